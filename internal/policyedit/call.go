@@ -78,5 +78,5 @@ func lastStart(p *view.Call, after retry.Policy) string {
 	if w := after.Within; w > 0 && w != retry.Forever {
 		return "none starts after " + human.Time(p.Scheduled.Add(w))
 	}
-	return "no time ends them"
+	return "no time limit ends them"
 }

@@ -115,7 +115,7 @@ func (c *Class) Consequence(now time.Time) string {
 	text += fmt.Sprintf("; %s attempts are left, instead of %s", spanText(c.leftAfter), spanText(c.leftBefore))
 	switch {
 	case c.last[0].IsZero():
-		text += "; no time ends them"
+		text += "; no time limit ends them"
 	case c.last[0].Equal(c.last[1]):
 		text += "; none starts after " + human.Time(c.last[0])
 	default:

@@ -77,7 +77,7 @@ func (a *app) attempts(ctx context.Context, id string, run whichRun, part view.A
 				part.After = last.Place()
 			}
 			attempts, err := run.of(e, id).AttemptsRange(ctx, part)
-			return attempts, run.explain(id, err)
+			return attempts, run.explain(a, id, err)
 		})
 		switch {
 		case err != nil || a.format != formatTable:

@@ -80,7 +80,7 @@ func (a *app) calls(ctx context.Context, id string, run whichRun, part view.Call
 				part.After = last.Call
 			}
 			calls, err := run.of(e, id).CallsRange(ctx, part)
-			return calls, run.explain(id, err)
+			return calls, run.explain(a, id, err)
 		})
 		if err != nil || a.format != formatTable {
 			return err

@@ -30,13 +30,13 @@ func (w *whichRun) of(e *perdure.Engine, id string) perdure.Handle[json.RawMessa
 }
 
 // explain says that the run, not the workflow, does not exist.
-func (w *whichRun) explain(workflow string, err error) error {
+func (w *whichRun) explain(a *app, workflow string, err error) error {
 	if w.id == "" || !errors.Is(err, perdure.ErrNotFound) {
 		return err
 	}
 	return &Error{
 		Code: exitNotFound, What: fmt.Sprintf("Workflow %q has no run %q.", workflow, w.id),
-		Hint: "See which ones it has: perdure show " + term.Quote(workflow),
+		Hint: "See which ones it has: " + a.sameDatabase("perdure show "+term.Quote(workflow)),
 	}
 }
 

@@ -230,7 +230,7 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 		}
 		h, err := perdure.Start(ctx, eng, flow.Workflow, id, program, options...)
 		if used, ok := errors.AsType[*view.IDInUseError](err); ok {
-			return otherFlow(id, used)
+			return a.otherFlow(id, used)
 		}
 		if err != nil {
 			return err
@@ -246,16 +246,16 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 }
 
 // otherFlow is the error for an ID whose run has another text or input.
-func otherFlow(id string, used *view.IDInUseError) error {
+func (a *app) otherFlow(id string, used *view.IDInUseError) error {
 	if used.Status != "running" {
 		return &Error{
 			Code: exitError, What: fmt.Sprintf("The workflow %q has ended (%s), and %s.", id, used.Status, used.Difference),
-			Hint: "Start a new run with this file and input: --again. See the last one: perdure show " + term.Quote(id),
+			Hint: "Start a new run with this file and input: --again. See the last one: " + a.sameDatabase("perdure show "+term.Quote(id)),
 		}
 	}
 	return &Error{
 		Code: exitError, What: fmt.Sprintf("The workflow %q is open, and %s. It keeps the file and the input with which it was started.", id, used.Difference),
-		Hint: "Go on with it: perdure flow serve. Or choose another ID with --id, or end it: perdure cancel " + term.Quote(id),
+		Hint: "Go on with it: " + a.sameDatabase("perdure flow serve") + ". Or choose another ID with --id, or end it: " + a.sameDatabase("perdure cancel "+term.Quote(id)),
 	}
 }
 
@@ -285,7 +285,7 @@ func (a *app) flowResult(ctx context.Context, id, run string, result json.RawMes
 		end.ErrorType, end.Message = flowFailure(failed)
 		outcome = &Error{
 			Code: exitRunFailed, What: fmt.Sprintf("Workflow %q %s: %s", id, wasStatus(failed.Status), wording.Typed(end.ErrorType, end.Message)),
-			Hint: "See every attempt: perdure attempts " + term.Quote(id),
+			Hint: "See every attempt: " + a.sameDatabase("perdure attempts "+term.Quote(id)),
 		}
 	}
 	switch {

@@ -54,20 +54,20 @@ else before that call, it is parked with the difference.`,
 			if dry {
 				text, err := ops.PreviewFork(ctx, e, spec)
 				if err != nil {
-					return run.explain(id, err)
+					return run.explain(a, id, err)
 				}
 				return a.confirm(sent{WorkflowID: id, Sent: "fork --dry-run", ID: newID, Reason: text}, "Would fork: %s.\n", text)
 			}
 			f, err := ops.Fork(ctx, e, spec, ops.By(a.user(by)), ops.Why(by.why))
 			if err != nil {
-				return run.explain(id, err)
+				return run.explain(a, id, err)
 			}
 			how := fmt.Sprintf("goes on from call %d of %s", from.call, id)
 			if f.Attached {
 				how = "was forked before"
 			}
-			return a.confirm(sent{WorkflowID: id, Sent: "fork", ID: newID, Reason: by.why}, "Workflow %s %s. See how it goes on: perdure show %s\n",
-				newID, how, term.Quote(newID))
+			return a.confirm(sent{WorkflowID: id, Sent: "fork", ID: newID, Reason: by.why}, "Workflow %s %s. See how it goes on: %s\n",
+				newID, how, a.sameDatabase("perdure show "+term.Quote(newID)))
 		})
 	}
 	by.addFlags(cmd)

@@ -88,7 +88,7 @@ func (a *app) record(ctx context.Context, id string, run whichRun) error {
 		if err == nil {
 			a.json(document)
 		}
-		return run.explain(id, err)
+		return run.explain(a, id, err)
 	})
 }
 
@@ -100,7 +100,7 @@ func (a *app) history(ctx context.Context, id string, run whichRun, part view.Hi
 				part.After = last.Place()
 			}
 			events, err := run.of(e, id).HistoryRange(ctx, part)
-			return eventViews(events), run.explain(id, err)
+			return eventViews(events), run.explain(a, id, err)
 		})
 		if err != nil || a.format != formatTable {
 			return err

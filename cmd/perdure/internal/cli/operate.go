@@ -73,7 +73,7 @@ func sending(send func(ctx context.Context, e *perdure.Engine, id string, option
 			if err := send(ctx, e, id, ops.By(a.user(r.person)), ops.Why(r.why)); err != nil {
 				return err
 			}
-			return a.confirm(sent{WorkflowID: id, Sent: r.cmd.Name(), Reason: r.why}, sentence, id, term.Quote(id))
+			return a.confirm(sent{WorkflowID: id, Sent: r.cmd.Name(), Reason: r.why}, sentence, id, a.sameDatabase("perdure show "+term.Quote(id)))
 		}
 		return act, nil
 	}

@@ -178,7 +178,7 @@ With --all or --ids many workflows are asked, and the command waits for each of 
 		example: `  perdure cancel order-17 --reason "the customer called"
   perdure cancel --all --type checkout --prefix test- --dry-run`,
 		prepare: sending(ops.Cancel,
-			"Workflow %s is asked to end. See how it goes on: perdure show %s\n"),
+			"Workflow %s is asked to end. See how it goes on: %s\n"),
 	},
 	{
 		Kind: operation.Terminate, use: "terminate [ID]", short: "End workflows without asking them",
@@ -189,7 +189,7 @@ With --all or --ids many workflows are ended, and the command waits for each of 
 		example: `  perdure terminate order-17 --reason "started by mistake"
   perdure terminate --all --status parked --type checkout --dry-run`,
 		prepare: sending(ops.Terminate,
-			"Workflow %s ends as soon as an engine serves it. See: perdure show %s\n"),
+			"Workflow %s ends as soon as an engine serves it. See: %s\n"),
 	},
 	{
 		Kind: operation.Signal, use: "signal ID NAME [JSON]", short: "Send a signal to workflows",

@@ -27,7 +27,7 @@ The exit code is 6 if there is no answer in time.`,
 		return e.Workflow(id).Query(ctx, name, input)
 	}, func(err error, waited time.Duration) error {
 		if errors.Is(err, perdure.ErrUnanswered) {
-			return &Error{Code: exitTimedOut, What: fmt.Sprintf("There was no answer within %s.", human.Duration(waited)), Hint: "Is an engine running? See: perdure nodes"}
+			return &Error{Code: exitTimedOut, What: fmt.Sprintf("There was no answer within %s.", human.Duration(waited)), Hint: "Is an engine running? See: " + a.sameDatabase("perdure nodes")}
 		}
 		return err
 	})

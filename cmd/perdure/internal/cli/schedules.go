@@ -285,7 +285,7 @@ func (a *app) triggerScheduleCommand() *cobra.Command {
 			if a.format != formatTable {
 				return a.document(map[string]string{"name": args[0], "workflow_id": id})
 			}
-			a.printf("Schedule %s fires. See the workflow: perdure show %s\n", args[0], term.Quote(id))
+			a.printf("Schedule %s fires. See the workflow: %s\n", args[0], a.sameDatabase("perdure show "+term.Quote(id)))
 			return nil
 		})
 	}

@@ -70,7 +70,7 @@ func (a *app) show(ctx context.Context, id string, wait time.Duration, run which
 		}
 		d, err := run.of(e, id).Describe(ctx)
 		if err != nil {
-			return run.explain(id, err)
+			return run.explain(a, id, err)
 		}
 		if a.format != formatTable {
 			err = a.document(d)
@@ -329,7 +329,7 @@ func (a *app) pending(calls []view.Call, now time.Time) error {
 		if p.Queue != "" {
 			see := ""
 			if p.Unserved != "" {
-				see = " See: perdure nodes"
+				see = " See: " + a.sameDatabase("perdure nodes")
 			}
 			a.printf("\n  Call %d: %s.%s\n", p.Call, wording.AtQueue(&p, now), see)
 		}
@@ -356,7 +356,7 @@ func (a *app) pending(calls []view.Call, now time.Time) error {
 			a.printf("\n  Call %d: quarantined, because the process died each time it ran.\n", p.Call)
 		}
 		if c := p.Child; c != nil && (c.Status == "parked" || c.Status == "waiting-for-code") {
-			a.printf("\n  Call %d: the child cannot go on. See: perdure show %s\n", p.Call, term.Quote(c.WorkflowID))
+			a.printf("\n  Call %d: the child cannot go on. See: %s\n", p.Call, a.sameDatabase("perdure show "+term.Quote(c.WorkflowID)))
 		}
 		a.decide(p, now)
 	}

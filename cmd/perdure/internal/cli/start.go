@@ -156,10 +156,10 @@ func (a *app) start(ctx context.Context, name, id, text string, s startFlags) er
 			return a.document(started{WorkflowID: id, RunID: h.RunID(), Workflow: name, Attached: h.Attached()})
 		}
 		if h.Attached() {
-			a.printf("Workflow %s was started before: run %s. See: perdure show %s\n", id, h.RunID(), term.Quote(id))
+			a.printf("Workflow %s was started before: run %s. See: %s\n", id, h.RunID(), a.sameDatabase("perdure show "+term.Quote(id)))
 			return nil
 		}
-		a.printf("Started workflow %s: run %s. See how it goes on: perdure show %s\n", id, h.RunID(), term.Quote(id))
+		a.printf("Started workflow %s: run %s. See how it goes on: %s\n", id, h.RunID(), a.sameDatabase("perdure show "+term.Quote(id)))
 		return nil
 	})
 }

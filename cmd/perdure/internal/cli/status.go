@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
@@ -159,6 +160,7 @@ func (a *app) waitingNow(all []view.Waiting, now time.Time) error {
 	a.printf("\n")
 	table := a.table("WAITS FOR", "COUNT", "WHAT", "SINCE", "UNTIL", "EXAMPLE", "WHY")
 	table.Right(1)
+	table.Spare("UNTIL", "EXAMPLE") // what to type about them is below
 	for i := range all {
 		w := &all[i]
 		count := human.Count(w.Count)
@@ -323,10 +325,15 @@ func (a *app) nextCommand(w *view.Waiting) string {
 	return ""
 }
 
-// sameDatabase adds to a command the flags by which this one found its database.
+// sameDatabase adds to a command the flags by which this one found its database. A password in
+// them is left out: what we print ends up in tickets.
 func (a *app) sameDatabase(command string) string {
-	if a.db != "" {
-		command += " --db " + term.Quote(a.db)
+	if name, err := database.Parse(a.db); a.db != "" && err == nil {
+		text := a.db
+		if name.HidesPassword() {
+			text = name.String()
+		}
+		command += " --db " + term.Quote(text)
 	}
 	if a.groupFlag.Changed {
 		command += " --group " + term.Quote(a.groupFlag.Value.String())
