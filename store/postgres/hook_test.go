@@ -47,12 +47,23 @@ func (s *shop) insert(id string) func(tx pgx.Tx) error {
 	}
 }
 
-// answers commits and demands that only the turns at some places are refused,
-// with a HookError.
+// answers commits and demands that only the turns at some places are refused, with a
+// HookError. What is not available is asked again, as an engine does: a session that was cut
+// off keeps its locks until the server has noticed.
 func (s *shop) answers(turns []store.Turn, refused ...int) []error {
 	s.Helper()
 	result, err := s.Commit(s.Context(), turns)
 	s.must(err)
+	for i := range turns {
+		for {
+			if _, away := errors.AsType[*store.UnavailableError](result.Errors[i]); !away {
+				break
+			}
+			again, err := s.Commit(s.Context(), turns[i:i+1])
+			s.must(err)
+			result.Errors[i] = again.Errors[0]
+		}
+	}
 	for i, err := range result.Errors {
 		var hook *store.HookError
 		want := false
