@@ -96,8 +96,8 @@ func TestMaxResidentIsRespected(t *testing.T) {
 				e := w.start(gate)
 				for i := range begun {
 					begin(t, e, gate, fmt.Sprint(i), i)
+					settle() // so that they rest in this order
 				}
-				settle()
 				// Of four idle runs the last two stay in memory, if two may. Then the
 				// others come, stay, and end; and the last two come back.
 				for _, i := range []int{2, 3, 2, 3, 0, 1, 0, 1, 0, 1, 2, 3} {
