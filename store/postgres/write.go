@@ -158,10 +158,11 @@ func (b *batch) updateStates(turns []*store.Turn) {
 var demand = forms(`SELECT CASE WHEN count(*) <> $3 THEN perdure.refuse('` + unheardOf + `', 'a run does not exist') END
 			FROM unnest($1::bigint[], $2::text[]) AS t (partition, run) JOIN perdure.runs r ON r.partition =@ t.partition AND r.id = t.run`)
 
-// demandRuns fails unless those runs exist that no other statement checks.
+// demandRuns fails unless those runs exist that no other statement checks. On one server
+// insertTurns checks the runs whose history grows.
 func (b *batch) demandRuns(turns []*store.Turn) {
 	turns = selected(turns, func(t *store.Turn) bool {
-		return needsRun(t) && t.State == nil && !creates(t)
+		return needsRun(t) && t.State == nil && !creates(t) && (t.Number == 0 || b.h.distributed)
 	})
 	if len(turns) > 0 {
 		b.put(demand, partitions(turns), runs(turns), len(turns))
@@ -230,7 +231,17 @@ func (b *batch) removeRuns(turns []*store.Turn) {
 	b.put(remove, partitions(turns), runs(turns), string(store.Standing))
 }
 
-var intoTurns = insertion("turns", "run, number, commit_id, epoch, time, events", "text, bigint, bigint, bigint, bigint, text", "")
+var intoTurns = statement{
+	distributed: insertion("turns", "run, number, commit_id, epoch, time, events", "text, bigint, bigint, bigint, bigint, text", "").distributed,
+	// A statement that only looks for the runs takes as long as this one, and a commit of one
+	// turn has few others.
+	plain: `WITH added AS (INSERT INTO perdure.turns (partition, run, number, commit_id, epoch, time, events)
+			SELECT s.* FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[])
+				AS s (partition, run, number, commit_id, epoch, time, events)
+				JOIN perdure.runs r ON r.partition = s.partition AND r.id = s.run
+			RETURNING 1)
+		SELECT CASE WHEN count(*) <> cardinality($1) THEN perdure.refuse('` + unheardOf + `', 'a run does not exist') END FROM added`,
+}
 
 // insertTurns appends to history.
 func (b *batch) insertTurns(turns []*store.Turn) {
