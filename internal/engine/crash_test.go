@@ -63,7 +63,7 @@ func TestEveryWriteOfEveryShape(t *testing.T) {
 				}
 				t.Run(in.name, func(t *testing.T) {
 					for k, blow := range blows {
-						if testing.Short() && k%3 != i%3 { // the whole check has them all
+						if testing.Short() && k != i%len(blows) { // the whole check has them all
 							continue
 						}
 						if (in.slow && blow.also != in.name || in.resident && blow.also == "") && !*everywhere {
