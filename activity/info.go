@@ -34,14 +34,17 @@ type Info struct {
 }
 
 // Progress says which attempt this is, and of how many: "attempt 2 of 5", or
-// "attempt 2, unlimited". The latest failure decides about the number, as for Allowed;
-// a failure of another type may change it.
+// "attempt 2, unlimited". The number is Allowed, so a failure of another type may change
+// it. An attempt beyond it, such as one that an operator started or one that follows lost
+// ones, is "attempt 6 (5 allowed)".
 func (i Info) Progress() string {
 	switch {
 	case i.Allowed >= retry.Unlimited:
 		return fmt.Sprintf("attempt %d, unlimited", i.Attempt)
 	case i.Allowed == 0: // an Info that a test made
 		return fmt.Sprintf("attempt %d", i.Attempt)
+	case i.Attempt > i.Allowed: // lost ones are not charged, and ops.RetryNow asks no policy
+		return fmt.Sprintf("attempt %d (%d allowed)", i.Attempt, i.Allowed)
 	}
 	return fmt.Sprintf("attempt %d of %d", i.Attempt, i.Allowed)
 }
