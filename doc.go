@@ -17,28 +17,29 @@
 //	err = eng.Start(ctx)
 //	text, err := perdure.Run(ctx, eng, Hello, "hello-1", "world")
 //
-// Start makes an engine a worker, in as many processes as the database allows. An
-// engine that is opened and not started is a client: it starts runs, sends signals, waits
-// for results and reads, and the workers do the work. OpenURL opens a database by its
-// name in the environment.
+// Start makes an engine a worker, in as many processes as the database allows. An engine
+// that is opened and not started is a client: it starts runs, sends signals, waits for
+// results and reads, while the workers do the work. OpenURL opens a database by a name or
+// URL, such as one from the environment.
 //
 // Run and Handle.Result return the result of the workflow, or a *RunError around the
-// error of its code. Errors travel as data: those that package retry has registered
-// (retry.RegisterError, retry.RegisterErrorType) are themselves again for errors.Is and
-// errors.As, in workflow code and at the caller; of others the text, the type name and the
-// causes are left.
+// error of its code. Errors travel as data. For an error registered with package retry
+// (retry.RegisterError, retry.RegisterErrorType) errors.Is and errors.As hold in workflow
+// code and at the caller. Any other error keeps its text, its type name and its causes.
 //
 // # The packages
 //
 //   - retry: policies and their decision, and retry.Do for plain function calls.
-//   - activity, workflow: what code is declared with, and what workflow code calls.
-//     Signals, queries and updates are declared in workflow and sent from anywhere.
-//   - gate, schedule: who may run at a time, and when a workflow starts by itself.
+//   - activity, workflow: declare activities and workflows, and the functions that
+//     workflow code calls. Signals, queries and updates are declared in package workflow
+//     and sent from anywhere.
+//   - gate, schedule: limit how many calls run at a time, and start workflows at given
+//     times.
 //   - perduretest: tests in virtual time, with mocks, failures and crashes.
-//   - ops, view: what operators do to runs, gates and schedules, and what they see.
-//   - api, dashboard, access: the same over HTTP, and who may.
-//   - telemetry, intercept: metrics, tracing, and functions around what happens.
+//   - ops, view: operate runs, gates and schedules, and the structs that describe them.
+//   - api, dashboard, access: the same over HTTP, with authentication.
+//   - telemetry, intercept: metrics, tracing, and interceptors around operations.
 //   - flow: workflows as text files.
-//   - store/sqlite, store/postgres, store/memory: the databases; codec encrypts what is
-//     in them.
+//   - store/sqlite, store/postgres, store/memory: the databases; codec encrypts their
+//     contents.
 package perdure

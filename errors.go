@@ -11,10 +11,10 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// RunError is the end of a run that did not complete. It tells a run that was
-// canceled from a wait that was: for both, errors.Is finds context.Canceled. In one
-// that timed out errors.Is finds retry.ErrTimeout, and errors.As a
-// *retry.TimeoutError that says whether the time of the run or of its chain was up.
+// RunError is the error of a run that did not complete. It tells a canceled run from a
+// canceled wait: errors.Is finds context.Canceled in the errors of both. In the error of
+// a run that timed out errors.Is finds retry.ErrTimeout, and errors.As a
+// *retry.TimeoutError, whose Kind tells the timeout of the run from that of its chain.
 type RunError struct {
 	WorkflowID string
 	RunID      string
@@ -61,38 +61,40 @@ func (e *RunError) Error() string {
 // Unwrap returns the error of the workflow's code.
 func (e *RunError) Unwrap() error { return e.Err }
 
-// Errors that callers may want to tell apart. Beside them there are the types
-// *RunError, *view.IDInUseError, *view.InputError, *view.LimitError,
-// *view.RefusedError, *store.InUseError, *store.SchemaError and *store.UnavailableError.
+// Errors that callers may want to tell apart. There are also the types *RunError,
+// *view.IDInUseError, *view.InputError, *view.LimitError, *view.RefusedError,
+// *store.InUseError, *store.SchemaError and *store.UnavailableError.
 var (
 	// ErrNotFound means that there is no such run, gate or schedule.
 	ErrNotFound = store.ErrNotFound
 	// ErrClosed means that the run is closed: no code would read the message.
 	ErrClosed = store.ErrClosed
-	// ErrNotPending means that no selected call is open: there is none, or it has ended.
+	// ErrNotPending means that no open call matches the selection.
 	ErrNotPending = request.ErrNotPending
-	// ErrNoAnswer means that a request is durable, and was not carried out within the
-	// caller's time. It will be when the run is served.
+	// ErrNoAnswer means that a request is durable but was not carried out before the
+	// caller's context ended. A node carries it out when it serves the run.
 	ErrNoAnswer = request.ErrNoAnswer
 	// ErrUpdateUnfinished means that an update was accepted, and that its run closed, or
 	// was continued as new or retried, before the handler returned. How far the handler
-	// came is not known, and it does not continue: the same key returns this for ever.
+	// came is unknown, and it does not continue: a call with the same key always returns
+	// this error.
 	ErrUpdateUnfinished = request.ErrUpdateUnfinished
 
-	// ErrUnanswered means that no engine answered a query in time: none serves the run,
-	// or it is very busy.
+	// ErrUnanswered means that no engine answered a query in time: no engine serves the
+	// run, or the one that does is very busy.
 	ErrUnanswered = request.ErrUnanswered
 	// ErrNoHandler means that the run has no handler for the query or the update: its
-	// code has none of that name, or has not come to where it is set.
+	// code has none of that name, or has not yet reached the point where it sets one.
 	ErrNoHandler = workflow.ErrNoHandler
 	// ErrNoCode means that the engine asked lacks the workflow's code.
 	ErrNoCode = engine.ErrNoCode
-	// ErrParked means that the run is parked and cannot answer until its code fits.
+	// ErrParked means that the run is parked and cannot answer until its code fits its
+	// history.
 	ErrParked = engine.ErrParked
 
-	// ErrInvalidToken means that the database has not signed a token.
+	// ErrInvalidToken means that this database did not sign the token.
 	ErrInvalidToken = request.ErrInvalidToken
-	// ErrStaleToken means that the attempt of a token is closed.
+	// ErrStaleToken means that the attempt of the token has ended.
 	ErrStaleToken = request.ErrStaleToken
 
 	// ErrStopped means that the engine was stopped.
@@ -104,9 +106,9 @@ var (
 	// ErrNewer means that the database was written by a later version.
 	ErrNewer = store.ErrNewer
 	// ErrOlder means that the schema of the database is missing or of an earlier version,
-	// and may not be changed: see NoMigrate.
+	// and NoMigrate forbids changing it.
 	ErrOlder = store.ErrOlder
-	// ErrTx means that what was given as a transaction is none in the engine's database,
-	// or that this database has none to share.
+	// ErrTx means that the value given as a transaction is not one of the engine's
+	// database, or that this store cannot share transactions.
 	ErrTx = store.ErrTx
 )

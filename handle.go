@@ -16,11 +16,11 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// Handle is a reference to a workflow ID, of whose result the type is known. It is a
-// value; copies are equal.
+// Handle is a reference to a workflow ID whose result has the type Out. It is a value;
+// copies are equal.
 //
-// Signals, queries and updates that are declared in package workflow are sent by methods
-// of their own, which check the types:
+// Signals, queries and updates that are declared with package workflow have typed methods
+// to send them:
 //
 //	err := Approved.Send(ctx, h, decision)
 //	progress, err := Progress.Ask(ctx, h, struct{}{})
@@ -39,19 +39,19 @@ type Handle[Out any] struct {
 // target lets the messages of package workflow be sent to a handle.
 type target = tell.Target
 
-// Attach returns a handle to a workflow ID. It reads nothing: whether there is a run
-// shows when the handle is used.
+// Attach returns a handle to a workflow ID. It reads nothing: methods of the handle
+// return ErrNotFound if there is no run.
 func Attach[Out any](e *Engine, id string) Handle[Out] {
 	return Handle[Out]{target: tell.To(e.in(), id), engine: e, id: id}
 }
 
-// Workflow returns a handle to a workflow ID whose result is any JSON. It is Attach for
-// programs that do not know the types.
+// Workflow returns a handle to a workflow ID whose result is raw JSON. It is Attach for
+// programs that do not know the types, and reads nothing.
 func (e *Engine) Workflow(id string) Handle[json.RawMessage] { return Attach[json.RawMessage](e, id) }
 
-// OfRun returns a handle whose Describe, History, Attempts, Calls, Audit and Record read
-// one run of the workflow ID by its run ID, instead of the latest, and whose Result waits
-// for the chain of that run. Messages still go to the latest run.
+// OfRun returns a handle to one run of the workflow ID instead of the latest: Describe,
+// History, Attempts, Calls, Audit and Record read that run, and Result waits for its
+// chain. Messages still go to the latest run.
 func (h Handle[Out]) OfRun(runID string) Handle[Out] {
 	h.run, h.of = runID, runID
 	return h
@@ -60,17 +60,18 @@ func (h Handle[Out]) OfRun(runID string) Handle[Out] {
 // ID returns the workflow ID.
 func (h Handle[Out]) ID() string { return h.id }
 
-// RunID returns the run ID, empty for a handle of Attach.
+// RunID returns the run ID. It is empty for a handle of Attach.
 func (h Handle[Out]) RunID() string { return h.run }
 
-// Attached reports whether Start found the run and did not make it.
+// Attached reports whether Start found an existing run instead of starting one.
 func (h Handle[Out]) Attached() bool { return h.attached }
 
-// Result waits until the workflow has ended, here or in another process, and returns its
+// Result waits until the workflow has ended, in this process or another, and returns its
 // result. A run that is continued as new or retried has not ended: the result is that of
-// the last run of its chain. The error of a workflow that did not complete is a *RunError
-// around that of its code, for which errors.Is and errors.As hold as inside the workflow,
-// for all errors registered with package retry. If ctx ends first, the workflow goes on.
+// the last run of its chain. If the workflow did not complete, the error is a *RunError
+// around the error of its code; errors.Is and errors.As find errors that are registered
+// with package retry, as inside the workflow. If ctx ends first, Result returns its
+// error, and the workflow continues.
 func (h Handle[Out]) Result(ctx context.Context) (Out, error) {
 	e := h.engine.in()
 	if m := e.Watcher(intercept.Result); m != nil {
@@ -114,10 +115,10 @@ func (h Handle[Out]) result(ctx context.Context) (Out, error) {
 	return out, nil
 }
 
-// Cancel asks the workflow to end. Its code is told: what it waits for is canceled, and
-// it decides what to do about that. Canceling again does nothing. Cancel returns when the
-// request is durable. Package ops says who cancels and why, waits for the run's answer,
-// and cancels many runs.
+// Cancel asks the workflow to end. The calls that its code waits for are canceled, and
+// the code decides what to do about that. Canceling again does nothing. Cancel returns
+// when the request is durable and does not wait for the run. Package ops records who
+// cancels, waits for the outcome, and cancels many runs.
 func (h Handle[Out]) Cancel(ctx context.Context, reason string) error {
 	if err := h.engine.in().Cancel(ctx, h.id, "", request.By{Why: reason}); err != nil {
 		return fmt.Errorf("perdure: cancel: %w", err)
@@ -125,8 +126,8 @@ func (h Handle[Out]) Cancel(ctx context.Context, reason string) error {
 	return nil
 }
 
-// Terminate ends the workflow without asking its code. It returns when the request is
-// durable.
+// Terminate ends the workflow without running its code again. It returns when the request
+// is durable.
 func (h Handle[Out]) Terminate(ctx context.Context, reason string) error {
 	if err := h.engine.in().Terminate(ctx, h.id, "", request.By{Why: reason}); err != nil {
 		return fmt.Errorf("perdure: terminate: %w", err)
@@ -134,27 +135,27 @@ func (h Handle[Out]) Terminate(ctx context.Context, reason string) error {
 	return nil
 }
 
-// Signal sends a signal by its name, with a value that is encoded as JSON: see
+// Signal sends a signal by name, with a value that is encoded as JSON: see
 // workflow.Signal.Send.
 func (h Handle[Out]) Signal(ctx context.Context, name string, value any) error {
 	return workflow.NewSignal[any](name).Send(ctx, h, value)
 }
 
-// Query asks a query by its name, with an input that is encoded as JSON, and returns the
+// Query sends a query by name, with an input that is encoded as JSON, and returns the
 // answer as JSON: see workflow.Query.Ask.
 func (h Handle[Out]) Query(ctx context.Context, name string, in any) (json.RawMessage, error) {
 	return workflow.NewQuery[any, json.RawMessage](name).Ask(ctx, h, in)
 }
 
-// Update sends an update by its name, with an input that is encoded as JSON, and returns
-// the result as JSON: see workflow.Update.Call.
+// Update sends an update by name, with an input that is encoded as JSON, and returns the
+// result as JSON: see workflow.Update.Call.
 func (h Handle[Out]) Update(ctx context.Context, name string, in any) (json.RawMessage, error) {
 	return workflow.NewUpdate[any, json.RawMessage](name).Call(ctx, h, in)
 }
 
-// InTx returns what signals are sent to inside a transaction of the caller's: they are
-// sent when it is committed. StartTx says which transactions there are. The run may be
-// one that was started in the same transaction.
+// InTx returns a target for signals inside a transaction of the caller: they are sent
+// when it commits. StartTx describes the possible transactions. The run may be one that
+// was started in the same transaction.
 //
 //	err := Approved.Send(ctx, h.InTx(tx), decision)
 func (h Handle[Out]) InTx(tx any) workflow.SignalTarget {
@@ -163,42 +164,44 @@ func (h Handle[Out]) InTx(tx any) workflow.SignalTarget {
 	})
 }
 
-// Describe returns where the run stands, its open calls and their retries included. It
-// reads what is committed, so it works beside a running engine, without one, and for
-// closed runs.
+// Describe returns the state of the run with its open calls and their retries. It reads
+// committed state only, so it works beside a running engine, without one, and for closed
+// runs.
 func (h Handle[Out]) Describe(ctx context.Context) (*view.Description, error) {
 	d, err := h.engine.in().Describe(ctx, h.id, h.of)
 	return d, h.failed("describe %q", err)
 }
 
-// Overview returns what Describe, Attempts, Calls and Audit return together, and reads the
-// history of the run once for all of them.
+// Overview returns the results of Describe, Attempts, Calls and Audit, and reads the
+// history of the run only once.
 func (h Handle[Out]) Overview(ctx context.Context) (*view.Overview, error) {
 	o, err := h.engine.in().Overview(ctx, h.id, h.of)
 	return o, h.failed("describe %q", err)
 }
 
-// Attempts returns the attempts of all calls of the run that the ledger keeps: all of
-// them or, of a call with more than 1,100, the first 100 and the last 1,000. Where some
-// are not kept, NotKept of the next one is their number. Calls has exact sums.
+// Attempts returns the attempts of all calls of the run. Of a call with more than 1,100
+// attempts the ledger keeps the first 100 and the last 1,000; NotKept of the attempt
+// after the gap is the number of the missing ones. Calls has exact sums.
 func (h Handle[Out]) Attempts(ctx context.Context) ([]view.Attempt, error) {
 	return h.AttemptsRange(ctx, view.AttemptRange{})
 }
 
-// AttemptsRange returns a part of Attempts. The place of the last attempt begins the next part.
+// AttemptsRange returns a part of Attempts. Pass the place of the last attempt to read
+// the next part.
 func (h Handle[Out]) AttemptsRange(ctx context.Context, part view.AttemptRange) ([]view.Attempt, error) {
 	attempts, err := h.engine.in().Attempts(ctx, h.id, h.of, part)
 	return attempts, h.failed("attempts of %q", err)
 }
 
-// Calls sums up the attempts of each activity and step of the run by number: how many
-// there were and how they ended, how long they ran, backed off and took in all. A call of
-// which no attempt has ended yet is left out.
+// Calls returns one summary for each call of an activity or step, ordered by number: how
+// many attempts there were, how they ended, and how long they ran, backed off and took in
+// total. It omits calls whose first attempt has not ended.
 func (h Handle[Out]) Calls(ctx context.Context) ([]view.CallAttempts, error) {
 	return h.CallsRange(ctx, view.CallRange{})
 }
 
-// CallsRange returns a part of Calls. The number of the last call begins the next part.
+// CallsRange returns a part of Calls. Pass the number of the last call to read the next
+// part.
 func (h Handle[Out]) CallsRange(ctx context.Context, part view.CallRange) ([]view.CallAttempts, error) {
 	calls, err := h.engine.in().Calls(ctx, h.id, h.of, part)
 	return calls, h.failed("calls of %q", err)
@@ -209,20 +212,21 @@ func (h Handle[Out]) History(ctx context.Context) ([]view.Event, error) {
 	return h.HistoryRange(ctx, view.HistoryRange{})
 }
 
-// HistoryRange returns a part of History. The place of the last event begins the next part.
+// HistoryRange returns a part of History. Pass the place of the last event to read the
+// next part.
 func (h Handle[Out]) HistoryRange(ctx context.Context, part view.HistoryRange) ([]view.Event, error) {
 	events, err := h.engine.in().Events(ctx, h.id, h.of, part)
 	return events, h.failed("history of %q", err)
 }
 
-// Audit returns what people and the engine did to the run and to its calls, oldest first.
-// It is kept as long as the run.
+// Audit returns the operations of people and of the engine on the run and its calls,
+// oldest first. They are kept as long as the run.
 func (h Handle[Out]) Audit(ctx context.Context) ([]view.ControlRecord, error) {
 	records, err := h.engine.in().Audit(ctx, h.id, h.of)
 	return records, h.failed("audit of %q", err)
 }
 
-// Record returns the history of the run, open or closed, as one JSON document to keep
+// Record returns the history of the run, open or closed, as a JSON document to keep
 // beside the tests of its code: perduretest.Replay runs the code against it.
 func (h Handle[Out]) Record(ctx context.Context) ([]byte, error) {
 	r, err := h.engine.in().Record(ctx, h.id, h.of)

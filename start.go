@@ -12,59 +12,60 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// StartOption is a setting of Start, Run and StartTx. All options of package workflow for
-// runs are: Priority, RetryPolicy, RunTimeout, ChainTimeout, Memo, Attributes,
-// Headers, Delay.
+// StartOption is an option of Start, Run and StartTx. The options of package workflow for
+// runs are StartOptions: Priority, RetryPolicy, RunTimeout, ChainTimeout, Memo,
+// Attributes, Headers, Delay.
 type StartOption interface{ startOption }
 
 type startOption = option.ForStart
 
-// TraceParent gives the run a W3C trace parent, at most 1,000 bytes, which its attempts and
-// children learn.
+// TraceParent sets the W3C trace parent of the run, at most 1,000 bytes. Its attempts and
+// children inherit it.
 func TraceParent(traceparent string) StartOption {
 	return option.Start(func(s *option.Settings) { s.Trace = traceparent })
 }
 
-// Ending is how a workflow has ended, for NewAfter.
+// Ending is a set of ways in which a workflow can end, for NewAfter.
 type Ending int
 
-// The endings after which a workflow ID can be used again.
+// Endings for NewAfter.
 const (
-	// AnyEnd is every end.
+	// AnyEnd is every way to end.
 	AnyEnd = Ending(request.AnyEnd)
-	// Failure is every end but that with a result: the workflow failed, was canceled
-	// or terminated, or timed out.
+	// Failure is every way to end without a result: the workflow failed, was canceled or
+	// terminated, or timed out.
 	Failure = Ending(request.Failure)
 )
 
-// NewAfter lets a workflow ID be used again: if its last run has ended so, a new run
-// begins, of any workflow and with any input. Without it an ID belongs to its first start
-// until that run is deleted. A run that is continued as new or retried has not ended.
+// NewAfter allows a workflow ID to be used again: if its last run has ended in the given
+// way, a new run begins, of any workflow and with any input. Without it an ID belongs to
+// its first start until that run is deleted. A run that is continued as new or retried
+// has not ended.
 //
-// If the last run is open or has ended otherwise, Start attaches to it or refuses as
-// without this option. Of several concurrent starts one makes the new run. A start that is
-// repeated because its answer was lost may start a second run, if the first has ended
-// meanwhile.
+// If the last run is open or has ended otherwise, Start attaches to it or returns an
+// error, as without this option. Of several concurrent starts one begins the new run. A
+// start that is repeated because its answer was lost may start a second run, if the first
+// has ended meanwhile.
 //
-// From then on the workflow ID means the new run; Handle.OfRun reads the earlier ones.
+// The workflow ID then refers to the new run; Handle.OfRun reads earlier ones.
 func NewAfter(end Ending) StartOption {
 	return option.Start(func(s *option.Settings) { s.NewAfter = int(end) })
 }
 
-// MustBeNew refuses a workflow ID that has a run already, open or closed, with a
-// *view.IDInUseError instead of attaching to it; with NewAfter, an ID whose last run has
-// not ended so. A start that is repeated because its answer was lost may be refused
-// because of its own run.
+// MustBeNew returns a *view.IDInUseError instead of attaching if the workflow ID already
+// has a run, open or closed; with NewAfter, if its last run has not ended that way. A
+// start that is repeated because its answer was lost may be refused because of its own
+// run.
 func MustBeNew() StartOption {
 	return option.Start(func(s *option.Settings) { s.MustBeNew = true })
 }
 
-// Run starts a workflow under an ID and waits for its result. If the ID has a run of this
-// workflow with the same input already, for instance because it was started before a
-// crash, Run attaches to it: it waits for an open run and returns the result of a closed
-// one. Another workflow or input under the ID is a *view.IDInUseError.
+// Run starts a workflow under an ID and waits for its result. If the ID already has a run
+// of this workflow with the same input, for instance one from before a crash, Run
+// attaches to it: it waits for an open run and returns the result of a closed one. If the
+// run has another workflow or input, the error is a *view.IDInUseError.
 //
-// For an error of the workflow, errors.Is and errors.As hold as Handle.Result says.
+// Handle.Result describes the error of a workflow that did not complete.
 func Run[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Out, error) {
 	h, err := startWith(e, w, id, in, options, func(req request.Start) (string, bool, error) {
 		req.ForEnd = true
@@ -77,19 +78,19 @@ func Run[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Ou
 	return h.Result(ctx)
 }
 
-// Start starts a workflow under an ID, at most 1,000 bytes, and returns when the run is
-// durable: no crash can lose it from then on. If the ID has a run already, Start attaches
-// to it as Run does. If ctx ends first, whether the run exists is not known; start again
+// Start starts a workflow under an ID of at most 1,000 bytes, and returns when the run is
+// durable: no crash can lose it from then on. If the ID already has a run, Start attaches
+// to it as Run does. If ctx ends first, it is unknown whether the run exists; start again
 // with the same ID. ctx bounds the call, not the run.
 //
-// A program that knows a workflow only by its name, and its input as JSON, starts
+// A program that knows only the workflow's name, and has the input as JSON, starts
 // workflow.Declare[json.RawMessage, json.RawMessage](name).
 //
-// While all slots of the process are taken, the run stands in line: its code begins when
-// there is a slot for it, by priority and then age, or when a message comes for it.
+// While all slots of the process are taken, the run is queued: its code begins when a
+// slot is free, by priority and then age, or when a message arrives for it.
 //
-// Where the engine runs workflows itself, the first turn of the code may be taken before the
-// ID is known to be free; if it is not, nothing of that turn happens, but functions of
+// An engine that runs workflows itself may run the first turn of the code before it knows
+// that the ID is free. If the ID is taken, the turn is discarded, but functions of
 // workflow.SideEffect in it have run.
 func Start[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Handle[Out], error) {
 	return startWith(e, w, id, in, options, func(req request.Start) (string, bool, error) {
@@ -123,16 +124,16 @@ func startRequest(workflow string, in any, s option.Settings) (request.Start, er
 	}, nil
 }
 
-// Schedule makes a schedule that starts a workflow repeatedly, or changes what it does;
-// nothing changes if it does that already, so a program may call it whenever it starts.
-// When it returns, the schedule is durable. Whichever process serves the group's
-// workflows fires it, even if this one ends. Package ops pauses, triggers, describes and
-// deletes schedules.
+// Schedule creates or updates a schedule that starts a workflow repeatedly. It changes
+// nothing if the schedule is the same already, so a program can call it whenever it
+// starts. When it returns, the schedule is durable. Any process that serves the group's
+// workflows fires it, even after this one has ended. Package ops pauses, triggers,
+// describes and deletes schedules.
 //
-// A fire starts the workflow ID "name/nominal time", such as
-// "report/2026-11-22T01:30:00Z", whose code learns the time from workflow.GetInfo. A
-// nominal time is fired once. A change holds for fires to come; open runs continue. All
-// mistakes in the Spec are reported together.
+// Each fire starts the workflow ID "name/nominal time", such as
+// "report/2026-11-22T01:30:00Z", whose code reads the time from workflow.GetInfo. A
+// nominal time is fired once. A change applies to future fires; open runs continue. The
+// error reports all mistakes in the Spec.
 func Schedule[In, Out any](ctx context.Context, e *Engine, name string, w workflow.Workflow[In, Out], in In, spec schedule.Spec, options ...workflow.RunOption) error {
 	req, err := startRequest(w.Name(), in, option.OfStart(options))
 	if err == nil {

@@ -12,15 +12,16 @@ import (
 // must be of the type that its activity returns. When Complete returns, the result is
 // durable. It may be called from any process, and again with the same token. The error is
 //
-//   - ErrInvalidToken, if this database has not signed the token,
+//   - ErrInvalidToken, if this database did not sign the token,
 //   - ErrStaleToken, if the attempt is closed: it ended otherwise or timed out, its call
 //     was canceled, or its run ended,
 //   - ErrNotFound, if the run was deleted.
 //
-// Of several ends that reach the run's owner at the same time, a Complete and a
-// FailAttempt for instance, the first one wins and later ones are dropped, although all
-// of them return nil. One that comes after the attempt's time, before the timeout is on record,
-// is dropped likewise. Handle.Attempts shows how the attempt ended.
+// If several requests to end the attempt reach the run's owner at the same time, such as
+// a Complete and a FailAttempt, the first one wins and later ones are dropped, although
+// all of them return nil. A request that comes after the attempt's deadline, but before
+// the timeout is on record, is dropped likewise. Handle.Attempts shows how the attempt
+// ended.
 func (e *Engine) Complete(ctx context.Context, token string, result any) error {
 	payload, err := history.Encode(result)
 	if err == nil {
@@ -45,10 +46,11 @@ func (e *Engine) FailAttempt(ctx context.Context, token string, failure error) e
 	return nil
 }
 
-// HeartbeatAttempt says that the attempt of a token is alive: its HeartbeatTimeout starts
-// again. The next attempt, if there is one, finds the details by activity.Details; nil
-// keeps earlier details. Unlike activity.Heartbeat, each call writes to the database. Its
-// errors are those of Complete: after ErrStaleToken, work on the attempt can stop.
+// HeartbeatAttempt reports that the attempt of a token is alive and restarts its
+// HeartbeatTimeout. The next attempt, if there is one, reads the details with
+// activity.Details; nil keeps earlier details. Unlike activity.Heartbeat, each call
+// writes to the database. Its errors are those of Complete: after ErrStaleToken, work on
+// the attempt can stop.
 func (e *Engine) HeartbeatAttempt(ctx context.Context, token string, details any) error {
 	var payload history.Payload
 	var err error

@@ -10,8 +10,8 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// StartTx is Start inside a transaction of the caller's own: the run comes into being
-// with what else the transaction does, or not at all.
+// StartTx is Start inside a transaction of the caller: the run exists if the transaction
+// commits, and does not otherwise.
 //
 //	tx, err := pool.Begin(ctx)
 //	...
@@ -24,39 +24,38 @@ import (
 //	}
 //	return tx.Commit(ctx)
 //
-// With store/postgres tx is a pgx.Tx, or a *sql.Tx of any driver whose parameters are
-// $1, $2 and so on, of whichever connection to the engine's database; its user must
-// have the rights to write perdure's tables. With store/sqlite it is the *sql.Tx that
-// Transact or activity.OnCommit hands out, for a file has one writer at a time. With
-// store/memory there is none. All else is refused with ErrTx.
+// With store/postgres tx is a pgx.Tx, or a *sql.Tx of any driver whose parameters are $1,
+// $2 and so on, on any connection to the engine's database; its user must have the rights
+// to write perdure's tables. With store/sqlite it is the *sql.Tx that Transact or
+// activity.OnCommit passes to its function, because a file has one writer at a time.
+// store/memory has no transactions. For anything else the error is ErrTx.
 //
-// All options hold, and what is known of the workflow ID is judged as the transaction
-// sees it: so the run of an earlier StartTx in it is attached to. An error leaves the
-// transaction as it was, to be gone on with or not, unless it is one of the database
-// that ends a transaction. One that unwraps to a *store.UnavailableError means that the
-// connection was lost and nothing of the transaction was written: begin it again. At the
-// isolation levels of snapshots that may be the error of a serialization failure
-// (SQLSTATE 40001): the ID was taken since the transaction began, which then has to be
-// done again. Delays and timeouts count from the call.
+// StartTx takes all options of Start, and sees the workflow ID as the transaction sees
+// it: it attaches to the run of an earlier StartTx in the same transaction. An error
+// leaves the transaction usable, unless it is an error of the database that ends a
+// transaction. An error that unwraps to a *store.UnavailableError means that the
+// connection was lost and nothing was written: begin the transaction again. At snapshot
+// isolation levels the error may be a serialization failure (SQLSTATE 40001): the ID was
+// taken since the transaction began, which then has to be run again. Delays and timeouts
+// count from the call.
 //
-// Others see nothing of the run before the commit: wait for its Result after that, or the
-// wait ends with ErrNotFound. Until the transaction ends, another start under this ID
+// The run is visible to others after the commit: wait for its Result after that; before,
+// Result returns ErrNotFound. Until the transaction ends, another start under this ID
 // waits for it; no other caller does.
 //
-// The commit tells the engines that there is something to do, which on PostgreSQL is a
-// notification (NOTIFY): the server lets transactions that have one commit one after
-// the other, and does not let them be prepared for two-phase commit. What Transact and
-// activity.OnCommit commit does without.
+// On PostgreSQL the commit wakes the engines with a notification (NOTIFY). The server
+// commits transactions that notify one after the other, and does not allow them in a
+// two-phase commit. Transact and activity.OnCommit do without it.
 func StartTx[In, Out any](ctx context.Context, e *Engine, tx any, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Handle[Out], error) {
 	return startWith(e, w, id, in, options, func(req request.Start) (string, bool, error) {
 		return e.in().StartRunWithin(ctx, tx, req)
 	})
 }
 
-// Transact calls a function inside a transaction of the engine's database, which is
-// committed if it returns nil and undone otherwise, even if it panics: the error then
-// wraps that of the function. It is how to begin what StartTx and Handle.InTx take part in where
-// the connection is the engine's own, as with store/sqlite.
+// Transact calls fn inside a transaction of the engine's database, and commits if fn
+// returns nil. If fn returns an error or panics, it rolls back and returns an error that
+// wraps that error or a *retry.PanicError. StartTx and Handle.InTx take part in the transaction. Use it where the engine has
+// the only connection for writing, as with store/sqlite.
 //
 //	err := perdure.Transact(ctx, e, func(ctx context.Context, tx *sql.Tx) error {
 //		if _, err := tx.ExecContext(ctx, "INSERT INTO orders (id, item) VALUES (?, ?)", o.ID, o.Item); err != nil {
@@ -67,12 +66,13 @@ func StartTx[In, Out any](ctx context.Context, e *Engine, tx any, w workflow.Wor
 //	})
 //
 // T is *sql.Tx with store/sqlite and pgx.Tx with store/postgres; store/memory has no
-// transactions (ErrTx). What activity.OnCommit says of its function holds for this
-// one: it is held for no longer than 3 seconds, because all others that write wait for
-// it in an SQLite file; it may be called again where the database has to begin another transaction or the connection was lost; and
-// it must neither end tx, nor keep it, nor use the engine but with tx. If ctx ends while
-// Transact is under way, whether it was committed is not known; store.Undone tells of
-// the error of a database that was away whether nothing was written.
+// transactions (ErrTx). The rules of activity.OnCommit apply: the transaction is held for
+// no longer than 3 seconds, because all other writers of an SQLite file wait for it; fn
+// may be called again if the database has to begin another transaction or the connection
+// was lost; and fn must neither end tx, nor keep it, nor use the engine except with tx.
+// If ctx ends while Transact is under way, it is unknown whether the transaction
+// committed. If the database was unavailable, store.Undone reports whether the error
+// means that nothing was written.
 func Transact[T any](ctx context.Context, e *Engine, fn func(ctx context.Context, tx T) error) error {
 	if fn == nil {
 		return errors.New("perdure: transact: the function is nil")

@@ -11,16 +11,17 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Call runs an activity and waits for its result. The engine retries it by its
-// policy: the one given here, else the activity's, else inside of Retry retry.Never, else
-// the engine's, else retry.Policy{}. When no further attempt follows the error is
+// Call runs an activity and waits for its result. The engine retries it by the first of
+// these policies that is set: the one given here, the activity's, inside Retry
+// retry.Never, the engine's, retry.Policy{}. When no further attempt follows, the error
+// is
 //
 //   - a *retry.ExhaustedError around the last failure,
-//   - the very error, if it was marked with retry.Terminal,
+//   - the error itself, if it was marked with retry.Terminal,
 //   - a *retry.AbortedError, if the call or its scope was canceled.
 //
-// errors.Is and errors.As see through all of them to errors registered with
-// package retry, now and in every replay.
+// errors.Is and errors.As find wrapped errors that are registered with package retry, now
+// and in every replay.
 func Call[In, Out any](wf *Context, a activity.Activity[In, Out], in In, opts ...activity.Option) (Out, error) {
 	return Async(wf, a, in, opts...).Get(wf)
 }

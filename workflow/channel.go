@@ -7,11 +7,11 @@ import (
 	"github.com/perdure/perdure/internal/coro"
 )
 
-// ErrChannelClosed is what Receive returns from a closed, empty channel.
+// ErrChannelClosed is returned by Receive for a closed, empty channel.
 var ErrChannelClosed = errors.New("the channel is closed")
 
-// Channel carries values between coroutines of one run. It is not durable by
-// itself: replay rebuilds it. Make one with NewChannel.
+// Channel carries values between coroutines of one run. It is not stored; replay rebuilds
+// it. Make one with NewChannel.
 type Channel[T any] struct {
 	capacity  int
 	values    []sent[T]
@@ -28,15 +28,15 @@ type sent[T any] struct {
 	turn  int64
 }
 
-// NewChannel makes a channel that holds up to capacity values that no coroutine has
-// received. With capacity 0 a Send returns when its value was received.
+// NewChannel makes a channel that buffers up to capacity values. With capacity 0, Send
+// returns when its value has been received.
 func NewChannel[T any](wf *Context, capacity int) *Channel[T] {
 	wf.enter()
 	return &Channel[T]{capacity: max(capacity, 0)}
 }
 
-// Send hands a value over, waiting while the channel is full. Its error says
-// that the scope was canceled meanwhile. Sending to a closed channel panics.
+// Send sends a value. It waits while the channel is full. The error is that the scope was
+// canceled meanwhile. Sending to a closed channel panics.
 func (c *Channel[T]) Send(wf *Context, v T) error {
 	wf.enter()
 	for !c.closed && len(c.values) >= max(c.capacity, 1) {
@@ -66,8 +66,8 @@ func (c *Channel[T]) Send(wf *Context, v T) error {
 	return nil
 }
 
-// Receive takes the next value, waiting for one. Its error is ErrChannelClosed,
-// or says that the scope was canceled.
+// Receive waits for the next value and returns it. The error is ErrChannelClosed, or that
+// the scope was canceled.
 func (c *Channel[T]) Receive(wf *Context) (T, error) {
 	wf.enter()
 	var zero T
@@ -86,7 +86,7 @@ func (c *Channel[T]) Receive(wf *Context) (T, error) {
 	return v.value, nil
 }
 
-// Close says that nothing more will be sent. Closing twice panics.
+// Close closes the channel: no more values can be sent. Closing it twice panics.
 func (c *Channel[T]) Close(wf *Context) {
 	wf.enter()
 	if c.closed {

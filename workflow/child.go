@@ -11,21 +11,20 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// RunChild starts another workflow and waits for its result. The child is a run as
-// any other: with a workflow ID, a history and calls of its own, on whatever node
-// serves its ID. It is started with the turn, exactly once, and what it comes to
-// reaches this run exactly once, whichever process dies in between.
+// RunChild starts another workflow and waits for its result. The child is a run like any
+// other: it has its own workflow ID, history and calls, on the node that serves its ID.
+// It is started with the turn, exactly once, and its outcome reaches this run exactly
+// once, whichever process dies in between.
 //
-// The error is a *ChildError if the child did not complete, a *ChildIDInUseError if
-// its workflow ID belongs to another run, and a *retry.AbortedError if the call was
-// given up (by Select or Timeout). A child that continues as new or is retried has
-// not ended: what counts is the last run of its chain.
+// The error is a *ChildError if the child did not complete, a *ChildIDInUseError if its
+// workflow ID belongs to another run, and a *retry.AbortedError if the call was given up
+// (by Select or Timeout). A child that continues as new or is retried has not ended: its
+// outcome is that of the last run of its chain.
 //
-// A cancellation of the scope, or of this run, is passed on: the child is asked to
-// cancel and waited for, as it may have to clean up. A child that is given up, or
-// still open when this run ends in whatever way (it completes, is terminated, is
-// continued or retried), is asked to cancel and not waited for, unless OnParentClose
-// says otherwise.
+// If the scope or this run is canceled, RunChild asks the child to cancel and waits for
+// it, because it may have to clean up. A child that is given up, or is still open when
+// this run closes in any way (it completes, is terminated, continued or retried), is
+// asked to cancel and not waited for, unless OnParentClose says otherwise.
 func RunChild[In, Out any](wf *Context, w Workflow[In, Out], in In, opts ...ChildOption) (Out, error) {
 	return RunChildAsync(wf, w, in, opts...).Get(wf)
 }
@@ -37,66 +36,67 @@ func RunChildAsync[In, Out any](wf *Context, w Workflow[In, Out], in In, opts ..
 	return Child[Out]{Future[Out]{p}, id}
 }
 
-// StartDetached starts another workflow and lets it go: it outlives this run, and no
-// cancellation reaches it. It waits only until it is known that the run exists. The error is a *ChildIDInUseError if its workflow ID belongs
-// to another run.
+// StartDetached starts another workflow that is independent of this run: it outlives this
+// run and is not canceled with it. StartDetached waits only until the new run exists. The
+// error is a *ChildIDInUseError if its workflow ID belongs to another run.
 func StartDetached[In, Out any](wf *Context, w Workflow[In, Out], in In, opts ...DetachedOption) (DetachedRun, error) {
 	return StartDetachedAsync(wf, w, in, opts...).Get(wf)
 }
 
-// StartDetachedAsync starts another workflow and does not wait for it. It is started with
-// the turn, even if the code does not wait for the answer or this run ends with that
-// turn; then it is not known whether its workflow ID was free.
+// StartDetachedAsync is StartDetached without the wait. The workflow is started with the
+// turn, even if the code never calls Get or this run ends with that turn; then it is
+// unknown whether the workflow ID was free.
 func StartDetachedAsync[In, Out any](wf *Context, w Workflow[In, Out], in In, opts ...DetachedOption) Child[DetachedRun] {
 	wf.enter()
 	p, id := startChild(wf, w, in, opts, true)
 	return Child[DetachedRun]{Future[DetachedRun]{p}, id}
 }
 
-// Child is the coming result of a run that this one started. Its zero value is not
+// Child is the future result of a run that this one started. Its zero value is not
 // usable.
 type Child[Out any] struct {
 	Future[Out]
 	id string
 }
 
-// ID returns the workflow ID of the child, by which it can be sent signals: those
-// that are sent after it was started find it.
+// ID returns the workflow ID of the child. Signals can be sent to it immediately: a
+// signal that is sent after the start finds the child.
 func (c Child[Out]) ID() string { return c.id }
 
-// DetachedRun is a run that was started by StartDetached.
+// DetachedRun is a run that StartDetached started.
 type DetachedRun struct {
 	WorkflowID string
 	RunID      string
 }
 
-// OnParentClose says what happens to the child when it is no longer awaited: because the
-// run that started it closed, in whatever way, or gave it up.
+// OnParentClose sets what happens to the child when it is no longer awaited: because its
+// parent closed, in any way, or gave it up.
 func OnParentClose(p ParentClosePolicy) ChildOption {
 	return option.Child(func(s *option.Settings) { s.OnParentClose = string(p) })
 }
 
-// ChildReuse says which run may have had the workflow ID of the child before: see Reuse.
+// ChildReuse sets which earlier runs may have had the workflow ID of the child: see
+// Reuse.
 func ChildReuse(r Reuse) DetachedOption {
 	return option.Detached(func(s *option.Settings) { s.Reuse = string(r) })
 }
 
-// Reuse is which run that has ended makes room for a child under its workflow ID. An open
-// run never does.
+// Reuse says which ended runs a child may replace under its workflow ID. It never
+// replaces an open run.
 type Reuse string
 
 // The rules.
 const (
-	// ReuseOwn takes the ID of an earlier child of the same workflow: of this run, or of
-	// an earlier one of its chain. It is the default: a block or a run that is tried again
-	// starts its children again.
+	// ReuseOwn allows the ID of an earlier child with the same workflow, of this run or
+	// of an earlier one of its chain. It is the default, so a block or a run that is
+	// retried can start its children again.
 	ReuseOwn Reuse = "own"
-	// ReuseEnded takes the ID of any run that has ended.
+	// ReuseEnded allows the ID of any run that has ended.
 	ReuseEnded Reuse = "ended"
-	// ReuseFailed takes the ID of any run that has ended without a result: it failed, was
-	// canceled or terminated, or timed out.
+	// ReuseFailed allows the ID of any run that has ended without a result: it failed,
+	// was canceled or terminated, or timed out.
 	ReuseFailed Reuse = "failed"
-	// ReuseNever takes an ID that no run has had.
+	// ReuseNever requires an ID that no run has had.
 	ReuseNever Reuse = "never"
 )
 
@@ -105,7 +105,7 @@ var reuse = map[Reuse]history.Reuse{
 	ReuseFailed: history.ReuseFailed, ReuseNever: history.ReuseNever,
 }
 
-// ParentClosePolicy is what happens to a child that is no longer awaited.
+// ParentClosePolicy says what happens to a child that is no longer awaited.
 type ParentClosePolicy string
 
 // The policies.
@@ -115,7 +115,7 @@ const (
 	ParentCloseCancel ParentClosePolicy = "cancel"
 	// ParentCloseTerminate terminates the child.
 	ParentCloseTerminate ParentClosePolicy = "terminate"
-	// ParentCloseAbandon lets the child go on.
+	// ParentCloseAbandon lets the child continue.
 	ParentCloseAbandon ParentClosePolicy = "abandon"
 )
 
@@ -174,9 +174,9 @@ func checkChild(workflow string, s *option.Settings, check func(id string) error
 	return cmp.Or(history.CheckDelay(s.Delay), s.Settings.Check(), s.Fault)
 }
 
-// ChildError is the end of a child that did not complete. It wraps the error of the
-// child's code, for which errors.Is and errors.As hold as inside the child: that of a
-// canceled one is, or wraps, context.Canceled.
+// ChildError is the error of a child that did not complete. It wraps the error of the
+// child's code, for which errors.Is and errors.As hold as inside the child. The error of
+// a canceled child is or wraps context.Canceled.
 type ChildError struct {
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`           // of the last run of its chain
@@ -186,9 +186,9 @@ type ChildError struct {
 	Err        error  `json:"-"`                // nil if it was terminated
 }
 
-// ChildIDInUseError says that a child was not started, because its workflow ID belongs
-// to another run, which may have ended: see ChildReuse. workflow.Retry does not try again
-// when that run has ended, as it would be refused again.
+// ChildIDInUseError means that a child was not started because its workflow ID belongs to
+// another run, which may have ended: see ChildReuse. If that run has ended,
+// workflow.Retry does not try again, because the start would be refused again.
 type ChildIDInUseError struct {
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`   // of the run that has it

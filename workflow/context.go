@@ -9,8 +9,8 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Context is a workflow's way to everything durable. It belongs to one coroutine
-// of one run and is not a context.Context: it cannot be handed to I/O.
+// Context gives workflow code access to everything durable. It belongs to one coroutine
+// of one run. It is not a context.Context and cannot be passed to I/O.
 type Context struct {
 	instance *instance
 	co       *coro.Coroutine
@@ -48,7 +48,7 @@ func (wf *Context) with(s *scope) *Context {
 	return &own
 }
 
-// Err returns nil until the context's scope is canceled, and then why.
+// Err returns nil until the context's scope is canceled, and then the reason.
 func (wf *Context) Err() error {
 	wf.enter()
 	wf.scope.expireOverdue(wf.instance.run)
@@ -68,7 +68,7 @@ func (wf *Context) park() {
 	wf.instance.current = wf.co // others ran meanwhile
 }
 
-// Info says which run the code is.
+// Info describes the run that the code belongs to.
 type Info struct {
 	WorkflowID string
 	RunID      string
@@ -79,22 +79,22 @@ type Info struct {
 	Headers map[string]string
 	Started time.Time
 	// HistoryLength is how many events the run had on record before this turn of its
-	// code. A run whose history comes to the engine's limit fails (see
-	// perdure.MaxHistory); one that may grow so long continues as new before.
+	// code. A run whose history reaches the engine's limit fails (see
+	// perdure.MaxHistory); a run that may grow so long should continue as new before.
 	HistoryLength int
-	// RunDeadline and ChainDeadline are when the run is closed as timed out if it is
-	// open then; zero for never. See RunTimeout and ChainTimeout.
+	// RunDeadline and ChainDeadline are when the run, if it is still open, is closed as
+	// timed out; zero means never. See RunTimeout and ChainTimeout.
 	RunDeadline   time.Time
 	ChainDeadline time.Time
 
-	// Of a chain that a schedule started: the name of the schedule and the nominal
-	// time that was fired, which is the same in all runs of the chain. Else empty and
-	// zero.
+	// Schedule and Nominal are the name of the schedule that started the chain and the
+	// nominal time of the fire. They are the same in all runs of the chain, and empty and
+	// zero if no schedule started it.
 	Schedule string
 	Nominal  time.Time
 }
 
-// GetInfo returns what the code can know about its run.
+// GetInfo returns information about the run.
 func GetInfo(wf *Context) Info {
 	wf.enter()
 	s := wf.instance.run.Self()

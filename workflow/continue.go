@@ -7,24 +7,24 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// ContinueAsNew ends the run and lets the next one of its chain begin with an
-// input of its own and an empty history, under the same workflow ID. Return what
-// it returns from the workflow's function, immediately:
+// ContinueAsNew ends the run and begins the next one of its chain with a new input and an
+// empty history, under the same workflow ID. Return its results from the workflow's
+// function immediately:
 //
 //	return workflow.ContinueAsNew(wf, Poll, state)
 //
-// The workflow may be another one, of the same result. A package-level workflow
-// that continues as itself is made with Declare and Impl.
+// The next run may be of another workflow with the same result type. A package-level
+// workflow that continues as itself is made with Declare and Impl.
 //
-// Both happen in one transaction: there is no moment without a run, and never two.
-// A caller that waits for the result waits for that of the last run. Signals that were
-// not read wait for the next run, in their order, and IDs that were seen stay
-// seen. A request to cancel sticks: the next run begins canceled. Calls that are
-// open are given up; what they still come to is dropped. The next run is attempt
-// 1 of RetryPolicy, with all its time.
+// The end and the beginning are one transaction: there is never a moment with no run or
+// with two. Callers that wait for the result wait for that of the last run. Unread
+// signals go to the next run, in their order, and signal keys are still recognized. If
+// cancellation was requested, the next run begins canceled. Open calls are given up, and
+// their results are dropped. The next run is attempt 1 of RetryPolicy, with its full
+// time.
 //
-// It is the returned error that does it: inside of Retry or Saga it is a failure
-// of the block as any other, which Retry does not retry.
+// The returned error ends the run. Inside Retry or Saga it is a failure of the block like
+// any other, which Retry does not retry.
 func ContinueAsNew[In, Out any](wf *Context, w Workflow[In, Out], in In) (Out, error) {
 	wf.enter()
 	var none Out
@@ -38,7 +38,8 @@ func ContinueAsNew[In, Out any](wf *Context, w Workflow[In, Out], in In) (Out, e
 	return none, retry.Terminal(&ContinueError{Workflow: w.Name(), input: input})
 }
 
-// ContinueError is the error that ContinueAsNew returns.
+// ContinueError is the error that ContinueAsNew returns. Return it from the workflow's
+// function.
 type ContinueError struct {
 	Workflow string // name of the one to go on as
 	input    history.Payload

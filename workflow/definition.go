@@ -30,8 +30,8 @@ func New[In, Out any](name string, fn Func[In, Out], opts ...Option) Workflow[In
 	return Declare[In, Out](name, opts...).Impl(fn)
 }
 
-// Declare declares a workflow without its code: for processes that only start
-// it and ask for results, and for code that Impl adds.
+// Declare declares a workflow without its code: for processes that only start it and wait
+// for results, and for code that Impl adds.
 func Declare[In, Out any](name string, opts ...Option) Workflow[In, Out] {
 	var o options
 	for _, opt := range opts {
@@ -40,8 +40,7 @@ func Declare[In, Out any](name string, opts ...Option) Workflow[In, Out] {
 	return Workflow[In, Out]{definition: code.Define(code.Declared{Name: name, Version: o.version, Retry: o.retry, Pinned: o.pinned})}
 }
 
-// Impl returns the workflow with its code, to be registered. The handle itself
-// stays as it was.
+// Impl returns a copy of the handle with the workflow's code, to be registered.
 func (w Workflow[In, Out]) Impl(fn Func[In, Out]) Workflow[In, Out] {
 	d := *code.Of(w)
 	d.Begin = nil

@@ -31,10 +31,10 @@ func inside[T any](wf *Context, s *scope, once bool, fn func(wf *Context) (T, er
 // runsOnce reports whether calls without a policy run once.
 func (wf *Context) runsOnce() bool { return wf.frame != nil && wf.frame.once }
 
-// Outer returns wf for use inside of a block (the function of Timeout or Retry) that began
-// later in the same coroutine. What is called with it does not belong to the block: the
-// block's deadline does not end it. Without Outer such a call panics, which parks the run
-// with a text that says so: it would lose the deadline without a word.
+// Outer returns wf for use inside a block (the function of Timeout or Retry) that began
+// later in the same coroutine. Calls made with it do not belong to the block, and the
+// block's deadline does not end them. Without Outer such a call panics, which parks the
+// run, because it would silently lose the deadline.
 func Outer(wf *Context) *Context {
 	wf.enter()
 	own := *wf

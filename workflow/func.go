@@ -6,7 +6,7 @@ import (
 	"github.com/perdure/perdure/activity"
 )
 
-// NoResult makes the code of a workflow of a function that returns only an error:
+// NoResult adapts a function that returns only an error:
 //
 //	var Remind = workflow.New("remind", workflow.NoResult(func(wf *workflow.Context, o Order) error {
 //		...
@@ -15,14 +15,14 @@ func NoResult[In any](fn func(wf *Context, in In) error) Func[In, struct{}] {
 	return func(wf *Context, in In) (struct{}, error) { return struct{}{}, fn(wf, in) }
 }
 
-// NoInput makes the code of a workflow of a function without an input. It is started with
+// NoInput adapts a function without an input. Start the workflow with the input
 // struct{}{}.
 func NoInput[Out any](fn func(wf *Context) (Out, error)) Func[struct{}, Out] {
 	return func(wf *Context, _ struct{}) (Out, error) { return fn(wf) }
 }
 
-// Task makes the code of a workflow of a function with neither an input nor a result, as
-// schedules often start.
+// Task adapts a function with neither an input nor a result, such as the code of many
+// scheduled workflows.
 func Task(fn func(wf *Context) error) Func[struct{}, struct{}] {
 	return func(wf *Context, _ struct{}) (struct{}, error) { return struct{}{}, fn(wf) }
 }

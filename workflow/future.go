@@ -11,10 +11,10 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Future is the coming result of a call. Its zero value is not usable.
+// Future is the future result of a call. Its zero value is not usable.
 type Future[T any] struct{ *pending }
 
-// Get waits for the result. Called again, it returns the same.
+// Get waits for the result. Later calls return the same.
 func (f Future[T]) Get(wf *Context) (T, error) {
 	wf.enter()
 	var result T

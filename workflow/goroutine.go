@@ -1,9 +1,8 @@
 package workflow
 
-// Go runs fn in a coroutine of its own: the deterministic goroutine. fn must use
-// the context it is given, which shares wf's scope. Coroutines take turns; one
-// runs until it waits. They end with the run: when the workflow's function
-// returns, those still waiting are given up.
+// Go runs fn in a new coroutine, the deterministic form of a goroutine. fn must use the
+// context it is given, which shares wf's scope. One coroutine runs at a time, until it
+// waits. When the workflow's function returns, coroutines that still wait are abandoned.
 func Go(wf *Context, fn func(wf *Context)) {
 	wf.enter()
 	wf.belongs()

@@ -8,11 +8,11 @@ import (
 )
 
 // Logger returns the engine's logger (perdure.Logger) with the keys workflow_id, run_id
-// and workflow. It is silent while the code is replayed, so that a record is written when
-// the code gets there and not each time the run is loaded. A turn that a crash undoes is
-// run again, and so are its records: they are written at least once.
+// and workflow. It is silent during replay, so a record is not written each time the run
+// is loaded. A turn that a crash undoes runs again and logs again: records are written at
+// least once.
 //
-// The logger belongs to the run; it can be kept, and used by all its coroutines.
+// The logger belongs to the run; all its coroutines can keep and use it.
 func Logger(wf *Context) *slog.Logger {
 	wf.enter()
 	i := wf.instance

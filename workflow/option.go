@@ -10,7 +10,7 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Option is a setting of a definition: Version, Pinned or RetryPolicy.
+// Option is an option of a definition: Version, Pinned or RetryPolicy.
 type Option interface{ define(*options) }
 
 type options struct {
@@ -23,21 +23,22 @@ type setting func(*options)
 
 func (f setting) define(o *options) { f(o) }
 
-// Version names the version of the code. A parked run is tried again when the version of
-// the owner's code is not the one with which it was parked; without a declared version,
-// whenever the program is another build.
+// Version names the version of the code. A parked run is tried again when its owner has
+// another version than the one with which it was parked; without Version, when its owner
+// has another build.
 func Version(v string) Option { return setting(func(o *options) { o.version = v }) }
 
-// Pinned keeps each run on the build with which its code began (see perdure.Build): code
-// that changes needs not fit the histories of runs in flight. Where a node of another build
-// would continue the run, it goes on at a live node of its group that has the build; if
-// there is none, it is held as view.StatusWaitingForCode until one comes back, or until
-// ops.MoveRun gives it another build.
+// Pinned keeps each run on the build with which its code began (see perdure.Build), so
+// changed code need not fit the histories of open runs. If the node that owns the run has
+// another build, the run continues at a live node of its group that has the right one. If
+// there is none, the run is held as view.StatusWaitingForCode until such a node starts,
+// or until ops.MoveRun assigns another build.
 //
-// The next run of the chain, after ContinueAsNew or by a RetryPolicy, begins on the build of
-// the node that begins it, and so do a child and a run that is reset or forked: the code of
-// that build must fit what is kept. Runs that began before their workflow was declared so
-// stay on none. An engine that does not know its build refuses the definition.
+// The next run of the chain, after ContinueAsNew or by a RetryPolicy, begins on the build
+// of the node that begins it, and so do a child and a run that is reset or forked: the
+// code of that build must fit the kept history. Runs that began before their workflow was
+// declared Pinned are not pinned. An engine that does not know its build refuses the
+// definition.
 func Pinned() Option { return setting(func(o *options) { o.pinned = true }) }
 
 // What the options of package internal/option are called here, where users read.
@@ -48,63 +49,65 @@ type (
 	detachedOption = option.ForDetached
 )
 
-// RunOption is a setting of a run, in whatever way it is started: perdure.Start, perdure.Run,
-// perdure.StartTx, perdure.Schedule, RunChild and StartDetached take it. It holds for all
-// runs of the chain.
+// RunOption is an option of a run: perdure.Start, perdure.Run, perdure.StartTx,
+// perdure.Schedule, RunChild and StartDetached take it. It applies to all runs of the
+// chain.
 type RunOption interface{ runOption }
 
-// ChildOption is a setting of RunChild: a RunOption, Delay, ChildID or OnParentClose.
+// ChildOption is an option of RunChild: a RunOption, Delay, ChildID, ChildReuse or
+// OnParentClose.
 type ChildOption interface{ childOption }
 
-// DetachedOption is a setting of StartDetached: a RunOption, Delay or ChildID.
+// DetachedOption is an option of StartDetached: a RunOption, Delay, ChildID or
+// ChildReuse.
 type DetachedOption interface{ detachedOption }
 
-// DelayOption is a setting of perdure.Start, RunChild and StartDetached.
+// DelayOption is an option of perdure.Start, RunChild and StartDetached.
 type DelayOption interface {
 	startOption
 	detachedOption
 }
 
-// Priority orders the activities and steps of the runs and of their children among calls
+// Priority orders the activities and steps of the run and of its children among calls
 // that wait for a slot of the process (see perdure.Concurrency) or at a gate of
-// activity.Through: calls with a higher priority start first, those of one priority in
-// the order in which they came. It is between -1,000 and 1,000; runs without one have 0,
-// children that of their parent. activity.Priority gives a call its own.
+// activity.Through: calls with a higher priority start first, calls of equal priority in
+// the order in which they came. It is between -1,000 and 1,000. The default is 0, for
+// children that of the parent. activity.Priority sets the priority of a call.
 //
-// Calls that run are not interrupted. Priority is strict: while calls of a higher one
-// wait, none of a lower one starts; a QueueTimeout of a policy bounds a wait. A process
-// that starts knows within a second which calls had waited, and continues by their
-// priority. Calls that were lost in a crash run one at a time whatever their priority;
-// among those that were lost equally often, it decides.
+// Running calls are not interrupted. Priority is strict: while calls of a higher priority
+// wait, no call of a lower one starts; the QueueTimeout of a policy bounds the wait. A
+// process that starts learns within a second which calls were waiting, and continues by
+// their priority. Calls that were lost in a crash run one at a time whatever their
+// priority; among those that were lost equally often, the priority decides.
 func Priority(n int) RunOption { return option.Run(func(s *option.Settings) { s.Priority = n }) }
 
-// RunTimeout limits each run from when its code may begin: Delay and the backoff of a
-// RetryPolicy do not count. A run that is open then is closed as timed out, even if it is
-// parked or no node serves it: its code is not asked, its attempts are given up, and what
-// they still return is dropped. It has then failed with a *retry.TimeoutError of kind
-// retry.TimeoutRun, and its RetryPolicy decides whether another run follows, with all its
-// time. If none follows, the workflow ends as timed out, with a *retry.ExhaustedError
-// around the *retry.TimeoutError. A run that continues as new is followed by one with all
-// its time. 0 is no limit.
+// RunTimeout limits each run, counted from when its code may begin: Delay and the backoff
+// of a RetryPolicy do not count. A run that is still open then is closed as timed out,
+// even if it is parked or no node serves it: its code does not run again, its attempts
+// are given up, and their results are dropped. The run has failed with a
+// *retry.TimeoutError of kind retry.TimeoutRun, and its RetryPolicy decides whether
+// another run follows, with its full time. If none follows, the workflow ends as timed
+// out, with a *retry.ExhaustedError around the *retry.TimeoutError. After ContinueAsNew
+// the next run has its full time. 0 is no limit.
 //
-// A run whose code no node has is retried only by a policy given at the start.
+// If no node has the code of the run, it is retried only by a policy given at the start.
 func RunTimeout(d time.Duration) RunOption {
 	return option.Run(func(s *option.Settings) { s.RunTimeout = d })
 }
 
-// ChainTimeout limits all runs of the chain together, from when the code of the first may
-// begin, backoffs included. The run that is open then is closed as by RunTimeout, but
-// with the kind retry.TimeoutChain, and no run follows. A failed run is not retried if the
-// next one could only begin later. 0 is no limit; a limit shorter than RunTimeout is
-// refused.
+// ChainTimeout limits all runs of the chain together, counted from when the code of the
+// first may begin, backoffs included. The run that is open then is closed as by
+// RunTimeout, but with the kind retry.TimeoutChain, and no run follows. A failed run is
+// not retried if the next one would begin after that time. 0 is no limit; a limit shorter
+// than RunTimeout is refused.
 //
 // The Within of a RetryPolicy differs: it only limits when another attempt may begin, and
-// starts again when a run continues as new.
+// restarts when a run continues as new.
 func ChainTimeout(d time.Duration) RunOption {
 	return option.Run(func(s *option.Settings) { s.ChainTimeout = d })
 }
 
-// Memo attaches a value, at most 16 KiB of JSON, that descriptions of the runs show.
+// Memo attaches a value, at most 16 KiB of JSON, that descriptions of the run show.
 // Attaching to a run does not change it.
 func Memo(v any) RunOption {
 	return option.Run(func(s *option.Settings) {
@@ -115,11 +118,11 @@ func Memo(v any) RunOption {
 	})
 }
 
-// Attributes gives the runs names and values by which perdure.Engine.List and operations
-// on many runs find them: {"customer": "ann", "region": "eu"}. There are at most 16; a
-// name has at most 64 bytes, a value 256. Only the code of the runs changes them, with
-// SetAttribute; attaching to a run does not, and children have none of their parent's.
-// Several of this option add up.
+// Attributes sets names and values by which perdure.Engine.List and operations on many
+// runs find the runs: {"customer": "ann", "region": "eu"}. There are at most 16; a name
+// has at most 64 bytes, a value 256. Only the code of the run changes them, with
+// SetAttribute; attaching to a run does not. Children do not inherit them. If the option
+// is given several times, the attributes are merged.
 func Attributes(all map[string]string) RunOption {
 	return option.Run(func(s *option.Settings) {
 		if s.Attributes == nil {
@@ -129,12 +132,13 @@ func Attributes(all map[string]string) RunOption {
 	})
 }
 
-// Headers gives the runs texts that their attempts and children have too, and that
+// Headers sets headers of the run, which its attempts and children inherit and
 // interceptors read: see package intercept. There are at most 32, of at most 4 KiB
-// together; a name has at most 64 of the bytes a-z, 0-9, -, _ and . , and "traceparent" is
-// that of perdure.TraceParent. A child has those of its parent, which this option adds to
-// or, with another value, changes; an empty value takes one away. Several of this option
-// add up. Attaching to a run does not change its headers.
+// together; a name has at most 64 of the bytes a-z, 0-9, -, _ and . , and "traceparent"
+// is that of perdure.TraceParent. A child inherits the headers of its parent; this option
+// adds to them, changes values, or removes a header with an empty value. If the option is
+// given several times, the headers are merged. Attaching to a run does not change its
+// headers.
 func Headers(all map[string]string) RunOption {
 	return option.Run(func(s *option.Settings) {
 		if s.Headers == nil {
@@ -150,21 +154,21 @@ func Headers(all map[string]string) RunOption {
 	})
 }
 
-// Delay lets the code begin only after d. The run exists before: it can be sent signals
+// Delay makes the code begin after d. The run exists before that: it can receive signals
 // and be canceled. Its Created is the time of the start.
 func Delay(d time.Duration) DelayOption {
 	return option.Delayed(func(s *option.Settings) { s.Delay = d })
 }
 
-// ChildID gives a child a workflow ID, at most 1,000 bytes, which no other run may have.
-// Without it the ID is made of this run's workflow ID, the child's name, the number of the
-// call and the end of this run's ID, such as "order-17/ship/3-5f0c9e8a71b2": each run of a
-// chain has children of its own.
+// ChildID sets the workflow ID of a child, at most 1,000 bytes. ChildReuse says which
+// ended runs may have had it. The default is made of this run's workflow ID, the child's
+// name, the number of the call and the end of this run's ID, such as
+// "order-17/ship/3-5f0c9e8a71b2", so each run of a chain has its own children.
 func ChildID(id string) DetachedOption {
 	return option.Detached(func(s *option.Settings) { s.ID = &id })
 }
 
-// RetryOption is a setting of a definition, or of a run.
+// RetryOption is an option of a definition, or of a run.
 type RetryOption interface {
 	Option
 	RunOption
@@ -175,17 +179,17 @@ type retryOption struct {
 	setting
 }
 
-// RetryPolicy lets the engine try a run that failed again, from its beginning and with
-// the same input: the run is closed as continued, and the next one of its chain begins
-// when the backoff ends, during which nothing is in memory. A policy given at a start
-// is preferred to that of the definition, and recorded; that of the definition is applied
-// as it is when the run fails.
+// RetryPolicy makes the engine retry a failed run from its beginning, with the same
+// input: the failed run is closed as continued, and the next one of its chain begins when
+// the backoff ends. The backoff needs no memory. A policy given at a start takes
+// precedence over that of the definition, and is recorded; the policy of the definition
+// applies as it is when the run fails.
 //
 // A run that was canceled or terminated is not retried, nor is one that failed with a
-// terminal error. A run that failed because no attempt is left ends with a
-// *retry.ExhaustedError around the last failure; a parent sees only that. Within counts
-// from the start of the first attempt. Signals that an attempt has read are gone; others
-// wait for the next one. Calls have policies of their own, which come first.
+// terminal error. When no attempt is left, the chain ends with a *retry.ExhaustedError
+// around the last failure; a parent sees only that. Within counts from the start of the
+// first attempt. Signals that an attempt has read are gone; unread ones go to the next.
+// Calls have their own policies, which apply first.
 //
 // AttemptTimeout, HeartbeatTimeout, QueueTimeout, CrashLimit and OnExhausted Pause have
 // no meaning for runs and are refused.

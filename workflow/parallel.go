@@ -7,22 +7,22 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// MapOption is a setting of Map.
+// MapOption is an option of Map.
 type MapOption func(*mapping)
 
 type mapping struct{ limit int }
 
 // Limit makes Map run fn for at most n items at a time: the next one begins when one has
-// ended. So the calls of ten thousand items need no ten thousand places among the open
-// calls of a run (perdure.MaxPendingCalls); its history still has all of them, and more than
-// perdure.MaxHistory allows belong into child workflows or runs that continue as new.
+// ended. It keeps a long list below the number of calls that a run may have open
+// (perdure.MaxPendingCalls). The history still has all calls; split work that exceeds
+// perdure.MaxHistory into child workflows or runs that continue as new.
 func Limit(n int) MapOption { return func(m *mapping) { m.limit = n } }
 
-// Map runs fn for every item and returns the results in the order of the items: all at
-// the same time, or with Limit some at a time, begun in their order. One that fails does
-// not stop the others: when all have ended, Map returns the results it has together with
-// the error of the first item, in order, that failed. fn must use the context it is given.
-// A limit below 1 is an error that no retry repeats.
+// Map runs fn for every item, all at the same time or with Limit a few at a time, begun
+// in order. A failure does not stop the others. When all have ended, Map returns the
+// results in the order of the items, together with the error of the first item, in that
+// order, that failed; the result of a failed item is the zero value. fn must use the
+// context it is given. A limit below 1 is a terminal error.
 func Map[T, R any](wf *Context, items []T, fn func(wf *Context, item T) (R, error), options ...MapOption) ([]R, error) {
 	wf.enter()
 	m := mapping{limit: max(1, len(items))}

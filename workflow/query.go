@@ -13,30 +13,30 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// ErrNoHandler says that a run has no handler for a query or an update: its code
-// has none of that name, or has not come to where it is set.
+// ErrNoHandler means that a run has no handler for a query or an update: its code has
+// none of that name, or has not yet reached the point where it sets one.
 var ErrNoHandler = errors.New("the run has no handler for")
 
-// Query is the typed handle of a question that runs can be asked. Make one per
-// question, at package level. Its zero value is not usable.
+// Query is the typed handle of a query. Make one per query, at package level. Its zero
+// value is not usable.
 type Query[In, Out any] struct{ name string }
 
-// NewQuery declares a query. In and Out travel as JSON; In is struct{} if there is
-// nothing to say.
+// NewQuery declares a query. In and Out travel as JSON; In is struct{} if the query has
+// no input.
 func NewQuery[In, Out any](name string) Query[In, Out] { return Query[In, Out]{name: name} }
 
 // Name returns the query's name.
 func (q Query[In, Out]) Name() string { return q.name }
 
-// Ask asks the latest run of a workflow ID and returns the answer of its handler, see
-// HandleQuery. The engine that serves the run answers, in whatever process, from what is
-// durable; for a closed run any engine that has its code does. Nothing is recorded.
-// Asking from another process costs two small writes.
+// Ask sends the query to the latest run of a workflow ID and returns the result of its
+// handler, see HandleQuery. The engine that serves the run calls the handler, in any
+// process and on durable state; for a closed run any engine that has its code does.
+// Nothing is recorded. Asking from another process costs two small writes.
 //
-// Ask waits until ctx ends, or 10 s if ctx has no deadline. The error is
-// perdure.ErrUnanswered then; perdure.ErrNotFound if there is no run; ErrNoHandler,
-// perdure.ErrNoCode or perdure.ErrParked; a *view.InputError; or that of the handler, for
-// which errors.Is and errors.As hold as for the errors of activities.
+// Ask waits until ctx ends, or 10 s if ctx has no deadline. Then the error is
+// perdure.ErrUnanswered. It is perdure.ErrNotFound if there is no run; ErrNoHandler,
+// perdure.ErrNoCode or perdure.ErrParked; a *view.InputError; or the error of the
+// handler, for which errors.Is and errors.As hold as for the errors of activities.
 func (q Query[In, Out]) Ask(ctx context.Context, of Target, in In) (out Out, err error) {
 	input, err := tell.Encode(in)
 	if err == nil {
@@ -48,16 +48,16 @@ func (q Query[In, Out]) Ask(ctx context.Context, of Target, in In) (out Out, err
 	return out, asked("query", q.name, of, err)
 }
 
-// HandleQuery sets the handler of a query from here on, in place of an earlier
-// handler. The handler reads variables of the workflow, between two turns of its
-// code, and returns immediately. It is part of the workflow's code and its rules hold,
-// and it must change nothing: what it is asked is not recorded, so a replay does not
-// know of it. It cannot use the workflow context; that is an error. Its error is the
-// answer, as errors of activities are; a panic is one too and hurts no other run.
+// HandleQuery sets the handler of a query, replacing an earlier one. The engine calls the
+// handler between two turns of the code; it reads variables of the workflow and returns
+// immediately. The rules of workflow code hold for it, and it must change nothing:
+// queries are not recorded, so a replay does not know of them. Using the workflow context
+// in it is an error. The caller gets its error like the error of an activity; a panic
+// becomes an error, too, and affects no other run.
 //
-// A run answers as long as its code fits, even after it has ended. Setting a handler
-// costs nothing and is not in history: it can be added to code that has runs. A name
-// that cannot be used panics, which parks the run.
+// A run answers queries while its code fits its history, even after it has ended. Setting
+// a handler costs nothing and is not recorded in the history, so a handler can be added
+// to code that has runs. An invalid name panics, which parks the run.
 func HandleQuery[In, Out any](wf *Context, q Query[In, Out], handler func(In) (Out, error)) {
 	wf.enter()
 	if err := history.CheckName("query name", q.name); err != nil {

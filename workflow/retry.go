@@ -15,19 +15,18 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Retry runs a block of workflow code (several calls, say) until it succeeds, by
-// a policy. It decides exactly as the engine does for a single activity; its
-// waits are durable timers of this run. With AttemptTimeout every try has its
-// own deadline, as by Timeout. If the code wakes up from a wait so late that Within is
-// over, no try follows. fn must use the context it is given; see Outer. The result is as
-// for Call.
+// Retry runs a block of workflow code (several calls, say) by a policy until it succeeds.
+// It decides exactly as the engine does for a single activity; its waits are durable
+// timers of this run. With AttemptTimeout each try has its own deadline, as with Timeout.
+// If the code wakes from a wait after Within has passed, no further try follows. fn must
+// use the context it is given; see Outer. The errors are those of Call.
 //
-// The policy is recorded when the block begins; what the code says later holds for other
-// blocks.
+// The policy is recorded when the block begins; a later change of the code applies to
+// blocks that begin later.
 //
-// A call inside the block that names no policy, nor has its activity one, runs once: the
-// block's policy is the one that retries it. A call with a policy of its own is retried by
-// that first. For a block that is one call there is RetryCall.
+// A call inside the block runs once if neither it nor its activity has a policy: the
+// block's policy retries it. A call with a policy of its own is retried by that first.
+// For a block of one call use RetryCall.
 func Retry[T any](wf *Context, policy retry.Policy, fn func(wf *Context) (T, error)) (T, error) {
 	wf.enter()
 	wf.belongs()
@@ -56,10 +55,10 @@ func Retry[T any](wf *Context, policy retry.Policy, fn func(wf *Context) (T, err
 	}
 }
 
-// RetryCall calls an activity until it succeeds, by a policy: Retry of a block that is this
-// one call. Each try is a call of its own, with the policy's AttemptTimeout as its deadline:
-// a wait for a slot or a gate counts, which it does not for a call that is retried by the
-// engine (see Call). The activity's own policy does not hold, and opts must not have one.
+// RetryCall is Retry with a block of one call. Each try is a call of its own, with the
+// policy's AttemptTimeout as its deadline: the wait for a slot or a gate counts, unlike
+// for a call that the engine retries (see Call). The activity's own policy is ignored,
+// and opts must not have one.
 func RetryCall[In, Out any](wf *Context, policy retry.Policy, a activity.Activity[In, Out], in In, opts ...activity.Option) (Out, error) {
 	var options body.Options
 	body.Apply(&options, opts)

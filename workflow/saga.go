@@ -8,11 +8,11 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Saga runs a block whose steps are undone if it does not succeed. Each step that
-// has succeeded says to undo how that is done; if fn returns an error, because a
-// step failed or because the run or its scope was canceled, what was said is done
-// in reverse order, where no cancellation reaches it. Then Saga returns the error
-// of fn, or, if a compensation failed, a *CompensationError around it.
+// Saga runs a block whose steps are undone if it does not succeed. After each step that
+// succeeds, fn adds its compensation to undo. If fn returns an error, because a step
+// failed or because the run or its scope was canceled, Saga runs the compensations in
+// reverse order, shielded from cancellation. Then it returns the error of fn or, if a
+// compensation failed, a *CompensationError around it.
 //
 //	workflow.Saga(wf, func(wf *workflow.Context, undo *workflow.Undo) (Receipt, error) {
 //		payment, err := workflow.Call(wf, Charge, order)
@@ -25,10 +25,9 @@ import (
 //		})
 //		...
 //
-// Compensations are ordinary workflow code: each call of theirs has its own retry
-// policy and its own attempts on record, and after a crash they go on where they
-// were. One that fails is on record, and the others still run. A run that is
-// terminated undoes nothing.
+// Compensations are ordinary workflow code: their calls have retry policies and recorded
+// attempts, and after a crash they continue where they were. If one fails, that is
+// recorded, and the others still run. A run that is terminated undoes nothing.
 //
 // A step that failed is not undone. Where a failure may have had an effect all the
 // same (a timeout, say), add the compensation before the call and let it find out.
@@ -47,8 +46,8 @@ func Saga[T any](wf *Context, fn func(wf *Context, undo *Undo) (T, error)) (T, e
 	return zero, err
 }
 
-// CallWithUndo is Call for a step of a saga: if it succeeds, compensate is added
-// to undo under the activity's name, and is given its result.
+// CallWithUndo is Call for a step of a saga: if it succeeds, it adds compensate to undo
+// under the activity's name. Compensate gets the result of the call.
 func CallWithUndo[In, Out any](wf *Context, undo *Undo, a activity.Activity[In, Out], in In, compensate func(wf *Context, out Out) error, opts ...activity.Option) (Out, error) {
 	out, err := Call(wf, a, in, opts...)
 	if err == nil {
@@ -57,8 +56,7 @@ func CallWithUndo[In, Out any](wf *Context, undo *Undo, a activity.Activity[In, 
 	return out, err
 }
 
-// Undo is what a saga knows of how to undo its steps. It belongs to the run: any of
-// its coroutines may add to it.
+// Undo is the list of compensations of a saga. Any coroutine of the run may add to it.
 type Undo struct {
 	steps []compensation
 }
@@ -68,8 +66,8 @@ type compensation struct {
 	run  func(wf *Context) error
 }
 
-// Add says how to undo what was done. The name tells compensations apart in errors.
-// compensate must use the context it is given.
+// Add adds a compensation. The name identifies it in errors. compensate must use the
+// context it is given.
 func (u *Undo) Add(name string, compensate func(wf *Context) error) {
 	u.steps = append(u.steps, compensation{name, compensate})
 }
@@ -84,8 +82,8 @@ func (u *Undo) run(wf *Context) (failed []FailedCompensation) {
 	return failed
 }
 
-// CompensationError says that a saga failed and that not all of it could be
-// undone. It wraps the error for which the saga failed.
+// CompensationError means that a saga failed and that some compensations failed, too. It
+// wraps the error of the saga.
 type CompensationError struct {
 	Err           error                `json:"-"`
 	Failed        []FailedCompensation `json:"failed"`        // in the order in which they ran

@@ -98,7 +98,7 @@ func (s *scope) aborted(name string) error {
 	return &retry.AbortedError{Name: name, Attempt: 1, Phase: retry.PhaseExecution, Cause: s.err}
 }
 
-// CancelError is why a scope is canceled: by request.
+// CancelError is the error of a scope that was canceled by request.
 type CancelError struct {
 	Reason string // as given, may be empty
 }
@@ -118,12 +118,12 @@ func (e *CancelError) ErrorType() string { return retry.TypeCanceled }
 // Unwrap returns context.Canceled.
 func (e *CancelError) Unwrap() error { return context.Canceled }
 
-// WithCancel returns a context whose calls can be canceled together, and the
-// function that does it. Canceling waits for nothing: what runs is asked to end
-// and then returns a *retry.AbortedError, or its result if it succeeds all the
-// same; what waits (in backoff, in a queue, for a timer, a signal) ends immediately;
-// what begins later does not run. The parent's cancellation reaches it too. Any
-// coroutine of the run may call the function, more than once.
+// WithCancel returns a context whose calls can be canceled together, and the function
+// that cancels them. Canceling does not wait: running attempts are asked to end, and
+// their calls return a *retry.AbortedError, or the result if they succeed nevertheless;
+// calls that wait (in backoff, in a queue, for a timer, a signal) end immediately; later
+// calls do not run. Canceling the parent cancels this context, too. Any coroutine of the
+// run may call the function, more than once.
 func WithCancel(wf *Context) (*Context, func()) {
 	wf.enter()
 	wf.belongs()
@@ -134,8 +134,8 @@ func WithCancel(wf *Context) (*Context, func()) {
 	}
 }
 
-// Shield returns a context that no cancellation reaches, nor any deadline: for cleaning up
-// after one.
+// Shield returns a context that no cancellation and no deadline reaches. Use it to clean
+// up after one.
 func Shield(wf *Context) *Context {
 	wf.enter()
 	shield := wf.with(newScope(nil))

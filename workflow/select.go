@@ -6,7 +6,8 @@ import (
 	"github.com/perdure/perdure/internal/coro"
 )
 
-// Waitable is something to wait for: a Future, a Timer, a channel's Receiver.
+// Waitable is something to wait for: a Future, a Child, a Timer, or the Receivable of a
+// Channel.
 type Waitable interface {
 	ready() bool
 	since() int64 // the turn in which it became ready, if it is
@@ -16,13 +17,13 @@ type Waitable interface {
 	abandon()
 }
 
-// Select waits for the first of several and gives the others up: a race. It
-// returns the index of the winner, whose result is then there to be read. What
-// came first in history wins; of those that came in the same turn, the first
-// argument. A losing activity is canceled and its outcome dropped, a losing
-// timer removed, a losing wait for a signal or a channel withdrawn (the value
-// stays for the next one). To keep the others use WaitAny. In a canceled scope it
-// returns as WaitAny says. Without arguments it panics.
+// Select waits for the first of its cases and abandons the others: it is a race. It
+// returns the index of the winner, whose result can be read without waiting. The event
+// that came first in history wins; of events in the same turn, the first argument. A
+// losing activity is canceled and its outcome dropped, a losing timer is removed, and a
+// losing wait for a signal or a channel is withdrawn (the value stays for the next one).
+// To keep the others use WaitAny. In a canceled scope it returns what WaitAny returns.
+// Without arguments it panics.
 func Select(wf *Context, cases ...Waitable) int {
 	winner := WaitAny(wf, cases...)
 	for _, c := range cases {
@@ -33,9 +34,9 @@ func Select(wf *Context, cases ...Waitable) int {
 	return winner
 }
 
-// WaitAny waits until at least one of several is ready and returns the index of
-// the first that is. Nothing is given up. When the scope is canceled, calls in it
-// become ready as canceled; if there are only others (channels, say), WaitAny
+// WaitAny waits until at least one of its cases is ready and returns the index of the
+// first that is. It abandons nothing. When the scope is canceled, its calls become ready
+// as canceled; if the cases are all of other kinds (channels, for instance), WaitAny
 // returns -1. Without arguments it panics.
 func WaitAny(wf *Context, cases ...Waitable) int {
 	wf.enter()
@@ -89,8 +90,8 @@ func earliest(cases []Waitable) int {
 	return first
 }
 
-// WaitAll waits until all are ready. Its error says that the scope was canceled
-// and one of them is nothing that a cancellation ends (a channel, say).
+// WaitAll waits until all are ready. The error is that the scope was canceled while one
+// of them is not ended by a cancellation (a channel, for instance).
 func WaitAll(wf *Context, all ...Waitable) error {
 	wf.enter()
 	for _, c := range all {

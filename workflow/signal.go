@@ -13,8 +13,8 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Signal is the typed handle of a kind of message that runs can be sent. Make
-// one per kind, at package level. Its zero value is not usable.
+// Signal is the typed handle of a signal, a message to a run. Make one per signal, at
+// package level. Its zero value is not usable.
 type Signal[T any] struct{ name string }
 
 // NewSignal declares a signal. T travels as JSON.
@@ -23,21 +23,21 @@ func NewSignal[T any](name string) Signal[T] { return Signal[T]{name: name} }
 // Name returns the signal's name.
 func (s Signal[T]) Name() string { return s.name }
 
-// Send sends the signal to the latest run of a workflow ID, from outside of workflow
-// code. When it returns, the signal is durable, and the run will see it unless it ends
-// before it looks. The error is perdure.ErrNotFound if there is no run, perdure.ErrClosed
-// if it has ended, and a *view.LimitError if the run has too many signals that its code has not
-// read: see perdure.MaxSignalBacklog. Workflow code sends with the function Send.
+// Send sends the signal to the latest run of a workflow ID, from outside workflow code.
+// When it returns, the signal is durable, and the run receives it unless it ends before
+// its code does. The error is perdure.ErrNotFound if there is no run, perdure.ErrClosed
+// if it has ended, and a *view.LimitError if the run has too many unread signals: see
+// perdure.MaxSignalBacklog. Workflow code uses the function Send.
 func (s Signal[T]) Send(ctx context.Context, to SignalTarget, value T) error {
 	return s.SendOnce(ctx, to, "", value)
 }
 
-// SendOnce is Send under an idempotency key: sending the same key again sends nothing, as
-// long as the run is open. A run that continues as new, or is retried, hands all keys of the
-// last hour on to the next, and older ones up to the latest 10,000. Where 100,000 came within
-// an hour the run takes no more signals until they are older: the error is a
-// *view.LimitError. The key names the signal among all those to the workflow ID. Once
-// the workflow has ended the error is perdure.ErrClosed, even for a key that was sent.
+// SendOnce is Send with an idempotency key: while the run is open, sending the same key
+// again sends nothing. The key must be unique among all signals to the workflow ID. A run
+// that continues as new or is retried passes all keys of the last hour to the next run,
+// and older ones up to the latest 10,000. After 100,000 keys within an hour the run takes
+// no more signals until some are older: the error is a *view.LimitError. When the
+// workflow has ended, the error is perdure.ErrClosed, even for a key that was sent.
 func (s Signal[T]) SendOnce(ctx context.Context, to SignalTarget, key string, value T) error {
 	payload, err := history.Encode(value)
 	if err == nil {
@@ -49,12 +49,12 @@ func (s Signal[T]) SendOnce(ctx context.Context, to SignalTarget, key string, va
 	return nil
 }
 
-// Send sends a signal to the latest run of a workflow ID of the same group, on
-// whatever node it runs. It is sent with the turn, exactly once, and arrives even
-// if this run ends with that turn; signals that one run sends to another arrive in
-// the order in which they were sent. Send does not wait for that: a signal to a
-// workflow that does not exist then, or has ended, is dropped. The error says that
-// the workflow ID or the value cannot be used, or that the scope was canceled.
+// Send sends a signal to the latest run of a workflow ID of the same group, on whatever
+// node it runs. It is sent with the turn, exactly once, and arrives even if this run ends
+// with that turn; signals from one run to another arrive in the order in which they were
+// sent. Send does not wait for the arrival: a signal to a workflow that does not exist or
+// has ended is dropped. The error is that the workflow ID or the value is invalid, or
+// that the scope was canceled.
 func Send[T any](wf *Context, workflowID string, s Signal[T], value T) error {
 	wf.enter()
 	if wf.over() {
@@ -72,13 +72,14 @@ func Send[T any](wf *Context, workflowID string, s Signal[T], value T) error {
 	return nil
 }
 
-// Receive waits for the next signal. Signals of a kind are read in the order in
-// which they arrived; those that came before the code waited are kept.
+// Receive waits for the next signal. Signals of the same name are received in the order
+// of their arrival; those that arrive before the code waits are kept. The error is that
+// the scope was canceled.
 func Receive[T any](wf *Context, s Signal[T]) (T, error) {
 	return ReceiveAsync(wf, s).Get(wf)
 }
 
-// ReceiveAsync begins to wait for the next signal.
+// ReceiveAsync begins to wait for the next signal and returns immediately.
 func ReceiveAsync[T any](wf *Context, s Signal[T]) Future[T] {
 	wf.enter()
 	if wf.over() {

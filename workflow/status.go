@@ -7,11 +7,10 @@ import (
 	"github.com/perdure/perdure/internal/core"
 )
 
-// SetStatus sets what listings and descriptions of the run say of where it stands,
-// in the words of its own: "3 of 20 imported". It is for people; an empty text says
-// nothing. It becomes visible when the turn is durable, costs no event of history,
-// and stays when the run has ended. What is longer than 500 bytes is cut there, and
-// what cannot be stored as text is replaced.
+// SetStatus sets a text that listings and descriptions of the run show to people, such as
+// "3 of 20 imported". An empty text removes it. It becomes visible when the turn is
+// durable, adds no event to the history, and stays when the run has ended. A text of more
+// than 500 bytes is cut, and bytes that cannot be stored as text are replaced.
 func SetStatus(wf *Context, text string) {
 	wf.enter()
 	wf.instance.run.Say(storable(text))

@@ -11,11 +11,10 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Do runs an inline step: an activity that is written where it is used. It has
-// the same policy, ledger and recovery as a registered one. The closure may read
-// variables of the workflow, but its only output is its result: what it writes
-// to variables is lost when the run is resumed from history. Using the workflow
-// context inside it panics.
+// Do runs an inline step: an activity written where it is used. It has the same policy,
+// ledger and recovery as a registered activity. The closure may read variables of the
+// workflow, but its only output is its result: what it writes to variables is lost when
+// the run is resumed from history. Using the workflow context inside it panics.
 func Do[T any](wf *Context, name string, fn func(ctx context.Context) (T, error), opts ...activity.Option) (T, error) {
 	return DoAsync(wf, name, fn, opts...).Get(wf)
 }

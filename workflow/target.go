@@ -11,12 +11,12 @@ type (
 	signalHandle = tell.SignalHandle
 )
 
-// Target is what queries and updates are sent to: a perdure.Handle, or a
-// perduretest.Handle. Both stand for the latest run of a workflow ID.
+// Target is the receiver of a query or an update: a perdure.Handle or a
+// perduretest.Handle. Both refer to the latest run of a workflow ID.
 type Target interface{ handle }
 
-// SignalTarget is what signals are sent to: a Target, or what perdure.Handle.InTx
-// returns.
+// SignalTarget is the receiver of a signal: a Target, or the result of
+// perdure.Handle.InTx.
 type SignalTarget interface{ signalHandle }
 
 // asked says which query or update failed.

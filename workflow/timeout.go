@@ -8,16 +8,15 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Timeout runs fn in a scope with a deadline d from now. When the deadline
-// passes first, what the scope still waits for is given up immediately, whether or
-// not a running activity cares, and, unless fn succeeds all the same, Timeout
-// returns a *retry.TimeoutError. What passed first is decided by the order of history,
-// even if the code was away meanwhile: a result that came after the deadline is dropped,
-// and a signal stays for the next wait. fn must use the context it is given: with one from
-// outside it would lose the deadline, so that panics; see Outer. The Get of a future that was
-// made outside of fn is not ended by the deadline either: begin in fn what it is to limit, or
-// wait by Select with a timer. A d of zero or less is no
-// deadline.
+// Timeout runs fn in a scope with a deadline d from now. When the deadline passes,
+// everything that the scope still waits for is abandoned immediately, whether or not a
+// running activity returns, and Timeout returns a *retry.TimeoutError unless fn succeeds
+// nevertheless. The order of history decides what came first, even if the run was not in
+// memory then: a result that came after the deadline is dropped, and a signal stays for
+// the next wait. fn must use the context it is given: an outer context would lose the
+// deadline, so using one panics; see Outer. The deadline does not end the Get of a future
+// that was made outside fn: begin the call inside fn, or use Select with a timer. A d of
+// zero or less is no deadline.
 func Timeout[T any](wf *Context, d time.Duration, fn func(wf *Context) (T, error)) (T, error) {
 	wf.enter()
 	wf.belongs()

@@ -6,17 +6,17 @@ import (
 	"github.com/perdure/perdure/intercept"
 )
 
-// Timer is the coming end of a durable timer.
+// Timer is a durable timer.
 type Timer struct{ *pending }
 
-// Wait waits until the timer fires. Its error says that the timer was canceled.
+// Wait waits until the timer fires. The error is that the timer was canceled.
 func (t Timer) Wait(wf *Context) error {
 	_, err := Future[struct{}](t).Get(wf)
 	return err
 }
 
-// NewTimer starts a durable timer that fires d from now: not earlier, also
-// after a restart, and not later than the engine is up again.
+// NewTimer starts a durable timer that fires after d. After a restart it fires when it is
+// due, or as soon as the engine runs again if that is later.
 func NewTimer(wf *Context, d time.Duration) Timer {
 	wf.enter()
 	return Timer{wf.timer("timer", d)}
@@ -30,8 +30,8 @@ func (wf *Context) timer(name string, d time.Duration) *pending {
 	return wf.follow(wf.instance.run.StartTimer(name, d))
 }
 
-// Sleep waits for d, durably. Nothing is waited for, and no timer made, if d is
-// zero or less. Its error says that the scope was canceled.
+// Sleep waits for d, durably. If d is zero or less, it returns immediately and makes no
+// timer. The error is that the scope was canceled.
 func Sleep(wf *Context, d time.Duration) error {
 	wf.enter()
 	return wf.sleep("sleep", d)

@@ -13,47 +13,47 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Update is the typed handle of a request that changes a run and is answered. Make
-// one per kind, at package level. Its zero value is not usable.
+// Update is the typed handle of an update, a request that may change a run and returns a
+// result. Make one per update, at package level. Its zero value is not usable.
 type Update[In, Out any] struct{ name string }
 
-// NewUpdate declares an update. In and Out travel as JSON; they are struct{} if
-// there is nothing to say.
+// NewUpdate declares an update. In and Out travel as JSON; use struct{} for no input or
+// no result.
 func NewUpdate[In, Out any](name string) Update[In, Out] { return Update[In, Out]{name: name} }
 
 // Name returns the update's name.
 func (u Update[In, Out]) Name() string { return u.name }
 
-// Call asks the latest run of a workflow ID to change, and returns the result of its
-// handler, see HandleUpdate, when that is durable. It waits until ctx ends. The request
-// is durable once it has reached the database. A request that comes before the run's code
-// has begun, or while the code is missing, parked or paused, waits there; it is carried
-// out even if its caller no longer waits. Until a run has accepted it, it goes on to the
-// next run of the chain.
+// Call sends the update to the latest run of a workflow ID, and returns the result of its
+// handler, see HandleUpdate, when that is durable. It waits at most until ctx ends. The
+// request is durable once it is in the database. It waits there if the run's code has not
+// begun, is missing, or the run is parked or paused, and it is carried out even if its
+// caller no longer waits. Until a run accepts it, it moves on to the next run of the
+// chain.
 //
 // The error is
 //
 //   - a *RejectedError, if the validator rejected it: nothing has changed,
-//   - ErrNoHandler, if the code has no handler of that name, or has not come to where it
-//     is set: nothing has changed,
+//   - ErrNoHandler, if the code has no handler of that name, or has not yet reached the
+//     point where it sets one: nothing has changed,
 //   - perdure.ErrClosed, if the workflow had ended before, and perdure.ErrNotFound if
 //     there is none,
-//   - perdure.ErrUpdateUnfinished, if the run ended while the handler was under way,
-//   - perdure.ErrNoAnswer with that of ctx, if there was no answer in time: CallOnce with
-//     a key can ask again,
-//   - or that of the handler, for which errors.Is and errors.As hold as for the errors of
-//     activities.
+//   - perdure.ErrUpdateUnfinished, if the run ended while the handler was running,
+//   - perdure.ErrNoAnswer with the error of ctx, if ctx ended first: with CallOnce and
+//     the same key a caller can ask again,
+//   - or the error of the handler, for which errors.Is and errors.As hold as for the
+//     errors of activities.
 func (u Update[In, Out]) Call(ctx context.Context, to Target, in In) (Out, error) {
 	return u.CallOnce(ctx, to, "", in)
 }
 
-// CallOnce is Call under an idempotency key: a call with the same key, from any process
+// CallOnce is Call with an idempotency key: a call with the same key, from any process
 // and even after the workflow has ended, returns the result of the first one, or waits
-// for it. Another update, or another input, under the key is a *view.InputError. The key
-// of an update that was rejected can be used again. A run that continues
-// as new, or is retried, hands all keys of the last hour on to the next, and older ones up to
-// the latest 1,000. Of more than 100,000 updates within an hour the further ones are refused
-// with a *view.LimitError.
+// for it. With another update or input under the same key the error is a
+// *view.InputError. The key of a rejected update can be used again. A run that continues
+// as new or is retried passes all keys of the last hour to the next run, and older ones
+// up to the latest 1,000. After 100,000 updates within an hour, further ones return a
+// *view.LimitError.
 func (u Update[In, Out]) CallOnce(ctx context.Context, to Target, key string, in In) (out Out, err error) {
 	input, err := tell.Encode(in)
 	if err == nil {
@@ -65,34 +65,31 @@ func (u Update[In, Out]) CallOnce(ctx context.Context, to Target, key string, in
 	return out, asked("update", u.name, to, err)
 }
 
-// UpdateOption is a setting of HandleUpdate.
+// UpdateOption is an option of HandleUpdate.
 type UpdateOption[In any] func(*updateHandler[In])
 
-// Validator sets what decides whether an update is accepted. It is called between
-// two turns of the code, on what the last one left, and may read variables of the
-// workflow. It must change nothing and cannot use the workflow context: an update
-// that it rejects leaves no trace, so a replay does not know of it. Its error, or
-// its panic, reaches the caller in a *RejectedError.
+// Validator sets a function that accepts an update by returning nil. It is called between
+// two turns of the code and may read variables of the workflow. It must change nothing
+// and cannot use the workflow context: a rejected update is not recorded, so a replay
+// does not know of it. The caller gets its error, or its panic, in a *RejectedError.
 func Validator[In any](f func(In) error) UpdateOption[In] {
 	return func(h *updateHandler[In]) { h.validate = f }
 }
 
-// HandleUpdate sets what carries an update out from here on, in place of an earlier
-// handler. An update that is accepted is on record, and its handler runs in a
-// coroutine of its own with the context it is given: it may do all that workflow
-// code may, and wait for as long as it takes. It begins in the turn that accepts the
-// update, before the code that other events of that turn wake. Its result or its
-// error is the answer, on record with the turn in which it returns, and its caller
-// gets it from any process. A panic of the handler, or of what it began with Go or Map,
-// is such an error, a *retry.PanicError, and so is runtime.Goexit: a caller cannot stop
-// the run. What the handler had done by then stays done.
+// HandleUpdate sets the handler of an update, replacing an earlier one. An accepted
+// update is recorded, and its handler runs in a coroutine of its own with the context it
+// is given: it may do everything that workflow code may, and wait for any time. It begins
+// in the turn that accepts the update, before the code that other events of that turn
+// wake. Its result or error is recorded with the turn in which it returns, and the caller
+// gets it in any process. A panic of the handler, or of a coroutine that it began with Go
+// or Map, becomes a *retry.PanicError, and so does runtime.Goexit: a caller cannot stop
+// the run. What the handler did before stays done.
 //
-// An update that comes before the code has first waited for something waits for
-// that; handlers are best set first. Handlers that are under way when the run ends
-// or continues as new are given up, and their callers told so; FinishUpdates waits
-// for them. The handler of an update that is on record must stay as long as there
-// are such runs, as all code. A nil handler, or a name that cannot be used, panics,
-// which parks the run.
+// An update that arrives before the code first waits for something is held until then;
+// set handlers first. Handlers that are running when the run ends or continues as new are
+// abandoned, and their callers get perdure.ErrUpdateUnfinished; FinishUpdates waits for
+// them. Like all workflow code, a handler must stay while there are runs that used it. A
+// nil handler or an invalid name panics, which parks the run.
 func HandleUpdate[In, Out any](wf *Context, u Update[In, Out], handler func(wf *Context, in In) (Out, error), options ...UpdateOption[In]) {
 	wf.enter()
 	if err := history.CheckName("update name", u.name); err != nil {
@@ -123,8 +120,8 @@ func HandleUpdate[In, Out any](wf *Context, u Update[In, Out], handler func(wf *
 	wf.instance.run.TakeUpdates()
 }
 
-// RejectedError says that the validator of an update rejected it: nothing of it is
-// on record.
+// RejectedError means that the validator of an update rejected it: nothing has changed,
+// and nothing is recorded.
 type RejectedError struct {
 	Update string // its name
 	Err    error  `json:"-"` // why
@@ -139,9 +136,9 @@ func (e *RejectedError) Error() string {
 // Unwrap returns the validator's error.
 func (e *RejectedError) Unwrap() error { return e.Err }
 
-// FinishUpdates waits until no handler of an update is under way: before the
-// workflow returns, or continues as new. It must not be called by such a handler,
-// which would wait for itself. Its error says that the scope was canceled.
+// FinishUpdates waits until no update handler is running. Call it before the workflow
+// returns or continues as new. A handler must not call it, because it would wait for
+// itself. The error is that the scope was canceled.
 func FinishUpdates(wf *Context) error {
 	wf.enter()
 	u := &wf.instance.updates

@@ -9,10 +9,10 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// SideEffect runs fn once and records the value it returns; replays get that
-// value. fn should be short and must not fail: for anything that can, use Do. If
-// the process dies before the turn is durable, fn runs again. A value that
-// or name that cannot be recorded panics, which parks the run: do not recover it.
+// SideEffect runs fn once and records the value it returns; replays get that value. fn
+// should be short and must not fail: for anything that can fail, use Do. If the process
+// dies before the turn is durable, fn runs again. If the name or the value cannot be
+// recorded, SideEffect panics, which parks the run: do not recover the panic.
 func SideEffect[T any](wf *Context, name string, fn func() T) T {
 	wf.enter()
 	if err := history.CheckName("side effect name", name); err != nil {
@@ -33,15 +33,15 @@ func SideEffect[T any](wf *Context, name string, fn func() T) T {
 	return v
 }
 
-// Now is the engine's time at the beginning of the current turn, in UTC: it stands
-// still while the code runs, and replays see the same, on any machine.
+// Now returns the engine's time at the beginning of the current turn, in UTC. It does not
+// change while the code runs, and replays see the same on any machine.
 func Now(wf *Context) time.Time {
 	wf.enter()
 	return time.Unix(0, wf.instance.run.Now()).UTC()
 }
 
-// Rand is the run's source of random numbers: seeded by the run, so that replays
-// draw the same. It is not for secrets.
+// Rand returns the run's source of random numbers. It is seeded by the run ID, so replays
+// draw the same numbers. Do not use it for secrets.
 func Rand(wf *Context) *rand.Rand {
 	wf.enter()
 	i := wf.instance
