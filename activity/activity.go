@@ -12,10 +12,10 @@ import (
 // definition is what engines read of an Activity.
 type definition = body.Definition
 
-// Func is the body of an activity. The context carries Info, is canceled when
-// the attempt times out or is no longer wanted, and when the process shuts down.
-// A body should return soon after that; its result is then dropped or, if only
-// a cancellation was asked for, kept if it is a success.
+// Func is the body of an activity. The context carries Info. It is canceled when the
+// attempt times out, is canceled or given up, or when the process shuts down. A body
+// should return soon after that. Its result is then dropped, except that a success is
+// kept if only a cancellation was requested.
 type Func[In, Out any] func(ctx context.Context, in In) (Out, error)
 
 // Activity is the typed handle of an activity. Make one per activity, at package
@@ -32,17 +32,16 @@ func New[In, Out any](name string, fn Func[In, Out], opts ...Option) Activity[In
 	return Declare[In, Out](name, opts...).Impl(fn)
 }
 
-// Declare declares an activity without an implementation: for processes that
-// only call it, and for implementations that are methods of a service, which
-// Impl adds.
+// Declare declares an activity without an implementation: for processes that only call
+// it, and for implementations that Impl adds, such as methods of a service.
 func Declare[In, Out any](name string, opts ...Option) Activity[In, Out] {
 	d := body.Declared{Name: name, Input: reflect.TypeFor[In]()}
 	body.Apply(&d.Options, opts)
 	return Activity[In, Out]{definition: body.Define(d)}
 }
 
-// Impl returns the activity with an implementation, to be registered. The handle
-// itself stays as it was, so that two engines in one process can have two.
+// Impl returns a copy of the handle with an implementation, to be registered. Two engines
+// in one process can have different ones.
 func (a Activity[In, Out]) Impl(fn Func[In, Out]) Activity[In, Out] {
 	d := *body.Of(a)
 	d.Invoke = nil
@@ -62,11 +61,11 @@ func (a Activity[In, Out]) Impl(fn Func[In, Out]) Activity[In, Out] {
 // Name returns the activity's name.
 func (a Activity[In, Out]) Name() string { return body.NameOf(a.definition) }
 
-// InputType returns the type In. A program that calls activities by name, such as a flow
-// file, learns from it which fields the input has.
+// InputType returns the type In. Programs that call activities by name, such as the
+// interpreter of flow files, learn from it which fields the input has.
 func (a Activity[In, Out]) InputType() reflect.Type { return reflect.TypeFor[In]() }
 
-// Definition is an Activity, whatever its types.
+// Definition is an Activity of any types.
 type Definition interface {
 	Name() string
 	InputType() reflect.Type
@@ -75,18 +74,18 @@ type Definition interface {
 
 type sealed = body.Activity
 
-// Option is a setting of an activity, for all calls (New, Declare) or for one call
-// (workflow.Call): Retry, Through, Priority, Like.
+// Option is an option of an activity, for all calls (New, Declare) or for one call
+// (workflow.Call): Retry, Through, Priority, Queue, Like.
 type Option interface{ option }
 
 type option = body.Option
 
-// Retry sets the whole policy. A call without one has that of its activity, else that of
-// the engine (perdure.Retry), else retry.Policy{}; policies do not mix.
+// Retry sets the whole policy. A call without one has the policy of its activity, else
+// that of the engine (perdure.Retry), else retry.Policy{}; policies are not merged.
 func Retry(p retry.Policy) Option { return body.Set(func(o *body.Options) { o.Retry = &p }) }
 
-// Like takes over all options of an activity. A program that calls activities by name
-// calls Declare(d.Name(), Like(d)).
+// Like copies all options of an activity. A program that calls activities by name calls
+// Declare(d.Name(), Like(d)).
 func Like(d Definition) Option {
 	return body.Set(func(o *body.Options) { *o = body.Of(d).Options })
 }

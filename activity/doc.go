@@ -8,10 +8,10 @@
 //		return gateway.Charge(ctx, o, activity.IdempotencyKey(ctx))
 //	}, activity.Retry(retry.Policy{MaxAttempts: 5}))
 //
-// An activity runs at least once: if the process dies after the effect and
-// before the result was recorded, another attempt follows. IdempotencyKey is the
-// same for all attempts of one call; hand it to the other side.
+// An activity runs at least once: if the process dies after the effect and before the
+// result is recorded, another attempt follows. IdempotencyKey is the same for all
+// attempts of one call; pass it to the system that you call.
 //
-// Effects in tables beside the engine's need no key: with OnCommit they are part of
-// the transaction that records the result.
+// Effects in your own tables in the engine's database need no key: with OnCommit they are
+// part of the transaction that records the result.
 package activity

@@ -5,28 +5,28 @@ import (
 	"github.com/perdure/perdure/internal/body"
 )
 
-// Through lets attempts run only while they hold the gates. Here a gate is known
-// by its name, in all processes of the engine's group: its limit holds for all
-// calls of all activities that name it, over all machines, and its state is in the
-// database. Calls of retry.Do that use the same handle do not count: they are
-// bounded in their process alone. A gate without a mode has gate.Rejoin here.
-// Where calls say different things about a gate, the latest is right.
+// Through makes attempts run only while they hold a slot of each gate. A gate is
+// identified by its name in all processes of the engine's group: its limit applies to all
+// calls of all activities that name it, on all machines, and its state is in the
+// database. Calls of retry.Do that use the same handle are limited separately, in their
+// process. The default mode is gate.Rejoin. If calls declare different specs for a gate,
+// the latest applies.
 //
-// A call holds no slot of a process while it waits for a gate. It takes several
-// gates in the order of their names. While another one makes it wait, it keeps what it
-// has only for a moment, at first for half a second; then it gives that back, keeps its
-// places in line, and waits for that one alone. Given twice, the last Through holds;
-// without gates it takes them away.
+// A call holds no slot of a process while it waits for a gate. It takes several gates in
+// the order of their names. While it waits for one gate, it keeps the slots of others
+// only briefly, at first for half a second; then it gives them back, keeps its places in
+// line, and waits for that gate alone. If Through is given twice, the last one applies;
+// without gates it removes them.
 //
-// The engine cannot stop a body that goes on after its attempt was given up
-// (because it timed out, was canceled, or its process lost its lease): it counts
-// attempts, and such a body runs beside them.
+// The engine cannot stop a body that continues after its attempt was given up (because it
+// timed out, was canceled, or its process lost its lease). Gates count attempts, so such
+// a body runs in addition to them.
 func Through(gates ...*gate.Gate) Option {
 	return body.Set(func(o *body.Options) { o.Gates = gates })
 }
 
-// Priority says where the call stands among those that wait for its gates, and for a
-// slot of its process: higher goes first, and calls of one priority go in the order in
-// which they came. A call without one, or with zero, has that of its run (see
-// workflow.Priority), which is 0 without that option.
+// Priority orders the call among those that wait for its gates or for a slot of its
+// process: a higher priority goes first, and calls of equal priority go in the order in
+// which they came. Zero is the priority of the run (see workflow.Priority), which is 0 by
+// default.
 func Priority(p int) Option { return body.Set(func(o *body.Options) { o.Priority = p }) }

@@ -7,9 +7,9 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Heartbeat says that the attempt is alive, and how far it has come. It restarts the
-// HeartbeatTimeout. If the attempt fails, or is lost with its process, the
-// next attempt finds the details: see Details. What is said last counts.
+// Heartbeat reports that the attempt is alive and how far it has come. It restarts the
+// HeartbeatTimeout. If the attempt fails, or is lost with its process, the next attempt
+// reads the latest details with Details.
 //
 //	for i := done; i < len(rows); i++ {
 //		if err := load(ctx, rows[i]); err != nil {
@@ -20,18 +20,18 @@ import (
 //		}
 //	}
 //
-// It is cheap and never waits for the database: at most one write a third of the
-// HeartbeatTimeout is made, and one in ten seconds if that is shorter or there is
-// no timeout. A crash can lose what was said since the last write; a failure, a
-// timeout or a shutdown of the process loses nothing.
+// It is cheap and never waits for the database: the engine writes at most once per third
+// of the HeartbeatTimeout, or once per ten seconds if that is shorter or there is no
+// timeout. A crash can lose the details since the last write; a failure, a timeout or a
+// shutdown of the process loses nothing.
 //
-// The error is why the attempt should end, the cause of its context: it is no
-// longer wanted, its time is up, or the process shuts down. Or the details cannot
-// be encoded as JSON, or are larger than 2 MiB; they should be small, a position
-// rather than a result. A nil value gives no details and keeps those before.
+// The error is the cause of the attempt's context, if the attempt should end: it was
+// canceled or given up, timed out, or the process shuts down. It is also an error if the
+// details cannot be encoded as JSON or are larger than 2 MiB. Keep them small, a position
+// rather than a result. A nil value keeps earlier details.
 //
-// In an attempt of retry.Do it is retry.Heartbeat. Elsewhere it does nothing. It
-// is safe for concurrent use.
+// In an attempt of retry.Do it calls retry.Heartbeat. Elsewhere it does nothing. It is
+// safe for concurrent use.
 func Heartbeat[T any](ctx context.Context, details T) error {
 	if a := attemptOf(ctx); a != nil && a.Link != nil {
 		if err := a.Link.Heartbeat(details); err != nil {
@@ -45,9 +45,9 @@ func Heartbeat[T any](ctx context.Context, details T) error {
 	return nil
 }
 
-// Details returns what the last heartbeat of an earlier attempt of this call said,
-// and false if none said anything. It is an error if that does not fit T. What the
-// attempt itself says does not change it.
+// Details returns the details of the last heartbeat of an earlier attempt of this call.
+// ok is false if there are none. The error is that they cannot be decoded into T.
+// Heartbeats of the current attempt do not change the result.
 func Details[T any](ctx context.Context) (details T, ok bool, err error) {
 	a := attemptOf(ctx)
 	if a == nil || a.Link == nil {

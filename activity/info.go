@@ -9,7 +9,7 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Info is what a body can know about the attempt it is.
+// Info describes the attempt that a body runs in.
 type Info struct {
 	WorkflowID string
 	RunID      string
@@ -74,8 +74,8 @@ func attemptOf(ctx context.Context) *attempt {
 	return a
 }
 
-// NewContext returns a context that carries info, as an engine hands it to a
-// body; tests of bodies can use it as well.
+// NewContext returns a context that carries info, like the one that an engine passes to a
+// body. It is for tests of bodies.
 func NewContext(ctx context.Context, info Info) context.Context {
 	return &attempt{Context: ctx, info: info}
 }
@@ -89,9 +89,9 @@ func FromContext(ctx context.Context) (Info, bool) {
 	return Info{}, false
 }
 
-// IdempotencyKey returns a key that is the same for all attempts of one call
-// and different for any two calls: let the other side recognize a repeated
-// request by it. Outside an activity or step it is empty.
+// IdempotencyKey returns a key that is the same for all attempts of one call and
+// different for any two calls. Send it with a request, so that the receiver recognizes a
+// repeated one. Outside an activity or step it is empty.
 func IdempotencyKey(ctx context.Context) string {
 	if a := attemptOf(ctx); a != nil {
 		return a.info.CallID

@@ -8,9 +8,9 @@ import (
 	"github.com/perdure/perdure/internal/body"
 )
 
-// Logger returns the logger of the engine (perdure.Logger) with the attempt that runs in
-// ctx: workflow_id, run_id, workflow, call, activity and attempt. The engine's own records
-// have the same keys. Outside an activity or step it returns slog.Default().
+// Logger returns the logger of the engine (perdure.Logger) with keys for the attempt that
+// runs in ctx: workflow_id, run_id, workflow, call, activity and attempt. The engine's
+// own records have the same keys. Outside an activity or step it returns slog.Default().
 func Logger(ctx context.Context) *slog.Logger {
 	l := body.Logger(ctx)
 	info, ok := FromContext(ctx)

@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// ErrPending is what a body returns whose attempt goes on elsewhere: a person
-// decides, another system calls back. A holder of the attempt's Token says how it
-// ends, from any process, with the engine's Complete or FailAttempt. Until then
-// the attempt holds no goroutine and no slot, and survives the process.
+// A body returns ErrPending to leave its attempt open: a person decides, or another
+// system calls back. Whoever has the attempt's Token ends it from any process, with
+// perdure.Engine.Complete or FailAttempt. Until then the attempt holds no goroutine and
+// no slot, and survives the process.
 //
 //	var Approve = activity.New("approve", func(ctx context.Context, o Order) (bool, error) {
 //		if err := mail.Ask(ctx, o, activity.Token(ctx)); err != nil {
@@ -17,18 +17,17 @@ import (
 //		return false, activity.ErrPending
 //	}, activity.Retry(retry.Policy{AttemptTimeout: 72 * time.Hour}))
 //
-// The policy must have an AttemptTimeout or a HeartbeatTimeout; without one the
-// call fails for good. Returning ErrPending counts as a heartbeat, and the
-// engine's HeartbeatAttempt gives further ones.
+// The policy must have an AttemptTimeout or a HeartbeatTimeout; without one the call
+// fails and is not retried. Returning ErrPending counts as a heartbeat, and
+// perdure.Engine.HeartbeatAttempt sends further ones.
 //
-// Return it soon: an attempt whose process dies before that is lost, unless it was
-// completed until then, and its token with it. A retry has another token.
+// Return it soon: if the process dies before that, the attempt is lost with its token,
+// unless it was completed already. A retry has another token.
 var ErrPending = errors.New("the attempt goes on outside")
 
-// Token returns the token of the attempt that runs in ctx, by which any process can
-// complete it. It is text that fits into a URL, and worth as much as the right to
-// complete the attempt: keep it from those who must not. Outside an activity or
-// step it is empty.
+// Token returns the token of the attempt that runs in ctx, with which any process can
+// complete it. It needs no escaping in a URL. Treat it as a secret: anyone who has it can
+// complete the attempt. Outside an activity or step it is empty.
 func Token(ctx context.Context) string {
 	if a := attemptOf(ctx); a != nil && a.Link != nil {
 		return a.Link.Token()

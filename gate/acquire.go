@@ -9,15 +9,16 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Acquire takes a slot for work that is no call of retry.Do, with priority zero,
-// and returns how to give it back. Giving it back twice is an error and frees
-// nothing. To bound the wait give ctx a deadline.
+// Acquire takes a slot for work that is not a call of retry.Do, with priority zero. It
+// blocks until there is a slot or ctx ends. release gives the slot back; calling it twice
+// returns an error and frees nothing.
 //
-// Such work starts when an attempt would; it tells the gate's circuit breaker and
-// retry budget nothing, because how it ends is not known.
+// Acquire obeys the rate and the circuit breaker as an attempt does, but the work counts
+// neither for the breaker nor for the retry budget, because the gate does not learn how
+// it ends.
 //
-// The error is an *retry.AbortedError of retry.PhaseQueue if ctx ends before
-// there is a slot, a *retry.RefusedError if the breaker is open, and a
+// The error is a *retry.AbortedError with retry.PhaseQueue if ctx ends before there is a
+// slot, a *retry.RefusedError if the breaker is open and does not Wait, and a
 // *retry.ConfigError if the gate is misconfigured.
 func (g *Gate) Acquire(ctx context.Context) (release func() error, err error) {
 	c, err := set{gates: []*Gate{g}}.call()

@@ -5,12 +5,11 @@ import (
 	"iter"
 )
 
-// Each goes through seq with a slot of the gate: taken before seq is asked for a
-// value, and given back when the loop asks for the next one, breaks or panics, or
-// seq ends. Between two values the loop queues again, behind all that wait.
+// Each iterates over seq while holding a slot of the gate. It takes the slot before it
+// asks seq for a value, and gives it back when the loop asks for the next one, breaks or
+// panics, or seq ends. Between two values the loop queues again, behind all that wait.
 //
-// If there is no slot to be had, the loop gets the error of Acquire with the zero
-// T, and ends.
+// If Acquire fails, the loop gets its error with the zero T, and ends.
 func Each[T any](ctx context.Context, g *Gate, seq iter.Seq[T]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		release, err := g.Acquire(ctx)

@@ -9,9 +9,9 @@ import (
 )
 
 // Gate is a gate in this process. Make one with New, at package level or once per
-// resource; calls that shall wait for each other must share it. It is safe for
-// concurrent use, and holds no goroutine. It has a timer while a call waits for
-// a time to come.
+// resource; calls that should wait for each other must share it. It is safe for
+// concurrent use, and holds no goroutine. It uses a timer only while a call waits for a
+// point in time.
 type Gate struct {
 	spec Spec
 	err  error // what is wrong with the spec
@@ -33,7 +33,7 @@ func New(name string, limit int, opts ...Option) *Gate {
 	return FromSpec(s)
 }
 
-// FromSpec makes the gate of a Spec that comes from elsewhere; see New.
+// FromSpec makes the gate of a Spec, such as one read from a file; see New.
 func FromSpec(s Spec) *Gate {
 	g := &Gate{spec: s, err: s.Validate()}
 	if g.err == nil {
@@ -42,7 +42,7 @@ func FromSpec(s Spec) *Gate {
 	return g
 }
 
-// Spec returns what the gate does.
+// Spec returns the Spec of the gate.
 func (g *Gate) Spec() Spec { return g.spec }
 
 // Name returns the gate's name.
@@ -51,7 +51,7 @@ func (g *Gate) Name() string { return g.spec.Name }
 // Validate returns what is wrong with the gate's Spec, nil if nothing is.
 func (g *Gate) Validate() error { return g.err }
 
-// Pause lets no attempt start until Resume; what runs goes on.
+// Pause lets no attempt start until Resume. Running attempts continue.
 func (g *Gate) Pause() { g.pause(true) }
 
 // Resume ends a Pause.

@@ -40,8 +40,8 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads a Spec. An unknown field is refused, and a duration without
-// a unit. The Spec is not validated.
+// UnmarshalJSON reads a Spec. It refuses unknown fields and durations without a unit, and
+// does not validate the Spec.
 func (s *Spec) UnmarshalJSON(data []byte) error {
 	var w specJSON
 	if err := strictJSON(data, &w); err != nil {

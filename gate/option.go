@@ -5,15 +5,16 @@ import "time"
 // Option sets a field of a gate's Spec.
 type Option func(*Spec)
 
-// WithMode sets what happens to a slot in backoff.
+// WithMode sets what happens to the slot of a call in backoff.
 func WithMode(m Mode) Option { return func(s *Spec) { s.Mode = m } }
 
-// WithMaxHold sets the mode Hold and for how long it holds a slot in one backoff.
+// WithMaxHold sets the mode Hold and the longest time for which it keeps a slot in one
+// backoff.
 func WithMaxHold(d time.Duration) Option {
 	return func(s *Spec) { s.Mode, s.MaxHold = Hold, d }
 }
 
-// WithRate bounds the attempts that start per second.
+// WithRate limits the attempts that start per second. A burst of zero is 1; see Rate.
 func WithRate(perSecond float64, burst int) Option {
 	return func(s *Spec) { s.Rate = Rate{PerSecond: perSecond, Burst: burst} }
 }

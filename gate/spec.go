@@ -14,17 +14,17 @@ import (
 type Mode string
 
 const (
-	// Hold keeps the slot through backoff, and what came later waits until the
-	// call has ended. It is the default in process.
+	// Hold keeps the slot through backoff: later calls wait until the call has ended. It
+	// is the default of retry.Do.
 	Hold Mode = "hold"
-	// Release frees the slot; the retry queues again, at the end.
+	// Release frees the slot; the retry queues at the end.
 	Release Mode = "release"
 	// Rejoin frees the slot; when the delay ends, the retry goes before all
 	// calls that came later than its own. It is the default in the engine.
 	Rejoin Mode = "rejoin"
 )
 
-// Spec says what a gate does. It is plain data, with a form in JSON.
+// Spec describes a gate. It is plain data, with a form in JSON.
 type Spec struct {
 	// Name identifies the gate: 1 to 200 bytes of UTF-8 without control
 	// characters.
@@ -33,12 +33,13 @@ type Spec struct {
 	// Limit is the number of slots, at least 1.
 	Limit int
 
-	// Mode is empty for the default of the runner.
+	// Mode is what happens to a slot in backoff. Empty is the default of the runner: Hold
+	// for retry.Do, Rejoin for the engine.
 	Mode Mode
 
-	// MaxHold is for how long a slot is kept in one backoff, in mode Hold, which
-	// then has to be named. Longer than that the call is treated as in mode
-	// Rejoin until its next attempt. Zero is no bound.
+	// MaxHold is the longest time for which a slot is kept in one backoff. It requires
+	// the mode Hold. After that the call is treated as in mode Rejoin until its next
+	// attempt. Zero is no bound.
 	MaxHold time.Duration
 
 	Rate    Rate    // zero: attempts start as often as slots allow
@@ -46,52 +47,51 @@ type Spec struct {
 	Breaker Breaker // zero: no circuit breaker
 }
 
-// Rate bounds how often attempts start, retries included.
+// Rate limits how often attempts start, retries included.
 type Rate struct {
-	// PerSecond is the rate in the long run, 0.000001 to 1000000000.
+	// PerSecond is the average rate, 0.000001 to 1000000000.
 	PerSecond float64 `json:"per_second"`
 
-	// Burst is how many may start together after a time of rest; zero is 1.
+	// Burst is how many attempts may start together after an idle time; zero is 1.
 	Burst int `json:"burst,omitempty"`
 }
 
 // String returns the rate in words: "50/s (burst 10)", or "none".
 func (r Rate) String() string { return gates.Rate(r).String() }
 
-// Budget bounds the share of retries, so that an outage is not made worse by
-// them. It is a number of tokens. A retry that does not find enough of them does
-// not happen: its call stops with retry.ReasonBudget.
+// Budget limits the share of retries, so that they do not make an outage worse. It is a
+// number of tokens. Each retry costs some; if there are not enough, the call stops with
+// retry.ReasonBudget.
 type Budget struct {
-	// Tokens is how many there are at first and at most, at least 1.
+	// Tokens is the number of tokens at first and at most, at least 1.
 	Tokens int `json:"tokens"`
 
 	// Cost is what a retry costs, at least a thousandth; zero is 1.
 	Cost float64 `json:"cost,omitempty"`
 
-	// Refund is what a call brings that succeeds at its first attempt. With a
-	// Cost of 1, a Refund of 0.1 is one retry for ten such calls. With zero no
-	// token comes back.
+	// Refund is how many tokens a call that succeeds at its first attempt returns. With a
+	// Cost of 1, a Refund of 0.1 allows one retry for ten such calls. With zero no token
+	// comes back.
 	Refund float64 `json:"refund,omitempty"`
 }
 
 // String returns the budget in words: "100 tokens, refund 0.1", or "none".
 func (b Budget) String() string { return gates.Budget(b).String() }
 
-// Breaker is a circuit breaker. It is closed at first. When Failures attempts
-// have failed in succession it is open: no attempt starts for the Cooldown. Then
-// it is half-open: one attempt starts, the probe, and decides by its outcome
-// whether it closes or opens again.
+// Breaker is a circuit breaker. It is closed at first. When Failures attempts have failed
+// in succession it opens: no attempt starts for the Cooldown. Then it is half-open: one
+// attempt starts, the probe, whose outcome closes the breaker or opens it again.
 //
-// Failures that no retry can change (terminal errors, those of types that the
-// policy does not retry) and canceled attempts do not count.
+// Terminal errors, errors of types that the policy does not retry, and canceled attempts
+// do not count as failures.
 type Breaker struct {
-	// Failures is at least 1.
+	// Failures is the number of consecutive failures that opens the breaker, at least 1.
 	Failures int
 
-	// Cooldown is more than zero.
+	// Cooldown is how long the breaker stays open, more than zero.
 	Cooldown time.Duration
 
-	// Wait makes calls wait while the breaker is open. Else they fail immediately
+	// Wait makes calls wait while the breaker is open. Otherwise they fail immediately
 	// with retry.ReasonBreaker. Neither costs an attempt.
 	Wait bool
 }
@@ -99,7 +99,7 @@ type Breaker struct {
 // String returns the breaker in words: "5 failures, open for 30s", or "none".
 func (b Breaker) String() string { return gates.Breaker(b).String() }
 
-// Validate returns nil or an error that lists all that is wrong.
+// Validate returns nil or an error that lists everything that is wrong.
 func (s Spec) Validate() error {
 	var errs []error
 	if fault := s.nameFault(); fault != "" {

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// BreakerState is what a circuit breaker does.
+// BreakerState is the state of a circuit breaker.
 type BreakerState string
 
 const (
@@ -12,40 +12,40 @@ const (
 	NoBreaker BreakerState = ""
 	// Closed: attempts pass.
 	Closed BreakerState = "closed"
-	// Open: none passes.
+	// Open: no attempt passes.
 	Open BreakerState = "open"
-	// HalfOpen: one passes, the probe, or is under way.
+	// HalfOpen: one attempt may pass, the probe, or is running.
 	HalfOpen BreakerState = "half_open"
 )
 
-// Stats is what can be seen of a gate at a moment.
+// Stats is the state of a gate at a moment.
 type Stats struct {
 	Limit   int  `json:"limit"`
 	Holders int  `json:"holders"` // slots taken
 	Paused  bool `json:"paused,omitempty"`
 
-	// Depth is how many attempts are due and wait, OldestWait for how long the
-	// first of them has waited.
+	// Depth is how many attempts are due and wait; OldestWait is how long the first of
+	// them has waited.
 	Depth      int           `json:"depth"`
 	OldestWait time.Duration `json:"oldest_wait"`
 
-	// Running attempts were let in and are not over. InBackoff are calls that
-	// wait for a retry, HeldInBackoff those of them that keep a slot.
+	// Running counts attempts that passed and have not ended, InBackoff calls that wait
+	// for a retry, HeldInBackoff those of them that keep a slot.
 	Running       int `json:"running"`
 	InBackoff     int `json:"in_backoff"`
 	HeldInBackoff int `json:"held_in_backoff"`
 
 	Breaker BreakerState `json:"breaker,omitempty"`
 
-	// Cooldown is for how long an open breaker stays open.
+	// Cooldown is how long an open breaker stays open from now.
 	Cooldown time.Duration `json:"cooldown,omitempty"`
 
 	// Tokens is what is left in the retry budget; zero without one.
 	Tokens float64 `json:"tokens,omitempty"`
 }
 
-// Stats returns what can be seen of the gate now; zero for one that is
-// misconfigured. It takes time in proportion to the calls at the gate.
+// Stats returns the current state of the gate; it is zero if the gate is misconfigured.
+// It takes time in proportion to the calls at the gate.
 func (g *Gate) Stats() Stats {
 	if g.err != nil {
 		return Stats{}

@@ -12,26 +12,25 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Through leads the attempts of a call of retry.Do through gates. An attempt starts when
-// it has a slot of each. They are taken in the order of their names and given back in the
-// reverse one. What the call has of some it keeps only for a moment, at first for 10 ms,
-// while another one makes it wait; then it gives back what it has, keeps its places in
-// line, and waits for that one alone. In mode Hold a
-// slot is taken once, before the first attempt, and given back once, when the
-// call has ended, whatever ended it; in the other modes once per attempt.
+// Through makes the attempts of a call of retry.Do pass gates. An attempt starts when it
+// has a slot of each gate. It takes them in the order of their names and gives them back
+// in reverse order. While it waits for one gate, it keeps the slots of others only
+// briefly, at first for 10 ms; then it gives them back, keeps its places in line, and
+// waits for that gate alone. In mode Hold a call takes a slot once, before the first
+// attempt, and gives it back once, when it has ended; in the other modes once per
+// attempt.
 //
-// An attempt must not call through a gate that it has passed: with all slots
-// taken by such attempts, each of them waits for the others.
+// An attempt must not call through a gate that it has passed: if such attempts have all
+// slots, each waits for the others.
 //
-// A call that is canceled while it waits returns a *retry.AbortedError of
-// retry.PhaseQueue. One that an open breaker stops returns a
-// *retry.ExhaustedError that wraps a *retry.RefusedError. Gates that are
-// misconfigured, named twice or different and of the same name are a
-// *retry.ConfigError.
+// A call that is canceled while it waits returns a *retry.AbortedError with
+// retry.PhaseQueue. A call that an open breaker stops returns a *retry.ExhaustedError
+// that wraps a *retry.RefusedError. If a gate is misconfigured or given twice, or two
+// gates have the same name, the error is a *retry.ConfigError.
 func Through(gates ...*Gate) retry.Option { return ThroughAt(0, gates...) }
 
-// ThroughAt is [Through] for a call with a priority: at its gates higher priorities
-// go first. Through has priority zero.
+// ThroughAt is [Through] with a priority: at the gates higher priorities go first.
+// Through has priority zero.
 func ThroughAt(priority int, gates ...*Gate) retry.Option {
 	sorted := slices.Clone(gates)
 	slices.SortStableFunc(sorted, func(a, b *Gate) int { return strings.Compare(a.nameOf(), b.nameOf()) })

@@ -7,21 +7,21 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Kind is what an operation is.
+// Kind is the kind of an operation.
 type Kind int
 
-// The verbs of clients. Name is that of what is in brackets.
+// The verbs of clients. Op.Name is the name of what is in brackets.
 const (
 	// Start starts a run [workflow]: perdure.Start, Run and StartTx. Headers may be set.
 	Start Kind = iota + 1
 	// Schedule makes or changes a schedule [schedule]. Headers may be set: they are those
 	// of the runs that it starts.
 	Schedule
-	// Signal sends a signal [signal], in a transaction of the caller's too.
+	// Signal sends a signal [signal], also in a transaction of the caller.
 	Signal
-	// Query asks a run [query].
+	// Query sends a query to a run [query].
 	Query
-	// Update asks a run for an update [update].
+	// Update sends an update to a run [update].
 	Update
 	// Cancel and Terminate end a run.
 	Cancel
@@ -30,23 +30,23 @@ const (
 	// *perdure.RunError included.
 	Result
 	// Operate is a verb of package ops that changes something [verb], such as "retry-now"
-	// or "pause-gate". WorkflowID is empty for those that are about no single run.
+	// or "pause-gate". WorkflowID is empty for verbs that are not about a single run.
 	Operate
-	// Complete ends an attempt from outside, or says that it is alive [verb]:
-	// perdure.CompleteAttempt, FailAttempt and HeartbeatAttempt.
+	// Complete ends an attempt from outside, or reports that it is alive [verb]:
+	// Complete, FailAttempt and HeartbeatAttempt of perdure.Engine.
 	Complete
 )
 
-// What engines run.
+// The operations of engines.
 const (
 	// Attempt is one attempt of an activity or an inline step [activity or step].
-	// activity.FromContext tells more of it.
+	// activity.FromContext describes it.
 	Attempt Kind = iota + 11
-	// WorkflowStart is the begin of a run's code [workflow].
+	// WorkflowStart is the beginning of a run's code [workflow].
 	WorkflowStart
-	// WorkflowEnd is the end of a run's code [workflow]: next returns its error, and an
-	// error that is returned instead is the one on record. The error of a run that
-	// continues as new is nil.
+	// WorkflowEnd is the end of a run's code [workflow]. next returns its error; the
+	// error that the interceptor returns is recorded. The error of a run that continues
+	// as new is nil.
 	WorkflowEnd
 	// Call begins the call of an activity [activity], Step that of an inline step
 	// [step]; Timer starts a timer, Send sends a signal to another workflow [signal], and
@@ -56,8 +56,9 @@ const (
 	Timer
 	Send
 	Receive
-	// Child starts another workflow, awaited or detached [workflow]. WorkflowID is its
-	// own. Headers, which are those of the run, may be changed: they are the child's.
+	// Child starts another workflow, awaited or detached [workflow]. WorkflowID is that
+	// of the child. Headers are those of the run; what the interceptor changes applies to
+	// the child.
 	Child
 
 	last = Child
@@ -87,48 +88,49 @@ func Kinds() []Kind {
 	return all
 }
 
-// Op is the operation that an interceptor stands around. It belongs to the interceptors of
-// this operation and must not be kept.
+// Op is the operation that an interceptor wraps. It belongs to the interceptors of this
+// operation and must not be kept.
 type Op struct {
 	Kind Kind
-	// Name is that of the activity, step, workflow, signal, query, update, schedule or
-	// verb; empty where there is none.
+	// Name is the name of the activity, step, workflow, signal, query, update, schedule
+	// or verb; empty if there is none.
 	Name string
-	// WorkflowID and RunID are those of the run that it is about; RunID is empty where only
-	// the workflow is known.
+	// WorkflowID and RunID identify the run that the operation is about; RunID is empty
+	// if only the workflow ID is known.
 	WorkflowID, RunID string
-	// Workflow is the name of the workflow, empty where it is not known.
+	// Workflow is the name of the workflow, empty if it is not known.
 	Workflow string
-	// Call is the number of the call in its run, and Attempt which attempt of it; 0
-	// where there is none.
+	// Call is the number of the call in its run, Attempt the number of the attempt; 0 if
+	// there is none.
 	Call    int64
 	Attempt int
-	// Headers are those of the run. Of Start and Schedule they are those that it will have,
-	// of Child those of the child: what an interceptor sets, changes or deletes there is
-	// recorded. Elsewhere they are a copy, nil if there are none, and a change is refused.
+	// Headers are the headers of the run. For Start and Schedule they are those that the
+	// run will have, for Child those of the child: what an interceptor sets, changes or
+	// deletes there is recorded. For other kinds they are a copy, nil if there are none,
+	// and a change is refused.
 	Headers map[string]string
-	// Parent is the run whose code starts a Child: its IDs, its workflow and its headers, all
-	// copies. It is nil elsewhere.
+	// Parent is the run whose code starts a Child: its IDs, its workflow and its headers,
+	// all copies. It is nil for other kinds.
 	Parent *Op
 }
 
-// Next does what is stood around: the next interceptor, then the operation itself. The
-// context is that of Attempt's body, or of a client's verb; elsewhere it is not used.
+// Next calls the next interceptor or, in the innermost, the operation itself. The context
+// is that of Attempt's body, or of a client's verb; elsewhere it is not used.
 type Next func(ctx context.Context) error
 
-// Func is what an Interceptor does around an operation. It is called concurrently.
+// Func is the function of an Interceptor. It is called concurrently.
 type Func func(ctx context.Context, op *Op, next Next) error
 
-// Interceptor stands around operations. It is immutable. Its zero value is refused.
+// Interceptor wraps operations. It is immutable. Engines refuse its zero value.
 type Interceptor struct {
 	name   string
 	around Func
 	kinds  []Kind
 }
 
-// New returns an interceptor for operations of some kinds, or of all if none is given.
-// The name stands in errors. Where no interceptor is for a kind, operations of the kind
-// cost nothing more.
+// New returns an interceptor for operations of the given kinds, or of all kinds if none
+// is given. The name appears in errors. Operations of kinds without an interceptor cost
+// nothing more.
 func New(name string, around Func, kinds ...Kind) Interceptor {
 	return Interceptor{name, around, kinds}
 }
@@ -136,10 +138,10 @@ func New(name string, around Func, kinds ...Kind) Interceptor {
 // Name returns the name.
 func (i Interceptor) Name() string { return i.name }
 
-// Func returns what the interceptor does, nil for a zero Interceptor.
+// Func returns the interceptor's function, nil for a zero Interceptor.
 func (i Interceptor) Func() Func { return i.around }
 
-// Kinds returns what the interceptor is for.
+// Kinds returns the kinds of operations that the interceptor wraps.
 func (i Interceptor) Kinds() []Kind {
 	if len(i.kinds) == 0 {
 		return Kinds()
@@ -147,7 +149,7 @@ func (i Interceptor) Kinds() []Kind {
 	return append([]Kind(nil), i.kinds...)
 }
 
-// FaultError says what an interceptor did that it must not do. It wraps its panic (a
+// FaultError means that an interceptor broke a rule. It wraps its panic (a
 // *retry.PanicError) or the error that it hid, if there is one.
 type FaultError struct {
 	Interceptor string `json:"interceptor"` // its name

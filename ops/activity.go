@@ -7,18 +7,19 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// PauseActivity keeps calls of an activity from starting attempts, on all nodes of the
-// engine's group, until ResumeActivity: calls stay where they are, and those that are due
-// stay queued. Their time in the queue does not count against QueueTimeout; Within does.
-// Attempts that run may end. A call that is due asks for no gate meanwhile. When
-// PauseActivity returns, the pause is durable; other nodes follow within about a second.
-// With DryRun it returns the record that it would write, without a time.
+// PauseActivity stops calls of an activity from starting attempts, on all nodes of the
+// engine's group, until ResumeActivity. Calls that are due stay queued and ask for no
+// gate. The time of the pause does not count against QueueTimeout; it counts against
+// Within. Running attempts may end. When PauseActivity returns, the pause is durable;
+// other nodes follow within about a second. With DryRun it returns the record that it
+// would write, without a time.
 func PauseActivity(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) (view.SwitchRecord, error) {
 	record, err := switchActivity(ctx, e, name, true, settingsOf(options))
 	return record, failed(err, "pause activity %q", name)
 }
 
-// ResumeActivity lets calls of a paused activity continue. DryRun is as for PauseActivity.
+// ResumeActivity lets calls of a paused activity continue. DryRun works as for
+// PauseActivity.
 func ResumeActivity(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) (view.SwitchRecord, error) {
 	record, err := switchActivity(ctx, e, name, false, settingsOf(options))
 	return record, failed(err, "resume activity %q", name)
@@ -32,14 +33,14 @@ func switchActivity(ctx context.Context, e *perdure.Engine, name string, off boo
 	return inside(e).SwitchActivity(ctx, name, off, s.request, s.whom())
 }
 
-// PausedActivities returns the activities that are paused in the group, by name.
+// PausedActivities returns the paused activities of the group, by name.
 func PausedActivities(ctx context.Context, e *perdure.Engine) ([]view.SwitchRecord, error) {
 	records, err := inside(e).Switches(ctx, true)
 	return records, failed(err, "switches")
 }
 
-// Switches returns the log of what was paused and resumed in the whole group, by whom and
-// why, oldest first.
+// Switches returns the log of pauses and resumptions of activities in the group, with who
+// and why, oldest first.
 func Switches(ctx context.Context, e *perdure.Engine) ([]view.SwitchRecord, error) {
 	records, err := inside(e).Switches(ctx, false)
 	return records, failed(err, "switches")

@@ -7,13 +7,13 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Audit returns who did what in the engine's group, when and why, latest first: operations
-// on runs and calls, those of the engine included, activities that were paused and resumed
-// as a whole, and what was said to gates and schedules, which remember the last hundred
-// requests each. The log of a gate is forgotten with the gate.
+// Audit returns who did what in the engine's group, when and why, latest first:
+// operations on runs and calls, including those of the engine, pauses and resumptions of
+// activities, and requests to gates and schedules, which remember their last hundred
+// each. The log of a gate is deleted with the gate.
 //
-// It reads the history of at most filter.Runs runs, the latest started first, and says if
-// there were more. Handle.Audit is about one run, however old.
+// It reads the histories of at most filter.Runs runs, the latest started first; Unread of
+// the result says that there are more. perdure.Handle.Audit is about one run of any age.
 func Audit(ctx context.Context, e *perdure.Engine, filter view.AuditFilter) (*view.Audit, error) {
 	audit, err := inside(e).AuditGroup(ctx, filter)
 	return audit, failed(err, "audit")

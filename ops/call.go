@@ -13,65 +13,65 @@ import (
 )
 
 // Operation is an operation on open calls. RetryNow, Skip, FailNow, Pause, Resume,
-// EditPolicy and ChangePolicy make one; the zero value is refused.
+// EditPolicy and ChangePolicy make one; the zero value is invalid.
 type Operation struct {
 	control core.Control
 	err     error
 }
 
-// RetryNow starts the next attempt of a call that waits in backoff, paused or
-// quarantined. Nothing is charged for the wait that is cut short. The attempt starts even
-// if all are used up or Within is over; if it fails, the policy decides as always. A
-// quarantined call runs alone, with a clean record. A block of code in backoff
-// (workflow.Retry) begins its next try.
+// RetryNow starts the next attempt of a call that is in backoff, paused or quarantined.
+// The attempt starts even if all are used up or Within has passed. It is charged like any
+// other, and if it fails, the policy decides: a call that is paused because it was
+// exhausted pauses again unless ChangePolicy allows more. A quarantined call runs alone,
+// and its crashes are forgotten. A block of code in backoff (workflow.Retry) begins its
+// next try.
 func RetryNow() Operation { return Operation{control: core.Control{Operation: core.RetryNow}} }
 
-// Skip completes a call with a result, as if its body had returned it. An attempt that
-// runs is given up. A result that the workflow's code cannot read is refused.
+// Skip completes a call with a result, as if its body had returned it. A running attempt
+// is given up. A result that the workflow's code cannot decode is refused.
 func Skip(result any) Operation {
 	payload, err := history.Encode(result)
 	return Operation{core.Control{Operation: core.Skip, Result: payload}, err}
 }
 
-// FailNow fails a call with an error: it reaches the workflow's code as it is, for
-// errors.Is and errors.As as an error of the body would. No attempt follows, and one that
-// runs is given up.
+// FailNow fails a call with an error, which the workflow's code gets like an error of the
+// body. No attempt follows, and a running one is given up.
 func FailNow(err error) Operation {
 	return Operation{control: core.Control{Operation: core.FailNow, Failure: history.FromError(err)}}
 }
 
-// Pause makes a call wait until it is resumed. An attempt that runs may end; if it
-// succeeds, the call is completed.
+// Pause makes a call wait until it is resumed. A running attempt may end; if it succeeds,
+// the call is completed.
 func Pause() Operation { return Operation{control: core.Control{Operation: core.PauseCall}} }
 
-// Resume lets a paused call continue with what is left of its backoff. A call that was
-// paused because it was exhausted gets one more attempt.
+// Resume lets a paused call continue with the rest of its backoff. A call that was paused
+// because it was exhausted gets one more attempt.
 func Resume() Operation { return Operation{control: core.Control{Operation: core.ResumeCall}} }
 
-// EditPolicy puts another policy in force for a call, from its next decision on. What was
-// decided stays: a backoff under way ends when it was to end. Of a block of code that is
-// retried (workflow.Retry) it holds for its coming tries.
+// EditPolicy replaces the policy of a call, from its next decision on. Earlier decisions
+// stay: a backoff under way ends at its chosen time. For a block of code that is retried
+// (workflow.Retry) it applies to the next tries.
 func EditPolicy(p retry.Policy) Operation {
 	return Operation{control: core.Control{Operation: core.EditPolicy, Policy: &p}}
 }
 
-// ChangePolicy changes what a text names in the policy of a call and keeps the rest, from
-// its next decision on: [retry: 20] allows 20 retries after the backoff that the call has.
-// See retry.Policy.Edit. The policy that comes of it is on record.
+// ChangePolicy changes the parts of a call's policy that the text names and keeps the
+// rest: [retry: 20] allows 20 retries and keeps the backoff. It applies from the next
+// decision on. See retry.Policy.Edit. The resulting policy is recorded.
 func ChangePolicy(text string) Operation {
 	_, err := retry.Policy{}.Edit(text)
 	return Operation{core.Control{Operation: core.EditPolicy, Change: text}, err}
 }
 
-// Control carries an operation out on the selected calls of the latest run of a workflow
-// ID, and returns what it did to each when that is durable: view.Applied, view.Unchanged
-// (the call was that way already) or view.Refused. With DryRun it returns the calls that
-// are selected.
+// Control carries out an operation on the selected calls of the latest run of a workflow
+// ID. It waits until the outcome is durable or ctx ends, and returns a record for each
+// call whose Outcome is view.Applied, view.Unchanged (the call was that way already) or
+// view.Refused. With DryRun it returns the selected calls.
 //
-// The error is perdure.ErrNotPending if no call is selected, a *view.RefusedError if all of
-// them refused, perdure.ErrClosed if the run is closed, and perdure.ErrNoAnswer with the
-// error of ctx if no node serves the run in time: the request stands then, and the same
-// RequestID asks for its answer.
+// The error is perdure.ErrNotPending if no call is selected, a *view.RefusedError if all
+// of them refused, perdure.ErrClosed if the run is closed, and perdure.ErrNoAnswer with
+// the error of ctx if no node serves the run in time: the request is still carried out
+// later, and a call with the same RequestID returns its outcome.
 func Control(ctx context.Context, e *perdure.Engine, id string, calls view.CallFilter, op Operation, options ...ControlOption) ([]view.ControlRecord, error) {
 	s := settingsOf(options)
 	s.unselected()
@@ -82,10 +82,10 @@ func Control(ctx context.Context, e *perdure.Engine, id string, calls view.CallF
 	return control(ctx, e, id, in, s.dry)
 }
 
-// ControlAll is Control for the selected calls of all runs that pass the filter: of open
-// ones, if it names no status. It works in small batches. If it ends with an error, the
-// result says how far it came, and the same RequestID does the rest. To do it to what a
-// DryRun has shown and to nothing else, hand on its selection with Selected.
+// ControlAll is Control for the selected calls of all runs that match the filter; if the
+// filter names no status, of open ones. It works in small batches. If it returns an
+// error, the result says how far it came, and a call with the same RequestID does the
+// rest. To operate on exactly what a DryRun has shown, pass its selection to Selected.
 func ControlAll(ctx context.Context, e *perdure.Engine, runs view.Filter, calls view.CallFilter, op Operation, options ...ControlOption) (view.BulkResult, error) {
 	s := settingsOf(options)
 	in, err := op.on(calls, &s)

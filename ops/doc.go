@@ -1,13 +1,13 @@
-// Package ops operates durable workflows: it is what people and tools do to runs that are
-// stuck, to gates, schedules and nodes, and how they ask the ledgers of all runs.
+// Package ops inspects and operates durable workflows: it repairs runs that are stuck,
+// controls gates and schedules, and searches the ledgers of all runs.
 //
 //	calls := view.CallFilter{Name: "charge", States: []string{view.CallPaused}}
 //	result, err := ops.ControlAll(ctx, eng, view.Filter{Workflow: "checkout"}, calls,
 //		ops.RetryNow(), ops.By("ann"), ops.Why("the bank is back"))
 //
-// An engine that is only opened, not started, can do all of it: a request is a row in the
-// database, and the node that owns the run carries it out. Requests are on record with who
-// made them and why; see [By] and [Why]. A [RequestID] makes asking twice asking once, and
+// An engine that is opened and not started is enough: a request is a row in the database,
+// and the node that owns the run carries it out. Requests are recorded with who made them
+// and why; see [By] and [Why]. [RequestID] makes a repeated request harmless, and
 // [DryRun] only selects.
 //
 //   - Calls of runs: [Control], [ControlAll] with [RetryNow], [Skip], [FailNow], [Pause],
@@ -16,10 +16,11 @@
 //     [PauseRun], [ResumeRun], [ResetRun] and [MoveRun]; [Cancel], [Terminate], [Fork].
 //   - Activities of a whole group: [PauseActivity], [ResumeActivity], [Switches].
 //   - Gates and schedules: [Gates], [PauseGate], [Schedules], [TriggerSchedule] and others.
-//   - The database: [Status], the overview to begin with; [Nodes], [Counts], [Sweep].
-//   - Other code for runs that are open, before it serves them: [CheckCode].
+//   - The database: [Status], the overview to begin with; [Nodes], [Counts], Doctor,
+//     [Sweep].
+//   - New code before it serves open runs: [CheckCode].
 //   - The ledgers of all runs: [FindAttempts], [FindCalls], [ActivityStats], [ErrorStats], and
 //     [TryPolicy], another policy tried on them.
 //
-// What is shown are structs of package view, whose JSON is stable.
+// Results are structs of package view, whose JSON is stable.
 package ops

@@ -9,34 +9,35 @@ import (
 	"github.com/perdure/perdure/internal/request"
 )
 
-// ForkSpec says which run to fork, where and how. WorkflowID, NewID and Call are needed.
+// ForkSpec says which run to fork, where and how. WorkflowID, NewID and Call are
+// required.
 type ForkSpec struct {
 	WorkflowID string // of the run to fork, open or closed
 	RunID      string // one run of the workflow ID; empty for the latest
 	NewID      string // workflow ID of the new run
 	Call       int64  // the first call that the new run makes again, from 1 as histories show it
 
-	// Input is another input for the new run; nil for that of the other one. If its code
-	// does something else with it in the part that is kept, the run is parked with the
-	// difference.
+	// Input is the input of the new run; nil keeps that of the forked one. If the code
+	// then makes other calls in the kept part, the run is parked with the difference.
 	Input any
-	// CallInput is another input for the call than its code asks for; nil for none. The
+	// CallInput replaces the input that the code passes to the call; nil keeps it. The
 	// call must be that of an activity or a child.
 	CallInput any
 }
 
-// Forked is a run that was forked.
+// Forked is the run that Fork started.
 type Forked struct {
 	WorkflowID string
 	RunID      string
 	Attached   bool // it was there already, from the same request
 }
 
-// Fork starts a run under a new workflow ID that continues from a call of another run, as
-// ResetRun says. The other run is not touched. The new one is the first of a chain of its
-// own, with the memo, attributes, retry policy and timeouts of the other; it has no parent.
+// Fork starts a run under a new workflow ID that continues from a call of another run, in
+// the way that ResetRun describes. The other run is not changed. The new run begins a new
+// chain, with the memo, attributes, retry policy and timeouts of the other; it has no
+// parent.
 //
-// Asked for again, Fork returns the same run; a new ID that belongs to any other run is a
+// A repeated Fork returns the same run. If NewID belongs to any other run, the error is a
 // *view.IDInUseError.
 func Fork(ctx context.Context, e *perdure.Engine, spec ForkSpec, options ...Option) (Forked, error) {
 	req, err := spec.request(settingsOf(options))
@@ -47,7 +48,7 @@ func Fork(ctx context.Context, e *perdure.Engine, spec ForkSpec, options ...Opti
 	return Forked{spec.NewID, run, attached}, failed(err, "fork %q", spec.WorkflowID)
 }
 
-// PreviewFork says in a sentence what Fork would keep, and does nothing.
+// PreviewFork returns a sentence that says what Fork would keep, and changes nothing.
 func PreviewFork(ctx context.Context, e *perdure.Engine, spec ForkSpec) (string, error) {
 	req, err := spec.request(settings{})
 	if err != nil {

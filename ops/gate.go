@@ -7,23 +7,23 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Gates returns the gates of the engine's group by name: how many calls they let pass, who
-// holds them, who waits and for how long, and what their circuit breakers and retry
-// budgets say. It reads what is committed, so it works beside a running engine and
-// without one. A gate exists from the first call that comes to it until it is unused for a
-// week, unless it remembers something: a pause, an edit, a budget that is not full, failures
-// that its breaker counts.
+// Gates returns the gates of the engine's group by name: their limits, the calls that
+// hold them, the calls that wait and for how long, and the state of their circuit
+// breakers and retry budgets. It reads committed state, so it works beside a running
+// engine and without one. A gate exists from its first call until it is unused for a
+// week; one with a pause, an edit, a budget that is not full or failures that its breaker
+// counts is kept.
 func Gates(ctx context.Context, e *perdure.Engine) ([]view.Gate, error) {
 	gates, err := inside(e).Gates(ctx)
 	return gates, failed(err, "gates")
 }
 
 // PauseGate lets no attempt pass a gate until ResumeGate, on all nodes and across
-// restarts. Attempts that run continue, and so do the queue times of calls that wait. When
-// PauseGate returns, the request is durable; the gate's owner follows it as soon as there
-// is one. Pausing a paused gate changes nothing. With the RequestID of a request that the gate
-// has followed, nothing is done, whatever was done since. The error is perdure.ErrNotFound if no
-// call has come to such a gate yet.
+// restarts. Running attempts continue, and the QueueTimeout of waiting calls keeps
+// counting. When PauseGate returns, the request is durable; the gate's owner carries it
+// out as soon as there is one. Pausing a paused gate changes nothing. Repeated with the
+// RequestID of a request that was carried out, it does nothing. The error is
+// perdure.ErrNotFound if no call has come to such a gate yet.
 func PauseGate(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) error {
 	s := settingsOf(options)
 	s.unselected()
@@ -31,7 +31,7 @@ func PauseGate(ctx context.Context, e *perdure.Engine, name string, options ...C
 	return failed(inside(e).PauseGate(ctx, name, true, s.whom()), "pause gate %q", name)
 }
 
-// ResumeGate ends a pause; see PauseGate. A gate that is not paused stays as it is.
+// ResumeGate ends a pause; see PauseGate. It changes nothing if the gate is not paused.
 func ResumeGate(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) error {
 	s := settingsOf(options)
 	s.unselected()
@@ -39,20 +39,19 @@ func ResumeGate(ctx context.Context, e *perdure.Engine, name string, options ...
 	return failed(inside(e).PauseGate(ctx, name, false, s.whom()), "resume gate %q", name)
 }
 
-// EditGate makes a gate do something else than what the code declares: another limit, rate,
-// retry budget or circuit breaker. An edit holds for what it names, on all nodes and across
-// restarts, until another one names that or edit.AsInCode takes it back; a deployment with
-// other values does not end it. The rest of the gate follows the code. A lower limit takes
-// effect as slots are given back, and a breaker that is open stays so until its time has
-// come: see ProbeGate and ResetGate.
+// EditGate overrides what the code declares for a gate: its limit, rate, retry budget or
+// circuit breaker. An edit applies to the fields it names, on all nodes and across
+// restarts, until another edit names them or edit.AsInCode removes it; a deployment with
+// other values does not end it. Other fields follow the code. A lower limit takes effect
+// as slots are given back, and an open breaker stays open until its cooldown ends: see
+// ProbeGate and ResetGate.
 //
-// The change says what the edit means for the calls at the gate, judged by what is
-// committed; DryRun only asks for that. When EditGate returns without an error, the request
-// is durable; the gate's owner follows it as soon as there is one. With the RequestID of a
-// request that the gate has followed, nothing is done, and the answer has what came of it,
-// with the gate as it is now. The error is
-// perdure.ErrNotFound if no call has come to such a gate yet, and a *view.InputError if the
-// gate cannot do what the edit says.
+// The result says what the edit means for the calls at the gate, according to committed
+// state; with DryRun EditGate changes nothing. When it returns without an error, the
+// request is durable; the gate's owner carries it out as soon as there is one. Repeated
+// with the RequestID of a request that was carried out, it does nothing and returns the
+// outcome, with the gate as it is now. The error is perdure.ErrNotFound if no call has
+// come to such a gate yet, and a *view.InputError if the edit is invalid for the gate.
 func EditGate(ctx context.Context, e *perdure.Engine, name string, edit view.GateEdit, options ...ControlOption) (view.GateChange, error) {
 	s := settingsOf(options)
 	s.unselected()
@@ -60,11 +59,11 @@ func EditGate(ctx context.Context, e *perdure.Engine, name string, edit view.Gat
 	return change, failed(err, "edit gate %q", name)
 }
 
-// ProbeGate ends the cooldown of an open circuit breaker: the first call in line starts its
-// attempt now, as the probe, whose outcome closes the breaker or opens it again. If no call
-// waits, the next one that comes does. A breaker that is closed, or has its probe already,
-// stays as it is. Result and errors are those of EditGate; a paused gate, and one without
-// a breaker, refuse.
+// ProbeGate ends the cooldown of an open circuit breaker: the first call in line starts
+// its attempt now, as the probe, whose outcome closes the breaker or opens it again. If
+// no call waits, the next call is the probe. A breaker that is closed, or has a probe
+// already, stays as it is. Result and errors are those of EditGate; a paused gate and a
+// gate without a breaker refuse.
 func ProbeGate(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) (view.GateChange, error) {
 	s := settingsOf(options)
 	s.unselected()
@@ -72,9 +71,9 @@ func ProbeGate(ctx context.Context, e *perdure.Engine, name string, options ...C
 	return change, failed(err, "probe gate %q", name)
 }
 
-// ResetGate lets parts of a gate forget what was: the circuit breaker closes, the retry
-// budget has all its tokens. What waits starts as the gate allows. Result and errors are
-// those of EditGate.
+// ResetGate resets parts of a gate: the circuit breaker closes, the retry budget gets all
+// its tokens. Waiting calls start as the gate allows. Result and errors are those of
+// EditGate.
 func ResetGate(ctx context.Context, e *perdure.Engine, name string, parts view.GateReset, options ...ControlOption) (view.GateChange, error) {
 	s := settingsOf(options)
 	s.unselected()

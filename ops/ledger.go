@@ -9,9 +9,9 @@ import (
 )
 
 // FindAttempts returns attempts from the ledgers of all runs, those that ended latest
-// first, at most AttemptFilter.Limit. If there are more, next is the cursor that
-// AttemptFilter.After takes for the following page; else it is empty. Pages neither repeat
-// nor leave out an attempt, whatever happens meanwhile.
+// first, at most AttemptFilter.Limit. If there are more, next is the cursor for
+// AttemptFilter.After of the following page; otherwise it is empty. Pages neither repeat
+// nor omit an attempt, whatever happens meanwhile.
 //
 // A success at the first try has no record there: see perdure.Handle.Attempts and
 // ActivityStats.
@@ -24,7 +24,7 @@ func FindAttempts(ctx context.Context, e *perdure.Engine, filter view.AttemptFil
 
 // FindCalls returns the calls in the ledgers of all runs, each with sums over its
 // attempts, those whose latest attempt ended latest first. AttemptFilter.MoreThan selects
-// those that needed more attempts than that; the other conditions are about the latest
+// calls that needed more attempts than that; the other conditions are about the latest
 // attempt of the call. It pages like FindAttempts.
 func FindCalls(ctx context.Context, e *perdure.Engine, filter view.AttemptFilter) (calls []view.CallAttempts, next string, err error) {
 	if calls, next, err = inside(e).FindCalls(ctx, filter); err != nil {
@@ -33,9 +33,9 @@ func FindCalls(ctx context.Context, e *perdure.Engine, filter view.AttemptFilter
 	return calls, next, nil
 }
 
-// ActivityStats returns how the calls of each activity and step ended, by workflow and
-// name, between two times; a zero time is no bound. Calls are counted by the hour in which
-// they end: the hours of since and until count whole.
+// ActivityStats returns how the calls of each activity and step ended between two times,
+// by workflow and name; a zero time is no bound. Calls are counted by the hour in which
+// they end: the hours of since and until count as a whole.
 //
 // Successes at the first try are included, although they have no record in the ledger. The
 // numbers are exact for closed runs and survive any crash; of an open run up to 31 recent
@@ -46,8 +46,8 @@ func ActivityStats(ctx context.Context, e *perdure.Engine, since, until time.Tim
 }
 
 // ErrorStats groups the attempts in the ledgers that ended with an error, by activity and
-// type of error, the most frequent first. MoreThan, After and Limit of the filter have no
-// meaning here.
+// type of error, the most frequent first. It ignores MoreThan, After and Limit of the
+// filter.
 func ErrorStats(ctx context.Context, e *perdure.Engine, filter view.AttemptFilter) ([]view.ErrorStats, error) {
 	stats, err := inside(e).ErrorStats(ctx, filter)
 	return stats, failed(err, "error stats")

@@ -10,11 +10,12 @@ import (
 	"github.com/perdure/perdure/internal/request"
 )
 
-// Option says who makes a request and why: By and Why. All verbs that change something
+// Option records who makes a request and why: By and Why. All verbs that change something
 // take it.
 type Option func(*settings)
 
-// ControlOption is an Option, RequestID or DryRun. Verbs whose requests have an ID take it.
+// ControlOption is an Option, RequestID, DryRun, Chosen or Selected. Verbs whose requests
+// have an ID take it.
 type ControlOption interface{ set(*settings) }
 
 // settings are what the options of a request say.
@@ -40,31 +41,32 @@ type controlOption func(*settings)
 
 func (o controlOption) set(s *settings) { o(s) }
 
-// By says who makes a request, in at most 1,000 bytes; without it the name of the node does.
+// By records who makes a request, in at most 1,000 bytes. The default is the name of the
+// node.
 func By(who string) Option { return func(s *settings) { s.by = who } }
 
-// Why says why a request is made, in at most 10,000 bytes.
+// Why records why a request is made, in at most 10,000 bytes.
 func Why(reason string) Option { return func(s *settings) { s.why = reason } }
 
-// RequestID is the idempotency key of a request: asking again with it does nothing twice and
-// returns the same answer, as long as the run is kept. A run that is continued or retried
-// hands all IDs of the last hour on to the next, and older ones up to the latest 10,000. A
-// gate or schedule knows those of its latest 100 requests.
+// RequestID sets the idempotency key of a request: a repeated request does nothing twice
+// and returns the same outcome, as long as the run is kept. A run that is continued or
+// retried passes all IDs of the last hour to the next run, and older ones up to the
+// latest 10,000. A gate or schedule remembers those of its latest 100 requests.
 func RequestID(id string) ControlOption { return controlOption(func(s *settings) { s.request = id }) }
 
 // DryRun changes nothing: the verb returns what is selected now.
 func DryRun() ControlOption { return controlOption(func(s *settings) { s.dry = true }) }
 
-// Selected takes the place of the filters of ControlAll and ControlRuns: what is meant is
-// what a dry run has selected (view.BulkResult.Selection), as far as it still is as it was
-// then, and nothing that came since. The result says how much is gone.
+// Selected replaces the filters of ControlAll and ControlRuns: it selects what a dry run
+// selected (view.BulkResult.Selection), except for what has changed since, and nothing
+// new. Gone of the result counts what has changed.
 func Selected(selection string) ControlOption {
 	return controlOption(func(s *settings) { s.selection = &selection })
 }
 
-// Chosen takes the place of the filter of runs of ControlAll and ControlRuns: meant are the
-// latest runs of these workflow IDs, at most 1,000. Of these, those that are closed, unless
-// they are reset, and those that do not exist are counted as ended.
+// Chosen replaces the filter of runs of ControlAll and ControlRuns: it selects the latest
+// runs of these workflow IDs, at most 1,000. Runs that do not exist, and closed runs
+// unless the operation is ResetRun, are counted as ended.
 func Chosen(ids ...string) ControlOption {
 	return controlOption(func(s *settings) { s.chosen = append(append([]string{}, s.chosen...), ids...) })
 }

@@ -9,24 +9,24 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Schedules returns the schedules of the engine's group by name. Like all views it reads
-// what is committed. perdure.Schedule makes schedules.
+// Schedules returns the schedules of the engine's group by name. It reads committed
+// state. perdure.Schedule makes schedules.
 func Schedules(ctx context.Context, e *perdure.Engine) ([]view.Schedule, error) {
 	all, err := inside(e).Schedules(ctx)
 	return all, failed(err, "schedules")
 }
 
-// DescribeSchedule returns where a schedule stands. The error is perdure.ErrNotFound if
+// DescribeSchedule returns the state of a schedule. The error is perdure.ErrNotFound if
 // there is none of that name.
 func DescribeSchedule(ctx context.Context, e *perdure.Engine, name string) (*view.Schedule, error) {
 	s, err := inside(e).DescribeSchedule(ctx, name)
 	return s, failed(err, "schedule %q", name)
 }
 
-// PauseSchedule lets a schedule fire nothing by itself until ResumeSchedule. Fires that
-// wait because of overlap are skipped, open runs continue. When it returns, the request is
-// durable. Pausing a paused schedule changes nothing. With the RequestID of a request that the
-// schedule has followed, nothing is done, whatever was done since.
+// PauseSchedule stops a schedule from firing at nominal times until ResumeSchedule. Fires
+// that wait because of overlap are skipped; open runs continue. When it returns, the
+// request is durable. Pausing a paused schedule changes nothing. Repeated with the
+// RequestID of a request that was carried out, it does nothing.
 func PauseSchedule(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) error {
 	s := settingsOf(options)
 	s.unselected()
@@ -34,8 +34,8 @@ func PauseSchedule(ctx context.Context, e *perdure.Engine, name string, options 
 	return failed(inside(e).PauseSchedule(ctx, name, true, s.whom()), "pause schedule %q", name)
 }
 
-// ResumeSchedule ends a pause. Nominal times in the pause are not fired: see
-// BackfillSchedule. RequestID is as for PauseSchedule.
+// ResumeSchedule ends a pause. Nominal times within the pause are not fired: see
+// BackfillSchedule. RequestID works as for PauseSchedule.
 func ResumeSchedule(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) error {
 	s := settingsOf(options)
 	s.unselected()
@@ -44,10 +44,10 @@ func ResumeSchedule(ctx context.Context, e *perdure.Engine, name string, options
 }
 
 // TriggerSchedule fires a schedule now, even if it is paused. The nominal time is that of
-// the call. It returns the workflow ID of the fire, which need not exist yet, and never
-// will if the fire overlaps and is skipped. With the same RequestID again it fires nothing
-// and returns the same. overlap says what happens to the fire while
-// others are open; empty for what the schedule says.
+// the call. It returns the workflow ID of the fire, which may not exist yet, and never
+// will if the fire overlaps and is skipped. Repeated with the same RequestID, it fires
+// nothing and returns the same. overlap says what happens to the fire while runs are
+// open; empty is the Overlap of the schedule.
 func TriggerSchedule(ctx context.Context, e *perdure.Engine, name string, overlap schedule.Overlap, options ...ControlOption) (id string, err error) {
 	s := settingsOf(options)
 	s.unselected()
@@ -58,11 +58,11 @@ func TriggerSchedule(ctx context.Context, e *perdure.Engine, name string, overla
 	return id, nil
 }
 
-// BackfillSchedule fires the nominal times of the past between two times, both included,
-// even if the schedule is paused, and returns their number, which is at most 1,000. A
-// nominal time that was fired before is not fired again. overlap says what happens to
-// fires while others are open; empty for schedule.BufferAll, one after the other. With the
-// same RequestID again it fires nothing and returns the same.
+// BackfillSchedule fires the past nominal times between two times, both included, even if
+// the schedule is paused, and returns their number, which is at most 1,000. It does not
+// fire a nominal time again. overlap says what happens to fires while runs are open;
+// empty is schedule.BufferAll, one after the other. Repeated with the same RequestID, it
+// fires nothing and returns the same.
 func BackfillSchedule(ctx context.Context, e *perdure.Engine, name string, from, until time.Time, overlap schedule.Overlap, options ...ControlOption) (n int, err error) {
 	s := settingsOf(options)
 	s.unselected()
@@ -73,9 +73,9 @@ func BackfillSchedule(ctx context.Context, e *perdure.Engine, name string, from,
 	return n, nil
 }
 
-// DeleteSchedule removes a schedule: it fires no more. Runs that it started continue,
-// fires that wait are dropped. perdure.Schedule of that name makes a new one, which the same
-// RequestID does not delete.
+// DeleteSchedule deletes a schedule. Runs that it started continue; fires that wait are
+// dropped. perdure.Schedule with the same name makes a new one, which a repeated request
+// with the same RequestID does not delete.
 func DeleteSchedule(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) error {
 	s := settingsOf(options)
 	s.unselected()

@@ -7,10 +7,10 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Status returns an overview of the engine's group: who serves it, what waits for what and
-// since when, and what failed in the last hour. It reads a bounded number of rows of each
-// kind; counting the runs reads an index, about half a second for a million of them. It
-// shows what is committed, and works beside engines and without one.
+// Status returns an overview of the engine's group: the nodes that serve it, what calls
+// wait for and since when, and what failed in the last hour. It reads a bounded number of
+// rows of each kind; counting the runs reads an index, about half a second for a million
+// of them. It reads committed state, so it works beside engines and without one.
 func Status(ctx context.Context, e *perdure.Engine) (*view.Status, error) {
 	s, err := inside(e).Status(ctx)
 	return s, failed(err, "status")

@@ -1,32 +1,30 @@
-// Package schedule says when workflows are to be started over and over: by a cron
-// expression or an interval, and what happens if a start would overlap with the one
-// before, or was missed.
+// Package schedule describes when workflows start repeatedly, by a cron expression or an
+// interval, and what happens if a start overlaps with an earlier run or was missed.
 //
 //	perdure.Schedule(ctx, eng, "nightly-report", Report, input, schedule.Spec{
 //		Cron: "30 2 * * *", TimeZone: "Europe/Paris", Jitter: 5 * time.Minute,
 //	})
 //
-// A [Spec] is plain data. Its times are nominal: [Spec.Times] tells which they are,
-// without any engine. What happens at such a time is a fire; it starts the workflow
-// ID "name/2026-11-22T01:30:00Z", the nominal time in UTC, so a time is fired once.
+// A [Spec] is plain data. It gives nominal times, which [Spec.Times] computes without an
+// engine. At each nominal time the schedule fires: it starts the workflow ID
+// "name/2026-11-22T01:30:00Z", with the nominal time in UTC, so each time is fired once.
 //
 // # Time zones
 //
-// A cron expression is about the clock on the wall of its time zone, UTC if it names
-// none. Each time of that clock is at most one nominal time:
+// A cron expression is about the wall clock of its time zone, UTC by default. Each time
+// of that clock is at most one nominal time:
 //
-//   - In the hour that a clock shows twice, when summer time ends, the first of the
-//     two counts.
-//   - A time that a clock leaves out, when summer time begins, is moved to the moment
-//     at which it goes on: "30 2 * * *" is then fired at 3:00, and is one with
-//     whatever else falls on that moment.
+//   - When summer time ends, the clock shows an hour twice. The first one counts.
+//   - When summer time begins, the clock skips an hour. A time in it is moved to the end
+//     of the hour: "30 2 * * *" is fired at 3:00, once together with other times that
+//     fall on that moment.
 //
-// So "0 * * * *" pauses for two hours once a year in such a zone. What must be steady
-// belongs into UTC, or is an interval.
+// So "0 * * * *" pauses for two hours once a year in such a zone. For a steady rhythm use
+// UTC or an interval.
 //
-// The database of time zones is linked into the program, for machines without one. A
-// machine's own is preferred, and nodes that disagree about a zone fire as the one
-// that serves the schedule sees it.
+// The database of time zones is linked into the program for machines without one; the
+// machine's own is preferred. If nodes disagree about a zone, the node that serves the
+// schedule decides.
 //
 // # Intervals
 //

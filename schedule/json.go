@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// MarshalJSON writes durations as Go prints them, "1h30m0s", so that they are read by
-// people and by other languages.
+// MarshalJSON writes durations as strings such as "1h30m0s".
 func (s Spec) MarshalJSON() ([]byte, error) {
 	return json.Marshal(specJSON{
 		Cron: s.Cron, TimeZone: s.TimeZone, Every: durationJSON(s.Every), Offset: durationJSON(s.Offset),

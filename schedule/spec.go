@@ -6,74 +6,76 @@ import (
 	"time"
 )
 
-// Overlap is what becomes of a fire while the run of an earlier one is open. A run
-// that is continued as new or retried is open until the last of its chain has ended.
+// Overlap says what happens to a fire while the run of an earlier one is open. A run that
+// is continued as new or retried counts as open until the last run of its chain has
+// ended.
 type Overlap string
 
 // The policies.
 const (
 	// Skip fires nothing. It is the default.
 	Skip Overlap = "skip"
-	// BufferOne fires when the run has ended; more than one that waits is skipped.
+	// BufferOne fires when the run has ended. At most one fire waits; further ones are
+	// skipped.
 	BufferOne Overlap = "buffer_one"
-	// BufferAll fires all of them one after the other, at most MaxBuffered wait.
+	// BufferAll fires all of them one after the other. At most MaxBuffered wait.
 	BufferAll Overlap = "buffer_all"
-	// CancelOther asks the run to cancel and fires when it has ended. Of several that
+	// CancelOther asks the run to cancel and fires when it has ended. If several fires
 	// wait, the latest is fired.
 	CancelOther Overlap = "cancel_other"
-	// TerminateOther ends the run immediately and fires then.
+	// TerminateOther terminates the run, then fires.
 	TerminateOther Overlap = "terminate_other"
-	// AllowAll fires beside the run, and any number of others.
+	// AllowAll fires immediately: any number of runs may be open.
 	AllowAll Overlap = "allow_all"
 )
 
-// MaxBuffered is how many fires of a schedule can wait. More are skipped.
+// MaxBuffered is how many fires of a schedule can wait. Further ones are skipped.
 const MaxBuffered = 1000
 
 // Limits and defaults of a Spec.
 const (
-	// DefaultCatchUp is the window of a Spec that names none.
+	// DefaultCatchUp is the CatchUp of a Spec that sets none.
 	DefaultCatchUp = 24 * time.Hour
-	// MinCatchUp is the smallest window: moving a schedule to another node after a
-	// crash takes that long.
+	// MinCatchUp is the smallest CatchUp: after a crash it takes that long until another
+	// node serves the schedule.
 	MinCatchUp = 10 * time.Second
 	// MinEvery is the smallest interval.
 	MinEvery = time.Second
 )
 
-// Spec says when a schedule fires. Either Cron or Every must be set. In JSON its fields
-// are cron, time_zone, every, offset, jitter, overlap and catch_up, durations are texts
-// like "1h30m0s".
+// Spec says when a schedule fires. Exactly one of Cron and Every must be set. Its JSON
+// fields are cron, time_zone, every, offset, jitter, overlap and catch_up; durations are
+// strings such as "1h30m0s".
 type Spec struct {
 	// Cron is an expression of five fields: minute, hour, day of month, month, day of
 	// week (0 or SUN is Sunday). A field is *, a number, a name (JAN, MON), a range
-	// (1-5), a step (*/15, 8-18/2), or several of these with commas. If both days are
-	// restricted, either will do. @hourly, @daily, @weekly, @monthly and @yearly are
-	// expressions as well.
+	// (1-5), a step (*/15, 8-18/2), or several of these with commas. If both day fields
+	// are restricted, a day that matches either one counts. @hourly, @daily, @weekly,
+	// @monthly and @yearly are expressions as well.
 	Cron string
-	// TimeZone is the time zone of Cron, by its name in the IANA database,
-	// "Europe/Paris" for instance. Empty is UTC.
+	// TimeZone is the time zone of Cron, a name of the IANA database such as
+	// "Europe/Paris". Empty is UTC.
 	TimeZone string
 
-	// Every is the interval, counted from 1970 in UTC and plus Offset; at least
-	// MinEvery. Offset is less than Every.
+	// Every is the interval, at least MinEvery, counted from 1970-01-01 UTC plus Offset.
+	// Offset is less than Every.
 	Every  time.Duration
 	Offset time.Duration
 
-	// Jitter spreads fires: each is later than its nominal time by up to so much, but
-	// never so late as the nominal time that follows. How much is a hash of the
-	// schedule and the time, so it is the same on every node.
+	// Jitter delays each fire by up to this time after its nominal time, but never until
+	// the next nominal time. The delay is a hash of the schedule and the time, so it is
+	// the same on every node.
 	Jitter time.Duration
 
-	// Overlap is what becomes of a fire while the run of an earlier one is open.
-	// Empty is Skip.
+	// Overlap says what happens to a fire while the run of an earlier one is open. Empty
+	// is Skip.
 	Overlap Overlap
 
-	// CatchUp is how late a fire may be after a downtime: all times that
-	// were missed in this window are fired, in their order and as Overlap says; what
-	// is older is counted as missed. A time that came while the run of an earlier fire
-	// was open overlaps with it, one that came after its end does not, whenever the
-	// schedule hears of that end. Zero is DefaultCatchUp.
+	// CatchUp is how late a fire may be after a downtime: all times that were missed in
+	// this window are fired, in order and as Overlap says; older ones are counted as
+	// missed. A missed time overlaps with the run of an earlier fire if that run was open
+	// at that time, whenever the schedule learns of its end. Zero is DefaultCatchUp, the
+	// minimum is MinCatchUp.
 	CatchUp time.Duration
 }
 
@@ -89,8 +91,7 @@ func wrong(field, format string, args ...any) error {
 	return &SpecError{Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
-// Validate returns what is wrong with the Spec, nil if nothing is: a *SpecError for
-// each field, joined.
+// Validate returns nil or the joined errors of all fields, each a *SpecError.
 func (s Spec) Validate() error {
 	_, err := s.Times()
 	return errors.Join(err, s.validateRest())
@@ -119,5 +120,5 @@ func (o Overlap) known() bool {
 	return false
 }
 
-// Check returns what is wrong with the policy, nil if nothing is.
+// Check returns an error if the policy is unknown.
 func (o Overlap) Check() error { return Spec{Every: time.Second, Overlap: o}.validateRest() }

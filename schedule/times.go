@@ -13,8 +13,8 @@ type Times struct {
 	zone          *time.Location
 }
 
-// Times returns the nominal times, or what is wrong with Cron, TimeZone, Every and
-// Offset.
+// Times returns the nominal times, or an error if Cron, TimeZone, Every or Offset is
+// invalid.
 func (s Spec) Times() (*Times, error) {
 	switch {
 	case s.Cron == "" && s.Every == 0:
@@ -71,8 +71,8 @@ func loadZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// Next returns the first nominal time after a moment, or the zero Time if there is
-// none in the years that a time can be stored.
+// Next returns the first nominal time after the given one, or the zero Time if there is
+// none that can be stored.
 func (t *Times) Next(after time.Time) time.Time {
 	if t.cron == nil {
 		return t.nextInterval(after)
@@ -107,7 +107,7 @@ func (t *Times) nextInterval(after time.Time) time.Time {
 	return time.Unix(0, (k+1)*int64(t.every)+int64(t.offset)).UTC()
 }
 
-// Upcoming returns the next n nominal times after a moment, fewer if there are no
+// Upcoming returns the next n nominal times after the given one, or fewer if there are no
 // more.
 func (t *Times) Upcoming(after time.Time, n int) []time.Time {
 	var times []time.Time
