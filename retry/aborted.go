@@ -14,15 +14,15 @@ const (
 	PhaseQueue Phase = "queue"
 )
 
-// AbortedError is what a canceled call returns. A cancellation is not a
-// failure: it is never retried, not even by a call around this one. The fields
-// are exported so that a codec can rebuild it.
+// AbortedError is the error of a canceled call. A cancellation is not a failure: it is
+// never retried, not even by a call around this one. The fields are exported so that a
+// codec can rebuild it.
 type AbortedError struct {
 	// Name is the name of the call, empty if it has none.
 	Name string
 
-	// Attempt is the attempt that the cancellation met: the one that ran or
-	// was about to run, in PhaseBackoff the one that failed before the wait.
+	// Attempt is the attempt that was running or about to run, in PhaseBackoff the one
+	// that failed before the wait.
 	Attempt int
 
 	Phase Phase
@@ -43,7 +43,7 @@ func (e *AbortedError) Error() string {
 // ErrorType returns Canceled.
 func (e *AbortedError) ErrorType() string { return TypeCanceled }
 
-// Unwrap returns Cause and Last, as far as they are there.
+// Unwrap returns those of Cause and Last that are not nil.
 func (e *AbortedError) Unwrap() []error {
 	errs := make([]error, 0, 2)
 	if e.Cause != nil {

@@ -6,11 +6,10 @@ import (
 	"github.com/perdure/perdure/internal/mark"
 )
 
-// After says that the next attempt should start d after this one failed. That
-// replaces the policy's backoff and jitter, zero included; MaxServerDelay caps
-// it, and MaxAttempts and Within bind it like any other. The text is that of
-// err, which errors.Is and errors.As see. After(nil, d) is nil. Classify returns
-// the delay that an error asks for.
+// After marks err so that the next attempt starts d after this one failed. d, which may
+// be zero, replaces the policy's backoff and jitter; MaxServerDelay caps it, and
+// MaxAttempts and Within apply as to any delay. The marked error wraps err and has its
+// text. After(nil, d) is nil. Classify returns the delay that an error asks for.
 func After(err error, d time.Duration) error {
 	if err == nil {
 		return nil

@@ -38,11 +38,10 @@ type carrier interface{ attemptInfo() AttemptInfo }
 // FromContext returns the attempt that the context belongs to. Inside an
 // activity of the durable engine it is the activity's attempt.
 //
-// The first attempt of a plain Do, one without options and timeouts, runs in the
-// caller's own context, because deriving one would cost more than the rest of
-// the call. There FromContext says what it says to the caller: false or, if the
-// call is made within an attempt of another call, that attempt. Give Do a
-// WithTrace to be told of its own attempts from the first one on.
+// The first attempt of a Do without options and timeouts runs in the caller's own
+// context, because deriving one would cost more than the rest of the call. There
+// FromContext returns what it returns to the caller: false or, within an attempt of
+// another call, that attempt. With WithTrace every attempt has its own context.
 func FromContext(ctx context.Context) (AttemptInfo, bool) {
 	if c, ok := ctx.Value(contextKey{}).(carrier); ok {
 		return c.attemptInfo(), true

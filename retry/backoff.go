@@ -87,9 +87,9 @@ func (k *BackoffKind) UnmarshalText(text []byte) error {
 //	Linear       min(Initial * k, Max)
 //	Exponential  min(Initial * Coefficient^(k-1), Max), rounded to the nanosecond
 //
-// It never overflows, is never negative, never decreases with k and is the same
-// on every architecture: Linear is integer arithmetic and Exponential is
-// computed on 128-bit mantissas (see wide).
+// It never overflows, is never negative, never decreases with k and is the same on every
+// architecture: Linear is integer arithmetic and Exponential is computed on 128-bit
+// mantissas.
 func (b Backoff) Delay(k int) time.Duration {
 	k = max(k, 1)
 	switch b.Kind {

@@ -2,9 +2,9 @@ package retry
 
 import "fmt"
 
-// ConfigError says that a call was not made, or not continued, because of how
-// it is set up: an invalid policy, a setting that this runner cannot honor, a
-// derive hook that failed. It is never retried.
+// ConfigError means that a call was not made, or not continued, because it is set up
+// wrongly: an invalid policy, an option that this runner cannot honor, a WithDerive
+// function that failed. It is never retried.
 type ConfigError struct {
 	// Name is the name of the call, empty if it has none.
 	Name string

@@ -228,13 +228,13 @@ func (c *attemptContext) timedOut(now time.Time) *TimeoutError {
 	return c.exceeded(now)
 }
 
-// Heartbeat says that the attempt which ctx belongs to is alive, and with it all
-// attempts around it; the time of their HeartbeatTimeout starts again. It does
-// nothing for an attempt whose policy has none, or that was silent for too long
-// already: its context is canceled and stays so. It is safe for concurrent use.
+// Heartbeat reports that the attempt of ctx is alive, and all attempts around it, and
+// restarts their HeartbeatTimeout. It does nothing for an attempt whose policy has none,
+// or that was silent for too long already: its context stays canceled. It is safe for
+// concurrent use.
 //
-// An activity of the durable engine is alive by it too. The heartbeat of package
-// activity does the same and also says how far the attempt has come.
+// It works in activities of the durable engine, too. activity.Heartbeat also records how
+// far the attempt has come.
 func Heartbeat(ctx context.Context) {
 	for {
 		switch c := ctx.Value(contextKey{}).(type) {

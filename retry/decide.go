@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// State is what a runner remembers of a call between its attempts, and what a
-// durable runner stores. It is plain data.
+// State is what a runner keeps of a call between its attempts; a durable runner stores
+// it. It is plain data.
 type State struct {
 	// Attempt is the number of failures charged so far, this one included. It
 	// is at least 1 when Decide is asked. Attempts lost to a crash of the
 	// worker are not charged.
 	Attempt int
 
-	// First is when the call was first scheduled; Within counts from here. If
-	// it is the zero time, Within counts from the now of the decision.
+	// First is when the call was first scheduled; Within counts from it. If it is the
+	// zero time, Within counts from the now of the decision.
 	First time.Time
 
 	// Previous is the delay before this attempt, zero for the first one.
@@ -62,11 +62,11 @@ var lastInstant = time.Date(2261, time.December, 31, 23, 59, 59, 0, time.UTC)
 
 // Decide judges one failure: is there another attempt, and when?
 //
-// It is a pure function of its arguments: it reads no clock (now is the time of
-// the failure), draws nothing (u, in [0, 1), is the draw for the jitter), does
-// no I/O, logs nothing and allocates nothing. A runner that stores the
-// arguments, or the answer, never gets another answer after a crash. It has an
-// answer for every input, even for a policy that Validate would refuse.
+// It is a pure function of its arguments: it reads no clock (now is the time of the
+// failure), draws nothing (u, in [0, 1), is the draw for the jitter), does no I/O, logs
+// nothing and allocates nothing. A runner that stores the arguments, or the decision,
+// never gets another decision after a crash. Decide returns a decision for every input,
+// even for a policy that Validate would refuse.
 //
 // The judgement goes in this order, and the first stop found is the reason:
 // canceled; terminal; Stop rule or NonRetryable; timeout with StopOnTimeout;

@@ -18,10 +18,9 @@ import (
 //   - the error of fn itself, when fn marked it with Terminal;
 //   - *ExhaustedError, wrapping the last failure, when no attempt is left or
 //     the policy stops on the failure;
-//   - *AbortedError when ctx is canceled: immediately in a wait; during an attempt,
-//     which is told by its context, when the attempt fails (a success is
-//     kept); and without calling fn if ctx is canceled already or while the
-//     attempt waits at a gate;
+//   - *AbortedError when ctx is canceled: immediately in a wait; during an attempt, whose
+//     context is canceled, when it fails (a success is kept); and without calling fn if
+//     ctx is canceled already or while the attempt waits at a gate;
 //   - *ConfigError when the call is set up wrongly. An invalid policy, or one
 //     that needs the durable engine (OnExhausted: Pause), is refused before fn
 //     is called.

@@ -38,42 +38,38 @@
 // the Go type. Everything that an error wraps counts, so a policy written for
 // an error also holds for errors made of it.
 //
-// A body can steer its own retries by what it returns: [Terminal] marks an
-// error that no further attempt can change, [After] one that says itself when
-// to come back. [AfterHTTP], package httpretry and package grpcretry read that from
-// what servers say.
+// A body controls its own retries by the error it returns: [Terminal] marks an error that
+// no further attempt can change, [After] sets the delay before the next attempt.
+// [AfterHTTP], package httpretry and package grpcretry read these from the responses of
+// servers.
 //
-// What the caller gets says what happened: nil; the error itself if it was
-// terminal; [*ExhaustedError], whose Reason says why no further attempt was
-// made and whose Records say what each attempt came to; [*AbortedError] if the
-// call was canceled, which is never a failure and never retried; or
-// [*ConfigError] if the call could not be made as it was set up.
+// The caller gets nil; the error itself if it was terminal; an [*ExhaustedError], whose
+// Reason says why no further attempt was made and whose Records describe the attempts; an
+// [*AbortedError] if the call was canceled, which is not a failure and never retried; or
+// a [*ConfigError] if the call was set up wrongly.
 //
 // # Gates
 //
-// How many calls run at a time, how often attempts start, how many retries there
-// may be in all, and whether it makes sense to try at this moment, is no matter
-// of one call and its policy. Package gate decides it; its option Through
-// leads a call through gates.
+// A policy is about one call. Package gate limits calls together: how many run at a time,
+// how often attempts start, how many retries there may be in all, and whether attempts
+// make sense at the moment. Its option Through makes a call pass gates.
 //
 // # How the package is built
 //
 // The decision is a pure function: Decide gets the policy, the state of the call
-// ([State]), the failure ([Failure], made of an error by [Classify]), the time
-// and the random draw as arguments, and returns what to do. It does no I/O,
-// reads no clock, draws nothing and sleeps nowhere. A runner does all that: it
-// supplies the arguments, sleeps, and keeps the state where it survives what it
-// has to survive. Do is the runner for a call in process. A runner of your own
-// has these duties:
+// ([State]), the failure ([Failure], made from an error by [Classify]), the time and the
+// random draw as arguments, and returns what to do. It does no I/O, reads no clock, draws
+// nothing and does not sleep. A runner supplies the arguments, sleeps, and stores the
+// state. Do is the runner for a call in process. A runner of your own has these duties:
 //
 //  1. Validate the policy before the first attempt.
 //  2. Count an attempt in State.Attempt when it fails, not when its worker is
 //     lost.
 //  3. Keep First and, between attempts, Previous as they were decided.
-//  4. Draw u once per failure, and store the answer, not the question, if the
-//     runner can be interrupted: a decision is made once.
-//  5. Start no attempt before Decision.At, and none at all when the call has
-//     been canceled meanwhile.
+//  4. Draw u once per failure. If the runner can be interrupted, store the decision and
+//     do not decide again.
+//  5. Start no attempt before Decision.At, and none if the call has been canceled
+//     meanwhile.
 //
 // The statements of the specification that the tests prove are numbered R1, R2
 // and so on; the tests have these numbers in their names.

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// ExhaustedError is what a call returns when its last failure was not retried,
-// because everything is used up or the policy stops on this error. The
-// fields are exported so that a codec can rebuild it.
+// ExhaustedError is the error of a call whose last failure was not retried, because
+// attempts, time or budget are used up or the policy stops on this error. The fields are
+// exported so that a codec can rebuild it.
 //
 // It is not returned for an error marked with Terminal, which reaches the
 // caller as it is, nor for a canceled call (see AbortedError).

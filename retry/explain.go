@@ -7,25 +7,24 @@ import (
 	"time"
 )
 
-// Explanation is what a policy amounts to. All of it is worked out by asking
-// Decide, so it is what the runners do. It is plain data.
+// Explanation describes the effects of a policy. It is computed with Decide, so it is
+// what the runners do. It is plain data.
 type Explanation struct {
 	// Policy is the policy that was explained.
 	Policy Policy
 
-	// Verdicts say of each kind of error whether it is retried.
+	// Verdicts say whether each kind of error is retried.
 	Verdicts []Verdict
 
 	// Schedules are the attempts, one schedule for each rule that retries and
 	// one for the policy's own fields if they do.
 	Schedules []Schedule
 
-	// Waits is the longest time that one call can spend waiting between
-	// attempts, and Worst the longest time from its first schedule to its end,
-	// with attempts that take their full AttemptTimeout. Forever is no bound,
-	// or more than 292 years.
-	// Neither counts what errors ask for by themselves (see After), the wait of
-	// an attempt that is due and not started, or attempts lost in a crash.
+	// Waits is the longest time that one call can spend waiting between attempts, and
+	// Worst the longest time from its first schedule to its end, with attempts that take
+	// their full AttemptTimeout. Forever is no bound, or more than 292 years. Neither
+	// counts delays that errors ask for (see After), the time between due and started, or
+	// attempts lost in a crash.
 	Waits, Worst time.Duration
 
 	// Layers is how many layers retry by this policy, one inside the other,
@@ -33,17 +32,17 @@ type Explanation struct {
 	// run; Unlimited is no limit.
 	Layers, Executions int
 
-	// Warnings are what may be a mistake.
+	// Warnings list what may be a mistake.
 	Warnings []Warning
 }
 
-// Verdict is what follows the first failure with an error of some types.
+// Verdict says what follows the first failure with an error of some types.
 type Verdict struct {
 	// Types are the error types; it is empty for the other verdicts, which are
 	// about errors that the policy does not name.
 	Types []string
 
-	// Errors says in words which errors it is about.
+	// Errors describes the errors of this verdict in words.
 	Errors string
 
 	// Retried says that another attempt follows, Reason why or why not.
@@ -57,27 +56,27 @@ type Verdict struct {
 	Attempts int
 }
 
-// Schedule is the attempts of a call that fails each time in the same way, at
-// once.
+// Schedule lists the attempts of a call that always fails in the same way, and
+// immediately.
 type Schedule struct {
-	// Errors says in words which errors it is about, and Rule is the index in
+	// Errors describes the errors of this schedule in words. Rule is the index in
 	// Policy.Rules of the rule that decides, -1 if none.
 	Errors string
 	Rule   int
 
-	// Attempts are those that can take place, at most the first 1000.
+	// Attempts are the possible attempts, at most the first 1000.
 	Attempts []PlannedAttempt
 
-	// Complete says that there are no more.
+	// Complete says that Attempts has all of them.
 	Complete bool
 
-	// Sure is how many of them take place whatever the jitter draws; Within
-	// may cut off the others.
+	// Sure is how many of them take place whatever the jitter draws; Within may exclude
+	// the others.
 	Sure int
 }
 
-// PlannedAttempt is one attempt of a schedule. Times are counted from the first
-// schedule.
+// PlannedAttempt is one attempt of a Schedule. Times are counted from when the call is
+// first scheduled.
 type PlannedAttempt struct {
 	// Number counts from 1.
 	Number int
@@ -86,8 +85,8 @@ type PlannedAttempt struct {
 	// A time longer than a Duration can hold, 292 years, is Forever, here and below.
 	Delay, Start time.Duration
 
-	// Earliest and Latest are when it starts with the shortest and the longest
-	// waits that jitter can make; no attempt starts after Within.
+	// Earliest and Latest are when it starts with the shortest and the longest waits that
+	// jitter allows; no attempt starts after Within.
 	Earliest, Latest time.Duration
 }
 
@@ -98,10 +97,10 @@ const (
 	explainedTypes  = 100
 )
 
-// Explain works out what a policy amounts to. Layers is how many layers retry by
-// it, one inside the other, such as a client library in an activity in a
-// workflow that is retried; less than one is one. The error is that of Validate,
-// or that the policy names more than 100 error types.
+// Explain describes the effects of a policy. layers is how many nested layers retry by
+// it, such as a client library in an activity in a workflow that is retried; less than
+// one is one. The error is that of Validate, or that the policy names more than 100 error
+// types.
 func Explain(p Policy, layers int) (*Explanation, error) {
 	if err := p.validate(); err != nil {
 		return nil, err

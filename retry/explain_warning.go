@@ -8,8 +8,7 @@ import (
 	"github.com/perdure/perdure/internal/notation"
 )
 
-// Warning is something about a policy that is allowed and may still be a
-// mistake.
+// Warning points out something in a policy that is allowed but may be a mistake.
 type Warning struct {
 	// Kind is a stable word for programs.
 	Kind string

@@ -31,8 +31,8 @@ type Failure struct {
 	At    time.Time
 }
 
-// Type returns the name to show for the failure: that of the outermost error
-// that has a name of its own, and Error if there is none.
+// Type returns the name of the outermost error that has a name of its own, and Error if
+// there is none.
 func (f Failure) Type() string {
 	if len(f.Types) > 0 {
 		return f.Types[0]
@@ -44,16 +44,16 @@ func (f Failure) Type() string {
 // anything, its receiver included.
 const maxNodes = 1000
 
-// Classify looks at an error and at everything it wraps, joined errors
-// included, outermost first. A nil error gives the zero Failure.
+// Classify returns what Decide needs to know about err. It looks at err and everything it
+// wraps, joined errors included, outermost first. For nil it returns the zero Failure.
 //
-// What only adds text or a mark names no type: fmt.Errorf with %w, errors.Join,
-// Terminal and After are seen through. So fmt.Errorf("charge: %w", declined)
-// has the type of declined and not, besides, the type Error.
+// Errors that only add text or a mark have no type: fmt.Errorf with %w, errors.Join,
+// Terminal and After. So fmt.Errorf("charge: %w", declined) has the type of declined, and
+// not the type Error in addition.
 //
-// A *TimeoutError hides the cancellation below it: what a body returns when its
-// context was cut by a timeout is no cancellation of the call. Methods of the
-// errors that panic end the walk; what was found by then holds.
+// A *TimeoutError hides the cancellation that it wraps: an error that a body returns
+// because its timeout ended its context does not cancel the call. If a method of an error
+// panics, Classify uses what it found before.
 func Classify(err error) Failure {
 	w := walk{left: maxNodes}
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 // Gates is the place of one call at its gates, which bound how many attempts run
 // at a time, and more. Package gate implements it. Do uses it on one goroutine.
 type Gates interface {
-	// Enter waits until the attempt may start, at most for timeout; a timeout
-	// that is not positive is no bound. It returns nil, a *RefusedError, a
-	// *TimeoutError of kind TimeoutQueue, or another error when ctx is canceled.
-	// After an error the call has no place at any gate.
+	// Enter waits until the attempt may start, at most for timeout; zero or less is no
+	// bound. It returns nil, a *RefusedError, a *TimeoutError of kind TimeoutQueue, or
+	// another error when ctx is canceled. After an error the call has no place at any
+	// gate.
 	Enter(ctx context.Context, attempt int, timeout time.Duration) error
 
-	// Retry says that the attempt has failed and that the next one is due at a
-	// time. It returns whether the retry budgets allow it. Do asks last, when
-	// nothing else prevents the retry.
+	// Retry reports that the attempt has failed and when the next one is due. It returns
+	// whether the retry budgets allow it. Do calls it last, when nothing else prevents
+	// the retry.
 	Retry(attempt int, due time.Time) (allowed bool)
 
 	// Leave gives up the place when the call has ended. The reason is empty if
@@ -26,16 +26,15 @@ type Gates interface {
 	Leave(Reason)
 }
 
-// WithGates leads the attempts of the call through gates; see gate.Through. Do
-// calls begin when it has captured the context, and before the first attempt; an
-// error of begin ends the call with a *ConfigError. The option may be given
-// once.
+// WithGates makes the attempts of the call pass gates; gate.Through is the usual way to
+// use it. Do calls begin once, before the first attempt; an error of begin ends the call
+// with a *ConfigError. The option may be given once.
 func WithGates(begin func() (Gates, error)) Option {
 	return Option{kind: optionGates, gates: begin}
 }
 
-// RefusedError says that a gate let no attempt pass. A call that it stops returns
-// an *ExhaustedError with the same reason that wraps it.
+// RefusedError means that a gate let no attempt pass. A call that it stops returns an
+// *ExhaustedError that has the same Reason and wraps it.
 type RefusedError struct {
 	// Gate is the gate's name.
 	Gate string
@@ -47,7 +46,7 @@ type RefusedError struct {
 	Last error
 }
 
-// Error names the gate and the reason, and ends with the text of the failure before.
+// Error names the gate and the reason, and ends with the text of the previous failure.
 func (e *RefusedError) Error() string {
 	text := fmt.Sprintf("gate %s lets no attempt pass (%s)", e.Gate, e.Reason)
 	switch e.Reason {
@@ -65,7 +64,7 @@ func (e *RefusedError) Error() string {
 // ErrorType returns Refused.
 func (e *RefusedError) ErrorType() string { return TypeRefused }
 
-// Unwrap returns the failure of the attempt before.
+// Unwrap returns the failure of the previous attempt.
 func (e *RefusedError) Unwrap() error { return e.Last }
 
 // checkGates refuses gates that cannot be honored, and begins the call at them.

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Jitter spreads delays, so that callers that failed together do not come back
-// together. Make one with NoJitter, Proportional, FullJitter, EqualJitter or
-// Decorrelated. The zero Jitter is the default, Proportional(0.1).
+// Jitter spreads delays, so that callers that failed together do not retry together. Make
+// one with NoJitter, Proportional, FullJitter, EqualJitter or Decorrelated. The zero
+// Jitter is the default, Proportional(0.1).
 //
 // The formulas of Full, Equal and Decorrelated are those of Marc Brooker,
 // "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.

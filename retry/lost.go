@@ -2,12 +2,11 @@ package retry
 
 import "fmt"
 
-// WorkerLostError says that the worker that ran an attempt was lost, so how far
-// the attempt got is not known. The fields are exported so that a codec
-// can rebuild it.
+// WorkerLostError means that the worker that ran an attempt was lost, so it is unknown
+// how far the attempt came. The fields are exported so that a codec can rebuild it.
 //
-// Runners outlive their workers without it: a lost attempt runs again and is
-// not charged. A caller sees it only as the cause of a quarantine.
+// A lost attempt runs again and is not charged, so a caller gets this error only as the
+// cause of a quarantine.
 type WorkerLostError struct {
 	// Worker names the worker, empty if it is not known.
 	Worker string

@@ -2,7 +2,7 @@ package retry
 
 import "log/slog"
 
-// Parse reads a policy in text notation: brackets, each for some errors or for
+// Parse reads a policy in text notation: a list of brackets, each for some errors or for
 // the whole call.
 //
 //	[retry: 3, backoff: 60]                               any error: 3 retries, first after 60 s, then 120 s ...
@@ -34,8 +34,8 @@ import "log/slog"
 //	max-retry-after: D   the longest wait that an error may ask for
 //	crashes: N           attempts that may be lost with their worker
 //
-// docs/notation.md says what holds without each of them. Four things differ from
-// Go, because a text is read by people who do not know Go's defaults:
+// docs/notation.md lists the defaults. Four things differ from Go, because a text is read
+// by people who do not know Go's defaults:
 //
 //   - retry: N is N retries, MaxAttempts N+1.
 //   - A bracket without a backoff retries immediately, and one without a jitter has

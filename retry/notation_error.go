@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// NotationError is what is wrong with a policy in text notation, and where.
+// NotationError describes a mistake in a policy in text notation, and its place.
 type NotationError struct {
 	// Offset is where the bad token begins, in bytes from 0; Line and Column
 	// say the same, counted from 1, Column in characters.
 	Offset, Line, Column int
 
-	// Token is what stands there, cut if it is long, and empty at the end of
-	// the text.
+	// Token is the text at that place, cut if it is long, and empty at the end of the
+	// text.
 	Token string
 
 	// Problem says what is wrong with it.
 	Problem string
 
-	// Expected says what could stand there instead.
+	// Expected says what is allowed there instead.
 	Expected string
 }
 

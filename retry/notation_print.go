@@ -8,10 +8,10 @@ import (
 	"github.com/perdure/perdure/internal/notation"
 )
 
-// String prints the policy in text notation, with the defaults of Go written
-// out where those of the text are others. [Parse] reads it as a policy that
-// means the same; what Parse made is read as exactly that again. A policy that
-// Validate refuses is printed as well as that is possible.
+// String prints the policy in text notation, with Go's defaults written out where the
+// text has other ones. [Parse] reads the result as an equivalent policy, and as an equal
+// one if the policy came from Parse. A policy that Validate refuses is printed as well as
+// possible.
 func (p Policy) String() string {
 	var w notationWriter
 	// Beside rules, a policy that retries nothing else needs no words for that.

@@ -4,9 +4,9 @@ import (
 	"context"
 )
 
-// Option is a setting of one call that is not part of its policy. Make one with
-// the functions whose names begin with With. It is a struct and not a function
-// so that passing options allocates nothing.
+// Option is an option of one call that is not part of its policy. Make one with the
+// functions whose names begin with With, or with gate.Through. It is a struct and not a
+// function so that passing options allocates nothing.
 type Option struct {
 	kind    optionKind
 	text    string
@@ -31,12 +31,12 @@ const (
 
 type deriveFunc = func(context.Context, AttemptInfo) (context.Context, error)
 
-// WithName names the call in the errors it returns.
+// WithName sets the name of the call in the errors that Do returns.
 func WithName(name string) Option { return Option{kind: optionName, text: name} }
 
-// WithTrace sets the trace id of the call, for correlation with what surrounds
-// it. It must not be shared by two calls, because attempt ids are made of it.
-// Without this option, or with an empty id, a random one is used.
+// WithTrace sets the trace ID of the call, for correlation with its caller. Two calls
+// must not share one, because attempt IDs are made from it. Without this option, or with
+// an empty ID, a random one is used.
 func WithTrace(id string) Option { return Option{kind: optionTrace, text: id} }
 
 // WithDerive adds values to the context of each attempt. f gets a fresh child of
@@ -47,18 +47,18 @@ func WithDerive(f func(context.Context, AttemptInfo) (context.Context, error)) O
 	return Option{kind: optionDerive, derive: f}
 }
 
-// WithSink calls f with the record of each attempt once it is judged, before
-// the wait for the next one, on the goroutine of the call. A panic of f is not
-// an outcome of the attempt: it goes through to the caller of Do.
+// WithSink calls f with the record of each attempt after the decision and before the wait
+// for the next one, on the goroutine of the call. A panic of f is not an outcome of the
+// attempt: it reaches the caller of Do.
 func WithSink(f func(Record)) Option { return Option{kind: optionSink, sink: f} }
 
-// WithRecords appends the records of the attempts to *into, for success as for
-// failure: all of them up to 20, else the first and the last ten. Read it when
-// the call has returned.
+// WithRecords appends the records of the attempts to *into, for success as for failure:
+// all of them up to 20, otherwise the first and the last ten. Read it after Do has
+// returned.
 func WithRecords(into *[]Record) Option { return Option{kind: optionRecords, records: into} }
 
-// WithRandom replaces the source of the draws for jitter. f returns numbers in
-// [0, 1), one for each failure.
+// WithRandom replaces the random source for jitter. f returns a number in [0, 1); Do
+// calls it once for each failure.
 func WithRandom(f func() float64) Option { return Option{kind: optionRandom, random: f} }
 
 // config is what the options of a call add up to; of two of a kind the later

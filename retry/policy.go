@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// Unlimited is the MaxAttempts of a policy that never runs out of attempts. It
-// needs an end in time instead: a Within, or [Forever] to say that none is
-// wanted.
+// Unlimited is the MaxAttempts of a policy that never runs out of attempts. It requires a
+// Within, or [Forever] for no end in time.
 const Unlimited = math.MaxInt32
 
-// Forever is the Within of a policy without an end in time. It says explicitly
-// what the zero Within says silently; [Policy.Validate] demands it beside
-// [Unlimited]. In any other duration it means "never" as well.
+// Forever is the Within of a policy without an end in time. It means the same as a zero
+// Within, but [Policy.Validate] requires it with [Unlimited]. In any other duration it
+// means "never" as well.
 const Forever time.Duration = math.MaxInt64
 
 // The values that a zero field stands for.
@@ -65,55 +64,53 @@ type Policy struct {
 	// the durable engine) can exceed it. An attempt that does has failed.
 	QueueTimeout time.Duration
 
-	// Within is the time from the first schedule in which attempts may start:
-	// an attempt that would start later is not waited for, one that starts
-	// exactly at the end is allowed, and a running attempt is never cut. Zero
-	// and Forever are no bound.
+	// Within is the time, from when the call is first scheduled, in which attempts may
+	// start. If the next one would start later, the call ends immediately; a start
+	// exactly at the end is allowed, and a running attempt is never cut. Zero and Forever
+	// are no bound.
 	Within time.Duration
 
-	// OnTimeout says what a timed-out attempt leads to. Zero is RetryTimeouts.
+	// OnTimeout says how a timed-out attempt is judged. Zero is RetryTimeouts.
 	OnTimeout OnTimeout
 
 	// Retryable lists the error types that are retried. Empty is all. A type
 	// that a retrying rule names needs no entry here.
 	Retryable []string
 
-	// NonRetryable lists the error types that are never retried; it wins over
+	// NonRetryable lists the error types that are never retried; it takes precedence over
 	// Retryable and over every rule.
 	NonRetryable []string
 
 	// Rules are exceptions per error type, see Rule.
 	Rules []Rule
 
-	// OnExhausted says what follows when attempts, time or budget are used up.
-	// Zero is Fail.
+	// OnExhausted says what happens when attempts, time or budget are used up. Zero is
+	// Fail.
 	OnExhausted OnExhausted
 
 	// MaxServerDelay caps a delay that the error itself asked for (see After).
 	// Zero is one hour.
 	MaxServerDelay time.Duration
 
-	// CrashLimit is the number of crashes of the worker in which the call was
-	// the only suspect before it is quarantined; 1 quarantines it at any loss.
-	// The first crash makes no suspect, and suspects run in groups that halve.
-	// A crash is not a failure and is not counted by MaxAttempts. Zero is 3.
-	// It has no meaning in process: a crash there takes the caller with it.
+	// CrashLimit is how many crashes of its worker, with the call as the only suspect,
+	// quarantine the call; 1 quarantines it at any loss. The first crash makes no call a
+	// suspect, and suspects then run in groups that halve. A crash is not a failure and
+	// does not count for MaxAttempts. Zero is 3. Do ignores it, because a crash ends the
+	// caller, too.
 	CrashLimit int
 }
 
-// Rule is the part of a policy that holds for some error types only.
+// Rule is the part of a policy that applies only to some error types.
 //
-// Of the rules that match an error, a Stop rule wins; among the others the one
-// that allows most attempts decides, and ties go to the first written. The
-// fields of the policy are the rule for an error that no rule matches. All
-// rules share one attempt counter.
+// If several rules match an error, a Stop rule takes precedence; among the others the one
+// that allows most attempts decides, and the first of equals. If no rule matches, the
+// fields of the policy decide. All rules share one attempt counter.
 type Rule struct {
-	// Types are the error type names that the rule is for, see TypeName. At
-	// least one is needed.
+	// Types are the error type names that the rule applies to, see TypeName. At least one
+	// is required.
 	Types []string
 
-	// Stop ends the call at the first such error. The other fields must then
-	// be zero.
+	// Stop ends the call at the first such error. The other fields must then be zero.
 	Stop bool
 
 	// MaxAttempts, Backoff and Jitter replace those of the policy. Zero keeps
@@ -123,21 +120,20 @@ type Rule struct {
 	Jitter      Jitter
 }
 
-// OnTimeout says what a timed-out attempt leads to.
+// OnTimeout says how a timed-out attempt is judged.
 type OnTimeout uint8
 
 const (
 	// RetryTimeouts judges a timed-out attempt like any other failure.
 	RetryTimeouts OnTimeout = iota
 
-	// StopOnTimeout ends the call: whether a timed-out attempt had its effect
-	// is not known, and another one might repeat it. A rule that names the
-	// timeout type (Timeout, HeartbeatTimeout, QueueTimeout) is an exception
-	// from it.
+	// StopOnTimeout ends the call: it is unknown whether a timed-out attempt had its
+	// effect, and another one might repeat it. A rule that names the timeout type
+	// (Timeout, HeartbeatTimeout, QueueTimeout) takes precedence.
 	StopOnTimeout
 )
 
-// OnExhausted says what follows when attempts, time or budget are used up.
+// OnExhausted says what happens when attempts, time or budget are used up.
 type OnExhausted uint8
 
 const (
@@ -189,8 +185,8 @@ func (p *Policy) IsZero() bool {
 		p.OnExhausted == 0 && p.MaxServerDelay == 0 && p.CrashLimit == 0
 }
 
-// WithDefaults returns the policy with every default written out: what a reader
-// or a user interface shows. Decide returns the same for both.
+// WithDefaults returns the policy with every default written out, for display. Decide
+// returns the same for both.
 func (p Policy) WithDefaults() Policy {
 	p.MaxAttempts = p.attempts()
 	p.Backoff = p.Backoff.withDefaults()
@@ -232,8 +228,8 @@ func (p *Policy) ruleWithDefaults(r Rule) Rule {
 // policy's own backoff, before jitter and without any rule.
 func (p Policy) Delay(k int) time.Duration { return p.Backoff.Delay(k) }
 
-// AttemptLimit returns the largest number of executions that the policy or any
-// of its rules allows: no call runs more often, whatever its errors are.
+// AttemptLimit returns the largest number of executions that the policy or any of its
+// rules allows, whatever the errors of the call are.
 func (p Policy) AttemptLimit() int {
 	limit := p.attempts()
 	for i := range p.Rules {

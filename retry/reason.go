@@ -1,7 +1,7 @@
 package retry
 
-// Reason says why an attempt was followed by what followed it. Its text is
-// stable: the ledger, user interfaces, logs and metrics show it as it is.
+// Reason says why another attempt followed, or why none did. Its text is stable: the
+// ledger, user interfaces, logs and metrics show it as it is.
 type Reason string
 
 // Why another attempt follows.
@@ -34,12 +34,12 @@ const (
 	ReasonWithin Reason = "within"
 	// ReasonBudget: the retry budget has nothing left.
 	ReasonBudget Reason = "budget"
-	// ReasonBreaker: the circuit breaker of a gate is open. It is found when
-	// the attempt would start, after Decide.
+	// ReasonBreaker: the circuit breaker of a gate is open when the attempt would start.
+	// Decide does not return it.
 	ReasonBreaker Reason = "breaker"
 )
 
-// What Decide never says, but a record of an attempt may.
+// Reasons that Decide does not return, but a record of an attempt may have.
 const (
 	// ReasonSucceeded: the attempt succeeded.
 	ReasonSucceeded Reason = "succeeded"
@@ -47,13 +47,12 @@ const (
 	// as the lock of the database shows, or a later process that has its name; the
 	// attempt runs again and is not charged.
 	ReasonWorkerLost Reason = "worker_lost"
-	// ReasonLeaseExpired: the worker was not heard of for its lease while the attempt
-	// ran, so another one took its work over. It died, stands still or is cut off, which
-	// cannot be told apart then; the attempt runs again and is not charged.
+	// ReasonLeaseExpired: the worker's lease expired while the attempt ran, so another
+	// one took over its work. The worker died, stands still or is cut off, which others
+	// cannot tell apart; the attempt runs again and is not charged.
 	ReasonLeaseExpired Reason = "lease_expired"
-	// ReasonLeaseLost: the worker lost its work to another one (it was cut off or
-	// stood still) and was heard of since; the attempt runs again there and is not
-	// charged.
+	// ReasonLeaseLost: the worker lost its work to another one (it was cut off or stood
+	// still) and has reported since; the attempt runs again there and is not charged.
 	ReasonLeaseLost Reason = "lease_lost"
 	// ReasonCrashLimit: too many attempts were lost with their worker; the
 	// call is quarantined.
@@ -72,9 +71,8 @@ func (r Reason) Retries() bool {
 	return false
 }
 
-// Exhausts reports whether something was used up: attempts, time or budget.
-// An open circuit breaker uses up nothing.
-// These are the stops that OnExhausted is about.
+// Exhausts reports whether the call stopped because attempts, time or budget were used
+// up: the stops to which OnExhausted applies. An open circuit breaker is not one of them.
 func (r Reason) Exhausts() bool {
 	switch r {
 	case ReasonMaxAttempts, ReasonWithin, ReasonBudget:

@@ -2,13 +2,12 @@ package retry
 
 import "time"
 
-// Record is what is known of one attempt afterwards. It is plain data.
+// Record describes an attempt that has ended. It is plain data.
 type Record struct {
 	// Number is the attempt's number, from 1.
 	Number int
 
-	// ID is the attempt's id, see attemptID. Do leaves it empty in the records
-	// of a call without records and without a trace.
+	// ID is the attempt's ID, see AttemptInfo.
 	ID string
 
 	// Start and End are when the attempt began and ended. Start is the zero

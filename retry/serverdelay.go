@@ -33,10 +33,9 @@ func parseRetryAfter(value string, now time.Time) (delay time.Duration, ok bool)
 	return 0, false
 }
 
-// AfterHTTP gives err the delay that the Retry-After header of a response asks
-// for, as After does. An absent or unreadable value leaves err as it is. now is
-// the time to which a date is compared; the response's own Date is the best
-// choice if the clocks of both sides may differ.
+// AfterHTTP is After with the delay of a response's Retry-After header. If the value is
+// absent or unreadable, it returns err unchanged. now is the time to which a date is
+// compared; use the response's own Date if the clocks of both sides may differ.
 //
 //	retry.AfterHTTP(err, resp.Header.Get("Retry-After"), time.Now())
 func AfterHTTP(err error, retryAfter string, now time.Time) error {

@@ -6,9 +6,9 @@ import (
 	"github.com/perdure/perdure/internal/mark"
 )
 
-// Terminal marks err as one that no further attempt can change: the caller gets
-// it as it is, whatever the policy says. The text is that of err, and errors.Is
-// and errors.As see err through the mark. Terminal(nil) is nil.
+// Terminal marks err as an error that no further attempt can change: it is not retried,
+// whatever the policy says, and the caller gets it as it is. The marked error wraps err
+// and has its text. Terminal(nil) is nil.
 func Terminal(err error) error {
 	if err == nil {
 		return nil

@@ -23,13 +23,13 @@ const (
 	TimeoutChain TimeoutKind = "chain"
 )
 
-// ErrTimeout is what errors.Is finds in every *TimeoutError.
+// ErrTimeout matches every *TimeoutError with errors.Is.
 var ErrTimeout = errors.New("timeout")
 
 func init() { RegisterError("retry.ErrTimeout", ErrTimeout) }
 
-// TypeName returns the name of the error type: Timeout, HeartbeatTimeout or
-// QueueTimeout.
+// TypeName returns the name of the error type: HeartbeatTimeout, QueueTimeout, or Timeout
+// for all other kinds.
 func (k TimeoutKind) TypeName() string {
 	switch k {
 	case TimeoutHeartbeat:
@@ -48,8 +48,8 @@ type TimeoutError struct {
 	// Limit is the timeout that was exceeded.
 	Limit time.Duration
 
-	// Err is what the attempt returned when its time was up, nil if it never
-	// answered.
+	// Err is the error that the attempt returned after its time was up, nil if it did not
+	// return.
 	Err error
 }
 
@@ -71,11 +71,11 @@ func (e *TimeoutError) Error() string {
 // ErrorType returns Timeout, HeartbeatTimeout or QueueTimeout.
 func (e *TimeoutError) ErrorType() string { return e.Kind.TypeName() }
 
-// Timeout returns true, as the timeouts of package net do.
+// Timeout returns true, as timeouts of package net do.
 func (e *TimeoutError) Timeout() bool { return true }
 
 // Is makes errors.Is find ErrTimeout.
 func (e *TimeoutError) Is(target error) bool { return target == ErrTimeout }
 
-// Unwrap returns what the attempt returned when its time was up.
+// Unwrap returns Err.
 func (e *TimeoutError) Unwrap() error { return e.Err }

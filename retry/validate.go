@@ -13,15 +13,15 @@ import (
 	"github.com/perdure/perdure/internal/errname"
 )
 
-// Fault is one thing that is wrong with a policy.
+// Fault is a mistake in a policy.
 type Fault struct {
 	// Field is the path of the field, such as "Rules[1].Backoff.Max".
 	Field string
 
-	// Value is what it holds.
+	// Value is the value of the field.
 	Value string
 
-	// Allowed says what it may hold.
+	// Allowed describes the allowed values.
 	Allowed string
 }
 

@@ -137,7 +137,7 @@ func TestTheTablesOfReasons(t *testing.T) {
 	for name, group := range map[string]string{
 		"reasons-retry": "Why another attempt follows.",
 		"reasons-stop":  "Why no further attempt follows",
-		"reasons-other": "What Decide never says",
+		"reasons-other": "Reasons that Decide does not return",
 	} {
 		var rows [][]string
 		for i, c := range constants(t, path, group) {
