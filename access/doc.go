@@ -1,14 +1,14 @@
-// Package access says who may use perdure over HTTP, and how: the rules that the HTTP
-// API (package api) and the dashboard are given.
+// Package access defines who may use perdure over HTTP: the rules for the HTTP API
+// (package api) and the dashboard.
 //
 //	rules := access.Rules{
 //		Tokens: []access.Token{{Name: "ann", Role: access.Operator, Secret: os.Getenv("PERDURE_TOKEN")}},
 //		Hosts:  []string{"perdure.example.com"},
 //	}
 //
-// A program bears its token in the header "Authorization: Bearer SECRET". A person gives it
-// to the login form of the dashboard once and gets a cookie, which is worth the token
-// until it expires. The name of the token is what the audit says about who did something.
+// A program sends its token in the header "Authorization: Bearer SECRET". A person enters
+// it in the login form of the dashboard and gets a cookie that replaces the token until
+// it expires. The audit records the name of the token.
 //
 // # What every request meets
 //

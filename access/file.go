@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// ReadTokens reads tokens as a file has them: one a line, as NAME ROLE SECRET with spaces
-// between. Empty lines, and those that begin with #, mean nothing.
+// ReadTokens reads tokens, one a line, as NAME ROLE SECRET separated by spaces. Empty
+// lines and lines that begin with # are ignored.
 //
 //	# who     role      secret
 //	ann       operator  5b0d5f6ac9e14b0fb6be6a5d3a4b0d52
 //	grafana   viewer    0c1e0f7d1e9a4b3c8f62cf0f1a6a7e90
 //
-// An error names the line and no secret.
+// Errors name the line and reveal no secret.
 func ReadTokens(from io.Reader) ([]Token, error) {
 	var tokens []Token
 	lines := bufio.NewScanner(from)

@@ -19,13 +19,13 @@ const (
 	Operator Role = "operator" // reads and changes
 )
 
-// May reports whether the role suffices where another one is needed. No role, the empty
-// one, suffices only where none is needed.
+// May reports whether the role is sufficient where needed is required. The empty role is
+// sufficient only where none is required.
 func (r Role) May(needed Role) bool {
 	return needed == "" || r == needed && r != "" || r == Operator && needed == Viewer
 }
 
-// Identity is who makes a request. The zero value has no rights.
+// Identity is the caller of a request. The zero value has no rights.
 type Identity struct {
 	Name string // in the audit
 	Role Role
@@ -38,7 +38,7 @@ type Token struct {
 	Secret string // at least MinSecret bytes, random
 }
 
-// MinSecret is how long the secret of a token is at least, in bytes.
+// MinSecret is the minimum length of the secret of a token, in bytes.
 const MinSecret = 20
 
 // The defaults of Rules.
@@ -47,34 +47,34 @@ const (
 	DefaultSession     = 12 * time.Hour
 )
 
-// Rules say who may use a handler and from where. The zero value refuses all requests and is
-// refused by Validate.
+// Rules say who may use a handler and from where. The zero value refuses all requests,
+// and Validate refuses it.
 type Rules struct {
 	Tokens []Token
-	// Identify says who makes a request by the means of the program that the handler is
-	// part of, its own sessions for example. It is asked about requests without a token;
-	// an Identity without a role has no rights. While a stream lasts it is asked again about
-	// the request that began it. It may be nil, and is called concurrently.
+	// Identify returns the caller of a request without a token, by means of the program
+	// that the handler is part of, such as its own sessions. An Identity without a role
+	// has no rights. While a stream lasts, Identify is called repeatedly with the request
+	// that began it. It may be nil, and is called concurrently.
 	Identify func(*http.Request) Identity
-	// Anonymous is who makes a request without a token. It holds for requests from this
-	// machine only, by a name of this machine for itself such as localhost, which show no
-	// sign of a proxy. A proxy may leave none: set Tokens behind one. Without a role there
-	// is none.
+	// Anonymous is the caller of a request without a token. It applies only to requests
+	// from this machine to a loopback name such as localhost that show no sign of a
+	// proxy. A proxy may leave no sign: behind one, use Tokens. Without a role such
+	// requests are refused.
 	Anonymous Identity
 
-	// Hosts are the names by which the server is reached, without ports: a request for
-	// another host is refused, since a page of another site could have been led here by its
-	// DNS. Empty: the names of this machine for itself, such as localhost. "*" is any name,
-	// for servers behind something that checks it; it goes with no Anonymous.
+	// Hosts are the host names of the server, without ports. A request for another host
+	// is refused, because a page of another site could reach the server by DNS rebinding.
+	// Empty means the loopback names, such as localhost. "*" allows any name, for servers
+	// behind a proxy that checks it; it cannot be combined with Anonymous.
 	Hosts []string
-	// ReadOnly refuses everything that changes something, from every caller.
+	// ReadOnly refuses all changes, from every caller.
 	ReadOnly bool
 
 	BodyTimeout time.Duration // in which a body must arrive; 0: DefaultBodyTimeout
 	Session     time.Duration // after which a login expires; 0: DefaultSession
 }
 
-// Validate returns what is wrong with the rules, nil if nothing is.
+// Validate returns an error if the rules are invalid.
 func (r Rules) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("access: "+format, args...)) }
@@ -116,10 +116,9 @@ func (r Rules) Validate() error {
 	return errors.Join(faults...)
 }
 
-// ForListen returns the rules for a server that listens on an address, or why they do not
-// suffice there: what can be reached from other machines needs tokens and the names by
-// which it is reached, which default to the address. Anonymous holds on this machine only
-// and is left out.
+// ForListen returns the rules for a server that listens on an address, or an error if
+// they are insufficient there: a server that other machines can reach needs tokens and
+// host names, which default to the address. ForListen then removes Anonymous.
 func (r Rules) ForListen(address string) (Rules, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -141,7 +140,8 @@ func (r Rules) ForListen(address string) (Rules, error) {
 	return r, r.Validate()
 }
 
-// IsLoopback reports whether a host, as in an address, is this machine for itself.
+// IsLoopback reports whether a host of an address is the loopback interface of this
+// machine.
 func IsLoopback(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {

@@ -8,11 +8,11 @@ import (
 	"github.com/perdure/perdure/internal/web"
 )
 
-// Handler serves an engine over HTTP, for those whom the rules let in. Its addresses begin
-// with /api/; beside them it answers /healthz and /readyz, for those who mount it there. It
-// is safe for concurrent use, and does not close the engine.
+// Handler returns a handler that serves an engine to the callers that the rules allow.
+// Its paths begin with /api/; it also serves /healthz and /readyz. It is safe for
+// concurrent use, and does not close the engine.
 //
-// The error says what is wrong with the rules.
+// The error is that of the rules.
 func Handler(e *perdure.Engine, rules access.Rules) (http.Handler, error) {
 	g, err := web.New(rules)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package api serves an engine over HTTP: whatever language a program is written in, it can
-// start, signal, query, update and follow runs, and do all that operators do.
+// Package api serves an engine over HTTP: programs in any language can start, signal,
+// query, update and follow runs, and do everything that operators do.
 //
 //	handler, err := api.Handler(eng, access.Rules{
 //		Tokens: []access.Token{{Name: "shop", Role: access.Operator, Secret: os.Getenv("PERDURE_TOKEN")}},
@@ -8,31 +8,32 @@
 //	...
 //	mux.Handle("/api/", handler)
 //
-// The engine may be one that is opened and not started: the handler then is a client of
-// those that serve the same database. "perdure dashboard" is such a server.
+// The engine may be opened and not started: the handler is then a client of the engines
+// that serve the same database. "perdure dashboard" is such a server.
 //
-// All is JSON, in the forms of package view. What can be asked is described at
-// /api/openapi.json, which is made from the same table and the same types as the handler;
-// docs/http.md walks through it.
+// Requests and responses are JSON, with the types of package view. /api/openapi.json
+// describes all endpoints and is made from the same table and types as the handler;
+// docs/http.md is a tour.
 //
 // # Times and repetition
 //
-// Durations are text such as "1h30m", times are RFC 3339. A request that changes something
-// takes an idempotency key in the header Idempotency-Key where it says so: repeated with the
-// key it does nothing twice, and has the same answer. Where there is none, repeating has no
-// effect of its own, or the documentation says which.
+// Durations are strings such as "1h30m", times are RFC 3339. A request that changes
+// something takes an idempotency key in the header Idempotency-Key where its
+// documentation says so: repeated with the key it does nothing twice and returns the same
+// response. Other requests can be repeated without effect, unless their documentation
+// says otherwise.
 //
-// A wait ends with the caller's request, or when the time is over that the request gives it:
-// the answer then has the status 202, and what was asked for stands.
+// A wait ends with the caller's request, or after the time that the request sets: the
+// response then has the status 202, and the request is still carried out.
 //
 // # Errors
 //
-// An error is a problem document as RFC 9457 has it, with the type, a stable code, what is
-// wrong and what to do: see /api/problems.
+// An error is a problem document of RFC 9457, with the type, a stable code, what is wrong
+// and what to do: see /api/problems.
 //
 // # Live views
 //
-// Under /api/live are streams of server-sent events. Each event is a whole view, so one
-// that was missed is made up for by the next; a client that comes back with Last-Event-ID
-// gets an event when the view has changed.
+// Under /api/live are streams of server-sent events. Each event is a whole view, so a
+// client may miss events; a client that reconnects with Last-Event-ID gets an event when
+// the view has changed.
 package api

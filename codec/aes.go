@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-// KeyError says that a document is encrypted with a key that the program does not have.
+// KeyError means that a document is encrypted with a key that the program does not have.
 type KeyError struct{ Key string }
 
 func (e *KeyError) Error() string {

@@ -14,13 +14,13 @@ import (
 // encoded, so encoding the same twice may give two results. Its methods are called
 // concurrently. A panic is an error that names the codec.
 //
-// An error of Encode keeps a turn from being written: the run is parked. An error of Decode
-// parks the run of which the document is. Both say what to do: people read them. An error
-// for which store.Unavailable reports true, or that of ctx, is for now: the engine tries
-// again, and nothing is parked.
+// An error of Encode prevents a turn from being written, and an error of Decode a
+// document from being read: the run is parked. People read these errors, so they should
+// say what to do. An error for which store.Unavailable reports true, or the error of ctx,
+// is transient: the engine tries again, and nothing is parked.
 type Codec interface {
-	// Name stands in each document that the codec encoded and says which codec decodes it.
-	// It never changes.
+	// Name is stored in each document that the codec encoded and says which codec decodes
+	// it. It must never change.
 	Name() string
 	// Encode returns the encoded form of data, or the zero Encoded to leave data as it is.
 	Encode(ctx context.Context, at Place, data []byte) (Encoded, error)
@@ -28,13 +28,13 @@ type Codec interface {
 	Decode(ctx context.Context, at Place, e Encoded) ([]byte, error)
 }
 
-// Encoded is what a codec made of a document.
+// Encoded is the encoded form of a document.
 type Encoded struct {
 	Data []byte // nil: the codec left it as it was
 	// Label is kept beside Data, in clear: the name of a key, say.
 	Label string
-	// Shown is what people are told who cannot decode it: "encrypted, key 2026-11". Decode
-	// does not get it.
+	// Shown is displayed to people who cannot decode the document, such as "encrypted,
+	// key 2026-11". Decode does not get it.
 	Shown string
 }
 
@@ -49,8 +49,8 @@ const (
 	KindSwitch  = "switch"  // why an activity was paused
 )
 
-// Place says which document of which run something is. It is the same when the document
-// is read again, in a run, too, that was reset or forked and has a copy.
+// Place identifies a document of a run. It is the same whenever the document is read,
+// even from the copy in a run that was reset or forked.
 type Place struct {
 	Kind       string // see KindStart
 	WorkflowID string // of a start event or message; else empty
@@ -58,7 +58,7 @@ type Place struct {
 	Item       string // which one of this kind: the number of a turn or a call
 }
 
-// String names the place so that no two places have one name.
+// String returns a unique name of the place.
 func (p Place) String() string {
 	var b strings.Builder
 	for _, s := range []string{p.Kind, p.WorkflowID, p.Run, p.Item} {

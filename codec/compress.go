@@ -9,10 +9,11 @@ import (
 	"sync"
 )
 
-// Compress returns a codec that compresses documents of at least so many bytes, by DEFLATE.
-// What does not get smaller stays as it is. Give it before AES: encrypted bytes do not get
-// smaller. Who sees the length of an encrypted document learns how well it compresses; leave
-// it out where a stranger's text stands beside a secret.
+// Compress returns a codec that compresses documents of at least atLeast bytes with
+// DEFLATE. Documents that do not get smaller stay as they are. Put it before AES:
+// encrypted bytes do not get smaller. The length of an encrypted document reveals how
+// well it compresses; do not compress documents in which a stranger's text stands beside
+// a secret.
 func Compress(atLeast int) Codec {
 	return &compressor{atLeast: max(atLeast, 1), writers: sync.Pool{New: func() any {
 		w, _ := flate.NewWriter(io.Discard, flate.BestSpeed) // the level exists

@@ -13,9 +13,9 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Directory returns blobs that are files below a directory, which is made if it is missing.
-// A file is complete and on disk before it gets its name. The directory may be a network
-// file system that all nodes share.
+// Directory returns Blobs that are files below a directory, which it creates if it is
+// missing. A file is complete and on disk before it gets its name. The directory may be
+// on a network file system that all nodes share.
 func Directory(path string) (Blobs, error) {
 	if path == "" {
 		return nil, errors.New("codec.Directory: the path is empty; name a directory")

@@ -1,4 +1,5 @@
-// Package codec encrypts, compresses and offloads what an engine writes into its database.
+// Package codec encrypts, compresses and offloads the documents that an engine writes
+// into its database.
 //
 // Wrap the store, in every process that opens the database:
 //
@@ -7,23 +8,23 @@
 //	eng, err := perdure.Open(ctx, db, perdure.Register(Checkout, Charge))
 //
 // Whatever the engine writes as a document passes through the codecs, in their order, and
-// back when it is read: inputs, results, signals, updates, queries and their answers, memos,
-// heartbeats, side effects, the messages, data and stacks of errors, reasons that people
-// give, schedules, what runs are told and have not read. Documents that are there already,
-// written without codecs or with others, are read as they are.
+// back when it is read: inputs, results, signals, updates, queries and their answers,
+// memos, heartbeats, side effects, the messages, data and stacks of errors, reasons that
+// people give, schedules, what runs are told and have not read. Documents that were
+// written before, without codecs or with others, are read as they are.
 //
 // # What stays readable
 //
-// Columns do, because databases search them: IDs of workflows and runs, names of workflows,
-// activities, signals and queues, attributes, states, times, counts, and the types and
-// reasons of errors in the ledger, which policies are tried on. So do trace parents and who did something (by). A program
-// without the codecs sees this too: each document has a face, which is the document with
-// "encrypted, key 2026-11, 312 bytes" in the place of every value and text. Do not put
-// secrets into names, IDs or attributes.
+// Columns stay readable, because databases search them: IDs of workflows and runs, names
+// of workflows, activities, signals and queues, attributes, states, times, counts, and
+// the types and reasons of errors in the ledger, which ops.TryPolicy needs. So do trace
+// parents and the names of people (by). A program without the codecs can read these, and
+// a summary of each document, with "encrypted, key 2026-11, 312 bytes" in place of every
+// value and text. Do not put secrets into names, IDs or attributes.
 //
 // # What is not decoded
 //
-// A run of which a document cannot be decoded, because a key or a blob is missing, is
-// parked with a reason that names it. It has not failed, and others go on. It goes on when
-// an engine starts that has the key or the blob.
+// If a document of a run cannot be decoded, because a key or a blob is missing, the run
+// is parked with a reason that names it. It has not failed, and other runs continue. It
+// continues when an engine starts that has the key or the blob.
 package codec

@@ -17,8 +17,8 @@ import (
 //	  "blobs": {"directory": "/srv/shop/blobs", "at_least": 65536}
 //	}
 //
-// Each part may be left out. The file opens the database: keep it readable only by those who may.
-// Without "write" the keys only decode.
+// Each part is optional. Without "write" the keys only decode. The file gives access to
+// the database: restrict who can read it.
 func File(path string) ([]Codec, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

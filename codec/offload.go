@@ -9,31 +9,31 @@ import (
 	"time"
 )
 
-// Blobs keeps documents outside of the database. Its methods are called concurrently. An
-// error that may be gone soon is one for which store.Unavailable reports true.
+// Blobs keeps documents outside the database. Its methods are called concurrently. For a
+// transient error store.Unavailable must report true.
 type Blobs interface {
-	// Put keeps data under a name, durably when it returns. The name is a digest of data,
-	// so what is there under it already is the same; it then counts as put now.
+	// Put stores data under a name; it is durable when Put returns. The name is a digest
+	// of data, so a blob that exists under it is the same; it then counts as put now.
 	Put(ctx context.Context, name string, data []byte) error
 	// Get returns the data, or ErrNoBlob.
 	Get(ctx context.Context, name string) ([]byte, error)
 	// Names calls f with the name of every blob that was put last before a time.
 	Names(ctx context.Context, before time.Time, f func(name string) error) error
-	// Delete removes a blob, unless it was put again at this time or later. One that is
-	// not there is no error.
+	// Delete deletes a blob, unless it was put again at this time or later. It is not an
+	// error if there is no such blob.
 	Delete(ctx context.Context, name string, before time.Time) error
 }
 
-// ErrNoBlob says that there is no blob of a name.
+// ErrNoBlob means that there is no blob with the name.
 var ErrNoBlob = errors.New("there is no such blob; restore it from a backup")
 
-// Offload returns a codec that keeps documents of at least so many bytes in blobs; the
-// database has their digest. Give it last, so that what is in blobs is encrypted. Messages in inboxes
-// stay in the database: they are gone soon.
+// Offload returns a codec that keeps documents of at least atLeast bytes in blobs; the
+// database has their digest. Put it last, so that blobs are encrypted. Messages in
+// inboxes stay in the database, because they are deleted soon.
 //
-// The blob is durable before the turn that needs it is. A turn that is not written, and a
-// run that is deleted, leave their blobs behind: Sweep removes them. A backup of the database
-// needs the blobs that were there at its time, so keep blobs for as long as backups.
+// A blob is durable before the turn that needs it. A turn that is not written and a run
+// that is deleted leave their blobs behind: Sweep removes them. A backup of the database
+// needs the blobs of its time, so keep blobs as long as backups.
 func Offload(atLeast int, blobs Blobs) Codec { return &offload{max(atLeast, 1), blobs} }
 
 const offloadName = "blob"

@@ -10,15 +10,16 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Over returns what opens a database through codecs: documents are encoded by them in their
-// order, and decoded in the opposite one by those whose names they bear. Every process that has to do
-// with inputs and results needs the codecs: an engine or a worker without them does not start,
-// and a client without them lists, pauses and cancels, and is refused with a *store.CodecError
-// if it starts, signals or asks. One that was there before the first engine with codecs is not
-// refused until it opens the database again.
+// Over returns an opener that adds codecs to a database. Documents are encoded by the
+// codecs in order, and decoded in reverse order by the codecs whose names they carry.
+// Every process that reads or writes inputs and results needs the codecs: an engine or a
+// worker without them does not start. A client without them can list, pause and cancel;
+// starts, signals, queries and updates return a *store.CodecError. A client that was open
+// before the first engine with codecs is refused only after it opens the database again.
 //
 // To turn codecs on for a database that is in use, stop its programs and start them with
-// codecs: what is there stays as it is, and is read. To turn encoding off, see Reading.
+// codecs: existing documents stay as they are and remain readable. To turn encoding off,
+// see Reading.
 func Over(db store.Opener, codecs ...Codec) store.Opener {
 	if m, is := db.(store.Migrator); is {
 		return &migrator{opener{db, codecs}, m}
@@ -38,8 +39,8 @@ func (m *migrator) Schema(ctx context.Context) (store.Schema, error) { return m.
 // AsIs implements store.Migrator.
 func (m *migrator) AsIs() store.Opener { return &opener{m.m.AsIs(), m.codecs} }
 
-// Reading returns a codec that decodes what another one encoded and encodes nothing: what is
-// written from now on is in clear, and what is there can be read.
+// Reading returns a codec that decodes what c encoded and encodes nothing: new documents
+// are plain text, and existing ones stay readable.
 func Reading(c Codec) Codec { return reading{c} }
 
 type reading struct{ Codec }

@@ -11,20 +11,20 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Swept is what Sweep found.
+// Swept is the result of Sweep.
 type Swept struct {
 	Kept    int // blobs that documents need
 	Removed int // blobs that none needs any more
 }
 
-// Sweep removes the blobs that no document of the database needs: of runs that were deleted,
-// of rows that were replaced and of turns that were not written. It reads the whole database,
-// which must be the only one that uses these blobs. It needs no keys if Offload was the last
-// codec: db is the store itself, without Over. It may run beside engines.
+// Sweep deletes the blobs that no document of the database needs: those of deleted runs,
+// of replaced rows and of turns that were not written. It reads the whole database, which
+// must be the only one that uses these blobs. If Offload was the last codec, it needs no
+// keys: db is the store itself, without Over. It may run beside engines.
 //
-// Blobs that were put less than keep ago stay, an hour at least: a turn that needs them may be
-// about to be written. Choose more than a sweep takes, and more than the age of the
-// backups that are to be of use: what a backup needs is not looked at.
+// Sweep keeps blobs that were put less than keep ago, at least an hour, because a turn
+// that needs them may be about to be written. Choose more than the duration of a sweep
+// and more than the age of your oldest backup: Sweep does not know what a backup needs.
 func Sweep(ctx context.Context, db store.Opener, blobs Blobs, keep time.Duration) (Swept, error) {
 	if keep < time.Hour {
 		return Swept{}, fmt.Errorf("codec.Sweep: blobs are to be kept for %s; that is at least an hour, for turns on their way need them", keep)

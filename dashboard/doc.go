@@ -1,5 +1,4 @@
-// Package dashboard serves pages on which people see and operate the workflows of an
-// engine.
+// Package dashboard serves web pages to inspect and operate the workflows of an engine.
 //
 // A request runs through three steps. A row of the table of pages (pages.go) says what
 // the page is called, where it stands in the menu and whether it changes something. Its

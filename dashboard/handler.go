@@ -15,16 +15,16 @@ import (
 	"github.com/perdure/perdure/internal/web"
 )
 
-// Handler returns a handler that serves the dashboard of an engine, which may be opened
-// only or serve workflows itself, to those whom the rules let in. It answers below the path
-// where it is mounted, which is the same for all links and forms:
+// Handler returns a handler that serves the dashboard of an engine to the callers that
+// the rules allow. The engine may be opened and not started. The handler works below any
+// path; all links and forms are relative:
 //
 //	pages, err := dashboard.Handler(eng, rules)
 //	...
 //	mux.Handle("/perdure/", http.StripPrefix("/perdure", pages))
 //
-// The error says what is wrong with the rules. The handler is safe for concurrent use. It
-// keeps nothing between requests.
+// The error is that of the rules. The handler is safe for concurrent use. It keeps
+// nothing between requests.
 func Handler(e *perdure.Engine, rules access.Rules) (http.Handler, error) {
 	guard, err := web.New(rules)
 	if err != nil {

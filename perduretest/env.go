@@ -17,9 +17,8 @@ import (
 	"github.com/perdure/perdure/store/memory"
 )
 
-// Env is a database, the engine that serves it at the moment, and a plan of what
-// shall go wrong. Its methods are safe for concurrent use. Those that need an
-// engine start the first one.
+// Env is a database, the engine that serves it at the moment, and a plan of faults. Its
+// methods are safe for concurrent use. Methods that need an engine start the first one.
 type Env struct {
 	t      testing.TB
 	config config
@@ -71,9 +70,9 @@ func newEnv(t *testing.T, options []Option) *Env {
 	return e
 }
 
-// Register gives the engines of this environment workflows and activities, from
-// the next start of one on. A definition replaces an earlier one of its name, so
-// that Register and Restart deploy new code.
+// Register registers workflows and activities for the engines of this environment, from
+// the next start of an engine. A definition replaces an earlier one of its name, so
+// Register and Restart together deploy new code.
 func (e *Env) Register(definitions ...perdure.Definition) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -88,9 +87,9 @@ func (e *Env) Register(definitions ...perdure.Definition) {
 	e.definitions = append(e.definitions, definitions...)
 }
 
-// At plans faults for a write to the database, counted from 1 over all engines
-// of this environment: those that start an engine and end it count as well. Slow
-// goes with any other fault. A write that has begun already fails the test.
+// At plans faults for a write to the database. Writes are numbered from 1 over all
+// engines of this environment, including those that start and end an engine. Slow can be
+// combined with any other fault. If the write has begun already, the test fails.
 func (e *Env) At(write int, faults ...Fault) {
 	e.t.Helper()
 	e.mu.Lock()
@@ -124,8 +123,8 @@ func (e *Env) writesLocked() int {
 	return n
 }
 
-// Ops lists the writes that have begun, with their numbers and the faults they
-// met: to find out which write of a scenario is which.
+// Ops lists the writes that have begun, with their numbers and faults. It shows the
+// number of a write for At.
 func (e *Env) Ops() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -143,9 +142,9 @@ func (e *Env) Crashes() int {
 	return e.crashes
 }
 
-// Outage makes the database unavailable from now on for a while. The engine notices when it
+// Outage makes the database unavailable for a time from now. The engine notices when it
 // next reads or writes, which an idle one does once an hour of virtual time: Ready and
-// Health tell of a shorter outage only if something runs in it.
+// Health show a shorter outage only if something runs during it.
 func (e *Env) Outage(length time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -165,8 +164,8 @@ func (e *Env) Outage(length time.Duration) {
 //	})
 //	env.After(72*time.Hour, env.Crash)
 //
-// The channel is closed when f has returned. What the end of the test precedes does
-// not happen; what has begun by then is waited for.
+// The channel is closed when f has returned. If the test ends before d, f is not called;
+// a call that has begun is waited for.
 func (e *Env) After(d time.Duration, f func()) (done <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -183,9 +182,9 @@ func (e *Env) After(d time.Duration, f func()) (done <-chan struct{}) {
 	return over
 }
 
-// Engine returns the engine that serves the database now, starting one if there
-// is none. It is dead after the next crash: ask again. If none can be started
-// the test fails.
+// Engine returns the engine that serves the database now, and starts one if there is
+// none. After the next crash that engine is dead: call Engine again. If none can be
+// started, the test fails.
 func (e *Env) Engine() *perdure.Engine {
 	e.t.Helper()
 	l, err := e.await()
@@ -195,9 +194,9 @@ func (e *Env) Engine() *perdure.Engine {
 	return l.engine
 }
 
-// Crash ends the process now, as kill -9 does, and returns when the next engine
-// is there. It may be called while other goroutines wait for results; when the
-// test is over it does nothing.
+// Crash ends the process now, as kill -9 does, and returns when the next engine has
+// started. It may be called while other goroutines wait for results. After the test
+// function has returned it does nothing.
 func (e *Env) Crash() {
 	e.t.Helper()
 	l, err := e.await()
@@ -211,8 +210,8 @@ func (e *Env) Crash() {
 	}
 }
 
-// Restart stops the engine as a deployment does, giving attempts that run 10
-// seconds, and returns when the next one is there.
+// Restart stops the engine as a deployment does, gives running attempts 10 seconds, and
+// returns when the next engine has started.
 func (e *Env) Restart() {
 	e.t.Helper()
 	l, err := e.await()

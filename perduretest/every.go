@@ -8,11 +8,10 @@ import (
 // maxWrites is more than any scenario should make.
 const maxWrites = 1000
 
-// EveryWrite runs f with the fault at the first write to the database, then with
-// the fault at the second, and so on, until a run makes fewer writes than that:
-// so it has met every write there is, those that the fault itself brought about
-// included. Each run is a subtest, named write=1, write=2 ..., with an
-// environment of its own.
+// EveryWrite runs f with the fault at the first write to the database, then at the
+// second, and so on, until f makes fewer writes than that. So it covers every write,
+// including those that the fault itself causes. Each run is a subtest, named write=1,
+// write=2 ..., with an environment of its own.
 //
 //	go test -run 'TestCheckoutSurvives/^write=7$'
 func EveryWrite(t *testing.T, fault Fault, f func(t *testing.T, env *Env), options ...Option) {

@@ -40,9 +40,9 @@ func (e *Env) ExpectAttempts(id string, d Target, outcomes ...string) {
 	e.expectAttempts(id, d, "outcomes", outcomes, func(a view.Attempt) (string, bool) { return a.Outcome, true })
 }
 
-// ExpectDelays expects the waits that were chosen between the attempts of an
-// activity or step, in order: one for every attempt that another one was to
-// follow. Jitter is drawn as Seed says; retry.NoJitter makes waits round.
+// ExpectDelays expects the waits that were chosen between the attempts of an activity or
+// step, in order: one for every attempt that was to be followed by another. Jitter is
+// drawn from Seed; with retry.NoJitter waits are exact.
 func (e *Env) ExpectDelays(id string, d Target, delays ...time.Duration) {
 	e.t.Helper()
 	want := make([]string, len(delays))

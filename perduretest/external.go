@@ -6,21 +6,19 @@ import (
 	"github.com/perdure/perdure"
 )
 
-// Complete ends the attempt of a token with a result, as Engine.Complete does,
-// asking again after a crash or in an outage. An attempt that was lost in a crash
-// before its body had returned has a stale token; the next one has another.
+// Complete ends the attempt of a token with a result, as perdure.Engine.Complete does,
+// and repeats the request after a crash or in an outage. If the attempt was lost in a
+// crash before its body returned, its token is stale; the next attempt has another.
 func (e *Env) Complete(token string, result any) error {
 	return e.persist(context.Background(), func(ctx context.Context, eng *perdure.Engine) error { return eng.Complete(ctx, token, result) })
 }
 
-// FailAttempt ends the attempt of a token with an error, asking again like
-// Complete.
+// FailAttempt ends the attempt of a token with an error, repeated like Complete.
 func (e *Env) FailAttempt(token string, failure error) error {
 	return e.persist(context.Background(), func(ctx context.Context, eng *perdure.Engine) error { return eng.FailAttempt(ctx, token, failure) })
 }
 
-// HeartbeatAttempt says that the attempt of a token is alive, asking again like
-// Complete.
+// HeartbeatAttempt reports that the attempt of a token is alive, repeated like Complete.
 func (e *Env) HeartbeatAttempt(token string, details any) error {
 	return e.persist(context.Background(), func(ctx context.Context, eng *perdure.Engine) error { return eng.HeartbeatAttempt(ctx, token, details) })
 }

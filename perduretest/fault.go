@@ -7,9 +7,9 @@ import (
 	"github.com/perdure/perdure/internal/faulty"
 )
 
-// Fault is what happens at one write to the database (Env.At, EveryWrite), or to
-// an attempt of an activity or step (Env.Inject). Some faults make sense for one
-// of the two only, and are refused for the other.
+// Fault is what happens at one write to the database (Env.At, EveryWrite), or to an
+// attempt of an activity or step (Env.Inject). Some faults exist for one of the two only
+// and are refused for the other.
 type Fault struct {
 	write   faulty.Fault // zero: none of writes
 	attempt mishap       // zero: none of attempts
@@ -23,39 +23,38 @@ var (
 	// CrashAfter ends the process when the write is done and not yet answered; when
 	// the body of the attempt has returned and the engine does not know yet.
 	CrashAfter = Fault{faulty.CrashAfter, mishap{kind: crashAfter}}
-	// FailBefore answers that the database is not available, and does nothing. To
+	// FailBefore returns that the database is not available, and does not write. For
 	// attempts use Fail.
 	FailBefore = Fault{write: faulty.FailBefore}
-	// FailAfter does the write and answers that the database is not available:
-	// the answer was lost. To attempts use LoseAnswer.
+	// FailAfter writes and returns that the database is not available: the answer is
+	// lost. For attempts use LoseAnswer.
 	FailAfter = Fault{write: faulty.FailAfter}
 	// Hang keeps the attempt until its context ends, without running its body.
 	Hang = Fault{attempt: mishap{kind: hang}}
 )
 
-// Slow lets the write, or the attempt, take that much virtual time longer. The
-// body of an attempt begins after that time, unless its context ends before.
+// Slow delays the write, or the attempt, by that much virtual time. The body of an
+// attempt begins after the delay, unless its context ends before.
 func Slow(delay time.Duration) Fault {
 	return Fault{faulty.Slow(delay), mishap{kind: slow, delay: delay}}
 }
 
-// Outage makes the database unavailable from the write on, itself included, for
-// that much virtual time.
+// Outage makes the database unavailable for that much virtual time, from this write on.
 func Outage(length time.Duration) Fault { return Fault{write: faulty.CutOff(length)} }
 
-// Fail lets the attempt fail with an error without running its body. All that a
-// body can say with an error can be said here: retry.Terminal(err), or
-// retry.After(err, d) for a server that says when to come back.
+// Fail makes the attempt fail with an error without running its body. The error can be
+// any that a body returns, such as retry.Terminal(err), or retry.After(err, d) for a
+// server that asks for a delay.
 func Fail(err error) Fault { return Fault{attempt: mishap{kind: fail, err: err}} }
 
-// LoseAnswer runs the body of the attempt and lets the attempt fail with an error
-// even so, as if the answer to a request had been lost: what the body did is done.
+// LoseAnswer runs the body of the attempt and then makes the attempt fail with an error,
+// as if the answer to a request were lost: the effects of the body remain.
 func LoseAnswer(err error) Fault { return Fault{attempt: mishap{kind: loseAnswer, err: err}} }
 
-// Panic lets the attempt panic with a value in place of its body.
+// Panic makes the attempt panic with a value instead of running its body.
 func Panic(value any) Fault { return Fault{attempt: mishap{kind: panics, err: panicValue{value}}} }
 
-// String says what happens: "crashes before" ...
+// String describes the fault, such as "crashes before".
 func (f Fault) String() string {
 	if f.write != (faulty.Fault{}) {
 		return f.write.String()

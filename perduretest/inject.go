@@ -14,17 +14,16 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Inject lets a fault happen to attempts of an activity, or of an inline step (see
-// Step): to all of them, or to those that meet every condition.
+// Inject applies a fault to attempts of an activity or an inline step (see Step): to all
+// of them, or to those that meet every condition.
 //
 //	env.Inject(Charge, perduretest.Fail(errDeclined), perduretest.Attempts(1, 2))
 //	env.Inject(Ship, perduretest.CrashBefore, perduretest.Attempts(1))
 //	env.Inject(Ship, perduretest.Slow(time.Minute), perduretest.Probability(0.1))
 //
-// It holds from now on, with whatever body the attempt has, a mock or the real
-// one. Of several faults for one attempt the one injected first happens first. A
-// fault fails the test if no attempt of that name ever began: it was of a name
-// that no workflow calls.
+// It applies from now on, to mocks and real bodies. Several faults for one attempt happen
+// in the order in which they were injected. If no attempt of that name ever begins, the
+// test fails.
 func (e *Env) Inject(d Target, f Fault, conditions ...Condition) {
 	e.t.Helper()
 	if _, is := d.(code.Workflow); is || d == nil || d.Name() == "" {
@@ -58,7 +57,7 @@ type step string
 
 func (s step) Name() string { return string(s) }
 
-// Condition says which attempts a fault happens to.
+// Condition selects the attempts that a fault applies to.
 type Condition func(*injection) error
 
 // Attempts selects attempts by their number within their call, counted from 1.
@@ -93,7 +92,7 @@ func Of(workflowID string) Condition {
 	}
 }
 
-// Times bounds how often the fault happens in the whole test.
+// Times limits how often the fault happens in the whole test.
 func Times(n int) Condition {
 	return func(in *injection) error {
 		if n < 1 {

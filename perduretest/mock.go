@@ -10,22 +10,21 @@ import (
 	"github.com/perdure/perdure/internal/body"
 )
 
-// Mock gives an activity another body: this one takes the place of whatever
-// implementation is registered, before or after, and needs none. The options of
-// the handle (its retry policy, its gates) hold as they do in production.
+// Mock replaces the body of an activity. It needs no registered implementation, and
+// replaces one that is registered before or after. The options of the handle (its retry
+// policy, its gates) apply as in production.
 //
 //	charge := perduretest.Mock(env, Charge, func(ctx context.Context, o Order) (Receipt, error) {
 //		return Receipt{o.ID}, nil
 //	})
 //
-// Several bodies answer one after the other: the first execution is given to the
-// first of them, and the last answers all that are left. Executions are counted
-// over all runs; what a crash cut off counts as well. For failures by the number
-// of an attempt, see Env.Inject.
+// With several bodies, the first execution calls the first body, and so on; the last body
+// takes all further ones. Executions are counted over all runs, including those that a
+// crash cut off. For failures by the number of an attempt, see Env.Inject.
 //
-// As with Register, engines have the mock from their next start on. A mock that
-// the test never needed fails it, unless Maybe says that it may be so: a test
-// that mocks what its workflow does not call shows less than it seems to.
+// As with Register, engines have the mock from their next start on. If the mock is never
+// called, the test fails, unless Maybe allows it: such a test shows less than it seems
+// to.
 func Mock[In, Out any](env *Env, a activity.Activity[In, Out], bodies ...activity.Func[In, Out]) *Mocked[In, Out] {
 	env.t.Helper()
 	m := &Mocked[In, Out]{name: a.Name(), bodies: bodies}
@@ -39,7 +38,7 @@ func Mock[In, Out any](env *Env, a activity.Activity[In, Out], bodies ...activit
 	return m
 }
 
-// Mocked is a mock and what it was asked. It is safe for concurrent use.
+// Mocked is a mock that records its calls. It is safe for concurrent use.
 type Mocked[In, Out any] struct {
 	name   string
 	bodies []activity.Func[In, Out]
@@ -64,8 +63,7 @@ func (m *Mocked[In, Out]) body(ctx context.Context, in In) (Out, error) {
 	return body(ctx, in)
 }
 
-// Maybe says that the test passes even if the mock is never called, and returns
-// it.
+// Maybe lets the test pass even if the mock is never called, and returns the mock.
 func (m *Mocked[In, Out]) Maybe() *Mocked[In, Out] {
 	m.mu.Lock()
 	defer m.mu.Unlock()

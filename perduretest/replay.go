@@ -18,21 +18,20 @@ import (
 const replayLimit = 30 * time.Second
 
 // Replay runs the code of a workflow against a history that was recorded with
-// [perdure.Handle.Record], or with the command `perdure history ID --record`. It
-// returns nil if the code fits: a run with this history can go on with it. Keep
-// recordings of runs that are under way beside the tests, and change the code
-// freely as long as they pass.
+// [perdure.Handle.Record], or with the command `perdure history ID --record`. It returns
+// nil if the code fits: a run with this history can go on with it. Keep recordings of
+// open runs beside the tests, and change the code freely as long as they pass.
 //
 //	recorded, err := os.ReadFile("testdata/order-17.json")
 //	...
 //	err = perduretest.Replay(recorded, Checkout)
 //
-// A *Difference says where the code begins to ask for something else. Delays and
-// policies may differ: of what is on record the recorded ones hold. Only in a recording
-// of before blocks (workflow.Retry) were on record is the policy of a block code: one that
-// would not have made a try that is on record, or one more, differs. Any other error says that the recording cannot be read, that none of the definitions is
-// its workflow, or that the code panicked or did not end. No activity runs and no
-// time passes, in a bubble of testing/synctest or outside; Replay may be called
+// A *Difference says where the code makes another call than the recording. Delays and
+// policies may differ: the recorded ones apply. In old recordings, without events for
+// blocks (workflow.Retry), the policy of a block is part of the code: it is a difference
+// if the policy would have made fewer or more tries. Any other error says that the
+// recording cannot be read, that none of the definitions is its workflow, or that the
+// code panicked or did not end. No activity runs and no time passes. Replay may be called
 // from several goroutines.
 func Replay(recorded []byte, definitions ...perdure.Definition) error {
 	r, err := history.DecodeRecording(recorded)
@@ -53,7 +52,7 @@ func Replay(recorded []byte, definitions ...perdure.Definition) error {
 	return fmt.Errorf("the recording is of the workflow %q, which is not among the definitions; pass its definition too", r.Start.Type)
 }
 
-// Difference is the first place at which code and history part.
+// Difference is the first place at which code and history differ.
 type Difference struct {
 	Turn    int64 // of the history, from 1
 	Command int   // among those of the turn, from 1

@@ -19,9 +19,9 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// Run starts a workflow under an ID and waits for its result, through crashes
-// and outages. Result and error are as those of perdure.Run; that the run did
-// not end within the environment's patience is one as well.
+// Run starts a workflow under an ID and waits for its result, through crashes and
+// outages. Result and error are those of perdure.Run. It is also an error if the run does
+// not end within the environment's Patience.
 func Run[In, Out any](env *Env, w workflow.Workflow[In, Out], id string, in In, options ...perdure.StartOption) (Out, error) {
 	h, err := Start(env, w, id, in, options...)
 	if err != nil {
@@ -31,8 +31,8 @@ func Run[In, Out any](env *Env, w workflow.Workflow[In, Out], id string, in In, 
 	return h.Result()
 }
 
-// Start starts a workflow under an ID and returns when the run is durable,
-// asking again after a crash or in an outage.
+// Start starts a workflow under an ID and returns when the run is durable. It is repeated
+// after a crash or in an outage.
 func Start[In, Out any](env *Env, w workflow.Workflow[In, Out], id string, in In, options ...perdure.StartOption) (Handle[Out], error) {
 	err := env.persist(context.Background(), func(ctx context.Context, eng *perdure.Engine) error {
 		_, err := perdure.Start(ctx, eng, w, id, in, options...)
@@ -44,8 +44,8 @@ func Start[In, Out any](env *Env, w workflow.Workflow[In, Out], id string, in In
 	return handle[Out](env, id), nil
 }
 
-// Handle is a reference to a workflow ID that outlives engines. What it is asked, and
-// what is sent to it, is repeated after a crash and in an outage:
+// Handle is a reference to a workflow ID that outlives engines. Its methods, and signals,
+// queries and updates sent to it, are repeated after a crash and in an outage:
 //
 //	err := Paid.Send(t.Context(), h, "by bank")
 type Handle[Out any] struct {
@@ -58,7 +58,7 @@ type Handle[Out any] struct {
 // target lets the messages of package workflow be sent to a handle.
 type target = tell.Target
 
-// Workflow returns a handle to a workflow ID whose result is any JSON.
+// Workflow returns a handle to a workflow ID whose result is raw JSON.
 func (e *Env) Workflow(id string) Handle[json.RawMessage] { return handle[json.RawMessage](e, id) }
 
 func handle[Out any](e *Env, id string) Handle[Out] {
@@ -85,7 +85,7 @@ func (h Handle[Out]) Result() (out Out, err error) {
 	return out, h.env.explain(h.id, err)
 }
 
-// Describe returns where the run stands.
+// Describe returns the state of the run.
 func (h Handle[Out]) Describe() *view.Description {
 	h.env.t.Helper()
 	return look(h, perdure.Handle[Out].Describe)
@@ -170,9 +170,8 @@ func (e *Env) newKey() string {
 	return fmt.Sprintf("perduretest-%d", e.signals)
 }
 
-// Control carries an operation out on the selected calls of the latest run of a
-// workflow ID, asking again after a crash or in an outage. To be recognised then
-// it has a request ID, which the environment makes unless one is given.
+// Control is ops.Control, repeated after a crash or in an outage. The environment adds a
+// request ID unless one is given, so that a repeated request is recognized.
 func (e *Env) Control(id string, calls view.CallFilter, op ops.Operation, options ...ops.ControlOption) (records []view.ControlRecord, err error) {
 	options = append([]ops.ControlOption{ops.RequestID(e.newKey())}, options...)
 	err = e.persist(context.Background(), func(ctx context.Context, eng *perdure.Engine) (err error) {
@@ -182,8 +181,7 @@ func (e *Env) Control(id string, calls view.CallFilter, op ops.Operation, option
 	return records, err
 }
 
-// ControlRun carries an operation out on the latest run of a workflow ID, asking again
-// as Control does.
+// ControlRun is ops.ControlRun, repeated like Control.
 func (e *Env) ControlRun(id string, op ops.RunOperation, options ...ops.ControlOption) (record view.ControlRecord, err error) {
 	options = append([]ops.ControlOption{ops.RequestID(e.newKey())}, options...)
 	err = e.persist(context.Background(), func(ctx context.Context, eng *perdure.Engine) (err error) {

@@ -1,4 +1,4 @@
-// Package telemetry measures engines, for Prometheus and whatever scrapes its format.
+// Package telemetry measures engines, for Prometheus and other scrapers of its format.
 //
 //	metrics := telemetry.New()
 //	eng, err := perdure.Open(ctx, db, metrics.Engine(), perdure.Register(...))

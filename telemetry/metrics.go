@@ -11,22 +11,22 @@ import (
 	"github.com/perdure/perdure/telemetry/internal/metric"
 )
 
-// Every is how old the part of a scrape that is read from the database may be, and Limit
-// how long reading it may take: what was read last is told after that.
+// Every is the maximum age of the metrics that are read from the database, and Limit the
+// longest time that reading them may take: after that a scrape returns the previous ones.
 const (
 	Every = measure.Every
 	Limit = measure.Limit
 )
 
-// Metrics counts what an engine does. It is safe for concurrent use.
+// Metrics counts the work of an engine. It is safe for concurrent use.
 type Metrics struct{ counted *measure.Metrics }
 
 // New returns Metrics that have counted nothing.
 func New() *Metrics { return &Metrics{measure.New()} }
 
-// Engine is the option of perdure.Open by which an engine is counted. One Metrics may
-// count several engines: what is counted is then their sum, and a handler for each tells
-// how that one stands, and its group.
+// Engine returns the option of perdure.Open that counts an engine. One Metrics may count
+// several engines: the counts are then their sum, and a handler for each engine shows the
+// state of that engine and its group.
 func (m *Metrics) Engine() perdure.Option { return m.counted.Engine() }
 
 // Handler returns a handler that serves the metrics of an engine in Prometheus' text
@@ -34,9 +34,9 @@ func (m *Metrics) Engine() perdure.Option { return m.counted.Engine() }
 //
 //	http.Handle("/metrics", telemetry.New().Handler(eng))
 //
-// It asks for no credentials: mount it where only the scraper comes, or behind a handler
-// that does. It is safe for concurrent use; its scrapes share what is read from the
-// database.
+// It requires no credentials: mount it where only the scraper has access, or behind a
+// handler that checks them. It is safe for concurrent use; concurrent scrapes share what
+// is read from the database.
 func (m *Metrics) Handler(e *perdure.Engine) http.Handler {
 	source := measure.NewSource(m.counted, e)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -54,16 +54,16 @@ func (m *Metrics) Handler(e *perdure.Engine) http.Handler {
 	})
 }
 
-// Metric says what a metric is.
+// Metric describes a metric.
 type Metric struct {
 	Name   string
 	Kind   string // counter, gauge or histogram
 	Labels []string
 	Help   string
-	// Group says that it is about the whole group, read from the database; else it is
-	// about the process.
+	// Group says that the metric is about the whole group and read from the database;
+	// otherwise it is about the process.
 	Group bool
-	// Series is how many series it has at most; what is beyond counts as "other".
+	// Series is the maximum number of series; values beyond it count as "other".
 	Series int
 	// OTel is its name in package telemetry/meter, Unit its unit there, "s" or empty.
 	OTel, Unit string

@@ -3,22 +3,21 @@
 //
 //	eng, err := perdure.Open(ctx, sqlite.File("shop.db"), ...)
 //
-// One engine serves a file at a time. Join takes an operating-system lock on a
-// file beside the database (shop.db.lock), which says who holds it. The lock
-// dies with its process, so that after kill -9 another engine can start at
-// once. Any number of clients, in this process or in others on the same
-// machine, may read the file and create runs and post messages meanwhile.
+// One engine serves a file at a time. Join takes an operating-system lock on a file
+// beside the database (shop.db.lock), which names its holder. The lock ends with its
+// process, so that after kill -9 another engine can start immediately. Any number of
+// clients, in this process or in others on the same machine, may read the file, create
+// runs and post messages meanwhile.
 //
-// So a node needs no lease here, and supersedes all that were there before it:
-// a node that joins has the lock, and the one that had it is dead, be it that the process
-// died, be it that its store was closed without leaving. Until then the tables
-// tell of a node that was killed as if it were there; Nodes looks at the lock as
-// well. A group has one partition.
+// So a node needs no lease, and supersedes all earlier nodes: a node that joins has the
+// lock, so the previous holder is dead, because its process died or its store was closed
+// without leaving. Until then the tables list a killed node as if it were live; Nodes
+// checks the lock as well. A group has one partition.
 //
 // # Durability
 //
-// The file is in WAL mode with synchronous=FULL: a commit is on the disk
-// before it is answered. Durability(Normal) gives that up for speed.
+// The file is in WAL mode with synchronous=FULL: a commit is on disk before it returns.
+// Durability(Normal) gives that up for speed.
 //
 // # How it works
 //

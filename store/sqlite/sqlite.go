@@ -18,28 +18,27 @@ const readers = 4
 // kept, and what is not is read from the memory of the operating system.
 const cacheSize = 8 << 10
 
-// Level says what a commit survives.
+// Level is the durability of a commit.
 type Level int
 
 const (
-	// Full: a commit that was answered survives kill -9 and power loss.
+	// Full: a commit that has returned survives kill -9 and power loss.
 	Full Level = iota
-	// Normal: a commit that was answered survives kill -9, but the last ones
-	// before a power loss may be lost. The file stays consistent: it is as if
-	// the machine had failed a little earlier.
+	// Normal: a commit that has returned survives kill -9, but the last ones before a
+	// power loss may be lost. The file stays consistent, as if the machine had failed a
+	// little earlier.
 	Normal
 )
 
-// Option changes how a file is opened.
+// Option is an option of File.
 type Option func(*file)
 
-// Durability sets what a commit survives; without it, Full.
+// Durability sets the durability of commits. The default is Full.
 func Durability(level Level) Option { return func(f *file) { f.level = level } }
 
-// Exclusive says that no other process uses the file, so that Listen need not
-// look for changes by others: it hears only what is posted in this process.
-// Under testing/synctest it keeps virtual time from passing in steps of the
-// polling interval.
+// Exclusive declares that no other process uses the file, so the store does not poll for
+// changes by others. Under testing/synctest it keeps virtual time from passing in steps
+// of the polling interval.
 func Exclusive() Option { return func(f *file) { f.exclusive = true } }
 
 // Clock sets the database's clock, which returns nanoseconds since 1970.
@@ -55,8 +54,8 @@ type file struct {
 	asIs      bool // the schema is not changed
 }
 
-// File names a database file. Open creates it if it does not exist; its
-// directory must exist.
+// File returns an opener for a database file. Open creates the file if it does not exist;
+// its directory must exist.
 func File(path string, options ...Option) store.Opener {
 	f := &file{path: path, clock: func() int64 { return time.Now().UnixNano() }}
 	for _, option := range options {

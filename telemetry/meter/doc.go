@@ -1,5 +1,5 @@
-// Package meter tells the metrics of engines to OpenTelemetry. It is the other face of
-// package telemetry: the same table, counted by the same code.
+// Package meter reports the metrics of engines to OpenTelemetry. It has the metrics of
+// package telemetry, counted by the same code.
 //
 //	metrics, err := meter.New(otel.GetMeterProvider())
 //	...
@@ -9,8 +9,8 @@
 //	...
 //	defer metrics.Close()
 //
-// It links the API of OpenTelemetry only: the program brings its SDK, exporter, views and
-// resource along, as a metric.MeterProvider.
+// It links only the API of OpenTelemetry: the program supplies the SDK, exporter, views
+// and resource as a metric.MeterProvider.
 //
 // Names are those of Prometheus with dots, without the suffixes that its exporter adds:
 // perdure.commit with unit s is perdure_commit_seconds again behind a collector. So the

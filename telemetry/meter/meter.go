@@ -14,7 +14,7 @@ import (
 	"github.com/perdure/perdure/telemetry/internal/metric"
 )
 
-// Metrics counts what an engine does. It is safe for concurrent use.
+// Metrics counts the work of an engine. It is safe for concurrent use.
 type Metrics struct {
 	counted     *measure.Metrics
 	meter       otel.Meter
@@ -73,16 +73,16 @@ func (m *Metrics) histogram(d *metric.Distribution) error {
 	return err
 }
 
-// Engine is the option of perdure.Open by which an engine is counted. One Metrics may
-// count several engines: what is counted is then their sum.
+// Engine returns the option of perdure.Open that counts an engine. One Metrics may count
+// several engines: the counts are then their sum.
 func (m *Metrics) Engine() perdure.Option { return m.counted.Engine() }
 
 // ErrWatched is the error of a second Watch, and of one after Close.
 var ErrWatched = errors.New("meter: one Metrics watches one engine until it is closed; make another one with meter.New for another engine")
 
-// Watch tells all metrics from now on, when a reader of the provider collects: what is
-// counted, how e stands, and what is waiting in its group. Reading the group takes up to
-// telemetry.Limit; a reader's timeout should be longer. A process that only looks at a
+// Watch reports all metrics from now on, when a reader of the provider collects: counts,
+// the state of e, and what waits in its group. Reading the group takes up to
+// telemetry.Limit; a reader's timeout should be longer. A process that only reads a
 // database needs New and Watch. Close ends it.
 func (m *Metrics) Watch(e *perdure.Engine) error {
 	m.mu.Lock()

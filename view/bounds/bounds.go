@@ -13,7 +13,7 @@ func init() {
 	retry.RegisterErrorType[*LimitError]("perdure.LimitError")
 }
 
-// InputError means that an argument, such as an ID or a name, cannot be accepted.
+// InputError means that an argument, such as an ID or a name, is invalid.
 type InputError struct {
 	What    string // "workflow ID", "signal name" and so on
 	Problem string // "is empty" and so on
@@ -21,7 +21,7 @@ type InputError struct {
 
 func (e *InputError) Error() string { return "the " + e.What + " " + e.Problem }
 
-// LimitError means that a run has come to a limit of its engine: see perdure.MaxHistory,
+// LimitError means that a run has reached a limit of its engine: see perdure.MaxHistory,
 // perdure.MaxPendingCalls and perdure.MaxSignalBacklog.
 type LimitError struct {
 	What  string // "events of history", "pending calls" or "unread signals"
