@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -131,6 +132,26 @@ func TestF34_WhatWasShownIsWhatIsDone(t *testing.T) {
 			t.Errorf("a run that came later: %s", a.Raw)
 		}
 	})
+}
+
+// TestF34_WhichRunsIsSaid: an operation on many runs that does not say which is refused, so a
+// client that forgets its filter does not end everything.
+func TestF34_WhichRunsIsSaid(t *testing.T) {
+	c, _ := serve(t, true)
+	c.want(201, "POST", "/api/runs", object{"workflow": "checkout", "workflow_id": "a", "input": order{"grinder"}})
+	for _, dry := range []bool{true, false} {
+		for _, body := range []object{{"operation": "terminate", "dry_run": dry}, {"operation": "terminate", "dry_run": dry, "runs": nil}} {
+			if p := c.want(400, "POST", "/api/operations", body).Body; !strings.Contains(fmt.Sprint(p["detail"]), "Runs is missing") {
+				t.Errorf("%v: %v", body, p["detail"])
+			}
+		}
+	}
+	if a := c.want(200, "GET", "/api/runs/a", nil); a.Body["status"] != "running" {
+		t.Fatalf("the run is %v", a.Body["status"])
+	}
+	if done := c.want(200, "POST", "/api/operations", object{"operation": "terminate", "runs": object{}}).Body; done["applied"] != 1.0 {
+		t.Errorf("every open run: %v", done)
+	}
 }
 
 // TestF34_WhatIsNotReachedIsNotGone: when no engine answers, what of a selection was not asked

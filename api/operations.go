@@ -194,7 +194,7 @@ func (r controlled) done(err error) (controlled, error) {
 }
 
 type bulkBody struct {
-	Runs bulkRuns `json:"runs" doc:"which runs; without a status the open ones"`
+	Runs *bulkRuns `json:"runs,omitempty" doc:"which runs; without a status the open ones, so {} is every open run. Needed unless there is a selection"`
 	operationBody
 }
 
@@ -218,6 +218,12 @@ func operateOnRuns(c *call, _ none, b bulkBody) (r bulk, err error) {
 	k, err := b.kind()
 	if err != nil {
 		return r, err
+	}
+	if b.Runs == nil {
+		if b.Selection == "" {
+			return r, badRequest("runs is missing; say which are meant, as in {\"workflow\": \"checkout\"} or {\"ids\": [\"order-17\"]}; {} is every open run")
+		}
+		b.Runs = &bulkRuns{}
 	}
 	runs, err := b.Runs.view()
 	if err != nil {
