@@ -71,3 +71,7 @@ type Wait struct {
 // ByItself reports whether the wait ends without a person: by time, or when something
 // else goes on.
 func (w *Wait) ByItself() bool { return WaitRank(w.For) > WaitRank(WaitGatePaused) }
+
+// NeedsAttention reports whether something stands still that no person made stand still: a wait
+// that does not end by itself and that nobody decided, or a circuit breaker that is open.
+func (w *Wait) NeedsAttention() bool { return w.For == WaitBreaker || !w.ByItself() && w.By == "" }

@@ -79,9 +79,7 @@ func (in *Inspector) servers(ctx context.Context, s *view.Status) error {
 // needsAttention reports whether something stands still that no person made stand still.
 func needsAttention(s *view.Status) bool {
 	open := s.Runs[view.StatusRunning] + s.Runs[view.StatusPaused] + s.Runs[view.StatusParked] + s.Runs[view.StatusWaitingForCode]
-	return !s.Served && open > 0 || slices.ContainsFunc(s.Waiting, func(w view.Waiting) bool {
-		return w.For == view.WaitBreaker || !w.ByItself() && w.By == ""
-	})
+	return !s.Served && open > 0 || slices.ContainsFunc(s.Waiting, func(w view.Waiting) bool { return w.NeedsAttention() })
 }
 
 // waitGroup is what calls and runs of one view.Waiting have in common.
