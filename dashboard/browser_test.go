@@ -274,6 +274,7 @@ var unsteady = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?`), "TIME"},
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d(\.\d+)?\b`), "TIME"},
 	{regexp.MustCompile(`\b\d+(\.\d)?(µs|ms|s|m\d\ds|h\d\dm|d\d\dh)\b`), "DURATION"},
+	{regexp.MustCompile(`\bUTC[+-]\d\d:\d\d\b`), "ZONE"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "ID"},
 	{regexp.MustCompile(`\b[0-9a-z]{20,40}\b`), "ID"},
 	{regexp.MustCompile(`[-/]([0-9a-f]{12}|[0-9a-f]{8})\b`), "-ID"},

@@ -107,6 +107,9 @@ func (q *request) changeForm(v url.Values, problem error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	in := *q.page
+	in.under = c.kind + "s"
+	q.page = &in
 	f := &changeForm{
 		Title: c.label, Means: c.means, Danger: c.danger, Kind: c.kind, Op: c.name, Name: v.Get("name"), Button: c.label, Reason: v.Get("reason"), values: v,
 	}

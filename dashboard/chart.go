@@ -152,6 +152,7 @@ func (t *timeSpans) draw(title, noun string, height int, all ...series) *barChar
 	}
 	c.Says = fmt.Sprintf("%s: none", title)
 	if sum > 0 {
+		c.Title = fmt.Sprintf("%s, at most %s", title, human.Count(top))
 		c.Says = fmt.Sprintf("%s: the most are %s %s from %s on", title, human.Count(top), noun, t.label(at))
 	}
 	for _, i := range []int{0, t.n / 2, t.n - 1} {

@@ -17,7 +17,7 @@ import (
 var gateChanges = []change{
 	{
 		kind: "gate", name: "edit", label: "Edit",
-		means: "The gate does something else than the code declares, on all nodes, until it is edited again or set back. What is left as it is here follows the code.",
+		means: "What you change overrides what the code declares, on all nodes, until the gate is edited again. What you leave as it is follows the code.",
 		ask:   askGateEdit,
 		do: func(q *request, name string, form url.Values, who []ops.ControlOption) (url.Values, error) {
 			edit, err := gateEditOf(form.Get("edit"))
@@ -54,7 +54,7 @@ var gateChanges = []change{
 		},
 	},
 	{
-		kind: "gate", name: "reset", label: "Reset", means: "The gate forgets what was: its circuit breaker closes, its retry budget is full.",
+		kind: "gate", name: "reset", label: "Reset", means: "The circuit breaker closes and the retry budget is full again, whatever came before.",
 		ask: askGateReset,
 		do: func(q *request, name string, form url.Values, who []ops.ControlOption) (url.Values, error) {
 			_, err := ops.ResetGate(q.ctx, q.engine, name, resetOf(form), who...)

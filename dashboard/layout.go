@@ -27,6 +27,7 @@ type layout struct {
 	ReadOnly bool   // no caller may
 	Login    bool   // with a token, which can be given back
 	Now      stamp
+	Zone     string // of times that are no ages
 	Live     bool
 	Every    int64 // milliseconds between live updates
 	Failed   int   // status of the failure that is shown instead of the page; 0: none
@@ -46,7 +47,7 @@ func (q *request) write(w http.ResponseWriter, data any) {
 	l := layout{
 		Title: q.title, Location: q.engine.Location(), Person: q.person.Name, Known: !q.refused, Operator: q.operator(), ReadOnly: q.guard.ReadOnly(),
 		Data: data, Login: q.guard.HasTokens(),
-		Live: !q.still && q.Method == http.MethodGet, Now: q.at(q.now),
+		Live: !q.still && q.Method == http.MethodGet, Now: q.at(q.now), Zone: q.now.Local().Format("UTC-07:00"),
 		Style: asset("app.css"), Script: asset("app.js"),
 	}
 	for _, p := range pages {

@@ -191,7 +191,7 @@ type policyForm struct {
 	Text   string
 	Action template.URL // of the form, where it is sent with a selection
 	Hidden [][2]string  // the rest of the address
-	Now    []string     // the policies that there are
+	Now    []policyDiff // the policies that there are, without what comes after
 	Diff   []policyDiff
 }
 
@@ -332,8 +332,11 @@ func (q *request) policyForm(t *target, f *operateForm, selected *view.BulkResul
 	}
 	for _, c := range classes.All() {
 		what := fmt.Sprintf("%s of %s, such as in %s: %s", human.Plural(c.Calls, "call", "calls"), c.Name, c.Example, c.States())
+		if c.Calls == 1 {
+			what = fmt.Sprintf("%s in %s (%s)", c.Name, c.Example, strings.TrimPrefix(c.States(), "1 "))
+		}
 		if t.policy == "" {
-			p.Now = append(p.Now, what+": "+c.Before.String())
+			p.Now = append(p.Now, policyDiff{What: what, Before: c.Before.String()})
 			continue
 		}
 		p.Diff = append(p.Diff, policyDiff{what, c.Before.String(), c.After.String(), c.Consequence(q.now)})

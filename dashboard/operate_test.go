@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -239,6 +240,26 @@ func TestF6_ReadableWithoutScript(t *testing.T) {
 			if strings.Contains(page, bad) {
 				t.Errorf("%q has %q in its page", path, bad)
 			}
+		}
+	}
+}
+
+// TestF11_TheOverviewLeadsToTheNextStep: what waits has a link to the form that does something
+// about all of it, and what no person decided stands in the heading.
+func TestF11_TheOverviewLeadsToTheNextStep(t *testing.T) {
+	b := browse(t)
+	srv, _ := served(t, infested(t))
+	b.open(srv.URL + "/shop/")
+	steps := js[[]string](b, `[...document.querySelectorAll("td.step a")].map((a) => a.textContent + " " + a.closest("tr").className)`)
+	for _, want := range []string{"Resume held", "Retry now "} {
+		if !slices.Contains(steps, want) {
+			t.Errorf("the overview has the next steps %q, not %q", steps, want)
+		}
+	}
+	for _, link := range js[[]string](b, `[...document.querySelectorAll("td.step a")].map((a) => a.href)`) {
+		b.open(link)
+		if text := b.text("main"); strings.Contains(text, "Nothing is selected") || strings.Contains(text, "cannot be understood") || !js[bool](b, `document.querySelector("form.do button.main, form.do button.danger") !== null`) {
+			t.Errorf("%s leads to %s", link, text)
 		}
 	}
 }

@@ -38,7 +38,7 @@ var operations = []action{
 	},
 	{
 		Kind: operation.Skip, label: "Skip",
-		means:  "The call is completed with a result of yours, as if its body had returned it. An attempt that runs is given up.",
+		means:  "The call completes with a result of your own, as if its body had returned it. An attempt that runs is given up.",
 		fields: []field{{Name: "result", Label: "Result, as JSON", Default: "null", Long: true, Needed: true}},
 		make: func(v url.Values) (operation.Operation, error) {
 			return withJSON(v.Get("result"), func(value any) operation.Operation { return operation.OnCalls(ops.Skip(value)) })
@@ -46,7 +46,7 @@ var operations = []action{
 	},
 	{
 		Kind: operation.Fail, label: "Fail", danger: true,
-		means: "The workflow's code gets an error of yours now. No attempt follows, and one that runs is given up.",
+		means: "The workflow's code gets an error of your own now. No attempt follows, and one that runs is given up.",
 		fields: []field{
 			{Name: "error", Label: "Error", Hint: "what the workflow is told", Needed: true},
 			{Name: "as", Label: "Type of the error", Hint: "by which code and policies recognize it; may be empty"},
@@ -68,21 +68,21 @@ var operations = []action{
 	},
 	{
 		Kind: operation.EditPolicy, label: "Edit policy",
-		means: "The policy holds from the next decision on. What it does not name stays as it is; a backoff that has begun ends when it was to end.",
+		means: "The policy holds from the next decision on. What it does not name stays as it is; a backoff that has begun ends when it would have.",
 		make: func(v url.Values) (operation.Operation, error) {
 			return operation.OnCalls(ops.ChangePolicy(v.Get("policy"))), nil
 		},
 	},
 	{
 		Kind: operation.PauseRun, label: "Pause run",
-		means: "Its code does not go on and no attempt starts until it is resumed. Signals and timers are recorded.",
+		means: "The code of the run does not go on and no attempt starts until it is resumed. Signals and timers are recorded.",
 	},
 	{
 		Kind: operation.ResumeRun, label: "Resume run",
-		means: "It goes on, with the calls that were paused with it. Calls that were paused by themselves stay so.",
+		means: "The run goes on, with the calls that were paused with it. Calls that were paused by themselves stay paused.",
 	},
 	{
-		Kind: operation.Signal, label: "Signal", means: "It gets a signal, when its code asks for it.",
+		Kind: operation.Signal, label: "Signal", means: "The run receives a signal. Its code gets it when it asks for it.",
 		fields: []field{{Name: "name", Label: "Name of the signal", Needed: true}, {Name: "value", Label: "Value, as JSON", Default: "null", Long: true, Needed: true}},
 		make: func(v url.Values) (operation.Operation, error) {
 			if v.Get("name") == "" {
@@ -93,7 +93,7 @@ var operations = []action{
 	},
 	{
 		Kind: operation.Reset, label: "Reset",
-		means:  "It goes back to a call: results of earlier calls are kept, the call and all later ones are made again, by the code as it is now.",
+		means:  "The run goes back to a call: results of earlier calls are kept; the call and all later ones are made again, by the code as it is now.",
 		fields: []field{{Name: "to", Label: "Number of the first call to make again", Hint: "as the history shows it", Needed: true, Number: true}},
 		make: func(v url.Values) (operation.Operation, error) {
 			n, err := strconv.ParseInt(v.Get("to"), 10, 64)
@@ -105,7 +105,7 @@ var operations = []action{
 	},
 	{
 		Kind: operation.MoveRuns, label: "Move to a build",
-		means: "It stays on another build from now on, and goes on at a node of that. If its code does not fit there, it is parked until it is moved back.",
+		means: "The run stays on another build from now on, and goes on at a node of that build. If its code does not fit there, it is parked until it is moved back.",
 		fields: []field{
 			{Name: "from", Label: "Build on which it stays now", Hint: "others are left alone; may be empty"},
 			{Name: "build", Label: "Build on which it stays from now on", Hint: "as the page of nodes shows it", Needed: true},
@@ -119,11 +119,11 @@ var operations = []action{
 	},
 	{
 		Kind: operation.Cancel, label: "Cancel", danger: true,
-		means: "It is asked to end: its code is told and can clean up; what it waits for is canceled.",
+		means: "The run is asked to end: its code is told and can clean up; what it waits for is canceled.",
 	},
 	{
 		Kind: operation.Terminate, label: "Terminate", danger: true,
-		means: "It ends now. Its code is not told and cleans nothing up.",
+		means: "The run ends now. Its code is not told and cleans nothing up.",
 	},
 }
 

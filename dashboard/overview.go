@@ -6,6 +6,7 @@ import (
 	"html/template"
 
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/operation"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -39,18 +40,19 @@ type tile struct {
 
 type waitingRow struct {
 	For, Name    string
-	Grave        bool // it does not end by itself
+	Mark         string // grave: it needs attention; held: a person made it wait; empty: it ends by itself
 	Count        string
 	All          template.URL // the runs, if the list can select them
 	What         linked
 	Since, Until *stamp
 	Run          *linked
 	Why          folded
+	Next         linked // what to do about it
 }
 
 type errorRow struct {
 	Step, Type              string
-	Runs                    template.URL
+	Runs, Ledger            template.URL
 	Attempts, Before, Calls int
 	Trend, Arrow            string
 	Last                    *stamp
@@ -80,8 +82,14 @@ func overview(q *request) (any, error) {
 	if s.Group != "" {
 		p.Group = fmt.Sprintf("the group %q", s.Group)
 	}
-	if s.Attention {
-		p.Headline = "Something needs attention"
+	grave := 0
+	for i := range s.Waiting {
+		if s.Waiting[i].NeedsAttention() {
+			grave++
+		}
+	}
+	if grave > 0 {
+		p.Headline = human.Plural(grave, "thing needs attention", "things need attention")
 	}
 	if !s.Served {
 		p.Headline = "No node serves " + p.Group
@@ -117,7 +125,7 @@ func tiles(s *view.Status) []tile {
 	}
 	return []tile{
 		runs("running", view.StatusRunning),
-		{"calls retrying", s.Calls[view.CallBackoff], "retry", link("runs", "call", view.CallRetrying)},
+		calls("calls in backoff", view.CallBackoff),
 		calls("calls at gates", view.CallGated),
 		calls("calls in queues", view.CallOffered),
 		calls("calls in line", view.CallQueued),
@@ -138,8 +146,14 @@ var waitNames = map[string]string{
 
 func (q *request) waitingRow(w *view.Waiting) waitingRow {
 	row := waitingRow{
-		For: w.For, Name: cmp.Or(waitNames[w.For], w.For), Grave: view.WaitRank(w.For) <= view.WaitRank(view.WaitBreaker),
+		For: w.For, Name: cmp.Or(waitNames[w.For], w.For), Next: q.nextStep(w),
 		Count: human.Count(w.Count), What: linked{Text: cmp.Or(w.Gate, w.Queue, w.Name)}, Since: q.ago(w.Since), Until: q.until(w.Until), Why: fold(wording.Why(&w.Wait), ""),
+	}
+	switch {
+	case w.NeedsAttention():
+		row.Mark = "grave"
+	case !w.ByItself():
+		row.Mark = "held"
 	}
 	switch {
 	case w.Gate != "":
@@ -156,7 +170,7 @@ func (q *request) waitingRow(w *view.Waiting) waitingRow {
 	}
 	switch {
 	case w.For == view.WaitBackoff:
-		row.All = link("runs", "call", view.CallRetrying)
+		row.All = link("runs", "call", view.CallBackoff)
 	case w.For == view.WaitCode:
 		row.All = link("runs", "status", view.StatusWaitingForCode)
 	case w.For == view.WaitParked || w.For == view.WaitDamaged:
@@ -182,9 +196,46 @@ func (q *request) waitingRow(w *view.Waiting) waitingRow {
 	return row
 }
 
+// nextStep is what a person can do about what waits: a form that first says what it will do, or
+// what is to be started elsewhere.
+func (q *request) nextStep(w *view.Waiting) linked {
+	form := func(text string, to template.URL) linked {
+		if !q.operator() || w.Count == 0 && w.Gate == "" {
+			return linked{}
+		}
+		return linked{text, to}
+	}
+	calls := func(text, op, state string) linked {
+		return form(text, link("operate", "op", op, "all", "yes", "call", state, "name", w.Name))
+	}
+	gate := func(text, do string) linked {
+		return form(text, link("change", "kind", "gate", "do", do, "name", w.Gate))
+	}
+	switch w.For {
+	case view.WaitBackoff:
+		return calls("Retry now", operation.RetryNow.Name, view.CallBackoff)
+	case view.WaitQuarantined:
+		return calls("Retry now", operation.RetryNow.Name, view.CallQuarantined)
+	case view.WaitPaused:
+		if w.Call > 0 {
+			return calls("Resume", operation.Resume.Name, view.CallPaused)
+		}
+		return form("Resume", link("operate", "op", operation.ResumeRun.Name, "all", "yes", "status", view.StatusPaused, "workflow", w.Name))
+	case view.WaitBreaker:
+		return gate("Probe", "probe")
+	case view.WaitGatePaused:
+		return gate("Resume", "resume")
+	case view.WaitUnserved:
+		return linked{Text: "Start a worker"}
+	case view.WaitCode, view.WaitParked:
+		return linked{Text: "Start an engine with code that fits"}
+	}
+	return linked{}
+}
+
 func (q *request) errorRow(t *view.ErrorTrend) errorRow {
 	row := errorRow{
-		Step: t.Name, Type: t.ErrorType, Runs: link("runs", "error", t.ErrorType), Attempts: t.Attempts, Before: t.Before, Calls: t.Calls,
+		Step: t.Name, Type: t.ErrorType, Runs: link("runs", "error", t.ErrorType), Ledger: link("ledger", "activity", t.Name, "since", "6h"), Attempts: t.Attempts, Before: t.Before, Calls: t.Calls,
 		Trend: "as before", Arrow: "=", Last: q.ago(&t.Last), Message: fold(t.Example.Message, ""),
 	}
 	switch {

@@ -78,10 +78,17 @@ type callRow struct {
 	Node         string
 	Error        folded
 	Gate, Queue  *linked // where it waits
-	Notes        []string
+	Notes        []note
 	Policy       string
 	Heartbeat    folded
 	Buttons      []button
+}
+
+// note is something that is to be known of a call, with the time that it is about.
+type note struct {
+	Text  string
+	Time  *stamp // may be nil
+	After string
 }
 
 type sumRow struct {
@@ -344,27 +351,30 @@ func (q *request) callRow(d *view.Description, c *view.Call) callRow {
 	if c.Queue != "" {
 		row.Queue = &linked{wording.AtQueue(c, q.now), link("nodes")}
 	}
-	note := func(format string, args ...any) { row.Notes = append(row.Notes, fmt.Sprintf(format, args...)) }
+	say := func(text string, at *stamp, after string) { row.Notes = append(row.Notes, note{text, at, after}) }
 	if g := c.Gate; g != nil {
 		row.Gate = &linked{wording.AtGate(g), link("gate", "name", g.Name)}
+		if row.Until == nil {
+			row.Until = q.until(g.OpenUntil)
+		}
 	}
 	if w := c.Paused; w != nil {
-		note("paused since %s %s", human.Time(w.Since), wording.ByAndWhy(w.By, w.Why))
+		say("paused", q.ago(&w.Since), wording.ByAndWhy(w.By, w.Why))
 	}
 	if w := c.ActivityPaused; w != nil {
-		note("the activity is paused on all nodes since %s %s", human.Time(w.Since), wording.ByAndWhy(w.By, w.Why))
+		say("the activity was paused on all nodes", q.ago(&w.Since), wording.ByAndWhy(w.By, w.Why))
 	}
 	if c.TimesOut != nil {
-		note("the attempt times out at %s", human.Time(*c.TimesOut))
+		say("the attempt times out", q.until(c.TimesOut), "")
 	}
 	if c.Deadline != nil {
-		note("no attempt starts after %s", human.Time(*c.Deadline))
+		say("the last attempt may start", q.until(c.Deadline), "")
 	}
 	if c.LostToCrashes > 0 {
-		note("%s lost with the process that ran it", human.Plural(c.LostToCrashes, "attempt was", "attempts were"))
+		say(human.Plural(c.LostToCrashes, "attempt was", "attempts were")+" lost with the process that ran it", nil, "")
 	}
 	if c.LastHeartbeat != nil {
-		note("last heartbeat at %s", human.Time(*c.LastHeartbeat))
+		say("last heartbeat", q.ago(c.LastHeartbeat), "")
 	}
 	if q.operator() && d.Closed == nil {
 		row.Buttons = callButtons(d.WorkflowID, c)
@@ -400,7 +410,11 @@ func (q *request) sums(p *runPage, o *view.Overview, id, run string) {
 			row.Backoff = human.Duration(c.Backoff)
 		}
 		if c.First != nil && c.Last != nil {
-			row.Took = human.Duration(c.Last.Sub(*c.First))
+			end := *c.Last
+			if open[c.Call] != "" {
+				end = q.now
+			}
+			row.Took = human.Duration(end.Sub(*c.First))
 		}
 		p.Calls = append(p.Calls, row)
 	}

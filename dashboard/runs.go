@@ -149,6 +149,9 @@ type pager struct {
 	Text              string
 }
 
+// Others reports whether there are other pages.
+func (p *pager) Others() bool { return p.First+p.Prev+p.Next != "" }
+
 type runRow struct {
 	Key      string
 	Run      linked
