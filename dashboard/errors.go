@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
@@ -61,6 +62,12 @@ func (q *request) failed(err error) failure {
 		f = failure{http.StatusBadRequest, "The request cannot be understood", bad.what, bad.next}
 	case errors.As(err, &input):
 		f = failure{http.StatusBadRequest, "The request cannot be understood", err.Error(), "Change what was given, and try again."}
+	case errors.Is(err, context.DeadlineExceeded) && q.answers():
+		f = failure{http.StatusServiceUnavailable, "There is too much to read", "The database answers, but this page could not be read within " + human.Duration(limit) + ".",
+			"Choose a shorter time or a narrower filter."}
+		if command, _, _ := strings.Cut(q.command, ","); command != "" {
+			f.Next += " The command has no such limit: perdure " + command + "."
+		}
 	case errors.As(err, &away), errors.Is(err, context.DeadlineExceeded), q.engine.Health() != nil:
 		f = failure{http.StatusServiceUnavailable, "The database does not answer", q.away(err),
 			"Check that it runs and can be reached: " + q.engine.Location() + ". Nothing is lost: what is in the database goes on when it is back. This page tries again by itself."}
@@ -68,6 +75,21 @@ func (q *request) failed(err error) failure {
 	f.Why = human.Clip(f.Why, 2000)
 	q.status, q.page = f.Status, &page{path: q.path, under: q.under, title: q.title, file: "error"}
 	return f
+}
+
+// answers reports whether the database answers a small question. A page that is not read in time
+// may be too much for a database that is well.
+func (q *request) answers() bool {
+	ctx, cancel := context.WithTimeout(q.Context(), time.Second)
+	defer cancel()
+	_, err := q.engine.List(ctx, view.Filter{Limit: 1})
+	return err == nil
+}
+
+// tooMuch reports whether part of a page was not read in the time that it has, though the database
+// works.
+func (q *request) tooMuch(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) && q.ctx.Err() == nil && q.engine.Health() == nil
 }
 
 // away is why the database does not answer. That the time of the page is over says less than

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"html/template"
 	"net/url"
@@ -75,7 +74,7 @@ func lab(q *request) (any, error) {
 	ctx, cancel := context.WithTimeout(q.ctx, labTime)
 	defer cancel()
 	t, err := ops.TryPolicy(ctx, q.engine, policy, view.TrialFilter{Workflow: p.Workflow, Activity: p.Activity, Since: s.Since, Until: s.Until})
-	if errors.Is(err, context.DeadlineExceeded) && q.ctx.Err() == nil && q.engine.Health() == nil {
+	if q.tooMuch(err) {
 		p.Problem = fmt.Sprintf("There is too much on record to read it in %s. Choose an activity or a shorter time, or let the command take its time: perdure policy try.", human.Duration(labTime))
 		return p, nil
 	}

@@ -2,11 +2,14 @@ package dashboard
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"html/template"
 	"net/url"
 	"slices"
 	"time"
 
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -17,6 +20,8 @@ const (
 	ledgerErrors   = 100 // kinds of errors
 	ledgerAttempts = 25  // attempts on a page
 	ledgerSums     = 200 // activities
+
+	ledgerTime = 6 * time.Second // for the errors; the rest of the page is read quickly
 )
 
 // ledgerFilter is what is selected of the ledger, as the address has it.
@@ -31,6 +36,8 @@ type ledgerPage struct {
 	Tabs     []spanTab
 	Outcomes []string
 	Clear    template.URL // the same without conditions; empty if there are none
+	TooMuch  string       // why there are no errors; empty if there are
+	NoChart  string       // why there is no chart; empty if there is
 	Chart    *barChart
 	Failed   int
 	Calls    int
@@ -97,11 +104,10 @@ func ledger(q *request) (any, error) {
 		p.Clear = linkTo("ledger", url.Values{"since": {f.SinceText}, "until": {f.UntilText}})
 	}
 	filter := view.AttemptFilter{Workflow: f.Workflow, Activity: f.Activity, ErrorType: f.Error, Outcome: f.Outcome, Since: f.Since, Until: f.Until}
-	stats, err := ops.ErrorStats(q.ctx, q.engine, filter)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.errors(q, filter, stats); err != nil {
+	switch err := p.errors(q, filter); {
+	case q.tooMuch(err):
+		p.TooMuch = fmt.Sprintf("There are too many attempts on record to sum up their errors in %s.", human.Duration(ledgerTime))
+	case err != nil:
 		return nil, err
 	}
 	if err := p.sums(q, &f); err != nil {
@@ -131,7 +137,13 @@ func (f ledgerFilter) only(pairs ...string) template.URL {
 }
 
 // errors adds the types of errors, and when they came.
-func (p *ledgerPage) errors(q *request, filter view.AttemptFilter, stats []view.ErrorStats) error {
+func (p *ledgerPage) errors(q *request, filter view.AttemptFilter) error {
+	ctx, cancel := context.WithTimeout(q.ctx, ledgerTime)
+	defer cancel()
+	stats, err := ops.ErrorStats(ctx, q.engine, filter)
+	if err != nil {
+		return err
+	}
 	from, to := filter.Since, filter.Until
 	if to.IsZero() {
 		to = q.now
@@ -148,11 +160,40 @@ func (p *ledgerPage) errors(q *request, filter view.AttemptFilter, stats []view.
 		from = to.Add(-time.Hour)
 	}
 	line := spansOf(from, to)
-	all := make([]int, line.n)
-	type kind struct{ name, error string }
-	counts := map[kind][]int{}
+	all, counts, err := q.overTime(ctx, &line, filter, stats)
+	switch {
+	case q.tooMuch(err):
+		p.NoChart = "There are too many attempts on record to count them over time."
+	case err != nil:
+		return err
+	default:
+		p.Chart = line.draw("Attempts that ended with an error, "+per(line.width), "attempts", 96, series{"Attempts", "bad", all})
+	}
+	shown := stats[:min(len(stats), ledgerErrors)]
+	p.MoreErrs = len(stats) - len(shown)
+	for i := range shown {
+		s := &shown[i]
+		row := ledgerError{
+			Key: "e" + s.Name + "\x00" + s.ErrorType, Step: s.Name, Type: s.ErrorType, Only: p.Filter.only("activity", s.Name, "error", s.ErrorType),
+			Runs: link("runs", "error", s.ErrorType), Attempts: s.Attempts, Calls: s.Calls, Recovered: s.Recovered, Others: s.Calls - s.Recovered,
+			Last: q.ago(&s.Last), Message: fold(s.Example.Message, ""),
+		}
+		if p.Chart != nil {
+			row.Spark = line.draw("Attempts", "attempts", 20, series{"Attempts", "bad", counts[errorKind{s.Name, s.ErrorType}]})
+		}
+		p.Errors = append(p.Errors, row)
+	}
+	return nil
+}
+
+// errorKind is a type of error of an activity.
+type errorKind struct{ name, error string }
+
+// overTime counts errors by span: all of them, and of each kind.
+func (q *request) overTime(ctx context.Context, line *timeSpans, filter view.AttemptFilter, stats []view.ErrorStats) (all []int, counts map[errorKind][]int, err error) {
+	all, counts = make([]int, line.n), map[errorKind][]int{}
 	for i := range stats {
-		counts[kind{stats[i].Name, stats[i].ErrorType}] = make([]int, line.n)
+		counts[errorKind{stats[i].Name, stats[i].ErrorType}] = make([]int, line.n)
 	}
 	for i := range line.n {
 		if len(stats) == 0 {
@@ -166,31 +207,18 @@ func (p *ledgerPage) errors(q *request, filter view.AttemptFilter, stats []view.
 		if !filter.Until.IsZero() && part.Until.After(filter.Until) {
 			part.Until = filter.Until
 		}
-		some, err := ops.ErrorStats(q.ctx, q.engine, part)
+		some, err := ops.ErrorStats(ctx, q.engine, part)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		for k := range some {
 			all[i] += some[k].Attempts
-			if c := counts[kind{some[k].Name, some[k].ErrorType}]; c != nil {
+			if c := counts[errorKind{some[k].Name, some[k].ErrorType}]; c != nil {
 				c[i] = some[k].Attempts
 			}
 		}
 	}
-	p.Chart = line.draw("Attempts that ended with an error, "+per(line.width), "attempts", 96, series{"Attempts", "bad", all})
-	shown := stats[:min(len(stats), ledgerErrors)]
-	p.MoreErrs = len(stats) - len(shown)
-	for i := range shown {
-		s := &shown[i]
-		row := ledgerError{
-			Key: "e" + s.Name + "\x00" + s.ErrorType, Step: s.Name, Type: s.ErrorType, Only: p.Filter.only("activity", s.Name, "error", s.ErrorType),
-			Runs: link("runs", "error", s.ErrorType), Attempts: s.Attempts, Calls: s.Calls, Recovered: s.Recovered, Others: s.Calls - s.Recovered,
-			Last: q.ago(&s.Last), Message: fold(s.Example.Message, ""),
-		}
-		row.Spark = line.draw("Attempts", "attempts", 20, series{"Attempts", "bad", counts[kind{s.Name, s.ErrorType}]})
-		p.Errors = append(p.Errors, row)
-	}
-	return nil
+	return all, counts, nil
 }
 
 // sums adds how calls ended.

@@ -33,7 +33,7 @@ type preset struct {
 }
 
 const (
-	recordTime    = 3 * time.Second // for reading what is only a help
+	recordTime    = time.Second // for reading what is only a help
 	recordSpan    = 7 * day
 	presetRuns    = 8 // runs whose calls are looked at for the policies in force
 	presetSteps   = 4 // activities and steps for which there are presets
@@ -59,7 +59,11 @@ func (q *request) onRecord(page string) *onRecord {
 	if err == nil {
 		err = r.read(ctx, q, page, stats)
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case q.tooMuch(err):
+		r.Away = "There is too much on record to suggest policies from it."
+	default:
 		r.Away = "What is on record cannot be read at the moment: " + human.Sentence(err.Error())
 	}
 	return r
