@@ -323,7 +323,7 @@ func gatePassed(w *view.GateWait, now time.Time) string {
 	case w.Paused != nil:
 		return "when gate " + w.Name + " is resumed"
 	case w.OpenUntil != nil:
-		return "breaker of " + w.Name + " open, " + human.Until(*w.OpenUntil, now)
+		return human.Until(*w.OpenUntil, now) + ", breaker of " + w.Name // a narrow terminal cuts the end
 	}
 	return "at gate " + w.Name
 }
