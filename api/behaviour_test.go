@@ -189,9 +189,17 @@ func TestF40_WhatIsWrongIsSaidInTheWordsOfTheRequest(t *testing.T) {
 		{"POST", "/api/operations", object{"runs": object{"status": "running"}}, "runs.status is of the JSON type string and has to be an array."},
 		{"POST", "/api/operations", object{"calls": "all"}, "calls is of the JSON type string and has to be an object."},
 		{"POST", "/api/operations", []int{1}, "the whole is of the JSON type array and has to be an object."},
+		{"POST", "/api/operations", object{"dryrun": true}, `The body has no field "dryrun". Did you mean dry_run?`},
+		{"POST", "/api/operations", object{"runs": object{"workfow": "x"}}, `The body has no field "workfow". Did you mean workflow?`},
+		{"POST", "/api/runs", object{"zebra": true}, `The body has no field "zebra". The document at /api/openapi.json has all.`},
+		{"POST", "/api/gates/none/pause", object{}, "it is made when the first call comes to it, and forgotten a week after the last."},
 		{"POST", "/api/operations", object{"dry_run": "yes"}, "dry_run is of the JSON type string and has to be true or false."},
 	} {
-		if p := c.want(400, try.method, try.path, try.body).Body; !strings.Contains(fmt.Sprint(p["detail"]), try.want) {
+		status := 400
+		if strings.Contains(try.path, "/none/") {
+			status = 404
+		}
+		if p := c.want(status, try.method, try.path, try.body).Body; !strings.Contains(fmt.Sprint(p["detail"]), try.want) || strings.Contains(fmt.Sprint(p["detail"]), "no such run") {
 			t.Errorf("%s %v: %v", try.path, try.body, p["detail"])
 		}
 	}

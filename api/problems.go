@@ -17,7 +17,7 @@ import (
 
 // The kinds of problems beside those of the guard.
 var (
-	notFound      = web.Kind{Code: "not-found", Status: http.StatusNotFound, Title: "There is none of that name.", Next: "List what there is, and check the database and group of the server."}
+	notFound      = web.Kind{Code: "not-found", Status: http.StatusNotFound, Title: "What the request names is not there.", Next: "List what there is, and check the database and group of the server."}
 	runClosed     = web.Kind{Code: "run-closed", Status: http.StatusConflict, Title: "The run has ended.", Next: "Describe the run to see how it ended; start a new one with new_after."}
 	idInUse       = web.Kind{Code: "id-in-use", Status: http.StatusConflict, Title: "The workflow ID belongs to another run.", Next: "Use another workflow_id, or new_after if that run is closed."}
 	notPending    = web.Kind{Code: "not-pending", Status: http.StatusConflict, Title: "No such call is pending.", Next: "Describe the run: pending has the calls that are open."}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
@@ -87,7 +86,7 @@ func (in *Inspector) Timetable(ctx context.Context, name string) (*core.Timetabl
 		t, err = record.Schedule(in.group, rec)
 	}
 	if errors.Is(err, store.ErrNotFound) || err == nil && t.Detail().Deleted {
-		return t, fmt.Errorf("there is no schedule %q: %w", name, store.ErrNotFound)
+		return t, &entity.Absent{Kind: entity.Schedule, Name: name}
 	}
 	return t, err
 }

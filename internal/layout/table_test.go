@@ -409,7 +409,7 @@ var table = []row{
 	},
 	{
 		pkg: "api",
-		may: []string{".", "access", "gate", "internal/human", "internal/operation", "internal/web", "internal/wording", "ops", "retry", "schedule", "store", "view", "workflow"},
+		may: []string{".", "access", "gate", "internal/human", "internal/near", "internal/operation", "internal/web", "internal/wording", "ops", "retry", "schedule", "store", "view", "workflow"},
 		why: "it serves what the public packages do; what it cannot do, their users cannot",
 	},
 	{

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/message"
@@ -121,7 +122,7 @@ func (c *Client) operateGate(ctx context.Context, m core.ToGate, dry bool, by By
 func (c *Client) gate(ctx context.Context, name string) (*core.Gate, error) {
 	g, err := c.read.Gate(ctx, name)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, fmt.Errorf("there is no gate %q: it is made when the first call comes to it, and forgotten a week after the last: %w", name, err)
+		return nil, &entity.Absent{Kind: entity.Gate, Name: name, Note: "it is made when the first call comes to it, and forgotten a week after the last"}
 	}
 	return g, err
 }
