@@ -28,7 +28,7 @@ type Cut struct {
 
 // String says what is kept.
 func (c *Cut) String() string {
-	text := fmt.Sprintf("%s before call %d kept, %s made anew", counted(c.kept, "call"), c.base.Call, counted(c.anew, "call"))
+	text := fmt.Sprintf("%s before call %d kept, %s made again", counted(c.kept, "call"), c.base.Call, counted(c.anew, "call"))
 	if c.signals > 0 || c.results > 0 {
 		text += fmt.Sprintf("; %s and %s of earlier calls that came later follow", counted(c.signals, "signal"), counted(c.results, "result"))
 	}
