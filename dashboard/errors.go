@@ -57,7 +57,7 @@ func (q *request) failed(err error) failure {
 	case errors.As(err, &missing):
 		f = failure{http.StatusNotFound, "There is no such " + missing.kind, err.Error(), missing.next()}
 	case errors.Is(err, perdure.ErrNotFound):
-		f = failure{http.StatusNotFound, "There is no such run", err.Error(), "It may be of another group, or retention removed it. Search for it in the list of runs."}
+		f = failure{http.StatusNotFound, "There is no such run", fmt.Sprintf("No run in this database has the ID %q.", human.Clip(q.URL.Query().Get("id"), 200)), "It may be of another group, or retention removed it. Search for it in the list of runs."}
 	case errors.As(err, &bad):
 		f = failure{http.StatusBadRequest, "The request cannot be understood", bad.what, bad.next}
 	case errors.As(err, &input):

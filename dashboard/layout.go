@@ -56,6 +56,10 @@ func (q *request) write(w http.ResponseWriter, data any) {
 		}
 		if p.menu != "" {
 			item := menuItem{Name: p.menu, Link: link(p.path)}
+			if q.refused { // nothing of the menu is shown
+				l.Menu = append(l.Menu, item)
+				continue
+			}
 			if p.path == q.path || p.path == q.under && q.under != "" {
 				item.Current = "page"
 				if p.path != q.path {

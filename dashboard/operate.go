@@ -241,6 +241,9 @@ func (q *request) operateForm(t *target, values url.Values, problem error) (any,
 		}
 		f.Fields = append(f.Fields, v)
 	}
+	if t.op.Name == operation.Reset.Name && !t.many() && !values.Has("to") {
+		f.resetTo(q, t)
+	}
 	f.Action = linkTo("operate", t.query())
 	dry := *t
 	if t.op.Name == operation.EditPolicy.Name && dry.policy == "" {
@@ -249,6 +252,11 @@ func (q *request) operateForm(t *target, values url.Values, problem error) (any,
 	copied := url.Values{}
 	for name, v := range preview {
 		copied[name] = slices.Clone(v)
+	}
+	for _, one := range f.Fields {
+		if one.Number && one.Value != "" {
+			copied.Set(one.Name, one.Value)
+		}
 	}
 	result, err := dry.do(q.ctx, q, copied, ops.DryRun())
 	switch {
@@ -268,6 +276,20 @@ func (q *request) operateForm(t *target, values url.Values, problem error) (any,
 		f.Button += ": " + strings.ToLower(f.Count)
 	}
 	return f, err
+}
+
+// resetTo proposes the call that failed to the form that resets a run which has failed.
+func (f *operateForm) resetTo(q *request, t *target) {
+	o, err := q.engine.Workflow(t.id).Overview(q.ctx)
+	if err != nil || o.Description.Failure == nil {
+		return // the form itself says what is wrong
+	}
+	for i := range o.Calls {
+		c := &o.Calls[i]
+		if c.Outcome == view.OutcomeFailed || c.Outcome == view.OutcomeTimedOut || c.Outcome == view.OutcomeLost {
+			f.Fields[0].Value, f.Fields[0].Hint = strconv.FormatInt(c.Call, 10), fmt.Sprintf("call %d, %s, is the last that failed; the history shows all", c.Call, human.Clip(c.Name, 60))
+		}
+	}
 }
 
 // shownRecords is how many of what is selected a form shows.

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"html/template"
 	"maps"
@@ -184,6 +185,9 @@ func showRun(q *request) (any, error) {
 	p.MorePending = max(0, len(d.Pending)-mostPending)
 	for i := range d.Pending[:len(d.Pending)-p.MorePending] {
 		p.Pending = append(p.Pending, q.callRow(d, &d.Pending[i]))
+	}
+	if err := q.childWaits(p); err != nil {
+		return nil, err
 	}
 	q.sums(p, o, id, run)
 	q.records(p, o.Audit)
@@ -380,6 +384,36 @@ func (q *request) callRow(d *view.Description, c *view.Call) callRow {
 		row.Buttons = callButtons(d.WorkflowID, c)
 	}
 	return row
+}
+
+// mostChildren is how many open children the page of their parent looks into: the first.
+const mostChildren = 5
+
+// childWaits adds what the children wait for, which is what their parent waits for.
+func (q *request) childWaits(p *runPage) error {
+	looked := 0
+	for i := range p.Pending {
+		row := &p.Pending[i]
+		if row.Child == nil || looked == mostChildren {
+			continue
+		}
+		looked++
+		d, err := q.engine.Workflow(row.Child.Text).Describe(q.ctx)
+		if errors.Is(err, perdure.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		child := q.node(d, 0)
+		if child.Waits != "" {
+			row.Notes = append(row.Notes, note{Text: "where it stands:", After: child.Waits})
+		}
+		if child.Why != "" {
+			row.Error = fold(child.Why, "")
+		}
+	}
+	return nil
 }
 
 // mostPending is how many open calls the page of a run shows: the first.
