@@ -218,7 +218,7 @@ func (a *app) runTable(runs []view.Run) error {
 		columns = append(columns, "SAYS")
 	}
 	table := a.table(columns...)
-	table.Spare("SAYS", "TOOK", "PRIORITY")
+	table.Spare("SAYS", "TOOK", "PRIORITY", "STARTED") // the newest come first
 	for _, r := range runs {
 		took := human.Duration(now.Sub(r.Created)) + " so far"
 		if width := a.stdout.Width(); width > 0 && width < 120 {
@@ -296,6 +296,7 @@ func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []view.Run,
 func (a *app) retryingTable(all []waitingRun) error {
 	now := a.env.Now()
 	table := a.table("ID", "STEP", "FAILED", "NEXT ATTEMPT", "WHEN", "LAST ERROR")
+	table.Spare("FAILED") // the next attempt says it, too
 	for _, r := range all {
 		for _, p := range r.Pending {
 			next := "now"

@@ -95,6 +95,9 @@ func (t *Table) Write(w io.Writer) error {
 	var b strings.Builder
 	for _, row := range lines {
 		for i := range row {
+			if i < len(lines[0]) && lines[0][i].text == "ID" { // those of children differ at their ends
+				row[i].text = human.ClipMiddle(row[i].text, widths[i])
+			}
 			row[i].text = human.Clip(row[i].text, widths[i])
 		}
 		t.line(&b, row, widths)

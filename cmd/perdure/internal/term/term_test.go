@@ -45,6 +45,10 @@ func TestF14_NarrowTables(t *testing.T) {
 			"ID                    WHEN    TEXT\n" +
 			"order-2026-11-24T03Z  2m ago  a text of…\n" +
 			"(no room for CALLS, NOTE: see -o json)\n",
+		30: "" +
+			"ID          WHEN    TEXT\n" +
+			"ord…24T03Z  2m ago  a text of…\n" +
+			"(no room for CALLS, NOTE: see…\n",
 	} {
 		table := NewTable(Style{}, "ID", "CALLS", "WHEN", "TEXT", "NOTE", "EMPTY")
 		table.Right(1)
