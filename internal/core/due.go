@@ -52,10 +52,11 @@ func (r *callTable) nextDue() int64 {
 
 // lookAt is when a call with a due time wants to be looked at. The attempt that
 // ends a backoff is put on record a little ahead of its time, so that it is
-// durable when its time comes; earlier if it needs no slot until then.
+// durable when its time comes; earlier if it needs no slot until then. One after whose loss
+// the call must not run again is not: it is on record when it begins, and not before.
 func (r *callTable) lookAt(c *Call) int64 {
 	switch {
-	case c.state != Backoff:
+	case c.state != Backoff || crashLimit(c.Policy) == 1:
 		return c.due
 	case c.early:
 		return c.due - r.config.Early

@@ -7,7 +7,7 @@ import (
 
 // awaitBackoff makes sure that a call in backoff is looked at when that ends.
 func (r *callTable) awaitBackoff(c *Call) {
-	c.early = r.config.Unslotted != nil && len(c.Gates) == 0 && (c.Queue == "" || c.Step()) && !c.OnProbation
+	c.early = r.config.Unslotted != nil && len(c.Gates) == 0 && (c.Queue == "" || c.Step()) && !c.OnProbation && crashLimit(c.Policy) > 1
 	r.watch(c)
 }
 

@@ -19,7 +19,8 @@ import (
 // and on record before that. Another run keeps the only slot from half a second on, if at
 // all.
 type unbegun struct {
-	engine *engine.Engine
+	engine      *engine.Engine
+	definitions []any
 
 	mu    sync.Mutex
 	began []time.Time // of the attempts
@@ -41,7 +42,8 @@ func startUnbegun(t *testing.T, w *world, policy retry.Policy, keeps time.Durati
 	other := activity.New("other", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, keeps) })
 	flow, beside := calls(work), workflow.New("beside", func(wf *workflow.Context, n int) (int, error) { return workflow.Call(wf, other, n) })
 	w.anew()
-	config := w.config(flow, beside, work, other)
+	u.definitions = []any{flow, beside, work, other}
+	config := w.config(u.definitions...)
 	config.Concurrency = 1
 	u.engine = w.startWith(config)
 	begin(t, u.engine, flow, "run", 1)
