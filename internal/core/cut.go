@@ -89,7 +89,7 @@ func CutAt(start *history.Start, turns []StoredTurn, call int64) (*Cut, error) {
 			}
 		}
 	}
-	c.base.Cuts = append(c.base.Cuts, history.Cut{Turn: t.Number, Events: place, Run: start.Run})
+	c.base.Cuts = append(c.base.Cuts, history.Cut{Turn: t.Number, Events: place, Run: start.Author(t.Number - 1)})
 	c.Last = StoredTurn{Number: t.Number, Time: t.Time, Events: slices.Clone(t.Events[:place])}
 	return c, c.keepLater(turns, at, place)
 }
