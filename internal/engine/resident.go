@@ -99,6 +99,7 @@ func (e *Engine) deliverLocked(p *partition, run string, m mail) {
 		return // another node has it, and will find what is durable
 	}
 	r := e.resident(p, e.receiver(p, run, m))
+	p.passOn(r.partition, m.sequence)
 	if claim, first := m.input.(core.Claimed); first {
 		// What is decided about a call must know that its attempt is under way.
 		r.mail = slices.Insert(r.mail, 0, m)

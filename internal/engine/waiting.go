@@ -102,14 +102,41 @@ func (e *Engine) claim(m store.Message, also *partition) *partition {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := e.partitions[m.Partition]
-	if p == nil || p.leaving && p != also {
-		return nil
-	}
-	if _, known := p.inbox.known[m.Sequence]; known {
+	if p == nil || p.leaving && p != also || e.isKnown(p, m.Sequence) {
 		return nil
 	}
 	p.inbox.known[m.Sequence] = false
 	return p
+}
+
+// isKnown reports whether a message is known at a place, or at another one of its partition: the
+// run for which it is may have moved between two looks. The engine's mu is held.
+func (e *Engine) isKnown(p *partition, sequence int64) bool {
+	if _, known := p.inbox.known[sequence]; known || !e.wards.of[p.home] {
+		return known
+	}
+	for _, other := range e.partitions {
+		if _, known := other.inbox.known[sequence]; known && other.home == p.home {
+			return true
+		}
+	}
+	return false
+}
+
+// passOn lets a message that was read as one for a run at a place be known where that is in
+// memory. The engine's mu is held.
+func (p *partition) passOn(to *partition, sequence int64) {
+	if _, known := p.inbox.known[sequence]; !known || p == to {
+		return
+	}
+	delete(p.inbox.known, sequence)
+	to.inbox.known[sequence] = false
+	for ref, s := range p.inbox.unread {
+		if s == sequence {
+			delete(p.inbox.unread, ref)
+			to.inbox.unread[ref] = s
+		}
+	}
 }
 
 // consumed notes that a durable turn has consumed messages. The engine's mu is held.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -19,6 +21,7 @@ import (
 type stalled struct {
 	store.Opener
 	load   atomic.Pointer[func(run string)]
+	find   atomic.Pointer[func(workflowID string)]
 	renew  atomic.Pointer[func()]
 	commit atomic.Pointer[func()]
 }
@@ -39,6 +42,14 @@ func (s *slowReader) Load(ctx context.Context, partition int, run string) (*stor
 		(*f)(run)
 	}
 	return rec, err
+}
+
+func (s *slowReader) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
+	row, err := s.Store.Find(ctx, partition, workflowID, run)
+	if f := s.s.find.Load(); f != nil {
+		(*f)(workflowID)
+	}
+	return row, err
 }
 
 func (s *slowReader) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
@@ -284,6 +295,59 @@ func TestE117_ARenewalThatIsOlderThanAMove(t *testing.T) {
 		default:
 			t.Errorf("the caller waits although the run is %s", describe(t, home, "run").Status)
 			stop(t, home)
+		}
+	})
+}
+
+// TestE117_WhatComesWhileARunGoesHome, to the home at the same node, is delivered once, although
+// it was read as what comes for the run in the ward, and is read again before it is consumed.
+func TestE117_WhatComesWhileARunGoesHome(t *testing.T) {
+	inAGroupOf(t, 1, func(t *testing.T, w *world) {
+		db := &stalled{Opener: slowCommits{w.db, 500 * time.Millisecond}}
+		home := w.versionNode("b", "2", nothing)
+		c := w.config(pinnedOrder("1"))
+		c.Store, c.Node, c.Build = db, "a", "1"
+		both := w.startWith(c)
+		client := w.open(w.config())
+		pass(time.Minute)
+		beginOrders(t, both, pinnedOrder("1"), 1)
+		pass(3 * time.Second)
+		if d := describe(t, client, "order-0"); d.Away != "a" {
+			t.Fatalf("the run is at %q", d.Away)
+		}
+		stop(t, home)
+		pass(time.Minute)
+		go moveAll(t, client, 1, "1", "3")
+		time.Sleep(100 * time.Millisecond) // the turn that lets it move is being written
+		stall := func(workflowID string) {
+			if workflowID == "order-0" {
+				db.find.Store(nil)
+				time.Sleep(5 * time.Second)
+			}
+		}
+		db.find.Store(&stall)
+		signal(t, client, "order-0", "poke", "", "now")
+		time.Sleep(5100 * time.Millisecond) // it is delivered, and its turn is being written
+		signal(t, client, "order-0", "poke", "", "again")
+		pass(time.Minute)
+		if d := describe(t, client, "order-0"); d.Away != "" || d.Status != "waiting-for-code" {
+			t.Errorf("the run is %s, at %q", d.Status, d.Away)
+		}
+		got := map[string]int{}
+		for _, ev := range eventsOf(t, client, "order-0") {
+			if ev.Kind == history.SignalReceived {
+				got[fmt.Sprint(ev.Input)]++
+			}
+		}
+		if len(got) != 2 || got[`"now"`] != 1 || got[`"again"`] != 1 {
+			t.Errorf("the run has the signals %v", got)
+		}
+		if err := client.Terminate(t.Context(), "order-0", "", request.By{Why: "enough"}); err != nil {
+			t.Error(err)
+		}
+		pass(time.Minute)
+		if holds := engine.Holds(both); holds != "" {
+			t.Errorf("the node holds %s", holds)
 		}
 	})
 }
