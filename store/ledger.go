@@ -1,6 +1,9 @@
 package store
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // Attempt is a ledger row: one closed attempt.
 type Attempt struct {
@@ -107,6 +110,30 @@ type ErrorGroup struct {
 	Example   LedgerEntry // the latest one
 }
 
+// MergeErrors merges the groups of the same error, for stores that read them in parts. The
+// result is ordered by name and type of the error; it reuses the slice.
+func MergeErrors(groups []ErrorGroup) []ErrorGroup {
+	compare := func(a, b ErrorGroup) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ErrorType, b.ErrorType))
+	}
+	slices.SortFunc(groups, compare)
+	merged := groups[:0]
+	for _, g := range groups {
+		n := len(merged) - 1
+		if n < 0 || compare(merged[n], g) != 0 {
+			merged = append(merged, g)
+			continue
+		}
+		m := &merged[n]
+		if g.Example.Key().Compare(m.Example.Key()) > 0 {
+			m.Example = g.Example
+		}
+		m.Attempts, m.Calls, m.Recovered = m.Attempts+g.Attempts, m.Calls+g.Calls, m.Recovered+g.Recovered
+		m.First, m.Last = min(m.First, g.First), max(m.Last, g.Last)
+	}
+	return merged
+}
+
 // Tally counts closed calls. In a turn it says how many more there are; the
 // counters of one bucket, type and name are added up. They belong to the partitions of a
 // group together: in which of those that share a commit they are counted is up to the store.
@@ -135,6 +162,26 @@ func (t *Tally) Add(more *Tally) {
 	t.ByHand += more.ByHand
 	t.Attempts += more.Attempts
 	t.Retrying += more.Retrying
+}
+
+// MergeTallies adds up the tallies of the same activity of the same workflow, for stores
+// that read them in parts. The result is ordered by type and name; it reuses the slice.
+func MergeTallies(tallies []Tally) []Tally {
+	compare := func(a, b Tally) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
+	}
+	slices.SortFunc(tallies, compare)
+	merged := tallies[:0]
+	for i := range tallies {
+		t := tallies[i]
+		if n := len(merged) - 1; n >= 0 && compare(merged[n], t) == 0 {
+			merged[n].Bucket = min(merged[n].Bucket, t.Bucket)
+			merged[n].Add(&t)
+			continue
+		}
+		merged = append(merged, t)
+	}
+	return merged
 }
 
 // TallyFilter selects counters. The zero value selects all.

@@ -75,6 +75,12 @@ type Task struct {
 	Stopped bool   // its claimant is asked to end it
 }
 
+// CompareTasks orders tasks as they are to run: by priority, higher first, then by when
+// they were offered. It returns a negative number if a comes before b.
+func CompareTasks(a, b *Task) int {
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Offered, b.Offered), a.Compare(b.TaskRef))
+}
+
 // KindClaimed is the kind of message that tells a run who claimed an attempt of it. Its
 // data is a TaskClaimed.
 const KindClaimed = "claimed"

@@ -117,7 +117,7 @@ func (t *Turn) validate(info Info) error {
 	if t.Number == 0 && t.Create == nil && (len(t.Messages) > 0 && !t.Repeatable || t.Hook != nil) {
 		return fmt.Errorf("it has a hook, or messages that must not be repeated, but neither a number nor a new run: a repeated commit could not be told from the first")
 	}
-	if t.Remove && (t.Run == "" || t.Number > 0 || t.State != nil || t.Create != nil || len(t.Calls)+len(t.Attempts) > 0) {
+	if t.Remove && (t.Run == "" || t.NeedsRun()) {
 		return fmt.Errorf("it removes its run, and names none or writes to it")
 	}
 	if t.Number == 0 && len(t.Tallies) > 0 {
@@ -299,6 +299,15 @@ func text(what string, values ...string) error {
 	}
 	return nil
 }
+
+// NeedsRun reports whether the turn writes anything that belongs to its run.
+func (t *Turn) NeedsRun() bool {
+	return t.Number > 0 || t.State != nil || t.Create != nil || len(t.Calls)+len(t.Attempts) > 0
+}
+
+// CreatesItsRun reports whether the run that the turn creates is its own, and not the next
+// of its chain.
+func (t *Turn) CreatesItsRun() bool { return t.Create != nil && t.Create.ID == t.Run }
 
 // RunHook calls the turn's hook, if it has one. A store calls it inside its
 // transaction; every error is a *HookError, a panic of the hook included.

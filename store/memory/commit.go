@@ -93,8 +93,8 @@ func (p *partition) check(t *store.Turn) (durable, create bool, err error) {
 	if taken {
 		return false, false, store.ErrStale
 	}
-	own := t.Create != nil && t.Create.ID == t.Run
-	if r == nil && !own && needsRun(t) {
+	own := t.CreatesItsRun()
+	if r == nil && !own && t.NeedsRun() {
 		return false, false, store.ErrNotFound
 	}
 	if t.Create != nil {
@@ -105,11 +105,6 @@ func (p *partition) check(t *store.Turn) (durable, create bool, err error) {
 		create = !exists
 	}
 	return false, create, nil
-}
-
-// needsRun reports whether the turn writes anything that belongs to its run.
-func needsRun(t *store.Turn) bool {
-	return t.Number > 0 || t.State != nil || t.Create != nil || len(t.Calls)+len(t.Attempts) > 0
 }
 
 // apply writes a turn that check let pass.

@@ -164,10 +164,7 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 	for _, g := range groups {
 		list = append(list, *g)
 	}
-	slices.SortFunc(list, func(a, b store.ErrorGroup) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ErrorType, b.ErrorType))
-	})
-	return list, nil
+	return store.MergeErrors(list), nil
 }
 
 // tallyKey names counters of a partition.
@@ -213,7 +210,5 @@ func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store
 			sums[key] = sum
 		}
 	}
-	return slices.SortedFunc(maps.Values(sums), func(a, b store.Tally) int {
-		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
-	}), nil
+	return store.MergeTallies(slices.Collect(maps.Values(sums))), nil
 }

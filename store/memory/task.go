@@ -131,7 +131,7 @@ func (h *handle) ClaimTasks(ctx context.Context, c store.TaskClaim) ([]store.Tas
 			}
 		}
 	}
-	slices.SortFunc(open, inTurn)
+	slices.SortFunc(open, store.CompareTasks)
 	var claimed []store.Task
 	suspects := c.Suspects
 	for _, task := range open {
@@ -151,11 +151,6 @@ func (h *handle) ClaimTasks(ctx context.Context, c store.TaskClaim) ([]store.Tas
 		db.announce(store.NewsClaims)
 	}
 	return claimed, nil
-}
-
-// inTurn orders tasks as they are to run.
-func inTurn(a, b *store.Task) int {
-	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Offered, b.Offered), a.Compare(b.TaskRef))
 }
 
 func cloneTask(t *store.Task) store.Task {
@@ -215,7 +210,7 @@ func (h *handle) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, e
 			tasks = append(tasks, task)
 		}
 	}
-	slices.SortFunc(tasks, inTurn)
+	slices.SortFunc(tasks, store.CompareTasks)
 	var list []store.Task
 	for _, task := range head(tasks, cmp.Or(f.Limit, 100)) {
 		list = append(list, cloneTask(task))

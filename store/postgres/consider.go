@@ -70,7 +70,7 @@ func (k *carefully) judge(p *plan, s *sight) (durable bool, err error) {
 		return false, store.ErrFenced
 	case s.taken:
 		return false, store.ErrStale
-	case !s.exists && !creates(t) && needsRun(t):
+	case !s.exists && !t.CreatesItsRun() && t.NeedsRun():
 		return false, store.ErrNotFound
 	}
 	return false, s.place(p)

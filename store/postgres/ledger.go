@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -200,7 +199,7 @@ func (q *conditions) run(ctx context.Context, c *conn, query string, args []any,
 
 // laterFirst orders the ledger, latest first.
 func laterFirst(a, b store.LedgerEntry) int {
-	return -cmp.Or(cmp.Compare(a.Ended, b.Ended), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Call, b.Call), cmp.Compare(a.Number, b.Number))
+	return b.Key().Compare(a.Key())
 }
 
 func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store.ErrorGroup, error) {
@@ -219,33 +218,11 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 			return err
 		})
 		if h.distributed {
-			groups = mergeErrors(groups)
+			groups = store.MergeErrors(groups)
 		}
 		return err
 	})
 	return groups, err
-}
-
-// mergeErrors merges the groups of the same error.
-func mergeErrors(groups []store.ErrorGroup) []store.ErrorGroup {
-	slices.SortStableFunc(groups, func(a, b store.ErrorGroup) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ErrorType, b.ErrorType))
-	})
-	var merged []store.ErrorGroup
-	for _, g := range groups {
-		n := len(merged) - 1
-		if n < 0 || merged[n].Name != g.Name || merged[n].ErrorType != g.ErrorType {
-			merged = append(merged, g)
-			continue
-		}
-		m := &merged[n]
-		if laterFirst(g.Example, m.Example) < 0 {
-			m.Example = g.Example
-		}
-		m.Attempts, m.Calls, m.Recovered = m.Attempts+g.Attempts, m.Calls+g.Calls, m.Recovered+g.Recovered
-		m.First, m.Last = min(m.First, g.First), max(m.Last, g.Last)
-	}
-	return merged
 }
 
 // errors is the query for the groups of failed records: first by call, then by
@@ -291,28 +268,9 @@ func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store
 				return err
 			})
 		if h.distributed {
-			tallies = mergeTallies(tallies)
+			tallies = store.MergeTallies(tallies)
 		}
 		return err
 	})
 	return tallies, err
-}
-
-// mergeTallies adds up the tallies of the same activity of the same workflow.
-func mergeTallies(tallies []store.Tally) []store.Tally {
-	slices.SortStableFunc(tallies, func(a, b store.Tally) int {
-		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
-	})
-	var merged []store.Tally
-	for i := range tallies {
-		t := &tallies[i]
-		if n := len(merged) - 1; n >= 0 && merged[n].Type == t.Type && merged[n].Name == t.Name {
-			first := min(merged[n].Bucket, t.Bucket)
-			merged[n].Add(t)
-			merged[n].Bucket = first
-			continue
-		}
-		merged = append(merged, *t)
-	}
-	return merged
 }

@@ -149,11 +149,6 @@ func scanTask(r pgx.Rows) (t store.Task, err error) {
 	return t, err
 }
 
-// inTurn is the order in which tasks are to run.
-func inTurn(a, b store.Task) int {
-	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Offered, b.Offered), a.Compare(b.TaskRef))
-}
-
 func (h *handle) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store.Task, error) {
 	if err := claim.Check(); err != nil {
 		return nil, err
@@ -200,7 +195,7 @@ func (c *conn) claimTasks(ctx context.Context, claim *store.TaskClaim) ([]store.
 				return err
 			})
 	}, func(b *batch) {
-		slices.SortFunc(claimed, inTurn)
+		slices.SortFunc(claimed, func(a, b store.Task) int { return store.CompareTasks(&a, &b) })
 		turn := store.Turn{}
 		for i := range claimed {
 			turn.Messages = append(turn.Messages, claimed[i].ClaimedMessage(claim.Worker, name))

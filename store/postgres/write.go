@@ -130,9 +130,6 @@ func (b *batch) changeAttributes(turns []*store.Turn) {
 	b.insertAttributes(changed)
 }
 
-// creates reports whether the turn inserts its own run.
-func creates(t *store.Turn) bool { return t.Create != nil && t.Create.ID == t.Run }
-
 var changeStates = forms(`WITH changed AS (UPDATE perdure.runs r SET status = s.status, wake = nullif(s.wake, 9223372036854775807), closed = s.closed, detail = s.detail, is_full = s.is_full,
 				ward = CASE WHEN s.open THEN r.ward ELSE 0 END
 			FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[], $9::boolean[]) AS s (partition, run, status, wake, closed, detail, is_full, open)
@@ -141,7 +138,7 @@ var changeStates = forms(`WITH changed AS (UPDATE perdure.runs r SET status = s.
 
 // updateStates writes the new states of runs that exist.
 func (b *batch) updateStates(turns []*store.Turn) {
-	turns = selected(turns, func(t *store.Turn) bool { return t.State != nil && !creates(t) })
+	turns = selected(turns, func(t *store.Turn) bool { return t.State != nil && !t.CreatesItsRun() })
 	n := len(turns)
 	if n == 0 {
 		return
@@ -162,21 +159,16 @@ var demand = forms(`SELECT CASE WHEN count(*) <> $3 THEN perdure.refuse('` + unh
 // insertTurns checks the runs whose history grows.
 func (b *batch) demandRuns(turns []*store.Turn) {
 	turns = selected(turns, func(t *store.Turn) bool {
-		return needsRun(t) && t.State == nil && !creates(t) && (t.Number == 0 || b.h.distributed)
+		return t.NeedsRun() && t.State == nil && !t.CreatesItsRun() && (t.Number == 0 || b.h.distributed)
 	})
 	if len(turns) > 0 {
 		b.put(demand, partitions(turns), runs(turns), len(turns))
 	}
 }
 
-// needsRun reports whether the turn writes anything that belongs to its run.
-func needsRun(t *store.Turn) bool {
-	return t.Number > 0 || t.State != nil || t.Create != nil || len(t.Calls)+len(t.Attempts) > 0
-}
-
 // insertSuccessors inserts the runs that follow those which the turns close.
 func (b *batch) insertSuccessors(turns []*store.Turn) {
-	turns = selected(turns, func(t *store.Turn) bool { return t.Create != nil && !creates(t) })
+	turns = selected(turns, func(t *store.Turn) bool { return t.Create != nil && !t.CreatesItsRun() })
 	closing := selected(turns, func(t *store.Turn) bool { return t.State != nil && !t.State.Status.Open() })
 	if n := len(closing); n > 0 {
 		b.follow(closing, runs(closing)...)

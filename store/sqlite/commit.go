@@ -248,7 +248,7 @@ func (b *batch) turn(i int) error {
 	if taken {
 		return store.ErrStale
 	}
-	own := t.Create != nil && t.Create.ID == t.Run
+	own := t.CreatesItsRun()
 	if own {
 		if _, err := b.c.placeRun(t.Create); err != nil {
 			return err

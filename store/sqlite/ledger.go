@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"slices"
@@ -154,28 +153,7 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(groups, func(a, b store.ErrorGroup) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ErrorType, b.ErrorType))
-	})
-	merged := groups[:0]
-	for _, g := range groups {
-		if n := len(merged); n > 0 && merged[n-1].Name == g.Name && merged[n-1].ErrorType == g.ErrorType {
-			merged[n-1] = together(merged[n-1], g)
-		} else {
-			merged = append(merged, g)
-		}
-	}
-	return merged, nil
-}
-
-// together is what two partitions know of one type of error.
-func together(a, b store.ErrorGroup) store.ErrorGroup {
-	if a.Example.Key().Compare(b.Example.Key()) < 0 {
-		a, b = b, a // the later example stays
-	}
-	a.Attempts, a.Calls, a.Recovered = a.Attempts+b.Attempts, a.Calls+b.Calls, a.Recovered+b.Recovered
-	a.First, a.Last = min(a.First, b.First), max(a.Last, b.Last)
-	return a
+	return store.MergeErrors(groups), nil
 }
 
 // errorGroups begins the query that groups failed attempts by call and then by
@@ -292,8 +270,5 @@ func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store
 	for _, t := range sums {
 		tallies = append(tallies, *t)
 	}
-	slices.SortFunc(tallies, func(a, b store.Tally) int {
-		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
-	})
-	return tallies, nil
+	return store.MergeTallies(tallies), nil
 }
