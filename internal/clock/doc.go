@@ -1,4 +1,5 @@
-// Package clock keeps engine time, the time of all decisions.
+// Package clock keeps engine time, the time of all decisions, and has the waits that the
+// rooms of the engine share.
 //
 // Engine time is the database's clock as its results report it, advanced in between by
 // the monotonic clock of this process. It never goes back. If it is ahead of the

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -56,7 +57,7 @@ func (c *lane) retryBlocked() {
 		case <-c.ctx.Done():
 			return
 		}
-		for k := 1; c.pause(pauses.Delay(k)); k++ {
+		for k := 1; clock.Pause(c.ctx, pauses.Delay(k)); k++ {
 			if !c.retryOnce() {
 				break
 			}

@@ -203,7 +203,7 @@ func (c *lane) commitGroup(group []*pending) {
 			for _, p := range group {
 				p.lost = true
 			}
-			if !c.pause(backoff.Delay(k)) {
+			if !clock.Pause(c.ctx, backoff.Delay(k)) {
 				return
 			}
 		case len(group) > 1:
@@ -263,17 +263,5 @@ func (c *lane) settle(group []*pending, results []error) {
 		default:
 			p.done <- p.result(err)
 		}
-	}
-}
-
-// pause waits, and returns false when the committer ends.
-func (c *Committer) pause(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-c.ctx.Done():
-		return false
 	}
 }

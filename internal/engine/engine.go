@@ -294,21 +294,9 @@ func (e *Engine) persist(what string, read func() error) error {
 			return nil
 		}
 		e.reads.Away(what, err)
-		if !e.pause(backoff.Delay(k)) {
+		if !clock.Pause(e.ctx, backoff.Delay(k)) {
 			return ErrStopped
 		}
-	}
-}
-
-// pause waits unless the engine ends.
-func (e *Engine) pause(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-e.ctx.Done():
-		return false
 	}
 }
 
@@ -341,14 +329,14 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.log.EngineDrains(e.config.Node, running)
 	served := e.stopServing(ctx)
 	ended := func() bool { return e.attempts.Running() == 0 && e.busy == 0 }
-	e.waitFor(ctx, ended)
+	clock.Await(ctx, e.quiet, ended)
 	e.attempts.Interrupt()
 	grace, cancel := context.WithTimeout(context.Background(), time.Second)
-	e.waitFor(grace, ended)
+	clock.Await(grace, e.quiet, ended)
 	cancel()
 	e.attempts.GiveUp()
 	settle, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	e.waitFor(settle, func() bool { return e.busy == 0 })
+	clock.Await(settle, e.quiet, func() bool { return e.busy == 0 })
 	cancel()
 	<-served
 	e.end()
@@ -415,21 +403,6 @@ func (e *Engine) end() {
 	defer e.mu.Unlock()
 	for _, r := range e.residents {
 		e.unload(r)
-	}
-}
-
-// waitFor waits until a condition over the engine's state holds or ctx ends.
-func (e *Engine) waitFor(ctx context.Context, holds func() bool) {
-	stop := context.AfterFunc(ctx, func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.quiet.Broadcast()
-	})
-	defer stop()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for !holds() && ctx.Err() == nil {
-		e.quiet.Wait()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/store"
@@ -68,7 +69,7 @@ func (h holder) Close(ps []member.Partition) {
 }
 
 func (h holder) DropQuiet(ctx context.Context, ps []member.Partition) (quiet, rest []member.Partition) {
-	h.e.waitFor(ctx, func() bool {
+	clock.Await(ctx, h.e.quiet, func() bool {
 		rest = nil
 		var dropped []*partition
 		for _, p := range h.still(ps) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
@@ -46,7 +47,7 @@ func (e *Engine) listen() {
 		if err := e.db.Listen(e.ctx, e.hear); err != nil && e.ctx.Err() == nil {
 			e.log.ListenFailed(err)
 		}
-		if !e.pause(time.Second) {
+		if !clock.Pause(e.ctx, time.Second) {
 			return
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
@@ -335,7 +336,7 @@ func (e *Engine) wait(ctx context.Context, d time.Duration) error {
 
 // sweepLoop periodically deletes closed runs from the partitions of this node.
 func (e *Engine) sweepLoop() {
-	for e.pause(e.config.SweepEvery) {
+	for clock.Pause(e.ctx, e.config.SweepEvery) {
 		result, err := e.sweep(e.ctx, e.config.Retention, e.owned(), false)
 		switch {
 		case e.ctx.Err() != nil:
@@ -355,7 +356,7 @@ const growthEvery = 144
 // growthLoop replaces sweepLoop where no retention is set: it warns, from MaxKept on, each
 // time the number of closed runs reaches a new maximum.
 func (e *Engine) growthLoop() {
-	for most, every := e.config.MaxKept-1, e.config.SweepEvery; e.pause(every); every = growthEvery * e.config.SweepEvery {
+	for most, every := e.config.MaxKept-1, e.config.SweepEvery; clock.Pause(e.ctx, every); every = growthEvery * e.config.SweepEvery {
 		counts, err := e.db.Counts(e.ctx, e.owned())
 		if err != nil {
 			continue // an outage, which is logged elsewhere

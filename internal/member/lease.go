@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/store"
 )
@@ -56,7 +57,7 @@ func (m *Member) renew(ctx context.Context) (*store.Membership, error) {
 		m.mu.Lock()
 		m.lease.failed = true
 		m.mu.Unlock()
-		if k == maxRenewals || ctx.Err() != nil || !late && !store.Unavailable(err) || !m.pause(renewPause) {
+		if k == maxRenewals || ctx.Err() != nil || !late && !store.Unavailable(err) || !clock.Pause(m.ctx, renewPause) {
 			return nil, err
 		}
 	}
@@ -127,16 +128,4 @@ func (m *Member) slept() bool {
 	m.mu.Unlock()
 	now := time.Now()
 	return now.Round(0).Sub(sent.Round(0))-now.Sub(sent) > time.Second
-}
-
-// pause waits, and returns false when the member ends.
-func (m *Member) pause(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-m.ctx.Done():
-		return false
-	}
 }

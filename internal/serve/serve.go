@@ -174,11 +174,11 @@ func (s *Server) Stop(ctx context.Context) {
 	}
 	s.Kick()
 	none := func() bool { return len(s.held) == 0 && !s.claiming }
-	s.waitFor(ctx, none)
+	clock.Await(ctx, s.quiet, none)
 	s.attempts.Interrupt()
 	for _, patience := range []time.Duration{time.Second, 5 * time.Second} {
 		grace, cancel := context.WithTimeout(context.Background(), patience)
-		s.waitFor(grace, none)
+		clock.Await(grace, s.quiet, none)
 		cancel()
 		s.attempts.GiveUp()
 	}
@@ -195,20 +195,6 @@ func (s *Server) Kill() {
 	s.cancel()
 	s.attempts.Interrupt()
 	s.work.Wait()
-}
-
-func (s *Server) waitFor(ctx context.Context, holds func() bool) {
-	stop := context.AfterFunc(ctx, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.quiet.Broadcast()
-	})
-	defer stop()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for !holds() && ctx.Err() == nil {
-		s.quiet.Wait()
-	}
 }
 
 // worker describes this process.
