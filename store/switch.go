@@ -8,9 +8,10 @@ import "fmt"
 type Switch struct {
 	Number  int64  // given by the store; rises within the group
 	Group   string // of nodes
-	Kind    string // of what is switched: SwitchActivity
+	Kind    string // of what is switched: SwitchActivity, SwitchCanary
 	Name    string // of it
 	Off     bool
+	Share   int    // of a SwitchCanary: see there
 	Request string // names the request: one that is repeated is not written again
 	By      string // who
 	Why     string
@@ -21,11 +22,21 @@ type Switch struct {
 // starting attempts.
 const SwitchActivity = "activity"
 
+// SwitchCanary is the kind of a switch that gives a share of the runs that begin to nodes
+// of one build, which is its name: Share of WholeShare. While it is Off the share is in
+// force, unless a later entry of this kind, of whatever name, replaces it.
+const SwitchCanary = "canary"
+
+// WholeShare is the Share of all runs.
+const WholeShare = 10_000
+
 // Validate returns why no store would keep the switch, or nil.
 func (s *Switch) Validate() error {
 	switch {
 	case s.Kind == "" || s.Name == "":
 		return fmt.Errorf("a switch needs a kind and a name: it has %q and %q", s.Kind, s.Name)
+	case s.Share < 0 || s.Share > WholeShare || s.Share != 0 && s.Kind != SwitchCanary:
+		return fmt.Errorf("the share of the switch of %s %q is %d: only that of a %s has one, from 0 to %d", s.Kind, s.Name, s.Share, SwitchCanary, WholeShare)
 	case s.Request == "":
 		return fmt.Errorf("the switch of %s %q names no request: a repeated one could not be told from the first", s.Kind, s.Name)
 	}

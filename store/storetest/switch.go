@@ -29,6 +29,21 @@ var switchChecks = []check{
 		equal(f, f.switches(store.Switch{Name: "charge", Off: true, Request: "1", By: "ann"}), first)
 		equal(f, len(f.switchLog(0)), 2)
 	}},
+	{"Switch/AShareIsKept", func(f *fixture) {
+		share := func(s store.Switch) store.Switch {
+			f.Helper()
+			s.Group, s.Kind, s.Name = f.group.Name, store.SwitchCanary, "v2"
+			written, err := f.store.Switch(f.Context(), s)
+			f.must(err)
+			s.Number, s.Time = written.Number, written.Time
+			equal(f, written, s)
+			return written
+		}
+		some := share(store.Switch{Off: true, Share: 1250, Request: "1", By: "ann"})
+		all := share(store.Switch{Off: true, Share: store.WholeShare, Request: "2"})
+		none := share(store.Switch{Request: "3"})
+		equal(f, f.switchLog(0), []store.Switch{some, all, none})
+	}},
 	{"Switch/EachGroupHasItsOwn", func(f *fixture) {
 		here := f.switches(store.Switch{Name: "charge", Off: true, Request: "1"})
 		there, err := f.store.Switch(f.Context(), store.Switch{Group: "another", Kind: store.SwitchActivity, Name: "charge", Request: "1"})
@@ -39,6 +54,8 @@ var switchChecks = []check{
 	{"Switch/WhatNobodyCanKeepIsRefused", func(f *fixture) {
 		for _, s := range []store.Switch{
 			{Kind: "activity", Name: "a"}, {Kind: "activity", Request: "1"}, {Name: "a", Request: "1"},
+			{Kind: "activity", Name: "a", Request: "1", Share: 1}, {Kind: store.SwitchCanary, Name: "a", Request: "1", Share: -1},
+			{Kind: store.SwitchCanary, Name: "a", Request: "1", Share: store.WholeShare + 1},
 			{Kind: "activity", Name: "a\x00", Request: "1"}, {Kind: "activity", Name: "a", Request: "1", Why: "\xff"},
 		} {
 			_, err := f.store.Switch(f.Context(), s)
