@@ -38,6 +38,7 @@ func (b *batch) notifyInside(news store.News) {
 	b.do(`SELECT pg_notify($1, $2)`, b.h.schema, wordFor(news))
 }
 
+// wordFor is the word for one kind of news.
 func wordFor(news store.News) string {
 	switch news {
 	case store.NewsNodes:
@@ -52,10 +53,14 @@ func wordFor(news store.News) string {
 	return messageWord
 }
 
-// notify sends a notification after a transaction that could not take the notification along.
-// That something was written stands, whether the news gets around or not.
-func (c *conn) notify(ctx context.Context, news store.News) {
-	_ = c.send(ctx, func(b *batch) { b.notify(news) })
+// notify sends a notification of each kind of news after a transaction that could not take
+// them along. That something was written stands, whether the news gets around or not.
+func (c *conn) notify(ctx context.Context, kinds ...store.News) {
+	_ = c.send(ctx, func(b *batch) {
+		for _, news := range kinds {
+			b.notify(news)
+		}
+	})
 }
 
 func (h *handle) Listen(ctx context.Context, notify func(store.News)) error {

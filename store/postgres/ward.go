@@ -29,7 +29,7 @@ func (h *handle) Move(ctx context.Context, m store.Move) error {
 			return store.ErrFenced
 		}
 		if err == nil {
-			c.notify(ctx, store.NewsNodes|store.NewsMessage)
+			c.notify(ctx, store.NewsNodes, store.NewsMessage)
 		}
 		return err
 	})
@@ -98,6 +98,9 @@ func (c *conn) readyToMove(ctx context.Context, m *store.Move) (to int, err erro
 // moveRun puts the run into a ward, 0 for home. The ward comes before the run: who dissolves
 // it locks its row first, too.
 func (c *conn) moveRun(ctx context.Context, m *store.Move, to int) error {
+	if _, err := c.exec(ctx, `SELECT nextval('perdure.changes')`); err != nil { // for who cannot listen
+		return err
+	}
 	if to > 0 {
 		if err := c.holdWard(ctx, m, to); err != nil {
 			return err
@@ -161,9 +164,6 @@ func (c *conn) makeWard(ctx context.Context, m *store.Move, ward int) error {
 
 // holdWard keeps the ward of a node from being dissolved until the transaction ends.
 func (c *conn) holdWard(ctx context.Context, m *store.Move, ward int) error {
-	if _, err := c.exec(ctx, `SELECT nextval('perdure.changes')`); err != nil {
-		return err
-	}
 	var node string
 	known, err := c.one(ctx, `SELECT coalesce(node, '') FROM perdure.partitions WHERE id = $1 FOR SHARE`, []any{store.Place(m.Partition, ward)}, &node)
 	if err == nil && (!known || node != m.To) {

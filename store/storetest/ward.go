@@ -36,6 +36,19 @@ var wardChecks = []check{
 		}
 		equal(f, len(epochs), 0)
 	}},
+	{"Ward/AMoveIsHeard", func(f *fixture) {
+		run := f.created()
+		b := f.host("node-b")
+		l := f.listen(b.store)
+		l.settle()
+		f.must(f.store.Move(f.Context(), b.away(f, run, nil)))
+		l.expect(store.NewsNodes | store.NewsMessage)
+		b.takes(f)
+		l = f.listen(f.store)
+		l.settle()
+		f.must(b.store.Move(f.Context(), store.Move{Partition: f.partition, Ward: b.ward, Epoch: b.epoch, Run: run.ID}))
+		l.expect(store.NewsNodes)
+	}},
 	{"Ward/ARepeatedMoveDoesNoHarm", func(f *fixture) {
 		run := f.created()
 		b := f.host("node-b")
