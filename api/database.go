@@ -10,6 +10,9 @@ func databaseEndpoints() []endpoint {
 		define("GET /api/status", "status", "Overview: who serves, what waits for what since when, and what fails.", "status", func(c *call, _, _ none) (*view.Status, error) {
 			return ops.Status(c.Context(), c.e)
 		}),
+		define("GET /api/canary", "showCanary", "Show which share of new runs begins on which build; canary is null if none is set.", "canary", showCanary),
+		define("POST /api/canary", "setCanary", "Let a share of the runs that begin from now on begin at nodes of one build, the others at nodes of other builds.", "canary --share", setCanary).writes().withKey(),
+		define("POST /api/canary/end", "endCanary", "Let new runs begin at nodes of whatever build.", "canary --end", endCanary).writes().withKey(),
 		define("GET /api/nodes", "listNodes", "List the nodes of all groups.", "nodes", listNodes),
 		define("GET /api/audit", "listAudit", "List who did what in the group, when and why, latest first.", "audit", listAudit),
 		define("GET /api/doctor", "doctor", "Read all that is on record, and list what is damaged, missing or left behind. It takes as long as reading the database.", "doctor", doctor).waits(),
@@ -129,4 +132,30 @@ func pauseActivity(c *call, _ none, b whyBody) (view.SwitchRecord, error) {
 
 func resumeActivity(c *call, _ none, b whyBody) (view.SwitchRecord, error) {
 	return ops.ResumeActivity(c.Context(), c.e, c.PathValue("name"), c.control(b.Why, b.DryRun)...)
+}
+
+type canaryState struct {
+	Canary *view.Canary `json:"canary"`
+}
+
+func showCanary(c *call, _, _ none) (canaryState, error) {
+	current, err := ops.Canary(c.Context(), c.e)
+	return canaryState{current}, err
+}
+
+type canaryBody struct {
+	Build   string   `json:"build" doc:"as nodes have it"`
+	Percent *float64 `json:"percent" doc:"of the runs that begin, from 0 to 100"`
+	whyBody
+}
+
+func setCanary(c *call, _ none, b canaryBody) (view.Canary, error) {
+	if b.Percent == nil {
+		return view.Canary{}, badRequest("the percent is missing; say which share of new runs begins on the build, from 0 to 100")
+	}
+	return ops.SetCanary(c.Context(), c.e, b.Build, *b.Percent, c.control(b.Why, b.DryRun)...)
+}
+
+func endCanary(c *call, _ none, b whyBody) (view.Canary, error) {
+	return ops.EndCanary(c.Context(), c.e, c.control(b.Why, b.DryRun)...)
 }

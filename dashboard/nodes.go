@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
@@ -20,6 +21,7 @@ type nodesPage struct {
 	Lines    []lineRow
 	All      template.URL
 	Unserved bool
+	Canary   string // on which build runs begin
 }
 
 // servingNode is a node.
@@ -70,6 +72,9 @@ func nodes(q *request) (any, error) {
 	}
 	q.now = status.Time
 	p := &nodesPage{Unserved: !status.Served}
+	if status.Canary != nil {
+		p.Canary = wording.Canary(status.Canary)
+	}
 	total := map[string]int{}
 	for i := range all {
 		total[all[i].Group] += all[i].Partitions

@@ -14,14 +14,14 @@ type AuditFilter struct {
 	Runs int
 	// Before reads what was done to runs that started before this one only, whose ID is
 	// Searched of the audit before; empty: from the latest on, and what was done to
-	// activities, gates and schedules as well.
+	// activities, builds, gates and schedules as well.
 	Before string
 }
 
 // AuditRecord is an entry of the audit over a whole group: who did what, when and why.
 type AuditRecord struct {
 	Time time.Time `json:"time"`
-	// Kind is what it was done to: workflow, activity, gate or schedule. Name is its
+	// Kind is what it was done to: workflow, activity, gate, schedule or build. Name is its
 	// workflow ID or name.
 	Kind string `json:"kind"`
 	Name string `json:"name"`
@@ -31,7 +31,7 @@ type AuditRecord struct {
 	Call  int64  `json:"call,omitempty"`
 	Step  string `json:"step,omitempty"`
 	// Operation is one of those of ControlRecord; pause or resume of an activity;
-	// pause, resume, edit, probe or reset of a gate; set, pause, resume, trigger, backfill
+	// canary or end-canary of a build; pause, resume, edit, probe or reset of a gate; set, pause, resume, trigger, backfill
 	// or delete of a schedule.
 	Operation string `json:"operation"`
 	Request   string `json:"request,omitempty"`

@@ -13,6 +13,8 @@ type Status struct {
 	// Nodes are those of the group that are live or draining, and those that are dead and
 	// whose work no other node has taken over.
 	Nodes []Node `json:"nodes,omitempty"`
+	// Canary is what decides at nodes of which build runs begin, nil if nothing does.
+	Canary *Canary `json:"canary,omitempty"`
 	// Served reports whether a live node takes work.
 	Served bool `json:"served"`
 

@@ -57,6 +57,7 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 	if start.Scheduled != nil && e.alreadyFired(p, m) {
 		return
 	}
+	away := e.beginsAt(&start, nil) != ""
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.partitions[p.number] != p {
@@ -71,7 +72,7 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 	if e.residents[start.Run] == nil { // else it was loaded, and so it exists
 		r := e.resident(p, start.Run)
 		r.create, r.pending = row, &pendingStart{start: start, sequence: m.Sequence}
-		if core.CanWait(&start) && !e.takeSlot(r) {
+		if r.elsewhere = away; away || core.CanWait(&start) && !e.takeSlot(r) {
 			r.entry = written
 		}
 		e.routes[start.WorkflowID] = route{p, start.Run, starting}

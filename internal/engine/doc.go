@@ -44,6 +44,7 @@
 //	inbox.go        messages from clients and other runs
 //	partition.go    taking partitions over, and losing them
 //	ward.go         runs that go on at another node, whose code fits
+//	canary.go       runs that begin at another node, because a build gets a share of them
 //	holder.go       what the member tells of partitions: taken, lost, closed, quiet, dropped
 //	line.go         runs that are to begin and wait for slots: in memory, and in the database
 //	chain.go        the next run of a chain, and which run gets what comes for the latest
@@ -57,7 +58,7 @@
 //	update.go       the replies to those who asked for updates
 //	reset.go        a run goes on from an earlier call
 //	pause.go        telling of calls that wait for a person
-//	switches.go     activities that are paused in the whole group
+//	switches.go     what people switched in the whole group: paused activities, a canary
 //	report.go       what the log says of failures
 //	observe.go      what observers are told, and how the engine stands in memory
 //	limit.go        warnings before a run comes to a limit

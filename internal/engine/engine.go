@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/internal/around"
@@ -83,10 +84,11 @@ type Engine struct {
 	horizon      int64 // wake times up to here are in the heap
 	refusedLease bool  // calls got no slot because the lease may have expired
 	switches     switches
-	routes       map[string]route // by workflow ID
-	busy         int              // residents with a turn in progress
-	held         bool             // the inbox waits until they are fewer
-	queued       int              // residents at rest while their calls wait for slots
+	canary       atomic.Pointer[store.Switch] // in force, as of switches; nil: none. Read without mu
+	routes       map[string]route             // by workflow ID
+	busy         int                          // residents with a turn in progress
+	held         bool                         // the inbox waits until they are fewer
+	queued       int                          // residents at rest while their calls wait for slots
 	line         line
 	wards        wards
 	recovery     recovery
@@ -178,7 +180,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	})
 	e.Client = request.New(request.Config{
 		DB: db, Read: e.Inspector, Group: group, Lacks: group.Lacks(db.Info().Location), Secret: secret, Node: config.Node, Now: e.clock.Now,
-		Runner: &e.transactions, Local: local{e}, Around: defs.around,
+		Runner: &e.transactions, Local: local{e}, Around: defs.around, Moves: db.Info().Wards,
 	})
 	e.committer = commit.New(e.ctx, commit.Config{
 		Store: db, Info: db.Info(), Log: e.log, Clock: e.clock, Watch: e.writes, Committed: config.committed(),

@@ -172,3 +172,8 @@ func Wake(e *Engine, run string) {
 		}
 	}
 }
+
+// OfShare reports whether a canary gives a run to its build.
+func OfShare(build string, share int, workflowID string) bool {
+	return ofShare(&store.Switch{Name: build, Share: share}, workflowID)
+}

@@ -72,9 +72,13 @@ const (
 	written              // its row is to be written, without a turn
 )
 
-// hold lets a run that is started here begin, if there is a slot, or stand in line. The
-// engine's mu is held.
+// hold lets a run that is started here begin, if there is a slot, or stand in line. Of one
+// that begins elsewhere the row is written. The engine's mu is held.
 func (e *Engine) hold(r *activeRun, start *history.Start) (begins bool) {
+	if r.elsewhere {
+		r.entry = written
+		return true
+	}
 	if !core.CanWait(start) || e.takeSlot(r.resident) {
 		e.begins(r, start)
 		return true
@@ -182,7 +186,8 @@ func (e *Engine) begins(r *activeRun, start *history.Start) {
 }
 
 // getInLine writes the row of a run that does not begin yet, and its caller returns. A message
-// that came for the run meanwhile begins it.
+// that came for the run meanwhile begins it. One that begins elsewhere stands in no line here:
+// it is loaded, and moves.
 func (e *Engine) getInLine(r *activeRun, todo []mail) error {
 	err := e.writeRow(r, todo)
 	e.mu.Lock()
@@ -194,7 +199,7 @@ func (e *Engine) getInLine(r *activeRun, todo []mail) error {
 		return err
 	}
 	r.mail = append(slices.DeleteFunc(todo, func(m mail) bool { return m.input == nil }), r.mail...)
-	if r.poked || len(r.mail) > 0 || len(r.questions) > 0 || len(r.kept) > 0 {
+	if r.elsewhere || r.poked || len(r.mail) > 0 || len(r.questions) > 0 || len(r.kept) > 0 {
 		r.entry, r.poked, r.first = entered, true, true
 		return nil
 	}
@@ -205,10 +210,12 @@ func (e *Engine) getInLine(r *activeRun, todo []mail) error {
 // left, its entry says written, and it is loaded again.
 var errInLine = errors.New("the run is in line")
 
-// writeRow makes the row of a run durable that stands in line.
+// writeRow makes the row of a run durable that does not begin yet.
 func (e *Engine) writeRow(r *activeRun, todo []mail) error {
 	p, row := r.partition, *r.create
-	row.Wake = store.InLine(row.Priority, row.Created)
+	if !r.elsewhere {
+		row.Wake = store.InLine(row.Priority, row.Created)
+	}
 	messages, err := e.announcement(r.resident)
 	if err != nil {
 		return err
@@ -220,7 +227,9 @@ func (e *Engine) writeRow(r *activeRun, todo []mail) error {
 	if err = e.committer.Commit(t); err == nil {
 		e.settled(r.resident, &t)
 		e.sent(&t)
-		e.join(p, &row)
+		if !r.elsewhere {
+			e.join(p, &row)
+		}
 		return nil
 	}
 	conflict := (*store.ConflictError)(nil)

@@ -41,6 +41,8 @@ func (e *Engine) load(r *activeRun, todo []mail) error {
 		err = e.loadWithoutCode(r, past, nil)
 	} else if e.bringsSuspicion(r, past, todo) {
 		return errUntried
+	} else if away := e.sendToBegin(r, past, todo); away != nil {
+		return away
 	} else if h := e.loadWithCode(r, past); h != nil {
 		if err := e.sendAway(r, past, h, todo); err != nil {
 			return err

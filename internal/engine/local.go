@@ -19,6 +19,7 @@ var _ request.Local = local{}
 
 // Create implements request.Local.
 func (e local) Create(ctx context.Context, row *store.Run, start *history.Start, forEnd bool) (served bool, err error) {
+	away := e.beginsAt(start, nil) != ""
 	e.mu.Lock()
 	if e.phase == stopped || e.stopping {
 		e.mu.Unlock()
@@ -33,7 +34,7 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start,
 		e.mu.Unlock()
 		return true, &history.InputError{What: "workflow " + fmt.Sprintf("%q", row.Type), Problem: "is not registered with this engine; register it where the engine is opened"}
 	}
-	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: row}, engine: e.Engine}
+	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: row, elsewhere: away}, engine: e.Engine}
 	r.stepper = r
 	started := make(chan error, 1)
 	r.started = append(r.started, started)

@@ -32,6 +32,7 @@ type resident struct {
 	gone        bool                    // its run has ended or does not exist, as a look at the database said
 	recovering  bool                    // was in flight when its partition was taken, and has taken no step yet
 	entry       entry                   // of a run that is to begin
+	elsewhere   bool                    // it is to begin at another node, to which its row goes
 	first       bool                    // its first step is to come, and it may still be in line
 	slotRefused bool                    // a call of it got no slot for a reason that passes
 	slots       map[int64]*attempt.Slot // reserved for its calls, until their attempts begin

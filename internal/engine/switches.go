@@ -7,8 +7,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// switches are what people switched off in the group, as far as this node has
-// heard. Guarded by the engine's mu.
+// switches are what people switched in the group, as far as this node has heard. Guarded
+// by the engine's mu.
 type switches struct {
 	read   int64                      // number of the last one that was read
 	latest map[switchKey]store.Switch // of each thing that was ever switched
@@ -76,7 +76,9 @@ func (e *Engine) readSwitches(ctx context.Context) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.switches.add(log) && e.phase == running {
+	released := e.switches.add(log)
+	e.canary.Store(e.switches.canary())
+	if released && e.phase == running {
 		e.serveAgain()
 		if e.server != nil {
 			e.server.Wake()

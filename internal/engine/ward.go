@@ -77,25 +77,37 @@ func (e *Engine) sendAway(r *activeRun, past *core.Past, h *hold, todo []mail) e
 	}
 	e.noteSuspicion(r, past.State.Status, &detail, h)
 	move := store.Move{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: r.id, Detail: core.EncodeDetail(detail)}
+	to := func() string { return e.fittingNode(past.Start.Type, e.advancedBy(p, past), r.pin, detail.Tried) }
+	if p.ward == 0 && to() == "" {
+		return nil
+	}
+	if r.create != nil || e.atWork(r, todo) {
+		r.again = true // when its row is there, and nothing of it runs here
+		return nil
+	}
+	moved := func(node string) { e.log.RunMoved(logged(past.Start), e.nameOf(node), h.detail.Reason) }
+	return e.giveAway(r, todo, move, to, moved)
+}
+
+// giveAway moves a run to a node that to chooses, or home if it is in a ward: errElsewhere
+// says that it did, and moved is told of the node's ID. Nil says that there is none.
+func (e *Engine) giveAway(r *activeRun, todo []mail, move store.Move, to func() string, moved func(node string)) error {
+	p := r.partition
 	for range 3 {
 		if p.ward == 0 {
-			if move.To = e.fittingNode(past.Start.Type, e.advancedBy(p, past), r.pin, detail.Tried); move.To == "" {
+			if move.To = to(); move.To == "" {
 				return nil
 			}
-		}
-		if r.create != nil || e.atWork(r, todo) {
-			r.again = true // when its row is there, and nothing of it runs here
-			return nil
 		}
 		err := e.insist("moving a run to another node", func() error { return e.db.Move(e.ctx, move) })
 		switch {
 		case err == nil:
-			to := unknown
+			at := unknown
 			if p.ward != 0 {
-				to = 0
+				at = 0
 			}
-			e.log.RunMoved(logged(past.Start), e.nameOf(move.To), h.detail.Reason)
-			e.isElsewhere(r.resident, todo, to)
+			moved(move.To)
+			e.isElsewhere(r.resident, todo, at)
 			return errElsewhere
 		case errors.Is(err, store.ErrNoPlace):
 			e.forgetCode()
@@ -193,6 +205,18 @@ func (e *Engine) advancedBy(p *partition, past *core.Past) string {
 // not tried, or "" if there is none. It prefers the code of the node last. If pin is set, it
 // must be a node of that build.
 func (e *Engine) fittingNode(workflow, last, pin string, tried []string) string {
+	return e.nodeFor(workflow, last, workflow+last, func(build, code string) bool {
+		if pin != "" {
+			return build == pin
+		}
+		return !slices.Contains(tried, code)
+	})
+}
+
+// nodeFor returns the ID of a live node of the group that has the workflow and whose build
+// and code fit, or "" if there is none. Of several with the code of the node last, else of
+// all, key chooses one.
+func (e *Engine) nodeFor(workflow, last, key string, fit func(build, code string) bool) string {
 	members := e.codeOfNodes()
 	fingerprint := func(m *store.Member) string {
 		all, err := record.DecodeDefinitions(m.Definitions)
@@ -212,10 +236,7 @@ func (e *Engine) fittingNode(workflow, last, pin string, tried []string) string 
 	for i := range members {
 		m := &members[i]
 		code := fingerprint(m)
-		switch {
-		case !m.Live || m.Draining || code == "":
-			continue
-		case pin != "" && m.Build != pin, pin == "" && slices.Contains(tried, code):
+		if !m.Live || m.Draining || code == "" || !fit(m.Build, code) {
 			continue
 		}
 		if code == preferred {
@@ -228,7 +249,7 @@ func (e *Engine) fittingNode(workflow, last, pin string, tried []string) string 
 		if len(ids) > 0 {
 			slices.Sort(ids)
 			sum := fnv.New32a()
-			_, _ = sum.Write([]byte(workflow + last))
+			_, _ = sum.Write([]byte(key))
 			return ids[int(sum.Sum32()%uint32(len(ids)))]
 		}
 	}

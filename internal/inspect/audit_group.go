@@ -30,7 +30,7 @@ func (in *Inspector) AuditGroup(ctx context.Context, filter view.AuditFilter) (*
 		a.turns = in.search / 10
 	}
 	a.filter.Limit, a.filter.Runs = cmp.Or(filter.Limit, auditLimit), cmp.Or(filter.Runs, auditRuns)
-	reads := []func(context.Context, *auditor) error{in.auditSwitches, in.auditGates, in.auditSchedules, in.auditRuns}
+	reads := []func(context.Context, *auditor) error{in.auditSwitches, in.auditCanaries, in.auditGates, in.auditSchedules, in.auditRuns}
 	if filter.Before != "" {
 		reads = reads[len(reads)-1:] // the audit before had the others
 	}

@@ -36,6 +36,9 @@ func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
 		return nil, err
 	}
 	var err error
+	if s.Canary, err = in.CurrentCanary(ctx); err != nil {
+		return nil, err
+	}
 	if s.Counts, err = in.Counts(ctx); err != nil {
 		return nil, err
 	}

@@ -13,10 +13,7 @@ import (
 // Switches returns the log of what was paused and resumed in the group, oldest first.
 // If current is set it returns only what is paused now, by kind and name.
 func (in *Inspector) Switches(ctx context.Context, current bool) ([]view.SwitchRecord, error) {
-	if err := in.check(ctx); err != nil {
-		return nil, err
-	}
-	log, err := in.db.Switches(ctx, in.group.Name, 0)
+	log, err := in.switches(ctx, store.SwitchActivity)
 	if err != nil {
 		return nil, err
 	}

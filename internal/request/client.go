@@ -38,6 +38,8 @@ type Config struct {
 	Local Local
 	// Around are the interceptors, nil for none.
 	Around *around.Chain
+	// Moves says that the database lets runs move among nodes.
+	Moves bool
 }
 
 // Database is what a Client needs of a store.
@@ -58,7 +60,7 @@ type Local interface {
 	Serves(partition int, run string) (served, resident bool)
 	// Posted says that there is a new message in some inbox.
 	Posted()
-	// Switched says that an activity was paused or resumed in the whole group.
+	// Switched says that the log of switches of the group has a new entry.
 	Switched(ctx context.Context)
 	// Query asks the code of a run. If this process does not serve the run it returns
 	// false. ErrMoved says that it ceased to serve it meanwhile: the query is asked again.
@@ -92,6 +94,7 @@ type Client struct {
 	runner *steptx.Runner
 	local  Local
 	around *around.Chain
+	moves  bool // runs may move among nodes
 
 	fault error // why there can be no requests, nil if there can
 	lacks error // why there can be none with payloads
@@ -110,7 +113,7 @@ type Client struct {
 func New(config Config) *Client {
 	c := &Client{
 		read: config.Read, group: config.Group, lacks: config.Lacks, secret: config.Secret, node: config.Node,
-		now: config.Now, runner: config.Runner, local: config.Local, around: config.Around,
+		now: config.Now, runner: config.Runner, local: config.Local, around: config.Around, moves: config.Moves,
 		topics: topics{byName: map[string]*topic{}}, poller: newPoller(),
 	}
 	if c.local == nil {

@@ -3,7 +3,9 @@ package request
 import (
 	"cmp"
 	"context"
+	"fmt"
 
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/store"
@@ -23,13 +25,26 @@ func (c *Client) switchActivityNow(ctx context.Context, name string, off bool, r
 	if err := c.check(ctx, named("activity", name), identified("request", request), by.check()); err != nil {
 		return view.SwitchRecord{}, err
 	}
-	written, err := c.db.Switch(ctx, store.Switch{
-		Group: c.group.Name, Kind: store.SwitchActivity, Name: name, Off: off,
-		Request: cmp.Or(request, ident.NewToken()), By: cmp.Or(by.Who, c.node), Why: by.Why,
-	})
+	written, err := c.writeSwitch(ctx, store.Switch{Kind: store.SwitchActivity, Name: name, Off: off, Request: request, By: by.Who, Why: by.Why})
 	if err != nil {
 		return view.SwitchRecord{}, err
 	}
-	c.local.Switched(ctx)
 	return inspect.SwitchRecord(written), nil
+}
+
+// writeSwitch makes an entry of the group's log durable, and says what that has of a request
+// that is repeated. One that was used for another kind of switch, or another canary, is
+// refused.
+func (c *Client) writeSwitch(ctx context.Context, s store.Switch) (store.Switch, error) {
+	s.Group, s.Request, s.By = c.group.Name, cmp.Or(s.Request, ident.NewToken()), cmp.Or(s.By, c.node)
+	written, err := c.db.Switch(ctx, s)
+	if err != nil {
+		return store.Switch{}, err
+	}
+	other := written.Off && s.Off && (written.Name != s.Name || written.Share != s.Share)
+	if written.Kind != s.Kind || s.Kind == store.SwitchCanary && (written.Off != s.Off || other) {
+		return store.Switch{}, &history.InputError{What: fmt.Sprintf("request %q", s.Request), Problem: fmt.Sprintf("was used for something else, of %s %q, so nothing is done; use another one", written.Kind, written.Name)}
+	}
+	c.local.Switched(ctx)
+	return written, nil
 }

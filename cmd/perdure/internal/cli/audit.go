@@ -23,7 +23,7 @@ func (a *app) auditCommand() *cobra.Command {
 outcome; and where the engine itself made a call wait for a person.
 
 Without an ID, show this of everything, latest first: workflows and their calls,
-activities that were paused and resumed as a whole, gates and schedules, which remember
+activities that were paused and resumed as a whole, canaries of builds, gates and schedules, which remember
 the last hundred requests each. What was done to a workflow is in its history, so the
 workflows that started last are read; those that closed before --since are not. --before
 goes on with those that started earlier.`,

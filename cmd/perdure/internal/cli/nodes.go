@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -65,7 +66,11 @@ func (a *app) nodes(ctx context.Context, all bool) error {
 		if a.format != formatTable {
 			return documents(a, nodes)
 		}
-		return a.nodeTable(nodes, gone, now)
+		canary, err := ops.Canary(ctx, e)
+		if err != nil {
+			return err
+		}
+		return a.nodeTable(nodes, gone, canary, now)
 	})
 }
 
@@ -95,7 +100,7 @@ func consistent(now time.Time, nodes []view.Node) time.Time {
 
 var nodeColours = map[string]term.Colour{live: term.Good, draining: term.Busy, left: term.Faint, expired: term.Bad}
 
-func (a *app) nodeTable(nodes []view.Node, gone int, now time.Time) error {
+func (a *app) nodeTable(nodes []view.Node, gone int, canary *view.Canary, now time.Time) error {
 	head := []string{"NODE", "GROUP", "STATE", "PARTITIONS", "SEEN", "LEASE", "JOINED", "BUILD"}
 	queues := slices.ContainsFunc(nodes, func(n view.Node) bool { return len(n.Queues) > 0 })
 	if queues {
@@ -116,7 +121,7 @@ func (a *app) nodeTable(nodes []view.Node, gone int, now time.Time) error {
 			return err
 		}
 	}
-	notes := slices.Concat(codeNotes(nodes), nodeNotes(nodes, now))
+	notes := slices.Concat(codeNotes(nodes), canaryNotes(canary), nodeNotes(nodes, now))
 	if !slices.ContainsFunc(nodes, works) {
 		notes = append([]string{a.unserved()}, notes...)
 	}
@@ -146,6 +151,14 @@ func codeNotes(nodes []view.Node) []string {
 		}
 	}
 	return notes
+}
+
+// canaryNotes say on which builds workflows begin.
+func canaryNotes(c *view.Canary) []string {
+	if c == nil {
+		return nil
+	}
+	return []string{wording.Canary(c)}
 }
 
 func registered(n view.Node) string {

@@ -31,7 +31,7 @@ func nodeTable(t *testing.T, gone int, nodes ...view.Node) string {
 	a, output := printer(noon)
 	a.env.Getenv = func(string) string { return "" }
 	a.root() // for the flags
-	if err := a.nodeTable(nodes, gone, noon); err != nil {
+	if err := a.nodeTable(nodes, gone, nil, noon); err != nil {
 		t.Fatal(err)
 	}
 	return "\n" + output()

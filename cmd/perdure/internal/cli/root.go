@@ -70,7 +70,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.demoCommand(), a.statusCommand(), a.doctorCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(), a.callsCommand(), a.statsCommand(),
 		a.flowCommand(), a.checkCodeCommand(), a.startCommand(), a.queryCommand(), a.updateCommand(), a.completeCommand(), a.failAttemptCommand(), a.forkCommand(),
-		a.auditCommand(), a.migrateCommand(), a.gcCommand(), a.dashboardCommand(), a.nodesCommand(), a.gatesCommand(), a.schedulesCommand(), a.policyCommand(), a.versionCommand(),
+		a.auditCommand(), a.migrateCommand(), a.gcCommand(), a.dashboardCommand(), a.nodesCommand(), a.canaryCommand(), a.gatesCommand(), a.schedulesCommand(), a.policyCommand(), a.versionCommand(),
 	)
 	root.AddCommand(a.operationCommands()...)
 	a.completeFlags(root)
@@ -87,7 +87,7 @@ func (a *app) root() *cobra.Command {
 // helpGroups are the headings of the help, each with its commands.
 var helpGroups = []struct{ title, commands string }{
 	{"Look:", "status list show history attempts calls stats nodes gates schedules audit"},
-	{"Act:", "start signal query update retry-now pause resume skip fail edit-policy pause-run resume-run reset move-runs fork cancel terminate complete fail-attempt"},
+	{"Act:", "start signal query update retry-now pause resume skip fail edit-policy pause-run resume-run reset move-runs canary fork cancel terminate complete fail-attempt"},
 	{"Flows and policies:", "flow policy check-code"},
 	{"Administration:", "dashboard migrate gc demo version doctor"},
 }

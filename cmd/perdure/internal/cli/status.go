@@ -101,7 +101,7 @@ func (a *app) status(ctx context.Context, e *perdure.Engine) (*view.Status, erro
 	if !s.Served {
 		a.printf("%s\n", term.Painted{Text: a.unserved(), Colour: term.Bad})
 	}
-	for _, note := range nodeNotes(s.Nodes, now) {
+	for _, note := range slices.Concat(canaryNotes(s.Canary), nodeNotes(s.Nodes, now)) {
 		a.printf("%s\n", note)
 	}
 	if err := a.waitingNow(s.Waiting, now); err != nil {

@@ -12,6 +12,7 @@ import (
 var synonyms = map[string]string{
 	"attempts":   "tries retries ledger",
 	"cancel":     "stop abort",
+	"canary":     "ramp rollout traffic weight bluegreen",
 	"dashboard":  "ui web server serve",
 	"doctor":     "check health verify",
 	"gates":      "limits locks semaphores breakers",
