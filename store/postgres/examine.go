@@ -15,7 +15,7 @@ type bounds struct {
 	slack    time.Duration // more than clocks may differ
 	stuck    time.Duration // that a message waits for a live owner
 	long     time.Duration // that a transaction lasts
-	blocked  time.Duration // that a session waits for a lock
+	blocked  time.Duration // that a session waits for a lock, or the transaction is open that has it
 	dead     int           // rows of a table that has fewer live ones
 	occupied float64       // share of the server's connections
 }
@@ -153,11 +153,14 @@ func (x *examination) sessions() error {
 	if err != nil {
 		return err
 	}
-	err = x.rows(`SELECT b.pid::text, coalesce(nullif(b.application_name, ''), 'without a name'), coalesce(b.usename, ''), count(*)::text, date_trunc('second', max(clock_timestamp() - w.query_start))::text, min(w.query)
+	// Statements of engines give up before they have waited for long, and come again: who makes
+	// them wait is told by how long that transaction is open.
+	err = x.rows(`SELECT b.pid::text, coalesce(nullif(b.application_name, ''), 'without a name'), coalesce(b.usename, ''), count(*)::text, date_trunc('second', max(clock_timestamp() - w.query_start))::text, min(w.query),
+			date_trunc('second', clock_timestamp() - min(b.xact_start))::text
 		FROM pg_stat_activity w CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS blocker JOIN pg_stat_activity b ON b.pid = blocker
-		WHERE w.datname = current_database() AND w.wait_event_type = 'Lock' AND w.query_start < clock_timestamp() - interval '1 millisecond' * $1
+		WHERE w.datname = current_database() AND w.wait_event_type = 'Lock' AND least(w.query_start, b.xact_start) < clock_timestamp() - interval '1 millisecond' * $1
 		GROUP BY 1, 2, 3 ORDER BY 1 LIMIT 10`, []any{x.than.blocked.Milliseconds()}, func(v []string) {
-		x.find(store.SymptomBlocking, fmt.Sprintf("session %s (%s, user %s)", v[0], v[1], v[2]), fmt.Sprintf("%s sessions wait for its locks, one for %s: %s", v[3], v[4], clip(v[5])),
+		x.find(store.SymptomBlocking, fmt.Sprintf("session %s (%s, user %s)", v[0], v[1], v[2]), fmt.Sprintf("its transaction is open for %s, and %s sessions wait for its locks, one for %s: %s", v[6], v[3], v[4], clip(v[5])),
 			fmt.Sprintf("see what it does: SELECT * FROM pg_stat_activity WHERE pid = %s; end it: SELECT pg_terminate_backend(%[1]s)", v[0]))
 	})
 	if err != nil {

@@ -72,6 +72,10 @@ func TestE126_TheServerIsLookedAt(t *testing.T) {
 	defer idle.Close(context.Background())
 	_, err = idle.Exec(t.Context(), `BEGIN; LOCK TABLE perdure.switches IN ACCESS EXCLUSIVE MODE`)
 	w.must(err)
+	hasty = usual
+	hasty.blocked = 300 * time.Millisecond
+	for w.value(`SELECT (clock_timestamp() - xact_start > interval '301 ms')::text FROM pg_stat_activity WHERE application_name = 'psql'`) != "true" {
+	}
 	waits := w.another()
 	done := make(chan error, 1)
 	go func() {
@@ -79,6 +83,9 @@ func TestE126_TheServerIsLookedAt(t *testing.T) {
 		done <- err
 	}()
 	for w.value(`SELECT count(*)::text FROM pg_stat_activity WHERE wait_event_type = 'Lock'`) == "0" {
+	}
+	if s := w.finds(w.handle, hasty, "blocking session")[0]; !strings.Contains(s.Problem, "1 sessions wait") { // although it has not waited for so long
+		t.Errorf("%+v", s)
 	}
 	hasty = usual
 	hasty.long, hasty.blocked = 0, 0
