@@ -15,22 +15,22 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// answerTime is how long an answer waits in the inbox. Then its caller is gone.
+// answerTime is how long an answer stays in the inbox. After that its caller has given up.
 const answerTime = time.Minute
 
 // Errors of queries.
 var (
-	// ErrNoCode says that the process that was to answer has not the code of the run.
+	// ErrNoCode reports that the process that owns the run lacks its code.
 	ErrNoCode = errors.New("the code of the run is missing")
-	// ErrParked says that the run is parked: where its code stands is not known.
+	// ErrParked reports that the run is parked: its code has no current state.
 	ErrParked = errors.New("the run is parked")
 )
 
-// question is a query of a run that this node serves.
+// question is a query of a run that this node owns.
 type question struct {
 	name   string
 	input  history.Payload
-	answer chan<- answer // has room for one
+	answer chan<- answer // capacity 1
 }
 
 type answer struct {
@@ -38,7 +38,7 @@ type answer struct {
 	err   error
 }
 
-// ask puts a question to a run, between two of its turns.
+// ask puts a question to a run. It is answered between two turns.
 func (e *Engine) ask(p *partition, run string, q question) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -73,7 +73,7 @@ func (r *activeRun) answer(questions []question) error {
 		value, err := r.engine.handle(r.instance, q.name, q.input)
 		q.answer <- answer{value, told(err)}
 		if stuck := (*replay.StuckError)(nil); errors.As(err, &stuck) {
-			r.instance = nil // the handler may still be at work in there
+			r.instance = nil // the handler may still be running in it
 			turnAway(questions[i+1:])
 			return err
 		}
@@ -81,14 +81,14 @@ func (r *activeRun) answer(questions []question) error {
 	return nil
 }
 
-// turnAway has the callers look for the run again.
+// turnAway makes the callers look for the run again.
 func turnAway(questions []question) {
 	for _, q := range questions {
 		q.answer <- answer{err: request.ErrMoved}
 	}
 }
 
-// refusal says why a run without code does not answer.
+// refusal returns the error of a query to a run without code.
 func (h *hold) refusal() error {
 	switch {
 	case h == nil:
@@ -99,7 +99,7 @@ func (h *hold) refusal() error {
 	return fmt.Errorf("%w: %s", ErrNoCode, h.detail.Reason)
 }
 
-// handle runs a handler under watch, as all code of users.
+// handle runs a query handler under the turn timeout.
 func (e *Engine) handle(i code.Instance, name string, input history.Payload) (history.Payload, error) {
 	watch := stint{instance: i}
 	watch.init(e)
@@ -108,13 +108,13 @@ func (e *Engine) handle(i code.Instance, name string, input history.Payload) (hi
 		a.value, a.err = i.Query(name, input)
 		return nil
 	})
-	if err != nil { // a may still be written to
+	if err != nil { // the handler may still write to a
 		return history.Payload{}, fmt.Errorf("the handler of query %q did not return: %w", name, err)
 	}
 	return a.value, a.err
 }
 
-// told is an error as it arrives in another process.
+// told returns err as it would arrive in another process.
 func told(err error) error {
 	if err == nil {
 		return nil
@@ -122,7 +122,7 @@ func told(err error) error {
 	return history.FromError(err).Err()
 }
 
-// routeQuery has a query from another process answered, on a goroutine of its own.
+// routeQuery answers a query from another process, on its own goroutine.
 func (e *Engine) routeQuery(m store.Message) {
 	p := e.claim(m, nil)
 	if p == nil {
@@ -142,9 +142,8 @@ func (e *Engine) routeQuery(m store.Message) {
 	e.steps.Run(func() { e.answerMessage(p, m, d, left) })
 }
 
-// answerMessage answers a query and sends the answer in the transaction that
-// consumes the question. A node that lost the partition meanwhile leaves that to
-// the next one.
+// answerMessage answers a query and sends the result in the transaction that consumes the
+// query. If this node has lost the partition, the message stays for the next owner.
 func (e *Engine) answerMessage(p *partition, m store.Message, d message.Data, left time.Duration) {
 	ctx, cancel := context.WithTimeout(e.ctx, left)
 	defer cancel()
@@ -153,7 +152,7 @@ func (e *Engine) answerMessage(p *partition, m store.Message, d message.Data, le
 		return
 	}
 	if errors.Is(err, request.ErrMoved) || ctx.Err() != nil {
-		e.leaveForLater(p, m.Sequence) // it is found again, or too late
+		e.leaveForLater(p, m.Sequence) // the next look finds it, or its caller has given up
 		return
 	}
 	reply, err := message.Answer(p.home, d.ID, message.Data{Value: value, Failure: history.FromError(err)})
@@ -178,7 +177,7 @@ func (e *Engine) answerOf(ctx context.Context, p *partition, m store.Message, d 
 	return e.queryHere(ctx, p, row, d.Name, d.Value)
 }
 
-// sweepAnswer removes an answer that its caller did not take.
+// sweepAnswer deletes an answer that its caller did not fetch in time.
 func (e *Engine) sweepAnswer(m store.Message) {
 	if e.clock.Now()-m.Posted < int64(answerTime) {
 		return

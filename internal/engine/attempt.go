@@ -16,12 +16,12 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// begin starts an attempt in a slot. Its turn is durable; the engine's mu is held.
+// begin starts an attempt whose turn is durable, in the given slot. The engine's mu is held.
 func (e *Engine) begin(r *activeRun, d *core.Dispatch, slot *attempt.Slot) {
 	p := r.partition
 	body := e.body(r, d)
-	// Its code was dropped, the engine stops, or so much time went by since the turn
-	// that another node may own the run.
+	// Its code was evicted, the engine stops, or the turn took so long that another node may
+	// own the run.
 	if body == nil || e.phase != running || !e.member.Holds() {
 		e.deliverLocked(p, r.id, mail{input: core.AttemptEnded{
 			Call: d.Call, Attempt: d.Attempt, Outcome: core.Drained, Ended: e.clock.Now(),
@@ -45,7 +45,7 @@ func (e *Engine) begin(r *activeRun, d *core.Dispatch, slot *attempt.Slot) {
 	e.attempts.Begin(spec)
 }
 
-// aroundAttempts is what stands around the attempts of a run. The engine's mu is held.
+// aroundAttempts returns what surrounds the attempts of a run. The engine's mu is held.
 func (e *Engine) aroundAttempts(r *activeRun) *around.Attempts {
 	if !r.around.Asked {
 		r.around = e.around.OfRun(r.run.Began())
@@ -53,11 +53,11 @@ func (e *Engine) aroundAttempts(r *activeRun) *around.Attempts {
 	return &r.around
 }
 
-// surrounds reports whether tests, interceptors or watchers put something around attempts.
+// surrounds reports whether tests, interceptors or watchers wrap attempts.
 func (e *Engine) surrounds(a *around.Attempts) bool { return e.config.Around != nil || a.Any() }
 
-// headers are those of the run as interceptors of its attempts see them, its trace parent
-// included, in one map for all attempts. The engine's mu is held.
+// headers returns the headers of the run as interceptors of its attempts see them, with the
+// trace parent. All attempts share the map. The engine's mu is held.
 func (r *activeRun) headers() map[string]string {
 	if r.withTrace == nil {
 		start := r.run.Began()
@@ -66,7 +66,7 @@ func (r *activeRun) headers() map[string]string {
 	return r.withTrace
 }
 
-// surrounded is a body with what is put around attempts.
+// surrounded wraps a body in Config.Around, interceptors and watchers.
 func (e *Engine) surrounded(body code.Body, a *around.Attempts, op intercept.Op) code.Body {
 	if around := e.config.Around; around != nil {
 		inner := body
@@ -80,7 +80,7 @@ func (e *Engine) surrounded(body code.Body, a *around.Attempts, op intercept.Op)
 	return i.attempt
 }
 
-// intercepted is an attempt with something around it. It runs once.
+// intercepted is one attempt inside interceptors or watchers. It is used once.
 type intercepted struct {
 	operation around.Operation
 	op        intercept.Op
@@ -100,7 +100,7 @@ func (i *intercepted) Next(ctx context.Context) (err error) {
 	return err
 }
 
-// body finds what an attempt runs, nil if that is gone.
+// body returns what the attempt runs, nil if the code is gone.
 func (e *Engine) body(r *activeRun, d *core.Dispatch) code.Body {
 	if d.Step {
 		if r.instance == nil {
@@ -112,7 +112,7 @@ func (e *Engine) body(r *activeRun, d *core.Dispatch) code.Body {
 	if def == nil {
 		return nil
 	}
-	name, input := d.Name, d.Input // the rest of d need not live on
+	name, input := d.Name, d.Input // so that the closure does not retain all of d
 	return func(ctx context.Context) (history.Payload, error) {
 		out, err := def.Invoke(ctx, input.Decode)
 		if err != nil {
@@ -144,7 +144,7 @@ func attemptInfo(r *activeRun, d *core.Dispatch) activity.Info {
 // attemptOwner is the engine as attempt.Owner.
 type attemptOwner struct{ e *Engine }
 
-// servedOf is the partition of an attempt, nil if another node owns its run now. The
+// servedOf returns the partition of an attempt, nil if another node owns its run now. The
 // engine's mu is held.
 func (e *Engine) servedOf(x *attempt.Attempt) *partition {
 	if p := e.partitions[x.Partition]; p != nil && p.epoch == x.Epoch {
@@ -153,8 +153,8 @@ func (e *Engine) servedOf(x *attempt.Attempt) *partition {
 	return nil
 }
 
-// Ended puts the end of an attempt into the mailbox of its run. Until then the attempt
-// counts as running: a run that is loaded finds one or the other.
+// Ended puts the end of an attempt into the mailbox of its run. Until then the attempt counts
+// as running, so a run that is being loaded finds either the attempt or its end.
 func (o attemptOwner) Ended(end attempt.End) {
 	e, x := o.e, end.Attempt
 	e.mu.Lock()
@@ -165,13 +165,13 @@ func (o attemptOwner) Ended(end attempt.End) {
 	}
 	e.quiet.Broadcast()
 	if e.server != nil {
-		defer e.server.Freed() // there may be a slot for a queue
+		defer e.server.Freed() // a slot for a queue may be free
 	}
 	p := e.servedOf(x)
 	if p != nil {
 		p.active--
 		if end.Input.Outcome != core.Completed || end.Transaction != nil {
-			e.takeBeat(p, x) // the next attempt is told what this one said
+			e.takeBeat(p, x) // the next attempt gets the last details of this one
 		}
 		e.deliverLocked(p, x.Run, mail{input: end.Input, transaction: end.Transaction})
 	}
@@ -189,9 +189,9 @@ func (o attemptOwner) Beat(x *attempt.Attempt) {
 	}
 }
 
-// takeBeat delivers a heartbeat that the run does not know yet. One that the run has not
-// read is replaced: while the database is away they do not pile up. The engine's mu is
-// held.
+// takeBeat delivers a heartbeat that the run has not seen. It replaces one that still waits in
+// the mailbox, so heartbeats do not pile up during an outage of the database. The engine's mu
+// is held.
 func (e *Engine) takeBeat(p *partition, x *attempt.Attempt) {
 	beat, fresh := x.TakeBeat()
 	if !fresh {
@@ -208,8 +208,8 @@ func (e *Engine) takeBeat(p *partition, x *attempt.Attempt) {
 	e.deliverLocked(p, x.Run, mail{input: beat})
 }
 
-// TrialOver offers a running attempt to leave the probation lane. The run decides that,
-// and puts it on record; if another node has the run now, there is nothing to decide.
+// TrialOver offers a running attempt to leave the probation lane. The run decides and records
+// the decision. If another node owns the run now, the attempt leaves immediately.
 func (o attemptOwner) TrialOver(x *attempt.Attempt) {
 	e := o.e
 	e.mu.Lock()

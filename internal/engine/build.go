@@ -15,8 +15,8 @@ import (
 	"github.com/perdure/perdure/internal/record"
 )
 
-// fingerprint tells whether code is the same that was tried before: its declared
-// version, else the build of this program, as for a run that stays on a build, pin.
+// fingerprint identifies code: by its declared version, else by the build of this program. A
+// run that is pinned to a build (pin is set) is always identified by build.
 func (e *Engine) fingerprint(def *code.Declared, pin string) string {
 	if pin != "" {
 		return record.Fingerprint("", e.config.Build)
@@ -24,15 +24,14 @@ func (e *Engine) fingerprint(def *code.Declared, pin string) string {
 	return record.Fingerprint(def.Version, e.config.Build)
 }
 
-// thisBuild is the build of this program unless an option names another.
+// thisBuild returns the default build of this program.
 var thisBuild = sync.OnceValue(func() string {
 	info, _ := debug.ReadBuildInfo()
 	return buildOf(info, executableHash)
 })
 
-// buildOf is the version of the main module and the revision from which it was built. If
-// these do not tell what was built, because there is no revision or files were changed,
-// a hash of the executable does.
+// buildOf returns the version of the main module and the revision it was built from. If there
+// is no revision, or files were modified, a hash of the executable is appended.
 func buildOf(info *debug.BuildInfo, hash func() string) string {
 	var version, revision string
 	var parts []string
@@ -51,7 +50,7 @@ func buildOf(info *debug.BuildInfo, hash func() string) string {
 	if version != "" && version != "(devel)" {
 		parts = append(parts, version)
 	}
-	if revision != "" && !strings.Contains(version, revision) { // a pseudo-version has it
+	if revision != "" && !strings.Contains(version, revision) { // a pseudo-version contains it
 		parts = append(parts, revision)
 	}
 	if revision == "" || !clean {
@@ -63,7 +62,7 @@ func buildOf(info *debug.BuildInfo, hash func() string) string {
 // unhashed stands for the hash of an executable that cannot be read.
 const unhashed = "unknown"
 
-// unknownBuild reports whether a build that buildOf made does not tell code from other code.
+// unknownBuild reports whether a build from buildOf does not distinguish programs.
 func unknownBuild(build string) bool {
 	return build == unhashed || strings.HasSuffix(build, "-"+unhashed)
 }
@@ -86,7 +85,7 @@ func executableHash() string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// declared is what a node of these definitions says of itself.
+// declared returns the definitions as the row of this node records them.
 func (d *definitions) declared() record.Definitions {
 	var all record.Definitions
 	for name, w := range d.workflows {

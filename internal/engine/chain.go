@@ -6,9 +6,9 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// route says which run gets what comes for the latest run of a workflow ID, while the
-// database does not say it or a look at the inbox may still go by what it said before.
-// Messages keep their order that way. None waits in a route.
+// route says which run gets messages for the latest run of a workflow ID. It exists while the
+// database does not say so yet, or while a look at the inbox may still rely on an older row.
+// Routes keep such messages in order. No message waits in a route.
 type route struct {
 	partition *partition
 	run       string
@@ -19,12 +19,12 @@ type routeStage int
 
 const (
 	starting   routeStage = iota // the run has no row yet
-	continuing                   // a turn of the run is in flight that creates the next one
-	continued                    // the run has followed another one since the last look began
+	continuing                   // a turn of the run that creates the next run is in flight
+	continued                    // the run has followed another one, and the look at the inbox began before that
 )
 
-// continues notes that a turn creates the next run of a chain. What comes for that run
-// goes behind what waits in the mailbox of this one.
+// continues records that a turn creates the next run of a chain. Until the turn is durable,
+// messages for that run are appended to the mailbox of this one.
 func (e *Engine) continues(r *resident, out *core.Turn) {
 	if out.Next == nil {
 		return
@@ -34,7 +34,7 @@ func (e *Engine) continues(r *resident, out *core.Turn) {
 	e.routes[out.Next.WorkflowID] = route{r.partition, r.id, continuing}
 }
 
-// continued notes that such a turn is durable or refused. The engine's mu is held.
+// continued records that such a turn is durable or refused. The engine's mu is held.
 func (e *Engine) continued(r *resident, out *core.Turn) {
 	if out.Next == nil {
 		return
@@ -44,7 +44,7 @@ func (e *Engine) continued(r *resident, out *core.Turn) {
 	}
 }
 
-// receiver is the run that gets mail for a run. The engine's mu is held.
+// receiver returns the run that gets mail addressed to run. The engine's mu is held.
 func (e *Engine) receiver(p *partition, run string, m mail) string {
 	if m.latest != "" {
 		if to, ok := e.routes[m.latest]; ok && to.partition == p {
@@ -54,9 +54,9 @@ func (e *Engine) receiver(p *partition, run string, m mail) string {
 	return run
 }
 
-// handOn begins the next run of a chain, with the mail for the latest run that the one
-// before has left. In a partition that is to leave it waits: for the next owner, or until
-// the partition is kept after all. The engine's mu is held.
+// handOn starts the next run of a chain with the mail for the latest run that its predecessor
+// has left. In a partition that is being handed over the next run waits for the new owner, or
+// until the handover is abandoned. The engine's mu is held.
 func (e *Engine) handOn(r *resident, next *history.Start) {
 	var left, own []mail
 	for _, m := range r.mail {
@@ -86,8 +86,8 @@ func (e *Engine) handOn(r *resident, next *history.Start) {
 	}
 }
 
-// createFirst makes the row of a run durable that ends with its first turn,
-// because a turn creates one run and that is the next.
+// createFirst writes the row of a run that ends with its first turn. It needs a commit of its
+// own: a turn creates at most one run, and this one creates the successor.
 func (e *Engine) createFirst(r *activeRun, out *core.Turn) error {
 	if r.create == nil || out.Next == nil {
 		return nil
@@ -104,8 +104,8 @@ func (e *Engine) createFirst(r *activeRun, out *core.Turn) error {
 	return err
 }
 
-// reroute has messages routed again that came for a run which others followed, and
-// returns the rest.
+// reroute routes those messages again that are for the latest run of a chain, because this run
+// has successors. It returns the rest.
 func (e *Engine) reroute(r *resident, todo []mail) (rest []mail) {
 	var again []mail
 	for _, m := range todo {

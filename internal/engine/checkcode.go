@@ -19,8 +19,8 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// How many runs a check of code lists at once, how many findings it reports if nothing
-// else is said, and after how many runs it says how far it is.
+// checkPage is how many runs one query lists, checkFindings the default limit of reported
+// findings, and checkProgress how many runs are checked between two progress reports.
 const (
 	checkPage     = 500
 	checkFindings = 1000
@@ -28,8 +28,8 @@ const (
 )
 
 // CheckCode replays open runs with the code of this engine, which need not be started, and
-// says which of them would not go on with it. It owns nothing and writes nothing: runs go
-// on meanwhile, and each is looked at as it was committed last.
+// reports those that could not continue with it. It owns nothing and writes nothing. Runs
+// continue meanwhile; each is checked as of its last commit.
 func (e *Engine) CheckCode(ctx context.Context, filter view.CodeFilter) (*view.CodeCheck, error) {
 	if err := e.Check(ctx); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (e *Engine) CheckCode(ctx context.Context, filter view.CodeFilter) (*view.C
 	return c.report(), nil
 }
 
-// codeCheck is a check that goes on.
+// codeCheck is one call of CheckCode.
 type codeCheck struct {
 	e      *Engine
 	filter view.CodeFilter
@@ -55,13 +55,13 @@ type codeCheck struct {
 	out    view.CodeCheck
 }
 
-// codeType is what is known of the runs of one workflow.
+// codeType collects the results for one workflow.
 type codeType struct {
 	view.CodeType
-	sample []store.Run // those to look at, if not all are
+	sample []store.Run // the sample of runs to check; unused if all are checked
 }
 
-// list goes through all open runs, and looks at them or chooses a sample.
+// list lists all open runs and checks all of them, or a sample.
 func (c *codeCheck) list(ctx context.Context) error {
 	selected, err := inspect.RunFilter(view.Filter{
 		Status:   []string{view.StatusRunning, view.StatusPaused, view.StatusWaitingForCode, view.StatusParked},
@@ -100,7 +100,7 @@ func (c *codeCheck) list(ctx context.Context) error {
 	return nil
 }
 
-// open takes in an open run.
+// open counts an open run, and checks it or adds it to the candidates of the sample.
 func (c *codeCheck) open(ctx context.Context, row store.Run) error {
 	t := c.types[row.Type]
 	if t == nil {
@@ -119,7 +119,8 @@ func (c *codeCheck) open(ctx context.Context, row store.Run) error {
 	return nil
 }
 
-// choose keeps so many runs: those that a hash of their ID draws, whatever else is open.
+// choose keeps n runs: those with the lowest hash of their ID, so the choice does not depend
+// on which others are open.
 func (t *codeType) choose(n int) {
 	slices.SortFunc(t.sample, func(a, b store.Run) int {
 		return cmp.Or(cmp.Compare(core.Draw(a.ID, 0, 0), core.Draw(b.ID, 0, 0)), cmp.Compare(a.ID, b.ID))
@@ -127,7 +128,7 @@ func (t *codeType) choose(n int) {
 	t.sample = t.sample[:min(n, len(t.sample))]
 }
 
-// look replays a run. One that has ended meanwhile is none.
+// look replays one run. A run that has closed meanwhile is not counted.
 func (c *codeCheck) look(ctx context.Context, t *codeType, row *store.Run) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -166,7 +167,8 @@ func (c *codeCheck) look(ctx context.Context, t *codeType, row *store.Run) error
 	return nil
 }
 
-// found lists a finding, unless there are too many: those that stop come first.
+// found adds a finding. Above the limit it only counts, but findings that stop a run replace
+// those that do not.
 func (c *codeCheck) found(f view.CodeFinding) {
 	if len(c.out.Findings) < c.filter.Limit {
 		c.out.Findings = append(c.out.Findings, f)
@@ -205,7 +207,7 @@ func (c *codeCheck) report() *view.CodeCheck {
 	return out
 }
 
-// judge says what becomes of a run with the code of this engine.
+// judge returns what would happen to a run with the code of this engine.
 func (c *codeCheck) judge(rec *store.Record) view.CodeFinding {
 	r := &rec.Run
 	f := view.CodeFinding{WorkflowID: r.WorkflowID, RunID: r.ID, Workflow: r.Type, Status: string(r.Status), Verdict: view.CodeFits}
@@ -241,7 +243,7 @@ func (c *codeCheck) judgeInto(f *view.CodeFinding, rec *store.Record) {
 	c.fault(f, replay.Run(config, past, def, c.e.config.TurnTimeout))
 }
 
-// fault says why code does not fit, without payloads.
+// fault describes why code does not fit. It includes no payloads.
 func (c *codeCheck) fault(f *view.CodeFinding, err error) {
 	if err == nil {
 		return
@@ -267,8 +269,8 @@ func (c *codeCheck) fault(f *view.CodeFinding, err error) {
 	}
 }
 
-// panicOf names the value of a panic: in full if Go made it, else by its type, for it may
-// hold what the workflow works with.
+// panicOf describes the value of a panic: in full if it comes from the Go runtime, else by its
+// type, because the value may contain data of the workflow.
 func panicOf(value any) string {
 	if err, ok := value.(runtime.Error); ok {
 		return err.Error()
@@ -276,7 +278,7 @@ func panicOf(value any) string {
 	return fmt.Sprintf("a %T", value)
 }
 
-// differ describes the first difference, if the code failed with one.
+// differ fills in the first difference if err is one, and reports whether it is.
 func differ(f *view.CodeFinding, err error) bool {
 	m, ok := errors.AsType[*core.Mismatch](err)
 	if ok {

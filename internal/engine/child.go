@@ -12,24 +12,23 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// A run that starts another one says so with its turn, in a message to the partition
-// of the new run. Its owner makes that run durable in the transaction of the first
-// turn, which consumes the message; so there is exactly one run for it, whichever process dies.
-// What the run comes to is a message back, in the turn that closes it.
+// A run starts a child by a message, which its turn sends to the partition of the child. The
+// owner of that partition creates the child in the transaction of the child's first turn,
+// which consumes the message. So there is exactly one child for the message, whichever process
+// dies. The result is a message back, in the turn that closes the child.
 
-// pendingStart is the start of a run by another one, until its row is durable. It is
-// guarded as resident.create is.
+// pendingStart is the start of a child whose row is not durable yet. It is guarded as
+// resident.create is.
 type pendingStart struct {
 	start    history.Start
-	sequence int64 // of the message in the inbox
+	sequence int64 // of the start message
 }
 
 func (s *pendingStart) past() *core.Past {
 	return &core.Past{Start: s.start, State: core.State{Status: core.StatusRunning, Wake: max(core.Hot, s.start.FirstTurn)}}
 }
 
-// routeStart begins a run that another one starts. What comes for its workflow ID
-// from here on is its own.
+// routeStart starts a child. From then on messages for its workflow ID are routed to it.
 func (e *Engine) routeStart(m store.Message, also *partition) {
 	p := e.claim(m, also)
 	if p == nil {
@@ -61,7 +60,7 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.partitions[p.number] != p {
-		return // another node has it
+		return // another node owns it
 	}
 	if first, ok := e.routes[start.WorkflowID]; ok && first.stage == starting && first.run != start.Run {
 		p.inbox.awaitStart(start.WorkflowID, start.Run)
@@ -69,7 +68,7 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 		return
 	}
 	e.started(p, start.WorkflowID, start.Run)
-	if e.residents[start.Run] == nil { // else it was loaded, and so it exists
+	if e.residents[start.Run] == nil { // else it was loaded, so it exists
 		r := e.resident(p, start.Run)
 		r.create, r.pending = row, &pendingStart{start: start, sequence: m.Sequence}
 		if r.elsewhere = away; away || core.CanWait(&start) && !e.takeSlot(r) {
@@ -80,8 +79,8 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 	e.deliverLocked(p, start.Run, mail{sequence: m.Sequence})
 }
 
-// refuseStart tells the parent of a run that its workflow ID is that of a gate or a
-// schedule. An earlier version let code ask for such a child.
+// refuseStart tells the parent that the workflow ID of its child belongs to a gate or a
+// schedule. An earlier version allowed code to ask for such a child.
 func (e *Engine) refuseStart(p *partition, m store.Message, start *history.Start) {
 	answer, err := message.ToParent(e.group, start.Parent, core.FromChild{Status: core.ChildIDInUse, Run: m.WorkflowID, Note: string(store.Standing)})
 	if err != nil {
@@ -95,14 +94,14 @@ func (e *Engine) refuseStart(p *partition, m store.Message, start *history.Start
 	}
 }
 
-// created notes that the row of a run is durable. The engine's mu is held.
+// created records that the row of a run is durable. The engine's mu is held.
 func (e *Engine) created(r *resident) {
 	e.startDecided(r)
 	r.create, r.pending = nil, nil
 }
 
-// startDecided lets messages for the workflow ID of a run, other starts of it included, be
-// routed by what is in the database. The engine's mu is held.
+// startDecided deletes the route of a run whose start is decided. From then on the database
+// decides about messages for the workflow ID, other starts included. The engine's mu is held.
 func (e *Engine) startDecided(r *resident) {
 	if r.pending == nil {
 		return
@@ -114,8 +113,8 @@ func (e *Engine) startDecided(r *resident) {
 	}
 }
 
-// announcement tells a parent that waits for no more than that that the run exists. It is
-// part of the turn that makes it so.
+// announcement returns the message that tells a detached child's parent that the child exists.
+// The turn that creates the child sends it.
 func (e *Engine) announcement(r *resident) ([]store.Message, error) {
 	if r.pending == nil || !r.pending.start.Parent.Detached {
 		return nil, nil
@@ -124,13 +123,13 @@ func (e *Engine) announcement(r *resident) ([]store.Message, error) {
 	return []store.Message{m}, err
 }
 
-// startConflict tells the parent of a run that its workflow ID was taken. What came for
-// the latest run of the ID is routed again, to that other run; what came for this one is
-// dropped.
+// startConflict tells the parent of a child that the workflow ID is in use. Messages for the
+// latest run of the ID are routed again, to the existing run; messages for the refused child
+// are dropped.
 func (e *Engine) startConflict(r *resident, todo []mail, existing *store.Run) {
 	s := r.pending
 	if s == nil {
-		return // a caller waits for the error
+		return // the caller that waits gets the error
 	}
 	if mayFollow(&s.start, existing) {
 		e.startAfter(r, todo, existing)
@@ -165,7 +164,8 @@ func (e *Engine) startConflict(r *resident, todo []mail, existing *store.Run) {
 	}
 }
 
-// parkedStart makes a run that cannot even take its first turn, parked.
+// parkedStart returns the turn that creates a run as parked, because it cannot take its first
+// turn.
 func (e *Engine) parkedStart(r *resident, state store.RunState) store.Turn {
 	row := *r.create
 	row.RunState = state
@@ -179,13 +179,13 @@ func (e *Engine) parkedStart(r *resident, state store.RunState) store.Turn {
 	}
 }
 
-// deferStart leaves a run that could not even be parked in the inbox, and what came for
-// it. The engine's mu is held.
+// deferStart leaves the start message of a run that could not even be parked in the inbox,
+// together with its mail. The engine's mu is held.
 func (e *Engine) deferStart(r *resident) {
 	p, id := r.partition, r.pending.start.WorkflowID
 	p.inbox.awaitStart(id, r.id)
 	for _, m := range r.mail {
-		if m.latest != "" { // it may be for one that begins instead
+		if m.latest != "" { // it may be for the run that gets the ID instead
 			e.routeAgain(p, []mail{m})
 		} else {
 			p.inbox.put(unstarted(id), m)

@@ -20,82 +20,80 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Config is what an engine is told once. Zero values have defaults.
+// Config configures an engine. Zero values mean defaults.
 type Config struct {
 	Store      store.Opener
-	NoMigrate  bool // the schema of the database stays as it is
+	NoMigrate  bool // the schema of the database is left as it is
 	Workflows  []code.Workflow
 	Activities []body.Activity
 
 	// Group names the set of nodes that serve the same definitions.
 	Group string
-	// Node names the process for people; default is host:process. Supersede says
-	// that it names one process at a time: an earlier one of the name is dead.
+	// Node names the process for people; default host:process. Supersede says that the name
+	// belongs to one process at a time: an earlier process with the name is treated as dead.
 	Node      string
 	Supersede bool
-	// Build names the code of this program; default is the version and revision of its
+	// Build identifies the code of this program; default is the version and revision of its
 	// module, else a hash of the executable.
 	Build string
-	// Lease is how long other nodes wait for a sign of life of this one before
-	// they take its runs over; default 10 s.
+	// Lease is how long other nodes wait for a renewal before they take over this node's runs;
+	// default 10 s.
 	Lease time.Duration
-	// Policy is for activities that say nothing themselves.
+	// Policy applies to activities without a policy of their own.
 	Policy retry.Policy
 	// Concurrency is how many attempts may run at a time; default 128.
 	Concurrency int
-	// MaxAtWork is how many runs may be worked on when more messages are read from the
-	// inbox; default 2,000. One page of messages may exceed it.
+	// MaxAtWork limits how many runs may have a turn in progress while more messages are read
+	// from the inbox; default 2,000. One page of messages may exceed it.
 	MaxAtWork int
-	// MaxResident is how many idle runs are kept in memory; default 1,000,
-	// negative: none.
+	// MaxResident is how many idle runs stay in memory; default 1,000, negative for none.
 	MaxResident int
-	// TurnTimeout is how long workflow code may run without waiting before its
-	// run is parked; default 10 s.
+	// TurnTimeout is how long workflow code may run without yielding before its run is parked;
+	// default 10 s.
 	TurnTimeout time.Duration
-	// MaxHistory is how many events a run may have on record before it fails; default
+	// MaxHistory is how many events the history of a run may have before the run fails; default
 	// 50,000.
 	MaxHistory int
-	// MaxPendingCalls is how many calls a run may have open; default 10,000.
+	// MaxPendingCalls limits the open calls of a run; default 10,000.
 	MaxPendingCalls int
-	// MaxSignalBacklog is how many signals a run may have that its code has not read;
-	// default 10,000.
+	// MaxSignalBacklog limits the unread signals of a run; default 10,000.
 	MaxSignalBacklog int
-	// MaxAbandoned is how many turns of workflow code that never end the process puts
-	// up with before it drains, and how many bodies that ignore their timeout before
-	// they keep their slots; default Concurrency.
+	// MaxAbandoned is how many turns of workflow code may be stuck before the process drains,
+	// and how many bodies may ignore their timeout before further ones keep their slots;
+	// default Concurrency.
 	MaxAbandoned int
-	// OnPaused, if set, is told of calls that the engine makes wait for a person.
+	// OnPaused, if set, is called for each call that the engine pauses.
 	OnPaused func(view.PausedCall)
-	// Logger is told what an operator should know; default slog.Default().
+	// Logger gets the log records; default slog.Default().
 	Logger *slog.Logger
-	// Draw overrides the draw for jitter, for tests.
+	// Draw replaces the draw of jitter, for tests.
 	Draw func(run string, call int64, attempt int) float64
-	// Around, if set, is called in place of the body of each attempt, which it is
-	// handed, for tests. The context knows which attempt it is.
+	// Around, if set, is called in place of the body of each attempt and gets the body, for
+	// tests. The context identifies the attempt.
 	Around func(ctx context.Context, body code.Body) (history.Payload, error)
-	// Interceptors stand around attempts, requests and what workflow code does.
+	// Interceptors wrap attempts, requests and operations of workflow code.
 	Interceptors []intercept.Interceptor
-	// Watchers stand among them.
+	// Watchers are placed among the interceptors.
 	Watchers []around.Placed
-	// Observers are told what is durable.
+	// Observers are told of durable turns.
 	Observers []Observer
-	// Closings, if set, says of which runs they are told which calls turns close. It is asked
-	// when a run is loaded; the engine's lock may be held.
+	// Closings, if set, reports for which runs observers also learn which calls a turn closes.
+	// It is called when a run is loaded, possibly with the engine's lock held.
 	Closings func(*history.Start) bool
-	// Queues are what this process serves beside its share of the runs, or without one:
-	// an engine that has queues and no workflows takes no partitions.
+	// Queues are served beside this node's share of the runs. An engine with queues and no
+	// workflows takes no partitions.
 	Queues []record.Queue
-	// InboxEvery is how often the inbox is read although no news said that
-	// something is there, ScanAhead how far ahead due times are read. Tests that
-	// let virtual months pass set both high; defaults 5 s and 1 min.
+	// InboxEvery is how often the inbox is read even without news, and ScanAhead how far ahead
+	// due times are read; defaults 5 s and 1 min. Tests that let virtual months pass set both
+	// high.
 	InboxEvery, ScanAhead time.Duration
 
-	// Retention says what is removed when it is over for long enough, and SweepEvery
-	// how often this node looks for it.
+	// Retention says how long closed runs are kept, and SweepEvery how often this node sweeps;
+	// default 10 min.
 	Retention  view.Retention
 	SweepEvery time.Duration
-	// MaxKept is how many closed runs are kept for ever without a warning that no
-	// Retention is set; default 100,000.
+	// MaxKept is how many closed runs may pile up without a Retention before a warning is
+	// logged; default 100,000.
 	MaxKept int
 }
 
@@ -116,14 +114,14 @@ const (
 	defaultMaxKept     = 100_000
 )
 
-// Defaults returns what an engine uses where a Config says nothing, for docs/limits.md.
+// Defaults returns a Config with all defaults set, for docs/limits.md.
 func Defaults() Config {
 	var c Config
-	_ = c.normalize() // there is no store
+	_ = c.normalize() // the error is that Store is missing
 	return c
 }
 
-// normalize fills in defaults and reports everything that is wrong.
+// normalize fills in defaults and returns all errors, joined.
 func (c *Config) normalize() error {
 	var errs []error
 	if c.Store == nil {
@@ -205,7 +203,7 @@ func (c *Config) normalize() error {
 	return errors.Join(errs...)
 }
 
-// identify says who this node is, as far as the options do not.
+// identify sets the name and the build of this node where they are missing, and checks names.
 func (c *Config) identify() error {
 	if c.Node == "" {
 		host, err := os.Hostname()
@@ -224,7 +222,7 @@ func (c *Config) identify() error {
 	return err
 }
 
-// definitions are what an engine can run, by name, and what it calls around that.
+// definitions are the workflows and activities of an engine by name, and what surrounds them.
 type definitions struct {
 	around     *around.Chain // nil for no interceptors
 	workflows  map[string]*code.Declared

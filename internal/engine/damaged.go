@@ -9,21 +9,21 @@ import (
 	"github.com/perdure/perdure/internal/replay"
 )
 
-// A run is damaged if part of what is on record of it cannot be read, or does not fit
-// together. It is parked by its row alone and stays in no memory. What ends it loads what
-// stands before the damage, without code.
+// A run is damaged if part of its record cannot be read or does not fit together. It is parked
+// through its row alone and is not kept in memory. A message that ends it loads what precedes
+// the damage, without code.
 
-// errDamaged says that a damaged run was asked to end and goes on to be parked.
+// errDamaged reports that a damaged run did not end after all, and has to be parked.
 var errDamaged = errors.New("the run is damaged")
 
-// isDamage reports whether an error says that the record of a run cannot be used.
+// isDamage reports whether err says that the record of a run is unusable.
 func isDamage(err error) bool {
 	var unreadable *history.DamageError
 	var useless *replay.DamageError
 	return errors.As(err, &unreadable) || errors.As(err, &useless)
 }
 
-// damageDetail says of a parked run that its record cannot be used.
+// damageDetail returns the detail of a run that is parked because its record is unusable.
 func (e *Engine) damageDetail(cause error) *core.Detail {
 	d := &core.Detail{Reason: cause.Error(), Since: e.clock.Now(), Fingerprint: e.untilRestart(), Damaged: true}
 	if useless, is := errors.AsType[*replay.DamageError](cause); is {
@@ -32,8 +32,8 @@ func (e *Engine) damageDetail(cause error) *core.Detail {
 	return d
 }
 
-// loadDamaged parks a run whose record cannot be used, unless a message ends it. Past is
-// what stands before the damage.
+// loadDamaged parks a run whose record is unusable, unless a message ends it. Past holds what
+// precedes the damage.
 func (e *Engine) loadDamaged(r *activeRun, past *core.Past, cause error, todo []mail) error {
 	if !isDamage(cause) || !e.endsDamaged(r, todo) {
 		e.parkCulprit(r, cause)
@@ -52,7 +52,7 @@ func (e *Engine) loadDamaged(r *activeRun, past *core.Past, cause error, todo []
 	return nil
 }
 
-// endsDamaged reports whether a message ends a run of which little is known.
+// endsDamaged reports whether a message ends a run even if little of it can be read.
 func (e *Engine) endsDamaged(r *activeRun, todo []mail) bool {
 	if e.endsSoon(r, todo) {
 		return true

@@ -1,90 +1,90 @@
-// Package engine moves runs: it connects the pure machine of internal/core with
+// Package engine runs workflows: it connects the pure machines of internal/core with
 // a store, a clock and goroutines.
 //
 // # How a run moves
 //
-// A run in memory is a resident, and so is a gate or a schedule. What happens to it (an
-// attempt ended, a slot came free, a message arrived, a time has come) is put into its
-// mailbox, and a goroutine begins to work on it if none does: it takes the mailbox, steps
-// the machine, hands the turn to the committer and waits. Only when the turn is durable
-// does anything of it happen: attempts start, callers are told. Then the goroutine takes
-// the next mailbox. So a run has one turn in flight, and runs do not wait for each other,
-// except in the committer, which makes all turns that are ready at a moment durable in
-// one transaction. All kinds of residents are stepped by one interface, stepper.
+// A run in memory is a resident, and so is a gate or a schedule. Every event for a resident
+// (an attempt ended, a slot came free, a message arrived, a timer is due) is put into its
+// mailbox. If no goroutine works on the resident, one starts. It takes the mail, steps the
+// machine, hands the turn to the committer and waits. The turn has no effect before it is
+// durable: only then do attempts start and callers get their results. Then the goroutine
+// takes the mail that has arrived meanwhile. So a run has one turn in flight. Runs do not
+// wait for each other, except in the committer, which writes all turns that are ready in one
+// transaction. One interface, stepper, covers all kinds of residents.
 //
-// A resident that only waits for something far off is dropped from memory and loaded
-// again, by replay, when it is needed. A message that a run cannot take yet is deferred:
-// it waits beside the mailbox and does not load the run. What a turn takes of its mail is
-// asked of the rules that features register, see intake.go.
+// A resident that only waits for a distant time is evicted. When it is needed, it is loaded
+// and replayed. A message that a run cannot take yet is deferred: it waits beside the
+// mailbox and does not cause the run to be loaded. Features register rules that decide what
+// a turn takes of its mail; see intake.go.
 //
 // # Where things are
 //
-//	engine.go       life of the engine: Open, Start, Stop
-//	config.go       what it is told
-//	build.go        what this program is: its build, and what it has registered
-//	resident.go     a run in memory: its mailbox, the work on it, when it leaves
-//	stepper.go      runs, gates and schedules as one kind of thing
-//	turn.go         a turn of a resident: load, step, commit; the step of a run
-//	standing.go     gates and schedules in memory
-//	load.go         from the store into memory
-//	park.go         runs whose code is missing, does not fit or failed: why, and for how long
-//	unread.go       ends of attempts that cannot be read
-//	checkcode.go    which open runs would not go on with the code of this engine
-//	damaged.go      runs of whose record a part cannot be read
-//	trial.go        runs that may be what processes die of: their code runs under a mark
-//	suspicion.go    whether there is a reason for that, and what goes with a run to another node
-//	guard.go        user code under watch: panics, turns that do not end
-//	watched.go      a step of a run under watch
-//	attempt.go      beginning attempts, and what is heard of them
-//	queue.go        attempts that are offered in queues, and serving these
+//	engine.go       Engine and its life: Open, Start, Stop
+//	config.go       Config, its defaults and their validation
+//	build.go        the build of this program, fingerprints, and the definitions it registers
+//	resident.go     residents: mailbox, the goroutine that works on one, eviction
+//	stepper.go      the interface common to runs, gates and schedules
+//	turn.go         one turn of a resident: load, step, commit, carry out; runs as steppers
+//	standing.go     gates and schedules as steppers
+//	load.go         loading and replaying a run
+//	park.go         holds: why a run is parked or waits for code, and when it is tried again
+//	unread.go       results of attempts that this process cannot read
+//	checkcode.go    CheckCode: replay of open runs with the code of this engine
+//	damaged.go      runs whose record cannot be read
+//	trial.go        turns of runs under suspicion, which run only under a durable mark
+//	suspicion.go    the reasons for suspicion, and what moves to another node with a run
+//	guard.go        user code under a time limit, with panics caught
+//	watched.go      one guarded step of a run
+//	attempt.go      start of attempts, their results and heartbeats
+//	queue.go        attempts in queues: offering them, serving them, losing a worker
 //	external.go     attempts that are completed from outside
-//	transaction.go  what bodies do in the transaction of their result
-//	slots.go        which calls may have a slot, and what becomes of a grant
-//	wake.go         due times and the scan for them
-//	inbox.go        messages from clients and other runs
-//	partition.go    taking partitions over, and losing them
-//	ward.go         runs that go on at another node, whose code fits
+//	transaction.go  functions passed to activity.OnCommit
+//	slots.go        admission of calls to slots, and delivery of grants
+//	wake.go         the heap of due times, and the scan that fills it
+//	inbox.go        reading the inbox and routing its messages
+//	partition.go    partitions: takeover, recovery, loss
+//	ward.go         runs that move to a node whose code fits
 //	canary.go       runs that begin at another node, because a build gets a share of them
-//	holder.go       what the member tells of partitions: taken, lost, closed, quiet, dropped
-//	line.go         runs that are to begin and wait for slots: in memory, and in the database
-//	chain.go        the next run of a chain, and which run gets what comes for the latest
-//	child.go        runs that other runs start, until their rows are durable
-//	intake.go       what a turn takes of the mail, by the rules of each feature
-//	waiting.go      where messages wait in memory, and why
-//	gate.go         gates: entities that say when attempts may start
-//	schedule.go     schedules: entities that start runs over and over
-//	local.go        what requests of this process get faster
-//	answer.go       answering queries, between turns
-//	update.go       the replies to those who asked for updates
-//	reset.go        a run goes on from an earlier call
-//	pause.go        telling of calls that wait for a person
-//	switches.go     what people switched in the whole group: paused activities, a canary
-//	report.go       what the log says of failures
-//	observe.go      what observers are told, and how the engine stands in memory
-//	limit.go        warnings before a run comes to a limit
-//	retention.go    removing what has been over for long enough
-//	reuse.go        which runs that have ended make room for a child, and how it begins after one
-//	health.go       what is wrong right now
+//	holder.go       the engine as member.Holder
+//	line.go         the line: started runs that wait for a slot, in memory and in the database
+//	chain.go        routes: which run of a chain gets a message for the latest
+//	child.go        start of children
+//	intake.go       rules about the mail that one turn takes
+//	waiting.go      where a message waits in memory, and why
+//	gate.go         gates: what is special about them
+//	schedule.go     schedules: what is special about them
+//	local.go        shortcuts for requests of this process
+//	answer.go       queries
+//	update.go       replies to updates
+//	reset.go        reset of an open run
+//	pause.go        the OnPaused hook
+//	switches.go     switches of the whole group: paused activities, a canary
+//	report.go       log records of failures and of gates
+//	observe.go      observers and gauges
+//	limit.go        warnings when a run comes close to a limit
+//	retention.go    deletion of closed runs
+//	reuse.go        reuse of the workflow ID of a closed run by a child
+//	health.go       Health, Live and Ready
 //
 // # Decisions
 //
 //   - An idle gate is deleted after a week if a new one would behave the same.
-//   - The engine's own pauses (exhausted with OnExhausted: Pause, quarantined) are such
-//     events without a name. With an OnPaused hook, the row records that the hook has
-//     not returned yet, so a crash in between repeats the call.
+//   - When the engine pauses a call itself (exhausted with OnExhausted: Pause, or
+//     quarantined), it records CallControlled without a name. With an OnPaused hook, the
+//     row says that the hook has not returned yet, so a crash in between repeats the call.
 //   - Pausing an activity in a whole group is an entry in the group's log of switches,
 //     which nodes read at start, when notified, and periodically.
-//   - Code that waits with nothing open is parked with that reason.
+//   - Workflow code that waits while nothing is open is parked with that reason.
 //   - A parked run is tried again when its owner's code has another fingerprint:
-//     workflow.Version, else a hash of the executable. One that was stuck, or whose turn
-//     the database refused, is tried at the next start.
+//     workflow.Version, else the build of the program. A run that was stuck, cannot be
+//     read, or whose turn the database refused, is tried again at the next start.
 //   - A call of an unregistered activity stays queued; log and Health say so.
 //   - The attempt after a backoff is committed early and begins when it is due: up to
-//     200 ms if it needs no slot before, else 20 ms. If its process dies before that, the
-//     call returns to its backoff.
-//   - A node whose workflow code does not return drains. Goroutines cannot be ended from
-//     outside. Bodies that ignore their timeout are throttled above a cap.
-//   - Closed runs are deleted without fencing. Their rows have no writer. Engines sweep
+//     200 ms early if it needs no slot before it begins, else 20 ms. If its process dies
+//     in between, the call returns to its backoff.
+//   - A node drains if too much of its workflow code does not return: goroutines cannot be
+//     ended from outside. Above a limit, bodies that ignore their timeout keep their slots.
+//   - Closed runs are deleted without fencing: their rows have no writer. Engines sweep
 //     their own partitions to share the work, perdure gc all. The last run of a chain
 //     goes before the earlier ones, and an interrupted sweep is finished by the next.
 package engine
