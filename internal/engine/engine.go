@@ -27,11 +27,11 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Engine runs workflows on a database, or is a client of one until Start. It is
-// safe for concurrent use.
+// Engine runs workflows on a database. Until Start it is only a client. It is safe for
+// concurrent use.
 type Engine struct {
-	*request.Client    // starts runs and asks them
-	*inspect.Inspector // what only reads
+	*request.Client    // starts, controls and awaits runs
+	*inspect.Inspector // reads runs
 
 	config  Config
 	defs    *definitions
@@ -46,40 +46,40 @@ type Engine struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	work    sync.WaitGroup // the engine's own loops
-	steps   workers.Pool   // work on residents
-	code    workers.Pool   // runs code of users, which may never return
+	steps   workers.Pool   // turns of residents
+	code    workers.Pool   // user code, which may never return
 	timers  sync.Pool      // of stopped *time.Timer
 	watched sync.Pool      // of *watched
 	turns   sync.Pool      // of *core.Turn, empty
 
-	receivers    map[string]func(store.Message, *partition) // of messages that are no input of a run, by kind
-	intake       []rule                                     // what features demand of the mail that runs take
+	receivers    map[string]func(store.Message, *partition) // handlers of messages that are no input of a run, by kind
+	intake       []rule                                     // rules about the mail of a turn
 	committer    *commit.Committer
 	member       *member.Member
 	slots        *attempt.Slots
 	attempts     *attempt.Runner
 	transactions steptx.Runner
-	server       *serve.Server // claims from queues; nil if this process serves none
+	server       *serve.Server // serves queues; nil if this process serves none
 	goneWorkers  goneWorkers
 	reads        *outage.Watch // of the database
 	writes       *outage.Watch
 	loading      chan struct{} // bounds how many runs are loaded at a time
 	inboxKick    chan struct{}
-	inboxLater   chan struct{} // there is mail that can wait
-	claimed      []claimWaits  // runs with mail that can wait, oldest first
+	inboxLater   chan struct{} // some mail can wait
+	claimed      []claimWaits  // runs whose mail can wait, oldest first
 	wakeKick     chan struct{}
 	switchKick   chan struct{}
 	lineKick     chan struct{}
 
 	life    sync.Mutex    // one Start or Stop at a time
-	reading chan struct{} // one look at the inbox at a time; it may take as long as an outage
+	reading chan struct{} // one look at the inbox at a time; a look may last as long as an outage
 
 	mu           sync.Mutex
 	phase        phase
 	stopping     bool // Stop was called
 	partitions   map[int]*partition
 	residents    map[string]*resident // by run ID
-	idle         *list.List           // of residents that could be dropped, oldest first
+	idle         *list.List           // residents that may be evicted, oldest first
 	wakes        wakeHeap
 	horizon      int64 // wake times up to here are in the heap
 	refusedLease bool  // calls got no slot because the lease may have expired
@@ -87,27 +87,27 @@ type Engine struct {
 	canary       atomic.Pointer[store.Switch] // in force, as of switches; nil: none. Read without mu
 	routes       map[string]route             // by workflow ID
 	busy         int                          // residents with a turn in progress
-	held         bool                         // the inbox waits until they are fewer
-	queued       int                          // residents at rest while their calls wait for slots
+	held         bool                         // the inbox is not read until fewer turns are in progress
+	queued       int                          // residents at rest whose calls wait for slots
 	line         line
 	wards        wards
 	recovery     recovery
 	quiet        *sync.Cond      // busy or the number of attempts went down
-	conflicts    map[string]bool // gates declared differently by calls, which was logged
+	conflicts    map[string]bool // gates that calls declare differently, as already logged
 	health       health
 }
 
-// phase of an engine's life.
+// phase is a phase in the life of an engine.
 type phase int
 
 const (
-	client   phase = iota // opened: no runs of its own
-	running               // started
+	client   phase = iota // opened: serves no runs
+	running               // finishes what runs, starts nothing
 	draining              // finishes what runs, starts nothing
 	stopped
 )
 
-// maxLoading bounds how many runs are loaded at a time, after a crash for instance.
+// maxLoading limits how many runs are loaded at a time, for example after a crash.
 const maxLoading = 64
 
 // Errors of an engine's life.
@@ -116,8 +116,8 @@ var (
 	ErrStarted = errors.New("the engine is already started; call Start once")
 )
 
-// Open opens the database. Until Start the engine is a client: it can start runs,
-// send messages and read, and a started engine, here or elsewhere, does the work.
+// Open opens the database. Until Start the engine is a client: it can start runs, send
+// messages and read. A started engine, here or elsewhere, runs them.
 func Open(ctx context.Context, config Config) (*Engine, error) {
 	if err := history.CheckContext(ctx); err != nil {
 		return nil, err
@@ -199,8 +199,8 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	return e, nil
 }
 
-// None stands for a missing engine: verbs called on a nil engine or an empty handle use it,
-// and all of them fail.
+// None stands for a missing engine. Methods of a nil engine or an empty handle use it, and all
+// of them fail.
 var None = &Engine{Client: request.Refusing(errNone), Inspector: inspect.Refusing(errNone), phase: stopped}
 
 var errNone = errors.New("there is no engine: it is nil, or the handle is empty; perdure.Open makes engines, perdure.Start and perdure.Attach make handles")
@@ -219,7 +219,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	case draining, stopped:
 		return ErrStopped
 	}
-	if err := e.readSwitches(ctx); err != nil { // before anything can begin
+	if err := e.readSwitches(ctx); err != nil { // before anything can start
 		return err
 	}
 	if e.onlyQueues() {
@@ -265,8 +265,8 @@ func (e *Engine) currentPhase() phase {
 	return e.phase
 }
 
-// insist repeats a read about one run until the database answers or the engine ends. It
-// returns errors that are not temporary.
+// insist retries a read about one run while the database is unavailable. It returns any other
+// error, and ErrStopped when the engine ends.
 func (e *Engine) insist(what string, read func() error) error {
 	var definite error
 	err := e.persist(what, func() error {
@@ -282,7 +282,7 @@ func (e *Engine) insist(what string, read func() error) error {
 	return definite
 }
 
-// persist repeats a read that the engine cannot do without, whatever the error, until it
+// persist retries a read that the engine cannot do without, whatever the error, until it
 // succeeds or the engine ends.
 func (e *Engine) persist(what string, read func() error) error {
 	backoff := retry.Exponential(20*time.Millisecond, 2, 2*time.Second)
@@ -302,10 +302,10 @@ func (e *Engine) persist(what string, read func() error) error {
 	}
 }
 
-// Stop ends the engine and closes the database. Running attempts may finish until ctx ends;
-// then their contexts are canceled, and those that do not return within a second are given
-// up. None of them is charged: another node runs them again immediately, or a later engine
-// does. Stopping twice is harmless.
+// Stop ends the engine and closes the database. Running attempts may finish until ctx ends.
+// Then Stop cancels their contexts, and gives up those that do not return within a second. No
+// attempt is charged: another node, or a later engine, runs it again. Calling Stop again is
+// harmless.
 func (e *Engine) Stop(ctx context.Context) error {
 	if e == None {
 		return errNone
@@ -322,7 +322,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	case client:
 		e.cancel()
 		e.Client.Close()
-		e.code.Stop() // what a transaction began
+		e.code.Stop() // user code in transactions
 		return e.db.Close()
 	}
 	e.mu.Lock()
@@ -348,9 +348,8 @@ func (e *Engine) Stop(ctx context.Context) error {
 	return err
 }
 
-// beginStop enters the next phase and returns the previous one. While attempts still run,
-// a node of a group hands its partitions over as they become quiet; otherwise it leaves
-// immediately.
+// beginStop enters the next phase and returns the previous one. If attempts still run, a node
+// of a group hands over its partitions as they become quiet; otherwise it leaves immediately.
 func (e *Engine) beginStop() phase {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -371,20 +370,21 @@ func (e *Engine) beginStop() phase {
 	return was
 }
 
-// drain begins the draining phase: nothing new starts, and other nodes take over. The engine's mu is held.
+// drain begins the draining phase: nothing new starts, and other nodes take over. The engine's
+// mu is held.
 func (e *Engine) drain() {
 	e.phase = draining
 	e.member.Drain()
 	e.slots.Close()
 }
 
-// Kill ends the engine as a crash would: nothing more is written. It is for
-// tests. The database is left open.
+// Kill ends the engine as a crash would: it writes nothing more and leaves the database open.
+// It is for tests.
 func (e *Engine) Kill() {
 	e.end()
 }
 
-// end stops all of the engine's goroutines and drops what is in memory.
+// end stops the engine's goroutines and evicts all residents.
 func (e *Engine) end() {
 	e.mu.Lock()
 	e.phase = stopped
@@ -408,7 +408,7 @@ func (e *Engine) end() {
 	}
 }
 
-// Info says what and where the database is.
+// Info describes the database.
 func (e *Engine) Info() store.Info {
 	if e == None {
 		return store.Info{}

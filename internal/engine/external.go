@@ -5,12 +5,12 @@ import (
 	"github.com/perdure/perdure/internal/core"
 )
 
-// outsideRule concerns messages about attempts from outside.
+// outsideRule is about messages from processes that complete attempts from outside.
 func outsideRule(e *Engine) rule {
 	return rule{gather: e.inboxFirst, arrived: e.heardOutside}
 }
 
-// heardOutside keeps a body alive of whose attempt a heartbeat arrives from outside.
+// heardOutside treats a heartbeat from outside as a sign of life of the body that runs here.
 func (e *Engine) heardOutside(run string, in core.Input) {
 	beat, is := in.(core.Heartbeat)
 	if !is {
@@ -21,10 +21,10 @@ func (e *Engine) heardOutside(run string, in core.Input) {
 	}
 }
 
-// inboxFirst reads the inbox before a run takes an attempt for ended of which a message
-// there may say how it ended: before it times out an attempt that goes on outside, and
-// before it loses those that were in flight when it was taken over. It does so in a
-// partition that leaves, too.
+// inboxFirst reads the inbox before a run takes an attempt as ended if a message there may
+// say how it ended: before an attempt that continues outside times out, and before attempts
+// that were in flight at a takeover count as lost. It also reads the inbox of a partition
+// that is being handed over.
 func (e *Engine) inboxFirst(r *activeRun, todo []mail, loaded bool) ([]mail, error) {
 	var err error
 	switch {

@@ -11,15 +11,15 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// gateKind is the kind of standing entities that say when attempts may start. The last turn
-// of an unused one removes its row.
+// gateKind is the kind of gates, which decide when attempts may start. The last turn of an
+// unused gate removes its row.
 type gateKind struct{ engine *Engine }
 
 func (gateKind) decode(rec *store.Record) (core.Standing, error) {
 	return record.Gate(rec)
 }
 
-// missing makes a gate that no call was at before.
+// missing returns a gate that no call has used before.
 func (k gateKind) missing(name string) (core.Standing, *store.Run, error) {
 	row, err := entity.Find(k.engine.group, entity.Gate, name).Row(k.engine.clock.Now())
 	return core.NewGate(name), &row, err
@@ -31,7 +31,7 @@ func (k gateKind) removed(name string) {
 	delete(k.engine.conflicts, name)
 }
 
-// notice logs what a step changes: the spec, a pause, the breaker.
+// notice logs changes of the spec, of a pause and of the breaker.
 func (k gateKind) notice(name string, entity core.Standing) func(out *core.StandingTurn) {
 	gate, ok := entity.(*core.Gate)
 	if !ok {
@@ -59,8 +59,7 @@ func (k gateKind) notice(name string, entity core.Standing) func(out *core.Stand
 
 func (gateKind) rest() time.Duration { return 0 }
 
-// gateRule tells a gate that what it keeps for a run that has ended or does not exist is
-// not wanted.
+// gateRule declines what a gate holds for a run that has ended or does not exist.
 func gateRule(e *Engine) rule {
 	return rule{refusal: func(_ *partition, in core.Input) (m store.Message, due bool) {
 		if said, ok := in.(core.FromGate); ok {

@@ -8,16 +8,16 @@ import (
 	"github.com/perdure/perdure/internal/replay"
 )
 
-// stint is one use of workflow code under watch: a replay, a step or a query.
+// stint is one use of workflow code under a time limit: a replay, a step or a query.
 type stint struct {
 	engine   *Engine
-	instance code.Instance // whose code it is, nil without code
-	progress atomic.Int64  // turns begun so far: each has its own time
+	instance code.Instance // whose code runs; nil without code
+	progress atomic.Int64  // turns begun so far; each has its own time limit
 	use      func() error  // runs the code
-	work     func()        // calls use; made once
-	result   chan error    // has room for one
-	timer    *time.Timer   // of the code that runs
-	decided  atomic.Bool   // the code has come back, or is given up: whichever was first
+	work     func()        // calls run; allocated once
+	result   chan error    // capacity 1
+	timer    *time.Timer   // limits the current turn
+	decided  atomic.Bool   // the code has returned or was given up, whichever came first
 }
 
 func (s *stint) init(e *Engine) {
@@ -26,10 +26,9 @@ func (s *stint) init(e *Engine) {
 	s.timer = time.NewTimer(e.config.TurnTimeout)
 }
 
-// guard runs f, which runs workflow code, under watch: on a goroutine of its
-// own, so that one that does not end in time can be left behind. Should it come
-// back after all, its goroutine is not lost, and its instance is closed there. If guard
-// returns a *replay.StuckError, the code may still be running.
+// guard runs f, which runs workflow code, on its own goroutine, so that code that exceeds the
+// time limit can be abandoned. If abandoned code does return, its goroutine ends and closes
+// the instance. If guard returns a *replay.StuckError, the code may still be running.
 func (e *Engine) guard(s *stint, f func() error) error {
 	s.use = f
 	s.decided.Store(false)
@@ -47,14 +46,14 @@ func (e *Engine) guard(s *stint, f func() error) error {
 	stack := replay.Stacks()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if s.decided.Swap(true) { // just in time
+	if s.decided.Swap(true) { // it returned just in time
 		return <-s.result
 	}
 	e.abandon()
 	return &replay.StuckError{After: e.config.TurnTimeout, Stack: stack}
 }
 
-// run runs the code and hands over its result, unless it was given up before.
+// run runs the code and delivers its result, unless the code was given up before.
 func (s *stint) run() {
 	err := replay.ErrGoexit
 	defer func() {
@@ -71,7 +70,8 @@ func (s *stint) run() {
 	err = replay.Protect(s.use)
 }
 
-// borrowTimer starts a timer; one is needed for each start of a run, so they are kept.
+// borrowTimer returns a running timer. Timers are pooled because each start of a run needs
+// one.
 func (e *Engine) borrowTimer(d time.Duration) *time.Timer {
 	t, ok := e.timers.Get().(*time.Timer)
 	if !ok {

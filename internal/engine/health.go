@@ -7,25 +7,25 @@ import (
 	"slices"
 )
 
-// health is what is wrong with an engine right now, guarded by the engine's mu.
+// health is what is currently wrong with an engine. It is guarded by the engine's mu.
 type health struct {
 	unserved   map[string]struct{} // activities that are called but not registered
-	stuckTurns int                 // turns of workflow code that never ended
+	stuckTurns int                 // turns of workflow code that have not returned
 
-	overwhelmed bool // there were too many turns that never ended: it drains
+	overwhelmed bool // too many turns never returned; the engine drains
 }
 
-// Health reports what keeps the engine from doing its work; nil if nothing does.
+// Health returns what keeps the engine from doing its work, nil if nothing does.
 func (e *Engine) Health() error {
 	return e.diagnose(func() error {
 		return errors.Join(e.doomed(), e.away(), e.impaired())
 	})
 }
 
-// Live reports what only an end of the process can mend; nil if there is nothing of the kind.
+// Live returns faults that only a restart of the process can clear, nil if there are none.
 func (e *Engine) Live() error { return e.diagnose(e.doomed) }
 
-// Ready reports what keeps the engine from taking requests; nil if nothing does.
+// Ready returns what keeps the engine from taking requests, nil if nothing does.
 func (e *Engine) Ready() error {
 	return e.diagnose(func() error {
 		if e.phase == draining || e.stopping {
@@ -37,7 +37,7 @@ func (e *Engine) Ready() error {
 
 var errDraining = errors.New("the engine is draining: it finishes what runs and starts nothing new")
 
-// diagnose asks for the health of an engine under its mu.
+// diagnose calls of with the engine's mu held.
 func (e *Engine) diagnose(of func() error) error {
 	if e == None {
 		return errNone
@@ -47,8 +47,8 @@ func (e *Engine) diagnose(of func() error) error {
 	return of()
 }
 
-// doomed is what this process does not recover from. The engine's mu is held, as it is
-// for the two below.
+// doomed returns faults from which this process does not recover. The engine's mu is held, as
+// it is for away and impaired.
 func (e *Engine) doomed() error {
 	var errs []error
 	if e.phase == stopped {
@@ -61,12 +61,12 @@ func (e *Engine) doomed() error {
 	return errors.Join(errs...)
 }
 
-// away is what is wrong with the database, or with the way to it.
+// away returns faults of the database, or of the connection to it.
 func (e *Engine) away() error {
 	return errors.Join(e.reads.Err(), e.writes.Err(), e.member.Health(), e.servingHealth())
 }
 
-// impaired is what stops a part of the work only.
+// impaired returns faults that stop only part of the work.
 func (e *Engine) impaired() error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(e.health.unserved)) {
@@ -78,10 +78,9 @@ func (e *Engine) impaired() error {
 	return errors.Join(errs...)
 }
 
-// abandon counts a turn of workflow code that never ended. Its goroutine is lost, and
-// with too many of them the process is worth nothing: it drains. That is for good,
-// also if some come back, because a process that had so many will have more. The
-// engine's mu is held.
+// abandon counts a turn of workflow code that did not return. Its goroutine is lost. If there
+// are more than MaxAbandoned, the engine drains for good, even if some return later: a process
+// that had so many will have more. The engine's mu is held.
 func (e *Engine) abandon() {
 	e.health.stuckTurns++
 	if e.health.stuckTurns <= e.config.MaxAbandoned || e.phase != running {
@@ -93,7 +92,7 @@ func (e *Engine) abandon() {
 	e.log.Overwhelmed(e.health.stuckTurns, e.config.MaxAbandoned)
 }
 
-// unservedActivity notes a call of an activity that this engine cannot run.
+// unservedActivity records a call of an activity that is not registered here.
 func (e *Engine) unservedActivity(name string) {
 	if e.health.unserved == nil {
 		e.health.unserved = map[string]struct{}{}

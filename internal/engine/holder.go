@@ -27,8 +27,8 @@ func (p *partition) view() member.Partition {
 	return member.Partition{Number: p.number, Epoch: p.epoch, Node: p.node, Closed: p.leaving, Work: p.active}
 }
 
-// still returns those of the partitions that are served under the same epoch. The
-// engine's mu is held.
+// still returns those partitions that are served under the same epoch. The engine's mu is
+// held.
 func (h holder) still(views []member.Partition) (ps []*partition) {
 	for _, v := range views {
 		if p := h.e.partitions[v.Number]; p != nil && p.epoch == v.Epoch {
@@ -54,7 +54,7 @@ func (h holder) Lost(ps []member.Partition) {
 	h.e.loseLocked(h.still(ps))
 }
 
-// Close also takes the calls of the partitions out of the queues for slots.
+// Close also takes the calls of the partitions out of the queue for slots.
 func (h holder) Close(ps []member.Partition) {
 	h.e.mu.Lock()
 	defer h.e.mu.Unlock()
@@ -87,7 +87,7 @@ func (h holder) DropQuiet(ctx context.Context, ps []member.Partition) (quiet, re
 	return quiet, rest
 }
 
-// Reopen also gives the calls of the partitions their places in the queues back.
+// Reopen also puts the calls of the partitions back into the queue for slots.
 func (h holder) Reopen(ps []member.Partition) {
 	e := h.e
 	e.mu.Lock()
@@ -100,16 +100,16 @@ func (h holder) Reopen(ps []member.Partition) {
 	}
 	for _, r := range e.residents {
 		if r.poked && slices.Contains(open, r.partition) {
-			e.rouse(r) // it was not to begin meanwhile
+			e.rouse(r) // it could not start meanwhile
 		}
 	}
 	e.serveAgain()
 	e.newsOfLine()
-	e.kickInbox() // it was not read for them
+	e.kickInbox() // it was not read for these partitions
 }
 
-// Renewed gives slots to calls that got none because the lease might have been over, and
-// lets the wake loop see that the clock may have moved.
+// Renewed gives slots to calls that got none because the lease might have expired. It also
+// wakes the wake loop, because the clock may have moved.
 func (h holder) Renewed(ms *store.Membership) {
 	e := h.e
 	e.see(ms)
@@ -124,8 +124,8 @@ func (h holder) Renewed(ms *store.Membership) {
 	e.serveAgain()
 }
 
-// serveAgain gives slots again after a time in which calls were refused one, because
-// their partition was closed or the lease might have been over. The engine's mu is held.
+// serveAgain gives slots to calls that were refused one because their partition was closed,
+// their activity was paused or the lease might have expired. The engine's mu is held.
 func (e *Engine) serveAgain() {
 	e.grant(e.slots.Serve())
 	for _, r := range e.residents {

@@ -11,14 +11,13 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// inboxPage is how many messages one query reads. The inbox is read when
-// something is known to be there, and from time to time in case a notification
-// was lost.
+// inboxPage is how many messages one query reads. The inbox is read on notification, and
+// periodically in case a notification was lost.
 const inboxPage = 500
 
 func (e *Engine) kickInbox() { kick(e.inboxKick) }
 
-// hear is told by the database what others did.
+// hear handles notifications of the database.
 func (e *Engine) hear(news store.News) {
 	if news&store.NewsMessage != 0 {
 		e.kickInbox()
@@ -41,7 +40,7 @@ func (e *Engine) hear(news store.News) {
 	}
 }
 
-// listen learns of messages posted by others, and of nodes that come and go.
+// listen listens for notifications of the database until the engine ends.
 func (e *Engine) listen() {
 	for e.ctx.Err() == nil {
 		if err := e.db.Listen(e.ctx, e.hear); err != nil && e.ctx.Err() == nil {
@@ -53,8 +52,9 @@ func (e *Engine) listen() {
 	}
 }
 
-// keepLooking looks whenever it is kicked, claimsWait after later is, and from time to time
-// in case a notification was lost, until the engine ends. Look reports its errors itself.
+// keepLooking calls look when it is kicked, claimsWait after a value from later, and
+// periodically in case a notification was lost, until the engine ends. Look reports its errors
+// itself.
 func (e *Engine) keepLooking(kicked, later <-chan struct{}, look func() error) {
 	timer := time.NewTimer(e.config.InboxEvery)
 	defer timer.Stop()
@@ -84,17 +84,16 @@ func (e *Engine) inboxLoop() {
 	e.keepLooking(e.inboxKick, e.inboxLater, func() error { return e.readInbox(nil) })
 }
 
-// readInbox delivers the messages that were not delivered before. One at a time
-// does so: what another one consumed meanwhile could be delivered again. Those of a
-// partition that leaves are its next owner's, unless it is the one that is given.
+// readInbox delivers messages that were not delivered before. Only one reader runs at a time:
+// a second one could deliver again what the first has consumed. Messages of a partition that
+// is being handed over are left to the next owner, except for also.
 func (e *Engine) readInbox(also *partition) error {
 	e.reading <- struct{}{}
 	defer func() { <-e.reading }()
 	return e.readMessages(also)
 }
 
-// readInboxOnce makes sure that the inbox of a partition was read since it was
-// taken.
+// readInboxOnce reads the inbox of a partition unless it has been read since the takeover.
 func (e *Engine) readInboxOnce(p *partition) error {
 	e.reading <- struct{}{}
 	defer func() { <-e.reading }()
@@ -142,9 +141,9 @@ func (e *Engine) readMessages(also *partition) error {
 	}
 }
 
-// crowded reports whether so many runs are worked on that more messages must wait. They
-// wait in the inbox, where a run costs a row: the next look, when there is room, begins
-// with them. A look that a run itself waits for is not cut short.
+// crowded reports whether so many turns are in progress that more messages have to wait. They
+// wait in the inbox, where a run costs only a row; the next look starts with them. A look that
+// a run itself waits for is not cut short.
 func (e *Engine) crowded() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -152,8 +151,8 @@ func (e *Engine) crowded() bool {
 	return e.held
 }
 
-// roomier lets the inbox be read again when half of the work is done that held it up. The
-// engine's mu is held.
+// roomier lets the inbox be read again when the turns in progress are down to half the limit.
+// The engine's mu is held.
 func (e *Engine) roomier() {
 	if e.held && e.busy <= e.config.MaxAtWork/2 {
 		e.held = false
@@ -161,8 +160,8 @@ func (e *Engine) roomier() {
 	}
 }
 
-// beginLook returns the partitions whose inbox is to be read. What was consumed before
-// cannot show up in this look.
+// beginLook returns the partitions whose inbox is to be read. Messages consumed before
+// beginLook cannot appear in this look.
 func (e *Engine) beginLook(also *partition) (open []*partition) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -177,8 +176,8 @@ func (e *Engine) beginLook(also *partition) (open []*partition) {
 	return open
 }
 
-// endLook forgets what only this look at the inbox needed. Whole says that it came to the
-// end of the inbox.
+// endLook forgets what only this look at the inbox needed. Whole says that the look reached
+// the end of the inbox.
 func (e *Engine) endLook(open []*partition, whole bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -194,8 +193,8 @@ func (e *Engine) endLook(open []*partition, whole bool) {
 	}
 }
 
-// meant is the run that a message is for, or whose chain; "" for the latest of its
-// workflow ID.
+// meant returns the run that a message is for, or a run that names its chain; "" for the
+// latest run of the workflow ID.
 func meant(m store.Message, in core.Input) string {
 	if in, is := in.(core.Control); is {
 		return cmp.Or(in.Chain, m.Run)
@@ -203,7 +202,7 @@ func meant(m store.Message, in core.Input) string {
 	return m.Run
 }
 
-// kinds are the receivers of messages that are no input of a run, by kind.
+// kinds returns the handlers of messages that are no input of a run, by kind.
 func (e *Engine) kinds() map[string]func(m store.Message, also *partition) {
 	return map[string]func(store.Message, *partition){
 		message.KindQuery:  func(m store.Message, _ *partition) { e.routeQuery(m) },
@@ -212,7 +211,7 @@ func (e *Engine) kinds() map[string]func(m store.Message, also *partition) {
 	}
 }
 
-// route delivers a message to its run, once.
+// route delivers a message to its run once.
 func (e *Engine) route(m store.Message, also *partition) error {
 	if receive := e.receivers[m.Kind]; receive != nil {
 		receive(m, also)
@@ -250,7 +249,7 @@ func (e *Engine) route(m store.Message, also *partition) error {
 	case errors.Is(err, ErrStopped):
 		e.leaveForLater(p, m.Sequence)
 		return err
-	case err != nil: // definitely, and of this message only: it waits for the next look, and others do not
+	case err != nil: // permanently, and for this message only: it waits for the next look, and other messages go on
 		e.leaveForLater(p, m.Sequence)
 		e.log.MessageUnreadable(err)
 	case run != "":
@@ -262,8 +261,7 @@ func (e *Engine) route(m store.Message, also *partition) error {
 	return nil
 }
 
-// deliverByRoute delivers mail for the latest run of a workflow ID if a route says which
-// one that is.
+// deliverByRoute delivers mail for the latest run of a workflow ID if a route names that run.
 func (e *Engine) deliverByRoute(p *partition, m mail) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -275,7 +273,7 @@ func (e *Engine) deliverByRoute(p *partition, m mail) bool {
 	return false
 }
 
-// latest is the latest run of a workflow ID in the database, "" if there is none.
+// latest returns the latest run of a workflow ID in the database, "" if there is none.
 func (e *Engine) latest(p *partition, workflowID string) (string, error) {
 	var row *store.Run
 	err := e.insist("finding the run of a message", func() (err error) {

@@ -8,31 +8,31 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// mail is an input for a resident and the inbox message it came as, if any.
+// mail is an input for a resident, with the inbox message that carried it, if any.
 type mail struct {
-	input       core.Input // nil: the message only says that the run exists
-	sequence    int64      // of the message; 0: it is none
-	latest      string     // it is for whichever run of this workflow ID is the latest; "": for one run
+	input       core.Input // nil: the message only says that the run exists, or is void
+	sequence    int64      // of the message; 0 if there is none
+	latest      string     // workflow ID whose latest run gets the mail; "" if the mail is for one run
 	transaction *attempt.Transaction
-	unread      *unreadEnd // the input is not what the message says, which cannot be read
+	unread      *unreadEnd // set if the result of an attempt cannot be read; input is a placeholder then
 }
 
-// rule is what one feature demands of the mail that runs take. The turn of a run names
-// no feature: it asks the rules, which Open registers. Each field may be nil.
+// rule is what one feature requires of the mail that a run takes. The turn of a run names no
+// feature: it asks the rules, which Open registers. Each field may be nil.
 type rule struct {
-	// limits reports whether a turn takes no second message like m. With alone it takes
-	// no other message beside m.
+	// limits reports whether m limits its turn: a turn takes at most one such message of a
+	// rule. If alone is set, the turn takes no other message at all.
 	limits func(m mail) bool
-	// alone completes a message that has a turn of its own.
+	// alone completes a message that has a turn to itself.
 	alone func(r *activeRun, m *mail) error
-	// gather adds to the mail of a turn what has to be part of it.
+	// gather adds to the mail of a turn what must be part of it.
 	gather func(r *activeRun, todo []mail, loaded bool) ([]mail, error)
-	// void reports whether a message has come to nothing while it waited. The engine's mu
-	// is held.
+	// void reports whether a message has become meaningless while it waited. The engine's mu is
+	// held.
 	void func(r *activeRun, m mail) bool
-	// arrived is told of each message that is delivered to a run.
+	// arrived is called for each message that is delivered to a run.
 	arrived func(run string, in core.Input)
-	// refusal is what the sender of a message is told that no run takes.
+	// refusal returns the reply to the sender of a message that no run takes.
 	refusal func(p *partition, in core.Input) (store.Message, bool)
 }
 
@@ -40,7 +40,7 @@ func (e *Engine) rules() []rule {
 	return []rule{transactionRule(), resetRule(e), outsideRule(e), slotRule(), gateRule(e), updateRule()}
 }
 
-// limited returns the rule that limits a message, nil if there is none.
+// limited returns the rule that limits m, nil if there is none.
 func (e *Engine) limited(m mail) *rule {
 	for i := range e.intake {
 		if limits := e.intake[i].limits; limits != nil && limits(m) {
@@ -68,9 +68,9 @@ func (e *Engine) upTo(all []mail) int {
 	return len(all)
 }
 
-// gather is the mail of a turn: what was taken out of the mailbox, what was deferred
-// and can be taken now, and what the rules add. With deferred set, the deferred mail is
-// part of it.
+// gather returns the mail of a turn: todo, which was taken out of the mailbox, what the rules
+// add, and deferred mail that the run can take now. The second result reports whether deferred
+// mail is part of it.
 func (e *Engine) gather(r *activeRun, todo []mail, loaded bool) (all []mail, deferred bool, err error) {
 	if len(todo) == 1 {
 		if by := e.limited(todo[0]); by != nil && by.alone != nil {
@@ -92,13 +92,13 @@ func (e *Engine) gather(r *activeRun, todo []mail, loaded bool) (all []mail, def
 	return todo, false, nil
 }
 
-// takesAny reports whether a run can take some of its deferred mail now.
+// takesAny reports whether a run can take any of its deferred mail now.
 func takesAny(run *core.Run, deferred []mail) bool {
 	return slices.ContainsFunc(deferred, func(m mail) bool { return m.input == nil || run.Takes(m.input) })
 }
 
-// inputs are what the machine is given: first core.TakenOver if the run was loaded, else
-// nil, then of each message its input, nil if that is void.
+// inputs returns the inputs of a step: first core.TakenOver if the run was loaded, else nil,
+// then the input of each message, nil if the message is void.
 func (e *Engine) inputs(r *activeRun, loaded bool) []core.Input {
 	inputs := append(r.inputs[:0], nil)
 	if loaded {
@@ -118,8 +118,8 @@ func (e *Engine) inputs(r *activeRun, loaded bool) []core.Input {
 	return inputs
 }
 
-// split divides the mail of a turn into what it consumes and what is given again: to
-// this run, or to the next one of the chain if this one has ended.
+// split divides the mail of a turn into what the turn consumes and what is deferred: for this
+// run, or for the next run of the chain if this one has ended.
 func split(out *core.Turn, todo []mail) (taken, deferred []mail) {
 	if len(out.Deferred) == 0 {
 		return todo, nil
@@ -134,7 +134,7 @@ func split(out *core.Turn, todo []mail) (taken, deferred []mail) {
 	return taken, deferred
 }
 
-// putOff keeps what a durable turn did not take for a later one.
+// putOff keeps mail that a durable turn did not take for a later one.
 func (e *Engine) putOff(r *activeRun) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -154,7 +154,7 @@ func (e *Engine) putOff(r *activeRun) {
 	}
 }
 
-// refusals tell the senders of mail that no run takes.
+// refusals returns the replies to the senders of mail that no run takes.
 func (e *Engine) refusals(p *partition, todo []mail) (messages []store.Message) {
 	for _, m := range todo {
 		for i := range e.intake {
@@ -168,7 +168,7 @@ func (e *Engine) refusals(p *partition, todo []mail) (messages []store.Message) 
 	return messages
 }
 
-// sequences are the numbers of the inbox messages among the mail.
+// sequences returns the sequence numbers of the inbox messages among the mail.
 func sequences(todo []mail) (numbers []int64) {
 	for _, m := range todo {
 		if m.sequence != 0 {

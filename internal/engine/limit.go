@@ -4,8 +4,8 @@ import (
 	"github.com/perdure/perdure/internal/inspect"
 )
 
-// warnOfLength says once that a run's history will come to its limit: in the turn
-// with which it passes the mark.
+// warnOfLength warns once that a run's history comes close to its limit: in the turn that
+// passes the mark.
 func (e *Engine) warnOfLength(r *activeRun, added int) {
 	mark, length := inspect.Near(e.config.MaxHistory), r.run.Length()
 	if length >= mark && length-added < mark {
@@ -13,8 +13,8 @@ func (e *Engine) warnOfLength(r *activeRun, added int) {
 	}
 }
 
-// warnOfBacklog says once that a run leaves signals unread: in the turn with which they
-// pass the mark.
+// warnOfBacklog warns that unread signals of a run come close to the limit: in each turn that
+// passes the mark.
 func (e *Engine) warnOfBacklog(r *activeRun, before int) {
 	mark, unread := inspect.Near(e.config.MaxSignalBacklog), r.run.Backlog()
 	if unread >= mark && before < mark {

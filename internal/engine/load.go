@@ -13,15 +13,15 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// errGone says that there is no such run, or that it has ended.
+// errGone reports that there is no such run, or that it has ended.
 var errGone = errors.New("the run is gone")
 
-// errWithoutCode says that a run was loaded without its code, because a message was to
-// end it, and goes on. It is loaded again.
+// errWithoutCode reports that a run was loaded without its code, because a message was to end
+// it, but did not end. It is loaded again.
 var errWithoutCode = errors.New("the run was loaded without its code")
 
-// load brings a run into memory: from the database, or newly created. If its code
-// is missing or does not fit, it is loaded without and held.
+// load brings a run into memory: from the database, or newly created. If its code is missing
+// or does not fit, the run is loaded without code and held.
 func (e *Engine) load(r *activeRun, todo []mail) error {
 	e.loading <- struct{}{}
 	defer func() { <-e.loading }()
@@ -36,7 +36,7 @@ func (e *Engine) load(r *activeRun, todo []mail) error {
 	if err := e.learnLineage(r.partition); err != nil {
 		return err
 	}
-	r.first = store.IsInLine(past.State.Wake) // whatever lets it begin
+	r.first = store.IsInLine(past.State.Wake) // even if a message lets it begin
 	if e.endsSoon(r, todo) {
 		err = e.loadWithoutCode(r, past, nil)
 	} else if e.bringsSuspicion(r, past, todo) {
@@ -57,16 +57,16 @@ func (e *Engine) load(r *activeRun, todo []mail) error {
 	return nil
 }
 
-// endsSoon reports whether a message for a run ends it, whatever its code does: that is
-// not loaded, for it may be what its process dies of.
+// endsSoon reports whether a message ends the run whatever its code does. Then the code is not
+// loaded, because it may be what crashes the process.
 func (e *Engine) endsSoon(r *activeRun, todo []mail) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return ends(todo) || ends(r.mail)
 }
 
-// readPast reads the record of a run. One that another run has just started has none
-// yet. With a *history.DamageError comes what could be read.
+// readPast reads the record of a run. A child that was just started has none yet. With a
+// *history.DamageError it also returns what could be read.
 func (e *Engine) readPast(r *activeRun, todo []mail) (*core.Past, error) {
 	if r.pending != nil {
 		e.clock.AtLeast(r.pending.start.Created)
@@ -85,19 +85,19 @@ func (e *Engine) readPast(r *activeRun, todo []mail) (*core.Past, error) {
 	case err == nil && rec.Run.Ward != r.partition.ward:
 		e.isElsewhere(r.resident, todo, rec.Run.Ward)
 		return nil, errElsewhere
-	case err != nil: // it would come again
+	case err != nil: // it would fail again
 		e.parkCulprit(r, err)
 		return nil, err
 	}
 	past, err := record.Decode(rec)
 	if n := len(past.Turns); n > 0 {
-		e.clock.AtLeast(past.Turns[n-1].Time) // time does not go back from there
+		e.clock.AtLeast(past.Turns[n-1].Time) // engine time is never before the last turn
 	}
 	return past, err
 }
 
-// readRecord reads all that is on record of a resident. Of a run that is in line that is its
-// row: it has taken no step yet.
+// readRecord reads the record of a resident. For a run in line that is only its row: it has
+// taken no step yet.
 func (e *Engine) readRecord(r *resident) (*store.Record, error) {
 	var rec *store.Record
 	if r.first {
@@ -120,7 +120,7 @@ func (e *Engine) readRecord(r *resident) (*store.Record, error) {
 	return rec, err
 }
 
-// loadWithCode replays a run with its code; a hold says why that is not possible.
+// loadWithCode replays a run with its code. A non-nil hold says why that is not possible.
 func (e *Engine) loadWithCode(r *activeRun, past *core.Past) *hold {
 	if r.pin = core.PinIn(&past.Start, past.Turns); r.pin != "" && r.pin != e.config.Build {
 		return e.elsewhere(r.pin)
@@ -143,7 +143,7 @@ func (e *Engine) loadWithCode(r *activeRun, past *core.Past) *hold {
 	return nil
 }
 
-// replay brings the code of a run to where its record ends, under watch.
+// replay runs the code of a run up to the end of its record, under a time limit.
 func (e *Engine) replay(config core.Config, def *code.Declared, past *core.Past) (*core.Run, code.Instance, error) {
 	var watch stint
 	watch.init(e)
@@ -162,7 +162,7 @@ func (e *Engine) replay(config core.Config, def *code.Declared, past *core.Past)
 	return run, instance, nil
 }
 
-// loadWithoutCode rebuilds the machine alone and holds the run, unless h is nil.
+// loadWithoutCode loads the machine of a run without code. If h is not nil, the run is held.
 func (e *Engine) loadWithoutCode(r *activeRun, past *core.Past, h *hold) error {
 	run := core.New(e.coreConfig(r, &past.Start), past.Start)
 	if err := replay.Protect(func() error { return run.Load(past.Turns, past.Rows, past.State) }); err != nil {
@@ -175,8 +175,8 @@ func (e *Engine) loadWithoutCode(r *activeRun, past *core.Past, h *hold) error {
 	return nil
 }
 
-// stepOrPark takes a step. If the code panics or gets stuck, the step is taken again
-// without it, and parks the run. So does an error that is known before.
+// stepOrPark takes a step. If the code panics or gets stuck, or err is not nil, it takes the
+// step without code, which parks the run.
 func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input, err error) (out *core.Turn, _ error) {
 	if err == nil {
 		if out, err = e.step(r, inputs); err == nil {
@@ -199,11 +199,11 @@ func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input, err error) (out *
 	if err := e.reloadHeld(r, start, h); err != nil {
 		return nil, err
 	}
-	r.inputs = nil // code that is stuck may still be reading the list
+	r.inputs = nil // stuck code may still read the list
 	return e.step(r, append([]core.Input{takenOver}, inputs[1:]...))
 }
 
-// reloadHeld rebuilds a run without its code after that failed.
+// reloadHeld loads a run without its code after the code failed.
 func (e *Engine) reloadHeld(r *activeRun, start history.Start, h *hold) error {
 	past := &core.Past{Start: start, State: core.State{Status: core.StatusRunning}}
 	if r.create == nil {
@@ -222,8 +222,8 @@ func (e *Engine) reloadHeld(r *activeRun, start history.Start, h *hold) error {
 	return err
 }
 
-// endInstance drops the code of a run that failed. Code that is stuck cannot be
-// unwound now: its goroutines are abandoned until it comes back, if it ever does.
+// endInstance closes the code of a run that failed. Code that is stuck cannot be unwound: its
+// goroutines are abandoned until it returns, if it ever does.
 func endInstance(i code.Instance, err error) {
 	var stuck *replay.StuckError
 	if i != nil && !errors.As(err, &stuck) {
@@ -231,8 +231,8 @@ func endInstance(i code.Instance, err error) {
 	}
 }
 
-// takenOver is the first input of a run that was loaded. Alive are the attempts
-// that this process is running as the run's owner, or whose end is in the mail.
+// takenOver returns the first input of a run that was loaded. Alive are the attempts that this
+// process runs as the run's owner, and those whose end is in the mail.
 func (e *Engine) takenOver(r *activeRun) core.TakenOver {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -250,11 +250,11 @@ func (e *Engine) takenOver(r *activeRun) core.TakenOver {
 	return in
 }
 
-// discard consumes the messages of a run that has ended. Callers that wait
-// for it look for themselves.
+// discard consumes the messages of a run that has ended. It makes callers that wait for the
+// run look again.
 func (e *Engine) discard(r *resident, todo []mail) {
 	e.mu.Lock()
-	r.gone = true // who comes from now on is not to wait for it
+	r.gone = true // later callers must not wait for it
 	e.Notify(r.id)
 	e.mu.Unlock()
 	if len(todo) > 0 {
@@ -272,7 +272,7 @@ func (e *Engine) discard(r *resident, todo []mail) {
 
 func (e *Engine) coreConfig(r *activeRun, start *history.Start) core.Config {
 	p := r.partition
-	var retries *retry.Policy // of code that does not fit its history, too
+	var retries *retry.Policy // even for code that does not fit its history
 	build := ""
 	if def := e.defs.workflows[start.Type]; def != nil {
 		retries = def.Retry
