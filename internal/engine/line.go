@@ -12,35 +12,35 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// A run that is started begins when there is a slot for what its code calls first. Until
-// then it is in line: a row, whose wake time is its place (store.InLine). The first of the
-// line wait for slots as calls do, in the order of calls, and get one that their first turn
-// uses. The others are in the database alone. So started runs cost no memory, and a run
-// begins with a turn that starts its first attempt.
+// A started run begins when there is a slot for what its code calls first. Until then it is in
+// line: it is a row whose wake time is its place (store.InLine). The first runs of the line
+// wait for slots in memory, as calls do and in the order of calls, and get a slot that their
+// first turn uses. The others exist in the database alone. So started runs cost no memory, and
+// a run begins with a turn that starts its first attempt.
 //
-// Nothing but slots holds a run back: what a message is for begins immediately, and when no
-// run has begun for lineRest, because the slots are taken for long, the first of the line
-// begin without one. A run that needs no slot, and one that another waits for, is never
-// stuck behind those that do. Where slots are merely taken for long, those that begin so
-// wait for them as well, in memory; so the more calls wait, the slower the line moves.
+// Only slots hold a run back. A message for a run in line starts it immediately. When no run
+// has begun for lineRest, because the slots are taken for long, the first runs of the line
+// begin without one. So a run that needs no slot, and a run that another waits for, is never
+// stuck behind runs that need one. If slots really are taken for long, runs that begin this
+// way wait for them too, in memory; therefore the more calls wait, the slower the line moves.
 
 const (
-	// lineAhead is how many runs in line wait for slots in memory. As soon as half of them
-	// are left, the next are read.
+	// lineAhead is how many runs in line wait for slots in memory. When half of them are left,
+	// more are read.
 	lineAhead = 1000
-	// lineRest is how long the line stands still before the first of it begin without
-	// slots, and lineStep how many of them.
+	// lineRest is how long the line may stand still before its first lineStep runs begin
+	// without slots.
 	lineRest = 100 * time.Millisecond
 	lineStep = 32
-	// lineSlower is how many calls that wait for slots double that time, and lineSlowest how
-	// often it is doubled at most: to 102 s.
+	// Each lineSlower calls that wait for slots double that time, at most lineSlowest times: up
+	// to 102 s.
 	lineSlower  = 500
 	lineSlowest = 10
 )
 
-// A run that is started by a call waits in memory for a slot before its row is written: if a slot
-// comes in time, its row and its first turn are one write. A caller that wants the result can wait
-// for longer than one that wants to know that the run exists.
+// A run that a caller starts waits in memory for a slot before its row is written. If a slot
+// comes in time, its row and its first turn are one write. A caller that wants the result can
+// wait longer (heldForEnd) than one that only wants to know that the run exists.
 const (
 	heldBriefly = 2 * time.Millisecond
 	heldForEnd  = 250 * time.Millisecond
@@ -49,31 +49,31 @@ const (
 // line describes the runs in line that are in the database alone. It is guarded by the
 // engine's mu.
 type line struct {
-	more  bool  // there are some in the database
-	until int64 // none of them has a wake time below this, except those that news is about
+	more  bool  // the database has some
+	until int64 // none of them has a wake time below this, except those that news announces
 	left  int   // how many were left to the database so far
-	news  bool  // others may have come
+	news  bool  // others may have joined
 
-	read   time.Time // when the database was read last
-	barren bool      // none was found then
+	read   time.Time // when the line was last read
+	barren bool      // that read found none
 
-	next []*resident // that are to begin when fewer are worked on
+	next []*resident // runs that begin when fewer turns are in progress
 
 	moved bool      // a run has begun since still
-	still time.Time // when moveLine last saw that the line moved; zero if nobody is in line
+	still time.Time // when moveLine last saw the line move; zero if the line is empty
 }
 
-// entry is where a resident stands that has not begun.
+// entry is how far a run that has not begun has come.
 type entry int
 
 const (
 	entered entry = iota // nothing holds it back
-	held                 // in memory alone, and in line
+	held                 // in line, in memory only
 	written              // its row is to be written, without a turn
 )
 
-// hold lets a run that is started here begin, if there is a slot, or stand in line. Of one
-// that begins elsewhere the row is written. The engine's mu is held.
+// hold starts a new run of this process if there is a slot, else puts it in line. Of a run that
+// begins at another node only the row is written. The engine's mu is held.
 func (e *Engine) hold(r *activeRun, start *history.Start) (begins bool) {
 	if r.elsewhere {
 		r.entry = written
@@ -101,7 +101,7 @@ func (e *Engine) takeSlot(r *resident) bool {
 	return slot != nil
 }
 
-// standInLine lets a run in line wait for a slot. The engine's mu is held.
+// standInLine makes a run in line wait for a slot. The engine's mu is held.
 func (e *Engine) standInLine(p *partition, run string, priority int) {
 	e.slots.Wait(&attempt.Waiter{
 		Call: attempt.Call{Run: run, Number: attempt.ToBegin}, Tenure: p.tenure(), Priority: priority,
@@ -109,7 +109,7 @@ func (e *Engine) standInLine(p *partition, run string, priority int) {
 	kick(e.lineKick)
 }
 
-// writeDown has the row of a held run written. The engine's mu is held.
+// writeDown orders the row of a held run to be written. The engine's mu is held.
 func (e *Engine) writeDown(r *activeRun) {
 	if r.entry == held && !r.dropped {
 		r.entry, r.poked = written, true
@@ -117,7 +117,7 @@ func (e *Engine) writeDown(r *activeRun) {
 	}
 }
 
-// letBegin lets a run in line begin, with a slot if there is one. The engine's mu is held.
+// letBegin starts a run in line, with a slot if there is one. The engine's mu is held.
 func (e *Engine) letBegin(p *partition, run string, slot *attempt.Slot) []attempt.Grant {
 	r := e.residents[run]
 	if r == nil {
@@ -128,7 +128,7 @@ func (e *Engine) letBegin(p *partition, run string, slot *attempt.Slot) []attemp
 		switch {
 		case is && r.entry == held:
 			e.begins(x, x.origin)
-		case is && r.entry == written: // it begins when its row is there
+		case is && r.entry == written: // it begins once its row is written
 		default:
 			return slot.Free() // it has begun already
 		}
@@ -148,8 +148,8 @@ func (e *Engine) letBegin(p *partition, run string, slot *attempt.Slot) []attemp
 	return nil
 }
 
-// beginNext begins as many of the next runs as may be worked on. A message may have begun
-// one of them already. The engine's mu is held.
+// beginNext starts as many of the next runs as MaxAtWork allows. A message may already have
+// started one of them. The engine's mu is held.
 func (e *Engine) beginNext() {
 	l := &e.line
 	for len(l.next) > 0 && e.busy < e.config.MaxAtWork {
@@ -164,8 +164,8 @@ func (e *Engine) beginNext() {
 	}
 }
 
-// leavesLine takes a run out of the line after its first step. A call of it that waits for a slot
-// has taken over its place. The engine's mu is held.
+// leavesLine takes a run out of the line after its first step. If a call of the run waits for
+// a slot, it has taken over the run's place. The engine's mu is held.
 func (e *Engine) leavesLine(r *resident) {
 	if r.first {
 		r.first = false
@@ -173,8 +173,8 @@ func (e *Engine) leavesLine(r *resident) {
 	}
 }
 
-// begins makes the machine of a run that is started here, for its first turn. The engine's
-// mu is held.
+// begins creates the machine of a new run of this process, for its first turn. The engine's mu
+// is held.
 func (e *Engine) begins(r *activeRun, start *history.Start) {
 	r.entry, r.origin = entered, nil
 	r.first = true
@@ -185,9 +185,9 @@ func (e *Engine) begins(r *activeRun, start *history.Start) {
 	r.run.Bind(r.instance)
 }
 
-// getInLine writes the row of a run that does not begin yet, and its caller returns. A message
-// that came for the run meanwhile begins it. One that begins elsewhere stands in no line here:
-// it is loaded, and moves.
+// getInLine writes the row of a run that does not begin yet, so that its caller returns. If a
+// message has come for the run meanwhile, the run begins. A run that begins at another node
+// stands in no line here: it is loaded, and moves.
 func (e *Engine) getInLine(r *activeRun, todo []mail) error {
 	err := e.writeRow(r, todo)
 	e.mu.Lock()
@@ -206,11 +206,11 @@ func (e *Engine) getInLine(r *activeRun, todo []mail) error {
 	return errInLine
 }
 
-// errInLine says that a run is in line and leaves memory. If it is to begin before it has
-// left, its entry says written, and it is loaded again.
+// errInLine reports that a run is in line and is evicted. If it is to begin before the
+// eviction, its entry is written, and it is loaded again.
 var errInLine = errors.New("the run is in line")
 
-// writeRow makes the row of a run durable that does not begin yet.
+// writeRow writes the row of a run that does not begin yet.
 func (e *Engine) writeRow(r *activeRun, todo []mail) error {
 	p, row := r.partition, *r.create
 	if !r.elsewhere {
@@ -244,13 +244,13 @@ func (e *Engine) writeRow(r *activeRun, todo []mail) error {
 	return err
 }
 
-// join lets a run whose row is in line wait for a slot in memory, unless runs that are in the
-// database alone come before it.
+// join makes a run whose row is in line wait for a slot in memory, unless runs that exist in
+// the database alone precede it.
 func (e *Engine) join(p *partition, row *store.Run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.partitions[p.number] != p || p.leaving {
-		return // who serves it will find its row
+		return // the next owner finds its row
 	}
 	n := e.slots.InLine()
 	if before := e.line.more && row.Wake >= e.line.until; before || n >= lineAhead && (!e.line.more || n >= 2*lineAhead) {
@@ -271,14 +271,13 @@ func (l *line) leave(wake int64) {
 	l.left++
 }
 
-// newsOfLine notes that other processes may have put runs in line. The engine's
-// mu is held.
+// newsOfLine records that other processes may have put runs in line. The engine's mu is held.
 func (e *Engine) newsOfLine() {
 	e.line.news = true
 	kick(e.lineKick)
 }
 
-// lineLoop reads who is next in line, and sees to it that the line moves.
+// lineLoop reads the next runs in line and keeps the line moving.
 func (e *Engine) lineLoop() {
 	timer := time.NewTimer(e.config.InboxEvery)
 	defer timer.Stop()
@@ -296,9 +295,9 @@ func (e *Engine) lineLoop() {
 	}
 }
 
-// lineDue reports whether to read the line now: immediately if few of the runs that were read are
-// left and the last look found some, lineRest after the last look if there is news, and from time
-// to time in case news was lost.
+// lineDue reports whether to read the line now: immediately if few of the runs that were read
+// are left and the last read found some, lineRest after the last read if there is news, and
+// periodically in case news was lost.
 func (e *Engine) lineDue(now time.Time) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -312,7 +311,7 @@ func (e *Engine) lineDue(now time.Time) bool {
 	return l.news && since >= lineRest
 }
 
-// readLine lets the first of the line wait for slots.
+// readLine reads the first runs of the line, which then wait for slots.
 func (e *Engine) readLine() error {
 	e.mu.Lock()
 	open := e.open(nil)
@@ -346,14 +345,14 @@ func (e *Engine) readLine() error {
 	if !e.line.more {
 		e.line.until = math.MaxInt64
 	}
-	e.line.news = e.line.news || e.line.left != left // it may not have been there yet
+	e.line.news = e.line.news || e.line.left != left // the read may have been too early for it
 	e.line.read, e.line.barren = time.Now(), e.slots.InLine() == before
 	e.grant(e.slots.Serve())
 	return nil
 }
 
-// moveLine begins the first runs of a line that has stood still for too long, and returns
-// when to look again.
+// moveLine starts the first runs of a line that has stood still for too long, and returns when
+// to look again.
 func (e *Engine) moveLine(now time.Time) time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -381,5 +380,5 @@ func (e *Engine) moveLine(now time.Time) time.Duration {
 		}
 		l.moved = false
 	}
-	return min(lineRest, rest-now.Sub(l.still)) // fewer calls may wait by then
+	return min(lineRest, rest-now.Sub(l.still)) // by then fewer calls may wait
 }

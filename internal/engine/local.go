@@ -11,8 +11,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// local is the engine as the requests of its own process use it: it does faster what it
-// serves itself.
+// local is the engine as request.Local: requests of this process about partitions that it
+// owns take shortcuts.
 type local struct{ *Engine }
 
 var _ request.Local = local{}
@@ -60,8 +60,8 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start,
 	}
 }
 
-// heldStart waits for a slot for a run that is started here, and has its row written when
-// there is none for some time.
+// heldStart waits for a slot for a run that is started here. When patience runs out it orders
+// the row to be written.
 func (e *Engine) heldStart(ctx context.Context, r *activeRun, started <-chan error, forEnd bool) (err error, known bool) {
 	patience := heldBriefly
 	if forEnd {
@@ -97,7 +97,7 @@ func (e local) Posted() { e.kickInbox() }
 // Switched implements request.Local.
 func (e local) Switched(ctx context.Context) {
 	if e.readSwitches(ctx) != nil {
-		kick(e.switchKick) // it is durable, and is read soon
+		kick(e.switchKick) // the switch is durable and is read soon
 	}
 }
 
@@ -113,7 +113,7 @@ func (e local) Query(ctx context.Context, row *store.Run, name string, input his
 	return answer, true, err
 }
 
-// queryHere answers a query of a run that this node serves, or that has ended.
+// queryHere answers a query of a run that this node owns or that has ended.
 func (e *Engine) queryHere(ctx context.Context, p *partition, row *store.Run, name string, input history.Payload) (history.Payload, error) {
 	if !row.Status.Open() {
 		return e.queryEnded(ctx, row, name, input)
@@ -130,7 +130,7 @@ func (e *Engine) queryHere(ctx context.Context, p *partition, row *store.Run, na
 	}
 }
 
-// queryEnded replays a run that has ended and asks its code.
+// queryEnded replays a run that has ended and runs the query on its code.
 func (e *Engine) queryEnded(ctx context.Context, row *store.Run, name string, input history.Payload) (history.Payload, error) {
 	def := e.defs.workflows[row.Type]
 	if def == nil {

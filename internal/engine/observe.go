@@ -9,15 +9,14 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Observer is told what an engine did, when it is durable. Its methods are called
-// concurrently, on the goroutines that work; they must not block, nor keep or change what
-// they are given.
+// Observer learns of durable turns and commits. Its methods are called concurrently, on the
+// engine's working goroutines. They must not block, and must not keep or change their
+// arguments.
 type Observer interface {
-	// Turn is told of each turn of a run that this node has made durable, once.
-	// Neither may be kept.
+	// Turn is called once for each turn of a run that this node has made durable.
 	Turn(start *history.Start, turn *core.Turn)
-	// Committed is told of each transaction that turns were written by: of how many, and
-	// how long the database took, failed tries included.
+	// Committed is called for each transaction that writes turns, with their number and the
+	// time the database took. Failed transactions count.
 	Committed(turns int, took time.Duration)
 }
 
@@ -32,8 +31,8 @@ func (e *Engine) observe(r *activeRun, out *core.Turn) {
 	}
 }
 
-// observeWith tells one observer. It may call code of users, such as an exporter of spans:
-// what panics there ends neither the process nor what comes after a durable turn.
+// observeWith calls one observer. It may be user code, such as an exporter of spans: a panic
+// in it ends neither the process nor what follows a durable turn.
 func (e *Engine) observeWith(o Observer, start *history.Start, out *core.Turn) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -43,7 +42,7 @@ func (e *Engine) observeWith(o Observer, start *history.Start, out *core.Turn) {
 	o.Turn(start, out)
 }
 
-// committed is what the committer tells, nil without observers.
+// committed returns the callback of the committer, nil without observers.
 func (c *Config) committed() func(turns int, took time.Duration) {
 	if len(c.Observers) == 0 {
 		return nil
@@ -55,19 +54,19 @@ func (c *Config) committed() func(turns int, took time.Duration) {
 	}
 }
 
-// Gauges are how an engine stands in memory.
+// Gauges is the state of an engine in memory.
 type Gauges struct {
 	Residents  int  // runs in memory
-	Running    int  // attempts
+	Running    int  // attempts whose body runs
 	Slots      int  // for attempts
 	Partitions int  // that this node serves
-	StuckTurns int  // of workflow code, that never ended
-	Away       bool // the database, or the way to it
+	StuckTurns int  // of workflow code, that have not returned
+	Away       bool // the database is unavailable
 	Live       bool // see Engine.Live
 	Ready      bool // see Engine.Ready
 }
 
-// Gauges reads memory only.
+// Gauges returns the current gauges. It reads memory only.
 func (e *Engine) Gauges() Gauges {
 	if e == None {
 		return Gauges{}

@@ -11,28 +11,27 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// hold says why a run has no code for now.
+// hold says why a run currently has no code.
 type hold struct {
 	status core.Status
 	detail core.Detail
 }
 
-// missing is the hold of a run whose code this engine lacks.
+// missing returns the hold of a run whose code this engine lacks.
 func (e *Engine) missing(name string) *hold {
 	return &hold{core.StatusWaitingForCode, core.Detail{
 		Reason: fmt.Sprintf("workflow %q is not registered with the engine %s", name, e.config.Node), Since: e.clock.Now(),
 	}}
 }
 
-// elsewhere is the hold of a run that stays on another build.
+// elsewhere returns the hold of a run that is pinned to another build.
 func (e *Engine) elsewhere(build string) *hold {
 	return &hold{core.StatusWaitingForCode, core.Detail{
 		Reason: fmt.Sprintf("it stays on build %s, with which it began or to which it was moved, and the engine %s has build %s", build, e.config.Node, e.config.Build), Since: e.clock.Now(),
 	}}
 }
 
-// stillParked is the hold of a run that was parked by the very code that would be
-// tried.
+// stillParked returns the hold of a parked run if the code to try is the code that parked it.
 func (e *Engine) stillParked(def *code.Declared, past *core.Past) *hold {
 	if past.State.Status != core.StatusParked {
 		return nil
@@ -44,12 +43,12 @@ func (e *Engine) stillParked(def *code.Declared, past *core.Past) *hold {
 	return &hold{core.StatusParked, d}
 }
 
-// untilRestart is the fingerprint of a run that is parked for a reason that may
-// be gone when the engine starts the next time, whatever its code.
+// untilRestart is the fingerprint of runs that are parked for a reason that a restart of the
+// engine may remove, whatever their code.
 func (e *Engine) untilRestart() string { return "process " + e.process }
 
-// worthTrying reports whether a held run might go on with the code of this
-// engine.
+// worthTrying reports whether a held run might continue with the code of this engine or of
+// another node.
 func (e *Engine) worthTrying(r store.Run) bool {
 	d, err := core.DecodeDetail(r.Detail)
 	def := e.defs.workflows[r.Type]
@@ -59,8 +58,7 @@ func (e *Engine) worthTrying(r store.Run) bool {
 	return err != nil || r.Status != store.Parked || d.Fingerprint != e.fingerprint(def, d.Pin) || d.Pin == "" && e.fittingNode(r.Type, "", "", d.Tried) != ""
 }
 
-// parked is the hold of a run whose code failed in a way that is not the run's
-// failure.
+// parked returns the hold of a run whose code failed in a way that does not fail the run.
 func (e *Engine) parked(fingerprint string, err error) *hold {
 	d := core.Detail{Reason: err.Error(), Since: e.clock.Now(), Fingerprint: fingerprint}
 	var mismatch *core.Mismatch
@@ -84,11 +82,11 @@ func (e *Engine) parked(fingerprint string, err error) *hold {
 	return &hold{core.StatusParked, d}
 }
 
-// parkCulprit parks a run that cannot be loaded or committed, by its row alone.
+// parkCulprit parks a run that cannot be loaded or committed, through its row alone.
 func (e *Engine) parkCulprit(r *activeRun, cause error) {
 	e.log.RunParked(r.id, cause)
 	if r.create != nil && r.pending == nil {
-		return // it does not exist, and who starts it is told
+		return // it does not exist; its caller gets the error
 	}
 	d := core.Detail{Reason: cause.Error(), Since: e.clock.Now(), Fingerprint: e.untilRestart()}
 	if isDamage(cause) {
@@ -107,7 +105,7 @@ func (e *Engine) parkCulprit(r *activeRun, cause error) {
 		t = e.parkedStart(r.resident, state)
 	}
 	err := e.committer.Commit(t)
-	r.run = nil // it has no times to be woken at
+	r.run = nil // rememberWake must not use its due times
 	if conflict, taken := errors.AsType[*store.ConflictError](err); taken {
 		e.startConflict(r.resident, nil, &conflict.Existing)
 		return

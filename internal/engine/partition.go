@@ -10,37 +10,37 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// partition is one that this node owns. Its fields below node are
+// partition is a partition, or a ward of one, that this node owns. Its fields below node are
 // guarded by the engine's mu.
 type partition struct {
-	number int // of its place: see store.Place
-	home   int // the partition in which the rows of its runs are
-	ward   int // of that; 0: all but the wards of others
+	number int // of its place; see store.Place
+	home   int // the partition that holds the rows of its runs
+	ward   int // of home; 0: the home itself
 	epoch  int64
-	node   string // the ID under which this process owns it
+	node   string // the node ID under which this process owns it
 
 	lineage *lineage // nil until a run is loaded
-	leaving bool     // it is being given away: nothing new begins in it
-	active  int      // residents at work and attempts that run
+	leaving bool     // it is being handed over; nothing new starts in it
+	active  int      // residents with a turn in progress, and running attempts
 	inbox   inbox
 	queued  []*attempt.Waiter // calls that waited for a slot when it was closed
 
-	comings int // how often runs have come here from other places
-	coming  int // how many calls are under way by which runs come
-	learned int // comings when the lineage was read
+	comings int // how often runs have arrived from other places
+	coming  int // requests in flight that bring runs here
+	learned int // value of comings when the lineage was read
 
 	suspicion
 }
 
-// lineage is who owned a partition, and what became of them.
+// lineage is the list of owners of a partition and what became of them.
 type lineage struct {
 	owners    []store.Ownership
 	nodes     map[int64]string // by epoch
-	survivors []string         // nodes that lost it or gave it away, and survived
-	unheard   []string         // nodes known only by the end of their lease
+	survivors []string         // nodes that lost it or handed it over, and survived
+	unheard   []string         // nodes of which only the end of their lease is known
 }
 
-// node is who owned the partition under an epoch.
+// node returns the owner of the partition under an epoch.
 func (l *lineage) node(epoch int64) string {
 	if l == nil {
 		return ""
@@ -48,8 +48,8 @@ func (l *lineage) node(epoch int64) string {
 	return l.nodes[epoch]
 }
 
-// newLineage is what owners, listed by epoch, say to one of those that are there now. What became of a node is what became of it after its last epoch: an
-// attempt that is still in flight is of that one.
+// newLineage evaluates owners, which are listed by epoch. What became of a node is what became
+// of it after its last epoch: attempts that are still in flight belong to that epoch.
 func newLineage(owners []store.Ownership) *lineage {
 	l := &lineage{owners: owners, nodes: map[int64]string{}}
 	last := map[string]store.Ownership{}
@@ -70,7 +70,7 @@ func newLineage(owners []store.Ownership) *lineage {
 	return l
 }
 
-// served lists the partitions that this node serves. The engine's mu is held.
+// served returns the partitions that this node serves. The engine's mu is held.
 func (e *Engine) served() []*partition {
 	all := make([]*partition, 0, len(e.partitions))
 	for _, p := range e.partitions {
@@ -79,14 +79,14 @@ func (e *Engine) served() []*partition {
 	return all
 }
 
-// open are the partitions that this node looks after: those it serves and is not handing
+// open returns the partitions that this node looks after: those it serves and is not handing
 // over, and also, unless that is nil. The engine's mu is held.
 func (e *Engine) open(also *partition) []*partition {
 	return slices.DeleteFunc(e.served(), func(p *partition) bool { return p.leaving && p != also })
 }
 
-// numbers are what the store calls partitions, in order. It is never nil: no partitions
-// are not all.
+// numbers returns the places of partitions as the store names them, sorted. It is never nil,
+// because to the store nil means all.
 func numbers(ps []*partition) []int {
 	list := make([]int, len(ps))
 	for i, p := range ps {
@@ -96,7 +96,7 @@ func numbers(ps []*partition) []int {
 	return list
 }
 
-// tenure is what attempts and calls that wait know of a partition.
+// tenure returns the partition as attempts and waiting calls record it.
 func (p *partition) tenure() attempt.Tenure {
 	return attempt.Tenure{Partition: p.number, Epoch: p.epoch}
 }
@@ -109,7 +109,7 @@ func tenures(ps []*partition) []attempt.Tenure {
 	return list
 }
 
-// owns returns the partition if this node serves it and will go on to.
+// owns returns the partition if this node serves it and is not handing it over.
 func (e *Engine) owns(number int) *partition {
 	if e.phase != running && e.phase != draining {
 		return nil
@@ -127,7 +127,8 @@ func (e *Engine) lineageOf(p *partition) *lineage {
 	return p.lineage
 }
 
-// learnLineage reads, once, which nodes owned a partition before this one.
+// learnLineage reads the owners of a partition, once, and again when runs have arrived from
+// other places.
 func (e *Engine) learnLineage(p *partition) error {
 	e.mu.Lock()
 	known, comings := p.lineage != nil && p.learned == p.comings && p.coming == 0, p.comings
@@ -154,7 +155,7 @@ func (e *Engine) learnLineage(p *partition) error {
 type takeover struct {
 	partitions []*partition
 	horizon    int64
-	wakes      []store.Wake // runs with work in flight, and those that are due up to the horizon
+	wakes      []store.Wake // runs with work in flight, and runs due up to the horizon
 }
 
 // takeFirst claims the node's share when it starts.
@@ -177,8 +178,8 @@ func (e *Engine) backOut(ctx context.Context) error {
 	return e.member.BackOut(ctx)
 }
 
-// takeOver adds partitions to those that this node serves, and returns what of their runs
-// is to be recovered.
+// takeOver adds partitions to those that this node serves, and returns what has to be
+// recovered of their runs.
 func (e *Engine) takeOver(node string, owned []store.Ownership) *takeover {
 	t := &takeover{}
 	if len(owned) == 0 {
@@ -193,11 +194,11 @@ func (e *Engine) takeOver(node string, owned []store.Ownership) *takeover {
 	}
 	e.moved(t.partitions)
 	e.closeLane()
-	t.horizon = e.horizon // from here on scans read these partitions too, beyond it
+	t.horizon = e.horizon // from here on scans read these partitions, too, beyond the horizon
 	return t
 }
 
-// readWakes reads which runs of the partitions taken over are due for a step.
+// readWakes reads which runs of taken partitions want a step.
 func (e *Engine) readWakes(ctx context.Context, t *takeover) (err error) {
 	if len(t.partitions) > 0 {
 		t.wakes, err = e.db.Due(ctx, numbers(t.partitions), store.Arrived-1, t.horizon, 0)
@@ -207,24 +208,24 @@ func (e *Engine) readWakes(ctx context.Context, t *takeover) (err error) {
 
 // recovery resumes runs that had work in flight.
 //
-// The probation lane stays closed until each of them has taken a step: only then is it
-// known which calls belong there, and which of them was blamed least often and goes first.
-// Otherwise a process that is killed repeatedly, for whatever reason, would blame the run
-// that it happens to load first.
+// The probation lane stays closed until each of them has taken a step. Only then is it known
+// which calls belong there and which of them was charged least often and goes first. Otherwise
+// a process that is killed repeatedly, for whatever reason, would charge the run that it
+// happens to load first.
 //
 // A starting node also holds its regular slots back for a moment, so that waiting calls get
 // them by priority and not in the order in which their runs are loaded.
 type recovery struct {
-	open     int           // parts that are not done
+	open     int           // parts that are not finished
 	runs     int           // that had work in flight
-	lost     int           // attempts, of those that have taken a step
-	hot      []hotRun      // those of the runs that are still to be loaded
-	lane     *attempt.Slot // keeps the probation lane closed until then
-	patience *time.Timer   // ends the time for which slots are kept back; nil if they are not
+	lost     int           // lost attempts of the runs that have taken a step
+	hot      []hotRun      // runs that had work in flight and are not loaded yet
+	lane     *attempt.Slot // keeps the probation lane closed
+	patience *time.Timer   // ends the holding back of slots; nil if none are held back
 }
 
-// maxKeptBack bounds how long slots are held back: a run that is slow to load must not keep
-// the others waiting.
+// maxKeptBack limits how long slots are held back: a run that is slow to load must not hold up
+// the others.
 const maxKeptBack = time.Second
 
 // keepSlotsBack holds regular slots back until it is known which calls wait for one. The
@@ -251,7 +252,8 @@ func (e *Engine) letSlotsGo() {
 	e.grant(e.slots.LetGo())
 }
 
-// closeLane notes that one more part of recovery begins. The engine's mu is held.
+// closeLane records that one more part of recovery begins; the first closes the probation
+// lane. The engine's mu is held.
 func (e *Engine) closeLane() {
 	if e.recovery.open == 0 {
 		e.recovery.lane = e.slots.Take(attempt.Probation)
@@ -259,8 +261,8 @@ func (e *Engine) closeLane() {
 	e.recovery.open++
 }
 
-// recover resumes what the previous owners of partitions left: runs with work in flight,
-// runs that are due, messages, and runs that were held for lack of fitting code.
+// recover resumes what the previous owners left: runs with work in flight, runs that are due,
+// messages, and runs that were held because no code fitted.
 func (e *Engine) recover(t *takeover) {
 	if len(t.partitions) == 0 {
 		return
@@ -269,7 +271,7 @@ func (e *Engine) recover(t *takeover) {
 	for _, w := range t.wakes {
 		p := e.partitions[w.Partition]
 		switch {
-		case p == nil || !slices.Contains(t.partitions, p): // lost again
+		case p == nil || !slices.Contains(t.partitions, p): // it was lost again
 		case w.Time > store.Hot:
 			heap.Push(&e.wakes, wakeEntry{at: w.Time, partition: p, run: w.Run})
 		default:
@@ -293,8 +295,8 @@ type hotRun struct {
 	run       string
 }
 
-// recoverNext loads as many runs that had work in flight as may be worked on. The engine's
-// mu is held.
+// recoverNext loads as many runs that had work in flight as MaxAtWork allows. The engine's mu
+// is held.
 func (e *Engine) recoverNext() {
 	for len(e.recovery.hot) > 0 && e.busy < e.config.MaxAtWork {
 		next := e.recovery.hot[0]
@@ -314,7 +316,8 @@ func (e *Engine) recoverNext() {
 	}
 }
 
-// recovered notes that a part of recovery is done; the last one opens the probation lane. The engine's mu is held.
+// recovered records that a part of recovery is done. The last one opens the probation lane.
+// The engine's mu is held.
 func (e *Engine) recovered() {
 	if e.recovery.open--; e.recovery.open > 0 {
 		return
@@ -328,8 +331,7 @@ func (e *Engine) recovered() {
 	e.recovery.runs, e.recovery.lost = 0, 0
 }
 
-// reviewHeld loads the runs that are parked or wait for code: loading tries the code again
-// if it has changed.
+// reviewHeld loads runs that are parked or wait for code if their code may fit now.
 func (e *Engine) reviewHeld(ps []*partition) {
 	filter := store.Filter{Partitions: homes(ps), Status: []store.Status{store.Parked, store.WaitingForCode}, Limit: 500}
 	for {
@@ -353,8 +355,8 @@ func (e *Engine) reviewHeld(ps []*partition) {
 	}
 }
 
-// lose drops partitions that another node took over and cancels their attempts, whose
-// results no longer count.
+// lose drops partitions that another node took over and cancels their attempts, whose results
+// no longer count.
 func (e *Engine) lose(ps ...*partition) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -372,7 +374,7 @@ func (e *Engine) loseLocked(ps []*partition) {
 	e.member.Kick()
 }
 
-// drop forgets partitions and what is in memory of them. The engine's mu is held.
+// drop forgets partitions and evicts their runs. The engine's mu is held.
 func (e *Engine) drop(ps []*partition) {
 	gone := setOf(ps)
 	for _, p := range ps {
@@ -392,7 +394,7 @@ func (e *Engine) drop(ps []*partition) {
 	e.moved(ps)
 }
 
-// moved makes requests that rely on who serves the partitions look again.
+// moved makes requests that depend on the owner of the partitions look again.
 func (e *Engine) moved(ps []*partition) {
 	places := make(map[int]bool, len(ps))
 	for _, p := range ps {

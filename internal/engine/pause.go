@@ -9,8 +9,8 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// tellWaiting tells the hook of calls that wait for a person, and then the run
-// that it was told. The engine's mu is held.
+// tellWaiting calls the hook for each call that waits for a person, and then delivers to the
+// run that the hook has returned. The engine's mu is held.
 func (e *Engine) tellWaiting(r *activeRun, waiting []core.Waiting) {
 	if len(waiting) == 0 || e.phase == stopped {
 		return
@@ -28,7 +28,7 @@ func (e *Engine) tellWaiting(r *activeRun, waiting []core.Waiting) {
 	})
 }
 
-// tellPaused calls the hook. Its faults stay its own.
+// tellPaused calls the hook and recovers its panics.
 func (e *Engine) tellPaused(p view.PausedCall) {
 	defer func() {
 		if v := recover(); v != nil {

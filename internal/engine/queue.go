@@ -21,7 +21,7 @@ import (
 // Queue is a queue that is served.
 type Queue = record.Queue
 
-// checkQueues reports what is wrong with the queues that are to be served.
+// checkQueues returns what is wrong with the queues to serve.
 func (c *Config) checkQueues() (errs []error) {
 	seen := map[string]bool{}
 	for _, q := range c.Queues {
@@ -40,10 +40,10 @@ func (c *Config) checkQueues() (errs []error) {
 	return errs
 }
 
-// onlyQueues reports whether the process takes no partitions.
+// onlyQueues reports whether the process serves queues and takes no partitions.
 func (e *Engine) onlyQueues() bool { return e.server != nil && len(e.config.Workflows) == 0 }
 
-// serveQueues makes the server of the queues, if this process serves any.
+// serveQueues creates the server of the queues, if this process serves any.
 func (e *Engine) serveQueues() {
 	e.goneWorkers.kick = make(chan struct{}, 1)
 	if len(e.config.Queues) == 0 {
@@ -53,7 +53,7 @@ func (e *Engine) serveQueues() {
 	for _, a := range e.config.Activities {
 		names = append(names, a.Name())
 	}
-	if len(e.config.Workflows) == 0 { // nothing else gives slots to those who wait
+	if len(e.config.Workflows) == 0 { // nothing else gives slots to waiting calls
 		e.slots = attempt.NewSlots(e.config.Concurrency, func() bool { return true })
 	}
 	e.server = serve.New(e.ctx, serve.Config{
@@ -98,7 +98,7 @@ func (e *Engine) serveQueues() {
 	})
 }
 
-// startServing starts an engine that serves queues alone.
+// startServing starts an engine that serves only queues.
 func (e *Engine) startServing(ctx context.Context) error {
 	if err := e.server.Register(ctx); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (e *Engine) startServing(ctx context.Context) error {
 	return nil
 }
 
-// stopServing drains the server while the engine drains, and tells when that is done.
+// stopServing drains the server while the engine drains, and closes the channel when done.
 func (e *Engine) stopServing(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	if e.server == nil {
@@ -127,7 +127,7 @@ func (e *Engine) stopServing(ctx context.Context) <-chan struct{} {
 	return done
 }
 
-// leave ends the membership of a node; one that serves queues alone has none.
+// leave ends the membership of a node. An engine that serves only queues has none.
 func (e *Engine) leave() error {
 	if e.onlyQueues() {
 		return nil
@@ -142,7 +142,7 @@ func (e *Engine) servingHealth() error {
 	return e.server.Health()
 }
 
-// storeTasks puts what a turn says about queues in the store's words.
+// storeTasks translates what a turn says about queues for the store.
 func (e *Engine) storeTasks(r *activeRun, out *core.Turn, t *store.Turn) error {
 	refs := func(all []core.AttemptRef) (list []store.TaskRef) {
 		for _, a := range all {
@@ -152,13 +152,13 @@ func (e *Engine) storeTasks(r *activeRun, out *core.Turn, t *store.Turn) error {
 	}
 	t.Over, t.Withdrawn, t.Stopped = refs(out.Over), refs(out.Withdrawn), refs(out.Stopped)
 	for _, ref := range refs(out.GivenUp) {
-		if e.isUnread(r.partition, ref) { // what it was can be known by nobody who decides here
+		if e.isUnread(r.partition, ref) { // the owner cannot know what its end was
 			t.Over = append(t.Over, ref)
 		} else {
 			t.GivenUp = append(t.GivenUp, ref)
 		}
 	}
-	if out.Ended && r.run.Damaged() { // which does not know of all of them
+	if out.Ended && r.run.Damaged() { // a damaged run does not know all of its tasks
 		all, err := e.tasksOf(r)
 		if err != nil {
 			return err
@@ -179,7 +179,7 @@ func (e *Engine) storeTasks(r *activeRun, out *core.Turn, t *store.Turn) error {
 	return nil
 }
 
-// tasksOf returns what stands in queues for a run.
+// tasksOf returns the tasks of a run.
 func (e *Engine) tasksOf(r *activeRun) (refs []store.TaskRef, err error) {
 	err = e.insist("reading what is in queues for run "+r.id, func() error {
 		all, err := e.db.Tasks(e.ctx, store.TaskFilter{Partitions: []int{r.partition.home}, Run: r.id, Limit: math.MaxInt32})
@@ -192,9 +192,10 @@ func (e *Engine) tasksOf(r *activeRun) (refs []store.TaskRef, err error) {
 	return refs, err
 }
 
-// toldMeanwhile gives a turn up that withdraws an attempt which a worker has claimed, or
-// gives one up of which its worker has said how it ended. The message that says so is read
-// before the run takes another step. Whether a worker is gone is looked at again after it.
+// toldMeanwhile abandons a turn that the store refused with ErrClaimed: it withdraws an
+// attempt that a worker has claimed, or gives up an attempt whose worker has reported its end.
+// The worker's message is read before the run takes another step. WorkerGone is dropped: it is
+// checked again after that.
 func (e *Engine) toldMeanwhile(r *activeRun) {
 	e.putBack(r.resident, slices.DeleteFunc(slices.Clone(r.todo), func(m mail) bool {
 		_, gone := m.input.(core.WorkerGone)
@@ -208,13 +209,13 @@ func (e *Engine) toldMeanwhile(r *activeRun) {
 	}
 }
 
-// claimsWait is how long the word that an attempt was claimed may wait for the next word of
-// it. If that is its end, one look at the inbox and one turn take both, and the row of the
-// call is not written in between. It is shorter than what somebody who looks on notices.
+// claimsWait is how long the message that an attempt was claimed may wait for the next message
+// about it. If that is its end, one look at the inbox and one turn take both, and the row of
+// the call is not written in between. It is too short for a person to notice.
 const claimsWait = 200 * time.Millisecond
 
-// postponed reports whether a run may wait with a claim in its mailbox, and sees to it that
-// it does so no longer than claimsWait. The engine's mu is held.
+// postponed reports whether a run may wait with a claim in its mailbox. It sets a timer so
+// that the run waits no longer than claimsWait. The engine's mu is held.
 func (e *Engine) postponed(r *resident, in core.Claimed) bool {
 	left := claimsWait - time.Duration(e.clock.Now()-in.At)
 	if r.busy || left <= 0 {
@@ -233,7 +234,7 @@ type claimWaits struct {
 	until time.Time
 }
 
-// rouseClaimed lets those go on that have waited for long enough.
+// rouseClaimed resumes residents whose claims have waited long enough.
 func (e *Engine) rouseClaimed() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -252,15 +253,15 @@ func (e *Engine) rouseClaimed() {
 	e.claimed = nil
 }
 
-// goneWorkers are workers that this node has found dead, and since when. One is taken for
-// dead when it was for some time in which the database answered: after an outage no one
-// has shown a sign of life.
+// goneWorkers are workers that this node has seen dead, and since when. A worker counts as
+// dead only if that lasts for some time in which the database answers: right after an outage
+// no worker has renewed its lease.
 type goneWorkers struct {
 	kick  chan struct{}
 	since map[string]time.Time
 }
 
-// workerLoop takes back the attempts of workers that are there no more.
+// workerLoop takes back the attempts of workers that are gone.
 func (e *Engine) workerLoop() {
 	every := e.config.Lease / 3
 	timer := time.NewTimer(every)
@@ -272,12 +273,12 @@ func (e *Engine) workerLoop() {
 		case <-e.ctx.Done():
 			return
 		}
-		_ = e.takeBack(every) // who cannot look now looks again; other loops tell of the outage
+		_ = e.takeBack(every) // it tries again later; other loops report the outage
 		timer.Reset(every)
 	}
 }
 
-// takeBack tells the runs whose attempts are lost.
+// takeBack tells runs which of their attempts are lost with their worker.
 func (e *Engine) takeBack(patience time.Duration) error {
 	e.mu.Lock()
 	owned := homes(e.open(nil))
@@ -322,7 +323,7 @@ func (e *Engine) takeBack(patience time.Duration) error {
 		}
 		e.mu.Lock()
 		for _, p := range e.open(nil) {
-			if p.home == t.Partition { // the run is at one of its places
+			if p.home == t.Partition { // the run is in one of its places
 				e.deliverLocked(p, t.Run, mail{input: in})
 			}
 		}

@@ -8,12 +8,12 @@ import (
 	"github.com/perdure/perdure/internal/logs"
 )
 
-// logged names a run in the log.
+// logged returns a run as log records name it.
 func logged(start history.Start) logs.Run {
 	return logs.Run{WorkflowID: start.WorkflowID, ID: start.Run, Workflow: start.Type}
 }
 
-// report logs what failed in a durable turn.
+// report logs the failures of a durable turn.
 func (e *Engine) report(r *activeRun, out *core.Turn) {
 	lost := 0
 	for i := range out.Attempts {
@@ -38,7 +38,7 @@ func (e *Engine) report(r *activeRun, out *core.Turn) {
 	}
 }
 
-// reportAttempt logs an attempt that failed, by what followed from that.
+// reportAttempt logs a failed attempt according to what follows from it.
 func (e *Engine) reportAttempt(r *activeRun, out *core.Turn, a *core.Record) {
 	tell := e.log.CallGaveUp
 	for i := range out.Rows {
@@ -50,7 +50,7 @@ func (e *Engine) reportAttempt(r *activeRun, out *core.Turn, a *core.Record) {
 			tell = e.log.CallPaused
 		case core.Quarantined:
 			tell = e.log.CallQuarantined
-		default: // it goes on
+		default: // the call continues
 			if !e.log.WantsAttempts() {
 				return
 			}
@@ -58,14 +58,14 @@ func (e *Engine) reportAttempt(r *activeRun, out *core.Turn, a *core.Record) {
 		}
 	}
 	var d core.AttemptDetail
-	_ = history.Unseal(a.Data, &d) // the core made it
+	_ = history.Unseal(a.Data, &d) // core made it, so it can be read
 	tell(logged(r.run.Start()), logs.Attempt{
 		Call: a.Call, Activity: a.Name, Number: a.Attempt, Outcome: string(a.Outcome), Reason: a.Reason, Delay: d.Delay,
 		ErrorType: a.ErrorType, Error: d.Message,
 	})
 }
 
-// reportGate logs how a gate has changed.
+// reportGate logs changes of a gate: pause and breaker.
 func (k gateKind) reportGate(name string, before *core.GateDetail, now core.GateDetail) {
 	log := k.engine.log
 	switch {
@@ -82,7 +82,7 @@ func (k gateKind) reportGate(name string, before *core.GateDetail, now core.Gate
 	}
 }
 
-// reportNotes logs what people did to a gate, beside pauses.
+// reportNotes logs other operations of people on a gate.
 func (k gateKind) reportNotes(name string, notes []core.Note) {
 	for _, n := range notes {
 		switch {

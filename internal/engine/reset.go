@@ -7,12 +7,12 @@ import (
 	"github.com/perdure/perdure/internal/inspect"
 )
 
-// A run is reset by the process that may write its next turn: an open one by its owner, in
-// the turn that closes it, one that has ended by the process that asks. In both cases the database
-// copies the history; only the turn that is cut is handed to it.
+// The process that may write a run's next turn resets the run: for an open run its owner, in
+// the turn that closes it; for a closed run the process that asks. In both cases the database
+// copies the history. Only the turn that is cut passes through this process.
 
-// resetRule gives a request to reset a run a turn of its own, so that all that came
-// before it is on record.
+// resetRule gives a reset request a turn to itself, so that everything before it is in the
+// history.
 func resetRule(e *Engine) rule {
 	return rule{
 		limits: func(m mail) bool {
@@ -23,8 +23,8 @@ func resetRule(e *Engine) rule {
 	}
 }
 
-// prepareReset adds to a request to reset a run what can be kept of its history, or why
-// nothing can. The history does not grow meanwhile.
+// prepareReset adds to a reset request the part of the history to keep, or why there is
+// none. The history does not grow meanwhile.
 func (e *Engine) prepareReset(r *activeRun, m *mail) error {
 	in := m.input.(core.Control)
 	start := r.run.Start()
