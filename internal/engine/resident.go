@@ -10,54 +10,54 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// resident is a run, a gate or a schedule in memory. Its first group of fields belongs
-// to the goroutine that works on it, the second to the engine's mu, but
-// only that goroutine changes entry and first while there is one.
+// resident is a run, a gate or a schedule in memory. Its first group of fields belongs to the
+// goroutine that works on it, the second is guarded by the engine's mu. While there is such a
+// goroutine, only it changes entry and first.
 type resident struct {
 	partition *partition
 	id        string
 
-	stepper stepper       // what it is
-	create  *store.Run    // its row is not in the database yet
-	pending *pendingStart // of a run that another one starts, until its row is there
+	stepper stepper       // a run, a gate or a schedule
+	create  *store.Run    // its row, while that is not in the database
+	pending *pendingStart // of a child, until its row is durable
 	wake    int64         // the next due time known to the wake heap
-	work    func()        // works on it; made once
+	work    func()        // works on it; allocated once
 
 	mail        []mail
 	questions   []question
-	poked       bool                    // wants a step without mail
-	review      bool                    // if it is held when it rests, it is loaded again
+	poked       bool                    // it wants a step without mail
+	review      bool                    // if it is held when it comes to rest, it is loaded again
 	busy        bool                    // a goroutine works on it
-	dropped     bool                    // no longer in memory
-	gone        bool                    // its run has ended or does not exist, as a look at the database said
-	recovering  bool                    // was in flight when its partition was taken, and has taken no step yet
-	entry       entry                   // of a run that is to begin
+	dropped     bool                    // evicted
+	gone        bool                    // its run has ended or does not exist, according to the database
+	recovering  bool                    // it was in flight when its partition was taken, and has taken no step yet
+	entry       entry                   // how far a run that has not begun has come
 	elsewhere   bool                    // it is to begin at another node, to which its row goes
-	first       bool                    // its first step is to come, and it may still be in line
-	slotRefused bool                    // a call of it got no slot for a reason that passes
-	slots       map[int64]*attempt.Slot // reserved for its calls, until their attempts begin
-	kept        []*attempt.Slot         // of attempts that ended, until the next step
-	stepping    bool                    // a step is taken or made durable: what comes waits for the next
-	idling      *list.Element           // place among the idle
-	queued      bool                    // it rests, and its calls wait for slots
-	started     []chan<- error          // told when the run's row is durable
+	first       bool                    // it has taken no step yet and may still be in line
+	slotRefused bool                    // a call of it got no slot for a temporary reason
+	slots       map[int64]*attempt.Slot // reserved for calls, until their attempts begin
+	kept        []*attempt.Slot         // of ended attempts, until the next step
+	stepping    bool                    // a step is being taken or committed; what arrives waits for the next
+	idling      *list.Element           // position among the idle residents
+	queued      bool                    // it rests while its calls wait for slots
+	started     []chan<- error          // get the result when the run's row is durable or refused
 }
 
 // ref names the run, gate or schedule for the store.
 func (r *resident) ref() store.RunRef { return store.RunRef{Partition: r.partition.home, Run: r.id} }
 
-// ahead is how long before the end of a backoff its attempt is made durable: a
-// commit takes a few milliseconds, and that of many takes longer.
+// ahead is how long before the end of a backoff its attempt is committed. A commit takes a few
+// milliseconds, one of many turns takes longer.
 const ahead = 20 * time.Millisecond
 
-// early is the same for an attempt that needs no slot before it begins: a thousand that
-// are due at once are durable in time.
+// early is the same for an attempt that needs no slot before it begins. It is long enough for
+// a thousand attempts that are due at the same time.
 const early = 200 * time.Millisecond
 
-// near is how far off a run's next wake may be for it to stay in memory.
+// near is how close a run's next wake must be for the run to stay in memory.
 const near = 5 * time.Second
 
-// tryAgain has a held run loaded again, if this node still serves its partition.
+// tryAgain loads a held run again if this node still serves its partition.
 func (e *Engine) tryAgain(partition int, run string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -72,17 +72,17 @@ func (e *Engine) tryAgain(partition int, run string) {
 		return
 	}
 	if r.held() {
-		e.unload(r) // and loaded again, because it is poked
+		e.unload(r) // it is loaded again because it is poked
 		return
 	}
 	e.rouse(r)
 }
 
-// atRest reports whether it is loaded and nothing works on it: then it knows when it wants its next step.
-// The engine's mu is held.
+// atRest reports whether the resident is loaded and no goroutine works on it. Then its next
+// due time is known. The engine's mu is held.
 func (r *resident) atRest() bool { return !r.busy && r.machine() != nil }
 
-// held reports whether it is a run that is held. No goroutine works on it.
+// held reports whether r is a run that is held. No goroutine works on it.
 func (r *resident) held() bool {
 	x, is := r.stepper.(*activeRun)
 	return is && x.run != nil && x.hold != nil
@@ -97,12 +97,12 @@ func (e *Engine) deliver(p *partition, run string, m mail) {
 
 func (e *Engine) deliverLocked(p *partition, run string, m mail) {
 	if e.partitions[p.number] != p {
-		return // another node has it, and will find what is durable
+		return // another node owns it and will find what is durable
 	}
 	r := e.resident(p, e.receiver(p, run, m))
 	p.passOn(r.partition, m.sequence)
 	if claim, first := m.input.(core.Claimed); first {
-		// What is decided about a call must know that its attempt is under way.
+		// Decisions about the call must know that its attempt is running.
 		r.mail = slices.Insert(r.mail, 0, m)
 		if e.postponed(r, claim) {
 			return
@@ -113,7 +113,7 @@ func (e *Engine) deliverLocked(p *partition, run string, m mail) {
 	e.rouse(r)
 }
 
-// resident returns the run in memory, making a place for it if there is none.
+// resident returns the resident with the ID of run, which it creates if there is none.
 func (e *Engine) resident(p *partition, run string) *resident {
 	r := e.residents[run]
 	if r == nil {
@@ -129,10 +129,10 @@ func (e *Engine) newResident(p *partition, id string) *resident {
 	return r
 }
 
-// machine is nil if the resident is not loaded.
+// machine returns nil if the resident is not loaded.
 func (r *resident) machine() machine { return r.stepper.machine() }
 
-// rouse lets a goroutine work on a resident.
+// rouse starts a goroutine that works on r, unless there is one.
 func (e *Engine) rouse(r *resident) {
 	if r.idling != nil {
 		e.idle.Remove(r.idling)
@@ -151,7 +151,7 @@ func (e *Engine) rouse(r *resident) {
 	e.steps.Run(r.work)
 }
 
-// advance works on a resident until nothing is left to do for it.
+// advance works on a resident until it has nothing left to do.
 func (e *Engine) advance(r *resident) {
 	for {
 		e.mu.Lock()
@@ -184,8 +184,7 @@ func (e *Engine) advance(r *resident) {
 	}
 }
 
-// takeMail takes what goes into one turn out of the mailbox. The engine's mu is
-// held.
+// takeMail takes the mail for one turn out of the mailbox. The engine's mu is held.
 func (e *Engine) takeMail(r *resident) (todo []mail) {
 	n := e.upTo(r.mail)
 	todo = r.mail[:n:n]
@@ -195,8 +194,7 @@ func (e *Engine) takeMail(r *resident) (todo []mail) {
 	return todo
 }
 
-// rest ends the work on a resident: it stays in memory, at the end of the idle,
-// or leaves.
+// rest ends the work on a resident. It stays in memory, last among the idle, or is evicted.
 func (e *Engine) rest(r *resident) {
 	r.busy = false
 	r.partition.active--
@@ -244,9 +242,9 @@ func (e *Engine) rest(r *resident) {
 	}
 }
 
-// keepQueued keeps a run in memory all of whose work is calls that wait for slots, unless
-// there are many: then it leaves. Its calls keep their places, and who gets a slot is loaded
-// for it. The engine's mu is held.
+// keepQueued keeps a run in memory whose only work is calls that wait for slots. If there are
+// too many such runs, the run is evicted: its calls keep their places, and a granted slot
+// loads it again. The engine's mu is held.
 func (e *Engine) keepQueued(r *resident) {
 	x, is := r.stepper.(*activeRun)
 	switch {
@@ -259,8 +257,7 @@ func (e *Engine) keepQueued(r *resident) {
 	}
 }
 
-// stirs notes that something happens to a run that keepQueued has kept. The engine's mu is
-// held.
+// stirs records that a run which keepQueued has kept is active again. The engine's mu is held.
 func (e *Engine) stirs(r *resident) {
 	if r.queued {
 		r.queued = false
@@ -268,9 +265,8 @@ func (e *Engine) stirs(r *resident) {
 	}
 }
 
-// rememberWake puts the due time of a resident that is dropped into the wake heap if
-// the scan will not find it: the row may name an older time that the scan has passed
-// already.
+// rememberWake puts the due time of a resident that is being evicted into the wake heap if
+// the scan will not find it: its row may hold an older time that the scan has passed.
 func (e *Engine) rememberWake(r *resident) {
 	m := r.machine()
 	if m == nil || m.Ended() {
@@ -282,8 +278,8 @@ func (e *Engine) rememberWake(r *resident) {
 	}
 }
 
-// unload drops a resident from memory; what is durable of it is in the database
-// and, if it is due soon, in the wake heap.
+// unload evicts a resident. Its durable state is in the database, and its due time, if it is
+// near, in the wake heap. Its mail is delivered again.
 func (e *Engine) unload(r *resident) {
 	if r.dropped {
 		return
@@ -304,19 +300,19 @@ func (e *Engine) unload(r *resident) {
 	}
 	e.freeKept(r)
 	served := e.phase != stopped && e.partitions[r.partition.number] == r.partition
-	if served { // else it may be loaded at this moment
+	if served { // else the new owner may be loading it
 		e.rememberWake(r)
 	}
 	if !r.busy {
 		r.stepper.close()
-		e.tellStarted(r, store.ErrFenced) // it was held, and its partition is lost
+		e.tellStarted(r, store.ErrFenced) // it was held, and its partition was lost
 	}
 	if served && r.pending != nil {
 		e.deferStart(r)
 	}
 	if served {
 		for _, m := range r.mail {
-			if _, granted := m.input.(core.Granted); !granted { // its slot went above
+			if _, granted := m.input.(core.Granted); !granted { // its slot was freed above
 				e.deliverLocked(r.partition, r.id, m)
 			}
 		}

@@ -26,10 +26,10 @@ const (
 	sweepAtLeast = 20 * time.Millisecond
 )
 
-// retention is a view.Retention with the questions that the sweeper asks of it.
+// retention adds to view.Retention what the sweeper asks of it.
 type retention view.Retention
 
-// check refuses settings without a meaning.
+// check returns an error for negative durations.
 func (r *retention) check() error {
 	for name, d := range map[string]time.Duration{
 		"completed": r.Completed, "failed": r.Failed, "canceled": r.Canceled, "terminated": r.Terminated, "timed-out": r.TimedOut,
@@ -42,7 +42,7 @@ func (r *retention) check() error {
 	return nil
 }
 
-// of is how long runs with a status are kept, 0 for ever.
+// of returns how long runs with a status are kept, 0 for ever.
 func (r *retention) of(s store.Status) time.Duration {
 	switch s {
 	case store.Completed:
@@ -59,7 +59,7 @@ func (r *retention) of(s store.Status) time.Duration {
 	return 0
 }
 
-// ends are the statuses of runs that may be deleted. Continued runs come last: they are
+// ends returns the statuses of runs that may be deleted. Continued runs come last: they are
 // deleted after the runs that follow them.
 func (r *retention) ends() (all []store.Status) {
 	for _, s := range []store.Status{store.Completed, store.Failed, store.Canceled, store.Terminated, store.TimedOut} {
@@ -73,7 +73,7 @@ func (r *retention) ends() (all []store.Status) {
 	return all
 }
 
-// atLeast is the least time for which any run with a status is kept.
+// atLeast returns the shortest time for which a run with a status is kept.
 func (r *retention) atLeast(s store.Status) time.Duration {
 	if s != store.Continued {
 		return r.of(s)
@@ -95,15 +95,15 @@ type sweeper struct {
 	dry        bool
 	now        int64
 	began      time.Time
-	gone       map[string]bool // runs of the partition that are deleted, or would be
-	held       bool            // a run is kept for the sake of another of its chain
+	gone       map[string]bool // runs of the partition that are deleted, or would be in a dry run
+	held       bool            // a run is kept because of another run of its chain
 	batch      int             // how many runs are deleted at a time
 	result     view.SweepResult
 }
 
-// Sweep removes what the retention does not keep, of all partitions of the group, or
-// says what that would be. It may run beside engines and other sweeps: what is over
-// is removed once. If it ends with an error, the result says how far it came.
+// Sweep deletes from all partitions of the group what the retention does not keep, or with dry
+// only counts it. It may run beside engines and other sweeps: each run is deleted once. If it
+// returns an error, the result covers what was deleted before.
 func (e *Engine) Sweep(ctx context.Context, keep view.Retention, dry bool) (view.SweepResult, error) {
 	if err := e.Check(ctx); err != nil {
 		return view.SweepResult{DryRun: dry}, err
@@ -131,8 +131,8 @@ func (e *Engine) sweep(ctx context.Context, keep view.Retention, partitions []in
 	return s.result, s.rest(ctx)
 }
 
-// partition deletes the runs of a partition. Passes go by status, so a run may come before
-// the one that follows it in its chain: then there is another pass.
+// partition deletes the runs of a partition. Passes go by status, so they may reach a run
+// before its successor in the chain; then there is another pass.
 func (s *sweeper) partition(ctx context.Context, partition int) error {
 	for {
 		s.held = false
@@ -188,11 +188,11 @@ func (s *sweeper) runs(ctx context.Context, partition int, end store.Status) err
 	}
 }
 
-// doom notes a run that is about to be deleted, or would be if this were no dry run.
+// doom records a run that is about to be deleted, or would be in a dry run.
 func (s *sweeper) doom(r *store.Run) { s.gone[r.ID] = true }
 
-// forget drops the notes of deleted runs: the database says that they are gone. The notes of
-// continued runs stay, so that the runs before them in the chain need no look at the database.
+// forget drops the entries of deleted runs: the database says that they are gone. The entries
+// of continued runs stay, so that their predecessors in the chain need no query.
 func (s *sweeper) forget(end store.Status, removed []string) {
 	if s.dry || end == store.Continued {
 		return
@@ -226,12 +226,12 @@ func (s *sweeper) over(ctx context.Context, r *store.Run) (bool, error) {
 	}
 	d, err := core.DecodeDetail(r.Detail)
 	if err != nil || d.Next == "" {
-		return false, nil // the outcome is unknown
+		return false, nil // the outcome of the chain is unknown
 	}
 	if s.gone[d.Next] {
 		return true, nil
 	}
-	// Its chain was removed before, down to this run.
+	// The chain was deleted before, down to this run.
 	_, err = s.e.db.Find(ctx, r.Partition, r.WorkflowID, d.Next)
 	if errors.Is(err, store.ErrNotFound) {
 		return true, nil
@@ -239,8 +239,8 @@ func (s *sweeper) over(ctx context.Context, r *store.Run) (bool, error) {
 	return false, err
 }
 
-// followed reports whether a later run of the same chain exists although a run has ended for good:
-// it was reset then. The later run shows what it kept of the earlier one, such as its attempts.
+// followed reports whether a run that has ended for good has a later run in its chain: it was
+// reset then. The later run shows what it took over of the earlier one, such as attempts.
 func (s *sweeper) followed(ctx context.Context, r *store.Run) (bool, error) {
 	if r.Latest {
 		return false, nil
@@ -252,7 +252,7 @@ func (s *sweeper) followed(ctx context.Context, r *store.Run) (bool, error) {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return false, err
 	}
-	// The ID was used again: the rest of the chain is among earlier runs.
+	// The ID was used again, so the rest of the chain is among earlier runs.
 	filter := store.Filter{Partitions: []int{r.Partition}, IDPrefix: r.WorkflowID, Above: r.ID, Limit: sweepPage}
 	for {
 		rows, err := s.e.db.List(ctx, filter)
@@ -287,7 +287,7 @@ func (s *sweeper) rest(ctx context.Context) error {
 	switches := before(s.keep.Switches)
 	for _, p := range s.partitions {
 		d := store.Deletion{Partition: p, TalliesBefore: before(s.keep.Statistics)}
-		if p == s.e.group.First { // one node does it for the group
+		if p == s.e.group.First { // one node deletes switches for the group
 			d.Group, d.SwitchesBefore = s.e.config.Group, switches
 		}
 		if d.TalliesBefore == 0 && d.SwitchesBefore == 0 {
@@ -300,7 +300,7 @@ func (s *sweeper) rest(ctx context.Context) error {
 	return nil
 }
 
-// delete deletes one batch and rests. The rest becomes shorter the longer the sweep takes:
+// delete deletes one batch and rests. The longer the sweep takes, the shorter the rests;
 // otherwise runs could close faster than they are deleted.
 func (s *sweeper) delete(ctx context.Context, d store.Deletion) error {
 	if s.dry {
@@ -320,7 +320,7 @@ func (s *sweeper) delete(ctx context.Context, d store.Deletion) error {
 	return s.e.wait(ctx, time.Duration(float64(max(sweepRest*took, sweepAtLeast))/late))
 }
 
-// wait waits for a while, or until the caller or the engine ends.
+// wait blocks for d. It returns early with an error when ctx or the engine ends.
 func (e *Engine) wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -349,8 +349,8 @@ func (e *Engine) sweepLoop() {
 	}
 }
 
-// growthEvery is how often an engine without a retention counts what it keeps, in skipped
-// sweeps: about once a day.
+// growthEvery is the number of sweep intervals between two counts of closed runs in an engine
+// without a retention: about a day by default.
 const growthEvery = 144
 
 // growthLoop replaces sweepLoop where no retention is set: it warns, from MaxKept on, each
@@ -359,7 +359,7 @@ func (e *Engine) growthLoop() {
 	for most, every := e.config.MaxKept-1, e.config.SweepEvery; clock.Pause(e.ctx, every); every = growthEvery * e.config.SweepEvery {
 		counts, err := e.db.Counts(e.ctx, e.owned())
 		if err != nil {
-			continue // an outage, which is logged elsewhere
+			continue // an outage, logged elsewhere
 		}
 		kept := 0
 		for status, n := range counts.Runs {
@@ -374,7 +374,8 @@ func (e *Engine) growthLoop() {
 	}
 }
 
-// owned are the partitions that this node looks after. It is never nil, which would mean all.
+// owned returns the partitions that this node looks after. It is never nil, which would mean
+// all.
 func (e *Engine) owned() []int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// mayFollow reports whether a child may begin under the workflow ID of a run that has
-// ended. A fire of a schedule never does: a time is fired once. Starts of one parent arrive in
-// their order, so the run was not started later than the child.
+// mayFollow reports whether a child may use the workflow ID of an existing closed run. A fire
+// of a schedule never may: each time fires once. Starts of one parent arrive in order, so the
+// existing run was not started later than the child.
 func mayFollow(start *history.Start, existing *store.Run) bool {
 	p := start.Parent
 	if existing.Status.Open() || existing.Status == store.Continued || entity.KindOf(p.WorkflowID) != entity.Run {
@@ -35,9 +35,9 @@ func sameChain(a, b *history.Parent) bool {
 	return a != nil && a.WorkflowID == b.WorkflowID && (a.Run == b.Run || a.Chain != "" && a.Chain == b.Chain)
 }
 
-// startAfter begins a child again, after the run that had its workflow ID. What came for
-// it meanwhile is given again. The resident that was refused is replaced, because the
-// turn of its code began without that run.
+// startAfter starts a refused child again, as the successor of the run that had its workflow
+// ID, and delivers its mail again. It replaces the refused resident, because the turn of its
+// code began without the existing run.
 func (e *Engine) startAfter(r *resident, todo []mail, existing *store.Run) {
 	p, s := r.partition, r.pending
 	start := s.start
@@ -51,12 +51,12 @@ func (e *Engine) startAfter(r *resident, todo []mail, existing *store.Run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.partitions[p.number] != p || e.residents[r.id] != r {
-		return // another node has it
+		return // another node owns it
 	}
 	again := e.newResident(p, r.id)
 	again.create, again.pending = row, &pendingStart{start: start, sequence: s.sequence}
 	again.mail = slices.DeleteFunc(slices.Concat(todo, r.mail), func(m mail) bool {
-		_, granted := m.input.(core.Granted) // its slot goes with the resident that was refused
+		_, granted := m.input.(core.Granted) // its slot is freed with the refused resident
 		return granted
 	})
 	r.pending, r.create, r.mail = nil, nil, nil

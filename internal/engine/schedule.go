@@ -9,15 +9,15 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// scheduleKind is the kind of standing entities that start runs over and over. The runs are
-// children of the schedule. A run that it starts twice has one ID, and is started once.
+// scheduleKind is the kind of schedules. A schedule starts runs as its children. If it
+// starts a run twice, both messages name one run ID, and the run is started once.
 type scheduleKind struct{ engine *Engine }
 
 func (k scheduleKind) decode(rec *store.Record) (core.Standing, error) {
 	return record.Schedule(k.engine.group, rec)
 }
 
-// missing says that a schedule without a record was deleted.
+// missing returns nothing: a schedule without a row was deleted.
 func (scheduleKind) missing(string) (core.Standing, *store.Run, error) { return nil, nil, nil }
 
 func (scheduleKind) notice(string, core.Standing) func(*core.StandingTurn) {
@@ -26,11 +26,11 @@ func (scheduleKind) notice(string, core.Standing) func(*core.StandingTurn) {
 
 func (scheduleKind) removed(string) {}
 
-// rest is how long a schedule rests that could not go on.
+// rest returns how long a schedule that failed waits before it is tried again.
 func (scheduleKind) rest() time.Duration { return time.Minute }
 
-// alreadyFired reports whether the run that a schedule starts exists, and drops the
-// message if so: a schedule may say twice that a run is to begin.
+// alreadyFired reports whether the run that a schedule starts exists, and drops the message if
+// so: a schedule may send the start of a run twice.
 func (e *Engine) alreadyFired(p *partition, m store.Message) bool {
 	err := e.insist("looking for the run of a schedule", func() error {
 		_, err := e.db.Find(e.ctx, p.home, "", m.Run)

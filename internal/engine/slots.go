@@ -5,7 +5,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 )
 
-// admit reserves a slot for a call's next attempt, or queues the call.
+// admit reserves a slot for the next attempt of a call, or enqueues the call.
 func (e *Engine) admit(now *watched, c *core.Call) bool {
 	r := now.of
 	e.mu.Lock()
@@ -24,10 +24,10 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 	}
 	if c.Step() {
 		if r.instance == nil {
-			return false // its body is in the code, which is held
+			return false // its body is in the code, which is not loaded
 		}
 	} else if r.staysElsewhere() {
-		return false // it is asked for where its build is
+		return false // the node with its build admits it
 	} else if e.defs.activities[c.Name] == nil {
 		e.unservedActivity(c.Name)
 		return false
@@ -45,7 +45,7 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 		e.grant(r.freeSlot(c.Number))
 	}
 	if lane == attempt.Probation {
-		if r.slots[c.Number] == nil { // else the grant, with the size of its group, is in the mail
+		if r.slots[c.Number] == nil { // else the grant, which holds the size of its group, is in the mail
 			e.awaitSlot(r, c, lane)
 			e.grant(e.slots.Serve())
 		}
@@ -77,8 +77,8 @@ func (e *Engine) awaitSlot(r *activeRun, c *core.Call, lane attempt.Lane) {
 	})
 }
 
-// wanting returns what an attempt that is on record without a slot calls when its time
-// has come.
+// wanting returns the function that an attempt which was committed without a slot calls when
+// it is due.
 func (e *Engine) wanting(d *core.Dispatch) func(*attempt.Attempt) {
 	name, priority := d.Name, d.Priority
 	if d.Step {
@@ -87,13 +87,13 @@ func (e *Engine) wanting(d *core.Dispatch) func(*attempt.Attempt) {
 	return func(x *attempt.Attempt) { e.wantSlot(x, name, priority) }
 }
 
-// wantSlot gives a slot to an attempt, or lets it wait.
+// wantSlot gives a slot to an attempt or enqueues it.
 func (e *Engine) wantSlot(x *attempt.Attempt, activity string, priority int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := e.servedOf(x)
 	if e.phase != running || p != nil && p.leaving || e.switchedOff(activity) {
-		x.Decline() // it waits in the queue for another node, or until the activity is on again
+		x.Decline() // it is enqueued for another node, or until the activity is resumed
 		return
 	}
 	if slot := e.slots.Take(attempt.Regular); slot != nil {
@@ -103,7 +103,7 @@ func (e *Engine) wantSlot(x *attempt.Attempt, activity string, priority int) {
 		return
 	}
 	if p == nil || x.Ended() {
-		return // it is told that another node has its run
+		return // another node owns its run; the attempt is canceled
 	}
 	e.slots.Wait(&attempt.Waiter{
 		Call: attempt.Call{Run: x.Run, Number: x.Call}, Tenure: x.Tenure, Priority: priority, Activity: activity, Attempt: x,
@@ -118,9 +118,9 @@ func (r *resident) reserve(call int64, slot *attempt.Slot) {
 	r.slots[call] = slot
 }
 
-// keep leaves the slot of an attempt that has ended to its run, whose next step may want
-// it for another call. It does so only if that step is the next thing to come: a slot does
-// not wait for a commit. The engine's mu is held.
+// keep leaves the slot of an ended attempt to its run, whose next step may use it for another
+// call. It does so only if no step is in progress, because a slot must not wait for a commit.
+// The engine's mu is held.
 func (e *Engine) keep(r *resident, slot *attempt.Slot) (kept bool) {
 	if r == nil || slot == nil || r.stepping || r.dropped || r.partition.leaving || e.phase != running {
 		return false
@@ -129,8 +129,8 @@ func (e *Engine) keep(r *resident, slot *attempt.Slot) (kept bool) {
 	return true
 }
 
-// keptSlot returns a slot that was left to a run, nil if there is none that a call of the
-// priority may have. The engine's mu is held.
+// keptSlot returns a slot that was left to a run, nil if there is none that a call of that
+// priority may use. The engine's mu is held.
 func (e *Engine) keptSlot(r *resident, priority int) *attempt.Slot {
 	for len(r.kept) > 0 {
 		last := len(r.kept) - 1
@@ -144,8 +144,8 @@ func (e *Engine) keptSlot(r *resident, priority int) *attempt.Slot {
 	return nil
 }
 
-// freeUnused frees the slots that a step made no use of, and the place in line of a run that
-// has begun.
+// freeUnused frees the slots that a step did not use, and takes a run that has begun out of
+// the line.
 func (e *Engine) freeUnused(r *resident) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -162,20 +162,20 @@ func (e *Engine) freeKept(r *resident) {
 	r.kept = r.kept[:0]
 }
 
-// freeSlot frees the slot that is reserved for a call, if any, and returns who gets it.
+// freeSlot frees the slot that is reserved for a call, if any, and returns the new grants.
 func (r *resident) freeSlot(call int64) []attempt.Grant {
 	slot := r.slots[call]
 	delete(r.slots, call)
 	return slot.Free()
 }
 
-// grant hands slots to the calls that waited for them. The engine's mu is held.
+// grant delivers slots to the calls that waited for them. The engine's mu is held.
 func (e *Engine) grant(grants []attempt.Grant) {
 	for len(grants) > 0 {
 		g := grants[0]
 		grants = grants[1:]
 		p := e.partitions[g.Partition]
-		if p == nil || p.epoch != g.Epoch { // lost on the way
+		if p == nil || p.epoch != g.Epoch { // the partition was lost meanwhile
 			grants = append(grants, g.Slot.Free()...)
 			continue
 		}
@@ -184,7 +184,7 @@ func (e *Engine) grant(grants []attempt.Grant) {
 			continue
 		}
 		if x := g.Attempt; x != nil {
-			if e.switchedOff(g.Activity) || !x.Launch(g.Slot) { // it loses patience soon
+			if e.switchedOff(g.Activity) || !x.Launch(g.Slot) { // it stops waiting soon
 				grants = append(grants, g.Slot.Free()...)
 			}
 			continue
@@ -192,7 +192,7 @@ func (e *Engine) grant(grants []attempt.Grant) {
 		r := e.resident(p, g.Run)
 		switch off := e.switchedOff(g.Activity); {
 		case off || r.slots[g.Number] != nil:
-			r.slotRefused = r.slotRefused || off // it asks again when the activity is on
+			r.slotRefused = r.slotRefused || off // the run asks again when the activity is resumed
 			grants = append(grants, g.Slot.Free()...)
 		default:
 			r.reserve(g.Number, g.Slot)
@@ -201,7 +201,7 @@ func (e *Engine) grant(grants []attempt.Grant) {
 	}
 }
 
-// slotRule voids grants whose slot was withdrawn on the way.
+// slotRule makes grants void whose slot was withdrawn meanwhile.
 func slotRule() rule {
 	return rule{void: func(r *activeRun, m mail) bool {
 		g, is := m.input.(core.Granted)
@@ -228,8 +228,8 @@ func (e *Engine) serves(r *activeRun, c *core.Call) bool {
 	return false
 }
 
-// staysElsewhere reports whether a run stays on another build than this node's: nothing of
-// it begins here.
+// staysElsewhere reports whether a run is pinned to another build than this node's, so that
+// none of its attempts may begin here.
 func (r *activeRun) staysElsewhere() bool {
 	pin := r.pin
 	if r.run != nil {
@@ -238,7 +238,7 @@ func (r *activeRun) staysElsewhere() bool {
 	return pin != "" && pin != r.engine.config.Build
 }
 
-// activityOf is the name of a call's activity; "" for a step.
+// activityOf returns the name of a call's activity, "" for a step.
 func activityOf(c *core.Call) string {
 	if c.Step() {
 		return ""

@@ -13,8 +13,8 @@ import (
 )
 
 // standing is a gate or a schedule in memory. Its row has the status store.Standing; its
-// tickets or fires are rows of calls. It has no history: each of its turns can be
-// repeated, because a message that it sends twice is as good as one.
+// tickets or fires are rows of calls. It has no history. Each of its turns may be repeated,
+// because receiving one of its messages twice has the effect of receiving it once.
 type standing struct {
 	*resident
 	engine *Engine
@@ -22,21 +22,22 @@ type standing struct {
 
 	entity core.Standing // nil: to be loaded
 	out    *core.StandingTurn
-	heard  []mail // that out consumes
+	heard  []mail // the mail that out consumes
 }
 
-// standingKind is what gates and schedules do not have in common.
+// standingKind is the difference between gates and schedules.
 type standingKind interface {
-	// decode makes the entity from its record.
+	// decode returns the entity of a record.
 	decode(rec *store.Record) (core.Standing, error)
-	// missing makes one that has no record, with its row; nil if it does not exist then.
+	// missing returns the entity for a name without a record, with its row; nil if there is
+	// none.
 	missing(name string) (core.Standing, *store.Run, error)
-	// notice logs what is worth a person's attention.
+	// notice is called before a step; the function it returns logs what the step changed.
 	notice(name string, entity core.Standing) func(out *core.StandingTurn)
-	// removed is told that the entity is forgotten.
+	// removed is called when the row of the entity has been removed.
 	removed(name string)
-	// rest is when one that could not go on is tried again, 0 for the next look at the
-	// inbox.
+	// rest returns how long an entity that failed waits before it is tried again, 0 for the
+	// next look at the inbox.
 	rest() time.Duration
 }
 
@@ -97,7 +98,7 @@ func (s *standing) step(todo []mail, _ bool) (t store.Turn, due bool, err error)
 	return t, !s.out.Empty() || len(t.Consumed) > 0, nil
 }
 
-// storeTurn is the turn in the words of the store.
+// storeTurn translates the turn for the store.
 func (s *standing) storeTurn() (store.Turn, error) {
 	out := s.out
 	t := store.Turn{
@@ -127,7 +128,7 @@ func (s *standing) storeTurn() (store.Turn, error) {
 }
 
 func (s *standing) stored() error {
-	if s.out.Over { // what is said to it from now on makes another one
+	if s.out.Over { // a later message creates a new one
 		s.kind.removed(s.name())
 		return errGone
 	}
@@ -140,8 +141,8 @@ func (s *standing) refused(err error) {
 	}
 }
 
-// stuck lets an entity that cannot be read or written try again later: what was said to
-// it waits in the inbox.
+// stuck makes an entity that cannot be read or written try again later. Its messages stay in
+// the inbox.
 func (s *standing) stuck(todo []mail, err error) {
 	e := s.engine
 	if e.ctx.Err() != nil {

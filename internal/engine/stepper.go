@@ -6,30 +6,29 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// stepper is what a resident has in memory: a run, a gate or a schedule. All of them
-// advance alike: loaded if need be, stepped, stored, and only then carried out. Except
-// where it is said otherwise, the methods belong to the goroutine that works on the
-// resident.
+// stepper is what a resident holds: a run, a gate or a schedule. All of them advance in the
+// same way: load if needed, step, commit, and only then carry out. Unless stated otherwise,
+// the methods belong to the goroutine that works on the resident.
 type stepper interface {
-	// machine is the pure machine; nil before load and after it is of no use any more.
+	// machine returns the pure machine, nil if it is not loaded.
 	machine() machine
-	// load brings it into memory: from the database, or newly made.
+	// load brings it into memory: from the database, or newly created.
 	load(todo []mail) error
-	// step takes one step on the mail and returns what is to be stored, the messages it
-	// consumes included; with due false there is nothing.
+	// step takes one step on the mail and returns the turn to commit, including the messages
+	// that it consumes. If due is false there is nothing to commit.
 	step(todo []mail, loaded bool) (t store.Turn, due bool, err error)
 	// stored carries out the step, which is durable now.
 	stored() error
-	// refused is told why the step is not durable. The resident is unloaded then.
+	// refused handles a step that is not durable because of err. The resident is evicted
+	// afterwards.
 	refused(err error)
-	// answer runs query handlers on the state that the last durable turn left.
+	// answer runs query handlers on the state after the last durable turn.
 	answer(questions []question) error
-	// close ends what it runs. The engine's mu is held, and no goroutine works on the
-	// resident.
+	// close ends its code. The engine's mu is held, and no goroutine works on the resident.
 	close()
 }
 
-// machine is what a stepper steps. *core.Run, *core.Gate and *core.Timetable are such.
+// machine is the pure machine of a stepper: *core.Run, *core.Gate or *core.Timetable.
 type machine interface {
 	NextDue() int64
 	Idle() bool
@@ -38,8 +37,7 @@ type machine interface {
 	State() core.State
 }
 
-// newStepper returns the stepper of a resident, which is not loaded. The ID says which
-// kind it is.
+// newStepper returns the stepper of a resident, not loaded. The ID tells the kind.
 func (e *Engine) newStepper(r *resident) stepper {
 	switch entity.KindOf(r.id) {
 	case entity.Gate:

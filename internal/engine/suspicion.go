@@ -13,24 +13,24 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// suspicion is what a place of this node knows of runs whose code may have ended processes.
-// A ward keeps a book of its own. When its node has died of one of its runs, they all come
-// home with it: the home adopts the book, and when it gives a suspect to another node, what
-// is held against that goes with it, in its row. So a run is found although no node has it
-// twice, and none is charged that was not tried. It is guarded by the engine's mu.
+// suspicion is what one place of this node knows of runs whose code may have crashed
+// processes. A ward keeps its own book. When the node of a ward dies, all runs of the ward
+// return home and the home adopts the book. When the home moves a suspect to another node, the
+// evidence goes with it, in its row. So the run is found although no node loads it twice, and
+// no run is charged that was not tried. suspicion is guarded by the engine's mu.
 type suspicion struct {
-	trials  *trials // of the code of its runs, nil if it is not suspected or that is not known
-	judged  int     // comings when it became known, and one more; 0: not yet
+	trials  *trials // nil if no run is suspected or that is not known
+	judged  int     // one more than comings when that was found out; 0: not yet
 	brought map[string]core.Suspicion
-	read    map[int64]bool // wards that were dissolved, by epoch, whose books were looked for; guarded by judging
+	read    map[int64]bool // epochs of dissolved wards whose books were looked for; guarded by judging
 
-	judging chan struct{} // one at a time, for as long as an outage; taken before the engine's mu
+	judging chan struct{} // held by one goroutine at a time, for as long as an outage; taken before the engine's mu
 }
 
-// errUntried says that a suspect was loaded without its code being on trial.
+// errUntried reports that a suspect was loaded but its code is not on trial yet.
 var errUntried = errors.New("the code of the run is to be tried")
 
-// bookOf is where the book of a place is.
+// bookOf returns where the book of a place is stored.
 func (e *Engine) bookOf(p *partition) entity.Standing {
 	if p.ward == 0 {
 		return entity.Trials(e.group, p.home, 0)
@@ -38,9 +38,9 @@ func (e *Engine) bookOf(p *partition) entity.Standing {
 	return entity.Trials(e.group, p.home, p.epoch)
 }
 
-// trialsOf are the trials of a place, nil if nothing is suspected. Who asks first, and
-// first after runs have come from another place, finds that out. There are some if one of
-// its runs brings a suspicion.
+// trialsOf returns the trials of a place, nil if nothing is suspected. The first caller, and
+// the first after runs have arrived from another place, finds that out. If brought is set, a
+// run came with evidence, so there are trials.
 func (e *Engine) trialsOf(p *partition, brought bool) (*trials, error) {
 	p.judging <- struct{}{}
 	defer func() { <-p.judging }()
@@ -65,14 +65,14 @@ func (e *Engine) trialsOf(p *partition, brought bool) (*trials, error) {
 	return p.trials, nil
 }
 
-// knownTrials returns what trialsOf has found out, false if it has to look again. The
+// knownTrials returns the result of the last trialsOf, and false if it is outdated. The
 // engine's mu is held.
 func (p *partition) knownTrials(brought bool) (*trials, bool) {
 	t := p.trials
 	return t, p.judged == p.comings+1 && p.coming == 0 && (!brought || t != nil && !t.over)
 }
 
-// judge begins trials if there is a reason for them, and has them adopt what wards left.
+// judge starts trials if there is a reason, and makes them adopt the books of wards.
 func (e *Engine) judge(p *partition, brought bool) error {
 	lineage := e.lineageOf(p)
 	died := func(epoch int64) bool { return epoch != p.epoch && trial.Died(lineage.owners, epoch) }
@@ -117,8 +117,8 @@ func (e *Engine) judge(p *partition, brought bool) error {
 	return nil
 }
 
-// suspect reads the book that the owner before left, nil if there is none, and reports
-// whether code is suspected: for a reason that is known, or for how owners ended.
+// suspect reads the book that the previous owner left, nil if there is none, and reports
+// whether code is suspected: for a known reason, or because of how owners ended.
 func (e *Engine) suspect(p *partition, owners []store.Ownership, first, known bool) (left []byte, is bool, err error) {
 	known = known || e.db.Info().Wards && trial.SuspectedAmong(owners, e.clock.Now())
 	died := first && trial.DiedBefore(owners, p.epoch)
@@ -132,7 +132,7 @@ func (e *Engine) suspect(p *partition, owners []store.Ownership, first, known bo
 	return rec.Run.Detail, true, nil
 }
 
-// booksOfWards reads what wards left that are dissolved, each once.
+// booksOfWards reads the books of dissolved wards, each once.
 func (e *Engine) booksOfWards(p *partition, owners []store.Ownership) (left []*store.Record, err error) {
 	if p.ward != 0 {
 		return nil, nil
@@ -146,7 +146,7 @@ func (e *Engine) booksOfWards(p *partition, owners []store.Ownership) (left []*s
 			return nil, err
 		}
 		if rec != nil && rec.Run.Ward != 0 {
-			continue // it is not dissolved yet
+			continue // not dissolved yet
 		}
 		if p.read == nil {
 			p.read = map[int64]bool{}
@@ -158,7 +158,7 @@ func (e *Engine) booksOfWards(p *partition, owners []store.Ownership) (left []*s
 	return left, nil
 }
 
-// readBook returns nil if there is none.
+// readBook returns nil if there is no such book.
 func (e *Engine) readBook(p *partition, run string) (rec *store.Record, err error) {
 	err = e.insist("reading which runs are suspected", func() (err error) {
 		rec, err = e.db.Load(e.ctx, p.home, run)
@@ -170,8 +170,8 @@ func (e *Engine) readBook(p *partition, run string) (rec *store.Record, err erro
 	return rec, err
 }
 
-// bringsSuspicion reports whether something is held against a run that came from another
-// node and is not on trial here. It is loaded again, on trial.
+// bringsSuspicion reports whether a run came from another node with evidence against it and is
+// not on trial here. It is then loaded again, on trial.
 func (e *Engine) bringsSuspicion(r *activeRun, past *core.Past, todo []mail) bool {
 	if !bytes.Contains(past.State.Detail, []byte(`"suspect"`)) {
 		return false
@@ -196,7 +196,8 @@ func (e *Engine) bringsSuspicion(r *activeRun, past *core.Past, todo []mail) boo
 	return true
 }
 
-// suspicion is what a run brought that is loaded again. The engine's mu is held.
+// suspicion returns the evidence that a run brought along and that is not in the book yet. The
+// engine's mu is held.
 func (r *activeRun) suspicion() *core.Suspicion {
 	s, is := r.partition.brought[r.id]
 	if !is {
@@ -206,9 +207,9 @@ func (r *activeRun) suspicion() *core.Suspicion {
 	return &brought
 }
 
-// noteSuspicion puts what is held against a run into the document that goes with it to
-// another node, or says why it is held. Code of another node that has ended its processes
-// is not asked for again.
+// noteSuspicion puts the evidence against a run into the detail that moves with it to
+// another node. A run that was parked because its code crashed processes keeps that reason,
+// and that code stays among the tried.
 func (e *Engine) noteSuspicion(r *activeRun, status core.Status, detail *core.Detail, h *hold) {
 	e.mu.Lock()
 	if t := r.partition.trials; t != nil && !t.over {

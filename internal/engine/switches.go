@@ -7,22 +7,22 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// switches are what people switched in the group, as far as this node has heard. Guarded
+// switches are the switches of the group, as far as this node has read them. They are guarded
 // by the engine's mu.
 type switches struct {
-	read   int64                      // number of the last one that was read
-	latest map[switchKey]store.Switch // of each thing that was ever switched
+	read   int64                      // number of the last entry read
+	latest map[switchKey]store.Switch // the last entry of each thing
 }
 
 type switchKey struct{ kind, name string }
 
-// off answers the switch that keeps something off.
+// off returns the switch that keeps something off, and whether there is one.
 func (s *switches) off(kind, name string) (store.Switch, bool) {
 	w := s.latest[switchKey{kind, name}]
 	return w, w.Off
 }
 
-// add takes in entries of the log, and reports whether something is on again.
+// add applies entries of the log, and reports whether something was switched on again.
 func (s *switches) add(log []store.Switch) (released bool) {
 	if s.latest == nil {
 		s.latest = map[switchKey]store.Switch{}
@@ -39,9 +39,9 @@ func (s *switches) add(log []store.Switch) (released bool) {
 	return released
 }
 
-// pausedActivities returns what keeps activities paused in the group, by their names.
+// pausedActivities returns the switches that pause activities, by name of the activity.
 func (e *Engine) pausedActivities(ctx context.Context) (map[string]store.Switch, error) {
-	if e.currentPhase() == client { // it is not told of switches
+	if e.currentPhase() == client { // a client gets no notifications of switches
 		if err := e.readSwitches(ctx); err != nil {
 			return nil, err
 		}
@@ -57,15 +57,14 @@ func (e *Engine) pausedActivities(ctx context.Context) (map[string]store.Switch,
 	return paused, nil
 }
 
-// switchLoop learns what others switch.
+// switchLoop reads switches when notified.
 func (e *Engine) switchLoop() {
 	e.keepLooking(e.switchKick, nil, func() error {
 		return e.persist("reading switches", func() error { return e.readSwitches(e.ctx) })
 	})
 }
 
-// readSwitches reads what is new in the log, and lets calls go on whose activity
-// is on again.
+// readSwitches reads new entries of the log. If an activity is resumed, its calls continue.
 func (e *Engine) readSwitches(ctx context.Context) error {
 	e.mu.Lock()
 	after := e.switches.read
@@ -94,8 +93,8 @@ func (e *Engine) switchedOff(name string) bool {
 	return off
 }
 
-// stopped reports whether a call's activity is paused in the group. If it is, the
-// run is told when the activity is on again.
+// stopped reports whether a call's activity is paused in the group. If it is, the run is
+// notified when the activity is resumed.
 func (e *Engine) stopped(r *resident, c *core.Call) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -8,14 +8,14 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// transactionRule lets a turn have one end of an attempt with a transaction at most, so
-// that its failure is that attempt's.
+// transactionRule allows a turn at most one end of an attempt with a transaction, so that a
+// failure of the transaction belongs to that attempt.
 func transactionRule() rule {
 	return rule{limits: func(m mail) bool { return m.transaction != nil }}
 }
 
-// hook is what the turn has to run inside its transaction, nil for nothing. The
-// machine decided that the attempt counts.
+// hook returns what the store has to run inside the turn's transaction, nil for nothing. The
+// machine has accepted the attempt.
 func (e *Engine) hook(out *core.Turn, todo []mail) func(tx any) error {
 	if len(out.Transactions) == 0 {
 		return nil
@@ -30,8 +30,8 @@ func (e *Engine) hook(out *core.Turn, todo []mail) func(tx any) error {
 	return nil
 }
 
-// transactionFailed makes the end of the attempt whose transaction failed a
-// failure. Nothing of its turn is durable; the run is loaded again and told.
+// transactionFailed replaces the end of the attempt whose transaction failed by a failure.
+// Nothing of the turn is durable; the run is loaded again and gets the failure.
 func (e *Engine) transactionFailed(r *resident, todo []mail, failure error) {
 	for i, m := range todo {
 		end, ok := m.input.(core.AttemptEnded)

@@ -6,7 +6,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// replies tells those who asked for updates what came of it.
+// replies returns the messages to the callers of updates.
 func replies(p *partition, out *core.Turn) (messages []store.Message, err error) {
 	for i := range out.Replies {
 		reply := &out.Replies[i]
@@ -19,7 +19,7 @@ func replies(p *partition, out *core.Turn) (messages []store.Message, err error)
 	return messages, nil
 }
 
-// updateRule has those told who asked a run for updates that it has ended.
+// updateRule tells the caller of an update that the run has ended.
 func updateRule() rule {
 	return rule{refusal: func(p *partition, in core.Input) (m store.Message, due bool) {
 		u, is := in.(core.UpdateArrived)
