@@ -12,17 +12,16 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// calm is how long a partition whose owners died one after the other must be served until
-// the turns of its runs are not written down before they are made any more. No attempt is
-// in the probation lane for longer.
+// calm is how long a partition whose owners died one after the other must be served before its
+// turns run without a mark again. No attempt stays in the probation lane for longer.
 const calm = 30 * time.Second
 
-// trials let the code of a partition's runs run only under a durable mark, because the
-// owners before died one after the other: perhaps of that code. See package trial.
+// trials run the code of a partition's runs only under a durable mark, because the previous
+// owners died one after the other, perhaps of that code. See package trial.
 type trials struct {
 	engine    *Engine
 	partition *partition
-	ctx       context.Context // ends with the trials, or with the partition
+	ctx       context.Context // ends with the trials or the partition
 	cancel    context.CancelFunc
 	kicked    chan struct{}
 
@@ -31,26 +30,26 @@ type trials struct {
 	waiting []*turnOnTrial
 	left    []*turnOnTrial // their marks are to be removed
 	exists  bool           // the book has a row
-	adopted []string       // rows of books of wards, whose suspects are in this one
+	adopted []string       // rows of wards' books whose suspects this book has taken over
 
-	departing int // turns that are not in the book any more and not carried out yet
+	departing int // turns that have left the book and are not carried out yet
 	begun     time.Time
-	again     *time.Timer // of a suspect that is tried later, nil before the first
-	over      bool        // all may go on without
+	again     *time.Timer // fires when a suspect may be tried; nil before the first
+	over      bool        // all turns may run without a mark
 }
 
-// turnOnTrial is one use of the code of a run.
+// turnOnTrial is one use of a run's code under a mark.
 type turnOnTrial struct {
 	trials *trials
 	run    *activeRun
 	code   string        // fingerprint
-	went   bool          // the run went on
+	went   bool          // its turn is on record
 	done   bool          // survived was called
-	next   chan struct{} // closed when its mark is durable; then another one, when that is gone
+	next   chan struct{} // closed when its mark is durable; replaced by a channel that is closed when the mark is gone
 }
 
-// onTrial waits until the code of a run may run, and returns how to say that it did; nil
-// if nothing suspects it. A turn that needs no code does not wait.
+// onTrial blocks until the code of a run may run. It returns nil if no run is suspected, or if
+// the turn needs no code. The caller reports to the result that the code returned.
 func (e *Engine) onTrial(r *activeRun, todo []mail) (*turnOnTrial, error) {
 	e.mu.Lock()
 	s := r.suspicion()
@@ -82,7 +81,7 @@ func (e *Engine) onTrial(r *activeRun, todo []mail) (*turnOnTrial, error) {
 	return w, w.wait()
 }
 
-// typeOf is the name of a run's workflow if that is known before it is loaded.
+// typeOf returns the name of a run's workflow, even before the run is loaded; "" if unknown.
 func (r *activeRun) typeOf() string {
 	switch {
 	case r.run != nil:
@@ -97,7 +96,7 @@ func (r *activeRun) typeOf() string {
 	return row.Type
 }
 
-// wait blocks until the trials have come to the turn.
+// wait blocks until the next change of the book that concerns the turn is durable.
 func (w *turnOnTrial) wait() error {
 	select {
 	case <-w.next:
@@ -116,9 +115,9 @@ func (w *turnOnTrial) wait() error {
 	return store.ErrFenced
 }
 
-// survived says that the code ran and the process lives. It returns when that is durable,
-// so that what follows from the turn, such as an attempt that ends the process, is not
-// held against the run. It may be called on nil, and twice.
+// survived reports that the code ran and the process lives. It returns when that is durable,
+// so that what follows from the turn, such as an attempt that kills the process, is not held
+// against the run. It may be called on nil, and twice.
 func (w *turnOnTrial) survived() {
 	if w == nil || w.done {
 		return
@@ -130,10 +129,10 @@ func (w *turnOnTrial) survived() {
 	t.left = append(t.left, w)
 	t.engine.mu.Unlock()
 	kick(t.kicked)
-	_ = w.wait() // of what happens to the partition its runs hear otherwise
+	_ = w.wait() // if the partition is lost, its runs learn it elsewhere
 }
 
-// finished says that what follows from the turn has begun. It may be called on nil.
+// finished reports that the turn has been carried out. It may be called on nil.
 func (w *turnOnTrial) finished() {
 	if w == nil {
 		return
@@ -146,14 +145,14 @@ func (w *turnOnTrial) finished() {
 	kick(t.kicked)
 }
 
-// wentOn says whether there is a turn more on record of the run.
+// wentOn says whether the run went on: its turn is on record, or it moved to another node.
 func (w *turnOnTrial) wentOn(is bool) {
 	if w != nil {
 		w.went = is
 	}
 }
 
-// ends reports whether one of the messages ends its run without asking its code.
+// ends reports whether one of the messages ends its run without running code.
 func ends(all []mail) bool {
 	return slices.ContainsFunc(all, func(m mail) bool {
 		in, is := m.input.(core.Control)
@@ -161,8 +160,8 @@ func ends(all []mail) bool {
 	})
 }
 
-// poisoned is the hold of a run whose code has ended its process too often; nil for any
-// other.
+// poisoned returns the hold of a run whose code has crashed its process too often, nil for any
+// other run.
 func (e *Engine) poisoned(r *activeRun, code string) *hold {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -181,8 +180,8 @@ func (e *Engine) poisoned(r *activeRun, code string) *hold {
 	}}
 }
 
-// excused are the nodes that died while the code of a run was tried: not of the run's
-// attempts. The engine's mu is held.
+// excused returns the nodes that died while the run's code was tried: its attempts on them are
+// not charged. The engine's mu is held.
 func (r *activeRun) excused() []string {
 	if t := r.partition.trials; t != nil && !t.over {
 		return t.book.Nodes(r.id)
@@ -190,12 +189,13 @@ func (r *activeRun) excused() []string {
 	return nil
 }
 
-// run writes the book and lets those go on whom it names, until the node has lived for
-// some time, or the partition is another one's.
+// run writes the book and admits the turns that it names, until the node has lived long enough
+// or the partition is lost.
 func (t *trials) run() {
 	defer t.cancel()
 	e := t.engine
-	// A run that is to be terminated is not tried. What cannot be read now comes later.
+	// A run that is to be terminated is not tried. A message that cannot be read now comes
+	// later.
 	_ = e.readInboxOnce(t.partition)
 	timer := time.AfterFunc(calm, func() { kick(t.kicked) })
 	defer timer.Stop()
@@ -217,7 +217,7 @@ func (t *trials) run() {
 	}
 }
 
-// choose takes those out of the book whose turns are over, and finds whose turns begin.
+// choose takes finished turns out of the book and chooses those that may run now.
 func (t *trials) choose() (changed bool, left, admitted []*turnOnTrial) {
 	e := t.engine
 	e.mu.Lock()
@@ -231,7 +231,7 @@ func (t *trials) choose() (changed bool, left, admitted []*turnOnTrial) {
 	rest := t.waiting[:0]
 	for _, w := range t.waiting {
 		if _, is := t.book.Poisoned(w.run.id, w.code); is || w.run.run == nil && ends(w.run.mail) {
-			admitted = append(admitted, w) // without its code
+			admitted = append(admitted, w) // it runs without its code
 			continue
 		}
 		ask = append(ask, trial.Waiter{Run: w.run.id, Code: w.code})
@@ -255,8 +255,8 @@ func (t *trials) choose() (changed bool, left, admitted []*turnOnTrial) {
 	return len(left)+len(tried)+len(t.adopted) > 0, left, admitted
 }
 
-// lookAgain sets the timer for the next of those that are not tried yet because the
-// process has not lived for long enough. The engine's mu is held.
+// lookAgain sets the timer for the next suspect that waits until the process has lived long
+// enough. The engine's mu is held.
 func (t *trials) lookAgain(ask []trial.Waiter, lived time.Duration) {
 	var next time.Duration
 	for _, w := range ask {
@@ -272,8 +272,8 @@ func (t *trials) lookAgain(ask []trial.Waiter, lived time.Duration) {
 	}
 }
 
-// alone reports whether nothing runs that suspects must be told from: no attempt in the
-// probation lane, no turn of which one may begin, and no suspect of another partition. The
+// alone reports whether nothing else runs that could crash the process: no attempt in the
+// probation lane, no turn that may start one, and no suspect of another partition. The
 // engine's mu is held.
 func (t *trials) alone() bool {
 	if t.departing == 0 && !t.engine.attempts.OnProbation() && !t.elsewhere() {
@@ -283,7 +283,8 @@ func (t *trials) alone() bool {
 	return false
 }
 
-// elsewhere reports whether suspects of another partition are tried. The engine's mu is held.
+// elsewhere reports whether a suspect of another partition is being tried. The engine's mu is
+// held.
 func (t *trials) elsewhere() bool {
 	for _, p := range t.engine.partitions {
 		if other := p.trials; other != nil && other != t && !other.over && other.book.TriesSuspects() {
@@ -293,7 +294,7 @@ func (t *trials) elsewhere() bool {
 	return false
 }
 
-// laneAgain is when suspects that wait for the probation lane are looked at again.
+// laneAgain is how often suspects that wait for the probation lane are checked.
 const laneAgain = 50 * time.Millisecond
 
 // write makes the book durable.
@@ -323,7 +324,7 @@ func (t *trials) write() bool {
 	return t.exists
 }
 
-// commit makes a change of the book durable.
+// commit writes a change of the book.
 func (t *trials) commit(turn store.Turn) bool {
 	e := t.engine
 	err := e.committer.Commit(turn)
@@ -339,8 +340,8 @@ func (t *trials) commit(turn store.Turn) bool {
 	return err == nil
 }
 
-// end ends the trials if the node has lived for long enough and no suspect waits, and
-// removes the book.
+// end ends the trials and removes the book if the node has lived long enough and no suspect
+// waits.
 func (t *trials) end() bool {
 	e, p := t.engine, t.partition
 	e.mu.Lock()

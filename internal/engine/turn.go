@@ -14,8 +14,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// turn takes one step of a resident and makes it durable. After an error the resident must
-// be unloaded.
+// turn takes one step of a resident and makes it durable. If it returns an error, the resident
+// must be evicted.
 func (e *Engine) turn(r *resident, todo []mail) error {
 	var onTrial *turnOnTrial
 	if run, is := r.stepper.(*activeRun); is {
@@ -55,7 +55,7 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 	return r.stepper.stored()
 }
 
-// putBack returns mail that no durable turn has consumed to the mailbox.
+// putBack puts mail that no durable turn has consumed back into the mailbox.
 func (e *Engine) putBack(r *resident, todo []mail) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -63,7 +63,7 @@ func (e *Engine) putBack(r *resident, todo []mail) {
 	r.poked = true
 }
 
-// settled notes that a turn is durable: its messages are consumed, and a row that it
+// settled records that a turn is durable: its messages are consumed, and the row that it
 // creates exists.
 func (e *Engine) settled(r *resident, t *store.Turn) {
 	created := t.Create != nil && t.Create.ID == r.id
@@ -79,7 +79,7 @@ func (e *Engine) settled(r *resident, t *store.Turn) {
 	r.partition.inbox.consumed(t.Consumed)
 }
 
-// sent has the inbox read soon if a durable turn sent messages to this node itself.
+// sent makes the inbox be read soon if a durable turn sent messages to this node.
 func (e *Engine) sent(t *store.Turn) {
 	if len(t.Messages) == 0 {
 		return
@@ -100,20 +100,20 @@ type activeRun struct {
 	engine *Engine
 
 	run      *core.Run      // nil: to be loaded
-	instance code.Instance  // nil: no code, see hold
+	instance code.Instance  // nil: no code; see hold
 	hold     *hold          // why there is no code
-	pin      string         // the build to which it was pinned when its code was last loaded or looked for
-	again    bool           // it is held, and reloaded when it may move to a node that has its code
-	origin   *history.Start // the start event of a run that is held
+	pin      string         // the build to which it was pinned when its code was last loaded
+	again    bool           // it is held; it is reloaded when it may move to a node that has its code
+	origin   *history.Start // the start event of a run that waits in memory for a slot
 
 	withTrace map[string]string // see headers
 	around    around.Attempts   // see aroundAttempts
 
-	// The step that is being made durable:
+	// The step in progress:
 	out            *core.Turn
-	todo, deferred []mail       // what it was given, and what of that is given again
-	inputs         []core.Input // a list that is kept for the next step
-	given          bool         // the deferred mail was part of todo
+	todo, deferred []mail       // its mail, and the part of it that is deferred again
+	inputs         []core.Input // reused for the next step
+	given          bool         // the deferred mail is part of todo
 }
 
 func (r *activeRun) machine() machine {
@@ -191,8 +191,8 @@ func (r *activeRun) stored() error {
 	return nil
 }
 
-// moved reports whether the run was pinned to another build since it was loaded, so that
-// it goes on elsewhere, or here.
+// moved reports whether the run was pinned to another build since it was loaded, so that it
+// continues elsewhere, or now here.
 func (r *activeRun) moved() bool {
 	pin := r.run.Pin()
 	return pin != r.pin && (r.hold != nil || pin != r.engine.config.Build)
@@ -213,7 +213,7 @@ func (r *activeRun) refused(err error) {
 		e.log.TurnRefused(r.id, r.out.Number)
 		e.putBack(r.resident, r.todo)
 		e.mu.Lock()
-		e.created(r.resident) // its row is there, or no turn could be
+		e.created(r.resident) // its row exists, else there would be no other turn
 		e.mu.Unlock()
 	case e.ctx.Err() != nil:
 	default:
@@ -222,7 +222,7 @@ func (r *activeRun) refused(err error) {
 	r.undone()
 }
 
-// undone reverts in memory what a step that is not durable did.
+// undone reverts in memory the effects of a step that is not durable.
 func (r *activeRun) undone() {
 	e := r.engine
 	e.mu.Lock()
@@ -242,7 +242,7 @@ func (r *activeRun) close() {
 	}
 }
 
-// tellStarted tells the callers that wait for the run's row. The engine's mu is held.
+// tellStarted sends err to the callers that wait for the run's row. The engine's mu is held.
 func (e *Engine) tellStarted(r *resident, err error) {
 	for _, ch := range r.started {
 		ch <- err
@@ -263,7 +263,7 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 	defer e.mu.Unlock()
 	r.stepping = false
 	e.continued(r.resident, out)
-	if r.dropped { // another node took the run over and executes them
+	if r.dropped { // another node took the run over and carries them out
 		e.undo(r.resident, out)
 		return
 	}
@@ -309,7 +309,7 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 		if out.Next != nil {
 			e.handOn(r.resident, out.Next)
 		} else if id := r.run.Began().WorkflowID; e.routes[id].run == r.id {
-			delete(e.routes, id) // the next run of the ID is of another chain
+			delete(e.routes, id) // the next run of the ID belongs to another chain
 		}
 		e.unload(r.resident)
 	}
@@ -358,7 +358,7 @@ func (e *Engine) storeTurn(r *activeRun, out *core.Turn) (t store.Turn, err erro
 	if err := e.storeTasks(r, out, &t); err != nil {
 		return t, err
 	}
-	if out.Next == nil { // else createFirst says so
+	if out.Next == nil { // else createFirst sends it
 		if t.Messages, err = e.announcement(r.resident); err != nil {
 			return t, err
 		}
@@ -374,7 +374,7 @@ func (e *Engine) storeTurn(r *activeRun, out *core.Turn) (t store.Turn, err erro
 		t.Messages = append(t.Messages, message.ToGate(e.group, &out.Gates[i]))
 	}
 	t.Repeatable = len(t.Messages) == len(out.Gates)
-	answers, err := replies(p, out) // which may arrive twice as well
+	answers, err := replies(p, out) // they may arrive twice as well
 	t.Messages = append(t.Messages, answers...)
 	return t, err
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// A message that tells how an attempt ended may be unreadable here: its key or its blob is
-// missing, or its bytes were changed. Its call would stay open for ever, and nothing would
-// say why. So the run is parked until this process starts again, and the message stays in
-// the inbox: an owner that can read it takes it. Time limits of the attempt hold meanwhile.
+// The message that reports the end of an attempt may be unreadable here: its key or its blob
+// is missing, or its bytes were changed. Without more, its call would stay open for ever
+// without any notice. So the run is parked until this process restarts, and the message stays
+// in the inbox for an owner that can read it. Time limits of the attempt hold meanwhile.
 
-// unreadEnd says that the end of an attempt cannot be read. It wraps nothing: the record
-// of the run is in order, whatever is wrong with the message.
+// unreadEnd reports that the end of an attempt cannot be read. It wraps no error, because the
+// record of the run is intact whatever is wrong with the message.
 type unreadEnd struct {
 	core.AttemptRef
 	cause error
@@ -29,12 +29,12 @@ func (u *unreadEnd) Error() string {
 	return fmt.Sprintf("the end %s is on record and cannot be read: %v; start the program again when it can be read, or terminate or reset the run", what, u.cause)
 }
 
-// routeUnread delivers the end of an attempt that cannot be read: its run is to know.
+// routeUnread delivers the end of an attempt that cannot be read.
 func (e *Engine) routeUnread(p *partition, m store.Message, cause error) {
 	if m.Kind != message.KindAttempt || m.Run == "" {
 		return
 	}
-	d, _ := message.Read(m) // as much as its face shows
+	d, _ := message.Read(m) // the unencrypted part
 	ref := core.AttemptRef{Call: d.Call, Attempt: d.Attempt}
 	e.mu.Lock()
 	p.inbox.unread[store.TaskRef{Partition: p.home, Run: m.Run, Number: d.Call, Attempt: d.Attempt}] = m.Sequence
@@ -44,12 +44,12 @@ func (e *Engine) routeUnread(p *partition, m store.Message, cause error) {
 	})
 }
 
-// leaveUnread takes ends that cannot be read out of the mail of a turn, unless they come
-// too late anyway, and returns the first, for which the run is to be parked. One that has
-// no code now is held already, or about to end.
+// leaveUnread takes unreadable ends out of the mail of a turn, unless they come too late
+// anyway. It returns the first, for which the run is parked, and nil if the run has no code
+// now: then it is held already or about to end.
 func (e *Engine) leaveUnread(r *activeRun) (first error) {
 	if !slices.ContainsFunc(r.todo, func(m mail) bool { return m.unread != nil }) {
-		return nil // as nearly always
+		return nil // the usual case
 	}
 	r.todo = slices.DeleteFunc(slices.Clone(r.todo), func(m mail) bool {
 		if m.unread == nil || m.unread.Call != 0 && !r.run.AwaitsEnd(m.unread.AttemptRef) {
@@ -71,8 +71,8 @@ func (e *Engine) isUnread(p *partition, ref store.TaskRef) bool {
 	return is
 }
 
-// withUnread adds the messages that cannot be read of attempts that are over to those that a
-// turn consumes: nobody needs them any more.
+// withUnread adds to the messages that a turn consumes the unreadable ends of attempts that
+// are over, which are no longer needed.
 func (e *Engine) withUnread(p *partition, over []store.TaskRef, consumed []int64) []int64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -7,34 +7,34 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// A message is a row of the database's inbox until a durable turn consumes it. In
-// memory it waits in one of two places, and moves from one to the other:
+// A message is a row of the database's inbox until a durable turn consumes it. In memory it
+// waits in one of two places and moves from one to the other:
 //
 //   - in the mailbox of a resident, which steps because of it;
-//   - among the deferred mail of its partition, under the cause for which it waits, where
-//     nothing steps because of it.
+//   - among the deferred mail of its partition, under the cause of the wait, where it
+//     causes no step.
 //
-// One place does not do. Deferred mail in a mailbox would load its run again and again,
-// which cannot take it; and a message for a run that has yet to begin has no mailbox.
-// Mail that a run can take has no cause that would end, other than the run itself, which
-// its mailbox is. That a message waits in one place only, and is delivered once, follows
-// from inbox.known: routing claims the sequence number there, and only what has left
-// both places gives it back.
+// One place is not enough. Deferred mail in a mailbox would load its run again and again
+// although the run cannot take it, and a message for a run that has not begun has no mailbox.
+// Mail that a run can take, on the other hand, waits for no cause but the run itself. A
+// message waits in only one place and is delivered once because of inbox.known: routing
+// claims the sequence number there, and it is forgotten only when the message has left both
+// places.
 
-// inbox is what the owner of a partition knows of its messages. It is guarded by the
-// engine's mu.
+// inbox is what the owner of a partition knows of its messages. It is guarded by the engine's
+// mu.
 type inbox struct {
-	read bool // since the partition was taken
-	// known are the messages that wait in memory or are consumed; true for these, until a
-	// later look at the inbox cannot show them any more.
+	read bool // it was read since the partition was taken
+	// known has the sequence numbers of messages that wait in memory (false) or are consumed
+	// (true). Consumed ones stay until no look at the inbox can show them any more.
 	known map[int64]bool
-	// gone are those of them that were consumed before the current look began.
+	// gone are the known messages that were consumed before the current look began.
 	gone []int64
-	// deferred is what waits for a cause to end.
+	// deferred is mail that waits for a cause to end.
 	deferred map[cause][]mail
 	// starts are the runs whose start messages wait, by workflow ID.
 	starts map[string]map[string]bool
-	// unread are the messages with the ends of attempts that cannot be read here.
+	// unread are the messages with ends of attempts that cannot be read here.
 	unread map[store.TaskRef]int64
 }
 
@@ -55,33 +55,34 @@ const (
 	reasonUnstarted
 )
 
-// untaken is the cause of mail that a run cannot take as it stands: see core.Run.Takes.
-// It is given to the run again when that has changed.
+// untaken is the cause of mail that a run cannot take in its present state; see
+// core.Run.Takes. When that changes, the run gets the mail again.
 func untaken(run string) cause { return cause{reasonUntaken, run} }
 
-// unstarted is the cause of messages that may be for a run of a workflow ID whose start
-// message waits, and of that message itself if another run is about to get the ID. They
-// are routed again when a start of the ID was decided.
+// unstarted is the cause of messages that may be for a run whose start message waits, and of a
+// start message itself if another run is about to get the workflow ID. They are routed again
+// when a start of the ID is decided.
 func unstarted(workflowID string) cause { return cause{reasonUnstarted, workflowID} }
 
 // put defers mail.
 func (in *inbox) put(c cause, m mail) { in.deferred[c] = append(in.deferred[c], m) }
 
-// take ends a cause and returns the mail that waited for that.
+// take ends a cause and returns the mail that waited for it.
 func (in *inbox) take(c cause) []mail {
 	all := in.deferred[c]
 	delete(in.deferred, c)
 	return all
 }
 
-// forget lets the next look at the inbox find messages that it has shown before.
+// forget lets the next look at the inbox deliver messages again.
 func (in *inbox) forget(sequences ...int64) {
 	for _, s := range sequences {
 		delete(in.known, s)
 	}
 }
 
-// routeAgain has messages found in the inbox again. The engine's mu is held.
+// routeAgain lets the next look at the inbox route messages again, soon. The engine's mu is
+// held.
 func (e *Engine) routeAgain(p *partition, all []mail) {
 	if len(all) > 0 {
 		p.inbox.forget(sequences(all)...)
@@ -96,8 +97,8 @@ func (e *Engine) leaveForLater(p *partition, sequences ...int64) {
 	p.inbox.forget(sequences...)
 }
 
-// claim notes that a message is about to be delivered; nil if it was already, or is not
-// for this node.
+// claim records that a message is about to be delivered. It returns nil if that has happened
+// before, or if the message is not for this node.
 func (e *Engine) claim(m store.Message, also *partition) *partition {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -139,7 +140,7 @@ func (p *partition) passOn(to *partition, sequence int64) {
 	}
 }
 
-// consumed notes that a durable turn has consumed messages. The engine's mu is held.
+// consumed records that a durable turn has consumed messages. The engine's mu is held.
 func (in *inbox) consumed(sequences []int64) {
 	for _, s := range sequences {
 		in.known[s] = true
@@ -149,10 +150,10 @@ func (in *inbox) consumed(sequences []int64) {
 	}
 }
 
-// awaitStart notes that the start message of a run waits in the inbox: this version
-// cannot read it, or the workflow ID is about to be another run's, or the run could not
-// be written. It is routed again by the next owner of the partition, or before. What
-// comes for the run until then waits with it.
+// awaitStart records that the start message of a run waits in the inbox: this version cannot
+// read it, or another run is about to get the workflow ID, or the row of the run could not be
+// written. The next owner of the partition routes it again, or this one when the reason is
+// gone. Messages for the run wait with it.
 func (in *inbox) awaitStart(workflowID, run string) {
 	if in.starts[workflowID] == nil {
 		in.starts[workflowID] = map[string]bool{}
@@ -160,14 +161,14 @@ func (in *inbox) awaitStart(workflowID, run string) {
 	in.starts[workflowID][run] = true
 }
 
-// awaitsStart reports whether a start message waits of a run, or if that is "" of any
-// run of the workflow ID.
+// awaitsStart reports whether the start message of a run waits, or of any run of the workflow
+// ID if run is "".
 func (in *inbox) awaitsStart(workflowID, run string) bool {
 	runs := in.starts[workflowID]
 	return len(runs) > 0 && (run == "" || runs[run])
 }
 
-// started notes that the start message of a run waits no more. The engine's mu is held.
+// started records that the start message of a run no longer waits. The engine's mu is held.
 func (e *Engine) started(p *partition, workflowID, run string) {
 	if runs := p.inbox.starts[workflowID]; runs[run] {
 		if delete(runs, run); len(runs) == 0 {
@@ -177,8 +178,8 @@ func (e *Engine) started(p *partition, workflowID, run string) {
 	}
 }
 
-// deferUntilStart defers a message that is meant for a run, or if that is "" for the
-// latest of its workflow ID, if the start message of such a run waits.
+// deferUntilStart defers a message for a run whose start message waits. If run is "", the
+// message is for the latest run of its workflow ID.
 func (e *Engine) deferUntilStart(p *partition, m store.Message, run string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

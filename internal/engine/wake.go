@@ -8,8 +8,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// wakeEntry is a time at which a run wants a step. It is void if the run is in
-// memory and waits for another time.
+// wakeEntry is a time at which a run wants a step. It is void if the run is in memory and
+// waits for another time.
 type wakeEntry struct {
 	at        int64
 	partition *partition
@@ -30,11 +30,11 @@ func (h *wakeHeap) Pop() any {
 	return last
 }
 
-// scanLimit is how many due times one query reads. They are
-// read for the next Config.ScanAhead, and again when a third of that has passed.
+// scanLimit is how many due times one query reads. A scan covers the next Config.ScanAhead and
+// is repeated after a third of that.
 const scanLimit = 1000
 
-// addWake remembers a due time. The engine's mu is held.
+// addWake adds a due time to the heap. The engine's mu is held.
 func (e *Engine) addWake(at int64, p *partition, run string) {
 	if at == core.Never {
 		return
@@ -52,7 +52,7 @@ func kick(ch chan struct{}) {
 	}
 }
 
-// wakeLoop steps runs whose time has come and reads ahead what comes next.
+// wakeLoop steps runs that are due and reads due times ahead.
 func (e *Engine) wakeLoop() {
 	timer := time.NewTimer(e.config.ScanAhead)
 	defer timer.Stop()
@@ -78,7 +78,7 @@ func (e *Engine) wakeLoop() {
 	}
 }
 
-// wakeDue steps the runs that are due and returns when the next one is.
+// wakeDue steps the runs that are due and returns the next due time.
 func (e *Engine) wakeDue() int64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -102,8 +102,7 @@ func (e *Engine) wakeDue() int64 {
 	return e.wakes[0].at
 }
 
-// scan reads the due times of the near future; more says that it did not read
-// all of them.
+// scan reads the due times of the near future. More reports that it did not read all of them.
 func (e *Engine) scan(now int64) (more bool, err error) {
 	until := now + int64(e.config.ScanAhead)
 	after, owned := e.lookAhead(until)
@@ -125,20 +124,20 @@ func (e *Engine) scan(now int64) (more bool, err error) {
 	}
 	for _, w := range due {
 		p, r := e.partitions[w.Partition], e.residents[w.Run]
-		// One that is worked on, or to be loaded, may be dropped before it has learned of this time.
+		// A resident at work, or about to be loaded, may be evicted before it has this due time.
 		if p != nil && (r == nil || !r.atRest()) {
-			// It is loaded before that, so that an attempt which is due then is in time.
+			// The run is loaded early, so that an attempt which is due then begins in time.
 			heap.Push(&e.wakes, wakeEntry{at: w.Time - int64(early), partition: p, run: w.Run})
 		}
 	}
 	return more, nil
 }
 
-// lookAhead moves the horizon and returns where it was, and whose due times are to
-// be read up to it. It moves before they are read: a run that is dropped from
-// memory meanwhile, with a due time that the answer may be too early to have,
-// must put it into the heap by itself; and who takes a partition meanwhile reads
-// its due times up to the new horizon.
+// lookAhead moves the horizon and returns its previous value, and the partitions whose due
+// times are to be read up to the new one. It moves before the read, for two reasons: a run
+// that is evicted meanwhile, with a due time that the read may be too early to see, must put
+// that time into the heap itself; and a takeover meanwhile reads due times up to the new
+// horizon.
 func (e *Engine) lookAhead(until int64) (after int64, owned []int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

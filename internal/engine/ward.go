@@ -11,29 +11,29 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// A run whose code is missing here, or does not fit, goes on at another node of the group
-// that has code which may fit, in a ward of this one's partition (see store.Move). The owner
-// of the partition alone decides where: before it takes a step of the run, and while nothing
-// of it runs here. A node whose code does not fit either gives the run back. Each code is
-// tried once; then the run is held as one is that no other node is there for.
+// A run whose code is missing here, or does not fit, moves to another node of the group whose
+// code may fit, into a ward of this node's partition (see store.Move). The owner of the
+// partition alone decides where, before it takes a step of the run and while no attempt of the
+// run is in flight here. A node whose code does not fit either returns the run. Each code is
+// tried once. After that the run is held, as if there were no other node.
 
-// wards is what is known of wards. It is guarded by the engine's mu.
+// wards is what this node knows of wards. It is guarded by the engine's mu.
 type wards struct {
-	kick  chan struct{}     // look after them; not guarded
-	seen  *store.Membership // as of the last renewal
-	of    map[int]bool      // partitions that have some
-	code  []store.Member    // live nodes with their definitions, and others; nil: to be read
-	known string            // the builds for which held runs were reviewed
+	kick  chan struct{}     // a renewal has come; not guarded
+	seen  *store.Membership // the last renewal
+	of    map[int]bool      // partitions that have wards
+	code  []store.Member    // live nodes with their definitions, and others; nil if they must be read
+	known string            // the builds in the group when held runs were last reviewed
 }
 
-// errElsewhere says that another node runs it.
+// errElsewhere reports that another node owns the run.
 var errElsewhere = errors.New("another node works on the run, to which it moved: ask again")
 
 func home(place int) int { p, _ := store.SplitPlace(place); return p }
 func ward(place int) int { _, w := store.SplitPlace(place); return w }
 
-// homes are the partitions in which the rows of runs are, in order, each once. It is never
-// nil.
+// homes returns the partitions that hold the rows of runs, sorted and without duplicates. It
+// is never nil.
 func homes(ps []*partition) []int {
 	list := make([]int, len(ps))
 	for i, p := range ps {
@@ -57,15 +57,15 @@ func (e *Engine) servesOf(partition int) bool {
 	return false
 }
 
-// sendAway moves a run that cannot go on here to a node where it may: errElsewhere says that
-// it did. Nil says that the run is to be held.
+// sendAway moves a run that cannot continue here to a node where it may, and returns
+// errElsewhere. If it returns nil, the run is to be held.
 func (e *Engine) sendAway(r *activeRun, past *core.Past, h *hold, todo []mail) error {
 	p := r.partition
 	detail, err := core.DecodeDetail(past.State.Detail)
 	if err != nil || !e.db.Info().Wards {
 		return nil
 	}
-	if h.status == core.StatusParked && (h.detail.Mismatch == nil || r.pin != "") { // it fits, or no other code may
+	if h.status == core.StatusParked && (h.detail.Mismatch == nil || r.pin != "") { // it fits, or no other code may run it
 		h.detail.Tried = detail.Tried
 		if code := h.detail.Fingerprint; code != "" && code != e.untilRestart() && !slices.Contains(detail.Tried, code) {
 			h.detail.Tried = append(h.detail.Tried, code)
@@ -124,8 +124,8 @@ func (e *Engine) giveAway(r *activeRun, todo []mail, move store.Move, to func() 
 	return nil
 }
 
-// atWork reports whether attempts of a run that this process began run here, or have ended
-// and the run has not heard of it.
+// atWork reports whether attempts that this process began for a run are running, or have ended
+// without the run knowing.
 func (e *Engine) atWork(r *activeRun, todo []mail) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -134,12 +134,12 @@ func (e *Engine) atWork(r *activeRun, todo []mail) bool {
 	})
 }
 
-// unknown is the ward of a run that another node may have moved on.
+// unknown is the ward of a run if it is not known, because another node may have moved it.
 const unknown = -1
 
-// isElsewhere leaves what is for a run to the node that works on it, in the ward at. If that
-// is this one too, what came here for want of knowing where the run is goes on there. Who
-// waits here looks again.
+// isElsewhere leaves the mail of a run to the node that owns it now, in the ward at. If that
+// is this node, too, the mail that is in memory only moves to the resident there. Callers that
+// wait here look again.
 func (e *Engine) isElsewhere(r *resident, todo []mail, at int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -158,7 +158,7 @@ func (e *Engine) isElsewhere(r *resident, todo []mail, at int) {
 	if to != nil {
 		r.poked = false
 	}
-	e.unload(r) // who looks again is not to find it here
+	e.unload(r) // before callers look again
 	if to != nil {
 		again := e.resident(to, r.id)
 		again.poked = true
@@ -173,9 +173,8 @@ func (e *Engine) isElsewhere(r *resident, todo []mail, at int) {
 	e.Moved(map[int]bool{p.home: true})
 }
 
-// leaveUndelivered lets the next look at the inbox find messages that came for a run at one of
-// this node's places of a partition and did not reach it: what was in memory of the run was of
-// another place. The engine's mu is held.
+// leaveUndelivered lets the next look at the inbox find messages that were delivered to a
+// resident in the wrong place of this node. The engine's mu is held.
 func (e *Engine) leaveUndelivered(home int, all []mail) {
 	messages := sequences(all)
 	if len(messages) == 0 {
@@ -188,8 +187,8 @@ func (e *Engine) leaveUndelivered(home int, all []mail) {
 	}
 }
 
-// advancedBy is the ID of the node on which the code of a run asked for something last, ""
-// if it never did or that is not known.
+// advancedBy returns the ID of the node that last recorded a command of the run's code, "" if
+// there is none or it is not known.
 func (e *Engine) advancedBy(p *partition, past *core.Past) string {
 	for _, t := range slices.Backward(past.Turns) {
 		for _, ev := range t.Events {
@@ -202,8 +201,8 @@ func (e *Engine) advancedBy(p *partition, past *core.Past) string {
 }
 
 // fittingNode returns the ID of a live node of the group with code of the workflow that was
-// not tried, or "" if there is none. It prefers the code of the node last. If pin is set, it
-// must be a node of that build.
+// not tried, "" if there is none. It prefers nodes with the same code as the node last. If pin
+// is set, the node must have that build.
 func (e *Engine) fittingNode(workflow, last, pin string, tried []string) string {
 	return e.nodeFor(workflow, last, workflow+last, func(build, code string) bool {
 		if pin != "" {
@@ -256,7 +255,7 @@ func (e *Engine) nodeFor(workflow, last, key string, fit func(build, code string
 	return ""
 }
 
-// nameOf is the name of a node to which a run moves.
+// nameOf returns the name of a node to which a run moves.
 func (e *Engine) nameOf(id string) string {
 	if id == "" {
 		return "the owner of its partition"
@@ -269,7 +268,7 @@ func (e *Engine) nameOf(id string) string {
 	return id
 }
 
-// codeOfNodes are the nodes of the group, read once between two renewals; none if they
+// codeOfNodes returns the nodes of the group, read once between two renewals; none if they
 // cannot be read.
 func (e *Engine) codeOfNodes() []store.Member {
 	e.mu.Lock()
@@ -295,12 +294,12 @@ func (e *Engine) forgetCode() {
 	e.wards.code = nil
 }
 
-// see notes what a renewal says about nodes and wards.
+// see records the nodes and wards that a renewal shows.
 func (e *Engine) see(ms *store.Membership) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	seen := *ms
-	seen.Owners = slices.Clone(ms.Owners) // the member marks those as free that it gives back
+	seen.Owners = slices.Clone(ms.Owners) // the member marks partitions that it gives back as free in ms.Owners
 	e.wards.seen, e.wards.code = &seen, nil
 	of, fresh := map[int]bool{}, map[int]bool{}
 	for _, o := range ms.Owners {
@@ -309,12 +308,11 @@ func (e *Engine) see(ms *store.Membership) {
 		}
 	}
 	e.wards.of = of
-	e.Moved(fresh) // who trusts to hear of all runs of a partition here, does so no more
+	e.Moved(fresh) // callers that relied on hearing of all runs of these partitions here no longer can
 	kick(e.wards.kick)
 }
 
-// wardLoop looks after the wards of this node and those of its partitions when a renewal
-// has shown how they stand.
+// wardLoop looks after the wards of this node and of its partitions after each renewal.
 func (e *Engine) wardLoop() {
 	for {
 		select {
@@ -357,21 +355,21 @@ func (e *Engine) lookAtWards() {
 			shared = append(shared, p)
 		}
 	}
-	review := known != e.wards.known && e.wards.known != "" // else the partitions were just taken
+	review := known != e.wards.known && e.wards.known != "" // else the partitions were taken just now
 	e.wards.known = known
 	all := e.open(nil)
 	e.mu.Unlock()
 	for i, p := range dead {
 		e.dissolve(p, wards[i])
 	}
-	_ = e.wakeArrived(shared, store.Arrived) // else the next renewal has it read again
+	_ = e.wakeArrived(shared, store.Arrived) // if it fails, the next renewal leads to another try
 	if review {
 		e.reviewHeld(all)
 	}
 }
 
-// comesFrom has the owners read again if a run is loaded that did something last at another
-// place, of which it is not known that its owner is gone.
+// comesFrom makes the owners be read again if the last turn of a loaded run was made in
+// another place whose owner is not known to be gone.
 func (e *Engine) comesFrom(p *partition, past *core.Past) {
 	n := len(past.Turns)
 	if n == 0 || past.Turns[n-1].Epoch == p.epoch {
@@ -383,7 +381,7 @@ func (e *Engine) comesFrom(p *partition, past *core.Past) {
 	if p.lineage == nil {
 		return
 	}
-	var latest int64 // of that place: older ones may be forgotten
+	var latest int64 // the latest known epoch of that place; older ones may have been deleted
 	for _, o := range p.lineage.owners {
 		if store.WardOf(o.Epoch) != store.WardOf(last) {
 			continue
@@ -403,7 +401,7 @@ func (e *Engine) dissolve(p *partition, ward int) {
 	p.coming++
 	e.mu.Unlock()
 	gone := false
-	err := e.insist("bringing the runs of a ward home", func() (err error) { // an answer that is lost hides that they are here
+	err := e.insist("bringing the runs of a ward home", func() (err error) { // a lost reply would hide that they are home
 		gone, err = e.db.Dissolve(e.ctx, p.home, p.epoch, ward)
 		return err
 	})
@@ -415,7 +413,7 @@ func (e *Engine) dissolve(p *partition, ward int) {
 		e.lose(p)
 	}
 	if err != nil || !gone {
-		return // the next renewal shows it again
+		return // the next renewal shows the ward again
 	}
 	e.mu.Lock()
 	until := e.horizon
@@ -427,8 +425,8 @@ func (e *Engine) dissolve(p *partition, ward int) {
 	e.reviewHeld([]*partition{p})
 }
 
-// wakeArrived takes up runs that have come to places of this node: those that have moved
-// here, and of a ward that is dissolved all that want a step until a time.
+// wakeArrived steps runs that have arrived in places of this node: runs that were moved here,
+// and runs of a dissolved ward that want a step before until.
 func (e *Engine) wakeArrived(ps []*partition, until int64) error {
 	if len(ps) == 0 {
 		return nil
@@ -445,7 +443,7 @@ func (e *Engine) wakeArrived(ps []*partition, until int64) error {
 			continue
 		}
 		if r := e.residents[w.Run]; r != nil && (r.busy || r.atRest()) {
-			r.poked = r.poked || r.busy // it may have been read before it came
+			r.poked = r.poked || r.busy // it may have been loaded before its rows arrived
 			continue
 		}
 		p.comings++

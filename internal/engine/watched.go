@@ -7,20 +7,20 @@ import (
 	"github.com/perdure/perdure/internal/replay"
 )
 
-// watched is a step of a run under watch. It is kept for later steps, of whichever run,
-// unless its code may still be running: what that writes must not be looked at any more.
+// watched is one step of a run under a time limit. It is pooled for later steps of any run,
+// unless its code may still be running: then the code may still write to it.
 type watched struct {
 	stint
 	of      *activeRun
 	machine *core.Run
 	inputs  []core.Input
-	out     *core.Turn              // what the step made
-	take    func() error            // takes it; made once
-	admit   func(c *core.Call) bool // asked by the machine; made once
+	out     *core.Turn              // the result of the step
+	take    func() error            // takes the step; allocated once
+	admit   func(c *core.Call) bool // called by the machine; allocated once
 
 	// Guarded by the engine's mu:
 	givenUp  bool
-	admitted []int64 // calls that were given a slot; a step that is given up leaves them
+	admitted []int64 // calls that were given a slot; a step that is given up frees them
 }
 
 func (e *Engine) newWatched() *watched {
@@ -34,7 +34,7 @@ func (e *Engine) newWatched() *watched {
 	return w
 }
 
-// step takes a step under watch.
+// step takes a step under the turn timeout.
 func (e *Engine) step(r *activeRun, inputs []core.Input) (*core.Turn, error) {
 	w, ok := e.watched.Get().(*watched)
 	if !ok {
