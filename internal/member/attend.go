@@ -9,11 +9,11 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Run keeps the lease and the node's share of the partitions until the context of New
-// ends or another process has taken the node's name.
+// Run renews the lease and maintains the node's share of the partitions until the context of
+// New ends or another process takes the node's name.
 func (m *Member) Run() {
 	defer m.moves.Wait()
-	for m.ctx.Err() == nil { // without a wait first: others may have reacted to our joining
+	for m.ctx.Err() == nil { // without a wait first: other nodes may have reacted to the join
 		next, ok := m.attend()
 		if !ok {
 			return
@@ -28,12 +28,12 @@ func (m *Member) Run() {
 	}
 }
 
-// attend renews the lease, sees who is there, and takes and gives partitions. It returns
-// when it wants to be called again, not ok for never.
+// attend renews the lease, reads the members of the group, and takes and hands over
+// partitions. It returns when to call it next; ok is false if never.
 func (m *Member) attend() (next time.Duration, ok bool) {
 	often := m.config.Lease / 3
 	if !m.config.Shared && !m.slept() {
-		return often, true // no other node waits for a renewal: save the write
+		return often, true // no other node waits for a renewal, so the write is saved
 	}
 	ms, err := m.renew(m.ctx)
 	switch {
@@ -67,9 +67,9 @@ func (m *Member) attend() (next time.Duration, ok bool) {
 	return next, true
 }
 
-// takeMore takes partitions over while this node does its work. A claim waits for commits
-// of the former owner, even of one that died in the middle; the lease must not expire
-// over that.
+// takeMore takes over partitions while this node is at work. A claim waits for commits in
+// flight of the previous owner, even if that died during one; the lease must not expire
+// meanwhile.
 func (m *Member) takeMore(wanted []int) error {
 	ctx, cancel := context.WithTimeout(m.ctx, m.config.Lease/3)
 	defer cancel()
@@ -82,7 +82,7 @@ func (m *Member) takeMore(wanted []int) error {
 	return nil
 }
 
-// claim claims partitions and returns those it got.
+// claim claims partitions and returns those that the node got.
 func (m *Member) claim(ctx context.Context, wanted []int) (node string, owned []store.Ownership, err error) {
 	node = m.id()
 	if len(wanted) == 0 {
@@ -95,8 +95,8 @@ func (m *Member) claim(ctx context.Context, wanted []int) (node string, owned []
 	return node, owned, err
 }
 
-// reconcile compares what is served with who owns what, and returns what to claim and
-// what to give away.
+// reconcile compares the partitions that are served with their owners, and returns what to
+// claim and what to hand over.
 func (m *Member) reconcile(ms *store.Membership) (claim []int, excess []Partition) {
 	served := m.config.Holder.Served()
 	m.mu.Lock()
@@ -114,9 +114,9 @@ func (m *Member) reconcile(ms *store.Membership) (claim []int, excess []Partitio
 	return claim, excess
 }
 
-// unserved returns partitions that this node owns and does not serve, because the answer
-// to a claim or a release was lost. Those that it gave back since the renewal was sent
-// are marked as free in ms.
+// unserved returns partitions that this node owns and does not serve, because the reply to a
+// claim or a release was lost. In ms it marks as free those that the node has released since
+// the renewal was sent.
 func (m *Member) unserved(ms *store.Membership, served []Partition) (ps []int) {
 	serves := map[int]bool{}
 	for _, p := range served {
@@ -140,7 +140,7 @@ func (m *Member) unserved(ms *store.Membership, served []Partition) (ps []int) {
 	return ps
 }
 
-// grace is how long a node whose lease had expired must be back before it takes what
-// others left. After an outage of the database all leases have expired, and the first
-// node that comes back shall not take everything.
+// grace is how long a node whose lease had expired must be back before it claims partitions of
+// others. After an outage of the database all leases have expired, and the first node that
+// returns must not take everything.
 func (m *Member) grace() time.Duration { return m.config.Lease / 5 }

@@ -9,15 +9,15 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// How long partitions that shall move to another node are closed while attempts in them
-// end, and how long a partition that did not become quiet in that time is left alone.
+// patience is how long partitions that move to another node are closed while their attempts
+// end. moveAgain is how long a partition that did not become quiet in that time stays.
 const (
 	patience  = time.Second
 	moveAgain = 10 * time.Second
 )
 
-// movable picks n partitions to give away, those with the least work first, and marks
-// them as moving. Those on the move already count.
+// movable picks n partitions to hand over, those with the least work first, and marks them as
+// moving. Partitions that are already moving count toward n.
 func (m *Member) movable(served []Partition, n int) []Partition {
 	now := time.Now()
 	candidates := slices.DeleteFunc(served, func(p Partition) bool {
@@ -40,8 +40,8 @@ func (m *Member) movable(served []Partition, n int) []Partition {
 	return chosen
 }
 
-// giveAway hands partitions over to nodes that have less. Those that do not become quiet
-// soon stay.
+// giveAway hands partitions over to nodes that have fewer. Partitions that do not become quiet
+// in time stay.
 func (m *Member) giveAway(ps []Partition) {
 	ctx, cancel := context.WithTimeout(m.ctx, patience)
 	defer cancel()
@@ -52,10 +52,10 @@ func (m *Member) giveAway(ps []Partition) {
 	}
 }
 
-// giveAll hands all partitions over as they become quiet, because this node leaves.
+// giveAll hands over all partitions as they become quiet, because this node drains.
 func (m *Member) giveAll(ms *store.Membership) {
 	if !m.config.Shared {
-		return // to whom?
+		return // there is no other node
 	}
 	served := m.config.Holder.Served()
 	m.mu.Lock()
@@ -73,7 +73,7 @@ func (m *Member) giveAll(ms *store.Membership) {
 	}
 }
 
-// closeAll closes the partitions that are not on the move, and returns them.
+// closeAll closes the partitions that are not moving, and returns them.
 func (m *Member) closeAll() []Partition {
 	served := m.config.Holder.Served()
 	m.mu.Lock()
@@ -86,9 +86,8 @@ func (m *Member) closeAll() []Partition {
 	return all
 }
 
-// handOver gives closed partitions that are marked as moving to other nodes: each is
-// released when nothing of it is at work here any more. When ctx ends, the rest is
-// reopened and returned.
+// handOver hands over closed partitions that are marked as moving. It releases each when
+// nothing of it is at work here any more. When ctx ends, it reopens and returns the rest.
 func (m *Member) handOver(ctx context.Context, ps []Partition) (stayed []Partition) {
 	for len(ps) > 0 && ctx.Err() == nil {
 		quiet, rest := m.config.Holder.DropQuiet(ctx, ps)
@@ -103,8 +102,8 @@ func (m *Member) handOver(ctx context.Context, ps []Partition) (stayed []Partiti
 	return ps
 }
 
-// lostOf returns the partitions of ps that are neither quiet nor at work: other nodes
-// have taken them.
+// lostOf returns the partitions of ps that are neither in quiet nor in rest: other nodes have
+// taken them.
 func lostOf(ps, quiet, rest []Partition) []int {
 	return numbers(slices.DeleteFunc(slices.Clone(ps), func(p Partition) bool {
 		is := func(q Partition) bool { return q.Number == p.Number }
@@ -112,7 +111,7 @@ func lostOf(ps, quiet, rest []Partition) []int {
 	}))
 }
 
-// arrived notes that partitions are not moving any more.
+// arrived records that partitions are no longer moving.
 func (m *Member) arrived(partitions []int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -121,8 +120,8 @@ func (m *Member) arrived(partitions []int) {
 	}
 }
 
-// release frees partitions that are not served any more. If that fails they may still be
-// this node's, which the next renewal tells.
+// release releases partitions that are no longer served. If that fails this node may still own
+// them, which the next renewal shows.
 func (m *Member) release(node string, partitions []int) {
 	ctx, cancel := context.WithTimeout(m.ctx, m.config.Lease/3)
 	defer cancel()
@@ -143,7 +142,7 @@ func (m *Member) release(node string, partitions []int) {
 	}
 }
 
-// numbers returns what the store calls partitions, in order.
+// numbers returns the numbers of partitions as the store names them, sorted.
 func numbers(ps []Partition) []int {
 	list := make([]int, len(ps))
 	for i, p := range ps {

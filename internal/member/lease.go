@@ -9,30 +9,30 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// lease is what a node knows of its own lease.
+// lease is what a node knows about its own lease.
 type lease struct {
-	token int64 // of the last renewal that was answered
-	// next is the token of a renewal without an answer, however often it was asked for;
-	// 0 if there is none. The database may have it: another token would look like that
-	// of another process.
+	token int64 // of the last renewal that succeeded
+	// next is the token of a renewal without a reply, used for all its retries; 0 if there is
+	// none. The database may have recorded it: a new token would look like that of another
+	// process.
 	next int64
-	// sent is when the last renewal that was answered was sent, or Join: the lease runs
-	// from then, whatever happened on the way.
+	// sent is when the last successful renewal was sent, or when Join was called. The lease
+	// runs from then, however long the reply took.
 	sent time.Time
-	// returned is when a renewal was answered that was overdue: after an outage of the
-	// database, or when the process had stood still.
+	// returned is when an overdue renewal succeeded, after an outage of the database or after
+	// the process had stood still.
 	returned time.Time
-	failed   bool // a renewal was not answered since the last one that was
+	failed   bool // a renewal has failed since the last one that succeeded
 }
 
-// A renewal without an answer is repeated so often and after such a pause before it
+// A renewal without a reply is retried maxRenewals times, each after renewPause, before it
 // counts as failed.
 const (
 	maxRenewals = 3
 	renewPause  = 100 * time.Millisecond
 )
 
-// renew shows that this node lives and returns who else does.
+// renew renews the lease and returns the members of the group.
 func (m *Member) renew(ctx context.Context) (*store.Membership, error) {
 	m.mu.Lock()
 	if m.lease.next == 0 {
@@ -40,12 +40,12 @@ func (m *Member) renew(ctx context.Context) (*store.Membership, error) {
 	}
 	r := store.Renewal{Node: m.node.ID, Last: m.lease.token, Next: m.lease.next, Draining: m.draining}
 	m.mu.Unlock()
-	// An answer that comes after the lease has ended is of no use.
+	// A reply that arrives after the lease has expired is of no use.
 	ctx, cancel := context.WithTimeout(ctx, m.config.Lease)
 	defer cancel()
 	for k := 0; ; k++ {
 		sent := time.Now()
-		// A dead connection is given up soon, a slow database gets its time.
+		// A dead connection is given up soon; a slow database gets more time with each retry.
 		try, cancel := context.WithTimeout(ctx, m.config.Lease/4<<k)
 		ms, err := m.config.Store.Renew(try, r)
 		late := try.Err() != nil
@@ -63,8 +63,8 @@ func (m *Member) renew(ctx context.Context) (*store.Membership, error) {
 	}
 }
 
-// renewed takes in an answer: first the holder drops what was lost, and only then the
-// lease holds again, so that nothing begins in a partition of another node.
+// renewed handles a reply. The holder drops lost partitions first. Only then does the lease
+// hold again, so nothing starts in a partition of another node.
 func (m *Member) renewed(sent time.Time, ms *store.Membership) {
 	m.config.Clock.Observe(ms.Now)
 	me := m.id()
@@ -79,7 +79,7 @@ func (m *Member) renewed(sent time.Time, ms *store.Membership) {
 		}
 		delete(served, o.Partition)
 	}
-	for _, p := range served { // a ward that is dissolved
+	for _, p := range served { // a ward that was dissolved
 		lost = append(lost, p)
 	}
 	if len(lost) > 0 {
@@ -95,7 +95,7 @@ func (m *Member) renewed(sent time.Time, ms *store.Membership) {
 	m.config.Holder.Renewed(ms)
 }
 
-// Holds reports whether no other node can have taken this one's partitions.
+// Holds reports whether it is certain that no other node has taken this node's partitions.
 func (m *Member) Holds() bool {
 	if !m.config.Shared {
 		return true
@@ -109,19 +109,19 @@ func (m *Member) holds() bool {
 	return !m.config.Shared || m.lease.silence(time.Now()) < m.safe()
 }
 
-// safe is how long a lease holds for certain: others count from when they heard of it,
-// by another clock.
+// safe is how long a lease holds for certain. It is shorter than the lease because other nodes
+// measure it from when they saw the renewal, and by another clock.
 func (m *Member) safe() time.Duration { return m.config.Lease - m.config.Lease/5 }
 
-// silence is how long before now the last renewal was sent that was answered. The
-// monotonic clock stands still while the machine sleeps, the other does not; should
-// that one was set, the next renewal corrects it.
+// silence returns how long before now the last successful renewal was sent. The monotonic
+// clock stops while the machine sleeps, the wall clock does not, so silence takes the larger
+// difference. If the wall clock was set, the next renewal corrects the result.
 func (l *lease) silence(now time.Time) time.Duration {
 	return max(now.Sub(l.sent), now.Round(0).Sub(l.sent.Round(0)))
 }
 
-// slept reports whether the machine slept since the last renewal: the monotonic clock
-// stands still meanwhile, and timers are late.
+// slept reports whether the machine slept since the last renewal: the monotonic clock stops
+// meanwhile, and timers are late.
 func (m *Member) slept() bool {
 	m.mu.Lock()
 	sent := m.lease.sent

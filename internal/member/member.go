@@ -13,12 +13,11 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Config is what a member needs.
+// Config configures a member.
 type Config struct {
 	Store  store.Owner
 	Shared bool // several nodes may serve the store at a time: see store.Info
-	// Name, Group, Lease, Supersede, Build and Definitions are those of the node: see
-	// store.Node.
+	// Name, Group, Lease, Supersede, Build and Definitions describe the node; see store.Node.
 	Name      string
 	Group     string
 	Lease     time.Duration
@@ -27,23 +26,23 @@ type Config struct {
 	Build       string
 	Definitions string
 
-	Clock  *clock.Clock  // is told the database's clock
-	Watch  *outage.Watch // of whether the database answers
+	Clock  *clock.Clock  // follows the database's clock
+	Watch  *outage.Watch // records outages of the database
 	Holder Holder
 	Log    *logs.Log
 }
 
-// Partition is one that a node serves under an epoch.
+// Partition is a partition that a node serves under an epoch.
 type Partition struct {
 	Number int
 	Epoch  int64
 	Node   string // the ID under which this process owns it
-	Closed bool   // nothing new begins in it, see Holder.Close
-	Work   int    // how much of it is at work
+	Closed bool   // nothing new starts in it; see Holder.Close
+	Work   int    // how many residents and attempts of it are at work
 }
 
-// Holder works on the partitions of a node. Its methods are safe for concurrent use.
-// They ignore partitions that are not served any more under the epoch they are given.
+// Holder works on the partitions of a node. Its methods are safe for concurrent use. They
+// ignore partitions that are no longer served under the given epoch.
 type Holder interface {
 	// Served returns all partitions that are served, in any order.
 	Served() []Partition
@@ -51,37 +50,36 @@ type Holder interface {
 	Taken(node string, owned []store.Ownership)
 	// Lost drops partitions that other nodes took over.
 	Lost(ps []Partition)
-	// Close lets nothing new begin in partitions.
+	// Close stops new work from starting in partitions.
 	Close(ps []Partition)
 	// Reopen undoes Close.
 	Reopen(ps []Partition)
-	// DropQuiet blocks until some of the partitions are quiet or lost, or ctx ends. It
-	// drops the quiet ones and returns them, and those on which work goes on.
+	// DropQuiet blocks until some of the partitions are quiet or lost, or ctx ends. It drops
+	// and returns the quiet ones, and returns as rest those still at work.
 	DropQuiet(ctx context.Context, ps []Partition) (quiet, rest []Partition)
-	// Renewed says that the lease was renewed, and what that has shown.
+	// Renewed is called after each renewal of the lease, with its result.
 	Renewed(*store.Membership)
 }
 
-// Member is this process as one of the nodes of its group. It is safe for concurrent
-// use.
+// Member is this process as one of the nodes of its group. It is safe for concurrent use.
 type Member struct {
 	config Config
 	ctx    context.Context
-	kick   chan struct{}  // look around now
-	moves  sync.WaitGroup // handovers under way
+	kick   chan struct{}  // attend now
+	moves  sync.WaitGroup // handovers in progress
 
 	mu       sync.Mutex
 	node     store.Node
 	joined   bool
 	draining bool
-	replaced bool // another process has this node's name
+	replaced bool // another process has taken this node's name
 	lease    lease
-	staying  map[int]time.Time // until when partitions are not asked again to move
-	moving   map[int]bool      // partitions that are closed, or dropped and not released yet
+	staying  map[int]time.Time // until when partitions are not chosen again to move
+	moving   map[int]bool      // partitions that are closed, or dropped and not yet released
 	released map[int]time.Time // when partitions were released
 }
 
-// New returns a member that has not joined. Its work ends with ctx.
+// New returns a member that has not joined. Its work ends when ctx does.
 func New(ctx context.Context, c Config) *Member {
 	m := &Member{config: c, ctx: ctx, kick: make(chan struct{}, 1)}
 	m.begin()
@@ -112,7 +110,7 @@ func (m *Member) id() string {
 	return m.node.ID
 }
 
-// Join makes this process a node.
+// Join inserts this process as a node into its group.
 func (m *Member) Join(ctx context.Context) error {
 	m.mu.Lock()
 	node := m.node
@@ -121,9 +119,9 @@ func (m *Member) Join(ctx context.Context) error {
 	return m.config.Store.Join(ctx, node)
 }
 
-// TakeShare claims the share of a node that has just joined and returns what it got, and
-// the ID under which it owns that. It sets the clock to the database's. The holder is
-// not told.
+// TakeShare claims the share of a node that has just joined. It returns the partitions and the
+// ID under which the node owns them, and sets the clock to the database's. It does not call
+// the holder.
 func (m *Member) TakeShare(ctx context.Context) (node string, owned []store.Ownership, err error) {
 	ms, err := m.renew(ctx)
 	if err != nil {
@@ -133,8 +131,8 @@ func (m *Member) TakeShare(ctx context.Context) (node string, owned []store.Owne
 	return m.claim(ctx, spread(m.id(), ms).claim)
 }
 
-// BackOut undoes Join after a start that failed. The next start is that of another
-// node, unless the database could not be told that this one leaves.
+// BackOut undoes Join after a start that failed. The next start uses a new node ID, unless the
+// database could not be told that this node leaves.
 func (m *Member) BackOut(ctx context.Context) error {
 	err := m.config.Store.Leave(ctx, m.id())
 	if err == nil {
@@ -148,8 +146,8 @@ func (m *Member) BackOut(ctx context.Context) error {
 // leaveTime bounds Leave.
 const leaveTime = 5 * time.Second
 
-// Leave ends this node's membership. If the database cannot be told, others wait for the
-// lease to expire.
+// Leave ends this node's membership. If the database cannot be reached, other nodes wait for
+// the lease to expire.
 func (m *Member) Leave() error {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
@@ -159,8 +157,7 @@ func (m *Member) Leave() error {
 	return nil
 }
 
-// Drain makes the node claim nothing more, and hand over all partitions when it looks
-// around the next time.
+// Drain makes the node claim nothing more. At the next renewal it hands over all partitions.
 func (m *Member) Drain() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -173,7 +170,7 @@ func (m *Member) drains() bool {
 	return m.draining
 }
 
-// Kick makes the node look around now: it drains, or others came or went.
+// Kick makes the node attend now, because it drains or other nodes joined or left.
 func (m *Member) Kick() {
 	select {
 	case m.kick <- struct{}{}:
@@ -181,7 +178,7 @@ func (m *Member) Kick() {
 	}
 }
 
-// Health returns what keeps the node from its work for now, nil if nothing does.
+// Health returns what currently keeps the node from its work, nil if nothing does.
 func (m *Member) Health() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -191,8 +188,8 @@ func (m *Member) Health() error {
 	return nil
 }
 
-// Replaced returns an error once another process has taken the name of this node, which
-// ends this one's membership for good; nil before.
+// Replaced returns an error once another process has taken the name of this node, which ends
+// its membership for good. Before that it returns nil.
 func (m *Member) Replaced() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -202,8 +199,9 @@ func (m *Member) Replaced() error {
 	return nil
 }
 
-// rejoin drops everything, because this node is no member any more. A node with a name
-// of its own gives way to its successor for good; another comes back under a new ID.
+// rejoin drops all partitions, because this node is no longer a member. A node with a name of
+// its own (Supersede) gives way to its successor for good; another node joins again under a
+// new ID.
 func (m *Member) rejoin() (goOn bool) {
 	m.mu.Lock()
 	old := m.node

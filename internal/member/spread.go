@@ -7,16 +7,15 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// share is what a node should do to get its even share of the partitions.
+// share is what a node must do to get an even share of the partitions.
 type share struct {
-	claim  []int // free partitions that it should take
-	excess int   // how many of its own it should give away
+	claim  []int // how many of its own partitions to hand over
+	excess int   // how many of its own partitions to hand over
 }
 
-// spread works out what a node should do. All nodes that see the same members
-// and owners come to shares that fit together, so they need not talk to each
-// other: the shares differ by one at most, no partition moves that need not, and
-// no node claims what another will.
+// spread computes the share of a node. Nodes that see the same members and owners compute
+// shares that fit together, so they need not communicate: shares differ by at most one, no
+// partition moves without need, and no two nodes claim the same partition.
 func spread(me string, m *store.Membership) share {
 	owned := map[string]int{} // by live node
 	var workers []string      // live nodes that are not draining, by ID
@@ -30,7 +29,7 @@ func spread(me string, m *store.Membership) share {
 	partitions := 0
 	for _, o := range m.Owners {
 		if _, ward := store.SplitPlace(o.Partition); ward != 0 {
-			continue // it is its node's, or is dissolved
+			continue // a ward stays with its node until it is dissolved
 		}
 		partitions++
 		if _, live := owned[o.Node]; live {
@@ -53,8 +52,8 @@ func spread(me string, m *store.Membership) share {
 	return share{}
 }
 
-// targets divides the partitions among the workers. Where they do not divide
-// evenly, those who own most keep one more.
+// targets divides the partitions among the workers. If they do not divide evenly, the workers
+// that own most keep one more.
 func targets(partitions int, workers []string, owned map[string]int) map[string]int {
 	byOwned := slices.Clone(workers)
 	slices.SortStableFunc(byOwned, func(a, b string) int {
