@@ -7,12 +7,11 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// slotPatience is how long an attempt whose time has come waits for a slot. It is on
-// record as one that runs, so that must not be long.
+// slotPatience is how long an attempt that is due waits for a slot. It must be short: on
+// record the attempt is running.
 const slotPatience = 200 * time.Millisecond
 
-// Begin starts an attempt, or lets it wait for the time at which it starts: it was made
-// durable ahead of that.
+// Begin starts an attempt, now or at the time for which it was committed ahead.
 func (r *Runner) Begin(s Spec) {
 	x := &Attempt{Key: Key{s.Run, s.Dispatch.Call, s.Dispatch.Attempt}, Tenure: s.Tenure, runner: r, slot: s.Slot}
 	r.mu.Lock() // until the timers are set
@@ -28,19 +27,19 @@ func (r *Runner) Begin(s Spec) {
 	r.await(ctx, x, s, wait)
 }
 
-// await lets an attempt wait for its time. The runner's mu is held.
+// await makes an attempt wait until it is due. The runner's mu is held.
 func (r *Runner) await(ctx context.Context, x *Attempt, s Spec, wait time.Duration) {
 	x.start = func(x *Attempt) { r.start(ctx, x, &s) }
 	x.launch = time.AfterFunc(wait, func() { r.due(x, s.Wants, s.Dispatch.Latest) })
-	x.unwanted = context.AfterFunc(ctx, func() { // a body whose context has ended is not called
+	x.unwanted = context.AfterFunc(ctx, func() { // if its context ends, the attempt ends without its body
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		x.startOnce()
 	})
 }
 
-// due starts an attempt whose time has come, or has its owner look for a slot. It waits for
-// one until it loses patience or, if that is before, until latest.
+// due starts an attempt that is due, or asks its owner for a slot. The attempt waits for one
+// for slotPatience, or until latest if that is earlier.
 func (r *Runner) due(x *Attempt, wants func(*Attempt), latest int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,7 +66,7 @@ func (r *Runner) due(x *Attempt, wants func(*Attempt), latest int64) {
 	x.launch = time.AfterFunc(patience, func() { r.giveUp(x) })
 }
 
-// Decline ends an attempt that has not begun: it is to have no slot now.
+// Decline ends an attempt that has not begun, because it gets no slot now.
 func (x *Attempt) Decline() { x.runner.giveUp(x) }
 
 // giveUp ends an attempt that got no slot.
@@ -79,8 +78,8 @@ func (r *Runner) giveUp(x *Attempt) {
 	}
 }
 
-// Launch starts an attempt that has waited for a slot. It returns false if the attempt
-// does not want it any more.
+// Launch starts an attempt that waits for a slot. It returns false if the attempt no longer
+// wants one.
 func (x *Attempt) Launch(slot *Slot) bool {
 	r := x.runner
 	r.mu.Lock()
@@ -94,8 +93,8 @@ func (x *Attempt) Launch(slot *Slot) bool {
 	return true
 }
 
-// startOnce starts an attempt that has waited, unless it has started or was given up. The
-// runner's mu is held.
+// startOnce starts a waiting attempt unless it has started or was given up. The runner's mu is
+// held.
 func (x *Attempt) startOnce() {
 	if start := x.start; start != nil && !x.over.Load() {
 		x.start = nil
@@ -115,10 +114,10 @@ func (r *Runner) start(ctx context.Context, x *Attempt, s *Spec) {
 		}
 	}
 	ctx = x.context(ctx, s.Values, s.Info)
-	free := func() {} // what the body's deadline holds
+	free := func() {} // releases the body's deadline
 	if d.AttemptTimeout > 0 {
 		timeout := &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: d.AttemptTimeout}
-		// The body sees the deadline; the timer holds also for one that does not look.
+		// The body sees the deadline. The timer also ends attempts whose bodies ignore it.
 		ctx, free = context.WithTimeoutCause(ctx, d.AttemptTimeout, timeout)
 		x.timer = time.AfterFunc(d.AttemptTimeout, func() { r.timedOut(x, timeout) })
 	}

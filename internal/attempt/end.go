@@ -31,8 +31,8 @@ func (r *Runner) execute(ctx context.Context, x *Attempt, body code.Body) {
 	result, err = body(ctx)
 }
 
-// bodyReturned reports the end of an attempt, unless its timeout did before. Unbegun says that
-// it waited for its time or its slot, and its body was not called.
+// bodyReturned reports the end of an attempt, unless its timeout has done so. Unbegun says
+// that the attempt waited for its time or its slot and its body was not called.
 func (r *Runner) bodyReturned(ctx context.Context, x *Attempt, result history.Payload, err error, unbegun bool) {
 	first := !x.over.Swap(true)
 	r.mu.Lock()
@@ -47,8 +47,8 @@ func (r *Runner) bodyReturned(ctx context.Context, x *Attempt, result history.Pa
 	r.end(x, in, step, x.slot)
 }
 
-// outcome tells how an attempt ended whose body returned, and what the body wants in the
-// transaction of its result.
+// outcome returns how an attempt whose body returned has ended, and the transaction that the
+// body wants with its result.
 func outcome(ctx context.Context, result history.Payload, err error) (in core.AttemptEnded, step *Transaction) {
 	in = core.AttemptEnded{Outcome: core.Completed, Result: result}
 	commit := body.In(ctx).Commits()
@@ -67,7 +67,7 @@ func outcome(ctx context.Context, result history.Payload, err error) (in core.At
 	case errors.Is(cause, errShutdown), errors.Is(cause, errLate), errors.Is(cause, errNoSlot):
 		in.Outcome = core.Drained
 	}
-	if timeout, is := cause.(*retry.TimeoutError); is { // in time for its timer
+	if timeout, is := cause.(*retry.TimeoutError); is { // the body returned before the timer fired
 		in.Outcome, in.Failure = core.TimedOut, history.FromError(&retry.TimeoutError{Kind: timeout.Kind, Limit: timeout.Limit, Err: err})
 	} else if isPending(err) {
 		in.Outcome, in.Failure = core.Pending, nil
@@ -75,24 +75,24 @@ func outcome(ctx context.Context, result history.Payload, err error) (in core.At
 	return in, nil
 }
 
-// isPending reports whether a body says that its attempt goes on outside.
+// isPending reports whether a body says that its attempt continues outside.
 func isPending(err error) bool {
 	return history.Search(err, func(err error) bool { return err == activity.ErrPending })
 }
 
-// end tells the owner of an attempt's end. The caller has set over.
+// end reports an attempt's end to its owner. The caller has set over.
 func (r *Runner) end(x *Attempt, in core.AttemptEnded, step *Transaction, slot *Slot) {
 	in.Call, in.Attempt, in.Began, in.Ended = x.Call, x.Number, x.began, r.config.Clock.Now()
 	r.config.Owner.Ended(End{Attempt: x, Input: in, Transaction: step, Slot: slot})
 }
 
-// timedOut ends an attempt whose time is up, whether or not its body heeds that.
+// timedOut ends an attempt whose time is up, whether or not its body returns.
 func (r *Runner) timedOut(x *Attempt, failure *retry.TimeoutError) {
 	if x.over.Swap(true) {
 		return
 	}
 	slot := x.slot
-	r.mu.Lock() // Begin, which sets the timers, has let go of it
+	r.mu.Lock() // waits for Begin, which sets the timers
 	x.stopTimers()
 	r.late++
 	if x.holds = r.late > r.config.MaxLate; x.holds {
@@ -103,8 +103,8 @@ func (r *Runner) timedOut(x *Attempt, failure *retry.TimeoutError) {
 	r.end(x, core.AttemptEnded{Outcome: core.TimedOut, Failure: history.FromError(failure)}, nil, slot)
 }
 
-// lateReturn is the return of a body whose attempt was given up before. Its slot was
-// freed then, unless too many such bodies were running.
+// lateReturn handles the return of a body whose attempt has ended before. Its slot was freed
+// then, unless too many such bodies were running.
 func (r *Runner) lateReturn(x *Attempt) {
 	r.mu.Lock()
 	r.late--

@@ -9,25 +9,25 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// pulse is the heartbeat of an attempt. Whether the attempt is alive is judged in memory;
-// what it said is handed to its run, which records it, at most once in an interval. So a
-// heartbeat is a few memory accesses, and an outage of the database is no silence.
+// pulse is the heartbeat of an attempt. Liveness is judged in memory. Details go to the run,
+// which records them, at most once per interval. So a heartbeat costs a few memory accesses,
+// and an outage of the database does not look like silence.
 type pulse struct {
-	previous history.Payload // what an earlier attempt said last
+	previous history.Payload // the last details of an earlier attempt
 
 	mu      sync.Mutex
-	limit   time.Duration // of silence, 0: none
-	end     time.Time     // when the attempt's own time is over, zero: never
+	limit   time.Duration // of silence; 0: none
+	end     time.Time     // when the attempt's own timeout ends it; zero: never
 	last    time.Time     // when it beat last, or began
-	handed  time.Time     // when the run was told last, or the attempt began
+	handed  time.Time     // when the run last got details, or the attempt began
 	details history.Payload
-	fresh   bool        // the run does not know the last beat
-	silence *time.Timer // ends an attempt that is silent for too long, nil without a limit
-	flush   *time.Timer // tells the run, nil before the first beat
+	fresh   bool        // the run does not have the last beat
+	silence *time.Timer // ends an attempt that is silent for too long; nil without a limit
+	flush   *time.Timer // delivers to the run; nil before the first beat
 }
 
-// How often the run is told: a third of the heartbeat timeout, within limits. The
-// lower one spares the database, the upper one is how much progress a crash loses.
+// The run gets heartbeats every third of the heartbeat timeout, within limits. The lower limit
+// spares the database; the upper one bounds how much progress a crash loses.
 const (
 	minFlush = 100 * time.Millisecond
 	maxFlush = 10 * time.Second
@@ -40,7 +40,7 @@ func (p *pulse) interval() time.Duration {
 	return min(max(p.limit/3, minFlush), maxFlush)
 }
 
-// listenTo begins to listen for the heartbeats of an attempt that begins.
+// listenTo starts to watch the heartbeats of an attempt that begins.
 func (r *Runner) listenTo(x *Attempt, d *core.Dispatch) {
 	p := &x.pulse
 	p.mu.Lock()
@@ -56,15 +56,15 @@ func (r *Runner) listenTo(x *Attempt, d *core.Dispatch) {
 	}
 }
 
-// listenFor ends an attempt that is silent for too long. Else it listens again when the
-// attempt would be: a beat need not touch the timer.
+// listenFor ends an attempt that is silent for too long. Otherwise it sets the timer to when
+// the attempt would be, so that a beat need not touch the timer.
 func (r *Runner) listenFor(x *Attempt) {
 	p := &x.pulse
 	p.mu.Lock()
 	until := p.last.Add(p.limit)
 	if !p.end.IsZero() && !until.Before(p.end) {
 		p.mu.Unlock()
-		return // its own time is over first
+		return // its own timeout comes first
 	}
 	if left := time.Until(until); left > 0 {
 		if !x.over.Load() {
@@ -77,7 +77,7 @@ func (r *Runner) listenFor(x *Attempt) {
 	r.timedOut(x, &retry.TimeoutError{Kind: retry.TimeoutHeartbeat, Limit: p.limit})
 }
 
-// beat takes a sign of life, unless it comes too late.
+// beat records a heartbeat unless it comes too late.
 func (x *Attempt) beat(details history.Payload) {
 	p := &x.pulse
 	now := time.Now()
@@ -104,11 +104,11 @@ func (x *Attempt) beat(details history.Payload) {
 	p.flush.Reset(wait)
 }
 
-// Alive is a heartbeat without details.
+// Alive records a heartbeat without details.
 func (x *Attempt) Alive() { x.beat(history.Payload{}) }
 
-// TakeBeat returns the last heartbeat if it was not taken yet. An owner takes it and
-// hands it to the run in one critical section, so that it does not overtake the end.
+// TakeBeat returns the last heartbeat if it was not taken yet. An owner takes it and delivers
+// it to the run in one critical section, so that it does not overtake the end.
 func (x *Attempt) TakeBeat() (beat core.Heartbeat, fresh bool) {
 	p := &x.pulse
 	p.mu.Lock()

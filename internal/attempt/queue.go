@@ -7,16 +7,16 @@ import (
 	"github.com/perdure/perdure/internal/suspects"
 )
 
-// queue holds calls without a slot, a heap by their order: suspects as they run, then
-// those of the highest priority, then those that were lost, then those that came first. What
-// is on record and waits for its slot has one of its own: see Waiter.line.
+// queue holds calls without a slot. It is a heap: suspects in their order, then the highest
+// priority, then calls that were lost, then the oldest. Attempts that are on record and wait
+// for a slot have a queue of their own; see Waiter.line.
 type queue []*Waiter
 
 func (q queue) Len() int { return len(q) }
 
 func (q queue) Less(i, j int) bool { return inTurn(q[i], q[j]) < 0 }
 
-// first orders what is so before what is not.
+// first orders true before false.
 func first(a, b bool) int {
 	switch {
 	case a && !b:
@@ -27,7 +27,7 @@ func first(a, b bool) int {
 	return 0
 }
 
-// inTurn orders calls as they get slots.
+// inTurn is the order in which calls get slots.
 func inTurn(a, b *Waiter) int {
 	return cmp.Or(suspects.Compare(a.Suspect, b.Suspect), cmp.Compare(b.Priority, a.Priority), first(a.Lost, b.Lost), cmp.Compare(a.number, b.number))
 }
@@ -55,5 +55,5 @@ func (q *queue) Pop() any {
 func (q *queue) add(w *Waiter)   { heap.Push(q, w) }
 func (q *queue) leave(w *Waiter) { heap.Remove(q, w.at) }
 
-// next takes the first call out; there must be one.
+// next removes the first call, which must exist.
 func (q *queue) next() *Waiter { return heap.Pop(q).(*Waiter) }
