@@ -21,15 +21,15 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// Owner decides what becomes of attempts. Its methods are called without any lock of
-// this package.
+// Owner decides what follows from attempts. Its methods are called without any lock of this
+// package.
 type Owner interface {
-	// Ended is told once of each attempt that was begun how it ended. It must call
-	// Runner.Remove in the same critical section in which it notes the end.
+	// Ended is called once for each attempt that was begun. It must call Runner.Remove in the
+	// critical section in which it records the end.
 	Ended(End)
-	// Beat is told that a running attempt has a heartbeat to take: see Attempt.TakeBeat.
+	// Beat is called when a running attempt has a heartbeat to take; see Attempt.TakeBeat.
 	Beat(*Attempt)
-	// TrialOver offers that an attempt leaves the probation lane.
+	// TrialOver is called when an attempt may leave the probation lane.
 	TrialOver(*Attempt)
 	// Granted delivers slots that came free.
 	Granted([]Grant)
@@ -48,10 +48,10 @@ type End struct {
 	Slot *Slot
 }
 
-// Transaction is what a body handed to activity.OnCommit. It lives in memory only: if it
-// is lost, the attempt is.
+// Transaction is the function that a body passed to activity.OnCommit. It lives in memory
+// only: if it is lost, the attempt is lost.
 type Transaction struct {
-	Context context.Context // of the attempt; its end is not the transaction's
+	Context context.Context // of the attempt; the transaction does not end with it
 	Run     steptx.Func
 }
 
@@ -62,34 +62,34 @@ type Key struct {
 	Number int
 }
 
-// Tenure is in which partition a run is served, and under which epoch.
+// Tenure is the partition in which a run is served, and the epoch under which.
 type Tenure struct {
 	Partition int
 	Epoch     int64
 }
 
-// Spec says what to run.
+// Spec says what to run and where.
 type Spec struct {
 	Run string
 	Tenure
 	Dispatch core.Dispatch
 	Info     activity.Info
 	Body     code.Body
-	Values   context.Context // has values for the body's context; nil: none
+	Values   context.Context // provides values for the body's context; nil: none
 	Slot     *Slot           // belongs to the attempt from now on
-	// Wants, if set, is called when the time of the attempt has come, on a goroutine of its
-	// own: an attempt without a slot, which Attempt.Launch gives it. If it gets none soon it
-	// ends without having begun.
+	// Wants, if set, is called on its own goroutine when the attempt is due. The attempt has
+	// no slot then; Attempt.Launch gives it one. If it gets none soon, it ends without having
+	// begun.
 	Wants func(*Attempt)
 }
 
-// Config is what a runner needs.
+// Config configures a runner.
 type Config struct {
 	Owner  Owner
 	Clock  *clock.Clock
 	Pool   *workers.Pool // runs bodies
 	Holds  func() bool   // whether this node's lease holds
-	Logger *slog.Logger  // of bodies
+	Logger *slog.Logger  // for bodies
 	// MaxLate is how many bodies may ignore their timeout before they keep their slots.
 	MaxLate int
 }
@@ -97,53 +97,53 @@ type Config struct {
 // Runner runs attempts. It is safe for concurrent use.
 type Runner struct {
 	config Config
-	bodies context.Context // of all attempts
+	bodies context.Context // parent of the contexts of all bodies
 	cancel context.CancelCauseFunc
 
 	mu      sync.Mutex
-	running map[Key]*Attempt // those whose end the owner has not noted
+	running map[Key]*Attempt // attempts whose end the owner has not recorded
 	late    int              // bodies that run although their attempt has ended
 }
 
-// Attempt is a body that runs.
+// Attempt is one attempt, from Begin until its body has returned.
 type Attempt struct {
 	Key
 	Tenure
 
 	runner *Runner
 	cancel context.CancelCauseFunc
-	over   atomic.Bool // its end was or is being reported
+	over   atomic.Bool // its end is being reported or was reported
 	pulse  pulse
 
-	// Guarded by the runner's mu, and not changed once it has started:
+	// Guarded by the runner's mu, and constant once the attempt has started:
 	slot     *Slot
-	began    int64          // when it got its slot, 0 if it had one
-	start    func(*Attempt) // starts it, nil if it has started
-	timer    *time.Timer    // enforces the attempt's timeout, nil if it has none
-	trial    *time.Timer    // ends its time in the probation lane, nil elsewhere
-	launch   *time.Timer    // starts it, then ends its patience for a slot; nil if it was started immediately
-	latest   int64          // when it has waited too long for a slot, 0: never, or it does not wait yet
-	unwanted func() bool    // stops waiting for its context to end
-	holds    bool           // its slot was not given back although it is over
+	began    int64          // when it got its slot; 0 if it began with one
+	start    func(*Attempt) // starts it; nil if it has started
+	timer    *time.Timer    // enforces the attempt's timeout; nil if there is none
+	trial    *time.Timer    // ends its time in the probation lane; nil in the regular lane
+	launch   *time.Timer    // starts it, then ends its wait for a slot; nil if it was started immediately
+	latest   int64          // when it stops waiting for a slot; 0: never, or it does not wait yet
+	unwanted func() bool    // stops watching its context
+	holds    bool           // its slot was not freed although the attempt has ended
 }
 
-// trialTime is how long an attempt keeps the probation lane to itself. An attempt that
-// runs longer, and its process with it, makes room for the next.
+// trialTime is how long an attempt may keep the probation lane. An attempt that runs longer
+// has not crashed its process, and makes room for the next.
 const trialTime = 30 * time.Second
 
 var (
-	// errUnwanted is the cause of a body's context when its call was canceled.
+	// errUnwanted is the cause of a body's context if its call was canceled.
 	errUnwanted = &workflow.CancelError{Reason: "the call was canceled"}
-	// errShutdown is the cause when the engine stops.
+	// errShutdown is the cause if the engine stops.
 	errShutdown = errors.New("the engine is shutting down")
-	// errLate is the cause when the attempt was due after the lease had ended.
+	// errLate is the cause if the attempt was due after the lease had expired.
 	errLate = errors.New("the lease of the node is over")
-	// errNoSlot is the cause when there was no slot for an attempt that is on record.
+	// errNoSlot is the cause if an attempt that is on record got no slot.
 	errNoSlot = errors.New("no slot came free in time: the attempt did not begin, and waits in the queue; raise Concurrency if that is too late")
 	// errGoexit is the failure of an attempt whose body neither returned nor panicked.
 	errGoexit = errors.New("the body called runtime.Goexit (a test's FailNow, perhaps)")
-	// errPendingCommit is the failure of an attempt that wants something done with a
-	// result which it leaves to others.
+	// errPendingCommit is the failure of an attempt that used activity.OnCommit and leaves its
+	// result to others.
 	errPendingCommit = retry.Terminal(errors.New("the body used activity.OnCommit and returned activity.ErrPending: " +
 		"its attempt has no result of its own, so there is no transaction that records it; do one or the other"))
 )
@@ -155,7 +155,7 @@ func NewRunner(c Config) *Runner {
 	return r
 }
 
-// context is what a body gets to know of its attempt.
+// context returns the context of a body, which tells it about its attempt.
 func (x *Attempt) context(parent, values context.Context, info activity.Info) context.Context {
 	ctx := activity.NewContext(parent, info)
 	in := body.In(ctx)
@@ -184,7 +184,7 @@ func (r *Runner) Of(run string, epoch int64) (refs []core.AttemptRef) {
 	return refs
 }
 
-// Running returns how many attempts run, or will when their time has come.
+// Running returns how many attempts run or wait for their time or slot.
 func (r *Runner) Running() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -215,7 +215,7 @@ func (r *Runner) OnProbation() bool {
 	return false
 }
 
-// Remove forgets an attempt whose end its owner notes.
+// Remove forgets an attempt whose end its owner records.
 func (r *Runner) Remove(x *Attempt) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -242,18 +242,18 @@ func (r *Runner) Health() error {
 // Cancel asks a body to end, because its call was canceled.
 func (x *Attempt) Cancel() { x.cancel(errUnwanted) }
 
-// Abort asks a body to end, because its attempt belongs to another node, or to none, by now.
+// Abort asks a body to end because another node, or none, owns its attempt now.
 func (x *Attempt) Abort(cause error) { x.cancel(cause) }
 
-// Ended reports whether the end of the attempt was or is being reported.
+// Ended reports whether the end of the attempt is being reported or was reported.
 func (x *Attempt) Ended() bool { return x.over.Load() }
 
-// LeaveProbation moves a running attempt out of the probation lane.
+// LeaveProbation moves a running attempt out of the probation lane and returns the new grants.
 func (x *Attempt) LeaveProbation() []Grant { return x.slot.LeaveProbation() }
 
-// Abandon asks the attempts of lost tenures to end with a cause, because another node owns
-// their runs now. Those in the probation lane are offered to leave it again, which
-// their runs cannot answer any more.
+// Abandon cancels the attempts of lost tenures with a cause, because another node owns their
+// runs now. Those in the probation lane are offered again to leave it, since their runs can no
+// longer answer an earlier offer.
 func (r *Runner) Abandon(lost []Tenure, cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -267,10 +267,10 @@ func (r *Runner) Abandon(lost []Tenure, cause error) {
 	}
 }
 
-// Interrupt asks all bodies to end, because the engine stops. They are not charged.
+// Interrupt cancels all bodies because the engine stops. Their attempts are not charged.
 func (r *Runner) Interrupt() { r.cancel(errShutdown) }
 
-// GiveUp reports the attempts that did not end in time for a shutdown.
+// GiveUp reports the end of attempts that did not end in time for a shutdown.
 func (r *Runner) GiveUp() {
 	var left []*Attempt
 	r.mu.Lock()

@@ -9,28 +9,28 @@ import (
 	"github.com/perdure/perdure/internal/suspects"
 )
 
-// Slots limits how many attempts run at a time. It is safe for concurrent use.
+// Slots limits how many attempts run at the same time. It is safe for concurrent use.
 type Slots struct {
 	limit int
 	may   func() bool // whether slots may be granted now
 
 	mu       sync.Mutex
 	used     int
-	closed   bool // no call that waits gets a slot any more
-	keptBack bool // no regular slot is given yet
+	closed   bool // waiting calls get no more slots
+	keptBack bool // no regular slot is granted yet
 	lane     lane
-	queues   [3]queue           // by lane, and what is on record: see Waiter.line
-	waiting  map[Call]*Waiter   // all of the queues: a call waits once
-	came     int64              // how many came so far
+	queues   [3]queue           // by lane, and one for attempts on record; see Waiter.line
+	waiting  map[Call]*Waiter   // all of the queues; a call waits only once
+	came     int64              // how many waiters came so far
 	inLine   int                // runs that wait to begin
-	passed   map[string]*Waiter // runs that begin without a slot: their first calls have their places
+	passed   map[string]*Waiter // runs that begin without a slot; their first calls get their places
 }
 
-// lane is what the probation lane does. Its suspects run in groups, one at a time.
+// lane is the state of the probation lane. Suspects run there in groups, one group at a time.
 type lane struct {
-	running int // of the group
-	group   int // its size
-	passed  int // size of the last group, which the process outlived
+	running int // size of the current group
+	group   int // size of the last group, which the process survived
+	passed  int // size of the last group, which the process survived
 }
 
 // Call names a call of a run.
@@ -39,43 +39,43 @@ type Call struct {
 	Number int64
 }
 
-// ToBegin is the number of the call for which a run waits that has not begun: it wants a slot
-// for whatever its code calls first.
+// ToBegin is the call number under which a run that has not begun waits for a slot, for
+// whatever its code calls first.
 const ToBegin int64 = 0
 
 // Lane is where an attempt runs.
 type Lane int
 
-// The lanes. The limit is that of all slots together, except that one in the probation
-// lane is always to be had.
+// The lanes. The limit covers the slots of both lanes, but the probation lane always has at
+// least one.
 const (
 	Regular Lane = iota
 	Probation
 )
 
-// Waiter is a call without a slot.
+// Waiter is a call, or a run that has not begun, without a slot.
 type Waiter struct {
 	Call
 	Tenure
 	Lane     Lane
 	Suspect  suspects.Suspect
 	Priority int    // higher goes first
-	Lost     bool   // it ran when its process died: it goes before others of its priority
+	Lost     bool   // its process died while it ran; it precedes others of its priority
 	Activity string // "" for a step
-	// Attempt is on record already, and its time has come; nil for a call that waits to be
-	// put there. It goes before others of its priority; no more of them come once one of
-	// these has waited for maxOvertaken: see Moving.
+	// Attempt is set for an attempt that is on record and due; nil for a call whose next
+	// attempt is not on record. It precedes others of its priority. No more attempts are put on
+	// record early once a call has waited for maxOvertaken; see Moving.
 	Attempt *Attempt
 
 	since  time.Time // when it came
-	number int64     // in the order in which they came
+	number int64     // rank by time of arrival
 	at     int       // its index in its queue
 }
 
-// onRecord is the line of what is on record, beside those of the lanes.
+// onRecord is the queue of attempts on record, beside the queues of the lanes.
 const onRecord = 2
 
-// line is where a call waits.
+// line returns the queue in which a call waits.
 func (w *Waiter) line() int {
 	if w.Attempt != nil {
 		return onRecord
@@ -83,7 +83,7 @@ func (w *Waiter) line() int {
 	return int(w.Lane)
 }
 
-// Slot is a reserved place for one attempt.
+// Slot is permission for one attempt to run.
 type Slot struct {
 	slots *Slots
 	lane  Lane
@@ -91,34 +91,33 @@ type Slot struct {
 	turns turns
 }
 
-// turns is how often a slot was kept while other calls waited.
+// turns counts how often a slot was kept while other calls waited.
 type turns struct {
 	taken int
 	since time.Time // of the first
 }
 
-// A slot stays with a run while other calls wait for at most this many of its calls in a
-// row, and no further one begins after this time. So a call that waits gets a slot after
-// a bounded number of calls, whatever the others do.
+// A slot stays with a run, while other calls wait, for at most maxInARow calls in a row, and
+// no later call begins after maxRowTime. So a waiting call gets a slot after a bounded number
+// of calls.
 const (
 	maxInARow  = 16
 	maxRowTime = time.Second
 )
 
-// Grant is a slot for a call that waited.
+// Grant is a slot for a call that has waited.
 type Grant struct {
 	*Waiter
 	Slot  *Slot
-	Group int // how many run in the probation lane with it, itself included
+	Group int // how many suspects run in its group, itself included; 0 in the regular lane
 }
 
-// NewSlots returns slots for at most limit regular attempts. Calls that wait get a slot
-// only while may returns true.
+// NewSlots returns limit slots. Waiting calls get slots only while may returns true.
 func NewSlots(limit int, may func() bool) *Slots {
 	return &Slots{limit: limit, may: may, waiting: map[Call]*Waiter{}, passed: map[string]*Waiter{}}
 }
 
-// Take reserves a slot if there is one for which no call waits, else it returns nil.
+// Take reserves a slot. It returns nil if none is free or a call waits for it.
 func (s *Slots) Take(l Lane) *Slot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,8 +127,8 @@ func (s *Slots) Take(l Lane) *Slot {
 	return s.occupy(l)
 }
 
-// Wait adds a call to the queue of its lane. One that waits there keeps its place, whatever place
-// of its partition its run was at when it came; the first call of a run takes over that of the run.
+// Wait enqueues a call in its lane. A call that waits already keeps its place, even if its
+// tenure has changed. The first call of a run takes over the place of the run.
 func (s *Slots) Wait(w *Waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +160,7 @@ func (s *Slots) Wait(w *Waiter) {
 	s.enqueue(w)
 }
 
-// Forget takes an attempt that needs no slot any more out of the queue.
+// Forget removes an attempt that no longer needs a slot from the queue.
 func (s *Slots) Forget(x *Attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,11 +169,11 @@ func (s *Slots) Forget(x *Attempt) {
 	}
 }
 
-// maxOvertaken is how long a call that waits may be overtaken by attempts that are on record.
+// maxOvertaken is how long attempts on record may overtake a waiting call.
 const maxOvertaken = 5 * time.Second
 
-// Moving reports whether slots come free often enough: no call waits, or the next one in
-// turn has not waited for long. Then an attempt may be put on record before it has a slot.
+// Moving reports whether slots come free often enough: no call waits, or the next one in turn
+// has not waited for long. Only then may an attempt be put on record before it has a slot.
 func (s *Slots) Moving() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +181,7 @@ func (s *Slots) Moving() bool {
 	return !s.keptBack && !s.closed && (len(waiting) == 0 || time.Since(waiting[0].since) < maxOvertaken)
 }
 
-// Withdraw takes the calls of tenures out of the queues and returns them.
+// Withdraw removes the calls of tenures from the queues and returns them.
 func (s *Slots) Withdraw(of []Tenure) (calls []*Waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +195,7 @@ func (s *Slots) Withdraw(of []Tenure) (calls []*Waiter) {
 	return calls
 }
 
-// Leave takes a run that has begun out of the line, if it is there.
+// Leave removes a run that has begun from the line, if it is there.
 func (s *Slots) Leave(run string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,21 +209,20 @@ func (s *Slots) leave(run string) {
 	}
 }
 
-// Stay says that a run for which PassBy was called did not begin after all: it may wait
-// again.
+// Stay says that a run which PassBy returned did not begin after all. It may wait again.
 func (s *Slots) Stay(run string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.passed, run)
 }
 
-// withdraw takes a call that waits out of its queue.
+// withdraw removes a waiting call from its queue.
 func (s *Slots) withdraw(w *Waiter) {
 	s.queues[w.line()].leave(w)
 	s.left(w)
 }
 
-// left notes that a call is in no queue any more.
+// left records that a call is in no queue any more.
 func (s *Slots) left(w *Waiter) {
 	delete(s.waiting, w.Call)
 	if w.Number == ToBegin {
@@ -239,7 +237,7 @@ func (s *Slots) InLine() int {
 	return s.inLine
 }
 
-// PassBy takes the first n runs that wait to begin out of the queue: they begin without a
+// PassBy removes the first n runs that wait to begin from the queue. They begin without a
 // slot, and their first calls get their places. It returns none while nothing may begin.
 func (s *Slots) PassBy(n int) []*Waiter {
 	s.mu.Lock()
@@ -262,7 +260,7 @@ func (s *Slots) PassBy(n int) []*Waiter {
 	return first
 }
 
-// Restore gives withdrawn calls the places that they had.
+// Restore puts withdrawn calls back into their places.
 func (s *Slots) Restore(calls []*Waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -281,14 +279,14 @@ func (s *Slots) enqueue(w *Waiter) {
 	}
 }
 
-// Serve gives free slots to calls that wait.
+// Serve grants free slots to waiting calls.
 func (s *Slots) Serve() []Grant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.grantAll()
 }
 
-// KeepBack lets no call have a regular slot until LetGo.
+// KeepBack stops the granting of regular slots until LetGo.
 func (s *Slots) KeepBack() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -303,14 +301,14 @@ func (s *Slots) LetGo() []Grant {
 	return s.grantRegular()
 }
 
-// Close lets calls that wait wait for good, because the engine starts nothing more.
+// Close stops the granting of slots for good, because the engine starts nothing more.
 func (s *Slots) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 }
 
-// Usage is how slots are used at a moment.
+// Usage is a snapshot of how slots are used.
 type Usage struct {
 	Regular   int // slots in use
 	Waiting   int // calls
@@ -318,7 +316,7 @@ type Usage struct {
 	KeptBack  bool
 }
 
-// Usage returns how slots are used now.
+// Usage returns how slots are currently used.
 func (s *Slots) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -332,8 +330,8 @@ func (t *Slot) Lane() Lane {
 	return t.lane
 }
 
-// Free gives the slot back and returns who gets it now. A nil slot, and one that is free
-// already, changes nothing.
+// Free frees the slot and returns who gets it now. It does nothing on a nil slot and on one
+// that is free.
 func (t *Slot) Free() []Grant {
 	if t == nil {
 		return nil
@@ -353,10 +351,10 @@ func (t *Slot) Free() []Grant {
 	return s.grantAll()
 }
 
-// Keep reports whether a slot whose attempt has ended may go to the next call of the same
-// run, of a given priority, although others wait. It spares that call the queue, and with
-// it a row and a turn. One of higher priority that waits goes first, and those of the same
-// priority after maxInARow calls. If Keep returns false the slot is to be freed.
+// Keep reports whether a slot whose attempt has ended may go to the next call of the same run,
+// of the given priority, although others wait. That spares the call the queue, and with it a
+// row and a turn. Waiting calls of higher priority go first, and those of the same priority
+// after maxInARow calls. If Keep returns false, the caller must free the slot.
 func (t *Slot) Keep(priority int) bool {
 	s := t.slots
 	s.mu.Lock()
@@ -376,8 +374,8 @@ func (t *Slot) Keep(priority int) bool {
 	return next.Priority <= priority && t.turns.taken <= maxInARow && time.Since(t.turns.since) <= maxRowTime
 }
 
-// LeaveProbation turns a slot of the probation lane into a regular one, if need be above
-// the limit, and returns who gets the lane.
+// LeaveProbation turns a slot of the probation lane into a regular one, if necessary above the
+// limit, and returns who gets the lane.
 func (t *Slot) LeaveProbation() []Grant {
 	if t == nil {
 		return nil
@@ -394,11 +392,11 @@ func (t *Slot) LeaveProbation() []Grant {
 	return s.grantAll()
 }
 
-// grantAll gives free slots to calls that wait. Suspects go first, as there are none in
-// the lane before all others of their group have left it.
+// grantAll grants free slots to waiting calls. It starts with the lane: suspects enter it only
+// when the whole previous group has left.
 func (s *Slots) grantAll() []Grant { return append(s.grantLane(), s.grantRegular()...) }
 
-// grantRegular gives free regular slots to the calls that wait for them.
+// grantRegular grants free regular slots to the calls that wait for them.
 func (s *Slots) grantRegular() (grants []Grant) {
 	for s.open(Regular) && s.first() != nil && s.grants() {
 		w := s.first()
@@ -408,7 +406,7 @@ func (s *Slots) grantRegular() (grants []Grant) {
 	return grants
 }
 
-// grantLane lets the next group of suspects into the probation lane.
+// grantLane admits the next group of suspects to the probation lane.
 func (s *Slots) grantLane() (grants []Grant) {
 	if !s.open(Probation) || len(s.queues[Probation]) == 0 || !s.grants() {
 		return nil
@@ -423,7 +421,7 @@ func (s *Slots) grantLane() (grants []Grant) {
 	return grants
 }
 
-// first is who gets the next regular slot, nil if nobody waits for one.
+// first returns the waiter that gets the next regular slot, nil if there is none.
 func (s *Slots) first() *Waiter {
 	due, others := s.queues[onRecord], s.queues[Regular]
 	switch {
@@ -437,14 +435,14 @@ func (s *Slots) first() *Waiter {
 	return due[0]
 }
 
-// next takes the first call out of a queue.
+// next removes the first call from a queue.
 func (s *Slots) next(line int) *Waiter {
 	w := s.queues[line].next()
 	s.left(w)
 	return w
 }
 
-// grants reports whether calls that wait may get slots.
+// grants reports whether waiting calls may get slots.
 func (s *Slots) grants() bool { return !s.closed && s.may() }
 
 // open reports whether a lane has a free slot.
@@ -464,7 +462,7 @@ func (s *Slots) occupy(l Lane) *Slot {
 	return &Slot{slots: s, lane: l}
 }
 
-// leaveLane takes one out of the probation lane.
+// leaveLane takes one attempt out of the probation lane.
 func (s *Slots) leaveLane() {
 	if s.lane.running--; s.lane.running == 0 {
 		s.lane.passed, s.lane.group = s.lane.group, 0
