@@ -8,16 +8,16 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// blocked are turns that wait for a transaction which is not the engine's, for an
-// unknown time. They are retried apart from all others, which do not wait for them.
+// blocked are turns that wait for a transaction of another client, for an unknown time. They
+// are retried apart from all other turns, which do not wait for them.
 type blocked struct {
-	kick  chan struct{} // there is one more
+	kick  chan struct{} // a turn was added
 	mu    sync.Mutex
 	turns []*pending
 }
 
-// The pauses between two retries. They begin again at the first when one more turn is
-// blocked: most transactions are short.
+// The pauses between retries. They start again at the first when another turn is blocked,
+// because most transactions are short.
 const (
 	firstBlockedPause = 10 * time.Millisecond
 	lastBlockedPause  = 500 * time.Millisecond
@@ -26,7 +26,7 @@ const (
 // longBlocked is how long a turn may be blocked before a warning is logged.
 const longBlocked = 5 * time.Second
 
-// block keeps a turn that the database could not take now, while it took others.
+// block adds a turn that the database could not take now although it took others.
 func (c *lane) block(p *pending) {
 	now, fresh := time.Now(), p.since.IsZero()
 	switch {
@@ -70,7 +70,7 @@ func (c *lane) retryBlocked() {
 	}
 }
 
-// retryOnce tries each blocked turn once, and reports whether there was one.
+// retryOnce retries each blocked turn once, and reports whether there was one.
 func (c *lane) retryOnce() bool {
 	c.blocked.mu.Lock()
 	turns := c.blocked.turns

@@ -16,18 +16,18 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// maxGroup is how many turns one transaction takes.
+// maxGroup is how many turns a group may have.
 const maxGroup = 512
 
-// Config is what a committer needs.
+// Config configures a committer.
 type Config struct {
 	Store store.Owner
 	Info  store.Info // of Store
 	Log   *logs.Log
-	Clock *clock.Clock  // is told the database's clock after each commit
-	Watch *outage.Watch // of whether the database can be written
-	// Committed, if set, is told of each try to write turns: of how many, and how long it
-	// took.
+	Clock *clock.Clock  // follows the database's clock after each commit
+	Watch *outage.Watch // records outages of writes
+	// Committed, if set, is called after each try to write turns, with their number and the
+	// time it took.
 	Committed func(turns int, took time.Duration)
 }
 
@@ -35,26 +35,26 @@ type Config struct {
 type Committer struct {
 	Config
 	ctx   context.Context
-	lone  chan struct{} // its capacity is how many turns with hooks commit by themselves
-	spare sync.Pool     // of *pending that have had their results
+	lone  chan struct{} // its capacity limits how many turns with hooks commit by themselves at a time
+	spare sync.Pool     // of *pending whose results were delivered
 	room  sync.Pool     // of *[]store.Turn, for the turns of a group
-	usual *lane         // of turns of the domain 0 alone
+	usual *lane         // for turns of domain 0 alone
 	lanes lanes
 }
 
-// pending is a turn without a result. Once it has that, it belongs to the waiter.
+// pending is a turn that waits for its result. After that it belongs to the waiter.
 type pending struct {
 	turn   store.Turn
-	done   chan error // has room for one
-	since  time.Time  // the turn is blocked, zero if it is not
-	warned bool       // that it is
-	lost   bool       // the answer to a commit of it was: it may be durable
+	done   chan error // capacity 1
+	since  time.Time  // when the turn was blocked; zero if it is not
+	warned bool       // a warning about the block was logged
+	lost   bool       // the reply to a commit was lost, so the turn may be durable
 }
 
-// result is what the store's answer means for the turn. A run that a turn closes may be
-// removed, by the retention of any node, before the turn whose answer was lost is committed
-// again. Only a closed run is removed, and only its owner, whom the store recognises first,
-// closes it: so the turn is durable.
+// result translates the store's error for the turn. If the reply to a commit was lost, the
+// retention of any node may delete the run that the turn closes before the turn is committed
+// again. Only closed runs are deleted, and only their owner, whom the store recognizes first,
+// closes them. So ErrNotFound then means that the turn is durable.
 func (p *pending) result(err error) error {
 	t := &p.turn
 	closes := t.State != nil && !t.State.Status.Open()
@@ -64,8 +64,8 @@ func (p *pending) result(err error) error {
 	return err
 }
 
-// New returns a committer that works until ctx ends. It commits nothing before Run is
-// called, but turns with hooks that the store commits by themselves.
+// New returns a committer that works until ctx ends. Before Run it commits only turns with
+// hooks, if the store commits those by themselves.
 func New(ctx context.Context, c Config) *Committer {
 	made := &Committer{
 		Config: c, ctx: ctx, lone: make(chan struct{}, c.Info.LoneHooks), lanes: lanes{all: map[route]*lane{}, kick: make(chan struct{}, 1)},
@@ -95,8 +95,8 @@ func (c *Committer) Run() {
 	}
 }
 
-// Commit blocks until the turn is durable or refused, or the context of New ends; the
-// error is then the cause of that. Nothing the turn refers to may change meanwhile.
+// Commit blocks until the turn is durable or refused, or the context of New ends; then it
+// returns the cause of that. The caller must not change what the turn refers to meanwhile.
 func (c *Committer) Commit(t store.Turn) error {
 	p, ok := c.spare.Get().(*pending)
 	if !ok {
@@ -117,12 +117,12 @@ func (c *Committer) Commit(t store.Turn) error {
 }
 
 // submit enqueues a turn for the next group. If the store commits turns with hooks by
-// themselves, such a turn is committed here: no other turn waits for its hook. submit
-// returns false when the committer ends.
+// themselves, submit commits such a turn directly, so that no other turn waits for its hook.
+// It returns false when the committer ends.
 func (c *lane) submit(p *pending) bool {
 	if p.turn.Hook == nil || cap(c.lone) == 0 {
 		select {
-		case c.queue <- p: // there nearly always is room, and to ask for nothing else is faster
+		case c.queue <- p: // nearly always there is room, and a select with one case is faster
 			return true
 		default:
 		}
@@ -137,7 +137,7 @@ func (c *lane) submit(p *pending) bool {
 	return true
 }
 
-// commitQueued commits what is enqueued, one group after the other.
+// commitQueued commits the queue, one group after the other.
 func (c *lane) commitQueued() {
 	group := make([]*pending, 0, maxGroup)
 	for {
@@ -156,7 +156,7 @@ func (c *lane) commitQueued() {
 			case p := <-c.queue:
 				group = append(group, p)
 			default:
-				runtime.Gosched() // those who are about to enqueue a turn do it first
+				runtime.Gosched() // lets goroutines that are about to enqueue a turn do so first
 				more = len(c.queue) > 0
 			}
 		}
@@ -167,7 +167,7 @@ func (c *lane) commitQueued() {
 }
 
 // commitGroup commits turns until each has a result, is blocked or is postponed. A group
-// without a result is committed again with the same bytes; one that the database cannot
+// without a result is committed again with the same bytes. A group that the database cannot
 // take is halved until the culprit is alone.
 func (c *lane) commitGroup(group []*pending) {
 	room, ok := c.room.Get().(*[]store.Turn)
@@ -218,12 +218,12 @@ func (c *lane) commitGroup(group []*pending) {
 	}
 }
 
-// slowCommit is how long a commit may take before it is reported.
+// slowCommit is how long a commit may take before it is reported as an outage.
 const slowCommit = 5 * time.Second
 
-// write commits once, and reports a database that takes long.
+// write commits once, and reports an outage if the database takes long.
 func (c *lane) write(turns []store.Turn) (store.Result, error) {
-	if turns[0].Hook != nil && cap(c.lone) > 0 { // it is by itself
+	if turns[0].Hook != nil && cap(c.lone) > 0 { // it is alone in its group
 		select {
 		case c.lone <- struct{}{}:
 			defer func() { <-c.lone }()
@@ -250,9 +250,9 @@ func (c *lane) write(turns []store.Turn) (store.Result, error) {
 	return result, err
 }
 
-// settle gives turns their results. Postponed turns go into the next group; only
-// commitQueued makes groups with several hooks, so only its goroutine gets here with
-// one. Blocked turns are retried by themselves.
+// settle delivers results. Postponed turns go into the next group. Only commitQueued makes
+// groups with several hooks, so only its goroutine gets here with a postponed turn. Blocked
+// turns are retried apart.
 func (c *lane) settle(group []*pending, results []error) {
 	for i, p := range group {
 		switch err := results[i]; {

@@ -4,23 +4,23 @@
 // # What can happen to a turn
 //
 //   - It is durable: Commit returns nil.
-//   - The store refuses it: another node owns its partition, another turn has its place,
-//     its hook failed. Commit returns the store's error; other turns of the group are not
+//   - The store refuses it: another node owns its partition, another turn has its number, or
+//     its hook failed. Commit returns the store's error. Other turns of the group are not
 //     affected.
-//   - The database is away, or its result was lost. The group is committed again with the
-//     same bytes until there is a result; a turn that is durable already is recognised by
-//     the store, or by its run being gone: retention removes what a turn has closed.
-//   - The database cannot take the group (a value it refuses, for instance). The group is
-//     halved until the culprit is alone; the error goes to the culprit, the rest commits.
+//   - The database is unavailable, or its reply was lost. The group is committed again with
+//     the same bytes until there is a result. A turn that is durable already is recognized by
+//     the store, or by its run being gone: retention deletes runs that a turn has closed.
+//   - The database cannot take the group, for example because it refuses a value. The group is
+//     halved until the culprit is alone. The culprit gets the error; the others commit.
 //   - It waits for a transaction that is not the engine's, such as one in which a user
-//     started a run under the same workflow ID. Such a turn is blocked: it is tried again
-//     apart from all others, which do not wait for it (blocked.go).
-//   - Its hook, a function of a user that runs inside the transaction, would take more
-//     than the group's time. Its turn is postponed to the next group (postpone.go).
+//     started a run under the same workflow ID. Such a turn is blocked: it is retried apart
+//     from all others, which do not wait for it (blocked.go).
+//   - Its hook, a user's function that runs inside the transaction, would exceed the time of
+//     the group. Its turn is postponed to the next group (postpone.go).
 //
-// A store may have several commit domains, such as servers. The turns of each have a lane of
-// their own (lane.go), and so have those with messages for another, which concern two: a
-// domain that is away keeps waiting what concerns it, and nothing else.
+// A store may have several commit domains, such as servers. Turns of each domain have a lane
+// of their own (lane.go), and so have turns with messages for another domain, which concern
+// both. So a domain that is unavailable holds up only the turns that concern it.
 //
 // # Order
 //
@@ -29,17 +29,17 @@
 //
 // # Decisions
 //
-//   - A caller's transaction holds its workflow IDs. Uniqueness inside a transaction
-//     means that others who want the same ID wait; only they do. The store waits for
-//     such a lock a few milliseconds, then commits the group turn by turn and reports
-//     the blocked turn, which the engine retries apart. The caller's transaction locks
-//     no row of a partition or node.
-//   - One group commits at a time. The next one gathers meanwhile: its turns are made by
-//     the goroutines of their runs. A second committer was measured again once groups
-//     were closed as below: half as many turns a commit, an eighth more CPU on both
-//     databases, a third more bytes on SQLite.
-//   - A group closes when its committer would be the only one to work. Before that it
-//     lets run who is ready to, for many of these are about to enqueue a turn. Where
-//     the processors are busy, groups become larger by a third to a half and fewer bytes
-//     are written; where they are idle, no turn waits.
+//   - A caller's transaction holds its workflow IDs. Uniqueness inside a transaction means
+//     that other starts under the same ID wait, and only these. The store waits for such a
+//     lock a few milliseconds, then commits the group turn by turn and reports the blocked
+//     turn, which the committer retries apart. The caller's transaction locks no row of a
+//     partition or node.
+//   - One group commits at a time. The next one gathers meanwhile: the goroutines of its runs
+//     make its turns. A second committer was measured again once groups were closed as below:
+//     half as many turns a commit, an eighth more CPU on both databases, a third more bytes on
+//     SQLite.
+//   - A group closes when only its committer could run. Before that, the committer yields to
+//     goroutines that are ready, because many of them are about to enqueue a turn. If the
+//     processors are busy, groups become larger by a third to a half and fewer bytes are
+//     written. If they are idle, no turn waits.
 package commit

@@ -7,17 +7,17 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// lane is the way of turns that concern the same commit domains. Those of one server do not
-// wait for another that is away, and a turn that writes to two of them, which costs the
-// store more, is in no group with those that write to one.
+// lane commits the turns that concern the same commit domains. Turns of one server do not wait
+// for another server that is unavailable. Turns that write to two domains, which cost the
+// store more, are not grouped with those that write to one.
 type lane struct {
 	*Committer
 	queue   chan *pending
 	watch   *outage.Watch
 	blocked blocked
 
-	// Of the goroutine of commitQueued:
-	postponed []*pending // by hooks that took long
+	// Owned by the goroutine of commitQueued:
+	postponed []*pending // because hooks took long
 	slow      bool       // recent hooks were slow
 }
 
@@ -25,11 +25,11 @@ func (c *Committer) newLane(watch *outage.Watch) *lane {
 	return &lane{Committer: c, queue: make(chan *pending, 2*maxGroup), watch: watch, blocked: blocked{kick: make(chan struct{}, 1)}}
 }
 
-// route names the domains that a turn concerns: its own, and the one to which it has
-// messages.
+// route names the domains that a turn concerns: its own, and the one that it sends messages
+// to.
 type route struct {
 	own, to int
-	more    bool // it has messages to yet others
+	more    bool // it sends messages to yet other domains
 }
 
 func (c *Committer) routeOf(t *store.Turn) route {
@@ -47,12 +47,12 @@ func (c *Committer) routeOf(t *store.Turn) route {
 	return r
 }
 
-// lanes are those that are not the usual one.
+// lanes are all lanes except the usual one.
 type lanes struct {
 	mu   sync.Mutex
 	all  map[route]*lane
-	idle []*lane       // those without a goroutine
-	kick chan struct{} // there is one more of those
+	idle []*lane       // lanes without a goroutine
+	kick chan struct{} // a lane was added to idle
 }
 
 // laneOf returns the lane of a turn.
@@ -76,7 +76,7 @@ func (c *Committer) laneOf(t *store.Turn) *lane {
 	return l
 }
 
-// takeIdle returns the lanes without a goroutine, to a caller who serves them from then on.
+// takeIdle returns the lanes without a goroutine. The caller must serve them from then on.
 func (l *lanes) takeIdle() (idle []*lane) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

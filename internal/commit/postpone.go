@@ -8,20 +8,20 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// hooksShare is how long the hooks of one group may take together before the rest of
-// them is left to the next group. All turns of the group wait for its hooks.
+// hooksShare is how long the hooks of one group may take together before the remaining ones
+// are postponed to the next group. All turns of a group wait for its hooks.
 const hooksShare = 250 * time.Millisecond
 
-// errPostponed is the error of a hook that is left to the next group.
+// errPostponed is the error of a hook that is postponed to the next group.
 var errPostponed = errors.New("its group has had its time")
 
-// slowHooks is how long hooks may take for turns without one to share their transaction,
-// which saves a transaction.
+// slowHooks is how long hooks may take while turns without a hook still share their
+// transaction, which saves a transaction.
 const slowHooks = 20 * time.Millisecond
 
-// postponing wraps the hooks of turns so that they keep to hooksShare. It returns how
-// long they took, which is known after the commit. If the store begins its transaction
-// again, a hook that ran runs again and one that was postponed stays postponed.
+// postponing wraps the hooks of turns so that they observe hooksShare. It returns how long
+// they took, which is known after the commit. If the store restarts its transaction, a hook
+// that ran runs again and a postponed one stays postponed.
 func postponing(turns []store.Turn) *time.Duration {
 	spent := new(time.Duration)
 	for i := range turns {
@@ -43,8 +43,8 @@ func postponing(turns []store.Turn) *time.Duration {
 	return spent
 }
 
-// apart splits a group if recent hooks were slow: turns without a hook come first and
-// get their results before.
+// apart splits a group if recent hooks were slow. Turns without a hook come first and get
+// their results earlier.
 func (c *lane) apart(group []*pending) [][]*pending {
 	if !c.slow {
 		return [][]*pending{group}
@@ -60,7 +60,7 @@ func (c *lane) apart(group []*pending) [][]*pending {
 	return slices.DeleteFunc(parts[:], func(part []*pending) bool { return len(part) == 0 })
 }
 
-// noteHooks notes how slow the hooks of a group were, if it had any.
+// noteHooks records whether the hooks of a group, if it had any, were slow.
 func (c *lane) noteHooks(group []*pending, spent time.Duration) {
 	if slices.ContainsFunc(group, func(p *pending) bool { return p.turn.Hook != nil }) {
 		c.slow = spent > slowHooks
