@@ -1,19 +1,19 @@
-// Package serve runs attempts that are offered in queues: it claims them, runs their
-// bodies, tells their runs how they ended, and shows signs of life.
+// Package serve runs attempts that are offered in queues: it claims them, runs their bodies,
+// reports their results to their runs, and renews the worker's lease.
 //
 // An attempt in a queue is a row (store.Task) that only the owner of its run writes and
-// removes. A Server makes it its own for the time of its lease. What it says of the attempt
-// goes to the inbox of the run, in the transaction that ends its hold on the row: if the
-// owner gave the attempt up meanwhile (it timed out, was canceled or lost) the row is gone,
-// and nothing is said. A body whose row is gone is canceled with ErrGivenUp as the cause.
+// removes. A Server claims it for the time of its lease. What it reports about the attempt
+// goes to the inbox of the run, in the transaction that ends its claim. If the owner has given
+// up the attempt meanwhile (it timed out, was canceled or lost), the row is gone and nothing
+// is reported. A body whose row is gone is canceled with ErrGivenUp as the cause.
 //
 // # Decisions
 //
-//   - One goroutine claims and looks after what is held, so that what it finds held and
-//     does not know is what it was not told of, because the answer of a claim was lost:
-//     that is given back.
-//   - An outage of the database cancels no body. It cannot be known then whether another
-//     worker runs the attempt; nor can its owner give it to one.
-//   - A slot of the process and one of the queue are taken before the claim: what is
-//     claimed runs.
+//   - One goroutine both claims tasks and renews the lease. So a task that the store lists as
+//     claimed and that the server does not know is one whose claim's reply was lost. The server
+//     gives it back.
+//   - An outage of the database cancels no body. Until it ends, the server cannot know whether
+//     another worker runs the attempt, and the owner cannot offer it to one.
+//   - The server takes a slot of the process and one of the queue before it claims, so a
+//     claimed attempt runs immediately.
 package serve

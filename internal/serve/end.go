@@ -14,33 +14,33 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// end is how an attempt ended, to be made durable.
+// end is how an attempt ended. It is not durable yet.
 type end struct {
 	key   attempt.Key
 	held  *held
 	input core.AttemptEnded
-	beat  *core.Heartbeat // what it said last, which its run does not know
+	beat  *core.Heartbeat // its last heartbeat, which its run does not have
 
-	failures int       // to tell it
-	due      time.Time // when it is told again
-	refused  error     // why the database will not take it
+	failures int       // number of failed tries to report it
+	due      time.Time // when it is reported again
+	refused  error     // why the database refuses it
 }
 
-// beat is a heartbeat to be posted.
+// beat is a heartbeat to post.
 type beat struct {
 	held *held
 	beat core.Heartbeat
-	over bool // it is the word that the attempt leaves the probation lane
+	over bool // it says that the attempt leaves the probation lane, not a heartbeat
 }
 
-// errTransaction is the failure of a body that wants something done with its result.
+// errTransaction is the failure of a body that used activity.OnCommit.
 var errTransaction = retry.Terminal(errors.New("the body used activity.OnCommit, but ran in a process that serves its queue: " +
 	"what is done with a result is done in the transaction of the run's owner; call the activity without a queue, or write in the body itself"))
 
 // owner is the server as attempt.Owner.
 type owner struct{ s *Server }
 
-// Ended notes the end of an attempt, which is to be made durable.
+// Ended enqueues the end of an attempt, to be made durable.
 func (o owner) Ended(e attempt.End) {
 	s, x := o.s, e.Attempt
 	in := e.Input
@@ -53,7 +53,7 @@ func (o owner) Ended(e attempt.End) {
 		last := &end{key: x.Key, held: h, input: in}
 		if in.Outcome != core.Completed {
 			if b, fresh := x.TakeBeat(); fresh {
-				last.beat = &b // the next attempt is told what this one said
+				last.beat = &b // the next attempt gets the last details of this one
 			}
 		}
 		h.body, h.counts = nil, false
@@ -66,7 +66,7 @@ func (o owner) Ended(e attempt.End) {
 	s.Freed()
 }
 
-// Beat posts a heartbeat soon.
+// Beat enqueues a heartbeat.
 func (o owner) Beat(x *attempt.Attempt) {
 	s := o.s
 	s.mu.Lock()
@@ -78,7 +78,7 @@ func (o owner) Beat(x *attempt.Attempt) {
 	}
 }
 
-// TrialOver lets an attempt leave the probation lane.
+// TrialOver moves an attempt out of the probation lane and tells its run.
 func (o owner) TrialOver(x *attempt.Attempt) {
 	s := o.s
 	s.mu.Lock()
@@ -96,8 +96,8 @@ func (o owner) Token(x *attempt.Attempt) string {
 	return o.s.config.Token(x.Partition, x.Run, x.Call, x.Number)
 }
 
-// giveBack returns a task that does not run here. That is the doing of this process, and
-// no attempt is charged for it.
+// giveBack returns a task that cannot run here. The reason is this process, so no attempt is
+// charged.
 func (s *Server) giveBack(k attempt.Key, h *held) {
 	s.mu.Lock()
 	s.held[k] = h
@@ -108,7 +108,7 @@ func (s *Server) giveBack(k attempt.Key, h *held) {
 	wake(s.ended)
 }
 
-// settle makes ends durable, and posts heartbeats, until the server ends.
+// settle makes ends durable and posts heartbeats until the server ends.
 func (s *Server) settle() {
 	var again <-chan time.Time
 	for {
@@ -124,11 +124,10 @@ func (s *Server) settle() {
 	}
 }
 
-// tellAgain is when an end is told again that could not be.
+// tellAgain is the backoff of ends that could not be reported.
 var tellAgain = retry.Exponential(20*time.Millisecond, 2, 2*time.Second)
 
-// say posts what is to be said now. What could not be said is said again, and then it
-// returns false.
+// say posts heartbeats and ends that are due. It returns false if ends are left to report.
 func (s *Server) say() bool {
 	now := time.Now()
 	s.mu.Lock()
@@ -143,7 +142,7 @@ func (s *Server) say() bool {
 	beats := s.beats
 	s.ends, s.beats = later, map[attempt.Key]beat{}
 	s.mu.Unlock()
-	for _, b := range beats { // one that is lost is followed by others
+	for _, b := range beats { // a lost heartbeat is followed by others
 		_ = s.postBeat(b.held, b.beat, b.over)
 	}
 	left, err := s.settleAll(ends)
@@ -166,7 +165,7 @@ func (s *Server) say() bool {
 	return len(s.ends) == 0
 }
 
-// pause is how long until something is to be said again.
+// pause returns how long until the next end is due.
 func (s *Server) pause() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +178,7 @@ func (s *Server) pause() time.Duration {
 	return max(0, time.Until(first))
 }
 
-// postBeat returns an error if the heartbeat is worth another try.
+// postBeat posts a heartbeat. It returns an error if another try may succeed.
 func (s *Server) postBeat(h *held, b core.Heartbeat, over bool) error {
 	t := &h.task
 	d := message.Data{Call: t.Number, Attempt: t.Attempt, Value: b.Details}
@@ -189,18 +188,18 @@ func (s *Server) postBeat(h *held, b core.Heartbeat, over bool) error {
 	}
 	m, err := made(s.config.Group, t.WorkflowID, t.Run, d)
 	if err != nil {
-		return nil // it says nothing that can be told
+		return nil // details that cannot be encoded are dropped
 	}
 	m.Partition = t.Partition
 	if err := s.config.Store.Post(s.ctx, m); err != nil && store.Unavailable(err) {
 		return err
 	}
-	return nil // the run has ended: we shall hear of it
+	return nil // the run has ended; the next Attend shows it
 }
 
-// settleAll makes ends durable: together, and if the database does not take them so, each
-// by itself, so that one which is refused holds no other up. It returns those that are
-// left, the one last that failed last.
+// settleAll makes ends durable: all together, and if the database refuses that, one by one, so
+// that a refused end holds up no other. It returns the ends that are left, the one that failed
+// last at the end.
 func (s *Server) settleAll(ends []*end) (left []*end, err error) {
 	if len(ends) == 0 {
 		return nil, nil
@@ -213,12 +212,12 @@ func (s *Server) settleAll(ends []*end) (left []*end, err error) {
 		if len(ends) > 1 {
 			err = s.settleTogether(ends[i : i+1])
 		}
-		if err != nil && !store.Unavailable(err) { // it is refused, and not for the moment
+		if err != nil && !store.Unavailable(err) { // it is refused permanently
 			err = s.settleRefused(e, err)
 		}
 		switch {
 		case err == nil:
-		case store.Unavailable(err): // perhaps of this one alone: others are the first next time
+		case store.Unavailable(err): // perhaps only for this end, so others go first next time
 			return slices.Concat(ends[i+1:], left, ends[i:i+1]), err
 		default:
 			left, last = append(left, e), err
@@ -227,8 +226,8 @@ func (s *Server) settleAll(ends []*end) (left []*end, err error) {
 	return left, last
 }
 
-// settleRefused makes an end durable that the database refused: what cannot be told is a
-// failure of the attempt.
+// settleRefused makes an end durable that the database refused: it reports a failed attempt
+// instead.
 func (s *Server) settleRefused(e *end, cause error) error {
 	told := e.input
 	e.input = core.AttemptEnded{
@@ -248,11 +247,11 @@ func (s *Server) settleRefused(e *end, cause error) error {
 	return err
 }
 
-// settleTogether makes ends durable and forgets the attempts.
+// settleTogether makes ends durable and forgets their attempts.
 func (s *Server) settleTogether(ends []*end) error {
 	settled := make([]store.SettledTask, len(ends))
 	for i, e := range ends {
-		if e.held.task.WorkflowID == "" { // of a claim whose answer was lost
+		if e.held.task.WorkflowID == "" { // its claim's reply was lost
 			if err := s.learn(e.held); err != nil {
 				return err
 			}
@@ -290,8 +289,8 @@ func (s *Server) settleTogether(ends []*end) error {
 	return nil
 }
 
-// learn reads whose task it is that was claimed without our hearing of it. One that is
-// gone is another's: its workflow ID does not matter.
+// learn reads the task of a claim whose reply was lost. If the task is gone, another worker
+// may have it; its workflow ID does not matter then.
 func (s *Server) learn(h *held) error {
 	tasks, err := s.config.Store.Tasks(s.ctx, store.TaskFilter{Partitions: []int{h.task.Partition}, Run: h.task.Run, Limit: 10_000})
 	if err != nil {

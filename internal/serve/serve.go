@@ -18,11 +18,11 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// ErrGivenUp is the cause of a body's context when the owner of its run has given the
-// attempt up: it was lost, timed out, or its call or run ended.
+// ErrGivenUp is the cause of a body's context if the owner of its run has given up the
+// attempt: the attempt was lost or timed out, or its call or run has ended.
 var ErrGivenUp = errors.New("the attempt was given up: it timed out, its call ended, or this process was taken for dead; nothing that it returns counts")
 
-// Config is what a Server needs.
+// Config configures a Server.
 type Config struct {
 	Store      store.Store
 	Group      store.Group
@@ -32,17 +32,17 @@ type Config struct {
 	Queues     []record.Queue
 	Activities []string                            // that this process can run
 	Paused     func(activity string) bool          // in the group
-	Body       func(run string, t *Task) code.Body // nil if there is none
+	Body       func(run string, t *Task) code.Body // returns nil if there is none
 	Slots      *attempt.Slots                      // of the process
-	Free       func(*attempt.Slot)                 // gives a slot back
+	Free       func(*attempt.Slot)                 // frees a slot
 	Granted    func([]attempt.Grant)
-	Alone      bool           // the process has no runs, and sets the clock
-	Attempts   attempt.Config // but its Owner
+	Alone      bool           // the process serves no runs, so the server sets the clock
+	Attempts   attempt.Config // without Owner
 	Token      func(partition int, run string, call int64, number int) string
-	Away       func(what string, err error) // is told that the database is away
+	Away       func(what string, err error) // reports an outage of the database
 	Back       func()
 	Unreadable func(activity string, rest time.Duration, err error)
-	Dropped    func(k attempt.Key, how core.Outcome) // an end that came too late
+	Dropped    func(k attempt.Key, how core.Outcome) // an end came too late
 }
 
 // Server claims and runs attempts. It is safe for concurrent use.
@@ -54,8 +54,8 @@ type Server struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
-	kick     chan struct{} // something may be to be claimed
-	look     chan struct{} // something that is held may have changed
+	kick     chan struct{} // there may be tasks to claim
+	look     chan struct{} // claimed tasks may have changed
 	ended    chan struct{}
 
 	mu       sync.Mutex
@@ -64,16 +64,16 @@ type Server struct {
 	ends     []*end
 	beats    map[attempt.Key]beat
 	unread   map[string]unreadable // by activity
-	untold   error                 // why an end cannot be told
+	untold   error                 // why an end cannot be reported
 	draining bool
-	claiming bool      // a claim is under way
-	attended time.Time // last successful sign of life
+	claiming bool      // a claim is in flight
+	attended time.Time // last successful Attend
 	begun    bool
-	short    bool                 // of slots: more may wait than was claimed
-	settled  map[attempt.Key]bool // whose ends became durable since a sign of life was begun
+	short    bool                 // the last claims lacked slots, so tasks may be left
+	settled  map[attempt.Key]bool // attempts whose ends became durable since the last Attend began
 }
 
-// held is a task of ours whose end is not durable.
+// held is a task that this worker has claimed and whose end is not durable.
 type held struct {
 	task   store.Task
 	queue  int // index in Config.Queues
@@ -97,7 +97,7 @@ func New(ctx context.Context, c Config) *Server {
 	return s
 }
 
-// Register says that there is a worker. It may be called again if it fails.
+// Register registers the worker. It may be called again if it fails.
 func (s *Server) Register(ctx context.Context) error {
 	answer, err := s.config.Store.Attend(ctx, s.worker())
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Server) Register(ctx context.Context) error {
 	return nil
 }
 
-// Start begins to claim.
+// Start begins to claim tasks.
 func (s *Server) Start() {
 	s.mu.Lock()
 	s.attended, s.begun = time.Now(), true
@@ -118,17 +118,17 @@ func (s *Server) Start() {
 	s.work.Go(s.settle)
 }
 
-// Kick says that there may be something to claim, or that what is held may have changed.
+// Kick says that there may be tasks to claim, or that claimed tasks may have changed.
 func (s *Server) Kick() {
 	wake(s.kick)
 	wake(s.look)
 }
 
-// Wake says that an activity may run again.
+// Wake says that calls of an activity may run again.
 func (s *Server) Wake() { wake(s.kick) }
 
-// Freed says that a slot may be free. Whoever waits for none was claimed before, and what
-// is offered is told.
+// Freed says that a slot may be free. It claims only if the last claims lacked slots:
+// otherwise all waiting tasks were claimed, and new ones are announced.
 func (s *Server) Freed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +144,7 @@ func wake(c chan struct{}) {
 	}
 }
 
-// Running returns how many attempts run or have ended without that being durable.
+// Running returns how many attempts run or have an end that is not durable.
 func (s *Server) Running() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,8 +161,8 @@ func (s *Server) Health() error {
 	return cmp.Or(s.unreadHealth(), s.untold, s.attempts.Health())
 }
 
-// Stop ends the server: nothing more is claimed, and what runs may end until ctx does.
-// Then it is asked to end, and after a second given up. No attempt is charged for that.
+// Stop ends the server. It claims nothing more and lets attempts run until ctx ends. Then it
+// cancels their bodies, and gives them up after a second. No attempt is charged for that.
 func (s *Server) Stop(ctx context.Context) {
 	s.mu.Lock()
 	s.draining = true
@@ -187,17 +187,17 @@ func (s *Server) Stop(ctx context.Context) {
 	defer cancel()
 	w := s.worker()
 	w.Left = true
-	_, _ = s.config.Store.Attend(bye, w) // else its lease runs out
+	_, _ = s.config.Store.Attend(bye, w) // if this fails, the lease expires
 }
 
-// Kill ends the server as a crash would: nothing more is written.
+// Kill ends the server as a crash would: it writes nothing more.
 func (s *Server) Kill() {
 	s.cancel()
 	s.attempts.Interrupt()
 	s.work.Wait()
 }
 
-// worker describes this process.
+// worker returns the row of this process.
 func (s *Server) worker() store.Worker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,21 +205,21 @@ func (s *Server) worker() store.Worker {
 	return store.Worker{ID: s.id, Name: s.config.Name, Group: s.config.Group.Name, Lease: s.config.Lease, Serves: serves, Draining: s.draining}
 }
 
-// How often the server looks although nobody told it to, and how often at most it looks
-// after what it holds because somebody did.
+// claimEvery is how often the server claims without a notification. lookEvery is the shortest
+// time between two checks of claimed tasks that notifications cause.
 const (
 	claimEvery = 5 * time.Second
 	lookEvery  = 200 * time.Millisecond
 )
 
-// run claims, and looks after what is held.
+// run claims tasks and checks those that are claimed.
 func (s *Server) run() {
 	beat := time.NewTicker(s.config.Lease / 3)
 	defer beat.Stop()
 	poll := time.NewTimer(0)
 	defer poll.Stop()
 	var looked time.Time
-	var again <-chan time.Time // a look that was put off
+	var again <-chan time.Time // a check that was put off
 	for {
 		attend := false
 		select {
@@ -250,14 +250,14 @@ func (s *Server) run() {
 	}
 }
 
-// attend shows a sign of life, and gives up what is this worker's no more.
+// attend renews the lease and cancels bodies whose tasks are no longer this worker's.
 func (s *Server) attend() {
 	s.mu.Lock()
 	clear(s.settled)
 	s.mu.Unlock()
 	answer, err := s.config.Store.Attend(s.ctx, s.worker())
 	if err != nil {
-		return // it is tried again; Health says when that goes on for long
+		return // it is tried again; Health reports a long outage
 	}
 	s.clock.Observe(answer.Now)
 	s.mu.Lock()
@@ -267,7 +267,7 @@ func (s *Server) attend() {
 	for _, t := range answer.Held {
 		k := keyOf(t.TaskRef)
 		still[k] = t
-		if s.held[k] == nil && !s.settled[k] { // the answer of its claim was lost
+		if s.held[k] == nil && !s.settled[k] { // the reply to its claim was lost
 			h := &held{task: store.Task{TaskRef: t.TaskRef}}
 			s.held[k] = h
 			s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: t.Number, Attempt: t.Attempt, Outcome: core.Drained}})
@@ -296,9 +296,9 @@ func keyOf(t store.TaskRef) attempt.Key {
 	return attempt.Key{Run: t.Run, Call: t.Number, Number: t.Attempt}
 }
 
-// claimAll claims what there are slots for.
+// claimAll claims as many tasks as there are slots.
 func (s *Server) claimAll() {
-	s.setShort(true) // a slot that is freed meanwhile may be what is missing
+	s.setShort(true) // a slot that comes free meanwhile may be the one that is missing
 	short := false
 	for i := range s.config.Queues {
 		names, doubtful := s.claimable()
@@ -321,8 +321,8 @@ func (s *Server) setShort(short bool) {
 	s.short = short
 }
 
-// claim claims tasks of these activities in a queue, up to a number. It reports whether
-// there may be more, and whether some may be left for which there was no slot.
+// claim claims at most most tasks of some activities in a queue. It reports whether there may
+// be more, and whether tasks may be left for lack of a slot.
 func (s *Server) claim(i int, names []string, most int) (more, left bool) {
 	q := s.config.Queues[i]
 	free := min(s.free(i), most)
@@ -350,7 +350,7 @@ func (s *Server) claim(i int, names []string, most int) (more, left bool) {
 	}
 	defer s.endClaim()
 	lane := s.config.Slots.Take(attempt.Probation)
-	laneTaken := lane == nil // a suspect would wait
+	laneTaken := lane == nil // a suspect would have to wait
 	defer func() {
 		if lane != nil {
 			s.config.Free(lane)
@@ -359,7 +359,7 @@ func (s *Server) claim(i int, names []string, most int) (more, left bool) {
 	claim := store.TaskClaim{Worker: s.id, Partitions: s.config.Group, Queue: q.Name, Names: names, Limit: len(slots), Suspects: lane != nil}
 	claimed, err := s.config.Store.ClaimTasks(s.ctx, claim)
 	if err != nil {
-		return false, true // it is tried again; Health says when that goes on for long
+		return false, true // it is tried again; Health reports a long outage
 	}
 	for _, t := range claimed {
 		slot := slots[0]
@@ -374,7 +374,7 @@ func (s *Server) claim(i int, names []string, most int) (more, left bool) {
 	return more, more || laneTaken
 }
 
-// beginClaim notes that a claim is under way, unless the server drains.
+// beginClaim records that a claim is in flight. It returns false if the server drains.
 func (s *Server) beginClaim() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -389,7 +389,7 @@ func (s *Server) endClaim() {
 	s.quiet.Broadcast()
 }
 
-// free is how many more attempts of a queue may run.
+// free returns how many more attempts of a queue may run.
 func (s *Server) free(i int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -405,10 +405,10 @@ func (s *Server) free(i int) int {
 	return n
 }
 
-// maxClaim is how many tasks are claimed at a time.
+// maxClaim is how many tasks one call claims.
 const maxClaim = 100
 
-// begin runs an attempt that was claimed.
+// begin runs a claimed attempt.
 func (s *Server) begin(t store.Task, queue int, slot *attempt.Slot) {
 	var data Task
 	h := &held{task: t, queue: queue, slot: slot, counts: true}
@@ -422,7 +422,7 @@ func (s *Server) begin(t store.Task, queue int, slot *attempt.Slot) {
 	}
 	s.canRead(t.Name)
 	body := s.config.Body(t.Run, &data)
-	d.Started = max(d.Queued, min(t.Claimed, s.clock.Now())) // it may be offered ahead of its time
+	d.Started = max(d.Queued, min(t.Claimed, s.clock.Now())) // it may have been offered ahead of its time
 	s.mu.Lock()
 	draining := s.draining
 	if !draining {

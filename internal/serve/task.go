@@ -15,8 +15,8 @@ type Task struct {
 	Dispatch   core.Dispatch     `json:"dispatch"`
 }
 
-// Seal makes the data of a task of a run. What its row says besides is left out: a row is
-// written for each attempt, and again when it is claimed.
+// Seal encodes the data of a task. It leaves out what the columns of the row hold, because a
+// row is written for each attempt, and again when it is claimed.
 func Seal(t Task, run string) ([]byte, error) {
 	d := &t.Dispatch
 	if t.CallID == core.CallID(run, d.Call) {
@@ -27,7 +27,7 @@ func Seal(t Task, run string) ([]byte, error) {
 	return history.Seal(t)
 }
 
-// unseal reads the data of a task. One of an earlier version says all of it.
+// unseal decodes the data of a task. Data of an earlier version holds everything itself.
 func unseal(row *store.Task, into *Task) error {
 	if err := history.Unseal(row.Data, into); err != nil {
 		return err

@@ -9,31 +9,30 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// A task may be unreadable here: its key or its blob is missing, what keeps blobs is away, or
-// it is of a later version. It is given back, for others may be able to read it, and tasks
-// of its activity are left to them for a while, which grows with each that is unreadable.
-// After that one task is claimed to see; if it can be read, all are claimed again. How often
-// that went wrong is forgotten when it has gone well for as long as the last wait: among many
-// tasks that can be read there may be one that cannot.
+// A task may be unreadable here: its key or its blob is missing, the blob storage is
+// unavailable, or a later version wrote it. The server gives it back, because another worker
+// may be able to read it, and claims no tasks of its activity for a while; the pause grows
+// with each unreadable task. After the pause it claims one task. If it can read that, it
+// claims all again. It forgets the count of failures when reading has worked for as long as
+// the last pause: among many readable tasks there may be one that is not.
 
-// unreadable is what is known of an activity whose tasks cannot be read here.
+// unreadable is the state of an activity whose tasks cannot be read here.
 type unreadable struct {
 	err      error
-	until    time.Time // when the next one is tried
+	until    time.Time // when the next task is tried
 	failures int
-	open     bool // one was read since
+	open     bool // a task was read since
 }
 
-// forgotten reports whether it has gone well for long enough.
+// forgotten reports whether reading has worked for long enough to forget the failures.
 func (u *unreadable) forgotten() bool {
 	return u.open && time.Since(u.until) > readAgain.Delay(u.failures)
 }
 
-// readAgain is for how long no tasks of an activity are claimed after some that could not
-// be read.
+// readAgain is the backoff after tasks of an activity that could not be read.
 var readAgain = retry.Exponential(20*time.Second, 2, 10*time.Minute)
 
-// cannotRead notes that a task cannot be read here. Tasks that were claimed together count
+// cannotRead records that a task cannot be read here. Tasks that were claimed together count
 // once.
 func (s *Server) cannotRead(activity string, err error) {
 	if err == nil {
@@ -53,12 +52,12 @@ func (s *Server) cannotRead(activity string, err error) {
 	s.mu.Unlock()
 }
 
-// canRead notes that a task of an activity was read.
+// canRead records that a task of an activity was read.
 func (s *Server) canRead(activity string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u, is := s.unread[activity]
-	if !is || time.Now().Before(u.until) { // of those that were claimed together
+	if !is || time.Now().Before(u.until) { // it was claimed together with unreadable ones
 		return
 	}
 	if u.open = true; u.forgotten() {
@@ -68,8 +67,8 @@ func (s *Server) canRead(activity string) {
 	}
 }
 
-// claimable returns the activities whose tasks may be claimed, and those of which one may be
-// claimed to see whether it can be read.
+// claimable returns the activities whose tasks may be claimed, and those of which one task may
+// be claimed as a trial.
 func (s *Server) claimable() (names, doubtful []string) {
 	s.mu.Lock()
 	for _, name := range s.config.Activities {
@@ -80,12 +79,12 @@ func (s *Server) claimable() (names, doubtful []string) {
 			doubtful = append(doubtful, name)
 		}
 	}
-	s.mu.Unlock() // who is asked now has locks of its own, under which this server is told of news
+	s.mu.Unlock() // Paused takes a lock that is held while this server is notified
 	return slices.DeleteFunc(names, s.config.Paused), slices.DeleteFunc(doubtful, s.config.Paused)
 }
 
-// unreadHealth says which tasks are left to others because they cannot be read here. The
-// server's mu is held.
+// unreadHealth returns which tasks this process leaves to others because it cannot read them.
+// The server's mu is held.
 func (s *Server) unreadHealth() error {
 	for name, u := range s.unread {
 		if time.Now().Before(u.until) {
