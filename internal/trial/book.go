@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// Limit is how many deaths in a row a run must be alone with to be poisoned.
+// Limit is how many deaths in a row a run must be alone with before it is poisoned.
 const Limit = 3
 
-// parts is into how many groups the runs that wait are divided, so how often all of them
-// together are written down.
+// parts is the number of groups into which the waiting runs are divided, and so the number of
+// writes per round of all of them.
 const parts = 64
 
-// Book says whose code is tried. Its zero value is empty. It is not safe for concurrent
+// Book records whose code is tried. Its zero value is empty. It is not safe for concurrent
 // use.
 type Book struct {
 	epoch    int64             // of the owner that writes it
-	node     string            // which that is
-	trying   map[string]string // the code, by run
+	node     string            // the ID of that owner
+	trying   map[string]string // fingerprint of the code, by run
 	suspects map[string]Suspect
-	most     int // of those that are no suspects, how many waited or ran together
-	passed   int // how many of these were admitted since suspects were, the last time
+	most     int // the highest number of other runs that waited or ran together
+	passed   int // how many of these were admitted since suspects last were
 	among    int // the number of suspects that was found
 }
 
-// Suspect is a run whose code may have ended a process.
+// Suspect is a run whose code may have crashed a process.
 type Suspect struct {
-	Deaths int      `json:"deaths,omitempty"` // with which it was alone, in a row
-	Code   string   `json:"code,omitempty"`   // that was tried
-	Nodes  []string `json:"nodes,omitempty"`  // that died while it was tried
+	Deaths int      `json:"deaths,omitempty"` // in a row, at which it was named alone
+	Code   string   `json:"code,omitempty"`   // fingerprint of the code that was tried
+	Nodes  []string `json:"nodes,omitempty"`  // nodes that died while it was tried
 }
 
-// written is a book as it is stored.
+// written is the stored form of a book.
 type written struct {
 	Epoch    int64              `json:"epoch"`
 	Node     string             `json:"node"`
@@ -42,8 +42,8 @@ type written struct {
 	Suspects map[string]Suspect `json:"suspects,omitempty"`
 }
 
-// Open returns the book of the owner of an epoch. Left is what the last one wrote, nil
-// for nothing, and died reports whether the owner of an epoch is taken for dead.
+// Open returns the book of the owner of an epoch. Left is what the previous owner wrote, nil
+// for nothing. Died reports whether the owner of an epoch is presumed dead.
 func Open(epoch int64, node string, left []byte, died func(epoch int64) bool) (*Book, error) {
 	b := &Book{epoch: epoch, node: node, trying: map[string]string{}, suspects: map[string]Suspect{}}
 	if left == nil {
@@ -64,7 +64,7 @@ func Open(epoch int64, node string, left []byte, died func(epoch int64) bool) (*
 	return b, nil
 }
 
-// Adopt takes over the suspects of another book, as its owner left it.
+// Adopt takes over the suspects of another book that its owner left.
 func (b *Book) Adopt(left []byte, died func(epoch int64) bool) error {
 	other, err := Open(b.epoch, b.node, left, died)
 	for run, s := range other.suspects {
@@ -73,7 +73,7 @@ func (b *Book) Adopt(left []byte, died func(epoch int64) bool) error {
 	return err
 }
 
-// Inherit notes what is known of a run from where it was tried before.
+// Inherit records what is known of a run from another place where it was tried.
 func (b *Book) Inherit(run string, s Suspect) {
 	if was, known := b.suspects[run]; known && was.Deaths >= s.Deaths {
 		return
@@ -82,7 +82,7 @@ func (b *Book) Inherit(run string, s Suspect) {
 	b.among = max(b.among, len(b.suspects))
 }
 
-// blame notes that a process died while a run was tried.
+// blame records that a process died while a run was tried.
 func (b *Book) blame(run, code, node string, alone bool) {
 	s := b.suspects[run]
 	if s.Code != code {
@@ -97,7 +97,7 @@ func (b *Book) blame(run, code, node string, alone bool) {
 	b.suspects[run] = s
 }
 
-// Write returns the book as it is to be stored before those run that were admitted.
+// Write returns the encoded book. It must be stored before the admitted runs run.
 func (b *Book) Write() []byte {
 	data, err := json.Marshal(written{b.epoch, b.node, b.trying, b.suspects})
 	if err != nil {
@@ -106,21 +106,21 @@ func (b *Book) Write() []byte {
 	return data
 }
 
-// Poisoned returns with how many deaths in a row a run was alone if these are enough. Code
-// other than the one that was tried then gets its own tries.
+// Poisoned reports whether a run was alone at enough deaths in a row, and their number. Code
+// other than the one that was tried gets its own tries.
 func (b *Book) Poisoned(run, code string) (deaths int, is bool) {
 	s := b.suspects[run]
 	return s.Deaths, s.Deaths >= Limit && s.Code == code
 }
 
-// Nodes returns the nodes that died while a run was tried: what ran for it there was not
-// what ended them.
+// Nodes returns the nodes that died while a run was tried. Attempts of the run on these nodes
+// did not cause that.
 func (b *Book) Nodes(run string) []string { return b.suspects[run].Nodes }
 
 // Suspects returns how many runs are suspects.
 func (b *Book) Suspects() int { return len(b.suspects) }
 
-// Suspect returns what is held against a run.
+// Suspect returns what is known of a suspect.
 func (b *Book) Suspect(run string) (s Suspect, is bool) {
 	s, is = b.suspects[run]
 	return s, is
@@ -129,7 +129,7 @@ func (b *Book) Suspect(run string) (s Suspect, is bool) {
 // Suspected reports whether a run is a suspect.
 func (b *Book) Suspected(run string) bool { _, is := b.suspects[run]; return is }
 
-// TriesSuspects reports whether suspects are tried now.
+// TriesSuspects reports whether a suspect is being tried.
 func (b *Book) TriesSuspects() bool { return b.triedSuspects() > 0 }
 
 func (b *Book) triedSuspects() (n int) {
@@ -141,23 +141,23 @@ func (b *Book) triedSuspects() (n int) {
 	return n
 }
 
-// Waiter is a run that wants to be tried.
+// Waiter is a run that waits to be tried.
 type Waiter struct{ Run, Code string }
 
-// Patience is how long a process must have lived for each death that a run was alone with
-// before the run is tried again. Processes that are killed from outside, one shortly after
-// the other, then die while it is not tried; one that its code ends dies all the same.
+// Patience is how long a process must have lived, per death that a run was alone with, before
+// the run is tried again. Processes that are killed from outside in quick succession then die
+// while the run is not being tried, whereas a process that its code crashes dies anyway.
 const Patience = time.Second
 
-// Again returns how long a process must have lived to try a run.
+// Again returns how long a process must have lived before a run is tried.
 func (b *Book) Again(run string) time.Duration {
 	return time.Duration(b.suspects[run].Deaths) * Patience
 }
 
-// Admit chooses whom of the runs that wait, in order, is tried now, besides those that are
-// tried already, by a process that has lived for some time. Suspects come when all others
-// had a turn, with none of them, and only if apart says that nothing else is tried
-// meanwhile that may end the process.
+// Admit chooses which of the waiting runs, in order, are tried now, in addition to those being
+// tried, by a process that has lived for some time. Suspects are tried when all others have
+// had a turn, never together with others, and only if apart reports that nothing else that may
+// crash the process is tried meanwhile.
 func (b *Book) Admit(waiting []Waiter, lived time.Duration, apart bool) (admitted []Waiter) {
 	var others, suspects []Waiter
 	for _, w := range waiting {
@@ -172,8 +172,8 @@ func (b *Book) Admit(waiting []Waiter, lived time.Duration, apart bool) (admitte
 	free := len(b.trying) - running
 	b.most = max(b.most, len(others)+free)
 	switch turn := apart && len(suspects) > 0 && (len(others) == 0 || b.passed >= b.most); {
-	case running > 0: // none joins a group of suspects: it would be larger, or later
-	case turn && free > 0: // these must have left
+	case running > 0: // no run joins a group of suspects: the group would be larger, or last longer
+	case turn && free > 0: // the others must have finished
 	case turn:
 		admitted, b.passed = suspects[:min(len(suspects), share(b.among))], 0
 	default:
@@ -186,12 +186,12 @@ func (b *Book) Admit(waiting []Waiter, lived time.Duration, apart bool) (admitte
 	return admitted
 }
 
-// share is the size of a group of so many runs.
+// share returns the size of a group if there are of runs.
 func share(of int) int { return max(1, (of+parts-1)/parts) }
 
-// Survived notes that a run was tried and its process lives. If it went on, so that what
-// it does next is something else, it is no suspect any more. A run that was not tried
-// stays what it is.
+// Survived records that a run was tried and its process lives. If the run went on, so that its
+// next step is a different one, it is no longer a suspect. It has no effect on the suspicion
+// of a run that was not tried.
 func (b *Book) Survived(run string, wentOn bool) {
 	if _, tried := b.trying[run]; tried && wentOn {
 		delete(b.suspects, run)

@@ -8,13 +8,13 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// tenure is how long an owner that dies of the code it loads has a partition at most:
-// moments, and then its lease and the pause of its supervisor go by.
+// tenure is the longest time for which an owner that dies of the code it loads has a
+// partition: moments, plus its lease and the pause of its supervisor.
 const tenure = 10 * time.Minute
 
-// Suspected reports whether the owners of a partition before the current epoch died one
-// after the other: the last two did, neither had it for long, and none is known to have
-// survived. A node that is killed once is not suspected of anything.
+// Suspected reports whether the owners of a partition before the current epoch died one after
+// the other: the last two did, neither had it for long, and none is known to have survived. A
+// single death raises no suspicion.
 func Suspected(owners []store.Ownership, current int64) bool {
 	deaths, next := 0, int64(0)
 	for i := len(owners) - 1; i >= 0; i-- {
@@ -36,10 +36,10 @@ func Suspected(owners []store.Ownership, current int64) bool {
 	return false
 }
 
-// SuspectedAmong is Suspected where runs move among nodes of several versions: the last two
-// of a partition and its wards whose nodes died did so one after the other, up to now, and
-// none had its place for long. Nodes that lived are not asked: none of them may have had
-// code of the run that is sought.
+// SuspectedAmong is Suspected for databases where runs move among nodes of several versions.
+// It considers the last two owners of a partition and its wards whose nodes died: whether they
+// died one after the other, up to now, and neither had its place for long. Nodes that survived
+// do not count, because they may have lacked the code of the run in question.
 func SuspectedAmong(owners []store.Ownership, now int64) bool {
 	var died []store.Ownership
 	for _, o := range owners {
@@ -57,7 +57,7 @@ func SuspectedAmong(owners []store.Ownership, now int64) bool {
 	return len(died) >= 2
 }
 
-// Died reports whether the owner of an epoch is taken for dead.
+// Died reports whether the owner of an epoch is presumed dead.
 func Died(owners []store.Ownership, epoch int64) bool {
 	for _, o := range owners {
 		if o.Epoch == epoch {
@@ -67,8 +67,8 @@ func Died(owners []store.Ownership, epoch int64) bool {
 	return false
 }
 
-// DiedBefore reports whether an owner before the current epoch is taken for dead: it may
-// have left a book that nobody has removed.
+// DiedBefore reports whether an owner before the current epoch is presumed dead. It may have
+// left a book that was not removed.
 func DiedBefore(owners []store.Ownership, current int64) bool {
 	return slices.ContainsFunc(owners, func(o store.Ownership) bool { return o.Epoch < current && !o.Survived })
 }
