@@ -8,28 +8,27 @@ import (
 // Clock tells engine time. It is safe for concurrent use.
 type Clock struct {
 	mu    sync.Mutex
-	base  int64     // engine time at at, ns
+	base  int64     // engine time at the instant at, ns
 	at    time.Time // with its monotonic reading
-	ahead int64     // of the database's clock then, ns; 0 if it does not matter
-	lag   int64     // behind it then, ns, if that is caught up slowly
+	ahead int64     // lead over the database's clock at that instant, ns; 0 if it does not matter
+	lag   int64     // lag behind it at that instant, ns, if it is caught up slowly
 	last  int64
 }
 
 const (
-	// tolerated is how far engine time may be ahead of a result of the database, which
-	// is as old as it took to arrive.
+	// tolerated is how far engine time may be ahead of a result of the database, which is as
+	// old as it took to arrive.
 	tolerated = int64(time.Second)
 	// caughtUp is the largest lead that is reduced by slowing down.
 	caughtUp = int64(10 * time.Minute)
-	// slower is the share of time, one in so many, by which engine time falls back:
-	// much more than clocks differ, and less than anybody notices.
+	// slower is the divisor of the rate at which a lead is reduced: 1/100, much more than
+	// clocks differ and less than a person notices.
 	slower = 100
-	// leap is the smallest lag that is caught up by a leap. A result of the database is
-	// older the longer it took to arrive, so engine time lags behind by some milliseconds
-	// and learns of that from a result that was faster. To leap then would shorten all
-	// waits under way.
+	// leap is the smallest lag that is caught up by a leap. A result of the database is the
+	// older the longer it took to arrive, so engine time lags by some milliseconds, which a
+	// faster result shows. A leap then would shorten all waits in progress.
 	leap = int64(100 * time.Millisecond)
-	// faster is the share of time, one in so many, by which a lag is caught up.
+	// faster is the divisor of the rate at which a lag is caught up.
 	faster = 1000
 )
 
@@ -60,7 +59,7 @@ func (c *Clock) Begin(database int64) {
 	c.last = database
 }
 
-// AtLeast moves engine time forward to past, a time that was reached already.
+// AtLeast moves engine time forward to past, a time that has been reached before.
 func (c *Clock) AtLeast(past int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +68,7 @@ func (c *Clock) AtLeast(past int64) {
 	}
 }
 
-// Observe takes into account what the database's clock showed just now.
+// Observe adjusts engine time to what the database's clock showed just now.
 func (c *Clock) Observe(database int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +89,7 @@ func (c *Clock) Observe(database int64) {
 
 func (c *Clock) set(now, ahead int64) { c.base, c.at, c.ahead, c.lag = now, time.Now(), ahead, 0 }
 
-// Until returns how long it is from now to an engine time; it is negative for the past.
+// Until returns how long it is until engine time t; it is negative for the past.
 func (c *Clock) Until(t int64) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/perdure/perdure/internal/logs"
 )
 
-// Watch is one use of a database. It is safe for concurrent use.
+// Watch watches one use of a database. It is safe for concurrent use.
 type Watch struct {
 	log   *logs.Log
 	mu    sync.Mutex
@@ -14,10 +14,10 @@ type Watch struct {
 	parts []*Watch
 }
 
-// New returns a Watch of a database that answers.
+// New returns a Watch without an outage.
 func New(log *logs.Log) *Watch { return &Watch{log: log} }
 
-// Away notes that the database did not answer, and what was asked of it. The caller tries
+// Away records that an operation failed because the database did not answer. The caller tries
 // again.
 func (w *Watch) Away(while string, err error) {
 	if w.set(err) == nil {
@@ -25,14 +25,14 @@ func (w *Watch) Away(while string, err error) {
 	}
 }
 
-// Back notes that the database answered.
+// Back records that the database answered.
 func (w *Watch) Back() {
 	if was := w.set(nil); was != nil {
 		w.log.DatabaseBack(was)
 	}
 }
 
-// set returns what was wrong before.
+// set replaces the error and returns the previous one.
 func (w *Watch) set(err error) (was error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -40,8 +40,8 @@ func (w *Watch) set(err error) (was error) {
 	return was
 }
 
-// Part returns a Watch of a part of the database, such as one of its servers. What is
-// wrong with it is wrong with the whole.
+// Part returns a Watch of a part of the database, such as one of its servers. Err of w
+// includes its error.
 func (w *Watch) Part() *Watch {
 	part := New(w.log)
 	w.mu.Lock()
@@ -50,7 +50,7 @@ func (w *Watch) Part() *Watch {
 	return part
 }
 
-// Err returns what is wrong, nil if nothing is.
+// Err returns the current error, nil if there is no outage.
 func (w *Watch) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package replay runs the code of a workflow against a recorded history, and says how
-// code of users can fail while it runs: it panics, does not yield, or asks for something
-// else than what is on record. It needs no database and no engine.
+// Package replay runs the code of a workflow against a recorded history and reports how user
+// code can fail meanwhile: it panics, does not yield, or asks for something other than what is
+// on record. It needs no database and no engine.
 package replay

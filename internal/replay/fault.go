@@ -10,7 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/coro"
 )
 
-// StuckError says that a turn of workflow code did not end.
+// StuckError reports that a turn of workflow code did not end.
 type StuckError struct {
 	After time.Duration // the limit
 	Stack string        // of the goroutines that run workflow code
@@ -20,11 +20,11 @@ func (e *StuckError) Error() string {
 	return fmt.Sprintf("the workflow's code ran for %s without waiting for anything durable: it loops, or blocks on something that is not of package workflow", e.After)
 }
 
-// ErrGoexit says that workflow code ended its goroutine.
+// ErrGoexit reports that workflow code ended its goroutine.
 var ErrGoexit = coro.ErrGoexit
 
-// DamageError is a panic of perdure's own code over one run, gate or schedule: what is
-// on record of it is not what this version would write. Others are not affected.
+// DamageError is a panic of perdure's own code over the record of one run, gate or schedule,
+// which is not what this version would write. Others are not affected.
 type DamageError struct {
 	Value any
 	Stack []byte

@@ -10,8 +10,8 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Recording runs a workflow's code against a recorded history. It returns nil if the
-// code asks for what is on record, to its end. Otherwise the error is that of Run.
+// Recording runs a workflow's code against a recorded history. It returns nil if the code asks
+// for exactly what is on record. Otherwise it returns the error of Run.
 func Recording(r history.Recording, def *code.Declared, limit time.Duration) error {
 	past := &core.Past{Start: r.Start, Turns: make([]core.StoredTurn, len(r.Turns)), State: core.State{Status: core.StatusRunning}}
 	for i, t := range r.Turns {
@@ -20,10 +20,10 @@ func Recording(r history.Recording, def *code.Declared, limit time.Duration) err
 	return Run(core.Config{}, past, def, limit)
 }
 
-// Run runs a workflow's code against the record of a run. It returns nil if the code asks
-// for what is on record, to its end. Otherwise the error is a *core.Mismatch with the first
-// difference, a *StuckError if the code does not end a turn within limit, its panic, or a
-// *DamageError. No activity runs. The goroutine of code that is stuck is abandoned.
+// Run runs a workflow's code against the record of a run. It returns nil if the code asks for
+// exactly what is on record. Otherwise it returns a *core.Mismatch with the first difference,
+// a *StuckError if the code does not end a turn within limit, the panic of the code, or a
+// *DamageError. It runs no activity. The goroutine of stuck code is abandoned.
 func Run(config core.Config, past *core.Past, def *code.Declared, limit time.Duration) error {
 	var turns atomic.Int64
 	config.Progress = func() { turns.Add(1) }

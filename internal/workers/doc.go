@@ -1,4 +1,3 @@
-// Package workers runs short tasks on goroutines that are kept for a while. A new
-// goroutine has to grow its stack through workflow code, JSON and SQL each time, which
-// was a fifth of a step's work.
+// Package workers runs short tasks on pooled goroutines. A new goroutine has to grow its stack
+// through workflow code, JSON and SQL, which took a fifth of the time of a step.
 package workers

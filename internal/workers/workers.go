@@ -14,7 +14,7 @@ type Pool struct {
 // maxIdle is how many idle workers are kept.
 const maxIdle = 256
 
-// Run executes the task on some worker, soon. It does not block.
+// Run executes the task on a worker. It does not block.
 func (p *Pool) Run(task func()) {
 	p.mu.Lock()
 	if n := len(p.idle); n > 0 {
@@ -43,7 +43,7 @@ func (p *Pool) work(task func()) {
 	}
 }
 
-// Stop lets the workers end when their tasks have. It does not wait for them.
+// Stop makes the workers end after their current tasks. It does not wait for them.
 func (p *Pool) Stop() {
 	p.mu.Lock()
 	p.done = true
