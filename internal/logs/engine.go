@@ -2,7 +2,7 @@ package logs
 
 import "time"
 
-// Run names a run in records.
+// Run identifies a run in records.
 type Run struct{ WorkflowID, ID, Workflow string }
 
 func (r Run) with(values ...any) []any {
@@ -20,7 +20,7 @@ func (l *Log) EngineDrains(node string, running int) { l.write(engineDrains, nod
 // EngineStopped is written at the end of Stop.
 func (l *Log) EngineStopped(node string) { l.write(engineStopped, node) }
 
-// Recovered is written when all runs that were in flight have taken a step.
+// Recovered is written when all runs that were in flight at a takeover have taken a step.
 func (l *Log) Recovered(runs, lost int) { l.write(recovered, runs, lost) }
 
 // PartitionsGained is written when a running node takes partitions over.
@@ -31,19 +31,19 @@ func (l *Log) PartitionsGiven(partitions []int, node string) {
 	l.write(partitionsOut, partitions, node)
 }
 
-// PartitionsKept is written when handing over failed.
+// PartitionsKept is written when a handover failed.
 func (l *Log) PartitionsKept(partitions []int, err error) { l.write(partitionsNot, partitions, err) }
 
-// PartitionsLost is written when another node owns what this one served.
+// PartitionsLost is written when another node has taken over partitions of this node.
 func (l *Log) PartitionsLost(partitions []int, node string) { l.write(partitionsOff, partitions, node) }
 
-// Superseded is written when another process has the name of this node.
+// Superseded is written when another process has taken the name of this node.
 func (l *Log) Superseded(node string) { l.write(superseded, node) }
 
-// RejoinFailed is written when a node that was thought dead cannot come back yet.
+// RejoinFailed is written when a node that was presumed dead cannot join again yet.
 func (l *Log) RejoinFailed(err error) { l.write(rejoinFailed, err) }
 
-// Overwhelmed is written when the process has to be restarted.
+// Overwhelmed is written when the process must be restarted.
 func (l *Log) Overwhelmed(count, limit int) { l.write(overwhelmed, count, limit) }
 
 // DatabaseAway is written at the beginning of an outage.
@@ -52,23 +52,23 @@ func (l *Log) DatabaseAway(while string, err error) { l.write(databaseAway, whil
 // DatabaseBack is written at the end of an outage.
 func (l *Log) DatabaseBack(after error) { l.write(databaseBack, after) }
 
-// ListenFailed is written when the database does not tell of news.
+// ListenFailed is written when the database stops sending notifications.
 func (l *Log) ListenFailed(err error) { l.write(listenFailed, err) }
 
-// CommitBlocked is written when a transaction of another client holds a turn up.
+// CommitBlocked is written when a transaction of another client blocks a turn.
 func (l *Log) CommitBlocked(run string, waited time.Duration) { l.write(commitBlocked, run, waited) }
 
-// Swept is written after a sweep that removed something.
+// Swept is written after a sweep that deleted something.
 func (l *Log) Swept(runs int) { l.write(swept, runs) }
 
 // SweepFailed is written after a sweep that failed.
 func (l *Log) SweepFailed(err error) { l.write(sweepFailed, err) }
 
-// KeptForever is written when nothing says how long closed runs are kept, and there are many.
+// KeptForever is written when no retention is set and there are many closed runs.
 func (l *Log) KeptForever(runs int) { l.write(keptForever, runs) }
 
-// CodeTried is written when the code of the runs of a partition runs under a mark.
+// CodeTried is written when turns of a partition begin to run under a durable mark.
 func (l *Log) CodeTried(partition, suspects int) { l.write(codeTried, partition, suspects) }
 
-// TrialFailed is written when those marks cannot be read or written.
+// TrialFailed is written when the marks cannot be read or written.
 func (l *Log) TrialFailed(partition int, err error) { l.write(trialFailed, partition, err) }

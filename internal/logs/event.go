@@ -10,7 +10,7 @@ type Event struct {
 	Message string   // without "perdure: "
 }
 
-// events are all events, in the order of the documentation.
+// events holds all events, in the order of the documentation.
 var events []*Event
 
 func event(name string, level slog.Level, message string, keys ...string) *Event {
@@ -96,5 +96,5 @@ var (
 	entityFault   = event("entity_fault", slog.LevelError, "a gate or schedule was told something that it cannot do", "kind", "name", "error")
 )
 
-// more sums up what was left out of a burst. Its level is that of the event.
+// more counts the suppressed records of an event. It has the level of that event.
 var more = event("more", slog.LevelInfo, "further records of an event were left out", "of", "count")

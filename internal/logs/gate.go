@@ -21,14 +21,14 @@ func (l *Log) GateEdited(gate, by, reason, change string) {
 	l.write(gateEdited, gate, by, reason, change)
 }
 
-// BreakerProbed is written when a probe of an open breaker is asked for.
+// BreakerProbed is written when a person requests a probe of an open breaker.
 func (l *Log) BreakerProbed(gate, by, reason string) { l.write(breakerProbed, gate, by, reason) }
 
-// GateConflict is written once for each gate that calls declare in different ways.
+// GateConflict is written once for each gate that calls declare differently.
 func (l *Log) GateConflict(gate, before, now string) { l.write(gateConflict, gate, before, now) }
 
 // EntityStuck is written when a gate or schedule cannot be read or written.
 func (l *Log) EntityStuck(kind, name string, err error) { l.write(entityStuck, kind, name, err) }
 
-// EntityFault is written when a gate or schedule gets a message that it cannot obey.
+// EntityFault is written when a gate or schedule gets a message that it cannot carry out.
 func (l *Log) EntityFault(kind, name string, err error) { l.write(entityFault, kind, name, err) }

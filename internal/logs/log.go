@@ -23,23 +23,23 @@ type Log struct {
 	closed bool
 }
 
-// burst counts the records of an event since its timer was started.
+// burst counts the records of an event since its timer started.
 type burst struct {
 	written, left int
 	timer         *time.Timer
 }
 
-// New returns a Log that writes to a logger. A private one leaves out what errors of users
-// and people say.
+// New returns a Log that writes to logger. A private Log leaves out the texts of user errors
+// and of people.
 func New(logger *slog.Logger, private bool) *Log {
 	return &Log{logger: logger, private: private, bursts: map[*Event]*burst{}}
 }
 
-// leftOut stands in a private log for what errors and people say.
+// leftOut replaces such texts in a private log.
 const leftOut = "(not logged: the database is encrypted; type: perdure show)"
 
-// words reports whether a value of an event is what an error of a user or a person says. An
-// error of perdure itself comes as an error.
+// words reports whether a value of an event is the text of a user's error or of a person.
+// Errors of perdure itself are passed as errors.
 func (e *Event) words(i int, v any) bool {
 	if _, text := v.(string); !text || v == "" {
 		return false
@@ -53,7 +53,7 @@ func (e *Event) words(i int, v any) bool {
 	return false
 }
 
-// Close writes what was left out and counts no more: later records are all written.
+// Close writes pending counts and ends the limit: later records are all written.
 func (l *Log) Close() {
 	l.mu.Lock()
 	l.closed = true
@@ -66,8 +66,7 @@ func (l *Log) Close() {
 	}
 }
 
-// enabled reports whether an event is written at all, for those whose values cost
-// something.
+// enabled reports whether an event is written at all. Callers use it if its values are costly.
 func (l *Log) enabled(e *Event) bool { return l.logger.Enabled(context.Background(), e.Level) }
 
 // write writes a record with the values of the event's keys.
@@ -91,7 +90,7 @@ func (l *Log) record(e *Event, level slog.Level, values []any) {
 	l.logger.LogAttrs(context.Background(), level, "perdure: "+e.Message, attributes...)
 }
 
-// admit reports whether a record is written now. One that is not is counted.
+// admit reports whether a record is written now. A record that is not is counted.
 func (l *Log) admit(e *Event) bool {
 	if e.Level < slog.LevelInfo {
 		return true

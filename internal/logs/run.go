@@ -2,7 +2,7 @@ package logs
 
 import "time"
 
-// Attempt is what records of attempts say.
+// Attempt has the values of records about attempts.
 type Attempt struct {
 	Call             int64
 	Activity         string
@@ -12,8 +12,8 @@ type Attempt struct {
 	ErrorType, Error string
 }
 
-// AttemptFailed is written for a failed attempt that another one follows. It is a record
-// for debugging: failures that are retried are what retries are for.
+// AttemptFailed is written for a failed attempt that is followed by another. It is a debug
+// record, because failures that are retried are normal.
 func (l *Log) AttemptFailed(r Run, a Attempt) {
 	l.write(attemptFailed, r.with(a.Call, a.Activity, a.Number, a.Outcome, a.Reason, a.Delay, a.ErrorType, a.Error)...)
 }
@@ -21,12 +21,12 @@ func (l *Log) AttemptFailed(r Run, a Attempt) {
 // WantsAttempts reports whether AttemptFailed writes anything.
 func (l *Log) WantsAttempts() bool { return l.enabled(attemptFailed) }
 
-// CallGaveUp is written for a failed attempt that no other one follows.
+// CallGaveUp is written for a failed attempt that is not followed by another.
 func (l *Log) CallGaveUp(r Run, a Attempt) {
 	l.write(callGaveUp, r.with(a.Call, a.Activity, a.Number, a.Outcome, a.Reason, a.ErrorType, a.Error)...)
 }
 
-// CallPaused is written when the engine lets a call wait for a person.
+// CallPaused is written when the engine pauses a call for a person.
 func (l *Log) CallPaused(r Run, a Attempt) { l.write(callPaused, r.with(a.waiting()...)...) }
 
 // CallQuarantined is written when the attempts of a call have crashed their processes.
@@ -39,7 +39,7 @@ func (a *Attempt) waiting() []any {
 // ActivityMissing is written once for each activity that the engine cannot run.
 func (l *Log) ActivityMissing(name string) { l.write(unserved, name) }
 
-// HookPanicked is written when the function of OnPaused panicked.
+// HookPanicked is written when the OnPaused hook panicked.
 func (l *Log) HookPanicked(workflowID string, call int64, value, stack string) {
 	l.write(hookPanicked, workflowID, call, value, stack)
 }
@@ -55,49 +55,49 @@ func (l *Log) RunFailed(r Run, errorType, message string) {
 // RunHeld is written when a run is parked or waits for code.
 func (l *Log) RunHeld(r Run, status, reason string) { l.write(runHeld, r.with(status, reason)...) }
 
-// RunMoved is written when a run goes to a node, or back to the owner of its partition.
+// RunMoved is written when a run moves to another node, or back to the owner of its partition.
 func (l *Log) RunMoved(r Run, to, reason string) { l.write(runMoved, r.with(to, reason)...) }
 
-// RunGoesOn is written when a held run has fitting code again.
+// RunGoesOn is written when a held run continues because its code fits again.
 func (l *Log) RunGoesOn(r Run, was string) { l.write(runGoesOn, r.with(was)...) }
 
 // RunParked is written when a run cannot be loaded or committed.
 func (l *Log) RunParked(run string, err error) { l.write(runParked, run, err) }
 
-// ParkFailed is written when parking failed.
+// ParkFailed is written when a run could not be parked.
 func (l *Log) ParkFailed(run string, err error) { l.write(parkFailed, run, err) }
 
-// TurnRefused is written when another turn has the number of one.
+// TurnRefused is written when another turn has the number of a turn.
 func (l *Log) TurnRefused(run string, turn int64) { l.write(turnRefused, run, turn) }
 
-// HistoryLong is written once for each run that comes close to the limit.
+// HistoryLong is written once for each run whose history comes close to the limit.
 func (l *Log) HistoryLong(r Run, events, limit int) { l.write(historyLong, r.with(events, limit)...) }
 
-// BacklogLong is written when unread signals come close to the limit.
+// BacklogLong is written when the unread signals of a run come close to the limit.
 func (l *Log) BacklogLong(r Run, unread, limit int) { l.write(backlogLong, r.with(unread, limit)...) }
 
 // InputsLate is written when a turn dropped inputs.
 func (l *Log) InputsLate(run string, count int) { l.write(inputsLate, run, count) }
 
-// ResultRefused is written by a worker whose result its run does not take any more.
+// ResultRefused is written by a worker whose result the owner of its run refuses.
 func (l *Log) ResultRefused(run string, call int64, attempt int) {
 	l.write(resultLate, run, call, attempt)
 }
 
-// AttemptUnreadable is written by a worker that claimed an attempt which it cannot read.
+// AttemptUnreadable is written by a worker that has claimed an attempt it cannot read.
 func (l *Log) AttemptUnreadable(activity string, rest time.Duration, err error) {
 	l.write(taskUnread, activity, rest, err)
 }
 
-// MessageUnreadable is written when a message has a form that is not known.
+// MessageUnreadable is written when a message cannot be read.
 func (l *Log) MessageUnreadable(err error) { l.write(messageKept, err) }
 
-// MessageDropped is written when a message has no reader.
+// MessageDropped is written when no run takes a message.
 func (l *Log) MessageDropped(workflowID, kind, key string) {
 	l.write(messageGone, workflowID, kind, key)
 }
 
-// QueryUnreadable is written when a query has a form that is not known.
+// QueryUnreadable is written when a query cannot be read.
 func (l *Log) QueryUnreadable(err error) { l.write(queryBroken, err) }
 
 // AnswerFailed is written when the answer to a query cannot be sent.
