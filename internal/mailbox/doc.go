@@ -1,4 +1,4 @@
-// Package mailbox holds news for one listener of a store in this process. Who
-// tells never waits: news of a kind that was not read yet is told once. What news
-// there is, and who is told, is the business of the store.
+// Package mailbox holds notifications for one listener of a store in this process. Put never
+// blocks: several notifications of a kind are delivered as one. The store decides what it
+// announces and to whom.
 package mailbox

@@ -10,13 +10,13 @@ import (
 // Box is the mailbox of a listener. It is safe for concurrent use.
 type Box struct {
 	mu   sync.Mutex
-	news store.News // what the listener was not told yet
+	news store.News // not delivered yet
 
 	arrived chan struct{} // has a value if there is news
 }
 
-// New makes a mailbox. It holds all news: what came about before a listener
-// listened is news too.
+// New returns a mailbox that holds every kind of news, because anything may have happened
+// before the listener began.
 func New() *Box {
 	b := &Box{arrived: make(chan struct{}, 1)}
 	b.Put(store.AllNews)
@@ -42,8 +42,8 @@ func (b *Box) take() store.News {
 	return news
 }
 
-// Read calls notify with what arrives, as Listen of a store does, until ctx ends
-// or the store is closed.
+// Read calls notify with the news that arrive until ctx ends or the store is closed, as
+// store.Store.Listen requires.
 func (b *Box) Read(ctx context.Context, closed <-chan struct{}, notify func(store.News)) error {
 	for {
 		select {
@@ -54,7 +54,7 @@ func (b *Box) Read(ctx context.Context, closed <-chan struct{}, notify func(stor
 		case <-b.arrived:
 		}
 		select {
-		case <-closed: // at the same moment: a closed store has nothing to tell
+		case <-closed: // the store was closed at the same moment
 			return store.ErrStoreClosed
 		default:
 			notify(b.take())

@@ -10,18 +10,18 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Kinds of messages beside store.KindCreated. The data of most is a Data.
+// Kinds of messages besides store.KindCreated. The data of most is a Data.
 const (
 	KindRequest    = "request"     // a core.Control
 	KindUpdate     = "update"      // asks for an update
-	KindAttempt    = "attempt"     // an attempt ended, from outside
+	KindAttempt    = "attempt"     // an attempt was ended from outside
 	KindHeartbeat  = "heartbeat"   // of an attempt, from outside
 	KindTrialOver  = "trial-over"  // an attempt on a worker leaves the probation lane
 	KindToGate     = "to-gate"     // a core.ToGate
 	KindFromGate   = "from-gate"   // a core.FromGate
 	KindToSchedule = "to-schedule" // a core.ToSchedule
-	KindChild      = "child"       // what became of a run that another one started
-	KindStart      = "start"       // a run begins; its data is the start event
+	KindChild      = "child"       // the result of a child
+	KindStart      = "start"       // starts a run; its data is the start event
 	KindQuery      = "query"
 	KindAnswer     = "answer" // to a query or an update
 )
@@ -31,10 +31,10 @@ type Data struct {
 	Name   string          `json:"name,omitempty"`   // of a query or an update
 	ID     string          `json:"id,omitempty"`     // of a query or an update
 	Value  history.Payload `json:"value,omitzero"`   // an input, a result, details of a heartbeat
-	Asker  string          `json:"asker,omitempty"`  // of an update
-	Run    string          `json:"run,omitempty"`    // in which an update was accepted
-	Turn   int64           `json:"turn,omitempty"`   // there
-	Closed bool            `json:"closed,omitempty"` // the run had ended before the update came
+	Asker  string          `json:"asker,omitempty"`  // token of an update
+	Run    string          `json:"run,omitempty"`    // in which the update was accepted
+	Turn   int64           `json:"turn,omitempty"`   // in which the update was accepted
+	Closed bool            `json:"closed,omitempty"` // the run had ended before the update arrived
 	Wait   int64           `json:"wait,omitempty"`   // how long the caller of a query waits, ns
 
 	Child   *core.FromChild  `json:"child,omitempty"`
@@ -44,22 +44,21 @@ type Data struct {
 	Failure *history.Failure `json:"failure,omitempty"`
 }
 
-// toRun returns a message to a run, or to the latest run of the workflow ID if run is
-// empty.
+// toRun returns a message to a run, or to the latest run of the workflow ID if run is "".
 func toRun(g store.Group, workflowID, run, kind, key string, d any) (store.Message, error) {
 	data, err := history.Seal(d)
 	return store.Message{Partition: entity.Place(g, workflowID), WorkflowID: workflowID, Run: run, Kind: kind, Key: key, Data: data}, err
 }
 
-// Read returns the data of a message.
+// Read decodes the data of a message.
 func Read(m store.Message) (Data, error) { return decode[Data](m) }
 
 func unreadable(m store.Message, err error) error {
 	return fmt.Errorf("message %d of workflow %q cannot be read: %w", m.Sequence, m.WorkflowID, err)
 }
 
-// Input returns the message as an input of the core; nil if it says only that the run
-// exists.
+// Input decodes a message as an input of the core. It returns nil if the message only says
+// that the run exists.
 func Input(m store.Message) (core.Input, error) {
 	switch m.Kind {
 	case store.KindCreated:
@@ -101,7 +100,7 @@ func Input(m store.Message) (core.Input, error) {
 	return nil, fmt.Errorf("message %d of workflow %q has the unknown kind %q; was it sent by a newer version?", m.Sequence, m.WorkflowID, m.Kind)
 }
 
-// claimed reads what a store wrote when a worker claimed an attempt.
+// claimed decodes the message that a store writes when a worker claims an attempt.
 func claimed(m store.Message) (core.Input, error) {
 	var d store.TaskClaimed
 	if err := json.Unmarshal(m.Data, &d); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Kinds of requests that earlier versions wrote and that may wait in an inbox: there was
-// one for each that is not answered, and one for all that are.
+// Kinds of requests that earlier versions wrote and that may still wait in an inbox: one kind
+// for each request without a reply, and one for all requests with a reply.
 const (
 	oldSignal    = "signal"
 	oldCancel    = "cancel"
@@ -19,7 +19,7 @@ const (
 
 var oldOperations = map[string]core.Operation{oldSignal: core.SignalTheRun, oldCancel: core.CancelTheRun, oldTerminate: core.TerminateTheRun}
 
-// oldRequest reads a request of an earlier version.
+// oldRequest decodes a request of an earlier version.
 func oldRequest(m store.Message) (core.Input, error) {
 	d, err := decode[struct {
 		Name, ID, Reason, By, Chain string

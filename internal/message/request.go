@@ -9,10 +9,10 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Request returns a request for an operation on a run, or on the latest of the workflow
-// ID if run is empty. Of requests with one ID to one run the first is kept, and of signals
-// with one name and one ID, if they have one; one request to end that is not answered is
-// as good as many.
+// Request returns a request for an operation on a run, or on the latest run of the workflow ID
+// if run is "". The store keeps the first of several requests with one ID to one run, and of
+// several signals with the same name and ID, if they have an ID. All requests to end a run
+// that need no reply count as one.
 func Request(g store.Group, workflowID, run string, c *core.Control) (store.Message, error) {
 	var k string
 	switch op := string(c.Operation); {
@@ -30,8 +30,8 @@ func Request(g store.Group, workflowID, run string, c *core.Control) (store.Mess
 	return toRun(g, workflowID, run, KindRequest, k, c)
 }
 
-// Repeatable reports whether posting a message again changes nothing, although its first
-// copy may have been read: its reader knows it, or one is as good as many.
+// Repeatable reports whether a message may be posted again although its first copy may have
+// been read: its reader recognizes it, or repeating it has no further effect.
 func Repeatable(m store.Message) bool {
 	switch m.Kind {
 	case KindRequest:
@@ -47,7 +47,7 @@ func Repeatable(m store.Message) bool {
 	return true
 }
 
-// Ends reports whether a message asks a run to end and is not answered.
+// Ends reports whether a message asks a run to end and needs no reply.
 func Ends(m store.Message) bool {
 	if m.Kind != KindRequest {
 		return false
@@ -56,7 +56,7 @@ func Ends(m store.Message) bool {
 	return err == nil && c.Unanswered() && c.Operation != core.SignalTheRun
 }
 
-// Word is what a message with this input is called in logs.
+// Word returns the word for a message with this input in logs.
 func Word(m store.Message, in core.Input) string {
 	if c, is := in.(core.Control); is {
 		return string(c.Operation)
@@ -64,34 +64,34 @@ func Word(m store.Message, in core.Input) string {
 	return m.Kind
 }
 
-// Update returns a request for an update, whose answer waits under the token.
+// Update returns a request for an update. Its reply waits under the token.
 func Update(g store.Group, workflowID, name, id, token string, input history.Payload) (store.Message, error) {
 	return toRun(g, workflowID, "", KindUpdate, key(KindUpdate, token), Data{Name: name, ID: id, Asker: token, Value: input})
 }
 
-// Query returns a query of a run, whose answer waits under the token. Its caller waits
-// for so long.
+// Query returns a query of a run. Its reply waits under the token. Wait is how long its caller
+// waits.
 func Query(g store.Group, workflowID, run, name, token string, input history.Payload, wait time.Duration) (store.Message, error) {
 	m, err := toRun(g, workflowID, run, KindQuery, key(KindQuery, token), Data{Name: name, ID: token, Value: input, Wait: int64(wait)})
 	m.ForOwner = true
 	return m, err
 }
 
-// AttemptEnd returns the end of an attempt, told from outside. Of several the first is
-// kept.
+// AttemptEnd returns the end of an attempt, reported from outside. The store keeps the first
+// of several.
 func AttemptEnd(g store.Group, workflowID, run string, d Data) (store.Message, error) {
 	return toRun(g, workflowID, run, KindAttempt, key(KindAttempt, run, d.Call, d.Attempt, "end"), d)
 }
 
-// TrialOver returns the word that an attempt on a worker has run for so long that it
-// leaves the probation lane.
+// TrialOver returns the message that an attempt on a worker has run long enough to leave the
+// probation lane.
 func TrialOver(g store.Group, workflowID, run string, d Data) (store.Message, error) {
 	return toRun(g, workflowID, run, KindTrialOver, key(KindAttempt, run, d.Call, d.Attempt, "trial"), d)
 }
 
-// Heartbeat returns a sign of life of an attempt, told from outside. A later one replaces
-// one that waits, so that they do not pile up while nothing reads them. One without
-// details leaves the details of earlier ones.
+// Heartbeat returns a heartbeat of an attempt, reported from outside. It replaces one that
+// waits, so heartbeats do not pile up while they are not read. A heartbeat without details
+// leaves the details of earlier ones.
 func Heartbeat(g store.Group, workflowID, run string, d Data) (store.Message, error) {
 	says := "details"
 	if d.Value.Absent() {

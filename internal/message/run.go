@@ -9,7 +9,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// FromRun returns what a run, or a schedule, sends to another run with its turn.
+// FromRun returns a message that a run or a schedule sends to another run with its turn.
 func FromRun(g store.Group, m *core.Message) (store.Message, error) {
 	if s := m.Start; s != nil {
 		data, err := history.EncodeStart(*s)
@@ -26,7 +26,7 @@ func FromRun(g store.Group, m *core.Message) (store.Message, error) {
 	return store.Message{}, fmt.Errorf("there is no message for %T", m.Input)
 }
 
-// ToParent returns what the run that started another one is told of it.
+// ToParent returns a message to the parent of a run.
 func ToParent(g store.Group, p *history.Parent, in core.FromChild) (store.Message, error) {
 	in.Call = p.Call
 	return FromRun(g, &core.Message{WorkflowID: p.WorkflowID, Run: p.Run, Input: in})

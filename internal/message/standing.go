@@ -8,18 +8,18 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// ToGate returns what a run says to a gate.
+// ToGate returns a message of a run to a gate.
 func ToGate(g store.Group, m *core.ToGate) store.Message {
 	return to(entity.Find(g, entity.Gate, m.Gate), KindToGate, gateKey("", m.Word, m.Ticket, m.Attempt, m.Returns), m)
 }
 
-// ControlGate returns what a person says to a gate. Each such message counts, and those of
-// one request once.
+// ControlGate returns a request of a person to a gate. Requests with one idempotency key count
+// once; those without count each.
 func ControlGate(g store.Group, m *core.ToGate) store.Message {
 	return to(entity.Find(g, entity.Gate, m.Gate), KindToGate, said(string(m.Word), m.Request), m)
 }
 
-// FromGate returns what a gate says to a run.
+// FromGate returns a message of a gate to a run.
 func FromGate(g store.Group, m *core.FromGate) store.Message {
 	return store.Message{
 		Partition: entity.Place(g, m.Ticket.Workflow), WorkflowID: m.Ticket.Workflow, Run: m.Ticket.Run, Kind: KindFromGate,
@@ -27,13 +27,13 @@ func FromGate(g store.Group, m *core.FromGate) store.Message {
 	}
 }
 
-// gateKey is equal for two messages only if one is as good as both. Gate is empty in
-// the gate's own inbox.
+// gateKey is equal for two messages only if receiving one has the effect of receiving both.
+// Gate is "" in the gate's own inbox.
 func gateKey(gate string, word core.GateWord, t core.TicketKey, attempt, returns int) string {
 	return key("gate", gate, word, t.Run, t.Call, t.Ticket, attempt, returns)
 }
 
-// said is the key of what a person says under an idempotency key.
+// said returns the key of a person's request under an idempotency key.
 func said(word, request string) string {
 	if request == "" {
 		return key(word, ident.NewToken())
@@ -41,8 +41,8 @@ func said(word, request string) string {
 	return key(word, "request", request)
 }
 
-// ToSchedule returns what a person says to a schedule. Each such message counts, and those
-// of one request once.
+// ToSchedule returns a request of a person to a schedule. Requests with one idempotency key
+// count once; those without count each.
 func ToSchedule(g store.Group, name string, m *core.ToSchedule) store.Message {
 	return to(entity.Find(g, entity.Schedule, name), KindToSchedule, said(string(m.Word), m.Request), m)
 }
