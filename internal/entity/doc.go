@@ -1,6 +1,6 @@
-// Package entity names what partitions hold: runs, gates and schedules. It says
-// which kind an ID is of, in which partition an entity lives, and what the row of a run has
-// of its start event.
+// Package entity names what partitions hold: runs, gates and schedules. It tells the kind of
+// an ID, the partition of an entity, and which fields of a start event the row of a run
+// repeats.
 //
 // All of this is part of the format of a database. The names and the placement of
 // entities must never change.

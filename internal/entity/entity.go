@@ -8,35 +8,34 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Kind is what an ID names. The zero value is Run.
+// Kind is what kind of entity an ID names. The zero value is Run.
 type Kind int
 
 // The kinds of entities.
 const (
 	Run      Kind = iota // a run of a workflow
-	Gate                 // who may start attempts, and when
-	Schedule             // starts runs over and over
-	Book                 // which runs' code is tried, because processes died of it
+	Gate                 // decides when attempts may start
+	Schedule             // starts runs at its times
+	Book                 // lists runs whose code is tried, because processes died of it
 )
 
-// types are what stands in place of a workflow's name in the rows of standing
-// entities.
+// types are the types in the rows of standing entities, in place of a workflow's name.
 var types = [...]string{Gate: "#gate", Schedule: "#schedule", Book: "#trials"}
 
-// String returns the word for a kind in the singular.
+// String returns the name of a kind in the singular.
 func (k Kind) String() string { return [...]string{"run", "gate", "schedule", "book of trial"}[k] }
 
-// Type is the type in the rows of gates or schedules; "" of runs, whose type is the
-// name of their workflow.
+// Type returns the type in the rows of standing entities; "" for runs, whose type is the name
+// of their workflow.
 func (k Kind) Type() string { return types[k] }
 
-// prefix begins the workflow IDs and run IDs of a standing entity, which no user can
-// choose (history.Reserved). It sorts before the IDs of runs.
+// prefix returns the beginning of the workflow IDs and run IDs of a standing entity. No user
+// can choose it (history.Reserved). It sorts before the IDs of runs.
 func (k Kind) prefix() string { return types[k] + "/" }
 
 // KindOf returns the kind of a workflow ID or run ID.
 func KindOf(id string) Kind {
-	if id == "" || id[0] != '#' { // as most
+	if id == "" || id[0] != '#' { // the usual case
 		return Run
 	}
 	for k := Gate; k <= Book; k++ {
@@ -47,24 +46,24 @@ func KindOf(id string) Kind {
 	return Run
 }
 
-// NameOf returns the name in the run ID of a gate or a schedule.
+// NameOf returns the name of the gate or schedule with a run ID.
 func NameOf(run string) string {
 	_, name, _ := strings.Cut(strings.TrimPrefix(run, KindOf(run).prefix()), "/")
 	return name
 }
 
-// Standing is where a gate or a schedule is: an entity that has a row like a run, of
-// the status store.Standing, but no workflow.
+// Standing is the address of a standing entity: it has a row like a run, with the status
+// store.Standing, but no workflow.
 type Standing struct {
 	Kind       Kind
 	Name       string
 	Group      string // of nodes
 	Partition  int
 	WorkflowID string
-	Run        string // names the partition: entities of one name in several groups differ
+	Run        string // includes the partition, so entities of one name in several groups differ
 }
 
-// Find returns where the gate or schedule of a name is.
+// Find returns the address of a gate or schedule.
 func Find(g store.Group, kind Kind, name string) Standing {
 	s := Standing{Kind: kind, Name: name, Group: g.Name, WorkflowID: kind.prefix() + name}
 	s.Partition = Place(g, s.WorkflowID)
@@ -72,9 +71,9 @@ func Find(g store.Group, kind Kind, name string) Standing {
 	return s
 }
 
-// Trials returns where the book of a partition is that says which runs' code is tried, or
-// that of a ward under an epoch; 0 for the partition's own. Nothing is sent to it, and it
-// is stepped by nothing.
+// Trials returns the address of the book of a partition that lists the runs whose code is
+// tried. Ward is the epoch of a ward, or 0 for the partition itself. A book gets no messages
+// and takes no turns of its own.
 func Trials(g store.Group, partition int, ward int64) Standing {
 	name := strconv.Itoa(partition)
 	if ward != 0 {
@@ -84,7 +83,7 @@ func Trials(g store.Group, partition int, ward int64) Standing {
 	return Standing{Kind: Book, Name: name, Group: g.Name, Partition: partition, WorkflowID: id, Run: id}
 }
 
-// Row returns the row of the entity as it is created at a time, in nanoseconds since
+// Row returns the row of a new entity. Now is the time of its creation, in nanoseconds since
 // 1970.
 func (s Standing) Row(now int64) (store.Run, error) {
 	start, err := history.SealStart(history.Start{

@@ -6,8 +6,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Place returns the partition of a workflow ID: that of all runs of its chains, or of
-// the standing entity that has it.
+// Place returns the partition of a workflow ID: of all its runs, or of the standing entity
+// that has it.
 func Place(g store.Group, workflowID string) int {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(workflowID))

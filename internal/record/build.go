@@ -5,29 +5,30 @@ import (
 	"fmt"
 )
 
-// Definitions are what a node has registered, as it says in its row.
+// Definitions are the workflows and activities that a node has registered, as its row lists
+// them.
 type Definitions struct {
 	Workflows  []Workflow `json:"workflows,omitempty"`  // by name
 	Activities []string   `json:"activities,omitempty"` // sorted
 }
 
-// Workflow is the definition of a workflow.
+// Workflow identifies the definition of a workflow.
 type Workflow struct {
 	Name    string `json:"name"`
-	Version string `json:"version,omitempty"` // that its code declares
+	Version string `json:"version,omitempty"` // declared by its code
 }
 
 // Encode returns the definitions as the store keeps them.
 func (d Definitions) Encode() string {
 	bytes, err := json.Marshal(d)
 	if err != nil {
-		panic(fmt.Sprintf("encoding definitions: %v", err)) // names are text
+		panic(fmt.Sprintf("encoding definitions: %v", err)) // cannot happen: names are text
 	}
 	return string(bytes)
 }
 
-// DecodeDefinitions reads what Encode wrote. A node of an earlier version said nothing,
-// which is no definitions.
+// DecodeDefinitions decodes what Encode returned. The row of a node of an earlier version has
+// none, which decodes as no definitions.
 func DecodeDefinitions(text string) (d Definitions, err error) {
 	if text == "" {
 		return d, nil
@@ -38,8 +39,8 @@ func DecodeDefinitions(text string) (d Definitions, err error) {
 	return d, nil
 }
 
-// Fingerprint tells code of a workflow from other code: by its declared version, else by
-// the build of its program.
+// Fingerprint identifies the code of a workflow: by its declared version, else by the build of
+// its program.
 func Fingerprint(version, build string) string {
 	if version != "" {
 		return "version " + version

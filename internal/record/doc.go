@@ -1,4 +1,3 @@
-// Package record translates between the words of the store and those of the core:
-// rows, turns and states as a database keeps them, and as a machine is loaded from
-// them. It decides nothing.
+// Package record translates rows, turns and states between the types of the store and those of
+// the core. It makes no decisions.
 package record

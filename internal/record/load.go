@@ -10,8 +10,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Decode decodes the record of a run. With a *history.DamageError comes what stands
-// before the damage.
+// Decode decodes the record of a run. With a *history.DamageError it also returns what
+// precedes the damage.
 func Decode(r *store.Record) (*core.Past, error) {
 	p := &core.Past{Rows: Rows(r.Calls), State: State(r.Run.RunState)}
 	if n := len(r.Turns); n > 0 {
@@ -29,8 +29,8 @@ func Decode(r *store.Record) (*core.Past, error) {
 	return p, nil
 }
 
-// Start decodes the start event of a run. If it is damaged, it is what the row says of it;
-// if it is encoded and cannot be decoded, what its face shows.
+// Start decodes the start event of a run. If the event is damaged, Start also returns one made
+// from the row; if it is encoded and cannot be decoded, one with its unencoded fields.
 func Start(r *store.Run) (history.Start, error) {
 	start, err := history.OpenStart(entity.Row(r), r.Start)
 	if err == nil && start.Run != r.ID {
@@ -45,8 +45,8 @@ func Start(r *store.Run) (history.Start, error) {
 	return start, err
 }
 
-// Turns decodes turns of the history of a run, those that follow the one with the number
-// after, and says which cannot be read or are missing.
+// Turns decodes turns of a run's history that follow the turn with the number after. It also
+// returns which turns are unreadable or missing.
 func Turns(start *history.Start, after int64, stored []store.TurnRow) (turns []core.StoredTurn, damage []*history.DamageError) {
 	var words history.Words
 	turns = make([]core.StoredTurn, 0, len(stored))
@@ -74,7 +74,7 @@ func Turns(start *history.Start, after int64, stored []store.TurnRow) (turns []c
 	return turns, damage
 }
 
-// Before returns the turns that stand before one.
+// Before returns the turns with numbers below number.
 func Before(turns []core.StoredTurn, number int64) []core.StoredTurn {
 	for i := range turns {
 		if turns[i].Number >= number {
@@ -84,7 +84,7 @@ func Before(turns []core.StoredTurn, number int64) []core.StoredTurn {
 	return turns
 }
 
-// Rows are the rows of calls, or of the tickets of a gate or the fires of a schedule.
+// Rows converts the rows of calls, of the tickets of a gate or of the fires of a schedule.
 func Rows(calls []store.Call) (rows []core.Row) {
 	for _, c := range calls {
 		rows = append(rows, core.Row{
@@ -95,12 +95,12 @@ func Rows(calls []store.Call) (rows []core.Row) {
 	return rows
 }
 
-// State is the part of a row that turns change.
+// State converts the part of a row that turns change.
 func State(s store.RunState) core.State {
 	return core.State{Status: core.Status(s.Status), Wake: s.Wake, Closed: s.Closed, Detail: s.Detail, Full: s.Full}
 }
 
-// Attributes are the attributes of a run by name, nil if it has none.
+// Attributes returns the attributes of a run by name, nil if it has none.
 func Attributes(row []store.Attribute) map[string]string {
 	if len(row) == 0 {
 		return nil

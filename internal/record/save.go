@@ -24,8 +24,8 @@ func NewRun(partition int, s *history.Start) (*store.Run, error) {
 	}, nil
 }
 
-// StoreBase returns the history of another run, of, with which a run begins; nil if cut
-// is nil.
+// StoreBase returns the history of the run named of with which a new run begins; nil if cut is
+// nil.
 func StoreBase(run string, of store.RunRef, cut *core.Cut) (*store.Base, error) {
 	if cut == nil {
 		return nil, nil
@@ -37,7 +37,7 @@ func StoreBase(run string, of store.RunRef, cut *core.Cut) (*store.Base, error) 
 	}, err
 }
 
-// StoreRows is the opposite of Rows.
+// StoreRows is the inverse of Rows.
 func StoreRows(of store.RunRef, rows []core.Row) (calls []store.Call) {
 	for _, row := range rows {
 		calls = append(calls, store.Call{
@@ -48,12 +48,12 @@ func StoreRows(of store.RunRef, rows []core.Row) (calls []store.Call) {
 	return calls
 }
 
-// StoreState is the opposite of State.
+// StoreState is the inverse of State.
 func StoreState(s core.State) store.RunState {
 	return store.RunState{Status: store.Status(s.Status), Wake: s.Wake, Closed: s.Closed, Detail: s.Detail, Full: s.Full}
 }
 
-// StoreAttributes is the opposite of Attributes. They are sorted by name.
+// StoreAttributes is the inverse of Attributes. The result is sorted by name.
 func StoreAttributes(all map[string]string) (out []store.Attribute) {
 	if len(all) == 0 {
 		return nil
@@ -64,7 +64,7 @@ func StoreAttributes(all map[string]string) (out []store.Attribute) {
 	return out
 }
 
-// Attempts returns the entries of the ledger for attempts that ended in a turn.
+// Attempts returns the ledger rows of attempts that ended in a turn.
 func Attempts(of store.RunRef, ended []core.Record) (entries []store.Attempt) {
 	for _, a := range ended {
 		entries = append(entries, store.Attempt{
@@ -75,12 +75,12 @@ func Attempts(of store.RunRef, ended []core.Record) (entries []store.Attempt) {
 	return entries
 }
 
-// TallySpan is the span of time for which calls are counted together. It is part of
-// the format: counters of another span would stand beside those that exist.
+// TallySpan is the time span of one bucket of counters. It is part of the format: counters of
+// another span would stand beside the existing ones.
 const TallySpan = time.Hour
 
-// Tallies returns what calls that ended in a turn add to the counters of a workflow.
-// Now is the time of the turn, in nanoseconds since 1970.
+// Tallies returns what the calls that ended in a turn add to the counters of a workflow. Now
+// is the time of the turn, in nanoseconds since 1970.
 func Tallies(workflow string, now int64, ended []core.Tally) (tallies []store.Tally) {
 	for _, c := range ended {
 		tallies = append(tallies, store.Tally{

@@ -15,18 +15,18 @@ func Gate(r *store.Record) (*core.Gate, error) {
 	return core.LoadGate(entity.NameOf(r.Run.ID), Rows(r.Calls), State(r.Run.RunState))
 }
 
-// Schedule decodes the record of a schedule of a group.
+// Schedule decodes the record of a schedule.
 func Schedule(g store.Group, r *store.Record) (*core.Timetable, error) {
 	return core.LoadTimetable(ScheduleConfig(g, entity.NameOf(r.Run.ID)), Rows(r.Calls), State(r.Run.RunState))
 }
 
-// ScheduleConfig returns what the machine of a schedule of a group is told.
+// ScheduleConfig returns the configuration of the machine of a schedule.
 func ScheduleConfig(g store.Group, name string) core.ScheduleConfig {
 	at := entity.Find(g, entity.Schedule, name)
 	return core.ScheduleConfig{Name: name, ID: at.WorkflowID, Run: at.Run, Group: at.Group, Calendar: newCalendar}
 }
 
-// ScheduleSpec returns when a recorded schedule fires.
+// ScheduleSpec returns the spec of a recorded schedule.
 func ScheduleSpec(s *history.Schedule) schedule.Spec {
 	return schedule.Spec{
 		Cron: s.Cron, TimeZone: s.TimeZone, Every: s.Every, Offset: s.Offset, Jitter: s.Jitter,
@@ -34,7 +34,7 @@ func ScheduleSpec(s *history.Schedule) schedule.Spec {
 	}
 }
 
-// calendar is a core.Calendar of the nominal times of a spec.
+// calendar is a core.Calendar with the nominal times of a spec.
 type calendar struct{ times *schedule.Times }
 
 func newCalendar(s history.Schedule) (core.Calendar, error) {
