@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// Attribute is a name and a value that a run was given, to find it by.
+// Attribute is a name and a value by which a run can be found.
 type Attribute struct{ Name, Value string }
 
-// SortAttributes returns attributes as a store keeps and returns them: by name and
-// value, each once, nil if there are none.
+// SortAttributes returns attributes in the form in which stores keep and return them: sorted
+// by name and value, without duplicates, nil if there are none.
 func SortAttributes(all []Attribute) []Attribute {
 	if len(all) == 0 {
 		return nil
@@ -21,8 +21,8 @@ func SortAttributes(all []Attribute) []Attribute {
 	return slices.Compact(all)
 }
 
-// DecodeAttributes reads what a query of an SQL store makes of the attributes of a run:
-// a JSON list of pairs, or nothing.
+// DecodeAttributes decodes the attributes of a run as queries of the SQL stores return them: a
+// JSON list of pairs, or nothing.
 func DecodeAttributes(pairs []byte) ([]Attribute, error) {
 	var list [][2]string
 	if len(pairs) > 0 {
@@ -37,7 +37,7 @@ func DecodeAttributes(pairs []byte) ([]Attribute, error) {
 	return SortAttributes(all), nil
 }
 
-// checkAttributes returns why no store would keep the attributes, or nil.
+// checkAttributes returns an error if no store can keep the attributes.
 func checkAttributes(run string, all []Attribute) error {
 	for _, a := range all {
 		if a.Name == "" {

@@ -1,21 +1,20 @@
 // Package store is the contract between the engine and a database.
 //
-// A database keeps runs (one row each), their history (one row a turn, opaque
-// bytes), the calls that wait for something (one row each, so that they are
-// found without replaying a run), the ledger of attempts, and an inbox of
-// messages per partition. The engine owns the meaning of all bytes; a store
-// only sees keys, wake times and states.
+// A database keeps runs (one row each), their history (one row per turn, opaque bytes), the
+// calls that wait for something (one row each, so that they are found without replay), the
+// ledger of attempts, and an inbox of messages per partition. The engine defines the meaning
+// of all bytes; a store only sees keys, wake times and states.
 //
-// The contract is small on purpose: every verb is a whole transaction. What
-// makes the engine safe is in two rules that every store keeps.
+// The contract is small on purpose: every method is a whole transaction. Two rules that every
+// store obeys make the engine safe.
 //
-// Fencing: a Commit compares the epoch of each turn with that of its partition
-// inside the transaction, so that a node which lost a partition can never write
-// to it again.
+// Fencing: Commit compares the epoch of each turn with that of its partition inside the
+// transaction, so a node that lost a partition can never write to it again.
 //
-// Idempotence: the same turn committed twice is committed once. The engine
-// answers a lost reply by asking again.
+// Idempotence: a turn that is committed twice is committed once. After a lost reply the engine
+// repeats the call.
 //
-// The conformance suite in storetest proves both, and the rest of the contract,
+// The conformance suite in storetest tests both rules, and the rest of the contract, for every
+// store.
 // for every store.
 package store

@@ -5,40 +5,40 @@ import (
 	"fmt"
 )
 
-// Refusals that concern one turn, run or message, never the database.
+// Errors of a store. None of them means that the database is unavailable.
 var (
-	// ErrFenced refuses a write under an epoch that is not the current one: the
-	// partition has another owner, or none.
+	// ErrFenced refuses a write under an epoch that is not the current one: the partition has
+	// another owner, or none.
 	ErrFenced = errors.New("the partition has another owner")
-	// ErrStale refuses a turn whose number is taken by another one.
+	// ErrStale refuses a turn whose number belongs to another turn.
 	ErrStale = errors.New("another turn of this number exists")
-	// ErrClaimed refuses a turn that withdraws a task which a worker has claimed, or gives
-	// one up which its worker has settled. The message that says so is in the inbox.
+	// ErrClaimed refuses a turn that withdraws a task which a worker has claimed, or gives up a
+	// task which its worker has settled. The inbox has the message about it.
 	ErrClaimed = errors.New("a worker has claimed or settled the task; read the inbox, which says so, and decide again")
-	// ErrNotFound says that no such run exists.
+	// ErrNotFound reports that no such run exists.
 	ErrNotFound = errors.New("no such run")
-	// ErrClosed says that the run has ended.
+	// ErrClosed reports that the run has ended.
 	ErrClosed = errors.New("the run has ended")
-	// ErrFull says that the run has as much to read as it may.
+	// ErrFull reports that the run has as many unread messages as it may have.
 	ErrFull = errors.New("the run has as much to read as it may")
-	// ErrReplaced says that a node is no member: it left, its name was taken over,
-	// or another process uses its ID.
+	// ErrReplaced reports that a node is not a member: it left, another node took its name, or
+	// another process uses its ID.
 	ErrReplaced = errors.New("another process has taken this node's place, or it has left")
-	// ErrForeign says that the database is not one of perdure's.
+	// ErrForeign reports that the database does not belong to perdure.
 	ErrForeign = errors.New("the database is not a perdure database")
-	// ErrNewer says that the database was written by a later version.
+	// ErrNewer reports that a later version wrote the database.
 	ErrNewer = errors.New("the database is newer than this program")
-	// ErrHookLeft is how a Hook says that it was left behind: something that it
-	// began may still use its transaction.
+	// ErrHookLeft is returned by a Hook that was abandoned: something that it started may still
+	// use its transaction.
 	ErrHookLeft = errors.New("the step transaction did not end in time")
-	// ErrTx says that a value is no transaction in this database that could be
-	// written in.
+	// ErrTx reports that a value is not a transaction in this database that can be used for
+	// writing.
 	ErrTx = errors.New("this is no transaction in the engine's database")
-	// ErrStoreClosed says that the store was used after Close.
+	// ErrStoreClosed reports that the store was used after Close.
 	ErrStoreClosed = errors.New("the store is closed")
 )
 
-// ConflictError refuses a run whose workflow ID is taken.
+// ConflictError refuses a run whose workflow ID is in use.
 type ConflictError struct {
 	Existing Run // the latest run of the workflow ID
 }
@@ -47,29 +47,29 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("workflow ID %q is taken by run %s (%s)", e.Existing.WorkflowID, e.Existing.ID, e.Existing.Status)
 }
 
-// InUseError says that another engine serves a database that only one can serve.
+// InUseError reports that another engine serves a database that only one engine can serve.
 type InUseError struct {
 	Location string
-	Holder   string // what is known of the other engine: host, process, since when
+	Holder   string // the other engine, as far as known: host, process, start time
 }
 
 func (e *InUseError) Error() string {
 	return fmt.Sprintf("%s is served by another engine (%s); stop that one, or use the database without starting an engine", e.Location, e.Holder)
 }
 
-// HookError is the error of a turn's hook.
+// HookError wraps the error of a turn's hook.
 type HookError struct{ Err error }
 
 func (e *HookError) Error() string { return "in the step transaction: " + e.Err.Error() }
 func (e *HookError) Unwrap() error { return e.Err }
 
-// UnavailableError says that the database could not answer now.
+// UnavailableError reports that the database could not process a call now.
 type UnavailableError struct {
-	Op  string // the verb
-	Err error  `json:"-"` // JSON could not read it back
+	Op  string // the method
+	Err error  `json:"-"` // JSON could not decode it
 
-	// Undone reports that the verb wrote nothing. Otherwise that is not known: the
-	// answer was lost.
+	// Undone reports that the call wrote nothing. Otherwise that is unknown, because the reply
+	// was lost.
 	Undone bool
 }
 
@@ -78,7 +78,7 @@ func (e *UnavailableError) Error() string {
 }
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// Unavailable reports whether the same call may work later.
+// Unavailable reports whether err says that the same call may succeed later.
 func Unavailable(err error) bool {
 	if err == nil {
 		return false
@@ -87,7 +87,7 @@ func Unavailable(err error) bool {
 	return errors.As(err, &u)
 }
 
-// Undone reports whether the database could not answer and has written nothing.
+// Undone reports whether err says that the database was unavailable and has written nothing.
 func Undone(err error) bool {
 	var u *UnavailableError
 	return errors.As(err, &u) && u.Undone

@@ -5,19 +5,19 @@ import (
 	"errors"
 )
 
-// Group is a set of nodes that serve the same definitions, and the place where
-// their runs are: partitions First to First+Partitions-1.
+// Group is a set of nodes that serve the same definitions, with the partitions of their runs:
+// First to First+Partitions-1.
 type Group struct {
 	Name       string
 	First      int
 	Partitions int
 
-	// Codecs is the mark of the database (see Node.Mark) when the group was looked up: the
-	// codecs with which it is written. A store that decodes some of them leaves them out.
+	// Codecs is the mark of the database (see Node.Mark) when the group was read: the codecs
+	// with which it is written. A store that decodes some of them removes these.
 	Codecs string
 }
 
-// All lists the partitions of the group.
+// All returns the partitions of the group.
 func (g Group) All() []int {
 	all := make([]int, g.Partitions)
 	for i := range all {
@@ -26,12 +26,12 @@ func (g Group) All() []int {
 	return all
 }
 
-// Has reports whether the partition is one of the group's.
+// Has reports whether the partition belongs to the group.
 func (g Group) Has(partition int) bool {
 	return g.First <= partition && partition < g.First+g.Partitions
 }
 
-// Lacks returns the *CodecError about the codecs of a group's mark, nil if there are none.
+// Lacks returns a *CodecError about the codecs in g.Codecs, nil if there are none.
 func (g Group) Lacks(location string) error {
 	_, err := (&Node{}).Mark(location, g.Codecs)
 	return err

@@ -14,21 +14,21 @@ type Attempt struct {
 	Name      string // of the activity or step
 	Outcome   string // completed, failed, timed-out, lost, drained, canceled, refused
 	ErrorType string
-	Reason    string // why it was or was not retried
+	Reason    string // why it was retried or not
 	Started   int64  // ns
 	Ended     int64  // ns
 	Data      []byte // everything else, encoded
 
-	// Prune deletes the ledger row of this attempt number of the same call, so
-	// that a call keeps its first and its last attempts; 0 for none.
+	// Prune deletes the ledger row of this attempt number of the same call, so that a call
+	// keeps its first and last attempts; 0 for none.
 	Prune int
 }
 
-// OutcomeCompleted is the outcome of an attempt that succeeded.
+// OutcomeCompleted is the outcome of a successful attempt.
 const OutcomeCompleted = "completed"
 
-// LedgerKey is the place of an attempt among all: the later Ended, the greater
-// Run, Call, Number, the earlier it is listed.
+// LedgerKey is the position of an attempt in the ledger. Listings are descending by Ended,
+// Run, Call and Number.
 type LedgerKey struct {
 	Ended  int64
 	Run    string
@@ -36,20 +36,20 @@ type LedgerKey struct {
 	Number int
 }
 
-// Key is the attempt's place.
+// Key returns the attempt's position.
 func (a *Attempt) Key() LedgerKey { return LedgerKey{a.Ended, a.Run, a.Call, a.Number} }
 
-// Compare orders keys upwards.
+// Compare returns a negative number if k is below other, zero if they are equal.
 func (k LedgerKey) Compare(other LedgerKey) int {
 	return cmp.Or(cmp.Compare(k.Ended, other.Ended), cmp.Compare(k.Run, other.Run), cmp.Compare(k.Call, other.Call), cmp.Compare(k.Number, other.Number))
 }
 
 // AttemptRange selects a part of the ledger of a run. The zero value selects all of it.
 type AttemptRange struct {
-	Call   int64      // only of the call with this number; 0: of all
-	After  AttemptKey // only those behind this one
-	Latest bool       // only the last record of each call
-	Limit  int        // at most so many; 0: all
+	Call   int64      // only of this call; 0: of all
+	After  AttemptKey // only attempts after this one
+	Latest bool       // only the last attempt of each call
+	Limit  int        // at most this many; 0: all
 }
 
 // AttemptKey orders the attempts of a run: by call, then by number.
@@ -58,7 +58,7 @@ type AttemptKey struct {
 	Number int
 }
 
-// Compare returns a negative number if k is before other, zero if they are the same.
+// Compare returns a negative number if k is before other, zero if they are equal.
 func (k AttemptKey) Compare(other AttemptKey) int {
 	return cmp.Or(cmp.Compare(k.Call, other.Call), cmp.Compare(k.Number, other.Number))
 }
@@ -71,9 +71,9 @@ type LedgerFilter struct {
 	ErrorType  string
 	Outcome    string
 	Reason     string
-	From       int64      // that ended at this time or later, ns
-	Until      int64      // that ended before this time, ns; 0: all
-	Latest     bool       // only the latest record of each call
+	From       int64      // ended at this time or later, ns
+	Until      int64      // ended before this time, ns; 0: all
+	Latest     bool       // only the last attempt of each call
 	Above      int        // only attempts with a higher number
 	Before     *LedgerKey // only those that are listed after this one (paging)
 	Limit      int        // 0: 100
@@ -90,24 +90,23 @@ func (f *LedgerFilter) Selects(a *Attempt) bool {
 		(f.Before == nil || a.Key().Compare(*f.Before) < 0)
 }
 
-// LedgerEntry is an attempt and whose it is.
+// LedgerEntry is an attempt with its run's workflow ID and type.
 type LedgerEntry struct {
 	Attempt
 	WorkflowID string
 	Type       string // name of the workflow definition
 }
 
-// ErrorGroup is what the ledger knows of one type of error of one activity or
-// step.
+// ErrorGroup sums up one type of error of one activity or step in the ledger.
 type ErrorGroup struct {
 	Name      string
 	ErrorType string
-	Attempts  int         // that ended with it
-	Calls     int         // to which these belong
-	Recovered int         // calls among them that completed in the end
+	Attempts  int         // that ended with the error
+	Calls     int         // with such attempts
+	Recovered int         // of these calls, those that completed in the end
 	First     int64       // when the earliest of the attempts ended, ns
-	Last      int64       // when the latest did, ns
-	Example   LedgerEntry // the latest one
+	Last      int64       // when the latest of the attempts ended, ns
+	Example   LedgerEntry // the latest attempt
 }
 
 // MergeErrors merges the groups of the same error, for stores that read them in parts. The
@@ -134,22 +133,22 @@ func MergeErrors(groups []ErrorGroup) []ErrorGroup {
 	return merged
 }
 
-// Tally counts closed calls. In a turn it says how many more there are; the
-// counters of one bucket, type and name are added up. They belong to the partitions of a
-// group together: in which of those that share a commit they are counted is up to the store.
+// Tally counts closed calls. A turn adds its tallies to the counters of one bucket, type and
+// name. Counters belong to all partitions of a group together; the store chooses in which of
+// the partitions that share a commit domain it keeps them.
 type Tally struct {
-	Bucket int64  // begin of the span of time for which it counts, ns
+	Bucket int64  // start of its time span, ns
 	Type   string // name of the workflow definition
 	Name   string // of the activity or step
 
 	FirstTry  int64 // succeeded at the first attempt
 	Recovered int64 // succeeded later
-	Exhausted int64 // used up their attempts, time or budget
+	Exhausted int64 // exhausted their attempts, time or budget
 	Failed    int64 // stopped for another reason
 	Canceled  int64 // no longer wanted
-	ByHand    int64 // a person said how they end
-	Attempts  int64 // of all of them
-	Retrying  int64 // ns from the end of the first attempt to the end of the call, of those that had more than one
+	ByHand    int64 // ended by a person
+	Attempts  int64 // of all these calls
+	Retrying  int64 // ns from the end of the first attempt to the end of the call, of calls with several attempts
 }
 
 // Add adds the counts of another tally.
@@ -186,7 +185,7 @@ func MergeTallies(tallies []Tally) []Tally {
 
 // TallyFilter selects counters. The zero value selects all.
 type TallyFilter struct {
-	Partitions []int  // those of a group, or nil: all
+	Partitions []int  // of a group; nil: all
 	Type       string // name of the workflow definition
 	Name       string // of the activity or step
 	From       int64  // buckets that begin at this time or later, ns

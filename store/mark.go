@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// CodecError refuses a program that lacks codecs under which the database is. A node would write
-// in clear what others encode, and hold the runs of which it can read nothing; a worker and a
-// client would do the same to inputs and results.
+// CodecError refuses a program that lacks codecs with which the database is written. Such a
+// node would write unencoded what others encode, and hold runs that it cannot read; a worker
+// or a client would do the same to inputs and results.
 type CodecError struct {
 	Location string
 	Missing  []string // names of codecs
@@ -28,10 +28,10 @@ func (e *CodecError) Error() string {
 		e.Location, what, strings.Join(names, ", "))
 }
 
-// Mark returns the mark of a database after the node has joined, from that before it: the names of
-// all codecs that nodes have encoded with, as JSON, sorted, and empty for none. It is the
-// mark before if nothing is to be written. The error is a *CodecError if the node lacks one of
-// them. A store calls it in the transaction of Join.
+// Mark returns the mark of a database after the node has joined, given the mark before: the
+// names of all codecs with which nodes have encoded, sorted, as JSON, and "" for none. If
+// nothing changes it returns before. The error is a *CodecError if the node lacks one of the
+// codecs. A store calls Mark in the transaction of Join.
 func (n *Node) Mark(location, before string) (string, error) {
 	var names []string
 	if before != "" {

@@ -14,9 +14,9 @@ var kinds struct {
 	open map[string]func(name string) (Opener, error)
 }
 
-// Register makes the databases of a kind known to Named: those whose names begin with the
-// kind and a colon. open gets the whole name. Packages of stores call it when they are
-// initialized; a program imports store/sqlite or store/postgres, if only for that.
+// Register makes Named open the databases of a kind, whose names begin with the kind and a
+// colon. open gets the whole name. Packages of stores call Register when they are initialized;
+// a program imports store/sqlite or store/postgres, if only for that.
 func Register(kind string, open func(name string) (Opener, error)) {
 	kinds.Lock()
 	defer kinds.Unlock()
@@ -26,10 +26,10 @@ func Register(kind string, open func(name string) (Opener, error)) {
 	kinds.open[kind] = open
 }
 
-// Named returns what opens the database of a name: the path of an SQLite file, with or
-// without "sqlite:" before it; the URL of a PostgreSQL database, to which ?schema=NAME may
-// be added; or PostgreSQL's keywords, as in "host=db dbname=shop". The program must import
-// the store package of the kind. No error shows a password.
+// Named returns the Opener of a database by its name: the path of an SQLite file, optionally
+// preceded by "sqlite:"; the URL of a PostgreSQL database, optionally with ?schema=NAME; or
+// PostgreSQL's keywords, as in "host=db dbname=shop". The program must import the store
+// package of the kind. Errors do not contain passwords.
 func Named(name string) (Opener, error) {
 	kind, _ := dbname.Kind(name)
 	kinds.Lock()
@@ -44,8 +44,7 @@ func Named(name string) (Opener, error) {
 	return nil, dbname.Unknown(name)
 }
 
-// Advice returns what to do about an error of Named, in a sentence; empty if the error
-// says it.
+// Advice returns what to do about an error of Named, in a sentence; "" if the error says it.
 func Advice(err error) string {
 	wrong, ok := errors.AsType[*dbname.Error](err)
 	if !ok {

@@ -2,24 +2,24 @@ package store
 
 import "fmt"
 
-// Switch is an entry of a group's log of switches: from then on something is off,
-// or on again, on all nodes of the group. What is off is said by kind and name; the
-// latest entry counts. The log is small: people write it.
+// Switch is an entry of a group's log of switches. From then on something is off, or on again,
+// on all nodes of the group. Kind and Name say what; the latest entry counts. The log is
+// small, because people write it.
 type Switch struct {
-	Number  int64  // given by the store; rises within the group
+	Number  int64  // assigned by the store; increasing within the group
 	Group   string // of nodes
 	Kind    string // of what is switched: SwitchActivity, SwitchCanary
-	Name    string // of it
+	Name    string // of what is switched
 	Off     bool
 	Share   int    // of a SwitchCanary: see there
-	Request string // names the request: one that is repeated is not written again
-	By      string // who
+	Request string // idempotency key: a repeated request is not written again
+	By      string // the person
 	Why     string
-	Time    int64 // ns, given by the store
+	Time    int64 // ns, assigned by the store
 }
 
-// SwitchActivity is the kind of a switch that keeps calls of an activity from
-// starting attempts.
+// SwitchActivity is the kind of a switch that stops calls of an activity from starting
+// attempts.
 const SwitchActivity = "activity"
 
 // SwitchCanary is the kind of a switch that gives a share of the runs that begin to nodes
@@ -30,7 +30,7 @@ const SwitchCanary = "canary"
 // WholeShare is the Share of all runs.
 const WholeShare = 10_000
 
-// Validate returns why no store would keep the switch, or nil.
+// Validate returns an error if no store would keep the switch.
 func (s *Switch) Validate() error {
 	switch {
 	case s.Kind == "" || s.Name == "":
