@@ -8,37 +8,36 @@ import (
 	"time"
 )
 
-// Queues holds the verbs of attempts that run elsewhere than on the owner of their run.
+// Queues has the methods for attempts that run elsewhere than on the owner of their run.
 //
 // An attempt that is offered in a queue is a task: a row that the owner's turn writes
-// (Turn.Offered). A worker claims it, runs it and settles it; the owner hears of both by
-// messages that stand in the same transactions. Only the owner removes the row, with the
-// turn that takes the end of the attempt, or gives it up: what a worker says of a task
-// whose row is gone, or another's, is refused.
+// (Turn.Offered). A worker claims it, runs it and settles it. Claiming and settling post
+// messages to the owner in the same transaction. Only the owner removes the row, with the turn
+// that takes the end of the attempt or gives the attempt up. If the row is gone, or belongs to
+// another worker, what a worker reports about the task is refused.
 type Queues interface {
-	// Attend registers a worker or is its sign of life, and returns the tasks that are
-	// still its own: one that it runs and does not find there was given up by its owner.
-	// With Left the worker is there no more.
+	// Attend registers a worker or renews its lease, and returns the tasks that are still its
+	// own. If it runs a task that is not among them, the owner has given that up. With Left the
+	// worker leaves.
 	Attend(ctx context.Context, worker Worker) (*Attendance, error)
 
-	// ClaimTasks makes a worker that is live the
-	// claimant of tasks that nobody has claimed, and returns them in the order in which
-	// they are to run. Those that another one is about to claim are left out. The runs get
-	// a message of KindClaimed each. A worker that is not live gets none.
+	// ClaimTasks makes a live worker the claimant of unclaimed tasks and returns them in the
+	// order in which they are to run. It skips tasks that another call is claiming. The run of
+	// each task gets a message of KindClaimed. A worker that is not live gets no tasks.
 	ClaimTasks(ctx context.Context, claim TaskClaim) ([]Task, error)
 
-	// SettleTasks ends tasks that the worker has claimed, and posts the message of each to
-	// its run. The errors have an entry for each task: nil means that its message is on
-	// the way or was read, ErrStale that the task is not the worker's (any more).
-	// Repeating the call with the same tasks is settling once.
+	// SettleTasks ends tasks that the worker has claimed, and posts the message of each to its
+	// run. The result has an error for each task: nil means that its message was posted, now or
+	// before, and ErrStale that the task is not, or no longer, the worker's. Repeating the call
+	// with the same tasks has no further effect.
 	SettleTasks(ctx context.Context, worker string, settled []SettledTask) ([]error, error)
 }
 
-// NewsTasks says that tasks were offered, or given up by their owners.
+// NewsTasks announces that tasks were offered, or given up by their owners.
 const NewsTasks News = 1 << 3
 
-// NewsClaims says that tasks were claimed: messages of KindClaimed are in inboxes. Nobody
-// waits for them, and what ends the attempt soon is news of its own.
+// NewsClaims announces that tasks were claimed, so messages of KindClaimed are in inboxes.
+// Reading them is not urgent, and a message about the end of the attempt is news of its own.
 const NewsClaims News = 1 << 4
 
 // TaskRef names an attempt that is offered in a queue.
@@ -49,12 +48,12 @@ type TaskRef struct {
 	Attempt   int
 }
 
-// Compare orders tasks by what names them.
+// Compare orders tasks by all fields.
 func (t TaskRef) Compare(o TaskRef) int {
 	return cmp.Or(cmp.Compare(t.Partition, o.Partition), cmp.Compare(t.Run, o.Run), cmp.Compare(t.Number, o.Number), cmp.Compare(t.Attempt, o.Attempt))
 }
 
-// WorkersRemembered is how long a worker is listed that is there no more.
+// WorkersRemembered is how long Workers returns a worker that is gone.
 const WorkersRemembered = 24 * time.Hour
 
 // Task is an attempt that is offered in a queue.
@@ -64,15 +63,15 @@ type Task struct {
 	Queue      string
 	Name       string // of the activity
 	Priority   int    // higher goes first
-	Suspect    bool   // its process died while it ran: a worker claims one such at a time
+	Suspect    bool   // its process died while it ran; a worker runs one suspect at a time
 	Offered    int64  // ns
 	Data       []byte // what the worker needs to know
 
-	// The store says:
-	Worker  string // the ID of its claimant, "" if there is none
-	Claimed int64  // ns, 0 if it is not claimed
-	Settled bool   // its claimant has said how it ended
-	Stopped bool   // its claimant is asked to end it
+	// Set by the store:
+	Worker  string // ID of its claimant; "" if there is none
+	Claimed int64  // ns; 0 if it is not claimed
+	Settled bool   // its claimant has reported how it ended
+	Stopped bool   // its claimant should end it
 }
 
 // CompareTasks orders tasks as they are to run: by priority, higher first, then by when
@@ -81,8 +80,8 @@ func CompareTasks(a, b *Task) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Offered, b.Offered), a.Compare(b.TaskRef))
 }
 
-// KindClaimed is the kind of message that tells a run who claimed an attempt of it. Its
-// data is a TaskClaimed.
+// KindClaimed is the kind of the message that tells a run which worker claimed one of its
+// attempts. Its data is a TaskClaimed.
 const KindClaimed = "claimed"
 
 // TaskClaimed is the data of a message of KindClaimed.
@@ -93,7 +92,7 @@ type TaskClaimed struct {
 	Name    string `json:"name"`
 }
 
-// ClaimedMessage is what the run is told when a worker claims the task.
+// ClaimedMessage returns the message to the run when a worker claims the task.
 func (t *Task) ClaimedMessage(worker, name string) Message {
 	data, _ := json.Marshal(TaskClaimed{Call: t.Number, Attempt: t.Attempt, Worker: worker, Name: name}) // cannot fail
 	return Message{
@@ -107,23 +106,23 @@ type Worker struct {
 	ID       string        // unique per start of a process
 	Name     string        // for people
 	Group    string        // whose partitions' tasks it claims
-	Lease    time.Duration // how long its tasks stay its own without a sign of life
-	Serves   []byte        // which queues, for people and for those who wait
-	Draining bool          // it claims no more
-	Left     bool          // it is there no more, and runs nothing
+	Lease    time.Duration // how long its tasks stay its own without another Attend
+	Serves   []byte        // its queues, for people and for callers that wait
+	Draining bool          // it claims nothing more
+	Left     bool          // it is gone and runs nothing
 }
 
-// WorkerState is a worker as others see it.
+// WorkerState is the row of a worker with its state.
 type WorkerState struct {
 	Worker
 	Joined  int64 // ns
-	Seen    int64 // last sign of life, ns
-	Expires int64 // when its lease runs out or did, ns
-	Live    bool  // it has not left, and its lease has not run out
-	Claimed int   // tasks that it has and has not settled
+	Seen    int64 // last Attend, ns
+	Expires int64 // when its lease expires or expired, ns
+	Live    bool  // it has not left, and its lease has not expired
+	Claimed int   // tasks that it has claimed and not settled
 }
 
-// Attendance answers a sign of life.
+// Attendance is the result of Attend.
 type Attendance struct {
 	Now  int64      // the database's clock, ns
 	Held []HeldTask // the worker's tasks that it has not settled
@@ -132,20 +131,20 @@ type Attendance struct {
 // HeldTask is a task of a worker that it has not settled.
 type HeldTask struct {
 	TaskRef
-	Stopped bool // it is to end: its call was canceled
+	Stopped bool // the worker should end it: its call was canceled
 }
 
-// TaskClaim says which tasks a worker wants.
+// TaskClaim says which tasks a worker can take.
 type TaskClaim struct {
 	Worker     string // ID
 	Partitions Group  // of its group
 	Queue      string
 	Names      []string // of the activities that it can run
 	Limit      int      // at least 1
-	Suspects   bool     // it may have one suspect
+	Suspects   bool     // it may get one suspect
 }
 
-// SettledTask is a task that has ended, and what its run is told.
+// SettledTask is a task that has ended, with the message to its run.
 type SettledTask struct {
 	TaskRef
 	Message Message
@@ -163,17 +162,17 @@ type TaskFilter struct {
 type Backlog struct {
 	Queue   string
 	Name    string // of the activity
-	Waiting int    // tasks that nobody has claimed
-	Oldest  int64  // since when the oldest of them waits, ns; 0 if there is none
+	Waiting int    // unclaimed tasks
+	Oldest  int64  // when the oldest of these was offered, ns; 0 if there is none
 	Running int    // tasks that are claimed and not settled
 }
 
-// HasTasks reports whether tasks come, go or change with the turn.
+// HasTasks reports whether the turn inserts, deletes or changes tasks.
 func (t *Turn) HasTasks() bool {
 	return len(t.Over)+len(t.GivenUp)+len(t.Withdrawn)+len(t.Stopped)+len(t.Offered) > 0
 }
 
-// Check returns why no store would register the worker, or nil.
+// Check returns an error if no store would register the worker.
 func (w *Worker) Check() error {
 	if w.ID == "" || w.Lease <= 0 {
 		return fmt.Errorf("a worker needs an ID and a lease, not %q and %s", w.ID, w.Lease)
@@ -181,7 +180,7 @@ func (w *Worker) Check() error {
 	return text("worker", w.ID, w.Name, w.Group)
 }
 
-// Check returns why no store would look for such tasks, or nil.
+// Check returns an error if no store would carry out the claim.
 func (c *TaskClaim) Check() error {
 	if c.Worker == "" || c.Queue == "" || c.Limit < 1 {
 		return fmt.Errorf("a claim of %d tasks in queue %q by worker %q: it needs a worker, a queue and a limit", c.Limit, c.Queue, c.Worker)
@@ -189,7 +188,7 @@ func (c *TaskClaim) Check() error {
 	return nil
 }
 
-// validateTasks returns why no store would take the turn's tasks.
+// validateTasks returns an error if no store would take the turn's tasks.
 func (t *Turn) validateTasks() error {
 	for i := range t.Offered {
 		o := &t.Offered[i]

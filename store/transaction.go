@@ -2,22 +2,22 @@ package store
 
 import "context"
 
-// Transaction holds the verbs of a client inside a transaction that the caller ends.
-// Their effects become visible with its commit, together with the caller's own
-// writes; listeners are notified then. After a rollback they never happened.
+// Transaction has the methods of a client inside a transaction that the caller ends. Their
+// effects become visible with its commit, together with the caller's own writes; listeners are
+// notified then. After a rollback they have no effect.
 //
-// A verb that returns an error wrote nothing. The transaction can continue unless the
+// A method that returns an error wrote nothing. The transaction can continue unless the
 // database itself ended it.
 //
-// A transaction may stay open for long. Until it ends, others that want a workflow ID
-// it took wait, and only they do: a Commit with such a turn returns an
-// *UnavailableError for that turn and writes the others.
+// A transaction may stay open for long. Until it ends, writes that need a workflow ID it has
+// taken wait, and only these: a Commit with such a turn returns an *UnavailableError for that
+// turn and writes the others.
 //
-// Its verbs are as safe for concurrent use as the transaction is.
+// A Transaction is as safe for concurrent use as the caller's transaction is.
 type Transaction interface {
-	// Create is Client.Create. If the workflow ID belongs to a run that the transaction
-	// cannot see, because it reads an earlier snapshot, the database's error says so:
-	// the caller repeats the transaction.
+	// Create is Client.Create. If the workflow ID belongs to a run that the transaction cannot
+	// see because it reads an earlier snapshot, Create returns the database's error about that.
+	// The caller then repeats the transaction.
 	Create(ctx context.Context, run Run) error
 
 	// Post is Client.Post. It sees the runs that the transaction created.
