@@ -10,21 +10,21 @@ import (
 	"unicode/utf8"
 )
 
-// KindCreated is the kind of the message that Client.Create leaves for the
-// owner of a new run. Its Run is the run's ID and its Key is CreatedKey of it.
+// KindCreated is the kind of the message by which Client.Create tells the owner of a new run.
+// Its Run is the run's ID and its Key is CreatedKey of that.
 const KindCreated = "created"
 
-// LeftKey is the key of a message that waits for the latest run of a workflow ID and
-// stays with a run that is the latest no more: under its own key, one for the next
-// run would be taken for a repetition. The length of the run ID stands before it, so that
-// no other run and key give the same. It is a prefix and the key.
+// LeftKey returns the key of a message that stays with a run that is no longer the latest of
+// its workflow ID. Under its old key, a message for the next run would be taken for a
+// repetition of it. The result has a prefix, the length of the run ID, the run ID and the key,
+// so it is unique for the pair.
 func LeftKey(run, key string) string { return "left/" + strconv.Itoa(len(run)) + ":" + run + "/" + key }
 
-// CreatedKey is the key of the message that tells of a new run.
+// CreatedKey returns the key of the message about a new run.
 func CreatedKey(run string) string { return "created/" + run }
 
-// Check returns an error if no database has such a partition. Whether it exists
-// in this one, and so whether its group does, only the database knows.
+// Check returns an error if no database can have such a partition. Only the database knows
+// whether this one has it.
 func (i Info) Check(partition int) error {
 	if partition < 0 {
 		return fmt.Errorf("partition %d does not exist: partitions count from 0", partition)
@@ -32,7 +32,7 @@ func (i Info) Check(partition int) error {
 	return nil
 }
 
-// Ordered returns partitions by number, each once, or the error of Check for one of them.
+// Ordered returns partitions sorted and without duplicates, or the error of Check for one.
 func (i Info) Ordered(partitions []int) ([]int, error) {
 	for _, p := range partitions {
 		if err := i.Check(p); err != nil {
@@ -52,11 +52,10 @@ func NoPartition(partition int) error {
 	return fmt.Errorf("partition %d does not exist: %w", partition, errNoPartition)
 }
 
-// IsNoPartition reports whether NoPartition made an error.
+// IsNoPartition reports whether err is from NoPartition.
 func IsNoPartition(err error) bool { return errors.Is(err, errNoPartition) }
 
-// Page returns how many rows a list has at most by the limit of its filter: 100 for 0 or
-// less.
+// Page returns the maximum number of rows for the limit of a filter: 100 if it is 0 or less.
 func Page(limit int) int {
 	if limit <= 0 {
 		return 100
@@ -64,7 +63,7 @@ func Page(limit int) int {
 	return limit
 }
 
-// Check returns why a node cannot join, or nil.
+// Check returns an error if the node cannot join.
 func (n *Node) Check(info Info) error {
 	switch {
 	case n.ID == "":
@@ -82,7 +81,7 @@ func (n *Node) Check(info Info) error {
 	return text("node", append([]string{n.ID, n.Name, n.Group, n.Build, n.Definitions}, n.Encodes...)...)
 }
 
-// Check returns why no store would take the renewal, or nil.
+// Check returns an error if no store would accept the renewal.
 func (r *Renewal) Check() error {
 	if r.Next == 0 {
 		return fmt.Errorf("the renewal of node %q has the number 0: a later one could not be told from a stranger's first", r.Node)
@@ -90,13 +89,13 @@ func (r *Renewal) Check() error {
 	return nil
 }
 
-// CheckGroup returns why no group can have the name, or nil.
+// CheckGroup returns an error if no group can have the name.
 func CheckGroup(name string) error { return text("group", name) }
 
-// Validate returns why no store would accept the turn, or nil. A store calls it
-// before it writes, so that all stores refuse the same turns: what is missing,
-// what names another partition or run, and text that some databases cannot
-// keep (invalid UTF-8 or a NUL character).
+// Validate returns an error if no store would accept the turn. A store calls it before it
+// writes, so all stores refuse the same turns: those that lack something, that name another
+// partition or run, or that have text which some databases cannot keep (invalid UTF-8 or a NUL
+// character).
 func (t *Turn) Validate(info Info) error {
 	if err := t.validate(info); err != nil {
 		return fmt.Errorf("turn %d of run %q is malformed, which is a bug in perdure; report it with the run ID: %w", t.Number, t.Run, err)
@@ -210,7 +209,7 @@ func (t *Tally) validate() error {
 	return text("tally", t.Type, t.Name)
 }
 
-// Validate returns why no store would create the run, or nil.
+// Validate returns an error if no store would create the run.
 func (r *Run) Validate(info Info) error {
 	if err := info.Check(r.Partition); err != nil {
 		return err
@@ -237,8 +236,8 @@ func (r *Run) Validate(info Info) error {
 	return r.RunState.validate()
 }
 
-// MayFollow reports whether the run, which is to be created, may follow one that is
-// the latest of its workflow ID, once that has ended.
+// MayFollow reports whether a new run may follow latest, the latest run of its workflow ID,
+// once that has ended.
 func (r *Run) MayFollow(latest *Run) bool {
 	if r.After != "" {
 		return r.After == latest.ID
@@ -273,7 +272,7 @@ func (s *RunState) validate() error {
 	return text("status", string(s.Status))
 }
 
-// Validate returns why no store would deliver the message, or nil.
+// Validate returns an error if no store would deliver the message.
 func (m *Message) Validate(info Info) error {
 	if err := info.Check(m.Partition); err != nil {
 		return err
@@ -287,7 +286,7 @@ func (m *Message) Validate(info Info) error {
 	return text("message", m.WorkflowID, m.Run, m.Key, m.Kind)
 }
 
-// text refuses strings that not every database can keep.
+// text returns an error for strings that not every database can keep.
 func text(what string, values ...string) error {
 	for _, v := range values {
 		if !utf8.ValidString(v) {
@@ -309,8 +308,8 @@ func (t *Turn) NeedsRun() bool {
 // of its chain.
 func (t *Turn) CreatesItsRun() bool { return t.Create != nil && t.Create.ID == t.Run }
 
-// RunHook calls the turn's hook, if it has one. A store calls it inside its
-// transaction; every error is a *HookError, a panic of the hook included.
+// RunHook calls the turn's hook, if it has one. A store calls it inside its transaction. Every
+// error is a *HookError, including that of a panic in the hook.
 func (t *Turn) RunHook(tx any) (err error) {
 	if t.Hook == nil {
 		return nil
