@@ -6,7 +6,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// hasPast reports whether the turns are there that a new run is to begin with.
+// hasPast reports whether the turns exist that a new run is to begin with.
 func (db *Database) hasPast(b *store.Base) bool {
 	if b == nil || b.Turns == 0 {
 		return true
@@ -19,7 +19,7 @@ func (db *Database) hasPast(b *store.Base) bool {
 	return found && int64(last) == b.Turns-1
 }
 
-// past is the history that a new run begins with.
+// past returns the history that a new run begins with.
 func (db *Database) past(b *store.Base) (turns []store.TurnRow) {
 	if b == nil {
 		return nil

@@ -52,9 +52,9 @@ func (db *Database) commit(p *partition, t *store.Turn) error {
 		return store.ErrClaimed
 	}
 	if t.Hook != nil {
-		// Nothing can tell whether the hook runs before or after the rows
-		// are written. Before, there is nothing to undo; and readers go on,
-		// because only the writer's turn is held, not the data.
+		// The hook cannot tell whether it runs before or after the rows are written. It runs
+		// before, so there is nothing to undo. Readers continue meanwhile, because only other
+		// writers have to wait.
 		if err := db.unlocked(func() error { return t.RunHook(nil) }); err != nil {
 			return err
 		}
@@ -63,15 +63,15 @@ func (db *Database) commit(p *partition, t *store.Turn) error {
 	return nil
 }
 
-// unlocked runs f with the data unlocked; other writers still wait.
+// unlocked runs f with the data unlocked. Other writers still wait.
 func (db *Database) unlocked(f func() error) error {
 	db.mu.Unlock()
 	defer db.mu.Lock()
 	return f()
 }
 
-// check returns whether the turn is durable already, else whether it may be
-// applied, and if so whether its run has to be inserted.
+// check reports whether the turn is durable already, and if it may be applied, whether its run
+// has to be inserted.
 func (p *partition) check(t *store.Turn) (durable, create bool, err error) {
 	r := p.runs[t.Run]
 	taken := false
@@ -107,7 +107,7 @@ func (p *partition) check(t *store.Turn) (durable, create bool, err error) {
 	return false, create, nil
 }
 
-// apply writes a turn that check let pass.
+// apply writes a turn that check has accepted.
 func (db *Database) apply(p *partition, t *store.Turn, create bool) {
 	if create {
 		row := *t.Create

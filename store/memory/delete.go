@@ -36,7 +36,7 @@ func (h *handle) Delete(ctx context.Context, d store.Deletion) (int, error) {
 	return deleted, nil
 }
 
-// delete removes a run and all that belongs to it.
+// delete deletes a run and everything that belongs to it.
 func (db *Database) delete(p *partition, r *run) {
 	for i := range r.attempts {
 		db.ledger.remove(ledgerKey{r.attempts[i].Key(), p.id})
@@ -50,7 +50,7 @@ func (db *Database) delete(p *partition, r *run) {
 	db.removeRow(p, r)
 }
 
-// removeRow removes the row of a run, with its history and its calls.
+// removeRow deletes the row of a run, with its history and its calls.
 func (db *Database) removeRow(p *partition, r *run) {
 	p.setWake(r.row.ID, r.row.Wake, store.Never)
 	if p.latest[r.row.WorkflowID] == r {

@@ -20,7 +20,7 @@ func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
 	return group, nil
 }
 
-// group finds a group, or makes it and its partitions after those there are.
+// group returns a group. If it does not exist, it is created with new partitions.
 func (db *Database) group(name string) store.Group {
 	if g, ok := db.groups[name]; ok {
 		return g
@@ -33,7 +33,7 @@ func (db *Database) group(name string) store.Group {
 	return g
 }
 
-// partition returns nil if there is none of this number.
+// partition returns nil if the partition does not exist.
 func (db *Database) partition(id int) *partition {
 	if id >= len(db.partitions) {
 		return nil
@@ -41,13 +41,13 @@ func (db *Database) partition(id int) *partition {
 	return db.partitions[id]
 }
 
-// these are the partitions with the given numbers: see existing.
+// these returns the existing ones of the partitions; see existing.
 func (db *Database) these(ids []int) []*partition { return existing(ids, db.partition) }
 
-// places are the partitions and wards with the given numbers: see existing.
+// places returns the existing ones of the partitions and wards; see existing.
 func (db *Database) places(ids []int) []*place { return existing(ids, db.place) }
 
-// existing is what has one of the numbers, in their order, each once, without those of nothing.
+// existing returns what find returns for the IDs, sorted, without duplicates and without nil.
 func existing[T any](ids []int, find func(id int) *T) (all []*T) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
@@ -59,7 +59,7 @@ func existing[T any](ids []int, find func(id int) *T) (all []*T) {
 	return all
 }
 
-// place returns nil if there is none of this number.
+// place returns nil if the place does not exist.
 func (db *Database) place(id int) *place {
 	home, ward := store.SplitPlace(id)
 	p := db.partition(home)
@@ -72,7 +72,7 @@ func (db *Database) place(id int) *place {
 	return p.ward(ward)
 }
 
-// allPlaces are all partitions, then all wards.
+// allPlaces returns all partitions, then all wards.
 func (db *Database) allPlaces() []*place {
 	var all, wards []*place
 	for _, p := range db.partitions {

@@ -10,7 +10,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// ledgerKey places an attempt among those of all partitions.
+// ledgerKey is the position of an attempt in the ledger of all partitions.
 type ledgerKey struct {
 	store.LedgerKey
 	partition int
@@ -56,20 +56,19 @@ func (h *handle) Attempts(ctx context.Context, id int, runID string, part store.
 			continue
 		}
 		a.Data = bytes(a.Data)
-		a.Prune = 0 // an instruction, not a part of the row
+		a.Prune = 0 // an instruction, not part of the row
 		attempts = append(attempts, a)
 	}
 	return attempts, nil
 }
 
-// latest is the last record of a call that has one.
+// latest returns the last record of a call that has one.
 func (r *run) latest(call int64) *store.Attempt {
 	at, _ := r.findAttempt(call+1, 0)
 	return &r.attempts[at-1]
 }
 
-// suffers reports whether the latest attempt of a call ended with this type of
-// error.
+// suffers reports whether the latest attempt of some call ended with this type of error.
 func (r *run) suffers(errorType string) bool {
 	return slices.ContainsFunc(r.attempts, func(a store.Attempt) bool {
 		return a.ErrorType == errorType && r.latest(a.Call).Number == a.Number
@@ -100,8 +99,8 @@ func entry(r *run, a *store.Attempt) store.LedgerEntry {
 	return e
 }
 
-// attempts yields what a filter selects of the ledger, the latest first; what
-// concerns whole calls is left to the caller.
+// attempts yields the attempts that a filter selects, latest first. It ignores Latest, which
+// concerns whole calls.
 func (db *Database) attempts(f *store.LedgerFilter) iter.Seq2[*run, *store.Attempt] {
 	keys := db.ledger.descend()
 	if f.Before != nil {
@@ -146,7 +145,7 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 		}
 		k := kind{a.Name, a.ErrorType}
 		g := groups[k]
-		if g == nil { // the first one is the latest
+		if g == nil { // the first attempt is the latest
 			g = &store.ErrorGroup{Name: a.Name, ErrorType: a.ErrorType, Last: a.Ended, Example: entry(r, a)}
 			groups[k] = g
 		}
@@ -167,7 +166,7 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 	return store.MergeErrors(list), nil
 }
 
-// tallyKey names counters of a partition.
+// tallyKey identifies the counters of a partition.
 type tallyKey struct {
 	bucket     int64
 	kind, name string

@@ -20,7 +20,7 @@ func (h *handle) Listen(ctx context.Context, notify func(store.News)) error {
 	return box.Read(ctx, h.closed, notify)
 }
 
-// announce wakes the listeners. The data are locked.
+// announce notifies the listeners. The data are locked.
 func (db *Database) announce(news store.News) {
 	for box := range db.listeners {
 		box.Put(news)

@@ -13,7 +13,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Database holds the data. It is a store.Opener and safe for concurrent use.
+// Database holds the data. It is a store.Opener and is safe for concurrent use.
 type Database struct {
 	info  store.Info
 	clock func() int64
@@ -22,44 +22,44 @@ type Database struct {
 	mark   string // see store.Node.Mark
 
 	mu         sync.RWMutex
-	turn       *sync.Cond // signals that writing or queue changed
+	turn       *sync.Cond // signals that writing or queue has changed
 	writing    bool       // a write is in progress; it may have released mu to run a hook
-	queue      []*int     // writes that wait for it, oldest first: a busy writer starves no other
+	queue      []*int     // writes that wait, oldest first, so that a busy writer starves no other
 	groups     map[string]store.Group
 	switches   map[string][]store.Switch // by group
 	partitions []*partition
 	sequence   int64           // of the last message
 	runs       ordered[runKey] // of all partitions, for listings
 	ledger     ordered[ledgerKey]
-	nodes      []*member // in the order in which they joined
-	ordinal    int       // of the last that joined
+	nodes      []*member // in the order of joining
+	ordinal    int       // of the last node that joined
 	moments    int64     // see moment
 	workers    []*worker
 	listeners  map[*mailbox.Box]struct{}
 }
 
-// runKey places a run in a listing.
+// runKey is the position of a run in a listing.
 type runKey struct {
 	id        string
 	partition int
 }
 
-// Option changes how a database is made.
+// Option configures a database.
 type Option func(*Database)
 
-// Partitions sets the number of partitions of each group; without it there is
-// one. New panics if n is below 1.
+// Partitions sets the number of partitions of each group; the default is one. New panics if n
+// is below 1.
 func Partitions(n int) Option {
 	return func(db *Database) { db.info.Partitions = n }
 }
 
-// Clock sets the database's clock, which returns nanoseconds since 1970.
-// Without it the clock is time.Now, which is virtual under testing/synctest.
+// Clock sets the database's clock, which returns nanoseconds since 1970. The default is
+// time.Now, which is virtual under testing/synctest.
 func Clock(now func() int64) Option {
 	return func(db *Database) { db.clock = now }
 }
 
-// New makes an empty database.
+// New returns an empty database.
 func New(options ...Option) *Database {
 	db := &Database{
 		info:      store.Info{Kind: "memory", Location: "memory", Partitions: 1, Shared: true, Wards: true, Domain: func(int) int { return 0 }},
@@ -87,7 +87,7 @@ func New(options ...Option) *Database {
 	return db
 }
 
-// Open returns a handle on the data. Any number may be open.
+// Open returns a handle on the data. Any number of handles may be open.
 func (db *Database) Open(ctx context.Context) (store.Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (db *Database) Open(ctx context.Context) (store.Store, error) {
 	return &handle{db: db, closed: make(chan struct{})}, nil
 }
 
-// handle is one opening of a database.
+// handle is a store.Store on a database.
 type handle struct {
 	db     *Database
 	closed chan struct{} // closed by Close, under db.mu
@@ -112,8 +112,7 @@ func (h *handle) isClosed() bool {
 	}
 }
 
-// write begins a write: it waits for the one in progress and locks the data.
-// The caller must call done.
+// write waits for the write in progress and locks the data. The caller must call done.
 func (h *handle) write(ctx context.Context) error {
 	db := h.db
 	if err := ctx.Err(); err != nil {
@@ -135,7 +134,7 @@ func (h *handle) write(ctx context.Context) error {
 	return nil
 }
 
-// writeChecked is write of what was checked before, unless that said what is wrong with it.
+// writeChecked is write, unless wrong is not nil.
 func (h *handle) writeChecked(ctx context.Context, wrong error) error {
 	if wrong != nil {
 		return wrong
@@ -143,7 +142,7 @@ func (h *handle) writeChecked(ctx context.Context, wrong error) error {
 	return h.write(ctx)
 }
 
-// waitInLine waits until it is this write's turn or ctx ends. db.mu is held.
+// waitInLine blocks until it is this write's turn or ctx ends. db.mu is held.
 func (db *Database) waitInLine(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() {
 		db.mu.Lock()
@@ -157,7 +156,7 @@ func (db *Database) waitInLine(ctx context.Context) {
 		db.turn.Wait()
 	}
 	db.queue = slices.DeleteFunc(db.queue, func(p *int) bool { return p == place })
-	db.turn.Broadcast() // one that gave up may have been the first
+	db.turn.Broadcast() // the write that gave up may have been the first
 }
 
 // done ends a write.
@@ -180,7 +179,7 @@ func (h *handle) read(ctx context.Context) error {
 	return nil
 }
 
-// readPartition is read for a verb that names a partition.
+// readPartition is read for a method that names a partition.
 func (h *handle) readPartition(ctx context.Context, id int) (*partition, error) {
 	if err := h.db.info.Check(id); err != nil {
 		return nil, err
@@ -191,11 +190,11 @@ func (h *handle) readPartition(ctx context.Context, id int) (*partition, error) 
 	if p := h.db.partition(id); p != nil {
 		return p, nil
 	}
-	return newPartition(id), nil // holds nothing
+	return newPartition(id), nil // it is empty
 }
 
-// readPartitions is read for a verb that names several. Those that do not exist
-// are left out.
+// readPartitions is read for a method that names several partitions. It omits those that do
+// not exist.
 func (h *handle) readPartitions(ctx context.Context, ids []int) ([]*partition, error) {
 	if err := h.readThese(ctx, ids); err != nil {
 		return nil, err
@@ -203,7 +202,7 @@ func (h *handle) readPartitions(ctx context.Context, ids []int) ([]*partition, e
 	return h.db.these(ids), nil
 }
 
-// readThese is read for a verb that names several partitions or places.
+// readThese is read for a method that names several partitions or places.
 func (h *handle) readThese(ctx context.Context, ids []int) error {
 	for _, id := range ids {
 		if err := h.db.info.Check(id); err != nil {
@@ -213,8 +212,8 @@ func (h *handle) readThese(ctx context.Context, ids []int) error {
 	return h.read(ctx)
 }
 
-// Close ends the handle. The data stay in the Database, and so do the nodes that
-// joined through it.
+// Close closes the handle. The data remain in the Database, and so do the nodes that joined
+// through the handle.
 func (h *handle) Close() error {
 	if h.write(context.Background()) != nil {
 		return nil // closed before

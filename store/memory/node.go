@@ -11,7 +11,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// remembered is how many nodes are kept that are there no more and own nothing.
+// remembered is how many nodes are kept that are gone and own nothing.
 const remembered = 100
 
 // member is a node that has joined, and may have left.
@@ -19,20 +19,20 @@ type member struct {
 	store.Node
 	ordinal int
 	joined  int64
-	seen    int64         // last sign of life, on the clock
+	seen    int64         // last Join or Renew, by the clock
 	left    int64         // 0 while it is a member
 	renewal store.Renewal // the latest
-	alive   int64         // the moment of its last sign of life
+	alive   int64         // the moment of the last evidence that it lives
 }
 
-// moment counts what happens to nodes and owners, so that it can be told what
-// came first even if the clock stands still or goes back.
+// moment numbers the events of nodes and owners, so that their order is known even if the
+// clock stands still or goes back.
 func (db *Database) moment() int64 {
 	db.moments++
 	return db.moments
 }
 
-// member finds a node by its ID, nil if it is not known.
+// member returns the node with an ID, nil if it is unknown.
 func (db *Database) member(id string) *member {
 	at := slices.IndexFunc(db.nodes, func(m *member) bool { return m.ID == id })
 	if at < 0 {
@@ -43,7 +43,7 @@ func (db *Database) member(id string) *member {
 
 func (m *member) expires() int64 { return expires(m.seen, m.Lease) }
 
-// expires returns when a lease runs out that began with a sign of life.
+// expires returns when a lease expires that was renewed at seen.
 func expires(seen int64, lease time.Duration) int64 {
 	if seen > math.MaxInt64-int64(lease) {
 		return store.Never
@@ -96,7 +96,7 @@ func (h *handle) Renew(ctx context.Context, renewal store.Renewal) (*store.Membe
 	if m == nil || !m.renews(renewal) {
 		return nil, store.ErrReplaced
 	}
-	// That it lives is worth knowing even if it is no member any more.
+	// The node is alive, which is recorded even if it is no longer a member.
 	now := db.clock()
 	m.seen, m.alive = now, db.moment()
 	if m.left != 0 {
@@ -105,7 +105,7 @@ func (h *handle) Renew(ctx context.Context, renewal store.Renewal) (*store.Membe
 	return db.membership(m, now), nil
 }
 
-// renews takes a renewal over, unless its numbers are another process's.
+// renews records a renewal, unless its numbers show that it is another process's.
 func (m *member) renews(r store.Renewal) bool {
 	again := m.renewal.Last == r.Last && m.renewal.Next == r.Next
 	if !again && m.renewal.Next != r.Last {
@@ -115,7 +115,7 @@ func (m *member) renews(r store.Renewal) bool {
 	return true
 }
 
-// membership is what a member sees of its group.
+// membership returns a member's view of its group.
 func (db *Database) membership(m *member, now int64) *store.Membership {
 	seen := &store.Membership{Now: now}
 	for _, other := range db.nodes {
@@ -150,13 +150,13 @@ func (h *handle) Leave(ctx context.Context, node string) error {
 		h.db.end(m, h.db.clock())
 		h.db.announce(store.NewsNodes)
 	}
-	m.alive = h.db.moment() // after its epochs
+	m.alive = h.db.moment() // after the end of its epochs
 	return nil
 }
 
-// end ends a membership and frees the node's partitions.
+// end ends a membership and frees the node's partitions and wards.
 func (db *Database) end(m *member, now int64) {
-	m.left = max(now, 1) // whatever the clock says: 0 is who is there
+	m.left = max(now, 1) // even at time 0, because 0 means that it has not left
 	for _, at := range db.allPlaces() {
 		if at.node == m.ID {
 			at.free(db.moment())
@@ -164,7 +164,7 @@ func (db *Database) end(m *member, now int64) {
 	}
 }
 
-// forget drops the oldest of the nodes that are there no more, if they are many.
+// forget drops the oldest nodes that are gone and own nothing, if there are many.
 func (db *Database) forget(now int64) {
 	gone := 0
 	for _, m := range db.nodes {
@@ -184,7 +184,7 @@ func (db *Database) forget(now int64) {
 	})
 }
 
-// owned counts the partitions of a node.
+// owned returns how many partitions a node owns.
 func (db *Database) owned(m *member) (n int) {
 	for _, p := range db.partitions {
 		if p.node == m.ID {

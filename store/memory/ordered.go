@@ -6,11 +6,11 @@ import (
 	"sort"
 )
 
-// chunkSize bounds what one insertion has to move.
+// chunkSize limits what one insertion has to move.
 const chunkSize = 512
 
-// ordered is a sorted set, kept as a list of sorted chunks so that an insertion
-// moves at most one chunk however many members there are.
+// ordered is a sorted set. It is a list of sorted chunks, so an insertion moves at most one
+// chunk, however many members there are.
 type ordered[T any] struct {
 	compare func(a, b T) int
 	chunks  [][]T
@@ -63,7 +63,7 @@ func (o *ordered[T]) remove(v T) {
 	}
 }
 
-// ascend yields the members from v on, upwards.
+// ascend yields the members from v on, in ascending order.
 func (o *ordered[T]) ascend(v T) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		chunk, at, _ := o.seek(v)
@@ -77,7 +77,7 @@ func (o *ordered[T]) ascend(v T) iter.Seq[T] {
 	}
 }
 
-// below yields the members below v, downwards.
+// below yields the members below v, in descending order.
 func (o *ordered[T]) below(v T) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		chunk, at, _ := o.seek(v)
@@ -96,7 +96,7 @@ func (o *ordered[T]) below(v T) iter.Seq[T] {
 	}
 }
 
-// descend yields all members, downwards.
+// descend yields all members, in descending order.
 func (o *ordered[T]) descend() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for _, chunk := range slices.Backward(o.chunks) {

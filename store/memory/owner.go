@@ -25,7 +25,7 @@ func (h *handle) Due(ctx context.Context, ids []int, after, until int64, limit i
 	return cutWakes(due, limit), nil
 }
 
-// due appends the runs of one partition, or of a ward of it, that may be among those listed.
+// due appends the runs of one place that may be among those that Due returns.
 func (p *partition) due(ward int, list []store.Wake, after, until int64, limit int) []store.Wake {
 	own := len(list)
 	for w := range p.wakes.ascend(store.Wake{Time: after + 1}) {
@@ -40,7 +40,7 @@ func (p *partition) due(ward int, list []store.Wake, after, until int64, limit i
 	return list
 }
 
-// cutWakes cuts a list after limit, but not between runs of one wake time.
+// cutWakes cuts a list after limit, but not between runs with the same wake time.
 func cutWakes(due []store.Wake, limit int) []store.Wake {
 	if limit <= 0 || len(due) <= limit {
 		return due

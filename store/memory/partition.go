@@ -25,7 +25,7 @@ type partition struct {
 
 type messageKey struct{ workflow, key string }
 
-// run is a run with all that belongs to it, each list in the order it is read.
+// run is a run with everything that belongs to it. Each list is in the order of reads.
 type run struct {
 	row      store.Run // without its attributes
 	has      []store.Attribute
@@ -49,15 +49,15 @@ func newPartition(id int) *partition {
 	return p
 }
 
-// tick moves the partition's clock, which never goes back.
+// tick advances the partition's clock, which never goes back.
 func (p *partition) tick(now int64) int64 {
 	p.clock = max(p.clock, now)
 	return p.clock
 }
 
-// placeable returns whether a new run could be inserted: exists is true if it
-// was before. The state that the creating turn gives its own run, if any, is
-// taken into account: it may close the run that the new one follows.
+// placeable returns nil if a new run may be inserted; exists reports that it exists already.
+// The check uses the state that the creating turn gives its own run, if any, because that turn
+// may close the run that the new one follows.
 func (p *partition) placeable(row *store.Run, creator string, state *store.RunState) (exists bool, err error) {
 	if known, ok := p.runs[row.ID]; ok {
 		if known.row.WorkflowID != row.WorkflowID {
@@ -74,7 +74,7 @@ func (p *partition) placeable(row *store.Run, creator string, state *store.RunSt
 		status = state.Status
 	}
 	if row.MayFollow(&latest.row) && !status.Open() {
-		return false, nil // the chain goes on, or another one begins
+		return false, nil // the chain continues, or another one begins
 	}
 	return false, &store.ConflictError{Existing: latest.copy()}
 }
@@ -113,7 +113,7 @@ func (p *partition) setWake(id string, before, after int64) {
 	}
 }
 
-// deliver appends a message unless one with its key waits already.
+// deliver appends a message unless one with its key waits. With Replace it replaces that.
 func (db *Database) deliver(p *partition, m store.Message) {
 	key := messageKey{m.WorkflowID, m.Key}
 	if _, ok := p.waiting[key]; ok {
@@ -130,8 +130,8 @@ func (db *Database) deliver(p *partition, m store.Message) {
 	p.inbox = append(p.inbox, m)
 }
 
-// leave lets what waits for the latest run of a workflow ID stay with a run, and
-// makes its keys free for the one that is the latest now.
+// leave leaves messages for the latest run of a workflow ID to run, which is no longer the
+// latest. It frees their keys for the new latest run.
 func (p *partition) leave(workflow, run string) {
 	for i := range p.inbox {
 		if m := &p.inbox[i]; m.WorkflowID == workflow && m.Run == "" {
@@ -153,7 +153,7 @@ func (p *partition) consume(sequence int64) {
 	}
 	m := p.inbox[at]
 	delete(p.waiting, messageKey{m.WorkflowID, m.Key})
-	if at == 0 { // the usual case: the oldest goes first
+	if at == 0 { // the usual case: the oldest message
 		p.inbox[0] = store.Message{}
 		p.inbox = p.inbox[1:]
 		return
@@ -169,8 +169,8 @@ func (r *run) findCall(number int64) (int, bool) {
 	return slices.BinarySearchFunc(r.calls, number, func(c store.Call, n int64) int { return cmp.Compare(c.Number, n) })
 }
 
-// bytes copies a value that leaves the store: the receiver may change it. No
-// bytes and no value are the same.
+// bytes copies a value that leaves the store, because the receiver may change it. It returns
+// nil for an empty value.
 func bytes(b []byte) []byte {
 	if len(b) == 0 {
 		return nil
@@ -178,7 +178,7 @@ func bytes(b []byte) []byte {
 	return slices.Clone(b)
 }
 
-// copy is the run's row as it leaves the store.
+// copy returns the run's row as it leaves the store.
 func (r *run) copy() store.Run {
 	row := r.row
 	row.Start, row.Detail, row.Attributes = bytes(row.Start), bytes(row.Detail), slices.Clone(r.has)

@@ -98,8 +98,8 @@ func selects(f *store.Filter, r *run) bool {
 		(f.Call == "" || slices.ContainsFunc(r.calls, func(c store.Call) bool { return c.State == f.Call }))
 }
 
-// run finds what belongs to a run; a run that does not exist has nothing. The
-// caller must call db.mu.RUnlock unless there is an error.
+// run returns the data of a run, empty if the run does not exist. Unless there is an error,
+// the caller must call db.mu.RUnlock.
 func (h *handle) run(ctx context.Context, id int, runID string) (*run, error) {
 	p, err := h.readPartition(ctx, id)
 	if err != nil {

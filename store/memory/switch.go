@@ -22,7 +22,7 @@ func (h *handle) Switch(ctx context.Context, s store.Switch) (store.Switch, erro
 		return log[at], nil
 	}
 	s.Number, s.Time = 1, db.clock()
-	if len(log) > 0 { // the last one is never removed
+	if len(log) > 0 { // the last entry is never deleted
 		s.Number = log[len(log)-1].Number + 1
 	}
 	db.switches[s.Group] = append(log, s)

@@ -9,13 +9,13 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// taskKey names the task of a call.
+// taskKey identifies the task of a call.
 type taskKey struct {
 	run    string
 	number int64
 }
 
-// worker is one that has attended, and may have left.
+// worker is a worker that has attended, and may have left.
 type worker struct {
 	store.Worker
 	joined, seen int64
@@ -25,8 +25,8 @@ func (w *worker) expires() int64 { return expires(w.seen, w.Lease) }
 
 func (w *worker) live(now int64) bool { return w != nil && !w.Left && now < w.expires() }
 
-// undisputed reports whether no worker has claimed what the turn withdraws, and none has
-// settled what it gives up.
+// undisputed reports whether no worker has claimed a task that the turn withdraws, or settled
+// one that it gives up.
 func (p *partition) undisputed(t *store.Turn) bool {
 	has := func(refs []store.TaskRef, so func(*store.Task) bool) bool {
 		return slices.ContainsFunc(refs, func(ref store.TaskRef) bool {
@@ -96,7 +96,7 @@ func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance,
 	return answer, nil
 }
 
-// worker finds a worker by its ID, nil if it is not known.
+// worker returns the worker with an ID, nil if it is unknown.
 func (db *Database) worker(id string) *worker {
 	at := slices.IndexFunc(db.workers, func(w *worker) bool { return w.ID == id })
 	if at < 0 {
@@ -105,7 +105,7 @@ func (db *Database) worker(id string) *worker {
 	return db.workers[at]
 }
 
-// forgetWorkers drops those that are there no more for a day.
+// forgetWorkers drops workers that have been gone for WorkersRemembered.
 func (db *Database) forgetWorkers(now int64) {
 	db.workers = slices.DeleteFunc(db.workers, func(w *worker) bool {
 		return !w.live(now) && now-w.seen > int64(store.WorkersRemembered)

@@ -8,25 +8,25 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// tenure is the record of one ownership.
+// tenure is the record of one ownership. Its epoch may be past.
 type tenure struct {
 	store.Ownership
-	over   int64 // the moment it ended, 0 while it lasts
-	proved bool  // its node is known to have been alive after it
+	over   int64 // the moment it ended; 0 if it is current
+	proved bool  // the node is known to have been alive after the end
 }
 
-// place is a partition, or a ward of one, as somebody owns it.
+// place is a partition or a ward, with its owner.
 type place struct {
-	id    int // as store.Place has it
+	id    int // as store.Place returns it
 	epoch int64
-	node  string  // the owner, "" if there is none
-	last  *tenure // the latest, nil if there was none
+	node  string  // the owner; "" if there is none
+	last  *tenure // the latest tenure; nil if there was none
 }
 
-// owned reports whether epoch is that of the owner.
+// owned reports whether epoch is that of the current owner.
 func (p *place) owned(epoch int64) bool { return p.node != "" && p.epoch == epoch }
 
-// free ends the ownership that lasts, if one does.
+// free ends the current ownership, if there is one.
 func (p *place) free(moment int64) {
 	if p.node != "" && p.last != nil { // else it is a ward that its node has not claimed yet
 		p.last.over = moment
@@ -34,7 +34,7 @@ func (p *place) free(moment int64) {
 	p.node = ""
 }
 
-// claim begins an ownership of the partition or one of its wards.
+// claim begins an ownership of the partition or of one of its wards.
 func (p *partition) claim(at *place, node string, moment, now int64) store.Ownership {
 	before := at.node
 	at.free(moment)
@@ -50,12 +50,12 @@ func (p *partition) claim(at *place, node string, moment, now int64) store.Owner
 	return o
 }
 
-// survived reports whether the node, nil if it is forgotten, lived on after.
+// survived reports whether the node outlived the tenure. m is nil if the node is forgotten.
 func (t *tenure) survived(m *member) bool {
 	return t.over > 0 && (t.proved || m != nil && m.alive > t.over)
 }
 
-// remember keeps what is known of a node that is about to be forgotten.
+// remember records what is known of a node that is about to be forgotten.
 func (p *partition) remember(m *member) {
 	for i := range p.tenures {
 		if t := p.tenures[i]; t.Node == m.ID {
@@ -108,7 +108,7 @@ func (h *handle) Release(ctx context.Context, node string, ids []int) error {
 	return nil
 }
 
-// writePartitions is write for a verb that names partitions.
+// writePartitions is write for a method that names partitions.
 func (h *handle) writePartitions(ctx context.Context, ids []int) error {
 	for _, id := range ids {
 		if err := h.db.info.Check(id); err != nil {

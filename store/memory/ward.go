@@ -7,7 +7,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// ward returns nil if the partition has none of this number.
+// ward returns nil if the partition has no ward with this number.
 func (p *partition) ward(number int) *place {
 	at := slices.IndexFunc(p.wards, func(w *place) bool { return w.id == store.Place(p.id, number) })
 	if at < 0 {
@@ -25,7 +25,7 @@ func (p *partition) holds(t *store.Turn) bool {
 	return w != nil && w.owned(t.Epoch)
 }
 
-// mail returns those of the messages that are for runs at one place.
+// mail returns the messages for runs at one place.
 func (p *partition) mail(all []store.Message, ward int) []store.Message {
 	if ward == 0 && len(p.wards) == 0 {
 		return all
@@ -44,8 +44,8 @@ func (p *partition) mail(all []store.Message, ward int) []store.Message {
 	return own
 }
 
-// readPlaces is readPartitions for a verb that names wards, too: with each partition comes
-// which ward of it is meant.
+// readPlaces is readPartitions for a method that may name wards, too. It also returns which
+// ward of each partition is meant.
 func (h *handle) readPlaces(ctx context.Context, ids []int) (partitions []*partition, wards []int, err error) {
 	if err := h.readThese(ctx, ids); err != nil {
 		return nil, nil, err
@@ -96,8 +96,8 @@ func (h *handle) Move(ctx context.Context, m store.Move) error {
 	return nil
 }
 
-// host returns the ward of a node in a partition, which is made if there is none; 0 for no
-// node.
+// host returns the ward of a node in a partition, and creates it if there is none; 0 if node
+// is "".
 func (db *Database) host(p *partition, node, group string) (ward int, err error) {
 	if node == "" {
 		return 0, nil
@@ -120,7 +120,7 @@ func (db *Database) host(p *partition, node, group string) (ward int, err error)
 		}
 		p.wards = append(p.wards, &place{id: store.Place(p.id, m.ordinal), epoch: store.WardEpoch(m.ordinal, last), node: node})
 	case w.node != node:
-		return 0, store.ErrNoPlace // it gave the ward up
+		return 0, store.ErrNoPlace // the node has given up the ward
 	}
 	return m.ordinal, nil
 }
