@@ -67,7 +67,7 @@ func unknownBuild(build string) bool {
 	return build == unhashed || strings.HasSuffix(build, "-"+unhashed)
 }
 
-// executableHash is a hash of the running executable, unhashed if it cannot be read.
+// executableHash returns a hash of the running executable, unhashed if it cannot be read.
 func executableHash() string {
 	path, err := os.Executable()
 	if err != nil {

@@ -84,7 +84,7 @@
 //     in between, the call returns to its backoff.
 //   - A node drains if too much of its workflow code does not return: goroutines cannot be
 //     ended from outside. Above a limit, bodies that ignore their timeout keep their slots.
-//   - Closed runs are deleted without fencing: their rows have no writer. Engines sweep
-//     their own partitions to share the work, perdure gc all. The last run of a chain
-//     goes before the earlier ones, and an interrupted sweep is finished by the next.
+//   - Closed runs are deleted without fencing, because their rows have no writer. Each
+//     engine sweeps its own partitions; perdure gc sweeps all. The last run of a chain is
+//     deleted before the earlier ones. The next sweep continues an interrupted one.
 package engine

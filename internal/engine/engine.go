@@ -205,8 +205,8 @@ var None = &Engine{Client: request.Refusing(errNone), Inspector: inspect.Refusin
 
 var errNone = errors.New("there is no engine: it is nil, or the handle is empty; perdure.Open makes engines, perdure.Start and perdure.Attach make handles")
 
-// Start makes the engine a worker: it takes its share of the group's partitions
-// and resumes what was interrupted in them.
+// Start makes the engine a node: it takes its share of the group's partitions and resumes
+// what was interrupted in them. An engine that serves only queues takes no partitions.
 func (e *Engine) Start(ctx context.Context) error {
 	if err := e.Check(ctx); err != nil {
 		return err
@@ -223,7 +223,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		return err
 	}
 	if e.onlyQueues() {
-		group, err := e.db.Group(ctx, e.config.Group) // as it is now; what joins is told by Join
+		group, err := e.db.Group(ctx, e.config.Group) // reads the mark again; nodes check it in Join
 		if err := errors.Join(err, group.Lacks(e.db.Info().Location)); err != nil {
 			return err
 		}

@@ -219,7 +219,7 @@ func (e *Engine) noteSuspicion(r *activeRun, status core.Status, detail *core.De
 	}
 	e.mu.Unlock()
 	if status == core.StatusParked && detail.Mismatch == nil && slices.Contains(detail.Tried, detail.Fingerprint) && detail.Fingerprint != "" {
-		h.status, h.detail = status, *detail // says more than that this node's code does not fit
+		h.status, h.detail = status, *detail // a better reason than that the code of this node does not fit
 		return
 	}
 	h.detail.Tried, h.detail.Suspect = detail.Tried, detail.Suspect

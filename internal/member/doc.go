@@ -1,5 +1,5 @@
 // Package member makes a process a node of its group: it keeps the node's lease, and
-// takes and gives partitions so that each live node has an even share.
+// claims and hands over partitions so that each live node has an even share.
 //
 // # Lease
 //
