@@ -13,10 +13,10 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// TestE48_SignalBacklog: a run that leaves as many signals unread as it may is sent no
-// more, by whomever, also while it has no code and through a restart; who sends one
-// learns why. Warnings come before. What other workflows send is not lost. When the code
-// has read a fifth, signals are taken again, and all that were taken are read in order.
+// TestE48_SignalBacklog: a run with as many unread signals as it may have gets no more, from
+// any sender, even while it has no code and after a restart; the sender gets the reason.
+// Warnings come earlier. Signals from other workflows are not lost. When the code has read a
+// fifth of them, the run takes signals again, and its code reads all accepted ones in order.
 func TestE48_SignalBacklog(t *testing.T) {
 	const limit = 10
 	inBothModes(t, func(t *testing.T, w *world) {

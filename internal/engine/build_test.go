@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestE116_ABuildNamesItsCode: two programs with different code never have one name,
-// unless somebody says so.
+// TestE116_ABuildNamesItsCode: two programs with different code never have the same build,
+// unless an option says so.
 func TestE116_ABuildNamesItsCode(t *testing.T) {
 	info := func(version, revision, modified string) *debug.BuildInfo {
 		b := &debug.BuildInfo{Main: debug.Module{Version: version}}

@@ -102,9 +102,9 @@ func TestE44_WhatIsNotRetried(t *testing.T) {
 	})
 }
 
-// TestE44_WithinIsOfTheWholeChain: the time of all attempts counts from the first.
-// A wait that would end too late is not begun, and a run that could not begin in
-// time, because nobody served it, does not begin.
+// TestE44_WithinIsOfTheWholeChain: the time limit of all attempts counts from the first. A
+// backoff that would end too late is not begun, and a run that could not begin in time,
+// because no engine was running, does not begin.
 func TestE44_WithinIsOfTheWholeChain(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		policy := exactRuns(100, time.Hour)

@@ -71,8 +71,8 @@ func TestE40_SignalsOverManyRuns(t *testing.T) {
 	})
 }
 
-// TestE11_AChainIsOneWorkflow: who starts a chain again attaches to it by the
-// input of its first run, and waits for its last; so does one who asks elsewhere.
+// TestE11_AChainIsOneWorkflow: a caller that starts a chain again attaches to it by the input
+// of its first run and waits for its last run, in any process.
 func TestE11_AChainIsOneWorkflow(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		e := w.start(collector.Impl(collect))

@@ -27,8 +27,8 @@ var napper = workflow.New("sleeper", func(wf *workflow.Context, d time.Duration)
 	return "slept " + d.String(), nil
 })
 
-// TestE40_AChildIsAwaited: a run starts another one and gets its result; both say of
-// each other who they are, while they run and afterwards.
+// TestE40_AChildIsAwaited: a run starts a child and gets its result. The views of both name
+// the other, while they run and afterwards.
 func TestE40_AChildIsAwaited(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		parent := workflow.New("parent", func(wf *workflow.Context, d time.Duration) (string, error) {
@@ -67,8 +67,8 @@ func TestE40_AChildIsAwaited(t *testing.T) {
 	})
 }
 
-// TestE4_ErrorsOfChildren: what a child comes to reaches the code of its parent as the
-// same errors, live and in each replay, and those who ask for the parent's result.
+// TestE4_ErrorsOfChildren: the error of a child reaches the code of its parent as the same
+// error, live and in each replay, and also the callers that wait for the parent's result.
 func TestE4_ErrorsOfChildren(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		failing := workflow.New("failing", func(*workflow.Context, string) (string, error) {
@@ -149,8 +149,8 @@ func verdict(err error) string {
 	return fmt.Sprintf("%v; %s; refused %t; canceled %t", err, how, errors.Is(err, errRefused), errors.Is(err, context.Canceled))
 }
 
-// TestE44_AParentSeesTheEndOfAChain: a child that continues as new and one that is
-// retried keep their parent, who gets the outcome of the last run only.
+// TestE44_AParentSeesTheEndOfAChain: a child that continues as new or is retried keeps its
+// parent, which gets the outcome of the last run only.
 func TestE44_AParentSeesTheEndOfAChain(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		counter := workflow.Declare[int, int]("counter")
@@ -344,9 +344,9 @@ func TestE8_LateOutcomesOfChildren(t *testing.T) {
 	})
 }
 
-// TestE40_Detached: a detached run is known to exist before its parent goes on, or not
-// to, and outlives its parent, whoever ends that; one that nobody waits for is started
-// too.
+// TestE40_Detached: a detached child is known to exist, or not to, before its parent
+// continues, and outlives its parent however that ends. A detached child for which no code
+// waits is started, too.
 func TestE40_Detached(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		parent := workflow.New("parent", func(wf *workflow.Context, _ string) (string, error) {
@@ -401,8 +401,8 @@ func TestE40_MessagesToAChild(t *testing.T) {
 	})
 }
 
-// TestE40_AChildWithADelay exists at once, is canceled before it begins, and begins
-// when it is due.
+// TestE40_AChildWithADelay: a child with a delay exists immediately, can be canceled before it
+// begins, and begins when it is due.
 func TestE40_AChildWithADelay(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		parent := workflow.New("parent", func(wf *workflow.Context, id string) (string, error) {

@@ -11,9 +11,9 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// TestE60_AtAGate: a call that is paused in line lets the others pass, and stands
-// in line anew when it is resumed; one that is skipped or failed while it holds the
-// gate gives its place to the next; one that is retried now does not jump the queue.
+// TestE60_AtAGate: a call that is paused in line lets the others pass, and joins the line
+// again when it is resumed. A call that is skipped or failed while it holds the gate gives
+// its place to the next. A call that is retried now does not jump the queue.
 func TestE60_AtAGate(t *testing.T) {
 	for _, mode := range []gate.Mode{gate.Hold, gate.Release, gate.Rejoin} {
 		t.Run("mode="+string(mode), func(t *testing.T) {

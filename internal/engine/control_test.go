@@ -88,8 +88,8 @@ var (
 	pausing   = retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter, OnExhausted: retry.Pause}
 )
 
-// TestE60_OnExhaustedPause: an exhausted call waits for a person, who is told
-// once; the reason is on record; resume gives it another attempt.
+// TestE60_OnExhaustedPause: an exhausted call waits for a person. The hook is called once, the
+// reason is on record, and resume gives the call another attempt.
 func TestE60_OnExhaustedPause(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		f := newFragile(pausing)

@@ -30,8 +30,8 @@ func failing(b *book, failures int) activity.Func[string, string] {
 	}
 }
 
-// exhaustedShape is an exhausted call that is resumed, exhausted anew, and tried
-// again by hand.
+// exhaustedShape is an exhausted call that is resumed, exhausted again, and then retried by
+// hand.
 var exhaustedShape = shape{
 	name: "paused-when-exhausted",
 	flow: func(*book) workflow.Func[string, string] {

@@ -382,8 +382,8 @@ func judgeAttempts(t *testing.T, a account, b *book, slack time.Duration) {
 	}
 }
 
-// judgeDelay makes sure that an attempt was ready at the time that the one before
-// it has on record (I7), also if the process died meanwhile (E5).
+// judgeDelay checks that an attempt was ready at the time that the previous attempt recorded
+// (I7), even if the process died in between (E5).
 func judgeDelay(t *testing.T, before, at view.Attempt, slack time.Duration) {
 	t.Helper()
 	if before.Next == nil || at.Queued == nil {

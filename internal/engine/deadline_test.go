@@ -213,9 +213,9 @@ func TestR7_ATimeFarAwayIsCapped(t *testing.T) {
 	}
 }
 
-// TestE45_CancelEndsAWaitForAChannel: nobody will send any more, because the
-// coroutine that would is canceled too. Select and WaitAny say -1, WaitAll says
-// why, and the run ends at once.
+// TestE45_CancelEndsAWaitForAChannel: no value will be sent, because the coroutine that would
+// send it is canceled, too. Select and WaitAny return -1, WaitAll returns the reason, and the
+// run ends immediately.
 func TestE45_CancelEndsAWaitForAChannel(t *testing.T) {
 	for name, wait := range map[string]func(wf *workflow.Context, c workflow.Waitable) error{
 		"Select":  func(wf *workflow.Context, c workflow.Waitable) error { return winner(workflow.Select(wf, c)) },

@@ -32,8 +32,8 @@ type ending struct {
 	status core.Status
 }
 
-// endings are all there are. The runs have coroutines, a timer that nobody waits for
-// and an attempt that is still under way when they end.
+// endings are all ways in which a run can end. The runs have coroutines, a timer that no code
+// waits for and an attempt in flight when they end.
 func endings(idle activity.Activity[int, int]) []ending {
 	entangled := func(wf *workflow.Context) {
 		ch := workflow.NewChannel[int](wf, 0)

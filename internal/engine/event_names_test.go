@@ -16,8 +16,8 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// TestI12_EveryEventOfACallHasItsName: who reads how a call ended sees what ended, without
-// a look for where it was scheduled.
+// TestI12_EveryEventOfACallHasItsName: every event of a call names its activity, so a reader
+// need not look up where the call was scheduled.
 func TestI12_EveryEventOfACallHasItsName(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		charge := activity.New("charge", func(context.Context, int) (int, error) { return 1, nil })

@@ -204,8 +204,9 @@ func TestE29_SayingItAgainMayOvertake(t *testing.T) {
 	})
 }
 
-// TestE29_TimeoutsHold: an external attempt times out though nobody has it in
-// memory; heartbeats from outside put silence off, and tell the next attempt.
+// TestE29_TimeoutsHold: an external attempt times out even if no engine has it in memory.
+// Heartbeats from outside postpone the heartbeat timeout, and the next attempt gets their
+// details.
 func TestE29_TimeoutsHold(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy retry.Policy
@@ -328,8 +329,8 @@ func TestE29_TheNextAttemptIsToldWhatWasSaidOutside(t *testing.T) {
 	})
 }
 
-// TestE29_ATimeoutIsMandatory: a body that returns ErrPending without one would be
-// waited for until nobody remembers. The call fails for good and says what to do.
+// TestE29_ATimeoutIsMandatory: without a timeout, a body that returns ErrPending would be
+// waited for indefinitely. The call fails permanently and the error says what to do.
 func TestE29_ATimeoutIsMandatory(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		d := newDesk(retry.Policy{Within: time.Hour, QueueTimeout: time.Hour})
@@ -446,8 +447,8 @@ func TestE29_TheOtherSideMayBeQuick(t *testing.T) {
 	}
 }
 
-// TestE29_CanceledOutside: canceling ends an external attempt at once, because
-// nobody here could be asked; whoever works on it hears of it.
+// TestE29_CanceledOutside: canceling ends an external attempt immediately, because no body
+// here could be asked to end. The process that works on it learns of it.
 func TestE29_CanceledOutside(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		d := newDesk(patient)
@@ -620,7 +621,8 @@ func TestE29_ItMovesWithItsPartition(t *testing.T) {
 	})
 }
 
-// TestE29_AResultThatDoesNotFit: is a failure, after which somebody is asked again.
+// TestE29_AResultThatDoesNotFit: a result of the wrong type is a failure, and another
+// attempt follows.
 func TestE29_AResultThatDoesNotFit(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		d := newDesk(patient)

@@ -11,9 +11,9 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// TestE7_StartsOnANodeThatWasFenced: who starts a run by a call on a node that has
-// lost its partitions and does not know it yet is answered as on any other node:
-// the run is there, once.
+// TestE7_StartsOnANodeThatWasFenced: a caller that starts a run on a node that has lost its
+// partitions and does not know it yet gets the same result as on any other node: the run
+// exists, once.
 func TestE7_StartsOnANodeThatWasFenced(t *testing.T) {
 	for _, elsewhere := range []bool{false, true} {
 		t.Run(fmt.Sprint("started elsewhere meanwhile: ", elsewhere), func(t *testing.T) {

@@ -28,9 +28,9 @@ func payload(t *testing.T, v any) *history.Payload {
 	return &p
 }
 
-// TestE60_Fork: a run under a new workflow ID, in another partition, keeps what came before a
-// call and does the rest anew, of an open run as of one that has ended; the other run is not
-// touched; the same again attaches.
+// TestE60_Fork: a fork runs under a new workflow ID, in another partition. It keeps what
+// precedes a call and does the rest again, whether the original run is open or closed. The
+// original is not changed. The same fork requested again attaches.
 func TestE60_Fork(t *testing.T) {
 	inBothModesShared(t, 8, func(t *testing.T, w *world) {
 		f := newTried()
@@ -124,8 +124,8 @@ func TestE60_ForkWithAnotherInput(t *testing.T) {
 	})
 }
 
-// TestE60_ForkWaitsForCode: a run that was forked takes what comes for it, although nobody has its
-// code, once somebody has.
+// TestE60_ForkWaitsForCode: a forked run takes its messages once an engine has its code, even
+// if none had it before.
 func TestE60_ForkWaitsForCode(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		f := newTried()

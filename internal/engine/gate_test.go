@@ -94,8 +94,8 @@ func TestR41_ModesInTheEngine(t *testing.T) {
 	}
 }
 
-// TestR45_GatesAreSeen: a gate says who holds it and who waits, and a call where it
-// stands in line.
+// TestR45_GatesAreSeen: the view of a gate shows its holders and its line, and the view of a
+// call its place in the line.
 func TestR45_GatesAreSeen(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		x := newLineup(gate.New("door", 1, gate.WithMode(gate.Hold)), halfMinute)
@@ -134,8 +134,8 @@ func onlyGate(t *testing.T, e *engine.Engine) view.Gate {
 	return gates[0]
 }
 
-// TestR47_AGateThatNobodyUsesIsForgotten: it is gone a week after the last call, also
-// across a restart; when somebody comes it is there again.
+// TestR47_AGateThatNobodyUsesIsForgotten: a gate is deleted a week after its last call, even
+// across a restart. The next call creates it again.
 func TestR47_AGateThatNobodyUsesIsForgotten(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		w.patient = true // for weeks
@@ -177,8 +177,8 @@ func TestR47_AGateThatNobodyUsesIsForgotten(t *testing.T) {
 	})
 }
 
-// TestE60_PauseOfAGate: nobody passes a paused gate, also after a restart, until it
-// is resumed; what runs goes on.
+// TestE60_PauseOfAGate: no call passes a paused gate until it is resumed, even after a
+// restart. Running attempts continue.
 func TestE60_PauseOfAGate(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		x := newLineup(gate.New("door", 1), halfMinute)

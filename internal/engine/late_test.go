@@ -20,8 +20,8 @@ var deaf = activity.New("deaf", func(_ context.Context, d time.Duration) (string
 	return d.String(), nil
 })
 
-// TestE42_SuccessThenLateTimer: an activity wins against a timer. The timer is gone:
-// when its time comes nothing happens, and who waits for another one waits for that.
+// TestE42_SuccessThenLateTimer: an activity wins against a timer. The timer is gone: nothing
+// happens when it would be due, and code that waits for another timer waits for that one.
 func TestE42_SuccessThenLateTimer(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		flow := workflow.New("flow", func(wf *workflow.Context, _ int) (string, error) {

@@ -151,10 +151,10 @@ func stuckRuns(t *testing.T, e *engine.Engine, order workflow.Workflow[int, int]
 	pass(11 * time.Second)
 }
 
-// TestE47_TooManyStuck: up to the cap, turns that never end are reported and cost
-// the others nothing. Above it the engine starts nothing more, also if the code
-// comes back, and says that its process should be restarted. What it is asked to
-// start is durable, and another process does it.
+// TestE47_TooManyStuck: up to the limit, turns that never end are reported and cost other runs
+// nothing. Above it the engine starts nothing more, even if the code returns, and reports that
+// its process should be restarted. Starts that it accepts are durable, and another process
+// runs them.
 func TestE47_TooManyStuck(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		release := make(chan struct{})

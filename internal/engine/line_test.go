@@ -112,8 +112,8 @@ func goroutinesHere() int {
 	}
 }
 
-// TestE102_ManyBegunRunsThatWaitForSlotsLeaveMemory: runs that have begun and come to want
-// slots all at once are rows, too, as many of them as are beyond those that are kept.
+// TestE102_ManyBegunRunsThatWaitForSlotsLeaveMemory: if many runs that have begun want slots
+// at the same time, those beyond the number of kept runs are evicted.
 func TestE102_ManyBegunRunsThatWaitForSlotsLeaveMemory(t *testing.T) {
 	const starts, slots, kept = 1000, 2, 20
 	inVirtualTime(t, func(t *testing.T, w *world) {
@@ -144,9 +144,9 @@ func TestE102_ManyBegunRunsThatWaitForSlotsLeaveMemory(t *testing.T) {
 	})
 }
 
-// TestE102_ARunBeginsWithItsSlot: however many runs are started, no call of them waits for
-// a slot after its run has begun, so each step is one turn; and who waits for the end of
-// a run waits for one write at its beginning, not for two.
+// TestE102_ARunBeginsWithItsSlot: however many runs are started, no call of theirs waits for
+// a slot after its run has begun, so each step is one turn. A caller that waits for the end
+// of a run causes one write at its beginning, not two.
 func TestE102_ARunBeginsWithItsSlot(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		const runs, slots = 40, 2
@@ -219,8 +219,8 @@ func TestE103_TheLineHasAnOrder(t *testing.T) {
 
 var hold1 = activity.New("hold1", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, time.Second) })
 
-// TestE103_AMessageLetsARunBegin: who has something to say to a run in line, or to ask it,
-// does not wait for the line.
+// TestE103_AMessageLetsARunBegin: a message or query for a run in line does not wait for the
+// line.
 func TestE103_AMessageLetsARunBegin(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		where := workflow.NewQuery[string, string]("where")
@@ -272,9 +272,9 @@ func TestE103_AMessageLetsARunBegin(t *testing.T) {
 	})
 }
 
-// TestE103_WhatASlotWaitsForBegins: bodies that wait for runs which they start, and trees
-// of runs that are deeper and wider than there are slots, come to their end. No run is
-// behind for ever that those wait for who have the slots.
+// TestE103_WhatASlotWaitsForBegins: bodies that wait for runs which they start, and trees of
+// runs that are deeper and wider than there are slots, finish. No run that a slot holder waits
+// for stays in line for ever.
 func TestE103_WhatASlotWaitsForBegins(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		var e *engine.Engine

@@ -317,8 +317,8 @@ func (f foundStore) Find(ctx context.Context, partition int, workflowID, run str
 	return f.Store.Find(ctx, partition, workflowID, run)
 }
 
-// TestE80_WaitersOfOtherPartitionsWait: when partitions move, only those look anew
-// who wait for runs in them.
+// TestE80_WaitersOfOtherPartitionsWait: when partitions move, only callers that wait for runs
+// in these partitions query again.
 func TestE80_WaitersOfOtherPartitionsWait(t *testing.T) {
 	inAGroup(t, func(t *testing.T, w *world) {
 		sleeps := workflow.New("sleeps", func(wf *workflow.Context, n int) (int, error) { return n, workflow.Sleep(wf, time.Minute) })

@@ -48,8 +48,8 @@ func TestE60_FromAnyNode(t *testing.T) {
 	})
 }
 
-// TestE60_TheOwnerDies: what was asked of an owner that dies is done by the next
-// one, once, and who waits for the answer gets it.
+// TestE60_TheOwnerDies: if an owner dies, the next owner carries out its requests once, and
+// the callers get their replies.
 func TestE60_TheOwnerDies(t *testing.T) {
 	inAGroup(t, func(t *testing.T, w *world) {
 		f := newFragile(slowRetry)

@@ -11,8 +11,8 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// TestE98_WhatIsKnownOfALostWorker: the ledger says that a process is over only when that is
-// known, that nobody heard of it where no more is known, and whether it was heard of again.
+// TestE98_WhatIsKnownOfALostWorker: the ledger says that a process has ended only if that is
+// known, otherwise that it was not heard of, and whether it was heard of again.
 func TestE98_WhatIsKnownOfALostWorker(t *testing.T) {
 	const alive = "its worker was heard of again: it had stood still or was cut off"
 	type nodes struct {

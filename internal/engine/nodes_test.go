@@ -360,8 +360,8 @@ func TestE83_OutageMovesNothing(t *testing.T) {
 	})
 }
 
-// TestE7_TwoProcessesWithOneName: the later one has the name; its predecessor is
-// fenced at once and says so.
+// TestE7_TwoProcessesWithOneName: the later process has the name; its predecessor is fenced
+// immediately and reports it.
 func TestE7_TwoProcessesWithOneName(t *testing.T) {
 	inAGroup(t, func(t *testing.T, w *world) {
 		x := newErrands(5, time.Second)
@@ -434,8 +434,8 @@ func TestE7_TwoProcessesWithOneID(t *testing.T) {
 	})
 }
 
-// TestE80_ALiveNodeIsSeen: of a node that lives it is never said that it has been
-// silent for long, also where it writes no signs of life because nobody waits for it.
+// TestE80_ALiveNodeIsSeen: a live node is never reported as silent for long, even where it
+// writes no renewals because no other node needs them.
 func TestE80_ALiveNodeIsSeen(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		e := w.node("idle")

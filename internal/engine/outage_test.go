@@ -380,9 +380,9 @@ func (w *world) claim(s store.Store, node string) store.Ownership {
 	return owned[0]
 }
 
-// TestE7_FencedAfterTakeover: another node claims the partition. From then on
-// nothing the old engine does reaches the database, its bodies are told to end,
-// it says what happened, and it disturbs nobody.
+// TestE7_FencedAfterTakeover: another node claims the partition. From then on the old engine
+// writes nothing to the database, its bodies are canceled, it logs what happened, and it does
+// not disturb the new owner.
 func TestE7_FencedAfterTakeover(t *testing.T) {
 	inBothModesShared(t, 1, func(t *testing.T, w *world) {
 		const runs = 20

@@ -69,7 +69,8 @@ func TestE40_WhatComesForAChildThatCannotBeginWaits(t *testing.T) {
 }
 
 // TestE44_ARivalThatBeginsHearsItsParent: of two starts under one ID the first cannot be
-// written; the second begins, and hears what its parent said while nobody knew that.
+// written. The second begins, and gets the messages that its parent sent before that was
+// decided.
 func TestE44_ARivalThatBeginsHearsItsParent(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		w.log = &record{}

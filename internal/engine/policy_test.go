@@ -146,7 +146,7 @@ func TestE3_BlameIsSpread(t *testing.T) {
 		for i := range runs {
 			begin(t, e, once, fmt.Sprint(i), i)
 		}
-		// The first two deaths blame nobody, and the others at most one of them each.
+		// The first two deaths charge no call, and each later one at most one call.
 		for death := range 2 + runs*(retry.Policy{}.WithDefaults().CrashLimit-1) {
 			settle()
 			w.kill(e)

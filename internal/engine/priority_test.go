@@ -115,8 +115,7 @@ func TestE49_PriorityDecidesWhoGetsASlot(t *testing.T) {
 	}
 }
 
-// ranks is an order in which it does not matter who goes first among two neighbours of
-// one priority.
+// ranks normalizes an order: two neighbors of the same priority may come in either order.
 func ranks(order string) string {
 	all := strings.Fields(order)
 	slices.SortStableFunc(all, func(a, b string) int {

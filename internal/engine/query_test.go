@@ -156,8 +156,8 @@ func TestE40_QueriesThatFail(t *testing.T) {
 	})
 }
 
-// TestE40_QueriesWithoutCode: parked runs, runs without code and runs that nobody
-// serves say so, in time.
+// TestE40_QueriesWithoutCode: a query of a parked run, of a run without code or of a run
+// without an owner returns that as an error, in time.
 func TestE40_QueriesWithoutCode(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		e, all := askers(t, w, questioned("1"))
@@ -268,8 +268,8 @@ func TestE40_QueriesBetweenTurns(t *testing.T) {
 	})
 }
 
-// Questions that nobody waits for and answers that nobody fetched do not stay in
-// the inbox.
+// TestE40_QueriesLeaveNothing: queries whose callers have given up, and replies that were not
+// fetched, do not stay in the inbox.
 func TestE40_QueriesLeaveNothing(t *testing.T) {
 	inBothModesShared(t, 1, func(t *testing.T, w *world) {
 		w.patient = false

@@ -98,7 +98,7 @@ func TestAnAttemptThatEndsSoonWritesItsCallOnce(t *testing.T) {
 	}
 }
 
-// TestAClaimIsSeenSoon: also if nothing follows it.
+// TestAClaimIsSeenSoon: a claim is visible soon even if no other message follows it.
 func TestAClaimIsSeenSoon(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		x := newRendering(time.Hour)

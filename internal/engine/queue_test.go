@@ -397,7 +397,8 @@ func TestE82_WhatAWorkerCannotDoIsRefused(t *testing.T) {
 	})
 }
 
-// TestE123_RoutingIsVisible: who serves what, and what waits where and why.
+// TestE123_RoutingIsVisible: views show which worker serves which queue, and what waits where
+// and why.
 func TestE123_RoutingIsVisible(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		x := newRendering(time.Hour)

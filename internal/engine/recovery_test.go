@@ -53,8 +53,8 @@ func TestE5_CrashInBackoff(t *testing.T) {
 	})
 }
 
-// TestE5_DueWhileDown: what came due while nobody served the database fires at
-// once when somebody does.
+// TestE5_DueWhileDown: timers that became due while no engine was running fire immediately
+// when one starts.
 func TestE5_DueWhileDown(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		work := activity.New("work", func(ctx context.Context, _ int) (int, error) {

@@ -91,10 +91,10 @@ func reset(t *testing.T, e *engine.Engine, id string, in core.Control) view.Cont
 	return records[0]
 }
 
-// TestE60_ResetOfAnEndedRun: a run that failed is sent back to a call: the next run of
-// its chain keeps what came before, does the rest anew and ends as if nothing had
-// failed; the same request again does nothing; who did it and why is on record; the
-// run that failed keeps its own result.
+// TestE60_ResetOfAnEndedRun: a failed run is reset to a call. The next run of its chain keeps
+// what precedes the call, does the rest again and ends as if nothing had failed. The same
+// request again does nothing. The person and the reason are on record. The failed run keeps
+// its own result.
 func TestE60_ResetOfAnEndedRun(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		f := newTried()

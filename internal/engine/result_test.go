@@ -134,8 +134,8 @@ func TestE4_AResultBesideAPanicIsKept(t *testing.T) {
 	}
 }
 
-// TestE64_ResultOutlivesAnOutage: the database does not answer when it is asked
-// whether a run has ended. Nobody is left who would tell, so it is asked again.
+// TestE64_ResultOutlivesAnOutage: the database does not answer when it is asked whether a run
+// has ended. No notification follows any more, so the engine has to ask again.
 func TestE64_ResultOutlivesAnOutage(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		order := workflow.New("order", func(*workflow.Context, int) (int, error) { return 7, nil })

@@ -61,8 +61,8 @@ func TestE62_KeptForEver(t *testing.T) {
 	})
 }
 
-// TestE62_Retention: the engine removes what ended long ago, by how it ended, and
-// nothing else; what was removed is gone in all views, and its ID can be used anew.
+// TestE62_Retention: the engine deletes runs that ended long ago, by status, and nothing else.
+// Deleted runs are gone from all views, and their IDs can be used again.
 func TestE62_Retention(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		config := w.config(weighed, collector.Impl(collect))

@@ -31,9 +31,9 @@ func tally(r view.BulkResult) string {
 	return fmt.Sprintf("%d selected, %d applied, %d unchanged, %d ended", r.Runs, r.Applied, r.Unchanged, r.Ended)
 }
 
-// TestE60_RunsByFilter: signals, cancellations and terminations of many runs: a dry
-// run counts, the same request again does nothing twice, only what the filter passes
-// is touched, and who did it and why is on record.
+// TestE60_RunsByFilter: signals, cancellations and terminations of many runs. A dry run only
+// counts, a repeated request has no further effect, only runs that the filter selects are
+// changed, and the person and the reason are on record.
 func TestE60_RunsByFilter(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		const runs = 120 // more than a batch
@@ -77,8 +77,8 @@ func TestE60_RunsByFilter(t *testing.T) {
 	})
 }
 
-// TestE60_PlainCancelIsAudited: who asked without waiting for an answer is on record
-// too.
+// TestE60_PlainCancelIsAudited: the person is on record even if the request did not wait for a
+// reply.
 func TestE60_PlainCancelIsAudited(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		e := w.start(collector.Impl(collect))

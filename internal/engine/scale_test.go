@@ -18,9 +18,8 @@ import (
 // What the engine reads from the database it reads in pages. These tests have
 // more than a page of everything.
 
-// TestI6_ManyDueAtOnce: thousands of timers and retries that are due at the same
-// moment, or nearly, all fire on time, also when nobody served the database while
-// they came due.
+// TestI6_ManyDueAtOnce: thousands of timers and retries that are due at the same moment, or
+// nearly, all fire on time, even if no engine was running when they became due.
 func TestI6_ManyDueAtOnce(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		w.tooMuchIfSlow()

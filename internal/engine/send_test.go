@@ -93,8 +93,8 @@ func TestE80_SignalsCrossNodes(t *testing.T) {
 	})
 }
 
-// TestSendToNobody: a signal to a workflow that does not exist disturbs nobody,
-// and the log says that it was dropped; impossible addresses are errors.
+// TestSendToNobody: a signal to a workflow that does not exist has no effect but a log record.
+// Invalid addresses are errors.
 func TestSendToNobody(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		lost := workflow.New("lost", func(wf *workflow.Context, to string) (string, error) {

@@ -82,8 +82,8 @@ func TestE49_SetAttribute(t *testing.T) {
 	})
 }
 
-// TestE49_SetAttributeRefused: what nobody could be found by is refused, for good, and
-// leaves nothing; so is one attribute too many.
+// TestE49_SetAttributeRefused: an attribute that no filter could find, or one attribute too
+// many, is refused permanently and leaves nothing behind.
 func TestE49_SetAttributeRefused(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		var seen []string
@@ -117,8 +117,8 @@ func TestE49_SetAttributeRefused(t *testing.T) {
 	})
 }
 
-// TestE49_AttributesOfAResetRun: what the code had set before the call to which its run is
-// sent back is kept, and the next run is found by it; what it set later it sets anew.
+// TestE49_AttributesOfAResetRun: attributes that the code set before the call to which its run
+// is reset are kept, and the next run is found by them. The code sets later ones again.
 func TestE49_AttributesOfAResetRun(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		def := workflow.New("stages", func(wf *workflow.Context, _ int) (string, error) {

@@ -119,8 +119,8 @@ func TestE49_StartNewAfterTheLastOneEnded(t *testing.T) {
 	})
 }
 
-// TestE49_StartNewAtOnceIsOneNewRun: of several that start anew at once, in all
-// processes, one makes the run, and the others attach to it.
+// TestE49_StartNewAtOnceIsOneNewRun: if several callers in several processes start a new run
+// of one ID at the same time, one creates it and the others attach to it.
 func TestE49_StartNewAtOnceIsOneNewRun(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		e, all := askers(t, w, weighed)

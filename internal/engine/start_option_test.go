@@ -26,8 +26,8 @@ func startWith(t *testing.T, e *engine.Engine, id string, req request.Start) (at
 	return attached, err
 }
 
-// TestE49_Delay: the code of a run that was started with a delay begins when that
-// is over, also if its engine was away, and not at all if it is canceled before.
+// TestE49_Delay: the code of a run with a delay begins when the delay is over, even if its
+// engine was down meanwhile, and not at all if the run is canceled before.
 func TestE49_Delay(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		began := time.Now()

@@ -158,8 +158,8 @@ func TestE40_SignalsWaitForTheRun(t *testing.T) {
 	})
 }
 
-// TestResultHasManyWaiters: whoever waits learns the end, in the worker and in
-// other processes, before and after it; who gives up waiting leaves no trace.
+// TestResultHasManyWaiters: all callers learn the result, in the worker and in other
+// processes, before and after the end. Callers that give up leave no trace.
 func TestResultHasManyWaiters(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		gate := workflow.New("gate", func(wf *workflow.Context, _ int) (string, error) { return workflow.Receive(wf, proceed) })
@@ -217,7 +217,7 @@ func TestAResultHereIsNotLookedFor(t *testing.T) {
 	})
 }
 
-// TestWaitersOutliveAStop: who waits in the worker when it stops is told so.
+// TestWaitersOutliveAStop: callers that wait in the worker when it stops get an error.
 func TestWaitersOutliveAStop(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		gate := workflow.New("gate", func(wf *workflow.Context, _ int) (string, error) { return workflow.Receive(wf, proceed) })

@@ -410,7 +410,7 @@ func TestE7_E27_AStepTransactionUnderAnOldEpochLeavesNothing(t *testing.T) {
 	})
 }
 
-// TestE27_AnotherDatabaseThanTheFunctionTakes is told at once and for good.
+// TestE27_AnotherDatabaseThanTheFunctionTakes: the error is immediate and permanent.
 func TestE27_AnotherDatabaseThanTheFunctionTakes(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		onSQLite := activity.New("sqlite", func(ctx context.Context, n int) (int, error) {

@@ -16,9 +16,9 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// TestE87_MarksOnlyWhileSuspected: runs are written down only when two owners in a row
-// died, and no more when the next one has lived for a while. Everything goes on
-// meanwhile, and what was never tried is not blamed.
+// TestE87_MarksOnlyWhileSuspected: turns are marked only after two owners in a row died, and
+// no longer when the next owner has lived for a while. All runs continue meanwhile, and a run
+// that was never tried is not charged.
 func TestE87_MarksOnlyWhileSuspected(t *testing.T) {
 	ticking := workflow.New("ticking", func(wf *workflow.Context, n int) (int, error) {
 		for range n {

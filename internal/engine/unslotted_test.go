@@ -141,8 +141,9 @@ func TestE147_WhoGetsNoSlotNeverBegan(t *testing.T) {
 	})
 }
 
-// TestE147_WhatIsCanceledBeforeItsTime never began, and nobody says that it did: neither a
-// retry that is on record early, nor one that waits for its slot.
+// TestE147_WhatIsCanceledBeforeItsTime: an attempt that is canceled before its time never
+// began, and no view says that it did: neither a retry that was committed early, nor one that
+// waits for its slot.
 func TestE147_WhatIsCanceledBeforeItsTime(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		for name, c := range map[string]struct{ keeps, when time.Duration }{

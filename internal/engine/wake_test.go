@@ -9,9 +9,9 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// TestE5_NoWakeIsLostBehindTheScan: more runs are overdue when an engine starts
-// than it reads at once. The first ones sleep again, shortly, while due times are
-// still being read: all of them wake.
+// TestE5_NoWakeIsLostBehindTheScan: when an engine starts, more runs are overdue than one scan
+// reads. The first ones sleep again, briefly, while due times are still being read. All of
+// them wake.
 func TestE5_NoWakeIsLostBehindTheScan(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		const runs = 1100 // a scan reads 1,000

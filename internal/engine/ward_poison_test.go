@@ -114,7 +114,7 @@ func codeThatEndsNodes(t *testing.T, w *world, partitions, most int, homeDies bo
 		t.Error("it was tried again")
 	}
 	pass(time.Minute)
-	// A partition that is handed over during trials keeps its book for who takes it after a death.
+	// A partition that is handed over during trials keeps its book for the owner after a death.
 	if rows, err := engine.Standing(home); err != nil || partitions == 1 && len(rows) > 0 {
 		t.Errorf("books are left: %v, %v", rows, err)
 	}

@@ -208,8 +208,8 @@ func TestE28_StepsStartRunsWithTheirResult(t *testing.T) {
 	})
 }
 
-// TestE28_ACrashAfterTheCommitLosesNothing: the run is there for the next engine, also
-// if nobody has heard of it.
+// TestE28_ACrashAfterTheCommitLosesNothing: the next engine finds the run even if no engine
+// was notified of it.
 func TestE28_ACrashAfterTheCommitLosesNothing(t *testing.T) {
 	withTransactions(t, func(t *testing.T, w *world) {
 		flow := waits()
@@ -349,9 +349,9 @@ func TestE28_ALateCommitIsFound(t *testing.T) {
 	})
 }
 
-// TestE28_AnOpenTransactionHoldsUpOnlyItsRivals: who starts under an ID that it has
-// taken waits, by the owner, as a child or from a client, and all
-// other runs go on. In the end the transaction decides who has the ID.
+// TestE28_AnOpenTransactionHoldsUpOnlyItsRivals: a start under an ID that the transaction has
+// taken waits, whether the owner, a parent or a client makes it. All other runs continue. In
+// the end the transaction decides which run has the ID.
 func TestE28_AnOpenTransactionHoldsUpOnlyItsRivals(t *testing.T) {
 	onThePostgres(t, func(t *testing.T, w *world) {
 		flow := waits()
@@ -437,8 +437,8 @@ func TestE28_AnOpenTransactionHoldsUpOnlyItsRivals(t *testing.T) {
 	})
 }
 
-// TestE28_OneOfManyMakesIt: of many transactions and starts of one ID
-// at once exactly one makes it, and all others attach or are refused.
+// TestE28_OneOfManyMakesIt: of many concurrent transactions and starts of one ID exactly one
+// creates the run; all others attach or are refused.
 func TestE28_OneOfManyMakesIt(t *testing.T) {
 	onThePostgres(t, func(t *testing.T, w *world) {
 		flow := waits()

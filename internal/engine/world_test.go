@@ -56,8 +56,7 @@ func newWorldIn(t *testing.T, in setting, empty maker) *world {
 	return w
 }
 
-// anew gives the world another database, which is empty. Nobody may use the one
-// before any more.
+// anew gives the world a new, empty database. The previous one must not be used any more.
 func (w *world) anew() {
 	w.close()
 	w.bare = w.empty(w.clock)
