@@ -28,8 +28,8 @@ type Slots struct {
 
 // lane is the state of the probation lane. Suspects run there in groups, one group at a time.
 type lane struct {
-	running int // size of the current group
-	group   int // size of the last group, which the process survived
+	running int // members of the current group that have not left
+	group   int // size of the current group
 	passed  int // size of the last group, which the process survived
 }
 

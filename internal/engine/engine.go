@@ -102,7 +102,7 @@ type phase int
 
 const (
 	client   phase = iota // opened: serves no runs
-	running               // finishes what runs, starts nothing
+	running               // started
 	draining              // finishes what runs, starts nothing
 	stopped
 )

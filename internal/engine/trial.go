@@ -43,7 +43,7 @@ type turnOnTrial struct {
 	trials *trials
 	run    *activeRun
 	code   string        // fingerprint
-	went   bool          // its turn is on record
+	went   bool          // the run went on; see wentOn
 	done   bool          // survived was called
 	next   chan struct{} // closed when its mark is durable; replaced by a channel that is closed when the mark is gone
 }

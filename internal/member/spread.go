@@ -9,7 +9,7 @@ import (
 
 // share is what a node must do to get an even share of the partitions.
 type share struct {
-	claim  []int // how many of its own partitions to hand over
+	claim  []int // free partitions to claim
 	excess int   // how many of its own partitions to hand over
 }
 
