@@ -16,5 +16,4 @@
 //
 // The conformance suite in storetest tests both rules, and the rest of the contract, for every
 // store.
-// for every store.
 package store

@@ -3,7 +3,7 @@
 //
 // Most processes die of something outside: a deployment, lack of memory, a power cut. So the
 // calls that were lost with a process start again together. A call that is lost again within
-// Window is a suspect. Suspects run in groups:
+// Window, while it runs, is a suspect. Suspects run in groups:
 //
 //   - Suspects that were lost together run in two groups, one after the other.
 //   - When the process dies again, the group that ran is halved. The other suspects keep the
