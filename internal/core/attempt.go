@@ -10,81 +10,81 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// attempts is how far an activity call or inline step has come. Its exported
-// fields are the data of the call's row.
+// attempts is the progress of an activity call or inline step. Its exported fields are the
+// data of the call's row.
 type attempts struct {
 	state   CallState
-	attempt int // current or coming
+	attempt int // number of the current or coming attempt
 
 	First     int64         `json:"first"`              // when the call was scheduled
-	QueuedAt  int64         `json:"queued,omitempty"`   // when the attempt was ready to run
+	QueuedAt  int64         `json:"queued,omitempty"`   // when the current or coming attempt was ready to run
 	StartedAt int64         `json:"started,omitempty"`  // when the attempt in flight was started
-	Node      string        `json:"node,omitempty"`     // where
+	Node      string        `json:"node,omitempty"`     // on which node
 	Failures  int           `json:"failures,omitempty"` // charged against MaxAttempts
 	Losses    int           `json:"losses,omitempty"`   // attempts lost with their process or its lease
-	Drains    int           `json:"drains,omitempty"`   // attempts given back by a shutdown
+	Drains    int           `json:"drains,omitempty"`   // attempts that a shutdown gave back
 	Previous  time.Duration `json:"previous,omitempty"` // the last delay
-	Cancel    bool          `json:"cancel,omitempty"`   // asked to end
+	Cancel    bool          `json:"cancel,omitempty"`   // the code asked to cancel the call
 
-	BeatAt  int64           `json:"beat_at,omitempty"` // the last heartbeat on record, of whichever attempt
-	Details history.Payload `json:"details,omitzero"`  // what was said last
-	// Pause says why the call waits for a person, or will when the attempt in
-	// flight has ended.
+	BeatAt  int64           `json:"beat_at,omitempty"` // the last recorded heartbeat of any attempt
+	Details history.Payload `json:"details,omitzero"`  // details of the last heartbeat
+	// Pause says why the call waits for an operator, or will once the attempt in flight has
+	// ended.
 	Pause *Pause `json:"pause,omitempty"`
-	// Forced says that a person wants the coming attempt, whatever the time.
+	// Forced says that an operator wants the coming attempt regardless of the time.
 	Forced bool `json:"forced,omitempty"`
-	// Untold says that the hook for pauses is not known to have been called.
+	// Untold says that the hook for pauses has perhaps not been called yet.
 	Untold bool `json:"untold,omitempty"`
 
-	// LostAt is when the last attempt was lost with its process, 0 if an attempt ended
-	// or ran for long since.
+	// LostAt is when the last attempt was lost with its process. It is 0 if an attempt has
+	// since ended or run for long.
 	LostAt int64 `json:"lost,omitempty"`
-	// OnProbation says that the last attempts were lost soon after each other: the next
-	// one runs in the probation lane.
+	// OnProbation says that attempts were lost in short succession: the next one runs in
+	// the probation lane.
 	OnProbation bool `json:"probation,omitempty"`
-	// Group is how many suspects run, or ran when they were lost, together with the call
-	// there, itself included; 0 before the first time. On record with an attempt in
-	// flight, 0 is of a version in which there was one at a time.
+	// Group is how many suspects run in the probation lane together with the call, or ran
+	// when they were lost, itself included; 0 before the first time. With an attempt in
+	// flight, 0 means that a version wrote the row that ran one suspect at a time.
 	Group int `json:"group,omitempty"`
-	// CrashedOn are the nodes that died while they ran the call alone on probation:
-	// they count against CrashLimit. One that turns out to have survived is
-	// struck off.
+	// CrashedOn lists the nodes that died while they ran the call alone on probation. They
+	// count against CrashLimit. A node that turns out to have survived is removed.
 	CrashedOn []string `json:"crashed_on,omitempty"`
 
-	// AtGates are what the call has at its gates, in their order.
+	// AtGates is the call's position at each of its gates, in their order.
 	AtGates []atGate `json:"passes,omitempty"`
-	// Collecting is since when the call holds some of its gates and waits for others,
-	// 0 if it does not. Returned is how often it gave gates back for that reason since the
-	// last attempt, though it held them in order.
+	// Collecting is since when the call holds some of its gates while it waits for others,
+	// 0 if it does not. Returned is how often since the last attempt it gave gates back for
+	// that reason although it held them in order.
 	Collecting int64 `json:"collecting,omitempty"`
 	Returned   int   `json:"returned,omitempty"`
-	// Undecided is the attempt that failed, while a budget has not said whether
-	// another one may follow.
+	// Undecided is the failed attempt while a budget has yet to say whether another one may
+	// follow.
 	Undecided *undecided `json:"undecided,omitempty"`
-	// granted is the size of the group for which the coming attempt has a slot.
+	// granted is the group size of the slot for the coming attempt.
 	granted int
-	// verdict is what the last attempt said about what is behind the gates.
+	// verdict is what the last attempt showed about what is behind the gates.
 	verdict gates.Outcome
 
 	Errors      []history.AttemptError `json:"errors,omitempty"`
 	ErrorsTotal int                    `json:"errors_total,omitempty"`
 	Last        *history.Failure       `json:"last,omitempty"`
 
-	// renewed says that the call was made in another run, and begun afresh here: the
-	// turn that scheduled it does not say when its first attempt began.
+	// renewed says that the call was made in another run and started again here. The turn
+	// that scheduled it does not say when its first attempt began.
 	renewed bool
 
-	// Task is the attempt that stands in the queue of the call, 0 if none does, and
-	// Claimed says that a worker has taken it.
+	// Task is the attempt in the call's queue, 0 for none. Claimed says that a worker has
+	// taken it.
 	Task    int  `json:"task,omitempty"`
 	Claimed bool `json:"claimed,omitempty"`
-	// givenUp says that it was lost or timed out in this step, without a word of its end.
+	// givenUp says that the claimed attempt was lost or timed out in this step, without a
+	// message of its end.
 	givenUp bool
 
-	Totals Totals `json:"totals,omitzero"` // over the attempts that the ledger knows
+	Totals Totals `json:"totals,omitzero"` // over the attempts in the ledger
 }
 
-// How many errors a retry summary keeps: the first and the last ones.
+// A retry summary keeps the first and the last errors.
 const (
 	firstErrors = 5
 	lastErrors  = 5
@@ -102,8 +102,8 @@ func (a *attempts) remember(number int, f *history.Failure, at int64) {
 	})
 }
 
-// wantSlot makes an attempt ready to run as soon as it has passed its gates. It is
-// started at the end of the step if there is a slot.
+// wantSlot makes an attempt ready once it has passed its gates. The end of the step starts
+// it if there is a slot.
 func (r *execution) wantSlot(c *Call) { r.wantSlotSince(c, r.now) }
 
 func (r *execution) wantSlotSince(c *Call, at int64) {
@@ -111,8 +111,8 @@ func (r *execution) wantSlotSince(c *Call, at int64) {
 	r.enterGates(c)
 }
 
-// enterGates asks for the next gate that an attempt needs, or makes the attempt ready if
-// it has passed them all.
+// enterGates asks for the next gate that an attempt needs. If the attempt has passed them
+// all, enterGates makes it ready.
 func (r *execution) enterGates(c *Call) {
 	if r.askNextGate(c) {
 		return
@@ -123,7 +123,7 @@ func (r *execution) enterGates(c *Call) {
 	r.touch(c)
 }
 
-// admitReady starts the attempts that have or get a slot and enqueues the rest.
+// admitReady starts the ready attempts that have or get a slot and enqueues the rest.
 func (r *execution) admitReady(admit func(*Call) bool) {
 	reserved, ready := r.reserved, r.ready
 	r.reserved, r.ready = nil, nil
@@ -160,10 +160,10 @@ func (r *execution) admitReady(admit func(*Call) bool) {
 	}
 }
 
-// enqueue lets an attempt that is ready wait until it is told to ask again.
+// enqueue queues a ready attempt until it may ask for a slot again.
 func (r *callTable) enqueue(c *Call) {
 	if c.state == Queued {
-		return // as on record
+		return // the row says so already
 	}
 	r.setState(c, Queued)
 	c.due = c.queueDue()
@@ -171,7 +171,7 @@ func (r *callTable) enqueue(c *Call) {
 	r.touch(c)
 }
 
-// dispatch starts an attempt that was admitted.
+// dispatch starts an admitted attempt.
 func (r *execution) dispatch(c *Call) {
 	r.setState(c, Dispatched)
 	c.due, c.Returned = 0, 0
@@ -184,7 +184,7 @@ func (r *execution) dispatch(c *Call) {
 	r.out.Dispatch = append(r.out.Dispatch, r.dispatchOf(c))
 }
 
-// dispatchOf is what the node or worker that runs the coming attempt has to know of it.
+// dispatchOf describes the coming attempt for the node or worker that runs it.
 func (r *execution) dispatchOf(c *Call) Dispatch {
 	limit := c.Policy.AttemptLimit()
 	return Dispatch{
@@ -196,8 +196,8 @@ func (r *execution) dispatchOf(c *Call) Dispatch {
 	}
 }
 
-// allowed is how many executions the rule for a call's latest failure allows, as the
-// policy in force says. Before a failure each rule may hold.
+// allowed returns how many executions the rule for the call's latest failure allows under
+// the policy in force. Before the first failure it returns the policy's limit.
 func (r *execution) allowed(c *Call) int {
 	if c.Last == nil {
 		return c.Policy.AttemptLimit()
@@ -214,8 +214,8 @@ func (r *execution) askAgain() {
 	}
 }
 
-// dropLate closes the calls whose attempt may no longer start: they waited too long for a
-// slot, perhaps on another node.
+// dropLate closes the calls whose attempt may no longer start because it waited too long
+// for a slot, perhaps on another node.
 func (r *execution) dropLate() {
 	for _, c := range r.ready {
 		if !c.Done && (c.state == "" || c.state == Queued) {
@@ -224,8 +224,8 @@ func (r *execution) dropLate() {
 	}
 }
 
-// queueDue is when a queued call gives up on its slot: when its QueueTimeout ends, or when
-// the attempt may no longer start.
+// queueDue returns when a queued call stops waiting for a slot: at the end of its
+// QueueTimeout, or when the attempt may no longer start.
 func (c *Call) queueDue() int64 {
 	var due int64
 	if c.Policy.QueueTimeout > 0 {
@@ -237,34 +237,34 @@ func (c *Call) queueDue() int64 {
 	return due
 }
 
-// deadline is the last moment at which an attempt after a failure may start.
+// deadline returns the last moment at which an attempt after a failure may start.
 func (c *Call) deadline() int64 {
 	return withinEnd(c.First, c.Policy.Within)
 }
 
-// granted notes that a slot is reserved for a queued call. The call starts at the end of
-// the step, unless the step also ends it.
+// granted notes that a slot is reserved for a queued call. The attempt starts at the end of
+// the step, unless the step also closes the call.
 func (r *execution) granted(in Granted) {
 	c := r.calls[in.Call]
 	if c != nil && slices.Contains(r.reserved, c) {
-		return // a repeated grant; there is one slot
+		return // a repeated grant of the same slot
 	}
 	if c == nil || c.state != Queued || (c.Step() && r.program == nil) || !r.served(c) || r.pastDeadline(c) {
 		r.out.Unused = append(r.out.Unused, in.Call)
 		return
 	}
-	c.due, c.granted = 0, in.Group // it no longer waits
+	c.due, c.granted = 0, in.Group // it no longer waits for a slot
 	r.reserved = append(r.reserved, c)
 }
 
-// pastDeadline closes a call whose next attempt may no longer start.
+// pastDeadline closes a call if its next attempt may no longer start.
 func (r *execution) pastDeadline(c *Call) bool {
 	if c.attempt == 1 || c.Forced || r.now <= c.deadline() {
 		return false
 	}
-	c.attempt-- // the attempt that does not start
+	c.attempt-- // the attempt that will not start
 	last := c.Last
-	if last == nil { // its attempts were lost or given back, none failed
+	if last == nil { // attempts were lost or given back, but none failed
 		last = history.FromError(&retry.WorkerLostError{Worker: c.Node, Attempt: c.attempt, Losses: c.Losses, Limit: crashLimit(c.Policy)})
 	}
 	r.closeFailed(c, retry.ReasonWithin, c.Policy.AttemptLimit(), last, r.now)
@@ -298,11 +298,11 @@ func (r *execution) fireDue() {
 	}
 }
 
-// queuedTooLong fails an attempt that got no slot in time. While an operator keeps its
-// activity from starting, the time in the queue starts over.
+// queuedTooLong fails an attempt that got no slot in time. If an operator has stopped its
+// activity, the queue time starts over instead.
 func (r *execution) queuedTooLong(c *Call) {
 	if !r.stopped(c) {
-		r.leaveGates(c, gates.Neutral) // the next attempt queues there again
+		r.leaveGates(c, gates.Neutral) // the next attempt lines up again
 		r.attemptFailed(c, TimedOut, queueTimeout(c), r.now)
 		return
 	}
@@ -314,7 +314,7 @@ func (r *execution) queuedTooLong(c *Call) {
 
 func (r *gating) stopped(c *Call) bool { return r.config.Stopped != nil && r.config.Stopped(c) }
 
-// queueTimeout makes the failure of an attempt that waited too long for a slot.
+// queueTimeout returns the failure of an attempt that waited too long for a slot.
 func queueTimeout(c *Call) *history.Failure {
 	c.StartedAt, c.Node = 0, "" // it never ran
 	return history.FromError(&retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: c.Policy.QueueTimeout})
@@ -357,8 +357,8 @@ func (r *execution) attemptEnded(in AttemptEnded) {
 	case in.Outcome == Pending:
 		r.handOver(c, ended)
 	case in.Outcome == Drained && c.StartedAt > r.now && c.state == Dispatched:
-		r.backOff(c) // it never began, and will under the same number
-	case in.Outcome == Drained: // one that was claimed is on record, whether it began or not
+		r.backOff(c) // the attempt never began; it keeps its number
+	case in.Outcome == Drained: // a claimed attempt is on record, whether it began or not
 		due := c.StartedAt
 		r.record(c, Drained, nil, string(retry.ReasonDrained), ended)
 		c.Drains++
@@ -386,7 +386,7 @@ func (r *execution) attemptFailed(c *Call, outcome Outcome, f *history.Failure, 
 	if d.Retry {
 		if judges := r.backOffAtGates(c, c.verdict, nextOf(d), true); judges > 0 {
 			c.Undecided = &undecided{Outcome: outcome, Failure: f, Ended: ended, Judges: judges}
-			c.verdict = "" // the gates have been told
+			c.verdict = "" // the gates know it now
 			r.setState(c, Gated)
 			r.touch(c)
 			return
@@ -396,7 +396,7 @@ func (r *execution) attemptFailed(c *Call, outcome Outcome, f *history.Failure, 
 	r.follow(c, d, f, ended)
 }
 
-// follow carries out what the policy decided about a failure.
+// follow carries out the policy's decision about a failure.
 func (r *execution) follow(c *Call, d retry.Decision, f *history.Failure, ended int64) {
 	switch {
 	case d.Pause:
@@ -405,7 +405,7 @@ func (r *execution) follow(c *Call, d retry.Decision, f *history.Failure, ended 
 	case !d.Retry:
 		r.closeFailed(c, d.Reason, d.Max, f, ended)
 	default:
-		c.verdict = "" // the gates have been told
+		c.verdict = "" // the gates know it already
 		c.attempt++
 		c.Previous = d.Delay
 		if d.Delay <= 0 {
@@ -416,7 +416,7 @@ func (r *execution) follow(c *Call, d retry.Decision, f *history.Failure, ended 
 	}
 }
 
-// goOn makes the next attempt ready to run, unless an operator has paused the call.
+// goOn makes the next attempt ready, unless an operator has paused the call.
 func (r *execution) goOn(c *Call) {
 	if c.Pause != nil {
 		r.suspend(c, Paused)
@@ -425,8 +425,8 @@ func (r *execution) goOn(c *Call) {
 	r.wantSlot(c)
 }
 
-// backOffUntil waits for the time of the next attempt. A paused call goes on waiting for
-// that time when it is resumed.
+// backOffUntil waits for the time of the next attempt. A paused call continues that wait
+// when it is resumed.
 func (r *execution) backOffUntil(c *Call, at int64) {
 	if c.Pause != nil {
 		c.Pause.Due = at
@@ -439,8 +439,8 @@ func (r *execution) backOffUntil(c *Call, at int64) {
 	r.touch(c)
 }
 
-// offProbation takes an attempt in flight out of probation: it has run long enough not to
-// be what its process dies of.
+// offProbation takes an attempt in flight off probation: it has run long enough not to be
+// what kills its process.
 func (r *execution) offProbation(in OffProbation) {
 	c := r.calls[in.Call]
 	if c == nil || c.state != Dispatched && c.state != Remote || c.attempt != in.Attempt || !c.OnProbation {
@@ -451,14 +451,14 @@ func (r *execution) offProbation(in OffProbation) {
 	r.out.OffProbation = append(r.out.OffProbation, in.AttemptRef)
 }
 
-// cleared takes a call off probation: its process survived.
+// cleared takes a call off probation because its process survived.
 func (a *attempts) cleared() { a.OnProbation, a.Group, a.LostAt = false, 0, 0 }
 
-// closeFailed closes a call with the failure that the reason makes of the last one.
+// closeFailed closes a call with a failure made from the last one and the reason.
 func (r *execution) closeFailed(c *Call, reason retry.Reason, limit int, f *history.Failure, ended int64) {
 	switch reason {
 	case retry.ReasonTerminal:
-	case retry.ReasonCanceled: // says the body: the run was not asked to cancel
+	case retry.ReasonCanceled: // the body says so; the run was not asked to cancel
 		f = history.FromError(&retry.AbortedError{Name: c.Name, Attempt: c.attempt, Phase: retry.PhaseExecution, Cause: f.Err()})
 	default:
 		f = history.Exhausted(retry.ExhaustedError{
@@ -472,7 +472,7 @@ func (r *execution) closeFailed(c *Call, reason retry.Reason, limit int, f *hist
 	})
 }
 
-// closeCanceled ends a canceled call whose attempt did not succeed.
+// closeCanceled closes a canceled call whose attempt did not succeed.
 func (r *execution) closeCanceled(c *Call, ended int64) {
 	r.recordStart(c)
 	r.happened(history.Event{
@@ -482,15 +482,15 @@ func (r *execution) closeCanceled(c *Call, ended int64) {
 	})
 }
 
-// recordStart puts the attempt that closes a call on record (E21). An attempt that
-// never ran is not.
+// recordStart records the attempt that closes a call (E21). An attempt that never ran is
+// not recorded.
 func (r *execution) recordStart(c *Call) {
 	if c.StartedAt == 0 {
 		return
 	}
 	queued := c.QueuedAt
 	if queued > c.StartedAt {
-		queued = 0 // that of the next attempt, which may not start any more
+		queued = 0 // the time of the next attempt, which will not start
 	}
 	r.emit(history.Event{
 		Kind: history.AttemptStarted, Call: c.Number, Attempt: c.attempt, Node: c.Node,

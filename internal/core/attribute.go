@@ -7,9 +7,9 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// SetAttribute gives the run an attribute, by which it is found as soon as the turn is
-// durable, as are the runs that follow it in its chain. One that it has already is not
-// put on record again. An attribute that cannot be is refused, and nothing is on record.
+// SetAttribute sets an attribute of the run. Once the turn is durable, the run and its
+// successors are found by it. Setting the same value again records nothing. An invalid
+// attribute returns an error and records nothing.
 func (r *Run) SetAttribute(name, value string) error {
 	if err := history.CheckAttribute(name, value); err != nil {
 		return err
@@ -29,15 +29,15 @@ func (r *Run) SetAttribute(name, value string) error {
 	return nil
 }
 
-// RemoveAttribute takes an attribute away, if the run has it.
+// RemoveAttribute removes an attribute, if the run has it.
 func (r *Run) RemoveAttribute(name string) {
 	if _, has := r.attributes[name]; has {
 		r.command(history.Event{Kind: history.AttributeRemoved, Name: name})
 	}
 }
 
-// applyAttribute changes the attributes of the run. The map may be that of a start
-// event, which must not be written to.
+// applyAttribute changes the attributes of the run. It copies the map, which may be that of
+// a start event and must not be modified.
 func (r *Run) applyAttribute(e *history.Event) {
 	changed := maps.Clone(r.attributes)
 	if changed == nil {
@@ -47,7 +47,7 @@ func (r *Run) applyAttribute(e *history.Event) {
 		delete(changed, e.Name)
 	} else {
 		var value string
-		_ = e.Input.Decode(&value) // a text is what was recorded
+		_ = e.Input.Decode(&value) // what was recorded is a string
 		changed[e.Name] = value
 	}
 	r.attributes = changed
@@ -56,8 +56,8 @@ func (r *Run) applyAttribute(e *history.Event) {
 	}
 }
 
-// catchUp puts into the first turn of a run that began with the history of another one
-// the attributes that its code had set there: the row has those of the start.
+// catchUp adds to the first turn of a reset or forked run the attributes that the code had
+// set in the copied history. The row has only those of the start event.
 func (r *Run) catchUp() {
 	if r.turn == r.start.Base.LastCut() && !maps.Equal(r.attributes, r.start.Attributes) {
 		r.out.Attributes = r.attributes

@@ -7,29 +7,29 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// BlockName is how ledger, statistics and descriptions name a block of code that is
-// retried: what the verb is called.
+// BlockName is the name of retried blocks of code in the ledger, statistics and
+// descriptions: the name of the API function.
 const BlockName = "workflow.Retry"
 
-// Block is a block of workflow code that the code retries by a policy. That it began, and
-// by which policy, is on record, and so is each backoff: a timer that says which try
-// failed, and how. While that timer is open the block has a row as a call in backoff has,
-// under its own number; the ledger knows its tries under it.
+// Block is a block of workflow code that the code retries by a policy. Its start and policy
+// are on record. So is each backoff, as a timer that says which try failed and how. While
+// that timer is open, the block has a row like a call in backoff, under its own number. The
+// ledger records its tries under that number too.
 type Block struct {
-	call   Call  // as what the ledger and the row know it: its tries are the attempts
+	call   Call  // the block as ledger and row show it; its tries are the attempts
 	wait   *Call // the latest backoff, nil for none
-	forced bool  // a person wants its coming try, whatever the time
+	forced bool  // an operator wants the next try regardless of the time
 }
 
-// Number is that of the block among the calls of its run, 0 of one that began before
-// blocks were on record.
+// Number returns the block's number among the calls of its run. It is 0 for a block that
+// began before blocks were recorded.
 func (b *Block) Number() int64 { return b.call.Number }
 
-// Policy is the policy in force.
+// Policy returns the policy in force.
 func (b *Block) Policy() *retry.Policy { return b.call.Policy }
 
-// StartBlock begins a block of code. The policy must not change from then on. In a replay
-// the block has the one that is on record.
+// StartBlock begins a block of code. The policy must not change afterwards. In a replay the
+// recorded policy is in force.
 func (r *Run) StartBlock(policy *retry.Policy) *Block {
 	if recorded := r.next(); r.onRecord() && (recorded == nil || recorded.Kind != history.BlockStarted) {
 		return &Block{call: Call{Policy: policy, attempts: attempts{First: r.now}}}
@@ -50,13 +50,14 @@ func (r *callTable) startBlock(e *history.Event) {
 	r.blocks[e.Call] = b
 }
 
-// backsOff notes that a timer is the backoff of a block, which has a row as long.
+// backsOff notes that a timer is the backoff of a block, which has a row while the timer is
+// open.
 func (r *callTable) backsOff(c *Call, e *history.Event) {
 	b := r.blocks[e.Block]
 	if b == nil || e.Attempt == 0 {
 		return // a deadline
 	}
-	if b.wait != nil { // one that ended in this turn leaves its row
+	if b.wait != nil { // a backoff that ended in this turn passes its row on
 		c.hasRow, b.wait.hasRow = b.wait.hasRow, false
 	}
 	c.backoffOf, b.wait = b, c
@@ -64,7 +65,7 @@ func (r *callTable) backsOff(c *Call, e *history.Event) {
 	r.touch(c)
 }
 
-// Try is a try of a block that has ended.
+// Try is one ended try of a block.
 type Try struct {
 	Number  int
 	Started int64
@@ -72,8 +73,8 @@ type Try struct {
 	retry.Decision
 }
 
-// Tried puts a try of a block into the ledger. If no other one follows, the block is
-// counted as it ended. A replay only adds it up.
+// Tried adds a try to the ledger and, if no other try follows, counts the block. A replay
+// only adds it to the totals.
 func (r *Run) Tried(b *Block, t Try) {
 	if b.Number() == 0 {
 		return
@@ -106,8 +107,8 @@ func (r *Run) Tried(b *Block, t Try) {
 	}
 }
 
-// countBlock counts a block that has ended. There is no event that says so: the turn in
-// which the code leaves the block counts it.
+// countBlock counts a block that has ended. No event says so: the turn in which the code
+// leaves the block counts it.
 func (r *Run) countBlock(b *Block, succeeded bool, reason retry.Reason) {
 	if r.replaying || r.out == nil || b.Number() == 0 {
 		return
@@ -125,21 +126,21 @@ func (r *Run) countBlock(b *Block, succeeded bool, reason retry.Reason) {
 	r.out.Tallies = append(r.out.Tallies, b.call.tally(&end, r.now))
 }
 
-// EndBackoff counts a block that ends without the try for which it waited.
+// EndBackoff counts a block that ends during a backoff, without its next try.
 func (r *Run) EndBackoff(b *Block, reason retry.Reason) {
 	b.call.attempt = b.call.Failures
 	r.countBlock(b, false, reason)
 }
 
-// disownTries forgets the sums over the tries of blocks that were made in another run: its
-// ledger has them.
+// disownTries forgets the totals of tries that were made in another run, whose ledger has
+// them.
 func (r *callTable) disownTries() {
 	for _, b := range r.blocks {
 		b.call.Totals = Totals{}
 	}
 }
 
-// EndBlock says that the code has left a block.
+// EndBlock removes a block that the code has left.
 func (r *Run) EndBlock(b *Block) { delete(r.blocks, b.Number()) }
 
 // StartBackoff begins the timer before the next try of a block.
@@ -151,15 +152,14 @@ func (r *Run) StartBackoff(b *Block, t Try) *Call {
 	return r.begin(e)
 }
 
-// TooLate reports whether the time in which tries may start was over when the code woke up
-// after a backoff.
+// TooLate reports whether Within had passed when the code woke up after a backoff.
 func (r *Run) TooLate(b *Block) bool {
 	late := b.Number() != 0 && !b.forced && r.now > withinEnd(b.call.First, b.call.Policy.Within)
 	b.forced = false
 	return late
 }
 
-// withinEnd is the last moment at which an attempt may start after a failure.
+// withinEnd returns the last moment at which an attempt may start after a failure.
 func withinEnd(first int64, within time.Duration) int64 {
 	if within <= 0 || within == retry.Forever {
 		return Never
@@ -167,7 +167,7 @@ func withinEnd(first int64, within time.Duration) int64 {
 	return addTime(first, within)
 }
 
-// BlockFault returns why a policy is not one for a block of code, "" if it is.
+// BlockFault returns why a policy cannot apply to a block of code, or "".
 func BlockFault(p *retry.Policy) string {
 	switch {
 	case p.QueueTimeout != 0:
@@ -182,7 +182,7 @@ func BlockFault(p *retry.Policy) string {
 	return ""
 }
 
-// operateBlock carries an operation out on a block in backoff.
+// operateBlock carries out an operation on a block in backoff.
 func (r *operations) operateBlock(c *Call, in Control) {
 	b := c.backoffOf
 	switch {
@@ -196,5 +196,5 @@ func (r *operations) operateBlock(c *Call, in Control) {
 	}
 }
 
-// TakesBlocks reports whether an operation that names no call is meant for blocks, too.
+// TakesBlocks reports whether the operation applies to blocks too when it names no call.
 func (o Operation) TakesBlocks() bool { return o == RetryNow || o == EditPolicy }

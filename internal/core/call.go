@@ -9,24 +9,24 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Call is one durable operation of a run. The code holds it to learn its result;
-// the exported fields are for reading.
+// Call is one durable operation of a run. The code holds it to learn its result. The
+// exported fields are read-only.
 type Call struct {
 	Number int64
-	Kind   history.Kind // of the command that began it
+	Kind   history.Kind // kind of the command that began it
 	Name   string
 	Queue  string
 	Trace  string
 	Input  history.Payload
 	Policy *retry.Policy // in force, as recorded; read-only
 
-	Gates    []gates.Spec // what its attempts pass through, by name
-	Priority int          // there, and among those that want a slot; higher goes first
+	Gates    []gates.Spec // what its attempts pass through, sorted by name
+	Priority int          // at the gates and among calls that want a slot; higher goes first
 
-	Child *ChildCall // of a run that it started, else nil
-	Block int64      // of which it is a timer, 0 for none
+	Child *ChildCall // set if the call starts a run
+	Block int64      // block whose timer this is, 0 for none
 
-	backoffOf *Block // whose next try it is the wait for, nil for none
+	backoffOf *Block // block whose next try this backoff timer precedes, nil for none
 
 	// Once Done, either Failure is set or Result is the value.
 	Done    bool
@@ -34,52 +34,53 @@ type Call struct {
 	Failure *history.Failure
 	Retry   *history.Summary
 
-	// Turn in which it became done: what was done in an earlier turn came first.
+	// Turn is the turn in which the call became done. It orders calls by when they were
+	// done.
 	Turn int64
 
-	// Follower, if set, is told when Done becomes true.
+	// Follower, if set, is notified when Done becomes true.
 	Follower Follower
 
-	// Reader, if set, says why the code could not read a result.
+	// Reader, if set, checks whether the code can read a result.
 	Reader Reader
 
 	attempts
-	due             int64 // timers, backoff, queue time-outs: when to look again
-	early           bool  // of a call in backoff: its attempt may need no slot until it begins
-	unslotted       bool  // of one that is ready: it needs none until it begins
-	place           int64 // of the signal that was received
+	due             int64 // timers, backoff, queue timeouts: when to look at the call next
+	early           bool  // in backoff: the attempt may not need a slot until it begins
+	unslotted       bool  // ready: the attempt needs no slot until it begins
+	place           int64 // place of the received signal among those of its name
 	cancelRequested bool
-	hasRow          bool // a row is on disk
+	hasRow          bool // the call has a row on disk
 	isDirty         bool
 }
 
-// Follower waits in the code for a call. It is an interface, as Reader is, because a
-// function would be an allocation for each call.
+// Follower is code that waits for a call. Follower and Reader are interfaces because a
+// function would cost an allocation per call.
 type Follower interface{ CallDone() }
 
-// Reader is how the code reads a result.
+// Reader reads a result for the code.
 type Reader interface{ Read(history.Payload) error }
 
-// Probation reports whether the next attempt belongs in the probation lane.
+// Probation reports whether the next attempt runs in the probation lane.
 func (c *Call) Probation() bool { return c.OnProbation }
 
 // Unslotted reports whether the next attempt needs no slot until it begins: see
 // Config.Unslotted.
 func (c *Call) Unslotted() bool { return c.unslotted }
 
-// Suspect is what is known of a call whose process died while it ran.
+// Suspect returns what is known of a call whose process died while the call ran.
 func (c *Call) Suspect() suspects.Suspect {
 	return suspects.Suspect{Charged: len(c.CrashedOn), Group: c.Group}
 }
 
-// Step reports whether the call is an inline step, whose body is in the code.
+// Step reports whether the call is an inline step, whose body is part of the workflow code.
 func (c *Call) Step() bool { return c.Kind == history.StepScheduled }
 
 func (c *Call) attempted() bool {
 	return c.Kind == history.ActivityScheduled || c.Kind == history.StepScheduled
 }
 
-// close ends the call for the code.
+// close marks the call as done and lets the code see it.
 func (r *execution) close(c *Call) {
 	r.leaveAllGates(c)
 	c.Done = true
@@ -94,7 +95,7 @@ func (r *execution) close(c *Call) {
 	}
 }
 
-// forget takes a call out of the open ones.
+// forget removes a call from the open ones.
 func (r *callTable) forget(c *Call) {
 	if c.Child != nil {
 		r.childCalls--
@@ -103,14 +104,14 @@ func (r *callTable) forget(c *Call) {
 	r.touch(c)
 }
 
-// setState moves a call to another state and keeps count of the busy ones.
+// setState moves a call to another state and updates the counts per state.
 func (r *callTable) setState(c *Call, s CallState) {
 	r.counted(c.state, -1)
 	c.state = s
 	r.counted(s, 1)
 }
 
-// counted adds n calls that are in a state.
+// counted adds n to the counts that include a state.
 func (r *callTable) counted(s CallState, n int) {
 	switch s {
 	case External:
@@ -126,7 +127,7 @@ func (r *callTable) counted(s CallState, n int) {
 	}
 }
 
-// touch remembers that a call's row may have to change.
+// touch marks the call's row as possibly changed.
 func (r *callTable) touch(c *Call) {
 	if !c.isDirty && r.out != nil {
 		c.isDirty = true
@@ -134,7 +135,7 @@ func (r *callTable) touch(c *Call) {
 	}
 }
 
-// apply changes the machine as an event says, live and in replay alike.
+// apply changes the machine as an event says, both live and in replay.
 func (r *Run) apply(e *history.Event) {
 	switch e.Kind {
 	case history.SignalAwaited:
@@ -182,7 +183,7 @@ func (r *Run) apply(e *history.Event) {
 	}
 }
 
-// apply opens or ends a call as an event says that concerns nothing else.
+// apply opens or closes a call for an event that concerns nothing but calls.
 func (r *execution) apply(e *history.Event) {
 	c := r.calls[e.Call]
 	switch e.Kind {
@@ -228,7 +229,7 @@ func (r *execution) happened(e history.Event) {
 	r.apply(&e)
 }
 
-// open makes the call that a command event begins.
+// open adds the call that a command event begins.
 func (r *callTable) open(e *history.Event) *Call {
 	c := &Call{Number: e.Call, Kind: e.Kind, Name: e.Name, Queue: e.Queue, Trace: e.Trace, Input: e.Input}
 	r.lastCall = max(r.lastCall, e.Call)
@@ -237,7 +238,7 @@ func (r *callTable) open(e *history.Event) *Call {
 	return c
 }
 
-// zeroPolicy is in force where none is on record.
+// zeroPolicy is in force for calls without a recorded policy.
 var zeroPolicy retry.Policy
 
 func (r *execution) applyScheduled(e *history.Event) {
@@ -254,7 +255,7 @@ func (r *execution) applyScheduled(e *history.Event) {
 		r.wantSlot(c)
 		return
 	}
-	// On record without a row: its first attempt was started with the turn.
+	// Without a row the call is in its first attempt, which started with the turn.
 	r.setState(c, Dispatched)
 	c.StartedAt = r.now
 	if r.config.Owner != nil {
@@ -265,7 +266,7 @@ func (r *execution) applyScheduled(e *history.Event) {
 func (r *Run) applyCancelRequested(e *history.Event) {
 	c := r.calls[e.Call]
 	if c == nil {
-		if e.Place != 0 { // a signal that was delivered and not read
+		if e.Place != 0 { // give back a signal that was delivered but not read
 			r.signals.mailbox(e.Name).deliver(&r.signals, received{e.Input, e.Place})
 		}
 		return
@@ -328,8 +329,8 @@ func resultOf(e *history.Event) *history.Payload {
 	return &result
 }
 
-// interrupt asks the attempt in flight to end. With givenUp its end is recorded now, and
-// what it still returns is dropped.
+// interrupt asks the attempt in flight to end. With givenUp it records the end now, and a
+// later result of the attempt is dropped.
 func (r *execution) interrupt(c *Call, givenUp bool) {
 	if c.state == Remote && !givenUp {
 		r.out.Stopped = append(r.out.Stopped, AttemptRef{c.Number, c.attempt})
@@ -342,8 +343,8 @@ func (r *execution) interrupt(c *Call, givenUp bool) {
 	}
 }
 
-// endCalls gives up the calls that are still open when the run ends, and counts those that
-// are not counted yet.
+// endCalls gives up the calls that are still open when the run ends, and counts those not
+// counted yet.
 func (r *Run) endCalls() {
 	for _, n := range r.openNumbers() {
 		c := r.calls[n]
@@ -369,8 +370,7 @@ func (r *Run) endCalls() {
 	r.countFirstTries()
 }
 
-// given is the failure of a call that was given up without waiting for an
-// attempt of it.
+// given returns the failure of a call that was given up without waiting for its attempt.
 func given(c *Call) *history.Failure {
 	if !c.attempted() {
 		return history.Aborted(c.Name, 1, retry.PhaseExecution, nil)
@@ -387,7 +387,7 @@ func given(c *Call) *history.Failure {
 	case Backoff:
 		phase, attempt = retry.PhaseBackoff, c.attempt-1
 	case Paused, Quarantined:
-		if attempt--; attempt == 0 { // paused before its first
+		if attempt--; attempt == 0 { // paused before its first attempt
 			phase, attempt = retry.PhaseQueue, 1
 		}
 	}

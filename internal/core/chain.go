@@ -10,8 +10,8 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Continue ends the run: the next one of its chain begins, with the input, as
-// attempt 1 of the workflow.
+// Continue closes the run. The next run of its chain begins with the input, as attempt 1 of
+// the workflow.
 func (r *Run) Continue(workflow string, input history.Payload) {
 	r.command(history.Event{
 		Kind: history.RunContinued, Name: workflow, Input: input, Initiator: history.ContinueAsNew,
@@ -19,7 +19,7 @@ func (r *Run) Continue(workflow string, input history.Payload) {
 	})
 }
 
-// nextStart is how the run begins for which this one is closed.
+// nextStart returns the start event of the run that follows this one.
 func (r *Run) nextStart(e *history.Event) *history.Start {
 	if e.Initiator == history.ResetOfRun {
 		return r.out.Base.reset
@@ -44,10 +44,10 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 	return next
 }
 
-// carried is what outlives this run: signals that the code has not read, the IDs
-// of those that came, of updates and of operations, that it is paused, and that it was asked to
-// cancel. The request stays even if the code was told, or a cancellation would be lost
-// that comes in the moment in which the code continues.
+// carried returns what passes on to the next run: unread signals, the IDs of received
+// signals, updates and operations, the pause, and the cancel request. The request is passed
+// on even if the code has been told, because a cancellation that comes in the moment in
+// which the code continues would be lost otherwise.
 func (r *Run) carried() *history.Carried {
 	r.unheard()
 	unread := r.signals.unread
@@ -90,7 +90,7 @@ func (r *Run) carried() *history.Carried {
 	return &all
 }
 
-// inherit takes over what the run before has left.
+// inherit takes over what the previous run passed on.
 func (r *Run) inherit(c *history.Carried) {
 	if c == nil {
 		return
@@ -115,9 +115,9 @@ func (r *Run) inherit(c *history.Carried) {
 	}
 }
 
-// NextRunID makes the ID of the run that follows another one of its chain. It is
-// a UUID of version 7, as all run IDs are, and greater than the one before: run
-// IDs sort by creation time. What is random in others is a hash of the one before.
+// NextRunID returns the ID of the run that follows another one in its chain. Like all run
+// IDs it is a UUID of version 7. It is greater than the previous ID, so that run IDs sort
+// by creation time. Instead of random bits it has a hash of the previous ID.
 func NextRunID(run string, now int64) string {
 	ms := uint64(max(RunTimeAfter(run, now), 0)) / 1e6
 	sum := fnv.New128a()
@@ -125,8 +125,8 @@ func NextRunID(run string, now int64) string {
 	return hashedRunID(ms, sum.Sum(nil))
 }
 
-// RunTimeAfter is the time that makes the ID of a new run greater than that of one
-// before: now, or just behind the time in that ID.
+// RunTimeAfter returns the time that makes a new run ID greater than an earlier one: now,
+// or just after the time in that ID.
 func RunTimeAfter(run string, now int64) int64 {
 	if len(run) > 13 {
 		if ms, err := strconv.ParseUint(run[:8]+run[9:13], 16, 64); err == nil && ms < 1<<43 {

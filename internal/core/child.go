@@ -9,26 +9,26 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// StartChild describes a run that another one starts. Headers are all that it has, those
-// of its parent included.
+// StartChild describes a run to start. Headers are all headers of the child, including
+// those of its parent.
 type StartChild struct {
-	Workflow string // name
-	// WorkflowID is its ID; empty for that of Run.ChildID.
+	Workflow string // the workflow's name
+	// WorkflowID is the child's ID; empty for Run.ChildID.
 	WorkflowID string
 	Input      history.Payload
 	history.Settings
-	Trace string        // its trace parent
-	Delay time.Duration // before its code begins
-	// OnParentClose is what becomes of it when its parent closes or gives it up.
+	Trace string        // trace parent of the child
+	Delay time.Duration // before the child's code begins
+	// OnParentClose is what happens to the child when its parent closes or gives it up.
 	OnParentClose history.OnParentClose
-	// Reuse says which run that has ended it may follow under its workflow ID.
+	// Reuse says which closed run the child may follow under its workflow ID.
 	Reuse history.Reuse
-	// Detached says to wait only until it is known that the run exists.
+	// Detached waits only until the run is known to exist.
 	Detached bool
 }
 
-// StartChild starts a run under a workflow ID of its own. The message that does so
-// is part of the turn.
+// StartChild starts a run under a workflow ID of its own. The message that starts it is
+// part of the turn.
 func (r *Run) StartChild(s StartChild) *Call {
 	call := r.lastCall + 1
 	if s.WorkflowID == "" {
@@ -51,11 +51,11 @@ func (r *Run) StartChild(s StartChild) *Call {
 	return r.begin(e)
 }
 
-// ChildID returns the default workflow ID of a child of this workflow name that the
-// next call starts: the parent's workflow ID, the name, the number of the call and the
-// end of the parent's run ID, such as "order-17/ship/3-5f0c9e8a71b2". The last part
-// keeps the children of each run apart from those of other runs of the workflow ID, for
-// instance of an earlier attempt.
+// ChildID returns the default workflow ID of a child of this workflow name that the next
+// call starts. It consists of the parent's workflow ID, the name, the number of the call
+// and the end of the parent's run ID, such as "order-17/ship/3-5f0c9e8a71b2". The last part
+// separates the children of different runs of the parent's workflow ID, such as earlier
+// attempts.
 func (r *Run) ChildID(name string) string {
 	call := r.lastCall + 1
 	parent := r.identity(call)
@@ -63,16 +63,16 @@ func (r *Run) ChildID(name string) string {
 	id := fmt.Sprintf("%s/%s/%d-%s", parent.WorkflowID, name, call, parent.Run[strings.LastIndexByte(parent.Run, '-')+1:])
 	switch e := r.next(); {
 	case e != nil && (e.ID == short || e.ID == id) && (e.Kind == history.ChildScheduled || e.Kind == history.DetachedScheduled):
-		return e.ID // an earlier version chose it, by other rules
+		return e.ID // an earlier version chose it by other rules
 	case len(id) > history.MaxID, history.Reserved(id) != "":
 		return short
 	}
 	return id
 }
 
-// CheckWorkflowID returns why the code cannot start a child of this workflow ID, or send
-// something to it: see history.CheckWorkflowID. What is on record was accepted by an
-// earlier version.
+// CheckWorkflowID returns why the code cannot use a workflow ID to start a child or send a
+// signal. See history.CheckWorkflowID. It accepts an ID that an earlier version accepted
+// and recorded.
 func (r *Run) CheckWorkflowID(id string) error {
 	if e := r.next(); e != nil && e.ID == id && history.Reserved(id) != "" {
 		return nil
@@ -80,56 +80,54 @@ func (r *Run) CheckWorkflowID(id string) error {
 	return history.CheckWorkflowID(id)
 }
 
-// ChildRunID makes the ID of the first run of a child: the machine makes it, as it
-// makes that of the next run of a chain.
+// ChildRunID returns the ID of the first run of a child. The machine derives it, as it
+// derives the ID of the next run of a chain.
 func ChildRunID(run string, call, now int64) string {
 	sum := fnv.New128a()
 	_, _ = sum.Write([]byte(CallID(run, call))) // never fails
 	return hashedRunID(uint64(max(now, 0))/1e6, sum.Sum(nil))
 }
 
-// hashedRunID is a UUID of version 7 whose random part is a hash.
+// hashedRunID returns a UUID of version 7 whose random part is a hash.
 func hashedRunID(ms uint64, h []byte) string {
 	return fmt.Sprintf("%08x-%04x-7%01x%02x-%02x%02x-%012x",
 		ms>>16&0xffffffff, ms&0xffff, h[0]&0xf, h[1], h[2]&0x3f|0x80, h[3], h[4:10])
 }
 
-// ChildCall is what a call knows of the run that it started.
+// ChildCall is the state of a run that a call started.
 type ChildCall struct {
 	WorkflowID string
-	Run        string // run ID of its first run, which names its chain; of its last once it has ended
-	Status     string // how it ended, empty as long as it has not
+	Run        string // ID of its first run, which names the chain; of its last run once it has ended
+	Status     string // how it ended, empty while it is open
 	Reason     string // why it was terminated
 
 	onParentClose history.OnParentClose
 }
 
-// What a call is told of the run that it started, beside the statuses of runs that
-// have ended.
+// Statuses in FromChild beside those of closed runs.
 const (
-	ChildStarted = "started"   // a detached one exists
-	ChildIDInUse = "id-in-use" // its workflow ID is that of another run
+	ChildStarted = "started"   // a detached child exists
+	ChildIDInUse = "id-in-use" // another run has its workflow ID
 )
 
-// FromChild is what a run is told of one that it started. One for a call that is
-// closed is dropped.
+// FromChild tells a run about one that it started. It is dropped if its call is closed.
 type FromChild struct {
 	Call    int64            `json:"call"`
 	Status  string           `json:"status"` // completed, failed, canceled, terminated, or one of the above
-	Run     string           `json:"run"`    // that ended, was started, or has the ID
+	Run     string           `json:"run"`    // the run that ended, was started, or has the ID
 	Result  history.Payload  `json:"result,omitzero"`
 	Failure *history.Failure `json:"failure,omitempty"`
 	Reason  string           `json:"reason,omitempty"` // of a termination
 	Note    string           `json:"note,omitempty"`   // status of the run that has the ID
-	Ended   int64            `json:"ended,omitempty"`  // when it ended, 0 if an earlier version says so
+	Ended   int64            `json:"ended,omitempty"`  // when it ended, 0 in messages of earlier versions
 }
 
 func (FromChild) input() {}
 
-// awaitsRun reports whether the call waits for the end of a run that it started.
+// awaitsRun reports whether the call waits for the end of its child.
 func (c *Call) awaitsRun() bool { return c.Kind == history.ChildScheduled }
 
-// begin opens the call of a child and, live, sends it on its way.
+// begin opens the call of a child and, live, sends the message that starts it.
 func (r *children) begin(e *history.Event) {
 	c := r.open(e)
 	c.Child = &ChildCall{WorkflowID: e.ID, Run: e.Child.Run, onParentClose: e.Child.OnParentClose}
@@ -157,8 +155,8 @@ func (r *children) begin(e *history.Event) {
 	r.out.Messages = append(r.out.Messages, Message{WorkflowID: e.ID, Run: e.Child.Run, Start: start})
 }
 
-// ended closes the call of a run that has ended, could not begin, or, of a
-// detached one, that exists.
+// ended closes the call of a child that has ended or could not begin, or of a detached
+// child that exists.
 func (r *children) ended(in FromChild) {
 	c := r.calls[in.Call]
 	if c == nil || c.Child == nil || in.Status == ChildStarted && c.awaitsRun() {
@@ -178,7 +176,7 @@ func (r *children) ended(in FromChild) {
 	r.happened(e)
 }
 
-// learn notes how a child ended.
+// learn records how a child ended.
 func (c *ChildCall) learn(e *history.Event) {
 	if c != nil && e.Child != nil {
 		c.Run, c.Status, c.Reason = e.Child.Run, e.Child.Status, e.Reason
@@ -188,7 +186,7 @@ func (c *ChildCall) learn(e *history.Event) {
 	}
 }
 
-// cancel passes a request to cancel on to a child that is waited for.
+// cancel passes a cancel request on to an awaited child.
 func (r *children) cancel(c *Call) {
 	reason := "its parent does not want it any more"
 	if r.cancellation.requested && r.cancellation.reason != "" {
@@ -197,8 +195,7 @@ func (r *children) cancel(c *Call) {
 	r.askToEnd(c, CancelTheRun, reason)
 }
 
-// leave does with a child that its parent gives up what is on record
-// for that.
+// leave applies the recorded parent-close policy to a child that its parent gives up.
 func (r *children) leave(c *Call, reason string) {
 	switch {
 	case !c.awaitsRun():
@@ -217,7 +214,7 @@ func (r *children) askToEnd(c *Call, how Operation, reason string) {
 	}
 }
 
-// tellParent says how the last run of a chain ended, if another run waits for that.
+// tellParent sends the outcome of a chain to the run that waits for it.
 func (r *children) tellParent(e *history.Event) {
 	p := r.start.Parent
 	if p == nil || p.Detached || e.Kind == history.RunContinued {
@@ -230,6 +227,6 @@ func (r *children) tellParent(e *history.Event) {
 	r.out.Messages = append(r.out.Messages, Message{WorkflowID: p.WorkflowID, Run: p.Run, Input: in})
 }
 
-// ofOtherChain reports whether a request was for the runs of a chain that is not
-// this one: it had the workflow ID before, or was to have it.
+// ofOtherChain reports whether a request is for another chain than this one, which had the
+// workflow ID before or was meant to get it.
 func (r *journal) ofOtherChain(chain string) bool { return chain != "" && chain != r.start.Chain }

@@ -2,14 +2,13 @@ package core
 
 import "github.com/perdure/perdure/internal/history"
 
-// Closing is what observers are told of a call of an activity or a step that a turn
-// closes.
+// Closing tells observers that a turn closed an activity call or step.
 type Closing struct {
 	Call      int64
 	Name      string
 	Status    ClosingStatus
 	ErrorType string // of its failure, if it failed
-	Attempts  int    // that it had
+	Attempts  int    // how many it had
 	Scheduled int64
 	Ended     int64
 }
@@ -17,7 +16,7 @@ type Closing struct {
 // ClosingStatus is how a call ended.
 type ClosingStatus string
 
-// How calls end. An abandoned one was open when its run ended.
+// How calls end. An abandoned call was open when its run ended.
 const (
 	ClosedCompleted ClosingStatus = "completed"
 	ClosedFailed    ClosingStatus = "failed"
@@ -25,8 +24,8 @@ const (
 	ClosedAbandoned ClosingStatus = "abandoned"
 )
 
-// closes tells observers of the end of a call, by the event that says so or an empty one.
-// A replay tells nothing: what it repeats was told by the turn that was made durable.
+// closes tells observers of the end of a call, by its closing event or an empty one. A
+// replay tells nothing: the turn that was made durable has already done so.
 func (r *ledger) closes(c *Call, e *history.Event) {
 	if r.out == nil || !r.config.Closings || !c.attempted() || r.endedElsewhere(c.Number) {
 		return

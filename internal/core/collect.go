@@ -7,11 +7,11 @@ import (
 	"github.com/perdure/perdure/internal/gates"
 )
 
-// A slot of one gate must not lie idle for as long as its holder waits for another gate.
-// So a call keeps what it holds of several gates only for a moment, in case the next one
-// grants promptly. Then it gives all back, keeps its places in line, and waits for that
-// one alone; when it is granted, the call asks the others again. See gates.Patience for
-// why no call waits for ever.
+// A slot of one gate must not lie idle while its holder waits for another gate. A call
+// therefore keeps the slots of several gates only for a moment, in case the next gate
+// grants promptly. Then it gives all of them back, keeps its places in line, and waits for
+// the next gate alone. When that gate grants, the call asks the others again. See
+// gates.Patience for why no call waits for ever.
 
 // Patience is how long a slot is kept at first: longer than messages take between nodes.
 const Patience = 500 * time.Millisecond
@@ -26,8 +26,8 @@ func (r *callTable) collect(c *Call, since int64) {
 	}
 }
 
-// gatedDue is when a call that waits for a gate has to do something about it: give back
-// what it holds, or give up.
+// gatedDue returns when a call that waits for a gate has to act: give back what it holds,
+// or give up.
 func (c *Call) gatedDue() int64 {
 	due := c.queueDue()
 	if back := c.givesBack(); back != 0 && (due == 0 || back < due) {
@@ -36,7 +36,7 @@ func (c *Call) gatedDue() int64 {
 	return due
 }
 
-// givesBack is when the call gives back what it holds, 0 if it holds nothing.
+// givesBack returns when the call gives back what it holds, 0 if it holds nothing.
 func (c *Call) givesBack() int64 {
 	if c.Collecting == 0 {
 		return 0
@@ -50,8 +50,8 @@ func (c *Call) inOrder() bool {
 	return !slices.ContainsFunc(c.AtGates[lacks:], atGate.holds)
 }
 
-// giveBackLate gives back what a call holds if it has done so for too long, and is not to
-// give up anyway.
+// giveBackLate gives back what a call has held for too long, unless the call has to give up
+// anyway.
 func (r *gating) giveBackLate(c *Call) bool {
 	back, end := c.givesBack(), c.queueDue()
 	if back == 0 || r.now < back || end != 0 && end <= r.now {

@@ -16,11 +16,11 @@ type StartCall struct {
 	Queue  string
 	Trace  string
 	Input  history.Payload
-	Policy *retry.Policy // nil and zero are the same; it must not change from then on
+	Policy *retry.Policy // nil and zero are the same; must not change afterwards
 
-	// Gates are what its attempts pass through, by name, each once.
+	// Gates are what the attempts pass through, sorted by name and without duplicates.
 	Gates    []gates.Spec
-	Priority int // of the call among those who wait there and for a slot; 0: that of the run
+	Priority int // among calls that wait at a gate or for a slot; 0: that of the run
 }
 
 // StartCall begins an activity call or an inline step.
@@ -37,15 +37,15 @@ func (r *Run) StartTimer(name string, d time.Duration) *Call {
 	return r.begin(history.Event{Kind: history.TimerStarted, Call: r.lastCall + 1, Name: name, Due: addTime(r.now, d)})
 }
 
-// StartDeadline begins the timer that is the deadline of a block of code, d from now. A
-// block that is 0 has no other number than that of the timer.
+// StartDeadline begins the timer that is the deadline of a block of code, d from now. If
+// block is 0, the timer's own number stands for the block.
 func (r *Run) StartDeadline(block int64, name string, d time.Duration) *Call {
 	n := r.lastCall + 1
 	return r.begin(history.Event{Kind: history.TimerStarted, Call: n, Name: name, Due: addTime(r.now, d), Block: cmp.Or(block, n)})
 }
 
-// AwaitSignal begins to wait for the next signal of a name. A buffered one is
-// there immediately.
+// AwaitSignal begins to wait for the next signal of a name. A buffered signal is received
+// immediately.
 func (r *Run) AwaitSignal(name string) *Call {
 	return r.begin(history.Event{Kind: history.SignalAwaited, Call: r.lastCall + 1, Name: name})
 }
@@ -55,8 +55,8 @@ func (r *Run) Send(workflowID, signal string, value history.Payload) {
 	r.begin(history.Event{Kind: history.SignalSent, Call: r.lastCall + 1, Name: signal, ID: workflowID, Input: value})
 }
 
-// SideEffect records the value f returns. In a replay f is not called and the
-// recorded value is returned. An error of f is returned and nothing is recorded.
+// SideEffect records and returns the value of f. A replay returns the recorded value
+// without calling f. If f returns an error, SideEffect returns it and records nothing.
 func (r *Run) SideEffect(name string, f func() (history.Payload, error)) (history.Payload, error) {
 	e := history.Event{Kind: history.SideEffectRecorded, Call: r.lastCall + 1, Name: name}
 	if !r.onRecord() {
@@ -68,39 +68,39 @@ func (r *Run) SideEffect(name string, f func() (history.Payload, error)) (histor
 	return r.begin(e).Result, nil
 }
 
-// Cancel gives a call up. With abandon its outcome is dropped. Without,
-// an attempt in flight is asked to end and the call is done when it has: a
-// success is kept; anything else is a cancellation. A call with no attempt in
-// flight is done immediately either way, and one that is done stays as it is. A child
-// is asked to cancel and waited for, or with abandon left as is on record for that.
+// Cancel gives a call up. With abandon, its outcome is dropped. Without abandon, an attempt
+// in flight is asked to end, and the call is done when the attempt has ended: a success is
+// kept, and anything else is a cancellation. A call without an attempt in flight is done
+// immediately either way. A call that is done stays as it is. A child is asked to cancel
+// and awaited; with abandon, its recorded parent-close policy applies.
 func (r *Run) Cancel(c *Call, abandon bool) {
 	switch {
 	case c.Done:
 	case c.Kind == history.TimerStarted:
 		r.command(history.Event{Kind: history.TimerCanceled, Call: c.Number})
-	case c.Kind == history.DetachedScheduled && !abandon: // what it waits for comes soon, and is worth knowing
+	case c.Kind == history.DetachedScheduled && !abandon: // the reply comes soon and is worth knowing
 	case c.cancelRequested && !abandon:
 	default:
 		r.command(r.cancelRequest(c, abandon))
 	}
 }
 
-// cancelRequest makes the command that gives a call up. How far a call had come
-// after its first attempt was started is not in history, so what the code is told
-// of it must be.
+// cancelRequest returns the command that gives a call up. History does not say how far a
+// call came after its first attempt started, so the command must hold what the code is told
+// of it.
 func (r *Run) cancelRequest(c *Call, abandon bool) history.Event {
 	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched && c.state != Remote && !c.awaitsRun()}
 	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.onRecord() {
 		e.Failure, e.Retry = given(c), r.summary(c, false, r.now)
 		if e.Retry != nil && !inFlight(c.state) && c.Undecided == nil {
-			e.Retry.TotalAttempts-- // the coming one
+			e.Retry.TotalAttempts-- // the coming attempt
 		}
 	}
 	return e
 }
 
-// Return gives back the signal that a call received, to its place before all that
-// came later, and the call is as if it had been canceled before.
+// Return puts a received signal back to its place before all later ones. The call is then
+// as if it had been canceled before.
 func (r *Run) Return(c *Call) {
 	if c.Kind != history.SignalAwaited || !c.Done || c.Failure != nil {
 		return
@@ -115,15 +115,15 @@ func (r *Run) Complete(result history.Payload) {
 	r.command(history.Event{Kind: history.RunCompleted, Result: result})
 }
 
-// begin records a command that begins a call and returns the call.
+// begin issues a command that begins a call and returns the call.
 func (r *Run) begin(e history.Event) *Call {
 	r.limitPending(&e)
 	r.command(e)
 	return r.opened
 }
 
-// command records and applies a command, or compares it with the one on record
-// and applies that.
+// command records and applies a command. In a replay it compares the command with the
+// recorded one and applies that.
 func (r *Run) command(e history.Event) {
 	r.exchangeInput(&e)
 	if !r.onRecord() {
@@ -131,7 +131,7 @@ func (r *Run) command(e history.Event) {
 		return
 	}
 	if r.position >= len(r.expected) || !same(&r.expected[r.position], &e) {
-		actual := e // so that the usual case needs no memory for it
+		actual := e // a copy, so that e does not escape in the usual case
 		r.differ(r.next(), &actual)
 	}
 	recorded := &r.expected[r.position]
@@ -139,8 +139,7 @@ func (r *Run) command(e history.Event) {
 	r.apply(recorded)
 }
 
-// next is the command on record that the code has to ask for now, nil if there is
-// none.
+// next returns the recorded command that the code has to issue now, or nil.
 func (r *Run) next() *history.Event {
 	if !r.onRecord() || r.position >= len(r.expected) {
 		return nil
@@ -148,7 +147,7 @@ func (r *Run) next() *history.Event {
 	return &r.expected[r.position]
 }
 
-// differ stops the code, because it asks for something else than what is on record.
+// differ stops the code because its command differs from the record.
 func (r *Run) differ(expected, actual *history.Event) {
 	r.mismatch = &Mismatch{Turn: r.CurrentTurn(), Command: r.position + 1, Expected: expected, Actual: actual}
 	if !r.replaying {
@@ -162,10 +161,10 @@ func (r *Run) differ(expected, actual *history.Event) {
 	r.program.Halt()
 }
 
-// Replaying reports whether the code does again what is on record.
+// Replaying reports whether the code repeats recorded commands.
 func (r *Run) Replaying() bool { return r.replaying }
 
-// CurrentTurn is the number of the turn in which the code runs.
+// CurrentTurn returns the number of the turn in which the code runs.
 func (r *journal) CurrentTurn() int64 {
 	if r.out != nil {
 		return r.turn + 1
@@ -173,17 +172,18 @@ func (r *journal) CurrentTurn() int64 {
 	return r.turn
 }
 
-// Now is the time of the current turn, ns since 1970.
+// Now returns the time of the current turn, in ns since 1970.
 func (r *journal) Now() int64 { return r.now }
 
-// Start is the run's start event.
+// Start returns the run's start event.
 func (r *journal) Start() history.Start { return r.start }
 
-// Began is Start without a copy. It is read-only.
+// Began returns Start without a copy. It is read-only.
 func (r *journal) Began() *history.Start { return &r.start }
 
-// Self is the start event as the code sees it: a run that was reset or forked is, up to
-// the call from which on it is its own, the one from which its history is.
+// Self returns the start event as the code sees it. A run that was reset or forked has the
+// identity of the run whose history it continues, up to the call at which its own history
+// begins.
 func (r *Run) Self() history.Start {
 	s := r.start
 	if s.Base != nil {
@@ -194,16 +194,16 @@ func (r *Run) Self() history.Start {
 	return s
 }
 
-// DefaultPolicy is the policy of calls that say nothing themselves, nil for the
-// zero one.
+// DefaultPolicy returns the policy of calls without a policy of their own, nil for the zero
+// policy.
 func (r *journal) DefaultPolicy() *retry.Policy { return r.config.Policy }
 
-// Draw is the jitter draw for an attempt of a call.
+// Draw returns the jitter draw for an attempt of a call.
 func (r *journal) Draw(call int64, attempt int) float64 {
 	return r.config.Draw(r.identity(call).Run, call, attempt)
 }
 
-// NextCall is the number the next call will have.
+// NextCall returns the number of the next call.
 func (r *callTable) NextCall() int64 { return r.lastCall + 1 }
 
 // CancelRequested reports whether the run was asked to cancel.

@@ -9,31 +9,31 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Operation is what a person can do to a pending activity call or inline step, or
-// to a run.
+// Operation is what an operator can do to a pending activity call or inline step, or to a
+// run.
 type Operation string
 
-// The operations on calls. The same words stand in history and on the command line.
+// Operations on calls. History and the command line use the same words.
 const (
 	RetryNow   Operation = "retry-now"   // the next attempt starts without waiting
 	Skip       Operation = "skip"        // completes the call with a result
 	FailNow    Operation = "fail"        // fails the call with an error
-	PauseCall  Operation = "pause"       // no further attempt until it is resumed
-	ResumeCall Operation = "resume"      // goes on where it was paused
+	PauseCall  Operation = "pause"       // no further attempt until the call is resumed
+	ResumeCall Operation = "resume"      // continues where it was paused
 	EditPolicy Operation = "edit-policy" // another policy from the next decision on
 )
 
-// CallOperations are all of them.
+// CallOperations lists the operations on calls.
 var CallOperations = []Operation{RetryNow, Skip, FailNow, PauseCall, ResumeCall, EditPolicy}
 
-// Control asks for an operation on calls of a run, or on the run. One whose ID was
-// seen before is dropped. One without an ID cancels, terminates or signals a run, and is
-// not answered: on record is what it does, if it does anything.
+// Control asks for an operation on calls of a run, or on the run. The machine drops one
+// whose ID it has seen. A Control without an ID cancels, terminates or signals a run and
+// gets no answer: history holds only its effect, if any.
 type Control struct {
 	ID        string    `json:"id,omitempty"`
 	Operation Operation `json:"operation"`
 	Calls     Selection `json:"calls,omitzero"`
-	Only      []int64   `json:"only,omitempty"` // if set, of these calls only those of these numbers
+	Only      []int64   `json:"only,omitempty"` // if set, only these of the selected calls
 	By        string    `json:"by,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
 
@@ -46,20 +46,20 @@ type Control struct {
 	SignalID string          `json:"signal_id,omitempty"` // of SignalTheRun; ID if empty
 	Value    history.Payload `json:"value,omitzero"`      // of SignalTheRun
 
-	From string `json:"from,omitempty"` // of MoveTheRun: the build on which the run is to be, empty for any
-	To   string `json:"to,omitempty"`   // of MoveTheRun: the build on which it stays from now on
+	From string `json:"from,omitempty"` // of MoveTheRun: only runs on this build, empty for any
+	To   string `json:"to,omitempty"`   // of MoveTheRun: the build to move to
 
-	Chain string `json:"chain,omitempty"` // if set, only runs of this chain are meant
+	Chain string `json:"chain,omitempty"` // if set, only runs of this chain
 
-	Call int64 `json:"call,omitempty"` // the first that is made again, of ResetTheRun
-	// Cut is the history with which the next run begins, of ResetTheRun, or Fault says
-	// why there is none. The caller of Step adds them.
+	Call int64 `json:"call,omitempty"` // of ResetTheRun: the first call to make again
+	// Of ResetTheRun: Cut is the history with which the next run begins, or Fault says why
+	// there is none. The caller of Step sets them.
 	Cut   *Cut  `json:"-"`
 	Fault error `json:"-"`
 }
 
-// Selection says which of a run's pending activity calls and inline steps are
-// meant: those to which all of its fields apply. The zero value means all.
+// Selection selects pending activity calls and inline steps of a run: those that match all
+// of its fields. The zero value selects all.
 type Selection struct {
 	Call      int64    `json:"call,omitempty"`       // number, 0 for any
 	Name      string   `json:"name,omitempty"`       // of the activity or step, "" for any
@@ -67,11 +67,10 @@ type Selection struct {
 	ErrorType string   `json:"error_type,omitempty"` // of the last failure, "" for any
 }
 
-// StateRunning is how descriptions call the state of a call with an attempt in
-// flight.
+// StateRunning is the state that descriptions show for a call with an attempt in flight.
 const StateRunning = "running"
 
-// ShownState is a state in the words of descriptions.
+// ShownState returns the word that descriptions use for a state.
 func ShownState(s CallState) string {
 	if s == Dispatched || s == Remote {
 		return StateRunning
@@ -79,21 +78,21 @@ func ShownState(s CallState) string {
 	return string(s)
 }
 
-// Has reports whether a call that is described so is selected.
+// Has reports whether a call with this description is selected.
 func (s Selection) Has(call int64, name, state, errorType string) bool {
 	return (s.Call == 0 || s.Call == call) && (s.Name == "" || s.Name == name) &&
 		(len(s.States) == 0 || slices.Contains(s.States, state)) && (s.ErrorType == "" || s.ErrorType == errorType)
 }
 
-// What comes of an operation, as CallControlled events say it.
+// Outcomes of an operation, as CallControlled events hold them.
 const (
 	Applied    = "applied"
-	Unchanged  = "unchanged"   // the call was that way already
-	Refused    = "refused"     // the call is not in a state for it
-	NotPending = "not-pending" // there is no such call, or not any more
+	Unchanged  = "unchanged"   // the call already was in that state
+	Refused    = "refused"     // the call's state does not allow it
+	NotPending = "not-pending" // the call does not exist or has ended
 )
 
-// carryOut carries out an operation on calls and puts on record what came of it.
+// carryOut carries out an operation on calls and records the outcome.
 func (r *operations) carryOut(in Control) {
 	found := false
 	for _, n := range r.openNumbers() {
@@ -119,7 +118,7 @@ func (r *operations) carryOut(in Control) {
 	}
 }
 
-// answer puts on record what came of an operation on a call.
+// answer records the outcome of an operation on a call.
 func (r *operations) answer(in Control, c *Call, outcome, note string) {
 	e := history.Event{
 		Kind: history.CallControlled, Call: c.Number, Name: c.Name, ID: in.ID, Operation: string(in.Operation),
@@ -132,7 +131,7 @@ func (r *operations) answer(in Control, c *Call, outcome, note string) {
 	r.happened(e)
 }
 
-// applyControlled applies what an operation changes that no row says.
+// applyControlled applies those effects of an operation that no row holds.
 func (r *execution) applyControlled(e *history.Event) {
 	if e.ID != "" {
 		r.asked.add(e.ID, r.now)
@@ -148,7 +147,7 @@ func (r *execution) applyControlled(e *history.Event) {
 	}
 }
 
-// operate carries an operation out on one call.
+// operate carries out an operation on one call.
 func (r *operations) operate(c *Call, in Control) {
 	if !c.attempted() && c.backoffOf == nil {
 		r.answer(in, c, Refused, "it is neither an activity nor a step")
@@ -202,7 +201,7 @@ func (r *operations) retryNow(c *Call, in Control) {
 		return
 	default:
 		note := "an attempt is running already"
-		if c.StartedAt > r.now { // it is on record ahead of its time
+		if c.StartedAt > r.now { // on record ahead of its time
 			note = "its next attempt is about to begin"
 		}
 		r.answer(in, c, Unchanged, note)
@@ -214,15 +213,15 @@ func (r *operations) retryNow(c *Call, in Control) {
 	r.wantSlot(c)
 }
 
-// release ends the wait for an operator, who asked for the coming attempt: it starts even
-// if the time for attempts is over.
+// release ends the wait for an operator. The operator asked for the next attempt, so it
+// starts even if Within has passed.
 func (r *operations) release(c *Call) {
 	c.Pause, c.Forced = nil, true
 	r.setUntold(c, false)
 }
 
-// editPolicy puts another policy in force. It changes no decision already made: a backoff
-// in progress keeps its end.
+// editPolicy puts another policy in force. Decisions already made stand: a backoff in
+// progress keeps its end.
 func (r *operations) editPolicy(c *Call, in Control) {
 	if in.Policy == nil && in.Change != "" {
 		var now retry.Policy
@@ -261,7 +260,7 @@ func (r *operations) editPolicy(c *Call, in Control) {
 	}
 }
 
-// closeBy closes a call as an operator asked. It gives up an attempt in flight.
+// closeBy closes a call for an operator. It gives up an attempt in flight.
 func (r *operations) closeBy(c *Call, in Control, e history.Event) {
 	r.answer(in, c, Applied, "")
 	e.Retry = r.summary(c, false, r.now)
@@ -269,16 +268,16 @@ func (r *operations) closeBy(c *Call, in Control, e history.Event) {
 	case inFlight(c.state):
 		r.interrupt(c, true)
 	case e.Retry != nil && c.Undecided == nil:
-		e.Retry.TotalAttempts-- // the coming one
+		e.Retry.TotalAttempts-- // the attempt that does not start
 	}
 	e.Call, e.Ended, e.Operation, e.By, e.Reason = c.Number, r.now, string(in.Operation), in.By, in.Reason
 	r.happened(e)
 }
 
-// inFlight reports whether an attempt of a call in this state is under way.
+// inFlight reports whether a call in this state has an attempt in flight.
 func inFlight(s CallState) bool { return s == Dispatched || s == External || s == Remote }
 
-// check says why the code could not read a result, if there is code to ask.
+// check returns why the code could not read a result, or nil if it can or no Reader is set.
 func (c *Call) check(result history.Payload) (err error) {
 	if c.Reader == nil {
 		return nil

@@ -9,24 +9,25 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Cut is the history of a run up to a call, and what came later and does not depend on
-// that call: from here another run can go on.
+// Cut is the history of a run before one of its calls, plus the later events that do not
+// depend on that call. Another run can go on from it.
 type Cut struct {
-	Turns int64      // of the history, that are kept whole
-	Last  StoredTurn // that follows them: what is kept of the turn in which the call was made, and what came later
+	Turns int64      // how many turns of the history are kept whole
+	Last  StoredTurn // the turn after them: the kept part of the turn that made the call, and the later events
 
-	// Damage is why nothing is known of what came after some turn, nil if all is.
+	// Damage says why the history after some turn cannot be read. It is nil if all of it
+	// can.
 	Damage error
 
 	base  history.Base
-	asked []string       // IDs of operations on the run that were carried out
-	reset *history.Start // made of it
+	asked []string       // IDs of operations that the run has carried out
+	reset *history.Start // start event that Reset made from the cut
 
 	kept, anew, signals, results int
-	kind                         history.Kind // of the call
+	kind                         history.Kind // kind of the call
 }
 
-// String says what is kept.
+// String summarizes what is kept.
 func (c *Cut) String() string {
 	text := fmt.Sprintf("%s before call %d kept, %s made again", counted(c.kept, "call"), c.base.Call, counted(c.anew, "call"))
 	if c.signals > 0 || c.results > 0 {
@@ -45,7 +46,7 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// WithInput lets the call that is made again have another input.
+// WithInput gives the call another input when it is made again.
 func (c *Cut) WithInput(input history.Payload) error {
 	if !takesInput(c.kind) {
 		return fmt.Errorf("call %d is no call of an activity or a child (%s): it has no input of its own", c.base.Call, c.kind)
@@ -57,7 +58,8 @@ func (c *Cut) WithInput(input history.Payload) error {
 	return nil
 }
 
-// CutAt cuts the history of a run at a call. The error says why that cannot be.
+// CutAt cuts the history of a run before a call. It returns an error that says why, if the
+// run cannot be cut there.
 func CutAt(start *history.Start, turns []StoredTurn, call int64) (*Cut, error) {
 	at, place, last := findCall(turns, call)
 	if at < 0 {
@@ -94,7 +96,8 @@ func CutAt(start *history.Start, turns []StoredTurn, call int64) (*Cut, error) {
 	return c, c.keepLater(turns, at, place)
 }
 
-// findCall is where a call was made, and the number of the last one.
+// findCall returns where a call was made, turn -1 if it was not, and the number of the last
+// call.
 func findCall(turns []StoredTurn, call int64) (turn, event int, last int64) {
 	turn = -1
 	for i := range turns {
@@ -111,7 +114,7 @@ func findCall(turns []StoredTurn, call int64) (turn, event int, last int64) {
 	return turn, event, last
 }
 
-// LastCall is the number of the last call that was made in turns, 0 if there is none.
+// LastCall returns the number of the last call in turns, 0 if there is none.
 func LastCall(turns []StoredTurn) int64 {
 	_, _, last := findCall(turns, 0)
 	return last
@@ -126,7 +129,8 @@ func beginsCall(k history.Kind) bool {
 	return waits(k)
 }
 
-// identitiesBelow says who the run was to its code as it made the calls below one.
+// identitiesBelow returns the identities under which the code made the calls below a
+// number.
 func identitiesBelow(start *history.Start, call int64) (all []history.Identity) {
 	own := identityOf(start)
 	if start.Base != nil {
@@ -142,16 +146,16 @@ func identitiesBelow(start *history.Start, call int64) (all []history.Identity) 
 	return append(all, own)
 }
 
-// kept is a call that was made before the cut and was open there.
+// kept is a call that was made before the cut and is open at it.
 type kept struct {
 	scheduled *history.Event
-	canceled  bool // the code has asked for that before
+	canceled  bool // the code has asked to cancel it before the cut
 	started   *history.Event
 }
 
-// keepLater adds to the last turn what came behind the cut and is kept: signals, and
-// what calls came to that were made before. What the code did with them, and what
-// people asked for, is not.
+// keepLater adds to the last turn what came after the cut and is kept: signals, and the
+// outcomes of calls made before it. It drops what the code did later. Of operations it
+// keeps only the IDs.
 func (c *Cut) keepLater(turns []StoredTurn, at, place int) error {
 	open := map[int64]*kept{}
 	for i := range turns[:at] {
@@ -184,7 +188,7 @@ func (c *Cut) keepLater(turns []StoredTurn, at, place int) error {
 	return nil
 }
 
-// keepBefore notes which calls are open behind events that are kept as they are.
+// keepBefore notes the calls that are open after events that are kept whole.
 func (c *Cut) keepBefore(open map[int64]*kept, events []history.Event) {
 	for i := range events {
 		switch e := &events[i]; e.Kind {
@@ -204,7 +208,7 @@ func (c *Cut) keepBefore(open map[int64]*kept, events []history.Event) {
 	}
 }
 
-// keepAfter keeps an event that came behind the cut, or does not.
+// keepAfter handles an event after the cut: it keeps the event or drops it.
 func (c *Cut) keepAfter(open map[int64]*kept, e *history.Event) {
 	k := open[e.Call]
 	switch e.Kind {
@@ -220,7 +224,7 @@ func (c *Cut) keepAfter(open map[int64]*kept, e *history.Event) {
 	case history.CallCompleted, history.CallFailed, history.CallCanceled, history.TimerFired:
 		unwanted := e.Kind == history.CallCanceled && k != nil && k.scheduled.Child == nil && !k.canceled
 		if k == nil || unwanted {
-			return // by what the code did later
+			return // the code made the call, or gave it up, after the cut
 		}
 		if k.started != nil {
 			c.Last.Events = append(c.Last.Events, *k.started)

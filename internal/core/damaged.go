@@ -1,9 +1,9 @@
 package core
 
-// LoadDamaged is Load for a run of whose record only a part can be read: turns are those
+// LoadDamaged is Load for a run whose record can be read only in part. turns are those
 // before the damage, and last is the number of the last turn on record. Such a run takes
-// nothing but what ends it. Nothing falls due for it and no attempt starts: what stands
-// after the damage may have closed any call.
+// only inputs that end it. Nothing falls due and no attempt starts, because what follows
+// the damage may have closed any call.
 func (r *Run) LoadDamaged(turns []StoredTurn, last int64, rows []Row, state State) error {
 	r.damaged = true
 	if err := r.replayAll(turns); err != nil {
@@ -22,14 +22,14 @@ func (r *Run) LoadDamaged(turns []StoredTurn, last int64, rows []Row, state Stat
 // Damaged reports whether only a part of the run's record could be read.
 func (r *Run) Damaged() bool { return r.damaged }
 
-// endsDamaged reports whether an input ends a run of which little is known, or says why
-// it does not.
+// endsDamaged reports whether an input ends a damaged run, or is answered with the reason
+// why it does not.
 func endsDamaged(in Input) bool {
 	c, is := in.(Control)
 	return is && (c.Operation == TerminateTheRun || c.Operation == ResetTheRun && (c.Cut != nil || c.Fault != nil))
 }
 
-// stepDamaged is Step of a run of which only a part could be read.
+// stepDamaged is Step for a damaged run.
 func (r *Run) stepDamaged(inputs []Input) {
 	for i, in := range inputs {
 		switch {

@@ -7,15 +7,15 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Deadline is when the run is closed as timed out if it is open then, Never if at
-// no time: with its code or without.
+// Deadline returns when an open run is closed as timed out, with or without its code, or
+// Never.
 func (r *Run) Deadline() int64 {
 	at, _, _ := deadline(&r.start)
 	return at
 }
 
-// deadline is when a run that started so times out, and as what. If its own time
-// and that of its chain end together, nothing may follow.
+// deadline returns when a run with this start event times out, and as what. If the times of
+// the run and of its chain end together, the chain's counts, so that no run follows.
 func deadline(s *history.Start) (at int64, kind retry.TimeoutKind, limit time.Duration) {
 	at = RunDeadline(s)
 	if s.ChainDeadline != 0 && s.ChainDeadline <= at {
@@ -24,8 +24,8 @@ func deadline(s *history.Start) (at int64, kind retry.TimeoutKind, limit time.Du
 	return at, retry.TimeoutRun, s.RunTimeout
 }
 
-// RunDeadline is when the time of one run ends, Never if it has no such time. It
-// begins when the code may, so neither a delay nor a backoff is part of it.
+// RunDeadline returns when the time of one run ends, or Never. The time begins when the
+// code may begin, so a delay or backoff is not part of it.
 func RunDeadline(s *history.Start) int64 {
 	if s.RunTimeout <= 0 {
 		return Never
@@ -33,16 +33,15 @@ func RunDeadline(s *history.Start) int64 {
 	return addTime(max(s.Created, s.FirstTurn), s.RunTimeout)
 }
 
-// CanWait reports whether a run that is started so may stand in line to begin. One that is
-// to begin later, or has to end in time, stands in no line: its row tells that time.
+// CanWait reports whether a run with this start event may stand in line to begin. A run
+// that begins later or has a timeout may not: its row has to hold that time.
 func CanWait(s *history.Start) bool {
 	return s.FirstTurn == 0 && s.RunTimeout <= 0 && s.ChainDeadline == 0 && s.Base == nil
 }
 
-// expire closes the run if its time is up. That comes before everything else that
-// happens to it: what came until then and was not worked in yet is too late. A
-// timeout of the run is a failure as any other for its retry policy; one of the
-// chain ends it.
+// expire closes the run if its time has run out. That comes before any other input of the
+// moment, which is then too late. For the run's retry policy a run timeout is a failure
+// like any other; a chain timeout ends the chain.
 func (r *Run) expire() {
 	at, kind, limit := deadline(&r.start)
 	if r.ended || r.now < at {
@@ -56,14 +55,14 @@ func (r *Run) expire() {
 	if end.Kind == history.RunFailed {
 		end.Kind = history.RunTimedOut
 	}
-	if end.Kind.Command() { // one in which the code has no part
+	if end.Kind.Command() { // the code has no part in this command
 		r.emit(history.Event{Kind: history.CodeDeferred})
 	}
 	r.happened(end)
 }
 
-// timeForRetries is the policy with the time that is left for attempts: a run that
-// could only begin after the time of its chain is not begun.
+// timeForRetries returns the policy limited to the time that is left of the chain: a run
+// that could only begin after that is not started.
 func (r *runRetry) timeForRetries(p *retry.Policy) *retry.Policy {
 	if r.start.ChainDeadline == 0 {
 		return p

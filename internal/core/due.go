@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// due is a time at which a call wants to be looked at. It is void if that has
-// changed since.
+// due is a time at which to look at a call. It is void if the call's due time has changed
+// since.
 type due struct {
 	at   int64
 	call *Call
 }
 
-// dueHeap orders due times, and calls with the same one by number.
+// dueHeap orders due times, and calls with the same time by number.
 type dueHeap []due
 
 func (h dueHeap) Len() int { return len(h) }
@@ -32,14 +32,14 @@ func (h *dueHeap) Pop() any {
 
 func (h *dueHeap) pop() due { return heap.Pop(h).(due) }
 
-// watch makes sure that a call with a due time is looked at then.
+// watch schedules a look at a call that has a due time.
 func (r *callTable) watch(c *Call) {
 	if c.due > 0 {
 		heap.Push(&r.dues, due{at: r.lookAt(c), call: c})
 	}
 }
 
-// nextDue is when the first call wants to be looked at, Never if none does.
+// nextDue returns when to look at the first call, or Never.
 func (r *callTable) nextDue() int64 {
 	for len(r.dues) > 0 {
 		if d := r.dues[0]; d.call.due > 0 && r.lookAt(d.call) == d.at && !d.call.Done {
@@ -50,10 +50,9 @@ func (r *callTable) nextDue() int64 {
 	return Never
 }
 
-// lookAt is when a call with a due time wants to be looked at. The attempt that
-// ends a backoff is put on record a little ahead of its time, so that it is
-// durable when its time comes; earlier if it needs no slot until then. One after whose loss
-// the call must not run again is not: it is on record when it begins, and not before.
+// lookAt returns when to look at a call that has a due time. The attempt that ends a
+// backoff is recorded a little ahead of its time, so that it is durable when its time
+// comes. It is recorded even earlier if it needs no slot until then.
 func (r *callTable) lookAt(c *Call) int64 {
 	switch {
 	case c.state != Backoff || crashLimit(c.Policy) == 1:

@@ -5,14 +5,15 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// awaitBackoff makes sure that a call in backoff is looked at when that ends.
+// awaitBackoff watches for the end of a call's backoff.
 func (r *callTable) awaitBackoff(c *Call) {
 	c.early = r.config.Unslotted != nil && len(c.Gates) == 0 && (c.Queue == "" || c.Step()) && !c.OnProbation && crashLimit(c.Policy) > 1
 	r.watch(c)
 }
 
-// mayGoOn reports whether the attempt that ends a backoff may be put on record now. It
-// may not without a slot if others wait long for theirs: then it is looked at later.
+// mayGoOn reports whether the attempt that ends a backoff may be recorded now. Without a
+// slot it may not if other calls wait long for slots; it is then looked at again nearer to
+// its due time.
 func (r *callTable) mayGoOn(c *Call) bool {
 	c.unslotted = c.early && r.config.Unslotted()
 	if c.early && !c.unslotted {
@@ -23,16 +24,15 @@ func (r *callTable) mayGoOn(c *Call) bool {
 	return true
 }
 
-// backOff waits again for the time of an attempt that was put on record ahead
-// of it.
+// backOff resumes the backoff of an attempt that was recorded ahead of its time.
 func (r *execution) backOff(c *Call) {
 	at := c.StartedAt
 	c.StartedAt, c.Node = 0, ""
 	r.backOffUntil(c, at)
 }
 
-// neverBegan lets an attempt wait for a slot that was put on record without one, and for
-// which there was none when its time had come.
+// neverBegan queues an attempt that was recorded without a slot and found none free when
+// its time came.
 func (r *execution) neverBegan(c *Call) {
 	c.StartedAt, c.Node = 0, ""
 	if c.Pause != nil {
@@ -46,8 +46,9 @@ func (r *execution) neverBegan(c *Call) {
 	r.ready = append(r.ready, c)
 }
 
-// unbegun lets a call go on, or ends it if it is canceled, whose attempt is on record and
-// never began. It returns false if the call has passed gates, which it leaves as if it had.
+// unbegun continues a call whose attempt is on record but never began, or ends it if it is
+// canceled. It returns false if the call has gates: it leaves them as if the attempt had
+// begun.
 func (r *execution) unbegun(c *Call, ended int64) bool {
 	switch {
 	case c.cancelRequested:
@@ -62,8 +63,8 @@ func (r *execution) unbegun(c *Call, ended int64) bool {
 	return true
 }
 
-// closeUnbegun ends a canceled call whose attempt is on record and never began: it was
-// canceled while it waited for its time, or for its slot.
+// closeUnbegun ends a canceled call whose attempt is on record but never began: the call
+// was canceled while the attempt waited for its time or its slot.
 func (r *execution) closeUnbegun(c *Call, ended int64) {
 	if c.StartedAt > r.now {
 		r.setState(c, Backoff)
@@ -73,7 +74,7 @@ func (r *execution) closeUnbegun(c *Call, ended int64) {
 	c.StartedAt, c.Node = 0, ""
 	e := history.Event{Kind: history.CallCanceled, Call: c.Number, Ended: min(ended, r.now), Failure: given(c), Reason: string(retry.ReasonCanceled), Retry: r.summary(c, false, r.now)}
 	if e.Retry != nil {
-		e.Retry.TotalAttempts-- // the one that did not begin
+		e.Retry.TotalAttempts-- // the attempt that did not begin
 	}
 	r.happened(e)
 }

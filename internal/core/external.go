@@ -7,12 +7,12 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// bounded reports whether an attempt that is never completed is noticed.
+// bounded reports whether the policy limits how long an attempt may stay open.
 func bounded(p *retry.Policy) bool { return p.AttemptTimeout > 0 || p.HeartbeatTimeout > 0 }
 
 // handOver makes an attempt external: its body has returned, and a message from outside
-// says how it ends. Nothing of it is left here but its row and a due time, so that
-// it survives whatever becomes of its node. Handing over is a sign of life.
+// says how it ends. Only a row and a due time are left here, so the attempt survives the
+// loss of its node. The hand-over counts as a heartbeat.
 func (r *execution) handOver(c *Call, ended int64) {
 	if !bounded(c.Policy) {
 		r.attemptFailed(c, Failed, history.FromError(retry.Terminal(fmt.Errorf(
@@ -26,14 +26,14 @@ func (r *execution) handOver(c *Call, ended int64) {
 	r.waitOutside(c)
 }
 
-// waitOutside looks at an external attempt again when it times out.
+// waitOutside watches for the timeout of an external attempt.
 func (r *execution) waitOutside(c *Call) {
 	c.due, _ = c.timesOut(c.Policy)
 	r.watch(c)
 	r.touch(c)
 }
 
-// timesOut is when an external attempt times out, and as what.
+// timesOut returns when an external attempt times out, and as what.
 func (a *attempts) timesOut(p *retry.Policy) (int64, retry.TimeoutError) {
 	end, as := int64(Never), retry.TimeoutError{}
 	if p.AttemptTimeout > 0 {
@@ -47,16 +47,16 @@ func (a *attempts) timesOut(p *retry.Policy) (int64, retry.TimeoutError) {
 	return end, as
 }
 
-// timeOutside fails an external attempt whose time is up.
+// timeOutside fails an external attempt whose time has run out.
 func (r *execution) timeOutside(c *Call) {
 	_, as := c.timesOut(c.Policy)
 	r.attemptFailed(c, TimedOut, history.FromError(&as), r.now)
 }
 
-// attemptInFlight returns the call if the attempt is the one it is at, here or outside.
-// What is said of an external one after its time was up comes too late, even if no step
-// was taken since. A worker was told that its word is taken: that counts until another one
-// is on record.
+// attemptInFlight returns the call if this is its current attempt and it is in flight, here
+// or outside. A message about an external attempt that was sent after its timeout is too
+// late, even if no step ran in between. A worker was told that its result is accepted, so
+// that counts until another attempt is on record.
 func (r *execution) attemptInFlight(call int64, attempt int, said int64) *Call {
 	c := r.calls[call]
 	if c == nil || !inFlight(c.state) || c.attempt != attempt {
@@ -69,15 +69,15 @@ func (r *execution) attemptInFlight(call int64, attempt int, said int64) *Call {
 	return c
 }
 
-// AwaitsEnd reports whether the end of an attempt is still to come, or even the word that
-// a worker has claimed it.
+// AwaitsEnd reports whether the end of an attempt is still to come. That includes an
+// offered attempt whose claim has not arrived.
 func (r *callTable) AwaitsEnd(a AttemptRef) bool {
 	c := r.calls[a.Call]
 	return c != nil && c.attempt == a.Attempt && (inFlight(c.state) || c.state == Offered)
 }
 
-// saidOutside takes the end of an attempt from outside rather than from its body, which
-// need not go on. A result that the code could not read is a failure.
+// saidOutside accepts the end of an attempt from outside instead of from its body, which
+// need not finish. A result that the code cannot read becomes a failure.
 func (r *execution) saidOutside(c *Call, in AttemptEnded) AttemptEnded {
 	if c.state == Dispatched {
 		r.interrupt(c, false)
@@ -92,8 +92,8 @@ func (r *execution) saidOutside(c *Call, in AttemptEnded) AttemptEnded {
 	return in
 }
 
-// OutsideDue reports whether a step now would time an external attempt out. The caller
-// must hand in first what was said of the attempt until then.
+// OutsideDue reports whether a step now would time out an external attempt. The caller must
+// first pass the messages about the attempt that came before.
 func (r *callTable) OutsideDue(now int64) bool {
 	if r.outside == 0 {
 		return false

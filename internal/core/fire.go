@@ -12,15 +12,15 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Limits of one step: how many nominal times are fired, and how many are found to be
-// missed. The rest is decided in the next one.
+// Limits of one step: how many nominal times it fires, and how many it finds to be missed.
+// The next step decides the rest.
 const (
 	maxFired  = 200
 	maxMissed = 20_000
 )
 
-// advance decides the nominal times whose moment has come by until, and reports
-// whether that were all.
+// advance decides the nominal times that are due by until and reports whether it decided
+// all of them.
 func (s *Timetable) advance(until int64) bool {
 	fired, missed := 0, 0
 	for s.detail.Next != 0 && s.calendar != nil && s.detail.Due <= until {
@@ -45,13 +45,13 @@ func (s *Timetable) advance(until int64) bool {
 	return true
 }
 
-// FireID is the workflow ID of a fire.
+// FireID returns the workflow ID of a fire.
 func FireID(schedule string, nominal int64) string {
 	return schedule + "/" + time.Unix(0, nominal).UTC().Format(time.RFC3339Nano)
 }
 
-// TriggerID is the workflow ID of a fire that a person asked for: of its time, or of the
-// idempotency key if there is one, so that a repeated request gets the same.
+// TriggerID returns the workflow ID of a fire by hand. It derives from the nominal time or,
+// if there is one, from the idempotency key, so that a repeated request gets the same ID.
 func TriggerID(schedule string, nominal int64, request string) string {
 	if request == "" {
 		return FireID(schedule, nominal)
@@ -61,11 +61,11 @@ func TriggerID(schedule string, nominal int64, request string) string {
 	return schedule + "/trigger-" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// fire starts a fire, or does what is said for one that overlaps with others.
+// fire starts a fire, or applies the overlap policy if other fires are open.
 func (s *Timetable) fire(f Fire) {
 	f.ID, f.At = cmp.Or(f.ID, FireID(s.config.Name, f.Nominal)), s.now
 	if slices.ContainsFunc(s.fires, func(other *Fire) bool { return other.ID == f.ID }) {
-		s.out.Dropped++ // it is fired already
+		s.out.Dropped++ // already fired
 		return
 	}
 	waiting := s.waiting()
@@ -90,7 +90,7 @@ func (s *Timetable) add(f Fire) *Fire {
 	return &f
 }
 
-// waiting counts the fires that are not started.
+// waiting counts the fires that have not started.
 func (s *Timetable) waiting() (n int) {
 	for _, f := range s.fires {
 		if f.Run == "" {
@@ -100,7 +100,7 @@ func (s *Timetable) waiting() (n int) {
 	return n
 }
 
-// start starts a fire, of whatever the schedule starts by now.
+// start starts a fire with the schedule's current spec.
 func (s *Timetable) start(f *Fire) {
 	spec := &s.detail.Spec
 	f.Run, f.At = ChildRunID(s.config.Run, f.Number, s.now), s.now
@@ -120,7 +120,7 @@ func (s *Timetable) start(f *Fire) {
 	s.out.Messages = append(s.out.Messages, Message{WorkflowID: f.ID, Run: f.Run, Start: start})
 }
 
-// makeRoom asks the runs of earlier fires to end, once.
+// makeRoom asks the runs of earlier fires to end, once each.
 func (s *Timetable) makeRoom(how string) {
 	for _, f := range s.fires {
 		if f.Run == "" || f.Asked == how || f.Asked == OverlapTerminate {
@@ -137,7 +137,7 @@ func (s *Timetable) makeRoom(how string) {
 	}
 }
 
-// ended takes note of how the run of a fire ended, and starts one that waits.
+// ended notes how the run of a fire ended and starts a waiting fire.
 func (s *Timetable) ended(in FromChild, when int64) {
 	at := slices.IndexFunc(s.fires, func(f *Fire) bool { return f.Number == in.Call && f.Run != "" })
 	if at < 0 {
@@ -177,7 +177,7 @@ func failureText(in FromChild) string {
 	return text
 }
 
-// skipWaiting gives up the fires that wait and are chosen.
+// skipWaiting drops the waiting fires that are chosen.
 func (s *Timetable) skipWaiting(chosen func(*Fire) bool) {
 	for at := len(s.fires) - 1; at >= 0; at-- {
 		if f := s.fires[at]; f.Run == "" && chosen(f) {
@@ -194,7 +194,7 @@ func (s *Timetable) remove(at int) {
 	s.out.Closed = append(s.out.Closed, f.Number)
 }
 
-// write puts a fire's row into the turn.
+// write puts the row of a fire into the turn.
 func (s *Timetable) write(f *Fire) {
 	data, _ := history.Seal(f) // strings and numbers only: cannot fail
 	row := Row{Call: f.Number, State: FireOpen, Name: f.ID, Due: f.Nominal, Data: data}

@@ -8,57 +8,56 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Gate is the step machine of one gate: an entity like a run, with an inbox, a
-// wake time and rows, but without a history. One that no call uses is
-// forgotten, and made again by the next call. Package gates decides; this type makes the
-// decisions durable. It is not safe for concurrent use. After an error of LoadGate it
-// must be dropped.
+// Gate is the step machine of one gate: an entity like a run, with an inbox, a wake time
+// and rows, but without history. An unused gate is forgotten; the next call creates it
+// again. Package gates decides, and Gate makes the decisions durable. It is not safe for
+// concurrent use. After an error of LoadGate it must be dropped.
 type Gate struct {
 	name    string
-	machine *gates.Machine[TicketKey] // nil until a call said what the gate is to do
+	machine *gates.Machine[TicketKey] // nil until a call declares what the gate does
 	detail  GateDetail
-	state   State // as last committed or about to be
+	state   State // as last committed, or about to be committed
 
-	rows    map[TicketKey]int64 // numbers of the tickets' rows
+	rows    map[TicketKey]int64 // row numbers of the tickets
 	lastRow int64
 	log     notebook
 
 	now     int64
 	out     *StandingTurn
-	touched []TicketKey // since the last step, perhaps more than once
+	touched []TicketKey // tickets changed since the last step, perhaps repeated
 }
 
-// GateDetail is the document of a gate's row: all but its tickets.
+// GateDetail is the document in a gate's row: everything except its tickets.
 type GateDetail struct {
 	Spec   gates.Spec   `json:"spec"`
 	Record gates.Record `json:"record"`
-	// Check is when the calls that hold the gate are asked whether they know it, or
-	// whether a call uses the gate.
+	// Check is when to ask the holders whether they still know the gate, or whether any
+	// call uses it.
 	Check int64 `json:"check,omitempty"`
-	// Unused is since when no call was seen to hold the gate, 0 if one was.
+	// Unused is since when no call has held the gate, 0 if one does.
 	Unused int64 `json:"unused,omitempty"`
 	// Pause says who paused the gate, nil if it is not paused.
 	Pause *Pause `json:"pause,omitempty"`
-	// Edited says what people made different from what the code declares, nil if nothing.
-	// Spec has it.
+	// Edited holds the edits by operators that override the code's declaration, nil for
+	// none. Spec includes them.
 	Edited *GateEdited `json:"edited,omitempty"`
 }
 
-// checkEvery is how often those who hold a gate are told so again. A run that does
-// not know of it, because its row was deleted for instance, gives the slot back.
+// checkEvery is how often holders are told again that they hold the gate. A run that does
+// not know of it, for instance because its row was deleted, gives the slot back.
 const checkEvery = 5 * time.Minute
 
-// forgetAfter is for how long an unused gate is remembered: long enough that a person
-// who looks for one of last week finds it, and can pause it. There may be one for
-// each customer.
+// forgetAfter is how long an unused gate is remembered. An operator who looks for a gate of
+// last week can find and pause it. The time is limited because programs may use a gate per
+// customer.
 const forgetAfter = 7 * 24 * time.Hour
 
-// NewGate makes the machine of a gate that has no row yet.
+// NewGate returns the machine of a gate that has no row yet.
 func NewGate(name string) *Gate {
 	return &Gate{name: name, rows: map[TicketKey]int64{}, state: State{Status: StatusStanding, Wake: Never}}
 }
 
-// LoadGate makes a gate's machine from its rows.
+// LoadGate returns the machine of a gate from its rows.
 func LoadGate(name string, rows []Row, state State) (*Gate, error) {
 	g := NewGate(name)
 	g.state = state
@@ -79,7 +78,7 @@ func LoadGate(name string, rows []Row, state State) (*Gate, error) {
 	return g, err
 }
 
-// DecodeGate reads the document of a gate's row.
+// DecodeGate decodes the document in a gate's row.
 func DecodeGate(data []byte) (GateDetail, error) {
 	var d GateDetail
 	if err := history.Unseal(data, &d); err != nil {
@@ -88,7 +87,7 @@ func DecodeGate(data []byte) (GateDetail, error) {
 	return d, nil
 }
 
-// DecodeTicket reads the document of a ticket's row.
+// DecodeTicket decodes the document in a ticket's row.
 func DecodeTicket(data []byte) (gates.Ticket[TicketKey], error) {
 	var t gates.Ticket[TicketKey]
 	if err := history.Unseal(data, &t); err != nil {
@@ -97,7 +96,7 @@ func DecodeTicket(data []byte) (gates.Ticket[TicketKey], error) {
 	return t, nil
 }
 
-// maxHeard is how much of what is said to a gate is taken in one step.
+// maxHeard is the maximum number of inputs that a gate takes in one step.
 const maxHeard = 500
 
 // Step implements Standing.
@@ -129,7 +128,7 @@ func (g *Gate) hear(m *ToGate) {
 		}
 	}
 	if g.machine == nil {
-		return // no call was ever here: what is taken back was never given
+		return // no call was ever here, so there is nothing to give back
 	}
 	switch m.Word {
 	case GateEnter:
@@ -149,8 +148,7 @@ func (g *Gate) hear(m *ToGate) {
 	}
 }
 
-// configure makes the gate do what the latest call declares, except for what people
-// edited.
+// configure applies the declaration of the latest call, with the edits by operators on top.
 func (g *Gate) configure(declared gates.Spec) error {
 	if g.machine != nil && declared == g.detail.Declared() {
 		return nil

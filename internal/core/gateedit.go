@@ -7,9 +7,8 @@ import (
 	"github.com/perdure/perdure/internal/gates"
 )
 
-// GateEdits is what people made different from what the code declares. It holds for what
-// it names until people take it back, whatever the code declares meanwhile; the rest
-// follows the code.
+// GateEdits are operators' changes to a gate's declaration. The fields that are set hold
+// until an operator takes them back, whatever the code declares. The rest follows the code.
 type GateEdits struct {
 	Limit   int            `json:"limit,omitempty"`   // 0: as declared
 	Rate    *gates.Rate    `json:"rate,omitempty"`    // nil: as declared; zero: none
@@ -17,10 +16,10 @@ type GateEdits struct {
 	Breaker *gates.Breaker `json:"breaker,omitempty"` // nil: as declared; zero: none
 }
 
-// IsZero reports whether nothing is different.
+// IsZero reports whether there are no edits.
 func (e GateEdits) IsZero() bool { return e == GateEdits{} }
 
-// Over returns a declaration with the edits.
+// Over returns the declaration with the edits applied.
 func (e GateEdits) Over(declared gates.Spec) gates.Spec {
 	if e.Limit != 0 {
 		declared.Limit = e.Limit
@@ -37,7 +36,7 @@ func (e GateEdits) Over(declared gates.Spec) gates.Spec {
 	return declared
 }
 
-// with adds later edits, which come before earlier ones.
+// with adds later edits, which override earlier ones.
 func (e GateEdits) with(later GateEdits) GateEdits {
 	if later.Limit != 0 {
 		e.Limit = later.Limit
@@ -54,7 +53,7 @@ func (e GateEdits) with(later GateEdits) GateEdits {
 	return e
 }
 
-// GateEdited is that a gate has edits: which, and who made the last of them.
+// GateEdited holds a gate's edits and who made the last of them.
 type GateEdited struct {
 	GateEdits
 	Declared gates.Spec `json:"declared"` // by the latest call
@@ -63,7 +62,7 @@ type GateEdited struct {
 	At       int64      `json:"at"`
 }
 
-// Declared is what the gate does without edits: what the latest call declared.
+// Declared returns the gate's spec without edits, as the latest call declared it.
 func (d *GateDetail) Declared() gates.Spec {
 	if d.Edited != nil {
 		return d.Edited.Declared
@@ -71,13 +70,13 @@ func (d *GateDetail) Declared() gates.Spec {
 	return d.Spec
 }
 
-// Declared is what the code declares: a copy.
+// Declared returns a copy of the spec that the code declares.
 func (g *Gate) Declared() *gates.Spec {
 	spec := g.detail.Declared()
 	return &spec
 }
 
-// operate carries out what a person says, and notes it.
+// operate carries out an operator's message and notes it.
 func (g *Gate) operate(m *ToGate) {
 	if g.log.Asked(string(m.Word), m.Request) != nil {
 		g.out.Dropped++
@@ -111,7 +110,7 @@ func (g *Gate) obey(m *ToGate) (outcome, text string) {
 	return Applied, ""
 }
 
-// edit makes the gate do something else than what the code declares.
+// edit changes the gate's spec away from what the code declares.
 func (g *Gate) edit(m *ToGate) (outcome, text string) {
 	declared, was, edits := g.detail.Declared(), g.detail.Spec, GateEdits{}
 	if g.detail.Edited != nil && !m.Anew {
@@ -140,7 +139,7 @@ func (g *Gate) edit(m *ToGate) (outcome, text string) {
 	return Applied, strings.Join(GateDifference(was, spec), ", ")
 }
 
-// equal compares what edits say.
+// equal compares edits by value.
 func (e GateEdits) equal(other GateEdits) bool {
 	return e.Limit == other.Limit && equal(e.Rate, other.Rate) && equal(e.Budget, other.Budget) && equal(e.Breaker, other.Breaker)
 }
@@ -180,7 +179,7 @@ const (
 	PartBudget  = "budget"
 )
 
-// reset makes parts of the gate forget what was.
+// reset makes parts of the gate forget their state.
 func (g *Gate) reset(m *ToGate) (outcome, text string) {
 	var did, why []string
 	for _, part := range m.Parts {
@@ -210,7 +209,7 @@ func (g *Gate) reset(m *ToGate) (outcome, text string) {
 	return Applied, strings.Join(append(did, why...), "; ")
 }
 
-// GateDifference says in words what is different between two specs.
+// GateDifference describes the differences between two specs.
 func GateDifference(before, after gates.Spec) (all []string) {
 	differ := func(what, was, is string) {
 		if was != is {
@@ -224,19 +223,19 @@ func GateDifference(before, after gates.Spec) (all []string) {
 	return all
 }
 
-// GatePreview is what something that a person says to a gate would do now.
+// GatePreview is what an operator's message to a gate would do now.
 type GatePreview struct {
 	Before, After    gates.Spec
 	Outcome, Text    string
 	Waiting          int // calls in line before
-	Starting, Ending int // of these, that start now, or are refused
+	Starting, Ending int // calls of these that start now, or are refused
 	Holders          int // slots taken before
 }
 
-// Preview finds out what follows from something that a person says. It changes the gate,
-// which must be a copy.
+// Preview finds out what an operator's message would do. It changes the gate, which must be
+// a copy.
 func (g *Gate) Preview(now int64, m *ToGate) GatePreview {
-	g.Step(now, nil) // what time alone brings is no consequence
+	g.Step(now, nil) // changes due to time alone are not consequences
 	stats := g.machine.Stats(g.now)
 	p := GatePreview{Before: g.detail.Spec, Waiting: stats.Depth, Holders: stats.Holders}
 	out := g.Step(now, []Input{*m})

@@ -7,7 +7,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// take notes what follows from one input.
+// take sends the grants and refusals that follow from one input.
 func (g *Gate) take(s *gates.Step[TicketKey]) {
 	g.touched = append(g.touched, s.Changed...)
 	for _, granted := range s.Granted {
@@ -26,8 +26,8 @@ func (g *Gate) say(m FromGate) {
 	g.out.Say = append(g.out.Say, m)
 }
 
-// check tells those who have held the gate for long that they do, and sees whether
-// a call uses it.
+// check reminds long-time holders that they hold the gate, and notes whether any call uses
+// the gate.
 func (g *Gate) check() {
 	if g.detail.Check == 0 || g.now < g.detail.Check {
 		return
@@ -47,14 +47,14 @@ func (g *Gate) check() {
 	}
 }
 
-// unused notes that no call holds the gate. A gate is forgotten if that is so for long,
-// and a new one would do what it does: no pause, no edit, nothing missing in its budget,
-// and no failure that its breaker counts.
+// unused notes that no call holds the gate. The gate is forgotten after forgetAfter of
+// disuse if a new gate would behave the same: no pause, no edit, its budget full, and no
+// failure that its breaker counts.
 func (g *Gate) unused() {
 	since := g.detail.Unused
 	switch {
 	case !g.machine.Forgettable(g.now), g.detail.Edited != nil:
-		since = g.now // it is looked at again
+		since = g.now // check again later
 	case since == 0:
 		since = g.now
 	case g.now-since >= int64(forgetAfter):
@@ -71,7 +71,7 @@ var ticketStates = map[gates.Phase]CallState{
 	gates.StandingBy: TicketResting,
 }
 
-// writeRows turns the tickets that changed into rows to write or delete.
+// writeRows turns the changed tickets into rows to write or delete.
 func (g *Gate) writeRows() {
 	written := make(map[TicketKey]bool, len(g.touched))
 	for _, key := range g.touched {
@@ -100,7 +100,7 @@ func (g *Gate) writeRows() {
 	g.touched = g.touched[:0]
 }
 
-// settle works out the state of the gate's row at the end of a step.
+// settle computes the state of the gate's row at the end of a step.
 func (g *Gate) settle() {
 	g.detail.Record = g.machine.Record()
 	data, _ := history.Seal(g.detail) // strings and numbers only: cannot fail
@@ -111,8 +111,7 @@ func (g *Gate) settle() {
 	}
 }
 
-// NextDue is when the gate must be stepped next without a message,
-// Never if at no time.
+// NextDue returns when the gate must be stepped if no message comes, or Never.
 func (g *Gate) NextDue() int64 {
 	if g.machine == nil {
 		return Never
@@ -130,30 +129,30 @@ func (g *Gate) NextDue() int64 {
 // Name is the gate's name.
 func (g *Gate) Name() string { return g.name }
 
-// Detail is what the gate does, and what it remembers beside its tickets.
+// Detail returns what the gate does and what it remembers besides its tickets.
 func (g *Gate) Detail() GateDetail { return g.detail }
 
-// Log is what people did to the gate, oldest first.
+// Log returns the operations on the gate, oldest first.
 func (g *Gate) Log() []Note { return g.log.Log() }
 
-// Stats counts what is at the gate.
+// Stats counts the tickets at the gate.
 func (g *Gate) Stats(now int64) gates.Stats { return g.machine.Stats(now) }
 
-// Tickets are those who are at the gate, in the order of their numbers.
+// Tickets returns the tickets at the gate, ordered by number.
 func (g *Gate) Tickets() []gates.Ticket[TicketKey] { return g.machine.Tickets() }
 
-// Ended reports that a gate has no outcome.
+// Ended returns false: a gate never ends.
 func (g *Gate) Ended() bool { return false }
 
-// State is the state of the gate's row as the last step left it.
+// State returns the state of the gate's row after the last step.
 func (g *Gate) State() State { return g.state }
 
-// Idle reports that a gate holds nothing in memory that its rows do not.
+// Idle returns true: everything the gate holds in memory is in its rows.
 func (g *Gate) Idle() bool { return true }
 
-// AwaitsMessage reports that a message may come soon, however far off the next due
-// time is.
+// AwaitsMessage returns true: a message may come soon, however far off the next due time
+// is.
 func (g *Gate) AwaitsMessage() bool { return true }
 
-// Asked returns the note of a request, nil if it is new: see notebook.Asked.
+// Asked returns the note of a request, or nil if the request is new. See notebook.Asked.
 func (g *Gate) Asked(word, request string) *Note { return g.log.Asked(word, request) }

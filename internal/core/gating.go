@@ -8,19 +8,19 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// A call with gates runs its attempts only while it holds all of them. It asks
-// for them one by one, in the order of their names, by messages to the gates'
-// owners; the grants come back as messages. What it holds it gives back when the
-// next one makes it wait; see collect. Whenever an attempt ends, the turn
-// that says so sends the gates word of it, so that both are durable or neither.
+// A call with gates runs its attempts only while it holds all of them. It asks for them one
+// by one, in the order of their names, by messages to the gates' owners; the grants come
+// back as messages. When the next gate makes it wait, it gives back what it holds; see
+// collect. The turn that ends an attempt also sends the messages about that to the gates,
+// so that both are durable or neither.
 
-// atGate is what a call has at one of its gates. Each has a ticket there, under a
-// number that says which of the call's tickets at this gate it is.
+// atGate is the state of a call at one of its gates. The call has a ticket there, with a
+// number among the call's tickets at this gate.
 type atGate struct {
 	State  gateState `json:"state,omitempty"`
 	Ticket int       `json:"ticket,omitempty"`
-	// Judged says that its budget allowed the attempt after the one that is
-	// undecided: it may say so again.
+	// Judged says that this gate's budget allowed the attempt after the undecided one. The
+	// gate may repeat that.
 	Judged bool `json:"judged,omitempty"`
 	// Returns is how often the ticket's slot was given back unused.
 	Returns int `json:"returns,omitempty"`
@@ -32,19 +32,19 @@ func (p atGate) waits() bool { return p.State == asked }
 type gateState string
 
 const (
-	noTicket gateState = ""       // no ticket, or no longer one
+	noTicket gateState = ""       // no ticket
 	asked    gateState = "asked"  // the gate will say when the coming attempt may start
 	held     gateState = "held"   // the gate granted the current or coming attempt
 	resting  gateState = "behind" // the ticket keeps its place and rests until it is asked for again
 )
 
-// undecided is an attempt that failed, of which a gate's budget has to say
-// whether another one may follow.
+// undecided is a failed attempt while a gate's budget has yet to say whether another one
+// may follow.
 type undecided struct {
 	Outcome Outcome          `json:"outcome"`
 	Failure *history.Failure `json:"failure,omitempty"`
 	Ended   int64            `json:"ended"`
-	Judges  int              `json:"judges"` // gates that have not answered
+	Judges  int              `json:"judges"` // number of gates that have not answered
 }
 
 // holdsGates reports whether a call holds all of its gates.
@@ -52,7 +52,7 @@ func (c *Call) holdsGates() bool {
 	return !slices.ContainsFunc(c.AtGates, func(p atGate) bool { return !p.holds() })
 }
 
-// coming is the number of the attempt that gates are asked for.
+// coming returns the number of the attempt for which the call asks gates.
 func (c *Call) coming() int {
 	if c.Undecided != nil {
 		return c.attempt + 1
@@ -60,11 +60,11 @@ func (c *Call) coming() int {
 	return c.attempt
 }
 
-// askNextGate asks for the next gate that the coming attempt needs and reports
-// whether there is one to wait for.
+// askNextGate asks for the next gate that the coming attempt needs and reports whether the
+// call has to wait.
 //
 // It asks for none while calls of this kind cannot start, because an operator paused the
-// activity or this node lacks its code: a grant would be kept from others.
+// activity or this node lacks its code: the grant would be kept from other calls.
 func (r *gating) askNextGate(c *Call) bool {
 	if len(c.AtGates) > 0 && (r.stopped(c) || !r.served(c)) {
 		r.leaveGates(c, gates.Neutral)
@@ -108,8 +108,7 @@ func (r *gating) askGate(c *Call, i int) {
 	r.out.Gates = append(r.out.Gates, m)
 }
 
-// awaitGate lets a call wait for a gate. It holds no slot, and its queue time
-// runs.
+// awaitGate makes a call wait for a gate. It holds no slot, and its queue time runs.
 func (r *gating) awaitGate(c *Call) {
 	r.setState(c, Gated)
 	r.collect(c, r.now)
@@ -125,18 +124,18 @@ func (r *gating) toGate(c *Call, i int, word GateWord, attempt int) ToGate {
 	}
 }
 
-// backOffAtGates tells the gates that an attempt has ended and another one is due at
-// until. The first gate grants it by itself when that time has come, and so do
-// those behind gates that are kept. Behind one that is given up the ticket keeps
-// its place but rests, without its slot, until it is asked for again: calls that
-// hold a gate and wait for one with a smaller name could wait for each other.
-// With judge, the gates that have a budget answer whether it allows the attempt.
+// backOffAtGates tells the gates that an attempt has ended and the next one is due at
+// until. The first gate grants the next attempt by itself at that time, and so do later
+// gates if all before them keep their slot. After a gate that is given up, a ticket keeps
+// its place but rests without a slot until the call asks again: calls that hold a gate
+// while they wait for one with a smaller name could deadlock. With judge, gates that have a
+// budget answer whether it allows the next attempt.
 func (r *gating) backOffAtGates(c *Call, outcome gates.Outcome, until int64, judge bool) (judges int) {
 	inOrder := true
 	for i := range c.AtGates {
 		p := &c.AtGates[i]
 		if p.State != held {
-			continue // it ended without having run
+			continue // ended without having run
 		}
 		m := r.toGate(c, i, GateBackoff, c.attempt)
 		m.Outcome, m.Until = outcome, until
@@ -155,7 +154,7 @@ func (r *gating) backOffAtGates(c *Call, outcome gates.Outcome, until int64, jud
 	return judges
 }
 
-// leaveAllGates gives up the gates of a call that is closed or waits for a person.
+// leaveAllGates gives up the gates of a call that is closed or waits for an operator.
 func (r *gating) leaveAllGates(c *Call) {
 	if r.out != nil {
 		r.abandonVerdict(c)
@@ -163,7 +162,7 @@ func (r *gating) leaveAllGates(c *Call) {
 	}
 }
 
-// leaveGates gives up all that a call has at its gates.
+// leaveGates gives up everything that a call has at its gates.
 func (r *gating) leaveGates(c *Call, outcome gates.Outcome) {
 	c.Collecting = 0
 	for i := range c.AtGates {
@@ -181,7 +180,7 @@ func (r *gating) leaveGates(c *Call, outcome gates.Outcome) {
 	}
 }
 
-// keeps reports whether a gate's slot is kept through a backoff of the length.
+// keeps reports whether a gate's slot is kept through a backoff of this length.
 func keeps(g gates.Spec, delay int64) bool {
 	return g.Mode == gates.Hold && (g.MaxHold == 0 || delay <= int64(g.MaxHold))
 }
@@ -210,7 +209,7 @@ func (r *execution) fromGate(in FromGate) {
 	case in.Word == GateRefused:
 		r.refused(c, i)
 	case in.Word == GateGranted && in.Returns != c.AtGates[i].Returns:
-		r.out.Dropped++ // it was given back
+		r.out.Dropped++ // a grant of a slot that was given back
 	case in.Word == GateGranted:
 		c.AtGates[i].State = held
 		r.touch(c)
@@ -218,7 +217,7 @@ func (r *execution) fromGate(in FromGate) {
 	}
 }
 
-// decline returns a ticket that no call wants.
+// decline returns an unwanted ticket.
 func (r *gating) decline(in FromGate) {
 	r.out.Dropped++
 	if answer, ok := in.Decline(); ok {
@@ -226,8 +225,8 @@ func (r *gating) decline(in FromGate) {
 	}
 }
 
-// proceed continues a call once it waits for no further gate. An inline step whose code is
-// missing gives its gates up: getting the code may take long.
+// proceed continues a call that waits for no further gate. An inline step whose code is
+// missing gives its gates up, because getting the code may take long.
 func (r *execution) proceed(c *Call) {
 	if c.state != Gated || c.Undecided != nil {
 		return
@@ -239,8 +238,7 @@ func (r *execution) proceed(c *Call) {
 	r.enterGates(c)
 }
 
-// askGatesAgain lets calls that had left their gates, because they could not run,
-// ask again.
+// askGatesAgain makes calls that left their gates because they could not run ask again.
 func (r *execution) askGatesAgain() {
 	for _, n := range r.openNumbers() {
 		if c := r.calls[n]; c.state == Gated && c.Undecided == nil && (r.program != nil || !c.Step()) {
@@ -249,8 +247,8 @@ func (r *execution) askGatesAgain() {
 	}
 }
 
-// refused closes a call whose gate refuses it. The attempt that was to start
-// does not, and is not charged; that it was refused is on record.
+// refused closes a call whose gate refuses it. The coming attempt does not start and is not
+// charged; the ledger records the refusal.
 func (r *execution) refused(c *Call, i int) {
 	c.AtGates[i].State = noTicket // its ticket is gone
 	if u := c.Undecided; u != nil {
@@ -270,9 +268,9 @@ func (r *execution) refused(c *Call, i int) {
 	r.closeFailed(c, retry.ReasonBreaker, c.Policy.AttemptLimit(), f, r.now)
 }
 
-// judged takes a budget's verdict. The first denial, or the last of all that were
-// asked, decides. A gate that got a budget while the call was on its way may deny
-// what was not asked: the attempt was decided, so the call enters there again.
+// judged handles a budget's verdict. The first denial decides, or the last of the expected
+// verdicts. A gate that got a budget only after the call asked may deny although it was not
+// asked: the decision stands, and the call enters that gate again.
 func (r *execution) judged(c *Call, i int, in FromGate, denied bool) {
 	u := c.Undecided
 	if denied {

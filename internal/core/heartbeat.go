@@ -2,16 +2,16 @@ package core
 
 import "github.com/perdure/perdure/internal/history"
 
-// Heartbeat says that an attempt in flight is alive and how far it has come. One
-// for a call that is closed, or of an earlier attempt, is dropped and counted.
+// Heartbeat says that an attempt in flight is alive and how far it has come. One for a
+// closed call or an earlier attempt is dropped and counted.
 //
-// What an attempt said last is in the call's row and stays there when it fails,
-// is lost or is given back: the next one is told. The code of the run never sees
-// it, so history does not know it.
+// The last details are in the call's row. They stay there when the attempt fails, is lost
+// or is given back, so that the next attempt receives them. The code of the run never sees
+// them, so they are not in history.
 type Heartbeat struct {
 	Call    int64
 	Attempt int
-	Details history.Payload // absent: those before stay
+	Details history.Payload // absent: the earlier details stay
 	At      int64
 }
 

@@ -9,20 +9,21 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Judged is a failure as a policy sees it, so that another policy can judge it later: a
-// ledger record names the outermost error only. Records of earlier versions have none.
+// Judged is a failure as a policy sees it, so that another policy can judge it later. The
+// ledger's columns hold only the outermost error. Records of earlier versions have no
+// Judged.
 type Judged struct {
-	Types    []string          `json:"types,omitempty"` // of the error and of all it wraps
+	Types    []string          `json:"types,omitempty"` // of the error and all that it wraps
 	Canceled bool              `json:"canceled,omitempty"`
 	Terminal bool              `json:"terminal,omitempty"`
 	Timeout  retry.TimeoutKind `json:"timeout,omitempty"`
-	Limit    time.Duration     `json:"limit,omitempty"` // that it exceeded, ns
+	Limit    time.Duration     `json:"limit,omitempty"` // the limit that was exceeded, ns
 	Asked    bool              `json:"asked,omitempty"` // the error asks for its own delay
 	After    time.Duration     `json:"after,omitempty"` // ns
 	At       int64             `json:"at,omitempty"`    // ns since 1970, 0 for After
 }
 
-// Failure is what retry.Decide is asked about.
+// Failure returns the failure for retry.Decide.
 func (j *Judged) Failure() retry.Failure {
 	f := retry.Failure{Types: j.Types, Canceled: j.Canceled, Terminal: j.Terminal, Timeout: j.Timeout, Asked: j.Asked, After: j.After}
 	if j.At != 0 {
@@ -31,7 +32,7 @@ func (j *Judged) Failure() retry.Failure {
 	return f
 }
 
-// judged is nil for a failure that the columns of its record tell all about.
+// judged returns nil if the columns of the record say everything about the failure.
 func judged(outcome Outcome, f *history.Failure, d retry.Decision) *Judged {
 	err := f.Err()
 	c := retry.Classify(err)
@@ -49,8 +50,8 @@ func judged(outcome Outcome, f *history.Failure, d retry.Decision) *Judged {
 	return j
 }
 
-// JudgedBy is the failure as far as the columns of its record tell: no more than the
-// outermost type, and how the policy that was in force decided.
+// JudgedBy returns the failure as far as the columns of its record tell: the outermost
+// type, and the decision of the policy that was in force.
 func JudgedBy(outcome Outcome, errorType string, reason retry.Reason, delay time.Duration) *Judged {
 	j := &Judged{Types: []string{errorType}, Canceled: errorType == retry.TypeCanceled, Terminal: reason == retry.ReasonTerminal}
 	if reason == retry.ReasonServerDelay {

@@ -8,7 +8,7 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// judgement is what the policy says about a failure.
+// judgement returns the policy's decision about a failure.
 func (r *execution) judgement(c *Call, f *history.Failure, ended int64, overBudget bool) retry.Decision {
 	return retry.Decide(c.Policy, retry.State{
 		Attempt:    c.Failures,
@@ -18,7 +18,7 @@ func (r *execution) judgement(c *Call, f *history.Failure, ended int64, overBudg
 	}, retry.Classify(f.Err()), time.Unix(0, ended), r.Draw(c.Number, c.attempt))
 }
 
-// nextOf is when the next attempt is due, 0 if there is none.
+// nextOf returns when the next attempt is due, 0 for none.
 func nextOf(d retry.Decision) int64 {
 	if !d.Retry {
 		return 0
@@ -26,8 +26,8 @@ func nextOf(d retry.Decision) int64 {
 	return d.At.UnixNano()
 }
 
-// verdictOf is what an attempt that failed says about what is behind the gates. A
-// failure that no retry can change says nothing about it.
+// verdictOf returns what a failed attempt says about what is behind the gates. A failure
+// that no retry can change says nothing about it.
 func verdictOf(d retry.Decision) gates.Outcome {
 	switch {
 	case d.Retry, d.Reason == retry.ReasonTimeout, d.Reason.Exhausts():

@@ -19,70 +19,74 @@ type Record struct {
 	Started   int64 // 0: it never started
 	Ended     int64
 	Data      []byte // an encoded AttemptDetail
-	Prune     int    // attempt whose record makes room, 0 for none
+	Prune     int    // number of the attempt whose record is pruned for this one, 0 for none
 }
 
-// AttemptDetail is what a ledger record says beyond its columns.
+// AttemptDetail is what a ledger record holds beyond its columns.
 type AttemptDetail struct {
-	ID      string        `json:"id"` // equal to no other attempt's, ever
+	ID      string        `json:"id"` // globally unique
 	Node    string        `json:"node,omitempty"`
 	Queued  int64         `json:"queued,omitempty"`
 	Message string        `json:"message,omitempty"`
 	Stack   string        `json:"stack,omitempty"`
-	Delay   time.Duration `json:"delay,omitempty"` // chosen wait before the next attempt, ns
+	Delay   time.Duration `json:"delay,omitempty"` // wait chosen before the next attempt, ns
 	Next    int64         `json:"next,omitempty"`  // when the next attempt is due, ns since 1970
-	Rule    int           `json:"rule,omitempty"`  // the policy's rule that decided, from 1; 0: the policy itself
-	Pause   bool          `json:"pause,omitempty"` // it waits for a person
-	// Judged is what the policy was told of the failure, where the columns do not say it.
+	Rule    int           `json:"rule,omitempty"`  // the policy rule that decided, from 1; 0: the policy itself
+	Pause   bool          `json:"pause,omitempty"` // the call now waits for an operator
+	// Judged is what the policy was told about the failure and the columns do not hold.
 	Judged *Judged `json:"judged,omitempty"`
-	// Recovered is the latest error of a call that this attempt completes; nil if none failed.
+	// Recovered is the last error of a call that this attempt completes, nil if no attempt
+	// failed.
 	Recovered *Recovered `json:"recovered,omitempty"`
-	// Totals of the call with this attempt; nil in records of earlier versions.
+	// Totals are the call's totals including this attempt; nil in records of earlier
+	// versions.
 	Totals *Totals `json:"totals,omitempty"`
 }
 
-// Recovered is an error after which a call succeeded: then the record of the latest attempt has
-// no error of its own, and those before it need not be read to say what the retries were for.
+// Recovered is the error after which a call succeeded. The record of the successful attempt
+// has no error of its own, so readers learn the cause of the retries without reading
+// earlier records.
 type Recovered struct {
 	ErrorType string `json:"error_type,omitempty"`
 	Message   string `json:"message,omitempty"` // clipped
 }
 
-// How many attempts of a call the ledger keeps: the first and the last ones.
+// The ledger keeps the first and the last attempts of a call.
 const (
 	FirstAttempts = 100
 	LastAttempts  = 1000
 )
 
-// CallID names a call uniquely: trace id of its attempts, idempotency key.
+// CallID returns the unique ID of a call. It is the trace ID of its attempts and their
+// idempotency key.
 func CallID(run string, call int64) string { return run + "/" + strconv.FormatInt(call, 10) }
 
-// AttemptID names an attempt uniquely.
+// AttemptID returns the unique ID of an attempt.
 func AttemptID(run string, call int64, attempt int) string {
 	return run + "/" + strconv.FormatInt(call, 10) + "." + strconv.Itoa(attempt)
 }
 
-// sentID is the ID of a signal that workflow code sends. No user can choose such an ID
-// (history.Reserved), and so no turn takes it before.
+// sentID returns the ID of a signal that workflow code sends. Users cannot choose such an
+// ID (history.Reserved), so none can be taken.
 func sentID(run string, call int64) string { return "#send/" + CallID(run, call) }
 
-// record keeps an attempt about which nothing had to be decided.
+// record adds an attempt that needed no decision.
 func (r *ledger) record(c *Call, outcome Outcome, f *history.Failure, reason string, ended int64) {
 	r.keep(c, outcome, f, reason, AttemptDetail{}, ended)
 }
 
-// recordDecision keeps a failed attempt with what the policy decided.
+// recordDecision adds a failed attempt with the policy's decision.
 func (r *ledger) recordDecision(c *Call, outcome Outcome, f *history.Failure, d retry.Decision, ended, next int64) {
 	detail := AttemptDetail{Delay: d.Delay, Next: next, Rule: d.Rule + 1, Pause: d.Pause}
 	detail.Judged = judged(outcome, f, d)
 	r.keep(c, outcome, f, string(d.Reason), detail, ended)
 }
 
-// recordRefusal keeps that the coming attempt was not let begin.
+// recordRefusal adds the refusal of the coming attempt.
 func (r *ledger) recordRefusal(c *Call, f *history.Failure) {
 	last := c.attempts
 	c.StartedAt, c.Node = 0, ""
-	if c.state == Backoff { // its gate was a little early
+	if c.state == Backoff { // its gate answered slightly early
 		c.QueuedAt = max(r.now, c.due)
 	} else if c.QueuedAt < last.StartedAt {
 		c.QueuedAt = r.now
@@ -114,8 +118,8 @@ func (r *ledger) keep(c *Call, outcome Outcome, f *history.Failure, reason strin
 	r.out.Attempts = append(r.out.Attempts, rec)
 }
 
-// summary is the retry summary of a call that is about to close, nil if nothing
-// happened to its first attempt.
+// summary returns the retry summary of a call that is about to close, or nil if its first
+// attempt had no failure, loss or drain.
 func (r *ledger) summary(c *Call, exhausted bool, ended int64) *history.Summary {
 	if c.attempt <= 1 && c.Failures+c.Losses+c.Drains == 0 {
 		return nil

@@ -5,12 +5,12 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Length is how many events the run has on record, its start event apart.
+// Length returns the number of recorded events, not counting the start event.
 func (r *Run) Length() int { return r.length }
 
-// tooLong closes a run whose history has come to its limit before its code makes it
-// longer. No retry of the run would do better. The code has no part in that, so the
-// turn says that it did not run.
+// tooLong closes a run that reached MaxHistory, before its code makes the history longer.
+// The failure is terminal because a retry would end the same way. The code does not run, so
+// the turn says CodeDeferred.
 func (r *Run) tooLong() bool {
 	limit := r.config.MaxHistory
 	if limit <= 0 || r.length < limit || r.program == nil || r.paused != nil {
@@ -22,9 +22,9 @@ func (r *Run) tooLong() bool {
 	return true
 }
 
-// limitPending puts a refusal in the place of a call that the code begins, if it may
-// have no more of them. That is decided once: a replay takes it from the record, so the
-// limit may change at any time.
+// limitPending replaces a command that begins a call with a refusal, if the run has
+// MaxPending calls open. Replay takes the refusal from the record, so the limit may change
+// at any time.
 func (r *Run) limitPending(e *history.Event) {
 	limit := r.config.MaxPending
 	replayed := r.onRecord()
@@ -58,23 +58,23 @@ func waits(k history.Kind) bool {
 	return false
 }
 
-// Backlog is how many signals came that the code has not read.
+// Backlog returns the number of signals that the code has not read.
 func (r *Run) Backlog() int { return r.signals.backlog }
 
-// full reports whether the run is to be sent no more signals. It is, once it has as many
-// as it may, until it has read a fifth of them: its row shall not change with each. So it is
-// while as many came with keys as it can hand on.
+// full reports whether senders must send the run no more signals: it has MaxBacklog unread
+// ones, or maxYoung came with IDs within KeepKeys. A full run stays full until it has read
+// a fifth of the limit, so that its row does not change with each signal.
 func (r *signals) full(was bool) bool {
 	return reached(r.backlog, r.config.MaxBacklog, was) || reached(r.seen.young(r.now), maxYoung, was)
 }
 
-// reached reports whether n has come to a limit, and since it had, has not gone down by a
-// fifth of it. A limit of 0 is none.
+// reached reports whether n is at the limit or, if it was before, has not yet dropped by a
+// fifth of it. A limit of 0 means no limit.
 func reached(n, limit int, was bool) bool {
 	return limit > 0 && (n >= limit || was && n > limit-limit/5)
 }
 
-// roomAt is when so many keys are old that a run which is full of them is so no more, Never
+// roomAt returns when enough IDs are old that the run is no longer full of them, or Never
 // if it is not full of them.
 func (r *signals) roomAt(was bool) int64 {
 	if !reached(r.seen.young(r.now), maxYoung, was) {

@@ -8,13 +8,13 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// takenOver loses the attempts in flight (E3).
+// takenOver marks the attempts in flight as lost, except those still alive (E3).
 func (r *execution) takenOver(in TakenOver) {
 	for _, n := range r.openNumbers() {
 		c := r.calls[n]
 		if c.state == Dispatched && !slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt}) {
 			r.lost(c, in)
-		} else if c.Untold { // its process may have died before it told of the wait
+		} else if c.Untold { // its process may have died before it called the hook
 			r.tellWaiting(c)
 		}
 	}
@@ -25,15 +25,15 @@ func crashLimit(p *retry.Policy) int {
 	return p.WithDefaults().CrashLimit
 }
 
-// lost records an attempt whose node no longer owns the run. Only a node
-// that died while it ran the attempt alone in the probation lane is held against the
-// call, and only as long as it is not known to have survived; CrashLimit 1 says
-// that the call must not run again after any loss. Most processes die of something
-// outside, so a call is on probation from its second loss within suspects.Window on.
+// lost records the loss of an attempt whose node no longer owns the run. The loss counts
+// against the call only if the node died while it ran the attempt alone in the probation
+// lane, and only as long as the node is not known to have survived. CrashLimit 1 means that
+// the call must not run again after any loss. Most processes die of something else, so a
+// call is on probation only from its second loss within suspects.Window on.
 //
-// An attempt on record ahead of its time is lost too, and the next one comes
-// when it was to come: its node may not have heard yet that the run is another
-// one's, and begin it. It says nothing against the call.
+// An attempt that is on record ahead of its time is lost too, and the next one is due at
+// the same time: the old node may not know yet that it lost the run, and begin the attempt.
+// Such a loss does not count against the call.
 func (r *execution) lost(c *Call, in TakenOver) {
 	early := c.StartedAt > r.now
 	c.Losses++

@@ -7,16 +7,15 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// mailbox holds the signals of one name and the calls that await one. Either
-// there are no values or no call waits.
+// mailbox holds the signals of one name and the calls that await one. It never has both
+// values and waiting calls.
 type mailbox struct {
-	arrived int64      // how many signals came so far
-	values  []received // in the order in which they came
+	arrived int64      // number of signals received so far
+	values  []received // in order of arrival
 	waiting []*Call
 }
 
-// received is a signal's value and its place among the signals of its name,
-// from 1.
+// received is a signal's value and its place among the signals of its name, from 1.
 type received struct {
 	value history.Payload
 	place int64
@@ -31,13 +30,13 @@ func (r *signals) mailbox(name string) *mailbox {
 	return m
 }
 
-// received takes a signal that is on record.
+// received adds a signal that is on record.
 func (r *signals) received(e *history.Event) {
 	r.seen.add(signalKey(e.Name, e.ID), r.now)
 	r.mailbox(e.Name).arrive(r, e.Input)
 }
 
-// arrive takes a new signal in.
+// arrive adds a new signal.
 func (m *mailbox) arrive(r *signals, v history.Payload) {
 	m.arrived++
 	m.deliver(r, received{v, m.arrived})
@@ -59,7 +58,7 @@ func (m *mailbox) withdraw(c *Call) {
 	m.waiting = slices.DeleteFunc(m.waiting, func(w *Call) bool { return w == c })
 }
 
-// deliver hands a value to the first who waits, or puts it where it belongs.
+// deliver hands a value to the first waiting call, or keeps it.
 func (m *mailbox) deliver(r *signals, v received) {
 	if len(m.waiting) == 0 {
 		m.keep(r, v)
@@ -72,7 +71,7 @@ func (m *mailbox) deliver(r *signals, v received) {
 	r.close(c)
 }
 
-// keep puts a value where it belongs among those not received yet.
+// keep inserts a value at its place among those not received yet.
 func (m *mailbox) keep(r *signals, v received) {
 	r.backlog++
 	at, _ := slices.BinarySearchFunc(m.values, v.place, func(have received, place int64) int {

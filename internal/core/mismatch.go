@@ -7,17 +7,16 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Mismatch is the first difference between what a run's code asks for and what
-// its history has on record.
+// Mismatch is the first difference between the commands of a run's code and its history.
 type Mismatch struct {
 	Turn     int64          `json:"turn"`
 	Command  int            `json:"command"`            // position among the turn's commands, from 1
-	Expected *history.Event `json:"expected,omitempty"` // on record; nil: nothing more
-	Actual   *history.Event `json:"actual,omitempty"`   // asked for; nil: nothing more
+	Expected *history.Event `json:"expected,omitempty"` // on record; nil: no further command
+	Actual   *history.Event `json:"actual,omitempty"`   // from the code; nil: no further command
 }
 
-// Error names payloads only if commands of one kind and name differ: beside another name
-// they say nothing, and push it out of sight in a table.
+// Error shows payloads only if kind and name of the two commands are equal. Next to another
+// name they explain nothing and push it out of sight in a table.
 func (m *Mismatch) Error() string {
 	if e, a := m.Expected, m.Actual; e != nil && a != nil && e.Kind == a.Kind && e.Name == a.Name {
 		return m.text(describe(e), describe(a))
@@ -25,13 +24,13 @@ func (m *Mismatch) Error() string {
 	return m.text(describe(withoutPayloads(m.Expected)), describe(withoutPayloads(m.Actual)))
 }
 
-// Outline is Error without payloads and texts of errors, for where they must not be read.
+// Outline is Error without payloads and error texts, for readers who must not see them.
 func (m *Mismatch) Outline() string {
 	expected, actual := m.Outlines()
 	return m.text(expected, actual)
 }
 
-// Outlines are the two commands of Outline.
+// Outlines returns the two commands as Outline shows them.
 func (m *Mismatch) Outlines() (expected, actual string) {
 	return outline(m.Expected), outline(m.Actual)
 }
@@ -71,7 +70,7 @@ func (m *Mismatch) hint() string {
 	return " (the failure differs)"
 }
 
-// outline names a command, without payloads and texts of errors.
+// outline describes a command without payloads and error texts.
 func outline(e *history.Event) string {
 	bare := withoutPayloads(e)
 	if e != nil && e.Failure != nil {
@@ -142,13 +141,14 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:limit], "") + "…"
 }
 
-// same reports whether a command fits the one on record. Due times, policies and
-// queues may differ: what was recorded stays. So does the answer of an update whose
-// handler panicked: its text may name an address, and the handler may be mended since.
+// same reports whether a command matches the recorded one. Due times, policies and queues
+// may differ: the recorded ones stay in force. The failure of an update whose handler
+// panicked may differ too: its text may contain an address, and the handler may be fixed by
+// now.
 func same(recorded, asked *history.Event) bool {
 	kind := recorded.Kind
 	if kind == history.RunContinued && recorded.Initiator == history.RetryOfRun {
-		kind = history.RunFailed // the code failed; that it is retried was decided
+		kind = history.RunFailed // the code failed; the record also holds the decision to retry
 	}
 	if kind != asked.Kind || recorded.Name != asked.Name || !recorded.Input.Equal(asked.Input) {
 		return false

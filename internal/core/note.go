@@ -9,31 +9,31 @@ import (
 // Noted is the state of the rows that are the log of a gate or schedule.
 const Noted CallState = "#noted"
 
-// Note is what a person did to a gate or schedule.
+// Note records what a person did to a gate or schedule.
 type Note struct {
 	At      int64  `json:"at"` // ns since 1970
 	Word    string `json:"word"`
-	Request string `json:"request,omitempty"` // its idempotency key, if it has one
+	Request string `json:"request,omitempty"` // idempotency key, if any
 	By      string `json:"by,omitempty"`
 	Why     string `json:"why,omitempty"`
 	Outcome string `json:"outcome"` // Applied, Unchanged or Refused
 	Text    string `json:"text,omitempty"`
 }
 
-// maxNotes is how many notes a gate or schedule keeps: the latest.
+// maxNotes is how many notes a gate or schedule keeps. The oldest are deleted first.
 const maxNotes = 100
 
-// notebook is the log of a gate or schedule. Each note is a row of its own, numbered -1,
-// -2 and so on, so that a turn of a busy gate does not write its log again.
+// notebook is the log of a gate or schedule. Each note is a row of its own, numbered -1, -2
+// and so on, so that a turn of a busy gate does not rewrite its log.
 type notebook struct {
 	notes []Note // oldest first
-	first int64  // the number of notes[0], 0 if there was never one
+	first int64  // the number of notes[0], 0 if there has been no note
 }
 
 // isNote reports whether a row belongs to the log.
 func isNote(row *Row) bool { return row.State == Noted }
 
-// load takes the notes out of rows, and returns the others.
+// load takes the notes out of rows and returns the other rows.
 func (b *notebook) load(rows []Row) (rest []Row) {
 	var noted []Row
 	for _, row := range rows {
@@ -46,7 +46,7 @@ func (b *notebook) load(rows []Row) (rest []Row) {
 	slices.SortFunc(noted, func(a, b Row) int { return int(b.Call - a.Call) })
 	for _, row := range noted {
 		var n Note
-		if err := history.Unseal(row.Data, &n); err != nil { // a log stops nothing
+		if err := history.Unseal(row.Data, &n); err != nil { // a damaged note must not block the entity
 			n = Note{Word: row.Name, Text: history.Damaged("this note", err).Error()}
 		}
 		if b.first == 0 {
@@ -57,7 +57,7 @@ func (b *notebook) load(rows []Row) (rest []Row) {
 	return rest
 }
 
-// add writes a note into a turn, and deletes those that are beyond what is kept.
+// add writes a note into a turn and deletes the notes beyond maxNotes.
 func (b *notebook) add(out *StandingTurn, n Note) {
 	if b.first == 0 {
 		b.first = -1
@@ -72,8 +72,8 @@ func (b *notebook) add(out *StandingTurn, n Note) {
 	}
 }
 
-// Asked returns the note of a request with this idempotency key and word, nil if there is
-// none: the request is new, has no key, or is no longer in the log.
+// Asked returns the note of the request with this word and idempotency key. It returns nil
+// if the request is new, has no key, or is no longer in the log.
 func (b *notebook) Asked(word, request string) *Note {
 	for i := range b.notes {
 		if n := &b.notes[i]; request != "" && n.Request == request && n.Word == word {
@@ -83,5 +83,5 @@ func (b *notebook) Asked(word, request string) *Note {
 	return nil
 }
 
-// Log returns the notes, oldest first. They belong to the entity.
+// Log returns the notes, oldest first. The entity owns the slice.
 func (b *notebook) Log() []Note { return b.notes }

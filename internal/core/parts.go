@@ -3,7 +3,7 @@ package core
 import "github.com/perdure/perdure/internal/history"
 
 // A Run is made of parts, each with its own state and one reason to change. A part embeds
-// the part below it, so it can use what is below and nothing that is above:
+// the part below it, so it can use what is below it and nothing above.
 //
 //	Run         takes inputs, conducts the code, replays, closes the run
 //	operations  what people ask of calls        children  runs that this one starts
@@ -14,7 +14,7 @@ import "github.com/perdure/perdure/internal/history"
 //	ledger      records of attempts, summaries and tallies
 //	journal     the turn being made: who the run is, the time, what goes on record
 
-// journal is the turn being made, and what all parts know of the run.
+// journal is the turn being made, and what all parts share about the run.
 type journal struct {
 	config  Config
 	start   history.Start
@@ -22,15 +22,15 @@ type journal struct {
 
 	now   int64 // engine time of the current turn
 	turn  int64 // number of the last turn
-	epoch int64 // under which the last loaded turn was committed
-	out   *Turn // the turn being made, nil in a replay
+	epoch int64 // epoch under which the last loaded turn was committed
+	out   *Turn // the turn being made; nil in a replay
 
-	// later is what came behind the cut in the turns that are replayed, and takes effect
-	// when the code has come to their end.
+	// later holds the events after the cut in replayed turns. They take effect when the
+	// code reaches the end of those turns.
 	later []history.Event
 
 	mustAdvance bool   // something happened that the code can see
-	paused      *Pause // why the code does not go on and no attempt starts, nil if it is not paused
+	paused      *Pause // set while the code must not run and no attempt may start
 	cancellation
 }
 
@@ -38,10 +38,10 @@ type journal struct {
 type cancellation struct {
 	requested bool
 	reason    string
-	untold    bool // the code does not know yet
+	untold    bool // the code has not been told
 }
 
-// ledger keeps what happened to attempts for those who ask later.
+// ledger records what happened to attempts.
 type ledger struct {
 	journal
 	uncounted uncounted
@@ -50,16 +50,16 @@ type ledger struct {
 // callTable holds the open calls.
 type callTable struct {
 	ledger
-	calls      map[int64]*Call  // open
-	opened     *Call            // by the last event that opened one
-	blocks     map[int64]*Block // of code, that it has not left
+	calls      map[int64]*Call  // the open calls, by number
+	opened     *Call            // opened by the last event that opened a call
+	blocks     map[int64]*Block // blocks that the code has not left
 	lastCall   int64
 	busy       int // open calls that are dispatched or queued
 	queued     int // open calls that are queued
-	untold     int // open calls that wait for a person who was not told
+	untold     int // open calls that wait for an operator who was not told
 	outside    int // open calls that are external, offered or remote
 	inQueues   int // open calls that are offered or remote
-	childCalls int // open calls of runs that this one started
+	childCalls int // open calls that started a run
 	dues       dueHeap
 	dirty      []*Call // calls whose row may change
 	offered    []*Call // calls that this step puts into their queues
@@ -68,28 +68,28 @@ type callTable struct {
 // gating asks for gates and gives them up.
 type gating struct{ callTable }
 
-// execution is the life of the attempts of activity calls and inline steps.
+// execution runs the attempts of activity calls and inline steps.
 type execution struct {
 	gating
-	asked    idSet   // IDs of operations
+	asked    idSet   // IDs of operations on calls
 	ready    []*Call // calls that want a slot
-	reserved []*Call // queued calls for which one is reserved
+	reserved []*Call // queued calls that have a reserved slot
 }
 
-// operations carries out what people ask of calls.
+// operations carries out operations on calls.
 type operations struct{ *execution }
 
-// children starts runs and learns what becomes of them.
+// children starts runs and receives their outcomes.
 type children struct{ *execution }
 
-// signals holds what was received, and the calls that await it.
+// signals holds the received signals and the calls that await one.
 type signals struct {
 	*execution
 	byName  map[string]*mailbox
-	backlog int     // signals not received yet, of all names
-	unread  []*Call // receptions of signals that came since the code ran last
+	backlog int     // signals that no call has received yet, over all names
+	unread  []*Call // calls that received a signal since the code last ran
 	seen    idSet   // IDs of signals
 }
 
-// runRetry is what the policy of the run says of the end of a run.
+// runRetry applies the retry policy of the run itself.
 type runRetry struct{ *journal }

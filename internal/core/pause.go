@@ -5,17 +5,17 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Pause says why a call, or a run, waits for a person, and since when.
+// Pause says why a call or a run waits for an operator, and since when.
 type Pause struct {
 	By     string `json:"by,omitempty"` // who paused it; empty for the engine
 	Reason string `json:"reason,omitempty"`
 	At     int64  `json:"at"`            // ns since 1970
-	Due    int64  `json:"due,omitempty"` // when the backoff ends that it interrupted
-	// OfRun says that it is the run that is paused: the call goes on with it.
+	Due    int64  `json:"due,omitempty"` // when the interrupted backoff ends
+	// OfRun says that the run is paused: the call resumes with it.
 	OfRun bool `json:"of_run,omitempty"`
 }
 
-// Waiting is a call that the engine itself made wait for a person.
+// Waiting is a call that the engine itself made wait for an operator.
 type Waiting struct {
 	AttemptRef
 	Name     string
@@ -31,12 +31,12 @@ func (r *execution) exhausted(c *Call, reason retry.Reason) {
 	r.suspendByEngine(c, Paused, reason)
 }
 
-// quarantine takes a call out of circulation whose attempts crash processes.
+// quarantine stops a call whose attempts crash processes.
 func (r *execution) quarantine(c *Call) {
 	r.suspendByEngine(c, Quarantined, retry.ReasonCrashLimit)
 }
 
-// suspendByEngine makes a call wait for a person, who is told.
+// suspendByEngine makes a call wait for an operator, who is told.
 func (r *execution) suspendByEngine(c *Call, state CallState, reason retry.Reason) {
 	r.happened(history.Event{
 		Kind: history.CallControlled, Call: c.Number, Name: c.Name, Operation: string(PauseCall),
@@ -50,7 +50,7 @@ func (r *execution) suspendByEngine(c *Call, state CallState, reason retry.Reaso
 	}
 }
 
-// suspend makes a call wait until a person decides. It keeps nothing at its gates.
+// suspend makes a call wait for an operator. It keeps nothing at its gates.
 func (r *execution) suspend(c *Call, state CallState) {
 	r.leaveGates(c, c.verdict)
 	c.verdict = ""
@@ -59,14 +59,14 @@ func (r *execution) suspend(c *Call, state CallState) {
 	r.touch(c)
 }
 
-// pause makes a call wait for a person because one said so. An attempt in flight
-// may end; only what would follow it waits.
+// pause makes a call wait because an operator said so. An attempt in flight may end; only
+// the next one waits.
 func (r *operations) pause(c *Call, in Control) {
 	switch {
 	case c.state == Quarantined:
 		r.answer(in, c, Unchanged, "it is quarantined: it waits for a person already")
 		return
-	case c.Pause != nil && c.Pause.OfRun: // it will not go on with the run
+	case c.Pause != nil && c.Pause.OfRun: // it stays paused when the run is resumed
 		r.answer(in, c, Applied, "it is paused with its run, and will be when that is resumed")
 		c.Pause = &Pause{By: in.By, Reason: in.Reason, At: r.now, Due: c.Pause.Due}
 		r.touch(c)
@@ -83,7 +83,7 @@ func (r *operations) pause(c *Call, in Control) {
 	r.halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.now})
 }
 
-// halt makes a call wait where it stands. An attempt in flight may end, if it has begun.
+// halt makes a call wait where it stands. An attempt in flight may end if it has begun.
 func (r *operations) halt(c *Call, p *Pause) {
 	c.Pause = p
 	if c.state == Dispatched {
@@ -100,7 +100,7 @@ func (r *operations) halt(c *Call, p *Pause) {
 	}
 }
 
-// resume lets a paused call go on: what is left of a backoff is waited for.
+// resume continues a paused call. It waits out the rest of an interrupted backoff.
 func (r *operations) resume(c *Call, in Control) {
 	switch {
 	case c.state == Quarantined:
@@ -130,7 +130,7 @@ func (r *operations) letGo(c *Call) {
 	}
 }
 
-// setUntold notes whether the hook for pauses is still to be called.
+// setUntold notes whether the hook for pauses still has to be called.
 func (r *callTable) setUntold(c *Call, untold bool) {
 	if c.Untold == untold {
 		return
@@ -144,7 +144,7 @@ func (r *callTable) setUntold(c *Call, untold bool) {
 	r.touch(c)
 }
 
-// tellWaiting asks for a person to be told that a call waits.
+// tellWaiting asks the caller to tell an operator that a call waits.
 func (r *callTable) tellWaiting(c *Call) {
 	r.out.Waiting = append(r.out.Waiting, Waiting{
 		AttemptRef: AttemptRef{c.Number, c.attempt}, Name: c.Name, State: c.state, Reason: c.Pause.Reason,
@@ -152,7 +152,7 @@ func (r *callTable) tellWaiting(c *Call) {
 	})
 }
 
-// told notes that a person was told.
+// told notes that an operator was told.
 func (r *callTable) told(in Told) {
 	if c := r.calls[in.Call]; c != nil && c.attempt == in.Attempt {
 		r.setUntold(c, false)

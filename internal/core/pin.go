@@ -6,8 +6,8 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// PinIn is the build on which a run with these turns stays, empty if it may go on with any.
-// What it began with, of another run, does not count.
+// PinIn returns the build to which a run with these turns is pinned, empty for none. It
+// ignores copied history of another run.
 func PinIn(start *history.Start, turns []StoredTurn) string {
 	for _, t := range slices.Backward(turns) {
 		if t.Number <= start.Base.LastCut() {
@@ -22,13 +22,13 @@ func PinIn(start *history.Start, turns []StoredTurn) string {
 	return ""
 }
 
-// PinOf is the build on which a run stays from an event on, if the event says so.
+// PinOf returns the build to which an event pins its run, if it does.
 func PinOf(e *history.Event) (build string, is bool) {
 	moved := e.Kind == history.RunControlled && e.Outcome == Applied && Operation(e.Operation) == MoveTheRun
 	return e.Name, moved || e.Kind == history.RunPinned
 }
 
-// moveRun lets the run stay on another build from now on.
+// moveRun moves the run to another build.
 func (r *Run) moveRun(in Control) {
 	outcome, why := WouldMove(r.pin, &in)
 	switch {
@@ -40,7 +40,8 @@ func (r *Run) moveRun(in Control) {
 	r.answerRun(in, outcome, why)
 }
 
-// WouldMove is what comes of asking a run that stays on a build to move, and why it does not.
+// WouldMove returns the outcome of a move request for a run with this pin, and why the run
+// does not move.
 func WouldMove(pin string, in *Control) (outcome, why string) {
 	switch {
 	case pin == "":
@@ -53,14 +54,14 @@ func WouldMove(pin string, in *Control) (outcome, why string) {
 	return Applied, ""
 }
 
-// pinBegin lets a run stay on the build with which its code begins, if that is asked for.
+// pinBegin pins the run to the build with which its code begins, if configured.
 func (r *Run) pinBegin() {
 	if r.config.Build != "" && r.pin == "" {
 		r.happened(history.Event{Kind: history.RunPinned, Name: r.config.Build})
 	}
 }
 
-// applyPin applies an event that may say on which build the run stays from then on.
+// applyPin applies an event that may pin the run to a build.
 func (r *Run) applyPin(e *history.Event) {
 	if build, is := PinOf(e); is && (r.out != nil || r.turn > r.start.Base.LastCut()) {
 		r.pin, r.pinChanged = build, true

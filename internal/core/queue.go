@@ -1,19 +1,18 @@
 package core
 
-// Claimed says that a worker has claimed an attempt that was offered in a queue, and runs
-// it.
+// Claimed says that a worker has claimed an offered attempt and runs it.
 type Claimed struct {
 	AttemptRef
-	Worker string // its ID, which the ledger names
+	Worker string // the worker's ID, which the ledger records
 	At     int64
 }
 
-// WorkerGone says that the worker that runs an attempt is there no more.
+// WorkerGone says that the worker that ran an attempt is gone.
 type WorkerGone struct {
 	AttemptRef
 	Worker string
-	// Survived says that its process lives, or ended by itself. Survivors are such
-	// workers: what was held against the call of them is not any more.
+	// Survived says that the worker's process lives or ended by itself. Survivors are such
+	// workers: their losses no longer count against the call.
 	Survived  bool
 	Survivors []string
 }
@@ -21,8 +20,7 @@ type WorkerGone struct {
 func (Claimed) input()    {}
 func (WorkerGone) input() {}
 
-// offer puts an attempt that is ready into its queue. No slot is needed here: whether it
-// gets one is up to the workers.
+// offer puts a ready attempt into its queue. It needs no slot here: workers have their own.
 func (r *execution) offer(c *Call) {
 	r.setState(c, Offered)
 	c.due = c.queueDue()
@@ -30,8 +28,8 @@ func (r *execution) offer(c *Call) {
 	r.touch(c)
 }
 
-// writeTask lets the row in the queue follow the call: it stands there while it is
-// offered, and until the attempt that was claimed has ended.
+// writeTask keeps the queue's row in step with the call. The row exists while the attempt
+// is offered, and until a claimed attempt has ended.
 func (r *callTable) writeTask(c *Call) {
 	want := 0
 	if !c.Done && (c.state == Offered || c.state == Remote) {
@@ -55,8 +53,7 @@ func (r *callTable) writeTask(c *Call) {
 	}
 }
 
-// handOut makes what the workers need to know of the attempts that are new in their
-// queues.
+// handOut describes the newly queued attempts for the workers.
 func (r *execution) handOut() {
 	for _, c := range r.offered {
 		r.out.Offered = append(r.out.Offered, r.dispatchOf(c))
@@ -64,7 +61,8 @@ func (r *execution) handOut() {
 	r.offered = r.offered[:0]
 }
 
-// claimed starts an attempt that runs on a worker. A word of another attempt comes late.
+// claimed starts an attempt that runs on a worker. A message about another attempt is too
+// late.
 func (r *execution) claimed(in Claimed) {
 	c := r.calls[in.Call]
 	if c == nil || c.state != Offered || c.attempt != in.Attempt {
@@ -75,21 +73,21 @@ func (r *execution) claimed(in Claimed) {
 	c.Returned = 0
 	c.StartedAt, c.Node = max(in.At, c.QueuedAt), in.Worker
 	if c.OnProbation {
-		c.Group = 1 // a worker has one suspect at a time
+		c.Group = 1 // a worker runs one suspect at a time
 	}
 	r.setState(c, Remote)
 	r.waitOutside(c)
 }
 
-// unclaimed reports whether an attempt has ended of which it is not known yet that a worker
-// claimed it. That word is on its way: it was posted first, and of messages that are posted
-// at about the same time the later one may be seen first.
+// unclaimed reports whether an attempt ended before the message that a worker claimed it
+// has arrived. That message is on its way: it was posted first, but of messages posted at
+// about the same time the later one may be seen first.
 func (r *callTable) unclaimed(in AttemptEnded) bool {
 	c := r.calls[in.Call]
 	return c != nil && c.state == Offered && c.attempt == in.Attempt
 }
 
-// workerGone loses an attempt whose worker is there no more.
+// workerGone loses an attempt whose worker is gone.
 func (r *execution) workerGone(in WorkerGone) {
 	c := r.calls[in.Call]
 	if c == nil || c.state != Remote || c.attempt != in.Attempt || c.Node != in.Worker {

@@ -7,21 +7,21 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// A run that was reset or forked begins with the history of another one, up to the
-// middle of a turn: where the code made the call that is made again. Its code comes to
-// that place by replay and goes on from there live, in the next turn. What the other
-// run was told later and is kept takes effect after that turn.
+// A run that was reset or forked begins with the history of another run, up to the middle
+// of a turn: the point where the code made the call that is made again. The code reaches
+// that point by replay and continues live, in the next turn. What the other run received
+// later and is kept takes effect after that turn.
 
-// rejoining is what such a run needs on its way.
+// rejoining is the state of such a run on its way.
 type rejoining struct {
-	turns []StoredTurn // at the end of which it goes on live, nil if it did or need not
-	at    int64        // the time of the turn before them
-	rest  []StoredTurn // in which the code goes on that is in the middle of a turn
-	out   *Turn        // in which it goes on live
+	turns []StoredTurn // turns to replay before going live; nil if done or not needed
+	at    int64        // time of the turn before them
+	rest  []StoredTurn // turns that continue the cut turn being replayed
+	out   *Turn        // turn in which the code goes live
 }
 
-// stretch is how much of the record is one advance of the code: a turn, and if that is
-// cut, the one in which the code went on.
+// stretch returns the turns that one advance of the code spans: one turn, or, if that is
+// cut, also the turn that continues it.
 func stretch(b *history.Base, turns []StoredTurn) []StoredTurn {
 	n := 1
 	for n < len(turns) && isCut(b, turns[:n]) && goesOn(&turns[n]) {
@@ -30,19 +30,19 @@ func stretch(b *history.Base, turns []StoredTurn) []StoredTurn {
 	return turns[:n]
 }
 
-// isCut reports whether the last of the turns ends in the middle of what its code did.
+// isCut reports whether the last of the turns ends in the middle of its code.
 func isCut(b *history.Base, turns []StoredTurn) bool {
 	_, cut := b.CutOf(turns[len(turns)-1].Number)
 	return cut
 }
 
-// goesOn reports whether a turn that follows one that is cut is its continuation: the
-// run may have ended without it.
+// goesOn reports whether a turn after a cut one continues it. It does not if the run ended
+// before its code went on.
 func goesOn(t *StoredTurn) bool {
 	return len(t.Events) > 0 && t.Events[0].Kind == history.CodeAdvanced
 }
 
-// cutOff is what came after the code was stopped in these turns.
+// cutOff returns the events after the cuts in these turns.
 func cutOff(b *history.Base, turns []StoredTurn) (events []history.Event) {
 	for i := range turns {
 		if n, cut := b.CutOf(turns[i].Number); cut {
@@ -52,8 +52,8 @@ func cutOff(b *history.Base, turns []StoredTurn) (events []history.Event) {
 	return events
 }
 
-// comeToCut ends a replay where the run is to go on live. The code does so in a step,
-// for only there it can do more than is on record.
+// comeToCut ends a replay at the point where the run goes live. The code gets there in a
+// step, because only a step lets it issue commands beyond the record.
 func (r *Run) comeToCut(turns []StoredTurn) (err error) {
 	at := r.now
 	if r.program == nil {
@@ -64,10 +64,10 @@ func (r *Run) comeToCut(turns []StoredTurn) (err error) {
 	return err
 }
 
-// Rejoins reports whether the run has yet to go on from the history it began with.
+// Rejoins reports whether the run has yet to continue from the history it began with.
 func (r *Run) Rejoins() bool { return r.rejoining.turns != nil }
 
-// rejoin lets the code come to where the run goes on, and go on.
+// rejoin runs the code to the cut and beyond.
 func (r *Run) rejoin() error {
 	if r.program == nil {
 		return nil
@@ -86,9 +86,8 @@ func (r *Run) rejoin() error {
 	return nil
 }
 
-// onRecord reports whether the code is at a place of which the record says what it asks
-// for. Code that comes to the end of a turn that is cut goes on with the next one, or
-// live.
+// onRecord reports whether the record holds the command that the code issues now. Code that
+// reaches the end of a cut turn continues with the next turn, or goes live.
 func (r *Run) onRecord() bool {
 	for r.replaying && r.position == len(r.expected) && r.start.Base != nil {
 		if _, cut := r.start.Base.CutOf(r.turn); !cut {
@@ -105,8 +104,8 @@ func (r *Run) onRecord() bool {
 	return r.replaying
 }
 
-// goLive ends a replay in the middle of a turn: what the code asks for from here on is
-// the first turn of the run itself.
+// goLive ends a replay in the middle of a turn. The commands from here on are the first
+// turn of the run itself.
 func (r *Run) goLive() {
 	r.replaying, r.expected, r.position = false, nil, 0
 	r.out, r.rejoining.out = r.rejoining.out, nil
@@ -117,8 +116,8 @@ func (r *Run) goLive() {
 	r.shelve()
 }
 
-// shelve takes the calls that were made in another run out of the hands of those who
-// ran their attempts: these are not this run's.
+// shelve resets the state of calls that were made in another run: their attempts do not
+// belong to this run.
 func (r *Run) shelve() {
 	for _, c := range r.calls {
 		if c.attempted() {
@@ -127,7 +126,7 @@ func (r *Run) shelve() {
 	}
 }
 
-// renew begins such calls afresh.
+// renew starts these calls again.
 func (r *Run) renew() {
 	for _, n := range r.openNumbers() {
 		c := r.calls[n]
@@ -141,8 +140,8 @@ func (r *Run) renew() {
 	}
 }
 
-// applyLater lets what came later in the turns of a stretch take effect. The node that
-// ran its attempts has counted the calls that it closes.
+// applyLater applies the later events of a stretch. The node that ran the attempts has
+// already counted the calls that these events close.
 func (r *Run) applyLater() {
 	if r.ended {
 		return
@@ -165,14 +164,15 @@ func (r *Run) applyLater() {
 	}
 }
 
-// countElsewhere forgets the calls that were made in another run, which counts them.
+// countElsewhere forgets the counts of calls that were made in another run, which counts
+// them.
 func (r *Run) countElsewhere() {
 	if r.turn <= r.start.Base.LastCut()+1 {
 		r.uncounted = uncounted{}
 	}
 }
 
-// unheard keeps the signals that have not taken effect when the code continues.
+// unheard keeps the signals that have not taken effect when the run continues as new.
 func (r *Run) unheard() {
 	for _, e := range r.later {
 		if e.Kind == history.SignalReceived {
@@ -185,24 +185,24 @@ func (r *Run) unheard() {
 	r.later = slices.DeleteFunc(r.later, func(e history.Event) bool { return e.Kind == history.SignalReceived })
 }
 
-// endedElsewhere reports whether a call ended in the run from which the history is, and
-// that has not taken effect yet. If the code gives the call up, or the run ends, before
-// it does, it comes too late; but who ran its attempts has counted it.
+// endedElsewhere reports whether a call ended in the run whose history this one continues,
+// and its end has not taken effect yet. If the code gives the call up or the run ends
+// first, that end comes too late, but the node that ran the attempts has counted the call.
 func (r *journal) endedElsewhere(call int64) bool {
 	return slices.ContainsFunc(r.later, func(e history.Event) bool { return e.Call == call })
 }
 
-// leaveCut lets a run that ends before it went on have what its history says.
+// leaveCut applies the history of a run that ends before it rejoined.
 func (r *Run) leaveCut() {
 	if turns := r.rejoining.turns; turns != nil && r.program != nil {
 		out := r.out
 		r.program, r.out = nil, nil
-		_ = r.replay(turns) // without code nothing differs
+		_ = r.replay(turns) // without code there is no mismatch
 		r.out = out
 	}
 }
 
-// identity is who the run was when it made a call.
+// identity returns the identity under which the run made a call.
 func (r *journal) identity(call int64) history.Identity {
 	s := &r.start
 	if s.Base != nil && call > 0 {
@@ -215,8 +215,8 @@ func (r *journal) identity(call int64) history.Identity {
 	return identityOf(s)
 }
 
-// CallID names a call to the outside: what an earlier run of the workflow had begun and
-// is begun afresh after a reset has the name that it had there.
+// CallID returns the external name of a call. A call that an earlier run of the workflow
+// began, and that was started again after a reset, keeps the name it had there.
 func (r *journal) CallID(call int64) string {
 	run := r.start.Run
 	if r.start.Base != nil {
@@ -230,16 +230,16 @@ func (r *journal) CallID(call int64) string {
 	return CallID(run, call)
 }
 
-// AttemptIDs names an attempt to the outside, and its call.
+// AttemptIDs returns the external names of a call and of one of its attempts.
 func (r *journal) AttemptIDs(call int64, attempt int) (ofCall, ofAttempt string) {
 	ofAttempt = AttemptID(r.start.Run, call, attempt)
 	if r.start.Base != nil {
 		return r.CallID(call), ofAttempt
 	}
-	return ofAttempt[:strings.LastIndexByte(ofAttempt, '.')], ofAttempt // without a text of its own
+	return ofAttempt[:strings.LastIndexByte(ofAttempt, '.')], ofAttempt // shares the string of ofAttempt
 }
 
-// identityOf is who a run is to its own code.
+// identityOf returns the identity that a run shows to its own code.
 func identityOf(s *history.Start) history.Identity {
 	return history.Identity{
 		WorkflowID: s.WorkflowID, Run: s.Run, Attempt: s.Attempt,
@@ -247,7 +247,7 @@ func identityOf(s *history.Start) history.Identity {
 	}
 }
 
-// exchangeInput gives a call the input that the request for the reset had for it.
+// exchangeInput replaces the input of a call if the request for the reset gave another one.
 func (r *Run) exchangeInput(e *history.Event) {
 	if r.start.Base == nil || !takesInput(e.Kind) {
 		return
@@ -257,8 +257,8 @@ func (r *Run) exchangeInput(e *history.Event) {
 	}
 }
 
-// takesInput reports whether a call that such a command begins has an input that the
-// run gives on.
+// takesInput reports whether a call that this command begins has an input that the run
+// passes on.
 func takesInput(k history.Kind) bool {
 	return k == history.ActivityScheduled || k == history.ChildScheduled || k == history.DetachedScheduled
 }

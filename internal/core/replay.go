@@ -6,14 +6,14 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// replayAll brings the machine, and its code, to where the record ends.
+// replayAll brings the machine and its code to the end of the record.
 func (r *Run) replayAll(turns []StoredTurn) error {
 	for i := range turns {
 		if want := r.turn + int64(i) + 1; turns[i].Number != want {
 			return history.DamagedTurn(want, history.ErrMissing)
 		}
 		if late := slices.IndexFunc(cutOff(r.start.Base, turns[i:i+1]), isCommand); late >= 0 {
-			return &Mismatch{Turn: turns[i].Number, Expected: &cutOff(r.start.Base, turns[i:i+1])[late]} // the code does not ask for it there
+			return &Mismatch{Turn: turns[i].Number, Expected: &cutOff(r.start.Base, turns[i:i+1])[late]} // the code issues no command after the cut
 		}
 	}
 	for len(turns) > 0 {
@@ -29,7 +29,7 @@ func (r *Run) replayAll(turns []StoredTurn) error {
 	return nil
 }
 
-// replay takes one stretch of the record.
+// replay replays one stretch of the record.
 func (r *Run) replay(turns []StoredTurn) error {
 	defer func() {
 		for i := range turns {
@@ -64,8 +64,8 @@ func (r *Run) replay(turns []StoredTurn) error {
 	return err
 }
 
-// enter applies the inputs of a turn on record, and reports whether it says that its
-// code was deferred. Its commands are expected from then on.
+// enter applies the inputs of a recorded turn and expects its commands from then on. It
+// reports whether the turn says that its code was deferred.
 func (r *Run) enter(t *StoredTurn) (deferred bool) {
 	r.turn, r.epoch = t.Number, t.Epoch
 	r.now = max(r.now, t.Time)
@@ -86,12 +86,12 @@ func (r *Run) enter(t *StoredTurn) (deferred bool) {
 	return deferred
 }
 
-// OnRecord reports whether what the code asks for next is on record.
+// OnRecord reports whether the next command of the code is on record.
 func (r *Run) OnRecord() bool { return r.onRecord() }
 
 func isCommand(e history.Event) bool { return e.Kind.Command() }
 
-// upToCommand are the inputs with which a turn begins.
+// upToCommand returns the inputs with which a turn begins.
 func upToCommand(events []history.Event) []history.Event {
 	if i := slices.IndexFunc(events, isCommand); i >= 0 {
 		return events[:i]
@@ -99,7 +99,7 @@ func upToCommand(events []history.Event) []history.Event {
 	return events
 }
 
-// applyCommands applies the commands of the current turn without the code.
+// applyCommands applies the commands of the current turn without running the code.
 func (r *Run) applyCommands() {
 	for i := range r.expected {
 		r.apply(&r.expected[i])

@@ -7,8 +7,8 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// resetRun closes the run, and lets the next one of its chain go on from a call. The
-// code has no part in that, so the turn says that it did not run.
+// resetRun closes the run, and the next run of its chain continues from a call. The code
+// does not run, so the turn says CodeDeferred.
 func (r *Run) resetRun(in Control) {
 	switch {
 	case in.Fault != nil:
@@ -29,8 +29,9 @@ func (r *Run) resetRun(in Control) {
 	})
 }
 
-// Reset is how the next run of a chain begins that goes on from a call. Its time is its
-// own, and so is that of the chain from here on: a person wants it to go on.
+// Reset returns the start event of the next run of a chain, which continues from a call.
+// The times of the run and the chain start over, because an operator wants the run to go
+// on.
 func (c *Cut) Reset(source *history.Start, run string, now int64, in Control) *history.Start {
 	s := c.begin(source, run, now, in)
 	s.Initiator, s.Previous, s.Number = history.ResetOfRun, source.Run, max(source.Number, 1)+1
@@ -46,8 +47,9 @@ func (c *Cut) Reset(source *history.Start, run string, now int64, in Control) *h
 	return s
 }
 
-// Fork is how the first run of a new chain begins that goes on from a call of another
-// run. It has no parent, and what was asked of the other one was not asked of it.
+// Fork returns the start event of the first run of a new chain, which continues from a call
+// of another run. The new run has no parent, and does not inherit the IDs of operations and
+// updates of the other run.
 func (c *Cut) Fork(source *history.Start, workflowID, run string, now int64, in Control) *history.Start {
 	s := c.begin(source, run, now, in)
 	s.WorkflowID, s.Chain = workflowID, run
@@ -60,7 +62,7 @@ func (c *Cut) Fork(source *history.Start, workflowID, run string, now int64, in 
 	return s
 }
 
-// begin is what both have in common.
+// begin returns the part that Reset and Fork have in common.
 func (c *Cut) begin(source *history.Start, run string, now int64, in Control) *history.Start {
 	s := *source
 	s.Run, s.Attempt, s.Created = run, 1, now

@@ -1,12 +1,12 @@
 package core
 
-// rewind takes back what was decided of nominal times that came when the last open run had
-// ended already, so that they are decided again. The message that it has ended may be
-// heard before the schedule looks at such a time or after: after a downtime both wait, and
-// a commit takes a moment. What becomes of a time depends on when it came and when the run
-// ended, not on which of them is handled first. A time at which the run ends finds it open.
+// rewind takes back the decisions about nominal times that came after the last open run had
+// already ended, so that they are decided again. The schedule may learn of the end only
+// after it decided such a time: after a downtime both wait to be handled, and a commit
+// takes a moment. The outcome must depend on when the time came and when the run ended, not
+// on which is handled first. A nominal time equal to the end finds the run open.
 //
-// Only Skip and BufferOne depend on that: the other policies start all fires, or the
+// Only Skip and BufferOne depend on that. The other policies start all fires, or the
 // latest, in either order.
 func (s *Timetable) rewind(ended int64) {
 	since := s.detail.Overlapped
@@ -25,11 +25,11 @@ func (s *Timetable) rewind(ended int64) {
 	again := int64(0)
 	for nominal := first; nominal != 0 && nominal <= s.detail.Decided; nominal = s.calendar.After(nominal) {
 		if again++; again > maxMissed {
-			return // too many for one step: they stay as they are
+			return // too many for one step: the decisions stand
 		}
 	}
 	s.skipWaiting(func(f *Fire) bool { return f.Kind == "" && f.Nominal >= first })
-	s.detail.Skipped = max(s.detail.Skipped-again, 0) // those that waited were counted just now
+	s.detail.Skipped = max(s.detail.Skipped-again, 0) // the waiting ones were just counted
 	s.detail.Decided = first - 1
 	s.await(first)
 }

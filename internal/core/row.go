@@ -45,7 +45,8 @@ func (c *Call) row() Row {
 	return row
 }
 
-// shown is the call as which people know it: of the backoff of a block that is the block.
+// shown returns the call as operators know it. For the backoff of a block that is the
+// block.
 func (c *Call) shown() *Call {
 	if c.backoffOf != nil {
 		return &c.backoffOf.call
@@ -53,8 +54,8 @@ func (c *Call) shown() *Call {
 	return c
 }
 
-// keepsRow notes that a block in backoff has a row, false if there is no such. All that
-// stands there is in history.
+// keepsRow notes that a block in backoff has a row. It returns false if there is no such
+// block. The row holds nothing that is not in history.
 func (r *callTable) keepsRow(number int64) bool {
 	for _, c := range r.calls {
 		if c.backoffOf != nil && c.shown().Number == number {
@@ -65,10 +66,10 @@ func (r *callTable) keepsRow(number int64) bool {
 	return false
 }
 
-// restore gives a replayed call the state of its row.
+// restore gives a replayed call the state in its row.
 func (r *callTable) restore(c *Call, row Row) error {
 	r.setState(c, row.State)
-	c.attempts = attempts{state: row.State} // nothing of what replay assumed
+	c.attempts = attempts{state: row.State} // drops what the replay assumed
 	if err := history.Unseal(row.Data, &c.attempts); err != nil {
 		return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), err)
 	}
@@ -92,7 +93,7 @@ func (r *callTable) restore(c *Call, row Row) error {
 		c.due, _ = c.timesOut(c.Policy)
 	case Gated:
 		if c.Undecided == nil {
-			r.collect(c, c.QueuedAt) // an earlier version did not note since when it does
+			r.collect(c, c.QueuedAt) // an earlier version did not record since when
 			c.due = c.gatedDue()
 		}
 	}
@@ -100,20 +101,19 @@ func (r *callTable) restore(c *Call, row Row) error {
 	return nil
 }
 
-// Progress is the state of a pending call for people and programs that only
-// read: a row decoded.
+// Progress is the state of a pending call, decoded from its row, for readers.
 type Progress struct {
 	attempts
 }
 
-// TimesOut is when an external attempt times out.
+// TimesOut returns when an external attempt times out.
 func (p *Progress) TimesOut(policy *retry.Policy) int64 {
 	at, _ := p.timesOut(policy)
 	return at
 }
 
-// DecodeProgress reads the data of a call's row. If that is encoded and cannot be decoded,
-// the progress is what its face shows, with an error.
+// DecodeProgress reads the data of a call's row. If the data is encoded and cannot be
+// decoded, DecodeProgress returns an error and the progress that the document's face shows.
 func DecodeProgress(data []byte) (*Progress, error) {
 	p := &Progress{}
 	switch err := history.Unseal(data, &p.attempts); {
@@ -125,8 +125,8 @@ func DecodeProgress(data []byte) (*Progress, error) {
 	return p, nil
 }
 
-// Awaits says at which of its gates, from 0, the call waits, and whether for the
-// verdict of its budget; -1 if it waits at none.
+// Awaits returns the index of the gate at which the call waits, or -1, and whether it waits
+// for the verdict of a budget.
 func (p *Progress) Awaits() (at int, verdict bool) {
 	return slices.IndexFunc(p.AtGates, atGate.waits), p.Undecided != nil
 }
@@ -136,10 +136,10 @@ func encodeDetail(d Detail) []byte {
 	return data
 }
 
-// EncodeDetail makes the document beside a status.
+// EncodeDetail encodes the document beside a status.
 func EncodeDetail(d Detail) []byte { return encodeDetail(d) }
 
-// DecodeDetail reads the document beside a status; an absent one is zero.
+// DecodeDetail decodes the document beside a status. An absent document is the zero Detail.
 func DecodeDetail(data []byte) (Detail, error) {
 	var d Detail
 	if len(data) == 0 {

@@ -10,62 +10,60 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Config is what a machine is told about the world once.
+// Config configures the machine of a run.
 type Config struct {
-	// Node is how ledger and history name the process that runs attempts.
+	// Node names the process in ledger and history.
 	Node string
-	// Policy is for calls that say nothing themselves; nil is the zero one.
+	// Policy applies to calls without a policy of their own; nil is the zero policy.
 	Policy *retry.Policy
-	// Retry is the policy that the run's code declares for failures of its runs, nil
-	// for none.
+	// Retry is the policy that the run's code declares for failed runs, nil for none.
 	Retry *retry.Policy
-	// MaxHistory is how many events a run may have on record, and MaxPending how many
-	// calls it may have open; 0 for any number.
+	// MaxHistory limits the events on record, MaxPending the open calls; 0 means no limit.
 	MaxHistory, MaxPending int
-	// MaxBacklog is how many signals may be on record that the code has not read before
-	// the run's row says that it is full; 0 for any number.
+	// MaxBacklog is how many unread signals make the run full; 0 means no limit.
 	MaxBacklog int
-	// Draw gives the u in [0, 1) by which the delay after an attempt is jittered.
-	// It must depend on nothing but its arguments. Nil: a hash of them.
+	// Draw returns the u in [0, 1) that jitters the delay after an attempt. It must depend
+	// on its arguments only. Nil means the function Draw.
 	Draw func(run string, call int64, attempt int) float64
-	// Owner names the node that owned the run's partition under an epoch.
+	// Owner names the node that owned the run's partition in an epoch.
 	Owner func(epoch int64) string
-	// Progress, if set, is called before each turn that the code takes, replayed
-	// ones included.
+	// Progress, if set, is called before each turn of the code, including replayed ones.
 	Progress func()
-	// Stopped, if set, says that calls such as this one get no slot until an operator
-	// resumes them: their time in the queue does not count.
+	// Stopped, if set, reports whether an operator has stopped calls like this one: they
+	// get no slot until resumed, and their queue time does not run.
 	Stopped func(*Call) bool
-	// Served, if set, says whether attempts of calls such as this one can start here once
-	// they have a slot. While they cannot, the calls ask for no gates and give back the
-	// slots they are granted.
+	// Served, if set, reports whether attempts of such calls can start here once they have
+	// a slot. While they cannot, the calls ask for no gates and return the slots they are
+	// granted.
 	Served func(*Call) bool
-	// Tell says that a hook is called for calls that begin to wait for an operator.
+	// Tell says that a hook is called for each call that begins to wait for an operator.
 	Tell bool
-	// Build pins runs that begin here to a build; empty: any build may continue them.
+	// Build pins runs that begin here to a build; empty means that any build may continue
+	// them.
 	Build string
-	// Closings says that turns list the calls that they close, for observers.
+	// Closings makes turns list the calls that they close, for observers.
 	Closings bool
-	// Near is how far off a due time may be for the run to stay Hot, in ns.
+	// Near is how far off a due time may be while the run stays Hot, in ns.
 	Near int64
-	// Ahead is how long before the end of a backoff its attempt may be put on
-	// record, in ns. The caller starts it at Dispatch.Started.
+	// Ahead is how long before the end of a backoff its attempt may be recorded, in ns. The
+	// caller starts the attempt at Dispatch.Started.
 	Ahead int64
-	// Unslotted, if set, says whether an attempt may be put on record without a slot, which
-	// it takes when it begins. That happens Early before the end of its backoff, in ns.
-	// Calls with gates or a queue and calls on probation always need a slot first.
+	// Unslotted, if set, reports whether an attempt may be recorded without a slot, which
+	// it then takes when it begins. Such an attempt is recorded Early before the end of its
+	// backoff, in ns. Calls with gates or a queue and calls on probation always need a slot
+	// first.
 	Unslotted func() bool
 	Early     int64
 }
 
-// Past is all that is on record of a run, decoded: what its machine is loaded from.
+// Past is the decoded record of a run, from which its machine is loaded.
 type Past struct {
 	Start history.Start
 	Turns []StoredTurn
 	Rows  []Row
 	State State
 
-	// Last is the number of the last turn. Turns ends earlier if there is damage.
+	// Last is the number of the last turn. If the record is damaged, Turns ends earlier.
 	Last int64
 }
 
@@ -77,13 +75,13 @@ type StoredTurn struct {
 	Events []history.Event
 }
 
-// ErrDeadlock says that the code waits for something that cannot happen, such as a channel
-// that no coroutine sends to.
+// ErrDeadlock says that the code waits for something that cannot happen, such as a receive
+// from a channel that no coroutine sends to.
 var ErrDeadlock = errors.New("the workflow's code waits for ever: it waits, and has no activity, timer, signal or child open that could wake it")
 
-// Run is the step machine of one run: it drives the parts of the machine (see parts.go) and
-// holds what none of them owns. It is not safe for concurrent use. After an error of Load
-// or Step it must be dropped.
+// Run is the step machine of one run. It drives the parts of the machine (see parts.go) and
+// holds what belongs to none of them. It is not safe for concurrent use. After an error
+// from Load or Step it must be dropped.
 type Run struct {
 	execution
 	runRow
@@ -92,21 +90,21 @@ type Run struct {
 	signals    signals
 	retries    runRetry
 
-	length int // of the history before the current turn, in events
+	length int // events in history before the current turn
 
-	versions   map[string]int    // of changes that the code has asked for
+	versions   map[string]int    // by change name, as the code asked for them
 	updates    recent[place]     // by ID
-	done       idSet             // IDs of operations on the run, and on those before it in its chain
-	attributes map[string]string // never written to: a change makes another one
+	done       idSet             // IDs of operations on the run and on earlier runs of its chain
+	attributes map[string]string // never modified: a change replaces the map
 
-	updatable bool // the code has a handler of updates
+	updatable bool // the code has an update handler
 	codeRan   bool // at least once
 	ended     bool
 
-	damaged bool    // only a part of the record could be read
-	strays  []int64 // rows of calls that this part does not know of
+	damaged bool    // only part of the record could be read
+	strays  []int64 // rows of calls that are not in the readable part
 
-	// What the current turn of a replay has on record.
+	// The record of the turn that is being replayed.
 	replaying bool
 	expected  []history.Event
 	position  int
@@ -116,7 +114,7 @@ type Run struct {
 	spare *Turn // see Reuse
 }
 
-// New makes the machine of a run that has no turn yet, and no code: see Bind.
+// New makes the machine of a run that has no turn and no code yet. See Bind.
 func New(config Config, start history.Start) *Run {
 	if config.Draw == nil {
 		config.Draw = Draw
@@ -134,13 +132,13 @@ func New(config Config, start history.Start) *Run {
 	return r
 }
 
-// Bind gives the machine its program, which is usually made from the machine. Call it
-// before Load and Step.
+// Bind sets the program of the machine. Programs are usually made from the machine. Call
+// Bind before Load and Step.
 func (r *Run) Bind(program Program) { r.program = program }
 
-// Load replays the turns and applies the rows of a run and its state. It must be
-// the first call on a Run that has history. It returns a *Mismatch if the code
-// differs from the history, and the error of the program if it panicked.
+// Load replays turns and applies the rows and the state of a run. It must be the first call
+// on a Run that has history. It returns a *Mismatch if the code differs from the history,
+// or the program's error if the code panicked.
 func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
 	if err := r.replayAll(turns); err != nil {
 		return err
@@ -178,11 +176,11 @@ func (r *Run) advance() error {
 		r.cancellation.untold = false
 		r.program.Canceled(r.cancellation.reason)
 		if r.mismatch != nil {
-			return r.mismatch // the first difference is the one to report
+			return r.mismatch // report the first difference
 		}
 	}
 	if r.mismatch != nil {
-		return r.mismatch // it has no handler for an update
+		return r.mismatch // there is no handler for an update
 	}
 	if r.config.Progress != nil {
 		r.config.Progress()
@@ -196,10 +194,10 @@ func (r *Run) advance() error {
 	return err
 }
 
-// Step advances the run to now. The inputs are taken in order, nil ones left out, then
-// what is due; then the code goes on. admit is asked for each attempt that could start: true
-// reserves a slot for it, or says that it asks for one when it begins (see
-// Config.Unslotted). Otherwise the call stays queued.
+// Step advances the run to now. It takes the inputs in order, skipping nil ones, then what
+// is due, and then runs the code. It calls admit for each attempt that could start. If
+// admit returns true, a slot is reserved or the attempt takes one when it begins (see
+// Config.Unslotted); otherwise the call stays queued.
 func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, error) {
 	r.now = max(r.now, now)
 	if r.out, r.spare = r.spare, nil; r.out == nil {
@@ -229,7 +227,7 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 	return out, nil
 }
 
-// stepWhole is the part of Step that takes inputs and runs the code.
+// stepWhole takes the inputs and runs the code.
 func (r *Run) stepWhole(inputs []Input) error {
 	for i, in := range inputs {
 		if in == nil {
@@ -289,27 +287,27 @@ func (r *Run) step() error {
 		return ErrDeadlock
 	}
 	if resuming && (len(r.out.Events) == 0 || r.turn > 0) {
-		// Nothing on record says that the code ran here: say so, before what it did.
+		// No event says that the code ran here, so record it before the events it caused.
 		r.out.Events = slices.Insert(r.out.Events, 0, history.Event{Kind: history.CodeAdvanced})
 	}
 	return nil
 }
 
-// emit puts an event on record in the turn being made.
+// emit adds an event to the turn being made.
 func (r *journal) emit(e history.Event) {
 	r.out.Events = append(r.out.Events, e)
 }
 
-// happened puts an event on record and applies it.
+// happened records an event and applies it.
 func (r *Run) happened(e history.Event) {
 	r.emit(e)
 	r.apply(&e)
 }
 
-// Takes reports whether the run can take an input with the next step. A run that
-// rejoins its history takes nothing before its code has: without code it can only be
-// ended. An update needs code that can judge it, unless it is on record. The end of an attempt
-// in a queue waits for the word that it was claimed.
+// Takes reports whether the run can take an input in the next step. A run that rejoins its
+// history takes nothing before its code has rejoined; without code it can only be ended. An
+// update needs code that can validate it, unless it is already on record. The end of an
+// attempt from a queue waits for the message that the attempt was claimed.
 func (r *Run) Takes(in Input) bool {
 	if r.damaged {
 		return endsDamaged(in)
@@ -368,8 +366,8 @@ func (r *Run) take(in Input) {
 	}
 }
 
-// refuse drops an input of a run that has ended. It returns false for one that the
-// next run of the chain may take.
+// refuse drops an input of a closed run. It returns false if the next run of the chain may
+// take the input.
 func (r *Run) refuse(in Input) bool {
 	switch in := in.(type) {
 	case UpdateArrived:
@@ -403,12 +401,12 @@ func (r *Run) settle() {
 	}
 }
 
-// wakeAfterStep is the wake time that the row must have. A row may stay Hot while the run
-// only waits for a near time, which saves writes. A run that was in line leaves the line.
+// wakeAfterStep returns the wake time for the row. A row may stay Hot while the run waits
+// only for a near time, which saves writes. A run that was in line leaves the line.
 func (r *Run) wakeAfterStep() int64 {
 	due := r.NextDue()
 	if due != Never && len(r.dues) > 0 && r.dues[0].at == due {
-		due = min(r.dues[0].call.due, r.Deadline()) // for those who read it: not ahead of its time
+		due = min(r.dues[0].call.due, r.Deadline()) // readers of the row want the due time, not the earlier look
 	}
 	switch {
 	case r.busy > 0 || r.untold > 0 || r.out.Again:
@@ -419,7 +417,7 @@ func (r *Run) wakeAfterStep() int64 {
 	return due
 }
 
-// NextDue is when the run must be stepped next if no input comes, or Never.
+// NextDue returns when the run must be stepped if no input comes, or Never.
 func (r *Run) NextDue() int64 {
 	if r.ended || r.damaged {
 		return Never
@@ -431,7 +429,7 @@ func (r *Run) NextDue() int64 {
 	return min(due, r.nextDue(), r.signals.roomAt(r.state.Full))
 }
 
-// firstTurn is the time before which the code may not run.
+// firstTurn returns the time before which the code must not run.
 func (r *Run) firstTurn() int64 {
 	if r.codeRan {
 		return 0
@@ -439,7 +437,7 @@ func (r *Run) firstTurn() int64 {
 	return r.start.FirstTurn
 }
 
-// firstDue is when the code first runs, or Never if there is no wait for it.
+// firstDue returns when the code first runs, or Never if it need not wait for a time.
 func (r *Run) firstDue() int64 {
 	if at := r.firstTurn(); at > r.now && r.program != nil {
 		return at
@@ -451,15 +449,15 @@ func (r *Run) firstDue() int64 {
 func (r *Run) Ended() bool { return r.ended }
 
 // Idle reports whether the run can be evicted: no attempt runs or waits for a slot, and no
-// hook is being called for a pause.
+// hook is still to be called for a pause.
 func (r *Run) Idle() bool { return r.busy == 0 && r.untold == 0 }
 
-// AwaitsSlots reports whether all that a run has in flight are calls that wait for slots,
-// which are rows.
+// AwaitsSlots reports whether everything in flight is a call that waits for a slot. Such
+// calls have rows.
 func (r *Run) AwaitsSlots() bool { return r.queued > 0 && r.busy == r.queued && r.untold == 0 }
 
-// AwaitsMessage reports whether the code waits for a signal or for another run: a message
-// may come soon, however far off the next due time is.
+// AwaitsMessage reports whether the code waits for a signal or for another run. A message
+// may then come soon, however far off the next due time is.
 func (r *Run) AwaitsMessage() bool {
 	if r.childCalls > 0 || r.inQueues > 0 {
 		return true

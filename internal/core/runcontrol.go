@@ -10,28 +10,27 @@ import (
 
 // The operations on a run as a whole.
 const (
-	CancelTheRun    Operation = "cancel"     // its code is asked to end
-	TerminateTheRun Operation = "terminate"  // it ends; its code is not asked
+	CancelTheRun    Operation = "cancel"     // the code is asked to end
+	TerminateTheRun Operation = "terminate"  // the run ends without asking its code
 	SignalTheRun    Operation = "signal"     // sends a signal
-	PauseTheRun     Operation = "pause-run"  // its code does not go on and no attempt starts
-	ResumeTheRun    Operation = "resume-run" // ends that
-	ResetTheRun     Operation = "reset"      // it goes on from a call, as the next run of its chain
-	MoveTheRun      Operation = "move-runs"  // it stays on another build
+	PauseTheRun     Operation = "pause-run"  // the code does not run and no attempt starts
+	ResumeTheRun    Operation = "resume-run" // ends a pause-run
+	ResetTheRun     Operation = "reset"      // the next run of the chain goes on from a call
+	MoveTheRun      Operation = "move-runs"  // the run moves to another build
 )
 
-// RunOperations are all of them.
+// RunOperations lists the operations on runs.
 var RunOperations = []Operation{CancelTheRun, TerminateTheRun, SignalTheRun, PauseTheRun, ResumeTheRun, ResetTheRun, MoveTheRun}
 
-// OfRun reports whether the operation is one on a run as a whole.
+// OfRun reports whether the operation applies to a run as a whole.
 func (o Operation) OfRun() bool { return slices.Contains(RunOperations, o) }
 
-// Unanswered reports whether no caller waits for the answer to a request.
+// Unanswered reports whether no caller waits for the outcome of a request.
 func (c *Control) Unanswered() bool {
 	return c.ID == "" && (c.Operation == CancelTheRun || c.Operation == TerminateTheRun || c.Operation == SignalTheRun)
 }
 
-// named is how events call the operation that causes them: not at all if it has no event
-// of its own.
+// named returns the operation for the event that it causes, "" for an unanswered request.
 func (c *Control) named() string {
 	if c.Unanswered() {
 		return ""
@@ -39,11 +38,11 @@ func (c *Control) named() string {
 	return string(c.Operation)
 }
 
-// signalID is the ID of the signal that a request sends.
+// signalID returns the ID of the signal that a request sends.
 func (c *Control) signalID() string { return cmp.Or(c.SignalID, c.ID) }
 
-// controlRun carries out an operation on the run. One that was carried out on an
-// earlier run of the chain is not carried out again, but answered.
+// controlRun carries out an operation on the run. An operation that an earlier run of the
+// chain carried out is only answered.
 func (r *Run) controlRun(in Control) {
 	switch {
 	case r.done.has(in.ID):
@@ -69,7 +68,7 @@ func (r *Run) controlRun(in Control) {
 			r.answerRun(in, Unchanged, "it has received this signal before")
 			return
 		}
-		if !in.Unanswered() && r.signals.full(r.state.Full) { // else the store has told the sender
+		if !in.Unanswered() && r.signals.full(r.state.Full) { // an unanswered sender learned it from the store
 			r.answerRun(in, Refused, "it has as many unread signals as it may have, or too many with keys came within "+KeepKeys.String())
 			return
 		}
@@ -90,8 +89,7 @@ func (r *Run) controlRun(in Control) {
 	}
 }
 
-// answerRun puts on record what came of an operation on the run, if a caller waits for
-// that.
+// answerRun records the outcome of an operation on the run, if a caller waits for it.
 func (r *Run) answerRun(in Control, outcome, note string) {
 	if in.Unanswered() {
 		if outcome != Applied {
@@ -106,8 +104,7 @@ func (r *Run) answerRun(in Control, outcome, note string) {
 	})
 }
 
-// applyRunControlled applies what an operation on the run changes that no other
-// event says.
+// applyRunControlled applies the effects of an operation that no other event carries.
 func (r *Run) applyRunControlled(e *history.Event) {
 	r.asked.add(e.ID, r.now)
 	r.done.add(e.ID, r.now)
@@ -123,9 +120,8 @@ func (r *Run) applyRunControlled(e *history.Event) {
 
 func (r *Run) setPaused(p *Pause) { r.paused, r.pauseChanged = p, true }
 
-// pauseRun keeps the code from going on and attempts from starting: what happens
-// is recorded, and the code sees it when the run is resumed. An attempt in flight
-// may end.
+// pauseRun keeps the code from running and attempts from starting. What happens meanwhile
+// is recorded, and the code sees it when the run is resumed. An attempt in flight may end.
 func (r *Run) pauseRun(in Control) {
 	if r.paused != nil {
 		r.answerRun(in, Unchanged, "it is paused already")
@@ -149,7 +145,7 @@ func (r *Run) pauseRun(in Control) {
 	}
 }
 
-// resumeRun lets the code go on, and the calls that were paused with it.
+// resumeRun resumes the code and the calls that were paused with it.
 func (r *Run) resumeRun(in Control) {
 	if r.paused == nil {
 		r.answerRun(in, Unchanged, "it is not paused")

@@ -2,25 +2,25 @@ package core
 
 import "bytes"
 
-// MaxSays is how long what code says of where it stands may be, in bytes.
+// MaxSays is the maximum length of the status text that the code sets with Say, in bytes.
 const MaxSays = 500
 
-// runRow is the part of a run's row that turns change.
+// runRow is the part of the run's row that turns change.
 type runRow struct {
-	state        State  // as last committed or about to be
-	stateChanged bool   // and not yet part of a turn
-	pauseChanged bool   // and the state does not say so yet
-	outOfDate    bool   // the state says what was before there was code that fits
-	says         string // what the code says of where it stands
-	shown        string // the same in state
-	pin          string // the build on which the run stays, empty for any
-	pinChanged   bool   // and the state does not say so yet
+	state        State  // as last committed, or about to be committed
+	stateChanged bool   // state has changes that no turn carries yet
+	pauseChanged bool   // the pause changed and state does not show it yet
+	outOfDate    bool   // state still shows that the code did not fit, and now it does
+	says         string // status text that the code set
+	shown        string // status text in state
+	pin          string // build to which the run is pinned, empty for none
+	pinChanged   bool   // the pin changed and state does not show it yet
 }
 
-// State is the state of the run's row as the last step left it.
+// State returns the state of the run's row after the last step.
 func (r *runRow) State() State { return r.state }
 
-// load takes the state of a run that was replayed, with its code or without.
+// load sets the state of a replayed run, with or without its code.
 func (r *runRow) load(state State, withCode bool) {
 	r.state, r.pauseChanged, r.outOfDate = state, false, false
 	if d, err := DecodeDetail(state.Detail); err == nil {
@@ -32,19 +32,19 @@ func (r *runRow) load(state State, withCode bool) {
 	}
 }
 
-// Say sets what the code says of where it stands. It is no command and not in
-// history: code that replays says the same again. It is part of the run's row, and
-// written only if it is another text than before.
+// Say sets the status text of the run. It is not a command and not in history: code that
+// replays sets the same text again. The text is part of the run's row, which is written
+// only if the text differs.
 func (r *runRow) Say(text string) { r.says = text }
 
-// Says is what the run's row says of where it stands.
+// Says returns the status text in the run's row.
 func (r *runRow) Says() string { return r.shown }
 
-// Pin is the build on which the run stays, empty if it may go on with any.
+// Pin returns the build to which the run is pinned, empty for none.
 func (r *runRow) Pin() string { return r.pin }
 
-// show puts how the run stands, and what the code says of it, into the row of a run
-// that goes on. One that is held or has ended shows what was said last.
+// show writes the status and the code's status text into the row of a running run. A held
+// or closed run keeps its last text.
 func (r *runRow) show(ended bool, paused *Pause) {
 	status := StatusRunning
 	if paused != nil {
@@ -65,8 +65,7 @@ func (r *runRow) show(ended bool, paused *Pause) {
 	r.pauseChanged, r.pinChanged = false, false
 }
 
-// showHeld puts into the row of a held run whether it is paused, and on which build it
-// stays, too.
+// showHeld writes the pause and the pin into the row of a held run.
 func (r *runRow) showHeld(paused *Pause) {
 	if !r.pauseChanged && !r.pinChanged {
 		return
@@ -77,9 +76,9 @@ func (r *runRow) showHeld(paused *Pause) {
 	}
 }
 
-// Hold changes the status of an open run that has no program: parked or waiting
-// for code, with the reason. It takes effect with the next step, unless that is
-// how the run stands already.
+// Hold changes the status of an open run that has no program to parked or waiting for code,
+// with the reason. It takes effect with the next step. It returns false if the row already
+// says so.
 func (r *Run) Hold(status Status, d Detail) (changed bool) {
 	d.Says, d.Paused, d.Pin = r.says, r.paused, r.pin
 	if was, err := DecodeDetail(r.state.Detail); err == nil && r.state.Status == status {
@@ -94,16 +93,16 @@ func (r *Run) Hold(status Status, d Detail) (changed bool) {
 	return true
 }
 
-// Resume makes a held run go on, with the next step, and reports whether it was
-// held. One that is paused is paused again.
+// Resume ends the hold of a run with the next step and reports whether the run was held. A
+// run that is also paused stays paused.
 func (r *runRow) Resume() (held bool) {
 	if held = r.held(); held {
-		r.state.Status = "" // so that show says how it stands
+		r.state.Status = "" // show sets the status
 	}
 	return held
 }
 
-// held reports whether the run's row says that it has no code.
+// held reports whether the run's row says that the run has no code.
 func (r *runRow) held() bool {
 	return r.state.Status == StatusParked || r.state.Status == StatusWaitingForCode
 }

@@ -9,47 +9,47 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// ScheduleWord is what people say to a schedule.
+// ScheduleWord is a request to a schedule.
 type ScheduleWord string
 
-// The words.
+// Requests to a schedule.
 const (
-	ScheduleSet      ScheduleWord = "set"      // do what Spec says; it is made if it was deleted
-	SchedulePause    ScheduleWord = "pause"    // fire nothing more by itself
+	ScheduleSet      ScheduleWord = "set"      // do what Spec says; creates the schedule again if it was deleted
+	SchedulePause    ScheduleWord = "pause"    // stop firing on time
 	ScheduleResume   ScheduleWord = "resume"   // ends a pause
 	ScheduleTrigger  ScheduleWord = "trigger"  // fire now
-	ScheduleBackfill ScheduleWord = "backfill" // fire the nominal times from From to Until
-	ScheduleDelete   ScheduleWord = "delete"   // fire nothing more, for ever
+	ScheduleBackfill ScheduleWord = "backfill" // fire the nominal times from From to Until now
+	ScheduleDelete   ScheduleWord = "delete"   // never fire again
 )
 
-// MaxBackfill is how many nominal times are fired for one request.
+// MaxBackfill is the maximum number of nominal times that one request fires.
 const MaxBackfill = 1000
 
-// ToSchedule is what a person says to a schedule. It may arrive twice.
+// ToSchedule is a request to a schedule. It may arrive twice.
 type ToSchedule struct {
 	Word ScheduleWord `json:"word"`
-	At   int64        `json:"at"` // when it was said, ns
-	// Request is an idempotency key, or empty: as long as its note is kept, a request of
-	// that key and word is not obeyed again.
+	At   int64        `json:"at"` // when it was made, ns
+	// Request is an idempotency key, or empty. While the note of a request is kept, another
+	// one with the same key and word has no effect.
 	Request string `json:"request,omitempty"`
 	By      string `json:"by,omitempty"`
 	Why     string `json:"why,omitempty"`
 
 	Spec    *history.Schedule `json:"spec,omitempty"`
-	Overlap string            `json:"overlap,omitempty"` // of what is fired by hand; empty for that of the schedule
+	Overlap string            `json:"overlap,omitempty"` // for fires by hand; empty: that of the schedule
 	From    int64             `json:"from,omitempty"`
 	Until   int64             `json:"until,omitempty"`
 }
 
 func (ToSchedule) input() {}
 
-// hear takes one input. It returns false if what comes before it in time has to be
-// decided first, and is more than belongs into one step.
+// hear takes one input. It returns false if earlier nominal times have to be decided first
+// and are too many for one step.
 func (s *Timetable) hear(in Input) bool {
 	switch in := in.(type) {
 	case FromChild:
-		// What came up to the end is decided while the run was open, what came later as if
-		// the schedule had known of it.
+		// Nominal times up to the end are decided while the run was still open, later ones
+		// as if the schedule had known of the end in time.
 		ended := s.now
 		if in.Ended > 0 {
 			ended = min(in.Ended, s.now)
@@ -59,7 +59,7 @@ func (s *Timetable) hear(in Input) bool {
 		}
 		s.ended(in, ended)
 	case ToSchedule:
-		// What was due before it was said is decided as things stood then.
+		// Times due before the request are decided under the earlier rule.
 		if !s.advance(min(in.At-1, s.now)) {
 			return false
 		}
@@ -82,8 +82,8 @@ func (s *Timetable) told(in *ToSchedule) {
 	s.log.add(s.out, Note{At: in.At, Word: string(in.Word), Request: in.Request, By: in.By, Why: in.Why, Outcome: outcome, Text: text})
 }
 
-// obey carries out what a person says. It returns what is noted of it; no outcome if
-// nothing is.
+// obey carries out a request. It returns the note for the log; an empty outcome means no
+// note.
 func (s *Timetable) obey(in *ToSchedule) (outcome, text string) {
 	switch in.Word {
 	case ScheduleSet:
@@ -118,19 +118,18 @@ func (s *Timetable) obey(in *ToSchedule) (outcome, text string) {
 	return Applied, ""
 }
 
-// set makes the schedule do something else. Nothing changes if it does that already;
-// what was decided stays, and nominal times begin again after the moment at which it
-// was said.
+// set changes the schedule's spec. Setting the same spec again changes nothing. Decided
+// times stay decided, and the new nominal times begin after the moment of the request.
 func (s *Timetable) set(in *ToSchedule) (outcome, text string) {
 	if in.Spec == nil {
 		s.out.Faults = append(s.out.Faults, fmt.Errorf("a schedule was to be set to nothing"))
 		return "", ""
 	}
 	if !s.detail.Deleted && reflect.DeepEqual(*in.Spec, s.detail.Spec) {
-		if in.At == s.detail.Set && len(s.log.notes) == 0 { // it was made for this
+		if in.At == s.detail.Set && len(s.log.notes) == 0 { // created for this request
 			return Applied, "it is new"
 		}
-		return "", "" // programs say so each time they start
+		return "", "" // programs set it each time they start
 	}
 	if s.detail.Deleted {
 		s.detail.Deleted = false
@@ -152,7 +151,7 @@ func sameTimes(a, b *history.Schedule) bool {
 	return a.Cron == b.Cron && a.TimeZone == b.TimeZone && a.Every == b.Every && a.Offset == b.Offset
 }
 
-// backfill fires nominal times of the past.
+// backfill fires past nominal times.
 func (s *Timetable) backfill(in *ToSchedule) (outcome, text string) {
 	if s.calendar == nil {
 		s.out.Faults = append(s.out.Faults, fmt.Errorf("nothing can be fired for times of the past: %s", s.detail.Problem))
@@ -171,11 +170,11 @@ func (s *Timetable) backfill(in *ToSchedule) (outcome, text string) {
 	return Applied, fmt.Sprintf(backfilledText+" from %s to %s", n, written(in.From), written(in.Until))
 }
 
-// backfilledText is how the text of the note of a backfill begins.
+// backfilledText is the beginning of a backfill's note.
 const backfilledText = "%d times"
 
-// Backfilled is how many times a backfill has fired, by its note.
+// Backfilled returns how many times a backfill fired, according to its note.
 func (n *Note) Backfilled() (times int) {
-	_, _ = fmt.Sscanf(n.Text, backfilledText, &times) // 0 if the note was damaged
+	_, _ = fmt.Sscanf(n.Text, backfilledText, &times) // 0 if the note is damaged
 	return times
 }

@@ -6,21 +6,22 @@ import (
 	"time"
 )
 
-// KeepKeys is how long the IDs of signals, updates and operations are known for certain: a
-// run hands all that are younger on to the next one of its chain, and of the older ones the
-// latest, up to maxSeen or maxUpdates in all. A run itself forgets none, as all of them are in
-// its history, which has a limit.
+// KeepKeys is how long a chain is certain to remember the IDs of signals, updates and
+// operations. A run hands all younger IDs on to the next run of its chain, and fills up
+// with the latest of the older ones to maxSeen or maxUpdates in all. Within a run no ID is
+// forgotten: all of them are in its history, which has a limit.
 const KeepKeys = time.Hour
 
-// maxSeen is how many IDs of signals, and of operations, are handed on although they are
-// older than KeepKeys.
+// maxSeen is how many IDs of signals, and of operations, a run hands on when fewer are
+// younger than KeepKeys.
 const maxSeen = 10_000
 
-// maxYoung is how many signals with IDs may come within KeepKeys. A run that has them is full.
+// maxYoung is how many signals with IDs may come within KeepKeys. A run that has that many
+// is full.
 var maxYoung = 100_000
 
-// signalKey is what a signal is recognised by: IDs of different signals do not
-// meet. A signal without an ID has none.
+// signalKey returns the key that identifies a signal: name and ID, so that IDs of different
+// signals do not collide. It returns "" for a signal without an ID.
 func signalKey(name, id string) string {
 	if id == "" {
 		return ""
@@ -28,13 +29,13 @@ func signalKey(name, id string) string {
 	return name + "\x00" + id
 }
 
-// splitSignalKey is what signalKey made a key of. No name contains a NUL.
+// splitSignalKey reverses signalKey. No name contains a NUL.
 func splitSignalKey(key string) (name, id string) {
 	name, id, _ = strings.Cut(key, "\x00")
 	return name, id
 }
 
-// idSet remembers the IDs it was given. The empty ID is none.
+// idSet remembers IDs. It ignores the empty ID.
 type idSet struct{ recent[struct{}] }
 
 func (s *idSet) has(id string) bool {
@@ -44,14 +45,13 @@ func (s *idSet) has(id string) bool {
 
 func (s *idSet) add(id string, at int64) { s.put(id, struct{}{}, at) }
 
-// recent remembers something of the IDs it was given, of each what it was given first. The
-// empty ID is none.
+// recent maps IDs to the value that was put first for each. It ignores the empty ID.
 type recent[V any] struct {
 	known map[string]V
 	order []key // oldest first
 }
 
-// key is an ID and when it came, in ns; 0 if that is not known, which is long ago.
+// key is an ID and when it came, in ns. 0 means long ago: the time is not known.
 type key struct {
 	id string
 	at int64
@@ -73,18 +73,18 @@ func (s *recent[V]) put(id string, v V, at int64) {
 	s.order = append(s.order, key{id, at})
 }
 
-// young is how many IDs came within KeepKeys.
+// young returns how many IDs came within KeepKeys.
 func (s *recent[V]) young(now int64) int {
 	return len(s.order) - sort.Search(len(s.order), func(i int) bool { return s.order[i].at > now-int64(KeepKeys) })
 }
 
-// handedOn lists those that are young, and so many in all if there are older ones, the oldest
-// first.
+// handedOn returns the IDs to hand on, oldest first: the young ones, or the latest least if
+// that is more.
 func (s *recent[V]) handedOn(now int64, least int) []key {
 	return s.order[max(0, len(s.order)-max(least, s.young(now))):]
 }
 
-// stamps are when the last of the keys came, in ms: those that are young.
+// stamps returns when the young ones among keys came, in ms. They are the last of the keys.
 func stamps(keys []key, now int64) (at []int64) {
 	for _, k := range keys {
 		if k.at > now-int64(KeepKeys) {
@@ -94,7 +94,7 @@ func stamps(keys []key, now int64) (at []int64) {
 	return at
 }
 
-// stamped is when the key at place i of n came, of which the last have stamps.
+// stamped returns when key i of n came. at has the times of the last len(at) keys.
 func stamped(at []int64, i, n int) int64 {
 	if i -= n - len(at); i < 0 {
 		return 0

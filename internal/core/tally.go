@@ -6,32 +6,31 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Tally is what a turn adds to the counters of an activity or step: closed calls,
-// by how they ended.
+// Tally is what a turn adds to the counters of an activity or step: closed calls by
+// outcome.
 type Tally struct {
 	Name      string
-	FirstTry  int // succeeded at the first attempt
+	FirstTry  int // succeeded with the first attempt
 	Recovered int // succeeded later
 	Exhausted int // used up their attempts, time or budget
-	Failed    int // stopped for another reason
+	Failed    int // failed for another reason
 	Canceled  int // given up
-	ByHand    int // a person said how they end
-	Attempts  int // of all of them
-	// Retrying is the time from the end of the first attempt to the end of the
-	// call, of those that had more than one.
+	ByHand    int // closed by an operator
+	Attempts  int // of all these calls
+	// Retrying is the time from the end of the first attempt to the end of the call, summed
+	// over calls with more than one attempt.
 	Retrying time.Duration
 }
 
-// Successes at the first try are most of what happens, and counting each where
-// it happens would cost a second row a step. So they are counted together: with
-// the next call that ends in any other way, whose turn writes more rows anyway,
-// or when there are maxUncounted of them, or when the run ends. All this is
-// worked out from the history alone, so that a run that is loaded knows what is
-// counted already: neither a crash nor a takeover loses one or counts it twice.
-// The rule is therefore part of the format.
+// First-try successes are the common case, and counting each where it happens would cost a
+// second row per step. They are therefore counted together: with the next call that ends in
+// another way, whose turn writes more rows anyway, when there are maxUncounted of them, or
+// when the run ends. The counts derive from the history alone, so a loaded run knows which
+// calls are already counted, and neither a crash nor a takeover loses or doubles one. The
+// rule is therefore part of the format.
 const maxUncounted = 32
 
-// uncounted are successes at the first try that no turn has counted yet.
+// uncounted holds the first-try successes that no turn has counted yet.
 type uncounted struct {
 	names []firstTries
 	total int
@@ -53,7 +52,7 @@ func (u *uncounted) add(name string) {
 	u.names = append(u.names, firstTries{name, 1})
 }
 
-// count notes the end of a call, by the event that says so.
+// count notes the end of a call by its closing event.
 func (r *ledger) count(c *Call, e *history.Event) {
 	r.closes(c, e)
 	if !c.attempted() || r.endedElsewhere(c.Number) {
@@ -71,8 +70,8 @@ func (r *ledger) count(c *Call, e *history.Event) {
 	r.countFirstTries()
 }
 
-// countFirstTries makes the turn count what was not counted yet; in a replay it
-// did.
+// countFirstTries adds the uncounted calls to the turn. A replay only clears them: the
+// recorded turn counted them.
 func (r *ledger) countFirstTries() {
 	if r.out != nil {
 		for _, f := range r.uncounted.names {
@@ -82,14 +81,14 @@ func (r *ledger) countFirstTries() {
 	r.uncounted.names, r.uncounted.total = r.uncounted.names[:0], 0
 }
 
-// tally is what the end of a call counts that was no success at the first try.
+// tally returns what the end of a call counts, unless it is a first-try success.
 func (c *Call) tally(e *history.Event, now int64) Tally {
 	t := Tally{Name: c.Name, Attempts: c.attempt}
 	givenUp := e.Kind != history.CallCompleted && e.Kind != history.CallFailed && e.Kind != history.CallCanceled
 	if givenUp || e.Operation != "" {
 		t.Attempts = c.made() // wherever it stood
 	}
-	if t.Attempts > 1 && c.Totals.FirstEnded != 0 { // else all were made in another run
+	if t.Attempts > 1 && c.Totals.FirstEnded != 0 { // else another run made all attempts
 		ended := e.Ended
 		if ended == 0 {
 			ended = now
@@ -111,8 +110,7 @@ func (c *Call) tally(e *history.Event, now int64) Tally {
 	return t
 }
 
-// made is how many attempts a call has had that is given up: one that did not
-// begin is none.
+// made returns how many attempts a given-up call has had, without one that did not begin.
 func (c *Call) made() int {
 	if inFlight(c.state) || c.Undecided != nil {
 		return c.attempt

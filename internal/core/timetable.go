@@ -7,41 +7,40 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Timetable is the step machine of one schedule: an entity like a gate, with an
-// inbox, a wake time and rows, but without a history and without an end. What it
-// starts is a child of it: the message that starts the run is part of the turn that
-// decides so, and how the run ended is a message back. It is not safe for concurrent
-// use.
+// Timetable is the step machine of one schedule: an entity like a gate, with an inbox, a
+// wake time and rows, but without history and without an end. The runs it starts are its
+// children: the message that starts a run is part of the turn that decides so, and a
+// message back says how the run ended. It is not safe for concurrent use.
 type Timetable struct {
 	config   ScheduleConfig
-	calendar Calendar // nil if there is none
+	calendar Calendar // nil if the spec has no usable calendar
 	detail   ScheduleDetail
-	state    State // as last committed or about to be
+	state    State // as last committed, or about to be committed
 
-	fires []*Fire // that are open or wait, by number
+	fires []*Fire // open or waiting, by number
 	log   notebook
 	now   int64
 	out   *StandingTurn
 }
 
-// ScheduleConfig is what a schedule does not have on record.
+// ScheduleConfig is what a schedule's row does not hold.
 type ScheduleConfig struct {
 	Name  string
 	ID    string // workflow ID of its row
 	Run   string // run ID of its row
 	Group string
-	// Calendar makes the nominal times of what is on record. It needs to know time
-	// zones, which not every machine may.
+	// Calendar returns the nominal times of a spec. It needs time zones, which a machine
+	// may lack.
 	Calendar func(history.Schedule) (Calendar, error)
 }
 
-// Calendar tells nominal times.
+// Calendar computes nominal times.
 type Calendar interface {
-	// After is the first nominal time after another one, 0 if there is none.
+	// After returns the first nominal time after at, or 0 if there is none.
 	After(at int64) int64
 }
 
-// Policies for fires that overlap, as package schedule describes them.
+// Policies for overlapping fires. Package schedule describes them.
 const (
 	OverlapSkip      = "skip"
 	OverlapBufferOne = "buffer_one"
@@ -51,56 +50,56 @@ const (
 	OverlapAllow     = "allow_all"
 )
 
-// maxBuffered is how many fires can wait.
+// maxBuffered is the maximum number of waiting fires.
 const maxBuffered = 1000
 
-// ScheduleDetail is the document of a schedule's row: all but its fires.
+// ScheduleDetail is the document in a schedule's row: everything except its fires.
 type ScheduleDetail struct {
 	Spec    history.Schedule `json:"spec"`
-	Set     int64            `json:"set"`               // when the spec came to be, ns
-	Next    int64            `json:"next,omitempty"`    // the nominal time that is not decided yet, 0 for none
-	Due     int64            `json:"due,omitempty"`     // when it is fired: Next and jitter
-	Decided int64            `json:"decided,omitempty"` // up to when all nominal times are
-	// Overlapped is the first nominal time since which all were decided because the run of
-	// a fire was open, 0 if none was: see rewind.
+	Set     int64            `json:"set"`               // when the spec was set, ns
+	Next    int64            `json:"next,omitempty"`    // first undecided nominal time, 0 for none
+	Due     int64            `json:"due,omitempty"`     // when Next fires, jitter included
+	Decided int64            `json:"decided,omitempty"` // all nominal times up to here are decided
+	// Overlapped is the first of the nominal times that were all decided because the run of
+	// a fire was open, 0 for none. See rewind.
 	Overlapped int64 `json:"overlapped,omitempty"`
-	// LastEnd is the latest end of a run that was heard of while others were open, 0 if none
-	// is: ends are not heard in their order.
+	// LastEnd is the latest known end of a run while others are open, 0 if none is open:
+	// ends may be heard out of order.
 	LastEnd int64  `json:"last_end,omitempty"`
 	Pause   *Pause `json:"pause,omitempty"`
 	Deleted bool   `json:"deleted,omitempty"`
-	// Problem is why there are no nominal times.
+	// Problem says why there are no nominal times.
 	Problem string `json:"problem,omitempty"`
-	Retry   int64  `json:"retry,omitempty"` // when the problem may be gone
+	Retry   int64  `json:"retry,omitempty"` // when to try again
 
 	Last    int64  `json:"last,omitempty"` // number of the last fire
 	Started int64  `json:"started,omitempty"`
 	Skipped int64  `json:"skipped,omitempty"` // because of overlap
 	Missed  int64  `json:"missed,omitempty"`  // because no node served the schedule in time
-	Recent  []Fire `json:"recent,omitempty"`  // that have ended, oldest first
+	Recent  []Fire `json:"recent,omitempty"`  // ended fires, oldest first
 }
 
-// Fire is a nominal time that came.
+// Fire is a nominal time that has come.
 type Fire struct {
 	Number  int64  `json:"number"`
 	Nominal int64  `json:"nominal"`
-	Kind    string `json:"kind,omitempty"` // empty if its time came by itself; trigger, backfill
+	Kind    string `json:"kind,omitempty"` // empty if fired on time, else trigger or backfill
 	ID      string `json:"id"`             // workflow ID
 	Overlap string `json:"overlap,omitempty"`
-	By      string `json:"by,omitempty"` // who wanted it
+	By      string `json:"by,omitempty"` // who asked for it
 	Why     string `json:"why,omitempty"`
 
-	Run   string `json:"run,omitempty"`   // first run; empty as long as it waits
-	At    int64  `json:"at"`              // when it was started, or began to wait
-	Asked string `json:"asked,omitempty"` // what was asked of it for the sake of a later one
+	Run   string `json:"run,omitempty"`   // first run; empty while the fire waits
+	At    int64  `json:"at"`              // when it started, or began to wait
+	Asked string `json:"asked,omitempty"` // what a later fire asked of it
 
-	// Of one that has ended.
+	// The outcome of an ended fire.
 	Status string `json:"status,omitempty"` // completed, failed, canceled, terminated, id-in-use
 	Closed int64  `json:"closed,omitempty"`
 	Error  string `json:"error,omitempty"`
 }
 
-// shownFires is how many fires that have ended are on record.
+// shownFires is how many ended fires the detail keeps.
 const shownFires = 20
 
 // States of a schedule's fires.
@@ -109,7 +108,7 @@ const (
 	FireWaiting CallState = "#buffered"
 )
 
-// NewTimetable makes a schedule that has no row yet.
+// NewTimetable returns the machine of a schedule that has no row yet.
 func NewTimetable(config ScheduleConfig, spec history.Schedule, now int64) *Timetable {
 	s := &Timetable{config: config, now: now, state: State{Status: StatusStanding, Wake: Never}}
 	s.adopt(spec)
@@ -118,7 +117,7 @@ func NewTimetable(config ScheduleConfig, spec history.Schedule, now int64) *Time
 	return s
 }
 
-// LoadTimetable makes a schedule's machine from its rows.
+// LoadTimetable returns the machine of a schedule from its rows.
 func LoadTimetable(config ScheduleConfig, rows []Row, state State) (*Timetable, error) {
 	s := &Timetable{config: config, state: state}
 	rows = s.log.load(rows)
@@ -137,14 +136,14 @@ func LoadTimetable(config ScheduleConfig, rows []Row, state State) (*Timetable, 
 	return s, nil
 }
 
-// adopt makes the schedule do what a spec says.
+// adopt puts a spec in force.
 func (s *Timetable) adopt(spec history.Schedule) {
 	s.detail.Spec, s.detail.Set = spec, s.now
 	s.compile()
 }
 
-// compileAgain is how long a schedule without nominal times waits before it asks for
-// them again: another node may know its time zone.
+// compileAgain is how long a schedule without nominal times waits before it tries again:
+// another node may know its time zone.
 const compileAgain = int64(time.Minute)
 
 func (s *Timetable) compile() {
@@ -155,7 +154,7 @@ func (s *Timetable) compile() {
 	}
 }
 
-// begin lets the nominal times begin after a moment.
+// begin starts the nominal times after a moment.
 func (s *Timetable) begin(after int64) {
 	s.detail.Next, s.detail.Due, s.detail.Overlapped = 0, 0, 0
 	s.detail.Decided = max(after, s.detail.Decided)
@@ -164,12 +163,12 @@ func (s *Timetable) begin(after int64) {
 	}
 }
 
-// await makes a nominal time the next one.
+// await sets the next nominal time.
 func (s *Timetable) await(nominal int64) {
 	s.detail.Next, s.detail.Due = nominal, s.due(nominal)
 }
 
-// due is when a nominal time is fired.
+// due returns when a nominal time fires.
 func (s *Timetable) due(nominal int64) int64 {
 	if nominal == 0 || s.detail.Spec.Jitter <= 0 {
 		return nominal
@@ -189,7 +188,7 @@ func (s *Timetable) Step(now int64, inputs []Input) *StandingTurn {
 		s.compile()
 	}
 	if s.detail.Next == 0 {
-		s.begin(s.detail.Decided) // there may be a calendar now
+		s.begin(s.detail.Decided) // there may be a calendar by now
 	}
 	for _, in := range inputs {
 		if in != nil && !s.hear(in) {
@@ -206,7 +205,7 @@ func (s *Timetable) Step(now int64, inputs []Input) *StandingTurn {
 	return out
 }
 
-// settle works out the state of the schedule's row at the end of a step.
+// settle computes the state of the schedule's row at the end of a step.
 func (s *Timetable) settle() {
 	s.detail.Retry = 0
 	if s.calendar == nil && !s.detail.Deleted {
@@ -222,8 +221,7 @@ func (s *Timetable) settle() {
 	}
 }
 
-// NextDue is when the schedule must be stepped next without a message,
-// Never if at no time.
+// NextDue returns when the schedule must be stepped if no message comes, or Never.
 func (s *Timetable) NextDue() int64 {
 	switch {
 	case s.detail.Retry != 0:
@@ -234,8 +232,7 @@ func (s *Timetable) NextDue() int64 {
 	return Never
 }
 
-// Upcoming are the next nominal times that are not decided yet, and when each is
-// fired.
+// Upcoming returns the next undecided nominal times and when each fires.
 func (s *Timetable) Upcoming(n int) (nominal, due []int64) {
 	ahead := *s
 	for len(due) < n && ahead.detail.Next != 0 && ahead.calendar != nil {
@@ -248,26 +245,26 @@ func (s *Timetable) Upcoming(n int) (nominal, due []int64) {
 // Name is the schedule's name.
 func (s *Timetable) Name() string { return s.config.Name }
 
-// Detail is what the schedule does, and what it remembers beside its fires.
+// Detail returns what the schedule does and what it remembers besides its fires.
 func (s *Timetable) Detail() ScheduleDetail { return s.detail }
 
-// Fires are those that are open or wait, by number.
+// Fires returns the open and waiting fires, by number.
 func (s *Timetable) Fires() []*Fire { return s.fires }
 
-// Log is what people did to the schedule, oldest first.
+// Log returns the operations on the schedule, oldest first.
 func (s *Timetable) Log() []Note { return s.log.Log() }
 
-// Ended reports that a schedule never ends.
+// Ended returns false: a schedule never ends.
 func (s *Timetable) Ended() bool { return false }
 
-// State is the state of the schedule's row as the last step left it.
+// State returns the state of the schedule's row after the last step.
 func (s *Timetable) State() State { return s.state }
 
-// Idle reports that a schedule holds nothing in memory that its rows do not.
+// Idle returns true: everything the schedule holds in memory is in its rows.
 func (s *Timetable) Idle() bool { return true }
 
-// AwaitsMessage reports that a schedule need not stay in memory for its messages.
+// AwaitsMessage returns false: a schedule need not stay in memory for its messages.
 func (s *Timetable) AwaitsMessage() bool { return false }
 
-// Asked returns the note of a request, nil if it is new: see notebook.Asked.
+// Asked returns the note of a request, or nil if the request is new. See notebook.Asked.
 func (s *Timetable) Asked(word, request string) *Note { return s.log.Asked(word, request) }

@@ -2,10 +2,9 @@ package core
 
 import "time"
 
-// Totals are exact sums over all closed attempts of a call that the ledger
-// knows, kept or not. They are part of the call's row and of each ledger record
-// (as they were with that attempt), so the latest record has those of the call:
-// they need no row and no write of their own.
+// Totals are exact sums over all closed attempts that the ledger recorded, pruned or not.
+// They are part of the call's row and of each ledger record, as of that attempt. The latest
+// record therefore has the call's totals, which need no row and no write of their own.
 type Totals struct {
 	Completed int `json:"completed,omitempty"`
 	Failed    int `json:"failed,omitempty"`
@@ -14,28 +13,28 @@ type Totals struct {
 	Drained   int `json:"drained,omitempty"`
 	Canceled  int `json:"canceled,omitempty"`
 
-	Run     time.Duration `json:"run,omitempty"`     // of the bodies, ns
-	Backoff time.Duration `json:"backoff,omitempty"` // the chosen waits, ns
+	Run     time.Duration `json:"run,omitempty"`     // run time of the bodies, ns
+	Backoff time.Duration `json:"backoff,omitempty"` // chosen waits, ns
 
 	First      int64 `json:"first,omitempty"`       // when the first attempt was ready to run
-	FirstEnded int64 `json:"first_ended,omitempty"` // when it ended
-	Last       int64 `json:"last,omitempty"`        // when the latest one ended
+	FirstEnded int64 `json:"first_ended,omitempty"` // when the first attempt ended
+	Last       int64 `json:"last,omitempty"`        // when the latest attempt ended
 }
 
-// Attempts is how many attempts were closed.
+// Attempts returns the number of closed attempts.
 func (t *Totals) Attempts() int {
 	return t.Completed + t.Failed + t.TimedOut + t.Lost + t.Drained + t.Canceled
 }
 
-// Retrying is the time from the end of the first attempt to that of the latest:
-// what it took longer than it would have if the first had been the last.
+// Retrying returns the time from the end of the first attempt to the end of the latest:
+// what retries added to the duration.
 func (t *Totals) Retrying() time.Duration { return time.Duration(t.Last - t.FirstEnded) }
 
-// add counts a closed attempt. One that never ran has started 0.
+// add counts a closed attempt. An attempt that never ran has started 0.
 func (t *Totals) add(outcome Outcome, queued, started, ended int64, delay time.Duration) {
 	n := t.counter(outcome)
 	if n == nil {
-		return // it is none
+		return // not an attempt
 	}
 	*n++
 	if started > 0 {

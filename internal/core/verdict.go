@@ -7,11 +7,11 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Fail ends the run with a failure; canceled says that it is the answer to a
-// request to cancel. A run that failed is retried if its policy says so. What was
-// decided is on record, and not decided again in a replay.
+// Fail ends the run with a failure; canceled says that it follows a cancel request. A
+// failed run is retried if its policy says so. The decision is recorded, and a replay does
+// not repeat it.
 //
-// Replaced says that the failure stands for that of the code, which then is not compared
+// replaced says that an interceptor replaced the code's failure, which is then not compared
 // with the record.
 func (r *Run) Fail(f *history.Failure, canceled, replaced bool) {
 	e := history.Event{Kind: history.RunFailed, Failure: f}
@@ -26,11 +26,11 @@ func (r *Run) Fail(f *history.Failure, canceled, replaced bool) {
 	r.command(e)
 }
 
-// failureReplaced is the note of the end of a run whose failure an interceptor has replaced.
+// failureReplaced is the note of a run whose failure an interceptor replaced.
 const failureReplaced = "an interceptor replaced the error"
 
-// retryPolicy is the policy for failures of the run, nil for none: the one given at
-// the start of its chain if there is one, else that of its code, as it is now.
+// retryPolicy returns the policy for failures of the run, or nil: the one from the start of
+// its chain if set, else the one that its code declares now.
 func (r *runRetry) retryPolicy() *retry.Policy {
 	if r.start.Retry != nil {
 		return r.start.Retry
@@ -38,7 +38,7 @@ func (r *runRetry) retryPolicy() *retry.Policy {
 	return r.config.Retry
 }
 
-// verdict is the end of a run that failed and has a policy.
+// verdict returns the event that ends a failed run under a policy.
 func (r *runRetry) verdict(f *history.Failure, policy *retry.Policy) history.Event {
 	first := r.firstAttempt()
 	attempt := max(r.start.Attempt, 1)
@@ -71,8 +71,7 @@ func (r *runRetry) exhaustedRun(attempts int, reason retry.Reason, limit int, wi
 	}, last)
 }
 
-// firstAttempt is when the first run could begin of those that are attempts of
-// the same work.
+// firstAttempt returns when the first run of this series of attempts could begin.
 func (r *runRetry) firstAttempt() int64 {
 	if r.start.FirstAttempt != 0 {
 		return r.start.FirstAttempt
@@ -80,17 +79,16 @@ func (r *runRetry) firstAttempt() int64 {
 	return max(r.start.Created, r.start.FirstTurn)
 }
 
-// neverBegins closes a run whose code has not begun and may not any more: it was
-// canceled while it waited for its first turn, or it is an attempt after a failed
-// one and the time of all of them has passed. The code has no part in that, so the
-// turn says that it did not run.
+// neverBegins closes a run whose code has not begun and may no longer begin: it was
+// canceled before its first turn, or it is a retry and the time for all attempts has
+// passed. The code does not run, so the turn says CodeDeferred.
 func (r *Run) neverBegins() bool {
 	s := &r.start
 	end := history.Event{Kind: history.RunCanceled}
 	switch {
 	case r.cancellation.requested && r.now < s.FirstTurn:
 		phase := retry.PhaseBackoff
-		if s.Failure == nil { // it was started with a delay
+		if s.Failure == nil { // started with a delay
 			phase = retry.PhaseQueue
 		}
 		end.Failure = history.Aborted(s.Type, max(s.Attempt-1, 1), phase, s.Failure)
@@ -106,8 +104,8 @@ func (r *Run) neverBegins() bool {
 	return true
 }
 
-// ownFailure is how the code failed, of the event that closed its run because of that. A
-// run that timed out is no such: its code was not asked.
+// ownFailure returns the failure with which the code closed its run. A timed-out run has
+// none, because its code was not asked.
 func ownFailure(e *history.Event) *history.Failure {
 	switch retry.Reason(e.Reason) {
 	case "", retry.ReasonTerminal, retry.ReasonCanceled:

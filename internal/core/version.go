@@ -6,11 +6,10 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Version returns which version of a change the code has in this run, from least
-// to latest: the latest if the code comes here for the first time, and what was
-// recorded then ever after. A run that had come by before there was a mark has
-// version 0, of which nothing is on record. A version out of the range is a
-// mismatch.
+// Version returns the version of a change that this run has, between least and latest. It
+// is latest when the code first gets here, and the recorded version afterwards. A run that
+// passed this point before the code had the mark has version 0, which is not recorded. A
+// version outside the range is a mismatch.
 func (r *Run) Version(change string, least, latest int) int {
 	recorded := r.next()
 	if recorded != nil && (recorded.Kind != history.VersionMarked || recorded.Name != change) {
@@ -37,7 +36,7 @@ func (r *Run) Version(change string, least, latest int) int {
 	return v
 }
 
-// unsupported stops code that cannot go on with the version that the run has.
+// unsupported stops code that does not support the run's version of a change.
 func (r *Run) unsupported(change string, v, least, latest int) {
 	expected := r.next()
 	if v > 0 {
