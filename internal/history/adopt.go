@@ -4,9 +4,9 @@ import (
 	"reflect"
 )
 
-// adopt puts what an error wrapped back into a rebuilt value of a registered type:
-// into its only exported field of type error, or []error, which JSON leaves out.
-// A value that then does not wrap as much as the original did stays as it was.
+// adopt puts wrapped errors back into a rebuilt value of a registered type: into its only
+// exported field of type error or []error, which JSON omits. If the value would then wrap
+// less than the original did, adopt leaves it unchanged.
 func adopt(err error, causes []error) error {
 	if len(causes) == 0 || carries(err, len(causes)) {
 		return err
@@ -38,7 +38,7 @@ func adopt(err error, causes []error) error {
 	return err
 }
 
-// only returns the exported field of a type if there is one and no more.
+// only returns the exported field of a type if there is exactly one.
 func only(s reflect.Value, t reflect.Type) (found reflect.Value) {
 	for i := range s.NumField() {
 		if f := s.Type().Field(i); !f.IsExported() || f.Type != t {
@@ -55,7 +55,7 @@ func only(s reflect.Value, t reflect.Type) (found reflect.Value) {
 // carries reports whether a rebuilt value wraps as much as the original did.
 func carries(err error, causes int) (is bool) {
 	defer func() {
-		if recover() != nil { // its Unwrap misses what JSON has left out
+		if recover() != nil { // its Unwrap fails on what JSON omitted
 			is = false
 		}
 	}()

@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Events are written by hand: a turn is encoded for every step of every run, and
-// reflection was a fifth of a step's work. The result is byte for byte what
-// encoding/json makes of the struct tags, which a test holds it to. read.go is its
-// mirror image.
+// Events are encoded by hand, because every step of every run encodes a turn and reflection
+// took a fifth of a step's time. The output is byte for byte that of encoding/json with the
+// struct tags; a test checks this. read.go decodes by hand.
 
 // appendTurn appends the document of a turn.
 func appendTurn(b []byte, events []Event) ([]byte, error) {
@@ -55,7 +54,7 @@ func (e *Event) appendJSON(b []byte) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// appendOptions appends what a scheduled call may have, and how one failed.
+// appendOptions appends the options of a scheduled call, and the failure of a failed one.
 func (e *Event) appendOptions(b []byte) (_ []byte, err error) {
 	if e.Failure != nil {
 		if b, err = appendValue(b, `,"failure":`, e.Failure); err != nil {
@@ -79,7 +78,7 @@ func (e *Event) appendOptions(b []byte) (_ []byte, err error) {
 	return b, nil
 }
 
-// appendRest appends what few events have.
+// appendRest appends the fields that few events have.
 func (e *Event) appendRest(b []byte) (_ []byte, err error) {
 	if e.Retry != nil {
 		if b, err = appendValue(b, `,"retry":`, e.Retry); err != nil {
@@ -139,7 +138,7 @@ func appendValue(b []byte, key string, v any) ([]byte, error) {
 	return append(append(b, key...), data...), nil
 }
 
-// appendString appends a JSON string; what needs escaping is left to
+// appendString appends a JSON string. It leaves strings that need escaping to
 // encoding/json.
 func appendString(b []byte, s string) []byte {
 	for i := range len(s) {

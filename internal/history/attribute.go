@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Limits of the attributes of a run: each is a row and an entry of two indexes.
+// Limits of a run's attributes. Each attribute is a row with entries in two indexes.
 const (
 	MaxAttributes     = 16
 	maxAttributeName  = 64  // bytes
 	maxAttributeValue = 256 // bytes
 )
 
-// CheckAttributes refuses attributes that no run could be found by.
+// CheckAttributes returns an error if no run could be found by the attributes.
 func CheckAttributes(all map[string]string) error {
 	if len(all) > MaxAttributes {
 		return &InputError{What: "attributes", Problem: fmt.Sprintf("are %d; the limit is %d", len(all), MaxAttributes)}
@@ -29,7 +29,7 @@ func CheckAttributes(all map[string]string) error {
 	return nil
 }
 
-// CheckAttribute refuses an attribute that no run could be found by.
+// CheckAttribute returns an error if no run could be found by the attribute.
 func CheckAttribute(name, value string) error {
 	if err := CheckName("attribute name", name); err != nil {
 		return err

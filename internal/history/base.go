@@ -1,48 +1,48 @@
 package history
 
-// Initiators of a run that begins with the history of another one.
+// Initiators of a run that begins with the history of another run.
 const (
-	// ResetOfRun is that of the next run of a chain which a person sent back to a call.
+	// ResetOfRun marks the next run of a chain that an operator sent back to a call.
 	ResetOfRun = "reset"
-	// ForkOfRun is that of the first run of a chain which begins as another run did.
+	// ForkOfRun marks the first run of a chain that begins as another run did.
 	ForkOfRun = "fork"
 )
 
-// Base says with which history a run begins: with that of another run up to a call,
-// which is made again, and with what came later and does not depend on that.
+// Base says with which history a run begins: that of another run up to a call, which is
+// made again, plus later events that do not depend on that call.
 type Base struct {
-	WorkflowID string `json:"workflow_id"` // whose history
+	WorkflowID string `json:"workflow_id"` // of the run whose history it is
 	Run        string `json:"run"`
-	Call       int64  `json:"call"` // the first that is made again
+	Call       int64  `json:"call"` // the first call that is made again
 
-	// Cuts are the turns, in order, in the middle of which the code was stopped: it
-	// goes on with the next turn. The last one is where the run itself begins; others
-	// are those where the run began from which its history is.
+	// Cuts are the turns that end in the middle of their code, in order; the code continues
+	// with the next turn. The last cut is where the run itself begins. Earlier ones are
+	// where the run began whose history this is.
 	Cuts []Cut `json:"cuts"`
-	// Was says who the code was told that it is, by calls, from the first on.
+	// Was lists the identities that the code saw, by call numbers, in order.
 	Was []Identity `json:"was"`
-	// Inputs are those of calls that got another one than the code asks for.
+	// Inputs are the inputs that replace those that the code passes to these calls.
 	Inputs map[int64]Payload `json:"inputs,omitempty"`
 
-	// Who asked for it, and why.
+	// Who asked for the reset or fork, and why.
 	Request string `json:"request,omitempty"`
 	By      string `json:"by,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 }
 
-// Cut is a turn that ends in the middle of what its code did.
+// Cut is a turn that ends in the middle of its code.
 type Cut struct {
 	Turn int64 `json:"turn"`
-	// Events is how many events of the turn are what happened up to there. Those that
-	// follow came later, and take effect when the code has gone on.
+	// Events is how many events of the turn precede the cut. Those after it came later and
+	// take effect when the code has continued.
 	Events int `json:"events"`
-	// Run wrote the turns before this one, from the cut before on. Empty is Base.Run.
+	// Run wrote the turns before this one, back to the previous cut. Empty means Base.Run.
 	Run string `json:"run,omitempty"`
 }
 
-// Identity is what code can know of its run that another run has otherwise.
+// Identity holds what the code can learn about its run and what differs from run to run.
 type Identity struct {
-	Before        int64  `json:"before"` // the calls below this number were made under it
+	Before        int64  `json:"before"` // applies to calls below this number
 	WorkflowID    string `json:"workflow_id"`
 	Run           string `json:"run"`
 	Attempt       int    `json:"attempt"`
@@ -51,7 +51,8 @@ type Identity struct {
 	ChainDeadline int64  `json:"chain_deadline,omitempty"`
 }
 
-// LastCut is the turn from which on a run is its own: -1 if it is that from the first.
+// LastCut returns the turn at which a run's own history begins, or -1 if all of it is its
+// own.
 func (b *Base) LastCut() int64 {
 	if b == nil || len(b.Cuts) == 0 {
 		return -1
@@ -59,8 +60,7 @@ func (b *Base) LastCut() int64 {
 	return b.Cuts[len(b.Cuts)-1].Turn
 }
 
-// CutOf is how many events of a turn came before the code was stopped there, and
-// whether it was.
+// CutOf returns how many events of a turn precede its cut, and whether the turn is cut.
 func (b *Base) CutOf(turn int64) (events int, is bool) {
 	if b != nil {
 		for _, c := range b.Cuts {

@@ -7,30 +7,30 @@ import (
 	"strconv"
 )
 
-// Whatever this package and those above it write into a database as a document ends with
-// a checksum, CRC-32C, as its last field:
+// Every document that this package and those above it write into a database ends with a
+// checksum, CRC-32C, as its last field:
 //
 //	{"v":1,"events":[...],"crc":2774895331}
 //
-// So a document stays text that people and databases can read, a program that does not
-// know of checksums passes over it, and a document of such a program, which has none,
-// is read as it was. The sum of a turn is over its key as well: a turn that stands in
-// the place of another one is found.
+// A document therefore stays text that people and databases can read. A program that does
+// not know checksums ignores the field, and a document without one is read as before. The
+// sum of a turn also covers its key, so a turn in the place of another one is detected.
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 const (
 	sumBegin = `,"crc":`
-	sumMost  = len(sumBegin) + len("4294967295}") // the bytes that it takes at most
+	sumMost  = len(sumBegin) + len("4294967295}") // maximum length in bytes
 )
 
-// key is what a document is, beside its bytes. The zero value says nothing.
+// key identifies a document beyond its bytes. The zero value identifies nothing.
 type key struct {
 	of   string // a run ID
 	a, b int64
 }
 
-// add takes the key into a checksum. It is short, so no byte of it needs the hardware.
+// add adds the key to a checksum. The key is too short for the hardware instruction to pay
+// off.
 func (k key) add(sum uint32) uint32 {
 	if k == (key{}) {
 		return sum
@@ -47,7 +47,7 @@ func (k key) add(sum uint32) uint32 {
 	return ^sum
 }
 
-// appendSum ends a document, a JSON object with fields, with its checksum.
+// appendSum appends the checksum to a document, which is a JSON object with fields.
 func appendSum(doc []byte, k key) []byte {
 	body := doc[:len(doc)-1]
 	sum := k.add(crc32.Checksum(body, castagnoli))
@@ -55,8 +55,8 @@ func appendSum(doc []byte, k key) []byte {
 	return append(doc, '}')
 }
 
-// cutSum returns a document without its checksum and without the brace that ends it, and
-// whether it has a checksum. The error says that this is another one.
+// cutSum returns a document without its checksum and its closing brace, and whether it has
+// a checksum. It returns an error if the checksum is wrong.
 func cutSum(doc []byte, k key) (body []byte, has bool, err error) {
 	tail := doc[max(0, len(doc)-sumMost):]
 	at := bytes.LastIndex(tail, []byte(sumBegin))
@@ -65,7 +65,7 @@ func cutSum(doc []byte, k key) (body []byte, has bool, err error) {
 	}
 	digits := tail[at+len(sumBegin) : len(tail)-1]
 	if len(bytes.Trim(digits, "0123456789")) > 0 {
-		return doc, false, nil // a field of a value in it
+		return doc, false, nil // a field inside a value
 	}
 	want, err := strconv.ParseUint(string(digits), 10, 32)
 	body = doc[:len(doc)-len(tail)+at]
@@ -75,12 +75,13 @@ func cutSum(doc []byte, k key) (body []byte, has bool, err error) {
 	return body, true, nil
 }
 
-// Summed reports whether a document ends as one that has a checksum. It does not check it.
+// Summed reports whether a document ends like one with a checksum. It does not verify the
+// checksum.
 func Summed(doc []byte) bool {
 	return bytes.Contains(doc[max(0, len(doc)-sumMost):], []byte(sumBegin))
 }
 
-// Seal makes a document of a value, a struct, as package json does, with a checksum.
+// Seal encodes a struct as JSON with a checksum.
 func Seal(v any) ([]byte, error) {
 	doc, err := json.Marshal(v)
 	if err != nil || len(doc) <= len(`{}`) {
@@ -89,8 +90,8 @@ func Seal(v any) ([]byte, error) {
 	return appendSum(doc, key{}), nil
 }
 
-// Unseal reads a document that Seal made, or an earlier version without a checksum. The
-// error is a *DamageError; if Coded, v is what the face of the document shows.
+// Unseal decodes a document from Seal, or one of an earlier version without a checksum. The
+// error is a *DamageError. If that is Coded, v is what the document's face shows.
 func Unseal(doc []byte, v any) error {
 	if face, err := faceOf(doc); err != nil {
 		_ = json.Unmarshal(face, v)
@@ -105,8 +106,8 @@ func Unseal(doc []byte, v any) error {
 	return nil
 }
 
-// UnsealResult reads a document that Seal made of a result in JSON and nothing else, as that
-// of nearly every run is which has ended. False says that it is to be read with Unseal.
+// UnsealResult decodes a document from Seal that holds a JSON result and nothing else, as
+// for nearly every closed run. If it returns false, the caller must use Unseal.
 func UnsealResult(doc []byte) (result Payload, is bool) {
 	body, has, err := cutSum(doc, key{})
 	r := reader{rest: body}

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 )
 
-// Versions of documents. Each rises when an older program could not read what this one
+// Versions of documents. A version rises when older programs could not read what this one
 // writes.
 const (
-	// Format is that of documents that leave the database, and of those in it that older
-	// programs have written.
+	// Format is that of documents that leave the database, and of documents in it that
+	// older programs wrote.
 	Format = 1
-	// Stored is that of turns and start events in the database: see short.go.
+	// Stored is that of turns and start events in the database. See short.go.
 	Stored = 2
 )
 
@@ -22,10 +22,10 @@ type document struct {
 	Events []Event `json:"events"`
 }
 
-// SealTurn makes the document of the events of a run's turn, with a checksum over them and
-// over what turn it is.
+// SealTurn encodes the events of a run's turn, with a checksum over them and over the
+// identity of the turn.
 func SealTurn(run string, number, time int64, events []Event) ([]byte, error) {
-	size := 32 // of what is around the events
+	size := 32 // for the bytes around the events
 	for i := range events {
 		e := &events[i]
 		size += 56 + len(e.Name) + len(e.Node) + len(e.Input.Data) + len(e.Result.Data)
@@ -37,10 +37,10 @@ func SealTurn(run string, number, time int64, events []Event) ([]byte, error) {
 	return appendSum(doc, key{run, number, time}), nil
 }
 
-// OpenTurn reads the document of a turn that SealTurn made, or an earlier version, perhaps
-// without a checksum. What the turns of a history have in common is kept once if all of them
-// are read with the same words. The error is a *DamageError that names the turn. If the turn
-// is encoded and was not decoded, the events are those of its face.
+// OpenTurn decodes a document from SealTurn or an earlier version, which may lack a
+// checksum. Texts that the turns of a history share are stored once if all turns are read
+// with the same Words. The error is a *DamageError that names the turn. If the turn is
+// encoded and cannot be decoded, the events are those of its face.
 func (w *Words) OpenTurn(run string, number, time int64, doc []byte) ([]Event, error) {
 	if face, err := faceOf(doc); err != nil {
 		if events, is := w.readShort(face, "]}", time); is {
@@ -73,13 +73,12 @@ func (w *Words) OpenTurn(run string, number, time int64, doc []byte) ([]Event, e
 	return nil, DamagedTurn(number, err)
 }
 
-// EncodeTurn makes the document of a turn's events without a checksum, which may leave
-// the database.
+// EncodeTurn encodes a turn's events without a checksum, for use outside the database.
 func EncodeTurn(events []Event) ([]byte, error) {
 	return appendTurn(make([]byte, 0, 128*(1+len(events))), events)
 }
 
-// DecodeTurn reads the document of a turn that EncodeTurn made.
+// DecodeTurn decodes a document from EncodeTurn.
 func DecodeTurn(data []byte) ([]Event, error) { return new(Words).decodeTurn(data) }
 
 func (w *Words) decodeTurn(data []byte) ([]Event, error) {
@@ -91,7 +90,7 @@ func (w *Words) decodeTurn(data []byte) ([]Event, error) {
 	if err := json.Unmarshal(data, &fields); err != nil {
 		return nil, damaged("%w", err)
 	}
-	for name := range fields { // its checksum, perhaps
+	for name := range fields { // perhaps its checksum
 		if name != "v" && name != "events" {
 			return nil, damaged("it has the field %q, and is no longer as it was written", name)
 		}
@@ -102,7 +101,7 @@ func (w *Words) decodeTurn(data []byte) ([]Event, error) {
 	return d.Events, d.check(Format)
 }
 
-// check refuses what a newer version has written.
+// check returns an error if a newer version wrote the document.
 func (d *document) check(newest int) error {
 	if err := checkFormat(d.Format, newest); err != nil {
 		return err
@@ -113,8 +112,8 @@ func (d *document) check(newest int) error {
 	return checkKinds(d.Events)
 }
 
-// Author returns the run that wrote a turn of the run's history: another one if the run
-// began with the history of that.
+// Author returns the run that wrote a turn of the run's history. It is another run if the
+// run began with that one's history.
 func (s *Start) Author(turn int64) string {
 	if s.Base != nil {
 		for _, cut := range s.Base.Cuts {

@@ -6,13 +6,13 @@ import (
 	"github.com/perdure/perdure/internal/envelope"
 )
 
-// EncodingLocked is the encoding of a value that cannot be read here: its data is what
-// people are told of it, "encrypted, key 2026-11, 312 bytes". It stands in the faces of
-// encoded documents and is never written into one.
+// EncodingLocked is the encoding of a value that this program cannot read. Its data is a
+// description for people, such as "encrypted, key 2026-11, 312 bytes". It occurs in the
+// faces of encoded documents and is never written into one.
 const EncodingLocked = "locked"
 
-// faceOf returns the face of a document that is encoded, and as an error why it is not
-// decoded; nil, nil of any other document.
+// faceOf returns the face of an encoded document and, as an error, why the document is not
+// decoded. For any other document it returns nil, nil.
 func faceOf(doc []byte) ([]byte, error) {
 	if !envelope.Is(doc) {
 		return nil, nil
@@ -24,8 +24,8 @@ func faceOf(doc []byte) ([]byte, error) {
 	return e.Face, &DamageError{Coded: true, Err: errors.New(e.Reason())}
 }
 
-// IsCoded reports whether an error says that something on record is encoded and that this
-// program cannot decode it. What was read is then what its face shows.
+// IsCoded reports whether an error says that part of the record is encoded and this program
+// cannot decode it. The values read are then those of the face.
 func IsCoded(err error) bool {
 	d, is := errors.AsType[*DamageError](err)
 	return is && d.Coded

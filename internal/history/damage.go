@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// DamageError says that something on record cannot be read: it has other bytes than
-// were written, or a newer version has written it.
+// DamageError says that part of the record cannot be read: its bytes have changed, or a
+// newer version wrote it.
 type DamageError struct {
-	Turn  int64  // of a history, 0 if it is none
-	Part  string // what cannot be read if it is no turn, such as "the start event"
+	Turn  int64  // of a history; 0 if Part says what it is
+	Part  string // what cannot be read if it is not a turn, such as "the start event"
 	Newer bool   // a newer version may have written it
 	Coded bool   // it is encoded, and this program cannot decode it
 	Err   error  // what is wrong
 }
 
-// ErrMissing is what is wrong with a turn that is not there.
+// ErrMissing says that a turn is missing.
 var ErrMissing = errors.New("is missing")
 
 func (e *DamageError) Error() string {
@@ -40,13 +40,13 @@ func (e *DamageError) what() string {
 	return e.Part
 }
 
-// damaged says what is wrong with bytes whose place the caller knows.
+// damaged describes a problem with bytes whose place the caller adds.
 func damaged(format string, args ...any) error {
 	return &DamageError{Err: fmt.Errorf(format, args...)}
 }
 
-// Damaged returns an error that says which part of the record the error, which is one of
-// reading it, is about. It is a *DamageError; nil is no error.
+// Damaged returns a *DamageError that says which part of the record a read error is about.
+// It returns nil if err is nil.
 func Damaged(part string, err error) error {
 	if err == nil {
 		return nil
@@ -59,7 +59,7 @@ func Damaged(part string, err error) error {
 	return &d
 }
 
-// DamagedTurn is Damaged of a turn.
+// DamagedTurn is Damaged for a turn.
 func DamagedTurn(turn int64, err error) error {
 	if err == nil {
 		return nil
@@ -69,7 +69,7 @@ func DamagedTurn(turn int64, err error) error {
 	return d
 }
 
-// checkFormat refuses what a newer version has written than the newest that is read there.
+// checkFormat returns an error for a format above newest.
 func checkFormat(v, newest int) error {
 	if v >= 1 && v <= newest {
 		return nil
@@ -78,7 +78,7 @@ func checkFormat(v, newest int) error {
 		"history format %d is not known to this program, which reads formats 1 to %d; run a newer version, or the bytes are damaged", v, newest)}
 }
 
-// checkKinds refuses events whose kind is not known: to pass over one would change what
+// checkKinds returns an error for events of unknown kind: skipping one would change what
 // the code sees.
 func checkKinds(events []Event) error {
 	for i := range events {

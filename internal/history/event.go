@@ -7,13 +7,13 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Kind says what an event is.
+// Kind is the kind of an event.
 type Kind string
 
-// Kinds of inputs: what happened to the run. A turn begins with them.
+// Input events: what happened to the run. A turn begins with them.
 const (
-	// AttemptStarted stands before the event that closes its call; attempts that
-	// led to another one leave nothing in history (they are in the ledger).
+	// AttemptStarted precedes the event that closes its call. Attempts that led to another
+	// one are not in history but in the ledger.
 	AttemptStarted     Kind = "AttemptStarted"
 	CallCompleted      Kind = "CallCompleted"
 	CallFailed         Kind = "CallFailed"
@@ -22,30 +22,30 @@ const (
 	SignalReceived     Kind = "SignalReceived"
 	RunCancelRequested Kind = "RunCancelRequested"
 	RunTerminated      Kind = "RunTerminated"
-	// RunTimedOut closes a run whose time, or that of its chain, was up.
+	// RunTimedOut closes a run whose time, or that of its chain, ran out.
 	RunTimedOut Kind = "RunTimedOut"
-	// CallControlled is an operation on an open call: what a person asked for and
-	// what came of it, or that the engine paused the call until a person decides.
-	// All of them together are the audit of a run.
+	// CallControlled is an operation on an open call: the request and its outcome. It also
+	// records that the engine paused the call until an operator decides. All of them
+	// together are the audit trail of a run.
 	CallControlled Kind = "CallControlled"
-	// RunControlled is an operation on the run as a whole: what a person asked for
-	// and what came of it. What it leads to follows in the same turn.
+	// RunControlled is an operation on the run as a whole: the request and its outcome. Its
+	// effects follow in the same turn.
 	RunControlled Kind = "RunControlled"
-	// UpdateAccepted says that an update was asked for and passed its validator: its
-	// handler begins with this turn.
+	// UpdateAccepted says that an update passed its validator. Its handler begins with this
+	// turn.
 	UpdateAccepted Kind = "UpdateAccepted"
-	// CodeAdvanced marks a turn in which the code ran although nothing else of
-	// the turn says so.
+	// CodeAdvanced marks a turn in which the code ran, if no other event of the turn shows
+	// it.
 	CodeAdvanced Kind = "CodeAdvanced"
-	// CodeDeferred ends a turn in which the code could not run (it is missing or
-	// parked): it sees the turn's inputs in the next turn in which it runs.
+	// CodeDeferred ends a turn in which the code could not run because it is missing or
+	// parked. The code sees the turn's inputs in the next turn in which it runs.
 	CodeDeferred Kind = "CodeDeferred"
-	// RunPinned says that the run stays on the build with which its code began, of which
-	// Name is the name.
+	// RunPinned says that the run stays on the build with which its code began. Name is
+	// that build.
 	RunPinned Kind = "RunPinned"
 )
 
-// Kinds of commands: what the run's code asked for.
+// Command events: what the run's code asked for.
 const (
 	ActivityScheduled   Kind = "ActivityScheduled"
 	StepScheduled       Kind = "StepScheduled"
@@ -53,42 +53,42 @@ const (
 	TimerCanceled       Kind = "TimerCanceled"
 	CallCancelRequested Kind = "CallCancelRequested"
 	SideEffectRecorded  Kind = "SideEffectRecorded"
-	// VersionMarked says which version of a change the code has in this run.
+	// VersionMarked records the version of a change that the code has in this run.
 	VersionMarked Kind = "VersionMarked"
 	// BlockStarted begins a block of code that is retried by Policy. The timers of the
-	// block name it.
+	// block refer to it.
 	BlockStarted Kind = "BlockStarted"
-	// CallRefused stands in the place of a call, of which Note is the kind, that the
-	// code began when it had as many as it may have.
+	// CallRefused takes the place of a call that the code began while it had the maximum
+	// number of pending calls. Note is the kind of that call.
 	CallRefused   Kind = "CallRefused"
 	SignalAwaited Kind = "SignalAwaited"
 	SignalSent    Kind = "SignalSent"
-	// ChildScheduled starts a run and waits for its result; DetachedScheduled starts
-	// one and waits only until it is known that it exists.
+	// ChildScheduled starts a run and waits for its result. DetachedScheduled starts a run
+	// and waits only until the run is known to exist.
 	ChildScheduled    Kind = "ChildScheduled"
 	DetachedScheduled Kind = "DetachedScheduled"
-	// AttributeSet gives the run an attribute, of which Input is the value, and
-	// AttributeRemoved takes one away.
+	// AttributeSet sets an attribute of the run to Input. AttributeRemoved removes an
+	// attribute.
 	AttributeSet     Kind = "AttributeSet"
 	AttributeRemoved Kind = "AttributeRemoved"
-	// UpdateCompleted is the answer of the handler of an update.
+	// UpdateCompleted is the result of an update's handler.
 	UpdateCompleted Kind = "UpdateCompleted"
 	RunCompleted    Kind = "RunCompleted"
 	RunFailed       Kind = "RunFailed"
 	RunCanceled     Kind = "RunCanceled"
-	// RunContinued closes a run that another one of its chain goes on for: as its
-	// code asked for, or because it failed and is retried.
+	// RunContinued closes a run that is followed by another one of its chain, because its
+	// code asked for that, or because the run failed and is retried, or was reset.
 	RunContinued Kind = "RunContinued"
 )
 
-// Initiators of a run that follows another one in its chain. See also FiredBySchedule
-// and ResetOfRun.
+// Initiators of a run that follows another one in its chain. See also FiredBySchedule and
+// ResetOfRun.
 const (
 	ContinueAsNew = "continue-as-new"
 	RetryOfRun    = "retry"
 )
 
-// RunStarted is the kind of the start event, which stands before the first turn.
+// RunStarted is the kind of the start event, which precedes the first turn.
 const RunStarted Kind = "RunStarted"
 
 // Command reports whether events of this kind are commands.
@@ -123,7 +123,7 @@ func (k Kind) known() bool {
 	return is
 }
 
-// Terminal reports whether events of this kind end their run.
+// Terminal reports whether events of this kind close their run.
 func (k Kind) Terminal() bool {
 	switch k {
 	case RunCompleted, RunFailed, RunCanceled, RunTerminated, RunTimedOut, RunContinued:
@@ -136,7 +136,7 @@ func (k Kind) Terminal() bool {
 // times are engine time in nanoseconds since 1970.
 type Event struct {
 	Kind Kind  `json:"kind"`
-	Call int64 `json:"call,omitempty"` // number of the call it is about
+	Call int64 `json:"call,omitempty"` // number of the call that the event is about
 
 	// Name of the activity, step, timer, side effect, signal, marked change, attribute,
 	// or of the workflow of a child.
@@ -146,16 +146,16 @@ type Event struct {
 	Input Payload `json:"input,omitzero"`
 	// Result of a completed call, side effect or run.
 	Result Payload `json:"result,omitzero"`
-	// Failure of a failed call or run, reason of a canceled one.
+	// Failure of a failed call or run, or why a call or run was canceled.
 	Failure *Failure `json:"failure,omitempty"`
 
-	// Policy and queue of a scheduled activity or step; absent if default. Policy of
-	// a child is that of its runs.
+	// Policy and queue of a scheduled activity or step; absent if default. For a child, the
+	// policy of its runs.
 	Policy *retry.Policy `json:"policy,omitempty"`
 	Queue  string        `json:"queue,omitempty"`
-	// Gates are what the attempts of a scheduled call pass through, by name. Priority
-	// is its place among those who wait there and for a slot, absent if it has that of
-	// its run; of a child it is that of its runs.
+	// Gates are the gates of a scheduled call, sorted by name. Priority orders the call
+	// among those that wait at a gate or for a slot; absent means that of its run. For a
+	// child it is the priority of its runs.
 	Gates    []gates.Spec `json:"gates,omitempty"`
 	Priority int          `json:"priority,omitempty"`
 	// Trace is the trace parent of a scheduled call.
@@ -164,101 +164,100 @@ type Event struct {
 	// Version of a marked change.
 	Version int `json:"version,omitempty"`
 
-	// Due is when a started timer fires, or when the code of the next run begins if
-	// that waits for a backoff, or that of a child which is started with a delay.
+	// Due is when a started timer fires. For the next run, if it waits for a backoff, or
+	// for a child with a delay, it is when the code begins.
 	Due int64 `json:"due,omitempty"`
-	// Block is the block of code of which a timer is the deadline or the backoff: the
-	// number of its BlockStarted, or that of the timer. Deadlines of earlier versions
-	// have none; the order of history decides for those that have one.
+	// Block is the block of code whose deadline or backoff a timer is: the number of its
+	// BlockStarted, or the timer's own number. Deadlines of earlier versions have none. The
+	// order of history decides for those that have one.
 	Block int64 `json:"block,omitempty"`
 
-	// Attempt that closed a call, where it ran, when it was queued and started,
-	// when it ended. Attempt of a continued run is that of the next one.
+	// The attempt that closed a call: its number, where it ran, and when it was queued, was
+	// started and ended. For a continued run, Attempt is that of the next run.
 	Attempt int    `json:"attempt,omitempty"`
 	Node    string `json:"node,omitempty"`
 	Queued  int64  `json:"queued,omitempty"`
 	Started int64  `json:"started,omitempty"`
 	Ended   int64  `json:"ended,omitempty"`
-	// Retry summarises the attempts of a call that needed more than one.
+	// Retry summarizes the attempts of a call that needed more than one.
 	Retry *Summary `json:"retry,omitempty"`
 
-	// ID of a signal, by which a second one is recognised; of a sent one the
-	// workflow ID it goes to; of a child its workflow ID; of a continued run the run
-	// ID of the next one.
+	// ID of a signal, which identifies duplicates. For a sent signal, the receiving
+	// workflow ID; for a child, its workflow ID; for a continued run, the run ID of the
+	// next one.
 	ID string `json:"id,omitempty"`
-	// Place among the signals of its name, from 1, of one that a canceled call
-	// had received and gives back.
+	// Place, from 1, among the signals of its name, of a signal that a canceled call had
+	// received and gives back.
 	Place int64 `json:"place,omitempty"`
-	// Reason is that of a cancellation, termination or operation.
+	// Reason of a cancellation, termination or operation.
 	Reason string `json:"reason,omitempty"`
-	// Closed says that a canceled call ended with its cancellation; otherwise its
-	// running attempt is waited for.
+	// Closed says that the canceled call ended with its cancellation. Otherwise the call
+	// waits for its attempt in flight.
 	Closed bool `json:"closed,omitempty"`
 
-	// Operation on a call (ID names the request), who asked for it, what came of
-	// it, and what there is to say about that. By is empty for the engine itself.
-	// The event that an operation leads to, a call's end for instance, has By and
-	// Operation too. Note also says of a completed update that its handler panicked.
+	// Operation on a call (ID identifies the request), who asked for it, its outcome, and a
+	// note about that. By is empty for the engine. An event that an operation causes, such
+	// as the end of a call, has By and Operation too. The Note of a completed update also
+	// says that its handler panicked.
 	Operation string `json:"operation,omitempty"`
 	By        string `json:"by,omitempty"`
 	Outcome   string `json:"outcome,omitempty"`
 	Note      string `json:"note,omitempty"`
 
-	// Initiator says why a run is continued: ContinueAsNew, then Name and Input are
-	// those of the next run; RetryOfRun, then Failure says how this one failed
-	// and Deadline after which time the next one may not begin any more; or
-	// ResetOfRun, then Call is the first that the next one makes again.
+	// Initiator says why a run is continued. With ContinueAsNew, Name and Input are those
+	// of the next run. With RetryOfRun, Failure says how this run failed, and after
+	// Deadline the next one must not begin. With ResetOfRun, Call is the first call that
+	// the next run makes again.
 	Initiator string `json:"initiator,omitempty"`
 	Deadline  int64  `json:"deadline,omitempty"`
 
-	// Child is what only a child and its end have.
+	// Child has the fields that only a child and its end use.
 	Child *Child `json:"child,omitempty"`
 }
 
-// Child is what an event says of a run that another one started.
+// Child describes a run that another one started.
 type Child struct {
-	// Run is the run ID of its first run, which names its chain; where it has ended,
-	// that of its last; where its workflow ID was taken, that of the run which has it.
+	// Run is the run ID of the child's first run, which names its chain. Once the child has
+	// ended, it is that of its last run. If the workflow ID was taken, it is that of the
+	// run that has it.
 	Run string `json:"run"`
-	// Status is how it ended, of the event that closes its call.
+	// Status is how the child ended, in the event that closes its call.
 	Status string `json:"status,omitempty"`
-	// OnParentClose is what becomes of a scheduled one when the run that started it
-	// ends before it.
+	// OnParentClose says what happens to a scheduled child when its parent ends first.
 	OnParentClose OnParentClose `json:"on_parent_close,omitempty"`
-	Reuse         Reuse         `json:"reuse,omitempty"` // of a scheduled one
-	// Memo is shown with the runs of a scheduled one, Attributes are what they are
-	// found by, and RunTimeout and ChainTimeout are how long each of them may take, and
-	// all.
+	Reuse         Reuse         `json:"reuse,omitempty"` // of a scheduled child
+	// Of a scheduled child: Memo is shown with its runs, and Attributes are what they are
+	// found by. RunTimeout limits each run, and ChainTimeout all of them together.
 	Memo       Payload           `json:"memo,omitzero"`
 	Attributes map[string]string `json:"attributes,omitempty"`
-	// Headers are in what those of a scheduled one differ from those of its parent.
+	// Headers are the differences between the headers of a scheduled child and those of its
+	// parent.
 	Headers      map[string]string `json:"headers,omitempty"`
 	RunTimeout   time.Duration     `json:"run_timeout,omitempty"`
 	ChainTimeout time.Duration     `json:"chain_timeout,omitempty"`
 }
 
-// OnParentClose is what becomes of a child whose parent does not wait for it any
-// more.
+// OnParentClose says what happens to a child whose parent no longer waits for it.
 type OnParentClose string
 
-// What can become of it.
+// Parent-close policies.
 const (
-	CancelChild    OnParentClose = "" // it is asked to cancel
+	CancelChild    OnParentClose = "" // the child is asked to cancel
 	TerminateChild OnParentClose = "terminate"
-	AbandonChild   OnParentClose = "abandon" // nothing
+	AbandonChild   OnParentClose = "abandon" // the child is left alone
 )
 
 // Summary is the retry summary of a call that needed more than one attempt.
 type Summary struct {
 	TotalAttempts   int    `json:"total_attempts"`
-	TotalDurationMS int64  `json:"total_duration_ms"` // first schedule to the end of the last attempt
+	TotalDurationMS int64  `json:"total_duration_ms"` // from when the call was scheduled to the end of its last attempt
 	Exhausted       bool   `json:"exhausted"`
 	LastError       string `json:"last_error,omitempty"`
-	// LastErrorType is the type name of that error. It is not on record: who shows the
-	// event sets it, see Event.LastErrorType.
+	// LastErrorType is the type name of that error. It is not recorded: code that shows the
+	// event sets it from Event.LastErrorType.
 	LastErrorType string         `json:"last_error_type,omitempty"`
 	Errors        []AttemptError `json:"errors,omitempty"`       // the first and the last ones
-	ErrorsTotal   int            `json:"errors_total,omitempty"` // how many there were
+	ErrorsTotal   int            `json:"errors_total,omitempty"` // number of all errors
 	LostToCrashes int            `json:"lost_to_crashes,omitempty"`
 	Drained       int            `json:"drained,omitempty"`
 }
@@ -271,7 +270,7 @@ type AttemptError struct {
 	At      int64  `json:"at_ms"` // ms since 1970
 }
 
-// Start is the start event of a run: everything its first turn depends on.
+// Start is the start event of a run: everything that its first turn depends on.
 type Start struct {
 	Kind       Kind    `json:"kind"` // RunStarted
 	Format     int     `json:"v"`
@@ -280,95 +279,94 @@ type Start struct {
 	Type       string  `json:"type"`
 	Group      string  `json:"group,omitempty"`
 	Chain      string  `json:"chain"`   // run ID of the chain's first run
-	Attempt    int     `json:"attempt"` // of the chain's retry, 1 for the first
+	Attempt    int     `json:"attempt"` // number within the chain's retries, 1 for the first
 	Input      Payload `json:"input,omitzero"`
 	Trace      string  `json:"trace,omitempty"`
 	Created    int64   `json:"created"`
-	// FirstTurn is the time before which the first turn may not be taken; 0 for
+	// FirstTurn is the time before which the first turn must not be taken; 0 means
 	// immediately.
 	FirstTurn int64 `json:"first_turn,omitempty"`
-	// After is the run that had the workflow ID before, of a chain that began after
-	// another one had ended.
+	// After is the run that had the workflow ID before, if the chain began after another
+	// one had ended.
 	After string `json:"after,omitempty"`
 	Settings
-	// ChainDeadline is when ChainTimeout is up, 0 for no limit.
+	// ChainDeadline is when ChainTimeout ends, 0 for no limit.
 	ChainDeadline int64 `json:"chain_deadline,omitempty"`
 
-	// Of a run that follows another one of its chain: its place there, counted from
-	// 1 and absent for the first, the run it follows, and why it does.
+	// For a run that follows another one of its chain: its number in the chain, counted
+	// from 1 and absent for the first run, the run it follows, and why.
 	Number    int    `json:"number,omitempty"`
 	Previous  string `json:"previous,omitempty"`
 	Initiator string `json:"initiator,omitempty"`
-	// First is what the first run of the chain was started with; absent for that one.
+	// First is what the first run of the chain was started with; absent in that run itself.
 	First *Origin `json:"first,omitempty"`
-	// Of a run that is an attempt after a failed one: how that failed, the wait that
-	// was chosen, when the first of these attempts was created, and the time after
-	// which the code may not begin any more, 0 for none.
+	// For a retry of a failed run: how that run failed, the backoff that was chosen, when
+	// the first of these attempts was created, and the time after which the code must not
+	// begin, 0 for none.
 	Failure      *Failure      `json:"failure,omitempty"`
 	Backoff      time.Duration `json:"backoff,omitempty"`
 	FirstAttempt int64         `json:"first_attempt,omitempty"`
 	Deadline     int64         `json:"deadline,omitempty"`
 
-	// Parent is who started the chain, nil if that was no run or schedule.
+	// Parent is the call that started the chain, nil if no run or schedule did.
 	Parent *Parent `json:"parent,omitempty"`
-	// Scheduled is the fire that started the chain, nil if none did.
+	// Scheduled is the fire that started the chain, nil if no schedule did.
 	Scheduled *Scheduled `json:"scheduled,omitempty"`
 
-	// Carried is what the run before had been told and its code had not read.
+	// Carried is what the previous run passed on, such as signals that its code had not
+	// read.
 	Carried *Carried `json:"carried,omitempty"`
 
-	// Base is the history with which a run begins that was reset or forked.
+	// Base is the history with which a reset or forked run begins.
 	Base *Base `json:"base,omitempty"`
 }
 
-// Parent is the call of a run that started another one.
+// Parent is the call that started another run.
 type Parent struct {
 	WorkflowID string `json:"workflow_id"`
 	Run        string `json:"run"`
 	Call       int64  `json:"call"`
-	// Detached says that the call only waited until the run was started.
+	// Detached says that the call waited only until the run was started.
 	Detached bool `json:"detached,omitempty"`
-	// Chain is that of Run, empty if an earlier version has started the child.
+	// Chain is the chain of Run; empty if an earlier version started the child.
 	Chain string `json:"chain,omitempty"`
-	// Reuse says which run that has ended the child may follow under its workflow ID.
+	// Reuse says which closed run the child may follow under its workflow ID.
 	Reuse Reuse `json:"reuse,omitempty"`
 }
 
-// Reuse says which run that has ended makes room for a child under its workflow ID.
+// Reuse says which closed run a child may follow under its workflow ID.
 type Reuse string
 
-// The rules.
+// Reuse policies.
 const (
 	ReuseOwn    Reuse = ""       // an earlier child of the same chain
 	ReuseEnded  Reuse = "ended"  // any run
-	ReuseFailed Reuse = "failed" // any run that has no result
+	ReuseFailed Reuse = "failed" // any run without a result
 	ReuseNever  Reuse = "never"  // none
 )
 
-// Carried is what outlives a run of a chain.
+// Carried is what a run passes on to the next run of its chain.
 type Carried struct {
-	// Signals that the code did not read, those of one name in the order in which they came.
+	// Signals that the code has not read; those of one name in order of arrival.
 	Signals []CarriedSignal `json:"signals,omitempty"`
-	// Seen are the names and IDs of signals that would come for the second time,
-	// oldest first.
+	// Seen are the names and IDs of received signals, oldest first. They identify
+	// duplicates.
 	Seen [][2]string `json:"seen,omitempty"`
-	// SeenAt and AskedAt are when the latest of Seen and of Asked came, in ms since 1970:
-	// those that are still to be handed on whatever their number. The others are older.
+	// SeenAt and AskedAt are when the latest of Seen and of Asked came, in ms since 1970.
+	// These must be handed on regardless of their number. The others are older.
 	SeenAt  []int64 `json:"seen_at,omitempty"`
 	AskedAt []int64 `json:"asked_at,omitempty"`
-	// Updates are where updates were accepted that may be asked for again, oldest
-	// first.
+	// Updates are the accepted updates with the turns that accepted them, oldest first.
 	Updates []CarriedUpdate `json:"updates,omitempty"`
-	// Cancel says that the workflow was asked to cancel.
+	// Cancel is set if the workflow was asked to cancel.
 	Cancel *CarriedCancel `json:"cancel,omitempty"`
-	// Paused says that the workflow is paused.
+	// Paused is set if the workflow is paused.
 	Paused *CarriedPause `json:"paused,omitempty"`
-	// Asked are the IDs of operations on the workflow that were carried out, oldest
-	// first.
+	// Asked are the IDs of operations that the workflow has carried out, oldest first.
 	Asked []string `json:"asked,omitempty"`
 }
 
-// CarriedSignal is a signal that the code did not read.
+// CarriedSignal is a signal that the code has not read.
 type CarriedSignal struct {
 	Name  string  `json:"name"`
 	Value Payload `json:"value,omitzero"`
@@ -382,12 +380,12 @@ type CarriedUpdate struct {
 	At   int64  `json:"at,omitempty"` // ms since 1970
 }
 
-// CarriedCancel is a request to cancel, which sticks to the chain.
+// CarriedCancel is a cancel request, which applies to the whole chain.
 type CarriedCancel struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// CarriedPause is a pause of the workflow, which sticks to the chain until someone
+// CarriedPause is a pause of the workflow, which lasts across the chain until an operator
 // resumes it.
 type CarriedPause struct {
 	By     string `json:"by,omitempty"`

@@ -13,16 +13,17 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Failure is an error as a durable value: a tree of what an error was and what
-// it wrapped. Err makes an error of it for which errors.Is and errors.As hold as for
-// the original: for the sentinels and types registered with package retry, and for
-// those of package retry itself.
+// Failure is an error as a durable value: a tree of the error and what it wrapped. For the
+// sentinels and types registered with package retry, and for those of package retry itself,
+// errors.Is and errors.As give the same results for the error that Err returns as for the
+// original.
 type Failure struct {
-	// Type is the error's type name; empty for an error that only adds text to
-	// what it wraps.
+	// Type is the error's type name; empty for an error that only adds text to what it
+	// wraps.
 	Type string `json:"type,omitempty"`
-	// Name is what the error or its type is registered under, if that is not Type:
-	// a method ErrorType decides what an error is called, not how it is rebuilt.
+	// Name is the name under which the error or its type is registered, if that differs
+	// from Type. A method ErrorType changes what an error is called, but not how it is
+	// rebuilt.
 	Name    string          `json:"name,omitempty"`
 	Message string          `json:"message"`
 	Form    form            `json:"form,omitempty"`
@@ -48,7 +49,7 @@ const (
 	refused   form = "refused"
 )
 
-// Bounds of a failure: what is cut is marked.
+// Bounds of a failure. Text that is cut is marked.
 const (
 	maxMessage  = 8 << 10
 	maxTypeName = 200
@@ -56,8 +57,8 @@ const (
 	maxNodes    = 128
 )
 
-// FromError makes the durable value of an error, nil for nil. Methods of the
-// error that panic are survived: their text says so.
+// FromError returns the durable value of an error, nil for nil. If a method of the error
+// panics, the text says so.
 func FromError(err error) *Failure {
 	if err == nil {
 		return nil
@@ -88,7 +89,7 @@ func encodeError(err error, depth int, left *int) (f *Failure) {
 		f.Causes = append(f.Causes, encodeError(c, depth-1, left))
 	}
 	if len(f.Causes) > 0 && f.Type == retry.TypeError && (f.Form == opaque || f.Name != "") {
-		f.Type = "" // it only adds to what it wraps
+		f.Type = "" // it only adds text to what it wraps
 	}
 	return f
 }
@@ -99,7 +100,7 @@ func typeName(err error) (name string) {
 			name = retry.TypeError
 		}
 	}()
-	name = strings.ReplaceAll(bound(retry.TypeName(err)), "\x00", "\uFFFD") // no database keeps a NUL in a name
+	name = strings.ReplaceAll(bound(retry.TypeName(err)), "\x00", "\uFFFD") // databases reject a NUL in a name
 	return strings.ToValidUTF8(name[:min(len(name), maxTypeName)], "")
 }
 
@@ -130,7 +131,7 @@ func unwrap(err error) []error {
 	return nil
 }
 
-// unixNano is a time in ns since 1970, or the nearest that an int64 can say.
+// unixNano returns a time in ns since 1970, or the nearest value that an int64 can hold.
 func unixNano(t time.Time) int64 {
 	first, last := time.Unix(0, math.MinInt64), time.Unix(0, math.MaxInt64)
 	switch {
@@ -173,7 +174,7 @@ type (
 	}
 )
 
-// fill sets what the form of the error needs.
+// fill sets the fields that the form of the error needs.
 func (f *Failure) fill(err error) {
 	switch e := err.(type) {
 	case *restored:
@@ -221,7 +222,7 @@ func (f *Failure) registeredAs(name string) {
 	}
 }
 
-// registered is what the error or its type is registered under.
+// registered returns the name under which the error or its type is registered.
 func (f *Failure) registered() string {
 	if f.Name != "" {
 		return f.Name
@@ -234,9 +235,9 @@ func marshal(v any) json.RawMessage {
 	return data
 }
 
-// Err rebuilds the error. What this program cannot rebuild (an unregistered
-// type, data of a newer version) keeps its text, its type name and what it
-// wraps. Err of nil is nil.
+// Err rebuilds the error. An error that this program cannot rebuild (an unregistered type,
+// data of a newer version) keeps its text, its type name and what it wraps. Err of nil is
+// nil.
 func (f *Failure) Err() error {
 	if f == nil {
 		return nil
@@ -257,13 +258,12 @@ func (f *Failure) Err() error {
 	return err
 }
 
-// worded reports whether the text of the error is made of its data by package
-// retry, in words that a later version may choose better. Code that saw the text on
-// record sees it again: it may have passed it on.
+// worded reports whether package retry makes the error's text from its data, in words that
+// a later version may change. Code always sees the recorded text again, because it may have
+// passed that text on.
 func (f *Failure) worded() bool { return f.Form == exhausted || f.Form == refused }
 
-// GaveUp returns the ExhaustedError that an error made by Err is, not one that it
-// wraps.
+// GaveUp returns the ExhaustedError that Err made. It does not look into wrapped errors.
 func GaveUp(err error) (*retry.ExhaustedError, bool) {
 	if old, ok := err.(*restored); ok { // in the words of an earlier version
 		err = old.value
@@ -272,9 +272,8 @@ func GaveUp(err error) (*retry.ExhaustedError, bool) {
 	return e, ok
 }
 
-// Same reports whether two failures are the same to code that is replayed: in type
-// and text, but for words that this version chooses and the one that recorded a did
-// not.
+// Same reports whether two failures are the same to replayed code: in type and text, except
+// for words that the version that recorded a chose differently.
 func Same(a, b *Failure) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -282,8 +281,8 @@ func Same(a, b *Failure) bool {
 	return a.Type == b.Type && (a.Message == b.Message || a.content() == b.content())
 }
 
-// content is the text of a failure with data in place of words, its own and those
-// of the causes that it repeats.
+// content is the text of a failure with data in place of the words, also where it repeats
+// its causes.
 func (f *Failure) content() string {
 	if f.worded() {
 		return string(f.Form) + string(f.Data)
@@ -304,7 +303,7 @@ func (f *Failure) rebuild(causes []error) (error, bool) {
 		}
 		return causes[0]
 	}
-	marked := func(empty error) error { // what a mark marks; the text is there if the tree was cut
+	marked := func(empty error) error { // the error that a mark marks; if the tree was cut, the text is still there
 		if len(causes) == 0 && f.Message != empty.Error() {
 			return &restored{failure: &Failure{Type: retry.TypeError, Message: f.Message}}
 		}
@@ -375,7 +374,7 @@ func (f *Failure) rebuildAborted(causes []error) (error, bool) {
 	return e, true
 }
 
-// TypeName is the type to show: that of the outermost error that has one.
+// TypeName returns the type to show: that of the outermost error that has one.
 func (f *Failure) TypeName() string {
 	if n := f.find(func(n *Failure) bool { return n.Type != "" }); n != nil {
 		return n.Type
@@ -383,9 +382,10 @@ func (f *Failure) TypeName() string {
 	return retry.TypeError
 }
 
-// LastErrorType is the type name of the last error in the summary of the event that closes
-// a call, empty if there is none. The last of the errors that the summary lists is that one,
-// but for an attempt that failed when it was canceled, which only the event's failure has.
+// LastErrorType returns the type name of the last error in the summary of an event that
+// closes a call, or "" if there is none. That is the last error in the summary's list,
+// except for an attempt that failed when it was canceled: only the event's failure has that
+// one.
 func (e *Event) LastErrorType() string {
 	if e.Retry == nil || e.Retry.LastError == "" {
 		return ""
@@ -399,7 +399,7 @@ func (e *Event) LastErrorType() string {
 	return e.Failure.find(func(n *Failure) bool { return same(n.Message) }).TypeName()
 }
 
-// StackTrace is the stack of the panic in the tree, empty if there was none.
+// StackTrace returns the stack of the panic in the tree, or "".
 func (f *Failure) StackTrace() string {
 	if n := f.find(func(n *Failure) bool { return n.Stack != "" }); n != nil {
 		return n.Stack
@@ -411,9 +411,9 @@ func (f *Failure) find(is func(*Failure) bool) *Failure {
 	return errname.First(f, func(f *Failure) []*Failure { return f.Causes }, is)
 }
 
-// Exhausted is the failure of a call whose last failure was not retried.
+// Exhausted returns the failure of a call whose last failure was not retried.
 func Exhausted(e retry.ExhaustedError, last *Failure) *Failure {
-	e.Err = last.Err() // its text may name the type
+	e.Err = last.Err() // its text may contain the type name
 	f := FromError(&e)
 	if last != nil {
 		f.Causes = []*Failure{last}
@@ -421,7 +421,7 @@ func Exhausted(e retry.ExhaustedError, last *Failure) *Failure {
 	return f
 }
 
-// Aborted is the failure of a canceled call.
+// Aborted returns the failure of a canceled call.
 func Aborted(name string, attempt int, phase retry.Phase, last *Failure) *Failure {
 	f := FromError(&retry.AbortedError{Name: name, Attempt: attempt, Phase: phase, Cause: context.Canceled})
 	if last != nil {
@@ -430,8 +430,8 @@ func Aborted(name string, attempt int, phase retry.Phase, last *Failure) *Failur
 	return f
 }
 
-// restored is an error that was rebuilt as text, type name and causes, with a
-// value of its registered type if there is one.
+// restored is a rebuilt error: text, type name and causes, and a value of its registered
+// type if there is one.
 type restored struct {
 	failure *Failure
 	value   error
@@ -440,17 +440,17 @@ type restored struct {
 
 func (e *restored) Error() string { return e.failure.Message }
 
-// ErrorType gives the original's type name; empty if it only added text.
+// ErrorType returns the original's type name; "" if the original only added text.
 func (e *restored) ErrorType() string { return e.failure.Type }
 
 func (e *restored) Unwrap() []error { return e.causes }
 
-// As lets errors.As find the value of the registered type.
+// As makes errors.As find the value of the registered type.
 func (e *restored) As(target any) bool {
 	return e.value != nil && errors.As(e.value, target)
 }
 
-// Is lets errors.Is find it.
+// Is makes errors.Is find that value.
 func (e *restored) Is(target error) bool {
 	return e.value != nil && errors.Is(e.value, target)
 }

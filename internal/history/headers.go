@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of the headers of a run, which each start event repeats.
+// Limits of the headers of a run. Each start event repeats the headers.
 const (
 	MaxHeaders    = 32
 	MaxHeader     = 64   // bytes of a name
 	MaxHeaderText = 4096 // bytes of all names and values
 )
 
-// HeaderTrace is the name under which interceptors see a trace parent, which has a field
-// of its own on record.
+// HeaderTrace is the name under which interceptors see the trace parent. Events record it
+// in a field of its own.
 const HeaderTrace = "traceparent"
 
-// CheckHeaders refuses headers that cannot be recorded.
+// CheckHeaders returns an error if the headers cannot be recorded.
 func CheckHeaders(all map[string]string) error {
 	if len(all) > MaxHeaders {
 		return &InputError{What: "headers", Problem: fmt.Sprintf("are %d; the limit is %d", len(all), MaxHeaders)}
@@ -61,8 +61,8 @@ func headerName(s string) bool {
 	return true
 }
 
-// HeaderChanges returns what makes one set of headers of another: "" for those that go.
-// A header without a text is none.
+// HeaderChanges returns the changes that turn one set of headers into another. A removed
+// header has the value "". A header without text counts as absent.
 func HeaderChanges(from, to map[string]string) map[string]string {
 	var changes map[string]string
 	note := func(name, value string) {
@@ -84,7 +84,8 @@ func HeaderChanges(from, to map[string]string) map[string]string {
 	return changes
 }
 
-// ChangeHeaders makes the changes of HeaderChanges. The maps are not changed.
+// ChangeHeaders applies the changes that HeaderChanges returned. It does not modify the
+// maps.
 func ChangeHeaders(from, changes map[string]string) map[string]string {
 	if len(changes) == 0 {
 		return from
@@ -106,7 +107,7 @@ func ChangeHeaders(from, changes map[string]string) map[string]string {
 	return to
 }
 
-// WithTrace adds a trace parent to headers, in a map of its own; nil for nothing.
+// WithTrace returns a copy of headers with the trace parent added, if trace is not empty.
 func WithTrace(headers map[string]string, trace string) map[string]string {
 	all := maps.Clone(headers)
 	if trace == "" {
@@ -119,7 +120,7 @@ func WithTrace(headers map[string]string, trace string) map[string]string {
 	return all
 }
 
-// CutTrace is the opposite of WithTrace. Headers without a text are left out.
+// CutTrace reverses WithTrace. It omits headers without text.
 func CutTrace(all map[string]string) (headers map[string]string, trace string) {
 	for name, value := range all {
 		switch {

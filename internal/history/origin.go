@@ -5,15 +5,14 @@ import (
 	"encoding/hex"
 )
 
-// Origin is what the first run of a chain was started with, in short: enough to tell
-// whether another start of the same workflow ID asks for the same, even when that run
-// was deleted.
+// Origin is a digest of what the first run of a chain was started with. It tells whether
+// another start of the same workflow ID asks for the same, even after that run was deleted.
 type Origin struct {
 	Type  string `json:"type"`
 	Input string `json:"input"` // a digest
 }
 
-// NewOrigin is the origin of a chain that is started so.
+// NewOrigin returns the origin of a chain started with this workflow and input.
 func NewOrigin(workflow string, input Payload) Origin {
 	h := sha256.New()
 	h.Write([]byte(input.Encoding + "\x00"))
@@ -21,8 +20,8 @@ func NewOrigin(workflow string, input Payload) Origin {
 	return Origin{workflow, hex.EncodeToString(h.Sum(nil))}
 }
 
-// Origin is that of the chain that the run belongs to; nil if it is not known, because
-// an earlier version has made the run.
+// Origin returns the origin of the run's chain. It is nil if unknown, because an earlier
+// version created the run.
 func (s *Start) Origin() *Origin {
 	if s.Run == s.Chain {
 		o := NewOrigin(s.Type, s.Input)

@@ -9,7 +9,7 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// EncodingJSON is the encoding of values, unless configured otherwise.
+// EncodingJSON is the default encoding of values.
 const EncodingJSON = "json"
 
 // Payload is a user's value in encoded form. The zero Payload holds no value.
@@ -18,22 +18,22 @@ type Payload struct {
 	Data     []byte
 }
 
-// MaxPayload is how long an encoded value may be, in bytes. Every value is part
-// of a transaction, and of every replay of its run.
+// MaxPayload is the maximum length of an encoded value in bytes. Every value is part of a
+// transaction and of every replay of its run.
 const MaxPayload = 2 << 20
 
-// MaxNesting is how deep lists and objects may be nested in an encoded value.
-// Readers of JSON have a limit (that of encoding/json is 10,000), and what could
-// be written but not read would be lost.
+// MaxNesting is the maximum nesting of lists and objects in an encoded value. JSON decoders
+// have a limit (10,000 in encoding/json), and a value that could be written but not read
+// would be lost.
 const MaxNesting = 5000
 
-// Encode makes the payload of a value. Equal values give equal bytes, even when
-// they went through a database: JSON is compact, with the characters escaped that
-// encoding/json escapes. A Payload in another encoding passes through unchanged.
-// It is an error if the value cannot be encoded, holds text that is not UTF-8, is
-// longer than MaxPayload or nested deeper than MaxNesting. A panic of the value's
-// methods is such an error, which wraps a *retry.PanicError: a value may come from
-// outside, and must not end the code that it was sent to.
+// Encode returns the payload of a value. Equal values give equal bytes, even after a round
+// trip through a database: JSON is compact, with the characters escaped that encoding/json
+// escapes. A Payload in another encoding is returned unchanged. Encode returns an error if
+// the value cannot be encoded, holds text that is not UTF-8, is longer than MaxPayload or
+// nested deeper than MaxNesting. A panic of the value's methods is such an error and wraps
+// a *retry.PanicError: a value may come from outside and must not end the code it was sent
+// to.
 func Encode(v any) (Payload, error) {
 	p, err := encode(v)
 	switch {
@@ -50,10 +50,10 @@ func Encode(v any) (Payload, error) {
 	return p, nil
 }
 
-// nesting is how deep lists and objects are nested in valid JSON.
+// nesting returns how deep lists and objects are nested in valid JSON.
 func nesting(data []byte) (deepest int) {
 	if len(data) < 2*MaxNesting {
-		return 0 // too short to be deep
+		return 0 // too short to be nested too deep
 	}
 	depth, quoted := 0, false
 	for i := 0; i < len(data); i++ {
@@ -90,8 +90,8 @@ func encode(v any) (p Payload, err error) {
 	return Payload{Encoding: EncodingJSON, Data: data}, err
 }
 
-// Decode fills the value v points to; a Payload is taken as it is. An absent
-// payload leaves v alone. A panic of v's methods is an error, as it is for Encode.
+// Decode stores the value in what v points to; a *Payload receives p itself. An absent
+// payload leaves v unchanged. A panic of v's methods is returned as an error, as in Encode.
 func (p Payload) Decode(v any) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -116,15 +116,15 @@ func (p Payload) Decode(v any) (err error) {
 	return nil
 }
 
-// Absent reports whether there is no value at all.
+// Absent reports whether there is no value.
 func (p Payload) Absent() bool { return p.Encoding == "" && len(p.Data) == 0 }
 
-// Equal reports whether two payloads are the same bytes in the same encoding.
+// Equal reports whether two payloads have the same bytes and encoding.
 func (p Payload) Equal(q Payload) bool {
 	return p.Encoding == q.Encoding && bytes.Equal(p.Data, q.Data)
 }
 
-// String renders the payload for people.
+// String formats the payload for people.
 func (p Payload) String() string {
 	if p.Absent() {
 		return "(none)"
@@ -138,16 +138,16 @@ func (p Payload) String() string {
 	return fmt.Sprintf("(%s, %d bytes)", p.Encoding, len(p.Data))
 }
 
-// wrapped is a payload in an event: {"json": VALUE} for JSON, so that it reads
-// well, {"encoding": NAME, "bytes": BASE64} for everything else.
+// wrapped is the form of a payload in an event: {"json": VALUE} for JSON, so that it stays
+// readable, and {"encoding": NAME, "bytes": BASE64} for everything else.
 type wrapped struct {
 	JSON     json.RawMessage `json:"json,omitempty"`
 	Encoding string          `json:"encoding,omitempty"`
 	Bytes    []byte          `json:"bytes,omitempty"`
-	Locked   string          `json:"locked,omitempty"` // in the place of a value that cannot be read
+	Locked   string          `json:"locked,omitempty"` // in place of a value that cannot be read
 }
 
-// MarshalJSON writes the payload as it stands in an event.
+// MarshalJSON encodes the payload as it stands in an event.
 func (p Payload) MarshalJSON() ([]byte, error) {
 	switch {
 	case p.Absent():
@@ -163,7 +163,7 @@ func (p Payload) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wrapped{Encoding: p.Encoding, Bytes: p.Data})
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON decodes what MarshalJSON encodes.
 func (p *Payload) UnmarshalJSON(b []byte) error {
 	if bytes.Equal(b, []byte("null")) {
 		*p = Payload{}

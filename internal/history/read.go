@@ -9,12 +9,12 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Turns are read by hand where they are as append.go writes them: no blanks, no field
-// that is unknown. Reflection was most of the work of loading a run. Whatever deviates,
-// from another version perhaps or written by a person, is left to encoding/json as a
-// whole, so nothing is read differently or refused here.
+// Turns are decoded by hand if they look as append.go writes them: no blanks and no unknown
+// fields. Reflection was most of the work of loading a run. Anything else, such as a
+// document of another version or one edited by hand, is left to encoding/json as a whole,
+// so the result is the same.
 
-// readTurn reads the document of a turn up to its end, or returns false.
+// readTurn decodes a turn up to end. It returns false if the document deviates.
 func readTurn(data []byte, end string, words *Words) ([]Event, bool) {
 	r := reader{rest: data, words: words}
 	if !r.take(turnBegin) {
@@ -23,10 +23,11 @@ func readTurn(data []byte, end string, words *Words) ([]Event, bool) {
 	return r.events(`},{"kind":`, end)
 }
 
-// events reads the events of a turn up to its end, each of which but the first begins with
-// a text.
+// events decodes the events of a turn up to end. begin is the text at the boundary of two
+// events; it serves to estimate their number.
 func (r *reader) events(begin, end string) ([]Event, bool) {
-	// A turn has few events, and growing copies them, but its payloads may say anything.
+	// A turn has few events, and growing the slice copies them, but the payloads may
+	// contain anything.
 	events := make([]Event, min(1+bytes.Count(r.rest, []byte(begin)), 16))
 	n := 0
 	for n == 0 || r.take(",") {
@@ -46,16 +47,16 @@ func (r *reader) events(begin, end string) ([]Event, bool) {
 	return events[:n], r.take(end) && len(r.rest) == 0
 }
 
-// reader reads JSON from the front of rest.
+// reader decodes JSON from the front of rest.
 type reader struct {
 	rest    []byte
 	words   *Words
-	short   bool  // the turn is as short.go writes it
-	base    int64 // then times count from this one
-	strange bool  // something was not as it is written here
+	short   bool  // the turn is in the form of short.go
+	base    int64 // base for the times in that form
+	strange bool  // the document deviates from that form
 }
 
-// event reads an event.
+// event decodes an event.
 func (r *reader) event(e *Event) {
 	r.expect(`{"kind":`)
 	e.Kind = Kind(r.string())
@@ -65,8 +66,8 @@ func (r *reader) event(e *Event) {
 	r.expect(`}`)
 }
 
-// field reads the value of a field. One that occurs twice has the later value, as
-// encoding/json has it.
+// field decodes the value of a field. If a field occurs twice the later value wins, as in
+// encoding/json.
 func (r *reader) field(e *Event, key []byte) {
 	switch string(key) {
 	case `"call"`:
@@ -118,7 +119,7 @@ func (r *reader) field(e *Event, key []byte) {
 	}
 }
 
-// rare is field for those that few events have.
+// rare is field for the fields that few events have.
 func (r *reader) rare(e *Event, key string) {
 	switch key {
 	case `"closed"`:
@@ -143,15 +144,15 @@ func (r *reader) rare(e *Event, key string) {
 	}
 }
 
-// unknown passes over the value of a field that only a newer version knows, as encoding/json
-// does for a turn of format 1.
+// unknown skips the value of a field that only a newer version knows, as encoding/json does
+// for a turn of format 1.
 func (r *reader) unknown() {
 	if !r.short || !json.Valid(r.raw()) {
 		r.strange = true
 	}
 }
 
-// key reads the name of a field, in its quotes, and the colon behind it.
+// key decodes the name of a field in quotes and the colon after it.
 func (r *reader) key() []byte {
 	n := bytes.IndexByte(r.rest, ':')
 	if n < 0 {
@@ -163,7 +164,7 @@ func (r *reader) key() []byte {
 	return key
 }
 
-// take skips what is expected, if it is there.
+// take skips the expected text if it comes next.
 func (r *reader) take(expected string) bool {
 	found := len(r.rest) >= len(expected) && string(r.rest[:len(expected)]) == expected
 	if found {
@@ -178,7 +179,7 @@ func (r *reader) expect(expected string) {
 	}
 }
 
-// readInt reads an integer.
+// readInt decodes an integer.
 func readInt[I int | int64](r *reader, v *I) {
 	limit := uint64(math.MaxInt64)
 	negative := r.take("-")
@@ -190,7 +191,7 @@ func readInt[I int | int64](r *reader, v *I) {
 		u = 10*u + uint64(r.rest[n]-'0')
 		n++
 	}
-	const most = 19 // digits, of which u holds any
+	const most = 19 // number of digits that always fit in u
 	i := int64(u)
 	if negative {
 		i = -i
@@ -202,7 +203,7 @@ func readInt[I int | int64](r *reader, v *I) {
 	*v, r.rest = I(i), r.rest[n:]
 }
 
-// string reads a string; what is escaped in it is left to encoding/json.
+// string decodes a string. It leaves escaped strings to encoding/json.
 func (r *reader) string() string {
 	if len(r.rest) == 0 || r.rest[0] != '"' {
 		r.strange = true
@@ -224,7 +225,8 @@ func (r *reader) string() string {
 	return ""
 }
 
-// payload reads a payload. A copy is kept, and not the whole turn.
+// payload decodes a payload. It copies the data, so that the whole turn is not kept in
+// memory.
 func (r *reader) payload(p *Payload) {
 	if !r.take(`{"json":`) {
 		r.decode(r.raw(), p)
@@ -238,7 +240,7 @@ func (r *reader) payload(p *Payload) {
 	r.expect(`}`)
 }
 
-// policy reads a policy, or takes one that was read from the same text.
+// policy decodes a policy, or returns the one decoded from the same text before.
 func (r *reader) policy(p **retry.Policy) {
 	text := r.raw()
 	if *p = r.words.policy(text); *p != nil {
@@ -255,7 +257,7 @@ func (r *reader) decode(data []byte, v any) {
 	}
 }
 
-// raw skips a value and returns its text. What is no value is not noticed.
+// raw skips a value and returns its text. It does not notice an invalid value.
 func (r *reader) raw() []byte {
 	depth, quoted := 0, false
 	for i := 0; i < len(r.rest); i++ {

@@ -6,20 +6,20 @@ import (
 	"fmt"
 )
 
-// Recording is the history of a run as one document, for replaying it elsewhere.
+// Recording is the history of a run as one document, so that it can be replayed elsewhere.
 type Recording struct {
 	Start Start
 	Turns []RecordedTurn
 }
 
-// RecordedTurn is a turn of a recording.
+// RecordedTurn is one turn of a recording.
 type RecordedTurn struct {
 	Number int64
 	Time   int64 // engine time, ns since 1970
 	Events []Event
 }
 
-// recording is the form of the document.
+// recording is the JSON form of the document.
 type recording struct {
 	Kind  string         `json:"kind"`
 	Start Start          `json:"start"`
@@ -29,12 +29,12 @@ type recording struct {
 type recordedTurn struct {
 	Number int64           `json:"number"`
 	Time   int64           `json:"time"`
-	Turn   json.RawMessage `json:"turn"` // as EncodeTurn makes it
+	Turn   json.RawMessage `json:"turn"` // as EncodeTurn returns it
 }
 
 const recordingKind = "perdure.history"
 
-// EncodeRecording makes the document of a recording.
+// EncodeRecording encodes a recording.
 func EncodeRecording(r Recording) ([]byte, error) {
 	r.Start.Kind, r.Start.Format = RunStarted, Format
 	d := recording{Kind: recordingKind, Start: r.Start}
@@ -49,8 +49,8 @@ func EncodeRecording(r Recording) ([]byte, error) {
 	return append(out, '\n'), err
 }
 
-// DecodeRecording reads the document of a recording. Its spaces are for people: the
-// values in it have the bytes that they had when they were recorded.
+// DecodeRecording decodes a recording. The document may be indented; the values in it keep
+// the bytes with which they were recorded.
 func DecodeRecording(data []byte) (Recording, error) {
 	var d recording
 	var compact bytes.Buffer

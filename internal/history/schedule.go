@@ -2,8 +2,8 @@ package history
 
 import "time"
 
-// Schedule is what a schedule does, as it is on record: when it fires, and what it
-// starts. Durations are in nanoseconds.
+// Schedule is the recorded spec of a schedule: when it fires, and what it starts. Durations
+// are in nanoseconds.
 type Schedule struct {
 	Cron     string        `json:"cron,omitempty"`
 	TimeZone string        `json:"time_zone,omitempty"`
@@ -25,5 +25,5 @@ const FiredBySchedule = "schedule"
 // Scheduled says which fire of a schedule started a chain.
 type Scheduled struct {
 	Schedule string `json:"schedule"` // name
-	Nominal  int64  `json:"nominal"`  // the time that is fired
+	Nominal  int64  `json:"nominal"`  // the nominal time that fired
 }

@@ -1,9 +1,8 @@
 package history
 
-// Search looks for an error that match wants, in err and all that it wraps, and
-// reports whether it found one. It is for errors of users, whose methods may panic
-// and which may wrap themselves: errors.Is and errors.As would follow these for
-// ever.
+// Search reports whether match accepts err or any error that it wraps. It is for errors of
+// users, whose methods may panic and which may wrap themselves: errors.Is and errors.As
+// would follow those for ever.
 func Search(err error, match func(error) bool) bool {
 	left := maxNodes
 	return search(err, match, maxDepth, &left)

@@ -9,22 +9,22 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Settings are what a chain of runs is started with beside its workflow and input,
-// whether a client, a run or a schedule starts it. They hold for all of its runs.
+// Settings are what a chain of runs is started with besides its workflow and input, by a
+// client, a run or a schedule. They hold for all of its runs.
 type Settings struct {
 	// Memo is shown with the runs.
 	Memo Payload `json:"memo,omitzero"`
 	// Attributes are names and values by which the runs are found.
 	Attributes map[string]string `json:"attributes,omitempty"`
-	// Headers are texts for interceptors, which attempts and children have too.
+	// Headers are texts for interceptors. Attempts and children inherit them.
 	Headers map[string]string `json:"headers,omitempty"`
-	// Priority orders their calls that wait for a slot or at a gate, unless a call has a
-	// priority of its own; higher runs first.
+	// Priority orders waiting calls, for a slot or at a gate, unless a call has a priority
+	// of its own; higher runs first.
 	Priority int `json:"priority,omitempty"`
-	// Retry is the policy for runs that fail, nil for that of the workflow's code.
+	// Retry is the policy for failed runs, nil for that of the workflow's code.
 	Retry *retry.Policy `json:"retry,omitempty"`
-	// RunTimeout limits each run from when its code may begin, and ChainTimeout all of
-	// them together; 0 is no limit.
+	// RunTimeout limits each run, counted from when its code may begin. ChainTimeout limits
+	// all of them together. 0 means no limit.
 	RunTimeout   time.Duration `json:"run_timeout,omitempty"`
 	ChainTimeout time.Duration `json:"chain_timeout,omitempty"`
 }
@@ -55,7 +55,7 @@ func (s *Settings) Check() error {
 	return nil
 }
 
-// CheckDelay returns an error if a run cannot be started with the delay.
+// CheckDelay returns an error if no run can be started with the delay.
 func CheckDelay(d time.Duration) error {
 	if d < 0 {
 		return &InputError{What: "delay", Problem: fmt.Sprintf("is %s; it is zero or more", d)}
@@ -63,7 +63,7 @@ func CheckDelay(d time.Duration) error {
 	return nil
 }
 
-// CheckRunPolicy returns all that keeps a policy from being one for runs that fail.
+// CheckRunPolicy returns everything that disqualifies a policy for failed runs.
 func CheckRunPolicy(p retry.Policy) error {
 	var errs []error
 	refuse := func(set bool, field, why string) {

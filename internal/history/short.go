@@ -6,22 +6,23 @@ import (
 	"strconv"
 )
 
-// Turns in the database are most of what a run writes, so what nearly every turn says is
-// said there in few bytes:
+// Turns in the database are most of what a run writes, so the database uses a short form
+// for what nearly every turn contains:
 //
 //	{"v":2,"e":[{"k":"ran","c":1,"w":"shop/ab12","s":-2500},{"k":"done","c":1,"r":7,"t":-90},{"k":"call","c":2,"n":"charge","i":7}],"crc":1}
 //
-// Kinds and fields that are common have short names, below; all others have the names of
-// format 1. Times count in nanoseconds from that of the turn. A JSON value stands by itself
-// in "i" or "r"; any other stands as in format 1, in "I" or "R". Of an attempt that started
-// the number is left out if it is 1, and the time at which it was queued if it started then.
+// Common kinds and fields have short names, listed below; all others have the names of
+// format 1. Times are nanoseconds relative to the time of the turn. A JSON value stands
+// unwrapped in "i" or "r"; any other value stands as in format 1, in "I" or "R". A started
+// attempt omits its number if that is 1, and the time at which it was queued if that is
+// when it started.
 
 const (
 	turnBegin  = `{"v":1,"events":[`
 	shortBegin = `{"v":2,"e":[`
 )
 
-// shortKinds are the names of common kinds. A kind has one name for ever.
+// shortKinds maps common kinds to short names. The name of a kind must never change.
 var shortKinds = map[Kind]string{
 	AttemptStarted: "ran", CallCompleted: "done", ActivityScheduled: "call", StepScheduled: "step",
 	TimerStarted: "timer", TimerFired: "fired", SignalReceived: "signal", SideEffectRecorded: "effect", RunCompleted: "end",
@@ -35,7 +36,7 @@ var longKinds = func() map[string]Kind {
 	return long
 }()
 
-// appendShort appends the document of a turn that was taken at a time.
+// appendShort appends the document of a turn taken at time base.
 func appendShort(b []byte, base int64, events []Event) (_ []byte, err error) {
 	b = append(b, shortBegin...)
 	for i := range events {
@@ -87,8 +88,8 @@ func (e *Event) appendShort(b []byte, base int64) (_ []byte, err error) {
 	return append(b, '}'), nil
 }
 
-// appendTime appends a time, unless there is none. The difference may wrap around, and does
-// so again where it is read.
+// appendTime appends a time, unless it is 0. The difference may overflow; reading it
+// overflows back.
 func appendTime(b []byte, key string, v, base int64) []byte {
 	if v == 0 {
 		return b
@@ -106,19 +107,20 @@ func appendBare(b []byte, bare, wrapped string, p Payload) ([]byte, error) {
 	return appendValue(b, wrapped, p)
 }
 
-// readShort reads what appendShort wrote up to its end, or answers false.
+// readShort decodes what appendShort wrote, up to end. It returns false if the document
+// deviates.
 func (w *Words) readShort(data []byte, end string, base int64) ([]Event, bool) {
 	r := reader{rest: data, words: w, short: true, base: base}
 	if !r.take(shortBegin) {
 		return nil, false
 	}
 	if string(r.rest) == end {
-		return []Event{}, true // of a run that begins with the history of another one
+		return []Event{}, true // a run that begins with another one's history
 	}
 	return r.events(`},{"k":`, end)
 }
 
-// shortEvent reads an event.
+// shortEvent decodes an event.
 func (r *reader) shortEvent(e *Event) {
 	r.expect(`{"k":`)
 	name := r.string()
@@ -183,7 +185,8 @@ func (r *reader) time(v *int64) {
 	*v += r.base
 }
 
-// bare reads a JSON value. A copy is kept, and not the whole turn.
+// bare decodes a JSON value. It copies the data, so that the whole turn is not kept in
+// memory.
 func (r *reader) bare(p *Payload) {
 	data := r.raw()
 	if len(data) == 0 || !json.Valid(data) || data[0] <= ' ' || data[len(data)-1] <= ' ' {

@@ -7,15 +7,15 @@ import (
 	"errors"
 )
 
-// Row is what the row of a run says of its start event, in columns of their own. None of
-// them ever changes.
+// Row holds the fields of a start event that columns of the run's row hold. They never
+// change.
 type Row struct {
 	WorkflowID, Run, Type, Group, Chain string
 	Attempt                             int
 	Created                             int64
 }
 
-// sum is a checksum over the row.
+// sum returns a checksum over the row.
 func (r *Row) sum() uint32 {
 	sum := key{r.WorkflowID, int64(r.Attempt), r.Created}.add(0)
 	for _, s := range [...]string{r.Run, r.Type, r.Group, r.Chain} {
@@ -24,13 +24,13 @@ func (r *Row) sum() uint32 {
 	return sum
 }
 
-// row returns what the row of the start event says.
+// row returns the fields of the start event that the row holds.
 func (s *Start) row() Row {
 	return Row{s.WorkflowID, s.Run, s.Type, s.Group, s.Chain, s.Attempt, s.Created}
 }
 
-// beside is a start event without what its row says: fields that stand here hide those of
-// the same name.
+// beside is a start event without the fields in its row: the fields declared here hide
+// those of the same name.
 type beside struct {
 	Format     int       `json:"v"`
 	Kind       *struct{} `json:"kind,omitempty"`
@@ -46,8 +46,8 @@ type beside struct {
 
 type whole Start
 
-// SealStart makes the document of a start event that stands in the row of its run, with a
-// checksum over both.
+// SealStart encodes a start event for the row of its run, with a checksum over document and
+// row.
 func SealStart(s Start) ([]byte, error) {
 	row := s.row()
 	doc, err := json.Marshal(beside{Format: Stored, whole: (*whole)(&s)})
@@ -57,9 +57,9 @@ func SealStart(s Start) ([]byte, error) {
 	return appendSum(doc, key{a: int64(row.sum()), b: Stored}), nil
 }
 
-// OpenStart reads the document of a start event that SealStart made, or that of an earlier
-// version, which says everything itself. The error is a *DamageError; if Coded, the start
-// event is what its face shows.
+// OpenStart decodes a document from SealStart, or one of an earlier version, which holds
+// all fields itself. The error is a *DamageError. If that is Coded, the start event is what
+// the document's face shows.
 func OpenStart(row Row, doc []byte) (Start, error) {
 	face, coded := faceOf(doc)
 	if coded == nil {
@@ -76,7 +76,7 @@ func OpenStart(row Row, doc []byte) (Start, error) {
 			return Start{}, Damaged("the start event", err)
 		}
 	} else if json.Unmarshal(face, &b) != nil {
-		s = Start{} // what a face shows is not needed
+		s = Start{} // the face has nothing useful
 	}
 	s.Kind, s.Format = RunStarted, Format
 	s.WorkflowID, s.Run, s.Type, s.Group, s.Chain, s.Attempt, s.Created =
@@ -84,7 +84,7 @@ func OpenStart(row Row, doc []byte) (Start, error) {
 	return s, Damaged("the start event", err)
 }
 
-// storedBegin begins documents that stand beside a row.
+// storedBegin is the beginning of documents that stand beside a row.
 const storedBegin = `{"v":`
 
 func unsealBeside(row Row, doc []byte, b *beside) error {
@@ -105,15 +105,15 @@ func unsealBeside(row Row, doc []byte, b *beside) error {
 	return nil
 }
 
-// EncodeStart makes the document of a start event that stands by itself, in a message for
-// instance, with a checksum.
+// EncodeStart encodes a start event that stands by itself, such as in a message, with a
+// checksum.
 func EncodeStart(s Start) ([]byte, error) {
 	s.Kind, s.Format = RunStarted, Format
 	return Seal(s)
 }
 
-// DecodeStart reads a document that EncodeStart made. The error is a *DamageError; if Coded,
-// the start event is what its face shows.
+// DecodeStart decodes a document from EncodeStart. The error is a *DamageError. If that is
+// Coded, the start event is what the document's face shows.
 func DecodeStart(data []byte) (Start, error) {
 	var s Start
 	err := Unseal(data, &s)

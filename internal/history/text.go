@@ -9,13 +9,13 @@ import (
 	"github.com/perdure/perdure/view/bounds"
 )
 
-// Limits of texts that are recorded, in bytes.
+// Limits of recorded texts, in bytes.
 const (
 	MaxID   = 1000 // of a workflow or signal ID
 	MaxName = 200  // of a definition, step, timer, side effect or signal
-	// MaxMemo is for an encoded memo: it is read with each row.
+	// MaxMemo limits an encoded memo, which is read with each row.
 	MaxMemo = 16 << 10
-	// MaxReason is for the reason of a request: it is shown with each record.
+	// MaxReason limits the reason of a request, which is shown with each record.
 	MaxReason = 10_000
 )
 
@@ -26,15 +26,14 @@ type (
 	LimitError = bounds.LimitError
 )
 
-// CheckName refuses names that could not be stored, shown, or read back as they
-// were.
+// CheckName returns an error if a name could not be stored, shown and read back unchanged.
 func CheckName(what, s string) error { return checkText(what, s, MaxName) }
 
 // CheckID is CheckName for IDs.
 func CheckID(what, s string) error { return checkText(what, s, MaxID) }
 
-// CheckWorkflowID is CheckID for workflow IDs, wherever one is chosen or names a
-// run by one: no verb, option, message or file reaches what has another ID. See Reserved.
+// CheckWorkflowID is CheckID for workflow IDs, wherever one is chosen or used to name a
+// run: users cannot reach other IDs. See Reserved.
 func CheckWorkflowID(id string) error { return checkOwnID("workflow ID", id) }
 
 // CheckSignalID is CheckID for the IDs of signals.
@@ -47,11 +46,11 @@ func checkOwnID(what, id string) error {
 	return CheckID(what, id)
 }
 
-// Reserved returns with what an ID begins that belongs to the engine, "" if it is free for
-// users. What the engine keeps in a database has IDs that begin with a # and a word of
-// small letters: "#gate/payments". Users have all others, "#17" for example.
+// Reserved returns the reserved prefix with which an ID begins, or "" if users may have the
+// ID. IDs of the engine begin with a # and a lower-case word, such as "#gate/payments". All
+// others are free for users, such as "#17".
 func Reserved(id string) string {
-	if id == "" || id[0] != '#' { // as most
+	if id == "" || id[0] != '#' { // the common case
 		return ""
 	}
 	word := strings.TrimLeft(id[1:], "abcdefghijklmnopqrstuvwxyz")
@@ -62,8 +61,7 @@ func Reserved(id string) string {
 	return id[:end]
 }
 
-// CheckText refuses what CheckName does, but not what is empty: a text that may be left
-// out and is recorded.
+// CheckText is CheckName for a recorded text that may be empty.
 func CheckText(what, s string, limit int) error {
 	if s == "" {
 		return nil
@@ -71,7 +69,7 @@ func CheckText(what, s string, limit int) error {
 	return checkText(what, s, limit)
 }
 
-// CheckContext refuses a context that is nil.
+// CheckContext returns an error if ctx is nil.
 func CheckContext(ctx context.Context) error {
 	if ctx == nil {
 		return &InputError{What: "context", Problem: "is nil; give it context.Background() if there is no other"}

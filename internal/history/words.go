@@ -2,25 +2,26 @@ package history
 
 import "github.com/perdure/perdure/retry"
 
-// Words are short texts and policies that were read lately. Kinds, names and nodes occur in
-// nearly every turn of a history; each is kept once, instead of once for every event. So are
-// the policies of calls, which must not be changed, and decoding them is most of the work of
-// reading a history. The zero value is ready. It must not be used concurrently.
+// Words caches recently read short texts and policies. Kinds, names and nodes occur in
+// nearly every turn of a history; the cache stores each once instead of once per event. It
+// also shares the decoded policies of calls, which must not be modified: decoding them is
+// most of the work of reading a history. The zero value is ready to use. It is not safe for
+// concurrent use.
 type Words struct {
 	lately   [64]string
 	policies [8]readPolicy
 }
 
-// readPolicy is the text of a policy, and what it says.
+// readPolicy is the text of a policy and its decoded value.
 type readPolicy struct {
 	text  string
 	value *retry.Policy
 }
 
-// longWord is the length of a text that hardly occurs twice.
+// longWord is the length above which a text is unlikely to repeat.
 const longWord = 64
 
-// text returns the bytes as a string.
+// text returns b as a string.
 func (w *Words) text(b []byte) string {
 	if len(b) == 0 || len(b) > longWord {
 		return string(b)
@@ -32,7 +33,7 @@ func (w *Words) text(b []byte) string {
 	return *place
 }
 
-// policy returns a policy that was read lately from the same text, nil if there is none.
+// policy returns a policy that was recently decoded from the same text, or nil.
 func (w *Words) policy(text []byte) *retry.Policy {
 	if p := w.policies[placeOf(text)]; p.value != nil && p.text == string(text) {
 		return p.value
