@@ -6,32 +6,33 @@ import (
 	"fmt"
 )
 
-// begin begins every envelope: a NUL, which begins no text. The version of the form follows.
+// begin starts every envelope: a NUL, which no text begins with. The version of the form
+// follows it.
 const (
 	begin = "\x00pc"
 	magic = begin + "1"
 )
 
-// maxLayers is how many codecs can have encoded a document.
+// maxLayers is the maximum number of codecs that encoded a document.
 const maxLayers = 16
 
 // Envelope is an encoded document.
 type Envelope struct {
-	Layers []Layer // the codecs that encoded it, the first one first
-	Shown  string  // what people are told of it: "encrypted, key 2026-11"
-	Of     string  // the run that wrote it, if another one may have a copy
+	Layers []Layer // the codecs that encoded it, in the order of encoding
+	Shown  string  // description for people, such as "encrypted, key 2026-11"
+	Of     string  // the run that wrote it, if another run may have a copy
 	Why    string  // why a reader could not decode it; never in a database
-	Face   []byte  // the document without what is secret in it
+	Face   []byte  // the document without its secrets
 	Body   []byte
 }
 
-// Layer is what one codec did.
+// Layer is the work of one codec.
 type Layer struct{ Codec, Label string }
 
 // Is reports whether a document has an envelope.
 func Is(doc []byte) bool { return len(doc) > len(begin) && string(doc[:len(begin)]) == begin }
 
-// Bytes returns the envelope as it is written.
+// Bytes returns the encoded envelope.
 func (e *Envelope) Bytes() []byte {
 	size := len(magic) + len(e.Shown) + len(e.Of) + len(e.Why) + len(e.Face) + len(e.Body) + 8*(5+2*len(e.Layers))
 	b := append(make([]byte, 0, size), magic...)
@@ -50,7 +51,7 @@ func appendText(b []byte, s string) []byte {
 
 var errCut = errors.New("its envelope ends too early: its bytes were changed; restore the database from a backup")
 
-// Parse reads an envelope. Face and Body share the bytes of doc.
+// Parse decodes an envelope. Face and Body share the bytes of doc.
 func Parse(doc []byte) (*Envelope, error) {
 	if first := doc[:min(len(doc), len(magic))]; string(first) != magic {
 		return nil, fmt.Errorf("it begins with %q, as nothing does that this version reads; run a newer version, or the bytes are damaged", first)
@@ -98,7 +99,7 @@ func (p *parser) text() []byte {
 	return s
 }
 
-// Reason says why a reader does not have the document itself.
+// Reason returns why a reader does not have the document itself.
 func (e *Envelope) Reason() string {
 	if e.Why != "" {
 		return e.Why

@@ -6,21 +6,21 @@ import (
 	"strconv"
 )
 
-// class is what becomes of a field in the face of its document.
+// class says what happens to a field in the face of its document.
 type class uint8
 
 const (
-	secret class = iota // it is left out: so is whatever this table does not know
-	kept                // it stays, with all that is in it
-	opened              // it stays, and each field in it is looked at
-	text                // words of users or of errors: something stands in their place
-	value               // a value of a user: its size stands in its place
-	bare                // such a value that stands by itself: its size stands under the name in capitals
+	secret class = iota // omitted; so is every field that the table does not list
+	kept                // kept with everything in it
+	opened              // kept, and each field in it is classified
+	text                // words of users or of errors: replaced by the description
+	value               // a value of a user: replaced by its size
+	bare                // an unwrapped value of a user: its size stands under the name in capitals
 )
 
-// classes say what a field is, by its name in JSON. The same name means the same in all
-// documents, or the one that hides more. A test goes through all types that are written
-// into documents, so that none is forgotten.
+// classes gives the class of a field by its JSON name. A name has the same class in all
+// documents, the one that hides more. A test checks all types that are written into
+// documents, so that none is missing.
 var classes = map[string]class{
 	"input": value, "result": value, "value": value, "details": value, "memo": value,
 
@@ -59,14 +59,14 @@ var classes = map[string]class{
 	"tried": kept, "suspect": kept, "pin": kept, "to": kept,
 }
 
-// leftOut are fields whose content is a user's, or worth nothing without the rest.
+// leftOut lists the fields that hold a user's content, or nothing useful without the rest.
 var leftOut = map[string]bool{
 	"data": true, "inputs": true, "headers": true, "first": true, "seen": true, "seen_at": true, "asked_at": true, "mismatch": true,
 	"crc": true, "json": true, "encoding": true, "bytes": true, "locked": true,
 }
 
-// Face returns a document, which is a JSON object, without what is secret in it. Shown is
-// what is said of the secrets. It is nil for what is no JSON object.
+// Face returns a document, which is a JSON object, without its secrets. shown is the
+// description that replaces them. Face returns nil if doc is not a JSON object.
 func Face(doc []byte, shown string) []byte {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(doc, &fields) != nil || fields == nil {
@@ -79,7 +79,7 @@ func Face(doc []byte, shown string) []byte {
 	return b
 }
 
-// appendFace appends the face of valid JSON whose fields are looked at.
+// appendFace appends the face of valid JSON whose fields are classified.
 func appendFace(b, doc []byte, shown string) []byte {
 	s := scanner{doc: doc}
 	switch s.peek() {
@@ -127,7 +127,7 @@ func appendObject(b []byte, s *scanner, shown string) []byte {
 		case c == text && raw[0] == '"':
 			field(name)
 			b = append(b, quoted("("+shown+")")...)
-		case c == text: // a number of the same name, or words in an object
+		case c == text: // a number with the same name, or words in an object
 			if raw[0] != '{' && raw[0] != '[' {
 				field(name)
 				b = append(b, raw...)
@@ -149,7 +149,7 @@ func quoted(s string) []byte {
 	return q
 }
 
-// sizeOf is how long the value in a payload is, in bytes.
+// sizeOf returns the length of the value in a payload, in bytes.
 func sizeOf(payload []byte) int {
 	const begin = `{"json":`
 	if len(payload) > len(begin) && string(payload[:len(begin)]) == begin {
@@ -158,7 +158,7 @@ func sizeOf(payload []byte) int {
 	return len(payload)
 }
 
-// scanner goes through valid JSON.
+// scanner iterates over valid JSON.
 type scanner struct {
 	doc []byte
 	at  int
@@ -180,8 +180,8 @@ func (s *scanner) peek() byte {
 	return s.doc[s.at]
 }
 
-// next goes to the next element of a list or object, past its comma, and answers false at
-// its end.
+// next moves to the next element of a list or object, past its comma. It returns false at
+// the end.
 func (s *scanner) next(begin, end byte) bool {
 	if c := s.peek(); c == begin && s.at == s.first() || c == ',' {
 		s.at++
@@ -193,7 +193,7 @@ func (s *scanner) next(begin, end byte) bool {
 	return true
 }
 
-// first is where the value that is gone through begins.
+// first returns where the scanned value begins.
 func (s *scanner) first() int {
 	first := scanner{doc: s.doc}
 	first.blanks()
@@ -205,7 +205,7 @@ func (s *scanner) colon() {
 	s.at++
 }
 
-// element returns the value that follows, and goes past it.
+// element returns the next value and moves past it.
 func (s *scanner) element() []byte {
 	s.blanks()
 	begin, depth := s.at, 0
