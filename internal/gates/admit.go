@@ -2,9 +2,9 @@ package gates
 
 import "github.com/perdure/perdure/retry"
 
-// admit grants all that may start now. What stands in the way of the rest is
-// either another ticket, whose end is an input, or time; then m.blocked says
-// until when.
+// admit grants everything that may start now. What blocks the rest is either another
+// ticket, whose end is an input, or time. In the latter case m.blocked is the time until
+// which they are blocked.
 func (m *Machine[K]) admit(now int64) {
 	m.blocked = 0
 	for !m.record.Paused && m.queue.len()+m.due.len() > 0 {
@@ -28,7 +28,7 @@ func (m *Machine[K]) admit(now int64) {
 	}
 }
 
-// candidate is the first ticket in line that has a slot or can get one.
+// candidate returns the first ticket in line that has a slot or can get one.
 func (m *Machine[K]) candidate() *entry[K] {
 	holder := m.due.top()
 	if m.holders >= m.config.Limit {
@@ -41,7 +41,7 @@ func (m *Machine[K]) candidate() *entry[K] {
 	return first
 }
 
-// grant lets the first of its queue start.
+// grant starts the first attempt of its queue.
 func (m *Machine[K]) grant(e *entry[K], now int64) {
 	e.home.pop()
 	if !e.Slot {
@@ -63,7 +63,7 @@ func (m *Machine[K]) refuse(e *entry[K], reason retry.Reason) {
 	m.remove(e)
 }
 
-// refuseAll refuses all that wait, because the breaker is open.
+// refuseAll refuses all waiting tickets because the breaker is open.
 func (m *Machine[K]) refuseAll() {
 	for _, q := range []*queue[K]{&m.due, &m.queue} {
 		for e := q.top(); e != nil; e = q.top() {

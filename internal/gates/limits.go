@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// The rate is the generic cell rate algorithm: one time says how far the starts
-// so far reach into the future, and a start is early if that would be further
-// than a full burst.
+// The rate is the generic cell rate algorithm: one time holds how far the past starts reach
+// into the future, and a start is too early if it would reach further than a full burst.
 
 func (r Rate) burst() int { return max(r.Burst, 1) }
 
@@ -15,8 +14,7 @@ func (r Rate) interval() int64 {
 	return max(int64(math.Round(float64(time.Second)/r.PerSecond)), 1)
 }
 
-// rateAt returns when the next attempt may start; a time that is not after now
-// means immediately.
+// rateAt returns when the next attempt may start. A time not after now means immediately.
 func (m *Machine[K]) rateAt(now int64) int64 {
 	r := m.config.Rate
 	if r == (Rate{}) {
@@ -25,7 +23,7 @@ func (m *Machine[K]) rateAt(now int64) int64 {
 	return m.record.RateAt - int64(r.burst()-1)*r.interval()
 }
 
-// takeRate notes that an attempt starts.
+// takeRate charges the start of an attempt.
 func (m *Machine[K]) takeRate(e *entry[K], now int64) {
 	if r := m.config.Rate; r != (Rate{}) {
 		m.record.RateAt = max(m.record.RateAt, now) + r.interval()
@@ -33,8 +31,8 @@ func (m *Machine[K]) takeRate(e *entry[K], now int64) {
 	}
 }
 
-// untakeRate takes back that an attempt starts which did not. After another grant it is
-// not known how much of it time has brought back, so the start counts.
+// untakeRate takes back the charge for an attempt that did not start. After another grant
+// it is unknown how much of the charge time has already restored, so the start counts.
 func (m *Machine[K]) untakeRate(e *entry[K]) {
 	if r := m.config.Rate; r != (Rate{}) && e.RateAt != 0 && e.RateAt == m.record.RateAt {
 		m.record.RateAt -= r.interval()
@@ -42,7 +40,8 @@ func (m *Machine[K]) untakeRate(e *entry[K]) {
 	e.RateAt = 0
 }
 
-// thousandths is the unit in which tokens are counted, so that sums are exact.
+// thousandths converts tokens to the unit in which they are counted, so that sums are
+// exact.
 func thousandths(tokens float64) int64 { return int64(math.Round(tokens * 1000)) }
 
 func (b Budget) capacity() int64 { return int64(b.Tokens) * 1000 }
@@ -76,20 +75,21 @@ func (m *Machine[K]) unpay(e *entry[K]) {
 	}
 }
 
-// reward refunds a success at the first try.
+// reward refunds a success at the first attempt.
 func (m *Machine[K]) reward(e *entry[K], outcome Outcome) {
 	if outcome == Success && e.Attempt == 1 {
 		m.record.Spent = max(m.record.Spent-thousandths(m.config.Budget.Refund), 0)
 	}
 }
 
-// shut reports whether the breaker grants nothing: in its cooldown, and while
-// it waits for the probe.
+// shut reports whether the breaker blocks all attempts: in its cooldown, or while it waits
+// for the probe.
 func (m *Machine[K]) shut(now int64) bool {
 	return m.record.OpenUntil != 0 && (now < m.record.OpenUntil || m.probe != nil)
 }
 
-// judge tells the breaker how a running attempt has ended. While it is open only
+// judge tells the breaker how a running attempt ended. While the breaker is open only the
+// probe counts: the others started before.
 // the probe counts: the others started before.
 func (m *Machine[K]) judge(e *entry[K], outcome Outcome, now int64) {
 	b := m.config.Breaker
@@ -112,7 +112,7 @@ func (m *Machine[K]) judge(e *entry[K], outcome Outcome, now int64) {
 	}
 }
 
-// fit forgets what the configuration has no use for.
+// fit drops the state that the spec has no use for.
 func (m *Machine[K]) fit() {
 	r := &m.record
 	if m.config.Rate == (Rate{}) {

@@ -8,10 +8,10 @@ type Outcome string
 const (
 	// Success counts for the breaker and, at a first attempt, for the budget.
 	Success Outcome = "success"
-	// Failure counts for the breaker, and its retry costs.
+	// Failure counts for the breaker, and its retry costs tokens.
 	Failure Outcome = "failure"
-	// Neutral says nothing: the attempt was canceled or lost, or its error is
-	// not the fault of what is behind the gate. Its retry costs nothing.
+	// Neutral counts for nothing: the attempt was canceled or lost, or its error is not the
+	// fault of what is behind the gate. Its retry is free.
 	Neutral Outcome = "neutral"
 )
 
@@ -19,34 +19,34 @@ const (
 type Grant[K comparable] struct {
 	Key     K
 	Attempt int
-	Returns int   // of the ticket
-	Waited  int64 // for how long the attempt was due, in nanoseconds
+	Returns int   // how often the ticket's slot was given back
+	Waited  int64 // how long the attempt was due, in nanoseconds
 }
 
-// Refusal says that a ticket is gone and its call gets no further attempt. The
-// reason is ReasonBreaker or ReasonBudget.
+// Refusal says that a ticket has ended and its call gets no further attempt. Reason is
+// ReasonBreaker or ReasonBudget.
 type Refusal[K comparable] struct {
 	Key     K
 	Attempt int
 	Reason  retry.Reason
 }
 
-// Ask asks for an attempt.
+// Ask is a request for an attempt.
 type Ask[K comparable] struct {
 	Key      K
 	Attempt  int
 	Priority int
 	Returns  int   // how often the ticket's slot was given back
-	Came     int64 // when the call came into the line of its first gate, zero if this is it
+	Came     int64 // when the call came to its first gate, zero if this is it
 }
 
-// Step is what follows from one input. It is valid until the next one.
+// Step is the result of one input. It is valid until the next input.
 type Step[K comparable] struct {
 	Granted []Grant[K]
 	Refused []Refusal[K]
 
-	// Changed are the keys of the tickets whose records have changed, new and
-	// ended ones included, each once. Record says whether the gate's has.
+	// Changed are the keys of the tickets whose records changed, including new and ended
+	// ones, without duplicates. Record reports whether the gate's own record changed.
 	Changed []K
 	Record  bool
 }
@@ -59,13 +59,13 @@ type Machine[K comparable] struct {
 	tickets  map[K]*entry[K]
 	queue    queue[K]  // waiting without a slot
 	due      queue[K]  // waiting with a slot
-	backoffs queue[K]  // ranked by when something happens to them
+	backoffs queue[K]  // ordered by when something happens to them
 	holders  int       // slots taken
 	probe    *entry[K] // whose outcome the breaker waits for
-	blocked  int64     // when rate or breaker let the next one pass, 0 if they need not
+	blocked  int64     // when rate or breaker admit the next attempt, 0 if neither blocks it
 
 	step   Step[K]
-	dirty  []*entry[K] // those of step.Changed
+	dirty  []*entry[K] // entries of step.Changed
 	before Record      // at the beginning of the step
 }
 
@@ -77,8 +77,8 @@ func New[K comparable](c Spec) (*Machine[K], error) {
 	return &Machine[K]{config: c, tickets: map[K]*entry[K]{}}, nil
 }
 
-// Enter asks for an attempt. It makes the ticket of an unknown key; a ticket that
-// is in backoff before that attempt is due from now on.
+// Enter asks for an attempt. It creates a ticket for an unknown key. A ticket that is in
+// backoff before that attempt is due from now on.
 func (m *Machine[K]) Enter(now int64, ask Ask[K]) *Step[K] {
 	m.begin(now)
 	e := m.tickets[ask.Key]
@@ -103,8 +103,8 @@ func (m *Machine[K]) Enter(now int64, ask Ask[K]) *Step[K] {
 	return m.finish(now)
 }
 
-// Return gives back the slot of an attempt that was granted after so many returns and did
-// not start. The ticket keeps its place; it is passed over until it asks again.
+// Return gives back the slot of an attempt that was granted and did not start. returns is
+// that of the Grant. The ticket keeps its place but is skipped until it asks again.
 func (m *Machine[K]) Return(now int64, key K, attempt, returns int) *Step[K] {
 	m.begin(now)
 	if e := m.tickets[key]; e != nil && e.Phase == Running && e.Attempt == attempt && e.Returns == returns {
@@ -120,8 +120,8 @@ func (m *Machine[K]) Return(now int64, key K, attempt, returns int) *Step[K] {
 	return m.finish(now)
 }
 
-// Backoff says that the running attempt has ended and that another one is due at
-// until. Over budget the ticket is refused instead, and gone.
+// Backoff says that the running attempt has ended and the next one is due at until. If the
+// budget is exceeded, the ticket is refused and ends.
 func (m *Machine[K]) Backoff(now int64, key K, attempt int, outcome Outcome, until int64) *Step[K] {
 	m.begin(now)
 	e := m.tickets[key]
@@ -143,8 +143,8 @@ func (m *Machine[K]) Backoff(now int64, key K, attempt int, outcome Outcome, unt
 	return m.finish(now)
 }
 
-// Done says that the call has ended: with this outcome, if its attempt was
-// running. Its ticket is gone.
+// Done says that the call has ended; outcome is that of its attempt if one was running. The
+// ticket ends.
 func (m *Machine[K]) Done(now int64, key K, outcome Outcome) *Step[K] {
 	m.begin(now)
 	if e := m.tickets[key]; e != nil {
@@ -157,11 +157,10 @@ func (m *Machine[K]) Done(now int64, key K, outcome Outcome) *Step[K] {
 	return m.finish(now)
 }
 
-// Leave withdraws a call in whatever phase it is: it was canceled or waited too
-// long. Its ticket is gone.
+// Leave withdraws a call in any phase: it was canceled or waited too long. The ticket ends.
 func (m *Machine[K]) Leave(now int64, key K) *Step[K] { return m.Done(now, key, Neutral) }
 
-// Yield takes the slot of a ticket that does not run, which keeps its number.
+// Yield takes the slot of a ticket that is not running. The ticket keeps its number.
 func (m *Machine[K]) Yield(now int64, key K) *Step[K] {
 	m.begin(now)
 	if e := m.tickets[key]; e != nil && e.Slot && e.Phase != Running {
@@ -176,21 +175,21 @@ func (m *Machine[K]) Yield(now int64, key K) *Step[K] {
 	return m.finish(now)
 }
 
-// Tick says what time it is.
+// Tick passes the time.
 func (m *Machine[K]) Tick(now int64) *Step[K] {
 	m.begin(now)
 	return m.finish(now)
 }
 
-// Pause stops or resumes granting; what runs goes on.
+// Pause stops or resumes granting. Running attempts continue.
 func (m *Machine[K]) Pause(now int64, paused bool) *Step[K] {
 	m.begin(now)
 	m.record.Paused = paused
 	return m.finish(now)
 }
 
-// Reconfigure changes what the gate does. A lower limit takes effect as slots are
-// given back. An invalid configuration changes nothing.
+// Reconfigure changes the spec. A lower limit takes effect as slots are given back. An
+// invalid spec changes nothing.
 func (m *Machine[K]) Reconfigure(now int64, c Spec) (*Step[K], error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -198,13 +197,13 @@ func (m *Machine[K]) Reconfigure(now int64, c Spec) (*Step[K], error) {
 	m.begin(now)
 	m.config = c
 	m.fit()
-	if r := c.Rate; r != (Rate{}) { // a slower rate of before reaches no further than this one
+	if r := c.Rate; r != (Rate{}) { // a slower earlier rate reaches no further than this one
 		m.record.RateAt = min(m.record.RateAt, now+int64(r.burst())*r.interval())
 	}
 	return m.finish(now), nil
 }
 
-// Next returns when Tick will have something to do; false if never.
+// Next returns when Tick will have something to do, or false if never.
 func (m *Machine[K]) Next() (at int64, ok bool) {
 	at = Never
 	if m.backoffs.top() != nil {
@@ -216,7 +215,7 @@ func (m *Machine[K]) Next() (at int64, ok bool) {
 	return at, at != Never
 }
 
-// begin starts a step: what time alone changes comes first.
+// begin starts a step with the changes due to time alone.
 func (m *Machine[K]) begin(now int64) {
 	for i, e := range m.dirty {
 		e.dirty, m.dirty[i] = false, nil
@@ -236,7 +235,7 @@ func (m *Machine[K]) finish(now int64) *Step[K] {
 	return &m.step
 }
 
-// advance ends the backoffs whose time has come.
+// advance ends the backoffs that are over.
 func (m *Machine[K]) advance(now int64) {
 	for {
 		e := m.backoffs.top()
@@ -245,7 +244,7 @@ func (m *Machine[K]) advance(now int64) {
 		}
 		yields := m.backoffs.items[0].rank < e.Until
 		m.backoffs.pop()
-		if yields { // MaxHold is exceeded
+		if yields { // MaxHold has passed
 			m.free(e)
 			m.rest(e)
 		} else {
@@ -254,8 +253,8 @@ func (m *Machine[K]) advance(now int64) {
 	}
 }
 
-// endBackoff makes a ticket, which is in no queue, wait from since on, in mode Release as
-// one that came again.
+// endBackoff makes a ticket that is in no queue wait from since on. In mode Release it
+// lines up as if it had just come.
 func (m *Machine[K]) endBackoff(e *entry[K], since, came int64) {
 	e.Until = 0
 	if m.config.Mode == Release && !e.Slot {
@@ -264,14 +263,14 @@ func (m *Machine[K]) endBackoff(e *entry[K], since, came int64) {
 	m.enqueue(e, since)
 }
 
-// enqueue puts a ticket among those that wait.
+// enqueue makes a ticket wait.
 func (m *Machine[K]) enqueue(e *entry[K], since int64) {
 	e.Phase, e.Since = Waiting, since
 	m.line(e)
 	m.touch(e)
 }
 
-// line puts a waiting ticket where it belongs.
+// line puts a waiting ticket into its queue.
 func (m *Machine[K]) line(e *entry[K]) {
 	q := &m.queue
 	if e.Slot {
@@ -280,8 +279,7 @@ func (m *Machine[K]) line(e *entry[K]) {
 	q.push(e, -int64(e.Priority), e.Came)
 }
 
-// rest puts a ticket among those in backoff, until its time comes or that of its
-// slot ends.
+// rest puts a ticket in backoff until it is due or its hold of the slot ends.
 func (m *Machine[K]) rest(e *entry[K]) {
 	at := e.Until
 	if e.Slot && m.config.MaxHold > 0 {
@@ -291,7 +289,7 @@ func (m *Machine[K]) rest(e *entry[K]) {
 	m.touch(e)
 }
 
-// free gives back the slot of a ticket if it has one.
+// free gives back the slot of a ticket, if it has one.
 func (m *Machine[K]) free(e *entry[K]) {
 	if e.Slot {
 		e.Slot = false
@@ -300,8 +298,7 @@ func (m *Machine[K]) free(e *entry[K]) {
 	}
 }
 
-// remove ends a ticket. What was paid for an attempt that never started is paid
-// back.
+// remove ends a ticket. It refunds what was paid for an attempt that never started.
 func (m *Machine[K]) remove(e *entry[K]) {
 	if e.home != nil {
 		e.home.leave(e)
@@ -317,7 +314,7 @@ func (m *Machine[K]) remove(e *entry[K]) {
 	delete(m.tickets, e.Key)
 }
 
-// number gives the next number.
+// number returns the next number.
 func (m *Machine[K]) number() int64 {
 	m.record.Number++
 	return m.record.Number

@@ -1,18 +1,18 @@
 package gates
 
-// What a person does to a gate, beside pausing it.
+// Operations on a gate besides pausing it.
 
-// Probe ends the cooldown of an open breaker: the first ticket in line starts now, as the
-// probe. If none waits, the next one that comes does. A breaker that is closed, or waits
-// for its probe already, stays as it is.
+// Probe ends the cooldown of an open breaker. The first ticket in line starts now as the
+// probe; if none waits, the next one that comes does. A breaker that is closed or already
+// waits for its probe stays as it is.
 func (m *Machine[K]) Probe(now int64) *Step[K] {
 	m.begin(now)
 	m.record.OpenUntil = min(m.record.OpenUntil, now)
 	return m.finish(now)
 }
 
-// Close closes the breaker and forgets the failures that it counts. A probe that runs is
-// an attempt as others are.
+// Close closes the breaker and forgets the failures that it counted. A running probe
+// becomes an ordinary attempt.
 func (m *Machine[K]) Close(now int64) *Step[K] {
 	m.begin(now)
 	m.record.Failures, m.record.OpenUntil = 0, 0
@@ -20,14 +20,14 @@ func (m *Machine[K]) Close(now int64) *Step[K] {
 	return m.finish(now)
 }
 
-// Refill gives the budget all its tokens.
+// Refill sets the budget to its full number of tokens.
 func (m *Machine[K]) Refill(now int64) *Step[K] {
 	m.begin(now)
 	m.record.Spent = 0
 	return m.finish(now)
 }
 
-// noProbe lets the breaker wait for the outcome of no attempt.
+// noProbe makes the breaker wait for no attempt.
 func (m *Machine[K]) noProbe() {
 	if m.probe != nil {
 		m.probe.Probe = false

@@ -2,19 +2,19 @@ package gates
 
 import "time"
 
-// maxDoublings keeps a patience from overflowing; the waits of slots are shorter.
+// maxDoublings keeps Patience from overflowing. Slots are waited for less long than that.
 const maxDoublings = 16
 
-// Patience is for how long a call that needs several gates keeps slots that it was
-// granted while another gate makes it wait. Then it gives them back (Return), keeps its
-// places in line, and waits for that other gate alone. When that one grants, it asks the
-// ones that it gave back again, where no later call is before it.
+// Patience is how long a call that needs several gates keeps the slots that it was granted
+// while another gate makes it wait. After that it gives them back (Return), keeps its
+// places in line, and waits for that other gate alone. When that one grants, the call asks
+// the gates that it gave back again, where later calls are still behind it.
 //
-// A call is in order if it lacks no gate that comes before one it holds, by name. Calls
-// that wait for each other in a circle cannot all be in order, and one that is not never
-// waits longer than unit: so no circle lasts. A call in order waits twice as long each
-// time that it had to give back: so in the end it waits longer than it takes for the next
-// slot to come free, and starts, however busy the gates are.
+// A call is in order if it lacks no gate whose name comes before that of one it holds.
+// Calls that wait for each other in a circle cannot all be in order, and a call that is not
+// in order waits at most unit, so no circle lasts. A call in order waits twice as long each
+// time that it had to give back. In the end it waits longer than the next slot takes to
+// become free, and starts, however busy the gates are.
 func Patience(unit time.Duration, inOrder bool, returns int) time.Duration {
 	if !inOrder {
 		return unit

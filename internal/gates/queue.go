@@ -1,19 +1,19 @@
 package gates
 
-// queue is a binary heap from which an entry leaves in constant time, amortized:
-// its item stays behind as a stale one until it comes to the top, or until half
-// of the items are stale. Items have copies of what orders them, so that a stale
-// item is in order whatever has become of its entry.
+// queue is a binary heap that an entry can leave in amortized constant time: its item stays
+// as a stale one until it gets to the top, or until half of the items are stale. Items copy
+// the fields that order them, so that a stale item keeps its place whatever happens to its
+// entry.
 type queue[K comparable] struct {
 	items []item[K]
 	stale int
 }
 
-// item is the stay of an entry in a queue.
+// item is one stay of an entry in a queue.
 type item[K comparable] struct {
 	rank, came, number int64 // the order: lower first
 	entry              *entry[K]
-	stay               int // stale unless it is the entry's
+	stay               int // stale unless equal to that of the entry
 }
 
 func (i *item[K]) isStale() bool { return i.stay != i.entry.stay || i.entry.home == nil }
@@ -36,7 +36,7 @@ func (q *queue[K]) push(e *entry[K], rank, came int64) {
 	q.up(len(q.items) - 1)
 }
 
-// top returns the first entry, nil if there is none.
+// top returns the first entry, or nil.
 func (q *queue[K]) top() *entry[K] {
 	for len(q.items) > 0 && q.items[0].isStale() {
 		q.drop()
@@ -48,13 +48,13 @@ func (q *queue[K]) top() *entry[K] {
 	return q.items[0].entry
 }
 
-// pop removes the entry that top has returned.
+// pop removes the entry that top returned.
 func (q *queue[K]) pop() {
 	q.items[0].entry.home = nil
 	q.drop()
 }
 
-// leave removes an entry, wherever in the queue it is.
+// leave removes an entry from anywhere in the queue.
 func (q *queue[K]) leave(e *entry[K]) {
 	e.home = nil
 	q.stale++
@@ -74,7 +74,7 @@ func (q *queue[K]) leave(e *entry[K]) {
 	}
 }
 
-// len is the number of entries.
+// len returns the number of entries.
 func (q *queue[K]) len() int { return len(q.items) - q.stale }
 
 // drop removes the first item.

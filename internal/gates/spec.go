@@ -12,19 +12,18 @@ import (
 type Mode string
 
 const (
-	// Hold keeps the slot: what came later waits until the call has ended.
+	// Hold keeps the slot: later calls wait until the call has ended.
 	Hold Mode = "hold"
-	// Release frees the slot; after the delay the ticket queues again, at
-	// the end.
+	// Release frees the slot. After the delay the ticket lines up again at the end.
 	Release Mode = "release"
-	// Rejoin frees the slot; after the delay the ticket goes before all
-	// that came later than it did at first.
+	// Rejoin frees the slot. After the delay the ticket goes before all that came after its
+	// first arrival.
 	Rejoin Mode = "rejoin"
 )
 
-// Spec is what a gate does, as events and rows have it on record: the JSON is part of
-// the format of histories, durations are in nanoseconds. Mode has no default here:
-// runners differ in it.
+// Spec is the specification of a gate as events and rows record it. The JSON is part of the
+// format of histories; durations are in nanoseconds. Mode has no default here because the
+// shells have different ones.
 type Spec struct {
 	Name string `json:"name"` // not used by the machine
 
@@ -33,9 +32,8 @@ type Spec struct {
 
 	Mode Mode `json:"mode"`
 
-	// MaxHold bounds the time for which one backoff keeps a slot in mode Hold;
-	// after it the ticket is treated as in mode Rejoin until its next attempt.
-	// Zero means no bound.
+	// MaxHold limits how long one backoff keeps a slot in mode Hold. After that the ticket
+	// is treated as in mode Rejoin until its next attempt. Zero means no limit.
 	MaxHold time.Duration `json:"max_hold,omitempty"`
 
 	Rate    Rate    `json:"rate,omitzero"`    // zero: none
@@ -43,32 +41,31 @@ type Spec struct {
 	Breaker Breaker `json:"breaker,omitzero"` // zero: none
 }
 
-// Rate bounds how many attempts start per second.
+// Rate limits how many attempts start per second.
 type Rate struct {
 	PerSecond float64 `json:"per_second"`
 	Burst     int     `json:"burst,omitempty"` // zero means 1
 }
 
-// Budget bounds retries. It has Tokens at first and at most; a retry costs Cost
-// (zero means 1) and a call that succeeds at its first attempt brings Refund.
-// Amounts are rounded to thousandths.
+// Budget limits retries. It starts with Tokens, which is also its maximum. A retry costs
+// Cost (zero means 1), and a call that succeeds at its first attempt adds Refund. Amounts
+// are rounded to thousandths.
 type Budget struct {
 	Tokens int     `json:"tokens"`
 	Cost   float64 `json:"cost,omitempty"`
 	Refund float64 `json:"refund,omitempty"`
 }
 
-// Breaker is a circuit breaker. After Failures attempts have failed one after
-// the other it is open for Cooldown; then one attempt, the probe, shows whether
-// it closes or is open again.
+// Breaker is a circuit breaker. After Failures consecutive failed attempts it is open for
+// Cooldown. Then one attempt, the probe, decides whether it closes or opens again.
 type Breaker struct {
 	Failures int           `json:"failures"`
 	Cooldown time.Duration `json:"cooldown"`
-	// Wait makes tickets wait while the breaker is open; else they are refused.
+	// Wait makes tickets wait while the breaker is open; otherwise they are refused.
 	Wait bool `json:"wait,omitempty"`
 }
 
-// String returns the rate in words.
+// String describes the rate.
 func (r Rate) String() string {
 	switch {
 	case r == (Rate{}):
@@ -79,7 +76,7 @@ func (r Rate) String() string {
 	return fmt.Sprintf("%g/s (burst %d)", r.PerSecond, r.Burst)
 }
 
-// String returns the budget in words.
+// String describes the budget.
 func (b Budget) String() string {
 	if b == (Budget{}) {
 		return "none"
@@ -94,13 +91,13 @@ func (b Budget) String() string {
 	return text
 }
 
-// String returns the breaker in words.
+// String describes the breaker.
 func (b Breaker) String() string {
 	if b == (Breaker{}) {
 		return "none"
 	}
 	cooldown := b.Cooldown.String()
-	for _, zero := range []string{"0s", "0m"} { // 1h0m0s is 1h
+	for _, zero := range []string{"0s", "0m"} { // 1h0m0s becomes 1h
 		if short, ok := strings.CutSuffix(cooldown, zero); ok && strings.HasSuffix(short, "m") || ok && strings.HasSuffix(short, "h") {
 			cooldown = short
 		}
@@ -113,14 +110,14 @@ func (b Breaker) String() string {
 }
 
 const (
-	// longestRefill bounds the time in which a rate refills its burst, and
-	// longestWait all durations, so that no sum of times overflows.
+	// longestRefill limits the time in which a rate refills its burst, and longestWait all
+	// durations, so that no sum of times overflows.
 	longestRefill = 365 * 24 * time.Hour
 	longestWait   = 100 * longestRefill
 	mostTokens    = 1_000_000_000
 )
 
-// Validate returns all that is wrong, nil if nothing is. Each error names the
+// Validate returns everything that is wrong with the spec, or nil. Each error names the
 // field, its value and what is allowed.
 func (c Spec) Validate() error {
 	var errs []error

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Ticket returns the record of a ticket; false if there is none.
+// Ticket returns the record of a ticket, or false if there is none.
 func (m *Machine[K]) Ticket(key K) (Ticket[K], bool) {
 	if e := m.tickets[key]; e != nil {
 		return e.Ticket, true
@@ -14,17 +14,17 @@ func (m *Machine[K]) Ticket(key K) (Ticket[K], bool) {
 	return Ticket[K]{}, false
 }
 
-// Record returns what there is to remember besides the tickets.
+// Record returns the state of the gate besides its tickets.
 func (m *Machine[K]) Record() Record { return m.record }
 
-// Forgettable reports whether a new machine would do the same as this one from now
-// on: there is no ticket, and nothing is remembered of earlier ones.
+// Forgettable reports whether a new machine would behave the same from now on: there is no
+// ticket, and no state is left of earlier ones.
 func (m *Machine[K]) Forgettable(now int64) bool {
 	r := m.record
 	return len(m.tickets) == 0 && !r.Paused && r.RateAt <= now && r.Spent == 0 && r.Failures == 0 && r.OpenUntil == 0
 }
 
-// Tickets returns all tickets in the order of their numbers.
+// Tickets returns all tickets, ordered by number.
 func (m *Machine[K]) Tickets() []Ticket[K] {
 	all := make([]Ticket[K], 0, len(m.tickets))
 	for _, e := range m.tickets {
@@ -34,8 +34,8 @@ func (m *Machine[K]) Tickets() []Ticket[K] {
 	return all
 }
 
-// Restore makes the gate that Record and Tickets describe, in any order. It
-// grants nothing by itself: call Tick.
+// Restore returns the gate with this record and these tickets, which may be in any order.
+// It grants nothing by itself: call Tick.
 func Restore[K comparable](c Spec, r Record, tickets []Ticket[K]) (*Machine[K], error) {
 	m, err := New[K](c)
 	if err != nil {
@@ -59,7 +59,7 @@ func Restore[K comparable](c Spec, r Record, tickets []Ticket[K]) (*Machine[K], 
 	return m, nil
 }
 
-// restore takes in one ticket.
+// restore adds one ticket.
 func (m *Machine[K]) restore(t Ticket[K]) error {
 	e := &entry[K]{Ticket: t}
 	switch {

@@ -1,39 +1,39 @@
 package gates
 
-// BreakerState is what a circuit breaker does.
+// BreakerState is the state of a circuit breaker.
 type BreakerState string
 
 const (
 	// NoBreaker: the gate has none.
 	NoBreaker BreakerState = ""
-	// Closed: it lets all attempts pass.
+	// Closed: all attempts pass.
 	Closed BreakerState = "closed"
-	// Open: it lets none pass.
+	// Open: no attempt passes.
 	Open BreakerState = "open"
-	// HalfOpen: it lets one pass, the probe, or waits for its outcome.
+	// HalfOpen: one attempt, the probe, may pass or is running.
 	HalfOpen BreakerState = "half_open"
 )
 
-// Stats is what can be seen of a gate at a moment.
+// Stats are the statistics of a gate at one moment.
 type Stats struct {
 	Limit   int
 	Holders int // slots taken
 	Paused  bool
 
-	Depth      int   // tickets that wait, with or without a slot
-	OldestWait int64 // how long the oldest of them waits, in nanoseconds
+	Depth      int   // waiting tickets, with or without a slot
+	OldestWait int64 // how long the oldest of them has waited, in nanoseconds
 
-	Running       int // attempts that were granted and are not over
-	HeldInBackoff int // slots that tickets in backoff have
+	Running       int // attempts granted and not ended
+	HeldInBackoff int // slots held by tickets in backoff
 	InBackoff     int // tickets in backoff, with or without a slot
 
 	Breaker   BreakerState
-	Probing   bool    // an attempt runs whose outcome the breaker waits for
-	OpenUntil int64   // the end of the cooldown, zero if the breaker is closed
+	Probing   bool    // the breaker waits for the outcome of a running attempt
+	OpenUntil int64   // end of the cooldown, zero if the breaker is closed
 	Tokens    float64 // left in the budget, zero without one
 }
 
-// Stats counts; it takes time in proportion to the tickets.
+// Stats counts the tickets. It takes time in proportion to their number.
 func (m *Machine[K]) Stats(now int64) Stats {
 	s := Stats{
 		Limit: m.config.Limit, Holders: m.holders, Paused: m.record.Paused,
