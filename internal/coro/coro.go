@@ -10,13 +10,13 @@ import (
 	"sync/atomic"
 )
 
-// Scheduler runs coroutines. Its methods, Close excepted, must be called from
-// one goroutine at a time: the one in Run, or the coroutine that it runs.
+// Scheduler runs coroutines. Its methods, except Close, must be called from one goroutine
+// at a time: the one in Run, or the coroutine that it runs.
 type Scheduler struct {
 	ready   []*Coroutine // runnable, in order; ready[head] is next
 	head    int
-	first   int          // of those, how many were put first
-	all     []*Coroutine // that have not ended, in any order
+	first   int          // how many of those First added
+	all     []*Coroutine // coroutines that have not ended, in any order
 	spawned int
 	halted  bool
 	closing atomic.Bool
@@ -27,7 +27,7 @@ type Scheduler struct {
 type Coroutine struct {
 	scheduler *Scheduler
 	id        int
-	place     int // in all
+	place     int // index in scheduler.all
 	next      func() (struct{}, bool)
 	yield     func(struct{}) bool
 	queued    bool
@@ -44,16 +44,16 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// Unwrap gives the panic's value if it was an error.
+// Unwrap returns the panic's value if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
 
-// ErrGoexit says that the code of a coroutine has ended its goroutine.
+// ErrGoexit says that the code of a coroutine ended its goroutine.
 var ErrGoexit = errors.New("the workflow's code called runtime.Goexit (a test's FailNow, perhaps)")
 
-// New makes a scheduler without coroutines.
+// New returns a scheduler without coroutines.
 func New() *Scheduler { return &Scheduler{} }
 
 // Go adds a coroutine at the end of the queue.
@@ -71,7 +71,7 @@ func (s *Scheduler) Go(f func(*Coroutine)) *Coroutine {
 	return c
 }
 
-// forget takes a coroutine out of those that have not ended.
+// forget removes a coroutine from those that have not ended.
 func (s *Scheduler) forget(c *Coroutine) {
 	last := len(s.all) - 1
 	s.all[c.place] = s.all[last]
@@ -80,8 +80,8 @@ func (s *Scheduler) forget(c *Coroutine) {
 	s.all = s.all[:last]
 }
 
-// First adds a coroutine before all that wait in the queue, and behind others that
-// were put first.
+// First adds a coroutine before all others in the queue, except those that First added
+// earlier.
 func (s *Scheduler) First(f func(*Coroutine)) *Coroutine {
 	c := s.Go(f)
 	copy(s.ready[s.head+s.first+1:], s.ready[s.head+s.first:len(s.ready)-1])
@@ -93,7 +93,7 @@ func (s *Scheduler) First(f func(*Coroutine)) *Coroutine {
 func (c *Coroutine) body(f func(*Coroutine)) {
 	returned := false
 	defer func() {
-		// While unwinding, no caller is left that a panic in a defer could reach.
+		// While unwinding, no caller is left for a panic in a deferred call.
 		if v := recover(); !c.scheduler.closing.Load() {
 			if v == nil && !returned {
 				c.exited()
@@ -110,9 +110,9 @@ func (c *Coroutine) body(f func(*Coroutine)) {
 	returned = true
 }
 
-// exited is called by the last deferred call of a goroutine that exits. Its end would take
-// the goroutine of Run along, so it stands still here until Close, as a panic would have
-// ended it.
+// exited is called by the last deferred call of a goroutine that exits. The end of that
+// goroutine would also end the goroutine of Run, so it parks here until Close, as a panic
+// would have ended it.
 func (c *Coroutine) exited() {
 	if !c.excused {
 		c.scheduler.fail(ErrGoexit)
@@ -122,8 +122,9 @@ func (c *Coroutine) exited() {
 	}
 }
 
-// Contain calls f, and failed with what it panicked with, or ErrGoexit: neither concerns
-// the scheduler then. What a coroutine does while it is unwound is not told.
+// Contain calls f. If f panics or exits its goroutine, Contain calls failed with the
+// panic's value or ErrGoexit, and the scheduler does not fail. It reports nothing while the
+// coroutine is being unwound.
 func (c *Coroutine) Contain(f func(), failed func(value any)) {
 	returned := false
 	defer func() {
@@ -149,9 +150,9 @@ func (s *Scheduler) fail(err error) {
 	s.halted = true
 }
 
-// Run lets coroutines go on until all of them are parked or have ended, one
-// panicked, or the scheduler was halted. It returns the first panic, a *PanicError, or
-// ErrGoexit.
+// Run runs coroutines until all of them are parked or have ended, one panicked or exited
+// its goroutine, or the scheduler was halted. It returns the first panic as a *PanicError,
+// or ErrGoexit.
 func (s *Scheduler) Run() error {
 	for !s.halted && s.head < len(s.ready) {
 		c := s.ready[s.head]
@@ -175,8 +176,8 @@ func (s *Scheduler) Run() error {
 // Live returns how many coroutines have not ended.
 func (s *Scheduler) Live() int { return len(s.all) }
 
-// Halt stops the scheduler from inside a coroutine and never returns: neither
-// this coroutine nor another one goes on, until Close unwinds them.
+// Halt stops the scheduler from inside a coroutine and never returns. No coroutine runs
+// again until Close unwinds them.
 func (c *Coroutine) Halt() {
 	c.scheduler.halted = true
 	for {
@@ -184,27 +185,27 @@ func (c *Coroutine) Halt() {
 	}
 }
 
-// HaltOthers is Halt for a coroutine that is about to return: if no other is left it does
-// return, and Close has nothing to unwind.
+// HaltOthers is Halt for a coroutine that is about to return. If no other coroutine is left
+// it returns, and Close has nothing to unwind.
 func (c *Coroutine) HaltOthers() {
 	if c.scheduler.halted = true; c.scheduler.Live() > 1 {
 		c.Halt()
 	}
 }
 
-// Running reports whether the coroutine is the one that runs now. Unlike all
-// other methods it may be called from anywhere, so that misuse is noticed.
+// Running reports whether this coroutine is the one that runs now. Unlike all other methods
+// it may be called from anywhere, to detect misuse.
 func (c *Coroutine) Running() bool { return c.running.Load() }
 
-// Closing reports whether the coroutine is being unwound: what it does from here on is
-// for its own resources only.
+// Closing reports whether the coroutine is being unwound. From then on it only releases its
+// own resources.
 func (c *Coroutine) Closing() bool { return c.scheduler.closing.Load() }
 
 // ID numbers the coroutines of a scheduler in the order of their creation,
 // from 1.
 func (c *Coroutine) ID() int { return c.id }
 
-// Park lets others run until Wake. It must be called by the coroutine itself.
+// Park lets other coroutines run until Wake. The coroutine must call it itself.
 func (c *Coroutine) Park() {
 	if c.scheduler.closing.Load() {
 		runtime.Goexit()
@@ -215,8 +216,8 @@ func (c *Coroutine) Park() {
 	}
 }
 
-// Wake puts a parked coroutine at the end of the queue; one that stands there
-// keeps its place.
+// Wake puts a parked coroutine at the end of the queue. One that is already queued keeps
+// its place.
 func (c *Coroutine) Wake() { c.scheduler.enqueue(c) }
 
 func (s *Scheduler) enqueue(c *Coroutine) {
@@ -227,11 +228,11 @@ func (s *Scheduler) enqueue(c *Coroutine) {
 	s.ready = append(s.ready, c)
 }
 
-// Close unwinds all coroutines that have not ended and reports on the returned
-// channel, by closing it, when the last one is gone. A coroutine whose deferred
-// calls never return keeps the channel open: the caller decides how long it
-// waits before it counts that goroutine as abandoned. Close must not be called
-// while Run runs, unless Run is stuck; then only the other coroutines unwind.
+// Close unwinds all coroutines that have not ended. It closes the returned channel when the
+// last one has ended. A coroutine whose deferred calls never return keeps the channel open;
+// the caller decides how long to wait before it counts that goroutine as abandoned. Close
+// must not be called while Run runs, unless Run is stuck; then only the other coroutines
+// unwind.
 func (s *Scheduler) Close() <-chan struct{} {
 	done := make(chan struct{})
 	if s.closing.Swap(true) {
@@ -247,8 +248,8 @@ func (s *Scheduler) Close() <-chan struct{} {
 	return done
 }
 
-// unwind resumes one coroutine, which ends by Goexit and takes this goroutine
-// along; the deferred call goes on with the others.
+// unwind resumes one coroutine, which ends by Goexit and ends this goroutine too. The
+// deferred call continues with the others.
 func unwind(rest []*Coroutine, done chan<- struct{}) {
 	if len(rest) == 0 {
 		close(done)
