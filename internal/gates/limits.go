@@ -90,7 +90,6 @@ func (m *Machine[K]) shut(now int64) bool {
 
 // judge tells the breaker how a running attempt ended. While the breaker is open only the
 // probe counts: the others started before.
-// the probe counts: the others started before.
 func (m *Machine[K]) judge(e *entry[K], outcome Outcome, now int64) {
 	b := m.config.Breaker
 	if b == (Breaker{}) {
