@@ -9,13 +9,13 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Intercepted reports whether something stands around a kind of verbs.
+// Intercepted reports whether verbs of this kind are intercepted or watched.
 func (c *Client) Intercepted(k intercept.Kind) bool { return c.around.Has(k) }
 
-// Watcher returns the watcher that stands alone around a kind of verbs, nil if there is none.
+// Watcher returns the watcher of this kind of verbs if nothing else is around them, or nil.
 func (c *Client) Watcher(k intercept.Kind) *around.Member { return c.around.Watcher(k) }
 
-// Around does a verb with the interceptors of its kind around it.
+// Around runs a verb inside the interceptors of its kind.
 func (c *Client) Around(ctx context.Context, op *intercept.Op, do intercept.Next) error {
 	if err := history.CheckContext(ctx); err != nil {
 		return err
@@ -23,7 +23,7 @@ func (c *Client) Around(ctx context.Context, op *intercept.Op, do intercept.Next
 	return c.around.Do(ctx, op, do)
 }
 
-// answered does a verb with interceptors around it, and returns its result.
+// answered runs a verb inside its interceptors and returns the verb's result.
 func answered[T any](ctx context.Context, c *Client, op *intercept.Op, do func(ctx context.Context) (T, error)) (out T, err error) {
 	err = c.Around(ctx, op, func(ctx context.Context) (err error) {
 		out, err = do(ctx)
@@ -32,7 +32,7 @@ func answered[T any](ctx context.Context, c *Client, op *intercept.Op, do func(c
 	return out, err
 }
 
-// operate does a verb that changes something, about one workflow or none.
+// operate runs a verb that changes something, about one workflow or none.
 func operate[T any](ctx context.Context, c *Client, verb, workflowID string, do func(ctx context.Context) (T, error)) (T, error) {
 	if !c.around.Has(intercept.Operate) {
 		return do(ctx)
@@ -48,7 +48,7 @@ func alter(ctx context.Context, c *Client, verb string, do func(ctx context.Cont
 	return c.Around(ctx, &intercept.Op{Kind: intercept.Operate, Name: verb}, do)
 }
 
-// complete does a verb on an attempt that goes on outside.
+// complete runs a verb on an attempt that is completed from outside.
 func (c *Client) complete(ctx context.Context, verb string, do func(ctx context.Context) error) error {
 	if !c.around.Has(intercept.Complete) {
 		return do(ctx)
@@ -56,13 +56,13 @@ func (c *Client) complete(ctx context.Context, verb string, do func(ctx context.
 	return c.Around(ctx, &intercept.Op{Kind: intercept.Complete, Name: verb}, do)
 }
 
-// started is what a start came to.
+// started is the result of a start.
 type started struct {
 	run      string
 	attached bool
 }
 
-// startAround starts a run with interceptors around it, which may set its headers.
+// startAround starts a run inside its interceptors, which may set the run's headers.
 func (c *Client) startAround(ctx context.Context, req Start, start func(context.Context, Start) (string, bool, error)) (string, bool, error) {
 	op := &intercept.Op{Kind: intercept.Start, Name: req.Type, Workflow: req.Type, WorkflowID: req.WorkflowID, Headers: req.headers()}
 	out, err := answered(ctx, c, op, func(ctx context.Context) (s started, err error) {
@@ -72,12 +72,12 @@ func (c *Client) startAround(ctx context.Context, req Start, start func(context.
 	return out.run, out.attached, err
 }
 
-// startWatched starts a run with a watcher around it.
+// startWatched starts a run with only a watcher around it.
 func (c *Client) startWatched(ctx context.Context, m *around.Member, req Start) (string, bool, error) {
 	req.Trace = cmp.Or(req.Trace, req.Headers[history.HeaderTrace])
 	op := intercept.Op{Kind: intercept.Start, Name: req.Type, Workflow: req.Type, WorkflowID: req.WorkflowID, Headers: req.Headers}
 	out, err := around.Watched(ctx, m, op, func(ctx context.Context, p around.Parent) (s started, err error) {
-		if req.Trace == "" && p.Trace != "" { // else the caller chose
+		if req.Trace == "" && p.Trace != "" { // else the caller has set it
 			req.Trace, req.Headers = p.Trace, p.Over(req.Headers)
 		}
 		s.run, s.attached, err = c.createRun(ctx, req)
@@ -86,7 +86,7 @@ func (c *Client) startWatched(ctx context.Context, m *around.Member, req Start) 
 	return out.run, out.attached, err
 }
 
-// headers are those of a start as interceptors see them; never nil.
+// headers returns the headers of a start as interceptors see them, never nil.
 func (s *Start) headers() map[string]string {
 	all := history.WithTrace(s.Headers, s.Trace)
 	if all == nil {
@@ -95,7 +95,7 @@ func (s *Start) headers() map[string]string {
 	return all
 }
 
-// withHeaders is the start with what interceptors have made of its headers.
+// withHeaders returns the start with the headers that interceptors left.
 func (s Start) withHeaders(all map[string]string) Start {
 	s.Headers, s.Trace = history.CutTrace(all)
 	return s

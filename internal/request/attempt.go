@@ -12,25 +12,25 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// CompleteAttempt ends the attempt of a token with a result. When it returns, that is
-// durable; the owner of the run learns of it by a message. Of several ends the first
-// counts. The error is ErrInvalidToken, ErrStaleToken, store.ErrNotFound if the run was
-// deleted, or that of the database.
+// CompleteAttempt ends the attempt of a token with a result. When it returns nil, the
+// result is durable; the owner of the run receives it as a message. The first of several
+// ends counts. The error is ErrInvalidToken, ErrStaleToken, store.ErrNotFound if the run
+// was deleted, or an error of the database.
 func (c *Client) CompleteAttempt(ctx context.Context, token string, result history.Payload) error {
 	return c.complete(ctx, "complete", func(ctx context.Context) error {
 		return c.endAttempt(ctx, token, core.Completed, message.Data{Value: result})
 	})
 }
 
-// FailAttempt ends the attempt of a token with a failure, which the policy of its call
-// judges like any other. It is like CompleteAttempt otherwise.
+// FailAttempt ends the attempt of a token with a failure, which the call's policy judges
+// like any other. Otherwise it is like CompleteAttempt.
 func (c *Client) FailAttempt(ctx context.Context, token string, f *history.Failure) error {
 	return c.complete(ctx, "fail", func(ctx context.Context) error {
 		return c.endAttempt(ctx, token, core.Failed, message.Data{Failure: f})
 	})
 }
 
-// HeartbeatAttempt says that the attempt of a token is alive, and how far it has come.
+// HeartbeatAttempt says that the attempt of a token is alive and how far it has come.
 func (c *Client) HeartbeatAttempt(ctx context.Context, token string, details history.Payload) error {
 	return c.complete(ctx, "heartbeat", func(ctx context.Context) error { return c.beat(ctx, token, details) })
 }
@@ -47,7 +47,7 @@ func (c *Client) beat(ctx context.Context, token string, details history.Payload
 	return c.tellAttempt(ctx, a, workflowID, message.Heartbeat, message.Data{Value: details})
 }
 
-// endAttempt posts the end of an attempt, unless that is on record.
+// endAttempt posts the end of an attempt, unless the end is already on record.
 func (c *Client) endAttempt(ctx context.Context, token string, outcome core.Outcome, d message.Data) error {
 	a, err := c.attempt(ctx, token)
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *Client) endAttempt(ctx context.Context, token string, outcome core.Outc
 	d.Outcome = outcome
 	err = c.tellAttempt(ctx, a, workflowID, message.AttemptEnd, d)
 	if errors.Is(err, ErrStaleToken) {
-		// The run ended between the look and the message, perhaps by this very outcome.
+		// The run ended after the look at it, perhaps by this very outcome.
 		if _, known, again := c.awaited(ctx, a, outcome); known || again != nil {
 			return again
 		}
@@ -68,7 +68,7 @@ func (c *Client) endAttempt(ctx context.Context, token string, outcome core.Outc
 	return err
 }
 
-// news makes the message of what is told of an attempt.
+// news makes a message about an attempt.
 type news func(g store.Group, workflowID, run string, d message.Data) (store.Message, error)
 
 func (c *Client) tellAttempt(ctx context.Context, a Attempt, workflowID string, as news, d message.Data) error {
@@ -80,7 +80,7 @@ func (c *Client) tellAttempt(ctx context.Context, a Attempt, workflowID string, 
 	if err != nil {
 		return err
 	}
-	m.Partition = a.Partition // of another group, perhaps
+	m.Partition = a.Partition // perhaps of another group
 	err = c.post(ctx, m)
 	if errors.Is(err, store.ErrClosed) {
 		return fmt.Errorf("%w: its run has ended", ErrStaleToken)
@@ -96,9 +96,9 @@ func (c *Client) attempt(ctx context.Context, token string) (Attempt, error) {
 	return verify(c.secret, token)
 }
 
-// awaited returns whose attempt it is, and ErrStaleToken if its run does not wait for
-// its end. Known reports that it has ended with the outcome already. It reads what is
-// committed; the run decides when the message arrives.
+// awaited returns the workflow ID of an attempt, or ErrStaleToken if the run does not wait
+// for its end. known reports that the attempt has already ended with this outcome. awaited
+// reads the committed state; the run decides when the message arrives.
 func (c *Client) awaited(ctx context.Context, a Attempt, outcome core.Outcome) (workflowID string, known bool, err error) {
 	row, err := c.db.Find(ctx, a.Partition, "", a.Run)
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *Client) awaited(ctx context.Context, a Attempt, outcome core.Outcome) (
 	}
 	for _, call := range calls {
 		if call.Number == a.Call && call.Attempt == a.Number && (call.State == store.External || call.State == store.Remote || call.State == store.Dispatched) {
-			return row.WorkflowID, false, nil // the usual case; the history need not be read
+			return row.WorkflowID, false, nil // the usual case, without reading the history
 		}
 	}
 	attempts, err := c.read.AttemptsOf(ctx, row, view.AttemptRange{Call: a.Call})

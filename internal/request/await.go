@@ -9,25 +9,25 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Pauses between two looks at the database: they double from firstPause on. What comes
-// soon is awaited up to shortPause, what may take long up to longPause.
+// Pauses between two looks at the database. They double from firstPause on: up to
+// shortPause for what comes soon, and up to longPause for what may take long.
 const (
 	firstPause = 2 * time.Millisecond
 	shortPause = 50 * time.Millisecond
 	longPause  = 500 * time.Millisecond
 )
 
-// ended is how a run ended, as a notification says it; nil if the notification says only
-// that there is something to look at.
+// ended is the outcome of a run in a notification, nil if the notification only says that
+// it is time to look.
 type ended = *core.State
 
-// await repeats look until it is done or fails with an error that would come again.
-// Between two looks it waits for a notification under the name, but no longer than a
-// pause that grows up to longest; if longest is 0 it trusts the notification.
+// await calls look until it is done or returns a permanent error. Between two looks it
+// waits for a notification under name, but no longer than a pause that grows up to longest.
+// If longest is 0 it waits for the notification alone.
 func (c *Client) await(ctx context.Context, partition int, name string, longest time.Duration, look func(ended) (done bool, err error)) error {
 	var told ended
 	for pause := min(firstPause, longest); ; pause = min(2*pause, longest) {
-		t := c.topics.subscribe(partition, name) // before the look, which may come too early
+		t := c.topics.subscribe(partition, name) // before the look, which may be too early
 		done, err := look(told)
 		switch {
 		case done || err != nil && !store.Unavailable(err) && ctx.Err() == nil:
@@ -45,7 +45,7 @@ func (c *Client) await(ctx context.Context, partition int, name string, longest 
 	}
 }
 
-// wait waits for a notification, for at most d if d is not 0.
+// wait waits for a notification, for at most d unless d is 0.
 func (c *Client) wait(ctx context.Context, t *topic, d time.Duration) (ended, error) {
 	var timeout <-chan time.Time
 	if d > 0 {
@@ -65,8 +65,8 @@ func (c *Client) wait(ctx context.Context, t *topic, d time.Duration) (ended, er
 	}
 }
 
-// topics are what callers in this process wait for, by name: a run ID, or the workflow
-// ID under which an answer will wait. A notification ends a topic; the next caller makes
+// topics are what callers in this process wait for, by name: a run ID, or the workflow ID
+// under which an answer will arrive. A notification ends a topic; the next caller creates
 // another one of that name.
 type topics struct {
 	mu     sync.Mutex
@@ -77,11 +77,11 @@ type topic struct {
 	partition int
 	name      string
 	notified  chan struct{} // closed by a notification
-	ended     ended         // what the notification said of the run; set before
+	ended     ended         // the run's outcome in the notification; set before notified is closed
 	callers   int
 }
 
-// subscribe returns a topic, which the caller must unsubscribe from.
+// subscribe returns a topic. The caller must unsubscribe.
 func (ts *topics) subscribe(partition int, name string) *topic {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -102,7 +102,7 @@ func (ts *topics) unsubscribe(t *topic) {
 	}
 }
 
-// has reports whether anyone waits for something of the name.
+// has reports whether a caller waits under the name.
 func (ts *topics) has(name string) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -126,12 +126,12 @@ func (ts *topics) end(t *topic, e ended) {
 // Ended tells callers in this process how a run ended.
 func (c *Client) Ended(run string, s core.State) { c.topics.notify(run, &s) }
 
-// Notify lets callers in this process look again: an answer is durable, in the history
-// of the run of this name or under the workflow ID of message.AnswerTo.
+// Notify makes callers in this process look again: an answer is durable, in the history of
+// the run of this name or under the workflow ID of message.AnswerTo.
 func (c *Client) Notify(name string) { c.topics.notify(name, nil) }
 
-// Moved lets callers that wait for something in partitions look again: this process has
-// begun to serve them or does so no more.
+// Moved makes callers that wait for something in these partitions look again: this process
+// now serves them, or no longer does.
 func (c *Client) Moved(partitions map[int]bool) {
 	c.topics.mu.Lock()
 	defer c.topics.mu.Unlock()
@@ -142,7 +142,7 @@ func (c *Client) Moved(partitions map[int]bool) {
 	}
 }
 
-// Waiting returns how many things callers wait for, for tests.
+// Waiting returns how many topics callers wait for. It is for tests.
 func (c *Client) Waiting() int {
 	c.topics.mu.Lock()
 	n := len(c.topics.byName)

@@ -15,28 +15,28 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Bounds of an operation on many runs.
+// Bounds of a bulk operation.
 const (
 	bulkPage    = 100  // runs in a batch
 	bulkWorkers = 8    // requests of a batch in parallel
 	bulkRecords = 1000 // records in a result
 )
 
-// ControlAll carries an operation out on all runs that pass the filter, or on the
-// selected calls of these; on open runs if the filter names no status. With dry it only
+// ControlAll carries out an operation on all runs that match the filter, or on their
+// selected calls. If the filter names no status it applies to open runs. With dry it only
 // counts them.
 //
-// It works in batches and sends each run the same request ID. If it fails in the middle,
-// repeating the request does the rest. An operation on runs also reaches runs that were
-// continued meanwhile.
+// It works in batches and sends each run the same request ID. If it fails midway, repeating
+// the request does the rest. An operation on runs also reaches runs that have continued
+// meanwhile.
 func (c *Client) ControlAll(ctx context.Context, selected view.Filter, in core.Control, dry bool) (view.BulkResult, error) {
 	return operate(ctx, c, string(in.Operation), "", func(ctx context.Context) (view.BulkResult, error) {
 		return c.controlAllNow(ctx, selected, nil, in, dry, nil)
 	})
 }
 
-// controlAllNow is for what the filter passes, or for the workflow IDs if there are any, and
-// if there is a selection only for what that names.
+// controlAllNow applies to the runs that match the filter, or to the latest runs of ids if
+// there are any. With a selection it applies only to what the selection names.
 func (c *Client) controlAllNow(ctx context.Context, selected view.Filter, ids []string, in core.Control, dry bool, only *selection) (view.BulkResult, error) {
 	b := bulk{client: c, in: in, result: view.BulkResult{DryRun: dry}, only: only}
 	if err := c.checkControl(ctx, &b.in); err != nil {
@@ -53,7 +53,7 @@ func (c *Client) controlAllNow(ctx context.Context, selected view.Filter, ids []
 	case only == nil:
 	case err == nil:
 		b.result.Gone = only.size() - b.found.size()
-	default: // the rest is still to be done
+	default: // the rest is still to do
 		b.result.Unanswered += len(only.chosen) - len(b.found.chosen)
 	}
 	if !dry {
@@ -107,7 +107,7 @@ func (b *bulk) these(ctx context.Context, ids []string) error {
 				if b.means(r) {
 					rows = append(rows, *r)
 				}
-			case b.only == nil: // else it is gone, if it was selected
+			case b.only == nil: // else it counts as gone, if it was selected
 				b.result.Ended++
 			}
 		}
@@ -118,7 +118,7 @@ func (b *bulk) these(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// means reports whether the operation may concern the run or a call of it.
+// means reports whether the operation may apply to the run or one of its calls.
 func (b *bulk) means(r *store.Run) bool {
 	if b.only == nil {
 		return true
@@ -127,7 +127,7 @@ func (b *bulk) means(r *store.Run) bool {
 	return is
 }
 
-// narrow restricts the filter of the database to runs that the operation may concern.
+// narrow restricts the database's filter to runs to which the operation may apply.
 func narrow(filter *store.Filter, calls core.Selection) {
 	filter.Limit = bulkPage
 	if len(filter.Status) == 0 {
@@ -138,23 +138,23 @@ func narrow(filter *store.Filter, calls core.Selection) {
 	}
 }
 
-// bulk is an operation on many runs under way.
+// bulk is a bulk operation in progress.
 type bulk struct {
 	client *Client
 	in     core.Control
 	result view.BulkResult
-	only   *selection // what may be meant; nil: all that passes the filter
-	found  *selection // what is meant
+	only   *selection // restricts what the operation applies to; nil: everything that matches
+	found  *selection // what the operation applies to
 
-	began string // run ID: chains that began later are not meant, empty in the first pass
-	seen  string // run ID: runs up to here were seen by an earlier pass
+	began string // run ID: the operation skips chains that began later; empty in the first pass
+	seen  string // run ID: an earlier pass saw the runs up to here
 
-	ahead map[string]string // of a dry run of moves: what would become of runs, by workflow
+	ahead map[string]string // for a dry run of moves: what would happen to runs, by workflow
 }
 
-// pass goes through the runs that pass the filter, newest first. After the first pass
-// these are only runs that are newer than all that were seen and follow a run that was
-// not reached, in a chain that had begun by then.
+// pass goes through the matching runs, newest first. After the first pass it only takes
+// runs that are newer than all seen ones and follow a run that was not reached, in a chain
+// that had begun by then.
 func (b *bulk) pass(ctx context.Context, filter store.Filter) (newest string, touched int, err error) {
 	for {
 		rows, err := b.client.db.List(ctx, filter)
@@ -180,7 +180,8 @@ func (b *bulk) pass(ctx context.Context, filter store.Filter) (newest string, to
 	}
 }
 
-// page does one batch of runs: it sends all requests before it waits for the first answer.
+// page handles one batch of runs. It sends all requests before it waits for the first
+// answer.
 func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 	found := make([][]view.ControlRecord, len(rows))
 	sent := make([]*operation, len(rows))
@@ -202,8 +203,8 @@ func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 	for i := range rows {
 		b.found.add(&rows[i], found[i])
 	}
-	// Those that wait need no connection each, and one whose engine is away must not use up
-	// the time of the others.
+	// All waits run in parallel: a waiting caller needs no connection of its own, and one
+	// run without an engine must not use up the time of the others.
 	answered := inParallel(len(rows), len(rows), func(i int) error {
 		if sent[i] == nil || failed[i] != nil {
 			return nil
@@ -221,7 +222,7 @@ func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 			errs = append(errs, fmt.Errorf("workflow %q: %w", rows[i].WorkflowID, err))
 		}
 	}
-	if len(errs) == 0 { // that there is no answer yet is the whole error only where nothing else is wrong
+	if len(errs) == 0 { // a missing answer is the error only if nothing else is wrong
 		errs = late
 	}
 	if len(errs) > 5 {
@@ -230,7 +231,7 @@ func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 	return errors.Join(errs...)
 }
 
-// numbersOf are the calls that were found.
+// numbersOf returns the numbers of the found calls.
 func numbersOf(found []view.ControlRecord) (numbers []int64) {
 	for _, f := range found {
 		if f.Call != 0 {
@@ -240,8 +241,8 @@ func numbersOf(found []view.ControlRecord) (numbers []int64) {
 	return numbers
 }
 
-// add counts the result of one run. An error that concerns only that run is part of the
-// result.
+// add counts the result of one run. An error that concerns only that run becomes part of
+// the result.
 func (b *bulk) add(found []view.ControlRecord, sent *operation, err error) error {
 	to := &b.result
 	if len(found) > 0 {
@@ -282,7 +283,7 @@ func (b *bulk) add(found []view.ControlRecord, sent *operation, err error) error
 	return err
 }
 
-// inParallel calls f for each number below n, at most so many calls at a time.
+// inParallel calls f for each number below n, at most most of them at a time.
 func inParallel(n, most int, f func(i int) error) []error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -297,8 +298,7 @@ func inParallel(n, most int, f func(i int) error) []error {
 	return errs
 }
 
-// Preview returns the calls of a run on which an operation would be carried out, or the
-// run.
+// Preview returns the calls of a run to which an operation would apply, or the run.
 func (c *Client) Preview(ctx context.Context, workflowID string, in core.Control) ([]view.ControlRecord, error) {
 	if err := c.checkControl(ctx, &in); err != nil {
 		return nil, err
@@ -320,8 +320,8 @@ func (c *Client) Preview(ctx context.Context, workflowID string, in core.Control
 	return found, err
 }
 
-// selected returns the calls of a run that are selected now, or the run. Calls with a row
-// need no look at the history.
+// selected returns the calls of a run that are selected now, or the run. For calls with a
+// row it need not read the history.
 func (c *Client) selected(ctx context.Context, row *store.Run, in core.Control) (out []view.ControlRecord, err error) {
 	record := view.ControlRecord{
 		WorkflowID: row.WorkflowID, RunID: row.ID, Name: cmp.Or(in.Signal, in.To), Operation: string(in.Operation), By: in.By, Why: in.Reason,

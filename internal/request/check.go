@@ -17,10 +17,9 @@ import (
 	"github.com/perdure/perdure/schedule"
 )
 
-// This file holds the bounds of arguments. A verb calls check before it looks at the
-// database.
+// This file checks arguments. Each verb calls check before it uses the database.
 
-// check returns the first error of the arguments, or why there can be no request at all.
+// check returns the first error of the arguments, or why no request is possible.
 func (c *Client) check(ctx context.Context, arguments ...error) error {
 	switch {
 	case c.fault != nil:
@@ -39,11 +38,11 @@ func (c *Client) check(ctx context.Context, arguments ...error) error {
 	return nil
 }
 
-// Check returns why no request can be made with a context: ErrStopped, or a
-// *history.InputError if it is nil.
+// Check returns why no request can be made with the context: ErrStopped, or a
+// *history.InputError if the context is nil.
 func (c *Client) Check(ctx context.Context) error { return c.check(ctx) }
 
-// check returns what is wrong with who asks, or why.
+// check validates who asks and why.
 func (b By) check() error {
 	return cmp.Or(b.Fault, identified("request", b.Request), history.CheckText("name of who asks", b.Who, history.MaxID), history.CheckText("reason", b.Why, history.MaxReason))
 }
@@ -51,10 +50,10 @@ func (b By) check() error {
 // ofWorkflow checks the workflow ID of a run.
 func ofWorkflow(id string) error { return history.CheckWorkflowID(id) }
 
-// named checks a name, which is that of a signal, for example.
+// named checks a name, such as that of a signal.
 func named(what, name string) error { return history.CheckName(what+" name", name) }
 
-// identified checks an ID that may be left out: that of a signal, for example.
+// identified checks an optional ID, such as that of a signal.
 func identified(what, id string) error {
 	if id == "" {
 		return nil
@@ -62,7 +61,7 @@ func identified(what, id string) error {
 	return history.CheckID(what+" ID", id)
 }
 
-// signalID checks the ID of a signal, which may be left out.
+// signalID checks the optional ID of a signal.
 func signalID(id string) error {
 	if id == "" {
 		return nil
@@ -70,12 +69,12 @@ func signalID(id string) error {
 	return history.CheckSignalID(id)
 }
 
-// checkStart returns what keeps a run from being started so.
+// checkStart returns why a run cannot be started.
 func (c *Client) checkStart(ctx context.Context, s *Start) error {
 	return c.check(ctx, ofWorkflow(s.WorkflowID), named("workflow", s.Type), s.check(), c.lacks)
 }
 
-// check returns what keeps a run from being started with these settings.
+// check returns why a run cannot be started with these settings.
 func (s *Start) check() error {
 	switch {
 	case s.Fault != nil:
@@ -86,7 +85,7 @@ func (s *Start) check() error {
 	return cmp.Or(history.CheckDelay(s.Delay), history.CheckText("trace parent", s.Trace, history.MaxID), s.Settings.Check())
 }
 
-// check returns what keeps a run from being forked so.
+// check returns why a run cannot be forked.
 func (f *Fork) check() error {
 	switch {
 	case f.Fault != nil:
@@ -101,8 +100,8 @@ func noCall(call int64) error {
 	return &history.InputError{What: fmt.Sprintf("call number %d", call), Problem: "does not exist; calls count from 1, as histories show them"}
 }
 
-// checkControl adds what is missing to a request for an operation and returns what
-// every run would refuse.
+// checkControl fills in the defaults of an operation and returns what every run would
+// refuse.
 func (c *Client) checkControl(ctx context.Context, in *core.Control) error {
 	if !slices.Contains(core.CallOperations, in.Operation) && !in.Operation.OfRun() {
 		return &history.InputError{What: fmt.Sprintf("operation %q", in.Operation), Problem: "does not exist"}
@@ -161,7 +160,7 @@ func checkCallOperation(in *core.Control) error {
 	case in.Calls.Call < 0:
 		return &history.InputError{What: fmt.Sprintf("call number %d", in.Calls.Call), Problem: "is negative; calls count from 1"}
 	case in.Operation == core.EditPolicy && in.Change != "":
-		_, err := retry.Policy{}.Edit(in.Change) // can it be read? The run judges what comes of it
+		_, err := retry.Policy{}.Edit(in.Change) // only whether it parses; the run judges the result
 		return err
 	case in.Operation == core.EditPolicy && in.Policy == nil:
 		return &history.InputError{What: "edit-policy", Problem: "comes without a policy; give one"}
@@ -173,7 +172,7 @@ func checkCallOperation(in *core.Control) error {
 	return nil
 }
 
-// checkSchedule returns all that keeps a schedule from being made so.
+// checkSchedule returns everything that prevents a schedule from being set.
 func (c *Client) checkSchedule(ctx context.Context, name string, when schedule.Spec, start *Start) error {
 	if err := c.check(ctx, errors.Join(named("schedule", name), ofWorkflow(name+"/")), c.lacks); err != nil {
 		return err
@@ -187,8 +186,8 @@ func (c *Client) checkSchedule(ctx context.Context, name string, when schedule.S
 	return nil
 }
 
-// backfilled returns how many nominal times there are from one time to another, both
-// included, or why they cannot be backfilled.
+// backfilled returns the number of nominal times between two times, both included, or why
+// they cannot be backfilled.
 func backfilled(times *schedule.Times, now int64, from, until time.Time) (n int, err error) {
 	if !until.Before(time.Unix(0, now)) {
 		return 0, &history.InputError{What: "end of the range", Problem: fmt.Sprintf("is %s, which is still to come; a schedule fires such times by itself", until.UTC().Format(time.RFC3339))}

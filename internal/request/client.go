@@ -14,25 +14,25 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// ErrStopped says that the process is about to end and takes no requests.
+// ErrStopped says that the process is shutting down and takes no requests.
 var ErrStopped = errors.New("the engine is stopped; open a new one to go on")
 
-// Config is what a Client is made of.
+// Config configures a Client.
 type Config struct {
 	DB    Database
 	Read  *inspect.Inspector
 	Group store.Group
-	// Lacks is why what has payloads is neither asked nor told, nil if it may be: the
-	// program does not have the codecs of the database.
+	// Lacks says why requests with payloads are refused: the program lacks the database's
+	// codecs. It is nil if it has them.
 	Lacks error
-	// Secret is that of the database; it signs tokens.
+	// Secret is the secret of the database. It signs tokens.
 	Secret []byte
-	// Node is the name of this process: it stands in the audit where a request does not
-	// say who asks.
+	// Node is the name of this process for audit records of requests that do not say who
+	// asks.
 	Node string
 	// Now returns engine time, in nanoseconds since 1970.
 	Now func() int64
-	// Runner runs what users do inside transactions.
+	// Runner runs functions of users inside transactions.
 	Runner *steptx.Runner
 	// Local is the engine of this process, nil if it has none.
 	Local Local
@@ -42,32 +42,33 @@ type Config struct {
 	Moves bool
 }
 
-// Database is what a Client needs of a store.
+// Database is the part of a store that a Client uses.
 type Database interface {
 	store.Client
 	store.Reader
 }
 
-// Local is the engine of this process. Its methods may be called from any goroutine.
+// Local is the engine of this process. Its methods are safe for concurrent use.
 type Local interface {
-	// Create makes a run durable: together with its first turn if there is room for that,
-	// for which it waits a little, or longer if the caller waits for the run's end. If this
-	// process does not serve the partition it does nothing and returns false.
+	// Create makes a run durable, together with its first turn if there is room for that.
+	// It waits a little for room, or longer if the caller waits for the run's end. If this
+	// process does not serve the partition, Create does nothing and returns false.
 	Create(ctx context.Context, row *store.Run, start *history.Start, forEnd bool) (served bool, err error)
-	// Serves reports whether this process serves the partition, and whether it has the
-	// run in memory, which then has not ended. It calls Ended when a run of a partition
-	// that it serves ends, and Moved when it begins or ceases to serve one.
+	// Serves reports whether this process serves the partition, and whether the run is in
+	// memory and therefore open. The engine calls Ended when a run of a served partition
+	// ends, and Moved when it begins or stops serving a partition.
 	Serves(partition int, run string) (served, resident bool)
-	// Posted says that there is a new message in some inbox.
+	// Posted says that an inbox has a new message.
 	Posted()
 	// Switched says that the log of switches of the group has a new entry.
 	Switched(ctx context.Context)
-	// Query asks the code of a run. If this process does not serve the run it returns
-	// false. ErrMoved says that it ceased to serve it meanwhile: the query is asked again.
+	// Query asks the code of a run. It returns false if this process does not serve the
+	// run. ErrMoved says that it stopped serving the run meanwhile, and the caller should
+	// ask again.
 	Query(ctx context.Context, row *store.Run, name string, input history.Payload) (answer history.Payload, served bool, err error)
 }
 
-// ErrMoved says that a run is not where it was.
+// ErrMoved says that another process serves the run now.
 var ErrMoved = errors.New("the run went elsewhere")
 
 // noEngine is the Local of a process without an engine.
@@ -96,20 +97,20 @@ type Client struct {
 	around *around.Chain
 	moves  bool // runs may move among nodes
 
-	fault error // why there can be no requests, nil if there can
-	lacks error // why there can be none with payloads
+	fault error // why no requests are possible, nil if they are
+	lacks error // why no requests with payloads are possible, nil if they are
 
 	topics  topics
 	waiters waiters
 	poller  poller
-	working sync.WaitGroup // the poller
+	working sync.WaitGroup // counts the poller
 
 	// ctx ends when the Client is closed.
 	ctx    context.Context
 	cancel context.CancelFunc
 }
 
-// New returns a Client that works until it is closed.
+// New returns a Client. It works until it is closed.
 func New(config Config) *Client {
 	c := &Client{
 		read: config.Read, group: config.Group, lacks: config.Lacks, secret: config.Secret, node: config.Node,
@@ -124,15 +125,15 @@ func New(config Config) *Client {
 	return c
 }
 
-// Refusing returns a Client all of whose verbs fail with an error.
+// Refusing returns a Client whose verbs all return err.
 func Refusing(err error) *Client {
 	return &Client{fault: err, read: inspect.Refusing(err), now: func() int64 { return 0 }, local: noEngine{}}
 }
 
-// Close lets all verbs return with ErrStopped, those under way included. The database
-// stays open.
+// Close makes all verbs return ErrStopped, including those in progress. The database stays
+// open.
 func (c *Client) Close() {
-	c.poller.mu.Lock() // no poller begins from here on
+	c.poller.mu.Lock() // no poller starts from here on
 	c.cancel()
 	c.poller.mu.Unlock()
 	c.working.Wait()
@@ -149,7 +150,8 @@ func (c *Client) post(ctx context.Context, m store.Message) error {
 	return nil
 }
 
-// deliver makes a message durable and wakes the owner of the partition, if that is here.
+// deliver makes a message durable and wakes the owner of the partition if it is in this
+// process.
 func (c *Client) deliver(ctx context.Context, m store.Message) error {
 	err := c.db.Post(ctx, m)
 	if err == nil {

@@ -15,21 +15,21 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// ErrNotPending says that an operation found no call: none is selected, or the call has
+// ErrNotPending says that an operation found no call: none is selected, or the call is
 // closed.
 var ErrNotPending = errors.New("no such call is pending; see those that are: perdure show ID")
 
-// RefusedError means that a call, or a run, refused an operation.
+// RefusedError says that a call or a run refused an operation.
 type RefusedError = view.RefusedError
 
-// Control carries an operation out on a run or on calls of it. With an empty run it is
-// the latest of the workflow ID. It returns what was done to each call when that is
-// durable. With the same request ID again it does nothing and returns the same; with the ID of
-// another operation on the run it is refused.
+// Control carries out an operation on a run, or on calls of it. An empty run means the
+// latest run of the workflow ID. It returns what was done to each call once that is
+// durable. Repeating a request ID does nothing and returns the same; reusing the ID of
+// another operation on the run is refused.
 //
-// The error is ErrNotPending if no call was found, a *RefusedError if all that were
-// found refused it, ErrNoAnswer with that of ctx if no node serves the run in time, and
-// store.ErrClosed if the run has ended.
+// The error is ErrNotPending if no call was found, a *RefusedError if all found calls
+// refused, ErrNoAnswer together with the error of ctx if no node carried it out in time,
+// and store.ErrClosed if the run has ended.
 func (c *Client) Control(ctx context.Context, workflowID, run string, in core.Control) ([]view.ControlRecord, error) {
 	return operate(ctx, c, string(in.Operation), workflowID, func(ctx context.Context) ([]view.ControlRecord, error) {
 		return c.controlNow(ctx, workflowID, run, in)
@@ -51,11 +51,11 @@ func (c *Client) controlNow(ctx context.Context, workflowID, run string, in core
 	return o.records, nil
 }
 
-// operation is a request for an operation that was sent.
+// operation is a sent request for an operation.
 type operation struct {
 	core.Control
 	row     *store.Run
-	at      place // where its result is looked for
+	at      place // where to look for the result
 	records []view.ControlRecord
 }
 
@@ -75,7 +75,7 @@ func (o *operation) read(t *core.StoredTurn) (done bool, err error) {
 	return len(o.records) > 0, nil
 }
 
-// sendControl makes an operation durable, unless its result is on record already.
+// sendControl makes an operation durable, unless its result is already on record.
 func (c *Client) sendControl(ctx context.Context, workflowID, run string, in core.Control) (*operation, error) {
 	row, err := c.read.Find(ctx, workflowID, run)
 	if err != nil {
@@ -96,14 +96,14 @@ func (c *Client) sendControl(ctx context.Context, workflowID, run string, in cor
 		}
 	}
 	if in.Operation.OfRun() {
-		reader = "" // whichever run of the chain is the latest when it arrives
+		reader = "" // the latest run of the chain when the message arrives
 	}
 	m, err := message.Request(c.group, workflowID, reader, &in)
 	if err != nil {
 		return nil, err
 	}
 	err = c.post(ctx, m)
-	if errors.Is(err, store.ErrClosed) { // this very request may have ended it
+	if errors.Is(err, store.ErrClosed) { // this very request may have ended the run
 		if done, late := c.readTurns(ctx, &o.at, o.read); done && late == nil {
 			return o, nil
 		}
@@ -114,7 +114,7 @@ func (c *Client) sendControl(ctx context.Context, workflowID, run string, in cor
 	return o, err
 }
 
-// awaitControl waits until the owner of the run has carried the operation out.
+// awaitControl waits until the owner of the run has carried out the operation.
 func (c *Client) awaitControl(ctx context.Context, o *operation) error {
 	for len(o.records) == 0 {
 		closed, err := c.awaitTurn(ctx, &o.at, shortPause, o.read)
@@ -141,7 +141,7 @@ func (c *Client) awaitControl(ctx context.Context, o *operation) error {
 	return verdict(o.records)
 }
 
-// verdict returns the error of an operation that did nothing.
+// verdict returns the error of an operation that had no effect.
 func verdict(records []view.ControlRecord) error {
 	var refused *RefusedError
 	for _, r := range records {

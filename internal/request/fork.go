@@ -13,22 +13,21 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Fork asks for a run under a new workflow ID that goes on from a call of another run.
+// Fork asks for a run under a new workflow ID that continues from a call of another run.
 type Fork struct {
-	WorkflowID, Run string // whose history; of the latest run if Run is empty
+	WorkflowID, Run string // run whose history is used; the latest run if Run is empty
 	NewID           string
-	Call            int64            // the first that is made again
-	Input           *history.Payload // of the new run, nil for that of the other
-	CallInput       *history.Payload // of the call, nil for what the code asks for
+	Call            int64            // the first call that is made again
+	Input           *history.Payload // of the new run, nil for that of the other run
+	CallInput       *history.Payload // of the call, nil for what the code passes
 	By              By
-	// Fault is an error of an option that the request was made with; it refuses the
-	// request.
+	// Fault is the error of an option of the request. It refuses the request.
 	Fault error
 }
 
-// ForkRun makes sure that there is such a run and returns its run ID. Asked again it
-// returns the same, and attached is true; if the new workflow ID belongs to any other
-// run, the error is an *IDInUseError. The other run is not changed.
+// ForkRun makes sure that the run exists and returns its run ID. Repeating the request
+// returns the same run, and attached is true. If another run has the new workflow ID, the
+// error is an *IDInUseError. The forked run does not change.
 func (c *Client) ForkRun(ctx context.Context, req Fork) (run string, attached bool, err error) {
 	out, err := operate(ctx, c, "fork", req.WorkflowID, func(ctx context.Context) (s started, err error) {
 		s.run, s.attached, err = c.forkRun(ctx, req)
@@ -55,7 +54,7 @@ func (c *Client) forkRun(ctx context.Context, req Fork) (run string, attached bo
 	return next.Run, false, err
 }
 
-// PreviewFork returns what a fork would keep, in a sentence.
+// PreviewFork describes in a sentence what a fork would keep.
 func (c *Client) PreviewFork(ctx context.Context, req Fork) (string, error) {
 	_, cut, _, err := c.cutFor(ctx, &req)
 	if err != nil {
@@ -64,7 +63,7 @@ func (c *Client) PreviewFork(ctx context.Context, req Fork) (string, error) {
 	return cut.String(), nil
 }
 
-// cutFor cuts the history of a run as a fork wants it.
+// cutFor cuts the history of a run for a fork.
 func (c *Client) cutFor(ctx context.Context, req *Fork) (*store.Run, *core.Cut, *history.Start, error) {
 	source, err := c.read.Find(ctx, req.WorkflowID, req.Run)
 	if err != nil {
@@ -80,8 +79,8 @@ func (c *Client) cutFor(ctx context.Context, req *Fork) (*store.Run, *core.Cut, 
 	return source, cut, start, err
 }
 
-// attachToFork judges a fork whose workflow ID is taken. If the run that has it is that of
-// the same request, it is returned.
+// attachToFork handles a fork whose workflow ID is taken. It returns the existing run if
+// the same request created it.
 func attachToFork(existing *store.Run, want *history.Start) (string, bool, error) {
 	is, err := record.Start(existing)
 	if err != nil {

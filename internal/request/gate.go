@@ -15,9 +15,9 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// PauseGate keeps attempts from passing a gate, or lets them pass again. Attempts in
-// flight go on. When it returns, the request is durable. store.ErrNotFound says that
-// there is no such gate.
+// PauseGate stops attempts from passing a gate, or lets them pass again. Attempts in flight
+// continue. When it returns nil, the request is durable. It returns store.ErrNotFound if
+// the gate does not exist.
 func (c *Client) PauseGate(ctx context.Context, name string, paused bool, by By) error {
 	return alter(ctx, c, map[bool]string{true: "pause-gate", false: "resume-gate"}[paused], func(ctx context.Context) error {
 		return c.pauseGateNow(ctx, name, paused, by)
@@ -34,20 +34,20 @@ func (c *Client) pauseGateNow(ctx context.Context, name string, paused bool, by 
 	}
 	g, err := c.gate(ctx, name)
 	switch {
-	case !paused && errors.Is(err, store.ErrNotFound): // by now; or it is there when the message comes
+	case !paused && errors.Is(err, store.ErrNotFound): // the gate is gone, or exists when the message arrives
 	case err != nil:
 		return err
 	case g.Asked(string(m.Word), by.Request) != nil:
-		return nil // it has obeyed
-	case paused: // what is declared goes along, in case the gate is forgotten before the message arrives
+		return nil // already obeyed
+	case paused: // send the declaration too, in case the gate is forgotten before the message arrives
 		m.Spec = g.Declared()
 	}
 	return c.tellGate(ctx, m, by)
 }
 
-// EditGate makes a gate do something else than what the code declares. The change is
-// what it means now; a dry run has no other effect. Otherwise it is durable when EditGate
-// returns, or changes nothing.
+// EditGate overrides parts of the gate's declaration. It returns the resulting change as of
+// now. With dry it does nothing else; otherwise the request is durable when it returns,
+// unless it would change nothing.
 func (c *Client) EditGate(ctx context.Context, name string, edit view.GateEdit, dry bool, by By) (view.GateChange, error) {
 	return operate(ctx, c, "edit-gate", "", func(ctx context.Context) (view.GateChange, error) {
 		return c.editGateNow(ctx, name, edit, dry, by)
@@ -62,7 +62,8 @@ func (c *Client) editGateNow(ctx context.Context, name string, edit view.GateEdi
 	return c.operateGate(ctx, m, dry, by)
 }
 
-// ProbeGate ends the cooldown of a gate's circuit breaker: see EditGate for the answer.
+// ProbeGate ends the cooldown of a gate's circuit breaker. It returns the change as
+// EditGate does.
 func (c *Client) ProbeGate(ctx context.Context, name string, dry bool, by By) (view.GateChange, error) {
 	return operate(ctx, c, "probe-gate", "", func(ctx context.Context) (view.GateChange, error) {
 		return c.probeGateNow(ctx, name, dry, by)
@@ -73,7 +74,8 @@ func (c *Client) probeGateNow(ctx context.Context, name string, dry bool, by By)
 	return c.operateGate(ctx, core.ToGate{Gate: name, Word: core.GateProbe}, dry, by)
 }
 
-// ResetGate closes the breaker of a gate or fills its budget: see EditGate for the answer.
+// ResetGate closes the breaker of a gate or fills its budget. It returns the change as
+// EditGate does.
 func (c *Client) ResetGate(ctx context.Context, name string, parts view.GateReset, dry bool, by By) (view.GateChange, error) {
 	return operate(ctx, c, "reset-gate", "", func(ctx context.Context) (view.GateChange, error) {
 		return c.resetGateNow(ctx, name, parts, dry, by)
@@ -94,7 +96,7 @@ func (c *Client) resetGateNow(ctx context.Context, name string, parts view.GateR
 	return c.operateGate(ctx, m, dry, by)
 }
 
-// operateGate tells a gate something, unless the gate would refuse it or be as it is.
+// operateGate sends a request to a gate, unless it would be refused or change nothing.
 func (c *Client) operateGate(ctx context.Context, m core.ToGate, dry bool, by By) (out view.GateChange, err error) {
 	if err := c.check(ctx, named("gate", m.Gate), by.check()); err != nil {
 		return out, err
@@ -118,7 +120,7 @@ func (c *Client) operateGate(ctx context.Context, m core.ToGate, dry bool, by By
 	return out, c.tellGate(ctx, m, by)
 }
 
-// gate returns a gate as it is committed.
+// gate returns the committed state of a gate.
 func (c *Client) gate(ctx context.Context, name string) (*core.Gate, error) {
 	g, err := c.read.Gate(ctx, name)
 	if errors.Is(err, store.ErrNotFound) {
@@ -132,7 +134,7 @@ func (c *Client) tellGate(ctx context.Context, m core.ToGate, by By) error {
 	return c.deliver(ctx, message.ControlGate(c.group, &m))
 }
 
-// gateAnswer is what became of a request that the gate has obeyed before.
+// gateAnswer returns the outcome of a request that the gate has already obeyed.
 func gateAnswer(g *core.Gate, name string, n *core.Note, dry bool) (view.GateChange, error) {
 	now := g.Detail().Spec
 	out := inspect.GateChange(name, core.GateWord(n.Word), core.GatePreview{Before: now, After: now, Outcome: n.Outcome, Text: n.Text})

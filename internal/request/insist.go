@@ -10,21 +10,20 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// InsistTime is how long a verb is tried again that the database cannot answer, if its
+// InsistTime is how long a verb is retried while the database is unavailable, if its
 // context has no deadline.
 const InsistTime = 10 * time.Second
 
-// insistent is a database whose verbs are tried again while it cannot answer: it is busy,
-// restarts, or the line is cut. This is the one place for that rule. A verb that wrote
-// nothing is tried again always, and one whose answer was lost if doing it twice is doing
-// it once. The error says which of both it was: that nothing was written, or that this is
-// not known.
+// insistent wraps a database and retries its verbs while the database is unavailable: it is
+// busy, restarts, or the connection is cut. This is the only place for that rule. A verb
+// that wrote nothing is always retried. A verb whose answer was lost is retried only if it
+// is idempotent. The error says whether nothing was written or that is not known.
 type insistent struct {
 	Database
-	closed <-chan struct{} // ends all tries
+	closed <-chan struct{} // ends all retries
 }
 
-// repeatable says whether doing a verb twice is doing it once.
+// repeatable says whether a verb is idempotent.
 type repeatable bool
 
 func (d insistent) Group(ctx context.Context, name string) (group store.Group, err error) {
@@ -41,9 +40,9 @@ func (d insistent) Create(ctx context.Context, run store.Run) error {
 	return d.insist(ctx, true, func() error { return d.Database.Create(ctx, run) })
 }
 
-// Post is refused when it is tried again if its first copy, whose answer was lost, has
-// ended the run: a request to end it has its effect then. So it has if another chain has
-// the workflow ID meanwhile, which a second copy would end, too.
+// Post may be refused on a retry because its first copy, whose answer was lost, has ended
+// the run. A request to end the run then had its effect. It also counts as done if another
+// chain has the workflow ID by now, because a second copy would end that one too.
 func (d insistent) Post(ctx context.Context, m store.Message) error {
 	twice, lost := repeatable(message.Repeatable(m)), false
 	ends := message.Ends(m)
@@ -73,8 +72,8 @@ func (d insistent) Post(ctx context.Context, m store.Message) error {
 	return explain(err, lost, twice)
 }
 
-// chainOf returns the chain that a message for the latest run of a workflow ID is for, ""
-// if there is none.
+// chainOf returns the chain that a message for the latest run of a workflow ID is for, or
+// "".
 func chainOf(ctx context.Context, d Database, m store.Message) (string, error) {
 	run, err := d.Find(ctx, m.Partition, m.WorkflowID, "")
 	switch {
@@ -110,17 +109,17 @@ func (d insistent) Find(ctx context.Context, partition int, workflowID, run stri
 	return found, err
 }
 
-// insist tries a verb until it is answered or the time of its caller is up.
+// insist retries a verb until the database answers or the caller's time is up.
 func (d insistent) insist(ctx context.Context, twice repeatable, verb func() error) error {
 	_, limited := ctx.Deadline()
 	began := time.Now()
-	lost := false // the answer of a try
-	// The second try follows the first without a pause: a message whose answer was lost
-	// still waits then, most of the time, and its second copy is known by its key.
+	lost := false // a try's answer was lost
+	// The second try follows the first without a pause: a message whose answer was lost is
+	// usually still in the inbox, and its key identifies the second copy.
 	for pause := time.Duration(0); ; pause = min(max(firstPause, 2*pause), longPause) {
 		err := verb()
 		if _, hook := errors.AsType[*store.HookError](err); err == nil || hook {
-			return err // what a hook says is its own
+			return err // a hook's error is its own
 		}
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 			return explain(err, lost || err != ctx.Err(), twice)
@@ -142,7 +141,7 @@ func (d insistent) insist(ctx context.Context, twice repeatable, verb func() err
 	}
 }
 
-// explain says what is known of a verb that was not answered.
+// explain says what is known about a verb that got no answer.
 func explain(err error, lost bool, twice repeatable) error {
 	known := "whether it was written is not known, and asking again might do it twice: look first"
 	switch {
@@ -158,7 +157,7 @@ func explain(err error, lost bool, twice repeatable) error {
 	return &store.UnavailableError{Op: away.Op, Err: fmt.Errorf("%w; %s", away.Err, known), Undone: !lost}
 }
 
-// because adds to the error of a verb why it is not tried again.
+// because adds to the error of a verb why it is not retried.
 func because(err, cause error) error {
 	away, _ := errors.AsType[*store.UnavailableError](err)
 	return &store.UnavailableError{Op: away.Op, Err: fmt.Errorf("%w: %w", cause, away.Err)}

@@ -15,19 +15,17 @@ import (
 
 // By says who asks for something and why, for the audit.
 type By struct {
-	Who string // empty for the name of this process, where the audit wants one
+	Who string // empty for the name of this process, where the audit requires one
 	Why string
-	// Request is the idempotency key of what is asked of a gate or schedule, or empty.
+	// Request is the idempotency key of a request to a gate or schedule, or empty.
 	Request string
-	// Fault is an error of an option that the request was made with; it refuses the
-	// request.
+	// Fault is the error of an option of the request. It refuses the request.
 	Fault error
 }
 
-// Signal sends a signal to the latest run of a workflow ID. When it returns, the signal
-// is durable. A *history.LimitError says that the run has too many signals that its
-// code has not read. With an ID, sending the signal again does nothing, even after the
-// code has read it.
+// Signal sends a signal to the latest run of a workflow ID. When it returns nil, the signal
+// is durable. A *history.LimitError says that the run has too many unread signals. With an
+// ID, sending the signal again does nothing, even after the code has read it.
 func (c *Client) Signal(ctx context.Context, workflowID, name, id string, value history.Payload) error {
 	if c.around.Has(intercept.Signal) {
 		return c.Around(ctx, &intercept.Op{Kind: intercept.Signal, Name: name, WorkflowID: workflowID}, func(ctx context.Context) error {
@@ -79,21 +77,21 @@ func (c *Client) signal(ctx context.Context, workflowID, name, id string, value 
 	return m, err
 }
 
-// full makes a *history.LimitError of the error that a run has no room for a signal.
+// full turns the error that a run has no room for a signal into a *history.LimitError.
 func full(err error) error {
-	if errors.Is(err, store.ErrFull) { // the limit is that of its owner
+	if errors.Is(err, store.ErrFull) { // the owner's limit applies
 		return &history.LimitError{What: "unread signals", Hint: "send it again when its code has read some, or raise perdure.MaxSignalBacklog where it runs; or 100,000 with keys came within an hour, and it takes more when that is over"}
 	}
 	return err
 }
 
-// Cancel asks a run to end: its code is told and decides how. With an empty run it is
-// the latest of the workflow ID. Control also cancels, and waits until that is done.
+// Cancel asks a run to end: its code is told and decides how. An empty run means the latest
+// run of the workflow ID. To wait until that is done, use Control.
 func (c *Client) Cancel(ctx context.Context, workflowID, run string, by By) error {
 	return c.end(ctx, intercept.Cancel, workflowID, run, core.CancelTheRun, by)
 }
 
-// Terminate ends a run without asking its code. It is like Cancel otherwise.
+// Terminate ends a run without asking its code. Otherwise it is like Cancel.
 func (c *Client) Terminate(ctx context.Context, workflowID, run string, by By) error {
 	return c.end(ctx, intercept.Terminate, workflowID, run, core.TerminateTheRun, by)
 }
@@ -107,7 +105,7 @@ func (c *Client) end(ctx context.Context, kind intercept.Kind, workflowID, run s
 	return c.command(ctx, workflowID, run, what, by)
 }
 
-// command sends a request of which one is as good as many.
+// command sends a request that may be repeated without harm.
 func (c *Client) command(ctx context.Context, workflowID, run string, what core.Operation, by By) error {
 	if err := c.check(ctx, ofWorkflow(workflowID), by.check()); err != nil {
 		return err

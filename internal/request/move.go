@@ -8,14 +8,14 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// staysWhere says why a move of a run to another build does nothing; "" if it does.
+// staysWhere returns why moving a run to another build would do nothing, or "".
 func staysWhere(row *store.Run, in *core.Control) string {
-	d, _ := core.DecodeDetail(row.Detail) // what cannot be read says of no build
+	d, _ := core.DecodeDetail(row.Detail) // an unreadable detail names no build
 	_, why := core.WouldMove(d.Pin, in)
 	return why
 }
 
-// previewMove says what would become of a run that moves to another build.
+// previewMove says what would happen to a run that moves to another build.
 func (c *Client) previewMove(ctx context.Context, row *store.Run, in core.Control) ([]view.ControlRecord, error) {
 	found, err := c.selected(ctx, row, in)
 	if err == nil && len(found) == 0 {
@@ -31,7 +31,7 @@ func (c *Client) previewMove(ctx context.Context, row *store.Run, in core.Contro
 	return found, err
 }
 
-// foresee adds to the records of a dry run of moves what would become of the runs.
+// foresee adds to the records of a dry run of moves what would happen to the runs.
 func (b *bulk) foresee(ctx context.Context, rows []store.Run, found [][]view.ControlRecord) error {
 	if b.in.Operation != core.MoveTheRun || !b.result.DryRun {
 		return nil

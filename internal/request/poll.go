@@ -10,41 +10,40 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// poller looks whether runs have ended that other nodes serve, for all callers of this
-// process: one query asks for all runs that are due for a look.
+// poller checks whether runs served by other nodes have ended, for all callers of this
+// process. One query covers all runs that are due for a check.
 type poller struct {
 	mu      sync.Mutex
 	runs    map[string]*polled
 	working bool
-	more    chan struct{} // told that there is another run
+	more    chan struct{} // signals another run
 }
 
 // polled is a run that a caller waits for.
 type polled struct {
 	ref   store.RunRef
-	pause time.Duration // between two looks
+	pause time.Duration // between two checks
 	next  time.Time
 	gone  doubt
 }
 
-// pollPage is how many runs one query asks for, and doubtsAtOnce for how many of them a
-// query each asks whether they exist.
+// pollPage is how many runs one query covers. doubtsAtOnce is for how many of them per
+// round a separate query asks whether they exist.
 const (
 	pollPage     = 500
 	doubtsAtOnce = 20
 )
 
-// doubt is when to ask whether a run exists that a caller waits for: one that was removed
-// gives no sign.
+// doubt is when to check whether an awaited run still exists: a deleted run gives no sign.
 type doubt struct{ next time.Time }
 
-// doubtEvery is the time between two questions. Few runs are removed under the eyes of
-// those who wait for them, and each question costs a query.
+// doubtEvery is the time between two such checks. Runs are rarely deleted while callers
+// wait for them, and each check costs a query.
 const doubtEvery = 15 * time.Second
 
 func newDoubt(now time.Time) doubt { return doubt{now.Add(doubtEvery)} }
 
-// due reports whether it is time to ask, and puts the next question off if it is.
+// due reports whether it is time to check, and if so schedules the next check.
 func (d *doubt) due(now time.Time) bool {
 	if d.next.After(now) {
 		return false
@@ -55,7 +54,7 @@ func (d *doubt) due(now time.Time) bool {
 
 func newPoller() poller { return poller{runs: map[string]*polled{}, more: make(chan struct{}, 1)} }
 
-// poll begins to look for the end of a run, for as long as callers wait for it.
+// poll begins to check for the end of a run, for as long as callers wait for it.
 func (c *Client) poll(ref store.RunRef) {
 	p := &c.poller
 	p.mu.Lock()
@@ -74,7 +73,7 @@ func (c *Client) poll(ref store.RunRef) {
 	}
 }
 
-// pollLoop looks until no caller waits.
+// pollLoop checks until no caller waits.
 func (c *Client) pollLoop() {
 	for {
 		due, doubted, pause, over := c.duePolls(time.Now())
@@ -108,8 +107,8 @@ func (c *Client) pollLoop() {
 	}
 }
 
-// duePolls returns the runs to look at now, those of them that may not exist, and the
-// time until the next ones are due.
+// duePolls returns the runs to check now, those of them that may not exist, and the time
+// until the next ones are due.
 func (c *Client) duePolls(now time.Time) (due, doubted []store.RunRef, pause time.Duration, over bool) {
 	p := &c.poller
 	p.mu.Lock()

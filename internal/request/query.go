@@ -13,15 +13,15 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// ErrUnanswered says that no node has answered a query in time.
+// ErrUnanswered says that no node answered a query in time.
 var ErrUnanswered = errors.New("the query was not answered in time; see which engines serve: perdure nodes")
 
 // QueryTime is how long a query waits for its answer if its context has no deadline.
 const QueryTime = 10 * time.Second
 
-// Query asks the code of a run, or of the latest of the workflow ID. The owner answers
-// between two turns: from memory if the run is there, else after a replay. A closed run
-// is replayed by a process that has its code: this one, or the owner. Nothing is
+// Query asks the code of a run, or of the latest run of the workflow ID. The owner answers
+// between two turns: from memory if the run is there, otherwise after a replay. A closed
+// run is replayed by a process that has its code: this one, or the owner. Nothing is
 // recorded.
 func (c *Client) Query(ctx context.Context, workflowID, run, name string, input history.Payload) (answer history.Payload, err error) {
 	if c.around.Has(intercept.Query) {
@@ -60,8 +60,8 @@ func (c *Client) query(ctx context.Context, workflowID, run, name string, input 
 	return answer, err
 }
 
-// queryRun asks this process, else the owner of the run's partition by a message. The
-// answer is a message too, to a name that only this question has.
+// queryRun asks this process or, by a message, the owner of the run's partition. The answer
+// is a message too, to a name that only this question has.
 func (c *Client) queryRun(ctx context.Context, row *store.Run, name string, input history.Payload) (history.Payload, error) {
 	if answer, served, err := c.local.Query(ctx, row, name, input); served {
 		return answer, err
@@ -79,8 +79,8 @@ func (c *Client) queryRun(ctx context.Context, row *store.Run, name string, inpu
 	return reply.Value, err
 }
 
-// exchange posts a question and waits for the reply to its token. A reply may have been
-// lost on its way from the inbox; then the question is posted again. The error is
+// exchange posts a question and waits for the reply to its token. A reply may get lost on
+// its way from the inbox; exchange then posts the question again. It returns
 // store.ErrNotFound if the run is gone.
 func (c *Client) exchange(ctx context.Context, question store.Message, token string) (reply message.Data, err error) {
 	name, posted := message.AnswerTo(token), false
@@ -92,7 +92,7 @@ func (c *Client) exchange(ctx context.Context, question store.Message, token str
 			return false, err
 		}
 		var missing error
-		if gone.due(time.Now()) { // before the look for a reply, which may be older than the removal
+		if gone.due(time.Now()) { // before the look for a reply, which may be older than the deletion
 			_, missing = c.db.Find(ctx, question.Partition, question.WorkflowID, question.Run)
 		}
 		replies, err := c.db.Take(ctx, question.Partition, name)

@@ -17,10 +17,10 @@ import (
 )
 
 // The owner of an open run resets it, in the turn that closes the run. A closed run is
-// reset here, by whichever process asks. The database copies the history in both cases.
+// reset here, by the process that asks. In both cases the database copies the history.
 
-// wasReset reports whether the run that was found is the one that the same request has
-// made; that is its result.
+// wasReset reports whether the same request created the run that was found. That run is
+// then the result.
 func (o *operation) wasReset() (done bool, err error) {
 	start, err := record.Start(o.row)
 	if err != nil {
@@ -35,7 +35,7 @@ func (o *operation) wasReset() (done bool, err error) {
 	return true, nil
 }
 
-// resetLatest resets a closed run, if it is the latest of its workflow ID.
+// resetLatest resets a closed run if it is the latest of its workflow ID.
 func (c *Client) resetLatest(ctx context.Context, o *operation) error {
 	latest, err := c.db.Find(ctx, o.row.Partition, o.row.WorkflowID, "")
 	if err != nil {
@@ -58,8 +58,8 @@ func (c *Client) resetLatest(ctx context.Context, o *operation) error {
 	return nil
 }
 
-// resetClosed creates the run that goes on after a closed one. Of several such requests
-// one is carried out.
+// resetClosed creates the run that follows a closed one. Of several such requests only one
+// succeeds.
 func (c *Client) resetClosed(ctx context.Context, row *store.Run, in core.Control) (view.ControlRecord, error) {
 	r := c.controlRecord(row, in)
 	if wasAsked(row, in.ID) {

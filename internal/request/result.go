@@ -12,16 +12,16 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Result waits until a run and all that follow it in its chain have ended, and returns
-// the run ID and the final state of the last one. With an empty run it begins with the
-// latest of the workflow ID.
+// Result waits until a run and all runs that follow it in its chain have ended. It returns
+// the ID and the final state of the last one. An empty run means the latest run of the
+// workflow ID.
 func (c *Client) Result(ctx context.Context, workflowID, run string) (last string, s core.State, err error) {
 	if err := c.check(ctx, ofWorkflow(workflowID)); err != nil {
 		return run, s, err
 	}
 	w := c.waiters.begin(workflowID, run)
 	defer w.end()
-	chain := run // that of the first run is its ID
+	chain := run // the ID of a first run is that of its chain
 	for {
 		end, err := c.awaitEnd(ctx, w, run)
 		chain = cmp.Or(end.chain, chain)
@@ -37,7 +37,7 @@ func (c *Client) Result(ctx context.Context, workflowID, run string) (last strin
 		if err != nil || end.state.Status != core.StatusContinued {
 			return end.run, end.state, err
 		}
-		// If that was some time ago, there may be later ones, and the next is removed.
+		// If that was long ago, later runs may exist although the next one was deleted.
 		if latest := c.latest(ctx, workflowID, end.chain); latest != "" && latest != end.run {
 			run = latest
 			continue
@@ -50,8 +50,8 @@ func (c *Client) Result(ctx context.Context, workflowID, run string) (last strin
 	}
 }
 
-// latest is the latest run of a chain, or empty if that is not known: no chain is given,
-// the workflow ID has been used again since, or the database does not tell.
+// latest returns the latest run of a chain, or "" if unknown: no chain is given, the
+// workflow ID has been used again since, or the database does not answer.
 func (c *Client) latest(ctx context.Context, workflowID, chain string) string {
 	if chain == "" {
 		return ""
@@ -63,10 +63,10 @@ func (c *Client) latest(ctx context.Context, workflowID, chain string) string {
 	return row.ID
 }
 
-// whyTime is how long a caller whose time is over waits to learn why.
+// whyTime is how long a caller whose time is up waits to learn why the run is open.
 const whyTime = time.Second
 
-// stillOpen adds to the error of a wait that took too long why the run has not ended.
+// stillOpen adds the reason why the run has not ended to the error of a wait.
 func (c *Client) stillOpen(ctx context.Context, workflowID, run string, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), whyTime)
 	defer cancel()
@@ -76,7 +76,7 @@ func (c *Client) stillOpen(ctx context.Context, workflowID, run string, err erro
 		return fmt.Errorf("%w: %w", removed(run, failed), err)
 	case failed != nil:
 		return fmt.Errorf("the run has not ended in time, and why is not known (%v): %w", failed, err)
-	case why == "": // it ended meanwhile
+	case why == "": // it has ended meanwhile
 		return err
 	}
 	return fmt.Errorf("the run has not ended: %s: %w", why, err)
@@ -89,8 +89,8 @@ type end struct {
 	state core.State
 }
 
-// awaitEnd waits for the end of a run, or of the latest of the workflow ID. The error is
-// store.ErrNotFound if there is none, or none any more.
+// awaitEnd waits for the end of a run, or of the latest run of the workflow ID. It returns
+// store.ErrNotFound if there is no such run, or it was deleted.
 func (c *Client) awaitEnd(ctx context.Context, w *waiter, run string) (end, error) {
 	workflowID := w.workflowID
 	partition, found := c.place(workflowID), end{run: run}
@@ -102,7 +102,7 @@ func (c *Client) awaitEnd(ctx context.Context, w *waiter, run string) (end, erro
 		found = end{row.ID, row.Chain, record.State(row.RunState)}
 		return !row.Status.Open(), nil
 	}
-	if run == "" { // what to wait for is not known before
+	if run == "" { // the run to wait for is not known yet
 		closed := false
 		err := c.await(ctx, partition, "", 0, func(ended) (done bool, err error) {
 			closed, err = find()

@@ -15,8 +15,7 @@ import (
 	"github.com/perdure/perdure/schedule"
 )
 
-// SetSchedule makes a schedule, or changes what it does. The workflow ID of the start is
-// not used.
+// SetSchedule creates a schedule or changes its spec. It ignores the workflow ID of start.
 func (c *Client) SetSchedule(ctx context.Context, name string, when schedule.Spec, start Start) error {
 	if !c.around.Has(intercept.Schedule) {
 		return c.setSchedule(ctx, name, when, start)
@@ -41,12 +40,12 @@ func (c *Client) setSchedule(ctx context.Context, name string, when schedule.Spe
 	if err := c.db.Create(ctx, row); err != nil {
 		return err
 	}
-	// Create does not say whether the schedule was there before. If it was made now, it
-	// does already what it is told.
+	// Create does not report whether the schedule existed. If it is new, the message below
+	// repeats its spec and changes nothing.
 	return c.deliver(ctx, message.ToSchedule(c.group, name, &core.ToSchedule{Word: core.ScheduleSet, At: now, Spec: spec, By: c.node}))
 }
 
-// scheduleOf returns what a schedule does, as it is recorded.
+// scheduleOf returns the recorded form of a schedule.
 func scheduleOf(when schedule.Spec, start *Start) *history.Schedule {
 	s := &history.Schedule{
 		Cron: when.Cron, TimeZone: when.TimeZone, Every: when.Every, Offset: when.Offset, Jitter: when.Jitter,
@@ -63,7 +62,7 @@ func scheduleOf(when schedule.Spec, start *Start) *history.Schedule {
 	return s
 }
 
-// PauseSchedule keeps a schedule from firing by itself, or lets it fire again.
+// PauseSchedule stops a schedule from firing on time, or lets it fire again.
 func (c *Client) PauseSchedule(ctx context.Context, name string, paused bool, by By) error {
 	return alter(ctx, c, map[bool]string{true: "pause-schedule", false: "resume-schedule"}[paused], func(ctx context.Context) error {
 		return c.pauseScheduleNow(ctx, name, paused, by)
@@ -78,7 +77,7 @@ func (c *Client) pauseScheduleNow(ctx context.Context, name string, paused bool,
 	return c.askSchedule(ctx, name, core.ToSchedule{Word: word}, by)
 }
 
-// DeleteSchedule ends a schedule. The runs that it started go on.
+// DeleteSchedule ends a schedule. The runs that it started continue.
 func (c *Client) DeleteSchedule(ctx context.Context, name string, by By) error {
 	return alter(ctx, c, "delete-schedule", func(ctx context.Context) error {
 		return c.deleteScheduleNow(ctx, name, by)
@@ -89,8 +88,8 @@ func (c *Client) deleteScheduleNow(ctx context.Context, name string, by By) erro
 	return c.askSchedule(ctx, name, core.ToSchedule{Word: core.ScheduleDelete}, by)
 }
 
-// TriggerSchedule fires a schedule now, even if it is paused, and returns the workflow
-// ID of the fire. With the same request again it fires nothing more.
+// TriggerSchedule fires a schedule now, even if it is paused, and returns the workflow ID
+// of the fire. Repeating the request does not fire again.
 func (c *Client) TriggerSchedule(ctx context.Context, name string, overlap schedule.Overlap, by By) (id string, err error) {
 	return operate(ctx, c, "trigger-schedule", "", func(ctx context.Context) (string, error) {
 		return c.triggerScheduleNow(ctx, name, overlap, by)
@@ -103,8 +102,8 @@ func (c *Client) triggerScheduleNow(ctx context.Context, name string, overlap sc
 	return core.TriggerID(name, now, by.Request), err
 }
 
-// BackfillSchedule fires the past nominal times from one to another, both included, and
-// returns their number. An empty overlap is schedule.BufferAll.
+// BackfillSchedule fires the past nominal times between two times, both included, and
+// returns their number. An empty overlap means schedule.BufferAll.
 func (c *Client) BackfillSchedule(ctx context.Context, name string, from, until time.Time, overlap schedule.Overlap, by By) (n int, err error) {
 	return operate(ctx, c, "backfill-schedule", "", func(ctx context.Context) (int, error) {
 		return c.backfillScheduleNow(ctx, name, from, until, overlap, by)
@@ -141,8 +140,8 @@ func (c *Client) backfillScheduleNow(ctx context.Context, name string, from, unt
 	}, by)
 }
 
-// backfillAnswer is what became of a backfill that the schedule has obeyed before, whatever
-// the range is that is given now and whatever the schedule does now.
+// backfillAnswer returns the outcome of a backfill that the schedule has already obeyed,
+// whatever range is given now and whatever the schedule does now.
 func backfillAnswer(name string, n *core.Note) (int, error) {
 	if n.Outcome == core.Refused {
 		return 0, &history.InputError{What: fmt.Sprintf("backfill of schedule %q", name), Problem: "is refused: " + n.Text}
@@ -157,7 +156,7 @@ func (c *Client) askSchedule(ctx context.Context, name string, m core.ToSchedule
 	}
 	t, err := c.read.Timetable(ctx, name)
 	if t != nil && t.Asked(string(m.Word), by.Request) != nil {
-		return nil // it has obeyed, and may be deleted
+		return nil // already obeyed; the schedule may be deleted now
 	}
 	if err != nil {
 		return err

@@ -19,20 +19,20 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// selection is what a dry run has selected. Its text is all there is of it: nothing is kept
-// in the database, so any process can take it up, later and after a restart. It is no
-// secret, and gives no right that its holder has not.
+// selection is what a dry run selected. Its text holds all of it: the database stores
+// nothing, so any process can use it, later and after a restart. It is not secret, and
+// grants no permission that its holder lacks.
 type selection struct {
 	Operation core.Operation `json:"operation"`
 	Call      int64          `json:"call,omitempty"` // of a reset
-	From      string         `json:"from,omitempty"` // builds, of a move
+	From      string         `json:"from,omitempty"` // build before a move
 	To        string         `json:"to,omitempty"`
 	Group     string         `json:"group"`
 	Filter    view.Filter    `json:"filter,omitzero"`
-	IDs       []string       `json:"ids,omitempty"` // what was chosen one by one, instead of a filter
+	IDs       []string       `json:"ids,omitempty"` // workflow IDs chosen instead of a filter
 	Calls     core.Selection `json:"calls,omitzero"`
-	// Chosen are the runs, or chains, that were selected: eight bytes of the hash of the ID,
-	// in no order, each followed by the number of its calls and these.
+	// Chosen are the selected runs or chains, unordered: eight bytes of the hash of the ID,
+	// followed by the number of its calls and their numbers.
 	Chosen []byte `json:"chosen"`
 
 	chosen map[uint64][]int64
@@ -40,14 +40,15 @@ type selection struct {
 }
 
 const (
-	selectionForm = "s1."           // what a text begins with; another form has another beginning
-	selectionMost = 100_000         // runs and calls; more are not named one by one
-	selectionSize = 8 << 20         // of a text that is unpacked
-	checkLength   = sha256.Size / 8 // of the sum that tells a damaged copy
+	selectionForm = "s1."           // beginning of a text; another form has another one
+	selectionMost = 100_000         // maximum number of runs and calls that are named one by one
+	selectionSize = 8 << 20         // maximum size of an unpacked text
+	checkLength   = sha256.Size / 8 // length of the sum that detects a damaged copy
 )
 
-// subject is what of a run a selection names. An operation on runs is meant for the chain,
-// whose latest run it reaches. A reset names a call of one run, calls belong to one, too.
+// subject returns the hash under which a selection names a run. An operation on runs
+// applies to the chain, whose latest run it reaches. Resets and operations on calls apply
+// to one run.
 func (s *selection) subject(r *store.Run) uint64 {
 	id := r.ID
 	if s.Operation.OfRun() && s.Operation != core.ResetTheRun {
@@ -57,7 +58,7 @@ func (s *selection) subject(r *store.Run) uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// add takes up what is selected of a run.
+// add adds what is selected of a run.
 func (s *selection) add(r *store.Run, found []view.ControlRecord) {
 	if len(found) == 0 || s.chosen == nil {
 		return
@@ -82,7 +83,7 @@ func (s *selection) only(r *store.Run, found []view.ControlRecord) []view.Contro
 	})
 }
 
-// size is how many runs, or calls, are named.
+// size returns how many runs or calls are named.
 func (s *selection) size() int {
 	if s.Operation.OfRun() {
 		return len(s.chosen)
@@ -90,7 +91,7 @@ func (s *selection) size() int {
 	return s.calls
 }
 
-// text is the selection as people hand it on; empty if it names too many.
+// text returns the selection as text, or "" if it names too many runs and calls.
 func (s *selection) text() (string, error) {
 	if s.chosen == nil {
 		return "", nil
@@ -119,7 +120,7 @@ func (s *selection) text() (string, error) {
 	return selectionForm + base64.RawURLEncoding.EncodeToString(packed.Bytes()), err
 }
 
-// readSelection is the reverse of text.
+// readSelection reverses text.
 func readSelection(text string) (*selection, error) {
 	wrong := &history.InputError{What: "selection", Problem: "is not one that a dry run has given, or not all of it; run the dry run again and hand on its selection as it is"}
 	packed, given := strings.CutPrefix(text, selectionForm)
@@ -141,7 +142,7 @@ func readSelection(text string) (*selection, error) {
 	return s, nil
 }
 
-// unpack reads what is chosen. It reports whether that is whole.
+// unpack decodes Chosen. It reports whether it is complete.
 func (s *selection) unpack() bool {
 	s.chosen = map[uint64][]int64{}
 	for rest := s.Chosen; len(rest) > 0; {
@@ -170,9 +171,9 @@ func (s *selection) unpack() bool {
 	return true
 }
 
-// ControlSelected carries an operation out on what a dry run of ControlAll has selected and
-// what the same filter still passes, and on nothing else. The result says how much of the
-// selection is gone. With dry it only looks what is left.
+// ControlSelected carries out an operation on what a dry run of ControlAll selected and the
+// same filter still matches, and on nothing else. The result says how much of the selection
+// is gone. With dry it only reports what is left.
 func (c *Client) ControlSelected(ctx context.Context, text string, in core.Control, dry bool) (view.BulkResult, error) {
 	return operate(ctx, c, string(in.Operation), "", func(ctx context.Context) (view.BulkResult, error) {
 		s, err := readSelection(text)
@@ -187,11 +188,11 @@ func (c *Client) ControlSelected(ctx context.Context, text string, in core.Contr
 	})
 }
 
-// chosenMost is how many workflow IDs ControlChosen takes.
+// chosenMost is the maximum number of workflow IDs for ControlChosen.
 const chosenMost = 1000
 
-// ControlChosen is ControlAll for the latest runs of workflow IDs instead of those that pass
-// a filter. Those that are closed, unless they are reset, or do not exist count as ended.
+// ControlChosen is ControlAll for the latest runs of workflow IDs instead of a filter. Runs
+// that do not exist count as ended, and so do closed runs unless they are reset.
 func (c *Client) ControlChosen(ctx context.Context, ids []string, in core.Control, dry bool) (view.BulkResult, error) {
 	return operate(ctx, c, string(in.Operation), "", func(ctx context.Context) (view.BulkResult, error) {
 		ids = slices.Clone(ids)
@@ -213,7 +214,7 @@ func (c *Client) ControlChosen(ctx context.Context, ids []string, in core.Contro
 	})
 }
 
-// fits says why a selection is for something else.
+// fits returns why a selection is for something else.
 func (s *selection) fits(in *core.Control, group string) error {
 	problem := ""
 	switch {

@@ -25,14 +25,13 @@ type Start struct {
 	history.Settings
 	// Delay is how long the code waits before it begins.
 	Delay time.Duration
-	// NewAfter says which closed runs make room for a new one under their workflow ID.
+	// NewAfter says which closed runs may be followed by a new one under their workflow ID.
 	NewAfter Ending
-	// MustBeNew refuses to attach to a run that has the workflow ID.
+	// MustBeNew refuses to attach to an existing run of the workflow ID.
 	MustBeNew bool
 	// ForEnd says that the caller waits for the end of the run, not for its row.
 	ForEnd bool
-	// Fault is an error of an option that the request was made with; it refuses the
-	// request.
+	// Fault is the error of an option of the request. It refuses the request.
 	Fault error
 }
 
@@ -43,11 +42,11 @@ type Ending int
 const (
 	NoEnd  Ending = iota
 	AnyEnd        // however it ended
-	// Failure is every end but that with a result: failed, canceled, terminated.
+	// Failure is every end without a result: failed, canceled, terminated.
 	Failure
 )
 
-// has reports whether a run of this status has ended so.
+// has reports whether a run with this status has ended that way.
 func (e Ending) has(s store.Status) bool {
 	return !s.Open() && (e == AnyEnd || e == Failure && s != store.Completed)
 }
@@ -55,11 +54,10 @@ func (e Ending) has(s store.Status) bool {
 // IDInUseError means that a workflow ID belongs to another run than was asked for.
 type IDInUseError = view.IDInUseError
 
-// StartRun makes sure that a run exists for the workflow ID and returns its run ID.
-// The run is durable then. If the ID has a run that makes no room for a new one, of the
-// same workflow with the same input, StartRun returns that one and attached is true;
-// if it is of another workflow or input, or the run must be new, the error is an
-// *IDInUseError.
+// StartRun makes sure that a run exists for the workflow ID and returns its run ID. The run
+// is then durable. If the ID has a run that NewAfter does not let a new one follow,
+// StartRun returns it, with attached true, if it has the same workflow and input. If
+// workflow or input differ, or the run must be new, the error is an *IDInUseError.
 func (c *Client) StartRun(ctx context.Context, req Start) (run string, attached bool, err error) {
 	if m := c.around.Watcher(intercept.Start); m != nil {
 		return c.startWatched(ctx, m, req)
@@ -77,9 +75,9 @@ func (c *Client) createRun(ctx context.Context, req Start) (run string, attached
 	return c.startRun(ctx, inDatabase{c.db, c.local, req.ForEnd}, req)
 }
 
-// StartRunWithin is StartRun inside tx, a transaction that the caller ends. The run and
-// the message to its owner are rows of that transaction; nothing of it is in memory,
-// so there is nothing that a rollback would have to take back.
+// StartRunWithin is StartRun inside tx, a transaction that the caller ends. The run and the
+// message to its owner are rows of that transaction. Nothing is in memory, so a rollback
+// needs no cleanup.
 func (c *Client) StartRunWithin(ctx context.Context, tx any, req Start) (run string, attached bool, err error) {
 	if c.around.Has(intercept.Start) {
 		return c.startAround(ctx, req, func(ctx context.Context, req Start) (string, bool, error) {
@@ -100,22 +98,22 @@ func (c *Client) createRunWithin(ctx context.Context, tx any, req Start) (run st
 	return c.startRun(ctx, inTransaction{within}, req)
 }
 
-// runs is where a start looks for runs and creates new ones.
+// runs is where a start looks for runs and creates them.
 type runs interface {
 	Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error)
 	create(ctx context.Context, row *store.Run, start *history.Start) error
 }
 
-// inDatabase creates runs in this process if it serves their partitions, else by their
-// rows alone, for the node that does.
+// inDatabase creates runs in this process if it serves their partitions. Otherwise it
+// writes only their rows, for the node that does.
 type inDatabase struct {
 	Database
 	local  Local
 	forEnd bool
 }
 
-// create makes a run durable. A node that finds out that it has lost the partition does
-// as one that never had it.
+// create makes a run durable. A node that finds that it has lost the partition behaves like
+// one that never had it.
 func (d inDatabase) create(ctx context.Context, row *store.Run, start *history.Start) error {
 	for {
 		served, err := d.local.Create(ctx, row, start, d.forEnd)
@@ -134,7 +132,7 @@ func (t inTransaction) create(ctx context.Context, row *store.Run, start *histor
 	return t.Create(ctx, *inLine(row, start))
 }
 
-// inLine is the row of a run that begins when its owner has room for it.
+// inLine returns the row of a run that begins when its owner has room for it.
 func inLine(row *store.Run, start *history.Start) *store.Run {
 	placed := *row
 	if core.CanWait(start) {
@@ -170,8 +168,8 @@ func (c *Client) startRun(ctx context.Context, in runs, req Start) (run string, 
 	}
 }
 
-// newRun returns the first run of a chain. Before is the run that had its workflow ID
-// before, nil if there was none.
+// newRun returns the first run of a chain. before is the run that had its workflow ID
+// before, nil for none.
 func (c *Client) newRun(req *Start, before *store.Run) (*store.Run, *history.Start, error) {
 	now := c.now()
 	after := ""
@@ -198,11 +196,11 @@ func (c *Client) newRun(req *Start, before *store.Run) (*store.Run, *history.Sta
 	return row, start, err
 }
 
-// later returns t plus d, or the last time there is.
+// later returns t plus d, or the last possible time.
 func later(t int64, d time.Duration) int64 { return t + min(int64(d), store.Never-1-t) }
 
-// attach judges a start whose workflow ID is taken. What counts is what the first run
-// of the chain was started with; later ones have other inputs.
+// attach handles a start whose workflow ID is taken. It compares with what the first run of
+// the chain was started with; later runs have other inputs.
 func attach(ctx context.Context, in runs, existing *store.Run, req *Start) (string, bool, error) {
 	refusal := &IDInUseError{WorkflowID: req.WorkflowID, Run: existing.ID, Status: string(existing.Status)}
 	origin, err := originOf(ctx, in, existing)
@@ -225,7 +223,7 @@ func attach(ctx context.Context, in runs, existing *store.Run, req *Start) (stri
 	return "", false, refusal
 }
 
-// originOf returns what the chain of a run was started with, nil if that is not known.
+// originOf returns what the chain of a run was started with, nil if unknown.
 func originOf(ctx context.Context, in runs, row *store.Run) (*history.Origin, error) {
 	first := row
 	if row.ID != row.Chain {
@@ -233,7 +231,7 @@ func originOf(ctx context.Context, in runs, row *store.Run) (*history.Origin, er
 		switch {
 		case err == nil:
 			first = found
-		case !errors.Is(err, store.ErrNotFound): // of one that was deleted, row itself knows
+		case !errors.Is(err, store.ErrNotFound): // if that one was deleted, row itself has the origin
 			return nil, err
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// SwitchActivity keeps calls of an activity from starting attempts on all nodes of the
-// group, or lets them go on. Attempts in flight may end. When it returns, the request is
-// durable; other nodes learn of it soon. The same request ID again does nothing.
+// SwitchActivity stops calls of an activity from starting attempts on all nodes of the
+// group, or lets them start again. Attempts in flight may end. When it returns nil, the
+// request is durable; other nodes learn of it soon. Repeating the request ID does nothing.
 func (c *Client) SwitchActivity(ctx context.Context, name string, off bool, request string, by By) (view.SwitchRecord, error) {
 	return operate(ctx, c, map[bool]string{true: "pause-activity", false: "resume-activity"}[off], "", func(ctx context.Context) (view.SwitchRecord, error) {
 		return c.switchActivityNow(ctx, name, off, request, by)

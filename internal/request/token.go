@@ -8,15 +8,15 @@ import (
 	"errors"
 )
 
-// Errors of requests that come with a token.
+// Errors of requests with a token.
 var (
-	// ErrInvalidToken says that this database has not signed the token.
+	// ErrInvalidToken says that this database did not sign the token.
 	ErrInvalidToken = errors.New("this is no token of an attempt in this database")
 	// ErrStaleToken says that the attempt of the token has ended.
 	ErrStaleToken = errors.New("the attempt of the token is over; a later attempt has another token")
 )
 
-// Attempt names an attempt to all that have the database.
+// Attempt identifies an attempt in the database.
 type Attempt struct {
 	Partition int
 	Run       string
@@ -24,12 +24,12 @@ type Attempt struct {
 	Number    int
 }
 
-// A token is a version, an Attempt and a signature of both with the secret of the
-// database, in the alphabet of URLs. It needs no row: what it names is looked up when
-// it comes back.
+// A token is a version, an Attempt and a signature of both with the secret of the database,
+// in the URL-safe alphabet. It needs no row: the attempt is looked up when the token comes
+// back.
 const (
 	tokenVersion = 1
-	tokenPurpose = "perdure attempt token\x00" // no other signature is taken for one
+	tokenPurpose = "perdure attempt token\x00" // separates these signatures from others
 )
 
 // Token returns the token of an attempt.
@@ -44,9 +44,9 @@ func sign(secret []byte, a Attempt) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, signature(secret, b)...))
 }
 
-// verify returns the attempt that a token names, or ErrInvalidToken. An attempt
-// has one token: a text that decodes to the same bytes, as one with line ends
-// does, is not it.
+// verify returns the attempt that a token names, or ErrInvalidToken. An attempt has exactly
+// one token: a text that only decodes to the same bytes, such as one with line ends, is
+// invalid.
 func verify(secret []byte, token string) (a Attempt, err error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	signed := len(b) - sha256.Size

@@ -7,8 +7,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Transact runs f inside a transaction of the database: all of what it writes there is
-// committed, or nothing.
+// Transact runs f inside a transaction of the database. Everything that f writes there is
+// committed, or nothing is.
 func (c *Client) Transact(ctx context.Context, f func(ctx context.Context, tx any) error) error {
 	if err := c.check(ctx); err != nil {
 		return err

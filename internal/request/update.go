@@ -14,21 +14,20 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// ErrUpdateUnfinished says that a run accepted an update and ended, or was continued as
-// new or retried, before the handler returned. How far the handler came is not known,
-// and it does not go on.
+// ErrUpdateUnfinished says that a run accepted an update and ended, continued as new or was
+// retried before the handler returned. How far the handler got is not known, and it does
+// not continue.
 var ErrUpdateUnfinished = errors.New("the run ended before the update was answered")
 
-// ErrNoAnswer says that a request is durable and was not carried out in the time the
-// caller had. It will be; the same request ID asks again.
+// ErrNoAnswer says that a request is durable and was not carried out within the caller's
+// time. It will be carried out; the same request ID asks again.
 var ErrNoAnswer = errors.New("the request is recorded and not carried out yet; an engine that serves it carries it out")
 
-// Update asks the code of the latest run of a workflow ID for an update and waits for
-// its result. An update with an ID that was asked for before is not made again: the
-// result is that of the first. The owner says in the transaction that consumes the
-// request why it rejects the update, or in which turn the update is on record. The
-// result is read from the history after that turn, so any process can wait for it,
-// through crashes and takeovers.
+// Update asks the code of the latest run of a workflow ID for an update and waits for its
+// result. An update whose ID was used before is not made again: the result is that of the
+// first. The owner replies in the transaction that consumes the request: why it rejects the
+// update, or which turn records it. The result is read from the history after that turn, so
+// any process can wait for it, through crashes and takeovers.
 func (c *Client) Update(ctx context.Context, workflowID, name, id string, input history.Payload) (result history.Payload, err error) {
 	if c.around.Has(intercept.Update) {
 		return answered(ctx, c, &intercept.Op{Kind: intercept.Update, Name: name, WorkflowID: workflowID}, func(ctx context.Context) (history.Payload, error) {
@@ -85,7 +84,7 @@ func (c *Client) sendUpdate(ctx context.Context, u *update) (*place, error) {
 	return &place{u.workflowID, d.Run, d.Turn - 1}, nil
 }
 
-// findUpdate looks where a closed workflow accepted an update.
+// findUpdate finds where a closed workflow accepted an update.
 func (c *Client) findUpdate(ctx context.Context, u *update) (*place, error) {
 	row, err := c.read.Find(ctx, u.workflowID, "")
 	if err != nil {

@@ -7,22 +7,22 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// waiters are the callers of this process that wait for something a run will have on
-// record. Retention spares what they have yet to read. The zero value has none.
+// waiters are the callers of this process that wait for something in a run's record.
+// Retention spares what they have yet to read. The zero value has none.
 type waiters struct {
 	mu   sync.Mutex
 	byID map[string]map[*waiter]bool // by workflow ID
 }
 
-// waiter is a caller on its way along the runs of a workflow ID. Run IDs ascend along a
-// chain, so what it has yet to read is its run and those with greater IDs.
+// waiter is a caller that follows the runs of a workflow ID. Run IDs ascend along a chain,
+// so it has yet to read its run and those with greater IDs.
 type waiter struct {
 	among      *waiters
 	workflowID string
-	run        string // empty as long as it is not known
+	run        string // empty while unknown
 }
 
-// begin adds a caller, before it looks for the first time.
+// begin adds a caller before its first look.
 func (ws *waiters) begin(workflowID, run string) *waiter {
 	w := &waiter{ws, workflowID, run}
 	ws.mu.Lock()
@@ -53,8 +53,8 @@ func (w *waiter) end() {
 	}
 }
 
-// Awaits reports whether a caller of this process waits for what a closed run, or one
-// after it, has on record.
+// Awaits reports whether a caller of this process waits for the record of a closed run, or
+// of one after it.
 func (c *Client) Awaits(r *store.Run) bool {
 	c.waiters.mu.Lock()
 	defer c.waiters.mu.Unlock()
@@ -66,7 +66,7 @@ func (c *Client) Awaits(r *store.Run) bool {
 	return false
 }
 
-// removed is the error of a wait for a run that is not there.
+// removed returns the error of a wait for a run that does not exist.
 func removed(run string, err error) error {
 	if run == "" {
 		return err // there is none of the workflow ID
