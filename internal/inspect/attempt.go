@@ -12,12 +12,12 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Attempts returns a part of the attempts of a run's calls, by call and number. It merges two
-// sources: the ledger has the attempts of all calls with a failed one, the history has those
-// that closed a call. Of a call with very many attempts the ledger keeps the first
-// core.FirstAttempts and the last core.LastAttempts; NotKept shows the gap. The tries of a block
-// of code that is retried are listed if the call is that block. The error is a
-// *history.InputError about a part that there is not.
+// Attempts returns a part of the attempts of a run's calls, by call and number. It merges
+// two sources: the ledger has the attempts of all calls with a failed one, and the history
+// has those that closed a call. For a call with very many attempts the ledger keeps the
+// first core.FirstAttempts and the last core.LastAttempts; NotKept shows the gap. The tries
+// of a retried block of code are listed only if part.Call is that block. The error is a
+// *history.InputError if the part is invalid.
 func (in *Inspector) Attempts(ctx context.Context, workflowID, run string, part view.AttemptRange) ([]view.Attempt, error) {
 	if part.Call < 0 || part.After.Call < 0 || part.After.Number < 0 {
 		return nil, &history.InputError{What: "part of the attempts", Problem: "has a negative number; calls and attempts are numbered from 1"}
@@ -46,8 +46,8 @@ func (in *Inspector) AttemptsOf(ctx context.Context, row *store.Run, part view.A
 	return out, in.tellOfWorkers(ctx, row.Partition, out)
 }
 
-// merged returns the attempts that the ledger has, and of the others those that are in flight or
-// have closed a call, in order.
+// merged returns the attempts in the ledger and, of the others, those that are in flight or
+// closed a call, in order.
 func merged(kept []store.Attempt, closed, inFlight []view.Attempt) []view.Attempt {
 	out := make([]view.Attempt, 0, len(kept)+len(closed))
 	known := map[core.AttemptRef]bool{}
@@ -67,7 +67,7 @@ func merged(kept []store.Attempt, closed, inFlight []view.Attempt) []view.Attemp
 	return out
 }
 
-// notKept adds how many attempts are missing before each, behind a place.
+// notKept sets, for each attempt after a place, how many attempts are missing before it.
 func notKept(all []view.Attempt, after view.AttemptPlace) {
 	for i := range all {
 		a := &all[i]
@@ -91,8 +91,8 @@ func attemptOf(a store.Attempt) view.Attempt {
 	}
 }
 
-// ledgerDetail returns what the ledger says of an attempt beside what stands in columns.
-// If that cannot be read, the message says so.
+// ledgerDetail returns what the ledger record of an attempt holds beyond its columns. If
+// that cannot be read, the message says so.
 func ledgerDetail(a *store.Attempt) (d core.AttemptDetail) {
 	if err := history.Unseal(a.Data, &d); !readable(err) {
 		d = core.AttemptDetail{Message: "(" + history.Damaged("the record of this attempt", err).Error() + ")"}
@@ -100,12 +100,12 @@ func ledgerDetail(a *store.Attempt) (d core.AttemptDetail) {
 	return d
 }
 
-// closing collects the attempts that closed a call: the history has a record of them.
+// closing collects the attempts that closed a call, from the history.
 type closing struct {
-	first   int64            // the lowest call that counts
-	call    int64            // only of this one; 0: of all
-	after   store.AttemptKey // only those behind this one
-	names   map[int64]string // of the calls that began and have not closed
+	first   int64            // the lowest call to collect
+	call    int64            // only this call; 0: all
+	after   store.AttemptKey // only attempts after this one
+	names   map[int64]string // names of the calls that began and have not closed
 	started map[int64]*history.Event
 	begun   int64 // the last call of any kind that began
 	closed  []view.Attempt
@@ -138,8 +138,7 @@ func (c *closing) add(s *Snapshot, t *core.StoredTurn) {
 	}
 }
 
-// horizon returns the call before which all calls have closed of which the turns that were read
-// tell.
+// horizon returns the call before which all calls have closed in the turns read so far.
 func (c *closing) horizon() int64 {
 	first := c.begun + 1
 	for call := range c.names {
@@ -148,8 +147,8 @@ func (c *closing) horizon() int64 {
 	return first
 }
 
-// closedAttempt returns the attempt of which the history has when it began, and how it closed
-// its call in a turn.
+// closedAttempt returns an attempt from its recorded start and the event that closed its
+// call in a turn.
 func closedAttempt(start *history.Start, turn int64, name string, began, ev *history.Event) view.Attempt {
 	by := madeBy(start, turn, ev.Call)
 	a := view.Attempt{

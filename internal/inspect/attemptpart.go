@@ -11,20 +11,21 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// attemptPart is a part of the attempts of a run, or of the last ones of its calls, while it is
-// read: from the ledger, which has them in order, and from the history between the turn in which
-// the first call of the part begins and that in which the last one closes.
+// attemptPart reads a part of the attempts of a run, or of the last attempts of its calls:
+// from the ledger, which has them in order, and from the history between the turn in which
+// the first call of the part begins and the one in which the last call closes.
 type attemptPart struct {
 	in  *Inspector
 	row *store.Run
 	store.AttemptRange
 
-	kept     []store.Attempt // of the ledger, in order
+	kept     []store.Attempt // from the ledger, in order
 	made     closing
 	inFlight []view.Attempt
 }
 
-// read reads the part. What it has of the ledger and of the history may go on behind its end.
+// read reads the part. What it reads from the ledger and the history may extend beyond the
+// part.
 func (p *attemptPart) read(ctx context.Context) error {
 	s, err := p.in.unread(ctx, p.row)
 	if err != nil {
@@ -67,7 +68,8 @@ func (p *attemptPart) read(ctx context.Context) error {
 	return nil
 }
 
-// readLedger reads what the ledger has of the part. The tries of blocks are no attempts of calls.
+// readLedger reads the ledger's records of the part. The tries of blocks are not attempts
+// of calls.
 func (p *attemptPart) readLedger(ctx context.Context) error {
 	for part := p.AttemptRange; ; {
 		if p.Limit > 0 {
@@ -91,8 +93,8 @@ func (p *attemptPart) readLedger(ctx context.Context) error {
 	}
 }
 
-// outrun reports whether the history has the end of a call all of whose attempts are in the
-// ledger, and has them since that was read.
+// outrun reports whether the history has the end of a call whose attempts are all in the
+// ledger, written since the ledger was read.
 func (p *attemptPart) outrun() bool {
 	known := map[store.AttemptKey]bool{}
 	for i := range p.kept {
@@ -107,8 +109,8 @@ func (p *attemptPart) outrun() bool {
 
 func isTry(a store.Attempt) bool { return a.Name == core.BlockName }
 
-// done reports whether the turns that follow have nothing to add to the part. It forgets what is
-// behind the part.
+// done reports whether later turns have nothing to add to the part. It drops what is beyond
+// the part.
 func (p *attemptPart) done() bool {
 	horizon := p.made.horizon()
 	if p.Call > 0 && p.Call < horizon {
@@ -130,10 +132,11 @@ func (p *attemptPart) done() bool {
 	}
 	last := keys[p.Limit-1]
 	p.made.closed = slices.DeleteFunc(p.made.closed, func(a view.Attempt) bool { return last.Compare(p.key(a.Call, a.Number)) < 0 })
-	return last.Call <= horizon // of the call that is open only failures are known, which come before its end
+	return last.Call <= horizon // of an open call only failures are known, which come before its end
 }
 
-// key is what of an attempt counts in the part: of the last attempts of calls only the call.
+// key returns the fields that place an attempt in the part: for the last attempts of calls,
+// only the call.
 func (p *attemptPart) key(call int64, number int) store.AttemptKey {
 	if p.Latest {
 		number = 0
@@ -141,16 +144,16 @@ func (p *attemptPart) key(call int64, number int) store.AttemptKey {
 	return store.AttemptKey{Call: call, Number: number}
 }
 
-// turnBefore returns a turn before which, and in which, no call begins with this number or a
-// higher one. Calls are numbered in the order in which they begin, so a few turns tell where to
-// look on; turns in which no call begins tell nothing.
+// turnBefore returns a turn such that no call with this or a higher number begins in it or
+// before it. Calls are numbered in the order in which they begin, so a few turns tell where
+// to continue the search. Turns in which no call begins tell nothing.
 func (in *Inspector) turnBefore(ctx context.Context, row *store.Run, start *history.Start, call int64) (turn int64, err error) {
 	if call <= 1 {
 		return 0, nil
 	}
 	for low, high := int64(0), int64(0); ; {
 		probe := low + (high-low)/2
-		if high == 0 { // the end of the history is not known
+		if high == 0 { // the end of the history is not known yet
 			probe = 2*low + probeTurns
 		}
 		stored, err := in.db.History(ctx, row.Partition, row.ID, probe, probeTurns)
@@ -173,7 +176,8 @@ func (in *Inspector) turnBefore(ctx context.Context, row *store.Run, start *hist
 	}
 }
 
-// begun returns the lowest and the highest number of the calls that begin in turns, zero if none does.
+// begun returns the lowest and the highest number of the calls that begin in turns, or
+// zeros.
 func begun(turns []core.StoredTurn) (least, greatest int64) {
 	for i := range turns {
 		for k := range turns[i].Events {

@@ -11,20 +11,20 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Audit returns what was done to a run and its calls, by people and by the engine,
-// oldest first.
+// Audit returns the operations on a run and its calls, by people and by the engine, oldest
+// first.
 func (in *Inspector) Audit(ctx context.Context, workflowID, run string) ([]view.ControlRecord, error) {
 	row, err := in.Find(ctx, workflowID, run)
 	if err != nil {
 		return nil, err
 	}
-	start, _ := record.Start(row) // show says what cannot be read
+	start, _ := record.Start(row) // the description says what cannot be read
 	all, _, err := in.controls(ctx, row, &start, 0)
 	return all, err
 }
 
-// controls reads the operations in the history of a run, behind a turn, oldest first, and returns
-// how many turns it has read.
+// controls reads the operations in the history of a run after a turn, oldest first, and
+// returns how many turns it read.
 func (in *Inspector) controls(ctx context.Context, row *store.Run, start *history.Start, after int64) (all []view.ControlRecord, read int, err error) {
 	done := controls{row: row}
 	_, err = in.each(ctx, row, start, max(after, 0), mostTurns, func(turns []core.StoredTurn, _ []*history.DamageError) bool {
@@ -58,20 +58,20 @@ func (c *controls) add(_ *Snapshot, t *core.StoredTurn) {
 	}
 }
 
-// all returns them behind the one that the run began with.
+// all returns them after the reset or fork with which the run began.
 func (c *controls) all(start *history.Start) []view.ControlRecord {
 	return append(BaseRecord(c.row, start), c.out...)
 }
 
-// plainly are the operations whose caller does not wait for a result. The event that
-// they lead to is their only record.
+// plainly are the operations whose caller does not wait for a result. Only the event that
+// they cause records them.
 var plainly = map[history.Kind]core.Operation{
 	history.RunCancelRequested: core.CancelTheRun,
 	history.RunTerminated:      core.TerminateTheRun,
 }
 
-// ControlRecord returns what an event says of an operation on a run or its calls. Time
-// is that of its turn, in nanoseconds since 1970.
+// ControlRecord returns the audit record in an event. time is that of the event's turn, in
+// nanoseconds since 1970.
 func ControlRecord(row *store.Run, ev *history.Event, time int64) view.ControlRecord {
 	r := view.ControlRecord{
 		WorkflowID: row.WorkflowID, RunID: row.ID, Call: ev.Call, Name: ev.Name, Operation: ev.Operation,

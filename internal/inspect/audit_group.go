@@ -16,10 +16,10 @@ import (
 const (
 	auditLimit = 100
 	auditRuns  = 1000
-	auditPage  = 200 // runs of one query
+	auditPage  = 200 // runs per query
 )
 
-// AuditGroup returns what was done in the group, latest first: to runs, activities, gates
+// AuditGroup returns the operations in the group, latest first: on runs, activities, gates
 // and schedules.
 func (in *Inspector) AuditGroup(ctx context.Context, filter view.AuditFilter) (*view.Audit, error) {
 	if err := errors.Join(checkLimit(filter.Limit), checkLimit(filter.Runs)); err != nil {
@@ -32,7 +32,7 @@ func (in *Inspector) AuditGroup(ctx context.Context, filter view.AuditFilter) (*
 	a.filter.Limit, a.filter.Runs = cmp.Or(filter.Limit, auditLimit), cmp.Or(filter.Runs, auditRuns)
 	reads := []func(context.Context, *auditor) error{in.auditSwitches, in.auditCanaries, in.auditGates, in.auditSchedules, in.auditRuns}
 	if filter.Before != "" {
-		reads = reads[len(reads)-1:] // the audit before had the others
+		reads = reads[len(reads)-1:] // the previous page had the others
 	}
 	for _, read := range reads {
 		if err := read(ctx, a); err != nil {
@@ -46,7 +46,7 @@ func (in *Inspector) AuditGroup(ctx context.Context, filter view.AuditFilter) (*
 // auditor collects the latest entries.
 type auditor struct {
 	filter view.AuditFilter
-	turns  int // that may still be read, of all histories
+	turns  int // how many more turns may be read, over all histories
 	out    view.Audit
 }
 
@@ -59,7 +59,7 @@ func (a *auditor) add(r view.AuditRecord) {
 	}
 }
 
-// sort orders the entries and drops those that are too early to be shown.
+// sort orders the entries and drops the oldest beyond the limit.
 func (a *auditor) sort() {
 	slices.SortStableFunc(a.out.Records, func(x, y view.AuditRecord) int { return y.Time.Compare(x.Time) })
 	if len(a.out.Records) > a.filter.Limit {
@@ -81,7 +81,7 @@ func (in *Inspector) auditSwitches(ctx context.Context, a *auditor) error {
 	return err
 }
 
-// auditGates adds what people did to the gates that are not forgotten.
+// auditGates adds the operations on gates that still exist.
 func (in *Inspector) auditGates(ctx context.Context, a *auditor) error {
 	gates, err := in.Gates(ctx)
 	for i := range gates {
@@ -90,7 +90,7 @@ func (in *Inspector) auditGates(ctx context.Context, a *auditor) error {
 	return err
 }
 
-// auditSchedules adds what people did to the schedules.
+// auditSchedules adds the operations on schedules.
 func (in *Inspector) auditSchedules(ctx context.Context, a *auditor) error {
 	return in.eachTimetable(ctx, func(_ string, t *core.Timetable, damage error) {
 		if damage != nil {
@@ -102,8 +102,8 @@ func (in *Inspector) auditSchedules(ctx context.Context, a *auditor) error {
 	})
 }
 
-// addLog adds the log of a gate or schedule, and its pause, which is in force although no
-// note of it is kept any more, or was when it began.
+// addLog adds the log of a gate or schedule, and its pause. The pause may be in force
+// although the log no longer has its note, or an earlier version did not write one.
 func (a *auditor) addLog(kind, name string, p *view.Pause, log []view.AuditRecord) {
 	for _, r := range log {
 		a.add(r)
@@ -113,7 +113,7 @@ func (a *auditor) addLog(kind, name string, p *view.Pause, log []view.AuditRecor
 	}
 }
 
-// addFires adds the fires by hand that the schedule remembers and its log does not.
+// addFires adds fires by hand that the schedule remembers but its log does not.
 func (a *auditor) addFires(s *view.Schedule) {
 	for _, f := range slices.Concat(s.Open, s.Waiting, s.Recent) {
 		if f.Kind != "" && (len(s.Log) == 0 || f.Since.Before(s.Log[len(s.Log)-1].Time)) {
@@ -124,7 +124,7 @@ func (a *auditor) addFires(s *view.Schedule) {
 	}
 }
 
-// logOf returns the log of a gate or schedule as users read it, latest first.
+// logOf returns the log of a gate or schedule as users see it, latest first.
 func logOf(kind, name string, notes []core.Note) (log []view.AuditRecord) {
 	for _, n := range slices.Backward(notes) {
 		log = append(log, view.AuditRecord{
@@ -134,8 +134,8 @@ func logOf(kind, name string, notes []core.Note) (log []view.AuditRecord) {
 	return log
 }
 
-// auditRuns adds what was done to the runs that started last. What began after the time
-// that is asked for, or ended before it, is not read. The history of a run is read whole.
+// auditRuns adds the operations on the runs that started last. It skips runs outside of the
+// requested time. It reads the whole history of a run.
 func (in *Inspector) auditRuns(ctx context.Context, a *auditor) error {
 	filter, last := Bounded(store.Filter{Partitions: in.group.All(), Until: a.filter.Until, Before: a.filter.Before}), ""
 	for {
@@ -164,14 +164,14 @@ func (in *Inspector) auditRuns(ctx context.Context, a *auditor) error {
 	}
 }
 
-// auditRun adds what was done to a run. What it has in common with the run from which it
-// was cut was done to that one.
+// auditRun adds the operations on a run. Operations in copied history belong to the run
+// that it was copied from.
 func (in *Inspector) auditRun(ctx context.Context, row *store.Run, a *auditor) error {
-	start, _ := record.Start(row) // show says what cannot be read
+	start, _ := record.Start(row) // the description says what cannot be read
 	records, read, err := in.controls(ctx, row, &start, start.Base.LastCut())
 	a.turns -= read
 	if errors.Is(err, store.ErrNotFound) {
-		return nil // it was deleted meanwhile
+		return nil // deleted meanwhile
 	}
 	if err != nil {
 		return err

@@ -15,8 +15,7 @@ func baseOf(start *history.Start) *view.Base {
 	return &view.Base{WorkflowID: b.WorkflowID, RunID: b.Run, Call: b.Call, Request: b.Request, By: b.By, Why: b.Reason}
 }
 
-// BaseRecord returns the audit record of the reset or fork that a run began with; none if
-// it began otherwise.
+// BaseRecord returns the audit record of the reset or fork with which a run began, or none.
 func BaseRecord(row *store.Run, start *history.Start) []view.ControlRecord {
 	b := start.Base
 	if b == nil {
@@ -32,8 +31,8 @@ func BaseRecord(row *store.Run, start *history.Start) []view.ControlRecord {
 	}}
 }
 
-// madeBy returns the run that made the attempt which closed a call in a turn, if the call was
-// kept from another run; else "".
+// madeBy returns the run that made the attempt which closed a call in a turn, if that is
+// copied history of another run; otherwise "".
 func madeBy(start *history.Start, turn, call int64) string {
 	if turn > start.Base.LastCut() {
 		return ""

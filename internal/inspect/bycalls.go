@@ -9,22 +9,23 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// callSearch finds runs by what several states of calls have in common. A run with a call in
-// the first state is one of them; of the others what it waits for tells.
+// callSearch finds runs by a property that calls in several states may have. Every run with
+// a call in the first state qualifies. For the others it depends on what the run waits for.
 type callSearch struct {
 	states []store.CallState
 	has    func(*view.Wait) bool
 }
 
-// callSearches are by the value of view.Filter.Call. Retrying are the calls that view.Call
-// says Retries of, paused those of which it says Rests.
+// callSearches are the searches by the value of view.Filter.Call. Retrying calls are those
+// with Retries in view.Call, paused calls those with Rests.
 var callSearches = map[string]callSearch{
 	view.CallRetrying: {[]store.CallState{store.Backoff, store.Gated, store.Queued, store.Offered}, func(w *view.Wait) bool { return w.Retrying > 0 }},
 	view.CallPaused:   {[]store.CallState{store.Paused, store.Queued, store.Offered}, func(w *view.Wait) bool { return w.Paused > 0 }},
 }
 
-// byCalls returns a page of the runs that a search by calls finds, newest first, with what they
-// wait for. A bounded one looks at most runs and returns the last of them if there are more.
+// byCalls returns a page of the runs that a search by calls finds, newest first, with what
+// they wait for. If most is set it looks at that many runs at most, and returns the last of
+// them if there are more.
 func (in *Inspector) byCalls(ctx context.Context, f store.Filter, s callSearch, most int) (found []view.Run, stopped string, err error) {
 	o, err := in.obstacles(ctx)
 	if err != nil {
@@ -63,11 +64,12 @@ func (in *Inspector) byCalls(ctx context.Context, f store.Filter, s callSearch, 
 // stateRow is a run with a call in one of several states.
 type stateRow struct {
 	store.Run
-	first bool // in the first of them
+	first bool // in the first state
 }
 
-// inStates lists runs with a call in any of several states, each once and newest first, as far
-// as they were read of all states: floor is the last of these runs, empty if they are all.
+// inStates lists the runs with a call in any of several states, without duplicates and
+// newest first, as far as all states were read. floor is the last of these runs, "" if they
+// are complete.
 func (in *Inspector) inStates(ctx context.Context, f store.Filter, states []store.CallState) (rows []stateRow, floor string, err error) {
 	for i, state := range states {
 		f.Call = state
@@ -82,7 +84,7 @@ func (in *Inspector) inStates(ctx context.Context, f store.Filter, states []stor
 			rows = append(rows, stateRow{row, i == 0})
 		}
 	}
-	// Of a run that was found twice the first state comes first.
+	// For a run that was found twice, the first state wins.
 	slices.SortStableFunc(rows, func(a, b stateRow) int { return cmp.Compare(b.ID, a.ID) })
 	rows = slices.CompactFunc(rows, func(a, b stateRow) bool { return a.ID == b.ID })
 	return slices.DeleteFunc(rows, func(r stateRow) bool { return r.ID < floor }), floor, nil

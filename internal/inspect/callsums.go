@@ -12,8 +12,8 @@ import (
 )
 
 // FindCalls returns calls with more than one attempt, past or to come, and the cursor of
-// the next page. The filter selects by the latest attempt of each call; calls are sorted
-// by its end, the latest first.
+// the next page. The filter selects by the latest attempt of each call. Calls are sorted by
+// its end, latest first.
 func (in *Inspector) FindCalls(ctx context.Context, filter view.AttemptFilter) ([]view.CallAttempts, string, error) {
 	entries, next, err := in.searchLedger(ctx, filter, true)
 	if err != nil {
@@ -26,9 +26,9 @@ func (in *Inspector) FindCalls(ctx context.Context, filter view.AttemptFilter) (
 	return found, next, nil
 }
 
-// Calls sums up the attempts of each activity and step of a part of a run's calls, by number.
-// Calls without an attempt that has ended are left out. RunID of a call that a reset or forked
-// run has kept is the run that made it, whose ledger has all attempts.
+// Calls sums up the attempts of each activity and step in a part of a run's calls, by
+// number. It omits calls without an ended attempt. For a call in copied history, RunID is
+// the run that made it, whose ledger has all attempts.
 func (in *Inspector) Calls(ctx context.Context, workflowID, run string, part view.CallRange) ([]view.CallAttempts, error) {
 	if part.After < 0 {
 		return nil, &history.InputError{What: "part of the calls", Problem: "begins behind a negative number; calls are numbered from 1"}
@@ -54,8 +54,8 @@ func (in *Inspector) Calls(ctx context.Context, workflowID, run string, part vie
 	return calls, nil
 }
 
-// sums sums up calls by their last record in the ledger, or the attempt that closed those that
-// have none there.
+// sums sums up calls by their last record in the ledger or, if they have none, by the
+// attempt that closed them.
 func sums(row *store.Run, kept []store.Attempt, closed []view.Attempt) (calls []view.CallAttempts) {
 	known := map[int64]bool{}
 	for i, a := range kept {
@@ -74,8 +74,8 @@ func sums(row *store.Run, kept []store.Attempt, closed []view.Attempt) (calls []
 	return calls
 }
 
-// onlyAttempt sums up a call that has no record in the ledger: it ended with its first
-// attempt, or it was kept from another run and a is its last one.
+// onlyAttempt sums up a call without a record in the ledger: it ended with its first
+// attempt, or it was copied from another run and a is its last attempt.
 func onlyAttempt(row *store.Run, a *view.Attempt) view.CallAttempts {
 	c := view.CallAttempts{
 		WorkflowID: row.WorkflowID, RunID: cmp.Or(a.RunID, row.ID), Workflow: row.Type, Call: a.Call, Name: a.Name, Attempts: 1,
@@ -84,7 +84,7 @@ func onlyAttempt(row *store.Run, a *view.Attempt) view.CallAttempts {
 	switch a.Outcome {
 	case string(core.Completed):
 		c.Completed = 1
-	case string(core.Failed): // in another run, which has a record of it
+	case string(core.Failed): // the other run has a record of it
 		c.Failed = 1
 	default:
 		c.Canceled = 1

@@ -12,10 +12,10 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// shownRuns is how many runs of its chain a description has.
+// shownRuns is how many runs of its chain a description shows.
 const shownRuns = 20
 
-// chain returns the last runs of a run's chain, oldest first; nil if the run is the only
+// chain returns the last runs of a run's chain, oldest first, or nil if the run is the only
 // one.
 func (in *Inspector) chain(ctx context.Context, row *store.Run, start *history.Start) ([]view.ChainRun, error) {
 	if start.Previous == "" && row.Status != store.Continued {
@@ -47,8 +47,8 @@ func (in *Inspector) chain(ctx context.Context, row *store.Run, start *history.S
 	return runs, nil
 }
 
-// chainRun returns a run as a member of its chain, and the one before it. What cannot be
-// read is left out.
+// chainRun returns a run as a member of its chain, and the ID of the run before it. It
+// omits what cannot be read.
 func chainRun(row *store.Run) (run view.ChainRun, previous string) {
 	start, _ := record.Start(row)
 	detail, _ := core.DecodeDetail(row.Detail)

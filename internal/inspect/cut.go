@@ -10,14 +10,14 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// CutError says that no run can go on from a call.
+// CutError says that no run can continue from a call.
 type CutError struct{ Err error }
 
 func (e *CutError) Error() string { return e.Err.Error() }
 func (e *CutError) Unwrap() error { return e.Err }
 
-// As makes it a *view.RefusedError for callers of a fork: nothing is wrong with the
-// database, the run has no such call.
+// As makes it a *view.RefusedError for callers of a fork: the database is fine, but the run
+// has no such call.
 func (e *CutError) As(target any) bool {
 	refused, is := target.(**view.RefusedError)
 	if is {
@@ -26,9 +26,8 @@ func (e *CutError) As(target any) bool {
 	return is
 }
 
-// CutAt reads the history of a run and cuts it at a call. Of a damaged history it keeps
-// what stands before the damage. The error is a *CutError if the call is none to go on
-// from.
+// CutAt reads the history of a run and cuts it at a call. For a damaged history it keeps
+// what precedes the damage. The error is a *CutError if no run can continue from the call.
 func (in *Inspector) CutAt(ctx context.Context, partition int, start *history.Start, call int64) (*core.Cut, error) {
 	turns, damage, err := in.turns(ctx, partition, start.Run, 0)
 	if err != nil {

@@ -12,25 +12,23 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// damageOf returns what an error says of a record that cannot be read, nil if it is
-// another one.
+// damageOf returns the *history.DamageError in err, or nil.
 func damageOf(err error) *history.DamageError {
 	d, _ := errors.AsType[*history.DamageError](err)
 	return d
 }
 
-// readable reports whether something was read: as it is, or what its face shows because it
-// is encoded and this program cannot decode it.
+// readable reports whether something was read, either as it is or, if it is encoded and
+// this program cannot decode it, as its face.
 func readable(err error) bool { return err == nil || history.IsCoded(err) }
 
-// damagedWait is what something waits for of whose record a part cannot be read.
+// damagedWait turns w into the wait of something whose record is partly unreadable.
 func damagedWait(w view.Wait, d *history.DamageError) view.Wait {
 	w.For, w.Why = view.WaitDamaged, d.Error()
 	return w
 }
 
-// firstDamage returns the first of what cannot be read, nil if all can: of errors, and of
-// a run if that was read.
+// firstDamage returns the first damage among the errors and in the run's snapshot, or nil.
 func firstDamage(s *Snapshot, errs ...error) *view.Damage {
 	var all []*history.DamageError
 	if s != nil {
@@ -60,10 +58,10 @@ func firstDamage(s *Snapshot, errs ...error) *view.Damage {
 	return v
 }
 
-// turnDamaged is the kind of what stands in a history for a turn that cannot be read.
+// turnDamaged is the kind of the event that replaces an unreadable turn.
 const turnDamaged history.Kind = "TurnDamaged"
 
-// damagedEvent is what is shown in the place of what cannot be read.
+// damagedEvent returns the event that replaces what cannot be read.
 func damagedEvent(d *history.DamageError) (view.Event, error) {
 	text, err := json.Marshal(TurnEvent{Turn: d.Turn, Event: history.Event{Kind: turnDamaged, Note: d.Error()}})
 	return view.Event{Turn: d.Turn, Number: 1, Kind: string(turnDamaged), Record: text}, err

@@ -26,7 +26,8 @@ func (in *Inspector) Describe(ctx context.Context, workflowID, run string) (*vie
 	return in.describe(ctx, row, s)
 }
 
-// Overview returns what Describe, Attempts, Calls and Audit return, of one reading.
+// Overview returns what Describe, Attempts, Calls and Audit return, from a single read of
+// the run.
 func (in *Inspector) Overview(ctx context.Context, workflowID, run string) (*view.Overview, error) {
 	row, err := in.Find(ctx, workflowID, run)
 	if err != nil {
@@ -56,7 +57,7 @@ func (in *Inspector) Overview(ctx context.Context, workflowID, run string) (*vie
 	return o, in.tellOfWorkers(ctx, row.Partition, attempts)
 }
 
-// describe returns a run with what was read of it. Of a closed one nothing need be.
+// describe returns a run with what was read of it. A closed run needs no snapshot.
 func (in *Inspector) describe(ctx context.Context, row *store.Run, s *Snapshot) (*view.Description, error) {
 	start, wrong := record.Start(row)
 	detail, unread := core.DecodeDetail(row.Detail)
@@ -80,8 +81,8 @@ func (in *Inspector) describe(ctx context.Context, row *store.Run, s *Snapshot) 
 	return d, in.describeOpen(ctx, row, s, d, &detail, unread)
 }
 
-// describeOpen adds what is known of an open run only. Unread is why its state cannot be
-// read, nil if it can.
+// describeOpen adds what only open runs have. unread says why the run's state cannot be
+// read, or is nil.
 func (in *Inspector) describeOpen(ctx context.Context, row *store.Run, s *Snapshot, d *view.Description, detail *core.Detail, unread error) (err error) {
 	d.Damage = firstDamage(s, unread)
 	if d.Needs, err = in.needs(ctx, row, detail, s); err != nil {

@@ -1,8 +1,8 @@
-// Package inspect shows what is committed: runs, calls, attempts, gates, schedules,
-// nodes and audit records, as package view has them.
+// Package inspect reads the committed state: runs, calls, attempts, gates, schedules, nodes
+// and audit records, in the types of package view.
 //
-// An Inspector reads a database and changes nothing, so it works in every process:
-// beside engines, without one, and for closed runs. The open calls of a run and their
-// states come from its history and from the rows of its calls; see Snapshot. No user
-// code runs for that.
+// An Inspector reads a database and changes nothing, so it works in every process: beside
+// engines, without one, and for closed runs. It derives the open calls of a run and their
+// states from its history and the rows of its calls (see Snapshot), without running user
+// code.
 package inspect

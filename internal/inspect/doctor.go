@@ -15,32 +15,32 @@ import (
 )
 
 const (
-	doctorRuns  = 200  // rows of a page
-	doctorTurns = 1000 // turns of a page
-	// settled is how long something must have been wrong that a message on its way mends.
+	doctorRuns  = 200  // rows per page
+	doctorTurns = 1000 // turns per page
+	// settled is how long a problem must have lasted that a message in transit could solve.
 	settled = 10 * time.Minute
 )
 
-// doctor is a look through all that is on record.
+// doctor checks everything on record.
 type doctor struct {
 	in    *Inspector
 	limit int
 	out   view.Checkup
-	// coded are the causes for which documents cannot be decoded. Without a key that are
-	// all documents of a database, which one finding says as well as a thousand.
+	// coded are the reasons why documents cannot be decoded. Without a key that affects all
+	// documents of a database, so one finding per reason is enough.
 	coded map[string]*undecoded
 }
 
-// undecoded is how many documents cannot be decoded for one cause.
+// undecoded counts the documents that cannot be decoded for one reason.
 type undecoded struct {
-	finding   int // number of the first one
+	finding   int // index of its finding
 	documents int
-	runs      int    // which come one after the other
+	runs      int    // counted as runs come one after the other
 	last      string // run ID
 }
 
-// Doctor reads all that is on record of the group's runs, gates and schedules, and
-// returns what is wrong there.
+// Doctor reads everything on record of the group's runs, gates and schedules, and returns
+// what is wrong.
 func (in *Inspector) Doctor(ctx context.Context, f view.DoctorFilter) (*view.Checkup, error) {
 	if err := in.check(ctx); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (in *Inspector) Doctor(ctx context.Context, f view.DoctorFilter) (*view.Che
 	return &d.out, nil
 }
 
-// find adds a finding; errEnough if there are as many as are wanted.
+// find adds a finding. It returns errEnough if the limit is reached.
 func (d *doctor) find(f view.Finding) error {
 	if len(d.out.Findings) == d.limit {
 		d.out.More = true
@@ -74,7 +74,7 @@ func (d *doctor) find(f view.Finding) error {
 	return nil
 }
 
-// damage adds what cannot be read; nothing if err is nil.
+// damage adds a finding about unreadable data. It does nothing if err is nil.
 func (d *doctor) damage(at view.Finding, err error) error {
 	damage := damageOf(err)
 	if damage == nil {
@@ -103,7 +103,8 @@ func (d *doctor) damage(at view.Finding, err error) error {
 	return d.find(at)
 }
 
-// known counts a document that cannot be decoded, and reports whether a finding says so.
+// known counts a document that cannot be decoded, and reports whether a finding already
+// covers it.
 func (d *doctor) known(at *view.Finding, damage *history.DamageError) bool {
 	cause := damage.Err.Error()
 	c, known := d.coded[cause]
@@ -118,7 +119,7 @@ func (d *doctor) known(at *view.Finding, damage *history.DamageError) bool {
 	return known
 }
 
-// sumUp says in the findings of documents that cannot be decoded how many there are.
+// sumUp adds the counts to the findings about documents that cannot be decoded.
 func (d *doctor) sumUp() {
 	for _, c := range d.coded {
 		if c.documents > 1 && c.finding < len(d.out.Findings) {
@@ -127,7 +128,7 @@ func (d *doctor) sumUp() {
 	}
 }
 
-// database adds what the store finds wrong below its contract, if it can look there.
+// database adds what the store finds wrong below its contract, if it can examine that.
 func (d *doctor) database(ctx context.Context) error {
 	db, ok := d.in.db.(store.Examiner)
 	if !ok {
@@ -145,8 +146,9 @@ func (d *doctor) database(ctx context.Context) error {
 	return nil
 }
 
-// runs reads the runs of one partition after the other: in no order that anybody needs, a
-// page costs what is on it, where the newest of all partitions are chosen from a page of each.
+// runs reads the runs partition by partition. Order does not matter here, and a page then
+// costs only what is on it; the newest of all partitions would be chosen from a page of
+// each.
 func (d *doctor) runs(ctx context.Context, f *view.DoctorFilter) error {
 	for _, partition := range d.in.group.All() {
 		if err := d.partition(ctx, partition, f); err != nil {
@@ -246,7 +248,7 @@ func (d *doctor) gates(ctx context.Context) error {
 		at := view.Finding{Gate: entity.NameOf(row.ID)}
 		g, err := d.in.Gate(ctx, at.Gate)
 		if errors.Is(err, store.ErrNotFound) {
-			return nil // it was removed meanwhile
+			return nil // deleted meanwhile
 		}
 		if err != nil {
 			return d.damage(at, err)
@@ -260,7 +262,7 @@ func (d *doctor) gates(ctx context.Context) error {
 	})
 }
 
-// ticket looks whether a run that is at a gate is over.
+// ticket checks whether a run that is at a gate has ended.
 func (d *doctor) ticket(ctx context.Context, at view.Finding, key core.TicketKey, since int64) error {
 	row, err := d.in.db.Find(ctx, entity.Place(d.in.group, key.Workflow), key.Workflow, key.Run)
 	how := "does not exist"
@@ -274,7 +276,7 @@ func (d *doctor) ticket(ctx context.Context, at view.Finding, key core.TicketKey
 		how, since = "has ended", max(since, row.Closed)
 	}
 	if d.in.now()-since < int64(settled) {
-		return nil // a message is on its way
+		return nil // a message may be in transit
 	}
 	at.Kind, at.WorkflowID, at.RunID = view.FindingLeak, key.Workflow, key.Run
 	at.Problem = fmt.Sprintf("call %d of a run that %s is at the gate", key.Call, how)

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	mostTurns  = 500 // read at a time, of a part of a history
-	probeTurns = 16  // read at a time where a call is looked for
+	mostTurns  = 500 // turns read at a time, of a part of a history
+	probeTurns = 16  // turns read at a time when searching for a call
 )
 
-// Events returns a part of the history of a run, the start event first. Each event of a call
-// has the call's name, which the history itself says once, and the types of its errors. In the
-// place of a turn that cannot be read stands an event of the kind TurnDamaged, whose note
-// says what is wrong. The error is a *history.InputError about a part that no history has.
+// Events returns a part of the history of a run, the start event first. Each event of a
+// call has the call's name, which history itself records only once, and the types of its
+// errors. An unreadable turn is replaced by an event of kind TurnDamaged whose note says
+// what is wrong. The error is a *history.InputError if the part is invalid.
 func (in *Inspector) Events(ctx context.Context, workflowID, run string, part view.HistoryRange) ([]view.Event, error) {
 	if err := errors.Join(checkLimit(part.Limit), checkPart(&part)); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (in *Inspector) Events(ctx context.Context, workflowID, run string, part vi
 	if part.After.Event == view.EndOfTurn {
 		e.from = part.After.Turn
 	} else {
-		e.from = max(part.After.Turn-1, 0) // the turn of the place may have events behind it
+		e.from = max(part.After.Turn-1, 0) // the turn of the place may have events after it
 	}
 	block := 0
 	if part.Limit > 0 {
@@ -65,19 +65,19 @@ func checkPart(p *view.HistoryRange) error {
 	return nil
 }
 
-// events is a part of a history while it is read.
+// events is a part of a history that is being read.
 type events struct {
 	in    *Inspector
 	row   *store.Run
 	part  view.HistoryRange
-	from  int64            // the turn behind which it is read
-	names map[int64]string // of calls; empty: of one that is looked for no more
+	from  int64            // read turns after this one
+	names map[int64]string // names of calls; empty for one that is no longer searched
 	all   []view.Event
 }
 
 func (e *events) full() bool { return e.part.Limit > 0 && len(e.all) >= e.part.Limit }
 
-// selects reports whether an event is in the part, if there is room.
+// selects reports whether an event belongs to the part and fits.
 func (e *events) selects(ev *view.Event) bool {
 	return e.part.After.Before(ev) && (e.part.Call == 0 || e.part.Call == ev.Call) && !e.full()
 }
@@ -88,8 +88,8 @@ func (e *events) add(ev *view.Event) {
 	}
 }
 
-// read adds the events of the turns behind one, of at most limit (0: all), and returns the last
-// of them and whether there may be more.
+// read adds the events of at most limit turns (0: all) after a turn. It returns the last
+// turn read and whether there may be more.
 func (e *events) read(ctx context.Context, after int64, limit int) (last int64, more bool, err error) {
 	turns, damage, read, err := e.in.someTurns(ctx, e.row.Partition, e.row.ID, after, limit)
 	if err != nil {
@@ -145,7 +145,8 @@ func (e *events) addTurn(t core.StoredTurn) error {
 	return nil
 }
 
-// nameCalls finds the names of the calls of turns: in these turns, or in those before the part.
+// nameCalls finds the names of the calls of turns: in these turns, or in those before the
+// part.
 func (e *events) nameCalls(ctx context.Context, turns []core.StoredTurn) error {
 	var others []int64
 	for _, t := range turns {
@@ -166,9 +167,9 @@ func (e *events) nameCalls(ctx context.Context, turns []core.StoredTurn) error {
 	return e.bisect(ctx, 0, e.from, others)
 }
 
-// bisect finds the names of calls that began behind one turn and not behind another. Calls are
-// numbered in the order in which they begin, so a few turns in the middle tell where the others
-// did; turns in which no call begins tell nothing.
+// bisect finds the names of calls that began after one turn and not after another. Calls
+// are numbered in the order in which they begin, so a few turns in the middle tell where
+// the others began. Turns in which no call begins tell nothing.
 func (e *events) bisect(ctx context.Context, above, to int64, calls []int64) error {
 	if len(calls) == 0 || above >= to {
 		return nil

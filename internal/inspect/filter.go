@@ -13,20 +13,21 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// statuses are those of runs; rows of gates and schedules have another one.
+// statuses are the statuses of runs. Rows of gates and schedules have another one.
 var statuses = []string{
 	view.StatusRunning, view.StatusWaitingForCode, view.StatusParked, view.StatusPaused, view.StatusCompleted,
 	view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued,
 }
 
-// callStates are those of calls by which runs are found: calls in them have a row.
+// callStates are the call states by which runs can be found: calls in these states have a
+// row.
 var callStates = []string{
 	view.CallQueued, view.CallOffered, view.CallGated, view.CallBackoff, view.CallExternal, view.CallPaused, view.CallQuarantined,
 }
 
-// RunFilter returns a filter for the store that selects from the runs of partitions.
-// The error is a *history.InputError about a status that no run has, a state by which no call
-// is found, a page that begins behind no run, or the limit.
+// RunFilter returns the store's filter for runs of these partitions. The error is a
+// *history.InputError about an unknown status or call state, an invalid cursor or an
+// invalid limit.
 func RunFilter(f view.Filter, partitions []int) (store.Filter, error) {
 	out := store.Filter{
 		Partitions: partitions, Type: f.Workflow, IDPrefix: f.IDPrefix, Call: store.CallState(f.Call), ErrorType: f.ErrorType,
@@ -50,8 +51,8 @@ func RunFilter(f view.Filter, partitions []int) (store.Filter, error) {
 	return Bounded(out), nil
 }
 
-// idsAhead is how far a run ID may be ahead of the creation time of its run: the IDs of a
-// chain rise by at least a millisecond, however fast its runs follow each other.
+// idsAhead is how far a run ID may be ahead of its run's creation time: the IDs of a chain
+// rise by at least a millisecond per run, however fast the runs follow each other.
 const idsAhead = time.Hour
 
 // Bounded adds to a filter by time the bounds of run IDs that follow from it. Stores read

@@ -15,9 +15,9 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Gates returns the gates of the group, by name. A gate exists from its first call until
-// no call has used it for a week. One that is paused, or whose budget or breaker is not
-// in its initial state, stays.
+// Gates returns the gates of the group, by name. A gate exists from its first call until a
+// week after the last use. A gate stays if it is paused, or if its budget or breaker is not
+// in its initial state.
 func (in *Inspector) Gates(ctx context.Context) ([]view.Gate, error) {
 	if err := in.check(ctx); err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (in *Inspector) Gates(ctx context.Context) ([]view.Gate, error) {
 		g, err := in.Gate(ctx, entity.NameOf(row.ID))
 		switch {
 		case errors.Is(err, store.ErrNotFound):
-			return nil // it was removed meanwhile
+			return nil // deleted meanwhile
 		case damageOf(err) != nil:
 			gates = append(gates, view.Gate{Name: entity.NameOf(row.ID), Problem: err.Error()})
 			return nil
@@ -40,8 +40,8 @@ func (in *Inspector) Gates(ctx context.Context) ([]view.Gate, error) {
 	return gates, err
 }
 
-// Breakers reports of the gates that have a circuit breaker, by name, whether it is open,
-// of as many gates as a status reads. It reads none of the calls at them.
+// Breakers reports for the gates with a circuit breaker, by name, whether it is open. It
+// covers as many gates as a status does, and reads none of the calls at them.
 func (in *Inspector) Breakers(ctx context.Context) (map[string]bool, error) {
 	if err := in.check(ctx); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (in *Inspector) Breakers(ctx context.Context) (map[string]bool, error) {
 			return errEnough
 		}
 		d, err := core.DecodeGate(row.Detail)
-		if err == nil && hasBreaker(&d) { // the status names a gate that cannot be read
+		if err == nil && hasBreaker(&d) { // the status names an unreadable gate
 			open[entity.NameOf(row.ID)] = breakerOpen(&d, in.now())
 		}
 		return nil
@@ -60,7 +60,7 @@ func (in *Inspector) Breakers(ctx context.Context) (map[string]bool, error) {
 	return open, err
 }
 
-// Gate returns the machine of a gate as it is committed.
+// Gate returns the committed machine of a gate.
 func (in *Inspector) Gate(ctx context.Context, name string) (*core.Gate, error) {
 	if err := in.check(ctx); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (in *Inspector) gateOf(g *core.Gate) view.Gate {
 	return v
 }
 
-// GateChange returns what something that a person says to a gate would do.
+// GateChange returns what an operator's request to a gate would do.
 func GateChange(name string, word core.GateWord, p core.GatePreview) view.GateChange {
 	return view.GateChange{
 		Gate: name, Operation: string(word), Before: gateSpec(p.Before), After: gateSpec(p.After), Outcome: p.Outcome, Note: p.Text,
@@ -109,8 +109,8 @@ func GateChange(name string, word core.GateWord, p core.GatePreview) view.GateCh
 	}
 }
 
-// inOrder sorts tickets: those that run, those that wait in the order in which they are
-// let through, those that stand by, those in backoff.
+// inOrder sorts tickets: running ones, waiting ones in the order in which they are
+// admitted, those standing by, those in backoff.
 func inOrder(tickets []gates.Ticket[core.TicketKey]) []gates.Ticket[core.TicketKey] {
 	rank := map[gates.Phase]int{gates.Running: 0, gates.Waiting: 1, gates.StandingBy: 2, gates.BackingOff: 3}
 	slices.SortStableFunc(tickets, func(a, b gates.Ticket[core.TicketKey]) int {
@@ -119,7 +119,8 @@ func inOrder(tickets []gates.Ticket[core.TicketKey]) []gates.Ticket[core.TicketK
 	return tickets
 }
 
-// addPlaces adds to the gated calls of a run their places at the gates, of which it reads each once.
+// addPlaces adds to the gated calls of a run their places at the gates. It reads each gate
+// once.
 func (in *Inspector) addPlaces(ctx context.Context, run string, calls []view.Call) error {
 	lines := map[string]*gateLine{}
 	for i := range calls {
@@ -144,7 +145,7 @@ func (in *Inspector) addPlaces(ctx context.Context, run string, calls []view.Cal
 	return nil
 }
 
-// gateLine is who waits at a gate, and the places of the calls of one run.
+// gateLine is the line at a gate and the places of one run's calls in it.
 type gateLine struct {
 	paused    *view.Pause
 	openUntil *time.Time
@@ -152,8 +153,8 @@ type gateLine struct {
 	places    map[int64]int
 }
 
-// lineAt returns the line at a gate; nil if the first message to the gate is on its way, or if it
-// is unknown.
+// lineAt returns the line at a gate, or nil if the gate is unknown or its first message is
+// in transit.
 func (in *Inspector) lineAt(ctx context.Context, gate, run string) (*gateLine, error) {
 	g, err := in.Gate(ctx, gate)
 	if errors.Is(err, store.ErrNotFound) || damageOf(err) != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// TurnEvent is an event of a history with its turn, and the type name of its failure, which
-// the tree of the failure has somewhere.
+// TurnEvent is an event of a history with its turn and the type name of its failure, which
+// is otherwise deep in the failure's tree.
 type TurnEvent struct {
 	Turn int64     `json:"turn"`
 	Time time.Time `json:"time"`
@@ -27,7 +27,8 @@ type startEvent struct {
 	ErrorType string `json:"error_type,omitempty"`
 }
 
-// shown is an event with what its readers would have to look for: the types of errors.
+// shown returns an event with what its readers would otherwise have to look up: the types
+// of errors.
 func shown(t core.StoredTurn, ev history.Event) TurnEvent {
 	s := TurnEvent{Turn: t.Number, Time: at(t.Time), Event: ev}
 	if ev.Failure != nil {
@@ -41,8 +42,8 @@ func shown(t core.StoredTurn, ev history.Event) TurnEvent {
 	return s
 }
 
-// Turns reads the turns of a run that follow the one numbered after; 0 reads all. With a
-// *history.DamageError come those that can be read.
+// Turns reads the turns of a run after the one with this number; 0 reads all. With a
+// *history.DamageError it also returns the readable turns.
 func (in *Inspector) Turns(ctx context.Context, partition int, run string, after int64) ([]core.StoredTurn, error) {
 	turns, damage, err := in.turns(ctx, partition, run, after)
 	if err == nil && len(damage) > 0 {
@@ -56,8 +57,8 @@ func (in *Inspector) turns(ctx context.Context, partition int, run string, after
 	return turns, damage, err
 }
 
-// someTurns reads at most limit turns (0: all), and returns how many rows there were: those that
-// cannot be read count as well.
+// someTurns reads at most limit turns (0: all). It also returns the number of rows, which
+// includes unreadable ones.
 func (in *Inspector) someTurns(ctx context.Context, partition int, run string, after int64, limit int) (turns []core.StoredTurn, damage []*history.DamageError, read int, err error) {
 	stored, err := in.db.History(ctx, partition, run, after, limit)
 	if err != nil {
@@ -67,7 +68,7 @@ func (in *Inspector) someTurns(ctx context.Context, partition int, run string, a
 	if len(damage) == 0 {
 		return turns, nil, len(stored), nil
 	}
-	row, err := in.db.Find(ctx, partition, "", run) // the run may have begun with turns of another one
+	row, err := in.db.Find(ctx, partition, "", run) // the run may begin with turns of another one
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -76,7 +77,8 @@ func (in *Inspector) someTurns(ctx context.Context, partition int, run string, a
 	return turns, damage, len(stored), nil
 }
 
-// Record returns the history of a run as one document, for replay elsewhere.
+// Record returns the history of a run as one document, so that it can be replayed
+// elsewhere.
 func (in *Inspector) Record(ctx context.Context, workflowID, run string) (r history.Recording, err error) {
 	row, err := in.Find(ctx, workflowID, run)
 	if err != nil {

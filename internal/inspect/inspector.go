@@ -10,8 +10,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Inspector reads what is committed in the partitions of a group of nodes. It is safe
-// for concurrent use.
+// Inspector reads the committed state of a group's partitions. It is safe for concurrent
+// use.
 type Inspector struct {
 	db     store.Reader
 	group  store.Group
@@ -23,18 +23,18 @@ type Inspector struct {
 	search int // how many runs a search looks at
 }
 
-// Config is what an Inspector is told. All fields but Draw are required.
+// Config configures an Inspector. All fields except Draw are required.
 type Config struct {
 	Group store.Group
 	// Now returns engine time, in nanoseconds since 1970.
 	Now func() int64
-	// Usable returns an error if nothing is to be read any more.
+	// Usable returns an error once the Inspector must not be used any more.
 	Usable func() error
-	// Paused returns the switches that pause activities in the group, by the name of
-	// the activity. The map is not changed.
+	// Paused returns the switches that pause activities in the group, by activity name. The
+	// map must not be modified.
 	Paused func(context.Context) (map[string]store.Switch, error)
 	Limits Limits
-	// Draw is what the engine draws jitter by, nil for core.Draw.
+	// Draw is the engine's jitter draw, nil for core.Draw.
 	Draw func(run string, call int64, attempt int) float64
 }
 
@@ -47,10 +47,10 @@ func New(db store.Reader, c Config) *Inspector {
 	return &Inspector{db: db, group: c.Group, now: c.Now, usable: c.Usable, paused: c.Paused, limits: c.Limits, draw: draw, search: searched}
 }
 
-// Refusing returns an Inspector all of whose verbs fail with an error.
+// Refusing returns an Inspector whose verbs all return err.
 func Refusing(err error) *Inspector { return &Inspector{usable: func() error { return err }} }
 
-// check returns why nothing can be read with a context.
+// check returns why nothing can be read with the context.
 func (in *Inspector) check(ctx context.Context) error {
 	if err := in.usable(); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (in *Inspector) check(ctx context.Context) error {
 	return history.CheckContext(ctx)
 }
 
-// checkLimit refuses a length of a page that no page has.
+// checkLimit returns an error for an invalid page length.
 func checkLimit(n int) error {
 	if n < 0 || n > maxPage {
 		return &history.InputError{What: "limit", Problem: fmt.Sprintf("is %d; it is 0 for the default, or 1 to %d", n, maxPage)}
@@ -66,11 +66,11 @@ func checkLimit(n int) error {
 	return nil
 }
 
-// maxPage is how many runs or attempts one page has at most.
+// maxPage is the maximum number of runs or attempts in a page.
 const maxPage = 1_000_000
 
-// Find returns the row of a run, or of the latest run of the workflow ID if run is
-// empty. The error is store.ErrNotFound if the run has another workflow ID.
+// Find returns the row of a run, or of the latest run of the workflow ID if run is empty.
+// It returns store.ErrNotFound if the run has another workflow ID.
 func (in *Inspector) Find(ctx context.Context, workflowID, run string) (*store.Run, error) {
 	if err := in.check(ctx); err != nil {
 		return nil, err

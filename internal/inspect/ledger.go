@@ -13,10 +13,10 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// FindAttempts returns attempts from the ledger of all runs, the latest first, and the
-// cursor of the next page, "" if there is none. The ledger has the attempts of all calls
-// with one that failed, timed out, was lost or drained. A success at the first attempt
-// is in the history of its run only.
+// FindAttempts returns attempts from the ledger of all runs, latest first, and the cursor
+// of the next page, "" if there is none. The ledger has the attempts of all calls with one
+// that failed, timed out, was lost or drained. A success at the first attempt is only in
+// the history of its run.
 func (in *Inspector) FindAttempts(ctx context.Context, filter view.AttemptFilter) ([]view.FoundAttempt, string, error) {
 	entries, next, err := in.searchLedger(ctx, filter, false)
 	if err != nil {
@@ -33,8 +33,8 @@ func foundAttempt(e *store.LedgerEntry) view.FoundAttempt {
 	return view.FoundAttempt{WorkflowID: e.WorkflowID, RunID: e.Run, Workflow: e.Type, Attempt: attemptOf(e.Attempt)}
 }
 
-// searchLedger returns a page of the ledger and the cursor of the next one. If calls is set
-// the page has the latest attempt of each call.
+// searchLedger returns a page of the ledger and the cursor of the next one. With calls, the
+// page has only the latest attempt of each call.
 func (in *Inspector) searchLedger(ctx context.Context, filter view.AttemptFilter, calls bool) ([]store.LedgerEntry, string, error) {
 	if err := in.check(ctx); err != nil {
 		return nil, "", err
@@ -77,7 +77,7 @@ func ledgerFilter(f *view.AttemptFilter) (store.LedgerFilter, error) {
 	return out, nil
 }
 
-// bound returns a time for the store. The zero time and times before 1970 are no bound.
+// bound returns a time for the store. The zero time and times before 1970 mean no bound.
 func bound(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -85,7 +85,7 @@ func bound(t time.Time) int64 {
 	return max(0, t.UnixNano())
 }
 
-// cursor returns the place of a record in a listing as text.
+// cursor encodes the place of a record in a listing.
 func cursor(k store.LedgerKey) string {
 	text, _ := json.Marshal([]any{k.Ended, k.Run, k.Call, k.Number}) // numbers and a string: cannot fail
 	return base64.RawURLEncoding.EncodeToString(text)

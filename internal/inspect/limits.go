@@ -4,17 +4,17 @@ import (
 	"fmt"
 )
 
-// Limits are how many of something a run may have.
+// Limits are the limits of a run.
 type Limits struct {
 	Events       int // on record
 	PendingCalls int
-	Signals      int // that its code has not read
+	Signals      int // not read by the code
 }
 
-// Near returns the number from which on a run is close to a limit: four fifths of it.
+// Near returns the number from which a run is close to a limit: four fifths of it.
 func Near(limit int) int { return limit - limit/5 }
 
-// warnings name the limits that a run comes close to.
+// warnings names the limits that a run comes close to.
 func (l Limits) warnings(events, pending, unread int) (all []string) {
 	if events >= Near(l.Events) {
 		all = append(all, fmt.Sprintf("its history has %d events; it fails at %d unless it continues as new", events, l.Events))

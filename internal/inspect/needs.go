@@ -11,10 +11,10 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// needs returns which code a run would go on with that waits for code or does not fit the
-// code that was tried; nil if that is not known. The code that the run was advanced by
-// last fits, or that of the build on which it stays. Of a run that never began any node will
-// do that has its workflow.
+// needs returns the code that a run needs if it waits for code or does not fit the code
+// that was tried, or nil if unknown. The code that last advanced the run fits, or that of
+// the build to which it is pinned. For a run that never began, any node with its workflow
+// will do.
 func (in *Inspector) needs(ctx context.Context, row *store.Run, detail *core.Detail, s *Snapshot) (*view.NeededCode, error) {
 	if row.Status != store.WaitingForCode && (row.Status != store.Parked || detail.Mismatch == nil) {
 		return nil, nil
@@ -29,7 +29,7 @@ func (in *Inspector) needs(ctx context.Context, row *store.Run, detail *core.Det
 	if last := s.owners[s.advanced]; last != "" {
 		at := slices.IndexFunc(members, func(m store.Member) bool { return m.ID == last })
 		if at < 0 {
-			return nil, nil // a node that is forgotten, or of a version that did not say
+			return nil, nil // a forgotten node, or one of a version that did not say
 		}
 		return neededCode(members, row.Type, codeOf(members[at], row.Type)), nil
 	}
@@ -39,13 +39,13 @@ func (in *Inspector) needs(ctx context.Context, row *store.Run, detail *core.Det
 	return neededCode(members, row.Type, ""), nil
 }
 
-// nodesOf are the nodes of a group that say which build they are. It is never nil.
+// nodesOf returns the nodes of a group that declare their build. The result is never nil.
 func (in *Inspector) nodesOf(ctx context.Context, group string) ([]store.Member, error) {
 	members, err := in.db.Nodes(ctx)
 	return slices.DeleteFunc(append([]store.Member{}, members...), func(m store.Member) bool { return m.Group != group || m.Build == "" }), err
 }
 
-// ofBuild describes the node of a build that was seen last of those that have a workflow.
+// ofBuild describes the most recently seen node of a build that has a workflow.
 func ofBuild(members []store.Member, workflow, build string) *view.NeededCode {
 	of := slices.DeleteFunc(slices.Clone(members), func(m store.Member) bool { return m.Build != build })
 	if n := neededCode(of, workflow, ""); n != nil {
@@ -54,7 +54,7 @@ func ofBuild(members []store.Member, workflow, build string) *view.NeededCode {
 	return &view.NeededCode{Build: build}
 }
 
-// awaitsBuild says of a run that stays on a build and waits for it when that was seen last.
+// awaitsBuild adds to the wait of a pinned run when its build was seen last.
 func (o *obstacles) awaitsBuild(ctx context.Context, row *store.Run, w *view.Wait) (err error) {
 	if w.Build == "" {
 		return nil
@@ -76,13 +76,13 @@ func (o *obstacles) awaitsBuild(ctx context.Context, row *store.Run, w *view.Wai
 	return nil
 }
 
-// lastSeen says when and where a build was seen last that no live node has.
+// lastSeen says when and where a build without a live node was seen last.
 func lastSeen(n *view.NeededCode) string {
 	return "was seen last on the node " + n.Node + ", " + n.Seen.UTC().Format(time.RFC3339)
 }
 
-// WouldMove says what would become of a run that moves from one build to another, as far as
-// what the nodes of that declare tells.
+// WouldMove says what would happen to a run that moves from one build to another, as far as
+// the definitions of their nodes tell.
 func (in *Inspector) WouldMove(ctx context.Context, row *store.Run, from, to string) (string, error) {
 	members, err := in.nodesOf(ctx, row.Group)
 	if err != nil {
@@ -100,7 +100,7 @@ func (in *Inspector) WouldMove(ctx context.Context, row *store.Run, from, to str
 	return "the node " + is.Node + " has build " + to + " with other code of the workflow: it would go on there, or be parked if that does not fit its history", nil
 }
 
-// away is the name of the node in whose ward a run is, "" if it is at home.
+// away returns the name of the node in whose ward a run is, "" if it is at home.
 func (in *Inspector) away(ctx context.Context, row *store.Run) (string, error) {
 	if row.Ward == 0 {
 		return "", nil
@@ -114,7 +114,7 @@ func (in *Inspector) away(ctx context.Context, row *store.Run) (string, error) {
 	return "", err
 }
 
-// definition returns how a node has registered a workflow, false if it has not.
+// definition returns how a node has registered a workflow, or false.
 func definition(m store.Member, workflow string) (record.Workflow, bool) {
 	all, err := record.DecodeDefinitions(m.Definitions)
 	at := slices.IndexFunc(all.Workflows, func(w record.Workflow) bool { return w.Name == workflow })
@@ -124,7 +124,7 @@ func definition(m store.Member, workflow string) (record.Workflow, bool) {
 	return all.Workflows[at], true
 }
 
-// codeOf tells the code of a workflow that a node has from other code, "" if it has none.
+// codeOf returns the identity of a node's code of a workflow, "" if it has none.
 func codeOf(m store.Member, workflow string) string {
 	w, is := definition(m, workflow)
 	if !is {
@@ -133,8 +133,8 @@ func codeOf(m store.Member, workflow string) string {
 	return record.Fingerprint(w.Version, m.Build)
 }
 
-// neededCode describes the node that was seen last of those that have this code of the
-// workflow, any code for "". It returns nil if none has.
+// neededCode describes the most recently seen node that has this code of the workflow; ""
+// means any code. It returns nil if there is none.
 func neededCode(members []store.Member, workflow, code string) *view.NeededCode {
 	var latest *store.Member
 	for i := range members {

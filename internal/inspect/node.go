@@ -25,7 +25,7 @@ func (in *Inspector) Nodes(ctx context.Context) ([]view.Node, error) {
 	for i, m := range members {
 		nodes[i] = nodeOf(m)
 		if m.Live && m.Expires == store.Never {
-			nodes[i].Seen = at(max(m.Seen, in.now())) // its lock shows that it is alive; it renews no lease
+			nodes[i].Seen = at(max(m.Seen, in.now())) // its lock proves that it is alive; it renews no lease
 		}
 	}
 	return in.addWorkers(nodes, workers), nil
@@ -36,7 +36,7 @@ func nodeOf(m store.Member) view.Node {
 		ID: m.ID, Name: m.Name, Group: m.Group, Partitions: m.Owned,
 		Joined: at(m.Joined), Seen: at(m.Seen), Build: m.Build,
 	}
-	// What cannot be read is of a later version: it is not shown.
+	// Unreadable definitions come from a later version and are not shown.
 	if all, err := record.DecodeDefinitions(m.Definitions); err == nil {
 		for _, w := range all.Workflows {
 			n.Workflows = append(n.Workflows, view.Definition{Name: w.Name, Version: w.Version})

@@ -10,12 +10,12 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// leftOpen is what the turns of a run that were read leave open.
+// leftOpen is what the turns read so far leave open.
 type leftOpen struct {
-	calls     map[int64]openEvent // by number: what began them
-	blocks    map[int64]openEvent // of code that is retried, open or not
+	calls     map[int64]openEvent // by number: the event that began the call
+	blocks    map[int64]openEvent // retried blocks of code, open or not
 	edited    map[int64]*retry.Policy
-	delivered map[string]int // signals by name, those that were received by a call included
+	delivered map[string]int // signals by name, including received ones
 	updates   []view.Update  // without a result, oldest first
 }
 
@@ -28,7 +28,7 @@ type openEvent struct {
 
 func (e openEvent) at() time.Time { return at(e.time) }
 
-// with returns the event with another policy; nil is none other.
+// with returns the event with another policy; nil keeps its own.
 func (e openEvent) with(p *retry.Policy) openEvent {
 	if p != nil {
 		edited := *e.Event
@@ -41,7 +41,7 @@ func newLeftOpen() leftOpen {
 	return leftOpen{calls: map[int64]openEvent{}, blocks: map[int64]openEvent{}, edited: map[int64]*retry.Policy{}, delivered: map[string]int{}}
 }
 
-// add takes in an event of a turn.
+// add processes an event of a turn.
 func (o *leftOpen) add(t *core.StoredTurn, ev *history.Event) {
 	if _, begins := callKinds[ev.Kind]; begins {
 		o.calls[ev.Call] = openEvent{ev, t.Time, t.Epoch}

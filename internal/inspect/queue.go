@@ -11,7 +11,7 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// serving is what live processes of the group serve.
+// serving is what the live processes of the group serve.
 type serving struct{ live []record.Serves }
 
 // serves reports how many processes serve a queue, and whether one of them has an activity.
@@ -25,7 +25,7 @@ func (s *serving) serves(queue, activity string) (processes int, can bool) {
 	return processes, can
 }
 
-// serving reads who serves queues, once.
+// serving reads once which processes serve queues.
 func (o *obstacles) serving(ctx context.Context) (*serving, error) {
 	if o.queues != nil {
 		return o.queues, nil
@@ -43,7 +43,7 @@ func (o *obstacles) serving(ctx context.Context) (*serving, error) {
 	return o.queues, nil
 }
 
-// atQueue says of a call that waits in a queue whether a worker could claim it.
+// atQueue adds to the wait of a queued call whether a worker could claim it.
 func (o *obstacles) atQueue(ctx context.Context, w *view.Wait) error {
 	if w.For != view.WaitQueue {
 		return nil
@@ -61,7 +61,7 @@ func (o *obstacles) atQueue(ctx context.Context, w *view.Wait) error {
 	return nil
 }
 
-// addQueues says of calls that wait in queues why no worker can claim them.
+// addQueues adds to queued calls why no worker can claim them.
 func (in *Inspector) addQueues(ctx context.Context, calls []view.Call) error {
 	o := &obstacles{in: in}
 	for i := range calls {
@@ -115,8 +115,8 @@ func (in *Inspector) queues(ctx context.Context, o *obstacles) ([]view.Queue, er
 	return all, nil
 }
 
-// addWorkers adds the processes that serve queues to the nodes: to itself one that has
-// runs, too.
+// addWorkers adds the processes that serve queues to the nodes. A process that also runs
+// workflows is added to its own node.
 func (in *Inspector) addWorkers(nodes []view.Node, workers []store.WorkerState) []view.Node {
 	for _, w := range workers {
 		var queues []view.ServedQueue

@@ -11,32 +11,33 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// List returns runs, newest first. Pages that continue from the last run of the page
-// before neither repeat nor skip a run that existed all the time.
+// List returns runs, newest first. A page that continues after the last run of the previous
+// one neither repeats nor skips a run that existed throughout.
 func (in *Inspector) List(ctx context.Context, filter view.Filter) ([]view.Run, error) {
 	p, err := in.page(ctx, filter, false)
 	return p.Runs, err
 }
 
-// searched is how many of the newest runs Search looks at; by the type of errors a quarter of
-// it, and a hundredth of those that have to be asked what they wait for.
+// searched is how many of the newest runs Search looks at. It looks at a quarter of that
+// for error types, and at a hundredth where it has to find out what each run waits for.
 const searched = 100_000
 
-// Search is List that looks at the newest runs only, where the database has to look at each run
-// to find those that the filter selects.
+// Search is List for filters for which the database has to look at each run. It looks at
+// the newest runs only.
 func (in *Inspector) Search(ctx context.Context, filter view.Filter) (view.RunPage, error) {
 	return in.page(ctx, filter, true)
 }
 
-// floor returns the ID of the last run that a search looks at, empty if it looks at all: what
-// a filter selects by the status of open or failed runs or by an attribute, indexes find.
+// floor returns the ID of the last run that a search looks at, or "" if it looks at all,
+// because an index finds the runs: those of open or failed status, and those with an
+// attribute.
 func (in *Inspector) floor(ctx context.Context, f *store.Filter) (string, error) {
 	indexed := len(f.Attributes) > 0 || len(f.Status) > 0 && !slices.Contains(f.Status, store.Completed)
 	if indexed || f.Type == "" && f.IDPrefix == "" && f.ErrorType == "" {
 		return "", nil
 	}
 	most := in.search
-	if f.ErrorType != "" { // the attempts of each run are looked at
+	if f.ErrorType != "" { // it looks at the attempts of each run
 		most /= 4
 	}
 	floor, err := in.db.Floor(ctx, f.Partitions, f.Before, max(1, most/len(f.Partitions)))
@@ -58,14 +59,14 @@ func (in *Inspector) page(ctx context.Context, filter view.Filter, bounded bool)
 	if err != nil {
 		return p, err
 	}
-	most := 0 // runs whose waits are read
+	most := 0 // how many runs' waits to read
 	if bounded {
 		most = max(1, in.search/100)
 		if p.Searched, err = in.floor(ctx, &selected); err != nil {
 			return p, err
 		}
 		if p.Searched != "" {
-			selected.Above = p.Searched[:len(p.Searched)-1] // before that run, and behind the next
+			selected.Above = p.Searched[:len(p.Searched)-1] // the last run itself is included
 		}
 	}
 	if byCalls {
@@ -81,7 +82,7 @@ func (in *Inspector) page(ctx context.Context, filter view.Filter, bounded bool)
 		return p, err
 	}
 	if len(rows) >= store.Page(filter.Limit) {
-		p.Searched = "" // it goes on behind the last of them
+		p.Searched = "" // the next page starts after the last of them
 	}
 	p.Runs, err = in.shownRuns(ctx, rows, filter.Waits)
 	return p, err
@@ -107,7 +108,7 @@ func (in *Inspector) shownRuns(ctx context.Context, rows []store.Run, waits bool
 	return out, nil
 }
 
-// Counts returns how many runs and calls are in which state.
+// Counts returns how many runs and calls are in each state.
 func (in *Inspector) Counts(ctx context.Context) (view.Counts, error) {
 	if err := in.check(ctx); err != nil {
 		return view.Counts{}, err

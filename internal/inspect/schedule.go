@@ -42,8 +42,8 @@ func (in *Inspector) Schedules(ctx context.Context) ([]view.Schedule, error) {
 	return all, err
 }
 
-// eachTimetable calls do for the group's schedules, deleted ones included, and with an
-// error for those that cannot be read.
+// eachTimetable calls do for the group's schedules, including deleted ones. For unreadable
+// ones it passes an error.
 func (in *Inspector) eachTimetable(ctx context.Context, do func(name string, t *core.Timetable, damage error)) error {
 	return in.eachStanding(ctx, entity.Schedule, func(row *store.Run) error {
 		rec, err := in.db.Load(ctx, row.Partition, row.ID)
@@ -71,7 +71,7 @@ func (in *Inspector) DescribeSchedule(ctx context.Context, name string) (*view.S
 	return scheduleOf(t), nil
 }
 
-// Timetable returns the machine of a schedule as it is committed.
+// Timetable returns the committed machine of a schedule.
 func (in *Inspector) Timetable(ctx context.Context, name string) (*core.Timetable, error) {
 	if err := in.check(ctx); err != nil {
 		return nil, err

@@ -14,21 +14,22 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Snapshot is a run as it is committed. It is read without running the run's code. Of its
-// history it keeps what is open, however long that is.
+// Snapshot is the committed state of a run, read without running its code. Of the history
+// it keeps only what is open, however long the history is.
 type Snapshot struct {
 	Start history.Start
-	// Damage is what of the run's record cannot be read. The rest is from all other.
+	// Damage is what cannot be read of the run's record. The rest of the Snapshot comes
+	// from what can.
 	Damage []*history.DamageError
 
 	read      int64                // when it was read
-	startLost bool                 // Start is only what the row says
+	startLost bool                 // Start has only what the row holds
 	rows      map[int64]store.Call // by number
 	owners    map[int64]string     // node IDs by epoch
-	events    int                  // how many there are
+	events    int                  // number of events
 	last      int64                // the last call that was made
-	sound     int64                // and the last before a turn that cannot be read
-	advanced  int64                // epoch of the last turn in which the code ran, 0 if none is known
+	sound     int64                // the last call before an unreadable turn
+	advanced  int64                // epoch of the last turn in which the code ran, 0 if unknown
 	open      leftOpen
 }
 
@@ -39,7 +40,7 @@ func (in *Inspector) Read(ctx context.Context, row *store.Run) (*Snapshot, error
 }
 
 // begin reads a run and its first turns, at most limit and mostTurns (0: all), and reports
-// whether these are all. Each turn is shown to those who want to keep something of it, too.
+// whether these are all. It passes each turn to the functions in also.
 func (in *Inspector) begin(ctx context.Context, row *store.Run, limit int, also ...func(*Snapshot, *core.StoredTurn)) (s *Snapshot, complete bool, err error) {
 	if s, err = in.unread(ctx, row); err != nil {
 		return nil, false, err
@@ -71,13 +72,13 @@ func (in *Inspector) begin(ctx context.Context, row *store.Run, limit int, also 
 	return s, complete, nil
 }
 
-// unread returns a run of whose history nothing is read yet.
+// unread returns a run without any of its history.
 func (in *Inspector) unread(ctx context.Context, row *store.Run) (s *Snapshot, err error) {
 	s = &Snapshot{read: in.now(), rows: map[int64]store.Call{}, owners: map[int64]string{}, open: newLeftOpen()}
 	if s.Start, err = record.Start(row); err != nil {
 		s.Damage, s.startLost = append(s.Damage, damageOf(err)), !readable(err)
 	}
-	// Rows first: a call that closes in between is then closed in the history.
+	// Rows first: a call that closes in between then shows as closed in the history.
 	calls, err := in.db.Calls(ctx, row.Partition, row.ID)
 	for _, c := range calls {
 		s.rows[c.Number] = c
@@ -94,8 +95,8 @@ func (in *Inspector) nameOwners(ctx context.Context, row *store.Run, s *Snapshot
 	return err
 }
 
-// each reads the history of a run behind a turn, in parts of n turns, until part wants no more,
-// and reports whether it has read all. A part may be all that is in memory of a history.
+// each reads the history of a run after a turn, in parts of n turns, until part wants no
+// more. It reports whether it read everything. It keeps at most one part in memory.
 func (in *Inspector) each(ctx context.Context, row *store.Run, start *history.Start, after int64, n int, part func([]core.StoredTurn, []*history.DamageError) (more bool)) (complete bool, err error) {
 	for {
 		stored, err := in.db.History(ctx, row.Partition, row.ID, after, n)
@@ -113,7 +114,7 @@ func (in *Inspector) each(ctx context.Context, row *store.Run, start *history.St
 	}
 }
 
-// add takes in a part of the history.
+// add processes a part of the history.
 func (s *Snapshot) add(turns []core.StoredTurn, damage []*history.DamageError) {
 	unread := slices.ContainsFunc(s.Damage, func(d *history.DamageError) bool { return d.Turn > 0 })
 	for i := range turns {
@@ -134,11 +135,11 @@ func (s *Snapshot) add(turns []core.StoredTurn, damage []*history.DamageError) {
 	s.Damage = append(s.Damage, damage...)
 }
 
-// The kinds of calls that are tried again by a policy.
+// Kinds of calls that are retried by a policy.
 const (
 	KindActivity = "activity"
 	KindStep     = "step"
-	KindBlock    = "block" // of code that is retried, while it waits for its next try
+	KindBlock    = "block" // a retried block of code, while it waits for its next try
 )
 
 var callKinds = map[history.Kind]string{
@@ -156,7 +157,7 @@ func (s *Snapshot) Pending() []view.Call {
 	return calls
 }
 
-// pending returns the open calls, and how many signals none of them awaits.
+// pending returns the open calls and the number of signals that none of them awaits.
 func (s *Snapshot) pending() (calls []view.Call, unread int) {
 	delivered := maps.Clone(s.open.delivered)
 	for _, number := range slices.Sorted(maps.Keys(s.open.calls)) {
@@ -177,8 +178,8 @@ func (s *Snapshot) pending() (calls []view.Call, unread int) {
 	return calls, unread
 }
 
-// blockInBackoff returns a block that began with one event and waits, since another one,
-// for its next try.
+// blockInBackoff returns a block that waits for its next try, from the events that began
+// the block and the backoff.
 func blockInBackoff(began, backoff openEvent) view.Call {
 	p := view.Call{
 		Call: began.Call, Kind: KindBlock, Name: core.BlockName, State: view.CallBackoff, Scheduled: began.at(),
@@ -253,12 +254,12 @@ func (s *Snapshot) call(kind string, ev openEvent) view.Call {
 	return p
 }
 
-// ahead reports whether the attempt of a call is on record ahead of its time: it has not begun.
+// ahead reports whether an attempt is on record ahead of its time and has not begun.
 func ahead(row *store.Call, p *core.Progress, now int64) bool {
 	return row.State == store.Dispatched && p.StartedAt > now
 }
 
-// retriedBy adds by which policy the call is retried, since a time.
+// retriedBy adds the policy by which the call is retried, in force since a time.
 func retriedBy(p *view.Call, policy *retry.Policy, since time.Time) {
 	p.Max, p.Policy = policy.AttemptLimit(), policy.String()
 	if w := policy.Within; w > 0 && w != retry.Forever {
@@ -267,7 +268,7 @@ func retriedBy(p *view.Call, policy *retry.Policy, since time.Time) {
 	}
 }
 
-// inFlight adds when the attempt in flight started and times out.
+// inFlight adds when the attempt in flight started and when it times out.
 func inFlight(p *view.Call, started int64, policy *retry.Policy) {
 	p.Started = optional(started)
 	if limit := policy.AttemptTimeout; limit > 0 {

@@ -8,14 +8,14 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// standingPage is how many rows of gates and schedules are read in one query.
+// standingPage is how many rows of gates and schedules one query reads.
 const standingPage = 500
 
 // errEnough ends eachStanding without an error.
 var errEnough = errors.New("no further rows are wanted")
 
-// eachStanding calls do for the rows of the group's gates or schedules, until do returns
-// an error.
+// eachStanding calls do for the rows of the group's gates or schedules, until do returns an
+// error.
 func (in *Inspector) eachStanding(ctx context.Context, kind entity.Kind, do func(row *store.Run) error) error {
 	filter := store.Filter{Partitions: in.group.All(), Status: []store.Status{store.Standing}, Limit: standingPage}
 	for {

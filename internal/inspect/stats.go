@@ -12,7 +12,7 @@ import (
 )
 
 // ActivityStats returns how calls ended between two times, by workflow and name. A zero
-// time is no bound. Calls are counted by the hour in which they end: the hours of since
+// time means no bound. Calls are counted by the hour in which they end; the hours of since
 // and until count whole.
 func (in *Inspector) ActivityStats(ctx context.Context, since, until time.Time) ([]view.ActivityStats, error) {
 	if err := in.check(ctx); err != nil {
@@ -49,10 +49,10 @@ func activityStats(t *store.Tally) view.ActivityStats {
 	return s
 }
 
-// ErrorStats groups the attempts of the ledger that ended with an error by activity and
-// type of error, the most frequent first. It ignores MoreThan, After and Limit of the
-// filter. Of a call with very many attempts those count that the ledger keeps: the first
-// 100 and the last 1,000.
+// ErrorStats groups the attempts in the ledger that ended with an error by activity and
+// error type, most frequent first. It ignores MoreThan, After and Limit of the filter. For
+// a call with very many attempts it counts those that the ledger keeps: the first 100 and
+// the last 1,000.
 func (in *Inspector) ErrorStats(ctx context.Context, filter view.AttemptFilter) ([]view.ErrorStats, error) {
 	if err := in.check(ctx); err != nil {
 		return nil, err

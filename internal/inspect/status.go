@@ -13,10 +13,10 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// How much a status reads and shows.
+// Limits of what a status reads and shows.
 const (
-	statusCalls  = 1000 // of each state
-	statusRuns   = 100  // of each status
+	statusCalls  = 1000 // per state
+	statusRuns   = 100  // per status
 	statusGates  = 500
 	statusErrors = 10
 	statusFailed = 5
@@ -79,13 +79,13 @@ func (in *Inspector) servers(ctx context.Context, s *view.Status) error {
 	return err
 }
 
-// needsAttention reports whether something stands still that no person made stand still.
+// needsAttention reports whether something is stuck that no person has stopped.
 func needsAttention(s *view.Status) bool {
 	open := s.Runs[view.StatusRunning] + s.Runs[view.StatusPaused] + s.Runs[view.StatusParked] + s.Runs[view.StatusWaitingForCode]
 	return !s.Served && open > 0 || slices.ContainsFunc(s.Waiting, func(w view.Waiting) bool { return w.NeedsAttention() })
 }
 
-// waitGroup is what calls and runs of one view.Waiting have in common.
+// waitGroup is the key of a view.Waiting: what its calls and runs have in common.
 type waitGroup struct{ kind, name, gate, queue, by, why string }
 
 // summary collects what waits.
@@ -113,7 +113,7 @@ func (s *summary) add(w view.Wait, workflowID, run, workflow string) {
 		s.order = append(s.order, at)
 	}
 	if run == "" {
-		return // the obstacle itself
+		return // only the obstacle itself
 	}
 	g.Count++
 	since, until, failed := g.Since, g.Until, *g
@@ -131,11 +131,11 @@ func (s *summary) add(w view.Wait, workflowID, run, workflow string) {
 	}
 }
 
-// earlier reports whether a is a time before b, or b is none.
+// earlier reports whether a is set and before b, or b is not set.
 func earlier(a, b *time.Time) bool { return a != nil && (b == nil || a.Before(*b)) }
 
-// sorted returns all groups, the gravest first, and marks those that were not read to
-// the end.
+// sorted returns all groups, most serious first, and marks those that were not read
+// completely.
 func (s *summary) sorted(counts *view.Counts) []view.Waiting {
 	all := make([]view.Waiting, 0, len(s.order))
 	for _, at := range s.order {
@@ -155,7 +155,7 @@ func (s *summary) sorted(counts *view.Counts) []view.Waiting {
 	return all
 }
 
-// readTo are the waits that are made of calls in a state, readRuns those of runs.
+// readTo are the waits derived from calls in a state, readRuns those derived from runs.
 var (
 	readTo = map[string][]string{
 		view.CallQueued:      {view.WaitSlot, view.WaitActivityPaused},
@@ -171,8 +171,7 @@ var (
 	}
 )
 
-// addPauses adds the activities and gates that let nothing pass, whether or not
-// something stands before them.
+// addPauses adds the paused activities and gates, whether or not anything waits for them.
 func (in *Inspector) addPauses(ctx context.Context, o *obstacles, sum *summary) error {
 	for name, off := range o.paused {
 		sum.add(view.Wait{For: view.WaitActivityPaused, Name: name, Since: optional(off.Time), By: off.By, Why: off.Why}, "", "", "")
@@ -199,7 +198,7 @@ func (in *Inspector) addPauses(ctx context.Context, o *obstacles, sum *summary) 
 	})
 }
 
-// addHeld adds the runs that do not go on as a whole.
+// addHeld adds the runs that are held as a whole.
 func (in *Inspector) addHeld(ctx context.Context, o *obstacles, sum *summary) error {
 	for _, status := range []store.Status{store.Parked, store.WaitingForCode, store.OnHold} {
 		rows, err := in.db.List(ctx, store.Filter{Partitions: in.group.All(), Status: []store.Status{status}, Limit: statusRuns})
@@ -218,7 +217,7 @@ func (in *Inspector) addHeld(ctx context.Context, o *obstacles, sum *summary) er
 	return nil
 }
 
-// addCalls adds the calls that wait.
+// addCalls adds the waiting calls.
 func (in *Inspector) addCalls(ctx context.Context, o *obstacles, sum *summary) error {
 	tickets, err := in.waitingTickets(ctx)
 	if err != nil {
@@ -277,7 +276,7 @@ func (in *Inspector) waitingTickets(ctx context.Context) (map[callKey]place, err
 	for i := range rows {
 		t, err := core.DecodeTicket(rows[i].Data)
 		if err != nil {
-			continue // status names its gate
+			continue // the status names its gate
 		}
 		if t.Phase == gates.Waiting {
 			tickets[callKey{t.Key.Run, t.Key.Call}] = place{entity.NameOf(rows[i].Run), t.Since}
@@ -286,7 +285,7 @@ func (in *Inspector) waitingTickets(ctx context.Context) (map[callKey]place, err
 	return tickets, nil
 }
 
-// trends returns the errors of the last hour beside those of the hour before.
+// trends returns the errors of the last hour compared with the hour before.
 func (in *Inspector) trends(ctx context.Context, now time.Time) ([]view.ErrorTrend, error) {
 	last, err := in.ErrorStats(ctx, view.AttemptFilter{Since: now.Add(-statusSpan)})
 	if err != nil || len(last) == 0 {
@@ -307,7 +306,7 @@ func (in *Inspector) trends(ctx context.Context, now time.Time) ([]view.ErrorTre
 	return trends, nil
 }
 
-// failedLately returns runs that failed in the last hour.
+// failedLately returns the runs that failed in the last hour.
 func (in *Inspector) failedLately(ctx context.Context, now time.Time) ([]view.Run, error) {
 	runs, err := in.List(ctx, view.Filter{Status: []string{view.StatusFailed}, Limit: statusRuns})
 	runs = slices.DeleteFunc(runs, func(r view.Run) bool { return r.Closed == nil || r.Closed.Before(now.Add(-statusSpan)) })

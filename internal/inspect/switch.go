@@ -10,8 +10,8 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Switches returns the log of what was paused and resumed in the group, oldest first.
-// If current is set it returns only what is paused now, by kind and name.
+// Switches returns the log of pauses and resumptions in the group, oldest first. With
+// current it returns only what is paused now, by kind and name.
 func (in *Inspector) Switches(ctx context.Context, current bool) ([]view.SwitchRecord, error) {
 	log, err := in.switches(ctx, store.SwitchActivity)
 	if err != nil {

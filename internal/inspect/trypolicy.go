@@ -15,9 +15,9 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// TryPolicy replays the calls of the ledger under another policy. It reads one partition
-// after the other, latest attempts first, and keeps those of calls whose first attempt it
-// has not come to: at most as many as were under way at one time.
+// TryPolicy replays the calls in the ledger under another policy. It reads one partition
+// after the other, latest attempts first. It keeps the attempts of calls until it reaches
+// their first attempt: at most as many calls as were in progress at one time.
 func (in *Inspector) TryPolicy(ctx context.Context, policy retry.Policy, filter view.TrialFilter) (*view.PolicyTrial, error) {
 	if err := in.check(ctx); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (in *Inspector) TryPolicy(ctx context.Context, policy retry.Policy, filter 
 	return out, err
 }
 
-// firstTries is how many calls succeeded at their first attempt.
+// firstTries returns how many calls succeeded at their first attempt.
 func (in *Inspector) firstTries(ctx context.Context, filter view.TrialFilter) (n int64, err error) {
 	from := bound(filter.Since)
 	tallies, err := in.db.Tallies(ctx, store.TallyFilter{
@@ -57,13 +57,13 @@ func (in *Inspector) firstTries(ctx context.Context, filter view.TrialFilter) (n
 	return n, err
 }
 
-// trying is a policy that is being tried.
+// trying is a trial in progress.
 type trying struct {
 	in     *Inspector
 	filter view.TrialFilter
 	lab    *policylab.Lab
-	open   map[callRef]*policylab.Call // of the current partition, those whose first attempt was not read yet
-	names  map[string]string           // each text once, however many attempts have it
+	open   map[callRef]*policylab.Call // calls of the current partition whose first attempt was not read yet
+	names  map[string]string           // one copy of each text
 
 	read, leftOut int
 }
@@ -73,7 +73,7 @@ type callRef struct {
 	call int64
 }
 
-// ledgerPage is how many attempts are read at once.
+// ledgerPage is how many attempts one query reads.
 const ledgerPage = 2000
 
 func (t *trying) partition(ctx context.Context, partition int) error {
@@ -105,10 +105,10 @@ func (t *trying) partition(ctx context.Context, partition int) error {
 	return nil
 }
 
-// add takes in an attempt. The first one of a call comes last.
+// add processes an attempt. The first attempt of a call comes last.
 func (t *trying) add(e *store.LedgerEntry) error {
 	if e.Name == core.BlockName && t.filter.Activity == "" {
-		return nil // its tries hold the attempts of other calls
+		return nil // its tries contain the attempts of other calls
 	}
 	t.read++
 	var d core.AttemptDetail
@@ -155,7 +155,7 @@ func (t *trying) attempt(a *store.Attempt, d *core.AttemptDetail) policylab.Atte
 	return out
 }
 
-// name returns the one copy of a text.
+// name returns the shared copy of a text.
 func (t *trying) name(text string) string {
 	if known, ok := t.names[text]; ok {
 		return known

@@ -11,7 +11,7 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// at returns a time in nanoseconds since 1970.
+// at converts nanoseconds since 1970 to a time.
 func at(ns int64) time.Time { return time.Unix(0, ns).UTC() }
 
 // optional returns nil for 0.
@@ -23,7 +23,7 @@ func optional(ns int64) *time.Time {
 	return &t
 }
 
-// payload returns a recorded value as users write it.
+// payload converts a recorded value to its public form.
 func payload(p history.Payload) view.Payload {
 	switch p.Encoding {
 	case history.EncodingJSON:
@@ -42,7 +42,7 @@ func optionalPayload(p *history.Payload) *view.Payload {
 	return &v
 }
 
-// failure returns a recorded error as users write it.
+// failure converts a recorded error to its public form.
 func failure(f *history.Failure) *view.Failure {
 	if f == nil {
 		return nil
@@ -54,7 +54,7 @@ func failure(f *history.Failure) *view.Failure {
 	return v
 }
 
-// mismatch returns a difference between code and history as users write it.
+// mismatch converts a difference between code and history to its public form.
 func mismatch(m *core.Mismatch) (*view.Mismatch, error) {
 	if m == nil {
 		return nil, nil
@@ -68,7 +68,7 @@ func mismatch(m *core.Mismatch) (*view.Mismatch, error) {
 	return v, err
 }
 
-// command returns an event of a mismatch. It has no time: its turn may not exist.
+// command converts an event of a mismatch. It has no time, because its turn may not exist.
 func command(turn int64, ev *history.Event) (*view.Event, error) {
 	if ev == nil {
 		return nil, nil
@@ -77,7 +77,7 @@ func command(turn int64, ev *history.Event) (*view.Event, error) {
 	return &view.Event{Turn: turn, Kind: string(ev.Kind), Call: ev.Call, Name: ev.Name, Record: record}, err
 }
 
-// gateSpec returns the declaration of a gate as users write it.
+// gateSpec converts the declaration of a gate to its public form.
 func gateSpec(g gates.Spec) gate.Spec {
 	return gate.Spec{
 		Name: g.Name, Limit: g.Limit, Mode: gate.Mode(g.Mode), MaxHold: g.MaxHold,
@@ -85,17 +85,17 @@ func gateSpec(g gates.Spec) gate.Spec {
 	}
 }
 
-// gateEdit returns what people changed of a gate as they write it.
+// gateEdit converts the edits of a gate to their public form.
 func gateEdit(e *core.GateEdits) view.GateEdit {
 	return view.GateEdit{Limit: e.Limit, Rate: (*gate.Rate)(e.Rate), Budget: (*gate.Budget)(e.Budget), Breaker: (*gate.Breaker)(e.Breaker)}
 }
 
-// GateEdits returns what people change of a gate as gates have it on record.
+// GateEdits converts edits of a gate from their public form.
 func GateEdits(e view.GateEdit) *core.GateEdits {
 	return &core.GateEdits{Limit: e.Limit, Rate: (*gates.Rate)(e.Rate), Budget: (*gates.Budget)(e.Budget), Breaker: (*gates.Breaker)(e.Breaker)}
 }
 
-// pause returns who paused something, nil for nil.
+// pause converts a pause to its public form, nil for nil.
 func pause(p *core.Pause) *view.Pause {
 	if p == nil {
 		return nil

@@ -14,12 +14,12 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// obstacles are what stands in the way of many calls: activities and gates. Gates are
-// read when they are asked for, without the calls at them.
+// obstacles are what may block many calls: activities and gates. Gates are read on demand,
+// without the calls at them.
 type obstacles struct {
 	in     *Inspector
 	paused map[string]store.Switch
-	gates  map[string]*core.GateDetail // nil: there is no such gate yet
+	gates  map[string]*core.GateDetail // nil: the gate does not exist yet
 	queues *serving                    // nil: not read yet
 	nodes  []store.Member              // nil: not read yet
 }
@@ -29,7 +29,7 @@ func (in *Inspector) obstacles(ctx context.Context) (*obstacles, error) {
 	return &obstacles{in: in, paused: paused, gates: map[string]*core.GateDetail{}}, err
 }
 
-// gate returns the state of a gate, nil if no message has come to it.
+// gate returns the state of a gate, nil if no message has reached it.
 func (o *obstacles) gate(ctx context.Context, name string) (*core.GateDetail, error) {
 	if d, known := o.gates[name]; known {
 		return d, nil
@@ -44,7 +44,7 @@ func (o *obstacles) gate(ctx context.Context, name string) (*core.GateDetail, er
 		return nil, err
 	}
 	d, err := core.DecodeGate(row.Detail)
-	if damageOf(err) != nil && !readable(err) { // what stands at it waits for it all the same
+	if damageOf(err) != nil && !readable(err) { // what is at the gate still waits for it
 		o.gates[name] = nil
 		return nil, nil
 	}
@@ -52,7 +52,7 @@ func (o *obstacles) gate(ctx context.Context, name string) (*core.GateDetail, er
 	return &d, nil
 }
 
-// atGate says why a call does not pass a gate.
+// atGate adds why a call does not pass a gate.
 func (o *obstacles) atGate(ctx context.Context, w *view.Wait) error {
 	w.For = view.WaitGate
 	d, err := o.gate(ctx, w.Gate)
@@ -68,7 +68,7 @@ func breakerOpen(d *core.GateDetail, now int64) bool {
 	return hasBreaker(d) && d.Record.OpenUntil > now
 }
 
-// gateObstacle says what keeps all attempts from passing a gate, if anything does.
+// gateObstacle reports what stops all attempts at a gate, if anything does.
 func gateObstacle(d *core.GateDetail, now int64, w *view.Wait) (obstacle bool) {
 	switch {
 	case d.Pause != nil:
@@ -81,7 +81,8 @@ func gateObstacle(d *core.GateDetail, now int64, w *view.Wait) (obstacle bool) {
 	return true
 }
 
-// ofRow says what a call waits for, by its row. The gate of a gated one is not in it.
+// ofRow returns what a call waits for according to its row. The row of a gated call does
+// not name the gate.
 func (o *obstacles) ofRow(c *store.Call) view.Wait {
 	w := view.Wait{Call: c.Number, Name: c.Name, For: rowWaits[c.State]}
 	if c.State == store.Offered || c.State == store.Remote {
@@ -114,7 +115,7 @@ func (o *obstacles) ofRow(c *store.Call) view.Wait {
 	return w
 }
 
-// failedAt is since when a call is in backoff: the time of its last failure on record.
+// failedAt returns since when a call is in backoff: the time of its last recorded failure.
 func failedAt(p *core.Progress) int64 {
 	if n := len(p.Errors); n > 0 {
 		return max(p.First, p.Errors[n-1].At*1e6)
@@ -127,7 +128,7 @@ var rowWaits = map[store.CallState]string{
 	store.Offered: view.WaitQueue, store.Remote: view.WaitAttempt, store.Gated: view.WaitGate, store.Paused: view.WaitPaused, store.Quarantined: view.WaitQuarantined,
 }
 
-// heldRun says why a run as a whole goes not on, nil if it does.
+// heldRun returns why a run as a whole does not continue, or nil if it does.
 func heldRun(row *store.Run) *view.Wait {
 	d, err := core.DecodeDetail(row.Detail)
 	w := &view.Wait{Name: row.Type, Since: optional(d.Since), Why: d.Reason}
@@ -160,7 +161,7 @@ func heldRun(row *store.Run) *view.Wait {
 // shortHistory is how many turns of a run a listing reads to say what the run waits for.
 const shortHistory = 200
 
-// addWait says what a run of a listing waits for.
+// addWait adds to a run of a listing what it waits for.
 func (o *obstacles) addWait(ctx context.Context, row *store.Run, v *view.Run) error {
 	if !row.Status.Open() {
 		return nil
@@ -187,13 +188,13 @@ func (o *obstacles) addWait(ctx context.Context, row *store.Run, v *view.Run) er
 	return nil
 }
 
-// retryWaits are what calls wait for that wait for an attempt to begin.
+// retryWaits are the waits of calls whose next attempt has not begun.
 var retryWaits = []string{
 	view.WaitBackoff, view.WaitGate, view.WaitGatePaused, view.WaitBreaker, view.WaitSlot, view.WaitQueue, view.WaitUnserved, view.WaitActivityPaused,
 }
 
-// waits returns what the open calls of a run wait for. Of a run with a long history only
-// the calls that have a row are known.
+// waits returns what the open calls of a run wait for. For a run with a long history it
+// knows only the calls that have a row.
 func (o *obstacles) waits(ctx context.Context, row *store.Run) (all []view.Wait, err error) {
 	s, complete, err := o.in.begin(ctx, row, shortHistory)
 	if err != nil {
@@ -239,7 +240,7 @@ func (o *obstacles) waits(ctx context.Context, row *store.Run) (all []view.Wait,
 	return all, nil
 }
 
-// pendingWait says what a call without a row waits for.
+// pendingWait returns what a call without a row waits for.
 func pendingWait(p *view.Call) view.Wait {
 	w := view.Wait{Call: p.Call, Name: p.Name, For: view.WaitAttempt, Since: &p.Scheduled, Until: p.Next}
 	switch p.Kind {

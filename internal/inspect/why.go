@@ -9,8 +9,8 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Why says in a sentence why a run has not ended: what it waits for, or that no node
-// serves it, and what to do about it. It is empty of a closed run.
+// Why says in a sentence why a run has not ended, and what to do about it: what it waits
+// for, or that no node serves it. It returns "" for a closed run.
 func (in *Inspector) Why(ctx context.Context, workflowID, run string) (string, error) {
 	row, err := in.Find(ctx, workflowID, run)
 	if err != nil || !row.Status.Open() {
@@ -39,7 +39,7 @@ func (in *Inspector) Why(ctx context.Context, workflowID, run string) (string, e
 	return nobody, nil
 }
 
-// Mend is what to do about a run of whose record a part cannot be read.
+// Mend is what to do about a run whose record is partly unreadable.
 const Mend = "restore it from a backup and start the engine again, go on from a call before the damage with ops.Reset, or end it with ops.Terminate"
 
 // sentence says what is waited for, and what to do about it.

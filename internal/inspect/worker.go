@@ -8,11 +8,12 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// heardAgain is the message of an attempt that was lost because nothing was heard of its worker,
-// or another process took the worker's name, and the worker turned out to live. The record says what was known when the work was taken over.
+// heardAgain is the message of an attempt that was lost because nothing was heard of its
+// worker, or another process took the worker's name, and whose worker turned out to be
+// alive. The record itself says what was known when the work was taken over.
 const heardAgain = "its worker was heard of again: it had stood still or was cut off"
 
-// tellOfWorkers adds what became known later of workers that were given up.
+// tellOfWorkers adds what became known later about workers that were given up.
 func (in *Inspector) tellOfWorkers(ctx context.Context, partition int, attempts []view.Attempt) error {
 	var owners []store.Ownership
 	for i := range attempts {
@@ -34,8 +35,8 @@ func (in *Inspector) tellOfWorkers(ctx context.Context, partition int, attempts 
 	return nil
 }
 
-// outlived reports whether a node is known to have outlived the epoch in which it began an
-// attempt. It may have owned the partition again, and died then.
+// outlived reports whether a node is known to have survived the epoch in which it began an
+// attempt. It may have owned the partition again later, and died then.
 func outlived(owners []store.Ownership, node string, began int64) (lived bool) {
 	for _, o := range owners {
 		if o.Node == node && o.Since <= began {
