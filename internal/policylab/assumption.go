@@ -2,8 +2,8 @@ package policylab
 
 import "github.com/perdure/perdure/view"
 
-// assumptions are the sentences that say on what the numbers stand, as far as they needed
-// to.
+// assumptions returns sentences about the assumptions behind the numbers, as far as any
+// were needed.
 func (l *Lab) assumptions(t *view.PolicyTrial) []string {
 	assumed := 0
 	for _, c := range t.Classes {

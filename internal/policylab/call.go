@@ -6,7 +6,7 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Call is a call as it is on record. Times are in nanoseconds since 1970.
+// Call is a recorded call. Times are in nanoseconds since 1970.
 type Call struct {
 	WorkflowID, RunID, Name string
 	Number                  int64
@@ -14,22 +14,22 @@ type Call struct {
 	Attempts                []Attempt // by number, at least one
 }
 
-// Attempt is one that has ended. There may be gaps between the numbers of two: those in
-// between failed as the one before did.
+// Attempt is an attempt that has ended. Numbers may have gaps: the attempts in a gap failed
+// as the one before it did.
 type Attempt struct {
 	Number    int
 	Outcome   core.Outcome
 	ErrorType string
 	Reason    retry.Reason
-	Paused    bool         // the policy made the call wait for a person
-	Failure   *core.Judged // of one that failed or timed out
+	Paused    bool         // the policy made the call wait for an operator
+	Failure   *core.Judged // if it failed or timed out
 	Queued    int64        // when it was ready to run
 	Started   int64        // 0: it never ran
 	Ended     int64
-	Next      int64 // when the next one was due, 0 without one or without a wait
+	Next      int64 // when the next one was due; 0 if there was none or no wait
 }
 
-// due is when an attempt was due, as far as the record of a call says.
+// due returns when an attempt was due, as far as the record says.
 func (c *Call) due(i int) int64 {
 	a := &c.Attempts[i]
 	if i > 0 {
@@ -43,7 +43,7 @@ func (c *Call) due(i int) int64 {
 	return a.Queued
 }
 
-// duration is how long an attempt ran.
+// duration returns how long an attempt ran.
 func (a *Attempt) duration() int64 {
 	if a.Started == 0 {
 		return 0
@@ -51,7 +51,8 @@ func (a *Attempt) duration() int64 {
 	return a.Ended - a.Started
 }
 
-// executed is the number of the last attempt: one that a gate refused is none.
+// executed returns the number of the last attempt that ran: one that a gate refused does
+// not count.
 func (c *Call) executed() int {
 	last := &c.Attempts[len(c.Attempts)-1]
 	if last.Outcome == core.RefusedByGate {
@@ -60,7 +61,7 @@ func (c *Call) executed() int {
 	return last.Number
 }
 
-// ending is how the call ended, as its last attempt says.
+// ending returns how the call ended, according to its last attempt.
 func (c *Call) ending() string {
 	last := &c.Attempts[len(c.Attempts)-1]
 	switch {
@@ -76,5 +77,5 @@ func (c *Call) ending() string {
 	return view.EndedFailed
 }
 
-// took is how long a call that succeeded took.
+// took returns the duration of a call that succeeded.
 func (c *Call) took() int64 { return c.Attempts[len(c.Attempts)-1].Ended - c.First }

@@ -10,7 +10,7 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Lab tries one policy on one call after the other. It keeps sums, and eight bytes for each
+// Lab tries one policy on one call after another. It keeps sums, and eight bytes for each
 // call that succeeded.
 type Lab struct {
 	policy retry.Policy
@@ -19,17 +19,17 @@ type Lab struct {
 
 	out            view.PolicyTrial
 	classes        map[[2]string]*view.TrialClass
-	recorded, took []int64 // until success, on record and in the trial
+	recorded, took []int64 // time until success, on record and in the trial
 	load           load
 	rates          rates
 	first, last    int64
-	starts         []int64 // of one replay; kept for the next
+	starts         []int64 // start times of one replay, reused by the next
 
-	lost, gaps, longer, shorter bool // what assumptions were needed for
+	lost, gaps, longer, shorter bool // the assumptions that were needed
 }
 
-// New returns a lab. Nothing is replayed beyond now, in nanoseconds since 1970; draw is
-// what the jitter of an attempt is drawn by, in [0, 1).
+// New returns a lab. It replays nothing beyond now, in nanoseconds since 1970. draw returns
+// the jitter draw of an attempt, in [0, 1).
 func New(policy retry.Policy, now int64, draw func(run string, call int64, attempt int) float64) *Lab {
 	return &Lab{
 		policy: policy, now: now, draw: draw, classes: map[[2]string]*view.TrialClass{},
@@ -37,7 +37,7 @@ func New(policy retry.Policy, now int64, draw func(run string, call int64, attem
 	}
 }
 
-// Add tries the policy on a call, which it does not keep.
+// Add tries the policy on a call. It does not keep the call.
 func (l *Lab) Add(c *Call) {
 	l.record(c)
 	trial := l.replay(c, nearest)
@@ -62,7 +62,7 @@ func (l *Lab) Add(c *Call) {
 	}
 }
 
-// record counts a call as it is on record.
+// record counts a call as recorded.
 func (l *Lab) record(c *Call) {
 	l.out.Calls++
 	count(&l.out.Recorded, c.ending(), c.executed())
@@ -91,7 +91,7 @@ func (l *Lab) span(at int64) {
 	l.last = max(l.last, at)
 }
 
-// replay replays a call. The starts of the attempts are valid until the next replay.
+// replay replays a call. The start times are valid until the next replay.
 func (l *Lab) replay(c *Call, m mode) *replay {
 	r := &replay{lab: l, call: c, mode: m, starts: l.starts[:0]}
 	r.run()
@@ -150,7 +150,7 @@ func (l *Lab) classify(c *Call, r *replay) {
 
 func differ(a, b int) int { return max(a-b, b-a) }
 
-// Report is what the trial of all calls came to.
+// Report returns the result of the trial.
 func (l *Lab) Report() *view.PolicyTrial {
 	out := l.out
 	out.Policy = l.policy.String()
@@ -174,7 +174,7 @@ func (l *Lab) Report() *view.PolicyTrial {
 
 func instant(ns int64) *time.Time { return new(time.Unix(0, ns).UTC()) }
 
-// quantiles are the nearest ranks of a half and of 99 of 100. It sorts.
+// quantiles returns the nearest ranks of 0.5 and 0.99. It sorts all.
 func quantiles(all []int64) (p50, p99 time.Duration) {
 	if len(all) == 0 {
 		return 0, 0

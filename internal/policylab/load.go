@@ -8,28 +8,29 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// widths are the spans in which attempts are counted. Each is a multiple of the one before.
+// widths are the time spans by which attempts are counted. Each is a multiple of the
+// previous one.
 var widths = []int64{
 	int64(time.Second), int64(5 * time.Second), int64(15 * time.Second), int64(time.Minute), int64(5 * time.Minute), int64(15 * time.Minute),
 	int64(time.Hour), int64(6 * time.Hour), int64(24 * time.Hour), int64(7 * 24 * time.Hour), int64(28 * 24 * time.Hour), int64(364 * 24 * time.Hour),
 }
 
-// How many spans are kept while attempts are counted, and how many are reported.
+// Limits on the number of spans: while counting, and in the report.
 const (
 	keptSpans  = 4096
 	shownSpans = 50
 )
 
-// Whose attempts are counted.
+// The series that are counted.
 const (
 	asRecorded = iota
 	asTrial
 	asWorst
 )
 
-// load counts starts of attempts by time, in spans that widen when there are too many.
+// load counts the starts of attempts per time span. Spans widen when there are too many.
 type load struct {
-	width  int // of widths
+	width  int // index in widths
 	counts map[int64]*[3]int
 }
 
@@ -54,7 +55,7 @@ func (l *load) at(at int64) *[3]int {
 	return n
 }
 
-// widen counts in wider spans from now on.
+// widen switches to the next wider span.
 func (l *load) widen() {
 	old := l.counts
 	l.width++
@@ -67,7 +68,7 @@ func (l *load) widen() {
 	}
 }
 
-// report returns at most shownSpans points, between which all spans count.
+// report returns at most shownSpans points; all spans between them count.
 func (l *load) report() view.TrialLoad {
 	spans := slices.Sorted(maps.Keys(l.counts))
 	for len(spans) > 0 && (spans[len(spans)-1]-spans[0])/widths[l.width] >= shownSpans && l.width < len(widths)-1 {

@@ -6,11 +6,11 @@ import (
 	"github.com/perdure/perdure/internal/core"
 )
 
-// enough is how many attempts of a number must be on record for their own rate to count.
+// enough is how many attempts of a number must be on record to use their own rate.
 const enough = 20
 
-// rates is how often attempts succeed after a type of error, and the calls of which that
-// is asked.
+// rates is how often attempts succeed after a type of error, and the calls for which that
+// has to be estimated.
 type rates struct {
 	byNumber map[place]*rate
 	byType   map[string]*rate
@@ -18,7 +18,7 @@ type rates struct {
 	unknown  map[unknown]int // calls
 }
 
-// place is the number of an attempt and the type of error that it follows.
+// place is the number of an attempt and the type of the error before it.
 type place struct {
 	errorType string
 	number    int
@@ -26,8 +26,8 @@ type place struct {
 
 type rate struct{ attempts, succeeded int }
 
-// unknown is a kind of calls: the next attempt is not on record, and so many may follow in
-// all.
+// unknown is a kind of call whose next attempt is not on record, and how many attempts may
+// follow in all.
 type unknown struct {
 	place
 	left int
@@ -37,7 +37,7 @@ func newRates() rates {
 	return rates{byNumber: map[place]*rate{}, byType: map[string]*rate{}, unknown: map[unknown]int{}}
 }
 
-// see counts an attempt on record that follows a failure.
+// see counts a recorded attempt that follows a failure.
 func (r *rates) see(before, a *Attempt) {
 	if before.Outcome != core.Failed && before.Outcome != core.TimedOut {
 		return
@@ -60,13 +60,13 @@ func (r *rates) see(before, a *Attempt) {
 	}
 }
 
-// open notes a call that would have gone on with an attempt of this number, and with so
-// many in all if they fail.
+// open notes a call that would have continued with an attempt of this number, and with left
+// attempts in all if they fail.
 func (r *rates) open(errorType string, number, left int) {
 	r.unknown[unknown{place{errorType, number}, left}]++
 }
 
-// estimate is how many of the unknown calls succeed, nil without any ground.
+// estimate returns how many of the unknown calls succeed, or nil if nothing is known.
 func (r *rates) estimate() *float64 {
 	if len(r.unknown) == 0 || r.all.attempts == 0 {
 		return nil
@@ -83,8 +83,8 @@ func (r *rates) estimate() *float64 {
 	return &sum
 }
 
-// of is the rate for an attempt: of its number if there are enough, else of the type of
-// error, else of all.
+// of returns the rate for an attempt: that of its number if there are enough, else that of
+// the error type, else that of all.
 func (r *rates) of(at place) float64 {
 	n := r.byNumber[at]
 	if n == nil || n.attempts < enough {

@@ -8,47 +8,47 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// mode says how attempts end that are not on record.
+// mode says how attempts that are not on record end.
 type mode int
 
 const (
-	nearest mode = iota // as the one nearest in time; unknown after the last one
+	nearest mode = iota // like the recorded one nearest in time; unknown after the last one
 	worst               // they fail
 	best                // they succeed
 )
 
-// How many attempts of a call are replayed at most: after the end of its record, and at
-// other times than on record.
+// Limits on the replayed attempts of a call: after the end of its record, and at other
+// times than on record.
 const (
 	beyond = 1_000
 	most   = 100_000
 )
 
-// replay is one call under the policy.
+// replay is the replay of one call under the policy.
 type replay struct {
 	lab    *Lab
 	call   *Call
 	mode   mode
-	starts []int64 // of the attempts that ran
+	starts []int64 // start times of the attempts that ran
 
-	at      int   // the recorded attempt whose end the current one has
-	due     int64 // when the current one is due
+	at      int   // index of the recorded attempt whose outcome the current one has
+	due     int64 // when the current attempt is due
 	shift   int64 // how much later than on record
-	number  int   // of the current one, from 1
+	number  int   // number of the current attempt, from 1
 	charged int
-	wait    time.Duration // before the current one
+	wait    time.Duration // wait before the current attempt
 	further int           // attempts after the end of the record
-	moved   int           // attempts at another time than on record
+	moved   int           // attempts at other times than on record
 
 	ending   string
 	ended    int64
 	assumed  bool // an attempt ran at another time than on record
-	guessed  bool // the other modes may say something else
-	more     bool // attempts were not counted: there are too many
+	guessed  bool // other modes may give another result
+	more     bool // there were too many attempts to count all
 	lastType string
 }
 
-// run replays the call and returns how many attempts it took.
+// run replays the call and returns the number of attempts.
 func (r *replay) run() int {
 	c := r.call
 	r.number, r.due = c.Attempts[0].Number, c.due(0)
@@ -58,7 +58,7 @@ func (r *replay) run() int {
 	return r.number
 }
 
-// attempt is the current attempt and what follows it.
+// attempt replays the current attempt and decides what follows.
 func (r *replay) attempt() {
 	a := &r.call.Attempts[r.at]
 	if a.Outcome == core.RefusedByGate {
@@ -88,7 +88,7 @@ func (r *replay) attempt() {
 
 func (r *replay) end(how string, at int64) { r.ending, r.ended = how, at }
 
-// timed is how an attempt on record ends under the timeout of the policy, and how long it
+// timed returns how a recorded attempt ends under the policy's timeout, and how long it
 // runs.
 func (r *replay) timed(a *Attempt) (core.Outcome, *core.Judged, int64) {
 	limit, ran := int64(r.lab.policy.AttemptTimeout), a.duration()
@@ -96,7 +96,7 @@ func (r *replay) timed(a *Attempt) (core.Outcome, *core.Judged, int64) {
 	switch {
 	case a.Started == 0 || timedOut && int64(a.Failure.Limit) == limit:
 		return a.Outcome, a.Failure, ran
-	case timedOut && (limit == 0 || limit >= ran): // it would have had more time
+	case timedOut && (limit == 0 || limit >= ran): // the policy gives it more time
 		r.guess()
 		r.lab.longer = true
 		if r.mode == best {
@@ -110,10 +110,10 @@ func (r *replay) timed(a *Attempt) (core.Outcome, *core.Judged, int64) {
 	return core.TimedOut, &core.Judged{Types: []string{retry.TypeTimeout}, Timeout: retry.TimeoutAttempt}, limit
 }
 
-// guess notes that something is assumed and could be otherwise.
+// guess notes an assumption that could turn out otherwise.
 func (r *replay) guess() { r.assumed, r.guessed = true, true }
 
-// again follows an attempt that is not charged.
+// again continues after an attempt that is not charged.
 func (r *replay) again(a *Attempt, ended int64) {
 	r.lab.lost = true
 	next := r.at + 1
@@ -140,7 +140,7 @@ func (r *replay) failed(a *Attempt, failure *core.Judged, ended int64) {
 	next := r.at + 1
 	recorded := next < len(r.call.Attempts)
 	switch {
-	case d.Pause && exact && recorded && !a.Reason.Retries(): // a person let it go on
+	case d.Pause && exact && recorded && !a.Reason.Retries(): // an operator resumed it
 		r.follow(a, failure)
 	case d.Pause:
 		r.end(view.EndedPaused, ended)
@@ -167,8 +167,8 @@ func (r *replay) decide(failure *core.Judged, at int64, overBudget bool) retry.D
 	}, failure.Failure(), time.Unix(0, at), r.lab.draw(r.call.RunID, r.call.Number, r.number))
 }
 
-// follow goes on with the next attempt on record, at its own time. Those of a gap before it
-// failed as this one did, evenly spread.
+// follow continues with the next recorded attempt, at its own time. The attempts of a gap
+// before it failed like this one, evenly spaced.
 func (r *replay) follow(a *Attempt, failure *core.Judged) {
 	next := r.at + 1
 	b := &r.call.Attempts[next]
@@ -195,7 +195,7 @@ func stopped(d retry.Decision) string {
 	return view.EndedFailed
 }
 
-// elsewhere goes on with an attempt that is due at another time than on record.
+// elsewhere continues with an attempt that is due at another time than on record.
 func (r *replay) elsewhere(due, ended int64) {
 	if r.moved++; due > r.lab.now || r.moved > most {
 		r.more = r.moved > most
@@ -226,9 +226,9 @@ func (r *replay) elsewhere(due, ended int64) {
 	r.at, r.due, r.shift = i, due, due-r.call.due(i)
 }
 
-// nearest returns the recorded attempt as which one ends that is due at a time, none before
-// the current one. It is not known if that is the last one, which did not succeed, and too
-// long ago.
+// nearest returns the index of the recorded attempt whose outcome an attempt due at this
+// time gets. The index is never before the current attempt. The outcome is unknown if the
+// nearest attempt is the last one, did not succeed, and was too long ago.
 func (r *replay) nearest(due int64) (i int, known bool) {
 	all, i := r.call.Attempts, r.at
 	last := len(all) - 1
@@ -245,7 +245,7 @@ func (r *replay) nearest(due int64) (i int, known bool) {
 	if i < last {
 		return i, true
 	}
-	var stands int64 // for so long the last one stands
+	var stands int64 // how long the last one stands for later attempts
 	if last > 0 {
 		stands = (r.call.due(last) - r.call.due(last-1)) / 2
 	}
@@ -253,7 +253,7 @@ func (r *replay) nearest(due int64) (i int, known bool) {
 	return i, late < stands || late <= stands && r.at < last
 }
 
-// around is the attempt for a time near a success on record.
+// around returns the attempt for a time near a recorded success.
 func (r *replay) around(due int64, success int) int {
 	before := success - 1
 	if before < r.at || due >= r.call.due(success) {
