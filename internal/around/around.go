@@ -12,16 +12,16 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Chain is the interceptors and watchers of an engine. Nil has none.
+// Chain holds the interceptors and watchers of an engine. Nil has none.
 type Chain struct{ byKind []list }
 
-// list is what stands around operations of a kind.
+// list holds the interceptors and watchers of one kind of operation.
 type list struct {
 	all     []Member
-	changes bool // one of them might change headers, whether it may or not
+	changes bool // one of them could change headers, whether it may or not
 }
 
-// New returns the chain of some interceptors and watchers, nil for none.
+// New returns a chain of interceptors and watchers, nil if there are none.
 func New(all []intercept.Interceptor, watchers []Placed) (*Chain, error) {
 	if len(all)+len(watchers) == 0 {
 		return nil, nil
@@ -49,7 +49,7 @@ func (c *Chain) watch(w Placed) {
 	}
 }
 
-// add adds the interceptor with an index.
+// add adds the interceptor with index i.
 func (c *Chain) add(i int, in intercept.Interceptor) error {
 	var errs []error
 	switch {
@@ -69,10 +69,10 @@ func (c *Chain) add(i int, in intercept.Interceptor) error {
 	return errors.Join(errs...)
 }
 
-// nothing is what stands around operations of an engine without interceptors.
+// nothing is the list of an engine without interceptors.
 var nothing list
 
-// of returns what stands around operations of a kind.
+// of returns the interceptors and watchers of a kind of operation.
 func (c *Chain) of(k intercept.Kind) *list {
 	if c == nil {
 		return &nothing
@@ -80,18 +80,19 @@ func (c *Chain) of(k intercept.Kind) *list {
 	return &c.byKind[k]
 }
 
-// Has reports whether something stands around operations of a kind.
+// Has reports whether a kind of operation has interceptors or watchers.
 func (c *Chain) Has(k intercept.Kind) bool { return c != nil && len(c.byKind[k].all) > 0 }
 
-// Do does an operation with what stands around those of its kind. What interceptors have set
-// as headers is in op when next is called, and was checked. Headers that may not be changed
-// are those that the caller hands it, or a copy; the caller's own are not changed.
+// Do runs an operation inside the interceptors and watchers of its kind. When next is
+// called, op has the headers that interceptors set, and they have been checked. Where
+// headers must not change, the interceptors see those of the caller or a copy, and the
+// caller's map is not modified.
 func (c *Chain) Do(ctx context.Context, op *intercept.Op, next intercept.Next) error {
 	o := Operation{Op: op, Inner: inner(next), list: *c.of(op.Kind)}
 	return o.Do(ctx)
 }
 
-// Inner is what is stood around.
+// Inner is the operation inside the interceptors.
 type Inner interface {
 	Next(ctx context.Context) error
 }
@@ -100,17 +101,17 @@ type inner intercept.Next
 
 func (f inner) Next(ctx context.Context) error { return f(ctx) }
 
-// Operation is an operation and what stands around it. It is done once.
+// Operation is an operation with its interceptors. It is used once.
 type Operation struct {
 	Op    *intercept.Op
 	Inner Inner
 	list
-	headers   map[string]string // as they were, where they may not be changed
+	headers   map[string]string // the original headers, where they must not change
 	mayChange bool
-	first     stint // of the first interceptor, most often the only one
+	first     stint // the call of the first interceptor, usually the only one
 }
 
-// Do does it.
+// Do runs the operation.
 func (o *Operation) Do(ctx context.Context) error {
 	op := o.Op
 	switch {
@@ -127,7 +128,7 @@ func (o *Operation) Do(ctx context.Context) error {
 	return o.from(ctx, 0)
 }
 
-// from calls what stands there from an index on, and then the operation itself.
+// from calls the interceptors from index i on, and then the operation itself.
 func (o *Operation) from(ctx context.Context, i int) error {
 	if i == len(o.all) {
 		if err := o.checkHeaders(); err != nil {
@@ -141,14 +142,14 @@ func (o *Operation) from(ctx context.Context, i int) error {
 	return o.intercepted(ctx, i)
 }
 
-// watched tells a watcher of what it stands around.
+// watched runs what is inside a watcher and notifies the watcher.
 func (o *Operation) watched(ctx context.Context, i int) (err error) {
 	m := &o.all[i]
 	ctx, parent, mark, err := m.begins(ctx, o.Op)
 	if err != nil {
 		return err
 	}
-	if o.Op.Kind == intercept.Start && parent.Trace != "" && o.Op.Headers[history.HeaderTrace] == "" { // else the caller chose
+	if o.Op.Kind == intercept.Start && parent.Trace != "" && o.Op.Headers[history.HeaderTrace] == "" { // else the caller has set it
 		o.Op.Headers[history.HeaderTrace] = parent.Trace
 		if parent.State != "" {
 			o.Op.Headers[HeaderState] = parent.State
@@ -173,7 +174,7 @@ func (o *Operation) intercepted(ctx context.Context, i int) (err error) {
 	in.o, in.index = o, i
 	returned := false
 	defer func() {
-		if returned || in.failed { // a panic of what it stands around is not its own
+		if returned || in.failed { // a panic of what is inside is not the interceptor's own
 			return
 		}
 		if v := recover(); v != nil {
@@ -203,11 +204,11 @@ type stint struct {
 	index  int
 	called bool
 	twice  bool
-	failed bool // what it stands around panicked, or ended its goroutine
+	failed bool // what is inside panicked, or exited its goroutine
 	err    error
 }
 
-// proceed is next for one interceptor.
+// proceed is the next function of one interceptor.
 func (s *stint) proceed(ctx context.Context) error {
 	if s.called {
 		s.twice = true
@@ -223,13 +224,13 @@ func (o *Operation) fault(i int, problem string, err error) error {
 	return o.all[i].fault(o.Op, problem, err)
 }
 
-// panicked is the error of what panicked where it stands.
+// panicked returns the error of an interceptor or watcher that panicked.
 func (m *Member) panicked(op *intercept.Op, v any) error {
 	return m.fault(op, "panicked", retry.NewPanicError(v))
 }
 
-// fault is the error of an interceptor that did what it must not do. No retry mends it but
-// that of a panic.
+// fault returns the error of an interceptor that broke the rules. It is terminal unless it
+// is a panic.
 func (m *Member) fault(op *intercept.Op, problem string, err error) error {
 	what := op.Kind.String()
 	if op.Name != "" {
@@ -242,7 +243,8 @@ func (m *Member) fault(op *intercept.Op, problem string, err error) error {
 	return retry.Terminal(fault)
 }
 
-// checkHeaders refuses headers that could not be recorded, or are not.
+// checkHeaders returns an error for headers that cannot be recorded, or that changed where
+// they must not.
 func (o *Operation) checkHeaders() error {
 	switch {
 	case o.mayChange:

@@ -7,20 +7,20 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Attempts is what stands around the attempts of one run: the interceptors, and the watchers
-// that are not idle for it. Its zero value is nothing, and nothing that was asked yet.
+// Attempts holds the interceptors around the attempts of one run, and the watchers that are
+// not idle for it. The zero value has none and is not Asked.
 type Attempts struct {
 	list
-	// Asked says that OfRun made it.
+	// Asked says that OfRun made the value.
 	Asked bool
-	// Values are those that bodies find in their context; nil for none.
+	// Values are the values that bodies find in their context; nil for none.
 	Values context.Context
 }
 
-// Attempts returns what stands around attempts of runs of which nothing is known.
+// Attempts returns the interceptors and watchers of attempts of an unknown run.
 func (c *Chain) Attempts() Attempts { return Attempts{list: *c.of(intercept.Attempt)} }
 
-// OfRun returns what stands around the attempts of a run.
+// OfRun returns the interceptors and watchers of the attempts of a run.
 func (c *Chain) OfRun(start *history.Start) Attempts {
 	all := c.of(intercept.Attempt)
 	a, fewer := Attempts{list: *all, Asked: true}, false
@@ -41,8 +41,8 @@ func (c *Chain) OfRun(start *history.Start) Attempts {
 	return a
 }
 
-// Any reports whether there is something.
+// Any reports whether there are interceptors or watchers.
 func (a *Attempts) Any() bool { return len(a.all) > 0 }
 
-// Around sets what stands around an attempt.
+// Around sets the interceptors and watchers of an attempt.
 func (o *Operation) Around(a *Attempts) { o.list = a.list }

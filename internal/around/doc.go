@@ -1,3 +1,3 @@
-// Package around calls the interceptors of an engine, and holds them to what package
-// intercept asks of them.
+// Package around calls the interceptors of an engine and enforces the rules of package
+// intercept.
 package around

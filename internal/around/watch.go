@@ -7,30 +7,31 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Watcher is told of the verbs of clients and of attempts, and changes nothing of them but
-// their context. It costs less than an interceptor: no function is made for it, and none is
-// called around what it does not watch. It stands among the interceptors, at its place. Its
-// methods are called concurrently.
+// Watcher observes the verbs of clients and attempts, and changes nothing about them except
+// their context. It costs less than an interceptor: no function is created for it, and it
+// is not called for kinds that it does not watch. It has a place among the interceptors.
+// Its methods are called concurrently.
 type Watcher interface {
-	// Begins is told of an operation that begins. The context is for what it stands around.
-	// Ends is called with the mark, unless that is nil. Parent is for the run of a Start.
+	// Begins observes the beginning of an operation. What is inside runs with the returned
+	// context. Ends is called with mark, unless that is nil. parent is for the run that a
+	// Start creates.
 	Begins(ctx context.Context, op intercept.Op) (_ context.Context, parent Parent, mark any)
-	// Ends is told how the operation ended. It panicked, or ended its goroutine, if it has
-	// not returned.
+	// Ends observes how the operation ended. If it has not returned, it panicked or exited
+	// its goroutine.
 	Ends(mark any, err error, returned bool)
-	// Idle reports whether attempts of a run need not be watched, and what their bodies find
-	// in their context all the same, nil for nothing. It calls no code of users and does not
-	// block: the engine's lock is held.
+	// Idle reports whether the attempts of a run need not be watched. values is what their
+	// bodies find in their context nevertheless, nil for nothing. Idle must not call user
+	// code or block, because the engine's lock is held.
 	Idle(start *history.Start) (values context.Context, idle bool)
 }
 
-// Parent is a trace parent, empty if there is none, and its state.
+// Parent is a trace parent and its state. Both may be empty.
 type Parent struct{ Trace, State string }
 
-// HeaderState is the header that has the state of a trace parent.
+// HeaderState is the header of a trace parent's state.
 const HeaderState = "tracestate"
 
-// Over returns headers with the state of the parent; they are not changed.
+// Over returns headers with the state of the parent. It does not modify headers.
 func (p Parent) Over(headers map[string]string) map[string]string {
 	if p.State == "" {
 		return headers
@@ -38,15 +39,15 @@ func (p Parent) Over(headers map[string]string) map[string]string {
 	return history.ChangeHeaders(headers, map[string]string{HeaderState: p.State})
 }
 
-// Placed is a watcher at its place: it stands outside of the interceptor with the index At and
-// those that follow it.
+// Placed is a watcher with its place: outside of the interceptor with index At and those
+// after it.
 type Placed struct {
 	Watcher
-	Name string // stands in errors
+	Name string // used in errors
 	At   int
 }
 
-// watched are the kinds of operations that a watcher is told of.
+// watched are the kinds of operations that a watcher observes.
 var watched = []intercept.Kind{
 	intercept.Start, intercept.Schedule, intercept.Signal, intercept.Query, intercept.Update, intercept.Cancel,
 	intercept.Terminate, intercept.Result, intercept.Operate, intercept.Complete, intercept.Attempt,
@@ -55,12 +56,11 @@ var watched = []intercept.Kind{
 // Member is a watcher or an interceptor of one kind.
 type Member struct {
 	name  string
-	do    intercept.Func // nil of a watcher
-	watch Watcher        // nil of an interceptor
+	do    intercept.Func // nil for a watcher
+	watch Watcher        // nil for an interceptor
 }
 
-// Watcher returns the watcher that stands alone around operations of a kind, nil if there is
-// none or something else stands there too.
+// Watcher returns the watcher of a kind of operation if nothing else is around it, or nil.
 func (c *Chain) Watcher(k intercept.Kind) *Member {
 	if all := c.of(k).all; len(all) == 1 && all[0].watch != nil {
 		return &all[0]
@@ -68,7 +68,7 @@ func (c *Chain) Watcher(k intercept.Kind) *Member {
 	return nil
 }
 
-// Watched does an operation around which a watcher stands alone.
+// Watched runs an operation with only a watcher around it.
 func Watched[T any](ctx context.Context, m *Member, op intercept.Op, do func(context.Context, Parent) (T, error)) (out T, err error) {
 	if err := history.CheckContext(ctx); err != nil {
 		return out, err
@@ -87,7 +87,7 @@ func Watched[T any](ctx context.Context, m *Member, op intercept.Op, do func(con
 	return out, err
 }
 
-// begins tells a watcher that an operation begins. Its panic is an error.
+// begins calls Begins. A panic becomes an error.
 func (m *Member) begins(ctx context.Context, op *intercept.Op) (_ context.Context, _ Parent, mark any, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -98,8 +98,7 @@ func (m *Member) begins(ctx context.Context, op *intercept.Op) (_ context.Contex
 	return inside, parent, mark, nil
 }
 
-// ends tells a watcher that an operation has ended, and returns its error; a panic of the
-// watcher is one.
+// ends calls Ends and returns the operation's error, or an error if Ends panicked.
 func (m *Member) ends(op *intercept.Op, mark any, err error, returned bool) (told error) {
 	defer func() {
 		if v := recover(); v != nil {

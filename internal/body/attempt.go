@@ -8,26 +8,26 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Attempt is what the context of a running body leads to. Package activity embeds it in
-// the value that it keeps under [Key].
+// Attempt is the running attempt that the context of a body leads to. Package activity
+// embeds it in the value that it keeps under [Key].
 type Attempt struct {
-	Link    Link            // nil: heartbeats go nowhere
-	Values  context.Context // has values beside those of the context's parent; nil: none
+	Link    Link            // nil: heartbeats are dropped
+	Values  context.Context // adds values to those of the context's parent; nil: none
 	commits commits
 }
 
-// Link is how a body reaches the engine that runs its attempt. Its methods are safe for
+// Link connects a body to the engine that runs its attempt. Its methods are safe for
 // concurrent use.
 type Link interface {
-	// Heartbeat takes a sign of life. Nil means no details.
+	// Heartbeat records a sign of life. Nil means no details.
 	Heartbeat(details any) error
-	// Details decodes what an earlier attempt said into what into points to.
+	// Details decodes the details of the last heartbeat into what into points to.
 	Details(into any) (bool, error)
-	// Token is the one by which any process can complete the attempt.
+	// Token returns the token with which any process can complete the attempt.
 	Token() string
 }
 
-// Key is the key of an attempt in its context.
+// Key is the context key of an attempt.
 type Key struct{}
 
 func (a *Attempt) attempt() *Attempt { return a }
@@ -40,11 +40,11 @@ func In(ctx context.Context) *Attempt {
 	return nil
 }
 
-// OnCommit adds a function for the transaction that records the result.
+// OnCommit adds a function to the transaction that records the result.
 func (a *Attempt) OnCommit(f func(ctx context.Context, tx any) error) error { return a.commits.add(f) }
 
-// Commits ends the time in which OnCommit takes functions, and returns one that runs
-// those it took, in order, until one fails; nil if there are none.
+// Commits makes OnCommit accept no more functions, and returns a function that runs the
+// accepted ones in order until one fails. It returns nil if there are none.
 func (a *Attempt) Commits() func(ctx context.Context, tx any) error {
 	all := a.commits.close()
 	if len(all) == 0 {
@@ -60,9 +60,9 @@ func (a *Attempt) Commits() func(ctx context.Context, tx any) error {
 	}
 }
 
-// commits are the functions for one attempt.
+// commits are the functions of one attempt.
 type commits struct {
-	mu     sync.Mutex // a body may have goroutines
+	mu     sync.Mutex // a body may use goroutines
 	all    []func(ctx context.Context, tx any) error
 	closed bool
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/perdure/perdure/internal/seal"
 )
 
-// Activity is an activity.Activity of any types.
+// Activity is an activity.Activity with any type parameters.
 type Activity interface {
 	seal.Declares[Declared]
 	Name() string
@@ -16,7 +16,7 @@ type Activity interface {
 // Definition is the part of an activity.Activity that engines read.
 type Definition = seal.Definition[Declared]
 
-// Declared is what a declaration says.
+// Declared holds what a declaration says.
 type Declared struct {
 	Name    string
 	Options Options
@@ -31,5 +31,5 @@ func Define(d Declared) Definition { return seal.Define(d) }
 // NameOf returns the name of a declaration.
 func NameOf(d Definition) string { return seal.Of[Declared](d).Name }
 
-// Of returns what the declaration of an activity says. It must not be changed.
+// Of returns what the declaration of an activity says. It must not be modified.
 func Of(a Activity) *Declared { return seal.Of[Declared](a) }

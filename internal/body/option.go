@@ -9,20 +9,20 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Options are the settings of an activity or of one call of it. The zero value
-// leaves everything to the engine.
+// Options are the settings of an activity or of one of its calls. The zero value leaves
+// everything to the engine.
 type Options struct {
-	// Retry is the whole policy, nil if the next level decides: the call, then
-	// the activity, then the engine, then retry.Policy{}. Levels do not mix.
+	// Retry is the complete policy, nil to leave it to the next level. The levels are the
+	// call, the activity, the engine, and retry.Policy{}. Policies of levels do not mix.
 	Retry *retry.Policy
 
-	// Gates are what the attempts pass through, and Priority is the place of the
-	// call among those that wait there and for a slot: higher goes first, 0 is that of
-	// the run.
+	// Gates are the gates that the attempts pass through. Priority orders the call among
+	// those that wait at a gate or for a slot: higher goes first, and 0 means that of the
+	// run.
 	Gates    []*gate.Gate
 	Priority int
-	// Queue is where the attempts run: in processes that serve it; "" is where their
-	// run is.
+	// Queue is the queue of the attempts, which run in processes that serve it; "" means
+	// the process of the run.
 	Queue string
 }
 
@@ -34,14 +34,14 @@ type Set func(*Options)
 
 func (s Set) set(o *Options) { s(o) }
 
-// Apply lets options change o, in their order.
+// Apply applies options to o, in order.
 func Apply[O Option](o *Options, all []O) {
 	for _, option := range all {
 		option.set(o)
 	}
 }
 
-// Validate reports what an engine would refuse, all together.
+// Validate returns everything that an engine would refuse.
 func (o *Options) Validate() error {
 	errs := []error{o.ValidateGates()}
 	if o.Retry != nil {
@@ -50,7 +50,7 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// ValidateGates reports what is wrong with the gates, all together.
+// ValidateGates returns everything that is wrong with the gates.
 func (o *Options) ValidateGates() error {
 	var errs []error
 	names := map[string]bool{}
@@ -68,8 +68,7 @@ func (o *Options) ValidateGates() error {
 	return errors.Join(errs...)
 }
 
-// GateSpec returns what the machine of a gate is told, with a mode for a gate that names
-// none.
+// GateSpec converts a gate's public spec, with a default mode.
 func GateSpec(s gate.Spec, mode gate.Mode) gates.Spec {
 	if s.Mode != "" {
 		mode = s.Mode

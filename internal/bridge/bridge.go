@@ -6,7 +6,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 )
 
-// Door is the part of a perdure.Engine that opens for this package.
+// Door is the part of a perdure.Engine that only this package can open.
 type Door struct{ engine *engine.Engine }
 
 // NewDoor returns the door to an engine.
@@ -14,7 +14,7 @@ func NewDoor(e *engine.Engine) Door { return Door{e} }
 
 func (d Door) open() *engine.Engine {
 	if d.engine == nil {
-		return engine.None // of an empty perdure.Engine
+		return engine.None // of a zero perdure.Engine
 	}
 	return d.engine
 }
@@ -39,7 +39,7 @@ type Set func(*Settings)
 
 func (o Set) set(s *Settings) { o(s) }
 
-// Apply lets options change s, in their order.
+// Apply applies options to s, in order.
 func Apply[O Option](s *Settings, all []O) {
 	for _, o := range all {
 		if Option(o) == nil {

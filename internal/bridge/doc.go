@@ -1,6 +1,6 @@
-// Package bridge leads from the public engine to the one inside it, for packages of this
-// module that offer more than the root package does: ops and perduretest.
+// Package bridge gives packages of this module that offer more than the root package, ops
+// and perduretest, access to the engine inside the public one.
 //
-// perdure.Engine embeds a [Door], and the method behind it is not exported. So its users
-// neither see nor reach what is inside, while [Engine] is an ordinary typed call.
+// perdure.Engine embeds a [Door], whose method is not exported. Users therefore neither see
+// nor reach the engine inside, while [Engine] is an ordinary typed call.
 package bridge

@@ -12,7 +12,7 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Workflow is a workflow.Workflow of any types.
+// Workflow is a workflow.Workflow with any type parameters.
 type Workflow interface {
 	seal.Declares[Declared]
 	Name() string
@@ -21,26 +21,26 @@ type Workflow interface {
 // Definition is the part of a workflow.Workflow that engines read.
 type Definition = seal.Definition[Declared]
 
-// Declared is what a declaration says.
+// Declared holds what a declaration says.
 type Declared struct {
 	Name string
-	// Version tells this code from other code of the same name; empty for none, and
-	// then the build of the program does.
+	// Version identifies the code among other code of the same name. If it is empty, the
+	// build of the program does.
 	Version string
 	Retry   *retry.Policy // of failed runs, nil for none
 	// Pinned says that a run stays on the build on which it began.
 	Pinned bool
-	// Begin makes the instance of a run; nil without code.
+	// Begin returns the instance of a run; nil without code.
 	Begin func(*core.Run) Instance
 }
 
 // Define returns the definition of a declaration.
 func Define(d Declared) Definition { return seal.Define(d) }
 
-// Of returns what the declaration of a workflow says. It must not be changed.
+// Of returns what the declaration of a workflow says. It must not be modified.
 func Of(w Workflow) *Declared { return seal.Of[Declared](w) }
 
-// Validate says what is wrong with the options.
+// Validate returns what is wrong with the options.
 func (d *Declared) Validate() error {
 	if d.Retry != nil {
 		if err := history.CheckRunPolicy(*d.Retry); err != nil {
@@ -53,33 +53,33 @@ func (d *Declared) Validate() error {
 // Body is the body of an attempt, ready to run.
 type Body func(ctx context.Context) (history.Payload, error)
 
-// Instance is the code of one run while it is in memory. Its methods, Close and Body
-// excepted, are called by one goroutine at a time.
+// Instance is the code of one run while it is in memory. Its methods, except Close and
+// Body, are called by one goroutine at a time.
 type Instance interface {
-	// LogTo sets what workflow.Logger writes to, before the code runs.
+	// LogTo sets where workflow.Logger writes, before the code runs.
 	LogTo(*slog.Logger)
-	// Intercept sets the interceptors around what the code does, before it runs; nil for
+	// Intercept sets the interceptors around the code's operations, before it runs; nil for
 	// none.
 	Intercept(*around.Chain)
-	// Advance lets the code go on until all of it waits or it has ended. It returns a
+	// Advance runs the code until all of it waits or it has ended. It returns a
 	// *coro.PanicError if the code panicked.
 	Advance() error
 	// Canceled tells the code that its run was asked to cancel.
 	Canceled(reason string)
-	// Accept lets the handler of an update begin with the next turn of the code, false
-	// if there is none.
+	// Accept makes the handler of an update begin with the next turn of the code. It
+	// returns false if there is no handler.
 	Accept(id, name string, input history.Payload) bool
-	// Validate says why an update is not accepted.
+	// Validate returns why an update is not accepted, or nil.
 	Validate(name string, input history.Payload) error
 	// Query asks the code of a run that waits or has ended.
 	Query(name string, input history.Payload) (history.Payload, error)
-	// Unread returns the receptions whose signals came and that the code has not read.
+	// Unread returns the calls that received a signal which the code has not read.
 	Unread() []*core.Call
-	// Body returns the body of an open inline step, nil if there is none.
+	// Body returns the body of an open inline step, or nil.
 	Body(call int64) Body
 	// Halt stops the code for good from inside one of its coroutines.
 	Halt()
-	// Close ends the code: its coroutines are unwound, deferred calls included. The
-	// channel is closed when all are gone.
+	// Close ends the code: it unwinds the coroutines, including deferred calls. The channel
+	// is closed when all coroutines have ended.
 	Close() <-chan struct{}
 }

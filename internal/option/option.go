@@ -7,7 +7,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Settings are all settings of a start; each verb uses those that fit it.
+// Settings are all settings of a start. Each verb uses those that apply to it.
 type Settings struct {
 	history.Settings
 	Delay     time.Duration // before the code begins
@@ -18,32 +18,32 @@ type Settings struct {
 	ID *string
 	// OnParentClose is what happens to a child when its parent closes.
 	OnParentClose string
-	// Reuse says which run that has ended a child may follow.
+	// Reuse says which closed run a child may follow.
 	Reuse string
-	// Fault is what is wrong with an option, nil for nothing.
+	// Fault is what is wrong with an option, or nil.
 	Fault error
 }
 
 // ForStart is an option of a start by a client.
 type ForStart interface{ start(*Settings) }
 
-// ForChild is an option of a child that is awaited.
+// ForChild is an option of an awaited child.
 type ForChild interface{ child(*Settings) }
 
-// ForDetached is an option of any run that another one starts.
+// ForDetached is an option of any run that another run starts.
 type ForDetached interface {
 	ForChild
 	detached(*Settings)
 }
 
-// ForRun is an option of a run, however it is started.
+// ForRun is an option of any run, however it is started.
 type ForRun interface {
 	ForStart
 	ForDetached
 	run(*Settings)
 }
 
-// The kinds of options.
+// Kinds of options.
 type (
 	Start    func(*Settings) // of a start by a client only
 	Child    func(*Settings) // of an awaited child only
@@ -66,7 +66,7 @@ func (o Run) run(s *Settings)           { o(s) }
 
 var errNil = errors.New("an option is nil; leave it out")
 
-// OfStart returns what the options of a start say.
+// OfStart returns the settings that the options of a start make.
 func OfStart[O ForStart](options []O) (s Settings) {
 	for _, o := range options {
 		if any(o) == nil {

@@ -1,7 +1,7 @@
 package seal
 
 // Definition is embedded by workflow.Workflow and activity.Activity. It holds what engines
-// read of a declaration, as a D. The zero value holds the zero D.
+// read of a declaration, a D. The zero value holds the zero D.
 type Definition[D any] struct{ d *D }
 
 // Define returns the definition of a declaration.
@@ -16,14 +16,14 @@ func (d Definition[D]) declared() *D {
 	return d.d
 }
 
-// Sealed is implemented by what embeds a Definition.
+// Sealed is implemented by types that embed a Definition.
 type Sealed interface{ sealed() }
 
-// Declares is implemented by what embeds a Definition of D.
+// Declares is implemented by types that embed a Definition of D.
 type Declares[D any] interface {
 	Sealed
 	declared() *D
 }
 
-// Of returns what a declaration says. It must not be changed.
+// Of returns what a declaration says. It must not be modified.
 func Of[D any](d Declares[D]) *D { return d.declared() }

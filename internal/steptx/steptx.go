@@ -11,25 +11,25 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Func is what a user does inside a transaction.
+// Func is a function of a user that runs inside a transaction.
 type Func = func(ctx context.Context, tx any) error
 
-// grace is how long a function may take to heed the end of its context.
+// grace is how long a function may take to react to the end of its context.
 const grace = 500 * time.Millisecond
 
-// errLate is the cause of the context of a function whose time is up.
+// errLate is the cause of the context of a function that took too long.
 var errLate = fmt.Errorf("it took longer than %s: %w", store.HookLimit, context.DeadlineExceeded)
 
-// Runner runs functions of users on the goroutines of a pool. They are asked to end when
-// Life ends.
+// Runner runs functions of users on the goroutines of a pool. Their context ends when Life
+// ends.
 type Runner struct {
 	Life context.Context
 	Pool *workers.Pool
 }
 
-// Run calls f on a goroutine of its own, because f must neither end the caller's (by
-// runtime.Goexit) nor keep the transaction for longer than its time. It returns f's
-// error, a *retry.PanicError, or an error that wraps store.ErrHookLeft if f still runs.
+// Run calls f on a goroutine of its own, because f must neither end the caller's goroutine
+// (by runtime.Goexit) nor keep the transaction for too long. It returns f's error, a
+// *retry.PanicError, or an error that wraps store.ErrHookLeft if f still runs.
 func (r *Runner) Run(ctx context.Context, f Func, tx any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, store.HookLimit, errLate)
 	defer cancel()
@@ -60,7 +60,7 @@ func (r *Runner) Run(ctx context.Context, f Func, tx any) error {
 	}
 }
 
-// explain adds to the error of a function whose time was up that it was.
+// explain adds to the error of a function that it took too long, if it did.
 func explain(ctx context.Context, err error) error {
 	if err == nil || context.Cause(ctx) != errLate {
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Engine delivers messages to the latest run of a workflow ID. A key makes sending
-// twice sending once; it is empty for none.
+// Engine delivers messages to the latest run of a workflow ID. A key makes repeated sends
+// count once; it may be empty.
 type Engine interface {
 	Signal(ctx context.Context, workflowID, name, key string, value history.Payload) error
 	Query(ctx context.Context, workflowID, run, name string, input history.Payload) (history.Payload, error)
@@ -34,19 +34,19 @@ func (t Target) signal(ctx context.Context, name, key string, value history.Payl
 	return t.engine.Signal(ctx, t.id, name, key, value)
 }
 
-// Handle is what embeds a Target.
+// Handle is implemented by types that embed a Target.
 type Handle interface {
 	SignalHandle
 	open() (e Engine, workflowID string)
 }
 
-// SignalTarget is the part of a handle that only signals go to. Its zero value is not
+// SignalTarget is the part of a handle that accepts only signals. Its zero value is not
 // usable.
 type SignalTarget struct {
 	send func(ctx context.Context, name, key string, value history.Payload) error
 }
 
-// SignalsTo returns a target whose signals are sent by a function.
+// SignalsTo returns a target that sends signals with a function.
 func SignalsTo(send func(ctx context.Context, name, key string, value history.Payload) error) SignalTarget {
 	return SignalTarget{send}
 }
@@ -58,7 +58,7 @@ func (t SignalTarget) signal(ctx context.Context, name, key string, value histor
 	return t.send(ctx, name, key, value)
 }
 
-// SignalHandle is what embeds a Target or a SignalTarget.
+// SignalHandle is implemented by types that embed a Target or a SignalTarget.
 type SignalHandle interface {
 	signal(ctx context.Context, name, key string, value history.Payload) error
 }
@@ -91,7 +91,7 @@ func Update(ctx context.Context, to Handle, name, key string, input history.Payl
 	return e.Update(ctx, id, name, key, input)
 }
 
-// opened returns what a handle leads to.
+// opened returns the engine and workflow ID of a handle.
 func opened(h Handle) (e Engine, workflowID string, err error) {
 	if h != nil {
 		e, workflowID = h.open()
@@ -111,8 +111,8 @@ func ID(h Handle) string {
 	return id
 }
 
-// Encode makes the payload of a value. A nil json.RawMessage is no payload, so that tools
-// can leave the value out.
+// Encode returns the payload of a value. A nil json.RawMessage gives the zero payload, so
+// that tools can omit the value.
 func Encode(v any) (history.Payload, error) {
 	if raw, is := v.(json.RawMessage); is && raw == nil {
 		return history.Payload{}, nil
