@@ -2,7 +2,7 @@ package sqlite
 
 import "github.com/perdure/perdure/store"
 
-// insertBase gives a new run the history that it begins with.
+// insertBase copies the history with which a new run begins.
 func (c *conn) insertBase(r *store.Run) error {
 	b := r.Base
 	if b == nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// A turn writes a row for each call that waits, and one that fans out has hundreds: many rows
-// a statement, as with turns.
+// A turn writes a row for each waiting call, and one that fans out has hundreds. Statements
+// therefore take many rows, as for turns.
 var (
 	upsertCalls = chunked(`INSERT INTO calls (partition, run, number, state, name, queue, attempt, due, data) VALUES `, `(?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		` ON CONFLICT (partition, run, number) DO UPDATE SET state = excluded.state, name = excluded.name, queue = excluded.queue,
@@ -15,8 +15,8 @@ var (
 	deleteCalls = chunked(`DELETE FROM calls WHERE partition = ? AND run = ? AND number IN (`, `?`, `)`)
 )
 
-// writeCalls writes the rows of a turn's calls, of two for one call the later, and then deletes
-// those of the calls that are closed.
+// writeCalls writes the rows of a turn's calls, the later of two for one call, and then
+// deletes those of the closed calls.
 func (b *batch) writeCalls(t *store.Turn) error {
 	if len(t.Calls)+len(t.Closed) == 0 {
 		return nil

@@ -37,7 +37,8 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 	return err
 }
 
-// create inserts a run, unless it exists, and tells its owner of one that is not in line.
+// create inserts a run, unless it exists. If the run is not in line, create notifies its
+// owner.
 func (h *handle) create(c *conn, run *store.Run) (inserted bool, err error) {
 	if inserted, err = c.placeRun(run); err != nil || !inserted {
 		return false, err
@@ -66,12 +67,12 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 	return err
 }
 
-// postTo delivers a message, if there is a run that would read it.
+// postTo delivers a message if there is a run to read it.
 func (h *handle) postTo(c *conn, m *store.Message) error {
 	if m.ForOwner {
 		return c.post(m, h.marks.clock(m.Partition, h.clock()))
 	}
-	// The columns are few: a run may carry megabytes.
+	// Select few columns: a run may hold megabytes.
 	query, key := `SELECT status, workflow_id, is_full FROM runs WHERE partition = ? AND workflow_id = ? AND latest = 1`, m.WorkflowID
 	if m.Run != "" {
 		query, key = `SELECT status, workflow_id, is_full FROM runs WHERE partition = ? AND id = ?`, m.Run
@@ -79,7 +80,7 @@ func (h *handle) postTo(c *conn, m *store.Message) error {
 	err := store.ErrNotFound
 	failed := c.query(context.Background(), query, func(r row) error {
 		switch {
-		case r.text(1) != m.WorkflowID: // the run is another workflow's
+		case r.text(1) != m.WorkflowID: // the run belongs to another workflow
 		case !store.Status(r.text(0)).Open():
 			err = store.ErrClosed
 		case m.IfRoom && r.int(2) != 0:
@@ -98,7 +99,7 @@ func (h *handle) postTo(c *conn, m *store.Message) error {
 	return c.post(m, h.marks.clock(m.Partition, h.clock()))
 }
 
-// post delivers a message under the partition's clock, which it moves.
+// post delivers a message under the partition's clock, which it advances.
 func (c *conn) post(m *store.Message, now int64) error {
 	clock, err := c.tick(m.Partition, now)
 	if err != nil {
@@ -107,7 +108,7 @@ func (c *conn) post(m *store.Message, now int64) error {
 	return c.deliver(m, clock)
 }
 
-// tick moves the clock of a partition and returns it.
+// tick advances the clock of a partition and returns it.
 func (c *conn) tick(partition int, now int64) (clock int64, err error) {
 	exists, err := c.one(`UPDATE partitions SET clock = max(clock, ?) WHERE id = ? RETURNING clock`, []*int64{&clock}, now, int64(partition))
 	if err == nil && !exists {

@@ -7,28 +7,28 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// errUnusual says that a batch needs an answer for each turn.
+// errUnusual says that a batch needs a result for each turn.
 var errUnusual = errors.New("something about the batch is unusual")
 
-// batch is one Commit under way.
+// batch is a Commit in progress.
 type batch struct {
 	h       *handle
 	c       *conn
 	marks   marks
 	turns   []store.Turn
-	errs    []error // the returns so far
-	now     int64   // the clock when it began
-	fences  []fence // which epochs of which partitions may write
+	errs    []error // the results so far
+	now     int64   // the clock at the beginning
+	fences  []fence // the epochs that may write, by partition
 	posted  bool    // a message was delivered
-	offered bool    // tasks came or went
+	offered bool    // a task was added or removed
 
 	lost map[int]error // turns that ended the transaction, and how
 }
 
-// fence is the owner's epoch of a partition that a batch writes to.
+// fence is the owner's epoch of a partition to which a batch writes.
 type fence struct {
 	partition    int
-	epoch, clock int64 // the clock of the partition does not go back
+	epoch, clock int64 // the partition's clock must not go back
 }
 
 func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
@@ -48,7 +48,7 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 			err = h.commit(ctx, b, live, b.oneByOne)
 		}
 		if lost, ok := errors.AsType[*lostError](err); ok {
-			b.lost[lost.turn] = lost.err // without the culprit it will do
+			b.lost[lost.turn] = lost.err // without the culprit it will work
 			continue
 		}
 		if errors.Is(err, errUnusual) {
@@ -95,9 +95,8 @@ func (h *handle) commit(ctx context.Context, b *batch, live []int, write func(li
 	})
 }
 
-// fence learns which epochs of the turns are the owners', and moves the clocks
-// under them. The transaction has the write lock already: no owner changes until
-// it ends.
+// fence reads the owners' epochs for the turns and advances the clocks. The transaction
+// already has the write lock, so no owner changes until it ends.
 func (b *batch) fence(live []int) error {
 	b.fences = b.fences[:0]
 	tried := map[fence]bool{}
@@ -127,7 +126,7 @@ func (b *batch) fence(live []int) error {
 	return nil
 }
 
-// admits returns the fence that lets a turn through, nil if it is refused.
+// admits returns the fence that admits a turn, nil if the turn is refused.
 func (b *batch) admits(t *store.Turn) *fence {
 	for i := range b.fences {
 		if f := &b.fences[i]; f.partition == t.Partition && f.epoch == t.Epoch {
@@ -137,13 +136,13 @@ func (b *batch) admits(t *store.Turn) *fence {
 	return nil
 }
 
-// together writes the turns in order: neighbours that are plain set-wise, the
-// others one by one. A turn is plain if nothing of it can be refused but its
-// data: it is under the right epoch, has no hook, and creates no run or its own,
-// without a history to begin with, whose IDs were free.
+// together writes the turns in order: runs of plain turns with multi-row statements, the
+// others one by one. A turn is plain if only its data can be refused: its epoch is right,
+// it has no hook, and it creates no run, or only its own, without copied history and with
+// IDs that were free.
 func (b *batch) together(live []int) error {
 	var plain []int
-	runs := map[string]bool{} // of the plain turns that are not written yet
+	runs := map[string]bool{} // runs of plain turns not written yet
 	flush := func() error {
 		err := b.plain(plain)
 		plain = plain[:0]
@@ -180,7 +179,7 @@ func (b *batch) together(live []int) error {
 	return flush()
 }
 
-// plain writes plain turns whose new runs were inserted before.
+// plain writes plain turns whose new runs are already inserted.
 func (b *batch) plain(plain []int) error {
 	if err := b.insertTurns(plain); err != nil {
 		return err
@@ -192,7 +191,7 @@ func (b *batch) plain(plain []int) error {
 			err = b.applyRows(t)
 		}
 		if isConstraint(err) || store.IsNoPartition(err) || errors.Is(err, store.ErrClaimed) || err == nil && !found {
-			return errUnusual // no such run or partition, or a task that was claimed
+			return errUnusual // no such run or partition, or a claimed task
 		}
 		if err != nil {
 			return err
@@ -224,7 +223,7 @@ func (b *batch) oneByOne(live []int) error {
 	return nil
 }
 
-// refusal reports whether an error is about the turn alone.
+// refusal reports whether an error concerns only the turn.
 func refusal(err error) bool {
 	if _, hook := errors.AsType[*store.HookError](err); hook {
 		return true
@@ -232,7 +231,7 @@ func refusal(err error) bool {
 	return code(err) == 0 || !breaks(err) && !unavailable(err)
 }
 
-// turn writes one turn, or returns why not; the caller undoes what it wrote.
+// turn writes one turn or returns why not. The caller undoes what it wrote.
 func (b *batch) turn(i int) error {
 	t := &b.turns[i]
 	durable, taken, err := b.known(t)
@@ -270,7 +269,7 @@ func (b *batch) turn(i int) error {
 		if err != nil {
 			return err
 		}
-		if inserted == 0 { // its number is free
+		if inserted == 0 { // but its number is free
 			return store.ErrNotFound
 		}
 	}
@@ -286,7 +285,7 @@ func (b *batch) turn(i int) error {
 	return b.h.runHook(b.c, t)
 }
 
-// known returns whether the turn is durable already, or its number taken.
+// known reports whether the turn is already durable, or its number taken.
 func (b *batch) known(t *store.Turn) (durable, taken bool, err error) {
 	if t.Number > 0 {
 		var commit int64

@@ -14,20 +14,20 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// conn is a connection with its prepared statements. It talks to the driver
-// directly: database/sql would cost more than SQLite for the small statements
-// of a commit. Not safe for concurrent use; a pool hands it to one at a time.
+// conn is a connection with its prepared statements. It uses the driver directly, because
+// for the small statements of a commit database/sql would cost more than SQLite. It is not
+// safe for concurrent use; a pool hands it to one caller at a time.
 type conn struct {
 	raw   driver.Conn
 	stmts map[string]driver.Stmt
-	args  []driver.NamedValue // reused from call to call
+	args  []driver.NamedValue // reused between calls
 
 	hooks    *sql.DB              // see hook.go
-	hookEnds time.Time            // when the statements of the hook in progress are cut off
-	queries  []context.CancelFunc // of its queries
+	hookEnds time.Time            // when the statements of the current hook are interrupted
+	queries  []context.CancelFunc // of the hook's queries
 	visited  bool                 // a verb was called within the transaction of a hook
 
-	log *writeLog // of a connection that has written
+	log *writeLog // set once the connection has written
 }
 
 func connect(ctx context.Context, dsn string) (*conn, error) {
@@ -54,8 +54,8 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.raw.Close())...)
 }
 
-// prepare returns the statement for a query, which is prepared once and kept:
-// queries are constants, their number is small.
+// prepare returns the statement of a query, which is prepared once and kept: queries are
+// constants, and there are few.
 func (c *conn) prepare(ctx context.Context, query string) (driver.Stmt, error) {
 	if s, ok := c.stmts[query]; ok {
 		return s, nil
@@ -78,15 +78,15 @@ func (c *conn) bind(args []driver.Value) []driver.NamedValue {
 	return c.args[:len(args)]
 }
 
-// unbind forgets the values, which may be large, once a statement has them.
+// unbind clears the values, which may be large, once a statement has them.
 func unbind(args []driver.NamedValue) {
 	for i := range args {
 		args[i].Value = nil
 	}
 }
 
-// exec runs a statement of a write, which is never cut short, and returns how
-// many rows it changed.
+// exec runs a writing statement and returns how many rows it changed. It is never
+// interrupted.
 func (c *conn) exec(query string, args ...driver.Value) (int64, error) {
 	s, err := c.prepare(context.Background(), query)
 	if err != nil {
@@ -101,13 +101,13 @@ func (c *conn) exec(query string, args ...driver.Value) (int64, error) {
 	return result.RowsAffected()
 }
 
-// script runs statements that are used once, without preparing them for later.
+// script runs statements that are used once. It does not keep them prepared.
 func (c *conn) script(statements string) error {
 	_, err := c.raw.(driver.ExecerContext).ExecContext(context.Background(), statements, nil)
 	return err
 }
 
-// query calls each for every row. An error of each ends it and is returned.
+// query calls each for every row. It returns the first error of each.
 func (c *conn) query(ctx context.Context, query string, each func(row) error, args ...driver.Value) error {
 	s, err := c.prepare(ctx, query)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *conn) query(ctx context.Context, query string, each func(row) error, ar
 	values := make(row, len(rows.Columns()))
 	for {
 		if err := ctx.Err(); err != nil {
-			return err // a long result is cut short between rows too
+			return err // a long result is interrupted between rows too
 		}
 		err := rows.Next(values)
 		if err == io.EOF {
@@ -138,8 +138,8 @@ func (c *conn) query(ctx context.Context, query string, each func(row) error, ar
 	}
 }
 
-// one reads the integers of the only row of a statement of a write into dest,
-// and returns whether there is a row.
+// one reads the integers of the only row of a writing statement into dest and reports
+// whether there is a row.
 func (c *conn) one(query string, dest []*int64, args ...driver.Value) (found bool, err error) {
 	err = c.query(context.Background(), query, func(r row) error {
 		found = true
@@ -151,8 +151,8 @@ func (c *conn) one(query string, dest []*int64, args ...driver.Value) (found boo
 	return found, err
 }
 
-// row is a row of a result, valid until the next one is read. Its strings and
-// bytes may be kept.
+// row is a row of a result, valid until the next one is read. Its strings and bytes may be
+// kept.
 type row []driver.Value
 
 func (r row) int(i int) int64 {
@@ -176,8 +176,8 @@ func (r row) bytes(i int) []byte {
 	return nil
 }
 
-// payload is how opaque bytes are written: as text if they are, so that the
-// tables can be read, else as a blob. Nothing is NULL.
+// payload returns the value that stores opaque bytes: text if they are text, so that the
+// tables can be read, otherwise a blob. It never returns NULL.
 func payload(b []byte) driver.Value {
 	if len(b) == 0 {
 		return nil
@@ -187,7 +187,7 @@ func payload(b []byte) driver.Value {
 		return b
 	}
 	for i := range len(s) {
-		if s[i] == 0 { // the shell would show only what is before it
+		if s[i] == 0 { // the shell would show only what precedes it
 			return b
 		}
 	}
@@ -210,8 +210,8 @@ func transact(c *conn, f func(c *conn) error) error {
 	}
 	if err != nil {
 		if _, undo := c.exec("ROLLBACK"); undo != nil {
-			// SQLite has rolled back by itself, or cannot: only a new
-			// connection is certain to be clean.
+			// SQLite has rolled back by itself or cannot. Only a new connection is certain
+			// to be clean.
 			return &brokenError{err}
 		}
 	}

@@ -38,7 +38,7 @@ func (h *handle) Delete(ctx context.Context, d store.Deletion) (int, error) {
 	return deleted, err
 }
 
-// deleteRun removes a run that has ended and all that belongs to it.
+// deleteRun deletes a closed run and everything that belongs to it.
 func (c *conn) deleteRun(partition int, run string) (gone bool, err error) {
 	workflowID := ""
 	err = c.query(context.Background(), `SELECT status, workflow_id FROM runs WHERE partition = ? AND id = ?`, func(r row) error {

@@ -9,19 +9,19 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// brokenError is an error after which the connection must not be used again.
+// brokenError is an error after which the connection must not be used.
 type brokenError struct{ err error }
 
 func (e *brokenError) Error() string { return e.err.Error() }
 func (e *brokenError) Unwrap() error { return e.err }
 
-// commitError is an error of COMMIT: the transaction may be durable all the same.
+// commitError is an error of COMMIT. The transaction may still be durable.
 type commitError struct{ err error }
 
 func (e *commitError) Error() string { return e.err.Error() }
 func (e *commitError) Unwrap() error { return e.err }
 
-// code is SQLite's primary result code of an error, 0 if it has none.
+// code returns SQLite's primary result code of an error, 0 if it has none.
 func code(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code() & 0xff
@@ -29,10 +29,10 @@ func code(err error) int {
 	return 0
 }
 
-// isConstraint reports whether the data of a statement broke a rule.
+// isConstraint reports whether a statement violated a constraint.
 func isConstraint(err error) bool { return code(err) == lib.SQLITE_CONSTRAINT }
 
-// breaks reports whether a connection is better opened again after an error.
+// breaks reports whether a connection should be reopened after an error.
 func breaks(err error) bool {
 	if _, broken := errors.AsType[*brokenError](err); broken {
 		return true
@@ -45,7 +45,7 @@ func breaks(err error) bool {
 	return false
 }
 
-// fail puts an error into the terms of the contract.
+// fail converts an error to one of the store contract.
 func (h *handle) fail(op string, err error) error {
 	if broken, ok := errors.AsType[*brokenError](err); ok {
 		err = broken.err
@@ -56,14 +56,14 @@ func (h *handle) fail(op string, err error) error {
 	}
 	switch {
 	case code(err) == 0:
-		return err // nil, a refusal, the context's, or ErrStoreClosed
+		return err // nil, a refusal, an error of the context, or ErrStoreClosed
 	case unavailable(err):
 		return &store.UnavailableError{Op: op, Err: fmt.Errorf("%s: %w", h.path, err), Undone: !committing || code(err) == lib.SQLITE_BUSY}
 	}
 	return fmt.Errorf("%s: %s: %w", op, h.path, err)
 }
 
-// unavailable reports whether the same call may work later.
+// unavailable reports whether the same call may succeed later.
 func unavailable(err error) bool {
 	switch code(err) {
 	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_READONLY,
@@ -73,7 +73,7 @@ func unavailable(err error) bool {
 	return false
 }
 
-// explain puts an error of Open into words for the person who can act.
+// explain adds to an error of Open what the user can do.
 func explain(path string, err error) error {
 	switch code(err) {
 	case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
@@ -92,8 +92,7 @@ func unwritable(path string, err error) error {
 	return fmt.Errorf("%s cannot be written: check that the file and its directory are writable by this user (%w)", path, err)
 }
 
-// cause takes the Unavailable wrapper off: a file that may not be written will
-// not become writable by waiting.
+// cause removes the UnavailableError wrapper: waiting does not make a file writable.
 func cause(err error) error {
 	if u, ok := errors.AsType[*store.UnavailableError](err); ok {
 		return u.Err

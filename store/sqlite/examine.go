@@ -9,16 +9,16 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// What Examine takes for wrong.
+// Thresholds of Examine.
 const (
-	clockSlack = int64(5 * time.Second)  // that the clock may have gone back
-	stuckAfter = int64(10 * time.Minute) // that a message may wait for a live owner
-	freePages  = 25_000                  // unused pages of a file of which they are most
-	longLog    = 512 << 20               // bytes of a write-ahead log that a reader keeps from ending
+	clockSlack = int64(5 * time.Second)  // how far the clock may have gone back
+	stuckAfter = int64(10 * time.Minute) // how long a message may wait for a live owner
+	freePages  = 25_000                  // unused pages of a file in which they are the majority
+	longLog    = 512 << 20               // bytes of a write-ahead log that a reader keeps from being reset
 	mostFaults = 10
 )
 
-// examination is one look at a file.
+// examination is one examination of a file.
 type examination struct {
 	c     *conn
 	ctx   context.Context
@@ -30,7 +30,7 @@ func (x *examination) find(kind, subject, problem, do string) {
 	x.found = append(x.found, store.Symptom{Kind: kind, Subject: subject, Problem: problem, Do: do})
 }
 
-// Examine looks for what the contract of stores does not show.
+// Examine finds problems that the store contract does not show.
 func (h *handle) Examine(ctx context.Context) ([]store.Symptom, error) {
 	var found []store.Symptom
 	err := h.snapshot(ctx, "Examine", func(c *conn) error {
@@ -46,7 +46,7 @@ func (h *handle) Examine(ctx context.Context) ([]store.Symptom, error) {
 	return found, err
 }
 
-// structure lets SQLite look at its own pages and indexes.
+// structure makes SQLite check its own pages and indexes.
 func (x *examination) structure() error {
 	return x.c.query(x.ctx, fmt.Sprintf("PRAGMA integrity_check(%d)", mostFaults), func(r row) error {
 		if said := r.text(0); said != "ok" {
@@ -56,8 +56,8 @@ func (x *examination) structure() error {
 	})
 }
 
-// orphans looks for rows of runs that do not exist. Foreign keys keep the store from
-// making any, and not others.
+// orphans finds rows of runs that do not exist. Foreign keys keep this store from creating
+// any, but not other programs.
 func (x *examination) orphans() error {
 	counts := map[string]int{}
 	err := x.c.query(x.ctx, "PRAGMA foreign_key_check", func(r row) error {
@@ -76,7 +76,7 @@ func (x *examination) orphans() error {
 	return nil
 }
 
-// space looks for pages that nothing uses, and for a log that cannot end.
+// space finds unused pages, and a log that cannot be reset.
 func (x *examination) space() error {
 	var pages, free int64
 	if _, err := x.c.one("PRAGMA page_count", []*int64{&pages}); err != nil {
@@ -96,7 +96,7 @@ func (x *examination) space() error {
 	return nil
 }
 
-// clocks looks whether the clock was set back.
+// clocks checks whether the clock was set back.
 func (x *examination) clocks(now int64) error {
 	var mark int64
 	if _, err := x.c.one("SELECT coalesce(max(clock), 0) FROM partitions", []*int64{&mark}); err != nil {
@@ -109,7 +109,7 @@ func (x *examination) clocks(now int64) error {
 	return nil
 }
 
-// stuck looks for messages that wait for long although an engine serves the file.
+// stuck finds messages that have waited long although an engine serves the file.
 func (x *examination) stuck(now int64) error {
 	return x.c.query(x.ctx, `SELECT i.workflow_id, i.kind, i.sequence, i.posted, n.name
 		FROM inbox i JOIN partitions p ON p.id = i.partition JOIN nodes n ON n.id = p.node

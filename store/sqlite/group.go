@@ -23,7 +23,7 @@ func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
 	err := h.read(ctx, "Group", find)
 	if err == nil && first < 0 {
 		err = h.write(ctx, "Group", func(c *conn) error {
-			if err := find(c); err != nil || first >= 0 { // another was faster
+			if err := find(c); err != nil || first >= 0 { // another caller was faster
 				return err
 			}
 			if _, err := c.one(`INSERT INTO partitions (id) SELECT max(id) + 1 FROM partitions RETURNING id`, []*int64{&first}); err != nil {
@@ -40,8 +40,8 @@ func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
 	return group, nil
 }
 
-// eachPartition runs f for each of the partitions, or for all there are, in order,
-// as of one moment.
+// eachPartition runs f for each of the partitions, or for all existing ones, in order and
+// in one snapshot.
 func (h *handle) eachPartition(ctx context.Context, op string, partitions []int, every bool, f func(c *conn, partition int) error) error {
 	listed, err := h.info.Ordered(partitions)
 	if err != nil {

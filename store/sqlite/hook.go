@@ -13,18 +13,17 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// hookSlack is how much longer than the hook itself a statement of it may take:
-// one that heeds the hook's context says better why it was cut off.
+// hookSlack is how much longer than the hook itself its statements may take. A statement
+// that follows the hook's context returns a clearer error.
 const hookSlack = 100 * time.Millisecond
 
-// errEnded refuses what would end the transaction of a whole commit.
+// errEnded refuses statements that would end the transaction of a whole commit.
 var errEnded = errors.New("a step transaction is committed by the engine, or undone if the hook returns an error: neither commit it nor roll it back")
 
-// runHook calls the hook of a turn with a real *sql.Tx on this connection. The
-// caller holds a savepoint for the turn. Rows and statements that the hook
-// leaves open are closed here. From one that was left behind the transaction is
-// taken away, as database/sql takes it away when a context ends: that waits for a
-// statement in progress, which has a deadline.
+// runHook calls the hook of a turn with a real *sql.Tx on this connection. The caller holds
+// a savepoint for the turn. runHook closes rows and statements that the hook leaves open.
+// It takes the transaction away from an abandoned hook, as database/sql does when a context
+// ends: it waits for the statement in progress, which has a deadline.
 func (h *handle) runHook(c *conn, t *store.Turn) error {
 	if t.Hook == nil {
 		return nil
@@ -39,7 +38,7 @@ func (h *handle) runHook(c *conn, t *store.Turn) error {
 	if err != nil {
 		return err
 	}
-	undo := true // even if the hook ends its goroutine
+	undo := true // even if the hook exits its goroutine
 	defer func() {
 		if undo {
 			tx.Rollback()
@@ -49,13 +48,13 @@ func (h *handle) runHook(c *conn, t *store.Turn) error {
 		return err
 	}
 	undo = false
-	if err := tx.Commit(); err != nil { // it was ended by the hook
+	if err := tx.Commit(); err != nil { // the hook ended it
 		return &store.HookError{Err: errEnded}
 	}
 	return nil
 }
 
-// lender is a driver.Connector that lends a connection which its caller owns.
+// lender is a driver.Connector that lends a connection owned by its caller.
 type lender struct {
 	h *handle
 	c *conn
@@ -66,9 +65,8 @@ func (l lender) Connect(context.Context) (driver.Conn, error) {
 }
 func (l lender) Driver() driver.Driver { return nil }
 
-// lent is the connection as database/sql sees it: in a transaction all the
-// time, which ends when the hook does. Its statements end with the hook's time,
-// whatever context they are given.
+// lent is the connection as database/sql sees it: always in a transaction, which ends when
+// the hook does. Its statements end with the hook's time, whatever context they get.
 type lent struct {
 	h   *handle
 	c   *conn
@@ -93,7 +91,7 @@ func (l *lent) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	return lentStmt{s, l.c}, nil
 }
 
-// CheckNamedValue lets the store's own verbs through, which come as an argument.
+// CheckNamedValue accepts the store's own verbs, which come as an argument.
 func (l *lent) CheckNamedValue(v *driver.NamedValue) error {
 	if _, ok := v.Value.(visit); ok {
 		return nil
@@ -122,7 +120,7 @@ func (l *lent) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return l.raw.(driver.QueryerContext).QueryContext(l.c.queryContext(ctx), query, args)
 }
 
-// queryContext is the context of a query of a hook, which its rows need until they
+// queryContext returns the context of a hook's query. The query's rows need it until they
 // are closed.
 func (c *conn) queryContext(ctx context.Context) context.Context {
 	ctx, cancel := context.WithDeadline(ctx, c.hookEnds)
@@ -130,7 +128,7 @@ func (c *conn) queryContext(ctx context.Context) context.Context {
 	return ctx
 }
 
-// endQueries ends the contexts of a hook's queries.
+// endQueries cancels the contexts of a hook's queries.
 func (c *conn) endQueries() {
 	for _, cancel := range c.queries {
 		cancel()
@@ -154,34 +152,34 @@ func (s lentStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (d
 	return s.Stmt.(driver.StmtQueryContext).QueryContext(s.c.queryContext(ctx), args)
 }
 
-// openTx is the end of a *sql.Tx that ends nothing: the savepoint around the
-// hook does.
+// openTx is the driver transaction of a hook's *sql.Tx. It ends nothing: the savepoint
+// around the hook does.
 type openTx struct{}
 
 func (openTx) Commit() error   { return nil }
 func (openTx) Rollback() error { return nil }
 
-// stays refuses the statements that end a transaction. What is hidden from it
-// is found out afterwards: see lostError.
+// stays refuses statements that end a transaction. Those that it does not recognize are
+// detected afterwards: see lostError.
 func stays(query string) error {
 	for i, statement := range strings.Split(query, ";") {
 		words := strings.Fields(strings.ToUpper(statement))
 		switch {
 		case len(words) == 0:
-		case words[0] == "COMMIT", words[0] == "END" && i == 0: // a later END may be a trigger's
+		case words[0] == "COMMIT", words[0] == "END" && i == 0: // a later END may be that of a trigger
 			return errEnded
-		case words[0] == "ROLLBACK" && !slices.Contains(words, "TO"): // TO a savepoint of its own
+		case words[0] == "ROLLBACK" && !slices.Contains(words, "TO"): // TO a savepoint of the hook's own
 			return errEnded
 		}
 	}
 	return nil
 }
 
-// lostError says that the transaction of a whole commit ended while a turn was
-// written: SQLite rolls back a transaction whose write is interrupted, as when
-// the context that a hook used ends.
+// lostError says that the transaction of a whole commit ended while a turn was written.
+// SQLite rolls back a transaction whose write is interrupted, such as when the context that
+// a hook used ends.
 type lostError struct {
-	turn int // its place in the batch
+	turn int // index in the batch
 	err  error
 }
 

@@ -19,7 +19,7 @@ func (b *batch) applyAttempt(partition int64, run string, a *store.Attempt) erro
 	return err
 }
 
-// attemptColumns are what scanAttempt reads.
+// attemptColumns are the columns that scanAttempt reads.
 const attemptColumns = `run, call, number, name, outcome, error_type, reason, started, ended, data`
 
 func scanAttempt(partition int, r row) store.Attempt {
@@ -49,7 +49,7 @@ func (h *handle) Attempts(ctx context.Context, partition int, run string, part s
 	if part.Latest {
 		q.add(latestOfCall)
 	}
-	limit := int64(-1) // all
+	limit := int64(-1) // no limit
 	if part.Limit > 0 {
 		limit = int64(part.Limit)
 	}
@@ -64,13 +64,13 @@ func (h *handle) Attempts(ctx context.Context, partition int, run string, part s
 	return attempts, err
 }
 
-// latestOfCall is true of the last record of a call; a is the record.
+// latestOfCall is true for the last record of a call; a is the record.
 const latestOfCall = `number = (SELECT max(number) FROM attempts l WHERE l.partition = a.partition AND l.run = a.run AND l.call = a.call)`
 
-// typeOfRun is the name of the workflow to which a record belongs.
+// typeOfRun is the workflow name of the run to which a record belongs.
 const typeOfRun = `(SELECT type FROM runs WHERE partition = a.partition AND id = a.run)`
 
-// conditions is the part of a query that a filter means. The records are a.
+// conditions is the WHERE clause of a filter. The records are a.
 type conditions struct {
 	where string
 	args  []driver.Value
@@ -86,7 +86,7 @@ func (q *conditions) equal(column, value string) {
 	}
 }
 
-// selected makes the conditions for the records of a partition.
+// selected returns the conditions for the records of a partition.
 func selected(f *store.LedgerFilter, partition int) *conditions {
 	until := f.Until
 	if until == 0 {
@@ -116,7 +116,7 @@ func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store
 	return entries[:min(filter.Limit, len(entries))], nil
 }
 
-// ledger finds the records of a partition that pass a filter, the latest first.
+// ledger returns the matching records of a partition, latest first.
 func (c *conn) ledger(ctx context.Context, f *store.LedgerFilter, partition int) ([]store.LedgerEntry, error) {
 	q := selected(f, partition)
 	if f.Latest {
@@ -131,8 +131,7 @@ func (c *conn) ledger(ctx context.Context, f *store.LedgerFilter, partition int)
 	return c.entries(ctx, q, partition, f.Limit)
 }
 
-// entries walks the index of a partition from its latest end and stops at the
-// limit.
+// entries reads the index of a partition from its latest end and stops at the limit.
 func (c *conn) entries(ctx context.Context, q *conditions, partition, limit int) ([]store.LedgerEntry, error) {
 	var entries []store.LedgerEntry
 	err := c.query(ctx, `SELECT `+attemptColumns+`, (SELECT workflow_id FROM runs WHERE partition = a.partition AND id = a.run), `+typeOfRun+`
@@ -156,8 +155,8 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 	return store.MergeErrors(groups), nil
 }
 
-// errorGroups begins the query that groups failed attempts by call and then by
-// the kind of error.
+// errorGroups is the beginning of the query that groups failed attempts first by call and
+// then by error.
 const errorGroups = `SELECT name, error_type, sum(n), count(*), sum(ending = '` + store.OutcomeCompleted + `'), min(first), max(last)
 	FROM (SELECT name, error_type, count(*) AS n, min(ended) AS first, max(ended) AS last,
 		(SELECT outcome FROM attempts l WHERE l.partition = a.partition AND l.run = a.run AND l.call = a.call ORDER BY number DESC LIMIT 1) AS ending
@@ -182,7 +181,7 @@ func (c *conn) errors(ctx context.Context, f *store.LedgerFilter, partition int)
 		latest := *f
 		latest.From, latest.Until = g.Last, g.Last+1
 		q := selected(&latest, partition)
-		q.add("name = ? AND error_type = ?", g.Name, g.ErrorType) // an empty name means any in a filter, and none here
+		q.add("name = ? AND error_type = ?", g.Name, g.ErrorType) // an empty name matches any name in a filter, and none here
 		examples, err := c.entries(ctx, q, partition, 1)
 		if err != nil {
 			return nil, err
@@ -194,10 +193,10 @@ func (c *conn) errors(ctx context.Context, f *store.LedgerFilter, partition int)
 	return groups, nil
 }
 
-// tallyCounts are the columns that are added up.
+// tallyCounts are the columns that are summed.
 const tallyCounts = `first_try, recovered, exhausted, failed, canceled, by_hand, attempts, retrying`
 
-// count adds to the counters what turns say, to each of them once: turns of one moment
+// count adds the tallies of turns to the counters, each counter once: turns of one moment
 // mostly count the same.
 func (b *batch) count(turns ...int) error {
 	type key struct {

@@ -9,16 +9,16 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// pollInterval is how often Listen looks for writes of other processes.
+// pollInterval is how often Listen checks for writes of other processes.
 const pollInterval = 20 * time.Millisecond
 
-// listeners of this process, by the path of their file.
+// listeners are the listeners of this process, by the path of their file.
 var listeners = struct {
 	sync.Mutex
 	byPath map[string]map[*mailbox.Box]struct{}
 }{byPath: map[string]map[*mailbox.Box]struct{}{}}
 
-// announce tells the listeners of this process that there is news in a file.
+// announce notifies the listeners of this process of news in a file.
 func announce(path string, news store.News) {
 	listeners.Lock()
 	defer listeners.Unlock()
@@ -27,7 +27,7 @@ func announce(path string, news store.News) {
 	}
 }
 
-// subscribe adds a listener and returns how to remove it.
+// subscribe adds a listener and returns a function that removes it.
 func subscribe(path string) (box *mailbox.Box, remove func()) {
 	box = mailbox.New()
 	listeners.Lock()
@@ -59,7 +59,7 @@ func (h *handle) Listen(ctx context.Context, notify func(store.News)) error {
 	return box.Read(ctx, h.closed, notify)
 }
 
-// poll tells a listener of what other processes may have written.
+// poll notifies a listener of possible writes by other processes.
 func (h *handle) poll(ctx context.Context, box *mailbox.Box) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -75,15 +75,15 @@ func (h *handle) poll(ctx context.Context, box *mailbox.Box) {
 	}
 }
 
-// version is what a connection has seen of the changes by others.
+// version is the last change by others that a connection has seen.
 type version struct {
 	c    *conn
 	data int64
 }
 
-// changed reports whether another process may have written since the last look.
-// It asks the writing connection, for which nothing counts that it wrote itself.
-// If that is taken, or the database cannot answer, the next tick will tell.
+// changed reports whether another process may have written since the last check. It asks
+// the writing connection, which ignores its own writes. If that is in use or the database
+// is unavailable, the next tick will tell.
 func (h *handle) changed(seen *version) bool {
 	c, err := h.writer.tryGet(context.Background())
 	if c == nil || err != nil {
@@ -95,6 +95,6 @@ func (h *handle) changed(seen *version) bool {
 	if err != nil || now == *seen {
 		return false
 	}
-	*seen = now // a new connection counts from the start: then we cannot know
+	*seen = now // a new connection starts counting here, so earlier changes are unknown
 	return true
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// fileLock is the right to be the engine of a database. The operating system
-// takes it back when the process dies, however it dies.
+// fileLock is the right to be the engine of a database. The operating system releases it
+// when the process dies in any way.
 type fileLock struct {
 	file   *os.File
-	holder string // who has it, which is also what the file says
+	holder string // the holder's name, as in the file
 }
 
-// Looking whether the lock is taken takes it for a moment. So that this
-// hinders no engine, one tries a few times.
+// A check whether the lock is taken takes it for a moment. So that this stops no engine,
+// acquire tries a few times.
 const (
 	looks    = 4
 	lookTime = 5 * time.Millisecond
 )
 
-// held reports whether an engine has the lock; if that cannot be told, it has.
+// held reports whether an engine has the lock. If that is unknown, it returns true.
 func held(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -41,7 +41,7 @@ func held(path string) bool {
 	return err != nil || !free
 }
 
-// acquire takes the lock or returns who has it.
+// acquire takes the lock, or returns its holder.
 func acquire(path, location, holder string) (*fileLock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -68,8 +68,8 @@ func acquire(path, location, holder string) (*fileLock, error) {
 		}
 		return nil, &store.InUseError{Location: location, Holder: text}
 	}
-	// What the file says is for people. It may be left from a process that
-	// died: only the lock counts.
+	// The content of the file is for people. A process that died may have left it: only the
+	// lock counts.
 	if err = file.Truncate(0); err == nil {
 		_, err = file.WriteAt([]byte(holder+"\n"), 0)
 	}
@@ -80,10 +80,10 @@ func acquire(path, location, holder string) (*fileLock, error) {
 	return &fileLock{file, holder}, nil
 }
 
-// release gives the lock back. The file stays: removing it would let two
-// engines lock two files of one name.
+// release releases the lock. The file stays, because otherwise two engines could lock two
+// files of the same name.
 func (l *fileLock) release() {
-	l.file.Truncate(0) // so that it names no process
+	l.file.Truncate(0) // it names no process any more
 	filelock.Unlock(l.file)
 	l.file.Close()
 }

@@ -11,12 +11,12 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrations holds the scripts in order; a database of version n has run the
-// first n. They are never changed once released, only added to.
+// migrations holds the scripts in order; a database of version n has run the first n. A
+// released script never changes; new ones are appended.
 var migrations = migration.Read(migrationFiles)
 
-// steps are the statements that lead from a version to that of this program, in order.
-// They have no parameters, so that what is printed is what runs.
+// steps returns the statements that lead from a version to that of this program, in order.
+// They have no parameters, so that the printed statements are those that run.
 func steps(version int64) []store.Script {
 	var all []store.Script
 	add := func(name, sql string) { all = append(all, store.Script{Name: name, SQL: sql}) }
@@ -33,8 +33,8 @@ func steps(version int64) []store.Script {
 	return all
 }
 
-// migrate brings the schema up to date, in the transaction it is called in, so
-// that two processes that open a new file do it once.
+// migrate brings the schema up to date. It runs in the caller's transaction, so that of two
+// processes that open a new file only one migrates it.
 func migrate(c *conn) error {
 	version, _, err := identify(c, "the database")
 	if err != nil || version == int64(len(migrations)) {

@@ -41,8 +41,8 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 	return err
 }
 
-// join makes a node the member. The former member is dead: the lock was
-// free. So every node supersedes all others.
+// join makes a node the member. The lock was free, so the former member is dead, and every
+// node supersedes all others.
 func join(c *conn, node store.Node, location string, now int64) error {
 	if err := mark(c, node, location); err != nil {
 		return err
@@ -58,7 +58,7 @@ func join(c *conn, node store.Node, location string, now int64) error {
 	return err
 }
 
-// mark notes with which codecs the node writes.
+// mark records the codecs with which the node writes.
 func mark(c *conn, node store.Node, location string) error {
 	before, err := c.codecs()
 	if err != nil {
@@ -71,7 +71,7 @@ func mark(c *conn, node store.Node, location string) error {
 	return err
 }
 
-// codecs returns the mark of the database.
+// codecs returns the codecs recorded in the database.
 func (c *conn) codecs() (mark string, err error) {
 	err = c.query(context.Background(), `SELECT value FROM meta WHERE key = 'codecs'`, func(r row) error {
 		mark = r.text(0)
@@ -80,8 +80,8 @@ func (c *conn) codecs() (mark string, err error) {
 	return mark, err
 }
 
-// endOthers ends the membership of nodes that did not leave and frees their partitions. Who
-// left did so at 1 or later, whatever the clock says: 0 is who is there.
+// endOthers ends the membership of nodes that did not leave and frees their partitions. It
+// records a departure at 1 or later, whatever the clock says, because 0 means present.
 func endOthers(c *conn, now int64) error {
 	if _, err := c.exec(`UPDATE nodes SET departed = max(?, 1) WHERE departed IS NULL`, now); err != nil {
 		return err
@@ -90,7 +90,7 @@ func endOthers(c *conn, now int64) error {
 	return err
 }
 
-// holder describes this engine for the one that may not join.
+// holder describes this engine to another one that cannot join.
 func holder(node store.Node) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -118,10 +118,9 @@ func (h *handle) Renew(ctx context.Context, renewal store.Renewal) (*store.Membe
 	return seen, err
 }
 
-// renew returns nil if the node is no member or the numbers are another
-// process's.
+// renew returns nil if the node is not a member or the numbers belong to another process.
 func (c *conn) renew(r store.Renewal, now int64) (*store.Membership, error) {
-	// That it lives is worth knowing even if it is no member any more.
+	// Record the sign of life even if it is no longer a member.
 	known, err := c.exec(`UPDATE nodes SET seen = ?, draining = ?, last = ?, next = ?, survived = departed IS NOT NULL
 		WHERE id = ? AND (next = ? OR next = ? AND last = ?)`, now, flag(r.Draining), r.Last, r.Next, r.Node, r.Last, r.Next, r.Last)
 	if err != nil || known == 0 {
@@ -177,7 +176,7 @@ func (h *handle) Nodes(ctx context.Context) ([]store.Member, error) {
 	})
 	slices.Reverse(members)
 	for i := range members {
-		// A process that was killed could not say so.
+		// A killed process could not record its departure.
 		if m := &members[i]; m.Live && !held(h.path+".lock") {
 			m.Live = false
 		}
@@ -185,7 +184,7 @@ func (h *handle) Nodes(ctx context.Context) ([]store.Member, error) {
 	return members, err
 }
 
-// memberColumns are what members reads.
+// memberColumns are the columns that members reads.
 const memberColumns = `id, name, node_group, lease, supersede, joined, seen, ifnull(departed, 0), draining,
 	(SELECT count(*) FROM partitions WHERE node = n.id), build, definitions`
 

@@ -16,16 +16,15 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// applicationID marks our files in their header: "perd".
+// applicationID marks perdure files in their header: "perd".
 const applicationID = 0x70657264
 
-// smallest is the size of the smallest SQLite file. SQLite takes what is
-// smaller for an empty one, and would overwrite it.
+// smallest is the size of the smallest SQLite file. SQLite treats a smaller file as empty
+// and would overwrite it.
 const smallest = 512
 
-// locate turns a path into the one name of its file, by which handles of this
-// process find each other and engines find the lock: absolute, without
-// symbolic links.
+// locate returns the canonical name of a path's file: absolute and without symbolic links.
+// Handles of this process find each other by it, and engines find the lock.
 func locate(path string) (string, error) {
 	if path == "" || strings.HasPrefix(path, ":") || strings.HasPrefix(path, "file:") {
 		return "", fmt.Errorf("%q is not a file path: name a file, or use the memory store", path)
@@ -54,15 +53,15 @@ func locate(path string) (string, error) {
 	return path, nil
 }
 
-// busyTimeout is how long we wait for another process's lock.
+// busyTimeout is how long a statement waits for another process's lock.
 const busyTimeout = time.Second
 
-// openPatience is how long an Open waits for others that open or close the file: one
-// that recovers what a process left that was killed takes its time on a busy machine.
+// openPatience is how long an Open waits for others that open or close the file. Recovering
+// what a killed process left may take long on a busy machine.
 const openPatience = 10 * time.Second
 
-// patiently tries again while another one opens or closes the file at the same
-// moment: for the locks of that SQLite does not wait by itself.
+// patiently retries while another process opens or closes the file: SQLite does not wait
+// for those locks by itself.
 func patiently(ctx context.Context, try func() error) error {
 	for began := time.Now(); ; {
 		err := try()
@@ -77,8 +76,8 @@ func patiently(ctx context.Context, try func() error) error {
 	}
 }
 
-// dsn is the driver's name for a connection. busy_timeout is for writers of
-// other processes only; writers of this one queue before they get here.
+// dsn returns the driver's name for a connection. busy_timeout concerns only writers of
+// other processes; writers of this one queue before.
 func dsn(path, mode string, pragmas ...string) string {
 	name := filepath.ToSlash(path)
 	if runtime.GOOS == "windows" && !strings.HasPrefix(name, "//") {
@@ -91,8 +90,8 @@ func dsn(path, mode string, pragmas ...string) string {
 	return "file:" + (&url.URL{Path: name}).EscapedPath() + "?" + query.Encode()
 }
 
-// inspect returns the version of a file's schema, 0 for one that is empty or does not
-// exist. It refuses a file that is none of ours before anything could change it.
+// inspect returns the version of a file's schema, 0 if the file is empty or does not exist.
+// It refuses a foreign file before anything could change it.
 func inspect(ctx context.Context, path string) (version int64, err error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
@@ -113,8 +112,8 @@ func inspect(ctx context.Context, path string) (version int64, err error) {
 	return version, explain(path, err)
 }
 
-// identify reads whose file it is and its schema version; empty is a file
-// without tables. It returns an error for one that we must not touch.
+// identify reads whose file it is and its schema version; empty means a file without
+// tables. It returns an error for a foreign file.
 func identify(c *conn, path string) (version int64, empty bool, err error) {
 	var owner, tables int64
 	for _, q := range []struct {
@@ -140,15 +139,15 @@ func identify(c *conn, path string) (version int64, empty bool, err error) {
 	return version, false, nil
 }
 
-// create makes the file if it does not exist, in WAL mode.
+// create creates the file if it does not exist, in WAL mode.
 func create(ctx context.Context, path string) error {
 	c, err := connect(ctx, dsn(path, "rwc"))
 	if err != nil {
 		return explain(path, err)
 	}
 	defer c.close()
-	// SQLite opens a file for reading if it cannot be written, and says so
-	// only at the first write.
+	// SQLite opens a file read-only if it cannot be written, and reports that only at the
+	// first write.
 	readOnly, err := c.raw.(interface {
 		IsReadOnly(schema string) (bool, error)
 	}).IsReadOnly("main")

@@ -29,7 +29,7 @@ func (h *handle) Due(ctx context.Context, partitions []int, after, until int64, 
 	return due, nil
 }
 
-// due lists the runs of one partition that may be among those listed.
+// due lists the runs of one partition that may be among the due ones.
 func (c *conn) due(ctx context.Context, partition int, after, until int64, limit int) ([]store.Wake, error) {
 	var due []store.Wake
 	collect := func(r row) error {
@@ -47,7 +47,7 @@ func (c *conn) due(ctx context.Context, partition int, after, until int64, limit
 	return due, err
 }
 
-// all is a LIMIT clause's value: none for 0.
+// all returns the value of a LIMIT clause: no limit for 0.
 func all(limit int) int64 {
 	if limit <= 0 {
 		return -1

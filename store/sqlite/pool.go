@@ -8,16 +8,16 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// pool hands out connections, at most so many at a time, opened when first
-// needed. A caller that must wait waits in Go and heeds its context; nothing
-// waits inside SQLite for a lock that this process holds.
+// pool hands out a limited number of connections, opened when first needed. Callers wait in
+// Go and follow their context; nothing waits inside SQLite for a lock that this process
+// holds.
 type pool struct {
 	dsn    string
 	closed <-chan struct{}
-	slots  chan struct{} // one value for each connection that may be taken
+	slots  chan struct{} // one value per connection that may be taken
 
 	mu   sync.Mutex
-	idle []*conn // last used last
+	idle []*conn // most recently used last
 }
 
 func newPool(dsn string, size int, closed <-chan struct{}) *pool {
@@ -48,7 +48,7 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 	}
 }
 
-// tryGet is get without waiting: nil if all connections are taken.
+// tryGet is get without waiting. It returns nil if all connections are taken.
 func (p *pool) tryGet(ctx context.Context) (*conn, error) {
 	select {
 	case <-p.slots:
@@ -71,8 +71,8 @@ func (p *pool) ready(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// pop returns the idle connection that was used last, whose statements are
-// prepared and whose pages are cached; nil if none is idle.
+// pop returns the most recently used idle connection, whose statements are prepared and
+// whose pages are cached, or nil.
 func (p *pool) pop() *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,11 +85,10 @@ func (p *pool) pop() *conn {
 	return c
 }
 
-// put gives a connection back. A broken one is closed, and opened again when it
-// is needed.
+// put gives a connection back. It closes a broken one, which is reopened when needed.
 func (p *pool) put(c *conn, broken bool) {
 	if broken {
-		c.close() // it is given up in any case
+		c.close() // given up even if Close fails
 	} else {
 		p.mu.Lock()
 		p.idle = append(p.idle, c)
@@ -98,8 +97,8 @@ func (p *pool) put(c *conn, broken bool) {
 	p.slots <- struct{}{}
 }
 
-// drain waits until all connections are back and closes them. The pool hands
-// out none any more.
+// drain waits until all connections are back and closes them. After that the pool hands out
+// none.
 func (p *pool) drain() error {
 	for range cap(p.slots) {
 		<-p.slots

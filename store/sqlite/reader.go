@@ -42,11 +42,11 @@ func (h *handle) Ended(ctx context.Context, runs []store.RunRef) ([]store.Run, e
 
 func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, error) {
 	limit := store.Page(filter.Limit)
-	// One query a partition and a status, of runs that run two: each walks an index from
-	// its newest end and stops at the limit, however many runs are in that status.
+	// One query per partition and status (running runs take two): each reads an index from
+	// its newest end and stops at the limit, however many runs have that status.
 	statuses := slices.Clone(filter.Status)
 	slices.Sort(statuses)
-	statuses = slices.DeleteFunc(slices.Compact(statuses), func(s store.Status) bool { return s == "" }) // which no run has
+	statuses = slices.DeleteFunc(slices.Compact(statuses), func(s store.Status) bool { return s == "" }) // no run has it
 	if len(filter.Status) == 0 {
 		statuses = []store.Status{""}
 	}
@@ -84,9 +84,9 @@ func (h *handle) Floor(ctx context.Context, partitions []int, before string, eac
 	return floor, err
 }
 
-// indexedAs returns conditions that choose the runs of a status between them, each of them
-// those that one index has: that by status lacks the runs that have ended well and those at
-// work, which that by wake time has.
+// indexedAs returns conditions that split the runs of a status between them, so that one
+// index serves each. The index by status lacks completed runs and those at work (running,
+// with wake time 0). The index by wake time has the latter.
 func indexedAs(status store.Status, filter *store.Filter) []string {
 	switch {
 	case status == "" || status == store.Completed || len(filter.Attributes) > 0:
@@ -97,8 +97,8 @@ func indexedAs(status store.Status, filter *store.Filter) []string {
 	return []string{"status <> 'completed' AND status <> 'running'"}
 }
 
-// list reads the runs of a partition that a filter selects, of one status if it
-// is given, and of these those that an index has.
+// list reads the runs of a partition that a filter selects: of one status if given, and of
+// these those in the index.
 func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, status store.Status, indexed string, limit int) ([]store.Run, error) {
 	from, order := "runs", "id"
 	where, args := "partition = ?", []driver.Value{int64(partition)}
@@ -122,9 +122,9 @@ func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, st
 	}
 	switch {
 	case filter.ErrorType == "":
-	case filter.Above == "" && filter.Before == "": // reads the attempts with an error of all runs
+	case filter.Above == "" && filter.Before == "": // reads the failed attempts of all runs
 		add("id IN (SELECT run FROM attempts a WHERE partition = ? AND error_type = ? AND "+latestOfCall+")", int64(partition), filter.ErrorType)
-	default: // looks at the attempts of the runs between, each by its key
+	default: // looks up the attempts of the runs in between by key
 		add("EXISTS (SELECT 1 FROM attempts a WHERE a.partition = ? AND a.run = id AND a.error_type = ? AND "+latestOfCall+" LIMIT 1)", int64(partition), filter.ErrorType)
 	}
 	if filter.Before != "" {
@@ -144,7 +144,7 @@ func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, st
 			add("EXISTS (SELECT 1 FROM attributes a WHERE a.partition = ? AND a.name = ? AND a.value = ? AND a.run = id)", int64(partition), a.Name, a.Value)
 			continue
 		}
-		// The runs that have the first one are read, the newest first, and nothing else.
+		// Only runs with the first attribute are read, newest first.
 		from, order = "(SELECT run AS found FROM attributes WHERE partition = ? AND name = ? AND value = ?) CROSS JOIN runs ON id = found", "found"
 		args = append([]driver.Value{int64(partition), a.Name, a.Value}, args...)
 	}
@@ -193,7 +193,7 @@ func (h *handle) Calls(ctx context.Context, partition int, run string) ([]store.
 	return calls, err
 }
 
-// callColumns are what scanCall reads.
+// callColumns are the columns that scanCall reads.
 const callColumns = `run, number, state, name, queue, attempt, due, data`
 
 func scanCall(partition int, r row) store.Call {
@@ -258,8 +258,8 @@ func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, er
 	return counts, err
 }
 
-// countRuns adds how many runs of a partition are in each status. Those that have ended
-// well are the ones that are neither in the index by status nor at work.
+// countRuns adds how many runs of a partition are in each status. Completed runs are
+// counted as those that are neither in the index by status nor at work.
 func (c *conn) countRuns(ctx context.Context, partition int, runs map[store.Status]int) error {
 	var all, others int64
 	for _, query := range []string{

@@ -6,46 +6,47 @@ import (
 	"os"
 )
 
-// A commit that makes SQLite's log longer takes twice as long to sync as one that
-// overwrites: the file system has to put the new length and the new blocks on record, too.
-// The log is overwritten from its beginning after each checkpoint, so it is the first
-// autocheckpoint pages that are slow, and small commits that feel it. They find room that
-// was made ahead of them: zeros, in which SQLite sees the end of its log.
+// A commit that lengthens SQLite's log takes twice as long to sync as one that overwrites
+// it: the file system also has to record the new length and blocks. The log is overwritten
+// from its beginning after each checkpoint, so only the first autocheckpoint pages are
+// slow, and small commits suffer from it. They find space allocated ahead of them: zeros,
+// in which SQLite sees the end of its log.
 const (
-	// autocheckpoint is how many pages the log has when SQLite writes it back and begins
-	// it again. So it need not be longer.
+	// autocheckpoint is the length of the log, in pages, at which SQLite writes it back and
+	// restarts it. The log need not be longer.
 	autocheckpoint = 8000
-	// roomFrames is how much room is made at a time, and spareFrames how much of it is
-	// left when more is made.
+	// roomFrames is how much space is allocated at a time, and spareFrames how much of it
+	// is left when more is allocated.
 	roomFrames, spareFrames = 256, 128
-	// roomStep is how much is written and synced at a time: a commit may wait for that.
+	// roomStep is how much is written and synced at a time. A commit may have to wait for
+	// one step.
 	roomStep = 256 << 10
-	// smallCommit is how many pages a commit may have that is faster with room. What a
-	// larger one writes costs as much as its sync, and would be written twice.
+	// smallCommit is the maximum size, in pages, of commits that gain from the space. What
+	// a larger commit writes costs as much as its sync, and would be written twice.
 	smallCommit = 16
 )
 
-// zeros are what room is made of.
+// zeros are what the space is filled with.
 var zeros [roomStep]byte
 
-// writeLog is SQLite's write-ahead log as its writer looks at it. It exists for as long as
-// a connection is open.
+// writeLog is SQLite's write-ahead log as its writer sees it. It exists while a connection
+// is open.
 type writeLog struct {
 	file    *os.File // nil: it cannot be opened
 	frame   int64    // length of a page with its header
-	mark    int64    // when the frame of this number is there, more room is due
+	mark    int64    // once the frame with this number exists, more space is due
 	commits int      // since the last mark
 }
 
-// The header of the log, and where in it the size of a page is.
+// The header of the log, and the position of the page size in it.
 const (
 	logHeader   = 32
 	logPageSize = 8
 	frameHeader = 24
 )
 
-// openLog looks at the log of a file for the first time, after a commit. It returns nil if
-// that wrote nothing and there is no log yet.
+// openLog opens the log of a file for the first time, after a commit. It returns nil if
+// there is no log yet because the commit wrote nothing.
 func openLog(path string) *writeLog {
 	l := &writeLog{mark: roomFrames - spareFrames}
 	file, err := os.OpenFile(path+"-wal", os.O_RDWR, 0)
@@ -68,17 +69,17 @@ func (l *writeLog) close() error {
 	return l.file.Close()
 }
 
-// at is where in the log a frame is.
+// at returns the position of a frame in the log.
 func (l *writeLog) at(frame int64) int64 { return logHeader + frame*l.frame }
 
-// committed is told of a commit, and reports whether room is to be made: the commits were
-// small, and little room is left for more of them.
+// committed notes a commit and reports whether to allocate space: the commits were small,
+// and little space is left for more.
 func (l *writeLog) committed() bool {
 	if l.file == nil || l.mark >= autocheckpoint {
 		return false
 	}
 	l.commits++
-	var page [4]byte // of which the frame is; 0 and the end of the file are no frame
+	var page [4]byte // page number of the frame; 0 and the end of the file mean no frame
 	if n, _ := l.file.ReadAt(page[:], l.at(l.mark)); n < len(page) || page == [4]byte{} {
 		return false
 	}
@@ -91,8 +92,8 @@ func (l *writeLog) committed() bool {
 	return small
 }
 
-// makeRoom makes the log longer after a commit, if that is due. The caller holds the
-// writer; the work is done when others need it less.
+// makeRoom lengthens the log after a commit if that is due. The caller holds the writer;
+// the work runs later, when others need the writer less.
 func (h *handle) makeRoom(c *conn) {
 	if c.log == nil {
 		c.log = openLog(h.path)
@@ -103,19 +104,20 @@ func (h *handle) makeRoom(c *conn) {
 	log, until := c.log, c.log.at(c.log.mark+spareFrames)
 	h.making.Go(func() {
 		for h.lengthen(log, until) {
-			if log.file.Sync() != nil { // so that no commit has to
+			if log.file.Sync() != nil { // so that no commit has to sync it
 				return
 			}
 		}
 	})
 }
 
-// lengthen adds a step to the log until it has a length, and reports whether it did. In a
-// write transaction nobody else makes it longer: what is beyond its end belongs to nobody.
+// lengthen adds a step to the log until it has the given length, and reports whether it
+// did. Inside a write transaction only the caller may lengthen the log, and nothing uses
+// what is beyond its end.
 func (h *handle) lengthen(log *writeLog, until int64) (more bool) {
 	err := h.hold(context.Background(), h.writer, "making room", func(c *conn) error {
 		if c.log != log {
-			return nil // the connection was opened again
+			return nil // the connection was reopened
 		}
 		return transact(c, func(c *conn) error {
 			info, err := log.file.Stat()

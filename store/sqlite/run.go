@@ -7,7 +7,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// runColumns are what scanRun reads.
+// runColumns are the columns that scanRun reads.
 const runColumns = `partition, id, workflow_id, type, node_group, chain, attempt, created, status, ifnull(wake, 9223372036854775807), closed, start, detail, priority, is_full, latest,
 	(SELECT json_group_array(json_array(name, value)) FROM attributes WHERE partition = runs.partition AND run = runs.id)`
 
@@ -36,7 +36,7 @@ func scanRun(r row) (store.Run, error) {
 	}, err
 }
 
-// findRun reads a run by its ID, or the latest of a workflow ID.
+// findRun reads a run by its ID, or the latest run of a workflow ID.
 func (c *conn) findRun(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
 	query, key := `SELECT `+runColumns+` FROM runs WHERE partition = ? AND id = ?`, run
 	if run == "" {
@@ -54,15 +54,15 @@ func (c *conn) findRun(ctx context.Context, partition int, workflowID, run strin
 	return found, err
 }
 
-// seq is the number by which the turns of a run name it, of its partition and ID.
+// seq is the number by which turns refer to a run, from the run's partition and ID.
 const seq = `(SELECT seq FROM runs WHERE partition = ? AND id = ?)`
 
 func (c *conn) exists(partition int, run string) (bool, error) {
 	return c.one(`SELECT 1 FROM runs WHERE partition = ? AND id = ?`, nil, int64(partition), run)
 }
 
-// insertRun inserts a run as the latest of its workflow ID, unless the ID or
-// the workflow ID is taken.
+// insertRun inserts a run as the latest of its workflow ID, unless the ID or the workflow
+// ID is taken.
 func (c *conn) insertRun(r *store.Run) (inserted bool, err error) {
 	n, err := c.exec(`INSERT INTO runs (partition, id, workflow_id, latest, type, node_group, chain, attempt, created, status, wake, closed, start, detail, priority, is_full)
 		VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
@@ -88,7 +88,7 @@ func (c *conn) insertAttributes(partition int, run string, all []store.Attribute
 	return nil
 }
 
-// changeAttributes gives a run other attributes than it had.
+// changeAttributes replaces the attributes of a run.
 func (c *conn) changeAttributes(partition int, run string, all []store.Attribute) error {
 	if _, err := c.exec(`DELETE FROM attributes WHERE partition = ? AND run = ?`, int64(partition), run); err != nil {
 		return err
@@ -96,9 +96,8 @@ func (c *conn) changeAttributes(partition int, run string, all []store.Attribute
 	return c.insertAttributes(partition, run, all)
 }
 
-// placeRun inserts a run, after a closed one of its chain or the one that it
-// names. If
-// this very run exists it does nothing; if another has the workflow ID it
+// placeRun inserts a run, either after a closed one of its chain or after the one that it
+// names. If this very run exists it does nothing. If another run has the workflow ID it
 // returns a *store.ConflictError.
 func (c *conn) placeRun(r *store.Run) (inserted bool, err error) {
 	if inserted, err = c.insertRun(r); inserted || err != nil {

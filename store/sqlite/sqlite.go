@@ -10,12 +10,12 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// readers is how many connections read at a time.
+// readers is the number of connections that read.
 const readers = 4
 
-// cacheSize is how much of the file the writing connection keeps in memory, in KiB. More
-// costs more than it spares: a commit that moved pages in a tree walks through all that are
-// kept, and what is not is read from the memory of the operating system.
+// cacheSize is the page cache of the writing connection, in KiB. A larger one costs more
+// than it saves: a commit that moved pages in a tree walks all cached pages, and uncached
+// ones come from the operating system's memory.
 const cacheSize = 8 << 10
 
 // Level is the durability of a commit.
@@ -51,7 +51,7 @@ type file struct {
 	level     Level
 	exclusive bool
 	clock     func() int64
-	asIs      bool // the schema is not changed
+	asIs      bool // the schema is not migrated
 }
 
 // File returns an opener for a database file. Open creates the file if it does not exist;
@@ -73,11 +73,12 @@ type handle struct {
 
 	closing sync.Once
 	closed  chan struct{}
-	writer  *pool // of one
+	writer  *pool // one connection
 	reader  *pool
-	making  sync.WaitGroup // of room in the log
+	making  sync.WaitGroup // counts goroutines that allocate log space
 
-	// The nodes that joined through this handle, and the clocks; guarded by holding the writer.
+	// The node that joined through this handle, and the clocks; guarded by holding the
+	// writer.
 	node  string
 	lock  *fileLock
 	marks marks
@@ -128,7 +129,7 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 	return h, nil
 }
 
-// look is inspect, patiently.
+// look is inspect, with patience.
 func look(ctx context.Context, path string) (version int64, err error) {
 	err = patiently(ctx, func() (err error) {
 		version, err = inspect(ctx, path)
@@ -158,8 +159,8 @@ func (f *file) AsIs() store.Opener {
 
 func (h *handle) Info() store.Info { return h.info }
 
-// Close waits for calls in progress and closes the file. A node that joined
-// through this handle and has not left is dead then.
+// Close waits for calls in progress and closes the file. A node that joined through this
+// handle and has not left is dead from then on.
 func (h *handle) Close() (err error) {
 	h.closing.Do(func() { err = h.close() })
 	return err
@@ -167,7 +168,7 @@ func (h *handle) Close() (err error) {
 
 func (h *handle) close() error {
 	c, err := h.writer.get(context.Background())
-	close(h.closed) // from here on no caller gets a connection
+	close(h.closed) // no caller gets a connection from here on
 	if c != nil {
 		if h.node != "" || len(h.marks) > 0 {
 			err = transact(c, h.depart)
@@ -180,8 +181,8 @@ func (h *handle) close() error {
 	return err
 }
 
-// depart puts on record what the handle leaves behind. Should it fail, the next
-// engine to join buries the node.
+// depart records what the handle leaves behind. If it fails, the next engine to join ends
+// the node's membership.
 func (h *handle) depart(c *conn) error {
 	if h.node != "" {
 		if err := endOthers(c, h.clock()); err != nil {
@@ -191,9 +192,8 @@ func (h *handle) depart(c *conn) error {
 	return h.marks.save(c)
 }
 
-// write runs f in a write transaction. What f did is committed if it returns
-// nil, and otherwise undone. Once begun it does not heed ctx any more: it is
-// done or it is not.
+// write runs f in a write transaction. The transaction is committed if f returns nil, and
+// otherwise undone. Once begun it ignores ctx, so that it is either done or not.
 func (h *handle) write(ctx context.Context, op string, f func(c *conn) error) error {
 	return h.hold(ctx, h.writer, op, func(c *conn) error {
 		err := transact(c, f)
@@ -209,21 +209,20 @@ func (h *handle) read(ctx context.Context, op string, f func(c *conn) error) err
 	return h.hold(ctx, h.reader, op, f)
 }
 
-// hold runs f with a connection and puts its error into the contract's terms.
+// hold runs f with a connection and converts its error to one of the store contract.
 func (h *handle) hold(ctx context.Context, p *pool, op string, f func(c *conn) error) error {
 	c, err := p.get(ctx)
 	if err != nil {
 		return h.fail(op, err)
 	}
-	broken := true // unless we get to the end: a hook may end its goroutine
+	broken := true // unless f returns: a hook may exit its goroutine
 	defer func() { p.put(c, broken) }()
 	err = f(c)
 	broken = breaks(err)
 	return h.fail(op, err)
 }
 
-// snapshot is read for a verb that asks more than once: it sees all as of one
-// moment.
+// snapshot is read for a verb with several queries: all see the same state.
 func (h *handle) snapshot(ctx context.Context, op string, f func(c *conn) error) error {
 	return h.read(ctx, op, func(c *conn) (err error) {
 		if _, err := c.exec("BEGIN"); err != nil {

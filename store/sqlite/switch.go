@@ -7,7 +7,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// switchColumns are what switches reads.
+// switchColumns are the columns that switches reads.
 const switchColumns = `number, node_group, kind, name, off, request, by, why, time, share`
 
 func (h *handle) Switch(ctx context.Context, s store.Switch) (store.Switch, error) {

@@ -6,7 +6,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// messageColumns are what row.message reads.
+// messageColumns are the columns that row.message reads.
 const messageColumns = `sequence, workflow_id, run, key, kind, posted, data`
 
 func (r row) message(partition int) store.Message {
@@ -23,7 +23,7 @@ func (r row) message(partition int) store.Message {
 }
 
 func (h *handle) Take(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
-	// Most find nothing: those need not wait for the only writer.
+	// Most calls find nothing and need not wait for the only writer.
 	waits := false
 	err := h.read(ctx, "Take", func(c *conn) error {
 		return c.query(ctx, `SELECT 1 FROM inbox WHERE partition = ? AND workflow_id = ? LIMIT 1`, func(row) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// list is how several values are one argument: json_each reads it.
+// list passes several values as one argument, for json_each.
 func list[T any](values []T) driver.Value {
 	data, _ := json.Marshal(values) // numbers and strings: cannot fail
 	return string(data)
@@ -101,7 +101,7 @@ func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance,
 	return answer, nil
 }
 
-// task reads the columns that name a task, which are the first.
+// task reads the columns that identify a task, which come first.
 func (r row) task() store.TaskRef {
 	return store.TaskRef{Partition: int(r.int(0)), Run: r.text(1), Number: r.int(2), Attempt: int(r.int(3))}
 }
@@ -120,7 +120,7 @@ func (c *conn) tasks(ctx context.Context, query string, args ...driver.Value) ([
 	return tasks, err
 }
 
-// inTurn is the order in which tasks are to run.
+// inTurn is the order in which tasks run.
 const inTurn = `priority DESC, offered, partition, run, number`
 
 func (h *handle) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store.Task, error) {
@@ -222,7 +222,7 @@ func (h *handle) SettleTasks(ctx context.Context, worker string, settled []store
 	return errs, nil
 }
 
-// amongPartitions selects tasks of partitions, all of them if the list is null.
+// amongPartitions selects tasks of the listed partitions, or of all if the list is null.
 const amongPartitions = `(?1 = 'null' OR partition IN (SELECT value FROM json_each(?1)))`
 
 func (h *handle) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, error) {

@@ -22,7 +22,7 @@ func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]st
 		}
 		now := h.clock()
 		for i, p := range partitions {
-			// Its owner is this node: when it joined, all others were dead.
+			// Its owner is this node: when this node joined, all others were dead.
 			if err := c.free(p, node); err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func (c *conn) claim(partition int, node string, now int64) (store.Ownership, er
 	return o, err
 }
 
-// free ends the ownership of a partition by a node that lives, if it has it.
+// free ends a live node's ownership of a partition, if the node owns it.
 func (c *conn) free(partition int, node string) error {
 	var epoch int64
 	owned, err := c.one(`UPDATE partitions SET node = NULL WHERE id = ? AND node = ? RETURNING epoch`, []*int64{&epoch}, int64(partition), node)

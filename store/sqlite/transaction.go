@@ -9,8 +9,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// A file has one writer, and that connection is the store's. So the only transactions
-// that others can share are those that it lends: to hooks, and to Transact.
+// A file has one writer, which is the store's connection. The only transactions that others
+// can share are therefore those that the store lends: to hooks, and to Transact.
 
 func (h *handle) Transact(ctx context.Context, f func(tx any) error) error {
 	posted := false
@@ -23,7 +23,7 @@ func (h *handle) Transact(ctx context.Context, f func(tx any) error) error {
 		return failed
 	})
 	if hook, ok := errors.AsType[*store.HookError](failed); ok {
-		return hook // whatever it is about, it is not the store's error
+		return hook // a hook's error is not the store's
 	}
 	if err == nil && posted {
 		announce(h.path, store.NewsMessage)
@@ -31,7 +31,7 @@ func (h *handle) Transact(ctx context.Context, f func(tx any) error) error {
 	return err
 }
 
-// guest is a transaction that is lent.
+// guest is a lent transaction.
 type guest struct {
 	h  *handle
 	tx *sql.Tx
@@ -51,20 +51,19 @@ func (h *handle) Within(tx any) (store.Transaction, error) {
 // errNotLent says where transactions come from.
 var errNotLent = errors.New("an SQLite file has one writer at a time, the engine's own connection: take the *sql.Tx that perdure.Transact or activity.OnCommit hands out")
 
-// visit is what a verb does on the connection of a transaction that is lent. It
-// travels there as the argument of a statement: so database/sql sees to it that the
-// transaction has not ended, and that nothing else uses the connection meanwhile. The
-// driver of any other database refuses it.
+// visit is a verb that runs on the connection of a lent transaction. It travels there as
+// the argument of a statement, so that database/sql makes sure that the transaction has not
+// ended and nothing else uses the connection. The driver of any other database refuses it.
 type visit func(h *handle, c *conn) error
 
-// visitStatement is what an other driver is asked, if it gets that far.
+// visitStatement is what another driver gets, if the call reaches it.
 const visitStatement = "-- perdure"
 
-// perform calls f on the connection of the transaction, in a savepoint: if it fails,
-// nothing of it remains.
+// perform calls f on the connection of the transaction, in a savepoint: if f fails, nothing
+// of it remains.
 func (g *guest) perform(ctx context.Context, op string, f visit) (err error) {
 	defer func() {
-		if p := recover(); p != nil { // a *sql.Tx that sql.DB has not made
+		if p := recover(); p != nil { // a *sql.Tx that sql.DB did not make
 			err = fmt.Errorf("%w: it panics: %v", store.ErrTx, p)
 		}
 	}()

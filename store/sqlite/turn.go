@@ -8,12 +8,12 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// chunks are the numbers of rows for which there are statements. Many rows of turns
-// a statement cost a third less than one row each; beyond 128 nothing is gained.
+// chunks are the row counts for which there are statements. Many rows of turns per
+// statement cost a third less than one row each; beyond 128 nothing is gained.
 var chunks = []int{128, 32, 8, 1}
 
-// chunked returns a function that says which statement is for n rows, one of the chunks: the
-// head, then as many tuples, then the tail.
+// chunked returns a function that returns the statement for n rows, where n is one of the
+// chunks: the head, n tuples, and the tail.
 func chunked(head, tuple, tail string) func(n int) string {
 	texts := map[int]string{}
 	once := sync.OnceFunc(func() {
@@ -27,14 +27,14 @@ func chunked(head, tuple, tail string) func(n int) string {
 	}
 }
 
-// insertTurns returns the statement that inserts n turns. One whose run does not exist,
-// or that is there, it leaves out.
+// insertTurns returns the statement that inserts n turns. It skips turns that exist, or
+// whose run does not.
 var insertTurns = chunked(`WITH t (partition, run, number, commit_id, epoch, time, events) AS (VALUES `, `(?, ?, ?, ?, ?, ?, ?)`, `)
 	INSERT INTO turns (run, number, commit_id, epoch, time, events) SELECT seq, number, commit_id, t.epoch, time, events
 	FROM t CROSS JOIN runs r ON r.partition = t.partition AND r.id = t.run WHERE true ON CONFLICT DO NOTHING`)
 
-// insertTurns writes the history rows of plain turns. It is unusual if a row exists
-// already, or its run does not.
+// insertTurns writes the history rows of plain turns. It returns errUnusual if a row
+// already exists or its run does not.
 func (b *batch) insertTurns(plain []int) error {
 	var rows []int
 	for _, i := range plain {
@@ -63,8 +63,7 @@ func (b *batch) insertTurns(plain []int) error {
 	return nil
 }
 
-// applyState writes the new state of the turn's run and returns whether the
-// run was found.
+// applyState writes the new state of the turn's run and reports whether the run was found.
 func (b *batch) applyState(t *store.Turn) (found bool, err error) {
 	if t.State == nil {
 		return true, nil
@@ -74,7 +73,7 @@ func (b *batch) applyState(t *store.Turn) (found bool, err error) {
 	return changed > 0, err
 }
 
-// wake is how a wake time is written.
+// wake returns the stored form of a wake time.
 func wake(w int64) driver.Value {
 	if w == store.Never {
 		return nil
@@ -82,8 +81,8 @@ func wake(w int64) driver.Value {
 	return w
 }
 
-// applyRows writes everything of a turn but its run, its history and its counters. A
-// constraint is broken only if the run does not exist.
+// applyRows writes everything of a turn except its run, its history and its counters. It
+// violates a constraint only if the run does not exist.
 func (b *batch) applyRows(t *store.Turn) error {
 	partition := int64(t.Partition)
 	if t.Attributes != nil {
@@ -123,7 +122,7 @@ func (b *batch) applyRows(t *store.Turn) error {
 	return nil
 }
 
-// remove deletes the row of what is no workflow, and those of its calls.
+// remove deletes the row of a gate or schedule, and those of its calls.
 func (c *conn) remove(partition int64, run string) error {
 	for _, statement := range []string{
 		`DELETE FROM calls WHERE partition = ? AND run = ? AND EXISTS (SELECT 1 FROM runs r WHERE r.partition = calls.partition AND r.id = calls.run AND r.status = ?)`,
@@ -145,8 +144,8 @@ func (b *batch) send(t *store.Turn, m *store.Message) error {
 	return b.c.post(m, b.marks.clock(m.Partition, clock))
 }
 
-// deliver puts a message into the inbox unless one with its key waits there, or in the
-// place of that one.
+// deliver adds a message to the inbox. If a message with its key waits there, deliver
+// either skips the new one or, with Replace, puts it in that one's place.
 func (c *conn) deliver(m *store.Message, now int64) error {
 	if m.Replace {
 		if _, err := c.exec(`DELETE FROM inbox WHERE partition = ? AND workflow_id = ? AND key = ?`, int64(m.Partition), m.WorkflowID, m.Key); err != nil {
