@@ -7,11 +7,11 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Columns are written by hand: each commit sends one array for each column of what it
-// writes. The driver makes a value of each element, asks for its encoder and lets its buffer
-// grow by and by; that was a seventh of what a commit allocates. The bytes are the same.
+// Array columns are encoded by hand: each commit sends one array for each column that it
+// writes. The driver boxes each element, looks up its encoder and grows its buffer step by
+// step, which was a seventh of a commit's allocations. The bytes are the same.
 
-// writeColumns lets a connection write lists of texts and numbers by hand.
+// writeColumns makes a connection encode lists of texts and numbers by hand.
 func writeColumns(types *pgtype.Map) {
 	for _, oid := range []uint32{pgtype.TextArrayOID, pgtype.Int8ArrayOID} {
 		if t, is := types.TypeForOID(oid); is {
@@ -22,7 +22,7 @@ func writeColumns(types *pgtype.Map) {
 	}
 }
 
-// columnCodec is the codec of an array, with plans of its own for columns.
+// columnCodec is the codec of an array, with its own plans for columns.
 type columnCodec struct{ *pgtype.ArrayCodec }
 
 // PlanEncode implements pgtype.Codec.
@@ -44,7 +44,8 @@ func (c columnCodec) PlanEncode(types *pgtype.Map, oid uint32, format int16, val
 
 const arrayHead = 5 * 4 // bytes
 
-// appendHead begins an array of one dimension, with room for the bytes of its elements.
+// appendHead appends the header of a one-dimensional array and reserves space for its
+// elements.
 func appendHead(buf []byte, of uint32, length, size int) []byte {
 	buf = slices.Grow(buf, arrayHead+size)
 	for _, n := range [...]uint32{1, 0, of, uint32(length), 1} { // dimensions, NULLs, type, length, first index
@@ -53,7 +54,7 @@ func appendHead(buf []byte, of uint32, length, size int) []byte {
 	return buf
 }
 
-// textColumn writes a []string.
+// textColumn encodes a []string.
 type textColumn struct{}
 
 // Encode implements pgtype.EncodePlan.
@@ -73,7 +74,7 @@ func (textColumn) Encode(value any, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// numberColumn writes a []int64.
+// numberColumn encodes a []int64.
 type numberColumn struct{}
 
 // Encode implements pgtype.EncodePlan.

@@ -8,7 +8,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// writeAttempts adds to the ledger and prunes it.
+// writeAttempts inserts into the ledger and prunes it.
 func (b *batch) writeAttempts(turns []*store.Turn) {
 	rest := collect(turns, func(t *store.Turn) []store.Attempt { return t.Attempts })
 	for len(rest) > 0 {
@@ -19,9 +19,9 @@ func (b *batch) writeAttempts(turns []*store.Turn) {
 	}
 }
 
-// rounds returns how many of the attempts can be inserted before any is pruned:
-// those up to one that was pruned by an earlier one. That is odd, but what it
-// means is clear.
+// rounds returns how many of the attempts can be inserted before any is pruned: those
+// before the first one that an earlier attempt prunes. That is an unusual input, but its
+// meaning is clear.
 func rounds(attempts []of[store.Attempt]) int {
 	type key struct {
 		turn   *store.Turn
@@ -79,11 +79,11 @@ var intoTallies = insertion("tallies", "bucket, type, name, first_try, recovered
 			recovered = t.recovered + excluded.recovered, exhausted = t.exhausted + excluded.exhausted, failed = t.failed + excluded.failed,
 			canceled = t.canceled + excluded.canceled, by_hand = t.by_hand + excluded.by_hand, attempts = t.attempts + excluded.attempts, retrying = t.retrying + excluded.retrying`)
 
-// count adds to the counters: what the turns count in one place goes into one row, and what
-// they count in partitions of one group of nodes into one place, for nobody asks for less
-// than a group: else a row would be written for each run that ends. Only where a partition
-// has a server of its own it has its own counters. The rows are written in one order, so
-// that two commits wait for each other at most.
+// count adds to the counters. What the turns count in one place becomes one row. Tallies of
+// different partitions of one group also go to one place, because counters are only read
+// per group; otherwise each closed run would write a row. In a distributed database each
+// partition has its own counters. Rows are written in one order, so that two commits cannot
+// deadlock.
 func (b *batch) count(turns []*store.Turn) {
 	type place struct {
 		partition  int
@@ -91,7 +91,7 @@ func (b *batch) count(turns []*store.Turn) {
 		kind, name string
 	}
 	sums := map[place]*store.Tally{}
-	chosen := map[int]int{} // of a group, by its place among the groups: the partition
+	chosen := map[int]int{} // by the group's index: the partition
 	for _, c := range collect(turns, func(t *store.Turn) []store.Tally { return t.Tallies }) {
 		partition := c.turn.Partition
 		if group := partition / b.h.info.Partitions; !b.h.distributed {

@@ -2,8 +2,8 @@ package postgres
 
 import "github.com/perdure/perdure/store"
 
-// insertBases gives new runs the histories that they begin with. They are few, so
-// each has statements of its own. A run whose turns are gone raises an error.
+// insertBases copies the histories with which new runs begin. They are few, so each has
+// statements of its own. A base whose turns are gone raises an error.
 func (b *batch) insertBases(runs []*store.Run) {
 	for _, r := range runs {
 		base := r.Base

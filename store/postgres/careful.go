@@ -13,14 +13,13 @@ import (
 )
 
 // idleLimit is how long a transaction that locks partitions may wait for its next
-// statement, if the lease of the node is not shorter: a process that stands still must
-// not keep its partitions longer than its lease. A hook in a process that lives has ended
-// by then.
+// statement, unless the node's lease is shorter: a stalled process must not keep its
+// partitions longer than its lease. By then a hook of a live process has ended.
 const idleLimit = store.HookLimit + time.Second
 
-// careful writes turns in one transaction with an answer for each: one look tells
-// which are durable or refused already, the others are written together if that
-// works after all, and else one by one.
+// careful writes turns in one transaction with a result for each. One query finds which are
+// already durable or refused. The others are written together if that now works, otherwise
+// one by one.
 func (m *commit) careful(ctx context.Context, c *conn, part []int) error {
 	err := c.transact(ctx, func(tx pgx.Tx) error {
 		k := &carefully{commit: m, c: c, tx: tx, owned: map[int]int64{}}
@@ -35,25 +34,25 @@ func (m *commit) careful(ctx context.Context, c *conn, part []int) error {
 	return err
 }
 
-// delivered reports whether a turn that is durable had messages.
+// delivered reports whether a durable turn had messages.
 func (m *commit) delivered(part []int) bool {
 	return slices.ContainsFunc(part, func(i int) bool { return m.errs[i] == nil && len(m.turns[i].Messages) > 0 })
 }
 
-// carefully is the work of careful in one transaction.
+// carefully is the state of careful in one transaction.
 type carefully struct {
 	*commit
 	c     *conn
 	tx    pgx.Tx
-	owned map[int]int64 // the epochs of the partitions that have an owner
-	took  time.Duration // how long the last hook ran
+	owned map[int]int64 // epochs of the partitions that have an owner
+	took  time.Duration // duration of the last hook
 }
 
-// plan is a turn as it is to be written.
+// plan says how a turn is to be written.
 type plan struct {
-	i       int        // its place in the batch
+	i       int        // index in the batch
 	turn    store.Turn // without the creation of a run that exists
-	follows string     // the run, if any, that makes room for the one to create
+	follows string     // the run, if any, that the run to create follows
 }
 
 func (k *carefully) write(ctx context.Context, part []int) error {
@@ -85,8 +84,8 @@ func (k *carefully) write(ctx context.Context, part []int) error {
 	return nil
 }
 
-// tangled reports whether a plan follows a run whose state another one changes: it
-// was judged by the state there was before.
+// tangled reports whether a plan follows a run whose state another plan changes: it was
+// judged by the state before that change.
 func tangled(plans []plan) bool {
 	return slices.ContainsFunc(plans, func(p plan) bool {
 		return p.follows != "" && slices.ContainsFunc(plans, func(o plan) bool {
@@ -95,7 +94,7 @@ func tangled(plans []plan) bool {
 	})
 }
 
-// lock locks the partitions as fence does, and learns who owns them.
+// lock locks the partitions as fence does, and reads their owners.
 func (k *carefully) lock(ctx context.Context, part []int) error {
 	return k.c.send(ctx, func(b *batch) {
 		b.limitIdleness()
@@ -121,7 +120,8 @@ func (k *carefully) lock(ctx context.Context, part []int) error {
 	})
 }
 
-// limitIdleness ends the transaction if its next statement does not come for a while.
+// limitIdleness makes the server end the transaction if its next statement takes too long
+// to come.
 func (b *batch) limitIdleness() {
 	b.do(`SELECT set_config('idle_in_transaction_session_timeout', $1, true)`, milliseconds(b.h.idleness()))
 }
@@ -132,9 +132,9 @@ func (k *carefully) holds(t *store.Turn) bool {
 	return owned && epoch == t.Epoch
 }
 
-// alone writes one turn, or notes why not.
+// alone writes one turn, or records why not.
 func (k *carefully) alone(ctx context.Context, i int) error {
-	// A client may create the run that we are about to: then we look again.
+	// If a client creates the run first, consider again.
 	return again(createdMeanwhile, func() error {
 		plans, err := k.consider(ctx, []int{i})
 		if err != nil || len(plans) == 0 {
@@ -144,8 +144,8 @@ func (k *carefully) alone(ctx context.Context, i int) error {
 	})
 }
 
-// answer notes what is to be said of a turn. It passes on what is not about the
-// turn alone.
+// answer records the result of a turn. It returns errors that do not concern only this
+// turn.
 func (k *carefully) answer(i int, err error) error {
 	_, hook := errors.AsType[*store.HookError](err)
 	_, spoiled := errors.AsType[*spoiledError](err)
@@ -171,8 +171,8 @@ func (k *carefully) answer(i int, err error) error {
 	return err
 }
 
-// attempt writes turns, and runs the hook of the only one, in a savepoint, to
-// which it goes back if anything is wrong.
+// attempt writes turns in a savepoint and runs the hook if there is only one turn. It rolls
+// back to the savepoint if anything fails.
 func (k *carefully) attempt(ctx context.Context, plans []plan) error {
 	if len(plans) == 0 {
 		return nil
@@ -205,7 +205,8 @@ func (k *carefully) attempt(ctx context.Context, plans []plan) error {
 }
 
 // leaveTurn runs statements that end a savepoint. The coordinator of a distributed database
-// passes on the whole text in which a setting stands, so each goes by itself there.
+// forwards the complete text that contains a setting, so there each statement is sent
+// separately.
 func (k *carefully) leaveTurn(ctx context.Context, statements string) error {
 	if !k.h.distributed {
 		return k.c.script(ctx, statements)
@@ -218,7 +219,7 @@ func (k *carefully) leaveTurn(ctx context.Context, statements string) error {
 	return nil
 }
 
-// carryOut adds what the plans write.
+// carryOut adds the writes of the plans.
 func (b *batch) carryOut(plans []plan) {
 	var turns, following []*store.Turn
 	followed := map[*store.Turn]string{}

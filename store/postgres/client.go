@@ -37,15 +37,15 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 		if code(err) == uniqueViolation {
 			err = again(createdMeanwhile, func() error { return c.createAfter(ctx, plan{turn: t}) })
 		}
-		if code(err) == unheardOf { // the history that it is to begin with
+		if code(err) == unheardOf { // the history to begin with does not exist
 			return store.ErrNotFound
 		}
 		return err
 	})
 }
 
-// creation is a turn that creates a run as Create does, and sends the message.
-// It needs no fencing.
+// creation returns a turn that creates a run as Create does, and sends its message. It
+// needs no fencing.
 func creation(run *store.Run) store.Turn {
 	t := store.Turn{Partition: run.Partition, Run: run.ID, Create: run}
 	if !store.IsInLine(run.Wake) {
@@ -68,8 +68,8 @@ func (c *conn) create(ctx context.Context, p plan) error {
 	}, func(b *batch) { b.notify(store.NewsMessage) })
 }
 
-// create adds a creation. A run in line comes without a message, so that the sequence of
-// messages is raised for it: those see it who look instead of listening.
+// create adds a creation. A run in line has no message, so create raises the sequence of
+// messages for it, which pollers watch.
 func (b *batch) create(p plan) {
 	b.carryOut([]plan{p})
 	if len(p.turn.Messages) == 0 {
@@ -77,14 +77,14 @@ func (b *batch) create(p plan) {
 	}
 }
 
-// createAfter creates a run whose ID or workflow ID is taken, if that run is
-// another of its chain and closed.
+// createAfter creates a run whose ID or workflow ID is taken, if the existing run is
+// another one of its chain and closed.
 func (c *conn) createAfter(ctx context.Context, p plan) error {
 	sights := make([]sight, 1)
 	if err := c.send(ctx, func(b *batch) { b.lookForRuns([]*store.Turn{&p.turn}, sights) }); err != nil {
 		return err
 	}
-	if err := sights[0].place(&p); err != nil || p.turn.Create == nil { // it exists
+	if err := sights[0].place(&p); err != nil || p.turn.Create == nil { // it exists already
 		return err
 	}
 	return c.create(ctx, p)
@@ -110,10 +110,10 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 	})
 }
 
-// posting is what became of a message.
-type posting struct{ reader store.Status } // "" if there is none
+// posting is the result of delivering a message.
+type posting struct{ reader store.Status } // status of the run that reads it, "" if there is none
 
-// refusal says why no run would read the message, nil if one does.
+// refusal returns why no run reads the message, or nil.
 func (p *posting) refusal() error {
 	switch {
 	case p.reader == "":
@@ -126,7 +126,7 @@ func (p *posting) refusal() error {
 	return nil
 }
 
-// post adds what delivers a message if there is a run that reads it.
+// post adds the statement that delivers a message if there is a run that reads it.
 func (b *batch) post(m *store.Message, p *posting) {
 	reader, key := readerOf(m, "$3", "$9")
 	if m.ForOwner {
@@ -141,10 +141,11 @@ func (b *batch) post(m *store.Message, p *posting) {
 		})
 }
 
-// readerOf is the query for how the run stands that would read a message, and its second
-// parameter. The first one is the partition, the others are named.
+// readerOf returns a query for the status of the run that would read a message, and its
+// second parameter. The first parameter is the partition; the other placeholders are
+// arguments.
 func readerOf(m *store.Message, workflow, open string) (query, key string) {
-	standing := `status` // the columns are few: a run may carry megabytes
+	standing := `status` // few columns: a run may hold megabytes
 	if m.IfRoom {
 		standing = `CASE WHEN is_full AND status = ANY (` + open + `::text[]) THEN '` + full + `' ELSE status END AS status`
 	}
@@ -154,7 +155,7 @@ func readerOf(m *store.Message, workflow, open string) (query, key string) {
 	return `SELECT ` + standing + ` FROM perdure.runs WHERE partition = $1 AND workflow_id = $2 AND latest`, m.WorkflowID
 }
 
-// unlessPosted is what becomes of a message whose key is taken.
+// unlessPosted returns what to do with a message whose key is taken.
 func unlessPosted(m *store.Message) string {
 	if m.Replace {
 		return `(partition, workflow_id, key) DO UPDATE SET sequence = excluded.sequence, run = excluded.run, kind = excluded.kind, data = excluded.data, posted = excluded.posted`
@@ -162,7 +163,7 @@ func unlessPosted(m *store.Message) string {
 	return `DO NOTHING`
 }
 
-// full is the status that Post sees of a run that has no room for the message.
+// full is the status that Post sees for a run without room for the message.
 const full = "full"
 
 // open are the statuses of runs that read messages.

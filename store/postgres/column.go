@@ -2,7 +2,7 @@ package postgres
 
 import "github.com/perdure/perdure/store"
 
-// column makes the array of a column.
+// column returns the array of a column.
 func column[T any](n int, value func(i int) T) []T {
 	values := make([]T, n)
 	for i := range values {
@@ -23,7 +23,7 @@ func runs(turns []*store.Turn) []string {
 	return column(len(turns), func(i int) string { return turns[i].Run })
 }
 
-// selected are the turns for which keep holds.
+// selected returns the turns for which keep returns true.
 func selected(turns []*store.Turn, keep func(t *store.Turn) bool) []*store.Turn {
 	var list []*store.Turn
 	for _, t := range turns {
@@ -34,7 +34,7 @@ func selected(turns []*store.Turn, keep func(t *store.Turn) bool) []*store.Turn 
 	return list
 }
 
-// of is a part of a turn.
+// of is a part of a turn, with the turn.
 type of[T any] struct {
 	turn *store.Turn
 	part *T

@@ -10,15 +10,15 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// commit is one Commit under way.
+// commit is a Commit in progress.
 type commit struct {
 	h     *handle
 	turns []store.Turn
-	errs  []error // the returns so far
+	errs  []error // the results so far
 	now   int64   // the database's clock
 
-	overlapping bool          // two of the turns concern one run
-	blocked     bool          // one of them has to wait for another client's transaction
+	overlapping bool          // two of the turns concern the same run
+	blocked     bool          // a turn has to wait for another client's transaction
 	spoiled     map[int]error // turns whose hooks ended the transaction, and how
 }
 
@@ -36,13 +36,13 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 		if !ok {
 			break
 		}
-		m.spoiled[spoiled.turn] = spoiled.err // without the culprit it will do
+		m.spoiled[spoiled.turn] = spoiled.err // without the culprit it will work
 		err = m.writeAll(ctx, live)
 	}
 	if err != nil {
 		return store.Result{}, err
 	}
-	// A commit that wrote nothing moves no clock.
+	// A commit that wrote nothing does not advance the clock.
 	if slices.Contains(m.errs, nil) {
 		m.now = h.observe(m.now)
 	}
@@ -64,15 +64,15 @@ func (m *commit) writeAll(ctx context.Context, live []int) error {
 	})
 }
 
-// split returns which turns share a transaction, in order. One with a hook has a
-// transaction of its own, in which no other turn waits for what the hook does. But
-// turns of one run go together.
+// split returns which turns share a transaction, in order. A turn with a hook has a
+// transaction of its own, so that no other turn waits for its hook. But if two turns
+// concern the same run, all turns stay together.
 func (m *commit) split(live []int) [][]int {
 	if m.overlapping = m.overlap(live); m.overlapping {
 		return [][]int{live}
 	}
 	var parts [][]int
-	bytes := most + 1 // of the last part
+	bytes := most + 1 // bytes of the last part
 	for _, i := range live {
 		t := &m.turns[i]
 		if bytes += size(t); bytes > most || t.Hook != nil {
@@ -87,7 +87,7 @@ func (m *commit) split(live []int) [][]int {
 	return parts
 }
 
-// overlap reports whether two of the turns concern one run.
+// overlap reports whether two of the turns concern the same run.
 func (m *commit) overlap(part []int) bool {
 	type key struct {
 		partition int
@@ -112,8 +112,8 @@ func (m *commit) overlap(part []int) bool {
 	return false
 }
 
-// write makes some of the turns durable: all together in one round trip if
-// nothing about them is unusual, else with an answer for each.
+// write makes some of the turns durable: together in one round trip if nothing about them
+// is unusual, otherwise with a result for each.
 func (m *commit) write(ctx context.Context, c *conn, part []int) error {
 	m.blocked = false
 	if m.usual(ctx, c, part) {
@@ -136,8 +136,8 @@ func (m *commit) usual(ctx context.Context, c *conn, part []int) bool {
 	return !(m.overlapping && m.overlap(part)) && m.epochs(part) != nil
 }
 
-// deliverable returns an error if the turn has a message for a partition that
-// does not exist.
+// deliverable returns an error if the turn has a message for a partition that does not
+// exist.
 func (m *commit) deliverable(ctx context.Context, c *conn, t *store.Turn) error {
 	for i := range t.Messages {
 		to := t.Messages[i].Partition
@@ -148,8 +148,7 @@ func (m *commit) deliverable(ctx context.Context, c *conn, t *store.Turn) error 
 	return nil
 }
 
-// epochs returns the epoch of each place of the turns, nil if there are two
-// of one.
+// epochs returns the epoch of each place of the turns, or nil if one place has two.
 func (m *commit) epochs(part []int) map[int]int64 {
 	epochs := map[int]int64{}
 	for _, i := range part {
@@ -162,8 +161,7 @@ func (m *commit) epochs(part []int) map[int]int64 {
 	return epochs
 }
 
-// unusual reports whether an error says that something was not as plain turns
-// find it, and not which of them is concerned.
+// unusual reports whether an error says that some turn is not plain, without saying which.
 func unusual(err error) bool {
 	switch code(err) {
 	case unheardOf, uniqueViolation, lockNotAvailable, claimedState:
@@ -196,8 +194,8 @@ func (m *commit) together(ctx context.Context, c *conn, part []int) error {
 	return err
 }
 
-// accept notes that turns are durable, whatever was said of them before another
-// part of the batch had to be written again.
+// accept marks turns as durable, even if they got an error before another part of the batch
+// had to be written again.
 func (m *commit) accept(part []int) {
 	for _, i := range part {
 		m.errs[i] = nil
@@ -212,11 +210,10 @@ func (m *commit) these(part []int) []*store.Turn {
 	return turns
 }
 
-// fence locks the partitions against other owners until the transaction ends,
-// after waiting for one that is about to claim them, and raises an error unless
-// the epochs are those of the owners. No round trip is needed in between: the
-// check stands in the database, before the writes. What follows waits for no lock
-// any more, or not for long.
+// fence locks the partitions against other owners until the transaction ends, after waiting
+// for one that is about to claim them. It raises an error unless the epochs are those of
+// the owners. The check runs in the database, before the writes, so it needs no round trip
+// of its own. After it the transaction waits for locks briefly or not at all.
 func (b *batch) fence(epochs map[int]int64, now *int64) {
 	ids := make([]int, 0, len(epochs))
 	for p := range epochs {

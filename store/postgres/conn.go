@@ -11,7 +11,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// rollbackTime bounds a rollback. If it takes longer, the connection is closed, which rolls
+// rollbackTime limits a rollback. If it takes longer, the connection is closed, which rolls
 // back too.
 const rollbackTime = 5 * time.Second
 
@@ -24,19 +24,19 @@ type conn struct {
 	guests atomic.Bool // a verb was called within the transaction of a hook
 }
 
-// leave gives up a connection that another goroutine may be using right now: only
-// what is below it can be closed safely. The server then undoes the transaction.
+// leave gives up a connection that another goroutine may be using: only the network
+// connection below it can be closed safely. The server then undoes the transaction.
 func (c *conn) leave() {
 	c.left = true
 	c.raw.PgConn().Conn().Close()
 }
 
 // reserved is how many connections of the pool are set aside: one for commits, and one for
-// the verbs on which the ownership of partitions depends. Many reads, or waits for a server
-// that is away, must not cost a node its lease.
+// the verbs on which the ownership of partitions depends. Many reads, or waits for an
+// unavailable server, must not cost a node its lease.
 const reserved = 2
 
-// share is hold for all verbs but Commit and those of ownership.
+// share is hold for all verbs except Commit and those of ownership.
 func (h *handle) share(ctx context.Context, op string, f func(c *conn) error) error {
 	select {
 	case h.shared <- struct{}{}:
@@ -49,8 +49,8 @@ func (h *handle) share(ctx context.Context, op string, f func(c *conn) error) er
 	}
 }
 
-// turns is hold for commits, of which several may be under way: for those with hooks, and for
-// those of other servers. One has a connection that is kept for it, the others share.
+// turns is hold for commits. Several may be in progress: those with hooks, and those of
+// other servers. One of them uses the reserved connection; the others share.
 func (h *handle) turns(ctx context.Context, op string, f func(c *conn) error) error {
 	select {
 	case h.first <- struct{}{}:
@@ -71,8 +71,8 @@ func (h *handle) turns(ctx context.Context, op string, f func(c *conn) error) er
 	return h.hold(ctx, op, f)
 }
 
-// hold runs f with a connection and puts its error into the contract's terms. It
-// calls f again if the server undid the transaction in favour of another.
+// hold runs f with a connection and converts its error to one of the store contract. It
+// calls f again if the server undid the transaction in favor of another.
 func (h *handle) hold(ctx context.Context, op string, f func(c *conn) error) error {
 	h.calls.RLock()
 	defer h.calls.RUnlock()
@@ -92,7 +92,7 @@ func (h *handle) hold(ctx context.Context, op string, f func(c *conn) error) err
 			pooled.Hijack()
 			return
 		}
-		pooled.Release() // which closes it if a transaction is open: a hook may end its goroutine
+		pooled.Release() // closes it if a transaction is open: a hook may exit its goroutine
 	}()
 	err = again(conflicted, func() error { return f(c) })
 	if code(err) == readOnly {
@@ -122,7 +122,7 @@ func (c *conn) one(ctx context.Context, sql string, args []any, dest ...any) (bo
 	return err == nil, foreign(err)
 }
 
-// query calls each once per row.
+// query calls each for every row.
 func (c *conn) query(ctx context.Context, sql string, args []any, each func(r pgx.Rows) error) error {
 	rows, err := c.raw.Query(ctx, c.h.sql(sql), args...)
 	if err != nil {
@@ -141,21 +141,21 @@ func scanAll(rows pgx.Rows, each func(r pgx.Rows) error) error {
 	return rows.Err()
 }
 
-// Each statement of a transaction sees what was committed before it, whatever
-// the database's default is: the fence depends on it.
+// Each statement of a transaction must see what was committed before it, whatever the
+// database's default is, because the fence depends on it.
 const begin = `BEGIN ISOLATION LEVEL READ COMMITTED`
 
-// durable makes the commit of the transaction wait for the disk if the database's default
-// is not to wait.
+// durable makes the commit of the transaction wait for the disk, if that is not the
+// database's default.
 const durable = `SET LOCAL synchronous_commit = on`
 
-// transact runs f in a transaction, which is committed if f returns nil.
+// transact runs f in a transaction and commits it if f returns nil.
 func (c *conn) transact(ctx context.Context, f func(tx pgx.Tx) error) error {
 	tx, err := c.raw.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
 	if err != nil {
 		return undone(foreign(err))
 	}
-	done := false // f may end its goroutine
+	done := false // f may exit its goroutine
 	defer func() {
 		if !done {
 			c.rollback()
@@ -177,7 +177,7 @@ func (c *conn) transact(ctx context.Context, f func(tx pgx.Tx) error) error {
 	return nil
 }
 
-// rollback undoes the transaction that is open, if one is.
+// rollback undoes the open transaction, if any.
 func (c *conn) rollback() {
 	if c.left || c.raw.IsClosed() || c.raw.PgConn().TxStatus() == 'I' {
 		return
@@ -189,11 +189,11 @@ func (c *conn) rollback() {
 	}
 }
 
-// batch is statements that are sent together: they cost one round trip.
+// batch is a list of statements that are sent together, in one round trip.
 type batch struct {
 	pgx.Batch
 	h    *handle
-	home int64 // of what is written to a distributed database: its partition
+	home int64 // the partition that a distributed database writes to
 }
 
 // do adds a statement.
@@ -204,12 +204,12 @@ func (b *batch) query(sql string, args []any, each func(r pgx.Rows) error) {
 	b.do(sql, args...).Query(func(rows pgx.Rows) error { return scanAll(rows, each) })
 }
 
-// send sends what fill adds. The first error ends the batch.
+// send sends the statements that fill adds. The first error ends the batch.
 func (c *conn) send(ctx context.Context, fill func(b *batch)) error {
 	return c.h.send(ctx, c.raw, fill)
 }
 
-// sender takes statements that are sent together.
+// sender sends statements together.
 type sender interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
@@ -228,8 +228,8 @@ func (b *batch) begin() {
 	}
 }
 
-// transaction sends what fill adds as one transaction. What after adds, if
-// anything, follows its end in the same round trip; its errors are dropped.
+// transaction sends the statements that fill adds as one transaction. Statements that after
+// adds, if any, follow its end in the same round trip; their errors are dropped.
 func (c *conn) transaction(ctx context.Context, fill, after func(b *batch)) error {
 	return c.finish(ctx, func(b *batch) {
 		b.begin()
@@ -250,7 +250,8 @@ func (c *conn) inTwo(ctx context.Context, first, second, after func(b *batch)) e
 	return c.finish(ctx, second, after)
 }
 
-// finish sends what fill adds to a transaction, and its end. See transaction.
+// finish sends the statements that fill adds, and the end of the transaction. See
+// transaction.
 func (c *conn) finish(ctx context.Context, fill, after func(b *batch)) error {
 	committed := false
 	err := c.send(ctx, func(b *batch) {

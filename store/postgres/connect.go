@@ -17,21 +17,21 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// How long a connection may be dead before that is noticed. Both sides watch:
-// the client so that a verb gets its answer, the server so that the locks of a
-// vanished client do not keep others waiting.
+// How long a connection may be dead before that is noticed. Both sides watch it: the client
+// so that its verbs return, the server so that the locks of a vanished client do not block
+// others.
 const (
 	connectTimeout = 5 * time.Second
 	probeAfter     = 10 * time.Second // of silence
 	probeEvery     = 5 * time.Second
 	probes         = 3
-	userTimeout    = 20 * time.Second // that sent data may stay unacknowledged
+	userTimeout    = 20 * time.Second // how long sent data may stay unacknowledged
 )
 
-// oldest is the oldest version of the server that is supported.
+// oldest is the oldest supported server version.
 const oldest = 140000
 
-// defaults are the settings of the planner that Tune changes, as they usually are.
+// defaults are the usual values of the planner settings that Tune changes.
 var defaults = map[string]string{
 	"enable_seqscan":   "on",
 	"enable_hashjoin":  "on",
@@ -57,7 +57,7 @@ func Tune(config *pgxpool.Config) {
 		"enable_hashjoin":         "off",
 		"enable_mergejoin":        "off",
 		"plan_cache_mode":         "force_generic_plan",
-		"jit":                     "off", // what cannot be avoided now looks expensive enough for it
+		"jit":                     "off", // plans that cannot be avoided now look expensive enough for it
 		"tcp_keepalives_idle":     seconds(probeAfter),
 		"tcp_keepalives_interval": seconds(probeEvery),
 		"tcp_keepalives_count":    strconv.Itoa(probes),
@@ -69,9 +69,8 @@ func Tune(config *pgxpool.Config) {
 	}
 }
 
-// patient sets what needs no session: time limits, and that a connection is for
-// writing, so that of several hosts the primary is chosen and a server that was
-// demoted is left.
+// patient sets what needs no session: time limits, and that a connection must be writable,
+// so that of several hosts the primary is chosen and a demoted server is left.
 func patient(config *pgxpool.Config) {
 	c := config.ConnConfig
 	if c.ConnectTimeout == 0 {
@@ -92,11 +91,11 @@ func patient(config *pgxpool.Config) {
 
 func seconds(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) }
 
-// location says where a database is, without credentials.
+// location describes where a database is, without credentials.
 func location(c *pgx.ConnConfig, schema string) string {
 	hosts := []string{address(c.Host, c.Port)}
 	for _, f := range c.Fallbacks {
-		if a := address(f.Host, f.Port); a != hosts[len(hosts)-1] { // with TLS and without is the same host
+		if a := address(f.Host, f.Port); a != hosts[len(hosts)-1] { // the same host with and without TLS
 			hosts = append(hosts, a)
 		}
 	}
@@ -105,12 +104,12 @@ func location(c *pgx.ConnConfig, schema string) string {
 
 func address(host string, port uint16) string {
 	if strings.HasPrefix(host, "/") {
-		return fmt.Sprintf("%s:%d", host, port) // the directory of a Unix socket
+		return fmt.Sprintf("%s:%d", host, port) // directory of a Unix socket
 	}
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// checkServer returns an error for a server that cannot be used.
+// checkServer returns an error for an unsupported server.
 func (h *handle) checkServer(ctx context.Context) error {
 	return h.hold(ctx, "Open", func(c *conn) error {
 		var version int
@@ -129,8 +128,8 @@ func (h *handle) checkServer(ctx context.Context) error {
 	})
 }
 
-// prepare checks that the server can be used, brings the schema up to date and
-// learns what never changes.
+// prepare checks that the server can be used, migrates the schema and reads what never
+// changes.
 func (h *handle) prepare(ctx context.Context, partitions int) error {
 	if err := h.checkServer(ctx); err != nil {
 		return err
@@ -156,8 +155,8 @@ func (h *handle) prepare(ctx context.Context, partitions int) error {
 	})
 }
 
-// upToDate returns whose schema it is, after migrating it if need be: who only
-// uses a schema that is up to date needs no right to change it.
+// upToDate identifies the schema and migrates it if needed. A user of an up-to-date schema
+// needs no right to change it.
 func (h *handle) upToDate(ctx context.Context, partitions int) (identity, error) {
 	var id identity
 	err := h.hold(ctx, "Open", func(c *conn) (err error) {
@@ -186,7 +185,7 @@ func (h *handle) upToDate(ctx context.Context, partitions int) (identity, error)
 	return id, err
 }
 
-// due returns how the schema stands to the one that this program uses.
+// due returns the state of the schema compared with the one that this program uses.
 func (h *handle) due(ctx context.Context, partitions int) (store.Schema, error) {
 	schema := store.Schema{Location: h.info.Location, Wanted: len(migrations)}
 	if err := h.checkServer(ctx); err != nil {

@@ -10,24 +10,24 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// sight is what the database knows that concerns a turn.
+// sight is what the database knows about a turn.
 type sight struct {
-	taken   bool // a turn has the number
+	taken   bool // a turn with its number exists
 	commit  int64
-	exists  bool   // the turn's own run
-	created string // workflow ID of the run with the ID of the one to create, "" if there is none
+	exists  bool   // the turn's own run exists
+	created string // workflow ID of the existing run with the ID of the one to create, "" if there is none
 	latest  *store.Run
 }
 
-// consider looks at what there is, notes which of the turns are durable already
-// or refused, and plans the others. The turns concern different runs.
+// consider looks at the database, marks the turns that are already durable or refused, and
+// plans the others. The turns concern different runs.
 func (k *carefully) consider(ctx context.Context, part []int) ([]plan, error) {
 	turns, sights := k.these(part), make([]sight, len(part))
 	if err := k.c.send(ctx, func(b *batch) { b.look(turns, sights) }); err != nil {
 		return nil, err
 	}
 	var plans []plan
-	closing := map[string]bool{} // runs that turns of the batch are about to close
+	closing := map[string]bool{} // runs that turns of the batch will close
 	for n, i := range part {
 		p := plan{i: i, turn: *turns[n]}
 		durable, err := k.judge(&p, &sights[n])
@@ -48,15 +48,15 @@ func (k *carefully) consider(ctx context.Context, part []int) ([]plan, error) {
 	return slices.DeleteFunc(plans, func(p plan) bool { return !k.hopeful(&p, closing) }), nil
 }
 
-// hopeful reports whether a plan is worth a try: it was not refused, or only because
-// of a run that another turn is about to close.
+// hopeful reports whether a plan is worth a try: it was not refused, or was refused only
+// because of a run that another turn will close.
 func (k *carefully) hopeful(p *plan, closing map[string]bool) bool {
 	conflict, ok := errors.AsType[*store.ConflictError](k.errs[p.i])
 	return k.errs[p.i] == nil || ok && conflict.Existing.ID != p.turn.Run && closing[conflict.Existing.ID]
 }
 
-// judge returns whether a turn is durable already, and otherwise why it is
-// refused, or how it is to be written.
+// judge reports whether a turn is already durable. Otherwise it returns why the turn is
+// refused, or plans how to write it.
 func (k *carefully) judge(p *plan, s *sight) (durable bool, err error) {
 	t := &p.turn
 	switch {
@@ -76,9 +76,8 @@ func (k *carefully) judge(p *plan, s *sight) (durable bool, err error) {
 	return false, s.place(p)
 }
 
-// place plans how the run that the turn creates comes into being. The state that
-// the turn gives its own run is taken into account: it may close the run that the
-// new one follows.
+// place plans how to create the run of a turn. It considers the state that the turn gives
+// its own run, which may close the run that the new one follows.
 func (s *sight) place(p *plan) error {
 	t := &p.turn
 	switch {
@@ -114,7 +113,7 @@ var (
 		JOIN perdure.runs ON partition =@ w.home AND workflow_id = w.workflow AND latest`)
 )
 
-// look adds what fills in the sights of the turns.
+// look adds the queries that fill in the sights of the turns.
 func (b *batch) look(turns []*store.Turn, sights []sight) {
 	if b.oneByOne(turns, func(i int) { b.look(turns[i:i+1], sights[i:i+1]) }) {
 		return
@@ -137,8 +136,7 @@ func (b *batch) look(turns []*store.Turn, sights []sight) {
 	b.lookForRuns(turns, sights)
 }
 
-// lookForRuns adds what tells whether the runs can be created that the turns want
-// to create.
+// lookForRuns adds the queries that tell whether the turns' new runs can be created.
 func (b *batch) lookForRuns(turns []*store.Turn, sights []sight) {
 	if b.oneByOne(turns, func(i int) { b.lookForRuns(turns[i:i+1], sights[i:i+1]) }) {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// placesCounted are the partitions whose runs and calls are counted.
+// placesCounted selects the partitions whose runs and calls are counted.
 const placesCounted = `places AS (SELECT id FROM perdure.partitions WHERE $1 OR id = ANY ($2::bigint[]))`
 
 func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, error) {
@@ -42,8 +42,8 @@ const (
 		SELECT c.state, count(*), coalesce(min(c.due) FILTER (WHERE c.due > 0 AND c.state = $3), 0) FROM places p JOIN perdure.calls c ON c.partition = p.id GROUP BY c.state`
 )
 
-// countRuns adds a query that reads indexes only. Those that ended well, of which
-// no index of states knows, are all but the others.
+// countRuns adds a query that reads only indexes. No index of states has completed runs,
+// which are counted as all runs minus the others.
 func (b *batch) countRuns(all bool, partitions []int, counts *store.Counts) {
 	query, args := countedRuns, []any{all, partitions}
 	if b.h.distributed {

@@ -10,15 +10,15 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// byCitus is what the table meta says of a database that is distributed.
+// byCitus is the value in the table meta of a distributed database.
 const byCitus = "citus"
 
-// distributedTables are those whose rows belong to partitions. All others stay with the
-// coordinator.
+// distributedTables are the tables whose rows belong to partitions. All others stay with
+// the coordinator.
 var distributedTables = []string{"runs", "turns", "calls", "attempts", "inbox", "tallies", "attributes"}
 
-// distribution is the script that distributes what is not distributed of a database. A
-// table that a migration has made since is distributed after it.
+// distribution returns the script that distributes the tables that are not distributed yet.
+// That includes tables from later migrations.
 func distribution(id identity) string {
 	var sql strings.Builder
 	if !id.distributed {
@@ -59,7 +59,7 @@ var (
 	errDistributedSince = errors.New("the tables were distributed after this process had opened the database: restart it")
 )
 
-// checkCitus returns an error if a database cannot be distributed that shall be.
+// checkCitus returns an error if a database is to be distributed and cannot be.
 func (c *conn) checkCitus(ctx context.Context, id identity) error {
 	if !c.h.distribute || id.distributed {
 		return nil
@@ -74,8 +74,8 @@ func (c *conn) checkCitus(ctx context.Context, id identity) error {
 	return nil
 }
 
-// forCitus sets up what Tune does not know yet of a server: Citus plans a statement for the
-// partitions in its parameters, and has workers wait no longer for locks than we say.
+// forCitus configures what Tune does not know yet about a server: Citus plans a statement
+// for the partitions in its parameters, and lock timeouts apply on workers too.
 func forCitus(config *pgxpool.Config) {
 	for name, value := range map[string]string{"plan_cache_mode": "auto", "citus.propagate_set_commands": "local"} {
 		if _, given := config.ConnConfig.RuntimeParams[name]; !given {
@@ -84,7 +84,7 @@ func forCitus(config *pgxpool.Config) {
 	}
 }
 
-// reopen connects again as a distributed database needs it.
+// reopen connects again with the settings for a distributed database.
 func (o *opener) reopen(ctx context.Context, s *settings, h *handle) (store.Store, error) {
 	if o.own {
 		h.Close()

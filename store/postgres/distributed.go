@@ -11,21 +11,22 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// A distributed database is one whose tables of runs Citus keeps on several servers, the
-// workers, by their partition (see Distributed). All rows of a partition are on one worker.
-// What is about nodes and who owns what stays with the coordinator, to which engines
-// connect; so do the attempts that are offered in queues.
+// In a distributed database Citus keeps the tables of runs on several servers, the workers,
+// by partition (see Distributed). All rows of a partition are on one worker. The tables of
+// nodes and ownership stay with the coordinator, to which engines connect, and so do the
+// attempts offered in queues.
 //
-// A statement that names one partition is planned and run by one worker, as PostgreSQL
-// would; one that does not may be refused, or waits for others like it. So each statement
-// that writes is for one partition, and each that reads names those it is about.
+// One worker plans and runs a statement that names one partition, as PostgreSQL would. A
+// statement that does not name one may be refused, or waits for others like it. Each
+// statement that writes is therefore for one partition, and each that reads names its
+// partitions.
 //
 // Turns whose partitions are on one worker share a transaction, which ends there with an
-// ordinary COMMIT. One that writes to several workers, as to send a message, ends with a
-// two-phase commit.
+// ordinary COMMIT. A transaction that writes to several workers, for instance to send a
+// message, ends with a two-phase commit.
 
 // byPartition calls write for the turns of each partition if the database is distributed,
-// and otherwise for all of them.
+// otherwise for all of them.
 func (b *batch) byPartition(turns []*store.Turn, write func(turns []*store.Turn)) {
 	if !b.h.distributed {
 		if len(turns) > 0 {
@@ -46,8 +47,8 @@ func (b *batch) byPartition(turns []*store.Turn, write func(turns []*store.Turn)
 	}
 }
 
-// oneByOne calls f for each of several turns if the database is distributed, and returns
-// whether it did; for one it sets the partition.
+// oneByOne calls f for each of several turns if the database is distributed, and reports
+// whether it did. For a single turn it sets the partition.
 func (b *batch) oneByOne(turns []*store.Turn, f func(i int)) bool {
 	if !b.h.distributed || len(turns) == 0 {
 		return false
@@ -77,17 +78,18 @@ func (b *batch) deliverEach(messages []of[store.Message]) {
 	}
 }
 
-// insertMessage adds a message by its values: so the coordinator numbers it, in order, and
-// one worker stores it. One that is taken from rows would come there by way of the
-// coordinator, as a copy, which is a two-phase commit.
+// insertMessage adds a message by its values, so that the coordinator numbers it in order
+// and one worker stores it. A message selected from rows would be copied by way of the
+// coordinator, which takes a two-phase commit.
 func (b *batch) insertMessage(m *store.Message, taken string) {
 	b.do(`INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, data, posted)
 		VALUES ($1, $2, $3, $4, $5, $6, greatest(perdure.now(), $7)) ON CONFLICT `+taken,
 		m.Partition, m.WorkflowID, m.Run, m.Key, m.Kind, payload(m.Data), b.h.clock.Load())
 }
 
-// seek asks how the run stands that would read a message, and postSeen posts it if that is
-// known: post for a distributed database, where one statement cannot do both on one worker.
+// seek queries the status of the run that would read a message, and postSeen posts the
+// message after that. Together they are post for a distributed database, where one
+// statement cannot do both on one worker.
 func (b *batch) seek(m *store.Message, p *posting) {
 	if m.ForOwner {
 		p.reader = store.Running
@@ -116,24 +118,23 @@ func (b *batch) postSeen(m *store.Message, p *posting) {
 	}
 }
 
-// bind makes the transaction write to its workers and the coordinator all or nothing:
-// what it writes to tables of which Citus knows nothing, such as those of a step
-// transaction or of queues, does not make Citus commit in two phases. A statement that
-// could write to one that it knows does.
+// bind makes the writes of the transaction to workers and coordinator atomic. Writes to
+// tables unknown to Citus, such as those of a step transaction or of queues, do not make
+// Citus commit in two phases. A statement that could write to a table that it knows does.
 func (b *batch) bind() {
 	if b.h.distributed {
 		b.do(`DELETE FROM perdure.steps WHERE partition = -1`)
 	}
 }
 
-// limitLocksOfWorkers is limitLocks where the locks are on workers, too: the coordinator
-// passes on what SET LOCAL says, and nothing else.
+// limitLocksOfWorkers is limitLocks for locks on workers too: the coordinator forwards only
+// SET LOCAL.
 func (b *batch) limitLocksOfWorkers(d time.Duration) {
 	b.do(`SET LOCAL lock_timeout = ` + milliseconds(d))
 }
 
-// eachPartition asks for each partition, or all there are, in the same round trip; add
-// takes a row of any. The partition is the query's first parameter.
+// eachPartition queries each partition, or all existing ones, in the same round trip. add
+// takes a row of any of them. The partition is the query's first parameter.
 func (c *conn) eachPartition(ctx context.Context, all bool, partitions []int, query string, args []any, add func(r pgx.Rows) error) error {
 	if all {
 		var err error
@@ -148,7 +149,7 @@ func (c *conn) eachPartition(ctx context.Context, all bool, partitions []int, qu
 	})
 }
 
-// everyPartition lists the partitions there are.
+// everyPartition lists the existing partitions.
 func (c *conn) everyPartition(ctx context.Context) ([]int, error) {
 	var n int64
 	if _, err := c.one(ctx, `SELECT max(first) + $1 FROM perdure.node_groups`, []any{c.h.info.Partitions}, &n); err != nil {
@@ -157,13 +158,13 @@ func (c *conn) everyPartition(ctx context.Context) ([]int, error) {
 	return column(int(n), func(i int) int { return i }), nil
 }
 
-// newest cuts sorted rows to the limit.
+// newest sorts rows and cuts them to the limit.
 func newest[T any](rows []T, limit int, compare func(a, b T) int) []T {
 	slices.SortStableFunc(rows, compare)
 	return rows[:min(len(rows), limit)]
 }
 
-// checkDistributed returns an error if the connections are not set up for a distributed
+// checkDistributed returns an error if the connections are not configured for a distributed
 // database.
 func (h *handle) checkDistributed(ctx context.Context) error {
 	return h.hold(ctx, "Open", func(c *conn) error {
@@ -179,8 +180,8 @@ func (h *handle) checkDistributed(ctx context.Context) error {
 	})
 }
 
-// domain is the commit domain of a partition: the worker that it is on. One of which that
-// is not known is a domain by itself.
+// domain returns the commit domain of a partition, which is its worker. A partition whose
+// worker is unknown is a domain of its own.
 func (h *handle) domain(partition int) int {
 	domains := h.domains.Load()
 	switch {
@@ -192,8 +193,9 @@ func (h *handle) domain(partition int) int {
 	return (*domains)[partition]
 }
 
-// learnDomains asks which worker has each of the first n partitions, unless that is known.
-// If they are moved later, commits span workers that need not; that is slower, and right.
+// learnDomains reads which worker has each of the first n partitions, unless known. If
+// partitions move later, commits span more workers than necessary, which is slower but
+// correct.
 func (h *handle) learnDomains(ctx context.Context, n int) error {
 	if known := h.domains.Load(); known != nil && len(*known) >= n {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// firstRound is how many runs of each partition Due reads at first, besides its
-// share of the limit.
+// firstRound is how many runs of each partition Due reads first, in addition to the
+// partition's share of the limit.
 const firstRound = 16
 
 func (h *handle) Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]store.Wake, error) {
@@ -33,18 +33,18 @@ func (h *handle) Due(ctx context.Context, partitions []int, after, until int64, 
 	return due, err
 }
 
-// dueRuns are the earliest runs of several partitions. Each partition's index is
-// read by itself, in rounds: as far as its share of the limit at first, and then
-// further where one has more of the earliest runs than its share. So a page costs
-// what it holds, not what all partitions hold.
+// dueRuns collects the earliest runs of several partitions. It reads each partition's index
+// separately, in rounds: first up to its share of the limit, then further where a partition
+// has more of the earliest runs than its share. A page therefore costs what it holds, not
+// what all partitions hold.
 type dueRuns struct {
 	limit int
 	until int64
 	found []store.Wake // by time
-	open  []reached    // the partitions that may have more
+	open  []reached    // partitions that may have more
 }
 
-// reached is up to which wake time a partition was read.
+// reached is the wake time up to which a partition was read.
 type reached struct {
 	place int
 	wake  int64
@@ -66,14 +66,14 @@ func (d *dueRuns) read(ctx context.Context, c *conn) error {
 		d.open = slices.DeleteFunc(d.open, func(r reached) bool { return r.wake >= d.until })
 		share *= 4
 	}
-	if d.limit > 0 { // but what shares the last time is listed too
+	if d.limit > 0 { // runs with the same last time are listed too
 		d.found = slices.DeleteFunc(d.found, func(w store.Wake) bool { return w.Time > d.until })
 	}
 	return nil
 }
 
-// round reads so many more runs of each open partition, and closes those that
-// have no more.
+// round reads share more runs of each open partition, and closes the partitions that have
+// no more.
 func (d *dueRuns) round(ctx context.Context, c *conn, share int64) error {
 	counts, last := map[int]int64{}, map[int]int64{}
 	add := func(r pgx.Rows) error {
@@ -103,8 +103,8 @@ func (d *dueRuns) round(ctx context.Context, c *conn, share int64) error {
 	return err
 }
 
-// dueOfPlaces is round for a distributed database: what was read as far of several
-// partitions is one query, of which each shard answers its part.
+// dueOfPlaces is round for a distributed database: the reads of several partitions are one
+// query, of which each shard answers its part.
 func (b *batch) dueOfPlaces(d *dueRuns, share int64, add func(r pgx.Rows) error) {
 	type from struct {
 		ward int
@@ -122,7 +122,7 @@ func (b *batch) dueOfPlaces(d *dueRuns, share int64, add func(r pgx.Rows) error)
 	}
 }
 
-// narrow leaves those partitions open of which as many runs came as were asked for.
+// narrow keeps those partitions open that returned as many runs as were asked for.
 func (d *dueRuns) narrow(counts, last map[int]int64, share int64) {
 	var more []reached
 	for _, r := range d.open {

@@ -10,8 +10,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// SQLSTATEs that mean something particular here; see appendix A of PostgreSQL's
-// manual. Those that begin with "PD" are ours, raised by perdure.refuse.
+// SQLSTATEs with a special meaning here; see appendix A of PostgreSQL's manual. Those that
+// begin with "PD" are perdure's own, raised by perdure.refuse.
 const (
 	uniqueViolation      = "23505"
 	readOnly             = "25006"
@@ -33,13 +33,13 @@ const (
 	lockNotAvailable     = "55P03"
 )
 
-// stateError is an error of the server, in whichever driver's words.
+// stateError is an error of the server, from any driver.
 type stateError interface {
 	error
 	SQLState() string
 }
 
-// code is the SQLSTATE of an error, "" if it has none.
+// code returns the SQLSTATE of an error, "" if it has none.
 func code(err error) string {
 	if e, ok := errors.AsType[stateError](err); ok {
 		return e.SQLState()
@@ -47,17 +47,17 @@ func code(err error) string {
 	return ""
 }
 
-// conflicted reports whether the transaction was undone in favour of another:
-// the same one may work immediately.
+// conflicted reports whether the transaction was undone in favor of another. The same one
+// may succeed immediately.
 func conflicted(err error) bool {
 	return code(err) == serializationFailure || code(err) == deadlock
 }
 
-// locked reports whether a statement waited in vain for a lock. On a busy server our own
-// transactions may hold one for that long.
+// locked reports whether a statement timed out waiting for a lock. On a busy server the
+// store's own transactions may hold one for that long.
 func locked(err error) bool { return code(err) == lockNotAvailable }
 
-// createdMeanwhile reports whether another client was faster to create something.
+// createdMeanwhile reports whether another client created something first.
 func createdMeanwhile(err error) bool {
 	switch code(err) {
 	case uniqueViolation, duplicateSchema, duplicateTable:
@@ -66,11 +66,11 @@ func createdMeanwhile(err error) bool {
 	return conflicted(err)
 }
 
-// retries is how often a transaction is begun again that lost against others.
+// retries is how often a transaction that lost against others is retried.
 const retries = 5
 
-// again calls f until it returns nil or an error for which the condition does
-// not hold, but not for ever.
+// again calls f until it returns nil or an error for which condition is false, but at most
+// retries times more.
 func again(condition func(error) bool, f func() error) error {
 	err := f()
 	for n := 0; n < retries && err != nil && condition(err); n++ {
@@ -79,16 +79,16 @@ func again(condition func(error) bool, f func() error) error {
 	return err
 }
 
-// definite reports whether the server judged the data of a statement, so that it
-// would judge the same again. Everything else may have to do with the state of
-// the server, the network or its configuration.
+// definite reports whether the server rejected the data of a statement, so that it would do
+// so again. All other errors may depend on the state of the server, the network or its
+// configuration.
 func definite(err error) bool {
 	c := code(err)
 	return strings.HasPrefix(c, "22") || strings.HasPrefix(c, "23") || strings.HasPrefix(c, "54") // data, constraints, limits
 }
 
-// driverError marks an error that came from the driver or the server, as
-// opposed to those that say what the contract wants said.
+// driverError marks an error of the driver or the server, as opposed to the errors of the
+// store contract.
 type driverError struct {
 	err    error
 	undone bool // the transaction was not committed, whatever the error
@@ -105,8 +105,8 @@ func foreign(err error) error {
 	return &driverError{err: err}
 }
 
-// undone marks an error of the driver that came before the end of a transaction: the
-// server undoes it, if it has not.
+// undone marks an error of the driver that occurred before the end of a transaction, which
+// the server therefore undoes.
 func undone(err error) error {
 	if d, ok := errors.AsType[*driverError](err); ok {
 		d.undone = true
@@ -114,15 +114,15 @@ func undone(err error) error {
 	return err
 }
 
-// refused reports whether nothing was written although the end of the transaction may
-// have been sent: the server says so, or the driver has sent nothing. A server that
-// shuts down (class 57) may have committed before.
+// refused reports whether nothing was written although the end of the transaction may have
+// been sent: the server says so, or the driver sent nothing. A server that shuts down
+// (class 57) may have committed first.
 func refused(err error) bool {
 	c := code(err)
 	return pgconn.SafeToRetry(err) || c != "" && !strings.HasPrefix(c, "57") && !strings.HasPrefix(c, "08")
 }
 
-// fail puts an error into the terms of the contract.
+// fail converts an error to one of the store contract.
 func (h *handle) fail(ctx context.Context, op string, err error) error {
 	d, ok := errors.AsType[*driverError](err)
 	if !ok {
@@ -144,8 +144,7 @@ func (h *handle) fail(ctx context.Context, op string, err error) error {
 	return &store.UnavailableError{Op: op, Err: err, Undone: d.undone || refused(d.err)}
 }
 
-// explain puts an error of Open into words for the person who can act, where
-// waiting would not help.
+// explain adds to an error of Open what the user can do, where waiting would not help.
 func (h *handle) explain(err error) error {
 	u, ok := errors.AsType[*store.UnavailableError](err)
 	if !ok {
@@ -154,7 +153,7 @@ func (h *handle) explain(err error) error {
 	switch c := code(err); {
 	case c == engineRuns:
 		return fmt.Errorf("%s: %w: stop all engines that use the database, and distribute it then", h.info.Location, errEngineRuns)
-	case c == "08P01" || c == "26000" || c == "42P05": // a setting or a prepared statement that the other side does not know
+	case c == "08P01" || c == "26000" || c == "42P05": // the other side does not know a setting or a prepared statement
 		return fmt.Errorf("is a pooler in transaction mode in between? then say postgres.Pooled(): %w", u.Err)
 	case strings.HasPrefix(c, "28"): // invalid authorization
 		return fmt.Errorf("the server does not let this user in; check user and password: %w", u.Err)

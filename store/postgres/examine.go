@@ -10,7 +10,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// bounds are what Examine takes for wrong.
+// bounds are the thresholds of Examine.
 type bounds struct {
 	slack    time.Duration // more than clocks may differ
 	stuck    time.Duration // that a message waits for a live owner
@@ -23,11 +23,11 @@ type bounds struct {
 var usual = bounds{slack: 5 * time.Second, stuck: 10 * time.Minute, long: 5 * time.Minute, blocked: 5 * time.Second, dead: 100_000, occupied: 0.9}
 
 const (
-	leastLimit = 5 * time.Second // that a statement has to have
-	leastConns = reserved + 2    // connections of a pool: for ownership, to write and to read
+	leastLimit = 5 * time.Second // minimum time for a statement
+	leastConns = reserved + 2    // connections of a pool: for ownership, for writing and for reading
 )
 
-// examination is one look at a database and its server.
+// examination is one examination of a database and its server.
 type examination struct {
 	c     *conn
 	ctx   context.Context
@@ -39,7 +39,7 @@ func (x *examination) find(kind, subject, problem, do string) {
 	x.found = append(x.found, store.Symptom{Kind: kind, Subject: subject, Problem: problem, Do: do})
 }
 
-// rows calls each for every row of a statement, whose columns are texts.
+// rows calls each for every row of a statement with text columns.
 func (x *examination) rows(sql string, args []any, each func(column []string)) error {
 	return x.c.query(x.ctx, sql, args, func(r pgx.Rows) error {
 		values := make([]string, len(r.FieldDescriptions()))
@@ -55,7 +55,7 @@ func (x *examination) rows(sql string, args []any, each func(column []string)) e
 	})
 }
 
-// Examine looks for what the contract of stores does not show.
+// Examine finds problems that the store contract does not show.
 func (h *handle) Examine(ctx context.Context) ([]store.Symptom, error) {
 	return h.examine(ctx, usual)
 }
@@ -75,8 +75,8 @@ func (h *handle) examine(ctx context.Context, than bounds) ([]store.Symptom, err
 	return found, err
 }
 
-// clocks compares the server's clock with that of this machine, and with what it said
-// before.
+// clocks compares the server's clock with that of this machine and with its own earlier
+// values.
 func (x *examination) clocks() error {
 	var now, mark int64
 	before := time.Now()
@@ -100,7 +100,7 @@ func (x *examination) clocks() error {
 	return nil
 }
 
-// pool looks whether there are connections enough.
+// pool checks whether there are enough connections.
 func (x *examination) pool() error {
 	if n := int(x.c.h.pool.Config().MaxConns); n < leastConns {
 		x.find(store.SymptomPool, "pool", fmt.Sprintf("the pool of this process has %d connections, and %d are kept for leases: reading keeps commits waiting", n, min(n-1, reserved)),
@@ -116,7 +116,7 @@ func (x *examination) pool() error {
 	})
 }
 
-// limits looks for limits of time that are too short for a commit.
+// limits finds time limits that are too short for a commit.
 func (x *examination) limits() error {
 	return x.rows(`SELECT name, setting, source FROM pg_settings WHERE
 		CASE WHEN name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout') THEN setting::bigint > 0 AND setting::bigint < $1 ELSE false END`, []any{leastLimit.Milliseconds()}, func(v []string) {
@@ -125,7 +125,7 @@ func (x *examination) limits() error {
 	})
 }
 
-// vacuum looks for dead rows that pile up.
+// vacuum finds dead rows that pile up.
 func (x *examination) vacuum() error {
 	err := x.rows(`SELECT relname, n_dead_tup::text, n_live_tup::text, coalesce(to_char(greatest(last_vacuum, last_autovacuum) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SSZ'), 'never')
 		FROM pg_stat_user_tables WHERE schemaname = $1 AND n_dead_tup > $2 AND n_dead_tup > n_live_tup`, []any{x.c.h.schema, x.than.dead}, func(v []string) {
@@ -141,7 +141,7 @@ func (x *examination) vacuum() error {
 	})
 }
 
-// sessions looks for transactions that hold up others.
+// sessions finds transactions that block others.
 func (x *examination) sessions() error {
 	err := x.rows(`SELECT pid::text, coalesce(nullif(application_name, ''), 'without a name'), coalesce(usename, ''), coalesce(state, ''),
 			to_char(xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SSZ'), date_trunc('second', clock_timestamp() - xact_start)::text
@@ -173,7 +173,7 @@ func (x *examination) sessions() error {
 	})
 }
 
-// orphans looks for rows of runs that do not exist. No statement of the store makes any.
+// orphans finds rows of runs that do not exist. No statement of the store creates any.
 func (x *examination) orphans() error {
 	for _, table := range []string{"turns", "calls", "attempts", "attributes"} {
 		err := x.rows(`SELECT count(*)::text, min(run) FROM perdure.`+table+` t
@@ -191,7 +191,7 @@ func (x *examination) orphans() error {
 	})
 }
 
-// stuck looks for messages that wait for long although a live node owns their partition.
+// stuck finds messages that have waited long although a live node owns their partition.
 func (x *examination) stuck() error {
 	return x.rows(`SELECT i.workflow_id, i.kind, i.sequence::text, to_char(to_timestamp(i.posted / 1e9) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SSZ'), n.name
 		FROM perdure.inbox i JOIN perdure.partitions p ON p.id = i.partition JOIN perdure.nodes n ON n.id = p.node
@@ -202,7 +202,7 @@ func (x *examination) stuck() error {
 	})
 }
 
-// clip keeps a statement short enough for a line.
+// clip shortens a statement to fit a line.
 func clip(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > 100 {

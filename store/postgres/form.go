@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// statement is one that writes rows of several partitions, in two forms. On one server it
-// takes the rows of all of them at once. On a distributed database (see distributed.go) it
-// is for one partition, whose number is its last parameter: only then one server plans and
-// runs it.
+// statement is a statement that writes rows of several partitions, in two forms. On one
+// server it takes the rows of all partitions together. On a distributed database (see
+// distributed.go) it is for one partition, whose number is its last parameter: only then
+// one server plans and runs it.
 type statement struct{ plain, distributed string }
 
-// here stands in a statement's text where a row's partition is compared with that of its
-// source: "r.partition =@ s.partition".
+// here marks a comparison of a row's partition with that of its source in the text of a
+// statement: "r.partition =@ s.partition".
 const here = "=@ "
 
-// forms makes a statement of a text that compares partitions with here.
+// forms makes a statement from a text with here.
 func forms(text string) statement {
 	s := statement{plain: strings.ReplaceAll(text, here, "= ")}
 	pieces := strings.Split(text, here)
@@ -32,9 +32,9 @@ func forms(text string) statement {
 }
 
 // insertion makes a statement that inserts rows into a table whose first column is the
-// partition. The distributed form takes the partition from the table places, beside whose
-// row the new ones are stored: what selects from no distributed table would be copied by
-// the coordinator, which knows no unique violations.
+// partition. The distributed form takes the partition from the table places, whose row is
+// stored next to the new ones. The coordinator would copy rows that are selected from no
+// distributed table, and its copies do not report unique violations.
 func insertion(table, columns, types, conflict string) statement {
 	var arrays []string
 	for i, t := range strings.Split("bigint, "+types, ", ") {
@@ -48,7 +48,7 @@ func insertion(table, columns, types, conflict string) statement {
 	}
 }
 
-// parametersOf is the highest number of a parameter of a text.
+// parametersOf returns the highest parameter number in a text.
 func parametersOf(text string) (most int) {
 	for _, after := range strings.Split(text, "$")[1:] {
 		n := 0

@@ -5,33 +5,33 @@ import (
 	"time"
 )
 
-// A process that stands still, or whose network fails, may do so inside a transaction
-// that locks partitions: in a step transaction, or with half of a commit sent. The server
-// ends a transaction that waits for its next statement (limitIdleness). It knows no limit
-// for one that waits for the rest of a statement, or for its client to read its result; so
-// the node that takes over ends it.
+// A stalled process, or one whose network fails, may be inside a transaction that locks
+// partitions: in a step transaction, or with half of a commit sent. The server ends a
+// transaction that waits for its next statement (limitIdleness). It has no limit for one
+// that waits for the rest of a statement, or for its client to read a result, so the node
+// that takes over ends it.
 
-// takePatience is how long a node that takes over waits for locks before it looks who
-// has them.
+// takePatience is how long a node that takes over waits for locks before it looks at their
+// holders.
 const takePatience = 300 * time.Millisecond
 
 // taking is hold for verbs that take partitions from other nodes. They wait for
-// transactions under way, but not for those of processes that stand still.
+// transactions in progress, but not for those of stalled processes.
 func (h *handle) taking(ctx context.Context, op string, f func(c *conn) error) error {
 	for {
 		err := h.hold(ctx, op, f)
 		if code(err) != lockNotAvailable {
 			return err
 		}
-		// Without the right to do so, the server's own limit remains.
+		// Without the right to end sessions, the server's own limit remains.
 		_ = h.hold(ctx, op, func(c *conn) error { return c.endFrozen(ctx) })
 	}
 }
 
-// endFrozen ends the sessions of this user that have a lock on partitions or nodes and
-// have waited for their client for longer than the transaction of any node may. The server
-// does not tell whose a session is, so that is the longest lease of all members, or
-// idleLimit: a node with a short lease ends nothing that is in order with another.
+// endFrozen ends the sessions of this user that have a lock on partitions or nodes and have
+// waited for their client longer than any node's transaction may. The server does not say
+// to which node a session belongs, so that time is the longest lease of all members, or
+// idleLimit: a node with a short lease must not end a healthy session of another.
 func (c *conn) endFrozen(ctx context.Context) error {
 	_, err := c.exec(ctx, `SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
 		WHERE a.pid <> pg_backend_pid() AND a.datname = current_database() AND a.usename = current_user

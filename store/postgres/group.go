@@ -34,8 +34,8 @@ func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
 	return group, nil
 }
 
-// addGroup makes a group and its partitions, after those there are, unless
-// another was faster. One group is made at a time.
+// addGroup creates a group and its partitions, numbered after the existing ones, unless
+// another caller was first. One group is created at a time.
 func (c *conn) addGroup(ctx context.Context, name string, partitions int) (first int, err error) {
 	if _, err := c.exec(ctx, `LOCK TABLE perdure.node_groups IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return 0, err
@@ -55,8 +55,8 @@ func (c *conn) addGroup(ctx context.Context, name string, partitions int) (first
 	return first, err
 }
 
-// exists reports whether there is such a partition. They are numbered without
-// gaps and never removed, so that few questions reach the database.
+// exists reports whether a partition exists. Partitions are numbered without gaps and never
+// removed, so few calls reach the database.
 func (h *handle) exists(ctx context.Context, c *conn, partition int) (bool, error) {
 	if int64(partition) < h.partitions.Load() {
 		return true, nil

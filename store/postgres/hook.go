@@ -10,19 +10,19 @@ import (
 )
 
 var (
-	// errEnded refuses what would end the transaction of a commit.
+	// errEnded refuses statements that would end the transaction of a commit.
 	errEnded = errors.New("a step transaction is committed by the engine, or undone if the hook returns an error: neither commit it nor roll it back")
-	// errFailed is what a hook should have said.
+	// errFailed is the error of a hook that ignored a failed statement.
 	errFailed = errors.New("a statement failed in the step transaction, which then cannot be committed, but the hook returned no error")
-	// errOpen is about a hook whose connection cannot be used any more.
+	// errOpen is the error of a hook whose connection cannot be used any more.
 	errOpen = errors.New("the hook left a result open: close its rows, or read them to the end")
-	// errIdle is about a hook that takes its time.
+	// errIdle is the error of a hook that took too long.
 	errIdle = errors.New("the server ended the step transaction: the hook let it wait too long for the next statement")
 )
 
-// runHook calls the turn's hook, if it has one, with a transaction inside the
-// transaction: what ends it ends nothing else, and is found out. The hook's
-// statements are planned as everywhere else; see Tune.
+// runHook calls the turn's hook, if it has one, with a transaction inside the transaction:
+// if the hook ends it, nothing else ends, and that is detected. The hook's statements get
+// the usual planner settings; see Tune.
 func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 	if t.Hook == nil {
 		return nil
@@ -51,7 +51,7 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 		return err
 	}
 	if err != nil {
-		step.Rollback(ctx) // as is the savepoint around it, whose errors count
+		step.Rollback(ctx) // like the savepoint around it, whose errors count
 		return err
 	}
 	err = step.Commit(ctx)
@@ -64,34 +64,33 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 	return foreign(err)
 }
 
-// ordinary ends the time limit of the hook's statements, as what follows must not be
-// given up half-way, and puts that of our own back.
+// ordinary ends the time limit of the hook's statements, because the following ones must
+// not be interrupted, and restores the store's own lock timeout.
 var ordinary = `SET LOCAL statement_timeout TO DEFAULT; SET LOCAL lock_timeout = ` + milliseconds(brief)
 
-// spoiledError says that the transaction of a commit ended while the hook of a
-// turn ran.
+// spoiledError says that the transaction of a commit ended while a turn's hook ran.
 type spoiledError struct {
-	turn int // its place in the batch
+	turn int // index in the batch
 	err  error
 }
 
 func (e *spoiledError) Error() string { return e.err.Error() }
 
-// blame finds out whether the turn's hook is why its savepoint could not be left,
-// after err, if not nil, was why to go back to it. It is not if the server or the
-// network failed meanwhile.
+// blame finds out whether the turn's hook is the reason why its savepoint could not be
+// left. err, if not nil, is why it was to be rolled back. The hook is not to blame if the
+// server or the network failed meanwhile.
 func (k *carefully) blame(i int, err, left error) error {
 	conn := k.c.raw.PgConn()
 	hook, said := errors.AsType[*store.HookError](err)
 	switch {
-	case conn.IsClosed() && k.took > k.h.idleness(): // the reason that the server gave may be lost with the connection
+	case conn.IsClosed() && k.took > k.h.idleness(): // the connection may have taken the server's reason with it
 		hook = &store.HookError{Err: errIdle}
 	case !conn.IsClosed() && conn.IsBusy():
 		hook = &store.HookError{Err: errOpen}
 	case !conn.IsClosed(): // the savepoint is gone, and the transaction with it
 		hook = &store.HookError{Err: errEnded}
 	case said && (errors.Is(hook, context.Canceled) || errors.Is(hook, context.DeadlineExceeded)):
-		// The driver closes a connection when the context ends that waits for it.
+		// The driver closes a connection when the context of a waiting call ends.
 	default:
 		return left
 	}

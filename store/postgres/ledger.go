@@ -10,7 +10,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// attemptColumns are what scans of attempts read.
+// attemptColumns are the columns that scans of attempts read.
 const attemptColumns = `a.partition, a.run, a.call, a.number, a.name, a.outcome, a.error_type, a.reason, a.started, a.ended, a.data`
 
 const selectAttempts = `SELECT ` + attemptColumns + ` FROM perdure.attempts a
@@ -51,9 +51,9 @@ func (h *handle) Attempts(ctx context.Context, partition int, run string, part s
 	return readRun(ctx, h, "Attempts", partition, run, query, appendAttempt, args...)
 }
 
-// endingOfCall is the outcome in the last record of the call of the record a, whose
-// partition is given, and latestOfCall is true if a is that record. Subqueries of this form
-// use the key, whatever the planner thinks of the table.
+// endingOfCall is the outcome in the last record of the call of record a in the given
+// partition. latestOfCall is true if a is that record. Subqueries of this form use the key,
+// whatever statistics the planner has.
 func endingOfCall(partition string) string { return lastOfCall("outcome", partition) }
 
 func latestOfCall(partition string) string { return `a.number = ` + lastOfCall("number", partition) }
@@ -62,19 +62,19 @@ func lastOfCall(column, partition string) string {
 	return `(SELECT l.` + column + ` FROM perdure.attempts l WHERE l.partition = ` + partition + ` AND l.run = a.run AND l.call = a.call ORDER BY l.number DESC LIMIT 1)`
 }
 
-// conditions is the part of a query that a filter means.
+// conditions is the WHERE clause of a filter.
 type conditions struct {
-	places string // which partitions, as p (id), and LATERAL
-	home   string // the partition of a row, in a query for one "$1"
+	places string // selects the partitions, as p (id), and LATERAL
+	home   string // the partition of a row; "$1" in a query for one partition
 	where  string
 	args   []any
-	never  bool // no row meets them
+	never  bool // no row can match
 
 	all        bool
 	partitions []int
 }
 
-// among begins conditions with the partitions and a span of time.
+// among begins conditions with the partitions and a time span.
 func among(h *handle, partitions []int, column string, from, until int64) (*conditions, error) {
 	q := &conditions{places: `perdure.partitions p, LATERAL`, home: `p.id`, all: partitions == nil}
 	if partitions != nil {
@@ -97,7 +97,7 @@ func among(h *handle, partitions []int, column string, from, until int64) (*cond
 	return q, nil
 }
 
-// of is the partition of the rows of a table, in a query for one partition its parameter.
+// of returns the partition of a table's rows: in a query for one partition, its parameter.
 func (q *conditions) of(table string) string {
 	if q.places == `` {
 		return q.home
@@ -117,7 +117,7 @@ func (q *conditions) equal(what, value string) {
 	}
 }
 
-// selected makes the conditions for the records a of the ledger.
+// selected returns the conditions for the ledger's records a.
 func (h *handle) selected(f *store.LedgerFilter) (*conditions, error) {
 	q, err := among(h, f.Partitions, "ended", f.From, f.Until)
 	if err != nil {
@@ -173,8 +173,8 @@ func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store
 	return entries, err
 }
 
-// ledger is the query for the latest records: of each partition as many as the
-// limit are taken from its end of the index.
+// ledger returns the query for the latest records. It takes at most the limit from each
+// partition's end of the index.
 func (q *conditions) ledger(limit int) (query string, args []any) {
 	const down = ` ORDER BY a.ended DESC, a.run DESC, a.call DESC, a.number DESC`
 	most := fmt.Sprintf(` LIMIT $%d`, len(q.args)+1)
@@ -188,7 +188,7 @@ func (q *conditions) ledger(limit int) (query string, args []any) {
 			SELECT workflow_id, type FROM perdure.runs r WHERE r.partition = a.partition AND r.id = a.run LIMIT 1) r` + down, args
 }
 
-// run runs a query of the conditions: once, or for each partition if the database is
+// run runs a query with the conditions: once, or for each partition if the database is
 // distributed.
 func (q *conditions) run(ctx context.Context, c *conn, query string, args []any, add func(r pgx.Rows) error) error {
 	if q.places == `` {
@@ -225,8 +225,8 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 	return groups, err
 }
 
-// errors is the query for the groups of failed records: first by call, then by
-// the kind of error, with the latest record of each group.
+// errors returns the query for the groups of failed records: first by call, then by error,
+// with the latest record of each group.
 func (q *conditions) errors() string {
 	q.where += ` AND a.error_type <> ''`
 	return `WITH failed AS (SELECT a.partition, a.name, a.error_type, a.run, a.call, count(*) AS n, min(a.ended) AS first, max(a.ended) AS last,

@@ -74,10 +74,10 @@ func (h *handle) Floor(ctx context.Context, partitions []int, before string, eac
 	return floor, err
 }
 
-// listing is the query for a filter, "" if it selects nothing. From each
-// partition, and each status if there is an index of it, the newest runs are
-// taken, no more than the limit; the rows of the newest of all are read. If the
-// database is distributed, the query is for one partition, its first parameter.
+// listing returns the query for a filter, "" if it selects nothing. It takes the newest
+// runs of each partition, and of each status if there is an index for it, up to the limit.
+// It then reads the rows of the newest of all. In a distributed database the query is for
+// one partition, its first parameter.
 func listing(filter *store.Filter, distributed bool) (query string, args []any) {
 	parameter := func(value any) string {
 		args = append(args, value)
@@ -101,7 +101,7 @@ func listing(filter *store.Filter, distributed bool) (query string, args []any) 
 		where += ` AND r.status <> '` + string(store.Standing) + `'`
 	case len(others) == len(statuses) && distributed:
 		where += ` AND r.status = ANY (` + parameter(others) + `::text[]) AND r.status <> 'completed'`
-	case len(others) == len(statuses): // there is an index of them
+	case len(others) == len(statuses): // there is an index for them
 		places += `, unnest(` + parameter(others) + `::text[]) AS s (status)`
 		where += ` AND r.status = s.status AND r.status <> 'completed'`
 	default:
@@ -136,7 +136,7 @@ func listing(filter *store.Filter, distributed bool) (query string, args []any) 
 	}
 	for _, text := range texts(filter) {
 		if !isText(text) {
-			return "", nil // no row has that
+			return "", nil // no row has such a value
 		}
 	}
 	if distributed {
@@ -149,8 +149,8 @@ func listing(filter *store.Filter, distributed bool) (query string, args []any) 
 		SELECT ` + runColumns + ` FROM newest JOIN perdure.runs ON partition = place AND id = run ORDER BY id DESC, partition DESC`, args
 }
 
-// orHome is the partition of a row that belongs to another, in a query for one partition
-// its parameter.
+// orHome returns the partition of a row that belongs to another row: in a query for one
+// partition, its parameter.
 func orHome(distributed bool, home, partition string) string {
 	if distributed {
 		return home
@@ -158,9 +158,8 @@ func orHome(distributed bool, home, partition string) string {
 	return partition
 }
 
-// byAttributes is where runs are read from, by what they are ordered, and what is asked
-// of them besides. Of those that have the first attribute of the filter the newest are
-// read, and nothing else.
+// byAttributes returns where to read runs from, their order, and further conditions. Only
+// runs with the first attribute of the filter are read, newest first.
 func byAttributes(filter *store.Filter, home string, parameter func(any) string) (from, order, also string) {
 	from, order = `perdure.runs r`, `r.id`
 	for i, a := range filter.Attributes {
@@ -181,7 +180,7 @@ func byAttributes(filter *store.Filter, home string, parameter func(any) string)
 	return from, order, also
 }
 
-// texts are the texts of a filter that rows have to be equal to.
+// texts are the filter's texts that rows must equal.
 func texts(filter *store.Filter) []string {
 	all := []string{filter.Type, filter.IDPrefix, filter.ErrorType, string(filter.Call)}
 	for _, s := range filter.Status {
@@ -193,5 +192,5 @@ func texts(filter *store.Filter) []string {
 	return all
 }
 
-// isText reports whether a text column could hold the value.
+// isText reports whether a text column can hold the value.
 func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }

@@ -9,8 +9,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// quiet is how long a listening connection may be silent before it is asked
-// whether it is still there.
+// quiet is how long a listening connection may be silent before its liveness is checked.
 const quiet = 10 * time.Second
 
 // The words of a notification. The channel has the name of the schema.
@@ -20,20 +19,20 @@ const (
 	switchesWord = "switches"
 	tasksWord    = "tasks"
 
-	claimsWord = messageWord + " of claims" // which an earlier version takes for any message
+	claimsWord = messageWord + " of claims" // an earlier version takes it for any message
 )
 
-// notify adds a notification. It stands behind the transaction that it is about,
-// not in it: the server lets one transaction at a time commit that notifies, and
-// each would keep all others waiting while it is flushed to the disk. Nor is it flushed
-// itself, as a waiter here would wait for the disk twice: it concerns those who
-// listen, and they lose their connections with the server.
+// notify adds a notification. It follows the transaction that it announces instead of being
+// part of it: the server commits one notifying transaction at a time, and flushing each to
+// disk would make all others wait. The notification itself is not flushed either, because
+// the caller would wait for the disk twice. It concerns only listeners, who lose their
+// connections if the server fails.
 func (b *batch) notify(news store.News) {
 	b.do(`SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`, b.h.schema, wordFor(news))
 }
 
-// notifyInside adds a notification to another client's transaction, which stays as durable
-// as it is.
+// notifyInside adds a notification to another client's transaction, whose durability it
+// does not change.
 func (b *batch) notifyInside(news store.News) {
 	b.do(`SELECT pg_notify($1, $2)`, b.h.schema, wordFor(news))
 }
@@ -82,8 +81,7 @@ func (h *handle) Listen(ctx context.Context, notify func(store.News)) error {
 	return h.hear(ctx, notify)
 }
 
-// hear listens on a connection of its own, which does not count as one of the
-// pool's.
+// hear listens on a connection of its own, which does not count as one of the pool's.
 func (h *handle) hear(ctx context.Context, notify func(store.News)) error {
 	pooled, err := h.pool.Acquire(ctx)
 	if err != nil {
@@ -98,7 +96,7 @@ func (h *handle) hear(ctx context.Context, notify func(store.News)) error {
 	if _, err := conn.Exec(ctx, `LISTEN `+pgx.Identifier{h.schema}.Sanitize()); err != nil {
 		return h.fail(ctx, "Listen", foreign(err))
 	}
-	notify(store.AllNews) // what came about before we listened is news too
+	notify(store.AllNews) // earlier news counts too
 	for {
 		heard, err := wait(ctx, conn)
 		switch {
@@ -118,8 +116,8 @@ func (h *handle) hear(ctx context.Context, notify func(store.News)) error {
 	}
 }
 
-// wait waits for the next notification. It returns "" if none came for a while
-// but the connection is alive.
+// wait waits for the next notification. It returns "" if none came for a while and the
+// connection is alive.
 func wait(ctx context.Context, conn *pgx.Conn) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, quiet)
 	defer cancel()

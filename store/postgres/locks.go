@@ -10,21 +10,21 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// How long statements of ours wait for a lock that another client's transaction may
-// hold for hours: a workflow ID that it took, a message that it moved. Our own
-// transactions hold theirs for the time of a commit.
+// How long the store's own statements wait for a lock that another client's transaction may
+// hold for hours: a workflow ID that it took, a message that it moved. The store's own
+// transactions hold their locks only for the time of a commit.
 const (
 	// patience is for turns that are written together, and for verbs of clients.
 	patience = 50 * time.Millisecond
-	// brief is for turns that are written one by one, because one of them has to
-	// wait: the others wait for it.
+	// brief is for turns that are written one by one, because one of them has to wait and
+	// delays the others.
 	brief = 5 * time.Millisecond
 )
 
-// errBlocked is about a turn, or a verb, that has to wait.
+// errBlocked says that a turn or a verb has to wait.
 var errBlocked = errors.New("another open transaction has the same workflow ID, or a message for it")
 
-// limitLocks limits how long the statements that follow wait for locks.
+// limitLocks limits how long the following statements wait for locks.
 func (b *batch) limitLocks(d time.Duration) {
 	if b.h.distributed {
 		b.limitLocksOfWorkers(d)
@@ -33,7 +33,7 @@ func (b *batch) limitLocks(d time.Duration) {
 	b.do(`SELECT set_config('lock_timeout', $1, true)`, milliseconds(d))
 }
 
-// milliseconds is how the server's settings have times.
+// milliseconds formats a duration for the server's settings.
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // The pauses between two tries of a verb.
@@ -42,8 +42,8 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
-// patiently is share for verbs that may have to wait for a transaction of someone
-// else: meanwhile they do without a connection.
+// patiently is share for verbs that may have to wait for another client's transaction. They
+// hold no connection while they wait.
 func (h *handle) patiently(ctx context.Context, op string, f func(c *conn) error) error {
 	pause := firstPause
 	for {

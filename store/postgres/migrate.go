@@ -14,21 +14,20 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrations holds the scripts in order; a database of version n has run the
-// first n. They are never changed once released, only added to.
+// migrations holds the scripts in order; a database of version n has run the first n. A
+// released script never changes; new ones are appended.
 var migrations = migration.Read(migrationFiles)
 
-// identity is what a database says of itself.
+// identity describes a database.
 type identity struct {
 	schema     bool // the schema exists
-	version    int  // of our tables, 0 if there are none
+	version    int  // version of perdure's tables, 0 if there are none
 	partitions int
 
 	distributed bool // see distributed.go
 }
 
-// identify reads whose schema it is. It returns an error for one that we must
-// not touch.
+// identify reads whose schema it is. It returns an error for a foreign schema.
 func (c *conn) identify(ctx context.Context) (identity, error) {
 	h := c.h
 	var id identity
@@ -71,9 +70,9 @@ func (c *conn) identify(ctx context.Context) (identity, error) {
 	return id, nil
 }
 
-// steps are the statements that lead from what a database is to version n, in order.
-// They have no parameters, so that what is printed is what runs; what a new database
-// keeps secret is made by the server.
+// steps returns the statements that lead from the database's state to version n, in order.
+// They have no parameters, so that the printed statements are those that run; the server
+// generates the secret of a new database.
 func (h *handle) steps(id identity, n, partitions int) []store.Script {
 	var all []store.Script
 	add := func(name, sql string) { all = append(all, store.Script{Name: name, SQL: h.sql(sql)}) }
@@ -84,14 +83,14 @@ func (h *handle) steps(id identity, n, partitions int) []store.Script {
 		add("meta", `CREATE TABLE perdure.meta (key text COLLATE "C" PRIMARY KEY, value text COLLATE "C" NOT NULL);
 COMMENT ON TABLE perdure.meta IS 'Facts about this database, for people and for later versions.';`)
 	} else {
-		// Of several that migrate at a time one goes first; the others find its version.
+		// Of several concurrent migrations one runs first; the others find its version.
 		add("lock", `LOCK TABLE perdure.meta IN ACCESS EXCLUSIVE MODE;`)
 	}
 	for _, m := range migrations[id.version:n] {
 		add(m.Name, m.SQL)
 	}
 	if id.version == 0 {
-		// Two random UUIDs have 244 random bits, of the server's strong generator.
+		// Two random UUIDs have 244 random bits from the server's strong generator.
 		add("facts", fmt.Sprintf(`INSERT INTO perdure.meta (key, value) VALUES ('program', 'perdure'), ('partitions', '%d'),
     ('secret', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')),
     ('created', to_char(current_timestamp AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'));
@@ -105,15 +104,14 @@ INSERT INTO perdure.partitions (id) SELECT generate_series(0, %d);`, partitions,
 	return all
 }
 
-// isDone reports whether nothing is to be done about a schema.
+// isDone reports whether the schema needs no change.
 func (h *handle) isDone(id identity) bool {
 	return id.version == len(migrations) && (id.distributed || !h.distribute)
 }
 
-// migrate brings the schema up to date, in the transaction it is called in. Of
-// several that do so at a time, all but one wait at the first statement that
-// concerns the same object, and then either find the work done or fail because
-// of what exists now, and begin again.
+// migrate brings the schema up to date in the caller's transaction. Of several concurrent
+// migrations, all but one wait at the first statement that concerns the same object. They
+// then either find the work done, or fail because of what exists now and start over.
 func (c *conn) migrate(ctx context.Context, partitions int) error {
 	id, err := c.identify(ctx)
 	if err != nil {
@@ -123,15 +121,15 @@ func (c *conn) migrate(ctx context.Context, partitions int) error {
 		if err := c.script(ctx, `LOCK TABLE perdure.meta IN ACCESS EXCLUSIVE MODE`); err != nil {
 			return err
 		}
-		if id, err = c.identify(ctx); err != nil || c.h.isDone(id) { // another may have been faster
+		if id, err = c.identify(ctx); err != nil || c.h.isDone(id) { // another one may have been faster
 			return err
 		}
 	}
 	return c.take(ctx, c.h.steps(id, len(migrations), partitions))
 }
 
-// take runs scripts statement by statement: what Citus is told of one that changes a table
-// is the whole text in which it came.
+// take runs scripts statement by statement, because Citus forwards the complete text of a
+// statement that changes a table.
 func (c *conn) take(ctx context.Context, scripts []store.Script) error {
 	for _, s := range scripts {
 		for _, statement := range migration.Statements(s.SQL) {

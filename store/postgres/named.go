@@ -14,7 +14,7 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
-		// The driver says what else is wrong, about a URL that holds no secret.
+		// The driver says what else is wrong, about a URL without secrets.
 		if _, err := pgxpool.ParseConfig(a.DSN(false)); err != nil {
 			_, why, _ := strings.Cut(err.Error(), "`: ")
 			return nil, &dbname.Error{Name: a.Text(false), Why: why + ".", Hint: "Use --db postgres://USER@HOST:PORT/DATABASE"}

@@ -9,13 +9,12 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// remembered is how many nodes are kept that are there no more, and how many
-// owners of each partition.
+// remembered is how many departed nodes are kept, and how many owners of each partition.
 const remembered = 1000
 
-// The rows of nodes are locked before those of partitions everywhere. A member
-// that claims holds its own row FOR KEY SHARE, which lets it renew its lease
-// meanwhile, but does not let it be ended.
+// Rows of nodes are always locked before those of partitions. A member that claims holds
+// its own row FOR KEY SHARE, which allows renewals of its lease but does not allow its
+// membership to end.
 
 func (h *handle) Join(ctx context.Context, node store.Node) error {
 	if err := node.Check(h.info); err != nil {
@@ -23,7 +22,7 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 	}
 	h.idle.Store(int64(min(idleLimit, node.Lease)))
 	return h.taking(ctx, "Join", func(c *conn) error {
-		// Rivals for a name, or two joins of one ID, meet at an index.
+		// Rivals for a name, or two joins with one ID, conflict in an index.
 		err := again(createdMeanwhile, func() error {
 			return c.transact(ctx, func(pgx.Tx) error { return c.join(ctx, node) })
 		})
@@ -83,8 +82,9 @@ func (c *conn) join(ctx context.Context, node store.Node) error {
 	return err
 }
 
-// mark notes the codecs with which the node writes. Joining locks the row of the secret, so
-// if a node with a codec and one without join together, the later one sees the other.
+// mark records the codecs with which the node writes. Joining locks the row of the secret,
+// so if a node with a codec and one without join concurrently, the later one sees the
+// other.
 func (c *conn) mark(ctx context.Context, node store.Node) error {
 	lock := `FOR SHARE`
 	if len(node.Encodes) > 0 {
@@ -104,13 +104,13 @@ func (c *conn) mark(ctx context.Context, node store.Node) error {
 	return err
 }
 
-// codecs reads the mark of the database. Without one it leaves its target as it is.
+// codecs reads the recorded codecs. If there are none it leaves mark unchanged.
 func (c *conn) codecs(ctx context.Context, mark *string) error {
 	_, err := c.one(ctx, `SELECT value FROM perdure.meta WHERE key = 'codecs'`, nil, mark)
 	return err
 }
 
-// end ends memberships, whose rows are locked, and frees what they owned.
+// end ends memberships, whose rows are locked, and frees their partitions.
 func (c *conn) end(ctx context.Context, nodes []string) error {
 	if len(nodes) == 0 {
 		return nil
@@ -134,7 +134,7 @@ func (h *handle) Leave(ctx context.Context, node string) error {
 			if err != nil || !known {
 				return err
 			}
-			// It is the sign of life of a node whose epochs have ended, so this comes last.
+			// This shows that the node lives after its epochs have ended, so it comes last.
 			if err := c.end(ctx, []string{node}); err != nil {
 				return err
 			}
@@ -148,8 +148,8 @@ func (h *handle) Leave(ctx context.Context, node string) error {
 	})
 }
 
-// forget deletes the oldest nodes that are gone and own nothing, beyond the number kept.
-// What is known of their survival stays.
+// forget deletes the oldest departed nodes without partitions, beyond the number kept. What
+// is known about their survival stays.
 func (c *conn) forget(ctx context.Context) error {
 	_, err := c.exec(ctx, `WITH gone AS (DELETE FROM perdure.nodes WHERE id IN (
 			SELECT id FROM perdure.nodes n WHERE (departed IS NOT NULL OR expires <= perdure.now())
@@ -178,10 +178,10 @@ func (h *handle) Renew(ctx context.Context, renewal store.Renewal) (*store.Membe
 	return seen, nil
 }
 
-// renew adds what renews a lease and reads what the node sees of its group. seen
-// stays nil if the node is no member or the numbers are another process's.
+// renew adds the statements that renew a lease and read what the node sees of its group.
+// seen stays nil if the node is not a member or the numbers belong to another process.
 func (b *batch) renew(r store.Renewal, seen **store.Membership) {
-	// That it lives is worth knowing even if it is no member any more.
+	// Record the sign of life even if it is no longer a member.
 	b.query(`UPDATE perdure.nodes SET seen = now, alive = nextval('perdure.moments'), clock = greatest(clock, now, $5), draining = $4, last = $2, next = $3
 		FROM perdure.now() WHERE id = $1 AND (next = $2 OR next = $3 AND last = $2) RETURNING seen, departed IS NOT NULL`,
 		[]any{r.Node, r.Last, r.Next, r.Draining, b.h.clock.Load()}, func(r pgx.Rows) error {
@@ -192,8 +192,8 @@ func (b *batch) renew(r store.Renewal, seen **store.Membership) {
 			}
 			return err
 		})
-	// A sign of life from the future is one from before the clock was set back:
-	// its lease shall not last longer for that.
+	// A sign of life in the future comes from before the clock was set back. The lease must
+	// not last longer for that.
 	b.do(`UPDATE perdure.nodes SET seen = now FROM perdure.now() WHERE id IN (
 		SELECT id FROM perdure.nodes WHERE seen > perdure.now() + 1000000000 FOR UPDATE SKIP LOCKED)`)
 	b.members(`''`, `WHERE expires > now AND departed IS NULL AND node_group = (SELECT node_group FROM perdure.nodes WHERE id = $1) ORDER BY id`,
@@ -203,7 +203,7 @@ func (b *batch) renew(r store.Renewal, seen **store.Membership) {
 			}
 		})
 	b.owners(r, seen)
-	// Read last, it is closest to the time at which the answer arrives.
+	// Read last, this is closest to the time at which the answer arrives.
 	b.query(`SELECT perdure.now()`, nil, func(r pgx.Rows) error {
 		var now int64
 		err := r.Scan(&now)
@@ -214,7 +214,7 @@ func (b *batch) renew(r store.Renewal, seen **store.Membership) {
 	})
 }
 
-// owners adds a query of who owns the partitions of the node's group.
+// owners adds a query for the owners of the partitions of the node's group.
 func (b *batch) owners(r store.Renewal, seen **store.Membership) {
 	b.query(`SELECT p.id, p.epoch, coalesce(p.node, '') FROM perdure.nodes n JOIN perdure.node_groups g ON g.name = n.node_group
 		JOIN perdure.partitions p ON p.id >= g.first AND p.id < g.first + $2
@@ -229,8 +229,8 @@ func (b *batch) owners(r store.Renewal, seen **store.Membership) {
 		})
 }
 
-// members adds a query of the nodes that the rest of it selects, with definitions or
-// something instead.
+// members adds a query for the nodes that rest selects. definitions is the expression for
+// their definitions.
 func (b *batch) members(definitions, rest string, args []any, each func(store.Member)) {
 	b.query(`SELECT id, name, node_group, lease, supersede, joined, seen, coalesce(departed, 0), draining, expires,
 		departed IS NULL AND expires > now, (SELECT count(*) FROM perdure.partitions WHERE node = nodes.id AND id <= `+home+`), ordinal, build, `+definitions+`

@@ -9,7 +9,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// atMost is the number of rows of a LIMIT clause: all for 0.
+// atMost returns the number of rows for a LIMIT clause: all for 0.
 func atMost(limit int) int64 {
 	if limit <= 0 {
 		return math.MaxInt64
@@ -19,8 +19,8 @@ func atMost(limit int) int64 {
 
 const (
 	hasWards = `EXISTS (SELECT FROM perdure.partitions WHERE id > ` + home + `)`
-	// The numbers first: what is sorted carries no data. Where a run is, is asked for each
-	// message only while there are wards.
+	// Select the numbers first, so that the sort carries no data. The place of a run is
+	// only looked up per message while there are wards.
 	selectInbox = `WITH first AS (SELECT p.id AS place, p.ward, m.sequence AS number FROM unnest($1::bigint[], $4::bigint[]) AS p (id, ward), LATERAL (
 				(SELECT sequence FROM perdure.inbox WHERE NOT (SELECT ` + hasWards + `) AND p.ward = 0 AND partition = p.id AND sequence > $2 ORDER BY sequence LIMIT $3)
 				UNION ALL
@@ -31,8 +31,8 @@ const (
 				ORDER BY m.sequence LIMIT $3)
 			SELECT partition, ward, sequence, workflow_id, run, key, kind, posted, data
 			FROM first JOIN perdure.inbox ON partition = place AND sequence = number ORDER BY sequence`
-	// These are for a distributed database, in one query, as inboxes are short: where there
-	// are wards, and where there are none.
+	// For a distributed database, in one query, because inboxes are short: with wards and
+	// without.
 	selectInboxOfPlaces = `SELECT inbox.partition, coalesce(runs.ward, 0), sequence, inbox.workflow_id, run, key, kind, posted, data
 			FROM perdure.inbox LEFT JOIN perdure.runs ON inbox.partition = runs.partition AND runs.workflow_id = inbox.workflow_id AND runs.ward <> 0
 				AND (runs.id = inbox.run OR inbox.run = '' AND runs.latest)
@@ -85,7 +85,7 @@ func (h *handle) Load(ctx context.Context, partition int, run string) (*store.Re
 	err := h.share(ctx, "Load", func(c *conn) error {
 		record = nil
 		err := c.send(ctx, func(b *batch) {
-			b.do(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`) // all of it as of one moment
+			b.do(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`) // one snapshot
 			b.query(`SELECT `+runColumnsOf1+` FROM perdure.runs WHERE partition = $1 AND id = $2`, []any{partition, run}, func(r pgx.Rows) error {
 				found, err := scanRun(r)
 				record = &store.Record{Run: *found}

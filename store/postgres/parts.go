@@ -35,8 +35,8 @@ func (b *batch) writeCalls(turns []*store.Turn) {
 	}
 }
 
-// lastOfEach leaves out calls that a later one of the same number replaces: a
-// statement cannot write a row twice.
+// lastOfEach omits calls that a later one of the same number replaces: a statement cannot
+// write a row twice.
 func lastOfEach(calls []store.Call) []store.Call {
 	if len(calls) < 2 {
 		return calls
@@ -70,7 +70,7 @@ func (b *batch) consume(turns []*store.Turn) {
 	}
 }
 
-// deliver puts messages into the inbox, but those whose key waits there.
+// deliver adds messages to the inbox, except those whose key is waiting there.
 func (b *batch) deliver(turns []*store.Turn) {
 	messages := collect(turns, func(t *store.Turn) []store.Message { return t.Messages })
 	if b.h.distributed {

@@ -7,12 +7,12 @@ import (
 	"unsafe"
 )
 
-// bytePrefix begins a column whose bytes are no text.
+// bytePrefix begins a column whose bytes are not text.
 const bytePrefix = `\x`
 
-// payload is how opaque bytes are written: as they are if they are text, so that
-// the tables can be read, else as PostgreSQL itself writes a bytea. The string
-// may share the bytes, which are not changed while a statement has it.
+// payload returns the stored form of opaque bytes: unchanged if they are text, so that the
+// tables can be read, otherwise in PostgreSQL's notation for bytea. The string may share
+// the bytes, which must not change while a statement uses it.
 func payload(b []byte) string {
 	if len(b) == 0 {
 		return ""
@@ -23,10 +23,10 @@ func payload(b []byte) string {
 	return unsafe.String(&b[0], len(b))
 }
 
-// opaque reads such a column. No bytes and no value are the same.
+// opaque reads such a column. It does not distinguish no bytes from no value.
 type opaque []byte
 
-// ScanBytes implements pgtype.BytesScanner; v is not ours to keep.
+// ScanBytes implements pgtype.BytesScanner. It must not keep v.
 func (o *opaque) ScanBytes(v []byte) error {
 	switch {
 	case len(v) == 0:

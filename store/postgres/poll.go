@@ -7,15 +7,15 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// pollInterval is how often Listen looks where it cannot listen.
+// pollInterval is how often Listen polls where it cannot listen.
 const pollInterval = 50 * time.Millisecond
 
-// look asks regularly whether there is news.
+// look polls for news.
 func (h *handle) look(ctx context.Context, notify func(store.News)) error {
 	ticker := time.NewTicker(h.poll)
 	defer ticker.Stop()
 	var messages, nodes watched
-	notify(store.AllNews) // what came about before we looked is news too
+	notify(store.AllNews) // earlier news counts too
 	for {
 		var news store.News
 		err := h.hold(ctx, "Listen", func(c *conn) error {
@@ -44,8 +44,7 @@ func (h *handle) look(ctx context.Context, notify func(store.News)) error {
 	}
 }
 
-// ended is what Listen returns when it ends: a closed store ends its context
-// too.
+// ended returns what Listen returns when it ends. A closed store also ends its context.
 func (h *handle) ended(err error) error {
 	if h.isClosed() {
 		return store.ErrStoreClosed
@@ -53,23 +52,23 @@ func (h *handle) ended(err error) error {
 	return err
 }
 
-// watched is a sequence that rises when something is written. It does so before
-// the transaction is committed, so that the news is told again until every
-// transaction has ended that ran when the rise was seen.
+// watched is a sequence that rises when something is written. It rises before the
+// transaction is committed, so the news is repeated until all transactions have ended that
+// were running when the rise was seen.
 type watched struct {
 	last  int64
-	fresh bool  // the rise was seen by the last look
-	until int64 // the transaction that must not be running any more, 0: none
+	fresh bool  // the last poll saw the rise
+	until int64 // the transaction that must have ended, 0 for none
 }
 
-// news takes in what a look saw: the sequence, the oldest transaction that runs,
-// and the next that will begin.
+// news takes the result of a poll: the sequence, the oldest running transaction, and the
+// next one to begin.
 func (w *watched) news(last, oldest, next int64) bool {
 	switch {
 	case last != w.last:
 		w.last, w.fresh = last, true
 		return true
-	case w.fresh: // a transaction gets its number a little after the sequence rose
+	case w.fresh: // a transaction gets its number slightly after the sequence rose
 		w.fresh, w.until = false, next
 		return true
 	case w.until == 0:

@@ -15,8 +15,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// defaultPartitions is how many partitions a group has unless an option says
-// otherwise: enough to spread over dozens of nodes, few enough to claim in one statement.
+// defaultPartitions is the number of partitions of a group unless an option sets it: enough
+// to spread over dozens of nodes, few enough to claim in one statement.
 const defaultPartitions = 256
 
 // Option changes how a database is opened.
@@ -74,7 +74,7 @@ func Distributed() Option { return func(s *settings) { s.distribute = true } }
 // keeps virtual time going, which stands still while a connection listens.
 func Poll(every time.Duration) Option { return func(s *settings) { s.poll = every } }
 
-// schemaName is what a schema may be called: what needs no thought in a shell.
+// schemaName is the pattern of schema names: those that need no quoting in a shell.
 var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
 
 func newSettings(options []Option) (*settings, error) {
@@ -133,8 +133,8 @@ func Pool(pool *pgxpool.Pool, options ...Option) store.Opener {
 type opener struct {
 	options []Option
 	connect func(context.Context, *settings) (*pgxpool.Pool, error)
-	own     bool // the pool is the store's
-	asIs    bool // the schema is not changed
+	own     bool // the pool belongs to the store
+	asIs    bool // the schema is not migrated
 }
 
 // handle is an open database.
@@ -144,27 +144,27 @@ type handle struct {
 	poll        time.Duration
 	pool        *pgxpool.Pool
 	own         bool
-	asIs        bool                  // Open does not change the schema
+	asIs        bool                  // Open does not migrate the schema
 	distribute  bool                  // Open distributes the tables
 	distributed bool                  // see distributed.go
 	shared      chan struct{}         // see share
 	first       chan struct{}         // see turns
 	lax         bool                  // commits are durable only on request
 	idle        atomic.Int64          // how long a transaction that locks partitions may be idle, ns
-	domains     atomic.Pointer[[]int] // of the partitions of a distributed database
-	mark        string                // by which the database is known, see fingerprint
-	texts       sync.Map              // statements for this schema, by their text for the default one
+	domains     atomic.Pointer[[]int] // commit domains of the partitions of a distributed database
+	mark        string                // identifies the database, see fingerprint
+	texts       sync.Map              // statements for this schema, by their text for the default schema
 
-	clock      atomic.Int64 // the highest database time that was seen
-	partitions atomic.Int64 // at least so many exist
-	lent       sync.Map     // *pgx.Conn → *conn: connections whose transaction a hook has
+	clock      atomic.Int64 // the highest database time seen
+	partitions atomic.Int64 // at least this many exist
+	lent       sync.Map     // *pgx.Conn → *conn: connections whose transaction is lent to a hook
 
 	closing sync.Once
 	closed  chan struct{}
-	calls   sync.RWMutex // held for reading by each call in progress
+	calls   sync.RWMutex // read-locked by each call in progress
 }
 
-// connected makes a handle with connections to a database that is not examined yet.
+// connected returns a handle with connections to a database that was not examined yet.
 func (o *opener) connected(ctx context.Context, s *settings) (*handle, error) {
 	pool, err := o.connect(ctx, s)
 	if err != nil {
@@ -179,7 +179,7 @@ func (o *opener) connected(ctx context.Context, s *settings) (*handle, error) {
 		Location: location(pool.Config().ConnConfig, s.schema),
 		Shared:   true,
 		Domain:   h.domain,
-		// One connection is left for the turns without hooks.
+		// One connection is left for turns without hooks.
 		LoneHooks: max(1, cap(h.shared)-1),
 	}
 	return h, nil
@@ -227,11 +227,11 @@ func (o *opener) AsIs() store.Opener {
 func (h *handle) Info() store.Info { return h.info }
 
 // closeTime is how long Close waits for connections to close. A connection that the driver
-// gave up may take longer on a dead network: Close leaves it alone.
+// gave up may take longer on a dead network; Close does not wait for it.
 const closeTime = time.Second
 
-// Close waits for calls in progress and closes the connections, if they are the
-// store's own.
+// Close waits for calls in progress and closes the connections, if they belong to the
+// store.
 func (h *handle) Close() error {
 	h.closing.Do(func() {
 		close(h.closed)
@@ -262,8 +262,8 @@ func (h *handle) isClosed() bool {
 	}
 }
 
-// sql is a statement for the schema of this database. Statements are written for
-// the default one.
+// sql returns a statement for the schema of this database. Statements are written for the
+// default schema.
 func (h *handle) sql(statement string) string {
 	if h.schema == "perdure" {
 		return statement
@@ -276,8 +276,8 @@ func (h *handle) sql(statement string) string {
 	return text
 }
 
-// observe keeps the highest database time that this process has seen. Returned times never
-// go backwards, even if a server with another clock takes over.
+// observe keeps the highest database time that this process has seen. The times that it
+// returns never go back, even if a server with another clock takes over.
 func (h *handle) observe(now int64) int64 {
 	for {
 		known := h.clock.Load()

@@ -22,7 +22,7 @@ func (h *handle) Find(ctx context.Context, partition int, workflowID, run string
 	return foundRun(found, err)
 }
 
-// findQuery asks for a run by its ID, or for the latest of a workflow ID.
+// findQuery returns the query for a run by its ID, or for the latest run of a workflow ID.
 func (h *handle) findQuery(partition int, workflowID, run string) (string, []any, error) {
 	if err := h.info.Check(partition); err != nil {
 		return "", nil, err
@@ -106,7 +106,7 @@ func (h *handle) History(ctx context.Context, partition int, run string, after i
 	return readRun(ctx, h, "History", partition, run, selectTurns, appendTurn, after, atMost(limit))
 }
 
-// callColumns are what callFields scans.
+// callColumns are the columns that callFields scans.
 const callColumns = `c.partition, c.run, c.number, c.state, c.name, c.queue, c.attempt, c.due, c.data`
 
 func callFields(c *store.Call) []any {
@@ -122,8 +122,8 @@ func appendCall(list []store.Call, r pgx.Rows) ([]store.Call, error) {
 	return append(list, c), err
 }
 
-// selectWaiting takes from each partition ($1: all, or those of $2) as many as the limit
-// from the begin of the index.
+// selectWaiting takes at most the limit from the beginning of each partition's index ($1:
+// all partitions, or those of $2).
 const selectWaiting = `WITH waiting AS (SELECT c.* FROM (SELECT id FROM perdure.partitions WHERE $1 OR id = ANY ($2::bigint[])) p, LATERAL (
 		SELECT * FROM perdure.calls c WHERE c.partition = p.id AND c.state = $3 ORDER BY c.due LIMIT $4) c ORDER BY c.due LIMIT $4)
 	SELECT ` + callColumns + `, r.workflow_id, r.type FROM waiting c, LATERAL (

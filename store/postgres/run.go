@@ -7,12 +7,12 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// runColumns are what scanRun reads.
+// runColumns are the columns that scanRun reads.
 const runColumns = `partition, id, workflow_id, type, node_group, chain, attempt, created, status, coalesce(wake, 9223372036854775807), closed, start, detail, priority, is_full, ward, latest,
 	(SELECT json_agg(json_build_array(a.name, a.value)) FROM perdure.attributes a WHERE a.partition = runs.partition AND a.run = runs.id)::text`
 
-// runColumnsOf1 are the same in a statement whose first parameter is the partition of all it
-// reads.
+// runColumnsOf1 are the same in a statement whose first parameter is the only partition
+// that it reads.
 var runColumnsOf1 = strings.ReplaceAll(runColumns, "a.partition = runs.partition", "a.partition = $1")
 
 // runColumnsHere are the same in a text for forms.

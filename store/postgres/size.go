@@ -6,13 +6,13 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// PostgreSQL takes a gigabyte in one value, and an array of many is one value.
+// PostgreSQL allows a gigabyte per value, and an array is one value.
 const (
 	most    = 64 << 20  // bytes of turns that share a transaction
-	mostOne = 256 << 20 // bytes of one turn; those that are no text need twice the room
+	mostOne = 256 << 20 // bytes of one turn; bytes that are not text take twice the space
 )
 
-// size is how many bytes of a turn there are, not counting names.
+// size returns the number of bytes in a turn, not counting names.
 func size(t *store.Turn) int {
 	n := len(t.Events)
 	if t.Create != nil {
@@ -39,7 +39,7 @@ func size(t *store.Turn) int {
 	return n
 }
 
-// small returns an error if the turn is more than the database can take.
+// small returns an error if the turn is larger than the database allows.
 func small(t *store.Turn) error {
 	if n := size(t); n > mostOne {
 		return fmt.Errorf("turn %d of run %q has %d bytes; PostgreSQL takes %d in one turn: keep large data elsewhere and pass a reference", t.Number, t.Run, n, mostOne)

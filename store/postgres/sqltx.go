@@ -14,9 +14,9 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// sqlTransaction is one of database/sql, by any driver that speaks to PostgreSQL and
-// has its parameters as $1, $2 and so on. There statements go one by one, and arrays
-// as the server writes them.
+// sqlTransaction is a transaction of database/sql, by any driver for PostgreSQL with
+// parameters $1, $2 and so on. It sends statements one by one, and arrays in the server's
+// text form.
 type sqlTransaction struct{ tx *sql.Tx }
 
 func (t sqlTransaction) conn() *pgx.Conn { return nil }
@@ -39,8 +39,8 @@ func (t sqlTransaction) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchRe
 	return &sqlResults{ctx: ctx, tx: t.tx, queue: b.QueuedQueries}
 }
 
-// sqlResults runs the statements of a batch when their results are asked for. Of the
-// interface it has what batches use.
+// sqlResults runs the statements of a batch when their results are read. It implements the
+// part of the interface that batches use.
 type sqlResults struct {
 	pgx.BatchResults
 	ctx   context.Context
@@ -49,7 +49,7 @@ type sqlResults struct {
 	err   error
 }
 
-// Close runs what is left, up to the first error.
+// Close runs the remaining statements, up to the first error.
 func (r *sqlResults) Close() error {
 	for len(r.queue) > 0 && r.err == nil {
 		if f := r.queue[0].Fn; f != nil {
@@ -62,7 +62,7 @@ func (r *sqlResults) Close() error {
 	return r.err
 }
 
-// next is the statement whose turn it is.
+// next returns the next statement.
 func (r *sqlResults) next() (statement string, args []any, err error) {
 	if len(r.queue) == 0 {
 		return "", nil, errors.New("the batch has no statement left")
@@ -95,10 +95,10 @@ func (r *sqlResults) Query() (pgx.Rows, error) {
 	return &sqlRows{rows: rows, err: err}, err
 }
 
-// types knows how the server writes arrays.
+// types encodes arrays in the server's form.
 var types = pgtype.NewMap()
 
-// portable is a parameter as every driver takes it.
+// portable converts a parameter to a form that every driver accepts.
 func portable(v any) (any, error) {
 	if reflect.TypeOf(v).Kind() != reflect.Slice {
 		return v, nil
@@ -111,16 +111,16 @@ func portable(v any) (any, error) {
 	return string(text), err
 }
 
-// sqlRows are rows of database/sql in pgx's words, as far as this package uses them.
+// sqlRows adapts rows of database/sql to pgx, as far as this package needs.
 type sqlRows struct {
 	pgx.Rows
-	rows *sql.Rows // nil if there are none because of err
+	rows *sql.Rows // nil if err is set
 	err  error
 }
 
 func (r *sqlRows) Close() {
 	if r.rows != nil {
-		_ = r.rows.Close() // what was read was read
+		_ = r.rows.Close() // what was read is valid
 	}
 }
 
@@ -133,7 +133,7 @@ func (r *sqlRows) Err() error {
 
 func (r *sqlRows) Next() bool { return r.rows != nil && r.rows.Next() }
 
-// Scan reads into what this package scans into.
+// Scan supports the destinations that this package uses.
 func (r *sqlRows) Scan(dest ...any) error {
 	if r.err != nil {
 		return r.err

@@ -31,8 +31,8 @@ func (h *handle) Switch(ctx context.Context, s store.Switch) (store.Switch, erro
 	return written[0], nil
 }
 
-// addSwitch writes a switch unless its request was written before. One is written
-// at a time, so that who reads on after a number misses none.
+// addSwitch writes a switch unless its request was written before. Switches are written one
+// at a time, so that readers who continue after a number miss none.
 func (c *conn) addSwitch(ctx context.Context, s store.Switch) ([]store.Switch, error) {
 	if _, err := c.exec(ctx, `LOCK TABLE perdure.switches IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return nil, err

@@ -10,11 +10,11 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// claimedState is the SQLSTATE that says that a task which a turn withdraws is claimed.
+// claimedState is the SQLSTATE for a withdrawn task that is claimed.
 const claimedState = "PD006"
 
-// writeTasks deletes tasks that have ended or were given up or withdrawn, and inserts those
-// that are offered. It locks tasks in the same order as SettleTasks.
+// writeTasks deletes tasks that ended or were given up or withdrawn, and inserts the
+// offered ones. It locks tasks in the same order as SettleTasks.
 func (b *batch) writeTasks(turns []*store.Turn) {
 	if slices.ContainsFunc(turns, (*store.Turn).HasTasks) {
 		b.bind()
@@ -32,7 +32,8 @@ func (b *batch) writeTasks(turns []*store.Turn) {
 	b.deleteTasks(withdrawn, `t.worker = ''`)
 	b.deleteTasks(givenUp, `NOT t.settled`)
 	if stay := slices.Concat(withdrawn, givenUp); len(stay) > 0 {
-		// Those before have waited for a claim or an end that was under way; this one sees it.
+		// The statement before waited for claims and ends in progress; this one sees their
+		// result.
 		b.do(`SELECT CASE WHEN count(*) > 0 THEN perdure.refuse('`+claimedState+`', 'a task is claimed or settled') END
 			FROM perdure.tasks t JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
 			ON t.partition = d.partition AND t.run = d.run AND t.number = d.number AND t.attempt = d.attempt`, taskKeys(stay)...)
@@ -64,12 +65,12 @@ func (b *batch) writeTasks(turns []*store.Turn) {
 		column(n, func(i int) bool { return offered[i].part.Suspect }),
 		column(n, func(i int) int64 { return offered[i].part.Offered }),
 		column(n, func(i int) string { return payload(offered[i].part.Data) }))
-	if b.h.poll > 0 { // those who look instead of listening see it there
+	if b.h.poll > 0 { // pollers see it there
 		b.do(`SELECT nextval('perdure.messages')`)
 	}
 }
 
-// tasksOf are the tasks that turns name, in the order in which they are locked.
+// tasksOf returns the tasks that turns refer to, in the order in which they are locked.
 func tasksOf(turns []*store.Turn, parts func(*store.Turn) []store.TaskRef) []of[store.TaskRef] {
 	return inOrder(collect(turns, parts))
 }
@@ -81,7 +82,7 @@ func inOrder(refs []of[store.TaskRef]) []of[store.TaskRef] {
 	return refs
 }
 
-// taskKeys are the four columns that name tasks.
+// taskKeys returns the four columns that identify tasks.
 func taskKeys(refs []of[store.TaskRef]) []any {
 	n := len(refs)
 	return []any{
@@ -92,10 +93,10 @@ func taskKeys(refs []of[store.TaskRef]) []any {
 	}
 }
 
-// deleteTasks deletes the tasks that meet the condition. Where nothing has locked them before, it
-// locks them in the order of its plan. Whoever waits for it in another order is SettleTasks,
-// which is repeated for tasks whose ends were read: both wait no longer for a lock
-// than patience, which is less than the server takes to look for a deadlock, and try again.
+// deleteTasks deletes the tasks that meet the condition. If nothing has locked them before,
+// it locks them in the order of its plan. Only SettleTasks may wait for it in another
+// order, when it is repeated for tasks whose ends were already read. Both wait for a lock
+// no longer than patience, which is less than the server's deadlock timeout, and try again.
 func (b *batch) deleteTasks(refs []of[store.TaskRef], condition string) {
 	if len(refs) > 0 {
 		b.do(`DELETE FROM perdure.tasks t USING unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)

@@ -8,8 +8,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// takeable selects the partitions a node ($1) may claim: free ones, its own, and
-// those of nodes that are not there.
+// takeable selects the partitions that a node ($1) may claim: free ones, its own, and those
+// of nodes that are gone.
 const takeable = `(p.node = $1 OR NOT EXISTS (SELECT FROM perdure.nodes n WHERE n.id = p.node AND n.departed IS NULL AND n.expires > perdure.now()))`
 
 func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]store.Ownership, error) {
@@ -43,9 +43,9 @@ func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]st
 	return claimed, nil
 }
 
-// claim adds what makes the node the owner of what it may claim. The rows are
-// locked by a statement of its own, in order, which waits for commits under way:
-// the next one sees what they left.
+// claim adds the statements that make the node the owner of what it may claim. A statement
+// of its own locks the rows in order and waits for commits in progress, so the next one
+// sees their results.
 func (b *batch) claim(node string, partitions []int, each func(store.Ownership)) {
 	b.limitLocks(takePatience)
 	b.do(`SELECT CASE WHEN count(*) = 0 THEN perdure.refuse('`+noMember+`', 'the node is no member') END
@@ -108,7 +108,7 @@ func (h *handle) Owners(ctx context.Context, partition int) ([]store.Ownership, 
 	return owners, err
 }
 
-// firstError is err, or otherwise the one that follows.
+// firstError returns err, or otherwise if err is nil.
 func firstError(err, otherwise error) error {
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ func (h *handle) Transact(ctx context.Context, f func(tx any) error) error {
 				hook = nil
 				return undone(foreign(err))
 			}
-			return nil // whatever it is about, it is not the store's error
+			return nil // a hook's error is not the store's
 		}
 		if err == nil && c.guests.Load() {
 			c.notify(ctx, store.NewsMessage)
@@ -43,8 +43,9 @@ func (h *handle) Transact(ctx context.Context, f func(tx any) error) error {
 	return err
 }
 
-// cut reports whether the connection was lost below a hook, and its error is that. The
-// driver also closes a connection itself, when a context ends that waits for it.
+// cut reports whether the connection was lost below a hook, so that the hook's error comes
+// from that. The driver also closes a connection itself, when the context of a waiting call
+// ends.
 func (c *conn) cut(hook *store.HookError) bool {
 	return !c.left && c.raw.IsClosed() && !errors.Is(hook, context.Canceled) && !errors.Is(hook, context.DeadlineExceeded)
 }

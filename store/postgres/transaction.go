@@ -12,27 +12,27 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// fingerprint is by what the same database is known, whichever connection leads to it:
-// its secret, which needs no configuration.
+// fingerprint identifies a database over any connection: by its secret, which needs no
+// configuration.
 const fingerprint = `encode(sha256(convert_to(value, 'UTF8')), 'hex') FROM perdure.meta WHERE key = 'secret'`
 
-// errElsewhere is about a transaction in another database.
+// errElsewhere says that a transaction is in another database.
 var errElsewhere = errors.New("it is in another database, or its user may not read perdure's tables there")
 
-// guest is this database inside a transaction that its caller began and will end.
+// guest is this database inside a transaction that the caller began and will end.
 type guest struct {
 	h  *handle
 	tx transaction
 }
 
-// transaction is a transaction by whichever driver.
+// transaction is a transaction of any driver.
 type transaction interface {
 	sender
-	// script runs statements that have neither parameters nor results.
+	// script runs statements without parameters and results.
 	script(ctx context.Context, statements ...string) error
 	// lost reports whether an error means that the connection is gone.
 	lost(err error) bool
-	// conn is the connection, if it is one of pgx's; it may only be compared.
+	// conn returns the connection if it is one of pgx. It may only be compared.
 	conn() *pgx.Conn
 }
 
@@ -49,7 +49,7 @@ func (h *handle) Within(tx any) (store.Transaction, error) {
 	return nil, fmt.Errorf("%w: it is a %T; take a pgx.Tx or a *sql.Tx of a connection to %s", store.ErrTx, tx, h.info.Location)
 }
 
-// pgxTransaction is one of pgx, on its own or out of a pool.
+// pgxTransaction is a transaction of pgx, with or without a pool.
 type pgxTransaction struct{ pgx.Tx }
 
 func (t pgxTransaction) conn() *pgx.Conn { return t.Conn() }
@@ -65,18 +65,18 @@ func (t pgxTransaction) script(ctx context.Context, statements ...string) error 
 	return nil
 }
 
-// The savepoint around what a verb does: what fails leaves nothing and does not end
-// the transaction.
+// The savepoint around a verb: a failed verb leaves nothing behind and does not end the
+// transaction.
 const (
 	enter   = `SAVEPOINT perdure_guest`
 	leave   = `RELEASE SAVEPOINT perdure_guest`
 	retreat = `ROLLBACK TO SAVEPOINT perdure_guest`
 )
 
-// perform runs a verb within the savepoint. What f sends with attempt leaves it.
+// perform runs a verb inside the savepoint. Sending with attempt leaves the savepoint.
 func (g *guest) perform(ctx context.Context, op string, f func() error) (err error) {
 	defer func() {
-		if p := recover(); p != nil { // one that no connection has made
+		if p := recover(); p != nil { // a transaction that no connection made
 			err = fmt.Errorf("%w: it panics: %v", store.ErrTx, p)
 		}
 	}()
@@ -84,15 +84,15 @@ func (g *guest) perform(ctx context.Context, op string, f func() error) (err err
 		return g.explain(op, err)
 	}
 	if err := f(); err != nil {
-		// If the connection is gone, so is the transaction, and that is no news.
+		// If the connection is gone, so is the transaction.
 		_ = g.tx.script(context.WithoutCancel(ctx), retreat, leave)
 		return g.explain(op, err)
 	}
 	return nil
 }
 
-// attempt sends statements, after making sure that they are for the right database,
-// and leaves the savepoint.
+// attempt sends statements, after checking that they go to the right database, and leaves
+// the savepoint.
 func (g *guest) attempt(ctx context.Context, fill func(b *batch)) error {
 	return g.h.send(ctx, g.tx, func(b *batch) {
 		b.do(`SELECT CASE WHEN mark <> $1 THEN perdure.refuse('`+otherDatabase+`', 'another database') END FROM (SELECT `+fingerprint+`) f (mark)`, b.h.mark)
@@ -102,8 +102,8 @@ func (g *guest) attempt(ctx context.Context, fill func(b *batch)) error {
 	})
 }
 
-// news tells listeners when the transaction is committed. One of our own tells by
-// itself, after the commit.
+// news notifies listeners when the transaction is committed. One of the store's own
+// transactions does that itself after the commit.
 func (g *guest) news(b *batch) {
 	if c, ours := g.h.lent.Load(g.tx.conn()); ours {
 		c.(*conn).guests.Store(true)
@@ -137,7 +137,7 @@ func (g *guest) Create(ctx context.Context, run store.Run) error {
 			if err := sights[0].place(&p); err != nil {
 				return err
 			}
-			if p.turn.Create == nil { // it exists
+			if p.turn.Create == nil { // it exists already
 				return g.attempt(ctx, func(*batch) {})
 			}
 			err = g.attempt(ctx, create)
@@ -149,7 +149,7 @@ func (g *guest) Create(ctx context.Context, run store.Run) error {
 	})
 }
 
-// known returns an error if there is no such partition.
+// known returns an error if the partition does not exist.
 func (g *guest) known(ctx context.Context, partition int) error {
 	if int64(partition) < g.h.partitions.Load() {
 		return nil
@@ -164,8 +164,8 @@ func (g *guest) known(ctx context.Context, partition int) error {
 	return err
 }
 
-// hidden lets the server say that the transaction has to be done again, as it says so
-// itself: programs that do so look for its error.
+// hidden makes the server report itself that the transaction has to be repeated: programs
+// that do so look for its error.
 func (g *guest) hidden(ctx context.Context, workflowID string) error {
 	if err := g.tx.script(ctx, retreat); err != nil {
 		return err
@@ -210,12 +210,12 @@ func (g *guest) Find(ctx context.Context, partition int, workflowID, run string)
 	return foundRun(found, err)
 }
 
-// errLost is about a transaction whose connection is gone.
+// errLost says that the connection of a transaction is gone.
 var errLost = errors.New("the connection was lost, and the transaction with it: nothing of it was written; begin it again")
 
-// explain puts an error into words. It stays the driver's: programs look at it to know
-// whether to do their transaction again. Where the connection is lost it is an
-// *store.UnavailableError besides.
+// explain adds a description to an error. It keeps the driver's error, which programs check
+// to decide whether to repeat their transaction. If the connection is lost the error is an
+// *store.UnavailableError too.
 func (g *guest) explain(op string, err error) error {
 	d, ok := errors.AsType[*driverError](err)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// home are the bits of a place that name its partition: see store.Place.
+// home are the bits of a place that are its partition: see store.Place.
 const home = `4294967295`
 
 // byHome orders places by their partitions.
@@ -35,11 +35,11 @@ func (h *handle) Move(ctx context.Context, m store.Move) error {
 	})
 }
 
-// stepwise takes steps that write the coordinator of a distributed database and a worker by
-// turns. There each is a transaction of its own, so that none needs a two-phase commit, in
-// the middle of which a run may be nowhere to be seen for a minute: what a step leaves does
-// no harm, and all may be taken again. On one server they are one transaction. before comes
-// first in each.
+// stepwise takes steps that alternately write to the coordinator of a distributed database
+// and to a worker. There each step is a transaction of its own, which avoids two-phase
+// commits, in the middle of which a run may be invisible for a minute. What a step leaves
+// behind is harmless, and all steps may be repeated. On one server they are one
+// transaction. Each transaction begins with before.
 func (c *conn) stepwise(ctx context.Context, before func() error, steps ...func() error) error {
 	together := [][]func() error{steps}
 	if c.h.distributed {
@@ -72,9 +72,9 @@ func (c *conn) move(ctx context.Context, m *store.Move) error {
 	return c.stepwise(ctx, ready, func() error { return c.makeWard(ctx, m, to) }, moveRun)
 }
 
-// readyToMove locks what has to stay as it is until the transaction ends: the node to which
-// a run moves, and the owner that moves it. It returns the ward of the node, 0 for home,
-// and -1 if the node takes no runs; what is wrong with the run is said before that.
+// readyToMove locks what must not change until the transaction ends: the node to which a
+// run moves, and the owner that moves it. It returns the ward of the node, 0 for home, and
+// -1 if the node takes no runs. A problem with the run takes precedence over that.
 func (c *conn) readyToMove(ctx context.Context, m *store.Move) (to int, err error) {
 	if m.To != "" {
 		var group string
@@ -95,8 +95,8 @@ func (c *conn) readyToMove(ctx context.Context, m *store.Move) (to int, err erro
 	return to, c.send(ctx, func(b *batch) { b.fence(map[int]int64{store.Place(m.Partition, m.Ward): m.Epoch}, &now) })
 }
 
-// moveRun puts the run into a ward, 0 for home. The ward comes before the run: who dissolves
-// it locks its row first, too.
+// moveRun puts the run into a ward, 0 for home. It locks the ward before the run, in the
+// same order as dissolve.
 func (c *conn) moveRun(ctx context.Context, m *store.Move, to int) error {
 	if _, err := c.exec(ctx, `SELECT nextval('perdure.changes')`); err != nil { // for who cannot listen
 		return err
@@ -132,13 +132,13 @@ func (c *conn) moveRun(ctx context.Context, m *store.Move, to int) error {
 	return err
 }
 
-// openStatuses are those of runs that may move.
+// openStatuses are the statuses of runs that may move.
 var openStatuses = []string{string(store.Running), string(store.OnHold), string(store.WaitingForCode), string(store.Parked)}
 
-// shareWards keeps the wards of a partition from being dissolved until what the transaction
-// puts into one is seen. On a distributed database that may be later than the end of its locks
-// with the coordinator: it is the worker that has the run which has to keep whoever dissolves
-// a ward (takeWards). On one server the lock on the ward does.
+// shareWards keeps the wards of a partition from being dissolved until the transaction's
+// writes to one are visible. On a distributed database that may be later than the release
+// of its locks at the coordinator: the worker that has the run must block callers that
+// dissolve a ward (takeWards). On one server the lock on the ward does that.
 func (b *batch) shareWards(partition int) {
 	if b.h.distributed {
 		b.do(`SELECT FROM perdure.places WHERE partition = $1 FOR SHARE`, partition)
@@ -151,7 +151,7 @@ func (b *batch) takeWards(partition int) {
 	}
 }
 
-// makeWard makes the ward of a node that takes runs unless there is one.
+// makeWard creates the ward of a node that takes runs, unless it exists.
 func (c *conn) makeWard(ctx context.Context, m *store.Move, ward int) error {
 	if ward < 0 {
 		return nil
@@ -167,7 +167,7 @@ func (c *conn) holdWard(ctx context.Context, m *store.Move, ward int) error {
 	var node string
 	known, err := c.one(ctx, `SELECT coalesce(node, '') FROM perdure.partitions WHERE id = $1 FOR SHARE`, []any{store.Place(m.Partition, ward)}, &node)
 	if err == nil && (!known || node != m.To) {
-		err = store.ErrNoPlace // it gave the ward up
+		err = store.ErrNoPlace // the node gave the ward up
 	}
 	return err
 }
@@ -190,8 +190,8 @@ func (h *handle) Dissolve(ctx context.Context, partition int, epoch int64, ward 
 	return gone, err
 }
 
-// dissolve ends the ownership of a ward whose node is gone, brings its runs home and removes
-// it. To a ward without an owner nothing comes any more.
+// dissolve ends the ownership of a ward whose node is gone, brings its runs home and
+// removes it. Nothing is added to a ward without an owner any more.
 func (c *conn) dissolve(ctx context.Context, partition int, epoch int64, ward int) (gone bool, err error) {
 	const dead = `p.node IS NOT NULL AND NOT EXISTS (SELECT FROM perdure.nodes n WHERE n.id = p.node AND n.departed IS NULL AND n.expires > perdure.now())`
 	place, now := store.Place(partition, ward), int64(0)
@@ -203,7 +203,7 @@ func (c *conn) dissolve(ctx context.Context, partition int, epoch int64, ward in
 	}
 	end := func() error {
 		err := c.send(ctx, func(b *batch) {
-			// It waits for commits under way; what follows sees what they left.
+			// This waits for commits in progress; what follows sees their results.
 			b.do(`SELECT FROM perdure.partitions p WHERE id = $1 AND (node IS NULL OR `+dead+`) FOR UPDATE`, place)
 			b.do(`WITH moment AS MATERIALIZED (SELECT nextval('perdure.moments') AS at),
 				freed AS (UPDATE perdure.partitions p SET node = NULL WHERE id = $1 AND `+dead+` RETURNING p.epoch)

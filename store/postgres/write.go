@@ -4,14 +4,14 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// The statements here write the parts of many turns together: each takes one array per
-// column. On a distributed database the turns are of one partition. No two of them may
-// concern the same run, so their order does not matter. A statement fails if a row is not as
-// a plain turn expects it. Statements without rows are left out.
+// The statements here write the parts of many turns together; each takes one array per
+// column. On a distributed database the turns are of one partition. No two turns may
+// concern the same run, so their order does not matter. A statement fails if a row is not
+// as a plain turn expects it. Statements without rows are omitted.
 
-// write adds all that the turns write. Tasks come before what is consumed: settling a task
-// locks it first, too, and then delivers a message whose key may be that of one that
-// is consumed here.
+// write adds everything that the turns write. Tasks come before consumed messages, in the
+// order of SettleTasks: it locks a task first too, and then delivers a message whose key
+// may be that of a message consumed here.
 func (b *batch) write(turns []*store.Turn) {
 	b.byPartition(turns, b.writeRows)
 	b.writeTasks(turns)
@@ -38,8 +38,8 @@ func (b *batch) finishRows(turns []*store.Turn) {
 	b.consume(turns)
 }
 
-// insertRuns inserts the runs that the turns create, of those that are chosen. A
-// turn's own run is inserted in the state that the turn gives it.
+// insertRuns inserts the chosen runs that the turns create. A turn's own run is inserted in
+// the state that the turn gives it.
 func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool) {
 	var runs []*store.Run
 	var states []*store.RunState
@@ -87,7 +87,7 @@ func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool)
 var intoRuns = insertion("runs", "id, workflow_id, type, node_group, chain, attempt, created, start, status, wake, closed, detail, priority, is_full, ward",
 	"text, text, text, text, text, bigint, bigint, text, text, bigint, bigint, text, bigint, boolean, bigint", "")
 
-// orNull returns a wake time as it is stored.
+// orNull returns the stored form of a wake time.
 func orNull(wake int64) *int64 {
 	if wake == store.Never {
 		return nil
@@ -115,7 +115,7 @@ func (b *batch) insertAttributes(runs []*store.Run) {
 var deleteAttributes = forms(`DELETE FROM perdure.attributes a USING unnest($1::bigint[], $2::text[]) AS t (partition, run)
 		WHERE a.partition =@ t.partition AND a.run = t.run`)
 
-// changeAttributes replaces the attributes of runs. It does not check that a run exists: the
+// changeAttributes replaces the attributes of runs. It does not check that a run exists:
 // other statements do.
 func (b *batch) changeAttributes(turns []*store.Turn) {
 	turns = selected(turns, func(t *store.Turn) bool { return t.Attributes != nil })
@@ -136,7 +136,7 @@ var changeStates = forms(`WITH changed AS (UPDATE perdure.runs r SET status = s.
 			WHERE r.partition =@ s.partition AND r.id = s.run RETURNING 1)
 		SELECT CASE WHEN count(*) <> $8 THEN perdure.refuse('` + unheardOf + `', 'a run does not exist') END FROM changed`)
 
-// updateStates writes the new states of runs that exist.
+// updateStates writes the new states of existing runs.
 func (b *batch) updateStates(turns []*store.Turn) {
 	turns = selected(turns, func(t *store.Turn) bool { return t.State != nil && !t.CreatesItsRun() })
 	n := len(turns)
@@ -155,7 +155,7 @@ func (b *batch) updateStates(turns []*store.Turn) {
 var demand = forms(`SELECT CASE WHEN count(*) <> $3 THEN perdure.refuse('` + unheardOf + `', 'a run does not exist') END
 			FROM unnest($1::bigint[], $2::text[]) AS t (partition, run) JOIN perdure.runs r ON r.partition =@ t.partition AND r.id = t.run`)
 
-// demandRuns fails unless those runs exist that no other statement checks. On one server
+// demandRuns fails unless the runs exist that no other statement checks. On one server
 // insertTurns checks the runs whose history grows.
 func (b *batch) demandRuns(turns []*store.Turn) {
 	turns = selected(turns, func(t *store.Turn) bool {
@@ -166,7 +166,7 @@ func (b *batch) demandRuns(turns []*store.Turn) {
 	}
 }
 
-// insertSuccessors inserts the runs that follow those which the turns close.
+// insertSuccessors inserts the runs that follow those that the turns close.
 func (b *batch) insertSuccessors(turns []*store.Turn) {
 	turns = selected(turns, func(t *store.Turn) bool { return t.Create != nil && !t.CreatesItsRun() })
 	closing := selected(turns, func(t *store.Turn) bool { return t.State != nil && !t.State.Status.Open() })
@@ -180,8 +180,8 @@ var makeRoom = forms(`UPDATE perdure.runs r SET latest = false FROM unnest($1::b
 		WHERE r.partition =@ s.partition AND r.id = s.run AND r.workflow_id = s.workflow_id AND (r.chain = s.chain OR r.id = s.after) AND r.latest`)
 
 // follow makes room for the runs that the turns create: the preceding run of the workflow
-// ID is no longer the latest, if it is of the same chain or the one that the new run comes
-// after.
+// ID is no longer the latest, if it belongs to the same chain or is the one that the new
+// run names.
 func (b *batch) follow(turns []*store.Turn, predecessors ...string) {
 	n := len(turns)
 	b.put(makeRoom, partitions(turns),
@@ -195,8 +195,8 @@ func (b *batch) follow(turns []*store.Turn, predecessors ...string) {
 var leaveMessages = forms(`UPDATE perdure.inbox m SET run = s.after, key = s.prefix || m.key FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS s (partition, workflow_id, after, prefix)
 		WHERE m.partition =@ s.partition AND m.workflow_id = s.workflow_id AND m.run = ''`)
 
-// leave lets what waits for the latest run of a workflow ID stay with the run that
-// was it, if another chain begins. Its keys are free then (store.LeftKey).
+// leave keeps messages for the latest run of a workflow ID with the run that was the
+// latest, if another chain begins. Their keys are then free (store.LeftKey).
 func (b *batch) leave(turns []*store.Turn) {
 	turns = selected(turns, func(t *store.Turn) bool { return t.Create.After != "" })
 	n := len(turns)
@@ -225,7 +225,7 @@ func (b *batch) removeRuns(turns []*store.Turn) {
 
 var intoTurns = statement{
 	distributed: insertion("turns", "run, number, commit_id, epoch, time, events", "text, bigint, bigint, bigint, bigint, text", "").distributed,
-	// A statement that only looks for the runs takes as long as this one, and a commit of one
+	// A statement that only checks the runs takes as long as this one, and a commit of one
 	// turn has few others.
 	plain: `WITH added AS (INSERT INTO perdure.turns (partition, run, number, commit_id, epoch, time, events)
 			SELECT s.* FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[])
