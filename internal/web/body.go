@@ -13,8 +13,8 @@ import (
 	"github.com/perdure/perdure/access"
 )
 
-// readBody reads the body of a request that was admitted into memory, within the limits of
-// its route.
+// readBody reads the body of an admitted request into memory, within the limits of its
+// route.
 func (g *Guard) readBody(w http.ResponseWriter, r *http.Request, route Route) *Problem {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		r.Body = http.NoBody

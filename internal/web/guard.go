@@ -15,16 +15,16 @@ import (
 	"github.com/perdure/perdure/access"
 )
 
-// Limits on what a request may have before its body.
+// Limits on a request apart from its body.
 const (
 	maxAddress = 16 << 10 // bytes
 	maxHeaders = 32 << 10 // bytes
 	maxParams  = 200
-	// Patience bounds all other requests.
+	// Patience is the time limit of requests that are not long.
 	Patience = 30 * time.Second
 )
 
-// Guard lets requests pass that access.Rules allow. It is safe for concurrent use.
+// Guard admits requests that access.Rules allow. It is safe for concurrent use.
 type Guard struct {
 	rules  access.Rules
 	tokens []holder
@@ -32,13 +32,13 @@ type Guard struct {
 	long   places
 }
 
-// holder is who bears a token.
+// holder is the holder of a token.
 type holder struct {
 	who access.Identity
-	sum [sha256.Size]byte // of the secret: all are compared at one length
+	sum [sha256.Size]byte // of the secret, so that all comparisons have the same length
 }
 
-// New returns the guard of the rules, or what is wrong with them.
+// New returns the guard for the rules, or an error if they are invalid.
 func New(rules access.Rules) (*Guard, error) {
 	if err := rules.Validate(); err != nil {
 		return nil, err
@@ -50,14 +50,14 @@ func New(rules access.Rules) (*Guard, error) {
 	return g, nil
 }
 
-// ReadOnly reports whether everything that writes is refused.
+// ReadOnly reports whether all requests that write are refused.
 func (g *Guard) ReadOnly() bool { return g.rules.ReadOnly }
 
-// HasTokens reports whether there is anything to log in with.
+// HasTokens reports whether there are tokens to log in with.
 func (g *Guard) HasTokens() bool { return len(g.tokens) > 0 }
 
-// Handler serves routes behind the guard. Like http.ServeMux it panics if two of them are
-// in each other's way.
+// Handler serves routes behind the guard. Like http.ServeMux it panics if two routes
+// conflict.
 func (g *Guard) Handler(routes []Route, look Look) http.Handler {
 	mux, places := http.NewServeMux(), map[string]*place{}
 	for _, r := range routes {
@@ -85,8 +85,8 @@ func (g *Guard) Handler(routes []Route, look Look) http.Handler {
 	})
 }
 
-// harden sets what browsers are told about every answer. The referrer is sent to the own
-// site, because without it browsers send forms with an origin of null.
+// harden sets the security headers of every response. The referrer is sent to the own site,
+// because browsers without it send forms with the origin null.
 func harden(h http.Header, policy string) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -97,7 +97,7 @@ func harden(h http.Header, policy string) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// bounds returns why a request is too large before its body, nil if it is not.
+// bounds returns why a request is too large apart from its body, or nil.
 func bounds(r *http.Request) *Problem {
 	if n := len(r.RequestURI); n > maxAddress || len(r.URL.RawQuery) > maxAddress {
 		return TooLong.Of(fmt.Sprintf("The address has %d bytes; at most %d are read.", n, maxAddress))
@@ -117,8 +117,8 @@ func bounds(r *http.Request) *Problem {
 	return nil
 }
 
-// place is an address with the routes there, by method; the place without any is where
-// requests for nothing come.
+// place is an address with its routes by method. A place without routes serves requests for
+// unknown addresses.
 type place struct {
 	guard   *Guard
 	look    Look
@@ -147,12 +147,12 @@ func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, Patience)
 		defer cancel()
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * Patience)) // where there is one
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * Patience)) // not all writers have deadlines
 	}
 	route.Handler(w, r.WithContext(ctx))
 }
 
-// admit decides everything about a request but its body.
+// admit decides everything about a request except its body.
 func (p *place) admit(w http.ResponseWriter, r *http.Request) (Route, access.Identity, *Problem) {
 	g, nobody := p.guard, access.Identity{}
 	route, found := p.route(r.Method)
@@ -188,8 +188,8 @@ func (p *place) admit(w http.ResponseWriter, r *http.Request) (Route, access.Ide
 	return route, who, nil
 }
 
-// again returns why a request that was let in for somebody would not be any more: a login
-// expires, and the program takes rights away.
+// again returns why a request that was admitted for a caller would no longer be: logins
+// expire, and the program may remove rights.
 func (g *Guard) again(r *http.Request, who access.Identity) *Problem {
 	if now, _ := g.identify(r); now != who {
 		return NoToken.Of("What let the request in holds no longer: the login has expired, or the rights were changed.")
@@ -201,7 +201,7 @@ func (p *place) route(method string) (Route, bool) {
 	route, found := p.methods[method]
 	if !found && method == http.MethodHead {
 		route, found = p.methods[http.MethodGet]
-		found = found && !route.Long // what is awaited is its body
+		found = found && !route.Long // a long route may wait for the body
 	}
 	return route, found
 }
@@ -210,7 +210,7 @@ func unsafeMethod(method string) bool {
 	return method != http.MethodGet && method != http.MethodHead && method != http.MethodOptions
 }
 
-// hostAllowed reports whether a Host is one by which the server may be reached.
+// hostAllowed reports whether the server may be reached by this Host.
 func (g *Guard) hostAllowed(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(strings.Trim(hostname(host), "[]")), ".")
 	if len(g.rules.Hosts) == 0 {
@@ -221,7 +221,7 @@ func (g *Guard) hostAllowed(host string) bool {
 	})
 }
 
-// hostname is a Host without its port.
+// hostname returns a Host without its port.
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name
@@ -229,8 +229,8 @@ func hostname(host string) string {
 	return host
 }
 
-// crossOrigin returns that a request was sent by another site through a browser. Of those
-// only the way to a page is let pass, as a link is.
+// crossOrigin returns a problem if another site sent the request through a browser. It only
+// admits navigation to a page, as by a link.
 func (g *Guard) crossOrigin(r *http.Request) *Problem {
 	if err := g.cross.Check(r); err != nil {
 		return CrossOrigin.Of(fmt.Sprintf("The request is from another origin: %v.", err))

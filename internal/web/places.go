@@ -10,22 +10,24 @@ import (
 )
 
 const (
-	// MaxLong is how many requests that take as long as their callers listen are served
-	// at a time.
+	// MaxLong is the maximum number of concurrent long requests, which last as long as
+	// their callers listen.
 	MaxLong = 512
-	// MaxLongEach is how many of these one caller has: nobody alone keeps all others out.
+	// MaxLongEach is the maximum of these per caller, so that a single caller cannot block
+	// all others.
 	MaxLongEach = MaxLong / 4
 )
 
-// places are those of requests that take as long as their callers listen.
+// places counts the long requests in progress.
 type places struct {
 	mu    sync.Mutex
 	taken int
 	by    map[string]int // by caller
 }
 
-// take gives a caller a place until leave is called, or says why not. Callers are told apart by
-// their names, which tokens give them, and without one by their addresses.
+// take gives a caller a place until leave is called, or returns why not. Callers are
+// distinguished by the names that their tokens give them, or without one by their
+// addresses.
 func (p *places) take(r *http.Request, who access.Identity) (leave func(), busy *Problem) {
 	caller := cmp.Or(who.Name, hostname(r.RemoteAddr))
 	p.mu.Lock()

@@ -6,40 +6,41 @@ import (
 	"strconv"
 )
 
-// Kind is a kind of problem. Its code is stable: programs may compare it.
+// Kind is a kind of problem. Its code is stable, so programs may compare it.
 type Kind struct {
 	Code   string
 	Status int
 	Title  string
-	Next   string // what to do, if a problem does not say it better
+	Next   string // what to do, unless a problem says it better
 }
 
-// Problem is why a request was not carried out, as RFC 9457 has it.
+// Problem says why a request was not carried out, in the form of RFC 9457.
 type Problem struct {
-	Type   string `json:"type"` // ProblemPath and the code
+	Type   string `json:"type"` // ProblemPath plus the code
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Code   string `json:"code"`
 	Detail string `json:"detail"`         // what is wrong, and where
 	Next   string `json:"next,omitempty"` // what to do
-	// RetryAfter is in how many seconds the same may succeed; 0 if time changes nothing.
+	// RetryAfter is the number of seconds after which the request may succeed; 0 if waiting
+	// does not help.
 	RetryAfter int `json:"retry_after,omitempty"`
-	// Request is the idempotency key of a request that may have been carried out in part,
-	// and can be asked again with it.
+	// Request is the idempotency key of a request that may have been carried out in part.
+	// The request can be repeated with it.
 	Request string `json:"request,omitempty"`
 }
 
 func (p *Problem) Error() string { return p.Detail }
 
-// ProblemPath is where the kinds of problems are explained.
+// ProblemPath is the path under which the kinds of problems are explained.
 const ProblemPath = "/api/problems/"
 
-// Of makes a problem of a kind.
+// Of returns a problem of the kind.
 func (k Kind) Of(detail string) *Problem {
 	return &Problem{Type: ProblemPath + k.Code, Title: k.Title, Status: k.Status, Code: k.Code, Detail: detail, Next: k.Next}
 }
 
-// The kinds of problems that the guard finds.
+// Problems that the guard finds.
 var (
 	TooLong = Kind{"request-too-long", http.StatusRequestURITooLong, "The address is too long.",
 		"Shorten the address; filters can name less."}
@@ -81,7 +82,7 @@ var Kinds = []Kind{
 	WrongMedia, BodyTooLarge, BodyTooSlow, BadBody, BadRequest, TooManyWaiting, TooManyOfYours,
 }
 
-// WriteProblem shows a problem as application/problem+json.
+// WriteProblem writes a problem as application/problem+json.
 func WriteProblem(w http.ResponseWriter, _ *http.Request, p *Problem) {
 	text, _ := json.Marshal(p) // strings and numbers only: cannot fail
 	w.Header().Set("Content-Type", "application/problem+json")
@@ -89,5 +90,5 @@ func WriteProblem(w http.ResponseWriter, _ *http.Request, p *Problem) {
 		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfter))
 	}
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(append(text, '\n')) // the caller has gone
+	_, _ = w.Write(append(text, '\n')) // an error means that the caller is gone
 }

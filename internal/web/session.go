@@ -17,12 +17,12 @@ import (
 	"github.com/perdure/perdure/access"
 )
 
-// sessionCookie is the name of the cookie that a login is exchanged for.
+// sessionCookie is the name of the cookie of a login.
 const sessionCookie = "perdure_session"
 
-// identify returns who makes a request, and whether a browser may have added what says so
-// by itself, whichever page made it send the request. A wrong token is no one's, also
-// beside a cookie that is right.
+// identify returns the caller of a request. ambient reports whether a browser may have
+// added the credentials by itself, whichever page made it send the request. A wrong token
+// identifies no caller, even together with a valid cookie.
 func (g *Guard) identify(r *http.Request) (who access.Identity, ambient bool) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, secret, _ := strings.Cut(header, " ")
@@ -46,7 +46,7 @@ func (g *Guard) identify(r *http.Request) (who access.Identity, ambient bool) {
 	return access.Identity{}, false
 }
 
-// bearer returns who bears a secret. It looks at all tokens, whichever fits.
+// bearer returns the holder of a secret. It compares all tokens, even after a match.
 func (g *Guard) bearer(secret string) (who access.Identity) {
 	sum := sha256.Sum256([]byte(secret))
 	for _, t := range g.tokens {
@@ -57,8 +57,8 @@ func (g *Guard) bearer(secret string) (who access.Identity) {
 	return who
 }
 
-// local reports whether a request comes from this machine, and not through a proxy on it:
-// one says so in a header, or passes on the name by which others reach it.
+// local reports whether a request comes from this machine, and not through a proxy on it. A
+// proxy adds a header, or passes on the host name by which others reach it.
 func local(r *http.Request) bool {
 	for _, proxied := range []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"} {
 		if len(r.Header.Values(proxied)) > 0 {
@@ -69,9 +69,9 @@ func local(r *http.Request) bool {
 	return err == nil && access.IsLoopback(host) && access.IsLoopback(hostname(r.Host))
 }
 
-// Login exchanges a secret for a cookie, and reports whether it is that of a token. The
-// cookie is signed with a key made of the secret, so that every server with the token
-// accepts it, and none does when the token is gone.
+// Login exchanges a secret for a cookie and reports whether it is the secret of a token.
+// The cookie is signed with a key derived from the secret, so that every server with the
+// token accepts it, and none does once the token is removed.
 func (g *Guard) Login(w http.ResponseWriter, r *http.Request, secret string) bool {
 	who := g.bearer(secret)
 	if who.Role == "" {
@@ -84,7 +84,7 @@ func (g *Guard) Login(w http.ResponseWriter, r *http.Request, secret string) boo
 	return true
 }
 
-// Logout makes the browser forget the cookie.
+// Logout makes the browser delete the cookie.
 func (g *Guard) Logout(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, cookie(r, "", -1))
 }
@@ -96,7 +96,7 @@ func cookie(r *http.Request, value string, age int) *http.Cookie {
 	}
 }
 
-// sign makes the value of a cookie: who, until when, a random text, and what proves them.
+// sign returns the value of a cookie: the name, the expiry, a nonce, and the signature.
 func sign(key [sha256.Size]byte, name string, expires time.Time, nonce string) string {
 	text := fmt.Sprintf("1.%s.%d.%s", base64.RawURLEncoding.EncodeToString([]byte(name)), expires.Unix(), nonce)
 	mac := hmac.New(sha256.New, key[:])
@@ -105,7 +105,8 @@ func sign(key [sha256.Size]byte, name string, expires time.Time, nonce string) s
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// session returns whose session a cookie is, the zero Identity if it proves nothing.
+// session returns the holder of a session cookie, or the zero Identity if the cookie is
+// invalid.
 func (g *Guard) session(value string, now time.Time) (who access.Identity) {
 	parts := strings.Split(value, ".")
 	if len(parts) != 5 {

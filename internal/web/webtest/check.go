@@ -13,14 +13,14 @@ import (
 	"github.com/perdure/perdure/internal/web"
 )
 
-// The tokens and the host that requests of the tests have.
+// Tokens and host of the tests' requests.
 const (
 	Host           = "perdure.example"
 	OperatorSecret = "the-secret-of-the-operator"
 	ViewerSecret   = "the-secret-of-the-viewer"
 )
 
-// Rules are those that the tests serve under.
+// Rules returns the access rules of the tests.
 func Rules() access.Rules {
 	return access.Rules{
 		Tokens: []access.Token{
@@ -32,8 +32,8 @@ func Rules() access.Rules {
 }
 
 // Check sends every route of a table all kinds of requests that must be refused: to the
-// real handler that serve makes, and to one whose routes note that they were reached.
-// Requests that break nothing must reach them.
+// real handler from serve, and to one whose routes record that they were reached. Valid
+// requests must reach them.
 func Check(t *testing.T, routes []web.Route, serve func(access.Rules) (http.Handler, error)) {
 	t.Helper()
 	readOnly := Rules()
@@ -62,7 +62,7 @@ func must(t *testing.T, serve func(access.Rules) (http.Handler, error), rules ac
 	return h
 }
 
-// suite is the tests of one route.
+// suite is the test of one route.
 type suite struct {
 	t      *testing.T
 	routes []web.Route
@@ -70,10 +70,10 @@ type suite struct {
 
 	real, realReading   http.Handler // the latter is read-only
 	probe, probeReading http.Handler
-	reached             *string // of the probes
+	reached             *string // the probe that was reached
 }
 
-// probing serves the routes with handlers that note their names.
+// probing serves the routes with handlers that record their names.
 func (s *suite) probing(rules access.Rules) (http.Handler, error) {
 	g, err := web.New(rules)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *suite) probing(rules access.Rules) (http.Handler, error) {
 	return g.Handler(probes, web.Look{Refuse: web.WriteProblem, Policy: web.NoContent}), nil
 }
 
-// sound checks what the table says of a route.
+// sound checks the table's entry of a route.
 func (s *suite) sound() {
 	r := s.route
 	if r.Name == "" || r.Summary == "" || r.Handler == nil {
@@ -113,7 +113,7 @@ func (s *suite) sound() {
 
 var wildcards = regexp.MustCompile(`\{[^{}]*\}`)
 
-// Path is an address that a pattern matches.
+// Path returns an address that matches a pattern.
 func Path(pattern string) string {
 	return wildcards.ReplaceAllStringFunc(pattern, func(w string) string {
 		if w == "{$}" {
@@ -123,7 +123,7 @@ func Path(pattern string) string {
 	})
 }
 
-// Request makes a request for a route that breaks nothing.
+// Request returns a valid request for a route.
 func Request(route web.Route) *http.Request {
 	var body io.Reader
 	if route.Body > 0 {
@@ -145,19 +145,19 @@ func media(route web.Route) string {
 	return "application/json"
 }
 
-// refusal is a way to break the rules.
+// refusal is one violation of the rules.
 type refusal struct {
 	what    string
 	status  int
 	change  func(r *http.Request)
-	reading bool // by the server that is read-only
+	reading bool // sent to the read-only server
 }
 
 func header(name, value string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set(name, value) }
 }
 
-// refusals sends what must be refused.
+// refusals sends requests that must be refused.
 func (s *suite) refusals() {
 	route := s.route
 	all := []refusal{
@@ -200,7 +200,7 @@ func (s *suite) refusals() {
 	}
 }
 
-// refusalsOfPosts are those of routes that are not GET.
+// refusalsOfPosts returns the violations for routes other than GET.
 func (s *suite) refusalsOfPosts() []refusal {
 	route := s.route
 	all := []refusal{
@@ -231,7 +231,7 @@ func (s *suite) refusalsOfPosts() []refusal {
 	return all
 }
 
-// get returns the route at the same address that is asked by GET.
+// get returns the GET route with the same address.
 func (s *suite) get() (web.Route, bool) {
 	for _, r := range s.routes {
 		if r.Pattern == s.route.Pattern && r.Method == http.MethodGet {
@@ -241,7 +241,7 @@ func (s *suite) get() (web.Route, bool) {
 	return web.Route{}, false
 }
 
-// body gives a request a body of a length, announced or not.
+// body sets a body of a given length, with or without a Content-Length.
 func body(r *http.Request, length int64, announced bool) {
 	r.Body, r.ContentLength = io.NopCloser(io.LimitReader(endless{}, length)), -1
 	if announced {
@@ -258,7 +258,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// refuse sends a request that breaks a rule.
+// refuse sends a request that violates a rule.
 func (s *suite) refuse(c refusal) {
 	s.t.Helper()
 	for _, real := range []bool{true, false} {
@@ -270,7 +270,7 @@ func (s *suite) refuse(c refusal) {
 		if *s.reached != "" {
 			s.t.Errorf("%s: the handler was reached", c.what)
 		}
-		// Pages send those who have no token to the login.
+		// Pages redirect callers without a token to the login.
 		login := c.status == http.StatusUnauthorized && w.Code == http.StatusSeeOther && s.route.Method == http.MethodGet && real
 		if w.Code != c.status && !login {
 			s.t.Errorf("%s: status %d, want %d (real handler: %v)\n%s", c.what, w.Code, c.status, real, w.Body)
@@ -293,7 +293,7 @@ func (s *suite) handler(real, reading bool) http.Handler {
 	return s.probe
 }
 
-// passes sends what breaks nothing.
+// passes sends valid requests.
 func (s *suite) passes() {
 	pass := func(what string, handler http.Handler, change func(*http.Request)) {
 		s.t.Helper()

@@ -1,3 +1,3 @@
-// Package webtest holds tables of routes to what package web promises of every route. The
-// requests are made from the table, so a route that is added is tested with it.
+// Package webtest tests tables of routes against what package web promises for every route.
+// It derives the requests from the table, so each new route is tested automatically.
 package webtest

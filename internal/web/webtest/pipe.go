@@ -13,7 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/web"
 )
 
-// slow sends every route that takes a body one that stops coming, in virtual time and over
+// slow sends every route that takes a body a body that stalls, in virtual time and over
 // connections with deadlines.
 func slow(t *testing.T, routes []web.Route, serve func(access.Rules) (http.Handler, error)) {
 	synctest.Test(t, func(t *testing.T) {
@@ -39,7 +39,7 @@ func slow(t *testing.T, routes []web.Route, serve func(access.Rules) (http.Handl
 	})
 }
 
-// Server is an HTTP server over connections in memory, which knows virtual time.
+// Server is an HTTP server over in-memory connections that works in virtual time.
 type Server struct {
 	http.Server
 	accepted chan net.Conn
@@ -67,7 +67,7 @@ func (s *Server) Dial() net.Conn {
 	return client
 }
 
-// Close ends the server and its connections.
+// Close closes the server and its connections.
 func (s *Server) Close() {
 	_ = s.Server.Close()
 	s.serving.Wait()
