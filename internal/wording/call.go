@@ -10,7 +10,7 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Typed is an error with its type, unless that says nothing.
+// Typed returns an error message with its type, unless the type says nothing.
 func Typed(name, message string) string {
 	if name == "" || name == retry.TypeError || message == "" {
 		return message
@@ -18,8 +18,8 @@ func Typed(name, message string) string {
 	return name + ": " + Untyped(name, message)
 }
 
-// Untyped is the message of an error that stands beside its type: a message such as
-// "timeout: the attempt ran longer than 2s" does not begin with the type again.
+// Untyped returns an error message for display beside its type. It drops the type if the
+// message repeats it, as in "timeout: the attempt ran longer than 2s".
 func Untyped(name, message string) string {
 	if n := len(name); n > 0 && len(message) > n+2 && strings.EqualFold(message[:n], name) && message[n:n+2] == ": " {
 		return message[n+2:]
@@ -27,7 +27,7 @@ func Untyped(name, message string) string {
 	return message
 }
 
-// Error is the latest error of a call, or the one that it has recovered from.
+// Error returns the latest error of a call, or the one from which it recovered.
 func Error(c *view.CallAttempts) string {
 	if c.RecoveredFrom != "" {
 		return "recovered from " + Typed(c.RecoveredFromType, c.RecoveredFrom)
@@ -35,7 +35,8 @@ func Error(c *view.CallAttempts) string {
 	return Typed(c.ErrorType, c.Message)
 }
 
-// Person is who did something and why, at the end of a text: " by ann: the bank called".
+// Person returns who did something and why, for the end of a text: " by ann: the bank
+// called".
 func Person(by, why string) (text string) {
 	if by != "" {
 		text += " by " + by
@@ -46,12 +47,13 @@ func Person(by, why string) (text string) {
 	return text
 }
 
-// ByAndWhy is who did something and why, by itself: "by ann: the bank called".
+// ByAndWhy returns who did something and why, without the leading blank: "by ann: the bank
+// called".
 func ByAndWhy(by, why string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(Person(by, why), " "), ": ")
 }
 
-// Why is who made it wait and why, else the last error.
+// Why returns who made it wait and why, or else the last error.
 func Why(w *view.Wait) string {
 	failed, why := Typed(w.ErrorType, w.Error), ByAndWhy(w.By, w.Why)
 	switch {
@@ -63,11 +65,11 @@ func Why(w *view.Wait) string {
 	return why + ": " + failed
 }
 
-// Attempt is which attempt a call is at, such as "3 of 5"; empty before the first.
+// Attempt returns which attempt a call is at, such as "3 of 5", or "" before the first.
 func Attempt(c *view.Call) string {
 	n := c.Attempt
 	if c.State == view.CallPaused || c.State == view.CallQuarantined {
-		n-- // there may be no further one
+		n-- // there may be no further attempt
 	}
 	switch {
 	case n <= 0:
@@ -78,7 +80,7 @@ func Attempt(c *view.Call) string {
 	return human.Count(n) + " of " + human.Count(c.Max)
 }
 
-// AtGate is for what a call waits at a gate.
+// AtGate says why a call waits at a gate.
 func AtGate(w *view.GateWait) string {
 	text := "waiting at gate " + w.Name
 	switch {
@@ -96,7 +98,7 @@ func AtGate(w *view.GateWait) string {
 	return text
 }
 
-// AtQueue is where the attempts of a call with a queue are.
+// AtQueue says where the attempts of a queued call are.
 func AtQueue(c *view.Call, now time.Time) string {
 	queue := "queue " + c.Queue
 	switch {

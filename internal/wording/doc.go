@@ -1,5 +1,5 @@
-// Package wording says in words how runs, gates, schedules and trials of policies stand, and
-// what runs are found by. The command, the dashboard and the API say the same things in the
-// same words; durations, times and counts are those of package human. What it returns may have
-// texts of others in it, and is not escaped.
+// Package wording describes the states of runs, gates, schedules and policy trials in
+// words, and lists what runs can be found by. The command, the dashboard and the API use
+// the same words; durations, times and counts are formatted by package human. The results
+// may contain texts of users and are not escaped.
 package wording

@@ -6,12 +6,11 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// What runs are found by, in the order in which people are told. The slices must not be
-// changed.
+// What runs can be found by, in the order of display. The slices must not be modified.
 var (
-	// OpenStatuses are those of runs that have not ended.
+	// OpenStatuses are the statuses of open runs.
 	OpenStatuses = []string{view.StatusRunning, view.StatusPaused, view.StatusWaitingForCode, view.StatusParked}
-	// Statuses are all of runs.
+	// Statuses are all statuses of runs.
 	Statuses = slices.Concat(OpenStatuses, []string{
 		view.StatusCompleted, view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued,
 	})

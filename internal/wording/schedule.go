@@ -5,7 +5,7 @@ import (
 	"github.com/perdure/perdure/schedule"
 )
 
-// Times is when a schedule fires, in short.
+// Times says briefly when a schedule fires.
 func Times(s schedule.Spec) string {
 	text := s.Cron
 	if s.Every != 0 {

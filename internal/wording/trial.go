@@ -8,11 +8,11 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// TrialRow is a number of a trial: on record, with the policy, and its bounds, which may be
-// empty.
+// TrialRow is one number of a trial: on record, with the policy, and its bounds, which may
+// be empty.
 type TrialRow struct{ Name, Recorded, Trial, Worst, Best string }
 
-// TrialRows are the numbers of a trial that say something.
+// TrialRows returns the numbers of a trial that are worth showing.
 func TrialRows(t *view.PolicyTrial) (rows []TrialRow) {
 	r, n := &t.Recorded, &t.Trial
 	add := func(name string, recorded, trial int, worst, best string) {
@@ -34,7 +34,7 @@ func TrialRows(t *view.PolicyTrial) (rows []TrialRow) {
 	return rows
 }
 
-// atLeast is the number of attempts of a bound.
+// atLeast formats the number of attempts of a bound.
 func atLeast(b *view.TrialBound) string {
 	if b.More {
 		return human.Count(b.Attempts) + "+"
@@ -70,8 +70,8 @@ func TrialSaved(t *view.PolicyTrial) string {
 	return "At best the policy " + least + ", at worst it " + most + "."
 }
 
-// TrialEstimate says how many of the calls whose end is unknown would have succeeded; empty
-// if there is no telling.
+// TrialEstimate says how many of the calls with an unknown end would have succeeded. It
+// returns "" if there is no estimate.
 func TrialEstimate(t *view.PolicyTrial) string {
 	if t.Estimate == nil {
 		return ""
