@@ -21,7 +21,7 @@ func Handler(e *perdure.Engine, rules access.Rules) (http.Handler, error) {
 	return g.Handler(routes(e, g), web.Look{Refuse: web.WriteProblem, Policy: web.NoContent}), nil
 }
 
-// routes are the endpoints of an engine for a guard.
+// routes returns the endpoints of an engine for a guard.
 func routes(e *perdure.Engine, g *web.Guard) (all []web.Route) {
 	for _, ep := range table() {
 		all = append(all, ep.route(e, g))
@@ -29,7 +29,7 @@ func routes(e *perdure.Engine, g *web.Guard) (all []web.Route) {
 	return all
 }
 
-// table are all endpoints.
+// table returns all endpoints.
 func table() (all []endpoint) {
 	for _, part := range [][]endpoint{
 		runEndpoints(), messageEndpoints(), operationEndpoints(), tokenEndpoints(), ledgerEndpoints(), databaseEndpoints(),

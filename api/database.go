@@ -70,7 +70,7 @@ func doctor(c *call, q doctorQuery, _ none) (*view.Checkup, error) {
 	return ops.Doctor(c.Context(), c.e, view.DoctorFilter{Since: q.Since.at, Limit: q.Limit})
 }
 
-// sweepBody is a view.Retention: what is 0 is kept.
+// sweepBody is a view.Retention: 0 keeps the runs.
 type sweepBody struct {
 	Completed  span `json:"completed,omitempty" doc:"delete what completed so long ago; without it, none"`
 	Failed     span `json:"failed,omitempty"`

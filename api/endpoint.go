@@ -25,16 +25,16 @@ import (
 // none is the query, the body or the result of an endpoint that has none.
 type none struct{}
 
-// endpoint is a route with what it takes and returns: the handler and the documentation are
-// made from it.
+// endpoint is a route with its query, body and result types. The handler and the
+// documentation are made from it.
 type endpoint struct {
 	web.Route
 	query, body, result reflect.Type
 	keyed               bool   // takes an Idempotency-Key
-	stream              bool   // answers with server-sent events
-	media               string // of the answer, if it is not JSON
-	// does is the command of the command line that does the same, or a few of them; one
-	// that begins with - says why there is none.
+	stream              bool   // responds with server-sent events
+	media               string // media type of the response, if it is not JSON
+	// does names the commands of the command line that do the same. If it begins with -, it
+	// says why there is none.
 	does string
 	do   func(c *call) (any, error)
 }
@@ -46,16 +46,16 @@ type call struct {
 	e   *perdure.Engine
 	g   *web.Guard
 	who access.Identity
-	key string // of the header Idempotency-Key
+	key string // from the header Idempotency-Key
 }
 
-// The sizes of bodies.
+// Maximum sizes of bodies.
 const (
 	smallBody = 64 << 10
 	largeBody = 4 << 20 // with values of users
 )
 
-// define makes an endpoint. The line is the method and the pattern.
+// define returns an endpoint. line is the method and the pattern.
 func define[Q, B, R any](line, name, summary, does string, do func(c *call, q Q, b B) (R, error)) endpoint {
 	method, pattern, _ := strings.Cut(line, " ")
 	e := endpoint{
@@ -79,37 +79,37 @@ func define[Q, B, R any](line, name, summary, does string, do func(c *call, q Q,
 	return e
 }
 
-// writes makes an endpoint one that changes something.
+// writes marks an endpoint that changes something.
 func (e endpoint) writes() endpoint {
 	e.Role, e.Writes = access.Operator, true
 	return e
 }
 
-// withKey makes an endpoint take an idempotency key.
+// withKey makes an endpoint accept an idempotency key.
 func (e endpoint) withKey() endpoint {
 	e.keyed = true
 	return e
 }
 
-// values makes an endpoint take values of users.
+// values makes an endpoint accept values of users.
 func (e endpoint) values() endpoint {
 	e.Body = largeBody
 	return e
 }
 
-// waits makes an endpoint take as long as its caller listens.
+// waits lets an endpoint last as long as its caller listens.
 func (e endpoint) waits() endpoint {
 	e.Long = true
 	return e
 }
 
-// public makes an endpoint answer without a token.
+// public makes an endpoint serve callers without a token.
 func (e endpoint) public() endpoint {
 	e.Role = ""
 	return e
 }
 
-// route is the endpoint of an engine for the guard.
+// route returns the route of the endpoint for the guard.
 func (e endpoint) route(eng *perdure.Engine, g *web.Guard) web.Route {
 	r := e.Route
 	r.Handler = func(w http.ResponseWriter, req *http.Request) {
@@ -147,17 +147,17 @@ func answer(w http.ResponseWriter, result any) {
 		web.WriteProblem(w, nil, internalError.Of("The answer cannot be written as JSON: "+err.Error()+"."))
 		return
 	}
-	// One who has waited long has a time to take the answer, too: else those who take
-	// nothing hold the places of all who wait.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * web.Patience)) // where there is one
+	// A caller that has waited long also has limited time to take the response. Otherwise
+	// callers that take nothing would hold the places of all that wait.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * web.Patience)) // not all writers have deadlines
 	w.Header().Set("Content-Type", "application/json")
 	if c, ok := result.(coded); ok {
 		w.WriteHeader(c.status())
 	}
-	_, _ = w.Write(append(text, '\n')) // the caller has gone
+	_, _ = w.Write(append(text, '\n')) // an error means that the caller is gone
 }
 
-// decodeBody reads the body of a request. An empty one is the zero value.
+// decodeBody decodes the body of a request. An empty body is the zero value.
 func decodeBody[B any](r *http.Request) (body B, err error) {
 	text, err := io.ReadAll(r.Body) // in memory, within its limit
 	if err != nil {
@@ -184,14 +184,14 @@ func decodeBody[B any](r *http.Request) (body B, err error) {
 	return body, nil
 }
 
-// fieldOf is where in a body an error is: without the names of structs whose fields are those of
-// another one, which alone have capitals.
+// fieldOf returns the path of a wrong field in a body. It omits the names of embedded
+// structs, which alone are capitalized.
 func fieldOf(wrong *json.UnmarshalTypeError) string {
 	names := slices.DeleteFunc(strings.Split(wrong.Field, "."), func(name string) bool { return name != strings.ToLower(name) })
 	return strings.Join(names, ".")
 }
 
-// jsonType is what a type is in JSON, in words.
+// jsonType describes the JSON form of a type.
 func jsonType(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -214,12 +214,13 @@ func jsonType(t reflect.Type) string {
 	return "a whole number"
 }
 
-// by says who makes a request, and why.
+// by returns the options for who makes a request and why.
 func (c *call) by(why string) []ops.Option {
 	return []ops.Option{ops.By(c.who.Name), ops.Why(why)}
 }
 
-// control says who makes a request, why, under which key, and whether it only looks.
+// control returns the options for who makes a request, why, under which key, and whether it
+// is a dry run.
 func (c *call) control(why string, dry bool) []ops.ControlOption {
 	options := []ops.ControlOption{ops.By(c.who.Name), ops.Why(why)}
 	if c.key != "" {
@@ -231,8 +232,8 @@ func (c *call) control(why string, dry bool) []ops.ControlOption {
 	return options
 }
 
-// within bounds a wait: by what the request says, else by a time that proxies tolerate, and
-// never longer than a minute: a client asks again.
+// within limits a wait to what the request says, or by default to what proxies tolerate,
+// and to at most a minute. A client repeats the request.
 func (c *call) within(wait *span) (context.Context, context.CancelFunc, error) {
 	limit := defaultWait
 	if wait != nil {

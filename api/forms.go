@@ -16,7 +16,8 @@ func anyForm() Schema      { return Schema{} }
 func durationForm() Schema { return Schema{"type": "string", "examples": []string{"1h30m0s"}} }
 func timeForm() Schema     { return Schema{"type": "string", "format": "date-time"} }
 
-// forms are the types whose JSON their fields do not tell. A test holds answers to them.
+// forms are the schemas of types whose JSON does not follow from their fields. A test
+// compares them with responses.
 var forms = map[reflect.Type]func() Schema{
 	reflect.TypeFor[json.RawMessage]():  anyForm,
 	reflect.TypeFor[time.Time]():        timeForm,
@@ -57,7 +58,7 @@ func breakerForm() Schema {
 	return object([]string{"failures", "cooldown"}, "failures", integerForm, "cooldown", durationForm, "wait", truthForm)
 }
 
-// object is the schema of an object with fields, given as names and forms in turn.
+// object returns the schema of an object; fields alternates names and schemas.
 func object(required []string, fields ...any) Schema {
 	properties := map[string]Schema{}
 	for i := 0; i < len(fields); i += 2 {

@@ -43,7 +43,7 @@ func describeGate(c *call, _, _ none) (*view.Gate, error) {
 	return nil, notFound.Of(human.Sentence("no call has come to a gate " + quote(c.PathValue("name")) + " yet"))
 }
 
-// reasonBody says why something is done that has no dry run.
+// reasonBody says why something without a dry run is done.
 type reasonBody struct {
 	Why string `json:"why,omitempty" doc:"for the audit"`
 }
@@ -56,7 +56,7 @@ type told struct {
 	Why       string `json:"why,omitempty"`
 }
 
-// tell is something that gates and schedules are told.
+// tell sends a request to a gate or schedule.
 type tell = func(ctx context.Context, e *perdure.Engine, name string, options ...ops.ControlOption) error
 
 func tellGate(what string, f tell) func(*call, none, reasonBody) (told, error) {

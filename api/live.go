@@ -52,7 +52,7 @@ const (
 	writeTimeout   = 10 * time.Second
 )
 
-// follow makes an endpoint that sends a view whenever it has changed.
+// follow returns an endpoint that sends a view whenever it has changed.
 func follow[Q interface{ every() *span }](line, name, summary, does string, look func(ctx context.Context, c *call, q Q) (any, error)) endpoint {
 	e := define(line, name, summary+" Each event named view is the whole view; a problem is an event named problem.", does,
 		func(c *call, q Q, _ none) (any, error) {
@@ -70,17 +70,17 @@ func follow[Q interface{ every() *span }](line, name, summary, does string, look
 	return e
 }
 
-// stream is one caller that follows a view.
+// stream is a caller that follows a view.
 type stream struct {
 	call  *call
 	to    *http.ResponseController
 	every time.Duration
-	last  string // ID of the event that the caller has
+	last  string // ID of the last event that the caller has
 	quiet time.Duration
 }
 
-// run looks and sends until the caller goes or the view is at its end. What is wrong before
-// the first event is an ordinary answer.
+// run reads and sends until the caller is gone or the view is final. A problem before the
+// first event is an ordinary response.
 func (s *stream) run(look func(context.Context) (any, error)) error {
 	ctx := s.call.Context()
 	begun := false
@@ -101,13 +101,13 @@ func (s *stream) run(look func(context.Context) (any, error)) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil && !begun && problemOf(s.call, err).Status < http.StatusInternalServerError:
-			return err // no time mends it
+			return err // waiting does not help
 		}
 		if !begun {
 			begun = true
 			h := s.call.w.Header()
 			h.Set("Content-Type", "text/event-stream")
-			h.Set("X-Accel-Buffering", "no") // of proxies that would hold events back
+			h.Set("X-Accel-Buffering", "no") // for proxies that would buffer events
 			s.call.w.WriteHeader(http.StatusOK)
 		}
 		stops := errors.Is(err, perdure.ErrStopped)
@@ -117,7 +117,7 @@ func (s *stream) run(look func(context.Context) (any, error)) error {
 			err = s.send("view", v)
 		}
 		if err != nil || stops || ended(v) {
-			return nil // the caller has gone, or nothing follows; a server that stops waits for its streams
+			return nil // the caller is gone, or nothing follows; a server that stops waits for its streams
 		}
 		select {
 		case <-ticker.C:
@@ -134,7 +134,7 @@ func ended(v any) bool {
 	return isRun && d != nil && d.Closed != nil
 }
 
-// send writes an event if the caller has not got it yet, and a sign of life now and then.
+// send writes an event unless the caller has it, and a heartbeat now and then.
 func (s *stream) send(name string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -158,18 +158,18 @@ func (s *stream) send(name string, v any) error {
 	if err == nil {
 		err = s.to.Flush()
 	}
-	// Until the next event nothing is due. HTTP/2 would reset a stream that is quiet.
-	_ = s.to.SetWriteDeadline(time.Time{}) // where there is one
+	// Nothing is due until the next event. HTTP/2 would reset a quiet stream.
+	_ = s.to.SetWriteDeadline(time.Time{}) // not all writers have deadlines
 	return err
 }
 
-// identify makes the ID of an event from what it says. The time at which a view was taken
-// is no change.
+// identify returns the ID of an event, derived from its content. The time at which a view
+// was taken does not count as a change.
 func identify(name string, v any, text []byte) string {
 	if status, ok := v.(*view.Status); ok {
 		still := *status
 		still.Time = time.Time{}
-		text, _ = json.Marshal(&still) // could be a moment ago
+		text, _ = json.Marshal(&still) // it could be marshaled a moment ago
 	}
 	sum := sha256.Sum256(append([]byte(name+" "), text...))
 	return hex.EncodeToString(sum[:8])

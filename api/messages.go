@@ -98,7 +98,8 @@ func updateRun(c *call, _ none, b askBody) (updated, error) {
 	return u, handlerError(c, err)
 }
 
-// handlerError tells an error of a handler, which may be anything, from those of asking.
+// handlerError tells the error of a handler, which may be any error, from errors of the
+// request.
 func handlerError(c *call, err error) error {
 	if err == nil || kindOf(c.Context(), err).Code != internalError.Code {
 		return err

@@ -23,13 +23,13 @@ type Document struct {
 	Components Components                      `json:"components"`
 }
 
-// Components are the parts of a Document that others refer to by name.
+// Components are the parts of a Document that are referred to by name.
 type Components struct {
 	Schemas         map[string]Schema         `json:"schemas"`
 	SecuritySchemes map[string]map[string]any `json:"securitySchemes"`
 }
 
-// Operation is what can be asked of an address with a method.
+// Operation describes a method of an address.
 type Operation struct {
 	ID          string              `json:"operationId"`
 	Summary     string              `json:"summary"`
@@ -38,8 +38,8 @@ type Operation struct {
 	Parameters  []Parameter         `json:"parameters,omitempty"`
 	Body        *Content            `json:"requestBody,omitempty"`
 	Responses   map[string]Content  `json:"responses"`
-	// The rest is beyond OpenAPI: whether it changes something, the role that it needs, and
-	// the command that does the same.
+	// The rest extends OpenAPI: whether the operation changes something, the role that it
+	// needs, and the command that does the same.
 	Writes  bool   `json:"x-perdure-writes"`
 	Role    string `json:"x-perdure-role,omitempty"`
 	Command string `json:"x-perdure-command,omitempty"`
@@ -54,13 +54,13 @@ type Parameter struct {
 	Schema      Schema `json:"schema"`
 }
 
-// Content is a body, of a request or of an answer.
+// Content is the body of a request or a response.
 type Content struct {
 	Description string               `json:"description,omitempty"`
 	Content     map[string]MediaType `json:"content,omitempty"`
 }
 
-// MediaType is a body in one form.
+// MediaType is a body in one media type.
 type MediaType struct {
 	Schema Schema `json:"schema"`
 }
@@ -69,7 +69,7 @@ type MediaType struct {
 type Schema map[string]any
 
 // OpenAPI returns the document that is served at /api/openapi.json. It is made from the
-// table of endpoints, and belongs to the caller.
+// table of endpoints and belongs to the caller.
 func OpenAPI() *Document {
 	s := &schemas{all: map[string]Schema{}, types: map[string]reflect.Type{}}
 	d := &Document{
@@ -132,7 +132,7 @@ func (s *schemas) operation(e endpoint) Operation {
 
 var pathParams = regexp.MustCompile(`\{([a-z_]+)\}`)
 
-// responses describes the answers of an endpoint.
+// responses describes the responses of an endpoint.
 func (s *schemas) responses(e endpoint, o *Operation) {
 	success := Content{Description: "Success.", Content: map[string]MediaType{"application/json": {s.of(e.result, true)}}}
 	if e.stream {
@@ -167,13 +167,13 @@ func answers(result reflect.Type, status int) bool {
 	return false
 }
 
-// schemas are the schemas of the types that a document names.
+// schemas are the schemas of a document's named types.
 type schemas struct {
 	all   map[string]Schema
 	types map[string]reflect.Type
 }
 
-// paramSchema is the schema of a parameter of an address.
+// paramSchema returns the schema of a parameter of an address.
 func paramSchema(t reflect.Type) Schema {
 	switch t {
 	case reflect.TypeFor[[]string](), reflect.TypeFor[pairs]():
@@ -190,8 +190,8 @@ func paramSchema(t reflect.Type) Schema {
 	return Schema{"type": "string"}
 }
 
-// of returns the schema of a type. Results are complete objects; of a body all may be left
-// out.
+// of returns the schema of a type. All fields of a result are required; all fields of a
+// body are optional.
 func (s *schemas) of(t reflect.Type, result bool) Schema {
 	if t.Kind() == reflect.Pointer {
 		return s.of(t.Elem(), result)
@@ -223,7 +223,7 @@ func (s *schemas) of(t reflect.Type, result bool) Schema {
 	panic(fmt.Sprintf("api: a %v has no schema; give it one in forms", t))
 }
 
-// named returns a reference to the schema of a struct, which it makes if there is none yet.
+// named returns a reference to the schema of a struct and creates the schema if needed.
 func (s *schemas) named(t reflect.Type, result bool) Schema {
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 	if other := s.types[name]; other != nil && other != t {
@@ -247,7 +247,7 @@ func (s *schemas) named(t reflect.Type, result bool) Schema {
 	return ref
 }
 
-// fields adds the fields of a struct as encoding/json has them.
+// fields adds the fields of a struct as encoding/json encodes them.
 func (s *schemas) fields(t reflect.Type, result bool, properties map[string]Schema, required *[]string) {
 	for i := range t.NumField() {
 		f := t.Field(i)

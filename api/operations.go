@@ -25,7 +25,7 @@ func operationEndpoints() []endpoint {
 	}
 }
 
-// operationBody says what is to be done.
+// operationBody is the body of a request for an operation.
 type operationBody struct {
 	Operation string          `json:"operation" doc:"see the description of the address"`
 	Calls     view.CallFilter `json:"calls,omitzero" doc:"of operations on calls: which open calls; without it all"`
@@ -40,7 +40,7 @@ type operationBody struct {
 	From      string          `json:"from,omitempty" doc:"of move-runs: the build on which the runs stay now; may be left out for one run"`
 	To        string          `json:"to,omitempty" doc:"of move-runs: the build on which they stay from now on"`
 
-	// Selection is of operations on many runs.
+	// Selection is for operations on many runs.
 	Selection string `json:"selection,omitempty" doc:"of operations on many runs: what a dry run has selected, in place of runs and calls. Nothing else is touched, and the answer says what is gone"`
 
 	Why    string `json:"why,omitempty" doc:"for the audit"`
@@ -51,7 +51,7 @@ type operationBody struct {
 // operationKind is a row of the table of operations.
 type operationKind struct {
 	operation.Kind
-	takes []string // of the fields that belong to some operations
+	takes []string // the fields that it takes, of those that only some operations take
 	make  func(b *operationBody) (operation.Operation, error)
 }
 
@@ -100,7 +100,7 @@ var operationKinds = []operationKind{
 	}},
 }
 
-// operation returns what a body asks for.
+// operation returns the operation that a body asks for.
 func (k *operationKind) operation(b *operationBody) (operation.Operation, error) {
 	if k.make == nil {
 		return k.Plain, nil
@@ -115,7 +115,8 @@ func operationNames() (names []string) {
 	return names
 }
 
-// kind returns the row of an operation, and refuses what it would ignore.
+// kind returns the row of an operation. It returns an error for fields that the operation
+// would ignore.
 func (b *operationBody) kind() (operationKind, error) {
 	i := slices.IndexFunc(operationKinds, func(k operationKind) bool { return k.Name == b.Operation })
 	if i < 0 {
@@ -137,7 +138,7 @@ func (b *operationBody) kind() (operationKind, error) {
 	return k, nil
 }
 
-// controlled is what an operation on one run did.
+// controlled is the result of an operation on one run.
 type controlled struct {
 	Request string               `json:"request" doc:"its idempotency key: asking again with it has the same answer"`
 	DryRun  bool                 `json:"dry_run,omitempty"`
@@ -152,7 +153,8 @@ func (r controlled) status() int {
 	return http.StatusAccepted
 }
 
-// request is the key of a request; one that has none gets one, so that it can be asked for.
+// request returns the key of a request. It creates one if there is none, so that the
+// request can be repeated.
 func (c *call) request() string {
 	if c.key == "" {
 		c.key = rand.Text()
@@ -204,7 +206,7 @@ type bulkRuns struct {
 	IDs      []string `json:"ids,omitempty" doc:"the latest runs of these workflow IDs, at most 1,000; without other filters"`
 }
 
-// bulk is what an operation on many runs did.
+// bulk is the result of an operation on many runs.
 type bulk struct{ view.BulkResult }
 
 func (r bulk) status() int {

@@ -15,7 +15,7 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// The kinds of problems beside those of the guard.
+// Problems in addition to those of the guard.
 var (
 	notFound      = web.Kind{Code: "not-found", Status: http.StatusNotFound, Title: "What the request names is not there.", Next: "List what there is, and check the database and group of the server."}
 	runClosed     = web.Kind{Code: "run-closed", Status: http.StatusConflict, Title: "The run has ended.", Next: "Describe the run to see how it ended; start a new one with new_after."}
@@ -44,7 +44,7 @@ var kinds = append([]web.Kind{
 	unfinished, invalidToken, staleToken, databaseAway, stopping, tookTooLong, internalError,
 }, web.Kinds...)
 
-// known are the errors that callers tell apart, the more special first.
+// known are the errors that callers can distinguish, most specific first.
 var known = []struct {
 	err  error
 	kind web.Kind
@@ -55,7 +55,7 @@ var known = []struct {
 	{perdure.ErrNotFound, notFound}, {perdure.ErrClosed, runClosed}, {perdure.ErrStopped, stopping},
 }
 
-// problemOf turns an error into the problem that a caller is told.
+// problemOf converts an error to the problem for the caller.
 func problemOf(c *call, err error) *web.Problem {
 	if p, ok := errors.AsType[*web.Problem](err); ok {
 		return p

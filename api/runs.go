@@ -30,7 +30,7 @@ func runEndpoints() []endpoint {
 	}
 }
 
-// runSettings are the settings of a run that is started, now or by a schedule.
+// runSettings are the settings of a run that is started now or by a schedule.
 type runSettings struct {
 	Priority     int               `json:"priority,omitempty" doc:"from -1000 to 1000: waiting calls of higher runs start first"`
 	RunTimeout   span              `json:"run_timeout,omitempty" doc:"closes a run that takes so long"`
@@ -132,12 +132,12 @@ func startRun(c *call, _ none, b startBody) (started, error) {
 	return started{WorkflowID: id, RunID: h.RunID(), Workflow: b.Workflow, Attached: h.Attached()}, nil
 }
 
-// named is a workflow that is known by its name only.
+// named returns a workflow of which only the name is known.
 func named(name string) workflow.Workflow[json.RawMessage, json.RawMessage] {
 	return workflow.Declare[json.RawMessage, json.RawMessage](name)
 }
 
-// orNull is a value; what is not given is null.
+// orNull returns v, or null if v is absent.
 func orNull(v json.RawMessage) json.RawMessage {
 	if len(v) == 0 {
 		return json.RawMessage("null")
@@ -145,7 +145,7 @@ func orNull(v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// ofRun names one run of a workflow ID.
+// ofRun identifies one run of a workflow ID.
 type ofRun struct {
 	Run string `query:"run" doc:"run ID; default is the latest run of the workflow ID"`
 }
@@ -173,7 +173,7 @@ type outcome struct {
 	Workflow   string `json:"workflow"`
 	Status     string `json:"status" doc:"of the last run of its chain"`
 	Closed     bool   `json:"closed"`
-	// Result is that of a completed run, if it is JSON; Payload has it otherwise.
+	// Result is that of a completed run if it is JSON; otherwise Payload has it.
 	Result  json.RawMessage `json:"result,omitempty" doc:"of a completed run"`
 	Payload *view.Payload   `json:"payload,omitempty" doc:"a result that is not JSON"`
 	Failure *view.Failure   `json:"failure,omitempty" doc:"of a failed run"`
@@ -197,7 +197,7 @@ func awaitResult(c *call, q awaitQuery, _ none) (outcome, error) {
 	_, err = h.Result(ctx)
 	_, ended := errors.AsType[*perdure.RunError](err)
 	if err != nil && !ended && ctx.Err() == nil {
-		// A result that is not JSON is told from what is on record.
+		// The response about a result that is not JSON comes from the record.
 		if d, failed := h.Describe(c.Context()); failed != nil || d.Closed == nil {
 			return outcome{}, err
 		}
@@ -235,10 +235,10 @@ type eventList struct {
 	Next   string            `json:"next,omitempty" doc:"after of the next page, if there is one"`
 }
 
-// mostOnPage is how many events, attempts or calls a page has at most.
+// mostOnPage is the maximum number of events, attempts or calls in a page.
 const mostOnPage = 100_000
 
-// onPage is how many of something a page has by what its caller asks for.
+// onPage returns the length of a page from what the caller asks for.
 func onPage(limit int, what string) (int, error) {
 	if limit > mostOnPage {
 		return 0, badRequest("the limit is %d; at most %d %s are listed on a page", limit, mostOnPage, what)
@@ -246,7 +246,8 @@ func onPage(limit int, what string) (int, error) {
 	return cmp.Or(limit, 1000), nil
 }
 
-// cut returns a page of a list that was read with one more, and its last if there is that one.
+// cut returns a page of a list that was read with one extra element, and the last element
+// of the page if there is an extra one.
 func cut[T any](all []T, limit int) (page []T, last *T) {
 	if len(all) <= limit {
 		return append([]T{}, all...), nil
@@ -337,7 +338,7 @@ func recordRun(c *call, q ofRun, _ none) (json.RawMessage, error) {
 	return c.handle(q).Record(c.Context())
 }
 
-// runFilter selects runs, as an address has it.
+// runFilter is the filter for runs in an address.
 type runFilter struct {
 	Status    []string `query:"status" json:"status,omitempty" doc:"any of these statuses"`
 	Workflow  string   `query:"workflow" json:"workflow,omitempty" doc:"name of the definition"`

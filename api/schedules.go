@@ -111,10 +111,10 @@ func backfillSchedule(c *call, _ none, b backfillBody) (backfilled, error) {
 	return backfilled{name, n}, err
 }
 
-// quote is a name in a sentence.
+// quote quotes a name in a sentence.
 func quote(name string) string { return strconv.Quote(name) }
 
-// parseQuery reads the parameters of an address.
+// parseQuery parses the parameters of an address.
 func parseQuery(raw string) (url.Values, error) {
 	given, err := url.ParseQuery(raw)
 	if err != nil {

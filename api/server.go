@@ -40,7 +40,7 @@ func (h health) status() int {
 	return http.StatusServiceUnavailable
 }
 
-// healthOf keeps what is wrong from those who need no token to ask.
+// healthOf hides details from callers without a token.
 func healthOf(_ *call, err error) (health, error) { return health{OK: err == nil}, nil }
 
 type problemKind struct {

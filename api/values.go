@@ -24,7 +24,7 @@ const (
 func (s span) duration() time.Duration { return time.Duration(s) }
 func (s span) String() string          { return time.Duration(s).String() }
 
-// UnmarshalText reads a duration, in days too.
+// UnmarshalText parses a duration, which may be in days.
 func (s *span) UnmarshalText(text []byte) error {
 	if days, ok := strings.CutSuffix(string(text), "d"); ok {
 		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
@@ -40,10 +40,10 @@ func (s *span) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// moment is a time: as RFC 3339 has it, or how long ago it was.
+// moment is a time: in RFC 3339, or as how long ago it was.
 type moment struct{ at time.Time }
 
-// UnmarshalText reads a time.
+// UnmarshalText parses a time.
 func (m *moment) UnmarshalText(text []byte) error {
 	if at, err := time.Parse(time.RFC3339Nano, string(text)); err == nil {
 		m.at = at.UTC()
@@ -57,10 +57,10 @@ func (m *moment) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// place is where in a history an event stands.
+// place is the place of an event in a history.
 type place struct{ view.Place }
 
-// UnmarshalText reads a place.
+// UnmarshalText parses a place.
 func (p *place) UnmarshalText(text []byte) error {
 	if p.Place.UnmarshalText(text) != nil {
 		return badRequest("%q is no place in a history; take next of the page before, or the number of a turn", text)
@@ -68,10 +68,10 @@ func (p *place) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// attemptPlace is where among the attempts of a run one stands.
+// attemptPlace is the place of an attempt among those of a run.
 type attemptPlace struct{ view.AttemptPlace }
 
-// UnmarshalText reads a place.
+// UnmarshalText parses a place.
 func (p *attemptPlace) UnmarshalText(text []byte) error {
 	if p.AttemptPlace.UnmarshalText(text) != nil {
 		return badRequest("%q is no place among attempts; take next of the page before, or the number of a call", text)
@@ -82,10 +82,10 @@ func (p *attemptPlace) UnmarshalText(text []byte) error {
 // policy is a retry policy: text in brackets, or an object.
 type policy struct {
 	value retry.Policy
-	text  string // if it was text
+	text  string // set if it was text
 }
 
-// UnmarshalJSON reads a policy.
+// UnmarshalJSON decodes a policy.
 func (p *policy) UnmarshalJSON(data []byte) error {
 	var err error
 	if json.Unmarshal(data, &p.text) == nil {
@@ -105,7 +105,7 @@ func (p *policy) UnmarshalJSON(data []byte) error {
 // pairs are names with values, each given as NAME=VALUE.
 type pairs map[string]string
 
-// params are the fields of a query that are read from an address: those with a tag.
+// params returns the fields of a query that are read from an address: those with a tag.
 func params(t reflect.Type) (fields []reflect.StructField) {
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Tag.Get("query") != "" {
@@ -115,7 +115,7 @@ func params(t reflect.Type) (fields []reflect.StructField) {
 	return fields
 }
 
-// decodeQuery reads the parameters of an address into a struct.
+// decodeQuery decodes the parameters of an address into a struct.
 func decodeQuery[Q any](r *http.Request) (query Q, err error) {
 	given, err := parseQuery(r.URL.RawQuery)
 	if err != nil {
