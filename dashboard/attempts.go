@@ -9,7 +9,7 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// attemptsPage is the attempts of a run.
+// attemptsPage shows the attempts of a run.
 type attemptsPage struct {
 	Run   linked
 	Parts []listTab
@@ -82,9 +82,9 @@ func attemptsList(q *request) (any, error) {
 	return p, nil
 }
 
-// someAttempts reads a page of attempts, or of those that neither run nor completed, and the
-// place behind which the next page begins, zero if there is none. Of those that completed it
-// looks at a few thousand.
+// someAttempts reads a page of attempts, or of those that neither run nor completed. It
+// returns the place after which the next page begins, zero if there is none. It looks at a
+// few thousand completed attempts at most.
 func (q *request) someAttempts(h perdure.Handle[view.Payload], part view.AttemptRange, failed bool) (rows []view.Attempt, next view.AttemptPlace, err error) {
 	part.Limit = pageEvents + 1
 	for looked := 0; ; {

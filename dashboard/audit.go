@@ -11,13 +11,14 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Bounds of the audit: so many entries are read and then filtered, so many are shown.
+// Bounds of the audit: the number of entries that are read and then filtered, and of those
+// that are shown.
 const (
 	auditRead = 5000
 	auditPage = 100
 )
 
-// auditPageData is who did what, over everything.
+// auditPageData is the audit of the whole group.
 type auditPageData struct {
 	Filter          auditFilter
 	Tabs            []spanTab
@@ -26,7 +27,7 @@ type auditPageData struct {
 	Rows            []auditEntry
 	Says            []string // what is not shown
 	Prev, Next      template.URL
-	Earlier         template.URL // what was done to runs that are not read here
+	Earlier         template.URL // operations on runs that this page does not read
 	Found           int
 }
 
@@ -45,8 +46,8 @@ func (f *auditFilter) query() url.Values {
 	return v
 }
 
-// selects reports whether an entry is one of those that are wanted. Names of things and
-// people are found by a part of them.
+// selects reports whether an entry matches the filter. Names of things and people match by
+// a part of them.
 func (f *auditFilter) selects(r *view.AuditRecord) bool {
 	part := func(text, want string) bool {
 		return want == "" || strings.Contains(strings.ToLower(text), strings.ToLower(want))
@@ -55,7 +56,7 @@ func (f *auditFilter) selects(r *view.AuditRecord) bool {
 		(part(r.Name, f.Name) || f.Name != "" && part(r.Step, f.Name)) && part(r.By, f.By)
 }
 
-// auditEntry is an entry.
+// auditEntry is an entry of the audit.
 type auditEntry struct {
 	Time      *stamp
 	Kind      string

@@ -7,14 +7,16 @@ import (
 )
 
 const (
-	blockEvents = 1000  // of a history that are read at a time
-	aheadEvents = 5_000 // behind a page in which the ends of its calls are looked for
+	blockEvents = 1000  // events of a history that are read at a time
+	aheadEvents = 5_000 // events after a page in which to look for the ends of its calls
 )
 
-// runRef names a run in an address. The run ID is empty for the latest run of the workflow ID.
+// runRef identifies a run in an address. An empty run ID means the latest run of the
+// workflow ID.
 type runRef struct{ id, run string }
 
-// beginning are the events that begin a call, or are all of it, and whether it has an end.
+// beginning are the events that begin a call, or are all of it. The value says whether the
+// call also has an end.
 var beginning = map[string]bool{
 	"ActivityScheduled": true, "StepScheduled": true, "TimerStarted": true, "ChildScheduled": true, "DetachedScheduled": true,
 	"SignalAwaited": false, "SideEffectRecorded": false, "VersionMarked": false, "BlockStarted": false, "CallRefused": false, "SignalSent": false,
@@ -23,26 +25,26 @@ var beginning = map[string]bool{
 // ending are the events that end a call.
 var ending = map[string]bool{"CallCompleted": true, "CallFailed": true, "CallCanceled": true, "TimerFired": true, "TimerCanceled": true}
 
-// callSpan is a call from its first event to its last, or an event that is about none.
+// callSpan is a call from its first event to its last, or an event that belongs to no call.
 type callSpan struct {
 	first, last *view.Event
 	unended     bool
 }
 
-// callSpans are the rows of a page of a history in which all events of a call are one. A call
-// is on the page on which it begins.
+// callSpans are the rows of a history page on which all events of a call are one row. A
+// call is on the page on which it begins.
 type callSpans struct {
 	rows    []callSpan
 	byCall  map[int64]int
-	whole   bool       // the history is read from its beginning
-	full    bool       // there is an event that begins another row
-	last    view.Place // of the events before that one
+	whole   bool       // the history was read from its beginning
+	full    bool       // an event begins another row
+	last    view.Place // place of the events before that one
 	unended int
-	ahead   int // events that were looked at since the page is full
+	ahead   int // events looked at since the page was full
 }
 
-// byCall shows a part of the history, a row a call. It reads on until the calls on the page have
-// ended, but not far.
+// byCall shows a part of the history, a row per call. It reads on until the calls on the
+// page have ended, up to a limit.
 func (q *request) byCall(p *historyPage, h perdure.Handle[view.Payload], part view.HistoryRange, of runRef) (next view.Place, err error) {
 	s := callSpans{byCall: map[int64]int{}, whole: part.After == (view.Place{})}
 	part.Limit = blockEvents
@@ -57,7 +59,7 @@ func (q *request) byCall(p *historyPage, h perdure.Handle[view.Payload], part vi
 		if more = len(events) == blockEvents; more {
 			part.After = events[blockEvents-1].Place()
 		} else {
-			s.ahead = 0 // all is read: what has no end is open
+			s.ahead = 0 // everything was read: calls without an end are open
 		}
 	}
 	for _, r := range s.rows {
@@ -75,7 +77,7 @@ func (q *request) byCall(p *historyPage, h perdure.Handle[view.Payload], part vi
 
 func (s *callSpans) done() bool { return s.full && (s.unended == 0 || s.ahead >= aheadEvents) }
 
-// add takes in the next event.
+// add adds the next event.
 func (s *callSpans) add(e *view.Event) {
 	if s.full {
 		s.ahead++

@@ -16,20 +16,21 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// change is something that operators do to a gate or a schedule. It takes two steps. The
-// form asks what is to be, by GET; the answer shows what that comes to, and has a form
-// that does it, by POST. What is posted is what was shown: of an edit the difference, not
-// all that was written into the form, so another person's edit meanwhile stays.
+// change is an operation on a gate or a schedule. It takes two steps. The first form asks
+// by GET what to change. The response shows the effect, and has a second form that makes
+// the change by POST. The second form posts what was shown: for an edit the difference, not
+// everything in the form, so that another person's concurrent edit is kept.
 type change struct {
-	kind, name string // gate or schedule, and what is done, as the audit has it
+	kind, name string // gate or schedule, and the operation as in the audit
 	label      string // on buttons
-	means      string // what it does, in a sentence
+	means      string // the effect, in a sentence
 	danger     bool
 
-	// ask makes the form, filled in with what was written into it. It sets Diff, Means
-	// and Sure as far as they are known.
+	// ask fills the form with what was entered. It sets Diff, Means and Sure as far as they
+	// are known.
 	ask func(q *request, f *changeForm) error
-	// do does it. It returns parameters for the page to which the browser goes then.
+	// do makes the change. It returns parameters for the page to which the browser goes
+	// next.
 	do func(q *request, name string, form url.Values, who []ops.ControlOption) (url.Values, error)
 }
 
@@ -44,19 +45,19 @@ func changeOf(kind, name string) (*change, error) {
 	return nil, &badRequest{fmt.Sprintf("There is nothing called %q to do to a %s.", name, kind), "Choose it on the page of a gate or a schedule."}
 }
 
-// changeForm is what the template shows of a change.
+// changeForm is the template's data for a change.
 type changeForm struct {
 	Title, Means string
 	Danger       bool
 	About        linked
 	Kind, Op     string
 	Name         string
-	Problem      string // why it is not or was not done
+	Problem      string // why the change cannot be or was not made
 	Fields       []changeInput
-	Asks         string // the button that leads to the second step; empty if nothing is asked for
+	Asks         string // the button that leads to the second step; empty if there is nothing to enter
 	Diff         []partDiff
-	Says         []string // what it comes to
-	Sure         bool     // it can be done: the second form is shown
+	Says         []string // what the change means
+	Sure         bool     // the change can be made: show the second form
 	Hidden       [][2]string
 	Button       string
 	Reason       string
@@ -77,13 +78,13 @@ type changeChoice struct {
 	Chosen      bool
 }
 
-// partDiff is what becomes different.
+// partDiff is one difference.
 type partDiff struct{ What, Before, After string }
 
-// hide adds what the second form sends.
+// hide adds a hidden field to the second form.
 func (f *changeForm) hide(name, value string) { f.Hidden = append(f.Hidden, [2]string{name, value}) }
 
-// changeButtons are links to the forms of changes.
+// changeButtons returns links to the forms of changes.
 func changeButtons(kind, name string, all ...string) (out []changeButton) {
 	for _, one := range all {
 		c, err := changeOf(kind, one)
@@ -99,7 +100,7 @@ func changeButtons(kind, name string, all ...string) (out []changeButton) {
 	return out
 }
 
-// showChange shows the form, or what it comes to.
+// showChange shows the form, or the effect of what was entered.
 func showChange(q *request) (any, error) { return q.changeForm(q.URL.Query(), nil) }
 
 func (q *request) changeForm(v url.Values, problem error) (any, error) {
@@ -114,7 +115,7 @@ func (q *request) changeForm(v url.Values, problem error) (any, error) {
 		Title: c.label, Means: c.means, Danger: c.danger, Kind: c.kind, Op: c.name, Name: v.Get("name"), Button: c.label, Reason: v.Get("reason"), values: v,
 	}
 	key := rand.Text()
-	if q.Method == http.MethodPost { // the form comes again
+	if q.Method == http.MethodPost { // the form is shown again
 		key = cmp.Or(v.Get("request"), key)
 	}
 	f.hide("request", key)
@@ -137,14 +138,14 @@ func (q *request) changeForm(v url.Values, problem error) (any, error) {
 	return f, nil
 }
 
-// wrongField is a field of a form that cannot be used as it is.
+// wrongField is a field of a form with an invalid value.
 type wrongField struct{ text string }
 
 func (w *wrongField) Error() string { return w.text }
 
 func wrongFieldf(format string, args ...any) error { return &wrongField{fmt.Sprintf(format, args...)} }
 
-// makeChange does what the second form asks for.
+// makeChange makes the change of the second form.
 func makeChange(q *request) (any, error) {
 	if err := q.ParseForm(); err != nil {
 		return nil, &badRequest{err.Error(), "Send the form again."}
@@ -158,7 +159,7 @@ func makeChange(q *request) (any, error) {
 	if q.person.Name != "" {
 		who = append(who, ops.By(q.person.Name))
 	}
-	if key := form.Get("request"); key != "" { // a form that is sent twice is obeyed once
+	if key := form.Get("request"); key != "" { // a form that is sent twice is carried out once
 		who = append(who, ops.RequestID(key))
 	}
 	name := form.Get("name")
@@ -169,7 +170,7 @@ func makeChange(q *request) (any, error) {
 	case errors.As(err, &input), errors.As(err, &wrong):
 		q.status = http.StatusUnprocessableEntity
 		return q.changeForm(form, err)
-	case errors.Is(err, perdure.ErrNotFound): // since the form was shown
+	case errors.Is(err, perdure.ErrNotFound): // deleted since the form was shown
 		return nil, &absent{c.kind, name}
 	case err != nil:
 		return nil, err
@@ -187,7 +188,7 @@ func makeChange(q *request) (any, error) {
 	return nil, nil
 }
 
-// doneText says, on the page to which a change leads, that it was asked for.
+// doneText says on the next page that the change was requested.
 func doneText(q *request) string {
 	c, err := changeOf(q.path, q.URL.Query().Get("done"))
 	if err != nil {
@@ -196,5 +197,5 @@ func doneText(q *request) string {
 	return strings.ToUpper(c.label[:1]) + c.label[1:] + ": it is on record, and is so as soon as the engine that serves the " + q.path + " sees it."
 }
 
-// changeLink is the first form again.
+// Back is the link to the first form.
 func (f *changeForm) Back() template.URL { return f.About.Link }

@@ -8,10 +8,10 @@ import (
 	"github.com/perdure/perdure/internal/human"
 )
 
-// maxSpans is how many bars a chart over time has at most.
+// maxSpans is the maximum number of bars in a chart over time.
 const maxSpans = 36
 
-// widths are how long the time of one bar is: lengths that people think in.
+// widths are the time spans of a bar: lengths that people think in.
 var widths = []time.Duration{
 	time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, day, 2 * day, 7 * day, 14 * day, 28 * day, 91 * day, 364 * day,
@@ -19,14 +19,14 @@ var widths = []time.Duration{
 
 const day = 24 * time.Hour
 
-// timeSpans is time cut into equal spans, each a bar of a chart.
+// timeSpans is a time divided into equal spans, one per bar of a chart.
 type timeSpans struct {
 	begin time.Time
 	width time.Duration
 	n     int
 }
 
-// spansOf cuts the time between two times into few spans, which begin at round times.
+// spansOf divides the time between two times into a few spans that begin at round times.
 func spansOf(from, to time.Time) timeSpans {
 	for _, width := range widths {
 		if t := (timeSpans{from.Truncate(width), width, 0}); to.Sub(t.begin) <= maxSpans*width {
@@ -39,13 +39,13 @@ func spansOf(from, to time.Time) timeSpans {
 	return timeSpans{from, width, maxSpans}
 }
 
-// span returns when a span begins and ends.
+// span returns when span i begins and ends.
 func (t *timeSpans) span(i int) (from, to time.Time) {
 	from = t.begin.Add(time.Duration(i) * t.width)
 	return from, from.Add(t.width)
 }
 
-// per is the time of one bar in a title, such as "per hour" and "per 15m".
+// per returns the time of one bar for a title, such as "per hour" and "per 15m".
 func per(width time.Duration) string {
 	switch width {
 	case time.Second:
@@ -63,7 +63,7 @@ func per(width time.Duration) string {
 	return "per " + human.Exact(width)
 }
 
-// label names the time at which a span begins.
+// label returns the time at which span i begins.
 func (t *timeSpans) label(i int) string {
 	from, _ := t.span(i)
 	switch {
@@ -77,19 +77,20 @@ func (t *timeSpans) label(i int) string {
 	return from.Local().Format("15:04")
 }
 
-// barChart is counts over time, or side by side. All that is drawn is said as text too.
+// barChart shows counts over time, or side by side. Everything drawn is also there as text.
 type barChart struct {
 	Title  string
-	Says   string // what it shows, in words
+	Says   string // the chart in words
 	Height int
 	Bars   []rectangle
 	Labels []chartLabel
-	Rows   []chartRow // the same as a table; empty if Says says all
+	Rows   []chartRow // the chart as a table; empty if Says is enough
 	Heads  []string
-	Key    []chartKey // what the colours are; empty of a single one
+	Key    []chartKey // meaning of the colors; empty for a single series
 }
 
-// rectangle is a part of a chart: places and widths are percent, the rest pixels.
+// rectangle is a part of a chart. Horizontal positions and widths are percent, the rest
+// pixels.
 type rectangle struct {
 	Tone       string
 	X, Y, W, H string
@@ -105,7 +106,7 @@ type chartRow struct {
 	Values []string
 }
 
-// series are counts by span.
+// series are counts per span.
 type series struct {
 	name, tone string
 	counts     []int

@@ -9,13 +9,13 @@ import (
 	"github.com/perdure/perdure/internal/human"
 )
 
-// pick is the parameter with the workflow ID of a run that was chosen in the list.
+// pick is the parameter with the workflow ID of a run that is chosen in the list.
 const pick = "pick"
 
 // chooser is the form for the runs that are chosen in the list.
 type chooser struct {
-	Operations [][2]string // name and label
-	Hidden     [][2]string // the filter: of calls only those that it selects are meant
+	Operations [][2]string // names and labels
+	Hidden     [][2]string // the filter; operations on calls apply only to those that it selects
 }
 
 func newChooser(f runFilter) *chooser {
@@ -36,7 +36,7 @@ func newChooser(f runFilter) *chooser {
 	return c
 }
 
-// chosenIn are the runs that an address chooses, each once.
+// chosenIn returns the runs that an address chooses, without duplicates.
 func chosenIn(v url.Values) ([]string, error) {
 	ids := slices.Clone(v[pick])
 	slices.Sort(ids)
@@ -47,12 +47,12 @@ func chosenIn(v url.Values) ([]string, error) {
 	return ids, nil
 }
 
-// many reports whether it is about more than one run, or may be.
+// many reports whether the target is or may be more than one run.
 func (t *target) many() bool { return t.all || t.picked > 0 }
 
-// posted is the target that a form sends: the address names it, and of many runs the
-// selection of the dry run that was shown. The first form for chosen runs is sent by the
-// list, which has all of it in the body: an address would be too long.
+// posted returns the target that a form sends. The address names it; for many runs it names
+// the selection of the dry run that was shown. The list sends the first form for chosen
+// runs entirely in the body, because an address would be too long.
 func (q *request) posted() (t target, err error) {
 	v := q.URL.Query()
 	if q.PostForm.Has("op") {
@@ -68,12 +68,12 @@ func (q *request) posted() (t target, err error) {
 	return t, nil
 }
 
-// shown reports whether the form with what is selected was seen by who sends it.
+// shown reports whether the sender has seen the form with what is selected.
 func (t *target) shown(form url.Values) bool {
 	return form.Get("show") == "" && (!t.many() || t.selection != "" || t.all && form.Get("unnamed") != "")
 }
 
-// says is what is selected, in words.
+// says describes what is selected.
 func (t *target) says() string {
 	if t.picked == 0 {
 		return t.filter.says()

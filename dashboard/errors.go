@@ -16,11 +16,11 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// failure is what the page of an error shows.
+// failure is the data of an error page.
 type failure struct {
 	Status int
 	What   string // one sentence
-	Why    string // of the error itself; may be empty
+	Why    string // the error itself; may be empty
 	Next   string // what to do
 }
 
@@ -38,7 +38,7 @@ func (a *absent) Error() string {
 	return fmt.Sprintf("there is no %s %q; see the page of %[1]ss", a.kind, a.name)
 }
 
-// next says why it may not be there.
+// next says why it may be missing.
 func (a *absent) next() string {
 	if a.kind == "gate" {
 		return "A gate is there from the first call on that names it."
@@ -46,7 +46,7 @@ func (a *absent) next() string {
 	return "It may be of another group, or was deleted."
 }
 
-// failed makes the page of an error.
+// failed returns the data for the page of an error.
 func (q *request) failed(err error) failure {
 	f := failure{http.StatusInternalServerError, "The page cannot be shown", err.Error(), "Try again; the log of the program may say more."}
 	var missing *absent
@@ -92,7 +92,7 @@ func (q *request) tooMuch(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) && q.ctx.Err() == nil && q.engine.Health() == nil
 }
 
-// away is why the database does not answer. That the time of the page is over says less than
+// away says why the database does not respond. A page's timeout says less about that than
 // what the engine last heard.
 func (q *request) away(err error) string {
 	if health := q.engine.Health(); health != nil && errors.Is(err, context.DeadlineExceeded) {
@@ -104,7 +104,8 @@ func (q *request) away(err error) string {
 	return human.Sentence(err.Error())
 }
 
-// refuse shows why the guard refuses a request. A caller without a session is led to the login.
+// refuse shows why the guard refuses a request. It redirects a caller without a session to
+// the login.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, p *web.Problem) {
 	q := s.request(r.Context(), w, r, &page{title: p.Title, file: "error", still: true})
 	if p.Status == http.StatusUnauthorized && r.Method == http.MethodGet && s.guard.HasTokens() && !q.live() {
@@ -117,7 +118,7 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, p *web.Problem) 
 	}
 	q.status, q.refused = p.Status, true
 	f := failure{p.Status, strings.TrimSuffix(p.Title, "."), human.Clip(p.Detail, 2000), p.Next}
-	if p.Code == web.NotFound.Code { // the guard's own advice is for callers of the API
+	if p.Code == web.NotFound.Code { // the guard's own advice is for API callers
 		f.Next = "Choose a page in the menu."
 	}
 	q.write(w, f)

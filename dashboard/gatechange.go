@@ -63,7 +63,7 @@ var gateChanges = []change{
 	},
 }
 
-// askGate asks nothing, and shows what a dry run says.
+// askGate needs no input and shows the result of a dry run.
 func askGate(dry func(*request, string) (view.GateChange, error)) func(*request, *changeForm) error {
 	return func(q *request, f *changeForm) error {
 		g, err := q.gateNamed(f.Name)
@@ -83,7 +83,7 @@ func askGate(dry func(*request, string) (view.GateChange, error)) func(*request,
 	}
 }
 
-// gateSays shows what a dry run says.
+// gateSays shows the result of a dry run.
 func (f *changeForm) gateSays(c *view.GateChange) {
 	for _, part := range gateParts {
 		if before, after := gatePart(c.Before, part), gatePart(c.After, part); before != after {
@@ -109,7 +109,7 @@ func (f *changeForm) gateSays(c *view.GateChange) {
 	f.Sure = c.Outcome != view.Unchanged
 }
 
-// resetOf are the parts that a form names.
+// resetOf returns the parts that a form names.
 func resetOf(v url.Values) view.GateReset {
 	return view.GateReset{Breaker: v.Get("breaker") != "", Budget: v.Get("budget") != ""}
 }
@@ -150,7 +150,7 @@ func askGateReset(q *request, f *changeForm) error {
 	return nil
 }
 
-// gateEditOf reads the difference that the second form of an edit sends.
+// gateEditOf decodes the difference that the second form of an edit sends.
 func gateEditOf(text string) (edit view.GateEdit, err error) {
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 	dec.DisallowUnknownFields()
@@ -244,7 +244,7 @@ func askGateEdit(q *request, f *changeForm) error {
 	return err
 }
 
-// gateEdit is what of a form differs from what is in force.
+// gateEdit returns how a form differs from the spec in force.
 func (f *changeForm) gateEdit(now gate.Spec) (edit view.GateEdit, err error) {
 	r := &fieldReader{values: f.values}
 	limit := r.whole("limit", "limit")

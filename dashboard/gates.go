@@ -20,10 +20,10 @@ type gatesPage struct {
 	More int
 }
 
-// gateRow is a gate in short.
+// gateRow is a gate in the list.
 type gateRow struct {
 	Gate                   linked
-	State, Says            string // says: the state in words
+	State, Says            string // Says describes the state
 	Until                  *stamp
 	Held, Limit, Waiting   int
 	InBackoff, HeldBackoff int
@@ -34,7 +34,7 @@ type gateRow struct {
 	Problem                string
 }
 
-// maxGates is how many gates the list shows: those that need a look first.
+// maxGates is how many gates the list shows. Those that need attention come first.
 const maxGates = 500
 
 func gates(q *request) (any, error) {
@@ -63,7 +63,7 @@ func gates(q *request) (any, error) {
 	return p, nil
 }
 
-// gateLink leads to a gate.
+// gateLink returns a link to a gate.
 func gateLink(name string) linked { return linked{name, link("gate", "name", name)} }
 
 func (q *request) gateRow(g *view.Gate) gateRow {
@@ -91,8 +91,8 @@ func (q *request) gateRow(g *view.Gate) gateRow {
 	return row
 }
 
-// gateState is what matters most of how a gate stands: one of the states that have a tone,
-// and its words.
+// gateState returns the most important state of a gate, one of those that have a tone, and
+// its description.
 func gateState(g *view.Gate) (state, says string) {
 	switch {
 	case g.Problem != "":
@@ -109,7 +109,7 @@ func gateState(g *view.Gate) (state, says string) {
 	return "closed", "passes"
 }
 
-// gatePage is one gate.
+// gatePage shows one gate.
 type gatePage struct {
 	Row     gateRow
 	Name    string
@@ -127,7 +127,7 @@ type gatePage struct {
 
 func (p *gatePage) title() string { return p.Name + " · gate" }
 
-// trait is one of the facts of a gate or a schedule.
+// trait is a fact about a gate or a schedule.
 type trait struct {
 	Name, Text string
 	Note       string
@@ -138,7 +138,7 @@ type trait struct {
 // ticketRow is a call at a gate.
 type ticketRow struct {
 	Key          string
-	Place        int // in the queue, from 1; 0: it does not wait
+	Place        int // place in the line, from 1; 0: not waiting
 	Run          linked
 	Call         int64
 	Attempt      int
@@ -148,7 +148,7 @@ type ticketRow struct {
 	Since, Until *stamp
 }
 
-// pageTickets is how many calls at a gate are on a page.
+// pageTickets is how many calls at a gate a page shows.
 const pageTickets = 100
 
 // gateNamed returns a gate.
@@ -194,10 +194,10 @@ func showGate(q *request) (any, error) {
 	return p, nil
 }
 
-// gateParts are what can be edited of a gate, with the words for it.
+// gateParts are the parts of a gate that can be edited, with their labels.
 var gateParts = []string{"limit", "rate", "budget", "breaker"}
 
-// gatePart is a part of what a gate does, in words.
+// gatePart describes a part of a gate's spec.
 func gatePart(s gate.Spec, part string) string {
 	switch part {
 	case "limit":
@@ -244,8 +244,8 @@ func (p *gatePage) gateFacts(q *request, g *view.Gate) {
 	}
 }
 
-// tickets adds a page of the calls at the gate: those that run, those that wait in their
-// order, those in backoff.
+// tickets adds a page of the calls at the gate: running ones, waiting ones in order, and
+// those in backoff.
 func (p *gatePage) tickets(q *request, g *view.Gate) {
 	n := len(g.Tickets)
 	from, _ := strconv.Atoi(q.URL.Query().Get("from"))

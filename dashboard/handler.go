@@ -39,10 +39,10 @@ type server struct {
 	guard  *web.Guard
 }
 
-// maxForm is how many bytes a form may have.
+// maxForm is the maximum size of a form in bytes.
 const maxForm = 2 << 20
 
-// routes are those of the pages, the login and the files of style and script.
+// routes returns the routes of the pages, the login, and the style and script files.
 func (s *server) routes() []web.Route {
 	routes := []web.Route{
 		{Method: http.MethodGet, Pattern: "/static/", Name: "dashboardFile", Summary: "style and script of the dashboard", Handler: static()},
@@ -80,7 +80,7 @@ const formMedia = "application/x-www-form-urlencoded"
 // limit is how long a page waits for the database.
 const limit = 10 * time.Second
 
-// request is a page that is being made.
+// request is the request for a page that is being made.
 type request struct {
 	*http.Request
 	*page
@@ -89,17 +89,17 @@ type request struct {
 	w      http.ResponseWriter
 	guard  *web.Guard
 	person access.Identity
-	now    time.Time // engine time if the page knows it, else that of this process
+	now    time.Time // engine time if the page knows it, otherwise that of this process
 	begun  time.Time
 	status int
 
-	// redirect is where the browser is to go instead; empty: nowhere.
+	// redirect is where to send the browser instead; empty for nowhere.
 	redirect string
-	done     bool // the answer is written
+	done     bool // the response is written
 	refused  bool // by the guard
 }
 
-// serve returns the handler of one function of a page.
+// serve returns the handler for one function of a page.
 func (s *server) serve(p *page, show func(*request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), limit)
@@ -111,7 +111,8 @@ func (s *server) serve(p *page, show func(*request) (any, error)) http.HandlerFu
 			q.write(w, q.failed(err))
 		case q.done:
 		case q.redirect != "":
-			// http.Redirect would make the reference absolute, by a path that lacks the prefix.
+			// http.Redirect would make the reference absolute, with a path that lacks the
+			// prefix.
 			w.Header().Set("Location", q.redirect)
 			w.WriteHeader(http.StatusSeeOther)
 		default:
@@ -120,7 +121,7 @@ func (s *server) serve(p *page, show func(*request) (any, error)) http.HandlerFu
 	}
 }
 
-// request begins to make a page.
+// request returns the request for a page.
 func (s *server) request(ctx context.Context, w http.ResponseWriter, r *http.Request, p *page) *request {
 	now := time.Now()
 	return &request{
@@ -137,8 +138,8 @@ func (q *request) operator() bool {
 //go:embed static
 var staticFiles embed.FS
 
-// static serves the style and the script. Their URLs bear a sum of their bytes, so
-// browsers keep them.
+// static serves the style and the script. Their URLs contain a hash of their content, so
+// browsers may cache them.
 func static() http.HandlerFunc {
 	files := http.FileServerFS(staticFiles)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -147,8 +148,8 @@ func static() http.HandlerFunc {
 	}
 }
 
-// link is a relative URL: a page with its parameters, pairs of name and value. Empty
-// values are left out.
+// link returns a relative URL: a page with parameters, given as pairs of name and value. It
+// omits empty values.
 func link(path string, pairs ...string) template.URL {
 	query := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -159,11 +160,11 @@ func link(path string, pairs ...string) template.URL {
 	return linkTo(path, query)
 }
 
-// linkTo is a relative URL.
+// linkTo returns a relative URL.
 func linkTo(path string, query url.Values) template.URL {
 	text := cmp.Or(path, "./")
 	if len(query) > 0 {
 		text += "?" + strings.ReplaceAll(query.Encode(), "+", "%20")
 	}
-	return template.URL(text) // all that is of others is escaped
+	return template.URL(text) // values of users are escaped
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// pageEvents is how many events, calls or attempts are on a page.
+// pageEvents is how many events, calls or attempts a page shows.
 const pageEvents = 200
 
-// historyPage is the history of a run: event by event, or a row a call.
+// historyPage is the history of a run, with a row per event or per call.
 type historyPage struct {
 	Run     linked
 	Parts   []listTab
@@ -32,19 +32,19 @@ type historyPage struct {
 func (p *historyPage) title() string { return "History of " + p.Run.Text }
 
 type eventRow struct {
-	Place  string // of the event
+	Place  string // place of the event
 	Turn   int64
 	Time   stamp
 	Kind   string
 	Call   int64
 	Name   string
-	Ended  string // how a call ended; empty if it is open, or if the row is an event
+	Ended  string // how a call ended; empty if it is open or the row is an event
 	Took   string
 	Tone   string
 	Detail folded
 }
 
-// recorded is what of an event its row says.
+// recorded is the part of an event that its row shows.
 type recorded struct {
 	Input   view.Payload  `json:"input"`
 	Result  view.Payload  `json:"result"`
@@ -59,8 +59,8 @@ type recorded struct {
 	} `json:"retry"`
 }
 
-// read reads what a row says. An event of a newer version may have other fields: then the
-// row says less, and the whole event is there to be opened.
+// read decodes what a row shows. An event of a newer version may have other fields. The row
+// then shows less, and the whole event can be opened.
 func read(raw json.RawMessage) (r recorded) {
 	_ = json.Unmarshal(raw, &r)
 	return r
@@ -97,11 +97,11 @@ func history(q *request) (any, error) {
 	return p, nil
 }
 
-// turnsBack is how many turns before a page the one begins to which "Previous" leads. Turns have
-// few events as a rule, and the pages may overlap.
+// turnsBack is how many turns before a page its "Previous" page begins. Turns usually have
+// few events, and the pages may overlap.
 const turnsBack = 100
 
-// historyPager leads to the pages before and after.
+// historyPager returns links to the previous and the next page.
 func historyPager(p *historyPage, v url.Values, after, next view.Place) *pager {
 	to := func(after view.Place) template.URL {
 		return link("history", "id", v.Get("id"), "run", v.Get("run"), "call", v.Get("call"), "form", v.Get("form"), "after", after.String())
@@ -125,8 +125,8 @@ func historyPager(p *historyPage, v url.Values, after, next view.Place) *pager {
 	return g
 }
 
-// everyEvent shows a part of the history, of which it reads no more, and returns the place
-// behind which the next page begins, zero if there is none.
+// everyEvent shows a part of the history and reads no more than that. It returns the place
+// after which the next page begins, zero if there is none.
 func (q *request) everyEvent(p *historyPage, h perdure.Handle[view.Payload], part view.HistoryRange, of runRef) (next view.Place, err error) {
 	part.Limit = pageEvents + 1
 	events, err := h.HistoryRange(q.ctx, part)
@@ -140,7 +140,7 @@ func (q *request) everyEvent(p *historyPage, h perdure.Handle[view.Payload], par
 	return next, err
 }
 
-// numbered is the number of a call that an address has; 0 if it has none.
+// numbered returns the number of a call in an address, 0 if there is none.
 func numbered(text string) (call int64, err error) {
 	if text == "" {
 		return 0, nil
@@ -168,7 +168,7 @@ func (q *request) eventRow(first, last *view.Event, of runRef) eventRow {
 	return row
 }
 
-// detail is what an event says in a line.
+// detail describes an event in a line.
 func detail(r recorded, errorType string) string {
 	var parts []string
 	parts = append(parts, nonEmpty(r.Op, r.Outcome)...)
@@ -204,13 +204,13 @@ func eventTone(kind string) string {
 	return "calm"
 }
 
-// treePage is a run with its parents and children.
+// treePage shows a run with its parents and children.
 type treePage struct {
 	Run   linked
 	Parts []listTab
-	Up    []treeNode // parents, the outermost first
-	Tree  []treeNode // the run and what it started, in order
-	More  string     // what is left out
+	Up    []treeNode // parents, outermost first
+	Tree  []treeNode // the run and its descendants, in order
+	More  string     // what is omitted
 }
 
 func (p *treePage) title() string { return "Children of " + p.Run.Text }
@@ -227,7 +227,7 @@ type treeNode struct {
 const (
 	treeDepth = 8
 	treeNodes = 200
-	treeTurns = 5_000 // events of a run in which its children are looked for
+	treeTurns = 5_000 // events of a run in which to look for children
 )
 
 func tree(q *request) (any, error) {
@@ -307,7 +307,8 @@ func (q *request) grow(p *treePage, d *view.Description, depth int) error {
 	return nil
 }
 
-// children are the workflow IDs of the runs that a run started; whole says that they are all.
+// children returns the workflow IDs of the runs that a run started; whole reports whether
+// these are all.
 func (q *request) children(d *view.Description) (ids []string, whole bool, err error) {
 	if d.HistoryLength > treeTurns {
 		for i := range d.Pending {

@@ -15,7 +15,7 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// labPage is another policy tried on the calls on record.
+// labPage shows a trial of another policy on recorded calls.
 type labPage struct {
 	Text, Activity, Workflow string
 	Span                     span
@@ -43,7 +43,7 @@ type classRow struct {
 	Name, ExampleTries string
 }
 
-// labTime is how long a trial may take.
+// labTime limits the duration of a trial.
 const labTime = 8 * time.Second
 
 func lab(q *request) (any, error) {
@@ -85,7 +85,7 @@ func lab(q *request) (any, error) {
 	return p, nil
 }
 
-// trial adds what the trial found.
+// trial adds the result of the trial.
 func (p *labPage) trial(t *view.PolicyTrial) {
 	p.Tried = true
 	say := func(format string, args ...any) { p.Says = append(p.Says, fmt.Sprintf(format, args...)) }

@@ -16,21 +16,21 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// layout is what the template of the layout shows, around the data of the page.
+// layout is the data of the layout's template, around the data of the page.
 type layout struct {
 	Title    string
 	Menu     []menuItem
 	Location string
-	Person   string // who looks; may be empty
-	Known    bool   // whether the guard has said what the caller may do
-	Operator bool   // may change something
-	ReadOnly bool   // no caller may
-	Login    bool   // with a token, which can be given back
+	Person   string // name of the caller; may be empty
+	Known    bool   // the guard has decided what the caller may do
+	Operator bool   // the caller may change something
+	ReadOnly bool   // no caller may change anything
+	Login    bool   // the caller has logged in with a token and can log out
 	Now      stamp
 	Zone     string // of times that are no ages
 	Live     bool
 	Every    int64 // milliseconds between live updates
-	Failed   int   // status of the failure that is shown instead of the page; 0: none
+	Failed   int   // status of the error shown instead of the page; 0: none
 	Style    string
 	Script   string
 	Data     any
@@ -52,7 +52,7 @@ func (q *request) write(w http.ResponseWriter, data any) {
 	}
 	for _, p := range pages {
 		if q.path == loginPage.path {
-			break // no one is logged in yet
+			break // no caller is logged in yet
 		}
 		if p.menu != "" {
 			item := menuItem{Name: p.menu, Link: link(p.path)}
@@ -79,7 +79,7 @@ func (q *request) write(w http.ResponseWriter, data any) {
 	if t, ok := data.(titled); ok {
 		l.Title = t.title()
 	}
-	// Live updates cost the database little: a page that takes long is fetched less often.
+	// Live updates must not load the database: a slow page is fetched less often.
 	l.Every = max(2*time.Second, 20*time.Since(q.begun)).Milliseconds()
 	var text bytes.Buffer
 	if err := templates()[q.file].ExecuteTemplate(&text, "layout", l); err != nil {
@@ -90,18 +90,18 @@ func (q *request) write(w http.ResponseWriter, data any) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Server-Timing", "page;dur="+strconv.FormatFloat(float64(time.Since(q.begun).Microseconds())/1000, 'f', 1, 64))
 	w.WriteHeader(status)
-	_, _ = w.Write(visible(text.Bytes())) // a client that is gone needs no answer
+	_, _ = w.Write(visible(text.Bytes())) // an error means that the client is gone
 }
 
-// live reports whether the script asks, to bring a page up to date, and q is a page that it was
-// let in to. A failure is then an answer like any other, which says itself that it is one: a
-// browser would note each as an error of the page that is open.
+// live reports whether the script requests an update of a page, and the guard admitted q. A
+// failure is then an ordinary response that says itself that it is one: a browser would log
+// each as an error of the open page.
 func (q *request) live() bool { return q.Header.Get("X-Perdure-Live") != "" && !q.refused }
 
-// titled is data that gives its page another title than the table does.
+// titled is page data with another title than in the table.
 type titled interface{ title() string }
 
-// templates are the templates by page: each with the layout and the parts.
+// templates are the templates by page: each with the layout and the shared parts.
 var templates = sync.OnceValue(func() map[string]*template.Template {
 	base := template.Must(template.New("layout").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	files, err := fs.Glob(templateFiles, "templates/*.html")
@@ -118,7 +118,7 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 	return all
 })
 
-// asset is the URL of a static file, with a sum of its bytes.
+// asset returns the URL of a static file, with a hash of its content.
 func asset(name string) string {
 	if sum, ok := sums.Load(name); ok {
 		return sum.(string)
@@ -133,4 +133,4 @@ func asset(name string) string {
 	return url
 }
 
-var sums sync.Map // name of a static file to its URL
+var sums sync.Map // from the name of a static file to its URL

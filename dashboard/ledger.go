@@ -15,22 +15,22 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Bounds of the page of the ledger. What is beyond them is counted, and can be selected.
+// Bounds of the ledger page. What exceeds them is counted and can be selected.
 const (
 	ledgerErrors   = 100 // kinds of errors
-	ledgerAttempts = 25  // attempts on a page
+	ledgerAttempts = 25  // attempts per page
 	ledgerSums     = 200 // activities
 
 	ledgerTime = 6 * time.Second // for the errors; the rest of the page is read quickly
 )
 
-// ledgerFilter is what is selected of the ledger, as the address has it.
+// ledgerFilter selects records of the ledger, as in the address.
 type ledgerFilter struct {
 	span
 	Workflow, Activity, Error, Outcome string
 }
 
-// ledgerPage is the failed attempts of all runs in a time span.
+// ledgerPage shows the failed attempts of all runs in a time span.
 type ledgerPage struct {
 	Filter   ledgerFilter
 	Tabs     []spanTab
@@ -51,7 +51,7 @@ type ledgerPage struct {
 	Next     template.URL
 }
 
-// ledgerError is a type of error of an activity.
+// ledgerError is an error type of an activity.
 type ledgerError struct {
 	Key               string
 	Step, Type        string
@@ -74,7 +74,7 @@ type ledgerSum struct {
 	Retrying                         time.Duration
 }
 
-// ledgerAttempt is an attempt on record.
+// ledgerAttempt is a recorded attempt.
 type ledgerAttempt struct {
 	Key           string
 	Ended         *stamp
@@ -116,9 +116,9 @@ func ledger(q *request) (any, error) {
 	return p, p.attempts(q, filter)
 }
 
-// query is the filter as an address has it.
+// query returns the filter as parameters of an address.
 func (f *ledgerFilter) query() url.Values {
-	v := url.Values{"since": {f.SinceText}} // an empty one is: all
+	v := url.Values{"since": {f.SinceText}} // an empty value means all times
 	for name, value := range map[string]string{"until": f.UntilText, "workflow": f.Workflow, "activity": f.Activity, "error": f.Error, "outcome": f.Outcome} {
 		if value != "" {
 			v.Set(name, value)
@@ -127,7 +127,7 @@ func (f *ledgerFilter) query() url.Values {
 	return v
 }
 
-// only is the filter with other conditions.
+// only returns a link to the page with other conditions.
 func (f ledgerFilter) only(pairs ...string) template.URL {
 	v := f.query()
 	for i := 0; i < len(pairs); i += 2 {
@@ -230,7 +230,7 @@ func (p *ledgerPage) sums(q *request, f *ledgerFilter) error {
 	stats = slices.DeleteFunc(stats, func(s view.ActivityStats) bool {
 		return s.Calls == 0 || f.Workflow != "" && s.Workflow != f.Workflow || f.Activity != "" && s.Name != f.Activity
 	})
-	// What needs a look comes first.
+	// What needs attention comes first.
 	slices.SortStableFunc(stats, func(a, b view.ActivityStats) int {
 		return cmp.Or(cmp.Compare(b.Exhausted+b.Failed, a.Exhausted+a.Failed), cmp.Compare(b.Recovered, a.Recovered), cmp.Compare(b.Calls, a.Calls))
 	})
@@ -251,7 +251,7 @@ func (p *ledgerPage) sums(q *request, f *ledgerFilter) error {
 	return nil
 }
 
-// attempts adds a page of attempts, the latest first.
+// attempts adds a page of attempts, latest first.
 func (p *ledgerPage) attempts(q *request, filter view.AttemptFilter) error {
 	filter.Limit, filter.After = ledgerAttempts, q.URL.Query().Get("after")
 	found, next, err := ops.FindAttempts(q.ctx, q.engine, filter)

@@ -4,13 +4,13 @@ import (
 	"net/http"
 )
 
-// loginPage is where a person gives a token once. It needs no role.
+// loginPage is where a person enters a token. It needs no role.
 var loginPage = page{path: "login", title: "Log in", file: "login", still: true}
 
 // loginForm is the form of the login.
 type loginForm struct {
-	Tokens bool // there are some to log in with
-	Wrong  bool // the one that was given is none of them
+	Tokens bool // there are tokens to log in with
+	Wrong  bool // the entered token is invalid
 }
 
 func showLogin(q *request) (any, error) { return loginForm{Tokens: q.guard.HasTokens()}, nil }
@@ -28,7 +28,7 @@ func (s *server) login(q *request) (any, error) {
 	return nil, nil
 }
 
-// logout makes the browser forget the cookie.
+// logout makes the browser delete the cookie.
 func (s *server) logout(q *request) (any, error) {
 	s.guard.Logout(q.w, q.Request)
 	q.redirect = "login"

@@ -11,7 +11,7 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// nodesPage is who serves, with which code, and what waits for them.
+// nodesPage shows the nodes, the code they run, and what waits for them.
 type nodesPage struct {
 	Nodes    []servingNode
 	Gone     int
@@ -36,14 +36,14 @@ type servingNode struct {
 	Grave                   bool
 }
 
-// buildRow is a build of the code, and who runs it.
+// buildRow is a build of the code and the nodes that run it.
 type buildRow struct {
 	Group, Build      string
 	Nodes, Partitions int
 	Since             *stamp
 }
 
-// queueRow is a queue of attempts, and who serves it.
+// queueRow is a queue of attempts and the processes that serve it.
 type queueRow struct {
 	Name             string
 	Waiting, Running int

@@ -22,24 +22,24 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// patience is how long an operation is waited for. What is not done by then is in the
-// database and follows.
+// patience is how long a page waits for an operation. What is not done by then is in the
+// database and will be done.
 const patience = 8 * time.Second
 
-// target is what an operation is done to, as the address has it: one run, one call, some runs
-// that were chosen in the list, or all that a filter selects.
+// target is what an operation applies to, as in the address: one run, one call, some runs
+// chosen in the list, or all that a filter selects.
 type target struct {
 	op     *action
 	id     string
 	number int64 // of the call; 0: the run, or all calls that the filter selects
 	all    bool
 	chosen []string // workflow IDs
-	picked int      // how many were chosen, of chosen or of the selection
+	picked int      // how many were chosen, in chosen or in the selection
 	filter runFilter
 	name   string // of the activity or step; empty: any
-	policy string // of an edit, as text
+	policy string // for an edit, as text
 
-	selection string // of the dry run that was shown, of many runs; empty: none was
+	selection string // of the dry run that was shown, for many runs; empty: none was
 }
 
 func targetOf(v url.Values) (t target, err error) {
@@ -67,7 +67,8 @@ func targetOf(v url.Values) (t target, err error) {
 	return t, nil
 }
 
-// query is the target as an address has it. Which runs were chosen, the selection knows.
+// query returns the target as parameters of an address. The selection holds which runs were
+// chosen.
 func (t *target) query() url.Values {
 	v := url.Values{}
 	if t.many() {
@@ -91,7 +92,7 @@ func (t *target) query() url.Values {
 	return v
 }
 
-// calls is the filter of the calls.
+// calls returns the filter of the calls.
 func (t *target) calls() view.CallFilter {
 	f := view.CallFilter{Call: t.number, Name: t.name}
 	if t.many() {
@@ -107,7 +108,7 @@ func (t *target) calls() view.CallFilter {
 	return f
 }
 
-// runs is the filter of the runs.
+// runs returns the filter of the runs.
 func (t *target) runs(now time.Time) (view.Filter, error) {
 	f, err := t.filter.filter(now)
 	if f.Call = t.filter.Call; f.Call == view.CallRetrying {
@@ -116,7 +117,7 @@ func (t *target) runs(now time.Time) (view.Filter, error) {
 	return f, err
 }
 
-// do does it, or with ops.DryRun only selects.
+// do carries out the operation. With ops.DryRun it only selects.
 func (t *target) do(ctx context.Context, q *request, values url.Values, options ...ops.ControlOption) (result view.BulkResult, err error) {
 	values.Set("policy", t.policy)
 	var f view.Filter
@@ -148,31 +149,30 @@ func (t *target) do(ctx context.Context, q *request, values url.Values, options 
 	return result, err
 }
 
-// wrongValue is something that a person wrote into a form and that cannot be used.
+// wrongValue is an invalid value that a person entered into a form.
 type wrongValue struct{ error }
 
-// operateForm is the form of an operation: what it will do, to what, and what it needs to
-// know.
+// operateForm is the form of an operation: its effect, its target, and its inputs.
 type operateForm struct {
 	Title   string
 	Means   string
 	Danger  bool
 	Problem string // why it was not done
 	About   *linked
-	Filter  string // of many runs
+	Filter  string // for many runs
 
-	Count   string // of what is selected
-	Gone    int    // what a form before this one has shown and is not so any more
+	Count   string // how much is selected
+	Gone    int    // how much an earlier form showed that no longer matches
 	Records []recordRow
 	More    int
 
 	Policy *policyForm
 	Fields []fieldValue
-	Action template.URL // of the form that does it; empty: there is nothing to do, or not yet
+	Action template.URL // of the form that carries it out; empty: there is nothing to do, or not yet
 	Button string
-	Key    string // of the request
-	// Selection is what the form shows, of many runs. Without one there are too many to be
-	// named, and what comes until it is sent is meant, too.
+	Key    string // idempotency key of the request
+	// Selection is what the form shows of many runs. Without it there are too many to list,
+	// and the operation also applies to runs that come before the form is sent.
 	Selection string
 	Unnamed   bool
 	Reason    string
@@ -186,10 +186,10 @@ type fieldValue struct {
 	Value string
 }
 
-// policyForm asks for an edit of a policy, and shows its difference.
+// policyForm asks for an edit of a policy and shows its difference.
 type policyForm struct {
 	Text   string
-	Action template.URL // of the form, where it is sent with a selection
+	Action template.URL // of the form, which is sent there with a selection
 	Hidden [][2]string  // the rest of the address
 	Now    []policyDiff // the policies that there are, without what comes after
 	Diff   []policyDiff
@@ -215,10 +215,10 @@ func operate(q *request) (any, error) {
 	return q.operateForm(&t, url.Values{}, nil)
 }
 
-// preview are values that no one has written yet: the dry run needs some.
+// preview are stand-ins for values that were not entered yet: the dry run needs some.
 var preview = url.Values{"result": {"null"}, "error": {"preview"}, "name": {"preview"}, "value": {"null"}, "to": {"1"}}
 
-// operateForm makes the form, with what was written into it and why that was not done.
+// operateForm returns the form, with what was entered and why that was not done.
 func (q *request) operateForm(t *target, values url.Values, problem error) (any, error) {
 	f := &operateForm{Title: t.op.label, Means: t.op.means, Danger: t.op.danger, Button: t.op.label, Reason: values.Get("reason"), Back: linkTo("runs", t.filter.query())}
 	f.Key = values.Get("request")
@@ -247,7 +247,7 @@ func (q *request) operateForm(t *target, values url.Values, problem error) (any,
 	f.Action = linkTo("operate", t.query())
 	dry := *t
 	if t.op.Name == operation.EditPolicy.Name && dry.policy == "" {
-		dry.policy = "[retry: 1]" // what is selected does not depend on it
+		dry.policy = "[retry: 1]" // the selection does not depend on it
 	}
 	copied := url.Values{}
 	for name, v := range preview {
@@ -292,10 +292,10 @@ func (f *operateForm) resetTo(q *request, t *target) {
 	}
 }
 
-// shownRecords is how many of what is selected a form shows.
+// shownRecords is how many selected records a form shows.
 const shownRecords = 20
 
-// count says what is selected.
+// count describes how much is selected.
 func (f *operateForm) count(t *target, result *view.BulkResult) {
 	f.Count = human.Plural(result.Runs, "run", "runs")
 	n := result.Runs
@@ -316,7 +316,7 @@ func (f *operateForm) count(t *target, result *view.BulkResult) {
 	f.More = max(0, n-len(f.Records))
 }
 
-// policyForm adds the difference that an edit makes, of the same code as the command's.
+// policyForm adds the difference that an edit makes. It uses the same code as the command.
 func (q *request) policyForm(t *target, f *operateForm, selected *view.BulkResult) error {
 	p := &policyForm{Text: t.policy}
 	f.Policy = p
@@ -369,20 +369,20 @@ func (q *request) policyForm(t *target, f *operateForm, selected *view.BulkResul
 	return nil
 }
 
-// outcome is what became of an operation.
+// outcome is the outcome of an operation.
 type outcome struct {
 	Title   string
 	Text    string
 	Good    bool
 	Next    string
 	Records []recordRow
-	Again   *operateForm // what is left can be asked for again, once
+	Again   *operateForm // the form to repeat the request for what is left
 	Back    linked
 }
 
 func (o *outcome) title() string { return o.Title }
 
-// carryOut does what the form asks for.
+// carryOut carries out the operation of the form.
 func carryOut(q *request) (any, error) {
 	if err := q.ParseForm(); err != nil {
 		return nil, &badRequest{err.Error(), "Send the form again."}
@@ -433,7 +433,7 @@ func carryOut(q *request) (any, error) {
 	return q.summary(&t, &result), nil
 }
 
-// unanswered says that no engine has done it yet.
+// unanswered says that no engine has carried it out yet.
 func (q *request) unanswered(t *target, values url.Values, result *view.BulkResult) *outcome {
 	o := q.summary(t, result)
 	o.Title, o.Good = "It is asked for, and not done yet", false
@@ -450,7 +450,7 @@ func (q *request) unanswered(t *target, values url.Values, result *view.BulkResu
 	return o
 }
 
-// summary says what an operation on many came to.
+// summary describes the outcome of an operation on many runs.
 func (q *request) summary(t *target, result *view.BulkResult) *outcome {
 	o := &outcome{Title: t.op.label + ": done", Good: true, Back: linked{"Back to the list", linkTo("runs", t.filter.query())}}
 	switch did := result.Applied + result.Unchanged; {

@@ -17,14 +17,14 @@ import (
 type action struct {
 	operation.Kind
 	label  string // on buttons
-	means  string // what it does, in a sentence
+	means  string // the effect, in a sentence
 	danger bool
 	fields []field
 
 	make func(url.Values) (operation.Operation, error) // nil: Plain
 }
 
-// field is something that an operation needs to know.
+// field is an input of an operation.
 type field struct {
 	Name, Label, Hint, Default string
 	Long, Needed               bool
@@ -127,7 +127,7 @@ var operations = []action{
 	},
 }
 
-// withJSON makes an operation with a value that a person wrote.
+// withJSON makes an operation with a JSON value that a person entered.
 func withJSON(text string, make func(any) operation.Operation) (op operation.Operation, err error) {
 	if !json.Valid([]byte(text)) {
 		return op, fmt.Errorf("%q is not JSON: a text needs quotes, as in \"done\"", clipBytes(text, 100))
@@ -147,11 +147,11 @@ func operationNamed(name string) (*action, error) {
 // button leads to the form of an operation.
 type button struct {
 	Label, Class string
-	Says         string // the same with what it is about, for those who do not see where it stands
+	Says         string // the label with its object, for readers who do not see its position
 	Link         template.URL
 }
 
-// operateLink leads to the form of an operation on one run or call.
+// operateLink returns a link to the form of an operation on one run or call.
 func operateLink(op *action, id string, call int64) template.URL {
 	number := ""
 	if call > 0 {
@@ -160,7 +160,7 @@ func operateLink(op *action, id string, call int64) template.URL {
 	return link("operate", "op", op.Name, "id", id, "number", number)
 }
 
-// buttons are the operations of a call or run that make sense in its state.
+// buttons returns the operations of a call or run that make sense in its state.
 func buttons(id string, call int64, says string, names ...string) (out []button) {
 	for _, name := range names {
 		op, err := operationNamed(name)
@@ -176,7 +176,7 @@ func buttons(id string, call int64, says string, names ...string) (out []button)
 	return out
 }
 
-// callButtons are those of a call.
+// callButtons returns the buttons of a call.
 func callButtons(id string, c *view.Call) []button {
 	says := fmt.Sprintf(", call %d, %s", c.Call, c.Name)
 	switch c.State {
@@ -196,7 +196,7 @@ func callButtons(id string, c *view.Call) []button {
 	return nil
 }
 
-// runButtons are those of a run.
+// runButtons returns the buttons of a run.
 func runButtons(d *view.Description) []button {
 	names := []string{"pause-run", "signal", "reset", "cancel", "terminate"}
 	switch {
@@ -213,7 +213,7 @@ func runButtons(d *view.Description) []button {
 	return buttons(d.WorkflowID, 0, "", names...)
 }
 
-// bulkLinks lead to the forms of the operations on all runs that a filter selects.
+// bulkLinks returns links to the forms of the operations on all runs that a filter selects.
 func bulkLinks(f runFilter) (out []linked) {
 	for i := range operations {
 		v := f.query()

@@ -12,17 +12,17 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// linked is a text that leads somewhere.
+// linked is a text with a link.
 type linked struct {
 	Text string
 	Link template.URL
 }
 
-// overviewPage is what ops.Status knows.
+// overviewPage shows the result of ops.Status.
 type overviewPage struct {
 	Headline string
 	Served   bool
-	Open     int // runs, where no node serves
+	Open     int // runs, if no node serves
 	Group    string
 	Tiles    []tile
 	Waiting  []waitingRow
@@ -115,7 +115,7 @@ func overview(q *request) (any, error) {
 	return p, nil
 }
 
-// tiles are the counts that a person looks for first, each with the list behind it.
+// tiles returns the counts that people look for first, with links to their lists.
 func tiles(s *view.Status) []tile {
 	runs := func(name, status string) tile {
 		return tile{name, s.Runs[status], tone(status), link("runs", "status", status)}
@@ -139,7 +139,7 @@ func tiles(s *view.Status) []tile {
 	}
 }
 
-// waitNames are what is waited for, where it has another name than its kind.
+// waitNames are names for waits, where they differ from the kind.
 var waitNames = map[string]string{
 	view.WaitActivityPaused: "paused activity", view.WaitGatePaused: "paused gate", view.WaitBreaker: "open breaker", view.WaitUnserved: "unserved queue",
 }
@@ -247,5 +247,5 @@ func (q *request) errorRow(t *view.ErrorTrend) errorRow {
 	return row
 }
 
-// runLink leads to a run.
+// runLink returns a link to a run.
 func runLink(id, run string) linked { return linked{id, link("run", "id", id, "run", run)} }

@@ -2,25 +2,25 @@ package dashboard
 
 // page is a row of the table of pages.
 type page struct {
-	path  string // of the URL, below the dashboard; links to it are this text
+	path  string // of the URL, below the dashboard; links to the page are this text
 	title string
-	menu  string // its name in the menu; empty if it is not there
-	under string // path of the page in whose part of the menu it is; empty: its own
+	menu  string // name in the menu; empty if it is not in the menu
+	under string // path of the menu entry to which the page belongs; empty: its own
 	file  string // of its template, without .html
-	still bool   // it does not change by itself: no live updates
+	still bool   // does not change by itself: no live updates
 
-	// command is what of the command line says the same; several with commas. A page with a
-	// post has none: its operations do.
+	// command names the command lines that show the same, separated by commas. A page with
+	// post has none: its operations have.
 	command string
 
-	// show reads what the page shows: the data of its template.
+	// show reads the data for the page's template.
 	show func(*request) (any, error)
-	// post does what its form asks for, and shows what became of it; nil if there is no
-	// such form. Only operators get there.
+	// post carries out the page's form and returns the outcome; nil if there is no such
+	// form. Only operators get there.
 	post func(*request) (any, error)
 }
 
-// pages are all of the dashboard, those of the menu in its order.
+// pages are all pages of the dashboard, those of the menu in its order.
 var pages = []page{
 	{path: "", title: "Overview", menu: "Overview", file: "overview", command: "status", show: overview},
 	{path: "runs", title: "Runs", menu: "Runs", file: "runs", command: "list", show: runsList},

@@ -12,7 +12,7 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// policyPage explains a policy that a person writes, by the code that decides.
+// policyPage explains a policy that a person enters, using the code that decides.
 type policyPage struct {
 	Text      string
 	Nested    string
@@ -32,7 +32,7 @@ type verdictRow struct {
 	Retried               bool
 }
 
-// plannedAttempts are those of one kind of error.
+// plannedAttempts are the attempts for one kind of error.
 type plannedAttempts struct {
 	Errors  string
 	Rows    []plannedRow
@@ -43,7 +43,7 @@ type plannedAttempts struct {
 type plannedRow struct {
 	Number                              int
 	Wait, Start, Earliest, Latest, Note string
-	Gap                                 bool // attempts are left out before it
+	Gap                                 bool // attempts before it are omitted
 }
 
 // presets are the ready-made policies.
@@ -55,10 +55,10 @@ var presets = []struct {
 	{"conservative", retry.Conservative}, {"infinite", retry.Infinite}, {"quick", retry.Quick},
 }
 
-// maxPolicy is how long a policy may be, in bytes: a longer one is no policy of a person.
+// maxPolicy is the maximum length of a policy in bytes. No person writes a longer one.
 const maxPolicy = 8 << 10
 
-// readPolicy reads a policy in text, in JSON, or by the name of a preset.
+// readPolicy parses a policy in text or in JSON, or the name of a preset.
 func readPolicy(text string) (p retry.Policy, err error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxPolicy {
@@ -148,7 +148,8 @@ func (p *policyPage) explain(e *retry.Explanation) {
 		"waits that errors ask for (at most %s each), queues, attempts lost in a crash (%d allowed)", lasts(d.MaxServerDelay), d.CrashLimit-1)}}
 }
 
-// drawnAttempts is how many attempts a table and a drawing show: the first, and the last.
+// drawnAttempts is how many attempts a table and a drawing show: the first ones and the
+// last.
 const drawnAttempts = 20
 
 // planned shows when attempts start, as a table and as a drawing: a line from the earliest
@@ -194,7 +195,7 @@ func planned(s *retry.Schedule) plannedAttempts {
 	return out
 }
 
-// limited is a number of attempts.
+// limited formats a number of attempts.
 func limited(n int) string {
 	if n >= retry.Unlimited {
 		return "unlimited"
@@ -202,7 +203,7 @@ func limited(n int) string {
 	return human.Count(n)
 }
 
-// lasts is a duration that is compared.
+// lasts formats a duration for comparison.
 func lasts(d time.Duration) string {
 	if d == retry.Forever {
 		return "after 292y"

@@ -16,17 +16,17 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// onRecord is what the calls on record say to the author of a policy: the types of
-// errors that there are, and policies to begin with.
+// onRecord is what the recorded calls tell the author of a policy: the error types that
+// occur, and policies to start from.
 type onRecord struct {
 	Presets []preset
-	Hints   []string // types of errors that are probably misspelt
-	Away    string   // why there is nothing of it; empty if there is
+	Hints   []string // error types that are probably misspelled
+	Away    string   // why there is no such help; empty if there is
 
 	types map[string]bool
 }
 
-// preset is a policy to begin with, and why it may be of use.
+// preset is a policy to start from, and why it may be useful.
 type preset struct {
 	Label, Says string
 	Link        template.URL
@@ -35,19 +35,19 @@ type preset struct {
 const (
 	recordTime    = time.Second // for reading what is only a help
 	recordSpan    = 7 * day
-	presetRuns    = 8 // runs whose calls are looked at for the policies in force
-	presetSteps   = 4 // activities and steps for which there are presets
-	hopelessCalls = 2 // of so many calls none recovered: the error is one that retries do not help
+	presetRuns    = 8 // runs whose calls are read for the policies in force
+	presetSteps   = 4 // activities and steps with presets
+	hopelessCalls = 2 // if none of this many calls recovered, retries do not help against the error
 )
 
-// builtIn are the types that errors of the engine have: they are known before the first occurs.
+// builtIn are the error types of the engine, which are known before the first one occurs.
 var builtIn = []string{
 	retry.TypeError, retry.TypeTimeout, retry.TypeHeartbeatTimeout, retry.TypeQueueTimeout, retry.TypePanic,
 	retry.TypeWorkerLost, retry.TypeCanceled, retry.TypeExhausted, retry.TypeRefused, retry.TypeDeadlineExceeded,
 }
 
-// onRecord reads it, for the page that the presets lead to. Without it the page is as useful
-// as it is with an empty ledger.
+// onRecord reads it for the page to which the presets lead. Without it the page is as
+// useful as with an empty ledger.
 func (q *request) onRecord(page string) *onRecord {
 	ctx, cancel := context.WithTimeout(q.ctx, recordTime)
 	defer cancel()
@@ -88,7 +88,7 @@ func (r *onRecord) read(ctx context.Context, q *request, page string, stats []vi
 	return nil
 }
 
-// inForce are policies of calls that retry at the moment, by the name of their activity.
+// inForce returns the policies of calls that are retrying, by activity name.
 func (q *request) inForce(ctx context.Context) (map[string]string, error) {
 	runs, err := q.engine.List(ctx, view.Filter{Call: view.CallBackoff, Limit: presetRuns})
 	if err != nil {
@@ -109,8 +109,8 @@ func (q *request) inForce(ctx context.Context) (map[string]string, error) {
 	return found, nil
 }
 
-// presets adds those for one activity or step: the policy that is in force, and what its
-// errors on record suggest to change of it.
+// presets adds the presets for one activity or step: the policy in force, and the changes
+// that its recorded errors suggest.
 func (r *onRecord) presets(page, step, inForce string, stats []view.ErrorStats) {
 	base, of := retry.Standard, "the standard policy"
 	add := func(label, says string, p retry.Policy) {
@@ -143,8 +143,8 @@ func (r *onRecord) presets(page, step, inForce string, stats []view.ErrorStats) 
 	}
 }
 
-// check adds hints about types of a policy that no error on record has, and that are written
-// almost like one that some have.
+// check adds hints about error types in a policy that no recorded error has, but that
+// almost match one that occurs.
 func (r *onRecord) check(p retry.Policy) {
 	named := slices.Concat(p.Retryable, p.NonRetryable)
 	for i := range p.Rules {

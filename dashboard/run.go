@@ -17,11 +17,11 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// runPage is a run with all that is known of where it stands.
+// runPage shows a run and its state.
 type runPage struct {
 	ID, Workflow, Status string
 	Says                 string
-	Done                 []doneRow // what the form that led here came to
+	Done                 []doneRow // the outcome of the form that led here
 	Hold                 *hold
 	Buttons              []button
 	Facts                []fact
@@ -56,13 +56,13 @@ type namedText struct {
 	Text folded
 }
 
-// hold says why an open run cannot go on.
+// hold says why an open run cannot continue.
 type hold struct {
 	What, Why    string
-	Expect, Asks string // of code that does not fit
+	Expect, Asks string // for code that does not fit
 }
 
-// cause is an error and what it wraps, the outermost first.
+// cause is an error in a chain, outermost first.
 type cause struct {
 	Name, Type, Message string
 }
@@ -128,7 +128,7 @@ type auditRow struct {
 	Why       folded
 }
 
-// runParts are the pages about one run, for the tabs that all of them show.
+// runParts are the pages about one run, for the tabs that they share.
 func runParts(here, id, run string) (all []listTab) {
 	for _, p := range []struct{ path, name string }{{"run", "Run"}, {"history", "History"}, {"attempts", "Attempts"}, {"tree", "Children"}} {
 		all = append(all, listTab{p.name, link(p.path, "id", id, "run", run), p.path == here})
@@ -136,7 +136,7 @@ func runParts(here, id, run string) (all []listTab) {
 	return all
 }
 
-// which is the run that the address names.
+// which returns the run that the address names.
 func (q *request) which() (h perdure.Handle[view.Payload], id, run string, err error) {
 	id, run = q.URL.Query().Get("id"), q.URL.Query().Get("run")
 	if id == "" {
@@ -149,7 +149,7 @@ func (q *request) which() (h perdure.Handle[view.Payload], id, run string, err e
 	return h, id, run, nil
 }
 
-// described is the run that the address names, and how it stands.
+// described returns the run that the address names, and its description.
 func (q *request) described() (h perdure.Handle[view.Payload], d *view.Description, err error) {
 	h, _, _, err = q.which()
 	if err == nil {
@@ -204,7 +204,7 @@ func showRun(q *request) (any, error) {
 	return p, nil
 }
 
-// facts are what there is to say of a run in a line each.
+// facts returns the facts about a run, each for one line.
 func (q *request) facts(d *view.Description) (all []fact) {
 	add := func(name, text string) {
 		if text != "" {
@@ -256,7 +256,7 @@ func (q *request) facts(d *view.Description) (all []fact) {
 	return all
 }
 
-// values are the payloads of a run.
+// values returns the payloads of a run.
 func values(d *view.Description, run string) (all []namedText) {
 	add := func(name string, p view.Payload) {
 		if !p.Absent() {
@@ -271,13 +271,13 @@ func values(d *view.Description, run string) (all []namedText) {
 	return all
 }
 
-// causes are an error and what it wraps, as far as that says something new.
+// causes returns an error and what it wraps, as far as that adds something.
 func causes(f *view.Failure) (all []cause) {
 	name, said := "failure", ""
 	for ; f != nil; name = "because of" {
 		text := f.Message
 		if f.Type == retry.TypeExhausted && len(f.Causes) > 0 {
-			text = strings.TrimSuffix(text, ": "+f.Causes[0].Message) // it follows
+			text = strings.TrimSuffix(text, ": "+f.Causes[0].Message) // the cause follows
 		}
 		if said == "" || !strings.HasSuffix(said, text) || f.Type != "" && f.Type != retry.TypeError {
 			all = append(all, cause{name, f.Type, human.Clip(wording.Untyped(f.Type, text), 4000)})
@@ -291,7 +291,7 @@ func causes(f *view.Failure) (all []cause) {
 	return all
 }
 
-// holdOf says why an open run cannot go on, nil if it can.
+// holdOf returns why an open run cannot continue, or nil if it can.
 func holdOf(d *view.Description) *hold {
 	switch {
 	case d.Closed != nil:
@@ -320,7 +320,7 @@ func holdOf(d *view.Description) *hold {
 	return nil
 }
 
-// needed says which build has the code for which a run waits, as far as that is known.
+// needed says which build has the code for which a run waits, if known.
 func needed(n *view.NeededCode) string {
 	switch {
 	case n == nil:
@@ -416,14 +416,14 @@ func (q *request) childWaits(p *runPage) error {
 	return nil
 }
 
-// mostPending is how many open calls the page of a run shows: the first.
+// mostPending is how many open calls the page of a run shows: the first ones.
 const mostPending = 100
 
 // mostSums is how many calls the page of a run sums up: those with the most attempts.
 const mostSums = 25
 
 func (q *request) sums(p *runPage, o *view.Overview, id, run string) {
-	open := map[int64]string{} // the latest attempt of an open call says not how the call stands
+	open := map[int64]string{} // the latest attempt of an open call does not show the call's state
 	for i := range o.Description.Pending {
 		c := &o.Description.Pending[i]
 		open[c.Call] = c.State
@@ -454,10 +454,11 @@ func (q *request) sums(p *runPage, o *view.Overview, id, run string) {
 	}
 }
 
-// mostAudit is how many entries of the audit the page of a run shows: the latest.
+// mostAudit is how many audit entries the page of a run shows: the latest ones.
 const mostAudit = 50
 
-// records adds the audit, the latest first, and what of it the form that led here is.
+// records adds the audit, latest first, and which of its entries the form that led here
+// caused.
 func (q *request) records(p *runPage, audit []view.ControlRecord) {
 	key := q.URL.Query().Get("request")
 	p.MoreAudit = max(0, len(audit)-mostAudit)

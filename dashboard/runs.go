@@ -15,16 +15,16 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// pageRuns is how many runs are on a page.
+// pageRuns is how many runs a page shows.
 const pageRuns = 50
 
 var callStates = []string{
 	view.CallRetrying, view.CallBackoff, view.CallGated, view.CallOffered, view.CallQueued, view.CallExternal, view.CallPaused, view.CallQuarantined,
 }
 
-// runFilter is what selects runs, as the address of the list has it.
+// runFilter selects runs, as in the address of the list.
 type runFilter struct {
-	Search    string // beginning of the workflow ID
+	Search    string // prefix of the workflow ID
 	Workflow  string
 	Status    []string
 	Call      string // state of one of its calls, or retrying
@@ -41,7 +41,7 @@ func filterOf(v url.Values) runFilter {
 	}
 }
 
-// query is the filter as an address has it.
+// query returns the filter as parameters of an address.
 func (f runFilter) query() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{
@@ -57,7 +57,7 @@ func (f runFilter) query() url.Values {
 	return v
 }
 
-// filter is what the engine is asked for, without the state of calls.
+// filter returns the filter for the engine, without the state of calls.
 func (f runFilter) filter(now time.Time) (view.Filter, error) {
 	out := view.Filter{IDPrefix: f.Search, Workflow: f.Workflow, Status: f.Status, ErrorType: f.Error}
 	for _, s := range f.Status {
@@ -91,7 +91,7 @@ func (f runFilter) filter(now time.Time) (view.Filter, error) {
 	return out, nil
 }
 
-// says is the filter in words.
+// says describes the filter.
 func (f runFilter) says() string {
 	var parts []string
 	add := func(format, value string) {
@@ -122,11 +122,11 @@ type runsPage struct {
 	Tabs     []listTab
 	Rows     []runRow
 	Retrying bool
-	More     bool // one of the less common filters is set
+	More     bool // a less common filter is set
 	Empty    string
 	Pager    *pager
 	Bulk     []linked
-	Choose   *chooser // nil: the caller may not
+	Choose   *chooser // nil if the caller may not operate
 }
 
 // choice is a value that can be chosen.
@@ -135,15 +135,15 @@ type choice struct {
 	Chosen bool
 }
 
-// listTab is a list that people want most often.
+// listTab is a frequently used list.
 type listTab struct {
 	Name    string
 	Link    template.URL
 	Current bool
 }
 
-// pager leads to other pages of a list: the one before, or the first if that cannot be told, and
-// the one after.
+// pager has links to other pages of a list: the previous one, or the first if the previous
+// one is unknown, and the next.
 type pager struct {
 	First, Prev, Next template.URL
 	Text              string
@@ -158,10 +158,10 @@ type runRow struct {
 	Workflow string
 	Status   string
 	Says     string
-	For      string // what it waits for, empty if for nothing
-	Waits    string // its name
+	For      string // what it waits for, empty for nothing
+	Waits    string // name of what it waits for
 	At       string // the call, or the gate
-	Others   int    // calls that wait as well
+	Others   int    // other waiting calls
 	Failures int
 	Until    *stamp
 	Since    *stamp
@@ -215,7 +215,7 @@ func runsList(q *request) (any, error) {
 	return p, nil
 }
 
-// tabs are the lists that people want most often.
+// tabs returns the frequently used lists.
 func tabs(f runFilter) []listTab {
 	all := []struct {
 		name   string
@@ -233,15 +233,15 @@ func tabs(f runFilter) []listTab {
 	var out []listTab
 	for _, t := range all {
 		same := t.filter.Call == f.Call && slices.Equal(t.filter.Status, f.Status)
-		keep := f // the search stays
+		keep := f // the search is kept
 		keep.Call, keep.Status = t.filter.Call, t.filter.Status
 		out = append(out, listTab{t.name, linkTo("runs", keep.query()), same})
 	}
 	return out
 }
 
-// list reads a page of runs with what they wait for, and the run before which the next one
-// begins.
+// list reads a page of runs with what they wait for. It returns the run before which the
+// next page begins.
 func (q *request) list(f view.Filter) (runs []view.Run, next string, err error) {
 	f.Waits, f.Limit = true, pageRuns+1
 	page, err := ops.Search(q.ctx, q.engine, f)

@@ -101,7 +101,7 @@ func overlapNamed(text string) (schedule.Overlap, error) {
 	return o, nil
 }
 
-// overlap asks what happens while a run is open, and reports whether the form was sent.
+// overlap asks for the overlap policy, and reports whether the form was sent.
 func (f *changeForm) overlap(standard string) (o schedule.Overlap, asked bool, err error) {
 	o, err = overlapNamed(f.values.Get("overlap"))
 	in := changeInput{Name: "overlap", Label: "While a run is open", Choices: []changeChoice{{"", standard, o == ""}}}
@@ -116,7 +116,7 @@ func (f *changeForm) overlap(standard string) (o schedule.Overlap, asked bool, e
 	return o, asked, err
 }
 
-// askSchedule asks nothing.
+// askSchedule needs no input.
 func askSchedule(q *request, f *changeForm) error {
 	s, err := q.scheduleNamed(f.Name)
 	if err != nil {
@@ -130,7 +130,7 @@ func askSchedule(q *request, f *changeForm) error {
 	return nil
 }
 
-// maxBackfill is how many times the preview of a backfill counts: more are refused.
+// maxBackfill is how many times the preview of a backfill counts. More are refused.
 const maxBackfill = 1000
 
 func askBackfill(q *request, f *changeForm) error {
@@ -172,13 +172,13 @@ func askBackfill(q *request, f *changeForm) error {
 		f.Says = []string{human.Plural(n, "time", "times") + ", the first " + human.Time(all[0]) + ", the last " + human.Time(all[n-1]) + ". Those that were fired before are left out."}
 	}
 	f.Sure = true
-	// What is posted is what was shown: moments, not how long ago they were.
+	// Post what was shown: times, not how long ago they were.
 	f.hide("from", from.UTC().Format(time.RFC3339Nano))
 	f.hide("until", until.UTC().Format(time.RFC3339Nano))
 	return nil
 }
 
-// backfillSpan reads the bounds of a backfill.
+// backfillSpan parses the bounds of a backfill.
 func (q *request) backfillSpan(v url.Values) (from, until time.Time, err error) {
 	for _, b := range []struct {
 		name string

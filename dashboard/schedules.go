@@ -22,7 +22,7 @@ type schedulesPage struct {
 	More int
 }
 
-// scheduleRow is a schedule in short.
+// scheduleRow is a schedule in the list.
 type scheduleRow struct {
 	Schedule         linked
 	Times, Workflow  string
@@ -86,16 +86,16 @@ func (q *request) scheduleRow(s *view.Schedule) scheduleRow {
 	return row
 }
 
-// scheduleLink leads to a schedule.
+// scheduleLink returns a link to a schedule.
 func scheduleLink(name string) linked { return linked{name, link("schedule", "name", name)} }
 
-// overlapMeans says what the policies of overlap do.
+// overlapMeans describes the overlap policies.
 var overlapMeans = map[schedule.Overlap]string{
 	schedule.Skip: "nothing is fired while a run is open", schedule.BufferOne: "one fire waits for the run to end", schedule.BufferAll: "one run after the other",
 	schedule.CancelOther: "the open run is asked to cancel", schedule.TerminateOther: "the open run is terminated", schedule.AllowAll: "runs are open beside each other",
 }
 
-// schedulePage is one schedule.
+// schedulePage shows one schedule.
 type schedulePage struct {
 	Row     scheduleRow
 	Name    string
@@ -109,17 +109,17 @@ type schedulePage struct {
 	Memo    folded
 	Next    []nextFire
 	Fires   []fireRow
-	Fired   linked // of a trigger that was asked for
+	Fired   linked // for a requested trigger
 	Log     []auditEntry
 }
 
 func (p *schedulePage) title() string { return p.Name + " · schedule" }
 
-// nextFire is a time to come.
+// nextFire is an upcoming fire.
 type nextFire struct {
 	Nominal stamp
 	Due     *stamp
-	Later   string // by jitter
+	Later   string // delay by jitter
 }
 
 // fireRow is a fire of a schedule.
@@ -191,17 +191,17 @@ func showSchedule(q *request) (any, error) {
 	return p, nil
 }
 
-// nominal is a time that a schedule names, which has seldom parts of a second.
+// nominal formats a nominal time, which rarely has fractions of a second.
 func (q *request) nominal(t time.Time) stamp {
 	s := q.at(t)
 	s.Text = strings.TrimSuffix(s.Text, ".000")
 	return s
 }
 
-// maxFires is how many fires that wait or are open the page shows.
+// maxFires is how many waiting or open fires the page shows.
 const maxFires = 100
 
-// fires adds what waits, what is open and what ended.
+// fires adds the waiting, open and ended fires.
 func (p *schedulePage) fires(q *request, s *view.Schedule) {
 	add := func(f *view.Fire, state string, to *time.Time) {
 		row := fireRow{Key: f.WorkflowID, State: state, Nominal: q.nominal(f.Nominal), Since: q.ago(&f.Since), Kind: cmp.Or(f.Kind, "regular"), Run: linked{Text: f.WorkflowID}}

@@ -9,13 +9,13 @@ import (
 	"github.com/perdure/perdure/internal/human"
 )
 
-// span is a time span as people write its bounds, and what it comes to.
+// span is a time span with its bounds as a person wrote them.
 type span struct {
 	SinceText, UntilText string
 	Since, Until         time.Time // zero: no bound
 }
 
-// spanOf reads the parameters since and until of an address.
+// spanOf parses the parameters since and until of an address.
 func (q *request) spanOf(standard string) (s span, err error) {
 	v := q.URL.Query()
 	s.SinceText, s.UntilText = standard, v.Get("until")
@@ -31,7 +31,7 @@ func (q *request) spanOf(standard string) (s span, err error) {
 	return s, err
 }
 
-// moment reads a time; an empty text is none.
+// moment parses a time. Empty text means none.
 func (q *request) moment(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -43,14 +43,14 @@ func (q *request) moment(text string) (time.Time, error) {
 	return t, nil
 }
 
-// spanTab is a time span that people choose often.
+// spanTab is a frequently used time span.
 type spanTab struct {
 	Name    string
 	Link    template.URL
 	Current string // for aria-current
 }
 
-// spanTabs are those that go with the rest of an address.
+// spanTabs returns tabs for the frequently used spans, keeping the rest of the address.
 func (s *span) spanTabs(path string, rest url.Values) (tabs []spanTab) {
 	for _, t := range []struct{ name, since string }{{"1 hour", "1h"}, {"6 hours", "6h"}, {"1 day", "24h"}, {"7 days", "7d"}, {"30 days", "30d"}} {
 		v := url.Values{"since": {t.since}}

@@ -12,9 +12,9 @@ import (
 	"github.com/perdure/perdure/internal/human"
 )
 
-// visible makes characters visible that would do something else than show themselves:
-// control characters, those that turn the direction of writing, broken bytes. It sees
-// all that a page consists of, so no template can forget it.
+// visible makes characters visible that would not just show themselves: control characters,
+// those that change the direction of writing, and invalid bytes. It processes the complete
+// page, so no template can bypass it.
 func visible(page []byte) []byte {
 	if !bytes.ContainsFunc(page, obeyed) && utf8.Valid(page) {
 		return page
@@ -35,10 +35,10 @@ func visible(page []byte) []byte {
 	return out.Bytes()
 }
 
-// obeyed reports whether the layout of a page would obey a character.
+// obeyed reports whether a character would affect the layout of a page.
 func obeyed(r rune) bool { return r != '\n' && r != '\t' && human.Obeyed(r) }
 
-// functions are those of the templates. What they return is escaped by the templates.
+// functions are the functions for templates. The templates escape what they return.
 var functions = template.FuncMap{
 	"count":    human.Count,
 	"count64":  func(n int64) string { return human.Count(int(n)) },
@@ -53,8 +53,8 @@ var functions = template.FuncMap{
 	"str":      func(v any) string { return fmt.Sprint(v) },
 }
 
-// value is the attribute with the value of a hidden field that a form sends back: what
-// visible would change is written as references to characters, so that it comes back as it is.
+// value returns the attribute with the value of a hidden field. Characters that visible
+// would change are written as character references, so that the value comes back unchanged.
 func value(text string) template.HTMLAttr {
 	var b strings.Builder
 	b.WriteString(`value="`)
@@ -66,20 +66,20 @@ func value(text string) template.HTMLAttr {
 		}
 	}
 	b.WriteByte('"')
-	return template.HTMLAttr(b.String()) // all that is of others is escaped
+	return template.HTMLAttr(b.String()) // values of users are escaped
 }
 
-// stamp is a time on a page: what is shown, and the time itself.
+// stamp is a time on a page: the text, and the time itself.
 type stamp struct {
-	Text string // such as "3 s ago", or the time of the day
-	Full string // in the zone of the server, to the millisecond
+	Text string // such as "3 s ago", or the time of day
+	Full string // in the server's time zone, to the millisecond
 	ISO  string
-	// Kind says how the script keeps Text true: ago, until, or empty if it is not to.
+	// Kind says how the script updates Text: ago, until, or empty for not at all.
 	Kind string
-	Late bool // it was to happen, and has not
+	Late bool // it should have happened and has not
 }
 
-// ago is a time in the past as how long ago it was; nil is none.
+// ago formats a past time as how long ago it was, nil for nil.
 func (q *request) ago(t *time.Time) *stamp {
 	if t == nil || t.IsZero() {
 		return nil
@@ -87,7 +87,7 @@ func (q *request) ago(t *time.Time) *stamp {
 	return &stamp{Text: human.When(*t, q.now), Full: human.Time(*t), ISO: iso(*t), Kind: "ago"}
 }
 
-// until is a time to come as a countdown; nil is none.
+// until formats a future time as a countdown, nil for nil.
 func (q *request) until(t *time.Time) *stamp {
 	if t == nil || t.IsZero() {
 		return nil
@@ -95,7 +95,7 @@ func (q *request) until(t *time.Time) *stamp {
 	return &stamp{human.Until(*t, q.now), human.Time(*t), iso(*t), "until", human.Overdue(*t, q.now)}
 }
 
-// at is a time as such. It names the day unless that is today's.
+// at formats a time. It includes the day unless that is today.
 func (q *request) at(t time.Time) stamp {
 	format := "2006-01-02 15:04:05.000"
 	if t.Local().Format(time.DateOnly) == q.now.Local().Format(time.DateOnly) {
@@ -106,20 +106,21 @@ func (q *request) at(t time.Time) stamp {
 
 func iso(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// folded is a text of others that may be long: what the page shows of it, and where all of it is.
+// folded is a text of users that may be long: what the page shows of it, and where the
+// whole text is.
 type folded struct {
 	Head string       // one line
-	Text string       // what is shown when it is opened; empty if Head is all
-	Size string       // such as "1.0 MB"; empty if the text is whole
-	All  template.URL // a page with the whole text; empty if it is whole
+	Text string       // shown when opened; empty if Head is everything
+	Size string       // such as "1.0 MB"; empty if the text is complete
+	All  template.URL // a page with the whole text; empty if the text is complete
 }
 
 const (
 	headRunes = 160  // of the line that is always shown
-	foldBytes = 4096 // of the text that is on the page
+	foldBytes = 4096 // of the text on the page
 )
 
-// fold folds a text. all is the page that has the whole of it.
+// fold folds a text. all is the page with the whole text.
 func fold(text string, all template.URL) folded {
 	f := folded{Head: oneLine(text)}
 	if f.Head == text {
@@ -132,7 +133,7 @@ func fold(text string, all template.URL) folded {
 	return f
 }
 
-// oneLine is the beginning of a text, with blanks for what separates lines.
+// oneLine returns the beginning of a text, with blanks for line breaks.
 func oneLine(text string) string {
 	runes, blank := make([]rune, 0, headRunes), false
 	for _, r := range text {
@@ -153,7 +154,7 @@ func oneLine(text string) string {
 	return string(runes)
 }
 
-// clipBytes cuts a text at the end of a character.
+// clipBytes cuts a text at a character boundary.
 func clipBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -164,7 +165,7 @@ func clipBytes(s string, n int) string {
 	return s[:n]
 }
 
-// size is a number of bytes for people.
+// size formats a number of bytes.
 func size(n int) string {
 	switch {
 	case n < 1000:

@@ -9,7 +9,7 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// indented is a payload as text that is easy to read.
+// indented formats a payload as indented text.
 func indented(p view.Payload) string {
 	if len(p.JSON) == 0 {
 		return p.String()
@@ -25,7 +25,7 @@ func indentedJSON(raw json.RawMessage) string {
 	return out.String()
 }
 
-// wholeText is a page of plain text: all of something that other pages fold.
+// wholeText is a plain-text page with the whole of a text that other pages fold.
 func wholeText(q *request) (any, error) {
 	h, _, _, err := q.which()
 	if err != nil {
@@ -79,11 +79,11 @@ func wholeText(q *request) (any, error) {
 	return nil, none
 }
 
-// plain answers with a text that no browser takes for anything else.
+// plain responds with a text that browsers cannot mistake for another type.
 func (q *request) plain(text string) error {
 	q.done = true
 	q.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	q.w.WriteHeader(http.StatusOK)
-	_, _ = q.w.Write(visible([]byte(text))) // a client that is gone needs no answer
+	_, _ = q.w.Write(visible([]byte(text))) // an error means that the client is gone
 	return nil
 }

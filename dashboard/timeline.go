@@ -12,17 +12,17 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// timeline is the attempts of a run over time, one row a call: attempts are bars, backoff
-// are gaps with a tint, waits for a gate or a slot are pale. The server draws it; places
-// along the time are in percent, so it fits any width.
+// timeline shows the attempts of a run over time, one row per call. Attempts are bars,
+// backoff is a tinted gap, and waits for a gate or a slot are pale. The server draws it;
+// horizontal positions are percent, so it fits any width.
 type timeline struct {
 	Height int
-	Says   string // for those who do not see it
+	Says   string // for readers who cannot see it
 	Ticks  []tick
 	Rows   []timeRow
-	Now    string // place of the present; empty if the run is closed
-	Left   string // what is left out
-	Paused bool   // a bar is of a pause
+	Now    string // position of the present; empty if the run is closed
+	Left   string // what is omitted
+	Paused bool   // a bar shows a pause
 }
 
 type tick struct {
@@ -34,8 +34,8 @@ type timeRow struct {
 	BarY  int
 	Label string
 	Bars  []bar
-	Next  string // place of the next attempt; empty if there is none
-	Until string // when that is
+	Next  string // position of the next attempt; empty if there is none
+	Until string // time of the next attempt
 }
 
 type bar struct {
@@ -46,13 +46,13 @@ type bar struct {
 }
 
 const (
-	timeRows = 30  // that are drawn: open calls, then those with most attempts
+	timeRows = 30  // maximum number of rows: open calls, then those with most attempts
 	rowHigh  = 36  // pixels
 	headHigh = 22  // of the scale
-	least    = 0.5 // percent: narrower bars become one
+	least    = 0.5 // percent: narrower bars are merged
 )
 
-// stretch is one attempt, or a wait, on the scale.
+// stretch is an attempt or a wait on the scale.
 type stretch struct {
 	from, to float64 // percent
 	class    string
@@ -112,7 +112,7 @@ func (r *rowData) count() int {
 	return n
 }
 
-// timeRowsOf are the calls with attempts, those to draw first first.
+// timeRowsOf returns the calls with attempts, in drawing order.
 func timeRowsOf(d *view.Description, attempts []view.Attempt) (rows []*rowData) {
 	byCall := map[int64]*rowData{}
 	row := func(call int64, name string) *rowData {
@@ -143,14 +143,14 @@ func timeRowsOf(d *view.Description, attempts []view.Attempt) (rows []*rowData) 
 	return rows
 }
 
-// scale maps times to places.
+// scale maps times to positions.
 type scale struct {
 	from time.Time
 	span time.Duration
 }
 
-// scale makes the scale of a run: from its beginning to its end or now, and a bit of what is
-// to come, so that the next attempt is in sight unless that would make the past too small.
+// scale returns the scale of a run: from its beginning to its end or now, and a bit of the
+// future, so that the next attempt is in sight unless that would make the past too small.
 func (q *request) scale(d *view.Description, rows []*rowData) scale {
 	from, to := d.Created, q.now
 	if d.Closed != nil {
@@ -166,21 +166,21 @@ func (q *request) scale(d *view.Description, rows []*rowData) scale {
 	return scale{from, past + ahead}
 }
 
-// place is where a time is, in percent.
+// place returns the position of a time, in percent.
 func (s scale) place(t time.Time) float64 {
 	return min(100, max(0, 100*float64(t.Sub(s.from))/float64(s.span)))
 }
 
 func percent(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) + "%" }
 
-// steps are the distances of ticks that people read easily.
+// steps are distances between ticks that people read easily.
 var steps = []time.Duration{
 	time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second,
 	time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
 	24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
 }
 
-// ticks are at most five times on the scale, as what has passed since its beginning.
+// ticks returns at most five times on the scale, as time since its beginning.
 func (s scale) ticks() (all []tick) {
 	step := steps[len(steps)-1]
 	for _, d := range steps {
@@ -204,7 +204,7 @@ func (s scale) ticks() (all []tick) {
 	return all
 }
 
-// bars are what is drawn of a call.
+// bars returns what to draw for a call.
 func (s scale) bars(r *rowData, y int, now time.Time) (out []bar) {
 	var all []stretch
 	add := func(from, to time.Time, class, says string) {
@@ -246,8 +246,8 @@ func (s scale) bars(r *rowData, y int, now time.Time) (out []bar) {
 	return drawn(all, y)
 }
 
-// drawn makes bars of stretches: waits first, behind what ran; what is too close to see
-// apart is one bar that says how many it is.
+// drawn makes bars from stretches: waits first, behind what ran. Bars too close to tell
+// apart are merged into one that says how many they are.
 func drawn(all []stretch, y int) (out []bar) {
 	for _, waits := range []bool{true, false} {
 		var last *stretch

@@ -2,9 +2,9 @@ package dashboard
 
 import "github.com/perdure/perdure/view"
 
-// tones say what a state means: good, bad, busy (it goes on by itself), held (it waits
-// for a person or for code), calm. They are the classes of the style; a glyph and the word
-// say the same without colours.
+// tones classify states: good, bad, busy (continues by itself), held (waits for a person or
+// for code), calm. They are classes in the style sheet; a glyph and the word convey the
+// same without colors.
 var tones = map[string]string{
 	view.StatusCompleted: "good", view.StatusFailed: "bad", view.StatusTimedOut: "bad", view.StatusTerminated: "bad",
 	view.StatusCanceled: "calm", view.StatusContinued: "calm", view.StatusRunning: "busy",
@@ -33,7 +33,7 @@ func tone(state string) string {
 	return "calm"
 }
 
-// glyph is the sign of a state's tone.
+// glyph returns the glyph of a state's tone.
 func glyph(state string) string {
 	return map[string]string{"good": "✓", "bad": "✕", "busy": "▶", "held": "‖", "wait": "○", "retry": "↻", "calm": "·"}[tone(state)]
 }
