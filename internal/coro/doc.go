@@ -5,7 +5,6 @@
 // goroutine that calls Run. Runnable coroutines stand in a first-in, first-out queue. Run
 // lets each run until it parks, and returns when the queue is empty. The same wake-ups in
 // the same order therefore give the same execution, on every machine, every time.
-// give the same execution, on every machine, every time.
 //
 // Coroutines are built on iter.Pull, whose switch bypasses the Go scheduler (about five
 // times cheaper than a pair of channel operations).
