@@ -22,7 +22,7 @@ import (
 	"github.com/perdure/perdure/ops"
 )
 
-// none is the query, the body or the result of an endpoint that has none.
+// none stands for a missing query, body or result of an endpoint.
 type none struct{}
 
 // endpoint is a route with its query, body and result types. The handler and the
@@ -52,7 +52,7 @@ type call struct {
 // Maximum sizes of bodies.
 const (
 	smallBody = 64 << 10
-	largeBody = 4 << 20 // with values of users
+	largeBody = 4 << 20 // for bodies with values of users
 )
 
 // define returns an endpoint. line is the method and the pattern.
