@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// asking makes the command query or update. The function ask sends the request, with a
-// nil input if there is none; explain says what its error means after so long a wait.
+// asking runs the command query or update. ask sends the request, with a nil input if there
+// is none. explain says what its error means after that wait.
 func (a *app) asking(cmd *cobra.Command, wait time.Duration,
 	ask func(ctx context.Context, e *perdure.Engine, id, name string, input json.RawMessage) (json.RawMessage, error),
 	explain func(err error, waited time.Duration) error,
@@ -49,7 +49,7 @@ func (a *app) asking(cmd *cobra.Command, wait time.Duration,
 	return cmd
 }
 
-// checkWait refuses a wait that is not positive.
+// checkWait returns an error for a wait that is not positive.
 func checkWait(wait time.Duration) error {
 	if wait <= 0 {
 		return usage("Use a duration such as 30s or 5m.", "The time to wait is %s.", wait)

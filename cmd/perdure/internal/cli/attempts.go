@@ -114,7 +114,7 @@ func (a *app) findAttempts(ctx context.Context, opt *ledgerOptions) error {
 	})
 }
 
-// foundTable shows attempts of many workflows.
+// foundTable shows attempts of several workflows.
 func (a *app) foundTable(found []view.FoundAttempt) error {
 	table := a.table("ENDED", "ID", "STEP", "ATTEMPT", "OUTCOME", "TOOK", "REASON", "NEXT AFTER", "ERROR")
 	table.Right(3)
@@ -159,7 +159,7 @@ func (a *app) attemptTable(attempts []view.Attempt) error {
 		if t.Next != nil {
 			delay = human.Duration(t.Delay)
 			latest := i+1 == len(attempts) || attempts[i+1].Call != t.Call
-			if latest && t.Next.After(now) { // else retry-now came before it
+			if latest && t.Next.After(now) { // else retry-now came first
 				delay += " (" + human.Until(*t.Next, now) + ")"
 			}
 		}

@@ -88,10 +88,10 @@ func (a *app) auditGroup(ctx context.Context, opt *ledgerOptions, filter view.Au
 	})
 }
 
-// mostAudited is how many runs are read and entries are shown at most.
+// mostAudited is the maximum number of runs that are read and of entries that are shown.
 const mostAudited = 1_000_000
 
-// pausedNow names the activities that are paused in the whole group.
+// pausedNow prints the activities that are paused in the whole group.
 func (a *app) pausedNow(ctx context.Context, e *perdure.Engine) error {
 	current, err := ops.PausedActivities(ctx, e)
 	var names []string
@@ -104,7 +104,7 @@ func (a *app) pausedNow(ctx context.Context, e *perdure.Engine) error {
 	return err
 }
 
-// controlTable shows what was done to calls and workflows.
+// controlTable shows operations on calls and workflows.
 func (a *app) controlTable(records []view.ControlRecord) error {
 	table := a.table("TIME", "ID", "CALL", "NAME", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
 	table.Spare("ID", "NOTE")
@@ -123,7 +123,7 @@ func (a *app) controlTable(records []view.ControlRecord) error {
 	return table.Write(a.out)
 }
 
-// auditTable shows what was done in the whole group.
+// auditTable shows operations in the whole group.
 func (a *app) auditTable(records []view.AuditRecord) error {
 	table := a.table("TIME", "KIND", "NAME", "CALL", "STEP", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
 	table.Spare("STEP", "CALL", "NOTE", "KIND")

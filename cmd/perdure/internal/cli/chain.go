@@ -20,7 +20,7 @@ func (w *whichRun) flag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&w.id, "run", "", "`ID` of an earlier run of the chain; see: perdure show")
 }
 
-// of is the handle to a workflow, or to one run of it.
+// of returns the handle to a workflow, or to one of its runs.
 func (w *whichRun) of(e *perdure.Engine, id string) perdure.Handle[json.RawMessage] {
 	h := e.Workflow(id)
 	if w.id == "" {
@@ -40,7 +40,7 @@ func (w *whichRun) explain(a *app, workflow string, err error) error {
 	}
 }
 
-// chain shows the runs of a chain, and which of them this is.
+// chain shows the runs of a chain and marks this one.
 func (a *app) chain(d *view.Description) error {
 	if len(d.Chain) == 0 {
 		return nil
@@ -69,7 +69,7 @@ func (a *app) chain(d *view.Description) error {
 	return table.Write(a.out)
 }
 
-// earlier says that there were runs before those that are shown.
+// earlier says that there were runs before those shown.
 func earlier(runs []view.ChainRun) string {
 	if n := runs[0].Number - 1; n > 0 {
 		return fmt.Sprintf(", the last %d of %d", len(runs), n+len(runs))

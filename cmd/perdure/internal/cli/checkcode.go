@@ -90,7 +90,7 @@ func (a *app) checkCode(ctx context.Context, runtime *flow.Runtime, filter view.
 	return errors.Join(err, e.Close())
 }
 
-// codeChecked shows a check of code.
+// codeChecked shows the result of a code check.
 func (a *app) codeChecked(ctx context.Context, e *perdure.Engine, c *view.CodeCheck) error {
 	var outcome error
 	if !c.OK {
@@ -124,7 +124,7 @@ func (a *app) codeChecked(ctx context.Context, e *perdure.Engine, c *view.CodeCh
 	return outcome
 }
 
-// replayed says how many runs were replayed, and of how many.
+// replayed says how many runs were replayed, out of how many.
 func replayed(c *view.CodeCheck) string {
 	text := human.Plural(c.Checked, "open run of flow files", "open runs of flow files")
 	if c.Checked < c.Open {
@@ -135,7 +135,7 @@ func replayed(c *view.CodeCheck) string {
 	return text
 }
 
-// codeFindings lists runs that do not fit.
+// codeFindings lists the runs that do not fit.
 func (a *app) codeFindings(c *view.CodeCheck) error {
 	if len(c.Findings) == 0 {
 		return nil

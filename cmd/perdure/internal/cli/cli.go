@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Env is what surrounds a run of the command.
+// Env is the environment of a run of the command.
 type Env struct {
-	Args   []string // without the name of the program
+	Args   []string // without the program name
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
@@ -24,14 +24,14 @@ type Env struct {
 	Now    func() time.Time
 }
 
-// Main runs the command in its process and returns the exit code.
+// Main runs the command and returns the exit code of the process.
 func Main() int {
-	// A reader that has seen enough, such as head, is no error. The signal would
-	// end the process; without it writing fails, and Run knows what that means.
+	// A reader that closes the pipe, such as head, is not an error. The signal would end
+	// the process; if it is ignored, writing fails, and Run handles that.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The second interrupt ends the process immediately.
+	// A second interrupt ends the process immediately.
 	context.AfterFunc(ctx, stop)
 	return Run(ctx, Env{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now,
@@ -42,7 +42,7 @@ func Main() int {
 type app struct {
 	env    Env
 	out    *bufio.Writer // standard output
-	stdout term.Terminal // what standard output is
+	stdout term.Terminal // properties of standard output
 	stderr term.Terminal
 	db     string // flag
 	codec  string // flag

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completeID offers the shell the workflow IDs that begin with what was typed.
+// completeID offers the shell the workflow IDs that begin with the typed text.
 func (a *app) completeID(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return a.completeArgument(func(ctx context.Context, e *perdure.Engine, found names) error {
 		runs, err := e.List(ctx, view.Filter{IDPrefix: typed})
@@ -25,10 +25,10 @@ func (a *app) completeID(cmd *cobra.Command, args []string, typed string) ([]str
 	})(cmd, args, typed)
 }
 
-// names are what a shell can be offered, each with what it is.
+// names are offers to the shell, with descriptions.
 type names map[string]string
 
-// completion is what cobra calls for a word that is being typed.
+// completion is the function that cobra calls for a word that is being typed.
 type completion = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
 
 // namesFrom reads names from a database.
@@ -44,7 +44,7 @@ func (a *app) completeArgument(read namesFrom) completion {
 	}
 }
 
-// completeStart offers types of workflows, and files when none begins so.
+// completeStart offers workflow types, and files if no type matches.
 func (a *app) completeStart(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	offers, directive := a.completeArgument(workflowTypes)(cmd, args, typed)
 	if len(offers) == 0 && len(args) == 0 {
@@ -53,7 +53,7 @@ func (a *app) completeStart(cmd *cobra.Command, args []string, typed string) ([]
 	return offers, directive
 }
 
-// completeNames offers the names that begin with what was typed.
+// completeNames offers the names that begin with the typed text.
 func (a *app) completeNames(read namesFrom) completion {
 	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		found := names{}
@@ -63,7 +63,7 @@ func (a *app) completeNames(read namesFrom) completion {
 		}
 		var offers []string
 		for _, name := range slices.Sorted(maps.Keys(found)) {
-			if strings.HasPrefix(name, typed) && human.Escape(name) == name { // others cannot be typed
+			if strings.HasPrefix(name, typed) && human.Escape(name) == name { // other names cannot be typed
 				offers = append(offers, strings.TrimSuffix(name+"\t"+human.Escape(found[name]), "\t"))
 			}
 		}
@@ -71,8 +71,8 @@ func (a *app) completeNames(read namesFrom) completion {
 	}
 }
 
-// completeFlags offers names for the values of flags of all commands: a flag has one
-// meaning wherever it stands.
+// completeFlags offers names for the flags of all commands: a flag has the same meaning
+// everywhere.
 func (a *app) completeFlags(cmd *cobra.Command) {
 	for flag, read := range map[string]namesFrom{"type": workflowTypes, "activity": activities, errorType: errorTypes} {
 		if cmd.Flags().Lookup(flag) != nil {
@@ -84,10 +84,10 @@ func (a *app) completeFlags(cmd *cobra.Command) {
 	}
 }
 
-// recently is how far back errors are looked for: someone waits for the names.
+// recently is how far back errors are searched. The user is waiting for the names.
 const recently = 7 * 24 * time.Hour
 
-// workflowTypes are the types of the latest workflows, and of all whose steps have ended.
+// workflowTypes adds the types of the latest workflows, and of all with a closed step.
 func workflowTypes(ctx context.Context, e *perdure.Engine, found names) error {
 	runs, err := e.List(ctx, view.Filter{Limit: 1000})
 	for _, r := range runs {
@@ -103,7 +103,7 @@ func workflowTypes(ctx context.Context, e *perdure.Engine, found names) error {
 	return err
 }
 
-// activities are the activities and steps that ended, that failed, or that are paused. A
+// activities adds the activities and steps that have ended, failed or are paused. A
 // database does not list those that wait for their first attempt.
 func activities(ctx context.Context, e *perdure.Engine, found names) error {
 	stats, err := ops.ActivityStats(ctx, e, time.Time{}, time.Time{})

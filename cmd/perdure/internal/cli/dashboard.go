@@ -21,10 +21,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// defaultListen is where the server listens unless told otherwise.
+// defaultListen is the default address of the server.
 const defaultListen = "127.0.0.1:7460"
 
-// drainServer is how long requests may take that are under way when the server stops.
+// drainServer is how long requests in progress may take when the server stops.
 const drainServer = 5 * time.Second
 
 // serverFlags say who may use the server and from where.
@@ -69,7 +69,7 @@ behind a proxy that has one: a token sent in clear text can be read on its way.`
 	return cmd
 }
 
-// rules are the rules that the flags say.
+// rules returns the access rules of the flags.
 func (a *app) rules(f serverFlags) (access.Rules, error) {
 	rules := access.Rules{Hosts: f.hosts, ReadOnly: f.readOnly}
 	if f.tokens == "" {
@@ -91,7 +91,7 @@ func (a *app) rules(f serverFlags) (access.Rules, error) {
 	return rules, nil
 }
 
-// withoutPackage is an error of package access as it reads at a shell.
+// withoutPackage formats an error of package access for the shell.
 func withoutPackage(err error) string { return strings.ReplaceAll(err.Error(), "access: ", "") }
 
 // listening is what programs are told about the server.
@@ -138,7 +138,7 @@ func (a *app) serveEngine(ctx context.Context, e *perdure.Engine, f serverFlags,
 	return serveUntil(ctx, l, handler, a.env.Stderr)
 }
 
-// webHandler is all that the server serves.
+// webHandler returns the handler of everything that the server serves.
 func webHandler(e *perdure.Engine, rules access.Rules) (http.Handler, error) {
 	served, err := api.Handler(e, rules)
 	if err != nil {
@@ -156,7 +156,7 @@ func webHandler(e *perdure.Engine, rules access.Rules) (http.Handler, error) {
 	return mux, nil
 }
 
-// certificate is what the flags say about TLS; nil without.
+// certificate returns the TLS configuration of the flags, nil for none.
 func certificate(f serverFlags) (*tls.Config, error) {
 	switch {
 	case f.cert == "" && f.key == "":
@@ -192,8 +192,7 @@ func (a *app) tellListening(l listening) error {
 	return a.out.Flush()
 }
 
-// serveUntil serves on a listener until ctx ends, and lets requests that are under way
-// finish.
+// serveUntil serves on a listener until ctx ends, and lets requests in progress finish.
 func serveUntil(ctx context.Context, l net.Listener, handler http.Handler, complaints io.Writer) error {
 	streams, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -209,7 +208,7 @@ func serveUntil(ctx context.Context, l net.Listener, handler http.Handler, compl
 		return fmt.Errorf("the server has stopped: %w", err)
 	case <-ctx.Done():
 	}
-	stop() // of those who wait or stream, who would not end by themselves
+	stop() // ends the requests of callers that wait or stream, which would not end by themselves
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainServer)
 	defer cancel()
 	if err := server.Shutdown(limited); !errors.Is(err, context.DeadlineExceeded) {

@@ -22,7 +22,7 @@ const (
 	codecVar        = "PERDURE_CODEC"
 )
 
-// database is the database that the flag or the environment names.
+// database returns the database that the flag or the environment names.
 func (a *app) database() (database.Name, error) {
 	text, from := a.db, "--db"
 	if text == "" {
@@ -42,8 +42,8 @@ func parseDatabase(from, text string) (database.Name, error) {
 	return name, err
 }
 
-// group is the group of nodes that the flag or the environment names, and whether
-// one of them does. The flag may name the group without a name.
+// group returns the group of nodes that the flag or the environment names, and whether one
+// of them does. The flag may name the group with the empty name.
 func (a *app) group() (name string, given bool) {
 	if a.groupFlag.Changed {
 		return a.groupFlag.Value.String(), true
@@ -52,12 +52,12 @@ func (a *app) group() (name string, given bool) {
 	return name, name != ""
 }
 
-// longestNode is how long the name of a client is at most.
+// longestNode is the maximum length of a client's name.
 const longestNode = 200
 
-// open opens the database as a client. It creates none: a misspelled name must not
-// become an empty database. Nor does it migrate one: a look with a newer command
-// would shut out the engines that serve it.
+// open opens the database as a client. It does not create one: a misspelled name must not
+// become an empty database. Nor does it migrate one: a read by a newer command would lock
+// out the engines that serve it.
 func (a *app) open(ctx context.Context) (*perdure.Engine, error) {
 	name, err := a.database()
 	if err != nil {
@@ -68,7 +68,7 @@ func (a *app) open(ctx context.Context) (*perdure.Engine, error) {
 		return nil, err
 	}
 	options := []perdure.Option{perdure.Group(group), perdure.NoMigrate(), perdure.Logger(slog.New(slog.DiscardHandler))}
-	if who := a.user(person{}); len(who) <= longestNode && utf8.ValidString(who) { // what has no --by is by the node
+	if who := a.user(person{}); len(who) <= longestNode && utf8.ValidString(who) { // operations without --by are attributed to the node
 		options = append(options, perdure.NodeName(who))
 	}
 	db, err := a.opener(name)
@@ -78,8 +78,8 @@ func (a *app) open(ctx context.Context) (*perdure.Engine, error) {
 	return perdure.Open(ctx, db, options...)
 }
 
-// opener opens a database, through the codecs in the file that the flag or the environment
-// names.
+// opener returns the opener of a database, with the codecs in the file that the flag or the
+// environment names.
 func (a *app) opener(name database.Name) (store.Opener, error) {
 	path := a.codec
 	if path == "" {
@@ -95,7 +95,7 @@ func (a *app) opener(name database.Name) (store.Opener, error) {
 	return codec.Over(name.Opener(), codecs...), nil
 }
 
-// withRun opens the database for a command that is about one workflow.
+// withRun opens the database for a command about one workflow.
 func (a *app) withRun(ctx context.Context, id string, f func(e *perdure.Engine) error) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		err := f(e)
@@ -115,7 +115,7 @@ func (a *app) withRun(ctx context.Context, id string, f func(e *perdure.Engine) 
 	})
 }
 
-// inGroup names the group, if it has a name, at the end of a sentence.
+// inGroup names the group, if it has a name, for the end of a sentence.
 func (a *app) inGroup() string {
 	if name, _ := a.group(); name != "" {
 		return fmt.Sprintf(" in the group %q", name)
@@ -123,7 +123,7 @@ func (a *app) inGroup() string {
 	return ""
 }
 
-// place is where workflows are looked for.
+// place describes where workflows were looked for.
 func (a *app) place(e *perdure.Engine) string {
 	if name, _ := a.group(); name != "" {
 		return fmt.Sprintf("the group %q of %s", name, e.Location())
@@ -131,7 +131,7 @@ func (a *app) place(e *perdure.Engine) string {
 	return e.Location()
 }
 
-// withEngine opens the database during f.
+// withEngine runs f with the database open.
 func (a *app) withEngine(ctx context.Context, f func(e *perdure.Engine) error) error {
 	e, err := a.open(ctx)
 	if err != nil {

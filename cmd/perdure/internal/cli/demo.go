@@ -59,15 +59,15 @@ name, and touches nothing else.`,
 	return cmd
 }
 
-// Limits of what a demo can be asked for.
+// Limits on the flags of the demo.
 const (
 	maxOrders  = 10_000
 	maxKills   = 1000
 	maxWorkers = 32
 )
 
-// demoDatabase says where the demo is kept. It does not read PERDURE_DB: that may be
-// a database in which a demo is not wanted.
+// demoDatabase sets where to keep the demo. It does not read PERDURE_DB, which may name a
+// database in which no demo is wanted.
 func (a *app) demoDatabase(opt *demo.Options, workersGiven bool) error {
 	if a.db != "" {
 		var err error
@@ -103,7 +103,7 @@ func (a *app) demo(ctx context.Context, opt demo.Options, keep bool) error {
 		return usage("Leave --dir out, or name a directory.", "--dir is empty.")
 	}
 	opt.Command = ownName()
-	// Progress is news and is not buffered; the report is the result.
+	// Progress is printed unbuffered; the report is the result.
 	opt.Out, opt.Terminal = a.env.Stdout, a.stdout
 	if a.format != formatTable {
 		opt.Out, opt.Terminal = a.env.Stderr, a.stderr
@@ -126,7 +126,7 @@ func (a *app) demo(ctx context.Context, opt demo.Options, keep bool) error {
 	return err
 }
 
-// keepOpen serves the dashboard on what the demo has left, to everyone on this machine.
+// keepOpen serves the dashboard for what the demo left behind, to everyone on this machine.
 func (a *app) keepOpen(ctx context.Context, report *demo.Report) error {
 	e, err := perdure.Open(ctx, report.Name().Opener(), perdure.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
@@ -140,14 +140,14 @@ func (a *app) keepOpen(ctx context.Context, report *demo.Report) error {
 	return errors.Join(err, e.Close())
 }
 
-// ownName is how the user can call this program again.
+// ownName returns how the user can call this program again.
 func ownName() string {
 	self, err := os.Executable()
 	if err != nil {
 		return "perdure"
 	}
 	if strings.Contains(filepath.ToSlash(self), "/go-build") {
-		return goRun(debug.ReadBuildInfo()) // its executable is gone when it ends
+		return goRun(debug.ReadBuildInfo()) // its executable is deleted when it ends
 	}
 	if found, err := exec.LookPath("perdure"); err == nil && sameFile(found, self) {
 		return "perdure"
@@ -155,8 +155,8 @@ func ownName() string {
 	return term.Quote(os.Args[0])
 }
 
-// goRun is the go run of a program: by its version if it came from a module proxy, else
-// from the checkout that it was called in.
+// goRun returns the go run command of a program: by version if it came from a module proxy,
+// otherwise by the checkout in which it was called.
 func goRun(info *debug.BuildInfo, ok bool) string {
 	if ok && strings.HasPrefix(info.Main.Version, "v") && info.Main.Sum != "" {
 		return "go run " + info.Path + "@" + info.Main.Version
@@ -188,8 +188,8 @@ func (a *app) demoWorkerCommand() *cobra.Command {
 				return err
 			}
 			opt.Log = slog.New(slog.NewTextHandler(a.env.Stderr, nil))
-			// An interrupt from the keyboard reaches all processes of the terminal.
-			// The worker leaves it to the parent to end it.
+			// An interrupt from the keyboard reaches all processes of the terminal. The
+			// worker ignores it, and its parent ends it.
 			return demo.Worker(context.WithoutCancel(cmd.Context()), opt)
 		},
 	}

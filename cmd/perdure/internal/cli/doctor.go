@@ -87,7 +87,7 @@ func (a *app) doctor(ctx context.Context, e *perdure.Engine, filter view.DoctorF
 	return outcome
 }
 
-// whose names what a finding is about.
+// whose names the object of a finding.
 func whose(f view.Finding) string {
 	switch {
 	case f.Gate != "" && f.RunID != "":

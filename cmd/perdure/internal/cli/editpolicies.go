@@ -10,8 +10,7 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// showEdits shows what an edit changes for many calls, those that have the same policy
-// together.
+// showEdits shows what an edit changes for several calls, grouped by their policy.
 func (a *app) showEdits(ctx context.Context, e *perdure.Engine, selected view.BulkResult, edit policyedit.Edit) error {
 	classes := policyedit.NewClasses(edit)
 	err := classes.AddSelected(selected.Records, func(id string) ([]view.Call, error) {

@@ -19,7 +19,7 @@ func (a *app) prepareEdit(r *request) (action, error) {
 	if err != nil {
 		return action{}, err
 	}
-	whole, err := a.policyValue(text) // what is no policy changes none either
+	whole, err := a.policyValue(text) // text that is no policy is no edit either
 	if err != nil {
 		return action{}, err
 	}
@@ -57,13 +57,13 @@ func isPreset(name string) bool {
 	return false
 }
 
-// selects reports whether a call is one of those that a filter selects.
+// selects reports whether a filter selects a call.
 func selects(f *view.CallFilter, p *view.Call) bool {
 	return (f.Call == 0 || f.Call == p.Call) && (f.Name == "" || f.Name == p.Name) &&
 		(len(f.States) == 0 || slices.Contains(f.States, p.State)) && (f.ErrorType == "" || f.ErrorType == p.LastErrorType)
 }
 
-// showEdit shows what an edit changes for a call, and what that means for its attempts.
+// showEdit shows what an edit changes for a call, and the effect on its attempts.
 func (a *app) showEdit(p *view.Call, edit policyedit.Edit) error {
 	c, err := policyedit.Of(p, edit, a.env.Now())
 	if err != nil {

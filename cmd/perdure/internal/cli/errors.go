@@ -17,14 +17,14 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// The exit codes.
+// Exit codes.
 const (
 	exitOK          = 0
 	exitError       = 1
 	exitUsage       = 2
 	exitRunFailed   = 3 // the awaited run did not complete
 	exitNotFound    = 5
-	exitTimedOut    = 6 // a wait did
+	exitTimedOut    = 6 // a wait timed out
 	exitAttention   = 7 // status: something needs attention; check-code: a run would stop; doctor: something is wrong; migrate --check: one is due
 	exitInterrupted = 130
 )
@@ -35,24 +35,23 @@ var kinds = map[int]string{
 	exitTimedOut: "timed_out", exitInterrupted: "interrupted",
 }
 
-// Error is what ended the command: what was wrong, what to do about it, and the
-// exit code.
+// Error is the error that ended the command: what is wrong, what to do, and the exit code.
 type Error struct {
 	Code int
 	What string // one or more sentences
 	Hint string // what to do; may be empty
-	// Silent says that everything was said already; only the code is left.
+	// Silent says that everything was already printed; only the code is left.
 	Silent bool
 }
 
 func (e *Error) Error() string { return e.What }
 
-// usage is an error in how the command was called.
+// usage is an error in the command's arguments.
 func usage(hint, format string, args ...any) *Error {
 	return &Error{Code: exitUsage, What: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// explain turns any error into one that a person can act upon.
+// explain converts any error to one that the user can act on.
 func (a *app) explain(ctx context.Context, err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -86,7 +85,7 @@ func (a *app) explain(ctx context.Context, err error) *Error {
 	return e
 }
 
-// complain prints an error: as text for people, as one JSON object for programs.
+// complain prints an error: as text for people, or as one JSON object for programs.
 func (a *app) complain(e *Error) {
 	if e.Silent {
 		return
@@ -107,8 +106,8 @@ func (a *app) complain(e *Error) {
 	}
 }
 
-// wantsJSON reports whether errors are to be JSON. The flags may be what is wrong,
-// so the arguments are looked at as they came.
+// wantsJSON reports whether errors are printed as JSON. The flags may be the error, so it
+// looks at the raw arguments.
 func (a *app) wantsJSON() bool {
 	if a.format != formatTable {
 		return true

@@ -10,11 +10,11 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// eventView is an event of a history for programs. On record times and durations are
-// numbers; here they are text, as in all other output.
+// eventView is an event of a history for programs. The record has times and durations as
+// numbers; the output has them as text, like all other output.
 type eventView struct{ view.Event }
 
-// MarshalJSON returns the event's record with its times and durations as text.
+// MarshalJSON returns the event's record with times and durations as text.
 func (e eventView) MarshalJSON() ([]byte, error) { return legible(e.Record, ""), nil }
 
 func eventViews(events []view.Event) []eventView {
@@ -25,9 +25,9 @@ func eventViews(events []view.Event) []eventView {
 	return all
 }
 
-// unit is what a number of a record counts.
+// unit says what a number in a record counts.
 type unit struct {
-	name string // of the field that is shown, if it is not that of the record
+	name string // of the displayed field, if it differs from that in the record
 	text func(n int64) string
 }
 
@@ -39,8 +39,8 @@ var (
 
 func inUTC(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// units are the times and durations of events, by where they stand. What an error is made
-// of (failure) and what users gave is theirs, and stays.
+// units are the times and durations of events, by path. The contents of errors (failure)
+// and the values of users stay unchanged.
 var units = map[string]unit{
 	"due": nanoTime, "queued": nanoTime, "started": nanoTime, "ended": nanoTime, "deadline": nanoTime,
 	"created": nanoTime, "first_turn": nanoTime, "chain_deadline": nanoTime, "first_attempt": nanoTime,
@@ -54,8 +54,8 @@ var units = map[string]unit{
 	"retry.errors.at_ms":      {"at", milliTime.text},
 }
 
-// legible returns JSON that stands at a path of an event with its numbers as text. The
-// fields stay in order.
+// legible returns the JSON at a path of an event with its numbers as text. The fields keep
+// their order.
 func legible(raw json.RawMessage, path string) json.RawMessage {
 	inside := path == ""
 	for at := range units {
@@ -94,10 +94,10 @@ func legible(raw json.RawMessage, path string) json.RawMessage {
 		}
 		var v json.RawMessage
 		if decoder.Decode(&v) != nil {
-			return raw // it is no JSON
+			return raw // not JSON
 		}
 		out.Write(legible(v, at))
 	}
-	out.WriteRune(rune(first.(json.Delim)) + 2) // } follows { by two, and ] follows [
+	out.WriteRune(rune(first.(json.Delim)) + 2) // } is { plus two, and ] is [ plus two
 	return out.Bytes()
 }

@@ -5,14 +5,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// One word names one thing in all commands: --type is the type of workflows, --activity
-// the name of an activity or step, --error-type the type of an error, and --error its
-// text.
+// A flag means the same in all commands: --type is the type of workflows, --activity the
+// name of an activity or step, --error-type the type of an error, and --error its text.
 
-// errorType is the flag that selects by the type of an error.
+// errorType is the flag that selects by error type.
 const errorType = "error-type"
 
-// formerly lets a flag of a command be given by an earlier name, too, which no help shows.
+// formerly makes a command accept an earlier name of a flag, which the help does not show.
 func formerly(cmd *cobra.Command, earlier, name string) {
 	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, given string) pflag.NormalizedName {
 		if given == earlier {

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// flowEnding is how the names of flow files end.
+// flowEnding is the extension of flow files.
 const flowEnding = ".flow"
 
 func (a *app) flowCommand() *cobra.Command {
@@ -42,7 +42,7 @@ The language is described in docs/flow.md.`,
 	return cmd
 }
 
-// flowActions are the flags that say which actions there are.
+// flowActions are the flags that say which actions exist.
 type flowActions struct {
 	shell   bool
 	files   string
@@ -56,12 +56,12 @@ func (f *flowActions) flags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.secrets, "secret", nil, "`name` of an environment variable that files may use by secret(); several with commas")
 }
 
-// others adds the flag for actions that other programs have.
+// others adds the flag for actions of other programs.
 func (f *flowActions) others(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.named, "action", nil, "`name` of an action of the program that runs the file; several with commas")
 }
 
-// runtime makes what runs files.
+// runtime returns the runtime for flow files.
 func (f *flowActions) runtime(log func(string)) (*flow.Runtime, error) {
 	options := []flow.Option{flow.Log(log), flow.Secrets(func(name string) (string, bool) {
 		if !slices.Contains(f.secrets, name) {
@@ -88,7 +88,7 @@ func (f *flowActions) runtime(log func(string)) (*flow.Runtime, error) {
 	return r, nil
 }
 
-// known are the actions that a file may call.
+// known returns the actions that a file may call.
 func (f *flowActions) known() (check.Actions, error) {
 	r, err := f.runtime(func(string) {})
 	if err != nil {
@@ -108,7 +108,7 @@ func (a *app) readFlow(path string) (text string, err error) {
 		defer file.Close()
 		in = file
 	}
-	// One byte more than is allowed tells that it is too much.
+	// One byte more than the limit shows that the file is too long.
 	data, err := io.ReadAll(io.LimitReader(in, syntax.MaxSize+1))
 	if err != nil {
 		return "", flowFileError(path, err)
@@ -123,7 +123,7 @@ func flowFileError(path string, err error) error {
 	return &Error{Code: exitError, What: fmt.Sprintf("The file %q cannot be read: %v.", path, err)}
 }
 
-// faultsOf are the faults of a file, none if the error is another one.
+// faultsOf returns the faults of a file, or none if the error is another one.
 func faultsOf(err error) (syntax.Diagnostics, error) {
 	if faults, ok := errors.AsType[syntax.Diagnostics](err); ok {
 		return faults, nil
@@ -131,12 +131,12 @@ func faultsOf(err error) (syntax.Diagnostics, error) {
 	return nil, err
 }
 
-// flowReport is the faults of some files, for programs.
+// flowReport has the faults of some files, for programs.
 type flowReport struct {
 	OK     bool               `json:"ok"`
 	Files  []string           `json:"files"`
 	Faults syntax.Diagnostics `json:"faults"`
-	Needs  []string           `json:"needs,omitempty"` // flags without which the files do not run
+	Needs  []string           `json:"needs,omitempty"` // flags that the files require
 }
 
 func (a *app) flowCheckCommand() *cobra.Command {
@@ -169,10 +169,10 @@ With -o json the faults are one document.`,
 	return cmd
 }
 
-// withoutDatabase annotates commands that only look at files.
+// withoutDatabase annotates commands that only read files.
 var withoutDatabase = map[string]string{noDatabase: "It reads files only.", noGroup: "It reads files only."}
 
-// someFiles asks for at least one argument.
+// someFiles requires at least one argument.
 func someFiles(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usage("Usage: "+cmd.UseLine(), "The FILE is missing.")
@@ -227,12 +227,12 @@ func (a *app) flowCheck(paths []string, known check.Actions) error {
 	return nil
 }
 
-// flagOf is the flag that a hint names last, with its value.
+// flagOf returns the last flag in a hint, with its value.
 func flagOf(hint string) string {
 	return strings.TrimSuffix(hint[strings.LastIndex(hint, "--"):], ".")
 }
 
-// faults shows faults to people.
+// faults prints faults for people.
 func (a *app) faults(all syntax.Diagnostics) {
 	for i, f := range all {
 		if i > 0 {
@@ -310,8 +310,8 @@ func (a *app) flowFormat(paths []string, write, differ bool) error {
 	return nil
 }
 
-// replaceFlow writes a file beside the old one and renames it, so that the file is
-// never missing or half written.
+// replaceFlow writes a temporary file next to the old one and renames it, so that the file
+// is never missing or half written.
 func replaceFlow(path, text string) error {
 	if len(text) > syntax.MaxSize {
 		return &Error{Code: exitError, What: fmt.Sprintf("Formatted, %q is longer than a flow file may be.", path), Hint: "Split the file."}

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// casesEnding is how the file of the cases of a flow file ends.
+// casesEnding is the extension of the file with the cases of a flow file.
 const casesEnding = ".test.json"
 
 func (a *app) flowTestCommand() *cobra.Command {

@@ -106,14 +106,14 @@ interrupted. Runs that were interrupted go on. The database is created if need b
 	return cmd
 }
 
-// flowLog is what @log does.
+// flowLog implements @log.
 func (a *app) flowLog(message string) {
 	for _, line := range human.Lines(message) {
 		a.notef("%s\n", line)
 	}
 }
 
-// loadFlow reads a file and its input. Its faults are said as flow check says them.
+// loadFlow reads a file and its input. It reports faults as flow check does.
 func (a *app) loadFlow(runtime *flow.Runtime, path, input string) (flow.Program, error) {
 	text, err := a.readFlow(path)
 	if err != nil {
@@ -144,8 +144,8 @@ func (a *app) loadFlow(runtime *flow.Runtime, path, input string) (flow.Program,
 	return program, nil
 }
 
-// missingSecret reports a secret that the program refers to and this process does not
-// have: better before the run than in it.
+// missingSecret reports a secret that the program uses and this process lacks, before the
+// run instead of in it.
 func (f *flowActions) missingSecret(p flow.Program) error {
 	tree, err := syntax.Parse(p.Name, p.Source)
 	if err != nil {
@@ -162,7 +162,7 @@ func (f *flowActions) missingSecret(p flow.Program) error {
 	return nil
 }
 
-// flowID is the default ID of a run: the same for the same file and input.
+// flowID returns the default ID of a run: the same for the same file and input.
 func flowID(p flow.Program) string {
 	name := strings.TrimSuffix(p.Name, flowEnding)
 	if len(p.Input) == 0 {
@@ -172,8 +172,7 @@ func flowID(p flow.Program) string {
 	return name + "-" + hex.EncodeToString(sum[:4])
 }
 
-// withFlowEngine runs an engine for flow files during f. It creates the database if need
-// be.
+// withFlowEngine runs f with an engine for flow files. It creates the database if needed.
 func (a *app) withFlowEngine(ctx context.Context, runtime *flow.Runtime, f func(eng *perdure.Engine) error) error {
 	name, err := a.database()
 	if err != nil {
@@ -223,7 +222,7 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 	}
 	return a.withFlowEngine(ctx, runtime, func(eng *perdure.Engine) error {
 		if missing := opt.actions.missingSecret(program); missing != nil {
-			// A run that has ended reads none.
+			// A closed run reads none.
 			if d, err := eng.Workflow(id).Describe(ctx); err != nil || d.Closed == nil || opt.again {
 				return missing
 			}
@@ -245,7 +244,7 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 	})
 }
 
-// otherFlow is the error for an ID whose run has another text or input.
+// otherFlow returns the error for an ID whose run has another text or input.
 func (a *app) otherFlow(id string, used *view.IDInUseError) error {
 	if used.Status != "running" {
 		return &Error{
@@ -259,7 +258,7 @@ func (a *app) otherFlow(id string, used *view.IDInUseError) error {
 	}
 }
 
-// flowEnd is how a run ended, for programs.
+// flowEnd is the outcome of a run, for programs.
 type flowEnd struct {
 	WorkflowID string          `json:"workflow_id"`
 	RunID      string          `json:"run_id"`
@@ -269,7 +268,7 @@ type flowEnd struct {
 	Message    string          `json:"message,omitempty"`
 }
 
-// flowResult prints how a run ended.
+// flowResult prints the outcome of a run.
 func (a *app) flowResult(ctx context.Context, id, run string, result json.RawMessage, err error) error {
 	failed, isFailure := errors.AsType[*perdure.RunError](err)
 	switch {
@@ -302,7 +301,8 @@ func (a *app) flowResult(ctx context.Context, id, run string, result json.RawMes
 	return outcome
 }
 
-// flowFailure is the error of a program: of an action that was given up, its last.
+// flowFailure returns the error of a program. For an action that was given up, it is the
+// last error of the action.
 func flowFailure(failed *perdure.RunError) (kind, message string) {
 	err := failed.Err
 	if err == nil {
@@ -314,7 +314,7 @@ func flowFailure(failed *perdure.RunError) (kind, message string) {
 	return retry.Classify(err).Type(), err.Error()
 }
 
-// flowStart is the input with which perdure start starts a flow file. The engine that
+// flowStart returns the input with which perdure start starts a flow file. The engine that
 // runs it decides whether it may use the shell and files.
 func (a *app) flowStart(path, input string, named []string) (flow.Program, error) {
 	actions := flowActions{shell: true, files: ".", named: named}

@@ -15,25 +15,25 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// flowScreen shows the progress of a run on standard error: what happened in lines
-// that stay, and on a terminal, below them, what the run waits for.
+// flowScreen shows the progress of a run on standard error: events in lines that stay and,
+// on a terminal, what the run waits for below them.
 type flowScreen struct {
-	mu    sync.Mutex // @log comes from the goroutines of attempts
+	mu    sync.Mutex // @log is called by the goroutines of attempts
 	panel term.Panel
 	now   func() time.Time
 
 	id     string
 	start  time.Time
-	run    string           // that is shown, the last of its chain
-	next   string           // that continues it, once it is closed
-	seen   int              // events of the history
+	run    string           // the displayed run, the last of its chain
+	next   string           // the run that follows it, once it is closed
+	seen   int              // events of the history seen
 	names  map[int64]string // of calls
-	done   int              // calls
-	failed map[int64]int    // attempts of pending calls that were reported as failed
-	held   map[string]bool  // calls and the states that hold them, as far as reported
+	done   int              // calls done
+	failed map[int64]int    // reported failed attempts of pending calls
+	held   map[string]bool  // reported pairs of call and holding state
 }
 
-// How often the screen looks, and how often a pipe is told.
+// How often the screen polls, and how often a pipe gets a line.
 const (
 	flowLook = 100 * time.Millisecond
 	flowTell = time.Second
@@ -46,7 +46,7 @@ func (a *app) flowScreen() *flowScreen {
 	}
 }
 
-// say writes a line that stays.
+// say prints a line that stays.
 func (s *flowScreen) say(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,14 +54,14 @@ func (s *flowScreen) say(format string, args ...any) {
 	s.panel.Say("%s  "+format, append([]any{term.Painted{Text: passed, Colour: term.Faint}}, args...)...)
 }
 
-// log is what @log does.
+// log implements @log.
 func (s *flowScreen) log(message string) {
 	for _, line := range human.Lines(message) {
 		s.say("%s", line)
 	}
 }
 
-// begin says whether the run is new, goes on, or ended before, in which case its steps
+// begin says whether the run is new, continues, or ended before, in which case its steps
 // are not repeated.
 func (s *flowScreen) begin(d *view.Description, attached bool) {
 	s.id, s.run = d.WorkflowID, d.RunID
@@ -76,7 +76,7 @@ func (s *flowScreen) begin(d *view.Description, attached bool) {
 	}
 }
 
-// follow shows the progress of the run until it has ended.
+// follow shows the progress of the run until it ends.
 func (s *flowScreen) follow(ctx context.Context, eng *perdure.Engine, h perdure.Handle[json.RawMessage]) (json.RawMessage, error) {
 	type end struct {
 		result json.RawMessage
@@ -110,8 +110,8 @@ func (s *flowScreen) follow(ctx context.Context, eng *perdure.Engine, h perdure.
 	}
 }
 
-// news reports what happened since the last call, in all runs of the chain. What cannot
-// be read now is read the next time.
+// news reports what happened since the last call, in all runs of the chain. What cannot be
+// read now is read the next time.
 func (s *flowScreen) news(ctx context.Context, eng *perdure.Engine) {
 	for {
 		events, err := eng.Workflow(s.id).OfRun(s.run).History(ctx)
@@ -167,7 +167,7 @@ func (s *flowScreen) event(e view.Event) {
 	}
 }
 
-// mostPending is how many calls are shown.
+// mostPending is the maximum number of calls shown.
 const mostPending = 8
 
 // draw shows what the run waits for.
@@ -193,7 +193,7 @@ func (s *flowScreen) draw(ctx context.Context, eng *perdure.Engine) {
 	s.panel.Draw(s.lines(d, now))
 }
 
-// tellHeld says once of each call that does not go on by itself why, and what to type.
+// tellHeld says, once per held call, why it is held and what to type.
 func (s *flowScreen) tellHeld(d *view.Description) {
 	if d.Paused != nil {
 		s.tellOnce("run", "paused", "the run as a whole", "perdure resume-run "+term.Quote(s.id))
@@ -224,7 +224,7 @@ func because(p view.Call) string {
 	return ": " + human.Clip(wording.Typed(p.LastErrorType, p.LastError), 200)
 }
 
-// tellOnce says what holds a call, unless it was said.
+// tellOnce says what holds a call, unless that was already said.
 func (s *flowScreen) tellOnce(call, state, what, next string) {
 	if key := call + " " + state; !s.held[key] {
 		s.held[key] = true
@@ -232,7 +232,7 @@ func (s *flowScreen) tellOnce(call, state, what, next string) {
 	}
 }
 
-// lines are what the panel shows.
+// lines returns the lines of the panel.
 func (s *flowScreen) lines(d *view.Description, now time.Time) []string {
 	all := []string{fmt.Sprintf("%s is %s, for %s, with %s done", s.id, d.Status, human.Duration(now.Sub(s.start).Round(time.Second)), human.Plural(s.done, "step", "steps"))}
 	for i, p := range d.Pending {
@@ -245,7 +245,7 @@ func (s *flowScreen) lines(d *view.Description, now time.Time) []string {
 	return all
 }
 
-// pendingLine says where a call stands.
+// pendingLine describes the state of a call.
 func pendingLine(p view.Call, now time.Time) string {
 	if p.Kind == "timer" {
 		if p.Next == nil {

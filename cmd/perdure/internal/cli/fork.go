@@ -80,7 +80,7 @@ else before that call, it is parked with the difference.`,
 	return cmd
 }
 
-// fromCall is the flag that names the call from which a workflow runs again.
+// fromCall is the flag with the call from which a workflow runs again.
 type fromCall struct{ call int64 }
 
 func (f *fromCall) flag(flags *pflag.FlagSet) {

@@ -12,16 +12,16 @@ import (
 	"github.com/perdure/perdure/internal/human"
 )
 
-// format is how the output looks.
+// format is the format of the output.
 type format string
 
 const (
 	formatTable format = "table" // for people
 	formatJSON  format = "json"  // one document
-	formatLines format = "jsonl" // one object a line
+	formatLines format = "jsonl" // one object per line
 )
 
-// Set makes format a flag.
+// Set implements the flag.
 func (f *format) Set(s string) error {
 	switch format(s) {
 	case formatTable, formatJSON, formatLines:
@@ -33,10 +33,10 @@ func (f *format) Set(s string) error {
 
 func (f *format) String() string { return string(*f) }
 
-// Type is what the help calls the value.
+// Type returns the name of the value in the help.
 func (f *format) Type() string { return "table|json|jsonl" }
 
-// document writes one object for programs.
+// document prints one object for programs.
 func (a *app) document(v any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -51,8 +51,8 @@ func (a *app) document(v any) error {
 	return nil
 }
 
-// json writes JSON. It escapes most of what a terminal would obey; the rest is escaped
-// here, in the words of JSON.
+// json prints JSON. encoding/json escapes most of what a terminal would interpret; json
+// escapes the rest in JSON notation.
 func (a *app) json(text []byte) {
 	for line := range bytes.Lines(text) {
 		a.out.WriteString(human.Escape(strings.ToValidUTF8(string(bytes.TrimSuffix(line, []byte("\n"))), "\ufffd")))
@@ -60,7 +60,7 @@ func (a *app) json(text []byte) {
 	}
 }
 
-// text writes a text of others: as it is, but on a terminal escaped.
+// text prints a text of users: unchanged, but escaped on a terminal.
 func (a *app) text(text string) {
 	if !a.stdout.Known() {
 		a.out.WriteString(text)
@@ -71,7 +71,7 @@ func (a *app) text(text string) {
 	}
 }
 
-// documents writes several objects for programs: as one array or one a line.
+// documents prints several objects for programs: as one array, or one per line.
 func documents[T any](a *app, all []T) error {
 	if a.format == formatJSON {
 		if all == nil {
@@ -87,8 +87,8 @@ func documents[T any](a *app, all []T) error {
 	return nil
 }
 
-// listing prints several objects: as documents for programs; for people by show, or the
-// line none if there are none.
+// listing prints several objects: as documents for programs, or for people with show, or
+// with the line none if there are none.
 func listing[T any](a *app, all []T, none string, show func([]T) error) error {
 	switch {
 	case a.format != formatTable:
@@ -107,35 +107,35 @@ func (a *app) cutOff(which string, shown int) {
 	}
 }
 
-// table makes a table in the style of standard output.
+// table returns a table in the style of standard output.
 func (a *app) table(heads ...string) *term.Table {
 	t := term.NewTable(a.stdout.Style, heads...)
 	t.Width = a.stdout.Width()
 	return t
 }
 
-// ago is a time in a table; where there is no room, how long ago it was.
+// ago formats a time in a table; where space is short, as how long ago it was.
 func (a *app) ago(t time.Time) term.Either {
 	return term.Either{Long: human.Time(t), Short: human.When(t, a.env.Now())}
 }
 
-// printf writes lines for people to standard output. The format is the command's own;
-// all texts among the arguments are escaped.
+// printf prints lines for people to standard output. The format is the command's own; it
+// escapes all texts among the arguments.
 func (a *app) printf(format string, args ...any) {
 	a.out.WriteString(term.Sprintf(a.stdout.Style, format, args...))
 }
 
-// clear clears the screen; only where standard output is a terminal on which the cursor
-// moves.
+// clear clears the screen. Call it only if standard output is a terminal with cursor
+// movement.
 func (a *app) clear() { a.out.WriteString("\x1b[H\x1b[2J") }
 
-// notef does so on standard error.
+// notef is printf for standard error.
 func (a *app) notef(format string, args ...any) {
-	_, _ = io.WriteString(a.env.Stderr, term.Sprintf(a.stderr.Style, format, args...)) // there is no other place to say so
+	_, _ = io.WriteString(a.env.Stderr, term.Sprintf(a.stderr.Style, format, args...)) // there is nowhere to report this error
 }
 
-// clip cuts a text that would make a table much wider than the terminal. What is
-// piped is not cut.
+// clip cuts a text that would make a table much wider than the terminal. It does not cut
+// piped output.
 func (a *app) clip(s string, columns int) string {
 	if a.stdout.Width() == 0 {
 		return s
@@ -143,7 +143,7 @@ func (a *app) clip(s string, columns int) string {
 	return human.Clip(s, max(columns, a.stdout.Width()/2))
 }
 
-// statuses are coloured by what they mean.
+// statusColours are the colors of statuses by meaning.
 var statusColours = map[string]term.Colour{
 	"completed": term.Good, "failed": term.Bad, "canceled": term.Bad, "terminated": term.Bad,
 	"timed-out": term.Bad, "lost": term.Bad,

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// gateFlags are what "gates edit" changes.
+// gateFlags are the flags of "gates edit".
 type gateFlags struct {
 	limit, burst, tokens, failures int
 	rate, cost, refund             float64
@@ -43,7 +43,8 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("without", cobra.FixedCompletions([]string{"rate", "budget", "breaker"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// edit is what the flags change of what a gate does. What no flag names stays.
+// edit returns the changes that the flags make to a gate's spec. What no flag names is
+// unchanged.
 func (f *gateFlags) edit(cmd *cobra.Command, edit view.GateEdit, current gate.Spec) (view.GateEdit, error) {
 	changed := func(names ...string) bool { return anyChanged(cmd, names) != "" }
 	edit.AsInCode = edit.AsInCode || f.asInCode
@@ -99,15 +100,15 @@ func (f *gateFlags) edit(cmd *cobra.Command, edit view.GateEdit, current gate.Sp
 	return edit, nil
 }
 
-// set changes what a flag names.
+// set changes a field if its flag was given.
 func set[T any](cmd *cobra.Command, flag string, field *T, value T) {
 	if cmd.Flags().Changed(flag) {
 		*field = value
 	}
 }
 
-// specOf reads an edit: what "gates show NAME -o json" has as spec or edited. What cannot
-// be edited has to be as it is.
+// specOf parses an edit in the form of spec or edited in "gates show NAME -o json". Fields
+// that cannot be edited must be unchanged.
 func (a *app) specOf(text string, current gate.Spec) (view.GateEdit, error) {
 	data, err := a.jsonValue("gate", text)
 	if err != nil {
@@ -118,7 +119,7 @@ func (a *app) specOf(text string, current gate.Spec) (view.GateEdit, error) {
 		Name     string          `json:"name"`
 		Mode     gate.Mode       `json:"mode"`
 		MaxHold  string          `json:"max_hold"`
-		Declared json.RawMessage `json:"declared"` // these four say where an edit is from
+		Declared json.RawMessage `json:"declared"` // these four say who made an edit
 		By       json.RawMessage `json:"by"`
 		Why      json.RawMessage `json:"why"`
 		Since    json.RawMessage `json:"since"`
@@ -227,11 +228,11 @@ perdure gates probe NAME`,
 	return cmd
 }
 
-// gateWords replaces the names of a gate's fields by those of the flags.
+// gateWords replaces the field names of a gate's spec by the flags.
 var gateWords = strings.NewReplacer("Limit is", "--limit is", "Rate.PerSecond", "--rate", "Rate.Burst", "--burst", "Budget.Tokens", "--tokens", "Budget.Cost", "--cost",
 	"Budget.Refund", "--refund", "Breaker.Failures", "--failures", "Breaker.Cooldown", "--cooldown", "to Tokens", "to --tokens")
 
-// changesGate makes a command out of something that changes a gate and tells the change.
+// changesGate runs a command that changes a gate and prints the change.
 func (a *app) changesGate(cmd *cobra.Command, change func(context.Context, *perdure.Engine, []string, []ops.ControlOption) (view.GateChange, error)) {
 	var who person
 	var dry bool
@@ -263,7 +264,7 @@ func (a *app) changesGate(cmd *cobra.Command, change func(context.Context, *perd
 	once = onceFlag(cmd)
 }
 
-// showGateChange shows the difference, and what it means for those who wait.
+// showGateChange shows the difference and its effect on waiting calls.
 func (a *app) showGateChange(c *view.GateChange) {
 	differ := func(what, was, is string) {
 		if was != is {
@@ -303,7 +304,7 @@ func verb(n int, one, many string) string {
 	return many
 }
 
-// gate is the gate of a name.
+// gate returns a gate by name.
 func (a *app) gate(ctx context.Context, e *perdure.Engine, name string) (*view.Gate, error) {
 	gates, err := ops.Gates(ctx, e)
 	if err != nil {

@@ -92,7 +92,7 @@ func (a *app) gateTable(gates []view.Gate) error {
 	return nil
 }
 
-// backoffOf is how many calls are in backoff, and how many of these keep a slot.
+// backoffOf says how many calls are in backoff, and how many of these keep a slot.
 func backoffOf(g view.Gate) string {
 	if g.HeldInBackoff > 0 {
 		return fmt.Sprintf("%d (%d held)", g.InBackoff, g.HeldInBackoff)

@@ -73,7 +73,7 @@ func (a *app) showGate(ctx context.Context, e *perdure.Engine, name string) erro
 	return a.auditTable(g.Log[:min(len(g.Log), 10)])
 }
 
-// nextForGate says what to type next.
+// nextForGate prints the next command to type.
 func (a *app) nextForGate(g *view.Gate) {
 	say := func(why, command string) {
 		a.printf("\n%s: %s\n", why, a.sameDatabase("perdure gates "+command+" "+term.Quote(g.Name)))
@@ -89,10 +89,10 @@ func (a *app) nextForGate(g *view.Gate) {
 	}
 }
 
-// gateParts are what can be edited.
+// gateParts are the parts that can be edited.
 var gateParts = []string{"limit", "rate", "budget", "breaker"}
 
-// gatePart is a part of what a gate does, in words.
+// gatePart describes a part of a gate's spec.
 func gatePart(s gate.Spec, part string) string {
 	switch part {
 	case "limit":
@@ -105,7 +105,7 @@ func gatePart(s gate.Spec, part string) string {
 	return s.Breaker.String()
 }
 
-// editedPart says that a part is not as in code.
+// editedPart says that a part differs from the code.
 func editedPart(g *view.Gate, part string) string {
 	if e := g.Edited; e != nil {
 		named := map[string]bool{"limit": e.Limit != 0, "rate": e.Rate != nil, "budget": e.Budget != nil, "breaker": e.Breaker != nil}

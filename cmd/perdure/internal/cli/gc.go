@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ending is an end by which runs are kept, and its place in a retention.
+// ending is a kind of end for which runs are kept, and its field in a retention.
 type ending struct {
 	name string
 	keep func(r *view.Retention) *time.Duration
@@ -78,7 +78,7 @@ deleted a few at a time. Engines can do the same by themselves: perdure.Retain`,
 	return cmd
 }
 
-// retention is what the flags say.
+// retention returns the retention of the flags.
 func (f *gcFlags) retention() (keep view.Retention, err error) {
 	var older time.Duration
 	for _, d := range []struct {
@@ -111,7 +111,7 @@ func (f *gcFlags) retention() (keep view.Retention, err error) {
 	return keep, nil
 }
 
-// age reads how long ago something was, in days too.
+// age parses how long ago something was, which may be in days.
 func age(flag, text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil

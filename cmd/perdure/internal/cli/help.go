@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpWidth is how wide the texts of the help are written; a narrower terminal gets them
-// broken anew.
+// helpWidth is the width at which help texts are written. They are wrapped again for a
+// narrower terminal.
 const helpWidth = 88
 
-// fitHelp makes the help of all commands fit the terminal.
+// fitHelp fits the help of all commands to the terminal.
 func (a *app) fitHelp(root *cobra.Command) {
 	width := a.stdout.Width()
 	if width <= 0 {
@@ -30,8 +30,8 @@ func breakHelp(cmd *cobra.Command, width int) {
 	}
 }
 
-// broken breaks the paragraphs of a text into lines of a width. Lines that begin with a blank, such as
-// those of a list, stay as they are.
+// broken wraps the paragraphs of a text at a width. Lines that begin with a blank, such as
+// those of a list, stay unchanged.
 func broken(text string, width int) string {
 	var out, paragraph []string
 	flush := func() {

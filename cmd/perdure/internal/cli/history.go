@@ -79,7 +79,7 @@ func (opt *historyOptions) selected() (r view.HistoryRange, err error) {
 	return r, nil
 }
 
-// noCall refuses a number that no call has.
+// noCall returns an error for an invalid call number.
 func noCall(n int64) error { return usage("Calls are numbered from 1.", "There is no call %d.", n) }
 
 func (a *app) record(ctx context.Context, id string, run whichRun) error {
@@ -127,7 +127,7 @@ func (a *app) history(ctx context.Context, id string, run whichRun, part view.Hi
 	})
 }
 
-// recorded is the part of an event that is shown as its detail.
+// recorded is the part of an event that its detail shows.
 type recorded struct {
 	Input     value         `json:"input"`
 	Result    value         `json:"result"`
@@ -173,7 +173,7 @@ type failure struct {
 	Causes  []*failure `json:"causes"`
 }
 
-// last is the failure of the last attempt, without the wrapper for exhausted attempts.
+// last returns the failure of the last attempt, without the wrapper for exhausted attempts.
 func (f *failure) last() *failure {
 	if f.Type == retry.TypeExhausted && len(f.Causes) > 0 {
 		return f.Causes[0]
@@ -201,7 +201,7 @@ func (v value) String() string {
 	return ""
 }
 
-// eventDetail says in one line what an event is about.
+// eventDetail describes an event in one line.
 func eventDetail(ev view.Event) (string, error) {
 	raw, err := ev.MarshalJSON()
 	if err != nil {
@@ -276,8 +276,8 @@ func eventDetail(ev view.Event) (string, error) {
 	return strings.Join(parts, ", "), nil
 }
 
-// tellAttempts says how many attempts a call had, and how the last that failed did unless
-// the event's failure says it.
+// tellAttempts says how many attempts a call had, and how the last failed one failed,
+// unless the event's failure says it.
 func (r *recorded) tellAttempts(add func(format string, args ...any)) {
 	s := r.Retry
 	if s == nil {

@@ -35,13 +35,13 @@ func (opt *ledgerOptions) flags(cmd *cobra.Command) *pflag.FlagSet {
 	return flags
 }
 
-// span adds the flags for a span of time.
+// span adds the flags for a time span.
 func (opt *ledgerOptions) span(flags *pflag.FlagSet) {
 	flags.StringVar(&opt.since, "since", "", "only since this `time`: how long ago (90m, 24h, 7d), or a time such as 2026-11-21T15:04:05Z")
 	flags.StringVar(&opt.until, "until", "", "only before this `time`")
 }
 
-// resolve checks the flags and reads the times.
+// resolve checks the flags and parses the times.
 func (opt *ledgerOptions) resolve(now time.Time) (err error) {
 	f := &opt.filter
 	switch {
@@ -61,7 +61,7 @@ func (opt *ledgerOptions) resolve(now time.Time) (err error) {
 	return err
 }
 
-// moment reads a time that was given as such or as how long ago it was.
+// moment parses a time, or how long ago it was.
 func moment(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -73,7 +73,7 @@ func moment(flag, text string, now time.Time) (time.Time, error) {
 		"%q is not a time for --%s.", text, flag)
 }
 
-// selector returns what selects attempts of one workflow, nil for all.
+// selector returns the filter for attempts of one workflow, nil for all.
 func (opt *ledgerOptions) selector() func(*view.Attempt) bool {
 	f := opt.filter
 	if f.Limit = 0; f == (view.AttemptFilter{}) {
@@ -82,8 +82,7 @@ func (opt *ledgerOptions) selector() func(*view.Attempt) bool {
 	return opt.selects
 }
 
-// selects reports whether an attempt of one workflow is one of those that are
-// wanted.
+// selects reports whether the flags select an attempt of one workflow.
 func (opt *ledgerOptions) selects(t *view.Attempt) bool {
 	f := &opt.filter
 	timed := f.Since.IsZero() && f.Until.IsZero() ||
@@ -92,7 +91,7 @@ func (opt *ledgerOptions) selects(t *view.Attempt) bool {
 		(f.Outcome == "" || t.Outcome == f.Outcome) && (f.Reason == "" || t.Reason == f.Reason)
 }
 
-// find reads pages of the ledger until there are as many as wanted, and says
+// find reads pages of the ledger until it has as many records as wanted, and reports
 // whether there are more.
 func find[T any](ctx context.Context, e *perdure.Engine, filter view.AttemptFilter, page func(context.Context, *perdure.Engine, view.AttemptFilter) ([]T, string, error)) (all []T, more bool, err error) {
 	const size = 500

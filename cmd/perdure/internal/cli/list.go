@@ -64,10 +64,10 @@ its breaker too: when that is, and how they failed. With --calls, list the steps
 	return cmd
 }
 
-// selecting are the flags by which workflows are selected.
+// selecting are the flags that select workflows.
 var selecting = []string{"status", "type", "prefix", "attribute", "since", "until"}
 
-// addFlags adds the flags by which workflows are selected.
+// addFlags adds the flags that select workflows.
 func (opt *listOptions) addFlags(cmd *cobra.Command, only, status string) {
 	flags := cmd.Flags()
 	if status == "" {
@@ -82,7 +82,7 @@ func (opt *listOptions) addFlags(cmd *cobra.Command, only, status string) {
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(wording.Statuses, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// attribute reads NAME=VALUE.
+// attribute parses NAME=VALUE.
 func attribute(text string) (name, value string, err error) {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || name == "" {
@@ -155,12 +155,12 @@ func (a *app) list(ctx context.Context, opt listOptions) error {
 	})
 }
 
-// mostSearches is how many pages are searched for a list that has a limit: each looks at about a
-// thousand runs and asks what they wait for.
+// mostSearches is the maximum number of pages searched for a list with a limit: each search
+// looks at about a thousand runs and what they wait for.
 const mostSearches = 10
 
-// selectRuns reads the runs to list, or those whose calls are to be listed, and says
-// whether there are more.
+// selectRuns reads the runs to list, or those whose calls to list, and reports whether
+// there are more.
 func (a *app) selectRuns(ctx context.Context, e *perdure.Engine, filter view.Filter, limit int) (all []view.Run, more bool, err error) {
 	const page = 500
 	filter.Waits = filter.Call == ""
@@ -241,7 +241,7 @@ func (a *app) runTable(runs []view.Run) error {
 	return table.Write(a.out)
 }
 
-// runWaits says what a run waits for, and why it does or how it ended.
+// runWaits says what a run waits for, and why, or how it ended.
 func runWaits(r *view.Run, now time.Time) (waits, why string) {
 	w := r.Wait
 	if w == nil {
@@ -260,7 +260,7 @@ func runWaits(r *view.Run, now time.Time) (waits, why string) {
 	return waits, wording.Why(w)
 }
 
-// waitingRun is a run with those of its calls that are in the state asked for.
+// waitingRun is a run with those of its calls that are in the requested state.
 type waitingRun struct {
 	view.Run
 	Pending []view.Call `json:"pending"`
@@ -281,7 +281,7 @@ func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []view.Run,
 			return err
 		}
 		waiting := slices.DeleteFunc(d.Pending, func(p view.Call) bool { return !wanted(&p) })
-		if d.RunID == r.RunID && len(waiting) > 0 { // else it went on in the meantime
+		if d.RunID == r.RunID && len(waiting) > 0 { // else it has continued meanwhile
 			all = append(all, waitingRun{d.Run, waiting})
 		}
 	}
@@ -334,7 +334,7 @@ var rowStates = []string{
 	view.CallQueued, view.CallOffered, view.CallExternal, view.CallBackoff, view.CallGated, view.CallPaused, view.CallQuarantined,
 }
 
-// waitingTable shows calls that wait for anything but a time.
+// waitingTable shows calls that wait for anything other than a time.
 func (a *app) waitingTable(all []waitingRun) error {
 	now := a.env.Now()
 	table := a.table("ID", "CALL", "STEP", "STATE", "FAILED", "SINCE", "BY", "WHY", "LAST ERROR")

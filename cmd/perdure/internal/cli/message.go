@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sent is what commands that send something confirm to programs.
+// sent is the confirmation of a sent message, for programs.
 type sent struct {
 	WorkflowID string `json:"workflow_id,omitempty"`
-	Sent       string `json:"sent"` // the name of the command
+	Sent       string `json:"sent"` // name of the command
 	Signal     string `json:"signal,omitempty"`
 	Gate       string `json:"gate,omitempty"`
 	Schedule   string `json:"schedule,omitempty"`
@@ -21,7 +21,7 @@ type sent struct {
 	Reason     string `json:"reason,omitempty"`
 }
 
-// confirm says that something was sent.
+// confirm says that a message was sent.
 func (a *app) confirm(s sent, format string, args ...any) error {
 	if a.format != formatTable {
 		return a.document(s)
@@ -30,8 +30,8 @@ func (a *app) confirm(s sent, format string, args ...any) error {
 	return nil
 }
 
-// tellCommand tells a gate or a schedule something, which takes effect when its owner
-// sees it.
+// tellCommand returns a command that sends a request to a gate or a schedule. It takes
+// effect when the owner sees it.
 func (a *app) tellCommand(kind, use, did, short, long, example string, do func(ctx context.Context, e *perdure.Engine, name string, options ...ops.ControlOption) error) *cobra.Command {
 	var who person
 	cmd := &cobra.Command{Use: use, Short: short, Long: short + ".\n\n" + long, Example: example, Args: arguments}
@@ -53,7 +53,7 @@ func (a *app) tellCommand(kind, use, did, short, long, example string, do func(c
 	return cmd
 }
 
-// withNamed opens the database for a command that is about one gate or schedule.
+// withNamed opens the database for a command about one gate or schedule.
 func (a *app) withNamed(ctx context.Context, kind, name string, f func(e *perdure.Engine) error) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		err := f(e)

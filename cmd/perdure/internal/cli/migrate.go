@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// migrateFlags say what is to be done about a schema.
+// migrateFlags say what to do with a schema.
 type migrateFlags struct {
 	print, check bool
 	distribute   bool
@@ -140,7 +140,7 @@ func (a *app) migrate(ctx context.Context, name database.Name, f migrateFlags) e
 	return nil
 }
 
-// printSchema prints what is due as a script.
+// printSchema prints the outstanding changes as a script.
 func (a *app) printSchema(s store.Schema, due []store.Script) error {
 	if a.format != formatTable {
 		return a.document(schemaDocument(s, due))
@@ -160,7 +160,7 @@ func (a *app) printSchema(s store.Schema, due []store.Script) error {
 	return nil
 }
 
-// checkSchema says what is due; exit code 7 if something is.
+// checkSchema says what is outstanding. The exit code is 7 if anything is.
 func (a *app) checkSchema(s store.Schema) error {
 	var outcome error
 	if len(s.Due) > 0 {
@@ -187,7 +187,7 @@ func (a *app) checkSchema(s store.Schema) error {
 	return outcome
 }
 
-// schemaDocument is a schema as JSON.
+// schemaDocument returns a schema as JSON.
 func schemaDocument(s store.Schema, due []store.Script) any {
 	type script struct {
 		Name string `json:"name"`
@@ -197,7 +197,7 @@ func schemaDocument(s store.Schema, due []store.Script) any {
 		Location string   `json:"location"`
 		Version  int      `json:"version"`
 		Wanted   int      `json:"wanted"`
-		OK       bool     `json:"ok"` // nothing of the schema is due
+		OK       bool     `json:"ok"` // nothing is outstanding
 		Due      []script `json:"due"`
 	}{s.Location, s.Version, s.Wanted, len(s.Due) == 0, []script{}}
 	for _, d := range due {

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The states of a node.
+// States of a node.
 const (
 	live     = "live"
 	draining = "draining"
@@ -74,7 +74,7 @@ func (a *app) nodes(ctx context.Context, all bool) error {
 	})
 }
 
-// isGone reports whether a node is gone and its work taken over.
+// isGone reports whether a node is gone and its work was taken over.
 func isGone(n view.Node) bool {
 	return (n.State == left || n.State == expired) && n.Partitions+n.Attempts == 0
 }
@@ -82,8 +82,8 @@ func isGone(n view.Node) bool {
 // works reports whether a node takes runs.
 func works(n view.Node) bool { return n.State == live && !n.Worker }
 
-// consistent is the time of this machine, unless it contradicts the database, whose
-// clock decides which nodes are live and may be ahead or behind.
+// consistent returns the time of this machine, unless it contradicts the database. The
+// database's clock decides which nodes are live, and may be ahead or behind.
 func consistent(now time.Time, nodes []view.Node) time.Time {
 	for _, n := range nodes {
 		if n.Seen.After(now) {
@@ -137,8 +137,8 @@ func (a *app) nodeTable(nodes []view.Node, gone int, canary *view.Canary, now ti
 	return nil
 }
 
-// codeNotes say what the builds have registered. Nodes of one build may differ: what is
-// registered may depend on how a process was started.
+// codeNotes says what the builds have registered. Nodes of one build may differ, because
+// the registered code may depend on how a process was started.
 func codeNotes(nodes []view.Node) []string {
 	var notes []string
 	for _, n := range nodes {
@@ -172,7 +172,7 @@ func registered(n view.Node) string {
 	return some("workflow", "workflows", names) + ", and " + some("activity", "activities", n.Activities)
 }
 
-// some says of what there is so much as fits a line.
+// some lists as many names as fit a line.
 func some(one, many string, names []string) string {
 	const most = 8
 	switch {
@@ -186,8 +186,8 @@ func some(one, many string, names []string) string {
 	return fmt.Sprintf("the %s %s", many, strings.Join(names, ", "))
 }
 
-// queuesOf are the queues that a node serves, and how many attempts of each it runs at a
-// time.
+// queuesOf lists the queues that a node serves, and how many attempts of each it runs
+// concurrently.
 func queuesOf(n view.Node) string {
 	var names []string
 	for _, q := range n.Queues {
@@ -196,7 +196,7 @@ func queuesOf(n view.Node) string {
 	return strings.Join(names, ", ")
 }
 
-// served names what the listed nodes serve.
+// served describes what the listed nodes serve.
 func (a *app) served() string {
 	switch group, given := a.group(); {
 	case group != "":
@@ -207,8 +207,8 @@ func (a *app) served() string {
 	return "this database"
 }
 
-// lease says how long others wait for a node. An engine that has the database to
-// itself has no lease.
+// lease says how long others wait for a node. An engine with exclusive use of its database
+// has no lease.
 func lease(n view.Node, now time.Time) string {
 	switch {
 	case n.Expires == nil:
@@ -226,7 +226,7 @@ func attemptsGoBack(n int) string {
 	return human.Count(n) + " attempts go back into their queues"
 }
 
-// nodeNotes say when the work of dead and silent nodes goes on.
+// nodeNotes say when the work of dead and silent nodes continues.
 func nodeNotes(nodes []view.Node, now time.Time) []string {
 	var notes []string
 	for _, n := range nodes {
@@ -242,7 +242,7 @@ func nodeNotes(nodes []view.Node, now time.Time) []string {
 			notes = append(notes, fmt.Sprintf("%s is dead; another node takes over %s soon.", name, work))
 		case n.State == expired:
 			notes = append(notes, fmt.Sprintf("%s is dead; %s waits for an engine to start.", name, work))
-		case n.Expires != nil && now.Sub(n.Seen) > n.Expires.Sub(n.Seen)/2: // it should have renewed by now
+		case n.Expires != nil && now.Sub(n.Seen) > n.Expires.Sub(n.Seen)/2: // it should have renewed its lease by now
 			when := "is taken over " + human.When(*n.Expires, now)
 			if !successor {
 				when = "waits for an engine to start"

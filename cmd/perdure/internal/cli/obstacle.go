@@ -10,8 +10,8 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// obstacle is what keeps a call that was to go on from its next attempt, and the command
-// that removes it; empty if none does.
+// obstacle is what keeps a resumed call from its next attempt, and the command that removes
+// it, if there is one.
 type obstacle struct {
 	call         int64
 	Waits        string `json:"waits,omitempty"`
@@ -19,7 +19,7 @@ type obstacle struct {
 	effect, hint string // of the command
 }
 
-// controlled is a record for programs, with what stands in the way.
+// controlled is a record for programs, with what blocks the call.
 type controlled struct {
 	view.ControlRecord
 	obstacle
@@ -55,7 +55,7 @@ func (a *app) inTheWay(ctx context.Context, e *perdure.Engine, id string, record
 	return way, nil
 }
 
-// withObstacles adds to each record what keeps its call.
+// withObstacles adds to each record what blocks its call.
 func withObstacles(records []view.ControlRecord, way []obstacle) []controlled {
 	all := make([]controlled, len(records))
 	for i, r := range records {
@@ -67,7 +67,7 @@ func withObstacles(records []view.ControlRecord, way []obstacle) []controlled {
 	return all
 }
 
-// tellObstacles says what keeps calls, and what to type.
+// tellObstacles says what blocks calls, and what to type.
 func (a *app) tellObstacles(way []obstacle) {
 	for _, o := range way {
 		a.printf("\nCall %d: %s\n", o.call, o.Waits)

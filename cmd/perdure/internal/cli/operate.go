@@ -29,40 +29,40 @@ type request struct {
 	person
 	dry  bool
 	id   string        // idempotency key
-	wait time.Duration // for an engine
+	wait time.Duration // how long to wait for an engine
 
 	all      bool
-	ids      []string    // of the workflows meant, instead of all
-	runs     listOptions // of --all
+	ids      []string    // of the target workflows, instead of all
+	runs     listOptions // selection of --all
 	calls    view.CallFilter
-	selected string // file of a dry run of --all
+	selected string // file with the output of a dry run of --all
 
-	text, kind, key string // of those operations that have such a flag
+	text, kind, key string // for operations with such a flag
 	from            fromCall
 	replace         bool
 }
 
-// many reports whether the request is for many workflows.
+// many reports whether the request is for several workflows.
 func (r *request) many() bool { return r.all || r.cmd.Flags().Changed("ids") }
 
-// action is what an operation does, to one workflow or to all that a filter passes.
+// action is an operation on one workflow or on all that a filter selects.
 type action struct {
 	operation.Operation
 
-	// send does it to one workflow without waiting for the outcome, and confirms that;
-	// nil if the outcome is always waited for.
+	// send sends it to one workflow without waiting for the outcome, and confirms that. It
+	// is nil if the command always waits for the outcome.
 	send func(ctx context.Context, e *perdure.Engine, id string) error
 
-	// before shows what it will mean for one workflow; nil if there is nothing to show.
+	// before shows the effect on one workflow; nil if there is nothing to show.
 	before func(ctx context.Context, e *perdure.Engine, id string) error
-	// beforeAll does so for the calls that a dry run has selected.
+	// beforeAll shows the effect on the calls that a dry run selected.
 	beforeAll func(ctx context.Context, e *perdure.Engine, selected view.BulkResult) error
 }
 
-// carry makes an action of an operation.
+// carry returns an action for an operation.
 func carry(op operation.Operation) action { return action{Operation: op} }
 
-// sending prepares an action that is only sent, unless a flag asks for its outcome.
+// sending returns an action that is only sent, unless a flag asks for its outcome.
 func sending(send func(ctx context.Context, e *perdure.Engine, id string, options ...ops.Option) error, sentence string) func(*app, *request) (action, error) {
 	return func(a *app, r *request) (action, error) {
 		act := carry(r.Plain)
@@ -79,7 +79,7 @@ func sending(send func(ctx context.Context, e *perdure.Engine, id string, option
 	}
 }
 
-// outcomeFlags are those that ask for the outcome of an operation.
+// outcomeFlags are the flags that ask for the outcome of an operation.
 var outcomeFlags = []string{"dry-run", "request", "wait"}
 
 // prepareSignal prepares a signal, which is only sent if it is for one workflow.
@@ -117,7 +117,7 @@ func prepareSignal(a *app, r *request) (action, error) {
 	return act, nil
 }
 
-// operationCommands makes a command of each row of the table.
+// operationCommands returns a command for each row of the table.
 func (a *app) operationCommands() (commands []*cobra.Command) {
 	for i := range operations {
 		commands = append(commands, a.operationCommand(&operations[i]))
@@ -134,7 +134,7 @@ func (a *app) operationCommand(op *operationRow) *cobra.Command {
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if op.message && r.many() {
-			return nil // prepare looks at them
+			return nil // prepare checks them
 		}
 		return arguments(cmd, args)
 	}
@@ -146,7 +146,7 @@ func (a *app) operationCommand(op *operationRow) *cobra.Command {
 	return cmd
 }
 
-// addFlags adds what all operations have in common, and the operation's own.
+// addFlags adds the flags that all operations share, and the operation's own.
 func (r *request) addFlags() {
 	flags := r.cmd.Flags()
 	flags.BoolVar(&r.all, "all", false, "all workflows that the flags with \"with --all\" select, instead of one")
@@ -173,10 +173,10 @@ func (r *request) addFlags() {
 	}
 }
 
-// callStates are what --state accepts.
+// callStates are the values of --state.
 var callStates = []string{"running", "queued", "offered", "external", "backoff", "gated", "paused", "quarantined"}
 
-// selects are the flags that select among all workflows.
+// selects returns the flags that select workflows.
 func (r *request) selects() []string {
 	if r.OnCalls {
 		return selecting
@@ -184,7 +184,7 @@ func (r *request) selects() []string {
 	return append([]string{"retrying", errorType}, selecting...)
 }
 
-// check refuses what makes no sense.
+// check returns an error for contradictory flags and arguments.
 func (r *request) check() error {
 	hint, changed := "Usage: "+r.cmd.UseLine(), r.cmd.Flags().Changed
 	switch {
@@ -214,7 +214,7 @@ func (r *request) check() error {
 	return checkWait(r.wait)
 }
 
-// anyChanged is the first of the flags that was given, "" if none was.
+// anyChanged returns the first of the flags that was given, "" if none was.
 func anyChanged(cmd *cobra.Command, flags []string) string {
 	for _, flag := range flags {
 		if cmd.Flags().Changed(flag) {
@@ -224,7 +224,7 @@ func anyChanged(cmd *cobra.Command, flags []string) string {
 	return ""
 }
 
-// options are the settings of the request.
+// options returns the settings of the request.
 func (r *request) options(a *app) []ops.ControlOption {
 	options := []ops.ControlOption{ops.By(a.user(r.person)), ops.Why(r.why)}
 	if r.id != "" {
@@ -236,8 +236,8 @@ func (r *request) options(a *app) []ops.ControlOption {
 	return options
 }
 
-// operate carries out an operation on one workflow, on all that are selected, or on
-// an activity as a whole.
+// operate carries out an operation on one workflow, on all selected ones, or on an activity
+// as a whole.
 func (a *app) operate(ctx context.Context, r *request) error {
 	if name := r.cmd.Name(); (name == "pause" || name == "resume") && len(r.args) == 0 && !r.many() && r.calls.Name != "" {
 		return a.switchActivity(ctx, r, name == "pause")
@@ -292,7 +292,7 @@ func (a *app) operate(ctx context.Context, r *request) error {
 	})
 }
 
-// explain says what became of an operation that was not carried out.
+// explain explains why an operation was not carried out.
 func (r *request) explain(ctx context.Context, a *app, id string, err error) error {
 	refused, isRefused := errors.AsType[*view.RefusedError](err)
 	switch {
@@ -352,13 +352,13 @@ func (a *app) operateOnAll(ctx context.Context, r *request, act action) error {
 			a.printf("%s\n", r.summary(&result))
 			return err
 		}
-		const most = 50 // that a person is shown
+		const most = 50 // maximum number that a person is shown
 		a.printf("%s\n\n", r.would(result.Calls, result.Runs))
 		return errors.Join(err, a.controlTable(result.Records[:min(len(result.Records), most)]))
 	})
 }
 
-// would is what a dry run says first.
+// would returns the first line of a dry run.
 func (r *request) would(calls, runs int) string {
 	text := human.Plural(runs, "workflow", "workflows")
 	if r.OnCalls {
@@ -367,8 +367,8 @@ func (r *request) would(calls, runs int) string {
 	return text + " would be " + r.Did + ":"
 }
 
-// summary says what an operation on many workflows came to, such as "7 retried, 12
-// unchanged (waiting at gate payments)".
+// summary describes the outcome of an operation on several workflows, such as "7 retried,
+// 12 unchanged (waiting at gate payments)".
 func (r *request) summary(result *view.BulkResult) string {
 	var parts []string
 	for _, part := range []struct {
@@ -388,7 +388,7 @@ func (r *request) summary(result *view.BulkResult) string {
 	return strings.Join(parts, ", ") + "."
 }
 
-// object is what the operation is about.
+// object names what the operation applies to.
 func (r *request) object() string {
 	if r.OnCalls {
 		return "call"
@@ -396,7 +396,7 @@ func (r *request) object() string {
 	return "workflow"
 }
 
-// notes are the reasons that records with an outcome give, in brackets.
+// notes returns the reasons in records with an outcome, in parentheses.
 func notes(records []view.ControlRecord, outcome string) string {
 	var all []string
 	for _, record := range records {
@@ -443,7 +443,7 @@ func (p *person) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.why, "reason", "", "`why`, for the record")
 }
 
-// user is who calls the command, for those who look at it later.
+// user returns who runs the command, for the audit.
 func (a *app) user(p person) string {
 	if p.by != "" {
 		return p.by

@@ -8,17 +8,17 @@ import (
 )
 
 // operationRow is a row of the table of operations on workflows and their calls. All of
-// them share flags, who and why, the dry run, one or many, and how the result is
-// printed (operate.go).
+// them share flags, who and why, the dry run, the choice of one or several workflows, and
+// the output of results (operate.go).
 type operationRow struct {
 	operation.Kind
 	use, short, long, example string
 
-	givenBy    string // the flag for what people take for an argument
-	everywhere bool   // without an ID it is about all workflows
-	message    bool   // with --all or --ids the arguments are not an ID, but what is sent
+	givenBy    string // the flag for what users pass as an argument by mistake
+	everywhere bool   // without an ID it applies to all workflows
+	message    bool   // with --all or --ids the arguments are the message, not an ID
 
-	flags   func(r *request, flags *pflag.FlagSet)   // its own
+	flags   func(r *request, flags *pflag.FlagSet)   // the operation's own
 	prepare func(a *app, r *request) (action, error) // nil: Plain
 }
 

@@ -67,7 +67,7 @@ whether another attempt follows, as if the activity had returned the error.`,
 	return cmd
 }
 
-// after is what an error says behind one that it wraps.
+// after returns what err says after the text of wrapped, which it wraps.
 func after(err, wrapped error) string {
 	_, rest, _ := strings.Cut(err.Error(), wrapped.Error())
 	return rest

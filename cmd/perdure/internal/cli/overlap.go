@@ -18,7 +18,7 @@ var overlaps = []string{
 // overlap is an overlap policy as a flag.
 type overlap schedule.Overlap
 
-// Set makes overlap a flag.
+// Set implements the flag.
 func (o *overlap) Set(s string) error {
 	if !slices.Contains(overlaps, s) {
 		return fmt.Errorf("it must be one of %s", strings.Join(overlaps, ", "))
@@ -29,10 +29,10 @@ func (o *overlap) Set(s string) error {
 
 func (o *overlap) String() string { return string(*o) }
 
-// Type is what the help calls the value.
+// Type returns the name of the value in the help.
 func (o *overlap) Type() string { return "what" }
 
-// overlapFlag adds --overlap, with what it is when it is not given.
+// overlapFlag adds --overlap, with its default.
 func overlapFlag(cmd *cobra.Command, what, standard string) *overlap {
 	var o overlap
 	last := len(overlaps) - 1

@@ -7,23 +7,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// partSize is how much of a long list of one workflow is in memory, unless people read it: a
-// table is as wide as its widest row.
+// partSize is how much of a long list of one workflow is in memory. Tables for people need
+// the whole list, because a table is as wide as its widest row.
 const partSize = 1000
 
-// part is what of a list is asked for.
+// part is the requested part of a list.
 type part struct {
 	after string
 	limit int // 0: all
 }
 
-// flags adds the flags of a part; a place is where one of the list stands.
+// flags adds the flags of a part. place describes the place of an element in the list.
 func (p *part) flags(cmd *cobra.Command, place, standard string) {
 	cmd.Flags().StringVar(&p.after, "after", "", "only those behind this `place`: "+place)
 	cmd.Flags().IntVar(&p.limit, "limit", 0, "at most this `number`; 0 for all"+standard)
 }
 
-// check refuses a limit that is none.
+// check returns an error for an invalid limit.
 func (p *part) check() error {
 	if p.limit < 0 {
 		return usage("Use a number from 1, or 0 for all.", "The limit is %d.", p.limit)
@@ -31,8 +31,8 @@ func (p *part) check() error {
 	return nil
 }
 
-// ofAll bounds a search over all workflows by the part. What is about one workflow is refused: the
-// flags that say which part of its list is meant.
+// ofAll limits a search over all workflows to the part. It refuses the flags that choose a
+// part of the list of one workflow.
 func (p *part) ofAll(cmd *cobra.Command, opt *ledgerOptions, what string, ofOne ...string) error {
 	if flag := anyChanged(cmd, ofOne); flag != "" {
 		return usage("Name the workflow as well.", "--%s is about the %s of one workflow.", flag, what)
@@ -45,20 +45,20 @@ func (p *part) ofAll(cmd *cobra.Command, opt *ledgerOptions, what string, ofOne 
 
 // partial is what was read of a list.
 type partial[T any] struct {
-	rows []T // to be shown as a table
+	rows []T // to show as a table
 	read int
-	last *T   // that was selected
-	more bool // are selected behind the limit
+	last *T   // the last selected element
+	more bool // more elements are selected after the limit
 }
 
-// inParts reads a list in parts: read returns up to n of what stands behind the last that it
-// returned before. What is selected is written as it comes, unless it becomes a table.
+// inParts reads a list in parts. read returns up to n elements after the last one that it
+// returned before. Selected elements are written as they come, unless they become a table.
 func inParts[T any](a *app, limit int, selects func(*T) bool, read func(last *T, n int) ([]T, error)) (p partial[T], err error) {
 	out, selected := array{app: a}, 0
 	for at := (*T)(nil); ; {
 		n := partSize
 		if limit > 0 && selects == nil {
-			n = min(partSize, limit-selected+1) // one tells whether there are more
+			n = min(partSize, limit-selected+1) // one more shows whether there are more
 		}
 		some, err := read(at, n)
 		if err != nil {
@@ -86,15 +86,15 @@ func inParts[T any](a *app, limit int, selects func(*T) bool, read func(last *T,
 	}
 }
 
-// tellMore says how to go on behind a part of a table.
+// tellMore says how to continue after a part of a table.
 func (a *app) tellMore(limit int, place string) {
 	a.printf("\nThere are more than these %d. To go on: --after %s\n", limit, place)
 }
 
-// array writes objects for programs as they come: as one array, or one a line.
+// array writes objects for programs as they come: as one array, or one per line.
 type array struct {
 	*app
-	held []byte // the last object, behind which there may be a comma
+	held []byte // the last object, which a comma may follow
 }
 
 func (w *array) add(v any) error {
@@ -117,7 +117,7 @@ func (w *array) add(v any) error {
 	return nil
 }
 
-// end writes what is left.
+// end writes the rest.
 func (w *array) end() error {
 	switch {
 	case w.format != formatJSON:

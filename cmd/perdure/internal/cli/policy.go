@@ -71,7 +71,7 @@ Keys of the text (D is a duration such as 60, 500ms, 1h30m; TYPES one or (severa
 	return cmd
 }
 
-// keyList is the keys of the notation for the help.
+// keyList lists the keys of the notation for the help.
 func keyList() string {
 	var b strings.Builder
 	table := term.NewTable(term.Style{})
@@ -86,7 +86,7 @@ func keyList() string {
 			key = ""
 		}
 	}
-	_ = table.Write(&b) // a builder takes everything
+	_ = table.Write(&b) // a builder returns no error
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -107,7 +107,7 @@ func presetNames() []string {
 	return names
 }
 
-// readPolicy reads a policy in text, by its name, or in JSON.
+// readPolicy parses a policy in text, by its name, or in JSON.
 func readPolicy(text string) (retry.Policy, error) {
 	for _, preset := range presets {
 		if preset.name == text {
@@ -128,7 +128,7 @@ func readPolicy(text string) (retry.Policy, error) {
 	return p, err
 }
 
-// policyValue reads a policy that can be used.
+// policyValue parses a valid policy.
 func (a *app) policyValue(text string) (retry.Policy, error) {
 	text, err := a.textValue("policy", text)
 	if err != nil {
@@ -144,7 +144,7 @@ func (a *app) policyValue(text string) (retry.Policy, error) {
 	return p, nil
 }
 
-// underlined is the faulty line of a text, with a mark below the fault.
+// underlined returns the faulty line of a text, with a mark below the fault.
 func underlined(text string, e *retry.NotationError) string {
 	if strings.TrimSpace(text) == "" {
 		return "See: perdure policy explain --help"
@@ -176,7 +176,7 @@ func (a *app) explainPolicy(text string, layers int) error {
 	return a.policyTables(e)
 }
 
-// strangeTypes warns of error types that are almost those of flow files and of the
+// strangeTypes warns of error types that almost match those of flow files and of the
 // engine.
 func strangeTypes(p retry.Policy) (all []retry.Warning) {
 	types := slices.Concat(p.Retryable, p.NonRetryable)
@@ -222,7 +222,7 @@ func (a *app) policyTables(e *retry.Explanation) error {
 	return nil
 }
 
-// shownAttempts is how many attempts a table shows at most.
+// shownAttempts is the maximum number of attempts in a table.
 const shownAttempts = 20
 
 // schedule shows when attempts start.
@@ -250,7 +250,7 @@ func (a *app) schedule(s *retry.Schedule) error {
 	return table.Write(a.out)
 }
 
-// startsAt is when an attempt starts, as far as a duration can say it.
+// startsAt says when an attempt starts, as far as a duration can hold it.
 func startsAt(d time.Duration) string {
 	if d == retry.Forever {
 		return "after 292y"
@@ -258,7 +258,7 @@ func startsAt(d time.Duration) string {
 	return exactly(d)
 }
 
-// unboundedWaits says of waits that no duration holds whether they end.
+// unboundedWaits says whether waits that no duration can hold end.
 func unboundedWaits(e *retry.Explanation) string {
 	for _, s := range e.Schedules {
 		if !s.Complete {
@@ -268,7 +268,7 @@ func unboundedWaits(e *retry.Explanation) string {
 	return "more than 292y in all"
 }
 
-// policyTotals sums up.
+// policyTotals prints the totals.
 func (a *app) policyTotals(e *retry.Explanation) {
 	a.printf("\n")
 	facts := a.table()

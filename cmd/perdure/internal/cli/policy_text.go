@@ -8,7 +8,7 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// exactly is a duration that is compared.
+// exactly formats a duration for comparison.
 func exactly(d time.Duration) string {
 	if d == retry.Forever {
 		return "no end"
@@ -16,7 +16,7 @@ func exactly(d time.Duration) string {
 	return human.Exact(d)
 }
 
-// wrap breaks a text into lines of at most some characters, at blanks.
+// wrap breaks a text at blanks into lines of at most width characters.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""

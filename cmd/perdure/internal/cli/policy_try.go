@@ -95,7 +95,7 @@ func (a *app) policyTrial(t *view.PolicyTrial) error {
 	return nil
 }
 
-// notTried says which calls the policy was not tried on.
+// notTried says on which calls the policy was not tried.
 func (a *app) notTried(t *view.PolicyTrial) {
 	if t.LeftOut > 0 {
 		a.printf("%s left out: the first attempt is not on record any more, or before --since.\n", are(t.LeftOut))
@@ -158,7 +158,7 @@ func fromTo(recorded, trial int) string {
 	return human.Count(recorded) + " -> " + human.Count(trial)
 }
 
-// bars are heights from none to full.
+// bars are bar heights from empty to full.
 var bars = []rune(" ▁▂▃▄▅▆▇█")
 
 // trialLoad draws how many attempts start over time.
@@ -195,7 +195,7 @@ func (a *app) trialLoad(l *view.TrialLoad) {
 	}
 }
 
-// trialEnd shows on what the numbers stand, and what to look at.
+// trialEnd shows the assumptions behind the numbers, and what to look at.
 func (a *app) trialEnd(t *view.PolicyTrial) {
 	if len(t.Assumptions) > 0 {
 		a.printf("\n%s\n", term.Painted{Text: "Assumed:", Colour: term.Busy})

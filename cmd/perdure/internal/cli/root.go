@@ -37,7 +37,7 @@ const rootExample = `  perdure demo
   perdure calls --more-than 3 --since 24h
   perdure show order-17 -o json`
 
-// root makes the command with all its subcommands.
+// root returns the command with all its subcommands.
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:               "perdure",
@@ -76,7 +76,7 @@ func (a *app) root() *cobra.Command {
 	a.completeFlags(root)
 	inGroups(root)
 	addSynonyms(root)
-	root.SetOut(a.out) // where the next two have to know it
+	root.SetOut(a.out) // the next two read it
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	a.refuseUnknown(root)
@@ -106,8 +106,8 @@ func inGroups(root *cobra.Command) {
 	}
 }
 
-// refuseUnknown makes the commands that cobra adds refuse unknown arguments. By
-// default they print their help.
+// refuseUnknown makes the commands that cobra adds refuse unknown arguments. By default
+// they print their help.
 func (a *app) refuseUnknown(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
@@ -137,7 +137,7 @@ func (a *app) checkFlags(cmd *cobra.Command, _ []string) error {
 	for _, flag := range []string{noDatabase, noGroup, "codec"} {
 		why := cmd.Annotations[flag]
 		if flag == "codec" {
-			why = cmd.Annotations[noDatabase] // whose documents there are
+			why = cmd.Annotations[noDatabase] // whose documents they are
 		}
 		if why != "" && cmd.Flags().Changed(flag) {
 			return usage(why, "The command %q takes no --%s.", cmd.CommandPath(), flag)
@@ -146,8 +146,8 @@ func (a *app) checkFlags(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// noArguments is for commands without arguments, and for those with subcommands,
-// whose argument would be one that does not exist.
+// noArguments is for commands without arguments, and for commands with subcommands, whose
+// argument would be an unknown subcommand.
 func (a *app) noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -162,11 +162,11 @@ func (a *app) noArguments(cmd *cobra.Command, args []string) error {
 	return usage("See: "+cmd.CommandPath()+" --help", "The command %q takes no arguments, and got %q.", cmd.CommandPath(), strings.Join(args, " "))
 }
 
-// givenBy annotates a command with the flag for what people take for an argument.
+// givenBy annotates a command with the flag for what users pass as an argument by mistake.
 const givenBy = "given by"
 
-// arguments asks for as many arguments as the usage line of a command names; those
-// in brackets may be missing.
+// arguments requires as many arguments as the usage line of a command names. Those in
+// brackets are optional.
 func arguments(cmd *cobra.Command, args []string) error {
 	names := strings.Fields(cmd.Use)[1:]
 	least := 0

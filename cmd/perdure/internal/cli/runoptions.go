@@ -7,8 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// runFlags are the flags for the settings of a run that is started, now or by a
-// schedule.
+// runFlags are the flags for the settings of a run that is started now or by a schedule.
 type runFlags struct {
 	runTimeout, chainTimeout time.Duration
 
@@ -26,7 +25,7 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&r.attrs, "attribute", nil, "an attribute to find it by, as `NAME=VALUE`; repeatable")
 }
 
-// options are what the flags ask for.
+// options returns the options that the flags set.
 func (r *runFlags) options(a *app) (options []workflow.RunOption, err error) {
 	if r.runTimeout != 0 {
 		options = append(options, workflow.RunTimeout(r.runTimeout))

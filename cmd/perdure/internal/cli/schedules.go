@@ -46,19 +46,19 @@ runs are open, and how the last one ended.`,
 	return cmd
 }
 
-// withSchedule opens the database for a command that is about one schedule.
+// withSchedule opens the database for a command about one schedule.
 func (a *app) withSchedule(ctx context.Context, name string, f func(e *perdure.Engine) error) error {
 	return a.withNamed(ctx, "schedule", name, f)
 }
 
-// scheduleBy adds the flags that say who does something to a schedule.
+// scheduleBy adds the flags that say who changes a schedule and why.
 func (a *app) scheduleBy(cmd *cobra.Command) func() []ops.Option {
 	var who person
 	who.addFlags(cmd)
 	return func() []ops.Option { return []ops.Option{ops.By(a.user(who)), ops.Why(who.why)} }
 }
 
-// scheduleOnce adds these flags, and the one with which a request is repeated.
+// scheduleOnce adds these flags, and the one for the idempotency key.
 func (a *app) scheduleOnce(cmd *cobra.Command) func() []ops.ControlOption {
 	who, once := a.scheduleBy(cmd), onceFlag(cmd)
 	return func() (options []ops.ControlOption) {
@@ -69,7 +69,7 @@ func (a *app) scheduleOnce(cmd *cobra.Command) func() []ops.ControlOption {
 	}
 }
 
-// onceFlag adds the flag with which a request is repeated.
+// onceFlag adds the flag for the idempotency key.
 func onceFlag(cmd *cobra.Command) func() []ops.ControlOption {
 	key := cmd.Flags().String("request", "", "idempotency `key` of this request: repeating it does nothing")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
@@ -131,13 +131,12 @@ forward, a time that is skipped fires at the change.`,
 	return cmd
 }
 
-// otherActions adds the flag for the actions of flow files that only other programs
-// have.
+// otherActions adds the flag for the actions of flow files that only other programs have.
 func otherActions(cmd *cobra.Command) *[]string {
 	return cmd.Flags().StringSlice("action", nil, "of a flow file: `name` of an action that the program has which runs it; several with commas")
 }
 
-// scheduled returns the workflow and the input that a schedule starts: those given, or
+// scheduled returns the workflow and the input that a schedule starts: the given ones, or
 // the interpreter with a flow file.
 func (a *app) scheduled(workflow, input string, actions []string) (name, text string, err error) {
 	if !strings.HasSuffix(workflow, flowEnding) {
@@ -189,7 +188,7 @@ the group, an earlier change does not show yet: repeat it together with the new 
 			return err
 		}
 		spec.Overlap = cmp.Or(schedule.Overlap(*overlap), spec.Overlap)
-		if !cmd.Flags().Changed("spec") { // which names all
+		if !cmd.Flags().Changed("spec") { // which sets all fields
 			spec = changedSpec(cmd, old.Spec, spec)
 		}
 		if err := checkSchedule(spec); err != nil {
@@ -208,7 +207,7 @@ the group, an earlier change does not show yet: repeat it together with the new 
 }
 
 // rescheduled returns what a schedule starts after an update. A flow file keeps the
-// input that the last one had, unless another one is given.
+// previous input, unless another one is given.
 func (a *app) rescheduled(old *view.Schedule, args, actions []string) (workflow, input string, err error) {
 	switch len(args) {
 	case 0:
@@ -445,7 +444,7 @@ func (a *app) showSchedule(s *view.Schedule) error {
 	return table.Write(a.out)
 }
 
-// noteOf is what there is to say about a fire.
+// noteOf returns a remark about a fire.
 func noteOf(f view.Fire) string {
 	text := f.Error
 	if f.Kind != "" {

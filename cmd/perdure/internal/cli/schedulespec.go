@@ -22,13 +22,13 @@ func specFlags(cmd *cobra.Command, spec *schedule.Spec) {
 	flags.DurationVar(&spec.CatchUp, "catch-up", 0, "fire missed times that are not `older` than this (default 24h)")
 }
 
-// specValue makes a schedule's spec a flag, which takes JSON.
+// specValue makes a schedule's spec a flag that takes JSON.
 type specValue schedule.Spec
 
 func (s *specValue) String() string { return "" }
 func (s *specValue) Type() string   { return "JSON" }
 
-// Set reads a spec. Flags that were given before it keep what they say.
+// Set parses a spec. Flags given before it keep their values.
 func (s *specValue) Set(text string) error {
 	var read schedule.Spec
 	if err := json.Unmarshal([]byte(text), &read); err != nil {
@@ -42,8 +42,8 @@ func (s *specValue) Set(text string) error {
 	return nil
 }
 
-// changedSpec is a spec with what the flags of a command change. A cron expression takes
-// the place of an interval, and the other way round.
+// changedSpec returns a spec with the changes of a command's flags. A cron expression
+// replaces an interval, and vice versa.
 func changedSpec(cmd *cobra.Command, old, given schedule.Spec) schedule.Spec {
 	changed := cmd.Flags().Changed
 	switch {
@@ -70,11 +70,11 @@ func changedSpec(cmd *cobra.Command, old, given schedule.Spec) schedule.Spec {
 	return old
 }
 
-// scheduleWords replaces the names of a schedule's fields by those of the flags.
+// scheduleWords replaces the field names of a schedule by the flags.
 var scheduleWords = strings.NewReplacer("schedule: ", "", "Cron", "--cron", "TimeZone", "--zone", "Every", "--every",
 	"Offset", "--offset", "Jitter", "--jitter", "CatchUp", "--catch-up", "Overlap", "--overlap")
 
-// checkSchedule refuses an invalid schedule.
+// checkSchedule returns an error for an invalid schedule.
 func checkSchedule(spec schedule.Spec) error {
 	err := spec.Validate()
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// which returns what says of which workflows an operation on many is: a filter, or IDs, or what a
-// dry run has selected.
+// which returns how an operation on several workflows selects them: a filter, IDs, or the
+// selection of a dry run.
 func (a *app) which(r *request) (filter view.Filter, options []ops.ControlOption, err error) {
 	switch {
 	case r.cmd.Flags().Changed("ids"):
@@ -24,15 +24,17 @@ func (a *app) which(r *request) (filter view.Filter, options []ops.ControlOption
 	}
 	filter, err = r.runs.filter(a.env.Now())
 	if filter.Call == view.CallRetrying {
-		filter.Call = view.CallBackoff // what is operated on is found by its state
+		filter.Call = view.CallBackoff // calls are found by their state
 	}
 	return filter, nil, err
 }
 
-// mostIDs is how much of standard input is read for IDs: more than ops.Chosen takes.
+// mostIDs limits how much of standard input is read for IDs. It is more than ops.Chosen
+// accepts.
 const mostIDs = 4 << 20
 
-// chosen returns the IDs of workflows of a flag: those given, or the lines of standard input.
+// chosen returns the workflow IDs of a flag: the given ones, or the lines of standard
+// input.
 func (a *app) chosen(given []string) (ids []string, err error) {
 	if !slices.Equal(given, []string{"-"}) {
 		return given, nil
@@ -53,7 +55,8 @@ func (a *app) chosen(given []string) (ids []string, err error) {
 	return ids, nil
 }
 
-// selection returns what a dry run has selected. The file is what it printed with -o json.
+// selection returns the selection of a dry run. The file is the output of the dry run with
+// -o json.
 func (a *app) selection(file string) (string, error) {
 	const hint = "Make it with the same command and --dry-run -o json > FILE"
 	var text []byte

@@ -84,8 +84,8 @@ func (a *app) show(ctx context.Context, id string, wait time.Duration, run which
 	})
 }
 
-// await waits for the end of a run. The outcome says that it did not complete, or has
-// not ended in time; the run is shown either way.
+// await waits for the end of a run. outcome says that the run did not complete, or has not
+// ended in time; the run is shown either way.
 func (a *app) await(ctx context.Context, e *perdure.Engine, id string, wait time.Duration) (outcome, err error) {
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -99,7 +99,7 @@ func (a *app) await(ctx context.Context, e *perdure.Engine, id string, wait time
 	return nil, err
 }
 
-// wasStatus is a status as the end of a sentence.
+// wasStatus formats a status for the end of a sentence.
 func wasStatus(status string) string {
 	switch status {
 	case "failed":
@@ -110,7 +110,7 @@ func wasStatus(status string) string {
 	return "was " + status
 }
 
-// times shows when a run began, ended or has to end, and since when it is paused.
+// times shows when a run began, when it ended or has to end, and since when it is paused.
 func times(d *view.Description, now time.Time, fact func(name, text string)) {
 	fact("started", human.Time(d.Created)+" ("+human.When(d.Created, now)+")")
 	if d.Closed != nil {
@@ -164,7 +164,7 @@ func (a *app) describe(d *view.Description) error {
 	}
 	name := "failure"
 	for f, last := d.Failure, ""; f != nil; name = "because of" {
-		if text := wording.Typed(f.Type, f.Message); last == "" || !strings.HasSuffix(last, text) { // else it was said
+		if text := wording.Typed(f.Type, f.Message); last == "" || !strings.HasSuffix(last, text) { // else it was already said
 			if f.Type == retry.TypeExhausted && len(f.Causes) > 0 { // the cause is the next fact
 				text = strings.TrimSuffix(text, ": "+f.Causes[0].Message)
 			}
@@ -207,10 +207,10 @@ func (a *app) describe(d *view.Description) error {
 	return a.pending(d.Pending, now)
 }
 
-// factWidth is what the names of facts and the blanks around them take.
+// factWidth is the width of the names of facts with the blanks around them.
 const factWidth = 20
 
-// broken breaks a text into lines that fit beside the name of a fact.
+// broken wraps a text to fit beside the name of a fact.
 func (a *app) broken(text string) (lines []string) {
 	if text == "" {
 		return nil
@@ -226,7 +226,7 @@ func (a *app) broken(text string) (lines []string) {
 	return append(lines, string(runes))
 }
 
-// explainHold says why an open run cannot go on.
+// explainHold says why an open run cannot continue.
 func (a *app) explainHold(d *view.Description) {
 	a.printf("\n")
 	switch {
@@ -245,7 +245,7 @@ func (a *app) explainHold(d *view.Description) {
 	}
 }
 
-// explainNeed says where the code is, or was, with which the run would go on.
+// explainNeed says where the code is, or was, that the run needs.
 func (a *app) explainNeed(d *view.Description, now time.Time) {
 	n, version := d.Needs, ""
 	if n != nil && n.Version != "" {
@@ -264,7 +264,7 @@ func (a *app) explainNeed(d *view.Description, now time.Time) {
 	}
 }
 
-// explainDamage says what on record cannot be read, and what to do about that.
+// explainDamage says what cannot be read of the record, and what to do.
 func (a *app) explainDamage(d *view.Description) {
 	if d.Damage.Coded {
 		a.printf("Parked. What is on record of it cannot be read here.\n  %s\n", d.Damage.Problem)
@@ -286,7 +286,7 @@ func (a *app) explainDamage(d *view.Description) {
 	a.printf("  %s\n", a.sameDatabase("perdure terminate "+id))
 }
 
-// event is a command of a history as one line; nil is its end.
+// event formats a command of a history in one line; nil is its end.
 func event[E any](e *E) string {
 	if e == nil {
 		return "(nothing more)"
@@ -298,7 +298,7 @@ func event[E any](e *E) string {
 	return string(text)
 }
 
-// pending shows the calls that are not closed.
+// pending shows the open calls.
 func (a *app) pending(calls []view.Call, now time.Time) error {
 	if len(calls) == 0 {
 		return nil
@@ -371,7 +371,7 @@ func parentOf(id string, call int64, detached bool) string {
 	return fmt.Sprintf("%s (call %d)", id, call)
 }
 
-// decide says that a call waits for a person, and what to type.
+// decide says that a call waits for an operator, and what to type.
 func (a *app) decide(p view.Call, now time.Time) {
 	if w := p.ActivityPaused; w != nil {
 		a.printf("\n  Call %d: its activity has been paused on all nodes since %s (%s)%s.\n", p.Call, human.Time(w.Since), human.When(w.Since, now), byAndWhy(w))
@@ -388,7 +388,7 @@ func (a *app) decide(p view.Call, now time.Time) {
 	}
 }
 
-// byAndWhy is who paused something and why, in the middle of a sentence.
+// byAndWhy says who paused something and why, for the middle of a sentence.
 func byAndWhy(w *view.Pause) (text string) {
 	if w.By != "" {
 		text += ", by " + w.By
@@ -408,7 +408,7 @@ func attemptsWere(n int) string {
 
 func lastError(p view.Call) string { return wording.Typed(p.LastErrorType, p.LastError) }
 
-// origin says what a run followed, and what follows it.
+// origin says which run came before, and which follows.
 func origin(d *view.Description, fact func(name, text string)) {
 	if d.Schedule != nil {
 		fact("schedule", d.Schedule.Name+", for "+human.Time(d.Schedule.Nominal))

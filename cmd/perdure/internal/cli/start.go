@@ -40,7 +40,7 @@ serve, or a program with package flow); name the actions of such a program with 
   perdure start report yesterday --new-after failure
   perdure start remind order-17-reminder --delay 24h --memo '"by hand"'`,
 		Args: arguments,
-		// A flow file is named as well: the shell offers files when no type fits.
+		// The argument may be a flow file: the shell offers files if no type matches.
 		ValidArgsFunction: a.completeStart,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.startArguments(cmd, args, s)
@@ -64,7 +64,7 @@ type startFlags struct {
 	run       runFlags
 }
 
-// startArguments sorts the arguments out, and starts the workflow or flow file.
+// startArguments interprets the arguments, and starts the workflow or flow file.
 func (a *app) startArguments(cmd *cobra.Command, args []string, s startFlags) error {
 	workflow, id, input := args[0], "", "null"
 	if len(args) > 1 {
@@ -100,7 +100,7 @@ func (a *app) startArguments(cmd *cobra.Command, args []string, s startFlags) er
 	return a.start(cmd.Context(), flow.Workflow.Name(), id, string(text), s)
 }
 
-// named is a workflow that is known by its name only.
+// named returns a workflow of which only the name is known.
 func named(name string) workflow.Workflow[json.RawMessage, json.RawMessage] {
 	return workflow.Declare[json.RawMessage, json.RawMessage](name)
 }
@@ -110,7 +110,7 @@ type started struct {
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`
 	Workflow   string `json:"workflow"`
-	Attached   bool   `json:"attached"` // it was there before
+	Attached   bool   `json:"attached"` // the run existed before
 }
 
 func (a *app) start(ctx context.Context, name, id, text string, s startFlags) error {

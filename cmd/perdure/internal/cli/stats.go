@@ -71,7 +71,7 @@ func (a *app) activityTable(stats []view.ActivityStats) error {
 	return table.Write(a.out)
 }
 
-// percent is a share for people. It is 100% only if it is all.
+// percent formats a share. It is 100% only if it is everything.
 func percent(share float64) string {
 	text := fmt.Sprintf("%.1f%%", 100*share)
 	if text == "100.0%" && share < 1 {

@@ -57,7 +57,7 @@ database takes long to read, so that watching costs it little.`,
 	return cmd
 }
 
-// watchStatus shows the status until it is interrupted, which is how it is to end.
+// watchStatus shows the status until it is interrupted, which is its normal end.
 func (a *app) watchStatus(ctx context.Context, every time.Duration) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		for first := true; ; first = false {
@@ -120,7 +120,7 @@ func (a *app) status(ctx context.Context, e *perdure.Engine) (*view.Status, erro
 	return s, nil
 }
 
-// headline says where this is, who serves it, and how much there is.
+// headline names the database, the nodes that serve it, and the number of workflows.
 func (a *app) headline(e *perdure.Engine, s *view.Status) string {
 	working, names := 0, []string{}
 	for _, n := range s.Nodes {
@@ -151,7 +151,7 @@ func (a *app) unserved() string {
 	return "No node serves " + a.served() + ". Work waits until an engine starts."
 }
 
-// waitingNow shows what stands in the way of calls and workflows.
+// waitingNow shows what blocks calls and workflows.
 func (a *app) waitingNow(all []view.Waiting, now time.Time) error {
 	if len(all) == 0 {
 		a.printf("\nNothing waits for a retry, a gate, a slot or a person.\n")
@@ -160,7 +160,7 @@ func (a *app) waitingNow(all []view.Waiting, now time.Time) error {
 	a.printf("\n")
 	table := a.table("WAITS FOR", "COUNT", "WHAT", "SINCE", "UNTIL", "EXAMPLE", "WHY")
 	table.Right(1)
-	table.Spare("UNTIL", "EXAMPLE") // what to type about them is below
+	table.Spare("UNTIL", "EXAMPLE") // what to type about them is printed below
 	for i := range all {
 		w := &all[i]
 		count := human.Count(w.Count)
@@ -172,7 +172,7 @@ func (a *app) waitingNow(all []view.Waiting, now time.Time) error {
 	return table.Write(a.out)
 }
 
-// waitNames are what is waited for, in the words of listings.
+// waitNames are the names of waits in listings.
 var waitNames = map[string]string{
 	view.WaitCode: "code", view.WaitUnserved: "unserved queue", view.WaitActivityPaused: "paused activity", view.WaitGatePaused: "paused gate", view.WaitBreaker: "open breaker",
 }
@@ -216,7 +216,7 @@ func whenNext(t *time.Time, now time.Time) string {
 	return human.Until(*t, now)
 }
 
-// queues shows who serves which queue, and what is in it.
+// queues shows which processes serve each queue, and what is in it.
 func (a *app) queues(all []view.Queue, now time.Time) error {
 	if len(all) == 0 {
 		return nil
@@ -267,7 +267,7 @@ func (a *app) failedRuns(runs []view.Run, now time.Time) error {
 	return table.Write(a.out)
 }
 
-// commands shows what to type about what waits for a person, or long.
+// commands shows what to type about what waits for an operator, or waits long.
 func (a *app) commands(s *view.Status) {
 	var lines []string
 	if !s.Served {
@@ -286,8 +286,8 @@ func (a *app) commands(s *view.Status) {
 	}
 }
 
-// nextCommand is what to type about something that waits; empty if it goes on by itself
-// soon.
+// nextCommand returns what to type about something that waits, or "" if it soon continues
+// by itself.
 func (a *app) nextCommand(w *view.Waiting) string {
 	id := term.Quote(w.WorkflowID)
 	call := func(verb, state string) string {
@@ -325,8 +325,8 @@ func (a *app) nextCommand(w *view.Waiting) string {
 	return ""
 }
 
-// sameDatabase adds to a command the flags by which this one found its database. A password in
-// them is left out: what we print ends up in tickets.
+// sameDatabase adds to a command the flags by which this one found its database. It omits a
+// password in them, because the output may end up in tickets.
 func (a *app) sameDatabase(command string) string {
 	if name, err := database.Parse(a.db); a.db != "" && err == nil {
 		text := a.db

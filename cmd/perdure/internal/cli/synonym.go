@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// synonyms are words of other tools, and the commands that do here what they do there. A
-// word may stand with several.
+// synonyms maps words of other tools to the commands that do the same here. A word may have
+// several.
 var synonyms = map[string]string{
 	"attempts":   "tries retries ledger",
 	"cancel":     "stop abort",
@@ -33,15 +33,15 @@ var synonyms = map[string]string{
 	"terminate":  "kill stop",
 }
 
-// addSynonyms tells the commands the words that mean them.
+// addSynonyms adds their synonyms to the commands.
 func addSynonyms(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		cmd.SuggestFor = strings.Fields(synonyms[cmd.Name()])
 	}
 }
 
-// meant are the commands below cmd that a word may stand for: those of which it is a
-// synonym; if there are none, those that are spelt like it.
+// meant returns the commands below cmd that a word may mean: those of which it is a synonym
+// or, if there are none, those with a similar spelling.
 func meant(cmd *cobra.Command, word string) (names []string) {
 	for _, c := range cmd.Commands() {
 		if slices.Contains(c.SuggestFor, strings.ToLower(word)) {

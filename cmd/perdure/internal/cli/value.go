@@ -7,7 +7,7 @@ import (
 	"github.com/perdure/perdure/internal/human"
 )
 
-// jsonValue reads an argument or a flag that must be JSON.
+// jsonValue parses an argument or a flag that must be JSON.
 func (a *app) jsonValue(what, text string) (json.RawMessage, error) {
 	text, err := a.textValue(what, text)
 	if err == nil && !json.Valid([]byte(text)) {
@@ -16,7 +16,7 @@ func (a *app) jsonValue(what, text string) (json.RawMessage, error) {
 	return json.RawMessage(text), err
 }
 
-// textValue is the text of an argument or a flag; "-" reads standard input.
+// textValue returns the text of an argument or a flag; "-" reads standard input.
 func (a *app) textValue(what, text string) (string, error) {
 	if text != "-" {
 		return text, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// versionInfo is which build this is.
+// versionInfo identifies the build.
 type versionInfo struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"` // of the commit
@@ -29,11 +29,11 @@ func readVersion() versionInfo {
 	return v
 }
 
-// pseudo is the end of the version of a commit without a tag, with its time and hash.
+// pseudo matches the end of a pseudo-version, with the time and hash of its commit.
 var pseudo = regexp.MustCompile(`[.-](\d{14})-([0-9a-f]{12})$`)
 
-// read takes what the build recorded. One from a module proxy knows of its commit only
-// what is in its version.
+// read takes what the build recorded. A build from a module proxy knows of its commit only
+// what its version contains.
 func (v *versionInfo) read(info *debug.BuildInfo) {
 	v.Version = info.Main.Version
 	if m := pseudo.FindStringSubmatch(v.Version); m != nil {
