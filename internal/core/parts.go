@@ -5,14 +5,14 @@ import "github.com/perdure/perdure/internal/history"
 // A Run is made of parts, each with its own state and one reason to change. A part embeds
 // the part below it, so it can use what is below it and nothing above.
 //
-//	Run         takes inputs, conducts the code, replays, closes the run
-//	operations  what people ask of calls        children  runs that this one starts
-//	signals     received and awaited            runRetry  the policy of the run itself
+//	Run         takes inputs, runs the code, replays, closes the run
+//	operations  operators' requests on calls    children  runs that this one starts
+//	signals     received and awaited            runRetry  the retry policy of the run itself
 //	execution   the life of attempts: slots, failures, backoff, pauses, losses
-//	gating      what calls have and ask for at their gates
+//	gating      the position of calls at their gates
 //	callTable   the open calls, their states, due times and rows
 //	ledger      records of attempts, summaries and tallies
-//	journal     the turn being made: who the run is, the time, what goes on record
+//	journal     the turn being made: the run's identity, the time, the events to record
 
 // journal is the turn being made, and what all parts share about the run.
 type journal struct {

@@ -20,7 +20,8 @@ type WorkerGone struct {
 func (Claimed) input()    {}
 func (WorkerGone) input() {}
 
-// offer puts a ready attempt into its queue. It needs no slot here: workers have their own.
+// offer puts a ready attempt into its queue. It needs no slot here: the workers decide when
+// to run it.
 func (r *execution) offer(c *Call) {
 	r.setState(c, Offered)
 	c.due = c.queueDue()
