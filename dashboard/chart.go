@@ -86,7 +86,7 @@ type barChart struct {
 	Labels []chartLabel
 	Rows   []chartRow // the chart as a table; empty if Says is enough
 	Heads  []string
-	Key    []chartKey // meaning of the colors; empty for a single series
+	Key    []chartKey // meaning of the colours; empty for a single series
 }
 
 // rectangle is a part of a chart. Horizontal positions and widths are percent, the rest

@@ -4,7 +4,7 @@ import "github.com/perdure/perdure/view"
 
 // tones classify states: good, bad, busy (continues by itself), held (waits for a person or
 // for code), calm. They are classes in the style sheet; a glyph and the word convey the
-// same without colors.
+// same without colours.
 var tones = map[string]string{
 	view.StatusCompleted: "good", view.StatusFailed: "bad", view.StatusTimedOut: "bad", view.StatusTerminated: "bad",
 	view.StatusCanceled: "calm", view.StatusContinued: "calm", view.StatusRunning: "busy",

@@ -27,7 +27,7 @@ type Cut struct {
 	kind                         history.Kind // kind of the call
 }
 
-// String summarizes what is kept.
+// String summarises what is kept.
 func (c *Cut) String() string {
 	text := fmt.Sprintf("%s before call %d kept, %s made again", counted(c.kept, "call"), c.base.Call, counted(c.anew, "call"))
 	if c.signals > 0 || c.results > 0 {

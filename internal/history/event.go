@@ -179,7 +179,7 @@ type Event struct {
 	Queued  int64  `json:"queued,omitempty"`
 	Started int64  `json:"started,omitempty"`
 	Ended   int64  `json:"ended,omitempty"`
-	// Retry summarizes the attempts of a call that needed more than one.
+	// Retry summarises the attempts of a call that needed more than one.
 	Retry *Summary `json:"retry,omitempty"`
 
 	// ID of a signal, which identifies duplicates. For a sent signal, the receiving

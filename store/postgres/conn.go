@@ -72,7 +72,7 @@ func (h *handle) turns(ctx context.Context, op string, f func(c *conn) error) er
 }
 
 // hold runs f with a connection and converts its error to one of the store contract. It
-// calls f again if the server undid the transaction in favor of another.
+// calls f again if the server undid the transaction in favour of another.
 func (h *handle) hold(ctx context.Context, op string, f func(c *conn) error) error {
 	h.calls.RLock()
 	defer h.calls.RUnlock()

@@ -47,7 +47,7 @@ func code(err error) string {
 	return ""
 }
 
-// conflicted reports whether the transaction was undone in favor of another. The same one
+// conflicted reports whether the transaction was undone in favour of another. The same one
 // may succeed immediately.
 func conflicted(err error) bool {
 	return code(err) == serializationFailure || code(err) == deadlock

@@ -143,7 +143,7 @@ func (a *app) clip(s string, columns int) string {
 	return human.Clip(s, max(columns, a.stdout.Width()/2))
 }
 
-// statusColours are the colors of statuses by meaning.
+// statusColours are the colours of statuses by meaning.
 var statusColours = map[string]term.Colour{
 	"completed": term.Good, "failed": term.Bad, "canceled": term.Bad, "terminated": term.Bad,
 	"timed-out": term.Bad, "lost": term.Bad,
