@@ -268,8 +268,8 @@ func (e *Engine) nameOf(id string) string {
 	return id
 }
 
-// codeOfNodes returns the nodes of the group, read once between two renewals; none if they
-// cannot be read.
+// codeOfNodes are the nodes of the group, read once between two renewals; none if they
+// cannot be read. What is held for what was read is reviewed if the next renewal shows others.
 func (e *Engine) codeOfNodes() []store.Member {
 	e.mu.Lock()
 	known := e.wards.code
@@ -277,15 +277,35 @@ func (e *Engine) codeOfNodes() []store.Member {
 	if known != nil {
 		return known
 	}
-	read, err := e.db.Nodes(e.ctx)
+	var read []store.Member
+	err := e.insist("reading the nodes of the group", func() (err error) {
+		read, err = e.db.Nodes(e.ctx)
+		return err
+	})
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if err != nil {
+		e.wards.known = "cannot be read"
 		return nil
 	}
 	read = slices.DeleteFunc(read, func(m store.Member) bool { return m.Group != e.config.Group })
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.wards.code = read
+	e.wards.code, e.wards.known = read, buildsOf(read)
 	return read
+}
+
+// buildsOf lists the builds of live nodes to which runs may go.
+func buildsOf(nodes []store.Member) (list string) {
+	var builds []string
+	for _, m := range nodes {
+		if m.Live && !m.Draining {
+			builds = append(builds, m.Build)
+		}
+	}
+	slices.Sort(builds)
+	for _, b := range slices.Compact(builds) {
+		list += b + "\n"
+	}
+	return list
 }
 
 func (e *Engine) forgetCode() {
@@ -327,17 +347,9 @@ func (e *Engine) wardLoop() {
 func (e *Engine) lookAtWards() {
 	e.mu.Lock()
 	ms := e.wards.seen
-	live, builds := map[string]bool{}, []string{}
+	live, known := map[string]bool{}, buildsOf(ms.Nodes)
 	for _, m := range ms.Nodes {
 		live[m.ID] = true
-		if !m.Draining {
-			builds = append(builds, m.Build)
-		}
-	}
-	slices.Sort(builds)
-	known := ""
-	for _, b := range slices.Compact(builds) {
-		known += b + "\n"
 	}
 	var dead, shared []*partition
 	var wards []int

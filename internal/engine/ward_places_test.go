@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
@@ -24,6 +25,7 @@ type stalled struct {
 	find   atomic.Pointer[func(workflowID string)]
 	renew  atomic.Pointer[func()]
 	commit atomic.Pointer[func()]
+	nodes  atomic.Pointer[func([]store.Member) error] // may change what is returned
 }
 
 func (s *stalled) Open(ctx context.Context) (store.Store, error) {
@@ -58,6 +60,14 @@ func (s *slowReader) Commit(ctx context.Context, turns []store.Turn) (store.Resu
 		(*f)()
 	}
 	return result, err
+}
+
+func (s *slowReader) Nodes(ctx context.Context) ([]store.Member, error) {
+	all, err := s.Store.Nodes(ctx)
+	if f := s.s.nodes.Load(); f != nil && err == nil {
+		err = (*f)(all)
+	}
+	return all, err
 }
 
 func (s *slowReader) Renew(ctx context.Context, r store.Renewal) (*store.Membership, error) {
@@ -317,7 +327,11 @@ func TestE117_WhatComesWhileARunGoesHome(t *testing.T) {
 		}
 		stop(t, home)
 		pass(time.Minute)
-		go moveAll(t, client, 1, "1", "3")
+		moved := make(chan error, 1)
+		go func() {
+			_, err := client.Control(t.Context(), "order-0", "", core.Control{Operation: core.MoveTheRun, From: "1", To: "3", By: "ann"})
+			moved <- err
+		}()
 		time.Sleep(100 * time.Millisecond) // the turn that lets it move is being written
 		stall := func(workflowID string) {
 			if workflowID == "order-0" {
@@ -330,6 +344,9 @@ func TestE117_WhatComesWhileARunGoesHome(t *testing.T) {
 		time.Sleep(5100 * time.Millisecond) // it is delivered, and its turn is being written
 		signal(t, client, "order-0", "poke", "", "again")
 		pass(time.Minute)
+		if err := <-moved; err != nil {
+			t.Error(err)
+		}
 		if d := describe(t, client, "order-0"); d.Away != "" || d.Status != "waiting-for-code" {
 			t.Errorf("the run is %s, at %q", d.Status, d.Away)
 		}
