@@ -26,9 +26,10 @@ type chaos struct {
 	alive       []*engine.Engine
 	names       map[*engine.Engine]string
 	born        int
-	roomy       bool // nodes that join have many slots
-	forgetful   bool // nodes that join remove runs as soon as they have ended
-	keepsLast   bool // but not the last one of a chain
+	roomy       bool     // nodes that join have many slots
+	forgetful   bool     // nodes that join remove runs as soon as they have ended
+	keepsLast   bool     // but not the last one of a chain
+	builds      []string // that nodes have; the third has no code
 	stops       sync.WaitGroup
 	log         []string
 }
@@ -42,8 +43,23 @@ func (c *chaos) join() {
 	c.joinAs(fmt.Sprint("n", c.born), c.random.IntN(2) == 0)
 }
 
+// joinBuild lets a node of a build join.
+func (c *chaos) joinBuild(i int) {
+	all := c.builds
+	defer func() { c.builds = all }()
+	c.builds = []string{all[i]}
+	c.join()
+}
+
 func (c *chaos) joinAs(name string, supersede bool) {
 	config := c.config(c.definitions...)
+	if len(c.builds) > 0 {
+		if config.Build = c.builds[c.random.IntN(len(c.builds))]; config.Build == "3" {
+			build := config.Build
+			config = c.config(nothing)
+			config.Build = build
+		}
+	}
 	if c.forgetful {
 		config = c.impatient(c.definitions...)
 	}
@@ -59,7 +75,7 @@ func (c *chaos) joinAs(name string, supersede bool) {
 		config.MaxResident = -1
 	}
 	e := c.open(config)
-	c.note("%s joins", config.Node)
+	c.note("%s joins, build %q", config.Node, config.Build)
 	if err := e.Start(c.t.Context()); err != nil {
 		c.t.Fatal(err)
 	}
