@@ -118,6 +118,7 @@ type gatePage struct {
 	Buttons []changeButton
 	Paused  string
 	Since   *stamp
+	Opens   *stamp // when a breaker that is open lets an attempt pass; nil if it is not
 	Tickets []ticketRow
 	Says    string // which of them are shown
 	Prev    template.URL
@@ -234,8 +235,8 @@ func (p *gatePage) gateFacts(q *request, g *view.Gate) {
 	if g.Breaker != "" {
 		f := trait{Name: "breaker is", Text: map[string]string{"half_open": "half open"}[g.Breaker]}
 		f.Text = cmp.Or(f.Text, g.Breaker)
-		if g.Breaker == "open" && g.OpenUntil != nil {
-			f.Note, f.Time = "and half open", q.until(g.OpenUntil)
+		if g.Breaker == "open" {
+			p.Opens = q.until(g.OpenUntil)
 		}
 		add(f)
 	}

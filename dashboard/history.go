@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -161,7 +162,7 @@ func (q *request) eventRow(first, last *view.Event, of runRef) eventRow {
 	all := link("text", "id", of.id, "run", of.run, "what", "event", "place", row.Place)
 	whole := indentedJSON(last.Record)
 	row.Detail = fold(whole, all)
-	row.Detail.Head = oneLine(text)
+	row.Detail.Head = cmp.Or(oneLine(text), "the record")
 	if row.Detail.Text == "" {
 		row.Detail.Text = whole
 	}

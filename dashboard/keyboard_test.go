@@ -274,6 +274,9 @@ func TestF44_GatesAndSchedulesByKeyboard(t *testing.T) {
 	// When it is well, a probe finds out, and the sales are made.
 	well.Store(true)
 	b.wait(`[...document.querySelectorAll("main a")].some(a => a.innerText === "Probe")`)
+	if says := b.text(".notice.bad"); !strings.HasPrefix(says, "The circuit breaker is open: no attempt passes. The first call in line tries again in ") || !strings.HasSuffix(says, "; Probe lets it try now.") {
+		t.Errorf("the page of an open breaker says %q", says)
+	}
 	b.enter("Probe")
 	b.write("reason", "they say it is well")
 	b.enter("Probe")
