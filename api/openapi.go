@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -271,7 +272,7 @@ func (s *schemas) fields(t reflect.Type, result bool, properties map[string]Sche
 		if f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omit") || f.Type.Kind() == reflect.Slice && result && !strings.Contains(options, "omit") {
 			schema = Schema{"anyOf": []Schema{schema, {"type": "null"}}}
 		}
-		if doc := f.Tag.Get("doc"); doc != "" {
+		if doc := cmp.Or(f.Tag.Get("doc"), comment(t, name)); doc != "" {
 			schema["description"] = doc
 		}
 		if values := f.Tag.Get("enum"); values != "" {

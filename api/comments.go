@@ -1,0 +1,27 @@
+package api
+
+import (
+	_ "embed"
+	"encoding/json"
+	"path"
+	"reflect"
+	"sync"
+)
+
+// commentsFile has what the Go documentation says of the fields of results, which the OpenAPI
+// document says as well. A test makes it from the source.
+//
+//go:embed comments.json
+var commentsFile []byte
+
+var comments = sync.OnceValue(func() (all map[string]string) {
+	if err := json.Unmarshal(commentsFile, &all); err != nil {
+		panic(err)
+	}
+	return all
+})
+
+// comment is what is said of a field of a type of another package; empty if there is nothing.
+func comment(t reflect.Type, name string) string {
+	return comments()[path.Base(t.PkgPath())+"."+t.Name()+"."+name]
+}

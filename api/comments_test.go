@@ -1,0 +1,161 @@
+package api_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/perdure/perdure/api"
+	"github.com/perdure/perdure/internal/goldenfile"
+)
+
+// TestF31_FieldsAreExplained holds what the OpenAPI document says of fields to the comments in
+// the source, in the words of JSON: a name in place of Go's, the values in place of constants.
+// After -update the document is another one: update that, too.
+func TestF31_FieldsAreExplained(t *testing.T) {
+	all := map[string]string{}
+	for _, pkg := range []string{"view", "gate", "retry", "schedule", "access"} {
+		explain(t, pkg, all)
+	}
+	if s := all["view.Run.status"]; !strings.HasPrefix(s, "One of running, waiting-for-code, ") {
+		t.Errorf("the status of a run is explained as %q", s)
+	}
+	schemas := api.OpenAPI().Components.Schemas
+	maps.DeleteFunc(all, func(key, _ string) bool { return schemas[strings.Split(key, ".")[1]] == nil })
+	text, err := json.MarshalIndent(all, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	goldenfile.Compare(t, "comments.json", string(text)+"\n")
+}
+
+// explain adds the fields of a package.
+func explain(t *testing.T, pkg string, all map[string]string) {
+	files, err := filepath.Glob(filepath.Join("..", pkg, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parsed []*ast.File
+	values := map[string][]string{} // of the constants that are declared together, by each of their names
+	set := token.NewFileSet()
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(set, name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed = append(parsed, f)
+		for _, d := range f.Decls {
+			if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.CONST {
+				group := constants(d)
+				for name := range group {
+					values[name] = slices.DeleteFunc(inOrder(d), func(n string) bool { return group[n] == "" })
+					for i, n := range values[name] {
+						values[name][i] = group[n]
+					}
+				}
+			}
+		}
+	}
+	for _, f := range parsed {
+		for _, d := range f.Decls {
+			d, ok := d.(*ast.GenDecl)
+			if !ok || d.Tok != token.TYPE {
+				continue
+			}
+			for _, s := range d.Specs {
+				s := s.(*ast.TypeSpec)
+				if body, ok := s.Type.(*ast.StructType); ok {
+					names := fieldsOf(body)
+					for _, field := range body.Fields.List {
+						if name, says := explained(field, names, values); says != "" {
+							all[pkg+"."+s.Name.Name+"."+name] = says
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// constants are the texts of constants by name.
+func constants(d *ast.GenDecl) map[string]string {
+	found := map[string]string{}
+	for _, s := range d.Specs {
+		s := s.(*ast.ValueSpec)
+		for i, name := range s.Names {
+			if i < len(s.Values) {
+				if lit, ok := s.Values[i].(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					found[name.Name], _ = strconv.Unquote(lit.Value)
+				}
+			}
+		}
+	}
+	return found
+}
+
+func inOrder(d *ast.GenDecl) (names []string) {
+	for _, s := range d.Specs {
+		for _, name := range s.(*ast.ValueSpec).Names {
+			names = append(names, name.Name)
+		}
+	}
+	return names
+}
+
+var constantOf = regexp.MustCompile(`\b[Ss]ee ([A-Z]\w+)\b`)
+
+// fieldsOf are the names that fields of a struct have in JSON, by those that they have in Go.
+func fieldsOf(body *ast.StructType) map[string]string {
+	names := map[string]string{}
+	for _, field := range body.Fields.List {
+		if field.Tag == nil || len(field.Names) != 1 {
+			continue
+		}
+		tag, _ := strconv.Unquote(field.Tag.Value)
+		if name, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ","); name != "" && name != "-" {
+			names[field.Names[0].Name] = name
+		}
+	}
+	return names
+}
+
+var word = regexp.MustCompile(`[\w.]+`)
+
+// explained returns the name of a field in JSON, and its comment in the words of JSON.
+func explained(field *ast.Field, names map[string]string, values map[string][]string) (name, says string) {
+	if len(field.Names) != 1 || names[field.Names[0].Name] == "" {
+		return "", ""
+	}
+	says = strings.Join(strings.Fields(field.Doc.Text()+" "+field.Comment.Text()), " ")
+	says = word.ReplaceAllStringFunc(says, func(w string) string {
+		if w == "nil" {
+			return "absent"
+		}
+		end := strings.TrimRight(w, ".")
+		return cmp.Or(names[end], end) + w[len(end):]
+	})
+	says = constantOf.ReplaceAllStringFunc(says, func(ref string) string {
+		group := values[ref[len("see "):]]
+		if len(group) == 0 {
+			return ref
+		}
+		return "one of " + strings.Join(group, ", ")
+	})
+	if rest, ok := strings.CutPrefix(says, "one of "); ok {
+		says = "One of " + rest
+	}
+	return names[field.Names[0].Name], says
+}
