@@ -315,7 +315,7 @@ func (c *Client) Preview(ctx context.Context, workflowID string, in core.Control
 	}
 	found, err := c.selected(ctx, row, in)
 	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("workflow %q: %s: %w", workflowID, in.Operation, ErrNotPending)
+		err = fmt.Errorf("workflow %q: %w", workflowID, ErrNotPending)
 	}
 	return found, err
 }

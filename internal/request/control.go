@@ -155,5 +155,5 @@ func verdict(records []view.ControlRecord) error {
 	if refused != nil {
 		return refused
 	}
-	return fmt.Errorf("workflow %q: %s: %w", records[0].WorkflowID, records[0].Operation, ErrNotPending)
+	return fmt.Errorf("workflow %q: %w", records[0].WorkflowID, ErrNotPending)
 }
