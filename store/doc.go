@@ -5,14 +5,14 @@
 // ledger of attempts, and an inbox of messages per partition. The engine defines the meaning
 // of all bytes; a store only sees keys, wake times and states.
 //
-// The contract is small on purpose: every method is a whole transaction. Two rules that every
-// store obeys make the engine safe.
+// The contract is small on purpose: every verb is a whole transaction. Two rules that
+// every store keeps make the engine safe.
 //
 // Fencing: Commit compares the epoch of each turn with that of its partition inside the
 // transaction, so a node that lost a partition can never write to it again.
 //
-// Idempotence: a turn that is committed twice is committed once. After a lost reply the engine
-// repeats the call.
+// Idempotence: committing the same turn twice has the effect of once. After a lost reply
+// the engine repeats the call.
 //
 // The conformance suite in storetest tests both rules, and the rest of the contract, for every
 // store.

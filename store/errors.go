@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Errors of a store. None of them means that the database is unavailable.
+// Errors about one turn, run or message; the database works.
 var (
 	// ErrFenced refuses a write under an epoch that is not the current one: the partition has
 	// another owner, or none.
@@ -78,7 +78,7 @@ func (e *UnavailableError) Error() string {
 }
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// Unavailable reports whether err says that the same call may succeed later.
+// Unavailable reports whether err is transient: the same call may work later.
 func Unavailable(err error) bool {
 	if err == nil {
 		return false
@@ -87,7 +87,7 @@ func Unavailable(err error) bool {
 	return errors.As(err, &u)
 }
 
-// Undone reports whether err says that the database was unavailable and has written nothing.
+// Undone reports whether err means that the database did not answer and wrote nothing.
 func Undone(err error) bool {
 	var u *UnavailableError
 	return errors.As(err, &u) && u.Undone

@@ -14,9 +14,9 @@ var kinds struct {
 	open map[string]func(name string) (Opener, error)
 }
 
-// Register makes Named open the databases of a kind, whose names begin with the kind and a
-// colon. open gets the whole name. Packages of stores call Register when they are initialized;
-// a program imports store/sqlite or store/postgres, if only for that.
+// Register registers a kind of databases for Named: those whose names begin with the kind
+// and a colon. open gets the whole name. Packages of stores call it in init; a program
+// imports store/sqlite or store/postgres for that effect.
 func Register(kind string, open func(name string) (Opener, error)) {
 	kinds.Lock()
 	defer kinds.Unlock()

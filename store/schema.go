@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// ErrOlder reports that the schema of a database is older than this program needs, and that
-// the program may not migrate it. See SchemaError.
+// ErrOlder means that the schema of a database is missing or older than this program
+// needs, and that it may not be migrated here. See SchemaError.
 var ErrOlder = errors.New("the schema of the database is not up to date")
 
 // Migrator is an Opener of a database whose schema has versions. sqlite.File,

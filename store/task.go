@@ -16,9 +16,9 @@ import (
 // that takes the end of the attempt or gives the attempt up. If the row is gone, or belongs to
 // another worker, what a worker reports about the task is refused.
 type Queues interface {
-	// Attend registers a worker or renews its lease, and returns the tasks that are still its
-	// own. If it runs a task that is not among them, the owner has given that up. With Left the
-	// worker leaves.
+	// Attend registers a worker or is its sign of life, and returns the tasks that are
+	// still its own: one that it runs and does not find there was given up by its owner.
+	// With Left the worker has left.
 	Attend(ctx context.Context, worker Worker) (*Attendance, error)
 
 	// ClaimTasks makes a live worker the claimant of unclaimed tasks and returns them in the
@@ -53,7 +53,7 @@ func (t TaskRef) Compare(o TaskRef) int {
 	return cmp.Or(cmp.Compare(t.Partition, o.Partition), cmp.Compare(t.Run, o.Run), cmp.Compare(t.Number, o.Number), cmp.Compare(t.Attempt, o.Attempt))
 }
 
-// WorkersRemembered is how long Workers returns a worker that is gone.
+// WorkersRemembered is how long a worker is listed after it has left or died.
 const WorkersRemembered = 24 * time.Hour
 
 // Task is an attempt that is offered in a queue.
@@ -80,8 +80,8 @@ func CompareTasks(a, b *Task) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Offered, b.Offered), a.Compare(b.TaskRef))
 }
 
-// KindClaimed is the kind of the message that tells a run which worker claimed one of its
-// attempts. Its data is a TaskClaimed.
+// KindClaimed is the kind of message that tells a run which worker claimed its attempt.
+// Its data is a TaskClaimed.
 const KindClaimed = "claimed"
 
 // TaskClaimed is the data of a message of KindClaimed.
@@ -122,7 +122,7 @@ type WorkerState struct {
 	Claimed int   // tasks that it has claimed and not settled
 }
 
-// Attendance is the result of Attend.
+// Attendance is the result of a worker's sign of life.
 type Attendance struct {
 	Now  int64      // the database's clock, ns
 	Held []HeldTask // the worker's tasks that it has not settled
@@ -158,7 +158,7 @@ type TaskFilter struct {
 	Limit      int    // 0: 100
 }
 
-// Backlog is what is in a queue.
+// Backlog describes the tasks of one activity in a queue.
 type Backlog struct {
 	Queue   string
 	Name    string // of the activity

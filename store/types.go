@@ -162,7 +162,7 @@ type Ownership struct {
 	Ended bool
 }
 
-// Run is the row of one run.
+// Run is the row of one run: its identity and its state.
 type Run struct {
 	Partition  int
 	ID         string // run ID, unique in the database, sorts by creation time

@@ -16,8 +16,8 @@ const (
 )
 
 // Attempt is one attempt of one call. The tries of blocks of code that are retried are in
-// the ledger under the name workflow.Retry and the number of the block; listings of one run
-// leave them out.
+// the ledger under the name workflow.Retry and the number of the block; listings of one
+// run omit them.
 type Attempt struct {
 	Call    int64  `json:"call"` // number in its run
 	Name    string `json:"name"` // of the activity or step
@@ -27,8 +27,8 @@ type Attempt struct {
 	// Reason says why another attempt followed, or why none did.
 	Reason    string `json:"reason,omitempty"`
 	ErrorType string `json:"error_type,omitempty"`
-	// Message is that of the error; of an attempt that was lost with its worker, that
-	// the worker was heard of again. Only listings of one run know that.
+	// Message is the text of the error. For an attempt that was lost with its worker it
+	// says that the worker has reported since; only listings of one run know that.
 	Message string        `json:"message,omitempty"`
 	Stack   string        `json:"stack,omitempty"` // of a panic
 	Node    string        `json:"node,omitempty"`
@@ -38,9 +38,9 @@ type Attempt struct {
 	Delay   time.Duration `json:"delay,omitempty"` // backoff chosen before the next attempt
 	Next    *time.Time    `json:"next,omitempty"`  // when the next attempt is due
 	Rule    int           `json:"rule,omitempty"`  // of the policy that decided, from 1; 0: the policy itself
-	// RunID is the run that made the attempt, if it is another one than the run that
-	// was read. A reset or forked run keeps calls of another run; the attempts that did
-	// not end such a call are in that run's ledger.
+	// RunID is the run that made the attempt, if that is not the run that was read. A
+	// reset or forked run keeps calls of another run; the attempts that did not end such
+	// a call are in that run's ledger.
 	RunID string `json:"run_id,omitempty"`
 	// NotKept is the number of attempts of the call, right before this one, that the
 	// ledger has no record of. Only listings of one run set it.
@@ -84,9 +84,9 @@ type CallAttempts struct {
 	ErrorType string `json:"error_type,omitempty"`
 	Message   string `json:"message,omitempty"`
 
-	// RecoveredFrom is the latest error of a call that succeeded after it, and
-	// RecoveredFromType its type. A long one is cut after 200 bytes. Empty of a call that
-	// has not succeeded, or whose attempts before were lost and not failed.
+	// RecoveredFrom is the latest error of a call that succeeded later, cut after 200
+	// bytes, and RecoveredFromType its type. Both are empty if the call has not
+	// succeeded, or if its earlier attempts were lost and did not fail.
 	RecoveredFrom     string `json:"recovered_from,omitempty"`
 	RecoveredFromType string `json:"recovered_from_type,omitempty"`
 

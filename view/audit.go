@@ -8,20 +8,20 @@ type AuditFilter struct {
 	Since time.Time // only entries of this time or later; zero: all
 	Until time.Time // only entries before this time; zero: all
 	Limit int       // at most this many entries, the latest; 0: 100
-	// Runs is how many runs are read, the latest started first; 0: 1,000, and fewer if their
-	// histories have more than 10,000 turns in all. What was done to a run is in its history,
-	// and no index leads from a time to it.
+	// Runs is how many runs are read, the latest started first; 0: 1,000, and fewer if
+	// their histories have more than 10,000 turns in all. Operations on a run are in its
+	// history, and no index finds them by time.
 	Runs int
-	// Before reads what was done to runs that started before this one only, whose ID is
-	// Searched of the audit before; empty: from the latest on, and what was done to
-	// activities, builds, gates and schedules as well.
+	// Before is Searched of the previous audit: only operations on runs that started
+	// before that run are returned. Empty: from the latest run on, with operations on
+	// activities, gates and schedules.
 	Before string
 }
 
 // AuditRecord is an entry of the audit over a whole group: who did what, when and why.
 type AuditRecord struct {
 	Time time.Time `json:"time"`
-	// Kind is what it was done to: workflow, activity, gate, schedule or build. Name is its
+	// Kind is the kind of the target: workflow, activity, gate or schedule. Name is its
 	// workflow ID or name.
 	Kind string `json:"kind"`
 	Name string `json:"name"`
@@ -46,8 +46,8 @@ type Audit struct {
 	Records []AuditRecord // latest first
 	More    bool          // there are earlier entries than these
 	Runs    int           // whose history was read
-	// Unread says that there are runs that started before those and were not read. Searched
-	// is the last one that was: with it as Before the next audit goes on.
+	// Unread says that there are earlier runs that were not read. Searched is the last
+	// run that was read: pass it as Before to continue.
 	Unread   bool
 	Searched string
 }

@@ -3,7 +3,7 @@ package view
 import "time"
 
 // The states of open calls of activities and steps. A block of code that is retried
-// (workflow.Retry) is an open call while it waits for its next try, in CallBackoff; its
+// (workflow.Retry) is an open call in CallBackoff while it waits for its next try; its
 // tries are its attempts. Calls of other kinds are in CallWaiting.
 const (
 	CallRunning     = "running"
@@ -17,7 +17,8 @@ const (
 	CallWaiting     = "waiting"
 )
 
-// CallRetrying is no state: Filter.Call selects by it the runs with a call that Retries.
+// CallRetrying is a value of Filter.Call and not a state: it selects runs with a call
+// that Retries.
 const CallRetrying = "retrying"
 
 // Retries reports whether the call has failed and waits for its next attempt: in backoff, at a
@@ -41,7 +42,7 @@ func (c *Call) Rests() bool {
 	return false
 }
 
-// Call is a call of a run that is open.
+// Call is an open call of a run.
 type Call struct {
 	Call  int64  `json:"call"`  // number in its run, from 1
 	Kind  string `json:"kind"`  // activity, step, block, timer, signal, child, detached
@@ -57,23 +58,23 @@ type Call struct {
 	LastError     string     `json:"last_error,omitempty"`
 	LastErrorType string     `json:"last_error_type,omitempty"`
 	Node          string     `json:"node,omitempty"` // that runs the attempt in flight
-	// Offered is since when the attempt waits in the queue, and Unserved why no live process
-	// can claim it; empty if one can, or it does not wait.
+	// Offered is when the attempt was put into the queue. Unserved says why no live
+	// process can claim it; it is empty if one can, or if the attempt does not wait.
 	Offered   *time.Time `json:"offered,omitempty"`
 	Unserved  string     `json:"unserved,omitempty"`
 	Queue     string     `json:"queue,omitempty"` // in which its attempts are offered; empty: they run where its run is
 	Scheduled time.Time  `json:"scheduled"`
 	Policy    string     `json:"policy,omitempty"` // by which the call is retried, in text notation
 
-	// Started and TimesOut are those of the attempt in flight.
+	// Started and TimesOut are the times of the attempt in flight.
 	Started  *time.Time `json:"started,omitempty"`
 	TimesOut *time.Time `json:"times_out,omitempty"`
-	// Heartbeat and LastHeartbeat are the details and the time of the last heartbeat
-	// on record, which may be that of an earlier attempt.
+	// Heartbeat and LastHeartbeat are the details and the time of the last recorded
+	// heartbeat, which may be from an earlier attempt.
 	Heartbeat     *Payload   `json:"heartbeat,omitempty"`
 	LastHeartbeat *time.Time `json:"last_heartbeat,omitempty"`
-	// Paused says who paused the call. If an attempt is running, no other one follows
-	// it until the call is resumed.
+	// Paused says who paused the call, and when and why. A running attempt may end, but
+	// no other follows until the call is resumed.
 	Paused *Pause `json:"paused,omitempty"`
 	// ActivityPaused says who paused the activity in the whole group.
 	ActivityPaused *Pause `json:"activity_paused,omitempty"`
@@ -103,9 +104,9 @@ type Pause struct {
 	Since time.Time `json:"since"`
 }
 
-// CallFilter selects open calls of activities and steps, and for operations that work on
-// them (retry now, another policy) blocks in backoff. A call is selected if it matches all
-// fields. The zero value selects all.
+// CallFilter selects open calls of activities and steps and, for operations that apply to
+// them (retry now, another policy), blocks in backoff. A call is selected if it matches
+// all fields. The zero value selects all.
 type CallFilter struct {
 	Call      int64    `json:"call,omitempty"`       // number in its run; 0: any
 	Name      string   `json:"name,omitempty"`       // of the activity or step; empty: any

@@ -10,16 +10,16 @@ import (
 type CodeFilter struct {
 	Workflow string // name of the definition
 	IDPrefix string // of the workflow ID
-	// Sample is how many runs of each workflow are replayed; 0: all. The same runs are
-	// chosen whenever they are open, whatever else is.
+	// Sample is how many runs of each workflow are replayed; 0: all. The choice of runs
+	// is stable: it does not depend on which others are open.
 	Sample int
 	Limit  int // of findings that are listed; 0: 1,000. All are counted.
-	// Progress is called after every hundred runs, and at the end, with how many have been
-	// looked at. It may be nil.
+	// Progress is called after every hundred runs, and at the end, with how many have
+	// been checked. It may be nil.
 	Progress func(checked int)
 }
 
-// What becomes of a run with the code that was checked.
+// The verdicts of CheckCode on a run.
 const (
 	CodeFits       = "fits"       // it goes on
 	CodeParks      = "parks"      // its code asks for something else than is on record, panics or does not end
@@ -27,9 +27,10 @@ const (
 	CodeUnreadable = "unreadable" // what is on record of it cannot be worked with, whatever the code
 )
 
-// CodeCheck says which open runs would not go on with some code.
+// CodeCheck is the result of ops.CheckCode: the open runs that could not continue with
+// the code.
 type CodeCheck struct {
-	// OK says that no further run would stop: each one that does not fit has stopped for
+	// OK says that no further run would stop: every run that does not fit has stopped for
 	// that reason already.
 	OK bool `json:"ok"`
 
@@ -52,7 +53,7 @@ type CodeType struct {
 	Stops      int    `json:"stops"` // of those that do not fit, those that stand for that reason not yet
 }
 
-// CodeFinding is a run that would not go on. Its texts have no payloads.
+// CodeFinding is a run that could not continue. Its texts have no payloads.
 type CodeFinding struct {
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`
@@ -60,13 +61,13 @@ type CodeFinding struct {
 	Status     string `json:"status"`   // as it is now, see StatusRunning
 	Verdict    string `json:"verdict"`  // see CodeFits
 	Stops      bool   `json:"stops"`    // it would stop: it has not yet, and this code is to continue it
-	// Build is that on which the run stays (see workflow.Pinned), empty for none. If that is
-	// another one than that of the code, the run stops only if it is moved.
+	// Build is the build to which the run is pinned (see workflow.Pinned), empty for
+	// none. If the code is another build, the run stops only if it is moved to it.
 	Build  string `json:"build,omitempty"`
 	Reason string `json:"reason"`
-	// Turn and Command are the place of the first difference, from 1, and Recorded and
-	// Asked what the history has there and what the code asks for; 0 and empty if the
-	// code does not differ.
+	// Turn and Command are the place of the first difference, from 1. Recorded is what
+	// the history has there, Asked the call that the code makes. They are 0 and empty if
+	// the code does not differ.
 	Turn     int64  `json:"turn,omitempty"`
 	Command  int    `json:"command,omitempty"`
 	Recorded string `json:"recorded,omitempty"`

@@ -2,7 +2,7 @@ package view
 
 import "time"
 
-// DoctorFilter says what is looked through. The zero value looks through all.
+// DoctorFilter selects what ops.Doctor checks. The zero value selects everything.
 type DoctorFilter struct {
 	Since time.Time // only runs created at this time or later; gates and schedules always
 	Limit int       // at most this many findings; 0: 1000
@@ -10,7 +10,7 @@ type DoctorFilter struct {
 	Progress func(runs int)
 }
 
-// What is wrong: the values of Finding.Kind.
+// The values of Finding.Kind.
 const (
 	FindingDamage  = "damage"  // its bytes are not those that were written
 	FindingNewer   = "newer"   // a newer version has written it, or it is damaged
@@ -29,7 +29,7 @@ const (
 	FindingTimeout  = "timeout"  // a limit of the server is too short
 )
 
-// Finding is something wrong on record.
+// Finding is a problem that ops.Doctor found.
 type Finding struct {
 	Kind       string `json:"kind"` // see FindingDamage
 	WorkflowID string `json:"workflow_id,omitempty"`
@@ -43,12 +43,13 @@ type Finding struct {
 	Do         string `json:"do"` // what to do about it
 }
 
-// Checkup is what was looked through, and what is wrong there.
+// Checkup is the result of ops.Doctor.
 type Checkup struct {
 	OK    bool `json:"ok"` // nothing is wrong
 	Runs  int  `json:"runs"`
 	Turns int  `json:"turns"`
-	// Unsummed is how many of the turns have no checksum: an earlier version wrote them.
+	// Unsummed is how many of the turns have no checksum, because an earlier version
+	// wrote them.
 	Unsummed int `json:"unsummed"`
 	Others   int `json:"others"` // gates and schedules
 	// More says that there are more findings than the limit; reading stopped there.

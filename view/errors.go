@@ -14,15 +14,15 @@ func init() {
 	retry.RegisterErrorType[*RefusedError]("perdure.RefusedError")
 }
 
-// InputError means that an argument, such as an ID or a name, cannot be accepted.
+// InputError means that an argument, such as an ID or a name, is invalid.
 type InputError = bounds.InputError
 
-// LimitError means that a run has come to a limit of its engine: see perdure.MaxHistory,
+// LimitError means that a run has reached a limit of its engine: see perdure.MaxHistory,
 // perdure.MaxPendingCalls and perdure.MaxSignalBacklog.
 type LimitError = bounds.LimitError
 
-// IDInUseError means that a workflow ID belongs to a run of another workflow, or with
-// another input, than was to be started.
+// IDInUseError means that a workflow ID belongs to a run of another workflow or with
+// another input.
 type IDInUseError struct {
 	WorkflowID string
 	Run        string // ID of the run that has it
@@ -34,8 +34,8 @@ func (e *IDInUseError) Error() string {
 	return fmt.Sprintf("workflow ID %q belongs to run %s (%s), and %s; use another ID, or the same arguments to attach to that run", e.WorkflowID, e.Run, e.Status, e.Difference)
 }
 
-// RefusedError means that a call, or a run, is not in a state for an operation, or does
-// not accept what came with it.
+// RefusedError means that a call or a run is not in a state for an operation, or does not
+// accept its arguments.
 type RefusedError struct{ Record ControlRecord }
 
 func (e *RefusedError) Error() string {

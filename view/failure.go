@@ -7,9 +7,9 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Failure is an error as it is on record: a tree of the error and what it wraps.
+// Failure is a recorded error: a tree of the error and the errors it wraps.
 type Failure struct {
-	// Type is the error's type name, see retry.TypeName; empty of an error that only
+	// Type is the error's type name, see retry.TypeName; empty for an error that only
 	// adds text to what it wraps.
 	Type string `json:"type,omitempty"`
 	// Name is the name under which the error or its type is registered with package

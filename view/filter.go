@@ -5,10 +5,10 @@ import "time"
 // Filter selects runs. A run is selected if it matches all fields. The zero value
 // selects all.
 //
-// Call is a state of calls: CallQueued, CallOffered, CallGated, CallBackoff, CallExternal,
-// CallPaused or CallQuarantined. Where runs are listed CallPaused selects those with a call
-// that Rests, and CallRetrying those with a call that Retries; where they are operated on
-// only the state of a call counts.
+// Call is a state of calls: CallQueued, CallOffered, CallGated, CallBackoff,
+// CallExternal, CallPaused or CallQuarantined. In listings CallPaused selects runs with a
+// call that Rests, and CallRetrying runs with a call that Retries; in operations only the
+// state of a call counts.
 type Filter struct {
 	Status     []string          // any of these, see StatusRunning; empty: any
 	Workflow   string            // name of the definition

@@ -6,8 +6,8 @@ import (
 	"github.com/perdure/perdure/gate"
 )
 
-// Gate is a gate with the calls at it. What time alone changes, such as the end of a
-// cooldown, is shown as it is at the moment of reading.
+// Gate is a gate with the calls at it. State that changes with time alone, such as the
+// end of a cooldown, is that of the moment of reading.
 type Gate struct {
 	Name    string    `json:"name"`
 	Limit   int       `json:"limit"`   // slots
@@ -26,12 +26,12 @@ type Gate struct {
 	Tokens    *float64   `json:"tokens,omitempty"` // left in the retry budget; nil without one
 
 	Paused *Pause `json:"paused,omitempty"`
-	// Edited says what of Spec people made different from the declaration; nil if nothing.
+	// Edited says which fields of Spec people have edited; nil if none.
 	Edited *GateEdited `json:"edited,omitempty"`
-	// Log is what people did to the gate, latest first: the last hundred requests.
+	// Log has the requests of people to the gate, latest first: the last hundred.
 	Log []AuditRecord `json:"log,omitempty"`
-	// Problem says what on record of the gate cannot be read; nothing else is known of it
-	// then, and no call passes it.
+	// Problem says why the gate's record cannot be read. Then nothing else is known about
+	// the gate, and no call passes it.
 	Problem string `json:"problem,omitempty"`
 	// Tickets are the calls at the gate: the running ones, the waiting ones in the order
 	// in which they are let through, those in backoff.
@@ -65,20 +65,20 @@ type GateWait struct {
 	OpenUntil *time.Time `json:"open_until,omitempty"`
 }
 
-// GateEdit is what is to be different from what the code declares. What it leaves out
-// stays as it is.
+// GateEdit overrides fields of what the code declares for a gate. Fields that it leaves
+// out stay as they are.
 type GateEdit struct {
 	Limit   int           `json:"limit,omitempty"`   // 0: left out
 	Rate    *gate.Rate    `json:"rate,omitempty"`    // nil: left out; zero: no rate
 	Budget  *gate.Budget  `json:"budget,omitempty"`  // nil: left out; zero: no budget
 	Breaker *gate.Breaker `json:"breaker,omitempty"` // nil: left out; zero: no breaker
-	// AsInCode ends all earlier edits first.
+	// AsInCode removes all earlier edits first.
 	AsInCode bool `json:"as_in_code,omitempty"`
 }
 
-// GateEdited says what people made different from what the code declares, and who made the
-// last edit. It holds for what it names, whatever the code declares meanwhile, until it is
-// taken back; the rest of the gate follows the code.
+// GateEdited is the edit in force of a gate, with who made the last change. It applies to
+// the fields it names, whatever the code declares, until it is removed; other fields
+// follow the code.
 type GateEdited struct {
 	GateEdit
 	Declared gate.Spec `json:"declared"` // by the latest call
@@ -87,14 +87,14 @@ type GateEdited struct {
 	Since    time.Time `json:"since"`
 }
 
-// GateReset names the parts of a gate that forget what was.
+// GateReset names the parts of a gate to reset.
 type GateReset struct {
 	Breaker bool // it closes, and counts no failures
 	Budget  bool // it has all its tokens
 }
 
-// GateChange is what a request to a gate means, judged by what is committed when it is
-// made. What became of it stands in the gate's log.
+// GateChange is the effect of a request to a gate, according to the state that was
+// committed when it was made. The outcome is in the gate's log.
 type GateChange struct {
 	Gate      string    `json:"gate"`
 	Operation string    `json:"operation"` // edit, probe or reset

@@ -16,9 +16,9 @@ type Event struct {
 	Call   int64     // number of the call; 0 if the event is about none
 	Name   string    // of the activity, step, timer or signal; all events of a call have it
 
-	// ErrorType is the type name of the error of an event that has one: Exhausted, Timeout
-	// or that of the error itself. The retry summary of a call has that of the last attempt
-	// that failed.
+	// ErrorType is the type name of the event's error: Exhausted, Timeout or that of the
+	// error itself. Empty without an error. The retry summary of a call has the type of
+	// the last failed attempt.
 	ErrorType string
 
 	// Record is the event with all its fields, as JSON.
@@ -45,19 +45,21 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Place returns where in its history the event stands.
+// Place returns the place of the event in its history.
 func (e *Event) Place() Place { return Place{Turn: e.Turn, Event: e.Number} }
 
-// HistoryRange selects a part of a history. The zero value selects all of it. A part of few
-// events is read in a time that does not depend on how long the history is, unless Call is set.
+// HistoryRange selects a part of a history. The zero value selects all of it. Reading a
+// small part takes a time that does not depend on the length of the history, unless Call
+// is set.
 type HistoryRange struct {
 	After Place // only events behind this place; zero: from the start event on
 	Limit int   // at most so many events; 0: all
 	Call  int64 // only events of the call with this number; 0: all
 }
 
-// Place is where in a history an event stands. Its text is "17.3", the third event of turn 17;
-// "17" is the end of turn 17. The zero value, whose text is empty, stands before the history.
+// Place is a place in a history. Its text is "17.3" for the third event of turn 17 and
+// "17" for the end of turn 17. The zero value, whose text is empty, is before the
+// history.
 type Place struct {
 	Turn  int64 // 0 of the start event
 	Event int   // in its turn, from 1; EndOfTurn: behind the last
@@ -86,8 +88,8 @@ func (p *Place) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Mismatch is the first difference between what a run's history has on record and what
-// its code asks for.
+// Mismatch is the first difference between a run's history and the calls that its code
+// makes.
 type Mismatch struct {
 	Turn     int64  `json:"turn"`
 	Command  int    `json:"command"`            // position among the commands of the turn, from 1

@@ -9,8 +9,9 @@ type Node struct {
 	Group      string `json:"group,omitempty"`
 	State      string `json:"state"`      // live, draining, left or expired
 	Partitions int    `json:"partitions"` // that it owns
-	// Worker says that it serves queues alone. Queues are those that it serves, and
-	// Attempts is how many attempts of these it has claimed that have not ended.
+	// Worker says that the process serves only queues. Queues are the queues that it
+	// serves, and Attempts is how many of their attempts it has claimed that have not
+	// ended.
 	Worker   bool          `json:"worker,omitempty"`
 	Queues   []ServedQueue `json:"queues,omitempty"`
 	Attempts int           `json:"attempts,omitempty"`
@@ -19,8 +20,8 @@ type Node struct {
 	// Expires is when its lease expires and others may take its work over; nil where no
 	// lease is needed and after the node has left.
 	Expires *time.Time `json:"expires,omitempty"`
-	// Build names the code of the process (see perdure.Build); "" if a node of an earlier
-	// version did not say. Workflows and Activities are what it has registered, by name.
+	// Build names the code of the process (see perdure.Build); "" for a node of an
+	// earlier version. Workflows and Activities are what it has registered, by name.
 	Build      string       `json:"build,omitempty"`
 	Workflows  []Definition `json:"workflows,omitempty"`
 	Activities []string     `json:"activities,omitempty"`

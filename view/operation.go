@@ -19,12 +19,12 @@ const (
 type ControlRecord struct {
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`
-	// Call is the number of the call; of a reset the first call that is made again. It
-	// is 0 of an operation on the run, or if no call was selected.
+	// Call is the number of the call; for a reset the first call that is made again. It
+	// is 0 for an operation on the run, or if no call was selected.
 	Call int64  `json:"call,omitempty"`
 	Name string `json:"name,omitempty"` // of the activity, the step, the signal or the build to which a run moves
-	// Operation is retry-now, skip, fail, pause, resume or edit-policy; of a run
-	// cancel, terminate, signal, pause-run, resume-run, reset, move-runs or fork.
+	// Operation is retry-now, skip, fail, pause, resume or edit-policy; for a run cancel,
+	// terminate, signal, pause-run, resume-run, reset, move-runs or fork.
 	Operation string    `json:"operation"`
 	Request   string    `json:"request,omitempty"`
 	By        string    `json:"by,omitempty"` // empty if the engine did
@@ -65,28 +65,28 @@ type BulkResult struct {
 	Ended      int `json:"ended"`      // runs that had closed before the operation
 	Unanswered int `json:"unanswered"` // runs whose owner has not carried it out yet, or of a selection that were not reached in time
 
-	// Gone are the runs, or calls, that a selection names and that are not as it was any
-	// more: nothing is done to them. What the same request has done before is among them.
+	// Gone counts the runs or calls of a selection that have changed since: nothing is
+	// done to them. It includes those to which the same request was applied before.
 	Gone int `json:"gone"`
 
-	// Selection is what a dry run has selected, as text for ops.Selected. It is empty if
-	// that are more than 100,000 runs and calls.
+	// Selection is the selection of a dry run, as text for ops.Selected. It is empty if
+	// there are more than 100,000 runs and calls.
 	Selection string `json:"selection,omitempty"`
 
-	// Records are the first thousand results; of a dry run what was selected.
+	// Records are the first thousand results, or in a dry run the selected runs or calls.
 	Records []ControlRecord `json:"records,omitempty"`
 }
 
-// Retention says how long closed runs and other records are kept. A duration counts
-// from the end of what it is about; 0 keeps it for ever. The zero value keeps all. A run
-// that a caller in the same process waits for is kept until the caller has its answer; a
-// wait in another process ends with perdure.ErrNotFound if the run is deleted first.
+// Retention says how long closed runs and other records are kept. A duration counts from
+// the end of the record; 0 keeps it for ever. The zero value keeps everything. A run that
+// a caller in the same process waits for is kept until the caller has its result; a wait
+// in another process ends with perdure.ErrNotFound if the run is deleted first.
 type Retention struct {
-	// The runs that ended so. The runs of a chain are kept as long as the last of them, those
-	// that had ended before they were reset as well.
+	// Runs by how they ended. All runs of a chain are kept as long as the last one,
+	// including those that had ended before they were reset.
 	Completed, Failed, Canceled, Terminated, TimedOut time.Duration
-	// Continued is for runs that another one of their chain continues, even while the
-	// chain is open. Without it they are kept as long as the chain.
+	// Continued is for runs that a later run of their chain continues, even while the
+	// chain is open. If it is 0, they are kept as long as the chain.
 	Continued time.Duration
 
 	// Statistics are the hourly counters of closed calls.

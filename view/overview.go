@@ -1,6 +1,6 @@
 package view
 
-// Overview is a run with all that is on record of its calls, of one reading of its history.
+// Overview is a run with all records of its calls, from one reading of its history.
 type Overview struct {
 	Description *Description
 	Attempts    []Attempt       // as Handle.Attempts returns them

@@ -5,16 +5,15 @@ import (
 	"fmt"
 )
 
-// Payload is a value of a user's type as it is on record: the input or result of a
-// workflow, for example. The zero value is no value at all.
+// Payload is the recorded form of a value of a user's type, such as the input or result
+// of a workflow. The zero value means that there is no value.
 type Payload struct {
 	JSON json.RawMessage `json:"json,omitempty"` // the value, if it is encoded as JSON
 	// Encoding and Bytes are for values that are not.
 	Encoding string `json:"encoding,omitempty"`
 	Bytes    []byte `json:"bytes,omitempty"`
-	// Locked says what is known of a value that cannot be read here, because it is encoded
-	// and the program has no codec that decodes it: "encrypted, key 2026-11, 312 bytes".
-	// Nothing else is set then.
+	// Locked describes a value that the program cannot decode because it has no codec for
+	// it, such as "encrypted, key 2026-11, 312 bytes". Nothing else is set then.
 	Locked string `json:"locked,omitempty"`
 }
 
@@ -24,7 +23,7 @@ func (p Payload) Absent() bool {
 }
 
 // Decode unmarshals the value into v, as encoding/json does. An absent value leaves v
-// as it is; one that is Locked is an error.
+// unchanged; a Locked value is an error.
 func (p Payload) Decode(v any) error {
 	switch {
 	case p.Absent():

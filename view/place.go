@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// AttemptRange selects a part of the attempts of a run, which are listed by call and number. The
-// zero value selects all of them. A part of few attempts is read without those before it, and
-// without those behind it if its calls have ended.
+// AttemptRange selects a part of the attempts of a run, which are listed by call and
+// number. The zero value selects all of them. A small part is read without the attempts
+// before it, and without those after it if its calls have ended.
 type AttemptRange struct {
 	After AttemptPlace // only attempts behind this place; zero: from the first on
 	Limit int          // at most so many, up to 1,000,000; 0: all
@@ -23,18 +23,18 @@ type CallRange struct {
 	Limit int   // at most so many, up to 1,000,000; 0: all
 }
 
-// AttemptPlace is where among the attempts of a run one stands. Its text is "17.3", the third
-// attempt of call 17; "17" is the end of call 17. The zero value, whose text is empty, stands
-// before the first.
+// AttemptPlace is a place among the attempts of a run. Its text is "17.3" for the third
+// attempt of call 17 and "17" for the end of call 17. The zero value, whose text is
+// empty, is before the first.
 type AttemptPlace struct {
 	Call   int64
 	Number int // of the attempt, from 1; EndOfCall: behind the last
 }
 
-// EndOfCall is the Number of the place behind all attempts of a call.
+// EndOfCall is the Number of the place after all attempts of a call.
 const EndOfCall = math.MaxInt
 
-// Place returns where among the attempts of its run the attempt stands.
+// Place returns the place of the attempt among those of its run.
 func (a *Attempt) Place() AttemptPlace { return AttemptPlace{Call: a.Call, Number: a.Number} }
 
 // String returns the text of the place.

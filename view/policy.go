@@ -6,8 +6,8 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// PolicyExplanation is what a retry policy amounts to: see retry.Explain. Durations are as
-// Go prints them; what has no bound is nil.
+// PolicyExplanation describes the effects of a retry policy: see retry.Explain. Durations
+// are as Go prints them; nil means no bound.
 type PolicyExplanation struct {
 	Policy     string           `json:"policy"`
 	Attempts   *int             `json:"attempts"` // that one call can make, in all layers
@@ -20,7 +20,7 @@ type PolicyExplanation struct {
 	Definition retry.Policy     `json:"definition"`
 }
 
-// PolicyVerdict says what a policy makes of some errors.
+// PolicyVerdict says how a policy judges certain errors.
 type PolicyVerdict struct {
 	Errors   string   `json:"errors"`
 	Types    []string `json:"types,omitempty"`
@@ -30,7 +30,8 @@ type PolicyVerdict struct {
 	Rule     int      `json:"rule,omitempty"` // from 1; 0 for what no rule decides
 }
 
-// PolicySchedule is when the attempts of a call start that fails with some errors.
+// PolicySchedule says when the attempts of a call start if it always fails with certain
+// errors.
 type PolicySchedule struct {
 	Errors   string          `json:"errors"`
 	Rule     int             `json:"rule,omitempty"`
@@ -50,13 +51,14 @@ type PolicyAttempt struct {
 	Sure     bool   `json:"sure"` // false if the jitter decides whether it takes place
 }
 
-// PolicyWarning is what may be a mistake in a policy.
+// PolicyWarning is a possible mistake in a policy.
 type PolicyWarning struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 }
 
-// ExplainPolicy returns an explanation as plain data. It keeps nothing of e.
+// ExplainPolicy returns an explanation as plain data. The result does not share memory
+// with e.
 func ExplainPolicy(e *retry.Explanation) PolicyExplanation {
 	d := PolicyExplanation{
 		Policy: e.Policy.String(), Attempts: limited(e.Executions), Layers: e.Layers, Waits: bound(e.Waits), Worst: bound(e.Worst),

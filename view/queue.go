@@ -13,14 +13,13 @@ type Queue struct {
 	Queue   string `json:"queue"`
 	Waiting int    `json:"waiting"` // attempts that no worker has claimed
 	Running int    `json:"running"` // attempts that run in processes that serve the queue
-	// Oldest is since when the oldest of those waits; nil if none
-	// does.
+	// Oldest is when the oldest waiting attempt was offered; nil if none waits.
 	Oldest *time.Time `json:"oldest,omitempty"`
-	// Workers is how many live processes serve the queue, and Limit how many attempts they
-	// run at a time altogether.
+	// Workers is how many live processes serve the queue, and Limit how many attempts
+	// they run at a time in total.
 	Workers int `json:"workers"`
 	Limit   int `json:"limit"`
-	// Unserved are activities of attempts that wait there, which no live process of those
-	// that serve the queue has registered.
+	// Unserved are activities with waiting attempts that no live process serving the
+	// queue has registered.
 	Unserved []string `json:"unserved,omitempty"`
 }

@@ -19,13 +19,13 @@ const (
 // RunPage is a page of runs, newest first.
 type RunPage struct {
 	Runs []Run `json:"runs"`
-	// Searched is the run ID to which the search for the page has come, if it stopped before it
-	// had looked at all runs and found as many as were asked for: the Before of the next page.
-	// Empty if there is nothing left to look at, or if the page is full.
+	// Searched is the run ID at which the search stopped before it had looked at all runs
+	// and before the page was full: pass it as Before of the next page. It is empty if
+	// all runs were looked at, or if the page is full.
 	Searched string `json:"searched,omitempty"`
 }
 
-// Run is a run as listings show it.
+// Run is a run in a listing.
 type Run struct {
 	WorkflowID string     `json:"workflow_id"`
 	RunID      string     `json:"run_id"`
@@ -35,17 +35,18 @@ type Run struct {
 	Created    time.Time  `json:"created"`
 	Closed     *time.Time `json:"closed,omitempty"`
 	NextWake   *time.Time `json:"next_wake,omitempty"` // of a run that waits for a time: when it continues
-	// Priority orders waiting calls: those of runs with a higher one get a slot first.
+	// Priority orders waiting calls: calls of runs with a higher priority get a slot
+	// first.
 	Priority int `json:"priority,omitempty"`
-	// Attributes are the names and values by which the run is found: those given at
-	// the start of its chain, as its code has changed them.
+	// Attributes are the names and values by which the run is found: those of the start
+	// of its chain with the changes of its code.
 	Attributes map[string]string `json:"attributes,omitempty"`
 	// CustomStatus is the text that the code last set with workflow.SetStatus.
 	CustomStatus string `json:"custom_status,omitempty"`
 	// Paused says who paused the whole run, nil if it is not paused.
 	Paused *Pause `json:"paused,omitempty"`
-	// Build is that on which an open run stays (see workflow.Pinned); empty if it may go on
-	// with any.
+	// Build is the build to which an open run is pinned (see workflow.Pinned); empty if
+	// it is not pinned.
 	Build string `json:"build,omitempty"`
 	// Reason says why the run is held, or was terminated.
 	Reason string `json:"reason,omitempty"`
@@ -57,7 +58,7 @@ type Run struct {
 	Wait *Wait `json:"wait,omitempty"`
 }
 
-// Description is a run with its pending calls and all that is known of its state.
+// Description is a run with its open calls and everything that is known about its state.
 type Description struct {
 	Run
 	Input    Payload   `json:"input,omitzero"`
@@ -66,22 +67,22 @@ type Description struct {
 	Failure  *Failure  `json:"failure,omitempty"`  // of a failed run
 	Mismatch *Mismatch `json:"mismatch,omitempty"` // of a parked run whose code does not fit its history
 	Stack    string    `json:"stack,omitempty"`    // of a parked run whose code panicked or did not yield
-	// Needs is code with which the run would go on, of one that waits for code or does not
-	// fit the code of its node; nil if no node is remembered that had it. Of a run that stays
-	// on a build it is that one.
+	// Needs is the code with which the run would continue, if it waits for code or does
+	// not fit the code of its node; nil if no known node had it. For a pinned run it is
+	// its build.
 	Needs *NeededCode `json:"needs,omitempty"`
-	// Away is the name of the node on which an open run goes on because its code fits there,
-	// if that is not the owner of its partition; else empty.
+	// Away is the name of the node on which an open run continues because its code fits
+	// there, if that is not the owner of its partition; otherwise empty.
 	Away string `json:"away,omitempty"`
-	// Damage says what on record of the run cannot be read, nil if all can. What it is
-	// waiting for and what is pending is then only what the rest says.
+	// Damage says which part of the run's record cannot be read, nil if all can. Wait and
+	// Pending are then computed from the rest.
 	Damage *Damage `json:"damage,omitempty"`
 	// After is the run ID of the last run that had the workflow ID before the chain
 	// of this one began; empty if there was none.
 	After string `json:"after,omitempty"`
-	// HistoryLength is the number of events on record, of an open run.
+	// HistoryLength is the number of recorded events of an open run.
 	HistoryLength int `json:"history_length,omitempty"`
-	// Warnings name the limits that an open run comes close to.
+	// Warnings name the limits that an open run is close to.
 	Warnings []string `json:"warnings,omitempty"`
 	// RunDeadline and ChainDeadline are when the run, if it is still open, is closed
 	// as timed out.
@@ -89,8 +90,8 @@ type Description struct {
 	ChainDeadline *time.Time `json:"chain_deadline,omitempty"`
 	// Next is the run ID of the run that continues this one.
 	Next string `json:"next,omitempty"`
-	// Base is the run and call from which the run continues, of one that was reset or
-	// forked; nil of others.
+	// Base is the run and call from which a reset or forked run continues; nil for
+	// others.
 	Base *Base `json:"base,omitempty"`
 	// Chain holds the last runs of the run's chain, at most 20, oldest first; empty if
 	// the run is the only one.
@@ -108,7 +109,7 @@ type Description struct {
 	Pending []Call `json:"pending,omitempty"`
 }
 
-// NeededCode is code with which a run would go on, and where it was seen last.
+// NeededCode is the code with which a run would continue, and where it was seen last.
 type NeededCode struct {
 	Build   string    `json:"build"`             // see Node.Build
 	Version string    `json:"version,omitempty"` // workflow.Version, "" if the workflow declares none
@@ -117,16 +118,16 @@ type NeededCode struct {
 	Live    bool      `json:"live"`              // the node is there
 }
 
-// Damage is what on record of a run cannot be read: the first of it.
+// Damage is the first part of a run's record that cannot be read.
 type Damage struct {
 	Problem string `json:"problem"`         // what cannot be read, and why
 	Turn    int64  `json:"turn,omitempty"`  // of the history; 0 if it is another part
 	Newer   bool   `json:"newer,omitempty"` // a newer version may have written it
-	// Coded says that it is not damaged but encoded, and that this program cannot decode it:
-	// it has no codec, or lacks a key or a blob. What is described is then without values.
+	// Coded says that the record is not damaged but encoded, and that this program lacks
+	// the codec, the key or the blob. The description then has no values.
 	Coded bool `json:"coded,omitempty"`
-	// LastCall is the last call before the damage, to which or to an earlier one the run
-	// can be reset; 0 if there is none.
+	// LastCall is the last call before the damage; the run can be reset to it or to an
+	// earlier one. 0 if there is none.
 	LastCall int64 `json:"last_call,omitempty"`
 }
 
@@ -135,7 +136,7 @@ type ChainRun struct {
 	Number   int    `json:"number"` // position in the chain, from 1
 	RunID    string `json:"run_id"`
 	Workflow string `json:"workflow"` // name of the definition
-	// Initiator says why the run began: continue-as-new, retry or reset; of the first
+	// Initiator says why the run began: continue-as-new, retry or reset; for the first
 	// run schedule, fork, or empty.
 	Initiator string     `json:"initiator,omitempty"`
 	Attempt   int        `json:"attempt"` // 1 unless the run retries a failed one

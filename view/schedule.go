@@ -24,7 +24,7 @@ type Schedule struct {
 	Waiting []Fire         `json:"waiting,omitempty"` // fires that wait for these runs to close, in their order
 	Recent  []Fire         `json:"recent,omitempty"`  // the last 20 that ended, latest first
 
-	// Log is what people did to the schedule, latest first: the last hundred requests.
+	// Log has the requests of people to the schedule, latest first: the last hundred.
 	Log []AuditRecord `json:"log,omitempty"`
 
 	Started int64 `json:"started"` // fires that started a run

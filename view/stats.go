@@ -2,8 +2,8 @@ package view
 
 import "time"
 
-// ActivityStats says how the calls of one activity or step of one workflow ended. Blocks of
-// code that are retried are counted apart from the calls in them, under the name
+// ActivityStats says how the calls of one activity or step of one workflow ended. Blocks
+// of code that are retried are counted separately from the calls in them, under the name
 // workflow.Retry: a try is an attempt.
 //
 // The numbers are exact for closed runs. Of an open run, fewer than 32 recent successes

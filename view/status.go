@@ -10,8 +10,8 @@ type Status struct {
 	Time  time.Time `json:"time"` // engine time
 	Group string    `json:"group,omitempty"`
 
-	// Nodes are those of the group that are live or draining, and those that are dead and
-	// whose work no other node has taken over.
+	// Nodes are the live and draining nodes of the group, and dead nodes whose work no
+	// other node has taken over.
 	Nodes []Node `json:"nodes,omitempty"`
 	// Canary is what decides at nodes of which build runs begin, nil if nothing does.
 	Canary *Canary `json:"canary,omitempty"`
@@ -20,21 +20,20 @@ type Status struct {
 
 	Counts
 
-	// Waiting is what stands in the way of calls and runs, the gravest first.
+	// Waiting says what calls and runs wait for, the most serious first.
 	Waiting []Waiting `json:"waiting,omitempty"`
-	// Queues are those in which attempts are offered or run, or which a worker serves, by
-	// name.
+	// Queues are the queues in which attempts are offered or run, or that a worker
+	// serves, by name.
 	Queues []Queue `json:"queues,omitempty"`
-	// Errors are the types of errors with which most attempts ended in the last hour,
-	// at most ten.
+	// Errors are the most frequent types of errors of attempts in the last hour, at most
+	// ten.
 	Errors []ErrorTrend `json:"errors,omitempty"`
-	// Failed are runs that failed in the last hour, the latest first, at most five of
-	// the hundred that were started last.
+	// Failed are runs that failed in the last hour, the latest first: at most five of the
+	// latest hundred started ones.
 	Failed []Run `json:"failed,omitempty"`
 
-	// Attention reports whether something waits that does not end by itself, or by the
-	// decision of a person: runs without a node or fitting code, calls that the engine
-	// paused or quarantined, a breaker that is open.
+	// Attention reports whether something needs a person: runs without a node or fitting
+	// code, calls that the engine paused or quarantined, an open breaker.
 	Attention bool `json:"attention"`
 }
 

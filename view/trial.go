@@ -21,8 +21,8 @@ type TrialFilter struct {
 	Until    time.Time // only calls whose first attempt ended before this time; zero: all
 }
 
-// PolicyTrial says what another retry policy would have made of the calls in the ledger:
-// those with an attempt that did not succeed.
+// PolicyTrial is the result of ops.TryPolicy: how the calls in the ledger with an
+// unsuccessful attempt would have gone with another retry policy.
 type PolicyTrial struct {
 	Policy   string     `json:"policy"` // in text notation
 	Workflow string     `json:"workflow,omitempty"`
@@ -42,14 +42,15 @@ type PolicyTrial struct {
 	// Since, or not kept.
 	LeftOut int `json:"left_out"`
 	// FirstTry is the number of calls that succeeded at their first attempt. They are
-	// counted by the hour and are no part of the other numbers: no policy tries them again.
+	// counted by the hour and are not part of the other numbers, because no policy
+	// retries them.
 	FirstTry int64 `json:"first_try"`
 
 	Recorded TrialNumbers `json:"recorded"`
-	// Trial are the numbers with the policy. An attempt at another time than on record
-	// is taken to end as the recorded one nearest in time did.
+	// Trial has the numbers with the policy. An attempt at a time without a record is
+	// assumed to end like the recorded one nearest in time.
 	Trial TrialNumbers `json:"trial"`
-	// Worst and Best bound them: every attempt that is not on record fails, or succeeds.
+	// Worst and Best are bounds: every attempt without a record fails, or succeeds.
 	Worst TrialBound `json:"worst"`
 	Best  TrialBound `json:"best"`
 	// Estimate is how many of the unknown calls would have succeeded if attempts succeed

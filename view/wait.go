@@ -2,8 +2,8 @@ package view
 
 import "time"
 
-// What a call or a run waits for: the values of Wait.For, the gravest first. The first
-// ones, to WaitGatePaused, end only when a person acts.
+// What a call or a run waits for: the values of Wait.For, the most serious first. The
+// first ones, up to WaitGatePaused, end only when a person acts.
 const (
 	WaitQuarantined    = "quarantined"     // a person: the attempts crashed their processes
 	WaitDamaged        = "damaged"         // to be mended or ended: part of what is on record cannot be read
@@ -32,7 +32,7 @@ var waits = []string{
 	WaitGate, WaitQueue, WaitSlot, WaitExternal, WaitAttempt, WaitChild, WaitSignal, WaitTimer, WaitMessage,
 }
 
-// WaitRank orders what is waited for: the gravest has the lowest rank.
+// WaitRank orders the values of Wait.For: the most serious has the lowest rank.
 func WaitRank(kind string) int {
 	for rank, w := range waits {
 		if w == kind {

@@ -72,7 +72,7 @@ func (f *follower) CallDone() {
 	p.wake()
 }
 
-// wake lets those go on who wait for the result.
+// wake wakes the coroutines that wait for the result.
 func (p *pending) wake() { wakeAll(&p.waiting) }
 
 // refuse makes a pending result that is an error already.
@@ -98,8 +98,8 @@ func (p *pending) unsubscribe(co *coro.Coroutine) {
 // ending: a canceled call is done immediately or when its attempt has ended.
 func (p *pending) ending() bool { return p.call == nil || p.scope.err != nil }
 
-// abandon gives the call up and drops its outcome. A signal that nobody read
-// stays for the next one who waits for it.
+// abandon gives the call up and drops its outcome. An unread signal stays for the next
+// wait.
 func (p *pending) abandon() {
 	switch {
 	case !p.ready():

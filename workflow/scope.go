@@ -81,7 +81,7 @@ func (s *scope) remove(c *core.Call) {
 // fewCalls is how many open calls are moved without a thought.
 const fewCalls = 32
 
-// leave detaches a scope that needs its parent's cancellation no more.
+// leave detaches a scope that no longer needs its parent's cancellation.
 func (s *scope) leave() {
 	if s.parent == nil {
 		return
