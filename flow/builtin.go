@@ -11,12 +11,12 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Builtin describes an action that comes along.
+// Builtin describes a built-in action.
 type Builtin struct {
 	Name, Form, Meaning string
 }
 
-// Builtins are the actions that come along.
+// Builtins are the built-in actions.
 var Builtins = func() (out []Builtin) {
 	for _, b := range builtins {
 		out = append(out, b.Builtin)
@@ -94,7 +94,7 @@ func (b *builtin) know(s settings, a check.Action) check.Action {
 	return a
 }
 
-// ErrorTypes are the types of errors that the actions that come along fail with.
+// ErrorTypes are the types of errors of the built-in actions.
 var ErrorTypes = []struct{ Type, Meaning string }{
 	{"HTTPError429", "an answer with that status, of 400 or more; so HTTPError404, HTTPError503 ... If it has a Retry-After, that is how long the next attempt waits"},
 	{"HTTPError4xx", "any answer with a status from 400 to 499"},
@@ -109,7 +109,7 @@ var ErrorTypes = []struct{ Type, Meaning string }{
 	{"SecretError", "a secret that is not there where the attempt runs; it is not retried"},
 }
 
-// MaxResult is how long an answer, an output or a file may be, in bytes.
+// MaxResult is the maximum length of a response, an output or a file, in bytes.
 const MaxResult = 1 << 20
 
 // logAction passes on what programs log.
@@ -132,8 +132,7 @@ func tooLarge(what string) error {
 	return retry.Terminal(&ActionError{eval.TypeLimit, fmt.Errorf("%s is larger than %d bytes; keep it elsewhere and pass on where it is", what, MaxResult)})
 }
 
-// ActionError is the error of an action that comes along, under the name that files
-// know it by.
+// ActionError is the error of a built-in action, with the type name that files use.
 type ActionError struct {
 	Type string `json:"type"`
 	Err  error  `json:"-"`
@@ -159,5 +158,5 @@ func (e *ActionError) Error() string {
 // ErrorType returns the type.
 func (e *ActionError) ErrorType() string { return e.Type }
 
-// Unwrap returns what went wrong.
+// Unwrap returns Err.
 func (e *ActionError) Unwrap() error { return e.Err }

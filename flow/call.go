@@ -12,8 +12,8 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// Call calls an action from a workflow in Go as a flow file does: by name, with
-// named arguments, and by a policy that says the same as brackets do.
+// Call calls an action from a workflow in Go as a flow file does: by name, with named
+// arguments, and with a policy like that of brackets.
 //
 //	out, err := flow.Call[Report](wf, "export", map[string]any{"day": day},
 //		flow.Attempts(3), flow.Exceptions("NetworkError"), flow.BackoffSeconds(60), flow.Timeout(2*time.Minute))
@@ -30,7 +30,7 @@ func Call[Out any](wf *workflow.Context, action string, args any, options ...Cal
 	return workflow.Call(wf, activity.Declare[any, Out](action), args, activity.Retry(policy))
 }
 
-// CallOption is a part of the policy of Call.
+// CallOption is an option of Call and CallPolicy.
 type CallOption func(*callPolicy)
 
 // callPolicy is what the options say; nil is not said.
@@ -42,12 +42,11 @@ type callPolicy struct {
 	faults   []error
 }
 
-// Attempts sets how often the action runs at most, the first time included: one more
-// than the number behind retry. Where a retry is asked for without it, that is 101
-// times.
+// Attempts sets the maximum number of executions, the first included: one more than the
+// number after retry. The default is 101 if another option asks for retries.
 func Attempts(n int) CallOption { return func(c *callPolicy) { c.attempts = &n } }
 
-// Exceptions names the types of errors that are retried; without it all are.
+// Exceptions names the types of errors that are retried. By default all are.
 func Exceptions(types ...string) CallOption {
 	return func(c *callPolicy) {
 		c.refuse(len(types) == 0, "flow.Exceptions names no error type; leave it out if all errors are retried")
@@ -55,8 +54,8 @@ func Exceptions(types ...string) CallOption {
 	}
 }
 
-// BackoffSeconds sets the first wait, in seconds; each further one is twice as long.
-// Parts of a second count, down to the nanosecond. Zero is no wait.
+// BackoffSeconds sets the first wait, in seconds, which may have a fraction; each further
+// one is twice as long. Zero is no wait.
 func BackoffSeconds(s float64) CallOption { return func(c *callPolicy) { c.backoff = &s } }
 
 // Timeout sets how long one attempt may take.
@@ -65,8 +64,8 @@ func Timeout(d time.Duration) CallOption { return func(c *callPolicy) { c.timeou
 // defaultRetries is the number of retries without Attempts.
 const defaultRetries = 100
 
-// CallPolicy returns the policy that the options of a call amount to. The error names
-// every value that cannot be used.
+// CallPolicy returns the policy of the options of a call. The error names every invalid
+// value.
 func CallPolicy(options ...CallOption) (retry.Policy, error) {
 	var c callPolicy
 	for _, o := range options {

@@ -1,4 +1,4 @@
-// Package flow runs flow files: workflows in text, with policies that are enforced.
+// Package flow runs flow files: workflows as text, with retry policies in brackets.
 //
 //	fn main(input: [day], output: [report]):
 //	    rows = @warehouse.export(day=day) [NetworkError -> retry: 5, backoff: 2m] [timeout: 10m]
@@ -7,12 +7,11 @@
 //	    except MailError as e:
 //	        report = e.message
 //
-// The interpreter is an ordinary workflow, so all that holds for workflows holds for
-// flow files: completed actions never run again, waits between attempts survive the
-// process, every attempt is on record. What a file calls with @ are activities: those
-// that the program registers, and a few that come along. The text of the file is part
-// of the run's input, with its hash: changing the file touches no run that is under
-// way.
+// The interpreter is an ordinary workflow, so flow files have the guarantees of
+// workflows: completed actions never run again, waits between attempts survive the
+// process, every attempt is recorded. A file calls activities with @: those that the
+// program registers, and a few built-in ones. The text of the file is part of the run's
+// input, with its hash: changing the file does not affect open runs.
 //
 //	flows, err := flow.New(flow.Actions(Charge, Refund))
 //	eng, err := perdure.Open(ctx, db, perdure.Register(flows.Definitions()...))

@@ -16,9 +16,9 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// Workflow is the handle of the interpreter, by which runs of flow files are
-// started. Its result is what the program returns, as JSON. An error that the
-// program does not catch fails the run as it is.
+// Workflow is the handle of the interpreter, with which programs start runs of flow
+// files. Its result is what the flow file returns, as JSON. An error that the file does
+// not catch fails the run unchanged.
 var Workflow = workflow.Declare[Program, json.RawMessage]("flow")
 
 // run is the code of the workflow.
@@ -57,9 +57,9 @@ func (r *Runtime) run(wf *workflow.Context, p Program) (json.RawMessage, error) 
 	return eval.Encode(v)
 }
 
-// ContinueEvents is the number of events of history with which a run continues as new, at
-// the next statement at which it can. A run that wakes is replayed, so short ones wake
-// quickly; and eval.Longest times as many are four fifths of the default of
+// ContinueEvents is the length of history, in events, from which a run continues as new
+// at the next possible statement. A run that wakes is replayed, so a short history makes
+// it wake quickly; eval.Longest times as many events are four fifths of the default of
 // perdure.MaxHistory.
 const ContinueEvents = 2000
 

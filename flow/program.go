@@ -12,13 +12,12 @@ import (
 	"github.com/perdure/perdure/flow/syntax"
 )
 
-// Language is the version of the language that this package runs. A run says which
-// one it was started with; another one is refused rather than run a little
-// differently.
+// Language is the version of the language that this package runs. A run records its
+// version; another version is refused rather than run a little differently.
 const Language = 1
 
-// Program is a flow file with its input: what a run of Workflow is started with.
-// File.With makes it.
+// Program is a flow file with its input, which is the input of Workflow. File.With makes
+// it.
 type Program struct {
 	Name     string          `json:"name,omitempty"` // of the file, for people
 	Language int             `json:"language"`
@@ -26,8 +25,8 @@ type Program struct {
 	Source   string          `json:"source"`
 	Input    json.RawMessage `json:"input,omitempty"` // a JSON object, none if the program takes no input
 
-	// State is where the program stands in a run that goes on with one before: the
-	// interpreter sets it. It is none in all others.
+	// State is the position of the program in a run that continues an earlier one. Only
+	// the interpreter sets it.
 	State json.RawMessage `json:"state,omitempty"`
 }
 
@@ -37,9 +36,8 @@ type File struct {
 	tree       *syntax.File
 }
 
-// Load reads a flow file. The error is of type syntax.Diagnostics and says
-// everything that is wrong with it, actions that this runtime does not have
-// included. The name is for people.
+// Load reads a flow file. The error is of type syntax.Diagnostics and lists all its
+// faults, including actions that this runtime does not have. The name is for people.
 func (r *Runtime) Load(name, text string) (*File, error) {
 	tree, err := check.Text(name, text, r.known)
 	if err != nil {
@@ -54,7 +52,7 @@ func (f *File) Name() string { return f.name }
 // Tree returns the file as a tree, which must not be changed.
 func (f *File) Tree() *syntax.File { return f.tree }
 
-// Inputs are the names of the inputs of the program.
+// Inputs returns the names of the inputs of the program.
 func (f *File) Inputs() []string {
 	var names []string
 	for _, in := range f.tree.Main().Inputs {
@@ -63,11 +61,11 @@ func (f *File) Inputs() []string {
 	return names
 }
 
-// Secrets are the names of the secrets that the program refers to, in their order.
+// Secrets returns the names of the secrets that the program refers to, in order.
 func (f *File) Secrets() []string { return syntax.Secrets(f.tree) }
 
-// With is the file with an input: a map, a struct, or anything else that is an
-// object in JSON; nil for none. It is an error if the program takes another one.
+// With returns the file with an input: a map, a struct, or anything else that is an
+// object in JSON; nil for none. The error is that the program takes other inputs.
 func (f *File) With(input any) (Program, error) {
 	p := Program{Name: f.name, Language: Language, SHA256: hashOf(f.text), Source: f.text}
 	if input != nil {

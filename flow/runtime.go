@@ -17,14 +17,14 @@ import (
 	"github.com/perdure/perdure/flow/syntax"
 )
 
-// Runtime is what flow files need in a process that runs them: the interpreter, and
-// the actions that files can call. It is immutable and safe for concurrent use.
+// Runtime has what a process needs to run flow files: the interpreter and the actions
+// that files can call. It is immutable and safe for concurrent use.
 type Runtime struct {
 	actions map[string]activity.Definition
 	known   check.Actions
 }
 
-// Option is a setting of New.
+// Option is an option of New.
 type Option func(*settings)
 
 type settings struct {
@@ -36,26 +36,24 @@ type settings struct {
 	secrets func(name string) (string, bool)
 }
 
-// Actions lets files call activities, by their names. The input of such an activity
-// is a struct whose JSON fields are the arguments (those without omitempty have to
-// be given), a map, or anything that reads a JSON object by itself. Gates and
-// priority of its declaration hold; its policy does not, because a file says itself
-// how a call is retried.
+// Actions lets files call activities by name. The input of such an activity is a struct
+// whose JSON fields are the arguments (those without omitempty are required), a map, or a
+// type with its own UnmarshalJSON for an object. The gates and priority of its
+// declaration apply; its policy does not, because the file has the policy of each call.
 func Actions(definitions ...activity.Definition) Option {
 	return func(s *settings) { s.actions = append(s.actions, definitions...) }
 }
 
-// Files lets files read and write below a directory, by file.read and file.write.
-// Without it they cannot.
+// Files lets flow files read and write below a directory, with file.read and file.write.
+// By default they cannot.
 func Files(directory string) Option { return func(s *settings) { s.files = directory } }
 
 // AllowShell lets files run commands of the shell, by shell.run. A person who can start
 // a file can then do whatever this process can.
 func AllowShell() Option { return func(s *settings) { s.shell = true } }
 
-// HTTPClient sets the client of the actions that make HTTP requests. Without it they
-// have a transport of their own, which keeps idle connections for idleConnection. No
-// client sends a request twice by itself.
+// HTTPClient sets the client of the actions that make HTTP requests. The default has its
+// own transport. No client sends a request twice by itself.
 func HTTPClient(c *http.Client) Option { return func(s *settings) { s.client = c } }
 
 // idleConnection is shorter than servers keep idle connections, so that a request
@@ -72,15 +70,15 @@ func ownClient() *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// Log sets what the action log does; without it messages go to slog.Default().
+// Log sets the function of the action log. By default messages go to slog.Default().
 func Log(f func(message string)) Option { return func(s *settings) { s.log = f } }
 
-// LogTo lets the action log write lines.
+// LogTo makes the action log write lines to w.
 func LogTo(w io.Writer) Option {
 	return Log(func(message string) { fmt.Fprintln(w, message) })
 }
 
-// New makes a runtime. The error names all mistakes in the options.
+// New makes a Runtime. The error names all mistakes in the options.
 func New(options ...Option) (*Runtime, error) {
 	s := settings{client: ownClient(), log: func(message string) { slog.Info(message) }}
 	for _, o := range options {
@@ -126,8 +124,8 @@ func New(options ...Option) (*Runtime, error) {
 	return r, nil
 }
 
-// Definitions are what the engine that runs the files has to register: the
-// interpreter and all actions.
+// Definitions returns the definitions to register with the engine: the interpreter and
+// all actions.
 func (r *Runtime) Definitions() []perdure.Definition {
 	out := []perdure.Definition{Workflow.Impl(r.run)}
 	for _, name := range slices.Sorted(maps.Keys(r.actions)) {
@@ -136,7 +134,7 @@ func (r *Runtime) Definitions() []perdure.Definition {
 	return out
 }
 
-// Known is what the checker knows of the actions; the map is a copy.
+// Known returns what package check needs to know about the actions. The map is a copy.
 func (r *Runtime) Known() check.Actions {
 	return maps.Clone(r.known)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Secrets lets files refer to secrets, by secret("NAME"). An attempt of an action asks
-// lookup for the value when it begins; the value is in no run and no database, and is
-// masked in what the action returns and fails with. Without it there are none.
+// Secrets lets files refer to secrets with secret("NAME"). An attempt of an action calls
+// lookup for the value when it begins; the value is stored in no run and no database, and
+// is masked in results and errors of the action. By default there are no secrets.
 func Secrets(lookup func(name string) (value string, ok bool)) Option {
 	return func(s *settings) { s.secrets = lookup }
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Actions are what a program can call, by name.
+// Actions are the actions that a program can call, by name.
 type Actions map[string]Action
 
-// Action is what is known of an action.
+// Action describes an action.
 type Action struct {
-	// Parameters are the names of its arguments; with Open it takes others, too.
+	// Parameters are its arguments; with Open it takes others, too.
 	Parameters []Parameter
 	Open       bool
 	// Off says why it cannot be called, empty if it can. Flag is the flag of the
@@ -34,9 +34,9 @@ type Parameter struct {
 	Kind     Kind
 }
 
-// Text reads a flow file and reports all its faults, those of the text and those
-// of the program, in the order of the text. The error is of type
-// syntax.Diagnostics. The file is nil if it is not even a text.
+// Text reads a flow file and reports all its faults, of syntax and of the program, in the
+// order of the text. The error is of type syntax.Diagnostics. The file is nil if the text
+// cannot be read at all.
 func Text(name, text string, actions Actions) (*syntax.File, error) {
 	f, err := syntax.Parse(name, text)
 	if f == nil {

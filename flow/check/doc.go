@@ -3,6 +3,6 @@
 // policies that cannot do what they say. It reports everything in one pass, each fault
 // with its place and what to do about it.
 //
-// What it reports fails whenever it is reached, or is never reached at all; it does
-// not guess about values.
+// A reported fault fails whenever the program reaches it, or is never reached; package
+// check does not guess about values.
 package check

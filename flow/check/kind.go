@@ -2,8 +2,8 @@ package check
 
 import "github.com/perdure/perdure/flow/syntax"
 
-// Kind is what an argument has to be, as messages say it; empty for anything, or for
-// what is not known.
+// Kind is the required kind of an argument, in the words of messages; empty for any kind
+// or if it is not known.
 type Kind string
 
 // The kinds.

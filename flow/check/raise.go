@@ -19,7 +19,7 @@ import (
 // type of an error of Go, and not listed.
 type Errors map[string]bool
 
-// The errors of the actions that come along.
+// The errors of the built-in actions.
 var (
 	HTTPErrors  = httpErrors()
 	ShellErrors = shellErrors()
@@ -200,9 +200,8 @@ func some(e Errors) string {
 // statuses are names of HTTP errors that no status has.
 var statuses = regexp.MustCompile(`^HTTP(Error)?([0-9]+)(xx)?$`)
 
-// ErrorHint is about the name of an error type that flow files do not have: what was
-// meant instead. It is empty for the names that they have, and for those that are
-// like none of them.
+// ErrorHint returns what was probably meant by the name of an error type that flow files
+// do not have. It is empty for existing names, and for names that are like none of them.
 func ErrorHint(name string) string {
 	switch {
 	case ofTheLanguage[name] || strings.Contains(name, "."):

@@ -14,7 +14,7 @@ import (
 	"github.com/perdure/perdure/flow/syntax"
 )
 
-// Case is one way in which a program can go, and what is expected of it.
+// Case is one course of a program and its expected outcome.
 type Case struct {
 	Name    string            `json:"name"`
 	Input   json.RawMessage   `json:"input,omitempty"`   // an object, as the program takes it
@@ -23,18 +23,19 @@ type Case struct {
 	Expect  Expect            `json:"expect"`
 }
 
-// Mock is what an action comes to.
+// Mock is the mocked outcome of an action.
 type Mock struct {
-	// When has arguments that a call must have: the same values, of objects at least the
-	// same keys, and texts in which * is any text. None fits every call.
+	// When has the arguments that a call must have: equal values, objects with at least
+	// the same keys, and texts in which * matches any text. Without it every call
+	// matches.
 	When json.RawMessage `json:"when,omitempty"`
 	// Fails are the types of errors with which the first attempts of each call fail.
 	Fails []string `json:"fails,omitempty"`
-	// Returns is the result; null without it. ReturnsEach are those of the first call,
-	// the second and so on, the last of them for all further ones.
+	// Returns is the result, null by default. ReturnsEach are the results of the first
+	// call, the second and so on; the last one is that of all further calls.
 	Returns     json.RawMessage   `json:"returns,omitempty"`
 	ReturnsEach []json.RawMessage `json:"returns_each,omitempty"`
-	// Takes is how long each attempt takes, such as 2s; nothing without it.
+	// Takes is how long each attempt takes, such as 2s. By default it takes no time.
 	Takes string `json:"takes,omitempty"`
 
 	takes time.Duration
@@ -50,7 +51,7 @@ type Signal struct {
 	after time.Duration
 }
 
-// Expect is what a case expects; what is left out is not looked at.
+// Expect is the expected outcome of a case. Fields that are left out are not checked.
 type Expect struct {
 	Result json.RawMessage `json:"result,omitempty"`
 	Error  string          `json:"error,omitempty"` // the type that the program fails with
@@ -64,8 +65,8 @@ const (
 	MaxSteps = 1_000_000 // attempts and waits of one case
 )
 
-// Cases reads a file of cases: a JSON object {"cases": [...]}. The error says all that is
-// wrong with it.
+// Cases reads a file of cases: a JSON object {"cases": [...]}. The error lists all
+// mistakes in it.
 func Cases(data []byte) ([]*Case, error) {
 	if len(data) > MaxFile {
 		return nil, fmt.Errorf("the file has more than %d bytes", MaxFile)

@@ -13,7 +13,7 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Outcome is how a case went.
+// Outcome is the outcome of a case.
 type Outcome struct {
 	Result eval.Value
 	Err    error
@@ -21,8 +21,8 @@ type Outcome struct {
 	Calls  map[string]int
 }
 
-// Run runs a program as a case says. Each thing that happens is told, with the time since
-// the start; tell may be nil.
+// Run runs a program with a case. It calls tell for each event, with the time since the
+// start; tell may be nil.
 func Run(file *syntax.File, c *Case, tell func(at time.Duration, what string)) (*Outcome, error) {
 	input := eval.NewDict()
 	if c.Input != nil {
@@ -40,7 +40,7 @@ func Run(file *syntax.File, c *Case, tell func(at time.Duration, what string)) (
 	return w.run(func(fx eval.Effects) (eval.Value, error) { return eval.Run(file, input, fx) })
 }
 
-// Faults are what a case expected and did not come, as sentences.
+// Faults returns the unmet expectations of a case, as sentences.
 func (c *Case) Faults(o *Outcome) (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	e := c.Expect

@@ -14,16 +14,16 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Client sends requests as an *http.Client does, and returns what went wrong as
-// errors. It is safe for concurrent use.
+// Client sends requests as an *http.Client does, and returns failures as typed errors. It
+// is safe for concurrent use.
 type Client struct {
 	http *http.Client
 	settings
 }
 
-// New makes a client that sends as by does; nil is http.DefaultClient. It copies by
-// and sends each request once, also over a kept connection that breaks. Give by a
-// Timeout, or the policy an AttemptTimeout.
+// New makes a Client that sends requests like by; nil is http.DefaultClient. It copies by
+// and sends each request once, even if a kept connection breaks. Give by a Timeout, or
+// the policy an AttemptTimeout.
 func New(by *http.Client, options ...Option) *Client {
 	if by == nil {
 		by = http.DefaultClient
@@ -33,7 +33,7 @@ func New(by *http.Client, options ...Option) *Client {
 	return &Client{http: &single, settings: newSettings(options)}
 }
 
-// Option is a setting of a client.
+// Option is an option of New and Transport.
 type Option func(*settings)
 
 type settings struct {
@@ -52,9 +52,9 @@ func newSettings(options []Option) settings {
 	return s
 }
 
-// Key sends a header with each request by which the server recognises one that it
-// has seen already; activity.IdempotencyKey makes such keys. Nothing is sent if the
-// request has the header, or the key is empty.
+// Key adds a header with an idempotency key to each request, by which the server
+// recognizes a repeated one; activity.IdempotencyKey returns such keys. It adds nothing
+// if the request has the header already or the key is empty.
 func Key(header string, key func(context.Context) string) Option {
 	return func(s *settings) { s.header, s.key = header, key }
 }
@@ -67,7 +67,8 @@ func Terminal(statuses ...int) Option {
 	}
 }
 
-// Retryable adds statuses that are, such as 404 where things appear late, or 409.
+// Retryable adds statuses that are worth another attempt, such as 409, or 404 if
+// resources appear late.
 func Retryable(statuses ...int) Option {
 	return func(s *settings) {
 		s.retryable = append(s.retryable, statuses...)
@@ -75,12 +76,12 @@ func Retryable(statuses ...int) Option {
 	}
 }
 
-// NoBody keeps the bodies of responses out of errors, which are recorded, logged
-// and shown: for servers that answer with secrets.
+// NoBody keeps the bodies of responses out of errors, which are recorded, logged and
+// displayed: for servers that send secrets.
 func NoBody() Option { return func(s *settings) { s.noBody = true } }
 
-// Do sends a request, which stays as it is. If the error is nil the status is below
-// 400, and the caller closes the body.
+// Do sends a request and does not change it. If the error is nil, the status is below
+// 400, and the caller must close the body.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Scheme == "" || req.URL.Host == "" {
 		return nil, retry.Terminal(fmt.Errorf("httpretry: the URL of the %s request has no scheme or no host", method(req)))
@@ -95,7 +96,7 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// Get requests a URL.
+// Get sends a GET request for a URL. The caller must close the body of the response.
 func (c *Client) Get(ctx context.Context, url string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -104,8 +105,8 @@ func (c *Client) Get(ctx context.Context, url string) (*http.Response, error) {
 	return c.Do(req)
 }
 
-// Check judges a response that another client has got as Do would: an error if its
-// status is 400 or more, and then its body is closed.
+// Check judges a response of another client as Do does: if its status is 400 or more,
+// Check closes its body and returns an error.
 func (c *Client) Check(resp *http.Response) error { return c.check(resp) }
 
 // keyed adds the key to a copy of the request, if there is one to add.

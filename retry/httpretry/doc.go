@@ -1,4 +1,5 @@
-// Package httpretry tells a retry policy the truth about HTTP requests.
+// Package httpretry turns the outcomes of HTTP requests into errors that a retry policy
+// can judge.
 //
 // net/http returns a response with status 503 and a nil error, and a network
 // failure with the whole URL in its text. A Client here returns both as typed
@@ -18,17 +19,17 @@
 //	  - A Retry-After of a response that may be retried is the delay that the error
 //	    asks for: see retry.After.
 //	  - A request without a response is a *NetworkError.
-//	  - What was canceled is canceled: errors.Is finds context.Canceled.
+//	  - For a canceled request errors.Is finds context.Canceled.
 //
 // No error names user, password, query or fragment of the URL. The body of a
 // response that became an error is closed, and drained as far as keeps its
 // connection in use.
 //
-// A Client never retries by itself; that is the policy's. It also keeps net/http from
-// it, which sends idempotent requests and those with an Idempotency-Key header again
-// when a kept connection breaks: each request on the wire is an attempt that the
-// policy decided. A connection that the server closed while it was idle can so become
-// a NetworkError. Redirects are followed as the http.Client says.
+// A Client never retries by itself; the policy decides. It also prevents net/http from
+// repeating idempotent requests, and those with an Idempotency-Key header, when a kept
+// connection breaks: each request on the wire is an attempt that the policy decided. So a
+// connection that the server closed while it was idle can become a NetworkError.
+// Redirects are followed as the http.Client says.
 //
 // # In policies
 //
@@ -37,5 +38,6 @@
 //
 //	[retry: 3] [HTTP429 -> retry: 10] [HTTPTimeout -> retry: 2]
 //
-// Both types are registered, so workflows get them back as they were.
+// Both types are registered with package retry, so workflows get them back with
+// errors.As.
 package httpretry

@@ -72,11 +72,11 @@ type NetworkError struct {
 	Method string
 	URL    string // scheme, host and path
 
-	// TimedOut says that it took too long: the client's Timeout was exceeded, or
-	// the deadline of the context, or a limit of the transport.
+	// TimedOut says that the client's Timeout, the deadline of the context or a limit of
+	// the transport was exceeded.
 	TimedOut bool
 
-	// Err is what went wrong.
+	// Err is the cause.
 	Err error `json:"-"`
 }
 

@@ -2,9 +2,8 @@ package httpretry
 
 import "net/http"
 
-// Transport is for libraries that send their requests by an *http.Client of
-// yours: one with this Transport returns errors as Client does. A nil by is
-// http.DefaultTransport.
+// Transport returns a transport for libraries that take an *http.Client: an http.Client
+// with it returns errors as Client does. A nil by is http.DefaultTransport.
 //
 // http.Client puts a *url.Error around each error, whose text has the URL with its
 // query; errors.As finds what is inside. Use a Client where you can.

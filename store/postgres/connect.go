@@ -39,8 +39,8 @@ var defaults = map[string]string{
 	"plan_cache_mode":  "auto",
 }
 
-// Tune sets a pool's configuration up for perdure, where it says nothing else.
-// URL does so by itself.
+// Tune sets up a pool's configuration for perdure, where it has no other settings. URL
+// does it by itself.
 //
 // The planner is told to find every row by an index, one by one, and to plan
 // each statement once. A store's statements are few, and that is right for all
@@ -49,7 +49,7 @@ var defaults = map[string]string{
 // millions of rows. A step transaction (the hook of a turn) gets the usual
 // settings back.
 //
-// Dead connections are noticed within about half a minute on both sides.
+// Both sides notice dead connections within about half a minute.
 func Tune(config *pgxpool.Config) {
 	patient(config)
 	for name, value := range map[string]string{

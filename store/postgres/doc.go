@@ -3,10 +3,10 @@
 //
 //	eng, err := perdure.Open(ctx, postgres.URL(os.Getenv("DATABASE_URL")), ...)
 //
-// The tables are in a schema of their own, "perdure" unless Schema names
-// another, which Open creates and migrates. They are meant to be read in psql
-// too: see migrations/0001_initial.sql. Opaque bytes are text wherever they are
-// text; where they are not, a cast to bytea shows them.
+// The tables are in a schema of their own, "perdure" unless Schema names another, which
+// Open creates and migrates. People may read them in psql: see
+// migrations/0001_initial.sql. Opaque bytes are text wherever they are text; where they
+// are not, a cast to bytea shows them.
 //
 // # Partitions, owners, epochs
 //

@@ -141,9 +141,9 @@ func (c *conn) take(ctx context.Context, scripts []store.Script) error {
 	return nil
 }
 
-// Grants returns the statements that let a role run engines on a schema, and no more:
-// it can change no table. They hold for what later migrations make, too, if the role that
-// runs them runs those. The user who runs them must own the schema.
+// Grants returns the statements that allow a role to run engines on a schema, but not to
+// change tables. They also cover the tables of later migrations, if the same role runs
+// these. The user who runs the statements must own the schema.
 func Grants(schema, role string) store.Script {
 	in, to := ` IN SCHEMA `+pgx.Identifier{schema}.Sanitize(), ` TO `+pgx.Identifier{role}.Sanitize()+`;`
 	sql := `GRANT USAGE ON SCHEMA ` + pgx.Identifier{schema}.Sanitize() + to

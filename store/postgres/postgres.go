@@ -19,7 +19,7 @@ import (
 // to spread over dozens of nodes, few enough to claim in one statement.
 const defaultPartitions = 256
 
-// Option changes how a database is opened.
+// Option is an option of URL and Pool.
 type Option func(*settings)
 
 type settings struct {
@@ -32,15 +32,14 @@ type settings struct {
 	distributed bool // distribute the tables
 }
 
-// Schema names the schema that holds perdure's tables; without it, "perdure". It
-// is created if it does not exist, and must be perdure's alone. Two schemas are
-// two databases.
+// Schema sets the schema of perdure's tables. The default is "perdure". Open creates it
+// if it does not exist; it must have no other tables. Two schemas are two databases.
 func Schema(name string) Option { return func(s *settings) { s.schema = name } }
 
-// Partitions sets how many partitions each group of nodes has when the database
-// is created; without it, 256. More than one node can only share what is
-// partitioned, so there should be several for each node there will ever be. It
-// cannot be changed later: another number than the database's is refused.
+// Partitions sets how many partitions each group of nodes has when the database is
+// created. The default is 256. Nodes share work by partitions, so choose several for each
+// node that there will ever be. The number cannot be changed later: Open refuses another
+// number than the database's.
 func Partitions(n int) Option {
 	return func(s *settings) {
 		s.partitions = n
@@ -50,10 +49,9 @@ func Partitions(n int) Option {
 	}
 }
 
-// Pooled says that the connections go through a pooler in transaction mode, such
-// as PgBouncer, which gives every transaction another session: nothing is
-// prepared or set in a session, and Listen looks twenty times a second instead of
-// listening.
+// Pooled is for connections through a pooler in transaction mode, such as PgBouncer,
+// which gives every transaction another session: the store prepares and sets nothing in a
+// session, and Listen polls twenty times a second instead of listening.
 func Pooled() Option {
 	return func(s *settings) {
 		s.pooled = true
@@ -70,8 +68,8 @@ func Pooled() Option {
 // then on. Open fails on a server without Citus.
 func Distributed() Option { return func(s *settings) { s.distribute = true } }
 
-// Poll makes Listen poll at this interval instead of listening. Under testing/synctest it
-// keeps virtual time going, which stands still while a connection listens.
+// Poll makes Listen poll at this interval instead of listening. Under testing/synctest
+// virtual time stands still while a connection listens; with Poll it goes on.
 func Poll(every time.Duration) Option { return func(s *settings) { s.poll = every } }
 
 // schemaName is the pattern of schema names: those that need no quoting in a shell.
@@ -93,10 +91,10 @@ func newSettings(options []Option) (*settings, error) {
 	return s, nil
 }
 
-// URL is a database by its URL, postgres://user:password@host:port/name, or by
-// keywords and values as libpq takes them. It may name several hosts: a
-// connection is made to the first that can write. Settings of pgxpool such as
-// pool_max_conns may be part of it.
+// URL returns an opener for a database by its URL,
+// postgres://user:password@host:port/name, or by keywords and values as for libpq. It may
+// name several hosts: the store connects to the first that accepts writes. It may have
+// settings of pgxpool such as pool_max_conns.
 func URL(url string, options ...Option) store.Opener {
 	return &opener{options: options, connect: func(ctx context.Context, s *settings) (*pgxpool.Pool, error) {
 		config, err := pgxpool.ParseConfig(url)
@@ -122,10 +120,10 @@ func URL(url string, options ...Option) store.Opener {
 	}, own: true}
 }
 
-// Pool is a database by connections that the program has already. Closing the
-// store leaves them open. Tune the pool's configuration, unless it goes through
-// a pooler in transaction mode; then say Pooled, and set the pool's
-// DefaultQueryExecMode to pgx.QueryExecModeCacheDescribe.
+// Pool returns an opener for a database with the program's own connections. Closing the
+// store leaves them open. Call Tune with the pool's configuration, unless it goes through
+// a pooler in transaction mode; then use Pooled, and set the pool's DefaultQueryExecMode
+// to pgx.QueryExecModeCacheDescribe.
 func Pool(pool *pgxpool.Pool, options ...Option) store.Opener {
 	return &opener{options: options, connect: func(context.Context, *settings) (*pgxpool.Pool, error) { return pool, nil }}
 }
