@@ -71,8 +71,8 @@ type Description struct {
 	// not fit the code of its node; nil if no known node had it. For a pinned run it is
 	// its build.
 	Needs *NeededCode `json:"needs,omitempty"`
-	// Away is the name of the node on which an open run continues because its code fits
-	// there, if that is not the owner of its partition; otherwise empty.
+	// Away is the name of the node on which an open run goes on because its code fits there, or
+	// where a canary lets it begin, if that is not the owner of its partition; else empty.
 	Away string `json:"away,omitempty"`
 	// Damage says which part of the run's record cannot be read, nil if all can. Wait and
 	// Pending are then computed from the rest.

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 )
@@ -48,7 +50,8 @@ func (e *Engine) beginsAt(start *history.Start, tried []string) (node string) {
 	if of == (e.config.Build == canary.Name) {
 		return ""
 	}
-	return e.nodeFor(start.Type, "", start.WorkflowID, func(build, code string) bool {
+	partition := entity.Place(e.group, start.WorkflowID) // one node for each, so that there are few wards
+	return e.nodeFor(start.Type, "", strconv.Itoa(partition), func(build, code string) bool {
 		return (build == canary.Name) == of && !slices.Contains(tried, code)
 	})
 }

@@ -258,6 +258,38 @@ func TestE150_ACanaryLetsNothingWait(t *testing.T) {
 	}
 }
 
+// TestE150_RunsOfAPartitionGoToOneNode of the build, so that there are few wards, and all of
+// its nodes get some.
+func TestE150_RunsOfAPartitionGoToOneNode(t *testing.T) {
+	inAGroup(t, func(t *testing.T, w *world) {
+		const runs = 48
+		c := twoBuilds(t, w)
+		c.node("b2", "2")
+		c.node("b3", "2")
+		pass(time.Minute)
+		c.set("2", 100)
+		c.orders("order-%d", runs)
+		c.want("order-%d", runs, byShare(100))
+		at, of := map[int]string{}, map[string]int{}
+		for i := range runs {
+			id := fmt.Sprintf("order-%d", i)
+			d := describe(t, c.c, id)
+			if d.Away == "" {
+				continue // its home is of the build
+			}
+			of[d.Away]++
+			if p := engine.PartitionOf(c.a, id); at[p] == "" {
+				at[p] = d.Away
+			} else if at[p] != d.Away {
+				t.Errorf("runs of partition %d began at %s and at %s", p, at[p], d.Away)
+			}
+		}
+		if len(of) < 2 {
+			t.Errorf("runs went to %v only", of)
+		}
+	})
+}
+
 // TestE150_WhatIsRefused, and what a repeated request does.
 func TestE150_WhatIsRefused(t *testing.T) {
 	inAGroup(t, func(t *testing.T, w *world) {

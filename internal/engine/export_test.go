@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/internal/message"
@@ -177,3 +178,6 @@ func Wake(e *Engine, run string) {
 func OfShare(build string, share int, workflowID string) bool {
 	return ofShare(&store.Switch{Name: build, Share: share}, workflowID)
 }
+
+// PartitionOf is the partition of a workflow ID.
+func PartitionOf(e *Engine, workflowID string) int { return entity.Place(e.group, workflowID) }
