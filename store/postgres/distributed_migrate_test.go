@@ -15,7 +15,7 @@ func TestE149_ADistributedDatabaseIsMigrated(t *testing.T) {
 	if len(options) == 0 {
 		t.Skip("The server that PERDURE_TEST_URL names has no Citus.")
 	}
-	outside := newWorldAt(t, url, append(options, Schema("conformance"))...)
+	outside := newWorldAt(t, url, append(options, Schema("of_this_version"))...)
 	const attributes = 4 // the first version that has all tables which are distributed
 	for version := attributes; version < len(migrations); version++ {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
