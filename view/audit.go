@@ -14,14 +14,14 @@ type AuditFilter struct {
 	Runs int
 	// Before is Searched of the previous audit: only operations on runs that started
 	// before that run are returned. Empty: from the latest run on, with operations on
-	// activities, gates and schedules.
+	// activities, builds, gates and schedules.
 	Before string
 }
 
 // AuditRecord is an entry of the audit over a whole group: who did what, when and why.
 type AuditRecord struct {
 	Time time.Time `json:"time"`
-	// Kind is the kind of the target: workflow, activity, gate or schedule. Name is its
+	// Kind is the kind of the target: workflow, activity, gate, schedule or build. Name is its
 	// workflow ID or name.
 	Kind string `json:"kind"`
 	Name string `json:"name"`

@@ -52,7 +52,8 @@ func (r *callTable) nextDue() int64 {
 
 // lookAt returns when to look at a call that has a due time. The attempt that ends a
 // backoff is recorded a little ahead of its time, so that it is durable when its time
-// comes. It is recorded even earlier if it needs no slot until then.
+// comes. It is recorded even earlier if it needs no slot until then. A call that must not run
+// again after a loss is an exception: its attempt is recorded when it begins, not before.
 func (r *callTable) lookAt(c *Call) int64 {
 	switch {
 	case c.state != Backoff || crashLimit(c.Policy) == 1:

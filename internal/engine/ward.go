@@ -23,7 +23,7 @@ type wards struct {
 	seen  *store.Membership // the last renewal
 	of    map[int]bool      // partitions that have wards
 	code  []store.Member    // live nodes with their definitions, and others; nil if they must be read
-	known string            // the builds in the group when held runs were last reviewed
+	known string            // the builds in the group when held runs were last reviewed, or when one was held
 }
 
 // errElsewhere reports that another node owns the run.
@@ -268,8 +268,8 @@ func (e *Engine) nameOf(id string) string {
 	return id
 }
 
-// codeOfNodes are the nodes of the group, read once between two renewals; none if they
-// cannot be read. What is held for what was read is reviewed if the next renewal shows others.
+// codeOfNodes returns the nodes of the group, read once between two renewals; none if they
+// cannot be read. If the next renewal shows other builds, held runs are reviewed.
 func (e *Engine) codeOfNodes() []store.Member {
 	e.mu.Lock()
 	known := e.wards.code
