@@ -144,6 +144,12 @@ var verbs = map[string]func(a arguments) error{
 		_, err := ops.ResumeActivity(a.ctx, a.engine, a.name, a.control()...)
 		return err
 	},
+	"ops.SetCanary": func(a arguments) error {
+		_, err := ops.SetCanary(a.ctx, a.engine, a.name, 10, a.control()...)
+		return err
+	},
+	"ops.EndCanary":        func(a arguments) error { _, err := ops.EndCanary(a.ctx, a.engine, a.control()...); return err },
+	"ops.Canary":           func(a arguments) error { _, err := ops.Canary(a.ctx, a.engine); return err },
 	"ops.PausedActivities": func(a arguments) error { _, err := ops.PausedActivities(a.ctx, a.engine); return err },
 	"ops.Search": func(a arguments) error {
 		_, err := ops.Search(a.ctx, a.engine, view.Filter{Limit: a.limit})
