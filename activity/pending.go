@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// A body returns ErrPending to leave its attempt open: a person decides, or another
+// ErrPending is what a body returns to leave its attempt open: a person decides, or another
 // system calls back. Whoever has the attempt's Token ends it from any process, with
 // perdure.Engine.Complete or FailAttempt. Until then the attempt holds no goroutine and
 // no slot, and survives the process.
