@@ -98,7 +98,8 @@ func (c *conn) readyToMove(ctx context.Context, m *store.Move) (to int, err erro
 // moveRun puts the run into a ward, 0 for home. It locks the ward before the run, in the
 // same order as dissolve.
 func (c *conn) moveRun(ctx context.Context, m *store.Move, to int) error {
-	if _, err := c.exec(ctx, `SELECT nextval('perdure.changes')`); err != nil { // for who cannot listen
+	// Behind a pooler the nodes poll these sequences for news.
+	if _, err := c.exec(ctx, `SELECT nextval('perdure.changes'), nextval('perdure.messages')`); err != nil {
 		return err
 	}
 	if to > 0 {
