@@ -223,29 +223,46 @@ func (b *batch) removeRuns(turns []*store.Turn) {
 	b.put(remove, partitions(turns), runs(turns), string(store.Standing))
 }
 
-var intoTurns = statement{
-	distributed: insertion("turns", "run, number, commit_id, epoch, time, events", "text, bigint, bigint, bigint, bigint, text", "").distributed,
-	// A statement that only checks the runs takes as long as this one, and a commit of one
-	// turn has few others.
-	plain: `WITH added AS (INSERT INTO perdure.turns (partition, run, number, commit_id, epoch, time, events)
+const turnColumns = "run, number, commit_id, epoch, time, events"
+
+var intoTurns = insertion("turns", turnColumns, "text, bigint, bigint, bigint, bigint, text", "")
+
+// intoTurnsOfRuns is intoTurns for one server, and fails unless the runs exist. A statement
+// that only checks that takes as long as an insert, and a commit of one turn has few others.
+const intoTurnsOfRuns = `WITH added AS (INSERT INTO perdure.turns (partition, ` + turnColumns + `)
 			SELECT s.* FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[])
-				AS s (partition, run, number, commit_id, epoch, time, events)
+				AS s (partition, ` + turnColumns + `)
 				JOIN perdure.runs r ON r.partition = s.partition AND r.id = s.run
 			RETURNING 1)
-		SELECT CASE WHEN count(*) <> cardinality($1) THEN perdure.refuse('` + unheardOf + `', 'a run does not exist') END FROM added`,
-}
+		SELECT CASE WHEN count(*) <> cardinality($1) THEN perdure.refuse('` + unheardOf + `', 'a run does not exist') END FROM added`
 
 // insertTurns appends to history.
 func (b *batch) insertTurns(turns []*store.Turn) {
-	turns = selected(turns, func(t *store.Turn) bool { return t.Number > 0 })
-	n := len(turns)
-	if n == 0 {
-		return
+	var checked, others []*store.Turn // whether another statement checks that the run exists
+	for _, t := range turns {
+		switch {
+		case t.Number == 0:
+		case b.h.distributed || t.State != nil || t.CreatesItsRun():
+			checked = append(checked, t)
+		default:
+			others = append(others, t)
+		}
 	}
-	b.put(intoTurns, partitions(turns), runs(turns),
+	if len(checked) > 0 {
+		b.put(intoTurns, turnRows(checked)...)
+	}
+	if len(others) > 0 {
+		b.do(intoTurnsOfRuns, turnRows(others)...)
+	}
+}
+
+// turnRows returns the columns of the rows of turns.
+func turnRows(turns []*store.Turn) []any {
+	n := len(turns)
+	return []any{partitions(turns), runs(turns),
 		column(n, func(i int) int64 { return turns[i].Number }),
 		column(n, func(i int) int64 { return turns[i].CommitID }),
 		column(n, func(i int) int64 { return turns[i].Epoch }),
 		column(n, func(i int) int64 { return turns[i].Time }),
-		column(n, func(i int) string { return payload(turns[i].Events) }))
+		column(n, func(i int) string { return payload(turns[i].Events) })}
 }
