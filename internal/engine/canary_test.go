@@ -347,25 +347,7 @@ func TestE150_WhereNothingMoves(t *testing.T) {
 // TestE150_WhateverWriteFails on the way of new runs to the node where they begin, at their
 // home or there: the write, its answer, or the process with it. Each begins once and ends.
 func TestE150_WhateverWriteFails(t *testing.T) {
-	faults := map[string]faulty.Fault{"before": faulty.FailBefore, "after": faulty.FailAfter, "crash before": faulty.CrashBefore, "crash after": faulty.CrashAfter}
-	for name, fault := range faults {
-		for _, where := range []string{"home", "away"} {
-			t.Run(name+" "+where, func(t *testing.T) {
-				inAGroupOf(t, 4, func(t *testing.T, w *world) {
-					step := 1
-					if w.in.slow {
-						step = 7
-					}
-					for k, more := 1, true; more; k += step {
-						w.anew()
-						if more = whateverFailsOfACanary(t, w, k, fault, where == "home"); t.Failed() {
-							t.Fatalf("at write %d", k)
-						}
-					}
-				})
-			})
-		}
-	}
+	whateverWriteFails(t, 7, whateverFailsOfACanary)
 }
 
 func whateverFailsOfACanary(t *testing.T, w *world, k int, fault faulty.Fault, atHome bool) (hit bool) {

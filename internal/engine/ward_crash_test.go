@@ -13,6 +13,15 @@ import (
 // away: the write, its answer, or the process with it. All runs end, and nothing is done
 // twice but what was under way in the process that died.
 func TestE117_WhateverWriteFails(t *testing.T) {
+	whateverWriteFails(t, 4, func(t *testing.T, w *world, k int, fault faulty.Fault, atHome bool) (hit bool) {
+		return whateverFails(t, w, k, fault, atHome, fault == faulty.CrashBefore || fault == faulty.CrashAfter)
+	})
+}
+
+// whateverWriteFails plays with a fault at each write of runs on their way between nodes, at
+// their home and away, until play reports that there was no k-th write to hit. On a database it
+// plays every slowStep-th.
+func whateverWriteFails(t *testing.T, slowStep int, play func(t *testing.T, w *world, k int, fault faulty.Fault, atHome bool) (hit bool)) {
 	faults := map[string]faulty.Fault{"before": faulty.FailBefore, "after": faulty.FailAfter, "crash before": faulty.CrashBefore, "crash after": faulty.CrashAfter}
 	for name, fault := range faults {
 		for _, where := range []string{"home", "away"} {
@@ -20,12 +29,11 @@ func TestE117_WhateverWriteFails(t *testing.T) {
 				inAGroupOf(t, 4, func(t *testing.T, w *world) {
 					step := 1
 					if w.in.slow {
-						step = 4
+						step = slowStep
 					}
 					for k, more := 1, true; more; k += step {
 						w.anew()
-						more = whateverFails(t, w, k, fault, where == "home", name == "crash before" || name == "crash after")
-						if t.Failed() {
+						if more = play(t, w, k, fault, where == "home"); t.Failed() {
 							t.Fatalf("at write %d", k)
 						}
 					}
