@@ -111,6 +111,11 @@ func TestE26_InfoAndIdempotencyKey(t *testing.T) {
 	if got, ok := activity.FromContext(ctx); !ok || !reflect.DeepEqual(got, info) || activity.IdempotencyKey(ctx) != "r/1" {
 		t.Errorf("%+v", got)
 	}
+	want := retry.AttemptInfo{TraceID: "r/1", ID: "r/1.2", Number: 2, Max: 5}
+	if got, ok := retry.FromContext(ctx); !ok || got != want {
+		t.Errorf("for package retry the attempt is %+v, want %+v", got, want)
+	}
+	retry.Heartbeat(ctx) // no engine listens
 	inner := activity.NewContext(ctx, activity.Info{CallID: "r/2"})
 	if activity.IdempotencyKey(inner) != "r/2" || activity.IdempotencyKey(ctx) != "r/1" {
 		t.Error("the innermost attempt counts")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/perdure/perdure/internal/attemptkey"
 	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/retry"
 )
@@ -49,7 +50,8 @@ func (i Info) Progress() string {
 	return fmt.Sprintf("attempt %d of %d", i.Attempt, i.Allowed)
 }
 
-// attempt is the context of a body, and what that carries.
+// attempt is the context of a body, and what that carries. For package retry it is an attempt,
+// too.
 type attempt struct {
 	context.Context // the parent
 	info            Info
@@ -58,7 +60,7 @@ type attempt struct {
 
 // Value implements context.Context.
 func (a *attempt) Value(key any) any {
-	if key == (body.Key{}) {
+	if key == (body.Key{}) || key == (attemptkey.Key{}) {
 		return a
 	}
 	if a.Values != nil {
@@ -69,13 +71,27 @@ func (a *attempt) Value(key any) any {
 	return a.Context.Value(key)
 }
 
+// RetryAttempt is what retry.FromContext returns.
+func (a *attempt) RetryAttempt() retry.AttemptInfo {
+	return retry.AttemptInfo{
+		TraceID: a.info.CallID, ID: a.info.AttemptID, Number: a.info.Attempt, Max: a.info.Max, Final: a.info.Final,
+	}
+}
+
+// RetryBeat is what retry.Heartbeat does.
+func (a *attempt) RetryBeat() {
+	if a.Link != nil {
+		a.Link.Alive()
+	}
+}
+
 func attemptOf(ctx context.Context) *attempt {
 	a, _ := ctx.Value(body.Key{}).(*attempt)
 	return a
 }
 
 // NewContext returns a context that carries info, like the one that an engine passes to a
-// body. It is for tests of bodies.
+// body; retry.FromContext finds the attempt, too. It is for tests of bodies.
 func NewContext(ctx context.Context, info Info) context.Context {
 	return &attempt{Context: ctx, info: info}
 }

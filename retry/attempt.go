@@ -3,6 +3,8 @@ package retry
 import (
 	"context"
 	"strconv"
+
+	"github.com/perdure/perdure/internal/attemptkey"
 )
 
 // AttemptInfo says which attempt of which call is running. It is plain data.
@@ -29,11 +31,12 @@ type AttemptInfo struct {
 // attemptID returns the id of the n-th attempt of a call: "TRACE.N".
 func attemptID(traceID string, n int) string { return traceID + "." + strconv.Itoa(n) }
 
-// contextKey is the key of the attempt in a context.
-type contextKey struct{}
-
-// carrier is what a context holds under contextKey.
-type carrier interface{ attemptInfo() AttemptInfo }
+// carrier is what a context holds under attemptkey.Key. The contexts of activities are
+// carriers, too.
+type carrier interface {
+	RetryAttempt() AttemptInfo
+	RetryBeat() // the attempt is alive
+}
 
 // FromContext returns the attempt that the context belongs to. Inside an
 // activity of the durable engine it is the activity's attempt.
@@ -43,8 +46,8 @@ type carrier interface{ attemptInfo() AttemptInfo }
 // FromContext returns what it returns to the caller: false or, within an attempt of
 // another call, that attempt. With WithTrace every attempt has its own context.
 func FromContext(ctx context.Context) (AttemptInfo, bool) {
-	if c, ok := ctx.Value(contextKey{}).(carrier); ok {
-		return c.attemptInfo(), true
+	if c, ok := ctx.Value(attemptkey.Key{}).(carrier); ok {
+		return c.RetryAttempt(), true
 	}
 	return AttemptInfo{}, false
 }
@@ -64,10 +67,18 @@ type foreign struct {
 
 // Value implements context.Context.
 func (f *foreign) Value(key any) any {
-	if key == (contextKey{}) {
+	if key == (attemptkey.Key{}) {
 		return f
 	}
 	return f.Context.Value(key)
 }
 
-func (f *foreign) attemptInfo() AttemptInfo { return f.info }
+// RetryAttempt implements carrier.
+func (f *foreign) RetryAttempt() AttemptInfo { return f.info }
+
+// RetryBeat implements carrier.
+func (f *foreign) RetryBeat() {
+	if f.beat != nil {
+		f.beat()
+	}
+}

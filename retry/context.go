@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/perdure/perdure/internal/attemptkey"
 )
 
 // trace is the trace id of a call: the caller's text or, without one, a random
@@ -96,8 +98,8 @@ func (l *limits) exceeded(now time.Time) *TimeoutError {
 	return nil
 }
 
-// attemptInfo implements carrier.
-func (c *attemptContext) attemptInfo() AttemptInfo {
+// RetryAttempt implements carrier.
+func (c *attemptContext) RetryAttempt() AttemptInfo {
 	traceID, id := c.trace.ids(c.number)
 	return AttemptInfo{TraceID: traceID, ID: id, Number: c.number, Max: c.max, Final: c.number >= c.max}
 }
@@ -105,7 +107,7 @@ func (c *attemptContext) attemptInfo() AttemptInfo {
 // Value returns the attempt for its own key and else what the context that
 // cancels has.
 func (c *attemptContext) Value(key any) any {
-	if key == (contextKey{}) {
+	if key == (attemptkey.Key{}) {
 		return c
 	}
 	if !c.limited() {
@@ -192,8 +194,8 @@ func (c *attemptContext) checkSilence() {
 	c.timer.Reset(left)
 }
 
-// beat notes a sign of life, unless it comes too late.
-func (c *attemptContext) beat() {
+// RetryBeat implements carrier. A sign of life that comes too late changes nothing.
+func (c *attemptContext) RetryBeat() {
 	if c.silence <= 0 {
 		return
 	}
@@ -237,17 +239,15 @@ func (c *attemptContext) timedOut(now time.Time) *TimeoutError {
 // far the attempt has come.
 func Heartbeat(ctx context.Context) {
 	for {
-		switch c := ctx.Value(contextKey{}).(type) {
-		case *attemptContext:
-			c.beat()
-			ctx = c.Context
-		case *foreign:
-			if c.beat != nil {
-				c.beat()
-			}
-			return // what is around it is its runner's business
-		default:
+		c, ok := ctx.Value(attemptkey.Key{}).(carrier)
+		if !ok {
 			return
 		}
+		c.RetryBeat()
+		own, ok := c.(*attemptContext)
+		if !ok {
+			return // what is around it is its runner's business
+		}
+		ctx = own.Context
 	}
 }

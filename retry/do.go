@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/perdure/perdure/internal/attemptkey"
 	"github.com/perdure/perdure/internal/firstlast"
 )
 
@@ -276,7 +277,7 @@ func (c *call) attempt(p *Policy, n int, fn func(context.Context) error) (attemp
 
 	ctx := context.Context(ac)
 	if c.derive != nil || c.recorded() {
-		info := ac.attemptInfo()
+		info := ac.RetryAttempt()
 		at.id = info.ID
 		if c.derive != nil {
 			var err error
@@ -303,7 +304,7 @@ func (c *call) derived(ac *attemptContext, info AttemptInfo) (context.Context, e
 		return nil, &hookError{fmt.Errorf("the derive hook failed: %w", err)}
 	case ctx == nil:
 		return nil, &hookError{errors.New("the derive hook returned no context; return the given one or a descendant of it")}
-	case ctx.Value(contextKey{}) != any(ac):
+	case ctx.Value(attemptkey.Key{}) != any(ac):
 		return nil, &hookError{errors.New("the derive hook returned a context that does not descend from the one it was given")}
 	}
 	return ctx, nil

@@ -14,24 +14,23 @@ const slotPatience = 200 * time.Millisecond
 // Begin starts an attempt, now or at the time for which it was committed ahead.
 func (r *Runner) Begin(s Spec) {
 	x := &Attempt{Key: Key{s.Run, s.Dispatch.Call, s.Dispatch.Attempt}, Tenure: s.Tenure, runner: r, slot: s.Slot}
+	x.life.Context = r.bodies
 	r.mu.Lock() // until the timers are set
 	defer r.mu.Unlock()
-	ctx, cancel := context.WithCancelCause(r.bodies)
-	x.cancel = cancel
 	r.running[x.Key] = x
 	wait := max(r.config.Clock.Until(s.Dispatch.Started), 0)
 	if wait == 0 && s.Wants == nil {
-		r.start(ctx, x, &s)
+		r.start(x, &s)
 		return
 	}
-	r.await(ctx, x, s, wait)
+	r.await(x, s, wait)
 }
 
 // await makes an attempt wait until it is due. The runner's mu is held.
-func (r *Runner) await(ctx context.Context, x *Attempt, s Spec, wait time.Duration) {
-	x.start = func(x *Attempt) { r.start(ctx, x, &s) }
+func (r *Runner) await(x *Attempt, s Spec, wait time.Duration) {
+	x.start = func(x *Attempt) { r.start(x, &s) }
 	x.launch = time.AfterFunc(wait, func() { r.due(x, s.Wants, s.Dispatch.Latest) })
-	x.unwanted = context.AfterFunc(ctx, func() { // if its context ends, the attempt ends without its body
+	x.unwanted = context.AfterFunc(&x.life, func() { // if its context ends, the attempt ends without its body
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		x.startOnce()
@@ -45,7 +44,7 @@ func (r *Runner) due(x *Attempt, wants func(*Attempt), latest int64) {
 	defer r.mu.Unlock()
 	switch {
 	case !r.config.Holds(): // another node may own the run by now
-		x.cancel(errLate)
+		x.life.end(errLate)
 		return
 	case wants == nil:
 		x.startOnce()
@@ -74,7 +73,7 @@ func (r *Runner) giveUp(x *Attempt) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if x.start != nil {
-		x.cancel(errNoSlot)
+		x.life.end(errNoSlot)
 	}
 }
 
@@ -105,7 +104,7 @@ func (x *Attempt) startOnce() {
 }
 
 // start runs the body of an attempt. The runner's mu is held.
-func (r *Runner) start(ctx context.Context, x *Attempt, s *Spec) {
+func (r *Runner) start(x *Attempt, s *Spec) {
 	d := &s.Dispatch
 	if x.began > d.Started {
 		s.Info.Started = time.Unix(0, x.began)
@@ -113,7 +112,7 @@ func (r *Runner) start(ctx context.Context, x *Attempt, s *Spec) {
 			s.Info.Deadline = s.Info.Started.Add(d.AttemptTimeout)
 		}
 	}
-	ctx = x.context(ctx, s.Values, s.Info)
+	ctx := x.context(s.Values, s.Info)
 	free := func() {} // releases the body's deadline
 	if d.AttemptTimeout > 0 {
 		timeout := &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: d.AttemptTimeout}

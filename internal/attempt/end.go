@@ -21,19 +21,24 @@ func (r *Runner) execute(ctx context.Context, x *Attempt, body code.Body) {
 		if v := recover(); v != nil {
 			err = retry.NewPanicError(v)
 		}
-		x.cancel(nil)
-		r.bodyReturned(ctx, x, result, err, unbegun)
+		var cause error // why the body was to end
+		if err != nil {
+			cause = context.Cause(ctx)
+		}
+		x.life.over()
+		r.bodyReturned(ctx, x, result, err, cause, unbegun)
 	}()
-	if unwanted := context.Cause(ctx); unwanted != nil {
+	if unwanted := x.life.cause(); unwanted != nil {
 		err, unbegun = unwanted, x.launch != nil
 		return
 	}
 	result, err = body(ctx)
 }
 
-// bodyReturned reports the end of an attempt, unless its timeout has done so. Unbegun says
-// that the attempt waited for its time or its slot and its body was not called.
-func (r *Runner) bodyReturned(ctx context.Context, x *Attempt, result history.Payload, err error, unbegun bool) {
+// bodyReturned reports the end of an attempt, unless its timeout has done so. Cause is that of
+// the body's context if it failed. Unbegun says that the attempt waited for its time or its
+// slot and its body was not called.
+func (r *Runner) bodyReturned(ctx context.Context, x *Attempt, result history.Payload, err, cause error, unbegun bool) {
 	first := !x.over.Swap(true)
 	r.mu.Lock()
 	x.stopTimers()
@@ -42,14 +47,14 @@ func (r *Runner) bodyReturned(ctx context.Context, x *Attempt, result history.Pa
 		r.lateReturn(x)
 		return
 	}
-	in, step := outcome(ctx, result, err)
+	in, step := outcome(ctx, result, err, cause)
 	in.Unbegun = unbegun
 	r.end(x, in, step, x.slot)
 }
 
 // outcome returns how an attempt whose body returned has ended, and the transaction that the
 // body wants with its result.
-func outcome(ctx context.Context, result history.Payload, err error) (in core.AttemptEnded, step *Transaction) {
+func outcome(ctx context.Context, result history.Payload, err, cause error) (in core.AttemptEnded, step *Transaction) {
 	in = core.AttemptEnded{Outcome: core.Completed, Result: result}
 	commit := body.In(ctx).Commits()
 	if commit != nil && isPending(err) {
@@ -62,7 +67,6 @@ func outcome(ctx context.Context, result history.Payload, err error) (in core.At
 		return in, step
 	}
 	in.Outcome, in.Failure = core.Failed, history.FromError(err)
-	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, errShutdown), errors.Is(cause, errLate), errors.Is(cause, errNoSlot):
 		in.Outcome = core.Drained
@@ -99,7 +103,7 @@ func (r *Runner) timedOut(x *Attempt, failure *retry.TimeoutError) {
 		slot = nil
 	}
 	r.mu.Unlock()
-	x.cancel(failure)
+	x.life.end(failure)
 	r.end(x, core.AttemptEnded{Outcome: core.TimedOut, Failure: history.FromError(failure)}, nil, slot)
 }
 

@@ -104,7 +104,7 @@ func (x *Attempt) beat(details history.Payload) {
 	p.flush.Reset(wait)
 }
 
-// Alive records a heartbeat without details.
+// Alive implements body.Link.
 func (x *Attempt) Alive() { x.beat(history.Payload{}) }
 
 // TakeBeat returns the last heartbeat if it was not taken yet. An owner takes it and delivers

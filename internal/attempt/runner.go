@@ -111,7 +111,7 @@ type Attempt struct {
 	Tenure
 
 	runner *Runner
-	cancel context.CancelCauseFunc
+	life   lifetime
 	over   atomic.Bool // its end is being reported or was reported
 	pulse  pulse
 
@@ -156,13 +156,11 @@ func NewRunner(c Config) *Runner {
 }
 
 // context returns the context of a body, which tells it about its attempt.
-func (x *Attempt) context(parent, values context.Context, info activity.Info) context.Context {
-	ctx := activity.NewContext(parent, info)
+func (x *Attempt) context(values context.Context, info activity.Info) context.Context {
+	ctx := activity.NewContext(&x.life, info)
 	in := body.In(ctx)
 	in.Link, in.Values = x, values
-	return retry.NewContext(ctx, retry.AttemptInfo{
-		TraceID: info.CallID, ID: info.AttemptID, Number: info.Attempt, Max: info.Max, Final: info.Final,
-	}, x.Alive)
+	return ctx
 }
 
 // Get returns a running attempt, nil if it does not run.
@@ -240,10 +238,10 @@ func (r *Runner) Health() error {
 }
 
 // Cancel asks a body to end, because its call was canceled.
-func (x *Attempt) Cancel() { x.cancel(errUnwanted) }
+func (x *Attempt) Cancel() { x.life.end(errUnwanted) }
 
 // Abort asks a body to end because another node, or none, owns its attempt now.
-func (x *Attempt) Abort(cause error) { x.cancel(cause) }
+func (x *Attempt) Abort(cause error) { x.life.end(cause) }
 
 // Ended reports whether the end of the attempt is being reported or was reported.
 func (x *Attempt) Ended() bool { return x.over.Load() }
@@ -259,7 +257,7 @@ func (r *Runner) Abandon(lost []Tenure, cause error) {
 	defer r.mu.Unlock()
 	for _, x := range r.running {
 		if slices.Contains(lost, x.Tenure) {
-			x.cancel(cause)
+			x.life.end(cause)
 			if x.trial != nil {
 				x.trial.Reset(trialTime)
 			}

@@ -19,8 +19,10 @@ type Attempt struct {
 // Link connects a body to the engine that runs its attempt. Its methods are safe for
 // concurrent use.
 type Link interface {
-	// Heartbeat records a sign of life. Nil means no details.
+	// Heartbeat records a sign of life with details. Nil means no details.
 	Heartbeat(details any) error
+	// Alive records a sign of life without details.
+	Alive()
 	// Details decodes the details of the last heartbeat into what into points to.
 	Details(into any) (bool, error)
 	// Token returns the token with which any process can complete the attempt.

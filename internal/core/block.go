@@ -47,6 +47,9 @@ func (r *callTable) startBlock(e *history.Event) {
 	if b.call.Policy == nil {
 		b.call.Policy = &zeroPolicy
 	}
+	if r.blocks == nil {
+		r.blocks = map[int64]*Block{}
+	}
 	r.blocks[e.Call] = b
 }
 

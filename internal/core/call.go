@@ -142,7 +142,7 @@ func (r *Run) apply(e *history.Event) {
 		r.signals.mailbox(e.Name).await(&r.signals, r.open(e))
 	case history.VersionMarked:
 		r.close(r.open(e))
-		r.versions[e.Name] = e.Version
+		r.setVersion(e.Name, e.Version)
 	case history.BlockStarted:
 		r.close(r.open(e))
 		r.startBlock(e)

@@ -25,6 +25,9 @@ func (r *signals) mailbox(name string) *mailbox {
 	m := r.byName[name]
 	if m == nil {
 		m = &mailbox{}
+		if r.byName == nil {
+			r.byName = map[string]*mailbox{}
+		}
 		r.byName[name] = m
 	}
 	return m

@@ -120,14 +120,13 @@ func New(config Config, start history.Start) *Run {
 		config.Draw = Draw
 	}
 	r := &Run{
-		versions:   map[string]int{},
 		attributes: start.Attributes,
 		runRow:     runRow{state: State{Status: StatusRunning, Wake: Hot}},
 	}
 	r.config, r.start, r.mustAdvance = config, start, true
-	r.calls, r.blocks = map[int64]*Call{}, map[int64]*Block{}
+	r.calls = map[int64]*Call{}
 	r.operations.execution, r.children.execution, r.retries.journal = &r.execution, &r.execution, &r.journal
-	r.signals = signals{execution: &r.execution, byName: map[string]*mailbox{}}
+	r.signals = signals{execution: &r.execution}
 	r.inherit(start.Carried)
 	return r
 }

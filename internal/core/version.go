@@ -31,9 +31,16 @@ func (r *Run) Version(change string, least, latest int) int {
 	case recorded != nil || !r.onRecord():
 		r.command(history.Event{Kind: history.VersionMarked, Call: r.lastCall + 1, Name: change, Version: v})
 	default:
-		r.versions[change] = v
+		r.setVersion(change, v)
 	}
 	return v
+}
+
+func (r *Run) setVersion(change string, v int) {
+	if r.versions == nil {
+		r.versions = map[string]int{}
+	}
+	r.versions[change] = v
 }
 
 // unsupported stops code that does not support the run's version of a change.

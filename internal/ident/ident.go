@@ -3,6 +3,7 @@ package ident
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"time"
 )
@@ -11,11 +12,19 @@ import (
 // is now, in nanoseconds since 1970.
 func NewRun(now int64) string {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
+	_, _ = rand.Read(b[6:]) // never fails
 	ms := uint64(now / 1e6)
-	hi := ms<<16 | 7<<12 | uint64(b[6]&0x0f)<<8 | uint64(b[7])
-	lo := binary.BigEndian.Uint64(b[8:])&^(3<<62) | 2<<62
-	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", hi>>32, hi>>16&0xffff, hi&0xffff, lo>>48, lo&0xffffffffffff)
+	binary.BigEndian.PutUint32(b[:], uint32(ms>>16))
+	binary.BigEndian.PutUint16(b[4:], uint16(ms))
+	b[6], b[8] = b[6]&0x0f|7<<4, b[8]&0x3f|2<<6
+	text := make([]byte, 0, 36)
+	for i := range b {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			text = append(text, '-')
+		}
+		text = hex.AppendEncode(text, b[i:i+1])
+	}
+	return string(text)
 }
 
 // IsRun reports whether a text has the form of a run ID.

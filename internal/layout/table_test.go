@@ -37,6 +37,10 @@ var table = []row{
 		why: "retry makes the marks on errors, and the codec of history writes them apart from what they mark",
 	},
 	{
+		pkg: "internal/attemptkey",
+		why: "the contexts of retry.Do and of activities carry attempts under one key",
+	},
+	{
 		pkg: "internal/notation",
 		why: "the parser of policies and the documentation read one list of keys",
 	},
@@ -46,7 +50,7 @@ var table = []row{
 	},
 	{
 		pkg: "retry",
-		may: []string{"internal/errname", "internal/firstlast", "internal/mark", "internal/notation"},
+		may: []string{"internal/attemptkey", "internal/errname", "internal/firstlast", "internal/mark", "internal/notation"},
 		why: "the policy is useful without the engine, so it brings nothing along but plain tables",
 	},
 	{
@@ -167,7 +171,7 @@ var table = []row{
 	},
 	{
 		pkg: "activity",
-		may: []string{"retry", "gate", "internal/typedtx", "internal/body"},
+		may: []string{"retry", "gate", "internal/attemptkey", "internal/typedtx", "internal/body"},
 		why: "a declaration; who runs it is no business of it",
 	},
 	{

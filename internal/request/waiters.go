@@ -11,7 +11,7 @@ import (
 // Retention spares what they have yet to read. The zero value has none.
 type waiters struct {
 	mu   sync.Mutex
-	byID map[string]map[*waiter]bool // by workflow ID
+	byID map[string]*waiter // the latest by workflow ID, and through it the others
 }
 
 // waiter is a caller that follows the runs of a workflow ID. Run IDs ascend along a chain,
@@ -20,20 +20,18 @@ type waiter struct {
 	among      *waiters
 	workflowID string
 	run        string // empty while unknown
+	next       *waiter
 }
 
 // begin adds a caller before its first look.
 func (ws *waiters) begin(workflowID, run string) *waiter {
-	w := &waiter{ws, workflowID, run}
+	w := &waiter{among: ws, workflowID: workflowID, run: run}
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if ws.byID == nil {
-		ws.byID = map[string]map[*waiter]bool{}
+		ws.byID = map[string]*waiter{}
 	}
-	if ws.byID[workflowID] == nil {
-		ws.byID[workflowID] = map[*waiter]bool{}
-	}
-	ws.byID[workflowID][w] = true
+	w.next, ws.byID[workflowID] = ws.byID[workflowID], w
 	return w
 }
 
@@ -47,8 +45,16 @@ func (w *waiter) move(run string) {
 func (w *waiter) end() {
 	w.among.mu.Lock()
 	defer w.among.mu.Unlock()
-	others := w.among.byID[w.workflowID]
-	if delete(others, w); len(others) == 0 {
+	first := w.among.byID[w.workflowID]
+	switch {
+	case first != w:
+		for first.next != w {
+			first = first.next
+		}
+		first.next = w.next
+	case w.next != nil:
+		w.among.byID[w.workflowID] = w.next
+	default:
 		delete(w.among.byID, w.workflowID)
 	}
 }
@@ -58,7 +64,7 @@ func (w *waiter) end() {
 func (c *Client) Awaits(r *store.Run) bool {
 	c.waiters.mu.Lock()
 	defer c.waiters.mu.Unlock()
-	for w := range c.waiters.byID[r.WorkflowID] {
+	for w := c.waiters.byID[r.WorkflowID]; w != nil; w = w.next {
 		if r.ID >= w.run {
 			return true
 		}
