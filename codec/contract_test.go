@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure/codec"
+	"github.com/perdure/perdure/internal/racedetector"
+	"github.com/perdure/perdure/internal/sqlitetest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/store/sqlite"
@@ -49,11 +51,13 @@ func TestE65_AStoreOverCodecsIsAStore(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) store.Opener { return codec.Over(memory.New(), all(t)...) })
 	})
 	t.Run("sqlite", func(t *testing.T) {
-		if raceDetector || testing.Short() {
+		if racedetector.Enabled || testing.Short() {
 			t.Skip("Here this runs in the whole check and without the race detector only.")
 		}
 		storetest.Run(t, func(t *testing.T) store.Opener {
-			return codec.Over(sqlite.File(filepath.Join(t.TempDir(), "test.db")), keys(t, "2026-11"))
+			path := filepath.Join(t.TempDir(), "test.db")
+			sqlitetest.File(t, path)
+			return codec.Over(sqlite.File(path), keys(t, "2026-11"))
 		})
 	})
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/perdure/perdure/internal/goldenfile"
+	"github.com/perdure/perdure/internal/racedetector"
 )
 
 // tab is a page of a real browser. What the browser complains of fails the test.
@@ -38,7 +39,7 @@ type tab struct {
 // these tests show, nothing else does.
 func browse(t *testing.T) *tab {
 	t.Helper()
-	if raceDetector {
+	if racedetector.Enabled {
 		t.Skip("With a browser this runs without the race detector only.")
 	}
 	program, err := exec.LookPath("chromium")

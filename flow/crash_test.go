@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/pgbubble"
+	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/sqlite"
@@ -68,7 +69,7 @@ func TestW8_EveryCrash(t *testing.T) {
 						if testing.Short() && in.database != nil {
 							t.Skip("-short runs this in memory only.")
 						}
-						if raceDetector && !in.resident {
+						if racedetector.Enabled && !in.resident {
 							t.Skip("Here this runs without the race detector only: runs that are kept share the most.")
 						}
 						var options []perduretest.Option

@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/flow/eval"
+	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/perduretest"
 )
 
@@ -26,6 +27,7 @@ func runsOf(env *perduretest.Env, id string) int {
 // TestW15_PollingForAYear: a program that never ends by itself polls every six hours of a
 // year, in runs that each stay short, and its variables are those of all of them.
 func TestW15_PollingForAYear(t *testing.T) {
+	racedetector.Skip(t)
 	if testing.Short() {
 		t.Skip("-short leaves the year to the example of the watcher.")
 	}
@@ -162,6 +164,9 @@ func TestW15_EveryCrash(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%s/%v", name, in.name, fault), func(t *testing.T) {
+					if in.database != nil {
+						racedetector.Skip(t)
+					}
 					var options []perduretest.Option
 					if in.resident {
 						options = append(options, perduretest.Resident())

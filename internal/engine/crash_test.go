@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -50,7 +51,7 @@ var blows = []struct {
 //
 // Under the race detector TestCrashAtAnyMoment, of the same shapes, stands for it.
 func TestEveryWriteOfEveryShape(t *testing.T) {
-	if raceDetector && !*everywhere {
+	if racedetector.Enabled && !*everywhere {
 		t.Skip("The race detector watches crashes at random moments instead.")
 	}
 	for i, s := range shapes {

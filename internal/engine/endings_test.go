@@ -19,6 +19,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/workflow"
 )
@@ -87,7 +88,7 @@ var runsOfEach = flag.Int("endings", 2000, "how many runs end in each of the way
 //	go test ./internal/engine -run TestI10_EveryEnding -endings 10000
 func TestI10_EveryEndingLeavesNothing(t *testing.T) {
 	runs := *runsOfEach
-	if raceDetector || testing.Short() {
+	if racedetector.Enabled || testing.Short() {
 		runs = min(runs, 300)
 	}
 	idle := activity.New("idle", func(ctx context.Context, n int) (int, error) { <-ctx.Done(); return n, ctx.Err() })

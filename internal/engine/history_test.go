@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/view"
 )
@@ -79,7 +80,7 @@ func judgeHistory(t *testing.T, events []view.Event) {
 // again, through a crash after each of their writes: what was there before is there
 // afterwards, byte by byte, and what it says is said once.
 func TestE2_I2_HistoryIsAppendOnly(t *testing.T) {
-	if raceDetector {
+	if racedetector.Enabled {
 		t.Skip("It is about what is durable, and runs without the race detector.")
 	}
 	for _, s := range shapes {

@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/faulty"
+	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -367,7 +368,7 @@ func chaosSeeds() uint64 {
 	switch {
 	case testing.Short():
 		return 5
-	case raceDetector:
+	case racedetector.Enabled:
 		return 6
 	default:
 		return 24

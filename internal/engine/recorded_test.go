@@ -20,6 +20,7 @@ import (
 	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/perduretest"
@@ -221,6 +222,7 @@ func TestE41_RecordedScheduledStart(t *testing.T) {
 // elsewhere does not fit its code; one of which only that has changed which need
 // not be the same does.
 func TestE41_Mutants(t *testing.T) {
+	racedetector.Skip(t)
 	caught, accused := 0, 0
 	for _, recorded := range recordings(t) {
 		s, r := recorded.shape, recorded.history

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/pgbubble"
+	"github.com/perdure/perdure/internal/racedetector"
+	"github.com/perdure/perdure/internal/sqlitetest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/store/sqlite"
@@ -70,7 +72,7 @@ func (in setting) skipIfShort(t *testing.T) {
 func (in setting) skipIfSlow(t *testing.T) {
 	t.Helper()
 	in.skipIfShort(t)
-	if raceDetector && !in.worthARace() {
+	if racedetector.Enabled && !in.worthARace() {
 		t.Skip("Here this runs without the race detector only.")
 	}
 }
@@ -118,7 +120,7 @@ func (in setting) tries(all int) uint64 {
 	switch {
 	case *everywhere:
 		return uint64(all)
-	case !in.slow && raceDetector:
+	case !in.slow && racedetector.Enabled:
 		return uint64(all / 6)
 	case !in.slow && testing.Short():
 		return uint64(all / 3)
@@ -198,6 +200,7 @@ func files(t *testing.T, partitions int) maker {
 	return func(clock func() int64) store.Opener {
 		n++
 		path := filepath.Join(dir, fmt.Sprintf("%d.db", n))
+		sqlitetest.File(t, path)
 		return sqlite.File(path, sqlite.Exclusive(), sqlite.Durability(sqlite.Normal), sqlite.Clock(clock))
 	}
 }

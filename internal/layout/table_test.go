@@ -283,6 +283,15 @@ var table = []row{
 		why: "the table of decisions that every runner of a policy is held to, so it knows none of them",
 	},
 	{
+		pkg: "internal/racedetector",
+		why: "tests of any package do less under the race detector where it has nothing to find",
+	},
+	{
+		pkg: "internal/sqlitetest",
+		may: []string{"store/sqlite"},
+		why: "it makes files for any test; what they hold is no business of it",
+	},
+	{
 		pkg: "internal/goldenfile",
 		why: "it compares texts; what they are about is the business of tests",
 	},

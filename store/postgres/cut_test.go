@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/store"
 )
 
@@ -128,7 +129,7 @@ func (w *world) hooked() store.Turn {
 // available, and asked for again it does what it would have done the first time,
 // once.
 func TestE83_ConnectionCutAnywhere(t *testing.T) {
-	if raceDetector {
+	if racedetector.Enabled {
 		t.Skip("It is about what the server does, and runs without the race detector.")
 	}
 	for _, v := range verbs {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/storetest"
 )
@@ -115,7 +116,7 @@ var ofPartition = regexp.MustCompile(`\bpartition = (?:\$\d+|runs\.partition|ANY
 // concerns a table of partitions names them, and each that writes to one names one. The
 // whole suite runs, on a server that is none, and all it says is looked at.
 func TestE134_StatementsNameTheirPartition(t *testing.T) {
-	if raceDetector {
+	if racedetector.Enabled {
 		t.Skip("Here this runs without the race detector only.")
 	}
 	var r recycled

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/perdure/perdure/internal/racedetector"
+	"github.com/perdure/perdure/internal/sqlitetest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/store/sqlite"
@@ -15,7 +17,9 @@ import (
 
 func TestContract(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Opener {
-		return sqlite.File(filepath.Join(t.TempDir(), "test.db"))
+		path := filepath.Join(t.TempDir(), "test.db")
+		sqlitetest.File(t, path)
+		return sqlite.File(path)
 	})
 }
 
@@ -26,7 +30,7 @@ func TestClock(t *testing.T) {
 }
 
 func TestLockstepWithMemory(t *testing.T) {
-	if raceDetector { // which makes it slow, and has nothing to find here
+	if racedetector.Enabled { // which makes it slow, and has nothing to find here
 		checks := flag.Lookup("rapid.checks").Value
 		defer flag.Set("rapid.checks", checks.String())
 		flag.Set("rapid.checks", "15")
@@ -37,7 +41,9 @@ func TestLockstepWithMemory(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		return sqlite.File(filepath.Join(dir, "test.db"), sqlite.Clock(clock), sqlite.Durability(sqlite.Normal), sqlite.Exclusive())
+		path := filepath.Join(dir, "test.db")
+		sqlitetest.File(t, path)
+		return sqlite.File(path, sqlite.Clock(clock), sqlite.Durability(sqlite.Normal), sqlite.Exclusive())
 	}
 	storetest.Lockstep(t, inMemory, onDisk)
 }

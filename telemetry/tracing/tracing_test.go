@@ -22,6 +22,8 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/pgbubble"
+	"github.com/perdure/perdure/internal/racedetector"
+	"github.com/perdure/perdure/internal/sqlitetest"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
@@ -280,7 +282,9 @@ var empties = map[string]func(t *testing.T) func() store.Opener{
 		dir, n := t.TempDir(), 0
 		return func() store.Opener {
 			n++
-			return sqlite.File(filepath.Join(dir, fmt.Sprintf("%d.db", n)), sqlite.Durability(sqlite.Normal), sqlite.Clock(bubbleClock))
+			path := filepath.Join(dir, fmt.Sprintf("%d.db", n))
+			sqlitetest.File(t, path)
+			return sqlite.File(path, sqlite.Durability(sqlite.Normal), sqlite.Clock(bubbleClock))
 		}
 	},
 	"postgres": func(t *testing.T) func() store.Opener {
@@ -301,6 +305,9 @@ func TestE129_KilledAtEachWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if name != "memory" && testing.Short() {
 				t.Skip("-short runs this in memory only.")
+			}
+			if name != "memory" {
+				racedetector.Skip(t)
 			}
 			killedAtEachWrite(t, prepare(t), name == "memory")
 		})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/flow"
+	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -48,7 +49,7 @@ func workOnSchedules(t *testing.T, db store.Opener, d time.Duration) {
 
 // TestE49_ScheduleScripts: schedules are made, looked at and driven from the shell.
 func TestE49_ScheduleScripts(t *testing.T) {
-	if raceDetector {
+	if racedetector.Enabled {
 		t.Skip("Here this runs without the race detector only.")
 	}
 	scripts(t, filepath.Join("testdata", "schedules", "*.txt"), func(t *testing.T, dir, script string) (got string) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/goldenfile"
+	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/store"
 )
 
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 //	$ served COMMAND       a command while an engine works
 //	$ write FILE TEXT      makes a file; \n is a line break
 func TestScripts(t *testing.T) {
-	if raceDetector {
+	if racedetector.Enabled {
 		t.Skip("Here this runs without the race detector only.")
 	}
 	scripts(t, filepath.Join("testdata", "*.txt"), func(t *testing.T, dir, script string) (got string) {
