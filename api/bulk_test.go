@@ -141,7 +141,7 @@ func TestF34_WhichRunsIsSaid(t *testing.T) {
 	c.want(201, "POST", "/api/runs", object{"workflow": "checkout", "workflow_id": "a", "input": order{"grinder"}})
 	for _, dry := range []bool{true, false} {
 		for _, body := range []object{{"operation": "terminate", "dry_run": dry}, {"operation": "terminate", "dry_run": dry, "runs": nil}} {
-			if p := c.want(400, "POST", "/api/operations", body).Body; !strings.Contains(fmt.Sprint(p["detail"]), "Runs is missing") {
+			if p := c.want(400, "POST", "/api/operations", body).Body; !strings.Contains(fmt.Sprint(p["detail"]), "Runs or selection is missing") {
 				t.Errorf("%v: %v", body, p["detail"])
 			}
 		}

@@ -3,8 +3,6 @@ package api
 import (
 	_ "embed"
 	"encoding/json"
-	"path"
-	"reflect"
 	"sync"
 )
 
@@ -20,8 +18,3 @@ var comments = sync.OnceValue(func() (all map[string]string) {
 	}
 	return all
 })
-
-// comment is what is said of a field of a type of another package; empty if there is nothing.
-func comment(t reflect.Type, name string) string {
-	return comments()[path.Base(t.PkgPath())+"."+t.Name()+"."+name]
-}

@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"path"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -24,14 +25,14 @@ import (
 // After -update the document is another one: update that, too.
 func TestF31_FieldsAreExplained(t *testing.T) {
 	all := map[string]string{}
-	for _, pkg := range []string{"view", "gate", "retry", "schedule", "access"} {
+	for _, pkg := range []string{"view", "gate", "retry", "schedule", "access", "internal/web"} {
 		explain(t, pkg, all)
 	}
 	if s := all["view.Run.status"]; !strings.HasPrefix(s, "One of running, waiting-for-code, ") {
 		t.Errorf("the status of a run is explained as %q", s)
 	}
-	schemas := api.OpenAPI().Components.Schemas
-	maps.DeleteFunc(all, func(key, _ string) bool { return schemas[strings.Split(key, ".")[1]] == nil })
+	asked := api.Comments()
+	maps.DeleteFunc(all, func(key, _ string) bool { return !asked[key] })
 	text, err := json.MarshalIndent(all, "", " ")
 	if err != nil {
 		t.Fatal(err)
@@ -79,9 +80,12 @@ func explain(t *testing.T, pkg string, all map[string]string) {
 				s := s.(*ast.TypeSpec)
 				if body, ok := s.Type.(*ast.StructType); ok {
 					names := fieldsOf(body)
-					for _, field := range body.Fields.List {
-						if name, says := explained(field, names, values); says != "" {
-							all[pkg+"."+s.Name.Name+"."+name] = says
+					for i, field := range body.Fields.List {
+						if len(field.Names) != 1 || names[field.Names[0].Name] == "" {
+							continue
+						}
+						if says := explained(commentOf(set, body.Fields.List[:i+1]), names, values); says != "" {
+							all[path.Base(pkg)+"."+s.Name.Name+"."+names[field.Names[0].Name]] = says
 						}
 					}
 				}
@@ -117,29 +121,53 @@ func inOrder(d *ast.GenDecl) (names []string) {
 
 var constantOf = regexp.MustCompile(`\b[Ss]ee ([A-Z]\w+)\b`)
 
+// commentOf is the comment of the last one of a struct's fields. One without a comment has that
+// of a field above it in the same paragraph that names it, as in "Error and ErrorType say why".
+func commentOf(set *token.FileSet, fields []*ast.Field) string {
+	last := fields[len(fields)-1]
+	if own := last.Doc.Text() + " " + last.Comment.Text(); own != " " {
+		return own
+	}
+	named := regexp.MustCompile(`\b` + last.Names[0].Name + `\b`)
+	for i := len(fields) - 2; i >= 0 && set.Position(fields[i].End()).Line == set.Position(fields[i+1].Pos()).Line-1; i-- {
+		if text := fields[i].Doc.Text(); text != "" {
+			if named.MatchString(text) {
+				return text
+			}
+			return ""
+		}
+	}
+	return ""
+}
+
 // fieldsOf are the names that fields of a struct have in JSON, by those that they have in Go.
+// Without a tag that is what the types that write themselves make of it.
 func fieldsOf(body *ast.StructType) map[string]string {
 	names := map[string]string{}
 	for _, field := range body.Fields.List {
-		if field.Tag == nil || len(field.Names) != 1 {
+		if len(field.Names) != 1 || !field.Names[0].IsExported() {
+			continue
+		}
+		name := field.Names[0].Name
+		if field.Tag == nil {
+			names[name] = strings.ToLower(hump.ReplaceAllString(name, "${1}_$2"))
 			continue
 		}
 		tag, _ := strconv.Unquote(field.Tag.Value)
-		if name, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ","); name != "" && name != "-" {
-			names[field.Names[0].Name] = name
+		if inJSON, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ","); inJSON != "" && inJSON != "-" {
+			names[name] = inJSON
 		}
 	}
 	return names
 }
 
+var hump = regexp.MustCompile(`([a-z])([A-Z])`)
+
 var word = regexp.MustCompile(`[\w.]+`)
 
-// explained returns the name of a field in JSON, and its comment in the words of JSON.
-func explained(field *ast.Field, names map[string]string, values map[string][]string) (name, says string) {
-	if len(field.Names) != 1 || names[field.Names[0].Name] == "" {
-		return "", ""
-	}
-	says = strings.Join(strings.Fields(field.Doc.Text()+" "+field.Comment.Text()), " ")
+// explained returns a comment in the words of JSON.
+func explained(comment string, names map[string]string, values map[string][]string) string {
+	says := strings.Join(strings.Fields(comment), " ")
 	says = word.ReplaceAllStringFunc(says, func(w string) string {
 		if w == "nil" {
 			return "absent"
@@ -157,5 +185,5 @@ func explained(field *ast.Field, names map[string]string, values map[string][]st
 	if rest, ok := strings.CutPrefix(says, "one of "); ok {
 		says = "One of " + rest
 	}
-	return names[field.Names[0].Name], says
+	return says
 }

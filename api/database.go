@@ -83,13 +83,15 @@ type sweepBody struct {
 	DryRun     bool `json:"dry_run,omitempty"`
 }
 
+func (sweepBody) oneOf() ([]string, string) {
+	return []string{"completed", "failed", "canceled", "terminated", "timed_out", "continued", "statistics", "switches"},
+		"say for how long what is kept, as in {\"completed\": \"30d\"}"
+}
+
 func sweep(c *call, _ none, b sweepBody) (view.SweepResult, error) {
 	keep := view.Retention{
 		Completed: b.Completed.duration(), Failed: b.Failed.duration(), Canceled: b.Canceled.duration(), Terminated: b.Terminated.duration(),
 		TimedOut: b.TimedOut.duration(), Continued: b.Continued.duration(), Statistics: b.Statistics.duration(), Switches: b.Switches.duration(),
-	}
-	if keep == (view.Retention{}) {
-		return view.SweepResult{}, badRequest("there is nothing to delete; say for how long what is kept, as in {\"completed\": \"30d\"}")
 	}
 	if b.DryRun {
 		return ops.PreviewSweep(c.Context(), c.e, keep)
@@ -144,15 +146,12 @@ func showCanary(c *call, _, _ none) (canaryState, error) {
 }
 
 type canaryBody struct {
-	Build   string   `json:"build" doc:"as nodes have it"`
-	Percent *float64 `json:"percent" doc:"of the runs that begin, from 0 to 100"`
+	Build   string   `json:"build" doc:"as nodes have it" need:"name the build on which the share begins, as nodes show it"`
+	Percent *float64 `json:"percent" doc:"of the runs that begin, from 0 to 100" need:"say which share of new runs begins on the build, from 0 to 100"`
 	whyBody
 }
 
 func setCanary(c *call, _ none, b canaryBody) (view.Canary, error) {
-	if b.Percent == nil {
-		return view.Canary{}, badRequest("the percent is missing; say which share of new runs begins on the build, from 0 to 100")
-	}
 	return ops.SetCanary(c.Context(), c.e, b.Build, *b.Percent, c.control(b.Why, b.DryRun)...)
 }
 

@@ -31,6 +31,7 @@ type endpoint struct {
 	web.Route
 	query, body, result reflect.Type
 	keyed               bool   // takes an Idempotency-Key
+	needsKey            string // what an Idempotency-Key is needed for; empty: it can be left out
 	stream              bool   // responds with server-sent events
 	media               string // media type of the response, if it is not JSON
 	// does names the commands of the command line that do the same. If it begins with -, it
@@ -91,6 +92,12 @@ func (e endpoint) withKey() endpoint {
 	return e
 }
 
+// withNeededKey makes an endpoint refuse requests without an idempotency key.
+func (e endpoint) withNeededKey(why string) endpoint {
+	e.keyed, e.needsKey = true, why
+	return e
+}
+
 // values makes an endpoint accept values of users.
 func (e endpoint) values() endpoint {
 	e.Body = largeBody
@@ -133,6 +140,9 @@ func (e endpoint) serve(c *call) (any, error) {
 	if key != "" && !e.keyed {
 		return nil, badRequest("%s takes no Idempotency-Key; leave the header out", e.Name)
 	}
+	if key == "" && e.needsKey != "" {
+		return nil, badRequest("the Idempotency-Key is missing; %s", e.needsKey)
+	}
 	c.key = key
 	return e.do(c)
 }
@@ -157,8 +167,16 @@ func answer(w http.ResponseWriter, result any) {
 	_, _ = w.Write(append(text, '\n')) // an error means that the caller is gone
 }
 
-// decodeBody decodes the body of a request. An empty body is the zero value.
+// decodeBody decodes the body of a request, which has to have all that a B needs.
 func decodeBody[B any](r *http.Request) (body B, err error) {
+	if body, err = parseBody[B](r); err == nil {
+		err = complete(body)
+	}
+	return body, err
+}
+
+// parseBody parses the body of a request. An empty body is the zero value.
+func parseBody[B any](r *http.Request) (body B, err error) {
 	text, err := io.ReadAll(r.Body) // in memory, within its limit
 	if err != nil {
 		return body, err

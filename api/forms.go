@@ -29,44 +29,37 @@ var forms = map[reflect.Type]func() Schema{
 	reflect.TypeFor[Document]():         func() Schema { return Schema{"type": "object"} },
 	reflect.TypeFor[view.Event]():       func() Schema { return Schema{"type": "object"} },
 	reflect.TypeFor[schedule.Overlap](): textForm,
-	reflect.TypeFor[schedule.Spec](): func() Schema {
-		return object(nil, "cron", textForm, "time_zone", textForm, "every", durationForm, "offset", durationForm,
-			"jitter", durationForm, "overlap", textForm, "catch_up", durationForm)
-	},
-	reflect.TypeFor[gate.Spec](): func() Schema {
-		return object([]string{"name", "limit"}, "name", textForm, "limit", integerForm, "mode", textForm, "max_hold", durationForm,
-			"rate", rateForm, "budget", budgetForm, "breaker", breakerForm)
-	},
-	reflect.TypeFor[gate.Rate]():    rateForm,
-	reflect.TypeFor[gate.Budget]():  budgetForm,
-	reflect.TypeFor[gate.Breaker](): breakerForm,
 }
 
-func integerForm() Schema { return Schema{"type": "integer"} }
-func numberForm() Schema  { return Schema{"type": "number"} }
-func truthForm() Schema   { return Schema{"type": "boolean"} }
-
-func rateForm() Schema {
-	return object([]string{"per_second"}, "per_second", numberForm, "burst", integerForm)
+// shapes are structs with the JSON of types that write and read themselves.
+var shapes = map[reflect.Type]reflect.Type{
+	reflect.TypeFor[schedule.Spec](): reflect.TypeFor[scheduleShape](),
+	reflect.TypeFor[gate.Spec]():     reflect.TypeFor[gateShape](),
+	reflect.TypeFor[gate.Breaker]():  reflect.TypeFor[breakerShape](),
 }
 
-func budgetForm() Schema {
-	return object([]string{"tokens"}, "tokens", integerForm, "cost", numberForm, "refund", numberForm)
+type scheduleShape struct {
+	Cron     string           `json:"cron,omitempty"`
+	TimeZone string           `json:"time_zone,omitempty"`
+	Every    time.Duration    `json:"every,omitempty"`
+	Offset   time.Duration    `json:"offset,omitempty"`
+	Jitter   time.Duration    `json:"jitter,omitempty"`
+	Overlap  schedule.Overlap `json:"overlap,omitempty"`
+	CatchUp  time.Duration    `json:"catch_up,omitempty"`
 }
 
-func breakerForm() Schema {
-	return object([]string{"failures", "cooldown"}, "failures", integerForm, "cooldown", durationForm, "wait", truthForm)
+type gateShape struct {
+	Name    string        `json:"name"`
+	Limit   int           `json:"limit"`
+	Mode    gate.Mode     `json:"mode,omitempty"`
+	MaxHold time.Duration `json:"max_hold,omitempty"`
+	Rate    gate.Rate     `json:"rate,omitzero"`
+	Budget  gate.Budget   `json:"budget,omitzero"`
+	Breaker gate.Breaker  `json:"breaker,omitzero"`
 }
 
-// object returns the schema of an object; fields alternates names and schemas.
-func object(required []string, fields ...any) Schema {
-	properties := map[string]Schema{}
-	for i := 0; i < len(fields); i += 2 {
-		properties[fields[i].(string)] = fields[i+1].(func() Schema)()
-	}
-	s := Schema{"type": "object", "properties": properties}
-	if required != nil {
-		s["required"] = required
-	}
-	return s
+type breakerShape struct {
+	Failures int           `json:"failures"`
+	Cooldown time.Duration `json:"cooldown"`
+	Wait     bool          `json:"wait,omitempty"`
 }

@@ -71,6 +71,10 @@ type editBody struct {
 	whyBody
 }
 
+func (editBody) oneOf() ([]string, string) {
+	return []string{"limit", "rate", "budget", "breaker", "as_in_code"}, "name what is to change, as in {\"limit\": 5}"
+}
+
 func editGate(c *call, _ none, b editBody) (view.GateChange, error) {
 	return ops.EditGate(c.Context(), c.e, c.PathValue("name"), b.GateEdit, c.control(b.Why, b.DryRun)...)
 }
@@ -85,10 +89,11 @@ type resetBody struct {
 	whyBody
 }
 
+func (resetBody) oneOf() ([]string, string) {
+	return []string{"breaker", "budget"}, "name the parts to reset, as in {\"breaker\": true}"
+}
+
 func resetGate(c *call, _ none, b resetBody) (view.GateChange, error) {
 	parts := view.GateReset{Breaker: b.Breaker, Budget: b.Budget}
-	if parts == (view.GateReset{}) {
-		return view.GateChange{}, badRequest("what is to be reset is missing; name breaker, budget or both")
-	}
 	return ops.ResetGate(c.Context(), c.e, c.PathValue("name"), parts, c.control(b.Why, b.DryRun)...)
 }

@@ -19,7 +19,7 @@ func messageEndpoints() []endpoint {
 		define("POST /api/runs/{id}/queries/{name}", "queryRun", "Ask the code of a run. Nothing is recorded. An engine must serve the run.", "query", queryRun).
 			values().waits(),
 		define("POST /api/runs/{id}/updates/{name}", "updateRun", "Ask the code of a run for a change, and wait for its result. 202: it is in the database and has no result yet; ask again with the same key.",
-			"update", updateRun).writes().withKey().values().waits(),
+			"update", updateRun).writes().withNeededKey("with it the result of an update can be asked for again").values().waits(),
 	}
 }
 
@@ -86,9 +86,6 @@ func updateRun(c *call, _ none, b askBody) (updated, error) {
 		return updated{}, err
 	}
 	defer cancel()
-	if c.key == "" {
-		return updated{}, badRequest("the Idempotency-Key is missing; with it the result of an update can be asked for again")
-	}
 	u := updated{WorkflowID: c.PathValue("id"), Name: c.PathValue("name"), Key: c.key}
 	result, err := workflow.NewUpdate[json.RawMessage, json.RawMessage](u.Name).CallOnce(ctx, c.e.Workflow(u.WorkflowID), c.key, orNull(b.Input))
 	if errors.Is(err, perdure.ErrNoAnswer) {
@@ -119,7 +116,7 @@ func tokenEndpoints() []endpoint {
 }
 
 type completeBody struct {
-	Token  string          `json:"token"`
+	Token  string          `json:"token" doc:"of the attempt" need:"give the one that the attempt got"`
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
@@ -128,17 +125,14 @@ func completeAttempt(c *call, _ none, b completeBody) (sent, error) {
 }
 
 type failBody struct {
-	Token    string `json:"token"`
-	Error    string `json:"error" doc:"what went wrong"`
+	Token    string `json:"token" doc:"of the attempt" need:"give the one that the attempt got"`
+	Error    string `json:"error" doc:"what went wrong" need:"say what went wrong with error"`
 	As       string `json:"as,omitempty" doc:"type of the error, for the rules of policies"`
 	Terminal bool   `json:"terminal,omitempty" doc:"no retry, whatever the policy says"`
 }
 
 func failAttempt(c *call, _ none, b failBody) (sent, error) {
-	failure, err := reportedError(b.Error, b.As)
-	if err != nil {
-		return sent{}, err
-	}
+	var failure error = operation.NewError(b.As, b.Error)
 	if b.Terminal {
 		failure = retry.Terminal(failure)
 	}
@@ -146,7 +140,7 @@ func failAttempt(c *call, _ none, b failBody) (sent, error) {
 }
 
 type heartbeatBody struct {
-	Token   string          `json:"token"`
+	Token   string          `json:"token" doc:"of the attempt" need:"give the one that the attempt got"`
 	Details json.RawMessage `json:"details,omitempty" doc:"for the next attempt; without them earlier ones are kept"`
 }
 
@@ -156,11 +150,4 @@ func heartbeatAttempt(c *call, _ none, b heartbeatBody) (sent, error) {
 		details = b.Details
 	}
 	return sent{Sent: "heartbeat"}, c.e.HeartbeatAttempt(c.Context(), b.Token, details)
-}
-
-func reportedError(message, kind string) (error, error) {
-	if message == "" {
-		return nil, badRequest("the error is missing; say what went wrong with error")
-	}
-	return operation.NewError(kind, message), nil
 }

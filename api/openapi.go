@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
@@ -58,6 +59,7 @@ type Parameter struct {
 // Content is the body of a request or a response.
 type Content struct {
 	Description string               `json:"description,omitempty"`
+	Required    bool                 `json:"required,omitempty"` // only of a request
 	Content     map[string]MediaType `json:"content,omitempty"`
 }
 
@@ -72,7 +74,13 @@ type Schema map[string]any
 // OpenAPI returns the document that is served at /api/openapi.json. It is made from the
 // table of endpoints and belongs to the caller.
 func OpenAPI() *Document {
-	s := &schemas{all: map[string]Schema{}, types: map[string]reflect.Type{}}
+	d, _ := document()
+	return d
+}
+
+// document returns the OpenAPI document and the schemas in it.
+func document() (*Document, *schemas) {
+	s := &schemas{all: map[string]Schema{}, types: map[string]reflect.Type{}, asked: map[string]bool{}}
 	d := &Document{
 		OpenAPI: "3.1.0",
 		Info: map[string]string{
@@ -93,7 +101,7 @@ func OpenAPI() *Document {
 		d.Paths[e.Pattern][strings.ToLower(e.Method)] = s.operation(e)
 	}
 	d.Components.Schemas = s.all
-	return d
+	return d, s
 }
 
 // operation describes an endpoint.
@@ -108,14 +116,14 @@ func (s *schemas) operation(e endpoint) Operation {
 		o.Security = &[]map[string][]any{}
 	}
 	for _, m := range pathParams.FindAllStringSubmatch(e.Pattern, -1) {
-		o.Parameters = append(o.Parameters, Parameter{Name: m[1], In: "path", Required: true, Schema: Schema{"type": "string"}})
+		o.Parameters = append(o.Parameters, Parameter{Name: m[2], In: "path", Description: pathDocs[m[1]], Required: true, Schema: Schema{"type": "string"}})
 	}
 	for _, f := range params(e.query) {
 		o.Parameters = append(o.Parameters, Parameter{Name: f.Tag.Get("query"), In: "query", Description: f.Tag.Get("doc"), Schema: paramSchema(f.Type)})
 	}
 	if e.keyed {
 		o.Parameters = append(o.Parameters, Parameter{
-			Name: "Idempotency-Key", In: "header", Schema: Schema{"type": "string"},
+			Name: "Idempotency-Key", In: "header", Required: e.needsKey != "", Schema: Schema{"type": "string"},
 			Description: "Asking again with the same key does nothing twice, and has the same answer.",
 		})
 	}
@@ -125,13 +133,21 @@ func (s *schemas) operation(e endpoint) Operation {
 		})
 	}
 	if e.body != reflect.TypeFor[none]() {
-		o.Body = &Content{Content: map[string]MediaType{"application/json": {s.of(e.body, false)}}}
+		o.Body = &Content{Required: complete(reflect.Zero(e.body).Interface()) != nil, Content: map[string]MediaType{"application/json": {s.of(e.body, false)}}}
 	}
 	s.responses(e, &o)
 	return o
 }
 
-var pathParams = regexp.MustCompile(`\{([a-z_]+)\}`)
+// pathParams matches a parameter with the part of the path before it, which says what it names.
+var pathParams = regexp.MustCompile(`([a-z]+)/\{([a-z_]+)\}`)
+
+// pathDocs are the descriptions of parameters by the part of the path before them.
+var pathDocs = map[string]string{
+	"activities": "name of the activity or step", "gates": "name of the gate", "problems": "code of the kind of problem",
+	"queries": "name of the query", "runs": "workflow ID; its latest run is meant unless a run ID is given",
+	"schedules": "name of the schedule", "signals": "name of the signal", "updates": "name of the update",
+}
 
 // responses describes the responses of an endpoint.
 func (s *schemas) responses(e endpoint, o *Operation) {
@@ -172,6 +188,7 @@ func answers(result reflect.Type, status int) bool {
 type schemas struct {
 	all   map[string]Schema
 	types map[string]reflect.Type
+	asked map[string]bool // keys of comments
 }
 
 // paramSchema returns the schema of a parameter of an address.
@@ -191,8 +208,8 @@ func paramSchema(t reflect.Type) Schema {
 	return Schema{"type": "string"}
 }
 
-// of returns the schema of a type. All fields of a result are required; all fields of a
-// body are optional.
+// of returns the schema of a type. All fields of a result are required; of a body those are
+// that it needs.
 func (s *schemas) of(t reflect.Type, result bool) Schema {
 	if t.Kind() == reflect.Pointer {
 		return s.of(t.Elem(), result)
@@ -227,6 +244,10 @@ func (s *schemas) of(t reflect.Type, result bool) Schema {
 // named returns a reference to the schema of a struct and creates the schema if needed.
 func (s *schemas) named(t reflect.Type, result bool) Schema {
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	if name == "Spec" {
+		pkg := path.Base(t.PkgPath())
+		name = strings.ToUpper(pkg[:1]) + pkg[1:] + name
+	}
 	if other := s.types[name]; other != nil && other != t {
 		name += strings.ToUpper(t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:])
 	}
@@ -236,20 +257,44 @@ func (s *schemas) named(t reflect.Type, result bool) Schema {
 	}
 	s.types[name] = t
 	properties, required := map[string]Schema{}, []string{}
-	s.fields(t, result, properties, &required)
+	shape := t
+	if other, found := shapes[t]; found {
+		shape = other
+	}
+	s.fields(shape, t, result, properties, &required)
 	schema := Schema{"type": "object", "properties": properties}
 	if !result {
 		schema["additionalProperties"] = false
 	}
-	if slices.Sort(required); len(required) > 0 && result {
+	if slices.Sort(required); len(required) > 0 {
 		schema["required"] = required
+	}
+	if body := reflect.Zero(t).Interface(); !result {
+		if c, ok := body.(chooser); ok {
+			schema["anyOf"] = requireOne(c.oneOf())
+		}
+		if c, ok := body.(conditional); ok {
+			c.conditions(schema)
+		}
 	}
 	s.all[name] = schema
 	return ref
 }
 
-// fields adds the fields of a struct as encoding/json encodes them.
-func (s *schemas) fields(t reflect.Type, result bool, properties map[string]Schema, required *[]string) {
+// conditional is a body that adds to its schema what depends on the values of its fields.
+type conditional interface{ conditions(schema Schema) }
+
+// requireOne returns the schemas of which an object with one of the fields fits one.
+func requireOne(fields []string, _ string) (all []Schema) {
+	for _, field := range fields {
+		all = append(all, Schema{"required": []string{field}})
+	}
+	return all
+}
+
+// fields adds the fields of a struct as encoding/json encodes them. The comments are those of
+// the fields of documented.
+func (s *schemas) fields(t, documented reflect.Type, result bool, properties map[string]Schema, required *[]string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -261,26 +306,48 @@ func (s *schemas) fields(t reflect.Type, result bool, properties map[string]Sche
 			if embedded.Kind() == reflect.Pointer {
 				embedded = embedded.Elem()
 			}
-			s.fields(embedded, result, properties, required)
+			s.fields(embedded, embedded, result, properties, required)
 			continue
 		case !f.IsExported():
 			continue
 		case name == "":
 			name = f.Name
 		}
+		needed, optional := f.Tag.Get("need") != "", strings.Contains(options, "omit")
 		schema := maps.Clone(s.of(f.Type, result))
-		if f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omit") || f.Type.Kind() == reflect.Slice && result && !strings.Contains(options, "omit") {
+		switch kind := f.Type.Kind(); {
+		case needed && kind == reflect.String:
+			schema["minLength"] = 1
+		case needed && f.Type.Kind() == reflect.Int64:
+			schema["minimum"] = 1
+		case !needed && !optional && (kind == reflect.Pointer || kind == reflect.Slice && result):
 			schema = Schema{"anyOf": []Schema{schema, {"type": "null"}}}
+		case !result && kind == reflect.Pointer && s.required(schema):
+			// An empty object is the zero value, which a pointer tells from none.
+			schema = Schema{"anyOf": []Schema{schema, {"type": "object", "maxProperties": 0}}}
 		}
-		if doc := cmp.Or(f.Tag.Get("doc"), comment(t, name)); doc != "" {
+		if doc := cmp.Or(f.Tag.Get("doc"), s.comment(documented, name)); doc != "" {
 			schema["description"] = doc
 		}
 		if values := f.Tag.Get("enum"); values != "" {
 			schema["enum"] = strings.Split(values, ",")
 		}
 		properties[name] = schema
-		if !strings.Contains(options, "omit") {
+		if needed || result && !optional {
 			*required = append(*required, name)
 		}
 	}
+}
+
+// required reports whether a schema refers to one that requires something.
+func (s *schemas) required(schema Schema) bool {
+	ref, _ := schema["$ref"].(string)
+	return s.all[path.Base(ref)]["required"] != nil
+}
+
+// comment is what is said of a field of a type of another package; empty if there is nothing.
+func (s *schemas) comment(t reflect.Type, name string) string {
+	key := path.Base(t.PkgPath()) + "." + t.Name() + "." + name
+	s.asked[key] = true
+	return comments()[key]
 }

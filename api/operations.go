@@ -27,7 +27,7 @@ func operationEndpoints() []endpoint {
 
 // operationBody is the body of a request for an operation.
 type operationBody struct {
-	Operation string          `json:"operation" doc:"see the description of the address"`
+	Operation string          `json:"operation" doc:"what is done: see the description of the address" need:"name one of those that the address describes"`
 	Calls     view.CallFilter `json:"calls,omitzero" doc:"of operations on calls: which open calls; without it all"`
 	Result    json.RawMessage `json:"result,omitempty" doc:"of skip"`
 	Error     string          `json:"error,omitempty" doc:"of fail: what the code is told"`
@@ -39,20 +39,17 @@ type operationBody struct {
 	Value     json.RawMessage `json:"value,omitempty" doc:"of signal"`
 	From      string          `json:"from,omitempty" doc:"of move-runs: the build on which the runs stay now; may be left out for one run"`
 	To        string          `json:"to,omitempty" doc:"of move-runs: the build on which they stay from now on"`
-
-	// Selection is for operations on many runs.
-	Selection string `json:"selection,omitempty" doc:"of operations on many runs: what a dry run has selected, in place of runs and calls. Nothing else is touched, and the answer says what is gone"`
-
-	Why    string `json:"why,omitempty" doc:"for the audit"`
-	DryRun bool   `json:"dry_run,omitempty" doc:"only say what is selected"`
-	Wait   *span  `json:"wait,omitempty" doc:"how long to wait for an engine, up to 1m; default 20s"`
+	Why       string          `json:"why,omitempty" doc:"for the audit"`
+	DryRun    bool            `json:"dry_run,omitempty" doc:"only say what is selected"`
+	Wait      *span           `json:"wait,omitempty" doc:"how long to wait for an engine, up to 1m; default 20s"`
 }
 
 // operationKind is a row of the table of operations.
 type operationKind struct {
 	operation.Kind
 	takes []string // the fields that it takes, of those that only some operations take
-	make  func(b *operationBody) (operation.Operation, error)
+	needs *need    // that of these which has to be given; nil: none
+	make  func(b *operationBody) operation.Operation
 }
 
 // operationKinds is the table.
@@ -60,52 +57,76 @@ var operationKinds = []operationKind{
 	{Kind: operation.RetryNow},
 	{Kind: operation.Pause},
 	{Kind: operation.Resume},
-	{Kind: operation.EditPolicy, takes: []string{"policy", "replace"}, make: func(b *operationBody) (operation.Operation, error) {
-		switch {
-		case b.Policy == nil:
-			return operation.Operation{}, badRequest("the policy is missing; say what of it is to change, as in [retry: 20]")
-		case b.Replace || b.Policy.text == "":
-			return operation.OnCalls(ops.EditPolicy(b.Policy.value)), nil
-		}
-		return operation.OnCalls(ops.ChangePolicy(b.Policy.text)), nil
+	{
+		Kind: operation.EditPolicy, takes: []string{"policy", "replace"}, needs: &need{"policy", "say what of it is to change, as in [retry: 20]"},
+		make: func(b *operationBody) operation.Operation {
+			if b.Replace || b.Policy.text == "" {
+				return operation.OnCalls(ops.EditPolicy(b.Policy.value))
+			}
+			return operation.OnCalls(ops.ChangePolicy(b.Policy.text))
+		},
+	},
+	{Kind: operation.Skip, takes: []string{"result"}, make: func(b *operationBody) operation.Operation {
+		return operation.OnCalls(ops.Skip(orNull(b.Result)))
 	}},
-	{Kind: operation.Skip, takes: []string{"result"}, make: func(b *operationBody) (operation.Operation, error) {
-		return operation.OnCalls(ops.Skip(orNull(b.Result))), nil
-	}},
-	{Kind: operation.Fail, takes: []string{"error", "as"}, make: func(b *operationBody) (operation.Operation, error) {
-		failure, err := reportedError(b.Error, b.As)
-		return operation.OnCalls(ops.FailNow(failure)), err
-	}},
+	{
+		Kind: operation.Fail, takes: []string{"error", "as"}, needs: &need{"error", "say what went wrong with error"},
+		make: func(b *operationBody) operation.Operation {
+			return operation.OnCalls(ops.FailNow(operation.NewError(b.As, b.Error)))
+		},
+	},
 	{Kind: operation.PauseRun},
 	{Kind: operation.ResumeRun},
-	{Kind: operation.Reset, takes: []string{"call"}, make: func(b *operationBody) (operation.Operation, error) {
-		if b.Call < 1 {
-			return operation.Operation{}, badRequest("the call from which to go on is missing; name it with call, as histories number it")
-		}
-		return operation.OnRuns(ops.ResetRun(b.Call)), nil
-	}},
-	{Kind: operation.MoveRuns, takes: []string{"from", "to"}, make: func(b *operationBody) (operation.Operation, error) {
-		if b.To == "" {
-			return operation.Operation{}, badRequest("the build to which runs move is missing; name it with to, as nodes show it")
-		}
-		return operation.OnRuns(ops.MoveRun(b.From, b.To)), nil
-	}},
+	{
+		Kind: operation.Reset, takes: []string{"call"}, needs: &need{"call", "name the one from which to go on, as histories number it"},
+		make: func(b *operationBody) operation.Operation { return operation.OnRuns(ops.ResetRun(b.Call)) },
+	},
+	{
+		Kind: operation.MoveRuns, takes: []string{"from", "to"}, needs: &need{"to", "name the build to which runs move, as nodes show it"},
+		make: func(b *operationBody) operation.Operation { return operation.OnRuns(ops.MoveRun(b.From, b.To)) },
+	},
 	{Kind: operation.Cancel},
 	{Kind: operation.Terminate},
-	{Kind: operation.Signal, takes: []string{"signal", "value"}, make: func(b *operationBody) (operation.Operation, error) {
-		if b.Signal == "" {
-			return operation.Operation{}, badRequest("the name of the signal is missing; give it with signal")
-		}
-		return operation.OnRuns(ops.SignalRun(b.Signal, orNull(b.Value))), nil
-	}},
+	{
+		Kind: operation.Signal, takes: []string{"signal", "value"}, needs: &need{"signal", "give its name with signal"},
+		make: func(b *operationBody) operation.Operation {
+			return operation.OnRuns(ops.SignalRun(b.Signal, orNull(b.Value)))
+		},
+	},
 }
 
 // operation returns the operation that a body asks for.
-func (k *operationKind) operation(b *operationBody) (operation.Operation, error) {
+func (k *operationKind) operation(b *operationBody) operation.Operation {
 	if k.make == nil {
-		return k.Plain, nil
+		return k.Plain
 	}
 	return k.make(b)
+}
+
+// conditions adds to the schema which operations there are and what each one needs.
+func (operationBody) conditions(schema Schema) { operationConditions(schema, false) }
+
+// operationConditions adds to a schema what operations need, which may be on a selection.
+func operationConditions(schema Schema, selectable bool) {
+	schema["properties"].(map[string]Schema)["operation"]["enum"] = operationNames()
+	var all []Schema
+	for _, k := range operationKinds {
+		then := Schema{}
+		if k.needs != nil {
+			then["required"] = []string{k.needs.field}
+		}
+		if k.Named {
+			named := Schema{"required": []string{"calls"}, "properties": Schema{"calls": Schema{"anyOf": requireOne([]string{"call", "name"}, "")}}}
+			then["anyOf"] = []Schema{named}
+			if selectable {
+				then["anyOf"] = append(requireOne([]string{"selection"}, ""), named)
+			}
+		}
+		if len(then) > 0 {
+			all = append(all, Schema{"if": Schema{"properties": Schema{"operation": Schema{"const": k.Name}}}, "then": then})
+		}
+	}
+	schema["allOf"] = all
 }
 
 func operationNames() (names []string) {
@@ -115,25 +136,28 @@ func operationNames() (names []string) {
 	return names
 }
 
-// kind returns the row of an operation. It returns an error for fields that the operation
-// would ignore.
-func (b *operationBody) kind() (operationKind, error) {
+// kind returns the row of an operation, which may be on a selection. It returns an error for
+// fields that the operation would ignore, and for those that it needs.
+func (b *operationBody) kind(selected bool) (operationKind, error) {
 	i := slices.IndexFunc(operationKinds, func(k operationKind) bool { return k.Name == b.Operation })
 	if i < 0 {
 		return operationKind{}, badRequest("there is no operation %q; there are %s", b.Operation, strings.Join(operationNames(), ", "))
 	}
 	k := operationKinds[i]
-	for field, given := range map[string]bool{
+	for field, there := range map[string]bool{
 		"result": b.Result != nil, "error": b.Error != "", "as": b.As != "", "policy": b.Policy != nil, "replace": b.Replace,
 		"call": b.Call != 0, "signal": b.Signal != "", "value": b.Value != nil, "from": b.From != "", "to": b.To != "",
 		"calls": b.Calls.Call != 0 || b.Calls.Name != "" || len(b.Calls.States) > 0 || b.Calls.ErrorType != "",
 	} {
-		if given && !slices.Contains(k.takes, field) && !(field == "calls" && k.OnCalls) {
+		if there && !slices.Contains(k.takes, field) && !(field == "calls" && k.OnCalls) {
 			return k, badRequest("%s means nothing to the operation %s; leave it out", field, k.Name)
 		}
 	}
-	if k.Named && b.Calls.Call == 0 && b.Calls.Name == "" && b.Selection == "" {
+	if k.Named && b.Calls.Call == 0 && b.Calls.Name == "" && !selected {
 		return k, badRequest("%s needs a call or an activity; name it with calls.call or calls.name", k.Name)
+	}
+	if k.needs != nil && !given(*b, k.needs.field) {
+		return k, k.needs.missing()
 	}
 	return k, nil
 }
@@ -163,10 +187,7 @@ func (c *call) request() string {
 }
 
 func operateOnRun(c *call, _ none, b operationBody) (r controlled, err error) {
-	if b.Selection != "" {
-		return r, badRequest("selection means nothing to an operation on one run; leave it out")
-	}
-	k, err := b.kind()
+	k, err := b.kind(false)
 	if err != nil {
 		return r, err
 	}
@@ -178,10 +199,7 @@ func operateOnRun(c *call, _ none, b operationBody) (r controlled, err error) {
 	id := c.PathValue("id")
 	r = controlled{Request: c.request(), DryRun: b.DryRun, Records: []view.ControlRecord{}}
 	options := c.control(b.Why, b.DryRun)
-	op, err := k.operation(&b)
-	if err != nil {
-		return r, err
-	}
+	op := k.operation(&b)
 	records, err := op.One(ctx, c.e, id, b.Calls, options...)
 	r.Records = append(r.Records, records...)
 	return r.done(err)
@@ -196,8 +214,13 @@ func (r controlled) done(err error) (controlled, error) {
 }
 
 type bulkBody struct {
-	Runs *bulkRuns `json:"runs,omitempty" doc:"which runs; without a status the open ones, so {} is every open run. Needed unless there is a selection"`
+	Runs      *bulkRuns `json:"runs,omitempty" doc:"which runs; without a status the open ones, so {} is every open run"`
+	Selection string    `json:"selection,omitempty" doc:"what a dry run has selected, in place of runs and calls. Nothing else is touched, and the answer says what is gone"`
 	operationBody
+}
+
+func (bulkBody) oneOf() ([]string, string) {
+	return []string{"runs", "selection"}, "say which are meant, as in {\"workflow\": \"checkout\"} or {\"ids\": [\"order-17\"]}; {} is every open run"
 }
 
 type bulkRuns struct {
@@ -205,6 +228,8 @@ type bulkRuns struct {
 	Retrying bool     `json:"retrying,omitempty" doc:"with a call in backoff"`
 	IDs      []string `json:"ids,omitempty" doc:"the latest runs of these workflow IDs, at most 1,000; without other filters"`
 }
+
+func (bulkBody) conditions(schema Schema) { operationConditions(schema, true) }
 
 // bulk is the result of an operation on many runs.
 type bulk struct{ view.BulkResult }
@@ -217,14 +242,11 @@ func (r bulk) status() int {
 }
 
 func operateOnRuns(c *call, _ none, b bulkBody) (r bulk, err error) {
-	k, err := b.kind()
+	k, err := b.kind(b.Selection != "")
 	if err != nil {
 		return r, err
 	}
 	if b.Runs == nil {
-		if b.Selection == "" {
-			return r, badRequest("runs is missing; say which are meant, as in {\"workflow\": \"checkout\"} or {\"ids\": [\"order-17\"]}; {} is every open run")
-		}
 		b.Runs = &bulkRuns{}
 	}
 	runs, err := b.Runs.view()
@@ -250,10 +272,7 @@ func operateOnRuns(c *call, _ none, b bulkBody) (r bulk, err error) {
 	if b.Selection != "" {
 		options = append(options, ops.Selected(b.Selection))
 	}
-	op, err := k.operation(&b.operationBody)
-	if err != nil {
-		return r, err
-	}
+	op := k.operation(&b.operationBody)
 	r.BulkResult, err = op.All(ctx, c.e, runs, b.Calls, options...)
 	return r.done(err)
 }
@@ -267,9 +286,9 @@ func (r bulk) done(err error) (bulk, error) {
 }
 
 type forkBody struct {
-	NewID     string          `json:"new_id" doc:"workflow ID of the new run"`
+	NewID     string          `json:"new_id" doc:"workflow ID of the new run" need:"choose the workflow ID of the new run"`
 	Run       string          `json:"run,omitempty" doc:"run ID; default is the latest run"`
-	Call      int64           `json:"call" doc:"the first call that the new run makes again"`
+	Call      int64           `json:"call" doc:"number of the first call that the new run makes again, from 1" need:"name the first one that the new run makes again, as histories number it"`
 	Input     json.RawMessage `json:"input,omitempty" doc:"another input for the new run"`
 	CallInput json.RawMessage `json:"call_input,omitempty" doc:"another input for the call"`
 	Why       string          `json:"why,omitempty" doc:"for the audit"`

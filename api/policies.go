@@ -14,14 +14,11 @@ func policyEndpoints() []endpoint {
 }
 
 type explainBody struct {
-	Policy *policy `json:"policy" doc:"text in brackets, or an object"`
+	Policy *policy `json:"policy" doc:"text in brackets, or an object" need:"write one as in [retry: 3, backoff: 60]"`
 	Nested int     `json:"nested,omitempty" doc:"nested layers that retry by it; default 1"`
 }
 
 func explainPolicy(_ *call, _ none, b explainBody) (view.PolicyExplanation, error) {
-	if b.Policy == nil {
-		return view.PolicyExplanation{}, badRequest("the policy is missing; write one as in [retry: 3, backoff: 60]")
-	}
 	e, err := retry.Explain(b.Policy.value, max(b.Nested, 1))
 	if err != nil {
 		return view.PolicyExplanation{}, badRequest("%v", err)
@@ -30,7 +27,7 @@ func explainPolicy(_ *call, _ none, b explainBody) (view.PolicyExplanation, erro
 }
 
 type tryBody struct {
-	Policy   *policy `json:"policy" doc:"text in brackets, or an object"`
+	Policy   *policy `json:"policy" doc:"text in brackets, or an object" need:"write one as in [retry: 3, backoff: 60]"`
 	Workflow string  `json:"workflow,omitempty" doc:"name of the definition"`
 	Activity string  `json:"activity,omitempty" doc:"name of the activity or step"`
 	Since    moment  `json:"since,omitzero" doc:"only calls whose first attempt ended at this time or later: RFC 3339, or how long ago"`
@@ -38,9 +35,6 @@ type tryBody struct {
 }
 
 func tryPolicy(c *call, _ none, b tryBody) (*view.PolicyTrial, error) {
-	if b.Policy == nil {
-		return nil, badRequest("the policy is missing; write one as in [retry: 3, backoff: 60]")
-	}
 	return ops.TryPolicy(c.Context(), c.e, b.Policy.value, view.TrialFilter{
 		Workflow: b.Workflow, Activity: b.Activity, Since: b.Since.at, Until: b.Until.at,
 	})

@@ -63,7 +63,7 @@ func (s runSettings) options() (options []workflow.RunOption) {
 }
 
 type startBody struct {
-	Workflow   string          `json:"workflow" doc:"name of the definition"`
+	Workflow   string          `json:"workflow" doc:"name of the definition" need:"name the definition with workflow"`
 	WorkflowID string          `json:"workflow_id,omitempty" doc:"is the idempotency key of the start; without one the header Idempotency-Key is the ID"`
 	Input      json.RawMessage `json:"input,omitempty"`
 	runSettings
@@ -90,8 +90,6 @@ func (s started) status() int {
 func startRun(c *call, _ none, b startBody) (started, error) {
 	id := b.WorkflowID
 	switch {
-	case b.Workflow == "":
-		return started{}, badRequest("the workflow is missing; name the definition with workflow")
 	case id == "" && c.key == "":
 		return started{}, badRequest("the workflow_id is missing; choose one, so that a repeated request finds its run")
 	case id == "":

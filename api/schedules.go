@@ -39,9 +39,9 @@ func describeSchedule(c *call, _, _ none) (*view.Schedule, error) {
 }
 
 type scheduleBody struct {
-	Workflow string          `json:"workflow" doc:"name of the definition that it starts"`
+	Workflow string          `json:"workflow" doc:"name of the definition that it starts" need:"name the definition with workflow"`
 	Input    json.RawMessage `json:"input,omitempty"`
-	Spec     schedule.Spec   `json:"spec" doc:"when it fires"`
+	Spec     schedule.Spec   `json:"spec" doc:"when it fires" need:"say when it fires, as in {\"every\": \"1h\"} or {\"cron\": \"0 8 * * MON-FRI\"}"`
 	runSettings
 }
 
@@ -54,9 +54,6 @@ type scheduleSet struct {
 
 func setSchedule(c *call, _ none, b scheduleBody) (scheduleSet, error) {
 	s := scheduleSet{Name: c.PathValue("name"), Workflow: b.Workflow, Spec: b.Spec, Next: []time.Time{}}
-	if b.Workflow == "" {
-		return s, badRequest("the workflow is missing; name the definition with workflow")
-	}
 	times, err := b.Spec.Times()
 	if err == nil {
 		err = perdure.Schedule(c.Context(), c.e, s.Name, named(b.Workflow), orNull(b.Input), b.Spec, b.options()...)
@@ -94,8 +91,8 @@ func triggerSchedule(c *call, _ none, b triggerBody) (triggered, error) {
 }
 
 type backfillBody struct {
-	From    time.Time        `json:"from" doc:"first time"`
-	Until   time.Time        `json:"until" doc:"last time"`
+	From    time.Time        `json:"from" doc:"fires nominal times from this one on" need:"say at which time the range begins, as in 2026-11-22T08:00:00Z"`
+	Until   time.Time        `json:"until" doc:"fires nominal times up to this one, which has to be in the past" need:"say at which time the range ends, as in 2026-11-22T08:00:00Z"`
 	Overlap schedule.Overlap `json:"overlap,omitempty" doc:"default buffer_all: one after the other"`
 	Why     string           `json:"why,omitempty" doc:"for the audit"`
 }
