@@ -21,7 +21,7 @@ func databaseEndpoints() []endpoint {
 }
 
 type nodeList struct {
-	Nodes []view.Node `json:"nodes"`
+	Nodes []view.Node `json:"nodes" doc:"of all groups, by the time they joined, with those that left or died recently"`
 }
 
 func listNodes(c *call, _, _ none) (nodeList, error) {
@@ -39,7 +39,7 @@ type auditQuery struct {
 }
 
 type auditList struct {
-	Records []view.AuditRecord `json:"records"`
+	Records []view.AuditRecord `json:"records" doc:"latest first"`
 	More    bool               `json:"more" doc:"there are earlier entries than these"`
 	Runs    int                `json:"runs" doc:"whose history was read"`
 	Unread  bool               `json:"unread" doc:"there are runs that started before those and were not read"`
@@ -73,14 +73,14 @@ func doctor(c *call, q doctorQuery, _ none) (*view.Checkup, error) {
 // sweepBody is a view.Retention: 0 keeps the runs.
 type sweepBody struct {
 	Completed  span `json:"completed,omitempty" doc:"delete what completed so long ago; without it, none"`
-	Failed     span `json:"failed,omitempty"`
-	Canceled   span `json:"canceled,omitempty"`
-	Terminated span `json:"terminated,omitempty"`
-	TimedOut   span `json:"timed_out,omitempty"`
-	Continued  span `json:"continued,omitempty" doc:"earlier runs of chains that stay"`
-	Statistics span `json:"statistics,omitempty" doc:"hourly counters"`
-	Switches   span `json:"switches,omitempty" doc:"log entries of paused activities that later ones replace"`
-	DryRun     bool `json:"dry_run,omitempty"`
+	Failed     span `json:"failed,omitempty" doc:"delete what failed so long ago; without it, none"`
+	Canceled   span `json:"canceled,omitempty" doc:"delete what was canceled so long ago; without it, none"`
+	Terminated span `json:"terminated,omitempty" doc:"delete what was terminated so long ago; without it, none"`
+	TimedOut   span `json:"timed_out,omitempty" doc:"delete what timed out so long ago; without it, none"`
+	Continued  span `json:"continued,omitempty" doc:"delete earlier runs of chains that stay, if they ended so long ago; without it, none"`
+	Statistics span `json:"statistics,omitempty" doc:"delete hourly counters that are so old; without it, none"`
+	Switches   span `json:"switches,omitempty" doc:"delete log entries of paused activities that later ones have replaced so long ago; without it, none"`
+	DryRun     bool `json:"dry_run,omitempty" doc:"only count what would be deleted"`
 }
 
 func (sweepBody) oneOf() ([]string, string) {
@@ -109,7 +109,7 @@ func activityEndpoints() []endpoint {
 }
 
 type switchList struct {
-	Activities []view.SwitchRecord `json:"activities"`
+	Activities []view.SwitchRecord `json:"activities" doc:"those that are paused, by name; or the log, oldest first"`
 }
 
 func listPaused(c *call, _, _ none) (switchList, error) {
@@ -137,7 +137,7 @@ func resumeActivity(c *call, _ none, b whyBody) (view.SwitchRecord, error) {
 }
 
 type canaryState struct {
-	Canary *view.Canary `json:"canary"`
+	Canary *view.Canary `json:"canary" doc:"the one in force; null if every build gets new runs"`
 }
 
 func showCanary(c *call, _, _ none) (canaryState, error) {

@@ -22,7 +22,7 @@ func gateEndpoints() []endpoint {
 }
 
 type gateList struct {
-	Gates []view.Gate `json:"gates"`
+	Gates []view.Gate `json:"gates" doc:"by name"`
 }
 
 func listGates(c *call, _, _ none) (gateList, error) {
@@ -50,10 +50,10 @@ type reasonBody struct {
 
 // told is a request that is in the database.
 type told struct {
-	Name      string `json:"name"`
-	Operation string `json:"operation"`
-	By        string `json:"by"`
-	Why       string `json:"why,omitempty"`
+	Name      string `json:"name" doc:"of the gate or schedule"`
+	Operation string `json:"operation" doc:"pause, resume or delete"`
+	By        string `json:"by" doc:"who asked, by the token"`
+	Why       string `json:"why,omitempty" doc:"reason that was given"`
 }
 
 // tell sends a request to a gate or schedule.

@@ -49,7 +49,7 @@ func (q ledgerPage) view() (view.AttemptFilter, error) {
 }
 
 type foundAttempts struct {
-	Attempts []view.FoundAttempt `json:"attempts"`
+	Attempts []view.FoundAttempt `json:"attempts" doc:"those that ended last first"`
 	Next     string              `json:"next,omitempty" doc:"after of the next page, if there is one"`
 }
 
@@ -63,7 +63,7 @@ func findAttempts(c *call, q ledgerPage, _ none) (l foundAttempts, err error) {
 }
 
 type foundCalls struct {
-	Calls []view.CallAttempts `json:"calls"`
+	Calls []view.CallAttempts `json:"calls" doc:"those whose latest attempt ended last first"`
 	Next  string              `json:"next,omitempty" doc:"after of the next page, if there is one"`
 }
 
@@ -77,7 +77,7 @@ func findCalls(c *call, q ledgerPage, _ none) (l foundCalls, err error) {
 }
 
 type errorList struct {
-	Errors []view.ErrorStats `json:"errors"`
+	Errors []view.ErrorStats `json:"errors" doc:"the most frequent first"`
 }
 
 func errorStats(c *call, q ledgerQuery, _ none) (errorList, error) {
@@ -91,7 +91,7 @@ type spanQuery struct {
 }
 
 type activityList struct {
-	Activities []view.ActivityStats `json:"activities"`
+	Activities []view.ActivityStats `json:"activities" doc:"by workflow and name"`
 }
 
 func activityStats(c *call, q spanQuery, _ none) (activityList, error) {

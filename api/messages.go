@@ -24,15 +24,15 @@ func messageEndpoints() []endpoint {
 }
 
 type signalBody struct {
-	Value json.RawMessage `json:"value,omitempty"`
+	Value json.RawMessage `json:"value,omitempty" doc:"of the signal; without one it is null"`
 }
 
 // sent says what is in the database.
 type sent struct {
-	WorkflowID string `json:"workflow_id"`
-	Sent       string `json:"sent"`
-	Name       string `json:"name,omitempty"`
-	Key        string `json:"key,omitempty"`
+	WorkflowID string `json:"workflow_id" doc:"of a signal: as in the path"`
+	Sent       string `json:"sent" doc:"signal, complete, fail or heartbeat"`
+	Name       string `json:"name,omitempty" doc:"of a signal: as in the path"`
+	Key        string `json:"key,omitempty" doc:"of a signal: its Idempotency-Key, if it had one"`
 }
 
 func (sent) status() int { return http.StatusAccepted }
@@ -44,14 +44,14 @@ func signalRun(c *call, _ none, b signalBody) (sent, error) {
 }
 
 type askBody struct {
-	Input json.RawMessage `json:"input,omitempty"`
+	Input json.RawMessage `json:"input,omitempty" doc:"of the query or update; without one it is null"`
 	Wait  *span           `json:"wait,omitempty" doc:"how long to wait, up to 1m; default 20s"`
 }
 
 type asked struct {
-	WorkflowID string          `json:"workflow_id"`
-	Name       string          `json:"name"`
-	Result     json.RawMessage `json:"result"`
+	WorkflowID string          `json:"workflow_id" doc:"as in the path"`
+	Name       string          `json:"name" doc:"of the query, as in the path"`
+	Result     json.RawMessage `json:"result" doc:"what the handler returned"`
 }
 
 func queryRun(c *call, _ none, b askBody) (asked, error) {
@@ -66,11 +66,11 @@ func queryRun(c *call, _ none, b askBody) (asked, error) {
 }
 
 type updated struct {
-	WorkflowID string          `json:"workflow_id"`
-	Name       string          `json:"name"`
-	Done       bool            `json:"done"`
-	Result     json.RawMessage `json:"result,omitempty"`
-	Key        string          `json:"key,omitempty"`
+	WorkflowID string          `json:"workflow_id" doc:"as in the path"`
+	Name       string          `json:"name" doc:"of the update, as in the path"`
+	Done       bool            `json:"done" doc:"whether the handler has returned"`
+	Result     json.RawMessage `json:"result,omitempty" doc:"what the handler returned, once it is done"`
+	Key        string          `json:"key,omitempty" doc:"the Idempotency-Key, with which the result can be asked for again"`
 }
 
 func (u updated) status() int {
@@ -117,7 +117,7 @@ func tokenEndpoints() []endpoint {
 
 type completeBody struct {
 	Token  string          `json:"token" doc:"of the attempt" need:"give the one that the attempt got"`
-	Result json.RawMessage `json:"result,omitempty"`
+	Result json.RawMessage `json:"result,omitempty" doc:"of the activity; without one it is null"`
 }
 
 func completeAttempt(c *call, _ none, b completeBody) (sent, error) {

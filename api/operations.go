@@ -165,9 +165,9 @@ func (b *operationBody) kind(selected bool) (operationKind, error) {
 // controlled is the result of an operation on one run.
 type controlled struct {
 	Request string               `json:"request" doc:"its idempotency key: asking again with it has the same answer"`
-	DryRun  bool                 `json:"dry_run,omitempty"`
+	DryRun  bool                 `json:"dry_run,omitempty" doc:"nothing was done: the records say what is selected"`
 	Done    bool                 `json:"done" doc:"false: no engine has carried it out yet"`
-	Records []view.ControlRecord `json:"records"`
+	Records []view.ControlRecord `json:"records" doc:"the outcome for each call, or for the run"`
 }
 
 func (r controlled) status() int {
@@ -296,11 +296,11 @@ type forkBody struct {
 }
 
 type forked struct {
-	WorkflowID string `json:"workflow_id"`
-	RunID      string `json:"run_id,omitempty"`
+	WorkflowID string `json:"workflow_id" doc:"of the new run"`
+	RunID      string `json:"run_id,omitempty" doc:"of the new run; absent in a dry run"`
 	Attached   bool   `json:"attached,omitempty" doc:"it was there already, from the same request"`
-	DryRun     bool   `json:"dry_run,omitempty"`
-	Keeps      string `json:"keeps,omitempty" doc:"of a dry run"`
+	DryRun     bool   `json:"dry_run,omitempty" doc:"nothing was started"`
+	Keeps      string `json:"keeps,omitempty" doc:"of a dry run: what the new run would take over, in a sentence"`
 }
 
 func forkRun(c *call, _ none, b forkBody) (forked, error) {

@@ -65,7 +65,7 @@ func (s runSettings) options() (options []workflow.RunOption) {
 type startBody struct {
 	Workflow   string          `json:"workflow" doc:"name of the definition" need:"name the definition with workflow"`
 	WorkflowID string          `json:"workflow_id,omitempty" doc:"is the idempotency key of the start; without one the header Idempotency-Key is the ID"`
-	Input      json.RawMessage `json:"input,omitempty"`
+	Input      json.RawMessage `json:"input,omitempty" doc:"of the workflow; without one it is null"`
 	runSettings
 	Delay       span   `json:"delay,omitempty" doc:"its code begins after so long"`
 	NewAfter    string `json:"new_after,omitempty" enum:"any,failure" doc:"uses the ID of a closed run again: however it ended, or unless it completed"`
@@ -74,9 +74,9 @@ type startBody struct {
 }
 
 type started struct {
-	WorkflowID string `json:"workflow_id"`
-	RunID      string `json:"run_id"`
-	Workflow   string `json:"workflow"`
+	WorkflowID string `json:"workflow_id" doc:"as given, or the Idempotency-Key"`
+	RunID      string `json:"run_id" doc:"of the run that was started, or of the one that was there"`
+	Workflow   string `json:"workflow" doc:"name of the definition"`
 	Attached   bool   `json:"attached" doc:"it was there before"`
 }
 
@@ -166,11 +166,11 @@ type awaitQuery struct {
 }
 
 type outcome struct {
-	WorkflowID string `json:"workflow_id"`
-	RunID      string `json:"run_id"`
-	Workflow   string `json:"workflow"`
+	WorkflowID string `json:"workflow_id" doc:"as in the path"`
+	RunID      string `json:"run_id" doc:"of the last run of its chain"`
+	Workflow   string `json:"workflow" doc:"name of the definition"`
 	Status     string `json:"status" doc:"of the last run of its chain"`
-	Closed     bool   `json:"closed"`
+	Closed     bool   `json:"closed" doc:"whether it has ended; without it the wait ended first"`
 	// Result is that of a completed run if it is JSON; otherwise Payload has it.
 	Result  json.RawMessage `json:"result,omitempty" doc:"of a completed run"`
 	Payload *view.Payload   `json:"payload,omitempty" doc:"a result that is not JSON"`
@@ -229,7 +229,7 @@ type historyQuery struct {
 }
 
 type eventList struct {
-	Events []json.RawMessage `json:"events"`
+	Events []json.RawMessage `json:"events" doc:"in their order: each with turn, time and kind, and what belongs to its kind"`
 	Next   string            `json:"next,omitempty" doc:"after of the next page, if there is one"`
 }
 
@@ -281,7 +281,7 @@ type attemptsQuery struct {
 }
 
 type attemptList struct {
-	Attempts []view.Attempt `json:"attempts"`
+	Attempts []view.Attempt `json:"attempts" doc:"by call and number"`
 	Next     string         `json:"next,omitempty" doc:"after of the next page, if there is one"`
 }
 
@@ -305,7 +305,7 @@ type callsQuery struct {
 }
 
 type callList struct {
-	Calls []view.CallAttempts `json:"calls"`
+	Calls []view.CallAttempts `json:"calls" doc:"by number"`
 	Next  int64               `json:"next,omitempty" doc:"after of the next page, if there is one"`
 }
 
@@ -323,7 +323,7 @@ func listCalls(c *call, q callsQuery, _ none) (l callList, err error) {
 }
 
 type controlList struct {
-	Records []view.ControlRecord `json:"records"`
+	Records []view.ControlRecord `json:"records" doc:"oldest first"`
 }
 
 func listRunAudit(c *call, q ofRun, _ none) (l controlList, err error) {

@@ -26,7 +26,7 @@ func scheduleEndpoints() []endpoint {
 }
 
 type scheduleList struct {
-	Schedules []view.Schedule `json:"schedules"`
+	Schedules []view.Schedule `json:"schedules" doc:"by name"`
 }
 
 func listSchedules(c *call, _, _ none) (scheduleList, error) {
@@ -40,15 +40,15 @@ func describeSchedule(c *call, _, _ none) (*view.Schedule, error) {
 
 type scheduleBody struct {
 	Workflow string          `json:"workflow" doc:"name of the definition that it starts" need:"name the definition with workflow"`
-	Input    json.RawMessage `json:"input,omitempty"`
+	Input    json.RawMessage `json:"input,omitempty" doc:"of the runs that it starts; without one it is null"`
 	Spec     schedule.Spec   `json:"spec" doc:"when it fires" need:"say when it fires, as in {\"every\": \"1h\"} or {\"cron\": \"0 8 * * MON-FRI\"}"`
 	runSettings
 }
 
 type scheduleSet struct {
-	Name     string        `json:"name"`
-	Workflow string        `json:"workflow"`
-	Spec     schedule.Spec `json:"spec"`
+	Name     string        `json:"name" doc:"as in the path"`
+	Workflow string        `json:"workflow" doc:"name of the definition that it starts"`
+	Spec     schedule.Spec `json:"spec" doc:"when it fires"`
 	Next     []time.Time   `json:"next" doc:"the next nominal times"`
 }
 
@@ -80,8 +80,8 @@ type triggerBody struct {
 }
 
 type triggered struct {
-	Name       string `json:"name"`
-	WorkflowID string `json:"workflow_id" doc:"need not exist yet, and never will if the fire is skipped"`
+	Name       string `json:"name" doc:"of the schedule"`
+	WorkflowID string `json:"workflow_id" doc:"of the run that the fire starts. It need not exist yet, and never will if the fire is skipped"`
 }
 
 func triggerSchedule(c *call, _ none, b triggerBody) (triggered, error) {
@@ -98,8 +98,8 @@ type backfillBody struct {
 }
 
 type backfilled struct {
-	Name  string `json:"name"`
-	Times int    `json:"times" doc:"that are fired"`
+	Name  string `json:"name" doc:"of the schedule"`
+	Times int    `json:"times" doc:"how many nominal times are fired"`
 }
 
 func backfillSchedule(c *call, _ none, b backfillBody) (backfilled, error) {

@@ -30,7 +30,7 @@ func serverEndpoints() []endpoint {
 }
 
 type health struct {
-	OK bool `json:"ok"`
+	OK bool `json:"ok" doc:"true with status 200, false with 503"`
 }
 
 func (h health) status() int {
@@ -44,15 +44,15 @@ func (h health) status() int {
 func healthOf(_ *call, err error) (health, error) { return health{OK: err == nil}, nil }
 
 type problemKind struct {
-	Code   string `json:"code"`
-	Type   string `json:"type"`
-	Status int    `json:"status"`
-	Title  string `json:"title"`
-	Next   string `json:"next"`
+	Code   string `json:"code" doc:"a word for programs that stays the same"`
+	Type   string `json:"type" doc:"path of this description"`
+	Status int    `json:"status" doc:"of the response"`
+	Title  string `json:"title" doc:"what it means"`
+	Next   string `json:"next" doc:"what to do, unless a problem says it better"`
 }
 
 type problemList struct {
-	Problems []problemKind `json:"problems"`
+	Problems []problemKind `json:"problems" doc:"all that the API responds with"`
 }
 
 func kindsOf(code string) []problemKind {
@@ -74,8 +74,8 @@ func describeProblem(c *call, _, _ none) (problemKind, error) {
 }
 
 type identity struct {
-	Name     string      `json:"name"`
-	Role     access.Role `json:"role"`
+	Name     string      `json:"name" doc:"of the token, as the audit has it"`
+	Role     access.Role `json:"role" doc:"viewer reads; operator reads and changes"`
 	ReadOnly bool        `json:"read_only" doc:"the server refuses all that changes something"`
 }
 

@@ -19,25 +19,25 @@ const (
 // the ledger under the name workflow.Retry and the number of the block; listings of one
 // run omit them.
 type Attempt struct {
-	Call    int64  `json:"call"` // number in its run
-	Name    string `json:"name"` // of the activity or step
-	Number  int    `json:"attempt"`
-	ID      string `json:"id"`
+	Call    int64  `json:"call"`    // number in its run
+	Name    string `json:"name"`    // of the activity or step
+	Number  int    `json:"attempt"` // place among the attempts of its call, from 1
+	ID      string `json:"id"`      // unlike any other attempt's, ever: see activity.Info
 	Outcome string `json:"outcome"` // see OutcomeRunning
 	// Reason says why another attempt followed, or why none did.
 	Reason    string `json:"reason,omitempty"`
-	ErrorType string `json:"error_type,omitempty"`
+	ErrorType string `json:"error_type,omitempty"` // of the error it ended with, see retry.TypeName; empty without one
 	// Message is the text of the error. For an attempt that was lost with its worker it
 	// says that the worker has reported since; only listings of one run know that.
 	Message string        `json:"message,omitempty"`
-	Stack   string        `json:"stack,omitempty"` // of a panic
-	Node    string        `json:"node,omitempty"`
-	Queued  *time.Time    `json:"queued,omitempty"` // when it was ready to run
-	Started *time.Time    `json:"started,omitempty"`
-	Ended   *time.Time    `json:"ended,omitempty"`
-	Delay   time.Duration `json:"delay,omitempty"` // backoff chosen before the next attempt
-	Next    *time.Time    `json:"next,omitempty"`  // when the next attempt is due
-	Rule    int           `json:"rule,omitempty"`  // of the policy that decided, from 1; 0: the policy itself
+	Stack   string        `json:"stack,omitempty"`   // of a panic
+	Node    string        `json:"node,omitempty"`    // name of the node or worker that ran it
+	Queued  *time.Time    `json:"queued,omitempty"`  // when it was ready to run
+	Started *time.Time    `json:"started,omitempty"` // when its body began; nil if it has not
+	Ended   *time.Time    `json:"ended,omitempty"`   // nil while it is in flight
+	Delay   time.Duration `json:"delay,omitempty"`   // backoff chosen before the next attempt
+	Next    *time.Time    `json:"next,omitempty"`    // when the next attempt is due
+	Rule    int           `json:"rule,omitempty"`    // of the policy that decided, from 1; 0: the policy itself
 	// RunID is the run that made the attempt, if that is not the run that was read. A
 	// reset or forked run keeps calls of another run; the attempts that did not end such
 	// a call are in that run's ledger.
@@ -49,28 +49,28 @@ type Attempt struct {
 
 // FoundAttempt is an attempt with its run.
 type FoundAttempt struct {
-	WorkflowID string `json:"workflow_id"`
-	RunID      string `json:"run_id"`
-	Workflow   string `json:"workflow"` // name of the definition
+	WorkflowID string `json:"workflow_id"` // of the run that made it
+	RunID      string `json:"run_id"`      // of the run that made it
+	Workflow   string `json:"workflow"`    // name of the definition
 	Attempt
 }
 
 // CallAttempts sums up the attempts of one call. The sums are exact even if the ledger
 // does not keep a record of each attempt.
 type CallAttempts struct {
-	WorkflowID string `json:"workflow_id"`
-	RunID      string `json:"run_id"`
-	Workflow   string `json:"workflow"` // name of the definition
-	Call       int64  `json:"call"`     // number in its run
-	Name       string `json:"name"`     // of the activity or step
+	WorkflowID string `json:"workflow_id"` // of the run of the call
+	RunID      string `json:"run_id"`      // of the run of the call
+	Workflow   string `json:"workflow"`    // name of the definition
+	Call       int64  `json:"call"`        // number in its run
+	Name       string `json:"name"`        // of the activity or step
 
-	Attempts  int `json:"attempts"` // that have ended
-	Completed int `json:"completed,omitempty"`
-	Failed    int `json:"failed,omitempty"`
-	TimedOut  int `json:"timed_out,omitempty"`
-	Lost      int `json:"lost,omitempty"`    // with their process or its lease
-	Drained   int `json:"drained,omitempty"` // given back by a shutdown
-	Canceled  int `json:"canceled,omitempty"`
+	Attempts  int `json:"attempts"`            // that have ended
+	Completed int `json:"completed,omitempty"` // attempts that succeeded: at most 1
+	Failed    int `json:"failed,omitempty"`    // attempts that returned an error or panicked
+	TimedOut  int `json:"timed_out,omitempty"` // attempts that exceeded a timeout of the policy
+	Lost      int `json:"lost,omitempty"`      // with their process or its lease
+	Drained   int `json:"drained,omitempty"`   // given back by a shutdown
+	Canceled  int `json:"canceled,omitempty"`  // attempts that were canceled with their call or run
 
 	Run      time.Duration `json:"run,omitempty"`      // time the bodies ran
 	Backoff  time.Duration `json:"backoff,omitempty"`  // sum of the delays that were chosen

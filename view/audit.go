@@ -20,7 +20,7 @@ type AuditFilter struct {
 
 // AuditRecord is an entry of the audit over a whole group: who did what, when and why.
 type AuditRecord struct {
-	Time time.Time `json:"time"`
+	Time time.Time `json:"time"` // engine time at which it was carried out
 	// Kind is the kind of the target: workflow, activity, gate, schedule or build. Name is its
 	// workflow ID or name.
 	Kind string `json:"kind"`
@@ -34,11 +34,11 @@ type AuditRecord struct {
 	// canary or end-canary of a build; pause, resume, edit, probe or reset of a gate; set, pause, resume, trigger, backfill
 	// or delete of a schedule.
 	Operation string `json:"operation"`
-	Request   string `json:"request,omitempty"`
-	By        string `json:"by,omitempty"` // empty if the engine did
-	Why       string `json:"why,omitempty"`
-	Outcome   string `json:"outcome"` // see Applied
-	Note      string `json:"note,omitempty"`
+	Request   string `json:"request,omitempty"` // its idempotency key; empty of what the engine did itself
+	By        string `json:"by,omitempty"`      // empty if the engine did
+	Why       string `json:"why,omitempty"`     // reason that was given; empty if none was
+	Outcome   string `json:"outcome"`           // see Applied
+	Note      string `json:"note,omitempty"`    // what the outcome means here, such as why it was refused; may be empty
 }
 
 // Audit is the audit over a whole group.

@@ -49,21 +49,21 @@ type Call struct {
 	Name  string `json:"name"`  // of a child the name of its workflow, of a block workflow.Retry
 	State string `json:"state"` // see CallRunning
 
-	Attempt       int        `json:"attempt,omitempty"` // number of the current or next attempt, from 1
-	Max           int        `json:"max,omitempty"`     // attempts that the policy allows, retry.Unlimited if it sets no limit
-	Failures      int        `json:"failures,omitempty"`
-	LostToCrashes int        `json:"lost_to_crashes,omitempty"`
-	Next          *time.Time `json:"next,omitempty"`     // when the call continues by itself
-	Deadline      *time.Time `json:"deadline,omitempty"` // after which no attempt starts
-	LastError     string     `json:"last_error,omitempty"`
-	LastErrorType string     `json:"last_error_type,omitempty"`
-	Node          string     `json:"node,omitempty"` // that runs the attempt in flight
+	Attempt       int        `json:"attempt,omitempty"`         // number of the current or next attempt, from 1
+	Max           int        `json:"max,omitempty"`             // attempts that the policy allows, retry.Unlimited if it sets no limit
+	Failures      int        `json:"failures,omitempty"`        // attempts that failed or timed out
+	LostToCrashes int        `json:"lost_to_crashes,omitempty"` // attempts that were lost with their process or its lease
+	Next          *time.Time `json:"next,omitempty"`            // when the call continues by itself
+	Deadline      *time.Time `json:"deadline,omitempty"`        // after which no attempt starts
+	LastError     string     `json:"last_error,omitempty"`      // text of the latest failure; empty if no attempt failed
+	LastErrorType string     `json:"last_error_type,omitempty"` // of the latest failure, see retry.TypeName
+	Node          string     `json:"node,omitempty"`            // that runs the attempt in flight
 	// Offered is when the attempt was put into the queue. Unserved says why no live
 	// process can claim it; it is empty if one can, or if the attempt does not wait.
 	Offered   *time.Time `json:"offered,omitempty"`
 	Unserved  string     `json:"unserved,omitempty"`
-	Queue     string     `json:"queue,omitempty"` // in which its attempts are offered; empty: they run where its run is
-	Scheduled time.Time  `json:"scheduled"`
+	Queue     string     `json:"queue,omitempty"`  // in which its attempts are offered; empty: they run where its run is
+	Scheduled time.Time  `json:"scheduled"`        // when the code made the call
 	Policy    string     `json:"policy,omitempty"` // by which the call is retried, in text notation
 
 	// Started and TimesOut are the times of the attempt in flight.
@@ -86,7 +86,7 @@ type Call struct {
 
 // Child is a run that an open call started.
 type Child struct {
-	WorkflowID string `json:"workflow_id"`
+	WorkflowID string `json:"workflow_id"` // of the child
 	// RunID and Status are those of the latest run of the child's chain. Status is
 	// "starting" if there is no run yet. It is empty beyond the first 100 children of a
 	// description.
@@ -99,9 +99,9 @@ type Child struct {
 
 // Pause says who paused something, why and when.
 type Pause struct {
-	By    string    `json:"by,omitempty"` // empty if the engine did
-	Why   string    `json:"why,omitempty"`
-	Since time.Time `json:"since"`
+	By    string    `json:"by,omitempty"`  // empty if the engine did
+	Why   string    `json:"why,omitempty"` // reason that was given; empty if none was
+	Since time.Time `json:"since"`         // when it was paused
 }
 
 // CallFilter selects open calls of activities and steps and, for operations that apply to

@@ -31,28 +31,28 @@ const (
 
 // Finding is a problem that ops.Doctor found.
 type Finding struct {
-	Kind       string `json:"kind"` // see FindingDamage
-	WorkflowID string `json:"workflow_id,omitempty"`
-	RunID      string `json:"run_id,omitempty"`
-	Status     string `json:"status,omitempty"` // of the run
-	Gate       string `json:"gate,omitempty"`
-	Schedule   string `json:"schedule,omitempty"`
-	Subject    string `json:"subject,omitempty"` // of the database: a table, a session, a setting
-	Turn       int64  `json:"turn,omitempty"`    // of the run's history
-	Problem    string `json:"problem"`
-	Do         string `json:"do"` // what to do about it
+	Kind       string `json:"kind"`                  // see FindingDamage
+	WorkflowID string `json:"workflow_id,omitempty"` // of the run that it is about; empty if it is about none
+	RunID      string `json:"run_id,omitempty"`      // of that run
+	Status     string `json:"status,omitempty"`      // of the run
+	Gate       string `json:"gate,omitempty"`        // name of the gate that it is about; empty if it is about none
+	Schedule   string `json:"schedule,omitempty"`    // name of the schedule that it is about; empty if it is about none
+	Subject    string `json:"subject,omitempty"`     // of the database: a table, a session, a setting
+	Turn       int64  `json:"turn,omitempty"`        // of the run's history
+	Problem    string `json:"problem"`               // what is wrong, in a sentence
+	Do         string `json:"do"`                    // what to do about it
 }
 
 // Checkup is the result of ops.Doctor.
 type Checkup struct {
-	OK    bool `json:"ok"` // nothing is wrong
-	Runs  int  `json:"runs"`
-	Turns int  `json:"turns"`
+	OK    bool `json:"ok"`    // nothing is wrong
+	Runs  int  `json:"runs"`  // that were read, open and closed
+	Turns int  `json:"turns"` // of these runs, that were read
 	// Unsummed is how many of the turns have no checksum, because an earlier version
 	// wrote them.
 	Unsummed int `json:"unsummed"`
 	Others   int `json:"others"` // gates and schedules
 	// More says that there are more findings than the limit; reading stopped there.
 	More     bool      `json:"more,omitempty"`
-	Findings []Finding `json:"findings"`
+	Findings []Finding `json:"findings"` // in the order in which they were found; empty if nothing is wrong
 }

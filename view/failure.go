@@ -15,12 +15,12 @@ type Failure struct {
 	// Name is the name under which the error or its type is registered with package
 	// retry, if that is not Type.
 	Name    string `json:"name,omitempty"`
-	Message string `json:"message"`
+	Message string `json:"message"` // text of the error with that of what it wraps, cut after 8 KiB
 	// Form and Data say how the error is rebuilt for errors.Is and errors.As.
 	Form   string          `json:"form,omitempty"`
 	Data   json.RawMessage `json:"data,omitempty"`
-	Stack  string          `json:"stack,omitempty"` // of a panic
-	Causes []*Failure      `json:"causes,omitempty"`
+	Stack  string          `json:"stack,omitempty"`  // of a panic
+	Causes []*Failure      `json:"causes,omitempty"` // the errors that it wraps, in their order
 }
 
 // TypeName returns the type of the outermost error that has one.

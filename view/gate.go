@@ -9,23 +9,23 @@ import (
 // Gate is a gate with the calls at it. State that changes with time alone, such as the
 // end of a cooldown, is that of the moment of reading.
 type Gate struct {
-	Name    string    `json:"name"`
+	Name    string    `json:"name"`    // as activities give it with activity.Through
 	Limit   int       `json:"limit"`   // slots
 	Mode    string    `json:"mode"`    // what a call in backoff does with its slot: hold, release, rejoin
 	Spec    gate.Spec `json:"spec"`    // in force: as the latest call declared it, and as people edited it
 	Holders int       `json:"holders"` // slots taken, those of calls in backoff included
 	Running int       `json:"running"` // attempts that passed and have not ended
-	Waiting int       `json:"waiting"`
+	Waiting int       `json:"waiting"` // calls that wait for a slot, the rate or the breaker
 
 	OldestWait    time.Duration `json:"oldest_wait"`     // 0 if no call waits
 	HeldInBackoff int           `json:"held_in_backoff"` // slots
 	InBackoff     int           `json:"in_backoff"`      // calls, with or without a slot
 
-	Breaker   string     `json:"breaker,omitempty"` // closed, open or half_open; empty without one
-	OpenUntil *time.Time `json:"open_until,omitempty"`
-	Tokens    *float64   `json:"tokens,omitempty"` // left in the retry budget; nil without one
+	Breaker   string     `json:"breaker,omitempty"`    // closed, open or half_open; empty without one
+	OpenUntil *time.Time `json:"open_until,omitempty"` // end of the cooldown of an open breaker, nil of another one
+	Tokens    *float64   `json:"tokens,omitempty"`     // left in the retry budget; nil without one
 
-	Paused *Pause `json:"paused,omitempty"`
+	Paused *Pause `json:"paused,omitempty"` // who paused the gate, nil if it is not paused
 	// Edited says which fields of Spec people have edited; nil if none.
 	Edited *GateEdited `json:"edited,omitempty"`
 	// Log has the requests of people to the gate, latest first: the last hundred.
@@ -40,20 +40,20 @@ type Gate struct {
 
 // Ticket is the place of a call at a gate.
 type Ticket struct {
-	WorkflowID string     `json:"workflow_id"`
-	RunID      string     `json:"run_id"`
-	Call       int64      `json:"call"` // number in its run
-	Attempt    int        `json:"attempt"`
-	State      string     `json:"state"`          // running, waiting, standby (it gave its slot back until another gate lets it pass) or backoff
-	Slot       bool       `json:"slot,omitempty"` // whether it holds one
-	Priority   int        `json:"priority,omitempty"`
-	Since      time.Time  `json:"since"`           // it is in this state
-	Until      *time.Time `json:"until,omitempty"` // end of the backoff; nil if it waits at another gate
+	WorkflowID string     `json:"workflow_id"`        // of the run of the call
+	RunID      string     `json:"run_id"`             // of the run of the call
+	Call       int64      `json:"call"`               // number in its run
+	Attempt    int        `json:"attempt"`            // number of the attempt that runs, waits or follows the backoff, from 1
+	State      string     `json:"state"`              // running, waiting, standby (it gave its slot back until another gate lets it pass) or backoff
+	Slot       bool       `json:"slot,omitempty"`     // whether it holds one
+	Priority   int        `json:"priority,omitempty"` // of the run, from -1000 to 1000: higher ones are let through first
+	Since      time.Time  `json:"since"`              // it is in this state
+	Until      *time.Time `json:"until,omitempty"`    // end of the backoff; nil if it waits at another gate
 }
 
 // GateWait is the place of an open call at the gate where it waits.
 type GateWait struct {
-	Name    string `json:"name"`
+	Name    string `json:"name"`              // of the gate
 	Place   int    `json:"place,omitempty"`   // from 1; 0 if it is not known
 	Waiting int    `json:"waiting,omitempty"` // calls that wait there
 	// Verdict says that an attempt has failed and the gate's budget decides whether
@@ -81,10 +81,10 @@ type GateEdit struct {
 // follow the code.
 type GateEdited struct {
 	GateEdit
-	Declared gate.Spec `json:"declared"` // by the latest call
-	By       string    `json:"by,omitempty"`
-	Why      string    `json:"why,omitempty"`
-	Since    time.Time `json:"since"`
+	Declared gate.Spec `json:"declared"`      // by the latest call
+	By       string    `json:"by,omitempty"`  // who made the last change
+	Why      string    `json:"why,omitempty"` // reason that was given for it; empty if none was
+	Since    time.Time `json:"since"`         // when the last change was made
 }
 
 // GateReset names the parts of a gate to reset.
@@ -96,15 +96,15 @@ type GateReset struct {
 // GateChange is the effect of a request to a gate, according to the state that was
 // committed when it was made. The outcome is in the gate's log.
 type GateChange struct {
-	Gate      string    `json:"gate"`
-	Operation string    `json:"operation"` // edit, probe or reset
-	DryRun    bool      `json:"dry_run,omitempty"`
-	Outcome   string    `json:"outcome"` // Applied or Unchanged
-	Note      string    `json:"note,omitempty"`
-	Before    gate.Spec `json:"before"`
-	After     gate.Spec `json:"after"`
-	Holders   int       `json:"holders"`  // slots taken before
-	Waiting   int       `json:"waiting"`  // calls that waited before
-	Starting  int       `json:"starting"` // of these, that start now
-	Refusing  int       `json:"refusing"` // of these, that fail because the breaker is open
+	Gate      string    `json:"gate"`              // its name
+	Operation string    `json:"operation"`         // edit, probe or reset
+	DryRun    bool      `json:"dry_run,omitempty"` // nothing was changed: the effect is that of a request now
+	Outcome   string    `json:"outcome"`           // Applied or Unchanged
+	Note      string    `json:"note,omitempty"`    // what the change means, in words; may be empty
+	Before    gate.Spec `json:"before"`            // what was in force
+	After     gate.Spec `json:"after"`             // what is in force from now on
+	Holders   int       `json:"holders"`           // slots taken before
+	Waiting   int       `json:"waiting"`           // calls that waited before
+	Starting  int       `json:"starting"`          // of these, that start now
+	Refusing  int       `json:"refusing"`          // of these, that fail because the breaker is open
 }

@@ -91,7 +91,7 @@ func (p *Place) UnmarshalText(text []byte) error {
 // Mismatch is the first difference between a run's history and the calls that its code
 // makes.
 type Mismatch struct {
-	Turn     int64  `json:"turn"`
+	Turn     int64  `json:"turn"`               // of the history, in which they differ; 0 of the start
 	Command  int    `json:"command"`            // position among the commands of the turn, from 1
 	Expected *Event `json:"expected,omitempty"` // on record; nil: nothing more
 	Actual   *Event `json:"actual,omitempty"`   // asked for; nil: nothing more

@@ -4,19 +4,19 @@ import "time"
 
 // Node is a process that serves workflows, or served some recently.
 type Node struct {
-	ID         string `json:"id"`
-	Name       string `json:"name"`
-	Group      string `json:"group,omitempty"`
-	State      string `json:"state"`      // live, draining, left or expired
-	Partitions int    `json:"partitions"` // that it owns
+	ID         string `json:"id"`              // made when the process opened its engine; a restarted process has another one
+	Name       string `json:"name"`            // see perdure.NodeName
+	Group      string `json:"group,omitempty"` // of nodes, see perdure.Group; empty is the default group
+	State      string `json:"state"`           // live, draining, left or expired
+	Partitions int    `json:"partitions"`      // that it owns
 	// Worker says that the process serves only queues. Queues are the queues that it
 	// serves, and Attempts is how many of their attempts it has claimed that have not
 	// ended.
 	Worker   bool          `json:"worker,omitempty"`
 	Queues   []ServedQueue `json:"queues,omitempty"`
 	Attempts int           `json:"attempts,omitempty"`
-	Joined   time.Time     `json:"joined"`
-	Seen     time.Time     `json:"seen"` // when it last renewed its lease
+	Joined   time.Time     `json:"joined"` // when it opened its engine
+	Seen     time.Time     `json:"seen"`   // when it last renewed its lease
 	// Expires is when its lease expires and others may take its work over; nil where no
 	// lease is needed and after the node has left.
 	Expires *time.Time `json:"expires,omitempty"`
@@ -29,7 +29,7 @@ type Node struct {
 
 // Definition is a workflow that a node has registered.
 type Definition struct {
-	Name    string `json:"name"`
+	Name    string `json:"name"`              // under which runs are started
 	Version string `json:"version,omitempty"` // workflow.Version, "" if it declares none
 }
 

@@ -17,8 +17,8 @@ const (
 // ControlRecord is an entry of a run's audit: an operation of a person on the run or
 // on one of its calls, or the engine's own decision to pause a call.
 type ControlRecord struct {
-	WorkflowID string `json:"workflow_id"`
-	RunID      string `json:"run_id"`
+	WorkflowID string `json:"workflow_id"` // of the run
+	RunID      string `json:"run_id"`      // of the run
 	// Call is the number of the call; for a reset the first call that is made again. It
 	// is 0 for an operation on the run, or if no call was selected.
 	Call int64  `json:"call,omitempty"`
@@ -26,12 +26,12 @@ type ControlRecord struct {
 	// Operation is retry-now, skip, fail, pause, resume or edit-policy; for a run cancel,
 	// terminate, signal, pause-run, resume-run, reset, move-runs or fork.
 	Operation string    `json:"operation"`
-	Request   string    `json:"request,omitempty"`
-	By        string    `json:"by,omitempty"` // empty if the engine did
-	Why       string    `json:"why,omitempty"`
-	Outcome   string    `json:"outcome"` // see Applied
-	Note      string    `json:"note,omitempty"`
-	Time      time.Time `json:"time"`
+	Request   string    `json:"request,omitempty"` // its idempotency key; empty of what the engine did itself
+	By        string    `json:"by,omitempty"`      // empty if the engine did
+	Why       string    `json:"why,omitempty"`     // reason that was given; empty if none was
+	Outcome   string    `json:"outcome"`           // see Applied
+	Note      string    `json:"note,omitempty"`    // what the outcome means here, such as why it was refused; may be empty
+	Time      time.Time `json:"time"`              // engine time at which it was carried out
 	// Policy is the retry policy that an edit-policy put in force.
 	Policy json.RawMessage `json:"policy,omitempty"`
 }
@@ -39,31 +39,31 @@ type ControlRecord struct {
 // SwitchRecord is an entry of the log of activities that were paused and resumed in a
 // whole group.
 type SwitchRecord struct {
-	Group   string    `json:"group"`
-	Kind    string    `json:"kind"` // activity
-	Name    string    `json:"name"`
-	Paused  bool      `json:"paused"` // false: resumed
-	Request string    `json:"request"`
-	By      string    `json:"by,omitempty"`
-	Why     string    `json:"why,omitempty"`
-	Time    time.Time `json:"time"`
+	Group   string    `json:"group"`         // of nodes, see perdure.Group; empty is the default group
+	Kind    string    `json:"kind"`          // activity
+	Name    string    `json:"name"`          // of the activity or step
+	Paused  bool      `json:"paused"`        // false: resumed
+	Request string    `json:"request"`       // idempotency key of the request
+	By      string    `json:"by,omitempty"`  // who paused or resumed it
+	Why     string    `json:"why,omitempty"` // reason that was given; empty if none was
+	Time    time.Time `json:"time"`          // when it was paused or resumed; zero in a dry run
 }
 
 // BulkResult sums up an operation on many runs.
 type BulkResult struct {
 	Request string `json:"request,omitempty"` // its ID: asking with it again does the rest
-	DryRun  bool   `json:"dry_run,omitempty"`
-	Runs    int    `json:"runs"`  // that were selected, or have calls that were
-	Calls   int    `json:"calls"` // that were selected; 0 of an operation on runs
+	DryRun  bool   `json:"dry_run,omitempty"` // nothing was done: runs, calls and records say what is selected
+	Runs    int    `json:"runs"`              // that were selected, or have calls that were
+	Calls   int    `json:"calls"`             // that were selected; 0 of an operation on runs
 
-	// The outcomes by call, or by run. A run may change between selection and
-	// operation.
-	Applied    int `json:"applied"`
-	Unchanged  int `json:"unchanged"`
-	Refused    int `json:"refused"`
-	NotPending int `json:"not_pending"`
-	Ended      int `json:"ended"`      // runs that had closed before the operation
-	Unanswered int `json:"unanswered"` // runs whose owner has not carried it out yet, or of a selection that were not reached in time
+	// A run may change between selection and operation.
+
+	Applied    int `json:"applied"`     // calls, or runs, that were changed
+	Unchanged  int `json:"unchanged"`   // calls, or runs, that were that way already
+	Refused    int `json:"refused"`     // calls, or runs, that were in no state for it
+	NotPending int `json:"not_pending"` // calls that were not open any more
+	Ended      int `json:"ended"`       // runs that had closed before the operation
+	Unanswered int `json:"unanswered"`  // runs whose owner has not carried it out yet, or of a selection that were not reached in time
 
 	// Gone counts the runs or calls of a selection that have changed since: nothing is
 	// done to them. It includes those to which the same request was applied before.
@@ -97,7 +97,7 @@ type Retention struct {
 
 // SweepResult says what a sweep deleted, or would delete.
 type SweepResult struct {
-	DryRun bool           `json:"dry_run,omitempty"`
-	Runs   int            `json:"runs"`
-	Status map[string]int `json:"status,omitempty"` // of these, by status
+	DryRun bool           `json:"dry_run,omitempty"` // nothing was deleted: the rest says what would be
+	Runs   int            `json:"runs"`              // closed runs that are deleted
+	Status map[string]int `json:"status,omitempty"`  // of these, by status
 }

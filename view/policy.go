@@ -9,52 +9,52 @@ import (
 // PolicyExplanation describes the effects of a retry policy: see retry.Explain. Durations
 // are as Go prints them; nil means no bound.
 type PolicyExplanation struct {
-	Policy     string           `json:"policy"`
-	Attempts   *int             `json:"attempts"` // that one call can make, in all layers
-	Layers     int              `json:"layers"`
-	Waits      *string          `json:"waits"`
-	Worst      *string          `json:"worst_case"`
-	Errors     []PolicyVerdict  `json:"errors"`
-	Schedules  []PolicySchedule `json:"schedules"`
-	Warnings   []PolicyWarning  `json:"warnings"`
-	Definition retry.Policy     `json:"definition"`
+	Policy     string           `json:"policy"`     // in text notation
+	Attempts   *int             `json:"attempts"`   // that one call can make, in all layers
+	Layers     int              `json:"layers"`     // that retry by it, one inside the other, at least 1
+	Waits      *string          `json:"waits"`      // longest time that one call can spend waiting between attempts, such as 1h30m0s
+	Worst      *string          `json:"worst_case"` // longest time from the schedule of a call to its end, if each attempt takes its whole timeout
+	Errors     []PolicyVerdict  `json:"errors"`     // how the policy judges each kind of error
+	Schedules  []PolicySchedule `json:"schedules"`  // one for each rule that retries, and one for the policy itself if it does
+	Warnings   []PolicyWarning  `json:"warnings"`   // what may be a mistake; empty if nothing is
+	Definition retry.Policy     `json:"definition"` // the policy as an object
 }
 
 // PolicyVerdict says how a policy judges certain errors.
 type PolicyVerdict struct {
-	Errors   string   `json:"errors"`
-	Types    []string `json:"types,omitempty"`
-	Retried  bool     `json:"retried"`
-	Attempts *int     `json:"attempts"`
-	Reason   string   `json:"reason"`
-	Rule     int      `json:"rule,omitempty"` // from 1; 0 for what no rule decides
+	Errors   string   `json:"errors"`          // which errors, in words
+	Types    []string `json:"types,omitempty"` // of these errors, see retry.TypeName; empty for errors that the policy does not name
+	Retried  bool     `json:"retried"`         // whether another attempt follows the first failure
+	Attempts *int     `json:"attempts"`        // that are allowed if all fail this way, nil without a limit
+	Reason   string   `json:"reason"`          // why another attempt follows, or none: see retry.Reason
+	Rule     int      `json:"rule,omitempty"`  // from 1; 0 for what no rule decides
 }
 
 // PolicySchedule says when the attempts of a call start if it always fails with certain
 // errors.
 type PolicySchedule struct {
-	Errors   string          `json:"errors"`
-	Rule     int             `json:"rule,omitempty"`
-	Delays   []string        `json:"delays"` // nominal, between the attempts
-	Attempts []PolicyAttempt `json:"attempts"`
-	Complete bool            `json:"complete"` // false if there are more than those
+	Errors   string          `json:"errors"`         // with which the call fails, in words
+	Rule     int             `json:"rule,omitempty"` // that decides, from 1; 0: the policy itself
+	Delays   []string        `json:"delays"`         // nominal, between the attempts
+	Attempts []PolicyAttempt `json:"attempts"`       // that are possible, at most the first 1,000
+	Complete bool            `json:"complete"`       // false if there are more than those
 }
 
 // PolicyAttempt is one attempt of a PolicySchedule. Start, Earliest and Latest count from
 // the start of the first one.
 type PolicyAttempt struct {
-	Attempt  int    `json:"attempt"`
-	Delay    string `json:"delay"`
-	Start    string `json:"start"`
-	Earliest string `json:"earliest"`
-	Latest   string `json:"latest"`
-	Sure     bool   `json:"sure"` // false if the jitter decides whether it takes place
+	Attempt  int    `json:"attempt"`  // from 1
+	Delay    string `json:"delay"`    // nominal, after the attempt before; 0s for the first
+	Start    string `json:"start"`    // sum of the nominal delays up to it
+	Earliest string `json:"earliest"` // when it starts with the shortest delays that jitter allows
+	Latest   string `json:"latest"`   // when it starts with the longest delays that jitter allows
+	Sure     bool   `json:"sure"`     // false if the jitter decides whether it takes place
 }
 
 // PolicyWarning is a possible mistake in a policy.
 type PolicyWarning struct {
-	Kind string `json:"kind"`
-	Text string `json:"text"`
+	Kind string `json:"kind"` // a word for programs that stays the same
+	Text string `json:"text"` // what may be wrong, in sentences
 }
 
 // ExplainPolicy returns an explanation as plain data. The result does not share memory

@@ -27,13 +27,13 @@ type RunPage struct {
 
 // Run is a run in a listing.
 type Run struct {
-	WorkflowID string     `json:"workflow_id"`
-	RunID      string     `json:"run_id"`
-	Workflow   string     `json:"workflow"` // name of the definition
-	Status     string     `json:"status"`   // see StatusRunning
-	Attempt    int        `json:"attempt"`  // 1 unless the run retries a failed one
-	Created    time.Time  `json:"created"`
-	Closed     *time.Time `json:"closed,omitempty"`
+	WorkflowID string     `json:"workflow_id"`         // that the caller of the start chose; the runs of its chain share it
+	RunID      string     `json:"run_id"`              // unlike any other run's
+	Workflow   string     `json:"workflow"`            // name of the definition
+	Status     string     `json:"status"`              // see StatusRunning
+	Attempt    int        `json:"attempt"`             // 1 unless the run retries a failed one
+	Created    time.Time  `json:"created"`             // when it was started
+	Closed     *time.Time `json:"closed,omitempty"`    // when it ended, nil while it is open
 	NextWake   *time.Time `json:"next_wake,omitempty"` // of a run that waits for a time: when it continues
 	// Priority orders waiting calls: calls of runs with a higher priority get a slot
 	// first.
@@ -61,7 +61,7 @@ type Run struct {
 // Description is a run with its open calls and everything that is known about its state.
 type Description struct {
 	Run
-	Input    Payload   `json:"input,omitzero"`
+	Input    Payload   `json:"input,omitzero"`     // with which it was started
 	Memo     Payload   `json:"memo,omitzero"`      // given at the start, with workflow.Memo
 	Result   *Payload  `json:"result,omitempty"`   // of a completed run
 	Failure  *Failure  `json:"failure,omitempty"`  // of a failed run
@@ -133,17 +133,17 @@ type Damage struct {
 
 // ChainRun is a run as a member of its chain: why it began and how it ended.
 type ChainRun struct {
-	Number   int    `json:"number"` // position in the chain, from 1
-	RunID    string `json:"run_id"`
+	Number   int    `json:"number"`   // position in the chain, from 1
+	RunID    string `json:"run_id"`   // unlike any other run's
 	Workflow string `json:"workflow"` // name of the definition
 	// Initiator says why the run began: continue-as-new, retry or reset; for the first
 	// run schedule, fork, or empty.
 	Initiator string     `json:"initiator,omitempty"`
-	Attempt   int        `json:"attempt"` // 1 unless the run retries a failed one
-	Status    string     `json:"status"`  // see StatusRunning
-	Created   time.Time  `json:"created"`
+	Attempt   int        `json:"attempt"`              // 1 unless the run retries a failed one
+	Status    string     `json:"status"`               // see StatusRunning
+	Created   time.Time  `json:"created"`              // when it was started
 	FirstTurn *time.Time `json:"first_turn,omitempty"` // the end of its backoff, if it had one
-	Closed    *time.Time `json:"closed,omitempty"`
+	Closed    *time.Time `json:"closed,omitempty"`     // when it ended, nil while it is open
 	// Error and ErrorType say how the run failed, whether or not it was retried.
 	Error     string `json:"error,omitempty"`
 	ErrorType string `json:"error_type,omitempty"`
@@ -151,25 +151,25 @@ type ChainRun struct {
 
 // Base is the run and call from which a reset or forked run continues.
 type Base struct {
-	WorkflowID string `json:"workflow_id"` // of the run whose history it began with
-	RunID      string `json:"run_id"`
-	Call       int64  `json:"call"` // the first call that it made itself
-	Request    string `json:"request,omitempty"`
-	By         string `json:"by,omitempty"`
-	Why        string `json:"why,omitempty"`
+	WorkflowID string `json:"workflow_id"`       // of the run whose history it began with
+	RunID      string `json:"run_id"`            // of that run
+	Call       int64  `json:"call"`              // the first call that it made itself
+	Request    string `json:"request,omitempty"` // idempotency key of the reset or fork
+	By         string `json:"by,omitempty"`      // who asked for it
+	Why        string `json:"why,omitempty"`     // reason that was given; empty if none was
 }
 
 // Parent is the call of a run that started another run.
 type Parent struct {
-	WorkflowID string `json:"workflow_id"`
-	RunID      string `json:"run_id"`
-	Call       int64  `json:"call"`
+	WorkflowID string `json:"workflow_id"`        // of the run that made the call
+	RunID      string `json:"run_id"`             // of that run
+	Call       int64  `json:"call"`               // number in that run
 	Detached   bool   `json:"detached,omitempty"` // the parent does not wait for the result
 }
 
 // Update is an update whose handler has not returned.
 type Update struct {
-	ID       string    `json:"id"`
-	Name     string    `json:"name"`
-	Accepted time.Time `json:"accepted"`
+	ID       string    `json:"id"`       // its idempotency key
+	Name     string    `json:"name"`     // of the update, as the code handles it
+	Accepted time.Time `json:"accepted"` // when its validator accepted it
 }

@@ -8,13 +8,13 @@ import (
 
 // Schedule is a schedule with its fires.
 type Schedule struct {
-	Name     string        `json:"name"`
-	Spec     schedule.Spec `json:"spec"`     // when it fires
-	Workflow string        `json:"workflow"` // name of the definition that it starts
-	Input    Payload       `json:"input,omitzero"`
-	Memo     Payload       `json:"memo,omitzero"`
-	Set      time.Time     `json:"set"` // when it was created or changed
-	Paused   *Pause        `json:"paused,omitempty"`
+	Name     string        `json:"name"`             // unique in its group
+	Spec     schedule.Spec `json:"spec"`             // when it fires
+	Workflow string        `json:"workflow"`         // name of the definition that it starts
+	Input    Payload       `json:"input,omitzero"`   // of the runs that it starts
+	Memo     Payload       `json:"memo,omitzero"`    // of the runs that it starts, see workflow.Memo
+	Set      time.Time     `json:"set"`              // when it was created or changed
+	Paused   *Pause        `json:"paused,omitempty"` // who paused the schedule, nil if it is not paused
 	// Problem says why the schedule cannot fire: for example, its node does not know
 	// the time zone. It is empty if the schedule can.
 	Problem string `json:"problem,omitempty"`
@@ -34,19 +34,19 @@ type Schedule struct {
 
 // UpcomingFire is a nominal time in the future.
 type UpcomingFire struct {
-	Nominal time.Time `json:"nominal"`
-	Due     time.Time `json:"due"` // nominal time and jitter: when it fires
+	Nominal time.Time `json:"nominal"` // at which the spec lets it fire, without jitter
+	Due     time.Time `json:"due"`     // nominal time and jitter: when it fires
 }
 
 // Fire is a nominal time that was reached.
 type Fire struct {
-	Nominal    time.Time `json:"nominal"`
-	Kind       string    `json:"kind,omitempty"` // trigger or backfill; empty of a regular one
-	WorkflowID string    `json:"workflow_id"`
+	Nominal    time.Time `json:"nominal"`          // time of the spec, without jitter; of a trigger when it came
+	Kind       string    `json:"kind,omitempty"`   // trigger or backfill; empty of a regular one
+	WorkflowID string    `json:"workflow_id"`      // of the runs that it starts
 	RunID      string    `json:"run_id,omitempty"` // its first run
 	Since      time.Time `json:"since"`            // it was started, or waits
 	By         string    `json:"by,omitempty"`     // who triggered it
-	Why        string    `json:"why,omitempty"`
+	Why        string    `json:"why,omitempty"`    // reason that was given for a trigger or backfill; empty if none was
 
 	// Status, Closed and Error are those of a fire that ended. Status is completed,
 	// failed, canceled or terminated; id-in-use if the workflow ID belonged to another
@@ -58,6 +58,6 @@ type Fire struct {
 
 // ScheduledBy is the fire that started a chain of runs.
 type ScheduledBy struct {
-	Name    string    `json:"name"` // of the schedule
-	Nominal time.Time `json:"nominal"`
+	Name    string    `json:"name"`    // of the schedule
+	Nominal time.Time `json:"nominal"` // time of the spec, without jitter
 }

@@ -17,9 +17,9 @@ type ActivityStats struct {
 	Recovered int64 `json:"recovered"` // succeeded later
 	Exhausted int64 `json:"exhausted"` // used up their attempts, time or budget
 	Failed    int64 `json:"failed"`    // were stopped for another reason
-	Canceled  int64 `json:"canceled"`
-	ByHand    int64 `json:"by_hand"`  // skipped or failed by a person
-	Attempts  int64 `json:"attempts"` // of all of them
+	Canceled  int64 `json:"canceled"`  // were canceled, by themselves or with their run
+	ByHand    int64 `json:"by_hand"`   // skipped or failed by a person
+	Attempts  int64 `json:"attempts"`  // of all of them
 
 	// Retrying is the time from the end of the first attempt to the end of the call,
 	// summed over the calls with more than one attempt.
@@ -37,11 +37,11 @@ type ActivityStats struct {
 
 // ErrorStats says how often attempts of an activity or step ended with a type of error.
 type ErrorStats struct {
-	Name      string `json:"name"` // of the activity or step
-	ErrorType string `json:"error_type"`
-	Attempts  int    `json:"attempts"`  // that ended with it
-	Calls     int    `json:"calls"`     // to which these belong
-	Recovered int    `json:"recovered"` // of these calls, those that succeeded in the end
+	Name      string `json:"name"`       // of the activity or step
+	ErrorType string `json:"error_type"` // see retry.TypeName
+	Attempts  int    `json:"attempts"`   // that ended with it
+	Calls     int    `json:"calls"`      // to which these belong
+	Recovered int    `json:"recovered"`  // of these calls, those that succeeded in the end
 
 	RecoveredShare float64   `json:"recovered_share"` // Recovered / Calls
 	First          time.Time `json:"first"`           // end of the earliest of the attempts

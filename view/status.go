@@ -7,8 +7,8 @@ import "time"
 // there are more. What grows with the database is the count of runs by status, which reads
 // an index: about half a second for a million runs.
 type Status struct {
-	Time  time.Time `json:"time"` // engine time
-	Group string    `json:"group,omitempty"`
+	Time  time.Time `json:"time"`            // engine time
+	Group string    `json:"group,omitempty"` // of nodes, see perdure.Group; empty is the default group
 
 	// Nodes are the live and draining nodes of the group, and dead nodes whose work no
 	// other node has taken over.
@@ -42,8 +42,8 @@ type Waiting struct {
 	// Wait is that of the example. Its Since is the earliest that is known of all, its
 	// Until the earliest.
 	Wait
-	Count   int  `json:"count"` // calls, or runs; 0 of a pause or a breaker in whose way nothing stands
-	AtLeast bool `json:"at_least,omitempty"`
+	Count   int  `json:"count"`              // calls, or runs; 0 of a pause or a breaker in whose way nothing stands
+	AtLeast bool `json:"at_least,omitempty"` // there may be more than Count
 	// WorkflowID, RunID and Workflow are those of the example, the one that has waited
 	// longest.
 	WorkflowID string `json:"workflow_id,omitempty"`

@@ -24,11 +24,11 @@ type TrialFilter struct {
 // PolicyTrial is the result of ops.TryPolicy: how the calls in the ledger with an
 // unsuccessful attempt would have gone with another retry policy.
 type PolicyTrial struct {
-	Policy   string     `json:"policy"` // in text notation
-	Workflow string     `json:"workflow,omitempty"`
-	Activity string     `json:"activity,omitempty"`
-	Since    *time.Time `json:"since,omitempty"` // as asked
-	Until    *time.Time `json:"until,omitempty"`
+	Policy   string     `json:"policy"`             // in text notation
+	Workflow string     `json:"workflow,omitempty"` // as asked; empty: all
+	Activity string     `json:"activity,omitempty"` // as asked; empty: all
+	Since    *time.Time `json:"since,omitempty"`    // as asked
+	Until    *time.Time `json:"until,omitempty"`    // as asked
 
 	// From and To are the times between which the attempts that were read ran; nil if
 	// there are none. Nothing earlier is kept, or it was not asked for.
@@ -46,7 +46,7 @@ type PolicyTrial struct {
 	// retries them.
 	FirstTry int64 `json:"first_try"`
 
-	Recorded TrialNumbers `json:"recorded"`
+	Recorded TrialNumbers `json:"recorded"` // how the calls ended on record
 	// Trial has the numbers with the policy. An attempt at a time without a record is
 	// assumed to end like the recorded one nearest in time.
 	Trial TrialNumbers `json:"trial"`
@@ -57,20 +57,20 @@ type PolicyTrial struct {
 	// as often as those on record after the same type of error; nil if none is on record.
 	Estimate *float64 `json:"estimate,omitempty"`
 
-	Classes     []TrialClass `json:"classes"` // the largest first
-	Load        TrialLoad    `json:"load"`
-	Assumptions []string     `json:"assumptions"`
+	Classes     []TrialClass `json:"classes"`     // the largest first
+	Load        TrialLoad    `json:"load"`        // how many attempts start when
+	Assumptions []string     `json:"assumptions"` // that the numbers rest on, in sentences; empty if none was needed
 }
 
 // TrialNumbers says how calls ended.
 type TrialNumbers struct {
-	Succeeded  int `json:"succeeded"`
-	Failed     int `json:"failed"`
-	Paused     int `json:"paused"`
-	Canceled   int `json:"canceled"`
-	Unfinished int `json:"unfinished"`
-	Unknown    int `json:"unknown"`
-	Attempts   int `json:"attempts"` // up to where it is known
+	Succeeded  int `json:"succeeded"`  // calls, as are the following
+	Failed     int `json:"failed"`     // stopped by the policy, or after a terminal error
+	Paused     int `json:"paused"`     // wait for a person
+	Canceled   int `json:"canceled"`   // with their run or by its code
+	Unfinished int `json:"unfinished"` // another attempt was to follow
+	Unknown    int `json:"unknown"`    // they would have needed an attempt after the last one on record
+	Attempts   int `json:"attempts"`   // up to where it is known
 
 	// P50 and P99 are how long calls that succeeded took from when they were ready to
 	// run; half of them, and 99 of 100, were not slower. 0 if none succeeded.
@@ -80,8 +80,8 @@ type TrialNumbers struct {
 
 // TrialBound is the least or the most that calls can have done.
 type TrialBound struct {
-	Succeeded int `json:"succeeded"`
-	Attempts  int `json:"attempts"`
+	Succeeded int `json:"succeeded"` // calls
+	Attempts  int `json:"attempts"`  // of all calls
 	// More says that some calls would have gone on beyond the 1,000 attempts after
 	// their record that are counted.
 	More bool `json:"more,omitempty"`
@@ -90,37 +90,37 @@ type TrialBound struct {
 // TrialClass is calls that ended alike, on record and with the policy.
 type TrialClass struct {
 	Recorded string `json:"recorded"` // see EndedSucceeded
-	Trial    string `json:"trial"`
-	Calls    int    `json:"calls"`
+	Trial    string `json:"trial"`    // with the policy, one of the same
+	Calls    int    `json:"calls"`    // in the class
 	// Assumed is how many of them had an attempt at another time than on record. Of the
 	// others everything is known.
 	Assumed          int       `json:"assumed"`
-	RecordedAttempts int       `json:"recorded_attempts"`
-	TrialAttempts    int       `json:"trial_attempts"`
-	Example          TrialCall `json:"example"` // the one with the greatest difference in attempts
+	RecordedAttempts int       `json:"recorded_attempts"` // of all calls in the class, on record
+	TrialAttempts    int       `json:"trial_attempts"`    // of all calls in the class, with the policy
+	Example          TrialCall `json:"example"`           // the one with the greatest difference in attempts
 }
 
 // TrialCall is one call of a PolicyTrial.
 type TrialCall struct {
-	WorkflowID       string `json:"workflow_id"`
-	RunID            string `json:"run_id"`
-	Call             int64  `json:"call"` // number in its run
-	Name             string `json:"name"` // of the activity or step
-	RecordedAttempts int    `json:"recorded_attempts"`
-	TrialAttempts    int    `json:"trial_attempts"`
+	WorkflowID       string `json:"workflow_id"`       // of the run of the call
+	RunID            string `json:"run_id"`            // of the run of the call
+	Call             int64  `json:"call"`              // number in its run
+	Name             string `json:"name"`              // of the activity or step
+	RecordedAttempts int    `json:"recorded_attempts"` // on record
+	TrialAttempts    int    `json:"trial_attempts"`    // with the policy, as far as it is known
 }
 
 // TrialLoad is how many attempts start over time: in at most 50 equal spans, those without
 // any left out.
 type TrialLoad struct {
-	Width  time.Duration `json:"width"` // of a span
-	Points []TrialPoint  `json:"points"`
+	Width  time.Duration `json:"width"`  // of a span
+	Points []TrialPoint  `json:"points"` // by time
 }
 
 // TrialPoint is one span.
 type TrialPoint struct {
-	Time     time.Time `json:"time"` // its beginning
-	Recorded int       `json:"recorded"`
-	Trial    int       `json:"trial"`
-	Worst    int       `json:"worst"`
+	Time     time.Time `json:"time"`     // its beginning
+	Recorded int       `json:"recorded"` // attempts that start in it, on record
+	Trial    int       `json:"trial"`    // attempts that start in it, with the policy
+	Worst    int       `json:"worst"`    // attempts that start in it, if every attempt without a record fails
 }

@@ -54,7 +54,7 @@ type Wait struct {
 	Since *time.Time `json:"since,omitempty"` // nil if it is not known
 	Until *time.Time `json:"until,omitempty"` // when it ends by itself; nil if it does not, or that is not known
 	By    string     `json:"by,omitempty"`    // who paused it; empty if the engine did
-	Why   string     `json:"why,omitempty"`
+	Why   string     `json:"why,omitempty"`   // reason that was given for a pause, or what is in the way, in words
 
 	Failures  int    `json:"failures,omitempty"`   // attempts of the call that failed
 	Error     string `json:"error,omitempty"`      // of the latest one

@@ -16,10 +16,10 @@ type Kind struct {
 
 // Problem says why a request was not carried out, in the form of RFC 9457.
 type Problem struct {
-	Type   string `json:"type"` // ProblemPath plus the code
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Code   string `json:"code"`
+	Type   string `json:"type"`           // ProblemPath plus the code
+	Title  string `json:"title"`          // the kind of problem in words, the same for all of its code
+	Status int    `json:"status"`         // of the response
+	Code   string `json:"code"`           // a word for programs that stays the same: see /api/problems
 	Detail string `json:"detail"`         // what is wrong, and where
 	Next   string `json:"next,omitempty"` // what to do
 	// RetryAfter is the number of seconds after which the request may succeed; 0 if waiting
