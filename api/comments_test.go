@@ -48,6 +48,7 @@ func explain(t *testing.T, pkg string, all map[string]string) {
 	}
 	var parsed []*ast.File
 	values := map[string][]string{} // of the constants that are declared together, by each of their names
+	texts := map[string]string{}    // of constants, by name
 	set := token.NewFileSet()
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
@@ -61,6 +62,7 @@ func explain(t *testing.T, pkg string, all map[string]string) {
 		for _, d := range f.Decls {
 			if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.CONST {
 				group := constants(d)
+				maps.Copy(texts, group)
 				for name := range group {
 					values[name] = slices.DeleteFunc(inOrder(d), func(n string) bool { return group[n] == "" })
 					for i, n := range values[name] {
@@ -84,7 +86,7 @@ func explain(t *testing.T, pkg string, all map[string]string) {
 						if len(field.Names) != 1 || names[field.Names[0].Name] == "" {
 							continue
 						}
-						if says := explained(commentOf(set, body.Fields.List[:i+1]), names, values); says != "" {
+						if says := explained(commentOf(set, body.Fields.List[:i+1]), names, texts, values); says != "" {
 							all[path.Base(pkg)+"."+s.Name.Name+"."+names[field.Names[0].Name]] = says
 						}
 					}
@@ -166,21 +168,26 @@ var hump = regexp.MustCompile(`([a-z])([A-Z])`)
 var word = regexp.MustCompile(`[\w.]+`)
 
 // explained returns a comment in the words of JSON.
-func explained(comment string, names map[string]string, values map[string][]string) string {
+func explained(comment string, names, texts map[string]string, values map[string][]string) string {
 	says := strings.Join(strings.Fields(comment), " ")
-	says = word.ReplaceAllStringFunc(says, func(w string) string {
-		if w == "nil" {
-			return "absent"
-		}
-		end := strings.TrimRight(w, ".")
-		return cmp.Or(names[end], end) + w[len(end):]
-	})
 	says = constantOf.ReplaceAllStringFunc(says, func(ref string) string {
 		group := values[ref[len("see "):]]
 		if len(group) == 0 {
 			return ref
 		}
 		return "one of " + strings.Join(group, ", ")
+	})
+	says = word.ReplaceAllStringFunc(says, func(w string) string {
+		end := strings.TrimRight(w, ".")
+		switch {
+		case w == "nil":
+			return "absent"
+		case end == "JSON": // the format, in all comments that have the word
+			return w
+		case texts[end] != "":
+			return texts[end] + w[len(end):]
+		}
+		return cmp.Or(names[end], end) + w[len(end):]
 	})
 	if rest, ok := strings.CutPrefix(says, "one of "); ok {
 		says = "One of " + rest

@@ -119,7 +119,7 @@ func operationConditions(schema Schema, selectable bool) {
 			named := Schema{"required": []string{"calls"}, "properties": Schema{"calls": Schema{"anyOf": requireOne([]string{"call", "name"}, "")}}}
 			then["anyOf"] = []Schema{named}
 			if selectable {
-				then["anyOf"] = append(requireOne([]string{"selection"}, ""), named)
+				then["anyOf"] = append([]Schema{named}, requireOne([]string{"selection"}, "")...)
 			}
 		}
 		if len(then) > 0 {

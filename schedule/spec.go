@@ -57,7 +57,7 @@ type Spec struct {
 	// "Europe/Paris". Empty is UTC.
 	TimeZone string
 
-	// Every is the interval, at least MinEvery, counted from 1970-01-01 UTC plus Offset.
+	// Every is the interval, at least MinEvery (1s), counted from 1970-01-01 UTC plus Offset.
 	// Offset is less than Every.
 	Every  time.Duration
 	Offset time.Duration
@@ -74,8 +74,8 @@ type Spec struct {
 	// CatchUp is how late a fire may be after a downtime: all times that were missed in
 	// this window are fired, in order and as Overlap says; older ones are counted as
 	// missed. A missed time overlaps with the run of an earlier fire if that run was open
-	// at that time, whenever the schedule learns of its end. Zero is DefaultCatchUp, the
-	// minimum is MinCatchUp.
+	// at that time, whenever the schedule learns of its end. Zero is DefaultCatchUp
+	// (24h), the minimum is MinCatchUp (10s).
 	CatchUp time.Duration
 }
 
