@@ -295,8 +295,7 @@ func requireOne(fields []string, _ string) (all []Schema) {
 // fields adds the fields of a struct as encoding/json encodes them. The comments are those of
 // the fields of documented.
 func (s *schemas) fields(t, documented reflect.Type, result bool, properties map[string]Schema, required *[]string) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for _, f := range slices.SortedStableFunc(t.Fields(), embeddedFirst) { // what embeds has the last word
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "-":
@@ -318,7 +317,7 @@ func (s *schemas) fields(t, documented reflect.Type, result bool, properties map
 		switch kind := f.Type.Kind(); {
 		case needed && kind == reflect.String:
 			schema["minLength"] = 1
-		case needed && f.Type.Kind() == reflect.Int64:
+		case needed && kind == reflect.Int64:
 			schema["minimum"] = 1
 		case !needed && !optional && (kind == reflect.Pointer || kind == reflect.Slice && result):
 			schema = Schema{"anyOf": []Schema{schema, {"type": "null"}}}
@@ -337,6 +336,17 @@ func (s *schemas) fields(t, documented reflect.Type, result bool, properties map
 			*required = append(*required, name)
 		}
 	}
+}
+
+// embeddedFirst orders fields so that a field of a struct follows those of the structs in it.
+func embeddedFirst(a, b reflect.StructField) int {
+	switch {
+	case a.Anonymous == b.Anonymous:
+		return 0
+	case a.Anonymous:
+		return -1
+	}
+	return 1
 }
 
 // required reports whether a schema refers to one that requires something.

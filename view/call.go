@@ -50,14 +50,14 @@ type Call struct {
 	State string `json:"state"` // see CallRunning
 
 	Attempt       int        `json:"attempt,omitempty"`         // number of the current or next attempt, from 1
-	Max           int        `json:"max,omitempty"`             // attempts that the policy allows, retry.Unlimited if it sets no limit
+	Max           int        `json:"max,omitempty"`             // attempts that the policy allows; retry.Unlimited (2147483647) if it sets no limit
 	Failures      int        `json:"failures,omitempty"`        // attempts that failed or timed out
 	LostToCrashes int        `json:"lost_to_crashes,omitempty"` // attempts that were lost with their process or its lease
 	Next          *time.Time `json:"next,omitempty"`            // when the call continues by itself
 	Deadline      *time.Time `json:"deadline,omitempty"`        // after which no attempt starts
 	LastError     string     `json:"last_error,omitempty"`      // text of the latest failure; empty if no attempt failed
 	LastErrorType string     `json:"last_error_type,omitempty"` // of the latest failure, see retry.TypeName
-	Node          string     `json:"node,omitempty"`            // that runs the attempt in flight
+	Node          string     `json:"node,omitempty"`            // that runs the attempt in flight: see Node.ID
 	// Offered is when the attempt was put into the queue. Unserved says why no live
 	// process can claim it; it is empty if one can, or if the attempt does not wait.
 	Offered   *time.Time `json:"offered,omitempty"`

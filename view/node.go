@@ -4,7 +4,7 @@ import "time"
 
 // Node is a process that serves workflows, or served some recently.
 type Node struct {
-	ID         string `json:"id"`              // made when the process opened its engine; a restarted process has another one
+	ID         string `json:"id"`              // its name and a random part; a process that joins again has another one
 	Name       string `json:"name"`            // see perdure.NodeName
 	Group      string `json:"group,omitempty"` // of nodes, see perdure.Group; empty is the default group
 	State      string `json:"state"`           // live, draining, left or expired
@@ -15,7 +15,7 @@ type Node struct {
 	Worker   bool          `json:"worker,omitempty"`
 	Queues   []ServedQueue `json:"queues,omitempty"`
 	Attempts int           `json:"attempts,omitempty"`
-	Joined   time.Time     `json:"joined"` // when it opened its engine
+	Joined   time.Time     `json:"joined"` // when it joined its group
 	Seen     time.Time     `json:"seen"`   // when it last renewed its lease
 	// Expires is when its lease expires and others may take its work over; nil where no
 	// lease is needed and after the node has left.

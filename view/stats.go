@@ -38,7 +38,7 @@ type ActivityStats struct {
 // ErrorStats says how often attempts of an activity or step ended with a type of error.
 type ErrorStats struct {
 	Name      string `json:"name"`       // of the activity or step
-	ErrorType string `json:"error_type"` // see retry.TypeName
+	ErrorType string `json:"error_type"` // type of the error, see retry.TypeName
 	Attempts  int    `json:"attempts"`   // that ended with it
 	Calls     int    `json:"calls"`      // to which these belong
 	Recovered int    `json:"recovered"`  // of these calls, those that succeeded in the end
