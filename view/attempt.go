@@ -31,7 +31,7 @@ type Attempt struct {
 	// says that the worker has reported since; only listings of one run know that.
 	Message string        `json:"message,omitempty"`
 	Stack   string        `json:"stack,omitempty"`   // of a panic
-	Node    string        `json:"node,omitempty"` // node or worker that ran it: see Node.ID
+	Node    string        `json:"node,omitempty"`    // node or worker that ran it: see Node.ID
 	Queued  *time.Time    `json:"queued,omitempty"`  // when it was ready to run
 	Started *time.Time    `json:"started,omitempty"` // when its body began; nil if it has not
 	Ended   *time.Time    `json:"ended,omitempty"`   // nil while it is in flight
