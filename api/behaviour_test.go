@@ -191,6 +191,7 @@ func TestF40_WhatIsWrongIsSaidInTheWordsOfTheRequest(t *testing.T) {
 		{"POST", "/api/operations", []int{1}, "the whole is of the JSON type array and has to be an object."},
 		{"POST", "/api/operations", object{"dryrun": true}, `The body has no field "dryrun". Did you mean dry_run?`},
 		{"POST", "/api/operations", object{"runs": object{"workfow": "x"}}, `The body has no field "workfow". Did you mean workflow?`},
+		{"PUT", "/api/schedules/nightly", object{"spec": object{"every": "1h", "jiter": "5m"}}, `The body has no field "jiter". The document at /api/openapi.json has all.`},
 		{"POST", "/api/runs", object{"zebra": true}, `The body has no field "zebra". The document at /api/openapi.json has all.`},
 		{"POST", "/api/gates/none/pause", object{}, "it is made when the first call comes to it, and forgotten a week after the last."},
 		{"POST", "/api/operations", object{"dry_run": "yes"}, "dry_run is of the JSON type string and has to be true or false."},

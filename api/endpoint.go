@@ -190,7 +190,7 @@ func parseBody[B any](r *http.Request) (body B, err error) {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return body, badRequest("the body is not as it should be: %s is of the JSON type %s and has to be %s", cmp.Or(fieldOf(wrong), "the whole"), wrong.Value, jsonType(wrong.Type))
 	}
-	if name, ok := strings.CutPrefix(fmt.Sprint(err), `json: unknown field "`); ok {
+	if _, name, ok := strings.Cut(fmt.Sprint(err), `json: unknown field "`); ok { // also in a gate or schedule
 		return body, unknownField(reflect.TypeFor[B](), strings.TrimSuffix(name, `"`))
 	}
 	if err != nil {

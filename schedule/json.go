@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -15,11 +16,13 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what MarshalJSON writes, durations in all the forms of
-// [time.ParseDuration].
+// [time.ParseDuration]. It refuses unknown fields, and does not validate the Spec.
 func (s *Spec) UnmarshalJSON(data []byte) error {
 	var w specJSON
-	if err := json.Unmarshal(data, &w); err != nil {
-		return err
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&w); err != nil {
+		return err // as it is: who decodes what is around it adds the path
 	}
 	*s = Spec{
 		Cron: w.Cron, TimeZone: w.TimeZone, Every: time.Duration(w.Every), Offset: time.Duration(w.Offset),

@@ -40,6 +40,8 @@ func TestSpecsInJSON(t *testing.T) {
 		`{"every":3600}`:   "in quotes, with its units",
 		`{"every":"90"}`:   `"90" is no duration`,
 		`{"every":["1h"]}`: "is no duration",
+
+		`{"every":"1h","jiter":"5m"}`: `unknown field "jiter"`,
 	} {
 		var s schedule.Spec
 		if err := json.Unmarshal([]byte(text), &s); err == nil || !strings.Contains(err.Error(), want) {
