@@ -18,7 +18,7 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// The tests in this file write the tables of docs/retries.md.
+// The tests in this file write the tables of docs/retries.md and docs/gates.md.
 
 var update = flag.Bool("update", false, "rewrite the tables in docs")
 
@@ -243,11 +243,11 @@ func TestTheTablesOfGates(t *testing.T) {
 			rows = append(rows, []string{code(part + "." + f.name), withoutName(f.name, f.doc)})
 		}
 	}
-	section(t, "gates", table([]string{"field", "meaning"}, rows))
+	Section(t, *update, "gates.md", "gates:fields", table([]string{"field", "meaning"}, rows))
 
 	rows = nil
 	for _, c := range constants(t, "gate/spec.go", "Mode") {
 		rows = append(rows, []string{code(c.value), strings.TrimPrefix(c.doc, c.name+" ")})
 	}
-	section(t, "modes", table([]string{"mode", "what it does with the slot of a call in backoff"}, rows))
+	Section(t, *update, "gates.md", "gates:modes", table([]string{"mode", "what it does with the slot of a call in backoff"}, rows))
 }
