@@ -65,23 +65,23 @@ func distribution(name, help string) *metric.Distribution {
 func New() *Metrics {
 	return &Metrics{
 		turns:     vector(counter("perdure_turns_total", "Turns of runs that this process made durable.")),
-		commits:   vector(counter("perdure_commits_total", "Transactions by which turns were written, failed ones included.")),
-		committed: distribution("perdure_commit_seconds", "How long the database took for a transaction of turns."),
-		started: vector(counter("perdure_runs_started_total", "Runs whose code began here; those that follow others of their chain included.",
+		commits:   vector(counter("perdure_commits_total", "Transactions that wrote turns, failed ones included.")),
+		committed: distribution("perdure_commit_seconds", "Duration of a transaction of turns."),
+		started: vector(counter("perdure_runs_started_total", "Runs whose code began in this process, runs that continue or retry another one included.",
 			"workflow"), maxNames),
-		ended: vector(counter("perdure_runs_ended_total", "Runs that ended here, by status.", "workflow", "status"), maxNames, maxOutcomes),
+		ended: vector(counter("perdure_runs_ended_total", "Runs that ended in this process, by status.", "workflow", "status"), maxNames, maxOutcomes),
 		calls: vector(counter("perdure_calls_total",
-			"Calls of activities and steps that ended, by how: first_try, recovered, exhausted (gave up), failed (a terminal error), canceled, by_hand. Successes at the first try are counted up to 32 late.",
+			"Calls of activities and steps that ended, by outcome: first_try, recovered, exhausted (gave up), failed (a terminal error), canceled, by_hand. Successes at the first try are counted up to 32 late.",
 			"activity", "outcome"), maxNames, maxOutcomes),
-		failures: vector(counter("perdure_attempts_failed_total", "Attempts that did not succeed, by outcome and type of error.",
+		failures: vector(counter("perdure_attempts_failed_total", "Attempts that did not succeed, by outcome and error type.",
 			"activity", "outcome", "error_type"), maxNames, maxOutcomes, maxErrorTypes),
-		retries: vector(counter("perdure_retries_total", "Failed attempts that another one follows, by type of error.",
+		retries: vector(counter("perdure_retries_total", "Failed attempts that were retried, by error type.",
 			"activity", "error_type"), maxNames, maxErrorTypes),
-		lost: vector(counter("perdure_attempts_lost_total", "Attempts whose process or lease ended before them, by reason.",
+		lost: vector(counter("perdure_attempts_lost_total", "Attempts lost because their process or its lease ended first, by reason.",
 			"activity", "reason"), maxNames, maxOutcomes),
-		backoff: vector(counter("perdure_backoff_seconds_total", "Time that retries were made to wait.", "activity"), maxNames),
-		late:    distribution("perdure_lateness_seconds", "How long after its time a timer fired or a backoff ended; the latest of each turn."),
-		waited:  distribution("perdure_attempt_wait_seconds", "How long attempts that were ready to begin waited for gates and a slot."),
+		backoff: vector(counter("perdure_backoff_seconds_total", "Backoff that was chosen for retries.", "activity"), maxNames),
+		late:    distribution("perdure_lateness_seconds", "How late timers fired and backoffs ended; the latest of each turn."),
+		waited:  distribution("perdure_attempt_wait_seconds", "How long due attempts waited for gates and a slot."),
 	}
 }
 
@@ -91,11 +91,11 @@ var gauges = []struct {
 	read func(g engine.Gauges) float64
 }{
 	{gauge("perdure_residents", "Runs in the memory of this process."), func(g engine.Gauges) float64 { return float64(g.Residents) }},
-	{gauge("perdure_attempts_running", "Attempts that run in this process."), func(g engine.Gauges) float64 { return float64(g.Running) }},
-	{gauge("perdure_slots", "Attempts that may run at a time in this process."), func(g engine.Gauges) float64 { return float64(g.Slots) }},
-	{gauge("perdure_partitions", "Partitions that this process serves; 0 of one that only asks."), func(g engine.Gauges) float64 { return float64(g.Partitions) }},
-	{gauge("perdure_stuck_turns", "Turns of workflow code that never ended; their goroutines are lost until a restart."), func(g engine.Gauges) float64 { return float64(g.StuckTurns) }},
-	{gauge("perdure_database_away", "1 while the database, or the way to it, does not answer."), func(g engine.Gauges) float64 { return flag(g.Away) }},
+	{gauge("perdure_attempts_running", "Attempts running in this process."), func(g engine.Gauges) float64 { return float64(g.Running) }},
+	{gauge("perdure_slots", "Attempts that may run at the same time in this process."), func(g engine.Gauges) float64 { return float64(g.Slots) }},
+	{gauge("perdure_partitions", "Partitions that this process serves; 0 in a process that is only a client."), func(g engine.Gauges) float64 { return float64(g.Partitions) }},
+	{gauge("perdure_stuck_turns", "Turns of workflow code that never ended; a restart frees their goroutines."), func(g engine.Gauges) float64 { return float64(g.StuckTurns) }},
+	{gauge("perdure_database_away", "1 while the database does not answer or cannot be reached."), func(g engine.Gauges) float64 { return flag(g.Away) }},
 	{gauge("perdure_live", "0 if only a restart of the process helps."), func(g engine.Gauges) float64 { return flag(g.Live) }},
 	{gauge("perdure_ready", "0 if requests should go to another process."), func(g engine.Gauges) float64 { return flag(g.Ready) }},
 }
@@ -122,14 +122,14 @@ var groupGauges = []struct {
 				add(float64(g.status.Calls[state]), state)
 			}
 		}},
-	{gauge("perdure_waiting", "Calls and runs by what they wait for; at most about 1,000 of each kind are looked at.", "for", "activity", "gate", "queue"), maxWaits, true,
+	{gauge("perdure_waiting", "Calls and runs by what they wait for; counts at most about 1,000 of each kind.", "for", "activity", "gate", "queue"), maxWaits, true,
 		func(g *group, add adder) {
 			for i := range g.status.Waiting {
 				w := &g.status.Waiting[i]
 				add(float64(w.Count), waitLabels(w)...)
 			}
 		}},
-	{gauge("perdure_waiting_oldest_seconds", "How long the one has waited that has waited longest.", "for", "activity", "gate", "queue"), maxWaits, false,
+	{gauge("perdure_waiting_oldest_seconds", "How long the oldest of them has waited.", "for", "activity", "gate", "queue"), maxWaits, false,
 		func(g *group, add adder) {
 			for i := range g.status.Waiting {
 				if w := &g.status.Waiting[i]; w.Since != nil {
@@ -137,7 +137,7 @@ var groupGauges = []struct {
 				}
 			}
 		}},
-	{gauge("perdure_breaker_open", "1 of a gate whose circuit breaker is open, 0 of one whose breaker lets attempts pass.", "gate"), maxWaits, false,
+	{gauge("perdure_breaker_open", "1 if the circuit breaker of the gate is open, 0 if it lets attempts pass.", "gate"), maxWaits, false,
 		func(g *group, add adder) {
 			for name, open := range g.breakers {
 				add(flag(open), name)
@@ -153,12 +153,12 @@ var groupGauges = []struct {
 		}
 	}},
 	{gauge("perdure_served", "0 if no live node takes work."), 1, false, func(g *group, add adder) { add(flag(g.status.Served)) }},
-	{gauge("perdure_attention", "1 if something waits that neither time nor a person's decision ends."), 1, false, func(g *group, add adder) { add(flag(g.status.Attention)) }},
-	{gauge("perdure_status_age_seconds", "How old the metrics of the group in this scrape are."), 1, false, func(g *group, add adder) { add(time.Since(g.at).Seconds()) }},
+	{gauge("perdure_attention", "1 if something waits that will not continue by itself and that no person decided to hold."), 1, false, func(g *group, add adder) { add(flag(g.status.Attention)) }},
+	{gauge("perdure_status_age_seconds", "Age of the metrics of the group in this scrape."), 1, false, func(g *group, add adder) { add(time.Since(g.at).Seconds()) }},
 }
 
 // groupFailed is told even when nothing could be read.
-var groupFailed = gauge("perdure_status_failed", "1 if they could not be read when it was time to.")
+var groupFailed = gauge("perdure_status_failed", "1 if the metrics of the group could not be read when they were due.")
 
 // What is always told, with 0 where there is none.
 var (
