@@ -122,7 +122,7 @@ func (r Rules) Validate() error {
 func (r Rules) ForListen(address string) (Rules, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return r, fmt.Errorf("access: %q is no address to listen on: %w; write it as in 127.0.0.1:7460", address, err)
+		return r, fmt.Errorf("access: %q is not an address to listen on: %w; write it as in 127.0.0.1:7460", address, err)
 	}
 	if IsLoopback(host) {
 		return r, r.Validate()

@@ -23,7 +23,7 @@ import (
 //
 // Return it soon: if the process dies before that, the attempt is lost with its token,
 // unless it was completed already. A retry has another token.
-var ErrPending = errors.New("the attempt goes on outside")
+var ErrPending = errors.New("the attempt continues outside the process")
 
 // Token returns the token of the attempt that runs in ctx, with which any process can
 // complete it. It needs no escaping in a URL. Treat it as a secret: anyone who has it can

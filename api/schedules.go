@@ -17,7 +17,7 @@ func scheduleEndpoints() []endpoint {
 		define("GET /api/schedules", "listSchedules", "List schedules: when each fires next, and how its last runs ended.", "schedules", listSchedules),
 		define("GET /api/schedules/{name}", "describeSchedule", "Describe a schedule with its fires.", "schedules show", describeSchedule),
 		define("PUT /api/schedules/{name}", "setSchedule", "Create a schedule, or set what it does. The same again changes nothing.", "schedules create, schedules update", setSchedule).writes().values(),
-		define("DELETE /api/schedules/{name}", "deleteSchedule", "Delete a schedule. Runs that it started go on.", "schedules delete", deleteSchedule).writes().withKey(),
+		define("DELETE /api/schedules/{name}", "deleteSchedule", "Delete a schedule. Runs that it started continue.", "schedules delete", deleteSchedule).writes().withKey(),
 		define("POST /api/schedules/{name}/pause", "pauseSchedule", "Pause a schedule: it fires nothing by itself.", "schedules pause", tellGate("pause", ops.PauseSchedule)).writes().withKey(),
 		define("POST /api/schedules/{name}/resume", "resumeSchedule", "Resume a paused schedule.", "schedules resume", tellGate("resume", ops.ResumeSchedule)).writes().withKey(),
 		define("POST /api/schedules/{name}/trigger", "triggerSchedule", "Fire a schedule now. Repeating fires again, unless it has the same key.", "schedules trigger", triggerSchedule).writes().withKey(),

@@ -34,7 +34,7 @@ func (s *span) UnmarshalText(text []byte) error {
 	}
 	d, err := time.ParseDuration(string(text))
 	if err != nil {
-		return badRequest("%q is no duration; write one with its units, as in 1h30m, 500ms or 7d", text)
+		return badRequest("%q is not a duration; write one with its units, as in 1h30m, 500ms or 7d", text)
 	}
 	*s = span(d)
 	return nil
@@ -63,7 +63,7 @@ type place struct{ view.Place }
 // UnmarshalText parses a place.
 func (p *place) UnmarshalText(text []byte) error {
 	if p.Place.UnmarshalText(text) != nil {
-		return badRequest("%q is no place in a history; take next of the page before, or the number of a turn", text)
+		return badRequest("%q is not the number of a turn or event; take next of the page before, or the number of a turn", text)
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ type attemptPlace struct{ view.AttemptPlace }
 // UnmarshalText parses a place.
 func (p *attemptPlace) UnmarshalText(text []byte) error {
 	if p.AttemptPlace.UnmarshalText(text) != nil {
-		return badRequest("%q is no place among attempts; take next of the page before, or the number of a call", text)
+		return badRequest("%q is not the number of a step or attempt; take next of the page before, or the number of a call", text)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (a *sealer) Encode(_ context.Context, at Place, data []byte) (Encoded, erro
 	return Encoded{Data: aead.Seal(out, out, data, bound(at, a.write)), Label: a.write, Shown: "encrypted, key " + a.write}, nil
 }
 
-var errSealed = errors.New("the key of this name is another one, or the document was changed or belongs elsewhere; restore the right key, or the database from a backup")
+var errSealed = errors.New("this name has a different key, or the document was changed or belongs elsewhere; restore the right key, or the database from a backup")
 
 func (a *sealer) Decode(_ context.Context, at Place, e Encoded) ([]byte, error) {
 	aead := a.keys[e.Label]

@@ -47,7 +47,7 @@ func attemptsList(q *request) (any, error) {
 	}
 	var after view.AttemptPlace
 	if after.UnmarshalText([]byte(v.Get("after"))) != nil {
-		return nil, &badRequest{fmt.Sprintf("%q is no place among attempts.", v.Get("after")), "It is the number of a call, and with a point that of an attempt, as in 17.3."}
+		return nil, &badRequest{fmt.Sprintf("%q is not the number of a step or attempt.", v.Get("after")), "It is the number of a call, and with a point that of an attempt, as in 17.3."}
 	}
 	p := &attemptsPage{Run: runLink(id, run), Parts: runParts("attempts", id, run), Empty: "There is no such attempt.", Pager: &pager{}}
 	for _, t := range []struct{ name, only string }{{"All", ""}, {"Failed", "failed"}} {

@@ -105,7 +105,7 @@ func audit(q *request) (any, error) {
 		all   []string
 	}{{f.Kind, auditKinds}, {f.Outcome, auditOutcomes}} {
 		if c.value != "" && !slices.Contains(c.all, c.value) {
-			return nil, &badRequest{"There is nothing called " + strconv.Quote(c.value) + " in the audit.", "It is one of: " + strings.Join(c.all, ", ") + "."}
+			return nil, &badRequest{"There is nothing called " + strconv.Quote(c.value) + " in the audit.", "Use one of: " + strings.Join(c.all, ", ") + "."}
 		}
 	}
 	a, err := ops.Audit(q.ctx, q.engine, view.AuditFilter{Since: f.Since, Until: f.Until, Limit: auditRead, Before: v.Get("before")})

@@ -84,7 +84,7 @@ func history(q *request) (any, error) {
 	}
 	var after view.Place
 	if after.UnmarshalText([]byte(v.Get("after"))) != nil {
-		return nil, &badRequest{fmt.Sprintf("%q is no place in a history.", v.Get("after")), "It is the number of a turn, such as 17."}
+		return nil, &badRequest{fmt.Sprintf("%q is not the number of a turn or event.", v.Get("after")), "It is the number of a turn, such as 17."}
 	}
 	read := q.everyEvent
 	if p.Compact {

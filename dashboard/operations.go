@@ -53,7 +53,7 @@ var operations = []action{
 		},
 		make: func(v url.Values) (operation.Operation, error) {
 			if v.Get("error") == "" {
-				return operation.Operation{}, errors.New("the error is empty: say what the workflow is told")
+				return operation.Operation{}, errors.New("the error is empty: describe what went wrong")
 			}
 			return operation.OnCalls(ops.FailNow(operation.NewError(v.Get("as"), v.Get("error")))), nil
 		},

@@ -62,11 +62,11 @@ func (f runFilter) filter(now time.Time) (view.Filter, error) {
 	out := view.Filter{IDPrefix: f.Search, Workflow: f.Workflow, Status: f.Status, ErrorType: f.Error}
 	for _, s := range f.Status {
 		if !slices.Contains(wording.Statuses, s) {
-			return out, &badRequest{fmt.Sprintf("There is no status %q.", s), "It is one of: " + strings.Join(wording.Statuses, ", ")}
+			return out, &badRequest{fmt.Sprintf("There is no status %q.", s), "Use one of: " + strings.Join(wording.Statuses, ", ")}
 		}
 	}
 	if f.Call != "" && !slices.Contains(callStates, f.Call) {
-		return out, &badRequest{fmt.Sprintf("Runs cannot be found by calls that are %q.", f.Call), "It is one of: " + strings.Join(callStates, ", ")}
+		return out, &badRequest{fmt.Sprintf("Runs cannot be found by calls that are %q.", f.Call), "Use one of: " + strings.Join(callStates, ", ")}
 	}
 	if f.Attribute != "" {
 		name, value, ok := strings.Cut(f.Attribute, "=")

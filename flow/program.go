@@ -98,7 +98,7 @@ func (p Program) input() (*eval.Dict, error) {
 	}
 	dict, ok := v.(*eval.Dict)
 	if !ok {
-		return nil, errors.New("it is no JSON object with one key for each input, such as {\"day\": \"2026-01-31\"}")
+		return nil, errors.New("it is not a JSON object with one key for each input, such as {\"day\": \"2026-01-31\"}")
 	}
 	return dict, nil
 }

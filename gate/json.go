@@ -90,7 +90,7 @@ func (d duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 func (d *duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil {
-		return fmt.Errorf("%q is no duration; write one such as \"30s\"", text)
+		return fmt.Errorf("%q is not a duration; write one such as \"30s\"", text)
 	}
 	*d = duration(v)
 	return nil

@@ -203,7 +203,7 @@ func (n *attemptsJSON) UnmarshalJSON(data []byte) error {
 	}
 	var v int
 	if err := json.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("%s is no number of attempts; write a whole number or %q", data, unlimitedText)
+		return fmt.Errorf("%s is not a number of attempts; write a whole number or %q", data, unlimitedText)
 	}
 	*n = attemptsJSON(v)
 	return nil
@@ -221,7 +221,7 @@ func (d durationJSON) MarshalJSON() ([]byte, error) {
 func (d *durationJSON) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {
-		return fmt.Errorf(`%s is no duration; write a string with a unit, such as "1m30s" or "forever"`, data)
+		return fmt.Errorf(`%s is not a duration; write a string with a unit, such as "1m30s" or "forever"`, data)
 	}
 	v, err := parseDuration(text)
 	*d = durationJSON(v)
@@ -252,7 +252,7 @@ func parseDuration(text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no duration; write one such as \"1m30s\" or \"forever\"", text)
+		return 0, fmt.Errorf("%q is not a duration; write one such as \"1m30s\" or \"forever\"", text)
 	}
 	return d, nil
 }

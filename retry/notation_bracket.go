@@ -20,7 +20,7 @@ type bracket struct {
 // bracket reads one bracket into the draft.
 func (d *draft) bracket(s *scanner) error {
 	if !s.mark("[") {
-		return s.fail(s.at, "is no bracket", `"[", such as [retry: 3, backoff: 1s]`)
+		return s.fail(s.at, "is not a bracket", `"[", such as [retry: 3, backoff: 1s]`)
 	}
 	at := s.at - 1
 	types, err := s.heading()
@@ -74,7 +74,7 @@ func (b *bracket) key(s *scanner) (notation.Key, error) {
 	key, known := notation.Find(name)
 	switch {
 	case !known:
-		return key, s.fail(at, "is no key", b.expected())
+		return key, s.fail(at, "is not a key", b.expected())
 	case b.seen[name]:
 		return key, s.fail(at, "stands in this bracket already", `"]", or another key`)
 	}
@@ -177,7 +177,7 @@ func (d *draft) retries(s *scanner) (int, error) {
 		}
 		return Unlimited, nil
 	}
-	n, err := s.count(0, Unlimited-2, "is no number of retries", fmt.Sprintf("a whole number from 0 to %d, or unlimited", Unlimited-2))
+	n, err := s.count(0, Unlimited-2, "is not a number of retries", fmt.Sprintf("a whole number from 0 to %d, or unlimited", Unlimited-2))
 	return n + 1, err
 }
 
@@ -202,7 +202,7 @@ func (s *scanner) jitter(delay string) (Jitter, error) {
 	kind := JitterKind(max(s.choice(jitterWords), 0))
 	switch {
 	case kind == jitterDefault:
-		return Jitter{}, s.fail(at, "is no jitter", "none, full, equal, decorrelated or a percentage from 0% to 100%")
+		return Jitter{}, s.fail(at, "is not a jitter", "none, full, equal, decorrelated or a percentage from 0% to 100%")
 	case kind == jitterDecorrelated && delay == notation.Fixed:
 		return Jitter{}, s.fail(at, "has no meaning for fixed", "decorrelated after backoff or linear only, because it grows up to their max")
 	}

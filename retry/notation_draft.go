@@ -86,7 +86,7 @@ func (d *draft) setting(s *scanner, key string, at int) (err error) {
 	case notation.MaxRetryAfter:
 		p.MaxServerDelay, err = s.positive()
 	case notation.Crashes:
-		p.CrashLimit, err = s.count(1, math.MaxInt, "is no number of attempts", "a whole number of 1 or more")
+		p.CrashLimit, err = s.count(1, math.MaxInt, "is not a number of attempts", "a whole number of 1 or more")
 	}
 	return err
 }
@@ -110,7 +110,7 @@ func (d *draft) bound(s *scanner, key string, into *time.Duration) error {
 func (d *draft) idle(s *scanner) error {
 	for _, z := range d.zeros {
 		if *z.of == 0 {
-			return s.fail(z.at, "is no bound", fmt.Sprintf("a duration above zero, or no %s at all", z.key))
+			return s.fail(z.at, "is not a bound", fmt.Sprintf("a duration above zero, or no %s at all", z.key))
 		}
 	}
 	return nil
@@ -132,7 +132,7 @@ func (d *draft) onTimeout(s *scanner) error {
 	s.space()
 	value := s.choice(onTimeoutNames)
 	if value < 0 {
-		return s.fail(s.at, "is no consequence of a timeout", "retry or stop")
+		return s.fail(s.at, "is not a value of on-timeout", "retry or stop")
 	}
 	d.retry = OnTimeout(value) == RetryTimeouts
 	return nil

@@ -42,7 +42,7 @@ func (s *scanner) duration() (time.Duration, error) {
 		whole, fraction, ok := s.decimal()
 		if !ok {
 			s.at = at
-			return 0, s.fail(start, "is no duration", aDuration)
+			return 0, s.fail(start, "is not a duration", aDuration)
 		}
 		size, named, err := s.unit(at, longer)
 		if err != nil {
@@ -92,7 +92,7 @@ func (s *scanner) unit(number int, longer uint64) (size uint64, named bool, err 
 		}
 		return u.size, true, nil
 	}
-	return 0, false, s.fail(at, "is no unit", aUnit)
+	return 0, false, s.fail(at, "is not a unit", aUnit)
 }
 
 // addTime adds whole.fraction times a unit to a sum of nanoseconds.
@@ -173,7 +173,7 @@ func (s *scanner) factor() (float64, error) {
 	const expected = "a number of 1 or more, such as 1.5"
 	if _, _, ok := s.decimal(); !ok {
 		s.at = start
-		return 0, s.fail(start, "is no factor", expected)
+		return 0, s.fail(start, "is not a factor", expected)
 	}
 	c, err := strconv.ParseFloat(s.text[start:s.at], 64)
 	if err != nil || c < 1 {

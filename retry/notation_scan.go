@@ -135,7 +135,7 @@ func (s *scanner) name() (named, error) {
 		if word := s.word(); word != "" {
 			return named{word, at}, nil
 		}
-		return named{}, s.fail(at, "is no error type", expected)
+		return named{}, s.fail(at, "is not an error type", expected)
 	}
 	quoted, err := strconv.QuotedPrefix(s.text[at:])
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *scanner) name() (named, error) {
 	}
 	name, err := strconv.Unquote(quoted)
 	if err != nil || !validTypeName(name) {
-		return named{}, s.fail(at, "is no error type", "a name of UTF-8, not empty, without spaces and control characters")
+		return named{}, s.fail(at, "is not an error type", "a name of UTF-8, not empty, without spaces and control characters")
 	}
 	s.at += len(quoted)
 	return named{name, at}, nil

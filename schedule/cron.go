@@ -34,7 +34,7 @@ func parseCron(text string) (*expression, error) {
 	}
 	fields, ok := parsed.(*cron.SpecSchedule)
 	if !ok {
-		return nil, wrong("Cron", "is %q, which is no expression of five fields", text)
+		return nil, wrong("Cron", "is %q, which is not an expression of five fields", text)
 	}
 	const star = 1 << 63 // says only that the field was one
 	for _, bits := range []uint64{fields.Minute, fields.Hour, fields.Dom, fields.Month, fields.Dow} {

@@ -48,11 +48,11 @@ func (d durationJSON) MarshalJSON() ([]byte, error) { return json.Marshal(time.D
 func (d *durationJSON) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {
-		return fmt.Errorf("%s is no duration; write one in quotes, with its units: %q", data, "1h30m")
+		return fmt.Errorf("%s is not a duration; write one in quotes, with its units: %q", data, "1h30m")
 	}
 	v, err := time.ParseDuration(text)
 	if err != nil {
-		return fmt.Errorf("%q is no duration; write one with its units: %q", text, "1h30m")
+		return fmt.Errorf("%q is not a duration; write one with its units: %q", text, "1h30m")
 	}
 	*d = durationJSON(v)
 	return nil

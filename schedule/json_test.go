@@ -38,8 +38,8 @@ func TestSpecsInJSON(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`{"every":3600}`:   "in quotes, with its units",
-		`{"every":"90"}`:   `"90" is no duration`,
-		`{"every":["1h"]}`: "is no duration",
+		`{"every":"90"}`:   `"90" is not a duration`,
+		`{"every":["1h"]}`: "is not a duration",
 
 		`{"every":"1h","jiter":"5m"}`: `unknown field "jiter"`,
 	} {

@@ -62,7 +62,7 @@ func (s Spec) cronTimes() (*Times, error) {
 // loadZone reads a time zone. "Local" means another one on each machine.
 func loadZone(name string) (*time.Location, error) {
 	if name == "Local" {
-		return nil, wrong("TimeZone", `is "Local", which is another one on each machine; use a name of the IANA database, such as "Europe/Paris"`)
+		return nil, wrong("TimeZone", `is "Local", which differs between machines; use a name of the IANA database, such as "Europe/Paris"`)
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {

@@ -93,7 +93,7 @@ func TestE49_SpecsAreRefusedInWords(t *testing.T) {
 		`schedule: Cron is ", * * * *", of which a field names nothing`:              {Cron: ", * * * *"},
 		`schedule: Cron is "0 0 31 2 *", a day that there is in no year`:             {Cron: "0 0 31 2 *"},
 		`schedule: TimeZone is "Mars/Olympus", which is not known here`:              {Cron: "@daily", TimeZone: "Mars/Olympus"},
-		`schedule: TimeZone is "Local", which is another one on each machine`:        {Cron: "@daily", TimeZone: "Local"},
+		`schedule: TimeZone is "Local", which differs between machines`:              {Cron: "@daily", TimeZone: "Local"},
 		"schedule: Jitter is -1s; it is zero or more":                                {Cron: "@daily", Jitter: -time.Second},
 		"schedule: CatchUp is 1s; it is at least 10s":                                {Cron: "@daily", CatchUp: time.Second},
 		`schedule: Overlap is "queue"; it is skip, buffer_one, buffer_all, cancel_o`: {Cron: "@daily", Overlap: "queue"},

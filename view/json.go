@@ -18,7 +18,7 @@ func (d span) MarshalText() ([]byte, error) { return []byte(time.Duration(d).Str
 func (d *span) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil {
-		return fmt.Errorf("%q is no duration; write one such as \"1h30m\"", text)
+		return fmt.Errorf("%q is not a duration; write one such as \"1h30m\"", text)
 	}
 	*d = span(v)
 	return nil

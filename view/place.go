@@ -47,7 +47,7 @@ func (p AttemptPlace) MarshalText() ([]byte, error) { return []byte(p.String()),
 func (p *AttemptPlace) UnmarshalText(text []byte) error {
 	var ok bool
 	if p.Call, p.Number, ok = parsePlace(string(text)); !ok {
-		return fmt.Errorf("view: %q is no place among attempts; write the number of a call, and with a point that of an attempt, as in 17 or 17.3", text)
+		return fmt.Errorf("view: %q is not the number of a step or attempt; write the number of a call, and with a point that of an attempt, as in 17 or 17.3", text)
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func (c *checker) operator(x *syntax.Binary) {
 		case "<", "<=", ">", ">=":
 			c.report(x.Y, syntax.CodeValue, "Compare with None by == and !=.", "None has no order")
 		case "+", "-", "*", "/", "//", "%":
-			c.report(x.Y, syntax.CodeValue, "Use a number; get(x, key, 0) gives one where a key is missing.", "None is no number")
+			c.report(x.Y, syntax.CodeValue, "Use a number; get(x, key, 0) gives one where a key is missing.", "None is not a number")
 		}
 	}
 	left, isText := x.X.(*syntax.String)

@@ -97,7 +97,7 @@ func (c *checker) returns(s *syntax.Return) {
 	}
 }
 
-// isPlain reports whether an expression is a value that is no list.
+// isPlain reports whether an expression is a value that is not a list.
 func isPlain(x syntax.Expr) bool {
 	switch x.(type) {
 	case *syntax.Int, *syntax.Float, *syntax.String, *syntax.Bool, *syntax.None, *syntax.Dict:
@@ -119,10 +119,10 @@ func (c *checker) sleep(s *syntax.Sleep) {
 		}
 	case *syntax.String:
 		if _, err := syntax.Duration(v.Value); err != nil {
-			c.report(s.For, syntax.CodeValue, hint, "%q is no duration", v.Value)
+			c.report(s.For, syntax.CodeValue, hint, "%q is not a duration", v.Value)
 		}
 	case *syntax.Bool, *syntax.None, *syntax.List, *syntax.Dict:
-		c.report(s.For, syntax.CodeValue, hint, "this is no time to sleep")
+		c.report(s.For, syntax.CodeValue, hint, "this is not a duration to sleep")
 	}
 }
 
@@ -149,7 +149,7 @@ func (c *checker) unpack(s *syntax.Assign) {
 		}
 	default:
 		if isPlain(v) {
-			c.report(s, syntax.CodeArity, "Only a list has elements to take.", "%d names take the elements of a value that is no list", n)
+			c.report(s, syntax.CodeArity, "Only a list has elements to take.", "%d names take the elements of a value that is not a list", n)
 		}
 	}
 	if elements >= 0 && elements != n {

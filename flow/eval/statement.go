@@ -174,7 +174,7 @@ func durationOf(v Value) (time.Duration, error) {
 	}
 	d, err := syntax.Duration(text)
 	if err != nil {
-		return 0, fault(TypeValue, "%q is no duration; sleep takes seconds or a text such as \"1m30s\"", text)
+		return 0, fault(TypeValue, "%q is not a duration; sleep takes seconds or a text such as \"1m30s\"", text)
 	}
 	return d, nil
 }

@@ -107,7 +107,7 @@ func (c *Case) prepare() (faults []error) {
 		}
 		d, err := syntax.Duration(text)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("case %q: %s: %q is no duration", c.Name, what, text))
+			faults = append(faults, fmt.Errorf("case %q: %s: %q is not a duration", c.Name, what, text))
 		}
 		return d
 	}

@@ -61,7 +61,7 @@ func TestW20_WhatIsNotAsExpected(t *testing.T) {
 		`try [N -> retry: 2, fixed: 1m]:|    @a()|{"actions": {"a": [{"fails": ["N"]}]}, "expect": {"error": "N", "took": "2m"}}`: "",
 		`while True:|    sleep 1|{"expect": {"took": "1s"}}`:                                                                      "has not ended",
 		`return 1|{"expect": {}}`:                                                                                                 "expects nothing",
-		`return 1|{"expect": {"took": "x"}}`:                                                                                      "is no duration",
+		`return 1|{"expect": {"took": "x"}}`:                                                                                      "is not a duration",
 		`return 1|{"expects": {}}`:                                                                                                "unknown field",
 	} {
 		parts := strings.Split(text, "|")

@@ -27,7 +27,7 @@ type Diagnostic struct {
 // Codes are the kinds of diagnostics, stable words for programs, and what each is
 // about. Those but the first three are found by package check.
 var Codes = []struct{ Code, Meaning string }{
-	{CodeSyntax, "the text is no flow file"},
+	{CodeSyntax, "the text is not a flow file"},
 	{CodePolicy, "a policy is not in the notation, or contradicts itself"},
 	{CodeLimit, "the file is beyond a bound: its size, its nesting"},
 	{CodeAction, "an action that does not exist, or that no file can call"},

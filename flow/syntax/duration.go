@@ -19,7 +19,7 @@ func Duration(text string) (time.Duration, error) {
 	case end != len(bracket):
 		return 0, fmt.Errorf("%q stands behind a duration", bracket[end:])
 	case p.AttemptTimeout == retry.Forever:
-		return 0, errors.New("forever is no duration")
+		return 0, errors.New("forever is not a duration")
 	}
 	return p.AttemptTimeout, nil
 }

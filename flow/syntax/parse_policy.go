@@ -60,7 +60,7 @@ func (p *parser) policyFault(from int, err error) {
 	hint := "Expected: " + wrong.Expected + "."
 	inner := strings.TrimLeft(src[from+1:], " -")
 	switch {
-	case wrong.Problem == "is no key" && policyHint(wrong.Token) != "":
+	case wrong.Problem == "is not a key" && policyHint(wrong.Token) != "":
 		hint = policyHint(wrong.Token)
 	case strings.HasPrefix(token, "=>"):
 		hint = "The arrow is written ->: [NetworkError -> retry: 3]."

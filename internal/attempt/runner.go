@@ -137,9 +137,9 @@ var (
 	// errShutdown is the cause if the engine stops.
 	errShutdown = errors.New("the engine is shutting down")
 	// errLate is the cause if the attempt was due after the lease had expired.
-	errLate = errors.New("the lease of the node is over")
+	errLate = errors.New("the lease of the node has expired")
 	// errNoSlot is the cause if an attempt that is on record got no slot.
-	errNoSlot = errors.New("no slot came free in time: the attempt did not begin, and waits in the queue; raise Concurrency if that is too late")
+	errNoSlot = errors.New("no slot was free in time: the attempt did not begin and waits in the queue; if that is too late, raise perdure.Concurrency")
 	// errGoexit is the failure of an attempt whose body neither returned nor panicked.
 	errGoexit = errors.New("the body called runtime.Goexit (a test's FailNow, perhaps)")
 	// errPendingCommit is the failure of an attempt that used activity.OnCommit and leaves its
@@ -232,7 +232,7 @@ func (r *Runner) Late() int {
 // Health returns an error if too many bodies ignore their timeout.
 func (r *Runner) Health() error {
 	if n := r.Late(); n > r.config.MaxLate {
-		return fmt.Errorf("%d activities ignore their timeout; no further ones are started beside them", n)
+		return fmt.Errorf("%d activities ignore their timeout and keep running; no further ones start until some return", n)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func (r *execution) handOver(c *Call, ended int64) {
 	if !bounded(c.Policy) {
 		r.attemptFailed(c, Failed, history.FromError(retry.Terminal(fmt.Errorf(
 			"%q returned activity.ErrPending, but its policy has neither an AttemptTimeout nor a HeartbeatTimeout: "+
-				"an attempt that is never completed would stay open for ever; set one of them", c.Name))), ended)
+				"an attempt that is never completed would stay open forever; set one of them", c.Name))), ended)
 		return
 	}
 	c.cleared()

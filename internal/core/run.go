@@ -77,7 +77,7 @@ type StoredTurn struct {
 
 // ErrDeadlock says that the code waits for something that cannot happen, such as a receive
 // from a channel that no coroutine sends to.
-var ErrDeadlock = errors.New("the workflow's code waits for ever: it waits, and has no activity, timer, signal or child open that could wake it")
+var ErrDeadlock = errors.New("the workflow's code waits forever: no activity, timer, signal or child is open that could wake it")
 
 // Run is the step machine of one run. It drives the parts of the machine (see parts.go) and
 // holds what belongs to none of them. It is not safe for concurrent use. After an error

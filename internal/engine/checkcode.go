@@ -232,7 +232,7 @@ func (c *codeCheck) judgeInto(f *view.CodeFinding, rec *store.Record) {
 	if h := c.e.stillParked(def, past); h != nil {
 		f.Verdict = view.CodeParks
 		if h.detail.Mismatch == nil || !differ(f, h.detail.Mismatch) {
-			f.Reason = "this code parked it: it is not tried again before its version or its program is another one"
+			f.Reason = "this code parked it: it is tried again only when the version or the program changes"
 		}
 		return
 	}

@@ -337,7 +337,7 @@ func TestE29_ATimeoutIsMandatory(t *testing.T) {
 		e := w.start(d.flow, d.activity)
 		begin(t, e, d.flow, "run", 0)
 		_, err := finish[string](t, e, "run")
-		want := `"ask" returned activity.ErrPending, but its policy has neither an AttemptTimeout nor a HeartbeatTimeout: an attempt that is never completed would stay open for ever; set one of them`
+		want := `"ask" returned activity.ErrPending, but its policy has neither an AttemptTimeout nor a HeartbeatTimeout: an attempt that is never completed would stay open forever; set one of them`
 		if err == nil || err.Error() != want || !retry.IsTerminal(err) {
 			t.Errorf("got %v, want %s", err, want)
 		}

@@ -55,7 +55,7 @@ func (e *Engine) doomed() error {
 		errs = append(errs, ErrStopped)
 	}
 	if e.health.overwhelmed {
-		errs = append(errs, fmt.Errorf("the turns of workflow code that never ended were more than %d, so this engine starts nothing new and gives its work to others: restart its process", e.config.MaxAbandoned))
+		errs = append(errs, fmt.Errorf("more than %d turns of workflow code never ended, so this engine starts nothing new and hands its work over: restart the process", e.config.MaxAbandoned))
 	}
 	errs = append(errs, e.member.Replaced(), e.attempts.Health())
 	return errors.Join(errs...)
@@ -73,7 +73,7 @@ func (e *Engine) impaired() error {
 		errs = append(errs, fmt.Errorf("activity %q is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again", name))
 	}
 	if n := e.health.stuckTurns; n > 0 {
-		errs = append(errs, fmt.Errorf("%d turns of workflow code never ended; their goroutines are lost until the process ends", n))
+		errs = append(errs, fmt.Errorf("%d turns of workflow code never ended; restart the process to free their goroutines", n))
 	}
 	return errors.Join(errs...)
 }

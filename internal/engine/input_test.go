@@ -354,10 +354,10 @@ func TestI13_LifeOfAnEngine(t *testing.T) {
 			t.Errorf("Stop: %v", err)
 		}
 	}
-	sameText(t, e.Start(t.Context()), "perdure: start: the engine is stopped; open a new one to go on")
-	sameText(t, e.Health(), "the engine is stopped; open a new one to go on")
+	sameText(t, e.Start(t.Context()), "perdure: start: the engine is stopped; open a new one to continue")
+	sameText(t, e.Health(), "the engine is stopped; open a new one to continue")
 	_, err = perdure.Start(t.Context(), e, once, "x", 1)
-	sameText(t, err, `perdure: start "x": the engine is stopped; open a new one to go on`)
+	sameText(t, err, `perdure: start "x": the engine is stopped; open a new one to continue`)
 	for what, err := range map[string]error{
 		`perdure: signal "proceed": `: proceed.Send(t.Context(), e.Workflow("x"), ""),
 		`perdure: cancel: `:           e.Workflow("x").Cancel(t.Context(), ""),
@@ -367,7 +367,7 @@ func TestI13_LifeOfAnEngine(t *testing.T) {
 		if !errors.Is(err, perdure.ErrStopped) {
 			t.Errorf("%s%v, want ErrStopped", what, err)
 		}
-		sameText(t, err, what+"the engine is stopped; open a new one to go on")
+		sameText(t, err, what+"the engine is stopped; open a new one to continue")
 	}
 }
 

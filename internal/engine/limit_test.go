@@ -58,7 +58,7 @@ func testHistoryLength(t *testing.T) {
 	if d := describe(t, e, "w"); len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "it fails at 50000") {
 		t.Errorf("with %d events the warnings are %q", d.HistoryLength, d.Warnings)
 	}
-	if n := w.log.count("the history of a run grows long"); n != 1 {
+	if n := w.log.count("the history of a run is long"); n != 1 {
 		t.Errorf("a warning was logged %d times", n)
 	}
 	signal(t, e, "w", poke.Name(), "", "go on")

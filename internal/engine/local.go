@@ -56,7 +56,7 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start,
 	case <-e.ctx.Done():
 		return true, ErrStopped
 	case <-ctx.Done():
-		return true, fmt.Errorf("%w; whether the run was started is not known: ask again with the same ID", ctx.Err())
+		return true, fmt.Errorf("%w; it is unknown whether the run was started: repeat the start with the same ID", ctx.Err())
 	}
 }
 

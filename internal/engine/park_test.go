@@ -449,7 +449,7 @@ func TestE10_WaitingForCode(t *testing.T) {
 		if got, err := finish[string](t, client, "order"); got != "go2" || err != nil {
 			t.Errorf("with an owner that knows it: %q, %v", got, err)
 		}
-		if n := w.log.count("a run goes on, its code fits again"); n != 1 {
+		if n := w.log.count("a held run continues"); n != 1 {
 			t.Errorf("that was logged %d times, want once", n)
 		}
 		stop(t, e)
@@ -479,7 +479,7 @@ func TestE10_UnregisteredActivity(t *testing.T) {
 		if err := e.Health(); err == nil || err.Error() != want {
 			t.Errorf("Health says %v", err)
 		}
-		if n := w.log.count("its calls wait in the queue"); n != 1 {
+		if n := w.log.count("its calls wait until a process"); n != 1 {
 			t.Errorf("that was logged %d times, want once", n)
 		}
 		stop(t, e)

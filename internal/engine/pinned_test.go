@@ -99,7 +99,7 @@ func TestE118_APinnedRunStaysOnItsBuild(t *testing.T) {
 				}
 				pass(2 * time.Second)
 				wantBuilds(t, b, runs, "running", "1")
-				if n := w.log.count("a run goes on at another node"); n == 0 || n > runs {
+				if n := w.log.count("a run moves to another node"); n == 0 || n > runs {
 					t.Errorf("that runs move is logged %d times", n)
 				}
 				end(t, w, a)

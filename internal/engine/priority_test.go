@@ -171,8 +171,8 @@ func TestE49_PriorityIsKeptInBounds(t *testing.T) {
 	e := w.start(whenItBegan)
 	for priority, want := range map[int]string{
 		1000: "", -1000: "",
-		1001:  "the priority is 1001; it is between -1000 and 1000, and 0 is that of runs without one",
-		-1001: "the priority is -1001; it is between -1000 and 1000, and 0 is that of runs without one",
+		1001:  "the priority is 1001; it is between -1000 and 1000, and 0 is the default",
+		-1001: "the priority is -1001; it is between -1000 and 1000, and 0 is the default",
 	} {
 		_, err := startWith(t, e, fmt.Sprint(priority), request.Start{Settings: history.Settings{Priority: priority}})
 		if (err == nil) != (want == "") || err != nil && err.Error() != want {

@@ -280,7 +280,7 @@ func TestE140_AWorkerThatCannotReachBlobsLeavesAttempts(t *testing.T) {
 		if asked < 10 || asked > 8+18 { // the first ones, and then one at a time: five in ten minutes, and one each ten minutes
 			t.Errorf("in two hours %d blobs were asked for", asked)
 		}
-		if n := w.log.count("an attempt in a queue cannot be read here"); n < 10 || n > 19 {
+		if n := w.log.count("a queued attempt cannot be read by this process"); n < 10 || n > 19 {
 			t.Errorf("%d times the log says so", n)
 		}
 		if s, err := e.Status(t.Context()); err != nil || len(s.Queues) != 1 || s.Queues[0].Running != 0 || s.Queues[0].Waiting != runs {

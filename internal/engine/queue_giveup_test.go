@@ -143,7 +143,7 @@ func TestE139_AResultWhileTheAttemptIsGivenUp(t *testing.T) {
 				if got := outcomes(t, e, "run"); got != c.attempts {
 					t.Errorf("the attempts are %s", got)
 				}
-				if n := w.log.count("a result came after the owner of its run had given the attempt up"); n != c.refusals {
+				if n := w.log.count("a result came too late and was discarded"); n != c.refusals {
 					t.Errorf("%d results were refused", n)
 				}
 				if n := w.inInbox(); n != 0 {

@@ -36,7 +36,7 @@ func (r *retention) check() error {
 		"continued": r.Continued, "statistics": r.Statistics, "switches": r.Switches,
 	} {
 		if d < 0 {
-			return &history.InputError{What: "retention of " + name, Problem: fmt.Sprintf("is %s; it is positive, or zero to keep it for ever", d)}
+			return &history.InputError{What: "retention of " + name, Problem: fmt.Sprintf("is %s; it is positive, or zero to keep it forever", d)}
 		}
 	}
 	return nil

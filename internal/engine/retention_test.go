@@ -44,7 +44,7 @@ func TestE62_KeptForEver(t *testing.T) {
 		said := func(when string, want int) {
 			t.Helper()
 			pass(25 * time.Hour)
-			if n := w.log.count("closed runs are kept for ever"); n != want {
+			if n := w.log.count("closed runs are kept forever"); n != want {
 				t.Errorf("%s it was said %d times, want %d", when, n, want)
 			}
 		}

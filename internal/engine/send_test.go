@@ -105,7 +105,7 @@ func TestSendToNobody(t *testing.T) {
 			t.Error(got)
 		}
 		settle()
-		if n := w.log.count("no such workflow"); n != 1 {
+		if n := w.log.count("no workflow has its ID"); n != 1 {
 			t.Errorf("%d warnings", n)
 		}
 		begin(t, e, lost, "bad", strings.Repeat("x", 2000))

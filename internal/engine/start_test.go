@@ -61,7 +61,7 @@ func TestE8_E11_StartingTwice(t *testing.T) {
 			for _, from := range []*engine.Engine{e, client} {
 				_, _, err := tryBegin(t.Context(), from, once, "run", 2)
 				var inUse *request.IDInUseError
-				if !errors.As(err, &inUse) || string(inUse.Status) != status || !strings.Contains(err.Error(), "and its input is another one; use another ID, or the same arguments to attach to that run") {
+				if !errors.As(err, &inUse) || string(inUse.Status) != status || !strings.Contains(err.Error(), "and its input differs; use another ID, or the same arguments to attach to that run") {
 					t.Errorf("another input: %v", err)
 				}
 				_, _, err = tryBegin(t.Context(), from, other, "run", 1)

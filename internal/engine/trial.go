@@ -175,7 +175,7 @@ func (e *Engine) poisoned(r *activeRun, code string) *hold {
 	}
 	return &hold{core.StatusParked, core.Detail{
 		Reason: fmt.Sprintf("the workflow's code ended its process %d times in a row, each time while the code of no other run of its partition ran: it recurses without end, uses up the memory or exits; "+
-			"it is tried again when the code is another one", n),
+			"it is tried again when the code changes", n),
 		Fingerprint: code,
 	}}
 }

@@ -44,7 +44,7 @@ func TestI9_AMessageWhoseRunCannotBeFoundStaysAlone(t *testing.T) {
 		if got, err := finish[int](t, b, "run"); got != 1 || err != nil {
 			t.Errorf("got %d, %v", got, err)
 		}
-		if n := w.log.count("a message is left in the inbox"); n == 0 {
+		if n := w.log.count("a message cannot be delivered and stays in the inbox"); n == 0 {
 			t.Error("nothing is said of the message")
 		}
 	})

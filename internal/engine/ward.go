@@ -27,7 +27,7 @@ type wards struct {
 }
 
 // errElsewhere reports that another node owns the run.
-var errElsewhere = errors.New("another node works on the run, to which it moved: ask again")
+var errElsewhere = errors.New("the run moved to another node: repeat the request")
 
 func home(place int) int { p, _ := store.SplitPlace(place); return p }
 func ward(place int) int { _, w := store.SplitPlace(place); return w }

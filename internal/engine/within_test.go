@@ -139,9 +139,9 @@ func TestE28_OptionsHoldInATransaction(t *testing.T) {
 		began := time.Now()
 		if err := transact(t, e, func(tx any) error {
 			_, _, err := startIn(e, tx, "open", "other")
-			inUse(err, "its input is another one")
+			inUse(err, "its input differs")
 			_, _, err = startIn(e, tx, "open", "a", func(r *request.Start) { r.MustBeNew = true })
-			inUse(err, "the start was to make a new one")
+			inUse(err, "the start requires a new run")
 			_, _, err = startIn(e, tx, "open", "a", func(r *request.Start) { r.Type = "another" })
 			inUse(err, "it is of workflow")
 			if run, attached, err := startIn(e, tx, "over", "a", func(r *request.Start) { r.NewAfter = request.Failure }); run != old || !attached || err != nil {

@@ -42,7 +42,7 @@ func (s *Settings) Check() error {
 	case s.ChainTimeout > 0 && s.RunTimeout > s.ChainTimeout:
 		return &InputError{What: "run timeout", Problem: fmt.Sprintf("is %s, which is longer than the chain timeout, %s: it would have no effect", s.RunTimeout, s.ChainTimeout)}
 	case s.Priority < -MaxPriority || s.Priority > MaxPriority:
-		return &InputError{What: "priority", Problem: fmt.Sprintf("is %d; it is between %d and %d, and 0 is that of runs without one", s.Priority, -MaxPriority, MaxPriority)}
+		return &InputError{What: "priority", Problem: fmt.Sprintf("is %d; it is between %d and %d, and 0 is the default", s.Priority, -MaxPriority, MaxPriority)}
 	case len(s.Memo.Data) > MaxMemo:
 		return &InputError{What: "memo", Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(s.Memo.Data), MaxMemo)}
 	}

@@ -41,7 +41,7 @@ func CheckSignalID(id string) error { return checkOwnID("signal ID", id) }
 
 func checkOwnID(what, id string) error {
 	if space := Reserved(id); space != "" {
-		return &InputError{What: what, Problem: fmt.Sprintf("begins with %q: such IDs are those of gates, schedules and other things of the engine; choose one without it", space)}
+		return &InputError{What: what, Problem: fmt.Sprintf("begins with %q: such IDs are reserved for gates, schedules and other parts of the engine; choose another one", space)}
 	}
 	return CheckID(what, id)
 }

@@ -37,7 +37,7 @@ func RunFilter(f view.Filter, partitions []int) (store.Filter, error) {
 		return out, err
 	}
 	if f.Before != "" && !ident.IsRun(f.Before) {
-		return out, &history.InputError{What: fmt.Sprintf("start of the page, %q,", f.Before), Problem: "is no run ID; it is that of the last run of the page before"}
+		return out, &history.InputError{What: fmt.Sprintf("start of the page, %q,", f.Before), Problem: "is not a run ID; use that of the last run of the previous page"}
 	}
 	if f.Call != "" && !slices.Contains(callStates, f.Call) {
 		return out, &history.InputError{What: fmt.Sprintf("call state %q", f.Call), Problem: "finds no runs; it is one of " + strings.Join(callStates, ", ")}

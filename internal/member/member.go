@@ -152,7 +152,7 @@ func (m *Member) Leave() error {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
 	if err := m.config.Store.Leave(ctx, m.id()); err != nil {
-		return fmt.Errorf("the database could not be told that this node leaves; where several share it, others wait until its lease has run out: %w", err)
+		return fmt.Errorf("the node could not be removed from the database; other nodes take over its work when its lease expires: %w", err)
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func (m *Member) Replaced() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.replaced {
-		return fmt.Errorf("another process has joined under the name of this node, %q; stop this one, or give it a name of its own", m.node.Name)
+		return fmt.Errorf("another process has joined under the name of this node, %q; stop this one, or give it its own perdure.NodeName", m.node.Name)
 	}
 	return nil
 }

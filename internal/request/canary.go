@@ -35,7 +35,7 @@ func (c *Client) EndCanary(ctx context.Context, dry bool, by By) (view.Canary, e
 			return view.Canary{}, err
 		}
 		if len(log) == 0 {
-			return view.Canary{}, &history.InputError{What: "canary", Problem: "was never set in this group, so there is none to end"}
+			return view.Canary{}, &history.InputError{What: "canary", Problem: "was never set in this group, so there is nothing to end"}
 		}
 		return c.switchCanary(ctx, store.Switch{Name: log[len(log)-1].Build}, dry, by)
 	})
@@ -55,7 +55,7 @@ func (c *Client) switchCanary(ctx context.Context, s store.Switch, dry bool, by 
 
 func checkPercent(percent float64) error {
 	if !(percent >= 0 && percent <= 100) { // NaN is neither
-		return &history.InputError{What: "share", Problem: fmt.Sprintf("is %v percent; it is from 0 to 100", percent)}
+		return &history.InputError{What: "share", Problem: fmt.Sprintf("is %v percent; it must be from 0 to 100", percent)}
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func checkPercent(percent float64) error {
 // checkMoves refuses what needs runs that move among nodes.
 func (c *Client) checkMoves() error {
 	if !c.moves {
-		return &history.InputError{What: "canary", Problem: "would have no effect: on SQLite there is one node, and programs of 32 bits take no runs of others; use PostgreSQL, and a program of 64 bits"}
+		return &history.InputError{What: "canary", Problem: "would have no effect: on SQLite there is one node, and 32-bit programs take no runs of other nodes; use PostgreSQL and a 64-bit program"}
 	}
 	return nil
 }

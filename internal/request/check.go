@@ -130,7 +130,7 @@ func checkRunOperation(in *core.Control) error {
 	case in.Operation == core.ResetTheRun && in.Call < 1:
 		return noCall(in.Call)
 	case in.Operation == core.MoveTheRun && in.From == in.To:
-		return &history.InputError{What: "build", Problem: "is the same as that from which runs are to move; name another one"}
+		return &history.InputError{What: "build", Problem: "is the same as the source build; name another one"}
 	case in.Operation == core.MoveTheRun && in.From != "":
 		return cmp.Or(named("build", in.From), named("build", in.To))
 	case in.Operation == core.MoveTheRun:

@@ -15,7 +15,7 @@ import (
 )
 
 // ErrStopped says that the process is shutting down and takes no requests.
-var ErrStopped = errors.New("the engine is stopped; open a new one to go on")
+var ErrStopped = errors.New("the engine is stopped; open a new one to continue")
 
 // Config configures a Client.
 type Config struct {
@@ -69,7 +69,7 @@ type Local interface {
 }
 
 // ErrMoved says that another process serves the run now.
-var ErrMoved = errors.New("the run went elsewhere")
+var ErrMoved = errors.New("the run moved elsewhere")
 
 // noEngine is the Local of a process without an engine.
 type noEngine struct{}

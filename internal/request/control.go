@@ -17,7 +17,7 @@ import (
 
 // ErrNotPending says that an operation found no call: none is selected, or the call is
 // closed.
-var ErrNotPending = errors.New("no such call is pending; see those that are: perdure show ID")
+var ErrNotPending = errors.New("no such call is pending; to see the pending calls: perdure show ID")
 
 // RefusedError says that a call or a run refused an operation.
 type RefusedError = view.RefusedError

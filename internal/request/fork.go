@@ -89,11 +89,11 @@ func attachToFork(existing *store.Run, want *history.Start) (string, bool, error
 	refusal := &IDInUseError{WorkflowID: want.WorkflowID, Run: existing.ID, Status: string(existing.Status)}
 	switch has, wants := is.Base, want.Base; {
 	case has == nil || has.Run != wants.Run || has.Call != wants.Call:
-		refusal.Difference = fmt.Sprintf("it does not go on from call %d of run %s", wants.Call, wants.Run)
+		refusal.Difference = fmt.Sprintf("it does not continue from call %d of run %s", wants.Call, wants.Run)
 	case !has.Inputs[wants.Call].Equal(wants.Inputs[wants.Call]):
-		refusal.Difference = fmt.Sprintf("its input of call %d is another one", wants.Call)
+		refusal.Difference = fmt.Sprintf("its input of call %d differs", wants.Call)
 	case !is.Input.Equal(want.Input):
-		refusal.Difference = "its input is another one"
+		refusal.Difference = "its input differs"
 	default:
 		return existing.ID, true, nil
 	}

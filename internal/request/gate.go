@@ -57,7 +57,7 @@ func (c *Client) EditGate(ctx context.Context, name string, edit view.GateEdit, 
 func (c *Client) editGateNow(ctx context.Context, name string, edit view.GateEdit, dry bool, by By) (view.GateChange, error) {
 	m := core.ToGate{Gate: name, Word: core.GateEdit, Anew: edit.AsInCode, Edits: inspect.GateEdits(edit)}
 	if m.Edits.IsZero() && !m.Anew {
-		return view.GateChange{}, &history.InputError{What: "edit of a gate", Problem: "names nothing; name a limit, rate, budget or breaker, or have it as in code"}
+		return view.GateChange{}, &history.InputError{What: "edit of a gate", Problem: "names nothing; name a limit, rate, budget or breaker, or restore what the code declares"}
 	}
 	return c.operateGate(ctx, m, dry, by)
 }

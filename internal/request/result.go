@@ -75,7 +75,7 @@ func (c *Client) stillOpen(ctx context.Context, workflowID, run string, err erro
 	case errors.Is(failed, store.ErrNotFound):
 		return fmt.Errorf("%w: %w", removed(run, failed), err)
 	case failed != nil:
-		return fmt.Errorf("the run has not ended in time, and why is not known (%v): %w", failed, err)
+		return fmt.Errorf("the run has not ended in time, for an unknown reason (%v): %w", failed, err)
 	case why == "": // it has ended meanwhile
 		return err
 	}

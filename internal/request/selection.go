@@ -122,7 +122,7 @@ func (s *selection) text() (string, error) {
 
 // readSelection reverses text.
 func readSelection(text string) (*selection, error) {
-	wrong := &history.InputError{What: "selection", Problem: "is not one that a dry run has given, or not all of it; run the dry run again and hand on its selection as it is"}
+	wrong := &history.InputError{What: "selection", Problem: "is not a selection of a dry run, or only part of one; repeat the dry run and pass its selection unchanged"}
 	packed, given := strings.CutPrefix(text, selectionForm)
 	data, err := base64.RawURLEncoding.Strict().DecodeString(packed)
 	if !given || err != nil || len(data) < checkLength {

@@ -210,13 +210,13 @@ func attach(ctx context.Context, in runs, existing *store.Run, req *Start) (stri
 	asked := history.NewOrigin(req.Type, req.Input)
 	switch {
 	case req.MustBeNew:
-		refusal.Difference = "the start was to make a new one"
+		refusal.Difference = "the start requires a new run"
 	case origin == nil:
 		refusal.Difference = "the first run of its chain was deleted, so what it was started with is not known"
 	case origin.Type != asked.Type:
 		refusal.Difference = fmt.Sprintf("it is of workflow %q, not %q", origin.Type, asked.Type)
 	case origin.Input != asked.Input:
-		refusal.Difference = "its input is another one"
+		refusal.Difference = "its input differs"
 	default:
 		return existing.ID, true, nil
 	}

@@ -11,9 +11,9 @@ import (
 // Errors of requests with a token.
 var (
 	// ErrInvalidToken says that this database did not sign the token.
-	ErrInvalidToken = errors.New("this is no token of an attempt in this database")
+	ErrInvalidToken = errors.New("this is not a token of an attempt in this database")
 	// ErrStaleToken says that the attempt of the token has ended.
-	ErrStaleToken = errors.New("the attempt of the token is over; a later attempt has another token")
+	ErrStaleToken = errors.New("the attempt of the token has ended; a later attempt has another token")
 )
 
 // Attempt identifies an attempt in the database.

@@ -21,7 +21,7 @@ var ErrUpdateUnfinished = errors.New("the run ended before the update was answer
 
 // ErrNoAnswer says that a request is durable and was not carried out within the caller's
 // time. It will be carried out; the same request ID asks again.
-var ErrNoAnswer = errors.New("the request is recorded and not carried out yet; an engine that serves it carries it out")
+var ErrNoAnswer = errors.New("the request is recorded but not carried out yet; an engine that serves the workflow will do it")
 
 // Update asks the code of the latest run of a workflow ID for an update and waits for its
 // result. An update whose ID was used before is not made again: the result is that of the

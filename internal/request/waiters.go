@@ -77,5 +77,5 @@ func removed(run string, err error) error {
 	if run == "" {
 		return err // there is none of the workflow ID
 	}
-	return fmt.Errorf("run %s does not exist, or no longer: retention and gc remove runs some time after they end; keep them for longer than callers in other processes may be cut off: %w", run, err)
+	return fmt.Errorf("run %s does not exist, or no longer: retention and gc remove runs some time after they end; keep runs longer than callers may be disconnected: %w", run, err)
 }

@@ -28,7 +28,7 @@ const (
 	Attempt    = "perdure.attempt"  // number in its call, from 1
 	Attempts   = "perdure.attempts" // that a call had
 	Status     = "perdure.status"   // how a run or a call ended
-	Pending    = "perdure.pending"  // true: the attempt goes on outside of its body
+	Pending    = "perdure.pending"  // true: the attempt continues outside the process of its body
 	Lost       = "perdure.lost"     // why an attempt is lost: its process, or its lease, ended before it
 	Link       = "perdure.link"     // what a link leads to: "previous attempt" or "previous run"
 	ErrorType  = "error.type"       // see retry.TypeName

@@ -57,7 +57,7 @@ the first try are not found there; "perdure stats activities" counts them.`,
 			case call < 0:
 				return noCall(call)
 			case r.After.UnmarshalText([]byte(from.after)) != nil:
-				return usage("Write the number of a step, and with a point that of an attempt: 17 or 17.3.", "%q is no place among attempts.", from.after)
+				return usage("Write the number of a step, and with a point that of an attempt: 17 or 17.3.", "%q is not the number of a step or attempt.", from.after)
 			}
 			return a.attempts(cmd.Context(), args[0], run, r, &opt)
 		},

@@ -82,7 +82,7 @@ func (a *app) auditGroup(ctx context.Context, opt *ledgerOptions, filter view.Au
 			a.cutOff("entries, the latest", len(found.Records))
 		}
 		if found.Unread {
-			a.printf("\nThe workflows that started last were read, %d in all. To go on with those before them: --before %s\n", found.Runs, found.Searched)
+			a.printf("\nThe workflows that started last were read, %d in all. To read those before them: --before %s\n", found.Runs, found.Searched)
 		}
 		return nil
 	})

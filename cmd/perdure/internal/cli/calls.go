@@ -56,7 +56,7 @@ the latest attempt of a step.`,
 			if from.after != "" {
 				var err error
 				if r.After, err = strconv.ParseInt(from.after, 10, 64); err != nil || r.After < 0 {
-					return usage("Write the number of a step, such as 17.", "%q is no number of a step.", from.after)
+					return usage("Write the number of a step, such as 17.", "%q is not the number of a step.", from.after)
 				}
 			}
 			return a.calls(cmd.Context(), args[0], run, r, &opt)

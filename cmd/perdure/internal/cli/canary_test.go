@@ -34,7 +34,7 @@ func TestE150_Canary(t *testing.T) {
 	}
 	says("No canary is set. New workflows begin on whichever build is at the node to which their IDs lead.\nLive builds: v1 (1 node), v2 (1 node).", "canary")
 	says(`"canary": null`, "canary", "-o", "json")
-	says("there is none to end", "canary", "--end")
+	says("there is nothing to end", "canary", "--end")
 	says("The share of build v2 is missing.", "canary", "--build", "v2")
 	says("The build that gets the share is missing.", "canary", "--share", "10%")
 	says("--reason is for setting a canary.", "canary", "--reason", "why")

@@ -165,7 +165,7 @@ func TestF8_WhatIsNotSafeIsNotServed(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--listen :0", "no token is needed"},
 		{"--listen 0.0.0.0:0 --token-file tokens", "name the hosts"},
-		{"--listen nowhere", "is no address"},
+		{"--listen nowhere", "is not an address"},
 		{"--allow-host *", "any web page"},
 		{"--token-file missing", "cannot be read"},
 		{"--token-file short", "has 5 bytes"},

@@ -60,7 +60,7 @@ of a group of its own: name it with --group.`,
 			case opt.one != "" && !opt.forward:
 				return usage("Add --fast-forward.", "A case is for a rehearsal in virtual time.")
 			case opt.forward && (opt.id != "" || opt.input != "" || opt.again):
-				return usage("Leave them out; the input is that of the case.", "A rehearsal has no --id, --input or --again: it stores nothing.")
+				return usage("Leave them out; the case has the input.", "A rehearsal has no --id, --input or --again: it stores nothing.")
 			case opt.forward:
 				known, err := opt.actions.known()
 				if err != nil {
@@ -273,7 +273,7 @@ func (a *app) flowResult(ctx context.Context, id, run string, result json.RawMes
 	failed, isFailure := errors.AsType[*perdure.RunError](err)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return &Error{Code: exitInterrupted, What: "Interrupted. The same command goes on with the run."}
+		return &Error{Code: exitInterrupted, What: "Interrupted. To continue the run, repeat the command."}
 	case err != nil && !isFailure:
 		return err
 	}

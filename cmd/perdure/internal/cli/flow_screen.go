@@ -69,7 +69,7 @@ func (s *flowScreen) begin(d *view.Description, attached bool) {
 	case !attached:
 		s.say("%s starts.", s.id)
 	case d.Closed == nil:
-		s.say("%s goes on.", s.id)
+		s.say("%s continues.", s.id)
 	default:
 		s.say("%s ended on %s. To start a new run: --again", s.id, d.Closed.Format("2006-01-02 15:04:05"))
 		s.seen = math.MaxInt
@@ -228,7 +228,7 @@ func because(p view.Call) string {
 func (s *flowScreen) tellOnce(call, state, what, next string) {
 	if key := call + " " + state; !s.held[key] {
 		s.held[key] = true
-		s.say("%s  %s. To go on: %s", term.Painted{Text: state, Colour: term.Bad}, what, next)
+		s.say("%s  %s. To continue: %s", term.Painted{Text: state, Colour: term.Bad}, what, next)
 	}
 }
 

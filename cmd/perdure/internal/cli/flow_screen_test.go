@@ -68,9 +68,9 @@ func TestW19_HeldCallsAreToldIntoPipes(t *testing.T) {
 	for range 3 {
 		s.tellHeld(d)
 	}
-	want := `     0s  paused  @http.get: HTTPError503: busy. To go on: perdure retry-now 'night run' --call 3
-     0s  quarantined  @parse, whose attempts were lost with their processes. To go on: perdure retry-now 'night run' --call 4
-     0s  waiting  @pay at gate payments. To go on: perdure gates
+	want := `     0s  paused  @http.get: HTTPError503: busy. To continue: perdure retry-now 'night run' --call 3
+     0s  quarantined  @parse, whose attempts were lost with their processes. To continue: perdure retry-now 'night run' --call 4
+     0s  waiting  @pay at gate payments. To continue: perdure gates
 `
 	if out.String() != want {
 		t.Errorf("%s", out.String())

@@ -18,7 +18,7 @@ func (a *app) forkCommand() *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "fork ID NEWID",
-		Short: "Start a copy of a workflow that goes on from one of its calls",
+		Short: "Start a copy of a workflow that continues from one of its calls",
 		Long: `Start a workflow under a new ID that goes on from a call of another one, which is not
 touched: see perdure reset. With --call-input that call gets another input, if it is of
 an activity or a child; with --input the workflow does. If its code then does something
@@ -62,11 +62,11 @@ else before that call, it is parked with the difference.`,
 			if err != nil {
 				return run.explain(a, id, err)
 			}
-			how := fmt.Sprintf("goes on from call %d of %s", from.call, id)
+			how := fmt.Sprintf("continues from call %d of %s", from.call, id)
 			if f.Attached {
 				how = "was forked before"
 			}
-			return a.confirm(sent{WorkflowID: id, Sent: "fork", ID: newID, Reason: by.why}, "Workflow %s %s. See how it goes on: %s\n",
+			return a.confirm(sent{WorkflowID: id, Sent: "fork", ID: newID, Reason: by.why}, "Workflow %s %s. To see its progress: %s\n",
 				newID, how, a.sameDatabase("perdure show "+term.Quote(newID)))
 		})
 	}
@@ -91,7 +91,7 @@ func (f *fromCall) check(cmd *cobra.Command) error {
 	const hint = "See the numbers of calls: perdure history ID"
 	switch {
 	case !cmd.Flags().Changed("call"):
-		return usage(hint, "The call from which to go on is missing: --call N.")
+		return usage(hint, "The call to continue from is missing: --call N.")
 	case f.call < 1:
 		return usage(hint, "There is no call %d.", f.call)
 	}

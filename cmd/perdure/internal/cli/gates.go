@@ -35,7 +35,7 @@ A gate appears when the first call comes to it.`,
 	}
 	cmd.AddCommand(a.showGateCommand(), a.editGateCommand(), a.probeGateCommand(), a.resetGateCommand(),
 		a.tellCommand("gate", "pause NAME", "paused", "Pause a gate",
-			"No attempt passes the gate, on any node and across restarts, until \"perdure gates\nresume\". Attempts that are running go on.",
+			"No attempt passes the gate, on any node and across restarts, until \"perdure gates\nresume\". Running attempts continue.",
 			"  perdure gates pause payments --reason \"the bank asked for it\"", ops.PauseGate),
 		a.tellCommand("gate", "resume NAME", "resumed", "Resume a paused gate",
 			"Attempts pass the gate again. A gate that is not paused stays as it is.",

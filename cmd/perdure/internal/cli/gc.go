@@ -97,7 +97,7 @@ func (f *gcFlags) retention() (keep view.Retention, err error) {
 	}
 	for _, s := range f.status {
 		if names := endingNames(); !slices.Contains(names, s) {
-			return keep, usage("It is one of: "+strings.Join(names, ", "), "%q is not the status of a closed workflow.", s)
+			return keep, usage("Use one of: "+strings.Join(names, ", "), "%q is not the status of a closed workflow.", s)
 		}
 	}
 	for _, e := range endings {

@@ -73,7 +73,7 @@ func (opt *historyOptions) selected() (r view.HistoryRange, err error) {
 	case opt.call < 0:
 		return r, noCall(opt.call)
 	case r.After.UnmarshalText([]byte(opt.after)) != nil:
-		return r, usage("Write the number of a turn, and with a point that of an event in it: 17 or 17.3.", "%q is no place in a history.", opt.after)
+		return r, usage("Write the number of a turn, and with a point that of an event in it: 17 or 17.3.", "%q is not the number of a turn or event.", opt.after)
 	}
 	r.Call, r.Limit = opt.call, opt.limit
 	return r, nil

@@ -46,7 +46,7 @@ func (opt *ledgerOptions) resolve(now time.Time) (err error) {
 	f := &opt.filter
 	switch {
 	case f.Outcome != "" && !slices.Contains(outcomes, f.Outcome):
-		return usage("It is one of: "+strings.Join(outcomes, ", "), "There is no outcome %q.", f.Outcome)
+		return usage("Use one of: "+strings.Join(outcomes, ", "), "There is no outcome %q.", f.Outcome)
 	case f.Limit < 0:
 		return usage("Use a number from 1, or 0 for all.", "The limit is %d.", f.Limit)
 	case f.MoreThan < 0:

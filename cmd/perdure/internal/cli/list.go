@@ -111,7 +111,7 @@ func (opt *listOptions) filter(now time.Time) (f view.Filter, err error) {
 	}
 	for _, s := range opt.status {
 		if !slices.Contains(wording.Statuses, s) {
-			return f, usage("It is one of: "+strings.Join(wording.Statuses, ", "), "There is no status %q.", s)
+			return f, usage("Use one of: "+strings.Join(wording.Statuses, ", "), "There is no status %q.", s)
 		}
 		f.Status = append(f.Status, s)
 	}
@@ -123,7 +123,7 @@ func (opt *listOptions) filter(now time.Time) (f view.Filter, err error) {
 	}
 	if opt.calls != "" {
 		if !slices.Contains(rowStates, opt.calls) {
-			return f, usage("It is one of: "+strings.Join(rowStates, ", "), "Calls cannot be listed by the state %q.", opt.calls)
+			return f, usage("Use one of: "+strings.Join(rowStates, ", "), "Calls cannot be listed by the state %q.", opt.calls)
 		}
 		f.Call = opt.calls
 	}

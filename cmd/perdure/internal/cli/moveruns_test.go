@@ -49,7 +49,7 @@ func TestE119_MoveRuns(t *testing.T) {
 		says("v1", "show", "pinned-0")
 		says("The build to which workflows move is missing.", "move-runs", "--from", "v1")
 		says("The build from which workflows move is missing.", "move-runs", "--to", "v2")
-		says("is the same as that from which runs are to move", "move-runs", "--from", "v1", "--to", "v1")
+		says("is the same as the source build", "move-runs", "--from", "v1", "--to", "v1")
 		says("No workflow was selected.", "move-runs", "--from", "v7", "--to", "v2")
 		says("refuses: it stays on no build", "move-runs", "free-0", "--to", "v2", "--dry-run")
 		says("3 workflows would be moved", "move-runs", "--from", "v1", "--to", "v2", "--dry-run")

@@ -180,8 +180,8 @@ func TestE116_AHeldRunNamesItsBuild(t *testing.T) {
 	}{
 		{view.StatusWaitingForCode, nil, "No node is remembered that had it.\n"},
 		{view.StatusParked, nil, ""}, // whether it is known what fits depends on why
-		{view.StatusParked, &view.NeededCode{Build: "v1.2.0", Node: "web-1\x1b[2J", Seen: noon.Add(-time.Hour)}, "It goes on with build v1.2.0, last seen 1h00m ago on the node web-1\\u001b[2J.\n"},
-		{view.StatusWaitingForCode, &view.NeededCode{Build: "v2", Node: "web-2", Version: "7", Seen: noon, Live: true}, "The node web-2 has build v2 (version 7 of its workflow), with which it goes on when that node serves its partition.\n"},
+		{view.StatusParked, &view.NeededCode{Build: "v1.2.0", Node: "web-1\x1b[2J", Seen: noon.Add(-time.Hour)}, "It continues with build v1.2.0, last seen 1h00m ago on the node web-1\\u001b[2J.\n"},
+		{view.StatusWaitingForCode, &view.NeededCode{Build: "v2", Node: "web-2", Version: "7", Seen: noon, Live: true}, "The node web-2 has build v2 (version 7 of its workflow), with which it continues when that node serves its partition.\n"},
 	} {
 		a, output := printer(noon)
 		a.explainNeed(&view.Description{Run: view.Run{Status: c.status}, Needs: c.needs}, noon)

@@ -201,7 +201,7 @@ func (r *request) check() error {
 	case !r.all && changed("selected"):
 		return usage("Add --all, or leave it out.", "--selected is for many workflows.")
 	case changed("selected") && anyChanged(r.cmd, append([]string{"activity", "state", errorType}, r.selects()...)) != "":
-		return usage("Leave the filter out: it is that of the dry run.", "There are both --selected and --%s.", anyChanged(r.cmd, append([]string{"activity", "state", errorType}, r.selects()...)))
+		return usage("Leave the filter out: the selection has the filter of its dry run.", "There are both --selected and --%s.", anyChanged(r.cmd, append([]string{"activity", "state", errorType}, r.selects()...)))
 	case r.many() && r.calls.Call != 0:
 		return usage("Select calls of many workflows by --activity, --state or --error-type.", "--call is the number of a call in one workflow.")
 	case r.OnCalls && changed("call") && r.calls.Call < 1:

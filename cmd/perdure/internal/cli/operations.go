@@ -107,7 +107,7 @@ code and policies recognize it.`,
 		},
 		prepare: func(_ *app, r *request) (action, error) {
 			if r.text == "" {
-				return action{}, usage("Say what the workflow is told with --error.", "The error is missing.")
+				return action{}, usage("Describe the error with --error.", "The error is missing.")
 			}
 			return carry(operation.OnCalls(ops.FailNow(operation.NewError(r.kind, r.text)))), nil
 		},
@@ -178,7 +178,7 @@ With --all or --ids many workflows are asked, and the command waits for each of 
 		example: `  perdure cancel order-17 --reason "the customer called"
   perdure cancel --all --type checkout --prefix test- --dry-run`,
 		prepare: sending(ops.Cancel,
-			"Workflow %s is asked to end. See how it goes on: %s\n"),
+			"Workflow %s is asked to end. To see its progress: %s\n"),
 	},
 	{
 		Kind: operation.Terminate, use: "terminate [ID]", short: "End workflows without asking them",

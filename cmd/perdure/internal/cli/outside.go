@@ -86,5 +86,5 @@ func (a *app) outside(ctx context.Context, what string, tell func(e *perdure.Eng
 	case err != nil:
 		return err
 	}
-	return a.confirm(sent{Sent: what}, "Recorded; the workflow goes on when an engine serves it.\n")
+	return a.confirm(sent{Sent: what}, "Recorded; the workflow continues when an engine serves it.\n")
 }

@@ -88,7 +88,7 @@ func inParts[T any](a *app, limit int, selects func(*T) bool, read func(last *T,
 
 // tellMore says how to continue after a part of a table.
 func (a *app) tellMore(limit int, place string) {
-	a.printf("\nThere are more than these %d. To go on: --after %s\n", limit, place)
+	a.printf("\nThere are more than these %d. To see the next ones: --after %s\n", limit, place)
 }
 
 // array writes objects for programs as they come: as one array, or one per line.

@@ -40,7 +40,7 @@ runs are open, and how the last one ended.`,
 		a.tellCommand("schedule", "resume NAME", "resumed", "Resume a paused schedule",
 			"Times that passed during the pause are not fired; see: perdure schedules backfill",
 			"  perdure schedules resume nightly --reason \"the warehouse is open\"", ops.ResumeSchedule),
-		a.tellCommand("schedule", "delete NAME", "deleted", "Delete a schedule", "Runs that it started go on.",
+		a.tellCommand("schedule", "delete NAME", "deleted", "Delete a schedule", "Runs that it started continue.",
 			"  perdure schedules delete nightly --reason \"the report is no longer read\"", ops.DeleteSchedule),
 	)
 	return cmd
@@ -141,7 +141,7 @@ func otherActions(cmd *cobra.Command) *[]string {
 func (a *app) scheduled(workflow, input string, actions []string) (name, text string, err error) {
 	if !strings.HasSuffix(workflow, flowEnding) {
 		if len(actions) > 0 {
-			return "", "", usage("Leave --action away.", "%q is no flow file, and only those have actions.", workflow)
+			return "", "", usage("Leave --action out.", "%q is not a flow file, and only those have actions.", workflow)
 		}
 		return workflow, input, nil
 	}

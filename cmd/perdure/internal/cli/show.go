@@ -237,11 +237,11 @@ func (a *app) explainHold(d *view.Description) {
 		a.printf("  turn %d, command %d\n", d.Mismatch.Turn, d.Mismatch.Command)
 		a.printf("  %s %s\n", term.Painted{Text: "-", Colour: term.Good}, event(d.Mismatch.Expected))
 		a.printf("  %s %s\n", term.Painted{Text: "+", Colour: term.Bad}, event(d.Mismatch.Actual))
-		a.printf("- is the history, + is the code. Nothing is lost: start an engine with code that fits,\nand the workflow goes on.\n")
+		a.printf("- is the history, + is the code. Nothing is lost: start an engine with code that fits,\nand the workflow continues.\n")
 	case d.Status == "waiting-for-code":
 		a.printf("Waiting for an engine that has its code. Nothing is lost.\n")
 	default:
-		a.printf("Parked: its code could not run. Nothing is lost: start an engine with code that can,\nand the workflow goes on.\n")
+		a.printf("Parked: its code could not run. Nothing is lost: start an engine with code that can,\nand the workflow continues.\n")
 	}
 }
 
@@ -258,9 +258,9 @@ func (a *app) explainNeed(d *view.Description, now time.Time) {
 	case n.Node == "":
 		a.printf("It stays on build %s, and no node is remembered that had it.\n", n.Build)
 	case n.Live:
-		a.printf("The node %s has build %s%s, with which it goes on when that node serves its partition.\n", n.Node, n.Build, version)
+		a.printf("The node %s has build %s%s, with which it continues when that node serves its partition.\n", n.Node, n.Build, version)
 	default:
-		a.printf("It goes on with build %s%s, last seen %s on the node %s.\n", n.Build, version, human.When(n.Seen, now), n.Node)
+		a.printf("It continues with build %s%s, last seen %s on the node %s.\n", n.Build, version, human.When(n.Seen, now), n.Node)
 	}
 }
 
@@ -268,11 +268,11 @@ func (a *app) explainNeed(d *view.Description, now time.Time) {
 func (a *app) explainDamage(d *view.Description) {
 	if d.Damage.Coded {
 		a.printf("Parked. What is on record of it cannot be read here.\n  %s\n", d.Damage.Problem)
-		a.printf("Nothing is lost and nothing is done twice. Other workflows go on. If an engine has no codec,\nkey or blob that decodes it, give it that and start it again: the workflow goes on.\n")
+		a.printf("Nothing is lost and nothing is done twice. Other workflows continue. If an engine has no codec,\nkey or blob that decodes it, give it that and start it again: the workflow continues.\n")
 		return
 	}
 	a.printf("Parked: what is on record of it cannot be read.\n  %s\n", d.Damage.Problem)
-	a.printf("Its code does not run, and nothing is done twice. Other workflows go on. ")
+	a.printf("Its code does not run, and nothing is done twice. Other workflows continue. ")
 	if d.Damage.Newer {
 		a.printf("If a newer version has\nwritten it, start an engine of that version. Else restore")
 	} else {
@@ -356,7 +356,7 @@ func (a *app) pending(calls []view.Call, now time.Time) error {
 			a.printf("\n  Call %d: quarantined, because the process died each time it ran.\n", p.Call)
 		}
 		if c := p.Child; c != nil && (c.Status == "parked" || c.Status == "waiting-for-code") {
-			a.printf("\n  Call %d: the child cannot go on. See: %s\n", p.Call, a.sameDatabase("perdure show "+term.Quote(c.WorkflowID)))
+			a.printf("\n  Call %d: the child cannot continue. See: %s\n", p.Call, a.sameDatabase("perdure show "+term.Quote(c.WorkflowID)))
 		}
 		a.decide(p, now)
 	}

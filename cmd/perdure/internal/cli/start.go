@@ -159,7 +159,7 @@ func (a *app) start(ctx context.Context, name, id, text string, s startFlags) er
 			a.printf("Workflow %s was started before: run %s. See: %s\n", id, h.RunID(), a.sameDatabase("perdure show "+term.Quote(id)))
 			return nil
 		}
-		a.printf("Started workflow %s: run %s. See how it goes on: %s\n", id, h.RunID(), a.sameDatabase("perdure show "+term.Quote(id)))
+		a.printf("Started workflow %s: run %s. To see its progress: %s\n", id, h.RunID(), a.sameDatabase("perdure show "+term.Quote(id)))
 		return nil
 	})
 }
