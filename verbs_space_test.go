@@ -37,7 +37,7 @@ func TestI21_NoVerbReachesEntities(t *testing.T) {
 					a := prepared(t)
 					set(&a, id)
 					var refused *view.InputError
-					if err := verbs[verb](a); !errors.As(err, &refused) || !strings.Contains(err.Error(), "are those of gates, schedules and other things of the engine") {
+					if err := verbs[verb](a); !errors.As(err, &refused) || !strings.Contains(err.Error(), "are reserved for gates, schedules and other parts of the engine") {
 						t.Errorf("it is not refused: %v", err)
 					}
 				})

@@ -232,7 +232,7 @@ func (r *Runner) Late() int {
 // Health returns an error if too many bodies ignore their timeout.
 func (r *Runner) Health() error {
 	if n := r.Late(); n > r.config.MaxLate {
-		return fmt.Errorf("%d activities ignore their timeout and keep running; no further ones start until some return", n)
+		return fmt.Errorf("%d activities ignore their timeout and keep running; further ones keep their slots until they return", n)
 	}
 	return nil
 }

@@ -200,7 +200,7 @@ func TestE47_BodiesThatIgnoreTheirTimeout(t *testing.T) {
 		if p := onlyCall(t, e, "waits"); p.State != "queued" {
 			t.Errorf("the call is %+v, want it queued", p)
 		}
-		if err := e.Health(); err == nil || !strings.Contains(err.Error(), "6 activities ignore their timeout and keep running; no further ones start until some return") {
+		if err := e.Health(); err == nil || !strings.Contains(err.Error(), "6 activities ignore their timeout and keep running; further ones keep their slots until they return") {
 			t.Errorf("Health says %v", err)
 		}
 		close(release)

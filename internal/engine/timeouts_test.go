@@ -140,7 +140,7 @@ func TestE25_LateBodiesAreCounted(t *testing.T) {
 		if got := complete(t, e, all, "run", 4); got != 4 {
 			t.Error(got)
 		}
-		if err := e.Health(); err == nil || fmt.Sprint(err) != "3 activities ignore their timeout and keep running; no further ones start until some return" && fmt.Sprint(err) != "4 activities ignore their timeout and keep running; no further ones start until some return" {
+		if err := e.Health(); err == nil || fmt.Sprint(err) != "3 activities ignore their timeout and keep running; further ones keep their slots until they return" && fmt.Sprint(err) != "4 activities ignore their timeout and keep running; further ones keep their slots until they return" {
 			t.Errorf("Health says %v", err)
 		}
 		pass(2 * time.Hour)
