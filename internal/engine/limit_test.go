@@ -174,7 +174,7 @@ func TestE47_TooManyStuck(t *testing.T) {
 		go tryBegin(t.Context(), e, order, "one more", 1)
 		pass(11 * time.Second)
 		for range 2 {
-			if err := e.Health(); err == nil || !strings.Contains(err.Error(), "more than 2, so this engine starts nothing new") {
+			if err := e.Health(); err == nil || !strings.Contains(err.Error(), "more than 2 turns of workflow code never ended, so this engine starts nothing new") {
 				t.Errorf("above the cap it says %v", err)
 			}
 			select {
