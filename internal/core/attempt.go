@@ -153,6 +153,7 @@ func (r *execution) admitReady(admit func(*Call) bool) {
 			continue
 		}
 		r.enqueue(c)
+		r.noteUnserved(c)
 	}
 	if r.ready == nil {
 		clear(ready)

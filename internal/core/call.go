@@ -50,6 +50,7 @@ type Call struct {
 	unslotted       bool  // ready: the attempt needs no slot until it begins
 	place           int64 // place of the received signal among those of its name
 	cancelRequested bool
+	unserved        bool // queued, and counted in callTable.unserved
 	hasRow          bool // the call has a row on disk
 	isDirty         bool
 }
@@ -109,6 +110,12 @@ func (r *callTable) setState(c *Call, s CallState) {
 	r.counted(c.state, -1)
 	c.state = s
 	r.counted(s, 1)
+	if c.unserved {
+		c.unserved = false
+		if r.unserved[c.Name]--; r.unserved[c.Name] == 0 {
+			delete(r.unserved, c.Name)
+		}
+	}
 }
 
 // counted adds n to the counts that include a state.

@@ -69,6 +69,7 @@ func (r *gating) askNextGate(c *Call) bool {
 	if len(c.AtGates) > 0 && (r.stopped(c) || !r.served(c)) {
 		r.leaveGates(c, gates.Neutral)
 		r.enqueue(c)
+		r.noteUnserved(c)
 		return true
 	}
 	if c.holdsGates() {
@@ -87,6 +88,18 @@ func (r *gating) askNextGate(c *Call) bool {
 
 // served reports whether attempts of the call can start here.
 func (r *gating) served(c *Call) bool { return r.config.Served == nil || r.config.Served(c) }
+
+// noteUnserved counts a queued call if no attempt of it can start here.
+func (r *gating) noteUnserved(c *Call) {
+	if c.unserved || r.served(c) {
+		return
+	}
+	if r.unserved == nil {
+		r.unserved = map[string]int{}
+	}
+	c.unserved = true
+	r.unserved[c.Name]++
+}
 
 // askGatesNow tells the gates that the coming attempt does not wait for the end of its
 // backoff.

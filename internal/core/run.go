@@ -455,6 +455,10 @@ func (r *Run) Idle() bool { return r.busy == 0 && r.untold == 0 }
 // calls have rows.
 func (r *Run) AwaitsSlots() bool { return r.queued > 0 && r.busy == r.queued && r.untold == 0 }
 
+// Unserved returns the names of the activities, sorted, for whose calls Config.Served reported
+// false and which are queued therefore.
+func (r *Run) Unserved() []string { return slices.Sorted(maps.Keys(r.unserved)) }
+
 // AwaitsMessage reports whether the code waits for a signal or for another run. A message
 // may then come soon, however far off the next due time is.
 func (r *Run) AwaitsMessage() bool {

@@ -40,6 +40,7 @@
 //	external.go     attempts that are completed from outside
 //	transaction.go  functions passed to activity.OnCommit
 //	slots.go        admission of calls to slots, and delivery of grants
+//	unserved.go     runs that wait for activities that are not registered here
 //	wake.go         the heap of due times, and the scan that fills it
 //	inbox.go        reading the inbox and routing its messages
 //	partition.go    partitions: takeover, recovery, loss

@@ -86,6 +86,7 @@ func Holds(e *Engine) string {
 			report("message pending", count(!gone))
 		}
 		report("ends that cannot be read", len(p.inbox.unread))
+		report("runs that wait for missing activities", len(p.unserved.of))
 	}
 	return b.String()
 }

@@ -3,14 +3,12 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 )
 
 // health is what is currently wrong with an engine. It is guarded by the engine's mu.
 type health struct {
-	unserved   map[string]struct{} // activities that are called but not registered
-	stuckTurns int                 // turns of workflow code that have not returned
+	missing    map[string]bool // activities that the log has called missing
+	stuckTurns int             // turns of workflow code that have not returned
 
 	overwhelmed bool // too many turns never returned; the engine drains
 }
@@ -69,7 +67,7 @@ func (e *Engine) away() error {
 // impaired returns faults that stop only part of the work.
 func (e *Engine) impaired() error {
 	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(e.health.unserved)) {
+	for _, name := range e.unservedActivities() {
 		errs = append(errs, fmt.Errorf("activity %q is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again", name))
 	}
 	if n := e.health.stuckTurns; n > 0 {
@@ -90,16 +88,4 @@ func (e *Engine) abandon() {
 	e.drain()
 	e.member.Kick()
 	e.log.Overwhelmed(e.health.stuckTurns, e.config.MaxAbandoned)
-}
-
-// unservedActivity records a call of an activity that is not registered here.
-func (e *Engine) unservedActivity(name string) {
-	if e.health.unserved == nil {
-		e.health.unserved = map[string]struct{}{}
-	}
-	if _, known := e.health.unserved[name]; known {
-		return
-	}
-	e.health.unserved[name] = struct{}{}
-	e.log.ActivityMissing(name)
 }

@@ -30,6 +30,7 @@ type partition struct {
 	learned int // value of comings when the lineage was read
 
 	suspicion
+	unserved unserved
 }
 
 // lineage is the list of owners of a partition and what became of them.

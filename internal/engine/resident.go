@@ -285,6 +285,9 @@ func (e *Engine) unload(r *resident) {
 		return
 	}
 	r.dropped = true
+	if m := r.machine(); m == nil || m.Ended() { // it ended, moved or is parked; a run that is only evicted still waits
+		r.partition.unserved.set(r.id, nil)
+	}
 	e.startDecided(r)
 	if e.residents[r.id] == r {
 		delete(e.residents, r.id)

@@ -26,11 +26,8 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 		if r.instance == nil {
 			return false // its body is in the code, which is not loaded
 		}
-	} else if r.staysElsewhere() {
-		return false // the node with its build admits it
-	} else if e.defs.activities[c.Name] == nil {
-		e.unservedActivity(c.Name)
-		return false
+	} else if !e.serves(r, c) {
+		return false // a node with its build, or with the activity, admits it
 	}
 	if e.switchedOff(activityOf(c)) {
 		r.slotRefused = true
@@ -214,18 +211,10 @@ func slotRule() rule {
 
 // serves reports whether this node may run a call's attempts.
 func (e *Engine) serves(r *activeRun, c *core.Call) bool {
-	switch {
-	case c.Step(), c.Queue != "":
-		return true
-	case r.staysElsewhere():
-		return false
-	case e.defs.activities[c.Name] != nil:
+	if c.Step() || c.Queue != "" {
 		return true
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.unservedActivity(c.Name)
-	return false
+	return !r.staysElsewhere() && e.defs.activities[c.Name] != nil
 }
 
 // staysElsewhere reports whether a run is pinned to another build than this node's, so that

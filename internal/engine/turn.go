@@ -267,6 +267,7 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 		e.undo(r.resident, out)
 		return
 	}
+	e.noteUnserved(r)
 	for _, i := range out.Interrupt {
 		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: i.Call, Number: i.Attempt}); x != nil {
 			x.Cancel()
