@@ -39,8 +39,13 @@ func (e *IDInUseError) Error() string {
 type RefusedError struct{ Record ControlRecord }
 
 func (e *RefusedError) Error() string {
-	switch r := &e.Record; r.Operation {
+	r, ofRun := &e.Record, false
+	switch r.Operation {
 	case "cancel", "terminate", "signal", "pause-run", "resume-run", "reset", "move-runs", "fork":
+		ofRun = true
+	}
+	switch {
+	case ofRun, r.Call == 0: // the run refuses it, whatever it is for
 		return fmt.Sprintf("%s is refused: %s", r.Operation, r.Note)
 	default:
 		return fmt.Sprintf("%s of call %d (%s) is refused: %s", r.Operation, r.Call, r.Name, r.Note)

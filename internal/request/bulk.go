@@ -202,6 +202,9 @@ func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 	}
 	for i := range rows {
 		b.found.add(&rows[i], found[i])
+		if refused := (*RefusedError)(nil); b.only != nil && errors.As(failed[i], &refused) {
+			b.found.keep(&rows[i], b.only) // it is refused, not gone
+		}
 	}
 	// All waits run in parallel: a waiting caller needs no connection of its own, and one
 	// run without an engine must not use up the time of the others.
@@ -245,14 +248,18 @@ func numbersOf(found []view.ControlRecord) (numbers []int64) {
 // the result.
 func (b *bulk) add(found []view.ControlRecord, sent *operation, err error) error {
 	to := &b.result
+	var damaged *RefusedError
+	if sent == nil && errors.As(err, &damaged) { // nothing was sent to it
+		found, err = []view.ControlRecord{damaged.Record}, nil
+	}
 	if len(found) > 0 {
 		to.Runs++
-		if !b.in.Operation.OfRun() {
+		if !b.in.Operation.OfRun() && damaged == nil {
 			to.Calls += len(found)
 		}
 	}
 	records := found
-	if !to.DryRun {
+	if !to.DryRun && damaged == nil {
 		records = nil
 		if sent != nil {
 			records = sent.records
@@ -327,6 +334,9 @@ func (c *Client) selected(ctx context.Context, row *store.Run, in core.Control) 
 		WorkflowID: row.WorkflowID, RunID: row.ID, Name: cmp.Or(in.Signal, in.To), Operation: string(in.Operation), By: in.By, Why: in.Reason,
 		Outcome: view.Selected, Time: time.Unix(0, c.now()).UTC(),
 	}
+	if refused := c.refuseDamaged(row, &in, nil); refused != nil {
+		return nil, refused
+	}
 	switch {
 	case in.Operation == core.ResetTheRun:
 		return c.previewReset(ctx, row, in)
@@ -360,6 +370,11 @@ func (c *Client) selected(ctx context.Context, row *store.Run, in core.Control) 
 	s, err := c.read.Read(ctx, row)
 	if err != nil {
 		return nil, err
+	}
+	for _, damage := range s.Damage { // found before its owner has found it
+		if refused := c.refuseDamaged(row, &in, damage); refused != nil {
+			return nil, refused
+		}
 	}
 	for _, p := range s.Pending() {
 		switch p.Kind {

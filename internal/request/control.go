@@ -29,7 +29,8 @@ type RefusedError = view.RefusedError
 //
 // The error is ErrNotPending if no call was found, a *RefusedError if all found calls
 // refused, ErrNoAnswer together with the error of ctx if no node carried it out in time,
-// and store.ErrClosed if the run has ended.
+// and store.ErrClosed if the run has ended. A run that is parked as damaged refuses all but
+// what ends it.
 func (c *Client) Control(ctx context.Context, workflowID, run string, in core.Control) ([]view.ControlRecord, error) {
 	return operate(ctx, c, string(in.Operation), workflowID, func(ctx context.Context) ([]view.ControlRecord, error) {
 		return c.controlNow(ctx, workflowID, run, in)
@@ -86,6 +87,10 @@ func (c *Client) sendControl(ctx context.Context, workflowID, run string, in cor
 	if done, err := c.readTurns(ctx, &o.at, o.read); done || err != nil {
 		return o, err
 	}
+	if refused := c.refuseDamaged(row, &in, nil); refused != nil {
+		o.records = []view.ControlRecord{refused.Record}
+		return o, nil
+	}
 	reader := row.ID
 	if in.Operation == core.ResetTheRun {
 		if done, err := o.wasReset(); done || err != nil {
@@ -117,13 +122,17 @@ func (c *Client) sendControl(ctx context.Context, workflowID, run string, in cor
 // awaitControl waits until the owner of the run has carried out the operation.
 func (c *Client) awaitControl(ctx context.Context, o *operation) error {
 	for len(o.records) == 0 {
-		closed, err := c.awaitTurn(ctx, &o.at, shortPause, o.read)
+		closed, err := c.awaitTurn(ctx, &o.at, shortPause, o.over, o.read)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return fmt.Errorf("workflow %q: %w: %w", o.at.workflowID, ErrNoAnswer, ctx.Err())
 		case err != nil:
 			return err
 		case closed == nil:
+		case closed.Status.Open(): // the operation, or what preceded it, found the damage
+			refused := c.refuseDamaged(closed, &o.Control, nil)
+			refused.Record.Note += ". The request stays on record, and is carried out if the run can be read again"
+			o.records = append(o.records, refused.Record)
 		case closed.Status == store.Continued && o.Operation.OfRun():
 			next, err := c.db.Find(ctx, closed.Partition, closed.WorkflowID, "")
 			if err != nil {

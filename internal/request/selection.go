@@ -75,6 +75,15 @@ func (s *selection) add(r *store.Run, found []view.ControlRecord) {
 	}
 }
 
+// keep adds what another selection names of a run.
+func (s *selection) keep(r *store.Run, from *selection) {
+	calls, has := from.chosen[from.subject(r)]
+	if has && s.chosen != nil {
+		s.chosen[s.subject(r)] = calls
+		s.calls += len(calls)
+	}
+}
+
 // only returns what is selected now and was selected then.
 func (s *selection) only(r *store.Run, found []view.ControlRecord) []view.ControlRecord {
 	calls, has := s.chosen[s.subject(r)]

@@ -16,10 +16,10 @@ type place struct {
 	after           int64 // the answer is in a turn with a greater number
 }
 
-// awaitTurn waits until read is done with a turn of a history. closed is the run if it
-// ended and read was done with none of its turns. A later call with the same place
+// awaitTurn waits until read is done with a turn of a history. closed is the run if it is
+// over and read was done with none of its turns. A later call with the same place
 // continues after the turns already read.
-func (c *Client) awaitTurn(ctx context.Context, at *place, longest time.Duration, read func(*core.StoredTurn) (done bool, err error)) (closed *store.Run, err error) {
+func (c *Client) awaitTurn(ctx context.Context, at *place, longest time.Duration, over func(*store.Run) bool, read func(*core.StoredTurn) (done bool, err error)) (closed *store.Run, err error) {
 	partition := c.place(at.workflowID)
 	err = c.await(ctx, partition, at.run, longest, func(ended) (bool, error) {
 		row, err := c.db.Find(ctx, partition, at.workflowID, at.run) // before the turns: a closed run has everything on record
@@ -27,7 +27,7 @@ func (c *Client) awaitTurn(ctx context.Context, at *place, longest time.Duration
 			return false, err
 		}
 		done, err := c.readTurns(ctx, at, read)
-		if !done && err == nil && !row.Status.Open() {
+		if !done && err == nil && over(row) {
 			closed = row
 		}
 		return done || closed != nil, err

@@ -49,7 +49,7 @@ func (c *Client) update(ctx context.Context, workflowID, name, id string, input 
 	at, err := c.sendUpdate(ctx, u)
 	if err == nil {
 		var closed *store.Run
-		closed, err = c.awaitTurn(ctx, at, longPause, u.read)
+		closed, err = c.awaitTurn(ctx, at, longPause, func(row *store.Run) bool { return !row.Status.Open() }, u.read)
 		if closed != nil {
 			err = fmt.Errorf("workflow %q: update %q: %w", workflowID, id, ErrUpdateUnfinished)
 		}
