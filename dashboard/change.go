@@ -16,12 +16,12 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// change is an operation on a gate or a schedule. It takes two steps. The first form asks
+// change is an operation on a gate, a schedule or the canary of the group. It takes two steps. The first form asks
 // by GET what to change. The response shows the effect, and has a second form that makes
 // the change by POST. The second form posts what was shown: for an edit the difference, not
 // everything in the form, so that another person's concurrent edit is kept.
 type change struct {
-	kind, name string // gate or schedule, and the operation as in the audit
+	kind, name string // gate, schedule or canary, and the operation as in the audit
 	label      string // on buttons
 	means      string // the effect, in a sentence
 	danger     bool
@@ -34,7 +34,15 @@ type change struct {
 	do func(q *request, name string, form url.Values, who []ops.ControlOption) (url.Values, error)
 }
 
-var changes = slices.Concat(gateChanges, scheduleChanges)
+var changes = slices.Concat(gateChanges, scheduleChanges, canaryChanges)
+
+// shownOn returns the path of the page that shows what was changed.
+func (c *change) shownOn() string {
+	if c.kind == "canary" {
+		return "nodes"
+	}
+	return c.kind
+}
 
 func changeOf(kind, name string) (*change, error) {
 	for i := range changes {
@@ -42,7 +50,7 @@ func changeOf(kind, name string) (*change, error) {
 			return &changes[i], nil
 		}
 	}
-	return nil, &badRequest{fmt.Sprintf("There is nothing called %q to do to a %s.", name, kind), "Choose it on the page of a gate or a schedule."}
+	return nil, &badRequest{fmt.Sprintf("There is nothing called %q to do to a %s.", name, kind), "Choose it on the page of a gate, of a schedule or of the nodes."}
 }
 
 // changeForm is the template's data for a change.
@@ -109,7 +117,9 @@ func (q *request) changeForm(v url.Values, problem error) (any, error) {
 		return nil, err
 	}
 	in := *q.page
-	in.under = c.kind + "s"
+	if in.under = c.kind + "s"; c.kind == "canary" {
+		in.under = "nodes"
+	}
 	q.page = &in
 	f := &changeForm{
 		Title: c.label, Means: c.means, Danger: c.danger, Kind: c.kind, Op: c.name, Name: v.Get("name"), Button: c.label, Reason: v.Get("reason"), values: v,
@@ -119,9 +129,13 @@ func (q *request) changeForm(v url.Values, problem error) (any, error) {
 		key = cmp.Or(v.Get("request"), key)
 	}
 	f.hide("request", key)
-	f.About = gateLink(f.Name)
-	if c.kind == "schedule" {
+	switch c.kind {
+	case "gate":
+		f.About = gateLink(f.Name)
+	case "schedule":
 		f.About = scheduleLink(f.Name)
+	case "canary":
+		f.About = linked{"of the nodes", link("nodes")}
 	}
 	var input *view.InputError
 	var wrong *wrongField
@@ -175,11 +189,14 @@ func makeChange(q *request) (any, error) {
 	case err != nil:
 		return nil, err
 	}
-	to := url.Values{"name": {name}, "done": {c.name}}
+	to := url.Values{"done": {c.name}}
+	if name != "" {
+		to.Set("name", name)
+	}
 	for name, values := range more {
 		to[name] = values
 	}
-	path := c.kind
+	path := c.shownOn()
 	if c.name == "delete" {
 		path = "schedules"
 		to = url.Values{"deleted": {name}}

@@ -22,6 +22,9 @@ type nodesPage struct {
 	All      template.URL
 	Unserved bool
 	Canary   string // on which build runs begin
+	Set      string // when the canary was set, by whom and why
+	Done     string
+	Buttons  []changeButton
 }
 
 // servingNode is a node.
@@ -74,7 +77,9 @@ func nodes(q *request) (any, error) {
 	p := &nodesPage{Unserved: !status.Served}
 	if status.Canary != nil {
 		p.Canary = wording.Canary(status.Canary)
+		p.Set = "Set at " + human.Time(status.Canary.Time) + wording.Person(status.Canary.By, status.Canary.Why) + "."
 	}
+	p.canary(q, status.Canary)
 	total := map[string]int{}
 	for i := range all {
 		total[all[i].Group] += all[i].Partitions
