@@ -15,7 +15,7 @@ func TestF43_WhatIsNotThere(t *testing.T) {
 		"/gate?name=g":        "see the page of gates",
 		"/schedule?name=s":    "see the page of schedules",
 		"/run?id=r":           "Search for it in the list of runs",
-		"/runs?before=monday": "is no run ID",
+		"/runs?before=monday": "is not a run ID",
 	} {
 		resp, err := srv.Client().Get(srv.URL + "/shop" + address)
 		if err != nil {

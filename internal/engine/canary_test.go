@@ -302,7 +302,7 @@ func TestE150_WhatIsRefused(t *testing.T) {
 				t.Errorf("the canary %+v was set: %+v", c, got)
 			}
 		}
-		if got, err := e.EndCanary(t.Context(), false, request.By{}); err == nil || !strings.Contains(err.Error(), "none to end") {
+		if got, err := e.EndCanary(t.Context(), false, request.By{}); err == nil || !strings.Contains(err.Error(), "nothing to end") {
 			t.Errorf("a canary that never was has ended: %+v, %v", got, err)
 		}
 		if _, err := e.SetCanary(t.Context(), "2", 10, true, request.By{}); err != nil {

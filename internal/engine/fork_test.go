@@ -58,7 +58,7 @@ func TestE60_Fork(t *testing.T) {
 		}
 		req.Call = 1
 		var taken *request.IDInUseError
-		if _, _, err := e.ForkRun(t.Context(), req); !errors.As(err, &taken) || !strings.Contains(err.Error(), "does not go on from call 1") {
+		if _, _, err := e.ForkRun(t.Context(), req); !errors.As(err, &taken) || !strings.Contains(err.Error(), "does not continue from call 1") {
 			t.Errorf("another fork under the ID: %v", err)
 		}
 		d := describe(t, e, "y")

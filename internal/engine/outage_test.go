@@ -129,7 +129,7 @@ func TestE64_StartsInAnOutage(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, _, err := tryBegin(ctx, e, chain, "x", "x")
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "ask again with the same ID") {
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "repeat the start with the same ID") {
 			t.Errorf("the worker answers %v", err)
 		}
 		for _, plan := range w.plans {

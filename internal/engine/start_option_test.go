@@ -84,7 +84,7 @@ func TestE49_MemoAndConflict(t *testing.T) {
 				t.Errorf("the memo is %s", got)
 			}
 			_, err := startWith(t, e, "w", request.Start{MustBeNew: true})
-			if used, is := errors.AsType[*request.IDInUseError](err); !is || used.Run == "" || !strings.Contains(err.Error(), "was to make a new one") {
+			if used, is := errors.AsType[*request.IDInUseError](err); !is || used.Run == "" || !strings.Contains(err.Error(), "requires a new run") {
 				t.Errorf("one that must be new: %v", err)
 			}
 			pass(time.Hour) // now it has ended

@@ -217,7 +217,7 @@ func TestF8_RulesThatAreOpenAreRefused(t *testing.T) {
 		{"[::]:7460", access.Rules{Tokens: tokens}, "name the hosts"},
 		{"10.0.0.7:7460", access.Rules{Tokens: tokens}, ""},
 		{"shop.example:7460", access.Rules{Anonymous: me}, "no token is needed"},
-		{"127.0.0.1", access.Rules{Anonymous: me}, "no address"},
+		{"127.0.0.1", access.Rules{Anonymous: me}, "is not an address"},
 		{"127.0.0.1:1", access.Rules{Anonymous: me, Hosts: []string{"*"}}, "any web page"},
 		{"127.0.0.1:1", access.Rules{Tokens: []access.Token{{Name: "a", Role: access.Viewer, Secret: "short"}}}, "has 5 bytes"},
 		{"127.0.0.1:1", access.Rules{Tokens: append(tokens, tokens[0])}, "two tokens"},
