@@ -16,7 +16,7 @@ func TestE24_AHeartbeatCostsItsEncoding(t *testing.T) {
 	x.pulse.limit, x.pulse.last = time.Hour, time.Now()
 	x.pulse.fresh = true // one before waits to be written
 	x.life.Context = context.Background()
-	ctx := x.context(nil, activity.Info{})
+	ctx := x.context(context.Background(), activity.Info{})
 	details := struct{ Row, Of int }{1000, 5000}
 	// The garbage collector empties the encoder's pools at any moment, which costs
 	// allocations of its own: the least of several measurements counts.
