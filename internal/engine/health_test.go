@@ -125,7 +125,7 @@ func TestE106_AnActivityIsMissingWhileARunWaitsForIt(t *testing.T) {
 		want("with another run", "missing;")
 		end("three")
 		want("at the end", "")
-		if n := w.log.count("its calls wait in the queue"); n != 4 {
+		if n := w.log.count("activity_missing"); n != 4 {
 			t.Errorf("two engines log missing activities %d times, want each of two once an engine", n)
 		}
 	})

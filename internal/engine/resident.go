@@ -285,9 +285,6 @@ func (e *Engine) unload(r *resident) {
 		return
 	}
 	r.dropped = true
-	if m := r.machine(); m == nil || m.Ended() { // it ended, moved or is parked; a run that is only evicted still waits
-		r.partition.unserved.set(r.id, nil)
-	}
 	e.startDecided(r)
 	if e.residents[r.id] == r {
 		delete(e.residents, r.id)
@@ -305,6 +302,9 @@ func (e *Engine) unload(r *resident) {
 	served := e.phase != stopped && e.partitions[r.partition.number] == r.partition
 	if served { // else the new owner may be loading it
 		e.rememberWake(r)
+		if m := r.machine(); m == nil || m.Ended() { // it ended, moved or is parked; a run that is only evicted still waits
+			r.partition.unserved.set(r.id, nil)
+		}
 	}
 	if !r.busy {
 		r.stepper.close()
