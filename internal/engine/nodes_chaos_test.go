@@ -272,9 +272,7 @@ func TestI6_Chaos(t *testing.T) {
 
 func playChaos(t *testing.T, seed uint64) {
 	inAGroupOf(t, []int{1, 5, 16}[seed%3], func(t *testing.T, w *world) {
-		if seed%4 > 0 {
-			w.tooMuchIfSlow()
-		}
+		w.fewSeedsIfSlow(seed)
 		c := &chaos{world: w, random: rand.New(rand.NewPCG(seed, 1)), definitions: labours(), names: map[*engine.Engine]string{}}
 		t.Cleanup(func() {
 			if t.Failed() {

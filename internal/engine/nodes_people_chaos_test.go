@@ -218,9 +218,7 @@ func TestI6_ChaosWithPeople(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			inAGroupOf(t, []int{1, 5, 16}[seed%3], func(t *testing.T, w *world) {
-				if seed%4 > 0 {
-					w.tooMuchIfSlow()
-				}
+				w.fewSeedsIfSlow(seed)
 				newOffice(w, seed).play()
 			})
 		})
