@@ -47,8 +47,8 @@ func allSteps(opt options) []step {
 		{name: "citus", what: "on Citus, where it is, a sample of the stores' suite passes and a killed worker loses nothing", run: checkCitus},
 		{name: "bench", what: "every benchmark runs once", run: checkBenchmarks},
 		{name: "benchmodule", what: "the benchmark program builds, and its workloads give right results", streams: true, run: checkBenchModule},
-		{name: "labmodule", what: "the laboratory passes its tests, and docs/retry-storms.md has its figures", streams: true, run: checkLabModule},
-		{name: "toolsmodule", what: "the analyzer finds nothing in our own workflow code, the site of the documents is whole, and a stranger can follow the README", streams: true, run: checkToolsModule},
+		{name: "labmodule", what: "the laboratory passes its tests, and docs/retry-storms.md has its figures", streams: true, beside: true, run: checkLabModule},
+		{name: "toolsmodule", what: "the analyzer finds nothing in our own workflow code, the site of the documents is whole, and a stranger can follow the README", streams: true, beside: true, run: checkToolsModule},
 		{name: "fuzz", what: "a short round of every fuzz target finds nothing", streams: true, run: fuzzer{each: opt.fuzzTime, total: opt.fuzzTotal}.check},
 	}
 }

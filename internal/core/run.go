@@ -457,7 +457,12 @@ func (r *Run) AwaitsSlots() bool { return r.queued > 0 && r.busy == r.queued && 
 
 // Unserved returns the names of the activities, sorted, for whose calls Config.Served reported
 // false and which are queued therefore.
-func (r *Run) Unserved() []string { return slices.Sorted(maps.Keys(r.unserved)) }
+func (r *Run) Unserved() []string {
+	if len(r.unserved) == 0 {
+		return nil // without the iterator's allocations: every turn asks
+	}
+	return slices.Sorted(maps.Keys(r.unserved))
+}
 
 // AwaitsMessage reports whether the code waits for a signal or for another run. A message
 // may then come soon, however far off the next due time is.
