@@ -11,7 +11,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/racedetector"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/view"
@@ -21,7 +21,7 @@ import (
 // TestF53_AttemptsInParts: the parts of a run's attempts, and of the sums of its calls, are the
 // whole, wherever they are cut; and a part is read without the history before it and behind it.
 func TestF53_AttemptsInParts(t *testing.T) {
-	racedetector.Skip(t)
+	extent.NotInShort(t, "one goroutine reads many attempts, cut in every way")
 	synctest.Test(t, func(t *testing.T) {
 		policy := activity.Retry(retry.Policy{MaxAttempts: 1300, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter})
 		flaky := activity.New("flaky", func(ctx context.Context, fails int) (int, error) {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/racedetector"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/view"
@@ -44,7 +44,7 @@ func (c *counting) History(ctx context.Context, partition int, run string, after
 // TestF47_HistoryInParts: the parts of a history are the history, with the names of calls that
 // began before the part, and a part is read without the rest.
 func TestF47_HistoryInParts(t *testing.T) {
-	racedetector.Skip(t)
+	extent.NotInShort(t, "one goroutine reads long histories, cut in every way")
 	synctest.Test(t, func(t *testing.T) {
 		echo := activity.New("echo", func(ctx context.Context, n int) (int, error) {
 			time.Sleep(time.Duration(1+n*7919%1000) * time.Second) // so that they end in another order, one a turn

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure/codec"
-	"github.com/perdure/perdure/internal/racedetector"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/sqlitetest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
@@ -51,9 +51,7 @@ func TestE65_AStoreOverCodecsIsAStore(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) store.Opener { return codec.Over(memory.New(), all(t)...) })
 	})
 	t.Run("sqlite", func(t *testing.T) {
-		if racedetector.Enabled || testing.Short() {
-			t.Skip("Here this runs in the whole check and without the race detector only.")
-		}
+		extent.NotInShort(t, "the suite of stores on a disk")
 		storetest.Run(t, func(t *testing.T) store.Opener {
 			path := filepath.Join(t.TempDir(), "test.db")
 			sqlitetest.File(t, path)

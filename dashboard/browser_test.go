@@ -21,8 +21,8 @@ import (
 	browserpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/goldenfile"
-	"github.com/perdure/perdure/internal/racedetector"
 )
 
 // tab is a page of a real browser. What the browser complains of fails the test.
@@ -35,18 +35,27 @@ type tab struct {
 	expect     string // what a complaint may say: the status of a page that is an error
 }
 
-// browse starts a browser without a screen. A machine without one fails the test: what
-// these tests show, nothing else does.
+// browsers are the names of a browser that these tests can drive, on the systems that have one.
+var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+	"/Applications/Chromium.app/Contents/MacOS/Chromium", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"}
+
+// findBrowser returns the program of a browser, or skips the test.
+func findBrowser(t *testing.T) string {
+	t.Helper()
+	extent.NotInShort(t, "a browser")
+	for _, name := range browsers {
+		if program, err := exec.LookPath(name); err == nil {
+			return program
+		}
+	}
+	extent.Missing(t, "The dashboard is tested in a real browser, Chromium or Chrome. Install it: apt-get install chromium, brew install --cask chromium.")
+	return ""
+}
+
+// browse starts a browser without a screen.
 func browse(t *testing.T) *tab {
 	t.Helper()
-	if racedetector.Enabled {
-		t.Skip("With a browser this runs without the race detector only.")
-	}
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal("The dashboard is tested in a real browser. Install it: apt-get install chromium")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(findBrowser(t)), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("force-device-scale-factor", "1"),
 		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 800))
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)

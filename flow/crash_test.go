@@ -1,24 +1,21 @@
 package flow_test
 
 import (
-	"flag"
 	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgbubble"
-	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/sqlite"
 )
 
-var everywhere = flag.Bool("everywhere", false, "let everything that can happen to a write happen on every database")
-
 // crashSettings are where programs are struck, as the engine's own shapes are: in
 // memory with all that can happen, on each database with what leaves something else
-// on disk there. With -everywhere all of it happens everywhere.
+// on disk there. At night all of it happens everywhere.
 var crashSettings = []struct {
 	name     string
 	also     perduretest.Fault // what happens in the check; the zero value is all
@@ -62,15 +59,12 @@ func TestW8_EveryCrash(t *testing.T) {
 			perduretest.Test(t, func(t *testing.T, _ *perduretest.Env) { want = outcome(plain.plain(t, s.text)) })
 			for _, in := range crashSettings {
 				for blow, fault := range blows {
-					if in.also != (perduretest.Fault{}) && in.also != fault && !*everywhere {
+					if in.also != (perduretest.Fault{}) && in.also != fault && !extent.Nightly() {
 						continue
 					}
 					t.Run(in.name+"/"+blow, func(t *testing.T) {
-						if testing.Short() && in.database != nil {
-							t.Skip("-short runs this in memory only.")
-						}
-						if racedetector.Enabled && !in.resident {
-							t.Skip("Here this runs without the race detector only: runs that are kept share the most.")
+						if in.database != nil {
+							extent.NotInShort(t, "databases")
 						}
 						var options []perduretest.Option
 						if in.resident {

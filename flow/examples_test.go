@@ -18,7 +18,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/flow/syntax"
-	"github.com/perdure/perdure/internal/racedetector"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/perduretest"
 )
 
@@ -284,7 +284,7 @@ func TestExamples(t *testing.T) {
 			t.Run(fmt.Sprintf("%s crash=%d", e.file, crash), func(t *testing.T) {
 				var options []perduretest.Option
 				if e.chain { // it replays at each of many wakes: TestW15_PollingForAYear has runs of full length
-					racedetector.Skip(t)
+					extent.NotInShort(t, "one goroutine replays a long run at each wake")
 					defer flow.ContinueAfter(300)()
 					if crash != 4 {
 						options = append(options, perduretest.Resident())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/flow"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/perduretest"
 )
 
@@ -104,11 +105,11 @@ func TestW16_Gates(t *testing.T) {
 	})
 }
 
-// TestW16_HundredThousandRows (12,000 without -everywhere): a spread over more elements than one run can take makes
+// TestW16_HundredThousandRows (12,000 but at night): a spread over more elements than one run can take makes
 // each call once, in runs that each stay short.
 func TestW16_HundredThousandRows(t *testing.T) {
 	rows := 12_000
-	if *everywhere {
+	if extent.Nightly() {
 		rows = 100_000 // a minute
 	}
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {

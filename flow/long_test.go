@@ -11,7 +11,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/flow/eval"
-	"github.com/perdure/perdure/internal/racedetector"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/perduretest"
 )
 
@@ -27,10 +27,7 @@ func runsOf(env *perduretest.Env, id string) int {
 // TestW15_PollingForAYear: a program that never ends by itself polls every six hours of a
 // year, in runs that each stay short, and its variables are those of all of them.
 func TestW15_PollingForAYear(t *testing.T) {
-	racedetector.Skip(t)
-	if testing.Short() {
-		t.Skip("-short leaves the year to the example of the watcher.")
-	}
+	extent.NotInShort(t, "the example of the watcher plays less than a year")
 	const text = `
 fn main(input: [], output: [seen]):
     seen = {"polls": 0, "last": None}
@@ -160,12 +157,12 @@ func TestW15_EveryCrash(t *testing.T) {
 		perduretest.Test(t, func(t *testing.T, _ *perduretest.Env) { want = outcome(plain.plain(t, text)) })
 		for _, in := range crashSettings {
 			for _, fault := range []perduretest.Fault{perduretest.CrashBefore, perduretest.CrashAfter} {
-				if in.name == "postgres-evicted" && !*everywhere {
+				if in.name == "postgres-evicted" && !extent.Nightly() {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%s/%v", name, in.name, fault), func(t *testing.T) {
 					if in.database != nil {
-						racedetector.Skip(t)
+						extent.NotInShort(t, "databases")
 					}
 					var options []perduretest.Option
 					if in.resident {

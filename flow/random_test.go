@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure/flow"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/perduretest"
 )
 
 // TestW8_RandomPrograms: what the interpreter on an engine that crashes gives is
 // what the plain evaluator gives.
 func TestW8_RandomPrograms(t *testing.T) {
-	programs := 150
+	programs := extent.AtNight(150, 1500)
 	if testing.Short() {
 		programs = 20
 	}

@@ -10,11 +10,12 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/retry"
 )
 
 // tries is for the long form: go test ./gate -run Races -tries 10000000
-var tries = flag.Int("tries", 20_000, "how often the tests of races between grant and cancel try")
+var tries = flag.Int("tries", extent.AtNight(20_000, 10_000_000), "how often the tests of races between grant and cancel try")
 
 // racers runs f often, on a few goroutines, and hands it a way to have a context
 // canceled by another goroutine at about the same time.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/telemetry"
 )
@@ -22,6 +23,9 @@ import (
 // says how to get it.
 func promtool(t *testing.T, input []byte, args ...string) {
 	t.Helper()
+	if _, err := exec.LookPath("promtool"); err != nil {
+		extent.Missing(t, "There is no promtool: apt-get install prometheus, brew install prometheus.")
+	}
 	cmd := exec.CommandContext(t.Context(), "promtool", args...)
 	cmd.Stdin = bytes.NewReader(input)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/workflow"
 )
@@ -37,7 +36,7 @@ func (b batch) parts(size int) []batch {
 // and calls at a time.
 func TestE107_AHundredThousandItems(t *testing.T) {
 	items := 100_000
-	if testing.Short() || racedetector.Enabled {
+	if testing.Short() {
 		items = 5_000
 	}
 	const size, width = 1000, 50

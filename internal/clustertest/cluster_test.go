@@ -19,6 +19,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/ops"
@@ -26,7 +27,7 @@ import (
 )
 
 var (
-	times = flag.Int("times", 1, "how many times as much is done to the nodes at random moments")
+	times = flag.Int("times", extent.AtNight(1, 4), "how many times as much is done to the nodes at random moments")
 	seed  = flag.Uint64("seed", 0, "fixes the random moments; 0 draws a new one")
 )
 

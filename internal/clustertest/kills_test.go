@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/internal/witness"
 )
 
-var kills = flag.Int("kills", 9, "how many processes TestE132 kills; its long form has 200")
+var kills = flag.Int("kills", extent.AtNight(9, 200), "how many processes TestE132 kills")
 
 // TestE132_KillsOfEverything kills nodes, workers and database servers one after the other,
 // at random, while the network cuts and loses what it likes: kill -9 of a process, the
@@ -20,9 +21,7 @@ var kills = flag.Int("kills", 9, "how many processes TestE132 kills; its long fo
 // standby is promoted. Each next life of a node is of one of two builds, which do not fit
 // each other's runs of one workflow. No acknowledged run is lost, no effect is doubled that is not on
 // record, nothing is orphaned, each answer that a client got is true, and no process ends
-// by itself or keeps what is wrong to itself:
-//
-//	go test ./internal/clustertest -run TestE132 -kills 200 -timeout 1h
+// by itself or keeps what is wrong to itself.
 func TestE132_KillsOfEverything(t *testing.T) {
 	t.Parallel()
 	h := newHavoc(t)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 )
 
@@ -61,7 +62,7 @@ func newBouncer(t *testing.T, server *pgtest.Cluster) *bouncer {
 		}
 	}
 	if b.program == "" {
-		t.Skip("There is no PgBouncer: apt-get install pgbouncer, or set PERDURE_PGBOUNCER. A pooler of our own stands in for it in store/postgres.")
+		extent.Missing(t, "There is no PgBouncer: apt-get install pgbouncer, or set PERDURE_PGBOUNCER.")
 	}
 	b.dir = hostOf(server) // a directory that the server's user may write to
 	config := fmt.Sprintf("[databases]\n* = host=%s user=postgres\n[pgbouncer]\nunix_socket_dir = %[1]s\nlisten_port = 6432\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 4\nmax_client_conn = 200\n", b.dir)

@@ -19,11 +19,10 @@ import (
 // come to their end.
 func TestE93_StartsOfOthersAreAdmittedInBounds(t *testing.T) {
 	const atWork, starts, page = 50, 1500, 500
-	inBothModes(t, func(t *testing.T, w *world) {
-		if !w.in.slow {
+	needsTransactions.inBothModes(t, func(t *testing.T, w *world) {
+		if !w.in.onDisk {
 			t.Skip("Memory has no transactions, in which so many starts become visible together.")
 		}
-		w.tooMuchIfSlow()
 		var most atomic.Int64
 		var e *engine.Engine
 		def := workflow.New("counted", func(wf *workflow.Context, n int) (int, error) {

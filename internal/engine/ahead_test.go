@@ -63,7 +63,7 @@ func TestE5_AheadOfItsTime(t *testing.T) {
 // ahead of its time is superseded, and does not hear of it, before that time
 // comes. No attempt runs under an ID that another one ran under.
 func TestI3_AnAttemptAheadOfItsTimeRunsOnce(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		var mu sync.Mutex
 		ran := map[string]int{} // by attempt ID
 		work := activity.New("work", func(ctx context.Context, n int) (int, error) {

@@ -18,7 +18,7 @@ import (
 // TestE61_FindRuns: runs are found by what they were given at the start, by time and
 // by status, all runs of a chain by the same; operations on many select by it, too.
 func TestE61_FindRuns(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		e := w.start(collector.Impl(collect))
 		client := w.config()
 		client.Node = "client"

@@ -14,7 +14,7 @@ import (
 // TestF13_OneAuditTellsEverything: what was done to runs and activities is told together,
 // latest first; what a reset took over is told once; the bounds say what they left out.
 func TestF13_OneAuditTellsEverything(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		f := newTried()
 		tries := f.threeTries()
 		e := w.start(tries, f.activity)

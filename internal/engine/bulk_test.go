@@ -18,7 +18,7 @@ import (
 // TestE60_Bulk: many runs in one request; a dry run counts and does nothing; the
 // same request again does nothing twice; only what the filter passes is touched.
 func TestE60_Bulk(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		const runs = 230 // more than two batches
 		f := newFragile(slowRetry)
 		other := workflow.New("other", func(wf *workflow.Context, n int) (string, error) {

@@ -102,7 +102,7 @@ func byShare(percent int) func(id string) string {
 // elsewhere, with a delay or without, and other runs. Raised, lowered to nothing and ended it
 // concerns only runs that begin from then on.
 func TestE150_AShareOfNewRunsBeginsOnABuild(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		const runs = 48
 		c := twoBuilds(t, w)
 		c.set("2", 25)
@@ -347,7 +347,7 @@ func TestE150_WhereNothingMoves(t *testing.T) {
 // TestE150_WhateverWriteFails on the way of new runs to the node where they begin, at their
 // home or there: the write, its answer, or the process with it. Each begins once and ends.
 func TestE150_WhateverWriteFails(t *testing.T) {
-	whateverWriteFails(t, 7, whateverFailsOfACanary)
+	whateverWriteFails(t, needsNothing, 7, whateverFailsOfACanary)
 }
 
 func whateverFailsOfACanary(t *testing.T, w *world, k int, fault faulty.Fault, atHome bool) (hit bool) {

@@ -24,7 +24,7 @@ func exactRuns(attempts int, wait time.Duration) retry.Policy {
 // its backoff is over, and nothing is in memory until then. The last failure comes
 // back with the number of attempts.
 func TestE44_AFailedRunIsRetried(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
+	needsQueries.inVirtualTime(t, func(t *testing.T, w *world) {
 		var began []time.Time
 		failing := workflow.New("failing", func(wf *workflow.Context, in string) (string, error) {
 			began = append(began, workflow.Now(wf))

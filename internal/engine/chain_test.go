@@ -47,8 +47,7 @@ func collect(wf *workflow.Context, in collected) ([]int, error) {
 // signals arrive from a client, from another process, and those that come twice:
 // none is lost, none is doubled, and they keep their order.
 func TestE40_SignalsOverManyRuns(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
-		w.tooMuchIfSlow()
+	needsNumbers.inBothModes(t, func(t *testing.T, w *world) {
 		const all = 300
 		e := w.start(collector.Impl(collect))
 		begin(t, e, collector, "all", collected{Each: 1, All: all})
@@ -74,7 +73,7 @@ func TestE40_SignalsOverManyRuns(t *testing.T) {
 // TestE11_AChainIsOneWorkflow: a caller that starts a chain again attaches to it by the input
 // of its first run and waits for its last run, in any process.
 func TestE11_AChainIsOneWorkflow(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
+	needsQueries.inVirtualTime(t, func(t *testing.T, w *world) {
 		e := w.start(collector.Impl(collect))
 		in := collected{Each: 1, All: 3}
 		first := begin(t, e, collector, "c", in)
@@ -145,7 +144,7 @@ func TestE40_AChainInAPartitionThatWasToLeave(t *testing.T) {
 // TestE11_AChainIsFollowedFromElsewhere: a process that serves nothing waits for
 // the result of the last run, from whichever it begins.
 func TestE11_AChainIsFollowedFromElsewhere(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		e := w.start(collector.Impl(collect))
 		client := w.open(w.config())
 		first := begin(t, client, collector, "c", collected{Each: 1, All: 30})

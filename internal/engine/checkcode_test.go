@@ -192,7 +192,7 @@ func TestF27_NoPayloadIsShown(t *testing.T) {
 // TestF27_Samples: the same runs of each workflow are chosen whenever they are open; there
 // are as many as were asked for, and findings beyond the limit are counted.
 func TestF27_Samples(t *testing.T) {
-	inBothModesShared(t, 4, func(t *testing.T, w *world) {
+	needsQueries.inBothModesShared(t, 4, func(t *testing.T, w *world) {
 		wait := func(name, signal string) workflow.Workflow[int, string] {
 			return workflow.New(name, func(wf *workflow.Context, _ int) (string, error) {
 				return workflow.Receive(wf, workflow.NewSignal[string](signal))

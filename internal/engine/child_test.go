@@ -503,7 +503,7 @@ func TestE40_AThousandChildren(t *testing.T) {
 // has their ID; each of the nodes dies in between, and no child is lost or started
 // twice.
 func TestE80_ParentAndChildOnTwoNodes(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		var mu sync.Mutex
 		started := map[string]int{}
 		note := activity.New("note", func(_ context.Context, id string) (string, error) {

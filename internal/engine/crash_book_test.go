@@ -35,6 +35,7 @@ type book struct {
 	told       map[string]int          // and told somebody so
 	inside     map[string]int          // by gate: bodies that run
 	outsiders  map[string]outsider     // by attempt ID: handed out to others
+	ways       map[string]bool         // in which the store was written to, see writes
 }
 
 type turnKey struct {
@@ -65,6 +66,7 @@ func newBook() *book {
 		told:       map[string]int{},
 		inside:     map[string]int{},
 		outsiders:  map[string]outsider{},
+		ways:       map[string]bool{},
 	}
 }
 
@@ -179,6 +181,7 @@ func kept[In, Out any](b *book, f activity.Func[In, Out]) activity.Func[In, Out]
 func (b *book) durable(t *store.Turn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.writes(t)
 	if t.Number > 0 {
 		key := turnKey{t.Run, t.Number}
 		if id, known := b.commits[key]; known {
@@ -334,6 +337,7 @@ func (w witnessed) Create(ctx context.Context, run store.Run) error {
 	if _, begun := w.book.last[run.ID]; !begun {
 		w.book.created(&run)
 	}
+	w.book.ways["a run by a client"] = true
 	w.book.mu.Unlock()
 	return w.Store.Create(context.WithoutCancel(ctx), run)
 }
@@ -350,4 +354,18 @@ func (w witnessed) Commit(ctx context.Context, turns []store.Turn) (store.Result
 		}
 	}
 	return result, err
+}
+
+func (w witnessed) Post(ctx context.Context, m store.Message) error {
+	w.book.mu.Lock()
+	w.book.ways[fmt.Sprintf("a message by a client, %s", m.Kind)] = true
+	w.book.mu.Unlock()
+	return w.Store.Post(ctx, m)
+}
+
+func (w witnessed) Switch(ctx context.Context, s store.Switch) (store.Switch, error) {
+	w.book.mu.Lock()
+	w.book.ways["a switch"] = true
+	w.book.mu.Unlock()
+	return w.Store.Switch(ctx, s)
 }

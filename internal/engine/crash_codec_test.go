@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure/codec"
-	"github.com/perdure/perdure/internal/racedetector"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/store"
 )
@@ -43,12 +43,9 @@ func underCodecs(t *testing.T, partitions int) maker {
 // as it does without codecs: what the code asks for is that which is on record, and nothing
 // that is durable runs again.
 func TestE113_E41_EveryWriteUnderCodecs(t *testing.T) {
-	if racedetector.Enabled && !*everywhere {
-		t.Skip("The race detector watches crashes at random moments, and codecs elsewhere.")
-	}
 	in := setting{name: "codecs-evicted", backend: backend{prepare: underCodecs, shared: true}}
 	for i, s := range shapes {
-		if testing.Short() && i%8 != 0 && !*everywhere {
+		if testing.Short() && i%8 != 0 && !extent.Nightly() {
 			continue
 		}
 		t.Run(s.name, func(t *testing.T) {

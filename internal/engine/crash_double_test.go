@@ -10,7 +10,7 @@ import (
 )
 
 // doubles is how many pairs of crashes each shape gets in each setting.
-const doubles = 40 // of which a database gets fewer
+const doubles = 40 // those on a database are played at night
 
 // TestTwoCrashesInARow lets the process die at a write, and again at a write of
 // the life that follows. Which ones the seed decides. One case alone:
@@ -27,7 +27,6 @@ func TestTwoCrashesInARow(t *testing.T) {
 			want := calm(t, s)
 			for _, in := range settings {
 				t.Run(in.name, func(t *testing.T) {
-					in.skipIfSlow(t)
 					for seed := range in.tries(doubles) {
 						t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { crashTwice(t, s, in, seed, want) })
 					}

@@ -10,7 +10,7 @@ import (
 )
 
 // moments is at how many moments each shape is struck in each setting.
-const moments = 12 // of which a database gets fewer
+const moments = 12 // those on a database are played at night
 
 // TestCrashAtAnyMoment lets the process die between writes: while bodies run,
 // backoffs and timers tick, or nothing happens at all. When, the seed decides,
@@ -25,7 +25,6 @@ func TestCrashAtAnyMoment(t *testing.T) {
 			want := calm(t, s)
 			for _, in := range settings {
 				t.Run(in.name, func(t *testing.T) {
-					in.skipIfSlow(t)
 					for seed := range in.tries(moments) {
 						t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { crashOnce(t, s, in, seed, want) })
 					}

@@ -22,7 +22,7 @@ func TestE49_SchedulesUnderFaults(t *testing.T) {
 	for name, spec := range specs {
 		t.Run(name, func(t *testing.T) {
 			for _, in := range settings {
-				if in.backend.slow {
+				if in.onDisk {
 					continue // the writes are the same
 				}
 				in.run(t, 1, func(t *testing.T, w *world) {

@@ -2,19 +2,17 @@ package engine_test
 
 import (
 	"context"
-	"flag"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/racedetector"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
-
-var everywhere = flag.Bool("everywhere", false, "let everything that can happen to a write happen on every database")
 
 // What happens at a write.
 var blows = []struct {
@@ -23,9 +21,7 @@ var blows = []struct {
 	slack time.Duration // until the engine can work again
 
 	// also is where it happens beside memory, if it leaves something else on disk
-	// than the others do. Every fourth shape has its turn on PostgreSQL, the others on
-	// SQLite, for the check has no time for both. With -everywhere it happens in all
-	// settings.
+	// than the others do. At night it happens in all settings.
 	also string
 }{
 	{"crash-before", perduretest.CrashBefore, time.Millisecond, ""},
@@ -40,34 +36,29 @@ var blows = []struct {
 // makes and each thing that can happen to a write, with runs dropped after each turn,
 // and kept in memory where the write was made. The oracle is the run without faults
 // (E9): same outcome, same meaning of history; what is durable never runs again
-// (E4); each execution is on record (I3); nothing hangs. All of it on all databases
-// takes half an hour:
+// (E4); each execution is on record (I3); nothing hangs. On the databases it is the shapes
+// that are played onDisk, and at night, for half an hour, all of them:
 //
-//	go test -timeout 2h -run TestEveryWriteOfEveryShape ./internal/engine -everywhere
+//	PERDURE_NIGHTLY=1 go test -timeout 2h -run TestEveryWriteOfEveryShape ./internal/engine
 //
 // One case alone:
 //
 //	go test -run 'TestEveryWriteOfEveryShape/^timers$/^memory-evicted$/^crash-after$/^write=7$' ./internal/engine
-//
-// Under the race detector TestCrashAtAnyMoment, of the same shapes, stands for it.
 func TestEveryWriteOfEveryShape(t *testing.T) {
-	if racedetector.Enabled && !*everywhere {
-		t.Skip("The race detector watches crashes at random moments instead.")
-	}
 	for i, s := range shapes {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			want := calm(t, s)
 			for _, in := range settings {
-				if !in.plays(i) {
+				if in.onDisk && !extent.Nightly() && (testing.Short() || !slices.Contains(onDisk, s.name)) {
 					continue
 				}
 				t.Run(in.name, func(t *testing.T) {
 					for k, blow := range blows {
-						if testing.Short() && k != i%len(blows) { // the whole check has them all
+						if testing.Short() && k != i%len(blows) {
 							continue
 						}
-						if (in.slow && blow.also != in.name || in.resident && blow.also == "") && !*everywhere {
+						if (in.onDisk && blow.also != in.name || in.resident && blow.also == "") && !extent.Nightly() {
 							continue
 						}
 						t.Run(blow.name, func(t *testing.T) {

@@ -19,7 +19,7 @@ func TestI13_DamagedRows(t *testing.T) {
 		`{}`, `{"untold":true}`, `{"passes":[{"state":"held"}]}`, `{"passes":[{"state":"asked"},{},{}]}`, `{"passes":[{"state":"else","ticket":-1}]}`,
 		`{"undecided":{"outcome":"failed","judges":1}}`, `{"undecided":{"judges":-1},"untold":true}`, `{"pause":{"due":-5}}`, `{"first":-9e18,"beat_at":-1}`, `[]`, `null`, `7`, ``,
 	}
-	inBothModesShared(t, 1, func(t *testing.T, w *world) {
+	needsQueries.inBothModesShared(t, 1, func(t *testing.T, w *world) {
 		f := newFragile(retry.Policy{Backoff: retry.Fixed(time.Hour), CrashLimit: 2})
 		through := activity.Through(gate.New("thrifty", 1, gate.WithBudget(gate.Budget{Tokens: 1000})))
 		flow := calls(f.activity, through)

@@ -254,7 +254,7 @@ func TestI24_WhatCannotBeReadParksItsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		v := vandalise(w)
 		f := newTried()
 		tries := f.threeTries()
@@ -426,7 +426,7 @@ func TestI24_DamagedRunsEnd(t *testing.T) {
 // TestI24_DamagedRows: rows of calls, outcomes and gates that cannot be read do not become
 // something else, and what has none goes on.
 func TestI24_DamagedRows(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		v := vandalise(w)
 		f := newFragile(retry.Policy{Backoff: retry.Fixed(time.Hour), MaxAttempts: 9})
 		flow := calls(f.activity, activity.Through())
@@ -473,7 +473,7 @@ func TestI24_DamagedRows(t *testing.T) {
 // TestI25_TheDoctorFindsDamage: each that is planted, and nothing else, nor anything where
 // all is well.
 func TestI25_TheDoctorFindsDamage(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		v := vandalise(w)
 		f := newTried()
 		tries := f.threeTries()

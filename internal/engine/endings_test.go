@@ -18,8 +18,8 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/workflow"
 )
@@ -79,16 +79,14 @@ func endings(idle activity.Activity[int, int]) []ending {
 	}
 }
 
-var runsOfEach = flag.Int("endings", 2000, "how many runs end in each of the ways in which a run can")
+var runsOfEach = flag.Int("endings", extent.AtNight(2000, 10_000), "how many runs end in each of the ways in which a run can")
 
 // TestI10_EveryEndingLeavesNothing: when thousands of runs have ended, in each way in
-// which a run can, the process has as many goroutines as before. Its long form takes
-// a few minutes:
-//
-//	go test ./internal/engine -run TestI10_EveryEnding -endings 10000
+// which a run can, the process has as many goroutines as before. At night it is
+// ten thousand runs of each.
 func TestI10_EveryEndingLeavesNothing(t *testing.T) {
 	runs := *runsOfEach
-	if racedetector.Enabled || testing.Short() {
+	if testing.Short() {
 		runs = min(runs, 300)
 	}
 	idle := activity.New("idle", func(ctx context.Context, n int) (int, error) { <-ctx.Done(); return n, ctx.Err() })

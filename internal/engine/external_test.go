@@ -162,7 +162,7 @@ func TestE29_FailuresAreJudgedByThePolicy(t *testing.T) {
 // TestE29_SayingItAgainIsSayingItOnce: also when the run has ended; saying something
 // else is too late.
 func TestE29_SayingItAgainIsSayingItOnce(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsTransactions.inBothModes(t, func(t *testing.T, w *world) {
 		d := newDesk(patient)
 		e := w.start(d.flow, d.activity)
 		begin(t, e, d.flow, "run", 0)
@@ -379,7 +379,7 @@ func TestE29_WhatCameInTimeCounts(t *testing.T) {
 		"too late": {90 * time.Minute, "1.1 timed-out timeout Timeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBothModesShared(t, 1, func(t *testing.T, w *world) {
+			needsTransactions.inBothModesShared(t, 1, func(t *testing.T, w *world) {
 				p := patient
 				p.OnTimeout = retry.StopOnTimeout
 				d := newDesk(p)
@@ -471,7 +471,7 @@ func TestE29_CanceledOutside(t *testing.T) {
 
 // TestE29_Steps: an inline step can go on outside too.
 func TestE29_Steps(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsHooks.inBothModes(t, func(t *testing.T, w *world) {
 		d := newDesk(patient)
 		flow := workflow.New("flow", func(wf *workflow.Context, n int) (string, error) {
 			return workflow.Do(wf, "step", func(ctx context.Context) (string, error) { return d.ask(ctx, n) }, activity.Retry(patient))
@@ -516,7 +516,7 @@ func TestE29_TokensOfOthers(t *testing.T) {
 // TestE29_NoTransactionOutside: what a body wants done in the transaction of its
 // result is not forgotten silently if it has none.
 func TestE29_NoTransactionOutside(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsHooks.inBothModes(t, func(t *testing.T, w *world) {
 		work := activity.New("work", func(ctx context.Context, _ int) (string, error) {
 			err := activity.OnCommit(ctx, func(context.Context, any) error { return nil })
 			return "", errors.Join(err, activity.ErrPending)
@@ -565,8 +565,7 @@ func TestE29_AGateIsHeldOutside(t *testing.T) {
 // TestE29_ManyOutsideHoldNothing: of runs whose attempts go on outside for long,
 // the process has nothing but their due times.
 func TestE29_ManyOutsideHoldNothing(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
-		w.tooMuchIfSlow()
+	needsNumbers.inBothModes(t, func(t *testing.T, w *world) {
 		p := patient
 		p.AttemptTimeout = 240 * time.Hour
 		d := newDesk(p)
@@ -593,7 +592,7 @@ func TestE29_ManyOutsideHoldNothing(t *testing.T) {
 // TestE29_ItMovesWithItsPartition: nodes that give partitions away, lose them or
 // leave do not wait for what goes on outside, and take nothing of it for lost.
 func TestE29_ItMovesWithItsPartition(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		d := newDesk(patient)
 		a := w.node("a", d.flow, d.activity)
 		const runs = 20

@@ -17,7 +17,7 @@ import (
 func TestE7_StartsOnANodeThatWasFenced(t *testing.T) {
 	for _, elsewhere := range []bool{false, true} {
 		t.Run(fmt.Sprint("started elsewhere meanwhile: ", elsewhere), func(t *testing.T) {
-			inAGroup(t, func(t *testing.T, w *world) {
+			needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 				x := newErrands(3, time.Second)
 				a, b := w.node("a", x.workflow, x.activity), w.node("b", x.workflow, x.activity)
 				pass(5 * time.Second)
@@ -70,7 +70,7 @@ func TestE7_StartsOnANodeThatWasFenced(t *testing.T) {
 // TestStartsWhilePartitionsComeAndGo: whatever happens to a partition while a run
 // is started in it, who starts it is answered.
 func TestStartsWhilePartitionsComeAndGo(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		x := newErrands(1, time.Millisecond)
 		e := w.node("a", x.workflow, x.activity)
 		const callers, each = 8, 100

@@ -17,7 +17,7 @@ import (
 // of the latest attempt, and a page goes on where the one before ended, whatever
 // has begun meanwhile.
 func TestE61_FindByCalls(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		fails := activity.New("fails", func(context.Context, int) (int, error) { return 0, errRefused },
 			activity.Retry(retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Hour), Jitter: retry.NoJitter}))
 		declined := activity.New("declined", func(context.Context, int) (int, error) { return 0, &declinedError{} },

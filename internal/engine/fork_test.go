@@ -32,7 +32,7 @@ func payload(t *testing.T, v any) *history.Payload {
 // precedes a call and does the rest again, whether the original run is open or closed. The
 // original is not changed. The same fork requested again attaches.
 func TestE60_Fork(t *testing.T) {
-	inBothModesShared(t, 8, func(t *testing.T, w *world) {
+	needsQueries.inBothModesShared(t, 8, func(t *testing.T, w *world) {
 		f := newTried()
 		tries := f.threeTries()
 		e := w.start(tries, f.activity)

@@ -97,7 +97,7 @@ func TestR41_ModesInTheEngine(t *testing.T) {
 // TestR45_GatesAreSeen: the view of a gate shows its holders and its line, and the view of a
 // call its place in the line.
 func TestR45_GatesAreSeen(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		x := newLineup(gate.New("door", 1, gate.WithMode(gate.Hold)), halfMinute)
 		e := w.start(x.workflow, x.activity)
 		for _, id := range []string{"fails", "b", "c+"} {
@@ -137,7 +137,7 @@ func onlyGate(t *testing.T, e *engine.Engine) view.Gate {
 // TestR47_AGateThatNobodyUsesIsForgotten: a gate is deleted a week after its last call, even
 // across a restart. The next call creates it again.
 func TestR47_AGateThatNobodyUsesIsForgotten(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		w.patient = true // for weeks
 		x := newLineup(gate.New("door", 1), halfMinute)
 		e := w.start(x.workflow, x.activity)

@@ -387,7 +387,7 @@ func TestR31_OneHeartbeatServesBoth(t *testing.T) {
 // TestE7_AZombiesHeartbeatIsRefused: what a body says on a node that lost its run
 // changes nothing, and the body is told.
 func TestE7_AZombiesHeartbeatIsRefused(t *testing.T) {
-	inAGroupOf(t, 1, func(t *testing.T, w *world) {
+	needsFencing.inAGroupOf(t, 1, func(t *testing.T, w *world) {
 		told := make(chan error, 1)
 		flow := workflow.Declare[int, string]("flow")
 		definitions := func(node string, body func(ctx context.Context) (string, error)) []any {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/view"
 )
@@ -80,9 +80,7 @@ func judgeHistory(t *testing.T, events []view.Event) {
 // again, through a crash after each of their writes: what was there before is there
 // afterwards, byte by byte, and what it says is said once.
 func TestE2_I2_HistoryIsAppendOnly(t *testing.T) {
-	if racedetector.Enabled {
-		t.Skip("It is about what is durable, and runs without the race detector.")
-	}
+	extent.NotInShort(t, "it compares what is durable many times over")
 	for _, s := range shapes {
 		switch s.name {
 		case "retry-in-the-engine", "select-won-by-the-timer", "saga", "signals", "cancel-while-it-runs", "map":

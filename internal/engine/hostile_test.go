@@ -61,7 +61,7 @@ func TestI13_HostileErrors(t *testing.T) {
 		"a nil cause":         retry.Terminal(fmt.Errorf("nothing: %w", error(nil))),
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBothModes(t, func(t *testing.T, w *world) {
+			needsTransactions.inBothModes(t, func(t *testing.T, w *world) {
 				returns := activity.New("returns", func(context.Context, int) (int, error) { return 0, hostile }, activity.Retry(retry.Policy{MaxAttempts: 2, Backoff: retry.None}))
 				panics := activity.New("panics", func(context.Context, int) (int, error) { panic(hostile) }, activity.Retry(retry.Policy{MaxAttempts: 2, Backoff: retry.None}))
 				order := workflow.New("order", func(wf *workflow.Context, how string) (int, error) {

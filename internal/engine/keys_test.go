@@ -31,7 +31,7 @@ func TestI20_SignalsThatLookAlikeAllArrive(t *testing.T) {
 		}
 		return strings.Join(read, " "), nil
 	})
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsTransactions.inBothModes(t, func(t *testing.T, w *world) {
 		e := w.open(w.config(listener))
 		id := strings.Repeat("w", history.MaxID)
 		begin(t, e, listener, id, 0)

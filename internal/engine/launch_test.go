@@ -18,7 +18,7 @@ import (
 // its time, while the lease held, does not begin if it does not hold any more when
 // that time comes; it begins when the lease is renewed.
 func TestE7_NoAttemptBeginsWithoutTheLease(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		var began []time.Time
 		work := activity.New("work", func(ctx context.Context, n int) (int, error) {
 			if began = append(began, time.Now()); len(began) == 1 {
@@ -55,7 +55,7 @@ func TestE7_NoAttemptBeginsWithoutTheLease(t *testing.T) {
 // by which an attempt is to begin that another one has its run by then, and has run the call.
 // No body begins where the lease is over.
 func TestE7_NothingBeginsWhenItsTurnIsDurableTooLate(t *testing.T) {
-	inAGroupOf(t, 1, func(t *testing.T, w *world) {
+	needsFencing.inAGroupOf(t, 1, func(t *testing.T, w *world) {
 		var mu sync.Mutex
 		var began []string
 		work := func(node string) body.Activity {

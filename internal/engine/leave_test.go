@@ -10,7 +10,7 @@ import (
 // TestE64_StopWithoutAnAnswer: an engine whose database does not answer any more
 // stops in bounded time, and its work goes on elsewhere.
 func TestE64_StopWithoutAnAnswer(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		x := newErrands(5, time.Second)
 		a, b := w.node("a", x.workflow, x.activity), w.node("b", x.workflow, x.activity)
 		pass(5 * time.Second)

@@ -19,8 +19,7 @@ import (
 // node on the way: the ledger keeps the first and the last ones, says how many are
 // missing, and its sums are exact.
 func TestE22_FiveThousandAttempts(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
-		w.tooMuchIfSlow()
+	needsNumbers.inBothModes(t, func(t *testing.T, w *world) {
 		const attempts = 5000
 		var ran time.Duration // at most one attempt at a time
 		fails := activity.New("fails", func(ctx context.Context, _ int) (int, error) {
@@ -87,7 +86,7 @@ func flatCall(c view.CallAttempts) view.CallAttempts {
 
 // TestE22_AcrossRuns: pages, filters and statistics over many runs of two workflows.
 func TestE22_AcrossRuns(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		policy := activity.Retry(retry.Policy{MaxAttempts: 4, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter})
 		body := func(ctx context.Context, n int) (int, error) { // fails n times
 			if info, _ := activity.FromContext(ctx); info.Attempt <= n {

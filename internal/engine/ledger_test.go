@@ -32,7 +32,7 @@ func TestE21_HistoryOfAttempts(t *testing.T) {
 			"3 attempts in 23000 ms, exhausted true, last failure 3, errors 3: [1 failure 1 @1000 2 failure 2 @12000 3 failure 3 @23000]"},
 	} {
 		t.Run(fmt.Sprint(test.fails, " failures"), func(t *testing.T) {
-			inBothModes(t, func(t *testing.T, w *world) {
+			needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 				work := activity.New("work", func(ctx context.Context, _ int) (int, error) {
 					info, _ := activity.FromContext(ctx)
 					time.Sleep(time.Second)
@@ -85,8 +85,7 @@ func printSummary(s *history.Summary, began time.Time) string {
 // TestE21_E22_VeryManyAttempts: the summary keeps the first and the last errors
 // and the exact count, the ledger the first 100 and the last 1,000 attempts.
 func TestE21_E22_VeryManyAttempts(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
-		w.tooMuchIfSlow()
+	needsNumbers.inBothModes(t, func(t *testing.T, w *world) {
 		const attempts = 1300
 		fails := activity.New("fails", func(ctx context.Context, _ int) (int, error) {
 			info, _ := activity.FromContext(ctx)
@@ -123,7 +122,7 @@ func TestE21_E22_VeryManyAttempts(t *testing.T) {
 
 // TestE22_Ledger: what the record of an attempt says.
 func TestE22_Ledger(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		work := activity.New("work", func(ctx context.Context, _ int) (int, error) {
 			info, _ := activity.FromContext(ctx)
 			time.Sleep(time.Second)
@@ -193,7 +192,7 @@ func flat(a view.Attempt) []any {
 
 // TestE23_DescribePendingCalls: at every stage of an activity, from any process.
 func TestE23_DescribePendingCalls(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		work := activity.New("work", func(ctx context.Context, _ int) (int, error) {
 			info, _ := activity.FromContext(ctx)
 			if err := busy(ctx, 10*time.Second); err != nil {

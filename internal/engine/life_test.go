@@ -114,7 +114,7 @@ func TestE64_LifeOfAnEngine(t *testing.T) {
 		}
 	}
 	for _, in := range settings {
-		if !in.shared && in.resident { // else the second engine is welcome
+		if !in.shared && in.resident && in.plays(needsFencing) { // else the second engine is welcome
 			in.run(t, 1, test)
 		}
 	}
@@ -124,14 +124,13 @@ func TestE64_LifeOfAnEngine(t *testing.T) {
 // times. No run is lost, and in the end no goroutine is left.
 func TestI10_StartAndStopLeaveNothing(t *testing.T) {
 	for _, in := range settings {
-		if in.resident {
+		if in.resident && in.plays(needsFencing) {
 			in.runInRealTime(t, startAndStopLeaveNothing)
 		}
 	}
 }
 
 func startAndStopLeaveNothing(t *testing.T, w *world) {
-	w.tooMuchIfSlow()
 	work := activity.New("work", func(ctx context.Context, n int) (int, error) {
 		return n + 1, busy(ctx, time.Duration(n%3)*time.Millisecond)
 	})
@@ -192,7 +191,7 @@ func startAndStopLeaveNothing(t *testing.T, w *world) {
 // Whatever it was doing at that moment, the runs come to their right end.
 func TestE7_TakeoverUnderLoad(t *testing.T) {
 	for _, in := range settings {
-		if in.shared && in.resident {
+		if in.shared && in.resident && in.plays(needsFencing) {
 			in.runInRealTime(t, takeoverUnderLoad)
 		}
 	}

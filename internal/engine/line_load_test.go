@@ -36,8 +36,7 @@ func (s *loadsCountedStore) Load(ctx context.Context, partition int, run string)
 // nothing else. One that has begun is loaded whole, also by the process after a crash.
 func TestRunsInLineAreReadAsRows(t *testing.T) {
 	const starts = 3000
-	inVirtualTime(t, func(t *testing.T, w *world) {
-		w.tooMuchIfSlow()
+	needsNumbers.inVirtualTime(t, func(t *testing.T, w *world) {
 		work := activity.New("work", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, 10*time.Millisecond) })
 		once := calls(work)
 		config := w.config(once, work)

@@ -61,8 +61,7 @@ func demandCompleted(t *testing.T, e *engine.Engine, name string, n int) {
 // wait, while they are worked off, and when a process starts in which they wait.
 func TestE102_RunsInLineAreRows(t *testing.T) {
 	const starts, slots, kept = 5000, 4, 50
-	inVirtualTime(t, func(t *testing.T, w *world) {
-		w.tooMuchIfSlow()
+	needsQueries.inVirtualTime(t, func(t *testing.T, w *world) {
 		work := activity.New("work", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, 100*time.Millisecond) })
 		once := calls(work)
 		config := w.config(once, work, holding, hold)
@@ -116,8 +115,7 @@ func goroutinesHere() int {
 // at the same time, those beyond the number of kept runs are evicted.
 func TestE102_ManyBegunRunsThatWaitForSlotsLeaveMemory(t *testing.T) {
 	const starts, slots, kept = 1000, 2, 20
-	inVirtualTime(t, func(t *testing.T, w *world) {
-		w.tooMuchIfSlow()
+	needsNumbers.inVirtualTime(t, func(t *testing.T, w *world) {
 		work := activity.New("work", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, 100*time.Millisecond) })
 		morning := workflow.New("morning", func(wf *workflow.Context, n int) (int, error) {
 			if err := workflow.Sleep(wf, time.Hour); err != nil {
@@ -191,8 +189,7 @@ func TestE102_ARunBeginsWithItsSlot(t *testing.T) {
 // which they were started, before a crash and after it; and those that are in the database
 // alone begin after those that are not.
 func TestE103_TheLineHasAnOrder(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
-		w.tooMuchIfSlow()
+	needsQueries.inVirtualTime(t, func(t *testing.T, w *world) {
 		const many = 1500
 		var line finishLine
 		pass1 := line.activity()
@@ -346,8 +343,7 @@ func TestE103_WhoBeginsWhileItLeavesMemoryBegins(t *testing.T) {
 // moves without them, most of it stays rows that have not begun.
 func TestE102_SlowWorkDoesNotLetAllBegin(t *testing.T) {
 	const starts, bound = 5000, 3000
-	inVirtualTime(t, func(t *testing.T, w *world) {
-		w.tooMuchIfSlow()
+	needsNumbers.inVirtualTime(t, func(t *testing.T, w *world) {
 		work := activity.New("work", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, 10*time.Second) })
 		slow := calls(work)
 		config := w.config(slow, work, holding, hold)

@@ -44,7 +44,7 @@ func TestI13_NamesInCodeAreRefused(t *testing.T) {
 	} {
 		for name, problem := range unusableNames {
 			t.Run(fmt.Sprintf("%s %.9q", what, name), func(t *testing.T) {
-				inBothModes(t, func(t *testing.T, w *world) {
+				needsTransactions.inBothModes(t, func(t *testing.T, w *world) {
 					order := workflow.New("order", func(wf *workflow.Context, _ int) (string, error) {
 						_, err := workflow.Retry(wf, retry.Policy{MaxAttempts: 5}, func(wf *workflow.Context) (int, error) { return 0, call(wf, name) })
 						if refusal := new(history.InputError); !errors.As(err, &refusal) || !retry.IsTerminal(err) {

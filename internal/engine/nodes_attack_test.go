@@ -21,7 +21,7 @@ import (
 // TestE80_SlowRelease: while a node is about to give partitions back, which takes
 // the database a while, it neither takes them again nor gives more away.
 func TestE80_SlowRelease(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		x := newErrands(20, 300*time.Millisecond)
 		a := w.node("a", x.workflow, x.activity)
 		plan := w.plans[a]
@@ -129,7 +129,7 @@ func TestMessagesOfAPartitionThatStays(t *testing.T) {
 func TestE83_ShortOutagesMoveNothing(t *testing.T) {
 	for away := 6 * time.Second; away <= 9*time.Second; away += 150 * time.Millisecond {
 		t.Run(away.String(), func(t *testing.T) {
-			inAGroup(t, func(t *testing.T, w *world) {
+			needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 				a, b := w.node("a"), w.node("b")
 				pass(time.Second)
 				w.plans[b].AtRenewal(w.plans[b].Renewals()+1, faulty.Slow(500*time.Millisecond)) // out of step with the other
@@ -182,7 +182,7 @@ func TestE3_CrashAfterASurvivedLoss(t *testing.T) {
 // TestE80_SlowClaim: a database that takes its time to give partitions away, because
 // a commit of their dead owner holds them, does not cost the claimant its lease.
 func TestE80_SlowClaim(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		a, b := w.node("a"), w.node("b")
 		pass(5 * time.Second)
 		w.wantShares(b, "a:8 b:8")
@@ -204,7 +204,7 @@ func TestE80_SlowClaim(t *testing.T) {
 // TestE64_DrainingGivesEverything: partitions that a node which drains could not
 // give back at first do not wait for the end of its drain.
 func TestE64_DrainingGivesEverything(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		long := newErrands(1, time.Minute)
 		a := w.node("a", long.workflow, long.activity)
 		begin(t, a, long.workflow, "long", 1)
@@ -356,7 +356,7 @@ func TestE80_WaitersOfOtherPartitionsWait(t *testing.T) {
 func TestI7_MachinesClocksDecideNothing(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Hour, time.Hour} {
 		t.Run(ahead.String(), func(t *testing.T) {
-			inAGroup(t, func(t *testing.T, w *world) {
+			needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 				w.ahead.Store(-int64(ahead))
 				sleeps := workflow.New("sleeps", func(wf *workflow.Context, n int) (int, error) { return n, workflow.Sleep(wf, time.Minute) })
 				a := w.node("a", sleeps)

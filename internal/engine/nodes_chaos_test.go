@@ -13,7 +13,6 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/faulty"
-	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -271,8 +270,8 @@ func TestI6_Chaos(t *testing.T) {
 }
 
 func playChaos(t *testing.T, seed uint64) {
-	inAGroupOf(t, []int{1, 5, 16}[seed%3], func(t *testing.T, w *world) {
-		w.fewSeedsIfSlow(seed)
+	needsFencing.inAGroupOf(t, []int{1, 5, 16}[seed%3], func(t *testing.T, w *world) {
+		w.fewSeedsOnDisk(seed)
 		c := &chaos{world: w, random: rand.New(rand.NewPCG(seed, 1)), definitions: labours(), names: map[*engine.Engine]string{}}
 		t.Cleanup(func() {
 			if t.Failed() {
@@ -360,14 +359,11 @@ func (w *world) engines() (all []*engine.Engine) {
 	return all
 }
 
-// chaosSeeds is how many seeds are played. Twelve are all numbers of partitions on
-// all databases; the race detector has the time for half of them.
+// chaosSeeds is how many seeds are played: three are all numbers of partitions.
 func chaosSeeds() uint64 {
 	switch {
 	case testing.Short():
 		return 5
-	case racedetector.Enabled:
-		return 6
 	default:
 		return 24
 	}

@@ -51,7 +51,7 @@ func TestE60_FromAnyNode(t *testing.T) {
 // TestE60_TheOwnerDies: if an owner dies, the next owner carries out its requests once, and
 // the callers get their replies.
 func TestE60_TheOwnerDies(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		f := newFragile(slowRetry)
 		start := func(name string) *engine.Engine {
 			config := w.config(f.flow, f.activity)

@@ -240,7 +240,7 @@ func (x *crush) judgeLeft(t *testing.T, w *world) {
 // wait at gates; never are more attempts in flight than the gates let pass, all of
 // what they let pass is used, and no run waits for ever.
 func TestR47_OneLimitOverAllNodes(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		x := w.newCrush()
 		a := w.node("n1", x.definitions...)
 		b := w.node("n2", x.definitions...)
@@ -280,8 +280,8 @@ func TestR47_Chaos(t *testing.T) {
 	for seed := range chaosSeeds() {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			inAGroupOf(t, []int{1, 5, 16}[seed%3], func(t *testing.T, w *world) {
-				w.fewSeedsIfSlow(seed)
+			needsFencing.inAGroupOf(t, []int{1, 5, 16}[seed%3], func(t *testing.T, w *world) {
+				w.fewSeedsOnDisk(seed)
 				w.playCrush(seed)
 			})
 		})

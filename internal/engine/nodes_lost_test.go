@@ -67,7 +67,7 @@ func TestE98_WhatIsKnownOfALostWorker(t *testing.T) {
 		}, retry.ReasonDrained, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inAGroupOf(t, 1, func(t *testing.T, w *world) {
+			needsFencing.inAGroupOf(t, 1, func(t *testing.T, w *world) {
 				took := time.Hour
 				work := activity.New("work", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, took) })
 				flow := calls(work)

@@ -250,9 +250,8 @@ func TestE117_E119_Chaos(t *testing.T) {
 	for seed := range chaosSeeds() {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			inAGroupOf(t, []int{4, 5, 16}[seed%3], func(t *testing.T, w *world) {
-				w.tooMuchIfSlow()
-				w.fewSeedsIfSlow(seed)
+			needsFencing.inAGroupOf(t, []int{4, 5, 16}[seed%3], func(t *testing.T, w *world) {
+				w.fewSeedsOnDisk(seed)
 				newFleet(w, seed).play()
 			})
 		})

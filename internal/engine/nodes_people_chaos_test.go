@@ -217,8 +217,8 @@ func TestI6_ChaosWithPeople(t *testing.T) {
 	for seed := range chaosSeeds() {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			inAGroupOf(t, []int{1, 5, 16}[seed%3], func(t *testing.T, w *world) {
-				w.fewSeedsIfSlow(seed)
+			needsFencing.inAGroupOf(t, []int{1, 5, 16}[seed%3], func(t *testing.T, w *world) {
+				w.fewSeedsOnDisk(seed)
 				newOffice(w, seed).play()
 			})
 		})

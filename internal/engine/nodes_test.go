@@ -104,7 +104,7 @@ func (x *errands) repeated() (ids []string) {
 // TestE80_NodesShareTheWork: nodes that join and leave in good order move the work
 // among them while it goes on; no attempt is lost or runs twice.
 func TestE80_NodesShareTheWork(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		x := newErrands(20, 200*time.Millisecond)
 		a := w.node("a", x.workflow, x.activity)
 		w.wantShares(a, "a:16")
@@ -191,7 +191,7 @@ func TestE80_LongAttemptsKeepTheirPlace(t *testing.T) {
 // TestE80_TakeoverWithinTheLease: the work of a node that died goes on elsewhere
 // when its lease has run out, not later, and not earlier.
 func TestE80_TakeoverWithinTheLease(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		x := newErrands(5, time.Second)
 		a, b := w.node("a", x.workflow, x.activity), w.node("b", x.workflow, x.activity)
 		pass(5 * time.Second)
@@ -217,7 +217,7 @@ func TestE80_TakeoverWithinTheLease(t *testing.T) {
 // its lease loses its work to another; when it is back, nothing it had under way
 // is written or answered, its bodies are told, and it gets a share again.
 func TestE7_CutOffNodeIsFenced(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		type end struct {
 			node string
 			err  error
@@ -301,7 +301,7 @@ func TestE7_CutOffNodeIsFenced(t *testing.T) {
 // TestE3_LeaseLossIsNoCrash: losing the lease while a call is on probation, again
 // and again, never quarantines it, as long as the nodes turn out to have survived.
 func TestE3_LeaseLossIsNoCrash(t *testing.T) {
-	inAGroupOf(t, 1, func(t *testing.T, w *world) {
+	needsFencing.inAGroupOf(t, 1, func(t *testing.T, w *world) {
 		took := time.Hour
 		work := activity.New("work", func(ctx context.Context, n int) (int, error) {
 			return n, busy(ctx, took)
@@ -333,7 +333,7 @@ func TestE3_LeaseLossIsNoCrash(t *testing.T) {
 // TestE83_OutageMovesNothing: when the database itself is away for longer than all
 // leases, the nodes keep their partitions, and what runs goes on.
 func TestE83_OutageMovesNothing(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		x := newErrands(3, 40*time.Second)
 		a, b := w.node("a", x.workflow, x.activity), w.node("b", x.workflow, x.activity)
 		pass(5 * time.Second)
@@ -363,7 +363,7 @@ func TestE83_OutageMovesNothing(t *testing.T) {
 // TestE7_TwoProcessesWithOneName: the later process has the name; its predecessor is fenced
 // immediately and reports it.
 func TestE7_TwoProcessesWithOneName(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		x := newErrands(5, time.Second)
 		first := w.node("same", x.workflow, x.activity)
 		for i := range 20 {
@@ -390,7 +390,7 @@ func TestE7_TwoProcessesWithOneName(t *testing.T) {
 // from a snapshot) shares its identity; one of them gives way, and goes on under
 // another.
 func TestE7_TwoProcessesWithOneID(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		x := newErrands(30, time.Second)
 		config := func() engine.Config {
 			c := w.config(x.workflow, x.activity)
@@ -454,7 +454,7 @@ func TestE80_ALiveNodeIsSeen(t *testing.T) {
 // TestGroupsAreApart: a workflow ID means another run in each group, and nodes
 // serve the runs of their own.
 func TestGroupsAreApart(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		flow := workflow.Declare[int, string]("who")
 		node := func(group string) *engine.Engine {
 			c := w.config(workflow.New("who", func(wf *workflow.Context, n int) (string, error) {

@@ -81,7 +81,7 @@ func TestE64_OutageIsSurvived(t *testing.T) {
 	for part := range 4 {
 		begins := time.Duration(part) * 13 * time.Second
 		t.Run(begins.String(), func(t *testing.T) {
-			inBothModes(t, func(t *testing.T, w *world) {
+			needsTransactions.inBothModes(t, func(t *testing.T, w *world) {
 				chain, step, ran := chain()
 				e := w.start(chain, step)
 				plan := w.plans[e]
@@ -145,7 +145,7 @@ func TestE64_StartsInAnOutage(t *testing.T) {
 // TestE64_SlowAndFullDatabase: a commit that takes long is said to, and a full
 // disk is said to be one; both end by themselves.
 func TestE64_SlowAndFullDatabase(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
+	needsTransactions.inVirtualTime(t, func(t *testing.T, w *world) {
 		chain, step, ran := chain()
 		db := &scripted{inner: w.db}
 		w.db = db
@@ -207,7 +207,7 @@ func TestE83_LostAnswers(t *testing.T) {
 	for k := 3; k <= writes; k++ { // the first two are Join and Claim
 		for _, fault := range []faulty.Fault{faulty.FailBefore, faulty.FailAfter} {
 			t.Run(fmt.Sprint("write ", k, " ", fault), func(t *testing.T) {
-				inBothModes(t, func(t *testing.T, w *world) {
+				needsTransactions.inBothModes(t, func(t *testing.T, w *world) {
 					got, _ := play(t, w, func(p *faulty.Plan) { p.At(k, fault) })
 					if got != want {
 						t.Errorf("the history is\n%swant\n%s", got, want)
@@ -258,7 +258,7 @@ func (s *scriptedStore) Commit(ctx context.Context, turns []store.Turn) (store.R
 // run is parked, the others do not notice, and it goes on when a later engine can
 // store it.
 func TestI9_OneBadTurnIsIsolated(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsTransactions.inBothModes(t, func(t *testing.T, w *world) {
 		const runs = 40
 		var refusals atomic.Int64
 		bad := ""
@@ -384,7 +384,7 @@ func (w *world) claim(s store.Store, node string) store.Ownership {
 // writes nothing to the database, its bodies are canceled, it logs what happened, and it does
 // not disturb the new owner.
 func TestE7_FencedAfterTakeover(t *testing.T) {
-	inBothModesShared(t, 1, func(t *testing.T, w *world) {
+	needsFencing.inBothModesShared(t, 1, func(t *testing.T, w *world) {
 		const runs = 20
 		var canceled atomic.Int64
 		var second atomic.Int64

@@ -16,7 +16,7 @@ import (
 // TestE27_TransactionsOfOneMomentWhileAnAttemptOutsideTimesOut: the inbox is read
 // before the time-out, and what else had come by then still takes one turn each.
 func TestE27_TransactionsOfOneMomentWhileAnAttemptOutsideTimesOut(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsHooks.inBothModes(t, func(t *testing.T, w *world) {
 		s := newShopper(w)
 		ask := activity.New("ask", func(context.Context, int) (int, error) { return 0, activity.ErrPending },
 			activity.Retry(retry.Policy{MaxAttempts: 1, AttemptTimeout: time.Second}))

@@ -245,7 +245,7 @@ func TestE41_CompatibleChanges(t *testing.T) {
 // TestE41_TimersKeepTheirDueTime: a timer that was started keeps the time that
 // was recorded, whatever the code says now.
 func TestE41_TimersKeepTheirDueTime(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsClocks.inBothModes(t, func(t *testing.T, w *world) {
 		nap := func(d time.Duration) workflow.Workflow[int, int] {
 			return workflow.New("nap", func(wf *workflow.Context, _ int) (int, error) { return 1, workflow.Sleep(wf, d) })
 		}

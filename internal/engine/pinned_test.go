@@ -89,7 +89,7 @@ func TestE118_APinnedRunStaysOnItsBuild(t *testing.T) {
 		"killed":  func(_ *testing.T, w *world, e *engine.Engine) { w.kill(e) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inAGroup(t, func(t *testing.T, w *world) {
+			needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 				const runs = 12
 				a := w.startOrders("a", runs)
 				b := w.versionNode("b", "2", pinnedOrder("2"))
@@ -344,7 +344,7 @@ func moveAll(t *testing.T, e *engine.Engine, runs int, from, to string) (outcome
 func TestE119_RunsMoveToAnotherBuild(t *testing.T) {
 	for name, gone := range map[string]bool{"both live": false, "the old is gone": true} {
 		t.Run(name, func(t *testing.T) {
-			inAGroup(t, func(t *testing.T, w *world) {
+			needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 				const runs = 12
 				a := w.startOrders("a", runs)
 				b := w.versionNode("b", "2", pinnedOrder("2"))

@@ -117,7 +117,7 @@ func TestE116_AHeldRunSaysWhichBuildItNeeds(t *testing.T) {
 // TestE116_ALiveNodeThatFits: the run is a partition's, and so a node's that has not the
 // code. It goes on where the code is, and needs none.
 func TestE116_ALiveNodeThatFits(t *testing.T) {
-	inAGroupOf(t, 1, func(t *testing.T, w *world) {
+	needsFencing.inAGroupOf(t, 1, func(t *testing.T, w *world) {
 		parent := workflow.New("parent", func(wf *workflow.Context, _ int) (string, error) {
 			return workflow.RunChild(wf, napper, time.Minute, workflow.ChildID("nap"))
 		})

@@ -63,7 +63,7 @@ func prioritized[In, Out any](t *testing.T, e *engine.Engine, w workflow.Workflo
 func TestE49_PriorityDecidesWhoGetsASlot(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		t.Run(map[bool]string{false: "calm", true: "after a crash"}[crash], func(t *testing.T) {
-			inBothModes(t, func(t *testing.T, w *world) {
+			needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 				var line finishLine
 				pass1 := line.activity()
 				once := passing(pass1)

@@ -226,8 +226,7 @@ func TestE40_QueriesWithoutCode(t *testing.T) {
 // TestE40_QueriesBetweenTurns: an answer shows what one turn left, never a part of
 // it, whoever asks when.
 func TestE40_QueriesBetweenTurns(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
-		w.tooMuchIfSlow()
+	needsNumbers.inBothModes(t, func(t *testing.T, w *world) {
 		def := workflow.New("counts", func(wf *workflow.Context, n int) (string, error) {
 			a, b := 0, 0
 			workflow.HandleQuery(wf, progress, func(string) (string, error) { return fmt.Sprint(a, " ", b), nil })
@@ -271,7 +270,7 @@ func TestE40_QueriesBetweenTurns(t *testing.T) {
 // TestE40_QueriesLeaveNothing: queries whose callers have given up, and replies that were not
 // fetched, do not stay in the inbox.
 func TestE40_QueriesLeaveNothing(t *testing.T) {
-	inBothModesShared(t, 1, func(t *testing.T, w *world) {
+	needsQueries.inBothModesShared(t, 1, func(t *testing.T, w *world) {
 		w.patient = false
 		e := w.start(questioned("1"))
 		begin(t, e, questioned("1"), "w", 1)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
@@ -27,7 +28,7 @@ import (
 //	go test -run 'TestE130/^memory-evicted$/^worker$/^crashes_after$/^write_3$' ./internal/engine
 func TestE130_EveryWriteOfAQueuedAttemptsLife(t *testing.T) {
 	for _, in := range settings {
-		if in.skipCrashes() {
+		if !in.plays(needsTransactions) || in.onDisk && in.resident && !extent.Nightly() {
 			continue
 		}
 		in.run(t, 1, func(t *testing.T, w *world) {
@@ -38,11 +39,11 @@ func TestE130_EveryWriteOfAQueuedAttemptsLife(t *testing.T) {
 			}
 			for _, of := range []string{"owner", "worker"} {
 				for _, fault := range []faulty.Fault{faulty.FailBefore, faulty.FailAfter, faulty.CrashBefore, faulty.CrashAfter} {
-					if also := map[bool]faulty.Fault{true: faulty.FailAfter, false: faulty.CrashAfter}[in.shared]; in.slow && fault != also && !*everywhere {
+					if also := map[bool]faulty.Fault{true: faulty.FailAfter, false: faulty.CrashAfter}[in.shared]; in.onDisk && fault != also && !extent.Nightly() {
 						continue // as in TestEveryWriteOfEveryShape
 					}
 					if testing.Short() && fault != map[string]faulty.Fault{"owner": faulty.FailAfter, "worker": faulty.CrashAfter}[of] {
-						continue // the whole check has them all
+						continue
 					}
 					everyFault(t, w, of, fault, want)
 				}

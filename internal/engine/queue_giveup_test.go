@@ -98,7 +98,7 @@ func TestE139_AResultWhileTheAttemptIsGivenUp(t *testing.T) {
 		"after it is durable":  {true, store.ErrStale, "1.1 lost lease_expired, 1.2 completed succeeded", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, w *world) {
+			needsTransactions.inVirtualTime(t, func(t *testing.T, w *world) {
 				finished, told := make(chan struct{}), make(chan error, 9)
 				var begun atomic.Int32
 				work := activity.New("work", func(context.Context, int) (string, error) {

@@ -85,7 +85,7 @@ func (x *rendering) render(ctx context.Context, n int) (string, error) {
 // TestE82_OnlyWhoServesTheQueueRunsIt: with its own limit; the owner of the run, which has
 // the code, does not.
 func TestE82_OnlyWhoServesTheQueueRunsIt(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
+	needsTransactions.inVirtualTime(t, func(t *testing.T, w *world) {
 		x := newRendering(time.Second)
 		e := w.owner(x.flow, x.activity)
 		const runs = 10
@@ -195,7 +195,7 @@ func TestE82_WaitingTooLongIsAQueueTimeout(t *testing.T) {
 // TestE121_TheOwnerGivesUpAndTheLateResultIsDropped: when an attempt times out, its worker
 // hears of it, and what its body returns counts for nothing.
 func TestE121_TheOwnerGivesUpAndTheLateResultIsDropped(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
+	needsTransactions.inVirtualTime(t, func(t *testing.T, w *world) {
 		x := newRendering(time.Hour, activity.Retry(retry.Policy{MaxAttempts: 2, AttemptTimeout: time.Minute, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))
 		x.deaf = true
 		e := w.owner(x.flow)
@@ -259,7 +259,7 @@ func TestE121_CancellationReachesTheBody(t *testing.T) {
 // TestE122_AWorkerThatDiesLosesItsAttempts: when its lease is over. That is no failure of
 // the call, and another worker runs it.
 func TestE122_AWorkerThatDiesLosesItsAttempts(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
+	needsFencing.inVirtualTime(t, func(t *testing.T, w *world) {
 		x := newRendering(time.Hour, activity.Retry(retry.Policy{MaxAttempts: 1}))
 		e := w.owner(x.flow)
 		first := w.worker("first", "gpu", 3, x.activity)
@@ -400,7 +400,7 @@ func TestE82_WhatAWorkerCannotDoIsRefused(t *testing.T) {
 // TestE123_RoutingIsVisible: views show which worker serves which queue, and what waits where
 // and why.
 func TestE123_RoutingIsVisible(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
+	needsQueries.inVirtualTime(t, func(t *testing.T, w *world) {
 		x := newRendering(time.Hour)
 		e := w.owner(x.flow)
 		begin(t, e, x.flow, "run", 1)

@@ -19,8 +19,8 @@ import (
 
 	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/perduretest"
@@ -222,7 +222,7 @@ func TestE41_RecordedScheduledStart(t *testing.T) {
 // elsewhere does not fit its code; one of which only that has changed which need
 // not be the same does.
 func TestE41_Mutants(t *testing.T) {
-	racedetector.Skip(t)
+	extent.NotInShort(t, "one goroutine replays thousands of histories")
 	caught, accused := 0, 0
 	for _, recorded := range recordings(t) {
 		s, r := recorded.shape, recorded.history

@@ -14,7 +14,7 @@ import (
 // TestF55_TheErrorThatACallRecoveredFrom: the sums of a call that has succeeded after failures
 // say which error was the latest, after a crash too, and those of all other calls do not.
 func TestF55_TheErrorThatACallRecoveredFrom(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		policy := activity.Retry(retry.Policy{MaxAttempts: 4, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter})
 		body := func(ctx context.Context, n int) (int, error) { // fails n times
 			if info, _ := activity.FromContext(ctx); info.Attempt <= n {

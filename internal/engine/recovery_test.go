@@ -18,7 +18,7 @@ import (
 // TestE5_CrashInBackoff: the retry fires at the time first recorded, not before,
 // not later, and its jitter is not drawn again.
 func TestE5_CrashInBackoff(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsClocks.inBothModes(t, func(t *testing.T, w *world) {
 		var starts []time.Time
 		work := activity.New("work", func(ctx context.Context, _ int) (int, error) {
 			starts = append(starts, time.Now())
@@ -56,7 +56,7 @@ func TestE5_CrashInBackoff(t *testing.T) {
 // TestE5_DueWhileDown: timers that became due while no engine was running fire immediately
 // when one starts.
 func TestE5_DueWhileDown(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsClocks.inBothModes(t, func(t *testing.T, w *world) {
 		work := activity.New("work", func(ctx context.Context, _ int) (int, error) {
 			if info, _ := activity.FromContext(ctx); info.Attempt == 1 {
 				return 0, errors.New("no")

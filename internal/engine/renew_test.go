@@ -14,7 +14,7 @@ import (
 func TestE83_RenewalsWithoutAnswers(t *testing.T) {
 	for _, lost := range []int{1, 4, 20, 100} {
 		t.Run(fmt.Sprint(lost), func(t *testing.T) {
-			inAGroup(t, func(t *testing.T, w *world) {
+			needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 				x := newErrands(30, time.Second)
 				a := w.node("a", x.workflow, x.activity)
 				for i := range 10 {

@@ -96,7 +96,7 @@ func reset(t *testing.T, e *engine.Engine, id string, in core.Control) view.Cont
 // request again does nothing. The person and the reason are on record. The failed run keeps
 // its own result.
 func TestE60_ResetOfAnEndedRun(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		f := newTried()
 		tries := f.threeTries()
 		e := w.start(tries, f.activity)

@@ -16,7 +16,7 @@ import (
 // and the next sweep leaves what one without faults leaves.
 func TestE62_SweepUnderFaults(t *testing.T) {
 	for _, in := range settings {
-		if !in.resident || in.sampled && !*everywhere { // a sweep reads no run into memory
+		if !in.resident || !in.plays(needsQueries) { // a sweep reads no run into memory
 			continue
 		}
 		in.run(t, 1, func(t *testing.T, w *world) {

@@ -64,7 +64,7 @@ func TestE62_KeptForEver(t *testing.T) {
 // TestE62_Retention: the engine deletes runs that ended long ago, by status, and nothing else.
 // Deleted runs are gone from all views, and their IDs can be used again.
 func TestE62_Retention(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		config := w.config(weighed, collector.Impl(collect))
 		config.Retention = view.Retention{Completed: 24 * time.Hour, Failed: 72 * time.Hour}
 		config.SweepEvery = time.Hour
@@ -99,7 +99,7 @@ func TestE62_Retention(t *testing.T) {
 // TestE62_Chains: a chain is kept as long as its last run, and goes with it; earlier
 // runs of an open one go only if that is said.
 func TestE62_Chains(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		e := w.start(collector.Impl(collect), weighed)
 		for _, id := range []string{"open", "ended"} {
 			begin(t, e, collector, id, collected{Each: 1, All: 3})
@@ -276,7 +276,7 @@ func TestE62_ASweepThatIsBehindRestsLess(t *testing.T) {
 // TestE62_Batches: many are removed a few at a time; a sweep that fails in the middle
 // is finished by the next one; counters and switches go, too.
 func TestE62_Batches(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
+	needsQueries.inVirtualTime(t, func(t *testing.T, w *world) {
 		const runs = 200
 		e := w.start(weighed, newFragile(slowRetry).activity)
 		for n := range runs {

@@ -46,7 +46,7 @@ func TestE89_AnEndedChildOfTheChainIsFollowed(t *testing.T) {
 	})
 	for name, parent := range map[string]workflow.Workflow[int, string]{"block": block, "retried": retried, "chain": chain} {
 		t.Run(name, func(t *testing.T) {
-			inBothModes(t, func(t *testing.T, w *world) {
+			needsTransactions.inBothModes(t, func(t *testing.T, w *world) {
 				var runs atomic.Int64
 				count := activity.New("count", func(context.Context, int) (int64, error) { return runs.Add(1), nil })
 				e := w.start(parent, kid, count)

@@ -67,7 +67,7 @@ func TestE45_RunTimeout(t *testing.T) {
 		return workflow.Call(wf, deaf, 90*time.Minute)
 	}, workflow.Version("1"))
 	panics := workflow.New("panics", func(*workflow.Context, string) (string, error) { panic("a mistake") }, workflow.Version("1"))
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsClocks.inBothModes(t, func(t *testing.T, w *world) {
 		e, all := askers(t, w, waits, works, panics, deaf)
 		began := time.Now()
 		limit := request.Start{Settings: history.Settings{RunTimeout: time.Hour}}

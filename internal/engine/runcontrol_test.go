@@ -35,7 +35,7 @@ func tally(r view.BulkResult) string {
 // counts, a repeated request has no further effect, only runs that the filter selects are
 // changed, and the person and the reason are on record.
 func TestE60_RunsByFilter(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		const runs = 120 // more than a batch
 		e := w.start(collector.Impl(collect))
 		for n := range runs {

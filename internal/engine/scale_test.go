@@ -21,8 +21,7 @@ import (
 // TestI6_ManyDueAtOnce: thousands of timers and retries that are due at the same moment, or
 // nearly, all fire on time, even if no engine was running when they became due.
 func TestI6_ManyDueAtOnce(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
-		w.tooMuchIfSlow()
+	needsNumbers.inBothModes(t, func(t *testing.T, w *world) {
 		const runs = 1500
 		var late atomic.Int64
 		fails := activity.New("fails", func(ctx context.Context, _ int) (int, error) {
@@ -91,8 +90,7 @@ func (w *world) mustComplete(e *engine.Engine, runs int) {
 // TestE40_ManySignals: more signals than a page, sent while nobody served the
 // database, are read completely and in order.
 func TestE40_ManySignals(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
-		w.tooMuchIfSlow()
+	needsNumbers.inBothModes(t, func(t *testing.T, w *world) {
 		const signals = 1700
 		number := workflow.NewSignal[int]("number")
 		collect := workflow.New("collect", func(wf *workflow.Context, _ int) ([]int, error) {
@@ -127,8 +125,7 @@ func TestE40_ManySignals(t *testing.T) {
 
 // TestE10_ManyHeldRuns: more held runs than a page go on when their code is back.
 func TestE10_ManyHeldRuns(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
-		w.tooMuchIfSlow()
+	needsNumbers.inBothModes(t, func(t *testing.T, w *world) {
 		const runs = 1200
 		gone := workflow.New("gone", func(wf *workflow.Context, n int) (int, error) { return workflow.Call(wf, reserve, n) })
 		client := w.open(w.config())
@@ -176,7 +173,7 @@ func TestManyPartitions(t *testing.T) {
 func TestEngineTime(t *testing.T) {
 	for name, skew := range map[string]time.Duration{"ahead": 72 * time.Hour, "behind": -72 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, w *world) {
+			needsClocks.inVirtualTime(t, func(t *testing.T, w *world) {
 				nap := workflow.New("nap", func(wf *workflow.Context, d time.Duration) (time.Time, error) {
 					err := workflow.Sleep(wf, d)
 					return workflow.Now(wf).UTC(), err

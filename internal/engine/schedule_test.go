@@ -114,7 +114,7 @@ func expectRuns(t *testing.T, e *engine.Engine, name string, want ...[]string) {
 // serves it, each nominal time once, whoever lives; each fire, its run and what came
 // of it can be seen.
 func TestE49_ScheduleFires(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		book := newChores()
 		e, all := askers(t, w, book.chore(10*time.Minute))
 		from := all[len(all)-1]
@@ -328,7 +328,7 @@ func TestE49_SchedulesAreRefusedInWords(t *testing.T) {
 // TestE49_SchedulesOverNodes: schedules are shared among nodes as runs are; one that
 // dies is taken over from, and nothing is lost or fired twice.
 func TestE49_SchedulesOverNodes(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		book := newChores()
 		one, two := w.node("one", book.chore(10*time.Second)), w.node("two", book.chore(10*time.Second))
 		const many = 8

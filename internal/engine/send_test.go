@@ -69,7 +69,7 @@ func TestE8_SentSignalsArriveOnce(t *testing.T) {
 // TestE80_SignalsCrossNodes: runs on different nodes send each other signals, and
 // those of a node that was fenced are not sent.
 func TestE80_SignalsCrossNodes(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		a := w.node("a", player)
 		b := w.node("b", player)
 		pass(5 * time.Second)

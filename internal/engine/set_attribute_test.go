@@ -20,7 +20,7 @@ import (
 // when it has ended, and so are the runs that follow it; what it takes away it is not
 // found by any more. It is as many events as changes.
 func TestE49_SetAttribute(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		stages := workflow.Declare[string, string]("stages")
 		def := stages.Impl(func(wf *workflow.Context, stage string) (string, error) {
 			for range 3 { // one change

@@ -122,7 +122,7 @@ func TestE49_StartNewAfterTheLastOneEnded(t *testing.T) {
 // TestE49_StartNewAtOnceIsOneNewRun: if several callers in several processes start a new run
 // of one ID at the same time, one creates it and the others attach to it.
 func TestE49_StartNewAtOnceIsOneNewRun(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsTransactions.inBothModes(t, func(t *testing.T, w *world) {
 		e, all := askers(t, w, weighed)
 		if _, _, err := again(t, e, "w", 1, request.Start{}); err != nil {
 			t.Fatal(err)

@@ -29,7 +29,7 @@ func startWith(t *testing.T, e *engine.Engine, id string, req request.Start) (at
 // TestE49_Delay: the code of a run with a delay begins when the delay is over, even if its
 // engine was down meanwhile, and not at all if the run is canceled before.
 func TestE49_Delay(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsClocks.inBothModes(t, func(t *testing.T, w *world) {
 		began := time.Now()
 		e, all := askers(t, w, whenItBegan)
 		for i, from := range all {

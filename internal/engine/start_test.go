@@ -24,7 +24,7 @@ import (
 // often it is started, while it runs and after it ended; another workflow or
 // another input is refused.
 func TestE8_E11_StartingTwice(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsTransactions.inBothModes(t, func(t *testing.T, w *world) {
 		var ran atomic.Int64
 		work := activity.New("work", func(ctx context.Context, n int) (int, error) {
 			ran.Add(1)
@@ -87,7 +87,7 @@ func TestE8_E11_StartingTwice(t *testing.T) {
 // TestE8_E11_SignalsWithAnID: sent again, before or after it was read, through a
 // crash or an eviction, a signal with an ID is one; without an ID each is its own.
 func TestE8_E11_SignalsWithAnID(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsTransactions.inBothModes(t, func(t *testing.T, w *world) {
 		collect := workflow.New("collect", func(wf *workflow.Context, n int) ([]string, error) {
 			var got []string
 			for range n {

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgbubble"
-	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/internal/sqlitetest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
@@ -23,11 +23,7 @@ type backend struct {
 	prepare func(t *testing.T, partitions int) maker
 
 	shared bool // several nodes may serve one database, and partitions may be several
-
-	// slow says that the race detector has much to do here and finds nothing: it
-	// makes SQLite, which is C translated to Go, eighteen times slower, and the
-	// conversation with a server five times.
-	slow bool
+	onDisk bool // it is not in memory; everything takes twenty times as long
 }
 
 // maker makes an empty database with this clock, in a bubble or outside of any,
@@ -36,8 +32,8 @@ type maker func(clock func() int64) store.Opener
 
 var (
 	inMemory   = backend{prepare: memories, shared: true}
-	onSQLite   = backend{prepare: files, slow: true}
-	onPostgres = backend{prepare: schemas, shared: true, slow: true}
+	onSQLite   = backend{prepare: files, onDisk: true}
+	onPostgres = backend{prepare: schemas, shared: true, onDisk: true}
 )
 
 // setting is a kind of database, and whether runs are kept in memory between
@@ -46,7 +42,6 @@ type setting struct {
 	name string
 	backend
 	resident bool
-	sampled  bool // of the crash points, only some are tried here
 }
 
 // settings are where the tests of this package run.
@@ -54,118 +49,109 @@ var settings = []setting{
 	{name: "memory-evicted", backend: inMemory},
 	{name: "memory-resident", backend: inMemory, resident: true},
 	{name: "sqlite-evicted", backend: onSQLite},
-	{name: "sqlite-resident", backend: onSQLite, resident: true, sampled: true},
+	{name: "sqlite-resident", backend: onSQLite, resident: true},
 	{name: "postgres-evicted", backend: onPostgres},
-	{name: "postgres-resident", backend: onPostgres, resident: true, sampled: true},
+	{name: "postgres-resident", backend: onPostgres, resident: true},
 }
 
-// skipIfShort leaves the databases out of the short form of the tests.
-func (in setting) skipIfShort(t *testing.T) {
-	t.Helper()
-	if testing.Short() && in.slow {
-		t.Skip("-short runs this in memory only.")
+// need is what a test needs of a database. That the stores do the same is proved by
+// storetest and by their lockstep with memory; so a test plays in memory, and on the
+// databases too if it has a need of them. At night all play everywhere.
+type need string
+
+const (
+	needsNothing      need = ""
+	needsFencing      need = "epochs, leases and takeovers are kept by its locks"
+	needsHooks        need = "users' code runs in its transactions"
+	needsTransactions need = "what becomes visible together, and lost answers"
+	needsQueries      need = "searches, pages and sweeps are its SQL"
+	needsClocks       need = "its clock is not that of the process"
+	needsNumbers      need = "very many rows, in memory and on a server"
+)
+
+// plays reports whether a test with this need plays in this setting. One that is about
+// large numbers plays once in memory and once on a server.
+func (in setting) plays(n need) bool {
+	switch {
+	case extent.Nightly():
+		return true
+	case n == needsNumbers:
+		return in.shared && in.resident && (!in.onDisk || !testing.Short())
+	case in.onDisk:
+		return n != needsNothing && !testing.Short()
 	}
+	return true
 }
-
-// skipIfSlow leaves a case out that takes too long here. All cases run without the
-// race detector and without -short.
-func (in setting) skipIfSlow(t *testing.T) {
-	t.Helper()
-	in.skipIfShort(t)
-	if racedetector.Enabled && !in.worthARace() {
-		t.Skip("Here this runs without the race detector only.")
-	}
-}
-
-// worthARace says that the race detector may find something here in its time: the
-// engine is the same on all databases, and runs that are dropped after each turn
-// share the least and take the longest.
-func (in setting) worthARace() bool { return !in.slow && in.resident }
 
 // run runs a test in virtual time in this setting, on a database of so many
 // partitions, beside the other settings of the same test.
 func (in setting) run(t *testing.T, partitions int, test func(t *testing.T, w *world)) {
 	t.Run(in.name, func(t *testing.T) {
 		t.Parallel()
-		in.skipIfSlow(t)
 		empty := in.prepare(t, partitions)
 		synctest.Test(t, func(t *testing.T) { test(t, newWorldIn(t, in, empty)) })
 	})
 }
 
-// skipCrashes leaves the enumeration of crash points out where it is sampled.
-func (in setting) skipCrashes() bool { return in.sampled && !*everywhere }
-
-// plays reports whether the crash points of this shape are enumerated here: of all in memory;
-// of every fourth on the server and of the others in files, with -short of every fourth.
-func (in setting) plays(shape int) bool {
-	switch {
-	case *everywhere || !in.slow:
-		return true
-	case in.sampled:
-		return false
-	case in.shared:
-		return shape%4 == 0
-	case testing.Short():
-		return shape%4 == 1
-	}
-	return shape%4 != 0
-}
-
 // tries is how many of so many seeded tries are made here: all in memory, but a sixth
-// under the race detector and a third with -short; on a database, where each takes
-// twenty times as long, a quarter, or none where crash points are sampled. With
-// -everywhere it is all of them.
+// with -short; on a database none but at night.
 func (in setting) tries(all int) uint64 {
 	switch {
-	case *everywhere:
+	case extent.Nightly():
 		return uint64(all)
-	case !in.slow && racedetector.Enabled:
-		return uint64(all / 6)
-	case !in.slow && testing.Short():
-		return uint64(all / 3)
-	case !in.slow:
-		return uint64(all)
-	case in.sampled:
+	case in.onDisk:
 		return 0
-	default:
-		return uint64(all / 4)
+	case testing.Short():
+		return uint64(all / 6)
 	}
+	return uint64(all)
 }
 
 // runInRealTime runs a test outside of bubbles in this setting.
 func (in setting) runInRealTime(t *testing.T, test func(t *testing.T, w *world)) {
-	t.Run(in.name, func(t *testing.T) {
-		in.skipIfShort(t)
-		test(t, newWorldIn(t, in, in.prepare(t, 1)))
-	})
+	t.Run(in.name, func(t *testing.T) { test(t, newWorldIn(t, in, in.prepare(t, 1))) })
 }
 
-// inBothModes runs a test in virtual time on every kind of database: with runs
-// kept in memory between their turns, and with runs dropped after every turn.
-func inBothModes(t *testing.T, test func(t *testing.T, w *world)) {
-	for _, in := range settings {
-		in.run(t, 1, test)
-	}
-}
+// inBothModes runs a test in virtual time with runs kept in memory between their turns,
+// and with runs dropped after every turn.
+func inBothModes(t *testing.T, test func(t *testing.T, w *world)) { needsNothing.inBothModes(t, test) }
 
-// inVirtualTime runs a test on every kind of database, with runs kept in memory.
-func inVirtualTime(t *testing.T, test func(t *testing.T, w *world)) {
+// inBothModes runs it on databases, too; there runs are dropped after every turn, which
+// asks the most of them.
+func (n need) inBothModes(t *testing.T, test func(t *testing.T, w *world)) {
 	for _, in := range settings {
-		if in.resident {
+		if in.plays(n) && (!in.onDisk || !in.resident || n == needsNumbers || extent.Nightly()) {
 			in.run(t, 1, test)
 		}
 	}
 }
 
-// inAGroup runs a test in virtual time on every kind of database that several
-// nodes can share.
-func inAGroup(t *testing.T, test func(t *testing.T, w *world)) { inAGroupOf(t, 16, test) }
+// inVirtualTime runs a test with runs kept in memory.
+func inVirtualTime(t *testing.T, test func(t *testing.T, w *world)) {
+	needsNothing.inVirtualTime(t, test)
+}
+
+func (n need) inVirtualTime(t *testing.T, test func(t *testing.T, w *world)) {
+	for _, in := range settings {
+		if in.resident && in.plays(n) {
+			in.run(t, 1, test)
+		}
+	}
+}
+
+// inAGroup runs a test in virtual time on databases that several nodes can share.
+func inAGroup(t *testing.T, test func(t *testing.T, w *world)) { needsNothing.inAGroupOf(t, 16, test) }
+
+func (n need) inAGroup(t *testing.T, test func(t *testing.T, w *world)) { n.inAGroupOf(t, 16, test) }
 
 // inAGroupOf is inAGroup with another number of partitions.
 func inAGroupOf(t *testing.T, partitions int, test func(t *testing.T, w *world)) {
+	needsNothing.inAGroupOf(t, partitions, test)
+}
+
+func (n need) inAGroupOf(t *testing.T, partitions int, test func(t *testing.T, w *world)) {
 	for _, in := range settings {
-		if in.shared && in.resident {
+		if in.shared && in.resident && in.plays(n) {
 			in.run(t, partitions, func(t *testing.T, w *world) {
 				w.patient = false // nodes ask for each other
 				test(t, w)
@@ -174,10 +160,14 @@ func inAGroupOf(t *testing.T, partitions int, test func(t *testing.T, w *world))
 	}
 }
 
-// inBothModesShared is inBothModes for databases that several nodes can share.
+// inBothModesShared is inBothModes on databases that several nodes can share.
 func inBothModesShared(t *testing.T, partitions int, test func(t *testing.T, w *world)) {
+	needsNothing.inBothModesShared(t, partitions, test)
+}
+
+func (n need) inBothModesShared(t *testing.T, partitions int, test func(t *testing.T, w *world)) {
 	for _, in := range settings {
-		if in.shared {
+		if in.shared && in.plays(n) && (!in.onDisk || !in.resident || extent.Nightly()) {
 			in.run(t, partitions, test)
 		}
 	}

@@ -98,7 +98,7 @@ func TestE25_TimeoutsAfterATakeover(t *testing.T) {
 		"heartbeat": {HeartbeatTimeout: 20 * time.Second, OnTimeout: retry.StopOnTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBothModes(t, func(t *testing.T, w *world) {
+			needsClocks.inBothModes(t, func(t *testing.T, w *world) {
 				work := activity.New("work", func(ctx context.Context, _ int) (string, error) { return untilCanceled(ctx, "") }, activity.Retry(p))
 				flow := calls(work)
 				a := w.start(flow, work)

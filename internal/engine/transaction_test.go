@@ -68,7 +68,7 @@ func soon(attempts int) activity.Option {
 // TestE27_FailuresLeaveNothingAndAreJudgedByThePolicy: each way to fail is the
 // failure of the attempt, with its own type, and undoes what the transaction did.
 func TestE27_FailuresLeaveNothingAndAreJudgedByThePolicy(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsHooks.inBothModes(t, func(t *testing.T, w *world) {
 		s := newShopper(w)
 		var stop context.Context
 		ways := []struct {
@@ -127,7 +127,7 @@ func TestE27_FailuresLeaveNothingAndAreJudgedByThePolicy(t *testing.T) {
 
 // TestE27_TerminalFailureOfATransaction reaches the workflow as the same error.
 func TestE27_TerminalFailureOfATransaction(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsHooks.inBothModes(t, func(t *testing.T, w *world) {
 		s := newShopper(w)
 		reserve := activity.New("reserve", func(ctx context.Context, n int) (int, error) {
 			return n, activity.OnCommit(ctx, func(ctx context.Context, tx any) error {
@@ -148,7 +148,7 @@ func TestE27_TerminalFailureOfATransaction(t *testing.T) {
 
 // TestE24_E27_HeartbeatsOfAnAttemptWhoseTransactionFailed reach the next one.
 func TestE24_E27_HeartbeatsOfAnAttemptWhoseTransactionFailed(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsHooks.inBothModes(t, func(t *testing.T, w *world) {
 		reserve := activity.New("reserve", func(ctx context.Context, n int) (int, error) {
 			at, told, err := activity.Details[int](ctx)
 			if told || err != nil {
@@ -169,7 +169,7 @@ func TestE24_E27_HeartbeatsOfAnAttemptWhoseTransactionFailed(t *testing.T) {
 // TestE27_OnlyTheAttemptThatCountsCommits: what is late, unwanted or failed takes
 // its transaction with it.
 func TestE27_OnlyTheAttemptThatCountsCommits(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsHooks.inBothModes(t, func(t *testing.T, w *world) {
 		s := newShopper(w)
 		reserve := activity.New("reserve", func(ctx context.Context, n int) (int, error) {
 			info, _ := activity.FromContext(ctx)
@@ -209,7 +209,7 @@ func TestE27_OnlyTheAttemptThatCountsCommits(t *testing.T) {
 // TestE27_TransactionsOfOneMoment: attempts of one run that end together fail and
 // succeed each by itself.
 func TestE27_TransactionsOfOneMoment(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsHooks.inBothModes(t, func(t *testing.T, w *world) {
 		s := newShopper(w)
 		reserve := activity.New("reserve", func(ctx context.Context, n int) (int, error) {
 			time.Sleep(time.Second)
@@ -238,7 +238,7 @@ func TestE27_TransactionsOfOneMoment(t *testing.T) {
 // TestE27_NoTransactionIsOpenWhileABodyRunsOrBacksOff: others write the same row
 // meanwhile, on databases where a transaction would keep them from it.
 func TestE27_NoTransactionIsOpenWhileABodyRunsOrBacksOff(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	needsHooks.inBothModes(t, func(t *testing.T, w *world) {
 		s := newShopper(w)
 		quick := activity.New("quick", func(ctx context.Context, n int) (int, error) {
 			return n, activity.OnCommit(ctx, s.book.effect("quick"))
@@ -273,7 +273,7 @@ func TestE27_NoTransactionIsOpenWhileABodyRunsOrBacksOff(t *testing.T) {
 // TestE27_I9_SlowTransactionsDoNotAddUpForOthers: many that are slow at a moment
 // keep a run that has none waiting for one of them at a time.
 func TestE27_I9_SlowTransactionsDoNotAddUpForOthers(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
+	needsHooks.inVirtualTime(t, func(t *testing.T, w *world) {
 		s := newShopper(w)
 		ran := 0
 		slow := activity.New("slow", func(ctx context.Context, n int) (int, error) {
@@ -350,7 +350,7 @@ func (f fenced) Commit(ctx context.Context, turns []store.Turn) (store.Result, e
 // a node that cannot reach the database, which another node takes over. What the
 // first one sends when it is back is refused with its transaction.
 func TestE7_E27_AStepTransactionUnderAnOldEpochLeavesNothing(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsHooks.inAGroup(t, func(t *testing.T, w *world) {
 		s := newShopper(w)
 		var refused atomic.Int32
 		w.db = fencing{w.db, &refused}
@@ -412,7 +412,7 @@ func TestE7_E27_AStepTransactionUnderAnOldEpochLeavesNothing(t *testing.T) {
 
 // TestE27_AnotherDatabaseThanTheFunctionTakes: the error is immediate and permanent.
 func TestE27_AnotherDatabaseThanTheFunctionTakes(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
+	needsHooks.inVirtualTime(t, func(t *testing.T, w *world) {
 		onSQLite := activity.New("sqlite", func(ctx context.Context, n int) (int, error) {
 			return n, activity.OnCommit(ctx, func(context.Context, *sql.Tx) error { return nil })
 		})

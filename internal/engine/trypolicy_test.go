@@ -35,7 +35,7 @@ func (e *outerError) Unwrap() error { return e.error }
 // errors, server delays, timeouts, and an end; one is killed and one is stopped meanwhile.
 // Each policy gives back what is on record, and what is on record is what happened.
 func TestF24_OnEveryStore(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
+	needsQueries.inVirtualTime(t, func(t *testing.T, w *world) {
 		body := func(ctx context.Context, n int) (int, error) { // fails n times, in several ways
 			info, _ := activity.FromContext(ctx)
 			if err := busy(ctx, time.Duration(n)*100*time.Millisecond); err != nil {
@@ -162,7 +162,7 @@ func TestF24_PeopleActOnRecord(t *testing.T) {
 
 // TestF25_WhatIsLeftOutIsSaid: calls that began before the span, and those outside of it.
 func TestF25_WhatIsLeftOutIsSaid(t *testing.T) {
-	inBothModesShared(t, 4, func(t *testing.T, w *world) {
+	needsQueries.inBothModesShared(t, 4, func(t *testing.T, w *world) {
 		p := retry.Policy{MaxAttempts: 5, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter}
 		flaky := activity.New("flaky", func(ctx context.Context, n int) (int, error) {
 			if info, _ := activity.FromContext(ctx); info.Attempt <= n {

@@ -434,7 +434,7 @@ func TestE11_UpdatesOfAChain(t *testing.T) {
 // TestE40_UpdatesOfTwoNodes: an update whose handler is under way when its run is
 // taken over is answered once, by the new owner, to a caller on either node.
 func TestE40_UpdatesOfTwoNodes(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsTransactions.inAGroup(t, func(t *testing.T, w *world) {
 		first, second := w.config(accounts("1"), check), w.config(accounts("1"), check)
 		first.Node, second.Node = "one", "two"
 		a := w.startWith(first)

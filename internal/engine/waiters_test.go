@@ -109,8 +109,7 @@ func waitForMany(t *testing.T, e, at *engine.Engine, chains, runs int) (got wait
 // the outcome, however slowly the waiter gets from one run of the chain to the next, and
 // then the runs go, those that the waiter has passed before.
 func TestE67_RetentionWaitsForWaiters(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
-		w.tooMuchIfSlow()
+	needsNumbers.inBothModes(t, func(t *testing.T, w *world) {
 		w.db = slowReads{Opener: w.bare, find: 250 * time.Millisecond}
 		e := w.startWith(w.impatient(relay.Impl(hop)))
 		same(t, "answers", waitForMany(t, e, e, 100, 4), waited{results: 100})
@@ -145,8 +144,11 @@ func sharedFiles(t *testing.T, _ int) maker {
 
 // besideAnother runs a test on every kind of database that another process can open.
 func besideAnother(t *testing.T, test func(t *testing.T, w *world)) {
-	inAGroupOf(t, 4, test)
-	file := setting{name: "sqlite", backend: backend{prepare: sharedFiles, slow: true}, resident: true}
+	needsTransactions.inAGroupOf(t, 4, test)
+	file := setting{name: "sqlite", backend: backend{prepare: sharedFiles, onDisk: true}, resident: true}
+	if !file.plays(needsTransactions) {
+		return
+	}
 	file.run(t, 1, func(t *testing.T, w *world) {
 		w.patient = false
 		test(t, w)

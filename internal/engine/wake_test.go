@@ -13,7 +13,7 @@ import (
 // reads. The first ones sleep again, briefly, while due times are still being read. All of
 // them wake.
 func TestE5_NoWakeIsLostBehindTheScan(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
+	needsQueries.inVirtualTime(t, func(t *testing.T, w *world) {
 		const runs = 1100 // a scan reads 1,000
 		w.maxResident = -1
 		order := workflow.New("order", func(wf *workflow.Context, n int) (int, error) {

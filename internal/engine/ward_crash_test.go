@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/faulty"
 )
 
@@ -13,22 +14,22 @@ import (
 // away: the write, its answer, or the process with it. All runs end, and nothing is done
 // twice but what was under way in the process that died.
 func TestE117_WhateverWriteFails(t *testing.T) {
-	whateverWriteFails(t, 4, func(t *testing.T, w *world, k int, fault faulty.Fault, atHome bool) (hit bool) {
+	whateverWriteFails(t, needsFencing, 4, func(t *testing.T, w *world, k int, fault faulty.Fault, atHome bool) (hit bool) {
 		return whateverFails(t, w, k, fault, atHome, fault == faulty.CrashBefore || fault == faulty.CrashAfter)
 	})
 }
 
 // whateverWriteFails plays with a fault at each write of runs on their way between nodes, at
-// their home and away, until play reports that there was no k-th write to hit. On a database it
-// plays every slowStep-th.
-func whateverWriteFails(t *testing.T, slowStep int, play func(t *testing.T, w *world, k int, fault faulty.Fault, atHome bool) (hit bool)) {
+// their home and away, until play reports that there was no k-th write to hit. On a database,
+// if there is a need of one, it plays every slowStep-th.
+func whateverWriteFails(t *testing.T, n need, slowStep int, play func(t *testing.T, w *world, k int, fault faulty.Fault, atHome bool) (hit bool)) {
 	faults := map[string]faulty.Fault{"before": faulty.FailBefore, "after": faulty.FailAfter, "crash before": faulty.CrashBefore, "crash after": faulty.CrashAfter}
 	for name, fault := range faults {
 		for _, where := range []string{"home", "away"} {
 			t.Run(name+" "+where, func(t *testing.T) {
-				inAGroupOf(t, 4, func(t *testing.T, w *world) {
+				n.inAGroupOf(t, 4, func(t *testing.T, w *world) {
 					step := 1
-					if w.in.slow {
+					if w.in.onDisk && !extent.Nightly() {
 						step = slowStep
 					}
 					for k, more := 1, true; more; k += step {

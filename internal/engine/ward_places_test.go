@@ -130,7 +130,7 @@ func TestE117_ANodeAtBothPlaces(t *testing.T) {
 // TestE117_ANodeThatLosesOneOfTwoPlaces: a message for a run in a ward comes while the home, at the
 // same node, looks for the run in vain. The home is lost before that is over; the message is not.
 func TestE117_ANodeThatLosesOneOfTwoPlaces(t *testing.T) {
-	inAGroupOf(t, 1, func(t *testing.T, w *world) {
+	needsFencing.inAGroupOf(t, 1, func(t *testing.T, w *world) {
 		told := workflow.New("told", func(wf *workflow.Context, n int) (string, error) { return workflow.Receive(wf, proceed) })
 		db := &stalled{Opener: w.db}
 		home := w.versionNode("b", "2", nothing)

@@ -107,7 +107,7 @@ func wantAll(t *testing.T, e *engine.Engine, status, format string, n int) {
 
 // TestE117_ARollingDeployParksNothing: two versions side by side, runs in flight of both.
 func TestE117_ARollingDeployParksNothing(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
+	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		const runs = 12
 		v := newTwoVersions()
 		a := w.versionNode("a", "1", v.old, v.mark)
@@ -215,7 +215,7 @@ func TestE117_WhenANodeDies(t *testing.T) {
 	} {
 		for which, both := range map[string][2]string{"away": {"a", "running"}, "last away": {"a", "parked"}, "home": {"b", "running"}} {
 			t.Run(name+" "+which, func(t *testing.T) {
-				inAGroup(t, func(t *testing.T, w *world) {
+				needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 					const runs = 12
 					v, a, b := apart(t, w, runs)
 					rest, gone := b, a

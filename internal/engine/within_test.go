@@ -11,6 +11,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/pgbubble"
@@ -24,7 +25,7 @@ import (
 // withTransactions runs a test in virtual time on every kind of database that has them.
 func withTransactions(t *testing.T, test func(t *testing.T, w *world)) {
 	for _, in := range settings {
-		if in.slow {
+		if in.onDisk && in.plays(needsTransactions) && (!in.resident || extent.Nightly()) {
 			in.run(t, 1, func(t *testing.T, w *world) {
 				w.patient = false
 				test(t, w)
@@ -300,7 +301,7 @@ func stranger(t *testing.T, w *world) pgbubble.Stranger {
 // onThePostgres runs a test where others have connections, too.
 func onThePostgres(t *testing.T, test func(t *testing.T, w *world)) {
 	for _, in := range settings {
-		if in.slow && in.shared {
+		if in.onDisk && in.shared && in.plays(needsTransactions) && (!in.resident || extent.Nightly()) {
 			in.run(t, 1, func(t *testing.T, w *world) {
 				w.patient = false
 				test(t, w)

@@ -15,6 +15,7 @@ import (
 	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
@@ -47,7 +48,7 @@ func newWorld(t *testing.T) *world {
 
 // newWorldIn makes a world on a database of its own.
 func newWorldIn(t *testing.T, in setting, empty maker) *world {
-	w := &world{t: t, in: in, empty: empty, patient: in.slow, log: &record{}, plans: map[*engine.Engine]*faulty.Plan{}}
+	w := &world{t: t, in: in, empty: empty, patient: in.onDisk, log: &record{}, plans: map[*engine.Engine]*faulty.Plan{}}
 	if !in.resident {
 		w.maxResident = -1
 	}
@@ -72,19 +73,13 @@ func (w *world) close() {
 	}
 }
 
-// tooMuchIfSlow leaves out here what is thousands of things in one test.
-func (w *world) tooMuchIfSlow() {
+// fewSeedsOnDisk leaves seven of eight seeds out on a database, where each takes fifteen times
+// as long. Of 24 seeds the three that are played have each number of partitions once. At night
+// it is all of them.
+func (w *world) fewSeedsOnDisk(seed uint64) {
 	w.t.Helper()
-	w.in.skipIfSlow(w.t)
-}
-
-// fewSeedsIfSlow leaves three of four seeds out on a database, where each takes fifteen times as
-// long. Of 24 seeds the six that are played have each number of partitions twice. With
-// -everywhere it is all of them.
-func (w *world) fewSeedsIfSlow(seed uint64) {
-	w.t.Helper()
-	if w.in.slow && seed%4 > 0 && !*everywhere {
-		w.t.Skip("A quarter of the seeds is played here.")
+	if w.in.onDisk && seed%8 > 0 && !extent.Nightly() {
+		w.t.Skip("Some of the seeds are enough here.")
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -69,7 +68,7 @@ func entryOf(call int64, number int) store.LedgerEntry {
 // them.
 func TestF25_AMillionAttempts(t *testing.T) {
 	calls := int64(250_000)
-	if testing.Short() || racedetector.Enabled {
+	if testing.Short() {
 		calls = 25_000
 	}
 	heap := func() uint64 {

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/store/sqlite"
 )
 
 var (
-	kills = flag.Int("kills", 50, "how often the worker is killed at a random moment")
+	kills = flag.Int("kills", extent.AtNight(50, 300), "how often the worker is killed at a random moment")
 	seed  = flag.Uint64("seed", 0, "fixes the random moments; 0 draws a new one")
 )
 

@@ -283,8 +283,8 @@ var table = []row{
 		why: "the table of decisions that every runner of a policy is held to, so it knows none of them",
 	},
 	{
-		pkg: "internal/racedetector",
-		why: "tests of any package do less under the race detector where it has nothing to find",
+		pkg: "internal/extent",
+		why: "tests of any package play more at night and less in the short form, by one rule",
 	},
 	{
 		pkg: "internal/sqlitetest",
@@ -452,14 +452,6 @@ var table = []row{
 		may:  []string{"view", ".", "ops", "activity", "gate", "workflow", "retry", "retry/httpretry", "schedule", "store", "store/sqlite", "store/postgres", "examples/internal/kill"},
 		from: []string{"modernc.org/sqlite"},
 		why:  "they are copied into other modules, so they use what others can use; kill is for their tests",
-	},
-	{
-		pkg: "internal/check",
-		why: "it must run before anything else compiles",
-	},
-	{
-		pkg: "internal/release",
-		why: "it builds whatever is checked out, and shares nothing with it",
 	},
 	{
 		pkg: "internal/docs",

@@ -18,11 +18,7 @@ const NoCitus = "Citus is not here: "
 // built for a later server: Debian has no package of it. Whatever else is wrong fails it.
 func Citus(tb testing.TB, workers int) []*Cluster {
 	tb.Helper()
-	skipIfShort(tb)
-	bin, err := binaries()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	bin := needsServer(tb)
 	library := filepath.Join(filepath.Dir(bin), "lib", "citus.so")
 	if _, err := os.Stat(library); errors.Is(err, fs.ErrNotExist) {
 		tb.Skipf("%sthere is no %s ($PERDURE_POSTGRES names the directory of the programs of a server that has it)", NoCitus, library)

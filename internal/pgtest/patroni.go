@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/internal/extent"
 )
 
 // Patroni is three servers of which one is the primary and one its synchronous standby, as
@@ -23,21 +24,16 @@ type Patroni struct {
 	ports []int // of the servers
 }
 
-// StartPatroni starts them for the test, which is skipped if the programs patroni and etcd
-// are not in $PATH. In CI, which sets $CI, it fails.
+// StartPatroni starts them for the test, which is skipped but at night, and if the programs
+// patroni and etcd are not in $PATH.
 func StartPatroni(tb testing.TB) *Patroni {
 	tb.Helper()
-	skipIfShort(tb)
-	bin, err := binaries()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	extent.OnlyAtNight(tb, "a cluster of Patroni; at other times a server that a test promotes itself stands in for it")
+	bin := needsServer(tb)
+	var err error
 	for _, program := range []string{"patroni", "etcd"} {
 		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("CI") != "" {
-				tb.Fatalf("There is no %s: apt-get install patroni etcd-server.", program)
-			}
-			tb.Skipf("There is no %s: apt-get install patroni etcd-server. A server that a test promotes itself stands in for it.", program)
+			extent.Missing(tb, "There is no "+program+": apt-get install patroni etcd-server.")
 		}
 	}
 	p := &Patroni{}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/internal/extent"
 )
 
 // shared is the server of this test binary. It is never stopped: it ends with the
@@ -15,10 +16,11 @@ import (
 var shared = sync.OnceValues(func() (*Cluster, error) { return create() })
 
 // Shared returns the server of this test binary, which the first call starts.
-// Tests do not stop it. With -short the test is skipped.
+// Tests do not stop it. The test is skipped with -short and where
+// its programs are missing.
 func Shared(tb testing.TB) *Cluster {
 	tb.Helper()
-	skipIfShort(tb)
+	needsServer(tb)
 	c, err := shared()
 	if err != nil {
 		tb.Fatal(err)
@@ -26,20 +28,24 @@ func Shared(tb testing.TB) *Cluster {
 	return c
 }
 
-// skipIfShort leaves everything that needs a server out of the short form of the
-// tests.
-func skipIfShort(tb testing.TB) {
+// needsServer skips a test in the short form and where the programs of a server are missing,
+// and returns their directory.
+func needsServer(tb testing.TB) (bin string) {
 	tb.Helper()
-	if testing.Short() {
-		tb.Skip("-short leaves out what needs a PostgreSQL server.")
+	extent.NotInShort(tb, "a PostgreSQL server")
+	bin, err := binaries()
+	if err != nil {
+		extent.Missing(tb, err.Error())
 	}
+	return bin
 }
 
 // Start starts a server for one test, with files of its own, and ends it with
-// the test. With -short the test is skipped.
+// the test. The test is skipped with -short and where
+// its programs are missing.
 func Start(tb testing.TB, options ...Option) *Cluster {
 	tb.Helper()
-	skipIfShort(tb)
+	needsServer(tb)
 	c, err := create(options...)
 	if err != nil {
 		tb.Fatal(err)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/internal/pgtest"
-	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/store"
 )
 
@@ -129,9 +128,6 @@ func (w *world) hooked() store.Turn {
 // available, and asked for again it does what it would have done the first time,
 // once.
 func TestE83_ConnectionCutAnywhere(t *testing.T) {
-	if racedetector.Enabled {
-		t.Skip("It is about what the server does, and runs without the race detector.")
-	}
 	for _, v := range verbs {
 		t.Run(v.name, func(t *testing.T) {
 			p := newProxy(t, pgtest.Shared(t).Socket())

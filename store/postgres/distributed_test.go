@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/perdure/perdure/internal/pgtest"
-	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/storetest"
 )
@@ -116,9 +115,6 @@ var ofPartition = regexp.MustCompile(`\bpartition = (?:\$\d+|runs\.partition|ANY
 // concerns a table of partitions names them, and each that writes to one names one. The
 // whole suite runs, on a server that is none, and all it says is looked at.
 func TestE134_StatementsNameTheirPartition(t *testing.T) {
-	if racedetector.Enabled {
-		t.Skip("Here this runs without the race detector only.")
-	}
 	var r recycled
 	ear := &eavesdropper{}
 	storetest.Run(t, func(t *testing.T) store.Opener {

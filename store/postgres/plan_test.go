@@ -16,7 +16,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/perdure/perdure/internal/pgtest"
-	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/store"
 )
 
@@ -219,9 +218,6 @@ func parameters(sql string) (n int) {
 // are empty, again in the same session when they are large, and once more when
 // the server knows that they are.
 func TestStatementsUseIndexes(t *testing.T) {
-	if racedetector.Enabled {
-		t.Skip("It is about what the server does, and runs without the race detector.")
-	}
 	server := pgtest.Start(t, pgtest.Set("autovacuum", "off"))
 	config, err := pgxpool.ParseConfig(server.DSN("postgres"))
 	if err != nil {

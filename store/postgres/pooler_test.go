@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure/internal/pgtest"
-	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/storetest"
 )
@@ -193,9 +192,6 @@ func (p *pooler) needsSession(m message) bool {
 
 // TestE81_TransactionModePoolersWork runs the whole suite through one.
 func TestE81_TransactionModePoolersWork(t *testing.T) {
-	if racedetector.Enabled {
-		t.Skip("It is about what the server does, and runs without the race detector.")
-	}
 	p := newPooler(t)
 	var r recycled
 	storetest.Run(t, func(t *testing.T) store.Opener {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/internal/pgtest"
-	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/storetest"
 )
@@ -61,9 +60,6 @@ func TestConformance(t *testing.T) {
 // TestE83_ConformanceAtSerializable: the suite passes where the default of the database is
 // the strictest isolation, as on servers that know no other.
 func TestE83_ConformanceAtSerializable(t *testing.T) {
-	if racedetector.Enabled {
-		t.Skip("Here this runs without the race detector only.")
-	}
 	var r recycled
 	storetest.Run(t, func(t *testing.T) store.Opener {
 		return URL(pgtest.Shared(t).DSN("postgres")+"&default_transaction_isolation=serializable", Schema(r.next(t)), Partitions(3))

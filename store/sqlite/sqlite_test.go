@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/internal/sqlitetest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
@@ -30,7 +29,7 @@ func TestClock(t *testing.T) {
 }
 
 func TestLockstepWithMemory(t *testing.T) {
-	if racedetector.Enabled { // which makes it slow, and has nothing to find here
+	if testing.Short() {
 		checks := flag.Lookup("rapid.checks").Value
 		defer flag.Set("rapid.checks", checks.String())
 		flag.Set("rapid.checks", "15")

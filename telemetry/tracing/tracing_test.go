@@ -20,9 +20,9 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/pgbubble"
-	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/internal/sqlitetest"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
@@ -303,11 +303,8 @@ func bubbleClock() int64 { return time.Now().UnixNano() }
 func TestE129_KilledAtEachWrite(t *testing.T) {
 	for name, prepare := range empties {
 		t.Run(name, func(t *testing.T) {
-			if name != "memory" && testing.Short() {
-				t.Skip("-short runs this in memory only.")
-			}
 			if name != "memory" {
-				racedetector.Skip(t)
+				extent.NotInShort(t, "databases")
 			}
 			killedAtEachWrite(t, prepare(t), name == "memory")
 		})

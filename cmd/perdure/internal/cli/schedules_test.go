@@ -11,7 +11,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/flow"
-	"github.com/perdure/perdure/internal/racedetector"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -49,9 +49,7 @@ func workOnSchedules(t *testing.T, db store.Opener, d time.Duration) {
 
 // TestE49_ScheduleScripts: schedules are made, looked at and driven from the shell.
 func TestE49_ScheduleScripts(t *testing.T) {
-	if racedetector.Enabled {
-		t.Skip("Here this runs without the race detector only.")
-	}
+	extent.NotInShort(t, "many commands, one after the other")
 	scripts(t, filepath.Join("testdata", "schedules", "*.txt"), func(t *testing.T, dir, script string) (got string) {
 		synctest.Test(t, func(t *testing.T) {
 			got = (&player{t: t, dir: dir, db: shopFile(), work: workOnSchedules}).play(script)

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/goldenfile"
-	"github.com/perdure/perdure/internal/racedetector"
 	"github.com/perdure/perdure/store"
 )
 
@@ -41,9 +41,7 @@ func TestMain(m *testing.M) {
 //	$ served COMMAND       a command while an engine works
 //	$ write FILE TEXT      makes a file; \n is a line break
 func TestScripts(t *testing.T) {
-	if racedetector.Enabled {
-		t.Skip("Here this runs without the race detector only.")
-	}
+	extent.NotInShort(t, "many commands, one after the other")
 	scripts(t, filepath.Join("testdata", "*.txt"), func(t *testing.T, dir, script string) (got string) {
 		synctest.Test(t, func(t *testing.T) { got = (&player{t: t, dir: dir, db: shopFile()}).play(script) })
 		return got

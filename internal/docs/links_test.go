@@ -1,39 +1,59 @@
-package main
+package docs
 
 import (
-	"context"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"testing"
 	"unicode"
 )
 
-// checkDocs follows every relative link in the Markdown files: the file must
+// TestLinksLeadSomewhere follows every relative link in the Markdown files: the file must
 // exist, and if it is a Markdown file itself, so must the heading after #.
-func checkDocs(ctx context.Context, sh *shell) error {
-	files, err := repoFiles(ctx, sh, ".md", "llms.txt")
-	if err != nil {
-		return err
+func TestLinksLeadSomewhere(t *testing.T) {
+	for _, fault := range brokenLinks(t, filepath.Join("..", "..")) {
+		t.Error(fault)
 	}
-	var faults []string
-	for _, name := range files {
-		text, err := os.ReadFile(filepath.Join(sh.root, name))
+}
+
+// brokenLinks says of each link that leads nowhere, in the documents below root, where it is
+// and why.
+func brokenLinks(t *testing.T, root string) (faults []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) != ".md" && d.Name() != "llms.txt" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
 		if err != nil {
 			return err
 		}
 		for _, l := range markdownLinks(string(text)) {
-			if problem := follow(sh.root, name, l.target); problem != "" {
-				faults = append(faults, fmt.Sprintf("%s:%d: the link %q leads nowhere: %s.", name, l.line, l.target, problem))
+			if problem := follow(root, name, l.target); problem != "" {
+				faults = append(faults, fmt.Sprintf("%s:%d: the link %q leads nowhere: %s.", filepath.ToSlash(name), l.line, l.target, problem))
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if len(faults) > 0 {
-		return fmt.Errorf("%s", strings.Join(faults, "\n"))
-	}
-	return nil
+	return faults
 }
 
 // link is the target of a Markdown link and the line it stands on.
@@ -153,4 +173,52 @@ func headings(text string) map[string]bool {
 		anchors[anchor] = true
 	})
 	return anchors
+}
+
+func TestABrokenLinkIsFound(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(root, "docs"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write("README.md", strings.Join([]string{
+		"# Title",                            // 1
+		"[good](docs/a.md) [bad](docs/b.md)", // 2
+		"[anchor](docs/a.md#the-house) [x](docs/a.md#y)",     // 3
+		"[site](https://example.com/none) `[code](none.md)`", // 4
+		"```",
+		"[fenced](none.md)", // 6
+		"```",
+		"![image](pic.png \"a title\") [self](#title)", // 8
+		"[ref]: docs/none.md",                          // 9
+		"[dir](docs) [out](../up.md)",                  // 10
+	}, "\n"))
+	write("docs/a.md", "## The *house*!\n[back](../README.md)\n")
+
+	var lines []string
+	for _, fault := range brokenLinks(t, root) {
+		place, _, _ := strings.Cut(fault, ": ")
+		lines = append(lines, place)
+	}
+	want := []string{"README.md:2", "README.md:3", "README.md:8", "README.md:9", "README.md:10"}
+	if !slices.Equal(lines, want) {
+		t.Errorf("faults at %v\nwant      %v", lines, want)
+	}
+}
+
+func TestAnchorsOfHeadings(t *testing.T) {
+	got := headings("# One\n## Two words, here\n## One\n#no\n```\n# code\n```\n### `go run` & more\n")
+	for _, want := range []string{"one", "two-words-here", "one-1", "go-run--more"} {
+		if !got[want] {
+			t.Errorf("no anchor %q in %v", want, got)
+		}
+	}
+	if len(got) != 4 {
+		t.Errorf("anchors %v; want 4", got)
+	}
 }

@@ -1,0 +1,94 @@
+# The commands of this repository. `make` lists them.
+#
+# What runs when, and what each proves, is a table in CONTRIBUTING.md.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+# A failed command in a pipe fails its step.
+.SHELLFLAGS := -eu -o pipefail -c
+
+GO ?= go
+# Packages tested beside each other: more than there are cores, because many wait for
+# processes that they start.
+P ?= 4
+# The race detector leaves SQLite's own code, C translated to Go, unwatched: that made it
+# eighteen times slower and found nothing.
+UNWATCHED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false -gcflags=modernc.org/libc/...=-race=false
+# Neither these tools nor what they depend on are any business of an importer of this module.
+TOOL := $(GO) tool -modfile=tools/go.mod
+
+# with finds the packages that have a function of this kind: Benchmark or Fuzz.
+with = $(sort $(dir $(shell grep -rl --include=*_test.go '^func $(1)' $(filter-out bench/ lab/ tools/,$(wildcard */)))))
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+
+check: setup static test race benchmarks modules fuzz ## everything, as CI runs it: at most 12 minutes on two idle cores
+	@.ci/missing.sh report
+
+quick: format vet short ## what most mistakes fail in, without databases and browsers: three minutes
+	@.ci/missing.sh report
+
+nightly: export PERDURE_NIGHTLY := 1
+nightly: FUZZTIME := 1m
+nightly: setup static cross test race benchmarks modules fuzz ## the exhaustive product: all shapes, settings and seeds, Patroni, long fuzzing; hours
+
+setup: ## install the programs that the tests need besides Go, or print how to
+	@.ci/missing.sh install
+
+static: format modfiles vet lint cross
+
+format:
+	@files=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
+	[ -z "$$files" ] || { echo "These files are not formatted. Run: gofmt -w" $$files; exit 1; }
+
+# The module proxy may lack what only the tests of a dependency import, hence -e; and then
+# only the difference in go.mod counts.
+modfiles:
+	$(GO) mod verify
+	@diff=$$($(GO) mod tidy -e -diff 2>/dev/null || true); \
+	[[ "$$diff" != *"diff current/go.mod"* ]] || { echo "$$diff"; echo "go.mod is not tidy. Run: go mod tidy -e"; exit 1; }
+
+# Without cgo, so that it finds what a build without a C compiler compiles.
+vet:
+	CGO_ENABLED=0 $(GO) vet ./...
+
+lint:
+	CGO_ENABLED=0 $(TOOL) staticcheck ./...
+
+# What is made for one system is made for Windows, for Unix or for Linux.
+cross:
+	CGO_ENABLED=0 GOOS=windows $(GO) vet ./...
+
+test: ## all tests, every statement
+	CGO_ENABLED=0 $(GO) test -vet=off -p $(P) -timeout 30m $(TESTFLAGS) ./...
+
+short: ## the tests that need neither databases nor browsers
+	CGO_ENABLED=0 $(GO) test -short -vet=off -p $(P) -timeout 10m $(TESTFLAGS) ./...
+
+# What the detector finds, it finds in memory: hence the short form.
+race: ## the short form under the race detector
+	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ]; then set -x; $(GO) test -race -short -vet=off -p $(P) -timeout 30m $(UNWATCHED) ./...; \
+	else echo 'The race detector needs a C compiler (gcc or clang), and there is none here.'; [ -z "$${CI:-}" ]; fi
+
+benchmarks: ## each benchmark once
+	CGO_ENABLED=0 $(GO) test -vet=off -run '^$$' -bench . -benchtime 1x -timeout 10m $(addprefix ./,$(call with,Benchmark))
+
+fuzz: ## each fuzz target for a while: FUZZTIME, a second by default
+	.ci/fuzz.sh $(or $(FUZZTIME),1s) $(addprefix ./,$(call with,Fuzz))
+
+modules: bench lab tools
+
+bench lab tools:
+	$(GO) -C $@ vet ./... && $(GO) -C $@ test -timeout 20m ./...
+
+# The analyzer of workflow code finds nothing in ours.
+tools: analyzed
+analyzed:
+	$(GO) -C tools build -o "$(CURDIR)/bin/perdurevet" ./cmd/perdurevet
+	CGO_ENABLED=0 $(GO) vet -vettool=bin/perdurevet ./...
+
+release: ## archives and checksums of the tagged commit for every system, into dist
+	$(TOOL) goreleaser release --clean --skip=publish
+
+.PHONY: help check quick nightly setup static format modfiles vet lint cross test short race benchmarks fuzz modules bench lab tools analyzed release

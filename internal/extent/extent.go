@@ -1,0 +1,43 @@
+package extent
+
+import (
+	"os"
+	"testing"
+)
+
+// Nightly reports whether the whole product is to be played.
+func Nightly() bool { return os.Getenv("PERDURE_NIGHTLY") != "" }
+
+// AtNight returns the second value at night and the first one otherwise.
+func AtNight[T any](push, night T) T {
+	if Nightly() {
+		return night
+	}
+	return push
+}
+
+// NotInShort skips a test with -short, and says why the short form leaves it out.
+func NotInShort(tb testing.TB, why string) {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("-short leaves this out: " + why)
+	}
+}
+
+// Missing skips a test because the machine lacks what it needs. Where CI is set it fails,
+// so that nothing goes unproved there.
+func Missing(tb testing.TB, what string) {
+	tb.Helper()
+	if os.Getenv("CI") != "" {
+		tb.Fatal("CI must not leave this out. " + what)
+	}
+	tb.Skip(what)
+}
+
+// OnlyAtNight skips a test but at night, and says why.
+func OnlyAtNight(tb testing.TB, why string) {
+	tb.Helper()
+	if !Nightly() {
+		tb.Skip("This is played at night only (PERDURE_NIGHTLY=1): " + why)
+	}
+}
