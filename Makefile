@@ -16,6 +16,7 @@ P ?= 4
 UNWATCHED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false -gcflags=modernc.org/libc/...=-race=false
 # Neither these tools nor what they depend on are any business of an importer of this module.
 TOOL := $(GO) tool -modfile=tools/go.mod
+GORELEASER := github.com/goreleaser/goreleaser/v2@v2.15.1
 
 # with finds the packages that have a function of this kind: Benchmark or Fuzz.
 with = $(sort $(dir $(shell grep -rl --include=*_test.go '^func $(1)' $(filter-out bench/ lab/ tools/,$(wildcard */)))))
@@ -89,6 +90,6 @@ analyzed:
 	CGO_ENABLED=0 $(GO) vet -vettool=bin/perdurevet ./...
 
 release: ## archives and checksums of the tagged commit for every system, into dist
-	$(TOOL) goreleaser release --clean --skip=publish
+	GOFLAGS= $(GO) run $(GORELEASER) release --clean --skip=publish
 
 .PHONY: help check quick nightly setup static format modfiles vet lint cross test short race benchmarks fuzz modules bench lab tools analyzed release
