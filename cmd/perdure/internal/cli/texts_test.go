@@ -25,7 +25,7 @@ const root = "../../../.."
 
 // unseen are the directories whose errors no user of the library or the command sees.
 var unseen = []string{
-	"bench", "lab", "tools", "examples", "internal/check", "internal/layout", "internal/docs", "internal/clustertest", "internal/killtest",
+	"bench", "lab", "tools", "examples", "internal/layout", "internal/docs", "internal/clustertest", "internal/killtest",
 	"internal/faulty", "internal/witness", "internal/golden", "internal/goldenfile", "internal/pgtest", "store/storetest", "testdata",
 }
 
