@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/flow/check"
-	"github.com/perdure/perdure/flow/eval"
+	"github.com/perdure/perdure/internal/flow/check"
+	"github.com/perdure/perdure/internal/flow/eval"
 	"github.com/perdure/perdure/retry"
 )
 

@@ -21,7 +21,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/flow"
-	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/internal/flow/syntax"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store/memory"
 )
@@ -289,7 +289,7 @@ func TestMistakesInOptions(t *testing.T) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}
-	var faults syntax.Diagnostics
+	var faults flow.Faults
 	r, err := flow.New()
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,5 @@
 //	program, err := file.With(map[string]any{"order": 17})
 //	result, err := perdure.Run(ctx, eng, flow.Workflow, "order-17", program)
 //
-// The language is in docs/flow.md; packages syntax, check and eval, below this one,
-// read, check and evaluate it.
+// The language is in docs/flow.md.
 package flow

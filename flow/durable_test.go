@@ -15,7 +15,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/flow"
-	"github.com/perdure/perdure/flow/eval"
+	"github.com/perdure/perdure/internal/flow/eval"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
 )
@@ -104,7 +104,7 @@ func (w *world) plain(t testing.TB, text string) (string, error) {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	calls := 0
-	v, err := eval.Run(f.Tree(), nil, &counting{ctx: t.Context(), calls: &calls, world: w})
+	v, err := eval.Run(flow.TreeOf(f), nil, &counting{ctx: t.Context(), calls: &calls, world: w})
 	if err != nil {
 		return "", err
 	}

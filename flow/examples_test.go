@@ -17,8 +17,8 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/flow"
-	"github.com/perdure/perdure/flow/syntax"
 	"github.com/perdure/perdure/internal/extent"
+	"github.com/perdure/perdure/internal/flow/syntax"
 	"github.com/perdure/perdure/perduretest"
 )
 

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/flow/eval"
-	"github.com/perdure/perdure/flow/syntax"
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/body"
+	"github.com/perdure/perdure/internal/flow/eval"
+	"github.com/perdure/perdure/internal/flow/syntax"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -59,7 +59,8 @@ func (r *Runtime) run(wf *workflow.Context, p Program) (json.RawMessage, error) 
 
 // ContinueEvents is the length of history, in events, from which a run continues as new
 // at the next possible statement. A run that wakes is replayed, so a short history makes
-// it wake quickly; eval.Longest times as many events are four fifths of the default of
+// it wake quickly. A run that cannot continue as new because its variables are too large
+// fails at 20 times as many events, which are four fifths of the default of
 // perdure.MaxHistory.
 const ContinueEvents = 2000
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/flow"
-	"github.com/perdure/perdure/flow/eval"
 	"github.com/perdure/perdure/internal/extent"
+	"github.com/perdure/perdure/internal/flow/eval"
 	"github.com/perdure/perdure/perduretest"
 )
 

@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/perdure/perdure/flow/check"
-	"github.com/perdure/perdure/flow/eval"
-	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/internal/flow/check"
+	"github.com/perdure/perdure/internal/flow/eval"
+	"github.com/perdure/perdure/internal/flow/syntax"
+	"github.com/perdure/perdure/internal/seal"
 )
 
 // Language is the version of the language that this package runs. A run records its
@@ -36,21 +37,19 @@ type File struct {
 	tree       *syntax.File
 }
 
-// Load reads a flow file. The error is of type syntax.Diagnostics and lists all its
-// faults, including actions that this runtime does not have. The name is for people.
+// Load reads and checks a flow file without running it. The error is of type Faults and
+// lists all its faults, including actions that this runtime does not have. The name is for
+// people.
 func (r *Runtime) Load(name, text string) (*File, error) {
-	tree, err := check.Text(name, text, r.known)
+	tree, err := check.Text(name, text, *seal.Of(r))
 	if err != nil {
-		return nil, err
+		return nil, faultsOf(err)
 	}
 	return &File{name, text, tree}, nil
 }
 
 // Name returns the name that the file was loaded with.
 func (f *File) Name() string { return f.name }
-
-// Tree returns the file as a tree, which must not be changed.
-func (f *File) Tree() *syntax.File { return f.tree }
 
 // Inputs returns the names of the inputs of the program.
 func (f *File) Inputs() []string {

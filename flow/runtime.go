@@ -13,16 +13,20 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/flow/check"
-	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/internal/flow/check"
+	"github.com/perdure/perdure/internal/flow/syntax"
+	"github.com/perdure/perdure/internal/seal"
 )
 
 // Runtime has what a process needs to run flow files: the interpreter and the actions
 // that files can call. It is immutable and safe for concurrent use.
 type Runtime struct {
+	known
 	actions map[string]activity.Definition
-	known   check.Actions
 }
+
+// known is what a check of files must know of the actions. The command reads it, too.
+type known = seal.Definition[check.Actions]
 
 // Option is an option of New.
 type Option func(*settings)
@@ -84,7 +88,8 @@ func New(options ...Option) (*Runtime, error) {
 	for _, o := range options {
 		o(&s)
 	}
-	r := &Runtime{actions: map[string]activity.Definition{}, known: check.Actions{}}
+	all := check.Actions{}
+	r := &Runtime{known: seal.Define(all), actions: map[string]activity.Definition{}}
 	var faults []error
 	if s.files != "" {
 		if info, err := os.Stat(s.files); err != nil || !info.IsDir() {
@@ -108,14 +113,14 @@ func New(options ...Option) (*Runtime, error) {
 			faults = append(faults, fmt.Errorf("flow.Actions: a file cannot call %q; a name is words with dots between them", d.Name()))
 		}
 		r.actions[d.Name()] = d
-		r.known[d.Name()] = signature(d)
+		all[d.Name()] = signature(d)
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
 	for _, b := range builtins {
 		for _, name := range b.names() {
-			r.known[name] = b.know(s, r.known[name])
+			all[name] = b.know(s, all[name])
 		}
 	}
 	for name, d := range r.actions {
@@ -132,9 +137,4 @@ func (r *Runtime) Definitions() []perdure.Definition {
 		out = append(out, r.actions[name])
 	}
 	return out
-}
-
-// Known returns what package check needs to know about the actions. The map is a copy.
-func (r *Runtime) Known() check.Actions {
-	return maps.Clone(r.known)
 }

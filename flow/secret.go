@@ -8,8 +8,8 @@ import (
 	"reflect"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/flow/eval"
 	"github.com/perdure/perdure/internal/body"
+	"github.com/perdure/perdure/internal/flow/eval"
 	"github.com/perdure/perdure/retry"
 )
 

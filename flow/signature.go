@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/flow/check"
+	"github.com/perdure/perdure/internal/flow/check"
 )
 
 // signature is which arguments an action takes, as far as its input type tells.

@@ -3,6 +3,7 @@ package docs
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,10 +12,11 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/flow"
-	"github.com/perdure/perdure/flow/check"
-	"github.com/perdure/perdure/flow/eval"
-	"github.com/perdure/perdure/flow/rehearsal"
-	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/internal/flow/check"
+	"github.com/perdure/perdure/internal/flow/eval"
+	"github.com/perdure/perdure/internal/flow/rehearsal"
+	"github.com/perdure/perdure/internal/flow/syntax"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/perduretest"
 )
 
@@ -125,7 +127,7 @@ func TestFlowFilesOfPagesAreRight(t *testing.T) {
 	for _, name := range []string{"README.md", "docs/flow.md"} {
 		for _, program := range flowFiles(t, name) {
 			found++
-			known := runtime.Known()
+			known := maps.Clone(*seal.Of(runtime))
 			for _, action := range []string{"work", "fetch", "report", "charge", "tell"} {
 				known[action] = check.Action{Open: true}
 			}

@@ -12,9 +12,10 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
-	"github.com/perdure/perdure/flow/check"
-	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/internal/flow/check"
+	"github.com/perdure/perdure/internal/flow/syntax"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/spf13/cobra"
 )
 
@@ -94,7 +95,7 @@ func (f *flowActions) known() (check.Actions, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.Known(), nil
+	return *seal.Of(r), nil
 }
 
 // readFlow reads a flow file, or standard input for -.

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
-	"github.com/perdure/perdure/flow/check"
-	"github.com/perdure/perdure/flow/eval"
-	"github.com/perdure/perdure/flow/rehearsal"
-	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/internal/flow/check"
+	"github.com/perdure/perdure/internal/flow/eval"
+	"github.com/perdure/perdure/internal/flow/rehearsal"
+	"github.com/perdure/perdure/internal/flow/syntax"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/spf13/cobra"
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
-	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/internal/flow/syntax"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/retry"
@@ -121,8 +121,8 @@ func (a *app) loadFlow(runtime *flow.Runtime, path, input string) (flow.Program,
 	}
 	file, err := runtime.Load(filepath.Base(path), text)
 	if err != nil {
-		faults, err := faultsOf(err)
-		if err != nil {
+		faults, is := errors.AsType[flow.Faults](err)
+		if !is {
 			return flow.Program{}, err
 		}
 		return flow.Program{}, &Error{Code: exitError, What: faults.Error(), Hint: fmt.Sprintf("The file was not run: it has %s.", human.Plural(len(faults), "fault", "faults"))}

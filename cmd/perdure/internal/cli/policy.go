@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
-	"github.com/perdure/perdure/flow/check"
+	"github.com/perdure/perdure/internal/flow/check"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/notation"
 	"github.com/perdure/perdure/retry"

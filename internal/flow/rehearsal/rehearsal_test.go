@@ -1,0 +1,107 @@
+package rehearsal_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/perdure/perdure/internal/flow/rehearsal"
+	"github.com/perdure/perdure/internal/flow/syntax"
+)
+
+// TestW20_ExamplesHaveCases that hold, and a case that expects something else fails.
+func TestW20_ExamplesHaveCases(t *testing.T) {
+	files, err := filepath.Glob("../../../flow/examples/*.test.json")
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(strings.TrimSuffix(path, ".test.json") + ".flow")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := syntax.Parse(path, string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cases, err := rehearsal.Cases(data)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		for _, c := range cases {
+			out, err := rehearsal.Run(file, c, nil)
+			if err != nil {
+				t.Errorf("%s, %s: %v", path, c.Name, err)
+				continue
+			}
+			for _, fault := range c.Faults(out) {
+				t.Errorf("%s, %s: %s", path, c.Name, fault)
+			}
+		}
+	}
+}
+
+// TestW20_WhatIsNotAsExpected is said.
+func TestW20_WhatIsNotAsExpected(t *testing.T) {
+	for text, want := range map[string]string{
+		`return 1|{"expect": {"result": 2}}`:                                                                                      "the result is 1, and 2 is expected",
+		`return 1|{"expect": {"error": "Bad"}}`:                                                                                   "it does not fail, and Bad is expected",
+		`fail("no", "Bad")|{"expect": {"result": 2}}`:                                                                             "it fails with Bad: 1:1: no",
+		`fail("no", "Bad")|{"expect": {"error": "Bad"}}`:                                                                          "",
+		`sleep 90|{"expect": {"took": "1m"}}`:                                                                                     "it takes 1m30s, and 1m are expected",
+		`@a(x=1)|{"actions": {"a": [{}]}, "expect": {"calls": {"a": 2}}}`:                                                         "@a is called 1 times, and 2 are expected",
+		`@a(x=1)|{"actions": {"a": [{"when": {"x": 2}}]}, "expect": {"took": "1s"}}`:                                              `no mock of case "c" fits @a{"x":1}`,
+		`x = wait signal s|{"expect": {"took": "1s"}}`:                                                                            "waits for a signal that the case does not send",
+		`@a() [timeout: 2s]|{"actions": {"a": [{"takes": "1m"}]}, "expect": {"error": "Timeout", "took": "2s"}}`:                  "",
+		`try [N -> retry: 2, fixed: 1m]:|    @a()|{"actions": {"a": [{"fails": ["N"]}]}, "expect": {"error": "N", "took": "2m"}}`: "",
+		`while True:|    sleep 1|{"expect": {"took": "1s"}}`:                                                                      "has not ended",
+		`return 1|{"expect": {}}`:                                                                                                 "expects nothing",
+		`return 1|{"expect": {"took": "x"}}`:                                                                                      "is not a duration",
+		`return 1|{"expects": {}}`:                                                                                                "unknown field",
+	} {
+		parts := strings.Split(text, "|")
+		n := len(parts) - 1
+		file, err := syntax.Parse("", strings.Join(parts[:n], "\n")+"\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		cases, err := rehearsal.Cases([]byte(`{"cases": [{"name": "c", ` + parts[n][1:] + `]}`))
+		if err == nil {
+			var out *rehearsal.Outcome
+			if out, err = rehearsal.Run(file, cases[0], nil); err == nil {
+				got = strings.Join(cases[0].Faults(out), "; ")
+			}
+		}
+		if err != nil {
+			got = err.Error()
+		}
+		if (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("%s\n%q, want %q", text, got, want)
+		}
+	}
+}
+
+func FuzzW20_Cases(f *testing.F) {
+	f.Add([]byte(`{"cases": [{"name": "a", "actions": {"x": [{"takes": "1s", "fails": ["A"], "returns_each": [1]}]}, "signals": [{"name": "s"}], "expect": {"result": 1}}]}`))
+	file, err := syntax.Parse("", "fn main(input: [], output: [a]):\n    a = @x(y=1) [retry: 2]\n    b = wait signal s [timeout: 1m]\n")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		cases, err := rehearsal.Cases(data)
+		if err != nil {
+			return
+		}
+		for _, c := range cases {
+			if out, err := rehearsal.Run(file, c, nil); err == nil {
+				c.Faults(out)
+			}
+		}
+	})
+}
