@@ -8,9 +8,6 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/intercept"
-	"github.com/perdure/perdure/internal/body"
-	"github.com/perdure/perdure/internal/bridge"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
@@ -21,12 +18,11 @@ import (
 // Engine is a client of an open database and, after Start, a worker that runs workflows
 // and activities. It is safe for concurrent use.
 type Engine struct {
-	door
-	inner *engine.Engine
+	inner
 }
 
-// door lets other packages of this module reach the inner engine.
-type door = bridge.Door
+// inner is the engine inside, which other packages of this module reach, too.
+type inner = seal.Hidden[*engine.Engine]
 
 // Definition is a workflow or an activity, made by package workflow or package activity.
 // No other type implements it.
@@ -40,19 +36,19 @@ type sealed = seal.Sealed
 // Option is a setting of Open.
 type Option interface{ setting }
 
-type setting = bridge.Option
+type setting = seal.Option[engine.Config]
 
 // Register registers the workflows and activities that the engine can run.
 func Register(definitions ...Definition) Option {
-	return bridge.Set(func(s *bridge.Settings) {
+	return seal.With(func(c *engine.Config) {
 		for _, d := range definitions {
 			switch d := d.(type) {
-			case code.Workflow:
-				s.Workflows = append(s.Workflows, d)
-			case body.Activity:
-				s.Activities = append(s.Activities, d)
+			case seal.Workflow:
+				c.Workflows = append(c.Workflows, d)
+			case seal.Activity:
+				c.Activities = append(c.Activities, d)
 			default:
-				s.Faults = append(s.Faults, errors.New("perdure.Register: a definition is nil; pass what workflow.New and activity.New return"))
+				c.Faults = append(c.Faults, errors.New("perdure.Register: a definition is nil; pass what workflow.New and activity.New return"))
 			}
 		}
 	})
@@ -60,24 +56,24 @@ func Register(definitions ...Definition) Option {
 
 // Retry sets the policy of activities and steps that have none. The default is
 // retry.Policy{}.
-func Retry(p retry.Policy) Option { return bridge.Set(func(s *bridge.Settings) { s.Policy = p }) }
+func Retry(p retry.Policy) Option { return seal.With(func(c *engine.Config) { c.Policy = p }) }
 
 // Concurrency sets how many attempts may run at a time in this process; further ones are
 // queued. The default is 128.
 func Concurrency(n int) Option {
-	return bridge.Set(func(s *bridge.Settings) { s.Config.Concurrency = n })
+	return seal.With(func(c *engine.Config) { c.Concurrency = n })
 }
 
 // MaxResident sets how many idle runs stay in memory, so that they need no replay when
 // their next event arrives. The default is 1,000; a negative number keeps none.
 func MaxResident(n int) Option {
-	return bridge.Set(func(s *bridge.Settings) { s.Config.MaxResident = n })
+	return seal.With(func(c *engine.Config) { c.MaxResident = n })
 }
 
 // TurnTimeout sets how long workflow code may run without waiting for anything durable
-// before its run is parked. The default is 10 s.
+// before its run is parked. The default is 10 c.
 func TurnTimeout(d time.Duration) Option {
-	return bridge.Set(func(s *bridge.Settings) { s.Config.TurnTimeout = d })
+	return seal.With(func(c *engine.Config) { c.TurnTimeout = d })
 }
 
 // MaxHistory sets how many events a run may have on record. At four fifths of it the
@@ -85,14 +81,14 @@ func TurnTimeout(d time.Duration) Option {
 // *view.LimitError and is not retried. Runs that may grow so long should continue as new:
 // workflow.GetInfo returns the length of the history. The default is 50,000.
 func MaxHistory(events int) Option {
-	return bridge.Set(func(s *bridge.Settings) { s.Config.MaxHistory = events })
+	return seal.With(func(c *engine.Config) { c.MaxHistory = events })
 }
 
 // MaxPendingCalls sets how many calls (of activities, steps, timers, signals and child
 // workflows) a run may have open at a time. A further call returns a *view.LimitError
 // immediately, which is recorded in the history. The default is 10,000.
 func MaxPendingCalls(n int) Option {
-	return bridge.Set(func(s *bridge.Settings) { s.Config.MaxPendingCalls = n })
+	return seal.With(func(c *engine.Config) { c.MaxPendingCalls = n })
 }
 
 // MaxSignalBacklog sets how many unread signals a run may have on record, even while it
@@ -102,7 +98,7 @@ func MaxPendingCalls(n int) Option {
 // are accepted beyond the limit. Signals that are sent while no node serves the run wait
 // in the database and count when a node does. The default is 10,000.
 func MaxSignalBacklog(n int) Option {
-	return bridge.Set(func(s *bridge.Settings) { s.Config.MaxSignalBacklog = n })
+	return seal.With(func(c *engine.Config) { c.MaxSignalBacklog = n })
 }
 
 // MaxAbandoned sets how many goroutines may be lost to code that does not return. When
@@ -112,7 +108,7 @@ func MaxSignalBacklog(n int) Option {
 // there are no more than that; further ones keep it until they return. The default is
 // Concurrency.
 func MaxAbandoned(n int) Option {
-	return bridge.Set(func(s *bridge.Settings) { s.Config.MaxAbandoned = n })
+	return seal.With(func(c *engine.Config) { c.MaxAbandoned = n })
 }
 
 // NodeName names this process in the ledger, the history and listings. The default is the
@@ -121,7 +117,7 @@ func MaxAbandoned(n int) Option {
 // immediately instead of after its lease. That suits a service that a supervisor
 // restarts; processes that run side by side need different names.
 func NodeName(name string) Option {
-	return bridge.Set(func(s *bridge.Settings) { s.Node, s.Supersede = name, true })
+	return seal.With(func(c *engine.Config) { c.Node, c.Supersede = name, true })
 }
 
 // Build names the code of this program. Listings of nodes show the name, and another
@@ -129,25 +125,25 @@ func NodeName(name string) Option {
 // with the same build name must have the same code. The default is the version of the
 // main module and the revision it was built from, or a hash of the executable if these
 // are unknown or files were changed.
-func Build(name string) Option { return bridge.Set(func(s *bridge.Settings) { s.Build = name }) }
+func Build(name string) Option { return seal.With(func(c *engine.Config) { c.Build = name }) }
 
 // Group sets the group of nodes that this one belongs to. Nodes of a group share their
 // workflows: each must have the code of all. Workflow IDs are separate in each group. The
 // default is the group "".
-func Group(name string) Option { return bridge.Set(func(s *bridge.Settings) { s.Config.Group = name }) }
+func Group(name string) Option { return seal.With(func(c *engine.Config) { c.Group = name }) }
 
 // Lease sets how long other nodes wait for a sign of life from this one before they take
 // over its work. It applies where several nodes share a database. The default is 10 s,
 // the minimum 100 ms. A process that stands still for longer (on a suspended or
 // overloaded machine) loses its work to others.
 func Lease(d time.Duration) Option {
-	return bridge.Set(func(s *bridge.Settings) { s.Config.Lease = d })
+	return seal.With(func(c *engine.Config) { c.Lease = d })
 }
 
 // Logger sets the logger for everything that an operator should know. The default is
 // slog.Default(). Its handler must not call the engine.
 func Logger(l *slog.Logger) Option {
-	return bridge.Set(func(s *bridge.Settings) { s.Config.Logger = l })
+	return seal.With(func(c *engine.Config) { c.Logger = l })
 }
 
 // OnPaused sets a function that the engine calls when it pauses a call until a person
@@ -157,7 +153,7 @@ func Logger(l *slog.Logger) Option {
 // owner calls it again. The function may block and may call the engine. A panic is
 // logged.
 func OnPaused(f func(view.PausedCall)) Option {
-	return bridge.Set(func(s *bridge.Settings) { s.OnPaused = f })
+	return seal.With(func(c *engine.Config) { c.OnPaused = f })
 }
 
 // Retain deletes records that are older than keep: closed runs with their histories,
@@ -170,7 +166,7 @@ func OnPaused(f func(view.PausedCall)) Option {
 // deleted, the ID can be used again, and a repeated start does not find its run: keep
 // runs for longer than callers may repeat a start. ops.Sweep deletes immediately.
 func Retain(keep view.Retention) Option {
-	return bridge.Set(func(s *bridge.Settings) { s.Retention = keep })
+	return seal.With(func(c *engine.Config) { c.Retention = keep })
 }
 
 // NoMigrate makes Open leave the schema of the database as it is. If the schema is
@@ -178,13 +174,13 @@ func Retain(keep view.Retention) Option {
 // finds ErrOlder) that says what to type. Use it if the database user may not change
 // tables, or if perdure migrate is a step of your deploy. Without it Open brings the
 // schema up to date. The memory store has no schema.
-func NoMigrate() Option { return bridge.Set(func(s *bridge.Settings) { s.Config.NoMigrate = true }) }
+func NoMigrate() Option { return seal.With(func(c *engine.Config) { c.NoMigrate = true }) }
 
 // Intercept adds interceptors around attempts, operations of workflow code and calls of
 // this engine as a client: see package intercept. The first is the outermost; further
 // Intercept options add inner ones.
 func Intercept(interceptors ...intercept.Interceptor) Option {
-	return bridge.Set(func(s *bridge.Settings) { s.Interceptors = append(s.Interceptors, interceptors...) })
+	return seal.With(func(c *engine.Config) { c.Interceptors = append(c.Interceptors, interceptors...) })
 }
 
 // Open opens a database: sqlite.File(path), postgres.URL(url), or memory.New() for tests.
@@ -194,16 +190,18 @@ func Intercept(interceptors ...intercept.Interceptor) Option {
 //
 // The error reports all mistakes in the options.
 func Open(ctx context.Context, db store.Opener, options ...Option) (*Engine, error) {
-	s := bridge.Settings{Config: engine.Config{Store: db}}
-	bridge.Apply(&s, options)
-	if len(s.Faults) > 0 {
-		return nil, errors.Join(s.Faults...)
+	config := engine.Config{Store: db}
+	if err := seal.Apply(&config, options); err != nil {
+		config.Faults = append(config.Faults, fmt.Errorf("perdure.Open: %w", err))
 	}
-	inner, err := engine.Open(ctx, s.Config)
+	if len(config.Faults) > 0 {
+		return nil, errors.Join(config.Faults...)
+	}
+	inside, err := engine.Open(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("perdure.Open: %w", err)
 	}
-	return &Engine{door: bridge.NewDoor(inner), inner: inner}, nil
+	return &Engine{seal.Hide(inside)}, nil
 }
 
 // OpenURL is Open with the name or URL of a database, such as one from the environment:
@@ -232,10 +230,10 @@ func OpenURL(ctx context.Context, name string, options ...Option) (*Engine, erro
 
 // in returns the engine inside, or one all of whose verbs fail if there is none.
 func (e *Engine) in() *engine.Engine {
-	if e == nil || e.inner == nil {
+	if e == nil {
 		return engine.None
 	}
-	return e.inner
+	return engine.Of(e)
 }
 
 // Start makes the engine a worker, which continues runs that were interrupted. It returns

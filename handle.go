@@ -11,7 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
-	"github.com/perdure/perdure/internal/tell"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
@@ -37,12 +37,12 @@ type Handle[Out any] struct {
 }
 
 // target lets the messages of package workflow be sent to a handle.
-type target = tell.Target
+type target = seal.Target
 
 // Attach returns a handle to a workflow ID. It reads nothing: methods of the handle
 // return ErrNotFound if there is no run.
 func Attach[Out any](e *Engine, id string) Handle[Out] {
-	return Handle[Out]{target: tell.To(e.in(), id), engine: e, id: id}
+	return Handle[Out]{target: seal.MessagesTo(e.in(), id), engine: e, id: id}
 }
 
 // Workflow returns a handle to a workflow ID whose result is raw JSON. It is Attach for
@@ -159,7 +159,7 @@ func (h Handle[Out]) Update(ctx context.Context, name string, in any) (json.RawM
 //
 //	err := Approved.Send(ctx, h.InTx(tx), decision)
 func (h Handle[Out]) InTx(tx any) workflow.SignalTarget {
-	return tell.SignalsTo(func(ctx context.Context, name, key string, value history.Payload) error {
+	return seal.SignalTarget(func(ctx context.Context, name, key string, value history.Payload) error {
 		return h.engine.in().SignalWithin(ctx, tx, h.id, name, key, value)
 	})
 }

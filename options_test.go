@@ -15,11 +15,10 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/intercept"
-	"github.com/perdure/perdure/internal/bridge"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/option"
 	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store/memory"
@@ -71,21 +70,20 @@ var startOptions = map[string]StartOption{
 func TestI11_EveryOptionReachesTheEngine(t *testing.T) {
 	told := map[string]bool{}
 	for name, o := range engineOptions {
-		var s bridge.Settings
-		bridge.Apply(&s, []Option{o})
-		if len(s.Faults) > 0 {
+		var s engine.Config
+		if err := seal.Apply(&s, []Option{o}); err != nil || len(s.Faults) > 0 {
 			t.Errorf("%s: %v", name, s.Faults)
 		}
-		notes(t, name, reflect.ValueOf(s.Config), told)
+		notes(t, name, reflect.ValueOf(s), told)
 	}
 	judgeSettings(t, "Option", names(engineOptions), reflect.TypeFor[engine.Config](), told, map[string]string{
-		"Store":      "an argument of Open",
+		"Store": "an argument of Open", "Faults": "mistakes in options",
 		"Activities": "as workflows: of Register", "Observers": "of package telemetry", "Closings": "of package telemetry/tracing", "Watchers": "of package telemetry/tracing",
 		"Draw": "of tests", "Around": "of tests", "InboxEvery": "of tests", "ScanAhead": "of tests", "SweepEvery": "of tests", "MaxAtWork": "of tests", "MaxKept": "of tests",
 	})
 	told = map[string]bool{}
 	for name, o := range startOptions {
-		settings := option.OfStart([]StartOption{o})
+		settings := seal.StartSettingsOf([]StartOption{o})
 		r, err := startRequest("", nil, settings)
 		if err != nil || r.Fault != nil {
 			t.Errorf("%s: %v, %v", name, err, r.Fault)

@@ -1,8 +1,8 @@
 package perdure
 
 import (
-	"github.com/perdure/perdure/internal/bridge"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/seal"
 )
 
 // ServeQueue makes this process run attempts of its registered activities that were
@@ -15,7 +15,7 @@ import (
 // an SQLite file included. After a crash its attempts are given to others when its Lease
 // expires.
 func ServeQueue(name string, limit int) Option {
-	return bridge.Set(func(s *bridge.Settings) {
-		s.Config.Queues = append(s.Config.Queues, engine.Queue{Name: name, Limit: limit})
+	return seal.With(func(c *engine.Config) {
+		c.Queues = append(c.Queues, engine.Queue{Name: name, Limit: limit})
 	})
 }

@@ -5,9 +5,8 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/option"
 	"github.com/perdure/perdure/internal/request"
-	"github.com/perdure/perdure/internal/tell"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/workflow"
 )
@@ -17,12 +16,12 @@ import (
 // Attributes, Headers, Delay.
 type StartOption interface{ startOption }
 
-type startOption = option.ForStart
+type startOption = seal.ForStart
 
 // TraceParent sets the W3C trace parent of the run, at most 1,000 bytes. Its attempts and
 // children inherit it.
 func TraceParent(traceparent string) StartOption {
-	return option.Start(func(s *option.Settings) { s.Trace = traceparent })
+	return seal.SetStart(func(s *seal.StartSettings) { s.Trace = traceparent })
 }
 
 // Ending is a set of ways in which a workflow can end, for NewAfter.
@@ -49,7 +48,7 @@ const (
 //
 // The workflow ID then refers to the new run; Handle.OfRun reads earlier ones.
 func NewAfter(end Ending) StartOption {
-	return option.Start(func(s *option.Settings) { s.NewAfter = int(end) })
+	return seal.SetStart(func(s *seal.StartSettings) { s.NewAfter = int(end) })
 }
 
 // MustBeNew returns a *view.IDInUseError instead of attaching if the workflow ID already
@@ -57,7 +56,7 @@ func NewAfter(end Ending) StartOption {
 // start that is repeated because its answer was lost may be refused because of its own
 // run.
 func MustBeNew() StartOption {
-	return option.Start(func(s *option.Settings) { s.MustBeNew = true })
+	return seal.SetStart(func(s *seal.StartSettings) { s.MustBeNew = true })
 }
 
 // Run starts a workflow under an ID and waits for its result. If the ID already has a run
@@ -100,7 +99,7 @@ func Start[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, 
 
 // startWith starts a workflow in one of the ways there are.
 func startWith[In, Out any](e *Engine, w workflow.Workflow[In, Out], id string, in In, options []StartOption, start func(request.Start) (run string, attached bool, err error)) (Handle[Out], error) {
-	req, err := startRequest(w.Name(), in, option.OfStart(options))
+	req, err := startRequest(w.Name(), in, seal.StartSettingsOf(options))
 	if err != nil {
 		return Handle[Out]{}, fmt.Errorf("perdure: start %q: %w", id, err)
 	}
@@ -109,11 +108,11 @@ func startWith[In, Out any](e *Engine, w workflow.Workflow[In, Out], id string, 
 	if err != nil {
 		return Handle[Out]{}, fmt.Errorf("perdure: start %q: %w", id, err)
 	}
-	return Handle[Out]{target: tell.To(e.in(), id), engine: e, id: id, run: run, attached: attached}, nil
+	return Handle[Out]{target: seal.MessagesTo(e.in(), id), engine: e, id: id, run: run, attached: attached}, nil
 }
 
 // startRequest is what the options of a start amount to.
-func startRequest(workflow string, in any, s option.Settings) (request.Start, error) {
+func startRequest(workflow string, in any, s seal.StartSettings) (request.Start, error) {
 	input, err := history.Encode(in)
 	if err != nil {
 		return request.Start{}, fmt.Errorf("input: %w", err)
@@ -135,7 +134,7 @@ func startRequest(workflow string, in any, s option.Settings) (request.Start, er
 // nominal time is fired once. A change applies to future fires; open runs continue. The
 // error reports all mistakes in the Spec.
 func Schedule[In, Out any](ctx context.Context, e *Engine, name string, w workflow.Workflow[In, Out], in In, spec schedule.Spec, options ...workflow.RunOption) error {
-	req, err := startRequest(w.Name(), in, option.OfStart(options))
+	req, err := startRequest(w.Name(), in, seal.StartSettingsOf(options))
 	if err == nil {
 		err = e.in().SetSchedule(ctx, name, spec, req)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/internal/request"
-	"github.com/perdure/perdure/internal/typedtx"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -78,7 +78,7 @@ func Transact[T any](ctx context.Context, e *Engine, fn func(ctx context.Context
 		return errors.New("perdure: transact: the function is nil")
 	}
 	err := e.in().Transact(ctx, func(ctx context.Context, tx any) error {
-		typed, err := typedtx.As[T](tx)
+		typed, err := seal.TxAs[T](tx)
 		if err != nil {
 			return err
 		}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/perdure/perdure/internal/body"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
 // definition is what engines read of an Activity.
-type definition = body.Definition
+type definition = seal.Hidden[seal.ActivityDeclaration]
 
 // Func is the body of an activity. The context carries Info. It is canceled when the
 // attempt times out, is canceled or given up, or when the process shuts down. A body
@@ -35,15 +35,17 @@ func New[In, Out any](name string, fn Func[In, Out], opts ...Option) Activity[In
 // Declare declares an activity without an implementation: for processes that only call
 // it, and for implementations that Impl adds, such as methods of a service.
 func Declare[In, Out any](name string, opts ...Option) Activity[In, Out] {
-	d := body.Declared{Name: name, Input: reflect.TypeFor[In]()}
-	body.Apply(&d.Options, opts)
-	return Activity[In, Out]{definition: body.Define(d)}
+	d := seal.ActivityDeclaration{Name: name, Input: reflect.TypeFor[In]()}
+	if err := seal.Apply(&d.Options, opts); err != nil {
+		d.Options.Fault = err
+	}
+	return Activity[In, Out]{definition: seal.Hide(d)}
 }
 
 // Impl returns a copy of the handle with an implementation, to be registered. Two engines
 // in one process can have different ones.
 func (a Activity[In, Out]) Impl(fn Func[In, Out]) Activity[In, Out] {
-	d := *body.Of(a)
+	d := *seal.Of(a)
 	d.Invoke = nil
 	if fn != nil {
 		d.Invoke = func(ctx context.Context, decode func(into any) error) (any, error) {
@@ -54,12 +56,12 @@ func (a Activity[In, Out]) Impl(fn Func[In, Out]) Activity[In, Out] {
 			return fn(ctx, in)
 		}
 	}
-	a.definition = body.Define(d)
+	a.definition = seal.Hide(d)
 	return a
 }
 
 // Name returns the activity's name.
-func (a Activity[In, Out]) Name() string { return body.NameOf(a.definition) }
+func (a Activity[In, Out]) Name() string { return seal.Of(a).Name }
 
 // InputType returns the type In. Programs that call activities by name, such as the
 // interpreter of flow files, learn from it which fields the input has.
@@ -72,20 +74,20 @@ type Definition interface {
 	sealed
 }
 
-type sealed = body.Activity
+type sealed = seal.Activity
 
 // Option is an option of an activity, for all calls (New, Declare) or for one call
 // (workflow.Call): Retry, Through, Priority, Queue, Like.
 type Option interface{ option }
 
-type option = body.Option
+type option = seal.Option[seal.ActivityOptions]
 
 // Retry sets the whole policy. A call without one has the policy of its activity, else
 // that of the engine (perdure.Retry), else retry.Policy{}; policies are not merged.
-func Retry(p retry.Policy) Option { return body.Set(func(o *body.Options) { o.Retry = &p }) }
+func Retry(p retry.Policy) Option { return seal.With(func(o *seal.ActivityOptions) { o.Retry = &p }) }
 
 // Like copies all options of an activity. A program that calls activities by name calls
 // Declare(d.Name(), Like(d)).
 func Like(d Definition) Option {
-	return body.Set(func(o *body.Options) { *o = body.Of(d).Options })
+	return seal.With(func(o *seal.ActivityOptions) { *o = seal.Of(d).Options })
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/body"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -26,15 +26,15 @@ func from(text string) func(any) error {
 
 func TestDeclarations(t *testing.T) {
 	declared := activity.Declare[int, int]("double", activity.Retry(retry.Never))
-	if declared.Name() != "double" || body.Of(declared).Invoke != nil || body.Of(declared).Options.Retry == nil || body.Of(declared).Options.Retry.MaxAttempts != 1 {
+	if declared.Name() != "double" || seal.Of(declared).Invoke != nil || seal.Of(declared).Options.Retry == nil || seal.Of(declared).Options.Retry.MaxAttempts != 1 {
 		t.Errorf("%+v", declared)
 	}
 	full := declared.Impl(double)
-	if body.Of(full).Invoke == nil || body.Of(declared).Invoke != nil || body.Of(full).Options.Retry == nil {
+	if seal.Of(full).Invoke == nil || seal.Of(declared).Invoke != nil || seal.Of(full).Options.Retry == nil {
 		t.Error("Impl changed the handle, or lost an option")
 	}
 	var _ activity.Definition = full
-	if body.Of(activity.New("double", double)).Options.Retry != nil {
+	if seal.Of(activity.New("double", double)).Options.Retry != nil {
 		t.Error("an option that no declaration set")
 	}
 }
@@ -42,23 +42,23 @@ func TestDeclarations(t *testing.T) {
 func TestLikeTakesOverTheOptions(t *testing.T) {
 	full := activity.New("double", double, activity.Retry(retry.Never))
 	like := activity.Declare[json.RawMessage, json.RawMessage]("double", activity.Like(full), activity.Priority(7))
-	if o := body.Of(like).Options; o.Retry == nil || o.Retry.MaxAttempts != 1 || o.Priority != 7 || body.Of(full).Options.Priority != 0 {
+	if o := seal.Of(like).Options; o.Retry == nil || o.Retry.MaxAttempts != 1 || o.Priority != 7 || seal.Of(full).Options.Priority != 0 {
 		t.Errorf("Like takes over %+v", o)
 	}
 }
 
 func TestInvoke(t *testing.T) {
 	ctx := context.Background()
-	if out, err := body.Of(activity.New("double", double)).Invoke(ctx, from("21")); out != 42 || err != nil {
+	if out, err := seal.Of(activity.New("double", double)).Invoke(ctx, from("21")); out != 42 || err != nil {
 		t.Errorf("%v, %v", out, err)
 	}
-	_, err := body.Of(activity.New("double", double)).Invoke(ctx, from(`"x"`))
+	_, err := seal.Of(activity.New("double", double)).Invoke(ctx, from(`"x"`))
 	if !retry.IsTerminal(err) || !strings.Contains(err.Error(), `activity "double": json`) {
 		t.Errorf("%v", err)
 	}
 	broken := errors.New("broken")
 	fails := activity.New("fails", func(context.Context, *order) (*order, error) { return nil, broken })
-	if _, err := body.Of(fails).Invoke(ctx, from(`{"ID": 1}`)); err != broken {
+	if _, err := seal.Of(fails).Invoke(ctx, from(`{"ID": 1}`)); err != broken {
 		t.Errorf("%v", err)
 	}
 }
@@ -69,7 +69,7 @@ func TestPoliciesAreCopied(t *testing.T) {
 	p := retry.Policy{MaxAttempts: 3}
 	a := activity.New("double", double, activity.Retry(p))
 	p.MaxAttempts = 9
-	if got := body.Of(a).Options.Retry.MaxAttempts; got != 3 {
+	if got := seal.Of(a).Options.Retry.MaxAttempts; got != 3 {
 		t.Errorf("%d", got)
 	}
 }
@@ -85,7 +85,7 @@ func TestE20_WhatCannotBeHonoredIsRefused(t *testing.T) {
 		{retry.Policy{MaxAttempts: 3, OnExhausted: retry.Pause}, nil},
 		{retry.Policy{MaxAttempts: -1, OnExhausted: retry.Pause}, []string{"MaxAttempts"}},
 	} {
-		err := (&body.Options{Retry: &c.policy}).Validate()
+		err := (&seal.ActivityOptions{Retry: &c.policy}).Validate()
 		if (err == nil) != (c.want == nil) {
 			t.Errorf("%+v: %v", c.policy, err)
 		}
@@ -95,7 +95,7 @@ func TestE20_WhatCannotBeHonoredIsRefused(t *testing.T) {
 			}
 		}
 	}
-	if err := (&body.Options{}).Validate(); err != nil {
+	if err := (&seal.ActivityOptions{}).Validate(); err != nil {
 		t.Error(err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/perdure/perdure/internal/typedtx"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -44,7 +44,7 @@ func OnCommit[T any](ctx context.Context, fn func(ctx context.Context, tx T) err
 		return retry.Terminal(errors.New("activity.OnCommit: the function is nil"))
 	}
 	return a.OnCommit(func(ctx context.Context, tx any) error {
-		typed, err := typedtx.As[T](tx)
+		typed, err := seal.TxAs[T](tx)
 		if err != nil {
 			return retry.Terminal(fmt.Errorf("activity.OnCommit: %w", err))
 		}

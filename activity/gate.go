@@ -2,7 +2,7 @@ package activity
 
 import (
 	"github.com/perdure/perdure/gate"
-	"github.com/perdure/perdure/internal/body"
+	"github.com/perdure/perdure/internal/seal"
 )
 
 // Through makes attempts run only while they hold a slot of each gate. A gate is
@@ -22,11 +22,11 @@ import (
 // timed out, was canceled, or its process lost its lease). Gates count attempts, so such
 // a body runs in addition to them.
 func Through(gates ...*gate.Gate) Option {
-	return body.Set(func(o *body.Options) { o.Gates = gates })
+	return seal.With(func(o *seal.ActivityOptions) { o.Gates = gates })
 }
 
 // Priority orders the call among those that wait for its gates or for a slot of its
 // process: a higher priority goes first, and calls of equal priority go in the order in
 // which they came. Zero is the priority of the run (see workflow.Priority), which is 0 by
 // default.
-func Priority(p int) Option { return body.Set(func(o *body.Options) { o.Priority = p }) }
+func Priority(p int) Option { return seal.With(func(o *seal.ActivityOptions) { o.Priority = p }) }

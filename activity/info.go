@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/attemptkey"
-	"github.com/perdure/perdure/internal/body"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -55,12 +55,12 @@ func (i Info) Progress() string {
 type attempt struct {
 	context.Context // the parent
 	info            Info
-	body.Attempt
+	seal.Attempt
 }
 
 // Value implements context.Context.
 func (a *attempt) Value(key any) any {
-	if key == (body.Key{}) || key == (attemptkey.Key{}) {
+	if key == (seal.AttemptKey{}) || key == (attemptkey.Key{}) {
 		return a
 	}
 	if a.Values != nil {
@@ -86,7 +86,7 @@ func (a *attempt) RetryBeat() {
 }
 
 func attemptOf(ctx context.Context) *attempt {
-	a, _ := ctx.Value(body.Key{}).(*attempt)
+	a, _ := ctx.Value(seal.AttemptKey{}).(*attempt)
 	return a
 }
 

@@ -5,14 +5,14 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/perdure/perdure/internal/body"
+	"github.com/perdure/perdure/internal/seal"
 )
 
 // Logger returns the logger of the engine (perdure.Logger) with keys for the attempt that
 // runs in ctx: workflow_id, run_id, workflow, call, activity and attempt. The engine's
 // own records have the same keys. Outside an activity or step it returns slog.Default().
 func Logger(ctx context.Context) *slog.Logger {
-	l := body.Logger(ctx)
+	l := seal.Logger(ctx)
 	info, ok := FromContext(ctx)
 	if !ok {
 		return l

@@ -1,6 +1,6 @@
 package activity
 
-import "github.com/perdure/perdure/internal/body"
+import "github.com/perdure/perdure/internal/seal"
 
 // Queue makes attempts run only in processes that serve the queue (perdure.ServeQueue).
 // These processes need neither the code of the workflow nor a share of its runs. Gates,
@@ -10,4 +10,4 @@ import "github.com/perdure/perdure/internal/body"
 //
 // A call keeps the queue with which it was made. Attempts of a queue cannot use OnCommit,
 // and steps cannot have a queue.
-func Queue(name string) Option { return body.Set(func(o *body.Options) { o.Queue = name }) }
+func Queue(name string) Option { return seal.With(func(o *seal.ActivityOptions) { o.Queue = name }) }

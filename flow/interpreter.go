@@ -9,9 +9,9 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/gate"
-	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/flow/eval"
 	"github.com/perdure/perdure/internal/flow/syntax"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -100,15 +100,15 @@ func (d *durable) begin(a eval.Action) workflow.Future[json.RawMessage] {
 	if err != nil {
 		panic(err) // all values can be encoded
 	}
-	options := body.Options{}
+	options := seal.ActivityOptions{}
 	if def := d.runtime.actions[a.Name]; def != nil {
-		options = body.Of(def).Options
+		options = seal.Of(def).Options
 	}
 	options.Retry = &a.Policy
 	for _, g := range a.Gates { // besides those of the declaration
 		options.Gates = append(slices.Clip(options.Gates), gate.FromSpec(gateSpec(g)))
 	}
-	handle := activity.Declare[json.RawMessage, json.RawMessage](a.Name, body.Set(func(o *body.Options) { *o = options }))
+	handle := activity.Declare[json.RawMessage, json.RawMessage](a.Name, seal.With(func(o *seal.ActivityOptions) { *o = options }))
 	return workflow.Async(d.wf, handle, json.RawMessage(args))
 }
 

@@ -26,7 +26,7 @@ type Runtime struct {
 }
 
 // known is what a check of files must know of the actions. The command reads it, too.
-type known = seal.Definition[check.Actions]
+type known = seal.Hidden[check.Actions]
 
 // Option is an option of New.
 type Option func(*settings)
@@ -89,7 +89,7 @@ func New(options ...Option) (*Runtime, error) {
 		o(&s)
 	}
 	all := check.Actions{}
-	r := &Runtime{known: seal.Define(all), actions: map[string]activity.Definition{}}
+	r := &Runtime{known: seal.Hide(all), actions: map[string]activity.Definition{}}
 	var faults []error
 	if s.files != "" {
 		if info, err := os.Stat(s.files); err != nil || !info.IsDir() {

@@ -8,8 +8,8 @@ import (
 	"reflect"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/flow/eval"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -25,7 +25,7 @@ const secretError = "SecretError"
 
 // declaredAction is an action with another body.
 type declaredAction struct {
-	body.Definition
+	seal.Hidden[seal.ActivityDeclaration]
 	of activity.Definition
 }
 
@@ -37,7 +37,7 @@ func (d declaredAction) InputType() reflect.Type { return d.of.InputType() }
 
 // withSecrets is an action that learns secrets when an attempt begins.
 func withSecrets(d activity.Definition, lookup func(name string) (string, bool)) activity.Definition {
-	declared := *body.Of(d)
+	declared := *seal.Of(d)
 	run := declared.Invoke
 	if run == nil {
 		return d
@@ -74,7 +74,7 @@ func withSecrets(d activity.Definition, lookup func(name string) (string, bool))
 		}
 		return masked(out, err, values)
 	}
-	return declaredAction{body.Define(declared), d}
+	return declaredAction{seal.Hide(declared), d}
 }
 
 // masked is what an action came to, without the values of secrets.

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/bridge"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/request"
@@ -115,5 +114,5 @@ func inside(e *perdure.Engine) *engine.Engine {
 	if e == nil {
 		return engine.None
 	}
-	return bridge.Engine(e)
+	return engine.Of(e)
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 )
 
 // Inject applies a fault to attempts of an activity or an inline step (see Step): to all
@@ -26,7 +26,7 @@ import (
 // test fails.
 func (e *Env) Inject(d Target, f Fault, conditions ...Condition) {
 	e.t.Helper()
-	if _, is := d.(code.Workflow); is || d == nil || d.Name() == "" {
+	if _, is := d.(seal.Workflow); is || d == nil || d.Name() == "" {
 		e.t.Fatalf("Env.Inject: %v is neither an activity nor a Step", d)
 	}
 	if f.attempt.kind == 0 {
@@ -161,8 +161,8 @@ func (e *Env) mishaps(info activity.Info) (all []mishap) {
 }
 
 // around runs the attempts of a life, with their mishaps.
-func (e *Env) around(l *life) func(context.Context, code.Body) (history.Payload, error) {
-	return func(ctx context.Context, body code.Body) (history.Payload, error) {
+func (e *Env) around(l *life) func(context.Context, seal.Body) (history.Payload, error) {
+	return func(ctx context.Context, body seal.Body) (history.Payload, error) {
 		info, _ := activity.FromContext(ctx)
 		for _, m := range slices.Backward(e.mishaps(info)) {
 			body = m.befall(l, body)
@@ -172,7 +172,7 @@ func (e *Env) around(l *life) func(context.Context, code.Body) (history.Payload,
 }
 
 // befall is the body with the mishap.
-func (m mishap) befall(l *life, body code.Body) code.Body {
+func (m mishap) befall(l *life, body seal.Body) seal.Body {
 	return func(ctx context.Context) (history.Payload, error) {
 		switch m.kind {
 		case crashBefore:

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/bridge"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/store"
 )
 
@@ -58,9 +58,9 @@ func (l *life) darken(until time.Time) {
 
 // virtual is the option that suits an engine to virtual time: no other process changes the
 // database behind its back, so it need not look often.
-func virtual(seed uint64, around func(context.Context, code.Body) (history.Payload, error)) perdure.Option {
+func virtual(seed uint64, around func(context.Context, seal.Body) (history.Payload, error)) perdure.Option {
 	source := fmt.Sprintf("seed %d", seed)
-	return bridge.Set(func(c *bridge.Settings) {
+	return seal.With(func(c *engine.Config) {
 		c.InboxEvery, c.ScanAhead, c.Lease = time.Hour, 24*time.Hour, 1000*time.Hour
 		c.Supersede = true // the next life of the process is the same node
 		c.Around = around
@@ -202,7 +202,7 @@ func (e *Env) end(l *life, failure error) (again bool) {
 }
 
 // kill ends an engine as a crash does.
-func kill(eng *perdure.Engine) { bridge.Engine(eng).Kill() }
+func kill(eng *perdure.Engine) { engine.Of(eng).Kill() }
 
 // stop ends a life in good order and waits until it is over.
 func (e *Env) stop(ctx context.Context, l *life) error {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/body"
+	"github.com/perdure/perdure/internal/seal"
 )
 
 // Mock replaces the body of an activity. It needs no registered implementation, and
@@ -127,7 +127,7 @@ func (e *Env) mock(d perdure.Definition, s stub) {
 // in the place of what they mock.
 func (m mocks) among(registered []perdure.Definition) []perdure.Definition {
 	all := slices.DeleteFunc(slices.Clone(registered), func(d perdure.Definition) bool {
-		_, activity := d.(body.Activity)
+		_, activity := d.(seal.Activity)
 		return activity && m[d.Name()].definition != nil
 	})
 	for _, mock := range m {

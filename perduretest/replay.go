@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/replay"
+	"github.com/perdure/perdure/internal/seal"
 )
 
 // replayLimit is how long a replay may take. It waits for nothing, so only a loop
@@ -39,11 +39,11 @@ func Replay(recorded []byte, definitions ...perdure.Definition) error {
 		return err
 	}
 	for _, d := range definitions {
-		w, ok := d.(code.Workflow)
+		w, ok := d.(seal.Workflow)
 		if !ok || w.Name() != r.Start.Type {
 			continue
 		}
-		def := code.Of(w)
+		def := seal.Of(w)
 		if def.Begin == nil {
 			return fmt.Errorf("the workflow %q is declared but has no code; pass what its Impl method returns", def.Name)
 		}

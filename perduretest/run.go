@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/bridge"
+	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/tell"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -56,13 +56,13 @@ type Handle[Out any] struct {
 }
 
 // target lets the messages of package workflow be sent to a handle.
-type target = tell.Target
+type target = seal.Target
 
 // Workflow returns a handle to a workflow ID whose result is raw JSON.
 func (e *Env) Workflow(id string) Handle[json.RawMessage] { return handle[json.RawMessage](e, id) }
 
 func handle[Out any](e *Env, id string) Handle[Out] {
-	return Handle[Out]{target: tell.To(teller{e}, id), env: e, id: id}
+	return Handle[Out]{target: seal.MessagesTo(teller{e}, id), env: e, id: id}
 }
 
 // OfRun returns a handle whose Describe, History and Attempts read one run of the
@@ -141,13 +141,13 @@ type teller struct{ env *Env }
 func (t teller) Signal(ctx context.Context, id, name, key string, value history.Payload) error {
 	key = cmp.Or(key, t.env.newKey())
 	return t.env.send(ctx, func(ctx context.Context, eng *perdure.Engine) error {
-		return bridge.Engine(eng).Signal(ctx, id, name, key, value)
+		return engine.Of(eng).Signal(ctx, id, name, key, value)
 	})
 }
 
 func (t teller) Query(ctx context.Context, id, run, name string, input history.Payload) (answer history.Payload, err error) {
 	err = t.env.persist(ctx, func(ctx context.Context, eng *perdure.Engine) (err error) {
-		answer, err = bridge.Engine(eng).Query(ctx, id, run, name, input)
+		answer, err = engine.Of(eng).Query(ctx, id, run, name, input)
 		return err
 	})
 	return answer, err
@@ -156,7 +156,7 @@ func (t teller) Query(ctx context.Context, id, run, name string, input history.P
 func (t teller) Update(ctx context.Context, id, name, key string, input history.Payload) (result history.Payload, err error) {
 	key = cmp.Or(key, t.env.newKey())
 	err = t.env.persist(ctx, func(ctx context.Context, eng *perdure.Engine) (err error) {
-		result, err = bridge.Engine(eng).Update(ctx, id, name, key, input)
+		result, err = engine.Of(eng).Update(ctx, id, name, key, input)
 		return err
 	})
 	return result, err

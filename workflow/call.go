@@ -5,9 +5,9 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/intercept"
-	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -34,7 +34,7 @@ func Async[In, Out any](wf *Context, a activity.Activity[In, Out], in In, opts .
 		err = retry.Terminal(fmt.Errorf("the input of %q: %w", a.Name(), err))
 		return Future[Out]{refuse(a.Name(), err)}
 	}
-	return typed[Out](wf.schedule(history.ActivityScheduled, a.Name(), input, body.Of(a).Options, opts))
+	return typed[Out](wf.schedule(history.ActivityScheduled, a.Name(), input, seal.Of(a).Options, opts))
 }
 
 // typed makes a future of a call whose result is an Out, even if it is given by a
@@ -59,7 +59,7 @@ func (reader[Out]) Read(result history.Payload) error {
 var never = retry.Never
 
 // schedule begins an activity call or an inline step.
-func (wf *Context) schedule(kind history.Kind, name string, input history.Payload, options body.Options, opts []activity.Option) *pending {
+func (wf *Context) schedule(kind history.Kind, name string, input history.Payload, options seal.ActivityOptions, opts []activity.Option) *pending {
 	if wf.over() {
 		return refuse(name, wf.scope.aborted(name))
 	}
@@ -72,8 +72,13 @@ func (wf *Context) schedule(kind history.Kind, name string, input history.Payloa
 	}
 	if len(opts) > 0 {
 		own := options // here, so that a call without options needs none
-		body.Apply(&own, opts)
+		if err := seal.Apply(&own, opts); err != nil {
+			own.Fault = err
+		}
 		options = own
+	}
+	if options.Fault != nil {
+		return refuse(name, retry.Terminal(fmt.Errorf("the options of %q are not usable: %w", name, options.Fault)))
 	}
 	if err := options.ValidateGates(); err != nil {
 		return refuse(name, retry.Terminal(fmt.Errorf("the gates of %q are not usable: %w", name, err)))

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -26,7 +26,7 @@ func TestE20_ThePolicyOfTheCallThenOfTheActivity(t *testing.T) {
 		return 0, workflow.Sleep(wf, time.Second)
 	}
 	r := core.New(core.Config{Policy: &retry.Policy{MaxAttempts: 4}}, history.Start{Created: start})
-	i := code.Of(workflow.New("test", fn)).Begin(r)
+	i := seal.Of(workflow.New("test", fn)).Begin(r)
 	defer func() { <-i.Close() }()
 	r.Bind(i)
 	turn, err := r.Step(start, nil, func(*core.Call) bool { return true })
@@ -128,26 +128,26 @@ func TestE40_StepBodiesAreForgotten(t *testing.T) {
 
 func TestDefinitions(t *testing.T) {
 	declared := workflow.Declare[string, string]("orders", workflow.Version("v2"))
-	if d := code.Of(declared); declared.Name() != "orders" || d.Begin != nil || d.Version != "v2" {
+	if d := seal.Of(declared); declared.Name() != "orders" || d.Begin != nil || d.Version != "v2" {
 		t.Errorf("%+v", d)
 	}
 	full := declared.Impl(func(*workflow.Context, string) (string, error) { return "", nil })
-	if code.Of(full).Begin == nil || code.Of(declared).Begin != nil || code.Of(full).Version != "v2" {
+	if seal.Of(full).Begin == nil || seal.Of(declared).Begin != nil || seal.Of(full).Version != "v2" {
 		t.Error("Impl changed the handle, or lost something")
 	}
-	if plain := code.Of(workflow.New("plain", func(*workflow.Context, int) (int, error) { return 0, nil })); plain.Version != "" {
+	if plain := seal.Of(workflow.New("plain", func(*workflow.Context, int) (int, error) { return 0, nil })); plain.Version != "" {
 		t.Error("a version that no declaration set")
 	}
-	if zero := code.Of(workflow.Workflow[int, int]{}); zero.Name != "" || zero.Begin != nil {
+	if zero := seal.Of(workflow.Workflow[int, int]{}); zero.Name != "" || zero.Begin != nil {
 		t.Error("a zero Workflow has code")
 	}
 }
 
 func TestInputsAndResultsThatDoNotFit(t *testing.T) {
 	input, _ := history.Encode("seven")
-	for name, begin := range map[string]func(*core.Run) code.Instance{
-		`workflow "test": input: the recorded value does not fit type *int`: code.Of(workflow.New("test", func(*workflow.Context, int) (int, error) { return 0, nil })).Begin,
-		`workflow "test": result: a value of type chan int`:                 code.Of(workflow.New("test", func(*workflow.Context, string) (chan int, error) { return nil, nil })).Begin,
+	for name, begin := range map[string]func(*core.Run) seal.Instance{
+		`workflow "test": input: the recorded value does not fit type *int`: seal.Of(workflow.New("test", func(*workflow.Context, int) (int, error) { return 0, nil })).Begin,
+		`workflow "test": result: a value of type chan int`:                 seal.Of(workflow.New("test", func(*workflow.Context, string) (chan int, error) { return nil, nil })).Begin,
 	} {
 		r := core.New(core.Config{}, history.Start{Created: start, Input: input})
 		i := begin(r)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/option"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -72,13 +72,13 @@ type DetachedRun struct {
 // OnParentClose sets what happens to the child when it is no longer awaited: because its
 // parent closed, in any way, or gave it up.
 func OnParentClose(p ParentClosePolicy) ChildOption {
-	return option.Child(func(s *option.Settings) { s.OnParentClose = string(p) })
+	return seal.SetChild(func(s *seal.StartSettings) { s.OnParentClose = string(p) })
 }
 
 // ChildReuse sets which earlier runs may have had the workflow ID of the child: see
 // Reuse.
 func ChildReuse(r Reuse) DetachedOption {
-	return option.Detached(func(s *option.Settings) { s.Reuse = string(r) })
+	return seal.SetDetached(func(s *seal.StartSettings) { s.Reuse = string(r) })
 }
 
 // Reuse says which ended runs a child may replace under its workflow ID. It never
@@ -125,11 +125,11 @@ var onParentClose = map[ParentClosePolicy]history.OnParentClose{
 }
 
 // startChild begins the call of a child, and says under which ID.
-func startChild[In, Out any, O option.ForChild](wf *Context, w Workflow[In, Out], in In, opts []O, detached bool) (*pending, string) {
+func startChild[In, Out any, O seal.ForChild](wf *Context, w Workflow[In, Out], in In, opts []O, detached bool) (*pending, string) {
 	run := wf.instance.run
-	var s option.Settings
+	var s seal.StartSettings
 	s.Priority = run.Start().Priority
-	option.OfChild(&s, opts)
+	seal.ApplyToChild(&s, opts)
 	id := run.ChildID(w.Name())
 	if s.ID != nil {
 		id = *s.ID
@@ -156,7 +156,7 @@ func startChild[In, Out any, O option.ForChild](wf *Context, w Workflow[In, Out]
 }
 
 // checkChild returns an error if no child can be started with the settings.
-func checkChild(workflow string, s *option.Settings, check func(id string) error) error {
+func checkChild(workflow string, s *seal.StartSettings, check func(id string) error) error {
 	if err := history.CheckName("workflow name", workflow); err != nil {
 		return err
 	}

@@ -3,14 +3,14 @@ package workflow
 import (
 	"fmt"
 
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
 // definition is what engines read of a Workflow.
-type definition = code.Definition
+type definition = seal.Hidden[seal.WorkflowDeclaration]
 
 // Func is the code of a workflow.
 type Func[In, Out any] func(wf *Context, in In) (Out, error)
@@ -33,26 +33,26 @@ func New[In, Out any](name string, fn Func[In, Out], opts ...Option) Workflow[In
 // Declare declares a workflow without its code: for processes that only start it and wait
 // for results, and for code that Impl adds.
 func Declare[In, Out any](name string, opts ...Option) Workflow[In, Out] {
-	var o options
-	for _, opt := range opts {
-		opt.define(&o)
+	d := seal.WorkflowDeclaration{Name: name}
+	if err := seal.Apply(&d, opts); err != nil {
+		d.Fault = err
 	}
-	return Workflow[In, Out]{definition: code.Define(code.Declared{Name: name, Version: o.version, Retry: o.retry, Pinned: o.pinned})}
+	return Workflow[In, Out]{definition: seal.Hide(d)}
 }
 
 // Impl returns a copy of the handle with the workflow's code, to be registered.
 func (w Workflow[In, Out]) Impl(fn Func[In, Out]) Workflow[In, Out] {
-	d := *code.Of(w)
+	d := *seal.Of(w)
 	d.Begin = nil
 	if fn != nil {
-		d.Begin = func(run *core.Run) code.Instance { return begin(run, d.Name, fn) }
+		d.Begin = func(run *core.Run) seal.Instance { return begin(run, d.Name, fn) }
 	}
-	w.definition = code.Define(d)
+	w.definition = seal.Hide(d)
 	return w
 }
 
 // Name returns the workflow's name.
-func (w Workflow[In, Out]) Name() string { return code.Of(w).Name }
+func (w Workflow[In, Out]) Name() string { return seal.Of(w).Name }
 
 // begin makes the instance of a run.
 func begin[In, Out any](run *core.Run, name string, fn Func[In, Out]) *instance {

@@ -7,13 +7,13 @@ import (
 
 	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/around"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 )
 
-// instance is the code of one run while it is in memory; see code.Instance.
+// instance is the code of one run while it is in memory; see seal.Instance.
 type instance struct {
 	run       *core.Run
 	around    *around.Chain
@@ -23,7 +23,7 @@ type instance struct {
 	current   *coro.Coroutine // the one that runs, for Halt
 	recording bool            // the function of a SideEffect runs
 	root      *scope
-	bodies    map[int64]code.Body // of open inline steps, by call
+	bodies    map[int64]seal.Body // of open inline steps, by call
 	receiving []*pending          // of signals, read or unread
 	random    *rand.Rand
 	updates   updates
@@ -91,7 +91,7 @@ func (i *instance) Canceled(reason string) {
 
 func (i *instance) Halt() { i.current.Halt() }
 
-func (i *instance) Body(call int64) code.Body { return i.bodies[call] }
+func (i *instance) Body(call int64) seal.Body { return i.bodies[call] }
 
 func (i *instance) Close() <-chan struct{} { return i.scheduler.Close() }
 

@@ -6,27 +6,17 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/option"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
 // Option is an option of a definition: Version, Pinned or RetryPolicy.
-type Option interface{ define(*options) }
-
-type options struct {
-	version string
-	pinned  bool
-	retry   *retry.Policy
-}
-
-type setting func(*options)
-
-func (f setting) define(o *options) { f(o) }
+type Option interface{ definitionOption }
 
 // Version names the version of the code. A parked run is tried again when its owner has
 // another version than the one with which it was parked; without Version, when its owner
 // has another build.
-func Version(v string) Option { return setting(func(o *options) { o.version = v }) }
+func Version(v string) Option { return seal.With(func(d *seal.WorkflowDeclaration) { d.Version = v }) }
 
 // Pinned keeps each run on the build with which its code began (see perdure.Build), so
 // changed code need not fit the histories of open runs. If the node that owns the run has
@@ -39,14 +29,16 @@ func Version(v string) Option { return setting(func(o *options) { o.version = v 
 // code of that build must fit the kept history. Runs that began before their workflow was
 // declared Pinned are not pinned. An engine that does not know its build refuses the
 // definition.
-func Pinned() Option { return setting(func(o *options) { o.pinned = true }) }
+func Pinned() Option { return seal.With(func(d *seal.WorkflowDeclaration) { d.Pinned = true }) }
 
-// What the options of package internal/option are called here, where users read.
+// What the options of package internal/seal are called here, where users read.
 type (
-	startOption    = option.ForStart
-	runOption      = option.ForRun
-	childOption    = option.ForChild
-	detachedOption = option.ForDetached
+	definitionOption = seal.Option[seal.WorkflowDeclaration]
+
+	startOption    = seal.ForStart
+	runOption      = seal.ForRun
+	childOption    = seal.ForChild
+	detachedOption = seal.ForDetached
 )
 
 // RunOption is an option of a run: perdure.Start, perdure.Run, perdure.StartTx,
@@ -79,7 +71,7 @@ type DelayOption interface {
 // process that starts learns within a second which calls were waiting, and continues by
 // their priority. Calls that were lost in a crash run one at a time whatever their
 // priority; among those that were lost equally often, the priority decides.
-func Priority(n int) RunOption { return option.Run(func(s *option.Settings) { s.Priority = n }) }
+func Priority(n int) RunOption { return seal.SetRun(func(s *seal.StartSettings) { s.Priority = n }) }
 
 // RunTimeout limits each run, counted from when its code may begin: Delay and the backoff
 // of a RetryPolicy do not count. A run that is still open then is closed as timed out,
@@ -92,7 +84,7 @@ func Priority(n int) RunOption { return option.Run(func(s *option.Settings) { s.
 //
 // If no node has the code of the run, it is retried only by a policy given at the start.
 func RunTimeout(d time.Duration) RunOption {
-	return option.Run(func(s *option.Settings) { s.RunTimeout = d })
+	return seal.SetRun(func(s *seal.StartSettings) { s.RunTimeout = d })
 }
 
 // ChainTimeout limits all runs of the chain together, counted from when the code of the
@@ -104,13 +96,13 @@ func RunTimeout(d time.Duration) RunOption {
 // The Within of a RetryPolicy differs: it only limits when another attempt may begin, and
 // restarts when a run continues as new.
 func ChainTimeout(d time.Duration) RunOption {
-	return option.Run(func(s *option.Settings) { s.ChainTimeout = d })
+	return seal.SetRun(func(s *seal.StartSettings) { s.ChainTimeout = d })
 }
 
 // Memo attaches a value, at most 16 KiB of JSON, that descriptions of the run show.
 // Attaching to a run does not change it.
 func Memo(v any) RunOption {
-	return option.Run(func(s *option.Settings) {
+	return seal.SetRun(func(s *seal.StartSettings) {
 		var err error
 		if s.Memo, err = history.Encode(v); err != nil && s.Fault == nil {
 			s.Fault = fmt.Errorf("memo: %w", err)
@@ -124,7 +116,7 @@ func Memo(v any) RunOption {
 // SetAttribute; attaching to a run does not. Children do not inherit them. If the option
 // is given several times, the attributes are merged.
 func Attributes(all map[string]string) RunOption {
-	return option.Run(func(s *option.Settings) {
+	return seal.SetRun(func(s *seal.StartSettings) {
 		if s.Attributes == nil {
 			s.Attributes = map[string]string{}
 		}
@@ -140,7 +132,7 @@ func Attributes(all map[string]string) RunOption {
 // given several times, the headers are merged. Attaching to a run does not change its
 // headers.
 func Headers(all map[string]string) RunOption {
-	return option.Run(func(s *option.Settings) {
+	return seal.SetRun(func(s *seal.StartSettings) {
 		if s.Headers == nil {
 			s.Headers = map[string]string{}
 		}
@@ -157,7 +149,7 @@ func Headers(all map[string]string) RunOption {
 // Delay makes the code begin after d. The run exists before that: it can receive signals
 // and be canceled. Its Created is the time of the start.
 func Delay(d time.Duration) DelayOption {
-	return option.Delayed(func(s *option.Settings) { s.Delay = d })
+	return seal.SetDelayed(func(s *seal.StartSettings) { s.Delay = d })
 }
 
 // ChildID sets the workflow ID of a child, at most 1,000 bytes. ChildReuse says which
@@ -165,7 +157,7 @@ func Delay(d time.Duration) DelayOption {
 // name, the number of the call and the end of this run's ID, such as
 // "order-17/ship/3-5f0c9e8a71b2", so each run of a chain has its own children.
 func ChildID(id string) DetachedOption {
-	return option.Detached(func(s *option.Settings) { s.ID = &id })
+	return seal.SetDetached(func(s *seal.StartSettings) { s.ID = &id })
 }
 
 // RetryOption is an option of a definition, or of a run.
@@ -175,8 +167,8 @@ type RetryOption interface {
 }
 
 type retryOption struct {
-	option.Run
-	setting
+	seal.SetRun
+	definitionOption
 }
 
 // RetryPolicy makes the engine retry a failed run from its beginning, with the same
@@ -195,7 +187,7 @@ type retryOption struct {
 // no meaning for runs and are refused.
 func RetryPolicy(p retry.Policy) RetryOption {
 	return retryOption{
-		option.Run(func(s *option.Settings) { s.Retry = &p }),
-		func(o *options) { o.retry = &p },
+		seal.SetRun(func(s *seal.StartSettings) { s.Retry = &p }),
+		seal.With(func(d *seal.WorkflowDeclaration) { d.Retry = &p }),
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/tell"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -38,10 +38,10 @@ func (q Query[In, Out]) Name() string { return q.name }
 // perdure.ErrNoCode or perdure.ErrParked; a *view.InputError; or the error of the
 // handler, for which errors.Is and errors.As hold as for the errors of activities.
 func (q Query[In, Out]) Ask(ctx context.Context, of Target, in In) (out Out, err error) {
-	input, err := tell.Encode(in)
+	input, err := encodeInput(in)
 	if err == nil {
 		var answer history.Payload
-		if answer, err = tell.Query(ctx, of, q.name, input); err == nil {
+		if answer, err = seal.AskQuery(ctx, of, q.name, input); err == nil {
 			err = answer.Decode(&out)
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/firstlast"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -60,8 +60,8 @@ func Retry[T any](wf *Context, policy retry.Policy, fn func(wf *Context) (T, err
 // for a call that the engine retries (see Call). The activity's own policy is ignored,
 // and opts must not have one.
 func RetryCall[In, Out any](wf *Context, policy retry.Policy, a activity.Activity[In, Out], in In, opts ...activity.Option) (Out, error) {
-	var options body.Options
-	body.Apply(&options, opts)
+	var options seal.ActivityOptions
+	_ = seal.Apply(&options, opts) // Call reports a nil option
 	if options.Retry != nil {
 		var zero Out
 		return zero, retry.Terminal(fmt.Errorf("the call of %q by workflow.RetryCall has two policies: leave out activity.Retry", a.Name()))

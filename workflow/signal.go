@@ -9,7 +9,7 @@ import (
 	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/tell"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -41,7 +41,7 @@ func (s Signal[T]) Send(ctx context.Context, to SignalTarget, value T) error {
 func (s Signal[T]) SendOnce(ctx context.Context, to SignalTarget, key string, value T) error {
 	payload, err := history.Encode(value)
 	if err == nil {
-		err = tell.Signal(ctx, to, s.name, key, payload)
+		err = seal.SendSignal(ctx, to, s.name, key, payload)
 	}
 	if err != nil {
 		return fmt.Errorf("perdure: signal %q: %w", s.name, err)

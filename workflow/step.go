@@ -5,9 +5,8 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/body"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -22,10 +21,10 @@ func Do[T any](wf *Context, name string, fn func(ctx context.Context) (T, error)
 // DoAsync starts an inline step and does not wait for it.
 func DoAsync[T any](wf *Context, name string, fn func(ctx context.Context) (T, error), opts ...activity.Option) Future[T] {
 	wf.enter()
-	p := wf.schedule(history.StepScheduled, name, history.Payload{}, body.Options{}, opts)
+	p := wf.schedule(history.StepScheduled, name, history.Payload{}, seal.ActivityOptions{}, opts)
 	if !p.ready() {
 		if wf.instance.bodies == nil {
-			wf.instance.bodies = map[int64]code.Body{}
+			wf.instance.bodies = map[int64]seal.Body{}
 		}
 		wf.instance.bodies[p.call.Number] = func(ctx context.Context) (history.Payload, error) {
 			out, err := fn(ctx)

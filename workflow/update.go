@@ -9,7 +9,7 @@ import (
 
 	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/tell"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -55,10 +55,10 @@ func (u Update[In, Out]) Call(ctx context.Context, to Target, in In) (Out, error
 // up to the latest 1,000. After 100,000 updates within an hour, further ones return a
 // *view.LimitError.
 func (u Update[In, Out]) CallOnce(ctx context.Context, to Target, key string, in In) (out Out, err error) {
-	input, err := tell.Encode(in)
+	input, err := encodeInput(in)
 	if err == nil {
 		var result history.Payload
-		if result, err = tell.Update(ctx, to, u.name, key, input); err == nil {
+		if result, err = seal.CallUpdate(ctx, to, u.name, key, input); err == nil {
 			err = result.Decode(&out)
 		}
 	}

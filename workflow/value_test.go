@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -50,7 +50,7 @@ func TestE40_RandomIsTheRunsOwn(t *testing.T) {
 			return "", nil
 		})
 		r := core.New(core.Config{}, history.Start{Run: run, Created: start})
-		i := code.Of(w).Begin(r)
+		i := seal.Of(w).Begin(r)
 		r.Bind(i)
 		if _, err := r.Step(start, nil, func(*core.Call) bool { return true }); err != nil {
 			t.Fatal(err)

@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/body"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -38,7 +37,7 @@ type world struct {
 	t        *testing.T
 	now      int64
 	run      *core.Run
-	instance code.Instance
+	instance seal.Instance
 	turns    []core.StoredTurn
 	pending  []core.Input
 	later    []timed // ends of attempts and messages to come
@@ -97,14 +96,14 @@ func newWorld(t *testing.T, fn script, log *[]string) *world {
 	return w
 }
 
-func (w *world) begin(fn script, log *[]string) (*core.Run, code.Instance) {
+func (w *world) begin(fn script, log *[]string) (*core.Run, seal.Instance) {
 	definition := workflow.New("test", func(wf *workflow.Context, in string) (string, error) {
 		return fn(wf, func(format string, args ...any) { *log = append(*log, fmt.Sprintf(format, args...)) })
 	})
 	run := core.New(core.Config{}, history.Start{
 		WorkflowID: "w", Run: "run-1", Type: "test", Attempt: 1, Created: start, Trace: "trace",
 	})
-	instance := code.Of(definition).Begin(run)
+	instance := seal.Of(definition).Begin(run)
 	run.Bind(instance)
 	return run, instance
 }
@@ -196,10 +195,10 @@ func (w *world) invoke(d core.Dispatch) (result history.Payload, err error) {
 	case d.Step:
 		return w.instance.Body(d.Call)(context.Background())
 	case d.Name == fails.Name():
-		_, err := body.Of(fails).Invoke(context.Background(), d.Input.Decode)
+		_, err := seal.Of(fails).Invoke(context.Background(), d.Input.Decode)
 		return history.Payload{}, err
 	}
-	out, err := body.Of(echo).Invoke(context.Background(), d.Input.Decode)
+	out, err := seal.Of(echo).Invoke(context.Background(), d.Input.Decode)
 	if err != nil {
 		return history.Payload{}, err
 	}

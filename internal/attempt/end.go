@@ -6,15 +6,14 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/body"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
 // execute runs a body and reports how it ended.
-func (r *Runner) execute(ctx context.Context, x *Attempt, body code.Body) {
+func (r *Runner) execute(ctx context.Context, x *Attempt, body seal.Body) {
 	var result history.Payload
 	err, unbegun := errGoexit, false
 	defer func() {
@@ -56,7 +55,7 @@ func (r *Runner) bodyReturned(ctx context.Context, x *Attempt, result history.Pa
 // body wants with its result.
 func outcome(ctx context.Context, result history.Payload, err, cause error) (in core.AttemptEnded, step *Transaction) {
 	in = core.AttemptEnded{Outcome: core.Completed, Result: result}
-	commit := body.In(ctx).Commits()
+	commit := seal.AttemptIn(ctx).Commits()
 	if commit != nil && isPending(err) {
 		err = errPendingCommit
 	}

@@ -104,7 +104,7 @@ func (x *Attempt) beat(details history.Payload) {
 	p.flush.Reset(wait)
 }
 
-// Alive implements body.Link.
+// Alive implements seal.AttemptLink.
 func (x *Attempt) Alive() { x.beat(history.Payload{}) }
 
 // TakeBeat returns the last heartbeat if it was not taken yet. An owner takes it and delivers
@@ -134,7 +134,7 @@ func (p *pulse) stop() {
 	}
 }
 
-// Heartbeat implements body.Link.
+// Heartbeat implements seal.AttemptLink.
 func (x *Attempt) Heartbeat(details any) error {
 	payload, err := history.Encode(details)
 	if err != nil {
@@ -147,7 +147,7 @@ func (x *Attempt) Heartbeat(details any) error {
 	return nil
 }
 
-// Details implements body.Link.
+// Details implements seal.AttemptLink.
 func (x *Attempt) Details(into any) (bool, error) {
 	if x.pulse.previous.Absent() {
 		return false, nil
@@ -155,5 +155,5 @@ func (x *Attempt) Details(into any) (bool, error) {
 	return true, x.pulse.previous.Decode(into)
 }
 
-// Token implements body.Link.
+// Token implements seal.AttemptLink.
 func (x *Attempt) Token() string { return x.runner.config.Owner.Token(x) }

@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/clock"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/steptx"
 	"github.com/perdure/perdure/internal/workers"
 	"github.com/perdure/perdure/retry"
@@ -74,7 +73,7 @@ type Spec struct {
 	Tenure
 	Dispatch core.Dispatch
 	Info     activity.Info
-	Body     code.Body
+	Body     seal.Body
 	Values   context.Context // provides values for the body's context; nil: none
 	Slot     *Slot           // belongs to the attempt from now on
 	// Wants, if set, is called on its own goroutine when the attempt is due. The attempt has
@@ -151,14 +150,14 @@ var (
 // NewRunner returns a runner without attempts.
 func NewRunner(c Config) *Runner {
 	r := &Runner{config: c, running: map[Key]*Attempt{}}
-	r.bodies, r.cancel = context.WithCancelCause(body.WithLogger(context.Background(), c.Logger))
+	r.bodies, r.cancel = context.WithCancelCause(seal.WithLogger(context.Background(), c.Logger))
 	return r
 }
 
 // context returns the context of a body, which tells it about its attempt.
 func (x *Attempt) context(values context.Context, info activity.Info) context.Context {
 	ctx := activity.NewContext(&x.life, info)
-	in := body.In(ctx)
+	in := seal.AttemptIn(ctx)
 	in.Link, in.Values = x, values
 	return ctx
 }

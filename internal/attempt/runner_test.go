@@ -13,9 +13,9 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/clock"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/workers"
 )
 
@@ -87,7 +87,7 @@ func onStage(t *testing.T, test func(t *testing.T, s *stage)) {
 }
 
 // begin starts an attempt of a new call with a slot of the lane.
-func (s *stage) begin(lane Lane, d core.Dispatch, body code.Body) Key {
+func (s *stage) begin(lane Lane, d core.Dispatch, body seal.Body) Key {
 	s.next++
 	d.Call, d.Attempt, d.Started = s.next, 1, max(d.Started, s.runner.config.Clock.Now())
 	s.runner.Begin(Spec{Run: "run", Dispatch: d, Info: activity.Info{Attempt: 1}, Body: body, Slot: s.slots.Take(lane)})
@@ -123,7 +123,7 @@ func value(t *testing.T, v any) history.Payload {
 
 func TestHowBodiesEnd(t *testing.T) {
 	for name, c := range map[string]struct {
-		body code.Body
+		body seal.Body
 		want core.Outcome
 	}{
 		"returns":       {func(context.Context) (history.Payload, error) { return history.Payload{}, nil }, core.Completed},

@@ -9,9 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -25,7 +25,7 @@ type tester interface {
 }
 
 // maker makes the program of a run.
-type maker func(*core.Run) code.Instance
+type maker func(*core.Run) seal.Instance
 
 // driver is the shell around one machine: it keeps what a store would keep, as
 // bytes where a store keeps bytes, and holds every turn against the invariants.
@@ -39,7 +39,7 @@ type driver struct {
 
 	code     maker // nil: missing
 	run      *core.Run
-	instance code.Instance
+	instance seal.Instance
 
 	turns  []storedTurn
 	rows   map[int64]core.Row
@@ -103,7 +103,7 @@ func newDriver(t tester, c maker, input any) *driver {
 	return d
 }
 
-func (d *driver) build(c maker) (*core.Run, code.Instance) {
+func (d *driver) build(c maker) (*core.Run, seal.Instance) {
 	config := core.Config{
 		Node: nodeName(d.epoch), Policy: &d.policy, Owner: nodeName, Near: d.near, Tell: true,
 		Draw: func(string, int64, int) float64 { return 0.5 }, // proportional jitter changes nothing
@@ -128,11 +128,11 @@ func (d *driver) drop() {
 }
 
 // load makes a machine from the records.
-func (d *driver) load(c maker) (*core.Run, code.Instance, error) {
+func (d *driver) load(c maker) (*core.Run, seal.Instance, error) {
 	return d.loadTurns(c, d.turns, slices.Collect(maps.Values(d.rows)), d.state)
 }
 
-func (d *driver) loadTurns(c maker, turns []storedTurn, rows []core.Row, state core.State) (*core.Run, code.Instance, error) {
+func (d *driver) loadTurns(c maker, turns []storedTurn, rows []core.Row, state core.State) (*core.Run, seal.Instance, error) {
 	run, instance := d.build(c)
 	stored := make([]core.StoredTurn, len(turns))
 	for i, t := range turns {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -326,5 +326,5 @@ func programOf(t testing.TB, name string) maker {
 
 func codeOf[In, Out any](f workflow.Func[In, Out]) maker {
 	w := workflow.New("test", f)
-	return func(run *core.Run) code.Instance { return code.Of(w).Begin(run) }
+	return func(run *core.Run) seal.Instance { return seal.Of(w).Begin(run) }
 }

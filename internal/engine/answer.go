@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/store"
 )
 
@@ -100,7 +100,7 @@ func (h *hold) refusal() error {
 }
 
 // handle runs a query handler under the turn timeout.
-func (e *Engine) handle(i code.Instance, name string, input history.Payload) (history.Payload, error) {
+func (e *Engine) handle(i seal.Instance, name string, input history.Payload) (history.Payload, error) {
 	watch := stint{instance: i}
 	watch.init(e)
 	var a answer

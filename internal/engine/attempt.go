@@ -9,10 +9,10 @@ import (
 	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/attempt"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -67,7 +67,7 @@ func (r *activeRun) headers() map[string]string {
 }
 
 // surrounded wraps a body in Config.Around, interceptors and watchers.
-func (e *Engine) surrounded(body code.Body, a *around.Attempts, op intercept.Op) code.Body {
+func (e *Engine) surrounded(body seal.Body, a *around.Attempts, op intercept.Op) seal.Body {
 	if around := e.config.Around; around != nil {
 		inner := body
 		body = func(ctx context.Context) (history.Payload, error) { return around(ctx, inner) }
@@ -84,7 +84,7 @@ func (e *Engine) surrounded(body code.Body, a *around.Attempts, op intercept.Op)
 type intercepted struct {
 	operation around.Operation
 	op        intercept.Op
-	body      code.Body
+	body      seal.Body
 	result    history.Payload
 }
 
@@ -101,7 +101,7 @@ func (i *intercepted) Next(ctx context.Context) (err error) {
 }
 
 // body returns what the attempt runs, nil if the code is gone.
-func (e *Engine) body(r *activeRun, d *core.Dispatch) code.Body {
+func (e *Engine) body(r *activeRun, d *core.Dispatch) seal.Body {
 	if d.Step {
 		if r.instance == nil {
 			return nil

@@ -10,25 +10,25 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
 // absences are ways in which the code of a run is away while its inputs arrive.
-var absences = map[string]func(t *testing.T, w *world, e *engine.Engine, program code.Workflow, others ...any) (back func() *engine.Engine){
-	"paused": func(t *testing.T, w *world, e *engine.Engine, _ code.Workflow, _ ...any) func() *engine.Engine {
+var absences = map[string]func(t *testing.T, w *world, e *engine.Engine, program seal.Workflow, others ...any) (back func() *engine.Engine){
+	"paused": func(t *testing.T, w *world, e *engine.Engine, _ seal.Workflow, _ ...any) func() *engine.Engine {
 		control(t, e, "order", core.Control{ID: "p", Operation: core.PauseTheRun, By: "ann"})
 		return func() *engine.Engine {
 			control(t, e, "order", core.Control{ID: "r", Operation: core.ResumeTheRun, By: "ann"})
 			return e
 		}
 	},
-	"missing": func(t *testing.T, w *world, e *engine.Engine, program code.Workflow, others ...any) func() *engine.Engine {
+	"missing": func(t *testing.T, w *world, e *engine.Engine, program seal.Workflow, others ...any) func() *engine.Engine {
 		stop(t, e)
 		without := w.start(others...)
 		return func() *engine.Engine {

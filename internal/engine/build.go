@@ -11,13 +11,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/seal"
 )
 
 // fingerprint identifies code: by its declared version, else by the build of this program. A
 // run that is pinned to a build (pin is set) is always identified by build.
-func (e *Engine) fingerprint(def *code.Declared, pin string) string {
+func (e *Engine) fingerprint(def *seal.WorkflowDeclaration, pin string) string {
 	if pin != "" {
 		return record.Fingerprint("", e.config.Build)
 	}

@@ -11,10 +11,9 @@ import (
 
 	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/around"
-	"github.com/perdure/perdure/internal/body"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -24,8 +23,8 @@ import (
 type Config struct {
 	Store      store.Opener
 	NoMigrate  bool // the schema of the database is left as it is
-	Workflows  []code.Workflow
-	Activities []body.Activity
+	Workflows  []seal.Workflow
+	Activities []seal.Activity
 
 	// Group names the set of nodes that serve the same definitions.
 	Group string
@@ -66,11 +65,13 @@ type Config struct {
 	OnPaused func(view.PausedCall)
 	// Logger gets the log records; default slog.Default().
 	Logger *slog.Logger
+	// Faults are mistakes in the options that made this Config, which is then not used.
+	Faults []error
 	// Draw replaces the draw of jitter, for tests.
 	Draw func(run string, call int64, attempt int) float64
 	// Around, if set, is called in place of the body of each attempt and gets the body, for
 	// tests. The context identifies the attempt.
-	Around func(ctx context.Context, body code.Body) (history.Payload, error)
+	Around func(ctx context.Context, body seal.Body) (history.Payload, error)
 	// Interceptors wrap attempts, requests and operations of workflow code.
 	Interceptors []intercept.Interceptor
 	// Watchers are placed among the interceptors.
@@ -225,17 +226,17 @@ func (c *Config) identify() error {
 // definitions are the workflows and activities of an engine by name, and what surrounds them.
 type definitions struct {
 	around     *around.Chain // nil for no interceptors
-	workflows  map[string]*code.Declared
-	activities map[string]*body.Declared
+	workflows  map[string]*seal.WorkflowDeclaration
+	activities map[string]*seal.ActivityDeclaration
 }
 
 func (c *Config) definitions() (*definitions, error) {
-	d := &definitions{workflows: map[string]*code.Declared{}, activities: map[string]*body.Declared{}}
+	d := &definitions{workflows: map[string]*seal.WorkflowDeclaration{}, activities: map[string]*seal.ActivityDeclaration{}}
 	interceptors, err := around.New(c.Interceptors, c.Watchers)
 	d.around = interceptors
 	errs := append(c.checkQueues(), err)
 	for _, definition := range c.Workflows {
-		w := code.Of(definition)
+		w := seal.Of(definition)
 		errs = append(errs, history.CheckName("workflow name", w.Name))
 		if d.workflows[w.Name] != nil {
 			errs = append(errs, fmt.Errorf("two workflows have the name %q; rename one, or register it once", w.Name))
@@ -252,7 +253,7 @@ func (c *Config) definitions() (*definitions, error) {
 		d.workflows[w.Name] = w
 	}
 	for _, definition := range c.Activities {
-		a := body.Of(definition)
+		a := seal.Of(definition)
 		errs = append(errs, history.CheckName("activity name", a.Name))
 		if d.activities[a.Name] != nil {
 			errs = append(errs, fmt.Errorf("two activities have the name %q; rename one, or register it once", a.Name))

@@ -19,6 +19,7 @@ import (
 	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/serve"
 	"github.com/perdure/perdure/internal/steptx"
 	"github.com/perdure/perdure/internal/workers"
@@ -204,6 +205,14 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 var None = &Engine{Client: request.Refusing(errNone), Inspector: inspect.Refusing(errNone), phase: stopped}
 
 var errNone = errors.New("there is no engine: it is nil, or the handle is empty; perdure.Open makes engines, perdure.Start and perdure.Attach make handles")
+
+// Of returns the engine inside a *perdure.Engine.
+func Of(public seal.Holder[*Engine]) *Engine {
+	if e := *seal.Of(public); e != nil {
+		return e
+	}
+	return None
+}
 
 // Start makes the engine a node: it takes its share of the group's partitions and resumes
 // what was interrupted in them. An engine that serves only queues takes no partitions.

@@ -4,14 +4,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/replay"
+	"github.com/perdure/perdure/internal/seal"
 )
 
 // stint is one use of workflow code under a time limit: a replay, a step or a query.
 type stint struct {
 	engine   *Engine
-	instance code.Instance // whose code runs; nil without code
+	instance seal.Instance // whose code runs; nil without code
 	progress atomic.Int64  // turns begun so far; each has its own time limit
 	use      func() error  // runs the code
 	work     func()        // calls run; allocated once

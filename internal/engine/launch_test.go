@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/faulty"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -58,7 +58,7 @@ func TestE7_NothingBeginsWhenItsTurnIsDurableTooLate(t *testing.T) {
 	needsFencing.inAGroupOf(t, 1, func(t *testing.T, w *world) {
 		var mu sync.Mutex
 		var began []string
-		work := func(node string) body.Activity {
+		work := func(node string) seal.Activity {
 			return activity.New("work", func(ctx context.Context, n int) (int, error) {
 				mu.Lock()
 				defer mu.Unlock()

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
@@ -144,7 +144,7 @@ func (e *Engine) loadWithCode(r *activeRun, past *core.Past) *hold {
 }
 
 // replay runs the code of a run up to the end of its record, under a time limit.
-func (e *Engine) replay(config core.Config, def *code.Declared, past *core.Past) (*core.Run, code.Instance, error) {
+func (e *Engine) replay(config core.Config, def *seal.WorkflowDeclaration, past *core.Past) (*core.Run, seal.Instance, error) {
 	var watch stint
 	watch.init(e)
 	config.Progress = func() { watch.progress.Add(1) }
@@ -224,7 +224,7 @@ func (e *Engine) reloadHeld(r *activeRun, start history.Start, h *hold) error {
 
 // endInstance closes the code of a run that failed. Code that is stuck cannot be unwound: its
 // goroutines are abandoned until it returns, if it ever does.
-func endInstance(i code.Instance, err error) {
+func endInstance(i seal.Instance, err error) {
 	var stuck *replay.StuckError
 	if i != nil && !errors.As(err, &stuck) {
 		i.Close()

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/internal/replay"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/store"
 )
 
@@ -32,7 +32,7 @@ func (e *Engine) elsewhere(build string) *hold {
 }
 
 // stillParked returns the hold of a parked run if the code to try is the code that parked it.
-func (e *Engine) stillParked(def *code.Declared, past *core.Past) *hold {
+func (e *Engine) stillParked(def *seal.WorkflowDeclaration, past *core.Past) *hold {
 	if past.State.Status != core.StatusParked {
 		return nil
 	}

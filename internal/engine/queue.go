@@ -9,11 +9,11 @@ import (
 
 	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/attempt"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/serve"
 	"github.com/perdure/perdure/store"
 )
@@ -64,7 +64,7 @@ func (e *Engine) serveQueues() {
 			defer e.mu.Unlock()
 			return e.switchedOff(name)
 		},
-		Body: func(run string, t *serve.Task) code.Body {
+		Body: func(run string, t *serve.Task) seal.Body {
 			body := e.body(nil, &t.Dispatch)
 			all := e.around.Attempts()
 			if body == nil || !e.surrounds(&all) {

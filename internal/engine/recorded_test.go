@@ -17,12 +17,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
 	when "github.com/perdure/perdure/schedule"
@@ -93,7 +93,7 @@ func recordCalm(t *testing.T, s shape, last string) {
 }
 
 func replayed(r history.Recording, s *shape) error {
-	return replay.Recording(r, code.Of(s.workflow(newBook())), time.Minute)
+	return replay.Recording(r, seal.Of(s.workflow(newBook())), time.Minute)
 }
 
 // TestE41_RecordedHistories: code goes on with every history that an earlier
@@ -212,7 +212,7 @@ func TestE41_RecordedScheduledStart(t *testing.T) {
 		t.Fatalf("it was not started by a schedule: %+v", r.Start)
 	}
 	for n := range len(r.Turns) + 1 {
-		if err := replay.Recording(history.Recording{Start: r.Start, Turns: r.Turns[:n]}, code.Of(errand), time.Minute); err != nil {
+		if err := replay.Recording(history.Recording{Start: r.Start, Turns: r.Turns[:n]}, seal.Of(errand), time.Minute); err != nil {
 			t.Errorf("the first %d turns: %v", n, err)
 		}
 	}
@@ -434,7 +434,7 @@ func TestE47_ReplayOfStuckCode(t *testing.T) {
 			Turns: []history.RecordedTurn{{Number: 1, Events: []history.Event{{Kind: history.SignalAwaited, Call: 1, Name: "s"}}}},
 		}
 		r.Start.Input, _ = history.Encode(1)
-		if err := replay.Recording(r, code.Of(stuck), time.Minute); err == nil || !strings.Contains(fmt.Sprint(err), "ran for 1m0s without waiting") {
+		if err := replay.Recording(r, seal.Of(stuck), time.Minute); err == nil || !strings.Contains(fmt.Sprint(err), "ran for 1m0s without waiting") {
 			t.Errorf("got %v", err)
 		}
 		close(never)

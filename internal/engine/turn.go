@@ -5,12 +5,12 @@ import (
 
 	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/attempt"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/store"
 )
 
@@ -100,7 +100,7 @@ type activeRun struct {
 	engine *Engine
 
 	run      *core.Run      // nil: to be loaded
-	instance code.Instance  // nil: no code; see hold
+	instance seal.Instance  // nil: no code; see hold
 	hold     *hold          // why there is no code
 	pin      string         // the build to which it was pinned when its code was last loaded
 	again    bool           // it is held; it is reloaded when it may move to a node that has its code

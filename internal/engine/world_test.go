@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/perdure/perdure/internal/body"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/extent"
@@ -20,6 +18,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -91,9 +90,9 @@ func (w *world) config(definitions ...any) engine.Config {
 	}
 	for _, d := range definitions {
 		switch d := d.(type) {
-		case code.Workflow:
+		case seal.Workflow:
 			c.Workflows = append(c.Workflows, d)
-		case body.Activity:
+		case seal.Activity:
 			c.Activities = append(c.Activities, d)
 		default:
 			w.t.Fatalf("%T is no definition", d)

@@ -101,12 +101,9 @@ var table = []row{
 		why: "the scheduler of user code knows nothing of workflows",
 	},
 	{
-		pkg: "internal/typedtx",
-		why: "declarations and the root ask the same of a transaction; it knows no database",
-	},
-	{
 		pkg: "internal/seal",
-		why: "a mark that only definitions of this module bear, and what engines read of them",
+		may: []string{"gate", "retry", "internal/around", "internal/core", "internal/gates", "internal/history"},
+		why: "what public types hold and users do not see: definitions for engines, settings, addresses of messages. It is pure, and one package although activity needs only its part: each program links the rest with the root. It does not know the engine, which the root hides in it",
 	},
 	{
 		pkg: "intercept",
@@ -119,12 +116,12 @@ var table = []row{
 	},
 	{
 		pkg: "telemetry/internal/measure",
-		may: []string{".", "ops", "view", "internal/bridge", "internal/engine", "internal/core", "internal/history", "telemetry/internal/metric"},
+		may: []string{".", "ops", "view", "internal/engine", "internal/core", "internal/history", "telemetry/internal/metric", "internal/seal"},
 		why: "one table of metrics for all faces; it counts the turns that the engine makes durable",
 	},
 	{
 		pkg:  "telemetry/tracing",
-		may:  []string{".", "intercept", "internal/around", "activity", "retry", "internal/bridge", "internal/core", "internal/history"},
+		may:  []string{".", "intercept", "internal/around", "activity", "retry", "internal/core", "internal/history", "internal/seal", "internal/engine"},
 		from: []string{"go.opentelemetry.io/otel"},
 		why:  "a watcher of verbs and attempts, and an observer of what has closed; OpenTelemetry is linked by those who trace",
 	},
@@ -145,38 +142,18 @@ var table = []row{
 		why: "clients, attempts and workflow code call interceptors by the same rules",
 	},
 	{
-		pkg: "internal/body",
-		may: []string{"gate", "retry", "internal/gates", "internal/seal"},
-		why: "what engines do with an activity: package activity declares it and shows users none of that",
-	},
-	{
-		pkg: "internal/code",
-		may: []string{"internal/around", "retry", "internal/core", "internal/history", "internal/seal"},
-		why: "what engines do with the code of a workflow: package workflow implements it and shows users none of that",
-	},
-	{
-		pkg: "internal/tell",
-		may: []string{"internal/history"},
-		why: "messages pass from declarations to handles that are above them",
-	},
-	{
-		pkg: "internal/option",
-		may: []string{"internal/history"},
-		why: "one set of start settings for clients, runs and schedules",
-	},
-	{
 		pkg: "ops",
-		may: []string{".", "view", "retry", "schedule", "internal/bridge", "internal/engine", "internal/request", "internal/core", "internal/history"},
-		why: "operator verbs stand beside the root, which stays small; they reach the engine by the bridge",
+		may: []string{".", "view", "retry", "schedule", "internal/engine", "internal/request", "internal/core", "internal/history"},
+		why: "operator verbs stand beside the root, which stays small; they reach the engine that is hidden in the public one",
 	},
 	{
 		pkg: "activity",
-		may: []string{"retry", "gate", "internal/attemptkey", "internal/typedtx", "internal/body"},
+		may: []string{"retry", "gate", "internal/attemptkey", "internal/seal"},
 		why: "a declaration; who runs it is no business of it",
 	},
 	{
 		pkg: "workflow",
-		may: []string{"intercept", "internal/around", "activity", "retry", "gate", "internal/core", "internal/coro", "internal/firstlast", "internal/gates", "internal/history", "internal/option", "internal/tell", "internal/body", "internal/code"},
+		may: []string{"intercept", "internal/around", "activity", "retry", "gate", "internal/core", "internal/coro", "internal/firstlast", "internal/gates", "internal/history", "internal/seal"},
 		why: "verbs turn into commands of the core; no verb does I/O",
 	},
 	{
@@ -205,7 +182,7 @@ var table = []row{
 	},
 	{
 		pkg: "flow",
-		may: []string{".", "activity", "workflow", "gate", "retry", "retry/httpretry", "internal/body", "internal/seal", "internal/flow/syntax", "internal/flow/eval", "internal/flow/check"},
+		may: []string{".", "activity", "workflow", "gate", "retry", "retry/httpretry", "internal/flow/syntax", "internal/flow/eval", "internal/flow/check", "internal/seal"},
 		why: "the interpreter is an ordinary workflow: what it cannot do with the public packages, no user can. Activities it takes apart, because it knows neither their types nor what files add: gates and secrets",
 	},
 	{
@@ -331,7 +308,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/replay",
-		may: []string{"workflow", "internal/core", "internal/history", "internal/code", "internal/coro"},
+		may: []string{"workflow", "internal/core", "internal/history", "internal/coro", "internal/seal"},
 		why: "recorded histories are replayed beside tests: that needs no store and no engine",
 	},
 	{
@@ -383,27 +360,22 @@ var table = []row{
 	},
 	{
 		pkg: "internal/attempt",
-		may: []string{"activity", "workflow", "retry", "internal/core", "internal/history", "internal/suspects", "internal/clock", "internal/steptx", "internal/workers", "internal/body", "internal/code"},
+		may: []string{"activity", "workflow", "retry", "internal/core", "internal/history", "internal/suspects", "internal/clock", "internal/steptx", "internal/workers", "internal/seal"},
 		why: "a body runs without knowing who owns its run, or whether there is a database",
 	},
 	{
 		pkg: "internal/serve",
-		may: []string{"activity", "retry", "store", "internal/attempt", "internal/clock", "internal/code", "internal/core", "internal/history", "internal/ident", "internal/message", "internal/record"},
+		may: []string{"activity", "retry", "store", "internal/attempt", "internal/clock", "internal/core", "internal/history", "internal/ident", "internal/message", "internal/record", "internal/seal"},
 		why: "a process that serves queues runs attempts as a node does, and has neither runs nor partitions",
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"intercept", "internal/around", "internal/attempt", "internal/serve", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message", "internal/body", "internal/code"},
+		may: []string{"intercept", "internal/around", "internal/attempt", "internal/serve", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message", "internal/seal"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{
-		pkg: "internal/bridge",
-		may: []string{"internal/engine"},
-		why: "it leads from the root to what is inside it, with types and without a method that users see",
-	},
-	{
 		pkg: ".",
-		may: []string{"intercept", "internal/around", "view", "workflow", "retry", "schedule", "store", "internal/bridge", "internal/engine", "internal/request", "internal/history", "internal/core", "internal/option", "internal/seal", "internal/tell", "internal/typedtx", "internal/body", "internal/code"},
+		may: []string{"intercept", "internal/around", "view", "workflow", "retry", "schedule", "store", "internal/engine", "internal/request", "internal/history", "internal/core", "internal/seal"},
 		why: "the face of the engine; the store is an argument, so users get no driver they did not import",
 	},
 	{
@@ -432,7 +404,7 @@ var table = []row{
 	},
 	{
 		pkg: "perduretest",
-		may: []string{"internal/replay", "view", ".", "ops", "activity", "workflow", "retry", "store", "store/memory", "internal/bridge", "internal/engine", "internal/faulty", "internal/history", "internal/core", "internal/tell", "internal/body", "internal/code"},
+		may: []string{"internal/replay", "view", ".", "ops", "activity", "workflow", "retry", "store", "store/memory", "internal/engine", "internal/faulty", "internal/history", "internal/core", "internal/seal"},
 		why: "it runs the engine in virtual time, in memory",
 	},
 	{
@@ -443,7 +415,7 @@ var table = []row{
 	},
 	{
 		pkg:  "cmd/perdure/...",
-		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "codec", "store/memory", "store/sqlite", "store/postgres", "flow", "internal/flow/syntax", "internal/flow/eval", "internal/flow/check", "internal/flow/rehearsal", "access", "api", "dashboard", "internal/dbname", "internal/filelock", "internal/human", "internal/notation", "internal/operation", "internal/policyedit", "internal/seal", "internal/wording", "cmd/perdure/..."},
+		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "codec", "store/memory", "store/sqlite", "store/postgres", "flow", "internal/flow/syntax", "internal/flow/eval", "internal/flow/check", "internal/flow/rehearsal", "access", "api", "dashboard", "internal/dbname", "internal/filelock", "internal/human", "internal/notation", "internal/operation", "internal/policyedit", "internal/wording", "cmd/perdure/...", "internal/seal"},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "golang.org/x/sys", "github.com/jackc/pgx/v5"},
 		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot. Its help lists the keys of internal/notation, as docs/notation.md does. It checks, formats and rehearses flow files, which needs their trees",
 	},

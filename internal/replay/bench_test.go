@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -31,7 +31,7 @@ var chain = workflow.New("chain", func(wf *workflow.Context, steps int) (int, er
 func BenchmarkLoad(b *testing.B) {
 	const steps = 1000
 	stored, events := recordOf(b, steps)
-	def := code.Of(chain)
+	def := seal.Of(chain)
 	b.ReportAllocs()
 	for b.Loop() {
 		past, err := record.Decode(stored)

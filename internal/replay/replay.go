@@ -5,14 +5,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 )
 
 // Recording runs a workflow's code against a recorded history. It returns nil if the code asks
 // for exactly what is on record. Otherwise it returns the error of Run.
-func Recording(r history.Recording, def *code.Declared, limit time.Duration) error {
+func Recording(r history.Recording, def *seal.WorkflowDeclaration, limit time.Duration) error {
 	past := &core.Past{Start: r.Start, Turns: make([]core.StoredTurn, len(r.Turns)), State: core.State{Status: core.StatusRunning}}
 	for i, t := range r.Turns {
 		past.Turns[i] = core.StoredTurn{Number: t.Number, Time: t.Time, Events: t.Events}
@@ -24,7 +24,7 @@ func Recording(r history.Recording, def *code.Declared, limit time.Duration) err
 // exactly what is on record. Otherwise it returns a *core.Mismatch with the first difference,
 // a *StuckError if the code does not end a turn within limit, the panic of the code, or a
 // *DamageError. It runs no activity. The goroutine of stuck code is abandoned.
-func Run(config core.Config, past *core.Past, def *code.Declared, limit time.Duration) error {
+func Run(config core.Config, past *core.Past, def *seal.WorkflowDeclaration, limit time.Duration) error {
 	var turns atomic.Int64
 	config.Progress = func() { turns.Add(1) }
 	run := core.New(config, past.Start)

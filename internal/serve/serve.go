@@ -11,10 +11,10 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/clock"
-	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/store"
 )
 
@@ -32,7 +32,7 @@ type Config struct {
 	Queues     []record.Queue
 	Activities []string                            // that this process can run
 	Paused     func(activity string) bool          // in the group
-	Body       func(run string, t *Task) code.Body // returns nil if there is none
+	Body       func(run string, t *Task) seal.Body // returns nil if there is none
 	Slots      *attempt.Slots                      // of the process
 	Free       func(*attempt.Slot)                 // frees a slot
 	Granted    func([]attempt.Grant)

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/gate"
-	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/gates"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -21,7 +21,7 @@ func (w *world) openGate() error {
 	if w.Gate == nil {
 		return nil
 	}
-	machine, err := gates.New[int32](body.GateSpec(*w.Gate, gate.Hold))
+	machine, err := gates.New[int32](seal.GateSpec(*w.Gate, gate.Hold))
 	if err != nil {
 		return err
 	}

@@ -13,9 +13,10 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/around"
-	"github.com/perdure/perdure/internal/bridge"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/telemetry/tracing"
 )
 
@@ -29,7 +30,7 @@ func (nowhere) Shutdown(context.Context) error                        { return n
 // five calls and five attempts.
 type maker struct {
 	chain    *around.Chain
-	settings bridge.Settings
+	settings engine.Config
 	tracer   trace.Tracer
 }
 
@@ -40,7 +41,9 @@ func newMaker(tb testing.TB, sampler sdk.Sampler) *maker {
 	p := sdk.NewTracerProvider(sdk.WithIDGenerator(tracing.IDs{}), sdk.WithSampler(sampler), sdk.WithBatcher(nowhere{}))
 	tb.Cleanup(func() { _ = p.Shutdown(context.Background()) })
 	m := &maker{tracer: p.Tracer("sdk")}
-	bridge.Apply(&m.settings, []perdure.Option{tracing.Engine(p)})
+	if err := seal.Apply(&m.settings, []perdure.Option{tracing.Engine(p)}); err != nil {
+		tb.Fatal(err)
+	}
 	chain, err := around.New(m.settings.Interceptors, m.settings.Watchers)
 	if err != nil || len(m.settings.Faults) > 0 {
 		tb.Fatal(err, m.settings.Faults)

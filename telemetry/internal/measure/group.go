@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/bridge"
+	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/telemetry/internal/metric"
 	"github.com/perdure/perdure/view"
@@ -51,7 +51,7 @@ func (s *Source) Read(ctx context.Context) []metric.Family {
 	for _, c := range s.metrics.counted() {
 		all = append(all, c.Family())
 	}
-	now := bridge.Engine(s.engine).Gauges()
+	now := engine.Of(s.engine).Gauges()
 	for _, g := range gauges {
 		all = append(all, metric.Family{Definition: g.Definition, Samples: []metric.Sample{{Value: g.read(now)}}})
 	}
@@ -79,7 +79,7 @@ func (s *Source) refresh(ctx context.Context) {
 	status, err := ops.Status(ctx, s.engine)
 	var breakers map[string]bool
 	if err == nil {
-		breakers, err = bridge.Engine(s.engine).Breakers(ctx)
+		breakers, err = engine.Of(s.engine).Breakers(ctx)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

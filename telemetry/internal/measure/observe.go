@@ -4,9 +4,10 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/bridge"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/telemetry/internal/metric"
 )
 
@@ -25,7 +26,7 @@ type Metrics struct {
 
 // Engine is the option of perdure.Open by which an engine is counted.
 func (m *Metrics) Engine() perdure.Option {
-	return bridge.Set(func(s *bridge.Settings) { s.Observers = append(s.Observers, observer{m}) })
+	return seal.With(func(s *engine.Config) { s.Observers = append(s.Observers, observer{m}) })
 }
 
 type observer struct{ *Metrics }

@@ -12,7 +12,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/gate"
-	"github.com/perdure/perdure/internal/code"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
@@ -45,7 +45,7 @@ var (
 
 // workAtNight is the application of the night: its bank is down, one of its workflows is
 // poisoned, one has code that changed, and one a colleague has paused.
-func workAtNight(t *testing.T, db store.Opener, during func(), tidying code.Workflow) {
+func workAtNight(t *testing.T, db store.Opener, during func(), tidying seal.Workflow) {
 	t.Helper()
 	engine, err := perdure.Open(t.Context(), db, perdure.Register(payment, invoice, tidying, export, debit, render),
 		perdure.NodeName("node-1"), perdure.Build("v1.2.0"), perdure.Logger(slog.New(slog.DiscardHandler)))
@@ -70,11 +70,11 @@ func workAtNight(t *testing.T, db store.Opener, during func(), tidying code.Work
 	time.Sleep(10 * time.Millisecond)
 	must(perdure.Start(t.Context(), engine, export, "export-1", 0))
 	time.Sleep(time.Second)
-	if code.Of(tidying).Version == "1" {
+	if seal.Of(tidying).Version == "1" {
 		_, err := ops.ControlRun(t.Context(), engine, "export-1", ops.PauseRun(), ops.By("carol"), ops.Why("the disk is full"), ops.RequestID("carol-1"))
 		must(nil, err)
 	}
-	if code.Of(tidying).Version == "2" { // a signal makes it replay
+	if seal.Of(tidying).Version == "2" { // a signal makes it replay
 		must(nil, workflow.NewSignal[int]("now").Send(t.Context(), engine.Workflow("tidy-1"), 1))
 		time.Sleep(time.Second)
 	}

@@ -1,14 +1,14 @@
-package typedtx
+package seal
 
 import (
 	"fmt"
 	"reflect"
 )
 
-// As returns the transaction as the type that a function takes, or an error that says
-// what there is. A store without transactions gives nil, which only an interface
-// without methods takes.
-func As[T any](tx any) (T, error) {
+// TxAs returns a transaction, which the engine knows as an any, as the type that a function
+// of users takes, or an error that says what there is. A store without transactions gives
+// nil, which only an interface without methods takes.
+func TxAs[T any](tx any) (T, error) {
 	typed, ok := tx.(T)
 	if want := reflect.TypeFor[T](); !ok && (tx != nil || want.NumMethod() > 0 || want.Kind() != reflect.Interface) {
 		return typed, mismatch(tx, want)

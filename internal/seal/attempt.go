@@ -1,4 +1,4 @@
-package body
+package seal
 
 import (
 	"context"
@@ -9,16 +9,16 @@ import (
 )
 
 // Attempt is the running attempt that the context of a body leads to. Package activity
-// embeds it in the value that it keeps under [Key].
+// embeds it in the value that it keeps under [AttemptKey].
 type Attempt struct {
-	Link    Link            // nil: heartbeats are dropped
+	Link    AttemptLink     // nil: heartbeats are dropped
 	Values  context.Context // adds values to those of the context's parent; nil: none
 	commits commits
 }
 
-// Link connects a body to the engine that runs its attempt. Its methods are safe for
+// AttemptLink connects a body to the engine that runs its attempt. Its methods are safe for
 // concurrent use.
-type Link interface {
+type AttemptLink interface {
 	// Heartbeat records a sign of life with details. Nil means no details.
 	Heartbeat(details any) error
 	// Alive records a sign of life without details.
@@ -29,14 +29,14 @@ type Link interface {
 	Token() string
 }
 
-// Key is the context key of an attempt.
-type Key struct{}
+// AttemptKey is the context key of an attempt.
+type AttemptKey struct{}
 
 func (a *Attempt) attempt() *Attempt { return a }
 
-// In returns the attempt of a context, nil outside of bodies.
-func In(ctx context.Context) *Attempt {
-	if holder, ok := ctx.Value(Key{}).(interface{ attempt() *Attempt }); ok {
+// AttemptIn returns the attempt of a context, nil outside of bodies.
+func AttemptIn(ctx context.Context) *Attempt {
+	if holder, ok := ctx.Value(AttemptKey{}).(interface{ attempt() *Attempt }); ok {
 		return holder.attempt()
 	}
 	return nil

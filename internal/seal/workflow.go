@@ -1,4 +1,4 @@
-package code
+package seal
 
 import (
 	"context"
@@ -8,21 +8,17 @@ import (
 	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
 // Workflow is a workflow.Workflow with any type parameters.
 type Workflow interface {
-	seal.Declares[Declared]
+	Holder[WorkflowDeclaration]
 	Name() string
 }
 
-// Definition is the part of a workflow.Workflow that engines read.
-type Definition = seal.Definition[Declared]
-
-// Declared holds what a declaration says.
-type Declared struct {
+// WorkflowDeclaration holds what the declaration of a workflow says.
+type WorkflowDeclaration struct {
 	Name string
 	// Version identifies the code among other code of the same name. If it is empty, the
 	// build of the program does.
@@ -30,18 +26,17 @@ type Declared struct {
 	Retry   *retry.Policy // of failed runs, nil for none
 	// Pinned says that a run stays on the build on which it began.
 	Pinned bool
+	// Fault is what is wrong with an option, or nil.
+	Fault error
 	// Begin returns the instance of a run; nil without code.
 	Begin func(*core.Run) Instance
 }
 
-// Define returns the definition of a declaration.
-func Define(d Declared) Definition { return seal.Define(d) }
-
-// Of returns what the declaration of a workflow says. It must not be modified.
-func Of(w Workflow) *Declared { return seal.Of[Declared](w) }
-
 // Validate returns what is wrong with the options.
-func (d *Declared) Validate() error {
+func (d *WorkflowDeclaration) Validate() error {
+	if d.Fault != nil {
+		return d.Fault
+	}
 	if d.Retry != nil {
 		if err := history.CheckRunPolicy(*d.Retry); err != nil {
 			return fmt.Errorf("its retry policy is not usable: %w", err)

@@ -1,17 +1,33 @@
-package body
+package seal
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/perdure/perdure/gate"
-	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/retry"
 )
 
-// Options are the settings of an activity or of one of its calls. The zero value leaves
-// everything to the engine.
-type Options struct {
+// Activity is an activity.Activity with any type parameters.
+type Activity interface {
+	Holder[ActivityDeclaration]
+	Name() string
+}
+
+// ActivityDeclaration holds what the declaration of an activity says.
+type ActivityDeclaration struct {
+	Name    string
+	Options ActivityOptions
+	// Invoke runs the body on an input that decode fills in; nil without a body.
+	Invoke func(ctx context.Context, decode func(into any) error) (any, error)
+	Input  reflect.Type
+}
+
+// ActivityOptions are the settings of an activity or of one of its calls. The zero value
+// leaves everything to the engine.
+type ActivityOptions struct {
 	// Retry is the complete policy, nil to leave it to the next level. The levels are the
 	// call, the activity, the engine, and retry.Policy{}. Policies of levels do not mix.
 	Retry *retry.Policy
@@ -24,26 +40,13 @@ type Options struct {
 	// Queue is the queue of the attempts, which run in processes that serve it; "" means
 	// the process of the run.
 	Queue string
-}
-
-// Option sets one of the Options.
-type Option interface{ set(*Options) }
-
-// Set is an Option.
-type Set func(*Options)
-
-func (s Set) set(o *Options) { s(o) }
-
-// Apply applies options to o, in order.
-func Apply[O Option](o *Options, all []O) {
-	for _, option := range all {
-		option.set(o)
-	}
+	// Fault is what is wrong with an option, or nil.
+	Fault error
 }
 
 // Validate returns everything that an engine would refuse.
-func (o *Options) Validate() error {
-	errs := []error{o.ValidateGates()}
+func (o *ActivityOptions) Validate() error {
+	errs := []error{o.Fault, o.ValidateGates()}
 	if o.Retry != nil {
 		errs = append(errs, o.Retry.Validate())
 	}
@@ -51,7 +54,7 @@ func (o *Options) Validate() error {
 }
 
 // ValidateGates returns everything that is wrong with the gates.
-func (o *Options) ValidateGates() error {
+func (o *ActivityOptions) ValidateGates() error {
 	var errs []error
 	names := map[string]bool{}
 	for _, g := range o.Gates {
@@ -66,15 +69,4 @@ func (o *Options) ValidateGates() error {
 		names[g.Name()] = true
 	}
 	return errors.Join(errs...)
-}
-
-// GateSpec converts a gate's public spec, with a default mode.
-func GateSpec(s gate.Spec, mode gate.Mode) gates.Spec {
-	if s.Mode != "" {
-		mode = s.Mode
-	}
-	return gates.Spec{
-		Name: s.Name, Limit: s.Limit, Mode: gates.Mode(mode), MaxHold: s.MaxHold,
-		Rate: gates.Rate(s.Rate), Budget: gates.Budget(s.Budget), Breaker: gates.Breaker(s.Breaker),
-	}
 }
