@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
@@ -187,4 +188,20 @@ func names[O any](options map[string]O) (all []string) {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// TestI13_NilOptions: an option that is nil is an error where the definition is registered,
+// or the engine opened.
+func TestI13_NilOptions(t *testing.T) {
+	act := activity.New("a", func(context.Context, int) (int, error) { return 0, nil }, nil)
+	flow := workflow.New("w", func(*workflow.Context, int) (int, error) { return 0, nil }, nil)
+	for want, o := range map[string]Option{
+		`activity "a": an option is nil`: Register(act),
+		`workflow "w": an option is nil`: Register(flow),
+		"perdure.Open: an option is nil": nil,
+	} {
+		if _, err := Open(t.Context(), memory.New(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
 }
