@@ -240,6 +240,7 @@ var table = []row{
 	},
 	{
 		pkg:  "internal/pgtest",
+		may:  []string{"internal/extent"},
 		from: []string{"github.com/jackc/pgx/v5"},
 		why:  "it starts a server for any test; what runs on it is no business of it",
 	},
