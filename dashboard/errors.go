@@ -109,7 +109,7 @@ func (q *request) away(err error) string {
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, p *web.Problem) {
 	q := s.request(r.Context(), w, r, &page{title: p.Title, file: "error", still: true})
 	if p.Status == http.StatusUnauthorized && r.Method == http.MethodGet && s.guard.HasTokens() && !q.live() {
-		w.Header().Set("Location", "login")
+		w.Header().Set("Location", q.up()+"login")
 		w.WriteHeader(http.StatusSeeOther)
 		return
 	}

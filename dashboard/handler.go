@@ -148,6 +148,12 @@ func static() http.HandlerFunc {
 	}
 }
 
+// up returns the relative path from the requested address to the dashboard: "../" for each folder
+// that a browser sees in the address, none for the dashboard's own pages.
+func (q *request) up() string {
+	return strings.Repeat("../", max(strings.Count(q.URL.EscapedPath(), "/")-1, 0))
+}
+
 // link returns a relative URL: a page with parameters, given as pairs of name and value. It
 // omits empty values.
 func link(path string, pairs ...string) template.URL {

@@ -19,6 +19,7 @@ var templateFiles embed.FS
 // layout is the data of the layout's template, around the data of the page.
 type layout struct {
 	Title    string
+	Up       template.URL // relative path to the dashboard, which all links begin with
 	Menu     []menuItem
 	Location string
 	Person   string // name of the caller; may be empty
@@ -45,17 +46,17 @@ type menuItem struct {
 // write writes the page.
 func (q *request) write(w http.ResponseWriter, data any) {
 	l := layout{
-		Title: q.title, Location: q.engine.Location(), Person: q.person.Name, Known: !q.refused, Operator: q.operator(), ReadOnly: q.guard.ReadOnly(),
+		Title: q.title, Up: template.URL(q.up()), Location: q.engine.Location(), Person: q.person.Name, Known: !q.refused, Operator: q.operator(), ReadOnly: q.guard.ReadOnly(),
 		Data: data, Login: q.guard.HasTokens(),
 		Live: !q.still && q.Method == http.MethodGet, Now: q.at(q.now), Zone: q.now.Local().Format("UTC-07:00"),
-		Style: asset("app.css"), Script: asset("app.js"),
+		Style: q.up() + asset("app.css"), Script: q.up() + asset("app.js"),
 	}
 	for _, p := range pages {
 		if q.path == loginPage.path {
 			break // no caller is logged in yet
 		}
 		if p.menu != "" {
-			item := menuItem{Name: p.menu, Link: link(p.path)}
+			item := menuItem{Name: p.menu, Link: l.Up + link(p.path)}
 			if q.refused { // nothing of the menu is shown
 				l.Menu = append(l.Menu, item)
 				continue
@@ -72,6 +73,10 @@ func (q *request) write(w http.ResponseWriter, data any) {
 	status := q.status
 	if f, ok := data.(failure); ok {
 		l.Failed = f.Status
+		l.Data = struct {
+			failure
+			Up template.URL
+		}{f, l.Up}
 		if q.live() {
 			status = http.StatusOK
 		}

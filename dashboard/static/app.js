@@ -140,6 +140,7 @@
 
   // Keys. None of them works while a text is typed.
   let first = "";
+  const up = document.querySelector("header .brand").getAttribute("href").slice(0, -"./".length);
   const pages = { o: "./", r: "runs", l: "ledger", a: "gates", s: "schedules", n: "nodes", p: "policy" };
   function move(step) {
     const rows = [...document.querySelectorAll("main a.row")];
@@ -151,7 +152,7 @@
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     if (e.target.matches("input:not([type=checkbox]), textarea, select")) { if (e.key === "Escape") e.target.blur(); return; }
     const chord = first; first = "";
-    if (chord === "g") { if (pages[e.key]) { const a = document.querySelector(`header nav a[href="${pages[e.key]}"]`); if (a) { e.preventDefault(); a.click(); } } return; }
+    if (chord === "g") { if (pages[e.key]) { const a = document.querySelector(`header nav a[href="${up + pages[e.key]}"]`); if (a) { e.preventDefault(); a.click(); } } return; }
     switch (e.key) {
       case "g": first = "g"; break;
       case "p": if (every) toggle(); break;
@@ -159,7 +160,7 @@
       case "k": move(-1); break;
       case "x": { const p = document.activeElement.closest?.("tr")?.querySelector("input[name=pick]"); if (p) { p.checked = !p.checked; chosen(); } break; }
       case "b": { const s = document.querySelector("#chosen select"); if (s) { e.preventDefault(); s.focus(); } break; }
-      case "/": { const s = document.querySelector("main input[type=search]"); if (s) { e.preventDefault(); s.focus(); s.select(); } else { location.href = "runs"; } break; }
+      case "/": { const s = document.querySelector("main input[type=search]"); if (s) { e.preventDefault(); s.focus(); s.select(); } else { location.href = up + "runs"; } break; }
       case "?": { const k = document.querySelector(".keys"); k.open = !k.open; if (k.open) k.querySelector("summary").focus(); break; }
     }
   });

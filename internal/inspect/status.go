@@ -28,9 +28,6 @@ func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
 	if err := in.check(ctx); err != nil {
 		return nil, err
 	}
-	if err := in.check(ctx); err != nil {
-		return nil, err
-	}
 	s := &view.Status{Time: at(in.now()), Group: in.group.Name}
 	if err := in.servers(ctx, s); err != nil {
 		return nil, err

@@ -72,8 +72,9 @@ func (g *Guard) Handler(routes []Route, look Look) http.Handler {
 		}
 		p.methods[r.Method] = r
 	}
+	unknown := &place{guard: g, look: look}
 	if places["/"] == nil {
-		mux.Handle("/", &place{guard: g, look: look})
+		mux.Handle("/", unknown)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		harden(w.Header(), look.Policy)
@@ -81,8 +82,17 @@ func (g *Guard) Handler(routes []Route, look Look) http.Handler {
 			look.Refuse(w, r, p)
 			return
 		}
+		if h, _ := mux.Handler(r); !isPlace(h) { // a redirect, to a path that lacks the prefix below which the routes are served
+			unknown.ServeHTTP(w, r)
+			return
+		}
 		mux.ServeHTTP(w, r)
 	})
+}
+
+func isPlace(h http.Handler) bool {
+	_, is := h.(*place)
+	return is
 }
 
 // harden sets the security headers of every response. The referrer is sent to the own site,
