@@ -50,16 +50,6 @@ func Clip(s string, limit int) string {
 	return string(runes[:limit-1]) + "…"
 }
 
-// ClipMiddle cuts a text to a number of characters as Clip does, but keeps its end, by which names
-// that begin alike are told apart.
-func ClipMiddle(s string, limit int) string {
-	if limit <= 0 || utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	runes, end := []rune(s), (limit-1)*3/4
-	return string(runes[:limit-1-end]) + "…" + string(runes[len(runes)-end:])
-}
-
 // Lines splits a text of several lines, such as a stack, and escapes each. An empty
 // text has none.
 func Lines(s string) []string {

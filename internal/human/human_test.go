@@ -94,11 +94,6 @@ func TestClipMarksTheCut(t *testing.T) {
 	if got := Clip("größer", 4); got != "grö…" {
 		t.Error(got)
 	}
-	for limit, want := range map[int]string{0: "import/checkout/6-9a16", 22: "import/checkout/6-9a16", 14: "impo…ut/6-9a16", 2: "i…", 1: "…"} {
-		if got := ClipMiddle("import/checkout/6-9a16", limit); got != want {
-			t.Errorf("%d: %q, want %q", limit, got, want)
-		}
-	}
 	if got := Clip("abc", 3) + Clip("abc", 0); got != "abcabc" {
 		t.Error(got)
 	}

@@ -140,7 +140,7 @@ func (a *app) clip(s string, columns int) string {
 	if a.stdout.Width() == 0 {
 		return s
 	}
-	return human.Clip(s, max(columns, a.stdout.Width()/2))
+	return term.Clip(s, max(columns, a.stdout.Width()/2))
 }
 
 // statusColours are the colours of statuses by meaning.

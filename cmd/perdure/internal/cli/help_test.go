@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,32 @@ func TestF23_WordsOfOtherTools(t *testing.T) {
 			if !ok || !strings.Contains(refused.Hint, "perdure "+name) {
 				t.Errorf("%q does not lead to %q: %+v", word, name, refused)
 			}
+		}
+	}
+}
+
+// TestF23_FlagsOfOtherTools: each word leads to its flag in every command that has that flag, and
+// each such flag exists.
+func TestF23_FlagsOfOtherTools(t *testing.T) {
+	a, _ := printer(time.Now())
+	found := map[string]bool{}
+	walk(a.root(), func(cmd *cobra.Command) {
+		_ = cmd.ParseFlags(nil) // now it has those of the commands above it
+		for name, words := range flagSynonyms {
+			if f := cmd.Flags().Lookup(name); f == nil || f.Name != name {
+				continue
+			}
+			found[name] = true
+			for _, word := range strings.Fields(words) {
+				if cmd.Flags().Lookup(word) == nil && !slices.Contains(meantFlags(cmd, word), name) {
+					t.Errorf("%s --%s does not lead to --%s", cmd.CommandPath(), word, name)
+				}
+			}
+		}
+	})
+	for name := range flagSynonyms {
+		if !found[name] {
+			t.Errorf("there is no flag --%s", name)
 		}
 	}
 }

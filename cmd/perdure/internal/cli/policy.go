@@ -157,7 +157,7 @@ func underlined(text string, e *retry.NotationError) string {
 		before = "..." + string([]rune(before)[long-room:])
 	}
 	before = human.Escape(before)
-	return "  " + before + human.Clip(human.Escape(behind), room) + "\n  " + strings.Repeat(" ", len([]rune(before))) + "^"
+	return "  " + before + term.Clip(human.Escape(behind), room) + "\n  " + strings.Repeat(" ", term.Width(before)) + "^"
 }
 
 func (a *app) explainPolicy(text string, layers int) error {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/retry"
 )
@@ -16,12 +17,12 @@ func exactly(d time.Duration) string {
 	return human.Exact(d)
 }
 
-// wrap breaks a text at blanks into lines of at most width characters.
+// wrap breaks a text at blanks into lines of at most width columns.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(text) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
+		if line != "" && term.Width(line)+1+term.Width(word) > width {
 			lines = append(lines, line)
 			line = ""
 		}

@@ -64,6 +64,9 @@ func (a *app) root() *cobra.Command {
 			_, what := pflag.UnquoteUsage(wrong.GetFlag())
 			return usage(hint, "%q is not a value for --%s (%s).", wrong.GetValue(), wrong.GetFlag().Name, what)
 		}
+		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+			return unknownFlag(cmd, unknown)
+		}
 		return usage(hint, "%s", human.Sentence(err.Error()))
 	})
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))

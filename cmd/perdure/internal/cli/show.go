@@ -215,15 +215,17 @@ func (a *app) broken(text string) (lines []string) {
 	if text == "" {
 		return nil
 	}
-	runes := []rune(human.Escape(text))
+	rest := human.Escape(text)
 	width := a.stdout.Width() - factWidth
-	if a.stdout.Width() == 0 || len(runes) <= width {
+	if a.stdout.Width() == 0 || term.Width(rest) <= width {
 		return []string{text}
 	}
-	for width = max(width, factWidth); len(runes) > width; runes = runes[width:] {
-		lines = append(lines, string(runes[:width]))
+	for width = max(width, factWidth); term.Width(rest) > width; {
+		var line string
+		line, rest = term.Cut(rest, width)
+		lines = append(lines, line)
 	}
-	return append(lines, string(runes))
+	return append(lines, rest)
 }
 
 // explainHold says why an open run cannot continue.

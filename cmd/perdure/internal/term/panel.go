@@ -35,7 +35,7 @@ func (p *Panel) Draw(lines []string) {
 		columns = 80
 	}
 	for _, line := range lines {
-		up += human.Clip(human.Escape(line), max(columns-1, 1)) + "\n"
+		up += Clip(human.Escape(line), max(columns-1, 1)) + "\n"
 	}
 	p.write(up)
 	p.drawn = len(lines)

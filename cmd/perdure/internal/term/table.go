@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/perdure/perdure/internal/human"
 )
@@ -96,14 +95,14 @@ func (t *Table) Write(w io.Writer) error {
 	for _, row := range lines {
 		for i := range row {
 			if i < len(lines[0]) && lines[0][i].text == "ID" { // those of children differ at their ends
-				row[i].text = human.ClipMiddle(row[i].text, widths[i])
+				row[i].text = ClipMiddle(row[i].text, widths[i])
 			}
-			row[i].text = human.Clip(row[i].text, widths[i])
+			row[i].text = Clip(row[i].text, widths[i])
 		}
 		t.line(&b, row, widths)
 	}
 	if len(missing) > 0 {
-		b.WriteString(t.Indent + t.Style.Paint(human.Clip("(no room for "+strings.Join(missing, ", ")+": see -o json)", t.Width-utf8.RuneCountInString(t.Indent)), Faint) + "\n")
+		b.WriteString(t.Indent + t.Style.Paint(Clip("(no room for "+strings.Join(missing, ", ")+": see -o json)", t.Width-Width(t.Indent)), Faint) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -116,7 +115,7 @@ func widthsOf(lines [][]cell) (widths []int) {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
+			widths[i] = max(widths[i], Width(c.text))
 		}
 	}
 	return widths
@@ -124,7 +123,7 @@ func widthsOf(lines [][]cell) (widths []int) {
 
 // over returns by how much a line is too long.
 func (t *Table) over(widths []int) int {
-	over := utf8.RuneCountInString(t.Indent) - t.Width
+	over := Width(t.Indent) - t.Width
 	for i, w := range widths {
 		over += w
 		if i > 0 {
@@ -231,7 +230,7 @@ func (t *Table) line(b *strings.Builder, row []cell, widths []int) {
 	}
 	b.WriteString(t.Indent)
 	for i, c := range row[:last+1] {
-		blanks := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.text))
+		blanks := strings.Repeat(" ", widths[i]-Width(c.text))
 		if t.right[i] {
 			b.WriteString(blanks)
 		}
