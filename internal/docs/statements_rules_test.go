@@ -31,11 +31,14 @@ func TestStatementsAreJudged(t *testing.T) {
 	}
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	proofs, err := findProofs(fstest.MapFS{
-		"a/a_test.go":          file("package a\nfunc TestR1_E2_X(t *testing.T) {}\nfunc (T) TestE1_Method() {}\n"),
-		"b_linux_test.go":      file("//go:build linux\n\npackage b\nfunc FuzzR1_Y(f *testing.F) {}\nfunc TestE99_Z(t *testing.T) {}\n"),
-		"a/a.go":               file("package a\nfunc TestR2_NoTest() {}\n"),
-		"a/testdata/x_test.go": file("package x\nfunc TestR2_Data(t *testing.T) {}\n"),
-		".git/x_test.go":       file("no Go at all"),
+		"a/a_test.go":                     file("package a\nfunc TestR1_E2_X(t *testing.T) {}\nfunc (T) TestE1_Method() {}\n"),
+		"b_linux_test.go":                 file("//go:build linux\n\npackage b\nfunc FuzzR1_Y(f *testing.F) {}\nfunc TestE99_Z(t *testing.T) {}\n"),
+		"a/a.go":                          file("package a\nfunc TestR2_NoTest() {}\n"),
+		"a/testdata/x_test.go":            file("package x\nfunc TestR2_Data(t *testing.T) {}\n"),
+		"a/testdata/scripts/E1_x.txtar":   file("$ perdure list\n"),
+		"a/testdata/postgres/E2_y.txtar":  file("$ perdure list\n"),
+		"a/testdata/others/R2_none.txtar": file("$ perdure list\n"),
+		".git/x_test.go":                  file("no Go at all"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +52,8 @@ func TestStatementsAreJudged(t *testing.T) {
 	page := statementTables(chapters, proofs)
 	for _, line := range []string{
 		"| R1 | One. | [TestR1_E2_X](../a/a_test.go)<br>[FuzzR1_Y](../b_linux_test.go) |",
-		`| R2 | Two \| three. | none yet |`, "| E1 | Four. | none yet |", "| E2 | Five. | [TestR1_E2_X](../a/a_test.go) |", "## Two",
+		`| R2 | Two \| three. | none yet |`, "| E1 | Four. | [TestScripts/E1_x](../a/testdata/scripts/E1_x.txtar) |",
+		"| E2 | Five. | [TestR1_E2_X](../a/a_test.go)<br>[TestPostgresScripts/E2_y](../a/testdata/postgres/E2_y.txtar) |", "## Two",
 	} {
 		if !strings.Contains(page, line+"\n") {
 			t.Errorf("%q is missing in\n%s", line, page)

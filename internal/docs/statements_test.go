@@ -28,7 +28,7 @@ type chapter struct {
 	statements []statement
 }
 
-// proof is a test that names statements.
+// proof is a test that names statements, or a script that does: TestScripts of its package plays it.
 type proof struct{ name, file string }
 
 // TestStatementsHaveTests holds docs/statements.md to the names of all tests of the
@@ -113,16 +113,19 @@ func readStatements(text string) (chapters []chapter, err error) {
 	return chapters, nil
 }
 
-var testName = regexp.MustCompile(`^(?:Test|Fuzz)((?:[REIWF][0-9]+_)+)`)
+var testName = regexp.MustCompile(`^(?:Test|Fuzz|Test(?:Postgres)?Scripts/)((?:[REIWF][0-9]+_)+)`)
 
-// statementsOf are those that a function proves, by its name.
-func statementsOf(function string) []string {
-	m := testName.FindStringSubmatch(function)
+// statementsOf are those that a test proves, by its name.
+func statementsOf(test string) []string {
+	m := testName.FindStringSubmatch(test)
 	if m == nil {
 		return nil
 	}
 	return strings.Split(strings.TrimSuffix(m[1], "_"), "_")
 }
+
+// scriptTests are the tests that play the scripts of directories in testdata.
+var scriptTests = map[string]string{"scripts": "TestScripts", "postgres": "TestPostgresScripts"}
 
 // findProofs finds the tests that name statements, in every module of the
 // repository, whatever system they are for.
@@ -134,12 +137,19 @@ func findProofs(repo fs.FS) (map[string][]proof, error) {
 		}
 		base := path.Base(name)
 		if d.IsDir() {
-			if name != "." && (strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata") {
+			if name != "." && (strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")) {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		if !strings.HasSuffix(base, "_test.go") {
+		dir := path.Dir(name)
+		if script, is := strings.CutSuffix(base, ".txtar"); is && path.Base(path.Dir(dir)) == "testdata" {
+			test := scriptTests[path.Base(dir)] + "/" + script
+			for _, id := range statementsOf(test) {
+				found[id] = append(found[id], proof{test, name})
+			}
+		}
+		if !strings.HasSuffix(base, "_test.go") || strings.Contains("/"+name, "/testdata/") {
 			return nil
 		}
 		source, err := fs.ReadFile(repo, name)

@@ -16,7 +16,7 @@ import (
 func TestF48_TheCommandOperatesOnThoseNamed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
-		work(t, shopFile(), 10*time.Second, false)
+		serveFor(t, "shop", 10*time.Second)
 		for _, id := range []string{"one", "two", "a,b", "three"} {
 			if _, stderr, code := call(t, "start", "hold", id, "--db", "shop.db"); code != 0 {
 				t.Fatal(stderr)

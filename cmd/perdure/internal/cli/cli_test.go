@@ -161,7 +161,7 @@ func TestF2_ShellsCanCompleteIDs(t *testing.T) {
 		t.Errorf("without a database: %d: %s", code, stdout)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		work(t, shopFile(), time.Second, false)
+		serveFor(t, "shop", time.Second)
 		stdout, _, code := call(t, "__complete", "show", "--db", "shop.db", "order-1")
 		if code != 0 || !strings.Contains(stdout, "order-1\tbuy, running") || strings.Contains(stdout, "order-2") {
 			t.Errorf("%d: %s", code, stdout)

@@ -12,7 +12,7 @@ import (
 func TestF2_ShellsCanCompleteNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
-		work(t, shopFile(), 10*time.Second, false)
+		serveFor(t, "shop", 10*time.Second)
 		for _, c := range []struct {
 			words string
 			want  string
@@ -30,7 +30,7 @@ func TestF2_ShellsCanCompleteNames(t *testing.T) {
 	})
 	t.Chdir(t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
-		workAtGates(t, shopFile(), time.Second)
+		serveFor(t, "gates", time.Second)
 		if _, stderr, code := call(t, "schedules", "create", "nightly", "sweep", "--cron", "0 3 * * *", "--db", "shop.db"); code != 0 {
 			t.Fatal(stderr)
 		}

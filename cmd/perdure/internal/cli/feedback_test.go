@@ -11,8 +11,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/perdure/perdure/store"
 )
 
 // feed is an object in the output of a command, and the command that takes it.
@@ -87,11 +85,10 @@ func TestF22_OutputIsInput(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
-		db := shopFile()
-		workAtGates(t, db, time.Minute)
+		serveFor(t, "gates", time.Minute)
 		feeder(t, "gates edit till --limit 2 --reason ever")
 		feeder(t, "schedules create nightly queue 7 --cron 30_2_*_*_* --zone Europe/Paris --jitter 5m --overlap buffer_one")
-		workAtGates2(t, db)
+		serveFor(t, "gates", 3*time.Second) // the engine sees what it was told
 		for _, path := range slices.Sorted(maps.Keys(feeds)) {
 			for _, f := range feeds[path] {
 				out := feeder(t, f.from+" -o json")
@@ -104,9 +101,6 @@ func TestF22_OutputIsInput(t *testing.T) {
 		}
 	})
 }
-
-// workAtGates2 lets the engine see what it was told.
-func workAtGates2(t *testing.T, db store.Opener) { workAtGates(t, db, 3*time.Second) }
 
 // at is the text of an object in a document: a JSON string without its quotes.
 func at(t *testing.T, f feed, v any) string {

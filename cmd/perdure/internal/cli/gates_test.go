@@ -3,16 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"path/filepath"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/gate"
-	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -34,39 +30,10 @@ var (
 	tell  = workflow.New("tell", func(wf *workflow.Context, n int) (string, error) { return workflow.Call(wf, report, n) }, workflow.Version("1"))
 )
 
-// workAtGates lets an engine work that has calls at gates.
-func workAtGates(t *testing.T, db store.Opener, d time.Duration) {
-	t.Helper()
-	engine, err := perdure.Open(t.Context(), db, perdure.Register(queue, tell, pay, report),
-		perdure.NodeName("node-1"), perdure.Build("v1.2.0"), perdure.Logger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := engine.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+func beginAtGates(t *testing.T, e *perdure.Engine) {
 	for i := range 3 {
-		if _, err := perdure.Start(t.Context(), engine, queue, fmt.Sprintf("order-%d", i+1), i); err != nil {
-			t.Fatal(err)
-		}
+		begin(t, e, queue, fmt.Sprintf("order-%d", i+1), i)
 		time.Sleep(time.Second)
 	}
-	if _, err := perdure.Start(t.Context(), engine, tell, "report", 1); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(d)
-	if err := engine.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestR45_GateScripts: who waits at gates, for how long, and what keeps them, as the
-// command shows it.
-func TestR45_GateScripts(t *testing.T) {
-	scripts(t, filepath.Join("testdata", "gates", "*.txt"), func(t *testing.T, dir, script string) (got string) {
-		synctest.Test(t, func(t *testing.T) {
-			got = (&player{t: t, dir: dir, db: shopFile(), work: workAtGates}).play(script)
-		})
-		return got
-	})
+	begin(t, e, tell, "report", 1)
 }

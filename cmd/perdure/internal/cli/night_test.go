@@ -3,19 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"path/filepath"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/gate"
-	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/retry"
-	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -43,56 +38,30 @@ var (
 	}, workflow.Version("1"))
 )
 
-// workAtNight is the application of the night: its bank is down, one of its workflows is
-// poisoned, one has code that changed, and one a colleague has paused.
-func workAtNight(t *testing.T, db store.Opener, during func(), tidying seal.Workflow) {
-	t.Helper()
-	engine, err := perdure.Open(t.Context(), db, perdure.Register(payment, invoice, tidying, export, debit, render),
-		perdure.NodeName("node-1"), perdure.Build("v1.2.0"), perdure.Logger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := engine.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	must := func(_ any, err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+// startNight starts an application whose bank is down; one of its workflows is poisoned.
+func startNight(t *testing.T, e *perdure.Engine) {
 	for n := range 40 {
-		must(perdure.Start(t.Context(), engine, payment, fmt.Sprintf("payment-%02d", n+1), n))
+		begin(t, e, payment, fmt.Sprintf("payment-%02d", n+1), n)
 		time.Sleep(10 * time.Millisecond)
 	}
-	must(perdure.Start(t.Context(), engine, invoice, "invoice-7", 7))
+	begin(t, e, invoice, "invoice-7", 7)
 	time.Sleep(10 * time.Millisecond)
-	must(perdure.Start(t.Context(), engine, tidy, "tidy-1", 0))
+	begin(t, e, tidy, "tidy-1", 0)
 	time.Sleep(10 * time.Millisecond)
-	must(perdure.Start(t.Context(), engine, export, "export-1", 0))
+	begin(t, e, export, "export-1", 0)
 	time.Sleep(time.Second)
-	if seal.Of(tidying).Version == "1" {
-		_, err := ops.ControlRun(t.Context(), engine, "export-1", ops.PauseRun(), ops.By("carol"), ops.Why("the disk is full"), ops.RequestID("carol-1"))
-		must(nil, err)
-	}
-	if seal.Of(tidying).Version == "2" { // a signal makes it replay
-		must(nil, workflow.NewSignal[int]("now").Send(t.Context(), engine.Workflow("tidy-1"), 1))
-		time.Sleep(time.Second)
-	}
-	during()
-	if err := engine.Close(); err != nil {
-		t.Fatal(err)
-	}
 }
 
-// TestF11_F12_TheOperatorsNight: status alone names what is wrong and what to type; what it
-// says to type works, and the audit tells the night.
-func TestF11_F12_TheOperatorsNight(t *testing.T) {
-	scripts(t, filepath.Join("testdata", "night", "*.txt"), func(t *testing.T, dir, script string) (got string) {
-		synctest.Test(t, func(t *testing.T) {
-			db := shopFile()
-			workAtNight(t, db, func() { time.Sleep(time.Minute) }, tidy)
-			workAtNight(t, db, func() { got = (&player{t: t, dir: dir, db: db, live: true}).play(script) }, tidyV2)
-		})
-		return got
-	})
+// beginNight has a colleague pause a run, too.
+func beginNight(t *testing.T, e *perdure.Engine) {
+	startNight(t, e)
+	_, err := ops.ControlRun(t.Context(), e, "export-1", ops.PauseRun(), ops.By("carol"), ops.Why("the disk is full"), ops.RequestID("carol-1"))
+	must(t, err)
+}
+
+// beginNightV2 is the same application after a deployment. A signal makes the changed workflow replay.
+func beginNightV2(t *testing.T, e *perdure.Engine) {
+	startNight(t, e)
+	must(t, workflow.NewSignal[int]("now").Send(t.Context(), e.Workflow("tidy-1"), 1))
+	time.Sleep(time.Second)
 }

@@ -161,14 +161,14 @@ func TestE80_ADeadNodeIsShownUntilItsWorkIsTakenOver(t *testing.T) {
 			t.Errorf("exit code %d; it does not say %q:\n%s", code, want, stdout)
 		}
 	}
-	workWhile(t, postgres.URL(url), func() {
+	fixtures["shop"].serve(t, postgres.URL(url), func() {
 		until(t, "the engine takes the work over", func(nodes []view.Node) bool {
 			return len(nodes) == 1 && nodes[0].Name == "node-1" && nodes[0].State == live && nodes[0].Partitions == 256 && nodes[0].Expires != nil
 		}, "--db", url)
 		until(t, "with --all the ghost is still listed", func(nodes []view.Node) bool {
 			return slices.ContainsFunc(nodes, func(n view.Node) bool { return n.Name == "ghost" && n.State == expired && n.Partitions == 0 })
 		}, "--db", url, "--all")
-	}, false)
+	})
 }
 
 // TestE116_AHeldRunNamesItsBuild: what to deploy, and where it was.

@@ -2,33 +2,10 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/perdure/perdure/internal/pgtest"
-	"github.com/perdure/perdure/store/postgres"
 )
-
-// TestPostgresScripts runs scripts as TestScripts does, in real time and with
-// PostgreSQL. There is an empty database for each, which scripts call DATABASE, on
-// a server whose socket is in a directory that they call SOCKET. One more command
-// is
-//
-//	$ sql STATEMENT
-func TestPostgresScripts(t *testing.T) {
-	scripts(t, filepath.Join("testdata", "postgres", "*.txt"), func(t *testing.T, dir, script string) string {
-		url := pgtest.Database(t)
-		socket := filepath.Dir(pgtest.Shared(t).Socket())
-		return (&player{
-			t: t, dir: dir, db: postgres.URL(url),
-			sql:   func(statement string) { execute(t, url, statement) },
-			names: strings.NewReplacer("DATABASE", nameOf(t, url), "SOCKET", socket),
-			back:  strings.NewReplacer(nameOf(t, url), "DATABASE", socket, "SOCKET"),
-		}).play(script)
-	})
-}
 
 // connect makes a connection for the time of the test.
 func connect(t *testing.T, url string) *pgx.Conn {

@@ -7,16 +7,19 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/goldenfile"
+	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/postgres"
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
@@ -27,229 +30,206 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestScripts runs the scripts of testdata. Each is a text in which commands stand
-// in lines that begin with "$ ", and after each what it wrote: standard output in
-// lines that begin with "|", standard error in lines with "!", and its exit code
-// if that is not 0. Everything else is comment. Time is virtual: it begins in the
-// year 2000 and passes only while the engine runs.
+// TestScripts plays the scripts of testdata/scripts, in the language of package testscript. Those
+// whose names begin with statements prove them. These commands come to its own:
 //
-//	$ perdure ARGUMENTS    with NAME=VALUE before it for the environment, and
-//	                       < TEXT after it for the standard input
-//	$ engine 10s           an engine works for so long
-//	$ engine 10s v2        one with other code
-//	$ engine 10s in GROUP  one of a group
-//	$ served COMMAND       a command while an engine works
-//	$ write FILE TEXT      makes a file; \n is a line break
+//	$ perdure ARGS         writes the command, its output, its complaints after "! " and its exit
+//	                       code, if that is not 0, to the file session. NAME=VALUE may stand
+//	                       before it and < FILE after it
+//	perdure ARGS           is followed by what it says: stdout, stderr and cmp
+//	engine FIXTURE 10s     lets an engine of a fixture work for so long; "in GROUP" may follow
+//	serve FIXTURE          lets it work beside the commands that follow
+//	served perdure ARGS    is $ perdure ARGS while an engine of the shop works
+//
+// Time is virtual: it begins in the year 2000 and passes only while engines work. The flag -update
+// rewrites what scripts compare with.
 func TestScripts(t *testing.T) {
 	extent.NotInShort(t, "many commands, one after the other")
-	scripts(t, filepath.Join("testdata", "*.txt"), func(t *testing.T, dir, script string) (got string) {
-		synctest.Test(t, func(t *testing.T) { got = (&player{t: t, dir: dir, db: shopFile()}).play(script) })
-		return got
+	playScripts(t, "scripts", true, func(t *testing.T, _ *testscript.Env) *player { return &player{t: t, db: shopFile()} })
+}
+
+// TestPostgresScripts plays scripts in real time and with PostgreSQL. For each there is an empty
+// database with the URL $DB, whose name is $DATABASE, on a server whose socket is in $SOCKET. One
+// more command is
+//
+//	sql STATEMENT
+func TestPostgresScripts(t *testing.T) {
+	playScripts(t, "postgres", false, func(t *testing.T, env *testscript.Env) *player {
+		url := pgtest.Database(t)
+		names := map[string]string{"DATABASE": nameOf(t, url), "SOCKET": filepath.Dir(pgtest.Shared(t).Socket())}
+		p := &player{t: t, db: postgres.URL(url), url: url, names: strings.NewReplacer(names["DATABASE"], "DATABASE", names["SOCKET"], "SOCKET")}
+		for name, value := range names {
+			env.Setenv(name, value)
+		}
+		env.Setenv("DB", "postgres:///"+names["DATABASE"]+"?host="+names["SOCKET"]+"&user=postgres")
+		return p
 	})
 }
 
-// scripts plays some scripts, each in a directory of its own.
-func scripts(t *testing.T, pattern string, play func(t *testing.T, dir, script string) string) {
-	paths, err := filepath.Glob(pattern)
-	if err != nil || len(paths) == 0 {
-		t.Fatal("there are no scripts: ", err)
+// playScripts plays the scripts of a directory, one after the other.
+func playScripts(t *testing.T, dir string, virtual bool, begin func(*testing.T, *testscript.Env) *player) {
+	dir, err := filepath.Abs(filepath.Join("testdata", dir))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			script := strings.ReplaceAll(string(text), "\r\n", "\n")
-			full, err := filepath.Abs(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir := t.TempDir()
-			t.Chdir(dir)
-			got := play(t, dir, script)
-			if goldenfile.Updating() {
-				if err := os.WriteFile(full, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			difference(t, script, got)
-		})
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	for _, file := range files {
+		text, failed := os.ReadFile(file)
+		if err = failed; bytes.Contains(text, []byte("\n$ ")) && !bytes.Contains(text, []byte("\ncmp session want\n")) {
+			t.Errorf("%s compares its session with nothing", file)
+		}
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.RunT(scriptT{T: t, virtual: virtual}, testscript.Params{
+		Dir: dir, WorkdirRoot: t.TempDir(), UpdateScripts: goldenfile.Updating(), RequireUniqueNames: true, Cmds: commands,
+		Setup: func(env *testscript.Env) error {
+			t := env.T().(scriptT).T
+			t.Chdir(env.WorkDir)
+			p := begin(t, env)
+			env.Values[playerKey{}] = p
+			env.Setenv("PERDURE_BY", "zoe")
+			env.Setenv("PERDURE_DB", "")
+			return nil
+		},
+	})
 }
 
-// difference reports the first line in which two texts differ.
-func difference(t *testing.T, want, got string) {
-	t.Helper()
-	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
-	command := ""
-	for i := range max(len(w), len(g)) {
-		line := func(all []string) string {
-			if i < len(all) {
-				return all[i]
-			}
-			return "(nothing more)"
+// scriptT is a test as package testscript wants it.
+type scriptT struct {
+	*testing.T
+	virtual bool // each script has a time of its own
+}
+
+func (s scriptT) Verbose() bool { return testing.Verbose() }
+
+// Parallel does nothing: scripts change the directory of the process.
+func (s scriptT) Parallel() {}
+
+func (s scriptT) Run(name string, f func(testscript.T)) {
+	s.T.Run(name, func(t *testing.T) {
+		if s.virtual {
+			synctest.Test(t, func(t *testing.T) { f(scriptT{T: t}) })
+		} else {
+			f(scriptT{T: t})
 		}
-		if strings.HasPrefix(line(g), "$ ") {
-			command = line(g)
-		}
-		if line(w) != line(g) {
-			t.Errorf("line %d, after\n  %s\nthe script expects\n  %s\nand got\n  %s\nIf that is meant, run with -update and read the difference.", i+1, command, line(w), line(g))
-			return
-		}
-	}
+	})
 }
 
 // player plays one script.
 type player struct {
 	t     *testing.T
-	dir   string
 	db    store.Opener
-	sql   func(statement string)
-	names *strings.Replacer // of what scripts call by other names
-	back  *strings.Replacer
+	url   string            // of PostgreSQL
+	names *strings.Replacer // of what differs from run to run
 	runs  map[string]string // what run IDs are called
-
-	work func(t *testing.T, db store.Opener, d time.Duration) // of an engine, nil for that of the shop
-	live bool                                                 // an engine works beside the commands
+	pause time.Duration     // how long a command takes beside an engine
 }
 
-// play runs the commands and returns the script as it should be.
-func (p *player) play(script string) string {
-	var out strings.Builder
-	lines := strings.Split(strings.TrimSuffix(script, "\n"), "\n")
-	for i := 0; i < len(lines); i++ {
-		line := lines[i]
-		out.WriteString(line + "\n")
-		command, isCommand := strings.CutPrefix(line, "$ ")
-		if !isCommand {
-			continue
-		}
-		for i+1 < len(lines) && isResult(lines[i+1]) {
-			i++
-		}
-		out.WriteString(p.run(command))
-	}
-	return out.String()
+type playerKey struct{}
+
+// commands are those that scripts have besides those of testscript.
+var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"$":       func(ts *testscript.TestScript, _ bool, args []string) { playerOf(ts).record(ts, args) },
+	"perdure": func(ts *testscript.TestScript, neg bool, args []string) { playerOf(ts).perdure(ts, neg, args) },
+	"engine": func(ts *testscript.TestScript, _ bool, args []string) {
+		p := playerOf(ts)
+		d, err := time.ParseDuration(args[1])
+		ts.Check(err)
+		fixtures[args[0]].serve(p.t, p.db, func() { time.Sleep(d) }, inGroup(args)...)
+	},
+	"serve": func(ts *testscript.TestScript, _ bool, args []string) {
+		p := playerOf(ts)
+		e := fixtures[args[0]].open(p.t, p.db, inGroup(args)...)
+		ts.Defer(func() { _ = e.Close() })
+		p.pause = 10 * time.Millisecond // the outcome is there at the first look, or at one of the next
+	},
+	"served": func(ts *testscript.TestScript, _ bool, args []string) {
+		p := playerOf(ts)
+		p.pause = 2 * time.Millisecond
+		fixtures["shop"].serve(p.t, p.db, func() { p.record(ts, args) })
+		p.pause = 0
+	},
+	"sql": func(ts *testscript.TestScript, _ bool, args []string) {
+		p := playerOf(ts)
+		execute(p.t, p.url, args[0])
+	},
 }
 
-func isResult(line string) bool {
-	return strings.HasPrefix(line, "|") || strings.HasPrefix(line, "!") || strings.HasPrefix(line, "exit ")
-}
+func playerOf(ts *testscript.TestScript) *player { return ts.Value(playerKey{}).(*player) }
 
-// run runs one command and returns its result as lines of the script.
-func (p *player) run(line string) string {
-	if p.names != nil {
-		line = p.names.Replace(line)
-	}
-	for id, name := range p.runs {
-		line = strings.ReplaceAll(line, name, id)
-	}
-	words := split(p.t, line)
-	env := map[string]string{"PERDURE_BY": "zoe"}
-	for name, value, ok := strings.Cut(words[0], "="); ok; name, value, ok = strings.Cut(words[0], "=") {
+// record runs a command and adds it to the session.
+func (p *player) record(ts *testscript.TestScript, args []string) {
+	var line strings.Builder
+	env, stdin := map[string]string{}, ""
+	for name, value, ok := strings.Cut(args[0], "="); ok; name, value, ok = strings.Cut(args[0], "=") {
 		env[name] = value
-		words = words[1:]
+		line.WriteString(" " + name + "=" + term.Quote(value))
+		args = args[1:]
 	}
-	stdin := ""
-	if n := len(words); n > 2 && words[n-2] == "<" {
-		stdin, words = words[n-1], words[:n-2]
+	if args[0] != "perdure" {
+		ts.Fatalf("there is no %q in sessions", args[0])
 	}
-	switch words[0] {
-	case "perdure":
-		var stdout, stderr bytes.Buffer
-		start := time.Now()
-		code := Run(p.t.Context(), Env{
-			Args: words[1:], Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr,
-			Getenv: func(name string) string { return env[name] }, Now: time.Now,
-		})
-		if p.live { // the outcome is there at the first look, or at one of the next
-			time.Sleep(10*time.Millisecond - time.Since(start))
-		}
-		result := prefixed("|", p.normal(stdout.String())) + prefixed("!", p.normal(stderr.String()))
-		if code != 0 {
-			result += fmt.Sprintf("exit %d\n", code)
-		}
-		return result
-	case "served":
-		result := ""
-		workWhile(p.t, p.db, func() {
-			start := time.Now()
-			result = p.run(strings.TrimPrefix(line, "served "))
-			// The outcome is there at the first look, or at the next one, 2ms later.
-			time.Sleep(2*time.Millisecond - time.Since(start))
-		}, false)
-		return result
-	case "engine":
-		d, err := time.ParseDuration(words[1])
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		if p.work != nil {
-			p.work(p.t, p.db, d)
-			break
-		}
-		work(p.t, p.db, d, slices.Contains(words, "v2"), inGroup(words)...)
-	case "sql":
-		p.sql(strings.Join(words[1:], " "))
-	case "write":
-		if err := os.WriteFile(words[1], []byte(strings.ReplaceAll(words[2], `\n`, "\n")), 0o644); err != nil {
-			p.t.Fatal(err)
-		}
-	default:
-		p.t.Fatalf("there is no %q in scripts", words[0])
+	for _, arg := range args {
+		line.WriteString(" " + term.Quote(arg))
 	}
-	return ""
+	if n := len(args); n > 2 && args[n-2] == "<" {
+		stdin, args = ts.ReadFile(args[n-1]), args[:n-2]
+	}
+	stdout, stderr, code := p.run(ts, env, stdin, args[1:])
+	session, err := os.OpenFile(ts.MkAbs("session"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	ts.Check(err)
+	defer session.Close()
+	fmt.Fprintf(session, "$%s\n%s", p.normal(line.String()), stdout)
+	for complaint := range strings.Lines(stderr) {
+		fmt.Fprintf(session, "! %s", complaint)
+	}
+	if code != 0 {
+		fmt.Fprintf(session, "exit %d\n", code)
+	}
+}
+
+// perdure runs a command as testscript runs programs.
+func (p *player) perdure(ts *testscript.TestScript, neg bool, args []string) {
+	stdout, stderr, code := p.run(ts, nil, "", args)
+	_, _ = ts.Stdout().Write([]byte(stdout))
+	_, _ = ts.Stderr().Write([]byte(stderr))
+	if (code != 0) != neg {
+		ts.Fatalf("the exit code is %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// run runs a command, and returns what it writes without what differs from run to run.
+func (p *player) run(ts *testscript.TestScript, env map[string]string, stdin string, args []string) (stdout, stderr string, code int) {
+	for i := range args {
+		for id, name := range p.runs {
+			args[i] = strings.ReplaceAll(args[i], name, id)
+		}
+	}
+	var out, errs bytes.Buffer
+	start := time.Now()
+	code = Run(context.WithoutCancel(p.t.Context()), Env{
+		Args: args, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs, Now: time.Now,
+		Getenv: func(name string) string {
+			if value, ok := env[name]; ok {
+				return value
+			}
+			return ts.Getenv(name)
+		},
+	})
+	if p.pause > 0 {
+		time.Sleep(p.pause - time.Since(start))
+	}
+	return p.normal(out.String()), p.normal(errs.String()), code
 }
 
 // inGroup is the group that an engine of a script is told.
-func inGroup(words []string) []perdure.Option {
-	if i := slices.Index(words, "in"); i >= 0 {
-		return []perdure.Option{perdure.Group(words[i+1])}
+func inGroup(args []string) []perdure.Option {
+	if n := len(args); n > 2 && args[n-2] == "in" {
+		return []perdure.Option{perdure.Group(args[n-1])}
 	}
 	return nil
-}
-
-// split splits a line into words as a shell does; single quotes hold one together.
-func split(t *testing.T, line string) []string {
-	t.Helper()
-	var words []string
-	var word strings.Builder
-	quoted, begun := false, false
-	for _, c := range line {
-		switch {
-		case c == '\'':
-			quoted, begun = !quoted, true
-		case c == ' ' && !quoted:
-			if begun {
-				words = append(words, word.String())
-			}
-			word.Reset()
-			begun = false
-		default:
-			word.WriteRune(c)
-			begun = true
-		}
-	}
-	if quoted {
-		t.Fatalf("a quote is open at the end of: %s", line)
-	}
-	if begun {
-		words = append(words, word.String())
-	}
-	return words
-}
-
-func prefixed(mark, text string) string {
-	if text == "" {
-		return ""
-	}
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		b.WriteString(strings.TrimRight(mark+" "+strings.TrimSuffix(line, "\n"), " ") + "\n")
-	}
-	return b.String()
 }
 
 var (
@@ -269,21 +249,23 @@ func (p *player) normal(text string) string {
 		return p.runs[id]
 	})
 	text = nodeID.ReplaceAllString(text, "node-1/xxxxxxxx")
-	if p.back != nil {
-		text = p.back.Replace(text)
+	if p.names != nil {
+		text = p.names.Replace(text)
 	}
-	real, err := filepath.EvalSymlinks(p.dir)
+	dir, err := os.Getwd()
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	text = strings.ReplaceAll(text, real+string(filepath.Separator), "DIR/")
-	return strings.ReplaceAll(text, real, "DIR")
+	return strings.ReplaceAll(text, dir, "$WORK")
 }
 
 func TestF3_AnInterruptHasItsOwnExitCode(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
-	synctest.Test(t, func(t *testing.T) { work(t, shopFile(), time.Second, false) })
+	synctest.Test(t, func(t *testing.T) { serveFor(t, "shop", time.Second) })
 	cancel()
 	var stdout, stderr bytes.Buffer
 	code := Run(ctx, Env{

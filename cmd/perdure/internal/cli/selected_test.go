@@ -15,7 +15,7 @@ import (
 func TestF34_TheCommandDoesWhatItsDryRunShowed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
-		work(t, shopFile(), 10*time.Second, false)
+		serveFor(t, "shop", 10*time.Second)
 		dry, stderr, code := call(t, "pause-run", "--all", "--type", "hold", "--dry-run", "-o", "json", "--db", "shop.db")
 		var plan view.BulkResult
 		if err := json.Unmarshal([]byte(dry), &plan); err != nil || code != 0 || plan.Runs == 0 {

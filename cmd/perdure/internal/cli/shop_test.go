@@ -110,38 +110,69 @@ var (
 // shopFile is the database of the scripts.
 func shopFile() store.Opener { return sqlite.File("shop.db", sqlite.Exclusive()) }
 
-// work lets an engine work for some time, and starts the workflows of the scripts
-// if they are not there yet.
-func work(t *testing.T, db store.Opener, d time.Duration, v2 bool, options ...perdure.Option) {
-	t.Helper()
-	workWhile(t, db, func() { time.Sleep(d) }, v2, options...)
+// fixture is a program whose database scripts look at.
+type fixture struct {
+	defs    []perdure.Definition
+	options []perdure.Option
+	begin   func(t *testing.T, e *perdure.Engine) // what it does first; nil: nothing
 }
 
-// workWhile lets an engine work while something else happens.
-func workWhile(t *testing.T, db store.Opener, other func(), v2 bool, options ...perdure.Option) {
+// fixtures are the programs that scripts name.
+var fixtures = map[string]fixture{
+	"shop":      {defs: []perdure.Definition{buy, send, hold, approve, remind, charge, ship, reserve}, begin: beginShop},
+	"shop-v2":   {defs: []perdure.Definition{buy, send, hold, approve, remindV2, charge, ship, reserve}, begin: beginShop},
+	"chain":     {defs: []perdure.Definition{watch.Impl(watching)}, begin: beginChain},
+	"family":    {defs: []perdure.Definition{fulfilment, parcel}, begin: beginFamily},
+	"gates":     {defs: []perdure.Definition{queue, tell, pay, report}, begin: beginAtGates},
+	"night":     {defs: []perdure.Definition{payment, invoice, tidy, export, debit, render}, begin: beginNight},
+	"night-v2":  {defs: []perdure.Definition{payment, invoice, tidyV2, export, debit, render}, begin: beginNightV2},
+	"schedules": {defs: append(flows(), sweep)},
+}
+
+// open starts an engine, and what the fixture begins with.
+func (f fixture) open(t *testing.T, db store.Opener, options ...perdure.Option) *perdure.Engine {
 	t.Helper()
-	reminder := remind
-	if v2 {
-		reminder = remindV2
+	all := append([]perdure.Option{perdure.Register(f.defs...), perdure.NodeName("node-1"), perdure.Build("v1.2.0"), perdure.Logger(slog.New(slog.DiscardHandler))}, f.options...)
+	e, err := perdure.Open(t.Context(), db, append(all, options...)...)
+	must(t, err)
+	must(t, e.Start(t.Context()))
+	if f.begin != nil {
+		f.begin(t, e)
 	}
-	options = append(options, perdure.Register(buy, send, hold, approve, reminder, charge, ship, reserve),
-		perdure.NodeName("node-1"), perdure.Build("v1.2.0"), perdure.Logger(slog.New(slog.DiscardHandler)))
-	engine, err := perdure.Open(t.Context(), db, options...)
+	return e
+}
+
+// serve lets an engine work while something else happens.
+func (f fixture) serve(t *testing.T, db store.Opener, during func(), options ...perdure.Option) {
+	t.Helper()
+	e := f.open(t, db, options...)
+	during()
+	must(t, e.Close())
+}
+
+// serveFor lets an engine of a fixture work for some time.
+func serveFor(t *testing.T, name string, d time.Duration) {
+	t.Helper()
+	fixtures[name].serve(t, shopFile(), func() { time.Sleep(d) })
+}
+
+// begin starts a workflow, unless it is there.
+func begin[In, Out any](t *testing.T, e *perdure.Engine, w workflow.Workflow[In, Out], id string, in In, options ...perdure.StartOption) {
+	t.Helper()
+	_, err := perdure.Start(t.Context(), e, w, id, in, options...)
+	must(t, err)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := engine.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+}
+
+func beginShop(t *testing.T, e *perdure.Engine) {
 	for i, w := range []workflow.Workflow[order, string]{buy, send, hold, approve, remind} {
-		o := order{Item: "grinder", Cents: 1900 + i}
-		if _, err := perdure.Start(t.Context(), engine, w, fmt.Sprintf("order-%d", i+1), o); err != nil {
-			t.Fatal(err)
-		}
+		begin(t, e, w, fmt.Sprintf("order-%d", i+1), order{Item: "grinder", Cents: 1900 + i})
 		time.Sleep(10 * time.Millisecond) // so that each has its own time of start
-	}
-	other()
-	if err := engine.Close(); err != nil {
-		t.Fatal(err)
 	}
 }

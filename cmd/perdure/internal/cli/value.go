@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"io"
+	"strings"
 
 	"github.com/perdure/perdure/internal/human"
 )
@@ -11,7 +12,7 @@ import (
 func (a *app) jsonValue(what, text string) (json.RawMessage, error) {
 	text, err := a.textValue(what, text)
 	if err == nil && !json.Valid([]byte(text)) {
-		err = usage(`A text needs double quotes inside single quotes: '"like this"'.`, "The %s is not JSON: %s", what, human.Escape(human.Clip(text, 60)))
+		err = usage(`A text needs double quotes inside single quotes: '"like this"'.`, "The %s is not JSON: %s", what, human.Escape(human.Clip(strings.TrimSpace(text), 60)))
 	}
 	return json.RawMessage(text), err
 }

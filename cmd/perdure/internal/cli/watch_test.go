@@ -14,7 +14,7 @@ import (
 func TestF11_WatchingEndsByAnInterrupt(t *testing.T) {
 	t.Chdir(t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
-		work(t, shopFile(), time.Second, false)
+		serveFor(t, "shop", time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
 		defer cancel()
 		var stdout, stderr bytes.Buffer
