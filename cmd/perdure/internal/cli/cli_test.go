@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
@@ -142,38 +141,6 @@ func TestF2_JSONIsSafeOnATerminalAndUnchanged(t *testing.T) {
 	}
 }
 
-func TestVersionSaysWhatThisIs(t *testing.T) {
-	stdout, _, code := call(t, "version")
-	if code != 0 || !strings.HasPrefix(stdout, "perdure ") || !strings.Contains(stdout, "go1.") {
-		t.Errorf("%d: %s", code, stdout)
-	}
-	stdout, _, code = call(t, "version", "-o", "json")
-	var v versionInfo
-	if err := json.Unmarshal([]byte(stdout), &v); err != nil || code != 0 || v.Go == "" || v.Version == "" {
-		t.Errorf("%d: %s", code, stdout)
-	}
-}
-
-func TestF2_ShellsCanCompleteIDs(t *testing.T) {
-	t.Chdir(t.TempDir())
-	stdout, _, code := call(t, "__complete", "show", "--db", "shop.db", "order")
-	if code != 0 || strings.Contains(stdout, "order-") {
-		t.Errorf("without a database: %d: %s", code, stdout)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		serveFor(t, "shop", time.Second)
-		stdout, _, code := call(t, "__complete", "show", "--db", "shop.db", "order-1")
-		if code != 0 || !strings.Contains(stdout, "order-1\tbuy, running") || strings.Contains(stdout, "order-2") {
-			t.Errorf("%d: %s", code, stdout)
-		}
-	})
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if stdout, _, code := call(t, "completion", shell); code != 0 || !strings.Contains(stdout, "perdure") {
-			t.Errorf("completion for %s: exit code %d", shell, code)
-		}
-	}
-}
-
 // pipe is a standard output that fails.
 type pipe struct{ err error }
 
@@ -192,5 +159,12 @@ func TestAFullDiskIsAnErrorAndAClosedPipeIsNone(t *testing.T) {
 		if code != test.code || (code == 0) != (stderr.Len() == 0) {
 			t.Errorf("%v: exit code %d, %s", test.err, code, stderr.String())
 		}
+	}
+}
+
+func TestF48_ThereIsALimitToIDs(t *testing.T) {
+	_, stderr, code := callWith(t, strings.Repeat("x", 5<<20), "cancel", "--ids", "-", "--db", "shop.db")
+	if code != exitUsage || !strings.Contains(stderr, "The IDs on standard input are longer than") {
+		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }

@@ -153,34 +153,6 @@ func TestF8_TheServerIsForThisMachineUnlessItHasTokens(t *testing.T) {
 	}
 }
 
-func TestF8_WhatIsNotSafeIsNotServed(t *testing.T) {
-	emptyDatabase(t)
-	for name, text := range map[string]string{
-		"tokens": "ann operator " + testOperator + "\n", "short": "ann operator short\n", "none": "# nobody\n", "pem": "not PEM",
-	} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, c := range []struct{ args, want string }{
-		{"--listen :0", "no token is needed"},
-		{"--listen 0.0.0.0:0 --token-file tokens", "name the hosts"},
-		{"--listen nowhere", "is not an address"},
-		{"--allow-host *", "any web page"},
-		{"--token-file missing", "cannot be read"},
-		{"--token-file short", "has 5 bytes"},
-		{"--token-file none", "There is no token"},
-		{"--tls-cert pem --tls-key pem", "certificate cannot be used"},
-		{"--tls-cert pem", "its key"},
-		{"--listen 127.0.0.1:70000", "cannot listen"},
-	} {
-		_, stderr, code := call(t, append([]string{"dashboard", "--db", "shop.db"}, strings.Fields(c.args)...)...)
-		if code != exitUsage || !strings.Contains(stderr, c.want) || strings.Contains(stderr, testOperator) {
-			t.Errorf("%s: exit code %d, %s", c.args, code, stderr)
-		}
-	}
-}
-
 func TestF8_TheServerSpeaksTLS(t *testing.T) {
 	emptyDatabase(t)
 	pool := selfSigned(t)

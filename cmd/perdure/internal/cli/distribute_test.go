@@ -7,26 +7,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/perdure/perdure/internal/pgtest"
 )
-
-// TestF46_DistributeWhereNothingCan: what cannot be distributed is refused in words, and
-// left as it is.
-func TestF46_DistributeWhereNothingCan(t *testing.T) {
-	t.Chdir(t.TempDir())
-	types(t, "shop.db", "migrate --distribute", 2, "An SQLite file is on one machine", "Leave --distribute out")
-	if _, err := os.Stat("shop.db"); err == nil {
-		t.Error("the file was made")
-	}
-	db := pgtest.Database(t)
-	types(t, db, "migrate --distribute", 1, "no extension citus", "CREATE EXTENSION citus")
-	types(t, db, "migrate --distribute --print", 1, "no extension citus")
-	types(t, db, "migrate --distribute --check", 1, "no extension citus")
-	types(t, db, "migrate --check", 7, "no schema")
-	types(t, db, "migrate", 0, "Created the schema")
-	types(t, db, "migrate --distribute", 1, "no extension citus")
-	types(t, db, "migrate --check", 0, "up to date")
-}
 
 // TestF46_Distribute distributes a database that holds a run, on the server that
 // $PERDURE_TEST_URL names if that is a Citus cluster's coordinator.

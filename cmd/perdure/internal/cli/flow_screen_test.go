@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -74,19 +73,5 @@ func TestW19_HeldCallsAreToldIntoPipes(t *testing.T) {
 `
 	if out.String() != want {
 		t.Errorf("%s", out.String())
-	}
-}
-
-// TestW15_TheScreenFollowsTheChain: what runs that continue as new do is shown as the
-// work of one.
-func TestW15_TheScreenFollowsTheChain(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("long.flow", []byte("for i in range(1100):\n    @log(message=\"step\")\nreturn i\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var out, news bytes.Buffer
-	code := Run(t.Context(), Env{Args: []string{"flow", "run", "long.flow", "--db", "x.db"}, Stdout: &out, Stderr: &news, Getenv: os.Getenv, Now: time.Now})
-	if done := strings.Count(news.String(), "done  @log"); code != 0 || out.String() != "1099\n" || done != 1100 {
-		t.Errorf("exit %d, %q, %d steps are shown", code, out.String(), done)
 	}
 }

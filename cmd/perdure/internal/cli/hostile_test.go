@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -180,25 +179,14 @@ func leaves(cmd *cobra.Command) (paths []string) {
 }
 
 func driveHostile(t *testing.T, paths []string) {
-	engine, err := perdure.Open(t.Context(), shopFile(), perdure.Register(evilFlow, evilEnd, evilPanic, evilCall, evilOutside),
-		perdure.NodeName("node "+evil), perdure.Logger(slog.New(slog.DiscardHandler)))
-	if err == nil {
-		err = engine.Start(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	evilProgram := fixture{defs: []perdure.Definition{evilFlow, evilEnd, evilPanic, evilCall, evilOutside}}
+	engine := evilProgram.open(t, shopFile(), perdure.NodeName("node "+evil))
 	defer engine.Close()
 	options := []perdure.StartOption{workflow.Memo(evil), workflow.Attributes(map[string]string{"a": evil})}
-	for _, w := range []workflow.Workflow[string, string]{evilFlow, evilEnd, evilPanic} {
-		id := map[string]string{evilFlow.Name(): "run ", evilEnd.Name(): "end ", evilPanic.Name(): "panic "}[w.Name()] + evil
-		if _, err := perdure.Start(t.Context(), engine, w, id, evil, options...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := perdure.Start(t.Context(), engine, evilFlow, "second "+evil, evil); err != nil {
-		t.Fatal(err)
-	}
+	begin(t, engine, evilFlow, "run "+evil, evil, options...)
+	begin(t, engine, evilEnd, "end "+evil, evil, options...)
+	begin(t, engine, evilPanic, "panic "+evil, evil, options...)
+	begin(t, engine, evilFlow, "second "+evil, evil)
 	if _, _, code := call(t, "schedules", "create", "plan "+evil, evilEnd.Name(), `"x"`, "--every", "1h", "--db", "shop.db"); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}

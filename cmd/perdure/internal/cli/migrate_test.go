@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/pgtest"
@@ -48,39 +46,6 @@ func types(t *testing.T, db, words string, code int, says ...string) string {
 		}
 	}
 	return out
-}
-
-// TestF35_MigrateOnSQLite: what is due is told, printed and done, and a command that
-// looks does none of it.
-func TestF35_MigrateOnSQLite(t *testing.T) {
-	t.Chdir(t.TempDir())
-	types(t, "shop.db", "migrate --check", 7, "no schema", "perdure migrate")
-	if script := types(t, "shop.db", "migrate --print", 0, "BEGIN;", "COMMIT;", "CREATE TABLE runs"); strings.Count(script, ";\n") < 10 || strings.Contains(script, `\`) {
-		t.Errorf("the script is\n%s", script)
-	}
-	if _, err := os.Stat("shop.db"); !errors.Is(err, os.ErrNotExist) {
-		t.Fatalf("looking made the file: %v", err)
-	}
-	types(t, "shop.db", "migrate", 0, "Created the schema")
-	types(t, "shop.db", "migrate", 0, "up to date")
-	types(t, "shop.db", "migrate --check", 0, "up to date")
-	types(t, "shop.db", "migrate --print", 0, "-- The schema is up to date")
-	var doc struct {
-		OK              bool
-		Version, Wanted int
-		Due             []any
-	}
-	if err := json.Unmarshal([]byte(types(t, "shop.db", "migrate --check -o json", 0)), &doc); err != nil || !doc.OK || doc.Version != doc.Wanted || doc.Version == 0 || doc.Due == nil {
-		t.Errorf("as JSON: %+v, %v", doc, err)
-	}
-	types(t, "shop.db", "list", 0, "No workflows")
-	for words, says := range map[string]string{
-		"migrate --print --check": "exclude", "migrate --partitions 4": "one partition", "migrate --grant me": "no roles",
-		"migrate --check --grant me": "nothing to --grant", "migrate --group night": "share its schema",
-	} {
-		types(t, "shop.db", words, 2, says)
-	}
-	types(t, filepath.Join("nowhere", "shop.db"), "migrate", 1, "directory does not exist")
 }
 
 var once = activity.New("once", func(ctx context.Context, n int) (int, error) { return n + 1, nil })
@@ -168,36 +133,6 @@ func TestE124_NoMigrateLeavesTheSchemaAsItIs(t *testing.T) {
 	}
 }
 
-// TestF35_TheCommandLineMigratesOnlyWhenTold: one of a newer version that looks does not
-// shut out the engines of the older one.
-func TestF35_TheCommandLineMigratesOnlyWhenTold(t *testing.T) {
-	url := pgtest.Database(t)
-	types(t, url, "migrate", 0, "Created")
-	conn := connect(t, url)
-	var version int
-	if err := conn.QueryRow(t.Context(), "UPDATE perdure.meta SET value = value::int - 1 WHERE key = 'version' RETURNING value::int").Scan(&version); err != nil {
-		t.Fatal(err)
-	}
-	for _, words := range []string{"list", "status", "doctor", "check-code"} {
-		types(t, url, words, 1, fmt.Sprintf("version %d and this program needs version %d", version, version+1), "perdure migrate")
-	}
-	if got := valueOf(t, conn, "SELECT value FROM perdure.meta WHERE key = 'version'"); got != fmt.Sprint(version) {
-		t.Errorf("the version is %s, want %d", got, version)
-	}
-	execute(t, url, "UPDATE perdure.meta SET value = '99' WHERE key = 'version'")
-	for _, words := range []string{"list", "migrate", "migrate --check", "migrate --print"} {
-		types(t, url, words, 1, "schema is version 99", "Use the command of the engine's version")
-	}
-}
-
-func valueOf(t *testing.T, conn *pgx.Conn, sql string) (text string) {
-	t.Helper()
-	if err := conn.QueryRow(t.Context(), sql).Scan(&text); err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
 // TestE125_TenantsOfOneDatabaseAreIsolated: two schemas of one database have the same
 // workflow IDs, nodes, gates and groups, and know nothing of each other; the role of one
 // cannot read the other; one is dropped while the other works.
@@ -245,22 +180,4 @@ func TestE125_TenantsOfOneDatabaseAreIsolated(t *testing.T) {
 	if n, err := perdure.Run(t.Context(), engines["tenant_b"], twice, "order-18", 1); err != nil || n != 3 {
 		t.Errorf("beside the schema that is gone the workflow returned %d, %v", n, err)
 	}
-}
-
-// TestF36_TheDoctorShowsWhatIsWrongWithTheDatabase, for people and for programs.
-func TestF36_TheDoctorShowsWhatIsWrongWithTheDatabase(t *testing.T) {
-	url := pgtest.Database(t)
-	types(t, url, "migrate", 0)
-	types(t, url, "doctor", 0, "Nothing is wrong")
-	execute(t, url, `INSERT INTO perdure.turns VALUES (0, 'gone', 1, 1, 1, 1, '[]')`)
-	types(t, url, "doctor", 7, "1 thing is wrong", "\ntable turns\n  1 rows belong to runs that do not exist, such as gone", "restore a consistent backup")
-	var doc struct {
-		OK       bool
-		Findings []struct{ Kind, Subject, Problem, Do string }
-	}
-	if err := json.Unmarshal([]byte(types(t, url, "doctor -o json", 7)), &doc); err != nil || doc.OK || len(doc.Findings) != 1 ||
-		doc.Findings[0].Kind != "orphan" || doc.Findings[0].Subject != "table turns" {
-		t.Errorf("as JSON: %+v, %v", doc, err)
-	}
-	types(t, url+"&statement_timeout=700", "doctor", 7, "2 things are wrong", "statement_timeout is 700 ms", "ALTER ROLE")
 }

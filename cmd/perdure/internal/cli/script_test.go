@@ -37,8 +37,12 @@ func TestMain(m *testing.M) {
 //	                       code, if that is not 0, to the file session. NAME=VALUE may stand
 //	                       before it and < FILE after it
 //	perdure ARGS           is followed by what it says: stdout, stderr and cmp
-//	engine FIXTURE 10s     lets an engine of a fixture work for so long; "in GROUP" may follow
+//	engine FIXTURE 10s     lets an engine of a fixture work for so long; "in GROUP" may follow, and
+//	                       "as NAME", which is the name of its node and of its build
 //	serve FIXTURE          lets it work beside the commands that follow
+//	interrupted 9s perdure ARGS
+//	                       is $ perdure ARGS with an interrupt after so long
+//	token NAME ID          makes $NAME the token that the workflow with this ID has handed out
 //	served perdure ARGS    is $ perdure ARGS while an engine of the shop works
 //
 // Time is virtual: it begins in the year 2000 and passes only while engines work. The flag -update
@@ -66,6 +70,9 @@ func TestPostgresScripts(t *testing.T) {
 	})
 }
 
+// compares is the line in which a script compares its session.
+var compares = regexp.MustCompile(`(?m)^cmp (\$WORK/)?session (\$WORK/)?want$`)
+
 // playScripts plays the scripts of a directory, one after the other.
 func playScripts(t *testing.T, dir string, virtual bool, begin func(*testing.T, *testscript.Env) *player) {
 	dir, err := filepath.Abs(filepath.Join("testdata", dir))
@@ -75,7 +82,7 @@ func playScripts(t *testing.T, dir string, virtual bool, begin func(*testing.T, 
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	for _, file := range files {
 		text, failed := os.ReadFile(file)
-		if err = failed; bytes.Contains(text, []byte("\n$ ")) && !bytes.Contains(text, []byte("\ncmp session want\n")) {
+		if err = failed; bytes.Contains(text, []byte("\n$ ")) && !compares.Match(text) {
 			t.Errorf("%s compares its session with nothing", file)
 		}
 	}
@@ -88,6 +95,7 @@ func playScripts(t *testing.T, dir string, virtual bool, begin func(*testing.T, 
 			t := env.T().(scriptT).T
 			t.Chdir(env.WorkDir)
 			p := begin(t, env)
+			p.dir, p.ctx = env.WorkDir, context.Background()
 			env.Values[playerKey{}] = p
 			env.Setenv("PERDURE_BY", "zoe")
 			env.Setenv("PERDURE_DB", "")
@@ -119,12 +127,15 @@ func (s scriptT) Run(name string, f func(testscript.T)) {
 
 // player plays one script.
 type player struct {
-	t     *testing.T
-	db    store.Opener
-	url   string            // of PostgreSQL
-	names *strings.Replacer // of what differs from run to run
-	runs  map[string]string // what run IDs are called
-	pause time.Duration     // how long a command takes beside an engine
+	t      *testing.T
+	db     store.Opener
+	url    string            // of PostgreSQL
+	names  *strings.Replacer // of what differs from run to run
+	runs   map[string]string // what run IDs are called
+	tokens []string          // and what tokens are
+	pause  time.Duration     // how long a command takes beside an engine
+	dir    string
+	ctx    context.Context // of commands
 }
 
 type playerKey struct{}
@@ -137,12 +148,11 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 		p := playerOf(ts)
 		d, err := time.ParseDuration(args[1])
 		ts.Check(err)
-		fixtures[args[0]].serve(p.t, p.db, func() { time.Sleep(d) }, inGroup(args)...)
+		fixtures[args[0]].serve(p.t, p.db, func() { time.Sleep(d) }, told(args)...)
 	},
 	"serve": func(ts *testscript.TestScript, _ bool, args []string) {
 		p := playerOf(ts)
-		e := fixtures[args[0]].open(p.t, p.db, inGroup(args)...)
-		ts.Defer(func() { _ = e.Close() })
+		fixtures[args[0]].open(p.t, p.db, told(args)...)
 		p.pause = 10 * time.Millisecond // the outcome is there at the first look, or at one of the next
 	},
 	"served": func(ts *testscript.TestScript, _ bool, args []string) {
@@ -151,13 +161,33 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 		fixtures["shop"].serve(p.t, p.db, func() { p.record(ts, args) })
 		p.pause = 0
 	},
+	"interrupted": func(ts *testscript.TestScript, _ bool, args []string) {
+		p := playerOf(ts)
+		d, err := time.ParseDuration(args[0])
+		ts.Check(err)
+		var stop context.CancelFunc
+		p.ctx, stop = context.WithTimeout(p.ctx, d)
+		defer stop()
+		p.record(ts, args[1:])
+		p.ctx = context.Background()
+	},
+	"token": func(ts *testscript.TestScript, _ bool, args []string) {
+		p := playerOf(ts)
+		token := strings.TrimSpace(ts.ReadFile("token-" + args[1]))
+		ts.Setenv(args[0], token)
+		p.tokens = append(p.tokens, token, args[0])
+	},
 	"sql": func(ts *testscript.TestScript, _ bool, args []string) {
 		p := playerOf(ts)
 		execute(p.t, p.url, args[0])
 	},
 }
 
-func playerOf(ts *testscript.TestScript) *player { return ts.Value(playerKey{}).(*player) }
+// playerOf returns the player of a script, in the directory to which the script has changed.
+func playerOf(ts *testscript.TestScript) *player {
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	return ts.Value(playerKey{}).(*player)
+}
 
 // record runs a command and adds it to the session.
 func (p *player) record(ts *testscript.TestScript, args []string) {
@@ -172,17 +202,20 @@ func (p *player) record(ts *testscript.TestScript, args []string) {
 		ts.Fatalf("there is no %q in sessions", args[0])
 	}
 	for _, arg := range args {
-		line.WriteString(" " + term.Quote(arg))
+		if arg != "<" {
+			arg = term.Quote(arg)
+		}
+		line.WriteString(" " + arg)
 	}
 	if n := len(args); n > 2 && args[n-2] == "<" {
 		stdin, args = ts.ReadFile(args[n-1]), args[:n-2]
 	}
 	stdout, stderr, code := p.run(ts, env, stdin, args[1:])
-	session, err := os.OpenFile(ts.MkAbs("session"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	session, err := os.OpenFile(filepath.Join(p.dir, "session"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	ts.Check(err)
 	defer session.Close()
-	fmt.Fprintf(session, "$%s\n%s", p.normal(line.String()), stdout)
-	for complaint := range strings.Lines(stderr) {
+	fmt.Fprintf(session, "$%s\n%s", p.normal(line.String()), p.normal(stdout))
+	for complaint := range strings.Lines(p.normal(stderr)) {
 		fmt.Fprintf(session, "! %s", complaint)
 	}
 	if code != 0 {
@@ -200,7 +233,7 @@ func (p *player) perdure(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// run runs a command, and returns what it writes without what differs from run to run.
+// run runs a command, and returns what it writes.
 func (p *player) run(ts *testscript.TestScript, env map[string]string, stdin string, args []string) (stdout, stderr string, code int) {
 	for i := range args {
 		for id, name := range p.runs {
@@ -209,7 +242,7 @@ func (p *player) run(ts *testscript.TestScript, env map[string]string, stdin str
 	}
 	var out, errs bytes.Buffer
 	start := time.Now()
-	code = Run(context.WithoutCancel(p.t.Context()), Env{
+	code = Run(p.ctx, Env{
 		Args: args, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs, Now: time.Now,
 		Getenv: func(name string) string {
 			if value, ok := env[name]; ok {
@@ -221,23 +254,29 @@ func (p *player) run(ts *testscript.TestScript, env map[string]string, stdin str
 	if p.pause > 0 {
 		time.Sleep(p.pause - time.Since(start))
 	}
-	return p.normal(out.String()), p.normal(errs.String()), code
+	return out.String(), errs.String(), code
 }
 
-// inGroup is the group that an engine of a script is told.
-func inGroup(args []string) []perdure.Option {
-	if n := len(args); n > 2 && args[n-2] == "in" {
-		return []perdure.Option{perdure.Group(args[n-1])}
+// told are the options that a script tells an engine.
+func told(args []string) (options []perdure.Option) {
+	for i, word := range args {
+		switch word {
+		case "in":
+			options = append(options, perdure.Group(args[i+1]))
+		case "as":
+			options = append(options, perdure.NodeName(args[i+1]), perdure.Build(args[i+1]))
+		}
 	}
-	return nil
+	return options
 }
 
 var (
 	runID  = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	choice = regexp.MustCompile(`"s1\.[\w-]+"`) // what a dry run has selected
 	nodeID = regexp.MustCompile(`node-1/[0-9a-f]{8}`)
 )
 
-// normal replaces what is different in every run by something of equal length.
+// normal replaces what is different in every run, in tables by something of equal length.
 func (p *player) normal(text string) string {
 	if p.runs == nil {
 		p.runs = map[string]string{}
@@ -249,30 +288,10 @@ func (p *player) normal(text string) string {
 		return p.runs[id]
 	})
 	text = nodeID.ReplaceAllString(text, "node-1/xxxxxxxx")
+	text = choice.ReplaceAllString(text, `"s1.SELECTION"`)
+	text = strings.NewReplacer(p.tokens...).Replace(text)
 	if p.names != nil {
 		text = p.names.Replace(text)
 	}
-	dir, err := os.Getwd()
-	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir)
-	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return strings.ReplaceAll(text, dir, "$WORK")
-}
-
-func TestF3_AnInterruptHasItsOwnExitCode(t *testing.T) {
-	t.Chdir(t.TempDir())
-	ctx, cancel := context.WithCancel(t.Context())
-	synctest.Test(t, func(t *testing.T) { serveFor(t, "shop", time.Second) })
-	cancel()
-	var stdout, stderr bytes.Buffer
-	code := Run(ctx, Env{
-		Args: []string{"list", "--db", "shop.db"}, Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
-		Getenv: func(string) string { return "" }, Now: time.Now,
-	})
-	if code != 130 {
-		t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
-	}
+	return strings.ReplaceAll(text, p.dir, "$WORK")
 }

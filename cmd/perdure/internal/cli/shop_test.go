@@ -112,9 +112,9 @@ func shopFile() store.Opener { return sqlite.File("shop.db", sqlite.Exclusive())
 
 // fixture is a program whose database scripts look at.
 type fixture struct {
-	defs    []perdure.Definition
-	options []perdure.Option
-	begin   func(t *testing.T, e *perdure.Engine) // what it does first; nil: nothing
+	defs  []perdure.Definition
+	begin func(t *testing.T, e *perdure.Engine)            // what it does first; nil: nothing
+	over  func(t *testing.T, db store.Opener) store.Opener // what it lays over its database; nil: nothing
 }
 
 // fixtures are the programs that scripts name.
@@ -127,14 +127,25 @@ var fixtures = map[string]fixture{
 	"night":     {defs: []perdure.Definition{payment, invoice, tidy, export, debit, render}, begin: beginNight},
 	"night-v2":  {defs: []perdure.Definition{payment, invoice, tidyV2, export, debit, render}, begin: beginNightV2},
 	"schedules": {defs: append(flows(), sweep)},
+
+	"pinned":            {defs: []perdure.Definition{pinned, free}, begin: beginPinned},
+	"desk":              {defs: []perdure.Definition{desk, ask}, begin: beginDesk},
+	"order":             {defs: []perdure.Definition{pinned}},
+	"encrypted":         {defs: []perdure.Definition{checkout}, begin: beginEncrypted, over: encrypted},
+	"other-interpreter": {defs: []perdure.Definition{otherFlow, otherStep}, begin: beginOtherFlows},
+	"this-interpreter":  {defs: flows(), begin: beginFlow},
 }
 
 // open starts an engine, and what the fixture begins with.
 func (f fixture) open(t *testing.T, db store.Opener, options ...perdure.Option) *perdure.Engine {
 	t.Helper()
-	all := append([]perdure.Option{perdure.Register(f.defs...), perdure.NodeName("node-1"), perdure.Build("v1.2.0"), perdure.Logger(slog.New(slog.DiscardHandler))}, f.options...)
+	if f.over != nil {
+		db = f.over(t, db)
+	}
+	all := []perdure.Option{perdure.Register(f.defs...), perdure.NodeName("node-1"), perdure.Build("v1.2.0"), perdure.Logger(slog.New(slog.DiscardHandler))}
 	e, err := perdure.Open(t.Context(), db, append(all, options...)...)
 	must(t, err)
+	t.Cleanup(func() { _ = e.Close() })
 	must(t, e.Start(t.Context()))
 	if f.begin != nil {
 		f.begin(t, e)

@@ -5,15 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf8"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
@@ -21,33 +20,31 @@ import (
 
 // TestF14_TablesFit: no row of a table is wider than the terminal, whatever is in it.
 func TestF14_TablesFit(t *testing.T) {
+	for name, text := range map[string]string{"long": "customer-4711-", "wide": "客户-4711 👍🏽-e\u0301-"} {
+		t.Run(name, func(t *testing.T) { tablesFit(t, strings.Repeat(text, 180/len(text))) })
+	}
+}
+
+func tablesFit(t *testing.T, long string) {
 	t.Chdir(t.TempDir())
-	long := strings.Repeat("customer-4711-", 15)[:200]
-	fault := errors.New(strings.Repeat("the answer of the gateway cannot be read; ", 250))
-	door := gate.New("gate-"+long[:90], 1, gate.WithMode(gate.Hold))
-	wait := activity.New("wait-"+long[:90], func(context.Context, string) (string, error) { return "", fault }, activity.Retry(slow), activity.Through(door))
+	cut := func(bytes int) string { return strings.ToValidUTF8(long[:bytes], "") }
+	fault := errors.New(long + strings.Repeat("; the answer of the gateway cannot be read", 250))
+	door := gate.New("gate-"+cut(90), 1, gate.WithMode(gate.Hold))
+	wait := activity.New("wait-"+cut(90), func(context.Context, string) (string, error) { return "", fault }, activity.Retry(slow), activity.Through(door))
 	end := activity.New("end", func(context.Context, string) (string, error) { return "", fault }, activity.Retry(retry.Never))
-	waits := workflow.New("waits-"+long[:90], func(wf *workflow.Context, in string) (string, error) { return workflow.Call(wf, wait, in) })
+	waits := workflow.New("waits-"+cut(90), func(wf *workflow.Context, in string) (string, error) { return workflow.Call(wf, wait, in) })
 	ends := workflow.New("ends", func(wf *workflow.Context, in string) (string, error) {
 		workflow.SetStatus(wf, long)
 		return workflow.Call(wf, end, in)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		engine, err := perdure.Open(t.Context(), shopFile(), perdure.Register(waits, ends, wait, end),
-			perdure.NodeName("node-"+long[:100]), perdure.Logger(slog.New(slog.DiscardHandler)))
-		if err == nil {
-			err = engine.Start(t.Context())
-		}
+		engine := fixture{defs: []perdure.Definition{waits, ends, wait, end}}.open(t, shopFile(), perdure.NodeName("node-"+cut(100)))
 		for i := range 3 {
-			_, err1 := perdure.Start(t.Context(), engine, waits, fmt.Sprint("waits-", i, long[8:]), long)
-			_, err2 := perdure.Start(t.Context(), engine, ends, fmt.Sprint("ends-", i, long[8:]), long)
-			err = errors.Join(err, err1, err2)
-		}
-		if err != nil {
-			t.Fatal(err)
+			begin(t, engine, waits, fmt.Sprint("waits-", i, long), long)
+			begin(t, engine, ends, fmt.Sprint("ends-", i, long), long)
 		}
 		time.Sleep(time.Minute)
-		ids := []string{"waits-0" + long[8:], "ends-0" + long[8:]}
+		ids := []string{"waits-0" + long, "ends-0" + long}
 		commands := [][]string{{"status"}, {"list"}, {"list", "--retrying"}, {"list", "--calls", "gated"}, {"list", "--status", "failed"},
 			{"attempts"}, {"calls"}, {"stats", "activities"}, {"stats", "errors"}, {"policy", "try", "never"}, {"nodes"}, {"gates"},
 			{"pause", "--all", "--dry-run"}, {"pause", ids[0], "--reason", long}, {"list", "--calls", "paused"}}
@@ -64,7 +61,7 @@ func TestF14_TablesFit(t *testing.T) {
 					t.Errorf("%q shows no table", c)
 				}
 				for _, line := range lines {
-					if n := utf8.RuneCountInString(line); n > width {
+					if n := term.Width(line); n > width {
 						t.Errorf("%s at %d columns: a row has %d:\n%s", c[0], width, n, line)
 					}
 				}
