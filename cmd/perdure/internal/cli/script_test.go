@@ -40,10 +40,9 @@ func TestMain(m *testing.M) {
 //	engine FIXTURE 10s     lets an engine of a fixture work for so long; "in GROUP" may follow, and
 //	                       "as NAME", which is the name of its node and of its build
 //	serve FIXTURE          lets it work beside the commands that follow
-//	interrupted 9s perdure ARGS
-//	                       is $ perdure ARGS with an interrupt after so long
 //	token NAME ID          makes $NAME the token that the workflow with this ID has handed out
 //	served perdure ARGS    is $ perdure ARGS while an engine of the shop works
+//	interrupted 9s COMMAND is one of the first two with an interrupt after so long
 //
 // Time is virtual: it begins in the year 2000 and passes only while engines work. The flag -update
 // rewrites what scripts compare with.
@@ -161,15 +160,17 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 		fixtures["shop"].serve(p.t, p.db, func() { p.record(ts, args) })
 		p.pause = 0
 	},
-	"interrupted": func(ts *testscript.TestScript, _ bool, args []string) {
+	"interrupted": func(ts *testscript.TestScript, neg bool, args []string) {
 		p := playerOf(ts)
 		d, err := time.ParseDuration(args[0])
 		ts.Check(err)
-		var stop context.CancelFunc
-		p.ctx, stop = context.WithTimeout(p.ctx, d)
-		defer stop()
-		p.record(ts, args[1:])
-		p.ctx = context.Background()
+		ctx, stop := context.WithTimeout(p.ctx, d)
+		defer func(all context.Context) { p.ctx = all; stop() }(p.ctx)
+		if p.ctx = ctx; args[1] == "$" {
+			p.record(ts, args[2:])
+		} else {
+			p.perdure(ts, neg, args[2:])
+		}
 	},
 	"token": func(ts *testscript.TestScript, _ bool, args []string) {
 		p := playerOf(ts)
