@@ -1,0 +1,229 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"image"
+	"image/color"
+	"image/png"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/perduretest"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/sqlite"
+	"github.com/perdure/perdure/view"
+	"github.com/perdure/perdure/workflow"
+)
+
+var pictures = flag.String("pictures", "", "the directory to write the pictures of the README into")
+
+// rateLimited and unavailable are what a payment provider says.
+type (
+	rateLimited struct{ error }
+	unavailable struct{ error }
+)
+
+func (rateLimited) ErrorType() string { return "RateLimited" }
+func (unavailable) ErrorType() string { return "Unavailable" }
+
+type (
+	order struct {
+		Customer string
+		Items    int
+		Total    string
+	}
+	receipt struct{ Receipt string }
+)
+
+// The shop of the pictures. Its bodies do what the number of the attempt says, which is what
+// a provider does on a bad day.
+var (
+	payments  = gate.New("payments", 10)
+	warehouse = gate.New("warehouse", 1)
+
+	reserveItems = activity.New("reserve-items", func(ctx context.Context, o order) (string, error) {
+		time.Sleep(120 * time.Millisecond)
+		return "shelf 14", nil
+	})
+	chargeCard = activity.New("charge-card", func(ctx context.Context, o order) (receipt, error) {
+		info, _ := activity.FromContext(ctx)
+		switch info.Attempt {
+		case 1:
+			time.Sleep(400 * time.Millisecond)
+			return receipt{}, retry.AfterHTTP(rateLimited{errors.New("POST /v1/charges: 429 Too Many Requests")}, "30", time.Now())
+		case 4:
+			time.Sleep(1200 * time.Millisecond)
+			return receipt{}, unavailable{errors.New("POST /v1/charges: 503 Service Unavailable")}
+		}
+		<-ctx.Done() // the provider does not reply
+		return receipt{}, ctx.Err()
+	}, activity.Through(payments), activity.Retry(retry.Policy{
+		MaxAttempts: 8, Backoff: retry.Exponential(10*time.Second, 4, 10*time.Minute), AttemptTimeout: 12 * time.Second,
+		NonRetryable: []string{"CardDeclined"},
+	}))
+	pickItems = activity.New("pick-items", func(ctx context.Context, o order) (string, error) { return "", activity.ErrPending },
+		activity.Through(warehouse), activity.Retry(retry.Policy{AttemptTimeout: 24 * time.Hour}))
+	shopping = workflow.New("checkout", func(wf *workflow.Context, o order) (receipt, error) {
+		if _, err := workflow.Call(wf, reserveItems, o); err != nil {
+			return receipt{}, err
+		}
+		picked := workflow.Async(wf, pickItems, o)
+		r, err := workflow.Call(wf, chargeCard, o)
+		if err != nil {
+			return receipt{}, err
+		}
+		_, err = picked.Get(wf)
+		return r, err
+	})
+)
+
+// pictured is the dashboard of a shop with a live node, in which order-1042 has had a bad
+// time: its past is made in virtual time that ends now, with a crash of the process.
+func pictured(t *testing.T) *httptest.Server {
+	t.Helper()
+	now, file := time.Now(), filepath.Join(t.TempDir(), "shop.db")
+	definitions := perdure.Register(shopping, reserveItems, chargeCard, pickItems)
+	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+		time.Sleep(time.Until(now.Add(-2 * time.Minute)))
+		ctx := t.Context()
+		env.Register(shopping, reserveItems, chargeCard, pickItems)
+		_, err := perdure.Start(ctx, env.Engine(), shopping, "order-1041", order{"grace", 1, "12.00 EUR"})
+		must(t, err)
+		time.Sleep(time.Second)
+		_, err = perdure.Start(ctx, env.Engine(), shopping, "order-1042", order{"ada", 3, "59.90 EUR"})
+		must(t, err)
+		time.Sleep(35 * time.Second) // the second attempt runs
+		_, err = ops.Control(ctx, env.Engine(), "order-1042", view.CallFilter{Name: "charge-card"}, ops.ChangePolicy("[retry: 11]"),
+			ops.By("ann"), ops.Why("the provider is slow today"))
+		must(t, err)
+		time.Sleep(50 * time.Second) // the third does
+		env.Crash()
+		time.Sleep(25 * time.Second)
+	}, perduretest.Store(func() store.Opener { return sqlite.File(file, sqlite.Exclusive()) }), perduretest.Resident(),
+		perduretest.Downtime(6*time.Second), perduretest.Engine(perdure.NodeName("shop-1")))
+	srv, eng := served(t, file, definitions, perdure.NodeName("shop-1"))
+	must(t, eng.Start(t.Context()))
+	return srv
+}
+
+// TestF6_PicturesOfTheReadme: the page of the pictures says what they show. With -pictures it
+// makes them:
+//
+//	go test ./dashboard -run Pictures -pictures ../docs/pictures
+func TestF6_PicturesOfTheReadme(t *testing.T) {
+	url := pictured(t).URL + "/shop/run?id=order-1042"
+	b := browse(t)
+	for _, scheme := range []string{"light", "dark"} {
+		b.appear(1280, scheme)
+		b.open(url)
+		b.fits()
+		for section, lines := range map[string][]string{
+			"h1": {"order-1042 ▶ running checkout"},
+			"section[aria-labelledby=pending] tbody tr:nth-child(1)": {"2 pick-items activity ○ gated 1 of 5", "waiting at gate warehouse (place 1 of 1)"},
+			"section[aria-labelledby=pending] tbody tr:nth-child(2)": {
+				"3 charge-card activity ↻ backoff 5 of 12 in DURATION", "Unavailable: POST /v1/charges: 503 Service Unavailable",
+				"1 attempt was lost with the process that ran it", "never: CardDeclined", "Retry now Pause Skip Fail Edit policy",
+			},
+			"section[aria-labelledby=timeline]": {"2 pick-items · gated", "3 charge-card · 4 attempts · backoff"},
+			"section[aria-labelledby=calls]":    {"1 reserve-items ✓ completed 1 120ms", "3 charge-card ↻ backoff 4 2 1 1 DURATION"},
+			"section[aria-labelledby=audit]":    {"edit-policy call 3, charge-card ann ✓ applied the provider is slow today"},
+		} {
+			text := strings.Join(strings.Fields(b.text(section)), " ")
+			for _, line := range lines {
+				if !strings.Contains(text, line) && !strings.Contains(steady(text), line) {
+					t.Errorf("%s does not say %q, but\n%s", section, line, text)
+				}
+			}
+		}
+		b.picture(scheme)
+	}
+}
+
+// picture writes a picture of the page without its foot, sharp on dense screens and with at
+// most 256 colours. Without -pictures it looks at the one that is there.
+func (b *tab) picture(scheme string) {
+	b.Helper()
+	if *pictures == "" {
+		file := filepath.Join("..", "docs", "pictures", "run-"+scheme+".png")
+		data, err := os.ReadFile(file)
+		must(b.T, err)
+		if _, err := png.DecodeConfig(bytes.NewReader(data)); err != nil || len(data) > 200<<10 {
+			b.Errorf("%s has %d bytes: %v", file, len(data), err)
+		}
+		return
+	}
+	const density = 1.5
+	command(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 1280, Height: 800, DeviceScaleFactor: density})
+	shot, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	must(b.T, err)
+	full, err := png.Decode(bytes.NewReader(shot))
+	must(b.T, err)
+	page := full.Bounds()
+	page.Max.Y = min(page.Max.Y, int(density*js[float64](b, `document.querySelector("footer").getBoundingClientRect().top + scrollY`)))
+	var out bytes.Buffer
+	must(b.T, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, reduce(full, page)))
+	must(b.T, os.WriteFile(filepath.Join(*pictures, "run-"+scheme+".png"), out.Bytes(), 0o644))
+}
+
+// reduce maps a part of a picture to the 256 colours that it has most of, near ones counted
+// together.
+func reduce(full image.Image, r image.Rectangle) *image.Paletted {
+	near := func(c color.RGBA) color.RGBA { return color.RGBA{c.R &^ 7, c.G &^ 7, c.B &^ 7, 255} }
+	count, exact := map[color.RGBA]int{}, map[color.RGBA]map[color.RGBA]int{}
+	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(full.At(x, y)).(color.RGBA) }
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			c := at(x, y)
+			n := near(c)
+			if exact[n] == nil {
+				exact[n] = map[color.RGBA]int{}
+			}
+			count[n]++
+			exact[n][c]++
+		}
+	}
+	classes := make([]color.RGBA, 0, len(count))
+	for n := range count {
+		classes = append(classes, n)
+	}
+	slices.SortFunc(classes, func(a, b color.RGBA) int { return count[b] - count[a] })
+	var colours color.Palette
+	for _, n := range classes[:min(256, len(classes))] {
+		best := n
+		for c, k := range exact[n] {
+			if k > exact[n][best] {
+				best = c
+			}
+		}
+		colours = append(colours, best)
+	}
+	small := image.NewPaletted(r, colours)
+	index := map[color.RGBA]uint8{}
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			c := at(x, y)
+			i, known := index[c]
+			if !known {
+				i = uint8(colours.Index(c))
+				index[c] = i
+			}
+			small.SetColorIndex(x, y, i)
+		}
+	}
+	return small
+}
