@@ -73,7 +73,7 @@ var (
 		<-ctx.Done() // the provider does not reply
 		return receipt{}, ctx.Err()
 	}, activity.Through(payments), activity.Retry(retry.Policy{
-		MaxAttempts: 8, Backoff: retry.Exponential(10*time.Second, 4, 10*time.Minute), AttemptTimeout: 12 * time.Second,
+		MaxAttempts: 8, Backoff: retry.Exponential(15*time.Second, 4, 10*time.Minute), Jitter: retry.NoJitter, AttemptTimeout: 12 * time.Second,
 		NonRetryable: []string{"CardDeclined"},
 	}))
 	pickItems = activity.New("pick-items", func(ctx context.Context, o order) (string, error) { return "", activity.ErrPending },
@@ -99,7 +99,7 @@ func pictured(t *testing.T) *httptest.Server {
 	now, file := time.Now(), filepath.Join(t.TempDir(), "shop.db")
 	definitions := perdure.Register(shopping, reserveItems, chargeCard, pickItems)
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
-		time.Sleep(time.Until(now.Add(-2 * time.Minute)))
+		time.Sleep(time.Until(now.Add(-135 * time.Second)))
 		ctx := t.Context()
 		env.Register(shopping, reserveItems, chargeCard, pickItems)
 		_, err := perdure.Start(ctx, env.Engine(), shopping, "order-1041", order{"grace", 1, "12.00 EUR"})
@@ -111,9 +111,9 @@ func pictured(t *testing.T) *httptest.Server {
 		_, err = ops.Control(ctx, env.Engine(), "order-1042", view.CallFilter{Name: "charge-card"}, ops.ChangePolicy("[retry: 11]"),
 			ops.By("ann"), ops.Why("the provider is slow today"))
 		must(t, err)
-		time.Sleep(50 * time.Second) // the third does
+		time.Sleep(72 * time.Second) // the third does
 		env.Crash()
-		time.Sleep(25 * time.Second)
+		time.Sleep(20 * time.Second)
 	}, perduretest.Store(func() store.Opener { return sqlite.File(file, sqlite.Exclusive()) }), perduretest.Resident(),
 		perduretest.Downtime(6*time.Second), perduretest.Engine(perdure.NodeName("shop-1")))
 	srv, eng := served(t, file, definitions, perdure.NodeName("shop-1"))
