@@ -57,7 +57,7 @@ func TestTheTablesOfFlowFiles(t *testing.T) {
 
 	var all strings.Builder
 	for _, e := range []struct{ name, title, then string }{
-		{"nightly", "A nightly export", "perdure schedules create nightly nightly.flow --cron \"30 2 * * *\" --input '{\"service\": \"http://warehouse\"}'\nperdure flow serve"},
+		{"nightly", "A nightly export", "perdure schedules create nightly nightly.flow '{\"service\": \"http://warehouse\"}' --cron \"30 2 * * *\"\nperdure flow serve"},
 		{"import", "An import of many rows", "perdure flow run import.flow --input '{\"service\": \"http://crm\"}'"},
 		{"approval", "An approval with a reminder and a deadline", "perdure flow run approval.flow --id chair --input '{\"service\": \"http://desk\", \"item\": \"a chair\"}'\nperdure signal chair approval '{\"approved\": true, \"by\": \"ann\"}'"},
 		{"watcher", "A watcher that polls for a year", "perdure flow run watcher.flow --input '{\"service\": \"http://news\"}'"},

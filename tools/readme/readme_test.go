@@ -11,16 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/mod/module"
-	modzip "golang.org/x/mod/zip"
 )
 
-const (
-	root    = "../.."
-	ours    = "github.com/perdure/perdure"
-	version = "v0.0.1"
-)
+const root = "../.."
 
 // TestF16_AStrangerFollowsThePages runs the pages as the package comment says, one after
 // the other in a home that begins empty.
@@ -29,12 +22,24 @@ func TestF16_AStrangerFollowsThePages(t *testing.T) {
 		t.Skip("compiles everything with an empty cache")
 	}
 	home := stranger(t)
+	for _, program := range []string{"gcc", "cc", "clang", "chromium", "google-chrome", "promtool", "pgbouncer", "psql", "postgres", "python3"} {
+		if out := home.sh(t, "command -v "+program+" || true"); out != "" {
+			t.Errorf("the stranger's machine has %s", out)
+		}
+	}
 	for _, page := range []string{"README.md", "docs/getting-started.md"} {
 		t.Run(page, func(t *testing.T) { home.follow(t, page) })
 	}
+	if nightly {
+		t.Run("make quick", func(t *testing.T) { t.Log(home.sh(t, "make quick")) })
+	}
 }
 
-// follow does what a page says, in a directory of its own.
+// nightly makes the test take its time: modules are fetched into an empty cache, too, and
+// the tests that need no other programs are run.
+var nightly = os.Getenv("PERDURE_NIGHTLY") != ""
+
+// follow does what a page says, beginning in the checkout.
 func (p *place) follow(t *testing.T, page string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, page))
@@ -47,11 +52,7 @@ func (p *place) follow(t *testing.T, page string) {
 	}
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") }))
 	defer site.Close()
-	p.dir = filepath.Join(p.home, strings.ReplaceAll(page, "/", "-"))
-	p.state = p.dir + ".state"
-	if err := os.Mkdir(p.dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	p.state = filepath.Join(p.home, strings.ReplaceAll(page, "/", "-")+".state")
 	said, ran := "", 0
 	for _, b := range blocks {
 		text := strings.ReplaceAll(b.text, "https://example.org/", site.URL+"/")
@@ -88,36 +89,99 @@ func exists(t *testing.T, test string) bool {
 
 // place is where the stranger works: a shell whose state lasts from block to block.
 type place struct {
-	home, dir, state string
-	env              []string
+	home, checkout, state string
+	env                   []string
 }
 
-// stranger makes a home without caches, and a module proxy that has our module.
+// programs are those of the stranger's machine: Go, and what every system has.
+var programs = strings.Fields("go gofmt git make bash sh env uname id nproc" +
+	" cat cp mv rm ln ls mkdir mktemp rmdir touch chmod pwd dirname basename readlink" +
+	" echo printf test true false expr date sleep kill ps head tail sort uniq tr cut wc tee grep sed awk find xargs")
+
+// stranger makes a home with a checkout, without caches, on a machine that has Go and a shell.
 func stranger(t *testing.T) *place {
 	t.Helper()
 	home := t.TempDir()
-	proxy := publish(t)
-	upstream, err := exec.CommandContext(t.Context(), "go", "env", "GOPROXY").Output()
-	if err != nil {
+	p := &place{home: home, checkout: filepath.Join(home, "perdure"), state: filepath.Join(home, "none")}
+	bin := filepath.Join(home, "bin")
+	if err := os.Mkdir(bin, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	p := &place{home: home}
-	for _, kv := range os.Environ() {
-		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "GO") || strings.HasPrefix(name, "PERDURE") || name == "PWD" {
-			continue
+	for _, name := range programs {
+		if path, err := exec.LookPath(name); err == nil {
+			if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
+				t.Fatal(err)
+			}
 		}
-		p.env = append(p.env, kv)
+	}
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		if !slices.Contains([]string{"PATH", "HOME", "PWD", "CI"}, name) && !strings.HasPrefix(name, "GO") && !strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "PERDURE") && !strings.HasPrefix(name, "MAKE") {
+			p.env = append(p.env, kv)
+		}
+	}
+	modules, proxy := goEnv(t, "GOMODCACHE"), goEnv(t, "GOPROXY")
+	if nightly {
+		modules, proxy = filepath.Join(home, "modules"), "file://"+filepath.ToSlash(modules)+"/cache/download,"+proxy
 	}
 	p.env = append(p.env,
 		"HOME="+home,
 		"GOPATH="+filepath.Join(home, "go"),
 		"GOCACHE="+filepath.Join(home, "cache"),
+		"GOMODCACHE="+modules,
 		"GOFLAGS=-modcacherw", // so that the test can remove it
-		"GOPROXY=file://"+proxy+","+strings.TrimSpace(string(upstream)),
-		"GONOSUMDB="+ours,
-		"PATH="+filepath.Join(home, "go", "bin")+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"GOPROXY="+proxy,
+		"PATH="+filepath.Join(home, "go", "bin")+string(os.PathListSeparator)+bin,
 	)
+	p.checkOut(t)
 	return p
+}
+
+// goEnv is a variable of the go command here.
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// checkOut copies the files of the repository, those included that are not committed yet, and
+// makes a repository of them.
+func (p *place) checkOut(t *testing.T) {
+	t.Helper()
+	list, err := exec.CommandContext(t.Context(), "git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
+		from, to := filepath.Join(root, name), filepath.Join(p.checkout, name)
+		info, err := os.Lstat(from)
+		if os.IsNotExist(err) {
+			continue // removed, and not committed yet
+		}
+		var data []byte
+		if err == nil {
+			data, err = os.ReadFile(from)
+		}
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(to), 0o777)
+		}
+		if err == nil {
+			err = os.WriteFile(to, data, info.Mode().Perm())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.sh(t, "git init -q && git add -A && git -c user.name=stranger -c user.email=stranger@example.org commit -qm checkout")
+}
+
+// sh runs a command in the checkout and returns its output.
+func (p *place) sh(t *testing.T, command string) string {
+	t.Helper()
+	return p.run(t, "in the checkout", command)
 }
 
 // run runs a block and returns its output. A failure ends the test: what comes after it
@@ -127,7 +191,7 @@ func (p *place) run(t *testing.T, where, text string) string {
 	script := fmt.Sprintf("set -e\n[ -f %[1]q ] && { . %[1]q; cd \"$STAY\"; }\n%[2]s\nexport STAY=\"$PWD\"; export -p | grep -E 'STAY|PERDURE' > %[1]q\n", p.state, text)
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
 	var out, log bytes.Buffer
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.dir, p.env, &out, &log
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.checkout, p.env, &out, &log
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%s: %v\n%s%s%s", where, err, text, &out, &log)
 	}
@@ -139,42 +203,10 @@ func (p *place) run(t *testing.T, where, text string) string {
 func (p *place) write(t *testing.T, name, text string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", fmt.Sprintf("[ -f %[1]q ] && { . %[1]q; cd \"$STAY\"; }; cat > %[2]q", p.state, name))
-	cmd.Dir, cmd.Env, cmd.Stdin = p.dir, p.env, strings.NewReader(text)
+	cmd.Dir, cmd.Env, cmd.Stdin = p.checkout, p.env, strings.NewReader(text)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-}
-
-// publish makes a module proxy of a directory, with one version of our module in it.
-func publish(t *testing.T) (dir string) {
-	t.Helper()
-	dir = t.TempDir()
-	at := filepath.Join(dir, filepath.FromSlash(ours), "@v")
-	if err := os.MkdirAll(at, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Create(filepath.Join(at, version+".zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	if err := modzip.CreateFromDir(file, module.Version{Path: ours, Version: version}, root); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{
-		"list":            version + "\n",
-		version + ".info": fmt.Sprintf(`{"Version":%q,"Time":"2026-01-02T03:04:05Z"}`, version),
-		version + ".mod":  string(mod),
-	} {
-		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
 }
 
 func TestParse(t *testing.T) {

@@ -39,5 +39,27 @@ func generate(root, out string) error {
 			return err
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(append(faults, copyPictures(root, out))...)
+}
+
+// copyPictures puts the pictures that pages show where the pages look for them.
+func copyPictures(root, out string) error {
+	pictures, err := filepath.Glob(filepath.Join(root, "docs", "pictures", "*.png"))
+	if err != nil || len(pictures) == 0 {
+		return err
+	}
+	dir := filepath.Join(out, "docs", "pictures")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for _, picture := range pictures {
+		data, err := os.ReadFile(picture)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(picture)), data, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -26,7 +26,7 @@ type page struct {
 	anchors []string
 }
 
-// markdown is what the documents are written in. Comments are the only HTML in them.
+// markdown is what the documents are written in. Comments and pictures are the only HTML in them.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.GFM),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()),

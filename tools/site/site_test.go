@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -21,6 +22,15 @@ func TestTheSite(t *testing.T) {
 	for _, want := range []string{"<title>perdure</title>", `<a href="docs/retries.html">`, `aria-current="page"`, "<table>"} {
 		if !strings.Contains(string(home), want) {
 			t.Errorf("the first page has no %s", want)
+		}
+	}
+	pictures := regexp.MustCompile(`(?:src|srcset)="([^"]+)"`).FindAllStringSubmatch(string(home), -1)
+	if len(pictures) < 2 {
+		t.Errorf("the first page shows %d pictures, want one for light and one for dark", len(pictures))
+	}
+	for _, picture := range pictures {
+		if _, err := os.Stat(filepath.Join(out, picture[1])); err != nil {
+			t.Error(err)
 		}
 	}
 	for _, name := range menu {
