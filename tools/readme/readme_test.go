@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const root = "../.."
@@ -195,7 +196,8 @@ func (p *place) run(t *testing.T, where, text string) string {
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%s: %v\n%s%s%s", where, err, text, &out, &log)
 	}
-	t.Logf("%s\n%s%s%s", where, text, &out, &log)
+	spent := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	t.Logf("%s, in %s of CPU\n%s%s%s", where, spent.Round(100*time.Millisecond), text, &out, &log)
 	return out.String()
 }
 
