@@ -126,8 +126,8 @@ func pictured(t *testing.T) *httptest.Server {
 //
 //	go test ./dashboard -run Pictures -pictures ../docs/pictures
 func TestF6_PicturesOfTheReadme(t *testing.T) {
-	url := pictured(t).URL + "/shop/run?id=order-1042"
 	b := browse(t)
+	url := pictured(t).URL + "/shop/run?id=order-1042"
 	for _, scheme := range []string{"light", "dark"} {
 		b.appear(1280, scheme)
 		b.open(url)
