@@ -1,6 +1,6 @@
 // Perdurevet finds what workflow code must not do; see package determinism.
 //
-//	go install github.com/perdure/perdure/tools/cmd/perdurevet@latest
+//	go -C tools install ./cmd/perdurevet   # in a checkout
 //	go vet -vettool=$(which perdurevet) ./...
 //
 // It also runs by itself: perdurevet ./...
