@@ -20,7 +20,7 @@ const root = "../.."
 // the other in a home that begins empty.
 func TestF16_AStrangerFollowsThePages(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles everything with an empty cache")
+		t.Skip("compiles the checkout anew")
 	}
 	home := stranger(t)
 	for _, program := range []string{"gcc", "cc", "clang", "chromium", "google-chrome", "promtool", "pgbouncer", "psql", "postgres", "python3"} {
@@ -36,8 +36,8 @@ func TestF16_AStrangerFollowsThePages(t *testing.T) {
 	}
 }
 
-// nightly makes the test take its time: modules are fetched into an empty cache, too, and
-// the tests that need no other programs are run.
+// nightly makes the test take its time: everything is fetched and compiled into empty caches, and
+// the tests that need no other programs are run. On each push the caches of this machine serve.
 var nightly = os.Getenv("PERDURE_NIGHTLY") != ""
 
 // follow does what a page says, beginning in the checkout.
@@ -99,7 +99,7 @@ var programs = strings.Fields("go gofmt git make bash sh env uname id nproc" +
 	" cat cp mv rm ln ls mkdir mktemp rmdir touch chmod pwd dirname basename readlink" +
 	" echo printf test true false expr date sleep kill ps head tail sort uniq tr cut wc tee grep sed awk find xargs")
 
-// stranger makes a home with a checkout, without caches, on a machine that has Go and a shell.
+// stranger makes a home with a checkout, on a machine that has Go and a shell.
 func stranger(t *testing.T) *place {
 	t.Helper()
 	home := t.TempDir()
@@ -121,14 +121,15 @@ func stranger(t *testing.T) *place {
 			p.env = append(p.env, kv)
 		}
 	}
-	modules, proxy := goEnv(t, "GOMODCACHE"), goEnv(t, "GOPROXY")
+	built, modules, proxy := goEnv(t, "GOCACHE"), goEnv(t, "GOMODCACHE"), goEnv(t, "GOPROXY")
 	if nightly {
+		built = filepath.Join(home, "cache")
 		modules, proxy = filepath.Join(home, "modules"), "file://"+filepath.ToSlash(modules)+"/cache/download,"+proxy
 	}
 	p.env = append(p.env,
 		"HOME="+home,
 		"GOPATH="+filepath.Join(home, "go"),
-		"GOCACHE="+filepath.Join(home, "cache"),
+		"GOCACHE="+built,
 		"GOMODCACHE="+modules,
 		"GOFLAGS=-modcacherw", // so that the test can remove it
 		"GOPROXY="+proxy,
