@@ -76,7 +76,7 @@ func (q *request) liveBuilds() (builds []string, count map[string]int, err error
 	}
 	count = map[string]int{}
 	for _, n := range all {
-		if n.State != view.NodeLive || n.Worker || n.Group != status.Group || n.Build == "" {
+		if n.State != view.NodeLive || n.Worker || n.Group != status.Group {
 			continue
 		}
 		if count[n.Build]++; count[n.Build] == 1 {

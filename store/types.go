@@ -88,9 +88,8 @@ type Node struct {
 	Group string        // whose partitions it serves
 	Lease time.Duration // how long others wait for its renewal; must be positive if the store is shared
 
-	// Build identifies the code of the process: two nodes of one build run the same code. It is
-	// "" for a node of an early version that does not set it. Definitions is what the node has
-	// registered, encoded; a Membership omits it.
+	// Build identifies the code of the process: two nodes of one build run the same code.
+	// Definitions is what the node has registered, encoded; a Membership omits it.
 	Build       string
 	Definitions string
 

@@ -42,8 +42,8 @@ func WardOf(epoch int64) int { return int(epoch >> wardShift) }
 // Errors of Move.
 var (
 	// ErrNoPlace reports that a run cannot move to a node: the node is not live or drains, or a
-	// member of the group is of an earlier version without wards.
-	ErrNoPlace = errors.New("the node takes no runs of other nodes: it is gone or draining, or a process of an earlier version uses the database; choose another node, or end that process")
+	// member of the group cannot tell the places of a partition apart.
+	ErrNoPlace = errors.New("the node takes no runs of other nodes: it is gone or draining, or a 32-bit process uses the database; choose another node, or end that process")
 	// ErrElsewhere reports that a run is not at the place that would move it.
 	ErrElsewhere = errors.New("the run is on another node, and only that one or its home may move it: read where it is, and ask again")
 )

@@ -20,8 +20,7 @@ type Node struct {
 	// Expires is when its lease expires and others may take its work over; nil where no
 	// lease is needed and after the node has left.
 	Expires *time.Time `json:"expires,omitempty"`
-	// Build names the code of the process (see perdure.Build); "" for a node of an
-	// earlier version. Workflows and Activities are what it has registered, by name.
+	// Build names the code of the process (see perdure.Build); "" for a worker. Workflows and Activities are what it has registered, by name.
 	Build      string       `json:"build,omitempty"`
 	Workflows  []Definition `json:"workflows,omitempty"`
 	Activities []string     `json:"activities,omitempty"`

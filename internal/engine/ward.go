@@ -220,7 +220,7 @@ func (e *Engine) nodeFor(workflow, last, key string, fit func(build, code string
 	fingerprint := func(m *store.Member) string {
 		all, err := record.DecodeDefinitions(m.Definitions)
 		at := slices.IndexFunc(all.Workflows, func(w record.Workflow) bool { return w.Name == workflow })
-		if err != nil || at < 0 || m.Build == "" {
+		if err != nil || at < 0 {
 			return ""
 		}
 		return record.Fingerprint(all.Workflows[at].Version, m.Build)

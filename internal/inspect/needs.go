@@ -39,10 +39,10 @@ func (in *Inspector) needs(ctx context.Context, row *store.Run, detail *core.Det
 	return neededCode(members, row.Type, ""), nil
 }
 
-// nodesOf returns the nodes of a group that declare their build. The result is never nil.
+// nodesOf returns the nodes of a group. The result is never nil.
 func (in *Inspector) nodesOf(ctx context.Context, group string) ([]store.Member, error) {
 	members, err := in.db.Nodes(ctx)
-	return slices.DeleteFunc(append([]store.Member{}, members...), func(m store.Member) bool { return m.Group != group || m.Build == "" }), err
+	return slices.DeleteFunc(append([]store.Member{}, members...), func(m store.Member) bool { return m.Group != group }), err
 }
 
 // ofBuild describes the most recently seen node of a build that has a workflow.

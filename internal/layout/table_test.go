@@ -270,6 +270,11 @@ var table = []row{
 		why: "it makes files for any test; what they hold is no business of it",
 	},
 	{
+		pkg: "internal/upgradetest",
+		may: []string{".", "activity", "ops", "retry", "store", "view", "workflow"},
+		why: "it runs an engine on two versions of a schema, whichever store they are of",
+	},
+	{
 		pkg: "internal/goldenfile",
 		why: "it compares texts; what they are about is the business of tests",
 	},

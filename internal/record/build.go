@@ -27,12 +27,8 @@ func (d Definitions) Encode() string {
 	return string(bytes)
 }
 
-// DecodeDefinitions decodes what Encode returned. The row of a node of an earlier version has
-// none, which decodes as no definitions.
+// DecodeDefinitions decodes what Encode returned.
 func DecodeDefinitions(text string) (d Definitions, err error) {
-	if text == "" {
-		return d, nil
-	}
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		return d, fmt.Errorf("the definitions of a node cannot be read: %w", err)
 	}

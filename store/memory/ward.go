@@ -107,9 +107,6 @@ func (db *Database) host(p *partition, node, group string) (ward int, err error)
 	if m == nil || !m.live(now) || m.renewal.Draining || m.Group != group {
 		return 0, store.ErrNoPlace
 	}
-	if slices.ContainsFunc(db.nodes, func(n *member) bool { return n.Build == "" && n.left == 0 && n.Group == group }) {
-		return 0, store.ErrNoPlace
-	}
 	switch w := p.ward(m.ordinal); {
 	case w == nil:
 		var last int64

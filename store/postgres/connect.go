@@ -166,7 +166,7 @@ func (h *handle) upToDate(ctx context.Context, partitions int) (identity, error)
 		if err := c.checkCitus(ctx, id); err != nil {
 			return err
 		}
-		outdated := &store.SchemaError{Location: h.info.Location, Version: id.version, Wanted: len(migrations)}
+		outdated := &store.SchemaError{Location: h.info.Location, Version: id.version, Wanted: len(h.scripts)}
 		if h.asIs {
 			return outdated
 		}
@@ -187,7 +187,7 @@ func (h *handle) upToDate(ctx context.Context, partitions int) (identity, error)
 
 // due returns the state of the schema compared with the one that this program uses.
 func (h *handle) due(ctx context.Context, partitions int) (store.Schema, error) {
-	schema := store.Schema{Location: h.info.Location, Wanted: len(migrations)}
+	schema := store.Schema{Location: h.info.Location, Wanted: len(h.scripts)}
 	if err := h.checkServer(ctx); err != nil {
 		return schema, err
 	}
@@ -200,7 +200,7 @@ func (h *handle) due(ctx context.Context, partitions int) (store.Schema, error) 
 		if err := c.checkCitus(ctx, id); err != nil {
 			return err
 		}
-		schema.Due = h.steps(id, len(migrations), cmp.Or(partitions, defaultPartitions))
+		schema.Due = h.steps(id, cmp.Or(partitions, defaultPartitions))
 		return nil
 	})
 	return schema, err

@@ -63,17 +63,17 @@ func (c *conn) identify(ctx context.Context) (identity, error) {
 	if err != nil {
 		return id, fmt.Errorf("%s: the table %s.meta is damaged; restore it from a backup: %w", h.info.Location, h.schema, err)
 	}
-	if id.version > len(migrations) {
+	if id.version > len(h.scripts) {
 		return id, fmt.Errorf("%s: %w: its schema is version %d and this program knows versions up to %d; use a later program",
-			h.info.Location, store.ErrNewer, id.version, len(migrations))
+			h.info.Location, store.ErrNewer, id.version, len(h.scripts))
 	}
 	return id, nil
 }
 
-// steps returns the statements that lead from the database's state to version n, in order.
+// steps returns the statements that lead from the database's state to this program's version, in order.
 // They have no parameters, so that the printed statements are those that run; the server
 // generates the secret of a new database.
-func (h *handle) steps(id identity, n, partitions int) []store.Script {
+func (h *handle) steps(id identity, partitions int) []store.Script {
 	var all []store.Script
 	add := func(name, sql string) { all = append(all, store.Script{Name: name, SQL: h.sql(sql)}) }
 	if !id.schema {
@@ -86,7 +86,7 @@ COMMENT ON TABLE perdure.meta IS 'Facts about this database, for people and for 
 		// Of several concurrent migrations one runs first; the others find its version.
 		add("lock", `LOCK TABLE perdure.meta IN ACCESS EXCLUSIVE MODE;`)
 	}
-	for _, m := range migrations[id.version:n] {
+	for _, m := range h.scripts[id.version:] {
 		add(m.Name, m.SQL)
 	}
 	if id.version == 0 {
@@ -100,13 +100,13 @@ INSERT INTO perdure.partitions (id) SELECT generate_series(0, %d);`, partitions,
 	if h.distribute || id.distributed {
 		add("distribute", distribution(id))
 	}
-	add("version", fmt.Sprintf(`INSERT INTO perdure.meta (key, value) VALUES ('version', '%d') ON CONFLICT (key) DO UPDATE SET value = excluded.value;`, n))
+	add("version", fmt.Sprintf(`INSERT INTO perdure.meta (key, value) VALUES ('version', '%d') ON CONFLICT (key) DO UPDATE SET value = excluded.value;`, len(h.scripts)))
 	return all
 }
 
 // isDone reports whether the schema needs no change.
 func (h *handle) isDone(id identity) bool {
-	return id.version == len(migrations) && (id.distributed || !h.distribute)
+	return id.version == len(h.scripts) && (id.distributed || !h.distribute)
 }
 
 // migrate brings the schema up to date in the caller's transaction. Of several concurrent
@@ -125,7 +125,7 @@ func (c *conn) migrate(ctx context.Context, partitions int) error {
 			return err
 		}
 	}
-	return c.take(ctx, c.h.steps(id, len(migrations), partitions))
+	return c.take(ctx, c.h.steps(id, partitions))
 }
 
 // take runs scripts statement by statement, because Citus forwards the complete text of a

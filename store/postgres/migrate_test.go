@@ -2,25 +2,39 @@ package postgres
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/perdure/perdure/internal/migration"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/upgradetest"
 	"github.com/perdure/perdure/store"
 )
 
-// written makes a schema as version n of it was written; no schema for 0.
-func written(t *testing.T, w *world, n int) string {
-	t.Helper()
-	h := &handle{schema: freshSchema()}
-	if n > 0 {
-		script := ""
-		for _, s := range h.steps(identity{}, n, 4) {
-			script += s.SQL
-		}
-		runScript(w, script)
+// later makes the program one of the next version, whose schema has one script more.
+func later() Option {
+	return func(s *settings) {
+		s.scripts = append(slices.Clone(s.scripts), migration.Script{Name: "a later one", SQL: `
+			ALTER TABLE perdure.runs ADD COLUMN later text NOT NULL DEFAULT 'a;b';
+			ALTER TABLE perdure.runs ALTER COLUMN later DROP DEFAULT;
+			ALTER TABLE perdure.runs ALTER COLUMN later SET DEFAULT 'c';
+			ALTER TABLE perdure.calls ADD COLUMN later bigint NOT NULL DEFAULT 7;
+			CREATE INDEX runs_later ON perdure.runs (partition, later) WHERE later <> '';
+			CREATE TABLE perdure.later (id bigint PRIMARY KEY);`})
 	}
-	return h.schema
+}
+
+// written makes a schema as a version of it was written: the first one, or none for 0.
+func written(t *testing.T, w *world, version int) string {
+	t.Helper()
+	schema := freshSchema()
+	if version > 0 {
+		db, err := URL(pgtest.Shared(t).DSN("postgres"), Schema(schema), Partitions(4)).Open(t.Context())
+		w.must(err)
+		w.must(db.Close())
+	}
+	return schema
 }
 
 // runScript runs statements as psql runs a file.
@@ -46,19 +60,26 @@ func shape(w *world, schema string) string {
 	return strings.ReplaceAll(all, schema, "perdure")
 }
 
+// TestE124_OpenWorkIsMigrated: a database of an earlier version is brought up to date with
+// all that it holds, and its runs go on.
+func TestE124_OpenWorkIsMigrated(t *testing.T) {
+	dsn, schema := pgtest.Shared(t).DSN("postgres"), freshSchema()
+	upgradetest.Open(t, URL(dsn, Schema(schema), Partitions(4)), URL(dsn, Schema(schema), later()))
+}
+
 // TestE124_WhatIsPrintedIsWhatOpenDoes: the statements that are due, run by somebody,
-// leave the schema that Open leaves, from every version there was. Looking changes
-// nothing.
+// leave the schema that Open leaves, in an empty database and in one of an earlier version.
+// Looking changes nothing.
 func TestE124_WhatIsPrintedIsWhatOpenDoes(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, later())
 	want := shape(w, w.schema)
-	for version := range len(migrations) {
+	for version := range len(migrations) + 1 {
 		schema := written(t, w, version)
-		opener := URL(pgtest.Shared(t).DSN("postgres"), Schema(schema), Partitions(4)).(store.Migrator)
+		opener := URL(pgtest.Shared(t).DSN("postgres"), Schema(schema), Partitions(4), later()).(store.Migrator)
 		for range 2 {
 			s, err := opener.Schema(t.Context())
 			w.must(err)
-			if s.Version != version || s.Wanted != len(migrations) || len(s.Due) == 0 || !strings.HasSuffix(s.Location, "schema "+schema) {
+			if s.Version != version || s.Wanted != len(migrations)+1 || len(s.Due) == 0 || !strings.HasSuffix(s.Location, "schema "+schema) {
 				t.Fatalf("from version %d: %+v", version, s)
 			}
 		}
@@ -92,7 +113,7 @@ func TestE124_AProgramThatMayNotMigrateSaysWhatToDo(t *testing.T) {
 	user := "user_of_" + freshSchema()
 	w.exec(`CREATE ROLE ` + user + ` LOGIN`)
 	dsn := pgtest.Shared(t).DSN("postgres")
-	for _, version := range []int{0, len(migrations) - 1} {
+	for _, version := range []int{0, len(migrations)} {
 		schema := written(t, w, version)
 		says := "no schema of perdure"
 		if version > 0 {
@@ -101,12 +122,12 @@ func TestE124_AProgramThatMayNotMigrateSaysWhatToDo(t *testing.T) {
 			w.exec(`GRANT ALL ON ALL TABLES IN SCHEMA ` + schema + ` TO ` + user)
 		}
 		for name, opener := range map[string]store.Opener{
-			"told so":        store.AsIs(URL(dsn, Schema(schema))),
-			"without rights": URL(strings.Replace(dsn, "user=postgres", "user="+user, 1), Schema(schema)),
+			"told so":        store.AsIs(URL(dsn, Schema(schema), later())),
+			"without rights": URL(strings.Replace(dsn, "user=postgres", "user="+user, 1), Schema(schema), later()),
 		} {
 			err := refuses(t, opener, schema, says, "perdure migrate")
 			outdated, ok := errors.AsType[*store.SchemaError](err)
-			if !ok || !errors.Is(err, store.ErrOlder) || outdated.Version != version || outdated.Wanted != len(migrations) {
+			if !ok || !errors.Is(err, store.ErrOlder) || outdated.Version != version || outdated.Wanted != len(migrations)+1 {
 				t.Errorf("%s, version %d: %v", name, version, err)
 			}
 			if lacks := outdated.Err != nil; lacks != (name == "without rights") {

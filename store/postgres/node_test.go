@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -183,29 +184,17 @@ func TestE135_CommitsDoNotCostALease(t *testing.T) {
 	wg.Wait()
 }
 
-// TestE116_AProcessOfAnEarlierVersion that was a member when the schema was migrated stays
-// one, and says nothing of its code. It does not join anew.
-func TestE116_AProcessOfAnEarlierVersion(t *testing.T) {
+// TestNoRunMovesBesideA32BitProcess, which cannot tell the places of a partition apart.
+func TestNoRunMovesBesideA32BitProcess(t *testing.T) {
 	w := newWorld(t)
-	join := func(id, columns, values string) error { // as migrations 1 to 6 leave the table
-		return w.share(t.Context(), "Join", func(c *conn) error {
-			_, err := c.exec(t.Context(), `INSERT INTO perdure.nodes (id, name, node_group, lease, supersede, joined, seen, alive, clock`+columns+`)
-				SELECT $1, 'old', '', 3600000000000, false, now, now, nextval('perdure.moments'), now`+values+` FROM perdure.now()`, id)
-			return err
-		})
+	run := w.created()
+	w.must(w.Join(t.Context(), w.describe("host")))
+	w.must(w.Join(t.Context(), w.describe("narrow")))
+	w.exec(`UPDATE perdure.nodes SET wards = false WHERE id = 'narrow'`) // as such a process joins
+	m := store.Move{Partition: run.Partition, Epoch: w.epoch, Run: run.ID, To: "host"}
+	if err := w.Move(t.Context(), m); !errors.Is(err, store.ErrNoPlace) {
+		t.Errorf("a run moves beside a process of 32 bits: %v", err)
 	}
-	if err := join("late", "", ""); code(err) != "23502" { // not_null_violation
-		t.Errorf("a node that does not say its build joins: %v", err)
-	}
-	if err := join("late", ", build", ", '1'"); code(err) != "23502" {
-		t.Errorf("a node that knows no wards joins: %v", err)
-	}
-	w.must(join("old", ", build, wards", ", '', false")) // which the migration gave those that were there
-	_, err := w.Renew(t.Context(), store.Renewal{Node: "old", Next: 1})
-	w.must(err)
-	members, err := w.Nodes(t.Context())
-	w.must(err)
-	if m := members[len(members)-1]; m.ID != "old" || !m.Live || m.Build != "" || m.Definitions != "" {
-		t.Errorf("the old node is %+v", m)
-	}
+	w.must(w.Leave(t.Context(), "narrow"))
+	w.must(w.Move(t.Context(), m))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/perdure/perdure/internal/migration"
 	"github.com/perdure/perdure/store"
 )
 
@@ -24,6 +25,7 @@ type Option func(*settings)
 
 type settings struct {
 	schema     string
+	scripts    []migration.Script
 	partitions int // 0: not given
 	pooled     bool
 	poll       time.Duration // 0: listen
@@ -76,7 +78,7 @@ func Poll(every time.Duration) Option { return func(s *settings) { s.poll = ever
 var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
 
 func newSettings(options []Option) (*settings, error) {
-	s := &settings{schema: "perdure"}
+	s := &settings{schema: "perdure", scripts: migrations}
 	for _, option := range options {
 		option(s)
 	}
@@ -139,6 +141,7 @@ type opener struct {
 type handle struct {
 	info        store.Info
 	schema      string
+	scripts     []migration.Script // of the schema that this program uses
 	poll        time.Duration
 	pool        *pgxpool.Pool
 	own         bool
@@ -168,7 +171,7 @@ func (o *opener) connected(ctx context.Context, s *settings) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &handle{schema: s.schema, poll: s.poll, pool: pool, own: o.own, asIs: o.asIs, distribute: s.distribute, closed: make(chan struct{})}
+	h := &handle{schema: s.schema, scripts: s.scripts, poll: s.poll, pool: pool, own: o.own, asIs: o.asIs, distribute: s.distribute, closed: make(chan struct{})}
 	h.idle.Store(int64(idleLimit))
 	h.shared = make(chan struct{}, max(1, int(pool.Config().MaxConns)-reserved))
 	h.first = make(chan struct{}, 1)

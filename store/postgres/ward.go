@@ -82,7 +82,7 @@ func (c *conn) readyToMove(ctx context.Context, m *store.Move) (to int, err erro
 			return 0, err
 		}
 		takes, err := c.one(ctx, `SELECT n.ordinal FROM perdure.nodes n WHERE n.id = $1 AND n.departed IS NULL AND n.expires > perdure.now() AND NOT n.draining AND n.node_group = $2
-				AND NOT EXISTS (SELECT FROM perdure.nodes o WHERE o.node_group = n.node_group AND (o.build = '' OR NOT o.wards) AND o.departed IS NULL) FOR KEY SHARE OF n`,
+				AND NOT EXISTS (SELECT FROM perdure.nodes o WHERE o.node_group = n.node_group AND NOT o.wards AND o.departed IS NULL) FOR KEY SHARE OF n`,
 			[]any{m.To, group}, &to)
 		if err != nil {
 			return 0, err

@@ -9,17 +9,35 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
+// filled writes 300 runs of three turns, every third of which is over, with all that can hang
+// on a run.
+const filled = `
+	WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+	INSERT INTO runs (partition, id, workflow_id, latest, type, node_group, chain, attempt, created, status, wake, closed, start, detail, priority, is_full)
+	SELECT 0, 'run-' || i, 'flow-' || i, 1, 'flow', '', 'run-' || i, 1, i, iif(i % 3, 'running', 'completed'), iif(i % 3, 0, NULL), iif(i % 3, 0, 7), '5', x'00ff', i, i % 2 FROM n;
+	INSERT INTO turns SELECT seq, n.column1, 70 + n.column1, 1, 17, 'turn ' || n.column1 || ' of ' || id FROM runs CROSS JOIN (VALUES (1), (2), (3)) n;
+	INSERT INTO calls SELECT partition, id, 1, 'backoff', 'charge', 'q', 2, 99, NULL FROM runs WHERE status = 'running';
+	INSERT INTO attempts SELECT partition, id, 1, 1, 'charge', 'failed', 'E', '', 1, 2, '{}' FROM runs;
+	INSERT INTO attributes SELECT partition, 'customer', 'ann', id FROM runs;`
+
 // TestE126_TheFileIsLookedAt: each symptom that is planted is found with its cause and what
 // to do, and nothing where all is well.
 func TestE126_TheFileIsLookedAt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
-	writeOld(t, path)
 	now := int64(time.Hour)
 	db, err := File(path, Clock(func() int64 { return now })).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
+	c, err := connect(t.Context(), dsn(path, "rw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	if err := c.script(filled); err != nil {
+		t.Fatal(err)
+	}
 	if err := db.Join(t.Context(), store.Node{ID: "n/1", Name: "web-1", Lease: time.Second}); err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +66,6 @@ func TestE126_TheFileIsLookedAt(t *testing.T) {
 	finds()
 	now += 2 * stuckAfter
 	finds(`stuck message 1: a message of the kind "signal" for flow-1 waits since 1970-01-01 01:00:00Z although node web-1`)
-	c, err := connect(t.Context(), dsn(path, "rw"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.close()
 	if err := c.script("DELETE FROM inbox; DELETE FROM runs WHERE id = 'run-4'"); err != nil {
 		t.Fatal(err)
 	}

@@ -91,8 +91,9 @@ func dsn(path, mode string, pragmas ...string) string {
 }
 
 // inspect returns the version of a file's schema, 0 if the file is empty or does not exist.
-// It refuses a foreign file before anything could change it.
-func inspect(ctx context.Context, path string) (version int64, err error) {
+// It refuses a foreign file, and one of a later version than known, before anything could
+// change it.
+func inspect(ctx context.Context, path string, known int) (version int64, err error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		return 0, nil
@@ -108,13 +109,13 @@ func inspect(ctx context.Context, path string) (version int64, err error) {
 		return 0, explain(path, err)
 	}
 	defer c.close()
-	version, _, err = identify(c, path)
+	version, _, err = identify(c, path, known)
 	return version, explain(path, err)
 }
 
 // identify reads whose file it is and its schema version; empty means a file without
-// tables. It returns an error for a foreign file.
-func identify(c *conn, path string) (version int64, empty bool, err error) {
+// tables. It returns an error for a foreign file, and for one of a later version than known.
+func identify(c *conn, path string, known int) (version int64, empty bool, err error) {
 	var owner, tables int64
 	for _, q := range []struct {
 		query string
@@ -133,8 +134,8 @@ func identify(c *conn, path string) (version int64, empty bool, err error) {
 		return 0, true, nil
 	case owner != applicationID:
 		return 0, false, fmt.Errorf("%s: %w: it is an SQLite file of another program", path, store.ErrForeign)
-	case version > int64(len(migrations)):
-		return 0, false, fmt.Errorf("%s: %w: its schema is version %d and this program knows versions up to %d; use a later program", path, store.ErrNewer, version, len(migrations))
+	case version > int64(known):
+		return 0, false, fmt.Errorf("%s: %w: its schema is version %d and this program knows versions up to %d; use a later program", path, store.ErrNewer, version, known)
 	}
 	return version, false, nil
 }

@@ -170,7 +170,7 @@ func wantPlan(t *testing.T, h *handle, part, index string) {
 func TestSchemaIsMarkedAsOurs(t *testing.T) {
 	h, _ := owned(t)
 	err := h.read(t.Context(), "identify", func(c *conn) error {
-		version, empty, err := identify(c, h.path)
+		version, empty, err := identify(c, h.path, len(migrations))
 		if version != int64(len(migrations)) || empty {
 			t.Errorf("version %d of %d, empty: %v", version, len(migrations), empty)
 		}

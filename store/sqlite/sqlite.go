@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/perdure/perdure/internal/migration"
 	"github.com/perdure/perdure/store"
 )
 
@@ -51,13 +52,14 @@ type file struct {
 	level     Level
 	exclusive bool
 	clock     func() int64
-	asIs      bool // the schema is not migrated
+	scripts   []migration.Script // of the schema that this program uses
+	asIs      bool               // the schema is not migrated
 }
 
 // File returns an opener for a database file. Open creates the file if it does not exist;
 // its directory must exist.
 func File(path string, options ...Option) store.Opener {
-	f := &file{path: path, clock: func() int64 { return time.Now().UnixNano() }}
+	f := &file{path: path, clock: func() int64 { return time.Now().UnixNano() }, scripts: migrations}
 	for _, option := range options {
 		option(f)
 	}
@@ -92,12 +94,12 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	version, err := look(ctx, path)
+	version, err := f.look(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	if f.asIs && version < int64(len(migrations)) {
-		return nil, &store.SchemaError{Location: path, Version: int(version), Wanted: len(migrations)}
+	if f.asIs && version < int64(len(f.scripts)) {
+		return nil, &store.SchemaError{Location: path, Version: int(version), Wanted: len(f.scripts)}
 	}
 	synchronous := "synchronous(full)"
 	if f.level == Normal {
@@ -122,7 +124,8 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 	if err := patiently(ctx, func() error { return create(ctx, path) }); err != nil {
 		return nil, err
 	}
-	if err := patiently(ctx, func() error { return h.write(ctx, "Open", migrate) }); err != nil {
+	migrated := func(c *conn) error { return migrate(c, f.scripts) }
+	if err := patiently(ctx, func() error { return h.write(ctx, "Open", migrated) }); err != nil {
 		h.Close()
 		return nil, explain(path, err)
 	}
@@ -130,9 +133,9 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 }
 
 // look is inspect, with patience.
-func look(ctx context.Context, path string) (version int64, err error) {
+func (f *file) look(ctx context.Context, path string) (version int64, err error) {
 	err = patiently(ctx, func() (err error) {
-		version, err = inspect(ctx, path)
+		version, err = inspect(ctx, path, len(f.scripts))
 		return err
 	})
 	return version, err
@@ -143,10 +146,10 @@ func (f *file) Schema(ctx context.Context) (store.Schema, error) {
 	if err != nil {
 		return store.Schema{}, err
 	}
-	version, err := look(ctx, path)
-	s := store.Schema{Location: path, Version: int(version), Wanted: len(migrations)}
+	version, err := f.look(ctx, path)
+	s := store.Schema{Location: path, Version: int(version), Wanted: len(f.scripts)}
 	if err == nil && s.Version < s.Wanted {
-		s.Due = steps(version)
+		s.Due = steps(f.scripts, version)
 	}
 	return s, err
 }

@@ -92,11 +92,6 @@ var wardChecks = []check{
 		f.makeGroup(elsewhere.Group)
 		f.must(f.store.Join(f.Context(), elsewhere))
 		f.is(f.store.Move(f.Context(), store.Move{Partition: f.partition, Epoch: f.epoch, Run: run.ID, To: "elsewhere"}), store.ErrNoPlace)
-		early := f.describe("early")
-		early.Build = ""
-		f.must(f.store.Join(f.Context(), early)) // it would work on runs of wards
-		f.is(f.store.Move(f.Context(), b.away(f, run, nil)), store.ErrNoPlace)
-		f.must(f.store.Leave(f.Context(), "early"))
 		f.must(f.store.Move(f.Context(), b.away(f, run, nil)))
 		f.must(b.store.Leave(f.Context(), b.node))
 		f.is(f.store.Move(f.Context(), b.away(f, f.created(), nil)), store.ErrNoPlace)

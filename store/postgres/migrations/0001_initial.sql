@@ -23,6 +23,10 @@ CREATE TABLE perdure.node_groups (
 
 -- Who owns a partition. Each commit locks the rows of its partitions in share
 -- mode; who claims one locks it for update. Nothing else touches them.
+--
+-- A ward, in which a node works on runs of a partition that another one owns, is one
+-- more row: its id is that of its partition, with the ordinal of the node above the
+-- lowest 32 bits. The owners of wards are recorded with those of the partition.
 CREATE TABLE perdure.partitions (
     id    bigint PRIMARY KEY,
     epoch bigint NOT NULL DEFAULT 0,
@@ -55,21 +59,24 @@ CREATE INDEX owners_node ON perdure.owners (node);
 
 -- The engines that have joined. A sign of life updates one row and no index.
 CREATE TABLE perdure.nodes (
-    id         text    COLLATE "C" PRIMARY KEY,
-    ordinal    bigint  GENERATED ALWAYS AS IDENTITY,
-    name       text    COLLATE "C" NOT NULL,
-    node_group text    COLLATE "C" NOT NULL,
-    lease      bigint  NOT NULL,
-    supersede  boolean NOT NULL,
-    joined     bigint  NOT NULL,
-    seen       bigint  NOT NULL,               -- last sign of life
-    alive      bigint  NOT NULL,               -- the moment of that
-    expires    bigint  GENERATED ALWAYS AS (least(seen, 9223372036854775807 - lease) + lease) STORED,
-    departed   bigint,                         -- NULL while it is a member
-    draining   boolean NOT NULL DEFAULT false,
-    last       bigint  NOT NULL DEFAULT 0,     -- the numbers of its latest renewal
-    next       bigint  NOT NULL DEFAULT 0,
-    clock      bigint  NOT NULL                -- high-water mark of the clock as its process knew it
+    id          text    COLLATE "C" PRIMARY KEY,
+    ordinal     bigint  GENERATED ALWAYS AS IDENTITY,
+    name        text    COLLATE "C" NOT NULL,
+    node_group  text    COLLATE "C" NOT NULL,
+    build       text    COLLATE "C" NOT NULL,    -- names its code
+    lease       bigint  NOT NULL,
+    supersede   boolean NOT NULL,
+    wards       boolean NOT NULL,                -- it can work in wards: its numbers have 64 bits
+    joined      bigint  NOT NULL,
+    seen        bigint  NOT NULL,                -- last sign of life
+    alive       bigint  NOT NULL,                -- the moment of that
+    expires     bigint  GENERATED ALWAYS AS (least(seen, 9223372036854775807 - lease) + lease) STORED,
+    departed    bigint,                          -- NULL while it is a member
+    draining    boolean NOT NULL DEFAULT false,
+    last        bigint  NOT NULL DEFAULT 0,      -- the numbers of its latest renewal
+    next        bigint  NOT NULL DEFAULT 0,
+    clock       bigint  NOT NULL,                -- high-water mark of the clock as its process knew it
+    definitions text    COLLATE "C" NOT NULL DEFAULT '' -- the workflows and activities that its code has (JSON)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
 -- Of those who supersede their namesakes, one at a time is a member.
@@ -82,15 +89,18 @@ CREATE TABLE perdure.runs (
     partition   bigint  NOT NULL,
     id          text    COLLATE "C" NOT NULL,
     workflow_id text    COLLATE "C" NOT NULL,
-    latest      boolean NOT NULL DEFAULT true, -- the last run of its workflow ID
+    latest      boolean NOT NULL DEFAULT true,  -- the last run of its workflow ID
     type        text    COLLATE "C" NOT NULL,
     node_group  text    COLLATE "C" NOT NULL,
     chain       text    COLLATE "C" NOT NULL,
     attempt     bigint  NOT NULL,
     created     bigint  NOT NULL,
+    priority    bigint  NOT NULL DEFAULT 0,     -- of its calls that want a slot, for those who list them
     status      text    COLLATE "C" NOT NULL,
-    wake        bigint,                        -- NULL: never, 0: hot
+    wake        bigint,                         -- NULL: never, 0: hot
     closed      bigint  NOT NULL,
+    ward        bigint  NOT NULL DEFAULT 0,     -- where an open run is worked on: 0 at home, by the owner of its partition
+    is_full     boolean NOT NULL DEFAULT false, -- it has as many unread signals as it may, and is posted none
     start       text    COLLATE "C" NOT NULL,
     detail      text    COLLATE "C" NOT NULL,
     PRIMARY KEY (partition, id)
@@ -100,6 +110,19 @@ CREATE UNIQUE INDEX runs_latest ON perdure.runs (partition, workflow_id) WHERE l
 CREATE INDEX runs_wake ON perdure.runs (partition, wake) WHERE wake IS NOT NULL;
 -- Most runs end well; whoever lists those finds them at the end of the table.
 CREATE INDEX runs_status ON perdure.runs (partition, status, id) WHERE status <> 'completed';
+CREATE INDEX runs_ward ON perdure.runs (partition, workflow_id) WHERE ward <> 0;
+
+-- What somebody gave runs to find them by. The first key reads those with one value
+-- from the newest on; the second finds what belongs to a run.
+CREATE TABLE perdure.attributes (
+    partition bigint NOT NULL,
+    name      text   COLLATE "C" NOT NULL,
+    value     text   COLLATE "C" NOT NULL,
+    run       text   COLLATE "C" NOT NULL,
+    PRIMARY KEY (partition, name, value, run)
+);
+
+CREATE INDEX attributes_run ON perdure.attributes (partition, run);
 
 -- History: one row a turn, never changed.
 CREATE TABLE perdure.turns (
@@ -145,6 +168,27 @@ CREATE TABLE perdure.attempts (
     PRIMARY KEY (partition, run, call, number)
 );
 
+-- The ledger across runs, by time.
+CREATE INDEX attempts_ended ON perdure.attempts (partition, ended, run, call, number);
+
+-- Counters of closed calls, by the hour or whatever span their bucket begins.
+-- They are updated often and no index has to know.
+CREATE TABLE perdure.tallies (
+    partition bigint NOT NULL,
+    bucket    bigint NOT NULL,
+    type      text   COLLATE "C" NOT NULL, -- of the workflow
+    name      text   COLLATE "C" NOT NULL, -- of the activity or step
+    first_try bigint NOT NULL,
+    recovered bigint NOT NULL,
+    exhausted bigint NOT NULL,
+    failed    bigint NOT NULL,
+    canceled  bigint NOT NULL,
+    by_hand   bigint NOT NULL,
+    attempts  bigint NOT NULL,
+    retrying  bigint NOT NULL, -- ns
+    PRIMARY KEY (partition, bucket, type, name)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 1000);
+
 -- Messages that no turn has consumed yet. Their runs need not exist.
 CREATE SEQUENCE perdure.messages;
 
@@ -160,3 +204,58 @@ CREATE TABLE perdure.inbox (
     PRIMARY KEY (partition, sequence),
     UNIQUE (partition, workflow_id, key)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+
+-- Attempts that are offered in queues. A claim and the word of an attempt's end update a
+-- row that lives as long as the attempt.
+CREATE TABLE perdure.tasks (
+    partition   bigint  NOT NULL,
+    run         text    COLLATE "C" NOT NULL,
+    number      bigint  NOT NULL, -- of the call
+    attempt     bigint  NOT NULL,
+    workflow_id text    COLLATE "C" NOT NULL,
+    queue       text    COLLATE "C" NOT NULL,
+    name        text    COLLATE "C" NOT NULL, -- of the activity
+    priority    bigint  NOT NULL,
+    suspect     boolean NOT NULL, -- its process died while it ran
+    offered     bigint  NOT NULL,
+    worker      text    COLLATE "C" NOT NULL DEFAULT '', -- who has claimed it
+    claimed     bigint  NOT NULL DEFAULT 0,
+    settled     boolean NOT NULL DEFAULT false, -- that one has said how it ended
+    stopped     boolean NOT NULL DEFAULT false, -- that one is asked to end it
+    data        text    COLLATE "C" NOT NULL,
+    PRIMARY KEY (partition, run, number)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+
+CREATE INDEX tasks_open ON perdure.tasks (queue, suspect, priority DESC, offered) WHERE worker = '';
+CREATE INDEX tasks_worker ON perdure.tasks (worker) WHERE worker <> '';
+
+-- Who serves queues. A sign of life updates one row and no index.
+CREATE TABLE perdure.workers (
+    id         text    COLLATE "C" PRIMARY KEY,
+    name       text    COLLATE "C" NOT NULL,
+    node_group text    COLLATE "C" NOT NULL,
+    lease      bigint  NOT NULL,
+    serves     text    COLLATE "C" NOT NULL,
+    draining   boolean NOT NULL,
+    departed   boolean NOT NULL,
+    joined     bigint  NOT NULL,
+    seen       bigint  NOT NULL
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
+-- What people switched off and on again in a group of nodes: the last entry of a
+-- kind and name counts, the others say who did what before. A switch of the kind canary
+-- gives a share of the runs that begin to nodes of the build that is its name.
+CREATE TABLE perdure.switches (
+    node_group text    COLLATE "C" NOT NULL,
+    number     bigint  NOT NULL,
+    kind       text    COLLATE "C" NOT NULL, -- of what is switched: activity
+    name       text    COLLATE "C" NOT NULL,
+    off        boolean NOT NULL,
+    request    text    COLLATE "C" NOT NULL, -- by which a repeated one is known
+    by         text    COLLATE "C" NOT NULL,
+    why        text    COLLATE "C" NOT NULL,
+    time       bigint  NOT NULL,
+    share      integer NOT NULL DEFAULT 0, -- in ten-thousandths
+    PRIMARY KEY (node_group, number),
+    UNIQUE (node_group, request)
+);

@@ -148,7 +148,7 @@ func (a *app) liveBuilds(ctx context.Context, e *perdure.Engine, meant string) e
 	count := map[string]int{}
 	var builds []string
 	for _, n := range nodes {
-		if !works(n) || n.Group != group || n.Build == "" {
+		if !works(n) || n.Group != group {
 			continue
 		}
 		if count[n.Build]++; count[n.Build] == 1 {

@@ -142,7 +142,7 @@ func (a *app) nodeTable(nodes []view.Node, gone int, canary *view.Canary, now ti
 func codeNotes(nodes []view.Node) []string {
 	var notes []string
 	for _, n := range nodes {
-		if n.Build == "" || n.State != live && n.State != draining {
+		if n.Worker || n.State != live && n.State != draining {
 			continue
 		}
 		note := fmt.Sprintf("Build %s has %s.", n.Build, registered(n))
