@@ -196,15 +196,7 @@ func (d *durable) Uncanceled() eval.Effects {
 }
 
 func (d *durable) History() (events, most int) {
-	events = workflow.GetInfo(d.wf).HistoryLength
-	if events < d.most {
-		return events, d.most
-	}
-	// Runs that came this far under version 0.1 went on, and do so in a replay.
-	if workflow.VersionOf(d.wf, "continue-as-new", 0, 1) == 0 {
-		return 0, 0
-	}
-	return events, d.most
+	return workflow.GetInfo(d.wf).HistoryLength, d.most
 }
 
 func (d *durable) Offset(zone string, at time.Time) (seconds int, known bool) {

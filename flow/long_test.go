@@ -187,33 +187,3 @@ func TestW15_EveryCrash(t *testing.T) {
 		}
 	}
 }
-
-// TestW15_RunsOfOldGoOn: a history in which the interpreter did not ask whether the run
-// continues as new fits in every length, in places where it would and where it would fail.
-func TestW15_RunsOfOldGoOn(t *testing.T) {
-	for _, text := range []string{
-		"n = 0\nwhile n < 60:\n    n = @echo(x=n + 1)\nreturn n\n",
-		"try [retry: 1]:\n    n = 0\n    while n < 60:\n        n = @echo(x=n + 1)\n    @broken(type=\"A\")\nexcept A:\n    return n\n",
-	} {
-		perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
-			w := newWorld()
-			func() {
-				defer flow.ContinueAfter(100_000)()
-				if _, err := w.durable(t, env, text); err != nil {
-					t.Fatal(err)
-				}
-			}()
-			document, err := env.Engine().Workflow("run").Record(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, events := range []int{1, 7, 100} {
-				back := flow.ContinueAfter(events)
-				if err := perduretest.Replay(document, w.runtime(t).Definitions()...); err != nil {
-					t.Errorf("with %d events: %v\n%s", events, err, text)
-				}
-				back()
-			}
-		})
-	}
-}

@@ -27,12 +27,10 @@ const replayLimit = 30 * time.Second
 //	err = perduretest.Replay(recorded, Checkout)
 //
 // A *Difference says where the code makes another call than the recording. Delays and
-// policies may differ: the recorded ones apply. In old recordings, without events for
-// blocks (workflow.Retry), the policy of a block is part of the code: it is a difference
-// if the policy would have made fewer or more tries. Any other error says that the
-// recording cannot be read, that none of the definitions is its workflow, or that the
-// code panicked or did not end. No activity runs and no time passes. Replay may be called
-// from several goroutines.
+// policies may differ: the recorded ones apply. Any other error says that the recording
+// cannot be read, that none of the definitions is its workflow, or that the code panicked
+// or did not end. No activity runs and no time passes. Replay may be called from several
+// goroutines.
 func Replay(recorded []byte, definitions ...perdure.Definition) error {
 	r, err := history.DecodeRecording(recorded)
 	if err != nil {

@@ -45,13 +45,10 @@ type Finding struct {
 
 // Checkup is the result of ops.Doctor.
 type Checkup struct {
-	OK    bool `json:"ok"`    // nothing is wrong
-	Runs  int  `json:"runs"`  // that were read, open and closed
-	Turns int  `json:"turns"` // of these runs, that were read
-	// Unsummed is how many of the turns have no checksum, because an earlier version
-	// wrote them.
-	Unsummed int `json:"unsummed"`
-	Others   int `json:"others"` // gates and schedules
+	OK     bool `json:"ok"`     // nothing is wrong
+	Runs   int  `json:"runs"`   // that were read, open and closed
+	Turns  int  `json:"turns"`  // of these runs, that were read
+	Others int  `json:"others"` // gates and schedules
 	// More says that there are more findings than the limit; reading stopped there.
 	More     bool      `json:"more,omitempty"`
 	Findings []Finding `json:"findings"` // in the order in which they were found; empty if nothing is wrong

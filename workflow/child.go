@@ -141,7 +141,7 @@ func startChild[In, Out any, O seal.ForChild](wf *Context, w Workflow[In, Out], 
 	if err != nil {
 		err = fmt.Errorf("its input: %w", err)
 	}
-	if err := errors.Join(checkChild(w.Name(), &s, run.CheckWorkflowID), err); err != nil {
+	if err := errors.Join(checkChild(w.Name(), &s, history.CheckWorkflowID), err); err != nil {
 		return refuse(w.Name(), retry.Terminal(fmt.Errorf("the child %q cannot be started: %w", w.Name(), err))), id
 	}
 	s.Headers, s.Trace = wf.instance.interceptChild(w.Name(), id, wf.instance.childHeaders(s.Headers), cmp.Or(s.Trace, run.Start().Trace))

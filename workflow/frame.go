@@ -45,10 +45,9 @@ func Outer(wf *Context) *Context {
 var errOuter = errors.New("a workflow context from outside of a block was used inside it: what it begins does not end with the deadline of workflow.Timeout or of a try of workflow.Retry; " +
 	"use the context that is passed to the block's function, or workflow.Outer(wf) if it is not to belong to the block")
 
-// belongs makes sure that what begins here belongs to the block in which the coroutine is.
-// Misuse panics, but not where it is on record.
+// belongs panics unless what begins here belongs to the block in which the coroutine is.
 func (wf *Context) belongs() {
-	if wf.outer || wf.frame == wf.line.in || wf.instance.run.Replaying() {
+	if wf.outer || wf.frame == wf.line.in {
 		return
 	}
 	for b := wf.line.in; b != nil; b = b.outer {

@@ -59,24 +59,6 @@ func TestE43_AnOuterContextInABlockIsTold(t *testing.T) {
 	}
 }
 
-// TestE41_OuterContextsOnRecordReplay: what earlier versions let pass is not held against a
-// run where it is on record.
-func TestE41_OuterContextsOnRecordReplay(t *testing.T) {
-	with := func(context func(wf *workflow.Context) *workflow.Context) script {
-		return func(wf *workflow.Context, log logger) (string, error) {
-			s, err := workflow.Timeout(wf, time.Second, func(*workflow.Context) (string, error) {
-				//perdure:deterministic the outer context is what is tested
-				return workflow.Call(context(wf), slow, "x")
-			})
-			log("%q %v", s, err)
-			return "", nil
-		}
-	}
-	w, log := play(t, with(workflow.Outer))
-	expect(t, log, `"x" <nil>`) // after a minute
-	w.replay(with(func(wf *workflow.Context) *workflow.Context { return wf }), log)
-}
-
 // TestE20_CallsInABlockRunOnce unless they, or their activities, name a policy: the block
 // retries them. What is on record stays.
 func TestE20_CallsInABlockRunOnce(t *testing.T) {

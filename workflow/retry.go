@@ -35,10 +35,6 @@ func Retry[T any](wf *Context, policy retry.Policy, fn func(wf *Context) (T, err
 		return zero, retry.Terminal(fmt.Errorf("the policy of workflow.Retry is not usable: %w", err))
 	}
 	b := wf.startBlock(&policy)
-	if err := b.idle(); err != nil {
-		b.leave()
-		return zero, err
-	}
 	for {
 		started := b.now()
 		out, err := inside(wf, wf.scope, true, func(wf *Context) (T, error) {
@@ -97,16 +93,6 @@ func (b *block) succeeded(started time.Time) {
 func (b *block) now() time.Time        { return time.Unix(0, b.wf.instance.run.Now()).UTC() }
 func (b *block) policy() *retry.Policy { return b.record.Policy() }
 
-// idle returns an error if the policy says something that has no effect for a block.
-// Blocks of earlier versions did not mind.
-func (b *block) idle() error {
-	fault := core.BlockFault(b.policy())
-	if fault == "" || b.record.Number() == 0 {
-		return nil
-	}
-	return retry.Terminal(errors.New("the policy of workflow.Retry is not usable: " + fault + onActivities))
-}
-
 // failed is the end of a try that failed: it waits for the next one, or returns what the
 // block has come to.
 func (b *block) failed(err error, started time.Time) error {
@@ -140,10 +126,10 @@ func (b *block) failed(err error, started time.Time) error {
 
 // refused makes the refusal of a child terminal if it would come again: a run that has
 // ended keeps its workflow ID. The failure for which the block was tried again comes
-// along. Blocks of earlier versions tried again.
+// along.
 func (b *block) refused(err error) error {
 	var inUse *ChildIDInUseError
-	if b.record.Number() == 0 || !errors.As(err, &inUse) || slices.Contains(openStatuses, core.Status(inUse.Status)) {
+	if !errors.As(err, &inUse) || slices.Contains(openStatuses, core.Status(inUse.Status)) {
 		return err
 	}
 	if len(b.tries) > 0 {
@@ -189,10 +175,8 @@ func (b *block) failure(reason retry.Reason, limit int, err error) error {
 }
 
 func validateBlockPolicy(p retry.Policy) error {
-	if fault := core.BlockFault(&retry.Policy{QueueTimeout: p.QueueTimeout, CrashLimit: p.CrashLimit}); fault != "" {
-		return errors.New(fault + onActivities)
+	if fault := core.BlockFault(&p); fault != "" {
+		return errors.New(fault + "; set it on the activities inside")
 	}
 	return p.Validate()
 }
-
-const onActivities = "; set it on the activities inside"

@@ -60,7 +60,7 @@ func Send[T any](wf *Context, workflowID string, s Signal[T], value T) error {
 	if wf.over() {
 		return wf.scope.aborted(s.name)
 	}
-	if err := errors.Join(history.CheckName("signal name", s.name), wf.instance.run.CheckWorkflowID(workflowID)); err != nil {
+	if err := errors.Join(history.CheckName("signal name", s.name), history.CheckWorkflowID(workflowID)); err != nil {
 		return retry.Terminal(err)
 	}
 	payload, err := history.Encode(value)

@@ -46,16 +46,13 @@ func timeout[T any](wf *Context, d time.Duration, block int64, fn func(wf *Conte
 type timeLimit struct {
 	*pending
 	expired *retry.TimeoutError
-	// ordered says that the order of history decides; before that was so, what the code
-	// saw first did.
-	ordered bool
 	passed  bool       // before anything that ends the scope, and fn has not returned
 	late    []*pending // came after it, and before the code could give them up
 	felt    bool       // what is in the scope was given up, or told so
 }
 
 // expireAfter gives the scope a deadline. The error says that the run can have no more
-// timers; histories of before that was one go on without a deadline.
+// timers.
 func (s *scope) expireAfter(wf *Context, d time.Duration, block int64) error {
 	t := &timeLimit{expired: &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: d}}
 	s.deadline = t
@@ -64,15 +61,12 @@ func (s *scope) expireAfter(wf *Context, d time.Duration, block int64) error {
 		return nil
 	}
 	call := wf.instance.run.StartDeadline(block, "timeout", d)
-	t.pending, t.ordered = wf.follow(call), call.Block != 0
-	if t.ordered && call.Done {
+	if t.pending = wf.follow(call); call.Done {
 		return t.failure()
 	}
-	if t.ordered {
-		call.Follower = &expiry{call.Follower, t, s}
-	}
+	call.Follower = &expiry{call.Follower, t, s}
 	wf.instance.start(wf, func(watch *Context) {
-		if (Timer{t.pending}).Wait(watch) == nil && (!t.ordered || t.passed) {
+		if (Timer{t.pending}).Wait(watch) == nil && t.passed {
 			s.expire(wf.instance.run, t.expired)
 		}
 	})
@@ -95,7 +89,7 @@ func (e *expiry) CallDone() {
 
 // timedOut reports whether the deadline is why the scope ended with an error.
 func (s *scope) timedOut() bool {
-	return s.err == error(s.deadline.expired) && (s.deadline.felt || !s.deadline.ordered)
+	return s.err == error(s.deadline.expired) && s.deadline.felt
 }
 
 // settle ends the deadline of a scope that was left. What came late for it is in time for

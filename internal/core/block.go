@@ -21,8 +21,7 @@ type Block struct {
 	forced bool  // an operator wants the next try regardless of the time
 }
 
-// Number returns the block's number among the calls of its run. It is 0 for a block that
-// began before blocks were recorded.
+// Number returns the block's number among the calls of its run.
 func (b *Block) Number() int64 { return b.call.Number }
 
 // Policy returns the policy in force.
@@ -31,9 +30,6 @@ func (b *Block) Policy() *retry.Policy { return b.call.Policy }
 // StartBlock begins a block of code. The policy must not change afterwards. In a replay the
 // recorded policy is in force.
 func (r *Run) StartBlock(policy *retry.Policy) *Block {
-	if recorded := r.next(); r.onRecord() && (recorded == nil || recorded.Kind != history.BlockStarted) {
-		return &Block{call: Call{Policy: policy, attempts: attempts{First: r.now}}}
-	}
 	e := history.Event{Kind: history.BlockStarted, Call: r.lastCall + 1}
 	if !policy.IsZero() {
 		e.Policy = policy
@@ -79,9 +75,6 @@ type Try struct {
 // Tried adds a try to the ledger and, if no other try follows, counts the block. A replay
 // only adds it to the totals.
 func (r *Run) Tried(b *Block, t Try) {
-	if b.Number() == 0 {
-		return
-	}
 	c := &b.call
 	c.attempt, c.QueuedAt, c.StartedAt = t.Number, t.Started, t.Started
 	outcome, reason := Completed, string(retry.ReasonSucceeded)
@@ -113,7 +106,7 @@ func (r *Run) Tried(b *Block, t Try) {
 // countBlock counts a block that has ended. No event says so: the turn in which the code
 // leaves the block counts it.
 func (r *Run) countBlock(b *Block, succeeded bool, reason retry.Reason) {
-	if r.replaying || r.out == nil || b.Number() == 0 {
+	if r.replaying || r.out == nil {
 		return
 	}
 	end := history.Event{Kind: history.CallFailed, Retry: &history.Summary{Exhausted: reason.Exhausts()}}
@@ -148,16 +141,15 @@ func (r *Run) EndBlock(b *Block) { delete(r.blocks, b.Number()) }
 
 // StartBackoff begins the timer before the next try of a block.
 func (r *Run) StartBackoff(b *Block, t Try) *Call {
-	e := history.Event{Kind: history.TimerStarted, Call: r.lastCall + 1, Name: "backoff", Due: addTime(r.now, t.Delay), Block: b.Number()}
-	if e.Block != 0 {
-		e.Attempt, e.Failure = t.Number, t.Failure
-	}
-	return r.begin(e)
+	return r.begin(history.Event{
+		Kind: history.TimerStarted, Call: r.lastCall + 1, Name: "backoff", Due: addTime(r.now, t.Delay),
+		Block: b.Number(), Attempt: t.Number, Failure: t.Failure,
+	})
 }
 
 // TooLate reports whether Within had passed when the code woke up after a backoff.
 func (r *Run) TooLate(b *Block) bool {
-	late := b.Number() != 0 && !b.forced && r.now > withinEnd(b.call.First, b.call.Policy.Within)
+	late := !b.forced && r.now > withinEnd(b.call.First, b.call.Policy.Within)
 	b.forced = false
 	return late
 }

@@ -59,25 +59,11 @@ func (r *Run) StartChild(s StartChild) *Call {
 func (r *Run) ChildID(name string) string {
 	call := r.lastCall + 1
 	parent := r.identity(call)
-	short := CallID(parent.Run, call)
 	id := fmt.Sprintf("%s/%s/%d-%s", parent.WorkflowID, name, call, parent.Run[strings.LastIndexByte(parent.Run, '-')+1:])
-	switch e := r.next(); {
-	case e != nil && (e.ID == short || e.ID == id) && (e.Kind == history.ChildScheduled || e.Kind == history.DetachedScheduled):
-		return e.ID // an earlier version chose it by other rules
-	case len(id) > history.MaxID, history.Reserved(id) != "":
-		return short
+	if len(id) > history.MaxID || history.Reserved(id) != "" {
+		return CallID(parent.Run, call)
 	}
 	return id
-}
-
-// CheckWorkflowID returns why the code cannot use a workflow ID to start a child or send a
-// signal. See history.CheckWorkflowID. It accepts an ID that an earlier version accepted
-// and recorded.
-func (r *Run) CheckWorkflowID(id string) error {
-	if e := r.next(); e != nil && e.ID == id && history.Reserved(id) != "" {
-		return nil
-	}
-	return history.CheckWorkflowID(id)
 }
 
 // ChildRunID returns the ID of the first run of a child. The machine derives it, as it
@@ -119,7 +105,7 @@ type FromChild struct {
 	Failure *history.Failure `json:"failure,omitempty"`
 	Reason  string           `json:"reason,omitempty"` // of a termination
 	Note    string           `json:"note,omitempty"`   // status of the run that has the ID
-	Ended   int64            `json:"ended,omitempty"`  // when it ended, 0 in messages of earlier versions
+	Ended   int64            `json:"ended,omitempty"`  // when it ended, 0 if it has not
 }
 
 func (FromChild) input() {}

@@ -10,8 +10,7 @@ import (
 )
 
 // Judged is a failure as a policy sees it, so that another policy can judge it later. The
-// ledger's columns hold only the outermost error. Records of earlier versions have no
-// Judged.
+// ledger's columns hold only the outermost error.
 type Judged struct {
 	Types    []string          `json:"types,omitempty"` // of the error and all that it wraps
 	Canceled bool              `json:"canceled,omitempty"`

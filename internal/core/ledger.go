@@ -38,8 +38,7 @@ type AttemptDetail struct {
 	// Recovered is the last error of a call that this attempt completes, nil if no attempt
 	// failed.
 	Recovered *Recovered `json:"recovered,omitempty"`
-	// Totals are the call's totals including this attempt; nil in records of earlier
-	// versions.
+	// Totals are the call's totals including this attempt.
 	Totals *Totals `json:"totals,omitempty"`
 }
 

@@ -10,12 +10,8 @@ import (
 // resetRun closes the run, and the next run of its chain continues from a call. The code
 // does not run, so the turn says CodeDeferred.
 func (r *Run) resetRun(in Control) {
-	switch {
-	case in.Fault != nil:
+	if in.Fault != nil {
 		r.answerRun(in, Refused, in.Fault.Error())
-		return
-	case in.Cut == nil:
-		r.answerRun(in, Refused, "it was asked for by a version that cannot tell where the call is")
 		return
 	}
 	id := NextRunID(r.start.Run, r.now)
@@ -35,6 +31,7 @@ func (r *Run) resetRun(in Control) {
 func (c *Cut) Reset(source *history.Start, run string, now int64, in Control) *history.Start {
 	s := c.begin(source, run, now, in)
 	s.Initiator, s.Previous, s.Number = history.ResetOfRun, source.Run, max(source.Number, 1)+1
+	s.First = source.Origin()
 	carried := history.Carried{}
 	if source.Carried != nil {
 		carried = *source.Carried
@@ -52,7 +49,7 @@ func (c *Cut) Reset(source *history.Start, run string, now int64, in Control) *h
 // updates of the other run.
 func (c *Cut) Fork(source *history.Start, workflowID, run string, now int64, in Control) *history.Start {
 	s := c.begin(source, run, now, in)
-	s.WorkflowID, s.Chain = workflowID, run
+	s.WorkflowID, s.Chain, s.First = workflowID, run, nil
 	s.Initiator, s.Previous, s.Number, s.After, s.Parent = history.ForkOfRun, "", 0, "", nil
 	if source.Carried != nil {
 		carried := *source.Carried

@@ -80,7 +80,7 @@ func (r *callTable) restore(c *Call, row Row) error {
 	}
 	c.cancelRequested = c.cancelRequested || c.Cancel
 	if len(c.AtGates) != len(c.Gates) {
-		c.AtGates = make([]atGate, len(c.Gates))
+		return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), fmt.Errorf("it is at %d of %d gates", len(c.AtGates), len(c.Gates)))
 	}
 	switch c.state {
 	case Backoff:
@@ -93,7 +93,6 @@ func (r *callTable) restore(c *Call, row Row) error {
 		c.due, _ = c.timesOut(c.Policy)
 	case Gated:
 		if c.Undecided == nil {
-			r.collect(c, c.QueuedAt) // an earlier version did not record since when
 			c.due = c.gatedDue()
 		}
 	}

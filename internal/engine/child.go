@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
@@ -35,10 +34,6 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 		return
 	}
 	start, err := history.DecodeStart(m.Data)
-	if err == nil && start.Parent != nil && entity.KindOf(m.WorkflowID) != entity.Run {
-		e.refuseStart(p, m, &start)
-		return
-	}
 	if err == nil && (start.Parent == nil || start.WorkflowID != m.WorkflowID || start.Run != m.Run) {
 		err = fmt.Errorf("its start event is that of run %q of workflow %q, with the parent %+v", start.Run, start.WorkflowID, start.Parent)
 	}
@@ -77,21 +72,6 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 		e.routes[start.WorkflowID] = route{p, start.Run, starting}
 	}
 	e.deliverLocked(p, start.Run, mail{sequence: m.Sequence})
-}
-
-// refuseStart tells the parent that the workflow ID of its child belongs to a gate or a
-// schedule. An earlier version allowed code to ask for such a child.
-func (e *Engine) refuseStart(p *partition, m store.Message, start *history.Start) {
-	answer, err := message.ToParent(e.group, start.Parent, core.FromChild{Status: core.ChildIDInUse, Run: m.WorkflowID, Note: string(store.Standing)})
-	if err != nil {
-		e.log.ParentNotTold(m.Run, err)
-		return
-	}
-	t := store.Turn{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: m.Run, Consumed: []int64{m.Sequence}, Messages: []store.Message{answer}, Repeatable: true}
-	if e.committer.Commit(t) == nil {
-		e.settled(&resident{partition: p, id: m.Run}, &t)
-		e.sent(&t)
-	}
 }
 
 // created records that the row of a run is durable. The engine's mu is held.

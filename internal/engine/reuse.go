@@ -32,7 +32,7 @@ func mayFollow(start *history.Start, existing *store.Run) bool {
 
 // sameChain reports whether two parents are runs of one chain.
 func sameChain(a, b *history.Parent) bool {
-	return a != nil && a.WorkflowID == b.WorkflowID && (a.Run == b.Run || a.Chain != "" && a.Chain == b.Chain)
+	return a != nil && a.WorkflowID == b.WorkflowID && a.Chain == b.Chain
 }
 
 // startAfter starts a refused child again, as the successor of the run that had its workflow

@@ -6,14 +6,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/gate"
-	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/entity"
-	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
@@ -50,49 +45,5 @@ func TestI21_CodeReachesNoEntity(t *testing.T) {
 			t.Errorf("the child of #17 has the ID %q", id)
 		}
 		complete(t, e, payer, "after", 0)
-	})
-}
-
-// TestI21_OldStartsOfEntitiesAreRefused: an earlier version let a workflow ask for a child
-// whose ID is that of a gate. The message waits in the inbox: its parent is told, and
-// the gate works.
-func TestI21_OldStartsOfEntitiesAreRefused(t *testing.T) {
-	pay := activity.New("pay", func(context.Context, int) (int, error) { return 7, nil })
-	payer := workflow.New("payer", func(wf *workflow.Context, _ int) (int, error) {
-		return workflow.Call(wf, pay, 0, activity.Through(gate.New("payments", 1)))
-	})
-	inBothModes(t, func(t *testing.T, w *world) {
-		s, err := w.bare.Open(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := s.Group(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		id := entity.Find(g, entity.Gate, "payments").WorkflowID
-		m, err := message.FromRun(g, &core.Message{WorkflowID: id, Run: "child", Start: &history.Start{
-			Kind: history.RunStarted, Format: history.Format, WorkflowID: id, Run: "child", Type: napper.Name(), Chain: "child", Attempt: 1,
-			Created: 1, Parent: &history.Parent{WorkflowID: "parent", Run: "0198", Call: 1},
-		}})
-		m.ForOwner = true
-		if err = errors.Join(err, s.Post(t.Context(), m), s.Close()); err != nil {
-			t.Fatal(err)
-		}
-		e := w.start(pay, payer, napper)
-		pass(time.Second)
-		begin(t, e, payer, "after", 0)
-		pass(time.Minute)
-		if d := describe(t, e, "after"); d.Status != view.StatusCompleted {
-			t.Fatalf("the gate is broken: %+v", d.Pending)
-		}
-		stop(t, e)
-		if s, err = w.bare.Open(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		waiting, err := s.Inbox(t.Context(), []int{m.Partition}, 0, 0)
-		if err = errors.Join(err, s.Close()); err != nil || len(waiting) > 0 {
-			t.Errorf("%+v wait, %v", waiting, err)
-		}
 	})
 }

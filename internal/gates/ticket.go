@@ -27,8 +27,7 @@ type Ticket[K comparable] struct {
 	Key K `json:"key"`
 
 	// Came is when the call joined the line of this gate, or of an earlier one of its
-	// gates. Number orders tickets that came at the same time. Tickets of an earlier
-	// version have a Came of zero and are ordered by Number.
+	// gates. Number orders tickets that came at the same time.
 	Came   int64 `json:"came,omitempty"`
 	Number int64 `json:"number"`
 

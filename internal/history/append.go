@@ -7,52 +7,8 @@ import (
 )
 
 // Events are encoded by hand, because every step of every run encodes a turn and reflection
-// took a fifth of a step's time. The output is byte for byte that of encoding/json with the
-// struct tags; a test checks this. read.go decodes by hand.
-
-// appendTurn appends the document of a turn.
-func appendTurn(b []byte, events []Event) ([]byte, error) {
-	b = append(b, turnBegin...)
-	var err error
-	for i := range events {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		if b, err = events[i].appendJSON(b); err != nil {
-			return nil, err
-		}
-	}
-	return append(b, "]}"...), nil
-}
-
-// appendJSON appends the event as JSON.
-func (e *Event) appendJSON(b []byte) ([]byte, error) {
-	b = append(b, `{"kind":`...)
-	b = appendString(b, string(e.Kind))
-	b = appendInt(b, `,"call":`, e.Call)
-	b = appendText(b, `,"name":`, e.Name)
-	var err error
-	if b, err = appendPayload(b, `,"input":`, e.Input); err != nil {
-		return nil, err
-	}
-	if b, err = appendPayload(b, `,"result":`, e.Result); err != nil {
-		return nil, err
-	}
-	if b, err = e.appendOptions(b); err != nil {
-		return nil, err
-	}
-	b = appendInt(b, `,"due":`, e.Due)
-	b = appendInt(b, `,"block":`, e.Block)
-	b = appendInt(b, `,"attempt":`, int64(e.Attempt))
-	b = appendText(b, `,"node":`, e.Node)
-	b = appendInt(b, `,"queued":`, e.Queued)
-	b = appendInt(b, `,"started":`, e.Started)
-	b = appendInt(b, `,"ended":`, e.Ended)
-	if b, err = e.appendRest(b); err != nil {
-		return nil, err
-	}
-	return append(b, '}'), nil
-}
+// took a fifth of a step's time. short.go has the fields that nearly all events have, this
+// file the others, under the names of the struct tags. read.go decodes by hand.
 
 // appendOptions appends the options of a scheduled call, and the failure of a failed one.
 func (e *Event) appendOptions(b []byte) (_ []byte, err error) {
@@ -117,17 +73,6 @@ func appendText(b []byte, key, s string) []byte {
 		return b
 	}
 	return appendString(append(b, key...), s)
-}
-
-func appendPayload(b []byte, key string, p Payload) ([]byte, error) {
-	switch {
-	case p.Encoding == "" && p.Data == nil:
-		return b, nil
-	case p.Encoding == EncodingJSON && len(p.Data) > 0:
-		b = append(append(b, key...), `{"json":`...)
-		return append(append(b, p.Data...), '}'), nil
-	}
-	return appendValue(b, key, p)
 }
 
 func appendValue(b []byte, key string, v any) ([]byte, error) {

@@ -10,11 +10,10 @@ import (
 // Every document that this package and those above it write into a database ends with a
 // checksum, CRC-32C, as its last field:
 //
-//	{"v":1,"events":[...],"crc":2774895331}
+//	{"v":1,"e":[...],"crc":2774895331}
 //
-// A document therefore stays text that people and databases can read. A program that does
-// not know checksums ignores the field, and a document without one is read as before. The
-// sum of a turn also covers its key, so a turn in the place of another one is detected.
+// A document therefore stays text that people and databases can read. The sum of a turn also
+// covers its key, so a turn in the place of another one is detected.
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -55,33 +54,35 @@ func appendSum(doc []byte, k key) []byte {
 	return append(doc, '}')
 }
 
-// cutSum returns a document without its checksum and its closing brace, and whether it has
-// a checksum. It returns an error if the checksum is wrong.
-func cutSum(doc []byte, k key) (body []byte, has bool, err error) {
+// cutSum returns a document without its checksum and its closing brace. It returns an error
+// if the checksum is wrong or missing. A later format may have none.
+func cutSum(doc []byte, k key) (body []byte, err error) {
 	tail := doc[max(0, len(doc)-sumMost):]
 	at := bytes.LastIndex(tail, []byte(sumBegin))
 	if at < 0 || doc[len(doc)-1] != '}' {
-		return doc, false, nil
+		return nil, unsummed(doc)
 	}
 	digits := tail[at+len(sumBegin) : len(tail)-1]
 	if len(bytes.Trim(digits, "0123456789")) > 0 {
-		return doc, false, nil // a field inside a value
+		return nil, unsummed(doc) // a field inside a value
 	}
 	want, err := strconv.ParseUint(string(digits), 10, 32)
 	body = doc[:len(doc)-len(tail)+at]
 	if sum := k.add(crc32.Checksum(body, castagnoli)); err != nil || sum != uint32(want) {
-		return nil, true, damaged("its checksum is %s and its bytes have %d", digits, sum)
+		return nil, damaged("its checksum is %s and its bytes have %d", digits, sum)
 	}
-	return body, true, nil
+	return body, nil
 }
 
-// Summed reports whether a document ends like one with a checksum. It does not verify the
-// checksum.
-func Summed(doc []byte) bool {
-	return bytes.Contains(doc[max(0, len(doc)-sumMost):], []byte(sumBegin))
+// unsummed says what is wrong with a document without a checksum.
+func unsummed(doc []byte) error {
+	if v := formatOf(doc); v > Format {
+		return checkFormat(v)
+	}
+	return damaged("it has no checksum")
 }
 
-// Seal encodes a struct as JSON with a checksum.
+// Seal encodes a struct as JSON with a checksum. One without fields to write has none.
 func Seal(v any) ([]byte, error) {
 	doc, err := json.Marshal(v)
 	if err != nil || len(doc) <= len(`{}`) {
@@ -90,14 +91,16 @@ func Seal(v any) ([]byte, error) {
 	return appendSum(doc, key{}), nil
 }
 
-// Unseal decodes a document from Seal, or one of an earlier version without a checksum. The
-// error is a *DamageError. If that is Coded, v is what the document's face shows.
+// Unseal decodes a document from Seal. The error is a *DamageError. If that is Coded, v is what the document's face shows.
 func Unseal(doc []byte, v any) error {
 	if face, err := faceOf(doc); err != nil {
 		_ = json.Unmarshal(face, v)
 		return err
 	}
-	if _, _, err := cutSum(doc, key{}); err != nil {
+	if string(doc) == `{}` {
+		return nil
+	}
+	if _, err := cutSum(doc, key{}); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(doc, v); err != nil {
@@ -109,9 +112,9 @@ func Unseal(doc []byte, v any) error {
 // UnsealResult decodes a document from Seal that holds a JSON result and nothing else, as
 // for nearly every closed run. If it returns false, the caller must use Unseal.
 func UnsealResult(doc []byte) (result Payload, is bool) {
-	body, has, err := cutSum(doc, key{})
+	body, err := cutSum(doc, key{})
 	r := reader{rest: body}
-	if err != nil || !has || !r.take(`{"result":`) {
+	if err != nil || !r.take(`{"result":`) {
 		return Payload{}, false
 	}
 	r.payload(&result)

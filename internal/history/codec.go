@@ -1,22 +1,15 @@
 package history
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 )
 
-// Versions of documents. A version rises when older programs could not read what this one
-// writes.
-const (
-	// Format is that of documents that leave the database, and of documents in it that
-	// older programs wrote.
-	Format = 1
-	// Stored is that of turns and start events in the database. See short.go.
-	Stored = 2
-)
+// Format is the version of the documents of a history. It rises when older programs could not
+// read what this one writes.
+const Format = 1
 
-// document is the events of one turn as stored.
+// document is the events of one turn outside the database. In it see short.go.
 type document struct {
 	Format int     `json:"v"`
 	Events []Event `json:"events"`
@@ -37,79 +30,46 @@ func SealTurn(run string, number, time int64, events []Event) ([]byte, error) {
 	return appendSum(doc, key{run, number, time}), nil
 }
 
-// OpenTurn decodes a document from SealTurn or an earlier version, which may lack a
-// checksum. Texts that the turns of a history share are stored once if all turns are read
-// with the same Words. The error is a *DamageError that names the turn. If the turn is
-// encoded and cannot be decoded, the events are those of its face.
+// OpenTurn decodes a document from SealTurn. Texts that the turns of a history share are
+// stored once if all turns are read with the same Words. The error is a *DamageError that
+// names the turn. If the turn is encoded and cannot be decoded, the events are those of its
+// face.
 func (w *Words) OpenTurn(run string, number, time int64, doc []byte) ([]Event, error) {
 	if face, err := faceOf(doc); err != nil {
-		if events, is := w.readShort(face, "]}", time); is {
-			return events, DamagedTurn(number, err)
-		}
-		events, _ := w.decodeTurn(face)
+		events, _ := w.readShort(face, "]}", time)
 		return events, DamagedTurn(number, err)
 	}
-	body, sealed, err := cutSum(doc, key{run, number, time})
-	switch {
-	case err != nil:
-	case !sealed:
-		if bytes.HasPrefix(doc, []byte(shortBegin)) {
-			return nil, DamagedTurn(number, damaged("it has no checksum"))
-		}
-		events, err := w.decodeTurn(doc)
-		return events, DamagedTurn(number, err)
-	default:
-		if events, is := w.readShort(body, "]", time); is {
-			return events, DamagedTurn(number, checkKinds(events))
-		}
-		if events, is := readTurn(body, "]", w); is {
-			return events, DamagedTurn(number, checkKinds(events))
-		}
-		var d document
-		if err = json.Unmarshal(doc, &d); err == nil {
-			return d.Events, DamagedTurn(number, d.check(Stored))
-		}
+	body, err := cutSum(doc, key{run, number, time})
+	if err != nil {
+		return nil, DamagedTurn(number, err)
 	}
-	return nil, DamagedTurn(number, err)
+	if events, is := w.readShort(body, "]", time); is {
+		return events, DamagedTurn(number, checkKinds(events))
+	}
+	return nil, DamagedTurn(number, cmp.Or(checkFormat(formatOf(doc)), damaged("it is not as turns of format %d are written", Format)))
 }
 
 // EncodeTurn encodes a turn's events without a checksum, for use outside the database.
 func EncodeTurn(events []Event) ([]byte, error) {
-	return appendTurn(make([]byte, 0, 128*(1+len(events))), events)
+	if events == nil {
+		events = []Event{}
+	}
+	return json.Marshal(document{Format, events})
 }
 
 // DecodeTurn decodes a document from EncodeTurn.
-func DecodeTurn(data []byte) ([]Event, error) { return new(Words).decodeTurn(data) }
-
-func (w *Words) decodeTurn(data []byte) ([]Event, error) {
-	if events, is := readTurn(data, "]}", w); is {
-		return events, checkKinds(events)
-	}
+func DecodeTurn(data []byte) ([]Event, error) {
 	var d document
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil {
+	err := json.Unmarshal(data, &d)
+	switch {
+	case formatOf(data) > Format:
+		return nil, checkFormat(formatOf(data))
+	case err != nil:
 		return nil, damaged("%w", err)
+	case d.Events == nil:
+		return nil, damaged("it is no turn")
 	}
-	for name := range fields { // perhaps its checksum
-		if name != "v" && name != "events" {
-			return nil, damaged("it has the field %q, and is no longer as it was written", name)
-		}
-	}
-	if err := json.Unmarshal(data, &d); err != nil {
-		return nil, damaged("%w", err)
-	}
-	return d.Events, d.check(Format)
-}
-
-// check returns an error if a newer version wrote the document.
-func (d *document) check(newest int) error {
-	if err := checkFormat(d.Format, newest); err != nil {
-		return err
-	}
-	if d.Format == Stored {
-		return damaged("it is no longer as it was written in format %d", Stored)
-	}
-	return checkKinds(d.Events)
+	return d.Events, cmp.Or(checkFormat(d.Format), checkKinds(d.Events))
 }
 
 // Author returns the run that wrote a turn of the run's history. It is another run if the

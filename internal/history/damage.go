@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -69,13 +70,24 @@ func DamagedTurn(turn int64, err error) error {
 	return d
 }
 
-// checkFormat returns an error for a format above newest.
-func checkFormat(v, newest int) error {
-	if v >= 1 && v <= newest {
+// checkFormat returns an error for a format that this program does not read.
+func checkFormat(v int) error {
+	if v == Format {
 		return nil
 	}
 	return &DamageError{Newer: true, Err: fmt.Errorf(
-		"history format %d is not known to this program, which reads formats 1 to %d; run a newer version, or the bytes are damaged", v, newest)}
+		"history format %d is not known to this program, which reads format %d; run a newer version, or the bytes are damaged", v, Format)}
+}
+
+// formatOf returns the format that a document names, 0 if it names none.
+func formatOf(doc []byte) int {
+	var d struct {
+		Format int `json:"v"`
+	}
+	if json.Unmarshal(doc, &d) != nil {
+		return 0
+	}
+	return d.Format
 }
 
 // checkKinds returns an error for events of unknown kind: skipping one would change what
@@ -84,7 +96,7 @@ func checkKinds(events []Event) error {
 	for i := range events {
 		if k := events[i].Kind; !k.known() {
 			return &DamageError{Newer: true, Err: fmt.Errorf(
-				"its event %d is of the kind %q, which is not known in history format %d; run a newer version, or the bytes are damaged", i+1, k, Stored)}
+				"its event %d is of the kind %q, which is not known in history format %d; run a newer version, or the bytes are damaged", i+1, k, Format)}
 		}
 	}
 	return nil

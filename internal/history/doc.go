@@ -10,19 +10,18 @@
 //
 // Events are JSON text, one document per turn, readable in the database's own shell. Values
 // of users are encoded once, into a Payload, and carried as bytes from then on. Every
-// document names its format; this version reads all formats up to its own. In the database,
-// turns and start events are in format 2 (Stored), which abbreviates what nearly all of them
-// contain (short.go) and omits what columns hold (start.go). Documents that leave the
-// database are in format 1 (Format). Documents end with a checksum. One that cannot be read,
-// because its bytes have changed or a newer version wrote it, yields a *DamageError and never
-// something other than what was written.
+// document names its format (Format). In the database, turns abbreviate what nearly all of
+// them contain (short.go), and start events omit what columns hold (start.go); a recording,
+// which leaves the database, does neither. Documents in the database end with a checksum. One
+// that cannot be read, because its bytes have changed or a newer version wrote it, yields a
+// *DamageError and never something other than what was written.
 //
 // # Decisions
 //
-//   - A checksum is the last field of its document. Documents therefore stay JSON, older
-//     programs ignore the field, and a document without one is an older one. The format
-//     number does not change for that: it rises when an older program could not read a
-//     document.
+//   - A program reads the format of every release before it. The number rises when an older
+//     program could not read a document; that one then refuses it, and says so. A field that
+//     an older program may overlook does not raise it.
+//   - A checksum is the last field of its document, which therefore stays JSON.
 //   - The checksum of a turn covers the run, the number and the time of the turn. A run that
 //     was reset or forked has copies of turns, made by the database. They are checked as
 //     turns of the run that wrote them, which Start.Author returns.

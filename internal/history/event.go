@@ -168,8 +168,7 @@ type Event struct {
 	// for a child with a delay, it is when the code begins.
 	Due int64 `json:"due,omitempty"`
 	// Block is the block of code whose deadline or backoff a timer is: the number of its
-	// BlockStarted, or the timer's own number. Deadlines of earlier versions have none. The
-	// order of history decides for those that have one.
+	// BlockStarted, or the timer's own number.
 	Block int64 `json:"block,omitempty"`
 
 	// The attempt that closed a call: its number, where it ran, and when it was queued, was
@@ -328,7 +327,7 @@ type Parent struct {
 	Call       int64  `json:"call"`
 	// Detached says that the call waited only until the run was started.
 	Detached bool `json:"detached,omitempty"`
-	// Chain is the chain of Run; empty if an earlier version started the child.
+	// Chain is the chain of Run; empty for a schedule.
 	Chain string `json:"chain,omitempty"`
 	// Reuse says which closed run the child may follow under its workflow ID.
 	Reuse Reuse `json:"reuse,omitempty"`

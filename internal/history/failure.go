@@ -265,7 +265,7 @@ func (f *Failure) worded() bool { return f.Form == exhausted || f.Form == refuse
 
 // GaveUp returns the ExhaustedError that Err made. It does not look into wrapped errors.
 func GaveUp(err error) (*retry.ExhaustedError, bool) {
-	if old, ok := err.(*restored); ok { // in the words of an earlier version
+	if old, ok := err.(*restored); ok { // in the words of another version
 		err = old.value
 	}
 	e, ok := err.(*retry.ExhaustedError)

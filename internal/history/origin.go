@@ -20,8 +20,8 @@ func NewOrigin(workflow string, input Payload) Origin {
 	return Origin{workflow, hex.EncodeToString(h.Sum(nil))}
 }
 
-// Origin returns the origin of the run's chain. It is nil if unknown, because an earlier
-// version created the run.
+// Origin returns the origin of the run's chain. It is nil if the start event is damaged and
+// does not say it.
 func (s *Start) Origin() *Origin {
 	if s.Run == s.Chain {
 		o := NewOrigin(s.Type, s.Input)

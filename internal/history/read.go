@@ -9,19 +9,8 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Turns are decoded by hand if they look as append.go writes them: no blanks and no unknown
-// fields. Reflection was most of the work of loading a run. Anything else, such as a
-// document of another version or one edited by hand, is left to encoding/json as a whole,
-// so the result is the same.
-
-// readTurn decodes a turn up to end. It returns false if the document deviates.
-func readTurn(data []byte, end string, words *Words) ([]Event, bool) {
-	r := reader{rest: data, words: words}
-	if !r.take(turnBegin) {
-		return nil, false
-	}
-	return r.events(`},{"kind":`, end)
-}
+// Turns are decoded by hand, because reflection was most of the work of loading a run. Values
+// that few events have are left to encoding/json.
 
 // events decodes the events of a turn up to end. begin is the text at the boundary of two
 // events; it serves to estimate their number.
@@ -34,12 +23,7 @@ func (r *reader) events(begin, end string) ([]Event, bool) {
 		if n == len(events) {
 			events = append(events, Event{})
 		}
-		if r.short {
-			r.shortEvent(&events[n])
-		} else {
-			r.event(&events[n])
-		}
-		if r.strange {
+		if r.event(&events[n]); r.strange {
 			return nil, false
 		}
 		n++
@@ -51,33 +35,14 @@ func (r *reader) events(begin, end string) ([]Event, bool) {
 type reader struct {
 	rest    []byte
 	words   *Words
-	short   bool  // the turn is in the form of short.go
-	base    int64 // base for the times in that form
-	strange bool  // the document deviates from that form
+	base    int64 // for times
+	strange bool  // the document is not as short.go writes them
 }
 
-// event decodes an event.
-func (r *reader) event(e *Event) {
-	r.expect(`{"kind":`)
-	e.Kind = Kind(r.string())
-	for !r.strange && r.take(`,`) {
-		r.field(e, r.key())
-	}
-	r.expect(`}`)
-}
-
-// field decodes the value of a field. If a field occurs twice the later value wins, as in
-// encoding/json.
+// field decodes the value of a field that appendOptions or appendRest writes. If a field
+// occurs twice the later value wins, as in encoding/json.
 func (r *reader) field(e *Event, key []byte) {
 	switch string(key) {
-	case `"call"`:
-		readInt(r, &e.Call)
-	case `"name"`:
-		e.Name = r.string()
-	case `"input"`:
-		r.payload(&e.Input)
-	case `"result"`:
-		r.payload(&e.Result)
 	case `"failure"`:
 		r.decode(r.raw(), &e.Failure)
 	case `"policy"`:
@@ -92,20 +57,8 @@ func (r *reader) field(e *Event, key []byte) {
 		e.Trace = r.string()
 	case `"version"`:
 		readInt(r, &e.Version)
-	case `"due"`:
-		readInt(r, &e.Due)
 	case `"block"`:
 		readInt(r, &e.Block)
-	case `"attempt"`:
-		readInt(r, &e.Attempt)
-	case `"node"`:
-		e.Node = r.string()
-	case `"queued"`:
-		readInt(r, &e.Queued)
-	case `"started"`:
-		readInt(r, &e.Started)
-	case `"ended"`:
-		readInt(r, &e.Ended)
 	case `"retry"`:
 		r.decode(r.raw(), &e.Retry)
 	case `"id"`:
@@ -144,10 +97,9 @@ func (r *reader) rare(e *Event, key string) {
 	}
 }
 
-// unknown skips the value of a field that only a newer version knows, as encoding/json does
-// for a turn of format 1.
+// unknown skips the value of a field that only a newer version knows.
 func (r *reader) unknown() {
-	if !r.short || !json.Valid(r.raw()) {
+	if !json.Valid(r.raw()) {
 		r.strange = true
 	}
 }

@@ -21,9 +21,9 @@ type RecordedTurn struct {
 
 // recording is the JSON form of the document.
 type recording struct {
-	Kind  string         `json:"kind"`
-	Start Start          `json:"start"`
-	Turns []recordedTurn `json:"turns"`
+	Kind  string          `json:"kind"`
+	Start json.RawMessage `json:"start"` // a Start
+	Turns []recordedTurn  `json:"turns"`
 }
 
 type recordedTurn struct {
@@ -37,7 +37,11 @@ const recordingKind = "perdure.history"
 // EncodeRecording encodes a recording.
 func EncodeRecording(r Recording) ([]byte, error) {
 	r.Start.Kind, r.Start.Format = RunStarted, Format
-	d := recording{Kind: recordingKind, Start: r.Start}
+	start, err := json.Marshal(r.Start)
+	if err != nil {
+		return nil, err
+	}
+	d := recording{Kind: recordingKind, Start: start}
 	for _, t := range r.Turns {
 		turn, err := EncodeTurn(t.Events)
 		if err != nil {
@@ -64,10 +68,13 @@ func DecodeRecording(data []byte) (Recording, error) {
 	if d.Kind != recordingKind {
 		return Recording{}, fmt.Errorf("this is no recording of a history: its kind is %q, not %q; make one: perdure history ID --record", d.Kind, recordingKind)
 	}
-	if err := checkFormat(d.Start.Format, Format); err != nil {
+	if err := checkFormat(formatOf(d.Start)); err != nil {
 		return Recording{}, err
 	}
-	r := Recording{Start: d.Start}
+	var r Recording
+	if err := json.Unmarshal(d.Start, &r.Start); err != nil {
+		return Recording{}, fmt.Errorf("the start event of the recording cannot be read: %w", err)
+	}
 	for _, t := range d.Turns {
 		events, err := DecodeTurn(t.Turn)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/perdure/perdure/internal/history"
@@ -41,6 +42,23 @@ func TestE41_RecordingsKeepTheBytes(t *testing.T) {
 		got, err := history.DecodeRecording(data)
 		if err != nil || !reflect.DeepEqual(got, recorded) {
 			t.Errorf("%v: the document\n%s\nis read as\n%+v\nand not as\n%+v", err, data, got, recorded)
+		}
+	}
+}
+
+// TestE41_ARecordingOfALaterFormatIsRefused by its format, whatever else it changed.
+func TestE41_ARecordingOfALaterFormatIsRefused(t *testing.T) {
+	recorded, err := history.EncodeRecording(history.Recording{Start: history.Start{WorkflowID: "w", Run: "r", Type: "t"}, Turns: []history.RecordedTurn{{Number: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const later = "history format 2 is not known to this program, which reads format 1; run a newer version"
+	for old, change := range map[string]string{
+		`"v": 1,`: `"v": 2, "created": "today",`, "\"turn\": {\n    \"v\": 1,": `"turn": {"v": 2, "events": {},`,
+	} {
+		changed := bytes.Replace(recorded, []byte(old), []byte(change), 1)
+		if got, err := history.DecodeRecording(changed); bytes.Equal(changed, recorded) || err == nil || !strings.Contains(err.Error(), later) {
+			t.Errorf("%s\nis read as %+v, %v", changed, got, err)
 		}
 	}
 }

@@ -9,18 +9,15 @@ import (
 // Turns in the database are most of what a run writes, so the database uses a short form
 // for what nearly every turn contains:
 //
-//	{"v":2,"e":[{"k":"ran","c":1,"w":"shop/ab12","s":-2500},{"k":"done","c":1,"r":7,"t":-90},{"k":"call","c":2,"n":"charge","i":7}],"crc":1}
+//	{"v":1,"e":[{"k":"ran","c":1,"w":"shop/ab12","s":-2500},{"k":"done","c":1,"r":7,"t":-90},{"k":"call","c":2,"n":"charge","i":7}],"crc":1}
 //
-// Common kinds and fields have short names, listed below; all others have the names of
-// format 1. Times are nanoseconds relative to the time of the turn. A JSON value stands
-// unwrapped in "i" or "r"; any other value stands as in format 1, in "I" or "R". A started
+// Common kinds and fields have short names, listed below; all others have the names of the
+// struct tags. Times are nanoseconds relative to the time of the turn. A JSON value stands
+// unwrapped in "i" or "r"; any other value stands as a Payload, in "I" or "R". A started
 // attempt omits its number if that is 1, and the time at which it was queued if that is
 // when it started.
 
-const (
-	turnBegin  = `{"v":1,"events":[`
-	shortBegin = `{"v":2,"e":[`
-)
+const shortBegin = `{"v":1,"e":[`
 
 // shortKinds maps common kinds to short names. The name of a kind must never change.
 var shortKinds = map[Kind]string{
@@ -110,7 +107,7 @@ func appendBare(b []byte, bare, wrapped string, p Payload) ([]byte, error) {
 // readShort decodes what appendShort wrote, up to end. It returns false if the document
 // deviates.
 func (w *Words) readShort(data []byte, end string, base int64) ([]Event, bool) {
-	r := reader{rest: data, words: w, short: true, base: base}
+	r := reader{rest: data, words: w, base: base}
 	if !r.take(shortBegin) {
 		return nil, false
 	}
@@ -120,8 +117,8 @@ func (w *Words) readShort(data []byte, end string, base int64) ([]Event, bool) {
 	return r.events(`},{"k":`, end)
 }
 
-// shortEvent decodes an event.
-func (r *reader) shortEvent(e *Event) {
+// event decodes an event.
+func (r *reader) event(e *Event) {
 	r.expect(`{"k":`)
 	name := r.string()
 	kind, is := longKinds[name]

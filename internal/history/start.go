@@ -1,11 +1,6 @@
 package history
 
-import (
-	"bytes"
-	"cmp"
-	"encoding/json"
-	"errors"
-)
+import "encoding/json"
 
 // Row holds the fields of a start event that columns of the run's row hold. They never
 // change.
@@ -50,27 +45,19 @@ type whole Start
 // row.
 func SealStart(s Start) ([]byte, error) {
 	row := s.row()
-	doc, err := json.Marshal(beside{Format: Stored, whole: (*whole)(&s)})
+	doc, err := json.Marshal(beside{Format: Format, whole: (*whole)(&s)})
 	if err != nil {
 		return nil, err
 	}
-	return appendSum(doc, key{a: int64(row.sum()), b: Stored}), nil
+	return appendSum(doc, key{a: int64(row.sum()), b: Format}), nil
 }
 
-// OpenStart decodes a document from SealStart, or one of an earlier version, which holds
-// all fields itself. The error is a *DamageError. If that is Coded, the start event is what
-// the document's face shows.
+// OpenStart decodes a document from SealStart. The error is a *DamageError. If that is Coded,
+// the start event is what the document's face shows.
 func OpenStart(row Row, doc []byte) (Start, error) {
-	face, coded := faceOf(doc)
-	if coded == nil {
-		face = doc
-	}
-	if !bytes.HasPrefix(face, []byte(storedBegin)) {
-		return DecodeStart(doc)
-	}
 	var s Start
 	b := beside{whole: (*whole)(&s)}
-	err := coded
+	face, err := faceOf(doc)
 	if err == nil {
 		if err = unsealBeside(row, doc, &b); err != nil {
 			return Start{}, Damaged("the start event", err)
@@ -84,25 +71,14 @@ func OpenStart(row Row, doc []byte) (Start, error) {
 	return s, Damaged("the start event", err)
 }
 
-// storedBegin is the beginning of documents that stand beside a row.
-const storedBegin = `{"v":`
-
 func unsealBeside(row Row, doc []byte, b *beside) error {
-	_, has, err := cutSum(doc, key{a: int64(row.sum()), b: Stored})
-	if err == nil {
-		err = json.Unmarshal(doc, b)
-	}
-	switch _, is := errors.AsType[*DamageError](err); {
-	case is:
+	if _, err := cutSum(doc, key{a: int64(row.sum()), b: Format}); err != nil {
 		return err
-	case err != nil:
-		return damaged("%w", err)
-	case b.Format != Stored:
-		return cmp.Or(checkFormat(b.Format, Stored), damaged("it is of format %d and not written as that is", b.Format))
-	case !has:
-		return damaged("it has no checksum")
 	}
-	return nil
+	if err := json.Unmarshal(doc, b); err != nil && formatOf(doc) <= Format {
+		return damaged("%w", err)
+	}
+	return checkFormat(formatOf(doc))
 }
 
 // EncodeStart encodes a start event that stands by itself, such as in a message, with a
@@ -117,8 +93,8 @@ func EncodeStart(s Start) ([]byte, error) {
 func DecodeStart(data []byte) (Start, error) {
 	var s Start
 	err := Unseal(data, &s)
-	if err == nil {
-		err = checkFormat(s.Format, Format)
+	if v := formatOf(data); err == nil || !IsCoded(err) && v > Format {
+		err = checkFormat(v)
 	}
 	switch {
 	case IsCoded(err):

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"fmt"
 	"reflect"
 	"testing"
 
@@ -14,12 +13,15 @@ func TestPoliciesAreDecodedOnce(t *testing.T) {
 	var words Words
 	read := func(attempts int) *retry.Policy {
 		t.Helper()
-		turn := fmt.Sprintf(`{"v":1,"events":[{"kind":"ActivityScheduled","call":1,"policy":{"max_attempts":%d}}]}`, attempts)
-		events, err := words.decodeTurn([]byte(turn))
+		turn, err := SealTurn("r", 1, 1, []Event{{Kind: ActivityScheduled, Call: 1, Policy: &retry.Policy{MaxAttempts: attempts}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := DecodeTurn([]byte(turn))
+		events, err := words.OpenTurn("r", 1, 1, turn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := new(Words).OpenTurn("r", 1, 1, turn)
 		if err != nil || !reflect.DeepEqual(events, want) || events[0].Policy.MaxAttempts != attempts {
 			t.Fatalf("%s gives %+v, and with other words %+v, %v", turn, events, want, err)
 		}

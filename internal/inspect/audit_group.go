@@ -103,7 +103,7 @@ func (in *Inspector) auditSchedules(ctx context.Context, a *auditor) error {
 }
 
 // addLog adds the log of a gate or schedule, and its pause. The pause may be in force
-// although the log no longer has its note, or an earlier version did not write one.
+// although the log no longer has its note.
 func (a *auditor) addLog(kind, name string, p *view.Pause, log []view.AuditRecord) {
 	for _, r := range log {
 		a.add(r)

@@ -37,7 +37,7 @@ func owning(t *testing.T, in *Inspector, db store.Store) (begin func(id string, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := history.EncodeTurn(events)
+		data, err := history.SealTurn(run, 1, at, events)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -229,12 +229,7 @@ func (d *doctor) turns(ctx context.Context, row *store.Run, start *history.Start
 				return err
 			}
 		}
-		for i := range stored {
-			d.out.Turns++
-			if !history.Summed(stored[i].Events) {
-				d.out.Unsummed++
-			}
-		}
+		d.out.Turns += len(stored)
 		if len(stored) < doctorTurns {
 			return nil
 		}

@@ -29,7 +29,7 @@ func (in *Inspector) needs(ctx context.Context, row *store.Run, detail *core.Det
 	if last := s.owners[s.advanced]; last != "" {
 		at := slices.IndexFunc(members, func(m store.Member) bool { return m.ID == last })
 		if at < 0 {
-			return nil, nil // a forgotten node, or one of a version that did not say
+			return nil, nil // a forgotten node
 		}
 		return neededCode(members, row.Type, codeOf(members[at], row.Type)), nil
 	}

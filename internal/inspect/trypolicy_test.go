@@ -2,13 +2,13 @@ package inspect
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"testing"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -60,7 +60,7 @@ func entryOf(call int64, number int) store.LedgerEntry {
 	if number == 4 {
 		e.Outcome, e.ErrorType, e.Reason, d = "completed", "", "succeeded", core.AttemptDetail{Queued: ended}
 	}
-	e.Data, _ = json.Marshal(d)
+	e.Data, _ = history.Seal(d)
 	return e
 }
 

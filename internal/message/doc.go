@@ -6,7 +6,7 @@
 // A request to a run always has one form, a core.Control, whether a person, another run or a
 // schedule sends it, and whether or not the sender waits for a reply.
 //
-// Messages outlive the processes that write them. A process may read messages of an older or
-// a newer version: old.go decodes the forms that are no longer written. A message of a newer
-// version stays in the inbox until a process of that version reads it.
+// Messages outlive the processes that write them. A program reads the messages of every
+// release before it. A message of a newer version stays in the inbox until a process of that
+// version reads it.
 package message

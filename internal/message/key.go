@@ -10,10 +10,6 @@ import (
 // of that sort in the same inbox. Each part is preceded by its length, so different lists of
 // parts never give the same key, whatever names and IDs contain. Of two messages with one key
 // the store keeps one and acknowledges both, so an accidental collision would lose a message.
-//
-// An inbox may hold messages under the keys of an earlier version, which had no lengths. Such
-// a key equals none of these, and its message is read as any other. Runs, gates and schedules
-// recognize a repeated message anyway; the key only saves delivering it twice.
 func key(what string, parts ...any) string {
 	var b strings.Builder
 	b.WriteString(what)

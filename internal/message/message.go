@@ -73,8 +73,6 @@ func Input(m store.Message) (core.Input, error) {
 		return input[core.Control](m)
 	case store.KindClaimed:
 		return claimed(m)
-	case oldSignal, oldCancel, oldTerminate, oldControl:
-		return oldRequest(m)
 	}
 	d, err := Read(m)
 	if err != nil {

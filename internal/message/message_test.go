@@ -77,7 +77,7 @@ func TestMessagesThatCannotBeReadSayWhich(t *testing.T) {
 		`message 3 of workflow "w" has the unknown kind "letter"`: {Kind: "letter", Data: []byte("{}")},
 		`message 3 of workflow "w" cannot be read`:                {Kind: KindRequest, Data: []byte("{")},
 		`message 3 of workflow "w" tells of no child`:             {Kind: KindChild, Data: []byte("{}")},
-		`message 3 of workflow "w" asks for no operation`:         {Kind: oldControl, Data: []byte("{}")},
+		`message 3 of workflow "w" cannot be read: it has no`:     {Kind: KindRequest, Data: []byte(`{"operation":"cancel"}`)},
 	} {
 		m.Sequence, m.WorkflowID = 3, "w"
 		if in, err := Input(m); err == nil || !strings.HasPrefix(err.Error(), problem) {

@@ -76,7 +76,7 @@ func TestI23_DamagedTurnsAreNamed(t *testing.T) {
 	for _, d := range damage {
 		got = append(got, d.Error()[:min(len(d.Error()), 40)])
 	}
-	want := []string{"turn 2 is missing", "turn 4 is damaged: unexpected end of JSO", "turn 5 is damaged: its checksum is ", "turn 6 is missing, as are the 1 that fol"}
+	want := []string{"turn 2 is missing", "turn 4 is damaged: it has no checksum", "turn 5 is damaged: its checksum is ", "turn 6 is missing, as are the 1 that fol"}
 	for i := range want {
 		if len(got) != len(want) || !strings.HasPrefix(got[i], want[i]) {
 			t.Fatalf("the damage is %q, not %q", got, want)

@@ -52,13 +52,13 @@ func BenchmarkLoad(b *testing.B) {
 // recordOf is the record of a chain that has one step left, and how many events it has.
 func recordOf(b *testing.B, steps int) (*store.Record, int) {
 	b.Helper()
-	start, err := history.EncodeStart(history.Start{
+	row, err := record.NewRun(0, &history.Start{
 		WorkflowID: "w", Run: "r", Type: "chain", Chain: "r", Attempt: 1, Input: payload(b, steps), Created: 1 << 60,
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
-	stored := &store.Record{Run: store.Run{ID: "r", WorkflowID: "w", Type: "chain", Start: start, RunState: store.RunState{Status: store.Running}}}
+	stored := &store.Record{Run: *row}
 	count := 0
 	for i := range steps {
 		var events []history.Event
@@ -70,7 +70,7 @@ func recordOf(b *testing.B, steps int) (*store.Record, int) {
 		}
 		events = append(events, history.Event{Kind: history.ActivityScheduled, Call: int64(i + 1), Name: "charge", Input: payload(b, i)})
 		count += len(events)
-		data, err := history.EncodeTurn(events)
+		data, err := history.SealTurn("r", int64(i+1), at, events)
 		if err != nil {
 			b.Fatal(err)
 		}

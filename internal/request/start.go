@@ -211,8 +211,6 @@ func attach(ctx context.Context, in runs, existing *store.Run, req *Start) (stri
 	switch {
 	case req.MustBeNew:
 		refusal.Difference = "the start requires a new run"
-	case origin == nil:
-		refusal.Difference = "the first run of its chain was deleted, so what it was started with is not known"
 	case origin.Type != asked.Type:
 		refusal.Difference = fmt.Sprintf("it is of workflow %q, not %q", origin.Type, asked.Type)
 	case origin.Input != asked.Input:
@@ -223,7 +221,7 @@ func attach(ctx context.Context, in runs, existing *store.Run, req *Start) (stri
 	return "", false, refusal
 }
 
-// originOf returns what the chain of a run was started with, nil if unknown.
+// originOf returns what the chain of a run was started with.
 func originOf(ctx context.Context, in runs, row *store.Run) (*history.Origin, error) {
 	first := row
 	if row.ID != row.Chain {

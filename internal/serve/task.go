@@ -27,15 +27,12 @@ func Seal(t Task, run string) ([]byte, error) {
 	return history.Seal(t)
 }
 
-// unseal decodes the data of a task. Data of an earlier version holds everything itself.
+// unseal decodes the data of a task, with what the columns of its row hold.
 func unseal(row *store.Task, into *Task) error {
 	if err := history.Unseal(row.Data, into); err != nil {
 		return err
 	}
 	d := &into.Dispatch
-	if d.Call != 0 {
-		return nil
-	}
 	into.WorkflowID = row.WorkflowID
 	if into.CallID == "" {
 		into.CallID = core.CallID(row.Run, row.Number)

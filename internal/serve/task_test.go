@@ -9,8 +9,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// TestWhatATaskSaysIsThatOfItsRow: of what is left out of its data, and of one that an
-// earlier version offered, which left nothing out.
+// TestWhatATaskSaysIsThatOfItsRow: what is left out of its data is read from its row.
 func TestWhatATaskSaysIsThatOfItsRow(t *testing.T) {
 	for name, call := range map[string]string{"its own call": "run/7", "a call of the run before": "other/7"} {
 		full := Task{Workflow: "order", WorkflowID: "order-1", CallID: call, Headers: map[string]string{"a": "b"}, Dispatch: core.Dispatch{
@@ -29,11 +28,10 @@ func TestWhatATaskSaysIsThatOfItsRow(t *testing.T) {
 		if len(short) >= len(long) {
 			t.Errorf("%s: %d bytes of %d", name, len(short), len(long))
 		}
-		for _, row.Data = range [][]byte{short, long} {
-			var got Task
-			if err := unseal(&row, &got); err != nil || !reflect.DeepEqual(got, full) {
-				t.Errorf("%s: got %+v, %v", name, got, err)
-			}
+		row.Data = short
+		var got Task
+		if err := unseal(&row, &got); err != nil || !reflect.DeepEqual(got, full) {
+			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}
 }

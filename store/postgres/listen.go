@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,8 +17,7 @@ const (
 	nodesWord    = "nodes"
 	switchesWord = "switches"
 	tasksWord    = "tasks"
-
-	claimsWord = messageWord + " of claims" // an earlier version takes it for any message
+	claimsWord   = "claims"
 )
 
 // notify adds a notification. It follows the transaction that it announces instead of being
@@ -102,13 +100,13 @@ func (h *handle) hear(ctx context.Context, notify func(store.News)) error {
 		switch {
 		case err != nil:
 			return h.fail(ctx, "Listen", foreign(err))
-		case strings.HasPrefix(heard, claimsWord):
+		case heard == claimsWord:
 			notify(store.NewsClaims)
-		case strings.HasPrefix(heard, messageWord):
+		case heard == messageWord:
 			notify(store.NewsMessage)
-		case strings.HasPrefix(heard, switchesWord):
+		case heard == switchesWord:
 			notify(store.NewsSwitches)
-		case strings.HasPrefix(heard, tasksWord):
+		case heard == tasksWord:
 			notify(store.NewsTasks)
 		case heard != "":
 			notify(store.NewsNodes)

@@ -48,7 +48,7 @@ func least(a, b []phase) []phase {
 // attemptInQueue lets the first calls of so many runs go through a queue.
 func (w *world) attemptInQueue(ear *batches, n int) (phases []phase) {
 	w.Helper()
-	doc := func(n int) []byte { return []byte(`{"v":2,"e":[` + strings.Repeat("x", n-40) + `],"crc":1234567890}`) }
+	doc := func(n int) []byte { return []byte(`{"v":1,"e":[` + strings.Repeat("x", n-40) + `],"crc":1234567890}`) }
 	measure := func(name, by string, f func()) {
 		ear.sent = nil
 		before := w.wal()

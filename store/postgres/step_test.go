@@ -117,11 +117,11 @@ type stepCost struct {
 // stepCosts are the commits of which lives of workflows consist. Their documents are as long
 // as engines make them.
 func stepCosts(w *world) []stepCost {
-	doc := func(n int) []byte { return []byte(`{"v":2,"e":[` + strings.Repeat("x", n-40) + `],"crc":1234567890}`) }
+	doc := func(n int) []byte { return []byte(`{"v":1,"e":[` + strings.Repeat("x", n-40) + `],"crc":1234567890}`) }
 	begun := func() store.Run {
 		r := w.newRun()
 		r.ID = fmt.Sprintf("0192f000-0000-7000-8000-%012d", w.runs)
-		r.Chain, r.WorkflowID, r.Start = r.ID, fmt.Sprintf("order-%06d", w.runs), []byte(`{"v":2,"input":{"json":5},"crc":1234567890}`)
+		r.Chain, r.WorkflowID, r.Start = r.ID, fmt.Sprintf("order-%06d", w.runs), []byte(`{"v":1,"input":{"json":5},"crc":1234567890}`)
 		return r
 	}
 	first := func() store.Turn {

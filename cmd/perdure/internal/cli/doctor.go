@@ -70,9 +70,6 @@ func (a *app) doctor(ctx context.Context, e *perdure.Engine, filter view.DoctorF
 		return outcome
 	}
 	a.printf("Read %s with %s, and %s.\n", human.Plural(c.Runs, "run", "runs"), human.Plural(c.Turns, "turn", "turns"), human.Plural(c.Others, "gate or schedule", "gates and schedules"))
-	if c.Unsummed > 0 {
-		a.printf("%s no checksum: an earlier version wrote them, and damage in them is not seen.\n", human.Plural(c.Unsummed, "turn has", "turns have"))
-	}
 	if c.OK {
 		a.printf("%s\n", term.Painted{Text: "Nothing is wrong.", Colour: term.Good})
 		return nil

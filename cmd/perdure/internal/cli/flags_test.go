@@ -63,34 +63,3 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 		walk(sub, visit)
 	}
 }
-
-// TestF2_EarlierNamesOfFlagsStillWork: a script that was written before goes on.
-func TestF2_EarlierNamesOfFlagsStillWork(t *testing.T) {
-	a, _ := printer(time.Now())
-	for _, c := range []struct{ command, earlier, name string }{
-		{"list", "error", "error-type"}, {"attempts", "error", "error-type"}, {"calls", "error", "error-type"},
-		{"stats errors", "error", "error-type"}, {"cancel", "error", "error-type"}, {"fail-attempt", "type", "as"},
-	} {
-		cmd, _, err := a.root().Find(strings.Fields(c.command))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.ParseFlags([]string{"--" + c.earlier, "Busy"}); err != nil {
-			t.Errorf("%s --%s: %v", c.command, c.earlier, err)
-			continue
-		}
-		if f := cmd.Flags().Lookup(c.name); f == nil || !f.Changed || f.Value.String() != "Busy" {
-			t.Errorf("%s --%s does not set --%s: %+v", c.command, c.earlier, c.name, f)
-		}
-		if strings.Contains(cmd.UsageString(), "--"+c.earlier+" ") {
-			t.Errorf("the help of %s shows --%s", c.command, c.earlier)
-		}
-	}
-	fail, _, err := a.root().Find([]string{"fail"})
-	if err == nil {
-		err = fail.ParseFlags([]string{"--error", "the text", "--error-type", "Busy"})
-	}
-	if err != nil || fail.Flags().Lookup("error").Value.String() != "the text" {
-		t.Errorf("--error of fail is not its text: %v", err)
-	}
-}

@@ -29,7 +29,6 @@ func (opt *ledgerOptions) flags(cmd *cobra.Command) *pflag.FlagSet {
 	flags.StringVar(&opt.filter.Outcome, "outcome", "", "only those that ended in this `way`: "+strings.Join(outcomes, ", "))
 	flags.StringVar(&opt.filter.Reason, "reason", "", "only those with this `reason` for what followed, such as max_attempts")
 	flags.StringVar(&opt.filter.Workflow, "type", "", "only of the workflow with this `name`")
-	formerly(cmd, "error", errorType)
 	opt.span(flags)
 	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(outcomes, cobra.ShellCompDirectiveNoFileComp))
 	return flags

@@ -58,7 +58,6 @@ its breaker too: when that is, and how they failed. With --calls, list the steps
 	flags.IntVar(&opt.limit, "limit", 100, "at most this `number`; 0 for all")
 	flags.BoolVar(&opt.retrying, "retrying", false, "only those that wait for another attempt")
 	flags.StringVar(&opt.calls, "calls", "", "only those with a call in this `state`: "+strings.Join(rowStates, ", "))
-	formerly(cmd, "error", errorType)
 	cmd.MarkFlagsMutuallyExclusive("retrying", "calls")
 	_ = cmd.RegisterFlagCompletionFunc("calls", cobra.FixedCompletions(rowStates, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -161,7 +161,6 @@ func (r *request) addFlags() {
 	} else {
 		flags.BoolVar(&r.runs.retrying, "retrying", false, "with --all: only those that wait for another attempt")
 		flags.StringVar(&r.runs.errors, errorType, "", "with --all: only with a step whose latest attempt ended with this `type` of error")
-		formerly(r.cmd, "error", errorType)
 	}
 	flags.BoolVar(&r.dry, "dry-run", false, "only count and list what would be done")
 	flags.StringVar(&r.selected, "selected", "", "with --all: what a dry run has selected and nothing else; `file` with its JSON, or -")

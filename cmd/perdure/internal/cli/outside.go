@@ -62,7 +62,6 @@ whether another attempt follows, as if the activity had returned the error.`,
 		},
 	}
 	cmd.Flags().StringVar(&kind, "as", retry.TypeError, "`type` of the error, for the rules of policies")
-	formerly(cmd, "type", "as")
 	cmd.Flags().BoolVar(&terminal, "terminal", false, "do not retry, whatever the policy says")
 	return cmd
 }

@@ -1,9 +1,6 @@
 package history
 
 import (
-	"bytes"
-	"encoding/json"
-	"testing"
 	"time"
 
 	"pgregory.net/rapid"
@@ -67,37 +64,4 @@ func drawEvent(t *rapid.T) Event {
 		e.Retry = &Summary{TotalAttempts: 2, Errors: []AttemptError{{Attempt: 1, Type: "T"}}}
 	}
 	return e
-}
-
-// The hand-written encoder is held to what encoding/json makes of the tags.
-func TestEventsAreWrittenAsTheirTagsSay(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		e := drawEvent(t)
-		want, err := json.Marshal(document{Format: Format, Events: []Event{e, e}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := EncodeTurn([]Event{e, e})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Fatalf("got  %s\nwant %s", got, want)
-		}
-	})
-}
-
-func BenchmarkEncodeTurn(b *testing.B) {
-	in, _ := Encode(map[string]int{"n": 1})
-	events := []Event{
-		{Kind: AttemptStarted, Call: 1, Attempt: 1, Node: "host:1234/abcdef01", Queued: 1 << 60, Started: 1 << 60},
-		{Kind: CallCompleted, Call: 1, Result: in, Ended: 1 << 60},
-		{Kind: ActivityScheduled, Call: 2, Name: "charge", Input: in},
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := EncodeTurn(events); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
