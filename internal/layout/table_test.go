@@ -303,6 +303,11 @@ var table = []row{
 		why: "it translates between the store, which knows bytes, and the core, which knows no store",
 	},
 	{
+		pkg: "internal/roomtest",
+		may: []string{"retry", "store", "store/memory", "internal/core", "internal/entity", "internal/gates", "internal/history", "internal/ident", "internal/message", "internal/record"},
+		why: "tests of rooms make their runs without an engine, so that they run again only when their own room has changed",
+	},
+	{
 		pkg: "internal/policylab",
 		may: []string{"retry", "view", "internal/core"},
 		why: "what another policy would have done is computed from the record by retry.Decide: that needs no database and no clock",
