@@ -3,6 +3,7 @@ package roomtest
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
@@ -146,9 +147,11 @@ func (s *Scene) startChild(m store.Message) bool {
 
 func (s *Scene) serveDue() (moved bool) {
 	s.Helper()
+	line, err := s.DB.Due(s.ctx(), s.Group.All(), -1<<63, store.LastInLine, 0)
+	s.Must(err)
 	due, err := s.DB.Due(s.ctx(), s.Group.All(), -2, s.Now(), 0)
 	s.Must(err)
-	for _, w := range due {
+	for _, w := range slices.Concat(line, due) {
 		if entity.KindOf(w.Run) != entity.Run {
 			moved = s.standing(w.Partition, w.Run, nil) || moved
 			continue
