@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -176,6 +177,11 @@ func (in *Inspector) auditRun(ctx context.Context, row *store.Run, a *auditor) e
 	if err != nil {
 		return err
 	}
+	if own, err := in.recordedReset(ctx, row, &start); err != nil {
+		return err
+	} else if own {
+		records = records[1:] // told with the run that was reset
+	}
 	for _, r := range slices.Backward(records) {
 		a.add(view.AuditRecord{
 			Time: r.Time, Kind: "workflow", Name: r.WorkflowID, RunID: r.RunID, Call: r.Call, Step: r.Name,
@@ -183,4 +189,17 @@ func (in *Inspector) auditRun(ctx context.Context, row *store.Run, a *auditor) e
 		})
 	}
 	return nil
+}
+
+// recordedReset reports whether a run began with a reset that is in the history of the run
+// before it: that of an open run, which its owner carried out.
+func (in *Inspector) recordedReset(ctx context.Context, row *store.Run, start *history.Start) (bool, error) {
+	if start.Base == nil || start.Initiator != history.ResetOfRun {
+		return false, nil
+	}
+	before, err := in.db.Find(ctx, row.Partition, row.WorkflowID, start.Base.Run)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil // deleted
+	}
+	return err == nil && before.Status == store.Continued, err
 }
