@@ -290,49 +290,6 @@ func TestE150_RunsOfAPartitionGoToOneNode(t *testing.T) {
 	})
 }
 
-// TestE150_WhatIsRefused, and what a repeated request does.
-func TestE150_WhatIsRefused(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
-		e := w.versionNode("a", "1", pinnedOrder("1"))
-		for _, c := range []struct {
-			build   string
-			percent float64
-		}{{"", 10}, {"2", -1}, {"2", 100.5}, {"2", math.NaN()}, {"2", math.Inf(1)}, {"2\x00", 10}} {
-			if got, err := e.SetCanary(t.Context(), c.build, c.percent, false, request.By{}); err == nil {
-				t.Errorf("the canary %+v was set: %+v", c, got)
-			}
-		}
-		if got, err := e.EndCanary(t.Context(), false, request.By{}); err == nil || !strings.Contains(err.Error(), "nothing to end") {
-			t.Errorf("a canary that never was has ended: %+v, %v", got, err)
-		}
-		if _, err := e.SetCanary(t.Context(), "2", 10, true, request.By{}); err != nil {
-			t.Error(err)
-		}
-		if got, err := e.CurrentCanary(t.Context()); got != nil || err != nil {
-			t.Errorf("a dry run has set %+v, %v", got, err)
-		}
-		first, err := e.SetCanary(t.Context(), "2", 0.25, false, request.By{Request: "once"})
-		if err != nil || first.Percent != 0.25 {
-			t.Fatalf("a quarter of a percent is %+v, %v", first, err)
-		}
-		if _, err := e.EndCanary(t.Context(), false, request.By{}); err != nil {
-			t.Fatal(err)
-		}
-		if again, err := e.SetCanary(t.Context(), "2", 0.25, false, request.By{Request: "once"}); err != nil || again != first {
-			t.Errorf("the repeated request is %+v, %v", again, err)
-		}
-		if got, err := e.CurrentCanary(t.Context()); got != nil || err != nil {
-			t.Errorf("the repeated request has set %+v, %v", got, err)
-		}
-		if got, err := e.SetCanary(t.Context(), "2", 0.5, false, request.By{Request: "once"}); err == nil || !strings.Contains(err.Error(), "was used for something else") {
-			t.Errorf("the request of another share is %+v, %v", got, err)
-		}
-		if got, err := e.EndCanary(t.Context(), false, request.By{Request: "once"}); err == nil || !strings.Contains(err.Error(), "was used for something else") {
-			t.Errorf("the request of an end is %+v, %v", got, err)
-		}
-	})
-}
-
 // TestE150_WhereNothingMoves a canary is refused in words.
 func TestE150_WhereNothingMoves(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {

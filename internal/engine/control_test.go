@@ -15,7 +15,6 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
-	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
@@ -359,49 +358,6 @@ func TestE60_Quarantined(t *testing.T) {
 		control(t, e, "x", core.Control{Operation: core.RetryNow})
 		if out, err := finish[int](t, e, "x"); out != 7 || err != nil {
 			t.Errorf("got %d, %v", out, err)
-		}
-	})
-}
-
-// TestE60_Answers: what a caller is told for whom there is nothing to do.
-func TestE60_Answers(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
-		f := newFragile(slowRetry)
-		e := w.start(f.flow, f.activity)
-		begin(t, e, f.flow, "x", 1)
-		pass(time.Minute)
-		ask := func(id string, in core.Control) error {
-			_, err := e.Control(t.Context(), id, "", in)
-			return err
-		}
-		if err := ask("nobody", core.Control{Operation: core.RetryNow}); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("no run: %v", err)
-		}
-		for _, s := range []core.Selection{{Call: 9}, {Name: "other"}, {States: []string{"paused"}}, {ErrorType: "Nothing"}} {
-			if err := ask("x", core.Control{Operation: core.RetryNow, Calls: s}); !errors.Is(err, request.ErrNotPending) {
-				t.Errorf("%+v: %v", s, err)
-			}
-		}
-		input := (*history.InputError)(nil)
-		for _, in := range []core.Control{
-			{Operation: "dance"}, {Operation: core.EditPolicy}, {Operation: core.FailNow},
-			{Operation: core.RetryNow, Calls: core.Selection{Call: -1}}, {Operation: core.RetryNow, Calls: core.Selection{States: []string{"asleep"}}},
-		} {
-			if err := ask("x", in); !errors.As(err, &input) {
-				t.Errorf("%+v: %v", in, err)
-			}
-		}
-		same(t, "by type", verdicts(control(t, e, "x", core.Control{Operation: core.PauseCall, Calls: core.Selection{ErrorType: "crash_test.refused", States: []string{"backoff"}}})), "[pause applied]")
-		control(t, e, "x", skipWith(t, "enough"))
-		if _, err := finish[string](t, e, "x"); err != nil {
-			t.Fatal(err)
-		}
-		if err := ask("x", core.Control{Operation: core.RetryNow}); !errors.Is(err, store.ErrClosed) {
-			t.Errorf("an ended run: %v", err)
-		}
-		audit, err := e.Audit(t.Context(), "x", "")
-		if err != nil || len(audit) != 6 {
-			t.Errorf("audit: %+v, %v", audit, err)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/request"
-	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
 
@@ -102,36 +100,4 @@ func TestI24_OperationsOnADamagedRunAreRefused(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestI24_ASelectionKeepsARunThatIsDamagedSince: it counts as refused, not as gone.
-func TestI24_ASelectionKeepsARunThatIsDamagedSince(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
-		v := vandalise(w)
-		f := newFragile(slowRetry)
-		e := w.start(f.flow, f.activity)
-		for n := range 3 {
-			begin(t, e, f.flow, fmt.Sprintf("x-%d", n), n)
-		}
-		pass(time.Minute)
-		in := core.Control{Operation: core.PauseTheRun, By: "ann"}
-		dry, err := e.ControlAll(t.Context(), view.Filter{}, in, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bad := describe(t, e, "x-1").RunID
-		stop(t, e)
-		v.damage(func(run string, t *store.TurnRow) {
-			if run == bad {
-				t.Events = bytes.Repeat([]byte("?"), 3)
-			}
-		}, nil, nil)
-		e = w.start(f.flow, f.activity)
-		signal(t, e, "x-1", "nudge", "", 0)
-		pass(time.Second)
-		got, err := e.ControlSelected(t.Context(), dry.Selection, in, false)
-		if err != nil || got.Applied != 2 || got.Refused != 1 || got.Gone != 0 {
-			t.Errorf("%+v, %v", got, err)
-		}
-	})
 }

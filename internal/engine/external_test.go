@@ -486,33 +486,6 @@ func TestE29_Steps(t *testing.T) {
 	})
 }
 
-// TestE29_TokensOfOthers: a token is worth nothing in another database, and nothing
-// if a character of it differs.
-func TestE29_TokensOfOthers(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
-		d := newDesk(patient)
-		e := w.start(d.flow, d.activity)
-		begin(t, e, d.flow, "run", 0)
-		settle()
-		token := d.token(t, "run", 1)
-		for i := range token {
-			forged := []byte(token)
-			forged[i] = 'A' + (forged[i]-'A'+1)%26
-			isError(t, say(t, e, string(forged), "yes"), request.ErrInvalidToken)
-		}
-		for _, text := range []string{"", "x", token + "A", token[1:], " " + token, token + "=", "AQ", "\x00\xff"} {
-			isError(t, say(t, e, text, "yes"), request.ErrInvalidToken)
-			isError(t, fail(t, e, text, errRefused), request.ErrInvalidToken)
-			isError(t, beatOutside(t, e, text, 1), request.ErrInvalidToken)
-		}
-		other := newWorld(t)
-		isError(t, say(t, other.start(), token, "yes"), request.ErrInvalidToken)
-		if p := onlyCall(t, e, "run"); p.State != "external" {
-			t.Errorf("the call is %+v", p)
-		}
-	})
-}
-
 // TestE29_NoTransactionOutside: what a body wants done in the transaction of its
 // result is not forgotten silently if it has none.
 func TestE29_NoTransactionOutside(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
@@ -92,37 +91,6 @@ func TestR41_ModesInTheEngine(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestR45_GatesAreSeen: the view of a gate shows its holders and its line, and the view of a
-// call its place in the line.
-func TestR45_GatesAreSeen(t *testing.T) {
-	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
-		x := newLineup(gate.New("door", 1, gate.WithMode(gate.Hold)), halfMinute)
-		e := w.start(x.workflow, x.activity)
-		for _, id := range []string{"fails", "b", "c+"} {
-			begin(t, e, x.workflow, id, id)
-			pass(time.Second)
-		}
-		pass(time.Minute)
-		g := onlyGate(t, e)
-		same(t, "gate", []any{g.Name, g.Mode, g.Limit, g.Holders, g.Running, g.Waiting, g.HeldInBackoff, g.OldestWait > time.Minute}, "[door hold 1 1 0 2 1 true]")
-		for id, want := range map[string]string{"b": "gated {door 2 2 false <nil> <nil>}", "c+": "gated {door 1 2 false <nil> <nil>}", "fails": "backoff <nil>"} {
-			c := onlyCall(t, e, id)
-			got := c.State + " <nil>"
-			if c.Gate != nil {
-				got = fmt.Sprint(c.State, " ", *c.Gate)
-			}
-			same(t, id, got, want)
-		}
-		list, err := e.List(t.Context(), view.Filter{})
-		if err != nil || len(list) != 3 {
-			t.Errorf("%d runs are listed, %v", len(list), err)
-		}
-		if err := e.Signal(t.Context(), "#gate/door", "s", "", history.Payload{}); err == nil {
-			t.Error("a gate takes a signal")
-		}
-	})
 }
 
 func onlyGate(t *testing.T, e *engine.Engine) view.Gate {

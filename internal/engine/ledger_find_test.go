@@ -12,7 +12,6 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
-	"github.com/perdure/perdure/workflow"
 )
 
 // TestE22_FiveThousandAttempts of one call, with crashes, shutdowns and another
@@ -82,91 +81,6 @@ func TestE22_FiveThousandAttempts(t *testing.T) {
 func flatCall(c view.CallAttempts) view.CallAttempts {
 	c.First, c.Last = nil, nil
 	return c
-}
-
-// TestE22_AcrossRuns: pages, filters and statistics over many runs of two workflows.
-func TestE22_AcrossRuns(t *testing.T) {
-	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
-		policy := activity.Retry(retry.Policy{MaxAttempts: 4, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter})
-		body := func(ctx context.Context, n int) (int, error) { // fails n times
-			if info, _ := activity.FromContext(ctx); info.Attempt <= n {
-				return 0, &declinedError{Code: info.Attempt}
-			}
-			return n, nil
-		}
-		pay, ship := activity.New("pay", body, policy), activity.New("ship", body, policy)
-		order := workflow.New("order", func(wf *workflow.Context, n int) (int, error) {
-			for range 3 {
-				if _, err := workflow.Call(wf, ship, 0); err != nil {
-					return 0, err
-				}
-			}
-			return workflow.Call(wf, pay, n)
-		})
-		refund := calls(pay)
-		e := w.start(order, refund, pay, ship)
-		client := w.open(w.config())
-		for i := range 12 {
-			if i%2 == 0 {
-				begin(t, e, order, fmt.Sprint("order-", i), i/2)
-			} else {
-				begin(t, e, refund, fmt.Sprint("refund-", i), i/2)
-			}
-		}
-		pass(time.Minute)
-
-		all, next, err := client.FindAttempts(t.Context(), view.AttemptFilter{})
-		// Of each workflow: 2, 3, 4 attempts of calls that recover, and twice 4 of
-		// one that does not; none of those that succeed at once.
-		if want := 2 * (2 + 3 + 4 + 4 + 4); err != nil || next != "" || len(all) != want {
-			t.Fatalf("there are %d attempts, want %d: %v", len(all), want, err)
-		}
-		var paged []view.FoundAttempt
-		for filter := (view.AttemptFilter{Limit: 5}); ; {
-			page, next, err := client.FindAttempts(t.Context(), filter)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if paged = append(paged, page...); next == "" {
-				break
-			}
-			filter.After = next
-		}
-		for i := range all {
-			if i >= len(paged) || paged[i].ID != all[i].ID {
-				t.Fatalf("by pages attempt %d of %d is another one than at once", i, len(paged))
-			}
-		}
-		count := func(f view.AttemptFilter) int {
-			found, _, err := client.FindAttempts(t.Context(), f)
-			if err != nil {
-				t.Error(err)
-			}
-			return len(found)
-		}
-		for _, test := range []struct {
-			filter view.AttemptFilter
-			want   int
-		}{
-			{view.AttemptFilter{Workflow: "order"}, 17}, {view.AttemptFilter{Activity: "ship"}, 0}, {view.AttemptFilter{Outcome: "completed"}, 6},
-			{view.AttemptFilter{Reason: "max_attempts"}, 4}, {view.AttemptFilter{ErrorType: "Declined", Workflow: "order"}, 14},
-			{view.AttemptFilter{Until: time.Now().Add(-59500 * time.Millisecond)}, 10}, {view.AttemptFilter{Since: time.Now()}, 0},
-		} {
-			if got := count(test.filter); got != test.want {
-				t.Errorf("%+v finds %d attempts, want %d", test.filter, got, test.want)
-			}
-		}
-		long, _, err := client.FindCalls(t.Context(), view.AttemptFilter{MoreThan: 3})
-		if err != nil || len(long) != 6 || long[0].Attempts != 4 {
-			t.Errorf("more than 3 attempts had %+v, %v", long, err)
-		}
-		judgeActivities(t, client)
-		for _, bad := range []view.AttemptFilter{{Limit: -1}, {MoreThan: -1}, {After: "x"}, {After: "W10"}, {After: "WzFd"}} {
-			if _, _, err := client.FindAttempts(t.Context(), bad); err == nil {
-				t.Errorf("%+v is accepted", bad)
-			}
-		}
-	})
 }
 
 func judgeActivities(t *testing.T, e *engine.Engine) {

@@ -296,35 +296,6 @@ func TestE49_RetriedRunsOfASchedule(t *testing.T) {
 	})
 }
 
-// TestE49_SchedulesAreRefusedInWords: what could not be fired is no schedule.
-func TestE49_SchedulesAreRefusedInWords(t *testing.T) {
-	w := newWorld(t)
-	e := w.open(w.config())
-	for want, s := range map[string]struct {
-		name string
-		spec when.Spec
-		req  request.Start
-	}{
-		"schedule name is empty":          {"", when.Spec{Every: time.Hour}, request.Start{Type: "w"}},
-		"workflow name is empty":          {"s", when.Spec{Every: time.Hour}, request.Start{}},
-		"Every is 1ms":                    {"s", when.Spec{Every: time.Millisecond}, request.Start{Type: "w"}},
-		"is Delay, MustBeNew or NewAfter": {"s", when.Spec{Every: time.Hour}, request.Start{Type: "w", MustBeNew: true}},
-		`begins with "#gate"`:             {"#gate/x", when.Spec{Every: time.Hour}, request.Start{Type: "w"}},
-		`begins with "#schedule"`:         {"#schedule/x", when.Spec{Every: time.Hour}, request.Start{Type: "w"}},
-	} {
-		if err := e.SetSchedule(t.Context(), s.name, s.spec, s.req); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
-	}
-	set(t, e, "s", "x", when.Spec{Every: time.Hour})
-	if _, err := e.TriggerSchedule(t.Context(), "s", "sometimes", request.By{}); err == nil {
-		t.Error("an overlap policy that there is not was taken")
-	}
-	if _, _, err := e.StartRun(t.Context(), request.Start{WorkflowID: "#schedule/s", Type: "w"}); err == nil {
-		t.Error("a workflow took the ID of a schedule")
-	}
-}
-
 // TestE49_SchedulesOverNodes: schedules are shared among nodes as runs are; one that
 // dies is taken over from, and nothing is lost or fired twice.
 func TestE49_SchedulesOverNodes(t *testing.T) {

@@ -1,8 +1,6 @@
 package engine_test
 
 import (
-	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -61,42 +59,6 @@ func TestE49_Delay(t *testing.T) {
 			at, err := finish[time.Time](t, e, id)
 			if want := began.Add(time.Hour); err != nil || !at.Equal(want.UTC()) {
 				t.Errorf("%s: the code began at %s, %v; want %s", id, at, err, want)
-			}
-		}
-	})
-}
-
-// TestE49_MemoAndConflict: a memo is shown; a start that must be new does not
-// attach, whether the run has ended or not.
-func TestE49_MemoAndConflict(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
-		e := w.start(whenItBegan)
-		memo, _ := history.Encode(map[string]string{"customer": "Ada"})
-		if _, err := startWith(t, e, "w", request.Start{Delay: time.Minute, MustBeNew: true, Settings: history.Settings{Memo: memo}}); err != nil {
-			t.Fatal(err)
-		}
-		other, _ := history.Encode("another")
-		for range 2 {
-			if attached, err := startWith(t, e, "w", request.Start{Settings: history.Settings{Memo: other}}); !attached || err != nil {
-				t.Errorf("attached: %t, %v", attached, err)
-			}
-			if got := describe(t, e, "w").Memo; got.String() != memo.String() {
-				t.Errorf("the memo is %s", got)
-			}
-			_, err := startWith(t, e, "w", request.Start{MustBeNew: true})
-			if used, is := errors.AsType[*request.IDInUseError](err); !is || used.Run == "" || !strings.Contains(err.Error(), "requires a new run") {
-				t.Errorf("one that must be new: %v", err)
-			}
-			pass(time.Hour) // now it has ended
-		}
-		long, _ := history.Encode(strings.Repeat("x", history.MaxMemo))
-		for want, req := range map[string]request.Start{
-			"the memo is 16386 bytes long; the limit is 16384": {Settings: history.Settings{Memo: long}},
-			"the delay is -1s; it is zero or more":             {Delay: -time.Second},
-			"what was wrong":                                   {Fault: errors.New("what was wrong")},
-		} {
-			if _, err := startWith(t, e, "refused", req); err == nil || err.Error() != want {
-				t.Errorf("got %v, want %s", err, want)
 			}
 		}
 	})

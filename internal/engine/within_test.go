@@ -275,18 +275,6 @@ func TestE28_TransactionsMayFailInEveryWay(t *testing.T) {
 	})
 }
 
-// TestE28_MemoryHasNoTransactions, and says so.
-func TestE28_MemoryHasNoTransactions(t *testing.T) {
-	w := newWorld(t)
-	e := w.start(waits())
-	if err := transact(t, e, func(any) error { return nil }); !errors.Is(err, store.ErrTx) {
-		t.Errorf("got %v", err)
-	}
-	if _, _, err := startIn(e, struct{}{}, "w", "a"); !errors.Is(err, store.ErrTx) {
-		t.Errorf("got %v", err)
-	}
-}
-
 // stranger is a program with a connection and an open transaction of its own.
 func stranger(t *testing.T, w *world) pgbubble.Stranger {
 	t.Helper()

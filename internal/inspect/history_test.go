@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/roomtest"
+	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -22,9 +23,10 @@ import (
 func TestI12_TheEndOfACallHasItsErrorsType(t *testing.T) {
 	s, in := scene(t)
 	s.Define("order", func(w *roomtest.Work) (any, error) {
-		for _, name := range []string{"succeeds", "recovers", "exhausts"} {
+		for _, name := range []string{"succeeds", "recovers", "exhausts", "stops"} {
 			_ = w.Call(name, roomtest.Seconds(2))
 		}
+		_ = w.Call("slow", roomtest.Retry(retry.Policy{MaxAttempts: 1, AttemptTimeout: time.Second}))
 		return nil, w.Wait(w.AwaitSignal("never"))
 	})
 	r := s.Begin("order", "run")
@@ -35,6 +37,9 @@ func TestI12_TheEndOfACallHasItsErrorsType(t *testing.T) {
 	r.Fails(3, "Away", "it is away")
 	s.Pass(time.Second)
 	r.Fails(3, "Stuck", "it is stuck")
+	away := &roomtest.Error{Kind: "Away", Text: "it is away"}
+	r.End(4, core.Failed, history.Payload{}, history.FromError(retry.Terminal(fmt.Errorf("while it was asked: %w", away))))
+	r.End(5, core.TimedOut, history.Payload{}, history.FromError(&retry.TimeoutError{Limit: time.Second}))
 	events, err := in.Events(t.Context(), "run", "", view.HistoryRange{})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +63,7 @@ func TestI12_TheEndOfACallHasItsErrorsType(t *testing.T) {
 			got[ev.Name] = said.ErrorType + "/" + said.Retry.LastErrorType
 		}
 	}
-	if want := map[string]string{"succeeds": "/", "recovers": "/Away", "exhausts": "Exhausted/Stuck"}; !maps.Equal(got, want) {
+	if want := map[string]string{"succeeds": "/", "recovers": "/Away", "exhausts": "Exhausted/Stuck", "stops": "Away/Away", "slow": "Exhausted/Timeout"}; !maps.Equal(got, want) {
 		t.Errorf("the types are %v, not %v", got, want)
 	}
 	if events[0].Kind != string(history.RunStarted) || events[0].Turn != 0 || events[0].Name != "order" || !events[0].Time.Equal(roomtest.Began) {

@@ -83,8 +83,18 @@ func TestE29_AFailureFromOutsideIsJudgedByThePolicy(t *testing.T) {
 func TestE29_TokensOfOthersAreRefused(t *testing.T) {
 	both(t, func(a *asker) {
 		token := a.outsider("o")
-		if err := a.CompleteAttempt(a.ctx, token[:len(token)-1], history.Payload{}); !errors.Is(err, ErrInvalidToken) {
-			a.Errorf("a part of it: %v", err)
+		forgeries := []string{"", "x", token + "A", token[1:], token[:len(token)-1], " " + token, token + "=", "AQ", "\x00\xff"}
+		for i := range token {
+			forged := []byte(token)
+			forged[i] = 'A' + (forged[i]-'A'+1)%26
+			forgeries = append(forgeries, string(forged))
+		}
+		for _, forged := range forgeries {
+			for _, err := range []error{a.CompleteAttempt(a.ctx, forged, history.Payload{}), a.FailAttempt(a.ctx, forged, nil), a.HeartbeatAttempt(a.ctx, forged, history.Payload{})} {
+				if !errors.Is(err, ErrInvalidToken) {
+					a.Errorf("%q: %v", forged, err)
+				}
+			}
 		}
 		if err := a.CompleteAttempt(a.ctx, sign([]byte("another secret"), Attempt{0, "r", 1, 1}), history.Payload{}); !errors.Is(err, ErrInvalidToken) {
 			a.Errorf("of another database: %v", err)

@@ -1,8 +1,10 @@
 package request
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -178,18 +180,23 @@ func TestE49_SchedulesAreRefusedInWords(t *testing.T) {
 	here(t, func(a *asker) {
 		set := func(name string, spec schedule.Spec, s Start) error { return a.SetSchedule(a.ctx, name, spec, s) }
 		hourly, report := schedule.Spec{Every: time.Hour}, Start{Type: "report"}
-		for name, err := range map[string]error{
-			"no name":          set("", hourly, report),
-			"no workflow":      set("s", hourly, Start{}),
-			"no time":          set("s", schedule.Spec{}, report),
-			"an unknown zone":  set("s", schedule.Spec{Cron: "0 6 * * *", TimeZone: "Moon/Crater"}, report),
-			"a delay":          set("s", hourly, Start{Type: "report", Delay: time.Second}),
-			"a run of its own": set("s", hourly, Start{Type: "report", MustBeNew: true}),
-			"a long name":      set(strings.Repeat("x", 10_000), hourly, report),
+		for want, err := range map[string]error{
+			"schedule name is empty":          set("", hourly, report),
+			"workflow name is empty":          set("s", hourly, Start{}),
+			"Every":                           set("s", schedule.Spec{}, report),
+			"Every is 1ms":                    set("s", schedule.Spec{Every: time.Millisecond}, report),
+			"Moon/Crater":                     set("s", schedule.Spec{Cron: "0 6 * * *", TimeZone: "Moon/Crater"}, report),
+			"is Delay, MustBeNew or NewAfter": errors.Join(set("s", hourly, Start{Type: "report", Delay: time.Second}), set("s", hourly, Start{Type: "report", MustBeNew: true})),
+			`begins with "#gate"`:             set("#gate/x", hourly, report),
+			`begins with "#schedule"`:         set("#schedule/x", hourly, report),
+			"schedule name":                   set(strings.Repeat("x", 10_000), hourly, report),
 		} {
-			if err == nil {
-				a.Errorf("%s is taken", name)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				a.Errorf("got %v, want %q", err, want)
 			}
+		}
+		if _, _, err := a.StartRun(a.ctx, Start{WorkflowID: "#schedule/s", Type: "w"}); err == nil {
+			a.Error("a workflow takes the ID of a schedule")
 		}
 		a.Must(set("s", hourly, report))
 		fill := func(from, until time.Duration) error {
@@ -248,6 +255,20 @@ func TestE150_ACanaryIsSetAndEnded(t *testing.T) {
 		if c, err := a.EndCanary(a.ctx, false, by("e")); err != nil || !c.Ended || c.Build != "b2" {
 			a.Errorf("ended it is %+v, %v", c, err)
 		}
+		if again, err := a.SetCanary(a.ctx, "b2", 12.5, false, by("r")); err != nil || again.Percent != 12.5 {
+			a.Errorf("the first request again is %+v, %v", again, err)
+		}
+		if current, err := a.read.CurrentCanary(a.ctx); current != nil || err != nil {
+			a.Errorf("a repeated request has set %+v, %v", current, err)
+		}
+		for _, c := range []struct {
+			build   string
+			percent float64
+		}{{"", 10}, {"2", -1}, {"2", 100.5}, {"2", math.NaN()}, {"2", math.Inf(1)}, {"2\x00", 10}} {
+			if got, err := a.SetCanary(a.ctx, c.build, c.percent, false, By{}); err == nil {
+				a.Errorf("the canary %+v was set: %+v", c, got)
+			}
+		}
 		a.moves = false
 		if _, err := a.SetCanary(a.ctx, "b2", 5, false, By{}); !asInput(err, "would have no effect") {
 			a.Errorf("where nothing moves: %v", err)
@@ -287,6 +308,17 @@ func TestE60_ARunIsReset(t *testing.T) {
 			d, err := a.read.Describe(a.ctx, id, "")
 			if err != nil || row.ID == run || d.Base == nil || d.Base.RunID != run || d.Base.Call != 2 || d.Base.Why != "mended" || len(d.Pending) != 1 || d.Pending[0].Name != "ship" {
 				a.Errorf("%s goes on as %+v, %v", id, d, err)
+			}
+			resets := 0
+			group, err := a.read.AuditGroup(a.ctx, view.AuditFilter{})
+			a.Must(err)
+			for _, r := range group.Records {
+				if r.Name == id && r.Operation == "reset" && r.Request == "again" {
+					resets++
+				}
+			}
+			if resets != 1 {
+				a.Errorf("the audit of all tells the reset of %s %d times", id, resets)
 			}
 			if _, err := a.Control(a.ctx, id, run, core.Control{Operation: core.ResetTheRun, Call: 1, ID: "old"}); err == nil {
 				a.Error("a run that another one has followed is reset")
@@ -375,11 +407,12 @@ func TestI24_ADamagedRunTakesOnlyWhatEndsIt(t *testing.T) {
 func TestE28_MemoryHasNoTransactions(t *testing.T) {
 	here(t, func(a *asker) {
 		for name, err := range map[string]error{
-			"start":  second2(a.StartRunWithin(a.ctx, "tx", Start{WorkflowID: "o", Type: "order"})),
-			"signal": a.SignalWithin(a.ctx, "tx", "o", "s", "", history.Payload{}),
+			"start":       second2(a.StartRunWithin(a.ctx, "tx", Start{WorkflowID: "o", Type: "order"})),
+			"signal":      a.SignalWithin(a.ctx, "tx", "o", "s", "", history.Payload{}),
+			"transaction": a.Transact(a.ctx, func(context.Context, any) error { return nil }),
 		} {
-			if err == nil {
-				a.Errorf("a %s takes part in a transaction", name)
+			if !errors.Is(err, store.ErrTx) {
+				a.Errorf("%s: %v", name, err)
 			}
 		}
 	})

@@ -41,6 +41,10 @@ func TestE11_StartingAnExistingIDAttaches(t *testing.T) {
 			try("its input differs", func(s *Start) { s.Input = roomtest.Payload(2) })
 			try(`it is of workflow "order", not "other"`, func(s *Start) { s.Type = "other" })
 			try("the start requires a new run", func(s *Start) { s.MustBeNew = true })
+			try("", func(s *Start) { s.Memo = roomtest.Payload("another") })
+			if start, err := record.Start(a.state("o")); err != nil || !start.Memo.Absent() {
+				a.Errorf("its memo is %s, %v", start.Memo, err)
+			}
 			if a.state("o").Status.Open() { // and now of a closed run
 				a.Latest("o").Completes(1, 1)
 			}
@@ -182,6 +186,15 @@ func TestI22_StartsOutOfBoundsAreRefused(t *testing.T) {
 			_, _, err := a.StartRun(a.ctx, req)
 			if input, limit := (*history.InputError)(nil), (*history.LimitError)(nil); !errors.As(err, &input) && !errors.As(err, &limit) {
 				a.Errorf("%s: %v", name, err)
+			}
+		}
+		for want, req := range map[string]Start{
+			"the memo is 16386 bytes long; the limit is 16384": {Settings: history.Settings{Memo: roomtest.Payload(strings.Repeat("x", history.MaxMemo))}},
+			"the delay is -1s; it is zero or more":             {Delay: -time.Second},
+		} {
+			req.WorkflowID, req.Type = "o", "order"
+			if _, _, err := a.StartRun(a.ctx, req); err == nil || err.Error() != want {
+				a.Errorf("got %v, want %s", err, want)
 			}
 		}
 		if _, _, err := a.StartRun(a.ctx, Start{WorkflowID: "o", Type: "order", Fault: fault}); !errors.Is(err, fault) {
