@@ -3,13 +3,11 @@ package engine_test
 import (
 	"context"
 	"fmt"
-	"math"
 	"testing"
 	"time"
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 )
@@ -81,29 +79,4 @@ func TestE22_FiveThousandAttempts(t *testing.T) {
 func flatCall(c view.CallAttempts) view.CallAttempts {
 	c.First, c.Last = nil, nil
 	return c
-}
-
-func judgeActivities(t *testing.T, e *engine.Engine) {
-	t.Helper()
-	stats, err := e.ActivityStats(t.Context(), time.Now(), time.Time{})
-	if err != nil || len(stats) != 3 {
-		t.Fatal(stats, err)
-	}
-	for i, want := range []view.ActivityStats{
-		{Workflow: "calls pay", Name: "pay", Calls: 6, FirstTry: 1, Recovered: 3, Exhausted: 2, Attempts: 18, Retrying: 12 * time.Second},
-		{Workflow: "order", Name: "pay", Calls: 6, FirstTry: 1, Recovered: 3, Exhausted: 2, Attempts: 18, Retrying: 12 * time.Second},
-		{Workflow: "order", Name: "ship", Calls: 18, FirstTry: 18, Attempts: 18},
-	} {
-		got := stats[i]
-		rates := []float64{got.FirstTryRate, got.AttemptsPerCall, got.MeanRetrying.Seconds()}
-		for j, r := range [][]float64{{1. / 6, 3, 2.4}, {1. / 6, 3, 2.4}, {1, 1, 0}}[i] {
-			if math.Abs(rates[j]-r) > 1e-9 {
-				t.Errorf("the rates of %s in %s are %v", got.Name, got.Workflow, rates)
-			}
-		}
-		got.FirstTryRate, got.AttemptsPerCall, got.MeanRetrying = 0, 0, 0
-		if got != want {
-			t.Errorf("counted are\n%+v\nwant\n%+v", got, want)
-		}
-	}
 }

@@ -318,3 +318,27 @@ func TestE150_TheLogOfCanariesIsTold(t *testing.T) {
 		t.Errorf("canaries are no switches of activities: %+v, %v", switches, err)
 	}
 }
+
+// TestE22_TheRatesOfAnActivity: first tries, attempts a call, and how long calls were retried.
+func TestE22_TheRatesOfAnActivity(t *testing.T) {
+	s, in := scene(t)
+	s.Define("order", charges(roomtest.Seconds(3)))
+	for i, failures := range []int{0, 1, 2, 3} {
+		r := s.Begin("order", fmt.Sprint("o", i))
+		for range failures {
+			r.Fails(1, "Busy", "no")
+			s.Pass(time.Second)
+		}
+		if failures < 3 {
+			r.Completes(1, 1)
+		}
+	}
+	stats, err := in.ActivityStats(t.Context(), time.Time{}, time.Time{})
+	want := view.ActivityStats{
+		Workflow: "order", Name: "charge", Calls: 4, FirstTry: 1, Recovered: 2, Exhausted: 1, Attempts: 9, Retrying: 5 * time.Second,
+		FirstTryRate: 0.25, AttemptsPerCall: 2.25, MeanRetrying: 5 * time.Second / 3,
+	}
+	if err != nil || len(stats) != 1 || stats[0] != want {
+		t.Errorf("counted are %+v, %v; want %+v", stats, err, want)
+	}
+}
