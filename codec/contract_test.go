@@ -51,7 +51,7 @@ func TestE65_AStoreOverCodecsIsAStore(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) store.Opener { return codec.Over(memory.New(), all(t)...) })
 	})
 	t.Run("sqlite", func(t *testing.T) {
-		extent.NotInShort(t, "the suite of stores on a disk")
+		extent.OnlyAtNight(t, "what codecs do is the same above a disk as above memory")
 		storetest.Run(t, func(t *testing.T) store.Opener {
 			path := filepath.Join(t.TempDir(), "test.db")
 			sqlitetest.File(t, path)

@@ -74,7 +74,7 @@ func TestE150_TheCanaryByForm(t *testing.T) {
 	}
 	b.goldens("canary-ask", srv.URL+"/shop/change?kind=canary&do=set", b.tree)
 	ask("v2", "1000")
-	says("main [role=alert]", "share is 1000 percent; it is from 0 to 100")
+	says("main [role=alert]", "share is 1000 percent; it must be from 0 to 100")
 	ask("v2", "a tenth")
 	says("main [role=alert]", `The share is "a tenth"`)
 	ask("v2", "10 %")

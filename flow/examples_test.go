@@ -281,6 +281,9 @@ func TestExamples(t *testing.T) {
 	for _, e := range examples {
 		tried[e.file] = true
 		for _, crash := range []int{0, 4, 9} {
+			if e.chain && crash != 4 && !extent.Nightly() {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s crash=%d", e.file, crash), func(t *testing.T) {
 				var options []perduretest.Option
 				if e.chain { // it replays at each of many wakes: TestW15_PollingForAYear has runs of full length

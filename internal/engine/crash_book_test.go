@@ -18,24 +18,25 @@ import (
 // to run, and every turn that became durable. It shares nothing with the engine
 // and notes at once what must never happen.
 type book struct {
-	mu         sync.Mutex
-	store      store.Store // as last opened
-	executions []*execution
-	faults     []string
-	serial     int
-	commits    map[turnKey]int64       // durable turns and their commit IDs
-	last       map[string]turnKey      // the last durable turn of each run
-	epochs     map[string]int64        // its epoch
-	dispatched map[string]int          // by call ID: the attempt that may run
-	failed     map[string]map[int]bool // by call ID: attempts on record as failed
-	closed     map[string]history.Kind // by call ID: how it was closed, durably
-	ended      map[string]history.Kind // by run
-	effects    []string                // of step transactions, see effects
-	pauses     map[string]int          // by call ID: how often the engine paused it
-	told       map[string]int          // and told somebody so
-	inside     map[string]int          // by gate: bodies that run
-	outsiders  map[string]outsider     // by attempt ID: handed out to others
-	ways       map[string]bool         // in which the store was written to, see writes
+	mu          sync.Mutex
+	store       store.Store // as last opened
+	executions  []*execution
+	faults      []string
+	serial      int
+	commits     map[turnKey]int64       // durable turns and their commit IDs
+	last        map[string]turnKey      // the last durable turn of each run
+	epochs      map[string]int64        // its epoch
+	dispatched  map[string]int          // by call ID: the attempt that may run
+	failed      map[string]map[int]bool // by call ID: attempts on record as failed
+	closed      map[string]history.Kind // by call ID: how it was closed, durably
+	ended       map[string]history.Kind // by run
+	effects     []string                // of step transactions, see effects
+	pauses      map[string]int          // by call ID: how often the engine paused it
+	told        map[string]int          // and told somebody so
+	inside      map[string]int          // by gate: bodies that run
+	outsiders   map[string]outsider     // by attempt ID: handed out to others
+	ways        map[string]int          // in which the store was written to, and at which write first
+	writeNumber func() int              // of the write that is under way
 }
 
 type turnKey struct {
@@ -55,18 +56,19 @@ type execution struct {
 
 func newBook() *book {
 	return &book{
-		commits:    map[turnKey]int64{},
-		last:       map[string]turnKey{},
-		epochs:     map[string]int64{},
-		dispatched: map[string]int{},
-		failed:     map[string]map[int]bool{},
-		closed:     map[string]history.Kind{},
-		ended:      map[string]history.Kind{},
-		pauses:     map[string]int{},
-		told:       map[string]int{},
-		inside:     map[string]int{},
-		outsiders:  map[string]outsider{},
-		ways:       map[string]bool{},
+		commits:     map[turnKey]int64{},
+		last:        map[string]turnKey{},
+		epochs:      map[string]int64{},
+		dispatched:  map[string]int{},
+		failed:      map[string]map[int]bool{},
+		closed:      map[string]history.Kind{},
+		ended:       map[string]history.Kind{},
+		pauses:      map[string]int{},
+		told:        map[string]int{},
+		inside:      map[string]int{},
+		outsiders:   map[string]outsider{},
+		ways:        map[string]int{},
+		writeNumber: func() int { return 0 },
 	}
 }
 
@@ -337,7 +339,7 @@ func (w witnessed) Create(ctx context.Context, run store.Run) error {
 	if _, begun := w.book.last[run.ID]; !begun {
 		w.book.created(&run)
 	}
-	w.book.ways["a run by a client"] = true
+	w.book.wrote("a run by a client")
 	w.book.mu.Unlock()
 	return w.Store.Create(context.WithoutCancel(ctx), run)
 }
@@ -358,14 +360,14 @@ func (w witnessed) Commit(ctx context.Context, turns []store.Turn) (store.Result
 
 func (w witnessed) Post(ctx context.Context, m store.Message) error {
 	w.book.mu.Lock()
-	w.book.ways[fmt.Sprintf("a message by a client, %s", m.Kind)] = true
+	w.book.wrote(fmt.Sprintf("a message by a client, %s", m.Kind))
 	w.book.mu.Unlock()
 	return w.Store.Post(ctx, m)
 }
 
 func (w witnessed) Switch(ctx context.Context, s store.Switch) (store.Switch, error) {
 	w.book.mu.Lock()
-	w.book.ways["a switch"] = true
+	w.book.wrote("a switch")
 	w.book.mu.Unlock()
 	return w.Store.Switch(ctx, s)
 }

@@ -29,7 +29,7 @@ func TestR16_GoldenEngine(t *testing.T) {
 			continue // see TestR16_GoldenCasesTheEngineRefuses
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			needsClocks.inBothModes(t, func(t *testing.T, w *world) {
+			inBothModes(t, func(t *testing.T, w *world) {
 				if got := playEngine(t, w, c); got.String() != c.Want.String() {
 					t.Errorf("the engine does\n%swant\n%s", got, c.Want)
 				}

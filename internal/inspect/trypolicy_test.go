@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
@@ -67,7 +68,7 @@ func entryOf(call int64, number int) store.LedgerEntry {
 // TestF25_AMillionAttempts are read in batches; what is held meanwhile does not grow with
 // them.
 func TestF25_AMillionAttempts(t *testing.T) {
-	calls := int64(250_000)
+	calls := extent.AtNight[int64](50_000, 250_000)
 	if testing.Short() {
 		calls = 25_000
 	}

@@ -5,12 +5,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/storetest"
 )
 
 // TestConformance holds a Database against the contract, in real time.
 func TestConformance(t *testing.T) {
+	extent.OnlyAtNight(t, "store/postgres plays the suite on a server, and the engine's tests play in bubbles")
 	storetest.Run(t, func(t *testing.T) store.Opener {
 		db := Borrow(t, 3).Empty(now)
 		t.Cleanup(func() { db.Close() })

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/store"
 )
@@ -126,9 +127,9 @@ func (w *world) hooked() store.Turn {
 // TestE83_ConnectionCutAnywhere cuts the connection before every message that
 // either side sends while a verb works: the verb says that the database is not
 // available, and asked for again it does what it would have done the first time,
-// once.
+// once. By day a third of the messages has its turn.
 func TestE83_ConnectionCutAnywhere(t *testing.T) {
-	for _, v := range verbs {
+	for i, v := range verbs {
 		t.Run(v.name, func(t *testing.T) {
 			p := newProxy(t, pgtest.Shared(t).Socket())
 			w := newWorldAt(t, p.dsn("postgres"), Schema(freshSchema()))
@@ -137,9 +138,10 @@ func TestE83_ConnectionCutAnywhere(t *testing.T) {
 			w.must(v.prepare(w)())
 			want := w.dump()
 			for _, s := range []side{client, server} {
-				n := 0
+				step := extent.AtNight(3, 1)
+				n := i % step // so that over the verbs each message has its turn
 				for w.cut(p, v, s, n, want) {
-					n++
+					n += step
 				}
 				if n < 3 {
 					t.Errorf("only %d of %s messages were cut", n, s)

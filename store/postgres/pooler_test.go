@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/storetest"
@@ -192,6 +193,7 @@ func (p *pooler) needsSession(m message) bool {
 
 // TestE81_TransactionModePoolersWork runs the whole suite through one.
 func TestE81_TransactionModePoolersWork(t *testing.T) {
+	extent.OnlyAtNight(t, "TestE81_E83_PgBouncer plays behind a real one")
 	p := newPooler(t)
 	var r recycled
 	storetest.Run(t, func(t *testing.T) store.Opener {

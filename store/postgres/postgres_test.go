@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/storetest"
@@ -60,6 +61,7 @@ func TestConformance(t *testing.T) {
 // TestE83_ConformanceAtSerializable: the suite passes where the default of the database is
 // the strictest isolation, as on servers that know no other.
 func TestE83_ConformanceAtSerializable(t *testing.T) {
+	extent.OnlyAtNight(t, "the suite again; TestE83_ErrorsAtAnyStatementAndAtCommit plays at serializable")
 	var r recycled
 	storetest.Run(t, func(t *testing.T) store.Opener {
 		return URL(pgtest.Shared(t).DSN("postgres")+"&default_transaction_isolation=serializable", Schema(r.next(t)), Partitions(3))

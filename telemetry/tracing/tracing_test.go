@@ -304,7 +304,7 @@ func TestE129_KilledAtEachWrite(t *testing.T) {
 	for name, prepare := range empties {
 		t.Run(name, func(t *testing.T) {
 			if name != "memory" {
-				extent.NotInShort(t, "databases")
+				extent.OnlyAtNight(t, "the writes are those that are made in memory")
 			}
 			killedAtEachWrite(t, prepare(t), name == "memory")
 		})

@@ -107,7 +107,7 @@ var hostile = map[string][][]string{
 	"query":        {{"run " + evil, "ask " + evil, `"q"`}, {"run " + evil, evil}, {evil, evil}},
 	"update":       {{"run " + evil, "change " + evil, `"u"`}, {"run " + evil, "change " + evil, `"no"`}, {"run " + evil, evil}, {evil, evil}},
 	"complete":     {{evil}, {evil, evil}},
-	"fail-attempt": {{evil, evil, "--type", evil}},
+	"fail-attempt": {{evil, evil, "--as", evil}},
 
 	"retry-now":   {{"run " + evil, "--by", evil, "--reason", evil}, {"--all", "--dry-run"}, {evil}, {"run " + evil, "--state", evil}, {"run " + evil, "--wait", evil}},
 	"pause":       {{"run " + evil, "--reason", evil}, {"run " + evil, "--reason", evil, "--dry-run"}, {"--activity", "call " + evil, "--reason", evil, "--by", evil}},

@@ -18,7 +18,7 @@ var noon = time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC)
 // node is one that joined an hour before noon, was seen so long ago, and has a
 // lease of ten seconds.
 func node(name, group, state string, partitions int, seen time.Duration) view.Node {
-	n := view.Node{ID: name + "/1", Name: name, Group: group, State: state, Partitions: partitions, Joined: noon.Add(-time.Hour), Seen: noon.Add(-seen)}
+	n := view.Node{ID: name + "/1", Name: name, Group: group, State: state, Partitions: partitions, Joined: noon.Add(-time.Hour), Seen: noon.Add(-seen), Build: "v1"}
 	if state != left {
 		end := n.Seen.Add(10 * time.Second)
 		n.Expires = &end
@@ -47,15 +47,16 @@ func TestNodesSayWhenWorkGoesOn(t *testing.T) {
 		node("night-1", "night", expired, 200, time.Minute),
 		node("batch-1", "batch", live, 1256, 8*time.Second))
 	want := `
-NODE            GROUP  STATE     PARTITIONS  SEEN       LEASE            JOINED
-web-1                  live             128  1s ago     9s left          2000-01-01 11:00:00.000Z
-web-2                  live             100  7s ago     3s left          2000-01-01 11:00:00.000Z
-web-3                  draining          28  2s ago     8s left          2000-01-01 11:00:00.000Z
-web-4                  left               0  1m00s ago                   2000-01-01 11:00:00.000Z
-web-5\u001b[2J         expired            1  11s ago    expired 1s ago   2000-01-01 11:00:00.000Z
-night-1         night  expired          200  1m00s ago  expired 50s ago  2000-01-01 11:00:00.000Z
-batch-1         batch  live           1,256  8s ago     2s left          2000-01-01 11:00:00.000Z
+NODE            GROUP  STATE     PARTITIONS  SEEN       LEASE            JOINED                    BUILD
+web-1                  live             128  1s ago     9s left          2000-01-01 11:00:00.000Z  v1
+web-2                  live             100  7s ago     3s left          2000-01-01 11:00:00.000Z  v1
+web-3                  draining          28  2s ago     8s left          2000-01-01 11:00:00.000Z  v1
+web-4                  left               0  1m00s ago                   2000-01-01 11:00:00.000Z  v1
+web-5\u001b[2J         expired            1  11s ago    expired 1s ago   2000-01-01 11:00:00.000Z  v1
+night-1         night  expired          200  1m00s ago  expired 50s ago  2000-01-01 11:00:00.000Z  v1
+batch-1         batch  live           1,256  8s ago     2s left          2000-01-01 11:00:00.000Z  v1
 
+Build v1 has no workflows, and no activities.
 web-2 is silent; unless it renews its lease, the work of its 100 partitions is taken over in 3s.
 web-5\u001b[2J is dead; another node takes over the work of its 1 partition soon.
 night-1 is dead; the work of its 200 partitions waits for an engine to start.
@@ -71,8 +72,10 @@ func TestNodesOfAFileHaveNoLease(t *testing.T) {
 	n := node("host:4711", "", live, 1, 3*time.Second)
 	n.Expires = nil
 	want := `
-NODE       STATE  PARTITIONS  SEEN    JOINED
-host:4711  live            1  3s ago  2000-01-01 11:00:00.000Z
+NODE       STATE  PARTITIONS  SEEN    JOINED                    BUILD
+host:4711  live            1  3s ago  2000-01-01 11:00:00.000Z  v1
+
+Build v1 has no workflows, and no activities.
 `
 	if got := nodeTable(t, 0, n); got != want {
 		t.Errorf("got%s\nwant%s", got, want)

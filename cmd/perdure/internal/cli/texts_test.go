@@ -26,7 +26,7 @@ const root = "../../../.."
 // unseen are the directories whose errors no user of the library or the command sees.
 var unseen = []string{
 	"bench", "lab", "tools", "examples", "internal/layout", "internal/docs", "internal/clustertest", "internal/killtest",
-	"internal/faulty", "internal/witness", "internal/golden", "internal/goldenfile", "internal/pgtest", "internal/upgradetest", "store/storetest", "testdata",
+	"internal/faulty", "internal/roomtest", "internal/upgradetest", "internal/witness", "internal/golden", "internal/goldenfile", "internal/pgtest", "internal/upgradetest", "store/storetest", "testdata",
 }
 
 // makers are the functions and types that make errors, and which of their arguments or
