@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -146,12 +145,4 @@ func TestE88_TheOrderOfHistoryDecidesWhetherADeadlineWasMet(t *testing.T) {
 			}
 		})
 	}
-}
-
-func payload(s string) history.Payload {
-	p, err := history.Encode(s)
-	if err != nil {
-		panic(err)
-	}
-	return p
 }

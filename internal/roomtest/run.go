@@ -24,7 +24,6 @@ type Run struct {
 	create   *store.Run
 	consumed []int64
 	answers  []store.Message
-	waiting  []store.Message // messages that wait until the run takes them
 }
 
 func (r *Run) drop() {
