@@ -69,7 +69,7 @@ short: ## the tests that need neither databases nor browsers
 
 # What the detector finds, it finds in memory: hence the short form.
 race: ## the short form under the race detector
-	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ]; then set -x; $(GO) test -race -short -vet=off -p $(P) -timeout 30m $(UNWATCHED) ./...; \
+	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ]; then .ci/race.sh -p $(P) $(UNWATCHED); \
 	else echo 'The race detector needs a C compiler (gcc or clang), and there is none here.'; [ -z "$${CI:-}" ]; fi
 
 benchmarks: ## each benchmark once
