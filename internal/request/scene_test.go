@@ -73,7 +73,7 @@ func here(t *testing.T, test func(a *asker)) { ask(t, false, test) }
 
 // elsewhere runs a test in a process that serves nothing; its messages are read a second later.
 func elsewhere(t *testing.T, test func(a *asker)) {
-	extent.NotInShort(t, "the race detector does not see that the bubble lets the test and the owner take turns")
+	extent.NotInShort(t, "news of a commit wakes the test while the owner still serves, and the scene has no lock")
 	ask(t, true, test)
 }
 
