@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/roomtest"
@@ -73,7 +72,6 @@ func here(t *testing.T, test func(a *asker)) { ask(t, false, test) }
 
 // elsewhere runs a test in a process that serves nothing; its messages are read a second later.
 func elsewhere(t *testing.T, test func(a *asker)) {
-	extent.NotInShort(t, "news of a commit wakes the test while the owner still serves, and the scene has no lock")
 	ask(t, true, test)
 }
 

@@ -36,6 +36,13 @@ func (r *Run) drop() {
 // Step makes a turn of inputs, and of what is due, durable.
 func (r *Run) Step(inputs ...core.Input) *core.Turn {
 	r.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.step(inputs...)
+}
+
+func (r *Run) step(inputs ...core.Input) *core.Turn {
+	r.Helper()
 	admit := r.Admit
 	if admit == nil {
 		admit = func(*core.Call) bool { return true }
@@ -45,13 +52,13 @@ func (r *Run) Step(inputs ...core.Input) *core.Turn {
 	}
 	turn, err := r.Core.Step(r.Now(), inputs, admit)
 	if mismatch := (*core.Mismatch)(nil); errors.As(err, &mismatch) {
-		r.Park(core.Detail{Reason: err.Error(), Mismatch: mismatch})
+		r.hold(core.StatusParked, core.Detail{Reason: err.Error(), Mismatch: mismatch})
 		return r.Turn
 	}
 	r.Must(err)
 	r.commit(turn)
 	if turn.Again {
-		return r.Step()
+		return r.step()
 	}
 	return turn
 }
@@ -83,7 +90,7 @@ func (r *Run) commit(turn *core.Turn) {
 			r.Ended(r.ID, *turn.State)
 		}
 		if turn.Next != nil {
-			r.Load(turn.Next.Run, r.Partition)
+			r.load(turn.Next.Run, r.Partition)
 		}
 	} else if turn.Answered && r.Notify != nil {
 		r.Notify(r.ID)
@@ -224,10 +231,18 @@ func (r *Run) Signals(name string, value any) {
 }
 
 // Park takes the code of the run away, because it does not fit, or the record is damaged.
-func (r *Run) Park(d core.Detail) { r.hold(core.StatusParked, d) }
+func (r *Run) Park(d core.Detail) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hold(core.StatusParked, d)
+}
 
 // Await takes the code of the run away, because no node has it.
-func (r *Run) Await(d core.Detail) { r.hold(core.StatusWaitingForCode, d) }
+func (r *Run) Await(d core.Detail) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hold(core.StatusWaitingForCode, d)
+}
 
 func (r *Run) hold(status core.Status, d core.Detail) {
 	r.Helper()

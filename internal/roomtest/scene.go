@@ -3,6 +3,7 @@ package roomtest
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,7 +37,8 @@ type Scene struct {
 	Notify func(name string)
 
 	clock  func() int64
-	time   int64 // of a clock of its own
+	time   int64      // of a clock of its own
+	mu     sync.Mutex // of what follows and of the runs: the owner may serve on a goroutine of its own
 	codes  map[string]Code
 	runs   map[string]*Run
 	epochs map[int]int64
@@ -120,15 +122,19 @@ type Setting func(*history.Start)
 // Begin starts a run of a workflow and makes its first turn.
 func (s *Scene) Begin(workflow, id string, settings ...Setting) *Run {
 	s.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	r, row := s.prepare(workflow, id, settings)
 	r.create = row
-	r.Step()
+	r.step()
 	return r
 }
 
 // Create makes the row of a run that no node has served yet.
 func (s *Scene) Create(workflow, id string, settings ...Setting) *Run {
 	s.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	r, row := s.prepare(workflow, id, settings)
 	s.Must(s.DB.Create(s.ctx(), *row))
 	delete(s.runs, r.ID) // Serve loads it
@@ -171,6 +177,13 @@ func (s *Scene) machine(partition int, start history.Start) *Run {
 // Load returns a run that is open, from the database if it is not in memory.
 func (s *Scene) Load(run string, partition int) *Run {
 	s.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.load(run, partition)
+}
+
+func (s *Scene) load(run string, partition int) *Run {
+	s.Helper()
 	if r := s.runs[run]; r != nil {
 		return r
 	}
@@ -187,9 +200,9 @@ func (s *Scene) Load(run string, partition int) *Run {
 	r := s.machine(partition, past.Start)
 	s.Must(r.Core.Load(past.Turns, past.Rows, past.State))
 	if len(past.Turns) == 0 {
-		r.Step()
+		r.step()
 	} else {
-		r.Step(core.TakenOver{})
+		r.step(core.TakenOver{})
 	}
 	return r
 }

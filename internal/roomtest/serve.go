@@ -16,6 +16,8 @@ import (
 // Serve reads all messages and makes all turns that are due, until nothing is left to do.
 func (s *Scene) Serve() {
 	s.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for s.serveMessages() || s.serveDue() {
 	}
 }
@@ -56,7 +58,7 @@ func (s *Scene) deliver(m store.Message) bool {
 		s.Must(err)
 		run = row.ID
 	}
-	r := s.Load(run, m.Partition)
+	r := s.load(run, m.Partition)
 	switch {
 	case r == nil:
 		return s.refuse(m, in)
@@ -66,7 +68,7 @@ func (s *Scene) deliver(m store.Message) bool {
 		return false
 	}
 	r.consumed = []int64{m.Sequence}
-	r.Step(in)
+	r.step(in)
 	return true
 }
 
@@ -105,7 +107,7 @@ func (s *Scene) query(m store.Message) bool {
 	d, err := message.Read(m)
 	s.Must(err)
 	answer := message.Data{}
-	r := s.Load(m.Run, m.Partition)
+	r := s.load(m.Run, m.Partition)
 	if r == nil || r.Work == nil || r.Work.Ask == nil {
 		answer.Failure = history.FromError(&history.InputError{What: "query", Problem: "has no handler"})
 	} else if v, err := r.Work.Ask(d.Name, d.Value); err != nil {
@@ -141,7 +143,7 @@ func (s *Scene) startChild(m store.Message) bool {
 		s.Must(err)
 		r.answers = []store.Message{told}
 	}
-	r.Step()
+	r.step()
 	return true
 }
 
@@ -157,8 +159,8 @@ func (s *Scene) serveDue() (moved bool) {
 			continue
 		}
 		known := s.runs[w.Run] != nil
-		if r := s.Load(w.Run, w.Partition); r != nil && known {
-			moved = !r.Step().Empty() || moved
+		if r := s.load(w.Run, w.Partition); r != nil && known {
+			moved = !r.step().Empty() || moved
 		} else {
 			moved = moved || r != nil
 		}
