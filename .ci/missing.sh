@@ -24,7 +24,7 @@ needs() { # WHAT APT BREW NAME...; - is a package that there is none of
 	fi
 }
 needs 'a PostgreSQL server' postgresql postgresql@17 '/usr/lib/postgresql/*/bin/initdb' initdb
-needs 'a browser' chromium chromium chromium chromium-browser google-chrome google-chrome-stable \
+needs 'a browser' chromium-headless-shell chromium chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable \
 	'/Applications/Chromium.app/Contents/MacOS/Chromium' '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'
 needs 'promtool' prometheus prometheus promtool
 needs 'PgBouncer' pgbouncer pgbouncer pgbouncer /usr/sbin/pgbouncer

@@ -36,7 +36,7 @@ type tab struct {
 }
 
 // browsers are the names of a browser that these tests can drive, on the systems that have one.
-var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+var browsers = []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
 	"/Applications/Chromium.app/Contents/MacOS/Chromium", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"}
 
 // findBrowser returns the program of a browser, or skips the test.
@@ -52,23 +52,54 @@ func findBrowser(t *testing.T) string {
 	return ""
 }
 
-// browse starts a browser without a screen.
-func browse(t *testing.T) *tab {
-	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(findBrowser(t)), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("force-device-scale-factor", "1"),
-		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 800))
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(cancel)
-	return newTab(t, ctx)
+// browser is started once, without a screen, when the first test wants it. TestMain ends it.
+var browser struct {
+	once sync.Once
+	ctx  context.Context
+	end  context.CancelFunc
+	err  error
 }
 
-// beside is another tab of the same browser.
+func startBrowser(program string) {
+	data, err := os.MkdirTemp("", "browser")
+	if err != nil {
+		browser.err = err
+		return
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("force-device-scale-factor", "1"),
+		chromedp.UserDataDir(data), chromedp.WindowSize(1280, 800))
+	started, endProcess := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, closeFirst := chromedp.NewContext(started)
+	browser.ctx, browser.err = ctx, chromedp.Do(ctx)
+	browser.end = func() { closeFirst(); endProcess(); os.RemoveAll(data) }
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if browser.end != nil {
+		browser.end()
+	}
+	os.Exit(code)
+}
+
+// browse opens a tab of a browser that has seen nothing yet: no cookies, no storage, no cache.
+func browse(t *testing.T) *tab {
+	t.Helper()
+	program := findBrowser(t)
+	browser.once.Do(func() { startBrowser(program) })
+	if browser.err != nil {
+		t.Fatal(browser.err)
+	}
+	return newTab(t, browser.ctx, chromedp.WithNewBrowserContext())
+}
+
+// beside is another tab of the same browser, with what that has seen.
 func (b *tab) beside() *tab { return newTab(b.T, b.ctx) }
 
-func newTab(t *testing.T, ctx context.Context) *tab {
+func newTab(t *testing.T, ctx context.Context, options ...chromedp.ContextOption) *tab {
 	t.Helper()
-	ctx, cancel := chromedp.NewContext(ctx)
+	ctx, cancel := chromedp.NewContext(ctx, options...)
 	t.Cleanup(cancel)
 	b := &tab{T: t, ctx: ctx}
 	err := chromedp.Listen(ctx, func(event any) {
@@ -304,9 +335,13 @@ func (b *tab) wait(condition string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
 	defer cancel()
+	holds := chromedp.Evaluate[bool](`new Promise((answer) => {
+		let looks = 0;
+		(function look() { Boolean(`+condition+`) ? answer(true) : ++looks > 50 ? answer(false) : setTimeout(look, 10) })();
+	})`, chromedp.EvalAwaitPromise)
 	for ctx.Err() == nil {
 		// Between two pages there is nothing to ask.
-		if ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+condition+")")); err == nil && ok {
+		if ok, err := chromedp.Run(ctx, holds); err == nil && ok {
 			return
 		}
 	}

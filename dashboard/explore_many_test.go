@@ -34,7 +34,7 @@ func TestF37_TenThousandAttempts(t *testing.T) {
 	now, file := time.Now(), filepath.Join(t.TempDir(), "many.db")
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(now.Add(-time.Hour)))
-		eng, err := perdure.Open(t.Context(), sqlite.File(file), perdure.Register(stubborn, again), perdure.Logger(slog.New(slog.DiscardHandler)))
+		eng, err := perdure.Open(t.Context(), sqlite.File(file, sqlite.Exclusive()), perdure.Register(stubborn, again), perdure.Logger(slog.New(slog.DiscardHandler)))
 		must(t, err)
 		must(t, eng.Start(t.Context()))
 		for i := range 20 {

@@ -109,7 +109,7 @@ func lived(t *testing.T, file string) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(now.Add(-12 * time.Hour)))
 		ctx := t.Context()
-		eng, err := perdure.Open(ctx, sqlite.File(file), perdure.Register(shop, pay, card, load),
+		eng, err := perdure.Open(ctx, sqlite.File(file, sqlite.Exclusive()), perdure.Register(shop, pay, card, load),
 			perdure.NodeName("shop-1"), perdure.Build("v1.4.2+abc"), perdure.Logger(slog.New(slog.DiscardHandler)))
 		if err == nil {
 			err = eng.Start(ctx)

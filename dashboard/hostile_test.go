@@ -62,7 +62,7 @@ func infested(t *testing.T) string {
 			}
 			return c.Get(wf)
 		})
-		eng, err := perdure.Open(ctx, sqlite.File(file), perdure.Register(evil, child, queued, fails, waits, ends, offered), perdure.NodeName(worst), perdure.Build(worst), perdure.Logger(slog.New(slog.DiscardHandler)))
+		eng, err := perdure.Open(ctx, sqlite.File(file, sqlite.Exclusive()), perdure.Register(evil, child, queued, fails, waits, ends, offered), perdure.NodeName(worst), perdure.Build(worst), perdure.Logger(slog.New(slog.DiscardHandler)))
 		must(t, err)
 		defer eng.Close()
 		must(t, eng.Start(ctx))

@@ -50,7 +50,7 @@ func TestF37_PoliciesFromTheRecord(t *testing.T) {
 			}
 			return workflow.Call(wf, pay, in)
 		})
-		eng, err := perdure.Open(t.Context(), sqlite.File(file), perdure.Register(buy, pay, late), perdure.Logger(slog.New(slog.DiscardHandler)))
+		eng, err := perdure.Open(t.Context(), sqlite.File(file, sqlite.Exclusive()), perdure.Register(buy, pay, late), perdure.Logger(slog.New(slog.DiscardHandler)))
 		must(t, err)
 		must(t, eng.Start(t.Context()))
 		for i, in := range []string{"stolen 1", "stolen 2", "well 1", "ill", "late"} {

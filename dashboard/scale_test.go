@@ -57,7 +57,7 @@ func large(t *testing.T) string {
 	megabyte := strings.Repeat(hostile, 1_000_000/len(hostile))
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(now.Add(-time.Hour)))
-		eng, err := perdure.Open(t.Context(), sqlite.File(file), perdure.Register(many, long, big, fail, echo, crowded, crowd, brief), perdure.MaxHistory(100_000),
+		eng, err := perdure.Open(t.Context(), sqlite.File(file, sqlite.Exclusive()), perdure.Register(many, long, big, fail, echo, crowded, crowd, brief), perdure.MaxHistory(100_000),
 			perdure.Concurrency(50), perdure.Logger(slog.New(slog.DiscardHandler)))
 		must(t, err)
 		defer eng.Close()

@@ -94,7 +94,7 @@ func made(t *testing.T) string {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(now.Add(-3 * time.Hour)))
 		ctx := t.Context()
-		eng, err := perdure.Open(ctx, sqlite.File(file), perdure.Register(checkout, deliver, reserve, charge, ship, often),
+		eng, err := perdure.Open(ctx, sqlite.File(file, sqlite.Exclusive()), perdure.Register(checkout, deliver, reserve, charge, ship, often),
 			perdure.NodeName("shop-1"), perdure.Logger(slog.New(slog.DiscardHandler)))
 		if err == nil {
 			err = eng.Start(ctx)
