@@ -160,6 +160,10 @@ func (c *cluster) conclude(load *witness.Load, nodes []*node) {
 // nothing else.
 const patience = time.Minute
 
+// glance is the time between two looks at what a test waits for. Each look asks the database,
+// and a dozen tests look at once.
+const glance = 50 * time.Millisecond
+
 // newProxy puts a network between the server and a node.
 func (c *cluster) newProxy() *proxy {
 	c.t.Helper()
@@ -253,7 +257,7 @@ func (c *cluster) query(sql string, args ...any) []string {
 // await waits until something holds.
 func (c *cluster) await(what string, holds func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); !holds(); time.Sleep(glance) {
 		if time.Now().After(end) {
 			c.t.Fatalf("it did not come about that %s; the nodes are %v, the shares %v", what, c.query(`SELECT nodes::text FROM perdure.nodes`), c.shares())
 		}

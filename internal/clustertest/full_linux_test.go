@@ -123,7 +123,7 @@ func TestE83_TheDiskOfAFileIsFull(t *testing.T) {
 	load.Begin(ctx)
 	await := func(what string, holds func() bool) {
 		t.Helper()
-		for end := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(patience); !holds(); time.Sleep(glance) {
 			if time.Now().After(end) {
 				t.Fatalf("it did not come about that %s: %v", what, e.Health())
 			}

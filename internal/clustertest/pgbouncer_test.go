@@ -84,7 +84,7 @@ func (b *bouncer) start() {
 	if err := b.cmd.Start(); err != nil {
 		b.t.Fatal(err)
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(glance) {
 		c, err := net.Dial("unix", filepath.Join(b.dir, ".s.PGSQL.6432"))
 		if err == nil {
 			c.Close()

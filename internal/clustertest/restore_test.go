@@ -228,7 +228,7 @@ func older(t *testing.T, db store.Opener, backup func() store.Opener) {
 // awaitState waits until a call of a run is in a state.
 func awaitState(t *testing.T, e *perdure.Engine, id, state string) {
 	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(glance) {
 		d, err := e.Workflow(id).Describe(t.Context())
 		if err == nil && slices.ContainsFunc(d.Pending, func(c view.Call) bool { return c.State == state }) {
 			return

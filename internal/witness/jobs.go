@@ -37,7 +37,7 @@ func Patiently(ctx context.Context, do func() error) error {
 		if !errors.As(err, &away) || ctx.Err() != nil {
 			return err
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 
