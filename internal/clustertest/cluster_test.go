@@ -27,7 +27,7 @@ import (
 )
 
 var (
-	times = flag.Int("times", extent.AtNight(1, 4), "how many times as much is done to the nodes at random moments")
+	times = flag.Int("times", extent.AtNight(1, 8), "how many times as much is done to the nodes at random moments")
 	seed  = flag.Uint64("seed", 0, "fixes the random moments; 0 draws a new one")
 )
 

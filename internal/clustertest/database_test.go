@@ -18,7 +18,7 @@ func TestE83_DatabaseCrashes(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	c := newCluster(t, server)
-	rounds := 3 * *times
+	rounds := 2 * *times
 	nodes := c.two()
 	load := c.loaded(time.Duration(rounds)*10*time.Second + patience)
 	for range rounds {
@@ -47,7 +47,7 @@ func TestE83_ShortOutageMovesNothing(t *testing.T) {
 	owners := s.owners()
 	load := s.load()
 	load.Begin(ctx)
-	for range 2 * *times {
+	for range *times {
 		s.awaitProgress(load, 20)
 		time.Sleep(s.moment(lease / 4))
 		server.Crash(t)

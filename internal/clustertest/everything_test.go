@@ -18,7 +18,7 @@ func TestE9_E83_Everything(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	z := &zoo{cluster: newCluster(t, server), nodes: make([]*node, 3), nets: make([]*proxy, 3)}
-	rounds := 6 * *times
+	rounds := 3 * *times
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rounds)*20*time.Second+patience)
 	defer cancel()
 	for i := range z.nodes {

@@ -15,7 +15,7 @@ import (
 func TestE1_E9_E80_KillNineOfNodes(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{2, 3} {
-		t.Run(fmt.Sprint(size, " nodes"), func(t *testing.T) { killSome(t, size, 10**times) })
+		t.Run(fmt.Sprint(size, " nodes"), func(t *testing.T) { killSome(t, size, 5**times) })
 	}
 }
 

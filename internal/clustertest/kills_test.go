@@ -13,7 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/witness"
 )
 
-var kills = flag.Int("kills", extent.AtNight(9, 200), "how many processes TestE132 kills")
+var kills = flag.Int("kills", extent.AtNight(8, 200), "how many processes TestE132 kills")
 
 // TestE132_KillsOfEverything kills nodes, workers and database servers one after the other,
 // at random, while the network cuts and loses what it likes: kill -9 of a process, the

@@ -16,7 +16,7 @@ import (
 func TestE64_E80_Leaving(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, pgtest.Shared(t))
-	rounds := 3 * *times
+	rounds := 2 * *times
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rounds)*10*time.Second+patience)
 	defer cancel()
 	const patientLease = 20 * time.Second

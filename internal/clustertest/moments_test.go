@@ -33,13 +33,15 @@ var moments = []moment{
 	},
 	{
 		name:      "the failure of an activity",
+		night:     true,
 		prepare:   holdWorker,
 		statement: commits("INSERT INTO perdure.calls", "backoff"),
 		provoke:   func(s *stage) { s.hold.Fail() },
 		after:     lostOne,
 	},
 	{
-		name: "a slot that came free",
+		name:  "a slot that came free",
+		night: true,
 		prepare: func(s *stage) {
 			// The two slots of a are taken: by the busy body, and by one that does not
 			// notice that its run is terminated.
@@ -62,6 +64,7 @@ var moments = []moment{
 	},
 	{
 		name:      "a timer",
+		night:     true,
 		prepare:   func(*stage) {},
 		statement: turn("fired"),
 		provoke:   func(s *stage) { s.begin("sleeper", s.id) },
@@ -69,6 +72,7 @@ var moments = []moment{
 	},
 	{
 		name:      "a retry that is due",
+		night:     true,
 		prepare:   func(*stage) {},
 		statement: commits("INSERT INTO perdure.calls", "dispatched"),
 		provoke:   func(s *stage) { s.begin("stumbler", s.id) },
@@ -76,6 +80,7 @@ var moments = []moment{
 	},
 	{
 		name:      "a signal",
+		night:     true,
 		prepare:   func(s *stage) { s.begin("listener", s.id); s.awaitPending(s.id, "waiting") },
 		statement: turn("signal"),
 		provoke:   func(s *stage) { s.signal(s.id) },
@@ -83,6 +88,7 @@ var moments = []moment{
 	},
 	{
 		name:      "a cancellation",
+		night:     true,
 		prepare:   func(s *stage) { s.begin("listener", s.id); s.awaitPending(s.id, "waiting") },
 		statement: turn("RunCancelRequested"),
 		provoke: func(s *stage) {
@@ -123,6 +129,7 @@ var moments = []moment{
 	},
 	{
 		name:      "the start of a run that somebody else starts meanwhile",
+		night:     true,
 		prepare:   func(*stage) {},
 		statement: commits("INSERT INTO perdure.runs", ""),
 		provoke:   func(s *stage) { s.startOn(s.a) },
@@ -131,6 +138,7 @@ var moments = []moment{
 	},
 	{
 		name:      "a signal by a call on the node",
+		night:     true,
 		prepare:   func(s *stage) { s.begin("listener", s.id); s.awaitPending(s.id, "waiting") },
 		statement: func(b *batch) bool { return b.runs("INSERT INTO perdure.inbox", "") },
 		provoke: func(s *stage) {
@@ -157,6 +165,7 @@ var moments = []moment{
 	},
 	{
 		name:      "giving partitions to a node that joins",
+		night:     true,
 		prepare:   holdWorker,
 		statement: func(b *batch) bool { return b.runs("freed AS (UPDATE perdure.partitions SET node = NULL", "") },
 		provoke:   func(s *stage) { s.start("c", Setup{}) },

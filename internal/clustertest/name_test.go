@@ -86,7 +86,7 @@ func succeed(t *testing.T, still bool) {
 func TestE7_E9_Namesakes(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, pgtest.Shared(t))
-	rounds := 4 * *times
+	rounds := 2 * *times
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rounds)*10*time.Second+patience)
 	defer cancel()
 	names := []string{"one", "two"}

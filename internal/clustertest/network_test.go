@@ -83,7 +83,7 @@ func TestE83_LostAnswersOfCommit(t *testing.T) {
 	load := c.load()
 	load.Begin(ctx)
 	for k := range *times {
-		c.await("enough answers are lost", func() bool { return min(nets[0].losses(), nets[1].losses()) >= 40*(k+1) })
+		c.await("enough answers are lost", func() bool { return min(nets[0].losses(), nets[1].losses()) >= 20*(k+1) })
 	}
 	end := load.End()
 	for _, net := range nets {

@@ -15,7 +15,7 @@ import (
 func TestE131_KillNineOfWorkersAndOwners(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, pgtest.Shared(t))
-	kills := 8 * *times
+	kills := 4 * *times
 	all := make([]*node, 4)
 	opened := make([]<-chan error, 4)
 	bear := func(i, life int) {

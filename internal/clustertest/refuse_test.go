@@ -54,7 +54,7 @@ func TestE83_ErrorsAtAnyStatementAndAtCommit(t *testing.T) {
 		var statements, commits int
 		fmt.Sscan(given("statement"), &statements)
 		fmt.Sscan(given("commit"), &commits)
-		return min(statements, commits) >= 40**times
+		return min(statements, commits) >= 20**times
 	})
 	c.awaitProgress(load, 20)
 	c.command(`DROP FUNCTION public.fault() CASCADE`)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/retry"
@@ -41,6 +42,7 @@ type moment struct {
 	landed    func(s *stage) bool // the statement was executed; nil: it must be refused
 	after     func(s *stage)      // looks at what became of it when a is a good node again
 	owner     bool                // it is about who owns partitions: it is not refused, but must do nothing
+	night     bool                // another moment has a write of the same way to the database
 	tells     bool                // its answer, which has arrived when a goes on, tells a how it stands
 }
 
@@ -54,6 +56,9 @@ func TestE7_I4_StaleWrites(t *testing.T) {
 	server := pgtest.Shared(t)
 	var cases []subtest
 	for _, m := range moments {
+		if m.night && !extent.Nightly() {
+			continue
+		}
 		cases = append(cases, subtest{m.name, func(t *testing.T) { m.play(t, server) }})
 	}
 	together(t, cases)

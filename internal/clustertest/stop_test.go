@@ -14,7 +14,7 @@ import (
 func TestE7_E9_NodesStandStill(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, pgtest.Shared(t))
-	rounds := 4 * *times
+	rounds := 2 * *times
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rounds)*10*time.Second+patience)
 	defer cancel()
 	nodes := []*node{c.start("a", Setup{}), c.start("b", Setup{Name: "b"}), c.start("c", Setup{})}

@@ -84,9 +84,10 @@ func (c *Cluster) Database(tb testing.TB) string {
 	return c.DSN(name)
 }
 
+// exec does not wait for a standby, which may be gone by now.
 func (c *Cluster) exec(sql string) error {
 	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, c.DSN("postgres"))
+	conn, err := pgx.Connect(ctx, c.DSN("postgres")+"&synchronous_commit=local")
 	if err != nil {
 		return err
 	}
