@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 )
 
@@ -15,6 +16,7 @@ import (
 // out or after. Nothing is lost or doubled, the work goes on by itself, and it
 // does not end up on one node.
 func TestE83_DatabaseCrashes(t *testing.T) {
+	extent.OnlyAtNight(t, "TestE132 crashes the server, too")
 	t.Parallel()
 	server := pgtest.Start(t)
 	c := newCluster(t, server)

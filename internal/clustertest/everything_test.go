@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/internal/witness"
 )
@@ -15,6 +16,7 @@ import (
 // TestE9_E83_Everything does to three nodes and their server, at random, all that
 // the other tests do one by one, while earlier troubles may not be over yet.
 func TestE9_E83_Everything(t *testing.T) {
+	extent.OnlyAtNight(t, "TestE132 does everything at once, too")
 	t.Parallel()
 	server := pgtest.Start(t)
 	z := &zoo{cluster: newCluster(t, server), nodes: make([]*node, 3), nets: make([]*proxy, 3)}

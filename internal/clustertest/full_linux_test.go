@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/store/sqlite"
@@ -72,6 +73,7 @@ func fill(t *testing.T, dir string, but int64) (free func()) {
 // write its log, and a supervisor starts it when there is room. The nodes say what is
 // wrong, and go on.
 func TestE83_TheServersDiskIsFull(t *testing.T) {
+	extent.OnlyAtNight(t, "TestE83_TheDiskOfAFileIsFull fills a disk, too")
 	t.Parallel()
 	disk := smallDisk(t, 256)
 	server := pgtest.Start(t, pgtest.In(disk), pgtest.Set("min_wal_size", "32MB"), pgtest.Set("max_wal_size", "48MB"))

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 )
 
@@ -15,6 +16,7 @@ import (
 // the network is back, or never; what the node sends arrives and no answer does;
 // or connections are cut and refused.
 func TestE83_CutOff(t *testing.T) {
+	extent.OnlyAtNight(t, "TestE132 cuts off nodes, too")
 	t.Parallel()
 	c := newCluster(t, pgtest.Shared(t))
 	ways := []struct {
@@ -59,6 +61,7 @@ func TestE83_CutOff(t *testing.T) {
 // TestE83_LostAnswersOfCommit loses answers of COMMIT, of whatever transaction: the
 // connection is cut, or silent for a while.
 func TestE83_LostAnswersOfCommit(t *testing.T) {
+	extent.OnlyAtNight(t, "TestE132 loses answers, too, and TestE80_HalfACommit one of a commit")
 	t.Parallel()
 	c := newCluster(t, pgtest.Shared(t))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*times)*time.Minute+patience)

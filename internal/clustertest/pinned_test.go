@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/ops"
@@ -43,6 +44,7 @@ func climb(wf *workflow.Context, v int) (int, error) {
 // build, go on at the second node, and, when a request has moved them, at the other build, of
 // which a node is killed while it obeys. Nothing of them is done there before.
 func TestE118_E119_KillNineOfABuild(t *testing.T) {
+	extent.OnlyAtNight(t, "TestE132 kills nodes of two builds, too")
 	t.Parallel()
 	for round := range *times {
 		t.Run(fmt.Sprint(round), func(t *testing.T) { killBuild(newCluster(t, pgtest.Shared(t)), func() {}) })

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/internal/witness"
 )
@@ -13,6 +14,7 @@ import (
 // the runs and one of two workers that serve their queue. Nothing is lost or doubled, no
 // attempt runs in two workers, and none of them runs more than it serves.
 func TestE131_KillNineOfWorkersAndOwners(t *testing.T) {
+	extent.OnlyAtNight(t, "TestE132 kills workers and owners, too")
 	t.Parallel()
 	c := newCluster(t, pgtest.Shared(t))
 	kills := 4 * *times

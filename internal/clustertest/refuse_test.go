@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 )
 
@@ -91,6 +92,7 @@ func (c *cluster) command(sql string) {
 // TestE83_NoConnectionIsLeft: others take all connections of the server, and the nodes
 // lose theirs; they serve again when there are some.
 func TestE83_NoConnectionIsLeft(t *testing.T) {
+	extent.OnlyAtNight(t, "a server without room for a connection is one that is away, as in TestE132")
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Set("max_connections", "30"))
 	c, nodes, load := underLoad(t, server, 1+*times)

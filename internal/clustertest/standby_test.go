@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 )
 
@@ -14,6 +15,7 @@ import (
 // acknowledged is there, nothing runs twice without being on record, and the work goes on
 // without a restart of any process.
 func TestE83_ASynchronousStandbyTakesOver(t *testing.T) {
+	extent.OnlyAtNight(t, "TestE132 promotes a standby, too")
 	t.Parallel()
 	for n := range *times {
 		t.Run(fmt.Sprint(n), failOver)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 )
 
@@ -12,6 +13,7 @@ import (
 // less than their lease and for more, and lets them go on with what they had in
 // their hands.
 func TestE7_E9_NodesStandStill(t *testing.T) {
+	extent.OnlyAtNight(t, "TestE7_I4_StaleWrites stops nodes, too")
 	t.Parallel()
 	c := newCluster(t, pgtest.Shared(t))
 	rounds := 2 * *times

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/view"
@@ -86,6 +87,7 @@ func routes(ctx context.Context, c *witness.Client, id string, v int) ([]witness
 // home, is killed with kill -9. All come to their end, and nothing is done twice that was
 // not under way in the process that died.
 func TestE117_KillNineOnTheWay(t *testing.T) {
+	extent.OnlyAtNight(t, "TestE132 kills nodes of two builds, too")
 	t.Parallel()
 	for _, which := range []string{"away", "home"} {
 		t.Run(which, func(t *testing.T) {

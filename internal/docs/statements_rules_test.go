@@ -25,7 +25,7 @@ func TestTestsNameStatements(t *testing.T) {
 }
 
 func TestStatementsAreJudged(t *testing.T) {
-	chapters, err := readStatements("# a comment\n\n## One\nR1 done One.\nR2 done Two | three.\n## Two\nE1 open Four.\nE2 open Five.\n")
+	chapters, err := readStatements("# a comment\n\n## One\nR1 done One.\nR2 done Two | three.\nR3 done Six.\n## Two\nE1 open Four.\nE2 open Five.\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +33,7 @@ func TestStatementsAreJudged(t *testing.T) {
 	proofs, err := findProofs(fstest.MapFS{
 		"a/a_test.go":                     file("package a\nfunc TestR1_E2_X(t *testing.T) {}\nfunc (T) TestE1_Method() {}\n"),
 		"b_linux_test.go":                 file("//go:build linux\n\npackage b\nfunc FuzzR1_Y(f *testing.F) {}\nfunc TestE99_Z(t *testing.T) {}\n"),
+		"c_test.go":                       file("package c\nfunc TestR3_Z(t *testing.T) { extent.OnlyAtNight(t, \"it is long\") }\n"),
 		"a/a.go":                          file("package a\nfunc TestR2_NoTest() {}\n"),
 		"a/testdata/x_test.go":            file("package x\nfunc TestR2_Data(t *testing.T) {}\n"),
 		"a/testdata/scripts/E1_x.txtar":   file("$ perdure list\n"),
@@ -45,6 +46,7 @@ func TestStatementsAreJudged(t *testing.T) {
 	}
 	faults := strings.Join(judgeProofs(chapters, proofs), "\n")
 	want := "No test names R2 (Two | three.) Write one whose name begins with TestR2_.\n" +
+		"R3 (Six.) is proved at night only, by TestR3_Z.\n" +
 		"TestE99_Z in b_linux_test.go names E99, which is no statement of internal/docs/testdata/statements.txt."
 	if faults != want {
 		t.Errorf("%s\nwant\n%s", faults, want)

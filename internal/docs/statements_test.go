@@ -29,7 +29,10 @@ type chapter struct {
 }
 
 // proof is a test that names statements, or a script that does: TestScripts of its package plays it.
-type proof struct{ name, file string }
+type proof struct {
+	name, file string
+	night      bool // it plays at night only
+}
 
 // TestStatementsHaveTests holds docs/statements.md to the names of all tests of the
 // repository, and demands one for each statement that is marked as done.
@@ -146,7 +149,7 @@ func findProofs(repo fs.FS) (map[string][]proof, error) {
 		if script, is := strings.CutSuffix(base, ".txtar"); is && path.Base(path.Dir(dir)) == "testdata" {
 			test := scriptTests[path.Base(dir)] + "/" + script
 			for _, id := range statementsOf(test) {
-				found[id] = append(found[id], proof{test, name})
+				found[id] = append(found[id], proof{name: test, file: name})
 			}
 		}
 		if !strings.HasSuffix(base, "_test.go") || strings.Contains("/"+name, "/testdata/") {
@@ -166,7 +169,7 @@ func findProofs(repo fs.FS) (map[string][]proof, error) {
 				continue
 			}
 			for _, id := range statementsOf(f.Name.Name) {
-				found[id] = append(found[id], proof{f.Name.Name, name})
+				found[id] = append(found[id], proof{f.Name.Name, name, playsAtNight(f)})
 			}
 		}
 		return nil
@@ -174,11 +177,30 @@ func findProofs(repo fs.FS) (map[string][]proof, error) {
 	return found, err
 }
 
+// playsAtNight reports whether a test begins by leaving the day out.
+func playsAtNight(f *ast.FuncDecl) bool {
+	return slices.ContainsFunc(f.Body.List, func(s ast.Stmt) bool {
+		e, _ := s.(*ast.ExprStmt)
+		if e == nil {
+			return false
+		}
+		call, _ := e.X.(*ast.CallExpr)
+		if call == nil {
+			return false
+		}
+		name, _ := call.Fun.(*ast.SelectorExpr)
+		return name != nil && name.Sel.Name == "OnlyAtNight"
+	})
+}
+
 // judgeProofs says what is wrong with statements and tests.
 func judgeProofs(chapters []chapter, proofs map[string][]proof) (faults []string) {
 	rest := maps.Clone(proofs)
 	for _, c := range chapters {
 		for _, s := range c.statements {
+			if named := proofs[s.id]; s.done && len(named) > 0 && !slices.ContainsFunc(named, func(p proof) bool { return !p.night }) {
+				faults = append(faults, fmt.Sprintf("%s (%s) is proved at night only, by %s.", s.id, s.says, named[0].name))
+			}
 			if s.done && len(proofs[s.id]) == 0 {
 				faults = append(faults, fmt.Sprintf("No test names %s (%s) Write one whose name begins with Test%s_.", s.id, s.says, s.id))
 			}

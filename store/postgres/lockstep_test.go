@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/store/storetest"
@@ -16,6 +17,7 @@ import (
 // of all stores. Time does not go back here: what is known of it then is looked
 // at in TestClock.
 func TestLockstep(t *testing.T) {
+	storetest.Checks(t, extent.AtNight(30, 100))
 	var clock func() int64 // of both
 	var r recycled
 	var last *clocked

@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -30,9 +29,7 @@ func TestClock(t *testing.T) {
 
 func TestLockstepWithMemory(t *testing.T) {
 	if testing.Short() {
-		checks := flag.Lookup("rapid.checks").Value
-		defer flag.Set("rapid.checks", checks.String())
-		flag.Set("rapid.checks", "15")
+		storetest.Checks(t, 15)
 	}
 	inMemory := func(_ *rapid.T, clock func() int64) store.Opener { return memory.New(memory.Clock(clock)) }
 	onDisk := func(rt *rapid.T, clock func() int64) store.Opener {

@@ -4,14 +4,26 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/perdure/perdure/store"
 	"pgregory.net/rapid"
 )
+
+// Checks sets how many random programs a test plays that has properties, 100 by default.
+func Checks(t *testing.T, n int) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks").Value.String()
+	t.Cleanup(func() { flag.Set("rapid.checks", checks) })
+	if err := flag.Set("rapid.checks", strconv.Itoa(n)); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // Lockstep plays the same random operations against two stores and demands the
 // same returns. Each opener function returns a new, empty database with one
