@@ -11,6 +11,9 @@ GO ?= go
 # Packages tested beside each other: more than there are cores, because many wait for
 # processes that they start.
 P ?= 4
+# Compilers and tests make much garbage and keep little: with fewer collections they take a
+# third less of the processor, and some more memory.
+export GOGC ?= 400
 # The race detector leaves SQLite's own code, C translated to Go, unwatched: that made it
 # eighteen times slower and found nothing.
 UNWATCHED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false -gcflags=modernc.org/libc/...=-race=false

@@ -28,7 +28,7 @@ import (
 //	go test -run 'TestE130/^memory-evicted$/^worker$/^crashes_after$/^write_3$' ./internal/engine
 func TestE130_EveryWriteOfAQueuedAttemptsLife(t *testing.T) {
 	for _, in := range settings {
-		if !in.plays(needsTransactions) || in.onDisk && in.resident && !extent.Nightly() {
+		if !in.plays(needsTransactions) || in.onDisk && (in.resident || in.shared) && !extent.Nightly() {
 			continue
 		}
 		in.run(t, 1, func(t *testing.T, w *world) {
@@ -39,7 +39,7 @@ func TestE130_EveryWriteOfAQueuedAttemptsLife(t *testing.T) {
 			}
 			for _, of := range []string{"owner", "worker"} {
 				for _, fault := range []faulty.Fault{faulty.FailBefore, faulty.FailAfter, faulty.CrashBefore, faulty.CrashAfter} {
-					if also := map[bool]faulty.Fault{true: faulty.FailAfter, false: faulty.CrashAfter}[in.shared]; in.onDisk && fault != also && !extent.Nightly() {
+					if in.onDisk && fault != faulty.CrashAfter && !extent.Nightly() {
 						continue // as in TestEveryWriteOfEveryShape
 					}
 					if testing.Short() && fault != map[string]faulty.Fault{"owner": faulty.FailAfter, "worker": faulty.CrashAfter}[of] {
