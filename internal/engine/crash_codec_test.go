@@ -45,6 +45,7 @@ func underCodecs(t *testing.T, partitions int) maker {
 // as it does without codecs: what the code asks for is that which is on record, and nothing
 // that is durable runs again.
 func TestE113_E41_EveryWriteUnderCodecs(t *testing.T) {
+	extent.NotInShort(t, "crash points behind codecs")
 	in := setting{name: "codecs-evicted", backend: backend{prepare: underCodecs, shared: true}}
 	for _, s := range shapes {
 		if !slices.Contains(onDisk, s.name) && !extent.Nightly() {

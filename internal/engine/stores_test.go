@@ -113,14 +113,14 @@ func (in setting) runInRealTime(t *testing.T, test func(t *testing.T, w *world))
 }
 
 // inBothModes runs a test in virtual time with runs kept in memory between their turns,
-// and with runs dropped after every turn.
+// and with runs dropped after every turn. With -short it is the former, as users have it.
 func inBothModes(t *testing.T, test func(t *testing.T, w *world)) { needsNothing.inBothModes(t, test) }
 
 // inBothModes runs it on databases, too; there runs are dropped after every turn, which
 // asks the most of them.
 func (n need) inBothModes(t *testing.T, test func(t *testing.T, w *world)) {
 	for _, in := range settings {
-		if in.plays(n) && (!in.onDisk || !in.resident || n == needsNumbers || extent.Nightly()) {
+		if in.plays(n) && (!in.onDisk || !in.resident || n == needsNumbers || extent.Nightly()) && (in.resident || !testing.Short()) {
 			in.run(t, 1, test)
 		}
 	}
@@ -167,7 +167,7 @@ func inBothModesShared(t *testing.T, partitions int, test func(t *testing.T, w *
 
 func (n need) inBothModesShared(t *testing.T, partitions int, test func(t *testing.T, w *world)) {
 	for _, in := range settings {
-		if in.shared && in.plays(n) && (!in.onDisk || !in.resident || extent.Nightly()) {
+		if in.shared && in.plays(n) && (!in.onDisk || !in.resident || extent.Nightly()) && (in.resident || !testing.Short()) {
 			in.run(t, partitions, test)
 		}
 	}
