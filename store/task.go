@@ -65,6 +65,7 @@ type Task struct {
 	Priority   int    // higher goes first
 	Suspect    bool   // its process died while it ran; a worker runs one suspect at a time
 	Offered    int64  // ns
+	Latest     int64  // from then on no worker may claim it, ns; 0 for never
 	Data       []byte // what the worker needs to know
 
 	// Set by the store:
@@ -73,6 +74,9 @@ type Task struct {
 	Settled bool   // its claimant has reported how it ended
 	Stopped bool   // its claimant should end it
 }
+
+// Open reports whether a worker may claim the task at a time.
+func (t *Task) Open(now int64) bool { return t.Worker == "" && (t.Latest == 0 || now < t.Latest) }
 
 // CompareTasks orders tasks as they are to run: by priority, higher first, then by when
 // they were offered. It returns a negative number if a comes before b.

@@ -131,6 +131,81 @@ func TestE88_TheOrderOfHistoryDecidesWhetherADeadlineWasMet(t *testing.T) {
 			log("%q %v", s, err)
 			return "", nil
 		}},
+		"canceled before a sleep ends": {
+			code:     within10s(func(wf *workflow.Context) (string, error) { return "slept", workflow.Sleep(wf, 8*time.Second) }),
+			messages: []message{cancelRun(7 * time.Second)},
+		},
+		"canceled after a sleep ended": {
+			code: within10s(func(wf *workflow.Context) (string, error) {
+				return "slept", errors.Join(workflow.Sleep(wf, 6*time.Second), workflow.Sleep(wf, time.Second))
+			}),
+			messages: []message{cancelRun(6500 * time.Millisecond)},
+		},
+		"canceled before a signal comes, which stays": {
+			code: func(wf *workflow.Context, log logger) (string, error) {
+				_, err := within10s(hear)(wf, log)
+				s, err2 := hear(workflow.Shield(wf))
+				log("%q %v %v", s, err, err2)
+				return "", nil
+			},
+			messages: []message{cancelRun(7 * time.Second), send(8*time.Second, "now")},
+		},
+		"canceled after a signal came": {code: within10s(hear), messages: []message{send(7*time.Second, "now"), cancelRun(8 * time.Second)}},
+		"canceled, without a deadline": {
+			code: func(wf *workflow.Context, log logger) (string, error) {
+				s, err := hear(wf)
+				log("%q %v %v", s, err, workflow.Sleep(wf, time.Second))
+				return "", nil
+			},
+			messages: []message{cancelRun(7 * time.Second), send(8*time.Second, "late")},
+		},
+		"a call in flight is canceled": {
+			code: func(wf *workflow.Context, log logger) (string, error) {
+				s, err := workflow.Call(wf, stuck, "x")
+				log("%q %v", s, err)
+				return "", nil
+			},
+			messages: []message{cancelRun(7 * time.Second)},
+		},
+		"a shielded call in flight is not": {
+			code: func(wf *workflow.Context, log logger) (string, error) {
+				s, err := workflow.Call(workflow.Shield(wf), slow, "x")
+				log("%q %v", s, err)
+				return "", nil
+			},
+			messages: []message{cancelRun(7 * time.Second)},
+		},
+		"a call that succeeds although it is canceled": {
+			code: func(wf *workflow.Context, log logger) (string, error) {
+				s, err := workflow.Call(wf, echo, "x")
+				log("%q %v", s, err)
+				s, err = workflow.RunChild(wf, kid, "x")
+				log("%q %v", s, err)
+				return "", nil
+			},
+			messages: []message{cancelRun(7 * time.Second), ends(8*time.Second, 2, "completed", "grown", nil)},
+		},
+		"two timers, the second one first": {code: func(wf *workflow.Context, log logger) (string, error) {
+			a, b := workflow.NewTimer(wf, 20*time.Second), workflow.NewTimer(wf, 10*time.Second)
+			log("%d", workflow.Select(wf, a, b))
+			return "", nil
+		}},
+		"a signal and a timer that is due later": {
+			code: func(wf *workflow.Context, log logger) (string, error) {
+				timer, word := workflow.NewTimer(wf, 10*time.Second), workflow.ReceiveAsync(wf, words)
+				log("%d", workflow.Select(wf, timer, word))
+				return "", nil
+			},
+			messages: []message{send(7*time.Second, "now")},
+		},
+		"a signal and a timer that was due before": {
+			code: func(wf *workflow.Context, log logger) (string, error) {
+				timer, word := workflow.NewTimer(wf, 10*time.Second), workflow.ReceiveAsync(wf, words)
+				log("%d", workflow.Select(wf, word, timer))
+				return "", nil
+			},
+			messages: []message{send(20*time.Second, "now")},
+		},
 		"a race": {code: func(wf *workflow.Context, log logger) (string, error) {
 			call, timer := workflow.Async(wf, slow, "x"), workflow.NewTimer(wf, 10*time.Second)
 			log("%d", workflow.Select(wf, call, timer))
@@ -142,6 +217,10 @@ func TestE88_TheOrderOfHistoryDecidesWhetherADeadlineWasMet(t *testing.T) {
 			_, got := play(t, c.code, slices.Concat(c.messages, away(5*time.Second, 100*time.Second))...)
 			if !slices.Equal(got, want) || len(want) == 0 {
 				t.Errorf("after an absence the code logs\n%q\nand else\n%q", got, want)
+			}
+			// E9: no process served the run at all.
+			if _, got := playWith(t, c.code, absence{5 * time.Second, 100 * time.Second}, c.messages...); !slices.Equal(got, want) {
+				t.Errorf("when nobody served the code logs\n%q\nand else\n%q", got, want)
 			}
 		})
 	}

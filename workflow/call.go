@@ -109,6 +109,6 @@ func (wf *Context) schedule(kind history.Kind, name string, input history.Payloa
 	wf.instance.intercept(verb, name)
 	return wf.follow(run.StartCall(core.StartCall{
 		Kind: kind, Name: name, Trace: run.Began().Trace, Input: input, Policy: policy,
-		Gates: gatesOnRecord(options), Priority: options.Priority, Queue: options.Queue,
+		Gates: gatesOnRecord(options), Priority: options.Priority, Queue: options.Queue, Shielded: wf.shielded(),
 	}))
 }

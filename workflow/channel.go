@@ -17,15 +17,15 @@ type Channel[T any] struct {
 	values    []sent[T]
 	taken     int // how many were received so far
 	closed    bool
-	closedIn  int64 // turn
+	closedAt  int64 // place in the order of the run
 	senders   []*coro.Coroutine
 	receivers []*coro.Coroutine
 }
 
-// sent is a value that no coroutine has received, and the turn in which it came.
+// sent is a value that no coroutine has received, and the place at which it came.
 type sent[T any] struct {
 	value T
-	turn  int64
+	since int64
 }
 
 // NewChannel makes a channel that buffers up to capacity values. With capacity 0, Send
@@ -50,7 +50,7 @@ func (c *Channel[T]) Send(wf *Context, v T) error {
 	if wf.over() {
 		return wf.scope.aborted("send")
 	}
-	c.values = append(c.values, sent[T]{v, wf.instance.run.CurrentTurn()})
+	c.values = append(c.values, sent[T]{v, wf.instance.run.Place()})
 	number := c.taken + len(c.values)
 	wakeAll(&c.receivers)
 	for c.capacity == 0 && c.taken < number {
@@ -92,7 +92,7 @@ func (c *Channel[T]) Close(wf *Context) {
 	if c.closed {
 		panic("workflow: close of a closed channel")
 	}
-	c.closed, c.closedIn = true, wf.instance.run.CurrentTurn()
+	c.closed, c.closedAt = true, wf.instance.run.Place()
 	wakeAll(&c.receivers)
 	wakeAll(&c.senders)
 }
@@ -105,9 +105,9 @@ type receivable[T any] Channel[T]
 func (c *receivable[T]) ready() bool { return len(c.values) > 0 || c.closed }
 func (c *receivable[T]) since() int64 {
 	if len(c.values) > 0 {
-		return c.values[0].turn
+		return c.values[0].since
 	}
-	return c.closedIn
+	return c.closedAt
 }
 func (c *receivable[T]) subscribe(co *coro.Coroutine) {
 	if !slices.Contains(c.receivers, co) {

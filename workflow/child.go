@@ -147,7 +147,7 @@ func startChild[In, Out any, O seal.ForChild](wf *Context, w Workflow[In, Out], 
 	s.Headers, s.Trace = wf.instance.interceptChild(w.Name(), id, wf.instance.childHeaders(s.Headers), cmp.Or(s.Trace, run.Start().Trace))
 	child := core.StartChild{
 		Workflow: w.Name(), Input: input, Settings: s.Settings, Delay: s.Delay, Trace: s.Trace,
-		OnParentClose: onParentClose[ParentClosePolicy(s.OnParentClose)], Reuse: reuse[Reuse(s.Reuse)], Detached: detached,
+		OnParentClose: onParentClose[ParentClosePolicy(s.OnParentClose)], Reuse: reuse[Reuse(s.Reuse)], Detached: detached, Shielded: wf.shielded(),
 	}
 	if s.ID != nil {
 		child.WorkflowID = id

@@ -44,7 +44,7 @@ type pending struct {
 	refused  error      // why there is no call, or why its outcome came too late
 	label    string
 	read     bool // the code got the result
-	late     bool // it is done, and came after the deadline of a scope that has not ended
+	late     bool // it is done, and came after what ends a scope, which the code has not seen
 	waiting  []*coro.Coroutine
 	first    [1]*coro.Coroutine // room for one who waits, which is usual
 }
@@ -109,12 +109,12 @@ func (p *pending) abandon() {
 	}
 }
 
-// since is the turn in which the result was there.
+// since is the place at which the result was there.
 func (p *pending) since() int64 {
 	if p.call == nil {
 		return 0 // from the beginning
 	}
-	return p.call.Turn
+	return p.call.Since
 }
 
 func (p *pending) value() history.Payload {

@@ -76,6 +76,12 @@ func aside(f func()) (value any, stack string) {
 
 func (i *instance) Advance() error { return i.scheduler.Run() }
 
+// CancelComes keeps what comes after the request to cancel the run, until the code gives it
+// up: see Canceled.
+func (i *instance) CancelComes(reason string) {
+	i.root.ends(&ending{i.run.Place(), &CancelError{Reason: reason}, false})
+}
+
 // Canceled tells the code that its run was asked to cancel. What that gives up is
 // commands, and these can differ from the history: so it happens in a coroutine,
 // which Halt can stop, and before all others.

@@ -18,6 +18,8 @@ type scope struct {
 	children []*scope
 	parked   []*coro.Coroutine // wait for something that is no call
 	deadline *timeLimit        // nil for none
+	coming   *ending           // ends it, and the code has not seen that; nil for none
+	late     []*pending        // came after that, and before the code could give them up
 }
 
 func newScope(parent *scope) *scope {
@@ -40,11 +42,11 @@ func (s *scope) end(run *core.Run, err error, abandon bool) {
 	if s.err != nil {
 		return
 	}
-	if s.overdue() { // that came first
-		err, abandon = s.deadline.expired, true
+	if s.coming != nil { // that came first
+		err, abandon = s.coming.err, s.coming.abandon
 	}
 	s.err = err
-	if len(s.calls)+len(s.parked) > 0 || s.deadline != nil && len(s.deadline.late) > 0 {
+	if len(s.calls)+len(s.parked)+len(s.late) > 0 {
 		s.feel()
 	}
 	for _, c := range slices.Clone(s.calls) {
@@ -57,7 +59,7 @@ func (s *scope) end(run *core.Run, err error, abandon bool) {
 		co.Wake()
 	}
 	s.parked = nil
-	s.giveUpLate(run)
+	s.giveUpLate(run, abandon)
 	s.leave()
 }
 
@@ -141,4 +143,13 @@ func Shield(wf *Context) *Context {
 	shield := wf.with(newScope(nil))
 	shield.outer = true
 	return shield
+}
+
+// shielded reports whether no request to cancel the run reaches the context's scope.
+func (wf *Context) shielded() bool {
+	root := wf.scope
+	for root.parent != nil {
+		root = root.parent
+	}
+	return root != wf.instance.root
 }

@@ -10,7 +10,7 @@ import (
 // Channel.
 type Waitable interface {
 	ready() bool
-	since() int64 // the turn in which it became ready, if it is
+	since() int64 // the place in the order of the run at which it became ready, if it is
 	subscribe(*coro.Coroutine)
 	unsubscribe(*coro.Coroutine)
 	ending() bool // it becomes ready although, or because, its scope is canceled
@@ -18,8 +18,9 @@ type Waitable interface {
 }
 
 // Select waits for the first of its cases and abandons the others: it is a race. It
-// returns the index of the winner, whose result can be read without waiting. The event
-// that came first in history wins; of events in the same turn, the first argument. A
+// returns the index of the winner, whose result can be read without waiting. What was
+// ready first wins, by the order of history: of two timers that came due while no process
+// ran, the one that was due first; of two that are due at the same time, the first argument. A
 // losing activity is canceled and its outcome dropped, a losing timer is removed, and a
 // losing wait for a signal or a channel is withdrawn (the value stays for the next one).
 // To keep the others use WaitAny. In a canceled scope it returns what WaitAny returns.

@@ -104,7 +104,8 @@ func TestE42_SelectOfWhatWasRefused(t *testing.T) {
 // E40: no signal is lost to a race, and their order stays.
 func TestE40_SignalsOfLostRacesStayInOrder(t *testing.T) {
 	words := func(wf *workflow.Context) (string, error) { return workflow.Receive(wf, words) }
-	_, log := play(t, func(wf *workflow.Context, log logger) (string, error) {
+	absence := absence{500 * time.Millisecond, 1500 * time.Millisecond}
+	_, log := playWith(t, func(wf *workflow.Context, log logger) (string, error) {
 		timer := workflow.NewTimer(wf, time.Second)
 		a, b := receive(wf), receive(wf)
 		log("%d", workflow.Select(wf, timer, a, b)) // all of them in one turn
@@ -115,7 +116,7 @@ func TestE40_SignalsOfLostRacesStayInOrder(t *testing.T) {
 		_, err := a.Get(wf)
 		log("%v", err)
 		return "", nil
-	}, send(time.Second, "one"), send(time.Second, "two"), send(2*time.Second, "three"))
+	}, absence, send(1100*time.Millisecond, "one"), send(1200*time.Millisecond, "two"), send(2*time.Second, "three"))
 	expect(t, log, "0", "one <nil>", "two <nil>", "three <nil>", "words was canceled in attempt 1 (execution): context canceled")
 }
 

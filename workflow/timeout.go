@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -46,9 +45,7 @@ func timeout[T any](wf *Context, d time.Duration, block int64, fn func(wf *Conte
 type timeLimit struct {
 	*pending
 	expired *retry.TimeoutError
-	passed  bool       // before anything that ends the scope, and fn has not returned
-	late    []*pending // came after it, and before the code could give them up
-	felt    bool       // what is in the scope was given up, or told so
+	felt    bool // what is in the scope was given up, or told so
 }
 
 // expireAfter gives the scope a deadline. The error says that the run can have no more
@@ -66,7 +63,7 @@ func (s *scope) expireAfter(wf *Context, d time.Duration, block int64) error {
 	}
 	call.Follower = &expiry{call.Follower, t, s}
 	wf.instance.start(wf, func(watch *Context) {
-		if (Timer{t.pending}).Wait(watch) == nil && t.passed {
+		if (Timer{t.pending}).Wait(watch) == nil && s.coming != nil {
 			s.expire(wf.instance.run, t.expired)
 		}
 	})
@@ -83,8 +80,9 @@ type expiry struct {
 // CallDone implements core.Follower.
 func (e *expiry) CallDone() {
 	e.Follower.CallDone()
-	t := e.limit
-	t.passed = t.call.Failure == nil && t.ready() && e.scope.err == nil && !t.instance.cancels(e.scope)
+	if t := e.limit; t.call.Failure == nil && t.ready() {
+		e.scope.ends(&ending{t.call.Since, t.expired, true})
+	}
 }
 
 // timedOut reports whether the deadline is why the scope ended with an error.
@@ -95,63 +93,14 @@ func (s *scope) timedOut() bool {
 // settle ends the deadline of a scope that was left. What came late for it is in time for
 // what goes on.
 func (s *scope) settle() {
-	t := s.deadline
-	t.passed = false
-	t.abandon()
-	late := t.late
-	t.late = nil
+	s.coming = nil
+	s.deadline.abandon()
+	late := s.late
+	s.late = nil
 	for _, p := range late {
 		if p.late = false; !p.scope.keepIfLate(p) {
 			p.wake()
 		}
-	}
-}
-
-// overdue reports whether the scope's deadline has passed and the code has not seen it.
-func (s *scope) overdue() bool { return s.err == nil && s.deadline != nil && s.deadline.passed }
-
-// expireOverdue lets all deadlines take effect that passed while the code was away, the
-// inner ones first: had an outer one passed before, the inner one would be late.
-func (s *scope) expireOverdue(run *core.Run) {
-	for x := s; x != nil; x = x.parent {
-		if x.overdue() {
-			x.expire(run, x.deadline.expired)
-		}
-	}
-}
-
-// keepIfLate keeps what came after a deadline that the code has not seen.
-func (s *scope) keepIfLate(p *pending) bool {
-	for x := s; x != nil; x = x.parent {
-		if x.overdue() {
-			p.late = true
-			x.deadline.late = append(x.deadline.late, p)
-			return true
-		}
-	}
-	return false
-}
-
-// giveUpLate gives up what came after the deadline, as if it had been open then.
-func (s *scope) giveUpLate(run *core.Run) {
-	if s.deadline == nil {
-		return
-	}
-	late := s.deadline.late
-	s.deadline.late = nil
-	for _, p := range late {
-		p.late = false
-		p.call.Turn = s.deadline.call.Turn
-		if p.call.Kind == history.SignalAwaited {
-			run.Return(p.call)
-		} else {
-			attempt := 1
-			if p.call.Retry != nil {
-				attempt = p.call.Retry.TotalAttempts
-			}
-			p.refused = &retry.AbortedError{Name: p.label, Attempt: attempt, Phase: retry.PhaseExecution, Cause: s.err}
-		}
-		p.wake()
 	}
 }
 
@@ -162,14 +111,4 @@ func (s *scope) feel() {
 			x.deadline.felt = true
 		}
 	}
-}
-
-// cancels reports whether the scope ends with a request to cancel the run that the code
-// has not seen.
-func (i *instance) cancels(s *scope) bool {
-	root := s
-	for root.parent != nil {
-		root = root.parent
-	}
-	return root == i.root && i.run.CancelRequested()
 }

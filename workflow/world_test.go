@@ -1,6 +1,7 @@
 package workflow_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -44,7 +45,11 @@ type world struct {
 	ended    bool
 	state    core.State
 	calls    map[string]int // how often an activity was started
+	absence  absence
 }
+
+// absence is a time in which no process serves the run, after its start.
+type absence struct{ from, until time.Duration }
 
 type timed struct {
 	at    int64
@@ -76,8 +81,15 @@ type script func(wf *workflow.Context, log func(format string, args ...any)) (st
 // from every prefix of its history: the log must begin the same each time.
 func play(t *testing.T, fn script, messages ...message) (*world, []string) {
 	t.Helper()
+	return playWith(t, fn, absence{}, messages...)
+}
+
+// playWith is play with a time in which no process serves the run.
+func playWith(t *testing.T, fn script, a absence, messages ...message) (*world, []string) {
+	t.Helper()
 	var log []string
 	w := newWorld(t, fn, &log)
+	w.absence = a
 	for _, m := range messages {
 		w.later = append(w.later, timed{w.now + int64(m.after), m.input})
 	}
@@ -143,11 +155,15 @@ func (w *world) wait() bool {
 		return false
 	}
 	w.now = max(w.now, next)
+	if now := time.Duration(w.now - start); now > w.absence.from && now < w.absence.until {
+		w.now = start + int64(w.absence.until)
+	}
+	slices.SortStableFunc(w.later, func(a, b timed) int { return cmp.Compare(a.at, b.at) })
 	w.later = slices.DeleteFunc(w.later, func(l timed) bool {
 		if l.at > w.now {
 			return false
 		}
-		w.pending = append(w.pending, l.input)
+		w.pending = append(w.pending, core.Timed{Input: l.input, At: l.at})
 		return true
 	})
 	return true

@@ -77,6 +77,8 @@ type attempts struct {
 	// taken it.
 	Task    int  `json:"task,omitempty"`
 	Claimed bool `json:"claimed,omitempty"`
+	// settled says that the end of the claimed attempt is among the inputs of this step.
+	settled bool
 	// givenUp says that the claimed attempt was lost or timed out in this step, without a
 	// message of its end.
 	givenUp bool
@@ -106,8 +108,18 @@ func (a *attempts) remember(number int, f *history.Failure, at int64) {
 // it if there is a slot.
 func (r *execution) wantSlot(c *Call) { r.wantSlotSince(c, r.now) }
 
+// wantSlotSince is wantSlot for an attempt that is ready at a time. One that may no longer
+// start waits for the end of its time, which closes the call in the order of what else
+// happened.
 func (r *execution) wantSlotSince(c *Call, at int64) {
 	c.QueuedAt = at
+	if r.pastDeadline(c) {
+		r.setState(c, Queued)
+		c.due = c.deadline() + 1
+		r.watch(c)
+		r.touch(c)
+		return
+	}
 	r.enterGates(c)
 }
 
@@ -123,13 +135,14 @@ func (r *execution) enterGates(c *Call) {
 	r.touch(c)
 }
 
-// admitReady starts the ready attempts that have or get a slot and enqueues the rest.
-func (r *execution) admitReady(admit func(*Call) bool) {
+// admitReady starts the ready attempts that have or get a slot and enqueues the rest. If the
+// time of the run is over, it enqueues all.
+func (r *execution) admitReady(admit func(*Call) bool, over bool) {
 	reserved, ready := r.reserved, r.ready
 	r.reserved, r.ready = nil, nil
 	for _, c := range reserved {
 		switch {
-		case c.state == Queued && c.holdsGates():
+		case c.state == Queued && c.holdsGates() && !over:
 			r.dispatch(c)
 			continue
 		case c.state == Queued:
@@ -139,7 +152,14 @@ func (r *execution) admitReady(admit func(*Call) bool) {
 	}
 	slices.SortStableFunc(ready, func(a, b *Call) int { return cmp.Compare(b.Priority, a.Priority) })
 	for _, c := range ready {
-		if c.Done || (c.state != "" && c.state != Queued) || r.askNextGate(c) {
+		if c.Done || (c.state != "" && c.state != Queued) {
+			continue
+		}
+		if over {
+			r.enqueue(c)
+			continue
+		}
+		if r.askNextGate(c) {
 			continue
 		}
 		if c.Queue != "" && !c.Step() {
@@ -215,34 +235,6 @@ func (r *execution) askAgain() {
 	}
 }
 
-// dropLate closes the calls whose attempt may no longer start because it waited too long
-// for a slot, perhaps on another node.
-func (r *execution) dropLate() {
-	for _, c := range r.ready {
-		if !c.Done && (c.state == "" || c.state == Queued) {
-			r.pastDeadline(c)
-		}
-	}
-}
-
-// queueDue returns when a queued call stops waiting for a slot: at the end of its
-// QueueTimeout, or when the attempt may no longer start.
-func (c *Call) queueDue() int64 {
-	var due int64
-	if c.Policy.QueueTimeout > 0 {
-		due = addTime(c.QueuedAt, c.Policy.QueueTimeout)
-	}
-	if end := c.deadline(); c.attempt > 1 && !c.Forced && end != Never && (due == 0 || end < due) {
-		due = end + 1
-	}
-	return due
-}
-
-// deadline returns the last moment at which an attempt after a failure may start.
-func (c *Call) deadline() int64 {
-	return withinEnd(c.First, c.Policy.Within)
-}
-
 // granted notes that a slot is reserved for a queued call. The attempt starts at the end of
 // the step, unless the step also closes the call.
 func (r *execution) granted(in Granted) {
@@ -250,7 +242,7 @@ func (r *execution) granted(in Granted) {
 	if c != nil && slices.Contains(r.reserved, c) {
 		return // a repeated grant of the same slot
 	}
-	if c == nil || c.state != Queued || (c.Step() && r.program == nil) || !r.served(c) || r.pastDeadline(c) {
+	if c == nil || c.state != Queued || (c.Step() && r.program == nil) || !r.served(c) || r.closeLate(c) {
 		r.out.Unused = append(r.out.Unused, in.Call)
 		return
 	}
@@ -258,23 +250,9 @@ func (r *execution) granted(in Granted) {
 	r.reserved = append(r.reserved, c)
 }
 
-// pastDeadline closes a call if its next attempt may no longer start.
-func (r *execution) pastDeadline(c *Call) bool {
-	if c.attempt == 1 || c.Forced || r.now <= c.deadline() {
-		return false
-	}
-	c.attempt-- // the attempt that will not start
-	last := c.Last
-	if last == nil { // attempts were lost or given back, but none failed
-		last = history.FromError(&retry.WorkerLostError{Worker: c.Node, Attempt: c.attempt, Losses: c.Losses, Limit: crashLimit(c.Policy)})
-	}
-	r.closeFailed(c, retry.ReasonWithin, c.Policy.AttemptLimit(), last, r.now)
-	return true
-}
-
-// fireDue handles everything that is due, earliest first.
+// fireDue handles everything that is due by the moment of the step, earliest first.
 func (r *execution) fireDue() {
-	for r.nextDue() <= r.now {
+	for r.nextDue() <= r.moment {
 		c := r.dues.pop().call
 		if c.state == Backoff && !r.mayGoOn(c) {
 			continue
@@ -283,47 +261,30 @@ func (r *execution) fireDue() {
 			r.out.Fired, r.out.Late = r.out.Fired+1, max(r.out.Late, r.now-c.due)
 		}
 		switch {
+		case c.settled:
+			c.due = 0
 		case c.Kind == history.TimerStarted:
 			r.happened(history.Event{Kind: history.TimerFired, Call: c.Number})
 		case c.state == Backoff:
-			if at := c.due; !r.pastDeadline(c) {
-				r.wantSlotSince(c, max(r.now, at))
-			}
+			r.wantSlotSince(c, max(r.now, c.due))
 		case c.state == External, c.state == Remote:
 			c.givenUp = c.state == Remote
 			r.timeOutside(c)
 		case c.state == Gated && (c.Undecided != nil || r.giveBackLate(c)):
-		case (c.state == Queued || c.state == Gated || c.state == Offered) && !r.pastDeadline(c):
+		case (c.state == Queued || c.state == Gated || c.state == Offered) && !r.closeLate(c):
 			r.queuedTooLong(c)
 		}
 	}
 }
 
-// queuedTooLong fails an attempt that got no slot in time. If an operator has stopped its
-// activity, the queue time starts over instead.
-func (r *execution) queuedTooLong(c *Call) {
-	if !r.stopped(c) {
-		r.leaveGates(c, gates.Neutral) // the next attempt lines up again
-		r.attemptFailed(c, TimedOut, queueTimeout(c), r.now)
-		return
-	}
-	c.QueuedAt = r.now
-	c.due = c.gatedDue()
-	r.watch(c)
-	r.touch(c)
-}
-
 func (r *gating) stopped(c *Call) bool { return r.config.Stopped != nil && r.config.Stopped(c) }
-
-// queueTimeout returns the failure of an attempt that waited too long for a slot.
-func queueTimeout(c *Call) *history.Failure {
-	c.StartedAt, c.Node = 0, "" // it never ran
-	return history.FromError(&retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: c.Policy.QueueTimeout})
-}
 
 // attemptEnded handles the end of an attempt in flight.
 func (r *execution) attemptEnded(in AttemptEnded) {
 	c := r.attemptInFlight(in.Call, in.Attempt, in.Ended)
+	if c != nil {
+		c.settled = false
+	}
 	if c == nil || c.state == External && !in.Outside {
 		r.out.Dropped++
 		return
@@ -347,7 +308,7 @@ func (r *execution) attemptEnded(in AttemptEnded) {
 		r.recordStart(c)
 		r.happened(history.Event{Kind: history.CallCompleted, Call: c.Number, Result: in.Result, Ended: ended, Retry: r.summary(c, false, ended)})
 	case in.Unbegun && c.state == Dispatched && r.unbegun(c, ended):
-	case c.cancelRequested:
+	case r.isCanceled(c):
 		if c.attempt > 1 || in.Failure != nil {
 			r.record(c, Canceled, in.Failure, string(retry.ReasonCanceled), ended)
 		}

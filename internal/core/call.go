@@ -26,6 +26,9 @@ type Call struct {
 	Child *ChildCall // set if the call starts a run
 	Block int64      // block whose timer this is, 0 for none
 
+	// Shielded says that a request to cancel the run does not reach the call.
+	Shielded bool
+
 	backoffOf *Block // block whose next try this backoff timer precedes, nil for none
 
 	// Once Done, either Failure is set or Result is the value.
@@ -34,9 +37,9 @@ type Call struct {
 	Failure *history.Failure
 	Retry   *history.Summary
 
-	// Turn is the turn in which the call became done. It orders calls by when they were
-	// done.
-	Turn int64
+	// Since is the place at which the call became done in the order of the run: see
+	// Run.Place.
+	Since int64
 
 	// Follower, if set, is notified when Done becomes true.
 	Follower Follower
@@ -49,9 +52,9 @@ type Call struct {
 	early           bool  // in backoff: the attempt may not need a slot until it begins
 	unslotted       bool  // ready: the attempt needs no slot until it begins
 	place           int64 // place of the received signal among those of its name
-	cancelRequested bool
-	unserved        bool // queued, and counted in callTable.unserved
-	hasRow          bool // the call has a row on disk
+	cancelRequested bool  // by the code
+	unserved        bool  // queued, and counted in callTable.unserved
+	hasRow          bool  // the call has a row on disk
 	isDirty         bool
 }
 
@@ -85,7 +88,7 @@ func (c *Call) attempted() bool {
 func (r *execution) close(c *Call) {
 	r.leaveAllGates(c)
 	c.Done = true
-	c.Turn = r.CurrentTurn()
+	c.Since = r.placeOf(c)
 	r.setState(c, "")
 	r.setUntold(c, false)
 	c.due = 0
@@ -94,6 +97,20 @@ func (r *execution) close(c *Call) {
 	if c.Follower != nil {
 		c.Follower.CallDone()
 	}
+}
+
+// placeOf returns the place of a call that becomes done. Timers that are due at the same time
+// and fire together share one, so that none of them is first.
+func (r *callTable) placeOf(c *Call) int64 {
+	if c.Kind != history.TimerStarted || c.Failure != nil {
+		return r.Place()
+	}
+	same := fired{r.place, r.CurrentTurn(), c.due}
+	if r.fired != same {
+		same.place = r.Place()
+		r.fired = same
+	}
+	return r.place
 }
 
 // forget removes a call from the open ones.
@@ -177,8 +194,7 @@ func (r *Run) apply(e *history.Event) {
 			r.out.Answered = true
 		}
 	case history.RunCancelRequested:
-		r.cancellation = cancellation{requested: true, untold: true, reason: e.Reason}
-		r.mustAdvance = true
+		r.applyCancellation(e)
 	case history.CodeAdvanced:
 		r.mustAdvance = true
 	case history.RunPinned:
@@ -238,7 +254,7 @@ func (r *execution) happened(e history.Event) {
 
 // open adds the call that a command event begins.
 func (r *callTable) open(e *history.Event) *Call {
-	c := &Call{Number: e.Call, Kind: e.Kind, Name: e.Name, Queue: e.Queue, Trace: e.Trace, Input: e.Input}
+	c := &Call{Number: e.Call, Kind: e.Kind, Name: e.Name, Queue: e.Queue, Trace: e.Trace, Input: e.Input, Shielded: e.Shielded}
 	r.lastCall = max(r.lastCall, e.Call)
 	r.calls[c.Number] = c
 	r.opened = c
@@ -385,6 +401,10 @@ func given(c *Call) *history.Failure {
 	phase := retry.PhaseExecution
 	attempt := c.attempt
 	switch c.state {
+	case "":
+		if attempt > 1 { // its backoff has ended in this step
+			phase, attempt = retry.PhaseBackoff, attempt-1
+		}
 	case Queued, Offered:
 		phase = retry.PhaseQueue
 	case Gated:

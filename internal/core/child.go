@@ -25,6 +25,8 @@ type StartChild struct {
 	Reuse history.Reuse
 	// Detached waits only until the run is known to exist.
 	Detached bool
+	// Shielded says that a request to cancel the parent does not reach the call.
+	Shielded bool
 }
 
 // StartChild starts a run under a workflow ID of its own. The message that starts it is
@@ -36,7 +38,7 @@ func (r *Run) StartChild(s StartChild) *Call {
 	}
 	e := history.Event{
 		Kind: history.ChildScheduled, Call: call, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
-		Policy: s.Retry, Priority: s.Priority, Trace: s.Trace,
+		Policy: s.Retry, Priority: s.Priority, Trace: s.Trace, Shielded: s.Shielded,
 		Child: &history.Child{
 			Run: ChildRunID(r.start.Run, call, r.now), OnParentClose: s.OnParentClose, Reuse: s.Reuse, Memo: s.Memo, Attributes: s.Attributes,
 			Headers: history.HeaderChanges(r.start.Headers, s.Headers), RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout,

@@ -18,6 +18,8 @@ type StartCall struct {
 	Input  history.Payload
 	Policy *retry.Policy // nil and zero are the same; must not change afterwards
 
+	Shielded bool // a request to cancel the run does not reach the call
+
 	// Gates are what the attempts pass through, sorted by name and without duplicates.
 	Gates    []gates.Spec
 	Priority int // among calls that wait at a gate or for a slot; 0: that of the run
@@ -25,7 +27,7 @@ type StartCall struct {
 
 // StartCall begins an activity call or an inline step.
 func (r *Run) StartCall(s StartCall) *Call {
-	e := history.Event{Kind: s.Kind, Call: r.lastCall + 1, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input, Gates: s.Gates, Priority: s.Priority}
+	e := history.Event{Kind: s.Kind, Call: r.lastCall + 1, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input, Gates: s.Gates, Priority: s.Priority, Shielded: s.Shielded}
 	if s.Policy != nil && !s.Policy.IsZero() {
 		e.Policy = s.Policy
 	}
@@ -163,6 +165,17 @@ func (r *Run) differ(expected, actual *history.Event) {
 
 // Replaying reports whether the code repeats recorded commands.
 func (r *Run) Replaying() bool { return r.replaying }
+
+// Place returns the next place in the order of the run, from 1. It orders what becomes ready
+// for the code, and is the same in every replay. What the code makes ready while it runs has
+// one place.
+func (r *journal) Place() int64 {
+	if r.codePlace != 0 {
+		return r.codePlace
+	}
+	r.place++
+	return r.place
+}
 
 // CurrentTurn returns the number of the turn in which the code runs.
 func (r *journal) CurrentTurn() int64 {

@@ -252,6 +252,7 @@ func (r *operations) editPolicy(c *Call, in Control) {
 		case c.state == Queued, c.state == Offered, c.state == Gated && c.Undecided == nil:
 			c.due = c.gatedDue()
 			r.watch(c)
+			r.offerAgain(c)
 		case c.state == Backoff:
 			r.awaitBackoff(c) // it may go on record at another time
 		case c.state == External, c.state == Remote:

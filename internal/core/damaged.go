@@ -32,8 +32,12 @@ func endsDamaged(in Input) bool {
 // stepDamaged is Step for a damaged run.
 func (r *Run) stepDamaged(inputs []Input) {
 	for i, in := range inputs {
+		in, _ := moment(in)
+		switch in.(type) {
+		case nil, More:
+			continue
+		}
 		switch {
-		case in == nil:
 		case r.ended && !r.refuse(in), !r.ended && !r.Takes(in):
 			r.out.Deferred = append(r.out.Deferred, i)
 		case !r.ended:

@@ -83,8 +83,15 @@
 //     and never to a run without its code.
 //   - A full backlog is marked in the run's row, which senders read anyway. The mark is
 //     cleared when the code has read a fifth; accepted signals are never dropped.
-//   - A run timeout comes before other inputs of its moment. It needs no code, so parked
-//     runs time out too.
+//   - Inputs cut time. Each has the moment at which it became durable, and a step takes
+//     them and what is due in the order of these moments, whoever served when. A worker's
+//     claim, and the end of an attempt that its worker was told is accepted, come before
+//     the time of that attempt ends: the store would refuse a turn that says otherwise.
+//   - A run timeout needs no code, so parked runs time out too. Code that is there sees
+//     first what came before; what it then begins does not start.
+//   - A request to cancel the run reaches open calls by its place in history. Code that is
+//     away cannot give them up, so the machine does for it what cannot wait (see
+//     canceled.go). Which calls are shielded is therefore on record.
 //   - Attributes are commands. A turn carries all attributes of the run and replaces its
 //     rows.
 //   - A cancel request applies to the whole chain, because the code may continue as new in

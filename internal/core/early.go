@@ -51,7 +51,7 @@ func (r *execution) neverBegan(c *Call) {
 // begun.
 func (r *execution) unbegun(c *Call, ended int64) bool {
 	switch {
-	case c.cancelRequested:
+	case r.isCanceled(c):
 		r.closeUnbegun(c, ended)
 	case c.StartedAt > r.now:
 		r.backOff(c)

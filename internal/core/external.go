@@ -91,17 +91,3 @@ func (r *execution) saidOutside(c *Call, in AttemptEnded) AttemptEnded {
 	}
 	return in
 }
-
-// OutsideDue reports whether a step now would time out an external attempt. The caller must
-// first pass the messages about the attempt that came before.
-func (r *callTable) OutsideDue(now int64) bool {
-	if r.outside == 0 {
-		return false
-	}
-	for _, c := range r.calls {
-		if (c.state == External || c.state == Remote || c.state == Offered) && c.due > 0 && c.due <= now {
-			return true
-		}
-	}
-	return false
-}

@@ -24,9 +24,10 @@ func (p *oneCall) Advance() error {
 	}
 	return nil
 }
-func (p *oneCall) Canceled(string) {}
-func (p *oneCall) Halt()           {}
-func (p *oneCall) Unread() []*Call { return nil }
+func (p *oneCall) CancelComes(string) {}
+func (p *oneCall) Canceled(string)    {}
+func (p *oneCall) Halt()              {}
+func (p *oneCall) Unread() []*Call    { return nil }
 
 func (p *oneCall) Validate(string, history.Payload) error      { return nil }
 func (p *oneCall) Accept(string, string, history.Payload) bool { return false }

@@ -56,7 +56,7 @@ func (r *execution) lost(c *Call, in TakenOver) {
 	}
 	r.record(c, Lost, nil, string(reason), max(r.now, c.StartedAt))
 	switch {
-	case c.cancelRequested:
+	case r.isCanceled(c):
 		r.closeCanceled(c, r.now)
 	case quarantine:
 		c.attempt++

@@ -20,14 +20,20 @@ type journal struct {
 	start   history.Start
 	program Program // nil: the code is missing or parked
 
-	now   int64 // engine time of the current turn
-	turn  int64 // number of the last turn
-	epoch int64 // epoch under which the last loaded turn was committed
-	out   *Turn // the turn being made; nil in a replay
+	now int64 // engine time of the current turn
+	// moment is how far the step has come: see pass.
+	moment int64
+	turn   int64 // number of the last turn
+	epoch  int64 // epoch under which the last loaded turn was committed
+	out    *Turn // the turn being made; nil in a replay
 
 	// later holds the events after the cut in replayed turns. They take effect when the
 	// code reaches the end of those turns.
 	later []history.Event
+
+	place     int64 // the last result of Place
+	codePlace int64 // the place of what the running code does, 0 if it does not run
+	fired     fired // the timer with that place, if it is one
 
 	mustAdvance bool   // something happened that the code can see
 	paused      *Pause // set while the code must not run and no attempt may start
@@ -38,8 +44,13 @@ type journal struct {
 type cancellation struct {
 	requested bool
 	reason    string
-	untold    bool // the code has not been told
+	at        int64 // its moment, in the step that takes it
+	untold    bool  // the code has not been told
+	fresh     bool  // the step in progress takes it
 }
+
+// fired is a timer that has fired.
+type fired struct{ place, turn, due int64 }
 
 // ledger records what happened to attempts.
 type ledger struct {

@@ -11,6 +11,9 @@ type Pause struct {
 	Reason string `json:"reason,omitempty"`
 	At     int64  `json:"at"`            // ns since 1970
 	Due    int64  `json:"due,omitempty"` // when the interrupted backoff ends
+	// Exhausted says that the engine paused the call because its attempts, time or budget are
+	// used up.
+	Exhausted bool `json:"exhausted,omitempty"`
 	// OfRun says that the run is paused: the call resumes with it.
 	OfRun bool `json:"of_run,omitempty"`
 }
@@ -42,7 +45,7 @@ func (r *execution) suspendByEngine(c *Call, state CallState, reason retry.Reaso
 		Kind: history.CallControlled, Call: c.Number, Name: c.Name, Operation: string(PauseCall),
 		Reason: string(reason), Outcome: Applied, Note: string(state),
 	})
-	c.Pause = &Pause{Reason: string(reason), At: r.now}
+	c.Pause = &Pause{Reason: string(reason), At: r.now, Exhausted: state == Paused}
 	r.suspend(c, state)
 	if r.config.Tell {
 		r.setUntold(c, true)
@@ -114,7 +117,9 @@ func (r *operations) resume(c *Call, in Control) {
 	r.letGo(c)
 }
 
-// letGo ends the pause of a call.
+// letGo ends the pause of a call. What is resumed goes on as if it had not been paused: no
+// attempt starts after its time. Only who resumes a call that is paused because that is used
+// up asks for one more.
 func (r *operations) letGo(c *Call) {
 	due := c.Pause.Due
 	switch {
@@ -125,7 +130,9 @@ func (r *operations) letGo(c *Call) {
 		c.Pause = nil
 		r.backOffUntil(c, due)
 	default:
+		forced := c.Forced || c.Pause.Exhausted
 		r.release(c)
+		c.Forced = forced
 		r.wantSlot(c)
 	}
 }

@@ -8,6 +8,9 @@ type Program interface {
 	// Advance runs the code until all of it waits or it has ended. An error means that the
 	// code panicked.
 	Advance() error
+	// CancelComes says where in history the request to cancel the run stands. The code issues
+	// no command for it before Canceled.
+	CancelComes(reason string)
 	// Canceled tells the code that the run was asked to cancel. It is called once, right
 	// before an Advance.
 	Canceled(reason string)

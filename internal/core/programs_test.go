@@ -86,6 +86,9 @@ var programs = map[string]workflow.Func[int, string]{
 		s, err := workflow.Call(wf, charge, order)
 		return s, err
 	},
+	"charge-shielded": func(wf *workflow.Context, order int) (string, error) {
+		return workflow.Call(workflow.Shield(wf), charge, order)
+	},
 	"charge-default": func(wf *workflow.Context, order int) (string, error) {
 		return workflow.Call(wf, ship, order)
 	},

@@ -1,5 +1,7 @@
 package core
 
+import "slices"
+
 // Claimed says that a worker has claimed an offered attempt and runs it.
 type Claimed struct {
 	AttemptRef
@@ -21,7 +23,8 @@ func (Claimed) input()    {}
 func (WorkerGone) input() {}
 
 // offer puts a ready attempt into its queue. It needs no slot here: the workers decide when
-// to run it.
+// to run it. The row in the queue says until when it may be claimed, so that none begins it
+// later, even if no process serves the run then.
 func (r *execution) offer(c *Call) {
 	r.setState(c, Offered)
 	c.due = c.queueDue()
@@ -50,6 +53,13 @@ func (r *callTable) writeTask(c *Call) {
 	}
 	if want != 0 && c.Task == 0 {
 		c.Task, c.Claimed = want, false
+		r.offered = append(r.offered, c)
+	}
+}
+
+// offerAgain tells the queue of an offered attempt that the end of its time has moved.
+func (r *callTable) offerAgain(c *Call) {
+	if c.state == Offered && c.Task != 0 && !c.Claimed && !slices.Contains(r.offered, c) {
 		r.offered = append(r.offered, c)
 	}
 }

@@ -262,7 +262,8 @@ func TestI5_ReplayOfAnyPrefix(t *testing.T) {
 // drawInputs draws what happens next: time, the loss of the machine or its code,
 // and inputs.
 func drawInputs(t *rapid.T, d *driver, program maker) []core.Input {
-	d.now += int64(rapid.SampledFrom([]time.Duration{0, 0, time.Second, 5 * time.Second}).Draw(t, "wait"))
+	before := d.now
+	d.now += int64(rapid.SampledFrom([]time.Duration{0, 0, time.Second, 5 * time.Second, 30 * time.Second}).Draw(t, "wait"))
 	if due := d.run.NextDue(); due != core.Never && rapid.Bool().Draw(t, "until due") {
 		d.now = max(d.now, due)
 	}
@@ -320,6 +321,7 @@ func drawInputs(t *rapid.T, d *driver, program maker) []core.Input {
 			inputs = append(inputs, drawChild(t, d, n))
 		}
 	}
+	others := len(inputs)
 	switch rapid.IntRange(0, 23).Draw(t, "message") {
 	case 7, 8, 9, 10, 11:
 		inputs = append(inputs, drawControl(t))
@@ -335,6 +337,10 @@ func drawInputs(t *rapid.T, d *driver, program maker) []core.Input {
 		inputs = append(inputs, core.AttemptEnded{Call: 1, Attempt: 1, Outcome: core.Completed})
 	case 6:
 		inputs = append(inputs, core.Granted{Call: 1})
+	}
+	if len(inputs) > others && rapid.Bool().Draw(t, "asked before") { // what was due since is later
+		at := before + (d.now-before)*rapid.Int64Range(0, 4).Draw(t, "quarters")/4
+		inputs[others] = core.Timed{Input: inputs[others], At: at}
 	}
 	return inputs
 }

@@ -74,7 +74,11 @@ func renderTurn(t *core.Turn, inputs ...core.Input) string {
 	}
 	for _, i := range t.Deferred {
 		if i < len(inputs) {
-			if in, is := inputs[i].(core.UpdateArrived); is {
+			in := inputs[i]
+			if timed, is := in.(core.Timed); is {
+				in = timed.Input
+			}
+			if in, is := in.(core.UpdateArrived); is {
 				fmt.Fprintf(&b, "later %q\n", in.Asker)
 			}
 		}

@@ -74,6 +74,10 @@ func (r *Run) enter(t *StoredTurn) (deferred bool) {
 	if n, cut := r.start.Base.CutOf(t.Number); cut {
 		events = events[:min(n, len(events))]
 	}
+	if r.codePlace != 0 { // the code spans this turn, too
+		r.codePlace = 0
+		defer func() { r.codePlace = r.Place() }()
+	}
 	inputs := upToCommand(events)
 	r.expected, r.position = events[len(inputs):], 0
 	for i := range inputs {

@@ -111,6 +111,10 @@ type Run struct {
 	mismatch  *Mismatch
 	rejoining rejoining
 
+	// codeFirst says that the time of the run is over, and that the code sees in this step
+	// what came before.
+	codeFirst bool
+
 	spare *Turn // see Reuse
 }
 
@@ -171,8 +175,10 @@ func (r *callTable) openNumbers() []int64 {
 }
 
 func (r *Run) advance() error {
+	r.codePlace = r.Place()
+	defer func() { r.codePlace = 0 }()
 	if r.cancellation.untold {
-		r.cancellation.untold = false
+		r.cancellation.untold, r.cancellation.fresh = false, false
 		r.program.Canceled(r.cancellation.reason)
 		if r.mismatch != nil {
 			return r.mismatch // report the first difference
@@ -193,8 +199,9 @@ func (r *Run) advance() error {
 	return err
 }
 
-// Step advances the run to now. It takes the inputs in order, skipping nil ones, then what
-// is due, and then runs the code. It calls admit for each attempt that could start. If
+// Step advances the run to now. It takes the inputs in order, skipping nil ones, and what is
+// due between their moments, and then runs the code. The caller passes the inputs in the
+// order of their moments (see Timed). It calls admit for each attempt that could start. If
 // admit returns true, a slot is reserved or the attempt takes one when it begins (see
 // Config.Unslotted); otherwise the call stays queued.
 func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, error) {
@@ -208,7 +215,7 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 	} else if err := r.stepWhole(inputs); err != nil {
 		return nil, err
 	} else {
-		r.admitReady(admit)
+		r.admitReady(admit, r.codeFirst)
 	}
 	r.writeRows()
 	r.handOut()
@@ -224,53 +231,6 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 		out.Number = r.turn
 	}
 	return out, nil
-}
-
-// stepWhole takes the inputs and runs the code.
-func (r *Run) stepWhole(inputs []Input) error {
-	for i, in := range inputs {
-		if in == nil {
-			continue
-		}
-		if _, loaded := in.(TakenOver); !loaded {
-			r.expire()
-		}
-		switch {
-		case r.ended && !r.refuse(in), !r.ended && !r.Takes(in):
-			r.out.Deferred = append(r.out.Deferred, i)
-		case !r.ended:
-			r.take(in)
-		}
-	}
-	r.expire()
-	if !r.ended {
-		if err := r.work(); err != nil {
-			return err
-		}
-	}
-	if r.ended {
-		r.endCalls()
-	}
-	return nil
-}
-
-// work handles what is due and runs the code.
-func (r *Run) work() error {
-	if r.Rejoins() {
-		return r.rejoin()
-	}
-	r.fireDue()
-	r.dropLate()
-	if !r.mustAdvance || r.neverBegins() || r.tooLong() {
-		return nil
-	}
-	if r.program != nil && r.paused == nil && r.now >= r.firstTurn() {
-		return r.step()
-	}
-	if len(r.out.Events) > 0 {
-		r.emit(history.Event{Kind: history.CodeDeferred})
-	}
-	return nil
 }
 
 func (r *Run) step() error {

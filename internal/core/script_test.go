@@ -56,7 +56,7 @@ import (
 //
 // Any command that is an input can be written after "+": it then waits for the
 // next step. All take now=DURATION (since the beginning) or now=+DURATION, and
-// slots=N, which is how many attempts may start.
+// slots=N, which is how many attempts may start. An input takes at=DURATION, its moment, which else is now.
 func TestScripts(t *testing.T) {
 	paths, err := filepath.Glob("testdata/scripts/*.txt")
 	if err != nil || len(paths) == 0 {
@@ -145,6 +145,22 @@ func (a *arguments) duration(name string) time.Duration {
 	return d
 }
 
+// timed gives an input its moment: the one that the command names, or now.
+func (a *arguments) timed(in core.Input, now int64) core.Input {
+	at := now
+	if _, is := a.named["at"]; is {
+		at = beginning + int64(a.duration("at"))
+	}
+	switch in := in.(type) {
+	case core.AttemptEnded:
+		in.Ended = at
+		return in
+	case core.Control, core.UpdateArrived, core.FromChild:
+		return core.Timed{Input: in, At: at}
+	}
+	return in
+}
+
 func (a *arguments) payload(name string) history.Payload {
 	text, ok := a.named[name]
 	if !ok {
@@ -183,7 +199,11 @@ func (p *player) play(words []string) string {
 		p.d.run.Resume()
 		return p.step(a)
 	}
-	p.pending = append(p.pending, p.input(verb, a))
+	now := beginning
+	if p.d != nil {
+		now = p.d.now
+	}
+	p.pending = append(p.pending, a.timed(p.input(verb, a), now))
 	if later {
 		return ""
 	}

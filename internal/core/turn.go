@@ -128,8 +128,7 @@ type Dispatch struct {
 	Scheduled int64           `json:",omitzero"` // when its call was scheduled
 	Queued    int64           `json:",omitzero"` // when this attempt was ready to run
 	Started   int64           `json:",omitzero"`
-	// Latest is when an attempt that begins without a slot has waited too long for one, 0
-	// for never.
+	// Latest is when an attempt has waited too long for a slot or for a worker, 0 for never.
 	Latest int64 `json:"-"`
 
 	AttemptTimeout   time.Duration `json:",omitzero"` // 0: none

@@ -86,7 +86,7 @@ func (r *Run) neverBegins() bool {
 	s := &r.start
 	end := history.Event{Kind: history.RunCanceled}
 	switch {
-	case r.cancellation.requested && r.now < s.FirstTurn:
+	case r.cancellation.requested && r.cancellation.at < s.FirstTurn && !r.codeRan:
 		phase := retry.PhaseBackoff
 		if s.Failure == nil { // started with a delay
 			phase = retry.PhaseQueue

@@ -28,8 +28,8 @@ func (s *pendingStart) past() *core.Past {
 }
 
 // routeStart starts a child. From then on messages for its workflow ID are routed to it.
-func (e *Engine) routeStart(m store.Message, also *partition) {
-	p := e.claim(m, also)
+func (e *Engine) routeStart(m store.Message, l *look) {
+	p := e.claim(m, l)
 	if p == nil {
 		return
 	}

@@ -42,7 +42,9 @@
 //	slots.go        admission of calls to slots, and delivery of grants
 //	unserved.go     runs that wait for activities that are not registered here
 //	wake.go         the heap of due times, and the scan that fills it
-//	inbox.go        reading the inbox and routing its messages
+//	inbox.go        news of the inbox, and routing its messages
+//	look.go         reading the inbox, and the looks that runs wait for
+//	order.go        the order of mail, and what a run hears before something comes due
 //	partition.go    partitions: takeover, recovery, loss
 //	ward.go         runs that move to a node whose code fits
 //	canary.go       runs that begin at another node, because a build gets a share of them

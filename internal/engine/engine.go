@@ -53,8 +53,8 @@ type Engine struct {
 	watched sync.Pool      // of *watched
 	turns   sync.Pool      // of *core.Turn, empty
 
-	receivers    map[string]func(store.Message, *partition) // handlers of messages that are no input of a run, by kind
-	intake       []rule                                     // rules about the mail of a turn
+	receivers    map[string]func(store.Message, *look) // handlers of messages that are no input of a run, by kind
+	intake       []rule                                // rules about the mail of a turn
 	committer    *commit.Committer
 	member       *member.Member
 	slots        *attempt.Slots
@@ -74,6 +74,7 @@ type Engine struct {
 
 	life    sync.Mutex    // one Start or Stop at a time
 	reading chan struct{} // one look at the inbox at a time; a look may last as long as an outage
+	asked   askedFor      // by runs that wait for the next look; guarded by mu
 
 	mu           sync.Mutex
 	phase        phase

@@ -80,119 +80,6 @@ func (e *Engine) keepLooking(kicked, later <-chan struct{}, look func() error) {
 	}
 }
 
-func (e *Engine) inboxLoop() {
-	e.keepLooking(e.inboxKick, e.inboxLater, func() error { return e.readInbox(nil) })
-}
-
-// readInbox delivers messages that were not delivered before. Only one reader runs at a time:
-// a second one could deliver again what the first has consumed. Messages of a partition that
-// is being handed over are left to the next owner, except for also.
-func (e *Engine) readInbox(also *partition) error {
-	e.reading <- struct{}{}
-	defer func() { <-e.reading }()
-	return e.readMessages(also)
-}
-
-// readInboxOnce reads the inbox of a partition unless it has been read since the takeover.
-func (e *Engine) readInboxOnce(p *partition) error {
-	e.reading <- struct{}{}
-	defer func() { <-e.reading }()
-	if e.wasRead(p) {
-		return nil
-	}
-	return e.readMessages(p)
-}
-
-func (e *Engine) wasRead(p *partition) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return p.inbox.read
-}
-
-func (e *Engine) readMessages(also *partition) error {
-	open, whole := e.beginLook(also), false
-	defer func() { e.endLook(open, whole) }()
-	if len(open) == 0 {
-		return nil
-	}
-	owned := numbers(open)
-	for after := int64(0); ; {
-		var page []store.Message
-		err := e.persist("reading messages", func() (err error) {
-			page, err = e.db.Inbox(e.ctx, owned, after, inboxPage)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		for _, m := range page {
-			after = m.Sequence
-			if err := e.route(m, also); err != nil {
-				return err
-			}
-		}
-		if len(page) < inboxPage {
-			whole = true
-			return nil
-		}
-		if also == nil && e.crowded() {
-			return nil
-		}
-	}
-}
-
-// crowded reports whether so many turns are in progress that more messages have to wait. They
-// wait in the inbox, where a run costs only a row; the next look starts with them. A look that
-// a run itself waits for is not cut short.
-func (e *Engine) crowded() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.held = e.busy >= e.config.MaxAtWork
-	return e.held
-}
-
-// roomier lets the inbox be read again when the turns in progress are down to half the limit.
-// The engine's mu is held.
-func (e *Engine) roomier() {
-	if e.held && e.busy <= e.config.MaxAtWork/2 {
-		e.held = false
-		e.kickInbox()
-	}
-}
-
-// beginLook returns the partitions whose inbox is to be read. Messages consumed before
-// beginLook cannot appear in this look.
-func (e *Engine) beginLook(also *partition) (open []*partition) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	open = e.open(also)
-	for _, p := range open {
-		for s, consumed := range p.inbox.known {
-			if consumed {
-				p.inbox.gone = append(p.inbox.gone, s)
-			}
-		}
-	}
-	return open
-}
-
-// endLook forgets what only this look at the inbox needed. Whole says that the look reached
-// the end of the inbox.
-func (e *Engine) endLook(open []*partition, whole bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, p := range open {
-		p.inbox.read = p.inbox.read || whole
-		p.inbox.forget(p.inbox.gone...)
-		p.inbox.gone = p.inbox.gone[:0]
-	}
-	for id, to := range e.routes {
-		if to.stage == continued {
-			delete(e.routes, id)
-		}
-	}
-}
-
 // meant returns the run that a message is for, or a run that names its chain; "" for the
 // latest run of the workflow ID.
 func meant(m store.Message, in core.Input) string {
@@ -203,21 +90,21 @@ func meant(m store.Message, in core.Input) string {
 }
 
 // kinds returns the handlers of messages that are no input of a run, by kind.
-func (e *Engine) kinds() map[string]func(m store.Message, also *partition) {
-	return map[string]func(store.Message, *partition){
-		message.KindQuery:  func(m store.Message, _ *partition) { e.routeQuery(m) },
-		message.KindAnswer: func(m store.Message, _ *partition) { e.sweepAnswer(m) },
+func (e *Engine) kinds() map[string]func(m store.Message, l *look) {
+	return map[string]func(store.Message, *look){
+		message.KindQuery:  func(m store.Message, _ *look) { e.routeQuery(m) },
+		message.KindAnswer: func(m store.Message, _ *look) { e.sweepAnswer(m) },
 		message.KindStart:  e.routeStart,
 	}
 }
 
 // route delivers a message to its run once.
-func (e *Engine) route(m store.Message, also *partition) error {
+func (e *Engine) route(m store.Message, l *look) error {
 	if receive := e.receivers[m.Kind]; receive != nil {
-		receive(m, also)
+		receive(m, l)
 		return nil
 	}
-	p := e.claim(m, also)
+	p := e.claim(m, l)
 	if p == nil {
 		return nil
 	}
@@ -236,7 +123,7 @@ func (e *Engine) route(m store.Message, also *partition) error {
 			arrived(run, in)
 		}
 	}
-	got := mail{input: in, sequence: m.Sequence}
+	got := mail{input: in, sequence: m.Sequence, at: m.Posted}
 	if run != "" {
 		e.deliver(p, run, got)
 		return nil

@@ -12,6 +12,7 @@ import (
 type mail struct {
 	input       core.Input // nil: the message only says that the run exists, or is void
 	sequence    int64      // of the message; 0 if there is none
+	at          int64      // its moment: see inOrder
 	latest      string     // workflow ID whose latest run gets the mail; "" if the mail is for one run
 	transaction *attempt.Transaction
 	unread      *unreadEnd // set if the result of an attempt cannot be read; input is a placeholder then
@@ -112,7 +113,10 @@ func (e *Engine) inputs(r *activeRun, loaded bool) []core.Input {
 				r.todo[i].input = nil
 			}
 		}
-		inputs = append(inputs, r.todo[i].input)
+		inputs = append(inputs, timed(&r.todo[i]))
+	}
+	if waits := firstOf(r.mail); waits != 0 {
+		inputs = append(inputs, core.More{At: waits})
 	}
 	r.inputs = inputs
 	return inputs

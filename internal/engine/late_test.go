@@ -145,7 +145,7 @@ func TestE42_SelectLosers(t *testing.T) {
 }
 
 // TestE42_HistoryPicksTheWinner: what came first wins, whatever its place among the
-// arguments; what came in the same turn in the order of the arguments.
+// arguments; of timers of one moment the first argument.
 func TestE42_HistoryPicksTheWinner(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		flow := workflow.New("flow", func(wf *workflow.Context, _ int) (string, error) {
@@ -159,7 +159,7 @@ func TestE42_HistoryPicksTheWinner(t *testing.T) {
 		})
 		e := w.start(flow, deaf)
 		if got := complete(t, e, flow, "run", 0); got != "1 0" {
-			t.Errorf("got %q, want the one that was first, and of two in one turn the first argument", got)
+			t.Errorf("got %q, want the one that was first, and of two of one moment the first argument", got)
 		}
 	})
 }

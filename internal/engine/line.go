@@ -314,7 +314,7 @@ func (e *Engine) lineDue(now time.Time) bool {
 // readLine reads the first runs of the line, which then wait for slots.
 func (e *Engine) readLine() error {
 	e.mu.Lock()
-	open := e.open(nil)
+	open := e.open()
 	e.line.news = false
 	left, limit := e.line.left, lineAhead+e.slots.InLine()+e.busy
 	e.mu.Unlock()

@@ -32,6 +32,11 @@ func (e *Engine) load(r *activeRun, todo []mail) error {
 	if err != nil {
 		return err
 	}
+	if r.create == nil { // else nobody knew it before
+		if err := e.hearSince(r.partition, past.Start.WorkflowID, 0); err != nil {
+			return err
+		}
+	}
 	e.comesFrom(r.partition, past)
 	if err := e.learnLineage(r.partition); err != nil {
 		return err

@@ -81,9 +81,9 @@ func (e *Engine) served() []*partition {
 }
 
 // open returns the partitions that this node looks after: those it serves and is not handing
-// over, and also, unless that is nil. The engine's mu is held.
-func (e *Engine) open(also *partition) []*partition {
-	return slices.DeleteFunc(e.served(), func(p *partition) bool { return p.leaving && p != also })
+// over. The engine's mu is held.
+func (e *Engine) open() []*partition {
+	return slices.DeleteFunc(e.served(), func(p *partition) bool { return p.leaving })
 }
 
 // numbers returns the places of partitions as the store names them, sorted. It is never nil,

@@ -173,7 +173,7 @@ func (e *Engine) storeTasks(r *activeRun, out *core.Turn, t *store.Turn) error {
 		}
 		t.Offered = append(t.Offered, store.Task{
 			TaskRef:    store.TaskRef{Partition: t.Partition, Run: r.id, Number: d.Call, Attempt: d.Attempt},
-			WorkflowID: start.WorkflowID, Queue: d.Queue, Name: d.Name, Priority: d.Priority, Suspect: d.Probation, Offered: d.Queued, Data: data,
+			WorkflowID: start.WorkflowID, Queue: d.Queue, Name: d.Name, Priority: d.Priority, Suspect: d.Probation, Offered: d.Queued, Latest: d.Latest, Data: data,
 		})
 	}
 	return nil
@@ -204,9 +204,7 @@ func (e *Engine) toldMeanwhile(r *activeRun) {
 	e.mu.Lock()
 	e.created(r.resident)
 	e.mu.Unlock()
-	if read := e.readInbox(r.partition); read != nil && e.ctx.Err() == nil {
-		e.log.TurnRefused(r.id, r.out.Number)
-	}
+	_ = e.hearSince(r.partition, r.run.Began().WorkflowID, e.clock.Now()+1) // a look from now on; what cannot be read comes later
 }
 
 // claimsWait is how long the message that an attempt was claimed may wait for the next message
@@ -281,7 +279,7 @@ func (e *Engine) workerLoop() {
 // takeBack tells runs which of their attempts are lost with their worker.
 func (e *Engine) takeBack(patience time.Duration) error {
 	e.mu.Lock()
-	owned := homes(e.open(nil))
+	owned := homes(e.open())
 	e.mu.Unlock()
 	if len(owned) == 0 {
 		return nil
@@ -322,7 +320,7 @@ func (e *Engine) takeBack(patience time.Duration) error {
 			AttemptRef: core.AttemptRef{Call: t.Number, Attempt: t.Attempt}, Worker: t.Worker, Survived: left[t.Worker], Survivors: survivors,
 		}
 		e.mu.Lock()
-		for _, p := range e.open(nil) {
+		for _, p := range e.open() {
 			if p.home == t.Partition { // the run is in one of its places
 				e.deliverLocked(p, t.Run, mail{input: in})
 			}

@@ -101,8 +101,9 @@ func (e *Engine) deliverLocked(p *partition, run string, m mail) {
 	}
 	r := e.resident(p, e.receiver(p, run, m))
 	p.passOn(r.partition, m.sequence)
+	e.stamp(&m)
 	if claim, first := m.input.(core.Claimed); first {
-		// Decisions about the call must know that its attempt is running.
+		m.at = 0 // see inOrder
 		r.mail = slices.Insert(r.mail, 0, m)
 		if e.postponed(r, claim) {
 			return
@@ -186,6 +187,7 @@ func (e *Engine) advance(r *resident) {
 
 // takeMail takes the mail for one turn out of the mailbox. The engine's mu is held.
 func (e *Engine) takeMail(r *resident) (todo []mail) {
+	inOrder(r.mail)
 	n := e.upTo(r.mail)
 	todo = r.mail[:n:n]
 	if r.mail = r.mail[n:]; len(r.mail) == 0 {

@@ -379,5 +379,5 @@ func (e *Engine) growthLoop() {
 func (e *Engine) owned() []int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return homes(e.open(nil))
+	return homes(e.open())
 }

@@ -74,7 +74,10 @@ func (s *standing) load(todo []mail) error {
 	return err
 }
 
-func (s *standing) step(todo []mail, _ bool) (t store.Turn, due bool, err error) {
+func (s *standing) step(todo []mail, loaded bool) (t store.Turn, due bool, err error) {
+	if todo, err = s.engine.hearFirst(s.resident, s.workflowID(), todo, loaded); err != nil {
+		return t, false, err
+	}
 	inputs := make([]core.Input, len(todo))
 	for i, m := range todo {
 		inputs[i] = m.input

@@ -38,7 +38,7 @@ func (e *Engine) transactionFailed(r *resident, todo []mail, failure error) {
 		if !ok || m.transaction == nil {
 			continue
 		}
-		todo[i] = mail{sequence: m.sequence, input: core.AttemptEnded{
+		todo[i] = mail{sequence: m.sequence, at: m.at, input: core.AttemptEnded{
 			Call: end.Call, Attempt: end.Attempt, Outcome: core.Failed, Ended: e.clock.Now(),
 			Failure: history.FromError(fmt.Errorf("step transaction: %w", failure)),
 		}}

@@ -196,7 +196,7 @@ func (t *trials) run() {
 	e := t.engine
 	// A run that is to be terminated is not tried. A message that cannot be read now comes
 	// later.
-	_ = e.readInboxOnce(t.partition)
+	_ = e.hearSince(t.partition, "", 0)
 	timer := time.AfterFunc(calm, func() { kick(t.kicked) })
 	defer timer.Stop()
 	for t.ctx.Err() == nil && !t.end() {

@@ -127,6 +127,9 @@ func (r *activeRun) load(todo []mail) error { return r.engine.load(r, todo) }
 
 func (r *activeRun) step(todo []mail, loaded bool) (t store.Turn, due bool, err error) {
 	e := r.engine
+	if todo, err = e.hearFirst(r.resident, r.run.Began().WorkflowID, todo, loaded); err != nil {
+		return t, false, err
+	}
 	if r.todo, r.given, err = e.gather(r, todo, loaded); err != nil {
 		return t, false, err
 	}

@@ -24,7 +24,9 @@ import (
 // inbox is what the owner of a partition knows of its messages. It is guarded by the engine's
 // mu.
 type inbox struct {
-	read bool // it was read since the partition was taken
+	// heard is the engine time at which the last look began that has read it to its end, 0 for
+	// none since the partition was taken.
+	heard int64
 	// known has the sequence numbers of messages that wait in memory (false) or are consumed
 	// (true). Consumed ones stay until no look at the inbox can show them any more.
 	known map[int64]bool
@@ -99,11 +101,11 @@ func (e *Engine) leaveForLater(p *partition, sequences ...int64) {
 
 // claim records that a message is about to be delivered. It returns nil if that has happened
 // before, or if the message is not for this node.
-func (e *Engine) claim(m store.Message, also *partition) *partition {
+func (e *Engine) claim(m store.Message, l *look) *partition {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := e.partitions[m.Partition]
-	if p == nil || p.leaving && p != also || e.isKnown(p, m.Sequence) {
+	if p == nil || !l.may(p) || e.isKnown(p, m.Sequence) {
 		return nil
 	}
 	p.inbox.known[m.Sequence] = false

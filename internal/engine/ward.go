@@ -369,7 +369,7 @@ func (e *Engine) lookAtWards() {
 	}
 	review := known != e.wards.known && e.wards.known != "" // else the partitions were taken just now
 	e.wards.known = known
-	all := e.open(nil)
+	all := e.open()
 	e.mu.Unlock()
 	for i, p := range dead {
 		e.dissolve(p, wards[i])

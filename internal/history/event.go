@@ -170,6 +170,8 @@ type Event struct {
 	// Block is the block of code whose deadline or backoff a timer is: the number of its
 	// BlockStarted, or the timer's own number.
 	Block int64 `json:"block,omitempty"`
+	// Shielded says that a request to cancel the run does not reach a scheduled call.
+	Shielded bool `json:"shielded,omitempty"`
 
 	// The attempt that closed a call: its number, where it ran, and when it was queued, was
 	// started and ended. For a continued run, Attempt is that of the next run.

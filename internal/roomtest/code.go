@@ -155,7 +155,8 @@ func (w *Work) Advance() error {
 // Canceled implements core.Program under another name, because the field has that one.
 type program struct{ *Work }
 
-func (p program) Canceled(string) { p.Work.Canceled = true }
+func (p program) CancelComes(string) {}
+func (p program) Canceled(string)    { p.Work.Canceled = true }
 
 // Validate implements core.Program.
 func (w *Work) Validate(name string, input history.Payload) error {

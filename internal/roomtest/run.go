@@ -139,7 +139,7 @@ func (r *Run) stored(out *core.Turn) store.Turn {
 	for _, d := range out.Offered {
 		t.Offered = append(t.Offered, store.Task{
 			TaskRef: store.TaskRef{Partition: r.Partition, Run: r.ID, Number: d.Call, Attempt: d.Attempt}, WorkflowID: r.WorkflowID,
-			Queue: d.Queue, Name: d.Name, Priority: d.Priority, Offered: d.Queued, Data: []byte("{}"),
+			Queue: d.Queue, Name: d.Name, Priority: d.Priority, Offered: d.Queued, Latest: d.Latest, Data: []byte("{}"),
 		})
 	}
 	for i := range out.Messages {

@@ -59,6 +59,8 @@ type Instance interface {
 	// Advance runs the code until all of it waits or it has ended. It returns a
 	// *coro.PanicError if the code panicked.
 	Advance() error
+	// CancelComes says where in history the request to cancel the run stands.
+	CancelComes(reason string)
 	// Canceled tells the code that its run was asked to cancel.
 	Canceled(reason string)
 	// Accept makes the handler of an update begin with the next turn of the code. It

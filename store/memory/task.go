@@ -53,7 +53,7 @@ func (db *Database) applyTasks(p *partition, t *store.Turn, now int64) {
 	}
 	for _, task := range t.Offered {
 		key := taskKey{t.Run, task.Number}
-		if known := p.tasks[key]; known != nil && known.Attempt >= task.Attempt {
+		if known := p.tasks[key]; known != nil && (known.Attempt > task.Attempt || known.Attempt == task.Attempt && known.Worker != "") {
 			continue
 		}
 		task.Partition, task.Run = p.id, t.Run
@@ -126,7 +126,7 @@ func (h *handle) ClaimTasks(ctx context.Context, c store.TaskClaim) ([]store.Tas
 	var open []*store.Task
 	for _, p := range db.these(c.Partitions.All()) {
 		for _, task := range p.tasks {
-			if task.Worker == "" && task.Queue == c.Queue && slices.Contains(c.Names, task.Name) {
+			if task.Open(max(p.clock, now)) && task.Queue == c.Queue && slices.Contains(c.Names, task.Name) {
 				open = append(open, task)
 			}
 		}

@@ -47,13 +47,13 @@ func (b *batch) writeTasks(turns []*store.Turn) {
 	if n == 0 {
 		return
 	}
-	b.do(`INSERT INTO perdure.tasks AS t (partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, data)
-		SELECT partition, run, number, attempt, workflow_id, queue, name, priority, suspect, CASE WHEN offered = 0 THEN perdure.now() ELSE offered END, data
-		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::boolean[], $10::bigint[], $11::text[])
-			AS o (partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, data)
+	b.do(`INSERT INTO perdure.tasks AS t (partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, latest, data)
+		SELECT partition, run, number, attempt, workflow_id, queue, name, priority, suspect, CASE WHEN offered = 0 THEN perdure.now() ELSE offered END, latest, data
+		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::boolean[], $10::bigint[], $11::bigint[], $12::text[])
+			AS o (partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, latest, data)
 		ON CONFLICT (partition, run, number) DO UPDATE SET attempt = excluded.attempt, workflow_id = excluded.workflow_id, queue = excluded.queue,
-			name = excluded.name, priority = excluded.priority, suspect = excluded.suspect, offered = excluded.offered, data = excluded.data,
-			worker = '', claimed = 0, settled = false, stopped = false WHERE t.attempt < excluded.attempt`,
+			name = excluded.name, priority = excluded.priority, suspect = excluded.suspect, offered = excluded.offered, latest = excluded.latest, data = excluded.data,
+			worker = '', claimed = 0, settled = false, stopped = false WHERE t.attempt < excluded.attempt OR t.attempt = excluded.attempt AND t.worker = ''`,
 		column(n, func(i int) int64 { return int64(offered[i].turn.Partition) }),
 		column(n, func(i int) string { return offered[i].turn.Run }),
 		column(n, func(i int) int64 { return offered[i].part.Number }),
@@ -64,6 +64,7 @@ func (b *batch) writeTasks(turns []*store.Turn) {
 		column(n, func(i int) int64 { return int64(offered[i].part.Priority) }),
 		column(n, func(i int) bool { return offered[i].part.Suspect }),
 		column(n, func(i int) int64 { return offered[i].part.Offered }),
+		column(n, func(i int) int64 { return offered[i].part.Latest }),
 		column(n, func(i int) string { return payload(offered[i].part.Data) }))
 	if b.h.poll > 0 { // pollers see it there
 		b.do(`SELECT nextval('perdure.messages')`)
@@ -142,11 +143,11 @@ func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance,
 	return answer, nil
 }
 
-const taskColumns = `t.partition, t.run, t.number, t.attempt, t.workflow_id, t.queue, t.name, t.priority, t.suspect, t.offered, t.worker, t.claimed, t.settled, t.data, t.stopped`
+const taskColumns = `t.partition, t.run, t.number, t.attempt, t.workflow_id, t.queue, t.name, t.priority, t.suspect, t.offered, t.latest, t.worker, t.claimed, t.settled, t.data, t.stopped`
 
 func scanTask(r pgx.Rows) (t store.Task, err error) {
 	err = r.Scan(&t.Partition, &t.Run, &t.Number, &t.Attempt, &t.WorkflowID, &t.Queue, &t.Name, &t.Priority, &t.Suspect,
-		&t.Offered, &t.Worker, &t.Claimed, &t.Settled, (*opaque)(&t.Data), &t.Stopped)
+		&t.Offered, &t.Latest, &t.Worker, &t.Claimed, &t.Settled, (*opaque)(&t.Data), &t.Stopped)
 	return t, err
 }
 
@@ -178,10 +179,10 @@ func (c *conn) claimTasks(ctx context.Context, claim *store.TaskClaim) ([]store.
 	}
 	err := c.inTwo(ctx, func(b *batch) {
 		b.limitLocks(patience)
-		b.query(`WITH w AS (SELECT name FROM perdure.workers, perdure.now() WHERE id = $1 AND NOT departed AND seen > now - lease FOR KEY SHARE OF workers),
-			usual AS (SELECT partition, run, number, priority, offered FROM perdure.tasks WHERE queue = $2 AND NOT suspect AND worker = '' AND name = ANY ($3::text[])
+		b.query(`WITH w AS (SELECT name, greatest(now, $8) AS now FROM perdure.workers, perdure.now() WHERE id = $1 AND NOT departed AND seen > now - lease FOR KEY SHARE OF workers),
+			usual AS (SELECT partition, run, number, priority, offered FROM perdure.tasks WHERE queue = $2 AND NOT suspect AND worker = '' AND name = ANY ($3::text[]) AND (latest = 0 OR latest > (SELECT now FROM w))
 				AND partition >= $4 AND partition < $5 AND EXISTS (SELECT FROM w) ORDER BY priority DESC, offered LIMIT $6 FOR UPDATE SKIP LOCKED),
-			suspects AS (SELECT partition, run, number, priority, offered FROM perdure.tasks WHERE queue = $2 AND suspect AND worker = '' AND name = ANY ($3::text[])
+			suspects AS (SELECT partition, run, number, priority, offered FROM perdure.tasks WHERE queue = $2 AND suspect AND worker = '' AND name = ANY ($3::text[]) AND (latest = 0 OR latest > (SELECT now FROM w))
 				AND partition >= $4 AND partition < $5 AND EXISTS (SELECT FROM w) ORDER BY priority DESC, offered LIMIT $7 FOR UPDATE SKIP LOCKED),
 			chosen AS (SELECT * FROM (SELECT * FROM usual UNION ALL SELECT * FROM suspects) o ORDER BY priority DESC, offered LIMIT $6),
 			claimed AS (UPDATE perdure.tasks t SET worker = $1, claimed = greatest(perdure.now(), $8) FROM chosen o
@@ -191,7 +192,7 @@ func (c *conn) claimTasks(ctx context.Context, claim *store.TaskClaim) ([]store.
 			func(r pgx.Rows) error {
 				var t store.Task
 				err := r.Scan(&t.Partition, &t.Run, &t.Number, &t.Attempt, &t.WorkflowID, &t.Queue, &t.Name, &t.Priority, &t.Suspect,
-					&t.Offered, &t.Worker, &t.Claimed, &t.Settled, (*opaque)(&t.Data), &t.Stopped, &name)
+					&t.Offered, &t.Latest, &t.Worker, &t.Claimed, &t.Settled, (*opaque)(&t.Data), &t.Stopped, &name)
 				claimed = append(claimed, t)
 				return err
 			})

@@ -51,12 +51,13 @@ func (b *batch) applyTasks(t *store.Turn) error {
 	}
 	for i := range t.Offered {
 		o := &t.Offered[i]
-		_, err := b.c.exec(`INSERT INTO tasks (partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, data)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (partition, run, number) DO UPDATE SET attempt = excluded.attempt,
+		_, err := b.c.exec(`INSERT INTO tasks (partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, latest, data)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (partition, run, number) DO UPDATE SET attempt = excluded.attempt,
 			workflow_id = excluded.workflow_id, queue = excluded.queue, name = excluded.name, priority = excluded.priority, suspect = excluded.suspect,
-			offered = excluded.offered, data = excluded.data, worker = '', claimed = 0, settled = 0, stopped = 0 WHERE tasks.attempt < excluded.attempt`,
+			offered = excluded.offered, latest = excluded.latest, data = excluded.data, worker = '', claimed = 0, settled = 0, stopped = 0
+			WHERE tasks.attempt < excluded.attempt OR tasks.attempt = excluded.attempt AND tasks.worker = ''`,
 			int64(t.Partition), t.Run, o.Number, int64(o.Attempt), o.WorkflowID, o.Queue, o.Name, int64(o.Priority), flag(o.Suspect),
-			cmp.Or(o.Offered, b.now), payload(o.Data))
+			cmp.Or(o.Offered, b.now), o.Latest, payload(o.Data))
 		if err != nil {
 			return err
 		}
@@ -106,14 +107,14 @@ func (r row) task() store.TaskRef {
 	return store.TaskRef{Partition: int(r.int(0)), Run: r.text(1), Number: r.int(2), Attempt: int(r.int(3))}
 }
 
-const taskColumns = `partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, worker, claimed, settled, data, stopped`
+const taskColumns = `partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, worker, claimed, settled, data, stopped, latest`
 
 func (c *conn) tasks(ctx context.Context, query string, args ...driver.Value) ([]store.Task, error) {
 	var tasks []store.Task
 	err := c.query(ctx, query, func(r row) error {
 		tasks = append(tasks, store.Task{
 			TaskRef: r.task(), WorkflowID: r.text(4), Queue: r.text(5), Name: r.text(6), Priority: int(r.int(7)), Suspect: r.int(8) == 1,
-			Offered: r.int(9), Worker: r.text(10), Claimed: r.int(11), Settled: r.int(12) == 1, Data: r.bytes(13), Stopped: r.int(14) == 1,
+			Offered: r.int(9), Worker: r.text(10), Claimed: r.int(11), Settled: r.int(12) == 1, Data: r.bytes(13), Stopped: r.int(14) == 1, Latest: r.int(15),
 		})
 		return nil
 	}, args...)
@@ -157,14 +158,15 @@ func (h *handle) claimTasks(ctx context.Context, c *conn, claim *store.TaskClaim
 		if suspect {
 			limit = int(min(1, flag(claim.Suspects)))
 		}
-		some, err := c.tasks(ctx, `SELECT `+taskColumns+` FROM tasks WHERE queue = ? AND worker = '' AND suspect = ?
+		some, err := c.tasks(ctx, `SELECT `+taskColumns+` FROM tasks WHERE queue = ? AND worker = '' AND suspect = ? AND (latest = 0 OR latest > ?)
 			AND partition >= ? AND partition < ? AND name IN (SELECT value FROM json_each(?)) ORDER BY `+inTurn+` LIMIT ?`,
-			claim.Queue, flag(suspect), int64(claim.Partitions.First), int64(claim.Partitions.First+claim.Partitions.Partitions), list(claim.Names), int64(limit))
+			claim.Queue, flag(suspect), now, int64(claim.Partitions.First), int64(claim.Partitions.First+claim.Partitions.Partitions), list(claim.Names), int64(limit))
 		if err != nil {
 			return nil, err
 		}
 		open = append(open, some...)
 	}
+	open = slices.DeleteFunc(open, func(t store.Task) bool { return !t.Open(h.marks.clock(t.Partition, now)) })
 	slices.SortStableFunc(open, func(a, b store.Task) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Offered, b.Offered))
 	})

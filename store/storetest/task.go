@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -66,6 +67,25 @@ var taskChecks = []check{
 		f.commits(offer)
 		equal(f, f.attend("w1"), []store.TaskRef{ref})
 		equal(f, len(f.claimTasks("w1", 1)), 0)
+	}},
+	{"Task/IsNotClaimedWhenItsTimeIsOver", func(f *fixture) {
+		f.attend("w1")
+		t := task(1, 1)
+		t.Latest = 1
+		run := f.offer(t)
+		again := func(latest int64) {
+			t.Latest = latest
+			f.commits(store.Turn{Partition: f.partition, Epoch: f.epoch, Run: run.ID, Offered: []store.Task{t}})
+		}
+		equal(f, len(f.claimTasks("w1", 5)), 0)
+		equal(f, f.tasks(store.TaskFilter{Run: run.ID})[0].Latest, int64(1))
+		again(math.MaxInt64 - 1) // its time has moved
+		claimed := f.claimTasks("w1", 5)
+		equal(f, len(claimed), 1)
+		equal(f, claimed[0].Latest, int64(math.MaxInt64-1))
+		again(2)
+		equal(f, f.attend("w1"), []store.TaskRef{claimed[0].TaskRef})
+		equal(f, f.tasks(store.TaskFilter{Run: run.ID})[0].Latest, int64(math.MaxInt64-1))
 	}},
 	{"Task/IsWithdrawnUnlessItIsClaimed", func(f *fixture) {
 		f.attend("w1")

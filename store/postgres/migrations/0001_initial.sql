@@ -218,6 +218,7 @@ CREATE TABLE perdure.tasks (
     priority    bigint  NOT NULL,
     suspect     boolean NOT NULL, -- its process died while it ran
     offered     bigint  NOT NULL,
+    latest      bigint  NOT NULL DEFAULT 0, -- from then on nobody may claim it; 0: never
     worker      text    COLLATE "C" NOT NULL DEFAULT '', -- who has claimed it
     claimed     bigint  NOT NULL DEFAULT 0,
     settled     boolean NOT NULL DEFAULT false, -- that one has said how it ended

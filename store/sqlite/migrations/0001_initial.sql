@@ -193,6 +193,7 @@ CREATE TABLE tasks (
     priority    INTEGER NOT NULL,
     suspect     INTEGER NOT NULL, -- 1: its process died while it ran, 0 else
     offered     INTEGER NOT NULL,
+    latest      INTEGER NOT NULL DEFAULT 0,  -- from then on nobody may claim it; 0: never
     worker      TEXT    NOT NULL DEFAULT '', -- who has claimed it
     claimed     INTEGER NOT NULL DEFAULT 0,
     settled     INTEGER NOT NULL DEFAULT 0,  -- 1: that one has said how it ended

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
+)
+
+// A request is durable from the moment at which the database took it, whether a process serves
+// its run then or not. Two things make sure that what comes due later comes later: a run hears
+// what the inbox has before it takes a turn in which something comes due, or its first turn
+// since its partition was taken; and its machine takes the mail and what is due in the order
+// of their moments (see package core).
+
+// inOrder sorts mail by moment. Messages of the inbox keep the order of their numbers, whatever
+// the clock of the database showed. A claim comes first: decisions about its call must know that
+// the attempt is running.
+func inOrder(all []mail) {
+	if len(all) < 2 {
+		return
+	}
+	latest := int64(0)
+	for i := range all {
+		if m := &all[i]; m.sequence != 0 && !isClaim(m) {
+			latest = max(latest, m.at)
+			m.at = latest
+		}
+	}
+	slices.SortStableFunc(all, func(a, b mail) int { return cmp.Compare(a.at, b.at) })
+}
+
+func isClaim(m *mail) bool {
+	_, is := m.input.(core.Claimed)
+	return is
+}
+
+// timed returns the input of mail with its moment.
+func timed(m *mail) core.Input {
+	switch m.input.(type) {
+	case nil, core.AttemptEnded, core.Heartbeat, core.Claimed:
+		return m.input
+	}
+	if m.sequence == 0 {
+		return m.input
+	}
+	return core.Timed{Input: m.input, At: m.at}
+}
+
+// firstOf returns the earliest moment of the mail, 0 if there is none.
+func firstOf(all []mail) (at int64) {
+	for i := range all {
+		if m := &all[i]; m.at != 0 && (at == 0 || m.at < at) {
+			at = m.at
+		}
+	}
+	return at
+}
+
+// stamp gives mail that did not come by the inbox its moment. The engine's mu is held.
+func (e *Engine) stamp(m *mail) {
+	if m.at != 0 || isClaim(m) {
+		return
+	}
+	if end, is := m.input.(core.AttemptEnded); is {
+		m.at = end.Ended
+		return
+	}
+	m.at = e.clock.Now()
+}
+
+// hearFirst delivers the messages that a resident has to hear before its next turn, and returns
+// the mail for that turn.
+func (e *Engine) hearFirst(r *resident, workflowID string, todo []mail, loaded bool) ([]mail, error) {
+	if due := r.machine().NextDue(); due <= e.clock.Now() && !e.heardSince(r.partition, due) {
+		if err := e.hearSince(r.partition, workflowID, due); err != nil {
+			return todo, err
+		}
+	} else if !loaded {
+		return todo, nil // the usual case
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(r.mail) == 0 {
+		return todo, nil
+	}
+	r.mail = slices.Concat(todo, r.mail)
+	return e.takeMail(r), nil
+}
+
+// workflowID returns the workflow ID of a standing entity.
+func (s *standing) workflowID() string {
+	return entity.Find(s.engine.group, entity.KindOf(s.id), s.name()).WorkflowID
+}
