@@ -62,7 +62,8 @@ func MustBeNew() StartOption {
 // Run starts a workflow under an ID and waits for its result. If the ID already has a run
 // of this workflow with the same input, for instance one from before a crash, Run
 // attaches to it: it waits for an open run and returns the result of a closed one. If the
-// run has another workflow or input, the error is a *view.IDInUseError.
+// run has another workflow or input, the error is a *view.IDInUseError. Inputs are compared
+// as JSON values: the order of members and the spelling of numbers make no difference.
 //
 // Handle.Result describes the error of a workflow that did not complete.
 func Run[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Out, error) {

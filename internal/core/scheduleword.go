@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -125,7 +124,7 @@ func (s *Timetable) set(in *ToSchedule) (outcome, text string) {
 		s.out.Faults = append(s.out.Faults, fmt.Errorf("a schedule was to be set to nothing"))
 		return "", ""
 	}
-	if !s.detail.Deleted && reflect.DeepEqual(*in.Spec, s.detail.Spec) {
+	if !s.detail.Deleted && in.Spec.Equal(&s.detail.Spec) {
 		if in.At == s.detail.Set && len(s.log.notes) == 0 { // created for this request
 			return Applied, "it is new"
 		}

@@ -207,13 +207,12 @@ func attach(ctx context.Context, in runs, existing *store.Run, req *Start) (stri
 	if err != nil {
 		return "", false, err
 	}
-	asked := history.NewOrigin(req.Type, req.Input)
 	switch {
 	case req.MustBeNew:
 		refusal.Difference = "the start requires a new run"
-	case origin.Type != asked.Type:
-		refusal.Difference = fmt.Sprintf("it is of workflow %q, not %q", origin.Type, asked.Type)
-	case origin.Input != asked.Input:
+	case origin.Type != req.Type:
+		refusal.Difference = fmt.Sprintf("it is of workflow %q, not %q", origin.Type, req.Type)
+	case !origin.HasInput(req.Input):
 		refusal.Difference = "its input differs"
 	default:
 		return existing.ID, true, nil
