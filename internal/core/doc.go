@@ -82,7 +82,9 @@
 //     the refusal in history. The history limit applies before code makes history longer,
 //     and never to a run without its code.
 //   - A full backlog is marked in the run's row, which senders read anyway. The mark is
-//     cleared when the code has read a fifth; accepted signals are never dropped.
+//     cleared when the code has read a fifth; accepted signals are never dropped. The row
+//     of a full run names the signals it waits for, and takes them: none of such a name is
+//     unread. A limit for each name would have no bound, because senders choose the names.
 //   - A run timeout comes before other inputs of its moment. It needs no code, so parked
 //     runs time out too.
 //   - Attributes are commands. A turn carries all attributes of the run and replaces its
