@@ -81,6 +81,15 @@ func (s *Timetable) told(in *ToSchedule) {
 	s.log.add(s.out, Note{At: in.At, Word: string(in.Word), Request: in.Request, By: in.By, Why: in.Why, Outcome: outcome, Text: text})
 }
 
+// Foresee carries out a request that waits in the schedule's inbox, for a reader: whoever
+// was told that a request is durable sees it. It neither decides nominal times nor starts
+// runs; a request to fire is only noted. The machine must not be stepped afterwards.
+func (s *Timetable) Foresee(in ToSchedule) {
+	s.foreseen, s.now, s.out = true, max(s.now, in.At), &StandingTurn{}
+	s.told(&in)
+	s.out = nil
+}
+
 // obey carries out a request. It returns the note for the log; an empty outcome means no
 // note.
 func (s *Timetable) obey(in *ToSchedule) (outcome, text string) {
