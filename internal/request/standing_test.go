@@ -249,7 +249,7 @@ func TestE49_SchedulesAreRefusedInWords(t *testing.T) {
 			"Every":                           set("s", schedule.Spec{}, report),
 			"Every is 1ms":                    set("s", schedule.Spec{Every: time.Millisecond}, report),
 			"Moon/Crater":                     set("s", schedule.Spec{Cron: "0 6 * * *", TimeZone: "Moon/Crater"}, report),
-			"is Delay, MustBeNew or NewAfter": errors.Join(set("s", hourly, Start{Type: "report", Delay: time.Second}), set("s", hourly, Start{Type: "report", MustBeNew: true})),
+			"is Delay, MustBeNew, AnyInput or NewAfter": errors.Join(set("s", hourly, Start{Type: "report", Delay: time.Second}), set("s", hourly, Start{Type: "report", MustBeNew: true})),
 			`begins with "#gate"`:             set("#gate/x", hourly, report),
 			`begins with "#schedule"`:         set("#schedule/x", hourly, report),
 			"schedule name":                   set(strings.Repeat("x", 10_000), hourly, report),

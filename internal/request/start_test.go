@@ -44,6 +44,12 @@ func TestE11_StartingAnExistingIDAttaches(t *testing.T) {
 			try(`it is of workflow "order", not "other"`, func(s *Start) { s.Type = "other" })
 			try("the start requires a new run", func(s *Start) { s.MustBeNew = true })
 			try("", func(s *Start) { s.Memo = roomtest.Payload("another") })
+			anyInput := func(s *Start) { s.Input, s.AnyInput = roomtest.Payload(2), true }
+			try("", anyInput)
+			try(`it is of workflow "order", not "other"`, anyInput, func(s *Start) { s.Type = "other" })
+			if start, err := record.Start(a.state("o")); err != nil || string(start.Input.Data) != "1" {
+				a.Errorf("its input is %s, %v", start.Input, err)
+			}
 			if start, err := record.Start(a.state("o")); err != nil || !start.Memo.Absent() {
 				a.Errorf("its memo is %s, %v", start.Memo, err)
 			}
@@ -240,6 +246,7 @@ func TestI22_StartsOutOfBoundsAreRefused(t *testing.T) {
 			"a chain timeout":  func(s *Start) { s.ChainTimeout = -time.Second },
 			"an attribute":     func(s *Start) { s.Attributes = map[string]string{"": "x"} },
 			"a priority":       func(s *Start) { s.Priority = 10_000 },
+			"new, and any":     func(s *Start) { s.MustBeNew, s.AnyInput = true, true },
 		} {
 			req := Start{WorkflowID: "o", Type: "order"}
 			set(&req)
