@@ -63,6 +63,7 @@ var startOptions = map[string]StartOption{
 	"Priority":     workflow.Priority(7),
 	"NewAfter":     NewAfter(AnyEnd),
 	"MustBeNew":    MustBeNew(),
+	"AnyInput":     AnyInput(),
 }
 
 // TestI11_EveryOptionReachesTheEngine: each option of Open and of a start changes what the

@@ -59,10 +59,20 @@ func MustBeNew() StartOption {
 	return seal.SetStart(func(s *seal.StartSettings) { s.MustBeNew = true })
 }
 
+// AnyInput attaches to the run that the workflow ID already has whatever its input is, and
+// not only if it is the same; the run keeps its own input. It is for workflows of which one
+// runs at a time and whose input comes from the program's settings: otherwise changed
+// settings are an error at each start of the program until the run has ended. Another
+// workflow's ID stays an error. It cannot be combined with MustBeNew.
+func AnyInput() StartOption {
+	return seal.SetStart(func(s *seal.StartSettings) { s.AnyInput = true })
+}
+
 // Run starts a workflow under an ID and waits for its result. If the ID already has a run
 // of this workflow with the same input, for instance one from before a crash, Run
 // attaches to it: it waits for an open run and returns the result of a closed one. If the
-// run has another workflow or input, the error is a *view.IDInUseError.
+// run has another workflow or input, the error is a *view.IDInUseError; see AnyInput. Inputs are compared
+// as JSON values: the order of members and the spelling of numbers make no difference.
 //
 // Handle.Result describes the error of a workflow that did not complete.
 func Run[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Out, error) {
@@ -119,7 +129,7 @@ func startRequest(workflow string, in any, s seal.StartSettings) (request.Start,
 	}
 	return request.Start{
 		Type: workflow, Input: input, Trace: s.Trace, Settings: s.Settings, Delay: s.Delay,
-		NewAfter: request.Ending(s.NewAfter), MustBeNew: s.MustBeNew, Fault: s.Fault,
+		NewAfter: request.Ending(s.NewAfter), MustBeNew: s.MustBeNew, AnyInput: s.AnyInput, Fault: s.Fault,
 	}, nil
 }
 

@@ -70,6 +70,7 @@ type startBody struct {
 	Delay       span   `json:"delay,omitempty" doc:"its code begins after so long"`
 	NewAfter    string `json:"new_after,omitempty" enum:"any,failure" doc:"uses the ID of a closed run again: however it ended, or unless it completed"`
 	MustBeNew   bool   `json:"must_be_new,omitempty" doc:"refuses an ID that has a run, instead of attaching to it"`
+	AnyInput    bool   `json:"any_input,omitempty" doc:"attaches to the run of the workflow that has the ID, also if its input is another one"`
 	TraceParent string `json:"trace_parent,omitempty" doc:"W3C trace parent; default is the header Traceparent"`
 }
 
@@ -112,6 +113,9 @@ func startRun(c *call, _ none, b startBody) (started, error) {
 	}
 	if b.MustBeNew {
 		options = append(options, perdure.MustBeNew())
+	}
+	if b.AnyInput {
+		options = append(options, perdure.AnyInput())
 	}
 	if b.Delay != 0 {
 		options = append(options, workflow.Delay(b.Delay.duration()))

@@ -102,6 +102,15 @@ func (s *coded) Take(ctx context.Context, partition int, workflowID string) ([]s
 	return all, s.decodeMessages(ctx, all)
 }
 
+// Posted implements store.Reader.
+func (s *coded) Posted(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
+	all, err := s.db.Posted(ctx, partition, workflowID)
+	if err != nil {
+		return nil, err
+	}
+	return all, s.decodeMessages(ctx, all)
+}
+
 // Find implements store.Reader.
 func (s *coded) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
 	r, err := s.db.Find(ctx, partition, workflowID, run)

@@ -13,9 +13,10 @@ var httpDates = []string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:
 
 // parseRetryAfter reads the value of an HTTP Retry-After header (RFC 9110,
 // section 10.2.3): a whole number of seconds, or a date, from which it subtracts
-// now. A date in the past is zero; a delay too long for a Duration is the
-// longest one. It reports false for anything else, such as an empty value or a
-// negative number.
+// now. A delay too long for a Duration is the longest one. It reports false for
+// anything else, such as an empty value or a negative number, and for a date that
+// has passed: it asks for no delay, and the policy's backoff must not shrink to
+// nothing because of a page that is kept too long or a clock that is wrong.
 func parseRetryAfter(value string, now time.Time) (delay time.Duration, ok bool) {
 	value = strings.TrimSpace(value)
 	if isDigits(value) {
@@ -27,14 +28,14 @@ func parseRetryAfter(value string, now time.Time) (delay time.Duration, ok bool)
 	}
 	for _, layout := range httpDates {
 		if at, err := time.Parse(layout, value); err == nil {
-			return max(at.Sub(now), 0), true
+			return at.Sub(now), at.After(now)
 		}
 	}
 	return 0, false
 }
 
 // AfterHTTP is After with the delay of a response's Retry-After header. If the value is
-// absent or unreadable, it returns err unchanged. now is the time to which a date is
+// absent, unreadable or a date in the past, it returns err unchanged. now is the time to which a date is
 // compared; use the response's own Date if the clocks of both sides may differ.
 //
 //	retry.AfterHTTP(err, resp.Header.Get("Retry-After"), time.Now())

@@ -17,9 +17,10 @@ func TestR7_RetryAfter(t *testing.T) {
 		"Sun, 01 Mar 2026 11:01:30 GMT":   90 * time.Second,
 		"Sunday, 01-Mar-26 11:01:30 GMT":  90 * time.Second,
 		"Sun Mar  1 11:01:30 2026":        90 * time.Second,
-		"Sun, 01 Mar 2020 11:01:30 GMT":   0,
+		"Sun, 01 Mar 2020 11:01:30 GMT":   -1, // the backoff says when
+		"Sun, 01 Mar 2026 11:00:00 GMT":   -1,
 		"Fri, 31 Dec 9999 23:59:59 GMT":   retry.Forever,
-		"Mon, 01 Jan 0001 00:00:00 GMT":   0,
+		"Mon, 01 Jan 0001 00:00:00 GMT":   -1,
 		"":                                -1,
 		"-5":                              -1,
 		"+5":                              -1,

@@ -227,6 +227,9 @@ type Reader interface {
 	// order. Reading on after the last number misses none.
 	Switches(ctx context.Context, group string, after int64) ([]Switch, error)
 
+	// Posted returns the messages that wait for a workflow ID, by number.
+	Posted(ctx context.Context, partition int, workflowID string) ([]Message, error)
+
 	// Tasks returns tasks: highest priority first, then oldest.
 	Tasks(ctx context.Context, filter TaskFilter) ([]Task, error)
 

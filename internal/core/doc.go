@@ -82,7 +82,9 @@
 //     the refusal in history. The history limit applies before code makes history longer,
 //     and never to a run without its code.
 //   - A full backlog is marked in the run's row, which senders read anyway. The mark is
-//     cleared when the code has read a fifth; accepted signals are never dropped.
+//     cleared when the code has read a fifth; accepted signals are never dropped. The row
+//     of a full run names the signals it waits for, and takes them: none of such a name is
+//     unread. A limit for each name would have no bound, because senders choose the names.
 //   - Inputs cut time. Each has the moment at which it became durable, and a step takes
 //     them and what is due in the order of these moments, whoever served when. A worker's
 //     claim, and the end of an attempt that its worker was told is accepted, come before

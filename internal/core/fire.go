@@ -63,6 +63,9 @@ func TriggerID(schedule string, nominal int64, request string) string {
 
 // fire starts a fire, or applies the overlap policy if other fires are open.
 func (s *Timetable) fire(f Fire) {
+	if s.foreseen {
+		return
+	}
 	f.ID, f.At = cmp.Or(f.ID, FireID(s.config.Name, f.Nominal)), s.now
 	if slices.ContainsFunc(s.fires, func(other *Fire) bool { return other.ID == f.ID }) {
 		s.out.Dropped++ // already fired

@@ -33,6 +33,23 @@ func (r *signals) mailbox(name string) *mailbox {
 	return m
 }
 
+// awaits reports whether a call waits for a signal of this name. Then none is unread.
+func (r *signals) awaits(name string) bool {
+	m := r.byName[name]
+	return m != nil && len(m.waiting) > 0
+}
+
+// awaited returns the names of the signals that calls wait for.
+func (r *signals) awaited() (names []string) {
+	for name := range r.byName {
+		if r.awaits(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // received adds a signal that is on record.
 func (r *signals) received(e *history.Event) {
 	r.seen.add(signalKey(e.Name, e.ID), r.now)

@@ -195,6 +195,43 @@ func TestE41_FirstDifference(t *testing.T) {
 	goldenfile.Compare(t, "testdata/mismatch.golden", b.String())
 }
 
+// TestE41_FieldsMayChangePlaces: the inputs and the result of the code are values. A struct
+// whose fields stand in another order than when the history was made fits it.
+func TestE41_FieldsMayChangePlaces(t *testing.T) {
+	type before struct {
+		Item string
+		N    int
+	}
+	type after struct {
+		N    int
+		Item string
+	}
+	d := newDriver(t, shipsValue(before{"hat", 1}), 7)
+	for _, inputs := range [][]core.Input{nil, {core.AttemptEnded{Call: 1, Attempt: 1, Outcome: core.Completed, Ended: d.now}}} {
+		if _, err := d.step(inputs, anySlot); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !d.run.Ended() {
+		t.Fatalf("the run did not end: %v", d.events())
+	}
+	if m := replayWith(t, d, shipsValue(after{1, "hat"})); m != nil {
+		t.Errorf("it does not fit: %v", m)
+	}
+	if m := replayWith(t, d, shipsValue(after{2, "hat"})); m == nil || !strings.Contains(m.Error(), "the input differs") {
+		t.Errorf("another value: %v", m)
+	}
+}
+
+// shipsValue is code that passes a value to an activity and returns it.
+func shipsValue[T any](v T) maker {
+	shipping := activity.Declare[T, string]("ship")
+	return codeOf(func(wf *workflow.Context, _ int) (T, error) {
+		_, err := workflow.Call(wf, shipping, v)
+		return v, err
+	})
+}
+
 // replayWith loads the whole history with other code.
 func replayWith(t *testing.T, d *driver, c maker) *core.Mismatch {
 	t.Helper()

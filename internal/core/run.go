@@ -347,10 +347,16 @@ func (r *Run) refuse(in Input) bool {
 
 // settle computes the state of the run's row at the end of a step.
 func (r *Run) settle() {
-	r.show(r.ended, r.paused)
 	wake, full := Never, r.state.Full
+	var awaited []string
 	if !r.ended && !r.damaged {
-		wake, full = r.wakeAfterStep(), r.signals.full(full)
+		if full = r.signals.full(full); full {
+			awaited = r.signals.awaited()
+		}
+	}
+	r.show(r.ended, r.paused, awaited)
+	if !r.ended && !r.damaged {
+		wake = r.wakeAfterStep()
 	}
 	if r.stateChanged || wake != r.state.Wake || full != r.state.Full || r.out.Ended {
 		r.stateChanged = false

@@ -68,7 +68,7 @@ func (r *Run) controlRun(in Control) {
 			r.answerRun(in, Unchanged, "it has received this signal before")
 			return
 		}
-		if !in.Unanswered() && r.signals.full(r.state.Full) { // an unanswered sender learned it from the store
+		if !in.Unanswered() && r.signals.full(r.state.Full) && !r.signals.awaits(in.Signal) { // an unanswered sender learned it from the store
 			r.answerRun(in, Refused, "it has as many unread signals as it may have, or too many with keys came within "+KeepKeys.String())
 			return
 		}

@@ -1,20 +1,24 @@
 package core
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // MaxSays is the maximum length of the status text that the code sets with Say, in bytes.
 const MaxSays = 500
 
 // runRow is the part of the run's row that turns change.
 type runRow struct {
-	state        State  // as last committed, or about to be committed
-	stateChanged bool   // state has changes that no turn carries yet
-	pauseChanged bool   // the pause changed and state does not show it yet
-	outOfDate    bool   // state still shows that the code did not fit, and now it does
-	says         string // status text that the code set
-	shown        string // status text in state
-	pin          string // build to which the run is pinned, empty for none
-	pinChanged   bool   // the pin changed and state does not show it yet
+	state        State    // as last committed, or about to be committed
+	stateChanged bool     // state has changes that no turn carries yet
+	pauseChanged bool     // the pause changed and state does not show it yet
+	outOfDate    bool     // state still shows that the code did not fit, and now it does
+	says         string   // status text that the code set
+	shown        string   // status text in state
+	pin          string   // build to which the run is pinned, empty for none
+	pinChanged   bool     // the pin changed and state does not show it yet
+	awaited      []string // names of signals in state; see Detail.Awaited
 }
 
 // State returns the state of the run's row after the last step.
@@ -24,7 +28,7 @@ func (r *runRow) State() State { return r.state }
 func (r *runRow) load(state State, withCode bool) {
 	r.state, r.pauseChanged, r.outOfDate = state, false, false
 	if d, err := DecodeDetail(state.Detail); err == nil {
-		r.shown, r.pinChanged = d.Says, d.Pin != r.pin
+		r.shown, r.pinChanged, r.awaited = d.Says, d.Pin != r.pin, d.Awaited
 		r.outOfDate = withCode && (len(d.Tried) > 0 || d.Suspect != nil)
 	}
 	if !withCode {
@@ -43,9 +47,14 @@ func (r *runRow) Says() string { return r.shown }
 // Pin returns the build to which the run is pinned, empty for none.
 func (r *runRow) Pin() string { return r.pin }
 
-// show writes the status and the code's status text into the row of a running run. A held
-// or closed run keeps its last text.
-func (r *runRow) show(ended bool, paused *Pause) {
+// Awaited returns the names in the run's row of signals that it takes although it is full.
+func (r *runRow) Awaited() []string { return r.awaited }
+
+// show writes the status and the code's status text into the row of a running run, and which
+// signals it takes although it is full. A held or closed run keeps its last text.
+func (r *runRow) show(ended bool, paused *Pause, awaited []string) {
+	news := !slices.Equal(awaited, r.awaited)
+	r.awaited = awaited
 	status := StatusRunning
 	if paused != nil {
 		status = StatusPaused
@@ -53,25 +62,26 @@ func (r *runRow) show(ended bool, paused *Pause) {
 	switch {
 	case ended:
 	case r.held():
-		r.showHeld(paused)
-	case status == r.state.Status && r.says == r.shown && !r.pauseChanged && !r.pinChanged && !r.outOfDate:
+		r.showHeld(paused, news)
+	case status == r.state.Status && r.says == r.shown && !r.pauseChanged && !r.pinChanged && !r.outOfDate && !news:
 	default:
 		r.state.Status, r.state.Detail = status, nil
-		if r.says != "" || paused != nil || r.pin != "" {
-			r.state.Detail = encodeDetail(Detail{Says: r.says, Paused: paused, Pin: r.pin})
+		if r.says != "" || paused != nil || r.pin != "" || len(awaited) > 0 {
+			r.state.Detail = encodeDetail(Detail{Says: r.says, Paused: paused, Pin: r.pin, Awaited: awaited})
 		}
 		r.shown, r.stateChanged, r.outOfDate = r.says, true, false
 	}
 	r.pauseChanged, r.pinChanged = false, false
 }
 
-// showHeld writes the pause and the pin into the row of a held run.
-func (r *runRow) showHeld(paused *Pause) {
-	if !r.pauseChanged && !r.pinChanged {
+// showHeld writes what changes of a held run into its row: the pause, the pin and the
+// signals that it waits for.
+func (r *runRow) showHeld(paused *Pause, news bool) {
+	if !r.pauseChanged && !r.pinChanged && !news {
 		return
 	}
 	if d, err := DecodeDetail(r.state.Detail); err == nil {
-		d.Paused, d.Pin = paused, r.pin
+		d.Paused, d.Pin, d.Awaited = paused, r.pin, r.awaited
 		r.state.Detail, r.stateChanged = encodeDetail(d), true
 	}
 }
@@ -80,7 +90,7 @@ func (r *runRow) showHeld(paused *Pause) {
 // with the reason. It takes effect with the next step. It returns false if the row already
 // says so.
 func (r *Run) Hold(status Status, d Detail) (changed bool) {
-	d.Says, d.Paused, d.Pin = r.says, r.paused, r.pin
+	d.Says, d.Paused, d.Pin, d.Awaited = r.says, r.paused, r.pin, r.awaited
 	if was, err := DecodeDetail(r.state.Detail); err == nil && r.state.Status == status {
 		d.Since = was.Since
 	}

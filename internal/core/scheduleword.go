@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -82,6 +81,15 @@ func (s *Timetable) told(in *ToSchedule) {
 	s.log.add(s.out, Note{At: in.At, Word: string(in.Word), Request: in.Request, By: in.By, Why: in.Why, Outcome: outcome, Text: text})
 }
 
+// Foresee carries out a request that waits in the schedule's inbox, for a reader: whoever
+// was told that a request is durable sees it. It neither decides nominal times nor starts
+// runs; a request to fire is only noted. The machine must not be stepped afterwards.
+func (s *Timetable) Foresee(in ToSchedule) {
+	s.foreseen, s.now, s.out = true, max(s.now, in.At), &StandingTurn{}
+	s.told(&in)
+	s.out = nil
+}
+
 // obey carries out a request. It returns the note for the log; an empty outcome means no
 // note.
 func (s *Timetable) obey(in *ToSchedule) (outcome, text string) {
@@ -125,7 +133,7 @@ func (s *Timetable) set(in *ToSchedule) (outcome, text string) {
 		s.out.Faults = append(s.out.Faults, fmt.Errorf("a schedule was to be set to nothing"))
 		return "", ""
 	}
-	if !s.detail.Deleted && reflect.DeepEqual(*in.Spec, s.detail.Spec) {
+	if !s.detail.Deleted && in.Spec.Equal(&s.detail.Spec) {
 		if in.At == s.detail.Set && len(s.log.notes) == 0 { // created for this request
 			return Applied, "it is new"
 		}

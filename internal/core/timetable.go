@@ -21,6 +21,8 @@ type Timetable struct {
 	log   notebook
 	now   int64
 	out   *StandingTurn
+
+	foreseen bool // nothing starts; see Foresee
 }
 
 // ScheduleConfig is what a schedule's row does not hold.

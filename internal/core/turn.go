@@ -231,6 +231,9 @@ type Detail struct {
 	// Pin is the build to which an open run is pinned, empty for none. History holds it
 	// too.
 	Pin string `json:"pin,omitempty"`
+	// Awaited are the names of the signals that a full run waits for. It takes them all the
+	// same.
+	Awaited []string `json:"awaited,omitempty"`
 }
 
 // Suspicion describes a run whose code may have ended processes. Package trial has the same

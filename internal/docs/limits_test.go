@@ -34,7 +34,7 @@ func TestTheTablesOfLimits(t *testing.T) {
 	Section(t, *update, "limits.md", "limits:options", table([]string{"option", "what", "default"}, [][]string{
 		{code("MaxHistory"), "events of a run; a warning at four fifths", thousands(c.MaxHistory)},
 		{code("MaxPendingCalls"), "open calls of a run", thousands(c.MaxPendingCalls)},
-		{code("MaxSignalBacklog"), "signals that a run has not read; a warning at four fifths", thousands(c.MaxSignalBacklog)},
+		{code("MaxSignalBacklog"), "signals that a run has not read; a warning at four fifths; one that the run waits for is always taken", thousands(c.MaxSignalBacklog)},
 		{code("Concurrency"), "attempts that run at a time in a process; further ones queue", thousands(c.Concurrency)},
 		{code("MaxResident"), "idle runs that stay in memory; further ones leave it", thousands(c.MaxResident)},
 		{code("TurnTimeout"), "how long workflow code may run without waiting; then its run is parked", c.TurnTimeout.String()},

@@ -94,7 +94,7 @@ func (e *Engine) parkCulprit(r *activeRun, cause error) {
 	}
 	wake := store.Never
 	if r.run != nil {
-		d.Says = r.run.Says()
+		d.Says, d.Awaited = r.run.Says(), r.run.Awaited()
 		if at := r.run.Deadline(); at > e.clock.Now() {
 			wake = at
 		}

@@ -470,3 +470,29 @@ func TestE28_OneOfManyMakesIt(t *testing.T) {
 		}
 	})
 }
+
+// TestE48_WhatAFullRunWaitsForPassesWithinATransaction: also through a transaction of the sender,
+// which goes on after a refusal.
+func TestE48_WhatAFullRunWaitsForPassesWithinATransaction(t *testing.T) {
+	withTransactions(t, func(t *testing.T, w *world) {
+		flow := waits()
+		c := w.config(flow)
+		c.MaxSignalBacklog = 1
+		e := w.startWith(c)
+		begin(t, e, flow, "w", "a")
+		value, _ := history.Encode("noise")
+		if err := e.Signal(t.Context(), "w", "noise", "", value); err != nil {
+			t.Fatal(err)
+		}
+		settle()
+		err := transact(t, e, func(tx any) error {
+			if err := e.SignalWithin(t.Context(), tx, "w", "noise", "", value); !errors.As(err, new(*history.LimitError)) {
+				t.Errorf("another one: %v", err)
+			}
+			return signalIn(e, tx, "w", "b")
+		})
+		if got, end := finish[string](t, e, "w"); got != "ab" || err != nil || end != nil {
+			t.Errorf("%q, %v, %v", got, err, end)
+		}
+	})
+}

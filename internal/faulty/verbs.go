@@ -173,6 +173,10 @@ func (s *faultyStore) Inbox(ctx context.Context, partitions []int, after int64, 
 	return read(s, "Inbox", func() ([]store.Message, error) { return s.inner.Inbox(ctx, partitions, after, limit) })
 }
 
+func (s *faultyStore) Posted(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
+	return read(s, "Posted", func() ([]store.Message, error) { return s.inner.Posted(ctx, partition, workflowID) })
+}
+
 func (s *faultyStore) Load(ctx context.Context, partition int, run string) (*store.Record, error) {
 	return read(s, "Load", func() (*store.Record, error) { return s.inner.Load(ctx, partition, run) })
 }

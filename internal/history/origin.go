@@ -14,10 +14,20 @@ type Origin struct {
 
 // NewOrigin returns the origin of a chain started with this workflow and input.
 func NewOrigin(workflow string, input Payload) Origin {
+	return Origin{workflow, digest(input.canonical())}
+}
+
+func digest(p Payload) string {
 	h := sha256.New()
-	h.Write([]byte(input.Encoding + "\x00"))
-	h.Write(input.Data)
-	return Origin{workflow, hex.EncodeToString(h.Sum(nil))}
+	h.Write([]byte(p.Encoding + "\x00"))
+	h.Write(p.Data)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// HasInput reports whether the origin is that of an input. The first versions recorded the
+// digest of the input's bytes instead of that of its value.
+func (o *Origin) HasInput(input Payload) bool {
+	return o.Input == digest(input) || o.Input == digest(input.canonical())
 }
 
 // Origin returns the origin of the run's chain. It is nil if the start event is damaged and

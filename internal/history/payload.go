@@ -27,8 +27,8 @@ const MaxPayload = 2 << 20
 // would be lost.
 const MaxNesting = 5000
 
-// Encode returns the payload of a value. Equal values give equal bytes, even after a round
-// trip through a database: JSON is compact, with the characters escaped that encoding/json
+// Encode returns the payload of a value. Equal values of one type give equal bytes, even after a
+// round trip through a database: JSON is compact, with the characters escaped that encoding/json
 // escapes. A Payload in another encoding is returned unchanged. Encode returns an error if
 // the value cannot be encoded, holds text that is not UTF-8, is longer than MaxPayload or
 // nested deeper than MaxNesting. A panic of the value's methods is such an error and wraps
@@ -118,11 +118,6 @@ func (p Payload) Decode(v any) (err error) {
 
 // Absent reports whether there is no value.
 func (p Payload) Absent() bool { return p.Encoding == "" && len(p.Data) == 0 }
-
-// Equal reports whether two payloads have the same bytes and encoding.
-func (p Payload) Equal(q Payload) bool {
-	return p.Encoding == q.Encoding && bytes.Equal(p.Data, q.Data)
-}
 
 // String formats the payload for people.
 func (p Payload) String() string {

@@ -1,6 +1,9 @@
 package history
 
-import "time"
+import (
+	"reflect"
+	"time"
+)
 
 // Schedule is the recorded spec of a schedule: when it fires, and what it starts. Durations
 // are in nanoseconds.
@@ -17,6 +20,16 @@ type Schedule struct {
 	Input    Payload `json:"input,omitzero"`
 	Trace    string  `json:"trace,omitempty"`
 	Settings
+}
+
+// Equal reports whether two schedules do the same.
+func (s *Schedule) Equal(t *Schedule) bool {
+	a, b := *s, *t
+	if !a.Input.Equal(b.Input) || !a.Memo.Equal(b.Memo) {
+		return false
+	}
+	a.Input, a.Memo, b.Input, b.Memo = Payload{}, Payload{}, Payload{}, Payload{}
+	return reflect.DeepEqual(a, b)
 }
 
 // FiredBySchedule is the initiator of a run that a schedule started.

@@ -23,7 +23,7 @@ func (l Limits) warnings(events, pending, unread int) (all []string) {
 		all = append(all, fmt.Sprintf("it has %d pending calls; at %d, further ones are refused", pending, l.PendingCalls))
 	}
 	if unread >= Near(l.Signals) {
-		all = append(all, fmt.Sprintf("it has %d unread signals; with %d, further ones are refused until its code has read some", unread, l.Signals))
+		all = append(all, fmt.Sprintf("it has %d unread signals; with %d, it takes only those that it waits for, until its code has read some", unread, l.Signals))
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -46,13 +47,9 @@ func (in *Inspector) Schedules(ctx context.Context) ([]view.Schedule, error) {
 // ones it passes an error.
 func (in *Inspector) eachTimetable(ctx context.Context, do func(name string, t *core.Timetable, damage error)) error {
 	return in.eachStanding(ctx, entity.Schedule, func(row *store.Run) error {
-		rec, err := in.db.Load(ctx, row.Partition, row.ID)
+		t, err := in.loadTimetable(ctx, entity.NameOf(row.ID))
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
-		}
-		var t *core.Timetable
-		if err == nil {
-			t, err = record.Schedule(in.group, rec)
 		}
 		if err == nil || damageOf(err) != nil {
 			do(entity.NameOf(row.ID), t, err)
@@ -71,7 +68,8 @@ func (in *Inspector) DescribeSchedule(ctx context.Context, name string) (*view.S
 	return scheduleOf(t), nil
 }
 
-// Timetable returns the committed machine of a schedule.
+// Timetable returns the machine of a schedule as it will be when it has heard the requests
+// that are durable now. It is for reading only.
 func (in *Inspector) Timetable(ctx context.Context, name string) (*core.Timetable, error) {
 	if err := in.check(ctx); err != nil {
 		return nil, err
@@ -79,16 +77,63 @@ func (in *Inspector) Timetable(ctx context.Context, name string) (*core.Timetabl
 	if err := history.CheckName("schedule name", name); err != nil {
 		return nil, err
 	}
-	at := entity.Find(in.group, entity.Schedule, name)
-	var t *core.Timetable
-	rec, err := in.db.Load(ctx, at.Partition, at.Run)
-	if err == nil {
-		t, err = record.Schedule(in.group, rec)
-	}
+	t, err := in.loadTimetable(ctx, name)
 	if errors.Is(err, store.ErrNotFound) || err == nil && t.Detail().Deleted {
 		return t, &entity.Absent{Kind: entity.Schedule, Name: name}
 	}
 	return t, err
+}
+
+// loadTimetable reads the rows of a schedule and the requests in its inbox, which its owner
+// has not taken yet.
+func (in *Inspector) loadTimetable(ctx context.Context, name string) (*core.Timetable, error) {
+	at := entity.Find(in.group, entity.Schedule, name)
+	rec, posted, err := in.loadWithInbox(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	t, err := record.Schedule(in.group, rec)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range posted {
+		// A message that cannot be read here waits for a program that can.
+		if told, err := message.Input(m); err == nil {
+			if request, is := told.(core.ToSchedule); is {
+				t.Foresee(request)
+			}
+		}
+	}
+	return t, nil
+}
+
+// loadWithInbox returns the rows of an entity and the messages that these rows do not
+// include. A turn deletes the messages that it takes, so the rows include none of the
+// messages that are there after the rows were read. It reads again if one that was there
+// before is gone: then the rows may be those from before that turn, or from after it.
+func (in *Inspector) loadWithInbox(ctx context.Context, at entity.Standing) (rec *store.Record, posted []store.Message, err error) {
+	posted, err = in.db.Posted(ctx, at.Partition, at.WorkflowID)
+	for err == nil {
+		before := posted
+		if rec, err = in.db.Load(ctx, at.Partition, at.Run); err != nil || len(before) == 0 {
+			break
+		}
+		if posted, err = in.db.Posted(ctx, at.Partition, at.WorkflowID); err == nil && include(posted, before) {
+			break
+		}
+	}
+	return rec, posted, err
+}
+
+// include reports whether all of some messages are among others. Both are by number.
+func include(all, some []store.Message) bool {
+	for len(all) > 0 && len(some) > 0 && all[0].Sequence <= some[0].Sequence {
+		if all[0].Sequence == some[0].Sequence {
+			some = some[1:]
+		}
+		all = all[1:]
+	}
+	return len(some) == 0
 }
 
 func scheduleOf(t *core.Timetable) *view.Schedule {

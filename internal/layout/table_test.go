@@ -314,7 +314,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/inspect",
-		may: []string{"internal/policylab", "store", "view", "gate", "retry", "internal/core", "internal/entity", "internal/history", "internal/ident", "internal/record", "internal/gates"},
+		may: []string{"internal/policylab", "store", "view", "gate", "retry", "internal/core", "internal/entity", "internal/history", "internal/ident", "internal/message", "internal/record", "internal/gates"},
 		why: "what only reads stands on store.Reader: it can change nothing and needs no engine",
 	},
 	{

@@ -71,7 +71,7 @@ var (
 	parkFailed   = event("park_failed", slog.LevelError, "a run could not be parked", "run_id", "error")
 	turnRefused  = event("turn_refused", slog.LevelError, "a turn was refused because another turn has its number; the run is reloaded", "run_id", "turn")
 	historyLong  = event("history_long", slog.LevelWarn, "the history of a run is long; the run fails at the limit unless it continues as new", "workflow_id", "run_id", "workflow", "events", "limit")
-	backlogLong  = event("backlog_long", slog.LevelWarn, "a run has many unread signals; at the limit further ones are refused until its code reads some", "workflow_id", "run_id", "workflow", "unread", "limit")
+	backlogLong  = event("backlog_long", slog.LevelWarn, "a run has many unread signals; at the limit it takes only those that it waits for, until its code has read some", "workflow_id", "run_id", "workflow", "unread", "limit")
 	inputsLate   = event("inputs_late", slog.LevelDebug, "late or repeated inputs were dropped", "run_id", "count")
 	resultLate   = event("result_refused", slog.LevelWarn, "a result came too late and was discarded; the attempt is recorded as lost, timed out or ended with its call", "run_id", "call", "attempt")
 	taskUnread   = event("attempt_unreadable", slog.LevelError, "a queued attempt cannot be read by this process and is given back; until retry_in has passed, attempts of its activity are left to other processes", "activity", "retry_in", "error")

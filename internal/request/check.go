@@ -82,6 +82,9 @@ func (s *Start) check() error {
 	case s.NewAfter < NoEnd || s.NewAfter > Failure:
 		return &history.InputError{What: "ending after which a new run may begin", Problem: fmt.Sprintf("is %d, which does not exist", s.NewAfter)}
 	}
+	if s.MustBeNew && s.AnyInput {
+		return &history.InputError{What: "start option", Problem: "AnyInput says how to attach to a run, and MustBeNew that it must not be done; leave one out"}
+	}
 	return cmp.Or(history.CheckDelay(s.Delay), history.CheckText("trace parent", s.Trace, history.MaxID), s.Settings.Check())
 }
 
@@ -180,8 +183,8 @@ func (c *Client) checkSchedule(ctx context.Context, name string, when schedule.S
 	if err := errors.Join(named("workflow", start.Type), start.check(), when.Validate()); err != nil {
 		return err
 	}
-	if start.Delay != 0 || start.MustBeNew || start.NewAfter != NoEnd {
-		return &history.InputError{What: "start option", Problem: "is Delay, MustBeNew or NewAfter; the runs of a schedule begin when it says, under IDs of their own"}
+	if start.Delay != 0 || start.MustBeNew || start.AnyInput || start.NewAfter != NoEnd {
+		return &history.InputError{What: "start option", Problem: "is Delay, MustBeNew, AnyInput or NewAfter; the runs of a schedule begin when it says, under IDs of their own"}
 	}
 	return nil
 }

@@ -79,6 +79,60 @@ func TestE48_AFullRunTakesNoSignal(t *testing.T) {
 	})
 }
 
+// TestE48_WhatAFullRunWaitsForPasses: unread signals of one name do not keep out the one for which
+// the run waits, from any sender. One is enough: another one of that name has to wait.
+func TestE48_WhatAFullRunWaitsForPasses(t *testing.T) {
+	both(t, func(a *asker) {
+		a.Config = func(c *core.Config) { c.MaxBacklog = 3 }
+		a.Define("idle", func(w *roomtest.Work) (any, error) {
+			for range 2 {
+				if err := w.Wait(w.AwaitSignal("approve")); err != nil {
+					return nil, err
+				}
+			}
+			return nil, w.Wait(w.AwaitSignal("end"))
+		})
+		a.start("idle", "i")
+		send := func(name, id string) error {
+			err := a.Signal(a.ctx, "i", name, id, roomtest.Payload(1))
+			a.settle()
+			return err
+		}
+		operate := func(name string) string {
+			records, err := a.Control(a.ctx, "i", "", core.Control{Operation: core.SignalTheRun, Signal: name, Value: roomtest.Payload(1)})
+			if len(records) != 1 {
+				a.Fatal(err)
+			}
+			return records[0].Outcome
+		}
+		for range 3 {
+			a.Must(send("noise", ""))
+		}
+		for _, name := range []string{"noise", "end"} { // it does not wait for the end yet
+			if err := send(name, ""); !errors.As(err, new(*history.LimitError)) {
+				a.Errorf("%s: %v", name, err)
+			}
+			if got := operate(name); got != core.Refused {
+				a.Errorf("%s as an operation is %s", name, got)
+			}
+		}
+		a.Must(send("approve", "one"))
+		if got := operate("approve"); got != core.Applied {
+			a.Errorf("what it waits for as an operation is %s", got)
+		}
+		if err := send("approve", ""); !errors.As(err, new(*history.LimitError)) {
+			a.Errorf("another one: %v", err)
+		}
+		if d := a.detail("i"); !a.state("i").Full || len(d.Awaited) != 1 || d.Awaited[0] != "end" {
+			a.Errorf("its row says that it waits for %q", d.Awaited)
+		}
+		a.Must(send("end", ""))
+		if row := a.state("i"); row.Status != store.Completed {
+			a.Errorf("it is %s", row.Status)
+		}
+	})
+}
+
 // TestI22_RequestsOutOfBoundsAreRefused: each argument by name.
 func TestI22_RequestsOutOfBoundsAreRefused(t *testing.T) {
 	here(t, func(a *asker) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/core"
@@ -24,7 +25,8 @@ type By struct {
 }
 
 // Signal sends a signal to the latest run of a workflow ID. When it returns nil, the signal
-// is durable. A *history.LimitError says that the run has too many unread signals. With an
+// is durable. A *history.LimitError says that the run has too many unread signals and does not wait
+// for this one. With an
 // ID, sending the signal again does nothing, even after the code has read it.
 func (c *Client) Signal(ctx context.Context, workflowID, name, id string, value history.Payload) error {
 	if c.around.Has(intercept.Signal) {
@@ -40,7 +42,30 @@ func (c *Client) sendSignal(ctx context.Context, workflowID, name, id string, va
 	if err != nil {
 		return err
 	}
-	return full(c.post(ctx, m))
+	return postSignal(ctx, c.db, m, name, c.post)
+}
+
+// finder finds runs, in the database or in a transaction.
+type finder interface {
+	Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error)
+}
+
+// postSignal posts a signal. If the run has no room, but its row says that it waits for this
+// signal, it takes it: unread signals of other names must not keep it from going on.
+func postSignal(ctx context.Context, in finder, m store.Message, name string, post func(context.Context, store.Message) error) error {
+	err := post(ctx, m)
+	if !errors.Is(err, store.ErrFull) {
+		return err
+	}
+	row, absent := in.Find(ctx, m.Partition, m.WorkflowID, "")
+	if absent != nil {
+		return absent
+	}
+	if d, damage := core.DecodeDetail(row.Detail); damage == nil && slices.Contains(d.Awaited, name) {
+		m.IfRoom = false
+		err = post(ctx, m)
+	}
+	return full(err)
 }
 
 // SignalWithin is Signal inside tx, a transaction that the caller ends.
@@ -62,10 +87,12 @@ func (c *Client) sendSignalWithin(ctx context.Context, tx any, workflowID, name,
 	if err != nil {
 		return err
 	}
-	if err := within.Post(ctx, m); err != nil {
-		return full(fmt.Errorf("workflow %q: %w", workflowID, err))
-	}
-	return nil
+	return postSignal(ctx, within, m, name, func(ctx context.Context, m store.Message) error {
+		if err := within.Post(ctx, m); err != nil {
+			return fmt.Errorf("workflow %q: %w", workflowID, err)
+		}
+		return nil
+	})
 }
 
 func (c *Client) signal(ctx context.Context, workflowID, name, id string, value history.Payload) (store.Message, error) {

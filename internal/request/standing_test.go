@@ -175,6 +175,69 @@ func TestE49_AScheduleIsOperated(t *testing.T) {
 	})
 }
 
+// TestE49_WhoWasToldYesSeesIt: each verb on a schedule sees the requests before it, also those
+// that no owner has taken yet.
+func TestE49_WhoWasToldYesSeesIt(t *testing.T) {
+	both(t, func(a *asker) {
+		a.Define("report", func(w *roomtest.Work) (any, error) { return 1, nil })
+		set := func(every time.Duration) {
+			a.Helper()
+			a.Must(a.SetSchedule(a.ctx, "s", schedule.Spec{Every: every}, Start{Type: "report"}))
+		}
+		set(10 * time.Minute)
+		a.settle()
+		time.Sleep(time.Hour)
+		set(time.Second)
+		from, until := a.Time().Add(-time.Hour), a.Time().Add(-time.Minute)
+		if n, err := a.BackfillSchedule(a.ctx, "s", from, until, "", by("")); !asInput(err, "has more than 1000 times") {
+			a.Errorf("an hour of seconds is %d, %v", n, err)
+		}
+		if n, err := a.BackfillSchedule(a.ctx, "s", until.Add(-9*time.Second), until.Add(-time.Nanosecond), schedule.AllowAll, by("b")); n != 9 || err != nil {
+			a.Errorf("nine seconds are %d, %v", n, err)
+		}
+		if n, err := a.BackfillSchedule(a.ctx, "s", from, until, "", by("b")); n != 9 || err != nil {
+			a.Errorf("asked again they are %d, %v", n, err)
+		}
+		for _, paused := range []bool{true, false} {
+			a.Must(a.PauseSchedule(a.ctx, "s", paused, by("")))
+			if s, err := a.read.DescribeSchedule(a.ctx, "s"); err != nil || (s.Paused != nil) != paused || s.Spec.Every != time.Second || (len(s.Next) > 0) == paused {
+				a.Errorf("paused is %t: %+v, %v", paused, s, err)
+			}
+		}
+		absent := func(when string) {
+			a.Helper()
+			_, triggered := a.TriggerSchedule(a.ctx, "s", "", by("t"))
+			for verb, err := range map[string]error{"delete": a.DeleteSchedule(a.ctx, "s", by("")), "pause": a.PauseSchedule(a.ctx, "s", true, By{}), "trigger": triggered} {
+				if !errors.As(err, new(*entity.Absent)) {
+					a.Errorf("%s %s: %v", verb, when, err)
+				}
+			}
+			if all, err := a.read.Schedules(a.ctx); len(all) != 0 || err != nil {
+				a.Errorf("%s there are %+v, %v", when, all, err)
+			}
+		}
+		for range 5 {
+			a.Must(a.DeleteSchedule(a.ctx, "s", by("")))
+			absent("after a delete")
+			set(time.Second)
+			if all, err := a.read.Schedules(a.ctx); len(all) != 1 || err != nil {
+				a.Errorf("set again there are %+v, %v", all, err)
+			}
+		}
+		a.Must(a.DeleteSchedule(a.ctx, "s", by("")))
+		a.settle()
+		absent("at the end")
+		ended := a.Now()
+		time.Sleep(time.Minute)
+		a.settle()
+		if all, err := a.DB.List(a.ctx, store.Filter{Type: "report", Limit: 100}); err != nil || len(all) >= 100 || len(all) < 9 {
+			a.Errorf("%d runs were started: %v", len(all), err)
+		} else if last := all[0].Created; last > ended {
+			a.Errorf("it fired after its end, at %d", last)
+		}
+	})
+}
+
 // TestE49_SchedulesAreRefusedInWords: what is wrong with each.
 func TestE49_SchedulesAreRefusedInWords(t *testing.T) {
 	here(t, func(a *asker) {
@@ -186,7 +249,7 @@ func TestE49_SchedulesAreRefusedInWords(t *testing.T) {
 			"Every":                           set("s", schedule.Spec{}, report),
 			"Every is 1ms":                    set("s", schedule.Spec{Every: time.Millisecond}, report),
 			"Moon/Crater":                     set("s", schedule.Spec{Cron: "0 6 * * *", TimeZone: "Moon/Crater"}, report),
-			"is Delay, MustBeNew or NewAfter": errors.Join(set("s", hourly, Start{Type: "report", Delay: time.Second}), set("s", hourly, Start{Type: "report", MustBeNew: true})),
+			"is Delay, MustBeNew, AnyInput or NewAfter": errors.Join(set("s", hourly, Start{Type: "report", Delay: time.Second}), set("s", hourly, Start{Type: "report", MustBeNew: true})),
 			`begins with "#gate"`:             set("#gate/x", hourly, report),
 			`begins with "#schedule"`:         set("#schedule/x", hourly, report),
 			"schedule name":                   set(strings.Repeat("x", 10_000), hourly, report),

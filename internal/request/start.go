@@ -29,6 +29,8 @@ type Start struct {
 	NewAfter Ending
 	// MustBeNew refuses to attach to an existing run of the workflow ID.
 	MustBeNew bool
+	// AnyInput attaches to an existing run of the workflow whatever its input is.
+	AnyInput bool
 	// ForEnd says that the caller waits for the end of the run, not for its row.
 	ForEnd bool
 	// Fault is the error of an option of the request. It refuses the request.
@@ -56,8 +58,8 @@ type IDInUseError = view.IDInUseError
 
 // StartRun makes sure that a run exists for the workflow ID and returns its run ID. The run
 // is then durable. If the ID has a run that NewAfter does not let a new one follow,
-// StartRun returns it, with attached true, if it has the same workflow and input. If
-// workflow or input differ, or the run must be new, the error is an *IDInUseError.
+// StartRun returns it, with attached true, if it has the same workflow and, unless AnyInput
+// is set, the same input. If these differ, or the run must be new, the error is an *IDInUseError.
 func (c *Client) StartRun(ctx context.Context, req Start) (run string, attached bool, err error) {
 	if m := c.around.Watcher(intercept.Start); m != nil {
 		return c.startWatched(ctx, m, req)
@@ -207,13 +209,12 @@ func attach(ctx context.Context, in runs, existing *store.Run, req *Start) (stri
 	if err != nil {
 		return "", false, err
 	}
-	asked := history.NewOrigin(req.Type, req.Input)
 	switch {
 	case req.MustBeNew:
 		refusal.Difference = "the start requires a new run"
-	case origin.Type != asked.Type:
-		refusal.Difference = fmt.Sprintf("it is of workflow %q, not %q", origin.Type, asked.Type)
-	case origin.Input != asked.Input:
+	case origin.Type != req.Type:
+		refusal.Difference = fmt.Sprintf("it is of workflow %q, not %q", origin.Type, req.Type)
+	case !req.AnyInput && !origin.HasInput(req.Input):
 		refusal.Difference = "its input differs"
 	default:
 		return existing.ID, true, nil

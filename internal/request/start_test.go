@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/roomtest"
+	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -42,11 +44,75 @@ func TestE11_StartingAnExistingIDAttaches(t *testing.T) {
 			try(`it is of workflow "order", not "other"`, func(s *Start) { s.Type = "other" })
 			try("the start requires a new run", func(s *Start) { s.MustBeNew = true })
 			try("", func(s *Start) { s.Memo = roomtest.Payload("another") })
+			anyInput := func(s *Start) { s.Input, s.AnyInput = roomtest.Payload(2), true }
+			try("", anyInput)
+			try(`it is of workflow "order", not "other"`, anyInput, func(s *Start) { s.Type = "other" })
+			if start, err := record.Start(a.state("o")); err != nil || string(start.Input.Data) != "1" {
+				a.Errorf("its input is %s, %v", start.Input, err)
+			}
 			if start, err := record.Start(a.state("o")); err != nil || !start.Memo.Absent() {
 				a.Errorf("its memo is %s, %v", start.Memo, err)
 			}
 			if a.state("o").Status.Open() { // and now of a closed run
 				a.Latest("o").Completes(1, 1)
+			}
+		}
+	})
+}
+
+// TestE11_JSONIsComparedByValue: whoever repeats a start, an update, a fork or the spec of a
+// schedule may write the same value in another way.
+func TestE11_JSONIsComparedByValue(t *testing.T) {
+	both(t, func(a *asker) {
+		a.Define("order", twoCalls)
+		a.Define("counter", counter)
+		as := func(text string) history.Payload { return roomtest.Payload(json.RawMessage(text)) }
+		one, again, other := as(`{"id":17,"item":{"a":1,"b":2.0}}`), as(`{"item":{"b":2,"a":1},"id":17}`), as(`{"id":17,"item":{"a":1,"b":3}}`)
+		inUse := func(err error) bool { return errors.As(err, new(*IDInUseError)) }
+
+		run := a.start("order", "o", func(s *Start) { s.Input = one })
+		a.Latest("o").Completes(1, 1)
+		start := func(in history.Payload) (string, bool, error) {
+			return a.StartRun(a.ctx, Start{WorkflowID: "o", Type: "order", Input: in})
+		}
+		if got, attached, err := start(again); got != run || !attached || err != nil {
+			a.Errorf("the start again: %s, %v, %v", got, attached, err)
+		}
+		if _, _, err := start(other); !inUse(err) {
+			a.Errorf("another start: %v", err)
+		}
+
+		fork := func(in history.Payload) (bool, error) {
+			_, attached, err := a.ForkRun(a.ctx, Fork{WorkflowID: "o", NewID: "p", Call: 2, Input: &in, CallInput: &in})
+			a.settle()
+			return attached, err
+		}
+		if attached, err := fork(one); attached || err != nil {
+			a.Fatal(err)
+		}
+		if attached, err := fork(again); !attached || err != nil {
+			a.Errorf("the fork again: %v, %v", attached, err)
+		}
+		if _, err := fork(other); !inUse(err) {
+			a.Errorf("another fork: %v", err)
+		}
+
+		a.start("counter", "c")
+		for _, u := range []struct {
+			input history.Payload
+			same  bool
+		}{{one, true}, {again, true}, {other, false}} {
+			if got, err := a.Update(a.ctx, "c", "add", "u", u.input); u.same != (err == nil && string(got.Data) == "1") {
+				a.Errorf("the update with %s: %s, %v", u.input, got, err)
+			}
+		}
+
+		for n, in := range []history.Payload{one, again, other} {
+			a.Must(a.SetSchedule(a.ctx, "hourly", schedule.Spec{Every: time.Hour}, Start{Type: "order", Input: in, Settings: history.Settings{Memo: in}}))
+			a.settle()
+			s, err := a.read.DescribeSchedule(a.ctx, "hourly")
+			if err != nil || len(s.Log) != max(n, 1) {
+				a.Errorf("set to %s, its log has %d entries: %v", in, len(s.Log), err)
 			}
 		}
 	})
@@ -180,6 +246,7 @@ func TestI22_StartsOutOfBoundsAreRefused(t *testing.T) {
 			"a chain timeout":  func(s *Start) { s.ChainTimeout = -time.Second },
 			"an attribute":     func(s *Start) { s.Attributes = map[string]string{"": "x"} },
 			"a priority":       func(s *Start) { s.Priority = 10_000 },
+			"new, and any":     func(s *Start) { s.MustBeNew, s.AnyInput = true, true },
 		} {
 			req := Start{WorkflowID: "o", Type: "order"}
 			set(&req)

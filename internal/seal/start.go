@@ -19,6 +19,7 @@ type StartSettings struct {
 	Trace     string        // trace parent
 	NewAfter  int           // an ending: see perdure.Ending
 	MustBeNew bool
+	AnyInput  bool
 	// ID is the workflow ID of a child, nil for the default.
 	ID *string
 	// OnParentClose is what happens to a child when its parent closes.

@@ -1,6 +1,7 @@
 package httpretry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,17 +81,40 @@ func Retryable(statuses ...int) Option {
 // displayed: for servers that send secrets.
 func NoBody() Option { return func(s *settings) { s.noBody = true } }
 
-// Do sends a request and does not change it. If the error is nil, the status is below
-// 400, and the caller must close the body.
+// Do sends a request. If the error is nil, the status is below 400, and the caller must
+// close the body of the response.
+//
+// Several attempts may send one request: each gets its body from GetBody, which
+// http.NewRequest sets for bytes and strings. A body without it is sent once; Do marks it as
+// sent in req, and another attempt fails with a terminal error. Otherwise Do does not change
+// the request.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Scheme == "" || req.URL.Host == "" {
 		return nil, retry.Terminal(fmt.Errorf("httpretry: the URL of the %s request has no scheme or no host", method(req)))
 	}
-	resp, err := c.http.Do(c.keyed(req))
+	return c.send(req, claimBody, c.http.Do)
+}
+
+// send sends a copy of a request and judges the outcome.
+func (s *settings) send(req *http.Request, claim func(*http.Request) (*http.Request, error), do func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	out := s.keyed(req)
+	if err := checkHeader(out.Header); err != nil {
+		return nil, err
+	}
+	body, err := claim(req)
+	if err != nil {
+		return nil, err
+	}
+	if out == req {
+		out = body
+	} else {
+		out.Body = body.Body
+	}
+	resp, err := do(out)
 	if err != nil {
 		return nil, failure(req, err)
 	}
-	if err := c.Check(resp); err != nil {
+	if err := s.check(resp, req); err != nil {
 		return nil, err
 	}
 	return resp, nil
@@ -107,7 +131,7 @@ func (c *Client) Get(ctx context.Context, url string) (*http.Response, error) {
 
 // Check judges a response of another client as Do does: if its status is 400 or more,
 // Check closes its body and returns an error.
-func (c *Client) Check(resp *http.Response) error { return c.check(resp) }
+func (c *Client) Check(resp *http.Response) error { return c.check(resp, nil) }
 
 // keyed adds the key to a copy of the request, if there is one to add.
 func (s *settings) keyed(req *http.Request) *http.Request {
@@ -126,12 +150,14 @@ func (s *settings) keyed(req *http.Request) *http.Request {
 	return req
 }
 
-func (s *settings) check(resp *http.Response) error {
+// check judges a response. sent is the request that was sent, nil if it is not known; after
+// a redirect the response names another one.
+func (s *settings) check(resp *http.Response, sent *http.Request) error {
 	if resp.StatusCode < 400 {
 		return nil
 	}
-	e := &StatusError{Method: http.MethodGet, Status: resp.StatusCode, RetryAfter: plain(resp.Header.Get("Retry-After"), 100)}
-	if req := resp.Request; req != nil {
+	e := &StatusError{Status: resp.StatusCode, RetryAfter: plain(resp.Header.Get("Retry-After"), 100)}
+	if req := cmp.Or(resp.Request, sent); req != nil {
 		e.Method, e.URL = method(req), address(req.URL)
 	}
 	body := drain(resp.Body)
@@ -185,6 +211,9 @@ func date(resp *http.Response) time.Time {
 
 // failure makes the error for a request without a response.
 func failure(req *http.Request, err error) error {
+	if errors.Is(err, errSent) {
+		return errSent
+	}
 	var timeout interface{ Timeout() bool }
 	return &NetworkError{
 		Method: method(req), URL: address(req.URL),

@@ -19,6 +19,8 @@
 //	  - A Retry-After of a response that may be retried is the delay that the error
 //	    asks for: see retry.After.
 //	  - A request without a response is a *NetworkError.
+//	  - A request that cannot be sent is a terminal error: its body cannot be read a second
+//	    time, or a header has a line break.
 //	  - For a canceled request errors.Is finds context.Canceled.
 //
 // No error names user, password, query or fragment of the URL. The body of a

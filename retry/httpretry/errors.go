@@ -14,7 +14,7 @@ import (
 
 // StatusError is a response with a status of 400 or more.
 type StatusError struct {
-	Method string
+	Method string // empty if the request is not known
 	URL    string // scheme, host and path of the request that was answered
 	Status int    // such as 503
 
@@ -46,7 +46,10 @@ func init() {
 // Error reads like "POST https://example.org/pay: 503 Service Unavailable: try
 // later". It has at most one line of the body.
 func (e *StatusError) Error() string {
-	text := fmt.Sprintf("%s %s: %d", e.Method, e.URL, e.Status)
+	text := strconv.Itoa(e.Status)
+	if e.Method != "" {
+		text = fmt.Sprintf("%s %s: %d", e.Method, e.URL, e.Status)
+	}
 	if name := http.StatusText(e.Status); name != "" {
 		text += " " + name
 	}

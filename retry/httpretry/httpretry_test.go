@@ -122,7 +122,7 @@ func TestR7_RetryAfterIsTheDelay(t *testing.T) {
 		{503, []string{"Retry-After", "120"}, 2 * time.Minute},
 		{429, []string{"Retry-After", "0"}, 0},
 		{503, []string{"Retry-After", at.Add(time.Minute).Format(http.TimeFormat), "Date", at.Format(http.TimeFormat)}, time.Minute}, // by its clock
-		{503, []string{"Retry-After", at.Format(http.TimeFormat), "Date", at.Add(time.Hour).Format(http.TimeFormat)}, 0},
+		{503, []string{"Retry-After", at.Format(http.TimeFormat), "Date", at.Add(time.Hour).Format(http.TimeFormat)}, -1},
 		{503, []string{"Retry-After", "soon"}, -1},
 		{503, []string{"Retry-After", "-5"}, -1},
 		{503, nil, -1},

@@ -17,12 +17,16 @@ type transport struct {
 }
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.by.RoundTrip(t.keyed(req))
-	if err != nil {
-		return nil, failure(req, err)
+	return t.send(req, countBody, t.by.RoundTrip)
+}
+
+// countBody is claimBody for a request that must not be changed. That a body cannot be made
+// again and was sent is noticed if its length is known.
+func countBody(req *http.Request) (*http.Request, error) {
+	if req.Body == nil || req.Body == http.NoBody || req.GetBody != nil || req.ContentLength <= 0 {
+		return withBody(req)
 	}
-	if err := t.check(resp); err != nil {
-		return nil, err
-	}
-	return resp, nil
+	out := *req
+	out.Body = &counted{req.Body, req.ContentLength}
+	return &out, nil
 }

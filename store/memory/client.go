@@ -92,14 +92,32 @@ func (h *handle) Take(ctx context.Context, partition int, workflowID string) ([]
 	if p == nil {
 		return nil, nil
 	}
-	var taken []store.Message
-	for _, m := range p.inbox {
-		if m.WorkflowID == workflowID {
-			taken = append(taken, m)
-		}
-	}
+	taken := p.posted(workflowID)
 	for _, m := range taken {
 		p.consume(m.Sequence)
 	}
 	return taken, nil
+}
+
+func (h *handle) Posted(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
+	p, err := h.readPartition(ctx, partition)
+	if err != nil {
+		return nil, err
+	}
+	defer h.db.mu.RUnlock()
+	waiting := p.posted(workflowID)
+	for i := range waiting {
+		waiting[i].Data = bytes(waiting[i].Data)
+	}
+	return waiting, nil
+}
+
+// posted returns the messages that wait for a workflow ID.
+func (p *partition) posted(workflowID string) (all []store.Message) {
+	for _, m := range p.inbox {
+		if m.WorkflowID == workflowID {
+			all = append(all, m)
+		}
+	}
+	return all
 }

@@ -110,16 +110,23 @@ func (s *counting) Inbox(ctx context.Context, partitions []int, after int64, lim
 		after = 1 << 62
 	}
 	messages, err := s.Store.Inbox(ctx, partitions, after, limit)
-	for i := range messages {
-		messages[i].Sequence = int64(slices.Index(s.c.real, messages[i].Sequence) + 1)
-	}
-	return messages, err
+	return s.renumbered(messages), err
+}
+
+func (s *counting) Posted(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
+	messages, err := s.Store.Posted(ctx, partition, workflowID)
+	return s.renumbered(messages), err
 }
 
 func (s *counting) Take(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
 	messages, err := s.Store.Take(ctx, partition, workflowID)
+	return s.renumbered(messages), err
+}
+
+// renumbered gives messages the numbers that they would have without gaps.
+func (s *counting) renumbered(messages []store.Message) []store.Message {
 	for i := range messages {
 		messages[i].Sequence = int64(slices.Index(s.c.real, messages[i].Sequence) + 1)
 	}
-	return messages, err
+	return messages
 }

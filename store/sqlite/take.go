@@ -36,11 +36,8 @@ func (h *handle) Take(ctx context.Context, partition int, workflowID string) ([]
 	}
 	var taken []store.Message
 	err = h.write(ctx, "Take", func(c *conn) error {
-		err := c.query(context.Background(), `SELECT `+messageColumns+` FROM inbox WHERE partition = ? AND workflow_id = ? ORDER BY sequence`, func(r row) error {
-			taken = append(taken, r.message(partition))
-			return nil
-		}, int64(partition), workflowID)
-		if err != nil {
+		var err error
+		if taken, err = c.posted(context.Background(), partition, workflowID); err != nil {
 			return err
 		}
 		_, err = c.exec(`DELETE FROM inbox WHERE partition = ? AND workflow_id = ?`, int64(partition), workflowID)
@@ -50,4 +47,21 @@ func (h *handle) Take(ctx context.Context, partition int, workflowID string) ([]
 		return nil, err
 	}
 	return taken, nil
+}
+
+func (h *handle) Posted(ctx context.Context, partition int, workflowID string) (waiting []store.Message, err error) {
+	err = h.read(ctx, "Posted", func(c *conn) (err error) {
+		waiting, err = c.posted(ctx, partition, workflowID)
+		return err
+	})
+	return waiting, err
+}
+
+// posted returns the messages that wait for a workflow ID.
+func (c *conn) posted(ctx context.Context, partition int, workflowID string) (all []store.Message, err error) {
+	err = c.query(ctx, `SELECT `+messageColumns+` FROM inbox WHERE partition = ? AND workflow_id = ? ORDER BY sequence`, func(r row) error {
+		all = append(all, r.message(partition))
+		return nil
+	}, int64(partition), workflowID)
+	return all, err
 }

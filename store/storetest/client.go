@@ -217,7 +217,7 @@ var clientChecks = []check{
 			Kind: "query", Data: []byte("1"), Posted: inbox[0].Posted,
 		})
 	}},
-	{"Client/TakeRemovesWhatItReads", func(f *fixture) {
+	{"Client/TakeRemovesWhatItReadsAndPostedDoesNot", func(f *fixture) {
 		run := f.created()
 		t := f.turn(run, 2)
 		for _, key := range []string{"b", "a"} {
@@ -227,9 +227,17 @@ var clientChecks = []check{
 		f.commits(t)
 		client := f.open()
 		before := f.inbox()
+		for range 2 { // reading removes nothing
+			posted, err := client.Posted(f.Context(), f.partition, "asker")
+			f.must(err)
+			equal(f, posted, before[:2])
+		}
 		taken, err := client.Take(f.Context(), f.partition, "asker")
 		f.must(err)
 		equal(f, taken, before[:2])
+		posted, err := client.Posted(f.Context(), f.partition, "asker")
+		f.must(err)
+		equal(f, len(posted), 0)
 		taken, err = client.Take(f.Context(), f.partition, "asker")
 		f.must(err)
 		equal(f, len(taken), 0)

@@ -225,6 +225,7 @@ func (l *lockstep) post(t *rapid.T) {
 
 func (l *lockstep) take(t *rapid.T) {
 	partition, id := aPartition(t), aWorkflow.Draw(t, "of")
+	both(l, fmt.Sprintf("Posted to %q in %d", id, partition), func(s store.Store) ([]store.Message, error) { return s.Posted(l.ctx, partition, id) })
 	both(l, fmt.Sprintf("Take of %q in %d", id, partition), func(s store.Store) ([]store.Message, error) { return s.Take(l.ctx, partition, id) })
 }
 

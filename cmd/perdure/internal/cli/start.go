@@ -28,7 +28,7 @@ database: no crash loses it, and an engine that has its code runs it.
 If the ID already belongs to that workflow with that input, the command attaches to it,
 so starting twice starts once. With --new-after the ID of a closed run is used again:
 "any" however it ended, "failure" unless it completed. With --must-be-new the command
-fails instead of attaching.
+fails instead of attaching; with --any-input it attaches to a run with another input, too.
 
 A name that ends in .flow is a flow file, a workflow in text: the input is an object
 with its inputs. Without an ID, one is made of the file name and the input. The file is
@@ -49,6 +49,7 @@ serve, or a program with package flow); name the actions of such a program with 
 	flags := cmd.Flags()
 	flags.StringVar(&s.newAfter, "new-after", "", "use the ID of a closed run again: `any`, or failure for one that did not complete")
 	flags.BoolVar(&s.mustBeNew, "must-be-new", false, "fail if the ID is in use")
+	flags.BoolVar(&s.anyInput, "any-input", false, "attach to the workflow with this ID, also if its input is another one")
 	flags.DurationVar(&s.delay, "delay", 0, "start its code after this `duration`")
 	s.run.add(flags)
 	flags.StringSliceVar(&s.actions, "action", nil, "of a flow file: `name` of an action of the program that runs it; several with commas")
@@ -59,6 +60,7 @@ serve, or a program with package flow); name the actions of such a program with 
 type startFlags struct {
 	newAfter  string
 	mustBeNew bool
+	anyInput  bool
 	delay     time.Duration
 	actions   []string
 	run       runFlags
@@ -137,6 +139,9 @@ func (a *app) start(ctx context.Context, name, id, text string, s startFlags) er
 	}
 	if s.mustBeNew {
 		options = append(options, perdure.MustBeNew())
+	}
+	if s.anyInput {
+		options = append(options, perdure.AnyInput())
 	}
 	if s.delay != 0 {
 		options = append(options, workflow.Delay(s.delay))
