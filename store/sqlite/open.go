@@ -174,3 +174,20 @@ func create(ctx context.Context, path string) error {
 	}
 	return nil
 }
+
+// settle makes a file whole that nothing else has open: SQLite's last connection writes the
+// log back into the file and deletes it. A connection that may only read leaves the log, and
+// so does one that was closed before it read or wrote. If settle fails, the next process to
+// open the file does the same.
+func settle(path string) {
+	if _, err := os.Stat(path + "-wal"); err != nil {
+		return
+	}
+	c, err := connect(context.Background(), dsn(path, "rw"))
+	if err != nil {
+		return
+	}
+	defer c.close()
+	var version int64
+	_, _ = c.one("PRAGMA user_version", []*int64{&version}) // opens the log
+}

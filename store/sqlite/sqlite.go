@@ -99,6 +99,7 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 		return nil, err
 	}
 	if f.asIs && version < int64(len(f.scripts)) {
+		settle(path)
 		return nil, &store.SchemaError{Location: path, Version: int(version), Wanted: len(f.scripts)}
 	}
 	synchronous := "synchronous(full)"
@@ -147,6 +148,9 @@ func (f *file) Schema(ctx context.Context) (store.Schema, error) {
 		return store.Schema{}, err
 	}
 	version, err := f.look(ctx, path)
+	if err == nil {
+		settle(path)
+	}
 	s := store.Schema{Location: path, Version: int(version), Wanted: len(f.scripts)}
 	if err == nil && s.Version < s.Wanted {
 		s.Due = steps(f.scripts, version)
@@ -162,8 +166,9 @@ func (f *file) AsIs() store.Opener {
 
 func (h *handle) Info() store.Info { return h.info }
 
-// Close waits for calls in progress and closes the file. A node that joined through this
-// handle and has not left is dead from then on.
+// Close waits for calls in progress and closes the file. If nothing else has it open, all
+// that was written is then in the file itself. A node that joined through this handle and has
+// not left is dead from then on.
 func (h *handle) Close() (err error) {
 	h.closing.Do(func() { err = h.close() })
 	return err
@@ -179,7 +184,8 @@ func (h *handle) close() error {
 		h.writer.put(c, err != nil)
 	}
 	h.making.Wait()
-	err = errors.Join(h.fail("Close", err), h.writer.drain(), h.reader.drain())
+	err = errors.Join(h.fail("Close", err), h.reader.drain(), h.writer.drain())
+	settle(h.path)
 	h.unlock()
 	return err
 }
