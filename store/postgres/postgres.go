@@ -96,7 +96,9 @@ func newSettings(options []Option) (*settings, error) {
 // URL returns an opener for a database by its URL,
 // postgres://user:password@host:port/name, or by keywords and values as for libpq. It may
 // name several hosts: the store connects to the first that accepts writes. It may have
-// settings of pgxpool such as pool_max_conns.
+// settings of pgxpool such as pool_max_conns. A default_query_exec_mode with which the store
+// cannot work (exec, simple_protocol) is replaced by cache_describe, which like them prepares
+// no statement.
 func URL(url string, options ...Option) store.Opener {
 	return &opener{options: options, connect: func(ctx context.Context, s *settings) (*pgxpool.Pool, error) {
 		config, err := pgxpool.ParseConfig(url)
@@ -108,11 +110,11 @@ func URL(url string, options ...Option) store.Opener {
 		}
 		if s.pooled {
 			patient(config)
-			if c := config.ConnConfig; c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
-				c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-			}
 		} else {
 			Tune(config)
+		}
+		if c := config.ConnConfig; s.pooled && c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement || !knowsTypes(config) {
+			c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 		}
 		config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
 			writeColumns(c.TypeMap())
@@ -120,6 +122,13 @@ func URL(url string, options ...Option) store.Opener {
 		}
 		return pgxpool.NewWithConfig(ctx, config)
 	}, own: true}
+}
+
+// knowsTypes reports whether connections ask the server for the types of parameters. Without
+// them the driver cannot encode those of all statements.
+func knowsTypes(config *pgxpool.Config) bool {
+	mode := config.ConnConfig.DefaultQueryExecMode
+	return mode != pgx.QueryExecModeExec && mode != pgx.QueryExecModeSimpleProtocol
 }
 
 // Pool returns an opener for a database with the program's own connections. Closing the
@@ -170,6 +179,9 @@ func (o *opener) connected(ctx context.Context, s *settings) (*handle, error) {
 	pool, err := o.connect(ctx, s)
 	if err != nil {
 		return nil, err
+	}
+	if mode := pool.Config().ConnConfig.DefaultQueryExecMode; !knowsTypes(pool.Config()) {
+		return nil, fmt.Errorf("postgres.Pool: the DefaultQueryExecMode of the pool is %q, in which the driver guesses the types of parameters: set it to pgx.QueryExecModeCacheDescribe, which prepares no statement either", mode)
 	}
 	h := &handle{schema: s.schema, scripts: s.scripts, poll: s.poll, pool: pool, own: o.own, asIs: o.asIs, distribute: s.distribute, closed: make(chan struct{})}
 	h.idle.Store(int64(idleLimit))
