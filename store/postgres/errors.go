@@ -166,10 +166,12 @@ func (h *handle) explain(err error) error {
 		return err
 	}
 	switch c := code(err); {
+	case c == "08P01" && h.pooled:
+		return fmt.Errorf("the pooler refuses a setting of the connection: leave it out, or name it in the pooler's ignore_startup_parameters: %w", u.Err)
 	case c == engineRuns:
 		return fmt.Errorf("%s: %w: stop all engines that use the database, and distribute it then", h.info.Location, errEngineRuns)
 	case c == "08P01" || c == "26000" || c == duplicateStatement: // the other side does not know a setting or a prepared statement
-		return fmt.Errorf("is a pooler in transaction mode in between? then say postgres.Pooled(): %w", u.Err)
+		return fmt.Errorf("is a pooler in transaction mode in between? then use postgres.Pooled(), or add pooled=true to the parameters of the URL: %w", u.Err)
 	case strings.HasPrefix(c, "28"): // invalid authorization
 		return fmt.Errorf("the server does not let this user in; check user and password: %w", u.Err)
 	case c == "3D000": // no such database

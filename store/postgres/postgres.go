@@ -53,7 +53,8 @@ func Partitions(n int) Option {
 
 // Pooled is for connections through a pooler in transaction mode, such as PgBouncer,
 // which gives every transaction another session: the store prepares and sets nothing in a
-// session, and Listen polls twenty times a second instead of listening.
+// session, and Listen polls twenty times a second instead of listening. In a name for
+// store.Named, perdure.OpenURL and the command, pooled=true in the parameters says the same.
 func Pooled() Option {
 	return func(s *settings) {
 		s.pooled = true
@@ -109,12 +110,12 @@ func URL(url string, options ...Option) store.Opener {
 			forCitus(config)
 		}
 		if s.pooled {
-			patient(config)
+			TunePooled(config)
 		} else {
 			Tune(config)
 		}
-		if c := config.ConnConfig; s.pooled && c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement || !knowsTypes(config) {
-			c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		if !knowsTypes(config) {
+			config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 		}
 		config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
 			writeColumns(c.TypeMap())
@@ -133,8 +134,7 @@ func knowsTypes(config *pgxpool.Config) bool {
 
 // Pool returns an opener for a database with the program's own connections. Closing the
 // store leaves them open. Call Tune with the pool's configuration, unless it goes through
-// a pooler in transaction mode; then use Pooled, and set the pool's DefaultQueryExecMode
-// to pgx.QueryExecModeCacheDescribe.
+// a pooler in transaction mode; then call TunePooled, and use Pooled.
 func Pool(pool *pgxpool.Pool, options ...Option) store.Opener {
 	return &opener{options: options, connect: func(context.Context, *settings) (*pgxpool.Pool, error) { return pool, nil }}
 }
@@ -151,6 +151,7 @@ type handle struct {
 	info        store.Info
 	schema      string
 	scripts     []migration.Script // of the schema that this program uses
+	pooled      bool
 	poll        time.Duration
 	pool        *pgxpool.Pool
 	own         bool
@@ -183,7 +184,7 @@ func (o *opener) connected(ctx context.Context, s *settings) (*handle, error) {
 	if mode := pool.Config().ConnConfig.DefaultQueryExecMode; !knowsTypes(pool.Config()) {
 		return nil, fmt.Errorf("postgres.Pool: the DefaultQueryExecMode of the pool is %q, in which the driver guesses the types of parameters: set it to pgx.QueryExecModeCacheDescribe, which prepares no statement either", mode)
 	}
-	h := &handle{schema: s.schema, scripts: s.scripts, poll: s.poll, pool: pool, own: o.own, asIs: o.asIs, distribute: s.distribute, closed: make(chan struct{})}
+	h := &handle{schema: s.schema, scripts: s.scripts, pooled: s.pooled, poll: s.poll, pool: pool, own: o.own, asIs: o.asIs, distribute: s.distribute, closed: make(chan struct{})}
 	h.idle.Store(int64(idleLimit))
 	h.shared = make(chan struct{}, max(1, int(pool.Config().MaxConns)-reserved))
 	h.first = make(chan struct{}, 1)
