@@ -82,8 +82,9 @@ type handle struct {
 	// The node that joined through this handle, and the clocks; guarded by holding the
 	// writer.
 	node  string
-	lock  *fileLock
 	marks marks
+
+	guard guard
 }
 
 func (f *file) Open(ctx context.Context) (store.Store, error) {
@@ -129,6 +130,10 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 	if err := patiently(ctx, func() error { return h.write(ctx, "Open", migrated) }); err != nil {
 		h.Close()
 		return nil, explain(path, err)
+	}
+	if err := h.guard.open(path); err != nil {
+		h.Close()
+		return nil, err
 	}
 	return h, nil
 }
@@ -185,7 +190,9 @@ func (h *handle) close() error {
 	}
 	h.making.Wait()
 	err = errors.Join(h.fail("Close", err), h.reader.drain(), h.writer.drain())
-	settle(h.path)
+	if h.guard.file != nil && same(h.path, h.guard.file) {
+		settle(h.path)
+	}
 	h.unlock()
 	return err
 }
@@ -218,16 +225,23 @@ func (h *handle) read(ctx context.Context, op string, f func(c *conn) error) err
 	return h.hold(ctx, h.reader, op, f)
 }
 
-// hold runs f with a connection and converts its error to one of the store contract.
+// hold runs f with a connection and converts its error to one of the store contract. What f
+// did counts only if the file is still the one that was opened.
 func (h *handle) hold(ctx context.Context, p *pool, op string, f func(c *conn) error) error {
 	c, err := p.get(ctx)
 	if err != nil {
+		if gone := h.intact(op, nil); gone != nil && code(err) != 0 {
+			return gone
+		}
 		return h.fail(op, err)
 	}
 	broken := true // unless f returns: a hook may exit its goroutine
 	defer func() { p.put(c, broken) }()
 	err = f(c)
 	broken = breaks(err)
+	if gone := h.intact(op, c); gone != nil {
+		return gone
+	}
 	return h.fail(op, err)
 }
 
