@@ -26,7 +26,7 @@ const smallest = 512
 // locate returns the canonical name of a path's file: absolute and without symbolic links.
 // Handles of this process find each other by it, and engines find the lock.
 func locate(path string) (string, error) {
-	if path == "" || strings.HasPrefix(path, ":") || strings.HasPrefix(path, "file:") {
+	if strings.TrimSpace(path) == "" || strings.HasPrefix(path, ":") || strings.HasPrefix(path, "file:") {
 		return "", fmt.Errorf("%q is not a file path: name a file, or use the memory store", path)
 	}
 	path, err := filepath.Abs(path)
