@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/perdure/perdure/intercept"
@@ -216,7 +217,7 @@ func Open(ctx context.Context, db store.Opener, options ...Option) (*Engine, err
 //	import _ "github.com/perdure/perdure/store/sqlite"
 //	import _ "github.com/perdure/perdure/store/postgres"
 func OpenURL(ctx context.Context, name string, options ...Option) (*Engine, error) {
-	if name == "" {
+	if strings.TrimSpace(name) == "" {
 		return nil, errors.New("perdure.OpenURL: the name of the database is empty; give it a file, or postgres://USER@HOST/DATABASE")
 	}
 	db, err := store.Named(name)

@@ -8,6 +8,7 @@ import (
 // TestANameWithoutItsStoreNamesTheImport: this test program links no driver.
 func TestANameWithoutItsStoreNamesTheImport(t *testing.T) {
 	for name, want := range map[string]string{
+		" ":                         "the name of the database is empty",
 		"":                          "the name of the database is empty",
 		"host=db password=secret":   `import _ "github.com/perdure/perdure/store/postgres"`,
 		"postgres://me:secret@db/x": `import _ "github.com/perdure/perdure/store/postgres"`,

@@ -71,10 +71,19 @@ type UnavailableError struct {
 	// Undone reports that the call wrote nothing. Otherwise that is unknown, because the reply
 	// was lost.
 	Undone bool
+
+	// Refused reports that the database works and refused a statement of the store: a right, a
+	// table or a setting that the statement needs is missing, or the driver could not encode
+	// what it was given. Waiting helps only once that is mended.
+	Refused bool
 }
 
 func (e *UnavailableError) Error() string {
-	return "the database is not available: " + e.Op + ": " + e.Err.Error()
+	what := "the database is not available: "
+	if e.Refused {
+		what = "the database refused a statement of perdure: "
+	}
+	return what + e.Op + ": " + e.Err.Error()
 }
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
@@ -85,6 +94,13 @@ func Unavailable(err error) bool {
 	}
 	var u *UnavailableError
 	return errors.As(err, &u)
+}
+
+// Refused reports whether err means that the database works and refused a statement of the
+// store. See UnavailableError.
+func Refused(err error) bool {
+	var u *UnavailableError
+	return errors.As(err, &u) && u.Refused
 }
 
 // Undone reports whether err means that the database did not answer and wrote nothing.

@@ -21,7 +21,8 @@ type Opener interface {
 //
 // An error for which Unavailable reports true means that the database could not process the
 // call now (busy, full, unreachable); the same call may succeed later. Undone reports whether
-// certainly nothing was written. If ctx ends first, the error wraps that of ctx, and is
+// certainly nothing was written, and Refused whether the database works and refused a
+// statement of the store, so that waiting alone does not help. If ctx ends first, the error wraps that of ctx, and is
 // ctx.Err() itself if nothing was written. Every other error is about the arguments and is
 // permanent.
 type Store interface {
@@ -99,7 +100,8 @@ type Owner interface {
 	// the same bytes). A refused turn (for example ErrFenced, *ConflictError, ErrStale) wrote
 	// nothing and did not affect the others. If Commit itself fails, no turn is known to be
 	// durable, and it is safe to repeat the call with the same turns. A turn that would wait
-	// for a transaction that is not the store's (see Transaction) gets an *UnavailableError.
+	// for a transaction that is not the store's (see Transaction) gets an *UnavailableError, and
+	// so does one that needs a statement which the database refuses.
 	// The caller reuses turns afterwards, so the store copies what it keeps of the slice.
 	Commit(ctx context.Context, turns []Turn) (Result, error)
 

@@ -53,6 +53,11 @@ func (t TaskRef) Compare(o TaskRef) int {
 	return cmp.Or(cmp.Compare(t.Partition, o.Partition), cmp.Compare(t.Run, o.Run), cmp.Compare(t.Number, o.Number), cmp.Compare(t.Attempt, o.Attempt))
 }
 
+// Foresight is how far a sign of life may lie in the future. A later one comes from before the
+// database's clock was set back, and counts as one of now: a lease must not last longer for
+// that, nor end.
+const Foresight = time.Second
+
 // WorkersRemembered is how long a worker is listed after it has left or died.
 const WorkersRemembered = 24 * time.Hour
 

@@ -8,8 +8,8 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// blocked are turns that wait for a transaction of another client, for an unknown time. They
-// are retried apart from all other turns, which do not wait for them.
+// blocked are turns that wait for a transaction of another client, for an unknown time, or of
+// which the database refuses a statement. They are retried apart from all other turns, which do not wait for them.
 type blocked struct {
 	kick  chan struct{} // a turn was added
 	mu    sync.Mutex
@@ -32,7 +32,7 @@ func (c *lane) block(p *pending) {
 	switch {
 	case fresh:
 		p.since = now
-	case !p.warned && now.Sub(p.since) > longBlocked:
+	case !p.warned && !p.refused && now.Sub(p.since) > longBlocked:
 		p.warned = true
 		c.Log.CommitBlocked(p.turn.Run, now.Sub(p.since))
 	}

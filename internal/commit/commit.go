@@ -49,6 +49,9 @@ type pending struct {
 	since  time.Time  // when the turn was blocked; zero if it is not
 	warned bool       // a warning about the block was logged
 	lost   bool       // the reply to a commit was lost, so the turn may be durable
+
+	refused bool  // the database refused a statement of it
+	others  int64 // turns that the lane had written when that began
 }
 
 // result translates the store's error for the turn. If the reply to a commit was lost, the
@@ -189,7 +192,11 @@ func (c *lane) commitGroup(group []*pending) {
 		result, err := c.write(turns)
 		switch {
 		case err == nil:
-			c.watch.Back()
+			if refused := c.refusedToAll(group, result.Errors); refused != nil {
+				c.watch.Away("committing turns", refused)
+			} else {
+				c.watch.Back()
+			}
 			c.Clock.Observe(result.Now)
 			if cap(c.lone) == 0 {
 				c.noteHooks(group, *spent)
@@ -250,17 +257,42 @@ func (c *lane) write(turns []store.Turn) (store.Result, error) {
 	return result, err
 }
 
+// refusedToAll returns an error if the database refused a statement of each turn and has taken
+// no other turn since it first refused one of them: the fault is the database's.
+func (c *lane) refusedToAll(group []*pending, results []error) error {
+	for i, p := range group {
+		if !store.Refused(results[i]) || c.takesOthers(p) {
+			return nil
+		}
+	}
+	return results[0]
+}
+
+// takesOthers reports whether turns were written since the database first refused a statement
+// of this one.
+func (c *lane) takesOthers(p *pending) bool { return p.refused && c.written.Load() > p.others }
+
 // settle delivers results. Postponed turns go into the next group. Only commitQueued makes
 // groups with several hooks, so only its goroutine gets here with a postponed turn. Blocked
-// turns are retried apart.
+// turns are retried apart. So are those of which the database refused a statement: if it
+// refuses them again and takes the turns of others meanwhile, the fault is theirs.
 func (c *lane) settle(group []*pending, results []error) {
+	before := c.written.Load()
 	for i, p := range group {
 		switch err := results[i]; {
 		case errors.Is(err, errPostponed):
 			c.postponed = append(c.postponed, p)
+		case store.Refused(err) && c.takesOthers(p):
+			p.done <- errors.Join(errors.New("the database refused the turn"), err)
 		case store.Unavailable(err):
+			if store.Refused(err) && !p.refused {
+				p.refused, p.others = true, before
+			}
 			c.block(p)
 		default:
+			if err == nil {
+				c.written.Add(1)
+			}
 			p.done <- p.result(err)
 		}
 	}

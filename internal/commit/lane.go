@@ -2,6 +2,7 @@ package commit
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/store"
@@ -15,6 +16,7 @@ type lane struct {
 	queue   chan *pending
 	watch   *outage.Watch
 	blocked blocked
+	written atomic.Int64 // turns
 
 	// Owned by the goroutine of commitQueued:
 	postponed []*pending // because hooks took long

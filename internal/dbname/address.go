@@ -2,8 +2,10 @@ package dbname
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -17,6 +19,7 @@ type Address struct {
 	query    []string // parameters of the driver, key=value; those that are no secrets
 	secrets  []string // and those that are
 	Schema   string   // empty for the default
+	Pooled   bool     // the connections go through a pooler in transaction mode
 }
 
 const howToEncode = "In user and password, write %40 for @, %2F for /, %3A for : and %25 for %. " +
@@ -65,6 +68,10 @@ func (a *Address) sort(parameters string) error {
 			if a.Schema, err = url.PathUnescape(value); err != nil {
 				return err
 			}
+		case "pooled":
+			if a.Pooled, err = strconv.ParseBool(value); err != nil {
+				return fmt.Errorf("pooled is true or false, not %q", value)
+			}
 		case "password", "sslpassword":
 			a.secrets = append(a.secrets, p)
 		default:
@@ -77,18 +84,21 @@ func (a *Address) sort(parameters string) error {
 // Tables is the schema that holds the tables.
 func (a *Address) Tables() string { return cmp.Or(a.Schema, "perdure") }
 
-// DSN is the URL for the driver, which knows nothing of schemas.
+// DSN is the URL for the driver, which knows nothing of schemas and poolers.
 func (a *Address) DSN(secret bool) string {
 	return a.write(secret, a.query)
 }
 
 // Text is the URL for people and for Parse.
 func (a *Address) Text(secret bool) string {
-	if a.Schema == "" {
-		return a.write(secret, a.query)
+	query := slices.Clone(a.query)
+	if a.Schema != "" {
+		query = append(query, "schema="+strings.ReplaceAll(url.QueryEscape(a.Schema), "+", "%20")) // in these URLs a plus is a plus
 	}
-	schema := strings.ReplaceAll(url.QueryEscape(a.Schema), "+", "%20") // in these URLs a plus is a plus
-	return a.write(secret, append(slices.Clone(a.query), "schema="+schema))
+	if a.Pooled {
+		query = append(query, "pooled=true")
+	}
+	return a.write(secret, query)
 }
 
 func (a *Address) write(secret bool, query []string) string {

@@ -11,6 +11,7 @@ func TestKeywordsNameAServer(t *testing.T) {
 	for text, want := range map[string]string{
 		"host=db password=secret dbname=shop":                "postgres:///shop?host=db",
 		"dbname = shop user=me password='sec ret' port=5433": "postgres:///shop?user=me&port=5433",
+		"host=db pooled=true password=secret dbname=shop":    "postgres:///shop?host=db&pooled=true",
 		`host='/run/pg' password='se\'cret' schema=mine`:     "postgres:///?host=%2Frun%2Fpg&schema=mine",
 	} {
 		if kind, _ := Kind(text); kind != "postgres" {

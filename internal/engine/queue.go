@@ -58,7 +58,7 @@ func (e *Engine) serveQueues() {
 	}
 	e.server = serve.New(e.ctx, serve.Config{
 		Store: e.db, Group: e.group, Name: e.config.Node, Build: e.config.Build, Lease: e.config.Lease, Queues: e.config.Queues, Activities: names,
-		Alone: len(e.config.Workflows) == 0, Slots: e.slots,
+		Ahead: ahead, Alone: len(e.config.Workflows) == 0, Slots: e.slots,
 		Paused: func(name string) bool {
 			e.mu.Lock()
 			defer e.mu.Unlock()

@@ -39,7 +39,7 @@ var (
 
 // The database.
 var (
-	databaseAway  = event("database_away", slog.LevelError, "the database does not answer; the engine waits and continues by itself", "while", "error")
+	databaseAway  = event("database_away", slog.LevelError, "the database does not answer, or refuses what the engine needs; the engine waits and continues by itself", "while", "error")
 	databaseBack  = event("database_back", slog.LevelInfo, "the database answers again", "after")
 	listenFailed  = event("listen_failed", slog.LevelWarn, "listening for notifications failed; messages are still found, but later", "error")
 	commitBlocked = event("commit_blocked", slog.LevelWarn, "a run waits for an open transaction of another client that used its workflow ID; commit or end that transaction", "run_id", "waited")

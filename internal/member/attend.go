@@ -102,7 +102,7 @@ func (m *Member) reconcile(ms *store.Membership) (claim []int, excess []Partitio
 	m.mu.Lock()
 	claim = m.unserved(ms, served)
 	s := spread(m.node.ID, ms)
-	if time.Since(m.lease.returned) >= m.grace() {
+	if time.Since(m.lease.returned) >= m.grace() && time.Since(m.lease.leapt) >= m.config.Lease/2 {
 		claim = append(claim, s.claim...)
 	}
 	claim = slices.DeleteFunc(claim, func(p int) bool { return m.moving[p] })
@@ -142,5 +142,6 @@ func (m *Member) unserved(ms *store.Membership, served []Partition) (ps []int) {
 
 // grace is how long a node whose lease had expired must be back before it claims partitions of
 // others. After an outage of the database all leases have expired, and the first node that
-// returns must not take everything.
+// returns must not take everything. After a leap of the database's clock they have expired, too,
+// and a node waits for half a lease, in which all that live renew theirs.
 func (m *Member) grace() time.Duration { return m.config.Lease / 5 }

@@ -22,6 +22,10 @@ type lease struct {
 	// returned is when an overdue renewal succeeded, after an outage of the database or after
 	// the process had stood still.
 	returned time.Time
+	// database is what the database's clock showed at the last renewal, and leapt when it was
+	// found to have leapt forward since the one before.
+	database int64
+	leapt    time.Time
 	failed   bool // a renewal has failed since the last one that succeeded
 }
 
@@ -31,6 +35,10 @@ const (
 	maxRenewals = 3
 	renewPause  = 100 * time.Millisecond
 )
+
+// leap is how much further than this machine's the database's clock must have gone between two
+// renewals to have leapt.
+const leap = time.Second
 
 // renew renews the lease and returns the members of the group.
 func (m *Member) renew(ctx context.Context) (*store.Membership, error) {
@@ -90,6 +98,10 @@ func (m *Member) renewed(sent time.Time, ms *store.Membership) {
 	if s := l.silence(sent); s >= m.safe() || l.failed && s > m.config.Lease/2 {
 		l.returned = time.Now()
 	}
+	if l.database > 0 && time.Duration(ms.Now-l.database) > time.Since(l.sent)+leap {
+		l.leapt = time.Now()
+	}
+	l.database = ms.Now
 	l.token, l.next, l.sent, l.failed = l.next, 0, sent, false
 	m.mu.Unlock()
 	m.config.Holder.Renewed(ms)

@@ -124,7 +124,7 @@ func (d insistent) insist(ctx context.Context, twice repeatable, verb func() err
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 			return explain(err, lost || err != ctx.Err(), twice)
 		}
-		if !store.Unavailable(err) {
+		if !store.Unavailable(err) || store.Refused(err) && !lost {
 			return err
 		}
 		lost = lost || !store.Undone(err)

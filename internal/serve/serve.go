@@ -36,6 +36,7 @@ type Config struct {
 	Slots      *attempt.Slots                      // of the process
 	Free       func(*attempt.Slot)                 // frees a slot
 	Granted    func([]attempt.Grant)
+	Ahead      time.Duration  // how long before its time an attempt may be offered
 	Alone      bool           // the process serves no runs, so the server sets the clock
 	Attempts   attempt.Config // without Owner
 	Token      func(partition int, run string, call int64, number int) string
@@ -422,6 +423,7 @@ func (s *Server) begin(t store.Task, queue int, slot *attempt.Slot) {
 	}
 	s.canRead(t.Name)
 	body := s.config.Body(t.Run, &data)
+	s.clock.AtLeast(d.Queued - int64(s.config.Ahead)) // the owner's time, even if the database's clock was set back
 	d.Started = max(d.Queued, min(t.Claimed, s.clock.Now())) // it may have been offered ahead of its time
 	s.mu.Lock()
 	draining := s.draining

@@ -43,6 +43,15 @@ func (db *Database) member(id string) *member {
 
 func (m *member) expires() int64 { return expires(m.seen, m.Lease) }
 
+// sign returns when a node or worker was last heard of: a sign of life from the future counts
+// as one of now (store.Foresight).
+func sign(seen, now int64) int64 {
+	if seen > now+int64(store.Foresight) {
+		return now
+	}
+	return seen
+}
+
 // expires returns when a lease expires that was renewed at seen.
 func expires(seen int64, lease time.Duration) int64 {
 	if seen > math.MaxInt64-int64(lease) {
@@ -99,6 +108,9 @@ func (h *handle) Renew(ctx context.Context, renewal store.Renewal) (*store.Membe
 	// The node is alive, which is recorded even if it is no longer a member.
 	now := db.clock()
 	m.seen, m.alive = now, db.moment()
+	for _, other := range db.nodes {
+		other.seen = sign(other.seen, now)
+	}
 	if m.left != 0 {
 		return nil, store.ErrReplaced
 	}

@@ -81,6 +81,7 @@ func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance,
 	}
 	changed := known.ID == "" || w.Left && !known.Left
 	known.Worker, known.seen = w, now
+	db.settleSigns(now)
 	answer := &store.Attendance{Now: now}
 	for _, p := range db.partitions {
 		for _, task := range p.tasks {
@@ -94,6 +95,14 @@ func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance,
 		db.announce(store.NewsNodes)
 	}
 	return answer, nil
+}
+
+// settleSigns makes signs of life of workers that lie in the future signs of now: see
+// store.Foresight.
+func (db *Database) settleSigns(now int64) {
+	for _, w := range db.workers {
+		w.seen = sign(w.seen, now)
+	}
 }
 
 // worker returns the worker with an ID, nil if it is unknown.
@@ -192,6 +201,13 @@ func (h *handle) SettleTasks(ctx context.Context, id string, settled []store.Set
 }
 
 func (h *handle) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, error) {
+	if f.Lost {
+		if err := h.write(ctx); err != nil {
+			return nil, err
+		}
+		h.db.settleSigns(h.db.clock())
+		h.done()
+	}
 	if err := h.read(ctx); err != nil {
 		return nil, err
 	}

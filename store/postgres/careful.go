@@ -71,7 +71,7 @@ func (k *carefully) write(ctx context.Context, part []int) error {
 				k.accept(part)
 				return nil
 			}
-			if !unusual(err) {
+			if !unusual(err) && !k.c.misfit(err) {
 				return err
 			}
 		}
@@ -164,6 +164,9 @@ func (k *carefully) answer(i int, err error) error {
 	case code(err) == lockNotAvailable:
 		k.errs[i] = &store.UnavailableError{Op: "Commit", Err: fmt.Errorf("%s: %w: %w", k.h.info.Location, errBlocked, err), Undone: true}
 		return nil
+	case k.c.misfit(err) && !createdMeanwhile(err):
+		k.errs[i] = &store.UnavailableError{Op: "Commit", Err: fmt.Errorf("%s: %w", k.h.info.Location, err), Undone: true, Refused: true}
+		return nil
 	case definite(err) && !createdMeanwhile(err):
 		k.errs[i] = fmt.Errorf("%s: %w", k.h.info.Location, err)
 		return nil
@@ -177,10 +180,7 @@ func (k *carefully) attempt(ctx context.Context, plans []plan) error {
 	if len(plans) == 0 {
 		return nil
 	}
-	err := k.c.send(ctx, func(b *batch) {
-		b.do(`SAVEPOINT perdure_turn`)
-		b.carryOut(plans)
-	})
+	err := k.enterTurn(ctx, func(b *batch) { b.carryOut(plans) })
 	hooked := err == nil && len(plans) == 1 && plans[0].turn.Hook != nil
 	if hooked {
 		err = k.runHook(ctx, &plans[0].turn)
@@ -202,6 +202,23 @@ func (k *carefully) attempt(ctx context.Context, plans []plan) error {
 		return k.blame(plans[0].i, err, left)
 	}
 	return left
+}
+
+// enterTurn sends statements after a savepoint. The driver may make the server prepare all of
+// them before the first one runs. If it refuses one, the savepoint is not there, and is sent by
+// itself the next time.
+func (k *carefully) enterTurn(ctx context.Context, fill func(b *batch)) error {
+	const savepoint = `SAVEPOINT perdure_turn`
+	if k.apart {
+		if err := k.c.script(ctx, savepoint); err != nil {
+			return err
+		}
+		return k.c.send(ctx, fill)
+	}
+	return k.c.send(ctx, func(b *batch) {
+		b.do(savepoint)
+		fill(b)
+	})
 }
 
 // leaveTurn runs statements that end a savepoint. The coordinator of a distributed database

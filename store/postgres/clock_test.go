@@ -126,6 +126,21 @@ func (s *atTime) Nodes(ctx context.Context) ([]store.Member, error) {
 	return s.Store.Nodes(ctx)
 }
 
+func (s *atTime) Attend(ctx context.Context, w store.Worker) (*store.Attendance, error) {
+	s.c.set()
+	return s.Store.Attend(ctx, w)
+}
+
+func (s *atTime) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store.Task, error) {
+	s.c.set()
+	return s.Store.ClaimTasks(ctx, claim)
+}
+
+func (s *atTime) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, error) {
+	s.c.set()
+	return s.Store.Tasks(ctx, f)
+}
+
 func TestClock(t *testing.T) {
 	storetest.Clock(t, func(t *testing.T, clock func() int64) store.Opener {
 		c := newClocked(t, clock)

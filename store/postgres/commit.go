@@ -19,6 +19,7 @@ type commit struct {
 
 	overlapping bool          // two of the turns concern the same run
 	blocked     bool          // a turn has to wait for another client's transaction
+	apart       bool          // savepoints are sent apart: see enterTurn
 	spoiled     map[int]error // turns whose hooks ended the transaction, and how
 }
 
@@ -115,15 +116,21 @@ func (m *commit) overlap(part []int) bool {
 // write makes some of the turns durable: together in one round trip if nothing about them
 // is unusual, otherwise with a result for each.
 func (m *commit) write(ctx context.Context, c *conn, part []int) error {
-	m.blocked = false
+	m.blocked, m.apart = false, false
 	if m.usual(ctx, c, part) {
 		err := m.together(ctx, c, part)
-		if err == nil || !unusual(err) {
+		if err == nil || !unusual(err) && !c.misfit(err) {
 			return err
 		}
 		m.blocked = code(err) == lockNotAvailable
+		m.apart = c.misfit(err)
 	}
-	return m.careful(ctx, c, part)
+	err := m.careful(ctx, c, part)
+	if code(err) == noSavepoint && !m.apart {
+		m.apart = true
+		err = m.careful(ctx, c, part)
+	}
+	return err
 }
 
 // usual reports whether it is worth trying to write the turns together.

@@ -98,6 +98,9 @@ func (h *handle) hold(ctx context.Context, op string, f func(c *conn) error) err
 	if code(err) == readOnly {
 		h.pool.Reset() // the primary is elsewhere now
 	}
+	if d, ok := errors.AsType[*driverError](err); ok {
+		d.refused = c.misfit(err)
+	}
 	return h.fail(ctx, op, err)
 }
 

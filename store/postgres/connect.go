@@ -69,6 +69,15 @@ func Tune(config *pgxpool.Config) {
 	}
 }
 
+// TunePooled is Tune for connections through a pooler in transaction mode: it sets nothing in
+// a session, and lets the driver prepare no statement.
+func TunePooled(config *pgxpool.Config) {
+	patient(config)
+	if c := config.ConnConfig; c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement || !knowsTypes(config) {
+		c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+}
+
 // patient sets what needs no session: time limits, and that a connection must be writable,
 // so that of several hosts the primary is chosen and a demoted server is left.
 func patient(config *pgxpool.Config) {

@@ -26,6 +26,7 @@ const (
 	undefinedColumn      = "42703"
 	duplicateSchema      = "42P06"
 	duplicateTable       = "42P07"
+	duplicateStatement   = "42P05" // of another client, behind a pooler
 	unheardOf            = "PD001" // a partition or a run is not as the batch expects
 	noMember             = "PD002"
 	otherDatabase        = "PD003"
@@ -87,11 +88,25 @@ func definite(err error) bool {
 	return strings.HasPrefix(c, "22") || strings.HasPrefix(c, "23") || strings.HasPrefix(c, "54") // data, constraints, limits
 }
 
+// misfit reports whether the server refused a statement itself rather than its data (a right
+// or a table is missing), or the driver could not encode or decode a value. The connection
+// works.
+func (c *conn) misfit(err error) bool {
+	if _, ok := errors.AsType[*driverError](err); !ok {
+		return false
+	}
+	if state := code(err); state != "" {
+		return strings.HasPrefix(state, "42") && state != duplicateStatement
+	}
+	return !c.raw.IsClosed() && !pgconn.SafeToRetry(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
 // driverError marks an error of the driver or the server, as opposed to the errors of the
 // store contract.
 type driverError struct {
-	err    error
-	undone bool // the transaction was not committed, whatever the error
+	err     error
+	undone  bool // the transaction was not committed, whatever the error
+	refused bool // see misfit
 }
 
 func (e *driverError) Error() string { return e.err.Error() }
@@ -141,7 +156,7 @@ func (h *handle) fail(ctx context.Context, op string, err error) error {
 	if definite(err) {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	return &store.UnavailableError{Op: op, Err: err, Undone: d.undone || refused(d.err)}
+	return &store.UnavailableError{Op: op, Err: err, Undone: d.undone || d.refused || refused(d.err), Refused: d.refused}
 }
 
 // explain adds to an error of Open what the user can do, where waiting would not help.
@@ -151,10 +166,12 @@ func (h *handle) explain(err error) error {
 		return err
 	}
 	switch c := code(err); {
+	case c == "08P01" && h.pooled:
+		return fmt.Errorf("the pooler refuses a setting of the connection: leave it out, or name it in the pooler's ignore_startup_parameters: %w", u.Err)
 	case c == engineRuns:
 		return fmt.Errorf("%s: %w: stop all engines that use the database, and distribute it then", h.info.Location, errEngineRuns)
-	case c == "08P01" || c == "26000" || c == "42P05": // the other side does not know a setting or a prepared statement
-		return fmt.Errorf("is a pooler in transaction mode in between? then say postgres.Pooled(): %w", u.Err)
+	case c == "08P01" || c == "26000" || c == duplicateStatement: // the other side does not know a setting or a prepared statement
+		return fmt.Errorf("is a pooler in transaction mode in between? then use postgres.Pooled(), or add pooled=true to the parameters of the URL: %w", u.Err)
 	case strings.HasPrefix(c, "28"): // invalid authorization
 		return fmt.Errorf("the server does not let this user in; check user and password: %w", u.Err)
 	case c == "3D000": // no such database

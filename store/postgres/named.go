@@ -19,6 +19,10 @@ func init() {
 			_, why, _ := strings.Cut(err.Error(), "`: ")
 			return nil, &dbname.Error{Name: a.Text(false), Why: why + ".", Hint: "Use --db postgres://USER@HOST:PORT/DATABASE"}
 		}
-		return URL(a.DSN(true), Schema(a.Tables())), nil
+		options := []Option{Schema(a.Tables())}
+		if a.Pooled {
+			options = append(options, Pooled())
+		}
+		return URL(a.DSN(true), options...), nil
 	})
 }

@@ -195,7 +195,7 @@ func (b *batch) renew(r store.Renewal, seen **store.Membership) {
 	// A sign of life in the future comes from before the clock was set back. The lease must
 	// not last longer for that.
 	b.do(`UPDATE perdure.nodes SET seen = now FROM perdure.now() WHERE id IN (
-		SELECT id FROM perdure.nodes WHERE seen > perdure.now() + 1000000000 FOR UPDATE SKIP LOCKED)`)
+		SELECT id FROM perdure.nodes WHERE seen > perdure.now() + $1 FOR UPDATE SKIP LOCKED)`, int64(store.Foresight))
 	b.members(`''`, `WHERE expires > now AND departed IS NULL AND node_group = (SELECT node_group FROM perdure.nodes WHERE id = $1) ORDER BY id`,
 		[]any{r.Node}, func(m store.Member) {
 			if *seen != nil {

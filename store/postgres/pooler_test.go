@@ -221,8 +221,30 @@ func TestWhoForgetsThePoolerIsTold(t *testing.T) {
 			c.Close()
 		}
 	}()
-	err = refuses(t, URL(fmt.Sprintf("postgres://me@%s/x?sslmode=disable", l.Addr())), "postgres.Pooled", "unsupported startup parameter")
-	if store.Unavailable(err) {
-		t.Error("waiting would not help")
+	url := fmt.Sprintf("postgres://me@%s/x?sslmode=disable", l.Addr())
+	for _, err := range []error{
+		refuses(t, URL(url), "postgres.Pooled", "pooled=true", "unsupported startup parameter"),
+		refuses(t, URL(url, Pooled()), "ignore_startup_parameters", "unsupported startup parameter"),
+	} {
+		if store.Unavailable(err) {
+			t.Error("waiting would not help")
+		}
+	}
+}
+
+// TestE81_AURLSaysThatItLeadsThroughAPooler: whoever names a database by a text alone, as
+// OpenURL and the command do, can use a pooler in transaction mode.
+func TestE81_AURLSaysThatItLeadsThroughAPooler(t *testing.T) {
+	opener, err := store.Named(newPooler(t).dsn() + "&pooled=true&schema=" + freshSchema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{TB: t, opener: opener, node: "node-1"}
+	w.handle = w.another()
+	w.must(w.Join(t.Context(), w.describe(w.node)))
+	w.claim()
+	w.created()
+	if _, err := store.Named("postgres://me:secret@host/x?pooled=maybe"); err == nil || !strings.Contains(err.Error(), `not "maybe"`) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("another value: %v", err)
 	}
 }

@@ -53,7 +53,8 @@ func Partitions(n int) Option {
 
 // Pooled is for connections through a pooler in transaction mode, such as PgBouncer,
 // which gives every transaction another session: the store prepares and sets nothing in a
-// session, and Listen polls twenty times a second instead of listening.
+// session, and Listen polls twenty times a second instead of listening. In a name for
+// store.Named, perdure.OpenURL and the command, pooled=true in the parameters says the same.
 func Pooled() Option {
 	return func(s *settings) {
 		s.pooled = true
@@ -96,7 +97,9 @@ func newSettings(options []Option) (*settings, error) {
 // URL returns an opener for a database by its URL,
 // postgres://user:password@host:port/name, or by keywords and values as for libpq. It may
 // name several hosts: the store connects to the first that accepts writes. It may have
-// settings of pgxpool such as pool_max_conns.
+// settings of pgxpool such as pool_max_conns. A default_query_exec_mode with which the store
+// cannot work (exec, simple_protocol) is replaced by cache_describe, which like them prepares
+// no statement.
 func URL(url string, options ...Option) store.Opener {
 	return &opener{options: options, connect: func(ctx context.Context, s *settings) (*pgxpool.Pool, error) {
 		config, err := pgxpool.ParseConfig(url)
@@ -107,12 +110,12 @@ func URL(url string, options ...Option) store.Opener {
 			forCitus(config)
 		}
 		if s.pooled {
-			patient(config)
-			if c := config.ConnConfig; c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
-				c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-			}
+			TunePooled(config)
 		} else {
 			Tune(config)
+		}
+		if !knowsTypes(config) {
+			config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 		}
 		config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
 			writeColumns(c.TypeMap())
@@ -122,10 +125,16 @@ func URL(url string, options ...Option) store.Opener {
 	}, own: true}
 }
 
+// knowsTypes reports whether connections ask the server for the types of parameters. Without
+// them the driver cannot encode those of all statements.
+func knowsTypes(config *pgxpool.Config) bool {
+	mode := config.ConnConfig.DefaultQueryExecMode
+	return mode != pgx.QueryExecModeExec && mode != pgx.QueryExecModeSimpleProtocol
+}
+
 // Pool returns an opener for a database with the program's own connections. Closing the
 // store leaves them open. Call Tune with the pool's configuration, unless it goes through
-// a pooler in transaction mode; then use Pooled, and set the pool's DefaultQueryExecMode
-// to pgx.QueryExecModeCacheDescribe.
+// a pooler in transaction mode; then call TunePooled, and use Pooled.
 func Pool(pool *pgxpool.Pool, options ...Option) store.Opener {
 	return &opener{options: options, connect: func(context.Context, *settings) (*pgxpool.Pool, error) { return pool, nil }}
 }
@@ -142,6 +151,7 @@ type handle struct {
 	info        store.Info
 	schema      string
 	scripts     []migration.Script // of the schema that this program uses
+	pooled      bool
 	poll        time.Duration
 	pool        *pgxpool.Pool
 	own         bool
@@ -171,7 +181,10 @@ func (o *opener) connected(ctx context.Context, s *settings) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &handle{schema: s.schema, scripts: s.scripts, poll: s.poll, pool: pool, own: o.own, asIs: o.asIs, distribute: s.distribute, closed: make(chan struct{})}
+	if mode := pool.Config().ConnConfig.DefaultQueryExecMode; !knowsTypes(pool.Config()) {
+		return nil, fmt.Errorf("postgres.Pool: the DefaultQueryExecMode of the pool is %q, in which the driver guesses the types of parameters: set it to pgx.QueryExecModeCacheDescribe, which prepares no statement either", mode)
+	}
+	h := &handle{schema: s.schema, scripts: s.scripts, pooled: s.pooled, poll: s.poll, pool: pool, own: o.own, asIs: o.asIs, distribute: s.distribute, closed: make(chan struct{})}
 	h.idle.Store(int64(idleLimit))
 	h.shared = make(chan struct{}, max(1, int(pool.Config().MaxConns)-reserved))
 	h.first = make(chan struct{}, 1)

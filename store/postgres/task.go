@@ -121,6 +121,7 @@ func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance,
 				[]any{w.ID, w.Name, w.Group, int64(w.Lease), payload(w.Serves), w.Draining, w.Left}, func(r pgx.Rows) error {
 					return r.Scan(&answer.Now, &changed)
 				})
+			b.do(settleSigns, int64(store.Foresight))
 			b.do(`DELETE FROM perdure.workers WHERE id IN (SELECT id FROM perdure.workers WHERE seen + lease < perdure.now() - $1 FOR UPDATE SKIP LOCKED)`,
 				int64(store.WorkersRemembered))
 			b.query(`SELECT partition, run, number, attempt, stopped FROM perdure.tasks WHERE worker = $1 AND worker <> '' AND NOT settled ORDER BY partition, run, number`,
@@ -142,6 +143,11 @@ func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance,
 	h.observe(answer.Now)
 	return answer, nil
 }
+
+// settleSigns makes signs of life of workers that lie in the future signs of now: see
+// store.Foresight.
+const settleSigns = `UPDATE perdure.workers SET seen = now FROM perdure.now() WHERE id IN (
+	SELECT id FROM perdure.workers WHERE seen > perdure.now() + $1 FOR UPDATE SKIP LOCKED)`
 
 const taskColumns = `t.partition, t.run, t.number, t.attempt, t.workflow_id, t.queue, t.name, t.priority, t.suspect, t.offered, t.latest, t.worker, t.claimed, t.settled, t.data, t.stopped`
 
@@ -274,6 +280,11 @@ func (h *handle) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, e
 		where += ` AND t.worker <> '' AND NOT t.settled AND NOT EXISTS (SELECT FROM perdure.workers w WHERE w.id = t.worker AND NOT w.departed AND w.seen > perdure.now() - w.lease)`
 	}
 	err := h.share(ctx, "Tasks", func(c *conn) error {
+		if f.Lost {
+			if _, err := c.exec(ctx, settleSigns, int64(store.Foresight)); err != nil {
+				return err
+			}
+		}
 		tasks = nil
 		return c.query(ctx, `SELECT `+taskColumns+` FROM perdure.tasks t WHERE `+where+` ORDER BY t.priority DESC, t.offered, t.partition, t.run, t.number LIMIT $3`,
 			[]any{f.Partitions, f.Run, store.Page(f.Limit)}, func(r pgx.Rows) error {

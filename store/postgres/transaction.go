@@ -232,7 +232,7 @@ func (g *guest) explain(op string, err error) error {
 		return fmt.Errorf("%s: the transaction has failed before: %w", op, d.err)
 	}
 	if errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, sql.ErrTxDone) {
-		return fmt.Errorf("%s: the transaction has ended: %w", op, d.err)
+		return fmt.Errorf("%s: %w: it has ended: %w", op, store.ErrTx, d.err)
 	}
 	if c := code(err); strings.HasPrefix(c, "57P") || strings.HasPrefix(c, "08") || g.tx.lost(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return &store.UnavailableError{Op: op, Err: fmt.Errorf("%w: %w", errLost, d.err), Undone: true}

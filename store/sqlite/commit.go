@@ -43,7 +43,9 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 	for {
 		var err error
 		if together {
-			err = h.commit(ctx, b, live, b.together)
+			if err = h.commit(ctx, b, live, b.together); store.Refused(err) {
+				err = errUnusual
+			}
 		} else {
 			err = h.commit(ctx, b, live, b.oneByOne)
 		}
@@ -211,7 +213,9 @@ func (b *batch) oneByOne(live []int) error {
 			if !refusal(err) {
 				return err
 			}
-			b.errs[i] = err
+			if b.errs[i] = err; misfit(err) {
+				b.errs[i] = b.h.fail("Commit", err)
+			}
 			if _, undo := b.c.exec("ROLLBACK TO perdure_turn"); undo != nil {
 				return &brokenError{&lostError{i, err}}
 			}

@@ -47,7 +47,8 @@
 //
 // The hook of a turn receives a *sql.Tx on the writing connection, in the transaction of the
 // commit, inside a savepoint of its own. The hook must not commit it or roll it back; its
-// error decides. No method of the Store may be called inside a hook, because the writer is
+// error decides. Nor may it leave anything on the connection, such as a setting (PRAGMA) or a
+// temporary table: such statements are refused. No method of the Store may be called inside a hook, because the writer is
 // taken. Statements that run when the hook's time (store.HookLimit) is up are interrupted.
 //
 // # Transactions of others

@@ -57,8 +57,8 @@ func (h *handle) fail(op string, err error) error {
 	switch {
 	case code(err) == 0:
 		return err // nil, a refusal, an error of the context, or ErrStoreClosed
-	case unavailable(err):
-		return &store.UnavailableError{Op: op, Err: fmt.Errorf("%s: %w", h.path, err), Undone: !committing || code(err) == lib.SQLITE_BUSY}
+	case unavailable(err), misfit(err):
+		return &store.UnavailableError{Op: op, Err: fmt.Errorf("%s: %w", h.path, err), Undone: !committing || code(err) == lib.SQLITE_BUSY, Refused: misfit(err)}
 	}
 	return fmt.Errorf("%s: %s: %w", op, h.path, err)
 }
@@ -73,6 +73,13 @@ func unavailable(err error) bool {
 	return false
 }
 
+// misfit reports whether SQLite refused a statement of the store itself: it does not know a
+// table or a column. What a hook does is not the store's.
+func misfit(err error) bool {
+	_, hook := errors.AsType[*store.HookError](err)
+	return !hook && code(err) == lib.SQLITE_ERROR
+}
+
 // explain adds to an error of Open what the user can do.
 func explain(path string, err error) error {
 	switch code(err) {
@@ -84,6 +91,8 @@ func explain(path string, err error) error {
 		return fmt.Errorf("%s is damaged: restore it from a backup; to see what is wrong: sqlite3 FILE 'PRAGMA integrity_check' (%w)", path, cause(err))
 	case lib.SQLITE_IOERR:
 		return fmt.Errorf("%s cannot be read or written: %w", path, cause(err))
+	case lib.SQLITE_ERROR:
+		return fmt.Errorf("SQLite does not understand perdure's statements; was anything in the file changed by hand? %w", cause(err))
 	}
 	return err
 }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/perdure/perdure/store"
@@ -16,9 +13,6 @@ import (
 // hookSlack is how much longer than the hook itself its statements may take. A statement
 // that follows the hook's context returns a clearer error.
 const hookSlack = 100 * time.Millisecond
-
-// errEnded refuses statements that would end the transaction of a whole commit.
-var errEnded = errors.New("a step transaction is committed by the engine, or undone if the hook returns an error: neither commit it nor roll it back")
 
 // runHook calls the hook of a turn with a real *sql.Tx on this connection. The caller holds
 // a savepoint for the turn. runHook closes rows and statements that the hook leaves open.
@@ -158,22 +152,6 @@ type openTx struct{}
 
 func (openTx) Commit() error   { return nil }
 func (openTx) Rollback() error { return nil }
-
-// stays refuses statements that end a transaction. Those that it does not recognize are
-// detected afterwards: see lostError.
-func stays(query string) error {
-	for i, statement := range strings.Split(query, ";") {
-		words := strings.Fields(strings.ToUpper(statement))
-		switch {
-		case len(words) == 0:
-		case words[0] == "COMMIT", words[0] == "END" && i == 0: // a later END may be that of a trigger
-			return errEnded
-		case words[0] == "ROLLBACK" && !slices.Contains(words, "TO"): // TO a savepoint of the hook's own
-			return errEnded
-		}
-	}
-	return nil
-}
 
 // lostError says that the transaction of a whole commit ended while a turn was written.
 // SQLite rolls back a transaction whose write is interrupted, such as when the context that

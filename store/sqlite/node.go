@@ -21,8 +21,8 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 		if h.node == node.ID {
 			return nil
 		}
-		if h.lock != nil {
-			return &store.InUseError{Location: h.info.Location, Holder: h.lock.holder}
+		if other := h.guard.holder(); other != "" {
+			return &store.InUseError{Location: h.info.Location, Holder: other}
 		}
 		lock, err := acquire(h.path+".lock", h.info.Location, holder(node))
 		if err != nil {
@@ -32,7 +32,8 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 			lock.release()
 			return err
 		}
-		h.node, h.lock = node.ID, lock
+		h.node = node.ID
+		h.guard.join(node.ID, lock)
 		return nil
 	})
 	if err == nil {
@@ -162,10 +163,8 @@ func (h *handle) Leave(ctx context.Context, node string) error {
 
 // unlock lets another engine join. The caller holds the writer.
 func (h *handle) unlock() {
-	if h.lock != nil {
-		h.lock.release()
-	}
-	h.node, h.lock = "", nil
+	h.guard.leave()
+	h.node = ""
 }
 
 func (h *handle) Nodes(ctx context.Context) ([]store.Member, error) {

@@ -26,7 +26,7 @@ const smallest = 512
 // locate returns the canonical name of a path's file: absolute and without symbolic links.
 // Handles of this process find each other by it, and engines find the lock.
 func locate(path string) (string, error) {
-	if path == "" || strings.HasPrefix(path, ":") || strings.HasPrefix(path, "file:") {
+	if strings.TrimSpace(path) == "" || strings.HasPrefix(path, ":") || strings.HasPrefix(path, "file:") {
 		return "", fmt.Errorf("%q is not a file path: name a file, or use the memory store", path)
 	}
 	path, err := filepath.Abs(path)
@@ -173,4 +173,21 @@ func create(ctx context.Context, path string) error {
 		return fmt.Errorf("%s cannot be put into WAL mode (it is in mode %q): its file system may lack shared memory or locks; use a local disk", path, mode)
 	}
 	return nil
+}
+
+// settle makes a file whole that nothing else has open: SQLite's last connection writes the
+// log back into the file and deletes it. A connection that may only read leaves the log, and
+// so does one that was closed before it read or wrote. If settle fails, the next process to
+// open the file does the same.
+func settle(path string) {
+	if _, err := os.Stat(path + "-wal"); err != nil {
+		return
+	}
+	c, err := connect(context.Background(), dsn(path, "rw"))
+	if err != nil {
+		return
+	}
+	defer c.close()
+	var version int64
+	_, _ = c.one("PRAGMA user_version", []*int64{&version}) // opens the log
 }

@@ -82,8 +82,9 @@ type handle struct {
 	// The node that joined through this handle, and the clocks; guarded by holding the
 	// writer.
 	node  string
-	lock  *fileLock
 	marks marks
+
+	guard guard
 }
 
 func (f *file) Open(ctx context.Context) (store.Store, error) {
@@ -99,6 +100,7 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 		return nil, err
 	}
 	if f.asIs && version < int64(len(f.scripts)) {
+		settle(path)
 		return nil, &store.SchemaError{Location: path, Version: int(version), Wanted: len(f.scripts)}
 	}
 	synchronous := "synchronous(full)"
@@ -129,6 +131,10 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 		h.Close()
 		return nil, explain(path, err)
 	}
+	if err := h.guard.open(path); err != nil {
+		h.Close()
+		return nil, err
+	}
 	return h, nil
 }
 
@@ -147,6 +153,9 @@ func (f *file) Schema(ctx context.Context) (store.Schema, error) {
 		return store.Schema{}, err
 	}
 	version, err := f.look(ctx, path)
+	if err == nil {
+		settle(path)
+	}
 	s := store.Schema{Location: path, Version: int(version), Wanted: len(f.scripts)}
 	if err == nil && s.Version < s.Wanted {
 		s.Due = steps(f.scripts, version)
@@ -162,8 +171,9 @@ func (f *file) AsIs() store.Opener {
 
 func (h *handle) Info() store.Info { return h.info }
 
-// Close waits for calls in progress and closes the file. A node that joined through this
-// handle and has not left is dead from then on.
+// Close waits for calls in progress and closes the file. If nothing else has it open, all
+// that was written is then in the file itself. A node that joined through this handle and has
+// not left is dead from then on.
 func (h *handle) Close() (err error) {
 	h.closing.Do(func() { err = h.close() })
 	return err
@@ -179,7 +189,10 @@ func (h *handle) close() error {
 		h.writer.put(c, err != nil)
 	}
 	h.making.Wait()
-	err = errors.Join(h.fail("Close", err), h.writer.drain(), h.reader.drain())
+	err = errors.Join(h.fail("Close", err), h.reader.drain(), h.writer.drain())
+	if h.guard.file != nil && same(h.path, h.guard.file) {
+		settle(h.path)
+	}
 	h.unlock()
 	return err
 }
@@ -212,16 +225,23 @@ func (h *handle) read(ctx context.Context, op string, f func(c *conn) error) err
 	return h.hold(ctx, h.reader, op, f)
 }
 
-// hold runs f with a connection and converts its error to one of the store contract.
+// hold runs f with a connection and converts its error to one of the store contract. What f
+// did counts only if the file is still the one that was opened.
 func (h *handle) hold(ctx context.Context, p *pool, op string, f func(c *conn) error) error {
 	c, err := p.get(ctx)
 	if err != nil {
+		if gone := h.intact(op, nil); gone != nil && code(err) != 0 {
+			return gone
+		}
 		return h.fail(op, err)
 	}
 	broken := true // unless f returns: a hook may exit its goroutine
 	defer func() { p.put(c, broken) }()
 	err = f(c)
 	broken = breaks(err)
+	if gone := h.intact(op, c); gone != nil {
+		return gone
+	}
 	return h.fail(op, err)
 }
 

@@ -88,6 +88,9 @@ func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance,
 				return err
 			}
 		}
+		if err := settleSigns(c, now); err != nil {
+			return err
+		}
 		return c.query(ctx, `SELECT partition, run, number, attempt, stopped FROM tasks WHERE worker = ? AND worker <> '' AND settled = 0 ORDER BY partition, run, number`, func(r row) error {
 			answer.Held = append(answer.Held, store.HeldTask{TaskRef: r.task(), Stopped: r.int(4) == 1})
 			return nil
@@ -100,6 +103,28 @@ func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance,
 		announce(h.path, store.NewsNodes)
 	}
 	return answer, nil
+}
+
+// settleSigns makes signs of life of workers that lie in the future signs of now: see
+// store.Foresight.
+func settleSigns(c *conn, now int64) error {
+	_, err := c.exec(`UPDATE workers SET seen = ? WHERE seen > ?`, now, now+int64(store.Foresight))
+	return err
+}
+
+// settleSigns is called before lost tasks are read. It writes only if the clock was set back.
+func (h *handle) settleSigns(ctx context.Context) error {
+	early := false
+	err := h.read(ctx, "Tasks", func(c *conn) error {
+		return c.query(ctx, `SELECT 1 FROM workers WHERE seen > ? LIMIT 1`, func(row) error {
+			early = true
+			return nil
+		}, h.clock()+int64(store.Foresight))
+	})
+	if err != nil || !early {
+		return err
+	}
+	return h.write(ctx, "Tasks", func(c *conn) error { return settleSigns(c, h.clock()) })
 }
 
 // task reads the columns that identify a task, which come first.
@@ -228,6 +253,11 @@ func (h *handle) SettleTasks(ctx context.Context, worker string, settled []store
 const amongPartitions = `(?1 = 'null' OR partition IN (SELECT value FROM json_each(?1)))`
 
 func (h *handle) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, error) {
+	if f.Lost {
+		if err := h.settleSigns(ctx); err != nil {
+			return nil, err
+		}
+	}
 	var tasks []store.Task
 	err := h.read(ctx, "Tasks", func(c *conn) (err error) {
 		where := amongPartitions + ` AND (?2 = '' OR run = ?2)`

@@ -82,7 +82,7 @@ func (g *guest) perform(ctx context.Context, op string, f visit) (err error) {
 	case visited:
 		return answer
 	case errors.Is(err, sql.ErrTxDone):
-		return fmt.Errorf("%s: %w", op, err)
+		return fmt.Errorf("%s: %w: it has ended: %w", op, store.ErrTx, err)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}

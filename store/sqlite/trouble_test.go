@@ -182,3 +182,30 @@ func TestBrokenConnectionIsReplaced(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestI9_ARefusedStatementCostsItsTurn: SQLite refuses a statement that only one of three
+// turns needs. The others are durable, and the one is told what was refused.
+func TestI9_ARefusedStatementCostsItsTurn(t *testing.T) {
+	h, epoch := owned(t)
+	alter := func(from, to string) {
+		t.Helper()
+		err := h.write(t.Context(), "test", func(c *conn) error { return c.script("ALTER TABLE " + from + " RENAME TO " + to) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	alter("tasks", "elsewhere")
+	turns := []store.Turn{firstTurn(epoch, "a"), firstTurn(epoch, "b"), firstTurn(epoch, "c")}
+	turns[1].Offered = []store.Task{{TaskRef: store.TaskRef{Run: "b", Number: 1, Attempt: 1}, WorkflowID: "workflow-b", Queue: "q", Name: "n", Data: []byte("1")}}
+	result, err := h.Commit(t.Context(), turns)
+	if err != nil || result.Errors[0] != nil || result.Errors[2] != nil {
+		t.Fatal(result.Errors, err)
+	}
+	if err := result.Errors[1]; !store.Refused(err) || !store.Undone(err) || !strings.Contains(err.Error(), "no such table") {
+		t.Errorf("the turn got %v", err)
+	}
+	alter("elsewhere", "tasks")
+	if err := commitAll(t.Context(), h, turns...); err != nil {
+		t.Error(err)
+	}
+}

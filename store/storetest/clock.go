@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/perdure/perdure/store"
 )
@@ -21,6 +22,7 @@ func Clock(t *testing.T, open func(t *testing.T, clock func() int64) store.Opene
 		}
 		equal(f, f.ended(), []bool{true})
 	})
+	t.Run("ASignOfLifeInTheFutureIsOfNow", func(t *testing.T) { testWorkersByTheClock(t, open) })
 	var now int64 = 1_000_000
 	f := start(t, open(t, func() int64 { return now }))
 	if f.store.Info().Shared {
@@ -63,6 +65,34 @@ func testLeaseByTheClock(f *fixture, now *int64) {
 	expires(joined + lease/2 + 2*lease)
 	f.claim()
 	equal(f, f.owners()[2].Since, *now)
+}
+
+// testWorkersByTheClock demands that the clock can be set back: a worker has a lease from then
+// on, and is lost when that is over.
+func testWorkersByTheClock(t *testing.T, open func(t *testing.T, clock func() int64) store.Opener) {
+	now := int64(100 * time.Hour)
+	f := start(t, open(t, func() int64 { return now }))
+	f.attend("dead")
+	f.offer(task(1, 1))
+	ref := f.claimTasks("dead", 1)[0].TaskRef
+	lost := func(want int) {
+		t.Helper()
+		tasks := f.tasks(store.TaskFilter{Lost: true})
+		if len(tasks) != want || want > 0 && tasks[0].TaskRef != ref {
+			t.Fatalf("these are lost: %+v; want %d", tasks, want)
+		}
+	}
+	lost(0)
+	now = int64(40 * time.Hour)
+	lost(0)
+	now += int64(time.Hour) - 1
+	lost(0)
+	now++
+	lost(1)
+	now = int64(20 * time.Hour) // and it was heard of by others alone
+	f.attend("alive")
+	now += int64(time.Hour)
+	lost(1)
 }
 
 func testClockNeverGoesBack(t *testing.T, open func(t *testing.T, clock func() int64) store.Opener) {

@@ -156,7 +156,7 @@ var transactionChecks = []check{
 			return nil
 		}))
 		run := f.newRun()
-		if err := kept.Create(f.Context(), run); err == nil || store.Unavailable(err) {
+		if err := kept.Create(f.Context(), run); !errors.Is(err, store.ErrTx) || store.Unavailable(err) {
 			f.Errorf("got %v, want that it has ended", err)
 		}
 		f.must(f.store.Create(f.Context(), run))

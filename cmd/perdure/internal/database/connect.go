@@ -48,7 +48,11 @@ func (n Name) connect(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	postgres.Tune(config)
+	if n.url.Pooled {
+		postgres.TunePooled(config)
+	} else {
+		postgres.Tune(config)
+	}
 	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -93,6 +97,12 @@ func (n Name) refused(c *pgx.ConnConfig, e *pgconn.PgError) error {
 			fmt.Sprintf("The database is after the last slash of the URL. To create it: createdb -h %s -p %d -U %s %s",
 				term.Quote(c.Host), c.Port, term.Quote(c.User), term.Quote(c.Database)),
 		}
+	case e.Code == "08P01": // a pooler refuses a setting
+		hint := "If a pooler in transaction mode is in between, add pooled=true to the parameters of the URL: .../DATABASE?pooled=true"
+		if n.url.Pooled {
+			hint = "The pooler refuses a setting of the URL. Leave it out, or name it in the pooler's ignore_startup_parameters."
+		}
+		return &Error{fmt.Sprintf("The server at %s refuses the connection: %s.", at, e.Message), hint}
 	case e.Code == "42501": // insufficient privilege
 		return n.unreadable(c)
 	}

@@ -17,7 +17,7 @@ type Name struct {
 type NameError = dbname.Error
 
 // Parse reads a name: FILE, sqlite:FILE, postgres://USER@HOST:PORT/DATABASE, to which
-// ?schema=NAME may be added, or PostgreSQL's keywords. Its error is a *NameError.
+// ?schema=NAME and ?pooled=true may be added, or PostgreSQL's keywords. Its error is a *NameError.
 func Parse(text string) (Name, error) {
 	switch kind, rest := dbname.Kind(text); kind {
 	case "sqlite":
@@ -89,6 +89,9 @@ func (n Name) Migrator(partitions int, distribute bool) store.Migrator {
 		return sqlite.File(n.file).(store.Migrator)
 	}
 	options := []postgres.Option{postgres.Schema(n.url.Tables())}
+	if n.url.Pooled {
+		options = append(options, postgres.Pooled())
+	}
 	if partitions != 0 {
 		options = append(options, postgres.Partitions(partitions))
 	}
