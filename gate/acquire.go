@@ -26,7 +26,7 @@ func (g *Gate) Acquire(ctx context.Context) (release func() error, err error) {
 		return nil, &retry.ConfigError{Name: g.nameOf(), Err: err}
 	}
 	if ctx.Err() == nil {
-		if err := c.Enter(ctx, 1, 0); err != nil && ctx.Err() == nil {
+		if _, err := c.Enter(ctx, retry.GateAsk{Attempt: 1, Once: true}); err != nil && ctx.Err() == nil {
 			return nil, err
 		}
 	}

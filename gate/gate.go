@@ -89,6 +89,7 @@ func (g *Gate) at(t time.Time) int64 {
 // carryOut hands out the grants and refusals of a step and sets the timer.
 func (g *Gate) carryOut(step *gates.Step[*place]) {
 	for _, grant := range step.Granted {
+		grant.Key.probe = grant.Probe
 		grant.Key.wake(granted, "")
 	}
 	for _, refusal := range step.Refused {

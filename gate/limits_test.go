@@ -146,6 +146,43 @@ func TestR46_AWaitingBreakerLetsOneProbePass(t *testing.T) {
 	})
 }
 
+// TestR46_AnOutageCostsNoCallThatWaits: failed probes are not charged, cost no tokens and are
+// taken in turn; only where all calls may be tried once, one of them is.
+func TestR46_AnOutageCostsNoCallThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gate.New("api", 2, gate.WithMode(gate.Rejoin), gate.WithBreaker(gate.Breaker{Failures: 2, Cooldown: 10 * time.Second, Wait: true}), gate.WithBudget(gate.Budget{Tokens: 3}))
+		until := time.Now().Add(10 * time.Minute)
+		tries := make([]int, 8)
+		var calls []func()
+		for n := range tries {
+			policy := fixed(time.Second, 3)
+			if n == 2 {
+				policy = retry.Never // its failure would end it, so it is no probe
+			}
+			calls = append(calls, func() {
+				var records []retry.Record
+				err := retry.Do(t.Context(), policy, func(context.Context) error {
+					if tries[n]++; time.Now().Before(until) {
+						return io.EOF
+					}
+					return nil
+				}, gate.Through(g), retry.WithRecords(&records))
+				if err != nil {
+					t.Errorf("call %d: %v after %v", n, err, reasons(records))
+				}
+			})
+		}
+		inTurn(calls...).Wait()
+		for n, tried := range tries {
+			if n == 2 && tried != 1 || n != 2 && (tried < 8 || tried > 12) {
+				t.Errorf("the calls were tried %v times", tries)
+				break
+			}
+		}
+		deserted(t, g)
+	})
+}
+
 func TestR46_WhatNoRetryCanChangeIsNoFaultOfTheService(t *testing.T) {
 	g := gate.New("api", 1, gate.WithBreaker(gate.Breaker{Failures: 1, Cooldown: time.Hour}))
 	for _, p := range []retry.Policy{{}, {NonRetryable: []string{"EOF"}}, {Retryable: []string{"X"}}} {

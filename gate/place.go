@@ -16,6 +16,7 @@ type place struct {
 	priority int
 	verdict  verdict
 	reason   retry.Reason  // of a refusal
+	probe    bool          // of a grant
 	signal   chan struct{} // there may be a new verdict; buffered, nil before the first wait
 
 	// Of the goroutine that asks:
@@ -42,13 +43,13 @@ func (p *place) wake(v verdict, reason retry.Reason) {
 
 // ask asks for an attempt and returns the answer, if there is one immediately.
 // A call that came to another gate before says when.
-func (p *place) ask(attempt int, came time.Time) verdict {
+func (p *place) ask(a retry.GateAsk, came time.Time) verdict {
 	g := p.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()
 	if p.verdict == pending {
-		ask := gates.Ask[*place]{Key: p, Attempt: attempt, Priority: p.priority, Returns: p.returns}
+		ask := gates.Ask[*place]{Key: p, Attempt: a.Attempt, Priority: p.priority, Returns: p.returns, Once: a.Once}
 		if !came.IsZero() {
 			ask.Came = max(g.at(came), 1)
 		}
@@ -100,6 +101,13 @@ func (p *place) look() verdict {
 	return p.verdict
 }
 
+// probes reports whether a breaker waits for the outcome of the attempt that was granted.
+func (p *place) probes() bool {
+	p.gate.mu.Lock()
+	defer p.gate.mu.Unlock()
+	return p.verdict == granted && p.probe
+}
+
 // why is the reason of a refusal.
 func (p *place) why() retry.Reason {
 	p.gate.mu.Lock()
@@ -110,7 +118,7 @@ func (p *place) why() retry.Reason {
 // backoff says that the attempt has failed, and reports whether the gate's budget
 // allows the next one. For an attempt that was not granted, because it waited too
 // long, there is no ticket and nothing happens.
-func (p *place) backoff(attempt int, due time.Time) bool {
+func (p *place) backoff(attempt int, outcome gates.Outcome, due time.Time) bool {
 	g := p.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -119,7 +127,7 @@ func (p *place) backoff(attempt int, due time.Time) bool {
 		until = g.at(due)
 	}
 	p.verdict, p.held = pending, false
-	g.carryOut(g.machine.Backoff(g.now(), p, attempt, gates.Failure, until))
+	g.carryOut(g.machine.Backoff(g.now(), p, attempt, outcome, until))
 	// Without a wait the next attempt may have been refused by the breaker already;
 	// the call finds that out when it asks for it.
 	return p.verdict != refused || p.reason != retry.ReasonBudget

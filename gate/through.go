@@ -88,44 +88,59 @@ func (s set) call() (*call, error) {
 type call struct {
 	places []place
 	one    [1]place // spares most calls an allocation
+	probe  bool     // a breaker waits for the outcome of the attempt
 }
 
 // Enter takes a slot of each gate.
-func (c *call) Enter(ctx context.Context, attempt int, timeout time.Duration) error {
-	w := wait{call: c, attempt: attempt, timeout: timeout}
+func (c *call) Enter(ctx context.Context, a retry.GateAsk) (probe bool, err error) {
+	c.probe = false
+	w := wait{call: c, attempt: a.Attempt, timeout: a.Timeout}
 	defer w.end()
 	for i := w.next(-1); i >= 0; {
 		pl := &c.places[i]
-		answer := pl.ask(attempt, w.came)
+		answer := pl.ask(a, w.came)
 		if answer == pending {
-			var err error
 			switch answer, err = w.await(ctx, i); {
 			case errors.Is(err, errImpatient):
 				continue // at the same gate, holding nothing
 			case err != nil:
 				c.leave(gates.Neutral)
 				if errors.Is(err, errTooLate) {
-					return &retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: timeout}
+					return false, &retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: a.Timeout}
 				}
-				return err
+				return false, err
 			}
 		}
 		if answer == refused {
 			err := &retry.RefusedError{Gate: pl.gate.spec.Name, Reason: pl.why()}
 			c.leave(gates.Neutral)
-			return err
+			return false, err
 		}
 		pl.held = true
 		i = w.next(i)
 	}
-	return nil
+	c.probe = c.probing()
+	return c.probe, nil
+}
+
+func (c *call) probing() bool {
+	for i := range c.places { // in place: the rest of one belongs to its gate's lock
+		if c.places[i].probes() {
+			return true
+		}
+	}
+	return false
 }
 
 // Retry asks the budget of each gate. Only the first gate is told when the attempt
 // is due; the call comes to the others when it has passed that.
 func (c *call) Retry(attempt int, due time.Time) bool {
+	outcome := gates.Failure
+	if c.probe {
+		outcome = gates.FailedProbe
+	}
 	for i := range c.places {
-		if !c.places[i].backoff(attempt, due) {
+		if !c.places[i].backoff(attempt, outcome, due) {
 			return false
 		}
 		due = time.Time{}

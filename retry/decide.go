@@ -9,8 +9,8 @@ import (
 // it. It is plain data.
 type State struct {
 	// Attempt is the number of failures charged so far, this one included. It
-	// is at least 1 when Decide is asked. Attempts lost to a crash of the
-	// worker are not charged.
+	// is at least 1 when Decide is asked, unless Probe is set. Attempts lost to a
+	// crash of the worker are not charged.
 	Attempt int
 
 	// First is when the call was first scheduled; Within counts from it. If it is the
@@ -25,6 +25,11 @@ type State struct {
 
 	// OverBudget says that the call's retry budget refuses another attempt.
 	OverBudget bool
+
+	// Probe says that the attempt was the probe of a gate's circuit breaker. Unless it ends
+	// the call its failure is not charged: Attempt does not count it, and MaxAttempts ends
+	// the call only if it is 1. The wait that follows is that after the failure before.
+	Probe bool
 }
 
 // Decision is what Decide returns. It is plain data.
@@ -81,7 +86,7 @@ func Decide(p *Policy, s State, f Failure, now time.Time, u float64) Decision {
 	}
 
 	k := max(s.Attempt, 1)
-	if k >= allowed {
+	if k >= allowed && (!s.Probe || allowed == 1) {
 		return d.exhausted(p, ReasonMaxAttempts)
 	}
 	delay, reason := p.wait(backoff, jitter, k, s.Previous, &f, now, u)
@@ -92,6 +97,9 @@ func Decide(p *Policy, s State, f Failure, now time.Time, u float64) Decision {
 		return d.exhausted(p, ReasonBudget)
 	}
 
+	if s.Probe {
+		reason = ReasonProbe
+	}
 	d.Retry, d.Reason, d.Delay = true, reason, delay
 	if d.At = now.Add(delay); d.At.After(lastInstant) {
 		d.At = lastInstant

@@ -144,6 +144,7 @@ type call struct {
 	failed []Record  // records for an ExhaustedError
 
 	place Gates  // nil without gates
+	free  int    // failed probes of circuit breakers, which are not charged
 	ended Reason // empty until the call has ended
 }
 
@@ -177,6 +178,7 @@ type attempt struct {
 	number int
 	id     string // empty unless a hook or a record needed it
 	start  time.Time
+	probe  bool // of a circuit breaker
 }
 
 // loop judges the outcome of an attempt, and waits for and makes the next one.
@@ -209,7 +211,10 @@ func (c *call) loop(p *Policy, fn func(context.Context) error, at attempt, err e
 // attempt follows, it returns what the caller gets.
 func (c *call) judge(p *Policy, at attempt, previous time.Duration, err error) (Decision, error) {
 	now := time.Now()
-	state := State{Attempt: at.number, First: c.first, Previous: previous, Canceled: c.parent.Err() != nil}
+	state := State{Attempt: at.number - c.free, First: c.first, Previous: previous, Canceled: c.parent.Err() != nil, Probe: at.probe}
+	if at.probe {
+		state.Attempt-- // it is not charged if another attempt follows
+	}
 	failure, u := Classify(err), c.draw()
 
 	d := Decide(p, state, failure, now, u)
@@ -218,8 +223,11 @@ func (c *call) judge(p *Policy, at attempt, previous time.Duration, err error) (
 		state.OverBudget = true
 		d = Decide(p, state, failure, now, u)
 	}
-	if !d.Retry {
+	switch {
+	case !d.Retry:
 		c.ended = d.Reason
+	case at.probe:
+		c.free++
 	}
 	c.record(at, Record{End: now, Err: err, Delay: d.Delay, Reason: d.Reason})
 
@@ -234,7 +242,7 @@ func (c *call) judge(p *Policy, at attempt, previous time.Duration, err error) (
 		return d, err
 	}
 	return d, &ExhaustedError{
-		Name: c.name, Attempts: at.number, Reason: d.Reason, Max: d.Max,
+		Name: c.name, Attempts: at.number - c.free, Reason: d.Reason, Max: d.Max,
 		Within: p.Within, Records: c.failed, Err: err,
 	}
 }
@@ -263,12 +271,14 @@ func (c *call) wait(delay time.Duration) bool {
 
 // attempt makes the n-th attempt and returns its outcome.
 func (c *call) attempt(p *Policy, n int, fn func(context.Context) error) (attempt, error) {
+	probe := false
 	if c.place != nil {
-		if err := c.enter(p, n); err != nil {
+		var err error
+		if probe, err = c.enter(p, n); err != nil {
 			return attempt{number: n}, err
 		}
 	}
-	at := attempt{number: n, start: time.Now()}
+	at := attempt{number: n, start: time.Now(), probe: probe}
 	ac := &attemptContext{
 		Context: c.parent, trace: c.id, number: n, max: c.limit,
 		limits: limits{start: at.start, lastBeat: at.start, attempt: p.AttemptTimeout, silence: p.HeartbeatTimeout},

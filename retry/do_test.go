@@ -331,7 +331,7 @@ func TestR35_APanicOfTheSinkIsNotAnOutcome(t *testing.T) {
 func TestR9_TheBudgetIsAskedOnlyWhenItMatters(t *testing.T) {
 	asked := 0
 	budget := retry.WithGates(func() (retry.Gates, error) {
-		return openGate{func() bool { asked++; return true }}, nil
+		return openGate{allows: func() bool { asked++; return true }}, nil
 	})
 	policy := retry.Policy{MaxAttempts: 3, Backoff: retry.None}
 	_ = retry.Do(t.Context(), policy, func(context.Context) error { return io.EOF }, budget)

@@ -16,7 +16,7 @@ type ExhaustedError struct {
 	// Name is the name of the call, empty if it has none.
 	Name string
 
-	// Attempts is how many attempts were made.
+	// Attempts is how many attempts were made, without those that are not charged.
 	Attempts int
 
 	// Reason is why no further one follows.

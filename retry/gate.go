@@ -10,11 +10,11 @@ import (
 // Gates is the place of one call at its gates, which bound how many attempts run
 // at a time, and more. Package gate implements it. Do uses it on one goroutine.
 type Gates interface {
-	// Enter waits until the attempt may start, at most for timeout; zero or less is no
-	// bound. It returns nil, a *RefusedError, a *TimeoutError of kind TimeoutQueue, or
-	// another error when ctx is canceled. After an error the call has no place at any
-	// gate.
-	Enter(ctx context.Context, attempt int, timeout time.Duration) error
+	// Enter waits until the attempt may start. Its error is nil, a *RefusedError, a
+	// *TimeoutError of kind TimeoutQueue, or another error when ctx is canceled. After an
+	// error the call has no place at any gate. probe reports whether the attempt is the
+	// probe of a circuit breaker: a failure that is tried again is then not charged.
+	Enter(ctx context.Context, a GateAsk) (probe bool, err error)
 
 	// Retry reports that the attempt has failed and when the next one is due. It returns
 	// whether the retry budgets allow it. Do calls it last, when nothing else prevents
@@ -24,6 +24,13 @@ type Gates interface {
 	// Leave gives up the place when the call has ended. The reason is empty if
 	// Do panics.
 	Leave(Reason)
+}
+
+// GateAsk is what a call asks its gates for. It is plain data.
+type GateAsk struct {
+	Attempt int           // number of the attempt that is to start, from 1
+	Timeout time.Duration // the longest wait; zero or less is no bound
+	Once    bool          // the policy allows one attempt, so a failure ends the call
 }
 
 // WithGates makes the attempts of the call pass gates; gate.Through is the usual way to
@@ -98,7 +105,7 @@ type haltError struct {
 func (e *haltError) Error() string { return e.cause.Error() }
 
 // enter waits at the gates for the n-th attempt.
-func (c *call) enter(p *Policy, n int) error {
+func (c *call) enter(p *Policy, n int) (probe bool, err error) {
 	timeout, within := p.QueueTimeout, false
 	if n > 1 && p.bounded() {
 		// The start of a retry was judged before the wait, which took time.
@@ -107,23 +114,23 @@ func (c *call) enter(p *Policy, n int) error {
 			timeout, within = left, true
 		}
 	}
-	err := c.place.Enter(c.parent, n, timeout)
+	probe, err = c.place.Enter(c.parent, GateAsk{Attempt: n, Timeout: timeout, Once: c.limit == 1})
 	if c.parent.Err() != nil {
-		return &haltError{reason: ReasonCanceled, cause: c.parent.Err()}
+		return false, &haltError{reason: ReasonCanceled, cause: c.parent.Err()}
 	}
 	switch e := err.(type) {
 	case nil:
-		return nil
+		return probe, nil
 	case *TimeoutError:
 		if within {
-			return &haltError{reason: ReasonWithin, cause: c.lastFailure()}
+			return false, &haltError{reason: ReasonWithin, cause: c.lastFailure()}
 		}
-		return e
+		return false, e
 	case *RefusedError:
 		e.Last = c.lastFailure()
-		return &haltError{reason: e.Reason, cause: e}
+		return false, &haltError{reason: e.Reason, cause: e}
 	}
-	return &hookError{fmt.Errorf("its gates failed: %w", err)}
+	return false, &hookError{fmt.Errorf("its gates failed: %w", err)}
 }
 
 // halted is what a call returns that ended before its n-th attempt.
@@ -137,7 +144,7 @@ func (c *call) halted(p *Policy, at attempt, halt *haltError) error {
 		c.record(at, Record{End: time.Now(), Err: halt.cause, Reason: halt.reason})
 	}
 	return &ExhaustedError{
-		Name: c.name, Attempts: at.number - 1, Reason: halt.reason, Max: c.limit,
+		Name: c.name, Attempts: at.number - 1 - c.free, Reason: halt.reason, Max: c.limit,
 		Within: p.Within, Records: c.failed, Err: halt.cause,
 	}
 }

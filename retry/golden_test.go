@@ -90,7 +90,7 @@ func playDo(ctx context.Context, c *golden.Case) golden.Trace {
 	},
 		retry.WithRandom(func() float64 { return current().U }),
 		retry.WithGates(func() (retry.Gates, error) {
-			return openGate{func() bool { return !current().Denied }}, nil
+			return openGate{func() bool { return !current().Denied }, func(n int) bool { return c.Attempts[n-1].Probe }}, nil
 		}),
 		retry.WithSink(func(r retry.Record) {
 			if r.Reason == retry.ReasonSucceeded {
@@ -107,12 +107,17 @@ func playDo(ctx context.Context, c *golden.Case) golden.Trace {
 	return trace
 }
 
-// openGate lets every attempt pass and has a retry budget.
-type openGate struct{ allows func() bool }
+// openGate lets every attempt pass, some as probes of its breaker, and has a retry budget.
+type openGate struct {
+	allows func() bool
+	probes func(attempt int) bool
+}
 
-func (openGate) Enter(context.Context, int, time.Duration) error { return nil }
-func (g openGate) Retry(int, time.Time) bool                     { return g.allows() }
-func (openGate) Leave(retry.Reason)                              {}
+func (g openGate) Enter(_ context.Context, a retry.GateAsk) (probe bool, err error) {
+	return g.probes != nil && g.probes(a.Attempt), nil
+}
+func (g openGate) Retry(int, time.Time) bool { return g.allows() }
+func (openGate) Leave(retry.Reason)          {}
 
 // mustRefuse checks that Do does not run what it cannot honor.
 func mustRefuse(t *testing.T, c *golden.Case) {
@@ -143,7 +148,7 @@ func TestR16_GoldenCoversEveryReason(t *testing.T) {
 		}
 	}
 	for _, reason := range []retry.Reason{
-		retry.ReasonBackoff, retry.ReasonImmediate, retry.ReasonServerDelay, retry.ReasonCanceled,
+		retry.ReasonBackoff, retry.ReasonImmediate, retry.ReasonServerDelay, retry.ReasonProbe, retry.ReasonCanceled,
 		retry.ReasonTerminal, retry.ReasonStopRule, retry.ReasonNonRetryable, retry.ReasonTimeout,
 		retry.ReasonNotRetryable, retry.ReasonMaxAttempts, retry.ReasonWithin, retry.ReasonBudget,
 	} {

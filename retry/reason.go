@@ -12,6 +12,10 @@ const (
 	ReasonImmediate Reason = "immediate"
 	// ReasonServerDelay: after the wait that the error asked for (see After).
 	ReasonServerDelay Reason = "server_delay"
+	// ReasonProbe: the attempt was the probe of a gate's circuit breaker and is not charged;
+	// after the wait that followed the failure before, or that the error asked for, the
+	// call waits at the gate again.
+	ReasonProbe Reason = "probe"
 )
 
 // Why no further attempt follows, in the order in which they are judged.
@@ -65,7 +69,7 @@ const (
 // Retries reports whether another attempt of the same call follows.
 func (r Reason) Retries() bool {
 	switch r {
-	case ReasonBackoff, ReasonImmediate, ReasonServerDelay, ReasonWorkerLost, ReasonLeaseExpired, ReasonLeaseLost, ReasonDrained:
+	case ReasonBackoff, ReasonImmediate, ReasonServerDelay, ReasonProbe, ReasonWorkerLost, ReasonLeaseExpired, ReasonLeaseLost, ReasonDrained:
 		return true
 	}
 	return false

@@ -209,7 +209,7 @@ func (r *execution) dispatch(c *Call) {
 func (r *execution) dispatchOf(c *Call) Dispatch {
 	limit := c.Policy.AttemptLimit()
 	return Dispatch{
-		Call: c.Number, Attempt: c.attempt, Max: limit, Allowed: r.allowed(c), Final: c.Failures+1 >= limit,
+		Call: c.Number, Attempt: c.attempt, Max: limit, Allowed: r.allowed(c), Final: c.Failures+1 >= limit && (limit == 1 || !c.probes()),
 		Step: c.Step(), Probation: c.OnProbation,
 		Name: c.Name, Queue: c.Queue, Priority: c.Priority, Trace: c.Trace, Input: c.Input,
 		Scheduled: c.First, Queued: c.QueuedAt, Started: c.StartedAt, Latest: c.queueDue(),
@@ -337,16 +337,16 @@ func (r *execution) attemptEnded(in AttemptEnded) {
 	}
 }
 
-// attemptFailed charges a failure and asks the policy what follows.
+// attemptFailed charges a failure and asks the policy what follows. The failure of a probe is
+// not charged, and no budget is asked, if another attempt follows: the call waits on.
 func (r *execution) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended int64) {
-	c.Failures++
 	c.cleared()
 	c.Forced = false
 	c.remember(c.attempt, f, ended)
-	d := r.judgement(c, f, ended, false)
+	d := r.charge(c, f, ended)
 	c.verdict = verdictOf(d)
 	if d.Retry {
-		if judges := r.backOffAtGates(c, c.verdict, nextOf(d), true); judges > 0 {
+		if judges := r.backOffAtGates(c, c.verdict, nextOf(d), d.Reason != retry.ReasonProbe); judges > 0 {
 			c.Undecided = &undecided{Outcome: outcome, Failure: f, Ended: ended, Judges: judges}
 			c.verdict = "" // the gates know it now
 			r.setState(c, Gated)
@@ -356,6 +356,20 @@ func (r *execution) attemptFailed(c *Call, outcome Outcome, f *history.Failure, 
 	}
 	r.recordDecision(c, outcome, f, d, ended, nextOf(d))
 	r.follow(c, d, f, ended)
+}
+
+// charge asks the policy about a failure, which counts from now on unless it was that of a
+// probe and the call goes on.
+func (r *execution) charge(c *Call, f *history.Failure, ended int64) retry.Decision {
+	if c.probes() {
+		d := r.judgementOfProbe(c, f, ended)
+		if !d.Retry {
+			c.Failures++
+		}
+		return d
+	}
+	c.Failures++
+	return r.judgement(c, f, ended, false)
 }
 
 // follow carries out the policy's decision about a failure.

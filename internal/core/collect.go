@@ -66,7 +66,7 @@ func (r *gating) giveBackLate(c *Call) bool {
 			continue
 		}
 		r.out.Gates = append(r.out.Gates, r.toGate(c, i, GateReturn, c.attempt))
-		p.State = resting
+		p.becomes(resting)
 		p.Returns++
 	}
 	r.awaitGate(c)

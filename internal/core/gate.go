@@ -133,7 +133,7 @@ func (g *Gate) hear(m *ToGate) {
 	switch m.Word {
 	case GateEnter:
 		g.take(g.machine.Enter(g.now, gates.Ask[TicketKey]{
-			Key: m.Ticket, Attempt: m.Attempt, Priority: m.Priority, Returns: m.Returns, Came: m.Came,
+			Key: m.Ticket, Attempt: m.Attempt, Priority: m.Priority, Returns: m.Returns, Came: m.Came, Once: m.Once,
 		}))
 	case GateReturn:
 		g.take(g.machine.Return(g.now, m.Ticket, m.Attempt, m.Returns))

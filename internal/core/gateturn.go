@@ -11,7 +11,7 @@ import (
 func (g *Gate) take(s *gates.Step[TicketKey]) {
 	g.touched = append(g.touched, s.Changed...)
 	for _, granted := range s.Granted {
-		g.say(FromGate{Word: GateGranted, Ticket: granted.Key, Attempt: granted.Attempt, Returns: granted.Returns})
+		g.say(FromGate{Word: GateGranted, Ticket: granted.Key, Attempt: granted.Attempt, Returns: granted.Returns, Probe: granted.Probe})
 		if g.detail.Check == 0 || g.detail.Unused != 0 {
 			g.detail.Check, g.detail.Unused = g.now+int64(checkEvery), 0
 		}
@@ -39,7 +39,7 @@ func (g *Gate) check() {
 		}
 		g.detail.Check = g.now + int64(checkEvery)
 		if g.now-t.Since >= int64(checkEvery) {
-			g.say(FromGate{Word: GateGranted, Ticket: t.Key, Attempt: t.Attempt, Returns: t.Returns})
+			g.say(FromGate{Word: GateGranted, Ticket: t.Key, Attempt: t.Attempt, Returns: t.Returns, Probe: t.Probe})
 		}
 	}
 	if g.detail.Check == 0 {

@@ -65,6 +65,7 @@ type ToGate struct {
 	// declaration that the operator saw, in case the gate has been forgotten since.
 	Priority int         `json:"priority,omitempty"`
 	Came     int64       `json:"came,omitempty"` // when the call came to its first gate, if that is another one
+	Once     bool        `json:"once,omitempty"` // a failure ends the call
 	Spec     *gates.Spec `json:"spec,omitempty"`
 
 	// Of GateBackoff and GateDone: how the attempt ended.
@@ -96,6 +97,7 @@ type FromGate struct {
 	Ticket  TicketKey    `json:"ticket"`
 	Attempt int          `json:"attempt"`           // the attempt that may start or has ended
 	Returns int          `json:"returns,omitempty"` // of GateGranted: as in the request
+	Probe   bool         `json:"probe,omitempty"`   // of GateGranted: the breaker waits for the outcome
 	Reason  retry.Reason `json:"reason,omitempty"`
 }
 

@@ -24,10 +24,21 @@ type atGate struct {
 	Judged bool `json:"judged,omitempty"`
 	// Returns is how often the ticket's slot was given back unused.
 	Returns int `json:"returns,omitempty"`
+	// Probe says that this gate's breaker waits for the outcome of the attempt that it
+	// granted.
+	Probe bool `json:"probe,omitempty"`
 }
 
 func (p atGate) holds() bool { return p.State == held }
 func (p atGate) waits() bool { return p.State == asked }
+
+// becomes changes the state; a grant is over with its attempt.
+func (p *atGate) becomes(s gateState) { p.State, p.Probe = s, false }
+
+// probes reports whether the attempt in flight is the probe of a breaker.
+func (c *Call) probes() bool {
+	return slices.ContainsFunc(c.AtGates, func(p atGate) bool { return p.Probe })
+}
 
 type gateState string
 
@@ -112,9 +123,9 @@ func (r *gating) askGatesNow(c *Call) {
 }
 
 func (r *gating) askGate(c *Call, i int) {
-	c.AtGates[i].State = asked
+	c.AtGates[i].becomes(asked)
 	m := r.toGate(c, i, GateEnter, c.attempt)
-	m.Priority, m.Spec = c.Priority, &c.Gates[i]
+	m.Priority, m.Spec, m.Once = c.Priority, &c.Gates[i], c.Policy.AttemptLimit() == 1
 	if i > 0 {
 		m.Came = c.QueuedAt
 	}
@@ -152,10 +163,10 @@ func (r *gating) backOffAtGates(c *Call, outcome gates.Outcome, until int64, jud
 		}
 		m := r.toGate(c, i, GateBackoff, c.attempt)
 		m.Outcome, m.Until = outcome, until
-		p.State = asked
+		p.becomes(asked)
 		if !inOrder {
 			m.Until, m.Yield = Never, true
-			p.State = resting
+			p.becomes(resting)
 		}
 		if judge && budgeted(c.Gates[i]) {
 			m.Judge, p.Judged = true, false
@@ -187,7 +198,7 @@ func (r *gating) leaveGates(c *Call, outcome gates.Outcome) {
 		if m.Outcome = outcome; outcome == "" {
 			m.Outcome = gates.Neutral
 		}
-		p.State = noTicket
+		p.becomes(noTicket)
 		r.out.Gates = append(r.out.Gates, m)
 		r.touch(c)
 	}
@@ -224,7 +235,7 @@ func (r *execution) fromGate(in FromGate) {
 	case in.Word == GateGranted && in.Returns != c.AtGates[i].Returns:
 		r.out.Dropped++ // a grant of a slot that was given back
 	case in.Word == GateGranted:
-		c.AtGates[i].State = held
+		c.AtGates[i].State, c.AtGates[i].Probe = held, in.Probe
 		r.touch(c)
 		r.proceed(c)
 	}
@@ -263,7 +274,7 @@ func (r *execution) askGatesAgain() {
 // refused closes a call whose gate refuses it. The coming attempt does not start and is not
 // charged; the ledger records the refusal.
 func (r *execution) refused(c *Call, i int) {
-	c.AtGates[i].State = noTicket // its ticket is gone
+	c.AtGates[i].becomes(noTicket) // its ticket is gone
 	if u := c.Undecided; u != nil {
 		c.Undecided = nil
 		d := r.judgement(c, u.Failure, u.Ended, false)
@@ -287,7 +298,7 @@ func (r *execution) refused(c *Call, i int) {
 func (r *execution) judged(c *Call, i int, in FromGate, denied bool) {
 	u := c.Undecided
 	if denied {
-		c.AtGates[i].State = noTicket // its ticket is gone
+		c.AtGates[i].becomes(noTicket) // its ticket is gone
 		r.touch(c)
 	}
 	switch {

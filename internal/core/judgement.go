@@ -8,14 +8,27 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// judgement returns the policy's decision about a failure.
+// judgement returns the policy's decision about a failure that is charged.
 func (r *execution) judgement(c *Call, f *history.Failure, ended int64, overBudget bool) retry.Decision {
-	return retry.Decide(c.Policy, retry.State{
-		Attempt:    c.Failures,
-		First:      time.Unix(0, c.First),
-		Previous:   c.Previous,
-		OverBudget: overBudget,
-	}, retry.Classify(f.Err()), time.Unix(0, ended), r.Draw(c.Number, c.attempt))
+	s := r.stateOf(c)
+	s.OverBudget = overBudget
+	return r.decision(c, s, f, ended)
+}
+
+// judgementOfProbe is judgement for the probe of a breaker, whose failure is charged only if
+// it ends the call.
+func (r *execution) judgementOfProbe(c *Call, f *history.Failure, ended int64) retry.Decision {
+	s := r.stateOf(c)
+	s.Probe = true
+	return r.decision(c, s, f, ended)
+}
+
+func (r *execution) stateOf(c *Call) retry.State {
+	return retry.State{Attempt: c.Failures, First: time.Unix(0, c.First), Previous: c.Previous}
+}
+
+func (r *execution) decision(c *Call, s retry.State, f *history.Failure, ended int64) retry.Decision {
+	return retry.Decide(c.Policy, s, retry.Classify(f.Err()), time.Unix(0, ended), r.Draw(c.Number, c.attempt))
 }
 
 // nextOf returns when the next attempt is due, 0 for none.
@@ -30,6 +43,8 @@ func nextOf(d retry.Decision) int64 {
 // that no retry can change says nothing about it.
 func verdictOf(d retry.Decision) gates.Outcome {
 	switch {
+	case d.Reason == retry.ReasonProbe:
+		return gates.FailedProbe
 	case d.Retry, d.Reason == retry.ReasonTimeout, d.Reason.Exhausts():
 		return gates.Failure
 	}

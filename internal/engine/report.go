@@ -76,7 +76,7 @@ func (k gateKind) reportGate(name string, before *core.GateDetail, now core.Gate
 	}
 	switch was, is := before.Record.OpenUntil, now.Record.OpenUntil; {
 	case is > was:
-		log.BreakerOpened(name, time.Unix(0, is).UTC(), before.Record.Failures+1)
+		log.BreakerOpened(name, time.Unix(0, is).UTC(), now.Record.Failures)
 	case was > 0 && is == 0:
 		log.BreakerClosed(name)
 	}

@@ -108,6 +108,11 @@ func TestE63_WhatFailsIsLogged(t *testing.T) {
 		if opened := j.records(t, "event", "breaker_opened"); len(opened) == 0 || opened[0]["gate"] != "bank" {
 			t.Errorf("the breaker opened: %v", opened)
 		}
+		for _, r := range j.records(t, "event", "breaker_opened") {
+			if r["failures"] != 2.0 { // also when a probe fails
+				t.Errorf("a breaker that opens after 2 failures opened: %v", r)
+			}
+		}
 		if failed := j.records(t, "event", "attempt_failed"); len(failed) == 0 || failed[0]["level"] != "DEBUG" {
 			t.Errorf("attempts that are retried: %v", failed)
 		}

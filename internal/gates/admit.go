@@ -28,8 +28,12 @@ func (m *Machine[K]) admit(now int64) {
 	}
 }
 
-// candidate returns the first ticket in line that has a slot or can get one.
+// candidate returns the first ticket in line that has a slot or can get one. While the
+// breaker is open that is the next probe.
 func (m *Machine[K]) candidate() *entry[K] {
+	if m.record.OpenUntil != 0 {
+		return m.nextProbe()
+	}
 	holder := m.due.top()
 	if m.holders >= m.config.Limit {
 		return holder
@@ -41,18 +45,52 @@ func (m *Machine[K]) candidate() *entry[K] {
 	return first
 }
 
-// grant starts the first attempt of its queue.
+// nextProbe returns the ticket whose attempt is the next probe. Tickets take turns, so that a
+// call that always fails does not keep the breaker open for the others: those that were never
+// a probe in vain go first, in line, and then the one that was for the longest time not. A
+// call that a failure would end is a probe only if there is no other.
+func (m *Machine[K]) nextProbe() *entry[K] {
+	var best *item[K]
+	look := func(q *queue[K]) {
+		for i := range q.items {
+			if it := &q.items[i]; !it.isStale() && (best == nil || it.probesBefore(best)) {
+				best = it
+			}
+		}
+	}
+	look(&m.due)
+	if m.holders < m.config.Limit {
+		look(&m.queue)
+	}
+	if best == nil {
+		return nil
+	}
+	return best.entry
+}
+
+func (i *item[K]) probesBefore(j *item[K]) bool {
+	a, b := i.entry, j.entry
+	switch {
+	case a.Once != b.Once:
+		return b.Once
+	case a.Probed != b.Probed:
+		return a.Probed < b.Probed
+	}
+	return i.before(j)
+}
+
+// grant starts an attempt that waits.
 func (m *Machine[K]) grant(e *entry[K], now int64) {
-	e.home.pop()
+	e.home.leave(e)
 	if !e.Slot {
 		e.Slot = true
 		m.holders++
 	}
-	m.step.Granted = append(m.step.Granted, Grant[K]{Key: e.Key, Attempt: e.Attempt, Returns: e.Returns, Waited: max(now-e.Since, 0)})
-	e.Phase, e.Since = Running, now
 	if m.record.OpenUntil != 0 {
 		e.Probe, m.probe = true, e
 	}
+	m.step.Granted = append(m.step.Granted, Grant[K]{Key: e.Key, Attempt: e.Attempt, Returns: e.Returns, Probe: e.Probe, Waited: max(now-e.Since, 0)})
+	e.Phase, e.Since = Running, now
 	m.takeRate(e, now)
 	m.touch(e)
 }

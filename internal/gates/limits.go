@@ -104,7 +104,10 @@ func (m *Machine[K]) judge(e *entry[K], outcome Outcome, now int64) {
 	switch outcome {
 	case Success:
 		r.Failures, r.OpenUntil = 0, 0
-	case Failure:
+	case Failure, FailedProbe:
+		if isProbe {
+			e.Probed = now
+		}
 		if r.Failures = min(r.Failures+1, b.Failures); isProbe || r.Failures == b.Failures {
 			r.Failures, r.OpenUntil = b.Failures, now+int64(b.Cooldown)
 		}

@@ -10,6 +10,9 @@ const (
 	Success Outcome = "success"
 	// Failure counts for the breaker, and its retry costs tokens.
 	Failure Outcome = "failure"
+	// FailedProbe is the failure of an attempt that was the probe of a breaker, of this gate
+	// or of another one of its call. It counts for the breaker, and its retry is free.
+	FailedProbe Outcome = "failed_probe"
 	// Neutral counts for nothing: the attempt was canceled or lost, or its error is not the
 	// fault of what is behind the gate. Its retry is free.
 	Neutral Outcome = "neutral"
@@ -20,6 +23,7 @@ type Grant[K comparable] struct {
 	Key     K
 	Attempt int
 	Returns int   // how often the ticket's slot was given back
+	Probe   bool  // the breaker waits for the outcome
 	Waited  int64 // how long the attempt was due, in nanoseconds
 }
 
@@ -38,6 +42,7 @@ type Ask[K comparable] struct {
 	Priority int
 	Returns  int   // how often the ticket's slot was given back
 	Came     int64 // when the call came to its first gate, zero if this is it
+	Once     bool  // a failure ends the call
 }
 
 // Step is the result of one input. It is valid until the next input.
@@ -89,7 +94,7 @@ func (m *Machine[K]) Enter(now int64, ask Ask[K]) *Step[K] {
 	switch {
 	case e == nil:
 		e = &entry[K]{Ticket: Ticket[K]{
-			Key: ask.Key, Came: came, Number: m.number(), Priority: ask.Priority, Attempt: max(ask.Attempt, 1), Returns: ask.Returns,
+			Key: ask.Key, Came: came, Number: m.number(), Priority: ask.Priority, Attempt: max(ask.Attempt, 1), Returns: ask.Returns, Once: ask.Once,
 		}}
 		m.tickets[ask.Key] = e
 		m.enqueue(e, now)

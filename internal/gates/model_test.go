@@ -33,8 +33,8 @@ type model struct {
 type modelTicket struct {
 	key, number, priority, attempt int
 	phase                          gates.Phase
-	slot, paid                     bool
-	came, until, yields            int64
+	slot, paid, once               bool
+	came, until, yields, probed    int64
 	returns                        int
 }
 
@@ -96,7 +96,7 @@ func (m *model) enter(now int64, ask gates.Ask[int]) {
 	switch {
 	case t == nil:
 		m.tickets = append(m.tickets, &modelTicket{
-			key: ask.Key, came: came, number: m.next(), priority: ask.Priority, attempt: ask.Attempt, phase: gates.Waiting, returns: ask.Returns,
+			key: ask.Key, came: came, number: m.next(), priority: ask.Priority, attempt: ask.Attempt, phase: gates.Waiting, returns: ask.Returns, once: ask.Once,
 		})
 	case t.phase == gates.StandingBy && ask.Attempt >= t.attempt && ask.Returns >= t.returns:
 		t.phase = gates.Waiting
@@ -156,12 +156,16 @@ func (m *model) judge(now int64, t *modelTicket, o gates.Outcome) {
 		return
 	}
 	open := func() { m.breaker, m.reopens = "open", now+int64(m.c.Breaker.Cooldown) }
+	if o == gates.FailedProbe { // perhaps of another gate
+		o = gates.Failure
+	}
 	switch {
 	case m.probe == t:
 		m.probe = nil
 		if o == gates.Success {
 			m.breaker, m.failures = "closed", 0
 		} else if o == gates.Failure {
+			t.probed = now
 			open()
 		}
 	case m.breaker != "closed":
@@ -255,6 +259,17 @@ func (m *model) serve() {
 			}
 			return
 		}
+		if m.breaker == "half-open" { // those take turns that a failure would not end
+			slices.SortStableFunc(waiting, func(a, b *modelTicket) int {
+				switch {
+				case a.once != b.once && a.once:
+					return 1
+				case a.once != b.once:
+					return -1
+				}
+				return cmp.Compare(a.probed, b.probed)
+			})
+		}
 		i := slices.IndexFunc(waiting, func(t *modelTicket) bool { return t.slot || m.slots() < m.c.Limit })
 		if i < 0 || m.c.Rate.PerSecond > 0 && m.bucket < m.interval() {
 			return
@@ -275,7 +290,7 @@ func (m *model) serve() {
 func (m *model) String() string {
 	var s []string
 	for _, t := range m.tickets {
-		s = append(s, fmt.Sprintf("%d.%d #%d p%d %s returns=%d slot=%v paid=%v probe=%v", t.key, t.attempt, t.number, t.priority, t.phase, t.returns, t.slot, t.paid, m.probe == t))
+		s = append(s, fmt.Sprintf("%d.%d #%d p%d %s returns=%d slot=%v paid=%v probe=%v once=%v probed=%d", t.key, t.attempt, t.number, t.priority, t.phase, t.returns, t.slot, t.paid, m.probe == t, t.once, t.probed))
 	}
 	slices.Sort(s)
 	return fmt.Sprint(s, m.paused)

@@ -77,7 +77,7 @@ func (s *scenario) step() {
 	}
 	s.model.events = nil
 	s.model.pass(s.now)
-	outcome := []gates.Outcome{gates.Success, gates.Failure, gates.Failure, gates.Neutral}[s.below("outcome", 4)]
+	outcome := []gates.Outcome{gates.Success, gates.Failure, gates.Failure, gates.Neutral, gates.FailedProbe}[s.below("outcome", 5)]
 	key, attempt, returns := s.below("key", 8), 1, 0
 	if t, ok := s.m.Ticket(key); ok {
 		attempt, returns = max(1, t.Attempt-s.below("stale", 3)/2), max(0, t.Returns-s.below("early", 3)/2)
@@ -87,7 +87,7 @@ func (s *scenario) step() {
 	switch s.below("input", 11) {
 	case 0, 1, 2:
 		priority := s.below("priority", 3) / 2
-		ask := gates.Ask[int]{Key: key, Attempt: attempt, Priority: priority, Returns: returns}
+		ask := gates.Ask[int]{Key: key, Attempt: attempt, Priority: priority, Returns: returns, Once: s.below("once", 4) == 0}
 		if s.below("came before", 3) == 0 {
 			ask.Came = s.now - int64(s.below("before", 4)*15)
 		}
@@ -163,9 +163,12 @@ func (s *scenario) compare(input string, step *gates.Step[int]) {
 	}
 	for _, g := range step.Granted {
 		events = append(events, fmt.Sprintf("grant %d.%d", g.Key, g.Attempt))
+		if t, ok := s.m.Ticket(g.Key); ok && g.Probe != t.Probe {
+			s.Fatalf("the grant of %d says %v of a probe and the ticket %v", g.Key, g.Probe, t.Probe)
+		}
 	}
 	for _, t := range s.m.Tickets() {
-		tickets = append(tickets, fmt.Sprintf("%d.%d #%d p%d %s returns=%d slot=%v paid=%v probe=%v", t.Key, t.Attempt, t.Number, t.Priority, t.Phase, t.Returns, t.Slot, t.Paid, t.Probe))
+		tickets = append(tickets, fmt.Sprintf("%d.%d #%d p%d %s returns=%d slot=%v paid=%v probe=%v once=%v probed=%d", t.Key, t.Attempt, t.Number, t.Priority, t.Phase, t.Returns, t.Slot, t.Paid, t.Probe, t.Once, t.Probed))
 	}
 	slices.Sort(tickets)
 	// Refusals come in an order of their own; that of grants is the point.

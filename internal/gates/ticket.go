@@ -54,6 +54,11 @@ type Ticket[K comparable] struct {
 	// Probe says that the circuit breaker waits for the outcome of the attempt.
 	Probe bool `json:"probe,omitempty"`
 
+	// Probed is when an attempt of the ticket last failed as the probe. Once says that a
+	// failure ends the call. Both decide which ticket is the next probe.
+	Probed int64 `json:"probed,omitempty"`
+	Once   bool  `json:"once,omitempty"`
+
 	// Returns is how often the slot was given back unused. It distinguishes a grant from
 	// earlier ones that were given back.
 	Returns int `json:"returns,omitempty"`

@@ -56,6 +56,9 @@ type Attempt struct {
 	// Denied says that the retry budget has nothing left for the retry that
 	// would follow.
 	Denied bool
+
+	// Probe says that the attempt is the probe of a circuit breaker.
+	Probe bool
 }
 
 // Trace is what follows from a case.

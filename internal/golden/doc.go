@@ -27,6 +27,7 @@
 //	beats D,D,..  when it heartbeats, counted from its start
 //	u F           the draw for the jitter; default 0.5
 //	denied        the retry budget has nothing left for a retry
+//	probe         it is the probe of a circuit breaker
 //
 // All attempts heed their context: when it is canceled they end with its error.
 // An outcome is ok or an error:

@@ -18,8 +18,10 @@ func (c *Case) Simulate() Trace {
 	first := time.Unix(1_000_000_000, 0).UTC()
 	start, previous := first, time.Duration(0)
 
+	n := 0 // failures charged, the present one included
 	for i := range c.Attempts {
-		a, n := c.Attempts[i], i+1
+		a := c.Attempts[i]
+		n++
 		t.Starts = append(t.Starts, start.Sub(first))
 		end, err := c.outcome(a, first, start)
 		if err == nil {
@@ -27,17 +29,23 @@ func (c *Case) Simulate() Trace {
 			return t
 		}
 		state := retry.State{
-			Attempt: n, First: first, Previous: previous, Canceled: c.canceledBy(end.Sub(first)), OverBudget: a.Denied,
+			Attempt: n, First: first, Previous: previous, Canceled: c.canceledBy(end.Sub(first)), OverBudget: a.Denied, Probe: a.Probe,
+		}
+		if a.Probe {
+			state.Attempt--
 		}
 		d := retry.Decide(&c.Policy, state, retry.Classify(err), end, a.U)
 		t.Judgments = append(t.Judgments, Judgment{Action: actionOf(d), Delay: d.Delay, Reason: d.Reason, Rule: d.Rule})
 		if !d.Retry {
-			t.End = endOf(d, n)
+			t.End = endOf(d, n, i+1)
 			return t
 		}
 		if c.canceledBy(d.At.Sub(first)) {
-			t.End = fmt.Sprintf("aborted %s %d", retry.PhaseBackoff, n)
+			t.End = fmt.Sprintf("aborted %s %d", retry.PhaseBackoff, i+1)
 			return t
+		}
+		if a.Probe {
+			n--
 		}
 		start, previous = d.At, d.Delay
 	}
@@ -81,13 +89,13 @@ func (a Attempt) silentAt(limit time.Duration) time.Duration {
 	return last + limit
 }
 
-// endOf says how a call ends after this decision on its n-th attempt.
-func endOf(d retry.Decision, n int) string {
+// endOf says how a call ends after this decision on its last attempt, the n-th that is charged.
+func endOf(d retry.Decision, n, last int) string {
 	switch {
 	case d.Pause:
 		return fmt.Sprintf("paused %s %d", d.Reason, n)
 	case d.Reason == retry.ReasonCanceled:
-		return fmt.Sprintf("aborted %s %d", retry.PhaseExecution, n)
+		return fmt.Sprintf("aborted %s %d", retry.PhaseExecution, last)
 	case d.Reason == retry.ReasonTerminal:
 		return "terminal"
 	}

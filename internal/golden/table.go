@@ -175,8 +175,12 @@ func parseAttempt(text string) (Attempt, error) {
 	for len(fields) > 0 {
 		word := fields[0]
 		fields = fields[1:]
-		if word == "denied" {
+		switch word {
+		case "denied":
 			a.Denied = true
+			continue
+		case "probe":
+			a.Probe = true
 			continue
 		}
 		if len(fields) == 0 {

@@ -133,9 +133,8 @@ func (r *replay) again(a *Attempt, ended int64) {
 
 // failed asks the policy what follows a failure.
 func (r *replay) failed(a *Attempt, failure *core.Judged, ended int64) {
-	r.charged++
 	r.lastType = a.ErrorType
-	d := r.decide(failure, ended, a.Reason == retry.ReasonBudget)
+	d := r.charge(a, failure, ended)
 	exact := r.shift == 0 && ended == a.Ended
 	next := r.at + 1
 	recorded := next < len(r.call.Attempts)
@@ -161,10 +160,24 @@ func (r *replay) failed(a *Attempt, failure *core.Judged, ended int64) {
 	}
 }
 
-func (r *replay) decide(failure *core.Judged, at int64, overBudget bool) retry.Decision {
-	return retry.Decide(&r.lab.policy, retry.State{
-		Attempt: r.charged, First: time.Unix(0, r.call.First), Previous: r.wait, OverBudget: overBudget,
-	}, failure.Failure(), time.Unix(0, at), r.lab.draw(r.call.RunID, r.call.Number, r.number))
+// charge asks the policy about a failure, which counts unless it was that of a breaker's probe
+// and the call goes on.
+func (r *replay) charge(a *Attempt, failure *core.Judged, at int64) retry.Decision {
+	if a.Reason != retry.ReasonProbe {
+		r.charged++
+		return r.decide(failure, at, retry.State{OverBudget: a.Reason == retry.ReasonBudget})
+	}
+	d := r.decide(failure, at, retry.State{Probe: true})
+	if !d.Retry {
+		r.charged++
+	}
+	return d
+}
+
+// decide completes the state of the call.
+func (r *replay) decide(failure *core.Judged, at int64, s retry.State) retry.Decision {
+	s.Attempt, s.First, s.Previous = r.charged, time.Unix(0, r.call.First), r.wait
+	return retry.Decide(&r.lab.policy, s, failure.Failure(), time.Unix(0, at), r.lab.draw(r.call.RunID, r.call.Number, r.number))
 }
 
 // follow continues with the next recorded attempt, at its own time. The attempts of a gap
@@ -177,9 +190,8 @@ func (r *replay) follow(a *Attempt, failure *core.Judged) {
 		r.assumed, r.lab.gaps = true, true
 		at := a.Ended + (due-a.Ended)/int64(b.Number-a.Number)*int64(n-a.Number)
 		r.number++
-		r.charged++
 		r.starts = append(r.starts, at)
-		if d := r.decide(failure, at, false); !d.Retry {
+		if d := r.charge(a, failure, at); !d.Retry {
 			r.end(stopped(d), at)
 			return
 		}

@@ -34,15 +34,18 @@ func (g *entrance) clock() int64 { return epoch.Add(g.w.now).UnixNano() }
 
 // enter asks for an attempt.
 func (g *entrance) enter(c call) {
-	g.act(g.machine.Enter(g.clock(), gates.Ask[int32]{Key: c.task, Attempt: int(c.attempt)}))
+	g.act(g.machine.Enter(g.clock(), gates.Ask[int32]{Key: c.task, Attempt: int(c.attempt), Once: g.w.Policy.AttemptLimit() == 1}))
 }
 
-// retry says that an attempt has failed and that the next one is due after a
-// delay. It reports whether the budget allows that; the gate sees to the rest.
-func (g *entrance) retry(c call, delay time.Duration) bool {
+// retry says that an attempt has failed and when the next one is due. It reports whether the budget allows that; the gate sees to the rest.
+func (g *entrance) retry(c call, d retry.Decision) bool {
 	now := g.clock()
-	until := now + int64(min(delay, time.Duration(gates.Never-now)))
-	step := g.machine.Backoff(now, c.task, int(c.attempt), gates.Failure, until)
+	until := now + int64(min(d.Delay, time.Duration(gates.Never-now)))
+	outcome := gates.Failure
+	if d.Reason == retry.ReasonProbe {
+		outcome = gates.FailedProbe
+	}
+	step := g.machine.Backoff(now, c.task, int(c.attempt), outcome, until)
 	allowed := true
 	for _, r := range step.Refused {
 		allowed = allowed && !(r.Key == c.task && r.Reason == retry.ReasonBudget)
@@ -80,6 +83,7 @@ func (g *entrance) wake() {
 // act does what follows from a step, and sees to the next tick.
 func (g *entrance) act(step *gates.Step[int32]) {
 	for _, grant := range step.Granted {
+		g.w.tasks[grant.Key].probe = grant.Probe
 		g.w.start(call{task: grant.Key, attempt: int32(grant.Attempt)})
 	}
 	for _, r := range step.Refused {

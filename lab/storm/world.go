@@ -34,6 +34,8 @@ type task struct {
 	came     time.Duration
 	previous time.Duration // the delay before the present attempt
 	attempt  int32         // the present one, from 1
+	free     int32         // failed probes of the gate's breaker, which are not charged
+	probe    bool          // the present attempt is one
 	phase    phase
 }
 
@@ -166,7 +168,11 @@ func (w *world) answer(c call, f *retry.Failure) {
 // judge asks what everybody asks about a failed attempt, and does what follows.
 func (w *world) judge(t *task, c call, f *retry.Failure) {
 	ran := t.phase == calling
-	state := retry.State{Attempt: int(c.attempt), First: epoch.Add(t.came), Previous: t.previous}
+	state := retry.State{Attempt: int(c.attempt - t.free), First: epoch.Add(t.came), Previous: t.previous, Probe: ran && t.probe}
+	if state.Probe {
+		state.Attempt--
+		t.free++
+	}
 	now, u := epoch.Add(w.now), w.random.Float64()
 	d := retry.Decide(&w.Policy, state, *f, now, u)
 	if d.Retry {
@@ -177,7 +183,7 @@ func (w *world) judge(t *task, c call, f *retry.Failure) {
 			return
 		}
 		w.await(next, d.Delay)
-		if w.gate.retry(c, d.Delay) {
+		if w.gate.retry(c, d) {
 			return
 		}
 		state.OverBudget = true
