@@ -92,7 +92,8 @@ type Breaker struct {
 	Cooldown time.Duration
 
 	// Wait makes calls wait while the breaker is open. Otherwise they fail immediately
-	// with retry.ReasonBreaker. Neither costs an attempt, nor does a probe that fails.
+	// with retry.ReasonBreaker. Neither costs an attempt; nor does a failed probe
+	// while calls wait.
 	Wait bool
 }
 

@@ -18,8 +18,8 @@ func PauseActivity(ctx context.Context, e *perdure.Engine, name string, options 
 	return record, failed(err, "pause activity %q", name)
 }
 
-// ResumeActivity lets calls of a paused activity continue. DryRun works as for
-// PauseActivity.
+// ResumeActivity lets calls of an activity continue that is paused, or held because its calls
+// ended their process, on all builds. DryRun works as for PauseActivity.
 func ResumeActivity(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) (view.SwitchRecord, error) {
 	record, err := switchActivity(ctx, e, name, false, settingsOf(options))
 	return record, failed(err, "resume activity %q", name)
@@ -33,7 +33,8 @@ func switchActivity(ctx context.Context, e *perdure.Engine, name string, off boo
 	return inside(e).SwitchActivity(ctx, name, off, s.request, s.whom())
 }
 
-// PausedActivities returns the paused activities of the group, by name.
+// PausedActivities returns the activities of the group that are paused, or held because their
+// calls ended their process, by name. The Kind of the latter is "crash".
 func PausedActivities(ctx context.Context, e *perdure.Engine) ([]view.SwitchRecord, error) {
 	records, err := inside(e).Switches(ctx, true)
 	return records, failed(err, "switches")

@@ -51,7 +51,7 @@ func SignalRun(name string, value any) RunOperation {
 func PauseRun() RunOperation { return RunOperation{control: core.Control{Operation: core.PauseTheRun}} }
 
 // ResumeRun lets a paused run and its calls continue. A call that was paused by itself
-// stays paused.
+// stays paused. A run that is parked because its code ended its process is tried again.
 func ResumeRun() RunOperation {
 	return RunOperation{control: core.Control{Operation: core.ResumeTheRun}}
 }

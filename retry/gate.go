@@ -13,7 +13,8 @@ type Gates interface {
 	// Enter waits until the attempt may start. Its error is nil, a *RefusedError, a
 	// *TimeoutError of kind TimeoutQueue, or another error when ctx is canceled. After an
 	// error the call has no place at any gate. probe reports whether the attempt is the
-	// probe of a circuit breaker: a failure that is tried again is then not charged.
+	// probe of a circuit breaker that makes calls wait: a failure that is tried again is
+	// then not charged.
 	Enter(ctx context.Context, a GateAsk) (probe bool, err error)
 
 	// Retry reports that the attempt has failed and when the next one is due. It returns

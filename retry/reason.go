@@ -12,9 +12,9 @@ const (
 	ReasonImmediate Reason = "immediate"
 	// ReasonServerDelay: after the wait that the error asked for (see After).
 	ReasonServerDelay Reason = "server_delay"
-	// ReasonProbe: the attempt was the probe of a gate's circuit breaker and is not charged;
-	// after the wait that followed the failure before, or that the error asked for, the
-	// call waits at the gate again.
+	// ReasonProbe: the attempt was the probe of a gate's circuit breaker that makes calls
+	// wait, and is not charged; after the wait that followed the failure before, or that
+	// the error asked for, the call waits at the gate again.
 	ReasonProbe Reason = "probe"
 )
 

@@ -1,6 +1,9 @@
 package store
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Switch is an entry of a group's log of switches. From then on something is off, or on again,
 // on all nodes of the group. Kind and Name say what; the latest entry counts. The log is
@@ -8,7 +11,7 @@ import "fmt"
 type Switch struct {
 	Number  int64  // assigned by the store; increasing within the group
 	Group   string // of nodes
-	Kind    string // of what is switched: SwitchActivity, SwitchCanary
+	Kind    string // of what is switched: SwitchActivity, SwitchCanary, SwitchCrash
 	Name    string // of what is switched
 	Off     bool
 	Share   int    // of a SwitchCanary: see there
@@ -26,6 +29,21 @@ const SwitchActivity = "activity"
 // of one build, which is its name: Share of WholeShare. While it is Off the share is in
 // force, unless a later entry of this kind, of whatever name, replaces it.
 const SwitchCanary = "canary"
+
+// SwitchCrash is the kind of an entry about an activity on one build whose calls ended their
+// processes, or no longer do; CrashName is its name. Engines write it. While it is Off, calls
+// of the activity start no attempts on nodes of that build, until a later entry of the kind
+// SwitchActivity that is not Off lets the activity go.
+const SwitchCrash = "crash"
+
+// CrashName returns the name of a SwitchCrash.
+func CrashName(activity, build string) string { return activity + "\n" + build }
+
+// OfCrash returns the activity and the build in the name of a SwitchCrash.
+func OfCrash(name string) (activity, build string) {
+	activity, build, _ = strings.Cut(name, "\n")
+	return activity, build
+}
 
 // WholeShare is the Share of all runs.
 const WholeShare = 10_000

@@ -17,6 +17,7 @@ const (
 	FindingCoded   = "coded"   // it is encoded, and this program has no codec, key or blob that decodes it
 	FindingMissing = "missing" // turns of a history are not there
 	FindingLeak    = "leak"    // a closed run is at a gate
+	FindingCrash   = "crash"   // code that ended its process is held until a person lets it go
 
 	// Of the database as a whole, as the SQL stores see it: see the constants of package
 	// store that begin with Symptom.

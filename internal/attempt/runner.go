@@ -47,6 +47,15 @@ type End struct {
 	Slot *Slot
 }
 
+// Survived reports whether the attempt ended by itself and its process lives.
+func (e *End) Survived() bool {
+	switch e.Input.Outcome {
+	case core.Completed, core.Failed, core.TimedOut, core.Pending:
+		return !e.Input.Unbegun
+	}
+	return false
+}
+
 // Transaction is the function that a body passed to activity.OnCommit. It lives in memory
 // only: if it is lost, the attempt is lost.
 type Transaction struct {
@@ -247,6 +256,14 @@ func (x *Attempt) Ended() bool { return x.over.Load() }
 
 // LeaveProbation moves a running attempt out of the probation lane and returns the new grants.
 func (x *Attempt) LeaveProbation() []Grant { return x.slot.LeaveProbation() }
+
+// Activity returns the activity of an attempt in the probation lane, "" for none.
+func (x *Attempt) Activity() string {
+	if x.slot == nil {
+		return ""
+	}
+	return x.slot.Activity()
+}
 
 // Abandon cancels the attempts of lost tenures with a cause, because another node owns their
 // runs now. Those in the probation lane are offered again to leave it, since their runs can no

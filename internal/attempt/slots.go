@@ -23,14 +23,8 @@ type Slots struct {
 	waiting  map[Call]*Waiter   // all of the queues; a call waits only once
 	came     int64              // how many waiters came so far
 	inLine   int                // runs that wait to begin
+	blame    map[string]Blame   // by activity
 	passed   map[string]*Waiter // runs that begin without a slot; their first calls get their places
-}
-
-// lane is the state of the probation lane. Suspects run there in groups, one group at a time.
-type lane struct {
-	running int // members of the current group that have not left
-	group   int // size of the current group
-	passed  int // size of the last group, which the process survived
 }
 
 // Call names a call of a run.
@@ -85,10 +79,11 @@ func (w *Waiter) line() int {
 
 // Slot is permission for one attempt to run.
 type Slot struct {
-	slots *Slots
-	lane  Lane
-	freed bool
-	turns turns
+	slots    *Slots
+	lane     Lane
+	activity string // whose suspect it was granted to
+	freed    bool
+	turns    turns
 }
 
 // turns counts how often a slot was kept while other calls waited.
@@ -114,7 +109,8 @@ type Grant struct {
 
 // NewSlots returns limit slots. Waiting calls get slots only while may returns true.
 func NewSlots(limit int, may func() bool) *Slots {
-	return &Slots{limit: limit, may: may, waiting: map[Call]*Waiter{}, passed: map[string]*Waiter{}}
+	return &Slots{limit: limit, may: may, waiting: map[Call]*Waiter{}, passed: map[string]*Waiter{},
+		lane: lane{of: map[string]int{}, survived: map[string]bool{}}}
 }
 
 // Take reserves a slot. It returns nil if none is free or a call waits for it.
@@ -344,7 +340,7 @@ func (t *Slot) Free() []Grant {
 	}
 	t.freed = true
 	if t.lane == Probation {
-		s.leaveLane()
+		s.leaveLane(t)
 	} else {
 		s.used--
 	}
@@ -374,24 +370,6 @@ func (t *Slot) Keep(priority int) bool {
 	return next.Priority <= priority && t.turns.taken <= maxInARow && time.Since(t.turns.since) <= maxRowTime
 }
 
-// LeaveProbation turns a slot of the probation lane into a regular one, if necessary above the
-// limit, and returns who gets the lane.
-func (t *Slot) LeaveProbation() []Grant {
-	if t == nil {
-		return nil
-	}
-	s := t.slots
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if t.freed || t.lane != Probation {
-		return nil
-	}
-	t.lane = Regular
-	s.used++
-	s.leaveLane()
-	return s.grantAll()
-}
-
 // grantAll grants free slots to waiting calls. It starts with the lane: suspects enter it only
 // when the whole previous group has left.
 func (s *Slots) grantAll() []Grant { return append(s.grantLane(), s.grantRegular()...) }
@@ -403,21 +381,6 @@ func (s *Slots) grantRegular() (grants []Grant) {
 		s.next(w.line())
 		grants = append(grants, Grant{Waiter: w, Slot: s.occupy(Regular)})
 	}
-	return grants
-}
-
-// grantLane admits the next group of suspects to the probation lane.
-func (s *Slots) grantLane() (grants []Grant) {
-	if !s.open(Probation) || len(s.queues[Probation]) == 0 || !s.grants() {
-		return nil
-	}
-	inOrder := slices.SortedFunc(slices.Values(s.queues[Probation]), inTurn)
-	size := suspects.Next(inOrder, func(w *Waiter) suspects.Suspect { return w.Suspect }, s.limit-s.used, s.lane.passed)
-	for range size {
-		w := s.next(int(Probation))
-		grants = append(grants, Grant{Waiter: w, Slot: s.occupy(Probation), Group: size})
-	}
-	s.lane.group = size
 	return grants
 }
 
@@ -460,11 +423,4 @@ func (s *Slots) occupy(l Lane) *Slot {
 		s.used++
 	}
 	return &Slot{slots: s, lane: l}
-}
-
-// leaveLane takes one attempt out of the probation lane.
-func (s *Slots) leaveLane() {
-	if s.lane.running--; s.lane.running == 0 {
-		s.lane.passed, s.lane.group = s.lane.group, 0
-	}
 }

@@ -358,20 +358,6 @@ func (r *execution) attemptFailed(c *Call, outcome Outcome, f *history.Failure, 
 	r.follow(c, d, f, ended)
 }
 
-// charge asks the policy about a failure, which counts from now on unless it was that of a
-// probe and the call goes on.
-func (r *execution) charge(c *Call, f *history.Failure, ended int64) retry.Decision {
-	if c.probes() {
-		d := r.judgementOfProbe(c, f, ended)
-		if !d.Retry {
-			c.Failures++
-		}
-		return d
-	}
-	c.Failures++
-	return r.judgement(c, f, ended, false)
-}
-
 // follow carries out the policy's decision about a failure.
 func (r *execution) follow(c *Call, d retry.Decision, f *history.Failure, ended int64) {
 	switch {

@@ -39,7 +39,7 @@ func (g *Gate) check() {
 		}
 		g.detail.Check = g.now + int64(checkEvery)
 		if g.now-t.Since >= int64(checkEvery) {
-			g.say(FromGate{Word: GateGranted, Ticket: t.Key, Attempt: t.Attempt, Returns: t.Returns, Probe: t.Probe})
+			g.say(FromGate{Word: GateGranted, Ticket: t.Key, Attempt: t.Attempt, Returns: t.Returns, Probe: t.Probe && g.detail.Spec.Breaker.Wait})
 		}
 	}
 	if g.detail.Check == 0 {

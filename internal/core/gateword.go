@@ -97,7 +97,7 @@ type FromGate struct {
 	Ticket  TicketKey    `json:"ticket"`
 	Attempt int          `json:"attempt"`           // the attempt that may start or has ended
 	Returns int          `json:"returns,omitempty"` // of GateGranted: as in the request
-	Probe   bool         `json:"probe,omitempty"`   // of GateGranted: the breaker waits for the outcome
+	Probe   bool         `json:"probe,omitempty"`   // of GateGranted: it is the probe of a breaker that makes calls wait
 	Reason  retry.Reason `json:"reason,omitempty"`
 }
 

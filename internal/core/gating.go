@@ -24,8 +24,8 @@ type atGate struct {
 	Judged bool `json:"judged,omitempty"`
 	// Returns is how often the ticket's slot was given back unused.
 	Returns int `json:"returns,omitempty"`
-	// Probe says that this gate's breaker waits for the outcome of the attempt that it
-	// granted.
+	// Probe says that this gate granted the attempt as the probe of its breaker, which makes
+	// calls wait.
 	Probe bool `json:"probe,omitempty"`
 }
 
@@ -35,7 +35,7 @@ func (p atGate) waits() bool { return p.State == asked }
 // becomes changes the state; a grant is over with its attempt.
 func (p *atGate) becomes(s gateState) { p.State, p.Probe = s, false }
 
-// probes reports whether the attempt in flight is the probe of a breaker.
+// probes reports whether the attempt in flight is the probe of a breaker that makes calls wait.
 func (c *Call) probes() bool {
 	return slices.ContainsFunc(c.AtGates, func(p atGate) bool { return p.Probe })
 }

@@ -15,6 +15,20 @@ func (r *execution) judgement(c *Call, f *history.Failure, ended int64, overBudg
 	return r.decision(c, s, f, ended)
 }
 
+// charge asks the policy about a failure, which counts from now on unless it was that of a
+// probe and the call goes on.
+func (r *execution) charge(c *Call, f *history.Failure, ended int64) retry.Decision {
+	if c.probes() {
+		d := r.judgementOfProbe(c, f, ended)
+		if !d.Retry {
+			c.Failures++
+		}
+		return d
+	}
+	c.Failures++
+	return r.judgement(c, f, ended, false)
+}
+
 // judgementOfProbe is judgement for the probe of a breaker, whose failure is charged only if
 // it ends the call.
 func (r *execution) judgementOfProbe(c *Call, f *history.Failure, ended int64) retry.Decision {

@@ -38,12 +38,16 @@ func (r *execution) lost(c *Call, in TakenOver) {
 	early := c.StartedAt > r.now
 	c.Losses++
 	survived := slices.Contains(in.Survivors, c.Node)
-	if c.OnProbation && !early && suspects.Alone(c.Group) && !slices.Contains(in.Excused, c.Node) {
+	alone := c.OnProbation && !early && suspects.Alone(c.Group) && !slices.Contains(in.Excused, c.Node)
+	if alone {
 		c.Group = 1
 		c.CrashedOn = append(c.CrashedOn, c.Node)
 	}
 	c.CrashedOn = slices.DeleteFunc(c.CrashedOn, func(node string) bool { return slices.Contains(in.Survivors, node) })
 	limit := crashLimit(c.Policy)
+	if !c.Step() && !survived && alone {
+		r.out.Crashed = append(r.out.Crashed, Crash{AttemptRef{c.Number, c.attempt}, c.Name, c.Node, limit})
+	}
 	quarantine := len(c.CrashedOn) >= limit || limit == 1
 	reason := retry.ReasonWorkerLost
 	switch {

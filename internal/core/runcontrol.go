@@ -145,8 +145,14 @@ func (r *Run) pauseRun(in Control) {
 	}
 }
 
-// resumeRun resumes the code and the calls that were paused with it.
+// resumeRun resumes the code and the calls that were paused with it, or lets the code be tried
+// again that ended its process.
 func (r *Run) resumeRun(in Control) {
+	if r.paused == nil && r.crashes() {
+		r.answerRun(in, Applied, "its code is tried again")
+		r.letGo()
+		return
+	}
 	if r.paused == nil {
 		r.answerRun(in, Unchanged, "it is not paused")
 		return

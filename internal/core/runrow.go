@@ -112,6 +112,35 @@ func (r *runRow) Resume() (held bool) {
 	return held
 }
 
+// crashes reports whether the run is parked because its code ended processes.
+func (r *runRow) crashes() bool {
+	d, err := DecodeDetail(r.state.Detail)
+	return r.state.Status == StatusParked && err == nil && d.Deaths > 0
+}
+
+// letGo lets the code of a run be tried again that is parked because it ended processes.
+func (r *runRow) letGo() {
+	d, err := DecodeDetail(r.state.Detail)
+	if err != nil {
+		return
+	}
+	d.Fingerprint = ""
+	d.Tried = nil
+	r.state.Detail, r.stateChanged = encodeDetail(d), true
+}
+
+// LetGo reports whether an operator wants the code of a parked run to be tried again.
+func (r *runRow) LetGo() bool {
+	d, err := DecodeDetail(r.state.Detail)
+	return err == nil && d.LetGo(r.state.Status)
+}
+
+// LetGo reports whether an operator wants the code of a run with this status to be tried
+// again.
+func (d *Detail) LetGo(status Status) bool {
+	return status == StatusParked && d.Deaths > 0 && d.Fingerprint == ""
+}
+
 // held reports whether the run's row says that the run has no code.
 func (r *runRow) held() bool {
 	return r.state.Status == StatusParked || r.state.Status == StatusWaitingForCode

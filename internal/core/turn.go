@@ -41,6 +41,9 @@ type Turn struct {
 	Offered                           []Dispatch
 	Over, GivenUp, Withdrawn, Stopped []AttemptRef
 	Unused                            []int64 // calls whose Granted slot is free again
+	// Crashed are calls of activities that were alone in the probation lane when their node
+	// died.
+	Crashed []Crash
 	// OffProbation are attempts that no longer need the probation lane.
 	OffProbation []AttemptRef
 
@@ -99,6 +102,14 @@ const usualTurn = 3
 // Empty reports whether there is nothing to commit.
 func (t *Turn) Empty() bool {
 	return len(t.Events) == 0 && len(t.Rows) == 0 && len(t.Closed) == 0 && len(t.Attempts) == 0 && len(t.Gates) == 0 && len(t.Offered)+len(t.Over)+len(t.GivenUp)+len(t.Withdrawn)+len(t.Stopped) == 0 && t.State == nil
+}
+
+// Crash is an attempt during which its node died, and which was the only suspect there.
+type Crash struct {
+	AttemptRef
+	Name  string // of the activity
+	Node  string
+	Limit int // the call's CrashLimit
 }
 
 // Message is what a run sends to another run or to itself with its turn: an input of that
@@ -219,6 +230,9 @@ type Detail struct {
 	Damaged bool `json:"damaged,omitempty"`
 	// Fingerprint is that of the code that was tried last.
 	Fingerprint string `json:"fingerprint,omitempty"`
+	// Deaths is how often processes died of the code of a parked run, 0 if it is parked for
+	// another reason. An operator may let it go; then Fingerprint is empty.
+	Deaths int `json:"deaths,omitempty"`
 	// Tried are the fingerprints of code that did not fit, on any node, since code last
 	// did.
 	Tried []string `json:"tried,omitempty"`

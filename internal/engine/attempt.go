@@ -175,8 +175,15 @@ func (o attemptOwner) Ended(end attempt.End) {
 		}
 		e.deliverLocked(p, x.Run, mail{input: end.Input, transaction: end.Transaction})
 	}
-	if p == nil || !e.keep(e.residents[x.Run], end.Slot) {
+	switch onTrial := end.Slot != nil && end.Slot.Lane() == attempt.Probation; {
+	case onTrial && end.Survived():
+		e.acquit(end.Slot.Activity(), core.AttemptID(x.Run, x.Call, x.Number), func() {
+			e.grant(end.Slot.Free())
+			e.letBack()
+		})
+	case onTrial || p == nil || !e.keep(e.residents[x.Run], end.Slot):
 		e.grant(end.Slot.Free())
+		e.letBack()
 	}
 }
 

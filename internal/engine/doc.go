@@ -62,6 +62,7 @@
 //	reset.go        reset of an open run
 //	pause.go        the OnPaused hook
 //	switches.go     switches of the whole group: paused activities, a canary
+//	crashes.go      activities that are held because their calls ended processes
 //	report.go       log records of failures and of gates
 //	observe.go      observers and gauges
 //	limit.go        warnings when a run comes close to a limit
@@ -79,7 +80,8 @@
 //     which nodes read at start, when notified, and periodically.
 //   - Workflow code that waits while nothing is open is parked with that reason.
 //   - A parked run is tried again when its owner's code has another fingerprint:
-//     workflow.Version, else the build of the program. A run that was stuck, cannot be
+//     workflow.Version, else the build of the program. One whose code ended processes is
+//     tried again when a person resumes it, too. A run that was stuck, cannot be
 //     read, or whose turn the database refused, is tried again at the next start.
 //   - A call of an unregistered activity stays queued; log and Health say so.
 //   - The attempt after a backoff is committed early and begins when it is due: up to

@@ -94,6 +94,8 @@ type Engine struct {
 	line         line
 	wards        wards
 	recovery     recovery
+	begun        time.Time       // when Start took partitions
+	heldBack     map[string]bool // activities of which calls did not start because others are tried
 	quiet        *sync.Cond      // busy or the number of attempts went down
 	conflicts    map[string]bool // gates that calls declare differently, as already logged
 	health       health
@@ -250,7 +252,8 @@ func (e *Engine) Start(ctx context.Context) error {
 		return errors.Join(err, e.backOut(context.WithoutCancel(ctx)))
 	}
 	e.mu.Lock()
-	e.phase = running
+	e.phase, e.begun = running, time.Now()
+	e.spreadBlame()
 	e.keepSlotsBack()
 	e.mu.Unlock()
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.partitions))

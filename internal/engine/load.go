@@ -137,6 +137,11 @@ func (e *Engine) loadWithCode(r *activeRun, past *core.Past) *hold {
 	if h := e.stillParked(def, past); h != nil {
 		return h
 	}
+	if d, err := core.DecodeDetail(past.State.Detail); err == nil && d.LetGo(past.State.Status) {
+		if t := e.trialsIn(r.partition); t != nil {
+			t.clear(r.id)
+		}
+	}
 	if h := e.poisoned(r, e.fingerprint(def, "")); h != nil {
 		return h
 	}

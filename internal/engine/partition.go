@@ -392,6 +392,7 @@ func (e *Engine) drop(ps []*partition) {
 			e.unload(r)
 		}
 	}
+	e.letBack()
 	e.moved(ps)
 }
 

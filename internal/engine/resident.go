@@ -208,6 +208,7 @@ func (e *Engine) rest(r *resident) {
 		e.recovered()
 	}
 	e.recoverNext()
+	e.letBack()
 	e.beginNext()
 	if r.dropped {
 		r.stepper.close()

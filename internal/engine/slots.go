@@ -41,6 +41,11 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 	if granted := r.slots[c.Number]; granted != nil && granted.Lane() != lane {
 		e.grant(r.freeSlot(c.Number))
 	}
+	if lane == attempt.Regular && e.suspectedHere(activityOf(c)) {
+		r.slotRefused = true // until its suspects have been tried
+		e.grant(r.freeSlot(c.Number))
+		return false
+	}
 	if lane == attempt.Probation {
 		if r.slots[c.Number] == nil { // else the grant, which holds the size of its group, is in the mail
 			e.awaitSlot(r, c, lane)
@@ -89,7 +94,7 @@ func (e *Engine) wantSlot(x *attempt.Attempt, activity string, priority int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := e.servedOf(x)
-	if e.phase != running || p != nil && p.leaving || e.switchedOff(activity) {
+	if e.phase != running || p != nil && p.leaving || e.switchedOff(activity) || e.suspectedHere(activity) {
 		x.Decline() // it is enqueued for another node, or until the activity is resumed
 		return
 	}
@@ -181,13 +186,13 @@ func (e *Engine) grant(grants []attempt.Grant) {
 			continue
 		}
 		if x := g.Attempt; x != nil {
-			if e.switchedOff(g.Activity) || !x.Launch(g.Slot) { // it stops waiting soon
+			if e.switchedOff(g.Activity) || e.suspectedHere(g.Activity) || !x.Launch(g.Slot) { // it stops waiting soon
 				grants = append(grants, g.Slot.Free()...)
 			}
 			continue
 		}
 		r := e.resident(p, g.Run)
-		switch off := e.switchedOff(g.Activity); {
+		switch off := e.switchedOff(g.Activity) || g.Lane == attempt.Regular && e.suspectedHere(g.Activity); {
 		case off || r.slots[g.Number] != nil:
 			r.slotRefused = r.slotRefused || off // the run asks again when the activity is resumed
 			grants = append(grants, g.Slot.Free()...)

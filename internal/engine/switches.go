@@ -12,6 +12,7 @@ import (
 type switches struct {
 	read   int64                      // number of the last entry read
 	latest map[switchKey]store.Switch // the last entry of each thing
+	crashes
 }
 
 type switchKey struct{ kind, name string }
@@ -25,7 +26,7 @@ func (s *switches) off(kind, name string) (store.Switch, bool) {
 // add applies entries of the log, and reports whether something was switched on again.
 func (s *switches) add(log []store.Switch) (released bool) {
 	if s.latest == nil {
-		s.latest = map[switchKey]store.Switch{}
+		s.latest, s.crashes = map[switchKey]store.Switch{}, crashes{}
 	}
 	for _, w := range log {
 		if w.Number <= s.read {
@@ -33,7 +34,8 @@ func (s *switches) add(log []store.Switch) (released bool) {
 		}
 		s.read = w.Number
 		key := switchKey{w.Kind, w.Name}
-		released = released || s.latest[key].Off && !w.Off
+		letGo := s.crashes.add(w)
+		released = released || letGo || s.latest[key].Off && !w.Off
 		s.latest[key] = w
 	}
 	return released
@@ -47,14 +49,14 @@ func (e *Engine) pausedActivities(ctx context.Context) (map[string]store.Switch,
 		}
 	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	paused := map[string]store.Switch{}
 	for key, w := range e.switches.latest {
 		if key.kind == store.SwitchActivity && w.Off {
 			paused[key.name] = w
 		}
 	}
-	return paused, nil
+	e.mu.Unlock()
+	return paused, e.heldActivities(ctx, paused)
 }
 
 // switchLoop reads switches when notified.
@@ -77,6 +79,7 @@ func (e *Engine) readSwitches(ctx context.Context) error {
 	defer e.mu.Unlock()
 	released := e.switches.add(log)
 	e.canary.Store(e.switches.canary())
+	e.spreadBlame()
 	if released && e.phase == running {
 		e.serveAgain()
 		if e.server != nil {
@@ -86,14 +89,14 @@ func (e *Engine) readSwitches(ctx context.Context) error {
 	return nil
 }
 
-// switchedOff reports whether an activity is paused in the group. The engine's mu
-// is held.
+// switchedOff reports whether an activity is paused in the group, or held on this build. The
+// engine's mu is held.
 func (e *Engine) switchedOff(name string) bool {
 	_, off := e.switches.off(store.SwitchActivity, name)
-	return off
+	return off || e.heldHere(name)
 }
 
-// stopped reports whether a call's activity is paused in the group. If it is, the run is
+// stopped reports whether a call's activity is switched off. If it is, the run is
 // notified when the activity is resumed.
 func (e *Engine) stopped(r *resident, c *core.Call) bool {
 	e.mu.Lock()

@@ -29,6 +29,7 @@ type trials struct {
 	book    *trial.Book
 	waiting []*turnOnTrial
 	left    []*turnOnTrial // their marks are to be removed
+	cleared []string       // runs that went on: they are suspects no longer
 	exists  bool           // the book has a row
 	adopted []string       // rows of wards' books whose suspects this book has taken over
 
@@ -63,6 +64,9 @@ func (e *Engine) onTrial(r *activeRun, todo []mail) (*turnOnTrial, error) {
 		return nil, err
 	}
 	def := e.defs.workflows[r.typeOf()]
+	if def != nil && def.Harmless {
+		return nil, nil
+	}
 	w := &turnOnTrial{trials: t, run: r, next: make(chan struct{})}
 	if def != nil {
 		w.code = e.fingerprint(def, "")
@@ -79,6 +83,20 @@ func (e *Engine) onTrial(r *activeRun, todo []mail) (*turnOnTrial, error) {
 	e.mu.Unlock()
 	kick(t.kicked)
 	return w, w.wait()
+}
+
+// workflowID returns the workflow ID of a run, or the run ID if that is not known.
+func (r *activeRun) workflowID() string {
+	switch {
+	case r.run != nil:
+		return r.run.Start().WorkflowID
+	case r.pending != nil:
+		return r.pending.start.WorkflowID
+	}
+	if row, err := r.engine.db.Find(r.engine.ctx, r.partition.home, "", r.id); err == nil {
+		return row.WorkflowID
+	}
+	return r.id
 }
 
 // typeOf returns the name of a run's workflow, even before the run is loaded; "" if unknown.
@@ -116,8 +134,8 @@ func (w *turnOnTrial) wait() error {
 }
 
 // survived reports that the code ran and the process lives. It returns when that is durable,
-// so that what follows from the turn, such as an attempt that kills the process, is not held
-// against the run. It may be called on nil, and twice.
+// so that what follows, the commit of the turn or an attempt that kills the process, is not
+// held against the run. It may be called on nil, and twice.
 func (w *turnOnTrial) survived() {
 	if w == nil || w.done {
 		return
@@ -147,8 +165,33 @@ func (w *turnOnTrial) finished() {
 
 // wentOn says whether the run went on: its turn is on record, or it moved to another node.
 func (w *turnOnTrial) wentOn(is bool) {
-	if w != nil {
+	switch {
+	case w == nil:
+	case !w.done:
 		w.went = is
+	case is:
+		w.trials.clear(w.run.id)
+	}
+}
+
+// trialsIn returns the trials of a place that are not over, or nil.
+func (e *Engine) trialsIn(p *partition) *trials {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t := p.trials; t != nil && !t.over {
+		return t
+	}
+	return nil
+}
+
+// clear takes a run out of the suspects.
+func (t *trials) clear(run string) {
+	t.engine.mu.Lock()
+	defer t.engine.mu.Unlock()
+	if t.book.Suspected(run) {
+		t.book.Clear(run)
+		t.cleared = append(t.cleared, run)
+		kick(t.kicked)
 	}
 }
 
@@ -164,19 +207,19 @@ func ends(all []mail) bool {
 // other run.
 func (e *Engine) poisoned(r *activeRun, code string) *hold {
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	t := r.partition.trials
-	if t == nil || t.over {
-		return nil
+	n, is := 0, false
+	if t != nil && !t.over {
+		n, is = t.book.Poisoned(r.id, code)
 	}
-	n, is := t.book.Poisoned(r.id, code)
+	e.mu.Unlock()
 	if !is {
 		return nil
 	}
 	return &hold{core.StatusParked, core.Detail{
 		Reason: fmt.Sprintf("the workflow's code ended its process %d times in a row, each time while the code of no other run of its partition ran: it recurses without end, uses up the memory or exits; "+
-			"it is tried again when the code changes", n),
-		Fingerprint: code,
+			"it is tried again when the code changes, or after perdure resume-run "+r.workflowID(), n),
+		Fingerprint: code, Deaths: n,
 	}}
 }
 
@@ -223,6 +266,8 @@ func (t *trials) choose() (changed bool, left, admitted []*turnOnTrial) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	left, t.left = t.left, nil
+	cleared := len(t.cleared) > 0
+	t.cleared = nil
 	t.departing += len(left)
 	for _, w := range left {
 		t.book.Survived(w.run.id, w.went)
@@ -252,7 +297,7 @@ func (t *trials) choose() (changed bool, left, admitted []*turnOnTrial) {
 			t.waiting = append(t.waiting, w)
 		}
 	}
-	return len(left)+len(tried)+len(t.adopted) > 0, left, admitted
+	return cleared || len(left)+len(tried)+len(t.adopted) > 0, left, admitted
 }
 
 // lookAgain sets the timer for the next suspect that waits until the process has lived long

@@ -36,6 +36,7 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 		}
 	}
 	t, due, err := r.stepper.step(todo, loaded)
+	onTrial.survived() // what follows is not done by its code
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,6 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 		e.settled(r, &t)
 		e.sent(&t)
 	}
-	onTrial.survived()
 	return r.stepper.stored()
 }
 
@@ -185,7 +185,7 @@ func (r *activeRun) stored() error {
 	if r.run.Damaged() && !r.run.Ended() {
 		return errDamaged
 	}
-	if !r.run.Ended() && (r.instance == nil && r.hold == nil || r.moved()) {
+	if !r.run.Ended() && (r.instance == nil && r.hold == nil || r.moved() || r.run.LetGo()) {
 		r.engine.mu.Lock()
 		defer r.engine.mu.Unlock()
 		r.poked = true
@@ -292,9 +292,13 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 	}
 	for _, ref := range out.OffProbation {
 		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: ref.Call, Number: ref.Attempt}); x != nil {
-			e.grant(x.LeaveProbation())
+			e.acquit(x.Activity(), core.AttemptID(r.id, ref.Call, ref.Attempt), func() {
+				e.grant(x.LeaveProbation())
+				e.letBack()
+			})
 		}
 	}
+	e.accuse(r, out.Crashed)
 	e.tellWaiting(r, out.Waiting)
 	if out.Dropped > 0 {
 		e.log.InputsLate(r.id, out.Dropped)

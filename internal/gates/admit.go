@@ -89,7 +89,7 @@ func (m *Machine[K]) grant(e *entry[K], now int64) {
 	if m.record.OpenUntil != 0 {
 		e.Probe, m.probe = true, e
 	}
-	m.step.Granted = append(m.step.Granted, Grant[K]{Key: e.Key, Attempt: e.Attempt, Returns: e.Returns, Probe: e.Probe, Waited: max(now-e.Since, 0)})
+	m.step.Granted = append(m.step.Granted, Grant[K]{Key: e.Key, Attempt: e.Attempt, Returns: e.Returns, Probe: e.Probe && m.config.Breaker.Wait, Waited: max(now-e.Since, 0)})
 	e.Phase, e.Since = Running, now
 	m.takeRate(e, now)
 	m.touch(e)

@@ -10,8 +10,8 @@ const (
 	Success Outcome = "success"
 	// Failure counts for the breaker, and its retry costs tokens.
 	Failure Outcome = "failure"
-	// FailedProbe is the failure of an attempt that was the probe of a breaker, of this gate
-	// or of another one of its call. It counts for the breaker, and its retry is free.
+	// FailedProbe is the failure of an attempt that was granted as the probe of a breaker, by
+	// this gate or another one of its call. It counts for the breaker, and its retry is free.
 	FailedProbe Outcome = "failed_probe"
 	// Neutral counts for nothing: the attempt was canceled or lost, or its error is not the
 	// fault of what is behind the gate. Its retry is free.
@@ -23,7 +23,7 @@ type Grant[K comparable] struct {
 	Key     K
 	Attempt int
 	Returns int   // how often the ticket's slot was given back
-	Probe   bool  // the breaker waits for the outcome
+	Probe   bool  // it is the probe of a breaker that makes calls wait
 	Waited  int64 // how long the attempt was due, in nanoseconds
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -53,7 +55,7 @@ func (in *Inspector) Doctor(ctx context.Context, f view.DoctorFilter) (*view.Che
 		d.limit = 1000
 	}
 	for _, look := range []func() error{
-		func() error { return d.database(ctx) }, func() error { return d.runs(ctx, &f) }, func() error { return d.gates(ctx) }, func() error { return d.schedules(ctx) },
+		func() error { return d.database(ctx) }, func() error { return d.activities(ctx) }, func() error { return d.runs(ctx, &f) }, func() error { return d.gates(ctx) }, func() error { return d.schedules(ctx) },
 	} {
 		if err := look(); err != nil && !errors.Is(err, errEnough) {
 			return nil, err
@@ -146,6 +148,27 @@ func (d *doctor) database(ctx context.Context) error {
 	return nil
 }
 
+// activities adds the activities that are held because their calls ended processes.
+func (d *doctor) activities(ctx context.Context) error {
+	off, err := d.in.paused(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(off)) {
+		w := off[name]
+		if w.Kind != store.SwitchCrash {
+			continue
+		}
+		if err := d.find(view.Finding{
+			Kind: view.FindingCrash, Subject: "activity " + name, Problem: w.Why,
+			Do: "mend the activity and deploy it, or let it be tried again: perdure resume --activity " + name,
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // runs reads the runs partition by partition. Order does not matter here, and a page then
 // costs only what is on it; the newest of all partitions would be chosen from a page of
 // each.
@@ -187,9 +210,17 @@ func (d *doctor) run(ctx context.Context, row *store.Run) error {
 	if err := d.damage(at, err); err != nil {
 		return err
 	}
-	_, err = core.DecodeDetail(row.Detail)
+	detail, err := core.DecodeDetail(row.Detail)
 	if err := d.damage(at, err); err != nil {
 		return err
+	}
+	if row.Status == store.Parked && detail.Deaths > 0 {
+		crash := at
+		crash.Kind, crash.Problem = view.FindingCrash, detail.Reason
+		crash.Do = "mend the code and deploy it, or let it be tried again: perdure resume-run " + row.WorkflowID
+		if err := d.find(crash); err != nil {
+			return err
+		}
 	}
 	calls, err := d.in.db.Calls(ctx, row.Partition, row.ID)
 	if err != nil {

@@ -27,12 +27,27 @@ func (in *Inspector) Switches(ctx context.Context, current bool) ([]view.SwitchR
 			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 		})
 		log = slices.DeleteFunc(log, func(w store.Switch) bool { return !w.Off })
+		if log, err = in.withHeld(ctx, log); err != nil {
+			return nil, err
+		}
 	}
 	out := make([]view.SwitchRecord, len(log))
 	for i, w := range log {
 		out[i] = SwitchRecord(w)
 	}
 	return out, nil
+}
+
+// withHeld adds the activities that are held because their calls ended processes.
+func (in *Inspector) withHeld(ctx context.Context, paused []store.Switch) ([]store.Switch, error) {
+	off, err := in.paused(ctx)
+	for _, w := range off {
+		if w.Kind == store.SwitchCrash {
+			paused = append(paused, w)
+		}
+	}
+	slices.SortFunc(paused, func(a, b store.Switch) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	return paused, err
 }
 
 // SwitchRecord returns an entry of the log.

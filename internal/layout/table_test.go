@@ -381,7 +381,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"intercept", "internal/around", "internal/attempt", "internal/serve", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message", "internal/seal"},
+		may: []string{"intercept", "internal/around", "internal/attempt", "internal/serve", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/suspects", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message", "internal/seal"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{

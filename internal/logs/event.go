@@ -56,6 +56,7 @@ var (
 	callGaveUp    = event("call_gave_up", slog.LevelWarn, "a call failed and is not retried", "workflow_id", "run_id", "workflow", "call", "activity", "attempt", "outcome", "reason", "error_type", "error")
 	callPaused    = event("call_paused", slog.LevelWarn, "a call waits for a person; type: perdure status", "workflow_id", "run_id", "workflow", "call", "activity", "attempt", "reason", "error_type", "error")
 	quarantined   = event("call_quarantined", slog.LevelError, "a call is quarantined because it crashed its process repeatedly; type: perdure status", "workflow_id", "run_id", "workflow", "call", "activity", "attempt", "reason", "error_type", "error")
+	activityHeld  = event("activity_held", slog.LevelError, "calls of an activity end their process one after the other: no call of it is tried on this build; type: perdure resume --activity NAME", "activity", "build", "deaths")
 	unserved      = event("activity_missing", slog.LevelError, "an activity is called that is not registered here; its calls wait until a process with it starts: pass it to perdure.Register", "activity")
 	observerFails = event("observer_panicked", slog.LevelError, "the code that records metrics or spans panicked; the turn is durable, but some metrics or spans are missing", "run_id", "panic", "stack")
 	hookPanicked  = event("hook_panicked", slog.LevelError, "the callback of perdure.OnPaused panicked", "workflow_id", "call", "panic", "stack")

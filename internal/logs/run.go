@@ -32,6 +32,12 @@ func (l *Log) CallPaused(r Run, a Attempt) { l.write(callPaused, r.with(a.waitin
 // CallQuarantined is written when the attempts of a call have crashed their processes.
 func (l *Log) CallQuarantined(r Run, a Attempt) { l.write(quarantined, r.with(a.waiting()...)...) }
 
+// ActivityHeld is written when calls of an activity have crashed their processes one after
+// the other.
+func (l *Log) ActivityHeld(activity, build string, deaths int) {
+	l.write(activityHeld, activity, build, deaths)
+}
+
 func (a *Attempt) waiting() []any {
 	return []any{a.Call, a.Activity, a.Number, a.Reason, a.ErrorType, a.Error}
 }

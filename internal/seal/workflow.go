@@ -26,6 +26,9 @@ type WorkflowDeclaration struct {
 	Retry   *retry.Policy // of failed runs, nil for none
 	// Pinned says that a run stays on the build on which it began.
 	Pinned bool
+	// Harmless says that the code cannot end its process: it is an interpreter of this module,
+	// and what it calls are activities.
+	Harmless bool
 	// Fault is what is wrong with an option, or nil.
 	Fault error
 	// Begin returns the instance of a run; nil without code.

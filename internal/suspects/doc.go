@@ -16,6 +16,12 @@
 // each further death is charged to it. Suspects that were charged least often go first, so a
 // process that is killed repeatedly from outside charges all of them evenly.
 //
+// Where all calls of an activity end their process, none of this ends: each call would cost
+// deaths of its own. So the activity is a suspect as well (Shared). Of a large group that died,
+// one call after the other is tried alone first; if as many of them die as a single call may,
+// and none survives in between, the activity is to be held as a whole. Meanwhile the caller
+// lets none of its other calls run.
+//
 // The package is pure. The caller keeps what must be known of a call across deaths, a Suspect,
 // on record.
 package suspects

@@ -189,6 +189,9 @@ func (b *Book) Admit(waiting []Waiter, lived time.Duration, apart bool) (admitte
 // share returns the size of a group if there are of runs.
 func share(of int) int { return max(1, (of+parts-1)/parts) }
 
+// Clear takes a run out of the suspects: it went on, or a person wants it tried again.
+func (b *Book) Clear(run string) { delete(b.suspects, run) }
+
 // Survived records that a run was tried and its process lives. If the run went on, so that its
 // next step is a different one, it is no longer a suspect. It has no effect on the suspicion
 // of a run that was not tried.

@@ -124,6 +124,7 @@ code sees them when it goes on. To pause only calls: perdure pause`,
 	{
 		Kind: operation.ResumeRun, use: "resume-run [ID]", short: "Resume paused workflows",
 		long: `Resume workflows that were paused as a whole, and the calls that were paused with them.
+A run that is parked because its code ended its process is tried again.
 To resume calls that were paused by themselves: perdure resume`,
 		example: `  perdure resume-run order-17
   perdure resume-run --all --status paused --type checkout`,

@@ -1,0 +1,125 @@
+package attempt
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/suspects"
+)
+
+// lane is the state of the probation lane. Suspects run there in groups, one group at a time.
+type lane struct {
+	running int // members of the current group that have not left
+	group   int // size of the current group
+	passed  int // size of the last group, which the process survived
+
+	of       map[string]int  // running, by activity
+	survived map[string]bool // activities of which an attempt ended here, or ran for long
+}
+
+// Blame is what is known of an activity whose calls died alone: how many, and before when no
+// other is tried.
+type Blame struct {
+	Deaths int
+	Until  time.Time
+}
+
+// LeaveProbation turns a slot of the probation lane into a regular one, if necessary above the
+// limit, and returns who gets the lane.
+func (t *Slot) LeaveProbation() []Grant {
+	if t == nil {
+		return nil
+	}
+	s := t.slots
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.freed || t.lane != Probation {
+		return nil
+	}
+	t.lane = Regular
+	s.used++
+	s.leaveLane(t)
+	return s.grantAll()
+}
+
+// grantLane admits the next group of suspects to the probation lane.
+func (s *Slots) grantLane() (grants []Grant) {
+	if !s.open(Probation) || len(s.queues[Probation]) == 0 || !s.grants() {
+		return nil
+	}
+	group := s.nextGroup()
+	for _, w := range group {
+		s.withdraw(w)
+		slot := s.occupy(Probation)
+		slot.activity = w.Activity
+		s.lane.of[w.Activity]++
+		grants = append(grants, Grant{Waiter: w, Slot: slot, Group: len(group)})
+	}
+	s.lane.group = len(group)
+	return grants
+}
+
+// nextGroup returns the suspects that run next. Activities of which fewer calls died alone
+// come first, so that their calls do not wait for those of others to die.
+func (s *Slots) nextGroup() []*Waiter {
+	now := time.Now()
+	var ready []*Waiter
+	for _, w := range s.queues[Probation] {
+		if s.blame[w.Activity].Until.Compare(now) <= 0 {
+			ready = append(ready, w)
+		}
+	}
+	if len(ready) == 0 {
+		return nil
+	}
+	slices.SortFunc(ready, func(a, b *Waiter) int {
+		return cmp.Or(cmp.Compare(s.blame[a.Activity].Deaths, s.blame[b.Activity].Deaths), inTurn(a, b))
+	})
+	single := func(w *Waiter) bool { return w.Activity != "" && w.Suspect.Single(s.lane.survived[w.Activity]) }
+	if single(ready[0]) {
+		return ready[:1]
+	}
+	others := slices.IndexFunc(ready, func(w *Waiter) bool {
+		return single(w) || s.blame[w.Activity].Deaths != s.blame[ready[0].Activity].Deaths
+	})
+	if others >= 0 {
+		ready = ready[:others]
+	}
+	size := suspects.Next(ready, func(w *Waiter) suspects.Suspect { return w.Suspect }, s.limit-s.used, s.lane.passed)
+	return ready[:size]
+}
+
+// Blame says of which activities calls died alone. Suspects of others run first.
+func (s *Slots) Blame(all map[string]Blame) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.blame = all
+}
+
+// Survived notes that an attempt of an activity ended here, or ran for long.
+func (s *Slots) Survived(activity string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lane.survived[activity] = true
+}
+
+// Activity returns the activity of the suspect to which the slot was granted, "" for none.
+func (t *Slot) Activity() string { return t.activity }
+
+// Suspected reports whether calls of an activity are in the probation lane or wait for it.
+func (s *Slots) Suspected(activity string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lane.of[activity] > 0 || slices.ContainsFunc(s.queues[Probation], func(w *Waiter) bool { return w.Activity == activity })
+}
+
+// leaveLane takes an attempt out of the probation lane.
+func (s *Slots) leaveLane(t *Slot) {
+	if s.lane.of[t.activity]--; s.lane.of[t.activity] <= 0 {
+		delete(s.lane.of, t.activity)
+	}
+	if s.lane.running--; s.lane.running == 0 {
+		s.lane.passed, s.lane.group = s.lane.group, 0
+	}
+}
