@@ -158,7 +158,7 @@ func newVault() *vault {
 }
 
 // plant runs the workflows, from an engine that serves and from a client.
-func (v *vault) plant(t *testing.T, open func() store.Opener, log *slog.Logger) {
+func (v *vault) plant(t *testing.T, open func() store.Opener, log *slog.Logger, last func()) {
 	t.Helper()
 	ctx := t.Context()
 	must := func(err error) {
@@ -173,7 +173,7 @@ func (v *vault) plant(t *testing.T, open func() store.Opener, log *slog.Logger) 
 	must(eng.Start(ctx))
 	client, err := perdure.Open(ctx, open(), perdure.Logger(log))
 	must(err)
-	defer func() { must(client.Close()) }()
+	defer func() { last(); must(client.Close()) }()
 
 	must(perdure.Schedule(ctx, eng, "nightly", v.child, secret("schedule"), schedule.Spec{Every: 24 * time.Hour}, workflow.Memo(secret("scheduleMemo"))))
 	must(ops.PauseSchedule(ctx, eng, "nightly", ops.Why(secret("why"))))
@@ -283,8 +283,9 @@ func TestE65_E114_NoSecretInTheDatabase(t *testing.T) {
 						}
 					}
 					var log buffer
-					newVault().plant(t, coded, slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
-					stored := append(raw(), files(t, fmt.Sprint(where))...)
+					var stored []byte // before the database is closed, too: its log has what was written over
+					newVault().plant(t, coded, slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), func() { stored = raw() })
+					stored = append(append(stored, raw()...), files(t, fmt.Sprint(where))...)
 					switch left := found(stored); {
 					case with && left != nil:
 						t.Errorf("the database has the secrets of %q", left)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/perdure/perdure/activity"
@@ -171,7 +172,7 @@ func (o attemptOwner) Ended(end attempt.End) {
 	if p != nil {
 		p.active--
 		if end.Input.Outcome != core.Completed || end.Transaction != nil {
-			e.takeBeat(p, x) // the next attempt gets the last details of this one
+			e.takeBeat(p, x, end.Input.Ended) // the next attempt gets the last details of this one
 		}
 		e.deliverLocked(p, x.Run, mail{input: end.Input, transaction: end.Transaction})
 	}
@@ -192,22 +193,24 @@ func (o attemptOwner) Beat(x *attempt.Attempt) {
 	o.e.mu.Lock()
 	defer o.e.mu.Unlock()
 	if p := o.e.servedOf(x); p != nil && !x.Ended() {
-		o.e.takeBeat(p, x)
+		o.e.takeBeat(p, x, math.MaxInt64)
 	}
 }
 
 // takeBeat delivers a heartbeat that the run has not seen. It replaces one that still waits in
-// the mailbox, so heartbeats do not pile up during an outage of the database. The engine's mu
+// the mailbox, so heartbeats do not pile up during an outage of the database. It was before the
+// end of its attempt, if that is known, whatever two readings of the clock say. The engine's mu
 // is held.
-func (e *Engine) takeBeat(p *partition, x *attempt.Attempt) {
+func (e *Engine) takeBeat(p *partition, x *attempt.Attempt, ended int64) {
 	beat, fresh := x.TakeBeat()
 	if !fresh {
 		return
 	}
+	beat.At = min(beat.At, ended)
 	if r := e.residents[x.Run]; r != nil {
 		for i, m := range r.mail {
 			if old, is := m.input.(core.Heartbeat); is && m.sequence == 0 && old.Call == beat.Call && old.Attempt == beat.Attempt {
-				r.mail[i].input = beat
+				r.mail[i].input, r.mail[i].at = beat, beat.At
 				return
 			}
 		}

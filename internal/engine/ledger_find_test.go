@@ -17,10 +17,7 @@ import (
 // missing, and its sums are exact.
 func TestE22_FiveThousandAttempts(t *testing.T) {
 	needsNumbers.inBothModes(t, func(t *testing.T, w *world) {
-		attempts := 5000
-		if testing.Short() {
-			attempts = 500
-		}
+		const attempts = 5000
 		var ran time.Duration // at most one attempt at a time
 		fails := activity.New("fails", func(ctx context.Context, _ int) (int, error) {
 			info, _ := activity.FromContext(ctx)

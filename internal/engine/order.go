@@ -63,11 +63,14 @@ func (e *Engine) stamp(m *mail) {
 	if m.at != 0 || isClaim(m) {
 		return
 	}
-	if end, is := m.input.(core.AttemptEnded); is {
-		m.at = end.Ended
-		return
+	switch in := m.input.(type) {
+	case core.AttemptEnded:
+		m.at = in.Ended
+	case core.Heartbeat:
+		m.at = in.At
+	default:
+		m.at = e.clock.Now()
 	}
-	m.at = e.clock.Now()
 }
 
 // hearFirst delivers the messages that a resident has to hear before its next turn, and returns
