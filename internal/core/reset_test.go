@@ -97,3 +97,23 @@ func decoded(t tester, stored []storedTurn) (turns []core.StoredTurn) {
 	}
 	return turns
 }
+
+// TestE11_E60_AResetKeepsTheOriginOfItsChain: what the chain was started with, which a repeated
+// start is compared to, is in the run that a reset makes, also if an earlier run handed it on.
+// When retention has removed the first run, nobody else knows it. A fork begins a chain.
+func TestE11_E60_AResetKeepsTheOriginOfItsChain(t *testing.T) {
+	in := func(text string) history.Payload { return history.Payload{Encoding: history.EncodingJSON, Data: []byte(text)} }
+	first := history.NewOrigin("order", in(`1`))
+	for name, source := range map[string]*history.Start{
+		"the first run": {Run: "r1", Chain: "r1", Type: "order", Input: in(`1`)},
+		"a later run":   {Run: "r2", Chain: "r1", Type: "order", Input: in(`2`), First: &first},
+	} {
+		reset := (&core.Cut{}).Reset(source, "r9", 5, core.Control{})
+		if reset.First == nil || *reset.First != first || !reset.Origin().HasInput(in(`1`)) || reset.Origin().HasInput(in(`2`)) {
+			t.Errorf("of %s the origin is %+v", name, reset.First)
+		}
+		if fork := (&core.Cut{}).Fork(source, "other", "r3", 5, core.Control{}); fork.First != nil {
+			t.Errorf("a fork of %s has the origin %+v", name, fork.First)
+		}
+	}
+}

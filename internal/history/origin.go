@@ -24,11 +24,8 @@ func digest(p Payload) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// HasInput reports whether the origin is that of an input. The first versions recorded the
-// digest of the input's bytes instead of that of its value.
-func (o *Origin) HasInput(input Payload) bool {
-	return o.Input == digest(input) || o.Input == digest(input.canonical())
-}
+// HasInput reports whether the origin is that of an input, whose value counts, not its bytes.
+func (o *Origin) HasInput(input Payload) bool { return o.Input == digest(input.canonical()) }
 
 // Origin returns the origin of the run's chain. It is nil if the start event is damaged and
 // does not say it.
