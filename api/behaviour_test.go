@@ -81,19 +81,19 @@ func TestF40_GatesByRequest(t *testing.T) {
 		const path = "/api/gates/door"
 		open := func(a answer) bool { return a.Body["breaker"] == "open" }
 		c.until(path, open)
-		failures := func(n float64) {
+		attempts := func(n float64) { // have failed; probes are not charged as failures
 			t.Helper()
-			c.until("/api/runs/a", func(a answer) bool { f, _ := at(a.Body, "pending", 0, "failures").(float64); return f >= n })
+			c.until("/api/runs/a", func(a answer) bool { next, _ := at(a.Body, "pending", 0, "attempt").(float64); return next > n })
 		}
-		failures(1)
+		attempts(1)
 		if a := c.want(200, "POST", path+"/probe", object{"dry_run": true}); a.Body["dry_run"] != true || a.Body["outcome"] != "applied" {
 			t.Errorf("%s", a.Raw)
 		}
 		c.want(200, "POST", path+"/probe", object{"why": "is it back?"})
-		failures(2)
+		attempts(2)
 		c.until(path, open)
 		c.want(200, "POST", path+"/reset", object{"breaker": true})
-		failures(3)
+		attempts(3)
 		c.want(200, "POST", path+"/pause", object{"why": "the bank asks for it"})
 		c.until(path, func(a answer) bool { return a.Body["paused"] != nil })
 		c.refused(400, "bad-request", "POST", path+"/probe", object{})
