@@ -184,7 +184,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	})
 	e.Client = request.New(request.Config{
 		DB: db, Read: e.Inspector, Group: group, Lacks: group.Lacks(db.Info().Location), Secret: secret, Node: config.Node, Now: e.clock.Now,
-		Runner: &e.transactions, Local: local{e}, Around: defs.around, Moves: db.Info().Wards,
+		Runner: &e.transactions, Local: local{e}, Fits: defs.fits, Around: defs.around, Moves: db.Info().Wards,
 	})
 	e.committer = commit.New(e.ctx, commit.Config{
 		Store: db, Info: db.Info(), Log: e.log, Clock: e.clock, Watch: e.writes, Committed: config.committed(),
