@@ -254,8 +254,9 @@ func (e *Engine) Start(ctx context.Context) error {
 }
 
 // Stop ends the engine gracefully: nothing new begins, and running attempts may finish
-// until ctx ends; then their contexts are canceled. No attempt is charged for that; a
-// later engine continues where this one stopped. Stop closes the database. Stopping again
+// until ctx ends; then their contexts are canceled, and code that does not return within a
+// second is left behind. No attempt is charged for that; a later engine continues where this
+// one stopped. Stop closes the database. Stopping again
 // does nothing.
 func (e *Engine) Stop(ctx context.Context) error { return e.in().Stop(ctx) }
 

@@ -15,7 +15,10 @@ import (
 //   - ErrInvalidToken, if this database did not sign the token,
 //   - ErrStaleToken, if the attempt is closed: it ended otherwise or timed out, its call
 //     was canceled, or its run ended,
-//   - ErrNotFound, if the run was deleted.
+//   - ErrNotFound, if the run was deleted,
+//   - a *view.InputError, if the activity is registered with this engine and the result does
+//     not fit its type: the attempt stays open. A process without the activity cannot know; a
+//     result that does not fit is then a failure of the attempt, which the policy judges.
 //
 // If several requests to end the attempt reach the run's owner at the same time, such as
 // a Complete and a FailAttempt, the first one wins and later ones are dropped, although

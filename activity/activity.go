@@ -35,7 +35,7 @@ func New[In, Out any](name string, fn Func[In, Out], opts ...Option) Activity[In
 // Declare declares an activity without an implementation: for processes that only call
 // it, and for implementations that Impl adds, such as methods of a service.
 func Declare[In, Out any](name string, opts ...Option) Activity[In, Out] {
-	d := seal.ActivityDeclaration{Name: name, Input: reflect.TypeFor[In]()}
+	d := seal.ActivityDeclaration{Name: name, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out]()}
 	if err := seal.Apply(&d.Options, opts); err != nil {
 		d.Options.Fault = err
 	}

@@ -35,9 +35,14 @@ type AbortedError struct {
 	Last error
 }
 
-// Error says in which attempt and phase the call was canceled, and why.
+// Error says in which attempt and phase the call was canceled, why, and how the last attempt
+// failed, unless that was by the cancellation.
 func (e *AbortedError) Error() string {
-	return fmt.Sprintf("%s was canceled in attempt %d (%s): %s", nameOrCall(e.Name), e.Attempt, e.Phase, textOf(e.Cause, "canceled"))
+	text := fmt.Sprintf("%s was canceled in attempt %d (%s): %s", nameOrCall(e.Name), e.Attempt, e.Phase, textOf(e.Cause, "canceled"))
+	if e.Last != nil && TypeName(e.Last) != TypeCanceled {
+		text += "; its last failure: " + e.Last.Error()
+	}
+	return text
 }
 
 // ErrorType returns Canceled.

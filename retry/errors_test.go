@@ -29,6 +29,8 @@ func TestR14_Texts(t *testing.T) {
 		{&retry.ExhaustedError{Name: "charge", Attempts: 3, Reason: "odd"}, "charge: gave up after 3 attempts (odd)"},
 		{&retry.AbortedError{Name: "charge", Attempt: 2, Phase: retry.PhaseBackoff, Cause: context.Canceled}, "charge was canceled in attempt 2 (backoff): context canceled"},
 		{&retry.AbortedError{Attempt: 1, Phase: retry.PhaseExecution}, "the call was canceled in attempt 1 (execution): canceled"},
+		{&retry.AbortedError{Name: "charge", Attempt: 2, Phase: retry.PhaseBackoff, Cause: context.Canceled, Last: io.EOF}, "charge was canceled in attempt 2 (backoff): context canceled; its last failure: EOF"},
+		{&retry.AbortedError{Name: "charge", Attempt: 2, Phase: retry.PhaseExecution, Cause: context.Canceled, Last: context.Canceled}, "charge was canceled in attempt 2 (execution): context canceled"},
 		{&retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: 2 * time.Second}, "timeout: the attempt ran longer than 2s"},
 		{&retry.TimeoutError{Kind: retry.TimeoutHeartbeat, Limit: time.Hour}, "timeout: the attempt gave no sign of life for 1h"},
 		{&retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: 90 * time.Second}, "timeout: the attempt did not start within 1m30s"},

@@ -134,8 +134,8 @@ func (p *pending) failure() error {
 	}
 	if e, ok := history.GaveUp(err); ok {
 		e.Records = records(p.call.Retry)
-	} else if e, ok := err.(*retry.AbortedError); ok && p.scope.err != nil {
-		e.Cause = p.scope.err
+	} else if p.scope.err != nil {
+		err = history.AbortedBy(err, p.scope.err)
 	}
 	return err
 }

@@ -205,7 +205,7 @@ func TestE43_RetryOfABlock(t *testing.T) {
 		`"" the block: gave up after 3 attempts (max attempts): fails: gave up after 1 attempt (max attempts): always: broken true 3`,
 		`"" broken true 0`,
 		log[3], log[4], log[5],
-		`"" the call was canceled in attempt 1 (backoff): canceled true 0`)
+		`"" the call was canceled in attempt 1 (backoff): canceled; its last failure: broken true 0`)
 	for i, want := range []string{"MaxAttempts", "QueueTimeout", "CrashLimit"} {
 		if s := log[3+i]; !contains(s, want) || !contains(s, "the policy of workflow.Retry is not usable") {
 			t.Errorf("%s", s)

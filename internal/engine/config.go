@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"reflect"
 	"time"
 
 	"github.com/perdure/perdure/intercept"
@@ -270,4 +271,16 @@ func (c *Config) definitions() (*definitions, error) {
 		d.activities[a.Name] = a
 	}
 	return d, errors.Join(errs...)
+}
+
+// fits returns an error if a result is not of the type that a registered activity returns.
+func (d *definitions) fits(activity string, result history.Payload) error {
+	def := d.activities[activity]
+	if def == nil {
+		return nil
+	}
+	if err := result.Decode(reflect.New(def.Output).Interface()); err != nil {
+		return fmt.Errorf("does not fit %s, the type that activity %q returns: %w", def.Output, activity, cmp.Or(errors.Unwrap(err), err))
+	}
+	return nil
 }

@@ -46,6 +46,8 @@ type Engine struct {
 	// ctx ends with the engine's own goroutines.
 	ctx     context.Context
 	cancel  context.CancelFunc
+	hurry   context.Context // ends when Stop waits no longer; see guard
+	hasten  context.CancelFunc
 	work    sync.WaitGroup // the engine's own loops
 	steps   workers.Pool   // turns of residents
 	code    workers.Pool   // user code, which may never return
@@ -175,6 +177,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	e.quiet = sync.NewCond(&e.mu)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	e.ctx, e.cancel = ctx, func() { cancel(ErrStopped) }
+	e.hurry, e.hasten = context.WithCancel(ctx)
 	e.reads, e.writes = outage.New(e.log), outage.New(e.log)
 	e.transactions = steptx.Runner{Life: e.ctx, Pool: &e.code}
 	e.Inspector = inspect.New(db, inspect.Config{
@@ -184,7 +187,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	})
 	e.Client = request.New(request.Config{
 		DB: db, Read: e.Inspector, Group: group, Lacks: group.Lacks(db.Info().Location), Secret: secret, Node: config.Node, Now: e.clock.Now,
-		Runner: &e.transactions, Local: local{e}, Around: defs.around, Moves: db.Info().Wards,
+		Runner: &e.transactions, Local: local{e}, Fits: defs.fits, Around: defs.around, Moves: db.Info().Wards,
 	})
 	e.committer = commit.New(e.ctx, commit.Config{
 		Store: db, Info: db.Info(), Log: e.log, Clock: e.clock, Watch: e.writes, Committed: config.committed(),
@@ -315,10 +318,13 @@ func (e *Engine) persist(what string, read func() error) error {
 	}
 }
 
+// stopGrace is how long code may take to return once Stop waits no longer.
+const stopGrace = time.Second
+
 // Stop ends the engine and closes the database. Running attempts may finish until ctx ends.
-// Then Stop cancels their contexts, and gives up those that do not return within a second. No
-// attempt is charged: another node, or a later engine, runs it again. Calling Stop again is
-// harmless.
+// Then Stop cancels their contexts, and gives up those that do not return within a second, and
+// workflow code that blocks for a second. No attempt is charged and no run parked: another node,
+// or a later engine, runs it again. Calling Stop again is harmless.
 func (e *Engine) Stop(ctx context.Context) error {
 	if e == None {
 		return errNone
@@ -346,7 +352,8 @@ func (e *Engine) Stop(ctx context.Context) error {
 	ended := func() bool { return e.attempts.Running() == 0 && e.busy == 0 }
 	clock.Await(ctx, e.quiet, ended)
 	e.attempts.Interrupt()
-	grace, cancel := context.WithTimeout(context.Background(), time.Second)
+	e.hasten()
+	grace, cancel := context.WithTimeout(context.Background(), stopGrace)
 	clock.Await(grace, e.quiet, ended)
 	cancel()
 	e.attempts.GiveUp()

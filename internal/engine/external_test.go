@@ -16,6 +16,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -593,16 +594,53 @@ func TestE29_ItMovesWithItsPartition(t *testing.T) {
 	})
 }
 
-// TestE29_AResultThatDoesNotFit: a result of the wrong type is a failure, and another
-// attempt follows.
-func TestE29_AResultThatDoesNotFit(t *testing.T) {
+// TestE29_AResultOfAnotherTypeIsRefused: a process that has the activity refuses such a
+// result, and the attempt stays as it is. A step is not taken for the activity of its name.
+func TestE29_AResultOfAnotherTypeIsRefused(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
+		d := newDesk(patient)
+		step := make(chan string, 1)
+		steps := workflow.New("steps", func(wf *workflow.Context, _ int) (int, error) {
+			return workflow.Do(wf, "ask", func(ctx context.Context) (int, error) {
+				step <- activity.Token(ctx)
+				return 0, activity.ErrPending
+			}, activity.Retry(patient))
+		})
+		e := w.start(d.flow, d.activity, steps)
+		begin(t, e, d.flow, "run", 0)
+		begin(t, e, steps, "step", 0)
+		settle()
+		number, _ := history.Encode(17)
+		err := e.CompleteAttempt(t.Context(), d.token(t, "run", 1), number)
+		if wrong, ok := errors.AsType[*view.InputError](err); !ok || !strings.Contains(wrong.Error(), `does not fit string, the type that activity "ask" returns`) {
+			t.Errorf("got %v", err)
+		}
+		settle()
+		if p := onlyCall(t, e, "run"); p.State != "external" || p.Attempt != 1 || p.Failures != 0 {
+			t.Errorf("the call is %+v", p)
+		}
+		isError(t, say(t, e, d.token(t, "run", 1), "yes"), nil)
+		if got, err := finish[string](t, e, "run"); got != "yes" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+		isError(t, e.CompleteAttempt(t.Context(), <-step, number), nil)
+		if got, err := finish[int](t, e, "step"); got != 17 || err != nil {
+			t.Errorf("got %d, %v", got, err)
+		}
+	})
+}
+
+// TestE29_AResultThatDoesNotFit: from a process without the activity, a result of the wrong
+// type is a failure, and another attempt follows.
+func TestE29_AResultThatDoesNotFit(t *testing.T) {
+	inBothModesShared(t, 1, func(t *testing.T, w *world) {
 		d := newDesk(patient)
 		e := w.start(d.flow, d.activity)
 		begin(t, e, d.flow, "run", 0)
 		settle()
 		number, _ := history.Encode(17)
-		isError(t, e.CompleteAttempt(t.Context(), d.token(t, "run", 1), number), nil)
+		other := w.open(w.config())
+		isError(t, other.CompleteAttempt(t.Context(), d.token(t, "run", 1), number), nil)
 		settle()
 		if p := onlyCall(t, e, "run"); p.State != "backoff" || !strings.HasPrefix(p.LastError, "the attempt was completed from outside, but the result does not fit") {
 			t.Errorf("the call is %+v", p)

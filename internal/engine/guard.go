@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -28,18 +29,22 @@ func (s *stint) init(e *Engine) {
 
 // guard runs f, which runs workflow code, on its own goroutine, so that code that exceeds the
 // time limit can be abandoned. If abandoned code does return, its goroutine ends and closes
-// the instance. If guard returns a *replay.StuckError, the code may still be running.
+// the instance. If guard returns a *replay.StuckError, the code may still be running. While
+// Stop waits no longer, code has a second; if it exceeds that, the error is also ErrStopped.
 func (e *Engine) guard(s *stint, f func() error) error {
 	s.use = f
 	s.decided.Store(false)
 	e.code.Run(s.work)
-	s.timer.Reset(e.config.TurnTimeout)
+	limit, hurry := e.config.TurnTimeout, e.hurry.Done()
+	s.timer.Reset(limit)
 	defer s.timer.Stop()
-	for seen := int64(-1); seen != s.progress.Load(); s.timer.Reset(e.config.TurnTimeout) {
+	for seen := int64(-1); seen != s.progress.Load(); s.timer.Reset(limit) {
 		seen = s.progress.Load()
 		select {
 		case err := <-s.result:
 			return err
+		case <-hurry:
+			limit, hurry, seen = min(limit, stopGrace), nil, -1
 		case <-s.timer.C:
 		}
 	}
@@ -50,7 +55,11 @@ func (e *Engine) guard(s *stint, f func() error) error {
 		return <-s.result
 	}
 	e.abandon()
-	return &replay.StuckError{After: e.config.TurnTimeout, Stack: stack}
+	stuck := &replay.StuckError{After: limit, Stack: stack}
+	if limit < e.config.TurnTimeout {
+		return fmt.Errorf("%w; %w", ErrStopped, stuck)
+	}
+	return stuck
 }
 
 // run runs the code and delivers its result, unless the code was given up before.

@@ -48,7 +48,9 @@ func (e *Engine) load(r *activeRun, todo []mail) error {
 		return errUntried
 	} else if away := e.sendToBegin(r, past, todo); away != nil {
 		return away
-	} else if h := e.loadWithCode(r, past); h != nil {
+	} else if h, stopped := e.loadWithCode(r, past); stopped != nil {
+		return stopped
+	} else if h != nil {
 		if err := e.sendAway(r, past, h, todo); err != nil {
 			return err
 		}
@@ -125,17 +127,18 @@ func (e *Engine) readRecord(r *resident) (*store.Record, error) {
 	return rec, err
 }
 
-// loadWithCode replays a run with its code. A non-nil hold says why that is not possible.
-func (e *Engine) loadWithCode(r *activeRun, past *core.Past) *hold {
+// loadWithCode replays a run with its code. A non-nil hold says why that is not possible. The
+// error is that the engine stops.
+func (e *Engine) loadWithCode(r *activeRun, past *core.Past) (*hold, error) {
 	if r.pin = core.PinIn(&past.Start, past.Turns); r.pin != "" && r.pin != e.config.Build {
-		return e.elsewhere(r.pin)
+		return e.elsewhere(r.pin), nil
 	}
 	def := e.defs.workflows[past.Start.Type]
 	if def == nil {
-		return e.missing(past.Start.Type)
+		return e.missing(past.Start.Type), nil
 	}
 	if h := e.stillParked(def, past); h != nil {
-		return h
+		return h, nil
 	}
 	if d, err := core.DecodeDetail(past.State.Detail); err == nil && d.LetGo(past.State.Status) {
 		if t := e.trialsIn(r.partition); t != nil {
@@ -143,14 +146,17 @@ func (e *Engine) loadWithCode(r *activeRun, past *core.Past) *hold {
 		}
 	}
 	if h := e.poisoned(r, e.fingerprint(def, "")); h != nil {
-		return h
+		return h, nil
 	}
 	run, instance, err := e.replay(e.coreConfig(r, &past.Start), def, past)
-	if err != nil {
-		return e.parked(e.fingerprint(def, r.pin), err)
+	switch {
+	case errors.Is(err, ErrStopped):
+		return nil, err
+	case err != nil:
+		return e.parked(e.fingerprint(def, r.pin), err), nil
 	}
 	r.run, r.instance, r.hold = run, instance, nil
-	return nil
+	return nil, nil
 }
 
 // replay runs the code of a run up to the end of its record, under a time limit.
@@ -195,7 +201,7 @@ func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input, err error) (out *
 	}
 	endInstance(r.instance, err)
 	r.instance = nil
-	if e.ctx.Err() != nil {
+	if e.ctx.Err() != nil || errors.Is(err, ErrStopped) {
 		return nil, err
 	}
 	if isDamage(err) {

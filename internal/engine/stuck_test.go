@@ -218,3 +218,40 @@ func TestE47_BodiesThatIgnoreTheirTimeout(t *testing.T) {
 		}
 	})
 }
+
+// TestE64_StopWaitsForNoBlockedCode: code that blocks delays Stop by a second at most, like a
+// body that does not listen, whether it blocks in a turn or in a replay. The run is not parked:
+// with the next engine it goes on.
+func TestE64_StopWaitsForNoBlockedCode(t *testing.T) {
+	for _, at := range []string{"begin", "middle"} {
+		t.Run(at, func(t *testing.T) {
+			inBothModes(t, func(t *testing.T, w *world) {
+				release := make(chan struct{})
+				order := stuckOrder("1", func(here string) {
+					if here == at {
+						<-release
+					}
+				})
+				e := w.start(order, reserve)
+				go tryBegin(t.Context(), e, order, "order", 1)
+				pass(time.Second)
+				began := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if err := e.Stop(ctx); err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(began); took > 2500*time.Millisecond {
+					t.Errorf("Stop took %s", took)
+				}
+				close(release)
+				settle()
+				e = w.start(stuckOrder("1", func(string) {}), reserve)
+				tryBegin(t.Context(), e, order, "order", 1) // if Stop came before the run was durable
+				if got, err := finish[int](t, e, "order"); got != 2 || err != nil {
+					t.Errorf("afterwards: %d, %v", got, err)
+				}
+			})
+		})
+	}
+}

@@ -261,7 +261,9 @@ func (f *Failure) Err() error {
 // worded reports whether package retry makes the error's text from its data, in words that
 // a later version may change. Code always sees the recorded text again, because it may have
 // passed that text on.
-func (f *Failure) worded() bool { return f.Form == exhausted || f.Form == refused }
+func (f *Failure) worded() bool {
+	return f.Form == exhausted || f.Form == refused || f.Form == aborted
+}
 
 // GaveUp returns the ExhaustedError that Err made. It does not look into wrapped errors.
 func GaveUp(err error) (*retry.ExhaustedError, bool) {
@@ -270,6 +272,26 @@ func GaveUp(err error) (*retry.ExhaustedError, bool) {
 	}
 	e, ok := err.(*retry.ExhaustedError)
 	return e, ok
+}
+
+// AbortedBy returns err, which Err made, with another cause if it is an AbortedError: the
+// error of the scope that canceled the call. It does not look into wrapped errors.
+func AbortedBy(err, cause error) error {
+	switch e := err.(type) {
+	case *retry.AbortedError:
+		e.Cause = cause
+	case *restored: // its text left out the last failure
+		a, ok := e.value.(*retry.AbortedError)
+		if !ok {
+			break
+		}
+		a.Cause = cause
+		brief, f := *a, *e.failure
+		brief.Last = nil
+		f.Message, f.Data = text(&brief), marshal(abortedData{a.Name, a.Attempt, a.Phase, cause != nil})
+		return &restored{failure: &f, value: a, causes: a.Unwrap()}
+	}
+	return err
 }
 
 // Same reports whether two failures are the same to replayed code: in type and text, except
@@ -423,9 +445,10 @@ func Exhausted(e retry.ExhaustedError, last *Failure) *Failure {
 
 // Aborted returns the failure of a canceled call.
 func Aborted(name string, attempt int, phase retry.Phase, last *Failure) *Failure {
-	f := FromError(&retry.AbortedError{Name: name, Attempt: attempt, Phase: phase, Cause: context.Canceled})
+	e := &retry.AbortedError{Name: name, Attempt: attempt, Phase: phase, Cause: context.Canceled, Last: last.Err()}
+	f := FromError(e)
 	if last != nil {
-		f.Causes = append(f.Causes, last)
+		f.Causes = []*Failure{FromError(e.Cause), last}
 	}
 	return f
 }

@@ -423,6 +423,48 @@ func TestExhaustedAndAborted(t *testing.T) {
 	}
 }
 
+// TestE4_AbortedInTheWordsOnRecord: a canceled call that was recorded when its text left out
+// the last failure is told to code in the same words again, with the cause of its scope.
+func TestE4_AbortedInTheWordsOnRecord(t *testing.T) {
+	deadline := fmt.Errorf("the scope: %w", context.DeadlineExceeded)
+	now := history.Aborted("charge", 2, retry.PhaseBackoff, history.FromError(errDeclined))
+	if want := "charge was canceled in attempt 2 (backoff): context canceled; its last failure: the card was declined"; now.Message != want {
+		t.Errorf("got %q, want %q", now.Message, want)
+	}
+	old := *now
+	old.Message = "charge was canceled in attempt 2 (backoff): context canceled"
+	for f, want := range map[*history.Failure]string{
+		now:  "charge was canceled in attempt 2 (backoff): the scope: context deadline exceeded; its last failure: the card was declined",
+		&old: "charge was canceled in attempt 2 (backoff): the scope: context deadline exceeded",
+	} {
+		if err := f.Err(); err.Error() != f.Message {
+			t.Errorf("code sees %q of %q", err, f.Message)
+		}
+		err := history.AbortedBy(f.Err(), deadline)
+		a, ok := errors.AsType[*retry.AbortedError](err)
+		if err.Error() != want || !ok || a.Cause != deadline || a.Last != errDeclined {
+			t.Errorf("got %q (%+v), want %q", err, a, want)
+		}
+		for _, is := range []error{context.DeadlineExceeded, errDeclined} {
+			if !errors.Is(err, is) {
+				t.Errorf("%v is not %v", err, is)
+			}
+		}
+		if errors.Is(err, context.Canceled) {
+			t.Errorf("%v still has the cause on record", err)
+		}
+		if again := stored(t, history.FromError(err)).Err(); again.Error() != want || retry.Classify(again).Type() != retry.TypeCanceled {
+			t.Errorf("recorded again it is %q (%s)", again, retry.Classify(again).Type())
+		}
+	}
+	if !history.Same(&old, now) {
+		t.Error("other words are another failure")
+	}
+	if err := history.AbortedBy(errDeclined, deadline); err != errDeclined {
+		t.Errorf("got %v of an error that says nothing of a cancellation", err)
+	}
+}
+
 // TestE4_WordsOnRecordStay: code that is replayed sees the text that was recorded, in
 // whatever words, and a failure in other words is the same to a replay.
 func TestE4_WordsOnRecordStay(t *testing.T) {

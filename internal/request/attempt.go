@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -15,7 +16,8 @@ import (
 // CompleteAttempt ends the attempt of a token with a result. When it returns nil, the
 // result is durable; the owner of the run receives it as a message. The first of several
 // ends counts. The error is ErrInvalidToken, ErrStaleToken, store.ErrNotFound if the run
-// was deleted, or an error of the database.
+// was deleted, an InputError if this program has the activity and the result is of another type,
+// or an error of the database.
 func (c *Client) CompleteAttempt(ctx context.Context, token string, result history.Payload) error {
 	return c.complete(ctx, "complete", func(ctx context.Context) error {
 		return c.endAttempt(ctx, token, core.Completed, message.Data{Value: result})
@@ -40,11 +42,11 @@ func (c *Client) beat(ctx context.Context, token string, details history.Payload
 	if err != nil {
 		return err
 	}
-	workflowID, _, err := c.awaited(ctx, a, "")
+	w, err := c.awaited(ctx, a, "")
 	if err != nil {
 		return err
 	}
-	return c.tellAttempt(ctx, a, workflowID, message.Heartbeat, message.Data{Value: details})
+	return c.tellAttempt(ctx, a, w.row.WorkflowID, message.Heartbeat, message.Data{Value: details})
 }
 
 // endAttempt posts the end of an attempt, unless the end is already on record.
@@ -53,15 +55,18 @@ func (c *Client) endAttempt(ctx context.Context, token string, outcome core.Outc
 	if err != nil {
 		return err
 	}
-	workflowID, known, err := c.awaited(ctx, a, outcome)
-	if known || err != nil {
+	w, err := c.awaited(ctx, a, outcome)
+	if err == nil && outcome == core.Completed && !w.known {
+		err = c.misfit(ctx, a, w, d.Value)
+	}
+	if w.known || err != nil {
 		return err
 	}
 	d.Outcome = outcome
-	err = c.tellAttempt(ctx, a, workflowID, message.AttemptEnd, d)
+	err = c.tellAttempt(ctx, a, w.row.WorkflowID, message.AttemptEnd, d)
 	if errors.Is(err, ErrStaleToken) {
 		// The run ended after the look at it, perhaps by this very outcome.
-		if _, known, again := c.awaited(ctx, a, outcome); known || again != nil {
+		if w, again := c.awaited(ctx, a, outcome); w.known || again != nil {
 			return again
 		}
 	}
@@ -96,37 +101,67 @@ func (c *Client) attempt(ctx context.Context, token string) (Attempt, error) {
 	return verify(c.secret, token)
 }
 
-// awaited returns the workflow ID of an attempt, or ErrStaleToken if the run does not wait
-// for its end. known reports that the attempt has already ended with this outcome. awaited
-// reads the committed state; the run decides when the message arrives.
-func (c *Client) awaited(ctx context.Context, a Attempt, outcome core.Outcome) (workflowID string, known bool, err error) {
+// wanted is an attempt whose end its run waits for or, if known, has received already.
+type wanted struct {
+	row   *store.Run
+	name  string // of the activity or step
+	known bool
+}
+
+// awaited returns ErrStaleToken if the run does not wait for the end of the attempt. The
+// attempt is known if it has ended with this outcome. awaited reads the committed state; the
+// run decides when the message arrives.
+func (c *Client) awaited(ctx context.Context, a Attempt, outcome core.Outcome) (wanted, error) {
 	row, err := c.db.Find(ctx, a.Partition, "", a.Run)
 	if err != nil {
-		return "", false, err
+		return wanted{}, err
 	}
 	calls, err := c.db.Calls(ctx, row.Partition, row.ID)
 	if err != nil {
-		return "", false, err
+		return wanted{}, err
 	}
 	for _, call := range calls {
 		if call.Number == a.Call && call.Attempt == a.Number && (call.State == store.External || call.State == store.Remote || call.State == store.Dispatched) {
-			return row.WorkflowID, false, nil // the usual case, without reading the history
+			return wanted{row: row, name: call.Name}, nil // the usual case, without reading the history
 		}
 	}
 	attempts, err := c.read.AttemptsOf(ctx, row, view.AttemptRange{Call: a.Call})
 	if err != nil {
-		return "", false, err
+		return wanted{}, err
 	}
 	for _, made := range attempts {
 		switch {
 		case made.Number != a.Number:
 		case made.Ended == nil:
-			return row.WorkflowID, false, nil
+			return wanted{row: row, name: made.Name}, nil
 		case made.Outcome == string(outcome):
-			return row.WorkflowID, true, nil
+			return wanted{row: row, name: made.Name, known: true}, nil
 		default:
-			return "", false, fmt.Errorf("%w: it has the outcome %s", ErrStaleToken, made.Outcome)
+			return wanted{}, fmt.Errorf("%w: it has the outcome %s", ErrStaleToken, made.Outcome)
 		}
 	}
-	return "", false, ErrStaleToken
+	return wanted{}, ErrStaleToken
+}
+
+// misfit returns an error if this program has the activity of an attempt and the result is not
+// of its type. The code of a run alone knows the type of an inline step, which may have the
+// name of an activity: what does not fit it becomes a failure when it arrives.
+func (c *Client) misfit(ctx context.Context, a Attempt, w wanted, result history.Payload) error {
+	if c.fits == nil {
+		return nil
+	}
+	fault := c.fits(w.name, result)
+	if fault == nil {
+		return nil
+	}
+	s, err := c.read.Read(ctx, w.row)
+	if err != nil {
+		return err
+	}
+	for _, call := range s.Pending() {
+		if call.Call == a.Call && call.Kind == inspect.KindActivity {
+			return &history.InputError{What: "result", Problem: fault.Error()}
+		}
+	}
+	return nil
 }

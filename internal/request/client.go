@@ -36,6 +36,9 @@ type Config struct {
 	Runner *steptx.Runner
 	// Local is the engine of this process, nil if it has none.
 	Local Local
+	// Fits returns an error if a result is not of the type that an activity returns. It knows
+	// the activities of this program only; nil knows none.
+	Fits func(activity string, result history.Payload) error
 	// Around are the interceptors, nil for none.
 	Around *around.Chain
 	// Moves says that the database lets runs move among nodes.
@@ -94,6 +97,7 @@ type Client struct {
 	now    func() int64
 	runner *steptx.Runner
 	local  Local
+	fits   func(activity string, result history.Payload) error
 	around *around.Chain
 	moves  bool // runs may move among nodes
 
@@ -114,7 +118,7 @@ type Client struct {
 func New(config Config) *Client {
 	c := &Client{
 		read: config.Read, group: config.Group, lacks: config.Lacks, secret: config.Secret, node: config.Node,
-		now: config.Now, runner: config.Runner, local: config.Local, around: config.Around, moves: config.Moves,
+		now: config.Now, runner: config.Runner, local: config.Local, fits: config.Fits, around: config.Around, moves: config.Moves,
 		topics: topics{byName: map[string]*topic{}}, poller: newPoller(),
 	}
 	if c.local == nil {

@@ -23,6 +23,7 @@ type ActivityDeclaration struct {
 	// Invoke runs the body on an input that decode fills in; nil without a body.
 	Invoke func(ctx context.Context, decode func(into any) error) (any, error)
 	Input  reflect.Type
+	Output reflect.Type
 }
 
 // ActivityOptions are the settings of an activity or of one of its calls. The zero value
