@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/store/sqlite"
 	"github.com/perdure/perdure/workflow"
 )
@@ -66,4 +67,59 @@ func ExampleStartTx() {
 	// true
 	// <nil>
 	// a book is on its way <nil>
+}
+
+// Reserve writes a row with the result of the step, on SQLite and PostgreSQL alike.
+var Reserve = activity.New("reserve", func(ctx context.Context, item string) (string, error) {
+	return item + " is reserved", activity.OnCommit(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO reserved (item) VALUES ($1)", item)
+		return err
+	})
+})
+
+// The result of a step and a row of the program's own become durable together. The same code
+// runs with store/postgres.
+func ExampleTransact() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	order := workflow.New("order", func(wf *workflow.Context, item string) (string, error) {
+		return workflow.Call(wf, Reserve, item)
+	})
+	eng, err := perdure.Open(ctx, sqlite.File(filepath.Join(dir, "shop.db")), perdure.Register(order, Reserve))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer eng.Close()
+	err = perdure.Transact(ctx, eng, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "CREATE TABLE reserved (item TEXT)")
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := eng.Start(ctx); err != nil {
+		log.Fatal(err)
+	}
+
+	h, err := perdure.Start(ctx, eng, order, "order-1", "a book")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(h.Result(ctx))
+	err = perdure.Transact(ctx, eng, func(ctx context.Context, tx *sql.Tx) error {
+		var item string
+		err := tx.QueryRowContext(ctx, "SELECT item FROM reserved WHERE item = $1", "a book").Scan(&item)
+		fmt.Println(item, err)
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// a book is reserved <nil>
+	// a book <nil>
 }

@@ -65,7 +65,7 @@ func StartTx[In, Out any](ctx context.Context, e *Engine, tx any, w workflow.Wor
 //		return err
 //	})
 //
-// T is *sql.Tx with store/sqlite and pgx.Tx with store/postgres; store/memory has no
+// T is *sql.Tx with both databases, or pgx.Tx with store/postgres; store/memory has no
 // transactions (ErrTx). The rules of activity.OnCommit apply: the transaction is held for
 // no longer than 3 seconds, because all other writers of an SQLite file wait for it; fn
 // may be called again if the database has to begin another transaction or the connection

@@ -16,13 +16,14 @@ import (
 // call, whatever crashes.
 //
 //	return receipt, activity.OnCommit(ctx, func(ctx context.Context, tx *sql.Tx) error {
-//		_, err := tx.ExecContext(ctx, "UPDATE stock SET left = left - ? WHERE item = ?", o.Count, o.Item)
+//		_, err := tx.ExecContext(ctx, "UPDATE stock SET left = left - $1 WHERE item = $2", o.Count, o.Item)
 //		return err
 //	})
 //
-// T is *sql.Tx with store/sqlite and pgx.Tx with store/postgres. store/memory, which has
-// no tables, passes nil, so T must be any. With another T the call fails and is not
-// retried.
+// T is *sql.Tx, or an interface that it implements, with store/sqlite and store/postgres:
+// code with parameters $1, $2 and so on works on both. With store/postgres it can be pgx.Tx.
+// store/memory, which has no tables, passes nil, so T must be any. With another T the run is
+// parked, and makes the attempt again when the engine has been restarted with other code.
 //
 // Several functions run in the order in which they were registered. If one returns an
 // error, panics, or takes too long, the transaction is rolled back, the attempt has

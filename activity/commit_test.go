@@ -80,9 +80,9 @@ func TestE27_TheTransactionMustBeOfTheRightType(t *testing.T) {
 		{"any", &sql.Tx{}, ""},
 		{"Tx", &sql.Tx{}, ""},
 		{"Tx", nil, "takes a *sql.Tx, but the engine's database keeps no tables"},
-		{"Tx", "tx", "takes a *sql.Tx, but the engine's database gives a string"},
+		{"Tx", "tx", "takes a *sql.Tx, which the engine's database does not give"},
 		{"interface", nil, "takes a fmt.Stringer, but the engine's database keeps no tables"},
-		{"interface", "tx", "takes a fmt.Stringer, but the engine's database gives a string"},
+		{"interface", "tx", "takes a fmt.Stringer, which the engine's database does not give"},
 		{"interface", time.Second, ""},
 	} {
 		ran = 0

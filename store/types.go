@@ -314,7 +314,8 @@ type Turn struct {
 
 	// Hook runs inside the transaction, after the rows of this turn were written. If it returns
 	// an error, the turn is refused with a *HookError and this turn alone is rolled back. The
-	// store documents the type of tx; it is a *sql.Tx for SQL stores. If the transaction
+	// store documents the type of tx. A tx that is no *sql.Tx has a method As(target any) bool,
+	// which sets a *sql.Tx on the same transaction, if the store is an SQL store. If the transaction
 	// restarts, the hook runs again: only its effects through tx occur once. It must not call
 	// the store. After HookLimit its statements are canceled. A hook that ignores that is
 	// abandoned with ErrHookLeft, and the store makes tx unusable for it.

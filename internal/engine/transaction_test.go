@@ -15,9 +15,10 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
-	"github.com/perdure/perdure/internal/pgbubble"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -410,34 +411,72 @@ func TestE7_E27_AStepTransactionUnderAnOldEpochLeavesNothing(t *testing.T) {
 	})
 }
 
-// TestE27_AnotherDatabaseThanTheFunctionTakes: the error is immediate and permanent.
+// TestE27_AnotherDatabaseThanTheFunctionTakes: a run whose step takes a transaction that its
+// database does not give is parked and not failed, and completes when the code is mended.
 func TestE27_AnotherDatabaseThanTheFunctionTakes(t *testing.T) {
 	needsHooks.inVirtualTime(t, func(t *testing.T, w *world) {
-		onSQLite := activity.New("sqlite", func(ctx context.Context, n int) (int, error) {
-			return n, activity.OnCommit(ctx, func(context.Context, *sql.Tx) error { return nil })
+		alien := activity.New("alien", func(ctx context.Context, n int) (int, error) {
+			return n, activity.OnCommit(ctx, func(context.Context, fmt.Stringer) error { return nil })
 		})
-		onPostgres := activity.New("postgres", func(ctx context.Context, n int) (int, error) {
-			return n, activity.OnCommit(ctx, func(context.Context, pgbubble.Tx) error { return nil })
+		mended := activity.New("alien", func(ctx context.Context, n int) (int, error) {
+			return n, activity.OnCommit(ctx, func(context.Context, any) error { return nil })
 		})
-		e := w.start(calls(onSQLite), calls(onPostgres), onSQLite, onPostgres)
-		begin(t, e, calls(onSQLite), "sqlite", 1)
-		begin(t, e, calls(onPostgres), "postgres", 1)
-		fits := 0
-		for _, id := range []string{"sqlite", "postgres"} {
-			_, err := finish[int](t, e, id)
-			if err == nil {
-				fits++
-				if !strings.HasPrefix(w.in.name, id) {
-					t.Errorf("%s took the transaction for %s", w.in.name, id)
-				}
-				continue
-			}
-			if !retry.IsTerminal(err) || !strings.Contains(err.Error(), "but the engine's database") || len(attemptsOf(t, e, id)) != 1 {
-				t.Errorf("%s: %v", id, err)
-			}
+		e := w.start(calls(alien), alien)
+		begin(t, e, calls(alien), "r", 1)
+		settle()
+		d, err := e.Describe(t.Context(), "r", "")
+		if why := fmt.Sprintf("%+v", d); err != nil || d.Status != view.StatusParked || !strings.Contains(why, "takes a fmt.Stringer") || !strings.Contains(why, "mend the code") {
+			t.Fatalf("it is %s, %v", why, err)
 		}
-		if want := 1; (fits != want) != strings.HasPrefix(w.in.name, "memory") {
-			t.Errorf("%d of them fit", fits)
+		w.kill(e)
+		e = w.start(calls(mended), mended)
+		if got, err := finish[int](t, e, "r"); got != 1 || err != nil {
+			t.Errorf("with the code mended: %d, %v", got, err)
+		}
+	})
+}
+
+// TestE27_OneTransactionTypeOnBothDatabases: the same function, with a *sql.Tx, writes and
+// reads on SQLite and PostgreSQL, and starts a run there.
+func TestE27_OneTransactionTypeOnBothDatabases(t *testing.T) {
+	withTransactions(t, func(t *testing.T, w *world) {
+		var e *engine.Engine
+		var run string
+		note := activity.New("note", func(ctx context.Context, n int) (int, error) {
+			return n, activity.OnCommit(ctx, func(ctx context.Context, tx *sql.Tx) error {
+				if _, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS effects (run TEXT, what TEXT)`); err != nil {
+					return err
+				}
+				info, _ := activity.FromContext(ctx)
+				run = info.RunID
+				if _, err := tx.ExecContext(ctx, `INSERT INTO effects (run, what) VALUES ($1, $2)`, run, "noted"); err != nil {
+					return err
+				}
+				_, _, err := startIn(e, tx, "next", "begun, ")
+				return errors.Join(err, signalIn(e, tx, "next", "poked"))
+			})
+		})
+		e = w.start(calls(note), note, waits())
+		begin(t, e, calls(note), "r", 3)
+		if got, err := finish[int](t, e, "r"); got != 3 || err != nil {
+			t.Fatal(got, err)
+		}
+		if got, err := finish[string](t, e, "next"); got != "begun, poked" || err != nil {
+			t.Error(got, err)
+		}
+		err := e.Transact(t.Context(), func(ctx context.Context, tx any) error {
+			typed, err := seal.TxAs[*sql.Tx](tx)
+			if err != nil {
+				return err
+			}
+			var notes int
+			if err := typed.QueryRowContext(ctx, `SELECT count(*) FROM effects WHERE run = $1`, run).Scan(&notes); err != nil || notes != 1 {
+				t.Errorf("%d effects, %v", notes, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	})
 }

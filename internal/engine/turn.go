@@ -203,8 +203,10 @@ func (r *activeRun) moved() bool {
 
 func (r *activeRun) refused(err error) {
 	e := r.engine
-	conflict, failed := (*store.ConflictError)(nil), (*store.HookError)(nil)
+	conflict, failed, other := (*store.ConflictError)(nil), (*store.HookError)(nil), (*seal.OtherTxError)(nil)
 	switch {
+	case errors.As(err, &failed) && errors.As(err, &other):
+		e.parkCulprit(r, wrongTransaction(failed.Err))
 	case errors.As(err, &failed):
 		e.transactionFailed(r.resident, r.todo, failed.Err)
 	case errors.As(err, &conflict):

@@ -65,7 +65,8 @@
 //
 // # Hooks
 //
-// The hook of a turn receives a pgx.Tx, a savepoint in the transaction of the commit. The
+// The hook of a turn receives a pgx.Tx, a savepoint in the transaction of the commit. Its
+// method As gives a *sql.Tx on the same connection, as on SQLite, with pgx's values. The
 // hook's error decides how it ends: if the hook calls Commit or Rollback, the turn is
 // refused. The transaction must not be used after the hook has returned, and no method of
 // the Store may be called inside a hook. Its statements have a timeout (store.HookLimit). A

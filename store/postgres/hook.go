@@ -45,10 +45,15 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 	defer k.h.lent.Delete(k.c.raw)
 	begun := time.Now()
 	defer func() { k.took = time.Since(begun) }()
-	err = t.RunHook(step)
+	lent := &lentTx{Tx: step, h: k.h}
+	defer lent.end() // the hook may exit its goroutine
+	err = t.RunHook(lent)
 	if errors.Is(err, store.ErrHookLeft) {
 		k.c.leave()
 		return err
+	}
+	if ended := lent.end(); err == nil && ended {
+		err = &store.HookError{Err: errEnded}
 	}
 	if err != nil {
 		step.Rollback(ctx) // like the savepoint around it, whose errors count

@@ -168,7 +168,7 @@ type handle struct {
 
 	clock      atomic.Int64 // the highest database time seen
 	partitions atomic.Int64 // at least this many exist
-	lent       sync.Map     // *pgx.Conn → *conn: connections whose transaction is lent to a hook
+	lent       sync.Map     // what hooks have: *pgx.Conn → *conn, and *sql.Tx → pgx.Tx below it
 
 	closing sync.Once
 	closed  chan struct{}

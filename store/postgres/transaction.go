@@ -44,6 +44,9 @@ func (h *handle) Within(tx any) (store.Transaction, error) {
 	case pgx.Tx:
 		return &guest{h, pgxTransaction{tx}}, nil
 	case *sql.Tx:
+		if lent, ours := h.lent.Load(tx); ours {
+			return &guest{h, pgxTransaction{lent.(pgx.Tx)}}, nil
+		}
 		return &guest{h, sqlTransaction{tx}}, nil
 	}
 	return nil, fmt.Errorf("%w: it is a %T; take a pgx.Tx or a *sql.Tx of a connection to %s", store.ErrTx, tx, h.info.Location)
