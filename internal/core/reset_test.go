@@ -102,7 +102,9 @@ func decoded(t tester, stored []storedTurn) (turns []core.StoredTurn) {
 // start is compared to, is in the run that a reset makes, also if an earlier run handed it on.
 // When retention has removed the first run, nobody else knows it. A fork begins a chain.
 func TestE11_E60_AResetKeepsTheOriginOfItsChain(t *testing.T) {
-	in := func(text string) history.Payload { return history.Payload{Encoding: history.EncodingJSON, Data: []byte(text)} }
+	in := func(text string) history.Payload {
+		return history.Payload{Encoding: history.EncodingJSON, Data: []byte(text)}
+	}
 	first := history.NewOrigin("order", in(`1`))
 	for name, source := range map[string]*history.Start{
 		"the first run": {Run: "r1", Chain: "r1", Type: "order", Input: in(`1`)},

@@ -41,8 +41,10 @@ func (a askedFor) remove(p *partition, workflowID string) {
 // has reports whether the look reads a partition.
 func (l *look) has(p *partition) bool { return slices.Contains(l.open, p) }
 
-// may reports whether the look delivers messages of a partition that this node serves.
-func (l *look) may(p *partition) bool { return !p.leaving || l.asked[p] != nil }
+// may reports whether the look delivers messages of a partition that this node serves. Without a
+// look, which is for messages that no run waits for, a partition that is being handed over gets
+// none.
+func (l *look) may(p *partition) bool { return !p.leaving || l != nil && l.asked[p] != nil }
 
 // wants reports whether runs wait for a message.
 func (l *look) wants(p *partition, m *store.Message) bool {

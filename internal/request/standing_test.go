@@ -244,15 +244,15 @@ func TestE49_SchedulesAreRefusedInWords(t *testing.T) {
 		set := func(name string, spec schedule.Spec, s Start) error { return a.SetSchedule(a.ctx, name, spec, s) }
 		hourly, report := schedule.Spec{Every: time.Hour}, Start{Type: "report"}
 		for want, err := range map[string]error{
-			"schedule name is empty":          set("", hourly, report),
-			"workflow name is empty":          set("s", hourly, Start{}),
-			"Every":                           set("s", schedule.Spec{}, report),
-			"Every is 1ms":                    set("s", schedule.Spec{Every: time.Millisecond}, report),
-			"Moon/Crater":                     set("s", schedule.Spec{Cron: "0 6 * * *", TimeZone: "Moon/Crater"}, report),
+			"schedule name is empty": set("", hourly, report),
+			"workflow name is empty": set("s", hourly, Start{}),
+			"Every":                  set("s", schedule.Spec{}, report),
+			"Every is 1ms":           set("s", schedule.Spec{Every: time.Millisecond}, report),
+			"Moon/Crater":            set("s", schedule.Spec{Cron: "0 6 * * *", TimeZone: "Moon/Crater"}, report),
 			"is Delay, MustBeNew, AnyInput or NewAfter": errors.Join(set("s", hourly, Start{Type: "report", Delay: time.Second}), set("s", hourly, Start{Type: "report", MustBeNew: true})),
-			`begins with "#gate"`:             set("#gate/x", hourly, report),
-			`begins with "#schedule"`:         set("#schedule/x", hourly, report),
-			"schedule name":                   set(strings.Repeat("x", 10_000), hourly, report),
+			`begins with "#gate"`:                       set("#gate/x", hourly, report),
+			`begins with "#schedule"`:                   set("#schedule/x", hourly, report),
+			"schedule name":                             set(strings.Repeat("x", 10_000), hourly, report),
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				a.Errorf("got %v, want %q", err, want)

@@ -423,7 +423,7 @@ func (s *Server) begin(t store.Task, queue int, slot *attempt.Slot) {
 	}
 	s.canRead(t.Name)
 	body := s.config.Body(t.Run, &data)
-	s.clock.AtLeast(d.Queued - int64(s.config.Ahead)) // the owner's time, even if the database's clock was set back
+	s.clock.AtLeast(d.Queued - int64(s.config.Ahead))        // the owner's time, even if the database's clock was set back
 	d.Started = max(d.Queued, min(t.Claimed, s.clock.Now())) // it may have been offered ahead of its time
 	s.mu.Lock()
 	draining := s.draining
