@@ -316,6 +316,7 @@ var unsteady = []struct {
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d(\.\d+)?\b`), "TIME"},
 	{regexp.MustCompile(`\b\d+(\.\d)?(µs|ms|s|m\d\ds|h\d\dm|d\d\dh)\b`), "DURATION"},
 	{regexp.MustCompile(`\bUTC[+-]\d\d:\d\d\b`), "ZONE"},
+	{regexp.MustCompile(`that start, per [^:]+:`), "that start, per SPAN:"}, // which depends on when the hours begin
 	{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "ID"},
 	{regexp.MustCompile(`\b[0-9a-z]{20,40}\b`), "ID"},
 	{regexp.MustCompile(`[-/]([0-9a-f]{12}|[0-9a-f]{8})\b`), "-ID"},

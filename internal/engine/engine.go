@@ -152,9 +152,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	e := &Engine{
-		config:     config,
-		defs:       defs,
-		around:     defs.around,
+		config: config, defs: defs, around: defs.around,
 		db:         db,
 		log:        logs.New(config.Logger, db.Info().Private),
 		group:      group,
