@@ -54,11 +54,15 @@ func (d *doubt) due(now time.Time) bool {
 
 func newPoller() poller { return poller{runs: map[string]*polled{}, more: make(chan struct{}, 1)} }
 
-// poll begins to check for the end of a run, for as long as callers wait for it.
+// poll begins to check for the end of a run, for as long as callers wait for it and the client
+// is open.
 func (c *Client) poll(ref store.RunRef) {
 	p := &c.poller
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return
+	}
 	if p.runs[ref.Run] == nil {
 		now := time.Now()
 		p.runs[ref.Run] = &polled{ref: ref, pause: firstPause, next: now.Add(firstPause), gone: newDoubt(now)}
@@ -67,7 +71,7 @@ func (c *Client) poll(ref store.RunRef) {
 	case p.more <- struct{}{}:
 	default:
 	}
-	if !p.working && c.ctx.Err() == nil {
+	if !p.working {
 		p.working = true
 		c.working.Go(c.pollLoop)
 	}
@@ -130,6 +134,7 @@ func (c *Client) duePolls(now time.Time) (due, doubted []store.RunRef, pause tim
 		pause = min(pause, look.next.Sub(now))
 	}
 	if len(p.runs) == 0 || c.ctx.Err() != nil {
+		clear(p.runs)
 		p.working = false
 		return nil, nil, 0, true
 	}
