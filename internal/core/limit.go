@@ -62,8 +62,9 @@ func waits(k history.Kind) bool {
 func (r *Run) Backlog() int { return r.signals.backlog }
 
 // full reports whether senders must send the run no more signals, except for those that it
-// waits for: it has MaxBacklog unread ones, or maxYoung came with IDs within KeepKeys. A full run stays full until it has read
-// a fifth of the limit, so that its row does not change with each signal.
+// waits for: it has MaxBacklog unread ones, or maxYoung came with IDs within KeepKeys. A full
+// run stays full until it has read a fifth of the limit, so that its row does not change with
+// each signal.
 func (r *signals) full(was bool) bool {
 	return reached(r.backlog, r.config.MaxBacklog, was) || reached(r.seen.young(r.now), maxYoung, was)
 }

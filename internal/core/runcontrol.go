@@ -148,9 +148,9 @@ func (r *Run) pauseRun(in Control) {
 // resumeRun resumes the code and the calls that were paused with it, or lets the code be tried
 // again that ended its process.
 func (r *Run) resumeRun(in Control) {
-	if r.paused == nil && r.crashes() {
+	if d, is := r.crashed(); is && r.paused == nil {
 		r.answerRun(in, Applied, "its code is tried again")
-		r.letGo()
+		r.letGo(d)
 		return
 	}
 	if r.paused == nil {

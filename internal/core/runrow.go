@@ -112,27 +112,26 @@ func (r *runRow) Resume() (held bool) {
 	return held
 }
 
-// crashes reports whether the run is parked because its code ended processes.
-func (r *runRow) crashes() bool {
+// crashed returns the detail of a run that is parked because its code ended processes. It is
+// asked after each turn, so it reads only rows of parked runs.
+func (r *runRow) crashed() (d Detail, is bool) {
+	if r.state.Status != StatusParked {
+		return d, false
+	}
 	d, err := DecodeDetail(r.state.Detail)
-	return r.state.Status == StatusParked && err == nil && d.Deaths > 0
+	return d, err == nil && d.Deaths > 0
 }
 
-// letGo lets the code of a run be tried again that is parked because it ended processes.
-func (r *runRow) letGo() {
-	d, err := DecodeDetail(r.state.Detail)
-	if err != nil {
-		return
-	}
-	d.Fingerprint = ""
-	d.Tried = nil
+// letGo lets the code of a crashed run be tried again.
+func (r *runRow) letGo(d Detail) {
+	d.Fingerprint, d.Tried = "", nil
 	r.state.Detail, r.stateChanged = encodeDetail(d), true
 }
 
 // LetGo reports whether an operator wants the code of a parked run to be tried again.
 func (r *runRow) LetGo() bool {
-	d, err := DecodeDetail(r.state.Detail)
-	return err == nil && d.LetGo(r.state.Status)
+	d, is := r.crashed()
+	return is && d.LetGo(r.state.Status)
 }
 
 // LetGo reports whether an operator wants the code of a run with this status to be tried

@@ -26,8 +26,6 @@ type rule struct {
 	limits func(m mail) bool
 	// alone completes a message that has a turn to itself.
 	alone func(r *activeRun, m *mail) error
-	// gather adds to the mail of a turn what must be part of it.
-	gather func(r *activeRun, todo []mail, loaded bool) ([]mail, error)
 	// void reports whether a message has become meaningless while it waited. The engine's mu is
 	// held.
 	void func(r *activeRun, m mail) bool
@@ -69,20 +67,12 @@ func (e *Engine) upTo(all []mail) int {
 	return len(all)
 }
 
-// gather returns the mail of a turn: todo, which was taken out of the mailbox, what the rules
-// add, and deferred mail that the run can take now. The second result reports whether deferred
-// mail is part of it.
-func (e *Engine) gather(r *activeRun, todo []mail, loaded bool) (all []mail, deferred bool, err error) {
+// gather returns the mail of a turn: todo, which was taken out of the mailbox, and deferred mail
+// that the run can take now. The second result reports whether deferred mail is part of it.
+func (e *Engine) gather(r *activeRun, todo []mail) (all []mail, deferred bool, err error) {
 	if len(todo) == 1 {
 		if by := e.limited(todo[0]); by != nil && by.alone != nil {
 			return todo, false, by.alone(r, &todo[0])
-		}
-	}
-	for i := range e.intake {
-		if gather := e.intake[i].gather; gather != nil {
-			if todo, err = gather(r, todo, loaded); err != nil {
-				return nil, false, err
-			}
 		}
 	}
 	e.mu.Lock()

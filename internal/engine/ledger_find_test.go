@@ -63,8 +63,8 @@ func TestE22_FiveThousandAttempts(t *testing.T) {
 		if c.Attempts != attempts || c.Failed != attempts-1 || c.Completed != 1 || c.Lost+c.Drained+c.TimedOut+c.Canceled != 0 || c.NotKept != attempts-kept {
 			t.Errorf("the sums are %+v", c)
 		}
-		if c.Run != ran || c.Backoff != time.Duration(attempts-1)*10*time.Second {
-			t.Errorf("the bodies ran for %s and backed off for %s, on record are %s and %s", ran, time.Duration(attempts-1)*10*time.Second, c.Run, c.Backoff)
+		if c.Run != ran || c.Backoff != (attempts-1)*10*time.Second {
+			t.Errorf("the bodies ran for %s and backed off for %s, on record are %s and %s", ran, (attempts-1)*10*time.Second, c.Run, c.Backoff)
 		}
 		if !c.First.Equal(*list[0].Queued) || !c.Last.Equal(*list[len(list)-1].Ended) || c.Retrying != c.Last.Sub(*list[0].Ended) {
 			t.Errorf("from %s to %s, retrying for %s", c.First, c.Last, c.Retrying)

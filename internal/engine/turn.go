@@ -130,7 +130,7 @@ func (r *activeRun) step(todo []mail, loaded bool) (t store.Turn, due bool, err 
 	if todo, err = e.hearFirst(r.resident, r.run.Began().WorkflowID, todo, loaded); err != nil {
 		return t, false, err
 	}
-	if r.todo, r.given, err = e.gather(r, todo, loaded); err != nil {
+	if r.todo, r.given, err = e.gather(r, todo); err != nil {
 		return t, false, err
 	}
 	unread := r.run.Backlog()
