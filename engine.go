@@ -97,8 +97,9 @@ func MaxPendingCalls(n int) Option {
 // which Describe also returns; at the limit Signal returns a *view.LimitError until the
 // code has read a fifth of them. A signal that the run waits for is always accepted, so
 // signals of other names cannot keep the run from going on. Signals that were under way,
-// and signals from workflows, are accepted beyond the limit, too. Signals that are sent while no node serves the run wait
-// in the database and count when a node does. The default is 10,000.
+// and signals from workflows, are accepted beyond the limit, too. Signals that are sent
+// while no node serves the run wait in the database and count when a node does. The
+// default is 10,000.
 func MaxSignalBacklog(n int) Option {
 	return seal.With(func(c *engine.Config) { c.MaxSignalBacklog = n })
 }

@@ -27,8 +27,9 @@ type State struct {
 	OverBudget bool
 
 	// Probe says that the attempt was the probe of a gate's circuit breaker that makes calls
-	// wait. Unless it ends the call its failure is not charged: Attempt does not count it, and MaxAttempts ends
-	// the call only if it is 1. The wait that follows is that after the failure before.
+	// wait. Unless it ends the call its failure is not charged: Attempt does not
+	// count it, and MaxAttempts ends the call only if it is 1. The wait that
+	// follows is that after the failure before.
 	Probe bool
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 // blocked are turns that wait for a transaction of another client, for an unknown time, or of
-// which the database refuses a statement. They are retried apart from all other turns, which do not wait for them.
+// which the database refuses a statement. They are retried apart from all other turns, which do
+// not wait for them.
 type blocked struct {
 	kick  chan struct{} // a turn was added
 	mu    sync.Mutex
