@@ -226,17 +226,15 @@ func TestF40_CallsInQueues(t *testing.T) {
 	if err := worker.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c.until("/api/runs/a", func(a answer) bool { return at(a.Body, "pending", 0, "state") == "offered" })
 	for _, query := range []string{"call=offered", "retrying=true"} {
-		if a := c.want(200, "GET", "/api/runs?"+query, nil); count(a.Body, "runs") != 1 {
-			t.Errorf("%s: %s", query, a.Raw)
-		}
+		c.until("/api/runs?"+query, func(a answer) bool { return count(a.Body, "runs") == 1 })
 	}
 	c.refused(400, "bad-request", "GET", "/api/runs?call=open", nil)
 	c.refused(400, "bad-request", "POST", "/api/operations", object{"operation": "pause", "runs": object{"call": "open"}})
 	offered := object{"operation": "pause", "runs": object{"call": "offered"}, "calls": object{"states": []string{"offered"}}}
-	if a := c.want(200, "POST", "/api/operations", offered); a.Body["applied"] != 1.0 {
-		t.Errorf("%s", a.Raw)
+	// What the worker reported last is in the inbox, perhaps: then the offered call fails once
+	// more before it stays where it is.
+	for t.Context().Err() == nil && c.want(200, "POST", "/api/operations", offered).Body["applied"] != 1.0 {
 	}
 }
 

@@ -141,7 +141,16 @@ func (b *batch) send(t *store.Turn, m *store.Message) error {
 	if m.Partition == t.Partition {
 		return b.c.deliver(m, clock)
 	}
-	return b.c.post(m, b.marks.clock(m.Partition, clock))
+	clock, err := b.c.tick(m.Partition, b.marks.clock(m.Partition, clock))
+	if err != nil {
+		return err
+	}
+	for i := range b.fences { // the later turns of that partition come after the message
+		if f := &b.fences[i]; f.partition == m.Partition {
+			f.clock = max(f.clock, clock)
+		}
+	}
+	return b.c.deliver(m, clock)
 }
 
 // deliver adds a message to the inbox. If a message with its key waits there, deliver

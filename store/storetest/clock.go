@@ -127,6 +127,22 @@ func testClockNeverGoesBack(t *testing.T, open func(t *testing.T, clock func() i
 	now = 6_000
 	f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "l"}))
 	equal(f, f.inbox()[1].Posted, 6_000)
+	// A turn of a partition that is ahead takes the one along to which it sends.
+	there := f.elsewhere()
+	now = 3_000
+	epoch := f.claims(there)[0].Epoch
+	ahead := f.turn(run, 3)
+	ahead.Messages = []store.Message{{Partition: there, WorkflowID: "w", Key: "first"}}
+	neighbour := f.newRun()
+	neighbour.Partition, neighbour.Group = there, "another group"
+	behind := f.first(neighbour)
+	behind.Partition, behind.Epoch = there, epoch
+	behind.Messages = []store.Message{{Partition: there, WorkflowID: "w", Key: "second"}}
+	result(ahead, behind)
+	if waiting := f.inbox(there); waiting[0].Posted < 5_000 || waiting[1].Posted < waiting[0].Posted {
+		f.Errorf("posted at %d, then at %d", waiting[0].Posted, waiting[1].Posted)
+	}
+	now = 6_000
 	f.must(f.store.Close())
 	now = 2_000 // and the machine started with a wrong date
 	f.store = f.open()
@@ -136,7 +152,7 @@ func testClockNeverGoesBack(t *testing.T, open func(t *testing.T, clock func() i
 	f.node = node.ID
 	o = claim()
 	equal(f, [2]int64{o.Since, o.Clock}, [2]int64{6_000, 6_000})
-	equal(f, result(f.turn(run, 3)), 6_000)
+	equal(f, result(f.turn(run, 4)), 6_000)
 	now = 7_000
 	equal(f, result(), 7_000)
 }
