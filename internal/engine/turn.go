@@ -104,6 +104,7 @@ type activeRun struct {
 	hold     *hold          // why there is no code
 	pin      string         // the build to which it was pinned when its code was last loaded
 	again    bool           // it is held; it is reloaded when it may move to a node that has its code
+	reviews  int            // how many reviews of held runs there had been when no node was found for it
 	origin   *history.Start // the start event of a run that waits in memory for a slot
 
 	withTrace map[string]string // see headers
@@ -175,7 +176,9 @@ func (r *activeRun) stored() error {
 	r.out.Clear()
 	r.engine.turns.Put(r.out)
 	r.out, r.todo, r.deferred = nil, nil, nil
-	if r.again && !r.run.Ended() && !r.engine.atWork(r, nil) {
+	// A review that came before the row said that the run is held has not seen it.
+	missed := r.hold != nil && r.reviews != r.engine.reviews()
+	if (r.again || missed) && !r.run.Ended() && !r.engine.atWork(r, nil) {
 		r.again = false
 		r.engine.mu.Lock()
 		defer r.engine.mu.Unlock()

@@ -19,11 +19,12 @@ import (
 
 // wards is what this node knows of wards. It is guarded by the engine's mu.
 type wards struct {
-	kick  chan struct{}     // a renewal has come; not guarded
-	seen  *store.Membership // the last renewal
-	of    map[int]bool      // partitions that have wards
-	code  []store.Member    // live nodes with their definitions, and others; nil if they must be read
-	known string            // the builds in the group when held runs were last reviewed, or when one was held
+	kick    chan struct{}     // a renewal has come; not guarded
+	seen    *store.Membership // the last renewal
+	of      map[int]bool      // partitions that have wards
+	code    []store.Member    // live nodes with their definitions, and others; nil if they must be read
+	known   string            // the builds in the group when held runs were last reviewed, or when one was held
+	reviews int               // how often held runs were reviewed because other builds had come
 }
 
 // errElsewhere reports that another node owns the run.
@@ -65,6 +66,7 @@ func (e *Engine) sendAway(r *activeRun, past *core.Past, h *hold, todo []mail) e
 	if err != nil || !e.db.Info().Wards {
 		return nil
 	}
+	r.reviews = e.reviews()
 	if h.status == core.StatusParked && (h.detail.Mismatch == nil || r.pin != "") { // it fits, or no other code may run it
 		h.detail.Tried = detail.Tried
 		if code := h.detail.Fingerprint; code != "" && code != e.untilRestart() && !slices.Contains(detail.Tried, code) {
@@ -308,6 +310,12 @@ func buildsOf(nodes []store.Member) (list string) {
 	return list
 }
 
+func (e *Engine) reviews() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.wards.reviews
+}
+
 func (e *Engine) forgetCode() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -368,7 +376,9 @@ func (e *Engine) lookAtWards() {
 		}
 	}
 	review := known != e.wards.known && e.wards.known != "" // else the partitions were taken just now
-	e.wards.known = known
+	if e.wards.known = known; review {
+		e.wards.reviews++
+	}
 	all := e.open()
 	e.mu.Unlock()
 	for i, p := range dead {

@@ -24,6 +24,7 @@ type stalled struct {
 	load   atomic.Pointer[func(run string)]
 	find   atomic.Pointer[func(workflowID string)]
 	renew  atomic.Pointer[func()]
+	write  atomic.Pointer[func([]store.Turn)] // before it is committed
 	commit atomic.Pointer[func()]
 	nodes  atomic.Pointer[func([]store.Member) error] // may change what is returned
 }
@@ -55,6 +56,9 @@ func (s *slowReader) Find(ctx context.Context, partition int, workflowID, run st
 }
 
 func (s *slowReader) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
+	if f := s.s.write.Load(); f != nil {
+		(*f)(turns)
+	}
 	result, err := s.Store.Commit(ctx, turns)
 	if f := s.s.commit.Load(); f != nil {
 		(*f)()

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,4 +47,33 @@ func TestE117_WhoFindsNoNodeLooksAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestE117_ANodeComesWhileARunIsHeld: between the moment in which no other node had the run's
+// code and the commit that says so, a node with it joins, and held runs are reviewed. That
+// review cannot see the run.
+func TestE117_ANodeComesWhileARunIsHeld(t *testing.T) {
+	inAGroupOf(t, 1, func(t *testing.T, w *world) {
+		v := newTwoVersions()
+		a := w.versionNode("a", "old", v.old, v.mark)
+		begin(t, a, v.old, "order-0", 0)
+		pass(time.Second)
+		stop(t, a)
+		db := &stalled{Opener: w.db}
+		slow := func(turns []store.Turn) {
+			if slices.ContainsFunc(turns, func(t store.Turn) bool { return t.State != nil && t.State.Status == store.Parked }) {
+				time.Sleep(30 * time.Second)
+			}
+		}
+		db.write.Store(&slow)
+		c := w.config(v.new, v.mark)
+		c.Store, c.Node, c.Build = db, "b", "new"
+		b := w.startWith(c)
+		signal(t, b, "order-0", "proceed", "", "now")
+		pass(time.Second)
+		w.versionNode("a", "old", v.old, v.mark)
+		pass(2 * time.Minute)
+		wantAll(t, b, "completed", "order-%d", 1)
+		v.wantOnce(t, "order-%d", 1, didOld)
+	})
 }
