@@ -71,8 +71,19 @@ func MaxResident(n int) Option {
 	return seal.With(func(c *engine.Config) { c.MaxResident = n })
 }
 
+// CheckDeterminism replays the history of a run after its turns and parks the run, with
+// the first difference as its reason, if its code asks for something else the second
+// time. Without it, code that depends on chance, the clock, a map's order or a global
+// variable goes on unnoticed until its run leaves memory, perhaps on the day of a deploy.
+// It is for development and staging: it reads and replays the history after every turn,
+// of a run of more than 64 turns after each 64th part of it. Package perduretest does it
+// unless runs are Resident.
+func CheckDeterminism() Option {
+	return seal.With(func(c *engine.Config) { c.CheckDeterminism = true })
+}
+
 // TurnTimeout sets how long workflow code may run without waiting for anything durable
-// before its run is parked. The default is 10 c.
+// before its run is parked. The default is 10 s.
 func TurnTimeout(d time.Duration) Option {
 	return seal.With(func(c *engine.Config) { c.TurnTimeout = d })
 }
@@ -163,8 +174,9 @@ func OnPaused(f func(view.PausedCall)) Option {
 // attempts, audits and signal keys, counters, and the log of paused activities. Without
 // it they are kept for ever.
 //
-// Every node deletes from the partitions that it owns, every ten minutes, in small
-// batches with pauses. An open run is never deleted; earlier runs of its chain are
+// Every node deletes from the partitions that it owns, half a minute after its start and
+// then every ten minutes, in small batches with pauses. The metric
+// perdure_swept_timestamp_seconds tells when it last did. An open run is never deleted; earlier runs of its chain are
 // deleted only if Retention.Continued says so. When the last run of a workflow ID is
 // deleted, the ID can be used again, and a repeated start does not find its run: keep
 // runs for longer than callers may repeat a start. ops.Sweep deletes immediately.

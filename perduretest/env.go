@@ -314,7 +314,7 @@ func (e *Env) engineOptions(l *life) []perdure.Option {
 		virtual(e.config.seed, e.around(l)),
 	}
 	if !e.config.resident {
-		options = append(options, perdure.MaxResident(-1))
+		options = append(options, perdure.MaxResident(-1), perdure.CheckDeterminism())
 	}
 	return append(options, e.config.engine...)
 }

@@ -36,7 +36,8 @@ const defaultPatience = 10 * 365 * 24 * time.Hour
 // before the check for remaining goroutines.
 func Store(open func() store.Opener) Option { return func(c *config) { c.store = open } }
 
-// Resident keeps runs in memory between their turns, as an engine normally does.
+// Resident keeps runs in memory between their turns, and does not check after each that
+// their code is deterministic, as an engine normally does.
 func Resident() Option { return func(c *config) { c.resident = true } }
 
 // Downtime sets how long no process serves the database after a crash. The default is a

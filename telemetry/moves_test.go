@@ -17,6 +17,7 @@ import (
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/telemetry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -167,6 +168,11 @@ func sticks(w *world) {
 	time.Sleep(time.Minute)
 }
 
+func sweeps(w *world) {
+	w.again(perdure.Retain(view.Retention{Completed: time.Hour}))
+	time.Sleep(time.Minute)
+}
+
 func lacksCode(w *world) {
 	flow := workflow.New("flow", func(wf *workflow.Context, _ int) (int, error) { return 0, workflow.Sleep(wf, time.Minute) })
 	w.again(perdure.Register(flow))
@@ -201,6 +207,7 @@ var moves = []struct {
 	{`perdure_slots`, func(w *world) { w.again(perdure.Concurrency(7)) }, "*", "7"},
 	{`perdure_partitions`, closes, "*", "0"},
 	{`perdure_stuck_turns`, sticks, "0", "1"},
+	{`perdure_swept_timestamp_seconds`, sweeps, "0", "*"},
 	{`perdure_database_away`, databaseLeaves, "0", "1"},
 	{`perdure_live`, closes, "1", "0"},
 	{`perdure_ready`, closes, "1", "0"},

@@ -15,6 +15,7 @@ import (
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -236,11 +237,16 @@ func (c *codeCheck) judgeInto(f *view.CodeFinding, rec *store.Record) {
 		}
 		return
 	}
+	c.fault(f, c.e.replayAside(past, def))
+}
+
+// replayAside replays a run beside the one in memory, if it is there.
+func (e *Engine) replayAside(past *core.Past, def *seal.WorkflowDeclaration) error {
 	config := core.Config{
-		Retry: def.Retry, MaxHistory: c.e.config.MaxHistory, MaxPending: c.e.config.MaxPendingCalls,
-		MaxBacklog: c.e.config.MaxSignalBacklog, Policy: &c.e.config.Policy, Draw: c.e.config.Draw,
+		Retry: def.Retry, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls,
+		MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw,
 	}
-	c.fault(f, replay.Run(config, past, def, c.e.config.TurnTimeout))
+	return replay.Run(config, past, def, e.config.TurnTimeout)
 }
 
 // fault describes why code does not fit. It includes no payloads.

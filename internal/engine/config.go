@@ -90,6 +90,9 @@ type Config struct {
 	// high.
 	InboxEvery, ScanAhead time.Duration
 
+	// CheckDeterminism replays each run after its turns; see determinism.go.
+	CheckDeterminism bool
+
 	// Retention says how long closed runs are kept, and SweepEvery how often this node sweeps;
 	// default 10 min.
 	Retention  view.Retention

@@ -42,6 +42,7 @@ type Engine struct {
 	group   store.Group
 	process string // a random name
 	clock   *clock.Clock
+	swept   atomic.Int64 // when the last sweep by retention ended
 
 	// ctx ends with the engine's own goroutines.
 	ctx     context.Context

@@ -56,14 +56,15 @@ func (c *Config) committed() func(turns int, took time.Duration) {
 
 // Gauges is the state of an engine in memory.
 type Gauges struct {
-	Residents  int  // runs in memory
-	Running    int  // attempts whose body runs
-	Slots      int  // for attempts
-	Partitions int  // that this node serves
-	StuckTurns int  // of workflow code, that have not returned
-	Away       bool // the database is unavailable
-	Live       bool // see Engine.Live
-	Ready      bool // see Engine.Ready
+	Residents  int   // runs in memory
+	Running    int   // attempts whose body runs
+	Slots      int   // for attempts
+	Partitions int   // that this node serves
+	StuckTurns int   // of workflow code, that have not returned
+	Swept      int64 // when the last sweep by retention ended, in Unix nanoseconds; 0 for none
+	Away       bool  // the database is unavailable
+	Live       bool  // see Engine.Live
+	Ready      bool  // see Engine.Ready
 }
 
 // Gauges returns the current gauges. It reads memory only.
@@ -71,7 +72,7 @@ func (e *Engine) Gauges() Gauges {
 	if e == None {
 		return Gauges{}
 	}
-	g := Gauges{Live: e.Live() == nil, Ready: e.Ready() == nil, Running: e.attempts.Begun(), Slots: e.config.Concurrency}
+	g := Gauges{Live: e.Live() == nil, Ready: e.Ready() == nil, Running: e.attempts.Begun(), Slots: e.config.Concurrency, Swept: e.swept.Load()}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	g.StuckTurns = e.health.stuckTurns

@@ -334,16 +334,22 @@ func (e *Engine) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// The first sweep comes soon: a node that is deployed again and again must delete, too.
+const soon = 20
+
 // sweepLoop periodically deletes closed runs from the partitions of this node.
 func (e *Engine) sweepLoop() {
-	for clock.Pause(e.ctx, e.config.SweepEvery) {
+	for every := e.config.SweepEvery / soon; clock.Pause(e.ctx, every); every = e.config.SweepEvery {
 		result, err := e.sweep(e.ctx, e.config.Retention, e.owned(), false)
-		switch {
-		case e.ctx.Err() != nil:
+		if e.ctx.Err() != nil {
 			return
-		case err != nil:
+		}
+		if err != nil {
 			e.log.SweepFailed(err)
-		case result.Runs > 0:
+			continue
+		}
+		e.swept.Store(e.clock.Now())
+		if result.Runs > 0 {
 			e.log.Swept(result.Runs)
 		}
 	}
@@ -356,7 +362,7 @@ const growthEvery = 144
 // growthLoop replaces sweepLoop where no retention is set: it warns, from MaxKept on, each
 // time the number of closed runs reaches a new maximum.
 func (e *Engine) growthLoop() {
-	for most, every := e.config.MaxKept-1, e.config.SweepEvery; clock.Pause(e.ctx, every); every = growthEvery * e.config.SweepEvery {
+	for most, every := e.config.MaxKept-1, e.config.SweepEvery/soon; clock.Pause(e.ctx, every); every = growthEvery * e.config.SweepEvery {
 		counts, err := e.db.Counts(e.ctx, e.owned())
 		if err != nil {
 			continue // an outage, logged elsewhere

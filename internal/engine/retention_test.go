@@ -96,6 +96,26 @@ func TestE62_Retention(t *testing.T) {
 	})
 }
 
+// TestE62_WhoIsDeployedOftenDeletes: no process lives as long as the time between two sweeps.
+func TestE62_WhoIsDeployedOftenDeletes(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		config := w.config(weighed)
+		config.Retention = view.Retention{Completed: 24 * time.Hour}
+		e := w.startWith(config)
+		begin(t, e, weighed, "light", 1)
+		pass(9 * time.Minute)
+		if swept := e.Gauges().Swept; swept == 0 {
+			t.Error("nothing says that there was a sweep")
+		}
+		for range 24 * 60 / 9 {
+			stop(t, e)
+			e = w.startWith(config)
+			pass(9 * time.Minute)
+		}
+		same(t, "after a day", idsOf(t, e), "[]")
+	})
+}
+
 // TestE62_Chains: a chain is kept as long as its last run, and goes with it; earlier
 // runs of an open one go only if that is said.
 func TestE62_Chains(t *testing.T) {

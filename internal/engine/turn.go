@@ -105,6 +105,8 @@ type activeRun struct {
 	pin      string         // the build to which it was pinned when its code was last loaded
 	again    bool           // it is held; it is reloaded when it may move to a node that has its code
 	reviews  int            // how many reviews of held runs there had been when no node was found for it
+	checked  int64          // the last turn after which its code was checked; see checkDeterminism
+	differs  error          // what that found, until the next step parks the run
 	origin   *history.Start // the start event of a run that waits in memory for a slot
 
 	withTrace map[string]string // see headers
@@ -136,6 +138,9 @@ func (r *activeRun) step(todo []mail, loaded bool) (t store.Turn, due bool, err 
 	}
 	unread := r.run.Backlog()
 	cannot := e.leaveUnread(r)
+	if r.differs != nil {
+		cannot, r.differs = r.differs, nil
+	}
 	r.out, err = e.stepOrPark(r, e.inputs(r, loaded), cannot)
 	e.freeUnused(r.resident)
 	if err != nil {
@@ -173,6 +178,11 @@ func (r *activeRun) stored() error {
 	r.engine.report(r, r.out)
 	r.engine.observe(r, r.out)
 	r.engine.carryOut(r, r.out)
+	if r.differs = r.engine.checkDeterminism(r, r.out.Number); r.differs != nil {
+		r.engine.mu.Lock()
+		r.poked = true
+		r.engine.mu.Unlock()
+	}
 	r.out.Clear()
 	r.engine.turns.Put(r.out)
 	r.out, r.todo, r.deferred = nil, nil, nil

@@ -95,6 +95,7 @@ var gauges = []struct {
 	{gauge("perdure_slots", "Attempts that may run at the same time in this process."), func(g engine.Gauges) float64 { return float64(g.Slots) }},
 	{gauge("perdure_partitions", "Partitions that this process serves; 0 in a process that is only a client."), func(g engine.Gauges) float64 { return float64(g.Partitions) }},
 	{gauge("perdure_stuck_turns", "Turns of workflow code that never ended; a restart frees their goroutines."), func(g engine.Gauges) float64 { return float64(g.StuckTurns) }},
+	{gauge("perdure_swept_timestamp_seconds", "When this process last ended a sweep of what retention does not keep, in Unix time; 0 before the first."), func(g engine.Gauges) float64 { return float64(g.Swept) / 1e9 }},
 	{gauge("perdure_database_away", "1 while the database does not answer or cannot be reached."), func(g engine.Gauges) float64 { return flag(g.Away) }},
 	{gauge("perdure_live", "0 if only a restart of the process helps."), func(g engine.Gauges) float64 { return flag(g.Live) }},
 	{gauge("perdure_ready", "0 if requests should go to another process."), func(g engine.Gauges) float64 { return flag(g.Ready) }},
