@@ -24,6 +24,7 @@ var forms = map[reflect.Type]func() Schema{
 	reflect.TypeFor[time.Duration]():    durationForm,
 	reflect.TypeFor[span]():             durationForm,
 	reflect.TypeFor[moment]():           textForm,
+	reflect.TypeFor[edit]():             func() Schema { return Schema{"type": []string{"string", "object"}} },
 	reflect.TypeFor[policy]():           func() Schema { return Schema{"type": []string{"string", "object"}} },
 	reflect.TypeFor[retry.Policy]():     func() Schema { return Schema{"type": "object"} },
 	reflect.TypeFor[Document]():         func() Schema { return Schema{"type": "object"} },

@@ -32,7 +32,7 @@ type operationBody struct {
 	Result    json.RawMessage `json:"result,omitempty" doc:"of skip"`
 	Error     string          `json:"error,omitempty" doc:"of fail: what the code is told"`
 	As        string          `json:"as,omitempty" doc:"of fail: type of the error"`
-	Policy    *policy         `json:"policy,omitempty" doc:"of edit-policy: what it names is changed"`
+	Policy    *edit           `json:"policy,omitempty" doc:"of edit-policy: what it names is changed"`
 	Replace   bool            `json:"replace,omitempty" doc:"of edit-policy: the policy is the whole one"`
 	Call      int64           `json:"call,omitempty" doc:"of reset: the first call that is made again"`
 	Signal    string          `json:"signal,omitempty" doc:"of signal: its name"`
@@ -158,6 +158,9 @@ func (b *operationBody) kind(selected bool) (operationKind, error) {
 	}
 	if k.needs != nil && !given(*b, k.needs.field) {
 		return k, k.needs.missing()
+	}
+	if b.Replace && b.Policy.part != nil {
+		return k, b.Policy.part
 	}
 	return k, nil
 }

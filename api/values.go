@@ -102,6 +102,24 @@ func (p *policy) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// edit is a policy of which only what it names may be meant: text that is a change, and no
+// policy by itself, is one, too.
+type edit struct {
+	policy
+	part error // why it is no policy by itself
+}
+
+// UnmarshalJSON decodes an edit.
+func (e *edit) UnmarshalJSON(data []byte) error {
+	err := e.policy.UnmarshalJSON(data)
+	if err != nil && e.text != "" {
+		if _, wrong := (retry.Policy{}).Edit(e.text); wrong == nil {
+			e.part, err = err, nil
+		}
+	}
+	return err
+}
+
 // pairs are names with values, each given as NAME=VALUE.
 type pairs map[string]string
 

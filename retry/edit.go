@@ -13,8 +13,8 @@ import (
 // The text is in the notation of Parse, or an object of JSON.
 //
 // Of brackets without error types each key changes the field that it sets: [retry: 20]
-// allows 20 retries and keeps the backoff, [retry: 20, backoff: 1m] changes both, and
-// [within: 2h] only the time. Brackets with error types replace all rules. In JSON a member
+// allows 20 retries and keeps the backoff, [retry: 20, backoff: 1m] changes both,
+// [backoff: 1m] only the waits, and [within: 2h] only the time. Brackets with error types replace all rules. In JSON a member
 // replaces the field, and null sets it to zero. Edit does not call Validate.
 func (p Policy) Edit(text string) (Policy, error) {
 	var changes map[string]json.RawMessage
@@ -61,7 +61,7 @@ func membersOf(p Policy) (members map[string]json.RawMessage, err error) {
 
 // changesOf returns the members that a text names, with nil for those that are zero.
 func changesOf(text string) (map[string]json.RawMessage, error) {
-	p, err := Parse(text)
+	p, err := parse(text, draft{change: true})
 	if err != nil {
 		return nil, err
 	}

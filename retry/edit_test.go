@@ -15,6 +15,10 @@ func TestF13_AnEditChangesWhatItNames(t *testing.T) {
 	for _, c := range []struct{ change, want string }{
 		{`[retry: 20]`, `[retry: 20, fixed: 10m, jitter: none] [Declined -> stop] [within: 1h, on-timeout: retry, never: Lost]`},
 		{`[retry: 20, backoff: 1m]`, `[retry: 20, backoff: 1m, jitter: none] [Declined -> stop] [within: 1h, on-timeout: retry, never: Lost]`},
+		{`[backoff: 1m]`, `[retry: 4, backoff: 1m, jitter: none] [Declined -> stop] [within: 1h, on-timeout: retry, never: Lost]`},
+		{`[linear: 1m, max: 5m, jitter: full] [within: 2h]`, `[retry: 4, linear: 1m, max: 5m, jitter: full] [Declined -> stop] [within: 2h, on-timeout: retry, never: Lost]`},
+		{`[jitter: 30%]`, `[retry: 4, fixed: 10m, jitter: 30%] [Declined -> stop] [within: 1h, on-timeout: retry, never: Lost]`},
+		{`[retry: unlimited]`, `[retry: unlimited, fixed: 10m, jitter: none] [Declined -> stop] [within: 1h, on-timeout: retry, never: Lost]`},
 		{`[within: 2h]`, `[retry: 4, fixed: 10m, jitter: none] [Declined -> stop] [within: 2h, on-timeout: retry, never: Lost]`},
 		{`[on-timeout: stop, pause]`, `[retry: 4, fixed: 10m, jitter: none] [Declined -> stop] [within: 1h, never: Lost, pause]`},
 		{`[Busy -> retry: 9, fixed: 1s, jitter: none]`, `[retry: 4, fixed: 10m, jitter: none] [Busy -> retry: 9, fixed: 1s, jitter: none] [within: 1h, on-timeout: retry, never: Lost]`},
@@ -29,7 +33,7 @@ func TestF13_AnEditChangesWhatItNames(t *testing.T) {
 	if err != nil || same.String() != whole.String() {
 		t.Errorf("its own text makes it %s, %v", same, err)
 	}
-	for _, change := range []string{``, `{}`, `[retry: x]`, `{"within": 7}`, `{"witin": "1h"}`, `[1]`} {
+	for _, change := range []string{``, `{}`, `[retry: x]`, `{"within": 7}`, `{"witin": "1h"}`, `[1]`, `[max: 3s]`, `[factor: 3]`, `[Busy -> backoff: 3s]`} {
 		if got, err := whole.Edit(change); err == nil || got.String() != whole.String() {
 			t.Errorf("%q: %s, %v", change, got, err)
 		}

@@ -51,9 +51,11 @@ import "log/slog"
 // The error is a [*NotationError] that says where and what was expected. What
 // Parse returns without one is valid (see [Policy.Validate]); [Policy.String]
 // prints it. Parse takes time in proportion to the length of the text.
-func Parse(text string) (Policy, error) {
+func Parse(text string) (Policy, error) { return parse(text, draft{}) }
+
+// parse reads a text into a draft.
+func parse(text string, d draft) (Policy, error) {
 	s := scanner{text: text}
-	var d draft
 	for {
 		s.space()
 		if s.at == len(text) && d.brackets > 0 {

@@ -10,6 +10,7 @@ import (
 
 // bracket is what one pair of brackets says.
 type bracket struct {
+	alone bool    // it may have a backoff or jitter without a retry
 	types []named // none: it holds for all errors, or for the call
 	first string  // its first key
 	delay string  // which of backoff, fixed and linear it has
@@ -27,7 +28,7 @@ func (d *draft) bracket(s *scanner) error {
 	if err != nil {
 		return err
 	}
-	b := bracket{types: types, seen: map[string]bool{}}
+	b := bracket{alone: d.change && len(types) == 0, types: types, seen: map[string]bool{}}
 	for {
 		if err := d.item(s, &b); err != nil {
 			return err
@@ -112,7 +113,7 @@ func (b *bracket) misplaced(key notation.Key) (problem, expected string) {
 		return "does not stand alone", "stop in a bracket of its own, such as [CardDeclined -> stop]"
 	case key.Where == notation.InRetry && b.first != "":
 		return "is not the first key of its bracket", "it in a bracket of its own, such as [retry: 3] [timeout: 2m]"
-	case (key.Where == notation.AfterRetry || key.Where == notation.AfterDelay) && !retrying:
+	case (key.Where == notation.AfterRetry || key.Where == notation.AfterDelay) && !retrying && !b.alone:
 		return "has no retry before it", "retry first, such as [retry: 3, backoff: 30s]"
 	case key.Where == notation.AfterRetry && b.delay != "":
 		return "stands behind " + b.delay, "one of backoff, fixed and linear"
@@ -129,6 +130,8 @@ func (b *bracket) misplaced(key notation.Key) (problem, expected string) {
 // shapeless says why a key has no meaning for the backoff of the bracket.
 func (b *bracket) shapeless(key string) (problem, expected string) {
 	switch {
+	case b.delay == "" && key == notation.Jitter && b.alone:
+		return "", ""
 	case b.delay == "":
 		return "has no backoff before it", "backoff, fixed or linear first"
 	case key == notation.Factor && b.delay != notation.Backoff:

@@ -12,6 +12,7 @@ import (
 // of what may turn out wrong at the end; zero is none, because at zero stands a
 // bracket at most.
 type draft struct {
+	change    bool // what is not named is kept, so a key needs none that it adds to
 	policy    Policy
 	brackets  int
 	all       bool            // there is a bracket for all errors
@@ -42,6 +43,12 @@ func (d *draft) close(s *scanner, b *bracket, at int) error {
 		}
 		d.policy.Rules = append(d.policy.Rules, b.rule)
 	case b.first != notation.Retry:
+		if d.change && b.delay != "" {
+			d.policy.Backoff = b.rule.Backoff
+		}
+		if d.change && b.rule.Jitter != (Jitter{}) {
+			d.policy.Jitter = b.rule.Jitter
+		}
 	case d.all:
 		return s.fail(at, "begins a second bracket for all errors", "one such bracket, and error types in the others")
 	default:
@@ -150,7 +157,7 @@ func typesOf(all []named) []string {
 // finish makes the policy of all brackets.
 func (d *draft) finish(s *scanner) (Policy, error) {
 	p := &d.policy
-	if !d.all {
+	if !d.all && !d.change {
 		p.MaxAttempts, p.Backoff = 1, None
 	}
 	if !d.retry {
@@ -161,6 +168,9 @@ func (d *draft) finish(s *scanner) (Policy, error) {
 		if r := &p.Rules[i]; !r.Stop && r.Jitter == (Jitter{}) && p.Jitter != (Jitter{}) {
 			r.Jitter = Proportional(defaultProportion)
 		}
+	}
+	if d.change {
+		return *p, nil // it is valid or not together with what is kept
 	}
 	if err := d.contradiction(s); err != nil {
 		return Policy{}, err

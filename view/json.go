@@ -4,18 +4,24 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/perdure/perdure/retry"
 )
 
 // Durations are written as Go prints them, "1h30m0s", which time.ParseDuration and the
-// notation of policies read. Each type that has some writes and reads itself: a field of
+// notation of policies read, and retry.Forever as "forever". Each type that has some writes and reads itself: a field of
 // the same name that is less deep takes the place of the one that has the number.
 
 // span is a duration in JSON.
 type span time.Duration
 
-func (d span) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+func (d span) MarshalText() ([]byte, error) { return []byte(exactly(time.Duration(d))), nil }
 
 func (d *span) UnmarshalText(text []byte) error {
+	if string(text) == "forever" {
+		*d = span(retry.Forever)
+		return nil
+	}
 	v, err := time.ParseDuration(string(text))
 	if err != nil {
 		return fmt.Errorf("%q is not a duration; write one such as \"1h30m\"", text)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 )
 
@@ -106,4 +107,26 @@ func withDurations(t *testing.T) map[string]bool {
 		t.Fatalf("only %v are found", found)
 	}
 	return found
+}
+
+// TestF14_ForeverIsAWord that a policy takes, where it is the longest duration that there is.
+func TestF14_ForeverIsAWord(t *testing.T) {
+	policy, err := retry.Parse("[retry: 2, backoff: forever] [within: forever]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	explained, err := retry.Explain(policy, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []any{view.ExplainPolicy(explained), view.Attempt{Delay: retry.Forever}} {
+		text, err := json.Marshal(v)
+		if err != nil || strings.Contains(string(text), "2562047h") || !strings.Contains(string(text), `"forever"`) {
+			t.Errorf("%s, %v", text, err)
+		}
+	}
+	var back view.Attempt
+	if err := json.Unmarshal([]byte(`{"delay": "forever"}`), &back); err != nil || back.Delay != retry.Forever {
+		t.Errorf("read as %s, %v", back.Delay, err)
+	}
 }

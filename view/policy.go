@@ -7,7 +7,7 @@ import (
 )
 
 // PolicyExplanation describes the effects of a retry policy: see retry.Explain. Durations
-// are as Go prints them; nil means no bound.
+// are as Go prints them, the longest is forever; nil means no bound.
 type PolicyExplanation struct {
 	Policy     string           `json:"policy"`     // in text notation
 	Attempts   *int             `json:"attempts"`   // that one call can make, in all layers
@@ -71,10 +71,10 @@ func ExplainPolicy(e *retry.Explanation) PolicyExplanation {
 		schedule := PolicySchedule{Errors: s.Errors, Rule: s.Rule + 1, Delays: []string{}, Complete: s.Complete}
 		for i, p := range s.Attempts {
 			if i > 0 {
-				schedule.Delays = append(schedule.Delays, p.Delay.String())
+				schedule.Delays = append(schedule.Delays, exactly(p.Delay))
 			}
 			schedule.Attempts = append(schedule.Attempts, PolicyAttempt{
-				p.Number, p.Delay.String(), p.Start.String(), nearly(p.Earliest), nearly(p.Latest), i < s.Sure,
+				p.Number, exactly(p.Delay), exactly(p.Start), nearly(p.Earliest), nearly(p.Latest), i < s.Sure,
 			})
 		}
 		d.Schedules = append(d.Schedules, schedule)
@@ -106,6 +106,14 @@ func bound(d time.Duration) *string {
 func nearly(d time.Duration) string {
 	if d > time.Millisecond {
 		d = d.Round(time.Microsecond)
+	}
+	return exactly(d)
+}
+
+// exactly is a duration as policies are written.
+func exactly(d time.Duration) string {
+	if d == retry.Forever {
+		return "forever"
 	}
 	return d.String()
 }

@@ -110,7 +110,7 @@ func TestE43_OneCallByTheOrchestration(t *testing.T) {
 		return "", nil
 	})
 	expect(t, log,
-		"the block: gave up after 3 attempts (max attempts): timeout: the attempt ran longer than 10s",
+		"stuck: gave up after 3 attempts (max attempts): timeout: the attempt ran longer than 10s",
 		"y <nil>",
 		`the call of "echo" by workflow.RetryCall has two policies: leave out activity.Retry true`)
 	if w.calls["stuck"] != 3 || w.has("TimerStarted timeout") != 4 {

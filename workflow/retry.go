@@ -26,15 +26,21 @@ import (
 //
 // A call inside the block runs once if neither it nor its activity has a policy: the
 // block's policy retries it. A call with a policy of its own is retried by that first.
-// For a block of one call use RetryCall.
+// For a block of one call use RetryCall. In the ledger a try that failed because a call with one
+// attempt did has the type of that call's error.
 func Retry[T any](wf *Context, policy retry.Policy, fn func(wf *Context) (T, error)) (T, error) {
+	return retryBlock(wf, "the block", policy, fn)
+}
+
+// retryBlock is Retry of what name says.
+func retryBlock[T any](wf *Context, name string, policy retry.Policy, fn func(wf *Context) (T, error)) (T, error) {
 	wf.enter()
 	wf.belongs()
 	var zero T
 	if err := validateBlockPolicy(policy); err != nil {
 		return zero, retry.Terminal(fmt.Errorf("the policy of workflow.Retry is not usable: %w", err))
 	}
-	b := wf.startBlock(&policy)
+	b := wf.startBlock(name, &policy)
 	for {
 		started := b.now()
 		out, err := inside(wf, wf.scope, true, func(wf *Context) (T, error) {
@@ -53,8 +59,10 @@ func Retry[T any](wf *Context, policy retry.Policy, fn func(wf *Context) (T, err
 
 // RetryCall is Retry with a block of one call. Each try is a call of its own, with the
 // policy's AttemptTimeout as its deadline: the wait for a slot or a gate counts, unlike
-// for a call that the engine retries (see Call). The activity's own policy is ignored,
-// and opts must not have one.
+// for a call that the engine retries (see Call). The policy's HeartbeatTimeout,
+// QueueTimeout and CrashLimit are those of each call, so the activity may also be one that
+// is completed from outside. The activity's own policy is ignored, and opts must not have
+// one. The errors are those of one call that was tried as often.
 func RetryCall[In, Out any](wf *Context, policy retry.Policy, a activity.Activity[In, Out], in In, opts ...activity.Option) (Out, error) {
 	var options seal.ActivityOptions
 	_ = seal.Apply(&options, opts) // Call reports a nil option
@@ -62,22 +70,38 @@ func RetryCall[In, Out any](wf *Context, policy retry.Policy, a activity.Activit
 		var zero Out
 		return zero, retry.Terminal(fmt.Errorf("the call of %q by workflow.RetryCall has two policies: leave out activity.Retry", a.Name()))
 	}
-	opts = slices.Concat(opts, []activity.Option{activity.Retry(retry.Never)})
-	return Retry(wf, policy, func(wf *Context) (Out, error) { return Call(wf, a, in, opts...) })
+	try := retry.Never
+	try.AttemptTimeout, try.HeartbeatTimeout, try.QueueTimeout, try.CrashLimit = policy.AttemptTimeout, policy.HeartbeatTimeout, policy.QueueTimeout, policy.CrashLimit
+	policy.HeartbeatTimeout, policy.QueueTimeout, policy.CrashLimit = 0, 0, 0
+	opts = slices.Concat(opts, []activity.Option{activity.Retry(try)})
+	return retryBlock(wf, a.Name(), policy, func(wf *Context) (Out, error) {
+		out, err := Call(wf, a, in, opts...)
+		return out, ofOneAttempt(err)
+	})
+}
+
+// ofOneAttempt returns what a call failed with that had one attempt, instead of the error
+// that says so: who retries the call counts its attempts.
+func ofOneAttempt(err error) error {
+	if once, is := err.(*retry.ExhaustedError); is && once.Attempts == 1 && once.Reason == retry.ReasonMaxAttempts {
+		return once.Err
+	}
+	return err
 }
 
 // block is a block of code that is retried.
 type block struct {
 	wf     *Context
+	name   string // in its errors
 	record *core.Block
 	seed   int64 // tells its draws from those of others of the run
 	state  retry.State
 	tries  []retry.Record // that failed: the first and the last ones
 }
 
-func (wf *Context) startBlock(policy *retry.Policy) *block {
+func (wf *Context) startBlock(name string, policy *retry.Policy) *block {
 	run := wf.instance.run
-	b := &block{wf: wf, seed: run.NextCall(), record: run.StartBlock(policy)}
+	b := &block{wf: wf, name: name, seed: run.NextCall(), record: run.StartBlock(policy)}
 	b.state.First = b.now()
 	return b
 }
@@ -100,7 +124,7 @@ func (b *block) failed(err error, started time.Time) error {
 	err = b.refused(err)
 	b.state.Attempt++
 	b.state.Canceled = b.wf.over()
-	failure := history.FromError(err)
+	failure := history.FromError(ofOneAttempt(err))
 	d := retry.Decide(policy, b.state, retry.Classify(err), now, run.Draw(b.seed, b.state.Attempt))
 	b.tries = firstlast.Append(b.tries, retry.Record{
 		Number: b.state.Attempt, Start: started, End: now, Err: err, Delay: d.Delay, Reason: d.Reason,
@@ -170,7 +194,7 @@ func (b *block) failure(reason retry.Reason, limit int, err error) error {
 		return &retry.AbortedError{Attempt: b.state.Attempt, Phase: retry.PhaseExecution, Cause: err}
 	}
 	return &retry.ExhaustedError{
-		Name: "the block", Attempts: b.state.Attempt, Reason: reason, Max: limit, Within: b.policy().Within, Records: b.tries, Err: err,
+		Name: b.name, Attempts: b.state.Attempt, Reason: reason, Max: limit, Within: b.policy().Within, Records: b.tries, Err: err,
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -163,7 +165,7 @@ func TestE90_ABlockInBackoffIsShownAndOperated(t *testing.T) {
 			t.Helper()
 			c := onlyCall(t, e, "order")
 			if c.Kind != "block" || c.Name != "workflow.Retry" || c.State != view.CallBackoff || c.Attempt != attempt || c.Failures != attempt-1 || c.Max != policy.AttemptLimit() ||
-				!strings.Contains(c.LastError, lastError) || c.LastErrorType != retry.TypeExhausted || c.Next == nil || !c.Next.Equal(next) ||
+				!strings.Contains(c.LastError, lastError) || c.LastErrorType != retry.TypeError || c.Next == nil || !c.Next.Equal(next) ||
 				c.Policy != policy.String() || c.Deadline == nil || !c.Deadline.Equal(began.Add(policy.Within)) {
 				t.Errorf("the block is shown as %+v", c)
 			}
@@ -255,7 +257,7 @@ func TestE90_TheLedgerCountsTheTriesOfBlocks(t *testing.T) {
 		if err != nil || len(tries) != 3 {
 			t.Fatalf("the tries of the block: %+v, %v", tries, err)
 		}
-		for i, want := range []string{"failed backoff Exhausted 1m0s", "failed backoff Exhausted 1m0s", "completed succeeded  0s"} {
+		for i, want := range []string{"failed backoff Error 1m0s", "failed backoff Error 1m0s", "completed succeeded  0s"} {
 			a := tries[i]
 			same(t, "try", fmt.Sprint(a.Number, " ", a.Name, " ", a.Outcome, " ", a.Reason, " ", a.ErrorType, " ", a.Delay), fmt.Sprint(i+1, " workflow.Retry ", want))
 		}
@@ -275,6 +277,62 @@ func TestE90_TheLedgerCountsTheTriesOfBlocks(t *testing.T) {
 				"work":           "9 calls: 2 first try, 0 recovered, 7 exhausted, 0 canceled, 9 attempts",
 			}[s.Name]
 			same(t, s.Name, got, want)
+		}
+	})
+}
+
+// TestE63_ABlockIsNotSaidToGiveUp while it goes on, with a wait or without one; what fails in
+// it is not the end either.
+func TestE63_ABlockIsNotSaidToGiveUp(t *testing.T) {
+	for name, backoff := range map[string]retry.Backoff{"at once": {}, "after a second": retry.Fixed(time.Second)} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, w *world) {
+				work := activity.New("work", func(context.Context, int) (string, error) { return "", errors.New("no") })
+				flow := workflow.New("flow", func(wf *workflow.Context, n int) (string, error) {
+					return workflow.RetryCall(wf, retry.Policy{MaxAttempts: 4, Backoff: backoff, Jitter: retry.NoJitter}, work, n)
+				})
+				j := &journal{}
+				c := w.config(flow, work)
+				c.Logger = slog.New(slog.NewJSONHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))
+				e := w.startWith(c)
+				begin(t, e, flow, "flow", 0)
+				pass(time.Minute)
+				var said []string
+				for _, event := range []string{"call_gave_up", "attempt_failed"} {
+					for _, r := range j.records(t, "event", event) {
+						said = append(said, fmt.Sprint(event, " ", r["activity"], " ", r["attempt"]))
+					}
+				}
+				slices.Sort(said)
+				same(t, "said", strings.Join(said, ", "), "attempt_failed work 1, attempt_failed work 1, attempt_failed work 1, "+
+					"attempt_failed workflow.Retry 1, attempt_failed workflow.Retry 2, attempt_failed workflow.Retry 3, call_gave_up work 1, call_gave_up workflow.Retry 4")
+			})
+		})
+	}
+}
+
+// TestE43_RetryCallOfWhatEndsOutside: a call that is retried by the workflow's code may be
+// completed from outside, and has the policy's heartbeat timeout.
+func TestE43_RetryCallOfWhatEndsOutside(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		tries := 0
+		ask := activity.New("ask", func(context.Context, int) (string, error) {
+			tries++
+			return "", activity.ErrPending
+		})
+		policy := retry.Policy{MaxAttempts: 3, HeartbeatTimeout: time.Minute}
+		flow := workflow.New("flow", func(wf *workflow.Context, n int) (string, error) {
+			out, err := workflow.RetryCall(wf, policy, ask, n)
+			var silent *retry.TimeoutError
+			if !errors.As(err, &silent) || silent.Kind != retry.TimeoutHeartbeat {
+				return out, fmt.Errorf("a call that was silent ended with %w", err)
+			}
+			return "silent", nil
+		})
+		e := w.start(flow, ask)
+		begin(t, e, flow, "flow", 0)
+		if got, err := finish[string](t, e, "flow"); got != "silent" || err != nil || tries != 3 {
+			t.Errorf("got %q, %v after %d tries", got, err, tries)
 		}
 	})
 }

@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/logs"
+	"github.com/perdure/perdure/retry"
 )
 
 // logged returns a run as log records name it.
@@ -40,28 +42,39 @@ func (e *Engine) report(r *activeRun, out *core.Turn) {
 
 // reportAttempt logs a failed attempt according to what follows from it.
 func (e *Engine) reportAttempt(r *activeRun, out *core.Turn, a *core.Record) {
-	tell := e.log.CallGaveUp
+	tell, again := e.log.CallGaveUp, retry.Reason(a.Reason).Retries() || retriesBlock(out)
+	if again {
+		tell = e.log.AttemptFailed
+	}
 	for i := range out.Rows {
 		if out.Rows[i].Call != a.Call {
 			continue
 		}
 		switch out.Rows[i].State {
 		case core.Paused:
-			tell = e.log.CallPaused
+			tell, again = e.log.CallPaused, false
 		case core.Quarantined:
-			tell = e.log.CallQuarantined
+			tell, again = e.log.CallQuarantined, false
 		default: // the call continues
-			if !e.log.WantsAttempts() {
-				return
-			}
-			tell = e.log.AttemptFailed
+			tell, again = e.log.AttemptFailed, true
 		}
+	}
+	if again && !e.log.WantsAttempts() {
+		return
 	}
 	var d core.AttemptDetail
 	_ = history.Unseal(a.Data, &d) // core made it, so it can be read
 	tell(logged(r.run.Start()), logs.Attempt{
 		Call: a.Call, Activity: a.Name, Number: a.Attempt, Outcome: string(a.Outcome), Reason: a.Reason, Delay: d.Delay,
 		ErrorType: a.ErrorType, Error: d.Message,
+	})
+}
+
+// retriesBlock reports whether a block of code is tried again right after this turn's failures.
+// What failed inside it is then not the end.
+func retriesBlock(out *core.Turn) bool {
+	return slices.ContainsFunc(out.Attempts, func(a core.Record) bool {
+		return a.Name == core.BlockName && retry.Reason(a.Reason).Retries()
 	})
 }
 

@@ -25,7 +25,7 @@ func mayFollow(start *history.Start, existing *store.Run) bool {
 		return existing.Status != store.Completed
 	case history.ReuseOwn:
 		before, err := record.Start(existing)
-		return err == nil && sameChain(before.Parent, p)
+		return err == nil && existing.Type == start.Type && sameChain(before.Parent, p)
 	}
 	return false
 }

@@ -116,3 +116,26 @@ func TestE89_ReuseIsTheParents(t *testing.T) {
 		})
 	}
 }
+
+// TestE89_OwnMeansTheSameWorkflow: an earlier child of the run that ran other code keeps its
+// workflow ID.
+func TestE89_OwnMeansTheSameWorkflow(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		other := workflow.New("other", func(*workflow.Context, int) (string, error) { return "other", nil })
+		parent := workflow.New("parent", func(wf *workflow.Context, _ int) (string, error) {
+			if _, err := workflow.RunChild(wf, other, 0, workflow.ChildID("x")); err != nil {
+				return "", err
+			}
+			_, err := workflow.RunChild(wf, napper, time.Second, workflow.ChildID("x"))
+			if refused := (*workflow.ChildIDInUseError)(nil); !errors.As(err, &refused) {
+				return "", fmt.Errorf("want a refusal, got %w", err)
+			}
+			return "refused", nil
+		})
+		e := w.start(parent, other, napper)
+		begin(t, e, parent, "parent", 0)
+		if got, err := finish[string](t, e, "parent"); got != "refused" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}

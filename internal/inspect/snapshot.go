@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -172,6 +173,8 @@ func (s *Snapshot) pending() (calls []view.Call, unread int) {
 		}
 		calls = append(calls, s.call(callKinds[ev.Kind], ev.with(s.open.edited[number])))
 	}
+	// The timer of a block's backoff is a later call than the block.
+	slices.SortStableFunc(calls, func(a, b view.Call) int { return cmp.Compare(a.Call, b.Call) })
 	for _, n := range delivered {
 		unread += n
 	}

@@ -19,13 +19,16 @@ func (a *app) prepareEdit(r *request) (action, error) {
 	if err != nil {
 		return action{}, err
 	}
-	whole, err := a.policyValue(text) // text that is no policy is no edit either
-	if err != nil {
-		return action{}, err
-	}
 	edit, op := policyedit.Edit(func(p retry.Policy) (retry.Policy, error) { return p.Edit(text) }), ops.ChangePolicy(text)
 	if r.replace || isPreset(text) {
+		whole, err := a.policyValue(text)
+		if err != nil {
+			return action{}, err
+		}
 		edit, op = func(retry.Policy) (retry.Policy, error) { return whole, nil }, ops.EditPolicy(whole)
+	}
+	if _, err := edit(retry.Policy{}); err != nil {
+		return action{}, notPolicy(text, err)
 	}
 	act := carry(operation.OnCalls(op))
 	act.before = func(ctx context.Context, e *perdure.Engine, id string) error {

@@ -122,10 +122,15 @@ func readPolicy(text string) (retry.Policy, error) {
 		return p, nil
 	}
 	p, err := retry.Parse(text)
+	return p, notPolicy(text, err)
+}
+
+// notPolicy points at what is wrong with a text.
+func notPolicy(text string, err error) error {
 	if wrong, ok := errors.AsType[*retry.NotationError](err); ok {
-		return p, &Error{Code: exitUsage, What: wrong.Error() + ".", Hint: underlined(text, wrong)}
+		return &Error{Code: exitUsage, What: wrong.Error() + ".", Hint: underlined(text, wrong)}
 	}
-	return p, err
+	return err
 }
 
 // policyValue parses a valid policy.
