@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
@@ -33,7 +34,7 @@ func New[In, Out any](name string, fn Func[In, Out], opts ...Option) Workflow[In
 // Declare declares a workflow without its code: for processes that only start it and wait
 // for results, and for code that Impl adds.
 func Declare[In, Out any](name string, opts ...Option) Workflow[In, Out] {
-	d := seal.WorkflowDeclaration{Name: name}
+	d := seal.WorkflowDeclaration{Name: name, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out]()}
 	if err := seal.Apply(&d, opts); err != nil {
 		d.Fault = err
 	}

@@ -251,6 +251,7 @@ func (c *Config) definitions() (*definitions, error) {
 		if err := w.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("workflow %q: %w", w.Name, err))
 		}
+		errs = append(errs, readable("workflow", w.Name, w.Input, w.Output))
 		if w.Pinned && unknownBuild(c.Build) {
 			errs = append(errs, fmt.Errorf("workflow %q is pinned to the build on which a run begins, and the build of this program is not known: it has no revision, and its file cannot be read; name it with perdure.Build", w.Name))
 		}
@@ -268,6 +269,7 @@ func (c *Config) definitions() (*definitions, error) {
 		if err := a.Options.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("activity %q: %w", a.Name, err))
 		}
+		errs = append(errs, readable("activity", a.Name, a.Input, a.Output))
 		if a.Options.Queue != "" {
 			errs = append(errs, history.CheckName("queue", a.Options.Queue))
 		}

@@ -65,6 +65,7 @@
 //	crashes.go      activities that are held because their calls ended processes
 //	report.go       log records of failures and of gates
 //	observe.go      observers and gauges
+//	declared.go     what registered types and policies lose or misname
 //	limit.go        warnings when a run comes close to a limit
 //	retention.go    deletion of closed runs
 //	determinism.go  a second replay after each turn, in development

@@ -259,6 +259,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.keepSlotsBack()
 	e.mu.Unlock()
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.partitions))
+	e.defs.warn(e.log, &e.config.Policy)
 	e.recover(taken)
 	for _, loop := range []func(){e.committer.Run, e.wakeLoop, e.inboxLoop, e.lineLoop, e.switchLoop, e.listen, e.wardLoop, e.member.Run, e.workerLoop} {
 		e.work.Go(loop)

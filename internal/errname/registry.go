@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"unicode"
+
+	"github.com/perdure/perdure/internal/lossy"
 )
 
 // builtin are the type names of package retry's own errors, which it exports as
@@ -90,7 +94,7 @@ func RegisterType[T error](name string) {
 	if t.Kind() == reflect.Interface {
 		panic(fmt.Sprintf("retry.RegisterErrorType[%s](%q): the type is an interface; register the concrete type.", t, name))
 	}
-	if field, of := unreadable(t); field != "" {
+	if field, of := lossy.Unreadable(t); field != "" {
 		panic(fmt.Sprintf("retry.RegisterErrorType[%s](%q): the field %s is of type %s, which cannot be read from JSON; give it the tag `json:\"-\"`, or the type its own MarshalJSON and UnmarshalJSON. What Unwrap returns is kept in any case.", t, name, field, of))
 	}
 	registry.mu.Lock()
@@ -127,10 +131,13 @@ func OfSentinel(err error) (name string, ok bool) {
 }
 
 // OfType returns the name under which the type of err is registered.
-func OfType(err error) (name string, ok bool) {
+func OfType(err error) (name string, ok bool) { return OfGoType(reflect.TypeOf(err)) }
+
+// OfGoType returns the name under which a type is registered.
+func OfGoType(t reflect.Type) (name string, ok bool) {
 	registry.mu.RLock()
 	defer registry.mu.RUnlock()
-	name, ok = registry.typeNames[reflect.TypeOf(err)]
+	name, ok = registry.typeNames[t]
 	return name, ok
 }
 
@@ -140,6 +147,13 @@ func Sentinel(name string) (sentinel error, ok bool) {
 	defer registry.mu.RUnlock()
 	sentinel, ok = registry.sentinels[name]
 	return sentinel, ok
+}
+
+// All returns the names that are built in or registered.
+func All() []string {
+	registry.mu.RLock()
+	defer registry.mu.RUnlock()
+	return slices.Concat(slices.Collect(maps.Keys(builtin)), slices.Collect(maps.Keys(registry.sentinels)), slices.Collect(maps.Keys(registry.types)))
 }
 
 // Known reports whether a name is built in or registered.

@@ -29,7 +29,12 @@ var table = []row{
 		why: "the command and the dashboard say the same about an edit before it is done",
 	},
 	{
+		pkg: "internal/lossy",
+		why: "values and errors are judged by one walk over their types",
+	},
+	{
 		pkg: "internal/errname",
+		may: []string{"internal/lossy"},
 		why: "the names of errors belong to the process; retry gives them, history and its readers find them again",
 	},
 	{
@@ -50,7 +55,7 @@ var table = []row{
 	},
 	{
 		pkg: "retry",
-		may: []string{"internal/attemptkey", "internal/errname", "internal/firstlast", "internal/mark", "internal/notation"},
+		may: []string{"internal/attemptkey", "internal/errname", "internal/firstlast", "internal/lossy", "internal/mark", "internal/notation"},
 		why: "the policy is useful without the engine, so it brings nothing along but plain tables",
 	},
 	{
@@ -381,7 +386,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"intercept", "internal/around", "internal/attempt", "internal/serve", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/suspects", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message", "internal/seal"},
+		may: []string{"intercept", "internal/around", "internal/attempt", "internal/serve", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/suspects", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/errname", "internal/lossy", "internal/near", "internal/record", "internal/message", "internal/seal"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{

@@ -46,6 +46,16 @@ func (l *Log) RejoinFailed(err error) { l.write(rejoinFailed, err) }
 // Overwhelmed is written when the process must be restarted.
 func (l *Log) Overwhelmed(count, limit int) { l.write(overwhelmed, count, limit) }
 
+// ValueLoses is written at the start for a type of which JSON leaves fields out.
+func (l *Log) ValueLoses(kind, name, of, typ, fields string) {
+	l.write(valueLoses, kind, name, of, typ, fields)
+}
+
+// NameUnknown is written at the start for an error type in a policy that looks like a mistake.
+func (l *Log) NameUnknown(kind, name, errorType, near string) {
+	l.write(nameUnknown, kind, name, errorType, near)
+}
+
 // DatabaseAway is written at the beginning of an outage.
 func (l *Log) DatabaseAway(while string, err error) { l.write(databaseAway, while, err) }
 

@@ -50,6 +50,12 @@ var (
 	trialFailed   = event("trial_failed", slog.LevelError, "the record of runs suspected of crashing the process cannot be read or written; the search for them starts over", "partition", "error")
 )
 
+// Code.
+var (
+	valueLoses  = event("value_loses", slog.LevelWarn, "values of a registered type lose fields, which are not in JSON: they are empty when they come back; export them, or give the type its own MarshalJSON and UnmarshalJSON", "kind", "name", "of", "type", "fields")
+	nameUnknown = event("error_type_unknown", slog.LevelWarn, "a policy names an error type that no error has yet, and that is written almost like another; correct it, or register it with retry.RegisterError or retry.RegisterErrorType", "kind", "name", "error_type", "near")
+)
+
 // Attempts and calls.
 var (
 	attemptFailed = event("attempt_failed", slog.LevelDebug, "an attempt failed and is retried", "workflow_id", "run_id", "workflow", "call", "activity", "attempt", "outcome", "reason", "delay", "error_type", "error")

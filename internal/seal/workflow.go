@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"reflect"
 
 	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/core"
@@ -24,6 +25,8 @@ type WorkflowDeclaration struct {
 	// build of the program does.
 	Version string
 	Retry   *retry.Policy // of failed runs, nil for none
+	Input   reflect.Type
+	Output  reflect.Type
 	// Pinned says that a run stays on the build on which it began.
 	Pinned bool
 	// Harmless says that the code cannot end its process: it is an interpreter of this module,
