@@ -37,6 +37,7 @@ func TestE83_DatabaseCrashes(t *testing.T) {
 // TestE83_ShortOutageMovesNothing: while a crashed server is away for less than
 // the nodes' leases, no partition changes its owner and no attempt is lost.
 func TestE83_ShortOutageMovesNothing(t *testing.T) {
+	extent.OnlyAtNight(t, "TestE83_ShortOutagesMoveNothing of the engine plays it in virtual time, TestE132 crashes servers")
 	t.Parallel()
 	server := pgtest.Start(t)
 	s := &stage{cluster: newCluster(t, server)}

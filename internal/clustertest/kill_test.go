@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 )
 
@@ -13,6 +14,7 @@ import (
 // again while clients start, signal and cancel. What was acknowledged comes true,
 // exactly once where that is promised, and the others go on.
 func TestE1_E9_E80_KillNineOfNodes(t *testing.T) {
+	extent.OnlyAtNight(t, "TestE132 kills nodes, too")
 	t.Parallel()
 	for _, size := range []int{2, 3} {
 		t.Run(fmt.Sprint(size, " nodes"), func(t *testing.T) { killSome(t, size, 5**times) })

@@ -17,7 +17,7 @@ import (
 // of all stores. Time does not go back here: what is known of it then is looked
 // at in TestClock.
 func TestLockstep(t *testing.T) {
-	storetest.Checks(t, extent.AtNight(30, 100))
+	storetest.Checks(t, extent.AtNight(15, 100))
 	var clock func() int64 // of both
 	var r recycled
 	var last *clocked
