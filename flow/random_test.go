@@ -14,7 +14,7 @@ import (
 // TestW8_RandomPrograms: what the interpreter on an engine that crashes gives is
 // what the plain evaluator gives.
 func TestW8_RandomPrograms(t *testing.T) {
-	programs := extent.AtNight(150, 1500)
+	programs := extent.AtNight(80, 1500)
 	if testing.Short() {
 		programs = 20
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	kills = flag.Int("kills", extent.AtNight(50, 300), "how often the worker is killed at a random moment")
+	kills = flag.Int("kills", extent.AtNight(30, 300), "how often the worker is killed at a random moment")
 	seed  = flag.Uint64("seed", 0, "fixes the random moments; 0 draws a new one")
 )
 
