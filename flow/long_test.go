@@ -29,7 +29,7 @@ func runsOf(env *perduretest.Env, id string) int {
 // of all of them.
 func TestW15_PollingForAYear(t *testing.T) {
 	extent.NotInShort(t, "the example of the watcher plays less than a month")
-	days := extent.AtNight(10, 365) // with as many polls
+	days := extent.AtNight(30, 365) // with as many polls
 	text := fmt.Sprintf(`
 fn main(input: [], output: [seen]):
     seen = {"polls": 0, "last": None}
