@@ -21,7 +21,15 @@ var parts = map[string]func(ctx context.Context, s store.Store) error{
 	"commit": commitForEver,
 	"hold":   holdTheLock,
 	"post":   postOnce,
-	"open":   func(context.Context, store.Store) error { return nil },
+	"open":   readAndWrite,
+}
+
+// readAndWrite reads what there is, and returns the error of writing.
+func readAndWrite(ctx context.Context, s store.Store) error {
+	if _, err := s.List(ctx, store.Filter{Partitions: []int{0}}); err != nil {
+		return fmt.Errorf("it cannot be read: %w", err)
+	}
+	return s.Post(ctx, store.Message{WorkflowID: "w", Key: "k", Kind: "signal"})
 }
 
 func TestMain(m *testing.M) {

@@ -97,9 +97,19 @@ func explain(path string, err error) error {
 	return err
 }
 
-func unwritable(path string, err error) error {
-	return fmt.Errorf("%s cannot be written: check that the file and its directory are writable by this user (%w)", path, err)
+// unwritableError says that a file may not be written by this user. Its records may be read.
+type unwritableError struct {
+	path  string
+	cause error
 }
+
+func unwritable(path string, err error) error { return &unwritableError{path, err} }
+
+func (e *unwritableError) Error() string {
+	return fmt.Sprintf("%s cannot be written: check that the file and its directory are writable by this user (%v)", e.path, e.cause)
+}
+
+func (e *unwritableError) Unwrap() error { return e.cause }
 
 // cause removes the UnavailableError wrapper: waiting does not make a file writable.
 func cause(err error) error {

@@ -85,6 +85,9 @@ type version struct {
 // the writing connection, which ignores its own writes. If that is in use or the database
 // is unavailable, the next tick will tell.
 func (h *handle) changed(seen *version) bool {
+	if h.unwritable != nil {
+		return false // who has not even a log open waits for no news
+	}
 	c, err := h.writer.tryGet(context.Background())
 	if c == nil || err != nil {
 		return false

@@ -76,6 +76,19 @@ func patiently(ctx context.Context, try func() error) error {
 	}
 }
 
+// immutable is the mode of a connection to a file that nobody writes: without a log, and without
+// the shared memory of its readers, for which a file beside it would be needed.
+const immutable = "immutable"
+
+// reading is the mode in which a file that may not be written can be read. What a process has in
+// its log is seen through the memory that it shares; without a log there is no such process.
+func reading(path string) string {
+	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+		return "ro"
+	}
+	return immutable
+}
+
 // dsn returns the driver's name for a connection. busy_timeout concerns only writers of
 // other processes; writers of this one queue before.
 func dsn(path, mode string, pragmas ...string) string {
@@ -86,7 +99,12 @@ func dsn(path, mode string, pragmas ...string) string {
 	if runtime.GOOS == "windows" {
 		name = "//" + name
 	}
-	query := url.Values{"mode": {mode}, "_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}, pragmas...)}
+	query := url.Values{}
+	if mode == immutable {
+		mode = "ro"
+		query.Set("immutable", "1")
+	}
+	query["mode"], query["_pragma"] = []string{mode}, append([]string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}, pragmas...)
 	return "file:" + (&url.URL{Path: name}).EscapedPath() + "?" + query.Encode()
 }
 
@@ -104,13 +122,18 @@ func inspect(ctx context.Context, path string, known int) (version int64, err er
 	if info.Size() < smallest {
 		return 0, fmt.Errorf("%s: %w: it is not an SQLite file", path, store.ErrForeign)
 	}
-	c, err := connect(ctx, dsn(path, "ro"))
-	if err != nil {
-		return 0, explain(path, err)
+	for _, mode := range []string{"ro", reading(path)} {
+		var c *conn
+		if c, err = connect(ctx, dsn(path, mode)); err == nil {
+			version, _, err = identify(c, path, known)
+			err = errors.Join(err, c.close())
+		}
+		err = explain(path, err)
+		if _, is := errors.AsType[*unwritableError](err); !is {
+			break
+		}
 	}
-	defer c.close()
-	version, _, err = identify(c, path, known)
-	return version, explain(path, err)
+	return version, err
 }
 
 // identify reads whose file it is and its schema version; empty means a file without

@@ -85,6 +85,9 @@ type handle struct {
 	marks marks
 
 	guard guard
+
+	// unwritable is why the file may only be read, nil if it may be written.
+	unwritable error
 }
 
 func (f *file) Open(ctx context.Context) (store.Store, error) {
@@ -123,7 +126,13 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 	writing := dsn(path, "rw", "foreign_keys(on)", synchronous, fmt.Sprintf("cache_size(%d)", -cacheSize), fmt.Sprintf("wal_autocheckpoint(%d)", autocheckpoint), "journal_size_limit(67108864)", "temp_store(memory)")
 	h.writer = newPool(writing, 1, h.closed)
 	h.reader = newPool(dsn(path, "ro", "query_only(on)", "temp_store(memory)"), readers, h.closed)
-	if err := patiently(ctx, func() error { return create(ctx, path) }); err != nil {
+	err = patiently(ctx, func() error { return create(ctx, path) })
+	if _, is := errors.AsType[*unwritableError](err); is && version == int64(len(f.scripts)) {
+		h.unwritable = err
+		h.reader = newPool(dsn(path, reading(path), "query_only(on)", "temp_store(memory)"), readers, h.closed)
+		return h, h.guard.open(path)
+	}
+	if err != nil {
 		return nil, err
 	}
 	migrated := func(c *conn) error { return migrate(c, f.scripts) }
@@ -180,6 +189,10 @@ func (h *handle) Close() (err error) {
 }
 
 func (h *handle) close() error {
+	if h.unwritable != nil {
+		close(h.closed)
+		return h.fail("Close", h.reader.drain())
+	}
 	c, err := h.writer.get(context.Background())
 	close(h.closed) // no caller gets a connection from here on
 	if c != nil {
@@ -228,6 +241,9 @@ func (h *handle) read(ctx context.Context, op string, f func(c *conn) error) err
 // hold runs f with a connection and converts its error to one of the store contract. What f
 // did counts only if the file is still the one that was opened.
 func (h *handle) hold(ctx context.Context, p *pool, op string, f func(c *conn) error) error {
+	if p == h.writer && h.unwritable != nil {
+		return fmt.Errorf("%s: %w", op, h.unwritable)
+	}
 	c, err := p.get(ctx)
 	if err != nil {
 		if gone := h.intact(op, nil); gone != nil && code(err) != 0 {
