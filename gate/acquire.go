@@ -15,7 +15,8 @@ import (
 //
 // Acquire obeys the rate and the circuit breaker as an attempt does, but the work counts
 // neither for the breaker nor for the retry budget, because the gate does not learn how
-// it ends.
+// it ends. So it is never the probe of a half-open breaker: there it passes only if no
+// attempt waits, and the next attempt is the probe.
 //
 // The error is a *retry.AbortedError with retry.PhaseQueue if ctx ends before there is a
 // slot, a *retry.RefusedError if the breaker is open and does not Wait, and a
@@ -25,6 +26,7 @@ func (g *Gate) Acquire(ctx context.Context) (release func() error, err error) {
 	if err != nil {
 		return nil, &retry.ConfigError{Name: g.nameOf(), Err: err}
 	}
+	c.places[0].silent = true
 	if ctx.Err() == nil {
 		if _, err := c.Enter(ctx, retry.GateAsk{Attempt: 1, Once: true}); err != nil && ctx.Err() == nil {
 			return nil, err

@@ -18,6 +18,7 @@ type place struct {
 	reason   retry.Reason  // of a refusal
 	probe    bool          // of a grant
 	signal   chan struct{} // there may be a new verdict; buffered, nil before the first wait
+	silent   bool          // the gate does not learn how the work ends
 
 	// Of the goroutine that asks:
 	held    bool // the attempt has a slot of this gate
@@ -49,7 +50,7 @@ func (p *place) ask(a retry.GateAsk, came time.Time) verdict {
 	defer g.mu.Unlock()
 	now := g.now()
 	if p.verdict == pending {
-		ask := gates.Ask[*place]{Key: p, Attempt: a.Attempt, Priority: p.priority, Returns: p.returns, Once: a.Once}
+		ask := gates.Ask[*place]{Key: p, Attempt: a.Attempt, Priority: p.priority, Returns: p.returns, Once: a.Once, Silent: p.silent}
 		if !came.IsZero() {
 			ask.Came = max(g.at(came), 1)
 		}

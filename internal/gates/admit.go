@@ -48,7 +48,9 @@ func (m *Machine[K]) candidate() *entry[K] {
 // nextProbe returns the ticket whose attempt is the next probe. Tickets take turns, so that a
 // call that always fails does not keep the breaker open for the others: those that were never
 // a probe in vain go first, in line, and then the one that was for the longest time not. A
-// call that a failure would end is a probe only if there is no other.
+// call that a failure would end is a probe only if there is no other. Work of whose end the gate
+// learns nothing cannot be one: where nothing else waits it passes, one at a time, and the
+// breaker waits for the next attempt.
 func (m *Machine[K]) nextProbe() *entry[K] {
 	var best *item[K]
 	look := func(q *queue[K]) {
@@ -62,7 +64,7 @@ func (m *Machine[K]) nextProbe() *entry[K] {
 	if m.holders < m.config.Limit {
 		look(&m.queue)
 	}
-	if best == nil {
+	if best == nil || best.entry.Silent && m.passing != nil {
 		return nil
 	}
 	return best.entry
@@ -71,6 +73,8 @@ func (m *Machine[K]) nextProbe() *entry[K] {
 func (i *item[K]) probesBefore(j *item[K]) bool {
 	a, b := i.entry, j.entry
 	switch {
+	case a.Silent != b.Silent:
+		return b.Silent
 	case a.Once != b.Once:
 		return b.Once
 	case a.Probed != b.Probed:
@@ -86,13 +90,24 @@ func (m *Machine[K]) grant(e *entry[K], now int64) {
 		e.Slot = true
 		m.holders++
 	}
-	if m.record.OpenUntil != 0 {
+	switch {
+	case m.record.OpenUntil == 0:
+	case e.Silent:
+		m.passing = e
+	default:
 		e.Probe, m.probe = true, e
 	}
 	m.step.Granted = append(m.step.Granted, Grant[K]{Key: e.Key, Attempt: e.Attempt, Returns: e.Returns, Probe: e.Probe && m.config.Breaker.Wait, Waited: max(now-e.Since, 0)})
 	e.Phase, e.Since = Running, now
 	m.takeRate(e, now)
 	m.touch(e)
+}
+
+// passed notes that a ticket holds no slot any more.
+func (m *Machine[K]) passed(e *entry[K]) {
+	if m.passing == e {
+		m.passing = nil
+	}
 }
 
 // refuse ends a ticket without an attempt.

@@ -43,6 +43,7 @@ type Ask[K comparable] struct {
 	Returns  int   // how often the ticket's slot was given back
 	Came     int64 // when the call came to its first gate, zero if this is it
 	Once     bool  // a failure ends the call
+	Silent   bool  // the gate does not learn how the attempt ends
 }
 
 // Step is the result of one input. It is valid until the next input.
@@ -67,6 +68,7 @@ type Machine[K comparable] struct {
 	backoffs queue[K]  // ordered by when something happens to them
 	holders  int       // slots taken
 	probe    *entry[K] // whose outcome the breaker waits for
+	passing  *entry[K] // of which it learns none, and that has passed while it was half-open
 	blocked  int64     // when rate or breaker admit the next attempt, 0 if neither blocks it
 
 	step   Step[K]
@@ -94,7 +96,7 @@ func (m *Machine[K]) Enter(now int64, ask Ask[K]) *Step[K] {
 	switch {
 	case e == nil:
 		e = &entry[K]{Ticket: Ticket[K]{
-			Key: ask.Key, Came: came, Number: m.number(), Priority: ask.Priority, Attempt: max(ask.Attempt, 1), Returns: ask.Returns, Once: ask.Once,
+			Key: ask.Key, Came: came, Number: m.number(), Priority: ask.Priority, Attempt: max(ask.Attempt, 1), Returns: ask.Returns, Once: ask.Once, Silent: ask.Silent,
 		}}
 		m.tickets[ask.Key] = e
 		m.enqueue(e, now)
@@ -113,6 +115,7 @@ func (m *Machine[K]) Enter(now int64, ask Ask[K]) *Step[K] {
 func (m *Machine[K]) Return(now int64, key K, attempt, returns int) *Step[K] {
 	m.begin(now)
 	if e := m.tickets[key]; e != nil && e.Phase == Running && e.Attempt == attempt && e.Returns == returns {
+		m.passed(e)
 		if m.probe == e {
 			m.probe, e.Probe = nil, false
 		}
@@ -312,6 +315,7 @@ func (m *Machine[K]) remove(e *entry[K]) {
 		m.unpay(e)
 	}
 	m.free(e)
+	m.passed(e)
 	if m.probe == e {
 		m.probe = nil
 	}

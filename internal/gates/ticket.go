@@ -58,6 +58,8 @@ type Ticket[K comparable] struct {
 	// failure ends the call. Both decide which ticket is the next probe.
 	Probed int64 `json:"probed,omitempty"`
 	Once   bool  `json:"once,omitempty"`
+	// Silent says that the gate does not learn how the attempt ends: it is no probe.
+	Silent bool `json:"silent,omitempty"`
 
 	// Returns is how often the slot was given back unused. It distinguishes a grant from
 	// earlier ones that were given back.
