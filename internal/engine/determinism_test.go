@@ -30,7 +30,7 @@ func TestE41_ChanceIsFoundInMemory(t *testing.T) {
 					return 0, err
 				}
 				v := workflow.Rand(wf).IntN(10)
-				sum += v - v
+				sum += v
 			}
 			return workflow.Call(wf, slow, sum)
 		})

@@ -24,7 +24,6 @@ type (
 		Price int
 		note  string
 		Cache map[string]int `json:"-"`
-		Minus int            `json:"-,"`
 	}
 	base  struct{ Country string }
 	calls struct {
