@@ -13,6 +13,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -120,6 +121,7 @@ func TestMaxResidentIsRespected(t *testing.T) {
 // TestE6_WaitingCostsNothing: ten thousand runs that wait for a timer, a signal
 // or a retry hold no goroutine, and hardly any memory.
 func TestE6_WaitingCostsNothing(t *testing.T) {
+	extent.NotInShort(t, "large numbers are for the long form")
 	w := newWorld(t)
 	w.maxResident = -1
 	fails := activity.New("fails", func(context.Context, int) (int, error) { return 0, errors.New("no") },

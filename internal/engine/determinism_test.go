@@ -38,7 +38,7 @@ func TestE41_ChanceIsFoundInMemory(t *testing.T) {
 		c.CheckDeterminism = true
 		e := w.startWith(c)
 		begin(t, e, casts, "casts", 0)
-		begin(t, e, honest, "honest", 300)
+		begin(t, e, honest, "honest", 150)
 		pass(time.Second)
 		d := describe(t, e, "casts")
 		if d.Status != "parked" || !strings.Contains(d.Reason, `the code is not deterministic: replayed right after this turn it asked for something else`) || d.Mismatch == nil {

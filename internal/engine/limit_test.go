@@ -12,6 +12,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/workflow"
 )
@@ -19,7 +20,10 @@ import (
 // TestE48_HistoryLength: a step of a run that is in memory takes as much memory when
 // its history is long as when it is short. A warning comes before the limit; there
 // the run fails with an error that says so, and no retry of it follows.
-func TestE48_HistoryLength(t *testing.T) { synctest.Test(t, testHistoryLength) }
+func TestE48_HistoryLength(t *testing.T) {
+	extent.NotInShort(t, "large numbers are for the long form")
+	synctest.Test(t, testHistoryLength)
+}
 
 func testHistoryLength(t *testing.T) {
 	const limit = 50_000

@@ -11,6 +11,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
@@ -34,6 +35,7 @@ func idsOf(t *testing.T, e *engine.Engine) (ids []string) {
 // TestE62_KeptForEver: without a retention the engine says that it keeps much, once a day
 // at most and only while that grows.
 func TestE62_KeptForEver(t *testing.T) {
+	extent.NotInShort(t, "large numbers are for the long form")
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		config := w.config(weighed, collector.Impl(collect))
 		config.MaxKept = 3

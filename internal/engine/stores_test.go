@@ -76,7 +76,7 @@ func (in setting) plays(n need) bool {
 	case extent.Nightly():
 		return true
 	case n == needsNumbers:
-		return in.shared && in.resident && (!in.onDisk || !testing.Short())
+		return in.shared && in.resident && !testing.Short()
 	case in.onDisk:
 		return n != needsNothing && !testing.Short()
 	}
