@@ -21,6 +21,8 @@ type conn struct {
 	h    *handle
 	left bool // see leave
 
+	changed bool // the session is not as it was; see session.go
+
 	guests atomic.Bool // a verb was called within the transaction of a hook
 }
 
@@ -91,6 +93,9 @@ func (h *handle) hold(ctx context.Context, op string, f func(c *conn) error) err
 		if c.left {
 			pooled.Hijack()
 			return
+		}
+		if c.changed {
+			_ = c.raw.Close(context.WithoutCancel(ctx)) // the pool makes another one
 		}
 		pooled.Release() // closes it if a transaction is open: a hook may exit its goroutine
 	}()

@@ -27,7 +27,9 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 	if t.Hook == nil {
 		return nil
 	}
+	role := "NONE"
 	if err := k.c.send(ctx, func(b *batch) {
+		b.query(`SELECT quote_ident(current_setting('role'))`, nil, func(r pgx.Rows) error { return r.Scan(&role) })
 		for name, value := range defaults {
 			b.do(`SELECT set_config($1, $2, true)`, name, value)
 		}
@@ -46,7 +48,10 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 	begun := time.Now()
 	defer func() { k.took = time.Since(begun) }()
 	lent := &lentTx{Tx: step, h: k.h}
-	defer lent.end() // the hook may exit its goroutine
+	defer func() { // the hook may exit its goroutine
+		lent.end()
+		k.c.changed = k.c.changed || lent.session.changed
+	}()
 	err = t.RunHook(lent)
 	if errors.Is(err, store.ErrHookLeft) {
 		k.c.leave()
@@ -59,7 +64,12 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 		step.Rollback(ctx) // like the savepoint around it, whose errors count
 		return err
 	}
-	err = step.Commit(ctx)
+	if lent.session.role {
+		err = k.c.script(ctx, `SET LOCAL ROLE `+role)
+	}
+	if err == nil {
+		err = step.Commit(ctx)
+	}
 	switch {
 	case errors.Is(err, pgx.ErrTxClosed):
 		return &store.HookError{Err: errEnded}

@@ -23,6 +23,8 @@ type lentTx struct {
 	over bool
 	db   *sql.DB
 	std  *sql.Tx // nil until it is asked for
+
+	session aftermath // what the hook did to it
 }
 
 // As sets what target points to to the *sql.Tx, if that has the type, and reports whether it
@@ -38,7 +40,7 @@ func (t *lentTx) As(target any) bool {
 		return false
 	}
 	if t.std == nil {
-		db := sql.OpenDB(sqlLender{t.Tx})
+		db := sql.OpenDB(sqlLender{t})
 		db.SetMaxOpenConns(1)
 		std, err := db.BeginTx(context.Background(), nil)
 		if err != nil {
