@@ -88,6 +88,10 @@ func Decide(p *Policy, s State, f Failure, now time.Time, u float64) Decision {
 
 	k := max(s.Attempt, 1)
 	if k >= allowed && (!s.Probe || allowed == 1) {
+		if rule == noRule && p.retriesByRule() {
+			d.Reason = ReasonNotRetryable
+			return d
+		}
 		return d.exhausted(p, ReasonMaxAttempts)
 	}
 	delay, reason := p.wait(backoff, jitter, k, s.Previous, &f, now, u)
@@ -137,6 +141,12 @@ func (p *Policy) filter(s *State, f *Failure) (rule int, stop Reason) {
 		return noRule, ReasonNotRetryable
 	}
 	return rule, ""
+}
+
+// retriesByRule reports whether what no rule names is not retried, and does not pause: rules
+// retry, and the policy itself allows one attempt.
+func (p *Policy) retriesByRule() bool {
+	return p.MaxAttempts == 1 && p.OnExhausted != Pause && slices.ContainsFunc(p.Rules, func(r Rule) bool { return !r.Stop })
 }
 
 // match returns the rule for an error with these types: the first Stop rule,

@@ -200,7 +200,7 @@ func TestR22_OnlyTypedBracketsLeaveOtherErrorsAlone(t *testing.T) {
 	p := mustParse(t, "[NetworkError -> retry: 5, backoff: 2m] [Busy -> retry: 1]")
 	for errorType, want := range map[string]retry.Reason{
 		"NetworkError": retry.ReasonBackoff, "Busy": retry.ReasonImmediate,
-		"Other": retry.ReasonMaxAttempts, "Error": retry.ReasonMaxAttempts,
+		"Other": retry.ReasonNotRetryable, "Error": retry.ReasonNotRetryable,
 	} {
 		if got := judge(p, errorType, ""); got != want {
 			t.Errorf("%s: %s, want %s", errorType, got, want)

@@ -30,7 +30,8 @@ const (
 	ReasonNonRetryable Reason = "non_retryable"
 	// ReasonTimeout: the attempt timed out and OnTimeout is StopOnTimeout.
 	ReasonTimeout Reason = "timeout"
-	// ReasonNotRetryable: Retryable does not name the error's type.
+	// ReasonNotRetryable: Retryable does not name the error's type, or rules name what is
+	// retried and none of them does.
 	ReasonNotRetryable Reason = "not_retryable"
 	// ReasonMaxAttempts: all attempts are used up.
 	ReasonMaxAttempts Reason = "max_attempts"
