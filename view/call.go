@@ -59,7 +59,8 @@ type Call struct {
 	LastErrorType string     `json:"last_error_type,omitempty"` // of the latest failure, see retry.TypeName
 	Node          string     `json:"node,omitempty"`            // that runs the attempt in flight: see Node.ID
 	// Offered is when the attempt was put into the queue. Unserved says why no live
-	// process can claim it; it is empty if one can, or if the attempt does not wait.
+	// process can claim it, or why the node of the run may not start it; it is empty if
+	// one can, or if the attempt does not wait.
 	Offered   *time.Time `json:"offered,omitempty"`
 	Unserved  string     `json:"unserved,omitempty"`
 	Queue     string     `json:"queue,omitempty"`  // in which its attempts are offered; empty: they run where its run is

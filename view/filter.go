@@ -2,6 +2,17 @@ package view
 
 import "time"
 
+// FileAttribute is the attribute of runs of flow files that names their file. Its value is
+// shown as the workflow of the run, and a Filter finds them by it.
+const FileAttribute = "file"
+
+// FlowWorkflow is the name of the workflow that runs flow files, and FlowEnding that of the
+// names of the files.
+const (
+	FlowWorkflow = "flow"
+	FlowEnding   = ".flow"
+)
+
 // Filter selects runs. A run is selected if it matches all fields. The zero value
 // selects all.
 //
@@ -11,7 +22,7 @@ import "time"
 // state of a call counts.
 type Filter struct {
 	Status     []string          // any of these, see StatusRunning; empty: any
-	Workflow   string            // name of the definition
+	Workflow   string            // name of the definition, or of a flow file (see FileAttribute)
 	IDPrefix   string            // of the workflow ID
 	Call       string            // runs with a call in this state; empty: any
 	ErrorType  string            // runs with a call whose latest attempt in the ledger ended with this type of error

@@ -9,7 +9,7 @@ const (
 	WaitDamaged        = "damaged"         // to be mended or ended: part of what is on record cannot be read
 	WaitParked         = "parked"          // code that fits the history of the run, or does not fail in it
 	WaitCode           = "code"            // a node that has the code of the run
-	WaitUnserved       = "unserved"        // a process that serves the queue of the call and has its activity
+	WaitUnserved       = "unserved"        // a process that has the activity of the call, may run it, and serves its queue
 	WaitPaused         = "paused"          // to be resumed: the call, or the run
 	WaitActivityPaused = "activity-paused" // the activity to be resumed in the whole group
 	WaitGatePaused     = "gate-paused"     // the gate to be resumed

@@ -28,6 +28,8 @@ type attempts struct {
 
 	BeatAt  int64           `json:"beat_at,omitempty"` // the last recorded heartbeat of any attempt
 	Details history.Payload `json:"details,omitzero"`  // details of the last heartbeat
+	// Unserved says why the node that has the run cannot start the attempt that is queued.
+	Unserved string `json:"unserved,omitempty"`
 	// Pause says why the call waits for an operator, or will once the attempt in flight has
 	// ended.
 	Pause *Pause `json:"pause,omitempty"`
@@ -173,7 +175,7 @@ func (r *execution) admitReady(admit func(*Call) bool, over bool) {
 			continue
 		}
 		r.enqueue(c)
-		r.noteUnserved(c)
+		r.noteLack(c, r.lacks(c))
 	}
 	if r.ready == nil {
 		clear(ready)

@@ -53,7 +53,7 @@ type Call struct {
 	unslotted       bool  // ready: the attempt needs no slot until it begins
 	place           int64 // place of the received signal among those of its name
 	cancelRequested bool  // by the code
-	unserved        bool  // queued, and counted in callTable.unserved
+	unserved        bool  // queued, and counted in callTable.unserved with its reason
 	hasRow          bool  // the call has a row on disk
 	isDirty         bool
 }
@@ -127,11 +127,28 @@ func (r *callTable) setState(c *Call, s CallState) {
 	r.counted(c.state, -1)
 	c.state = s
 	r.counted(s, 1)
-	if c.unserved {
-		c.unserved = false
-		if r.unserved[c.Name]--; r.unserved[c.Name] == 0 {
-			delete(r.unserved, c.Name)
+	r.noteLack(c, "")
+}
+
+// noteLack notes why a queued call cannot start here, or with "" that it can or need not.
+func (r *callTable) noteLack(c *Call, why string) {
+	if c.Unserved == why && c.unserved == (why != "") {
+		return // the usual case
+	}
+	if lack := (Lack{c.Name, c.Unserved}); c.unserved {
+		if r.unserved[lack]--; r.unserved[lack] == 0 {
+			delete(r.unserved, lack)
 		}
+	}
+	if c.Unserved != why {
+		c.Unserved = why
+		r.touch(c)
+	}
+	if c.unserved = why != ""; c.unserved {
+		if r.unserved == nil {
+			r.unserved = map[Lack]int{}
+		}
+		r.unserved[Lack{c.Name, why}]++
 	}
 }
 

@@ -80,7 +80,7 @@ func (r *gating) askNextGate(c *Call) bool {
 	if len(c.AtGates) > 0 && (r.stopped(c) || !r.served(c)) {
 		r.leaveGates(c, gates.Neutral)
 		r.enqueue(c)
-		r.noteUnserved(c)
+		r.noteLack(c, r.lacks(c))
 		return true
 	}
 	if c.holdsGates() {
@@ -97,20 +97,16 @@ func (r *gating) askNextGate(c *Call) bool {
 	return true
 }
 
-// served reports whether attempts of the call can start here.
-func (r *gating) served(c *Call) bool { return r.config.Served == nil || r.config.Served(c) }
-
-// noteUnserved counts a queued call if no attempt of it can start here.
-func (r *gating) noteUnserved(c *Call) {
-	if c.unserved || r.served(c) {
-		return
+// lacks returns why attempts of the call cannot start here, or "".
+func (r *gating) lacks(c *Call) string {
+	if r.config.Lacks == nil {
+		return ""
 	}
-	if r.unserved == nil {
-		r.unserved = map[string]int{}
-	}
-	c.unserved = true
-	r.unserved[c.Name]++
+	return r.config.Lacks(c)
 }
+
+// served reports whether attempts of the call can start here.
+func (r *gating) served(c *Call) bool { return r.lacks(c) == "" }
 
 // askGatesNow tells the gates that the coming attempt does not wait for the end of its
 // backoff.

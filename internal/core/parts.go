@@ -65,13 +65,13 @@ type callTable struct {
 	opened     *Call            // opened by the last event that opened a call
 	blocks     map[int64]*Block // blocks that the code has not left
 	lastCall   int64
-	busy       int            // open calls that are dispatched or queued
-	queued     int            // open calls that are queued
-	untold     int            // open calls that wait for an operator who was not told
-	outside    int            // open calls that are external, offered or remote
-	inQueues   int            // open calls that are offered or remote
-	childCalls int            // open calls that started a run
-	unserved   map[string]int // queued calls of activities whose code this node lacks, by name
+	busy       int          // open calls that are dispatched or queued
+	queued     int          // open calls that are queued
+	untold     int          // open calls that wait for an operator who was not told
+	outside    int          // open calls that are external, offered or remote
+	inQueues   int          // open calls that are offered or remote
+	childCalls int          // open calls that started a run
+	unserved   map[Lack]int // queued calls that cannot start on this node
 	dues       dueHeap
 	dirty      []*Call // calls whose row may change
 	offered    []*Call // calls that this step puts into their queues

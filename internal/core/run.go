@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -32,10 +33,10 @@ type Config struct {
 	// Stopped, if set, reports whether an operator has stopped calls like this one: they
 	// get no slot until resumed, and their queue time does not run.
 	Stopped func(*Call) bool
-	// Served, if set, reports whether attempts of such calls can start here once they have
-	// a slot. While they cannot, the calls ask for no gates and return the slots they are
-	// granted.
-	Served func(*Call) bool
+	// Lacks, if set, returns why attempts of such calls cannot start here even with a slot,
+	// or "". While they cannot, the calls ask for no gates and return the slots they are
+	// granted, and their rows have the reason.
+	Lacks func(*Call) string
 	// Tell says that a hook is called for each call that begins to wait for an operator.
 	Tell bool
 	// Build pins runs that begin here to a build; empty means that any build may continue
@@ -421,13 +422,23 @@ func (r *Run) Idle() bool { return r.busy == 0 && r.untold == 0 }
 // calls have rows.
 func (r *Run) AwaitsSlots() bool { return r.queued > 0 && r.busy == r.queued && r.untold == 0 }
 
-// Unserved returns the names of the activities, sorted, for whose calls Config.Served reported
-// false and which are queued therefore.
-func (r *Run) Unserved() []string {
+// NotRegistered is what Config.Lacks returns of a call whose activity the node does not have.
+const NotRegistered = "its activity is not registered"
+
+// Lack is an activity and why its calls cannot start here.
+type Lack struct{ Activity, Why string }
+
+// Compare orders lacks.
+func (l Lack) Compare(other Lack) int {
+	return cmp.Or(cmp.Compare(l.Activity, other.Activity), cmp.Compare(l.Why, other.Why))
+}
+
+// Unserved returns, sorted, what Config.Lacks said of calls that are queued therefore.
+func (r *Run) Unserved() []Lack {
 	if len(r.unserved) == 0 {
 		return nil // without the iterator's allocations: every turn asks
 	}
-	return slices.Sorted(maps.Keys(r.unserved))
+	return slices.SortedFunc(maps.Keys(r.unserved), Lack.Compare)
 }
 
 // AwaitsMessage reports whether the code waits for a signal or for another run. A message

@@ -3,12 +3,14 @@ package engine
 import (
 	"errors"
 	"fmt"
+
+	"github.com/perdure/perdure/internal/core"
 )
 
 // health is what is currently wrong with an engine. It is guarded by the engine's mu.
 type health struct {
-	missing    map[string]bool // activities that the log has called missing
-	stuckTurns int             // turns of workflow code that have not returned
+	missing    map[core.Lack]bool // what the log has said
+	stuckTurns int                // turns of workflow code that have not returned
 
 	overwhelmed bool // too many turns never returned; the engine drains
 }
@@ -67,9 +69,7 @@ func (e *Engine) away() error {
 // impaired returns faults that stop only part of the work.
 func (e *Engine) impaired() error {
 	var errs []error
-	for _, name := range e.unservedActivities() {
-		errs = append(errs, fmt.Errorf("activity %q is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again", name))
-	}
+	errs = append(errs, e.unservedCalls()...)
 	if n := e.health.stuckTurns; n > 0 {
 		errs = append(errs, fmt.Errorf("%d turns of workflow code never ended; restart the process to free their goroutines", n))
 	}

@@ -288,6 +288,7 @@ func (e *Engine) discard(r *resident, todo []mail) {
 
 func (e *Engine) coreConfig(r *activeRun, start *history.Start) core.Config {
 	p := r.partition
+	r.start = start
 	var retries *retry.Policy // even for code that does not fit its history
 	build := ""
 	if def := e.defs.workflows[start.Type]; def != nil {
@@ -299,7 +300,7 @@ func (e *Engine) coreConfig(r *activeRun, start *history.Start) core.Config {
 	return core.Config{
 		Node: p.node, Retry: retries, Build: build, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
 		Unslotted: e.slots.Moving, Early: int64(early),
-		Tell: e.config.OnPaused != nil, Closings: e.config.Closings != nil && e.config.Closings(start), Stopped: func(c *core.Call) bool { return e.stopped(r.resident, c) }, Served: func(c *core.Call) bool { return e.serves(r, c) },
+		Tell: e.config.OnPaused != nil, Closings: e.config.Closings != nil && e.config.Closings(start), Stopped: func(c *core.Call) bool { return e.stopped(r.resident, c) }, Lacks: func(c *core.Call) string { return e.lacks(r, c) },
 		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
 	}
 }

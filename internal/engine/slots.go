@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/seal"
 )
 
 // admit reserves a slot for the next attempt of a call, or enqueues the call.
@@ -26,7 +27,7 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 		if r.instance == nil {
 			return false // its body is in the code, which is not loaded
 		}
-	} else if !e.serves(r, c) {
+	} else if e.lacks(r, c) != "" {
 		return false // a node with its build, or with the activity, admits it
 	}
 	if e.switchedOff(activityOf(c)) {
@@ -214,13 +215,27 @@ func slotRule() rule {
 	}}
 }
 
-// serves reports whether this node may run a call's attempts.
-func (e *Engine) serves(r *activeRun, c *core.Call) bool {
+// lacks returns why this node cannot run a call's attempts, or "".
+func (e *Engine) lacks(r *activeRun, c *core.Call) string {
 	if c.Step() || c.Queue != "" {
-		return true
+		return ""
 	}
-	return !r.staysElsewhere() && e.defs.activities[c.Name] != nil
+	if r.staysElsewhere() {
+		return otherBuild
+	}
+	def := e.defs.activities[c.Name]
+	switch {
+	case def == nil:
+		return core.NotRegistered
+	case def.Refuse == nil:
+		return ""
+	}
+	start := r.start // r.run is nil while the run is loaded
+	return def.Refuse(seal.Asked{WorkflowID: start.WorkflowID, Headers: start.Headers, Decode: c.Input.Decode})
 }
+
+// otherBuild is why a node cannot run a call of a run that is pinned to another build.
+const otherBuild = "its run stays on another build"
 
 // staysElsewhere reports whether a run is pinned to another build than this node's, so that
 // none of its attempts may begin here.

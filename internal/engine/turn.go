@@ -107,6 +107,7 @@ type activeRun struct {
 	reviews  int            // how many reviews of held runs there had been when no node was found for it
 	checked  int64          // the last turn after which its code was checked; see checkDeterminism
 	differs  error          // what that found, until the next step parks the run
+	start    *history.Start // the start event, from when the run is being loaded
 	origin   *history.Start // the start event of a run that waits in memory for a slot
 
 	withTrace map[string]string // see headers

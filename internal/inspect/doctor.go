@@ -30,7 +30,8 @@ type doctor struct {
 	out   view.Checkup
 	// coded are the reasons why documents cannot be decoded. Without a key that affects all
 	// documents of a database, so one finding per reason is enough.
-	coded map[string]*undecoded
+	coded     map[string]*undecoded
+	obstacles *obstacles
 }
 
 // undecoded counts the documents that cannot be decoded for one reason.
@@ -50,7 +51,7 @@ func (in *Inspector) Doctor(ctx context.Context, f view.DoctorFilter) (*view.Che
 	if err := checkLimit(f.Limit); err != nil {
 		return nil, err
 	}
-	d := &doctor{in: in, limit: f.Limit, out: view.Checkup{Findings: []view.Finding{}}, coded: map[string]*undecoded{}}
+	d := &doctor{in: in, limit: f.Limit, out: view.Checkup{Findings: []view.Finding{}}, coded: map[string]*undecoded{}, obstacles: &obstacles{in: in}}
 	if d.limit == 0 {
 		d.limit = 1000
 	}
@@ -227,10 +228,15 @@ func (d *doctor) run(ctx context.Context, row *store.Run) error {
 		return err
 	}
 	for _, c := range calls {
-		if _, err := core.DecodeProgress(c.Data); err != nil {
+		progress, err := core.DecodeProgress(c.Data)
+		if err != nil {
 			if err := d.damage(at, history.Damaged(fmt.Sprintf("the row of call %d", c.Number), err)); err != nil {
 				return err
 			}
+			continue
+		}
+		if err := d.unserved(ctx, at, &c, progress); err != nil {
+			return err
 		}
 	}
 	kept, err := d.in.db.Attempts(ctx, row.Partition, row.ID, store.AttemptRange{})
@@ -246,6 +252,21 @@ func (d *doctor) run(ctx context.Context, row *store.Run) error {
 		}
 	}
 	return d.turns(ctx, row, &start, at)
+}
+
+// unserved adds a call that no live node runs.
+func (d *doctor) unserved(ctx context.Context, at view.Finding, c *store.Call, p *core.Progress) error {
+	if c.State != store.Queued || p.Unserved == "" {
+		return nil
+	}
+	w := view.Wait{For: view.WaitSlot, Name: c.Name, Why: p.Unserved}
+	if err := d.obstacles.atSlot(ctx, &w); err != nil || w.For != view.WaitUnserved {
+		return err
+	}
+	at.Kind = view.FindingUnserved
+	at.Problem = fmt.Sprintf("call %d (%s) waits: %s", c.Number, c.Name, w.Why)
+	at.Do = "start a process of the group that has the activity and allows what it needs"
+	return d.find(at)
 }
 
 func (d *doctor) turns(ctx context.Context, row *store.Run, start *history.Start, at view.Finding) error {

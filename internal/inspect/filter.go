@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,14 @@ func RunFilter(f view.Filter, partitions []int) (store.Filter, error) {
 	out := store.Filter{
 		Partitions: partitions, Type: f.Workflow, IDPrefix: f.IDPrefix, Call: store.CallState(f.Call), ErrorType: f.ErrorType,
 		Attributes: record.StoreAttributes(f.Attributes), Since: f.Since, Until: f.Until, Before: f.Before, Limit: f.Limit,
+	}
+	if strings.HasSuffix(f.Workflow, view.FlowEnding) {
+		of := maps.Clone(f.Attributes)
+		if of == nil {
+			of = map[string]string{}
+		}
+		of[view.FileAttribute] = f.Workflow
+		out.Type, out.Attributes = view.FlowWorkflow, record.StoreAttributes(of)
 	}
 	if err := checkLimit(f.Limit); err != nil {
 		return out, err

@@ -61,10 +61,19 @@ func (o *obstacles) atQueue(ctx context.Context, w *view.Wait) error {
 	return nil
 }
 
-// addQueues adds to queued calls why no worker can claim them.
+// addQueues adds to queued calls why no process can run them.
 func (in *Inspector) addQueues(ctx context.Context, calls []view.Call) error {
 	o := &obstacles{in: in}
 	for i := range calls {
+		if c := &calls[i]; c.State == view.CallQueued && c.Unserved != "" {
+			w := view.Wait{For: view.WaitSlot, Name: c.Name, Why: c.Unserved}
+			if err := o.atSlot(ctx, &w); err != nil {
+				return err
+			}
+			if c.Unserved = ""; w.For == view.WaitUnserved {
+				c.Unserved = w.Why
+			}
+		}
 		if c := &calls[i]; c.State == view.CallOffered {
 			w := view.Wait{For: view.WaitQueue, Queue: c.Queue, Name: c.Name}
 			if err := o.atQueue(ctx, &w); err != nil {

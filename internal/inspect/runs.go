@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/record"
@@ -131,6 +132,9 @@ func runOf(r *store.Run) view.Run {
 	v := view.Run{
 		WorkflowID: r.WorkflowID, RunID: r.ID, Workflow: r.Type, Status: string(r.Status), Attempt: r.Attempt,
 		Created: at(r.Created), Closed: optional(r.Closed), Priority: r.Priority, Attributes: record.Attributes(r.Attributes),
+	}
+	if file := v.Attributes[view.FileAttribute]; r.Type == view.FlowWorkflow && strings.HasSuffix(file, view.FlowEnding) {
+		v.Workflow = file
 	}
 	if r.Wake != store.Never && r.Wake > store.Hot {
 		v.NextWake = optional(r.Wake)

@@ -239,6 +239,9 @@ func (s *Snapshot) call(kind string, ev openEvent) view.Call {
 		if at, verdict := progress.Awaits(); row.State == store.Gated && at >= 0 && at < len(ev.Gates) {
 			p.Gate = &view.GateWait{Name: ev.Gates[at].Name, Verdict: verdict}
 		}
+		if row.State == store.Queued {
+			p.Unserved = progress.Unserved
+		}
 		if row.State == store.Offered {
 			p.Offered = optional(progress.QueuedAt)
 		}

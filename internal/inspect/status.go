@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -155,7 +156,7 @@ func (s *summary) sorted(counts *view.Counts) []view.Waiting {
 // readTo are the waits derived from calls in a state, readRuns those derived from runs.
 var (
 	readTo = map[string][]string{
-		view.CallQueued:      {view.WaitSlot, view.WaitActivityPaused},
+		view.CallQueued:      {view.WaitSlot, view.WaitUnserved, view.WaitActivityPaused},
 		view.CallGated:       {view.WaitGate, view.WaitGatePaused, view.WaitBreaker},
 		view.CallBackoff:     {view.WaitBackoff},
 		view.CallExternal:    {view.WaitExternal},
@@ -228,7 +229,7 @@ func (in *Inspector) addCalls(ctx context.Context, o *obstacles, sum *summary) e
 		for i := range calls {
 			c := &calls[i]
 			w := o.ofRow(&c.Call)
-			if err := o.atQueue(ctx, &w); err != nil {
+			if err := errors.Join(o.atQueue(ctx, &w), o.atSlot(ctx, &w)); err != nil {
 				return err
 			}
 			if state == store.Paused && pausedWithRun(&c.Call) {

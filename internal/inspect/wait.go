@@ -109,6 +109,9 @@ func (o *obstacles) ofRow(c *store.Call) view.Wait {
 	if p.Pause != nil && c.State != store.Dispatched && c.State != store.Remote {
 		w.Since, w.By, w.Why = optional(p.Pause.At), p.Pause.By, p.Pause.Reason
 	}
+	if c.State == store.Queued {
+		w.Why = p.Unserved
+	}
 	if off, paused := o.paused[c.Name]; paused && (c.State == store.Queued || c.State == store.Offered) {
 		w.For, w.By, w.Why = view.WaitActivityPaused, off.By, off.Why
 	}
@@ -216,7 +219,7 @@ func (o *obstacles) waits(ctx context.Context, row *store.Run) (all []view.Wait,
 		}
 		c := s.rows[number]
 		w := o.ofRow(&c)
-		if err := o.atQueue(ctx, &w); err != nil {
+		if err := errors.Join(o.atQueue(ctx, &w), o.atSlot(ctx, &w)); err != nil {
 			return nil, err
 		}
 		if w.For == view.WaitGate && p.Gate != nil {

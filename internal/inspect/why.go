@@ -93,6 +93,9 @@ func sentence(w *view.Wait) string {
 	case view.WaitBackoff:
 		return call + " is in backoff" + until + failed
 	case view.WaitUnserved:
+		if w.Queue == "" {
+			return fmt.Sprintf("%s waits for a process that may run it: %s", call, w.Why)
+		}
 		return fmt.Sprintf("%s waits in the queue %s: %s; start one (perdure.ServeQueue)", call, w.Queue, w.Why)
 	case view.WaitQueue:
 		return fmt.Sprintf("%s waits in the queue %s for a process that serves it and is free%s", call, w.Queue, failed)

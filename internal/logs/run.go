@@ -45,6 +45,12 @@ func (a *Attempt) waiting() []any {
 // ActivityMissing is written once for each activity that the engine cannot run.
 func (l *Log) ActivityMissing(name string) { l.write(unserved, name) }
 
+// ActivityRefused is written once for each activity and reason for which the engine may not
+// run it.
+func (l *Log) ActivityRefused(workflowID, activity, reason string) {
+	l.write(refused, workflowID, activity, reason)
+}
+
 // HookPanicked is written when the OnPaused hook panicked.
 func (l *Log) HookPanicked(workflowID string, call int64, value, stack string) {
 	l.write(hookPanicked, workflowID, call, value, stack)

@@ -22,8 +22,19 @@ type ActivityDeclaration struct {
 	Options ActivityOptions
 	// Invoke runs the body on an input that decode fills in; nil without a body.
 	Invoke func(ctx context.Context, decode func(into any) error) (any, error)
+	// Refuse, if set, returns why attempts of a call may not run in this process, or "". The
+	// call then waits for a process in which they may, as it does where the activity is not
+	// registered. It must return immediately, and the same during the life of the process.
+	Refuse func(Asked) string
 	Input  reflect.Type
 	Output reflect.Type
+}
+
+// Asked is a call that a process may refuse.
+type Asked struct {
+	WorkflowID string
+	Headers    map[string]string    // of the run; not to be changed
+	Decode     func(into any) error // the input
 }
 
 // ActivityOptions are the settings of an activity or of one of its calls. The zero value
