@@ -14,11 +14,14 @@ import (
 // Builtin describes a built-in action.
 type Builtin struct {
 	Name, Form, Meaning string
+	// Names are Name and those of actions that differ from it by their name only.
+	Names []string
 }
 
 // Builtins are the built-in actions.
 var Builtins = func() (out []Builtin) {
 	for _, b := range builtins {
+		b.Builtin.Names = b.names()
 		out = append(out, b.Builtin)
 	}
 	return out
@@ -33,51 +36,76 @@ type builtin struct {
 	define func(s settings, name string) activity.Definition
 }
 
-// permission is what switches actions on that can do harm. They are defined without it,
-// too: a file that was started before they were switched off is told so.
+// permission is what switches actions on that can do harm. Where it is not given, their
+// calls wait for a process that has it.
 type permission struct {
-	given     func(s settings) bool
-	how, flag string
+	given              func(s settings) bool
+	how, flag, refusal string
 }
 
 var (
-	needsShell = &permission{func(s settings) bool { return s.shell }, "Allow commands of the shell where the file runs: --allow-shell.", "--allow-shell"}
-	needsFiles = &permission{func(s settings) bool { return s.files != "" }, "Name the directory of files where the file runs: --files DIR.", "--files"}
+	needsShell = &permission{func(s settings) bool { return s.shell }, "Allow commands of the shell where the file runs: --allow-shell.", "--allow-shell", "commands of the shell are not allowed: --allow-shell"}
+	needsFiles = &permission{func(s settings) bool { return s.files != "" }, "Name the directory of files where the file runs: --files DIR.", "--files", "files are not allowed: --files DIR"}
 )
 
 var builtins = []builtin{
 	{
-		Builtin{"http.get", "@http.get(url=, headers=)", "an HTTP request; so are http.head, http.delete and http.options. The result has .status, .headers (names in small letters), .body and .json, which is None if the body is no JSON"},
+		Builtin{Name: "http.get", Form: "@http.get(url=, headers=)", Meaning: "an HTTP request; so are http.head, http.delete and http.options. The result has .status, .headers (names in small letters), .body and .json, which is None if the body is no JSON"},
 		[]string{"http.head", "http.delete", "http.options"}, check.HTTPErrors, nil, bareRequest,
 	},
 	{
-		Builtin{"http.post", "@http.post(url=, headers=, body=, json=)", "an HTTP request with a body, a text or any value as JSON; so are http.put and http.patch. All requests carry the key by which attempts of one call can be known, as Idempotency-Key"},
+		Builtin{Name: "http.post", Form: "@http.post(url=, headers=, body=, json=)", Meaning: "an HTTP request with a body, a text or any value as JSON; so are http.put and http.patch. All requests carry the key by which attempts of one call can be known, as Idempotency-Key"},
 		[]string{"http.put", "http.patch"}, check.HTTPErrors, nil, filledRequest,
 	},
 	{
-		Builtin{"http.download", "@http.download(url=, path=, headers=)", "writes the answer to a request into a file below the directory of files, however long it is, whole or not at all. The result has .status, .headers, .bytes and .sha256"},
+		Builtin{Name: "http.download", Form: "@http.download(url=, path=, headers=)", Meaning: "writes the answer to a request into a file below the directory of files, however long it is, whole or not at all. The result has .status, .headers, .bytes and .sha256"},
 		nil, check.DownloadErrors, needsFiles,
 		func(s settings, name string) activity.Definition {
 			return activity.New(name, files{s.files}.download(newRequests(s.client, "get")))
 		},
 	},
 	{
-		Builtin{"shell.run", "@shell.run(command=, stdin=, env=, dir=)", "a command of the shell; off unless allowed. The result has .stdout and .stderr"},
+		Builtin{Name: "shell.run", Form: "@shell.run(command=, stdin=, env=, dir=)", Meaning: "a command of the shell; off unless allowed. The result has .stdout and .stderr"},
 		nil, check.ShellErrors, needsShell,
-		func(s settings, name string) activity.Definition { return activity.New(name, shell{s.shell}.run) },
+		func(s settings, name string) activity.Definition { return activity.New(name, runCommand) },
 	},
 	{
-		Builtin{"file.read", "@file.read(path=)", "the text of a file below the directory of files"},
+		Builtin{Name: "file.read", Form: "@file.read(path=)", Meaning: "the text of a file below the directory of files"},
 		nil, check.FileErrors, needsFiles,
 		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.read) },
 	},
 	{
-		Builtin{"file.write", "@file.write(path=, content=, append=)", "writes a file below the directory of files, whole or not at all; with append=True it adds to the end. The result is how many bytes were written"},
+		Builtin{Name: "file.write", Form: "@file.write(path=, content=, append=)", Meaning: "writes a file below the directory of files, whole or not at all, and makes directories that are missing; with append=True it adds to the end, once however often the attempt is repeated. The result is how many bytes were written"},
 		nil, check.FileErrors, needsFiles,
 		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.write) },
 	},
 	{
-		Builtin{"log", "@log(message=)", "prints a message where the file runs"},
+		Builtin{Name: "file.list", Form: "@file.list(path=)", Meaning: "the names in a directory, in order, those of directories with a slash behind them; without a path those in the directory of files"},
+		nil, check.FileErrors, needsFiles,
+		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.list) },
+	},
+	{
+		Builtin{Name: "file.exists", Form: "@file.exists(path=)", Meaning: "whether there is such a file or directory"},
+		nil, check.FileErrors, needsFiles,
+		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.exists) },
+	},
+	{
+		Builtin{Name: "file.move", Form: "@file.move(path=, to=)", Meaning: "moves a file or a directory, and makes directories that are missing; a file that is there is replaced"},
+		nil, check.FileErrors, needsFiles,
+		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.move) },
+	},
+	{
+		Builtin{Name: "file.delete", Form: "@file.delete(path=)", Meaning: "deletes a file or an empty directory; it is no error if there is none"},
+		nil, check.FileErrors, needsFiles,
+		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.remove) },
+	},
+	{
+		Builtin{Name: "file.mkdir", Form: "@file.mkdir(path=)", Meaning: "makes a directory, and those above it; it is no error if it is there"},
+		nil, check.FileErrors, needsFiles,
+		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.mkdir) },
+	},
+	{
+		Builtin{Name: "log", Form: "@log(message=)", Meaning: "prints a message where the file runs"},
 		nil, check.NoErrors, nil, logAction,
 	},
 }

@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -21,9 +23,6 @@ type files struct{ directory string }
 
 // in opens the directory for the time of f.
 func (f files) in(do func(root *os.Root) error) error {
-	if f.directory == "" {
-		return retry.Terminal(failed("FileError", errors.New("files are switched off. "+needsFiles.how)))
-	}
 	root, err := os.OpenRoot(f.directory)
 	if err != nil {
 		return fileError(err)
@@ -34,6 +33,27 @@ func (f files) in(do func(root *os.Root) error) error {
 			return err
 		}
 		return fileError(err)
+	}
+	return nil
+}
+
+// about makes an error of the file system name the file that the program names.
+func about(name string, err error) error {
+	var inside *fs.PathError
+	if errors.As(err, &inside) {
+		return &fs.PathError{Op: inside.Op, Path: name, Err: inside.Err}
+	}
+	var moved *os.LinkError
+	if errors.As(err, &moved) {
+		return &fs.PathError{Op: moved.Op, Path: name, Err: moved.Err}
+	}
+	return err
+}
+
+// makeParents makes the directories above a file.
+func makeParents(root *os.Root, name string) error {
+	if dir := path.Dir(filepath.ToSlash(name)); dir != "." && dir != "/" {
+		return about(dir, root.MkdirAll(dir, 0o755))
 	}
 	return nil
 }
@@ -73,7 +93,7 @@ func (f files) read(_ context.Context, in struct {
 	return text, err
 }
 
-// write writes a file. An attempt that adds to the end and dies may have added already.
+// write writes a file, in directories that it makes.
 func (f files) write(ctx context.Context, in struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
@@ -81,12 +101,7 @@ func (f files) write(ctx context.Context, in struct {
 }) (n int, err error) {
 	err = f.in(func(root *os.Root) error {
 		if in.Append {
-			file, err := root.OpenFile(in.Path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-			if err != nil {
-				return err
-			}
-			_, err = io.Copy(file, strings.NewReader(in.Content))
-			return errors.Join(err, file.Close())
+			return appendOnce(ctx, root, in.Path, in.Content)
 		}
 		return replaceFile(ctx, root, in.Path, func(file io.Writer) error {
 			_, err := io.Copy(file, strings.NewReader(in.Content))
@@ -99,13 +114,16 @@ func (f files) write(ctx context.Context, in struct {
 // replaceFile writes a file beside the one of that name and renames it, so that no reader
 // sees half of it. What earlier attempts of the call have left, because their process
 // died, is removed.
-func replaceFile(ctx context.Context, root *os.Root, path string, write func(file io.Writer) error) error {
+func replaceFile(ctx context.Context, root *os.Root, name string, write func(file io.Writer) error) error {
 	info, _ := activity.FromContext(ctx)
 	part := func(attempt int) string {
-		return fmt.Sprintf("%s.part-%s-%d", path, strings.Map(plainLetter, info.CallID), attempt)
+		return fmt.Sprintf("%s.part-%s-%d", name, strings.Map(plainLetter, info.CallID), attempt)
 	}
 	for attempt := max(1, info.Attempt-maxLeft); attempt < info.Attempt; attempt++ {
 		_ = root.Remove(part(attempt)) // it may be there
+	}
+	if err := makeParents(root, name); err != nil {
+		return err
 	}
 	beside := part(info.Attempt)
 	file, err := root.OpenFile(beside, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
@@ -115,12 +133,12 @@ func replaceFile(ctx context.Context, root *os.Root, path string, write func(fil
 	err = write(file)
 	err = errors.Join(err, file.Sync(), file.Close())
 	if err == nil {
-		err = root.Rename(beside, path)
+		err = root.Rename(beside, name)
 	}
 	if err != nil {
 		_ = root.Remove(beside)
 	}
-	return err
+	return about(name, err)
 }
 
 // maxLeft is how many earlier attempts are looked at that may have left something.

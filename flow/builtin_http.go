@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/flow/eval"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/retry/httpretry"
 )
@@ -34,6 +37,8 @@ type answer struct {
 	Headers map[string]string `json:"headers"`
 	Body    string            `json:"body"`
 	JSON    json.RawMessage   `json:"json"`
+	// Unread says why .json fails though the body is JSON.
+	Unread string `json:"json_unread,omitempty"`
 }
 
 // bareRequest is the action of a method whose requests have no body.
@@ -68,7 +73,7 @@ func (h *requests) send(ctx context.Context, in filled) (*http.Response, error) 
 	var body io.Reader
 	switch {
 	case in.Body != "" && in.JSON != nil:
-		return nil, retry.Terminal(errors.New("a request has body= or json=, not both"))
+		return nil, unusable("a request has body= or json=, not both")
 	case in.JSON != nil:
 		body = bytes.NewReader(in.JSON)
 	case in.Body != "":
@@ -79,21 +84,52 @@ func (h *requests) send(ctx context.Context, in filled) (*http.Response, error) 
 		err = errors.New("it begins with http:// or https:// and a host")
 	}
 	if err != nil { // no attempt will be better
-		return nil, retry.Terminal(fmt.Errorf("the url %q cannot be used: %w", clip(in.URL), err))
+		return nil, unusable("the url %q cannot be used: %w", clip(in.URL), err)
 	}
 	req.URL.RawQuery = wellFormed(req.URL.RawQuery)
 	if in.JSON != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	for name, value := range in.Headers {
-		req.Header.Set(name, value)
+	if err := setHeaders(req, in.Headers); err != nil {
+		return nil, err
 	}
-	resp, err := h.client.Do(req)
+	silence := newSilence(ctx)
+	resp, err := h.client.Do(req.WithContext(silence.ctx))
 	if err != nil {
-		return nil, named(err)
+		defer silence.end()
+		return nil, named(silence.cause(err))
 	}
+	resp.Body = silence.over(resp.Body)
 	return resp, nil
 }
+
+// unusable is an argument of a request that no attempt makes better.
+func unusable(format string, args ...any) error {
+	return retry.Terminal(&ActionError{eval.TypeValue, fmt.Errorf(format, args...)})
+}
+
+// setHeaders gives a request its headers. What would be dropped is refused.
+func setHeaders(req *http.Request, all map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		value := all[name]
+		switch canonical := http.CanonicalHeaderKey(name); {
+		case name == "" || strings.ContainsFunc(name, func(r rune) bool { return !strings.ContainsRune(headerLetters, r) }):
+			return unusable("the header name %q cannot be sent; it has letters, digits and minus signs", clip(name))
+		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+			return unusable("the value of the header %s cannot be sent: it has a line break or another control character", name)
+		case canonical == "Content-Length" || canonical == "Transfer-Encoding" || canonical == "Trailer":
+			return unusable("the header %s is made from the body of the request; leave it out", name)
+		case canonical == "Host":
+			req.Host = value
+		default:
+			req.Header.Set(name, value)
+		}
+	}
+	return nil
+}
+
+// headerLetters are what the name of a header may have (RFC 9110, section 5.6.2).
+const headerLetters = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // wellFormed is a query with all characters encoded that cannot stand in one, such as
 // blanks.
@@ -137,10 +173,29 @@ func (h *requests) do(ctx context.Context, in filled) (answer, error) {
 		return answer{}, tooLarge("the answer")
 	}
 	out := answer{Status: resp.StatusCode, Headers: plainHeaders(resp.Header), Body: strings.ToValidUTF8(string(text), "\uFFFD")}
+	if len(out.Body) > MaxResult {
+		return answer{}, tooLarge("the answer")
+	}
 	if json.Valid(text) {
-		out.JSON = text
+		out.readJSON(text)
 	}
 	return out, nil
+}
+
+// readJSON adds the JSON of a body, if a program can have it as a value: the request has had
+// its effect, so nothing in the body fails the action.
+func (a *answer) readJSON(text []byte) {
+	whole := *a
+	whole.JSON = text
+	data, err := json.Marshal(whole)
+	if err == nil {
+		_, err = eval.DecodeResult(data)
+	}
+	if err != nil {
+		a.Unread = err.Error()
+		return
+	}
+	a.JSON = text
 }
 
 // clip is a text as a message shows it.

@@ -186,7 +186,7 @@ return [a, n, b, errors]
 	if want := `["héllo",6,"HÉLLO!",["missing","FileError","FileError"]]`; out != want || err != nil {
 		t.Errorf("%s, %v", out, err)
 	}
-	if entries, _ := os.ReadDir(dir); len(entries) != 2 {
+	if entries, _ := os.ReadDir(dir); len(entries) != 3 || entries[0].Name() != ".perdure" {
 		t.Errorf("%v is left", entries)
 	}
 }
@@ -196,47 +196,6 @@ func TestW4_Log(t *testing.T) {
 	out, err := really(t, "@log(message=\"hello\")\n@log(message={\"a\": [1]})\n", nil, flow.LogTo(&said))
 	if out != "null" || err != nil || said.String() != "hello\n{\"a\":[1]}\n" {
 		t.Errorf("%s, %v, %q", out, err, said.String())
-	}
-}
-
-// TestW4_Off: what is not allowed is a fault of the file, and a terminal error of a
-// run that was started where it was.
-func TestW4_Off(t *testing.T) {
-	dir := t.TempDir()
-	allowed, err := flow.New(flow.AllowShell(), flow.Files(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	forbidden, err := flow.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, text := range []string{"@shell.run(command=\"id\") [retry: 3]\n", "@file.read(path=\"x\") [retry: 3]\n", "@file.write(path=\"x\", content=\"y\") [retry: 3]\n"} {
-		if _, err := forbidden.Load("", text); err == nil || !strings.Contains(err.Error(), "switched off") {
-			t.Errorf("%v", err)
-		}
-		f, err := allowed.Load("", text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := f.With(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx := t.Context()
-		eng, err := perdure.Open(ctx, memory.New(), perdure.Register(forbidden.Definitions()...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := eng.Start(ctx); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := perdure.Run(ctx, eng, flow.Workflow, "run", p); err == nil || !strings.Contains(err.Error(), "switched off") || !retry.IsTerminal(err) {
-			t.Errorf("%v", err)
-		}
-		if err := eng.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/perdure/perdure/activity"
@@ -127,12 +128,19 @@ func (d *durable) end(name string, f workflow.Future[json.RawMessage]) (eval.Val
 	if err != nil {
 		return nil, err
 	}
-	v, err := eval.Decode(result)
+	v, err := eval.DecodeResult(result)
 	if err != nil {
 		if e, ok := err.(*eval.Error); ok {
 			return nil, &eval.Error{Type: e.Type, Message: fmt.Sprintf("the result of %s: %s", name, e.Message)}
 		}
 		return nil, err
+	}
+	answer, is := v.(*eval.Dict)
+	if !is || !strings.HasPrefix(name, "http.") {
+		return v, nil
+	}
+	if why, _ := answer.Get("json_unread"); why != nil {
+		return eval.WithUnread(answer.Without("json_unread"), "json", &eval.Error{Type: eval.TypeLimit, Message: "the JSON of the answer cannot be read: " + fmt.Sprint(why)}), nil
 	}
 	return v, nil
 }
@@ -177,7 +185,7 @@ func (d *durable) Receive(signal string, timeout time.Duration) (eval.Value, err
 	if err != nil {
 		return nil, err
 	}
-	return eval.Decode(value)
+	return eval.DecodeResult(value)
 }
 
 // variablesQuery asks for the variables of a program's main function.
@@ -210,6 +218,14 @@ func (d *durable) Offset(zone string, at time.Time) (seconds int, known bool) {
 		return 0, false
 	}
 	return *found, true
+}
+
+func (d *durable) Instant(zone string, wall int64) time.Time {
+	return time.Unix(workflow.SideEffect(d.wf, "time in zone", func() int64 { return eval.ZoneInstant(zone, wall).Unix() }), 0)
+}
+
+func (d *durable) ZoneName(zone string, at time.Time) string {
+	return workflow.SideEffect(d.wf, "name of time zone", func() string { return eval.ZoneName(zone, at) })
 }
 
 func (d *durable) Turn() int64     { return workflow.Now(d.wf).UnixNano() }

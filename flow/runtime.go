@@ -38,6 +38,8 @@ type settings struct {
 	client  *http.Client
 	log     func(message string)
 	secrets func(name string) (string, bool)
+	names   []string // of secrets; nil: any
+	only    func(workflowID string) bool
 }
 
 // Actions lets files call activities by name. The input of such an activity is a struct
@@ -96,10 +98,14 @@ func New(options ...Option) (*Runtime, error) {
 			faults = append(faults, fmt.Errorf("flow.Files: %q is no directory; name one that exists", s.files))
 		}
 	}
+	if s.files != "" {
+		s.files = FilesOf(s.files)
+	}
 	var own []activity.Definition
+	needs := map[string]*permission{}
 	for _, b := range builtins {
 		for _, name := range b.names() {
-			own = append(own, b.define(s, name))
+			own, needs[name] = append(own, b.define(s, name)), b.needs
 		}
 	}
 	for _, d := range slices.Concat(own, s.actions) {
@@ -124,7 +130,7 @@ func New(options ...Option) (*Runtime, error) {
 		}
 	}
 	for name, d := range r.actions {
-		r.actions[name] = withSecrets(d, s.secrets)
+		r.actions[name] = s.guarded(d, needs[name])
 	}
 	return r, nil
 }

@@ -5,55 +5,37 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 
-	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/flow/eval"
-	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
 // Secrets lets files refer to secrets with secret("NAME"). An attempt of an action calls
 // lookup for the value when it begins; the value is stored in no run and no database, and
 // is masked in results and errors of the action. By default there are no secrets.
-func Secrets(lookup func(name string) (value string, ok bool)) Option {
-	return func(s *settings) { s.secrets = lookup }
+//
+// Calls that need a secret wait for a process that has it: if there are names, one with
+// the name, else any with a lookup. A secret that lookup then does not find fails the
+// attempt with SecretError, for good.
+func Secrets(lookup func(name string) (value string, ok bool), names ...string) Option {
+	return func(s *settings) { s.secrets, s.names = lookup, names }
 }
 
 // secretError is the type of the error that a secret is not there.
 const secretError = "SecretError"
 
-// declaredAction is an action with another body.
-type declaredAction struct {
-	seal.Hidden[seal.ActivityDeclaration]
-	of activity.Definition
-}
-
-// Name returns the action's name.
-func (d declaredAction) Name() string { return d.of.Name() }
-
-// InputType returns the type of the input.
-func (d declaredAction) InputType() reflect.Type { return d.of.InputType() }
-
-// withSecrets is an action that learns secrets when an attempt begins.
-func withSecrets(d activity.Definition, lookup func(name string) (string, bool)) activity.Definition {
-	declared := *seal.Of(d)
-	run := declared.Invoke
-	if run == nil {
-		return d
-	}
+// withSecrets is the body of an action that learns secrets when an attempt begins.
+func withSecrets(name string, run body, lookup func(name string) (string, bool)) body {
 	find := func(name string) (string, error) {
-		if lookup != nil {
-			if value, ok := lookup(name); ok {
-				return value, nil
-			}
+		if value, ok := lookup(name); ok {
+			return value, nil
 		}
 		return "", &ActionError{secretError, fmt.Errorf("the secret %s is not there where the attempt ran: set it in the environment of that process, and allow it: --secret %s", name, name)}
 	}
-	if d.Name() == "log" { // it shows what it gets
+	if name == "log" { // it shows what it gets
 		find = func(string) (string, error) { return eval.Masked, nil }
 	}
-	declared.Invoke = func(ctx context.Context, decode func(into any) error) (any, error) {
+	return func(ctx context.Context, decode func(into any) error) (any, error) {
 		var values []string
 		out, err := run(ctx, func(into any) error {
 			var args json.RawMessage
@@ -74,7 +56,6 @@ func withSecrets(d activity.Definition, lookup func(name string) (string, bool))
 		}
 		return masked(out, err, values)
 	}
-	return declaredAction{seal.Hide(declared), d}
 }
 
 // masked is what an action came to, without the values of secrets.
@@ -86,7 +67,7 @@ func masked(out any, err error, values []string) (any, error) {
 	if err != nil {
 		return nil, retry.Terminal(errors.New("the result cannot be encoded; return what JSON can hold"))
 	}
-	v, err := eval.Decode(data)
+	v, err := eval.DecodeResult(data)
 	if err != nil {
 		return nil, retry.Terminal(err)
 	}

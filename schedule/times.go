@@ -4,6 +4,8 @@ import (
 	"errors"
 	"time"
 	_ "time/tzdata" // for machines that have no database of time zones
+
+	"github.com/perdure/perdure/internal/wall"
 )
 
 // Times are the nominal times of a Spec. They are safe for concurrent use.
@@ -77,15 +79,15 @@ func (t *Times) Next(after time.Time) time.Time {
 	if t.cron == nil {
 		return t.nextInterval(after)
 	}
-	for wall := wallOf(after, t.zone); ; {
-		next, ok := t.cron.next(wall)
+	for shown := wall.Of(after, t.zone); ; {
+		next, ok := t.cron.next(shown)
 		if !ok || next >= lastSecond {
 			return time.Time{}
 		}
-		if at := instant(next, t.zone); at.After(after) {
+		if at := wall.Instant(next, t.zone); at.After(after) {
 			return at.UTC()
 		}
-		wall = next // a clock showed it before
+		shown = next // a clock showed it before
 	}
 }
 
@@ -118,40 +120,4 @@ func (t *Times) Upcoming(after time.Time, n int) []time.Time {
 		times = append(times, after)
 	}
 	return times
-}
-
-// A time on the wall is what a clock there shows, as the seconds since 1970 of the
-// moment at which a clock in UTC shows the same.
-
-// wallOf is what a clock shows at a moment.
-func wallOf(at time.Time, zone *time.Location) int64 {
-	_, offset := at.In(zone).Zone()
-	return at.Unix() + int64(offset)
-}
-
-// instant is the moment at which a clock shows a time: the first one if it shows it
-// twice, and that at which it goes on if it leaves it out.
-func instant(wall int64, zone *time.Location) time.Time {
-	const day = 24 * 60 * 60
-	before, after := offsetAt(wall-day, zone), offsetAt(wall+day, zone)
-	early, late := wall-before, wall-after
-	switch {
-	case offsetAt(early, zone) == before:
-		return time.Unix(early, 0)
-	case offsetAt(late, zone) == after:
-		return time.Unix(late, 0)
-	}
-	// The offset changed in between, in the gap or for a short while.
-	if began, _ := time.Unix(max(early, late), 0).In(zone).ZoneBounds(); !began.IsZero() {
-		if at := wall - offsetAt(began.Unix(), zone); at >= began.Unix() && offsetAt(at, zone) == offsetAt(began.Unix(), zone) {
-			return time.Unix(at, 0)
-		}
-		return began
-	}
-	return time.Unix(early, 0)
-}
-
-func offsetAt(unix int64, zone *time.Location) int64 {
-	_, offset := time.Unix(unix, 0).In(zone).Zone()
-	return int64(offset)
 }

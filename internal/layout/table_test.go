@@ -89,6 +89,7 @@ var table = []row{
 	},
 	{
 		pkg:  "schedule",
+		may:  []string{"internal/wall"},
 		from: []string{"github.com/robfig/cron/v3"},
 		why:  "when a schedule fires is data, and can be told without an engine; nobody else parses cron expressions",
 	},
@@ -166,13 +167,17 @@ var table = []row{
 		why: "finding the word that was meant needs words only; flow files and the policies of the dashboard have such words",
 	},
 	{
+		pkg: "internal/wall",
+		why: "schedules and flow files read a clock by one rule, which needs a database of time zones only",
+	},
+	{
 		pkg: "internal/flow/syntax",
 		may: []string{"retry", "internal/near"},
 		why: "reading and printing flow files is pure; editors and checkers need nothing else",
 	},
 	{
 		pkg: "internal/flow/eval",
-		may: []string{"internal/flow/syntax", "retry"},
+		may: []string{"internal/flow/syntax", "internal/wall", "retry"},
 		why: "what a program asks of the world is an interface, so that the durable interpreter and a plain one are the same code",
 	},
 	{
@@ -319,7 +324,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/inspect",
-		may: []string{"internal/policylab", "store", "view", "gate", "retry", "internal/core", "internal/entity", "internal/history", "internal/ident", "internal/message", "internal/record", "internal/gates"},
+		may: []string{"internal/policylab", "store", "view", "gate", "retry", "internal/core", "internal/entity", "internal/near", "internal/history", "internal/ident", "internal/message", "internal/record", "internal/gates"},
 		why: "what only reads stands on store.Reader: it can change nothing and needs no engine",
 	},
 	{

@@ -185,6 +185,8 @@ func (c *checker) name(n *syntax.Name) {
 		switch {
 		case hint == "" && capitalized[n.Name] != "":
 			hint = "It is written " + capitalized[n.Name] + "."
+		case syntax.NameHint(n.Name) != "" && hint == "":
+			hint = syntax.NameHint(n.Name)
 		case hint == "" && c.file.Implicit:
 			hint = "Assign to it before, or let it be an input: fn main(input: [" + n.Name + "], output: []):."
 		case hint == "":
@@ -192,6 +194,13 @@ func (c *checker) name(n *syntax.Name) {
 		}
 		c.report(n, syntax.CodeName, hint, "there is no variable %s", n.Name)
 	}
+}
+
+func nameOf(n *syntax.Name) string {
+	if n == nil {
+		return ""
+	}
+	return n.Name
 }
 
 // capitalized are values as other languages write them.
@@ -212,6 +221,18 @@ func (c *checker) blockPolicy(a *syntax.Policied) {
 // that it names.
 func (c *checker) policy(a *syntax.Policied, checkTypes func(types []string)) {
 	if a.Policy == nil {
+		return
+	}
+	if len(a.Vars) > 0 { // what it is shows when it is reached
+		for _, v := range a.Vars {
+			n, is := v.Value.(*syntax.Name)
+			_, known := c.assigned[nameOf(n)]
+			if is && !known && !c.broken && !slices.Contains(c.inner, n.Name) && near.Hint(n.Name, maps.Keys(c.assigned)) == "" {
+				c.report(v, syntax.CodePolicy, "A policy takes a number, a duration, or a variable that has one: [retry: 3, backoff: 30s].", "%s is neither a value of a policy nor a variable", n.Name)
+				continue
+			}
+			c.expr(v.Value)
+		}
 		return
 	}
 	if _, err := retry.Parse(c.file.Text[a.Brackets.From:a.Brackets.To]); err != nil {

@@ -36,6 +36,14 @@ func (c *checker) expr(x syntax.Expr) {
 		c.operator(x)
 	case *syntax.Field:
 		c.expr(x.X)
+		switch x.X.(type) {
+		case *syntax.List, *syntax.String, *syntax.Int, *syntax.Float, *syntax.Bool:
+			hint := "Functions tell of a value: len(x)."
+			if eval.IsBuiltin(x.Name.Name) {
+				hint = "It is a function: " + x.Name.Name + "(x)."
+			}
+			c.report(x.Name, syntax.CodeValue, hint, "%s has no field %s", kindOf(x.X), x.Name.Name)
+		}
 	case *syntax.Index:
 		c.expr(x.X)
 		c.expr(x.I)
@@ -46,6 +54,9 @@ func (c *checker) expr(x syntax.Expr) {
 		}
 		c.blockPolicy(&x.Policied)
 	case *syntax.Wait:
+		for _, v := range x.Vars {
+			c.expr(v.Value)
+		}
 		if p := x.Policy; p != nil && (p.AttemptTimeout == 0 || len(p.Rules) > 0 || p.MaxAttempts != 1) {
 			c.report(x.Brackets, syntax.CodePolicy, "Write [timeout: 2d]; when it has passed, the error has the type Timeout.", "waiting for a signal has a timeout and no other policy")
 		}
@@ -118,6 +129,16 @@ func (c *checker) operator(x *syntax.Binary) {
 	}
 	left, isText := x.X.(*syntax.String)
 	number, isNumber := x.Y.(*syntax.Int)
+	if inner := x.Chained(); inner != nil {
+		text := func(n syntax.Node) string { return c.file.Text[n.Range().From:n.Range().To] }
+		c.report(syntax.Span{From: inner.OpPos.From, To: x.OpPos.To}, syntax.CodeValue, fmt.Sprintf("Write both out: %s and %s %s %s.", text(inner), text(inner.Y), x.Op, text(x.Y)), "two comparisons in a row compare the answer of the first")
+	}
+	if isText && (x.Op == "*" || x.Op == "-" || x.Op == "/" || x.Op == "//") {
+		c.report(x, syntax.CodeValue, "Texts are joined by + and by join(list, between).", "a text has no %s", x.Op)
+	}
+	if isText && x.Op == "%" {
+		c.report(x, syntax.CodeValue, "Values are put into a text by format(\"{} rows\", n), which has {:.2f} and the like.", "a text has no %%")
+	}
 	if isText && isNumber && x.Op == "+" {
 		c.report(x, syntax.CodeValue, fmt.Sprintf("Make a text of the number: %q + str(%d).", left.Value, number.Value), "a text and a number cannot be joined")
 	}
@@ -141,7 +162,7 @@ func (c *checker) call(x *syntax.Call) {
 			}
 		}
 		if wrong := eval.BuiltinArity(x); wrong != "" {
-			c.report(x, syntax.CodeArity, "All functions are in docs/flow.md.", "%s", wrong)
+			c.report(x, syntax.CodeArity, "See: perdure flow help "+name, "%s", wrong)
 		}
 	case c.broken:
 	default:
@@ -149,10 +170,8 @@ func (c *checker) call(x *syntax.Call) {
 		switch {
 		case hasAction(c.actions, name):
 			hint = "There is an action of this name: @" + name + "(...)."
-		case name == "print" || name == "log":
-			hint = "To say something: @log(message=...)."
-		case name == "raise" || name == "throw" || name == "error":
-			hint = "To fail on purpose: fail(\"message\", \"ErrorType\")."
+		case syntax.NameHint(name) != "":
+			hint = syntax.NameHint(name)
 		case hint == "":
 			hint = "Define it: fn " + name + "(input: [...], output: [...]):, or call an action: @" + name + "(...)."
 		}
@@ -292,6 +311,9 @@ func (c *checker) parameters(x *syntax.Action, a Action, given map[string]bool) 
 			c.argument(a.Parameters[at], arg)
 		case !a.Open:
 			hint := near.Hint(arg.Name.Name, slices.Values(names))
+			if other := syntax.ArgumentHint(arg.Name.Name); hint == "" && other != "" {
+				hint = other
+			}
 			if hint == "" {
 				hint = takes
 			}

@@ -44,7 +44,7 @@ func named(names ...string) Errors {
 }
 
 func httpErrors() Errors {
-	e := named("HTTPError4xx", "HTTPError5xx", "HTTP4xx", "HTTP5xx", "NetworkError", "HTTPNetwork", "HTTPTimeout", eval.TypeLimit)
+	e := named("HTTPError4xx", "HTTPError5xx", "HTTP4xx", "HTTP5xx", "NetworkError", "HTTPNetwork", "HTTPTimeout", eval.TypeLimit, eval.TypeValue)
 	for status := 400; status < 600; status++ {
 		e[fmt.Sprintf("HTTPError%d", status)], e[fmt.Sprintf("HTTP%d", status)] = true, true
 	}
@@ -61,7 +61,7 @@ func shellErrors() Errors {
 
 // ofEveryAction are the types that come from running an action at all.
 var ofEveryAction = named(retry.TypeError, retry.TypeTimeout, retry.TypeHeartbeatTimeout, retry.TypeQueueTimeout, retry.TypePanic,
-	retry.TypeWorkerLost, retry.TypeCanceled, retry.TypeExhausted, retry.TypeRefused, retry.TypeDeadlineExceeded, "SecretError")
+	retry.TypeWorkerLost, retry.TypeCanceled, retry.TypeExhausted, retry.TypeRefused, retry.TypeDeadlineExceeded, "SecretError", eval.TypeType)
 
 // ofTheLanguage are the types that flow files have names for.
 var ofTheLanguage = func() Errors {

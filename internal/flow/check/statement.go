@@ -46,6 +46,10 @@ func (c *checker) statement(s syntax.Statement) (ends bool) {
 		c.expr(s.Value)
 		c.unpack(s)
 	case *syntax.Do:
+		if hint := foreignLine(s.Value, c); hint != "" {
+			c.report(s, syntax.CodePlace, hint, "this line does nothing")
+			return false
+		}
 		c.expr(s.Value)
 		return c.do(s)
 	case *syntax.ParallelBlock:
@@ -155,6 +159,22 @@ func (c *checker) unpack(s *syntax.Assign) {
 	if elements >= 0 && elements != n {
 		c.report(s, syntax.CodeArity, "There is one name for each element; _ drops one.", "%d names take the elements of a list of %d", n, elements)
 	}
+}
+
+// foreignLine is about a line that is something else in other languages: the end of a block
+// or a comment. It is one mistake.
+func foreignLine(x syntax.Expr, c *checker) string {
+	switch x := x.(type) {
+	case *syntax.Name:
+		if _, known := c.assigned[x.Name]; !known && !c.broken {
+			return syntax.NameHint(x.Name)
+		}
+	case *syntax.Unary:
+		if inner, is := x.X.(*syntax.Unary); is && x.Op == "-" && inner.Op == "-" {
+			return "A comment begins with #."
+		}
+	}
+	return ""
 }
 
 // do checks an expression in a line of its own.

@@ -253,6 +253,9 @@ func get(_ *frame, a []Value) (Value, error) {
 	case *Dict:
 		key, ok := a[1].(string)
 		if out, there := v.values[key]; ok && there {
+			if unread, is := out.(*Unread); is {
+				return nil, unread.err()
+			}
 			return out, nil
 		}
 		return otherwise, nil

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/perdure/perdure/internal/wall"
 )
 
 // forms are the letters of the forms of times, as Go writes them.
@@ -113,6 +115,8 @@ func formatTime(f *frame, a []Value) (Value, error) {
 		switch {
 		case letter == 'f': // Go has it behind a point only
 			text = t.Format(".000000")[1:]
+		case letter == 'Z' && t.Location() != time.UTC:
+			text = f.fx.ZoneName(a[2].(string), t)
 		case letter != 0:
 			text = t.Format(forms[letter])
 		}
@@ -127,6 +131,9 @@ func formatTime(f *frame, a []Value) (Value, error) {
 
 // plainTimes are what parse_time reads without a form.
 var plainTimes = []string{time.RFC3339Nano, dateForm, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", time.RFC1123Z, time.RFC1123}
+
+// ofUTC are the names by which a text says that it is in UTC.
+var ofUTC = map[string]bool{"UTC": true, "GMT": true, "UT": true, "Z": true}
 
 // digits is a text that Go would take for a part of a layout.
 var digits = regexp.MustCompile(`[0-9]|[A-Za-z]{3,}|[._,]0|[._,]9`)
@@ -159,31 +166,42 @@ func parseTime(f *frame, a []Value) (Value, error) {
 		return nil, err
 	}
 	for _, layout := range layouts {
-		t, err := time.Parse(layout, strings.TrimSpace(text))
+		t, err := time.ParseInLocation(layout, strings.TrimSpace(text), time.UTC)
 		if err != nil {
 			continue
 		}
-		if strings.Contains(layout, "07") || strings.Contains(layout, "MST") {
-			return secondsOf(t), nil // it says itself in which zone it is
+		name, _ := t.Zone()
+		switch {
+		case strings.Contains(layout, "07"): // it says itself in which zone it is
+			return secondsOf(t), nil
+		case strings.Contains(layout, "MST") && !ofUTC[name]:
+			return nil, fault(TypeValue, "%s in %.60q may be several time zones; leave it out of the text and name one: parse_time(text, form, \"Europe/Berlin\")", name, text)
+		case strings.Contains(layout, "MST"):
+			return secondsOf(t), nil
 		}
 		return f.wallClock(t, a[min(2, len(a)):])
 	}
 	return nil, fault(TypeValue, "%.60q is no time in this form", text)
 }
 
-// wallClock is the time at which the clocks of a zone show what t shows. The offset that
-// holds there is looked up twice: the first guess may be on the other side of a change.
+// wallClock is the time at which the clocks of a zone show what t shows, by the rule of
+// schedules: the first time if they show it twice, and that at which they go on if they
+// leave it out.
 func (f *frame) wallClock(t time.Time, zone []Value) (Value, error) {
-	there := t
-	for range 2 {
-		guess, err := f.inZone(there.UTC(), zone)
-		if err != nil {
-			return nil, err
-		}
-		_, offset := guess.Zone()
-		there = t.Add(-time.Duration(offset) * time.Second)
+	before, err := f.inZone(t.Add(-wall.Day*time.Second), zone)
+	if err != nil {
+		return nil, err
 	}
-	return secondsOf(there), nil
+	after, err := f.inZone(t.Add(wall.Day*time.Second), zone)
+	if err != nil {
+		return nil, err
+	}
+	_, offset := before.Zone()
+	if _, other := after.Zone(); other != offset {
+		at := f.fx.Instant(zone[0].(string), t.Unix())
+		return secondsOf(at.Add(time.Duration(t.Nanosecond()))), nil
+	}
+	return secondsOf(t.Add(-time.Duration(offset) * time.Second)), nil
 }
 
 // addTime adds to a time, or to a date, which is a text and gives one.
@@ -237,10 +255,37 @@ func addTime(f *frame, a []Value) (Value, error) {
 // ZoneOffset is what the database of time zones of this process says of a zone, by its
 // name in that database.
 func ZoneOffset(zone string, at time.Time) (seconds int, known bool) {
-	place, err := time.LoadLocation(zone)
-	if err != nil || zone == "" || zone == "Local" {
+	place := location(zone)
+	if place == nil {
 		return 0, false
 	}
 	_, seconds = at.In(place).Zone()
 	return seconds, true
+}
+
+// ZoneInstant is what Effects.Instant returns by the database of this process.
+func ZoneInstant(zone string, at int64) time.Time {
+	if place := location(zone); place != nil {
+		return wall.Instant(at, place)
+	}
+	return time.Unix(at, 0)
+}
+
+// ZoneName is what Effects.ZoneName returns by the database of this process.
+func ZoneName(zone string, at time.Time) string {
+	if place := location(zone); place != nil {
+		zone, _ = at.In(place).Zone()
+	}
+	return zone
+}
+
+func location(zone string) *time.Location {
+	if zone == "" || zone == "Local" {
+		return nil
+	}
+	place, err := time.LoadLocation(zone)
+	if err != nil {
+		return nil
+	}
+	return place
 }

@@ -51,6 +51,14 @@ type Effects interface {
 	// time, and whether there is such a zone. It is on record, because zones change.
 	Offset(zone string, at time.Time) (seconds int, known bool)
 
+	// Instant returns the moment at which the clocks of a known zone show a time, which
+	// is given in seconds since 1970 as if it were in UTC. It is on record, too.
+	Instant(zone string, wall int64) time.Time
+
+	// ZoneName returns what a known zone is called at a time, such as CEST. It is on
+	// record, too.
+	ZoneName(zone string, at time.Time) string
+
 	// Now, UUID and Random are the durable builtins of these names.
 	Now() time.Time
 	UUID() string

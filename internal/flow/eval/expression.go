@@ -62,8 +62,12 @@ func (f *frame) expression(x syntax.Expr) (Value, error) {
 		return f.call(x, f.fx)
 	case *syntax.Wait:
 		var timeout time.Duration
-		if x.Policy != nil {
-			timeout = x.Policy.AttemptTimeout
+		policy, err := f.policy(&x.Policied)
+		if err != nil {
+			return nil, err
+		}
+		if policy != nil {
+			timeout = policy.AttemptTimeout
 		}
 		return f.fx.Receive(x.Signal.Name, timeout)
 	case *syntax.Action:
@@ -129,6 +133,9 @@ func field(v Value, name string) (Value, error) {
 	switch v := v.(type) {
 	case *Dict:
 		if out, ok := v.values[name]; ok {
+			if unread, is := out.(*Unread); is {
+				return nil, unread.err()
+			}
 			return out, nil
 		}
 		return nil, fault(TypeKey, "the dictionary has no key %q", name)
@@ -142,6 +149,9 @@ func field(v Value, name string) (Value, error) {
 			return v.Attempts, nil
 		}
 		return nil, fault(TypeKey, "an error has .type, .message and .attempts, and no .%s", name)
+	}
+	if err := refuseHuge(v); err != nil {
+		return nil, err
 	}
 	return nil, fault(TypeType, "%s has no field %q", kindOf(v), name)
 }
@@ -201,8 +211,12 @@ func place(i Value, length int, what string) (int, error) {
 // action is what an action asks for.
 func (f *frame) action(x *syntax.Action) (Action, error) {
 	a := Action{Name: x.Name.Name, Args: NewDict(), Policy: retry.Never}
-	if x.Policy != nil {
-		a.Policy = *x.Policy
+	policy, err := f.policy(&x.Policied)
+	if err != nil {
+		return a, err
+	}
+	if policy != nil {
+		a.Policy = *policy
 	}
 	for _, name := range x.Gates {
 		gate := f.m.file.Gate(name.Name)
@@ -257,8 +271,12 @@ func (f *frame) prepare(x *syntax.Call) (func(in Effects) (Value, error), error)
 		if err != nil {
 			return nil, err
 		}
+		policy, err := f.policy(&x.Policied)
+		if err != nil {
+			return nil, err
+		}
 		return func(in Effects) (v Value, err error) {
-			err = retried(in, x.Policy, func(in Effects) (err error) {
+			err = retried(in, policy, func(in Effects) (err error) {
 				v, err = f.m.call(fn, maps.Clone(bound), in, f.depth+1, false)
 				return err
 			})

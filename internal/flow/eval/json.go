@@ -59,6 +59,13 @@ func (b *encoder) encode(v Value) error {
 			return b.tag(tagDict, func() error { return b.dict(v) })
 		}
 		return b.dict(v)
+	case *Huge:
+		b.WriteString(v.text)
+	case *Unread:
+		if b.tagged {
+			return b.tag(tagUnread, func() error { return b.dict(v.record()) })
+		}
+		b.WriteString("null")
 	case *Secret:
 		return b.writeSecret(v)
 	case *Exception:
@@ -106,12 +113,13 @@ func Decode(data []byte) (Value, error) { return newDecoder(data, false).whole()
 // decoder reads JSON, as it is or with tags.
 type decoder struct {
 	*json.Decoder
-	tagged bool
-	plain  bool // the next dictionary is no tag, whatever it looks like
+	tagged  bool
+	lenient bool // numbers that are no values are kept
+	plain   bool // the next dictionary is no tag, whatever it looks like
 }
 
 func newDecoder(data []byte, tagged bool) *decoder {
-	d := &decoder{Decoder: json.NewDecoder(bytes.NewReader(data)), tagged: tagged}
+	d := &decoder{Decoder: json.NewDecoder(bytes.NewReader(data)), tagged: tagged, lenient: tagged}
 	d.UseNumber()
 	return d
 }
@@ -153,7 +161,7 @@ func (d *decoder) decode(depth int) (Value, error) {
 		}
 		return d.dict(depth)
 	case json.Number:
-		return number(string(t))
+		return d.numberOf(string(t))
 	case string:
 		return limited(t)
 	}

@@ -26,6 +26,9 @@ func (f *frame) unary(x *syntax.Unary) (Value, error) {
 	case float64:
 		return -v, nil
 	}
+	if err := refuseHuge(v); err != nil {
+		return nil, err
+	}
 	return nil, fault(TypeType, "a minus stands before a number, and this is %s", kindOf(v))
 }
 
@@ -106,6 +109,9 @@ func order(a, b Value) (int, error) {
 	if isText && both {
 		return strings.Compare(x, y), nil
 	}
+	if err := refuseHuge(a, b); err != nil {
+		return 0, err
+	}
 	return 0, fault(TypeType, "%s and %s have no order", kindOf(a), kindOf(b))
 }
 
@@ -183,6 +189,12 @@ func arithmetic(op string, a, b Value) (Value, error) {
 	p, ok := toFloat(a)
 	q, too := toFloat(b)
 	if !ok || !too {
+		if err := refuseHuge(a, b); err != nil {
+			return nil, err
+		}
+		if _, is := a.(string); is && op == "%" {
+			return nil, fault(TypeType, "a text has no %%; format(\"{} rows\", n) puts values into a text")
+		}
 		return nil, fault(TypeType, "%s %s %s cannot be worked out", kindOf(a), op, kindOf(b))
 	}
 	if q == 0 && (op == "/" || op == "//" || op == "%") {

@@ -85,6 +85,12 @@ func (p *plain) Offset(zone string, at time.Time) (seconds int, known bool) {
 	return ZoneOffset(zone, at)
 }
 
+// Instant is what the database of time zones says.
+func (p *plain) Instant(zone string, wall int64) time.Time { return ZoneInstant(zone, wall) }
+
+// ZoneName is what the database of time zones says.
+func (p *plain) ZoneName(zone string, at time.Time) string { return ZoneName(zone, at) }
+
 // Now is the time of the process.
 func (p *plain) Now() time.Time { return time.Now() }
 

@@ -79,6 +79,26 @@ func EncodeArgs(args *Dict) ([]byte, error) {
 	return []byte(`{"` + secretArgs + `":` + string(tagged) + `}`), nil
 }
 
+// EncodeMasked is the arguments of an action as JSON with Masked in the places of secrets:
+// of a text with a secret in it the rest is there.
+func EncodeMasked(args *Dict) ([]byte, error) {
+	data, err := EncodeArgs(args)
+	if err != nil {
+		return nil, err
+	}
+	plain, _, err := Reveal(data, func(string) (string, error) { return Masked, nil })
+	return plain, err
+}
+
+// SecretsOf returns the names of the secrets, in order, in arguments that EncodeArgs wrote.
+func SecretsOf(args []byte) (names []string) {
+	_, _, _ = Reveal(args, func(name string) (string, error) { // a lookup that does not fail
+		names = append(names, name)
+		return "", nil
+	})
+	return names
+}
+
 // Reveal is what EncodeArgs wrote with the secrets in their places, and the values of
 // those. The error is that of lookup.
 func Reveal(args []byte, lookup func(name string) (string, error)) (plain []byte, values []string, err error) {

@@ -338,9 +338,13 @@ func (f *frame) try(s *syntax.Try) (way, Value, error) {
 // tryAgain is a try with a policy. Each attempt begins with the variables as they were
 // before the first one.
 func (f *frame) tryAgain(s *syntax.Try) (w way, v Value, err error) {
+	policy, err := f.policy(&s.Policied)
+	if err != nil {
+		return onward, nil, err
+	}
 	begin, fx, open := f.vars, f.fx, f.open
 	f.open = false
-	err = retried(fx, s.Policy, func(in Effects) (err error) {
+	err = retried(fx, policy, func(in Effects) (err error) {
 		f.vars, f.fx = maps.Clone(begin), in
 		w, v, err = f.block(s.Body)
 		return err

@@ -14,6 +14,7 @@ const (
 	tagDict   = "$dict"
 	tagError  = "$error"
 	tagSecret = "$secret"
+	tagUnread = "$unread"
 )
 
 // isTag reports whether a dictionary begins as a tagged value does.
@@ -53,9 +54,18 @@ func untag(d *Dict) (Value, error) {
 			return inner, nil
 		case tagError:
 			return exceptionOf(inner)
+		case tagUnread:
+			u := &Unread{}
+			u.Type, _ = inner.values["type"].(string)
+			u.Message, _ = inner.values["message"].(string)
+			return u, nil
 		}
 	}
 	return nil, fault(TypeValue, "the value cannot be read: it is tagged %s", name)
+}
+
+func (u *Unread) record() *Dict {
+	return &Dict{keys: []string{"type", "message"}, values: map[string]Value{"type": u.Type, "message": u.Message}}
 }
 
 // record is an error as a dictionary.

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/perdure/perdure/internal/flow/syntax"
 )
 
-// Value is nil (None), bool, int64, float64, string, *List, *Dict, *Exception or
-// *Secret.
+// Value is nil (None), bool, int64, float64, string, *List, *Dict, *Exception, *Secret
+// or, of answers, *Huge or *Unread.
 // Values are not changed once they are made.
 type Value any
 
@@ -74,6 +76,17 @@ func (d *Dict) Get(key string) (Value, bool) {
 	return v, ok
 }
 
+// Without returns the dictionary without a key.
+func (d *Dict) Without(key string) *Dict {
+	out := NewDict()
+	for _, k := range d.keys {
+		if k != key {
+			_ = out.set(k, d.values[k]) // it was not too large before
+		}
+	}
+	return out
+}
+
 // Exception is an error as a value: what except binds.
 type Exception struct {
 	Type, Message string
@@ -118,6 +131,10 @@ func sizeOf(v Value) int {
 		return len(v.Type) + len(v.Message) + 48
 	case *Secret:
 		return v.size()
+	case *Huge:
+		return len(v.text)
+	case *Unread:
+		return len(v.Type) + len(v.Message) + 48
 	}
 	return 8
 }
@@ -143,6 +160,10 @@ func kindOf(v Value) string {
 		return "an error"
 	case *Secret:
 		return "a secret"
+	case *Huge:
+		return "a number beyond 64 bits"
+	case *Unread:
+		return "a part of an answer that cannot be read"
 	}
 	return fmt.Sprintf("a %T", v)
 }
@@ -202,12 +223,15 @@ func equal(a, b Value) bool {
 	case *Secret:
 		b, ok := b.(*Secret)
 		return ok && a.equal(b)
+	case *Huge:
+		b, ok := b.(*Huge)
+		return ok && a.equal(b)
 	}
 	if order, ok := compareNumbers(a, b); ok {
 		return order == 0
 	}
 	switch b.(type) {
-	case *List, *Dict, *Exception, *Secret:
+	case *List, *Dict, *Exception, *Secret, *Huge, *Unread:
 		return false
 	}
 	return a == b
@@ -276,6 +300,10 @@ func textOf(v Value) (string, error) {
 		return v, nil
 	case *Exception:
 		return v.Type + ": " + v.Message, nil
+	case *Huge:
+		return v.text, nil
+	case *Unread:
+		return "", v.err()
 	case *Secret:
 		return "", fault(TypeType, "a secret is no text: join it with texts by +, and hand it to an action")
 	}
@@ -283,14 +311,9 @@ func textOf(v Value) (string, error) {
 	return string(data), err
 }
 
+// formatFloat is a number with a point as Python writes it.
 func formatFloat(v float64) string {
-	s := strconv.FormatFloat(v, 'g', -1, 64)
-	for _, c := range s {
-		if c == '.' || c == 'e' {
-			return s
-		}
-	}
-	return s + ".0"
+	return syntax.Float64(v)
 }
 
 // Equal reports whether two values are equal, as == has it.

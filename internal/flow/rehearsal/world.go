@@ -27,6 +27,7 @@ type world struct {
 	calls     map[string]int
 	inbox     map[string][]eval.Value
 	waiting   map[string][]*coro.Coroutine // for signals
+	fault     error                        // of the case
 }
 
 func newWorld(c *Case, tell func(at time.Duration, what string)) *world {
@@ -94,6 +95,8 @@ func (w *world) run(program func(fx eval.Effects) (eval.Value, error)) (*Outcome
 			return nil, err
 		}
 		switch {
+		case w.fault != nil:
+			return nil, w.fault
 		case ended:
 			out.Took = w.now.Sub(began)
 			return out, nil
@@ -139,8 +142,11 @@ func (e *effects) Sleep(d time.Duration) error {
 func (e *effects) Act(a eval.Action) (eval.Value, error) {
 	w := e.w
 	w.calls[a.Name]++
-	data, _ := eval.Encode(a.Args)
-	shown, err := eval.Decode(data) // secrets are masked
+	data, err := eval.EncodeMasked(a.Args)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := eval.DecodeResult(data)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +160,9 @@ func (e *effects) Act(a eval.Action) (eval.Value, error) {
 		w.say("@log %s", text)
 		return nil, nil
 	default:
-		return nil, fmt.Errorf("no mock of case %q fits @%s%s", w.c.Name, a.Name, data)
+		// A mistake of the case, which no except catches.
+		w.fault = fmt.Errorf("no mock of case %q fits @%s%s", w.c.Name, a.Name, data)
+		return nil, &eval.Error{Type: eval.TypeSteps, Message: w.fault.Error()}
 	}
 	result, err := m.result()
 	if err != nil {
@@ -172,7 +180,7 @@ func (m *Mock) result() (eval.Value, error) {
 	if data == nil {
 		return nil, nil
 	}
-	return eval.Decode(data)
+	return eval.DecodeResult(data)
 }
 
 func (e *effects) attempts(a eval.Action, m *Mock, result eval.Value) (eval.Value, error) {
@@ -313,6 +321,12 @@ func (e *effects) History() (events, most int) { return 0, 0 }
 func (e *effects) Offset(zone string, at time.Time) (seconds int, known bool) {
 	return eval.ZoneOffset(zone, at)
 }
+
+// Instant is what the database of time zones says.
+func (e *effects) Instant(zone string, wall int64) time.Time { return eval.ZoneInstant(zone, wall) }
+
+// ZoneName is what the database of time zones says.
+func (e *effects) ZoneName(zone string, at time.Time) string { return eval.ZoneName(zone, at) }
 
 // Now is virtual.
 func (e *effects) Now() time.Time { return e.w.now }

@@ -111,7 +111,7 @@ func show(x Expr) string {
 	case *Int:
 		return fmt.Sprint(x.Value)
 	case *Float:
-		return "float:" + formatFloat(x.Value)
+		return "float:" + Float64(x.Value)
 	case *String:
 		return fmt.Sprintf("%q", x.Value)
 	case *Bool:

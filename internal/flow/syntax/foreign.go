@@ -10,33 +10,114 @@ import (
 // foreign are words of other languages, and what is written here instead. Most begin
 // a statement.
 var foreign = map[string]string{
-	"def":     "A function begins like this: fn main(input: [a, b], output: [result]):",
-	"class":   "There are no classes; a dictionary keeps values by names.",
-	"import":  "A file imports nothing: actions are called by their names, @http.get(url=u).",
-	"from":    "A file imports nothing: actions are called by their names, @http.get(url=u).",
-	"const":   "A name gets a value by x = 1, without a word before it.",
-	"let":     "A name gets a value by x = 1, without a word before it.",
-	"var":     "A name gets a value by x = 1, without a word before it.",
-	"global":  "Functions share no names; give values to them as inputs.",
-	"del":     "Names are not removed; a name can get another value, such as None.",
-	"await":   "Every call is waited for; several at once are parallel(...) and spread.",
-	"async":   "Several calls at once are parallel(...) and spread.",
-	"wait":    "To wait: sleep 90, or sleep \"1m30s\".",
-	"raise":   "To fail on purpose: fail(\"message\", \"ErrorType\").",
-	"throw":   "To fail on purpose: fail(\"message\", \"ErrorType\").",
-	"assert":  "To fail on purpose: if not ok: and below it fail(\"message\", \"ErrorType\").",
-	"switch":  "Choices are made by if, elif and else.",
-	"match":   "Choices are made by if, elif and else.",
-	"catch":   "Errors are caught by except, behind the block of a try.",
-	"finally": "What has to happen in any case stands behind the try, or in a function that both ways call.",
-	"with":    "What has to happen in any case stands behind a try, or in a function that both ways call.",
-	"print":   "To say something: @log(message=...).",
-	"lambda":  "Functions have names: fn f(input: [x], output: [y]):",
-	"is":      "Values are compared by == and !=.",
-	"elseif":  "A further condition begins with elif.",
-	"elsif":   "A further condition begins with elif.",
-	"retry":   "A policy stands in brackets behind its action: @fetch(url=u) [retry: 3].",
-	"timeout": "A policy stands in brackets behind its action: @fetch(url=u) [timeout: 2m].",
+	"def":      "A function begins like this: fn main(input: [a, b], output: [result]):",
+	"class":    "There are no classes; a dictionary keeps values by names.",
+	"import":   "A file imports nothing: actions are called by their names, @http.get(url=u).",
+	"from":     "A file imports nothing: actions are called by their names, @http.get(url=u).",
+	"const":    "A name gets a value by x = 1, without a word before it.",
+	"let":      "A name gets a value by x = 1, without a word before it.",
+	"var":      "A name gets a value by x = 1, without a word before it.",
+	"global":   "Functions share no names; give values to them as inputs.",
+	"del":      "Names are not removed; a name can get another value, such as None.",
+	"await":    "Every call is waited for; several at once are parallel(...) and spread.",
+	"async":    "Several calls at once are parallel(...) and spread.",
+	"wait":     "To wait: sleep 90, or sleep \"1m30s\"; for a signal: x = wait signal go.",
+	"raise":    "To fail on purpose: fail(\"message\", \"ErrorType\").",
+	"throw":    "To fail on purpose: fail(\"message\", \"ErrorType\").",
+	"assert":   "To fail on purpose: if not ok: and below it fail(\"message\", \"ErrorType\").",
+	"switch":   "Choices are made by if, elif and else.",
+	"match":    "Choices are made by if, elif and else.",
+	"catch":    "Errors are caught by except, behind the block of a try.",
+	"finally":  "What has to happen in any case stands behind the try, or in a function that both ways call.",
+	"with":     "What has to happen in any case stands behind a try, or in a function that both ways call.",
+	"print":    "To say something: @log(message=...).",
+	"lambda":   "Functions have names: fn f(input: [x], output: [y]):",
+	"is":       "Values are compared by == and !=.",
+	"elseif":   "A further condition begins with elif.",
+	"elsif":    "A further condition begins with elif.",
+	"foreach":  "A loop begins like this: for x in xs:",
+	"repeat":   "A loop begins like this: for i in range(3):",
+	"until":    "A loop goes on while a condition holds: while not done:",
+	"loop":     "A loop without an end: while True:",
+	"do":       "A loop has its condition first: while condition:",
+	"unless":   "A choice begins like this: if not condition:",
+	"then":     "A block begins with a colon.",
+	"case":     "Choices are made by if, elif and else.",
+	"when":     "Choices are made by if, elif and else.",
+	"yield":    "A function returns once: return xs. A list grows by xs = xs + [x].",
+	"goto":     "There are no jumps; loops end by break, functions by return.",
+	"export":   "A name gets a value by x = 1, without a word before it.",
+	"set":      "A name gets a value by x = 1, without a word before it.",
+	"function": "A function begins like this: fn main(input: [a, b], output: [result]):",
+	"func":     "A function begins like this: fn main(input: [a, b], output: [result]):",
+	"signal":   "A program waits for a signal: x = wait signal go. It is sent by perdure signal ID go.",
+	"echo":     "To say something: @log(message=...).",
+	"call":     "An action is called with an @: @http.get(url=u); a function without: f(x).",
+	"retry":    "A policy stands in brackets behind its action: @fetch(url=u) [retry: 3].",
+	"timeout":  "A policy stands in brackets behind its action: @fetch(url=u) [timeout: 2m].",
+}
+
+// yaml are words with which lines of other workflows begin, as keys.
+var yaml = map[string]bool{"steps": true, "step": true, "run": true, "name": true, "on": true, "uses": true, "jobs": true, "tasks": true, "action": true, "version": true, "script": true, "workflow": true, "states": true, "with": true, "env": true}
+
+// names are variables and functions of other languages, and what is written here instead.
+var names = map[string]string{}
+
+func init() {
+	for hint, all := range map[string]string{
+		"The environment is not read: what a program needs are its inputs, and secrets are secret(\"API_KEY\").": "env getenv environ os process ENV vars config settings secrets Secrets context ctx",
+		"Values come in as inputs, each by its name: fn main(input: [day], output: [result]):":                   "input inputs args argv params parameters kwargs",
+		"A command is an action: @shell.run(command=\"ls\").":                                                    "shell bash sh exec system subprocess cmd popen",
+		"A request is an action: @http.get(url=u), @http.post(url=u, json=x).":                                   "requests fetch curl axios urllib urlopen httpx http",
+		"A file is read and written by actions: @file.read(path=p), @file.write(path=p, content=x).":             "open file fs read write",
+		"A program ends by return, or fails by fail(\"message\").":                                               "exit quit die abort panic",
+		"A block ends where its indentation does.":                                                               "end endif endfor endwhile fi done esac",
+		"To say something: @log(message=...).":                                                                   "print println printf console logger logging log puts",
+		"JSON is written by json(x) and read by parse_json(text).":                                               "JSON dumps loads to_json from_json stringify",
+		"A time is now(), a date today(); format_time and parse_time make texts of them and read them.":          "datetime date time Date strftime strptime timestamp",
+		"A number is made by int(x) or float(x).":                                                                "parse_int parseInt parse_float parseFloat to_int Number",
+		"A signal is waited for like this: x = wait signal go":                                                   "wait_signal wait_for_signal receive wait_for",
+		"To fail on purpose: fail(\"message\", \"ErrorType\").":                                                  "raise throw error Error Exception RuntimeError",
+		"To wait is a statement: sleep 90, or sleep \"1m30s\".":                                                  "delay pause",
+		"Numbers have abs, round, min, max and sum; random() is one from 0 up to 1.":                             "math Math",
+		"A list of results is made by spread xs: x -> f(x), or by a loop: ys = ys + [y].":                        "map filter reduce foreach",
+		"Values are compared by ==; an error that was caught is told by isexception(x).":                         "isinstance type typeof",
+		"An id is uuid().": "guid uuid4 new_id",
+	} {
+		for _, name := range strings.Fields(all) {
+			names[name] = hint
+		}
+	}
+}
+
+// NameHint is about a variable or a function that does not exist here and does elsewhere; it
+// is empty for others.
+func NameHint(name string) string { return names[name] }
+
+// ArgumentHint is about an argument that an action does not have, and that says what is said
+// in another way; it is empty for others.
+func ArgumentHint(name string) string {
+	key := strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	switch {
+	case key == "timeout" || key == "timeout_seconds" || key == "read_timeout":
+		return "A timeout stands in brackets behind the call: @http.get(url=u) [timeout: 30]."
+	case isPolicyKey[key] || policyKeys[key] != "" || strings.Contains(key, "retr") || strings.Contains(key, "attempt") || strings.Contains(key, "backoff"):
+		return "A policy stands in brackets behind the call: @http.get(url=u) [retry: 3, backoff: 30s]."
+	case key == "gate" || key == "concurrency" || key == "limit" || key == "rate_limit":
+		return "Calls are bounded by a gate behind the call: @http.get(url=u) [gate: payments]."
+	}
+	return arguments[key]
+}
+
+// arguments are those of actions elsewhere, and what is written here.
+var arguments = map[string]string{
+	"params": "Parameters stand in the URL: url=u + \"?\" + urlencode({\"page\": 1}).", "query": "Parameters stand in the URL: url=u + \"?\" + urlencode({\"page\": 1}).",
+	"method": "The method is the name of the action: @http.post(url=u).", "verb": "The method is the name of the action: @http.post(url=u).",
+	"data": "A body is a text, body=\"...\", or a value that is sent as JSON, json=x.", "payload": "A body is a text, body=\"...\", or a value that is sent as JSON, json=x.",
+	"auth": "It is a header: headers={\"Authorization\": \"Bearer \" + secret(\"API_KEY\")}.", "token": "It is a header: headers={\"Authorization\": \"Bearer \" + secret(\"API_KEY\")}.",
+	"cmd": "The command is command=\"...\".", "cwd": "The directory is dir=\"...\".", "args": "All of the command is one text: command=\"ls -l\".",
+	"file": "The file is path=\"...\".", "filename": "The file is path=\"...\".", "text": "What is written is content=..., what is logged message=...", "msg": "It is called message.",
+	"when": "A condition stands in an if around the action.", "if": "A condition stands in an if around the action.",
 }
 
 // policyKeys are the keys of policies by the names that other notations give them.
@@ -51,6 +132,8 @@ func policyHint(key string) string {
 	switch key {
 	case "gate":
 		return "The gate stands right behind the call, before the policy: @charge(cents=995) [gate: payments] [retry: 3]."
+	case "if", "when", "unless", "while", "condition":
+		return "A condition stands in an if around the action. Which errors are retried is said before an arrow: [NetworkError -> retry: 3]."
 	case "limit", "errors":
 		return "It stands behind the list of a spread, or behind the word parallel: spread (@list() [retry: 3]) [limit: 10]: x -> @fetch(url=x)."
 	}
@@ -82,7 +165,30 @@ var methods = map[string]string{
 	"append": "Lists do not change; make a longer one: xs = xs + [x].", "push": "Lists do not change; make a longer one: xs = xs + [x].", "add": "Lists do not change; make a longer one: xs = xs + [x].",
 	"extend": "Lists do not change; make a longer one: xs = xs + ys.", "update": "Dictionaries do not change; make another one: d = d + {\"key\": 1}.",
 	"pop": "Lists do not change; slice(xs, 0, -1) is all but the last one.", "length": "It is a function: len(x).", "size": "It is a function: len(x).",
+	"map": "A list of results is made by spread xs: x -> f(x), or by a loop.", "filter": "A list is made by a loop: ys = ys + [y].", "dumps": "JSON is written by json(x).", "loads": "JSON is read by parse_json(text).",
+	"stringify": "JSON is written by json(x).", "parse": "JSON is read by parse_json(text).", "sleep": "To wait is a statement: sleep 90.", "now": "The time is now(), in seconds since 1970.", "today": "The date is today().",
+	"log": "To say something: @log(message=...).", "info": "To say something: @log(message=...).", "contains": "Write x in xs.", "includes": "Write x in xs.", "sort": "It is a function: sorted(xs).", "count": "It is a function: len(x).",
 	"trim": "It is a function: strip(x).", "json": "It is a field: r.json.", "text": "It is a field: r.body.",
+}
+
+func init() {
+	for _, name := range strings.Fields("endswith enumerate format get items join keys lower replace reversed round slice sorted split startswith strip upper values zip") {
+		methods[name] = "It is a function: " + name + "(x, ...)."
+	}
+	methods["get"] = "It is a function: get(x, key, default). An action has an @: @http.get(url=u)."
+}
+
+// methodHint is about a method that is called.
+func methodHint(f *Field) string {
+	if base, is := f.X.(*Name); is {
+		switch {
+		case base.Name == "http" || base.Name == "file" || base.Name == "shell":
+			return "An action has an @ in front: @" + base.Name + "." + f.Name.Name + "(...)."
+		case names[base.Name] != "" && base.Name != "json" && base.Name != "time" && base.Name != "datetime":
+			return names[base.Name]
+		}
+	}
+	return methods[f.Name.Name]
 }
 
 // foreignHint is about a token that leaves the meaning of its statement open:
@@ -95,12 +201,20 @@ func (p *parser) foreignHint() string {
 	if nameLength(before) != len(before) {
 		before = ""
 	}
-	for _, word := range []string{p.tok.text, before, line[:nameLength(line)]} {
+	first := line[:nameLength(line)]
+	if p.tok.is(":") && (yaml[before] || strings.HasPrefix(line, "- ")) {
+		return "This is YAML, and a flow file is a program: @shell.run(command=\"ls\"), x = 3."
+	}
+	for _, word := range []string{p.tok.text, before, first} {
 		if hint := foreign[word]; hint != "" {
 			return hint
 		}
 	}
 	switch {
+	case strings.HasPrefix(line, "--"):
+		return "A comment begins with #."
+	case p.tok.is(":") && before == first && strings.Contains(line, "="):
+		return "Names have no types, and get a value by =: x = 3."
 	case p.tok.is("{") && likePolicy(p.lex.src[p.tok.To:]):
 		return "A policy stands in square brackets: @fetch(url=u) [retry: 3]."
 	case p.tok.is("{"):
@@ -121,6 +235,14 @@ func (p *parser) foreignHint() string {
 func (p *parser) foreignOperand() string {
 	touches := p.last == p.tok.From && p.last > 0
 	switch {
+	case p.tok.is("=") && touches && p.lex.src[p.last-1] == '=':
+		return "Values are compared by == and !=."
+	case p.tok.is(">") && touches && p.lex.src[p.last-1] == '<':
+		return "To compare, write !=."
+	case touches && (p.tok.is("<") && p.lex.src[p.last-1] == '<' || p.tok.is(">") && p.lex.src[p.last-1] == '>'):
+		return "Numbers have no bits; multiply and divide: x * 4, x // 4."
+	case p.tok.is("."):
+		return "A number begins with a digit: 0.5."
 	case p.tok.is("=") && touches && strings.IndexByte("+-*/", p.lex.src[p.last-1]) >= 0:
 		return "Write it out: x = x + 1."
 	case p.tok.is("*") && touches && p.lex.src[p.last-1] == '*':

@@ -2,11 +2,14 @@ package syntax
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/perdure/perdure/retry"
 )
 
 // wrap is an expression in its line: between what stands before and behind it, and
@@ -126,7 +129,17 @@ func policy(x *Policied) string {
 	if x.Policy == nil {
 		return ""
 	}
-	return " " + x.Policy.String()
+	if x.Text != "" {
+		return " " + x.Text
+	}
+	text := x.Policy.String()
+	// Brackets without "retry" retry nothing, so it need not be said.
+	if rest, more := strings.CutPrefix(text, "[retry: 0] "); more {
+		if p, err := retry.Parse(rest); err == nil && reflect.DeepEqual(p, *x.Policy) {
+			text = rest
+		}
+	}
+	return " " + text
 }
 
 // inline collects an expression in one line.
@@ -158,7 +171,7 @@ func write(b *inline, x Expr, least int) {
 	case *Int:
 		b.WriteString(strconv.FormatInt(x.Value, 10))
 	case *Float:
-		b.WriteString(formatFloat(x.Value))
+		b.WriteString(Float64(x.Value))
 	case *String:
 		b.WriteString(quote(x.Value))
 	case *Bool:
@@ -177,7 +190,11 @@ func write(b *inline, x Expr, least int) {
 		write(b, x.X, levelCompare)
 	case *Binary:
 		level := levelOf(x)
-		write(b, x.X, leftLevel(x.X, level))
+		least := leftLevel(x.X, level)
+		if inner, is := x.X.(*Binary); is && level == levelCompare && levelOf(inner) == level {
+			least = level + 1 // a comparison of an answer shows that it is one
+		}
+		write(b, x.X, least)
 		b.WriteString(" " + x.Op + " ")
 		write(b, x.Y, level+1)
 	case *Field:
@@ -256,7 +273,7 @@ func levelOf(x Expr) int {
 			return levelUnary
 		}
 	case *Float:
-		if x.Value < 0 || formatFloat(x.Value)[0] == '-' {
+		if x.Value < 0 || Float64(x.Value)[0] == '-' {
 			return levelUnary
 		}
 	case *Call:
@@ -273,11 +290,14 @@ func levelOf(x Expr) int {
 	return levelPostfix
 }
 
-// formatFloat is the shortest text that is read as the same number, and not as a
-// whole one.
-func formatFloat(v float64) string {
-	s := strconv.FormatFloat(v, 'g', -1, 64)
-	if !strings.ContainsAny(s, ".e") {
+// Float64 is a number with a point as Python writes it: with an exponent below 0.0001 and
+// from 1e16 on, else with all digits, and as short as it is read as the same number.
+func Float64(v float64) string {
+	if size := math.Abs(v); size != 0 && (size < 1e-4 || size >= 1e16) {
+		return strconv.FormatFloat(v, 'e', -1, 64)
+	}
+	s := strconv.FormatFloat(v, 'f', -1, 64)
+	if !strings.Contains(s, ".") {
 		s += ".0"
 	}
 	return s

@@ -199,7 +199,11 @@ func (l *lexer) word() token {
 	for strings.HasPrefix(l.src[l.at:], rest[:size]) {
 		l.at += size
 	}
+	again := l.strange > 0 && !strings.Contains(l.src[l.strange:from], "\n") // one mistake is one fault
 	l.strange = l.at
+	if again {
+		return l.next()
+	}
 	l.fail(Span{from, l.at}, CodeSyntax, l.strangeHint(c), "%q has no meaning here", clip(l.src[from:l.at], 40))
 	return l.next()
 }
@@ -209,6 +213,12 @@ func (l *lexer) strangeHint(c rune) string {
 	switch {
 	case c == '!' || c == '&' || c == '|':
 		return "Logic is written in words: not, and, or."
+	case c == '$':
+		return "Variables have no sign in front, and stand in no text: \"a \" + str(x)."
+	case c == '^' || c == '~':
+		return "Numbers have no powers and no bits; multiply: x * x."
+	case c == '?' && strings.HasPrefix(l.src[l.at-1:], "?") && l.at > 1 && l.src[l.at-2] == '?':
+		return "A default for what is missing: get(x, \"key\", 0)."
 	case c == '?':
 		return "A choice is a statement with blocks: if, elif and else."
 	case c == ';':

@@ -145,8 +145,8 @@ func (p *parser) postfix() Expr {
 			x = &Index{Span: Span{from, p.last}, X: x, I: i}
 		case p.tok.is("("):
 			hint := "Only functions are called, by their names."
-			if f, is := x.(*Field); is && methods[f.Name.Name] != "" {
-				hint = methods[f.Name.Name]
+			if f, is := x.(*Field); is && methodHint(f) != "" {
+				hint = methodHint(f)
 			} else if is {
 				hint = "Values have no methods: functions are called with them, upper(x), and actions with an @, @http.get(url=u)."
 			}
@@ -179,6 +179,9 @@ func (p *parser) fieldName() Ident {
 		id := Ident{p.tok.Span, p.tok.text}
 		p.advance()
 		return id
+	}
+	if p.tok.kind == text {
+		p.unexpected("the name of a field", "Texts are joined by +.")
 	}
 	if p.tok.is(".") {
 		p.unexpected("the name of a field", "Whole numbers from a up to b, which is not among them, are range(a, b).")

@@ -107,6 +107,9 @@ func (p *parser) simple(notes Notes) Statement {
 	if p.tok.is("=") {
 		p.unexpected("the end of the line", "One value is assigned at a time; write a second line. To compare, write ==.")
 	}
+	if _, number := s.Value.(*Int); number && p.tok.is(",") && p.tok.To < len(p.lex.src) && p.lex.src[p.tok.To] != ' ' {
+		p.unexpected("the end of the line", "A number has no commas: 1000. Several values are a list: [1, 2].")
+	}
 	if p.tok.is(",") {
 		p.unexpected("the end of the line", "Several values are a list: a, b = [1, 2].")
 	}
@@ -181,11 +184,15 @@ func isCall(x Expr) bool {
 func (p *parser) forLoop(notes Notes) Statement {
 	s := &For{Span: p.tok.Span, Notes: notes, Body: &Block{}}
 	p.advance()
+	const form = "A loop begins like this: for x in xs:, or for i in range(10):"
+	if p.tok.is("(") {
+		p.unexpected("the name of the element", form)
+	}
 	s.Targets = []Ident{p.ident("the name of the element")}
 	for p.more(len(s.Targets)) {
 		s.Targets = append(s.Targets, p.ident("another name"))
 	}
-	p.want("in", "A loop begins like this: for x in xs:")
+	p.want("in", form)
 	s.In = p.expression()
 	s.To = p.last
 	p.blockOf(&s.Notes, s.Body)

@@ -352,7 +352,12 @@ func (p *parser) header(what, form string) []Ident {
 		p.unexpected("\"[\"", form)
 	}
 	names := []Ident{}
-	p.elements("]", "name", true, func() { names = append(names, p.ident("a name")) })
+	p.elements("]", "name", true, func() {
+		names = append(names, p.ident("a name"))
+		if p.tok.is(":") || p.tok.is("=") {
+			p.unexpected("\",\" and another name or \"]\"", "Inputs and outputs have names only: they take values of any kind, and all of them are given.")
+		}
+	})
 	return names
 }
 

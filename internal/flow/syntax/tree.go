@@ -233,8 +233,28 @@ type (
 
 // Policied is what a policy can stand behind.
 type Policied struct {
-	Policy   *retry.Policy // nil for none
+	Policy   *retry.Policy // nil for none; with variables, what it is if each of them is 1
 	Brackets Span          // where it stands
+	// Vars are the values that are variables, in their order, and Text is the policy with
+	// them in it; without any there is none.
+	Vars []PolicyVar
+	Text string
+}
+
+// PolicyVar is a variable, or a field of one, in the place of a value of a policy.
+type PolicyVar struct {
+	Span
+	Value Expr
+}
+
+// Chained returns the first of two comparisons that stand in a row without parentheses, as
+// in a < b < c, if the second is x; else nil.
+func (x *Binary) Chained() *Binary {
+	inner, is := x.X.(*Binary)
+	if !is || levelOf(x) != levelCompare || levelOf(inner) != levelCompare || inner.From != x.From {
+		return nil
+	}
+	return inner
 }
 
 // Expr is one of the types below.

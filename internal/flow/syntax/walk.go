@@ -4,6 +4,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Exprs yields the expressions of a block, each before its parts, those of inner blocks
@@ -25,6 +26,36 @@ func Secrets(f *File) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
+}
+
+// Signals are the names of the signals that a file waits for, in their order.
+func Signals(f *File) []string {
+	names := map[string]bool{}
+	for _, fn := range f.Functions {
+		for x := range Exprs(fn.Body) {
+			if wait, is := x.(*Wait); is {
+				names[wait.Signal.Name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Gathered are the lines of spreads that keep the whole answer of a request for each element.
+func Gathered(f *File) (lines []int) {
+	for _, fn := range f.Functions {
+		for x := range Exprs(fn.Body) {
+			spread, is := x.(*Spread)
+			if !is {
+				continue
+			}
+			if action, is := spread.Call.(*Action); is && strings.HasPrefix(action.Name.Name, "http.") && action.Name.Name != "http.download" {
+				lines = append(lines, f.Position(spread.From).Line)
+			}
+		}
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines)
 }
 
 // walker goes through a tree until yield returns false.
@@ -71,6 +102,7 @@ func (w *walker) statement(s Statement) {
 			w.block(s.Else.Body)
 		}
 	case *Try:
+		w.vars(&s.Policied)
 		w.block(s.Body)
 		for _, c := range s.Handlers {
 			w.block(c.Body)
@@ -101,13 +133,23 @@ func (w *walker) exprs(all ...Expr) {
 			w.exprs(x.X, x.I)
 		case *Call:
 			w.args(x.Args)
+			w.vars(&x.Policied)
 		case *Action:
 			w.args(x.Args)
+			w.vars(&x.Policied)
+		case *Wait:
+			w.vars(&x.Policied)
 		case *Spread:
 			w.exprs(x.Over, x.Call)
 		case *Parallel:
 			w.exprs(x.Calls...)
 		}
+	}
+}
+
+func (w *walker) vars(x *Policied) {
+	for _, v := range x.Vars {
+		w.exprs(v.Value)
 	}
 }
 
