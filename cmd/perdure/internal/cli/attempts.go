@@ -72,6 +72,15 @@ the first try are not found there; "perdure stats activities" counts them.`,
 func (a *app) attempts(ctx context.Context, id string, run whichRun, part view.AttemptRange, opt *ledgerOptions) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
 		limit, whole := part.Limit, part.Call == 0 && part.After == view.AttemptPlace{}
+		if run.id == "" && whole && limit == 0 && a.format == formatTable {
+			runs, err := continuedRuns(ctx, e, id)
+			if err != nil {
+				return err
+			}
+			if len(runs) > 0 {
+				return a.attemptsOfRuns(ctx, e, id, runs, opt)
+			}
+		}
 		p, err := inParts(a, limit, opt.selector(), func(last *view.Attempt, n int) ([]view.Attempt, error) {
 			if part.Limit = n; last != nil {
 				part.After = last.Place()
@@ -97,6 +106,26 @@ func (a *app) attempts(ctx context.Context, id string, run whichRun, part view.A
 		}
 		a.tellMore(limit, p.last.Place().String())
 		return nil
+	})
+}
+
+// attemptsOfRuns shows the attempts of all runs of a workflow that went on as new.
+func (a *app) attemptsOfRuns(ctx context.Context, e *perdure.Engine, id string, runs []view.ChainRun, opt *ledgerOptions) error {
+	return a.eachRun(id, "an attempt", runs, func(run, heading string) (int, error) {
+		p, err := inParts(a, 0, opt.selector(), func(last *view.Attempt, n int) ([]view.Attempt, error) {
+			part := view.AttemptRange{Limit: n}
+			if last != nil {
+				part.After = last.Place()
+			}
+			return e.Workflow(id).OfRun(run).AttemptsRange(ctx, part)
+		})
+		if err != nil || len(p.rows) == 0 {
+			return 0, err
+		}
+		a.printf("%s", heading)
+		err = a.attemptTable(p.rows)
+		a.printf("\n")
+		return len(p.rows), err
 	})
 }
 

@@ -75,6 +75,15 @@ func (a *app) calls(ctx context.Context, id string, run whichRun, part view.Call
 		if opt.filter.MoreThan > 0 {
 			selects = func(c *view.CallAttempts) bool { return c.Attempts > opt.filter.MoreThan }
 		}
+		if run.id == "" && part == (view.CallRange{}) && a.format == formatTable {
+			runs, err := continuedRuns(ctx, e, id)
+			if err != nil {
+				return err
+			}
+			if len(runs) > 0 {
+				return a.callsOfRuns(ctx, e, id, runs, selects)
+			}
+		}
 		p, err := inParts(a, limit, selects, func(last *view.CallAttempts, n int) ([]view.CallAttempts, error) {
 			if part.Limit = n; last != nil {
 				part.After = last.Call
@@ -90,6 +99,26 @@ func (a *app) calls(ctx context.Context, id string, run whichRun, part view.Call
 		}
 		a.tellMore(limit, fmt.Sprint(p.last.Call))
 		return nil
+	})
+}
+
+// callsOfRuns shows the steps of all runs of a workflow that went on as new.
+func (a *app) callsOfRuns(ctx context.Context, e *perdure.Engine, id string, runs []view.ChainRun, selects func(*view.CallAttempts) bool) error {
+	return a.eachRun(id, "a step", runs, func(run, heading string) (int, error) {
+		p, err := inParts(a, 0, selects, func(last *view.CallAttempts, n int) ([]view.CallAttempts, error) {
+			part := view.CallRange{Limit: n}
+			if last != nil {
+				part.After = last.Call
+			}
+			return e.Workflow(id).OfRun(run).CallsRange(ctx, part)
+		})
+		if err != nil || len(p.rows) == 0 {
+			return 0, err
+		}
+		a.printf("%s", heading)
+		err = a.callTable(p.rows)
+		a.printf("\n")
+		return len(p.rows), err
 	})
 }
 

@@ -40,13 +40,14 @@ func Main() int {
 
 // app is one run of the command.
 type app struct {
-	env    Env
-	out    *bufio.Writer // standard output
-	stdout term.Terminal // properties of standard output
-	stderr term.Terminal
-	db     string // flag
-	codec  string // flag
-	format format // flag
+	env     Env
+	out     *bufio.Writer // standard output
+	stdout  term.Terminal // properties of standard output
+	stderr  term.Terminal
+	db      string // flag
+	codec   string // flag
+	creates bool   // the database is made if it is a file that is not there
+	format  format // flag
 
 	groupFlag *pflag.Flag
 }

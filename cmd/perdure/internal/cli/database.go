@@ -64,10 +64,18 @@ func (a *app) open(ctx context.Context) (*perdure.Engine, error) {
 		return nil, err
 	}
 	group, _ := a.group()
-	if err := name.Find(ctx, group); err != nil {
+	options := []perdure.Option{perdure.Group(group), perdure.Logger(slog.New(slog.DiscardHandler))}
+	switch err := name.Find(ctx, group); {
+	case err == nil:
+		options = append(options, perdure.NoMigrate())
+	case !a.creates || name.Shared():
 		return nil, err
+	default:
+		if err := name.Reach(ctx); err != nil {
+			return nil, err
+		}
+		a.notef("There was no database %s; it is made. To run what is in it: %s\n", name, a.sameDatabase("perdure flow serve"))
 	}
-	options := []perdure.Option{perdure.Group(group), perdure.NoMigrate(), perdure.Logger(slog.New(slog.DiscardHandler))}
 	if who := a.user(person{}); len(who) <= longestNode && utf8.ValidString(who) { // operations without --by are attributed to the node
 		options = append(options, perdure.NodeName(who))
 	}

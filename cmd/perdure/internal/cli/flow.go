@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/internal/flow/check"
+	"github.com/perdure/perdure/internal/flow/eval"
 	"github.com/perdure/perdure/internal/flow/syntax"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/seal"
@@ -35,11 +36,11 @@ with @ are actions, and brackets after them say how they are retried.
   @log(message=reply.status)
 
 Kill it while it runs and run it again: it goes on where it was.
-The language is described in docs/flow.md.`,
+The language is described in docs/flow.md; perdure flow help lists what files can call.`,
 		Args: a.noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.flowRunCommand(), a.flowServeCommand(), a.flowCheckCommand(), a.flowTestCommand(), a.flowFormatCommand())
+	cmd.AddCommand(a.flowRunCommand(), a.flowServeCommand(), a.flowCheckCommand(), a.flowTestCommand(), a.flowFormatCommand(), a.flowHelpCommand())
 	return cmd
 }
 
@@ -63,13 +64,11 @@ func (f *flowActions) others(cmd *cobra.Command) {
 }
 
 // runtime returns the runtime for flow files.
-func (f *flowActions) runtime(log func(string)) (*flow.Runtime, error) {
-	options := []flow.Option{flow.Log(log), flow.Secrets(func(name string) (string, bool) {
-		if !slices.Contains(f.secrets, name) {
-			return "", false
-		}
-		return os.LookupEnv(name)
-	})}
+func (f *flowActions) runtime(log func(string), more ...flow.Option) (*flow.Runtime, error) {
+	options := append([]flow.Option{flow.Log(log)}, more...)
+	if names := f.present(); len(names) > 0 {
+		options = append(options, flow.Secrets(os.LookupEnv, names...))
+	}
 	if f.shell {
 		options = append(options, flow.AllowShell())
 	}
@@ -87,6 +86,32 @@ func (f *flowActions) runtime(log func(string)) (*flow.Runtime, error) {
 		return nil, usage("An action has a name such as charge or card.charge, and each is named once.", "%s", human.Sentence(err.Error()))
 	}
 	return r, nil
+}
+
+// present returns the names of the secrets that are allowed and in the environment.
+func (f *flowActions) present() []string {
+	return slices.DeleteFunc(slices.Clone(f.secrets), func(name string) bool {
+		_, ok := os.LookupEnv(name)
+		return !ok
+	})
+}
+
+// allowed says in words what files may do in this process.
+func (f *flowActions) allowed() string {
+	var all []string
+	if f.shell {
+		all = append(all, "--allow-shell")
+	}
+	if f.files != "" {
+		all = append(all, "--files "+flow.FilesOf(f.files))
+	}
+	for _, name := range f.present() {
+		all = append(all, "--secret "+name)
+	}
+	if len(all) == 0 {
+		return "without commands of the shell, files and secrets"
+	}
+	return "with " + strings.Join(all, " ")
 }
 
 // known returns the actions that a file may call.
@@ -138,6 +163,7 @@ type flowReport struct {
 	Files  []string           `json:"files"`
 	Faults syntax.Diagnostics `json:"faults"`
 	Needs  []string           `json:"needs,omitempty"` // flags that the files require
+	Notes  []string           `json:"notes,omitempty"` // what is no fault and may become one
 }
 
 func (a *app) flowCheckCommand() *cobra.Command {
@@ -199,6 +225,9 @@ func (a *app) flowCheck(paths []string, known check.Actions) error {
 					report.Needs = append(report.Needs, flag)
 				}
 			}
+			for _, line := range syntax.Gathered(file) {
+				report.Notes = append(report.Notes, fmt.Sprintf("%s:%d: the spread keeps the whole answer of each request, and a list has at most %d bytes. To keep less, let it call a function that returns what is needed.", path, line, eval.MaxValue))
+			}
 		}
 		for _, f := range faults {
 			if f.Code != syntax.CodeOff {
@@ -223,6 +252,9 @@ func (a *app) flowCheck(paths []string, known check.Actions) error {
 		a.printf("%s: no faults.\n", strings.Join(paths, ", "))
 		if len(report.Needs) > 0 {
 			a.printf("To run, it needs %s.\n", strings.Join(report.Needs, " and "))
+		}
+		for _, note := range report.Notes {
+			a.printf("%s\n", note)
 		}
 	}
 	return nil

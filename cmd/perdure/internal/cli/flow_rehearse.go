@@ -77,8 +77,14 @@ func (a *app) rehearsed(path string, known check.Actions) (*syntax.File, []*rehe
 
 func (a *app) flowTest(paths []string, known check.Actions) error {
 	failed, all := 0, 0
+	var unread []error
 	for _, path := range paths {
 		file, cases, err := a.rehearsed(path, known)
+		if err != nil && len(paths) > 1 {
+			unread = append(unread, err)
+			a.printf("%s  %s: %s\n", term.Painted{Text: "failed", Colour: term.Bad}, path, firstLineOf(err))
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -101,10 +107,23 @@ func (a *app) flowTest(paths []string, known check.Actions) error {
 			}
 		}
 	}
+	if len(unread) > 0 {
+		return &Error{Code: exitError, What: fmt.Sprintf("%s could not be tested, and %d of %s failed.", human.Plural(len(unread), "file", "files"), failed, human.Plural(all, "case", "cases")), Hint: "See why: perdure flow test FILE, with one of them."}
+	}
 	if failed > 0 {
 		return &Error{Code: exitError, What: fmt.Sprintf("%d of %s failed.", failed, human.Plural(all, "case", "cases")), Hint: "See what one does, step by step: perdure flow run FILE --fast-forward --case NAME"}
 	}
 	return nil
+}
+
+// firstLineOf is what an error is about.
+func firstLineOf(err error) string {
+	text := err.Error()
+	if shown, is := errors.AsType[*Error](err); is {
+		text = shown.What
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return line
 }
 
 // flowForward shows a case of a file in virtual time.

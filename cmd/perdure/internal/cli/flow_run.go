@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
@@ -22,6 +23,7 @@ import (
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
+	"github.com/perdure/perdure/workflow"
 	"github.com/spf13/cobra"
 )
 
@@ -91,12 +93,17 @@ interrupted. Runs that were interrupted go on. The database is created if need b
   perdure start nightly.flow --db flows.db`,
 		Args: a.noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range actions.secrets {
+				if _, ok := os.LookupEnv(name); !ok {
+					return noVariable(name)
+				}
+			}
 			runtime, err := actions.runtime(a.flowLog)
 			if err != nil {
 				return err
 			}
-			return a.withFlowEngine(cmd.Context(), runtime, func(eng *perdure.Engine) error {
-				a.notef("Serving flow files in %s. Interrupt to stop; open runs go on with the next engine.\n", eng.Location())
+			return a.withFlowEngine(cmd.Context(), runtime, slog.New(&refusals{a: a}), func(eng *perdure.Engine) error {
+				a.notef("Serving flow files in %s, %s. What needs more waits for a process that allows it.\nInterrupt to stop; open runs go on with the next engine.\n", eng.Location(), actions.allowed())
 				<-cmd.Context().Done()
 				return cmd.Context().Err()
 			})
@@ -156,10 +163,14 @@ func (f *flowActions) missingSecret(p flow.Program) error {
 			return usage("Allow it: --secret "+name, "The file uses the secret %s, which is not allowed.", name)
 		}
 		if _, ok := os.LookupEnv(name); !ok {
-			return usage("Set it before the command, by your shell or your secret manager.", "The environment has no variable %s, which the file uses as a secret.", name)
+			return noVariable(name)
 		}
 	}
 	return nil
+}
+
+func noVariable(name string) error {
+	return usage("Set it before the command, by your shell or your secret manager.", "The environment has no variable %s, which is to be a secret.", name)
 }
 
 // flowID returns the default ID of a run: the same for the same file and input.
@@ -173,7 +184,7 @@ func flowID(p flow.Program) string {
 }
 
 // withFlowEngine runs f with an engine for flow files. It creates the database if needed.
-func (a *app) withFlowEngine(ctx context.Context, runtime *flow.Runtime, f func(eng *perdure.Engine) error) error {
+func (a *app) withFlowEngine(ctx context.Context, runtime *flow.Runtime, logger *slog.Logger, f func(eng *perdure.Engine) error) error {
 	name, err := a.database()
 	if err != nil {
 		return err
@@ -189,7 +200,7 @@ func (a *app) withFlowEngine(ctx context.Context, runtime *flow.Runtime, f func(
 	if err != nil {
 		return err
 	}
-	eng, err := perdure.Open(ctx, db, perdure.Register(runtime.Definitions()...), perdure.Group(group), perdure.Logger(slog.New(slog.DiscardHandler)))
+	eng, err := perdure.Open(ctx, db, perdure.Register(runtime.Definitions()...), perdure.Group(group), perdure.Logger(logger))
 	if err != nil {
 		return err
 	}
@@ -204,7 +215,18 @@ func (a *app) withFlowEngine(ctx context.Context, runtime *flow.Runtime, f func(
 
 func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) error {
 	screen := a.flowScreen()
-	runtime, err := opt.actions.runtime(screen.log)
+	name, err := a.database()
+	if err != nil {
+		return err
+	}
+	// A database of its own has one process at a time, which leaves other runs alone. In a
+	// shared one the nodes of the group serve all of its runs together.
+	id := ""
+	var only []flow.Option
+	if !name.Shared() {
+		only = append(only, flow.Only(func(other string) bool { return other == id }))
+	}
+	runtime, err := opt.actions.runtime(screen.log, only...)
 	if err != nil {
 		return err
 	}
@@ -212,15 +234,24 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 	if err != nil {
 		return err
 	}
-	id := opt.id
-	if id == "" {
+	if id = opt.id; id == "" {
 		id = flowID(program)
 	}
 	var options []perdure.StartOption
+	named, err := (&runFlags{attrs: fileAttribute(program.Name)}).options(a)
+	if err != nil {
+		return err
+	}
+	for _, o := range named {
+		options = append(options, o)
+	}
+	if opt.actions.files != "" {
+		options = append(options, workflow.Headers(map[string]string{flow.FilesHeader: flow.FilesOf(opt.actions.files)}))
+	}
 	if opt.again {
 		options = append(options, perdure.NewAfter(perdure.AnyEnd))
 	}
-	return a.withFlowEngine(ctx, runtime, func(eng *perdure.Engine) error {
+	return a.withFlowEngine(ctx, runtime, slog.New(slog.DiscardHandler), func(eng *perdure.Engine) error {
 		if missing := opt.actions.missingSecret(program); missing != nil {
 			// A closed run reads none.
 			if d, err := eng.Workflow(id).Describe(ctx); err != nil || d.Closed == nil || opt.again {
@@ -229,6 +260,8 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 		}
 		h, err := perdure.Start(ctx, eng, flow.Workflow, id, program, options...)
 		if used, ok := errors.AsType[*view.IDInUseError](err); ok {
+			data, _ := json.Marshal(program) // its parts are JSON already
+			a.namesFile(ctx, eng, used, data)
 			return a.otherFlow(id, used)
 		}
 		if err != nil {
@@ -238,10 +271,70 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 		if err != nil {
 			return err
 		}
+		screen.places = placesOf(program.Source)
 		screen.begin(d, h.Attached())
+		if d.Closed == nil {
+			if err := a.others(ctx, eng, id, name.Shared(), &opt.actions); err != nil {
+				return err
+			}
+		}
 		result, err := screen.follow(ctx, eng, h)
 		return a.flowResult(ctx, id, h.RunID(), result, err)
 	})
+}
+
+// others says what becomes of other open runs of flow files while one is run.
+func (a *app) others(ctx context.Context, eng *perdure.Engine, id string, shared bool, actions *flowActions) error {
+	const most = 1000
+	runs, err := eng.List(ctx, view.Filter{Workflow: flow.Workflow.Name(), Status: []string{view.StatusRunning}, Limit: most})
+	if err != nil {
+		return err
+	}
+	n := len(slices.DeleteFunc(runs, func(r view.Run) bool { return r.WorkflowID == id }))
+	switch {
+	case n == 0:
+	case shared:
+		a.notef("%s of the group may go on here, too, %s.\n", human.Plural(n, "other run", "other runs"), actions.allowed())
+	default:
+		a.notef("%s meanwhile. To run all: %s\n", human.Plural(n, "other run waits", "other runs wait"), a.sameDatabase("perdure flow serve"))
+	}
+	return nil
+}
+
+// fileAttribute returns the attribute, as flags give it, by which a run is listed under the
+// name of its file; none for a name that no attribute can have.
+func fileAttribute(name string) []string {
+	const most = 128
+	if !strings.HasSuffix(name, flowEnding) || len(name) > most || strings.ContainsFunc(name, unicode.IsControl) {
+		return nil
+	}
+	return []string{view.FileAttribute + "=" + name}
+}
+
+// flowOf returns the file that a run runs, if it runs one.
+func flowOf(d *view.Description) (p flow.Program, is bool) {
+	is = (d.Workflow == flow.Workflow.Name() || strings.HasSuffix(d.Workflow, flowEnding)) && json.Unmarshal(d.Input.JSON, &p) == nil && p.SHA256 != ""
+	return p, is
+}
+
+// namesFile says of a flow file under an ID in use whether its text or its input differs: both
+// are the input of the interpreter.
+func (a *app) namesFile(ctx context.Context, eng *perdure.Engine, used *view.IDInUseError, input []byte) {
+	d, err := eng.Workflow(used.WorkflowID).OfRun(used.Run).Describe(ctx)
+	if err != nil {
+		return
+	}
+	var is flow.Program
+	was, before := flowOf(d)
+	if !before || json.Unmarshal(input, &is) != nil || is.SHA256 == "" {
+		return
+	}
+	switch {
+	case was.SHA256 != is.SHA256:
+		used.Difference = "its file had another text when it was started"
+	case was.Name != is.Name:
+		used.Difference = fmt.Sprintf("its file was called %s", was.Name)
+	}
 }
 
 // otherFlow returns the error for an ID whose run has another text or input.

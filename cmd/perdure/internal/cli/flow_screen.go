@@ -29,8 +29,9 @@ type flowScreen struct {
 	seen   int              // events of the history seen
 	names  map[int64]string // of calls
 	done   int              // calls done
-	failed map[int64]int    // reported failed attempts of pending calls
+	told   map[int64]int    // the last failed attempt of a call that was reported
 	held   map[string]bool  // reported pairs of call and holding state
+	places *flowPlaces      // where actions stand in the file; nil: not known
 }
 
 // How often the screen polls, and how often a pipe gets a line.
@@ -42,15 +43,18 @@ const (
 func (a *app) flowScreen() *flowScreen {
 	return &flowScreen{
 		panel: term.Panel{Out: a.env.Stderr, Terminal: a.stderr}, now: a.env.Now, start: a.env.Now(),
-		names: map[int64]string{}, failed: map[int64]int{}, held: map[string]bool{},
+		names: map[int64]string{}, told: map[int64]int{}, held: map[string]bool{},
 	}
 }
 
-// say prints a line that stays.
-func (s *flowScreen) say(format string, args ...any) {
+// say prints a line that stays, about now.
+func (s *flowScreen) say(format string, args ...any) { s.sayOf(s.now(), format, args...) }
+
+// sayOf prints a line that stays, about something that happened at a time.
+func (s *flowScreen) sayOf(at time.Time, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	passed := fmt.Sprintf("%7s", human.Duration(s.now().Sub(s.start).Round(100*time.Millisecond)))
+	passed := fmt.Sprintf("%7s", human.Duration(max(at.Sub(s.start), 0).Round(100*time.Millisecond)))
 	s.panel.Say("%s  "+format, append([]any{term.Painted{Text: passed, Colour: term.Faint}}, args...)...)
 }
 
@@ -119,7 +123,7 @@ func (s *flowScreen) news(ctx context.Context, eng *perdure.Engine) {
 			return
 		}
 		for _, e := range events[min(s.seen, len(events)):] {
-			s.event(e)
+			s.event(ctx, eng, e)
 		}
 		s.seen = max(s.seen, len(events))
 		if s.next == "" {
@@ -127,12 +131,12 @@ func (s *flowScreen) news(ctx context.Context, eng *perdure.Engine) {
 		}
 		s.run, s.next, s.seen = s.next, "", 0
 		clear(s.names)
-		clear(s.failed)
+		clear(s.told)
 		clear(s.held)
 	}
 }
 
-func (s *flowScreen) event(e view.Event) {
+func (s *flowScreen) event(ctx context.Context, eng *perdure.Engine, e view.Event) {
 	text, err := e.MarshalJSON()
 	if err != nil {
 		return
@@ -146,7 +150,7 @@ func (s *flowScreen) event(e view.Event) {
 	case "RunContinued":
 		s.next = r.ID
 	case "ActivityScheduled":
-		s.names[e.Call] = "@" + e.Name
+		s.names[e.Call] = "@" + e.Name + s.places.describe(e.Name, r.Input.JSON)
 	case "CallCompleted":
 		if name == "" {
 			return // a timer
@@ -154,16 +158,40 @@ func (s *flowScreen) event(e view.Event) {
 		s.done++
 		tries := ""
 		if r.Retry != nil && r.Retry.Attempts > 1 {
+			s.attempts(ctx, eng, e.Call)
 			tries = fmt.Sprintf(", attempt %d", r.Retry.Attempts)
 		}
-		s.say("%s  %s%s", term.Painted{Text: "done", Colour: term.Good}, name, tries)
+		s.sayOf(e.Time, "%s  %s%s", term.Painted{Text: "done", Colour: term.Good}, name, tries)
 	case "CallFailed":
 		if name == "" || r.Failure == nil {
 			return
 		}
 		s.done++
+		s.attempts(ctx, eng, e.Call)
 		last := r.Failure.last()
-		s.say("%s  %s: %s", term.Painted{Text: "failed", Colour: term.Bad}, name, human.Clip(wording.Typed(last.Type, last.Message), 200))
+		s.sayOf(e.Time, "%s  %s: %s", term.Painted{Text: "failed", Colour: term.Bad}, name, human.Clip(wording.Typed(last.Type, last.Message), 200))
+	}
+}
+
+// attempts reports the failed attempts of a call that were followed by another one, with the
+// times at which they failed, however long ago the last look was.
+func (s *flowScreen) attempts(ctx context.Context, eng *perdure.Engine, call int64) {
+	part := view.AttemptRange{Call: call, After: view.AttemptPlace{Call: call, Number: s.told[call]}}
+	attempts, err := eng.Workflow(s.id).OfRun(s.run).AttemptsRange(ctx, part)
+	if err != nil {
+		return
+	}
+	for _, a := range attempts {
+		if a.Next == nil || a.Ended == nil || a.ErrorType == "" || a.Number <= s.told[call] {
+			continue
+		}
+		s.told[call] = a.Number
+		name := s.names[call]
+		if name == "" {
+			name = "@" + a.Name
+		}
+		s.sayOf(*a.Ended, "%s  %s, attempt %d: %s; next in %s", term.Painted{Text: "retry", Colour: term.Busy}, name, a.Number,
+			human.Clip(wording.Typed(a.ErrorType, a.Message), 200), human.Duration(a.Next.Sub(*a.Ended)))
 	}
 }
 
@@ -178,10 +206,8 @@ func (s *flowScreen) draw(ctx context.Context, eng *perdure.Engine) {
 	}
 	now := s.now()
 	for _, p := range d.Pending {
-		if p.State == "backoff" && p.Next != nil && s.failed[p.Call] < p.Attempt {
-			s.failed[p.Call] = p.Attempt
-			s.say("%s  %s, attempt %d: %s; next %s", term.Painted{Text: "retry", Colour: term.Busy}, "@"+p.Name, p.Attempt-1,
-				human.Clip(wording.Typed(p.LastErrorType, p.LastError), 200), human.Until(*p.Next, now))
+		if p.Kind == "activity" && p.State == "backoff" && s.told[p.Call] < p.Attempt-1 {
+			s.attempts(ctx, eng, p.Call)
 		}
 	}
 	s.tellHeld(d)
@@ -203,14 +229,16 @@ func (s *flowScreen) tellHeld(d *view.Description) {
 		name := "@" + p.Name
 		verb := fmt.Sprintf("%s --call %d", term.Quote(s.id), p.Call)
 		switch {
+		case p.State == "quarantined":
+			s.tellOnce(call, "quarantined", name+", whose attempts were lost with their processes", "perdure retry-now "+verb)
 		case p.Paused != nil:
 			s.tellOnce(call, "paused", name+because(p), "perdure resume "+verb)
 		case p.ActivityPaused != nil:
 			s.tellOnce(call, "paused", name+" in the whole group", "perdure resume --activity "+term.Quote(p.Name))
 		case p.State == "paused":
 			s.tellOnce(call, "paused", name+because(p), "perdure retry-now "+verb)
-		case p.State == "quarantined":
-			s.tellOnce(call, "quarantined", name+", whose attempts were lost with their processes", "perdure retry-now "+verb)
+		case p.Unserved != "":
+			s.tellOnce(call, "waiting", name+": "+p.Unserved, "perdure show "+term.Quote(s.id))
 		case p.State == "gated" && p.Gate != nil:
 			s.tellOnce(call, "waiting", fmt.Sprintf("%s at gate %s", name, p.Gate.Name), "perdure gates")
 		}
@@ -253,6 +281,16 @@ func pendingLine(p view.Call, now time.Time) string {
 		}
 		return "sleeping; wakes " + human.Until(*p.Next, now)
 	}
+	if p.Kind == "signal" {
+		return "waiting for the signal " + p.Name + ", for " + human.Duration(max(now.Sub(p.Scheduled), 0).Round(time.Second))
+	}
+	if p.Kind == "block" {
+		line := fmt.Sprintf("a block with a policy, attempt %d", max(p.Attempt, 1))
+		if p.Next != nil {
+			line += " " + human.Until(*p.Next, now)
+		}
+		return line
+	}
 	attempt := fmt.Sprintf("attempt %d", max(p.Attempt, 1))
 	if p.Max > 1 && p.Max < 1<<30 {
 		attempt += fmt.Sprintf(" of %d", p.Max)
@@ -263,6 +301,8 @@ func pendingLine(p view.Call, now time.Time) string {
 		line += " " + human.Until(*p.Next, now)
 	case p.State == "running" && p.Started != nil:
 		line += ", running for " + human.Duration(max(now.Sub(*p.Started), 0).Round(100*time.Millisecond))
+	case p.Unserved != "":
+		line += ", waiting: " + p.Unserved
 	case p.State == "paused" || p.State == "quarantined":
 		line += ", waiting for a person"
 	default:

@@ -18,6 +18,8 @@ func TestFlowScreenSaysWhatIsWaitedFor(t *testing.T) {
 		"@http.get  attempt 1, running for 3s":                           {Kind: "activity", Name: "http.get", State: "running", Attempt: 1, Max: 1, Started: in(-3 * time.Second)},
 		"@a  attempt 3, waiting for a person; last: Bad: no":             {Kind: "activity", Name: "a", State: "paused", Attempt: 3, Max: 1 << 31, LastErrorType: "Bad", LastError: "no"},
 		"@a  attempt 1 of 2, queued":                                     {Kind: "activity", Name: "a", State: "queued", Max: 2},
+		"waiting for the signal approval, for 1h00m":                     {Kind: "signal", Name: "approval", State: "waiting", Scheduled: now.Add(-time.Hour)},
+		"@a  attempt 1, waiting: files are not allowed: --files DIR":     {Kind: "activity", Name: "a", State: "queued", Max: 1, Unserved: "files are not allowed: --files DIR"},
 		"sleeping; wakes in 1h00m":                                       {Kind: "timer", Name: "sleep", State: "waiting", Next: in(time.Hour)},
 	} {
 		if got := pendingLine(p, now); got != want {
@@ -61,7 +63,7 @@ func TestW19_HeldCallsAreToldIntoPipes(t *testing.T) {
 	d := &view.Description{}
 	d.Pending = []view.Call{
 		{Call: 3, Kind: "activity", Name: "http.get", State: "paused", LastErrorType: "HTTPError503", LastError: "busy"},
-		{Call: 4, Kind: "activity", Name: "parse", State: "quarantined"},
+		{Call: 4, Kind: "activity", Name: "parse", State: "quarantined", Paused: &view.Pause{}},
 		{Call: 5, Kind: "activity", Name: "pay", State: "gated", Gate: &view.GateWait{Name: "payments"}},
 	}
 	for range 3 {

@@ -39,6 +39,8 @@ func (a *app) listCommand() *cobra.Command {
 		Long: `List the workflows of a database, newest first.
 
 Each open workflow is listed with what it waits for, and each failed one with its error.
+Of one that went on as new by itself the last run is listed; --status continued lists the
+others. --type nightly.flow selects the runs of a flow file by its name.
 
 With --retrying, list the steps that failed and wait for their next attempt, at a gate or
 its breaker too: when that is, and how they failed. With --calls, list the steps in another state, such as
@@ -133,6 +135,10 @@ func (a *app) list(ctx context.Context, opt listOptions) error {
 	filter, err := opt.filter(a.env.Now())
 	if err != nil {
 		return err
+	}
+	if len(filter.Status) == 0 && filter.Call == "" && a.format == formatTable {
+		// Runs that went on as new are parts of the workflow whose last run is listed.
+		filter.Status = slices.DeleteFunc(slices.Clone(wording.Statuses), func(s string) bool { return s == view.StatusContinued })
 	}
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		runs, more, err := a.selectRuns(ctx, e, filter, opt.limit)

@@ -108,6 +108,9 @@ func prepareSignal(a *app, r *request) (action, error) {
 	}
 	act := carry(operation.OnRuns(ops.SignalRun(name, value)))
 	act.send = func(ctx context.Context, e *perdure.Engine, id string) error {
+		if err := unaskedSignal(ctx, e, id, name); err != nil {
+			return err
+		}
 		if err := workflow.NewSignal[json.RawMessage](name).SendOnce(ctx, e.Workflow(id), r.key, value); err != nil {
 			return err
 		}

@@ -104,7 +104,7 @@ has five fields (minute, hour, day of month, month, day of week) in the time zon
 --zone. When the clock is set back, the first of a repeated hour counts; when it is set
 forward, a time that is skipped fires at the change.`,
 		Example: `  perdure schedules create nightly report --cron "30 2 * * *" --zone Europe/Paris --jitter 5m
-  perdure schedules create nightly nightly.flow --cron "30 2 * * *"
+  perdure schedules create nightly nightly.flow --cron "30 2 * * *" --input '{"day": "today"}'
   perdure schedules create sweep sweep '{"limit": 100}' --every 15m --overlap buffer_one`,
 		Args: arguments,
 	}
@@ -113,6 +113,7 @@ forward, a time that is skipped fires at the change.`,
 	var run runFlags
 	run.add(cmd.Flags())
 	actions := otherActions(cmd)
+	given := inputFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		spec.Overlap = cmp.Or(schedule.Overlap(*overlap), spec.Overlap)
 		if err := checkSchedule(spec); err != nil {
@@ -121,6 +122,10 @@ forward, a time that is skipped fires at the change.`,
 		input := "null"
 		if len(args) == 3 {
 			input = args[2]
+		}
+		input, err := given(input, len(args) == 3)
+		if err != nil {
+			return err
 		}
 		workflow, input, err := a.scheduled(args[1], input, *actions)
 		if err != nil {
@@ -148,6 +153,7 @@ func (a *app) scheduled(workflow, input string, actions []string) (name, text st
 	if input == "null" {
 		input = ""
 	}
+	a.creates = true
 	program, err := a.flowStart(workflow, input, actions)
 	if err != nil {
 		return "", "", err
@@ -178,9 +184,20 @@ the group, an earlier change does not show yet: repeat it together with the new 
 	var run runFlags
 	run.add(cmd.Flags())
 	actions := otherActions(cmd)
+	given := inputFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		input, err := given("", len(args) == 3)
+		if err != nil {
+			return err
+		}
+		if input != "" && len(args) != 2 {
+			return usage("Name it: perdure schedules update NAME WORKFLOW|FILE --input JSON", "A new input needs the workflow or the file, too.")
+		}
+		if input != "" {
+			args = append(args, input)
+		}
 		var old *view.Schedule
-		err := a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) (err error) {
+		err = a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) (err error) {
 			old, err = ops.DescribeSchedule(cmd.Context(), e, args[0])
 			return err
 		})
@@ -230,6 +247,10 @@ func (a *app) createSchedule(ctx context.Context, name, workflow, text string, r
 	input, err := a.jsonValue("input of the workflow", text)
 	if err != nil {
 		return err
+	}
+	var file flow.Program
+	if workflow == flow.Workflow.Name() && json.Unmarshal(input, &file) == nil {
+		run.attrs = append(run.attrs, fileAttribute(file.Name)...)
 	}
 	options, err := run.options(a)
 	if err != nil {

@@ -155,7 +155,14 @@ func (a *app) describe(d *view.Description) error {
 	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
 		fact("header", name+"="+d.Headers[name])
 	}
-	fact("input", d.Input.String())
+	if file, is := flowOf(d); is {
+		fact("file", fmt.Sprintf("%s, %s, SHA-256 %.16s", file.Name, human.Plural(strings.Count(file.Source, "\n"), "line", "lines"), file.SHA256))
+		if len(file.Input) > 0 {
+			fact("input", string(file.Input))
+		}
+	} else {
+		fact("input", d.Input.String())
+	}
 	if !d.Memo.Absent() {
 		fact("memo", d.Memo.String())
 	}
@@ -327,6 +334,9 @@ func (a *app) pending(calls []view.Call, now time.Time) error {
 	for _, p := range calls {
 		if p.Policy != "" {
 			a.printf("\n  Call %d: policy %s\n", p.Call, p.Policy)
+		}
+		if p.Queue == "" && p.Unserved != "" {
+			a.printf("\n  Call %d waits: %s.\n", p.Call, p.Unserved)
 		}
 		if p.Queue != "" {
 			see := ""

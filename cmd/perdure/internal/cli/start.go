@@ -53,6 +53,7 @@ serve, or a program with package flow); name the actions of such a program with 
 	flags.DurationVar(&s.delay, "delay", 0, "start its code after this `duration`")
 	s.run.add(flags)
 	flags.StringSliceVar(&s.actions, "action", nil, "of a flow file: `name` of an action of the program that runs it; several with commas")
+	s.input = inputFlag(flags)
 	_ = cmd.RegisterFlagCompletionFunc("new-after", cobra.FixedCompletions([]string{"any", "failure"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -64,6 +65,7 @@ type startFlags struct {
 	delay     time.Duration
 	actions   []string
 	run       runFlags
+	input     func(argument string, given bool) (string, error)
 }
 
 // startArguments interprets the arguments, and starts the workflow or flow file.
@@ -78,6 +80,11 @@ func (a *app) startArguments(cmd *cobra.Command, args []string, s startFlags) er
 	isFlow := strings.HasSuffix(workflow, flowEnding)
 	if isFlow && len(args) == 2 && (id == "-" || strings.HasPrefix(strings.TrimSpace(id), "{")) {
 		id, input = "", id // an object is not an ID
+		args = args[:1]
+	}
+	input, err := s.input(input, input != "null" || len(args) > 2)
+	if err != nil {
+		return err
 	}
 	if !isFlow {
 		switch {
@@ -87,6 +94,9 @@ func (a *app) startArguments(cmd *cobra.Command, args []string, s startFlags) er
 			return usage("Leave --action out.", "%q is not a flow file, and only flow files have actions.", workflow)
 		}
 		return a.start(cmd.Context(), workflow, id, input, s)
+	}
+	if input == "null" {
+		input = ""
 	}
 	program, err := a.flowStart(workflow, input, s.actions)
 	if err != nil {
@@ -99,6 +109,8 @@ func (a *app) startArguments(cmd *cobra.Command, args []string, s startFlags) er
 	if err != nil {
 		return err
 	}
+	a.creates = true
+	s.run.attrs = append(s.run.attrs, fileAttribute(program.Name)...)
 	return a.start(cmd.Context(), flow.Workflow.Name(), id, string(text), s)
 }
 
@@ -149,6 +161,7 @@ func (a *app) start(ctx context.Context, name, id, text string, s startFlags) er
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		h, err := perdure.Start(ctx, e, named(name), id, json.RawMessage(input), options...)
 		if used, ok := errors.AsType[*view.IDInUseError](err); ok {
+			a.namesFile(ctx, e, used, input)
 			return &Error{
 				Code: exitError, What: fmt.Sprintf("Workflow ID %q belongs to run %s (%s), and %s.", id, used.Run, used.Status, used.Difference),
 				Hint: "Use another ID, or --new-after if that run is closed. See: " + a.sameDatabase("perdure show "+term.Quote(id)),
