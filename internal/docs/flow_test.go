@@ -59,9 +59,7 @@ func TestTheTablesOfFlowFiles(t *testing.T) {
 	for _, e := range []struct{ name, title, then string }{
 		{"nightly", "A nightly export", "perdure schedules create nightly nightly.flow --cron \"30 2 * * *\" --input '{\"service\": \"http://warehouse\"}'\nperdure flow serve"},
 		{"import", "An import of many rows", "perdure flow run import.flow --input '{\"service\": \"http://crm\"}'"},
-		{"approval", "An approval with a reminder and a deadline", "perdure start approval.flow chair --input '{\"service\": \"http://desk\", \"item\": \"a chair\"}'
-perdure signal chair approval '{\"approved\": true, \"by\": \"ann\"}'
-perdure flow run approval.flow --id chair --input '{\"service\": \"http://desk\", \"item\": \"a chair\"}'"},
+		{"approval", "An approval with a reminder and a deadline", "perdure start approval.flow chair --input '{\"service\": \"http://desk\", \"item\": \"a chair\"}'\nperdure signal chair approval '{\"approved\": true, \"by\": \"ann\"}'\nperdure flow run approval.flow --id chair --input '{\"service\": \"http://desk\", \"item\": \"a chair\"}'"},
 	} {
 		text, err := os.ReadFile(filepath.Join(Root(), "flow", "examples", e.name+".flow"))
 		if err != nil {
