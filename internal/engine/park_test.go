@@ -474,6 +474,8 @@ func TestE10_UnregisteredActivity(t *testing.T) {
 		}
 		if p := onlyCall(t, e, "order"); p.State != "queued" || p.Attempt != 1 {
 			t.Errorf("the call is %+v, want it queued", p)
+		} else if want := "no live node has registered activity reserve"; p.Unserved != want {
+			t.Errorf("it waits because %q, want %q", p.Unserved, want)
 		}
 		want := `activity "reserve" is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again`
 		if err := e.Health(); err == nil || err.Error() != want {

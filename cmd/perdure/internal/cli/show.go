@@ -127,6 +127,19 @@ func times(d *view.Description, now time.Time, fact func(name, text string)) {
 	}
 }
 
+// inputOf shows the input of a run, of a flow file without its text.
+func inputOf(d *view.Description, fact func(name, text string)) {
+	file, is := flowOf(d)
+	if !is {
+		fact("input", d.Input.String())
+		return
+	}
+	fact("file", fmt.Sprintf("%s, %s, SHA-256 %.16s", file.Name, human.Plural(strings.Count(file.Source, "\n"), "line", "lines"), file.SHA256))
+	if len(file.Input) > 0 {
+		fact("input", string(file.Input))
+	}
+}
+
 // describe shows a run to a person.
 func (a *app) describe(d *view.Description) error {
 	now := a.env.Now()
@@ -155,14 +168,7 @@ func (a *app) describe(d *view.Description) error {
 	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
 		fact("header", name+"="+d.Headers[name])
 	}
-	if file, is := flowOf(d); is {
-		fact("file", fmt.Sprintf("%s, %s, SHA-256 %.16s", file.Name, human.Plural(strings.Count(file.Source, "\n"), "line", "lines"), file.SHA256))
-		if len(file.Input) > 0 {
-			fact("input", string(file.Input))
-		}
-	} else {
-		fact("input", d.Input.String())
-	}
+	inputOf(d, fact)
 	if !d.Memo.Absent() {
 		fact("memo", d.Memo.String())
 	}
