@@ -55,7 +55,6 @@ func TestW4_FilesAndDirectories(t *testing.T) {
 @file.mkdir(path="d/e")
 r = [@file.list(), @file.list(path="a/b"), @file.exists(path="a/b/c.txt"), @file.exists(path="none")]
 @file.move(path="a/b/c.txt", to="new/d.txt")
-@file.move(path="a/b/c.txt", to="new/d.txt")
 r = r + [@file.read(path="new/d.txt")]
 @file.delete(path="new/d.txt")
 @file.delete(path="new/d.txt")

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/perdure/perdure/activity"
 )
 
 // onePath is the argument of actions on one file or directory.
@@ -81,13 +83,14 @@ func (f files) remove(_ context.Context, in onePath) (any, error) {
 
 // move moves a file or directory and replaces a file. An attempt that was lost may have moved
 // it: then it is at its place, and nothing is left to do.
-func (f files) move(_ context.Context, in struct {
+func (f files) move(ctx context.Context, in struct {
 	Path string `json:"path"`
 	To   string `json:"to"`
 }) (any, error) {
 	return nil, f.in(func(root *os.Root) error {
 		if _, err := root.Lstat(in.Path); errors.Is(err, fs.ErrNotExist) {
-			if _, moved := root.Lstat(in.To); moved == nil {
+			info, _ := activity.FromContext(ctx)
+			if _, moved := root.Lstat(in.To); moved == nil && info.Attempt > 1 {
 				return nil
 			}
 			return err

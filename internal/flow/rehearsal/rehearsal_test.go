@@ -49,20 +49,23 @@ func TestW20_ExamplesHaveCases(t *testing.T) {
 // TestW20_WhatIsNotAsExpected is said.
 func TestW20_WhatIsNotAsExpected(t *testing.T) {
 	for text, want := range map[string]string{
-		`return 1|{"expect": {"result": 2}}`:                                                                                      "the result is 1, and 2 is expected",
-		`return 1|{"expect": {"error": "Bad"}}`:                                                                                   "it does not fail, and Bad is expected",
-		`fail("no", "Bad")|{"expect": {"result": 2}}`:                                                                             "it fails with Bad: 1:1: no",
-		`fail("no", "Bad")|{"expect": {"error": "Bad"}}`:                                                                          "",
-		`sleep 90|{"expect": {"took": "1m"}}`:                                                                                     "it takes 1m30s, and 1m are expected",
-		`@a(x=1)|{"actions": {"a": [{}]}, "expect": {"calls": {"a": 2}}}`:                                                         "@a is called 1 times, and 2 are expected",
-		`@a(x=1)|{"actions": {"a": [{"when": {"x": 2}}]}, "expect": {"took": "1s"}}`:                                              `no mock of case "c" fits @a{"x":1}`,
+		`return 1|{"expect": {"result": 2}}`:                                                                                  "the result is 1, and 2 is expected",
+		`return 1|{"expect": {"error": "Bad"}}`:                                                                               "it does not fail, and Bad is expected",
+		`fail("no", "Bad")|{"expect": {"result": 2}}`:                                                                         "it fails with Bad: 1:1: no",
+		`fail("no", "Bad")|{"expect": {"error": "Bad"}}`:                                                                      "",
+		`sleep 90|{"expect": {"took": "1m"}}`:                                                                                 "it takes 1m30s, and 1m are expected",
+		`@a(x=1)|{"actions": {"a": [{}]}, "expect": {"calls": {"a": 2}}}`:                                                     "@a is called 1 times, and 2 are expected",
+		`@a(x=1)|{"actions": {"a": [{"when": {"x": 2}}]}, "expect": {"took": "1s"}}`:                                          `no mock of case "c" fits @a{"x":1}`,
+		"try:|    @a(x=1)|except:|    return 7|{\"actions\": {\"a\": [{\"when\": {\"x\": 2}}]}, \"expect\": {\"result\": 7}}": `no mock of case "c" fits @a{"x":1}`,
+		`return @a(h={"A": "Bearer " + secret("K")})|{"actions": {"a": [{"when": {"h": {"A": "Bearer *"}}, "returns": 7}]}, "expect": {"result": 7}}`: "",
+		`return @a(h="Bearer " + secret("K"))|{"actions": {"a": [{"when": {"h": "Bearer x"}, "returns": 7}]}, "expect": {"result": 7}}`:               `fits @a{"h":"Bearer ***"}`,
 		`x = wait signal s|{"expect": {"took": "1s"}}`:                                                                            "waits for a signal that the case does not send",
 		`@a() [timeout: 2s]|{"actions": {"a": [{"takes": "1m"}]}, "expect": {"error": "Timeout", "took": "2s"}}`:                  "",
 		`try [N -> retry: 2, fixed: 1m]:|    @a()|{"actions": {"a": [{"fails": ["N"]}]}, "expect": {"error": "N", "took": "2m"}}`: "",
 		`while True:|    sleep 1|{"expect": {"took": "1s"}}`:                                                                      "has not ended",
-		`return 1|{"expect": {}}`:                                                                                                 "expects nothing",
-		`return 1|{"expect": {"took": "x"}}`:                                                                                      "is not a duration",
-		`return 1|{"expects": {}}`:                                                                                                "unknown field",
+		`return 1|{"expect": {}}`:            "expects nothing",
+		`return 1|{"expect": {"took": "x"}}`: "is not a duration",
+		`return 1|{"expects": {}}`:           "unknown field",
 	} {
 		parts := strings.Split(text, "|")
 		n := len(parts) - 1
