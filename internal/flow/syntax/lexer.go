@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -202,10 +203,26 @@ func (l *lexer) word() token {
 	again := l.strange > 0 && !strings.Contains(l.src[l.strange:from], "\n") // one mistake is one fault
 	l.strange = l.at
 	if again {
+		l.passStrange()
 		return l.next()
 	}
 	l.fail(Span{from, l.at}, CodeSyntax, l.strangeHint(c), "%q has no meaning here", clip(l.src[from:l.at], 40))
 	return l.next()
+}
+
+// passStrange passes characters without a meaning and the blanks between them. It is a loop:
+// a line may have a million of them.
+func (l *lexer) passStrange() {
+	for l.at < len(l.src) {
+		rest := l.src[l.at:]
+		c, size := utf8.DecodeRuneInString(rest)
+		if c == '_' || c == '\n' || c == '\r' || c == '#' || c == '"' || c == '\'' || c >= '0' && c <= '9' || unicode.IsLetter(c) ||
+			slices.ContainsFunc(marks, func(m string) bool { return strings.HasPrefix(rest, m) }) {
+			break
+		}
+		l.at += size
+	}
+	l.strange = l.at
 }
 
 // strangeHint is about a character that has no meaning.
