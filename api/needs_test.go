@@ -18,6 +18,7 @@ import (
 	"github.com/perdure/perdure/api"
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/workflow"
 )
@@ -165,7 +166,9 @@ type needy struct {
 	made   int
 }
 
-func newNeedy(t *testing.T) *needy {
+func newNeedy(t *testing.T) *needy { return newNeedyOn(t, memory.New()) }
+
+func newNeedyOn(t *testing.T, db store.Opener) *needy {
 	tokens := make(chan string, 9)
 	ask := activity.New("ask", func(ctx context.Context, _ string) (string, error) {
 		tokens <- activity.Token(ctx)
@@ -176,7 +179,7 @@ func newNeedy(t *testing.T) *needy {
 	knock := activity.New("knock", func(context.Context, string) (string, error) { return "", errors.New("no") },
 		activity.Through(door, gate.New("wicket", 4)), activity.Retry(retry.Policy{MaxAttempts: 50, Backoff: retry.Fixed(time.Hour)}))
 	knocks := workflow.New("knocks", func(wf *workflow.Context, in string) (string, error) { return workflow.Call(wf, knock, in) })
-	c, _, _ := serveOn(t, memory.New(), perdure.Register(checkout, charge, asks, ask, knocks, knock))
+	c, _, _ := serveOn(t, db, perdure.Register(checkout, charge, asks, ask, knocks, knock))
 	w := &needy{c, tokens, 0}
 	w.want(201, "POST", "/api/runs", object{"workflow": "knocks", "workflow_id": "guest", "input": "x"})
 	w.until("/api/gates", func(a answer) bool { return at(a.Body, "gates", 0, "breaker") == "open" })
