@@ -209,8 +209,14 @@ func (w *needy) values(operation string) object {
 	return v
 }
 
-// send sends a body to an address of the document, to something that is there for it alone.
+// send sends a body to an address of the document, to something of its own.
 func (w *needy) send(method, path string, operation any, body object) answer {
+	w.t.Helper()
+	return w.to(method, w.target(path), operation, body)
+}
+
+// target is an address of the document, of something that is there for it alone.
+func (w *needy) target(path string) string {
 	w.t.Helper()
 	if strings.HasPrefix(path, "/api/runs/{id}/") {
 		id := w.name()
@@ -230,6 +236,12 @@ func (w *needy) send(method, path string, operation any, body object) answer {
 	if found {
 		path = before + "/" + url.PathEscape(cmp.Or(name[before[strings.LastIndexByte(before, '/')+1:]], w.name())) + after
 	}
+	return path
+}
+
+// to sends a body to a target.
+func (w *needy) to(method, path string, operation any, body object) answer {
+	w.t.Helper()
 	var headers []string
 	for i := range count(operation, "parameters") {
 		if at(operation, "parameters", i, "name") == "Idempotency-Key" {

@@ -45,6 +45,11 @@ func (a *Attempt) waiting() []any {
 // ActivityMissing is written once for each activity that the engine cannot run.
 func (l *Log) ActivityMissing(name string) { l.write(unserved, name) }
 
+// HandlerPanicked is written when a query handler or a validator panicked.
+func (l *Log) HandlerPanicked(r Run, handler, value, stack string) {
+	l.write(asidePanicked, r.with(handler, value, stack)...)
+}
+
 // HookPanicked is written when the OnPaused hook panicked.
 func (l *Log) HookPanicked(workflowID string, call int64, value, stack string) {
 	l.write(hookPanicked, workflowID, call, value, stack)
