@@ -123,9 +123,9 @@ func startWith[In, Out any](e *Engine, w workflow.Workflow[In, Out], id string, 
 
 // startRequest is what the options of a start amount to.
 func startRequest(workflow string, in any, s seal.StartSettings) (request.Start, error) {
-	input, err := history.Encode(in)
+	input, err := history.EncodeArgument("input", in)
 	if err != nil {
-		return request.Start{}, fmt.Errorf("input: %w", err)
+		return request.Start{}, err
 	}
 	return request.Start{
 		Type: workflow, Input: input, Trace: s.Trace, Settings: s.Settings, Delay: s.Delay,

@@ -26,7 +26,7 @@ import (
 // the timeout is on record, is dropped likewise. Handle.Attempts shows how the attempt
 // ended.
 func (e *Engine) Complete(ctx context.Context, token string, result any) error {
-	payload, err := history.Encode(result)
+	payload, err := history.EncodeArgument("result", result)
 	if err == nil {
 		err = e.in().CompleteAttempt(ctx, token, payload)
 	}
@@ -58,7 +58,7 @@ func (e *Engine) HeartbeatAttempt(ctx context.Context, token string, details any
 	var payload history.Payload
 	var err error
 	if details != nil {
-		payload, err = history.Encode(details)
+		payload, err = history.EncodeArgument("details", details)
 	}
 	if err == nil {
 		err = e.in().HeartbeatAttempt(ctx, token, payload)

@@ -155,6 +155,10 @@ var verbs = map[string]func(a arguments) error{
 		_, err := ops.Search(a.ctx, a.engine, view.Filter{Limit: a.limit})
 		return err
 	},
+	"ops.Unregistered": func(a arguments) error {
+		_, err := ops.Unregistered(a.ctx, a.engine, "activity", a.name)
+		return err
+	},
 	"ops.Switches": func(a arguments) error { _, err := ops.Switches(a.ctx, a.engine); return err },
 	"ops.Control": func(a arguments) error {
 		ctx, cancel := a.ctx, func() {}

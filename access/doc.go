@@ -17,5 +17,10 @@
 // token, the role, the read-only switch, the type, size and speed of the body.
 // Nothing of the request is done before all of them are passed.
 //
+// A request that is refused before its body was read is answered immediately, and its connection
+// is closed: nothing waits for the rest of the body. That, and the limits of time, need a
+// http.ResponseWriter with deadlines. A middleware that wraps the writer has to have a method
+// Unwrap, as http.ResponseController says. If it has none, set http.Server.ReadTimeout.
+//
 // Rules are plain data and may be shared. Secrets are compared in constant time.
 package access

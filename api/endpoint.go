@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/perdure/perdure"
@@ -48,6 +49,8 @@ type call struct {
 	g   *web.Guard
 	who access.Identity
 	key string // from the header Idempotency-Key
+
+	names *sync.Map // of workflows that nodes are known to have
 }
 
 // Maximum sizes of bodies.
@@ -118,9 +121,9 @@ func (e endpoint) public() endpoint {
 
 // route returns the route of the endpoint for the guard.
 func (e endpoint) route(eng *perdure.Engine, g *web.Guard) web.Route {
-	r := e.Route
+	r, names := e.Route, &sync.Map{}
 	r.Handler = func(w http.ResponseWriter, req *http.Request) {
-		c := &call{Request: req, w: w, e: eng, g: g, who: web.Who(req.Context())}
+		c := &call{Request: req, w: w, e: eng, g: g, who: web.Who(req.Context()), names: names}
 		result, err := e.serve(c)
 		switch {
 		case err != nil:

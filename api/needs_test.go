@@ -18,6 +18,7 @@ import (
 	"github.com/perdure/perdure/api"
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/workflow"
 )
@@ -165,7 +166,9 @@ type needy struct {
 	made   int
 }
 
-func newNeedy(t *testing.T) *needy {
+func newNeedy(t *testing.T) *needy { return newNeedyOn(t, memory.New()) }
+
+func newNeedyOn(t *testing.T, db store.Opener) *needy {
 	tokens := make(chan string, 9)
 	ask := activity.New("ask", func(ctx context.Context, _ string) (string, error) {
 		tokens <- activity.Token(ctx)
@@ -176,7 +179,7 @@ func newNeedy(t *testing.T) *needy {
 	knock := activity.New("knock", func(context.Context, string) (string, error) { return "", errors.New("no") },
 		activity.Through(door, gate.New("wicket", 4)), activity.Retry(retry.Policy{MaxAttempts: 50, Backoff: retry.Fixed(time.Hour)}))
 	knocks := workflow.New("knocks", func(wf *workflow.Context, in string) (string, error) { return workflow.Call(wf, knock, in) })
-	c, _, _ := serveOn(t, memory.New(), perdure.Register(checkout, charge, asks, ask, knocks, knock))
+	c, _, _ := serveOn(t, db, perdure.Register(checkout, charge, asks, ask, knocks, knock))
 	w := &needy{c, tokens, 0}
 	w.want(201, "POST", "/api/runs", object{"workflow": "knocks", "workflow_id": "guest", "input": "x"})
 	w.until("/api/gates", func(a answer) bool { return at(a.Body, "gates", 0, "breaker") == "open" })
@@ -206,8 +209,14 @@ func (w *needy) values(operation string) object {
 	return v
 }
 
-// send sends a body to an address of the document, to something that is there for it alone.
+// send sends a body to an address of the document, to something of its own.
 func (w *needy) send(method, path string, operation any, body object) answer {
+	w.t.Helper()
+	return w.to(method, w.target(path), operation, body)
+}
+
+// target is an address of the document, of something that is there for it alone.
+func (w *needy) target(path string) string {
 	w.t.Helper()
 	if strings.HasPrefix(path, "/api/runs/{id}/") {
 		id := w.name()
@@ -227,6 +236,12 @@ func (w *needy) send(method, path string, operation any, body object) answer {
 	if found {
 		path = before + "/" + url.PathEscape(cmp.Or(name[before[strings.LastIndexByte(before, '/')+1:]], w.name())) + after
 	}
+	return path
+}
+
+// to sends a body to a target.
+func (w *needy) to(method, path string, operation any, body object) answer {
+	w.t.Helper()
 	var headers []string
 	for i := range count(operation, "parameters") {
 		if at(operation, "parameters", i, "name") == "Idempotency-Key" {

@@ -34,6 +34,7 @@ type operationBody struct {
 	As        string          `json:"as,omitempty" doc:"of fail: type of the error"`
 	Policy    *edit           `json:"policy,omitempty" doc:"of edit-policy: what it names is changed"`
 	Replace   bool            `json:"replace,omitempty" doc:"of edit-policy: the policy is the whole one"`
+	Force     bool            `json:"force,omitempty" doc:"of retry-now: also calls that crashed their process on every build that a live node has"`
 	Call      int64           `json:"call,omitempty" doc:"of reset: the first call that is made again"`
 	Signal    string          `json:"signal,omitempty" doc:"of signal: its name"`
 	Value     json.RawMessage `json:"value,omitempty" doc:"of signal"`
@@ -42,6 +43,15 @@ type operationBody struct {
 	Why       string          `json:"why,omitempty" doc:"for the audit"`
 	DryRun    bool            `json:"dry_run,omitempty" doc:"only say what is selected"`
 	Wait      *span           `json:"wait,omitempty" doc:"how long to wait for an engine, up to 1m; default 20s"`
+}
+
+// options are those of the verbs of package ops.
+func (b *operationBody) options(c *call) []ops.ControlOption {
+	options := c.control(b.Why, b.DryRun)
+	if b.Force {
+		options = append(options, ops.Force())
+	}
+	return options
 }
 
 // operationKind is a row of the table of operations.
@@ -54,7 +64,7 @@ type operationKind struct {
 
 // operationKinds is the table.
 var operationKinds = []operationKind{
-	{Kind: operation.RetryNow},
+	{Kind: operation.RetryNow, takes: []string{"force"}},
 	{Kind: operation.Pause},
 	{Kind: operation.Resume},
 	{
@@ -145,7 +155,7 @@ func (b *operationBody) kind(selected bool) (operationKind, error) {
 	}
 	k := operationKinds[i]
 	for field, there := range map[string]bool{
-		"result": b.Result != nil, "error": b.Error != "", "as": b.As != "", "policy": b.Policy != nil, "replace": b.Replace,
+		"result": b.Result != nil, "error": b.Error != "", "as": b.As != "", "policy": b.Policy != nil, "replace": b.Replace, "force": b.Force,
 		"call": b.Call != 0, "signal": b.Signal != "", "value": b.Value != nil, "from": b.From != "", "to": b.To != "",
 		"calls": b.Calls.Call != 0 || b.Calls.Name != "" || len(b.Calls.States) > 0 || b.Calls.ErrorType != "",
 	} {
@@ -201,7 +211,7 @@ func operateOnRun(c *call, _ none, b operationBody) (r controlled, err error) {
 	defer cancel()
 	id := c.PathValue("id")
 	r = controlled{Request: c.request(), DryRun: b.DryRun, Records: []view.ControlRecord{}}
-	options := c.control(b.Why, b.DryRun)
+	options := b.options(c)
 	op := k.operation(&b)
 	records, err := op.One(ctx, c.e, id, b.Calls, options...)
 	r.Records = append(r.Records, records...)
@@ -268,7 +278,7 @@ func operateOnRuns(c *call, _ none, b bulkBody) (r bulk, err error) {
 	}
 	defer cancel()
 	c.request()
-	options := c.control(b.Why, b.DryRun)
+	options := b.options(c)
 	if b.Runs.IDs != nil {
 		options = append(options, ops.Chosen(b.Runs.IDs...))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/wording"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
@@ -79,6 +80,7 @@ type started struct {
 	RunID      string `json:"run_id" doc:"of the run that was started, or of the one that was there"`
 	Workflow   string `json:"workflow" doc:"name of the definition"`
 	Attached   bool   `json:"attached" doc:"it was there before"`
+	Warning    string `json:"warning,omitempty" doc:"no node is known that has the workflow, with names that are written almost like it"`
 }
 
 func (s started) status() int {
@@ -131,7 +133,14 @@ func startRun(c *call, _ none, b startBody) (started, error) {
 	if err != nil {
 		return started{}, err
 	}
-	return started{WorkflowID: id, RunID: h.RunID(), Workflow: b.Workflow, Attached: h.Attached()}, nil
+	warning := ""
+	if _, known := c.names.Load(b.Workflow); !known {
+		warning, err = ops.Unregistered(c.Context(), c.e, "workflow", b.Workflow)
+		if err == nil && warning == "" { // an error does not matter: the run has started
+			c.names.Store(b.Workflow, true)
+		}
+	}
+	return started{WorkflowID: id, RunID: h.RunID(), Workflow: b.Workflow, Attached: h.Attached(), Warning: warning}, nil
 }
 
 // named returns a workflow of which only the name is known.

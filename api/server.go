@@ -1,19 +1,24 @@
 package api
 
 import (
+	"context"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/perdure/perdure/access"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/web"
+	"github.com/perdure/perdure/view"
 )
 
 func serverEndpoints() []endpoint {
+	database := &pulse{}
 	live := define("GET /healthz", "live", "Whether only a restart of the server would help: 200 or 503. It says nothing else and asks no database.", "-it is about the server itself", func(c *call, _, _ none) (health, error) {
 		return healthOf(c, c.e.Live())
 	}).public()
 	ready := define("GET /readyz", "ready", "Whether requests should come here: 200, or 503 while the database is away or the server stops.", "-it is about the server itself", func(c *call, _, _ none) (health, error) {
-		return healthOf(c, c.e.Ready())
+		return healthOf(c, database.ready(c))
 	}).public()
 	live.AnyHost, ready.AnyHost = true, true
 	document := define("GET /api/openapi.json", "openapi", "This document.", "-it describes the addresses", func(*call, none, none) (*Document, error) {
@@ -27,6 +32,34 @@ func serverEndpoints() []endpoint {
 		define("GET /api/problems/{code}", "describeProblem", "Explain a kind of problem.", "-it explains answers", describeProblem).public(),
 		define("GET /api/whoami", "whoami", "Who asks, by the token, and what they may do.", "-the command line asks with the rights of the database's user", whoami),
 	}
+}
+
+// pulse asks the database whether it works. An engine that was opened and not started learns of
+// an outage only from what it is asked. Whoever asks, the database is asked once in a while.
+type pulse struct {
+	mu    sync.Mutex
+	asked time.Time
+	err   error
+}
+
+const (
+	pulseEvery   = 2 * time.Second
+	pulseTimeout = 2 * time.Second
+)
+
+func (p *pulse) ready(c *call) error {
+	if err := c.e.Ready(); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.asked) >= pulseEvery {
+		ctx, cancel := context.WithTimeout(c.Context(), pulseTimeout)
+		defer cancel()
+		_, p.err = c.e.List(ctx, view.Filter{Limit: 1})
+		p.asked = time.Now()
+	}
+	return p.err
 }
 
 type health struct {

@@ -34,12 +34,15 @@ type change struct {
 	do func(q *request, name string, form url.Values, who []ops.ControlOption) (url.Values, error)
 }
 
-var changes = slices.Concat(gateChanges, scheduleChanges, canaryChanges)
+var changes = slices.Concat(gateChanges, scheduleChanges, activityChanges, canaryChanges)
 
 // shownOn returns the path of the page that shows what was changed.
 func (c *change) shownOn() string {
-	if c.kind == "canary" {
+	switch c.kind {
+	case "canary":
 		return "nodes"
+	case "activity":
+		return "" // the overview
 	}
 	return c.kind
 }
@@ -50,7 +53,7 @@ func changeOf(kind, name string) (*change, error) {
 			return &changes[i], nil
 		}
 	}
-	return nil, &badRequest{fmt.Sprintf("There is nothing called %q to do to a %s.", name, kind), "Choose it on the page of a gate, of a schedule or of the nodes."}
+	return nil, &badRequest{fmt.Sprintf("There is nothing called %q to do to a %s.", name, kind), "Choose it on the page of a gate, of a schedule, of a run or of the nodes."}
 }
 
 // changeForm is the template's data for a change.
@@ -117,8 +120,8 @@ func (q *request) changeForm(v url.Values, problem error) (any, error) {
 		return nil, err
 	}
 	in := *q.page
-	if in.under = c.kind + "s"; c.kind == "canary" {
-		in.under = "nodes"
+	if in.under = c.kind + "s"; c.kind == "canary" || c.kind == "activity" {
+		in.under = c.shownOn()
 	}
 	q.page = &in
 	f := &changeForm{
@@ -134,6 +137,8 @@ func (q *request) changeForm(v url.Values, problem error) (any, error) {
 		f.About = gateLink(f.Name)
 	case "schedule":
 		f.About = scheduleLink(f.Name)
+	case "activity":
+		f.About = linked{f.Name, link("ledger", "activity", f.Name)}
 	case "canary":
 		f.About = linked{"of the nodes", link("nodes")}
 	}

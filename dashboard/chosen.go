@@ -21,6 +21,9 @@ type chooser struct {
 func newChooser(f runFilter) *chooser {
 	c := &chooser{}
 	for i := range operations {
+		if !applies(&operations[i], f) {
+			continue
+		}
 		label := operations[i].label
 		if operations[i].OnCalls {
 			label += " calls"

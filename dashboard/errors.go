@@ -12,6 +12,8 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/web"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -52,6 +54,13 @@ func (q *request) failed(err error) failure {
 	var missing *absent
 	var bad *badRequest
 	var input *view.InputError
+	var wrong *wrongValue
+	var field *wrongField
+	var notation *retry.NotationError
+	var spec *schedule.SpecError
+	var refused *view.RefusedError
+	var full *view.LimitError
+	var codec *store.CodecError
 	var away *store.UnavailableError
 	switch {
 	case errors.As(err, &missing):
@@ -60,6 +69,18 @@ func (q *request) failed(err error) failure {
 		f = failure{http.StatusNotFound, "There is no such run", fmt.Sprintf("No run in this database has the ID %q.", human.Clip(q.URL.Query().Get("id"), 200)), "It may be of another group, or retention removed it. Search for it in the list of runs."}
 	case errors.As(err, &bad):
 		f = failure{http.StatusBadRequest, "The request cannot be understood", bad.what, bad.next}
+	case errors.As(err, &wrong), errors.As(err, &field), errors.As(err, &notation), errors.As(err, &spec):
+		f = failure{http.StatusUnprocessableEntity, "A value cannot be used", err.Error(), "Go back, and change it in the form."}
+	case errors.As(err, &refused):
+		f = failure{http.StatusConflict, "It is refused", refused.Record.Note, "See the page of the run: its state may be another one now."}
+	case errors.As(err, &full):
+		f = failure{http.StatusTooManyRequests, "A limit is reached", err.Error(), "Let the run work off what it has, or raise the limit in its program."}
+	case errors.Is(err, perdure.ErrNotPending), errors.Is(err, perdure.ErrClosed), errors.Is(err, perdure.ErrNoCode), errors.As(err, &codec):
+		f = failure{http.StatusConflict, "It is in no state for this", err.Error(), "See its page: its state may be another one now."}
+	case errors.Is(err, perdure.ErrNoAnswer):
+		f = failure{http.StatusGatewayTimeout, "No engine has answered in time", err.Error(), "See on the page of nodes whether one serves. The request is in the database, and is carried out when one does."}
+	case errors.Is(err, perdure.ErrStopped):
+		f = failure{http.StatusServiceUnavailable, "The program stops", err.Error(), "Try again, or at another server."}
 	case errors.As(err, &input):
 		f = failure{http.StatusBadRequest, "The request cannot be understood", err.Error(), "Change what was given, and try again."}
 	case errors.Is(err, context.DeadlineExceeded) && q.answers():
@@ -109,7 +130,7 @@ func (q *request) away(err error) string {
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, p *web.Problem) {
 	q := s.request(r.Context(), w, r, &page{title: p.Title, file: "error", still: true})
 	if p.Status == http.StatusUnauthorized && r.Method == http.MethodGet && s.guard.HasTokens() && !q.live() {
-		w.Header().Set("Location", q.up()+"login")
+		w.Header().Set("Location", q.up()+string(link("login", "to", pageOf(strings.TrimPrefix(r.URL.RequestURI(), "/")))))
 		w.WriteHeader(http.StatusSeeOther)
 		return
 	}

@@ -54,6 +54,10 @@ func TestF42_EveryRouteHasACommand(t *testing.T) {
 					add(c.kind, c.label)
 					continue
 				}
+				if c.kind == "activity" { // as operations on calls, with --activity alone
+					add(c.name, c.label+", of an activity")
+					continue
+				}
 				add(c.kind+"s "+c.name, fmt.Sprintf("%s, of a %s", c.label, c.kind))
 			}
 		default:

@@ -46,10 +46,13 @@ type menuItem struct {
 // write writes the page.
 func (q *request) write(w http.ResponseWriter, data any) {
 	l := layout{
-		Title: q.title, Up: template.URL(q.up()), Location: q.engine.Location(), Person: q.person.Name, Known: !q.refused, Operator: q.operator(), ReadOnly: q.guard.ReadOnly(),
+		Title: q.title, Up: template.URL(q.up()), Person: q.person.Name, Known: !q.refused, Operator: q.operator(), ReadOnly: q.guard.ReadOnly(),
 		Data: data, Login: q.guard.HasTokens(),
 		Live: !q.still && q.Method == http.MethodGet, Now: q.at(q.now), Zone: q.now.Local().Format("UTC-07:00"),
 		Style: q.up() + asset("app.css"), Script: q.up() + asset("app.js"),
+	}
+	if q.person.Role != "" { // the name of the database is for those who may read it
+		l.Location = q.engine.Location()
 	}
 	for _, p := range pages {
 		if q.path == loginPage.path {

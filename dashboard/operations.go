@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/perdure/perdure/internal/operation"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
@@ -28,13 +30,14 @@ type action struct {
 type field struct {
 	Name, Label, Hint, Default string
 	Long, Needed               bool
-	Number                     bool
+	Number, Check              bool
 }
 
 var operations = []action{
 	{
 		Kind: operation.RetryNow, label: "Retry now",
-		means: "The next attempt starts now, even if all attempts are used up. If it fails, the policy decides as always.",
+		means:  "The next attempt starts now, even if all attempts are used up. If it fails, the policy decides as always.",
+		fields: []field{{Name: "force", Label: "Also calls that crashed their process on every build that a live node has: they may crash more", Check: true}},
 	},
 	{
 		Kind: operation.Skip, label: "Skip",
@@ -185,7 +188,9 @@ func callButtons(id string, c *view.Call) []button {
 			return buttons(id, c.Call, says, "retry-now", operation.EditPolicy.Name)
 		}
 		return buttons(id, c.Call, says, "retry-now", "pause", "skip", "fail", operation.EditPolicy.Name)
-	case view.CallPaused, view.CallQuarantined:
+	case view.CallQuarantined: // the safest first
+		return buttons(id, c.Call, says, "fail", "skip", "retry-now")
+	case view.CallPaused:
 		return buttons(id, c.Call, says, "retry-now", "resume", "skip", "fail", operation.EditPolicy.Name)
 	case view.CallRunning, view.CallQueued, view.CallOffered, view.CallGated, view.CallExternal:
 		if c.Paused != nil {
@@ -213,9 +218,19 @@ func runButtons(d *view.Description) []button {
 	return buttons(d.WorkflowID, 0, "", names...)
 }
 
+// applies reports whether an operation may apply to runs that a filter selects: only a reset
+// does to runs that have ended.
+func applies(op *action, f runFilter) bool {
+	isOpen := func(s string) bool { return slices.Contains(wording.OpenStatuses, s) }
+	return len(f.Status) == 0 || slices.ContainsFunc(f.Status, isOpen) || op.Name == operation.Reset.Name
+}
+
 // bulkLinks returns links to the forms of the operations on all runs that a filter selects.
 func bulkLinks(f runFilter) (out []linked) {
 	for i := range operations {
+		if !applies(&operations[i], f) {
+			continue
+		}
 		v := f.query()
 		v.Set("op", operations[i].Name)
 		v.Set("all", "yes")

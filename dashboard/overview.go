@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"strings"
 
 	"github.com/perdure/perdure/internal/human"
-	"github.com/perdure/perdure/internal/operation"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -47,7 +47,7 @@ type waitingRow struct {
 	Since, Until *stamp
 	Run          *linked
 	Why          folded
-	Next         linked // what to do about it
+	Next         []linked // what to do about it
 }
 
 type errorRow struct {
@@ -68,7 +68,7 @@ type failedRow struct {
 
 type nodeRow struct {
 	Name, State  string
-	Partitions   int
+	Serves       string // partitions of runs, queues
 	Joined, Seen *stamp
 }
 
@@ -110,9 +110,21 @@ func overview(q *request) (any, error) {
 	}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		p.Nodes = append(p.Nodes, nodeRow{n.Name, n.State, n.Partitions, q.ago(&n.Joined), q.ago(&n.Seen)})
+		p.Nodes = append(p.Nodes, nodeRow{n.Name, n.State, servesOf(n), q.ago(&n.Joined), q.ago(&n.Seen)})
 	}
 	return p, nil
+}
+
+// servesOf says what a process serves.
+func servesOf(n *view.Node) string {
+	var parts []string
+	if !n.Worker {
+		parts = append(parts, human.Plural(n.Partitions, "partition", "partitions"))
+	}
+	for _, served := range n.Queues {
+		parts = append(parts, "queue "+served.Queue)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // tiles returns the counts that people look for first, with links to their lists.
@@ -146,7 +158,7 @@ var waitNames = map[string]string{
 
 func (q *request) waitingRow(w *view.Waiting) waitingRow {
 	row := waitingRow{
-		For: w.For, Name: cmp.Or(waitNames[w.For], w.For), Next: q.nextStep(w),
+		For: w.For, Name: cmp.Or(waitNames[w.For], w.For), Next: q.nextSteps(w),
 		Count: human.Count(w.Count), What: linked{Text: cmp.Or(w.Gate, w.Queue, w.Name)}, Since: q.ago(w.Since), Until: q.until(w.Until), Why: fold(wording.Why(&w.Wait), ""),
 	}
 	switch {
@@ -196,41 +208,45 @@ func (q *request) waitingRow(w *view.Waiting) waitingRow {
 	return row
 }
 
-// nextStep is what a person can do about what waits: a form that first says what it will do, or
-// what is to be started elsewhere.
-func (q *request) nextStep(w *view.Waiting) linked {
-	form := func(text string, to template.URL) linked {
-		if !q.operator() || w.Count == 0 && w.Gate == "" {
-			return linked{}
+// nextSteps are what a person can do about what waits, the safest first: forms that first say
+// what they will do, or what is to be done elsewhere.
+func (q *request) nextSteps(w *view.Waiting) (all []linked) {
+	for _, step := range wording.Steps(&w.Wait) {
+		switch {
+		case step.Do == "":
+			all = append(all, linked{Text: strings.ToUpper(step.Says[:1]) + step.Says[1:]})
+		case q.operator() && (w.Count > 0 || w.Gate != "" || step.Do == wording.DoResumeActivity):
+			all = append(all, stepLink(w, step.Do))
 		}
-		return linked{text, to}
 	}
-	calls := func(text, op, state string) linked {
-		return form(text, link("operate", "op", op, "all", "yes", "call", state, "name", w.Name))
-	}
+	return all
+}
+
+// stepLink returns the link to the form of a step.
+func stepLink(w *view.Waiting, do string) linked {
 	gate := func(text, do string) linked {
-		return form(text, link("change", "kind", "gate", "do", do, "name", w.Gate))
+		return linked{text, link("change", "kind", "gate", "do", do, "name", w.Gate)}
 	}
-	switch w.For {
-	case view.WaitBackoff:
-		return calls("Retry now", operation.RetryNow.Name, view.CallBackoff)
-	case view.WaitQuarantined:
-		return calls("Retry now", operation.RetryNow.Name, view.CallQuarantined)
-	case view.WaitPaused:
-		if w.Call > 0 {
-			return calls("Resume", operation.Resume.Name, view.CallPaused)
-		}
-		return form("Resume", link("operate", "op", operation.ResumeRun.Name, "all", "yes", "status", view.StatusPaused, "workflow", w.Name))
-	case view.WaitBreaker:
-		return gate("Probe", "probe")
-	case view.WaitGatePaused:
+	switch do {
+	case wording.DoResumeActivity:
+		return linked{"Resume", link("change", "kind", "activity", "do", "resume", "name", w.Name)}
+	case wording.DoResumeGate:
 		return gate("Resume", "resume")
-	case view.WaitUnserved:
-		return linked{Text: "Start a worker"}
-	case view.WaitCode, view.WaitParked:
-		return linked{Text: "Start an engine with code that fits"}
+	case wording.DoProbeGate:
+		return gate("Probe", "probe")
 	}
-	return linked{}
+	op, err := operationNamed(do)
+	if err != nil {
+		panic(err) // the table of steps names operations
+	}
+	state := map[string]string{
+		view.WaitQuarantined: view.CallQuarantined, view.WaitPaused: view.CallPaused, view.WaitBackoff: view.CallBackoff,
+	}[w.For]
+	if op.OnCalls {
+		return linked{op.label, link("operate", "op", op.Name, "all", "yes", "call", state, "name", w.Name)}
+	}
+	status := map[string]string{view.WaitPaused: view.StatusPaused, view.WaitCode: view.StatusWaitingForCode}[w.For]
+	return linked{op.label, link("operate", "op", op.Name, "all", "yes", "status", status, "workflow", w.Name)}
 }
 
 func (q *request) errorRow(t *view.ErrorTrend) errorRow {

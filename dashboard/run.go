@@ -13,13 +13,13 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
-	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 )
 
 // runPage shows a run and its state.
 type runPage struct {
 	ID, Workflow, Status string
+	Badge                string // the status, or that of the calls at which it stands still
 	Says                 string
 	Done                 []doneRow // the outcome of the form that led here
 	Hold                 *hold
@@ -169,7 +169,7 @@ func showRun(q *request) (any, error) {
 	}
 	d := o.Description
 	p := &runPage{
-		ID: d.WorkflowID, Workflow: d.Workflow, Status: d.Status, Says: d.CustomStatus, Hold: holdOf(d), Warnings: d.Warnings,
+		ID: d.WorkflowID, Workflow: d.Workflow, Status: d.Status, Badge: standing(d), Says: d.CustomStatus, Hold: holdOf(d), Warnings: d.Warnings,
 		Parts: runParts("run", id, run), History: link("history", "id", id, "run", run), Attempts: link("attempts", "id", id, "run", run),
 		Facts: q.facts(d), Values: values(d, run), Failure: causes(d.Failure),
 	}
@@ -273,22 +273,31 @@ func values(d *view.Description, run string) (all []namedText) {
 
 // causes returns an error and what it wraps, as far as that adds something.
 func causes(f *view.Failure) (all []cause) {
-	name, said := "failure", ""
-	for ; f != nil; name = "because of" {
-		text := f.Message
-		if f.Type == retry.TypeExhausted && len(f.Causes) > 0 {
-			text = strings.TrimSuffix(text, ": "+f.Causes[0].Message) // the cause follows
-		}
-		if said == "" || !strings.HasSuffix(said, text) || f.Type != "" && f.Type != retry.TypeError {
-			all = append(all, cause{name, f.Type, human.Clip(wording.Untyped(f.Type, text), 4000)})
-		}
-		said = f.Message
-		if len(f.Causes) == 0 || len(all) > 20 {
-			break
-		}
-		f = f.Causes[0]
+	name := "failure"
+	for _, c := range wording.Causes(f) {
+		all = append(all, cause{name, c.Type, human.Clip(wording.Untyped(c.Type, c.Message), 4000)})
+		name = "because of"
 	}
 	return all
+}
+
+// standing returns the status of a run; of one that is running although all its open calls wait
+// for a person, the state of the calls.
+func standing(d *view.Description) string {
+	if d.Status != view.StatusRunning || len(d.Pending) == 0 {
+		return d.Status
+	}
+	state := view.CallPaused
+	for i := range d.Pending {
+		switch d.Pending[i].State {
+		case view.CallQuarantined:
+			state = view.CallQuarantined
+		case view.CallPaused:
+		default:
+			return d.Status
+		}
+	}
+	return state
 }
 
 // holdOf returns why an open run cannot continue, or nil if it can.
@@ -377,11 +386,20 @@ func (q *request) callRow(d *view.Description, c *view.Call) callRow {
 	if c.LostToCrashes > 0 {
 		say(human.Plural(c.LostToCrashes, "attempt was", "attempts were")+" lost with the process that ran it", nil, "")
 	}
+	if c.State == view.CallQuarantined {
+		say("quarantined, because it "+wording.Crashed(c.Crashes, nil, q.now), q.ago(c.Crashed), "")
+		w := view.Wait{For: view.WaitQuarantined, Crashes: c.Crashes, NoOtherBuild: c.NoOtherBuild}
+		for _, step := range wording.Steps(&w) {
+			if step.Do == "" {
+				say(step.Says, nil, "")
+			}
+		}
+	}
 	if c.LastHeartbeat != nil {
 		say("last heartbeat", q.ago(c.LastHeartbeat), "")
 	}
 	if q.operator() && d.Closed == nil {
-		row.Buttons = callButtons(d.WorkflowID, c)
+		row.Buttons = append(callButtons(d.WorkflowID, c), activityButton(c)...)
 	}
 	return row
 }

@@ -263,6 +263,9 @@ func (q *request) runRow(r *view.Run) runRow {
 		row.Why = fold(cmp.Or(wording.Typed(r.ErrorType, r.Error), r.Reason), "")
 		return row
 	}
+	if r.Status == view.StatusRunning && w.Others == 0 && (w.For == view.WaitQuarantined || w.For == view.WaitPaused) {
+		row.Status = w.For // the only call waits for a person
+	}
 	row.For, row.Waits, row.Others = w.For, cmp.Or(waitNames[w.For], w.For), w.Others
 	if w.Name != r.Workflow {
 		row.At = cmp.Or(w.Gate, w.Queue, w.Name)

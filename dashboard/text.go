@@ -84,7 +84,7 @@ func (q *request) ago(t *time.Time) *stamp {
 	if t == nil || t.IsZero() {
 		return nil
 	}
-	return &stamp{Text: human.When(*t, q.now), Full: human.Time(*t), ISO: iso(*t), Kind: "ago"}
+	return &stamp{Text: human.Ago(*t, q.now), Full: human.Time(*t), ISO: iso(*t), Kind: "ago"}
 }
 
 // until formats a future time as a countdown, nil for nil.

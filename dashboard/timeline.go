@@ -271,7 +271,7 @@ func drawn(all []stretch, y int) (out []bar) {
 			}
 			if last != nil && (next.from < last.from+least && next.to < last.to+least || next.class == last.class && waits && next.from < last.to+least) {
 				last.to, last.count, last.says = max(last.to, next.to), last.count+1, next.says
-				if next.class == "bad" {
+				if next.class == "bad" || next.class == "retry" && last.class != "bad" {
 					last.class = next.class
 				}
 				continue

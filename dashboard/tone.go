@@ -13,7 +13,7 @@ var tones = map[string]string{
 	view.CallQueued: "wait", view.CallOffered: "wait", view.CallGated: "wait", view.CallBackoff: "retry", view.CallExternal: "busy",
 	view.CallQuarantined: "held", view.CallWaiting: "wait",
 
-	view.OutcomeLost: "bad", view.OutcomeDrained: "calm",
+	view.OutcomeLost: "retry", view.OutcomeDrained: "calm",
 
 	view.WaitDamaged: "held", view.WaitCode: "held", view.WaitActivityPaused: "held", view.WaitGatePaused: "held",
 	view.WaitBreaker: "bad", view.WaitUnserved: "held", view.WaitGate: "wait", view.WaitQueue: "wait", view.WaitSlot: "wait", view.WaitAttempt: "busy",

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/view"
 )
 
@@ -11,7 +12,8 @@ import (
 // engine's group, until ResumeActivity. Calls that are due stay queued and ask for no
 // gate. The time of the pause does not count against QueueTimeout; it counts against
 // Within. Running attempts may end. When PauseActivity returns, the pause is durable;
-// other nodes follow within about a second. With DryRun it returns the record that it
+// other nodes follow within about a second. The record warns of a name that no node or worker
+// has. With DryRun it returns the record that it
 // would write, without a time.
 func PauseActivity(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) (view.SwitchRecord, error) {
 	record, err := switchActivity(ctx, e, name, true, settingsOf(options))
@@ -27,10 +29,20 @@ func ResumeActivity(ctx context.Context, e *perdure.Engine, name string, options
 
 func switchActivity(ctx context.Context, e *perdure.Engine, name string, off bool, s settings) (view.SwitchRecord, error) {
 	s.unselected()
-	if s.dry && s.fault == nil {
-		return view.SwitchRecord{Kind: "activity", Name: name, Paused: off, Request: s.request, By: s.by, Why: s.why}, nil
+	record := view.SwitchRecord{Kind: "activity", Name: name, Paused: off, Request: s.request, By: s.by, Why: s.why}
+	var err error
+	if !s.dry || s.fault != nil {
+		record, err = inside(e).SwitchActivity(ctx, name, off, s.request, s.whom())
+	} else {
+		err = history.CheckName("activity name", name)
 	}
-	return inside(e).SwitchActivity(ctx, name, off, s.request, s.whom())
+	if err != nil {
+		return record, err
+	}
+	if warning, err := Unregistered(ctx, e, "activity", name); err == nil { // else it is done all the same
+		record.Warning = warning
+	}
+	return record, nil
 }
 
 // PausedActivities returns the activities of the group that are paused, or held because their

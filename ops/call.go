@@ -23,14 +23,15 @@ type Operation struct {
 // The attempt starts even if all are used up or Within has passed. It is charged like any
 // other, and if it fails, the policy decides: a call that is paused because it was
 // exhausted pauses again unless ChangePolicy allows more. A quarantined call runs alone,
-// and its crashes are forgotten. A block of code in backoff (workflow.Retry) begins its
+// and its crashes are forgotten; while every live node has a build on which it crashed, it is
+// refused unless Force is given. A block of code in backoff (workflow.Retry) begins its
 // next try.
 func RetryNow() Operation { return Operation{control: core.Control{Operation: core.RetryNow}} }
 
 // Skip completes a call with a result, as if its body had returned it. A running attempt
 // is given up. A result that the workflow's code cannot decode is refused.
 func Skip(result any) Operation {
-	payload, err := history.Encode(result)
+	payload, err := history.EncodeArgument("result", result)
 	return Operation{core.Control{Operation: core.Skip, Result: payload}, err}
 }
 

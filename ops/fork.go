@@ -68,9 +68,9 @@ func (f *ForkSpec) request(s settings) (request.Fork, error) {
 		if input.v == nil {
 			continue
 		}
-		payload, err := history.Encode(input.v)
+		payload, err := history.EncodeArgument(input.what, input.v)
 		if err != nil {
-			return req, fmt.Errorf("perdure: fork %q: %s: %w", f.WorkflowID, input.what, err)
+			return req, fmt.Errorf("perdure: fork %q: %w", f.WorkflowID, err)
 		}
 		*input.to = &payload
 	}

@@ -13,7 +13,7 @@ import (
 // take it.
 type Option func(*settings)
 
-// ControlOption is an Option, RequestID, DryRun, Chosen or Selected. Verbs whose requests
+// ControlOption is an Option, RequestID, DryRun, Force, Chosen or Selected. Verbs whose requests
 // have an ID take it.
 type ControlOption interface{ set(*settings) }
 
@@ -22,7 +22,7 @@ type settings struct {
 	by, why, request string
 	selection        *string
 	chosen           []string // nil: a filter says what is meant
-	dry              bool
+	dry, force       bool
 	fault            error // of an option
 }
 
@@ -55,6 +55,10 @@ func RequestID(id string) ControlOption { return controlOption(func(s *settings)
 
 // DryRun changes nothing: the verb returns what is selected now.
 func DryRun() ControlOption { return controlOption(func(s *settings) { s.dry = true }) }
+
+// Force makes RetryNow apply to quarantined calls that are refused without it: those that
+// crashed their process on every build that a live node has.
+func Force() ControlOption { return controlOption(func(s *settings) { s.force = true }) }
 
 // Selected replaces the filters of ControlAll and ControlRuns: it selects what a dry run
 // selected (view.BulkResult.Selection), except for what has changed since, and nothing
@@ -100,7 +104,7 @@ func settingsOf[O ControlOption](options []O) (s settings) {
 
 // control is an operation with what the settings say of it.
 func (s *settings) control(c core.Control) core.Control {
-	c.ID, c.By, c.Reason, c.Fault = s.request, s.by, s.why, s.fault
+	c.ID, c.By, c.Reason, c.Fault, c.Force = s.request, s.by, s.why, s.fault, s.force
 	return c
 }
 

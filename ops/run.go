@@ -37,7 +37,7 @@ func TerminateRun() RunOperation {
 
 // SignalRun sends a signal whose idempotency key is the ID of the request.
 func SignalRun(name string, value any) RunOperation {
-	payload, err := history.Encode(value)
+	payload, err := history.EncodeArgument("value", value)
 	return RunOperation{core.Control{Operation: core.SignalTheRun, Signal: name, Value: payload}, err}
 }
 
@@ -59,7 +59,8 @@ func ResumeRun() RunOperation {
 // ResetRun sets a run back to a call, numbered from 1 as in histories: a new run of the
 // same chain continues as if the code were about to make that call. Earlier calls keep
 // their results and are not made again; the call and all later ones are made again, by
-// the code as it is now. An open run is closed as continued: its attempts are given up,
+// the code as it is now and under other idempotency keys (activity.IdempotencyKey): what
+// they have done is done twice. A dry run names those that have completed. An open run is closed as continued: its attempts are given up,
 // and its children are treated as at any end. A closed run can be reset if it is the
 // latest of its workflow ID; it keeps its status and result.
 //

@@ -57,7 +57,12 @@ type Call struct {
 	Deadline      *time.Time `json:"deadline,omitempty"`        // after which no attempt starts
 	LastError     string     `json:"last_error,omitempty"`      // text of the latest failure; empty if no attempt failed
 	LastErrorType string     `json:"last_error_type,omitempty"` // of the latest failure, see retry.TypeName
-	Node          string     `json:"node,omitempty"`            // that runs the attempt in flight: see Node.ID
+	// Crashes are the processes that the call crashed while it ran alone, and Crashed is when
+	// it last did. NoOtherBuild says that every live node has a build on which it crashed.
+	Crashes      []Crash    `json:"crashes,omitempty"`
+	Crashed      *time.Time `json:"crashed,omitempty"`
+	NoOtherBuild bool       `json:"no_other_build,omitempty"`
+	Node         string     `json:"node,omitempty"` // that runs the attempt in flight: see Node.ID
 	// Offered is when the attempt was put into the queue. Unserved says why no live
 	// process can claim it, or why the node of the run may not start it; it is empty if
 	// one can, or if the attempt does not wait.
@@ -83,6 +88,12 @@ type Call struct {
 	Gate *GateWait `json:"gate,omitempty"`
 	// Child is the run that a child or detached call started.
 	Child *Child `json:"child,omitempty"`
+}
+
+// Crash is a process that a call crashed.
+type Crash struct {
+	Node  string `json:"node"`            // its name, or its ID if it is not remembered
+	Build string `json:"build,omitempty"` // empty if it is not known
 }
 
 // Child is a run that an open call started.

@@ -15,5 +15,5 @@ type Canary struct {
 	Request string    `json:"request,omitempty"` // idempotency key of the request
 	By      string    `json:"by,omitempty"`      // who set or ended it
 	Why     string    `json:"why,omitempty"`     // reason that was given; empty if none was
-	Time    time.Time `json:"time"`              // when it was set or ended; zero in a dry run
+	Time    time.Time `json:"time,omitzero"`     // when it was set or ended; zero in a dry run
 }

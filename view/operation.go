@@ -31,7 +31,7 @@ type ControlRecord struct {
 	Why       string    `json:"why,omitempty"`     // reason that was given; empty if none was
 	Outcome   string    `json:"outcome"`           // see Applied
 	Note      string    `json:"note,omitempty"`    // what the outcome means here, such as why it was refused; may be empty
-	Time      time.Time `json:"time"`              // engine time at which it was carried out
+	Time      time.Time `json:"time,omitzero"`     // engine time at which it was carried out; zero in a dry run
 	// Policy is the retry policy that an edit-policy put in force.
 	Policy json.RawMessage `json:"policy,omitempty"`
 }
@@ -39,14 +39,16 @@ type ControlRecord struct {
 // SwitchRecord is an entry of the log of activities that were paused and resumed in a
 // whole group.
 type SwitchRecord struct {
-	Group   string    `json:"group"`         // of nodes, see perdure.Group; empty is the default group
-	Kind    string    `json:"kind"`          // activity
-	Name    string    `json:"name"`          // of the activity or step
-	Paused  bool      `json:"paused"`        // false: resumed
-	Request string    `json:"request"`       // idempotency key of the request
-	By      string    `json:"by,omitempty"`  // who paused or resumed it
-	Why     string    `json:"why,omitempty"` // reason that was given; empty if none was
-	Time    time.Time `json:"time"`          // when it was paused or resumed; zero in a dry run
+	Group   string `json:"group"`         // of nodes, see perdure.Group; empty is the default group
+	Kind    string `json:"kind"`          // activity
+	Name    string `json:"name"`          // of the activity or step
+	Paused  bool   `json:"paused"`        // false: resumed
+	Request string `json:"request"`       // idempotency key of the request
+	By      string `json:"by,omitempty"`  // who paused or resumed it
+	Why     string `json:"why,omitempty"` // reason that was given; empty if none was
+	// Warning says that no node or worker is known that has the activity.
+	Warning string    `json:"warning,omitempty"`
+	Time    time.Time `json:"time,omitzero"` // when it was paused or resumed; zero in a dry run
 }
 
 // BulkResult sums up an operation on many runs.

@@ -3,6 +3,7 @@ package view
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Payload is the recorded form of a value of a user's type, such as the input or result
@@ -45,9 +46,13 @@ func (p Payload) String() string {
 	case p.Absent():
 		return "(none)"
 	case p.JSON != nil:
-		return string(p.JSON)
+		return plain.Replace(string(p.JSON))
 	case p.Locked != "":
 		return "(" + p.Locked + ")"
 	}
 	return fmt.Sprintf("(%s, %d bytes)", p.Encoding, len(p.Bytes))
 }
+
+// plain reverses the escapes that keep JSON out of HTML, which no person wants to read. An
+// escaped backslash is left alone, and what follows it.
+var plain = strings.NewReplacer(`\\`, `\\`, `\u0026`, "&", `\u003c`, "<", `\u003e`, ">")

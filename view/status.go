@@ -51,6 +51,12 @@ type Waiting struct {
 	Workflow   string `json:"workflow,omitempty"` // name of the definition
 }
 
+// NeedsAttention reports whether a person has to look at it: as for Wait, and if an activity or
+// a gate is paused in whose way calls stand, whoever paused it.
+func (w *Waiting) NeedsAttention() bool {
+	return w.Wait.NeedsAttention() || w.Count > 0 && (w.For == WaitActivityPaused || w.For == WaitGatePaused)
+}
+
 // ErrorTrend says how often attempts ended with an error in the last hour, and in the
 // hour before.
 type ErrorTrend struct {

@@ -56,6 +56,14 @@ type Wait struct {
 	By    string     `json:"by,omitempty"`    // who paused it; empty if the engine did
 	Why   string     `json:"why,omitempty"`   // reason that was given for a pause, or what is in the way, in words
 
+	// Crashes are the processes that the call crashed while it ran alone, and NoOtherBuild
+	// says that every live node has a build on which it did.
+	Crashes      []Crash `json:"crashes,omitempty"`
+	NoOtherBuild bool    `json:"no_other_build,omitempty"`
+	// Needs is the code that a run needs that is parked or waits for code; nil if it is not
+	// known, or the run is one of a listing.
+	Needs *NeededCode `json:"needs,omitempty"`
+
 	Failures  int    `json:"failures,omitempty"`   // attempts of the call that failed
 	Error     string `json:"error,omitempty"`      // of the latest one
 	ErrorType string `json:"error_type,omitempty"` // see retry.TypeName

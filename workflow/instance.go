@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
@@ -11,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/retry"
 )
 
 // instance is the code of one run while it is in memory; see seal.Instance.
@@ -73,6 +75,18 @@ func aside(f func()) (value any, stack string) {
 	<-s.Close()
 	return value, stack
 }
+
+// panicked returns the error of code that was called aside and panicked. Its text, which callers
+// get, has no stack; what it wraps has.
+func panicked(value any, stack string) error {
+	err, _ := value.(error)
+	return &panicAside{&retry.PanicError{Value: fmt.Sprint(value), Stack: stack, Err: err}}
+}
+
+type panicAside struct{ err *retry.PanicError }
+
+func (p *panicAside) Error() string { return "panicked: " + p.err.Value }
+func (p *panicAside) Unwrap() error { return p.err }
 
 func (i *instance) Advance() error { return i.scheduler.Run() }
 

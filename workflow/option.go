@@ -104,7 +104,7 @@ func ChainTimeout(d time.Duration) RunOption {
 func Memo(v any) RunOption {
 	return seal.SetRun(func(s *seal.StartSettings) {
 		var err error
-		if s.Memo, err = history.Encode(v); err != nil && s.Fault == nil {
+		if s.Memo, err = history.EncodeArgument("value", v); err != nil && s.Fault == nil {
 			s.Fault = fmt.Errorf("memo: %w", err)
 		}
 	})

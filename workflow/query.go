@@ -97,10 +97,10 @@ func (i *instance) Query(name string, input history.Payload) (answer history.Pay
 	case nil:
 	case error:
 		if err = v; !errors.Is(err, errMisuse) {
-			err = fmt.Errorf("the handler of query %q panicked: %w\n%s", name, v, stack)
+			err = fmt.Errorf("the handler of query %q %w", name, panicked(v, stack))
 		}
 	default:
-		err = fmt.Errorf("the handler of query %q panicked: %v\n%s", name, v, stack)
+		err = fmt.Errorf("the handler of query %q %w", name, panicked(v, stack))
 	}
 	return answer, err
 }

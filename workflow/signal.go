@@ -39,7 +39,7 @@ func (s Signal[T]) Send(ctx context.Context, to SignalTarget, value T) error {
 // no more signals until some are older: the error is a *view.LimitError. When the
 // workflow has ended, the error is perdure.ErrClosed, even for a key that was sent.
 func (s Signal[T]) SendOnce(ctx context.Context, to SignalTarget, key string, value T) error {
-	payload, err := history.Encode(value)
+	payload, err := history.EncodeArgument("value", value)
 	if err == nil {
 		err = seal.SendSignal(ctx, to, s.name, key, payload)
 	}

@@ -35,5 +35,5 @@ func encodeInput(v any) (history.Payload, error) {
 	if raw, is := v.(json.RawMessage); is && raw == nil {
 		return history.Payload{}, nil
 	}
-	return history.Encode(v)
+	return history.EncodeArgument("input", v)
 }

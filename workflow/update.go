@@ -204,7 +204,7 @@ func (i *instance) Validate(name string, input history.Payload) (err error) {
 		return fmt.Errorf("%w the update %q; it has %s", ErrNoHandler, name, known)
 	}
 	if v, stack := aside(func() { err = h.check(input) }); v != nil {
-		err = retry.Terminal(fmt.Errorf("the validator panicked: %v\n%s", v, stack))
+		err = retry.Terminal(fmt.Errorf("the validator %w", panicked(v, stack)))
 	}
 	if err != nil {
 		return &RejectedError{name, err}

@@ -46,6 +46,12 @@ type Control struct {
 	SignalID string          `json:"signal_id,omitempty"` // of SignalTheRun; ID if empty
 	Value    history.Payload `json:"value,omitzero"`      // of SignalTheRun
 
+	// Builds are, of RetryNow, the builds of the live processes of the group, each with all
+	// nodes that have or had it. A quarantined call that crashed on all of them is refused.
+	// Nil: it is retried, whatever it crashed on.
+	Builds map[string][]string `json:"builds,omitempty"`
+	Force  bool                `json:"-"` // of RetryNow: the caller of an engine wants Builds to be nil
+
 	From string `json:"from,omitempty"` // of MoveTheRun: only runs on this build, empty for any
 	To   string `json:"to,omitempty"`   // of MoveTheRun: the build to move to
 
@@ -183,12 +189,31 @@ func (r *operations) operate(c *Call, in Control) {
 	}
 }
 
+// CrashedEverywhere reports whether a call crashed nodes of each build.
+func CrashedEverywhere(builds map[string][]string, crashedOn []string) bool {
+	for _, nodes := range builds {
+		if !slices.ContainsFunc(nodes, func(n string) bool { return slices.Contains(crashedOn, n) }) {
+			return false
+		}
+	}
+	return len(builds) > 0
+}
+
+// CrashesAgain says why a quarantined call is not retried.
+func CrashesAgain(times int) string {
+	return fmt.Sprintf("it crashed its process %d times, and every live node has a build on which it did: deploy another build first, or skip or fail it, or force it", times)
+}
+
 // retryNow starts the next attempt as soon as there is a slot. A quarantined call returns
 // to the probation lane with a clean record.
 func (r *operations) retryNow(c *Call, in Control) {
 	switch c.state {
 	case Backoff, Paused:
 	case Quarantined:
+		if CrashedEverywhere(in.Builds, c.CrashedOn) {
+			r.answer(in, c, Refused, CrashesAgain(len(c.CrashedOn)))
+			return
+		}
 		c.CrashedOn, c.OnProbation, c.Group = nil, true, 1
 	case Queued:
 		r.answer(in, c, Unchanged, "it waits for a free slot already")

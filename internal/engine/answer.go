@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
 
@@ -71,6 +72,9 @@ func (r *activeRun) answer(questions []question) error {
 			continue
 		}
 		value, err := r.engine.handle(r.instance, q.name, q.input)
+		if p, is := errors.AsType[*retry.PanicError](err); is {
+			r.engine.log.HandlerPanicked(logged(r.run.Start()), "query "+q.name, p.Value, p.Stack)
+		}
 		q.answer <- answer{value, told(err)}
 		if stuck := (*replay.StuckError)(nil); errors.As(err, &stuck) {
 			r.instance = nil // the handler may still be running in it

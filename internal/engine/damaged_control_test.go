@@ -45,7 +45,7 @@ func TestI24_OperationsOnADamagedRunAreRefused(t *testing.T) {
 					in.ID, in.By = "bulk", "ann"
 					wants := func(r view.ControlRecord) {
 						t.Helper()
-						for _, part := range []string{bad, `"x-120"`, "damaged: ", "turn 1 is damaged", "restore it from a backup", "ops.Reset", "ops.Terminate"} {
+						for _, part := range []string{bad, `"x-120"`, "damaged: ", "turn 1 is damaged", "restore it from a backup", "ops.ResetRun", "ops.TerminateRun"} {
 							if !strings.Contains(r.Note, part) {
 								t.Errorf("%q is not in: %s", part, r.Note)
 							}

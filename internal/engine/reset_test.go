@@ -113,7 +113,7 @@ func TestE60_ResetOfAnEndedRun(t *testing.T) {
 		if err != nil || len(preview) != 1 || preview[0].Outcome != "selected" {
 			t.Fatalf("dry run: %+v, %v", preview, err)
 		}
-		same(t, "dry run", preview[0].Note, "3 calls before call 4 kept, 2 calls made again")
+		same(t, "dry run", preview[0].Note, "3 calls before call 4 kept, 2 calls made again; completed already, and done twice, under another idempotency key: call 5 (try)")
 		done := reset(t, e, "x", in)
 		same(t, "outcome", done.Outcome, "applied")
 		result, err := finish[string](t, e, "x")

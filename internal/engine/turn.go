@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
 
@@ -320,6 +321,9 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 		e.log.InputsLate(r.id, out.Dropped)
 	}
 	for _, reply := range out.Replies {
+		if p, is := errors.AsType[*retry.PanicError](reply.Failure.Err()); is {
+			e.log.HandlerPanicked(logged(r.run.Start()), "validator", p.Value, p.Stack)
+		}
 		e.Notify(message.AnswerTo(reply.Asker))
 	}
 	if out.Answered && !out.Ended { // else Ended says so

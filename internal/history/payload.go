@@ -50,6 +50,25 @@ func Encode(v any) (Payload, error) {
 	return p, nil
 }
 
+// EncodeArgument is Encode for a value that a caller passes to an engine. Its error is an
+// *InputError as well.
+func EncodeArgument(what string, v any) (Payload, error) {
+	p, err := Encode(v)
+	if err != nil {
+		return p, &argumentError{InputError{What: what, Problem: "cannot be used: " + err.Error()}, err}
+	}
+	return p, nil
+}
+
+// argumentError is an argument that cannot be encoded, with its cause.
+type argumentError struct {
+	input InputError
+	cause error
+}
+
+func (e *argumentError) Error() string   { return e.input.Error() }
+func (e *argumentError) Unwrap() []error { return []error{&e.input, e.cause} }
+
 // nesting returns how deep lists and objects are nested in valid JSON.
 func nesting(data []byte) (deepest int) {
 	if len(data) < 2*MaxNesting {

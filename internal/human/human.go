@@ -53,6 +53,14 @@ func When(t, now time.Time) string {
 	return "now"
 }
 
+// Ago is When for a time that is not to come: what another clock puts into the future is now.
+func Ago(t, now time.Time) string {
+	if t.After(now) {
+		return When(now, now)
+	}
+	return When(t, now)
+}
+
 // overdue is how long after its time a thing still happens now: that takes a moment.
 const overdue = 5 * time.Second
 

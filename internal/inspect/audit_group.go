@@ -23,7 +23,7 @@ const (
 // AuditGroup returns the operations in the group, latest first: on runs, activities, gates
 // and schedules.
 func (in *Inspector) AuditGroup(ctx context.Context, filter view.AuditFilter) (*view.Audit, error) {
-	if err := errors.Join(checkLimit(filter.Limit), checkLimit(filter.Runs)); err != nil {
+	if err := errors.Join(checkLimit(filter.Limit), checkLimit(filter.Runs), checkBefore(filter.Before)); err != nil {
 		return nil, err
 	}
 	a := &auditor{filter: filter, turns: maxPage}

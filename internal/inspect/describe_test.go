@@ -360,7 +360,7 @@ func TestI22_PartsOutOfBoundsAreRefused(t *testing.T) {
 			t.Errorf("within bounds, case %d: %v", i, err)
 		}
 	}
-	if err := ledger(view.AttemptFilter{After: "x"}); err == nil || !strings.Contains(err.Error(), "is no cursor") {
+	if err := ledger(view.AttemptFilter{After: "x"}); err == nil || !strings.Contains(err.Error(), "is no place in a listing") {
 		t.Errorf("a page after nothing: %v", err)
 	}
 	for _, state := range callStates {

@@ -101,7 +101,7 @@ func (d *doctor) damage(at view.Finding, err error) error {
 	case store.Status(at.Status).Open():
 		at.Do = restore + ", reset the run to a call before the damage, or terminate it"
 	default:
-		at.Do = restore + "; the run has ended, so nothing else depends on it"
+		at.Do = "delete it with perdure gc, or let retention do so: the run has ended, so nothing else depends on it; to read it, " + restore
 	}
 	return d.find(at)
 }

@@ -45,8 +45,8 @@ func RunFilter(f view.Filter, partitions []int) (store.Filter, error) {
 	if err := checkLimit(f.Limit); err != nil {
 		return out, err
 	}
-	if f.Before != "" && !ident.IsRun(f.Before) {
-		return out, &history.InputError{What: fmt.Sprintf("start of the page, %q,", f.Before), Problem: "is not a run ID; use that of the last run of the previous page"}
+	if err := checkBefore(f.Before); err != nil {
+		return out, err
 	}
 	if f.Call != "" && !slices.Contains(callStates, f.Call) {
 		return out, &history.InputError{What: fmt.Sprintf("call state %q", f.Call), Problem: "finds no runs; it is one of " + strings.Join(callStates, ", ")}
@@ -76,4 +76,12 @@ func Bounded(f store.Filter) store.Filter {
 		}
 	}
 	return f
+}
+
+// checkBefore checks the start of a page of runs.
+func checkBefore(run string) error {
+	if run == "" || ident.IsRun(run) {
+		return nil
+	}
+	return &history.InputError{What: fmt.Sprintf("start of the page, %q,", run), Problem: "is not a run ID; use that of the last run of the previous page"}
 }

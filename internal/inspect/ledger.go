@@ -69,6 +69,9 @@ func ledgerFilter(f *view.AttemptFilter) (store.LedgerFilter, error) {
 	}
 	if f.After != "" {
 		key, err := parseCursor(f.After)
+		if err == nil && key.Run != "" { // databases do not take every text
+			err = history.CheckID("run of the place at which the page starts", key.Run)
+		}
 		if err != nil {
 			return out, err
 		}
@@ -95,12 +98,12 @@ func parseCursor(s string) (k store.LedgerKey, err error) {
 	text, err := base64.RawURLEncoding.DecodeString(s)
 	if err == nil {
 		parts := []any{&k.Ended, &k.Run, &k.Call, &k.Number}
-		if err = json.Unmarshal(text, &parts); err == nil && len(parts) != 4 {
+		if err = json.Unmarshal(text, &parts); err == nil && (len(parts) != 4) {
 			err = errors.New("it has another form")
 		}
 	}
 	if err != nil {
-		return k, fmt.Errorf("%q is no cursor of a listing of attempts: %w", s, err)
+		return k, &history.InputError{What: fmt.Sprintf("start of the page, %.100q,", s), Problem: "is no place in a listing of attempts; use that which came with the page before"}
 	}
 	return k, nil
 }

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -149,4 +150,31 @@ func neededCode(members []store.Member, workflow, code string) *view.NeededCode 
 	}
 	w, _ := definition(*latest, workflow)
 	return &view.NeededCode{Build: latest.Build, Version: w.Version, Node: latest.Name, Seen: at(latest.Seen), Live: latest.Live}
+}
+
+// addNeeds adds the code that runs need which are parked or wait for code.
+func (in *Inspector) addNeeds(ctx context.Context, all []view.Waiting) error {
+	for i := range all {
+		w := &all[i]
+		if w.For != view.WaitParked && w.For != view.WaitCode || w.WorkflowID == "" {
+			continue
+		}
+		row, err := in.Find(ctx, w.WorkflowID, w.RunID)
+		if errors.Is(err, store.ErrNotFound) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		s, err := in.Read(ctx, row)
+		if err != nil {
+			return err
+		}
+		if d, err := core.DecodeDetail(row.Detail); err == nil {
+			if w.Needs, err = in.needs(ctx, row, &d, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -27,6 +27,7 @@ type Snapshot struct {
 	startLost bool                 // Start has only what the row holds
 	rows      map[int64]store.Call // by number
 	owners    map[int64]string     // node IDs by epoch
+	builds    *builds              // nil if no call is quarantined
 	events    int                  // number of events
 	last      int64                // the last call that was made
 	sound     int64                // the last call before an unreadable turn
@@ -81,8 +82,13 @@ func (in *Inspector) unread(ctx context.Context, row *store.Run) (s *Snapshot, e
 	}
 	// Rows first: a call that closes in between then shows as closed in the history.
 	calls, err := in.db.Calls(ctx, row.Partition, row.ID)
+	quarantined := false
 	for _, c := range calls {
 		s.rows[c.Number] = c
+		quarantined = quarantined || c.State == store.Quarantined
+	}
+	if quarantined && err == nil {
+		s.builds, err = in.builds(ctx)
 	}
 	return s, err
 }
@@ -226,6 +232,10 @@ func (s *Snapshot) call(kind string, ev openEvent) view.Call {
 	}
 	if progress, err := core.DecodeProgress(row.Data); readable(err) {
 		p.Failures, p.LostToCrashes = progress.Failures, progress.Losses
+		if p.State == view.CallQuarantined && s.builds != nil {
+			p.Crashes, p.NoOtherBuild = s.builds.crashes(progress)
+			p.Crashed = optional(failedAt(progress))
+		}
 		if progress.Last != nil {
 			p.LastError, p.LastErrorType = progress.Last.Message, progress.Last.TypeName()
 		}

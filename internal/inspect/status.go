@@ -51,6 +51,9 @@ func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
 		}
 	}
 	s.Waiting = sum.sorted(&s.Counts)
+	if err := in.addNeeds(ctx, s.Waiting); err != nil {
+		return nil, err
+	}
 	if s.Errors, err = in.trends(ctx, s.Time); err != nil {
 		return nil, err
 	}

@@ -22,11 +22,16 @@ type obstacles struct {
 	gates  map[string]*core.GateDetail // nil: the gate does not exist yet
 	queues *serving                    // nil: not read yet
 	nodes  []store.Member              // nil: not read yet
+	builds *builds
 }
 
 func (in *Inspector) obstacles(ctx context.Context) (*obstacles, error) {
 	paused, err := in.paused(ctx)
-	return &obstacles{in: in, paused: paused, gates: map[string]*core.GateDetail{}}, err
+	if err != nil {
+		return nil, err
+	}
+	b, err := in.builds(ctx)
+	return &obstacles{in: in, paused: paused, gates: map[string]*core.GateDetail{}, builds: b}, err
 }
 
 // gate returns the state of a gate, nil if no message has reached it.
@@ -99,6 +104,9 @@ func (o *obstacles) ofRow(c *store.Call) view.Wait {
 	switch since := cmp.Or(p.QueuedAt, p.First); {
 	case c.State == store.Backoff:
 		w.Since, w.Until = optional(failedAt(p)), optional(c.Due)
+	case c.State == store.Quarantined:
+		w.Since = optional(failedAt(p))
+		w.Crashes, w.NoOtherBuild = o.builds.crashes(p)
 	case ahead(c, p, o.in.now()):
 		w.For, w.Since, w.Until = view.WaitBackoff, optional(failedAt(p)), optional(p.StartedAt)
 	case c.State == store.Dispatched, c.State == store.External, c.State == store.Remote:

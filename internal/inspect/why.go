@@ -40,7 +40,7 @@ func (in *Inspector) Why(ctx context.Context, workflowID, run string) (string, e
 }
 
 // Mend is what to do about a run whose record is partly unreadable.
-const Mend = "restore it from a backup and start the engine again, go on from a call before the damage with ops.Reset, or end it with ops.Terminate"
+const Mend = "restore it from a backup and start the engine again, go on from a call before the damage with ops.ResetRun, or end it with ops.TerminateRun"
 
 // sentence says what is waited for, and what to do about it.
 func sentence(w *view.Wait) string {
@@ -81,7 +81,11 @@ func sentence(w *view.Wait) string {
 		}
 		return call + " is paused" + by + failed + "; resume it with ops.Resume or ops.RetryNow"
 	case view.WaitQuarantined:
-		return call + " is quarantined, because the process died each time it ran" + failed + "; continue with ops.RetryNow, ops.Skip or ops.FailNow"
+		then := "; find out why before another attempt with ops.RetryNow, or end it with ops.FailNow or ops.Skip"
+		if w.NoOtherBuild {
+			then = "; deploy another build, since every live node has one on which it crashed, or end it with ops.FailNow or ops.Skip"
+		}
+		return call + " is quarantined, because it " + crashed(w.Crashes) + failed + then
 	case view.WaitActivityPaused:
 		return fmt.Sprintf("activity %s is paused%s; resume it with ops.ResumeActivity", w.Name, by)
 	case view.WaitGatePaused:
@@ -116,6 +120,21 @@ func sentence(w *view.Wait) string {
 		return call + " waits for its child workflow"
 	}
 	return "it waits for a message"
+}
+
+// crashed says how often a call crashed its process, and where.
+func crashed(all []view.Crash) string {
+	if len(all) == 0 {
+		return "was lost with its process"
+	}
+	text := "crashed its process"
+	for i, c := range all {
+		text += map[bool]string{true: " on ", false: ", "}[i == 0] + c.Node
+		if c.Build != "" {
+			text += " of build " + c.Build
+		}
+	}
+	return text
 }
 
 func named(name string) string {

@@ -59,7 +59,7 @@ var standstills = map[string]standstill{
 		r.Asks(core.Control{Operation: core.PauseTheRun, By: "ann", Reason: "look"})
 	}, view.WaitPaused, 0, "it is paused by ann (look); resume it with ops.ResumeRun"},
 	"external":    {charges(patient), func(s *roomtest.Scene, r *roomtest.Run) { r.End(1, core.Pending, history.Payload{}, nil) }, view.WaitExternal, 1, "call 1 (charge) waits for its completion by a token"},
-	"quarantined": {charges(roomtest.Retry(retry.Policy{CrashLimit: 1})), func(s *roomtest.Scene, r *roomtest.Run) { r.Step(core.TakenOver{}) }, view.WaitQuarantined, 1, "call 1 (charge) is quarantined, because the process died each time it ran; continue with ops.RetryNow"},
+	"quarantined": {charges(roomtest.Retry(retry.Policy{CrashLimit: 1})), func(s *roomtest.Scene, r *roomtest.Run) { r.Step(core.TakenOver{}) }, view.WaitQuarantined, 1, "call 1 (charge) is quarantined, because it was lost with its process; find out why before another attempt with ops.RetryNow"},
 	"parked":      {nil, func(s *roomtest.Scene, r *roomtest.Run) { r.Park(core.Detail{Reason: "the code panicked: oh"}) }, view.WaitParked, 0, "it is parked: the code panicked: oh; start an engine with code that fits"},
 	"damaged": {nil, func(s *roomtest.Scene, r *roomtest.Run) {
 		r.Park(core.Detail{Reason: "turn 3 is damaged", Damaged: true})

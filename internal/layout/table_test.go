@@ -149,7 +149,7 @@ var table = []row{
 	},
 	{
 		pkg: "ops",
-		may: []string{".", "view", "retry", "schedule", "internal/engine", "internal/request", "internal/core", "internal/history"},
+		may: []string{".", "view", "retry", "schedule", "internal/engine", "internal/request", "internal/core", "internal/history", "internal/near"},
 		why: "operator verbs stand beside the root, which stays small; they reach the engine that is hidden in the public one",
 	},
 	{

@@ -51,6 +51,11 @@ func (l *Log) ActivityRefused(workflowID, activity, reason string) {
 	l.write(refused, workflowID, activity, reason)
 }
 
+// HandlerPanicked is written when a query handler or a validator panicked.
+func (l *Log) HandlerPanicked(r Run, handler, value, stack string) {
+	l.write(asidePanicked, r.with(handler, value, stack)...)
+}
+
 // HookPanicked is written when the OnPaused hook panicked.
 func (l *Log) HookPanicked(workflowID string, call int64, value, stack string) {
 	l.write(hookPanicked, workflowID, call, value, stack)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/inspect"
@@ -188,6 +187,9 @@ func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 	failed := inParallel(len(rows), bulkWorkers, func(i int) (err error) {
 		in := b.in
 		found[i], err = b.client.selected(ctx, &rows[i], in)
+		if err == nil && b.result.DryRun {
+			err = b.client.foreseeRetries(ctx, &rows[i], &in, found[i])
+		}
 		if b.only != nil {
 			found[i] = b.only.only(&rows[i], found[i])
 			in.Only, in.Chain = numbersOf(found[i]), rows[i].Chain
@@ -324,6 +326,9 @@ func (c *Client) Preview(ctx context.Context, workflowID string, in core.Control
 	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("workflow %q: %w", workflowID, ErrNotPending)
 	}
+	if err == nil {
+		err = c.foreseeRetries(ctx, row, &in, found)
+	}
 	return found, err
 }
 
@@ -332,7 +337,7 @@ func (c *Client) Preview(ctx context.Context, workflowID string, in core.Control
 func (c *Client) selected(ctx context.Context, row *store.Run, in core.Control) (out []view.ControlRecord, err error) {
 	record := view.ControlRecord{
 		WorkflowID: row.WorkflowID, RunID: row.ID, Name: cmp.Or(in.Signal, in.To), Operation: string(in.Operation), By: in.By, Why: in.Reason,
-		Outcome: view.Selected, Time: time.Unix(0, c.now()).UTC(),
+		Outcome: view.Selected,
 	}
 	if refused := c.refuseDamaged(row, &in, nil); refused != nil {
 		return nil, refused

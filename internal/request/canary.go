@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
@@ -44,7 +45,9 @@ func (c *Client) EndCanary(ctx context.Context, dry bool, by By) (view.Canary, e
 func (c *Client) switchCanary(ctx context.Context, s store.Switch, dry bool, by By) (view.Canary, error) {
 	s.Kind, s.Request, s.By, s.Why = store.SwitchCanary, by.Request, by.Who, by.Why
 	if dry {
-		return inspect.Canary(s), nil
+		preview := inspect.Canary(s)
+		preview.Time = time.Time{} // it was not set
+		return preview, nil
 	}
 	written, err := c.writeSwitch(ctx, s)
 	if err != nil {

@@ -120,6 +120,12 @@ func (c *Client) checkControl(ctx context.Context, in *core.Control) error {
 	if err := check(in); err != nil {
 		return err
 	}
+	if in.Operation == core.RetryNow && !in.Force && in.Builds == nil {
+		var err error
+		if in.Builds, err = c.read.Builds(ctx); err != nil {
+			return err
+		}
+	}
 	if in.Operation == core.ResetTheRun || in.Failure != nil || !in.Result.Absent() || !in.Value.Absent() {
 		return c.lacks
 	}

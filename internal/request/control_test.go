@@ -370,8 +370,8 @@ func TestE60_APreviewIsWhatWouldBeDone(t *testing.T) {
 			in   core.Control
 			want string
 		}{
-			{core.Control{Operation: core.RetryNow}, "1 backoff backoff, 2 runs running, 3 outside external"},
-			{core.Control{Operation: core.RetryNow, Calls: core.Selection{States: []string{view.CallBackoff, view.CallExternal}}}, "1 backoff backoff, 3 outside external"},
+			{core.Control{Operation: core.RetryNow}, "1 backoff backoff, 2 runs an attempt is running already, 3 outside an attempt is running already"},
+			{core.Control{Operation: core.RetryNow, Calls: core.Selection{States: []string{view.CallBackoff, view.CallExternal}}}, "1 backoff backoff, 3 outside an attempt is running already"},
 			{core.Control{Operation: core.RetryNow, Calls: core.Selection{ErrorType: "Busy"}}, "1 backoff backoff"},
 			{core.Control{Operation: core.PauseTheRun}, "0  waiting, running"},
 			{core.Control{Operation: core.SignalTheRun, Signal: "hello"}, "0 hello waiting, running"},
@@ -381,7 +381,7 @@ func TestE60_APreviewIsWhatWouldBeDone(t *testing.T) {
 			var got []string
 			for _, r := range records {
 				got = append(got, fmt.Sprint(r.Call, " ", r.Name, " ", r.Note))
-				if r.Outcome != view.Selected {
+				if not := strings.HasSuffix(r.Note, "already"); (r.Outcome == view.Unchanged) != not || !not && r.Outcome != view.Selected || !r.Time.IsZero() {
 					a.Errorf("%s: %+v", c.in.Operation, r)
 				}
 			}

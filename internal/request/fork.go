@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
@@ -56,11 +57,12 @@ func (c *Client) forkRun(ctx context.Context, req Fork) (run string, attached bo
 
 // PreviewFork describes in a sentence what a fork would keep.
 func (c *Client) PreviewFork(ctx context.Context, req Fork) (string, error) {
-	_, cut, _, err := c.cutFor(ctx, &req)
+	source, cut, _, err := c.cutFor(ctx, &req)
 	if err != nil {
 		return "", err
 	}
-	return cut.String(), nil
+	again, err := c.again(ctx, source, req.Call)
+	return cut.String() + again, err
 }
 
 // cutFor cuts the history of a run for a fork.
@@ -74,7 +76,9 @@ func (c *Client) cutFor(ctx context.Context, req *Fork) (*store.Run, *core.Cut, 
 	}
 	cut, start, err := c.cutAt(ctx, source, req.Call)
 	if err == nil && req.CallInput != nil {
-		err = cut.WithInput(*req.CallInput)
+		if err = cut.WithInput(*req.CallInput); err != nil {
+			err = &inspect.CutError{Err: err}
+		}
 	}
 	return source, cut, start, err
 }

@@ -90,7 +90,7 @@ func (c *Client) resetClosed(ctx context.Context, row *store.Run, in core.Contro
 // previewReset returns what a reset of a run would keep.
 func (c *Client) previewReset(ctx context.Context, row *store.Run, in core.Control) ([]view.ControlRecord, error) {
 	r := c.controlRecord(row, in)
-	r.Request = ""
+	r.Request, r.Time = "", time.Time{}
 	cut, _, err := c.cutAt(ctx, row, in.Call)
 	refusal := (*inspect.CutError)(nil)
 	switch {
@@ -99,7 +99,11 @@ func (c *Client) previewReset(ctx context.Context, row *store.Run, in core.Contr
 	case err != nil:
 		return nil, err
 	default:
-		r.Outcome, r.Note = view.Selected, cut.String()
+		again, err := c.again(ctx, row, in.Call)
+		if err != nil {
+			return nil, err
+		}
+		r.Outcome, r.Note = view.Selected, cut.String()+again
 	}
 	return []view.ControlRecord{r}, nil
 }

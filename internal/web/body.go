@@ -35,7 +35,6 @@ func (g *Guard) readBody(w http.ResponseWriter, r *http.Request, route Route) *P
 	case large:
 		return tooLarge(route.Body)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		w.Header().Set("Connection", "close") // the rest may still come
 		return BodyTooSlow.Of(fmt.Sprintf("The body did not arrive within %v.", timeout))
 	default:
 		return BadBody.Of("The body could not be read: it ended early or is not as its headers announce it.")
@@ -80,4 +79,21 @@ func tooLarge(limit int64) *Problem {
 		return BodyTooLarge.Of("The request has a body, and this takes none.")
 	}
 	return BodyTooLarge.Of(fmt.Sprintf("The body has more than %d bytes, which is the limit here.", limit))
+}
+
+// linger is how long a refused request may go on sending its body. A server that closes a
+// connection while a body arrives may destroy the response on its way.
+const linger = 500 * time.Millisecond
+
+// refuseUnread refuses a request whose body is not read to its end. Without the header, the
+// server of package net/http waits for the body before it sends the response. Without the
+// deadline, it waits for up to 256 KiB of it afterwards.
+func (l Look) refuseUnread(w http.ResponseWriter, r *http.Request, p *Problem) {
+	if r.Body != nil && r.Body != http.NoBody {
+		if r.ProtoMajor == 1 {
+			w.Header().Set("Connection", "close")
+		}
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger)) // not all writers have deadlines
+	}
+	l.Refuse(w, r, p)
 }

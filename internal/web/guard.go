@@ -78,8 +78,9 @@ func (g *Guard) Handler(routes []Route, look Look) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		harden(w.Header(), look.Policy)
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * Patience)) // not all writers have deadlines
 		if p := bounds(r); p != nil {
-			look.Refuse(w, r, p)
+			look.refuseUnread(w, r, p)
 			return
 		}
 		if h, _ := mux.Handler(r); !isPlace(h) { // a redirect, to a path that lacks the prefix below which the routes are served
@@ -141,7 +142,7 @@ func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem = p.guard.readBody(w, r, route)
 	}
 	if problem != nil {
-		p.look.Refuse(w, r, problem)
+		p.look.refuseUnread(w, r, problem)
 		return
 	}
 	ctx := as(r.Context(), who)
@@ -153,11 +154,12 @@ func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		defer leave()
+		connection := http.NewResponseController(w)
+		_, _ = connection.SetReadDeadline(time.Time{}), connection.SetWriteDeadline(time.Time{})
 	} else {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, Patience)
 		defer cancel()
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * Patience)) // not all writers have deadlines
 	}
 	route.Handler(w, r.WithContext(ctx))
 }

@@ -16,6 +16,8 @@ const (
 	// MaxLongEach is the maximum of these per caller, so that a single caller cannot block
 	// all others.
 	MaxLongEach = MaxLong / 4
+	// KeptForOperators is the number of these that viewers leave free.
+	KeptForOperators = MaxLong / 4
 )
 
 // places counts the long requests in progress.
@@ -30,13 +32,17 @@ type places struct {
 // addresses.
 func (p *places) take(r *http.Request, who access.Identity) (leave func(), busy *Problem) {
 	caller := cmp.Or(who.Name, hostname(r.RemoteAddr))
+	most := MaxLong
+	if !who.Role.May(access.Operator) {
+		most -= KeptForOperators
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.by[caller] >= MaxLongEach:
 		busy = TooManyOfYours.Of(fmt.Sprintf("%d requests of %s wait or stream here, and that is the limit for each caller.", MaxLongEach, caller))
-	case p.taken >= MaxLong:
-		busy = TooManyWaiting.Of(fmt.Sprintf("%d requests that wait or stream are served at a time.", MaxLong))
+	case p.taken >= most:
+		busy = TooManyWaiting.Of(fmt.Sprintf("%d requests that wait or stream are served at a time, %d of them only for operators.", MaxLong, KeptForOperators))
 	default:
 		p.taken++
 		p.by[caller]++

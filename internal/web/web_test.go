@@ -47,12 +47,15 @@ func ask(t *testing.T, h http.Handler, method, path string, change func(*http.Re
 }
 
 // TestF49_NobodyTakesAllPlaces: one caller has some of the places of requests that wait, and
-// leaves the others to others.
+// leaves the others to others; viewers together leave some to operators.
 func TestF49_NobodyTakesAllPlaces(t *testing.T) {
 	wait := make(chan struct{})
 	var under sync.WaitGroup
 	rules := webtest.Rules()
 	rules.Identify = func(r *http.Request) access.Identity {
+		if name := r.Header.Get("As"); strings.HasPrefix(name, "op") {
+			return access.Identity{Name: name, Role: access.Operator}
+		}
 		return access.Identity{Name: r.Header.Get("As"), Role: access.Viewer}
 	}
 	g, err := web.New(rules)
@@ -92,8 +95,10 @@ func TestF49_NobodyTakesAllPlaces(t *testing.T) {
 	fill(web.MaxLongEach, "", "192.0.2.1:1")
 	refused(http.StatusTooManyRequests, "", "192.0.2.1:2")
 	fill(web.MaxLongEach, "", "192.0.2.2:1")
-	fill(web.MaxLongEach, "bob", "192.0.2.1:1")
 	refused(http.StatusServiceUnavailable, "eve", "192.0.2.1:1")
+	fill(web.KeptForOperators-1, "op1", "192.0.2.1:1")
+	fill(1, "op2", "192.0.2.1:1")
+	refused(http.StatusServiceUnavailable, "op3", "192.0.2.1:1")
 	close(wait)
 	under.Wait()
 	go func() { <-begun }()

@@ -109,7 +109,7 @@ func AtQueue(c *view.Call, now time.Time) string {
 	}
 	text := "it waits in " + queue
 	if c.Offered != nil {
-		text += " since " + human.When(*c.Offered, now)
+		text = "it has waited in " + queue + " for " + human.Duration(max(0, now.Sub(*c.Offered)))
 	}
 	if c.Unserved != "" {
 		text += ": " + c.Unserved

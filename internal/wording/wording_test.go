@@ -61,8 +61,8 @@ func TestQueues(t *testing.T) {
 	for want, c := range map[string]view.Call{
 		"an attempt of queue gpu runs on shop-1":                 {State: view.CallRunning, Node: "shop-1"},
 		"its attempts run where queue gpu is served":             {State: view.CallBackoff},
-		"it waits in queue gpu since 1m00s ago":                  {State: view.CallOffered, Offered: &at},
-		"it waits in queue gpu since 1m00s ago: nobody is there": {State: view.CallOffered, Offered: &at, Unserved: "nobody is there"},
+		"it has waited in queue gpu for 1m00s":                  {State: view.CallOffered, Offered: &at},
+		"it has waited in queue gpu for 1m00s: nobody is there": {State: view.CallOffered, Offered: &at, Unserved: "nobody is there"},
 	} {
 		c.Queue = "gpu"
 		if got := AtQueue(&c, at.Add(time.Minute)); got != want {

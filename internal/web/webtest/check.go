@@ -51,6 +51,7 @@ func Check(t *testing.T, routes []web.Route, serve func(access.Rules) (http.Hand
 		})
 	}
 	t.Run("slow bodies", func(t *testing.T) { slow(t, routes, serve) })
+	t.Run("states", func(t *testing.T) { states(t, routes, serve) })
 }
 
 func must(t *testing.T, serve func(access.Rules) (http.Handler, error), rules access.Rules) http.Handler {

@@ -133,7 +133,7 @@ func (a *app) currentCanary(ctx context.Context, e *perdure.Engine) error {
 		return a.liveBuilds(ctx, e, "")
 	}
 	a.printf("%s\n", wording.Canary(c))
-	a.printf("Set %s%s.\n", human.When(c.Time, a.env.Now()), wording.Person(c.By, c.Why))
+	a.printf("Set %s%s.\n", human.Ago(c.Time, a.env.Now()), wording.Person(c.By, c.Why))
 	return a.liveBuilds(ctx, e, c.Build)
 }
 

@@ -34,8 +34,9 @@ func callWith(t *testing.T, stdin string, args ...string) (stdout, stderr string
 // printer is an app whose output can be read.
 func printer(now time.Time) (*app, func() string) {
 	var out bytes.Buffer
-	a := &app{env: Env{Now: func() time.Time { return now }}, format: formatTable}
-	a.out = bufio.NewWriter(&out)
+	a := &app{env: Env{Now: func() time.Time { return now }}}
+	a.root() // suggestions repeat the flags that were given
+	a.out, a.format = bufio.NewWriter(&out), formatTable
 	return a, func() string {
 		a.out.Flush()
 		return out.String()
@@ -111,7 +112,7 @@ func TestWhatIsHeldBackIsExplained(t *testing.T) {
 	got := output()
 	for _, want := range []string{
 		"its code could not run", "    main.f()\n", `        /src/f.go:7 \u001b[2J`,
-		"4 attempts were lost with the process", "quarantined, because the process died each time it ran", "\x1b[31mparked\x1b[0m", "\x1b[31mquarantined\x1b[0m",
+		"4 attempts were lost with the process", "quarantined, because it was lost with its process", "\x1b[31mparked\x1b[0m", "\x1b[31mquarantined\x1b[0m",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it does not say %q:\n%s", want, got)

@@ -198,6 +198,7 @@ func serveUntil(ctx context.Context, l net.Listener, handler http.Handler, compl
 	defer stop()
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ReadTimeout: 30 * time.Second, // of what does not reach the guard, such as a redirect of the mux; the guard has shorter ones
 		ErrorLog:    log.New(complaints, "perdure: ", 0),
 		BaseContext: func(net.Listener) context.Context { return streams },
 	}

@@ -46,10 +46,10 @@ func (a *app) showGate(ctx context.Context, e *perdure.Engine, name string) erro
 	}
 	fact("mode", g.Mode)
 	if e := g.Edited; e != nil {
-		fact("edited", human.Time(e.Since)+" ("+human.When(e.Since, now)+")"+wording.Person(e.By, e.Why))
+		fact("edited", human.Time(e.Since)+" ("+human.Ago(e.Since, now)+")"+wording.Person(e.By, e.Why))
 	}
 	if g.Paused != nil {
-		fact("paused", "since "+human.Time(g.Paused.Since)+" ("+human.When(g.Paused.Since, now)+")"+wording.Person(g.Paused.By, g.Paused.Why))
+		fact("paused", "since "+human.Time(g.Paused.Since)+" ("+human.Ago(g.Paused.Since, now)+")"+wording.Person(g.Paused.By, g.Paused.Why))
 	}
 	if state := breakerOf(*g, now); state.Text != "" {
 		fact("breaker is", state)

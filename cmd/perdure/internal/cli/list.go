@@ -348,9 +348,9 @@ func (a *app) waitingTable(all []waitingRun) error {
 		for _, p := range r.Pending {
 			since, by, why := "", "", ""
 			if w := p.Paused; w != nil {
-				since, by, why = human.When(w.Since, now), w.By, w.Why
+				since, by, why = human.Ago(w.Since, now), w.By, w.Why
 			} else if w := p.ActivityPaused; w != nil {
-				since, by, why = human.When(w.Since, now), w.By, "the activity is paused: "+w.Why
+				since, by, why = human.Ago(w.Since, now), w.By, "the activity is paused: "+w.Why
 			} else if p.Gate != nil {
 				why = gatePassed(p.Gate, now)
 			}

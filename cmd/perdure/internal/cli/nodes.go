@@ -110,7 +110,7 @@ func (a *app) nodeTable(nodes []view.Node, gone int, canary *view.Canary, now ti
 	table.Right(3)
 	for _, n := range nodes {
 		row := []any{n.Name, n.Group, term.Painted{Text: n.State, Colour: nodeColours[n.State]}, human.Count(n.Partitions),
-			human.When(n.Seen, now), lease(n, now), human.Time(n.Joined), n.Build}
+			human.Ago(n.Seen, now), lease(n, now), human.Time(n.Joined), n.Build}
 		if queues {
 			row = append(row, queuesOf(n), human.Count(n.Attempts))
 		}

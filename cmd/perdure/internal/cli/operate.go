@@ -39,7 +39,7 @@ type request struct {
 
 	text, kind, key string // for operations with such a flag
 	from            fromCall
-	replace         bool
+	replace, force  bool
 }
 
 // many reports whether the request is for several workflows.
@@ -235,6 +235,9 @@ func (r *request) options(a *app) []ops.ControlOption {
 	if r.dry {
 		options = append(options, ops.DryRun())
 	}
+	if r.force {
+		options = append(options, ops.Force())
+	}
 	return options
 }
 
@@ -284,7 +287,7 @@ func (a *app) operate(ctx context.Context, r *request) error {
 			return documents(a, withObstacles(records, way))
 		}
 		if r.dry {
-			a.printf("%s\n\n", r.would(len(records), 1))
+			a.printf("%s\n\n", r.would(len(records), 1, count(records, view.Unchanged), count(records, view.Refused)))
 		}
 		if err := a.controlTable(records); err != nil {
 			return err
@@ -355,18 +358,38 @@ func (a *app) operateOnAll(ctx context.Context, r *request, act action) error {
 			return err
 		}
 		const most = 50 // maximum number that a person is shown
-		a.printf("%s\n\n", r.would(result.Calls, result.Runs))
+		a.printf("%s\n\n", r.would(result.Calls, result.Runs, result.Unchanged, result.Refused))
 		return errors.Join(err, a.controlTable(result.Records[:min(len(result.Records), most)]))
 	})
 }
 
 // would returns the first line of a dry run.
-func (r *request) would(calls, runs int) string {
+func (r *request) would(calls, runs, unchanged, refused int) string {
 	text := human.Plural(runs, "workflow", "workflows")
 	if r.OnCalls {
 		text = human.Plural(calls, "call", "calls") + " in " + text
 	}
+	if r.OnCalls && unchanged+refused > 0 {
+		text += " are selected: " + human.Count(calls-unchanged-refused) + " would be " + r.Did
+		if unchanged > 0 {
+			text += ", " + human.Count(unchanged) + " unchanged"
+		}
+		if refused > 0 {
+			text += ", " + human.Count(refused) + " refused"
+		}
+		return text + ":"
+	}
 	return text + " would be " + r.Did + ":"
+}
+
+// count returns how many records have an outcome.
+func count(records []view.ControlRecord, outcome string) (n int) {
+	for i := range records {
+		if records[i].Outcome == outcome {
+			n++
+		}
+	}
+	return n
 }
 
 // summary describes the outcome of an operation on several workflows, such as "7 retried,
@@ -413,28 +436,6 @@ func notes(records []view.ControlRecord, outcome string) string {
 		all = append(all[:3], "...")
 	}
 	return " (" + strings.Join(all, "; ") + ")"
-}
-
-// switchActivity pauses or resumes an activity on all nodes.
-func (a *app) switchActivity(ctx context.Context, r *request, off bool) error {
-	if flag := anyChanged(r.cmd, append([]string{"call", "state", errorType, "dry-run"}, selecting...)); flag != "" {
-		return usage("To act on calls of workflows, name a workflow or add --all.", "--%s means nothing for an activity as a whole.", flag)
-	}
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		set := ops.ResumeActivity
-		if off {
-			set = ops.PauseActivity
-		}
-		record, err := set(ctx, e, r.calls.Name, r.options(a)...)
-		if err != nil {
-			return err
-		}
-		if a.format != formatTable {
-			return a.document(record)
-		}
-		a.printf("Activity %s is %s on all nodes%s.\n", record.Name, r.Did, a.inGroup())
-		return nil
-	})
 }
 
 // person is who does something, and why.

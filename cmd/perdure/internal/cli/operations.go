@@ -27,10 +27,16 @@ var operations = []operationRow{
 	{
 		Kind: operation.RetryNow, use: "retry-now [ID]", short: "Start the next attempt of calls now",
 		long: `Start the next attempt of pending calls now: of those that are in backoff, paused or
-quarantined. The wait that is cut short counts against no limit.`,
+quarantined. The wait that is cut short counts against no limit.
+
+A quarantined call crashed its process again and again. While every live node has a build
+on which it did, it is refused, unless it is forced. See the builds: perdure show ID`,
 		example: `  perdure retry-now order-17 --reason "the gateway is back"
   perdure retry-now --all --activity charge --state backoff --dry-run
   perdure retry-now --ids order-17,order-18`,
+		flags: func(r *request, flags *pflag.FlagSet) {
+			flags.BoolVar(&r.force, "force", false, "also calls that crashed their process on every build that a live node has")
+		},
 	},
 	{
 		Kind: operation.Pause, use: "pause [ID]", short: "Pause calls, or an activity",
@@ -133,7 +139,8 @@ To resume calls that were paused by themselves: perdure resume`,
 		Kind: operation.Reset, use: "reset [ID]", short: "Send workflows back to a call",
 		long: `Send a workflow back to a call: it goes on as if its code had just reached that call.
 Calls before it keep their results and are not repeated; the call and all later ones run
-again. A workflow that has ended is continued by a new run. Signals that came since then
+again, under other idempotency keys: what they have done is done twice, unless the code
+passes a key of its own. A dry run names those that have completed. A workflow that has ended is continued by a new run. Signals that came since then
 are delivered again. See the numbers of calls: perdure history ID`,
 		example: `  perdure reset order-17 --call 4 --reason "the stock system is fixed" --dry-run
   perdure reset --all --call 4 --status failed --type checkout --dry-run`,

@@ -16,7 +16,6 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
-	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
@@ -112,7 +111,7 @@ func wasStatus(status string) string {
 
 // times shows when a run began, when it ended or has to end, and since when it is paused.
 func times(d *view.Description, now time.Time, fact func(name, text string)) {
-	fact("started", human.Time(d.Created)+" ("+human.When(d.Created, now)+")")
+	fact("started", human.Time(d.Created)+" ("+human.Ago(d.Created, now)+")")
 	if d.Closed != nil {
 		fact("ended", human.Time(*d.Closed)+" (took "+human.Duration(d.Closed.Sub(d.Created))+")")
 	}
@@ -123,7 +122,7 @@ func times(d *view.Description, now time.Time, fact func(name, text string)) {
 		fact("deadline", human.Time(*d.ChainDeadline)+" ("+human.When(*d.ChainDeadline, now)+")")
 	}
 	if p := d.Paused; p != nil {
-		fact("paused", human.Time(p.Since)+" ("+human.When(p.Since, now)+")"+wording.Person(p.By, p.Why))
+		fact("paused", human.Time(p.Since)+" ("+human.Ago(p.Since, now)+")"+wording.Person(p.By, p.Why))
 	}
 }
 
@@ -176,18 +175,9 @@ func (a *app) describe(d *view.Description) error {
 		fact("result", d.Result.String())
 	}
 	name := "failure"
-	for f, last := d.Failure, ""; f != nil; name = "because of" {
-		if text := wording.Typed(f.Type, f.Message); last == "" || !strings.HasSuffix(last, text) { // else it was already said
-			if f.Type == retry.TypeExhausted && len(f.Causes) > 0 { // the cause is the next fact
-				text = strings.TrimSuffix(text, ": "+f.Causes[0].Message)
-			}
-			fact(name, text)
-		}
-		last = f.Message
-		if len(f.Causes) == 0 {
-			break
-		}
-		f = f.Causes[0]
+	for _, c := range wording.Causes(d.Failure) {
+		fact(name, wording.Typed(c.Type, c.Message))
+		name = "because of"
 	}
 	fact("build", d.Build)
 	fact("reason", d.Reason)
@@ -217,7 +207,7 @@ func (a *app) describe(d *view.Description) error {
 	for _, u := range d.Updates {
 		a.printf("\nUpdate %s (%s) in progress since %s.\n", u.Name, u.ID, human.Time(u.Accepted))
 	}
-	return a.pending(d.Pending, now)
+	return a.pending(d.WorkflowID, d.Pending, now)
 }
 
 // factWidth is the width of the names of facts with the blanks around them.
@@ -275,7 +265,7 @@ func (a *app) explainNeed(d *view.Description, now time.Time) {
 	case n.Live:
 		a.printf("The node %s has build %s%s, with which it continues when that node serves its partition.\n", n.Node, n.Build, version)
 	default:
-		a.printf("It continues with build %s%s, last seen %s on the node %s.\n", n.Build, version, human.When(n.Seen, now), n.Node)
+		a.printf("It continues with build %s%s, last seen %s on the node %s.\n", n.Build, version, human.Ago(n.Seen, now), n.Node)
 	}
 }
 
@@ -314,7 +304,7 @@ func event[E any](e *E) string {
 }
 
 // pending shows the open calls.
-func (a *app) pending(calls []view.Call, now time.Time) error {
+func (a *app) pending(id string, calls []view.Call, now time.Time) error {
 	if len(calls) == 0 {
 		return nil
 	}
@@ -359,7 +349,7 @@ func (a *app) pending(calls []view.Call, now time.Time) error {
 			if p.Heartbeat != nil {
 				said = ": " + a.clip(p.Heartbeat.String(), 120)
 			}
-			a.printf("\n  Call %d: last heartbeat %s (%s)%s\n", p.Call, human.Time(*p.LastHeartbeat), human.When(*p.LastHeartbeat, now), said)
+			a.printf("\n  Call %d: last heartbeat %s (%s)%s\n", p.Call, human.Time(*p.LastHeartbeat), human.Ago(*p.LastHeartbeat, now), said)
 		}
 		if p.TimesOut != nil {
 			a.printf("\n  Call %d: the attempt times out at %s (%s).\n", p.Call, human.Time(*p.TimesOut), human.When(*p.TimesOut, now))
@@ -371,12 +361,12 @@ func (a *app) pending(calls []view.Call, now time.Time) error {
 			a.printf("\n  Call %d: %s lost with the process that ran it.\n", p.Call, attemptsWere(p.LostToCrashes))
 		}
 		if p.State == "quarantined" {
-			a.printf("\n  Call %d: quarantined, because the process died each time it ran.\n", p.Call)
+			a.printf("\n  Call %d: quarantined, because it %s.\n", p.Call, wording.Crashed(p.Crashes, p.Crashed, now))
 		}
 		if c := p.Child; c != nil && (c.Status == "parked" || c.Status == "waiting-for-code") {
 			a.printf("\n  Call %d: the child cannot continue. See: %s\n", p.Call, a.sameDatabase("perdure show "+term.Quote(c.WorkflowID)))
 		}
-		a.decide(p, now)
+		a.decide(id, p, now)
 	}
 	return nil
 }
@@ -390,19 +380,29 @@ func parentOf(id string, call int64, detached bool) string {
 }
 
 // decide says that a call waits for an operator, and what to type.
-func (a *app) decide(p view.Call, now time.Time) {
+func (a *app) decide(id string, p view.Call, now time.Time) {
 	if w := p.ActivityPaused; w != nil {
-		a.printf("\n  Call %d: its activity has been paused on all nodes since %s (%s)%s.\n", p.Call, human.Time(w.Since), human.When(w.Since, now), byAndWhy(w))
+		a.printf("\n  Call %d: its activity has been paused on all nodes since %s (%s)%s.\n", p.Call, human.Time(w.Since), human.Ago(w.Since, now), byAndWhy(w))
 	}
 	w := p.Paused
 	switch {
+	case p.State == view.CallQuarantined:
+		a.decideQuarantined(id, &p)
 	case w == nil:
 		return
 	case p.State == "running":
-		a.printf("\n  Call %d: paused %s%s: no attempt follows this one.\n", p.Call, human.When(w.Since, now), byAndWhy(w))
+		a.printf("\n  Call %d: paused %s%s: no attempt follows this one.\n", p.Call, human.Ago(w.Since, now), byAndWhy(w))
 	default:
 		a.printf("\n  Call %d: waiting since %s (%s)%s for a person: perdure retry-now, skip, fail or resume.\n",
-			p.Call, human.Time(w.Since), human.When(w.Since, now), byAndWhy(w))
+			p.Call, human.Time(w.Since), human.Ago(w.Since, now), byAndWhy(w))
+	}
+}
+
+// decideQuarantined says what to do about a call that crashed its process, the safest first.
+func (a *app) decideQuarantined(id string, p *view.Call) {
+	w := view.Waiting{Wait: view.Wait{For: view.WaitQuarantined, Call: p.Call, Name: p.Name, Crashes: p.Crashes, NoOtherBuild: p.NoOtherBuild}, WorkflowID: id, Count: 1}
+	for _, line := range a.nextLines(&w) {
+		a.printf("    %s\n", line)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 	"github.com/spf13/cobra"
@@ -125,6 +126,7 @@ type started struct {
 	RunID      string `json:"run_id"`
 	Workflow   string `json:"workflow"`
 	Attached   bool   `json:"attached"` // the run existed before
+	Warning    string `json:"warning,omitempty"`
 }
 
 func (a *app) start(ctx context.Context, name, id, text string, s startFlags) error {
@@ -170,9 +172,11 @@ func (a *app) start(ctx context.Context, name, id, text string, s startFlags) er
 		if err != nil {
 			return err
 		}
+		warning, _ := ops.Unregistered(ctx, e, "workflow", name) // the workflow has started, warning or not
 		if a.format != formatTable {
-			return a.document(started{WorkflowID: id, RunID: h.RunID(), Workflow: name, Attached: h.Attached()})
+			return a.document(started{WorkflowID: id, RunID: h.RunID(), Workflow: name, Attached: h.Attached(), Warning: warning})
 		}
+		defer a.warn(warning)
 		if h.Attached() {
 			a.printf("Workflow %s was started before: run %s. See: %s\n", id, h.RunID(), a.sameDatabase("perdure show "+term.Quote(id)))
 			return nil

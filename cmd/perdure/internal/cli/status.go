@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +25,8 @@ func (a *app) statusCommand() *cobra.Command {
 which errors ended attempts in the last hour, and the commands to type next.
 
 The exit code is 7 if something needs attention: if it will not continue by itself and
-no operator paused it, or if a circuit breaker is open. Of each kind of wait at most 1,000
+no operator paused it, if a circuit breaker is open, or if calls wait for an activity or
+a gate that is paused. Of each kind of wait at most 1,000
 calls or 100 workflows are read; "1,000+" says that there are more.
 
 With --watch the screen is redrawn until the command is interrupted; less often if the
@@ -206,7 +206,7 @@ func whenPast(t *time.Time, now time.Time) string {
 	if t == nil {
 		return ""
 	}
-	return human.When(*t, now)
+	return human.Ago(*t, now)
 }
 
 func whenNext(t *time.Time, now time.Time) string {
@@ -249,7 +249,7 @@ func (a *app) errorTrends(all []view.ErrorTrend, now time.Time) error {
 		case t.Attempts < t.Before:
 			arrow = term.Painted{Text: "↓", Colour: term.Good}
 		}
-		table.Row(t.Name, t.ErrorType, human.Count(t.Attempts), human.Count(t.Before), arrow, human.Count(t.Calls), human.When(t.Last, now), t.Example.Message)
+		table.Row(t.Name, t.ErrorType, human.Count(t.Attempts), human.Count(t.Before), arrow, human.Count(t.Calls), human.Ago(t.Last, now), t.Example.Message)
 	}
 	return table.Write(a.out)
 }
@@ -265,64 +265,6 @@ func (a *app) failedRuns(runs []view.Run, now time.Time) error {
 		table.Row(r.WorkflowID, r.Workflow, whenPast(r.Closed, now), wording.Typed(r.ErrorType, r.Error))
 	}
 	return table.Write(a.out)
-}
-
-// commands shows what to type about what waits for an operator, or waits long.
-func (a *app) commands(s *view.Status) {
-	var lines []string
-	if !s.Served {
-		lines = append(lines, "perdure nodes --all")
-	}
-	for i := range s.Waiting {
-		if line := a.nextCommand(&s.Waiting[i]); line != "" && !slices.Contains(lines, line) {
-			lines = append(lines, line)
-		}
-	}
-	for i, line := range lines {
-		if i == 0 {
-			a.printf("\nWhat to type:\n\n")
-		}
-		a.printf("  %s\n", a.sameDatabase(line))
-	}
-}
-
-// nextCommand returns what to type about something that waits, or "" if it soon continues
-// by itself.
-func (a *app) nextCommand(w *view.Waiting) string {
-	id := term.Quote(w.WorkflowID)
-	call := func(verb, state string) string {
-		if w.Count == 1 {
-			return fmt.Sprintf("perdure %s %s --call %d", verb, id, w.Call)
-		}
-		return fmt.Sprintf("perdure %s --all --activity %s --state %s --dry-run", verb, term.Quote(w.Name), state)
-	}
-	switch w.For {
-	case view.WaitQuarantined:
-		return call("retry-now", view.CallQuarantined)
-	case view.WaitUnserved:
-		return "perdure nodes"
-	case view.WaitDamaged, view.WaitParked, view.WaitCode:
-		return "perdure show " + id
-	case view.WaitPaused:
-		switch {
-		case w.Call > 0 && w.By == "":
-			return call("retry-now", view.CallPaused)
-		case w.Call > 0:
-			return call("resume", view.CallPaused)
-		case w.Count == 1:
-			return "perdure resume-run " + id
-		}
-		return "perdure resume-run --all --status paused --type " + term.Quote(w.Name) + " --dry-run"
-	case view.WaitActivityPaused:
-		return "perdure resume --activity " + term.Quote(w.Name)
-	case view.WaitGatePaused:
-		return "perdure gates resume " + term.Quote(w.Gate)
-	case view.WaitBreaker:
-		return "perdure gates show " + term.Quote(w.Gate)
-	case view.WaitBackoff:
-		return call("retry-now", view.CallBackoff)
-	}
-	return ""
 }
 
 // sameDatabase adds to a command the flags by which this one found its database. It omits a

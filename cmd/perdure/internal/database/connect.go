@@ -68,6 +68,16 @@ func (n Name) explain(c *pgx.ConnConfig, err error) error {
 	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return n.refused(c, refusal)
 	}
+	if errors.Is(err, pgconn.ErrReadOnlyConnection) || errors.Is(err, pgconn.ErrStandbyConnection) {
+		why := "those that answer are standbys, which only read"
+		if down := unreachable(err); down != "" {
+			why += "; of another one: " + down
+		}
+		return &Error{
+			fmt.Sprintf("No PostgreSQL server at %s takes writes: %s.", servers(c), why),
+			"Start the primary, or promote a standby, and name its host in the URL. To only read, ask a standby: add target_session_attrs=any to the parameters of the URL.",
+		}
+	}
 	if why := unreachable(err); why != "" {
 		return &Error{
 			fmt.Sprintf("No PostgreSQL server answers at %s: %s.", servers(c), why),

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/operation"
+	"github.com/perdure/perdure/internal/wording"
+	"github.com/perdure/perdure/view"
+)
+
+// commands shows what to type about what waits for an operator, or waits long: the safest
+// first. What is to be done elsewhere is a comment of the shell above the commands.
+func (a *app) commands(s *view.Status) {
+	var lines []string
+	add := func(line string) {
+		if line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	if !s.Served {
+		add(a.sameDatabase("perdure nodes --all"))
+	}
+	for i := range s.Waiting {
+		for _, line := range a.nextLines(&s.Waiting[i]) {
+			add(line)
+		}
+	}
+	for i, line := range lines {
+		if i == 0 {
+			a.printf("\nWhat to type:\n\n")
+		}
+		a.printf("  %s\n", line)
+	}
+}
+
+// nextLines returns what to type about something that waits; nothing if it soon continues by
+// itself.
+func (a *app) nextLines(w *view.Waiting) (lines []string) {
+	for _, step := range wording.Steps(&w.Wait) {
+		switch {
+		case step.Do == "" && w.Gate == "" && w.Queue == "":
+			lines = append(lines, "# "+w.Name+": "+step.Says)
+		case step.Do == "":
+			lines = append(lines, "# "+step.Says)
+		default:
+			lines = append(lines, a.sameDatabase(stepCommand(w, step.Do)))
+		}
+	}
+	if len(lines) == 1 && w.WorkflowID != "" && (w.For == view.WaitParked || w.For == view.WaitDamaged || w.For == view.WaitCode) {
+		lines = append(lines, a.sameDatabase("perdure show "+term.Quote(w.WorkflowID)))
+	}
+	return lines
+}
+
+// stepCommand returns the command of a step. About several calls or runs it is a dry run.
+func stepCommand(w *view.Waiting, do string) string {
+	id, name := term.Quote(w.WorkflowID), term.Quote(w.Name)
+	state := map[string]string{
+		view.WaitQuarantined: view.CallQuarantined, view.WaitPaused: view.CallPaused, view.WaitBackoff: view.CallBackoff,
+	}[w.For]
+	more := map[string]string{operation.Fail.Name: " --error 'given up by hand'", operation.Skip.Name: " --result null"}[do]
+	switch do {
+	case wording.DoResumeActivity:
+		return "perdure resume --activity " + name
+	case wording.DoResumeGate:
+		return "perdure gates resume " + term.Quote(w.Gate)
+	case wording.DoProbeGate:
+		return "perdure gates probe " + term.Quote(w.Gate)
+	case operation.MoveRuns.Name:
+		return fmt.Sprintf("perdure move-runs --all --from %s --to BUILD --dry-run", term.Quote(w.Build))
+	case operation.ResumeRun.Name:
+		if w.Count == 1 {
+			return "perdure resume-run " + id
+		}
+		return "perdure resume-run --all --status paused --type " + name + " --dry-run"
+	}
+	if w.Count == 1 {
+		return fmt.Sprintf("perdure %s %s --call %d%s", do, id, w.Call, more)
+	}
+	return fmt.Sprintf("perdure %s --all --activity %s --state %s%s --dry-run", do, name, state, more)
+}

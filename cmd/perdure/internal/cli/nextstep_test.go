@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/view"
+)
+
+// TestF11_SuggestionsCanBeTyped: whatever waits, what status suggests is a command with flags that
+// it has, and the first suggestion is never one that kills.
+func TestF11_SuggestionsCanBeTyped(t *testing.T) {
+	a, _ := printer(time.Now())
+	root := a.root()
+	crash := []view.Crash{{Node: "n1", Build: "v1"}}
+	for _, w := range []view.Wait{
+		{For: view.WaitQuarantined, Call: 3, Name: "charge"}, {For: view.WaitQuarantined, Call: 3, Name: "charge", Crashes: crash},
+		{For: view.WaitQuarantined, Call: 3, Name: "charge", Crashes: crash, NoOtherBuild: true},
+		{For: view.WaitDamaged, Name: "checkout"}, {For: view.WaitParked, Name: "checkout"}, {For: view.WaitParked, Name: "checkout", Needs: &view.NeededCode{Build: "v1", Node: "n1"}},
+		{For: view.WaitCode, Name: "checkout"}, {For: view.WaitCode, Name: "checkout", Build: "v1"},
+		{For: view.WaitUnserved, Call: 3, Name: "charge", Queue: "gpu"}, {For: view.WaitPaused, Call: 3, Name: "charge"}, {For: view.WaitPaused, Call: 3, Name: "charge", By: "ann"},
+		{For: view.WaitPaused, Name: "checkout", By: "ann"}, {For: view.WaitActivityPaused, Name: "charge", By: "ann"}, {For: view.WaitGatePaused, Gate: "bank", By: "ann"},
+		{For: view.WaitBreaker, Gate: "bank"}, {For: view.WaitBackoff, Call: 3, Name: "charge"},
+	} {
+		for _, n := range []int{1, 40} {
+			lines := a.nextLines(&view.Waiting{Wait: w, Count: n, WorkflowID: "order-17"})
+			if len(lines) == 0 {
+				t.Errorf("%s: nothing is suggested", w.For)
+				continue
+			}
+			if w.NoOtherBuild && strings.Contains(strings.Join(lines, "\n"), "retry-now") {
+				t.Errorf("%s: %q would crash more processes", w.For, lines)
+			}
+			if w.For == view.WaitQuarantined && !w.NoOtherBuild && len(w.Crashes) == 0 && !strings.HasPrefix(lines[0], "#") {
+				t.Errorf("%s: the first thing to type is %q", w.For, lines[0])
+			}
+			for _, line := range lines {
+				if strings.HasPrefix(line, "# ") {
+					continue
+				}
+				words := strings.Fields(strings.ReplaceAll(line, "'given up by hand'", "x"))
+				cmd, rest, err := root.Find(words[1:])
+				if err == nil {
+					err = cmd.ParseFlags(rest)
+				}
+				if words[0] != "perdure" || err != nil || !cmd.Runnable() {
+					t.Errorf("%s: %q cannot be typed: %v", w.For, line, err)
+				}
+				if n > 1 && w.Gate == "" && w.For != view.WaitActivityPaused && !strings.Contains(line, "--dry-run") && !strings.Contains(line, "perdure show") {
+					t.Errorf("%s: %q does it to %d without showing them first", w.For, line, n)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/operation"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
+)
+
+// outcome is the outcome of an operation.
+type outcome struct {
+	Title   string
+	Text    string
+	Good    bool
+	Next    string
+	Records []recordRow
+	Again   *operateForm // the form to repeat the request for what is left
+	Back    linked
+}
+
+func (o *outcome) title() string { return o.Title }
+
+// carryOut carries out the operation of the form.
+func carryOut(q *request) (any, error) {
+	if err := q.ParseForm(); err != nil {
+		return nil, &badRequest{err.Error(), "Send the form again."}
+	}
+	t, err := q.posted()
+	if err != nil {
+		return nil, err
+	}
+	values := q.PostForm
+	if !t.shown(values) {
+		return q.operateForm(&t, url.Values{"request": values["request"], "reason": values["reason"]}, nil)
+	}
+	if t.op.Name == operation.EditPolicy.Name && t.policy == "" {
+		return nil, &badRequest{"The policy is missing.", "Write it into the form and look at the difference first."}
+	}
+	options := []ops.ControlOption{ops.Why(values.Get("reason"))}
+	if q.person.Name != "" {
+		options = append(options, ops.By(q.person.Name))
+	}
+	if key := values.Get("request"); key != "" {
+		options = append(options, ops.RequestID(key))
+	}
+	if values.Get("force") != "" {
+		options = append(options, ops.Force())
+	}
+	ctx, cancel := context.WithTimeout(q.ctx, patience)
+	defer cancel()
+	result, err := t.do(ctx, q, values, options...)
+	var wrong *wrongValue
+	var input *view.InputError
+	var refused *view.RefusedError
+	switch {
+	case errors.As(err, &wrong), errors.As(err, &input) && t.selection == "":
+		q.status = http.StatusUnprocessableEntity
+		return q.operateForm(&t, values, err)
+	case errors.As(err, &refused):
+		q.status = http.StatusConflict
+		return q.operateForm(&t, values, fmt.Errorf("It is refused: %s", refused.Record.Note)) //nolint:staticcheck // a sentence on a page
+	case errors.Is(err, perdure.ErrNotPending), errors.Is(err, perdure.ErrClosed):
+		q.status = http.StatusConflict
+		return q.operateForm(&t, values, err)
+	case errors.Is(err, perdure.ErrNoAnswer):
+		q.status = http.StatusAccepted
+		return q.unanswered(&t, values, &result), nil
+	case err != nil:
+		return nil, err
+	}
+	if !t.many() {
+		q.redirect = string(link("run", "id", t.id, "request", values.Get("request")))
+		return nil, nil
+	}
+	return q.summary(&t, &result), nil
+}
+
+// unanswered says that no engine has carried it out yet.
+func (q *request) unanswered(t *target, values url.Values, result *view.BulkResult) *outcome {
+	o := q.summary(t, result)
+	o.Title, o.Good = "It is asked for, and not done yet", false
+	o.Next = fmt.Sprintf("No engine did all of it within %s. The request is in the database, and is carried out when an engine serves it.", human.Duration(patience))
+	if t.many() {
+		o.Next = fmt.Sprintf("No engine did all of it within %s. What was asked for is in the database, and is carried out when an engine serves it; the rest may not be asked for yet.", human.Duration(patience))
+		o.Again = &operateForm{
+			Action: linkTo("operate", t.query()), Key: values.Get("request"), Selection: t.selection, Unnamed: t.selection == "", Reason: values.Get("reason"), Button: "Do the rest",
+		}
+		for _, f := range t.op.fields {
+			o.Again.Fields = append(o.Again.Fields, fieldValue{f, values.Get(f.Name)})
+		}
+	}
+	return o
+}
+
+// summary describes the outcome of an operation on many runs.
+func (q *request) summary(t *target, result *view.BulkResult) *outcome {
+	o := &outcome{Title: t.op.label + ": done", Good: true, Back: linked{"Back to the list", linkTo("runs", t.filter.query())}}
+	switch did := result.Applied + result.Unchanged; {
+	case !t.many():
+		o.Back = linked{"To the run", runLink(t.id, "").Link}
+	case did == 0:
+		o.Title, o.Good = t.op.label+": nothing was done", false
+	case result.Refused+result.NotPending+result.Ended+result.Gone > 0:
+		o.Title, o.Good = t.op.label+": done in part", false
+	}
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{
+		{result.Applied, t.op.Did}, {result.Unchanged, "unchanged"}, {result.Refused, "refused"}, {result.NotPending, "no longer pending"},
+		{result.Ended, "ended before"}, {result.Gone, "no longer as it was shown"}, {result.Unanswered, "not carried out yet"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, human.Count(part.n)+" "+part.what)
+		}
+	}
+	o.Text = strings.Join(parts, ", ")
+	if o.Text != "" {
+		o.Text += "."
+	} else if t.many() {
+		o.Text = "Nothing was selected."
+	}
+	for i := range result.Records[:min(len(result.Records), 5*shownRecords)] {
+		r := &result.Records[i]
+		o.Records = append(o.Records, recordRow{runLink(r.WorkflowID, ""), r.Call, r.Name, r.Outcome, r.Note})
+	}
+	return o
+}
