@@ -59,8 +59,8 @@ func TestGates(t *testing.T) {
 func TestQueues(t *testing.T) {
 	at := time.Unix(100, 0)
 	for want, c := range map[string]view.Call{
-		"an attempt of queue gpu runs on shop-1":                 {State: view.CallRunning, Node: "shop-1"},
-		"its attempts run where queue gpu is served":             {State: view.CallBackoff},
+		"an attempt of queue gpu runs on shop-1":                {State: view.CallRunning, Node: "shop-1"},
+		"its attempts run where queue gpu is served":            {State: view.CallBackoff},
 		"it has waited in queue gpu for 1m00s":                  {State: view.CallOffered, Offered: &at},
 		"it has waited in queue gpu for 1m00s: nobody is there": {State: view.CallOffered, Offered: &at, Unserved: "nobody is there"},
 	} {
