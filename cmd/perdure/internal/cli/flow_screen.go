@@ -230,7 +230,7 @@ func (s *flowScreen) tellHeld(d *view.Description) {
 		verb := fmt.Sprintf("%s --call %d", term.Quote(s.id), p.Call)
 		switch {
 		case p.State == "quarantined":
-			s.tellOnce(call, "quarantined", name+", whose attempts were lost with their processes", "perdure retry-now "+verb)
+			s.tellOnce(call, "quarantined", name+", whose attempts ended their processes: another attempt may end this one, too", "perdure show "+term.Quote(s.id))
 		case p.Paused != nil:
 			s.tellOnce(call, "paused", name+because(p), "perdure resume "+verb)
 		case p.ActivityPaused != nil:

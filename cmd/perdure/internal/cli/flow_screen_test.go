@@ -70,7 +70,7 @@ func TestW19_HeldCallsAreToldIntoPipes(t *testing.T) {
 		s.tellHeld(d)
 	}
 	want := `     0s  paused  @http.get: HTTPError503: busy. To continue: perdure retry-now 'night run' --call 3
-     0s  quarantined  @parse, whose attempts were lost with their processes. To continue: perdure retry-now 'night run' --call 4
+     0s  quarantined  @parse, whose attempts ended their processes: another attempt may end this one, too. To continue: perdure show 'night run'
      0s  waiting  @pay at gate payments. To continue: perdure gates
 `
 	if out.String() != want {
