@@ -224,6 +224,7 @@ var moves = []struct {
 	{`perdure_breaker_open{gate="till"}`, breaks, "", "1"},
 	{`perdure_breaker_open{gate="till"}`, mends, "", "0"},
 	{`perdure_nodes{state="live"}`, func(w *world) { w.plan.Crash(); time.Sleep(time.Minute); w.page = w.metrics.Handler(open(w.t, w.db)) }, "1", "0"},
+	{`perdure_builds`, func(w *world) { closes(w); w.page = w.metrics.Handler(open(w.t, w.db)) }, "1", "0"},
 	{`perdure_served`, func(w *world) { closes(w); w.page = w.metrics.Handler(open(w.t, w.db)) }, "1", "0"},
 	{`perdure_attention`, quarantines, "0", "1"},
 	{`perdure_status_age_seconds`, databaseLeaves, "0", "20"},

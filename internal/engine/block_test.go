@@ -298,14 +298,14 @@ func TestE63_ABlockIsNotSaidToGiveUp(t *testing.T) {
 				begin(t, e, flow, "flow", 0)
 				pass(time.Minute)
 				var said []string
-				for _, event := range []string{"call_gave_up", "attempt_failed"} {
+				for _, event := range []string{"call_gave_up", "attempt_failed", "call_retries"} {
 					for _, r := range j.records(t, "event", event) {
 						said = append(said, fmt.Sprint(event, " ", r["activity"], " ", r["attempt"]))
 					}
 				}
 				slices.Sort(said)
 				same(t, "said", strings.Join(said, ", "), "attempt_failed work 1, attempt_failed work 1, attempt_failed work 1, "+
-					"attempt_failed workflow.Retry 1, attempt_failed workflow.Retry 2, attempt_failed workflow.Retry 3, call_gave_up work 1, call_gave_up workflow.Retry 4")
+					"attempt_failed workflow.Retry 3, call_gave_up work 1, call_gave_up workflow.Retry 4, call_retries workflow.Retry 1, call_retries workflow.Retry 2")
 			})
 		})
 	}

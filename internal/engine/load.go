@@ -186,7 +186,7 @@ func (e *Engine) loadWithoutCode(r *activeRun, past *core.Past, h *hold) error {
 	}
 	r.run, r.instance, r.hold = run, nil, h
 	if h != nil && run.Hold(h.status, h.detail) {
-		e.log.RunHeld(logged(past.Start), string(h.status), h.detail.Reason)
+		e.log.RunHeld(logged(past.Start), string(h.status), h.detail.Reason, h.detail.Stack)
 	}
 	return nil
 }

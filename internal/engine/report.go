@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math/bits"
 	"slices"
 	"time"
 
@@ -42,9 +43,12 @@ func (e *Engine) report(r *activeRun, out *core.Turn) {
 
 // reportAttempt logs a failed attempt according to what follows from it.
 func (e *Engine) reportAttempt(r *activeRun, out *core.Turn, a *core.Record) {
-	tell, again := e.log.CallGaveUp, retry.Reason(a.Reason).Retries() || retriesBlock(out)
-	if again {
-		tell = e.log.AttemptFailed
+	tell := e.log.CallGaveUp
+	switch {
+	case a.Name != core.BlockName && retriesBlock(out):
+		tell = e.log.AttemptFailed // what matters is how the block stands
+	case retry.Reason(a.Reason).Retries():
+		tell = e.retried(a)
 	}
 	for i := range out.Rows {
 		if out.Rows[i].Call != a.Call {
@@ -52,14 +56,14 @@ func (e *Engine) reportAttempt(r *activeRun, out *core.Turn, a *core.Record) {
 		}
 		switch out.Rows[i].State {
 		case core.Paused:
-			tell, again = e.log.CallPaused, false
+			tell = e.log.CallPaused
 		case core.Quarantined:
-			tell, again = e.log.CallQuarantined, false
+			tell = e.log.CallQuarantined
 		default: // the call continues
-			tell, again = e.log.AttemptFailed, true
+			tell = e.retried(a)
 		}
 	}
-	if again && !e.log.WantsAttempts() {
+	if tell == nil {
 		return
 	}
 	var d core.AttemptDetail
@@ -68,6 +72,18 @@ func (e *Engine) reportAttempt(r *activeRun, out *core.Turn, a *core.Record) {
 		Call: a.Call, Activity: a.Name, Number: a.Attempt, Outcome: string(a.Outcome), Reason: a.Reason, Delay: d.Delay,
 		ErrorType: a.ErrorType, Error: d.Message,
 	})
+}
+
+// retried returns how a failed attempt that is followed by another is logged, nil for not at
+// all. The first failure of a call is told, and then each time there are twice as many.
+func (e *Engine) retried(a *core.Record) func(logs.Run, logs.Attempt) {
+	switch {
+	case bits.OnesCount(uint(a.Attempt)) == 1:
+		return e.log.CallRetries
+	case e.log.WantsAttempts():
+		return e.log.AttemptFailed
+	}
+	return nil
 }
 
 // retriesBlock reports whether a block of code is tried again right after this turn's failures.

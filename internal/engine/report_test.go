@@ -54,7 +54,7 @@ func TestE63_WhatFailsIsLogged(t *testing.T) {
 	charge := activity.New("charge", func(ctx context.Context, in string) (string, error) {
 		activity.Logger(ctx).Info("charging", "cents", 100)
 		return "", errors.New("connection refused")
-	}, activity.Retry(retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))
+	}, activity.Retry(retry.Policy{MaxAttempts: 4, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))
 	debit := activity.New("debit", func(context.Context, string) (string, error) { return "", errors.New("bank away") },
 		activity.Retry(retry.Policy{MaxAttempts: 9, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}), activity.Through(bank))
 	render := activity.New("render", func(context.Context, string) (string, error) { return "", errors.New("font overflow") },
@@ -90,8 +90,9 @@ func TestE63_WhatFailsIsLogged(t *testing.T) {
 		}{
 			{"engine_started", 1, map[string]any{"node": "node"}},
 			{"engine_stopped", 1, nil},
-			{"call_gave_up", 1, map[string]any{"workflow_id": "order-1", "workflow": "order", "activity": "charge", "attempt": 2.0, "reason": "max_attempts", "error": "connection refused", "level": "WARN"}},
-			{"run_failed", 1, map[string]any{"workflow_id": "order-1", "error": "charge: gave up after 2 attempts (max attempts): connection refused"}},
+			{"call_gave_up", 1, map[string]any{"workflow_id": "order-1", "workflow": "order", "activity": "charge", "attempt": 4.0, "reason": "max_attempts", "error": "connection refused", "level": "WARN"}},
+			{"call_retries", 6, map[string]any{"attempt": 1.0, "reason": "backoff", "level": "INFO"}}, // the first and the second time of three calls
+			{"run_failed", 1, map[string]any{"workflow_id": "order-1", "error": "charge: gave up after 4 attempts (max attempts): connection refused"}},
 			{"call_paused", 1, map[string]any{"workflow_id": "renders-1", "activity": "render", "reason": "max_attempts", "error": "font overflow"}},
 		} {
 			got := j.records(t, "event", want.event)
@@ -121,7 +122,7 @@ func TestE63_WhatFailsIsLogged(t *testing.T) {
 				t.Errorf("the code said %v", said)
 			}
 		}
-		if said := j.records(t, "msg", "charging"); len(said) != 2 || said[1]["attempt"] != 2.0 || said[1]["call"] != "2" || said[1]["workflow_id"] != "order-1" {
+		if said := j.records(t, "msg", "charging"); len(said) != 4 || said[1]["attempt"] != 2.0 || said[1]["call"] != "2" || said[1]["workflow_id"] != "order-1" {
 			t.Errorf("the body said %v", said)
 		}
 	})

@@ -60,7 +60,9 @@ func (l *Log) NameUnknown(kind, name, errorType, near string) {
 func (l *Log) DatabaseAway(while string, err error) { l.write(databaseAway, while, err) }
 
 // DatabaseBack is written at the end of an outage.
-func (l *Log) DatabaseBack(after error) { l.write(databaseBack, after) }
+func (l *Log) DatabaseBack(lasted time.Duration, after error) {
+	l.write(databaseBack, lasted.Round(time.Millisecond), after)
+}
 
 // ListenFailed is written when the database stops sending notifications.
 func (l *Log) ListenFailed(err error) { l.write(listenFailed, err) }

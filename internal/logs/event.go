@@ -40,7 +40,7 @@ var (
 // The database.
 var (
 	databaseAway  = event("database_away", slog.LevelError, "the database does not answer, or refuses what the engine needs; the engine waits and continues by itself", "while", "error")
-	databaseBack  = event("database_back", slog.LevelInfo, "the database answers again", "after")
+	databaseBack  = event("database_back", slog.LevelInfo, "the database answers again", "lasted", "after")
 	listenFailed  = event("listen_failed", slog.LevelWarn, "listening for notifications failed; messages are still found, but later", "error")
 	commitBlocked = event("commit_blocked", slog.LevelWarn, "a run waits for an open transaction of another client that used its workflow ID; commit or end that transaction", "run_id", "waited")
 	swept         = event("swept", slog.LevelInfo, "closed runs past their retention were deleted", "runs")
@@ -58,6 +58,7 @@ var (
 
 // Attempts and calls.
 var (
+	callRetries   = event("call_retries", slog.LevelInfo, "a call failed and is retried; written for its first failure, and for the second, fourth, eighth and so on; type: perdure show ID", "workflow_id", "run_id", "workflow", "call", "activity", "attempt", "outcome", "reason", "delay", "error_type", "error")
 	attemptFailed = event("attempt_failed", slog.LevelDebug, "an attempt failed and is retried", "workflow_id", "run_id", "workflow", "call", "activity", "attempt", "outcome", "reason", "delay", "error_type", "error")
 	callGaveUp    = event("call_gave_up", slog.LevelWarn, "a call failed and is not retried", "workflow_id", "run_id", "workflow", "call", "activity", "attempt", "outcome", "reason", "error_type", "error")
 	callPaused    = event("call_paused", slog.LevelWarn, "a call waits for a person; type: perdure status", "workflow_id", "run_id", "workflow", "call", "activity", "attempt", "reason", "error_type", "error")
@@ -73,7 +74,7 @@ var (
 // Runs.
 var (
 	runFailed    = event("run_failed", slog.LevelWarn, "a run failed", "workflow_id", "run_id", "workflow", "error_type", "error")
-	runHeld      = event("run_held", slog.LevelError, "a run is held; type: perdure show ID", "workflow_id", "run_id", "workflow", "status", "reason")
+	runHeld      = event("run_held", slog.LevelError, "a run is held; type: perdure show ID", "workflow_id", "run_id", "workflow", "status", "reason", "stack")
 	runMoved     = event("run_moved", slog.LevelInfo, "a run moves to another node that has code for it", "workflow_id", "run_id", "workflow", "to", "reason")
 	runGoesOn    = event("run_goes_on", slog.LevelInfo, "a held run continues", "workflow_id", "run_id", "workflow", "was")
 	runParked    = event("run_parked", slog.LevelError, "a run cannot be loaded or committed and is parked; type: perdure show ID", "run_id", "error")

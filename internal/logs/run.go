@@ -12,8 +12,14 @@ type Attempt struct {
 	ErrorType, Error string
 }
 
-// AttemptFailed is written for a failed attempt that is followed by another. It is a debug
-// record, because failures that are retried are normal.
+// CallRetries is written for some of the failed attempts of a call that are followed by
+// another, so that a program whose calls fail does not look as if it hung.
+func (l *Log) CallRetries(r Run, a Attempt) {
+	l.write(callRetries, r.with(a.Call, a.Activity, a.Number, a.Outcome, a.Reason, a.Delay, a.ErrorType, a.Error)...)
+}
+
+// AttemptFailed is written for the other ones. It is a debug record, because failures that are
+// retried are normal.
 func (l *Log) AttemptFailed(r Run, a Attempt) {
 	l.write(attemptFailed, r.with(a.Call, a.Activity, a.Number, a.Outcome, a.Reason, a.Delay, a.ErrorType, a.Error)...)
 }
@@ -70,7 +76,9 @@ func (l *Log) RunFailed(r Run, errorType, message string) {
 }
 
 // RunHeld is written when a run is parked or waits for code.
-func (l *Log) RunHeld(r Run, status, reason string) { l.write(runHeld, r.with(status, reason)...) }
+func (l *Log) RunHeld(r Run, status, reason, stack string) {
+	l.write(runHeld, r.with(status, reason, stack)...)
+}
 
 // RunMoved is written when a run moves to another node, or back to the owner of its partition.
 func (l *Log) RunMoved(r Run, to, reason string) { l.write(runMoved, r.with(to, reason)...) }

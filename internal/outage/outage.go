@@ -2,6 +2,7 @@ package outage
 
 import (
 	"sync"
+	"time"
 
 	"github.com/perdure/perdure/internal/logs"
 )
@@ -11,6 +12,7 @@ type Watch struct {
 	log   *logs.Log
 	mu    sync.Mutex
 	err   error
+	since time.Time // when the outage began
 	parts []*Watch
 }
 
@@ -20,24 +22,26 @@ func New(log *logs.Log) *Watch { return &Watch{log: log} }
 // Away records that an operation failed because the database did not answer. The caller tries
 // again.
 func (w *Watch) Away(while string, err error) {
-	if w.set(err) == nil {
+	if was, _ := w.set(err); was == nil {
 		w.log.DatabaseAway(while, err)
 	}
 }
 
 // Back records that the database answered.
 func (w *Watch) Back() {
-	if was := w.set(nil); was != nil {
-		w.log.DatabaseBack(was)
+	if was, lasted := w.set(nil); was != nil {
+		w.log.DatabaseBack(lasted, was)
 	}
 }
 
-// set replaces the error and returns the previous one.
-func (w *Watch) set(err error) (was error) {
+// set replaces the error and returns the previous one, and for how long there has been one.
+func (w *Watch) set(err error) (was error, lasted time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	was, w.err = w.err, err
-	return was
+	if was, w.err = w.err, err; was == nil {
+		w.since = time.Now()
+	}
+	return was, time.Since(w.since)
 }
 
 // Part returns a Watch of a part of the database, such as one of its servers. Err of w

@@ -141,19 +141,11 @@ func (b *batch) send(t *store.Turn, m *store.Message) error {
 	if m.Partition == t.Partition {
 		return b.c.deliver(m, clock)
 	}
-	clock, err := b.c.tick(m.Partition, b.marks.clock(m.Partition, clock))
-	if err != nil {
-		return err
-	}
-	for i := range b.fences { // the later turns of that partition come after the message
-		if f := &b.fences[i]; f.partition == m.Partition {
-			f.clock = max(f.clock, clock)
-		}
-	}
-	return b.c.deliver(m, clock)
+	return b.c.post(m, b.marks.clock(m.Partition, clock))
 }
 
-// deliver adds a message to the inbox. If a message with its key waits there, deliver
+// deliver adds a message to the inbox, under the partition's clock: now, unless a turn of another
+// partition was ahead when it sent to this one. If a message with its key waits there, deliver
 // either skips the new one or, with Replace, puts it in that one's place.
 func (c *conn) deliver(m *store.Message, now int64) error {
 	if m.Replace {
@@ -162,7 +154,7 @@ func (c *conn) deliver(m *store.Message, now int64) error {
 		}
 	}
 	inserted, err := c.exec(`INSERT INTO inbox (partition, sequence, workflow_id, run, key, kind, posted, data)
-		SELECT ?, max(sequence) + 1, ?, ?, ?, ?, ?, ? FROM partitions WHERE true ON CONFLICT (partition, workflow_id, key) DO NOTHING`,
+		SELECT ?1, max(sequence) + 1, ?2, ?3, ?4, ?5, max(?6, max(CASE WHEN id = ?1 THEN clock ELSE 0 END)), ?7 FROM partitions WHERE true ON CONFLICT (partition, workflow_id, key) DO NOTHING`,
 		int64(m.Partition), m.WorkflowID, m.Run, m.Key, m.Kind, now, payload(m.Data))
 	if err != nil || inserted == 0 {
 		return err

@@ -153,6 +153,15 @@ var groupGauges = []struct {
 			add(float64(nodes[state]), state)
 		}
 	}},
+	{gauge("perdure_builds", "Builds of the live nodes that serve runs."), 1, false, func(g *group, add adder) {
+		builds := map[string]bool{}
+		for _, n := range g.status.Nodes {
+			if n.State == view.NodeLive && !n.Worker {
+				builds[n.Build] = true
+			}
+		}
+		add(float64(len(builds)))
+	}},
 	{gauge("perdure_served", "0 if no live node takes work."), 1, false, func(g *group, add adder) { add(flag(g.status.Served)) }},
 	{gauge("perdure_attention", "1 if something waits that will not continue by itself and that no person decided to hold."), 1, false, func(g *group, add adder) { add(flag(g.status.Attention)) }},
 	{gauge("perdure_status_age_seconds", "Age of the metrics of the group in this scrape."), 1, false, func(g *group, add adder) { add(time.Since(g.at).Seconds()) }},
