@@ -159,7 +159,7 @@ func TestI13_SignalsAreRefused(t *testing.T) {
 		sameText(t, proceed.SendOnce(ctx, e.Workflow("open"), strings.Repeat("i", 1001), "x"),
 			`perdure: signal "proceed": the signal ID is 1001 bytes long; the limit is 1000`)
 		sameText(t, e.Workflow("open").Signal(ctx, "proceed", json.RawMessage(`{"half":`)),
-			`perdure: signal "proceed": a value of type json.RawMessage cannot be encoded as JSON: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input`)
+			`perdure: signal "proceed": the value cannot be used: a value of type json.RawMessage cannot be encoded as JSON: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input`)
 		_, err := e.Workflow("nobody").Describe(ctx)
 		sameText(t, err, `perdure: describe "nobody": no such run`)
 		_, err = perdure.Attach[int](e, "nobody").Result(ctx)
@@ -231,12 +231,12 @@ func TestI13_PayloadsAreRefused(t *testing.T) {
 			inAnEngine(t, func(t *testing.T, e *perdure.Engine) {
 				ctx := t.Context()
 				_, err := perdure.Start(ctx, e, takesAny, "x", test.value)
-				contains(t, "input of a run", err, `perdure: start "x": input: `+test.want)
+				contains(t, "input of a run", err, `perdure: start "x": the input cannot be used: `+test.want)
 				if _, err := perdure.Start(ctx, e, takesAny, "x", any(1)); err != nil {
 					t.Fatal(err)
 				}
 				err = workflow.NewSignal[any]("any").Send(ctx, e.Workflow("x"), test.value)
-				contains(t, "signal", err, `perdure: signal "any": `+test.want)
+				contains(t, "signal", err, `perdure: signal "any": the value cannot be used: `+test.want)
 				for where, executions := range map[string]int{"activity input": 0, "activity result": 1, "step result": 1, "workflow result": 0} {
 					ran = 0
 					_, err := perdure.Run(ctx, e, sends, where, where)

@@ -116,6 +116,9 @@ func (a *app) table(heads ...string) *term.Table {
 
 // ago formats a time in a table; where space is short, as how long ago it was.
 func (a *app) ago(t time.Time) term.Either {
+	if t.IsZero() { // of what was only selected
+		return term.Either{}
+	}
 	return term.Either{Long: human.Time(t), Short: human.When(t, a.env.Now())}
 }
 
