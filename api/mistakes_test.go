@@ -44,11 +44,9 @@ var wrongValues = []any{
 // place of each of its parameters and properties, what is wrong for it in every way. Whatever
 // comes of it, it is never a status that says the server is at fault.
 func TestF40_NoMistakeOfACallerIsAFaultOfTheServer(t *testing.T) {
+	extent.NotInShort(t, "thousands of requests, one after the other")
 	t.Run("memory", func(t *testing.T) { mistakes(t, memory.New(), true) })
 	t.Run("postgres", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("it needs a server; the whole check has one")
-		}
 		mistakes(t, postgres.URL(pgtest.Database(t)), false)
 	})
 }
