@@ -22,26 +22,26 @@ func New(log *logs.Log) *Watch { return &Watch{log: log} }
 // Away records that an operation failed because the database did not answer. The caller tries
 // again.
 func (w *Watch) Away(while string, err error) {
-	if was, _ := w.set(err); was == nil {
+	if _, was := w.set(err); was == nil {
 		w.log.DatabaseAway(while, err)
 	}
 }
 
 // Back records that the database answered.
 func (w *Watch) Back() {
-	if was, lasted := w.set(nil); was != nil {
+	if lasted, was := w.set(nil); was != nil {
 		w.log.DatabaseBack(lasted, was)
 	}
 }
 
 // set replaces the error and returns the previous one, and for how long there has been one.
-func (w *Watch) set(err error) (was error, lasted time.Duration) {
+func (w *Watch) set(err error) (lasted time.Duration, was error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if was, w.err = w.err, err; was == nil {
 		w.since = time.Now()
 	}
-	return was, time.Since(w.since)
+	return time.Since(w.since), was
 }
 
 // Part returns a Watch of a part of the database, such as one of its servers. Err of w
