@@ -30,16 +30,14 @@ func Unregistered(ctx context.Context, e *perdure.Engine, kind, name string) (st
 	}
 	known := map[string]bool{}
 	for i := range all {
+		if kind == "activity" {
+			for _, a := range all[i].Activities {
+				known[a] = true
+			}
+			continue
+		}
 		for _, w := range all[i].Workflows {
-			known[w.Name] = known[w.Name] || kind == "workflow"
-		}
-		for _, a := range all[i].Activities {
-			known[a] = known[a] || kind == "activity"
-		}
-	}
-	for other, is := range known {
-		if !is {
-			delete(known, other)
+			known[w.Name] = true
 		}
 	}
 	if kind == "activity" && !known[name] { // steps are registered nowhere

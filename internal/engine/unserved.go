@@ -8,8 +8,9 @@ import (
 	"github.com/perdure/perdure/internal/core"
 )
 
-// unserved are the runs of a partition with queued calls that cannot start on this node. It follows the runs whether they are in memory or evicted, and goes with
-// the partition. It is guarded by the engine's mu.
+// unserved are the runs of a partition with queued calls that cannot start on this node. It
+// follows the runs whether they are in memory or evicted, and goes with the partition. It is
+// guarded by the engine's mu.
 type unserved struct {
 	of   map[string][]core.Lack // by run
 	runs map[core.Lack]int      // how many runs wait

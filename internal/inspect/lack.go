@@ -15,14 +15,12 @@ import (
 
 // atSlot adds to the wait of a call that is queued where its run is why no attempt of it can
 // start there. Its Why is what the node says. Without a live node that is what the run waits for.
-func (o *obstacles) atSlot(ctx context.Context, w *view.Wait) (err error) {
+func (o *obstacles) atSlot(ctx context.Context, w *view.Wait) error {
 	if w.For != view.WaitSlot || w.Why == "" {
 		return nil
 	}
-	if o.nodes == nil {
-		if o.nodes, err = o.in.nodesOf(ctx, o.in.group.Name); err != nil {
-			return err
-		}
+	if err := o.readNodes(ctx, o.in.group.Name); err != nil {
+		return err
 	}
 	have, known := []string{}, map[string]bool{}
 	live := false

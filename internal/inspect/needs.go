@@ -55,15 +55,21 @@ func ofBuild(members []store.Member, workflow, build string) *view.NeededCode {
 	return &view.NeededCode{Build: build}
 }
 
+// readNodes reads the nodes of the group once.
+func (o *obstacles) readNodes(ctx context.Context, group string) (err error) {
+	if o.nodes == nil {
+		o.nodes, err = o.in.nodesOf(ctx, group)
+	}
+	return err
+}
+
 // awaitsBuild adds to the wait of a pinned run when its build was seen last.
-func (o *obstacles) awaitsBuild(ctx context.Context, row *store.Run, w *view.Wait) (err error) {
+func (o *obstacles) awaitsBuild(ctx context.Context, row *store.Run, w *view.Wait) error {
 	if w.Build == "" {
 		return nil
 	}
-	if o.nodes == nil {
-		if o.nodes, err = o.in.nodesOf(ctx, row.Group); err != nil {
-			return err
-		}
+	if err := o.readNodes(ctx, row.Group); err != nil {
+		return err
 	}
 	w.Why = "it stays on build " + w.Build + ", "
 	switch n := ofBuild(o.nodes, row.Type, w.Build); {

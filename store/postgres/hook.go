@@ -50,7 +50,7 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 	lent := &lentTx{Tx: step, h: k.h}
 	defer func() { // the hook may exit its goroutine
 		lent.end()
-		k.c.changed = k.c.changed || lent.session.changed
+		k.c.changed = k.c.changed || lent.left().changed
 	}()
 	err = t.RunHook(lent)
 	if errors.Is(err, store.ErrHookLeft) {
@@ -64,7 +64,7 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 		step.Rollback(ctx) // like the savepoint around it, whose errors count
 		return err
 	}
-	if lent.session.role {
+	if lent.left().role {
 		err = k.c.script(ctx, `SET LOCAL ROLE `+role)
 	}
 	if err == nil {
