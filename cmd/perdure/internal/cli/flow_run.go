@@ -103,6 +103,9 @@ interrupted. Runs that were interrupted go on. The database is created if need b
 				return err
 			}
 			return a.withFlowEngine(cmd.Context(), runtime, slog.New(&refusals{a: a}), func(eng *perdure.Engine) error {
+				if err := a.startFlows(cmd.Context(), eng); err != nil {
+					return err
+				}
 				a.notef("Serving flow files in %s, %s. What needs more waits for a process that allows it.\nInterrupt to stop; open runs go on with the next engine.\n", eng.Location(), actions.allowed())
 				<-cmd.Context().Done()
 				return cmd.Context().Err()
@@ -183,7 +186,8 @@ func flowID(p flow.Program) string {
 	return name + "-" + hex.EncodeToString(sum[:4])
 }
 
-// withFlowEngine runs f with an engine for flow files. It creates the database if needed.
+// withFlowEngine runs f with an engine for flow files that is yet to be started. It creates the
+// database if needed.
 func (a *app) withFlowEngine(ctx context.Context, runtime *flow.Runtime, logger *slog.Logger, f func(eng *perdure.Engine) error) error {
 	name, err := a.database()
 	if err != nil {
@@ -204,13 +208,16 @@ func (a *app) withFlowEngine(ctx context.Context, runtime *flow.Runtime, logger 
 	if err != nil {
 		return err
 	}
-	if err := eng.Start(ctx); err != nil {
-		if used, ok := errors.AsType[*store.InUseError](err); ok {
-			err = &Error{Code: exitError, What: human.Sentence(used.Error()), Hint: "If that engine runs flow files, start this one there: perdure start FILE"}
-		}
-		return errors.Join(err, eng.Close())
-	}
 	return errors.Join(f(eng), eng.Close())
+}
+
+// startFlows starts an engine for flow files.
+func (a *app) startFlows(ctx context.Context, eng *perdure.Engine) error {
+	err := eng.Start(ctx)
+	if used, ok := errors.AsType[*store.InUseError](err); ok {
+		return &Error{Code: exitError, What: human.Sentence(used.Error()), Hint: "If that engine runs flow files, start this one there: perdure start FILE"}
+	}
+	return err
 }
 
 func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) error {
@@ -252,11 +259,17 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 		options = append(options, perdure.NewAfter(perdure.AnyEnd))
 	}
 	return a.withFlowEngine(ctx, runtime, slog.New(slog.DiscardHandler), func(eng *perdure.Engine) error {
-		if missing := opt.actions.missingSecret(program); missing != nil {
-			// A closed run reads none.
-			if d, err := eng.Workflow(id).Describe(ctx); err != nil || d.Closed == nil || opt.again {
-				return missing
-			}
+		// Before the engine starts: an open run may go on at once, and end before the next look.
+		last, err := eng.Workflow(id).Describe(ctx)
+		if err != nil && !errors.Is(err, perdure.ErrNotFound) {
+			return err
+		}
+		ended := err == nil && last.Closed != nil
+		if missing := opt.actions.missingSecret(program); missing != nil && (!ended || opt.again) { // a closed run reads none
+			return missing
+		}
+		if err := a.startFlows(ctx, eng); err != nil {
+			return err
 		}
 		h, err := perdure.Start(ctx, eng, flow.Workflow, id, program, options...)
 		if used, ok := errors.AsType[*view.IDInUseError](err); ok {
@@ -267,13 +280,10 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 		if err != nil {
 			return err
 		}
-		d, err := eng.Workflow(id).OfRun(h.RunID()).Describe(ctx)
-		if err != nil {
-			return err
-		}
 		screen.places = placesOf(program.Source)
-		screen.begin(d, h.Attached())
-		if d.Closed == nil {
+		ended = ended && h.RunID() == last.RunID
+		screen.begin(h, last, ended)
+		if !ended {
 			if err := a.others(ctx, eng, id, name.Shared(), &opt.actions); err != nil {
 				return err
 			}

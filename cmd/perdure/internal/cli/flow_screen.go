@@ -67,16 +67,16 @@ func (s *flowScreen) log(message string) {
 
 // begin says whether the run is new, continues, or ended before, in which case its steps
 // are not repeated.
-func (s *flowScreen) begin(d *view.Description, attached bool) {
-	s.id, s.run = d.WorkflowID, d.RunID
+func (s *flowScreen) begin(h perdure.Handle[json.RawMessage], last *view.Description, ended bool) {
+	s.id, s.run = h.ID(), h.RunID()
 	switch {
-	case !attached:
+	case !h.Attached():
 		s.say("%s starts.", s.id)
-	case d.Closed == nil:
-		s.say("%s continues.", s.id)
-	default:
-		s.say("%s ended on %s. To start a new run: --again", s.id, d.Closed.Format("2006-01-02 15:04:05"))
+	case ended:
+		s.say("%s ended on %s. To start a new run: --again", s.id, last.Closed.Format("2006-01-02 15:04:05"))
 		s.seen = math.MaxInt
+	default:
+		s.say("%s continues.", s.id)
 	}
 }
 
