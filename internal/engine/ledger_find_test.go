@@ -16,7 +16,7 @@ import (
 // node on the way: the ledger keeps the first and the last ones, says how many are
 // missing, and its sums are exact.
 func TestE22_FiveThousandAttempts(t *testing.T) {
-	needsNumbers.inBothModes(t, func(t *testing.T, w *world) {
+	inBothModes(t, func(t *testing.T, w *world) {
 		const attempts = 5000
 		var ran time.Duration // at most one attempt at a time
 		fails := activity.New("fails", func(ctx context.Context, _ int) (int, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
@@ -167,8 +168,12 @@ func startAndStopLeaveNothing(t *testing.T, w *world) {
 	}
 	cycle(0)
 	before := runtime.NumGoroutine()
-	for round := 1; round <= 100; round++ {
-		cycle(round)
+	rounds := 100
+	if w.in.onDisk {
+		rounds = extent.AtNight(25, rounds)
+	}
+	for round := range rounds {
+		cycle(1 + round)
 	}
 	for n := 0; runtime.NumGoroutine() > before; n++ { // bodies that were asked to end
 		if n == 1000 {

@@ -61,7 +61,7 @@ func demandCompleted(t *testing.T, e *engine.Engine, name string, n int) {
 // refused, and however many there are, memory holds a bounded number of them, while they
 // wait, while they are worked off, and when a process starts in which they wait.
 func TestE102_RunsInLineAreRows(t *testing.T) {
-	starts, slots, kept := extent.AtNight(2000, 5000), 4, 50
+	starts, slots, kept := extent.AtNight(1000, 5000), 4, 50
 	needsQueries.inVirtualTime(t, func(t *testing.T, w *world) {
 		work := activity.New("work", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, 100*time.Millisecond) })
 		once := calls(work)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
@@ -361,10 +362,8 @@ func (w *world) engines() (all []*engine.Engine) {
 
 // chaosSeeds is how many seeds are played: three are all numbers of partitions.
 func chaosSeeds() uint64 {
-	switch {
-	case testing.Short():
-		return 5
-	default:
-		return 24
+	if testing.Short() {
+		return 3
 	}
+	return extent.AtNight[uint64](9, 100)
 }

@@ -59,12 +59,6 @@ var classes = map[string]class{
 	"tried": kept, "suspect": kept, "shielded": kept, "awaited": kept, "deaths": kept, "pin": kept, "to": kept, "builds": kept, "unserved": kept,
 }
 
-// leftOut lists the fields that hold a user's content, or nothing useful without the rest.
-var leftOut = map[string]bool{
-	"data": true, "inputs": true, "headers": true, "first": true, "seen": true, "seen_at": true, "asked_at": true, "mismatch": true,
-	"crc": true, "json": true, "encoding": true, "bytes": true, "locked": true,
-}
-
 // Face returns a document, which is a JSON object, without its secrets. shown is the
 // description that replaces them. Face returns nil if doc is not a JSON object.
 func Face(doc []byte, shown string) []byte {

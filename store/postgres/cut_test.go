@@ -138,7 +138,7 @@ func TestE83_ConnectionCutAnywhere(t *testing.T) {
 			w.must(v.prepare(w)())
 			want := w.dump()
 			for _, s := range []side{client, server} {
-				step := extent.AtNight(6, 1)
+				step := extent.AtNight(12, 1)
 				n := i % step // so that over the verbs each message has its turn
 				for w.cut(p, v, s, n, want) {
 					n += step
