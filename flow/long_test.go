@@ -98,6 +98,7 @@ func TestW15_WhereARunCannotContinue(t *testing.T) {
 // TestW15_LargeVariables: a run whose variables do not fit into the input of another one
 // goes on, and fails when it is four times as long as it should be.
 func TestW15_LargeVariables(t *testing.T) {
+	extent.NotInShort(t, "megabytes, copied in every turn")
 	defer flow.ContinueAfter(20)()
 	const text = "x = \"0123456789abcdef\"\nfor i in range(16):\n    x = x + x\ny = x\ny = y + \"a\"\nx = x + \"b\"\nn = 0\nwhile n < %d:\n    n = @echo(x=n + 1)\ny = None\n@echo(x=1)\nreturn [n, len(x)]\n"
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
