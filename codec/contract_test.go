@@ -47,6 +47,7 @@ func all(t testing.TB) []codec.Codec {
 // TestE65_AStoreOverCodecsIsAStore: it keeps the contract of stores, so the engine cannot
 // tell it from one.
 func TestE65_AStoreOverCodecsIsAStore(t *testing.T) {
+	extent.NotInShort(t, "the whole contract of stores")
 	t.Run("memory", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) store.Opener { return codec.Over(memory.New(), all(t)...) })
 	})

@@ -66,9 +66,11 @@ func TestW8_EveryCrash(t *testing.T) {
 					if in.also != (perduretest.Fault{}) && in.also != fault && !extent.Nightly() {
 						continue
 					}
+					if testing.Short() && (fault != perduretest.CrashAfter || !in.resident) {
+						continue // what goes on at once is the same after each
+					}
 					t.Run(in.name+"/"+blow, func(t *testing.T) {
 						if in.database != nil {
-							extent.NotInShort(t, "databases")
 							if name != onDatabases {
 								extent.OnlyAtNight(t, "the engine's own shapes are struck there on each push")
 							}

@@ -108,6 +108,7 @@ func TestW16_Gates(t *testing.T) {
 // TestW16_HundredThousandRows (12,000 but at night): a spread over more elements than one run can take makes
 // each call once, in runs that each stay short.
 func TestW16_HundredThousandRows(t *testing.T) {
+	extent.NotInShort(t, "very many rows")
 	rows := 12_000
 	if extent.Nightly() {
 		rows = 100_000 // a minute

@@ -71,6 +71,7 @@ fn poll(input: [seen, failed], output: [next]):
 // TestW15_WhereARunCannotContinue it goes on until the next statement at which it can;
 // if there is none in time, it fails with what to do.
 func TestW15_WhereARunCannotContinue(t *testing.T) {
+	extent.NotInShort(t, "tens of thousands of events")
 	defer flow.ContinueAfter(20)()
 	for _, text := range []string{
 		"x = 0 + f()\nreturn x\nfn f", "try [retry: 1]:\n    x = f()\nreturn x\nfn f", "x, y = parallel:\n    f()\n    f()\nreturn x\nfn f", "x = f() [retry: 1]\nreturn x\nfn f",

@@ -15,7 +15,7 @@ import (
 // priority, and in the order in which they came among those of one; in the probation
 // lane those that were there least often come first.
 func TestE49_SlotsAreGivenByPriority(t *testing.T) {
-	const contenders = 10_000
+	const contenders = 2_000
 	random := rand.New(rand.NewPCG(1, 2))
 	s := NewSlots(1, func() bool { return true })
 	held := []*Slot{s.Take(Regular), s.Take(Probation)}
