@@ -88,6 +88,10 @@ benchmarks: ## each benchmark once
 fuzz: ## each fuzz target for a while: FUZZTIME, a second by default
 	.ci/fuzz.sh $(or $(FUZZTIME),1s) $(addprefix ./,$(call with,Fuzz))
 
+mutants: ## plant faults in the engine one by one, and say which test finds each: hours
+	$(GO) -C tools build -o "$(CURDIR)/bin/mutants" ./cmd/mutants
+	bin/mutants $(MUTANTS)
+
 modules: bench lab tools
 
 lab tools:
@@ -108,4 +112,4 @@ analyzed:
 release: ## archives and checksums of the tagged commit for every system, into dist
 	GOFLAGS= $(GO) run $(GORELEASER) release --clean --skip=publish
 
-.PHONY: help check quick nightly setup static format modfiles vet lint cross typecheck test short race benchmarks fuzz modules bench lab tools analyzed release
+.PHONY: help check quick nightly setup static format modfiles vet lint cross typecheck test short race benchmarks fuzz modules bench lab tools analyzed mutants release

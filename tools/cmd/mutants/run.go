@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// verdict is what became of a mutant.
+type verdict struct {
+	Killer string // the test that found it, or how else it was found; empty: it lives
+	None   bool   // it does not compile
+	Took   time.Duration
+}
+
+// lab tries mutants.
+type lab struct {
+	root    string // of the module
+	patient time.Duration
+}
+
+// engine is where the promises of all rooms meet.
+const engine = "internal/engine"
+
+// try lets tests look for a mutant: those of its own package, then those of the engine.
+func (l *lab) try(ctx context.Context, m mutant) (v verdict, err error) {
+	began := time.Now()
+	defer func() { v.Took = time.Since(began) }()
+	dir, err := os.MkdirTemp("", "mutant")
+	if err != nil {
+		return v, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(l.root, filepath.FromSlash(m.File))
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return v, err
+	}
+	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{path: changed}})
+	if err != nil {
+		return v, err
+	}
+	if err := errors.Join(os.WriteFile(changed, m.applied(source), 0o600), os.WriteFile(overlay, text, 0o600)); err != nil {
+		return v, err
+	}
+	room := filepath.ToSlash(filepath.Dir(m.File))
+	for _, where := range slices.Compact([]string{room, engine}) {
+		said, failed := l.test(ctx, dir, overlay, where)
+		switch {
+		case ctx.Err() != nil:
+			return v, ctx.Err()
+		case failed == nil:
+			continue
+		case bytes.Contains(said, []byte("[build failed]")), bytes.Contains(said, []byte("[setup failed]")):
+			v.None = true
+		default:
+			v.Killer = killer(string(said))
+			if where != room {
+				v.Killer += " (" + where + ")"
+			}
+			if v.Killer == "" {
+				return v, fmt.Errorf("go test ended with %w and named no test:\n%s", failed, tail(said))
+			}
+		}
+		return v, nil
+	}
+	return v, nil
+}
+
+// test runs the tests of a package with a fault. All that it starts ends with it.
+func (l *lab) test(ctx context.Context, dir, overlay, where string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.patient+time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-short", "-failfast", "-vet=off", "-timeout", l.patient.String(), "./"+where)
+	cmd.Dir = l.root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "TMPDIR="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	return cmd.CombinedOutput()
+}
+
+var (
+	fails   = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+	running = regexp.MustCompile(`(?m)^running tests:\n\s+(\S+)`)
+	traced  = regexp.MustCompile(`(?m)^\S*\.(Test\w+)[.(]`)
+)
+
+// killer names the test that has found a fault, by what go test said.
+func killer(said string) string {
+	timedOut := strings.Contains(said, "panic: test timed out")
+	if all := fails.FindAllStringSubmatch(said, -1); all != nil && !timedOut {
+		return all[len(all)-1][1] // the innermost
+	}
+	for _, r := range []*regexp.Regexp{running, traced} {
+		if found := r.FindStringSubmatch(said); found != nil {
+			if timedOut {
+				return found[1] + ", which did not end"
+			}
+			return found[1] + ", which panicked"
+		}
+	}
+	switch {
+	case strings.Contains(said, "fatal error: "), strings.Contains(said, "panic: "):
+		return "a crash of the tests"
+	case strings.Contains(said, "signal: killed"):
+		return "tests that did not end"
+	}
+	return ""
+}
+
+func tail(said []byte) string {
+	const most = 2000
+	return string(said[max(0, len(said)-most):])
+}
