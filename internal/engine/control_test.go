@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
@@ -222,6 +223,7 @@ func TestE60_SkipAndFail(t *testing.T) {
 // TestE60_PauseAndResume: in backoff, in flight and in the queue; what is left of
 // a backoff is waited for; what was begun may end.
 func TestE60_PauseAndResume(t *testing.T) {
+	extent.NotInShort(t, "many days")
 	inBothModes(t, func(t *testing.T, w *world) {
 		f := newFragile(slowRetry)
 		e := w.start(f.flow, f.activity)

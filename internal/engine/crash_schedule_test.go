@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/faulty"
 	when "github.com/perdure/perdure/schedule"
 )
@@ -15,6 +16,7 @@ import (
 // before or after which the process dies: the same runs are started, each once, and
 // the schedule counts the same.
 func TestE49_SchedulesUnderFaults(t *testing.T) {
+	extent.NotInShort(t, "months of schedules")
 	specs := map[string]when.Spec{
 		"buffer_one":   {Cron: "* * * * *", Overlap: when.BufferOne},
 		"cancel_other": {Every: time.Minute, Overlap: when.CancelOther},

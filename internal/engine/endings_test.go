@@ -87,7 +87,7 @@ var runsOfEach = flag.Int("endings", extent.AtNight(2000, 10_000), "how many run
 func TestI10_EveryEndingLeavesNothing(t *testing.T) {
 	runs := *runsOfEach
 	if testing.Short() {
-		runs = min(runs, 300)
+		runs = min(runs, 50)
 	}
 	idle := activity.New("idle", func(ctx context.Context, n int) (int, error) { <-ctx.Done(); return n, ctx.Err() })
 	for _, how := range endings(idle) {

@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
@@ -130,6 +131,7 @@ func TestE110_HeadersAreCarried(t *testing.T) {
 // TestE110_HeadersOfSchedules: the runs of a schedule have the headers with which it was
 // made.
 func TestE110_HeadersOfSchedules(t *testing.T) {
+	extent.NotInShort(t, "many days")
 	inBothModes(t, func(t *testing.T, w *world) {
 		var seen seenBy
 		look := seen.look()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 )
@@ -16,6 +17,7 @@ import (
 // node on the way: the ledger keeps the first and the last ones, says how many are
 // missing, and its sums are exact.
 func TestE22_FiveThousandAttempts(t *testing.T) {
+	extent.NotInShort(t, "very many attempts")
 	inBothModes(t, func(t *testing.T, w *world) {
 		const attempts = 5000
 		var ran time.Duration // at most one attempt at a time

@@ -66,6 +66,7 @@ func TestE62_KeptForEver(t *testing.T) {
 // TestE62_Retention: the engine deletes runs that ended long ago, by status, and nothing else.
 // Deleted runs are gone from all views, and their IDs can be used again.
 func TestE62_Retention(t *testing.T) {
+	extent.NotInShort(t, "many days")
 	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		config := w.config(weighed, collector.Impl(collect))
 		config.Retention = view.Retention{Completed: 24 * time.Hour, Failed: 72 * time.Hour}
@@ -100,6 +101,7 @@ func TestE62_Retention(t *testing.T) {
 
 // TestE62_WhoIsDeployedOftenDeletes: no process lives as long as the time between two sweeps.
 func TestE62_WhoIsDeployedOftenDeletes(t *testing.T) {
+	extent.NotInShort(t, "many days")
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		config := w.config(weighed)
 		config.Retention = view.Retention{Completed: 24 * time.Hour}
@@ -121,6 +123,7 @@ func TestE62_WhoIsDeployedOftenDeletes(t *testing.T) {
 // TestE62_Chains: a chain is kept as long as its last run, and goes with it; earlier
 // runs of an open one go only if that is said.
 func TestE62_Chains(t *testing.T) {
+	extent.NotInShort(t, "many days")
 	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		e := w.start(collector.Impl(collect), weighed)
 		for _, id := range []string{"open", "ended"} {
@@ -177,6 +180,7 @@ func sweep(t *testing.T, e *engine.Engine, keep view.Retention, dry bool) string
 // run that follows it, which shows the attempts that it kept of it, however the two ended and
 // also when their ID was used again.
 func TestE62_ChainsThatWereReset(t *testing.T) {
+	extent.NotInShort(t, "many days")
 	inBothModes(t, func(t *testing.T, w *world) {
 		f := newTried()
 		tries := f.threeTries()

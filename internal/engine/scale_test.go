@@ -11,6 +11,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -171,6 +172,7 @@ func TestManyPartitions(t *testing.T) {
 // TestEngineTime: time is that of the database, whatever the clock of the node
 // says, and goes on from its highest mark when the database's clock is set back.
 func TestEngineTime(t *testing.T) {
+	extent.NotInShort(t, "many days")
 	for name, skew := range map[string]time.Duration{"ahead": 72 * time.Hour, "behind": -72 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			needsClocks.inVirtualTime(t, func(t *testing.T, w *world) {
