@@ -11,7 +11,7 @@ import (
 type Switch struct {
 	Number  int64  // assigned by the store; increasing within the group
 	Group   string // of nodes
-	Kind    string // of what is switched: SwitchActivity, SwitchCanary, SwitchCrash
+	Kind    string // of what is switched: SwitchActivity, SwitchCanary, SwitchCrash, SwitchWorkflow
 	Name    string // of what is switched
 	Off     bool
 	Share   int    // of a SwitchCanary: see there
@@ -22,7 +22,7 @@ type Switch struct {
 }
 
 // SwitchActivity is the kind of a switch that stops calls of an activity from starting
-// attempts.
+// attempts. The inline steps of one name of a workflow are switched under their StepName.
 const SwitchActivity = "activity"
 
 // SwitchCanary is the kind of a switch that gives a share of the runs that begin to nodes
@@ -36,14 +36,23 @@ const SwitchCanary = "canary"
 // SwitchActivity that is not Off lets the activity go.
 const SwitchCrash = "crash"
 
-// CrashName returns the name of a SwitchCrash.
-func CrashName(activity, build string) string { return activity + "\n" + build }
+// SwitchWorkflow is the kind of an entry about a workflow on one build whose code ended its
+// processes, or no longer does; CrashName is its name. Engines write it. While it is Off,
+// nodes of that build load no run of the workflow with its code.
+const SwitchWorkflow = "workflow"
 
-// OfCrash returns the activity and the build in the name of a SwitchCrash.
-func OfCrash(name string) (activity, build string) {
-	activity, build, _ = strings.Cut(name, "\n")
-	return activity, build
+// CrashName returns the name of a SwitchCrash or SwitchWorkflow.
+func CrashName(of, build string) string { return of + "\n" + build }
+
+// OfCrash returns the activity or workflow and the build in the name of a SwitchCrash or
+// SwitchWorkflow.
+func OfCrash(name string) (of, build string) {
+	of, build, _ = strings.Cut(name, "\n")
+	return of, build
 }
+
+// StepName is the name under which the inline steps of one name of a workflow are switched.
+func StepName(workflow, step string) string { return workflow + "/" + step }
 
 // WholeShare is the Share of all runs.
 const WholeShare = 10_000

@@ -82,7 +82,7 @@ type Call struct {
 	// Paused says who paused the call, and when and why. A running attempt may end, but
 	// no other follows until the call is resumed.
 	Paused *Pause `json:"paused,omitempty"`
-	// ActivityPaused says who paused the activity in the whole group.
+	// ActivityPaused says who paused the activity, or the inline step, in the whole group.
 	ActivityPaused *Pause `json:"activity_paused,omitempty"`
 	// Gate says where a gated call waits.
 	Gate *GateWait `json:"gate,omitempty"`

@@ -55,7 +55,7 @@ type Waiter struct {
 	Suspect  suspects.Suspect
 	Priority int    // higher goes first
 	Lost     bool   // its process died while it ran; it precedes others of its priority
-	Activity string // "" for a step
+	Activity string // or the inline step, named so that no other has its name
 	// Attempt is set for an attempt that is on record and due; nil for a call whose next
 	// attempt is not on record. It precedes others of its priority. No more attempts are put on
 	// record early once a call has waited for maxOvertaken; see Moving.

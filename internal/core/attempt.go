@@ -38,6 +38,10 @@ type attempts struct {
 	// Untold says that the hook for pauses has perhaps not been called yet.
 	Untold bool `json:"untold,omitempty"`
 
+	// Inline says that the call is an inline step. It is set when the row is written, for its
+	// readers.
+	Inline bool `json:"inline,omitempty"`
+
 	// LostAt is when the last attempt was lost with its process. It is 0 if an attempt has
 	// since ended or run for long.
 	LostAt int64 `json:"lost,omitempty"`

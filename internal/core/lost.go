@@ -45,8 +45,8 @@ func (r *execution) lost(c *Call, in TakenOver) {
 	}
 	c.CrashedOn = slices.DeleteFunc(c.CrashedOn, func(node string) bool { return slices.Contains(in.Survivors, node) })
 	limit := crashLimit(c.Policy)
-	if !c.Step() && !survived && alone {
-		r.out.Crashed = append(r.out.Crashed, Crash{AttemptRef{c.Number, c.attempt}, c.Name, c.Node, limit})
+	if !survived && alone {
+		r.out.Crashed = append(r.out.Crashed, Crash{AttemptRef{c.Number, c.attempt}, c.Name, c.Step(), c.Node, limit})
 	}
 	quarantine := len(c.CrashedOn) >= limit || limit == 1
 	reason := retry.ReasonWorkerLost

@@ -37,6 +37,7 @@ func (r *callTable) writeRows() {
 
 func (c *Call) row() Row {
 	c.Cancel = c.cancelRequested
+	c.Inline = c.Step()
 	data, _ := history.Seal(&c.attempts) // strings and numbers only: cannot fail
 	row := Row{Call: c.Number, State: c.state, Name: c.Name, Queue: c.Queue, Attempt: c.attempt, Data: data}
 	if c.state == Backoff {

@@ -107,7 +107,8 @@ func (t *Turn) Empty() bool {
 // Crash is an attempt during which its node died, and which was the only suspect there.
 type Crash struct {
 	AttemptRef
-	Name  string // of the activity
+	Name  string // of the activity or step
+	Step  bool   // an inline step
 	Node  string
 	Limit int // the call's CrashLimit
 }
@@ -233,6 +234,9 @@ type Detail struct {
 	// Deaths is how often processes died of the code of a parked run, 0 if it is parked for
 	// another reason. An operator may let it go; then Fingerprint is empty.
 	Deaths int `json:"deaths,omitempty"`
+	// Shared says that these were deaths of several runs, for which the workflow is held as a
+	// whole on that build.
+	Shared bool `json:"shared,omitempty"`
 	// Tried are the fingerprints of code that did not fit, on any node, since code last
 	// did.
 	Tried []string `json:"tried,omitempty"`
@@ -256,6 +260,8 @@ type Suspicion struct {
 	Deaths int      `json:"deaths,omitempty"` // consecutive deaths with this run alone
 	Code   string   `json:"code,omitempty"`   // fingerprint of the code that was tried
 	Nodes  []string `json:"nodes,omitempty"`  // IDs of the nodes that died while they tried it
+
+	Workflow string `json:"workflow,omitempty"`
 }
 
 // Wake times of a run that waits for no particular time. The store has the same values.

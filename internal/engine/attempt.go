@@ -41,7 +41,7 @@ func (e *Engine) begin(r *activeRun, d *core.Dispatch, slot *attempt.Slot) {
 	p.active++
 	spec := attempt.Spec{Run: r.id, Tenure: p.tenure(), Dispatch: *d, Info: attemptInfo(r, d), Body: body, Values: a.Values, Slot: slot}
 	if slot == nil {
-		spec.Wants = e.wanting(d)
+		spec.Wants = e.wanting(r, d)
 	}
 	e.attempts.Begin(spec)
 }

@@ -10,59 +10,82 @@ import (
 
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/suspects"
+	"github.com/perdure/perdure/internal/trial"
 	"github.com/perdure/perdure/store"
 )
 
-// An activity all of whose calls end their process is found as a whole (see suspects.Shared).
-// What is known of it is in the group's log of switches, by activity and build: the deaths of
-// calls that were alone, and that one survived. The entry of the death that convicts the
-// activity is Off, and then nodes of that build start no attempt of it, as if a person had
-// paused it. A person lets it go by resuming it; a node of another build is not concerned.
+// Code that ends its process whoever runs it is found as a whole (see suspects.Shared): an
+// activity or an inline step by its calls, a workflow by its runs. What is known of it is in
+// the group's log of switches, by name and build: the deaths of calls or runs that were alone,
+// and that some survived. The entry of the death that convicts it is Off, and then nodes of
+// that build start no attempt of the activity, as if a person had paused it, and park the runs
+// of the workflow. A person lets it go by resuming the activity or a run; a node of another
+// build is not concerned.
 //
 // While calls of an activity are suspects here, or wait to be tried, no other call of it
 // starts on this node: it would end the process before the suspects are tried.
 
-// crashKey is an activity on one build.
-type crashKey struct{ activity, build string }
+// crashKey is code on one build: an activity, an inline step or a workflow.
+type crashKey struct{ kind, name, build string }
 
-// crashes is what the log of switches says about activities that ended processes.
+// crashes is what the log of switches says about code that ended processes.
 type crashes map[crashKey]crashRecord
 
 type crashRecord struct {
 	suspects.Shared
+	last int64         // when the last of them died
 	held *store.Switch // nil: not held
 }
 
-// Requests of entries of the kind store.SwitchCrash begin with what they say; the ID of the
-// attempt follows.
+// died adds a death. Those long before it were of something else.
+func (r *crashRecord) died(culprit string, at int64) {
+	if r.old(at) {
+		r.Shared = suspects.Shared{}
+	}
+	r.Died(culprit)
+	r.last = max(r.last, at)
+}
+
+// old reports whether the deaths do not count any more.
+func (r *crashRecord) old(now int64) bool {
+	return r.held == nil && now-r.last > int64(suspects.Window)
+}
+
+// Requests of entries of these kinds begin with what they say. The ID of the attempt follows,
+// or that of the run and of the node.
 const (
 	diedAlone = "died "
 	survived  = "survived "
+	letGo     = "let go "
 )
+
+func runOn(run, node string) string { return run + " on " + node }
 
 // add applies an entry of the log, and reports whether it lets an activity go.
 func (c crashes) add(w store.Switch) (released bool) {
 	if w.Kind == store.SwitchActivity && !w.Off {
 		for key, of := range c {
-			if key.activity == w.Name {
+			if key.kind == store.SwitchCrash && key.name == w.Name {
 				released = released || of.held != nil
 				delete(c, key)
 			}
 		}
 		return released
 	}
-	if w.Kind != store.SwitchCrash {
+	if w.Kind != store.SwitchCrash && w.Kind != store.SwitchWorkflow {
 		return false
 	}
-	activity, build := store.OfCrash(w.Name)
-	key := crashKey{activity, build}
+	name, build := store.OfCrash(w.Name)
+	key := crashKey{w.Kind, name, build}
 	of := c[key]
 	if id, died := strings.CutPrefix(w.Request, diedAlone); died {
-		of.Died(callOf(id))
-	} else if of.held == nil {
+		of.died(key.culprit(id), w.Time)
+	} else if strings.HasPrefix(w.Request, letGo) || of.held == nil {
 		delete(c, key)
-		return false
+		return of.held != nil
 	}
 	if w.Off {
 		of.held = &w
@@ -71,17 +94,21 @@ func (c crashes) add(w store.Switch) (released bool) {
 	return false
 }
 
-// callOf returns the call ID in an attempt ID.
-func callOf(attemptID string) string {
-	if dot := strings.LastIndexByte(attemptID, '.'); dot >= 0 {
-		return attemptID[:dot]
+// culprit returns the call or run that an entry names.
+func (k crashKey) culprit(id string) string {
+	if k.kind == store.SwitchWorkflow {
+		run, _, _ := strings.Cut(id, runOn("", ""))
+		return run
 	}
-	return attemptID
+	if dot := strings.LastIndexByte(id, '.'); dot >= 0 {
+		return id[:dot] // of the attempt's ID
+	}
+	return id
 }
 
-// heldHere reports whether an activity is held on this node's build. The engine's mu is held.
-func (e *Engine) heldHere(activity string) bool {
-	return e.switches.crashes[crashKey{activity, e.config.Build}].held != nil
+// crashesHere returns what is known of code on this node's build. The engine's mu is held.
+func (e *Engine) crashesHere(kind, name string) crashRecord {
+	return e.switches.crashes[crashKey{kind, name, e.config.Build}]
 }
 
 // heldActivities adds the activities that are held on builds that are in use to the paused
@@ -90,7 +117,7 @@ func (e *Engine) heldActivities(ctx context.Context, paused map[string]store.Swi
 	e.mu.Lock()
 	all, serves := maps.Clone(e.switches.crashes), e.phase != client
 	e.mu.Unlock()
-	maps.DeleteFunc(all, func(_ crashKey, of crashRecord) bool { return of.held == nil })
+	maps.DeleteFunc(all, func(key crashKey, of crashRecord) bool { return of.held == nil || key.kind != store.SwitchCrash })
 	if len(all) == 0 {
 		return nil
 	}
@@ -103,10 +130,10 @@ func (e *Engine) heldActivities(ctx context.Context, paused map[string]store.Swi
 		live[n.Build] = live[n.Build] || n.Live && n.Group == e.config.Group
 	}
 	for key, of := range all {
-		if _, off := paused[key.activity]; live[key.build] && !off {
+		if _, off := paused[key.name]; live[key.build] && !off {
 			off := *of.held
-			off.Name, off.By = key.activity, "" // no person did that
-			paused[key.activity] = off
+			off.Name, off.By = key.name, "" // no person did that
+			paused[key.name] = off
 		}
 	}
 	return nil
@@ -140,16 +167,41 @@ func (e *Engine) letBack() {
 	}
 }
 
-// spreadBlame tells the slots which activities are to be tried last, and how late. The
-// engine's mu is held.
+// doubted reports whether calls of an activity in a queue died alone on this build, one after
+// the other, so that they are tried one at a time, and whether the next one may be.
+func (e *Engine) doubted(activity string) (is, try bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	of := e.crashesHere(store.SwitchCrash, activity)
+	is = of.Deaths() > 0 && !of.old(e.clock.Now())
+	return is, !time.Now().Before(e.begun.Add(of.Patience()))
+}
+
+// survivedInQueue acquits the activity of an attempt in a queue, whose other calls are then
+// claimed again.
+func (e *Engine) survivedInQueue(activity, attemptID string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if of := e.crashesHere(store.SwitchCrash, activity); of.Deaths() > 0 {
+		e.acquit(activity, attemptID, e.server.Wake)
+	}
+}
+
+// spreadBlame tells the slots which activities are to be tried last, and how late, and the
+// trials which workflows are doubted. The engine's mu is held.
 func (e *Engine) spreadBlame() {
 	blame := map[string]attempt.Blame{}
+	for _, p := range e.partitions {
+		if p.trials != nil {
+			p.trials.book.Blame(e.blamedWorkflows())
+		}
+	}
 	for key, of := range e.switches.crashes {
-		if key.build != e.config.Build || of.held != nil {
+		if key.build != e.config.Build || of.held != nil || key.kind != store.SwitchCrash || of.old(e.clock.Now()) {
 			continue
 		}
 		until := e.begun.Add(of.Patience())
-		blame[key.activity] = attempt.Blame{Deaths: of.Deaths(), Until: until}
+		blame[key.name] = attempt.Blame{Deaths: of.Deaths(), Until: until}
 		if wait := time.Until(until); wait > 0 && e.phase == running {
 			time.AfterFunc(wait, func() {
 				e.mu.Lock()
@@ -173,6 +225,9 @@ func (e *Engine) accuse(r *activeRun, all []core.Crash) {
 	all, run := slices.Clone(all), *r.run.Began()
 	e.work.Go(func() {
 		for _, c := range all {
+			if c.Step {
+				c.Name = store.StepName(run.Type, c.Name)
+			}
 			e.noteCrash(&c, core.AttemptID(r.id, c.Call, c.Attempt), run.WorkflowID)
 		}
 		e.mu.Lock()
@@ -181,28 +236,49 @@ func (e *Engine) accuse(r *activeRun, all []core.Crash) {
 	})
 }
 
-// noteCrash writes the entry of a call that died alone. It does nothing if the build of the
-// node is not known any more.
+// noteCrash writes the entry of a call that died alone.
 func (e *Engine) noteCrash(c *core.Crash, attemptID, workflowID string) {
-	build := e.buildOfNode(c.Node)
+	e.noteDeath(store.SwitchCrash, c.Name, c.Node, c.Limit, store.Switch{
+		Request: diedAlone + attemptID, Why: fmt.Sprintf("a call of %s was the only suspect when its process ended", workflowID),
+	}, func(of *suspects.Shared, build string) string {
+		e.log.ActivityHeld(c.Name, build, of.Deaths())
+		return fmt.Sprintf("%d calls in a row ended their process, each while it ran alone, the last one that of %s: on build %s none is tried", of.Deaths(), workflowID, build)
+	})
+}
+
+// accuseRuns notes that runs of workflows were alone when their nodes died.
+func (e *Engine) accuseRuns(all []trial.Accusation) {
+	for _, a := range all {
+		if a.Workflow == "" {
+			continue
+		}
+		e.noteDeath(store.SwitchWorkflow, a.Workflow, a.Node, trial.Limit, store.Switch{
+			Request: diedAlone + runOn(a.Run, a.Node), Why: "the code of run " + a.Run + " ran alone when its process ended",
+		}, func(of *suspects.Shared, build string) string {
+			e.log.WorkflowHeld(a.Workflow, build, of.Deaths())
+			return fmt.Sprintf("the workflow's code ended its process with %d runs in a row, each while it ran alone: on build %s no run of it is tried", of.Deaths(), build)
+		})
+	}
+}
+
+// noteDeath writes the entry of a death, which held completes if it convicts the code. It does
+// nothing if the build of the node is not known any more.
+func (e *Engine) noteDeath(kind, name, node string, limit int, w store.Switch, held func(of *suspects.Shared, build string) string) {
+	build := e.buildOfNode(node)
 	if build == "" || e.readNow() != nil {
 		return
 	}
 	e.mu.Lock()
-	key := crashKey{c.Name, build}
+	key := crashKey{kind, name, build}
 	of := e.switches.crashes[key]
 	e.mu.Unlock()
 	if of.held != nil {
 		return
 	}
-	of.Died(callOf(attemptID))
-	w := store.Switch{
-		Kind: store.SwitchCrash, Name: store.CrashName(c.Name, build), Request: diedAlone + attemptID,
-		Why: fmt.Sprintf("a call of %s was the only suspect when its process ended", workflowID),
-	}
-	if w.Off = of.Convicted(c.Limit); w.Off {
-		w.Why = fmt.Sprintf("%d calls in a row ended their process, each while it ran alone, the last one that of %s: on build %s none is tried", of.Deaths(), workflowID, build)
-		e.log.ActivityHeld(c.Name, build, of.Deaths())
+	of.died(key.culprit(strings.TrimPrefix(w.Request, diedAlone)), e.clock.Now())
+	w.Kind, w.Name = kind, store.CrashName(name, build)
+	if w.Off = of.Convicted(limit); w.Off {
+		w.Why = held(&of.Shared, build)
 	}
 	e.writeCrash(w)
 }
@@ -211,7 +287,7 @@ func (e *Engine) noteCrash(c *core.Crash, attemptID, workflowID string) {
 // goes on. The engine's mu is held.
 func (e *Engine) acquit(activity, attemptID string, then func()) {
 	e.slots.Survived(activity)
-	of := e.switches.crashes[crashKey{activity, e.config.Build}]
+	of := e.crashesHere(store.SwitchCrash, activity)
 	if activity == "" || of.Deaths() == 0 || of.held != nil || e.phase != running {
 		then()
 		return
@@ -224,10 +300,63 @@ func (e *Engine) acquit(activity, attemptID string, then func()) {
 	})
 }
 
+// acquitWorkflow notes that runs of a workflow have gone on of which others died alone. The
+// engine's mu is held.
+func (e *Engine) acquitWorkflow(workflow string) {
+	if e.phase == running {
+		e.work.Go(func() {
+			e.writeCrash(store.Switch{Kind: store.SwitchWorkflow, Name: store.CrashName(workflow, e.config.Build), Request: survived + ident.NewToken(), Why: "its runs went on"})
+		})
+	}
+}
+
+// heldWorkflow returns what is known of a workflow that is held on this node's build, nil for
+// any other. The engine's mu is held.
+func (e *Engine) heldWorkflow(workflow string) *crashRecord {
+	if of := e.crashesHere(store.SwitchWorkflow, workflow); of.held != nil {
+		return &of
+	}
+	return nil
+}
+
+// hold returns the hold of a run of a workflow that is held.
+func (c *crashRecord) hold(workflowID, fingerprint string) *hold {
+	return &hold{core.StatusParked, core.Detail{
+		Reason:      c.held.Why + "; they are tried again on another build, or after perdure resume-run " + workflowID,
+		Fingerprint: fingerprint, Deaths: c.Deaths(), Shared: true,
+	}}
+}
+
+func (e *Engine) isHeld(workflow string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.heldWorkflow(workflow) != nil
+}
+
+// releaseWorkflow lets a workflow go that is held on this build, because a person let one of
+// its runs go. Its other runs follow.
+func (e *Engine) releaseWorkflow(workflow string) {
+	if e.isHeld(workflow) {
+		e.writeCrash(store.Switch{Kind: store.SwitchWorkflow, Name: store.CrashName(workflow, e.config.Build), Request: letGo + ident.NewToken(), Why: "a person let one of its runs go"})
+	}
+}
+
+// blamedWorkflows returns how many runs of a workflow were alone at deaths on this node's
+// build. The engine's mu is held.
+func (e *Engine) blamedWorkflows() map[string]int {
+	all := map[string]int{}
+	for key, of := range e.switches.crashes {
+		if key.kind == store.SwitchWorkflow && key.build == e.config.Build && of.held == nil && !of.old(e.clock.Now()) {
+			all[key.name] = of.Deaths()
+		}
+	}
+	return all
+}
+
 // writeCrash makes an entry durable, and applies it here.
 func (e *Engine) writeCrash(w store.Switch) {
 	w.Group, w.By = e.config.Group, e.config.Node
-	err := e.persist("noting which activities end their process", func() error {
+	err := e.persist("noting which code ends its process", func() error {
 		_, err := e.db.Switch(e.ctx, w)
 		return err
 	})
@@ -241,13 +370,22 @@ func (e *Engine) readNow() error {
 	return e.persist("reading switches", func() error { return e.readSwitches(e.ctx) })
 }
 
-// buildOfNode returns the build of a node that is gone, "" if it is not known.
+// buildOfNode returns the build of a node or worker that is gone, "" if it is not known.
 func (e *Engine) buildOfNode(id string) (build string) {
 	err := e.persist("reading the nodes of the group", func() error {
 		nodes, err := e.db.Nodes(e.ctx)
 		for _, n := range nodes {
 			if n.ID == id {
 				build = n.Build
+			}
+		}
+		if err != nil || build != "" {
+			return err
+		}
+		workers, err := e.db.Workers(e.ctx)
+		for _, w := range workers {
+			if w.ID == id {
+				build = record.WhatServes(&w.Worker).Build
 			}
 		}
 		return err

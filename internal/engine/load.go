@@ -141,11 +141,11 @@ func (e *Engine) loadWithCode(r *activeRun, past *core.Past) (*hold, error) {
 		return h, nil
 	}
 	if d, err := core.DecodeDetail(past.State.Detail); err == nil && d.LetGo(past.State.Status) {
-		if t := e.trialsIn(r.partition); t != nil {
-			t.clear(r.id)
+		if err := e.obeyLetGo(r, past, d); err != nil {
+			return nil, err
 		}
 	}
-	if h := e.poisoned(r, e.fingerprint(def, "")); h != nil {
+	if h := e.poisoned(r, past.Start.Type, e.fingerprint(def, "")); h != nil {
 		return h, nil
 	}
 	run, instance, err := e.replay(e.coreConfig(r, &past.Start), def, past)
@@ -300,7 +300,7 @@ func (e *Engine) coreConfig(r *activeRun, start *history.Start) core.Config {
 	return core.Config{
 		Node: p.node, Retry: retries, Build: build, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
 		Unslotted: e.slots.Moving, Early: int64(early),
-		Tell: e.config.OnPaused != nil, Closings: e.config.Closings != nil && e.config.Closings(start), Stopped: func(c *core.Call) bool { return e.stopped(r.resident, c) }, Lacks: func(c *core.Call) string { return e.lacks(r, c) },
+		Tell: e.config.OnPaused != nil, Closings: e.config.Closings != nil && e.config.Closings(start), Stopped: func(c *core.Call) bool { return e.stopped(r, c) }, Lacks: func(c *core.Call) string { return e.lacks(r, c) },
 		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
 	}
 }

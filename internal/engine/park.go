@@ -6,6 +6,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/coro"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/store"
@@ -37,10 +38,30 @@ func (e *Engine) stillParked(def *seal.WorkflowDeclaration, past *core.Past) *ho
 		return nil
 	}
 	d, err := core.DecodeDetail(past.State.Detail)
+	if err == nil && d.Shared && !e.isHeld(past.Start.Type) {
+		return nil
+	}
 	if err != nil || (d.Fingerprint != e.fingerprint(def, core.PinIn(&past.Start, past.Turns)) && d.Fingerprint != e.untilRestart()) {
 		return nil
 	}
 	return &hold{core.StatusParked, d}
+}
+
+// obeyLetGo lets the code of a parked run be tried again, once: if it ends its process again,
+// the deaths count from then on.
+func (e *Engine) obeyLetGo(r *activeRun, past *core.Past, d core.Detail) error {
+	if t := e.trialsIn(r.partition); t != nil {
+		t.clear(r.id)
+	}
+	e.releaseWorkflow(past.Start.Type)
+	d.Deaths, d.Shared = 0, false
+	past.State.Detail = core.EncodeDetail(d)
+	state := record.StoreState(past.State)
+	err := e.committer.Commit(store.Turn{Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id, State: &state})
+	if errors.Is(err, store.ErrFenced) {
+		e.lose(r.partition)
+	}
+	return err
 }
 
 // untilRestart is the fingerprint of runs that are parked for a reason that a restart of the
@@ -55,7 +76,7 @@ func (e *Engine) worthTrying(r store.Run) bool {
 	if def == nil || d.Pin != "" && d.Pin != e.config.Build {
 		return e.fittingNode(r.Type, "", d.Pin, d.Tried) != ""
 	}
-	return err != nil || r.Status != store.Parked || d.Fingerprint != e.fingerprint(def, d.Pin) || d.Pin == "" && e.fittingNode(r.Type, "", "", d.Tried) != ""
+	return err != nil || r.Status != store.Parked || d.Shared && !e.isHeld(r.Type) || d.Fingerprint != e.fingerprint(def, d.Pin) || d.Pin == "" && e.fittingNode(r.Type, "", "", d.Tried) != ""
 }
 
 // parked returns the hold of a run whose code failed in a way that does not fail the run.

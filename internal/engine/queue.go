@@ -64,6 +64,8 @@ func (e *Engine) serveQueues() {
 			defer e.mu.Unlock()
 			return e.switchedOff(name)
 		},
+		Doubted:  e.doubted,
+		Survived: e.survivedInQueue,
 		Body: func(run string, t *serve.Task) seal.Body {
 			body := e.body(nil, &t.Dispatch)
 			all := e.around.Attempts()
@@ -105,7 +107,7 @@ func (e *Engine) startServing(ctx context.Context) error {
 	}
 	e.server.Start()
 	e.mu.Lock()
-	e.phase = running
+	e.phase, e.begun = running, time.Now()
 	e.mu.Unlock()
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, 0)
 	e.work.Go(e.switchLoop)

@@ -4,6 +4,7 @@ import (
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/store"
 )
 
 // admit reserves a slot for the next attempt of a call, or enqueues the call.
@@ -30,7 +31,7 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 	} else if e.lacks(r, c) != "" {
 		return false // a node with its build, or with the activity, admits it
 	}
-	if e.switchedOff(activityOf(c)) {
+	if e.switchedOff(r.code(c)) {
 		r.slotRefused = true
 		e.grant(r.freeSlot(c.Number))
 		return false
@@ -42,7 +43,7 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 	if granted := r.slots[c.Number]; granted != nil && granted.Lane() != lane {
 		e.grant(r.freeSlot(c.Number))
 	}
-	if lane == attempt.Regular && e.suspectedHere(activityOf(c)) {
+	if lane == attempt.Regular && e.suspectedHere(r.code(c)) {
 		r.slotRefused = true // until its suspects have been tried
 		e.grant(r.freeSlot(c.Number))
 		return false
@@ -76,17 +77,14 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 func (e *Engine) awaitSlot(r *activeRun, c *core.Call, lane attempt.Lane) {
 	e.slots.Wait(&attempt.Waiter{
 		Call: attempt.Call{Run: r.id, Number: c.Number}, Tenure: r.partition.tenure(),
-		Lane: lane, Suspect: c.Suspect(), Priority: c.Priority, Lost: c.LostAt != 0, Activity: activityOf(c),
+		Lane: lane, Suspect: c.Suspect(), Priority: c.Priority, Lost: c.LostAt != 0, Activity: r.code(c),
 	})
 }
 
 // wanting returns the function that an attempt which was committed without a slot calls when
 // it is due.
-func (e *Engine) wanting(d *core.Dispatch) func(*attempt.Attempt) {
-	name, priority := d.Name, d.Priority
-	if d.Step {
-		name = ""
-	}
+func (e *Engine) wanting(r *activeRun, d *core.Dispatch) func(*attempt.Attempt) {
+	name, priority := r.named(d.Step, d.Name), d.Priority
 	return func(x *attempt.Attempt) { e.wantSlot(x, name, priority) }
 }
 
@@ -247,10 +245,12 @@ func (r *activeRun) staysElsewhere() bool {
 	return pin != "" && pin != r.engine.config.Build
 }
 
-// activityOf returns the name of a call's activity, "" for a step.
-func activityOf(c *core.Call) string {
-	if c.Step() {
-		return ""
+// code returns the name under which the code of a call is switched off.
+func (r *activeRun) code(c *core.Call) string { return r.named(c.Step(), c.Name) }
+
+func (r *activeRun) named(step bool, name string) string {
+	if step {
+		return store.StepName(r.start.Type, name)
 	}
-	return c.Name
+	return name
 }

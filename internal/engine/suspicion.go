@@ -83,6 +83,7 @@ func (e *Engine) judge(p *partition, brought bool) error {
 	e.mu.Lock()
 	t, first := p.trials, p.judged == 0
 	e.mu.Unlock()
+	var accused []trial.Accusation
 	if t == nil || t.over {
 		own, suspected, err := e.suspect(p, lineage.owners, first, brought || len(left) > 0)
 		if err != nil || !suspected {
@@ -92,11 +93,20 @@ func (e *Engine) judge(p *partition, brought bool) error {
 		if err != nil {
 			e.log.TrialFailed(p.home, err)
 		}
+		accused = book.Accused()
 		t = &trials{engine: e, partition: p, kicked: make(chan struct{}, 1), book: book, exists: own != nil, begun: time.Now()}
 		t.ctx, t.cancel = context.WithCancel(e.ctx)
 	}
+	for _, rec := range left {
+		book, err := trial.Open(p.epoch, p.node, rec.Run.Detail, died)
+		if err == nil {
+			accused = append(accused, book.Accused()...)
+		}
+	}
+	e.accuseRuns(accused) // before any of them is tried again
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	t.book.Blame(e.blamedWorkflows())
 	for _, rec := range left {
 		if err := t.book.Adopt(rec.Run.Detail, died); err != nil {
 			e.log.TrialFailed(p.home, err)

@@ -82,6 +82,8 @@ func (e *Engine) readSwitches(ctx context.Context) error {
 	e.spreadBlame()
 	if released && e.phase == running {
 		e.serveAgain()
+		open := e.open()
+		e.work.Go(func() { e.reviewHeld(open) }) // of a workflow that was held
 		if e.server != nil {
 			e.server.Wake()
 		}
@@ -93,15 +95,15 @@ func (e *Engine) readSwitches(ctx context.Context) error {
 // engine's mu is held.
 func (e *Engine) switchedOff(name string) bool {
 	_, off := e.switches.off(store.SwitchActivity, name)
-	return off || e.heldHere(name)
+	return off || e.crashesHere(store.SwitchCrash, name).held != nil
 }
 
 // stopped reports whether a call's activity is switched off. If it is, the run is
 // notified when the activity is resumed.
-func (e *Engine) stopped(r *resident, c *core.Call) bool {
+func (e *Engine) stopped(r *activeRun, c *core.Call) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	off := e.switchedOff(activityOf(c))
+	off := e.switchedOff(r.code(c))
 	r.slotRefused = r.slotRefused || off
 	return off
 }

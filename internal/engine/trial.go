@@ -43,7 +43,7 @@ type trials struct {
 type turnOnTrial struct {
 	trials *trials
 	run    *activeRun
-	code   string        // fingerprint
+	code   trial.Code
 	went   bool          // the run went on; see wentOn
 	done   bool          // survived was called
 	next   chan struct{} // closed when its mark is durable; replaced by a channel that is closed when the mark is gone
@@ -63,13 +63,14 @@ func (e *Engine) onTrial(r *activeRun, todo []mail) (*turnOnTrial, error) {
 	if t == nil || err != nil {
 		return nil, err
 	}
-	def := e.defs.workflows[r.typeOf()]
+	workflow := r.typeOf()
+	def := e.defs.workflows[workflow]
 	if def != nil && def.Harmless {
 		return nil, nil
 	}
-	w := &turnOnTrial{trials: t, run: r, next: make(chan struct{})}
+	w := &turnOnTrial{trials: t, run: r, code: trial.Code{Workflow: workflow}, next: make(chan struct{})}
 	if def != nil {
-		w.code = e.fingerprint(def, "")
+		w.code.Fingerprint = e.fingerprint(def, "")
 	}
 	e.mu.Lock()
 	if t.over || r.run == nil && (ends(todo) || ends(r.mail)) {
@@ -170,7 +171,7 @@ func (w *turnOnTrial) wentOn(is bool) {
 	case !w.done:
 		w.went = is
 	case is:
-		w.trials.clear(w.run.id)
+		w.trials.wentOn(w)
 	}
 }
 
@@ -195,6 +196,21 @@ func (t *trials) clear(run string) {
 	}
 }
 
+// wentOn records that a turn of a run is on record, so that its workflow, too, is less of a
+// suspect.
+func (t *trials) wentOn(w *turnOnTrial) {
+	t.engine.mu.Lock()
+	defer t.engine.mu.Unlock()
+	suspected := t.book.Suspected(w.run.id)
+	if t.book.WentOn(w.run.id, w.code.Workflow) {
+		t.engine.acquitWorkflow(w.code.Workflow)
+	}
+	if suspected {
+		t.cleared = append(t.cleared, w.run.id)
+		kick(t.kicked)
+	}
+}
+
 // ends reports whether one of the messages ends its run without running code.
 func ends(all []mail) bool {
 	return slices.ContainsFunc(all, func(m mail) bool {
@@ -205,14 +221,17 @@ func ends(all []mail) bool {
 
 // poisoned returns the hold of a run whose code has crashed its process too often, nil for any
 // other run.
-func (e *Engine) poisoned(r *activeRun, code string) *hold {
+func (e *Engine) poisoned(r *activeRun, workflow, code string) *hold {
 	e.mu.Lock()
-	t := r.partition.trials
+	t, shared := r.partition.trials, e.heldWorkflow(workflow)
 	n, is := 0, false
 	if t != nil && !t.over {
 		n, is = t.book.Poisoned(r.id, code)
 	}
 	e.mu.Unlock()
+	if shared != nil {
+		return shared.hold(r.workflowID(), code)
+	}
 	if !is {
 		return nil
 	}
@@ -275,7 +294,7 @@ func (t *trials) choose() (changed bool, left, admitted []*turnOnTrial) {
 	var ask []trial.Waiter
 	rest := t.waiting[:0]
 	for _, w := range t.waiting {
-		if _, is := t.book.Poisoned(w.run.id, w.code); is || w.run.run == nil && ends(w.run.mail) {
+		if _, is := t.book.Poisoned(w.run.id, w.code.Fingerprint); is || e.heldWorkflow(w.code.Workflow) != nil || w.run.run == nil && ends(w.run.mail) {
 			admitted = append(admitted, w) // it runs without its code
 			continue
 		}
@@ -305,7 +324,7 @@ func (t *trials) choose() (changed bool, left, admitted []*turnOnTrial) {
 func (t *trials) lookAgain(ask []trial.Waiter, lived time.Duration) {
 	var next time.Duration
 	for _, w := range ask {
-		if wait := t.book.Again(w.Run) - lived; wait > 0 && (next == 0 || wait < next) {
+		if wait := t.book.Again(w) - lived; wait > 0 && (next == 0 || wait < next) {
 			next = wait
 		}
 	}

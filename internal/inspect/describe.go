@@ -95,18 +95,26 @@ func (in *Inspector) describeOpen(ctx context.Context, row *store.Run, s *Snapsh
 	d.Pending, signals = s.pending()
 	d.Updates = s.open.updates
 	d.HistoryLength, d.Warnings = s.events, in.limits.warnings(s.events, len(d.Pending), signals)
-	return errors.Join(in.addPlaces(ctx, row.ID, d.Pending), in.addChildren(ctx, d.Pending), in.addSwitches(ctx, d.Pending), in.addQueues(ctx, d.Pending))
+	return errors.Join(in.addPlaces(ctx, row.ID, d.Pending), in.addChildren(ctx, d.Pending), in.addSwitches(ctx, row.Type, d.Pending), in.addQueues(ctx, d.Pending))
 }
 
 // addSwitches adds to the calls of paused activities who paused them.
-func (in *Inspector) addSwitches(ctx context.Context, calls []view.Call) error {
+func (in *Inspector) addSwitches(ctx context.Context, workflow string, calls []view.Call) error {
 	paused, err := in.paused(ctx)
 	if err != nil {
 		return err
 	}
 	for i := range calls {
 		c := &calls[i]
-		if w, off := paused[c.Name]; off && c.Kind == "activity" {
+		name := c.Name
+		switch c.Kind {
+		case "activity":
+		case "step":
+			name = store.StepName(workflow, c.Name)
+		default:
+			continue
+		}
+		if w, off := paused[name]; off {
 			c.ActivityPaused = &view.Pause{By: w.By, Why: w.Why, Since: at(w.Time)}
 		}
 	}

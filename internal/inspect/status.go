@@ -231,7 +231,7 @@ func (in *Inspector) addCalls(ctx context.Context, o *obstacles, sum *summary) e
 		}
 		for i := range calls {
 			c := &calls[i]
-			w := o.ofRow(&c.Call)
+			w := o.ofRow(&c.Call, c.Type)
 			if err := errors.Join(o.atQueue(ctx, &w), o.atSlot(ctx, &w)); err != nil {
 				return err
 			}

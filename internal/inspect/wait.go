@@ -86,9 +86,9 @@ func gateObstacle(d *core.GateDetail, now int64, w *view.Wait) (obstacle bool) {
 	return true
 }
 
-// ofRow returns what a call waits for according to its row. The row of a gated call does
-// not name the gate.
-func (o *obstacles) ofRow(c *store.Call) view.Wait {
+// ofRow returns what a call of a workflow waits for according to its row. The row of a gated
+// call does not name the gate.
+func (o *obstacles) ofRow(c *store.Call, workflow string) view.Wait {
 	w := view.Wait{Call: c.Number, Name: c.Name, For: rowWaits[c.State]}
 	if c.State == store.Offered || c.State == store.Remote {
 		w.Queue = c.Queue
@@ -120,8 +120,12 @@ func (o *obstacles) ofRow(c *store.Call) view.Wait {
 	if c.State == store.Queued {
 		w.Why = p.Unserved
 	}
-	if off, paused := o.paused[c.Name]; paused && (c.State == store.Queued || c.State == store.Offered) {
-		w.For, w.By, w.Why = view.WaitActivityPaused, off.By, off.Why
+	code := c.Name
+	if p.Inline {
+		code = store.StepName(workflow, c.Name)
+	}
+	if off, paused := o.paused[code]; paused && (c.State == store.Queued || c.State == store.Offered) {
+		w.For, w.Name, w.By, w.Why = view.WaitActivityPaused, code, off.By, off.Why
 	}
 	return w
 }
@@ -226,7 +230,7 @@ func (o *obstacles) waits(ctx context.Context, row *store.Run) (all []view.Wait,
 			continue // it has closed meanwhile
 		}
 		c := s.rows[number]
-		w := o.ofRow(&c)
+		w := o.ofRow(&c, row.Type)
 		if err := errors.Join(o.atQueue(ctx, &w), o.atSlot(ctx, &w)); err != nil {
 			return nil, err
 		}

@@ -49,18 +49,25 @@ var (
 
 	// bottomless ends its process: in its first turn, in the one after an activity, or
 	// by leaving.
-	bottomless = workflow.New("bottomless", func(wf *workflow.Context, how string) (int, error) {
-		if how == "later" {
-			if _, err := workflow.Call(wf, stride, 1); err != nil {
-				return 0, err
-			}
-		}
-		if how == "exit" {
-			os.Exit(3)
-		}
-		return descend(1), nil
-	})
+	bottomless = func(name string) workflow.Workflow[string, int] {
+		return workflow.New(name, descending)
+	}
 )
+
+// hows are the ways in which code ends its process, each a workflow of its own.
+var hows = map[string]workflow.Workflow[string, int]{"at first": bottomless("at first"), "later": bottomless("later"), "exit": bottomless("exit")}
+
+func descending(wf *workflow.Context, how string) (int, error) {
+	if how == "later" {
+		if _, err := workflow.Call(wf, stride, 1); err != nil {
+			return 0, err
+		}
+	}
+	if how == "exit" {
+		os.Exit(3)
+	}
+	return descend(1), nil
+}
 
 // descend has an end that no stack reaches.
 func descend(n int) int {
@@ -82,7 +89,7 @@ func addressed(address string) store.Opener {
 func serveBottomless(address string) error {
 	debug.SetMaxStack(4 << 20) // what it dies of takes a moment instead of seconds
 	ctx := context.Background()
-	e, err := perdure.Open(ctx, addressed(address), perdure.Register(healthy, bottomless, stride), perdure.NodeName("worker"),
+	e, err := perdure.Open(ctx, addressed(address), perdure.Register(healthy, stride, hows["at first"], hows["later"], hows["exit"]), registerDeadly(), perdure.NodeName("worker"),
 		perdure.Logger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
 	if err != nil {
 		return err
@@ -173,7 +180,7 @@ func TestE87_I9_CodeThatEndsItsProcess(t *testing.T) {
 					t.Fatal(err)
 				}
 				if i == runs/2 {
-					if _, err := perdure.Start(ctx, client, bottomless, how, how); err != nil {
+					if _, err := perdure.Start(ctx, client, hows[how], how, how); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -233,7 +240,7 @@ func TestE87_TerminateNeedsNoCode(t *testing.T) {
 	onBothStores(t, func(t *testing.T, address string, client *perdure.Engine) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := perdure.Start(ctx, client, bottomless, "b", "later"); err != nil {
+		if _, err := perdure.Start(ctx, client, hows["later"], "b", "later"); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {

@@ -64,6 +64,7 @@ var (
 	callPaused    = event("call_paused", slog.LevelWarn, "a call waits for a person; type: perdure status", "workflow_id", "run_id", "workflow", "call", "activity", "attempt", "reason", "error_type", "error")
 	quarantined   = event("call_quarantined", slog.LevelError, "a call is quarantined because it crashed its process repeatedly; type: perdure status", "workflow_id", "run_id", "workflow", "call", "activity", "attempt", "reason", "error_type", "error")
 	activityHeld  = event("activity_held", slog.LevelError, "calls of an activity end their process one after the other: no call of it is tried on this build; type: perdure resume --activity NAME", "activity", "build", "deaths")
+	workflowHeld  = event("workflow_held", slog.LevelError, "the code of a workflow ends its process with one run after the other: no run of it is tried on this build; type: perdure resume-run ID", "workflow", "build", "deaths")
 	unserved      = event("activity_missing", slog.LevelError, "an activity is called that is not registered here; its calls wait until a process with it starts: pass it to perdure.Register", "activity")
 	refused       = event("activity_refused", slog.LevelWarn, "a call may not run in this process; it waits for one in which it may", "workflow_id", "activity", "reason")
 	observerFails = event("observer_panicked", slog.LevelError, "the code that records metrics or spans panicked; the turn is durable, but some metrics or spans are missing", "run_id", "panic", "stack")

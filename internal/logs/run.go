@@ -44,6 +44,12 @@ func (l *Log) ActivityHeld(activity, build string, deaths int) {
 	l.write(activityHeld, activity, build, deaths)
 }
 
+// WorkflowHeld is written when runs of a workflow have crashed their processes one after the
+// other.
+func (l *Log) WorkflowHeld(workflow, build string, deaths int) {
+	l.write(workflowHeld, workflow, build, deaths)
+}
+
 func (a *Attempt) waiting() []any {
 	return []any{a.Call, a.Activity, a.Number, a.Reason, a.ErrorType, a.Error}
 }

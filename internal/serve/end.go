@@ -49,7 +49,9 @@ func (o owner) Ended(e attempt.End) {
 	}
 	s.mu.Lock()
 	s.attempts.Remove(x)
+	name := ""
 	if h := s.held[x.Key]; h != nil {
+		name = h.task.Name
 		last := &end{key: x.Key, held: h, input: in}
 		if in.Outcome != core.Completed {
 			if b, fresh := x.TakeBeat(); fresh {
@@ -61,6 +63,9 @@ func (o owner) Ended(e attempt.End) {
 		s.ends = append(s.ends, last)
 	}
 	s.mu.Unlock()
+	if name != "" && e.Survived() {
+		s.config.Survived(name, core.AttemptID(x.Run, x.Call, x.Number))
+	}
 	s.config.Free(e.Slot)
 	wake(s.ended)
 	s.Freed()
@@ -81,12 +86,19 @@ func (o owner) Beat(x *attempt.Attempt) {
 // TrialOver moves an attempt out of the probation lane and tells its run.
 func (o owner) TrialOver(x *attempt.Attempt) {
 	s := o.s
+	name := ""
 	s.mu.Lock()
 	if h := s.held[x.Key]; h != nil && !x.Ended() {
+		name = h.task.Name
 		s.beats[attempt.Key{Run: x.Run, Call: x.Call, Number: -x.Number}] = beat{held: h, over: true}
+		h.cleared = true
 		wake(s.ended)
 	}
 	s.mu.Unlock()
+	if name != "" {
+		s.config.Survived(name, core.AttemptID(x.Run, x.Call, x.Number))
+		s.Wake() // others of its activity may be claimed
+	}
 	s.config.Granted(x.LeaveProbation())
 }
 

@@ -30,8 +30,12 @@ type Config struct {
 	Lease      time.Duration
 	Build      string // of the program
 	Queues     []record.Queue
-	Activities []string                            // that this process can run
-	Paused     func(activity string) bool          // in the group
+	Activities []string                   // that this process can run
+	Paused     func(activity string) bool // in the group
+	// Doubted reports whether calls of an activity died alone on this build, and whether another
+	// may be tried.
+	Doubted    func(activity string) (doubted, try bool)
+	Survived   func(activity, attemptID string)    // is told of attempts that ended, or ran for long
 	Body       func(run string, t *Task) seal.Body // returns nil if there is none
 	Slots      *attempt.Slots                      // of the process
 	Free       func(*attempt.Slot)                 // frees a slot
@@ -81,6 +85,8 @@ type held struct {
 	slot   *attempt.Slot
 	body   *attempt.Attempt // nil once it has ended
 	counts bool             // against the limit of its queue
+
+	cleared bool // a suspect that ran for long, and is one no longer
 }
 
 // New returns a server that serves nothing until Register and Start.

@@ -68,18 +68,35 @@ func (s *Server) canRead(activity string) {
 }
 
 // claimable returns the activities whose tasks may be claimed, and those of which one task may
-// be claimed as a trial.
+// be claimed as a trial: their tasks could not be read here, or its calls died alone, one
+// after the other. While a suspect of an activity runs here, no other task of it is claimed:
+// it would be what ends the process.
 func (s *Server) claimable() (names, doubtful []string) {
 	s.mu.Lock()
+	running, suspected := map[string]bool{}, map[string]bool{}
+	for _, h := range s.held {
+		if h.counts {
+			running[h.task.Name] = true
+			suspected[h.task.Name] = suspected[h.task.Name] || h.task.Suspect && !h.cleared
+		}
+	}
 	for _, name := range s.config.Activities {
 		switch u, is := s.unread[name]; {
+		case suspected[name]:
 		case !is || u.open:
 			names = append(names, name)
 		case !time.Now().Before(u.until):
 			doubtful = append(doubtful, name)
 		}
 	}
-	s.mu.Unlock() // Paused takes a lock that is held while this server is notified
+	s.mu.Unlock() // what follows takes a lock that is held while this server is notified
+	names = slices.DeleteFunc(names, func(name string) bool {
+		doubted, try := s.config.Doubted(name)
+		if doubted && try && !running[name] {
+			doubtful = append(doubtful, name)
+		}
+		return doubted
+	})
 	return slices.DeleteFunc(names, s.config.Paused), slices.DeleteFunc(doubtful, s.config.Paused)
 }
 

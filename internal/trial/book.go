@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -18,13 +19,20 @@ const parts = 64
 // Book records whose code is tried. Its zero value is empty. It is not safe for concurrent
 // use.
 type Book struct {
-	epoch    int64             // of the owner that writes it
-	node     string            // the ID of that owner
-	trying   map[string]string // fingerprint of the code, by run
+	epoch    int64           // of the owner that writes it
+	node     string          // the ID of that owner
+	trying   map[string]Code // by run
 	suspects map[string]Suspect
 	most     int // the highest number of other runs that waited or ran together
 	passed   int // how many of these were admitted since suspects last were
 	among    int // the number of suspects that was found
+	shared       // what is known of whole workflows
+}
+
+// Code is what a run runs.
+type Code struct {
+	Workflow    string `json:"workflow,omitempty"`
+	Fingerprint string `json:"code,omitempty"`
 }
 
 // Suspect is a run whose code may have crashed a process.
@@ -32,20 +40,23 @@ type Suspect struct {
 	Deaths int      `json:"deaths,omitempty"` // in a row, at which it was named alone
 	Code   string   `json:"code,omitempty"`   // fingerprint of the code that was tried
 	Nodes  []string `json:"nodes,omitempty"`  // nodes that died while it was tried
+
+	Workflow string `json:"workflow,omitempty"`
 }
 
 // written is the stored form of a book.
 type written struct {
 	Epoch    int64              `json:"epoch"`
 	Node     string             `json:"node"`
-	Trying   map[string]string  `json:"trying,omitempty"`
+	Trying   map[string]Code    `json:"trying,omitempty"`
+	Apart    bool               `json:"apart,omitempty"` // nothing else was tried beside them
 	Suspects map[string]Suspect `json:"suspects,omitempty"`
 }
 
 // Open returns the book of the owner of an epoch. Left is what the previous owner wrote, nil
 // for nothing. Died reports whether the owner of an epoch is presumed dead.
 func Open(epoch int64, node string, left []byte, died func(epoch int64) bool) (*Book, error) {
-	b := &Book{epoch: epoch, node: node, trying: map[string]string{}, suspects: map[string]Suspect{}}
+	b := &Book{epoch: epoch, node: node, trying: map[string]Code{}, suspects: map[string]Suspect{}}
 	if left == nil {
 		return b, nil
 	}
@@ -56,8 +67,7 @@ func Open(epoch int64, node string, left []byte, died func(epoch int64) bool) (*
 	maps.Copy(b.suspects, w.Suspects)
 	if died(w.Epoch) {
 		for run, code := range w.Trying {
-			_, apart := w.Suspects[run]
-			b.blame(run, code, w.Node, apart && len(w.Trying) == 1)
+			b.blame(run, code, w.Node, w.Apart && len(w.Trying) == 1)
 		}
 	}
 	b.among = len(b.suspects)
@@ -83,13 +93,14 @@ func (b *Book) Inherit(run string, s Suspect) {
 }
 
 // blame records that a process died while a run was tried.
-func (b *Book) blame(run, code, node string, alone bool) {
+func (b *Book) blame(run string, code Code, node string, alone bool) {
 	s := b.suspects[run]
-	if s.Code != code {
-		s = Suspect{Code: code}
+	if s.Code != code.Fingerprint {
+		s = Suspect{Code: code.Fingerprint}
 	}
-	if alone {
+	if s.Workflow = code.Workflow; alone {
 		s.Deaths++
+		b.accused = append(b.accused, Accusation{run, code.Workflow, node})
 	}
 	if s.Nodes = append(slices.Clone(s.Nodes), node); len(s.Nodes) > 2*Limit {
 		s.Nodes = s.Nodes[1:]
@@ -99,7 +110,7 @@ func (b *Book) blame(run, code, node string, alone bool) {
 
 // Write returns the encoded book. It must be stored before the admitted runs run.
 func (b *Book) Write() []byte {
-	data, err := json.Marshal(written{b.epoch, b.node, b.trying, b.suspects})
+	data, err := json.Marshal(written{b.epoch, b.node, b.trying, b.apart, b.suspects})
 	if err != nil {
 		panic(err) // texts and numbers only
 	}
@@ -129,20 +140,14 @@ func (b *Book) Suspect(run string) (s Suspect, is bool) {
 // Suspected reports whether a run is a suspect.
 func (b *Book) Suspected(run string) bool { _, is := b.suspects[run]; return is }
 
-// TriesSuspects reports whether a suspect is being tried.
-func (b *Book) TriesSuspects() bool { return b.triedSuspects() > 0 }
-
-func (b *Book) triedSuspects() (n int) {
-	for run := range b.trying {
-		if b.Suspected(run) {
-			n++
-		}
-	}
-	return n
-}
+// TriesSuspects reports whether a suspect, or a run of a doubted workflow, is being tried.
+func (b *Book) TriesSuspects() bool { return b.apart && len(b.trying) > 0 }
 
 // Waiter is a run that waits to be tried.
-type Waiter struct{ Run, Code string }
+type Waiter struct {
+	Run string
+	Code
+}
 
 // Patience is how long a process must have lived, per death that a run was alone with, before
 // the run is tried again. Processes that are killed from outside in quick succession then die
@@ -150,33 +155,37 @@ type Waiter struct{ Run, Code string }
 const Patience = time.Second
 
 // Again returns how long a process must have lived before a run is tried.
-func (b *Book) Again(run string) time.Duration {
-	return time.Duration(b.suspects[run].Deaths) * Patience
+func (b *Book) Again(w Waiter) time.Duration {
+	return time.Duration(max(b.suspects[w.Run].Deaths, b.alone[w.Workflow]-1)) * Patience
 }
 
 // Admit chooses which of the waiting runs, in order, are tried now, in addition to those being
-// tried, by a process that has lived for some time. Suspects are tried when all others have
-// had a turn, never together with others, and only if apart reports that nothing else that may
-// crash the process is tried meanwhile.
+// tried, by a process that has lived for some time. Suspects and the runs of doubted workflows
+// are tried when all others have had a turn, never together with others, and only if apart
+// reports that nothing else that may crash the process is tried meanwhile.
 func (b *Book) Admit(waiting []Waiter, lived time.Duration, apart bool) (admitted []Waiter) {
 	var others, suspects []Waiter
+	doubted := b.doubted()
 	for _, w := range waiting {
 		switch {
-		case !b.Suspected(w.Run):
+		case !b.Suspected(w.Run) && !doubted[w.Workflow]:
 			others = append(others, w)
-		case lived >= b.Again(w.Run):
+		case lived >= b.Again(w):
 			suspects = append(suspects, w)
 		}
 	}
-	running := b.triedSuspects()
-	free := len(b.trying) - running
+	running, free := 0, len(b.trying)
+	if b.apart {
+		running, free = free, 0
+	}
 	b.most = max(b.most, len(others)+free)
 	switch turn := apart && len(suspects) > 0 && (len(others) == 0 || b.passed >= b.most); {
 	case running > 0: // no run joins a group of suspects: the group would be larger, or last longer
 	case turn && free > 0: // the others must have finished
 	case turn:
-		admitted, b.passed = suspects[:min(len(suspects), share(b.among))], 0
+		admitted, b.passed, b.apart = b.next(suspects, doubted), 0, true
 	default:
+		b.apart = false
 		admitted = others[:min(len(others), max(0, share(b.most)-free))]
 		b.passed += len(admitted)
 	}
@@ -184,6 +193,18 @@ func (b *Book) Admit(waiting []Waiter, lived time.Duration, apart bool) (admitte
 		b.trying[w.Run] = w.Code
 	}
 	return admitted
+}
+
+// next returns the suspects that are tried next.
+func (b *Book) next(suspects []Waiter, doubted map[string]bool) []Waiter {
+	slices.SortStableFunc(suspects, func(x, y Waiter) int {
+		return cmp.Or(cmp.Compare(b.alone[x.Workflow], b.alone[y.Workflow]), cmp.Compare(b.suspects[x.Run].Deaths, b.suspects[y.Run].Deaths))
+	})
+	size := 0
+	for size < min(len(suspects), share(b.among)) && !doubted[suspects[size].Workflow] {
+		size++
+	}
+	return suspects[:max(1, size)]
 }
 
 // share returns the size of a group if there are of runs.

@@ -58,7 +58,7 @@ func live(b *Book, n int, poison map[string]bool, left *[]byte) (died bool, park
 		if _, is := b.Poisoned(run(i), "v1"); is {
 			parked[run(i)] = true
 		} else {
-			waiting = append(waiting, Waiter{run(i), "v1"})
+			waiting = append(waiting, Waiter{run(i), v1})
 		}
 	}
 	writes := 0
@@ -90,6 +90,8 @@ func live(b *Book, n int, poison map[string]bool, left *[]byte) (died bool, park
 	return false, parked
 }
 
+var v1 = Code{Fingerprint: "v1"}
+
 func run(i int) string { return fmt.Sprint("run ", i) }
 
 // TestE87_OneDeathIsNoProof: a run that survives a turn, and one whose code is another
@@ -105,7 +107,7 @@ func TestE87_OneDeathIsNoProof(t *testing.T) {
 		return b
 	}
 	die := func(b *Book, code string) {
-		b.Admit([]Waiter{{"a", code}}, time.Hour, true)
+		b.Admit([]Waiter{{"a", Code{"", code}}}, time.Hour, true)
 		left = b.Write()
 	}
 	for range Limit {
@@ -115,12 +117,12 @@ func TestE87_OneDeathIsNoProof(t *testing.T) {
 	if n, is := b.Poisoned("a", "v1"); n != Limit-1 || is {
 		t.Errorf("after %d deaths it is %v", n, is)
 	}
-	b.Admit([]Waiter{{"a", "v1"}}, time.Hour, true)
+	b.Admit([]Waiter{{"a", v1}}, time.Hour, true)
 	b.Survived("a", false)
 	if n, _ := b.Poisoned("a", "v1"); n != Limit-1 {
 		t.Errorf("after it was only loaded, %d deaths are left", n)
 	}
-	b.Admit([]Waiter{{"a", "v1"}}, time.Hour, true)
+	b.Admit([]Waiter{{"a", v1}}, time.Hour, true)
 	b.Survived("a", true)
 	die(b, "v1")
 	if n, is := open(dies).Poisoned("a", "v1"); n != 0 || is {
@@ -174,8 +176,8 @@ func TestE87_Suspicion(t *testing.T) {
 // TestE87_KillsFromOutsideMissASuspect: a run that was alone at a death is tried again when
 // the process has lived for a second, and after two deaths for two; others are not held up.
 func TestE87_KillsFromOutsideMissASuspect(t *testing.T) {
-	b := &Book{trying: map[string]string{}, suspects: map[string]Suspect{"once": {Deaths: 1, Code: "v1"}, "twice": {Deaths: 2, Code: "v1"}, "new": {Code: "v1"}}, among: 3}
-	waiting := []Waiter{{"twice", "v1"}, {"once", "v1"}, {"other", "v1"}, {"new", "v1"}}
+	b := &Book{trying: map[string]Code{}, suspects: map[string]Suspect{"once": {Deaths: 1, Code: "v1"}, "twice": {Deaths: 2, Code: "v1"}, "new": {Code: "v1"}}, among: 3}
+	waiting := []Waiter{{"twice", v1}, {"once", v1}, {"other", v1}, {"new", v1}}
 	for _, step := range []struct {
 		lived time.Duration
 		want  string
