@@ -37,8 +37,12 @@ type crashes map[crashKey]crashRecord
 type crashRecord struct {
 	suspects.Shared
 	last int64         // when the last of them died
+	lost bool          // workers died one after the other, each with calls of it
 	held *store.Switch // nil: not held
 }
+
+// blamed reports whether the code is doubted.
+func (r *crashRecord) blamed(now int64) bool { return (r.Deaths() > 0 || r.lost) && !r.old(now) }
 
 // died adds a death. Those long before it were of something else.
 func (r *crashRecord) died(culprit string, at int64) {
@@ -60,6 +64,7 @@ const (
 	diedAlone = "died "
 	survived  = "survived "
 	letGo     = "let go "
+	lostAgain = "lost again "
 )
 
 func runOn(run, node string) string { return run + " on " + node }
@@ -83,6 +88,8 @@ func (c crashes) add(w store.Switch) (released bool) {
 	of := c[key]
 	if id, died := strings.CutPrefix(w.Request, diedAlone); died {
 		of.died(key.culprit(id), w.Time)
+	} else if strings.HasPrefix(w.Request, lostAgain) {
+		of.lost, of.last = true, w.Time
 	} else if strings.HasPrefix(w.Request, letGo) || of.held == nil {
 		delete(c, key)
 		return of.held != nil
@@ -129,6 +136,14 @@ func (e *Engine) heldActivities(ctx context.Context, paused map[string]store.Swi
 	for _, n := range nodes {
 		live[n.Build] = live[n.Build] || n.Live && n.Group == e.config.Group
 	}
+	workers, err := e.db.Workers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range workers {
+		build := record.WhatServes(&w.Worker).Build
+		live[build] = live[build] || w.Live && w.Group == e.config.Group
+	}
 	for key, of := range all {
 		if _, off := paused[key.name]; live[key.build] && !off {
 			off := *of.held
@@ -167,14 +182,14 @@ func (e *Engine) letBack() {
 	}
 }
 
-// doubted reports whether calls of an activity in a queue died alone on this build, one after
-// the other, so that they are tried one at a time, and whether the next one may be.
-func (e *Engine) doubted(activity string) (is, try bool) {
+// doubted reports whether workers of this build died with calls of an activity in a queue, so
+// that they are tried one at a time, how many were alone at that, and whether the next one may
+// be tried.
+func (e *Engine) doubted(activity string) (deaths int, is, try bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	of := e.crashesHere(store.SwitchCrash, activity)
-	is = of.Deaths() > 0 && !of.old(e.clock.Now())
-	return is, !time.Now().Before(e.begun.Add(of.Patience()))
+	return of.Deaths(), of.blamed(e.clock.Now()), !time.Now().Before(e.begun.Add(of.Patience()))
 }
 
 // survivedInQueue acquits the activity of an attempt in a queue, whose other calls are then
@@ -182,7 +197,7 @@ func (e *Engine) doubted(activity string) (is, try bool) {
 func (e *Engine) survivedInQueue(activity, attemptID string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if of := e.crashesHere(store.SwitchCrash, activity); of.Deaths() > 0 {
+	if of := e.crashesHere(store.SwitchCrash, activity); of.blamed(e.clock.Now()) {
 		e.acquit(activity, attemptID, e.server.Wake)
 	}
 }
@@ -288,7 +303,7 @@ func (e *Engine) noteDeath(kind, name, node string, limit int, w store.Switch, h
 func (e *Engine) acquit(activity, attemptID string, then func()) {
 	e.slots.Survived(activity)
 	of := e.crashesHere(store.SwitchCrash, activity)
-	if activity == "" || of.Deaths() == 0 || of.held != nil || e.phase != running {
+	if activity == "" || !of.blamed(e.clock.Now()) || of.held != nil || e.phase != running {
 		then()
 		return
 	}

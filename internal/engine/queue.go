@@ -259,6 +259,7 @@ func (e *Engine) rouseClaimed() {
 type goneWorkers struct {
 	kick  chan struct{}
 	since map[string]time.Time
+	blame workerBlame
 }
 
 // workerLoop takes back the attempts of workers that are gone.
@@ -308,7 +309,7 @@ func (e *Engine) takeBack(patience time.Duration) error {
 			survivors = append(survivors, w.ID)
 		}
 	}
-	since := map[string]time.Time{}
+	since, died := map[string]time.Time{}, map[string][]store.Task{}
 	for _, t := range lost {
 		first, known := e.goneWorkers.since[t.Worker]
 		if !known {
@@ -317,6 +318,9 @@ func (e *Engine) takeBack(patience time.Duration) error {
 		since[t.Worker] = first
 		if !left[t.Worker] && time.Since(first) < patience {
 			continue
+		}
+		if !left[t.Worker] {
+			died[t.Worker] = append(died[t.Worker], t)
 		}
 		in := core.WorkerGone{
 			AttemptRef: core.AttemptRef{Call: t.Number, Attempt: t.Attempt}, Worker: t.Worker, Survived: left[t.Worker], Survivors: survivors,
@@ -330,5 +334,6 @@ func (e *Engine) takeBack(patience time.Duration) error {
 		e.mu.Unlock()
 	}
 	e.goneWorkers.since = since
+	e.blameFor(died)
 	return nil
 }

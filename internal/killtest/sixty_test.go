@@ -63,17 +63,22 @@ func TestE3_E87_SixtyThatEndTheirProcess(t *testing.T) {
 				}
 			}
 			begun := time.Now()
-			l, deaths, quiet, last, runs := newLife(t, address), 0, time.Now(), begun, 0
-			for ; time.Since(quiet) < 8*time.Second; runs++ {
+			l, deaths, last, runs, held := newLife(t, address), 0, begun, 0, time.Time{}
+			for ; held.IsZero() || time.Since(held) < 5*time.Second; runs++ {
 				if _, err := perdure.Start(ctx, client, healthy, fmt.Sprint(how, " healthy ", runs), runs); err != nil {
 					t.Fatal(err)
+				}
+				if d, err := client.Workflow(how + " 7").Describe(ctx); err != nil {
+					t.Fatal(err)
+				} else if held.IsZero() && (d.Status == view.StatusParked || len(d.Pending) == 1 && d.Pending[0].ActivityPaused != nil) {
+					held = time.Now()
 				}
 				select {
 				case <-l.dead:
 					if deaths++; deaths > most {
 						t.Fatalf("%s: %d processes died\n%s", how, deaths, tail(l.said))
 					}
-					l, quiet, last = newLife(t, address), time.Now(), time.Now()
+					l, last = newLife(t, address), time.Now()
 				case <-time.After(25 * time.Millisecond):
 				}
 			}

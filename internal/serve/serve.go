@@ -32,9 +32,9 @@ type Config struct {
 	Queues     []record.Queue
 	Activities []string                   // that this process can run
 	Paused     func(activity string) bool // in the group
-	// Doubted reports whether calls of an activity died alone on this build, and whether another
-	// may be tried.
-	Doubted    func(activity string) (doubted, try bool)
+	// Doubted reports whether workers of this build died with calls of an activity, how many
+	// calls were alone at that, and whether another may be tried.
+	Doubted    func(activity string) (deaths int, doubted, try bool)
 	Survived   func(activity, attemptID string)    // is told of attempts that ended, or ran for long
 	Body       func(run string, t *Task) seal.Body // returns nil if there is none
 	Slots      *attempt.Slots                      // of the process
@@ -311,6 +311,11 @@ func (s *Server) claimAll() {
 		names, doubtful := s.claimable()
 		for _, name := range doubtful {
 			s.claim(i, []string{name}, 1)
+		}
+		for _, name := range s.tried() {
+			if one, _ := s.claim(i, []string{name}, 1); one {
+				break
+			}
 		}
 		more, left := true, false
 		for more {

@@ -1,8 +1,10 @@
 package serve
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -68,15 +70,13 @@ func (s *Server) canRead(activity string) {
 }
 
 // claimable returns the activities whose tasks may be claimed, and those of which one task may
-// be claimed as a trial: their tasks could not be read here, or its calls died alone, one
-// after the other. While a suspect of an activity runs here, no other task of it is claimed:
-// it would be what ends the process.
+// be claimed as a trial because one could not be read here. While a suspect of an activity
+// runs here, no other task of it is claimed: it would be what ends the process.
 func (s *Server) claimable() (names, doubtful []string) {
 	s.mu.Lock()
-	running, suspected := map[string]bool{}, map[string]bool{}
+	suspected := map[string]bool{}
 	for _, h := range s.held {
 		if h.counts {
-			running[h.task.Name] = true
 			suspected[h.task.Name] = suspected[h.task.Name] || h.task.Suspect && !h.cleared
 		}
 	}
@@ -90,14 +90,40 @@ func (s *Server) claimable() (names, doubtful []string) {
 		}
 	}
 	s.mu.Unlock() // what follows takes a lock that is held while this server is notified
-	names = slices.DeleteFunc(names, func(name string) bool {
-		doubted, try := s.config.Doubted(name)
-		if doubted && try && !running[name] {
-			doubtful = append(doubtful, name)
+	names = slices.DeleteFunc(names, func(name string) bool { return s.isDoubted(name) || s.config.Paused(name) })
+	return names, slices.DeleteFunc(doubtful, s.config.Paused)
+}
+
+func (s *Server) isDoubted(name string) bool {
+	_, is, _ := s.config.Doubted(name)
+	return is
+}
+
+// tried returns the activities of which one task may be claimed because workers died with
+// their calls, in the order in which they are tried. One task of all of them runs at a time,
+// so that it is known which one the process died with.
+func (s *Server) tried() (names []string) {
+	deaths := map[string]int{}
+	for _, name := range s.config.Activities {
+		if n, is, try := s.config.Doubted(name); is && try && !s.config.Paused(name) {
+			deaths[name] = n
 		}
-		return doubted
-	})
-	return slices.DeleteFunc(names, s.config.Paused), slices.DeleteFunc(doubtful, s.config.Paused)
+	}
+	if len(deaths) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	var running []string
+	for _, h := range s.held {
+		if h.counts && !h.cleared {
+			running = append(running, h.task.Name)
+		}
+	}
+	s.mu.Unlock()
+	if slices.ContainsFunc(running, s.isDoubted) {
+		return nil
+	}
+	return slices.SortedFunc(maps.Keys(deaths), func(a, b string) int { return cmp.Or(cmp.Compare(deaths[a], deaths[b]), cmp.Compare(a, b)) })
 }
 
 // unreadHealth returns which tasks this process leaves to others because it cannot read them.
