@@ -37,8 +37,8 @@ func TestE1_AnEngineWhoseFileIsGoneSaysSo(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := perdure.Start(ctx, eng, done, "order-1", 1); err == nil {
-			t.Error("a start was acknowledged")
+		if _, err := perdure.Start(ctx, eng, done, "order-1", 1); err == nil || !strings.Contains(err.Error(), "deleted or replaced") || ctx.Err() != nil {
+			t.Errorf("a start gets %v, and %v of its time is up", err, ctx.Err())
 		}
 	})
 }

@@ -76,7 +76,7 @@ func (s *Slots) nextGroup() []*Waiter {
 	slices.SortFunc(ready, func(a, b *Waiter) int {
 		return cmp.Or(cmp.Compare(s.blame[a.Activity].Deaths, s.blame[b.Activity].Deaths), inTurn(a, b))
 	})
-	single := func(w *Waiter) bool { return w.Activity != "" && w.Suspect.Single(s.lane.survived[w.Activity]) }
+	single := func(w *Waiter) bool { return w.Activity != "" && (s.blame[w.Activity].Deaths > 0 || w.Suspect.Single(s.lane.survived[w.Activity])) }
 	if single(ready[0]) {
 		return ready[:1]
 	}
@@ -107,11 +107,22 @@ func (s *Slots) Survived(activity string) {
 // Activity returns the activity of the suspect to which the slot was granted, "" for none.
 func (t *Slot) Activity() string { return t.activity }
 
-// Suspected reports whether calls of an activity are in the probation lane or wait for it.
+// Suspected reports whether calls of an activity are in the probation lane or wait for it as
+// suspects, or died alone.
 func (s *Slots) Suspected(activity string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lane.of[activity] > 0 || slices.ContainsFunc(s.queues[Probation], func(w *Waiter) bool { return w.Activity == activity })
+	return s.lane.of[activity] > 0 || s.blame[activity].Deaths > 0 ||
+		slices.ContainsFunc(s.queues[Probation], func(w *Waiter) bool { return w.Activity == activity && !w.Doubted })
+}
+
+// Blamed reports whether calls of an activity died alone, and none has survived since. Then
+// each of its calls is tried alone, as a suspect: else one call after the other would have to
+// die twice first.
+func (s *Slots) Blamed(activity string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.blame[activity].Deaths > 0
 }
 
 // leaveLane takes an attempt out of the probation lane.

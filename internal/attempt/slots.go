@@ -56,6 +56,8 @@ type Waiter struct {
 	Priority int    // higher goes first
 	Lost     bool   // its process died while it ran; it precedes others of its priority
 	Activity string // or the inline step, named so that no other has its name
+	// Doubted says that it is in the probation lane only because of its activity.
+	Doubted bool
 	// Attempt is set for an attempt that is on record and due; nil for a call whose next
 	// attempt is not on record. It precedes others of its priority. No more attempts are put on
 	// record early once a call has waited for maxOvertaken; see Moving.

@@ -204,6 +204,9 @@ func (r *execution) dispatch(c *Call) {
 	c.due, c.Returned = 0, 0
 	c.StartedAt = max(r.now, c.QueuedAt)
 	c.Node = r.config.Node
+	if c.granted > 0 { // perhaps only because of its activity
+		c.OnProbation = true
+	}
 	if c.OnProbation {
 		c.Group = c.granted
 	}

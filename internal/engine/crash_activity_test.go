@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync/atomic"
@@ -27,6 +28,7 @@ type fatality struct {
 	dying   atomic.Bool
 	repeats atomic.Int64 // executions of fine beyond the first of a call
 	exits   int
+	slots   int
 }
 
 func newFatality(w *world) *fatality {
@@ -57,9 +59,11 @@ func newFatality(w *world) *fatality {
 	return f
 }
 
-func (f *fatality) start() *engine.Engine {
+func (f *fatality) start() *engine.Engine { return f.startWith(cmp.Or(f.slots, 16)) }
+
+func (f *fatality) startWith(slots int) *engine.Engine {
 	config := f.w.config(f.ends, f.goes, f.poison, f.fine)
-	config.Concurrency, config.Build = 16, f.build
+	f.slots, config.Concurrency, config.Build = slots, slots, f.build
 	return f.w.startWith(config)
 }
 
@@ -174,6 +178,27 @@ func TestE3_OneCallThatCrashesHoldsNoOtherOfItsActivity(t *testing.T) {
 				same(t, "the culprit", onlyCall(t, e, "23").State, view.CallQuarantined)
 			} else if got, err := finish[int](t, e, fmt.Sprint(n)); got != n || err != nil {
 				t.Errorf("call %d: %d, %v", n, got, err)
+			}
+		}
+	})
+}
+
+// TestE3_CallsThatCrashOneAtATime: each process dies of the first call before another one has
+// begun. It costs few deaths all the same: when one call died alone, others of its activity
+// are tried as if they were suspects.
+func TestE3_CallsThatCrashOneAtATime(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		const crashing = 60
+		f := newFatality(w)
+		e := f.startWith(1)
+		for n := range crashing {
+			begin(t, e, f.ends, fmt.Sprint("ends ", n), n)
+		}
+		e = f.live(e, 12)
+		t.Logf("%d deaths", f.exits)
+		for n := range crashing {
+			if c := onlyCall(t, e, fmt.Sprint("ends ", n)); c.State != view.CallQueued || c.ActivityPaused == nil {
+				t.Fatalf("call %d is %s, %+v", n, c.State, c.ActivityPaused)
 			}
 		}
 	})

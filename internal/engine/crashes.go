@@ -160,11 +160,16 @@ func (e *Engine) suspectedHere(activity string) bool {
 	if activity == "" || !e.slots.Suspected(activity) {
 		return false
 	}
+	e.holdBack(activity)
+	return true
+}
+
+// holdBack notes that calls of an activity are to ask again; see letBack.
+func (e *Engine) holdBack(activity string) {
 	if e.heldBack == nil {
 		e.heldBack = map[string]bool{}
 	}
 	e.heldBack[activity] = true
-	return true
 }
 
 // letBack lets the other calls of activities start whose suspects have been tried. The

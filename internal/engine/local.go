@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/perdure/perdure/internal/core"
@@ -55,10 +56,15 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start,
 		return true, err
 	case <-e.ctx.Done():
 		return true, ErrStopped
+	case <-e.writes.Refused():
+		return true, errors.Join(e.writes.Err(), errUnknownStart)
 	case <-ctx.Done():
 		return true, fmt.Errorf("%w; it is unknown whether the run was started: repeat the start with the same ID", ctx.Err())
 	}
 }
+
+// errUnknownStart is what a start gets that the database refuses to write.
+var errUnknownStart = errors.New("it is unknown whether the run was started: repeat the start with the same ID when that is mended")
 
 // heldStart waits for a slot for a run that is started here. When patience runs out it orders
 // the row to be written.

@@ -2,10 +2,12 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -38,6 +40,11 @@ func TestE64_AQueryDuringAHandover(t *testing.T) {
 		go func() { stopped <- a.Stop(t.Context()) }()
 		pass(5 * time.Second)
 		w.wantShares(b, "a:1 b:15")
+		brief, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if said, err := query(brief, b, "q", "progress", ""); !errors.Is(err, request.ErrUnanswered) {
+			t.Errorf("who cannot wait for the next owner is told %q, %v", said, err)
+		}
 		answered := make(chan error, 1)
 		var said string
 		go func() {

@@ -37,8 +37,13 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 		return false
 	}
 	lane := attempt.Regular
-	if c.Probation() {
+	switch {
+	case c.Probation():
 		lane = attempt.Probation
+	case e.slots.Blamed(r.code(c)): // each of its calls is tried as if it were a suspect
+		lane = attempt.Probation
+		r.slotRefused = true // it asks again when that is over
+		e.holdBack(r.code(c))
 	}
 	if granted := r.slots[c.Number]; granted != nil && granted.Lane() != lane {
 		e.grant(r.freeSlot(c.Number))
@@ -77,7 +82,7 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 func (e *Engine) awaitSlot(r *activeRun, c *core.Call, lane attempt.Lane) {
 	e.slots.Wait(&attempt.Waiter{
 		Call: attempt.Call{Run: r.id, Number: c.Number}, Tenure: r.partition.tenure(),
-		Lane: lane, Suspect: c.Suspect(), Priority: c.Priority, Lost: c.LostAt != 0, Activity: r.code(c),
+		Lane: lane, Suspect: c.Suspect(), Priority: c.Priority, Lost: c.LostAt != 0, Activity: r.code(c), Doubted: !c.Probation(),
 	})
 }
 

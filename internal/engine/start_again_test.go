@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -193,6 +194,50 @@ func TestE49_LateCompletionsOfTheRunBeforeAreDropped(t *testing.T) {
 		}
 		if d, err := e.Describe(t.Context(), "w", first); err != nil || d.Status != "terminated" || d.Result != nil {
 			t.Errorf("the first run is %+v, %v", d, err)
+		}
+	})
+}
+
+// TestE49_WhoTerminatedItStartsAnew: a start that may follow an ended run, made right after a
+// termination was acknowledged, attaches to the run that is to be terminated no more, from any
+// process and in quick succession. In a transaction it is refused.
+func TestE49_WhoTerminatedItStartsAnew(t *testing.T) {
+	needsTransactions.inBothModes(t, func(t *testing.T, w *world) {
+		_, all := askers(t, w, weighed)
+		for i, e := range all {
+			id, before := fmt.Sprint("w", i), ""
+			for n := range 10 {
+				run, attached, err := again(t, e, id, 101+n, request.Start{NewAfter: request.AnyEnd})
+				if err != nil || attached || run == before {
+					t.Fatalf("start %d: %s after %s, attached %v, %v", n, run, before, attached, err)
+				}
+				if err := e.Terminate(t.Context(), id, "", request.By{}); err != nil {
+					t.Fatal(err)
+				}
+				before = run
+			}
+		}
+	})
+}
+
+// TestE49_ATerminationThatNobodyCarriesOut is told to a start that would follow it.
+func TestE49_ATerminationThatNobodyCarriesOut(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		e := w.start(weighed)
+		if _, _, err := again(t, e, "w", 101, request.Start{}); err != nil {
+			t.Fatal(err)
+		}
+		stop(t, e)
+		client := w.open(w.config())
+		if err := client.Terminate(t.Context(), "w", "", request.By{}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		input, _ := history.Encode(7)
+		_, _, err := client.StartRun(ctx, request.Start{WorkflowID: "w", Type: weighed.Name(), Input: input, Settings: history.Settings{}, NewAfter: request.AnyEnd})
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "is to be terminated") {
+			t.Errorf("the start: %v", err)
 		}
 	})
 }

@@ -352,7 +352,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/outage",
-		may: []string{"internal/logs"},
+		may: []string{"internal/logs", "store"},
 		why: "whether the database answers is noted by all who use it, and asked by the engine: it stands below them",
 	},
 	{

@@ -47,6 +47,15 @@ func Repeatable(m store.Message) bool {
 	return true
 }
 
+// Terminates reports whether a message asks a run to be terminated.
+func Terminates(m store.Message) bool {
+	if m.Kind != KindRequest {
+		return false
+	}
+	c, err := decode[core.Control](m)
+	return err == nil && c.Operation == core.TerminateTheRun
+}
+
 // Ends reports whether a message asks a run to end and needs no reply.
 func Ends(m store.Message) bool {
 	if m.Kind != KindRequest {

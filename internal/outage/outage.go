@@ -1,10 +1,12 @@
 package outage
 
 import (
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/perdure/perdure/internal/logs"
+	"github.com/perdure/perdure/store"
 )
 
 // Watch watches one use of a database. It is safe for concurrent use.
@@ -14,10 +16,50 @@ type Watch struct {
 	err   error
 	since time.Time // when the outage began
 	parts []*Watch
+
+	refusals *refusals // shared with its parts
+}
+
+// refusals tells those who wait for an operation that the database refuses it, so that waiting
+// is of no use.
+type refusals struct {
+	mu     sync.Mutex
+	active map[*Watch]bool
+	ch     chan struct{} // closed while any is active
+}
+
+func (r *refusals) set(w *Watch, err error) {
+	away, _ := errors.AsType[*store.UnavailableError](err)
+	is := away != nil && away.Refused
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if is == r.active[w] {
+		return
+	}
+	before := len(r.active)
+	if delete(r.active, w); is {
+		r.active[w] = true
+	}
+	switch {
+	case before == 0:
+		close(r.ch)
+	case len(r.active) == 0:
+		r.ch = make(chan struct{})
+	}
 }
 
 // New returns a Watch without an outage.
-func New(log *logs.Log) *Watch { return &Watch{log: log} }
+func New(log *logs.Log) *Watch {
+	return &Watch{log: log, refusals: &refusals{active: map[*Watch]bool{}, ch: make(chan struct{})}}
+}
+
+// Refused returns a channel that is closed while the database refuses operations; see
+// store.UnavailableError.
+func (w *Watch) Refused() <-chan struct{} {
+	w.refusals.mu.Lock()
+	defer w.refusals.mu.Unlock()
+	return w.refusals.ch
+}
 
 // Away records that an operation failed because the database did not answer. The caller tries
 // again.
@@ -38,6 +80,9 @@ func (w *Watch) Back() {
 func (w *Watch) set(err error) (lasted time.Duration, was error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if err != nil || w.err != nil {
+		w.refusals.set(w, err)
+	}
 	if was, w.err = w.err, err; was == nil {
 		w.since = time.Now()
 	}
@@ -48,6 +93,7 @@ func (w *Watch) set(err error) (lasted time.Duration, was error) {
 // includes its error.
 func (w *Watch) Part() *Watch {
 	part := New(w.log)
+	part.refusals = w.refusals
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.parts = append(w.parts, part)

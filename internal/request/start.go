@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -74,7 +76,7 @@ func (c *Client) createRun(ctx context.Context, req Start) (run string, attached
 	if err := c.checkStart(ctx, &req); err != nil {
 		return "", false, err
 	}
-	return c.startRun(ctx, inDatabase{c.db, c.local, req.ForEnd}, req)
+	return c.startRun(ctx, inDatabase{c.db, c.local, req.ForEnd}, req, c.awaitTermination)
 }
 
 // StartRunWithin is StartRun inside tx, a transaction that the caller ends. The run and the
@@ -97,7 +99,7 @@ func (c *Client) createRunWithin(ctx context.Context, tx any, req Start) (run st
 	if err != nil {
 		return "", false, err
 	}
-	return c.startRun(ctx, inTransaction{within}, req)
+	return c.startRun(ctx, inTransaction{within}, req, refuseTermination)
 }
 
 // runs is where a start looks for runs and creates them.
@@ -143,7 +145,9 @@ func inLine(row *store.Run, start *history.Start) *store.Run {
 	return &placed
 }
 
-func (c *Client) startRun(ctx context.Context, in runs, req Start) (run string, attached bool, err error) {
+// startRun attaches to a run or creates one. If the run of the ID is to be terminated, and
+// another one may follow then, ending decides.
+func (c *Client) startRun(ctx context.Context, in runs, req Start, ending func(context.Context, *store.Run) error) (run string, attached bool, err error) {
 	var existing *store.Run
 	if req.NewAfter != NoEnd {
 		switch existing, err = in.Find(ctx, c.place(req.WorkflowID), req.WorkflowID, ""); {
@@ -154,6 +158,14 @@ func (c *Client) startRun(ctx context.Context, in runs, req Start) (run string, 
 		}
 	}
 	for {
+		if existing != nil && existing.Status.Open() && req.NewAfter.has(store.Terminated) {
+			if now, err := c.seesTermination(ctx, in, existing, ending); err != nil {
+				return "", false, err
+			} else if now != nil {
+				existing = now
+				continue
+			}
+		}
 		if existing != nil && !req.NewAfter.has(existing.Status) {
 			return attach(ctx, in, existing, &req)
 		}
@@ -168,6 +180,43 @@ func (c *Client) startRun(ctx context.Context, in runs, req Start) (run string, 
 		}
 		existing = &conflict.Existing // it was created meanwhile
 	}
+}
+
+// seesTermination lets ending decide if the termination of a run is on its way: whoever was
+// told that it is durable gets a new run. It returns the run that has the workflow ID after
+// that, nil if the run is not to be terminated.
+func (c *Client) seesTermination(ctx context.Context, in runs, row *store.Run, ending func(context.Context, *store.Run) error) (*store.Run, error) {
+	posted, err := c.db.Posted(ctx, row.Partition, row.WorkflowID)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(posted, func(m store.Message) bool { return (m.Run == "" || m.Run == row.ID) && message.Terminates(m) }) {
+		if err := ending(ctx, row); err != nil {
+			return nil, err
+		}
+	}
+	now, err := in.Find(ctx, row.Partition, row.WorkflowID, "") // it may have been carried out before the look
+	if err != nil || now.ID == row.ID && now.Status.Open() {
+		return nil, err
+	}
+	return now, nil
+}
+
+// awaitTermination waits until a run that is to be terminated has ended.
+func (c *Client) awaitTermination(ctx context.Context, row *store.Run) error {
+	w := c.waiters.begin(row.WorkflowID, row.ID)
+	defer w.end()
+	_, err := c.awaitEnd(ctx, w, row.ID)
+	if err != nil && ctx.Err() != nil {
+		err = c.stillOpen(ctx, row.WorkflowID, row.ID, err)
+		return fmt.Errorf("workflow %q is to be terminated, and no run follows before that: %w", row.WorkflowID, err)
+	}
+	return err
+}
+
+// refuseTermination refuses to wait inside a transaction.
+func refuseTermination(_ context.Context, row *store.Run) error {
+	return &IDInUseError{WorkflowID: row.WorkflowID, Run: row.ID, Status: string(row.Status), Difference: "its termination is not carried out yet; repeat the transaction"}
 }
 
 // newRun returns the first run of a chain. before is the run that had its workflow ID

@@ -151,6 +151,9 @@ func (a *app) start(ctx context.Context, name, id, text string, s startFlags) er
 	default:
 		return usage("Use any, or failure.", "%q is not a value for --new-after.", s.newAfter)
 	}
+	if s.mustBeNew && s.anyInput {
+		return usage("Leave one out.", "--any-input says how to attach to a workflow, and --must-be-new that it must not be done.")
+	}
 	if s.mustBeNew {
 		options = append(options, perdure.MustBeNew())
 	}
