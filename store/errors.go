@@ -76,6 +76,10 @@ type UnavailableError struct {
 	// table or a setting that the statement needs is missing, or the driver could not encode
 	// what it was given. Waiting helps only once that is mended.
 	Refused bool
+
+	// Gone reports that what the store has open is no longer the database, so that no call of
+	// it works again: the process has to be restarted.
+	Gone bool
 }
 
 func (e *UnavailableError) Error() string {

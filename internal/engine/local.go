@@ -56,14 +56,16 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start,
 		return true, err
 	case <-e.ctx.Done():
 		return true, ErrStopped
-	case <-e.writes.Refused():
+	case <-e.writes.Gone():
 		return true, errors.Join(e.writes.Err(), errUnknownStart)
+	case <-e.reads.Gone():
+		return true, errors.Join(e.reads.Err(), errUnknownStart)
 	case <-ctx.Done():
 		return true, fmt.Errorf("%w; it is unknown whether the run was started: repeat the start with the same ID", ctx.Err())
 	}
 }
 
-// errUnknownStart is what a start gets that the database refuses to write.
+// errUnknownStart is what a start gets whose database is gone.
 var errUnknownStart = errors.New("it is unknown whether the run was started: repeat the start with the same ID when that is mended")
 
 // heldStart waits for a slot for a run that is started here. When patience runs out it orders

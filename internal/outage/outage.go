@@ -17,49 +17,23 @@ type Watch struct {
 	since time.Time // when the outage began
 	parts []*Watch
 
-	refusals *refusals // shared with its parts
+	gone *gone // shared with its parts
 }
 
-// refusals tells those who wait for an operation that the database refuses it, so that waiting
-// is of no use.
-type refusals struct {
-	mu     sync.Mutex
-	active map[*Watch]bool
-	ch     chan struct{} // closed while any is active
-}
-
-func (r *refusals) set(w *Watch, err error) {
-	away, _ := errors.AsType[*store.UnavailableError](err)
-	is := away != nil && away.Refused
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if is == r.active[w] {
-		return
-	}
-	before := len(r.active)
-	if delete(r.active, w); is {
-		r.active[w] = true
-	}
-	switch {
-	case before == 0:
-		close(r.ch)
-	case len(r.active) == 0:
-		r.ch = make(chan struct{})
-	}
+// gone tells those who wait for an operation that the store will never carry it out.
+type gone struct {
+	once sync.Once
+	ch   chan struct{}
 }
 
 // New returns a Watch without an outage.
 func New(log *logs.Log) *Watch {
-	return &Watch{log: log, refusals: &refusals{active: map[*Watch]bool{}, ch: make(chan struct{})}}
+	return &Watch{log: log, gone: &gone{ch: make(chan struct{})}}
 }
 
-// Refused returns a channel that is closed while the database refuses operations; see
+// Gone returns a channel that is closed when no operation can succeed any more; see
 // store.UnavailableError.
-func (w *Watch) Refused() <-chan struct{} {
-	w.refusals.mu.Lock()
-	defer w.refusals.mu.Unlock()
-	return w.refusals.ch
-}
+func (w *Watch) Gone() <-chan struct{} { return w.gone.ch }
 
 // Away records that an operation failed because the database did not answer. The caller tries
 // again.
@@ -80,8 +54,8 @@ func (w *Watch) Back() {
 func (w *Watch) set(err error) (lasted time.Duration, was error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err != nil || w.err != nil {
-		w.refusals.set(w, err)
+	if away, is := errors.AsType[*store.UnavailableError](err); is && away.Gone {
+		w.gone.once.Do(func() { close(w.gone.ch) })
 	}
 	if was, w.err = w.err, err; was == nil {
 		w.since = time.Now()
@@ -93,7 +67,7 @@ func (w *Watch) set(err error) (lasted time.Duration, was error) {
 // includes its error.
 func (w *Watch) Part() *Watch {
 	part := New(w.log)
-	part.refusals = w.refusals
+	part.gone = w.gone
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.parts = append(w.parts, part)

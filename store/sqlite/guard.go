@@ -83,7 +83,7 @@ func (h *handle) intact(op string, c *conn) error {
 	if lost == nil {
 		return nil
 	}
-	return &store.UnavailableError{Op: op, Err: fmt.Errorf("%s: %w", h.path, lost), Refused: true}
+	return &store.UnavailableError{Op: op, Err: fmt.Errorf("%s: %w", h.path, lost), Refused: true, Gone: true}
 }
 
 // relock takes the lock again if its file was removed or replaced. It returns an error if
