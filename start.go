@@ -42,7 +42,8 @@ const (
 // has not ended.
 //
 // If the last run is open or has ended otherwise, Start attaches to it or returns an
-// error, as without this option. Of several concurrent starts one begins the new run. A
+// error, as without this option. If its termination was acknowledged, Start waits until it
+// has ended; in a transaction it returns a *view.IDInUseError instead. Of several concurrent starts one begins the new run. A
 // start that is repeated because its answer was lost may start a second run, if the first
 // has ended meanwhile.
 //

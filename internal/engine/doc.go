@@ -37,6 +37,7 @@
 //	watched.go      one guarded step of a run
 //	attempt.go      start of attempts, their results and heartbeats
 //	queue.go        attempts in queues: offering them, serving them, losing a worker
+//	queue_blame.go  activities of queues that workers die of
 //	external.go     attempts that are completed from outside
 //	transaction.go  functions passed to activity.OnCommit
 //	slots.go        admission of calls to slots, and delivery of grants

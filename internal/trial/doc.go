@@ -10,7 +10,7 @@
 // than halving would need: groups are small because a death costs seconds and a write
 // milliseconds. A run that was named alone at Limit deaths, and did not go on in between, is
 // poisoned. One death is not enough, because a process may be killed from outside at any
-// moment.
+// moment. Workflows all of whose runs end their process are found as a whole; see Accusation.
 //
 // The package is pure: the engine stores the book and asks it who may run.
 package trial
