@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/perdure/perdure/store"
 )
@@ -25,6 +26,19 @@ type guard struct {
 	lock *fileLock   // nil unless a node has joined
 	node string      // which
 	lost error       // why that node does not serve the file any more
+
+	looked time.Time // when intact last found nothing wrong
+}
+
+// lookAgain is how long reads trust the last look, which costs as much as a third of a short
+// one. What is written is acknowledged only after a look.
+const lookAgain = 100 * time.Millisecond
+
+// fresh reports whether the last look is fresh enough for a read.
+func (g *guard) fresh() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return time.Since(g.looked) < lookAgain
 }
 
 // open notes which file was opened.
@@ -81,6 +95,7 @@ func (h *handle) intact(op string, c *conn) error {
 		lost = errGone
 	}
 	if lost == nil {
+		g.looked = time.Now()
 		return nil
 	}
 	return &store.UnavailableError{Op: op, Err: fmt.Errorf("%s: %w", h.path, lost), Refused: true, Gone: true}

@@ -255,6 +255,9 @@ func (h *handle) hold(ctx context.Context, p *pool, op string, f func(c *conn) e
 	defer func() { p.put(c, broken) }()
 	err = f(c)
 	broken = breaks(err)
+	if p == h.reader && err == nil && h.guard.fresh() {
+		return nil
+	}
 	if gone := h.intact(op, c); gone != nil {
 		return gone
 	}
