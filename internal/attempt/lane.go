@@ -76,7 +76,9 @@ func (s *Slots) nextGroup() []*Waiter {
 	slices.SortFunc(ready, func(a, b *Waiter) int {
 		return cmp.Or(cmp.Compare(s.blame[a.Activity].Deaths, s.blame[b.Activity].Deaths), inTurn(a, b))
 	})
-	single := func(w *Waiter) bool { return w.Activity != "" && (s.blame[w.Activity].Deaths > 0 || w.Suspect.Single(s.lane.survived[w.Activity])) }
+	single := func(w *Waiter) bool {
+		return w.Activity != "" && (s.blame[w.Activity].Deaths > 0 || w.Suspect.Single(s.lane.survived[w.Activity]))
+	}
 	if single(ready[0]) {
 		return ready[:1]
 	}
