@@ -109,3 +109,14 @@ type AttemptFilter struct {
 	After     string    // cursor that came with the page before; empty: the first page
 	Limit     int       // per page, at most 1,000,000; 0: 100
 }
+
+// TokenAttempt is the attempt that a token stands for: see activity.ErrPending.
+type TokenAttempt struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	Workflow   string `json:"workflow"`        // name of the definition
+	Activity   string `json:"activity"`        // or step
+	Queue      string `json:"queue,omitempty"` // in which the attempt was offered; empty: in none
+	Call       int64  `json:"call"`            // number in its run
+	Attempt    int    `json:"attempt"`         // place among the attempts of its call, from 1
+}
