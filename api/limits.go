@@ -1,11 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/perdure/perdure/access"
 	"github.com/perdure/perdure/internal/web"
 	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
 )
 
 // subject returns the name that a request is about: of the workflow for a starter, of the queue
@@ -56,8 +58,12 @@ func workflowOfRun(c *call, _ any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return d.Workflow, nil
+	return definitionOf(d), nil
 }
+
+// definitionOf is the name to which a starter may be limited. The name of a flow file is not: who
+// starts a file chooses it.
+func definitionOf(d *view.Description) string { return cmp.Or(d.Definition, d.Workflow) }
 
 // queueOfToken is the queue of the attempt of a token.
 func queueOfToken(c *call, body any) (string, error) {

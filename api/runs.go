@@ -173,7 +173,7 @@ func (c *call) handle(q ofRun) perdure.Handle[json.RawMessage] {
 func describeRun(c *call, q ofRun, _ none) (*view.Description, error) {
 	d, err := c.handle(q).Describe(c.Context())
 	if err == nil {
-		err = c.concerns(d.Workflow)
+		err = c.concerns(definitionOf(d))
 	}
 	return d, err
 }
@@ -223,7 +223,7 @@ func awaitResult(c *call, q awaitQuery, _ none) (outcome, error) {
 		d, err = h.OfRun(d.Next).Describe(c.Context())
 	}
 	if err == nil {
-		err = c.concerns(d.Workflow) // meanwhile the ID may have become that of another workflow
+		err = c.concerns(definitionOf(d)) // meanwhile the ID may have become that of another workflow
 	}
 	if err != nil {
 		return outcome{}, err

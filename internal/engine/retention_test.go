@@ -353,7 +353,7 @@ func TestI25_WhatTheDoctorAdvisesAboutAClosedRun(t *testing.T) {
 			begin(t, e, weighed, "a", 1)
 			pass(time.Minute)
 			run := describe(t, e, "a").RunID
-			cut := func(b []byte) []byte { return b[:len(b)/2:len(b)/2] }
+			cut := func(b []byte) []byte { return b[: len(b)/2 : len(b)/2] }
 			switch part {
 			case "turn":
 				v.turnOf(run, 1, cut)

@@ -79,8 +79,9 @@ const ledgerPage = 2000
 func (t *trying) partition(ctx context.Context, partition int) error {
 	t.open = map[callRef]*policylab.Call{}
 	f := store.LedgerFilter{
-		Partitions: []int{partition}, Type: t.filter.Workflow, Name: t.filter.Activity, From: bound(t.filter.Since), Limit: ledgerPage,
+		Partitions: []int{partition}, Name: t.filter.Activity, From: bound(t.filter.Since), Limit: ledgerPage,
 	}
+	f.Type, f.Attributes = ofWorkflow(t.filter.Workflow, nil)
 	for {
 		entries, err := t.in.db.Ledger(ctx, f)
 		if err != nil {
