@@ -78,7 +78,7 @@ func newTrade(t *testing.T, roles ...access.Role) *trade {
 		b, err := second.Get(wf)
 		return a + b, err
 	})
-	e, err := perdure.Open(t.Context(), memory.New(), perdure.Register(waits("checkout"), waits("refund"), film, render, review), perdure.ServeQueue("gpu", 2))
+	e, err := perdure.Open(t.Context(), memory.New(), perdure.Register(waits("checkout"), waits("refund"), waits("flow"), film, render, review), perdure.ServeQueue("gpu", 2))
 	if err == nil {
 		err = e.Start(t.Context())
 	}
@@ -165,6 +165,26 @@ func TestF8_AStarterHasItsOwnWorkflows(t *testing.T) {
 		t.Errorf("a signal of another starter came: %s", a.Raw)
 	}
 	if a := own.want(200, "GET", "/api/whoami", nil); a.Body["role"] != "starter" || fmt.Sprint(a.Body["only"]) != "[checkout wish, list]" {
+		t.Errorf("%s", a.Raw)
+	}
+}
+
+// TestF8_AStarterOfFlowFilesIsOneOfFlow: who starts a file chooses its name, so that a limit to
+// it would be none.
+func TestF8_AStarterOfFlowFilesIsOneOfFlow(t *testing.T) {
+	flows, file := access.Starter.Only("flow"), access.Starter.Only("nightly.flow")
+	w := newTrade(t, flows, file)
+	start := object{"workflow": "flow", "workflow_id": "n", "input": "x", "attributes": object{"file": "nightly.flow"}}
+	const needed = "a starter of its workflow or an operator"
+	w.refused(w.as(file).ask("POST", "/api/runs", start), needed)
+	w.as(flows).want(201, "POST", "/api/runs", start)
+	if a := w.as(flows).want(200, "GET", "/api/runs/n", nil); a.Body["workflow"] != "nightly.flow" || a.Body["definition"] != "flow" {
+		t.Errorf("%s", a.Raw)
+	}
+	w.refused(w.as(file).ask("GET", "/api/runs/n", nil), "a viewer or "+needed)
+	w.refused(w.as(file).ask("POST", "/api/runs/n/signals/approved", object{"value": true}), needed)
+	w.as(flows).want(202, "POST", "/api/runs/n/signals/approved", object{"value": true})
+	if a := w.as(flows).want(200, "GET", "/api/runs/n/result", nil); a.Body["workflow"] != "nightly.flow" || a.Body["result"] != true {
 		t.Errorf("%s", a.Raw)
 	}
 }
