@@ -86,7 +86,7 @@ func document() (*Document, *schemas) {
 		OpenAPI: "3.1.0",
 		Info: map[string]string{
 			"title": "perdure", "version": "1",
-			"description": "Durable workflows: start, follow and operate them. Durations are text such as 1h30m, times are RFC 3339.",
+			"description": "Durable workflows: start, follow and operate them. Durations are text such as 1h30m, times are RFC 3339. The roles x-perdure-roles suffice for an operation; a starter may be limited to workflows, a worker to queues.",
 		},
 		Servers:  []map[string]string{{"url": "/"}},
 		Security: []map[string][]string{{"token": {}}},
