@@ -52,7 +52,8 @@ func (c *call) concerns(name string) error {
 // workflowOfBody is the workflow that a request starts.
 func workflowOfBody(_ *call, body any) (string, error) { return body.(startBody).Workflow, nil }
 
-// workflowOfRun is the workflow of the run that a request is about.
+// workflowOfRun is the workflow of the run that a request is about. What is sent goes to the run
+// that has the workflow ID when it arrives, as it does for every caller.
 func workflowOfRun(c *call, _ any) (string, error) {
 	d, err := c.handle(ofRun{Run: c.URL.Query().Get("run")}).Describe(c.Context())
 	if err != nil {
