@@ -195,6 +195,7 @@ var verbs = map[string]func(a arguments) error{
 		_, err := ops.Doctor(a.ctx, a.engine, view.DoctorFilter{Limit: a.limit})
 		return err
 	},
+	"ops.AttemptOf": func(a arguments) error { _, err := ops.AttemptOf(a.ctx, a.engine, "token"); return err },
 	"ops.Audit": func(a arguments) error {
 		_, err := ops.Audit(a.ctx, a.engine, view.AuditFilter{Limit: a.limit})
 		return err

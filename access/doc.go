@@ -10,6 +10,13 @@
 // it in the login form of the dashboard and gets a cookie that replaces the token until
 // it expires. The audit records the name of the token.
 //
+// # Roles
+//
+// A viewer reads, an operator changes as well. A program that only starts workflows and waits
+// for them needs less, and so does one that ends attempts which workflows wait for: give it
+// the role of a starter or of a worker, limited to the workflows or queues that concern it
+// (Role.Only). A dashboard is for viewers and operators.
+//
 // # What every request meets
 //
 // In this order, whatever the route: limits on the address and the headers, the list of

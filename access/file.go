@@ -10,9 +10,14 @@ import (
 // ReadTokens reads tokens, one a line, as NAME ROLE SECRET separated by spaces. Empty
 // lines and lines that begin with # are ignored.
 //
-//	# who     role      secret
-//	ann       operator  5b0d5f6ac9e14b0fb6be6a5d3a4b0d52
-//	grafana   viewer    0c1e0f7d1e9a4b3c8f62cf0f1a6a7e90
+//	# who     role              secret
+//	ann       operator          5b0d5f6ac9e14b0fb6be6a5d3a4b0d52
+//	grafana   viewer            0c1e0f7d1e9a4b3c8f62cf0f1a6a7e90
+//	shop      starter:checkout  d2c4f0a81b7e4d0f9a3d5e6b7c8d9e0f
+//	camera    worker:gpu,cpu    7f3e2d1c0b9a48576a5b4c3d2e1f0a9b
+//
+// A starter or worker without names is one of all workflows or queues. In a name %20 is a
+// space, %2C a comma and %25 a percent sign.
 //
 // Errors name the line and reveal no secret.
 func ReadTokens(from io.Reader) ([]Token, error) {

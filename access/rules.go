@@ -10,21 +10,6 @@ import (
 	"time"
 )
 
-// Role is what a caller may do.
-type Role string
-
-// The roles. An operator may do what a viewer may.
-const (
-	Viewer   Role = "viewer"   // reads
-	Operator Role = "operator" // reads and changes
-)
-
-// May reports whether the role is sufficient where needed is required. The empty role is
-// sufficient only where none is required.
-func (r Role) May(needed Role) bool {
-	return needed == "" || r == needed && r != "" || r == Operator && needed == Viewer
-}
-
 // Identity is the caller of a request. The zero value has no rights.
 type Identity struct {
 	Name string // in the audit
@@ -94,13 +79,15 @@ func (r Rules) Validate() error {
 		if len(t.Secret) < MinSecret {
 			fault("the secret of token %q has %d bytes; use at least %d random ones", t.Name, len(t.Secret), MinSecret)
 		}
-		if t.Role != Viewer && t.Role != Operator {
-			fault("token %q has the role %q; use %q or %q", t.Name, t.Role, Viewer, Operator)
+		if err := t.Role.check(); err != nil {
+			fault("the role %q of token %q %w", string(t.Role), t.Name, err)
 		}
 		names[t.Name], secrets[t.Secret] = true, true
 	}
-	if role := r.Anonymous.Role; role != "" && role != Viewer && role != Operator {
-		fault("Anonymous has the role %q; use %q or %q", role, Viewer, Operator)
+	if role := r.Anonymous.Role; role != "" {
+		if err := role.check(); err != nil {
+			fault("the role %q of Anonymous %w", string(role), err)
+		}
 	}
 	if slices.Contains(r.Hosts, "*") && r.Anonymous.Role != "" {
 		fault(`Hosts has "*" and Anonymous is set, which would let any web page in; name the hosts, or leave Anonymous out`)

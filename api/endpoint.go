@@ -38,6 +38,7 @@ type endpoint struct {
 	// does names the commands of the command line that do the same. If it begins with -, it
 	// says why there is none.
 	does string
+	of   subject // what a role of Route.Also may be limited to
 	do   func(c *call) (any, error)
 }
 
@@ -50,7 +51,8 @@ type call struct {
 	who access.Identity
 	key string // from the header Idempotency-Key
 
-	names *sync.Map // of workflows that nodes are known to have
+	endpoint *endpoint
+	names    *sync.Map // of workflows that nodes are known to have
 }
 
 // Maximum sizes of bodies.
@@ -75,6 +77,9 @@ func define[Q, B, R any](line, name, summary, does string, do func(c *call, q Q,
 			return nil, err
 		}
 		b, err := decodeBody[B](c.Request)
+		if err == nil {
+			err = c.limited(b)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +128,7 @@ func (e endpoint) public() endpoint {
 func (e endpoint) route(eng *perdure.Engine, g *web.Guard) web.Route {
 	r, names := e.Route, &sync.Map{}
 	r.Handler = func(w http.ResponseWriter, req *http.Request) {
-		c := &call{Request: req, w: w, e: eng, g: g, who: web.Who(req.Context()), names: names}
+		c := &call{Request: req, w: w, e: eng, g: g, who: web.Who(req.Context()), endpoint: &e, names: names}
 		result, err := e.serve(c)
 		switch {
 		case err != nil:

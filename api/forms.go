@@ -14,6 +14,8 @@ import (
 func textForm() Schema     { return Schema{"type": "string"} }
 func anyForm() Schema      { return Schema{} }
 func durationForm() Schema { return Schema{"type": "string", "examples": []string{"1h30m0s"}} }
+func objectForm() Schema   { return Schema{"type": "object"} }
+func policyForm() Schema   { return Schema{"type": []string{"string", "object"}} } // in the notation, or as an object
 func timeForm() Schema     { return Schema{"type": "string", "format": "date-time"} }
 
 // forms are the schemas of types whose JSON does not follow from their fields. A test
@@ -24,11 +26,11 @@ var forms = map[reflect.Type]func() Schema{
 	reflect.TypeFor[time.Duration]():    durationForm,
 	reflect.TypeFor[span]():             durationForm,
 	reflect.TypeFor[moment]():           textForm,
-	reflect.TypeFor[edit]():             func() Schema { return Schema{"type": []string{"string", "object"}} },
-	reflect.TypeFor[policy]():           func() Schema { return Schema{"type": []string{"string", "object"}} },
-	reflect.TypeFor[retry.Policy]():     func() Schema { return Schema{"type": "object"} },
-	reflect.TypeFor[Document]():         func() Schema { return Schema{"type": "object"} },
-	reflect.TypeFor[view.Event]():       func() Schema { return Schema{"type": "object"} },
+	reflect.TypeFor[edit]():             policyForm,
+	reflect.TypeFor[policy]():           policyForm,
+	reflect.TypeFor[retry.Policy]():     objectForm,
+	reflect.TypeFor[Document]():         objectForm,
+	reflect.TypeFor[view.Event]():       objectForm,
 	reflect.TypeFor[schedule.Overlap](): textForm,
 }
 

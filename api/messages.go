@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/access"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/operation"
 	"github.com/perdure/perdure/retry"
@@ -15,7 +16,7 @@ import (
 func messageEndpoints() []endpoint {
 	return []endpoint{
 		define("POST /api/runs/{id}/signals/{name}", "signalRun", "Send a signal to a run. When the answer comes, the signal is in the database.", "signal", signalRun).
-			writes().withKey().values(),
+			writes().also(access.Starter, workflowOfRun).withKey().values(),
 		define("POST /api/runs/{id}/queries/{name}", "queryRun", "Ask the code of a run. Nothing is recorded. An engine must serve the run.", "query", queryRun).
 			values().waits(),
 		define("POST /api/runs/{id}/updates/{name}", "updateRun", "Ask the code of a run for a change, and wait for its result. 202: it is in the database and has no result yet; ask again with the same key.",
@@ -108,10 +109,10 @@ func handlerError(c *call, err error) error {
 
 func tokenEndpoints() []endpoint {
 	return []endpoint{
-		define("POST /api/attempts/complete", "completeAttempt", "Complete an external attempt by its token. Repeating it does nothing.", "complete", completeAttempt).writes().values(),
-		define("POST /api/attempts/fail", "failAttempt", "Fail an external attempt by its token: its policy decides whether another one follows.", "fail-attempt", failAttempt).writes(),
+		define("POST /api/attempts/complete", "completeAttempt", "Complete an external attempt by its token. Repeating it does nothing.", "complete", completeAttempt).writes().also(access.Worker, queueOfToken).values(),
+		define("POST /api/attempts/fail", "failAttempt", "Fail an external attempt by its token: its policy decides whether another one follows.", "fail-attempt", failAttempt).writes().also(access.Worker, queueOfToken),
 		define("POST /api/attempts/heartbeat", "heartbeatAttempt", "Say that an external attempt is alive.",
-			"-a heartbeat comes from the program that works on the attempt, which has this or the library", heartbeatAttempt).writes().values(),
+			"-a heartbeat comes from the program that works on the attempt, which has this or the library", heartbeatAttempt).writes().also(access.Worker, queueOfToken).values(),
 	}
 }
 
@@ -119,6 +120,8 @@ type completeBody struct {
 	Token  string          `json:"token" doc:"of the attempt" need:"give the one that the attempt got"`
 	Result json.RawMessage `json:"result,omitempty" doc:"of the activity; without one it is null"`
 }
+
+func (b completeBody) token() string { return b.Token }
 
 func completeAttempt(c *call, _ none, b completeBody) (sent, error) {
 	return sent{Sent: "complete"}, c.e.Complete(c.Context(), b.Token, orNull(b.Result))
@@ -130,6 +133,8 @@ type failBody struct {
 	As       string `json:"as,omitempty" doc:"type of the error, for the rules of policies"`
 	Terminal bool   `json:"terminal,omitempty" doc:"no retry, whatever the policy says"`
 }
+
+func (b failBody) token() string { return b.Token }
 
 func failAttempt(c *call, _ none, b failBody) (sent, error) {
 	var failure error = operation.NewError(b.As, b.Error)
@@ -143,6 +148,8 @@ type heartbeatBody struct {
 	Token   string          `json:"token" doc:"of the attempt" need:"give the one that the attempt got"`
 	Details json.RawMessage `json:"details,omitempty" doc:"for the next attempt; without them earlier ones are kept"`
 }
+
+func (b heartbeatBody) token() string { return b.Token }
 
 func heartbeatAttempt(c *call, _ none, b heartbeatBody) (sent, error) {
 	var details any

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/perdure/perdure/access"
 	"github.com/perdure/perdure/internal/web"
 )
 
@@ -40,11 +41,11 @@ type Operation struct {
 	Parameters  []Parameter         `json:"parameters,omitempty"`
 	Body        *Content            `json:"requestBody,omitempty"`
 	Responses   map[string]Content  `json:"responses"`
-	// The rest extends OpenAPI: whether the operation changes something, the role that it
-	// needs, and the command that does the same.
-	Writes  bool   `json:"x-perdure-writes"`
-	Role    string `json:"x-perdure-role,omitempty"`
-	Command string `json:"x-perdure-command,omitempty"`
+	// The rest extends OpenAPI: whether the operation changes something, the roles that
+	// suffice for it, and the command that does the same.
+	Writes  bool          `json:"x-perdure-writes"`
+	Roles   []access.Role `json:"x-perdure-roles,omitempty"`
+	Command string        `json:"x-perdure-command,omitempty"`
 }
 
 // Parameter is a parameter of an address or a header.
@@ -85,7 +86,7 @@ func document() (*Document, *schemas) {
 		OpenAPI: "3.1.0",
 		Info: map[string]string{
 			"title": "perdure", "version": "1",
-			"description": "Durable workflows: start, follow and operate them. Durations are text such as 1h30m, times are RFC 3339.",
+			"description": "Durable workflows: start, follow and operate them. Durations are text such as 1h30m, times are RFC 3339. The roles x-perdure-roles suffice for an operation; a starter may be limited to workflows, a worker to queues.",
 		},
 		Servers:  []map[string]string{{"url": "/"}},
 		Security: []map[string][]string{{"token": {}}},
@@ -107,7 +108,7 @@ func document() (*Document, *schemas) {
 // operation describes an endpoint.
 func (s *schemas) operation(e endpoint) Operation {
 	o := Operation{
-		ID: e.Name, Summary: e.Summary, Writes: e.Writes, Role: string(e.Role), Responses: map[string]Content{},
+		ID: e.Name, Summary: e.Summary, Writes: e.Writes, Roles: e.Roles(), Responses: map[string]Content{},
 	}
 	if !strings.HasPrefix(e.does, "-") {
 		o.Command = e.does

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/access"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -20,9 +21,9 @@ func runEndpoints() []endpoint {
 	return []endpoint{
 		define("GET /api/runs", "listRuns", "List runs, newest first.", "list", listRuns),
 		define("POST /api/runs", "startRun", "Start a workflow. If the ID has a run of that workflow with that input, it is attached to: starting twice starts once.",
-			"start", startRun).writes().withKey().values(),
-		define("GET /api/runs/{id}", "describeRun", "Describe a run: where it stands, what it waits for, its open calls and their retries.", "show", describeRun),
-		define("GET /api/runs/{id}/result", "awaitResult", "Wait for the end of a run. 200: it has ended, however. 202: it has not; ask again.", "show, flow run", awaitResult).waits(),
+			"start", startRun).writes().also(access.Starter, workflowOfBody).withKey().values(),
+		define("GET /api/runs/{id}", "describeRun", "Describe a run: where it stands, what it waits for, its open calls and their retries.", "show", describeRun).also(access.Starter, workflowOfRun),
+		define("GET /api/runs/{id}/result", "awaitResult", "Wait for the end of a run. 200: it has ended, however. 202: it has not; ask again.", "show, flow run", awaitResult).also(access.Starter, workflowOfRun).waits(),
 		define("GET /api/runs/{id}/history", "listHistory", "List the events of a run, oldest first.", "history", listHistory),
 		define("GET /api/runs/{id}/attempts", "listAttempts", "List the attempts of the calls of a run, by call and number.", "attempts", listAttempts),
 		define("GET /api/runs/{id}/calls", "listCalls", "Sum up the attempts of each call of a run, by number.", "attempts, calls", listCalls),
@@ -170,7 +171,11 @@ func (c *call) handle(q ofRun) perdure.Handle[json.RawMessage] {
 }
 
 func describeRun(c *call, q ofRun, _ none) (*view.Description, error) {
-	return c.handle(q).Describe(c.Context())
+	d, err := c.handle(q).Describe(c.Context())
+	if err == nil {
+		err = c.concerns(definitionOf(d))
+	}
+	return d, err
 }
 
 type awaitQuery struct {
@@ -216,6 +221,9 @@ func awaitResult(c *call, q awaitQuery, _ none) (outcome, error) {
 	d, err := h.Describe(c.Context())
 	for err == nil && d.Status == view.StatusContinued && d.Next != "" {
 		d, err = h.OfRun(d.Next).Describe(c.Context())
+	}
+	if err == nil {
+		err = c.concerns(definitionOf(d)) // meanwhile the ID may have become that of another workflow
 	}
 	if err != nil {
 		return outcome{}, err

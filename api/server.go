@@ -30,7 +30,7 @@ func serverEndpoints() []endpoint {
 			return problemList{kindsOf("")}, nil
 		}).public(),
 		define("GET /api/problems/{code}", "describeProblem", "Explain a kind of problem.", "-it explains answers", describeProblem).public(),
-		define("GET /api/whoami", "whoami", "Who asks, by the token, and what they may do.", "-the command line asks with the rights of the database's user", whoami),
+		define("GET /api/whoami", "whoami", "Who asks, by the token, and what they may do.", "-the command line asks with the rights of the database's user", whoami).anyRole(),
 	}
 }
 
@@ -54,7 +54,8 @@ func (p *pulse) ready(c *call) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if time.Since(p.asked) >= pulseEvery {
-		ctx, cancel := context.WithTimeout(c.Context(), pulseTimeout)
+		// The answer is for all who ask, so it does not depend on how long this one waits.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), pulseTimeout)
 		defer cancel()
 		_, p.err = c.e.List(ctx, view.Filter{Limit: 1})
 		p.asked = time.Now()
@@ -108,10 +109,11 @@ func describeProblem(c *call, _, _ none) (problemKind, error) {
 
 type identity struct {
 	Name     string      `json:"name" doc:"of the token, as the audit has it"`
-	Role     access.Role `json:"role" doc:"viewer reads; operator reads and changes"`
+	Role     access.Role `json:"role" doc:"viewer reads; operator reads and changes; starter starts runs, sends them signals and reads how they end; worker ends external attempts"`
+	Only     []string    `json:"only,omitempty" doc:"the workflows of a starter, the queues of a worker; absent for all"`
 	ReadOnly bool        `json:"read_only" doc:"the server refuses all that changes something"`
 }
 
 func whoami(c *call, _, _ none) (identity, error) {
-	return identity{c.who.Name, c.who.Role, c.g.ReadOnly()}, nil
+	return identity{c.who.Name, c.who.Role.Kind(), c.who.Role.Names(), c.g.ReadOnly()}, nil
 }

@@ -63,7 +63,7 @@ func (s *server) routes() []web.Route {
 			path += "{$}"
 		}
 		routes = append(routes, web.Route{
-			Method: http.MethodGet, Pattern: path, Name: "dashboard " + p.file, Summary: p.title, Role: access.Viewer, Handler: s.serve(p, p.show),
+			Method: http.MethodGet, Pattern: path, Name: "dashboard " + p.file, Summary: p.title, Role: reader, Handler: s.serve(p, p.show),
 		})
 		if p.post != nil {
 			routes = append(routes, web.Route{
@@ -74,6 +74,9 @@ func (s *server) routes() []web.Route {
 	}
 	return routes
 }
+
+// reader is the role that the pages need. Programs that are starters or workers have none.
+const reader = access.Viewer
 
 const formMedia = "application/x-www-form-urlencoded"
 

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/perdure/perdure/internal/web"
 )
 
 // loginPage is where a person enters a token. It needs no role.
@@ -14,7 +16,7 @@ var loginPage = page{path: "login", title: "Log in", file: "login", still: true}
 // loginForm is the form of the login.
 type loginForm struct {
 	Tokens bool   // there are tokens to log in with
-	Wrong  bool   // the entered token is invalid
+	Wrong  string // why the entered token does not let in; empty if none was entered
 	To     string // the page to which the browser goes then, as a reference below the dashboard; empty: the overview
 }
 
@@ -40,9 +42,9 @@ func (s *server) login(q *request) (any, error) {
 		return nil, &badRequest{err.Error(), "Send the form again."}
 	}
 	to := pageOf(q.PostForm.Get("to"))
-	if !s.guard.Login(q.w, q.Request, q.PostForm.Get("token")) {
+	if p := s.guard.Login(q.w, q.Request, q.PostForm.Get("token"), web.Route{Role: reader}); p != nil {
 		q.status = http.StatusForbidden
-		return loginForm{Tokens: s.guard.HasTokens(), Wrong: true, To: to}, nil
+		return loginForm{Tokens: s.guard.HasTokens(), Wrong: p.Detail, To: to}, nil
 	}
 	q.redirect = cmp.Or(to, "./")
 	return nil, nil

@@ -8,12 +8,15 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/access"
+	"github.com/perdure/perdure/internal/web"
 	"github.com/perdure/perdure/internal/web/webtest"
 	"github.com/perdure/perdure/store/memory"
 )
 
 // TestF8_ALoginLeadsWhereItWasAskedFor: who opens a page without a login gets to it after the
-// login, and nowhere else, whatever the address says; before it no page names the database.
+// login, and nowhere else, whatever the address says; before it no page names the database. The token of a program is refused
+// with the roles that suffice.
 func TestF8_ALoginLeadsWhereItWasAskedFor(t *testing.T) {
 	eng, err := perdure.Open(t.Context(), memory.New())
 	must(t, err)
@@ -48,6 +51,13 @@ func TestF8_ALoginLeadsWhereItWasAskedFor(t *testing.T) {
 		w := ask("POST", "/login", url.Values{"token": {webtest.ViewerSecret}, "to": {wanted}}.Encode())
 		if got := w.Header().Get("Location"); w.Code != http.StatusSeeOther || got != want {
 			t.Errorf("%q: %d, it leads to %q, want %q", wanted, w.Code, got, want)
+		}
+	}
+	for _, token := range webtest.Tokens {
+		w := ask("POST", "/login", url.Values{"token": {token.Secret}}.Encode())
+		in := w.Code == http.StatusSeeOther && w.Header().Get("Set-Cookie") != ""
+		if want := token.Role.May(access.Viewer); in != want || !in && !strings.Contains(w.Body.String(), token.Name+" is "+web.InWords(token.Role)+", and this needs a viewer or an operator.") {
+			t.Errorf("the token of %s: %d %s\n%s", token.Name, w.Code, w.Header(), w.Body)
 		}
 	}
 }

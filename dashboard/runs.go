@@ -178,6 +178,9 @@ func runsList(q *request) (any, error) {
 	}
 	before := q.URL.Query().Get("before")
 	filter.Call, filter.Before = f.Call, before
+	if len(f.Status) == 0 && f.Call == "" {
+		filter.Status = wording.LastStatuses
+	}
 	runs, next, err := q.list(filter)
 	if err != nil {
 		return nil, err

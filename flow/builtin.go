@@ -50,62 +50,62 @@ var (
 
 var builtins = []builtin{
 	{
-		Builtin{Name: "http.get", Form: "@http.get(url=, headers=)", Meaning: "an HTTP request; so are http.head, http.delete and http.options. The result has .status, .headers (names in small letters), .body and .json, which is None if the body is no JSON"},
+		Builtin{Name: "http.get", Form: "@http.get(url=, headers=)", Meaning: "a request; so are http.head, http.delete and http.options. The result has .status, .headers (names in small letters), .body and .json, None if it is no JSON"},
 		[]string{"http.head", "http.delete", "http.options"}, check.HTTPErrors, nil, bareRequest,
 	},
 	{
-		Builtin{Name: "http.post", Form: "@http.post(url=, headers=, body=, json=)", Meaning: "an HTTP request with a body, a text or any value as JSON; so are http.put and http.patch. All requests carry the key by which attempts of one call can be known, as Idempotency-Key"},
+		Builtin{Name: "http.post", Form: "@http.post(url=, headers=, body=, json=)", Meaning: "a request with a text or any value as JSON; so are http.put and http.patch. All attempts of a call carry the same Idempotency-Key"},
 		[]string{"http.put", "http.patch"}, check.HTTPErrors, nil, filledRequest,
 	},
 	{
-		Builtin{Name: "http.download", Form: "@http.download(url=, path=, headers=)", Meaning: "writes the answer to a request into a file below the directory of files, however long it is, whole or not at all. The result has .status, .headers, .bytes and .sha256"},
+		Builtin{Name: "http.download", Form: "@http.download(url=, path=, headers=)", Meaning: "writes an answer of any length into a file, whole or not at all. The result has .status, .headers, .bytes and .sha256"},
 		nil, check.DownloadErrors, needsFiles,
 		func(s settings, name string) activity.Definition {
 			return activity.New(name, files{s.files}.download(newRequests(s.client, "get")))
 		},
 	},
 	{
-		Builtin{Name: "shell.run", Form: "@shell.run(command=, stdin=, env=, dir=)", Meaning: "a command of the shell; off unless allowed. The result has .stdout and .stderr"},
+		Builtin{Name: "shell.run", Form: "@shell.run(command=, stdin=, env=, dir=)", Meaning: "a command of the shell, if allowed. The result has .stdout and .stderr"},
 		nil, check.ShellErrors, needsShell,
 		func(s settings, name string) activity.Definition { return activity.New(name, runCommand) },
 	},
 	{
-		Builtin{Name: "file.read", Form: "@file.read(path=)", Meaning: "the text of a file below the directory of files"},
+		Builtin{Name: "file.read", Form: "@file.read(path=)", Meaning: "the text of a file"},
 		nil, check.FileErrors, needsFiles,
 		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.read) },
 	},
 	{
-		Builtin{Name: "file.write", Form: "@file.write(path=, content=, append=)", Meaning: "writes a file below the directory of files, whole or not at all, and makes directories that are missing; with append=True it adds to the end, once however often the attempt is repeated. The result is how many bytes were written"},
+		Builtin{Name: "file.write", Form: "@file.write(path=, content=, append=)", Meaning: "writes a file, whole or not at all, and missing directories; append=True adds to the end, once however often it is tried. The result is the number of bytes"},
 		nil, check.FileErrors, needsFiles,
 		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.write) },
 	},
 	{
-		Builtin{Name: "file.list", Form: "@file.list(path=)", Meaning: "the names in a directory, in order, those of directories with a slash behind them; without a path those in the directory of files"},
+		Builtin{Name: "file.list", Form: "@file.list(path=)", Meaning: "the names in a directory, in order, directories with a slash; without a path those at the top"},
 		nil, check.FileErrors, needsFiles,
 		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.list) },
 	},
 	{
-		Builtin{Name: "file.exists", Form: "@file.exists(path=)", Meaning: "whether there is such a file or directory"},
+		Builtin{Name: "file.exists", Form: "@file.exists(path=)", Meaning: "whether a file or directory is there"},
 		nil, check.FileErrors, needsFiles,
 		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.exists) },
 	},
 	{
-		Builtin{Name: "file.move", Form: "@file.move(path=, to=)", Meaning: "moves a file or a directory, and makes directories that are missing; a file that is there is replaced"},
+		Builtin{Name: "file.move", Form: "@file.move(path=, to=)", Meaning: "moves a file or directory, makes missing directories, replaces a file"},
 		nil, check.FileErrors, needsFiles,
 		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.move) },
 	},
 	{
-		Builtin{Name: "file.delete", Form: "@file.delete(path=)", Meaning: "deletes a file or an empty directory; it is no error if there is none"},
+		Builtin{Name: "file.delete", Form: "@file.delete(path=)", Meaning: "deletes a file or an empty directory, if it is there"},
 		nil, check.FileErrors, needsFiles,
 		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.remove) },
 	},
 	{
-		Builtin{Name: "file.mkdir", Form: "@file.mkdir(path=)", Meaning: "makes a directory, and those above it; it is no error if it is there"},
+		Builtin{Name: "file.mkdir", Form: "@file.mkdir(path=)", Meaning: "makes a directory and those above it, if they are missing"},
 		nil, check.FileErrors, needsFiles,
 		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.mkdir) },
 	},
 	{
-		Builtin{Name: "log", Form: "@log(message=)", Meaning: "prints a message where the file runs"},
+		Builtin{Name: "log", Form: "@log(message=)", Meaning: "prints a message where it runs"},
 		nil, check.NoErrors, nil, logAction,
 	},
 }
@@ -124,17 +124,17 @@ func (b *builtin) know(s settings, a check.Action) check.Action {
 
 // ErrorTypes are the types of errors of the built-in actions.
 var ErrorTypes = []struct{ Type, Meaning string }{
-	{"HTTPError429", "an answer with that status, of 400 or more; so HTTPError404, HTTPError503 ... If it has a Retry-After, that is how long the next attempt waits"},
-	{"HTTPError4xx", "any answer with a status from 400 to 499"},
-	{"HTTPError5xx", "any answer with a status of 500 or more"},
-	{"NetworkError", "no answer: the connection failed, or took too long"},
-	{"ShellError", "a command that ended with another exit code than 0"},
-	{"ShellError2", "a command that ended with that exit code; so ShellError127 ..."},
-	{"FileError", "a file that cannot be read or written"},
-	{"NotExist", "a file or directory that is not there; it is a FileError, too"},
-	{"Permission", "a file that this process may not touch; it is a FileError, too"},
+	{"HTTPError429", "an answer with that status, so HTTPError404 ... (its Retry-After is how long the next attempt waits)"},
+	{"HTTPError4xx", "any from 400 to 499"},
+	{"HTTPError5xx", "any from 500 on"},
+	{"NetworkError", "no answer, or too late"},
+	{"ShellError", "a command with another exit code than 0"},
+	{"ShellError2", "a command with that exit code"},
+	{"FileError", "a file that cannot be used"},
+	{"NotExist", "a missing file or directory (a FileError, too)"},
+	{"Permission", "a file that the process may not touch (a FileError, too)"},
 	{"LimitError", "a result that is too large"},
-	{"SecretError", "a secret that is not there where the attempt runs; it is not retried"},
+	{"SecretError", "a secret that is missing where the attempt runs (not retried)"},
 }
 
 // MaxResult is the maximum length of a response, an output or a file, in bytes.

@@ -71,12 +71,13 @@ type LedgerFilter struct {
 	ErrorType  string
 	Outcome    string
 	Reason     string
-	From       int64      // ended at this time or later, ns
-	Until      int64      // ended before this time, ns; 0: all
-	Latest     bool       // only the last attempt of each call
-	Above      int        // only attempts with a higher number
-	Before     *LedgerKey // only those that are listed after this one (paging)
-	Limit      int        // 0: 100
+	From       int64       // ended at this time or later, ns
+	Until      int64       // ended before this time, ns; 0: all
+	Attributes []Attribute // all of these, of the run
+	Latest     bool        // only the last attempt of each call
+	Above      int         // only attempts with a higher number
+	Before     *LedgerKey  // only those that are listed after this one (paging)
+	Limit      int         // 0: 100
 }
 
 // Selects reports whether the filter's conditions on the attempt itself hold.

@@ -51,7 +51,7 @@ type Attempt struct {
 type FoundAttempt struct {
 	WorkflowID string `json:"workflow_id"` // of the run in whose ledger it is
 	RunID      string `json:"run_id"`      // of that run
-	Workflow   string `json:"workflow"`    // name of the definition
+	Workflow   string `json:"workflow"`    // name of the definition, or of the flow file
 	Attempt
 }
 
@@ -60,7 +60,7 @@ type FoundAttempt struct {
 type CallAttempts struct {
 	WorkflowID string `json:"workflow_id"` // of the run of the call
 	RunID      string `json:"run_id"`      // of the run of the call
-	Workflow   string `json:"workflow"`    // name of the definition
+	Workflow   string `json:"workflow"`    // name of the definition, or of the flow file
 	Call       int64  `json:"call"`        // number in its run
 	Name       string `json:"name"`        // of the activity or step
 
@@ -98,7 +98,7 @@ type CallAttempts struct {
 // AttemptFilter selects attempts and calls of the ledger, over all runs. The zero value
 // selects all.
 type AttemptFilter struct {
-	Workflow  string    // name of the definition
+	Workflow  string    // name of the definition, or of the flow file
 	Activity  string    // name of the activity or step
 	ErrorType string    // of the error the attempt ended with, see retry.TypeName
 	Outcome   string    // see OutcomeRunning
@@ -108,4 +108,15 @@ type AttemptFilter struct {
 	MoreThan  int       // only attempts with a higher number; only calls with more attempts
 	After     string    // cursor that came with the page before; empty: the first page
 	Limit     int       // per page, at most 1,000,000; 0: 100
+}
+
+// TokenAttempt is the attempt that a token stands for: see activity.ErrPending.
+type TokenAttempt struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	Workflow   string `json:"workflow"`        // name of the definition, or of the flow file
+	Activity   string `json:"activity"`        // or step
+	Queue      string `json:"queue,omitempty"` // in which the attempt was offered; empty: in none
+	Call       int64  `json:"call"`            // number in its run
+	Attempt    int    `json:"attempt"`         // place among the attempts of its call, from 1
 }

@@ -27,14 +27,15 @@ type RunPage struct {
 
 // Run is a run in a listing.
 type Run struct {
-	WorkflowID string     `json:"workflow_id"`         // that the caller of the start chose; the runs of its chain share it
-	RunID      string     `json:"run_id"`              // unlike any other run's
-	Workflow   string     `json:"workflow"`            // name of the definition
-	Status     string     `json:"status"`              // see StatusRunning
-	Attempt    int        `json:"attempt"`             // 1 unless the run retries a failed one
-	Created    time.Time  `json:"created"`             // when it was started
-	Closed     *time.Time `json:"closed,omitempty"`    // when it ended, nil while it is open
-	NextWake   *time.Time `json:"next_wake,omitempty"` // of a run that waits for a time: when it continues
+	WorkflowID string     `json:"workflow_id"`          // that the caller of the start chose; the runs of its chain share it
+	RunID      string     `json:"run_id"`               // unlike any other run's
+	Workflow   string     `json:"workflow"`             // name of the definition, or of the flow file
+	Definition string     `json:"definition,omitempty"` // if Workflow is the name of a flow file
+	Status     string     `json:"status"`               // see StatusRunning
+	Attempt    int        `json:"attempt"`              // 1 unless the run retries a failed one
+	Created    time.Time  `json:"created"`              // when it was started
+	Closed     *time.Time `json:"closed,omitempty"`     // when it ended, nil while it is open
+	NextWake   *time.Time `json:"next_wake,omitempty"`  // of a run that waits for a time: when it continues
 	// Priority orders waiting calls: calls of runs with a higher priority get a slot
 	// first.
 	Priority int `json:"priority,omitempty"`

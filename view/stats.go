@@ -9,7 +9,7 @@ import "time"
 // The numbers are exact for closed runs. Of an open run, fewer than 32 recent successes
 // at the first attempt may not be counted yet.
 type ActivityStats struct {
-	Workflow string `json:"workflow"` // name of the definition
+	Workflow string `json:"workflow"` // name of the definition, or of the flow file
 	Name     string `json:"name"`     // of the activity or step
 
 	Calls     int64 `json:"calls"`     // that have ended

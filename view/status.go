@@ -48,7 +48,7 @@ type Waiting struct {
 	// longest.
 	WorkflowID string `json:"workflow_id,omitempty"`
 	RunID      string `json:"run_id,omitempty"`
-	Workflow   string `json:"workflow,omitempty"` // name of the definition
+	Workflow   string `json:"workflow,omitempty"` // name of the definition, or of the flow file
 }
 
 // NeedsAttention reports whether a person has to look at it: as for Wait, and if an activity or

@@ -25,23 +25,27 @@ func TestTheTablesOfFlowFiles(t *testing.T) {
 		t.Helper()
 		Section(t, *update, "flow.md", "flow:"+name, table(header, rows))
 	}
-	var rows [][]string
-	for _, e := range eval.ErrorTypes {
-		rows = append(rows, []string{code(e.Type), e.Meaning})
+	list := func(name string, items []string) {
+		t.Helper()
+		Section(t, *update, "flow.md", "flow:"+name, strings.Join(items, "; ")+".\n")
 	}
-	page("errors", []string{"type", "errors"}, rows)
+	var items []string
+	for _, e := range eval.ErrorTypes {
+		items = append(items, code(e.Type)+" "+e.Meaning)
+	}
+	list("errors", items)
 
-	rows = nil
+	var rows [][]string
 	for _, b := range flow.Builtins {
 		rows = append(rows, []string{code(b.Form), b.Meaning})
 	}
 	page("actions", []string{"action", "meaning"}, rows)
 
-	rows = nil
+	items = nil
 	for _, e := range flow.ErrorTypes {
-		rows = append(rows, []string{code(e.Type), e.Meaning})
+		items = append(items, code(e.Type)+" "+e.Meaning)
 	}
-	page("action-errors", []string{"type", "errors"}, rows)
+	list("action-errors", items)
 
 	var forms []string
 	for _, b := range eval.Builtins() {
@@ -69,33 +73,36 @@ func TestTheTablesOfFlowFiles(t *testing.T) {
 	}
 	Section(t, *update, "flow.md", "flow:examples", strings.TrimSuffix(all.String(), "\n"))
 
-	rows = nil
+	items = nil
 	for _, b := range []struct {
 		what string
 		most int
 		unit string
 	}{
 		{"a file", syntax.MaxSize, "bytes"},
-		{"brackets and blocks inside one another", syntax.MaxNesting, "levels"},
-		{"operators in one statement", syntax.MaxOperators, ""},
+		{"nested brackets and blocks", syntax.MaxNesting, "levels"},
+		{"operators in a statement", syntax.MaxOperators, ""},
 		{"names or arguments in a row", syntax.MaxNames, ""},
-		{"work without waiting for anything", eval.MaxSteps, "steps"},
-		{"functions that call each other", eval.MaxCalls, "levels"},
-		{"a value, and so the result of a run", eval.MaxValue, "bytes"},
-		{"lists and dictionaries inside one another", eval.MaxDepth, "levels"},
-		{"elements of a spread without a limit, calls of a parallel", eval.MaxSpread, ""},
-		{"a number in a limit, a rate or a burst", syntax.MaxCount, ""},
-		{"faults that are reported", syntax.MaxFaults, ""},
-		{"an answer, an output or a file that an action returns; @http.download has no bound", flow.MaxResult, "bytes"},
-		{"the history of a run, then it continues as new", flow.ContinueEvents, "events"},
-		{"the history of a run where it cannot continue as new", flow.ContinueEvents * eval.Longest, "events"},
-		{"the variables of a run that continues as new, with its file", eval.MaxValue, "bytes"},
+		{"work without a wait", eval.MaxSteps, "steps"},
+		{"nested calls", eval.MaxCalls, "levels"},
+		{"a value, a result", eval.MaxValue, "bytes"},
+		{"nested lists and dictionaries", eval.MaxDepth, "levels"},
+		{"a spread without a limit, a parallel", eval.MaxSpread, "calls"},
+		{"a limit, rate or burst", syntax.MaxCount, ""},
+		{"reported faults", syntax.MaxFaults, ""},
+		{"what an action returns (a download has no bound)", flow.MaxResult, "bytes"},
+		{"a history, then it continues as new", flow.ContinueEvents, "events"},
+		{"a history where that is impossible", flow.ContinueEvents * eval.Longest, "events"},
+		{"variables and file of a run that continues as new", eval.MaxValue, "bytes"},
 		{"a file of cases", rehearsal.MaxFile, "bytes"},
-		{"attempts and waits of one case", rehearsal.MaxSteps, ""},
+		{"attempts and waits of a case", rehearsal.MaxSteps, ""},
 	} {
-		rows = append(rows, []string{b.what, strings.TrimSpace(fmt.Sprintf("%d %s", b.most, b.unit))})
+		items = append(items, b.what+": "+strings.TrimSpace(fmt.Sprintf("%d %s", b.most, b.unit)))
 	}
-	page("bounds", []string{"what", "at most"}, rows)
+	list("bounds", items)
+	if text, err := os.ReadFile(filepath.Join(Root(), "docs", "flow.md")); err != nil || len(strings.Fields(string(text))) > 3000 {
+		t.Errorf("flow.md has %d words, of 3000 at most, which is what is read in a quarter of an hour: %v", len(strings.Fields(string(text))), err)
+	}
 }
 
 // flowFiles are those that stand in a page.

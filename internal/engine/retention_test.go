@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -340,4 +341,47 @@ func TestE62_Batches(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestI25_WhatTheDoctorAdvisesAboutAClosedRun: to delete it, since nothing else depends on it;
+// that is done by what deletes closed runs, and the doctor is content then.
+func TestI25_WhatTheDoctorAdvisesAboutAClosedRun(t *testing.T) {
+	for _, part := range []string{"start", "detail", "turn"} {
+		inVirtualTime(t, func(t *testing.T, w *world) {
+			v := vandalise(w)
+			e := w.start(weighed)
+			begin(t, e, weighed, "a", 1)
+			pass(time.Minute)
+			run := describe(t, e, "a").RunID
+			cut := func(b []byte) []byte { return b[: len(b)/2 : len(b)/2] }
+			switch part {
+			case "turn":
+				v.turnOf(run, 1, cut)
+			default:
+				v.damage(nil, func(r *store.Run) {
+					if part == "start" {
+						r.Start = cut(r.Start)
+					} else {
+						r.Detail = cut(r.Detail)
+					}
+				}, nil)
+			}
+			found, err := e.Doctor(t.Context(), view.DoctorFilter{})
+			if err != nil || len(found.Findings) == 0 {
+				t.Fatalf("%s: the doctor finds %+v, %v", part, found, err)
+			}
+			for _, f := range found.Findings {
+				if !strings.HasPrefix(f.Do, "delete it with perdure gc") || strings.Contains(f.Do, "reset") {
+					t.Errorf("%s: about a closed run it advises: %s", part, f.Do)
+				}
+			}
+			result, err := e.Sweep(t.Context(), view.Retention{Completed: time.Second}, false)
+			if err != nil || result.Runs != 1 {
+				t.Errorf("%s: the sweep deletes %+v, %v", part, result, err)
+			}
+			if found, err = e.Doctor(t.Context(), view.DoctorFilter{}); err != nil || !found.OK {
+				t.Errorf("%s: then the doctor finds %+v, %v", part, found, err)
+			}
+		})
+	}
 }

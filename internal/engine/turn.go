@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // turn takes one step of a resident and makes it durable. If it returns an error, the resident
@@ -381,7 +382,8 @@ func (e *Engine) storeTurn(r *activeRun, out *core.Turn) (t store.Turn, err erro
 	t.Calls = record.StoreRows(of, out.Rows)
 	t.Attempts = record.Attempts(of, out.Attempts)
 	if len(out.Tallies) > 0 {
-		t.Tallies = record.Tallies(r.run.Began().Type, out.Time, out.Tallies)
+		began := r.run.Began()
+		t.Tallies = record.Tallies(record.NameOf(began.Type, began.Attributes[view.FileAttribute]), out.Time, out.Tallies)
 	}
 	if err := e.storeTasks(r, out, &t); err != nil {
 		return t, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -44,6 +45,30 @@ func (in *Inspector) AttemptsOf(ctx context.Context, row *store.Run, part view.A
 	}
 	notKept(out, part.After)
 	return out, in.tellOfWorkers(ctx, row.Partition, out)
+}
+
+// CallMade returns the name and the queue of a call, which may have ended. It returns
+// store.ErrNotFound if the history of the run has no such call.
+func (in *Inspector) CallMade(ctx context.Context, row *store.Run, call int64) (name, queue string, err error) {
+	start, err := record.Start(row)
+	if !readable(err) {
+		return "", "", err
+	}
+	found := false
+	_, err = in.each(ctx, row, &start, 0, mostTurns, func(turns []core.StoredTurn, _ []*history.DamageError) (more bool) {
+		for i := range turns {
+			for _, ev := range turns[i].Events {
+				if _, begins := callKinds[ev.Kind]; begins && ev.Call == call {
+					name, queue, found = ev.Name, ev.Queue, true
+				}
+			}
+		}
+		return !found
+	})
+	if err == nil && !found {
+		err = store.ErrNotFound
+	}
+	return name, queue, err
 }
 
 // merged returns the attempts in the ledger and, of the others, those that are in flight or

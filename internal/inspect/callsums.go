@@ -19,9 +19,12 @@ func (in *Inspector) FindCalls(ctx context.Context, filter view.AttemptFilter) (
 	if err != nil {
 		return nil, "", err
 	}
-	found := make([]view.CallAttempts, len(entries))
+	found, names := make([]view.CallAttempts, len(entries)), shownNames{in: in}
 	for i := range entries {
 		found[i] = callSums(&entries[i])
+		if found[i].Workflow, err = names.of(ctx, entries[i].WorkflowID, entries[i].Run, entries[i].Type); err != nil {
+			return nil, "", err
+		}
 	}
 	return found, next, nil
 }
@@ -63,7 +66,7 @@ func sums(row *store.Run, kept []store.Attempt, closed []view.Attempt) (calls []
 			continue // they are in order
 		}
 		known[a.Call] = true
-		calls = append(calls, callSums(&store.LedgerEntry{Attempt: a, WorkflowID: row.WorkflowID, Type: row.Type}))
+		calls = append(calls, callSums(&store.LedgerEntry{Attempt: a, WorkflowID: row.WorkflowID, Type: nameOf(row)}))
 	}
 	for i := range closed {
 		if !known[closed[i].Call] {
@@ -78,7 +81,7 @@ func sums(row *store.Run, kept []store.Attempt, closed []view.Attempt) (calls []
 // attempt, or it was copied from another run and a is its last attempt.
 func onlyAttempt(row *store.Run, a *view.Attempt) view.CallAttempts {
 	c := view.CallAttempts{
-		WorkflowID: row.WorkflowID, RunID: cmp.Or(a.RunID, row.ID), Workflow: row.Type, Call: a.Call, Name: a.Name, Attempts: 1,
+		WorkflowID: row.WorkflowID, RunID: cmp.Or(a.RunID, row.ID), Workflow: nameOf(row), Call: a.Call, Name: a.Name, Attempts: 1,
 		Outcome: a.Outcome, Reason: a.Reason, ErrorType: a.ErrorType, Message: a.Message, First: a.Queued, Last: a.Ended,
 	}
 	switch a.Outcome {

@@ -53,7 +53,7 @@ func chainRun(row *store.Run) (run view.ChainRun, previous string) {
 	start, _ := record.Start(row)
 	detail, _ := core.DecodeDetail(row.Detail)
 	run = view.ChainRun{
-		Number: max(start.Number, 1), RunID: row.ID, Workflow: row.Type, Initiator: start.Initiator, Attempt: row.Attempt,
+		Number: max(start.Number, 1), RunID: row.ID, Workflow: nameOf(row), Initiator: start.Initiator, Attempt: row.Attempt,
 		Status: string(row.Status), Created: at(row.Created),
 		FirstTurn: optional(start.FirstTurn), Closed: optional(row.Closed),
 	}

@@ -31,17 +31,10 @@ var callStates = []string{
 // invalid limit.
 func RunFilter(f view.Filter, partitions []int) (store.Filter, error) {
 	out := store.Filter{
-		Partitions: partitions, Type: f.Workflow, IDPrefix: f.IDPrefix, Call: store.CallState(f.Call), ErrorType: f.ErrorType,
-		Attributes: record.StoreAttributes(f.Attributes), Since: f.Since, Until: f.Until, Before: f.Before, Limit: f.Limit,
+		Partitions: partitions, IDPrefix: f.IDPrefix, Call: store.CallState(f.Call), ErrorType: f.ErrorType,
+		Since: f.Since, Until: f.Until, Before: f.Before, Limit: f.Limit,
 	}
-	if strings.HasSuffix(f.Workflow, view.FlowEnding) {
-		of := maps.Clone(f.Attributes)
-		if of == nil {
-			of = map[string]string{}
-		}
-		of[view.FileAttribute] = f.Workflow
-		out.Type, out.Attributes = view.FlowWorkflow, record.StoreAttributes(of)
-	}
+	out.Type, out.Attributes = ofWorkflow(f.Workflow, f.Attributes)
 	if err := checkLimit(f.Limit); err != nil {
 		return out, err
 	}
@@ -84,4 +77,16 @@ func checkBefore(run string) error {
 		return nil
 	}
 	return &history.InputError{What: fmt.Sprintf("start of the page, %q,", run), Problem: "is not a run ID; use that of the last run of the previous page"}
+}
+
+// ofWorkflow returns the definition and the attributes of the runs that are shown under a name.
+func ofWorkflow(name string, others map[string]string) (definition string, attributes []store.Attribute) {
+	if strings.HasSuffix(name, view.FlowEnding) {
+		if others = maps.Clone(others); others == nil {
+			others = map[string]string{}
+		}
+		others[view.FileAttribute] = name
+		name = view.FlowWorkflow
+	}
+	return name, record.StoreAttributes(others)
 }

@@ -22,15 +22,49 @@ func (in *Inspector) FindAttempts(ctx context.Context, filter view.AttemptFilter
 	if err != nil {
 		return nil, "", err
 	}
-	found := make([]view.FoundAttempt, len(entries))
+	found, names := make([]view.FoundAttempt, len(entries)), shownNames{in: in}
 	for i := range entries {
-		found[i] = foundAttempt(&entries[i])
+		if found[i], err = names.attempt(ctx, &entries[i]); err != nil {
+			return nil, "", err
+		}
 	}
 	return found, next, nil
 }
 
-func foundAttempt(e *store.LedgerEntry) view.FoundAttempt {
-	return view.FoundAttempt{WorkflowID: e.WorkflowID, RunID: e.Run, Workflow: e.Type, Attempt: attemptOf(e.Attempt)}
+// shownNames finds the names under which the workflows of runs are shown.
+type shownNames struct {
+	in    *Inspector
+	files map[string]string // by run ID
+}
+
+// of returns the name of the workflow of a run, which may be deleted meanwhile. Only runs of
+// flow files are read.
+func (n *shownNames) of(ctx context.Context, workflowID, run, definition string) (string, error) {
+	if definition != view.FlowWorkflow {
+		return definition, nil
+	}
+	name, known := n.files[run]
+	if !known {
+		row, err := n.in.Find(ctx, workflowID, run)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			name = definition
+		case err != nil:
+			return "", err
+		default:
+			name = nameOf(row)
+		}
+		if n.files == nil {
+			n.files = map[string]string{}
+		}
+		n.files[run] = name
+	}
+	return name, nil
+}
+
+func (n *shownNames) attempt(ctx context.Context, e *store.LedgerEntry) (view.FoundAttempt, error) {
+	name, err := n.of(ctx, e.WorkflowID, e.Run, e.Type)
+	return view.FoundAttempt{WorkflowID: e.WorkflowID, RunID: e.Run, Workflow: name, Attempt: attemptOf(e.Attempt)}, err
 }
 
 // searchLedger returns a page of the ledger and the cursor of the next one. With calls, the
@@ -55,9 +89,10 @@ func (in *Inspector) searchLedger(ctx context.Context, filter view.AttemptFilter
 
 func ledgerFilter(f *view.AttemptFilter) (store.LedgerFilter, error) {
 	out := store.LedgerFilter{
-		Type: f.Workflow, Name: f.Activity, ErrorType: f.ErrorType, Outcome: f.Outcome, Reason: f.Reason,
+		Name: f.Activity, ErrorType: f.ErrorType, Outcome: f.Outcome, Reason: f.Reason,
 		From: bound(f.Since), Until: bound(f.Until), Above: f.MoreThan, Limit: f.Limit,
 	}
+	out.Type, out.Attributes = ofWorkflow(f.Workflow, nil)
 	if err := checkLimit(f.Limit); err != nil {
 		return out, err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/record"
@@ -128,13 +127,18 @@ func (in *Inspector) Counts(ctx context.Context) (view.Counts, error) {
 	return v, nil
 }
 
+// nameOf returns the name under which the workflow of a run is shown.
+func nameOf(row *store.Run) string {
+	return record.NameOf(row.Type, record.Attributes(row.Attributes)[view.FileAttribute])
+}
+
 func runOf(r *store.Run) view.Run {
 	v := view.Run{
 		WorkflowID: r.WorkflowID, RunID: r.ID, Workflow: r.Type, Status: string(r.Status), Attempt: r.Attempt,
 		Created: at(r.Created), Closed: optional(r.Closed), Priority: r.Priority, Attributes: record.Attributes(r.Attributes),
 	}
-	if file := v.Attributes[view.FileAttribute]; r.Type == view.FlowWorkflow && strings.HasSuffix(file, view.FlowEnding) {
-		v.Workflow = file
+	if name := nameOf(r); name != r.Type {
+		v.Workflow, v.Definition = name, r.Type
 	}
 	if r.Wake != store.Never && r.Wake > store.Hot {
 		v.NextWake = optional(r.Wake)

@@ -67,13 +67,17 @@ func (in *Inspector) ErrorStats(ctx context.Context, filter view.AttemptFilter) 
 	if err != nil {
 		return nil, err
 	}
-	stats := make([]view.ErrorStats, len(groups))
+	stats, names := make([]view.ErrorStats, len(groups)), shownNames{in: in}
 	for i := range groups {
 		g := &groups[i]
+		example, err := names.attempt(ctx, &g.Example)
+		if err != nil {
+			return nil, err
+		}
 		stats[i] = view.ErrorStats{
 			Name: g.Name, ErrorType: g.ErrorType, Attempts: g.Attempts, Calls: g.Calls, Recovered: g.Recovered,
 			RecoveredShare: float64(g.Recovered) / float64(g.Calls),
-			First:          at(g.First), Last: at(g.Last), Example: foundAttempt(&g.Example),
+			First:          at(g.First), Last: at(g.Last), Example: example,
 		}
 	}
 	slices.SortStableFunc(stats, func(a, b view.ErrorStats) int { return cmp.Compare(b.Attempts, a.Attempts) })

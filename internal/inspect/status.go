@@ -54,6 +54,13 @@ func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
 	if err := in.addNeeds(ctx, s.Waiting); err != nil {
 		return nil, err
 	}
+	names := shownNames{in: in}
+	for i := range s.Waiting {
+		g := &s.Waiting[i]
+		if g.Workflow, err = names.of(ctx, g.WorkflowID, g.RunID, g.Workflow); err != nil {
+			return nil, err
+		}
+	}
 	if s.Errors, err = in.trends(ctx, s.Time); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -44,14 +45,19 @@ func (in *Inspector) TryPolicy(ctx context.Context, policy retry.Policy, filter 
 
 // firstTries returns how many calls succeeded at their first attempt.
 func (in *Inspector) firstTries(ctx context.Context, filter view.TrialFilter) (n int64, err error) {
-	from := bound(filter.Since)
+	from, of := bound(filter.Since), filter.Workflow
+	if of == view.FlowWorkflow { // counted by their files
+		of = ""
+	}
 	tallies, err := in.db.Tallies(ctx, store.TallyFilter{
-		Partitions: in.group.All(), Type: filter.Workflow, Name: filter.Activity,
+		Partitions: in.group.All(), Type: of, Name: filter.Activity,
 		From: from - from%int64(record.TallySpan), Until: bound(filter.Until),
 	})
 	for i := range tallies {
-		if filter.Activity != "" || tallies[i].Name != core.BlockName {
-			n += tallies[i].FirstTry
+		t := &tallies[i]
+		others := of != filter.Workflow && t.Type != view.FlowWorkflow && !strings.HasSuffix(t.Type, view.FlowEnding)
+		if !others && (filter.Activity != "" || t.Name != core.BlockName) {
+			n += t.FirstTry
 		}
 	}
 	return n, err
@@ -79,8 +85,9 @@ const ledgerPage = 2000
 func (t *trying) partition(ctx context.Context, partition int) error {
 	t.open = map[callRef]*policylab.Call{}
 	f := store.LedgerFilter{
-		Partitions: []int{partition}, Type: t.filter.Workflow, Name: t.filter.Activity, From: bound(t.filter.Since), Limit: ledgerPage,
+		Partitions: []int{partition}, Name: t.filter.Activity, From: bound(t.filter.Since), Limit: ledgerPage,
 	}
+	f.Type, f.Attributes = ofWorkflow(t.filter.Workflow, nil)
 	for {
 		entries, err := t.in.db.Ledger(ctx, f)
 		if err != nil {

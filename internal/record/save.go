@@ -3,11 +3,13 @@ package record
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // NewRun returns the row of a run that begins with a start event.
@@ -79,8 +81,17 @@ func Attempts(of store.RunRef, ended []core.Record) (entries []store.Attempt) {
 // another span would stand beside the existing ones.
 const TallySpan = time.Hour
 
-// Tallies returns what the calls that ended in a turn add to the counters of a workflow. Now
-// is the time of the turn, in nanoseconds since 1970.
+// NameOf returns the name under which the runs of a workflow are shown: that of their file for
+// flow files, which are one workflow, and that of the definition for others.
+func NameOf(workflow, file string) string {
+	if workflow == view.FlowWorkflow && strings.HasSuffix(file, view.FlowEnding) {
+		return file
+	}
+	return workflow
+}
+
+// Tallies returns what the calls that ended in a turn add to the counters of a workflow, under
+// the name of NameOf. Now is the time of the turn, in nanoseconds since 1970.
 func Tallies(workflow string, now int64, ended []core.Tally) (tallies []store.Tally) {
 	for _, c := range ended {
 		tallies = append(tallies, store.Tally{

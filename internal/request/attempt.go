@@ -37,6 +37,31 @@ func (c *Client) HeartbeatAttempt(ctx context.Context, token string, details his
 	return c.complete(ctx, "heartbeat", func(ctx context.Context) error { return c.beat(ctx, token, details) })
 }
 
+// AttemptOf returns which attempt a token is of, whether or not it has ended.
+func (c *Client) AttemptOf(ctx context.Context, token string) (view.TokenAttempt, error) {
+	a, err := c.attempt(ctx, token)
+	if err != nil {
+		return view.TokenAttempt{}, err
+	}
+	row, err := c.db.Find(ctx, a.Partition, "", a.Run)
+	if err != nil {
+		return view.TokenAttempt{}, err
+	}
+	of := view.TokenAttempt{WorkflowID: row.WorkflowID, RunID: row.ID, Workflow: row.Type, Call: a.Call, Attempt: a.Number}
+	calls, err := c.db.Calls(ctx, row.Partition, row.ID)
+	if err != nil {
+		return of, err
+	}
+	for _, call := range calls {
+		if call.Number == a.Call {
+			of.Activity, of.Queue = call.Name, call.Queue
+			return of, nil
+		}
+	}
+	of.Activity, of.Queue, err = c.read.CallMade(ctx, row, a.Call)
+	return of, err
+}
+
 func (c *Client) beat(ctx context.Context, token string, details history.Payload) error {
 	a, err := c.attempt(ctx, token)
 	if err != nil {

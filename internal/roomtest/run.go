@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // Run is a run that the Scene owns.
@@ -115,7 +116,7 @@ func (r *Run) stored(out *core.Turn) store.Turn {
 	if out.Number > 0 {
 		t.Events, err = history.SealTurn(r.ID, out.Number, out.Time, out.Events)
 		r.Must(err)
-		t.CommitID, t.Tallies = ident.NewCommit(), record.Tallies(started.Type, out.Time, out.Tallies)
+		t.CommitID, t.Tallies = ident.NewCommit(), record.Tallies(record.NameOf(started.Type, started.Attributes[view.FileAttribute]), out.Time, out.Tallies)
 	}
 	if out.State != nil {
 		state := record.StoreState(*out.State)

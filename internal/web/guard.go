@@ -184,12 +184,12 @@ func (p *place) admit(w http.ResponseWriter, r *http.Request) (Route, access.Ide
 	}
 	who, ambient := g.identify(r)
 	switch {
-	case who.Role.May(route.Role):
+	case route.Admits(who.Role):
 	case who.Role == "":
 		w.Header().Set("WWW-Authenticate", `Bearer realm="perdure"`)
 		return route, nobody, NoToken.Of("The request has no token that the server knows.")
 	default:
-		return route, nobody, NotAllowed.Of(fmt.Sprintf("%s is a %s, and this needs an %s.", who.Name, who.Role, route.Role))
+		return route, nobody, TooLittle(who, route.Needs(""))
 	}
 	if ambient && unsafeMethod(r.Method) && r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" {
 		return route, nobody, CrossOrigin.Of("The request has a cookie, and neither Sec-Fetch-Site nor Origin says which page sent it.")
@@ -198,6 +198,13 @@ func (p *place) admit(w http.ResponseWriter, r *http.Request) (Route, access.Ide
 		return route, nobody, ReadOnly.Of("The server is started to read only, and this changes something.")
 	}
 	return route, who, nil
+}
+
+// TooLittle is the problem that the role of a caller does not suffice. needed says which would.
+func TooLittle(who access.Identity, needed string) *Problem {
+	p := NotAllowed.Of(fmt.Sprintf("%s is %s, and this needs %s.", who.Name, InWords(who.Role), needed))
+	p.Next = "Use the token of " + needed + "."
+	return p
 }
 
 // again returns why a request that was admitted for a caller would no longer be: logins

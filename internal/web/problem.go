@@ -57,7 +57,7 @@ var (
 	NoToken = Kind{"no-token", http.StatusUnauthorized, "A token is needed.",
 		"Send the header Authorization: Bearer TOKEN with a token that the server knows."}
 	NotAllowed = Kind{"not-allowed", http.StatusForbidden, "The token's role does not suffice.",
-		"Use the token of an operator."}
+		"Use the token of a role that the detail names."}
 	ReadOnly = Kind{"read-only", http.StatusForbidden, "The server only reads.",
 		"Use a server that was started without --read-only, or the command line."}
 	WrongMedia = Kind{"wrong-media-type", http.StatusUnsupportedMediaType, "The body has the wrong type.",

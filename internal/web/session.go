@@ -69,19 +69,23 @@ func local(r *http.Request) bool {
 	return err == nil && access.IsLoopback(host) && access.IsLoopback(hostname(r.Host))
 }
 
-// Login exchanges a secret for a cookie and reports whether it is the secret of a token.
+// Login exchanges the secret of a token for a cookie. The problem says that there is no such
+// token, or that its role may not use the route.
 // The cookie is signed with a key derived from the secret, so that every server with the
 // token accepts it, and none does once the token is removed.
-func (g *Guard) Login(w http.ResponseWriter, r *http.Request, secret string) bool {
+func (g *Guard) Login(w http.ResponseWriter, r *http.Request, secret string, to Route) *Problem {
 	who := g.bearer(secret)
-	if who.Role == "" {
-		return false
+	switch {
+	case who.Role == "":
+		return NoToken.Of("That is no token of this server.")
+	case !to.Admits(who.Role):
+		return TooLittle(who, to.Needs(""))
 	}
 	lasts := cmp.Or(g.rules.Session, access.DefaultSession)
 	expires := time.Now().Add(lasts)
 	value := sign(sha256.Sum256([]byte(secret)), who.Name, expires, rand.Text())
 	http.SetCookie(w, cookie(r, value, int(lasts/time.Second)))
-	return true
+	return nil
 }
 
 // Logout makes the browser delete the cookie.

@@ -20,7 +20,7 @@ func routes() []web.Route {
 		{Method: "GET", Pattern: "/healthz", Name: "live", Summary: "s", AnyHost: true, Handler: ok},
 		{Method: "GET", Pattern: "/a/{id}", Name: "read", Summary: "s", Role: access.Viewer, Handler: ok},
 		{Method: "GET", Pattern: "/wait", Name: "wait", Summary: "s", Role: access.Viewer, Long: true, Handler: ok},
-		{Method: "POST", Pattern: "/a/{id}", Name: "write", Summary: "s", Role: access.Operator, Writes: true, Body: 1 << 10, Handler: ok},
+		{Method: "POST", Pattern: "/a/{id}", Name: "write", Summary: "s", Role: access.Operator, Also: []access.Role{access.Starter}, Writes: true, Body: 1 << 10, Handler: ok},
 		{Method: "POST", Pattern: "/b", Name: "bare", Summary: "s", Role: access.Operator, Writes: true, Handler: ok},
 		{Method: "POST", Pattern: "/login", Name: "login", Summary: "s", Body: 100, Media: "application/x-www-form-urlencoded", Handler: ok},
 	}
@@ -171,11 +171,12 @@ func TestF8_ALoginIsWorthItsTokenUntilItExpires(t *testing.T) {
 			t.Fatal(err)
 		}
 		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/login", nil)
-		if g.Login(w, r, "nobody's secret, although long") || len(w.Header()) != 0 {
+		pages := web.Route{Role: access.Viewer}
+		if g.Login(w, r, "nobody's secret, although long", pages) == nil || len(w.Header()) != 0 {
 			t.Error("an unknown secret is let in")
 		}
-		if !g.Login(w, r, webtest.ViewerSecret) {
-			t.Fatal("a known secret is not let in")
+		if p := g.Login(w, r, webtest.ViewerSecret, pages); p != nil {
+			t.Fatalf("a known secret is not let in: %v", p)
 		}
 		cookie := w.Result().Cookies()[0]
 		if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.MaxAge != 12*60*60 || strings.Contains(cookie.Value, webtest.ViewerSecret) {
@@ -226,7 +227,12 @@ func TestF8_RulesThatAreOpenAreRefused(t *testing.T) {
 		{"127.0.0.1:1", access.Rules{Anonymous: me, Hosts: []string{"*"}}, "any web page"},
 		{"127.0.0.1:1", access.Rules{Tokens: []access.Token{{Name: "a", Role: access.Viewer, Secret: "short"}}}, "has 5 bytes"},
 		{"127.0.0.1:1", access.Rules{Tokens: append(tokens, tokens[0])}, "two tokens"},
-		{"127.0.0.1:1", access.Rules{Tokens: []access.Token{{Name: "a", Role: "admin", Secret: webtest.ViewerSecret}}}, "role"},
+		{"127.0.0.1:1", access.Rules{Tokens: []access.Token{{Name: "a", Role: "admin", Secret: webtest.ViewerSecret}}}, `the role "admin" of token "a" is none; use viewer, operator, starter or worker`},
+		{"127.0.0.1:1", access.Rules{Anonymous: access.Identity{Role: "root"}}, `the role "root" of Anonymous is none`},
+		{"127.0.0.1:1", access.Rules{Tokens: []access.Token{{Name: "a", Role: access.Viewer.Only("checkout"), Secret: webtest.ViewerSecret}}}, "cannot be limited; write viewer"},
+		{"127.0.0.1:1", access.Rules{Tokens: []access.Token{{Name: "a", Role: access.Starter.Only(), Secret: webtest.ViewerSecret}}}, "starter:NAME,NAME, with names of workflows"},
+		{"127.0.0.1:1", access.Rules{Tokens: []access.Token{{Name: "a", Role: "worker:gpu,,cpu", Secret: webtest.ViewerSecret}}}, "with names of queues"},
+		{"127.0.0.1:1", access.Rules{Tokens: []access.Token{{Name: "a", Role: "worker:50%", Secret: webtest.ViewerSecret}}}, "is no escape"},
 	} {
 		rules, err := c.rules.ForListen(c.listen)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

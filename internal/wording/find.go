@@ -14,4 +14,7 @@ var (
 	Statuses = slices.Concat(OpenStatuses, []string{
 		view.StatusCompleted, view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued,
 	})
+	// LastStatuses are those of the last runs of chains. A run that continued as new is a part of
+	// the workflow whose last run is listed.
+	LastStatuses = slices.DeleteFunc(slices.Clone(Statuses), func(s string) bool { return s == view.StatusContinued })
 )

@@ -119,7 +119,7 @@ func (db *Database) attempts(f *store.LedgerFilter) iter.Seq2[*run, *store.Attem
 			r := db.partitions[key.partition].runs[key.Run]
 			at, _ := r.findAttempt(key.Call, key.Number)
 			a := &r.attempts[at]
-			if (f.Type == "" || r.row.Type == f.Type) && f.Selects(a) && !yield(r, a) {
+			if (f.Type == "" || r.row.Type == f.Type) && r.hasAll(f.Attributes) && f.Selects(a) && !yield(r, a) {
 				return
 			}
 		}

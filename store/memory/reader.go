@@ -82,13 +82,14 @@ func (h *handle) Floor(ctx context.Context, partitions []int, before string, eac
 	return "", nil
 }
 
+// hasAll reports whether a run has all of some attributes.
+func (r *run) hasAll(attributes []store.Attribute) bool {
+	return !slices.ContainsFunc(attributes, func(a store.Attribute) bool { return !slices.Contains(r.has, a) })
+}
+
 func selects(f *store.Filter, r *run) bool {
-	for _, a := range f.Attributes {
-		if !slices.Contains(r.has, a) {
-			return false
-		}
-	}
-	return (f.Before == "" || r.row.ID < f.Before) &&
+	return r.hasAll(f.Attributes) &&
+		(f.Before == "" || r.row.ID < f.Before) &&
 		(f.Above == "" || r.row.ID > f.Above) &&
 		f.SelectsTime(r.row.Created) &&
 		(f.Type == "" || r.row.Type == f.Type) &&

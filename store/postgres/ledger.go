@@ -128,6 +128,11 @@ func (h *handle) selected(f *store.LedgerFilter) (*conditions, error) {
 	q.equal(`a.outcome`, f.Outcome)
 	q.equal(`a.reason`, f.Reason)
 	q.equal(`(SELECT r.type FROM perdure.runs r WHERE r.partition = `+q.of(`a`)+` AND r.id = a.run)`, f.Type)
+	for _, has := range f.Attributes {
+		q.where += ` AND EXISTS (SELECT FROM perdure.attributes h WHERE h.partition = ` + q.of(`a`) + ` AND h.run = a.run AND h.name = ` +
+			q.parameter(has.Name) + ` AND h.value = ` + q.parameter(has.Value) + `)`
+		q.never = q.never || !isText(has.Name) || !isText(has.Value)
+	}
 	return q, nil
 }
 

@@ -98,6 +98,9 @@ func selected(f *store.LedgerFilter, partition int) *conditions {
 	q.equal("outcome", f.Outcome)
 	q.equal("reason", f.Reason)
 	q.equal(typeOfRun, f.Type)
+	for _, has := range f.Attributes {
+		q.add("EXISTS (SELECT 1 FROM attributes h WHERE h.partition = a.partition AND h.run = a.run AND h.name = ? AND h.value = ?)", has.Name, has.Value)
+	}
 	return q
 }
 

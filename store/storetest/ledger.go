@@ -45,7 +45,9 @@ var ledgerChecks = []check{
 			{From: 10}, {Until: 10}, {From: 10, Until: 11}, {From: 11, Until: 10}, {Above: 2}, {Latest: true}, {Latest: true, Above: 3},
 			{Latest: true, Outcome: "completed"}, {Partitions: []int{f.partition}}, {Partitions: []int{}},
 			{Name: "name-1", ErrorType: "error-2", Type: "type-1", Reason: "reason-0", Before: &some},
-			{Name: "unheard of"}, {Type: "name-1"}, {Reason: "\x00"}, {Latest: true, From: 5, Before: &some, Name: "name-0"},
+			{Name: "unheard of"}, {Type: "name-1"}, {Reason: "\x00"}, {Attributes: kinds(0)}, {Attributes: kinds(1), Type: "type-1"},
+			{Attributes: kinds(0, 1)}, {Attributes: []store.Attribute{{Name: "\x00"}}}, {Attributes: kinds(1), Latest: true, Partitions: []int{f.partition}},
+			{Latest: true, From: 5, Before: &some, Name: "name-0"},
 		} {
 			filter.Limit = 1000
 			want := slices.DeleteFunc(slices.Clone(all), func(e store.LedgerEntry) bool { return !selects(all, &filter, &e) })
@@ -81,7 +83,7 @@ var ledgerChecks = []check{
 		all := f.manyAttempts()
 		for _, filter := range []store.LedgerFilter{
 			{}, {Name: "name-1"}, {ErrorType: "error-2"}, {Type: "type-0"}, {Outcome: "failed", Reason: "reason-1"}, {From: 5, Until: 12},
-			{Partitions: []int{f.partition}}, {Partitions: []int{}}, {Name: "unheard of"}, {Name: "\x00"},
+			{Partitions: []int{f.partition}}, {Partitions: []int{}}, {Name: "unheard of"}, {Name: "\x00"}, {Attributes: kinds(1)}, {Attributes: kinds(0, 1)},
 			{Latest: true, Above: 2, Limit: 1, Before: &store.LedgerKey{Ended: 3}},
 		} {
 			got, err := f.store.Errors(f.Context(), filter)
@@ -107,6 +109,7 @@ func (f *fixture) manyAttempts() []store.LedgerEntry {
 		}
 		run := here.newRun()
 		run.Type = word("type", 2)
+		run.Attributes = append(kinds(i/2%2), store.Attribute{Name: "for all", Value: "it"})
 		t := here.first(run)
 		for call := int64(1); call <= 4; call++ {
 			name, ended := word("name", 3), int64(random.IntN(10))
@@ -114,7 +117,7 @@ func (f *fixture) manyAttempts() []store.LedgerEntry {
 				ended += int64(random.IntN(3))
 				a := store.Attempt{
 					Call: call, Number: n + 1, Name: name, Outcome: "failed", ErrorType: word("error", 4), Reason: word("reason", 2),
-					Started: 1, Ended: ended, Data: []byte(fmt.Sprint(n)),
+					Started: 1, Ended: ended, Data: fmt.Append(nil, i/2%2, " ", n), // its kind, see kinds
 				}
 				if random.IntN(4) == 0 {
 					a.Outcome, a.ErrorType = store.OutcomeCompleted, ""
@@ -127,6 +130,15 @@ func (f *fixture) manyAttempts() []store.LedgerEntry {
 		here.commits(t)
 	}
 	slices.SortFunc(all, func(a, b store.LedgerEntry) int { return b.Key().Compare(a.Key()) })
+	return all
+}
+
+// kinds are attributes of which a run of manyAttempts has one, the first or the second: each has
+// the same name.
+func kinds(which ...int) (all []store.Attribute) {
+	for _, n := range which {
+		all = append(all, store.Attribute{Name: "kind", Value: fmt.Sprint(n)})
+	}
 	return all
 }
 
@@ -165,9 +177,14 @@ func (f *fixture) ledger(filter store.LedgerFilter) []store.LedgerEntry {
 // selects is what the filter of the ledger means.
 func selects(all []store.LedgerEntry, filter *store.LedgerFilter, e *store.LedgerEntry) bool {
 	later := func(o store.LedgerEntry) bool { return o.Run == e.Run && o.Call == e.Call && o.Number > e.Number }
-	return filter.Selects(&e.Attempt) && (filter.Type == "" || filter.Type == e.Type) &&
+	return filter.Selects(&e.Attempt) && hasKinds(e, filter.Attributes) && (filter.Type == "" || filter.Type == e.Type) &&
 		(filter.Partitions == nil || slices.Contains(filter.Partitions, e.Partition)) &&
 		!(filter.Latest && slices.ContainsFunc(all, later))
+}
+
+// hasKinds reports whether the run of an entry of manyAttempts has attributes of kinds.
+func hasKinds(e *store.LedgerEntry, all []store.Attribute) bool {
+	return !slices.ContainsFunc(all, func(a store.Attribute) bool { return a != kinds(int(e.Data[0] - '0'))[0] })
 }
 
 // errorGroups is what Errors means.

@@ -205,7 +205,7 @@ func nameOf(n *syntax.Name) string {
 
 // capitalized are values as other languages write them.
 var capitalized = map[string]string{
-	"true": "True", "false": "False", "null": "None", "nil": "None", "none": "None", "undefined": "None", "TRUE": "True", "FALSE": "False", "NULL": "None",
+	"true": "True", "false": "False", "null": "None", "nil": "None", "none": "None", "undefined": "None", "yes": "True", "no": "False", "Yes": "True", "No": "False", "TRUE": "True", "FALSE": "False", "NULL": "None",
 }
 
 // blockPolicy checks a policy that is not an action's.

@@ -301,6 +301,7 @@ func (c *checker) parameters(x *syntax.Action, a Action, given map[string]bool) 
 	if len(missing) > 0 {
 		c.report(syntax.Span{From: x.From, To: x.Name.To}, syntax.CodeArity, takes, "the action %s lacks %s", x.Name.Name, strings.Join(missing, ", "))
 	}
+	said := "" // about the argument before
 	for _, arg := range x.Args {
 		if c.full {
 			return
@@ -314,6 +315,10 @@ func (c *checker) parameters(x *syntax.Action, a Action, given map[string]bool) 
 			if other := syntax.ArgumentHint(arg.Name.Name); hint == "" && other != "" {
 				hint = other
 			}
+			if hint != "" && hint == said { // one mistake is one fault
+				continue
+			}
+			said = hint
 			if hint == "" {
 				hint = takes
 			}

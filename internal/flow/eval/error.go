@@ -35,16 +35,16 @@ const (
 
 // ErrorTypes are the types of errors that a program can make by itself.
 var ErrorTypes = []struct{ Type, Meaning string }{
-	{TypeType, "an operation on values of the wrong kind, or a call with wrong arguments"},
-	{TypeValue, "a value of the right kind that cannot be used"},
-	{TypeName, "a variable that has no value yet"},
-	{TypeKey, "a key that is not in the dictionary"},
-	{TypeIndex, "an index beyond the list or text"},
+	{TypeType, "values of the wrong kind, wrong arguments"},
+	{TypeValue, "an unusable value of the right kind"},
+	{TypeName, "a variable without a value"},
+	{TypeKey, "a missing key"},
+	{TypeIndex, "an index beyond the end"},
 	{TypeZero, "a division by zero"},
-	{TypeOverflow, "a number that is too large"},
-	{TypeLimit, "a value that is too large, or calls that nest too deep"},
-	{TypeSteps, "too much work without waiting for anything; it cannot be caught"},
-	{TypeFailed, "what the function fail makes, unless it is given another type"},
+	{TypeOverflow, "a number too large"},
+	{TypeLimit, "a value too large, calls nested too deep"},
+	{TypeSteps, "too much work without a wait (it cannot be caught)"},
+	{TypeFailed, "made by fail(), unless it is given a type"},
 }
 
 func init() { retry.RegisterErrorType[*Error]("flow.Error") }

@@ -57,8 +57,17 @@ var foreign = map[string]string{
 	"timeout":  "A policy stands in brackets behind its action: @fetch(url=u) [timeout: 2m].",
 }
 
+// commands are programs of the shell with which a line may begin.
+var commands = strings.Fields("curl wget ls cp mv rm cat grep sed awk git docker kubectl python python3 node npm make sudo bash sh source cd mkdir touch chmod psql aws terraform")
+
+func init() {
+	for _, name := range commands {
+		foreign[name] = "A command is an action: @shell.run(command=\"ls\"). A request is @http.get(url=u)."
+	}
+}
+
 // yaml are words with which lines of other workflows begin, as keys.
-var yaml = map[string]bool{"steps": true, "step": true, "run": true, "name": true, "on": true, "uses": true, "jobs": true, "tasks": true, "action": true, "version": true, "script": true, "workflow": true, "states": true, "with": true, "env": true}
+var yaml = map[string]bool{"call": true, "steps": true, "step": true, "run": true, "name": true, "on": true, "uses": true, "jobs": true, "tasks": true, "action": true, "version": true, "script": true, "workflow": true, "states": true, "with": true, "env": true}
 
 // names are variables and functions of other languages, and what is written here instead.
 var names = map[string]string{}
@@ -83,6 +92,8 @@ func init() {
 		"A list of results is made by spread xs: x -> f(x), or by a loop: ys = ys + [y].":                        "map filter reduce foreach",
 		"Values are compared by ==; an error that was caught is told by isexception(x).":                         "isinstance type typeof",
 		"An id is uuid().": "guid uuid4 new_id",
+		"An action that fails ends the program; what happens then is written by try: and except:.": "success failure always cancelled failed succeeded",
+		"A list of arguments is joined into the text of the command, or handed in as an input.":    "sys",
 	} {
 		for _, name := range strings.Fields(all) {
 			names[name] = hint
@@ -99,7 +110,7 @@ func NameHint(name string) string { return names[name] }
 func ArgumentHint(name string) string {
 	key := strings.ReplaceAll(strings.ToLower(name), "-", "_")
 	switch {
-	case key == "timeout" || key == "timeout_seconds" || key == "read_timeout":
+	case strings.Contains(key, "timeout"):
 		return "A timeout stands in brackets behind the call: @http.get(url=u) [timeout: 30]."
 	case isPolicyKey[key] || policyKeys[key] != "" || strings.Contains(key, "retr") || strings.Contains(key, "attempt") || strings.Contains(key, "backoff"):
 		return "A policy stands in brackets behind the call: @http.get(url=u) [retry: 3, backoff: 30s]."
@@ -125,6 +136,23 @@ var policyKeys = map[string]string{
 	"retries": "retry: N, which is N retries", "attempts": "retry: N, which is one less than the attempts", "max_attempts": "retry: N, which is one less than the attempts",
 	"tries": "retry: N, which is one less than the attempts", "max_retries": "retry: N", "delay": "fixed or backoff", "wait": "fixed or backoff", "interval": "fixed or backoff",
 	"exponential": "backoff", "deadline": "within", "max_delay": "max", "multiplier": "factor",
+	"retry_strategy": "retry: N", "retry_policy": "retry: N", "maximum_attempts": "retry: N, which is one less than the attempts", "retry_count": "retry: N",
+	"retry_delay": "fixed or backoff", "retry_interval": "fixed or backoff", "interval_seconds": "fixed or backoff", "initial_interval": "backoff", "initial_delay": "backoff",
+	"backoff_rate": "factor", "backoff_coefficient": "factor", "exponent": "factor", "max_duration": "within, of all attempts, or max, of a delay", "max_elapsed_time": "within", "cap": "max",
+	"max_interval": "max", "maximum_interval": "max", "max_backoff": "max", "max_retry_delay": "max", "timeout_minutes": "timeout: 10m", "timeout_seconds": "timeout: 30", "execution_timeout": "timeout",
+	"start_to_close_timeout": "timeout", "schedule_to_close_timeout": "within", "heartbeat_timeout": "heartbeat", "non_retryable": "never",
+}
+
+// inWords returns a name of other notations in small letters with underscores: maxDelay, max-delay.
+func inWords(name string) string {
+	var words strings.Builder
+	for i, c := range strings.ReplaceAll(name, "-", "_") {
+		if c >= 'A' && c <= 'Z' && i > 0 {
+			words.WriteByte('_')
+		}
+		words.WriteRune(c)
+	}
+	return strings.ToLower(words.String())
 }
 
 // policyHint is about a word in the place of a key of a policy.
@@ -134,10 +162,14 @@ func policyHint(key string) string {
 		return "The gate stands right behind the call, before the policy: @charge(cents=995) [gate: payments] [retry: 3]."
 	case "if", "when", "unless", "while", "condition":
 		return "A condition stands in an if around the action. Which errors are retried is said before an arrow: [NetworkError -> retry: 3]."
+	case "on_error", "on-error", "onError", "on_failure", "continue_on_error", "continue-on-error", "catch", "fallback":
+		return "What happens after an error is written by try: and except:."
+	case "ErrorEquals", "error_equals", "retry_on", "retryOn", "retry_if", "on":
+		return "Which errors are retried is said before an arrow: [NetworkError -> retry: 3]."
 	case "limit", "errors":
 		return "It stands behind the list of a spread, or behind the word parallel: spread (@list() [retry: 3]) [limit: 10]: x -> @fetch(url=x)."
 	}
-	if is := policyKeys[strings.ReplaceAll(strings.ToLower(key), "-", "_")]; is != "" {
+	if is := policyKeys[inWords(key)]; is != "" {
 		return "It is called " + is + "."
 	}
 	return near.Hint(key, maps.Keys(isPolicyKey))
@@ -157,7 +189,7 @@ func init() {
 func likePolicy(text string) bool {
 	key, _, ok := strings.Cut(firstLine(text), ":")
 	key = strings.TrimSpace(key)
-	return ok && (isPolicyKey[key] || policyKeys[key] != "")
+	return ok && (isPolicyKey[key] || policyKeys[inWords(key)] != "")
 }
 
 // methods are what other languages call with a point, and what is written here.
@@ -168,7 +200,10 @@ var methods = map[string]string{
 	"map": "A list of results is made by spread xs: x -> f(x), or by a loop.", "filter": "A list is made by a loop: ys = ys + [y].", "dumps": "JSON is written by json(x).", "loads": "JSON is read by parse_json(text).",
 	"stringify": "JSON is written by json(x).", "parse": "JSON is read by parse_json(text).", "sleep": "To wait is a statement: sleep 90.", "now": "The time is now(), in seconds since 1970.", "today": "The date is today().",
 	"log": "To say something: @log(message=...).", "info": "To say something: @log(message=...).", "contains": "Write x in xs.", "includes": "Write x in xs.", "sort": "It is a function: sorted(xs).", "count": "It is a function: len(x).",
-	"trim": "It is a function: strip(x).", "json": "It is a field: r.json.", "text": "It is a field: r.body.",
+	"trim": "It is a function: strip(x).", "json": "It is a field: r.json.", "text": "It is a field: r.body.", "raise_for_status": "An answer with a status of 400 or more is an error by itself, such as HTTPError404.",
+	"execute_activity": "An activity is an action: @charge(cents=995).", "executeActivity": "An activity is an action: @charge(cents=995).", "ExecuteActivity": "An activity is an action: @charge(cents=995).",
+	"execute": "An activity is an action: @charge(cents=995).", "then": "Steps run in the order in which they stand: write the next one into the next line.", "read": "A file is read by an action: @file.read(path=p).",
+	"write": "A file is written by an action: @file.write(path=p, content=x).",
 }
 
 func init() {
@@ -188,6 +223,9 @@ func methodHint(f *Field) string {
 			return names[base.Name]
 		}
 	}
+	if key := inWords(f.Name.Name); isPolicyKey[key] || policyKeys[key] != "" {
+		return "A policy stands in brackets behind its action: @fetch(url=u) [retry: 3]."
+	}
 	return methods[f.Name.Name]
 }
 
@@ -202,8 +240,11 @@ func (p *parser) foreignHint() string {
 		before = ""
 	}
 	first := line[:nameLength(line)]
-	if p.tok.is(":") && (yaml[before] || strings.HasPrefix(line, "- ")) {
-		return "This is YAML, and a flow file is a program: @shell.run(command=\"ls\"), x = 3."
+	if p.tok.is(":") && (yaml[before] || strings.HasPrefix(line, "- ")) && keys[keyOf(line)] == "" {
+		return yamlHint
+	}
+	if hint := keys[keyOf(line)]; hint != "" {
+		return hint
 	}
 	for _, word := range []string{p.tok.text, before, first} {
 		if hint := foreign[word]; hint != "" {
@@ -213,6 +254,12 @@ func (p *parser) foreignHint() string {
 	switch {
 	case strings.HasPrefix(line, "--"):
 		return "A comment begins with #."
+	case p.isYAML(line):
+		return yamlHint
+	case p.tok.is("->"):
+		return "Outputs have names: fn main(input: [a, b], output: [result]):"
+	case p.tok.is("as"):
+		return "A value has one form. The body of an answer as JSON is (@http.get(url=u)).json."
 	case p.tok.is(":") && before == first && strings.Contains(line, "="):
 		return "Names have no types, and get a value by =: x = 3."
 	case p.tok.is("{") && likePolicy(p.lex.src[p.tok.To:]):
@@ -231,6 +278,17 @@ func (p *parser) foreignHint() string {
 	return ""
 }
 
+// isYAML reports whether a line that cannot be read is one of YAML: a key with a value that is no
+// type, or one with lines of YAML below it.
+func (p *parser) isYAML(line string) bool {
+	m := yamlLine.FindStringSubmatch(line[:min(len(line), lookedAt)])
+	if m == nil || strings.Contains(line, "=") {
+		return false
+	}
+	n := p.file.lines.number(p.tok.From)
+	return m[1] == "" || m[2] != "" || n < len(p.file.lines.starts) && strings.HasPrefix(p.file.begins(n+1), " ") && p.file.isYAML(n+1)
+}
+
 // foreignOperand is about signs of other languages where an expression should be.
 func (p *parser) foreignOperand() string {
 	touches := p.last == p.tok.From && p.last > 0
@@ -240,13 +298,17 @@ func (p *parser) foreignOperand() string {
 	case p.tok.is(">") && touches && p.lex.src[p.last-1] == '<':
 		return "To compare, write !=."
 	case touches && (p.tok.is("<") && p.lex.src[p.last-1] == '<' || p.tok.is(">") && p.lex.src[p.last-1] == '>'):
-		return "Numbers have no bits; multiply and divide: x * 4, x // 4."
+		return "Steps run in the order in which they stand. Numbers have no bits: x * 4, x // 4."
 	case p.tok.is("."):
 		return "A number begins with a digit: 0.5."
 	case p.tok.is("=") && touches && strings.IndexByte("+-*/", p.lex.src[p.last-1]) >= 0:
 		return "Write it out: x = x + 1."
 	case p.tok.is("*") && touches && p.lex.src[p.last-1] == '*':
 		return "There are no powers; multiply: x * x."
+	case p.tok.is(":") && strings.HasSuffix(p.lex.src[:p.last], "if"):
+		return "The condition stands before the colon: if x == 1:"
+	case p.tok.is("*") && strings.HasPrefix(strings.TrimSpace(p.file.lines.line(p.file.lines.number(p.tok.From))), "for "):
+		return "The names in a directory are @file.list(path=\"in\")."
 	case p.tok.is("/"), p.tok.is("//"):
 		return "A comment begins with #."
 	case p.tok.is("}"):

@@ -230,12 +230,16 @@ func (l *lexer) strangeHint(c rune) string {
 	switch {
 	case c == '!' || c == '&' || c == '|':
 		return "Logic is written in words: not, and, or."
+	case c == '$' && strings.HasPrefix(l.src[l.at:], "("):
+		return "What a command prints is (@shell.run(command=\"date\")).stdout."
 	case c == '$':
 		return "Variables have no sign in front, and stand in no text: \"a \" + str(x)."
 	case c == '^' || c == '~':
 		return "Numbers have no powers and no bits; multiply: x * x."
 	case c == '?' && strings.HasPrefix(l.src[l.at-1:], "?") && l.at > 1 && l.src[l.at-2] == '?':
 		return "A default for what is missing: get(x, \"key\", 0)."
+	case c == '?' && strings.HasPrefix(l.src[l.at:], "."):
+		return "A field that may be missing: get(x, \"key\") is None then."
 	case c == '?':
 		return "A choice is a statement with blocks: if, elif and else."
 	case c == ';':

@@ -205,7 +205,11 @@ func (p *parser) operand() Expr {
 	case text:
 		p.advance()
 		if p.tok.kind == text {
-			p.unexpected("an operator or the end of the expression", "Texts are joined by +.")
+			hint := "Texts are joined by +."
+			if t.value == "" && p.tok.From == t.To {
+				hint = "A text stands in one line, between \" and \". A comment begins with #."
+			}
+			p.unexpected("an operator or the end of the expression", hint)
 		}
 		return &String{t.Span, t.value}
 	case word:

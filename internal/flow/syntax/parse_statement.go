@@ -153,20 +153,21 @@ func (p *parser) statementOf(notes Notes, read func(Notes) Statement) (s Stateme
 	return s
 }
 
+const parallelHint = "A parallel block has one call in each line: @fetch(url=u), or f(x). Its results are a list: a, b = parallel:"
+
 // parallelLine reads a call in a parallel block.
 func (p *parser) parallelLine(notes Notes) Statement {
-	const hint = "A parallel block has one call in each line: @fetch(url=u), or f(x). Its results are a list: a, b = parallel:"
 	if p.tok.kind == keyword {
-		p.fail(p.tok.Span, hint, "%s has no meaning in a parallel block", p.tok.shows())
+		p.fail(p.tok.Span, parallelHint, "%s has no meaning in a parallel block", p.tok.shows())
 	}
 	from := p.tok.From
 	s := &Do{Notes: notes, Value: p.expression()}
 	s.Span = Span{from, p.last}
 	if p.tok.is("=") || p.tok.is(",") {
-		p.fail(p.tok.Span, hint, "a parallel block has no assignments")
+		p.fail(p.tok.Span, parallelHint, "a parallel block has no assignments")
 	}
 	if !isCall(s.Value) {
-		p.fail(s.Span, hint, "this is neither an action nor the call of a function")
+		p.fail(s.Span, parallelHint, "this is neither an action nor the call of a function")
 	}
 	p.lineEnd(&s.Notes)
 	return s
@@ -276,7 +277,7 @@ func (p *parser) tryExcept(notes Notes) Statement {
 		}
 	}
 	if clauses == 0 && s.Brackets == (Span{}) {
-		p.report(s.Span, CodeSyntax, "Add one behind the block: except NetworkError as e:", "the try has no except")
+		p.report(s.Span, CodeSyntax, "Add one behind the block: except NetworkError as e:", tryAlone)
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -39,7 +40,7 @@ func Parse(name, text string) (*File, error) {
 		p.lex.at = len("\uFEFF")
 	}
 	p.program()
-	return f, p.faults.Sort().Err()
+	return f, f.withoutEchoes(p.faults.Sort()).Err()
 }
 
 // parser makes a tree of tokens. A fault ends the statement in which it is, by a
@@ -142,7 +143,14 @@ func (p *parser) enter() {
 
 func (p *parser) leave(closing, expected string) {
 	if !p.tok.is(closing) {
-		p.unexpected(expected+" or \""+closing+"\"", "")
+		hint := ""
+		switch {
+		case p.tok.is("="):
+			hint = "To compare, write ==; a condition has no brackets around it: if x == 1:"
+		case p.tok.is("for") && closing == "}":
+			hint = "A dictionary is made by a loop: d = d + {key: value}."
+		}
+		p.unexpected(expected+" or \""+closing+"\"", hint)
 	}
 	p.open = p.open[:len(p.open)-1]
 	p.advance()
@@ -237,6 +245,12 @@ func (p *parser) program() {
 	p.file.Tail = p.tail(0)
 	switch {
 	case len(body) > 0 && len(p.file.Functions) > 0:
+		if at := body[0].Range(); p.lex.src[at.From] == '@' && p.file.lines.number(at.From)+1 == p.file.lines.number(p.file.Functions[0].From) {
+			line := p.file.lines.number(at.From)
+			p.faults = slices.DeleteFunc(p.faults, func(d Diagnostic) bool { return d.Line == line })
+			p.report(at, CodePlace, "A policy stands behind the call of a function: f(x) [retry: 3].", "a function has no decorators")
+			break
+		}
 		p.report(body[0].Range(), CodePlace, "Put it into a function, such as fn main(input: [], output: []):. Only a file without functions may have bare statements.", "a statement stands outside of the functions")
 	case len(body) > 0:
 		p.file.Implicit = true
@@ -334,6 +348,7 @@ func (p *parser) function(notes Notes) *Function {
 		fn.To = p.last
 		p.blockOf(&fn.Notes, fn.Body)
 	})
+	fn.Broken = !ok
 	if !ok && p.tok.kind == indent {
 		fn.Body = p.strayBlock()
 	}

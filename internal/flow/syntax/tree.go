@@ -76,6 +76,7 @@ type Function struct {
 	Notes
 	Name            Ident
 	Inputs, Outputs []Ident // nil for an implicit main
+	Broken          bool    // its first line cannot be read
 	Body            *Block
 }
 

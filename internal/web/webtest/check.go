@@ -2,10 +2,12 @@ package webtest
 
 import (
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,15 +22,19 @@ const (
 	ViewerSecret   = "the-secret-of-the-viewer"
 )
 
+// Tokens are one of each role, with those that are limited.
+var Tokens = []access.Token{
+	{Name: "ann", Role: access.Operator, Secret: OperatorSecret},
+	{Name: "vic", Role: access.Viewer, Secret: ViewerSecret},
+	{Name: "shop", Role: access.Starter, Secret: "the-secret-of-the-starter"},
+	{Name: "till", Role: access.Starter.Only("checkout"), Secret: "the-secret-of-a-starter-of-checkout"},
+	{Name: "farm", Role: access.Worker, Secret: "the-secret-of-the-worker"},
+	{Name: "camera", Role: access.Worker.Only("gpu", "cpu, slow"), Secret: "the-secret-of-a-worker-of-two-queues"},
+}
+
 // Rules returns the access rules of the tests.
 func Rules() access.Rules {
-	return access.Rules{
-		Tokens: []access.Token{
-			{Name: "ann", Role: access.Operator, Secret: OperatorSecret},
-			{Name: "vic", Role: access.Viewer, Secret: ViewerSecret},
-		},
-		Hosts: []string{Host},
-	}
+	return access.Rules{Tokens: slices.Clone(Tokens), Hosts: []string{Host}}
 }
 
 // Check sends every route of a table all kinds of requests that must be refused: to the
@@ -151,7 +157,8 @@ type refusal struct {
 	what    string
 	status  int
 	change  func(r *http.Request)
-	reading bool // sent to the read-only server
+	reading bool   // sent to the read-only server
+	says    string // the detail of the problem; empty: any
 }
 
 func header(name, value string) func(*http.Request) {
@@ -180,8 +187,13 @@ func (s *suite) refusals() {
 			refusal{what: "an empty token", status: http.StatusUnauthorized, change: header("Authorization", "Bearer ")},
 			refusal{what: "a token of another scheme", status: http.StatusUnauthorized, change: header("Authorization", "Basic "+OperatorSecret)})
 	}
-	if route.Role == access.Operator {
-		all = append(all, refusal{what: "a viewer", status: http.StatusForbidden, change: header("Authorization", "Bearer "+ViewerSecret)})
+	for _, token := range Tokens {
+		if !route.Admits(token.Role) {
+			all = append(all, refusal{
+				what: web.InWords(token.Role), status: http.StatusForbidden, change: header("Authorization", "Bearer "+token.Secret),
+				says: fmt.Sprintf("%s is %s, and this needs %s.", token.Name, web.InWords(token.Role), route.Needs("")),
+			})
+		}
 	}
 	if route.Writes {
 		all = append(all, refusal{what: "read-only", status: http.StatusForbidden, change: func(*http.Request) {}, reading: true})
@@ -276,6 +288,9 @@ func (s *suite) refuse(c refusal) {
 		if w.Code != c.status && !login {
 			s.t.Errorf("%s: status %d, want %d (real handler: %v)\n%s", c.what, w.Code, c.status, real, w.Body)
 		}
+		if !strings.Contains(html.UnescapeString(w.Body.String()), c.says) {
+			s.t.Errorf("%s: the answer does not say %q\n%s", c.what, c.says, w.Body)
+		}
 		if policy := w.Header().Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'") {
 			s.t.Errorf("%s: the content security policy is %q", c.what, policy)
 		}
@@ -312,8 +327,10 @@ func (s *suite) passes() {
 		r.Header.Set("Origin", "http://"+Host)
 	})
 	pass("a host with a port", s.probe, func(r *http.Request) { r.Host = Host + ":7460" })
-	if s.route.Role != access.Operator {
-		pass("a viewer", s.probe, header("Authorization", "Bearer "+ViewerSecret))
+	for _, token := range Tokens {
+		if s.route.Admits(token.Role) {
+			pass(web.InWords(token.Role), s.probe, header("Authorization", "Bearer "+token.Secret))
+		}
 	}
 	if !s.route.Writes {
 		pass("read-only", s.probeReading, func(*http.Request) {})

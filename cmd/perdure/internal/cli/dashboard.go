@@ -46,8 +46,15 @@ database: it needs no engine and runs no workflows.
 
 Without --token-file everyone on this machine may do everything, as with this command: the
 server then listens on a loopback address only. With it, each request needs a token. The file
-has one token per line, as NAME ROLE SECRET: the name appears in the audit, the role is viewer
-or operator, the secret has at least 20 bytes.
+has one token per line, as NAME ROLE SECRET: the name appears in the audit, the secret has at
+least 20 bytes, and the role is one of
+
+  viewer    reads
+  operator  reads and changes
+  starter   starts workflows, signals their runs and reads how they end
+  worker    completes, fails and heartbeats external attempts
+
+starter:checkout,refund is limited to those workflows, worker:gpu to that queue.
 
 A server that other machines reach needs tokens, and --allow-host for each name by which
 it is reached, unless it listens on one address. It should have a certificate, or stand

@@ -137,8 +137,7 @@ func (a *app) list(ctx context.Context, opt listOptions) error {
 		return err
 	}
 	if len(filter.Status) == 0 && filter.Call == "" && a.format == formatTable {
-		// Runs that went on as new are parts of the workflow whose last run is listed.
-		filter.Status = slices.DeleteFunc(slices.Clone(wording.Statuses), func(s string) bool { return s == view.StatusContinued })
+		filter.Status = wording.LastStatuses
 	}
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		runs, more, err := a.selectRuns(ctx, e, filter, opt.limit)

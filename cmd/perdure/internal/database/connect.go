@@ -75,7 +75,7 @@ func (n Name) explain(c *pgx.ConnConfig, err error) error {
 		}
 		return &Error{
 			fmt.Sprintf("No PostgreSQL server at %s takes writes: %s.", servers(c), why),
-			"Start the primary, or promote a standby, and name its host in the URL. To only read, ask a standby: add target_session_attrs=any to the parameters of the URL.",
+			"Start the primary, or promote a standby, and name its host in the URL. To only read, ask a standby, with target_session_attrs=any in the parameters of the URL.",
 		}
 	}
 	if why := unreachable(err); why != "" {
