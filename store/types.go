@@ -118,6 +118,11 @@ type Member struct {
 	Seen   int64 // last Join or Renew, ns
 	Left   int64 // when its membership ended, by Leave or because it was superseded, ns, at least 1; 0 if it has not
 
+	// Superseded says that its membership ended without Leave: by the node that took its name
+	// or its place, or by the Close of its Store. Its process is dead, unless it is heard of
+	// again.
+	Superseded bool
+
 	Draining bool // from its last renewal
 
 	// Live reports whether the node has not left and its lease has not expired.
