@@ -465,6 +465,10 @@ type Counts struct {
 	Runs  map[Status]int
 	Calls map[CallState]int
 
+	// Away is how many runs are in wards: another node serves them than the owner of their
+	// partition.
+	Away int
+
 	// NextRetry is the earliest Due of a call in backoff, 0 if there is none.
 	NextRetry int64
 }

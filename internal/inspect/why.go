@@ -26,7 +26,7 @@ func (in *Inspector) Why(ctx context.Context, workflowID, run string) (string, e
 	}
 	why := sentence(v.Wait)
 	s := &view.Status{}
-	if err := in.servers(ctx, s); err != nil || s.Served {
+	if _, err := in.servers(ctx, s); err != nil || s.Served {
 		return why, err
 	}
 	nobody := "no live node serves it; start an engine"

@@ -40,6 +40,8 @@ func Steps(w *view.Wait) []Step {
 			return []Step{{"", node(w.Needs, w.Build)}, {"move-runs", "let them go on with another build, which has to fit"}}
 		}
 		return []Step{{"", node(w.Needs, "")}}
+	case view.WaitBuild:
+		return []Step{{"", "keep a node of build " + w.Build + ", or start one, until they have ended"}, {"move-runs", "let them go on with another build, which has to fit"}}
 	case view.WaitPaused:
 		switch {
 		case w.Call > 0 && w.By == "":
