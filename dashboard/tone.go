@@ -21,7 +21,7 @@ var tones = map[string]string{
 
 	view.NodeLive: "good", view.NodeDraining: "wait", view.NodeLeft: "calm", view.NodeDied: "bad", view.NodeExpired: "bad",
 
-	view.Applied: "good", view.Unchanged: "calm", view.Refused: "bad", view.NotPending: "calm", view.Selected: "calm",
+	view.Applied: "good", view.Unchanged: "calm", view.Refused: "bad", view.NotPending: "calm", view.Selected: "calm", view.WouldWait: "wait",
 
 	"open": "bad", "half_open": "wait", "closed": "good",
 }

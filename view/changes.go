@@ -33,7 +33,7 @@ type Changes struct {
 
 // NodeChange is what became of the processes with the name of a node.
 type NodeChange struct {
-	Name   string `json:"name"`
+	Name   string `json:"name"`             // see perdure.NodeName
 	Worker bool   `json:"worker,omitempty"` // it serves only queues
 	Build  string `json:"build,omitempty"`  // of the process that ended last
 	// Died is how many ended without leaving: another one took their name, or their lease
@@ -47,8 +47,8 @@ type NodeChange struct {
 
 // ServingBuild is a build that nodes have which serve runs.
 type ServingBuild struct {
-	Build string    `json:"build"`
-	Nodes int       `json:"nodes"`
+	Build string    `json:"build"` // see perdure.Build
+	Nodes int       `json:"nodes"` // live ones that have it
 	Since time.Time `json:"since"` // when the first of these nodes joined
 }
 
@@ -60,7 +60,7 @@ type Suspect struct {
 	Count    int    `json:"count"`              // calls, or runs
 	// Deaths is how many processes died while the example alone was tried.
 	Deaths     int    `json:"deaths,omitempty"`
-	WorkflowID string `json:"workflow_id"` // of the example, the one with the most deaths
-	RunID      string `json:"run_id"`
-	Call       int64  `json:"call,omitempty"`
+	WorkflowID string `json:"workflow_id"`    // of the example, the one with the most deaths
+	RunID      string `json:"run_id"`         // of the example
+	Call       int64  `json:"call,omitempty"` // number of the example in its run; 0 of a run
 }

@@ -212,7 +212,7 @@ func TestI24_ADamagedTurnIsAnEventOfItsOwn(t *testing.T) {
 		t.Errorf("its recording: %v", err)
 	}
 	start := r.Core.Start()
-	cut, err := in.CutAt(t.Context(), r.Partition, &start, 1)
+	cut, err := in.CutAt(t.Context(), r.Partition, &start, 1, false)
 	if err != nil || damageOf(cut.Damage) == nil || damageOf(cut.Damage).Turn != 2 {
 		t.Errorf("before the damage it is cut at %+v, %v", cut, err)
 	}
