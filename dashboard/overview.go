@@ -249,7 +249,7 @@ func stepLink(w *view.Waiting, do string) linked {
 	if op.OnCalls {
 		return linked{op.label, link("operate", "op", op.Name, "all", "yes", "call", state, "name", w.Name)}
 	}
-	status := map[string]string{view.WaitPaused: view.StatusPaused, view.WaitCode: view.StatusWaitingForCode}[w.For]
+	status := map[string]string{view.WaitPaused: view.StatusPaused, view.WaitParked: view.StatusParked, view.WaitCode: view.StatusWaitingForCode}[w.For]
 	return linked{op.label, link("operate", "op", op.Name, "all", "yes", "status", status, "workflow", w.Name)}
 }
 

@@ -27,6 +27,13 @@ const (
 	WaitMessage        = "message" // something that is sent to the run; listings do not look further in a long history
 )
 
+// What code did that parks its run: the values of Wait.Broken.
+const (
+	BrokenPanicked = "panicked"
+	BrokenStuck    = "stuck"   // it never yields
+	BrokenCrashed  = "crashed" // it ended its process, several times in a row
+)
+
 // waits are the values of Wait.For in their order.
 var waits = []string{
 	WaitQuarantined, WaitDamaged, WaitParked, WaitCode, WaitBuild, WaitUnserved, WaitPaused, WaitActivityPaused, WaitGatePaused, WaitBreaker, WaitBackoff,
@@ -57,6 +64,8 @@ type Wait struct {
 	By    string     `json:"by,omitempty"`    // who paused it; empty if the engine did
 	Why   string     `json:"why,omitempty"`   // reason that was given for a pause, or what is in the way, in words
 
+	// Broken says what the code of a parked run did, if it was that: see BrokenPanicked.
+	Broken string `json:"broken,omitempty"`
 	// Crashes are the processes that the call crashed while it ran alone, and NoOtherBuild
 	// says that every live node has a build on which it did.
 	Crashes      []Crash `json:"crashes,omitempty"`

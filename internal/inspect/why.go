@@ -67,7 +67,13 @@ func sentence(w *view.Wait) string {
 	}
 	switch w.For {
 	case view.WaitParked:
-		return "it is parked: " + w.Why + "; start an engine with code that fits"
+		switch w.Broken {
+		case "":
+			return "it is parked: " + w.Why + "; start an engine with code that fits"
+		case view.BrokenCrashed:
+			return "it is parked: " + w.Why + "; fix the code and deploy it" // it says how to try it again
+		}
+		return "it is parked: " + w.Why + "; fix the code and deploy it, the log and the description have its stack"
 	case view.WaitDamaged:
 		return "what is on record of it cannot be read: " + w.Why + "; " + Mend
 	case view.WaitCode:
