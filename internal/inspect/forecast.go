@@ -16,12 +16,13 @@ import (
 type departure struct {
 	node    string
 	leaving bool  // the node drains
-	last    int64 // when the node was seen last
+	last    int64 // when the node was seen last, or was known to be gone
+	until   int64 // when the last of its nodes was gone; now while one drains, or that is not known
 }
 
 // departures returns the builds without a node that stays, of those on which runs may have
 // been pinned.
-func departures(members []store.Member) map[string]departure {
+func departures(members []store.Member, now int64) map[string]departure {
 	gone, stays := map[string]departure{}, map[string]bool{}
 	for _, m := range members {
 		if m.Live && !m.Draining {
@@ -32,9 +33,20 @@ func departures(members []store.Member) map[string]departure {
 		if err != nil || !slices.ContainsFunc(all.Workflows, func(w record.Workflow) bool { return w.Pinned }) {
 			continue
 		}
-		if d, known := gone[m.Build]; !known || m.Live && !d.leaving || m.Live == d.leaving && m.Seen >= d.last {
-			gone[m.Build] = departure{m.Name, m.Live, m.Seen}
+		last, until := max(m.Seen, m.Left), now
+		switch {
+		case m.Left != 0:
+			until = m.Left
+		case !m.Live && m.Expires != store.Never:
+			until = m.Expires
 		}
+		d, known := gone[m.Build]
+		until = max(until, d.until)
+		if !known || m.Live && !d.leaving || m.Live == d.leaving && last >= d.last {
+			d = departure{node: m.Name, leaving: m.Live, last: last}
+		}
+		d.until = until
+		gone[m.Build] = d
 	}
 	for build := range stays {
 		delete(gone, build)
@@ -44,15 +56,15 @@ func departures(members []store.Member) map[string]departure {
 
 // addDeparted adds the runs that are not due yet and stay on a build that no node will have when
 // they are: nothing else tells before it is too late to keep one. They began before the last node
-// of their build was seen last, so the runs that began before that are read, latest first.
+// of their build was gone, so the runs that began before that are read, latest first.
 func (in *Inspector) addDeparted(ctx context.Context, o *obstacles, sum *summary) error {
 	if err := o.readNodes(ctx, in.group.Name); err != nil {
 		return err
 	}
-	gone := departures(o.nodes)
+	gone := departures(o.nodes, in.now())
 	var latest int64
 	for _, d := range gone {
-		latest = max(latest, d.last)
+		latest = max(latest, d.until)
 	}
 	if len(gone) == 0 {
 		return nil
