@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure/access"
-
 	"github.com/perdure/perdure/view"
 )
 
