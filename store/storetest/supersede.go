@@ -43,9 +43,9 @@ var supersedeChecks = []check{
 		equal(f, f.survived(), []bool{true, false, false})
 		f.must(next.store.Leave(f.Context(), next.node)) // late, but in good order
 		equal(f, f.member("node-2").Superseded, true)
+		equal(f, f.survived(), []bool{true, true, false})
 		f.must(last.store.Leave(f.Context(), last.node))
 		equal(f, f.member("node-3").Superseded, false)
-		equal(f, f.survived(), []bool{true, true, false})
 	}},
 	{"Supersede/OfOneNameInOneGroup", func(f *fixture) {
 		node := f.member(f.node).Node
