@@ -36,6 +36,7 @@ type operationBody struct {
 	Replace   bool            `json:"replace,omitempty" doc:"of edit-policy: the policy is the whole one"`
 	Force     bool            `json:"force,omitempty" doc:"of retry-now: also calls that crashed their process on every build that a live node has"`
 	Call      int64           `json:"call,omitempty" doc:"of reset: the first call that is made again"`
+	KeepKeys  bool            `json:"keep_keys,omitempty" doc:"of reset: calls that are made again keep their idempotency keys"`
 	Signal    string          `json:"signal,omitempty" doc:"of signal: its name"`
 	Value     json.RawMessage `json:"value,omitempty" doc:"of signal"`
 	From      string          `json:"from,omitempty" doc:"of move-runs: the build on which the runs stay now; may be left out for one run"`
@@ -88,8 +89,13 @@ var operationKinds = []operationKind{
 	{Kind: operation.PauseRun},
 	{Kind: operation.ResumeRun},
 	{
-		Kind: operation.Reset, takes: []string{"call"}, needs: &need{"call", "name the one from which to go on, as histories number it"},
-		make: func(b *operationBody) operation.Operation { return operation.OnRuns(ops.ResetRun(b.Call)) },
+		Kind: operation.Reset, takes: []string{"call", "keep_keys"}, needs: &need{"call", "name the one from which to go on, as histories number it"},
+		make: func(b *operationBody) operation.Operation {
+			if b.KeepKeys {
+				return operation.OnRuns(ops.ResetRunKeepingKeys(b.Call))
+			}
+			return operation.OnRuns(ops.ResetRun(b.Call))
+		},
 	},
 	{
 		Kind: operation.MoveRuns, takes: []string{"from", "to"}, needs: &need{"to", "name the build to which runs move, as nodes show it"},
@@ -155,7 +161,7 @@ func (b *operationBody) kind(selected bool) (operationKind, error) {
 	}
 	k := operationKinds[i]
 	for field, there := range map[string]bool{
-		"result": b.Result != nil, "error": b.Error != "", "as": b.As != "", "policy": b.Policy != nil, "replace": b.Replace, "force": b.Force,
+		"result": b.Result != nil, "error": b.Error != "", "as": b.As != "", "policy": b.Policy != nil, "replace": b.Replace, "force": b.Force, "keep_keys": b.KeepKeys,
 		"call": b.Call != 0, "signal": b.Signal != "", "value": b.Value != nil, "from": b.From != "", "to": b.To != "",
 		"calls": b.Calls.Call != 0 || b.Calls.Name != "" || len(b.Calls.States) > 0 || b.Calls.ErrorType != "",
 	} {
@@ -302,6 +308,7 @@ type forkBody struct {
 	NewID     string          `json:"new_id" doc:"workflow ID of the new run" need:"choose the workflow ID of the new run"`
 	Run       string          `json:"run,omitempty" doc:"run ID; default is the latest run"`
 	Call      int64           `json:"call" doc:"number of the first call that the new run makes again, from 1" need:"name the first one that the new run makes again, as histories number it"`
+	KeepKeys  bool            `json:"keep_keys,omitempty" doc:"calls that are made again keep their idempotency keys"`
 	Input     json.RawMessage `json:"input,omitempty" doc:"another input for the new run"`
 	CallInput json.RawMessage `json:"call_input,omitempty" doc:"another input for the call"`
 	Why       string          `json:"why,omitempty" doc:"for the audit"`
@@ -317,7 +324,7 @@ type forked struct {
 }
 
 func forkRun(c *call, _ none, b forkBody) (forked, error) {
-	spec := ops.ForkSpec{WorkflowID: c.PathValue("id"), RunID: b.Run, NewID: b.NewID, Call: b.Call}
+	spec := ops.ForkSpec{WorkflowID: c.PathValue("id"), RunID: b.Run, NewID: b.NewID, Call: b.Call, KeepKeys: b.KeepKeys}
 	if b.Input != nil {
 		spec.Input = b.Input
 	}

@@ -134,14 +134,20 @@ func startRun(c *call, _ none, b startBody) (started, error) {
 	if err != nil {
 		return started{}, err
 	}
-	warning := ""
-	if _, known := c.names.Load(b.Workflow); !known {
-		warning, err = ops.Unregistered(c.Context(), c.e, "workflow", b.Workflow)
-		if err == nil && warning == "" { // an error does not matter: the run has started
-			c.names.Store(b.Workflow, true)
-		}
+	return started{WorkflowID: id, RunID: h.RunID(), Workflow: b.Workflow, Attached: h.Attached(), Warning: c.unregistered(b.Workflow)}, nil
+}
+
+// unregistered returns a warning if no node is known that has a workflow. That it cannot be known
+// does not matter: the request was carried out.
+func (c *call) unregistered(workflow string) string {
+	if _, known := c.names.Load(workflow); known {
+		return ""
 	}
-	return started{WorkflowID: id, RunID: h.RunID(), Workflow: b.Workflow, Attached: h.Attached(), Warning: warning}, nil
+	warning, err := ops.Unregistered(c.Context(), c.e, "workflow", workflow)
+	if err == nil && warning == "" {
+		c.names.Store(workflow, true)
+	}
+	return warning
 }
 
 // named returns a workflow of which only the name is known.

@@ -50,6 +50,7 @@ type scheduleSet struct {
 	Workflow string        `json:"workflow" doc:"name of the definition that it starts"`
 	Spec     schedule.Spec `json:"spec" doc:"when it fires"`
 	Next     []time.Time   `json:"next" doc:"the next nominal times"`
+	Warning  string        `json:"warning,omitempty" doc:"says that no node is known that has the workflow"`
 }
 
 func setSchedule(c *call, _ none, b scheduleBody) (scheduleSet, error) {
@@ -62,6 +63,7 @@ func setSchedule(c *call, _ none, b scheduleBody) (scheduleSet, error) {
 		return s, err
 	}
 	s.Next = append(s.Next, times.Upcoming(time.Now(), 3)...)
+	s.Warning = c.unregistered(b.Workflow)
 	return s, nil
 }
 

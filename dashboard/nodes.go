@@ -87,9 +87,7 @@ func nodes(q *request) (any, error) {
 	slices.SortStableFunc(all, func(a, b view.Node) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(b.Partitions, a.Partitions), cmp.Compare(a.Name, b.Name))
 	})
-	gone := func(n *view.Node) bool {
-		return (n.State == view.NodeLeft || n.State == view.NodeExpired) && n.Partitions == 0
-	}
+	gone := func(n *view.Node) bool { return n.Gone() && n.Partitions == 0 }
 	if q.URL.Query().Get("all") == "" {
 		p.All = link("nodes", "all", "yes")
 	}

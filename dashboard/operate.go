@@ -316,6 +316,9 @@ func (f *operateForm) count(t *target, result *view.BulkResult) {
 		n = result.Calls
 		f.Count = human.Plural(n, "call", "calls") + " in " + f.Count
 	}
+	if result.Waiting > 0 {
+		f.Count += fmt.Sprintf("; the attempts of %s would wait", human.Count(result.Waiting))
+	}
 	if n == 0 {
 		f.Count, f.Action = "Nothing is selected.", ""
 	}

@@ -96,12 +96,18 @@ var operations = []action{
 	},
 	{
 		Kind: operation.Reset, label: "Reset",
-		means:  "The run goes back to a call: results of earlier calls are kept; the call and all later ones are made again, by the code as it is now.",
-		fields: []field{{Name: "to", Label: "Number of the first call to make again", Hint: "as the history shows it", Needed: true, Number: true}},
+		means: "The run goes back to a call: results of earlier calls are kept; the call and all later ones are made again, by the code as it is now, and under other idempotency keys unless you say otherwise.",
+		fields: []field{
+			{Name: "to", Label: "Number of the first call to make again", Hint: "as the history shows it", Needed: true, Number: true},
+			{Name: "keep", Label: "Under the idempotency keys that they had: what is behind them does not do twice what it has done", Check: true},
+		},
 		make: func(v url.Values) (operation.Operation, error) {
 			n, err := strconv.ParseInt(v.Get("to"), 10, 64)
 			if err != nil || n < 1 {
 				return operation.Operation{}, fmt.Errorf("%q is no number of a call: the history has them, from 1", v.Get("to"))
+			}
+			if v.Get("keep") != "" {
+				return operation.OnRuns(ops.ResetRunKeepingKeys(n)), nil
 			}
 			return operation.OnRuns(ops.ResetRun(n)), nil
 		},

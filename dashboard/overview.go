@@ -26,6 +26,7 @@ type overviewPage struct {
 	Group    string
 	Tiles    []tile
 	Waiting  []waitingRow
+	Changes  []string
 	Errors   []errorRow
 	Failed   []failedRow
 	Nodes    []nodeRow
@@ -101,6 +102,7 @@ func overview(q *request) (any, error) {
 	for i := range s.Waiting {
 		p.Waiting = append(p.Waiting, q.waitingRow(&s.Waiting[i]))
 	}
+	p.Changes = wording.Changes(s, s.Time)
 	for i := range s.Errors {
 		p.Errors = append(p.Errors, q.errorRow(&s.Errors[i]))
 	}
@@ -153,7 +155,7 @@ func tiles(s *view.Status) []tile {
 
 // waitNames are names for waits, where they differ from the kind.
 var waitNames = map[string]string{
-	view.WaitActivityPaused: "paused activity", view.WaitGatePaused: "paused gate", view.WaitBreaker: "open breaker", view.WaitUnserved: "unserved queue",
+	view.WaitBuild: "departing build", view.WaitActivityPaused: "paused activity", view.WaitGatePaused: "paused gate", view.WaitBreaker: "open breaker", view.WaitUnserved: "unserved queue",
 }
 
 func (q *request) waitingRow(w *view.Waiting) waitingRow {
@@ -185,6 +187,8 @@ func (q *request) waitingRow(w *view.Waiting) waitingRow {
 		row.All = link("runs", "call", view.CallBackoff)
 	case w.For == view.WaitCode:
 		row.All = link("runs", "status", view.StatusWaitingForCode)
+	case w.For == view.WaitBuild:
+		row.All = link("runs", "status", view.StatusRunning, "workflow", w.Name)
 	case w.For == view.WaitParked || w.For == view.WaitDamaged:
 		row.All = link("runs", "status", view.StatusParked)
 	case w.For == view.WaitPaused && w.Call == 0:
@@ -245,7 +249,7 @@ func stepLink(w *view.Waiting, do string) linked {
 	if op.OnCalls {
 		return linked{op.label, link("operate", "op", op.Name, "all", "yes", "call", state, "name", w.Name)}
 	}
-	status := map[string]string{view.WaitPaused: view.StatusPaused, view.WaitCode: view.StatusWaitingForCode}[w.For]
+	status := map[string]string{view.WaitPaused: view.StatusPaused, view.WaitParked: view.StatusParked, view.WaitCode: view.StatusWaitingForCode}[w.For]
 	return linked{op.label, link("operate", "op", op.Name, "all", "yes", "status", status, "workflow", w.Name)}
 }
 
@@ -253,6 +257,10 @@ func (q *request) errorRow(t *view.ErrorTrend) errorRow {
 	row := errorRow{
 		Step: t.Name, Type: t.ErrorType, Runs: link("runs", "error", t.ErrorType), Ledger: link("ledger", "activity", t.Name, "since", "6h"), Attempts: t.Attempts, Before: t.Before, Calls: t.Calls,
 		Trend: "as before", Arrow: "=", Last: q.ago(&t.Last), Message: fold(t.Example.Message, ""),
+	}
+	if t.Outcome == view.OutcomeLost {
+		row.Type, row.Runs = wording.Lost, link("ledger", "activity", t.Name, "outcome", view.OutcomeLost, "since", "6h")
+		row.Ledger, row.Message = row.Runs, fold(wording.LostMessage, "")
 	}
 	switch {
 	case t.Attempts > t.Before:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure/access"
+	"github.com/perdure/perdure/view"
 )
 
 func TestF6_EveryPageInABrowser(t *testing.T) {
@@ -52,4 +53,18 @@ func TestF6_EveryPageInABrowser(t *testing.T) {
 	guarded := httptest.NewServer(mux)
 	t.Cleanup(guarded.Close)
 	b.goldens("login", guarded.URL+"/shop/", b.tree) // which leads there
+}
+
+// TestAWorkerIsShownWithItsQueues: it has no partitions, and is no node with 0 of them.
+func TestAWorkerIsShownWithItsQueues(t *testing.T) {
+	for want, n := range map[string]view.Node{
+		"queue gpu":               {Worker: true, Queues: []view.ServedQueue{{Queue: "gpu", Limit: 4}}},
+		"queue gpu, queue mail":   {Worker: true, Queues: []view.ServedQueue{{Queue: "gpu"}, {Queue: "mail"}}},
+		"3 partitions, queue gpu": {Partitions: 3, Queues: []view.ServedQueue{{Queue: "gpu"}}},
+		"1 partition":             {Partitions: 1},
+	} {
+		if got := servesOf(&n); got != want {
+			t.Errorf("%+v serves %q, not %q", n, got, want)
+		}
+	}
 }

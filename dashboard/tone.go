@@ -15,13 +15,13 @@ var tones = map[string]string{
 
 	view.OutcomeLost: "retry", view.OutcomeDrained: "calm",
 
-	view.WaitDamaged: "held", view.WaitCode: "held", view.WaitActivityPaused: "held", view.WaitGatePaused: "held",
+	view.WaitDamaged: "held", view.WaitCode: "held", view.WaitBuild: "held", view.WaitActivityPaused: "held", view.WaitGatePaused: "held",
 	view.WaitBreaker: "bad", view.WaitUnserved: "held", view.WaitGate: "wait", view.WaitQueue: "wait", view.WaitSlot: "wait", view.WaitAttempt: "busy",
 	view.WaitChild: "wait", view.WaitSignal: "wait", view.WaitTimer: "wait", view.WaitMessage: "wait",
 
-	view.NodeLive: "good", view.NodeDraining: "wait", view.NodeLeft: "calm", view.NodeExpired: "bad",
+	view.NodeLive: "good", view.NodeDraining: "wait", view.NodeLeft: "calm", view.NodeDied: "bad", view.NodeExpired: "bad",
 
-	view.Applied: "good", view.Unchanged: "calm", view.Refused: "bad", view.NotPending: "calm", view.Selected: "calm",
+	view.Applied: "good", view.Unchanged: "calm", view.Refused: "bad", view.NotPending: "calm", view.Selected: "calm", view.WouldWait: "wait",
 
 	"open": "bad", "half_open": "wait", "closed": "good",
 }

@@ -23,6 +23,10 @@ type ForkSpec struct {
 	// CallInput replaces the input that the code passes to the call; nil keeps it. The
 	// call must be that of an activity or a child.
 	CallInput any
+
+	// KeepKeys lets the calls that are made again keep their idempotency keys, as
+	// ResetRunKeepingKeys does. The forked run may use them, too.
+	KeepKeys bool
 }
 
 // Forked is the run that Fork started.
@@ -59,7 +63,7 @@ func PreviewFork(ctx context.Context, e *perdure.Engine, spec ForkSpec) (string,
 }
 
 func (f *ForkSpec) request(s settings) (request.Fork, error) {
-	req := request.Fork{WorkflowID: f.WorkflowID, Run: f.RunID, NewID: f.NewID, Call: f.Call, By: s.whom()}
+	req := request.Fork{WorkflowID: f.WorkflowID, Run: f.RunID, NewID: f.NewID, Call: f.Call, KeepKeys: f.KeepKeys, By: s.whom()}
 	for _, input := range []struct {
 		what string
 		v    any

@@ -60,7 +60,7 @@ func ResumeRun() RunOperation {
 // same chain continues as if the code were about to make that call. Earlier calls keep
 // their results and are not made again; the call and all later ones are made again, by
 // the code as it is now and under other idempotency keys (activity.IdempotencyKey): what
-// they have done is done twice. A dry run names those that have completed. An open run is closed as continued: its attempts are given up,
+// they have done is done twice; see ResetRunKeepingKeys. A dry run names those that have completed. An open run is closed as continued: its attempts are given up,
 // and its children are treated as at any end. A closed run can be reset if it is the
 // latest of its workflow ID; it keeps its status and result.
 //
@@ -78,6 +78,14 @@ func ResumeRun() RunOperation {
 // difference, as after any change of code.
 func ResetRun(call int64) RunOperation {
 	return RunOperation{control: core.Control{Operation: core.ResetTheRun, Call: call}}
+}
+
+// ResetRunKeepingKeys is ResetRun, but the calls of activities and steps that are made again
+// keep the idempotency keys that they had, at most 1,000 calls. What is behind them, if it knows
+// the keys still, does not do again what it has done, and answers as before. A call of another
+// activity than the one that had its number gets a key of its own.
+func ResetRunKeepingKeys(call int64) RunOperation {
+	return RunOperation{control: core.Control{Operation: core.ResetTheRun, Call: call, KeepKeys: true}}
 }
 
 // MoveRun moves a workflow.Pinned run from one build to another; an empty from means any

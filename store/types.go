@@ -118,6 +118,11 @@ type Member struct {
 	Seen   int64 // last Join or Renew, ns
 	Left   int64 // when its membership ended, by Leave or because it was superseded, ns, at least 1; 0 if it has not
 
+	// Superseded says that its membership ended without Leave: by the node that took its name
+	// or its place, or by the Close of its Store. Its process is dead, unless it is heard of
+	// again.
+	Superseded bool
+
 	Draining bool // from its last renewal
 
 	// Live reports whether the node has not left and its lease has not expired.
@@ -459,6 +464,10 @@ func (f *Filter) SelectsTime(created int64) bool {
 type Counts struct {
 	Runs  map[Status]int
 	Calls map[CallState]int
+
+	// Away is how many runs are in wards: another node serves them than the owner of their
+	// partition.
+	Away int
 
 	// NextRetry is the earliest Due of a call in backoff, 0 if there is none.
 	NextRetry int64

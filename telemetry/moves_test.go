@@ -126,6 +126,25 @@ func quarantines(w *world) {
 	w.dies(w.call(w.blocks(activity.Retry(retry.Policy{CrashLimit: 1})), 1))
 }
 
+// movesAway lets a node of other code join, whose share of the runs moves back to the first.
+func movesAway(w *world) {
+	first := workflow.New("flow", func(wf *workflow.Context, _ int) (int, error) {
+		return 0, errors.Join(workflow.Sleep(wf, time.Minute), workflow.Sleep(wf, time.Hour))
+	}, workflow.Version("1"))
+	second := workflow.New("flow", func(wf *workflow.Context, _ int) (int, error) {
+		_, err := workflow.Do(wf, "other", func(context.Context) (int, error) { return 0, nil })
+		return 0, err
+	}, workflow.Version("2"))
+	w.db = memory.New(memory.Partitions(8))
+	w.again(perdure.Register(first), perdure.NodeName("one"))
+	w.start(first, 24)
+	other := open(w.t, w.db, perdure.Register(second), perdure.NodeName("two"))
+	if err := other.Start(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	time.Sleep(2 * time.Minute)
+}
+
 func queuesAtGate(w *world) {
 	w.call(w.blocks(activity.Through(gate.New("till", 1))), 3)
 	time.Sleep(time.Minute)
@@ -225,6 +244,7 @@ var moves = []struct {
 	{`perdure_breaker_open{gate="till"}`, mends, "", "0"},
 	{`perdure_nodes{state="live"}`, func(w *world) { w.plan.Crash(); time.Sleep(time.Minute); w.page = w.metrics.Handler(open(w.t, w.db)) }, "1", "0"},
 	{`perdure_builds`, func(w *world) { closes(w); w.page = w.metrics.Handler(open(w.t, w.db)) }, "1", "0"},
+	{`perdure_runs_away`, movesAway, "0", "*"},
 	{`perdure_served`, func(w *world) { closes(w); w.page = w.metrics.Handler(open(w.t, w.db)) }, "1", "0"},
 	{`perdure_attention`, quarantines, "0", "1"},
 	{`perdure_status_age_seconds`, databaseLeaves, "0", "20"},

@@ -12,6 +12,7 @@ const (
 	Refused    = "refused"     // the call or run is not in a state for it
 	NotPending = "not-pending" // there is no such open call
 	Selected   = "selected"    // of a dry run
+	WouldWait  = "would-wait"  // of a dry run: it is selected, and its attempt would wait at a gate or for its activity to be resumed
 )
 
 // ControlRecord is an entry of a run's audit: an operation of a person on the run or
@@ -64,8 +65,11 @@ type BulkResult struct {
 	Unchanged  int `json:"unchanged"`   // calls, or runs, that were that way already
 	Refused    int `json:"refused"`     // calls, or runs, that were in no state for it
 	NotPending int `json:"not_pending"` // calls that were not open any more
-	Ended      int `json:"ended"`       // runs that had closed before the operation
-	Unanswered int `json:"unanswered"`  // runs whose owner has not carried it out yet, or of a selection that were not reached in time
+	// Waiting is how many calls a dry run of retry-now selects whose attempts would not start: see
+	// WouldWait.
+	Waiting    int `json:"waiting,omitempty"`
+	Ended      int `json:"ended"`      // runs that had closed before the operation
+	Unanswered int `json:"unanswered"` // runs whose owner has not carried it out yet, or of a selection that were not reached in time
 
 	// Gone counts the runs or calls of a selection that have changed since: nothing is
 	// done to them. It includes those to which the same request was applied before.

@@ -55,6 +55,10 @@ type Counts struct {
 	Runs  map[string]int `json:"runs"`  // by status, see StatusRunning
 	Calls map[string]int `json:"calls"` // by state, see CallRunning; a running first attempt is not counted
 
+	// Away is how many open runs another node serves than the one that owns their partition:
+	// they moved there because its code fits them.
+	Away int `json:"away,omitempty"`
+
 	// NextRetry is when the next call ends its backoff, nil if none is in backoff.
 	NextRetry *time.Time `json:"next_retry,omitempty"`
 }

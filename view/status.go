@@ -26,14 +26,19 @@ type Status struct {
 	// serves, by name.
 	Queues []Queue `json:"queues,omitempty"`
 	// Errors are the most frequent types of errors of attempts in the last hour, at most
-	// ten.
+	// ten, and before them, as errors without a type, the attempts that were lost with their
+	// processes.
 	Errors []ErrorTrend `json:"errors,omitempty"`
 	// Failed are runs that failed in the last hour, the latest first: at most five of the
 	// latest hundred started ones.
 	Failed []Run `json:"failed,omitempty"`
 
+	// Changes is what happened in the last hour.
+	Changes Changes `json:"changes"`
+
 	// Attention reports whether something needs a person: runs without a node or fitting
-	// code, calls that the engine paused or quarantined, an open breaker.
+	// code, or that will be when they are due; calls that the engine paused or quarantined, an
+	// open breaker.
 	Attention bool `json:"attention"`
 }
 
@@ -61,5 +66,9 @@ func (w *Waiting) NeedsAttention() bool {
 // hour before.
 type ErrorTrend struct {
 	ErrorStats
-	Before int `json:"before"` // attempts in the hour before the last one
+	// Outcome is OutcomeLost for attempts that were lost with their processes or with the
+	// lease of their node: they have no type of error. It is empty for all others.
+	Outcome string `json:"outcome,omitempty"`
+	Before  int    `json:"before"`             // attempts in the hour before the last one
+	AtLeast bool   `json:"at_least,omitempty"` // there may be more, in both hours
 }

@@ -9,6 +9,7 @@ const (
 	WaitDamaged        = "damaged"         // to be mended or ended: part of what is on record cannot be read
 	WaitParked         = "parked"          // code that fits the history of the run, or does not fail in it
 	WaitCode           = "code"            // a node that has the code of the run
+	WaitBuild          = "build"           // a node of the build on which the run stays: it is not due yet, and by then no node will have it
 	WaitUnserved       = "unserved"        // a process that has the activity of the call, may run it, and serves its queue
 	WaitPaused         = "paused"          // to be resumed: the call, or the run
 	WaitActivityPaused = "activity-paused" // the activity to be resumed in the whole group
@@ -26,9 +27,16 @@ const (
 	WaitMessage        = "message" // something that is sent to the run; listings do not look further in a long history
 )
 
+// What code did that parks its run: the values of Wait.Broken.
+const (
+	BrokenPanicked = "panicked"
+	BrokenStuck    = "stuck"   // it never yields
+	BrokenCrashed  = "crashed" // it ended its process, several times in a row
+)
+
 // waits are the values of Wait.For in their order.
 var waits = []string{
-	WaitQuarantined, WaitDamaged, WaitParked, WaitCode, WaitUnserved, WaitPaused, WaitActivityPaused, WaitGatePaused, WaitBreaker, WaitBackoff,
+	WaitQuarantined, WaitDamaged, WaitParked, WaitCode, WaitBuild, WaitUnserved, WaitPaused, WaitActivityPaused, WaitGatePaused, WaitBreaker, WaitBackoff,
 	WaitGate, WaitQueue, WaitSlot, WaitExternal, WaitAttempt, WaitChild, WaitSignal, WaitTimer, WaitMessage,
 }
 
@@ -52,10 +60,12 @@ type Wait struct {
 	Build string `json:"build,omitempty"` // on which the run stays that waits for it (see workflow.Pinned)
 
 	Since *time.Time `json:"since,omitempty"` // nil if it is not known
-	Until *time.Time `json:"until,omitempty"` // when it ends by itself; nil if it does not, or that is not known
+	Until *time.Time `json:"until,omitempty"` // when it ends by itself; nil if it does not, or that is not known; of WaitBuild when the run is due
 	By    string     `json:"by,omitempty"`    // who paused it; empty if the engine did
 	Why   string     `json:"why,omitempty"`   // reason that was given for a pause, or what is in the way, in words
 
+	// Broken says what the code of a parked run did, if it was that: see BrokenPanicked.
+	Broken string `json:"broken,omitempty"`
 	// Crashes are the processes that the call crashed while it ran alone, and NoOtherBuild
 	// says that every live node has a build on which it did.
 	Crashes      []Crash `json:"crashes,omitempty"`

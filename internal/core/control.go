@@ -57,7 +57,8 @@ type Control struct {
 
 	Chain string `json:"chain,omitempty"` // if set, only runs of this chain
 
-	Call int64 `json:"call,omitempty"` // of ResetTheRun: the first call to make again
+	Call     int64 `json:"call,omitempty"`      // of ResetTheRun: the first call to make again
+	KeepKeys bool  `json:"keep_keys,omitempty"` // of ResetTheRun: under the idempotency keys that they had
 	// Of ResetTheRun: Cut is the history with which the next run begins, or Fault says why
 	// there is none. The caller of Step sets them.
 	Cut   *Cut  `json:"-"`

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,8 +21,9 @@ type Cut struct {
 	Damage error
 
 	base  history.Base
-	asked []string       // IDs of operations that the run has carried out
-	reset *history.Start // start event that Reset made from the cut
+	keys  []history.CallKey // of the activities and steps that begin again
+	asked []string          // IDs of operations that the run has carried out
+	reset *history.Start    // start event that Reset made from the cut
 
 	kept, anew, signals, results int
 	kind                         history.Kind // kind of the call
@@ -82,6 +84,11 @@ func CutAt(start *history.Start, turns []StoredTurn, call int64) (*Cut, error) {
 				c.base.Cuts = append(c.base.Cuts, cut)
 			}
 		}
+		for _, k := range start.Base.Keys {
+			if k.Call < call {
+				c.base.Keys = append(c.base.Keys, k)
+			}
+		}
 		for n, input := range start.Base.Inputs {
 			if n < call {
 				if c.base.Inputs == nil {
@@ -92,8 +99,41 @@ func CutAt(start *history.Start, turns []StoredTurn, call int64) (*Cut, error) {
 		}
 	}
 	c.base.Cuts = append(c.base.Cuts, history.Cut{Turn: t.Number, Events: place, Run: start.Author(t.Number - 1)})
+	c.keys = keysFrom(start, turns, call)
 	c.Last = StoredTurn{Number: t.Number, Time: t.Time, Events: slices.Clone(t.Events[:place])}
 	return c, c.keepLater(turns, at, place)
+}
+
+// keysFrom returns the idempotency keys of the activities and steps that begin again if another
+// run goes on from a call: of that call and the later ones, and of earlier ones in flight.
+func keysFrom(start *history.Start, turns []StoredTurn, call int64) []history.CallKey {
+	begun := map[int64]history.CallKey{}
+	for i := range turns {
+		for k := range turns[i].Events {
+			switch e := &turns[i].Events[k]; e.Kind {
+			case history.ActivityScheduled, history.StepScheduled:
+				begun[e.Call] = history.CallKey{Call: e.Call, Name: e.Name, Run: keyRun(start, e.Call, e.Name)}
+			case history.CallCompleted, history.CallFailed, history.CallCanceled:
+				if e.Call < call {
+					delete(begun, e.Call)
+				}
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(begun), func(a, b history.CallKey) int { return cmp.Compare(a.Call, b.Call) })
+}
+
+// MostKeys is how many calls can keep their idempotency keys: the start of the next run names
+// them.
+const MostKeys = 1000
+
+// WithKeys lets the calls that are made again keep their idempotency keys.
+func (c *Cut) WithKeys() error {
+	if n := len(c.keys); n > MostKeys {
+		return fmt.Errorf("%d calls would keep their idempotency keys, and %d can: go on from a later call, or without keeping keys", n, MostKeys)
+	}
+	c.base.KeepKeys, c.base.Keys = true, c.keys
+	return nil
 }
 
 // findCall returns where a call was made, turn -1 if it was not, and the number of the last

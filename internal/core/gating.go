@@ -29,6 +29,9 @@ type atGate struct {
 	Probe bool `json:"probe,omitempty"`
 }
 
+// HasGates reports whether attempts of the call pass gates.
+func (p *Progress) HasGates() bool { return len(p.AtGates) > 0 }
+
 func (p atGate) holds() bool { return p.State == held }
 func (p atGate) waits() bool { return p.State == asked }
 

@@ -45,16 +45,21 @@ func (b *notebook) load(rows []Row) (rest []Row) {
 	}
 	slices.SortFunc(noted, func(a, b Row) int { return int(b.Call - a.Call) })
 	for _, row := range noted {
-		var n Note
-		if err := history.Unseal(row.Data, &n); err != nil { // a damaged note must not block the entity
-			n = Note{Word: row.Name, Text: history.Damaged("this note", err).Error()}
-		}
+		n := DecodeNote(row.Name, row.Data)
 		if b.first == 0 {
 			b.first = row.Call
 		}
 		b.notes = append(b.notes, n)
 	}
 	return rest
+}
+
+// DecodeNote returns the note in a row. A damaged one says so and must not block the entity.
+func DecodeNote(word string, data []byte) (n Note) {
+	if err := history.Unseal(data, &n); err != nil {
+		n = Note{Word: word, Text: history.Damaged("this note", err).Error()}
+	}
+	return n
 }
 
 // add writes a note into a turn and deletes the notes beyond maxNotes.

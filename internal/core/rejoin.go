@@ -216,25 +216,33 @@ func (r *journal) identity(call int64) history.Identity {
 }
 
 // CallID returns the external name of a call. A call that an earlier run of the workflow
-// began, and that was started again after a reset, keeps the name it had there.
-func (r *journal) CallID(call int64) string {
-	run := r.start.Run
-	if r.start.Base != nil {
-		for _, was := range r.start.Base.Was {
-			if call < was.Before && was.WorkflowID == r.start.WorkflowID {
-				run = was.Run
-				break
-			}
+// began, and that was started again after a reset, keeps the name it had there; so does a call
+// that is made again, if whoever asked for the reset or fork said so.
+func (r *journal) CallID(call int64, name string) string {
+	return CallID(keyRun(&r.start, call, name), call)
+}
+
+// keyRun returns the run after which a call of an activity or step is named.
+func keyRun(s *history.Start, call int64, name string) string {
+	if s.Base == nil {
+		return s.Run
+	}
+	if run := s.Base.KeyOf(call, name); run != "" {
+		return run
+	}
+	for _, was := range s.Base.Was {
+		if call < was.Before && was.WorkflowID == s.WorkflowID {
+			return was.Run
 		}
 	}
-	return CallID(run, call)
+	return s.Run
 }
 
 // AttemptIDs returns the external names of a call and of one of its attempts.
-func (r *journal) AttemptIDs(call int64, attempt int) (ofCall, ofAttempt string) {
+func (r *journal) AttemptIDs(call int64, name string, attempt int) (ofCall, ofAttempt string) {
 	ofAttempt = AttemptID(r.start.Run, call, attempt)
 	if r.start.Base != nil {
-		return r.CallID(call), ofAttempt
+		return r.CallID(call, name), ofAttempt
 	}
 	return ofAttempt[:strings.LastIndexByte(ofAttempt, '.')], ofAttempt // shares the string of ofAttempt
 }

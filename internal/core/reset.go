@@ -51,6 +51,9 @@ func (c *Cut) Fork(source *history.Start, workflowID, run string, now int64, in 
 	s := c.begin(source, run, now, in)
 	s.WorkflowID, s.Chain, s.First = workflowID, run, nil
 	s.Initiator, s.Previous, s.Number, s.After, s.Parent = history.ForkOfRun, "", 0, "", nil
+	if !s.Base.KeepKeys {
+		s.Base.Keys = nil
+	}
 	if source.Carried != nil {
 		carried := *source.Carried
 		carried.Asked, carried.Updates = nil, nil

@@ -225,6 +225,8 @@ type Detail struct {
 	// Mismatch says where the code of a parked run differs from its history.
 	Mismatch *Mismatch `json:"mismatch,omitempty"`
 	Stack    string    `json:"stack,omitempty"`
+	// Broken says what the code of a parked run did: see view.Wait.
+	Broken string `json:"broken,omitempty"`
 	// Since is when a run was held, in ns since 1970; 0 if unknown.
 	Since int64 `json:"since,omitempty"`
 	// Damaged says that part of the record of a parked run cannot be read.

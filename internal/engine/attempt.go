@@ -129,7 +129,7 @@ func (e *Engine) body(r *activeRun, d *core.Dispatch) seal.Body {
 
 func attemptInfo(r *activeRun, d *core.Dispatch) activity.Info {
 	start := r.run.Began()
-	ofCall, ofAttempt := r.run.AttemptIDs(d.Call, d.Attempt)
+	ofCall, ofAttempt := r.run.AttemptIDs(d.Call, d.Name, d.Attempt)
 	info := activity.Info{
 		WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type, Activity: d.Name,
 		CallID: ofCall, AttemptID: ofAttempt, Trace: d.Trace,

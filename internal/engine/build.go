@@ -89,7 +89,7 @@ func executableHash() string {
 func (d *definitions) declared() record.Definitions {
 	var all record.Definitions
 	for name, w := range d.workflows {
-		all.Workflows = append(all.Workflows, record.Workflow{Name: name, Version: w.Version})
+		all.Workflows = append(all.Workflows, record.Workflow{Name: name, Version: w.Version, Pinned: w.Pinned})
 	}
 	for name := range d.activities {
 		all.Activities = append(all.Activities, name)

@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // hold says why a run currently has no code.
@@ -94,11 +95,11 @@ func (e *Engine) parked(fingerprint string, err error) *hold {
 		d.Mismatch = mismatch
 	case errors.As(err, &panicked):
 		d.Reason = "the workflow's code panicked: " + fmt.Sprint(panicked.Value)
-		d.Stack = string(panicked.Stack)
+		d.Stack, d.Broken = string(panicked.Stack), view.BrokenPanicked
 	case errors.As(err, &damage):
 		d.Stack, d.Fingerprint = string(damage.Stack), e.untilRestart()
 	case errors.As(err, &stuck):
-		d.Stack, d.Fingerprint = stuck.Stack, e.untilRestart()
+		d.Stack, d.Fingerprint, d.Broken = stuck.Stack, e.untilRestart(), view.BrokenStuck
 	}
 	return &hold{core.StatusParked, d}
 }

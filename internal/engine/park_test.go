@@ -397,6 +397,12 @@ func TestE47_PanicParks(t *testing.T) {
 		if !strings.Contains(d.Stack, "park_test.go") {
 			t.Errorf("the stack does not lead to the code:\n%s", d.Stack)
 		}
+		if why, err := e.Why(t.Context(), "order", ""); err != nil || !strings.Contains(why, "fix the code and deploy it") {
+			t.Errorf("it says %q, %v", why, err)
+		}
+		if n := w.log.count("park_test.go"); n != 2 {
+			t.Errorf("%d lines of the log have the stack of a parked run", n)
+		}
 		// The activity is complete, it will not run again.
 		if kinds := fmt.Sprint(kindsOf(t, e, "order")); kinds != "[ActivityScheduled AttemptStarted CallCompleted CodeDeferred]" {
 			t.Errorf("the history has %s", kinds)

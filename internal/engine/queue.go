@@ -169,7 +169,7 @@ func (e *Engine) storeTasks(r *activeRun, out *core.Turn, t *store.Turn) error {
 	}
 	start := r.run.Start()
 	for _, d := range out.Offered {
-		data, err := serve.Seal(serve.Task{Workflow: start.Type, WorkflowID: start.WorkflowID, CallID: r.run.CallID(d.Call), Headers: start.Headers, Dispatch: d}, r.id)
+		data, err := serve.Seal(serve.Task{Workflow: start.Type, WorkflowID: start.WorkflowID, CallID: r.run.CallID(d.Call, d.Name), Headers: start.Headers, Dispatch: d}, r.id)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/trial"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // calm is how long a partition whose owners died one after the other must be served before its
@@ -238,7 +239,7 @@ func (e *Engine) poisoned(r *activeRun, workflow, code string) *hold {
 	return &hold{core.StatusParked, core.Detail{
 		Reason: fmt.Sprintf("the workflow's code ended its process %d times in a row, each time while the code of no other run of its partition ran: it recurses without end, uses up the memory or exits; "+
 			"it is tried again when the code changes, or after perdure resume-run "+r.workflowID(), n),
-		Fingerprint: code, Deaths: n,
+		Fingerprint: code, Deaths: n, Broken: view.BrokenCrashed,
 	}}
 }
 

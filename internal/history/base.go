@@ -1,5 +1,10 @@
 package history
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Initiators of a run that begins with the history of another run.
 const (
 	// ResetOfRun marks the next run of a chain that an operator sent back to a call.
@@ -24,10 +29,36 @@ type Base struct {
 	// Inputs are the inputs that replace those that the code passes to these calls.
 	Inputs map[int64]Payload `json:"inputs,omitempty"`
 
+	// Keys are the calls that begin again under the idempotency key that they had, by number:
+	// those of this reset or fork if KeepKeys says so, and of earlier ones. A call loses its key
+	// if the code makes another call instead.
+	KeepKeys bool      `json:"keep_keys,omitempty"`
+	Keys     []CallKey `json:"keys,omitempty"`
+
 	// Who asked for the reset or fork, and why.
 	Request string `json:"request,omitempty"`
 	By      string `json:"by,omitempty"`
 	Reason  string `json:"reason,omitempty"`
+}
+
+// CallKey says of which run's call of the same number a call keeps the idempotency key.
+type CallKey struct {
+	Call int64  `json:"call"`
+	Name string `json:"name"` // of the activity or step
+	Run  string `json:"run"`
+}
+
+// KeyOf returns the run whose idempotency key a call keeps that begins again, "" if none is
+// named.
+func (b *Base) KeyOf(call int64, name string) string {
+	if b == nil {
+		return ""
+	}
+	at, found := slices.BinarySearchFunc(b.Keys, call, func(k CallKey, call int64) int { return cmp.Compare(k.Call, call) })
+	if !found || b.Keys[at].Name != name {
+		return ""
+	}
+	return b.Keys[at].Run
 }
 
 // Cut is a turn that ends in the middle of its code.

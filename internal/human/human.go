@@ -137,7 +137,7 @@ func Sentence(text string) string {
 	if !strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		text = strings.ToUpper(text[:1]) + text[1:]
 	}
-	if !strings.HasSuffix(text, ".") {
+	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") {
 		text += "."
 	}
 	return text

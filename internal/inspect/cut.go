@@ -27,8 +27,9 @@ func (e *CutError) As(target any) bool {
 }
 
 // CutAt reads the history of a run and cuts it at a call. For a damaged history it keeps
-// what precedes the damage. The error is a *CutError if no run can continue from the call.
-func (in *Inspector) CutAt(ctx context.Context, partition int, start *history.Start, call int64) (*core.Cut, error) {
+// what precedes the damage. With keys, calls that begin again keep their idempotency keys. The
+// error is a *CutError if no run can continue from the call.
+func (in *Inspector) CutAt(ctx context.Context, partition int, start *history.Start, call int64, keys bool) (*core.Cut, error) {
 	turns, damage, err := in.turns(ctx, partition, start.Run, 0)
 	if err != nil {
 		return nil, err
@@ -37,6 +38,11 @@ func (in *Inspector) CutAt(ctx context.Context, partition int, start *history.St
 		turns = record.Before(turns, damage[0].Turn)
 	}
 	cut, err := core.CutAt(start, turns, call)
+	if err == nil && keys {
+		if err := cut.WithKeys(); err != nil {
+			return nil, &CutError{err}
+		}
+	}
 	if err == nil {
 		if len(damage) > 0 {
 			cut.Damage = damage[0]

@@ -212,11 +212,11 @@ func TestI24_ADamagedTurnIsAnEventOfItsOwn(t *testing.T) {
 		t.Errorf("its recording: %v", err)
 	}
 	start := r.Core.Start()
-	cut, err := in.CutAt(t.Context(), r.Partition, &start, 1)
+	cut, err := in.CutAt(t.Context(), r.Partition, &start, 1, false)
 	if err != nil || damageOf(cut.Damage) == nil || damageOf(cut.Damage).Turn != 2 {
 		t.Errorf("before the damage it is cut at %+v, %v", cut, err)
 	}
-	if _, err := in.CutAt(t.Context(), r.Partition, &start, 3); err == nil || !strings.Contains(err.Error(), "the last call before it is call 1") {
+	if _, err := in.CutAt(t.Context(), r.Partition, &start, 3, false); err == nil || !strings.Contains(err.Error(), "the last call before it is call 1") {
 		t.Errorf("after the damage: %v", err)
 	}
 }

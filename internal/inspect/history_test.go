@@ -298,7 +298,7 @@ func TestE60_AResetIsShown(t *testing.T) {
 	s.Must(err)
 	start := r.Core.Start()
 	var cut *CutError
-	if _, err := in.CutAt(t.Context(), row.Partition, &start, 99); !errors.As(err, &cut) {
+	if _, err := in.CutAt(t.Context(), row.Partition, &start, 99, false); !errors.As(err, &cut) {
 		t.Errorf("from a call that it has not: %v", err)
 	}
 	var refused *view.RefusedError

@@ -45,10 +45,16 @@ func nodeOf(m store.Member) view.Node {
 	}
 	switch {
 	case m.Left != 0:
-		n.State = view.NodeLeft
+		n.State, n.Ended = view.NodeLeft, optional(m.Left)
+		if m.Superseded {
+			n.State = view.NodeDied
+		}
 		return n
 	case !m.Live:
 		n.State = view.NodeExpired
+		if n.Ended = &n.Seen; m.Expires != store.Never {
+			n.Ended = optional(m.Expires)
+		}
 	case m.Draining:
 		n.State = view.NodeDraining
 	default:

@@ -135,7 +135,7 @@ func (in *Inspector) addWorkers(nodes []view.Node, workers []store.WorkerState) 
 		}
 		if !serves.Alone {
 			own := slices.IndexFunc(nodes, func(n view.Node) bool {
-				return n.Name == w.Name && n.Group == w.Group && n.State != view.NodeLeft && n.State != view.NodeExpired
+				return n.Name == w.Name && n.Group == w.Group && !n.Gone()
 			})
 			if own >= 0 && w.Live {
 				nodes[own].Queues, nodes[own].Attempts = queues, w.Claimed
@@ -148,7 +148,7 @@ func (in *Inspector) addWorkers(nodes []view.Node, workers []store.WorkerState) 
 			Node: store.Node{ID: w.ID, Name: w.Name, Group: w.Group}, Joined: w.Joined, Seen: w.Seen, Draining: w.Draining, Live: w.Live, Expires: w.Expires,
 		})
 		if w.Left {
-			n.State, n.Expires = view.NodeLeft, nil
+			n.State, n.Ended, n.Expires = view.NodeLeft, &n.Seen, nil
 		}
 		n.Worker, n.Queues, n.Attempts = true, queues, w.Claimed
 		n.Build, n.Activities = serves.Build, serves.Activities

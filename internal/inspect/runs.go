@@ -117,7 +117,7 @@ func (in *Inspector) Counts(ctx context.Context) (view.Counts, error) {
 	if err != nil {
 		return view.Counts{}, err
 	}
-	v := view.Counts{Runs: map[string]int{}, Calls: map[string]int{}, NextRetry: optional(c.NextRetry)}
+	v := view.Counts{Runs: map[string]int{}, Calls: map[string]int{}, Away: c.Away, NextRetry: optional(c.NextRetry)}
 	for status, n := range c.Runs {
 		v.Runs[string(status)] = n
 	}

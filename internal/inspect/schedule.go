@@ -79,7 +79,7 @@ func (in *Inspector) Timetable(ctx context.Context, name string) (*core.Timetabl
 	}
 	t, err := in.loadTimetable(ctx, name)
 	if errors.Is(err, store.ErrNotFound) || err == nil && t.Detail().Deleted {
-		return t, &entity.Absent{Kind: entity.Schedule, Name: name}
+		return t, in.Absent(ctx, entity.Schedule, name, "")
 	}
 	return t, err
 }

@@ -35,6 +35,17 @@ type Snapshot struct {
 	open      leftOpen
 }
 
+// GatesOf returns the gates of an open call, in the order in which it asks them, and the limit
+// that the call declares for each.
+func (s *Snapshot) GatesOf(call int64) (names []string, limits []int) {
+	if ev, is := s.open.calls[call]; is {
+		for i := range ev.Gates {
+			names, limits = append(names, ev.Gates[i].Name), append(limits, ev.Gates[i].Limit)
+		}
+	}
+	return names, limits
+}
+
 // Read reads a run.
 func (in *Inspector) Read(ctx context.Context, row *store.Run) (*Snapshot, error) {
 	s, _, err := in.begin(ctx, row, 0)

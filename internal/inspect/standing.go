@@ -3,8 +3,11 @@ package inspect
 import (
 	"context"
 	"errors"
+	"maps"
+	"strings"
 
 	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/near"
 	"github.com/perdure/perdure/store"
 )
 
@@ -40,4 +43,18 @@ func (in *Inspector) eachStanding(ctx context.Context, kind entity.Kind, do func
 		}
 		filter.Before = rows[len(rows)-1].ID
 	}
+}
+
+// Absent returns the error for a gate or schedule that is not there, with the names that are
+// written almost like it. It is store.ErrNotFound, also if those cannot be read.
+func (in *Inspector) Absent(ctx context.Context, kind entity.Kind, name, note string) error {
+	all := map[string]bool{}
+	err := in.eachStanding(ctx, kind, func(row *store.Run) error {
+		all[entity.NameOf(row.ID)] = true
+		return nil
+	})
+	if hint := near.Hint(name, maps.Keys(all)); err == nil && hint != "" {
+		note = strings.TrimPrefix(note+". "+hint, ". ")
+	}
+	return &entity.Absent{Kind: kind, Name: name, Note: note}
 }

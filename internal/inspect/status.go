@@ -30,10 +30,10 @@ func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
 		return nil, err
 	}
 	s := &view.Status{Time: at(in.now()), Group: in.group.Name}
-	if err := in.servers(ctx, s); err != nil {
+	all, err := in.servers(ctx, s)
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if s.Canary, err = in.CurrentCanary(ctx); err != nil {
 		return nil, err
 	}
@@ -44,8 +44,8 @@ func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := &summary{groups: map[waitGroup]*view.Waiting{}}
-	for _, add := range []func(context.Context, *obstacles, *summary) error{in.addPauses, in.addHeld, in.addCalls} {
+	sum := &summary{groups: map[waitGroup]*view.Waiting{}, partly: map[string]bool{}}
+	for _, add := range []func(context.Context, *obstacles, *summary) error{in.addPauses, in.addHeld, in.addCalls, in.addDeparted} {
 		if err := add(ctx, o, sum); err != nil {
 			return nil, err
 		}
@@ -61,30 +61,42 @@ func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
 			return nil, err
 		}
 	}
-	if s.Errors, err = in.trends(ctx, s.Time); err != nil {
+	lost, err := in.lost(ctx, s.Time)
+	if err != nil {
 		return nil, err
 	}
+	errs, err := in.trends(ctx, s.Time)
+	if err != nil {
+		return nil, err
+	}
+	s.Errors = append(lost, errs...)
 	if s.Failed, err = in.failedLately(ctx, s.Time); err != nil {
 		return nil, err
 	}
 	if s.Queues, err = in.queues(ctx, o); err != nil {
 		return nil, err
 	}
+	if s.Changes, err = in.changes(ctx, all, s.Time.Add(-statusSpan), len(lost) > 0); err != nil {
+		return nil, err
+	}
 	s.Attention = needsAttention(s)
 	return s, nil
 }
 
-// servers finds the nodes of the group.
-func (in *Inspector) servers(ctx context.Context, s *view.Status) error {
+// servers finds the nodes of the group, and returns those that are gone, too.
+func (in *Inspector) servers(ctx context.Context, s *view.Status) (all []view.Node, err error) {
 	nodes, err := in.Nodes(ctx)
 	for _, n := range nodes {
-		if n.Group != in.group.Name || (n.State == view.NodeLeft || n.State == view.NodeExpired) && n.Partitions+n.Attempts == 0 {
+		if n.Group != in.group.Name {
+			continue
+		}
+		if all = append(all, n); n.Gone() && n.Partitions+n.Attempts == 0 {
 			continue
 		}
 		s.Nodes = append(s.Nodes, n)
 		s.Served = s.Served || n.State == view.NodeLive && !n.Worker
 	}
-	return err
+	return all, err
 }
 
 // needsAttention reports whether something is stuck that no person has stopped.
@@ -100,6 +112,7 @@ type waitGroup struct{ kind, name, gate, queue, by, why string }
 type summary struct {
 	groups map[waitGroup]*view.Waiting
 	order  []waitGroup
+	partly map[string]bool // kinds of waits of which not all were read
 }
 
 // add counts something that waits.
@@ -148,6 +161,7 @@ func (s *summary) sorted(counts *view.Counts) []view.Waiting {
 	all := make([]view.Waiting, 0, len(s.order))
 	for _, at := range s.order {
 		g := *s.groups[at]
+		g.AtLeast = s.partly[g.For]
 		for state, kinds := range readTo {
 			g.AtLeast = g.AtLeast || slices.Contains(kinds, g.For) && g.Call > 0 && counts.Calls[state] > statusCalls
 		}
@@ -291,6 +305,36 @@ func (in *Inspector) waitingTickets(ctx context.Context) (map[callKey]place, err
 		}
 	}
 	return tickets, nil
+}
+
+// lost returns how many attempts were lost in the last hour with their processes, compared with
+// the hour before. They ended with no error.
+func (in *Inspector) lost(ctx context.Context, now time.Time) (trends []view.ErrorTrend, err error) {
+	entries, err := in.db.Ledger(ctx, store.LedgerFilter{
+		Partitions: in.group.All(), Outcome: view.OutcomeLost, From: bound(now.Add(-2 * statusSpan)), Limit: statusCalls,
+	})
+	calls := map[string]map[callKey]bool{}
+	for i := range entries {
+		e := &entries[i]
+		at := slices.IndexFunc(trends, func(t view.ErrorTrend) bool { return t.Name == e.Name })
+		if at < 0 {
+			example := foundAttempt(e)
+			trends = append(trends, view.ErrorTrend{
+				ErrorStats: view.ErrorStats{Name: e.Name, Example: example, Last: *example.Ended}, Outcome: view.OutcomeLost, AtLeast: len(entries) == statusCalls,
+			})
+			at, calls[e.Name] = len(trends)-1, map[callKey]bool{}
+		}
+		t := &trends[at]
+		if e.Ended < bound(now.Add(-statusSpan)) {
+			t.Before++
+			continue
+		}
+		calls[e.Name][callKey{e.Run, e.Call}] = true
+		t.Attempts, t.Calls, t.First = t.Attempts+1, len(calls[e.Name]), *foundAttempt(e).Ended
+	}
+	trends = slices.DeleteFunc(trends, func(t view.ErrorTrend) bool { return t.Attempts == 0 })
+	slices.SortStableFunc(trends, func(a, b view.ErrorTrend) int { return cmp.Compare(b.Attempts, a.Attempts) })
+	return trends[:min(statusErrors, len(trends))], err
 }
 
 // trends returns the errors of the last hour compared with the hour before.

@@ -153,7 +153,7 @@ func heldRun(row *store.Run) *view.Wait {
 	}
 	switch row.Status {
 	case store.Parked:
-		w.For = view.WaitParked
+		w.For, w.Broken = view.WaitParked, d.Broken
 		if d.Damaged {
 			w.For = view.WaitDamaged
 		}

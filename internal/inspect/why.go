@@ -26,7 +26,7 @@ func (in *Inspector) Why(ctx context.Context, workflowID, run string) (string, e
 	}
 	why := sentence(v.Wait)
 	s := &view.Status{}
-	if err := in.servers(ctx, s); err != nil || s.Served {
+	if _, err := in.servers(ctx, s); err != nil || s.Served {
 		return why, err
 	}
 	nobody := "no live node serves it; start an engine"
@@ -67,7 +67,7 @@ func sentence(w *view.Wait) string {
 	}
 	switch w.For {
 	case view.WaitParked:
-		return "it is parked: " + w.Why + "; start an engine with code that fits"
+		return "it is parked: " + w.Why + "; " + mendCode(w.Broken)
 	case view.WaitDamaged:
 		return "what is on record of it cannot be read: " + w.Why + "; " + Mend
 	case view.WaitCode:
@@ -120,6 +120,17 @@ func sentence(w *view.Wait) string {
 		return call + " waits for its child workflow"
 	}
 	return "it waits for a message"
+}
+
+// mendCode says what to do about a parked run whose code did what is said.
+func mendCode(broken string) string {
+	switch broken {
+	case "":
+		return "start an engine with code that fits"
+	case view.BrokenCrashed: // why it is parked says how to try it again
+		return "fix the code and deploy it"
+	}
+	return "fix the code and deploy it, the log and the description have its stack"
 }
 
 // crashed says how often a call crashed its process, and where.

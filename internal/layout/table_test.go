@@ -324,7 +324,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/inspect",
-		may: []string{"internal/policylab", "store", "view", "gate", "retry", "internal/core", "internal/entity", "internal/near", "internal/history", "internal/ident", "internal/message", "internal/record", "internal/gates"},
+		may: []string{"internal/policylab", "store", "view", "gate", "retry", "internal/core", "internal/entity", "internal/near", "internal/history", "internal/ident", "internal/message", "internal/record", "internal/gates", "internal/trial"},
 		why: "what only reads stands on store.Reader: it can change nothing and needs no engine",
 	},
 	{

@@ -16,6 +16,7 @@ type Definitions struct {
 type Workflow struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"` // declared by its code
+	Pinned  bool   `json:"pinned,omitempty"`  // its runs stay on the build on which they began
 }
 
 // Encode returns the definitions as the store keeps them.

@@ -14,9 +14,9 @@ import (
 const againNamed = 5
 
 // again says which calls of a run have completed and are made once more if another run goes on
-// from a call, "" if none. They get other idempotency keys, so what is behind them does them
+// from a call, "" if none. Unless they keep their idempotency keys, what is behind them does them
 // twice.
-func (c *Client) again(ctx context.Context, row *store.Run, call int64) (string, error) {
+func (c *Client) again(ctx context.Context, row *store.Run, call int64, keys bool) (string, error) {
 	calls, err := c.read.Calls(ctx, row.WorkflowID, row.ID, view.CallRange{After: call - 1})
 	if err != nil {
 		return "", err
@@ -31,6 +31,9 @@ func (c *Client) again(ctx context.Context, row *store.Run, call int64) (string,
 	}
 	if n := len(calls) - len(names); n > 0 {
 		names = append(names, fmt.Sprintf("and %d more", n))
+	}
+	if keys {
+		return "; completed already, and made again under the same idempotency key: call " + strings.Join(names, ", "), nil
 	}
 	return "; completed already, and done twice, under another idempotency key: call " + strings.Join(names, ", "), nil
 }

@@ -148,6 +148,7 @@ type bulk struct {
 	began string // run ID: the operation skips chains that began later; empty in the first pass
 	seen  string // run ID: an earlier pass saw the runs up to here
 
+	rooms *rooms            // for a dry run of retries
 	ahead map[string]string // for a dry run of moves: what would happen to runs, by workflow
 }
 
@@ -277,6 +278,8 @@ func (b *bulk) add(found []view.ControlRecord, sent *operation, err error) error
 			to.Refused++
 		case view.NotPending:
 			to.NotPending++
+		case view.WouldWait:
+			to.Waiting++
 		}
 	}
 	to.Records = append(to.Records, records[:min(len(records), bulkRecords-len(to.Records))]...)
@@ -327,7 +330,9 @@ func (c *Client) Preview(ctx context.Context, workflowID string, in core.Control
 		err = fmt.Errorf("workflow %q: %w", workflowID, ErrNotPending)
 	}
 	if err == nil {
-		err = c.foreseeRetries(ctx, row, &in, found)
+		if err = c.foreseeRetries(ctx, row, &in, found); err == nil {
+			err = (&rooms{client: c}).foresee(ctx, row, &in, found)
+		}
 	}
 	return found, err
 }

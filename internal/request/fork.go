@@ -22,6 +22,7 @@ type Fork struct {
 	Input           *history.Payload // of the new run, nil for that of the other run
 	CallInput       *history.Payload // of the call, nil for what the code passes
 	By              By
+	KeepKeys        bool // calls that are made again keep their idempotency keys
 	// Fault is the error of an option of the request. It refuses the request.
 	Fault error
 }
@@ -61,7 +62,7 @@ func (c *Client) PreviewFork(ctx context.Context, req Fork) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	again, err := c.again(ctx, source, req.Call)
+	again, err := c.again(ctx, source, req.Call, req.KeepKeys)
 	return cut.String() + again, err
 }
 
@@ -74,7 +75,7 @@ func (c *Client) cutFor(ctx context.Context, req *Fork) (*store.Run, *core.Cut, 
 	if err := c.check(ctx, req.check(), c.lacks); err != nil {
 		return nil, nil, nil, err
 	}
-	cut, start, err := c.cutAt(ctx, source, req.Call)
+	cut, start, err := c.cutAt(ctx, source, req.Call, req.KeepKeys)
 	if err == nil && req.CallInput != nil {
 		if err = cut.WithInput(*req.CallInput); err != nil {
 			err = &inspect.CutError{Err: err}
@@ -96,6 +97,8 @@ func attachToFork(existing *store.Run, want *history.Start) (string, bool, error
 		refusal.Difference = fmt.Sprintf("it does not continue from call %d of run %s", wants.Call, wants.Run)
 	case !has.Inputs[wants.Call].Equal(wants.Inputs[wants.Call]):
 		refusal.Difference = fmt.Sprintf("its input of call %d differs", wants.Call)
+	case has.KeepKeys != wants.KeepKeys:
+		refusal.Difference = "one keeps the idempotency keys of the calls that it makes again, the other does not"
 	case !is.Input.Equal(want.Input):
 		refusal.Difference = "its input differs"
 	default:

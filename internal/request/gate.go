@@ -123,20 +123,20 @@ func (c *Client) operateGate(ctx context.Context, m core.ToGate, dry bool, by By
 // gate returns the committed state of a gate.
 func (c *Client) gate(ctx context.Context, name string) (*core.Gate, error) {
 	g, err := c.read.Gate(ctx, name)
-	return g, absentGate(name, err)
+	return g, c.absentGate(ctx, name, err)
 }
 
 // absentGate says of a gate that is not there when it is.
-func absentGate(name string, err error) error {
+func (c *Client) absentGate(ctx context.Context, name string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return &entity.Absent{Kind: entity.Gate, Name: name, Note: "it is made when the first call comes to it, and forgotten a week after the last"}
+		return c.read.Absent(ctx, entity.Gate, name, "it is made when the first call comes to it, and forgotten a week after the last")
 	}
 	return err
 }
 
 func (c *Client) tellGate(ctx context.Context, m core.ToGate, by By) error {
 	m.By, m.Why, m.Request = cmp.Or(by.Who, c.node), by.Why, by.Request
-	return absentGate(m.Gate, c.deliver(ctx, message.ControlGate(c.group, &m)))
+	return c.absentGate(ctx, m.Gate, c.deliver(ctx, message.ControlGate(c.group, &m)))
 }
 
 // gateAnswer returns the outcome of a request that the gate has already obeyed.

@@ -31,8 +31,20 @@ func (c *Client) previewMove(ctx context.Context, row *store.Run, in core.Contro
 	return found, err
 }
 
-// foresee adds to the records of a dry run of moves what would happen to the runs.
+// foresee adds to the records of a dry run of moves what would happen to the runs, and to those
+// of a dry run of retries which calls would wait at gates.
 func (b *bulk) foresee(ctx context.Context, rows []store.Run, found [][]view.ControlRecord) error {
+	if b.in.Operation == core.RetryNow && b.result.DryRun {
+		if b.rooms == nil {
+			b.rooms = &rooms{client: b.client}
+		}
+		for i := range rows {
+			if err := b.rooms.foresee(ctx, &rows[i], &b.in, found[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	if b.in.Operation != core.MoveTheRun || !b.result.DryRun {
 		return nil
 	}

@@ -66,7 +66,7 @@ func (c *Client) resetClosed(ctx context.Context, row *store.Run, in core.Contro
 		r.Outcome, r.Note = view.Unchanged, "it was carried out on an earlier run of the chain"
 		return r, nil
 	}
-	cut, start, err := c.cutAt(ctx, row, in.Call)
+	cut, start, err := c.cutAt(ctx, row, in.Call, in.KeepKeys)
 	if refusal := (*inspect.CutError)(nil); errors.As(err, &refusal) {
 		r.Outcome, r.Note = view.Refused, refusal.Error()
 		return r, nil
@@ -91,7 +91,7 @@ func (c *Client) resetClosed(ctx context.Context, row *store.Run, in core.Contro
 func (c *Client) previewReset(ctx context.Context, row *store.Run, in core.Control) ([]view.ControlRecord, error) {
 	r := c.controlRecord(row, in)
 	r.Request, r.Time = "", time.Time{}
-	cut, _, err := c.cutAt(ctx, row, in.Call)
+	cut, _, err := c.cutAt(ctx, row, in.Call, in.KeepKeys)
 	refusal := (*inspect.CutError)(nil)
 	switch {
 	case errors.As(err, &refusal):
@@ -99,7 +99,7 @@ func (c *Client) previewReset(ctx context.Context, row *store.Run, in core.Contr
 	case err != nil:
 		return nil, err
 	default:
-		again, err := c.again(ctx, row, in.Call)
+		again, err := c.again(ctx, row, in.Call, in.KeepKeys)
 		if err != nil {
 			return nil, err
 		}
@@ -123,12 +123,12 @@ func wasAsked(row *store.Run, request string) bool {
 }
 
 // cutAt reads the history of a run and cuts it at a call.
-func (c *Client) cutAt(ctx context.Context, row *store.Run, call int64) (*core.Cut, *history.Start, error) {
+func (c *Client) cutAt(ctx context.Context, row *store.Run, call int64, keys bool) (*core.Cut, *history.Start, error) {
 	start, err := record.Start(row)
 	if err != nil {
 		return nil, nil, &inspect.CutError{Err: err}
 	}
-	cut, err := c.read.CutAt(ctx, row.Partition, &start, call)
+	cut, err := c.read.CutAt(ctx, row.Partition, &start, call, keys)
 	return cut, &start, err
 }
 

@@ -59,6 +59,6 @@ func foreseeRetry(call *store.Call, in *core.Control, paused bool, r *view.Contr
 		}
 	}
 	if paused && r.Outcome == view.Selected {
-		r.Note += "; then it waits until its activity is resumed"
+		r.Outcome, r.Note = view.WouldWait, r.Note+"; then it waits until its activity is resumed"
 	}
 }

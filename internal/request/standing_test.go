@@ -85,6 +85,25 @@ func TestE104_AGateIsOperated(t *testing.T) {
 	})
 }
 
+// TestAWrongNameNamesWhatIsThere: a gate or a schedule with a letter too few.
+func TestAWrongNameNamesWhatIsThere(t *testing.T) {
+	both(t, func(a *asker) {
+		a.Define("bank", charges(roomtest.Through(gates.Spec{Name: "bank", Limit: 1, Mode: gates.Rejoin})))
+		a.start("bank", "b")
+		a.Must(a.SetSchedule(a.ctx, "nightly", schedule.Spec{Every: time.Hour}, Start{Type: "bank", Input: roomtest.Payload(7)}))
+		a.settle()
+		for err, want := range map[error]string{
+			a.PauseGate(a.ctx, "bnk", true, By{}):         "Did you mean bank?",
+			a.PauseSchedule(a.ctx, "nigtly", true, By{}):  "Did you mean nightly?",
+			a.PauseSchedule(a.ctx, "another", true, By{}): `there is no schedule "another"`,
+		} {
+			if err == nil || !strings.HasSuffix(err.Error(), want) || !errors.Is(err, store.ErrNotFound) {
+				a.Errorf("it says %v", err)
+			}
+		}
+	})
+}
+
 // TestE104_AGateIsProbedAndReset: an open breaker lets one attempt pass, or closes.
 func TestE104_AGateIsProbedAndReset(t *testing.T) {
 	both(t, func(a *asker) {

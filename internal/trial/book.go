@@ -128,6 +128,15 @@ func (b *Book) Poisoned(run, code string) (deaths int, is bool) {
 // did not cause that.
 func (b *Book) Nodes(run string) []string { return b.suspects[run].Nodes }
 
+// Suspects returns the suspects that a book names, by run; none if it cannot be read.
+func Suspects(book []byte) map[string]Suspect {
+	var w written
+	if json.Unmarshal(book, &w) != nil {
+		return nil
+	}
+	return w.Suspects
+}
+
 // Suspects returns how many runs are suspects.
 func (b *Book) Suspects() int { return len(b.suspects) }
 

@@ -34,12 +34,17 @@ func Steps(w *view.Wait) []Step {
 	case view.WaitDamaged:
 		return []Step{{"", "give an engine the codec, key or blob that it lacks, or restore the record from a backup"}}
 	case view.WaitParked:
+		if w.Broken == view.BrokenCrashed {
+			return []Step{{"", parked(w)}, {"resume-run", "try the same code again: it may end more processes"}}
+		}
 		return []Step{{"", parked(w)}}
 	case view.WaitCode:
 		if w.Build != "" {
 			return []Step{{"", node(w.Needs, w.Build)}, {"move-runs", "let them go on with another build, which has to fit"}}
 		}
 		return []Step{{"", node(w.Needs, "")}}
+	case view.WaitBuild:
+		return []Step{{"", "keep a node of build " + w.Build + ", or start one, until they have ended"}, {"move-runs", "let them go on with another build, which has to fit"}}
 	case view.WaitPaused:
 		switch {
 		case w.Call > 0 && w.By == "":
@@ -73,6 +78,14 @@ func quarantined(w *view.Wait) []Step {
 }
 
 func parked(w *view.Wait) string {
+	switch w.Broken {
+	case view.BrokenPanicked:
+		return "fix the code where it panicked, and deploy it: the stack is in the log and on the page of the workflow"
+	case view.BrokenStuck:
+		return "fix the code that never yields, deploy it and restart: the stack is in the log and on the page of the workflow"
+	case view.BrokenCrashed:
+		return "fix the code that ends its process, and deploy it"
+	}
 	if w.Needs != nil {
 		return node(w.Needs, "")
 	}

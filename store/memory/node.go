@@ -21,6 +21,7 @@ type member struct {
 	joined  int64
 	seen    int64         // last Join or Renew, by the clock
 	left    int64         // 0 while it is a member
+	ousted  bool          // superseded: it did not leave
 	renewal store.Renewal // the latest
 	alive   int64         // the moment of the last evidence that it lives
 }
@@ -85,6 +86,7 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 		for _, m := range db.nodes {
 			if m.left == 0 && m.Group == node.Group && m.Name == node.Name {
 				db.end(m, now)
+				m.ousted = true
 			}
 		}
 	}
@@ -208,7 +210,7 @@ func (db *Database) owned(m *member) (n int) {
 
 func (db *Database) describe(m *member, now int64) store.Member {
 	return store.Member{
-		Node: m.Node, Joined: m.joined, Seen: m.seen, Left: m.left, Draining: m.renewal.Draining,
+		Node: m.Node, Joined: m.joined, Seen: m.seen, Left: m.left, Superseded: m.ousted, Draining: m.renewal.Draining,
 		Live: m.live(now), Expires: m.expires(), Owned: db.owned(m), Ordinal: m.ordinal,
 	}
 }

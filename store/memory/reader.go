@@ -175,6 +175,9 @@ func (h *handle) Counts(ctx context.Context, ids []int) (store.Counts, error) {
 				continue
 			}
 			counts.Runs[r.row.Status]++
+			if r.row.Ward != 0 {
+				counts.Away++
+			}
 			for _, c := range r.calls {
 				counts.Calls[c.State]++
 				if c.State == store.Backoff && c.Due > 0 && (counts.NextRetry == 0 || c.Due < counts.NextRetry) {

@@ -27,6 +27,7 @@ func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, er
 		return c.send(ctx, func(b *batch) {
 			b.countRuns(all, partitions, &counts)
 			b.countCalls(all, partitions, &counts)
+			b.countAway(all, partitions, &counts)
 		})
 	})
 	return counts, err
@@ -59,6 +60,14 @@ func (b *batch) countRuns(all bool, partitions []int, counts *store.Counts) {
 		return err
 	})
 }
+
+// countAway adds a query that reads only the runs in wards: they have an index of their own.
+// The books of trials in wards are no runs.
+func (b *batch) countAway(all bool, partitions []int, counts *store.Counts) {
+	b.query(`SELECT count(*) FROM perdure.runs WHERE ward <> 0 AND status <> $3 AND ($1 OR partition = ANY ($2::bigint[]))`,
+		[]any{all && !b.h.distributed, partitions, store.Standing}, func(r pgx.Rows) error { return r.Scan(&counts.Away) })
+}
+
 func (b *batch) countCalls(all bool, partitions []int, counts *store.Counts) {
 	query, args := countedCalls, []any{all, partitions, store.Backoff}
 	if b.h.distributed {

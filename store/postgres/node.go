@@ -66,7 +66,7 @@ func (c *conn) join(ctx context.Context, node store.Node) error {
 			}); err != nil {
 			return err
 		}
-		if err := c.end(ctx, namesakes); err != nil {
+		if err := c.end(ctx, namesakes, true); err != nil {
 			return err
 		}
 	}
@@ -111,13 +111,13 @@ func (c *conn) codecs(ctx context.Context, mark *string) error {
 }
 
 // end ends memberships, whose rows are locked, and frees their partitions.
-func (c *conn) end(ctx context.Context, nodes []string) error {
+func (c *conn) end(ctx context.Context, nodes []string, superseded bool) error {
 	if len(nodes) == 0 {
 		return nil
 	}
 	return c.send(ctx, func(b *batch) {
 		b.do(`SELECT nextval('perdure.changes')`)
-		b.do(`UPDATE perdure.nodes SET departed = greatest(perdure.now(), 1) WHERE id = ANY ($1::text[]) AND departed IS NULL`, nodes)
+		b.do(`UPDATE perdure.nodes SET departed = greatest(perdure.now(), 1), superseded = $2 WHERE id = ANY ($1::text[]) AND departed IS NULL`, nodes, superseded)
 		b.do(`SELECT FROM perdure.partitions WHERE node = ANY ($1::text[]) ORDER BY id FOR UPDATE`, nodes)
 		b.do(`WITH moment AS MATERIALIZED (SELECT nextval('perdure.moments') AS at),
 			freed AS (UPDATE perdure.partitions p SET node = NULL, clock = greatest(p.clock, n.clock, $2)
@@ -135,7 +135,7 @@ func (h *handle) Leave(ctx context.Context, node string) error {
 				return err
 			}
 			// This shows that the node lives after its epochs have ended, so it comes last.
-			if err := c.end(ctx, []string{node}); err != nil {
+			if err := c.end(ctx, []string{node}, false); err != nil {
 				return err
 			}
 			_, err = c.exec(ctx, `UPDATE perdure.nodes SET alive = nextval('perdure.moments') WHERE id = $1`, node)
@@ -233,10 +233,10 @@ func (b *batch) owners(r store.Renewal, seen **store.Membership) {
 // their definitions.
 func (b *batch) members(definitions, rest string, args []any, each func(store.Member)) {
 	b.query(`SELECT id, name, node_group, lease, supersede, joined, seen, coalesce(departed, 0), draining, expires,
-		departed IS NULL AND expires > now, (SELECT count(*) FROM perdure.partitions WHERE node = nodes.id AND id <= `+home+`), ordinal, build, `+definitions+`
+		departed IS NULL AND expires > now, (SELECT count(*) FROM perdure.partitions WHERE node = nodes.id AND id <= `+home+`), ordinal, build, `+definitions+`, superseded
 		FROM perdure.now(), perdure.nodes `+rest, args, func(r pgx.Rows) error {
 		var m store.Member
-		err := r.Scan(&m.ID, &m.Name, &m.Group, &m.Lease, &m.Supersede, &m.Joined, &m.Seen, &m.Left, &m.Draining, &m.Expires, &m.Live, &m.Owned, &m.Ordinal, &m.Build, &m.Definitions)
+		err := r.Scan(&m.ID, &m.Name, &m.Group, &m.Lease, &m.Supersede, &m.Joined, &m.Seen, &m.Left, &m.Draining, &m.Expires, &m.Live, &m.Owned, &m.Ordinal, &m.Build, &m.Definitions, &m.Superseded)
 		each(m)
 		return err
 	})

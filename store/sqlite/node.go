@@ -84,7 +84,7 @@ func (c *conn) codecs() (mark string, err error) {
 // endOthers ends the membership of nodes that did not leave and frees their partitions. It
 // records a departure at 1 or later, whatever the clock says, because 0 means present.
 func endOthers(c *conn, now int64) error {
-	if _, err := c.exec(`UPDATE nodes SET departed = max(?, 1) WHERE departed IS NULL`, now); err != nil {
+	if _, err := c.exec(`UPDATE nodes SET departed = max(?, 1), superseded = 1 WHERE departed IS NULL`, now); err != nil {
 		return err
 	}
 	_, err := c.exec(`UPDATE partitions SET node = NULL WHERE node IS NOT NULL`)
@@ -185,20 +185,21 @@ func (h *handle) Nodes(ctx context.Context) ([]store.Member, error) {
 
 // memberColumns are the columns that members reads.
 const memberColumns = `id, name, node_group, lease, supersede, joined, seen, ifnull(departed, 0), draining,
-	(SELECT count(*) FROM partitions WHERE node = n.id), build, definitions`
+	(SELECT count(*) FROM partitions WHERE node = n.id), build, definitions, superseded`
 
 func (c *conn) members(ctx context.Context, query string, arg any) ([]store.Member, error) {
 	var members []store.Member
 	err := c.query(ctx, query, func(r row) error {
 		members = append(members, store.Member{
-			Node:     store.Node{ID: r.text(0), Name: r.text(1), Group: r.text(2), Lease: time.Duration(r.int(3)), Supersede: r.int(4) == 1, Build: r.text(10), Definitions: r.text(11)},
-			Joined:   r.int(5),
-			Seen:     r.int(6),
-			Left:     r.int(7),
-			Draining: r.int(8) == 1,
-			Live:     r.int(7) == 0,
-			Expires:  store.Never,
-			Owned:    int(r.int(9)),
+			Node:       store.Node{ID: r.text(0), Name: r.text(1), Group: r.text(2), Lease: time.Duration(r.int(3)), Supersede: r.int(4) == 1, Build: r.text(10), Definitions: r.text(11)},
+			Joined:     r.int(5),
+			Seen:       r.int(6),
+			Left:       r.int(7),
+			Superseded: r.int(12) == 1,
+			Draining:   r.int(8) == 1,
+			Live:       r.int(7) == 0,
+			Expires:    store.Never,
+			Owned:      int(r.int(9)),
 		})
 		return nil
 	}, arg)

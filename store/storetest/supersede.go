@@ -17,7 +17,7 @@ var supersedeChecks = []check{
 		f.is(err, store.ErrReplaced)
 		f.is(f.store.Join(f.Context(), f.member(f.node).Node), store.ErrReplaced)
 		m := f.member(f.node)
-		if m.Live || m.Left < m.Joined || m.Left == 0 || m.Owned != 0 {
+		if m.Live || m.Left < m.Joined || m.Left == 0 || m.Owned != 0 || !m.Superseded {
 			f.Errorf("a node that was superseded is %+v", m)
 		}
 		equal(f, f.member("node-2").Live, true)
@@ -42,7 +42,10 @@ var supersedeChecks = []check{
 		last.claim()
 		equal(f, f.survived(), []bool{true, false, false})
 		f.must(next.store.Leave(f.Context(), next.node)) // late, but in good order
+		equal(f, f.member("node-2").Superseded, true)
 		equal(f, f.survived(), []bool{true, true, false})
+		f.must(last.store.Leave(f.Context(), last.node))
+		equal(f, f.member("node-3").Superseded, false)
 	}},
 	{"Supersede/OfOneNameInOneGroup", func(f *fixture) {
 		node := f.member(f.node).Node

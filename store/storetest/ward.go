@@ -13,6 +13,9 @@ var wardChecks = []check{
 		run, other := f.created(), f.created()
 		b := f.host("node-b")
 		f.must(f.store.Move(f.Context(), b.away(f, run, []byte(`"tried"`))))
+		counts, err := f.store.Counts(f.Context(), []int{f.partition})
+		f.must(err)
+		equal(f, counts.Away, 1)
 		got := f.find(run.ID)
 		equal(f, [3]any{got.Ward, got.Wake, string(got.Detail)}, [3]any{b.ward, store.Arrived, `"tried"`})
 		equal(f, f.dueAt(f.partition), []string{other.ID})
@@ -23,6 +26,9 @@ var wardChecks = []check{
 		back := store.Move{Partition: f.partition, Ward: b.ward, Epoch: b.epoch, Run: run.ID}
 		f.must(b.store.Move(f.Context(), back))
 		equal(f, f.find(run.ID).Ward, 0)
+		counts, err = f.store.Counts(f.Context(), nil)
+		f.must(err)
+		equal(f, counts.Away, 0)
 		equal(f, string(f.find(run.ID).Detail), `"tried"`)
 		f.commits(f.turn(run, 3))
 		epochs := map[int64]bool{}

@@ -72,6 +72,7 @@ CREATE TABLE perdure.nodes (
     alive       bigint  NOT NULL,                -- the moment of that
     expires     bigint  GENERATED ALWAYS AS (least(seen, 9223372036854775807 - lease) + lease) STORED,
     departed    bigint,                          -- NULL while it is a member
+    superseded  boolean NOT NULL DEFAULT false,  -- it did not leave: another took its name
     draining    boolean NOT NULL DEFAULT false,
     last        bigint  NOT NULL DEFAULT 0,      -- the numbers of its latest renewal
     next        bigint  NOT NULL DEFAULT 0,

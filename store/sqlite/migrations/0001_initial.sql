@@ -39,6 +39,7 @@ CREATE TABLE nodes (
     joined      INTEGER NOT NULL,
     seen        INTEGER NOT NULL,            -- last sign of life
     departed    INTEGER,                     -- NULL: it has not left, and nobody joined after it
+    superseded  INTEGER NOT NULL DEFAULT 0,  -- 1: it did not leave, the next one took its place
     survived    INTEGER NOT NULL DEFAULT 0,  -- 1: it lived when its membership was over
     draining    INTEGER NOT NULL DEFAULT 0,
     last        INTEGER NOT NULL DEFAULT 0,  -- the numbers of its latest renewal

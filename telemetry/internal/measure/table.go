@@ -162,6 +162,8 @@ var groupGauges = []struct {
 		}
 		add(float64(len(builds)))
 	}},
+	{gauge("perdure_runs_away", "Open runs that another node serves than the owner of their partition: they moved there because its code fits them."), 1, false,
+		func(g *group, add adder) { add(float64(g.status.Away)) }},
 	{gauge("perdure_served", "0 if no live node takes work."), 1, false, func(g *group, add adder) { add(flag(g.status.Served)) }},
 	{gauge("perdure_attention", "1 if something waits that will not continue by itself and that no person decided to hold."), 1, false, func(g *group, add adder) { add(flag(g.status.Attention)) }},
 	{gauge("perdure_status_age_seconds", "Age of the metrics of the group in this scrape."), 1, false, func(g *group, add adder) { add(time.Since(g.at).Seconds()) }},

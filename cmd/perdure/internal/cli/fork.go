@@ -36,7 +36,7 @@ else before that call, it is parked with the difference.`,
 			return err
 		}
 		id, newID, ctx := args[0], args[1], cmd.Context()
-		spec := ops.ForkSpec{WorkflowID: id, RunID: run.id, NewID: newID, Call: from.call}
+		spec := ops.ForkSpec{WorkflowID: id, RunID: run.id, NewID: newID, Call: from.call, KeepKeys: from.keepKeys}
 		for _, value := range []struct {
 			flag, text string
 			to         *any
@@ -81,10 +81,14 @@ else before that call, it is parked with the difference.`,
 }
 
 // fromCall is the flag with the call from which a workflow runs again.
-type fromCall struct{ call int64 }
+type fromCall struct {
+	call     int64
+	keepKeys bool
+}
 
 func (f *fromCall) flag(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.call, "call", 0, "`number` of the first call that runs again")
+	flags.BoolVar(&f.keepKeys, "keep-keys", false, "calls that run again keep their idempotency keys")
 }
 
 func (f *fromCall) check(cmd *cobra.Command) error {

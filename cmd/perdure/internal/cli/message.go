@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/near"
 	"github.com/perdure/perdure/ops"
 	"github.com/spf13/cobra"
 )
@@ -59,6 +62,11 @@ func (a *app) withNamed(ctx context.Context, kind, name string, f func(e *perdur
 		err := f(e)
 		if errors.Is(err, perdure.ErrNotFound) {
 			hint := "See which ones there are: " + a.sameDatabase("perdure "+kind+"s")
+			known := names{}
+			list := map[string]func(context.Context, *perdure.Engine, names) error{"gate": gateNames, "schedule": scheduleNames}[kind]
+			if err := list(ctx, e, known); err == nil {
+				hint = strings.TrimPrefix(near.Hint(name, maps.Keys(known))+" "+hint, " ")
+			}
 			if kind == "gate" {
 				hint += " (a gate appears when the first call comes to it)"
 			}

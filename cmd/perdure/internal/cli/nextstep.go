@@ -74,7 +74,8 @@ func stepCommand(w *view.Waiting, do string) string {
 		if w.Count == 1 {
 			return "perdure resume-run " + id
 		}
-		return "perdure resume-run --all --status paused --type " + name + " --dry-run"
+		status := map[bool]string{true: view.StatusParked, false: view.StatusPaused}[w.For == view.WaitParked]
+		return "perdure resume-run --all --status " + status + " --type " + name + " --dry-run"
 	}
 	if w.Count == 1 {
 		return fmt.Sprintf("perdure %s %s --call %d%s", do, id, w.Call, more)

@@ -17,8 +17,9 @@ func TestF11_SuggestionsCanBeTyped(t *testing.T) {
 	for _, w := range []view.Wait{
 		{For: view.WaitQuarantined, Call: 3, Name: "charge"}, {For: view.WaitQuarantined, Call: 3, Name: "charge", Crashes: crash},
 		{For: view.WaitQuarantined, Call: 3, Name: "charge", Crashes: crash, NoOtherBuild: true},
-		{For: view.WaitDamaged, Name: "checkout"}, {For: view.WaitParked, Name: "checkout"}, {For: view.WaitParked, Name: "checkout", Needs: &view.NeededCode{Build: "v1", Node: "n1"}},
+		{For: view.WaitDamaged, Name: "checkout"}, {For: view.WaitParked, Name: "checkout"}, {For: view.WaitParked, Name: "checkout", Broken: view.BrokenCrashed}, {For: view.WaitParked, Name: "checkout", Needs: &view.NeededCode{Build: "v1", Node: "n1"}},
 		{For: view.WaitCode, Name: "checkout"}, {For: view.WaitCode, Name: "checkout", Build: "v1"},
+		{For: view.WaitBuild, Name: "checkout", Build: "v1"},
 		{For: view.WaitUnserved, Call: 3, Name: "charge", Queue: "gpu"}, {For: view.WaitPaused, Call: 3, Name: "charge"}, {For: view.WaitPaused, Call: 3, Name: "charge", By: "ann"},
 		{For: view.WaitPaused, Name: "checkout", By: "ann"}, {For: view.WaitActivityPaused, Name: "charge", By: "ann"}, {For: view.WaitGatePaused, Gate: "bank", By: "ann"},
 		{For: view.WaitBreaker, Gate: "bank"}, {For: view.WaitBackoff, Call: 3, Name: "charge"},

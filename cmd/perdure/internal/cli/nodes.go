@@ -21,6 +21,7 @@ const (
 	live     = "live"
 	draining = "draining"
 	left     = "left"
+	died     = "died"
 	expired  = "expired"
 )
 
@@ -76,7 +77,7 @@ func (a *app) nodes(ctx context.Context, all bool) error {
 
 // isGone reports whether a node is gone and its work was taken over.
 func isGone(n view.Node) bool {
-	return (n.State == left || n.State == expired) && n.Partitions+n.Attempts == 0
+	return n.Gone() && n.Partitions+n.Attempts == 0
 }
 
 // works reports whether a node takes runs.
@@ -98,7 +99,7 @@ func consistent(now time.Time, nodes []view.Node) time.Time {
 	return now
 }
 
-var nodeColours = map[string]term.Colour{live: term.Good, draining: term.Busy, left: term.Faint, expired: term.Bad}
+var nodeColours = map[string]term.Colour{live: term.Good, draining: term.Busy, left: term.Faint, died: term.Bad, expired: term.Bad}
 
 func (a *app) nodeTable(nodes []view.Node, gone int, canary *view.Canary, now time.Time) error {
 	head := []string{"NODE", "GROUP", "STATE", "PARTITIONS", "SEEN", "LEASE", "JOINED", "BUILD"}

@@ -287,7 +287,7 @@ func (a *app) operate(ctx context.Context, r *request) error {
 			return documents(a, withObstacles(records, way))
 		}
 		if r.dry {
-			a.printf("%s\n\n", r.would(len(records), 1, count(records, view.Unchanged), count(records, view.Refused)))
+			a.printf("%s\n\n", r.would(len(records), 1, count(records, view.Unchanged), count(records, view.Refused), count(records, view.WouldWait)))
 		}
 		if err := a.controlTable(records); err != nil {
 			return err
@@ -358,19 +358,22 @@ func (a *app) operateOnAll(ctx context.Context, r *request, act action) error {
 			return err
 		}
 		const most = 50 // maximum number that a person is shown
-		a.printf("%s\n\n", r.would(result.Calls, result.Runs, result.Unchanged, result.Refused))
+		a.printf("%s\n\n", r.would(result.Calls, result.Runs, result.Unchanged, result.Refused, result.Waiting))
 		return errors.Join(err, a.controlTable(result.Records[:min(len(result.Records), most)]))
 	})
 }
 
 // would returns the first line of a dry run.
-func (r *request) would(calls, runs, unchanged, refused int) string {
+func (r *request) would(calls, runs, unchanged, refused, waiting int) string {
 	text := human.Plural(runs, "workflow", "workflows")
 	if r.OnCalls {
 		text = human.Plural(calls, "call", "calls") + " in " + text
 	}
-	if r.OnCalls && unchanged+refused > 0 {
+	if r.OnCalls && unchanged+refused+waiting > 0 {
 		text += " are selected: " + human.Count(calls-unchanged-refused) + " would be " + r.Did
+		if waiting > 0 {
+			text += fmt.Sprintf(" (%s start, %s wait)", human.Count(calls-unchanged-refused-waiting), human.Count(waiting))
+		}
 		if unchanged > 0 {
 			text += ", " + human.Count(unchanged) + " unchanged"
 		}

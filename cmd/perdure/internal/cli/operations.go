@@ -140,13 +140,16 @@ To resume calls that were paused by themselves: perdure resume`,
 		long: `Send a workflow back to a call: it goes on as if its code had just reached that call.
 Calls before it keep their results and are not repeated; the call and all later ones run
 again, under other idempotency keys: what they have done is done twice, unless the code
-passes a key of its own. A dry run names those that have completed. A workflow that has
-ended is continued by a new run. Signals that came since then are delivered again. See the
-numbers of calls: perdure history ID`,
+passes a key of its own, or --keep-keys lets them keep theirs. A dry run names those that
+have completed. A workflow that has ended is continued by a new run. Signals that came
+since then are delivered again. See the numbers of calls: perdure history ID`,
 		example: `  perdure reset order-17 --call 4 --reason "the stock system is fixed" --dry-run
   perdure reset --all --call 4 --status failed --type checkout --dry-run`,
 		flags: func(r *request, flags *pflag.FlagSet) { r.from.flag(flags) },
 		prepare: func(_ *app, r *request) (action, error) {
+			if r.from.keepKeys {
+				return carry(operation.OnRuns(ops.ResetRunKeepingKeys(r.from.call))), r.from.check(r.cmd)
+			}
 			return carry(operation.OnRuns(ops.ResetRun(r.from.call))), r.from.check(r.cmd)
 		},
 	},

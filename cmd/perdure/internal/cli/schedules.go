@@ -264,10 +264,12 @@ func (a *app) createSchedule(ctx context.Context, name, workflow, text string, r
 		if err := perdure.Schedule(ctx, e, name, named(workflow), input, spec, options...); err != nil {
 			return err
 		}
+		warning, _ := ops.Unregistered(ctx, e, "workflow", workflow) // the schedule is set, warning or not
 		next := times.Upcoming(a.env.Now(), 3)
 		if a.format != formatTable {
-			return a.document(createdSchedule{name, workflow, spec, next})
+			return a.document(createdSchedule{name, workflow, spec, next, warning})
 		}
+		defer a.warn(warning)
 		a.printf("Schedule %s starts workflow %s. Next times:\n", name, workflow)
 		for _, at := range next {
 			a.printf("  %s (%s)\n", human.Time(at), human.When(at, a.env.Now()))
@@ -282,6 +284,7 @@ type createdSchedule struct {
 	Workflow string        `json:"workflow"`
 	Spec     schedule.Spec `json:"spec"`
 	Next     []time.Time   `json:"next"`
+	Warning  string        `json:"warning,omitempty"`
 }
 
 func (a *app) triggerScheduleCommand() *cobra.Command {

@@ -22,11 +22,13 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Show what runs, what waits for what, and what fails",
 		Long: `Show on one screen which nodes serve the workflows, what waits for what and since when,
-which errors ended attempts in the last hour, and the commands to type next.
+what changed in the last hour and which errors ended attempts in it, and the commands to
+type next. Operations on workflows are not among the changes: perdure audit has them.
 
 The exit code is 7 if something needs attention: if it will not continue by itself and
 no operator paused it, if a circuit breaker is open, or if calls wait for an activity or
-a gate that is paused. Of each kind of wait at most 1,000
+a gate that is paused. Workflows that stay on a build (workflow.Pinned) need attention
+before they are due, when the last node of that build is leaving or gone. Of each kind of wait at most 1,000
 calls or 100 workflows are read; "1,000+" says that there are more.
 
 With --watch the screen is redrawn until the command is interrupted; less often if the
@@ -110,6 +112,12 @@ func (a *app) status(ctx context.Context, e *perdure.Engine) (*view.Status, erro
 	if err := a.queues(s.Queues, now); err != nil {
 		return nil, err
 	}
+	for i, line := range wording.Changes(s, now) {
+		if i == 0 {
+			a.printf("\nChanged in the last hour:\n\n")
+		}
+		a.printf("  %s\n", line)
+	}
 	if err := a.errorTrends(s.Errors, now); err != nil {
 		return nil, err
 	}
@@ -174,7 +182,7 @@ func (a *app) waitingNow(all []view.Waiting, now time.Time) error {
 
 // waitNames are the names of waits in listings.
 var waitNames = map[string]string{
-	view.WaitCode: "code", view.WaitUnserved: "unserved queue", view.WaitActivityPaused: "paused activity", view.WaitGatePaused: "paused gate", view.WaitBreaker: "open breaker",
+	view.WaitCode: "code", view.WaitBuild: "departing build", view.WaitUnserved: "unserved queue", view.WaitActivityPaused: "paused activity", view.WaitGatePaused: "paused gate", view.WaitBreaker: "open breaker",
 }
 
 func waitPainted(kind string) term.Painted {
@@ -249,7 +257,14 @@ func (a *app) errorTrends(all []view.ErrorTrend, now time.Time) error {
 		case t.Attempts < t.Before:
 			arrow = term.Painted{Text: "↓", Colour: term.Good}
 		}
-		table.Row(t.Name, t.ErrorType, human.Count(t.Attempts), human.Count(t.Before), arrow, human.Count(t.Calls), human.Ago(t.Last, now), t.Example.Message)
+		kind, message, attempts := t.ErrorType, t.Example.Message, human.Count(t.Attempts)
+		if t.Outcome == view.OutcomeLost {
+			kind, message = wording.Lost, wording.LostMessage
+		}
+		if t.AtLeast {
+			attempts += "+"
+		}
+		table.Row(t.Name, kind, attempts, human.Count(t.Before), arrow, human.Count(t.Calls), human.Ago(t.Last, now), message)
 	}
 	return table.Write(a.out)
 }
