@@ -56,7 +56,7 @@ var classes = map[string]class{
 	"until": kept, "limit": kept, "mode": kept, "max_hold": kept, "check": kept, "unused": kept, "asker": kept, "wait": kept,
 	"signal": kept, "signal_id": kept, "change": kept, "error_type": kept, "judges": kept, "returns": kept, "came": kept,
 	"yield": kept, "judge": kept, "anew": kept, "gate": kept, "task": kept, "claimed": kept, "only": kept,
-	"tried": kept, "suspect": kept, "shielded": kept, "awaited": kept, "deaths": kept, "pin": kept, "to": kept, "builds": kept, "unserved": kept, "shared": kept, "inline": kept,
+	"tried": kept, "suspect": kept, "shielded": kept, "awaited": kept, "deaths": kept, "pin": kept, "to": kept, "builds": kept, "unserved": kept, "shared": kept, "inline": kept, "broken": kept, "keep_keys": kept, "keys": kept,
 }
 
 // Face returns a document, which is a JSON object, without its secrets. shown is the

@@ -313,12 +313,18 @@ func (in *Inspector) lost(ctx context.Context, now time.Time) (trends []view.Err
 	entries, err := in.db.Ledger(ctx, store.LedgerFilter{
 		Partitions: in.group.All(), Outcome: view.OutcomeLost, From: bound(now.Add(-2 * statusSpan)), Limit: statusCalls,
 	})
-	calls := map[string]map[callKey]bool{}
+	if err != nil {
+		return nil, err
+	}
+	calls, names := map[string]map[callKey]bool{}, shownNames{in: in}
 	for i := range entries {
 		e := &entries[i]
 		at := slices.IndexFunc(trends, func(t view.ErrorTrend) bool { return t.Name == e.Name })
 		if at < 0 {
-			example := foundAttempt(e)
+			example, err := names.attempt(ctx, e)
+			if err != nil {
+				return nil, err
+			}
 			trends = append(trends, view.ErrorTrend{
 				ErrorStats: view.ErrorStats{Name: e.Name, Example: example, Last: *example.Ended}, Outcome: view.OutcomeLost, AtLeast: len(entries) == statusCalls,
 			})
@@ -330,11 +336,11 @@ func (in *Inspector) lost(ctx context.Context, now time.Time) (trends []view.Err
 			continue
 		}
 		calls[e.Name][callKey{e.Run, e.Call}] = true
-		t.Attempts, t.Calls, t.First = t.Attempts+1, len(calls[e.Name]), *foundAttempt(e).Ended
+		t.Attempts, t.Calls, t.First = t.Attempts+1, len(calls[e.Name]), *attemptOf(e.Attempt).Ended
 	}
 	trends = slices.DeleteFunc(trends, func(t view.ErrorTrend) bool { return t.Attempts == 0 })
 	slices.SortStableFunc(trends, func(a, b view.ErrorTrend) int { return cmp.Compare(b.Attempts, a.Attempts) })
-	return trends[:min(statusErrors, len(trends))], err
+	return trends[:min(statusErrors, len(trends))], nil
 }
 
 // trends returns the errors of the last hour compared with the hour before.
