@@ -340,10 +340,10 @@ func (e *Engine) heldWorkflow(workflow string) *crashRecord {
 }
 
 // hold returns the hold of a run of a workflow that is held.
-func (c *crashRecord) hold(workflowID, fingerprint string) *hold {
+func (r *crashRecord) hold(workflowID, fingerprint string) *hold {
 	return &hold{core.StatusParked, core.Detail{
-		Reason:      c.held.Why + "; they are tried again on another build, or after perdure resume-run " + workflowID,
-		Fingerprint: fingerprint, Deaths: c.Deaths(), Shared: true,
+		Reason:      r.held.Why + "; they are tried again on another build, or after perdure resume-run " + workflowID,
+		Fingerprint: fingerprint, Deaths: r.Deaths(), Shared: true,
 	}}
 }
 
