@@ -183,7 +183,7 @@ func startAndStopLeaveNothing(t *testing.T, w *world) {
 		time.Sleep(time.Millisecond)
 	}
 	e := w.start(three, work)
-	for round := range 101 {
+	for round := range rounds + 1 {
 		for i := range 5 {
 			if got, err := finish[int](t, e, fmt.Sprint(round, " ", i)); got != i+3 || err != nil {
 				t.Errorf("run %d %d: %d, %v", round, i, got, err)

@@ -114,15 +114,15 @@ var ofPartition = regexp.MustCompile(`\bpartition = (?:\$\d+|runs\.partition|ANY
 
 // TestE134_StatementsNameTheirPartition: on a distributed database each statement that
 // concerns a table of partitions names them, and each that writes to one names one. The
-// whole suite runs, on a server that is none, and all it says is looked at; by day every sixth
+// whole suite runs, on a server that is none, and all it says is looked at; by day every fifth
 // check, which between them say all that there is to say about each table.
 func TestE134_StatementsNameTheirPartition(t *testing.T) {
 	var r recycled
 	ear := &eavesdropper{}
 	checks := 0
 	storetest.Run(t, func(t *testing.T) store.Opener {
-		if checks++; t.Name() != "TestE134_StatementsNameTheirPartition" && checks%6 != 0 && !extent.Nightly() {
-			t.Skip("by day every sixth check is played")
+		if checks++; t.Name() != "TestE134_StatementsNameTheirPartition" && checks%5 != 0 && !extent.Nightly() {
+			t.Skip("by day every fifth check is played")
 		}
 		schema := r.next(t)
 		distributedHere(t, schema, 3)
