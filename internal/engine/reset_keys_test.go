@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/perdure/perdure/activity"
@@ -22,7 +23,9 @@ func TestE60_CallsMadeAgainMayKeepTheirKeys(t *testing.T) {
 	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		var mu sync.Mutex
 		var keys []string
-		broken, second := true, "b"
+		broken := true
+		var second atomic.Value // what the code calls next
+		second.Store("b")
 		take := func() string {
 			mu.Lock()
 			defer mu.Unlock()
@@ -46,10 +49,7 @@ func TestE60_CallsMadeAgainMayKeepTheirKeys(t *testing.T) {
 			acts[name] = make(name)
 		}
 		flow := workflow.New("flow", func(wf *workflow.Context, _ int) (int, error) {
-			mu.Lock()
-			of := second
-			mu.Unlock()
-			for _, name := range []string{"a", of, "last"} {
+			for _, name := range []string{"a", second.Load().(string), "last"} {
 				if _, err := workflow.Call(wf, acts[name], 0); err != nil {
 					return 0, err
 				}
@@ -73,8 +73,9 @@ func TestE60_CallsMadeAgainMayKeepTheirKeys(t *testing.T) {
 		settle()
 		same(t, "keys of the run that was reset twice", take(), "last="+first+"/3")
 		mu.Lock()
-		broken, second = false, "c"
+		broken = false
 		mu.Unlock()
+		second.Store("c")
 		fork(t, e, request.Fork{WorkflowID: "x", NewID: "y", Call: 2, KeepKeys: true})
 		settle()
 		own := describe(t, e, "y").RunID
