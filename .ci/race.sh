@@ -12,7 +12,8 @@ if [[ -n "${PERDURE_NIGHTLY:-}" ]]; then
 else
 	mapfile -t packages < <(go list -deps -f '{{with .Module}}{{if .Main}}{{$.ImportPath}}{{end}}{{end}}' . ./store/memory ./internal/web)
 fi
-go test -race -short -vet=off -timeout 30m "$@" "${packages[@]}" 2>&1 | tee "$said" && exit
+# The engine takes longest, so it begins first.
+go test -race -short -vet=off -timeout 30m "$@" ./internal/engine "${packages[@]}" 2>&1 | tee "$said" && exit
 if grep -qE '^(--- FAIL|panic:|WARNING: DATA RACE)' "$said" || ! grep -qE '^(ThreadSanitizer: CHECK failed|SIGSEGV: segmentation violation)' "$said"; then
 	exit 1
 fi
