@@ -57,7 +57,9 @@ func (b *Box) Read(ctx context.Context, closed <-chan struct{}, notify func(stor
 		case <-closed: // the store was closed at the same moment
 			return store.ErrStoreClosed
 		default:
-			notify(b.take())
+			if news := b.take(); news != 0 { // else they were taken with those before them
+				notify(news)
+			}
 		}
 	}
 }
