@@ -217,6 +217,37 @@ func TestAPausedGateGrantsNothing(t *testing.T) {
 	expect(t, "resumed", granted(m.Pause(6, false)), "a b")
 }
 
+// TestR47_ARateThatIsRemovedLeavesNothing: a gate without a rate owes none, and a later rate begins
+// with its full burst.
+func TestR47_ARateThatIsRemovedLeavesNothing(t *testing.T) {
+	limited := gates.Spec{Limit: 9, Mode: gates.Hold, Rate: gates.Rate{PerSecond: 1, Burst: 2}}
+	m := newMachine(t, limited)
+	for _, key := range []string{"a", "b"} {
+		expect(t, "of the burst", granted(m.Enter(0, ask(key, 1, 0))), key)
+	}
+	for _, key := range []string{"a", "b"} {
+		m.Done(1, key, gates.Success)
+	}
+	if m.Forgettable(1) {
+		t.Error("the burst that was used is forgotten")
+	}
+	free := limited
+	free.Rate = gates.Rate{}
+	if _, err := m.Reconfigure(2, free); err != nil {
+		t.Fatal(err)
+	}
+	if !m.Forgettable(2) {
+		t.Errorf("without a rate it remembers %+v", m.Record())
+	}
+	if _, err := m.Reconfigure(3, limited); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"c", "d"} {
+		expect(t, "of the new burst", granted(m.Enter(3, ask(key, 1, 0))), key)
+	}
+	expect(t, "beyond it", granted(m.Enter(3, ask("e", 1, 0))), "")
+}
+
 func TestReconfigure(t *testing.T) {
 	c := gates.Spec{Limit: 3, Mode: gates.Hold, Breaker: gates.Breaker{Failures: 1, Cooldown: 10, Wait: true}, Budget: gates.Budget{Tokens: 5}}
 	m := newMachine(t, c)
