@@ -59,7 +59,7 @@ modfiles:
 vet:
 	CGO_ENABLED=0 $(GO) vet ./...
 
-# By day what is shipped: with the tests, and all that they depend on, it took six times as long.
+# By day what is shipped: with the tests, and all that they depend on, it took three times as long.
 lint:
 	CGO_ENABLED=0 $(TOOL) staticcheck -tests=$(if $(PERDURE_NIGHTLY),true,false) ./...
 

@@ -86,6 +86,12 @@ func serve(t *testing.T, works bool) (*client, *perdure.Engine) {
 	}
 	rules := webtest.Rules()
 	rules.Hosts = nil
+	return &client{t, serverOf(t, e, rules), webtest.OperatorSecret}, e
+}
+
+// serverOf serves an engine until the test ends, and closes it then.
+func serverOf(t *testing.T, e *perdure.Engine, rules access.Rules) *httptest.Server {
+	t.Helper()
 	h, err := api.Handler(e, rules)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +103,7 @@ func serve(t *testing.T, works bool) (*client, *perdure.Engine) {
 			t.Error(err)
 		}
 	})
-	return &client{t, server, webtest.OperatorSecret}, e
+	return server
 }
 
 // answer is what a request came to.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -89,18 +88,7 @@ func newTrade(t *testing.T, roles ...access.Role) *trade {
 	for _, role := range roles {
 		rules.Tokens = append(rules.Tokens, access.Token{Name: web.InWords(role), Role: role, Secret: secretOf(role)})
 	}
-	h, err := api.Handler(e, rules)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(h)
-	t.Cleanup(func() {
-		server.Close()
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return &trade{client: &client{t: t, server: server}, token: map[string]string{}}
+	return &trade{client: &client{t: t, server: serverOf(t, e, rules)}, token: map[string]string{}}
 }
 
 func secretOf(role access.Role) string {

@@ -330,15 +330,6 @@ func (e *Engine) acquitWorkflow(workflow string) {
 	}
 }
 
-// heldWorkflow returns what is known of a workflow that is held on this node's build, nil for
-// any other. The engine's mu is held.
-func (e *Engine) heldWorkflow(workflow string) *crashRecord {
-	if of := e.crashesHere(store.SwitchWorkflow, workflow); of.held != nil {
-		return &of
-	}
-	return nil
-}
-
 // hold returns the hold of a run of a workflow that is held.
 func (r *crashRecord) hold(workflowID, fingerprint string) *hold {
 	return &hold{core.StatusParked, core.Detail{
@@ -350,7 +341,7 @@ func (r *crashRecord) hold(workflowID, fingerprint string) *hold {
 func (e *Engine) isHeld(workflow string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.heldWorkflow(workflow) != nil
+	return e.crashesHere(store.SwitchWorkflow, workflow).held != nil
 }
 
 // releaseWorkflow lets a workflow go that is held on this build, because a person let one of

@@ -179,7 +179,7 @@ func (e *Engine) begins(r *activeRun, start *history.Start) {
 	r.entry, r.origin = entered, nil
 	r.first = true
 	r.run = core.New(e.coreConfig(r, start), *start)
-	if of := e.heldWorkflow(start.Type); of != nil {
+	if of := e.crashesHere(store.SwitchWorkflow, start.Type); of.held != nil {
 		r.hold = of.hold(start.WorkflowID, e.fingerprint(e.defs.workflows[start.Type], ""))
 		r.run.Hold(r.hold.status, r.hold.detail)
 		e.log.RunHeld(logged(*start), string(r.hold.status), r.hold.detail.Reason, "")

@@ -31,7 +31,8 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 	} else if e.lacks(r, c) != "" {
 		return false // a node with its build, or with the activity, admits it
 	}
-	if e.switchedOff(r.code(c)) {
+	code := r.code(c)
+	if e.switchedOff(code) {
 		r.slotRefused = true
 		e.grant(r.freeSlot(c.Number))
 		return false
@@ -40,22 +41,22 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 	switch {
 	case c.Probation():
 		lane = attempt.Probation
-	case e.slots.Blamed(r.code(c)): // each of its calls is tried as if it were a suspect
+	case e.slots.Blamed(code): // each of its calls is tried as if it were a suspect
 		lane = attempt.Probation
 		r.slotRefused = true // it asks again when that is over
-		e.holdBack(r.code(c))
+		e.holdBack(code)
 	}
 	if granted := r.slots[c.Number]; granted != nil && granted.Lane() != lane {
 		e.grant(r.freeSlot(c.Number))
 	}
-	if lane == attempt.Regular && e.suspectedHere(r.code(c)) {
+	if lane == attempt.Regular && e.suspectedHere(code) {
 		r.slotRefused = true // until its suspects have been tried
 		e.grant(r.freeSlot(c.Number))
 		return false
 	}
 	if lane == attempt.Probation {
 		if r.slots[c.Number] == nil { // else the grant, which holds the size of its group, is in the mail
-			e.awaitSlot(r, c, lane)
+			e.awaitSlot(r, c, code, lane)
 			e.grant(e.slots.Serve())
 		}
 		return false
@@ -69,7 +70,7 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 			slot = e.slots.Take(lane)
 		}
 		if slot == nil {
-			e.awaitSlot(r, c, lane)
+			e.awaitSlot(r, c, code, lane)
 			return false
 		}
 		r.reserve(c.Number, slot)
@@ -79,10 +80,10 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 }
 
 // awaitSlot enqueues a call for a slot. The engine's mu is held.
-func (e *Engine) awaitSlot(r *activeRun, c *core.Call, lane attempt.Lane) {
+func (e *Engine) awaitSlot(r *activeRun, c *core.Call, code string, lane attempt.Lane) {
 	e.slots.Wait(&attempt.Waiter{
 		Call: attempt.Call{Run: r.id, Number: c.Number}, Tenure: r.partition.tenure(),
-		Lane: lane, Suspect: c.Suspect(), Priority: c.Priority, Lost: c.LostAt != 0, Activity: r.code(c), Doubted: !c.Probation(),
+		Lane: lane, Suspect: c.Suspect(), Priority: c.Priority, Lost: c.LostAt != 0, Activity: code, Doubted: !c.Probation(),
 	})
 }
 

@@ -224,13 +224,13 @@ func ends(all []mail) bool {
 // other run.
 func (e *Engine) poisoned(r *activeRun, workflow, code string) *hold {
 	e.mu.Lock()
-	t, shared := r.partition.trials, e.heldWorkflow(workflow)
+	t, shared := r.partition.trials, e.crashesHere(store.SwitchWorkflow, workflow)
 	n, is := 0, false
 	if t != nil && !t.over {
 		n, is = t.book.Poisoned(r.id, code)
 	}
 	e.mu.Unlock()
-	if shared != nil {
+	if shared.held != nil {
 		return shared.hold(r.workflowID(), code)
 	}
 	if !is {
@@ -295,7 +295,7 @@ func (t *trials) choose() (changed bool, left, admitted []*turnOnTrial) {
 	var ask []trial.Waiter
 	rest := t.waiting[:0]
 	for _, w := range t.waiting {
-		if _, is := t.book.Poisoned(w.run.id, w.code.Fingerprint); is || e.heldWorkflow(w.code.Workflow) != nil || w.run.run == nil && ends(w.run.mail) {
+		if _, is := t.book.Poisoned(w.run.id, w.code.Fingerprint); is || e.crashesHere(store.SwitchWorkflow, w.code.Workflow).held != nil || w.run.run == nil && ends(w.run.mail) {
 			admitted = append(admitted, w) // it runs without its code
 			continue
 		}
