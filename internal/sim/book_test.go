@@ -1,0 +1,61 @@
+package sim
+
+import (
+	"sync"
+
+	"github.com/perdure/perdure/activity"
+)
+
+// book is a witness besides the engine's records: what bodies have done.
+type book struct {
+	mu       sync.Mutex
+	attempts map[string]*entry // by attempt ID
+	order    []*entry
+	written  map[string]int // step transactions, by call ID
+	complain func(format string, args ...any)
+}
+
+// entry is an attempt as its body saw it.
+type entry struct {
+	run, call, attempt, activity string
+	node                         *node
+	number                       int
+	did                          bool // its effect
+	failed                       bool // instead
+}
+
+func newBook(complain func(string, ...any)) *book {
+	return &book{attempts: map[string]*entry{}, written: map[string]int{}, complain: complain}
+}
+
+// begin notes that a body begins.
+func (b *book) begin(n *node, info activity.Info) *entry {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.attempts[info.AttemptID] != nil {
+		b.complain("I3: two bodies are attempt %s of %s", info.AttemptID, info.WorkflowID)
+	}
+	e := &entry{run: info.RunID, call: info.CallID, attempt: info.AttemptID, activity: info.Activity, number: info.Attempt, node: n}
+	b.attempts[e.attempt] = e
+	b.order = append(b.order, e)
+	return e
+}
+
+// end notes how a body ended, unless its process is dead: then it did nothing.
+func (b *book) end(e *entry, did bool) {
+	if e.node.isDead() {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e.did, e.failed = did, !did
+}
+
+// write notes that a step transaction was committed.
+func (b *book) write(call string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.written[call]++; b.written[call] > 1 {
+		b.complain("the step transaction of call %s was committed %d times", call, b.written[call])
+	}
+}

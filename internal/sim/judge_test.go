@@ -1,0 +1,189 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// judge says whether everything has come to its right end.
+func (w *world) judge() {
+	for i := range w.programs {
+		o := &w.programs[i]
+		want := expect(compose(o.job.Seed), o.job.Seed, 0)
+		w.judgeEnd(o.id, want.value, w.marred[o.id])
+		for _, seed := range want.apart {
+			w.judgeEnd(apartID(seed), expect(sub(seed), seed, 0).value, w.marred[o.id])
+		}
+	}
+	for waited := 0; (w.model.tickets() > 0 || w.open() > 0) && waited < 20; waited++ {
+		time.Sleep(30 * time.Second) // the gates ask who holds them
+	}
+	if n := w.model.tickets(); n > 0 {
+		w.complain("%d tickets are left at gates", n)
+	}
+	ids := make([]string, 0, len(w.model.runs))
+	for id, r := range w.model.runs {
+		if entity.KindOf(id) != entity.Run {
+			continue
+		}
+		if !r.closed {
+			w.complain("I6: run %s of %s is open: %s", id, r.workflowID, w.describe(r.workflowID))
+		}
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		w.judgeRun(w.model.runs[id].workflowID, id)
+	}
+	if w.ill() != "" {
+		time.Sleep(20 * time.Second) // a slow answer may be older than the calm
+	}
+	if ill := w.ill(); ill != "" {
+		w.complain("after all, %s", ill)
+	}
+}
+
+// ill names a process that says that it is not well, "" if all are.
+func (w *world) ill() string {
+	for _, n := range w.alive {
+		if n.engine != nil && !n.isDead() {
+			if err := n.engine.Health(); err != nil {
+				return fmt.Sprintf("%s is not well: %v", n, err)
+			}
+		}
+	}
+	return ""
+}
+
+// open is how many runs are open.
+func (w *world) open() (n int) {
+	for id, r := range w.model.runs {
+		if entity.KindOf(id) == entity.Run && !r.closed {
+			n++
+		}
+	}
+	return n
+}
+
+// judgeEnd makes sure that a program came to its right end.
+func (w *world) judgeEnd(id string, value int, marred bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), hour)
+	defer cancel()
+	_, state, err := w.desk().Result(ctx, id, "")
+	if errors.Is(err, store.ErrNotFound) && marred {
+		return
+	}
+	if err != nil {
+		w.complain("I6: the end of %s: %v: %s", id, err, w.describe(id))
+		return
+	}
+	if e := w.ending(state.Status, state.Detail); !marred && e != (ending{status: core.StatusCompleted, value: value}) {
+		w.complain("%s ended %v: it should come to %d", id, e, value)
+	}
+}
+
+// describe says in a few words how a run stands.
+func (w *world) describe(id string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	d, err := w.desk().Describe(ctx, id, "")
+	if err != nil {
+		return err.Error()
+	}
+	why, _ := w.desk().Why(ctx, id, "")
+	text := fmt.Sprintf("%s, %s", d.Status, why)
+	for i := range d.Pending {
+		c := &d.Pending[i]
+		text += fmt.Sprintf("; call %d %s: %s, attempt %d", c.Call, c.Name, c.State, c.Attempt)
+	}
+	return text
+}
+
+// judgeRun holds the records of a run against each other and against the book.
+func (w *world) judgeRun(workflowID, run string) {
+	ctx := context.Background()
+	row, err := w.desk().Find(ctx, workflowID, run)
+	if err != nil {
+		w.complain("run %s of %s: %v", run, workflowID, err)
+		return
+	}
+	record, err := w.desk().Record(ctx, workflowID, run)
+	if err != nil {
+		w.complain("the history of %s: %v", run, err)
+		return
+	}
+	ended := w.judgeHistory(run, &record)
+	ledger, err := w.desk().Attempts(ctx, workflowID, run, view.AttemptRange{})
+	if err != nil {
+		w.complain("the ledger of %s: %v", run, err)
+		return
+	}
+	w.judgeLedger(row, ledger, ended)
+}
+
+// judgeHistory makes sure that each call was made once and ended at most once (I2). It returns
+// those that ended, with whether they succeeded.
+func (w *world) judgeHistory(run string, r *history.Recording) map[int64]bool {
+	made, ended := map[int64]bool{}, map[int64]bool{}
+	for _, turn := range r.Turns {
+		for i := range turn.Events {
+			switch ev := &turn.Events[i]; ev.Kind {
+			case history.ActivityScheduled, history.StepScheduled, history.ChildScheduled, history.DetachedScheduled, history.SignalAwaited:
+				if made[ev.Call] {
+					w.complain("I2: call %d of %s was made twice", ev.Call, run)
+				}
+				made[ev.Call] = true
+			case history.CallCompleted, history.CallFailed:
+				if _, twice := ended[ev.Call]; twice || !made[ev.Call] {
+					w.complain("I2: call %d of %s ended twice, or was not made", ev.Call, run)
+				}
+				ended[ev.Call] = ev.Kind == history.CallCompleted
+			}
+		}
+	}
+	return ended
+}
+
+// judgeLedger holds the ledger of a run against what the bodies have done.
+func (w *world) judgeLedger(row *store.Run, ledger []view.Attempt, ended map[int64]bool) {
+	byID := map[string]*view.Attempt{}
+	last := map[int64]int{}
+	for i := range ledger {
+		a := &ledger[i]
+		byID[a.ID] = a
+		if a.RunID == "" && a.Number != last[a.Call]+1 { // else it is kept from another run
+			w.complain("I3: attempt %d of call %d of %s follows attempt %d", a.Number, a.Call, row.ID, last[a.Call])
+		}
+		last[a.Call] = a.Number
+		if a.Ended == nil && !row.Status.Open() {
+			w.complain("I3: attempt %d of call %d of %s has no end", a.Number, a.Call, row.ID)
+		}
+		if a.Name == failingCall.Name() && a.Outcome == view.OutcomeCompleted {
+			w.complain("a call that always fails has completed: %s", a.ID)
+		}
+	}
+	for _, e := range w.book.order {
+		if e.run != row.ID {
+			continue
+		}
+		a := byID[e.attempt]
+		switch {
+		case a == nil:
+			w.complain("I3: attempt %d of %s (%s) of %s is in no ledger", e.number, e.call, e.activity, row.WorkflowID)
+		case e.activity == outsideCall.Name():
+		case a.Outcome == view.OutcomeCompleted && !e.did:
+			w.complain("attempt %s of %s completed, and its body has not", e.attempt, e.activity)
+		case a.Outcome == view.OutcomeFailed && e.did && e.activity != writtenCall.Name():
+			w.complain("attempt %s of %s failed, and its body did its work", e.attempt, e.activity)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/seal"
+)
+
+// node is a process: one that serves runs, one that serves the queue, or a client.
+type node struct {
+	*world
+	number int
+	dice   dice
+	role   role
+	name   string
+	build  string
+	engine *engine.Engine // once it lives
+
+	mu     sync.Mutex
+	count  [verbs]int
+	died   chan struct{}
+	frozen time.Time // until then nothing of it goes on
+	cut    time.Time // until then it does not reach the database
+	deaths []func()
+}
+
+type role int
+
+const (
+	server role = iota
+	worker
+	client
+)
+
+// born makes a process, which has not begun anything.
+func (w *world) born(r role, name, build string) *node {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := &node{world: w, number: len(w.nodes), role: r, name: name, build: build, died: make(chan struct{})}
+	n.dice = w.dice.of("node", n.number)
+	w.nodes = append(w.nodes, n)
+	return n
+}
+
+// config is what a node is told.
+func (n *node) config() engine.Config {
+	c := engine.Config{
+		Store: opener{n}, Node: n.name, Build: n.build, Lease: n.world.lease, Supersede: n.role == server,
+		Concurrency: []int{2, 8, 128}[n.dice.of("concurrency").below(3)],
+		Logger:      slog.New(slog.DiscardHandler),
+		Draw:        func(run string, call int64, attempt int) float64 { return float64(n.dice.of("draw", int(call), attempt).below(1000)) / 1000 },
+		Around: func(ctx context.Context, body seal.Body) (history.Payload, error) {
+			return body(context.WithValue(ctx, nodeKey{}, n))
+		},
+	}
+	if n.dice.of("evicts").oneIn(3) {
+		c.MaxResident = -1
+	}
+	workflows, activities := definitions()
+	switch n.role {
+	case server:
+		c.Workflows, c.Activities = workflows, activities
+		if n.dice.of("serves").oneIn(2) {
+			c.Queues = []record.Queue{{Name: queueName, Limit: queueLimit}}
+		}
+	case worker:
+		c.Activities, c.Queues = activities, []record.Queue{{Name: queueName, Limit: queueLimit}}
+	}
+	return c
+}
+
+// live opens the engine and starts it, unless it is a client. It reports whether that succeeded.
+func (n *node) live(ctx context.Context) bool {
+	e, err := engine.Open(ctx, n.config())
+	if err != nil {
+		n.trace.explain("%d does not live: %v", n.number, err)
+		n.die()
+		return false
+	}
+	if n.role != client {
+		err = e.Start(ctx)
+	}
+	n.mu.Lock()
+	n.engine = e
+	dead := n.isDead()
+	n.mu.Unlock()
+	n.trace.explain("%d %s lives, build %s: %v", n.number, n.name, n.build, err)
+	switch {
+	case dead: // it died before it lived
+		n.world.errands.Go(e.Kill)
+		return false
+	case err != nil:
+		n.die()
+		return false
+	}
+	return true
+}
+
+// next counts a call of a verb.
+func (n *node) next(v verb) (int, dice) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.count[v]++
+	return n.count[v], n.dice.of(verbNames[v], n.count[v])
+}
+
+func (n *node) isDead() bool {
+	select {
+	case <-n.died:
+		return true
+	default:
+		return false
+	}
+}
+
+func (n *node) isFrozen() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return time.Now().Before(n.frozen)
+}
+
+// isCut reports whether what it says does not reach the database.
+func (n *node) isCut() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := time.Now()
+	return now.Before(n.cut) || now.Before(n.world.awayUntil())
+}
+
+// wait waits for a while, and for as long as the process is frozen; ctx and death end it.
+func (n *node) wait(ctx context.Context, d time.Duration) error {
+	for {
+		timer := time.NewTimer(d)
+		select {
+		case <-timer.C:
+		case <-n.died:
+			timer.Stop()
+			return errCrashed
+		case <-ctx.Done():
+			timer.Stop()
+			if n.isDead() {
+				return errCrashed
+			}
+			return ctx.Err()
+		}
+		if n.isDead() {
+			return errCrashed
+		}
+		n.mu.Lock()
+		d = time.Until(n.frozen)
+		n.mu.Unlock()
+		if d <= 0 {
+			return nil
+		}
+	}
+}
+
+// whileFrozen waits for as long as the process is frozen.
+func (n *node) whileFrozen(ctx context.Context) error {
+	if !n.isFrozen() {
+		return nil
+	}
+	return n.wait(ctx, 0)
+}
+
+// onDeath calls f when the process dies, until stop is called.
+func (n *node) onDeath(f func()) (stop func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	i := len(n.deaths)
+	n.deaths = append(n.deaths, f)
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.deaths[i] = nil
+	}
+}
+
+// die ends the process as kill -9 does: nothing that it says reaches the database any more, and
+// what its code does has no effect.
+func (n *node) die() {
+	n.mu.Lock()
+	if n.isDead() {
+		n.mu.Unlock()
+		return
+	}
+	close(n.died)
+	deaths, e := n.deaths, n.engine
+	n.mu.Unlock()
+	n.trace.add(n.number, "dies", 0, 0, "")
+	for _, f := range deaths {
+		if f != nil {
+			f()
+		}
+	}
+	n.world.left(n)
+	if n.world.isClient(n) {
+		n.world.errands.Go(n.world.reborn)
+	}
+	if e != nil {
+		n.world.errands.Go(e.Kill)
+	}
+}
+
+func (n *node) String() string { return fmt.Sprintf("%d (%s)", n.number, n.name) }

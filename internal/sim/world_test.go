@@ -1,0 +1,258 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"testing"
+	"testing/cryptotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/perdure/perdure/store/memory"
+)
+
+// world is one simulated world: a database, processes that come and go, programs, and what is
+// done to all of them.
+type world struct {
+	plan
+	t       *testing.T
+	dice    dice
+	db      *memory.Database
+	trace   *trace
+	book    *book
+	model   *model
+	seen    *hearsay // what clients were told
+	lease   time.Duration
+	writing sync.Mutex // a verb that writes, and what the model makes of it, are one
+	errands sync.WaitGroup
+
+	mu     sync.Mutex
+	nodes  []*node // all that there ever were
+	alive  []*node // servers and workers
+	client *node
+	away   time.Time // until then nobody reaches the database
+	storm  storm
+	calm   bool
+	over   bool // nobody begins to live any more
+	ahead  time.Duration // the database's clock
+	faults []string
+	marred map[string]bool // workflow IDs whose programs need not come to what is expected
+	forks  []string
+}
+
+// storm is how often verbs fail at present.
+type storm struct {
+	oneIn  int // 0: never
+	deadly bool
+	until  time.Time
+}
+
+// complain notes what must not be.
+func (w *world) complain(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	w.trace.explain("FAULT %s", text)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.faults = append(w.faults, text)
+}
+
+func (w *world) awayUntil() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.away
+}
+
+func (w *world) trouble() storm {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.calm || time.Now().After(w.storm.until) {
+		return storm{}
+	}
+	return w.storm
+}
+
+func (w *world) isClient(n *node) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.client == n
+}
+
+// left takes a process off the list of those alive.
+func (w *world) left(n *node) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.alive = slices.DeleteFunc(w.alive, func(other *node) bool { return other == n })
+}
+
+func (w *world) clock() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Add(w.ahead).UnixNano()
+}
+
+// result is what came of a world.
+type result struct {
+	faults []string
+	sum    uint64 // of its trace
+	lines  int
+	seen   *hearsay
+	effort effort
+}
+
+// effort says how much happened.
+type effort struct{ Runs, Bodies, Processes, Deaths int }
+
+// play plays a world from its beginning to its end. It writes what happens to show, nil for no
+// account.
+func play(t *testing.T, p plan, show io.Writer) (r result) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		cryptotest.SetGlobalRandom(t, p.seed)
+		w := &world{plan: p, t: t, dice: dice(p.seed), marred: map[string]bool{}}
+		w.trace = &trace{begun: time.Now(), full: show}
+		w.seen = &hearsay{begun: w.trace.begun}
+		w.book, w.model = newBook(w.complain), newModel(w)
+		w.lease = []time.Duration{3 * time.Second, 5 * time.Second, 10 * time.Second}[w.dice.of("lease").below(3)]
+		w.db = memory.New(memory.Partitions([]int{1, 2, 5}[w.dice.of("partitions").below(3)]), memory.Clock(w.clock))
+		w.run()
+		r = result{faults: w.faults, sum: w.trace.sum, lines: w.trace.lines, seen: w.seen, effort: w.effort()}
+	})
+	return r
+}
+
+func (w *world) effort() (e effort) {
+	e.Processes, e.Bodies, e.Runs = len(w.nodes), len(w.book.order), len(w.model.runs)
+	for _, n := range w.nodes {
+		if n.isDead() {
+			e.Deaths++
+		}
+	}
+	return e
+}
+
+// run lets the world run its course: first everything happens that can, then there is calm.
+func (w *world) run() {
+	w.reborn()
+	for i := range w.servers {
+		w.join(server, i)
+	}
+	w.join(worker, 0)
+	var customers sync.WaitGroup
+	for i := range w.programs {
+		customers.Go(func() { w.order(&w.programs[i]) })
+	}
+	for i := range w.events {
+		ev := &w.events[i]
+		time.Sleep(time.Until(w.trace.begun.Add(ev.at)))
+		w.happen(ev)
+	}
+	w.settle(&customers)
+	w.judge()
+	w.end()
+}
+
+// settle ends all trouble, lets those live who are needed, and waits for all customers.
+func (w *world) settle(customers *sync.WaitGroup) {
+	w.mu.Lock()
+	w.calm, w.away = true, time.Time{}
+	for _, n := range w.nodes {
+		n.mu.Lock()
+		n.cut, n.frozen = time.Time{}, time.Time{}
+		n.mu.Unlock()
+	}
+	w.mu.Unlock()
+	w.trace.add(0, "calm", 0, 0, "")
+	w.lack(server, 0)
+	w.lack(server, 1) // of the other build
+	w.lack(worker, 0)
+	served := make(chan struct{})
+	w.errands.Go(func() {
+		customers.Wait()
+		close(served)
+	})
+	for wait := time.Second; ; wait += 5 * time.Second { // what was asked for before may be carried out late
+		time.Sleep(wait)
+		w.release()
+		select {
+		case <-served:
+			return
+		default:
+		}
+	}
+}
+
+// lack lets a process begin to live, unless there is one like it.
+func (w *world) lack(r role, i int) {
+	w.mu.Lock()
+	there := slices.ContainsFunc(w.alive, func(n *node) bool { return n.role == r && n.build == buildOf(i) })
+	w.mu.Unlock()
+	if !there {
+		w.join(r, i)
+	}
+}
+
+func buildOf(i int) string { return []string{"1", "2"}[i%2] }
+
+// join lets a process begin to live, and again as long as it does not.
+func (w *world) join(r role, i int) {
+	name, build := fmt.Sprintf("n%d", i), buildOf(i)
+	if r == worker {
+		name = fmt.Sprintf("w%d", i)
+	}
+	n := w.born(r, name, build)
+	w.mu.Lock()
+	for _, other := range w.alive { // a process that is started again has the name of the one before
+		if other.name == name {
+			w.mu.Unlock()
+			other.die()
+			w.mu.Lock()
+			break
+		}
+	}
+	w.alive = append(w.alive, n)
+	w.mu.Unlock()
+	w.errands.Go(func() {
+		for tries := 0; !n.live(context.Background()) && tries < 20; tries++ {
+			time.Sleep(time.Second)
+			w.mu.Lock()
+			taken := slices.ContainsFunc(w.alive, func(other *node) bool { return other.name == name })
+			over := w.over
+			w.mu.Unlock()
+			if taken || over {
+				return
+			}
+			n = w.born(r, name, build)
+			w.mu.Lock()
+			w.alive = append(w.alive, n)
+			w.mu.Unlock()
+		}
+	})
+}
+
+// end ends all processes.
+func (w *world) end() {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	w.mu.Lock()
+	w.over = true
+	w.mu.Unlock()
+	for _, n := range slices.Clone(w.nodes) {
+		n.mu.Lock()
+		e := n.engine
+		n.mu.Unlock()
+		switch {
+		case n.isDead():
+		case e == nil: // it has not begun to live
+			n.die()
+		default:
+			if err := e.Stop(now); err != nil {
+				w.trace.explain("%s stops: %v", n, err)
+			}
+		}
+	}
+	w.errands.Wait()
+	time.Sleep(time.Minute) // bodies that do not listen end
+}
