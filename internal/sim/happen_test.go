@@ -118,6 +118,13 @@ func (w *world) mar(id string) {
 	w.marred[id] = true
 }
 
+// rewind notes that what clients are told of a program need not fit together any more.
+func (w *world) rewind(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rewound[id] = true
+}
+
 // meddle lets a person do something.
 func (w *world) meddle(ev *event) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -152,6 +159,7 @@ func (w *world) meddle(ev *event) {
 		control(core.Control{Operation: core.MoveTheRun, To: []string{"1", "2"}[d.of("to").below(2)]})
 	case resetsRun:
 		w.mar(id)
+		w.rewind(id)
 		control(core.Control{Operation: core.ResetTheRun, Call: int64(1 + d.of("call").below(4))})
 	case forksRun:
 		w.fork(ctx, id, d)
@@ -169,6 +177,7 @@ func (w *world) meddle(ev *event) {
 // fork lets a person fork a run. The new one gets no signals, so it need not come to an end.
 func (w *world) fork(ctx context.Context, id string, d dice) {
 	w.mar(id) // the new one may start what this one would start
+	w.rewind(id)
 	to := fmt.Sprintf("fork-%x", uint64(d))
 	_, _, err := w.desk().ForkRun(ctx, request.Fork{WorkflowID: id, NewID: to, Call: int64(1 + d.of("call").below(4))})
 	w.tolerate(err, "a fork of %s", id)

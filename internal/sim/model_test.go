@@ -371,6 +371,14 @@ func (m *model) take([]store.Message) {}
 
 func (m *model) forget(runs []string) {}
 
+// ended reports whether the latest run of a workflow ID has ended.
+func (m *model) ended(id string) bool {
+	m.world.writing.Lock()
+	defer m.world.writing.Unlock()
+	r := m.runs[m.latest[id]]
+	return r != nil && r.closed
+}
+
 // tickets is how many calls stand at gates, or rest there.
 func (m *model) tickets() (n int) {
 	for id, r := range m.runs {

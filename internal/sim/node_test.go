@@ -55,7 +55,9 @@ func (n *node) config() engine.Config {
 		Store: opener{n}, Node: n.name, Build: n.build, Lease: n.world.lease, Supersede: n.role == server,
 		Concurrency: []int{2, 8, 128}[n.dice.of("concurrency").below(3)],
 		Logger:      slog.New(slog.DiscardHandler),
-		Draw:        func(run string, call int64, attempt int) float64 { return float64(n.dice.of("draw", int(call), attempt).below(1000)) / 1000 },
+		Draw: func(run string, call int64, attempt int) float64 {
+			return float64(n.dice.of("draw", int(call), attempt).below(1000)) / 1000
+		},
 		Around: func(ctx context.Context, body seal.Body) (history.Payload, error) {
 			return body(context.WithValue(ctx, nodeKey{}, n))
 		},
@@ -136,6 +138,13 @@ func (n *node) isCut() bool {
 
 // wait waits for a while, and for as long as the process is frozen; ctx and death end it.
 func (n *node) wait(ctx context.Context, d time.Duration) error {
+	if d < time.Millisecond { // nothing ends so short a wait, which is cheaper
+		time.Sleep(d)
+		d = 0
+		if !n.isDead() && ctx.Err() == nil && !n.isFrozen() {
+			return nil
+		}
+	}
 	for {
 		timer := time.NewTimer(d)
 		select {

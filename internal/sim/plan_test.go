@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"testing"
 	"time"
 )
 
@@ -13,6 +14,7 @@ type plan struct {
 	servers  int
 	programs []order
 	events   []event
+	kept     []int // of the elements that were drawn; nil: all
 }
 
 // order is a program that a customer wants to be run.
@@ -63,10 +65,20 @@ const (
 // profile is a kind of world.
 type profile struct {
 	name     string
-	programs int // at most
-	events   int // at most
+	programs int         // at most
+	events   int         // at most
 	only     []happening // nil: all
 	lasts    time.Duration
+}
+
+var profiles = []*profile{anything}
+
+func profileNamed(t *testing.T, name string) *profile {
+	at := slices.IndexFunc(profiles, func(p *profile) bool { return p.name == name })
+	if at < 0 {
+		t.Fatalf("there is no kind of world %q", name)
+	}
+	return profiles[at]
 }
 
 var anything = &profile{name: "anything", programs: 4, events: 12, lasts: 10 * time.Second}

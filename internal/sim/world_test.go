@@ -29,18 +29,19 @@ type world struct {
 	writing sync.Mutex // a verb that writes, and what the model makes of it, are one
 	errands sync.WaitGroup
 
-	mu     sync.Mutex
-	nodes  []*node // all that there ever were
-	alive  []*node // servers and workers
-	client *node
-	away   time.Time // until then nobody reaches the database
-	storm  storm
-	calm   bool
-	over   bool // nobody begins to live any more
-	ahead  time.Duration // the database's clock
-	faults []string
-	marred map[string]bool // workflow IDs whose programs need not come to what is expected
-	forks  []string
+	mu      sync.Mutex
+	nodes   []*node // all that there ever were
+	alive   []*node // servers and workers
+	client  *node
+	away    time.Time // until then nobody reaches the database
+	storm   storm
+	calm    bool
+	over    bool          // nobody begins to live any more
+	ahead   time.Duration // the database's clock
+	faults  []string
+	marred  map[string]bool // workflow IDs whose programs need not come to what is expected
+	rewound map[string]bool // those that were reset or forked: updates may be answered twice, children be there
+	forks   []string
 }
 
 // storm is how often verbs fail at present.
@@ -98,7 +99,6 @@ type result struct {
 	faults []string
 	sum    uint64 // of its trace
 	lines  int
-	seen   *hearsay
 	effort effort
 }
 
@@ -109,18 +109,28 @@ type effort struct{ Runs, Bodies, Processes, Deaths int }
 // account.
 func play(t *testing.T, p plan, show io.Writer) (r result) {
 	t.Helper()
+	var seen *world
 	synctest.Test(t, func(t *testing.T) {
 		cryptotest.SetGlobalRandom(t, p.seed)
-		w := &world{plan: p, t: t, dice: dice(p.seed), marred: map[string]bool{}}
+		w := &world{plan: p, t: t, dice: dice(p.seed), marred: map[string]bool{}, rewound: map[string]bool{}}
 		w.trace = &trace{begun: time.Now(), full: show}
 		w.seen = &hearsay{begun: w.trace.begun}
 		w.book, w.model = newBook(w.complain), newModel(w)
 		w.lease = []time.Duration{3 * time.Second, 5 * time.Second, 10 * time.Second}[w.dice.of("lease").below(3)]
 		w.db = memory.New(memory.Partitions([]int{1, 2, 5}[w.dice.of("partitions").below(3)]), memory.Clock(w.clock))
 		w.run()
-		r = result{faults: w.faults, sum: w.trace.sum, lines: w.trace.lines, seen: w.seen, effort: w.effort()}
+		seen = w
+		r = result{faults: w.faults, sum: w.trace.sum, lines: w.trace.lines, effort: w.effort()}
 	})
+	r.faults = append(r.faults, seen.seen.check(seen.rewound)...)
 	return r
+}
+
+func (e *effort) add(o effort) {
+	e.Runs += o.Runs
+	e.Bodies += o.Bodies
+	e.Processes += o.Processes
+	e.Deaths += o.Deaths
 }
 
 func (w *world) effort() (e effort) {
