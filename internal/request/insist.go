@@ -41,21 +41,26 @@ func (d insistent) Create(ctx context.Context, run store.Run) error {
 }
 
 // Post may be refused on a retry because its first copy, whose answer was lost, has ended
-// the run. A request to end the run then had its effect. It also counts as done if another
-// chain has the workflow ID by now, because a second copy would end that one too.
+// the run. A request to end the run then had its effect, unless the run had ended before. It
+// also counts as done if another chain has the workflow ID by now, because a second copy would
+// end that one too.
 func (d insistent) Post(ctx context.Context, m store.Message) error {
 	twice, lost := repeatable(message.Repeatable(m)), false
 	ends := message.Ends(m)
-	meant := ""
-	if ends && m.Run == "" {
-		var err error
-		if meant, err = chainOf(ctx, d, m); err != nil {
+	meant, over := "", false
+	if ends {
+		before, err := latest(ctx, d, m)
+		if err != nil {
 			return err
+		}
+		over = before != nil && !before.Status.Open()
+		if before != nil && m.Run == "" {
+			meant = before.Chain
 		}
 	}
 	err := d.insist(ctx, twice, func() error {
 		if lost && meant != "" {
-			if now, err := chainOf(ctx, d.Database, m); err != nil || now != meant {
+			if now, err := latest(ctx, d.Database, m); err != nil || now == nil || now.Chain != meant {
 				return err
 			}
 		}
@@ -66,23 +71,21 @@ func (d insistent) Post(ctx context.Context, m store.Message) error {
 	switch {
 	case !lost || err == nil || store.Unavailable(err):
 		return err
+	case errors.Is(err, store.ErrClosed) && over:
+		return err
 	case errors.Is(err, store.ErrClosed) && ends:
 		return nil
 	}
 	return explain(err, lost, twice)
 }
 
-// chainOf returns the chain that a message for the latest run of a workflow ID is for, or
-// "".
-func chainOf(ctx context.Context, d Database, m store.Message) (string, error) {
-	run, err := d.Find(ctx, m.Partition, m.WorkflowID, "")
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return "", nil
-	case err != nil:
-		return "", err
+// latest returns the run that a message is for, nil if there is none.
+func latest(ctx context.Context, d Database, m store.Message) (*store.Run, error) {
+	run, err := d.Find(ctx, m.Partition, m.WorkflowID, m.Run)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
 	}
-	return run.Chain, nil
+	return run, err
 }
 
 func (d insistent) Take(ctx context.Context, partition int, workflowID string) (taken []store.Message, err error) {

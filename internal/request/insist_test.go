@@ -153,6 +153,42 @@ func TestE84_ARefusalAfterALostAnswerIsNoProof(t *testing.T) {
 	})
 }
 
+// A run that had ended before it was asked to end was not ended by the request.
+func TestE84_ARequestToEndWhatHasEndedIsRefused(t *testing.T) {
+	eachAsking(t, func(w *insisted, a asking) {
+		if !a.ends {
+			return
+		}
+		d := w.db.(insistent)
+		d.Database = &over{Database: d.Database}
+		if err := a.ask(w.Context(), d); !errors.Is(err, store.ErrClosed) {
+			w.Errorf("got %v", err)
+		}
+	})
+}
+
+// over has a run that has ended. The first answer is lost.
+type over struct {
+	Database
+	asked bool
+}
+
+func (o *over) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
+	row, err := o.Database.Find(ctx, partition, workflowID, run)
+	if row != nil {
+		row.Status = store.Completed
+	}
+	return row, err
+}
+
+func (o *over) Post(context.Context, store.Message) error {
+	if !o.asked {
+		o.asked = true
+		return &store.UnavailableError{Op: "Post", Err: errors.New("the answer is lost")}
+	}
+	return store.ErrClosed
+}
+
 // A run that is asked to end may have made room for another one when the second copy of
 // the request comes.
 func TestE84_ARequestToEndIsForOneChain(t *testing.T) {

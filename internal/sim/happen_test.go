@@ -261,6 +261,17 @@ func (w *world) release() {
 			return err
 		})
 	}
+	for id := range w.rewound { // it may wait for what its customer did not send, because it had ended
+		for i := range w.wanted(id).signals {
+			value, _ := history.Encode(i)
+			try("a signal", func() error {
+				if err := w.desk().Signal(ctx, id, number.Name(), fmt.Sprint("the ", i), value); !errors.Is(err, store.ErrClosed) {
+					return err
+				}
+				return nil
+			})
+		}
+	}
 	for _, id := range w.forks {
 		try("the end of a fork", func() error {
 			if err := w.desk().Terminate(ctx, id, "", by); !errors.Is(err, store.ErrClosed) {

@@ -45,6 +45,7 @@ type membership struct {
 type holding struct {
 	node  string // "" if nobody does
 	epoch int64
+	ever  int64 // the last epoch under which it was claimed
 }
 
 // life is what the model knows of a run or a standing entity.
@@ -165,7 +166,7 @@ func (m *model) claim(node string, got []store.Ownership, err error) {
 		if o.Epoch <= p.epoch {
 			m.wrong("place %d has epoch %d after %d", o.Partition, o.Epoch, p.epoch)
 		}
-		p.node, p.epoch = node, o.Epoch
+		p.node, p.epoch, p.ever = node, o.Epoch, o.Epoch
 	}
 }
 
@@ -203,7 +204,7 @@ func (m *model) move(move *store.Move, err error) {
 	}
 	r.ward = row.Ward
 	if p := m.place(store.Place(move.Partition, r.ward)); p.node == "" {
-		p.node, p.epoch = move.To, max(p.epoch+1, store.WardEpoch(r.ward, p.epoch))
+		p.node, p.epoch = move.To, store.WardEpoch(r.ward, p.ever)
 	} else if p.node != move.To {
 		m.wrong("run %s has moved to %s, and the ward belongs to %s", move.Run, move.To, p.node)
 	}
@@ -276,7 +277,10 @@ func (m *model) turn(t *store.Turn, err error) {
 			closing = t.Run
 		}
 		m.begin(t.Create, t.Ward, closing)
-		r = m.runs[t.Run]
+		if known := m.runs[t.Run]; r == nil && known != nil {
+			r, known.closed = known, false // its first turn may be its last
+			defer func() { r.closed = !t.Create.Status.Open() || r.closed }()
+		}
 	}
 	if r != nil {
 		m.advance(r, t)
@@ -292,7 +296,7 @@ func (m *model) turn(t *store.Turn, err error) {
 
 // advance applies a turn to its run.
 func (m *model) advance(r *life, t *store.Turn) {
-	if r.ward != t.Ward {
+	if !r.closed && r.ward != t.Ward {
 		m.wrong("turn %d of %s is of ward %d, and the run is in %d", t.Number, t.Run, t.Ward, r.ward)
 	}
 	if t.Number > 0 {

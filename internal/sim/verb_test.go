@@ -70,7 +70,7 @@ func carry[T any](ctx context.Context, n *node, v verb, size int, do func() (T, 
 		return none, err
 	}
 	switch {
-	case f == crashesBefore:
+	case f == crashesBefore && !n.isCalm():
 		n.trace.add(n.number, verbNames[v], number, 0, "crashes before")
 		n.die()
 		return none, errCrashed
@@ -80,7 +80,7 @@ func carry[T any](ctx context.Context, n *node, v verb, size int, do func() (T, 
 	}
 	answer, err := do()
 	n.trace.add(n.number, verbNames[v], number, size, outcome(err))
-	if f == crashesAfter {
+	if f == crashesAfter && !n.isCalm() {
 		n.die()
 		return none, errCrashed
 	}

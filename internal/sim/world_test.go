@@ -81,6 +81,22 @@ func (w *world) isClient(n *node) bool {
 	return w.client == n
 }
 
+func (w *world) isCalm() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.calm
+}
+
+// wanted is what is expected of a program.
+func (w *world) wanted(id string) expectation {
+	for i := range w.programs {
+		if o := &w.programs[i]; o.id == id {
+			return expect(compose(o.job.Seed), o.job.Seed, 0)
+		}
+	}
+	return expectation{}
+}
+
 // left takes a process off the list of those alive.
 func (w *world) left(n *node) {
 	w.mu.Lock()
