@@ -42,7 +42,7 @@ func (w *world) order(o *order) {
 			w.update(o, i)
 		})
 	}
-	want := expect(compose(o.job.Seed), o.job.Seed, 0)
+	want := o.job.expect()
 	for i := range want.signals {
 		time.Sleep(time.Duration(d.of("signal", i).below(2500)) * time.Millisecond)
 		value, _ := history.Encode(i)

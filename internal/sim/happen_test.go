@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -19,6 +20,10 @@ func (w *world) happen(ev *event) {
 	switch n, d := w.someone(ev.dice), ev.dice; ev.what {
 	case joins:
 		w.join(role(d.of("role").below(4)/3), d.of("who").below(4))
+	case joinsBesides:
+		if n != nil && n.role == server {
+			w.begin(w.born(server, n.name, n.build))
+		}
 	case dies:
 		if n != nil {
 			n.die()
@@ -163,6 +168,31 @@ func (w *world) meddle(ev *event) {
 		control(core.Control{Operation: core.ResetTheRun, Call: int64(1 + d.of("call").below(4))})
 	case forksRun:
 		w.fork(ctx, id, d)
+	case skipsCall:
+		w.mar(id)
+		w.rewind(id)
+		result, _ := history.Encode(1)
+		control(core.Control{Operation: core.Skip, Result: result})
+	case failsCall:
+		w.mar(id)
+		w.rewind(id)
+		control(core.Control{Operation: core.FailNow, Failure: history.FromError(errUnlucky)})
+	case cancelsAll:
+		for i := range w.programs {
+			w.mar(w.programs[i].id)
+			w.rewind(w.programs[i].id) // who was canceled in bulk is not on record as asked to end
+		}
+		_, err := c.ControlAll(ctx, view.Filter{IDPrefix: "p"}, core.Control{Operation: core.CancelTheRun}, false)
+		w.tolerate(err, "the end of all")
+	case setsSchedule:
+		every := time.Duration(1+d.of("every").below(4)) * time.Second
+		n, _ := history.Encode(1000 + d.of("of").below(1000))
+		overlap := []schedule.Overlap{schedule.Skip, schedule.BufferAll, schedule.AllowAll}[d.of("overlap").below(3)]
+		err := c.SetSchedule(ctx, "hourly", schedule.Spec{Every: every, Overlap: overlap}, request.Start{Type: timed.Name(), Input: n})
+		w.tolerate(err, "a schedule")
+	case setsCanary:
+		_, err := c.SetCanary(ctx, buildOf(d.of("build").below(2)), float64(d.of("share").below(101)), false, by)
+		w.tolerate(err, "a canary")
 	case cancelsRun, terminatesRun:
 		w.mar(id)
 		w.seen.record(w, id, asksForEnd{}, func() any {
@@ -250,8 +280,11 @@ func (w *world) release() {
 	var on []view.SwitchRecord
 	try("a look at the switches", func() (err error) { on, err = w.desk().Switches(ctx, true); return err })
 	for _, s := range on {
-		if s.Paused && s.Kind == store.SwitchActivity {
+		switch {
+		case s.Paused && s.Kind == store.SwitchActivity:
 			try("a switch", func() error { _, err := w.desk().SwitchActivity(ctx, s.Name, false, "", by); return err })
+		case s.Paused && s.Kind == store.SwitchCanary:
+			try("the end of the canary", func() error { _, err := w.desk().EndCanary(ctx, false, by); return err })
 		}
 	}
 	try("the gate", func() error { return w.desk().PauseGate(ctx, narrow.Name(), false, by) })
@@ -261,6 +294,7 @@ func (w *world) release() {
 			return err
 		})
 	}
+	try("the end of the schedule", func() error { return w.desk().DeleteSchedule(ctx, "hourly", by) })
 	for id := range w.rewound { // it may wait for what its customer did not send, because it had ended
 		for i := range w.wanted(id).signals {
 			value, _ := history.Encode(i)

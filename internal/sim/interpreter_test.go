@@ -53,18 +53,20 @@ var (
 
 	roaming, pinned workflow.Workflow[job, int]
 	short           workflow.Workflow[uint64, int]
+	timed           workflow.Workflow[int, int] // what schedules start
 )
 
 func init() { // the code names the definitions
 	retry.RegisterError("unlucky", errUnlucky)
 	short = workflow.New("short", shortCode)
+	timed = workflow.New("timed", func(wf *workflow.Context, n int) (int, error) { return workflow.Call(wf, plainCall, n) })
 	roaming = workflow.New("roaming", jobCode, workflow.Version("one"))
 	pinned = workflow.New("pinned", jobCode, workflow.Pinned(), workflow.Version("one"))
 }
 
 // definitions are what nodes have.
 func definitions() ([]seal.Workflow, []seal.Activity) {
-	return []seal.Workflow{roaming, pinned, short},
+	return []seal.Workflow{roaming, pinned, short, timed},
 		[]seal.Activity{plainCall, timedCall, gatedCall, queuedCall, writtenCall, beatingCall, outsideCall, failingCall}
 }
 
@@ -89,14 +91,14 @@ func jobCode(wf *workflow.Context, in job) (int, error) {
 		answered++
 		return in.Updates, nil
 	})
-	program := compose(in.Seed)
+	program := in.program()
 	x := &interpreter{seed: in.Seed, value: in.Value}
 	for i := in.From; i < len(program); i++ {
 		if program[i].kind == anew {
 			if err := workflow.FinishUpdates(wf); err != nil {
 				return 0, err
 			}
-			return workflow.ContinueAsNew(wf, in.flow(), job{Seed: in.Seed, From: i + 1, Value: x.value, Updates: in.Updates, Pinned: in.Pinned})
+			return workflow.ContinueAsNew(wf, in.flow(), job{Seed: in.Seed, Of: in.Of, From: i + 1, Value: x.value, Updates: in.Updates, Pinned: in.Pinned})
 		}
 		if err := x.perform(wf, &program[i]); err != nil {
 			return 0, err

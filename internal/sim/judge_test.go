@@ -18,7 +18,7 @@ import (
 func (w *world) judge() {
 	for i := range w.programs {
 		o := &w.programs[i]
-		want := expect(compose(o.job.Seed), o.job.Seed, 0)
+		want := o.job.expect()
 		w.judgeEnd(o.id, want.value, w.marred[o.id])
 		for _, seed := range want.apart {
 			w.judgeEnd(apartID(seed), expect(sub(seed), seed, 0).value, w.marred[o.id])
@@ -55,7 +55,7 @@ func (w *world) judge() {
 // ill names a process that says that it is not well, "" if all are.
 func (w *world) ill() string {
 	for _, n := range w.alive {
-		if n.engine != nil && !n.isDead() {
+		if n.engine != nil && !n.isDead() && !w.isReplaced(n) {
 			if err := n.engine.Health(); err != nil {
 				return fmt.Sprintf("%s is not well: %v", n, err)
 			}

@@ -62,6 +62,7 @@ func (n *node) config() engine.Config {
 			return body(context.WithValue(ctx, nodeKey{}, n))
 		},
 	}
+	c.CheckDeterminism = n.dice.of("replays").oneIn(8)
 	if n.dice.of("evicts").oneIn(3) {
 		c.MaxResident = -1
 	}

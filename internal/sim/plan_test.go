@@ -34,7 +34,8 @@ type event struct {
 type happening int
 
 const (
-	joins happening = iota
+	joins        happening = iota
+	joinsBesides           // under the name of another one that does not know it
 	dies
 	leaves
 	freezes
@@ -57,8 +58,13 @@ const (
 	movesRun
 	resetsRun
 	forksRun
+	skipsCall
+	failsCall
 	cancelsRun
 	terminatesRun
+	cancelsAll
+	setsSchedule
+	setsCanary
 	happenings
 )
 
@@ -68,20 +74,21 @@ type profile struct {
 	programs int         // at most
 	events   int         // at most
 	only     []happening // nil: all
+	of       []kind      // of statements; nil: all
 	lasts    time.Duration
 }
-
-var profiles = []*profile{anything}
 
 func profileNamed(t *testing.T, name string) *profile {
 	at := slices.IndexFunc(profiles, func(p *profile) bool { return p.name == name })
 	if at < 0 {
-		t.Fatalf("there is no kind of world %q", name)
+		var known []string
+		for _, p := range profiles {
+			known = append(known, p.name)
+		}
+		t.Fatalf("there is no kind of world %q; there are %q", name, known)
 	}
 	return profiles[at]
 }
-
-var anything = &profile{name: "anything", programs: 4, events: 12, lasts: 10 * time.Second}
 
 // draw makes the plan of a seed.
 func draw(seed uint64, p *profile) plan {
@@ -89,7 +96,7 @@ func draw(seed uint64, p *profile) plan {
 	out := plan{seed: seed, profile: p, servers: 1 + d.of("servers").below(3)}
 	for i := range 1 + d.of("programs").below(p.programs) {
 		d := d.of("program", i)
-		out.programs = append(out.programs, order{id: fmt.Sprintf("p%d", i), job: job{Seed: uint64(d), Pinned: d.of("pinned").oneIn(4)}})
+		out.programs = append(out.programs, order{id: fmt.Sprintf("p%d", i), job: job{Seed: uint64(d), Of: p.of, Pinned: d.of("pinned").oneIn(4)}})
 	}
 	for i := range d.of("events").below(p.events + 1) {
 		d := d.of("event", i)

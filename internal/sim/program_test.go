@@ -40,6 +40,7 @@ type statement struct {
 // job is the input of a run: which program, from where, with what.
 type job struct {
 	Seed    uint64 // of the program
+	Of      []kind // the kinds of its statements; nil: all
 	From    int    // the first statement of this run of the chain
 	Value   int
 	Updates int  // answered before, in earlier runs of the chain
@@ -49,15 +50,19 @@ type job struct {
 // composer writes a program.
 type composer struct {
 	dice   dice
+	of     []kind
 	number int
 }
 
-// compose writes the program of a seed. It is called by workflow code, too: whenever the code
+// program writes the program of a job. It is called by workflow code, too: whenever the code
 // runs again, the program is the same.
-func compose(seed uint64) []statement {
-	c := &composer{dice: dice(seed), number: int(seed % 1_000_000 * 100)}
+func (j *job) program() []statement {
+	c := &composer{dice: dice(j.Seed), of: j.Of, number: int(j.Seed % 1_000_000 * 100)}
 	return c.statements(1+c.dice.of("length").below(5), 0)
 }
+
+// expect is what must become of the job.
+func (j *job) expect() expectation { return expect(j.program(), j.Seed, 0) }
 
 func (c *composer) statements(n, depth int) []statement {
 	all := make([]statement, n)
@@ -71,6 +76,9 @@ func (c *composer) statement(depth int) statement {
 	c.number++
 	d := c.dice.of("statement", c.number)
 	s := statement{kind: kind(d.below(int(kinds))), number: c.number}
+	if c.of != nil {
+		s.kind = c.of[d.below(len(c.of))]
+	}
 	if depth > 0 && slices.Contains([]kind{signal, child, apart, block, spread, undone, anew, patience}, s.kind) {
 		s.kind = []kind{call, gated, written, step, nap}[d.of("plain").below(5)]
 	}

@@ -40,7 +40,7 @@ type world struct {
 	ahead   time.Duration // the database's clock
 	faults  []string
 	marred  map[string]bool // workflow IDs whose programs need not come to what is expected
-	rewound map[string]bool // those that were reset or forked: updates may be answered twice, children be there
+	rewound map[string]bool // those whose answers to clients need not fit together: they were reset, forked, skipped
 	forks   []string
 }
 
@@ -91,7 +91,7 @@ func (w *world) isCalm() bool {
 func (w *world) wanted(id string) expectation {
 	for i := range w.programs {
 		if o := &w.programs[i]; o.id == id {
-			return expect(compose(o.job.Seed), o.job.Seed, 0)
+			return o.job.expect()
 		}
 	}
 	return expectation{}
@@ -213,11 +213,17 @@ func (w *world) settle(customers *sync.WaitGroup) {
 // lack lets a process begin to live, unless there is one like it.
 func (w *world) lack(r role, i int) {
 	w.mu.Lock()
-	there := slices.ContainsFunc(w.alive, func(n *node) bool { return n.role == r && n.build == buildOf(i) })
+	there := slices.ContainsFunc(w.alive, func(n *node) bool { return n.role == r && n.build == buildOf(i) && !w.isReplaced(n) })
 	w.mu.Unlock()
 	if !there {
 		w.join(r, i)
 	}
+}
+
+// isReplaced reports whether another process may have come under the name of a process. The
+// world's mu is held.
+func (w *world) isReplaced(n *node) bool {
+	return slices.ContainsFunc(w.nodes, func(o *node) bool { return o != n && o.name == n.name && (o.number > n.number || !o.isDead()) })
 }
 
 func buildOf(i int) string { return []string{"1", "2"}[i%2] }
@@ -238,19 +244,26 @@ func (w *world) join(r role, i int) {
 			break
 		}
 	}
+	w.mu.Unlock()
+	w.begin(n)
+}
+
+// begin lets a process begin to live, and others in its place for as long as it does not.
+func (w *world) begin(n *node) {
+	w.mu.Lock()
 	w.alive = append(w.alive, n)
 	w.mu.Unlock()
 	w.errands.Go(func() {
 		for tries := 0; !n.live(context.Background()) && tries < 20; tries++ {
 			time.Sleep(time.Second)
 			w.mu.Lock()
-			taken := slices.ContainsFunc(w.alive, func(other *node) bool { return other.name == name })
+			taken := slices.ContainsFunc(w.alive, func(other *node) bool { return other.name == n.name })
 			over := w.over
 			w.mu.Unlock()
 			if taken || over {
 				return
 			}
-			n = w.born(r, name, build)
+			n = w.born(n.role, n.name, n.build)
 			w.mu.Lock()
 			w.alive = append(w.alive, n)
 			w.mu.Unlock()
