@@ -72,6 +72,10 @@ func (e *Engine) keepLooking(kicked, later <-chan struct{}, look func() error) {
 		case <-e.ctx.Done():
 			return
 		}
+		select {
+		case <-later: // this look finds what can wait, too
+		default:
+		}
 		if look() != nil && e.ctx.Err() != nil {
 			return
 		}

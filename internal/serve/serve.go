@@ -228,15 +228,29 @@ func (s *Server) run() {
 	var looked time.Time
 	var again <-chan time.Time // a check that was put off
 	for {
-		attend := false
-		select {
-		case <-s.ctx.Done():
-			return
+		attend, told := false, false
+		select { // of several at a time the check comes before a claim
 		case <-beat.C:
 			attend = true
 		case <-again:
-			attend, again = true, nil
+			attend = true
 		case <-s.look:
+			told = true
+		default:
+			select {
+			case <-s.ctx.Done():
+				return
+			case <-beat.C:
+				attend = true
+			case <-again:
+				attend = true
+			case <-s.look:
+				told = true
+			case <-s.kick:
+			case <-poll.C:
+			}
+		}
+		if told {
 			if s.Running() == 0 || again != nil {
 				continue
 			}
@@ -244,11 +258,9 @@ func (s *Server) run() {
 			if attend = wait <= 0; !attend {
 				again = time.After(wait)
 			}
-		case <-s.kick:
-		case <-poll.C:
 		}
 		if attend {
-			looked = time.Now()
+			looked, again = time.Now(), nil
 			s.attend()
 			continue
 		}

@@ -24,8 +24,9 @@ type node struct {
 	engine *engine.Engine // once it lives
 
 	mu     sync.Mutex
-	count  [verbs]int
+	count  map[question]int
 	died   chan struct{}
+	waited int       // how often something waited for a thaw
 	frozen time.Time // until then nothing of it goes on
 	cut    time.Time // until then it does not reach the database
 	deaths []func()
@@ -43,7 +44,7 @@ const (
 func (w *world) born(r role, name, build string) *node {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n := &node{world: w, number: len(w.nodes), role: r, name: name, build: build, died: make(chan struct{})}
+	n := &node{world: w, number: len(w.nodes), role: r, name: name, build: build, died: make(chan struct{}), count: map[question]int{}}
 	n.dice = w.dice.of("node", n.number)
 	w.nodes = append(w.nodes, n)
 	return n
@@ -106,12 +107,19 @@ func (n *node) live(ctx context.Context) bool {
 	return true
 }
 
+// question is what verbs are counted by: several at once are told apart by what they are about.
+type question struct {
+	verb  verb
+	about string
+}
+
 // next counts a call of a verb.
-func (n *node) next(v verb) (int, dice) {
+func (n *node) next(v verb, about string) (int, dice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.count[v]++
-	return n.count[v], n.dice.of(verbNames[v], n.count[v])
+	q := question{v, about}
+	n.count[q]++
+	return n.count[q], n.dice.of(verbNames[v], n.count[q]).of(about)
 }
 
 func (n *node) isDead() bool {
@@ -147,29 +155,38 @@ func (n *node) wait(ctx context.Context, d time.Duration) error {
 		}
 	}
 	for {
-		timer := time.NewTimer(d)
-		select {
-		case <-timer.C:
-		case <-n.died:
-			timer.Stop()
-			return errCrashed
-		case <-ctx.Done():
-			timer.Stop()
-			if n.isDead() {
-				return errCrashed
+		if d > 0 {
+			timer := time.NewTimer(d)
+			select {
+			case <-timer.C:
+			case <-n.died:
+			case <-ctx.Done():
 			}
-			return ctx.Err()
+			timer.Stop()
 		}
 		if n.isDead() {
 			return errCrashed
 		}
-		n.mu.Lock()
-		d = time.Until(n.frozen)
-		n.mu.Unlock()
-		if d <= 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if d = n.thaws(); d <= 0 {
 			return nil
 		}
 	}
+}
+
+// thaws returns how long it is until something of a frozen process goes on. What waited goes on
+// in some order.
+func (n *node) thaws() time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	d := time.Until(n.frozen)
+	if d <= 0 {
+		return 0
+	}
+	n.waited++
+	return d + time.Duration(n.dice.of("thaw", n.waited).below(100_000))
 }
 
 // whileFrozen waits for as long as the process is frozen.

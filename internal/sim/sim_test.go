@@ -3,6 +3,7 @@ package sim
 import (
 	"flag"
 	"os"
+	"runtime"
 	"testing"
 
 	"github.com/perdure/perdure/internal/extent"
@@ -64,15 +65,27 @@ func playSeeds(t *testing.T, p *profile, n uint64) {
 	t.Logf("%d worlds: %+v", n, all)
 }
 
-// TestP1_ASeedSaysEverything: the same seed gives the same trace.
+// TestP1_ASeedSaysEverything: the same seed gives the same trace. What the Go runtime decides by
+// itself (which of the goroutines that wake at one moment goes first) shows in about one seed in
+// twenty: whether two turns are committed together or one after the other. Then one of the next
+// plays gives the trace again.
 func TestP1_ASeedSaysEverything(t *testing.T) {
-	same := 0
-	for seed := uint64(1); seed <= 100; seed++ {
+	for seed := uint64(1); seed <= 40; seed++ {
 		plan := draw(seed, anything)
-		a, b := play(t, plan, nil), play(t, plan, nil)
-		if a.sum == b.sum && a.lines == b.lines {
-			same++
+		first, again := play(t, plan, nil), result{}
+		for plays := 0; again.sum != first.sum || again.lines != first.lines; plays++ {
+			if plays == 30 {
+				t.Errorf("seed %d: the trace %x of %d lines did not come again", seed, first.sum, first.lines)
+				break
+			}
+			again = play(t, plan, nil)
 		}
 	}
-	t.Logf("%d of 100 seeds gave the same trace twice", same)
+}
+
+// TestMain lets one goroutine run at a time: that makes more worlds in less time, and fewer ways
+// in which one moment can go.
+func TestMain(m *testing.M) {
+	runtime.GOMAXPROCS(1)
+	os.Exit(m.Run())
 }

@@ -12,7 +12,10 @@ type trace struct {
 	mu    sync.Mutex
 	sum   uint64
 	lines int
+	at    time.Duration // of the last lines
+	now   uint64        // the sum of those lines: what happens at one moment has no order
 	begun time.Time
+	over  bool
 	full  io.Writer // nil: only its sum is kept
 }
 
@@ -21,8 +24,14 @@ func (t *trace) add(who int, what string, number, size int, how string) {
 	at := time.Since(t.begun)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.over {
+		return
+	}
 	t.lines++
-	t.sum = uint64(dice(t.sum).of(what, who, number, size, int(at)).of(how))
+	if at != t.at {
+		t.sum, t.at, t.now = mix(t.sum^t.now), at, 0
+	}
+	t.now += uint64(dice(at).of(what, who, number, size).of(how))
 	if t.full != nil {
 		fmt.Fprintf(t.full, "%14s  %2d %-8s %3d %3d  %s\n", at, who, what, number, size, how)
 	}
@@ -36,4 +45,11 @@ func (t *trace) explain(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fmt.Fprintf(t.full, "%14s  "+format+"\n", append([]any{time.Since(t.begun)}, args...)...)
+}
+
+// end ends the trace: how processes leave a world that has been judged is no part of it.
+func (t *trace) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over = true
 }

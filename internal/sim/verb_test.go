@@ -61,9 +61,9 @@ const (
 
 // carry carries out a verb for a node: after a while, with what the world has in store for it.
 // do is called at most once, at one moment; nothing else of the world happens meanwhile.
-func carry[T any](ctx context.Context, n *node, v verb, size int, do func() (T, error)) (T, error) {
+func carry[T any](ctx context.Context, n *node, v verb, about string, size int, do func() (T, error)) (T, error) {
 	var none T
-	number, d := n.next(v)
+	number, d := n.next(v, about)
 	latency, f, slow := n.world.chance(n, v, d)
 	if err := n.wait(ctx, latency+slow); err != nil {
 		n.trace.add(n.number, verbNames[v], number, 0, "gives up")

@@ -177,6 +177,7 @@ func (w *world) run() {
 	}
 	w.settle(&customers)
 	w.judge()
+	w.trace.end()
 	w.end()
 }
 

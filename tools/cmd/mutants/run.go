@@ -29,10 +29,13 @@ type lab struct {
 	patient time.Duration
 }
 
-// engine is where the promises of all rooms meet.
-const engine = "internal/engine"
+// simulator plays whole worlds, many in a second, and engine is where the promises of all rooms meet.
+const (
+	simulator = "internal/sim"
+	engine    = "internal/engine"
+)
 
-// try lets tests look for a mutant: those of its own package, then those of the engine.
+// try lets tests look for a mutant: those of its own package, then the simulator, then the engine.
 func (l *lab) try(ctx context.Context, m mutant) (v verdict, err error) {
 	began := time.Now()
 	defer func() { v.Took = time.Since(began) }()
@@ -55,7 +58,7 @@ func (l *lab) try(ctx context.Context, m mutant) (v verdict, err error) {
 		return v, err
 	}
 	room := filepath.ToSlash(filepath.Dir(m.File))
-	for _, where := range slices.Compact([]string{room, engine}) {
+	for _, where := range slices.Compact([]string{room, simulator, engine}) {
 		said, failed := l.test(ctx, dir, overlay, where)
 		switch {
 		case ctx.Err() != nil:
