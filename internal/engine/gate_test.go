@@ -21,6 +21,8 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
+var errUnlucky = errors.New("unlucky")
+
 // lineup is a workflow of one call through a gate, and a list of who ran, in order.
 type lineup struct {
 	activity activity.Activity[string, string]

@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -271,39 +270,24 @@ func TestR47_OneLimitOverAllNodes(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		x.again(t, w, client, c, d)
+		x.judgeLeft(t, w)
 	})
-}
-
-// TestR47_Chaos: whatever happens to nodes and database, the limits hold, and when
-// it is over all runs come to their end and nobody is left at a gate.
-func TestR47_Chaos(t *testing.T) {
-	for seed := range chaosSeeds() {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			needsFencing.inAGroupOf(t, []int{1, 5, 16}[seed%3], func(t *testing.T, w *world) {
-				w.fewSeedsOnDisk(seed)
-				w.playCrush(seed)
-			})
-		})
-	}
 }
 
 // again lets more runs come when nothing happens any more. Then no call keeps one gate for
 // longer than it may while it waits for another.
-func (x *crush) again(t *testing.T, c *chaos, client *engine.Engine) {
+func (x *crush) again(t *testing.T, w *world, client *engine.Engine, before ...*engine.Engine) {
 	x.porter.mu.Lock()
 	clear(x.porter.most)
 	clear(x.porter.slots)
 	x.porter.calm = true
 	x.porter.mu.Unlock()
-	before := slices.Clone(c.alive)
-	c.roomy = true
 	for i := range 2 {
-		c.joinAs(fmt.Sprint("late", i), false)
+		w.node(fmt.Sprint("late", i), x.definitions...)
 	}
 	pass(time.Minute)
 	for _, e := range before { // calls of a node with few slots keep their gates in its queue
-		c.alive = slices.DeleteFunc(c.alive, func(other *engine.Engine) bool { return other == e })
 		if err := e.Stop(t.Context()); err != nil {
 			t.Logf("stop: %v", err)
 		}
@@ -319,57 +303,4 @@ func (x *crush) again(t *testing.T, c *chaos, client *engine.Engine) {
 		}
 	}
 	pass(time.Minute)
-}
-
-func (w *world) playCrush(seed uint64) {
-	t, x := w.t, w.newCrush()
-	c := &chaos{world: w, random: rand.New(rand.NewPCG(seed, 2)), definitions: x.definitions, names: map[*engine.Engine]string{}}
-	t.Cleanup(func() {
-		if t.Failed() {
-			for _, line := range c.log {
-				t.Log(line)
-			}
-		}
-	})
-	c.join()
-	c.join()
-	client := w.open(w.config())
-	const runs = 25
-	for i := range runs {
-		begin(t, client, x.flow, fmt.Sprint(i), i)
-	}
-	for range 20 {
-		pass(time.Duration(c.random.IntN(3000)) * time.Millisecond)
-		c.happen()
-	}
-	c.stops.Wait()
-	for _, e := range w.engines() {
-		w.plans[e].Outage(false)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-	defer cancel()
-	for i := range runs {
-		e := c.alive[c.random.IntN(len(c.alive))]
-		if _, _, err := e.Result(ctx, fmt.Sprint(i), ""); err != nil {
-			t.Errorf("run %d: %v: %+v", i, err, describe(t, client, fmt.Sprint(i)))
-		}
-	}
-	if t.Failed() {
-		return
-	}
-	for i := range runs {
-		if got, err := finish[int](t, client, fmt.Sprint(i)); got != i+4 || err != nil {
-			t.Errorf("run %d: %d, %v", i, got, err)
-		}
-	}
-	pass(2 * time.Minute)
-	x.again(t, c, client)
-	x.judgeLeft(t, w)
-	for _, e := range w.engines() {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := e.Stop(ctx); err != nil {
-			t.Logf("stop: %v", err)
-		}
-	}
 }

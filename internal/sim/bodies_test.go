@@ -67,6 +67,20 @@ func plainBody(ctx context.Context, n int) (int, error) {
 	return n, s.end(n, s.number)
 }
 
+// deadlyBody kills its process, some times. Somebody starts it again.
+func deadlyBody(ctx context.Context, n int) (int, error) {
+	s := begin(ctx, n)
+	if err := s.take(ctx); err != nil {
+		return 0, err
+	}
+	if w := s.node.world; s.number <= w.dice.of("deadly", n).below(3) {
+		s.node.die()
+		w.again(s.node)
+		return 0, errCrashed
+	}
+	return n, s.end(n, 1000)
+}
+
 // failingBody never has an effect.
 func failingBody(ctx context.Context, n int) (int, error) {
 	s := begin(ctx, n)

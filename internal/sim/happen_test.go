@@ -283,6 +283,9 @@ func (w *world) release() {
 		switch {
 		case s.Paused && s.Kind == store.SwitchActivity:
 			try("a switch", func() error { _, err := w.desk().SwitchActivity(ctx, s.Name, false, "", by); return err })
+		case s.Paused && s.Kind == store.SwitchCrash:
+			of, _ := store.OfCrash(s.Name)
+			try("what is held back", func() error { _, err := w.desk().SwitchActivity(ctx, of, false, "", by); return err })
 		case s.Paused && s.Kind == store.SwitchCanary:
 			try("the end of the canary", func() error { _, err := w.desk().EndCanary(ctx, false, by); return err })
 		}

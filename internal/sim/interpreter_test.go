@@ -15,6 +15,7 @@ import (
 
 var (
 	number = workflow.NewSignal[int]("number")
+	echoed = workflow.NewSignal[int]("echo")
 	count  = workflow.NewUpdate[int, int]("count")
 )
 
@@ -51,23 +52,27 @@ var (
 	failingCall = activity.New("failing", failingBody,
 		activity.Retry(retry.Policy{MaxAttempts: failures, CrashLimit: 1000, Backoff: retry.Fixed(500 * time.Millisecond)}))
 
+	deadlyCall      activity.Activity[int, int]
 	roaming, pinned workflow.Workflow[job, int]
 	short           workflow.Workflow[uint64, int]
 	timed           workflow.Workflow[int, int] // what schedules start
+	retried         workflow.Workflow[int, int]
 )
 
 func init() { // the code names the definitions
 	retry.RegisterError("unlucky", errUnlucky)
 	short = workflow.New("short", shortCode)
+	deadlyCall = activity.New("deadly", deadlyBody, persistent(retry.Policy{}))
 	timed = workflow.New("timed", func(wf *workflow.Context, n int) (int, error) { return workflow.Call(wf, plainCall, n) })
+	retried = workflow.New("retried", retriedCode, workflow.RetryPolicy(retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Second)}))
 	roaming = workflow.New("roaming", jobCode, workflow.Version("one"))
 	pinned = workflow.New("pinned", jobCode, workflow.Pinned(), workflow.Version("one"))
 }
 
 // definitions are what nodes have.
 func definitions() ([]seal.Workflow, []seal.Activity) {
-	return []seal.Workflow{roaming, pinned, short, timed},
-		[]seal.Activity{plainCall, timedCall, gatedCall, queuedCall, writtenCall, beatingCall, outsideCall, failingCall}
+	return []seal.Workflow{roaming, pinned, short, timed, retried},
+		[]seal.Activity{plainCall, timedCall, gatedCall, queuedCall, writtenCall, beatingCall, outsideCall, failingCall, deadlyCall}
 }
 
 // flow is the definition of a job.
@@ -112,6 +117,15 @@ func shortCode(wf *workflow.Context, seed uint64) (int, error) {
 	x := &interpreter{seed: seed}
 	err := x.all(wf, sub(seed))
 	return x.value, err
+}
+
+// retriedCode fails in the first run of its chain.
+func retriedCode(wf *workflow.Context, n int) (int, error) {
+	got, err := workflow.Call(wf, plainCall, n)
+	if err == nil && workflow.GetInfo(wf).Attempt == 1 {
+		return 0, errUnlucky
+	}
+	return got, err
 }
 
 // interpreter carries out a program.
@@ -165,6 +179,8 @@ func (x *interpreter) simple(wf *workflow.Context, s *statement) (int, error) {
 		return workflow.Call(wf, beatingCall, n)
 	case outside:
 		return workflow.Call(wf, outsideCall, n)
+	case deadly:
+		return workflow.Call(wf, deadlyCall, n)
 	case failing:
 		_, err := workflow.Call(wf, failingCall, n)
 		if exhausted, is := errors.AsType[*retry.ExhaustedError](err); is && errors.Is(exhausted, errUnlucky) {
@@ -177,6 +193,13 @@ func (x *interpreter) simple(wf *workflow.Context, s *statement) (int, error) {
 		return n, workflow.Sleep(wf, time.Duration(dice(n).of("nap").below(3000))*time.Millisecond)
 	case signal:
 		return workflow.Receive(wf, number)
+	case echo:
+		if err := workflow.Send(wf, workflow.GetInfo(wf).WorkflowID, echoed, n); err != nil {
+			return 0, err
+		}
+		return workflow.Receive(wf, echoed)
+	case again:
+		return workflow.RunChild(wf, retried, n)
 	case child:
 		return workflow.RunChild(wf, short, subseed(x.seed, n))
 	case apart:

@@ -51,6 +51,7 @@ type holding struct {
 // life is what the model knows of a run or a standing entity.
 type life struct {
 	workflowID string
+	partition  int
 	turns      int64
 	closed     bool
 	ward       int
@@ -223,7 +224,7 @@ func (m *model) dissolve(partition int, epoch int64, ward int, gone bool, err er
 		p.node = ""
 	}
 	for _, r := range m.runs {
-		if r.ward == ward {
+		if r.ward == ward && r.partition == partition {
 			r.ward = 0
 		}
 	}
@@ -249,7 +250,7 @@ func (m *model) begin(run *store.Run, ward int, closing string) {
 			m.wrong("run %s of %s begins, and %s is open", run.ID, run.WorkflowID, before)
 		}
 	}
-	r := &life{workflowID: run.WorkflowID, ward: ward, calls: map[int64]*callState{}, closed: !run.Status.Open()}
+	r := &life{workflowID: run.WorkflowID, partition: run.Partition, ward: ward, calls: map[int64]*callState{}, closed: !run.Status.Open()}
 	if run.Base != nil {
 		r.turns = run.Base.Turns + 1
 	}
@@ -371,9 +372,19 @@ func (m *model) settle(worker string, settled []store.SettledTask, errs []error)
 	}
 }
 
-func (m *model) take([]store.Message) {}
-
-func (m *model) forget(runs []string) {}
+// forget notes that runs were deleted. Only those that have ended can be.
+func (m *model) forget(runs []string, err error) {
+	for _, id := range runs {
+		r := m.runs[id]
+		if err != nil || r == nil || !r.closed {
+			continue
+		}
+		delete(m.runs, id)
+		if m.latest[r.workflowID] == id {
+			m.wrong("run %s is deleted, which is the last of %s", id, r.workflowID)
+		}
+	}
+}
 
 // ended reports whether the latest run of a workflow ID has ended.
 func (m *model) ended(id string) bool {

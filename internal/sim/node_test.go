@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/view"
 )
 
 // node is a process: one that serves runs, one that serves the queue, or a client.
@@ -66,6 +67,9 @@ func (n *node) config() engine.Config {
 	c.CheckDeterminism = n.dice.of("replays").oneIn(8)
 	if n.dice.of("evicts").oneIn(3) {
 		c.MaxResident = -1
+	}
+	if n.world.dice.of("forgets").oneIn(6) { // the last run of a chain stays
+		c.Retention, c.SweepEvery = view.Retention{Continued: time.Nanosecond}, 3*time.Second
 	}
 	workflows, activities := definitions()
 	switch n.role {

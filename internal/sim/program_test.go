@@ -16,10 +16,13 @@ const (
 	beating              // one that beats, and goes on from where it was
 	outside              // one that is completed from outside
 	failing              // one that fails as often as its policy allows
+	deadly               // one whose first attempts kill their process
 	step                 // inline
 	nap                  // a timer
 	signal               // waits for the next signal
+	echo                 // sends a signal to itself
 	child                // another program as a child
+	again                // a child whose first run fails, and is retried
 	apart                // another program, detached
 	block                // statements that are retried as a block
 	spread               // statements beside each other
@@ -79,7 +82,7 @@ func (c *composer) statement(depth int) statement {
 	if c.of != nil {
 		s.kind = c.of[d.below(len(c.of))]
 	}
-	if depth > 0 && slices.Contains([]kind{signal, child, apart, block, spread, undone, anew, patience}, s.kind) {
+	if depth > 0 && slices.Contains([]kind{signal, child, again, apart, block, spread, undone, anew, patience, echo}, s.kind) {
 		s.kind = []kind{call, gated, written, step, nap}[d.of("plain").below(5)]
 	}
 	switch s.kind {

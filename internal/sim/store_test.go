@@ -131,8 +131,7 @@ func (c *connection) Post(ctx context.Context, message store.Message) error {
 }
 
 func (c *connection) Take(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
-	return change(ctx, c, vTake, workflowID, 0, func() ([]store.Message, error) { return c.Store.Take(ctx, partition, workflowID) },
-		func(m *model, got []store.Message, err error) { m.take(got) })
+	return change(ctx, c, vTake, workflowID, 0, func() ([]store.Message, error) { return c.Store.Take(ctx, partition, workflowID) }, nil)
 }
 
 func (c *connection) Switch(ctx context.Context, s store.Switch) (store.Switch, error) {
@@ -140,7 +139,7 @@ func (c *connection) Switch(ctx context.Context, s store.Switch) (store.Switch, 
 }
 
 func (c *connection) Delete(ctx context.Context, d store.Deletion) (int, error) {
-	return change(ctx, c, vDelete, "", len(d.Runs), func() (int, error) { return c.Store.Delete(ctx, d) }, func(m *model, _ int, _ error) { m.forget(d.Runs) })
+	return change(ctx, c, vDelete, "", len(d.Runs), func() (int, error) { return c.Store.Delete(ctx, d) }, func(m *model, _ int, err error) { m.forget(d.Runs, err) })
 }
 
 func (c *connection) Within(any) (store.Transaction, error) {

@@ -249,6 +249,19 @@ func (w *world) join(r role, i int) {
 	w.begin(n)
 }
 
+// again starts a process again that has died.
+func (w *world) again(n *node) {
+	w.errands.Go(func() {
+		time.Sleep(time.Duration(200+n.dice.of("again").below(2000)) * time.Millisecond)
+		w.mu.Lock()
+		there := w.over || slices.ContainsFunc(w.alive, func(o *node) bool { return o.name == n.name && !w.isReplaced(o) })
+		w.mu.Unlock()
+		if !there {
+			w.begin(w.born(n.role, n.name, n.build))
+		}
+	})
+}
+
 // begin lets a process begin to live, and others in its place for as long as it does not.
 func (w *world) begin(n *node) {
 	w.mu.Lock()
