@@ -465,6 +465,11 @@ var table = []row{
 		why: "tests only",
 	},
 	{
+		pkg:  "internal/sim",
+		test: []string{"github.com/anishathalye/porcupine"},
+		why:  "tests only",
+	},
+	{
 		pkg:  "internal/clustertest",
 		from: []string{"github.com/jackc/pgx/v5"},
 		why:  "tests only; they look into the tables themselves",

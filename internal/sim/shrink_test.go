@@ -47,7 +47,7 @@ func (p plan) keeping(t *testing.T, text string) plan {
 
 // command repeats a plan.
 func (p plan) command() string {
-	text := fmt.Sprintf("go test ./internal/sim -run TestP1_Worlds -world %s -seed %d", p.profile.name, p.seed)
+	text := fmt.Sprintf("go test ./internal/sim -run P1_Worlds -world %s -seed %d", p.profile.name, p.seed)
 	if p.kept != nil {
 		fields := make([]string, len(p.kept))
 		for i, k := range p.kept {
@@ -60,7 +60,7 @@ func (p plan) command() string {
 
 // shrink leaves out what a failing plan does not need to fail, one element after the other, until
 // nothing can be left out any more.
-func shrink(t *testing.T, p plan) plan {
+func shrink(p plan, fails func(plan) bool) plan {
 	kept := make([]int, p.elements())
 	for i := range kept {
 		kept[i] = i
@@ -69,7 +69,7 @@ func shrink(t *testing.T, p plan) plan {
 		smaller = false
 		for i := len(kept) - 1; i >= 0; i-- {
 			less := slices.Delete(slices.Clone(kept), i, i+1)
-			if q := p.with(less); len(q.programs) > 0 && len(play(t, q, nil).faults) > 0 {
+			if q := p.with(less); len(q.programs) > 0 && fails(q) {
 				kept, smaller = less, true
 			}
 		}
@@ -79,6 +79,6 @@ func shrink(t *testing.T, p plan) plan {
 
 // report tells of a plan that failed, and how to see it fail in the smallest way.
 func report(t *testing.T, p plan, r result) {
-	small := shrink(t, p)
+	small := shrink(p, func(q plan) bool { return len(play(t, q, nil).faults) > 0 })
 	t.Errorf("%s\n  of %d programs and events %d are needed; repeat it with\n    %s", strings.Join(r.faults, "\n"), p.elements(), len(small.kept), small.command())
 }

@@ -28,9 +28,9 @@ func extentOf(short, push, night uint64) uint64 {
 	return extent.AtNight(push, night)
 }
 
-// TestP1_Worlds plays worlds in which anything happens, one a seed. Whatever happens, in the end
+// TestI6_P1_Worlds plays worlds in which anything happens, one a seed. Whatever happens, in the end
 // all is as if nothing had happened, and everything is on record.
-func TestP1_Worlds(t *testing.T) {
+func TestI6_P1_Worlds(t *testing.T) {
 	p := profileNamed(t, *kindOf)
 	if *oneSeed == 0 {
 		playSeeds(t, p, extentOf(300, 4000, 50_000))
