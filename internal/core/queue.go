@@ -50,6 +50,7 @@ func (r *callTable) writeTask(c *Call) {
 			r.out.Over = append(r.out.Over, ref)
 		}
 		c.Task, c.Claimed, c.givenUp = 0, false, false
+		r.offered = slices.DeleteFunc(r.offered, func(o *Call) bool { return o == c }) // else a worker would find it
 	}
 	if want != 0 && c.Task == 0 {
 		c.Task, c.Claimed = want, false

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -33,5 +34,23 @@ func TestE139_AnEndBeforeTheTimeoutIsDurable(t *testing.T) {
 				t.Errorf("it does %+v", out)
 			}
 		})
+	}
+}
+
+// TestE121_WhatIsOfferedAndWithdrawnInOneTurn is not offered: stores write withdrawals first, so a
+// worker would find the attempt of a call that has ended.
+func TestE121_WhatIsOfferedAndWithdrawnInOneTurn(t *testing.T) {
+	edit := Control{ID: "e", Operation: EditPolicy, Policy: &retry.Policy{MaxAttempts: 7, QueueTimeout: time.Hour}}
+	cancel := Control{ID: "c", Operation: FailNow, Failure: history.FromError(errors.New("enough"))}
+	for name, inputs := range map[string][]Input{"edited, and then ended": {edit, cancel}, "ended": {cancel}} {
+		r := New(Config{}, history.Start{WorkflowID: "w", Run: "r"})
+		r.Bind(&oneCall{run: r, start: StartCall{Kind: history.ActivityScheduled, Name: "work", Queue: "q", Policy: &retry.Policy{}}})
+		if out := stepped(t, r, 1); len(out.Offered) != 1 {
+			t.Fatalf("%s: at first %+v is offered", name, out.Offered)
+		}
+		out := stepped(t, r, 2, inputs...)
+		if len(out.Withdrawn) != 1 || len(out.Offered) != 0 {
+			t.Errorf("%s: %+v is withdrawn and %+v is offered", name, out.Withdrawn, out.Offered)
+		}
 	}
 }

@@ -14,9 +14,10 @@ import (
 
 // hearsay is what clients asked and what they were told, and when.
 type hearsay struct {
-	begun time.Time
-	mu    sync.Mutex
-	all   []porcupine.Operation
+	begun     time.Time
+	forgetful bool // runs of chains are deleted soon, so there may be none
+	mu        sync.Mutex
+	all       []porcupine.Operation
 }
 
 // What clients ask. All but starts are about the latest run of a workflow ID.

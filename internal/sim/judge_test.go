@@ -112,17 +112,26 @@ func (w *world) describe(id string) string {
 func (w *world) judgeRun(workflowID, run string) {
 	ctx := context.Background()
 	row, err := w.desk().Find(ctx, workflowID, run)
+	if errors.Is(err, store.ErrNotFound) && w.forgets() {
+		return
+	}
 	if err != nil {
 		w.complain("run %s of %s: %v", run, workflowID, err)
 		return
 	}
 	record, err := w.desk().Record(ctx, workflowID, run)
+	if errors.Is(err, store.ErrNotFound) && w.forgets() {
+		return
+	}
 	if err != nil {
 		w.complain("the history of %s: %v", run, err)
 		return
 	}
 	ended := w.judgeHistory(run, &record)
 	ledger, err := w.desk().Attempts(ctx, workflowID, run, view.AttemptRange{})
+	if errors.Is(err, store.ErrNotFound) && w.forgets() {
+		return
+	}
 	if err != nil {
 		w.complain("the ledger of %s: %v", run, err)
 		return

@@ -68,7 +68,7 @@ func (n *node) config() engine.Config {
 	if n.dice.of("evicts").oneIn(3) {
 		c.MaxResident = -1
 	}
-	if n.world.dice.of("forgets").oneIn(6) { // the last run of a chain stays
+	if n.world.forgets() { // the last run of a chain stays
 		c.Retention, c.SweepEvery = view.Retention{Continued: time.Nanosecond}, 3*time.Second
 	}
 	workflows, activities := definitions()

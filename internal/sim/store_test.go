@@ -109,6 +109,14 @@ func (n *node) explainTurn(t *store.Turn, err error) {
 		state = string(t.State.Status)
 	}
 	n.trace.explain("      turn %d of %.40s in %d at epoch %d: %s %s, %v", t.Number, t.Run, t.Place(), t.Epoch, state, t.Events, err)
+	for what, tasks := range map[string][]store.TaskRef{"over": t.Over, "given up": t.GivenUp, "withdrawn": t.Withdrawn, "stopped": t.Stopped} {
+		if len(tasks) > 0 {
+			n.trace.explain("        %s: %v", what, tasks)
+		}
+	}
+	for i := range t.Offered {
+		n.trace.explain("        offers attempt %d of call %d", t.Offered[i].Attempt, t.Offered[i].Number)
+	}
 	for _, call := range t.Calls {
 		n.trace.explain("        call %d %s: %s, attempt %d", call.Number, call.Name, call.State, call.Attempt)
 	}

@@ -14,13 +14,14 @@ import (
 // visible is what clients may know of a workflow ID: one register, as if there were one process
 // and no time between question and answer (P2).
 type visible struct {
-	exists bool
-	ended  bool
-	told   bool // how it ended
-	end    ending
-	toEnd  bool // somebody asked for it
-	count  int  // updates that were answered
-	given  [8]int
+	exists    bool
+	ended     bool
+	told      bool // how it ended
+	end       ending
+	toEnd     bool // somebody asked for it
+	count     int  // updates that were answered
+	forgetful bool // runs of chains are deleted soon
+	given     [8]int
 }
 
 // visibly says what each request may be answered, and what it makes of a workflow ID. A request
@@ -36,7 +37,7 @@ var visibly = porcupine.NondeterministicModel{
 
 func steps(s visible, what, answer any) []any {
 	failure, failed := answer.(error)
-	if failed && !known(failure) {
+	if failed && !known(failure) || errors.Is(failure, store.ErrNotFound) && s.forgetful {
 		return append(may(s, what), s)
 	}
 	ended, missing := errors.Is(failure, store.ErrClosed), errors.Is(failure, store.ErrNotFound)
@@ -109,6 +110,8 @@ func (h *hearsay) check(except map[string]bool) (wrong []string) {
 		id := op.Input.(asked).id
 		byID[id] = append(byID[id], op)
 	}
+	visibly := visibly
+	visibly.Init = func() []any { return []any{visible{forgetful: h.forgetful}} }
 	model := visibly.ToModel()
 	for id, all := range byID {
 		if !except[id] && !porcupine.CheckOperations(model, all) {

@@ -75,6 +75,9 @@ func (w *world) trouble() storm {
 	return w.storm
 }
 
+// forgets reports whether processes delete runs that others continue.
+func (w *world) forgets() bool { return w.dice.of("forgets").oneIn(6) }
+
 func (w *world) isClient(n *node) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -130,7 +133,7 @@ func play(t *testing.T, p plan, show io.Writer) (r result) {
 		cryptotest.SetGlobalRandom(t, p.seed)
 		w := &world{plan: p, t: t, dice: dice(p.seed), marred: map[string]bool{}, rewound: map[string]bool{}}
 		w.trace = &trace{begun: time.Now(), full: show}
-		w.seen = &hearsay{begun: w.trace.begun}
+		w.seen = &hearsay{begun: w.trace.begun, forgetful: w.forgets()}
 		w.book, w.model = newBook(w.complain), newModel(w)
 		w.lease = []time.Duration{3 * time.Second, 5 * time.Second, 10 * time.Second}[w.dice.of("lease").below(3)]
 		w.db = memory.New(memory.Partitions([]int{1, 2, 5}[w.dice.of("partitions").below(3)]), memory.Clock(w.clock))
