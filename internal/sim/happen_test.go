@@ -87,7 +87,7 @@ func (w *world) leave(n *node, patience time.Duration) {
 		n.die()
 		return
 	}
-	w.left(n)
+	w.gone(n)
 	w.errands.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()

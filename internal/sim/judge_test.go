@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -44,12 +45,42 @@ func (w *world) judge() {
 	for _, id := range ids {
 		w.judgeRun(w.model.runs[id].workflowID, id)
 	}
+	if w.left() != "" {
+		time.Sleep(20 * time.Second)
+	}
+	if left := w.left(); left != "" {
+		w.complain("I10: in the end there is %s", left)
+	}
 	if w.ill() != "" {
 		time.Sleep(20 * time.Second) // a slow answer may be older than the calm
 	}
 	if ill := w.ill(); ill != "" {
 		w.complain("after all, %s", ill)
 	}
+}
+
+// left says what is left in queues and inboxes, "" for nothing.
+func (w *world) left() string {
+	ctx := context.Background()
+	db, err := w.db.Open(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	defer db.Close()
+	group, err := db.Group(ctx, "")
+	if err != nil {
+		return err.Error()
+	}
+	tasks, err := db.Tasks(ctx, store.TaskFilter{})
+	if err != nil || len(tasks) > 0 {
+		return fmt.Sprintf("in queues %+v, %v", tasks, err)
+	}
+	mail, err := db.Inbox(ctx, group.All(), 0, 0)
+	mail = slices.DeleteFunc(mail, func(m store.Message) bool { return m.Kind == message.KindAnswer }) // whose client has died: swept later
+	if err != nil || len(mail) > 0 {
+		return fmt.Sprintf("in inboxes %+v, %v", mail, err)
+	}
+	return ""
 }
 
 // ill names a process that says that it is not well, "" if all are.

@@ -231,7 +231,7 @@ func (n *node) die() {
 			f()
 		}
 	}
-	n.world.left(n)
+	n.world.gone(n)
 	if n.world.isClient(n) {
 		n.world.errands.Go(n.world.reborn)
 	}

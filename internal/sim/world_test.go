@@ -100,8 +100,8 @@ func (w *world) wanted(id string) expectation {
 	return expectation{}
 }
 
-// left takes a process off the list of those alive.
-func (w *world) left(n *node) {
+// gone takes a process off the list of those alive.
+func (w *world) gone(n *node) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.alive = slices.DeleteFunc(w.alive, func(other *node) bool { return other == n })
