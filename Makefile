@@ -88,6 +88,13 @@ benchmarks: ## each benchmark once
 fuzz: ## each fuzz target for a while: FUZZTIME, a second by default
 	.ci/fuzz.sh $(or $(FUZZTIME),1s) $(addprefix ./,$(call with,Fuzz))
 
+worlds: ## WORLDS simulated worlds (a million) from the seed FIRST (1) on, on all cores; what fails is printed as a command
+	CGO_ENABLED=0 $(GO) test -vet=off -c -o bin/sim ./internal/sim
+	@cores=$$(getconf _NPROCESSORS_ONLN); each=$$(( ($(or $(WORLDS),1000000) + cores - 1) / cores )); failed=0; \
+	for i in $$(seq 0 $$((cores - 1))); do \
+	  (cd internal/sim && ../../bin/sim -test.run P1_Worlds -test.v -test.timeout 0 -seeds $$each -first $$(( $(or $(FIRST),1) + i * each ))) & pids="$${pids:-} $$!"; \
+	done; for pid in $$pids; do wait $$pid || failed=1; done; exit $$failed
+
 mutants: ## plant faults in the engine one by one, and say which test finds each: hours
 	$(GO) -C tools build -o "$(CURDIR)/bin/mutants" ./cmd/mutants
 	bin/mutants $(MUTANTS)
@@ -112,4 +119,4 @@ analyzed:
 release: ## archives and checksums of the tagged commit for every system, into dist
 	GOFLAGS= $(GO) run $(GORELEASER) release --clean --skip=publish
 
-.PHONY: help check quick nightly setup static format modfiles vet lint cross typecheck test short race benchmarks fuzz modules bench lab tools analyzed mutants release
+.PHONY: help check quick nightly setup static format modfiles vet lint cross typecheck test short race benchmarks fuzz modules bench lab tools analyzed worlds mutants release

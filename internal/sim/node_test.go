@@ -23,6 +23,8 @@ type node struct {
 	name   string
 	build  string
 	engine *engine.Engine // once it lives
+	since  time.Time
+	until  time.Time // zero while it is not dead
 
 	mu     sync.Mutex
 	count  map[question]int
@@ -45,7 +47,7 @@ const (
 func (w *world) born(r role, name, build string) *node {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n := &node{world: w, number: len(w.nodes), role: r, name: name, build: build, died: make(chan struct{}), count: map[question]int{}}
+	n := &node{world: w, number: len(w.nodes), since: time.Now(), role: r, name: name, build: build, died: make(chan struct{}), count: map[question]int{}}
 	n.dice = w.dice.of("node", n.number)
 	w.nodes = append(w.nodes, n)
 	return n
@@ -223,6 +225,7 @@ func (n *node) die() {
 		return
 	}
 	close(n.died)
+	n.until = time.Now()
 	deaths, e := n.deaths, n.engine
 	n.mu.Unlock()
 	n.trace.add(n.number, "dies", 0, 0, "")

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"testing"
 
 	"github.com/perdure/perdure/internal/extent"
@@ -87,5 +88,6 @@ func TestP1_ASeedSaysEverything(t *testing.T) {
 // in which one moment can go.
 func TestMain(m *testing.M) {
 	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(400) // worlds make much garbage and keep little
 	os.Exit(m.Run())
 }

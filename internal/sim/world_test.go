@@ -227,7 +227,9 @@ func (w *world) lack(r role, i int) {
 // isReplaced reports whether another process may have come under the name of a process. The
 // world's mu is held.
 func (w *world) isReplaced(n *node) bool {
-	return slices.ContainsFunc(w.nodes, func(o *node) bool { return o != n && o.name == n.name && (o.number > n.number || !o.isDead()) })
+	return slices.ContainsFunc(w.nodes, func(o *node) bool {
+		return o != n && o.name == n.name && (!o.isDead() || o.until.After(n.since))
+	})
 }
 
 func buildOf(i int) string { return []string{"1", "2"}[i%2] }
