@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,3 +55,24 @@ func TestE121_WhatIsOfferedAndWithdrawnInOneTurn(t *testing.T) {
 		}
 	}
 }
+
+// TestE139_AFailureFromOutsideIsThatFailure, whatever the code would read as a result.
+func TestE139_AFailureFromOutsideIsThatFailure(t *testing.T) {
+	r := New(Config{}, history.Start{WorkflowID: "w", Run: "r"})
+	one := &oneCall{run: r, start: StartCall{Kind: history.ActivityScheduled, Name: "work", Policy: &retry.Policy{MaxAttempts: 1}}}
+	r.Bind(one)
+	stepped(t, r, 1)
+	one.call.Reader = choosy{}
+	out := stepped(t, r, 2, AttemptEnded{Call: 1, Attempt: 1, Outcome: Failed, Failure: history.FromError(errors.New("refused")), Ended: 2, Outside: true})
+	for _, ev := range out.Events {
+		if ev.Kind == history.CallFailed && strings.Contains(ev.Failure.Err().Error(), "refused") {
+			return
+		}
+	}
+	t.Errorf("on record is %+v", out.Events)
+}
+
+// choosy reads no result.
+type choosy struct{}
+
+func (choosy) Read(history.Payload) error { return errors.New("that is no result") }

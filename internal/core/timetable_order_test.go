@@ -122,3 +122,53 @@ func TestE95_TheLastOfSeveralRunsDecides(t *testing.T) {
 		c.expect("01", "02", "05") // 03 and 04 found the run of 02, whatever was heard first
 	}
 }
+
+// TestE95_ATimeThatIsTheEnd finds the run open, whichever is handled first; with jitter the time
+// is that at which the fire is due.
+func TestE95_ATimeThatIsTheEnd(t *testing.T) {
+	for _, together := range []bool{true, false} {
+		c := newClockwork(t, history.Schedule{Overlap: core.OverlapSkip, Jitter: h})
+		c.step(2*h - 1)
+		f, due := c.table.Fires()[0], time.Duration(c.table.NextDue())
+		end := core.FromChild{Call: f.Number, Status: "completed", Run: f.Run, Ended: int64(due)}
+		if !together {
+			c.step(due + 1)
+		}
+		c.step(due+1, end)
+		c.expect("01")
+		c.counts(1, 1, 0)
+	}
+}
+
+// shifted comes some time after each hour.
+type shifted time.Duration
+
+func (s shifted) After(at int64) int64 { return hourly{}.After(at-int64(s)) + int64(s) }
+
+// TestE49_OtherTimesBeginWhenTheyAreSet: the next time is one of the new ones. A change of anything
+// else leaves it as it is.
+func TestE49_OtherTimesBeginWhenTheyAreSet(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*history.Schedule)
+		next   time.Duration
+	}{
+		"offset":  {func(s *history.Schedule) { s.Offset = time.Minute }, 2*h + time.Minute},
+		"every":   {func(s *history.Schedule) { s.Every = time.Minute }, 2*h + time.Minute},
+		"cron":    {func(s *history.Schedule) { s.Cron = "other" }, 2*h + time.Minute},
+		"overlap": {func(s *history.Schedule) { s.Overlap = core.OverlapAllow }, 2 * h},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newClockwork(t, history.Schedule{Overlap: core.OverlapBufferAll})
+			x.step(h)
+			x.config.Calendar = func(history.Schedule) (core.Calendar, error) { return shifted(time.Minute), nil }
+			x.load()
+			spec := x.table.Detail().Spec
+			c.change(&spec)
+			now := h + h/4
+			x.step(now, core.ToSchedule{Word: core.ScheduleSet, At: int64(now), Spec: &spec})
+			if got := time.Duration(x.table.Detail().Next); got != c.next {
+				t.Errorf("the next time is %s, and should be %s", got, c.next)
+			}
+		})
+	}
+}
