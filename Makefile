@@ -37,7 +37,7 @@ quick: format vet short ## what most mistakes fail in, without databases and bro
 
 nightly: export PERDURE_NIGHTLY := 1
 nightly: FUZZTIME := 1m
-nightly: setup static cross test race benchmarks modules fuzz ## the exhaustive product: all shapes, settings and seeds, Patroni, long fuzzing; hours
+nightly: setup static cross test race benchmarks modules fuzz sample ## the exhaustive product: all shapes, settings and seeds, Patroni, long fuzzing; hours
 
 setup: ## install the programs that the tests need besides Go, or print how to
 	@.ci/missing.sh install
@@ -99,6 +99,10 @@ mutants: ## plant faults in the engine one by one, and say which test finds each
 	$(GO) -C tools build -o "$(CURDIR)/bin/mutants" ./cmd/mutants
 	bin/mutants $(MUTANTS)
 
+# Another sample each night.
+sample:
+	$(MAKE) mutants MUTANTS="-n 20 -seed $$(date +%s)"
+
 modules: bench lab tools
 
 lab tools:
@@ -119,4 +123,4 @@ analyzed:
 release: ## archives and checksums of the tagged commit for every system, into dist
 	GOFLAGS= $(GO) run $(GORELEASER) release --clean --skip=publish
 
-.PHONY: help check quick nightly setup static format modfiles vet lint cross typecheck test short race benchmarks fuzz modules bench lab tools analyzed worlds mutants release
+.PHONY: help check quick nightly setup static format modfiles vet lint cross typecheck test short race benchmarks fuzz modules bench lab tools analyzed worlds mutants sample release

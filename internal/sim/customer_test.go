@@ -54,7 +54,7 @@ func (w *world) order(o *order) {
 			break
 		}
 	}
-	if !d.of("waits").oneIn(4) { // who waits asks again and again, which costs a world most of its time
+	if !d.of("waits").oneIn(8) { // who waits asks again and again, which costs a world most of its time
 		for begun := time.Now(); !w.model.ended(o.id) && time.Since(begun) < hour; {
 			time.Sleep(400 * time.Millisecond)
 		}

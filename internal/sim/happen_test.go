@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -262,6 +263,17 @@ func (w *world) answer(token string, n, attempt int) {
 	}
 }
 
+// taken are the operations that take back what people have paused.
+func (w *world) taken() (all []core.Operation) {
+	for op, paused := range map[core.Operation]happening{core.ResumeTheRun: pausesRun, core.ResumeCall: pausesCall} {
+		if slices.ContainsFunc(w.events, func(ev event) bool { return ev.what == paused }) {
+			all = append(all, op)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // release takes back all that people keep from going on, and ends what need not end by itself.
 func (w *world) release() {
 	ctx, by := context.Background(), request.By{Who: "ann"}
@@ -291,7 +303,7 @@ func (w *world) release() {
 		}
 	}
 	try("the gate", func() error { return w.desk().PauseGate(ctx, narrow.Name(), false, by) })
-	for _, op := range []core.Operation{core.ResumeTheRun, core.ResumeCall} {
+	for _, op := range w.taken() {
 		try(string(op), func() error {
 			_, err := w.desk().ControlAll(ctx, view.Filter{}, core.Control{Operation: op}, false)
 			return err

@@ -88,6 +88,6 @@ func TestP1_ASeedSaysEverything(t *testing.T) {
 // in which one moment can go.
 func TestMain(m *testing.M) {
 	runtime.GOMAXPROCS(1)
-	debug.SetGCPercent(400) // worlds make much garbage and keep little
+	debug.SetGCPercent(400) // worlds make much garbage and keep nothing
 	os.Exit(m.Run())
 }
