@@ -260,6 +260,10 @@ func (s *Server) run() {
 			}
 		}
 		if attend {
+			select {
+			case <-s.look: // this check is that one, too
+			default:
+			}
 			looked, again = time.Now(), nil
 			s.attend()
 			continue
