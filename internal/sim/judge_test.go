@@ -193,12 +193,21 @@ func (w *world) judgeHistory(run string, r *history.Recording) map[int64]bool {
 	return ended
 }
 
+// punctual reports whether attempts start when they are due or later: nobody hurries them, and the
+// clock goes on evenly.
+func (w *world) punctual() bool {
+	return !slices.ContainsFunc(w.events, func(ev event) bool { return ev.what == clockSteps || ev.what >= pausesCall })
+}
+
 // judgeLedger holds the ledger of a run against what the bodies have done.
 func (w *world) judgeLedger(row *store.Run, ledger []view.Attempt, ended map[int64]bool) {
 	byID := map[string]*view.Attempt{}
 	last := map[int64]int{}
 	for i := range ledger {
 		a := &ledger[i]
+		if w.punctual() && i > 0 && ledger[i-1].Call == a.Call && ledger[i-1].Next != nil && a.Started != nil && a.Started.Before(*ledger[i-1].Next) {
+			w.complain("I7: attempt %d of call %d of %s started at %s, due at %s", a.Number, a.Call, row.ID, a.Started, ledger[i-1].Next)
+		}
 		byID[a.ID] = a
 		if a.RunID == "" && a.Number != last[a.Call]+1 { // else it is kept from another run
 			w.complain("I3: attempt %d of call %d of %s follows attempt %d", a.Number, a.Call, row.ID, last[a.Call])
