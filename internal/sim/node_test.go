@@ -77,13 +77,18 @@ func (n *node) config() engine.Config {
 	switch n.role {
 	case server:
 		c.Workflows, c.Activities = workflows, activities
-		if n.dice.of("serves").oneIn(2) {
-			c.Queues = []record.Queue{{Name: queueName, Limit: queueLimit}}
-		}
 	case worker:
-		c.Activities, c.Queues = activities, []record.Queue{{Name: queueName, Limit: queueLimit}}
+		c.Activities = activities
+	}
+	if n.serves() {
+		c.Queues = []record.Queue{{Name: queueName, Limit: queueLimit}}
 	}
 	return c
+}
+
+// serves reports whether the process serves the queue.
+func (n *node) serves() bool {
+	return n.role == worker || n.role == server && n.world.dice.of("serves "+n.name).oneIn(2)
 }
 
 // live opens the engine and starts it, unless it is a client. It reports whether that succeeded.

@@ -168,7 +168,9 @@ func (w *world) run() {
 	for i := range w.servers {
 		w.join(server, i)
 	}
-	w.join(worker, 0)
+	if w.dice.of("worker").oneIn(2) {
+		w.join(worker, 0)
+	}
 	var customers sync.WaitGroup
 	for i := range w.programs {
 		customers.Go(func() { w.order(&w.programs[i]) })
@@ -195,9 +197,9 @@ func (w *world) settle(customers *sync.WaitGroup) {
 	}
 	w.mu.Unlock()
 	w.trace.add(0, "calm", 0, 0, "")
-	w.lack(server, 0)
-	w.lack(server, 1) // of the other build
-	w.lack(worker, 0)
+	w.lack(server, 0, func(n *node) bool { return n.role == server && n.build == buildOf(0) })
+	w.lack(server, 1, func(n *node) bool { return n.role == server && n.build == buildOf(1) })
+	w.lack(worker, 0, (*node).serves)
 	served := make(chan struct{})
 	w.errands.Go(func() {
 		customers.Wait()
@@ -214,10 +216,10 @@ func (w *world) settle(customers *sync.WaitGroup) {
 	}
 }
 
-// lack lets a process begin to live, unless there is one like it.
-func (w *world) lack(r role, i int) {
+// lack lets a process begin to live, unless there is one that does as well.
+func (w *world) lack(r role, i int, like func(*node) bool) {
 	w.mu.Lock()
-	there := slices.ContainsFunc(w.alive, func(n *node) bool { return n.role == r && n.build == buildOf(i) && !w.isReplaced(n) })
+	there := slices.ContainsFunc(w.alive, func(n *node) bool { return like(n) && !w.isReplaced(n) })
 	w.mu.Unlock()
 	if !there {
 		w.join(r, i)
