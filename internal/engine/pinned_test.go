@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -137,6 +138,28 @@ func TestE118_APinnedRunStaysOnItsBuild(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestE118_EachHeldRunHearsOfABuildThatIsBack, although another run had its node look who is there
+// right after the build had come: what the node knew when it held the first one counts.
+func TestE118_EachHeldRunHearsOfABuildThatIsBack(t *testing.T) {
+	needsFencing.inAGroupOf(t, 1, func(t *testing.T, w *world) {
+		const runs = 2
+		a := w.startOrders("a", runs)
+		b := w.versionNode("b", "2", pinnedOrder("2"))
+		stop(t, a)
+		pass(time.Minute)
+		signal(t, b, "order-0", "ignored", "", "now")
+		pass(time.Minute)
+		if d := describe(t, b, "order-0"); d.Status != "waiting-for-code" {
+			t.Fatalf("the first run is %s", d.Status)
+		}
+		w.plans[b].AtRenewal(w.plans[b].Renewals()+1, faulty.Slow(2*time.Second)) // it looks before it hears
+		w.versionNode("c", "1", pinnedOrder("1"))
+		signal(t, b, "order-1", "ignored", "", "now")
+		pass(time.Minute)
+		wantBuilds(t, b, runs, "running", "1")
+	})
 }
 
 // TestE118_WhereNothingMoves, on every store: a pinned run waits for its build, and goes on

@@ -291,9 +291,17 @@ func (e *Engine) codeOfNodes() []store.Member {
 		return nil
 	}
 	read = slices.DeleteFunc(read, func(m store.Member) bool { return m.Group != e.config.Group })
-	e.wards.code, e.wards.known = read, buildsOf(read)
+	builds := buildsOf(read)
+	if e.wards.known != "" && e.wards.known != builds {
+		builds = severalBuilds // runs are held for what was known before
+	}
+	e.wards.code, e.wards.known = read, builds
 	return read
 }
+
+// severalBuilds stands for builds of which held runs know different ones: the next renewal shows
+// others, whichever it shows.
+const severalBuilds = "several"
 
 // buildsOf lists the builds of live nodes to which runs may go.
 func buildsOf(nodes []store.Member) (list string) {
