@@ -90,12 +90,12 @@ func (in setting) run(t *testing.T, partitions int, test func(t *testing.T, w *w
 }
 
 // tries is how many of so many seeded tries are made here: all at night; in memory a third, and
-// a twelfth with -short; on a database none. Each push strikes every write in turn anyway.
+// with -short a twelfth, with runs kept there; on a database none. Each push strikes every write in turn anyway.
 func (in setting) tries(all int) uint64 {
 	switch {
 	case extent.Nightly():
 		return uint64(all)
-	case in.onDisk:
+	case in.onDisk, testing.Short() && !in.resident:
 		return 0
 	case testing.Short():
 		return uint64(all / 12)

@@ -20,8 +20,8 @@ func TestE117_WhateverWriteFails(t *testing.T) {
 }
 
 // whateverWriteFails plays with a fault at each write of runs on their way between nodes, at
-// their home and away, until play reports that there was no k-th write to hit. On a database,
-// if there is a need of one, it plays every slowStep-th.
+// their home and away, until play reports that there was no k-th write to hit. With -short, and on
+// a database, if there is a need of one, it plays every slowStep-th.
 func whateverWriteFails(t *testing.T, n need, slowStep int, play func(t *testing.T, w *world, k int, fault faulty.Fault, atHome bool) (hit bool)) {
 	faults := map[string]faulty.Fault{"before": faulty.FailBefore, "after": faulty.FailAfter, "crash before": faulty.CrashBefore, "crash after": faulty.CrashAfter}
 	for name, fault := range faults {
@@ -29,7 +29,7 @@ func whateverWriteFails(t *testing.T, n need, slowStep int, play func(t *testing
 			t.Run(name+" "+where, func(t *testing.T) {
 				n.inAGroupOf(t, 4, func(t *testing.T, w *world) {
 					step := 1
-					if w.in.onDisk && !extent.Nightly() {
+					if (w.in.onDisk || testing.Short()) && !extent.Nightly() {
 						step = slowStep
 					}
 					for k, more := 1, true; more; k += step {
