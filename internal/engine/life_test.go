@@ -219,7 +219,7 @@ func takeoverUnderLoad(t *testing.T, w *world) {
 	config.Concurrency = 4
 	const runs = 20
 	rounds := 6
-	if testing.Short() {
+	if testing.Short() || w.in.onDisk && !extent.Nightly() {
 		rounds = 2
 	}
 	for round := range rounds {
