@@ -142,7 +142,7 @@ func stranger(t *testing.T) *place {
 	flags := "-modcacherw" // so that the test can remove it
 	built, modules, proxy := goEnv(t, "GOCACHE"), goEnv(t, "GOMODCACHE"), goEnv(t, "GOPROXY")
 	if !nightly {
-		p.checkout, flags = here(t), "-buildvcs=false"
+		p.checkout, flags = here(t), "-buildvcs=false" // whoever owns it
 	} else {
 		built = filepath.Join(home, "cache")
 		modules, proxy = filepath.Join(home, "modules"), "file://"+filepath.ToSlash(modules)+"/cache/download,"+proxy
