@@ -1,3 +1,5 @@
+//go:build !race || databases
+
 package perdure_test
 
 import (

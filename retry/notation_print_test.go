@@ -32,8 +32,12 @@ func TestR25_PrintingIsStable(t *testing.T) {
 // TestR25_LongTextsTakeLinearTime: a megabyte of anything would not end if time
 // grew with the square.
 func TestR25_LongTextsTakeLinearTime(t *testing.T) {
+	size := 1 << 20
+	if testing.Short() {
+		size = 1 << 18
+	}
 	for _, unit := range []string{"[", "(", "]", "[(", "[A, ", "A", "A,", "[A -> retry: 1]", "[timeout: 1]", "[timeout: ", "1", "#", "# \n", " ", "\n", `"`, `\`, `["`, "->", "[A->", "\xff", "é", "[timeout: 1, heartbeat: 1", ":"} {
-		long := strings.Repeat(unit, 1<<20/len(unit))
+		long := strings.Repeat(unit, size/len(unit))
 		for _, text := range []string{long, "[" + long, "[retry: " + long, "[retry: 1, fixed: 0." + long, "[A, " + long, `["` + long + `"`, "[timeout: " + long} {
 			if p, err := retry.Parse(text); err == nil {
 				_ = p.String()

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/pgbubble"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -92,12 +91,12 @@ func (b *book) effect(what string) func(context.Context, any) error {
 			if _, err = tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS effects (run TEXT, what TEXT)`); err == nil {
 				_, err = tx.ExecContext(ctx, `INSERT INTO effects VALUES (?, ?)`, info.RunID, what)
 			}
-		case pgbubble.Tx:
-			err = pgbubble.AddEffect(ctx, tx, info.RunID, what)
 		case nil:
 			inMemoryEffects.Lock()
 			defer inMemoryEffects.Unlock()
 			inMemoryEffects.of[info.RunID] = append(inMemoryEffects.of[info.RunID], what)
+		default:
+			err = addEffectOnPostgres(ctx, tx, info.RunID, what)
 		}
 		return err
 	}
@@ -139,10 +138,10 @@ func allEffects(ctx context.Context, tx any) (all []string, err error) {
 			all = append(all, what)
 		}
 		return all, rows.Err()
-	case pgbubble.Tx:
-		return pgbubble.Effects(ctx, tx, info.RunID)
+	case nil:
+		inMemoryEffects.Lock()
+		defer inMemoryEffects.Unlock()
+		return slices.Clone(inMemoryEffects.of[info.RunID]), nil
 	}
-	inMemoryEffects.Lock()
-	defer inMemoryEffects.Unlock()
-	return slices.Clone(inMemoryEffects.of[info.RunID]), nil
+	return effectsOnPostgres(ctx, tx, info.RunID)
 }

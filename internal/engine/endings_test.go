@@ -114,6 +114,10 @@ func TestI10_EveryEndingLeavesNothing(t *testing.T) {
 // wake behind, for which it is looked up once more. Who asks for its result at that
 // moment must not wait for ever.
 func TestE45_WhoWaitsIsToldOfEachTimeout(t *testing.T) {
+	runs := 5000
+	if testing.Short() {
+		runs = 500
+	}
 	idle := activity.New("idle", func(ctx context.Context, n int) (int, error) { <-ctx.Done(); return n, ctx.Err() })
 	for _, how := range endings(idle) {
 		if how.status != core.StatusTimedOut {
@@ -122,7 +126,7 @@ func TestE45_WhoWaitsIsToldOfEachTimeout(t *testing.T) {
 		w := newWorld(t)
 		config := w.config(how.flow, idle)
 		config.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-		playEndings(t, w.startWith(config), how, "run", 5000)
+		playEndings(t, w.startWith(config), how, "run", runs)
 	}
 }
 

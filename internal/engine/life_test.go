@@ -217,7 +217,11 @@ func takeoverUnderLoad(t *testing.T, w *world) {
 	})
 	config := w.config(many, work)
 	config.Concurrency = 4
-	const rounds, runs = 6, 20
+	const runs = 20
+	rounds := 6
+	if testing.Short() || w.in.onDisk && !extent.Nightly() {
+		rounds = 2
+	}
 	for round := range rounds {
 		old := w.startWith(config)
 		for i := range runs {

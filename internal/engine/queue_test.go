@@ -196,7 +196,7 @@ func TestE82_WaitingTooLongIsAQueueTimeout(t *testing.T) {
 // hears of it, and what its body returns counts for nothing.
 func TestE121_TheOwnerGivesUpAndTheLateResultIsDropped(t *testing.T) {
 	needsTransactions.inVirtualTime(t, func(t *testing.T, w *world) {
-		x := newRendering(time.Hour, activity.Retry(retry.Policy{MaxAttempts: 2, AttemptTimeout: time.Minute, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))
+		x := newRendering(10*time.Minute, activity.Retry(retry.Policy{MaxAttempts: 2, AttemptTimeout: time.Minute, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))
 		x.deaf = true
 		e := w.owner(x.flow)
 		w.worker("c", "gpu", 3, x.activity)
@@ -206,7 +206,7 @@ func TestE121_TheOwnerGivesUpAndTheLateResultIsDropped(t *testing.T) {
 		if !errors.As(err, &timeout) || timeout.Kind != retry.TimeoutAttempt {
 			t.Errorf("got %v", err)
 		}
-		pass(2 * time.Hour)
+		pass(20 * time.Minute)
 		if len(x.causes) != 2 || x.runs != 2 {
 			t.Errorf("%d attempts ran, canceled because of %v", x.runs, x.causes)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/view"
@@ -26,8 +27,12 @@ func TestE62_SweepUnderFaults(t *testing.T) {
 			if writes < 4 {
 				t.Fatalf("a sweep makes only %d writes", writes)
 			}
-			for _, fault := range []faulty.Fault{faulty.FailBefore, faulty.FailAfter, faulty.CrashBefore, faulty.CrashAfter} {
-				for k := 1; k <= writes; k++ {
+			for i, fault := range []faulty.Fault{faulty.FailBefore, faulty.FailAfter, faulty.CrashBefore, faulty.CrashAfter} {
+				first, step := 1, 1
+				if in.onDisk && !extent.Nightly() { // where two of them strike each write
+					first, step = 1+i%2, 2
+				}
+				for k := first; k <= writes; k += step {
 					w.anew()
 					got, _ := sweepUnderFault(t, w, k, fault)
 					if fmt.Sprint(got) != fmt.Sprint(want) {

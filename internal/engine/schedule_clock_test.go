@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	when "github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -57,6 +58,9 @@ func TestE82_RetentionWhenTheClockSteps(t *testing.T) {
 		for _, restart := range []bool{false, true} {
 			t.Run(fmt.Sprint(step, restart), func(t *testing.T) {
 				needsClocks.inVirtualTime(t, func(t *testing.T, w *world) {
+					if w.in.onDisk && restart != (step > 0) && !extent.Nightly() {
+						t.Skip("On a database each step is seen by one of them.")
+					}
 					w.patient = false // else an idle engine does not look at the clock
 					const kept = time.Hour
 					start := func() *engine.Engine {

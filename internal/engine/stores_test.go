@@ -1,19 +1,15 @@
 package engine_test
 
 import (
-	"fmt"
 	"io"
-	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/perdure/perdure/internal/extent"
-	"github.com/perdure/perdure/internal/pgbubble"
-	"github.com/perdure/perdure/internal/sqlitetest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
-	"github.com/perdure/perdure/store/sqlite"
 )
 
 // backend is a kind of database that the engine is tested on.
@@ -44,15 +40,15 @@ type setting struct {
 	resident bool
 }
 
-// settings are where the tests of this package run.
-var settings = []setting{
+// settings are where the tests of this package run: of the kinds of database that are compiled.
+var settings = slices.DeleteFunc([]setting{
 	{name: "memory-evicted", backend: inMemory},
 	{name: "memory-resident", backend: inMemory, resident: true},
 	{name: "sqlite-evicted", backend: onSQLite},
 	{name: "sqlite-resident", backend: onSQLite, resident: true},
 	{name: "postgres-evicted", backend: onPostgres},
 	{name: "postgres-resident", backend: onPostgres, resident: true},
-}
+}, func(in setting) bool { return in.prepare == nil })
 
 // need is what a test needs of a database. That the stores do the same is proved by
 // storetest and by their lockstep with memory; so a test plays in memory, and on the
@@ -94,12 +90,12 @@ func (in setting) run(t *testing.T, partitions int, test func(t *testing.T, w *w
 }
 
 // tries is how many of so many seeded tries are made here: all at night; in memory a third, and
-// a twelfth with -short; on a database none. Each push strikes every write in turn anyway.
+// with -short a twelfth, with runs kept there; on a database none. Each push strikes every write in turn anyway.
 func (in setting) tries(all int) uint64 {
 	switch {
 	case extent.Nightly():
 		return uint64(all)
-	case in.onDisk:
+	case in.onDisk, testing.Short() && !in.resident:
 		return 0
 	case testing.Short():
 		return uint64(all / 12)
@@ -180,24 +176,6 @@ func memories(_ *testing.T, partitions int) maker {
 	return func(clock func() int64) store.Opener {
 		return memory.New(memory.Partitions(partitions), memory.Clock(clock))
 	}
-}
-
-func files(t *testing.T, partitions int) maker {
-	if partitions != 1 {
-		t.Fatalf("an SQLite file has one partition, not %d", partitions)
-	}
-	dir, n := t.TempDir(), 0
-	return func(clock func() int64) store.Opener {
-		n++
-		path := filepath.Join(dir, fmt.Sprintf("%d.db", n))
-		sqlitetest.File(t, path)
-		return sqlite.File(path, sqlite.Exclusive(), sqlite.Durability(sqlite.Normal), sqlite.Clock(clock))
-	}
-}
-
-func schemas(t *testing.T, partitions int) maker {
-	schema := pgbubble.Borrow(t, partitions)
-	return func(clock func() int64) store.Opener { return schema.Empty(clock) }
 }
 
 // closeDatabase ends what the stores of a database share, if they share anything.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
-	"github.com/perdure/perdure/store/sqlite"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
@@ -133,20 +131,11 @@ func TestE67_RetentionWaitsForWaiters(t *testing.T) {
 	})
 }
 
-// sharedFiles are SQLite files that two processes may open.
-func sharedFiles(t *testing.T, _ int) maker {
-	dir, n := t.TempDir(), 0
-	return func(clock func() int64) store.Opener {
-		n++
-		return sqlite.File(filepath.Join(dir, fmt.Sprintf("%d.db", n)), sqlite.Durability(sqlite.Normal), sqlite.Clock(clock))
-	}
-}
-
 // besideAnother runs a test on every kind of database that another process can open.
 func besideAnother(t *testing.T, test func(t *testing.T, w *world)) {
 	needsTransactions.inAGroupOf(t, 4, test)
 	file := setting{name: "sqlite", backend: backend{prepare: sharedFiles, onDisk: true}, resident: true}
-	if !file.plays(needsTransactions) {
+	if file.prepare == nil || !file.plays(needsTransactions) {
 		return
 	}
 	file.run(t, 1, func(t *testing.T, w *world) {

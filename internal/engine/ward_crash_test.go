@@ -14,25 +14,25 @@ import (
 // away: the write, its answer, or the process with it. All runs end, and nothing is done
 // twice but what was under way in the process that died.
 func TestE117_WhateverWriteFails(t *testing.T) {
-	whateverWriteFails(t, needsFencing, 4, func(t *testing.T, w *world, k int, fault faulty.Fault, atHome bool) (hit bool) {
+	whateverWriteFails(t, needsFencing, 8, func(t *testing.T, w *world, k int, fault faulty.Fault, atHome bool) (hit bool) {
 		return whateverFails(t, w, k, fault, atHome, fault == faulty.CrashBefore || fault == faulty.CrashAfter)
 	})
 }
 
 // whateverWriteFails plays with a fault at each write of runs on their way between nodes, at
-// their home and away, until play reports that there was no k-th write to hit. On a database,
-// if there is a need of one, it plays every slowStep-th.
+// their home and away, until play reports that there was no k-th write to hit. With -short, and on
+// a database, if there is a need of one, it plays every slowStep-th, and each fault other ones.
 func whateverWriteFails(t *testing.T, n need, slowStep int, play func(t *testing.T, w *world, k int, fault faulty.Fault, atHome bool) (hit bool)) {
-	faults := map[string]faulty.Fault{"before": faulty.FailBefore, "after": faulty.FailAfter, "crash before": faulty.CrashBefore, "crash after": faulty.CrashAfter}
-	for name, fault := range faults {
+	names := map[faulty.Fault]string{faulty.FailBefore: "before", faulty.FailAfter: "after", faulty.CrashBefore: "crash before", faulty.CrashAfter: "crash after"}
+	for i, fault := range []faulty.Fault{faulty.FailBefore, faulty.FailAfter, faulty.CrashBefore, faulty.CrashAfter} {
 		for _, where := range []string{"home", "away"} {
-			t.Run(name+" "+where, func(t *testing.T) {
+			t.Run(names[fault]+" "+where, func(t *testing.T) {
 				n.inAGroupOf(t, 4, func(t *testing.T, w *world) {
-					step := 1
-					if w.in.onDisk && !extent.Nightly() {
-						step = slowStep
+					first, step := 1, 1
+					if (w.in.onDisk || testing.Short()) && !extent.Nightly() {
+						first, step = 1+i, slowStep
 					}
-					for k, more := 1, true; more; k += step {
+					for k, more := first, true; more; k += step {
 						w.anew()
 						if more = play(t, w, k, fault, where == "home"); t.Failed() {
 							t.Fatalf("at write %d", k)

@@ -1,8 +1,8 @@
-// Package readme does what the README says, as a stranger would: in a fresh checkout and a
-// module beside it, with an empty home, on a machine that has Go and a shell and none of the
-// programs that other tests use. With PERDURE_NIGHTLY=1 the caches of modules and builds are
-// empty as well, and `make quick` is run in that place. Its test runs the fenced
-// blocks of the page in their order, the first in the checkout:
+// Package readme does what the README says, as a stranger would: in the checkout and a module
+// of his own, with an empty home, on a machine that has Go and a shell and none of the
+// programs that other tests use. With PERDURE_NIGHTLY=1 the checkout is a copy of its own, the
+// caches of modules and builds are empty as well, and `make quick` is run in that place. Its
+// test runs the fenced blocks of the page in their order, the first in the checkout:
 //
 //   - a block of sh is run, in one shell, whose directory and variables go on from block
 //     to block;

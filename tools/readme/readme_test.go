@@ -36,9 +36,23 @@ func TestF16_AStrangerFollowsThePages(t *testing.T) {
 	}
 }
 
-// nightly makes the test take its time: everything is fetched and compiled into empty caches, and
-// the tests that need no other programs are run. On each push the caches of this machine serve.
+// nightly makes the test take its time: everything is fetched and compiled into empty caches in a
+// copy of the checkout, and the tests that need no other programs are run. On each push the checkout
+// and the caches of this machine serve: what is compiled at another path is compiled anew.
 var nightly = os.Getenv("PERDURE_NIGHTLY") != ""
+
+// fromHere is a block as the stranger whose checkout is ours runs it: what lies beside the checkout
+// lies in his home, and nothing is left behind in ours.
+func (p *place) fromHere(text string) string {
+	for _, change := range [][2]string{
+		{"../perdure", p.checkout},
+		{" ../", " " + p.home + "/"},
+		{"perdure demo\n", "perdure demo --dir " + p.home + "/demo\n"},
+	} {
+		text = strings.ReplaceAll(text, change[0], change[1])
+	}
+	return text
+}
 
 // follow does what a page says, beginning in the checkout.
 func (p *place) follow(t *testing.T, page string) {
@@ -57,6 +71,9 @@ func (p *place) follow(t *testing.T, page string) {
 	said, ran := "", 0
 	for _, b := range blocks {
 		text := strings.ReplaceAll(b.text, "https://example.org/", site.URL+"/")
+		if !nightly {
+			text = p.fromHere(text)
+		}
 		switch {
 		case b.proof != "":
 			if !exists(t, b.proof) {
@@ -88,7 +105,8 @@ func exists(t *testing.T, test string) bool {
 	return err == nil
 }
 
-// place is where the stranger works: a shell whose state lasts from block to block.
+// place is where the stranger works: a shell whose state lasts from block to block, and which begins
+// in the checkout.
 type place struct {
 	home, checkout, state string
 	env                   []string
@@ -121,8 +139,11 @@ func stranger(t *testing.T) *place {
 			p.env = append(p.env, kv)
 		}
 	}
+	flags := "-modcacherw" // so that the test can remove it
 	built, modules, proxy := goEnv(t, "GOCACHE"), goEnv(t, "GOMODCACHE"), goEnv(t, "GOPROXY")
-	if nightly {
+	if !nightly {
+		p.checkout, flags = here(t), "-buildvcs=false" // whoever owns it
+	} else {
 		built = filepath.Join(home, "cache")
 		modules, proxy = filepath.Join(home, "modules"), "file://"+filepath.ToSlash(modules)+"/cache/download,"+proxy
 	}
@@ -131,12 +152,24 @@ func stranger(t *testing.T) *place {
 		"GOPATH="+filepath.Join(home, "go"),
 		"GOCACHE="+built,
 		"GOMODCACHE="+modules,
-		"GOFLAGS=-modcacherw", // so that the test can remove it
+		"GOFLAGS="+flags,
 		"GOPROXY="+proxy,
 		"PATH="+filepath.Join(home, "go", "bin")+string(os.PathListSeparator)+bin,
 	)
-	p.checkOut(t)
+	if nightly {
+		p.checkOut(t)
+	}
 	return p
+}
+
+// here is the path of this checkout.
+func here(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // goEnv is a variable of the go command here.
