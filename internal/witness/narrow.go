@@ -3,7 +3,6 @@ package witness
 import (
 	"fmt"
 	"strings"
-	"testing"
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/gate"
@@ -38,12 +37,16 @@ var (
 const narrowStep = "n"
 
 // judgeGate makes sure that no more bodies were behind the gate than it lets pass.
-func (c Case) judgeGate(t testing.TB, lost map[string]bool) {
-	t.Helper()
-	c.judgeCrowd(t, lost, func(e Entry) (string, int) {
-		if !strings.HasPrefix(e.Workflow, narrow.Name()+" ") || !strings.HasPrefix(e.Step, narrowStep) {
+func (j *judge) judgeGate() {
+	j.judgeCrowd(func(e Entry) (string, int) {
+		if !isNarrow(e) {
 			return "", 0
 		}
 		return "gate " + passage.Name(), passes
 	})
+}
+
+// isNarrow reports whether an entry is of an attempt behind the gate.
+func isNarrow(e Entry) bool {
+	return strings.HasPrefix(e.Workflow, narrow.Name()+" ") && strings.HasPrefix(e.Step, narrowStep)
 }

@@ -1,10 +1,10 @@
-package clustertest
+package torture
 
 import (
 	"os/exec"
 	"syscall"
 )
 
-// dieWithUs asks the kernel to kill the process when this one is gone: a stopped
+// dieWithUs asks the kernel to kill the process when this one is gone: a frozen
 // one would not notice by itself.
 func dieWithUs(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -1,9 +1,9 @@
 //go:build !linux
 
-package clustertest
+package torture
 
 import "os/exec"
 
 // dieWithUs does nothing here: a process notices the end of its standard input,
-// unless it is stopped.
+// unless it is frozen.
 func dieWithUs(*exec.Cmd) {}
