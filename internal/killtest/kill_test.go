@@ -46,7 +46,7 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{t: t, database: filepath.Join(t.TempDir(), "kill.db"), book: witness.OpenBook(t)}
+	s := &scene{t: t, database: filepath.Join(t.TempDir(), "kill.db"), book: openBook(t)}
 	s.openClient()
 	t.Cleanup(s.closeClient)
 	return s
@@ -88,6 +88,25 @@ func (s *scene) listen() {
 	}
 }
 
+// openBook opens a book of effects for a test.
+func openBook(t *testing.T) *witness.Book {
+	t.Helper()
+	b, err := witness.OpenBook()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// judge holds the book against what is on record.
+func judge(t *testing.T, c witness.Case) {
+	t.Helper()
+	for _, f := range c.Judge(t.Context(), nil).Found {
+		t.Error(f)
+	}
+}
+
 // TestE1_E9_KillNineAtRandomMoments kills the worker again and again while a
 // client starts, signals and cancels. Everything acknowledged must come true,
 // exactly once where that is promised.
@@ -103,7 +122,7 @@ func TestE1_E9_KillNineAtRandomMoments(t *testing.T) {
 
 	ctx, cancel := patience(t)
 	defer cancel()
-	load := witness.Load{T: t, Engine: s.client, Book: s.book, Seed: *seed}
+	load := witness.Load{Engine: s.client, Book: s.book, Seed: *seed}
 	load.Begin(ctx)
 	for range n {
 		w := s.spawn()
@@ -112,18 +131,18 @@ func TestE1_E9_KillNineAtRandomMoments(t *testing.T) {
 		}
 		select {
 		case <-time.After(time.Duration(moments.Int64N(int64(500 * time.Millisecond)))):
-		case <-w.dead:
+		case <-w.Dead:
 		}
 		w.kill()
 	}
 	w := s.spawn()
 	end := load.End()
 	if err := w.stop(); err != nil {
-		t.Errorf("the last worker ended with %v: %s", err, w.stderr)
+		t.Errorf("the last worker ended with %v: %s", err, w.Said())
 	}
 	s.listen()
 
-	end.Judge(t)
+	judge(t, end)
 	counts, err := ops.Counts(t.Context(), s.client)
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func TestE3_PoisonIsQuarantinedAndNobodyElse(t *testing.T) {
 		}
 	}
 	if err := w.stop(); err != nil {
-		t.Errorf("the last worker ended with %v: %s", err, w.stderr)
+		t.Errorf("the last worker ended with %v: %s", err, w.Said())
 	}
 	s.listen()
 	s.judgePoison(poisons)
@@ -70,7 +70,7 @@ func (s *scene) awaitDeathOrQuarantine(w *worker, all int) int {
 	for {
 		dead := false
 		select {
-		case <-w.dead:
+		case <-w.Dead:
 			dead = true
 		default:
 		}
