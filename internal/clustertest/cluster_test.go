@@ -45,7 +45,7 @@ type cluster struct {
 	limits map[string]int // of attempts in the queue, by label
 	later  string         // the program of nodes to come; none: this one
 	load   *witness.Load
-	allow  string         // what nodes may complain of besides
+	allow  string // what nodes may complain of besides
 
 	mu   sync.Mutex
 	crew []*node // that clients may ask, see relay

@@ -20,7 +20,7 @@ type Proxy struct {
 	dial   func() (net.Conn, error) // makes a connection with the server
 	links  map[*link]bool
 
-	late   time.Duration // what passes, in either direction, is late by this
+	late   time.Duration      // what passes, in either direction, is late by this
 	silent bool               // nothing passes, in either direction
 	deaf   bool               // nothing passes to the client
 	closed bool               // nobody listens

@@ -64,8 +64,8 @@ type Tally struct {
 	Activities int            `json:"activities"` // bodies that began
 	Signals    int            `json:"signals"`
 	Timers     int            `json:"timers"`
-	Gates      int            `json:"gates"`             // bodies that began behind one
-	Queue      int            `json:"queue_tasks"`       // bodies that began in a process that served the queue
+	Gates      int            `json:"gates"`       // bodies that began behind one
+	Queue      int            `json:"queue_tasks"` // bodies that began in a process that served the queue
 	Steps      int            `json:"step_transactions"`
 	Cancels    int            `json:"cancellations"`
 	Attempts   map[string]int `json:"attempts"` // by outcome
