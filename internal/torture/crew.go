@@ -76,11 +76,10 @@ func (c *crew) begin(ctx context.Context) error {
 // bear begins the next life of a member.
 func (c *crew) bear(m *member) error {
 	c.lives++
-	s := Setup{Book: c.book.Address(), Database: c.place.Database, Postings: c.place.Postings, Queue: 4, Log: slog.LevelWarn}
+	s := Setup{Book: c.book.Address(), Database: c.place.Database, Postings: c.place.Postings, Lease: lease, Queue: 4, Log: slog.LevelWarn}
 	kind, before := "node", m.build
 	if c.place.shared() {
-		s.Lease, s.Database = lease, c.place.Through(m.networks)
-		s.Queue = 0
+		s.Database, s.Queue = c.place.Through(m.networks), 0
 	}
 	if m.worker {
 		s.Worker, s.Queue, kind = true, 3, "worker"

@@ -57,8 +57,8 @@ func (a *app) torturePage(t tortured) {
 		{h.LostAnswers, "lost answer of COMMIT", "lost answers of COMMIT"}, {h.Restarts, "trouble of the server", "troubles of the server"},
 		{h.Rivals, "second process refused", "second processes refused"},
 	})
-	a.printf("On record   %s attempts lost, %s given back, and all others ended\n", human.Count(w.Attempts["lost"]), human.Count(w.Attempts["drained"]))
-	a.printf("Longest time in which nothing moved   %s, %s after the beginning\n\n", human.Duration(seconds(t.Still.Seconds)), human.Duration(seconds(t.Still.At)))
+	a.amounts("On record", []amount{{w.Attempts["lost"], "attempt lost", "attempts lost"}, {w.Attempts["drained"], "given back", "given back"}, {w.Attempts["failed"], "failed", "failed"}, {w.Attempts["completed"], "completed", "completed"}})
+	a.printf("At rest     for %s at most, %s after the beginning\n\n", human.Duration(seconds(t.Still.Seconds)), human.Duration(seconds(t.Still.At)))
 	for _, v := range []struct {
 		name string
 		n    int
