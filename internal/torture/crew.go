@@ -208,6 +208,7 @@ func (c *crew) relieveOne(m *member) {
 		}
 		m.Kill()
 		c.listen(m)
+		time.Sleep(lease / 10)
 		c.must(c.bear(m))
 	}
 }

@@ -4,6 +4,9 @@
 //
 //	service.go   a process that is told by its parent what to be
 //	process.go   that process as the parent sees it: started, killed, frozen, asked
+//	output.go    what it writes, and what it may not write
+//	freeze_unix.go, freeze_windows.go  how it is made to stand still
+//	end_linux.go, end_other.go         how it ends with its parent
 //	proxy.go     the network between a process and a server, which cuts, delays, swallows
 //	wire.go      as much of PostgreSQL's protocol as the network understands
 //	crew.go      processes side by side, each of which has many lives

@@ -47,7 +47,11 @@ func (t *torture) hurt(ctx context.Context) error {
 			}
 			nextServer = time.Now().Add(15*time.Second + t.moment(15*time.Second))
 		} else {
-			lots[t.random.IntN(len(lots))].begin(t.members[t.random.IntN(len(t.members))])
+			lot := lots[t.random.IntN(len(lots))]
+			if n == 1 { // however short the time is, a process is killed
+				lot.begin = t.kill
+			}
+			lot.begin(t.members[t.random.IntN(len(t.members))])
 		}
 		if n%10 == 0 {
 			t.relieve()

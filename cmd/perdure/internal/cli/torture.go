@@ -75,7 +75,7 @@ is 7 if anything was lost, doubled, left behind or wrong.`,
 // that others need.
 func (a *app) tortureName(f tortureFlags) (database.Name, error) {
 	if a.db == "" {
-		return database.Name{}, usage("Name one that nobody needs at the time: --db postgres://USER@HOST/DATABASE or --db FILE", "Which database is to be tortured must be said with --db.")
+		return database.Name{}, usage("Name one that is not needed meanwhile: --db postgres://USER@HOST/DATABASE or --db FILE", "Which database is to be tortured must be said with --db.")
 	}
 	name, err := parseDatabase("--db", a.db)
 	switch {

@@ -44,7 +44,7 @@ func (a *app) torturePage(t tortured) {
 	if t.Kept {
 		fate = "stays"
 	}
-	a.printf("Tortured for %s%s. What was made, %s, %s.\n\n", human.Duration(seconds(t.Seconds)), early, t.Own, fate)
+	a.printf("Tortured for %s%s, in %s, which %s.\n\n", human.Duration(seconds(t.Seconds)), early, t.Own, fate)
 	w, h := t.Work, t.Hurt
 	a.amounts("Done", []amount{
 		{w.Runs, "run", "runs"}, {w.Activities, "execution of an activity", "executions of activities"}, {w.Signals, "signal", "signals"}, {w.Timers, "timer", "timers"},

@@ -66,11 +66,14 @@ func (n Name) scratchFile(ctx context.Context, mark string) (Name, error) {
 	if err == nil {
 		err = e.Close()
 	}
-	if _, older := errors.AsType[*store.SchemaError](err); err != nil && !older {
+	if errors.Is(err, perdure.ErrForeign) {
 		return n, &Error{
-			fmt.Sprintf("The file %s holds something else than a perdure database: %s.", n.file, strings.TrimSuffix(err.Error(), ".")),
+			fmt.Sprintf("The file %s holds something else than a perdure database.", n.file),
 			"Name a perdure database, beside which a file is made, or a path where there is no file.",
 		}
+	}
+	if _, older := errors.AsType[*store.SchemaError](err); err != nil && !older {
+		return n, err
 	}
 	ext := filepath.Ext(n.file)
 	return File(strings.TrimSuffix(n.file, ext) + "-" + mark + ext), nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -101,7 +100,7 @@ func requestTLS(c net.Conn) error {
 		return err
 	}
 	if answer[0] != 'S' {
-		return fmt.Errorf("the server speaks without encryption only")
+		return errors.New("the server speaks without encryption only")
 	}
 	return nil
 }
