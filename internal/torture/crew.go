@@ -120,13 +120,9 @@ func (c *crew) nextBuild(m *member) string {
 func (c *crew) publish() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.open, c.now.PIDs = nil, nil
+	c.open = nil
 	for _, m := range c.members {
-		if m.Process == nil {
-			continue
-		}
-		c.now.PIDs = append(c.now.PIDs, m.PID())
-		if !m.worker {
+		if m.Process != nil && !m.worker {
 			c.open = append(c.open, m.Process)
 		}
 	}
@@ -273,7 +269,7 @@ func (c *crew) progress() Progress {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.now
-	p.Done, p.PIDs = c.done, slices.Clone(c.now.PIDs)
+	p.Done = c.done
 	return p
 }
 

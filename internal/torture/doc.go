@@ -5,8 +5,11 @@
 //	service.go   a process that is told by its parent what to be
 //	process.go   that process as the parent sees it: started, killed, frozen, asked
 //	output.go    what it writes, and what it may not write
-//	freeze_unix.go, freeze_windows.go  how it is made to stand still
-//	end_linux.go, end_other.go         how it ends with its parent
+//	freeze_unix.go    how it is made to stand still
+//	freeze_windows.go that it cannot be there
+//	end_linux.go      that it ends with its parent, and not by what is typed on the terminal
+//	end_unix.go       that elsewhere
+//	end_windows.go    that there
 //	proxy.go     the network between a process and a server, which cuts, delays, swallows
 //	wire.go      as much of PostgreSQL's protocol as the network understands
 //	crew.go      processes side by side, each of which has many lives

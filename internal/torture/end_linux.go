@@ -6,5 +6,7 @@ import (
 )
 
 // dieWithUs asks the kernel to kill the process when this one is gone: a frozen
-// one would not notice by itself.
-func dieWithUs(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+// one would not notice by itself. An interrupt from the keyboard is for this one only.
+func dieWithUs(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+}

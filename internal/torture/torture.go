@@ -56,19 +56,17 @@ type Options struct {
 	Command func() *exec.Cmd            // a process of this program that calls Serve
 	Hurt    func(context.Context) error // restarts the server, or fails it over; may be nil
 	Show    func(Progress)              // is called a few times a second; may be nil
-	Tell    func(what string)           // is told what is done; may be nil
 }
 
 // Progress is how far a torture is.
 type Progress struct {
 	Stage   string // empty while processes are hurt
+	Latest  string // what was done last
 	Elapsed time.Duration
 	For     time.Duration
-	Runs    int // that have ended
 	Entries int // in the book
 	Judged  int // runs
 	Done    Troubles
-	PIDs    []int
 }
 
 const (
@@ -117,7 +115,8 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 // play is the torture and its verdict.
 func (t *torture) play(ctx context.Context) (*Report, error) {
 	// The load and the verdict go on when ctx ends: an interrupt ends the torture early.
-	whole, stuck := context.WithCancelCause(context.WithoutCancel(ctx))
+	whole := context.WithoutCancel(ctx)
+	working, stuck := context.WithCancelCause(whole)
 	defer stuck(nil)
 	stop := t.show()
 	defer stop()
@@ -125,7 +124,7 @@ func (t *torture) play(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	t.load = t.newLoad()
-	t.load.Begin(whole)
+	t.load.Begin(working)
 	if err := t.hurt(ctx); err != nil {
 		return nil, err
 	}
@@ -155,7 +154,7 @@ func (t *torture) newLoad() *witness.Load {
 		l.Only = append(l.Only, name, name)
 	}
 	l.Only = append(l.Only, "queued", "narrow") // what is shared is worth more
-	slices.Sort(l.Only) // the seed decides
+	slices.Sort(l.Only)                         // the seed decides
 	return l
 }
 
@@ -204,8 +203,9 @@ func (t *torture) progress() Progress {
 	return p
 }
 
+// say notes what is done, for the progress.
 func (t *torture) say(format string, args ...any) {
-	if t.Tell != nil {
-		t.Tell(fmt.Sprintf(format, args...))
-	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.now.Latest = fmt.Sprintf(format, args...)
 }

@@ -121,7 +121,7 @@ func (a *app) torture(ctx context.Context, f tortureFlags) error {
 		opt.Hurt = func(ctx context.Context) error { return shell(ctx, f.trouble) }
 	}
 	panel := &torturePanel{Panel: term.Panel{Out: a.env.Stderr, Terminal: a.stderr}}
-	opt.Show, opt.Tell = panel.show, panel.tell
+	opt.Show = panel.show
 	report, err := torture.Run(ctx, opt)
 	panel.Clear()
 	err = errors.Join(err, a.removeScratch(ctx, own, f.keep))

@@ -106,8 +106,8 @@ func (a *app) amounts(head string, all []amount) {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// torturePanel shows the progress: on a terminal as lines that are redrawn below what is told,
-// elsewhere as a line now and then.
+// torturePanel shows the progress: on a terminal as lines that are redrawn, elsewhere as a line
+// now and then.
 type torturePanel struct {
 	term.Panel
 	last time.Time
@@ -115,9 +115,6 @@ type torturePanel struct {
 
 // betweenLines is the time between two lines where nothing can be redrawn.
 const betweenLines = 10 * time.Second
-
-// tell is told what is done, from another goroutine than show: it is shown with the next progress.
-func (p *torturePanel) tell(string) {}
 
 func (p *torturePanel) show(now torture.Progress) {
 	doing := now.Stage
@@ -131,7 +128,7 @@ func (p *torturePanel) show(now torture.Progress) {
 		line += fmt.Sprintf("; %s judged", human.Plural(now.Judged, "run", "runs"))
 	}
 	if p.Terminal.Moves {
-		p.Draw([]string{line})
+		p.Draw([]string{line, now.Latest})
 		return
 	}
 	if time.Since(p.last) >= betweenLines {
