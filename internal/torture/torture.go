@@ -87,6 +87,7 @@ type torture struct {
 	client *perdure.Engine
 	load   *witness.Load
 	began  time.Time
+	stuck  bool // nothing moves any more
 }
 
 // Run hurts processes that work on the place for a time, or until ctx ends, and says what came
@@ -116,8 +117,8 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 func (t *torture) play(ctx context.Context) (*Report, error) {
 	// The load and the verdict go on when ctx ends: an interrupt ends the torture early.
 	whole := context.WithoutCancel(ctx)
-	working, stuck := context.WithCancelCause(whole)
-	defer stuck(nil)
+	working, giveUp := context.WithCancelCause(whole)
+	defer giveUp(nil)
 	stop := t.show()
 	defer stop()
 	if err := t.crew.begin(ctx); err != nil {
@@ -131,7 +132,7 @@ func (t *torture) play(ctx context.Context) (*Report, error) {
 	hurtFor := time.Since(t.began)
 	t.stage("the runs under way end")
 	t.relieve()
-	t.settle(t.load.Stop(), stuck)
+	t.settle(t.load.Stop(), giveUp)
 	still := t.book.Longest()
 	end := t.load.Case()
 	// On a machine that is busy enough, any process may be one that others took for dead.
@@ -159,7 +160,7 @@ func (t *torture) newLoad() *witness.Load {
 }
 
 // settle waits until the load is over. If nothing moves for too long, what is under way is lost.
-func (t *torture) settle(over <-chan struct{}, stuck context.CancelCauseFunc) {
+func (t *torture) settle(over <-chan struct{}, giveUp context.CancelCauseFunc) {
 	for length, since := -1, time.Now(); ; {
 		select {
 		case <-over:
@@ -169,8 +170,8 @@ func (t *torture) settle(over <-chan struct{}, stuck context.CancelCauseFunc) {
 		switch now := t.book.Length() + t.load.Finished(); {
 		case now != length:
 			length, since = now, time.Now()
-		case time.Since(since) > patience:
-			stuck(errStuck)
+		case t.stuck, time.Since(since) > patience:
+			giveUp(errStuck)
 			<-over
 			return
 		}

@@ -29,8 +29,9 @@ type trouble struct {
 	begin  func(*member)
 }
 
-// hurt does one thing after the other until the time is up.
+// hurt does one thing after the other until the time is up, or nothing moves any more.
 func (t *torture) hurt(ctx context.Context) error {
+	defer t.countLosses()
 	kinds := t.kinds()
 	var lots []trouble
 	for _, k := range kinds {
@@ -55,11 +56,12 @@ func (t *torture) hurt(ctx context.Context) error {
 		}
 		if n%10 == 0 {
 			t.relieve()
-			t.awaitProgress(ctx, 10)
+			if t.awaitProgress(ctx, 10); t.stuck {
+				return nil
+			}
 		}
 		t.sleep(ctx, t.moment(t.place.pace()))
 	}
-	t.countLosses()
 	return nil
 }
 
@@ -210,12 +212,13 @@ func (t *torture) hurtServer(ctx context.Context) error {
 	return nil
 }
 
-// awaitProgress waits until so many more runs have ended. If they do not, they are lost.
+// awaitProgress waits until so many more runs have ended. If they do not, all is stuck.
 func (t *torture) awaitProgress(ctx context.Context, runs int) {
 	before := t.load.Finished()
 	for end := time.Now().Add(patience); t.load.Finished() < before+runs && ctx.Err() == nil; t.sleep(ctx, 20*time.Millisecond) {
 		if time.Now().After(end) {
 			t.find(witness.Lost, "no more than %d runs have ended within %s after all troubles", t.load.Finished()-before, patience)
+			t.stuck = true
 			return
 		}
 	}

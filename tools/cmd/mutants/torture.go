@@ -45,7 +45,7 @@ func (l *torturers) run(ctx context.Context, out io.Writer, faults []protocolFau
 			alive = append(alive, f.name)
 			found = "NOT FOUND"
 		}
-		fmt.Fprintf(out, "%2d/%d %s (%s)\n\t%s, in %s\n", i+1, len(faults), f.name, f.file, found, took)
+		fmt.Fprintf(out, "%2d/%d %s\n\t%s, in %s\n", i+1, len(faults), f.name, found, took)
 	}
 	fmt.Fprintf(out, "\n%d of %d found.\n", len(faults)-len(alive), len(faults))
 	if len(alive)*10 > len(faults) {
@@ -74,20 +74,24 @@ func (l *torturers) try(ctx context.Context, f *protocolFault) (found string, er
 }
 
 func (l *torturers) build(ctx context.Context, dir string, f *protocolFault) (program string, err error) {
-	path := filepath.Join(l.root, filepath.FromSlash(f.file))
-	source, err := os.ReadFile(path)
+	files, err := f.applied(l.root)
 	if err != nil {
 		return "", err
 	}
-	if source, err = f.applied(source); err != nil {
-		return "", err
+	replace := map[string]string{}
+	for file, source := range files {
+		changed := filepath.Join(dir, fmt.Sprint(len(replace), ".go"))
+		replace[filepath.Join(l.root, filepath.FromSlash(file))] = changed
+		if err := os.WriteFile(changed, source, 0o600); err != nil {
+			return "", err
+		}
 	}
-	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{path: changed}})
+	overlay := filepath.Join(dir, "overlay.json")
+	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
-	if err := errors.Join(os.WriteFile(changed, source, 0o600), os.WriteFile(overlay, text, 0o600)); err != nil {
+	if err := os.WriteFile(overlay, text, 0o600); err != nil {
 		return "", err
 	}
 	program = filepath.Join(dir, "perdure")
