@@ -86,7 +86,7 @@ func spawn(t *testing.T, label, program string) *node {
 	t.Helper()
 	cmd := exec.Command(program)
 	cmd.Env = append(os.Environ(), envNode+"=1")
-	p, err := torture.Spawn(label, cmd, torture.Never...)
+	p, err := torture.Spawn(label, cmd, torture.IsComplaint)
 	if err != nil {
 		t.Fatal(err)
 	}

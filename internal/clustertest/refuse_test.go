@@ -166,7 +166,7 @@ func TestE83_TheServersClockJumps(t *testing.T) {
 	}
 	c.awaitProgress(load, 10)
 	end := load.End()
-	end.Clocks = true
+	end.Server = true
 	c.awaitShares(nodes...)
 	c.awaitHealth(nodes...)
 	c.verdict(end)

@@ -94,7 +94,7 @@ func (c *crew) bear(m *member) error {
 	if s.Queue > 0 {
 		c.limits[label] = s.Queue
 	}
-	p, err := Spawn(label, c.command(), Never...)
+	p, err := Spawn(label, c.command(), IsComplaint)
 	if err != nil {
 		return err
 	}

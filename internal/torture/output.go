@@ -2,15 +2,38 @@ package torture
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 )
 
-// Never are words in lines that no process may write, whatever is done to it.
-var Never = []string{
-	"panic", "DATA RACE", "goroutine ", "fatal", "node:", "took its place", "is held", "is parked", "cannot go on",
-	"is left in the inbox", "is dropped", "refused the turn",
+// words are in lines that no process may write, whatever is done to it: those of the runtime of
+// Go, and of a process that cannot begin.
+var words = []string{"panic", "DATA RACE", "goroutine ", "fatal", "node:", "worker:"}
+
+// expected are the events of level error that may come of what is done to a process, or to the
+// database.
+var expected = []string{"partitions_lost", "database_away"}
+
+// unexpected are events of a lower level that must not come of it.
+var unexpected = []string{"message_dropped", "run_failed", "call_paused"}
+
+var (
+	eventOf = regexp.MustCompile(`\bevent=(?:more of=)?(\w+)`)
+	isError = regexp.MustCompile(`\blevel=ERROR\b`)
+)
+
+// IsComplaint reports whether a line is one that no process may write, whatever is done to it.
+func IsComplaint(line string) bool {
+	if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(line, word) }) {
+		return true
+	}
+	event := ""
+	if m := eventOf.FindStringSubmatch(line); m != nil {
+		event = m[1]
+	}
+	return isError.MatchString(line) && !slices.Contains(expected, event) || slices.Contains(unexpected, event)
 }
 
 // maxSaid is how much is kept of what a process writes, in bytes.
@@ -18,7 +41,7 @@ const maxSaid = 4 << 20
 
 // output collects what a process writes.
 type output struct {
-	never []string
+	isComplaint func(line string) bool
 
 	mu    sync.Mutex
 	text  []byte
@@ -38,18 +61,10 @@ func (o *output) Write(b []byte) (int, error) {
 		if !ended {
 			return len(b), nil
 		}
-		o.look(string(line))
-		o.line = rest
-	}
-}
-
-// look notes a line with a word that may not be in it.
-func (o *output) look(line string) {
-	for _, word := range o.never {
-		if strings.Contains(line, word) {
-			o.found = append(o.found, line)
-			return
+		if o.isComplaint(string(line)) {
+			o.found = append(o.found, string(line))
 		}
+		o.line = rest
 	}
 }
 

@@ -27,9 +27,9 @@ type Process struct {
 }
 
 // Spawn starts a process that calls Serve. What it writes to its standard error is kept, and
-// lines with one of the words are complaints.
-func Spawn(label string, cmd *exec.Cmd, never ...string) (*Process, error) {
-	p := &Process{Label: label, said: &output{never: never}, cmd: cmd, Dead: make(chan struct{})}
+// which lines of it are complaints is decided by the function: see IsComplaint.
+func Spawn(label string, cmd *exec.Cmd, isComplaint func(line string) bool) (*Process, error) {
+	p := &Process{Label: label, said: &output{isComplaint: isComplaint}, cmd: cmd, Dead: make(chan struct{})}
 	p.cmd.Stderr = p.said
 	dieWithUs(p.cmd)
 	stdin, err := p.cmd.StdinPipe()

@@ -28,6 +28,8 @@ type Report struct {
 type Still struct {
 	Seconds float64 `json:"seconds"`
 	At      float64 `json:"at"` // seconds after the beginning
+	// Amid is what was done meanwhile, and in the time of a lease before.
+	Amid []string `json:"amid,omitempty"`
 }
 
 // maxFindings is how many findings a report has, and maxFinding how long one is, in bytes: one
@@ -42,6 +44,11 @@ func newReport(t *torture, hurtFor time.Duration, still witness.Pause, interrupt
 		Seed: t.Seed, Asked: t.For.String(), Seconds: hurtFor.Seconds(), Interrupted: interrupted,
 		Work: v.Tally, Hurt: t.crew.progress().Done,
 		Still: Still{Seconds: still.For.Seconds(), At: still.From.Sub(t.began).Seconds()},
+	}
+	for _, d := range t.deeds {
+		if d.at.After(still.From.Add(-lease)) && d.at.Before(still.From.Add(still.For)) {
+			r.Still.Amid = append(r.Still.Amid, d.what)
+		}
 	}
 	for _, f := range append(found, v.Found...) {
 		r.add(f)

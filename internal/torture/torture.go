@@ -87,7 +87,14 @@ type torture struct {
 	client *perdure.Engine
 	load   *witness.Load
 	began  time.Time
-	stuck  bool // nothing moves any more
+	stuck  bool   // nothing moves any more
+	deeds  []deed // what was done
+}
+
+// deed is something that was done.
+type deed struct {
+	at   time.Time
+	what string
 }
 
 // Run hurts processes that work on the place for a time, or until ctx ends, and says what came
@@ -136,7 +143,7 @@ func (t *torture) play(ctx context.Context) (*Report, error) {
 	still := t.book.Longest()
 	end := t.load.Case()
 	// On a machine that is busy enough, any process may be one that others took for dead.
-	end.Zombies, end.Limits, end.Postings = true, t.limits, t.place.Postings
+	end.Zombies, end.Server, end.Limits, end.Postings = true, true, t.limits, t.place.Postings
 	t.stage("the record is held against the book")
 	found := append(t.found, left(whole, t.client, t.place.Schema)...)
 	verdict := end.Judge(whole, func(runs int) { t.judged(runs) })
@@ -209,4 +216,5 @@ func (t *torture) say(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now.Latest = fmt.Sprintf(format, args...)
+	t.deeds = append(t.deeds, deed{time.Now(), t.now.Latest})
 }

@@ -153,7 +153,7 @@ func (t *torture) rival(m *member) {
 	t.say("a second process wants the file of %s", m.Label)
 	t.count(func(d *Troubles) { d.Rivals++ })
 	t.lives++
-	p, err := Spawn(fmt.Sprint("rival ", t.lives), t.command(), Never...)
+	p, err := Spawn(fmt.Sprint("rival ", t.lives), t.command(), IsComplaint)
 	if err != nil {
 		t.must(err)
 		return

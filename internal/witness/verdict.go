@@ -50,8 +50,9 @@ type Case struct {
 	// Zombies says that processes may have gone on that others took for dead. What
 	// they executed then, nobody could prevent; but it must be on record as lost.
 	Zombies bool
-	// Clocks says that the test set clocks, which the doctor may find.
-	Clocks bool
+	// Server says that the server is not ours, or that its clock was set: what the doctor says of
+	// it does not count.
+	Server bool
 	// Limits says how many attempts of the queue each process that serves it runs at a time.
 	// Without it, who does is not looked at.
 	Limits map[string]int
@@ -134,8 +135,8 @@ func (j *judge) judgeDatabase() {
 	for _, f := range found.Findings {
 		switch f.Kind {
 		case view.FindingPool, view.FindingBlocking: // of other tests on the same server, at this moment
-		case view.FindingClock:
-			if !j.Clocks {
+		case view.FindingClock, view.FindingTimeout, view.FindingVacuum:
+			if !j.Server {
 				j.find(Orphaned, "the doctor finds: %+v", f)
 			}
 		default:

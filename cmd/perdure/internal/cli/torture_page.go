@@ -58,7 +58,17 @@ func (a *app) torturePage(t tortured) {
 		{h.Rivals, "second process refused", "second processes refused"},
 	})
 	a.amounts("On record", []amount{{w.Attempts["lost"], "attempt lost", "attempts lost"}, {w.Attempts["drained"], "given back", "given back"}, {w.Attempts["failed"], "failed", "failed"}, {w.Attempts["completed"], "completed", "completed"}})
-	a.printf("At rest     for %s at most, %s after the beginning\n\n", human.Duration(seconds(t.Still.Seconds)), human.Duration(seconds(t.Still.At)))
+	a.printf("At rest     for %s at most, %s after the beginning", human.Duration(seconds(t.Still.Seconds)), human.Duration(seconds(t.Still.At)))
+	if n := len(t.Still.Amid); n > 0 {
+		a.printf(", amid:")
+		for _, what := range t.Still.Amid[:min(n, maxAmid)] {
+			a.printf("\n            %s", what)
+		}
+		if n > maxAmid {
+			a.printf("\n            and %s more", human.Count(n-maxAmid))
+		}
+	}
+	a.printf("\n\n")
 	for _, v := range []struct {
 		name string
 		n    int
@@ -80,6 +90,9 @@ func (a *app) torturePage(t tortured) {
 	}
 	a.printf("\nThe seed is %s. To do the same again:\n\n  %s\n", fmt.Sprint(t.Seed), t.Again)
 }
+
+// maxAmid is how many of the deeds are shown amid which nothing moved.
+const maxAmid = 10
 
 // amount is how many there are of something.
 type amount struct {

@@ -20,7 +20,7 @@ func TestP5_ThePageOfATorture(t *testing.T) {
 		Attempts: map[string]int{"lost": 288, "drained": 19, "failed": 1002, "completed": 6835},
 	}
 	clean := &torture.Report{
-		Seed: 17, Asked: "3m0s", Seconds: 180.2, Work: work, Still: torture.Still{Seconds: 3.81, At: 95.2},
+		Seed: 17, Asked: "3m0s", Seconds: 180.2, Work: work, Still: torture.Still{Seconds: 3.81, At: 95.2, Amid: []string{"kill -9 of node 1.2, process 88", "the server is in trouble"}},
 		Hurt: torture.Troubles{Kills: 82, Freezes: 45, Leaves: 24, Deploys: 59, Cuts: 30, Delays: 9, LostAnswers: 70, Restarts: 1},
 	}
 	dirty := *clean
