@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,12 +80,15 @@ func (s *scene) spawn() *worker {
 	return w
 }
 
-// listen fails the test if a worker said what none may say.
-func (s *scene) listen() {
+// listen fails the test if a worker said what none may say, but for the events that the test is
+// about.
+func (s *scene) listen(about ...string) {
 	s.t.Helper()
 	for life, w := range s.workers {
 		for _, line := range w.complaints() {
-			s.t.Errorf("life %d says: %s", life+1, line)
+			if !slices.ContainsFunc(about, func(event string) bool { return strings.Contains(line, "event="+event+" ") }) {
+				s.t.Errorf("life %d says: %s", life+1, line)
+			}
 		}
 	}
 }

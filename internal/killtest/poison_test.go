@@ -57,7 +57,7 @@ func TestE3_PoisonIsQuarantinedAndNobodyElse(t *testing.T) {
 	if err := w.stop(); err != nil {
 		t.Errorf("the last worker ended with %v: %s", err, w.Said())
 	}
-	s.listen()
+	s.listen("call_quarantined")
 	s.judgePoison(poisons)
 	s.judgeBystanders(bystanders)
 	t.Logf("the worker died %d times", len(s.workers)-1)
