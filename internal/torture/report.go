@@ -43,7 +43,7 @@ func newReport(t *torture, hurtFor time.Duration, still witness.Pause, interrupt
 	r := &Report{
 		Seed: t.Seed, Asked: t.For.String(), Seconds: hurtFor.Seconds(), Interrupted: interrupted,
 		Work: v.Tally, Hurt: t.crew.progress().Done,
-		Still: Still{Seconds: still.For.Seconds(), At: still.From.Sub(t.began).Seconds()},
+		Still: Still{Seconds: still.For.Seconds(), At: max(still.From.Sub(t.began), 0).Seconds()},
 	}
 	for _, d := range t.deeds {
 		if d.at.After(still.From.Add(-lease)) && d.at.Before(still.From.Add(still.For)) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -59,8 +60,8 @@ var protocolFaults = []protocolFault{
 		map[string][]change{"internal/core/lost.go": {{"		c.attempt++\n		if survived {", "		if survived {"}}},
 	},
 	{
-		"the attempt after a lost one does not give its gate back",
-		map[string][]change{"internal/core/lost.go": {{"		r.backOffAtGates(c, gates.Neutral, r.now, false)\n", ""}}},
+		"a call that has ended keeps its slot at its gates",
+		map[string][]change{"internal/core/gating.go": {{"		r.leaveGates(c, c.verdict)\n", "		_ = c.verdict\n"}}},
 	},
 	{
 		"a commit without an answer counts as durable",
@@ -151,10 +152,11 @@ var neverRepeated = [2]change{
 	{"	backoff := retry.Exponential(10*time.Millisecond, 2, time.Second)\n", "	_, _ = retry.Exponential, clock.Pause\n"},
 }
 
-// named returns the faults whose name has the text.
+// named returns the faults whose name has one of the texts, between which there is a |.
 func named(only string) (some []protocolFault) {
+	texts := strings.Split(only, "|")
 	for _, f := range protocolFaults {
-		if strings.Contains(f.name, only) {
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(f.name, text) }) {
 			some = append(some, f)
 		}
 	}
