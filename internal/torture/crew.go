@@ -26,6 +26,7 @@ type crew struct {
 	limits  map[string]int // of attempts of the queue, by label
 
 	members []*member
+	over    <-chan struct{} // closed when what is stuck is given up
 	lives   int
 	found   []witness.Finding
 
@@ -282,9 +283,38 @@ func (r relay) some() *Process {
 	return r.open[rand.IntN(len(r.open))]
 }
 
-func (r relay) Start(shape, id string, v int) (string, error) { return r.some().Start(shape, id, v) }
-func (r relay) Signal(id string, n int) error                 { return r.some().Signal(id, n) }
-func (r relay) Result(id string) (int, error)                 { return r.some().Result(id) }
+func (r relay) Start(shape, id string, v int) (string, error) {
+	return ask(r, func(p *Process) (string, error) { return p.Start(shape, id, v) })
+}
+
+func (r relay) Signal(id string, n int) error {
+	_, err := ask(r, func(p *Process) (struct{}, error) { return struct{}{}, p.Signal(id, n) })
+	return err
+}
+
+func (r relay) Result(id string) (int, error) {
+	return ask(r, func(p *Process) (int, error) { return p.Result(id) })
+}
+
+// ask asks some process. It waits no longer for the answer when what is stuck is given up.
+func ask[T any](r relay, call func(*Process) (T, error)) (answer T, err error) {
+	type reply struct {
+		answer T
+		err    error
+	}
+	replied := make(chan reply, 1)
+	go func() {
+		var a reply
+		a.answer, a.err = call(r.some())
+		replied <- a
+	}()
+	select {
+	case a := <-replied:
+		return a.answer, a.err
+	case <-r.over:
+		return answer, errStuck
+	}
+}
 
 // refused reports whether the process answered, and not the pipe.
 func refused(err error) bool {

@@ -126,6 +126,7 @@ func (t *torture) play(ctx context.Context) (*Report, error) {
 	whole := context.WithoutCancel(ctx)
 	working, giveUp := context.WithCancelCause(whole)
 	defer giveUp(nil)
+	t.crew.over = working.Done()
 	stop := t.show()
 	defer stop()
 	if err := t.crew.begin(ctx); err != nil {
