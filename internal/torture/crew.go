@@ -22,7 +22,8 @@ type crew struct {
 	place   Place
 	book    *witness.Book
 	command func() *exec.Cmd
-	random  *rand.Rand
+	random  *rand.Rand     // decides what is done
+	fate    *rand.Rand     // decides what depends on the machine, too
 	limits  map[string]int // of attempts of the queue, by label
 
 	members []*member
@@ -88,7 +89,7 @@ func (c *crew) bear(m *member) error {
 		c.count(func(t *Troubles) { t.Deploys++ })
 	}
 	s.Build = m.build
-	if c.random.IntN(2) == 0 { // it takes the place of its predecessor immediately
+	if c.fate.IntN(2) == 0 { // it takes the place of its predecessor immediately
 		s.Name = fmt.Sprint(kind, " ", slices.Index(c.members, m))
 	}
 	label := fmt.Sprintf("%s %d.%d", kind, slices.Index(c.members, m), c.lives)
@@ -114,7 +115,7 @@ func (c *crew) nextBuild(m *member) string {
 	if m.build == "" { // at first there are both
 		return []string{witness.OldBuild, witness.NewBuild}[slices.Index(c.members, m)%2]
 	}
-	return []string{witness.OldBuild, witness.NewBuild}[c.random.IntN(2)]
+	return []string{witness.OldBuild, witness.NewBuild}[c.fate.IntN(2)]
 }
 
 // publish says whom clients may ask.
@@ -174,7 +175,7 @@ func (c *crew) relieve() {
 		c.relieveOne(m)
 	}
 	for c.place.shared() && c.members[0].build == c.members[1].build {
-		m := c.members[c.random.IntN(2)]
+		m := c.members[c.fate.IntN(2)]
 		c.bury(m)
 		c.must(c.bear(m))
 		c.relieveOne(m)
@@ -218,15 +219,13 @@ func (c *crew) must(err error) {
 }
 
 // leave lets all processes end in good order.
-func (c *crew) leave() []witness.Finding {
-	before := len(c.found)
+func (c *crew) leave() {
 	for _, m := range c.members {
 		if err := c.leaveOne(m); err != nil {
 			c.find(witness.Wrong, "%s ended with %v", m.Label, err)
 		}
 		c.listen(m)
 	}
-	return c.found[before:]
 }
 
 // leaveOne lets a process end in good order.

@@ -39,10 +39,10 @@ const (
 	maxFinding  = 4000
 )
 
-func newReport(t *torture, hurtFor time.Duration, still witness.Pause, interrupted bool, v witness.Verdict, found []witness.Finding) *Report {
+func newReport(t *torture, hurtFor time.Duration, still witness.Pause, interrupted bool, work witness.Tally, found []witness.Finding) *Report {
 	r := &Report{
 		Seed: t.Seed, Asked: t.For.String(), Seconds: hurtFor.Seconds(), Interrupted: interrupted,
-		Work: v.Tally, Hurt: t.crew.progress().Done,
+		Work: work, Hurt: t.crew.progress().Done,
 		Still: Still{Seconds: still.For.Seconds(), At: max(still.From.Sub(t.began), 0).Seconds()},
 	}
 	for _, d := range t.deeds {
@@ -50,7 +50,7 @@ func newReport(t *torture, hurtFor time.Duration, still witness.Pause, interrupt
 			r.Still.Amid = append(r.Still.Amid, d.what)
 		}
 	}
-	for _, f := range append(found, v.Found...) {
+	for _, f := range found {
 		r.add(f)
 	}
 	return r

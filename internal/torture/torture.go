@@ -115,7 +115,7 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 		return nil, err
 	}
 	t := &torture{Options: opt, client: client, began: time.Now()}
-	t.crew = &crew{place: opt.Place, book: book, command: opt.Command, random: rand.New(rand.NewPCG(opt.Seed, 1<<40)), limits: map[string]int{}}
+	t.crew = &crew{place: opt.Place, book: book, command: opt.Command, random: rand.New(rand.NewPCG(opt.Seed, 1<<40)), fate: rand.New(rand.NewPCG(opt.Seed, 1<<41)), limits: map[string]int{}}
 	defer t.crew.end()
 	return t.play(ctx)
 }
@@ -146,10 +146,11 @@ func (t *torture) play(ctx context.Context) (*Report, error) {
 	// On a machine that is busy enough, any process may be one that others took for dead.
 	end.Zombies, end.Server, end.Limits, end.Postings = true, true, t.limits, t.place.Postings
 	t.stage("the record is held against the book")
-	found := append(t.found, left(whole, t.client, t.place.Schema)...)
-	verdict := end.Judge(whole, func(runs int) { t.judged(runs) })
-	found = append(found, t.leave()...)
-	return newReport(t, hurtFor, still, ctx.Err() != nil, verdict, found), nil
+	orphans := left(whole, t.client, t.place.Schema)
+	verdict := end.Judge(whole, t.judged)
+	t.leave()
+	found := slices.Concat(t.found, orphans, verdict.Found)
+	return newReport(t, hurtFor, still, ctx.Err() != nil, verdict.Tally, found), nil
 }
 
 // newLoad is clients of all kinds of work that the place allows.

@@ -46,7 +46,7 @@ func (t *torture) hurt(ctx context.Context) error {
 			if err := t.hurtServer(ctx); err != nil {
 				return err
 			}
-			nextServer = time.Now().Add(15*time.Second + t.moment(15*time.Second))
+			nextServer = time.Now().Add(15*time.Second + time.Duration(t.fate.Int64N(int64(15*time.Second))))
 		} else {
 			lot := lots[t.random.IntN(len(lots))]
 			if n == 1 { // however short the time is, a process is killed
