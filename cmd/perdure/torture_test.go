@@ -87,7 +87,7 @@ func TestP5_TortureOnAServer(t *testing.T) {
 		return all
 	}
 	before := strings.Join(schemas(), "\n")
-	r, _ := tortures(t, dir, "--db", url, "--for", "3s", "--seed", "2", "--trouble", "echo hurt >> hurt")
+	r, _ := tortures(t, dir, "--db", url, "--for", "2s", "--seed", "2", "--trouble", "echo hurt >> hurt")
 	if r.Hurt.Restarts == 0 {
 		t.Errorf("the page says %+v", r.Hurt)
 	}

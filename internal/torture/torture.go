@@ -114,7 +114,7 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 	if err := witness.CreatePostings(ctx, client, opt.Place.Postings); err != nil {
 		return nil, err
 	}
-	t := &torture{Options: opt, client: client, began: time.Now()}
+	t := &torture{Options: opt, client: client}
 	t.crew = &crew{place: opt.Place, book: book, command: opt.Command, random: rand.New(rand.NewPCG(opt.Seed, 1<<40)), fate: rand.New(rand.NewPCG(opt.Seed, 1<<41)), limits: map[string]int{}}
 	defer t.crew.end()
 	return t.play(ctx)
@@ -127,11 +127,11 @@ func (t *torture) play(ctx context.Context) (*Report, error) {
 	working, giveUp := context.WithCancelCause(whole)
 	defer giveUp(nil)
 	t.crew.over = working.Done()
-	stop := t.show()
-	defer stop()
 	if err := t.crew.begin(ctx); err != nil {
 		return nil, err
 	}
+	t.began = time.Now()
+	defer t.show()()
 	t.load = t.newLoad()
 	t.load.Begin(working)
 	if err := t.hurt(ctx); err != nil {

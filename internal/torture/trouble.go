@@ -29,7 +29,8 @@ type trouble struct {
 	begin  func(*member)
 }
 
-// hurt does one thing after the other until the time is up, or nothing moves any more.
+// hurt does one thing after the other until the time is up, or nothing moves any more. However
+// short the time is, a process is killed and the server is hurt.
 func (t *torture) hurt(ctx context.Context) error {
 	defer t.countLosses()
 	kinds := t.kinds()
@@ -40,16 +41,16 @@ func (t *torture) hurt(ctx context.Context) error {
 		}
 	}
 	end := t.began.Add(t.For)
-	nextServer := t.began.Add(min(t.For/4, 10*time.Second))
-	for n := 1; time.Now().Before(end) && ctx.Err() == nil; n++ {
-		if t.Hurt != nil && time.Now().After(nextServer) {
+	var nextServer time.Time
+	for n := 1; (n <= 2 || time.Now().Before(end)) && ctx.Err() == nil; n++ {
+		if t.Hurt != nil && n > 1 && time.Now().After(nextServer) {
 			if err := t.hurtServer(ctx); err != nil {
 				return err
 			}
 			nextServer = time.Now().Add(15*time.Second + time.Duration(t.fate.Int64N(int64(15*time.Second))))
 		} else {
 			lot := lots[t.random.IntN(len(lots))]
-			if n == 1 { // however short the time is, a process is killed
+			if n == 1 {
 				lot.begin = t.kill
 			}
 			lot.begin(t.members[t.random.IntN(len(t.members))])
