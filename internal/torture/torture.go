@@ -155,7 +155,7 @@ func (t *torture) play(ctx context.Context) (*Report, error) {
 
 // newLoad is clients of all kinds of work that the place allows.
 func (t *torture) newLoad() *witness.Load {
-	l := &witness.Load{Engine: t.client, Book: t.book, Seed: t.Seed, Relay: relay{t.crew}, More: map[string]witness.Job{"bank": witness.Banking}}
+	l := &witness.Load{Engine: t.client, Book: t.book, Seed: t.Seed, Relay: relay{t.crew}, More: map[string]witness.Job{"bank": witness.Banking, "crowd": witness.Crowding}}
 	if t.place.shared() { // else there is no second node that runs of another build could go to
 		l.More["route"] = witness.Routing
 	}
@@ -163,8 +163,8 @@ func (t *torture) newLoad() *witness.Load {
 	for name := range l.More {
 		l.Only = append(l.Only, name, name)
 	}
-	l.Only = append(l.Only, "queued", "narrow") // what is shared is worth more
-	slices.Sort(l.Only)                         // the seed decides
+	l.Only = append(l.Only, "queued") // what is shared is worth more
+	slices.Sort(l.Only)               // the seed decides
 	return l
 }
 

@@ -1,9 +1,11 @@
 package witness
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/workflow"
@@ -35,6 +37,31 @@ var (
 
 // narrowStep begins the names of the steps of narrow.
 const narrowStep = "n"
+
+// crowd is how many runs come to the gates at a time in the job Crowding.
+const crowd = 4 * passes
+
+// Crowding is the job of many runs that want to pass the same gates at the same time.
+func Crowding(ctx context.Context, c *Client, id string, v int) (runs []Run, err error) {
+	handles := make([]perdure.Handle[int], crowd)
+	for i := range handles {
+		handles[i], err = start(ctx, c, narrow, fmt.Sprint(narrow.Name(), " of ", id, " ", i), v+i)
+		runs = append(runs, Run{ID: handles[i].ID(), RunID: handles[i].RunID()})
+		if err != nil {
+			return runs, err
+		}
+	}
+	for i, h := range handles {
+		got, err := h.Result(ctx)
+		if want := Repeat(3, v+i); err == nil && got != want {
+			err = fmt.Errorf("the result of %s is %d, want %d", h.ID(), got, want)
+		}
+		if err != nil {
+			return runs, err
+		}
+	}
+	return runs, nil
+}
 
 // judgeGate makes sure that no more bodies were behind the gate than it lets pass.
 func (j *judge) judgeGate() {
