@@ -3,6 +3,9 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/perdure/perdure/internal/torture"
 )
 
 // TestE64_TheSecondInterruptEndsTheProcess: a command that cannot stop by itself, as
@@ -46,6 +51,39 @@ func TestE64_TheSecondInterruptEndsTheProcess(t *testing.T) {
 			}
 			signals++
 		}
+	}
+}
+
+// TestP5_ATortureThatIsInterrupted ends early with the page, and leaves nothing.
+func TestP5_ATortureThatIsInterrupted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd := command(t, dir, "torture", "--db", "t.db", "--for", "10m", "-o", "json")
+	var page bytes.Buffer
+	cmd.Stdout = &page
+	progress, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(progress)
+	if !lines.Scan() {
+		t.Fatal("it shows no progress")
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() {
+	}
+	err = cmd.Wait()
+	var r torture.Report
+	if broken := json.Unmarshal(page.Bytes(), &r); err != nil || broken != nil || !r.Interrupted || !r.Clean() {
+		t.Errorf("it ends with %v and this page: %s", err, &page)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("it leaves %v, %v", left, err)
 	}
 }
 

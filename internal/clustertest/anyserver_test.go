@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/store/postgres"
 )
@@ -24,8 +25,8 @@ func TestE83_E135_AnyServer(t *testing.T) {
 	load := c.loaded(time.Duration(*times)*2*time.Minute + patience)
 	for range *times {
 		c.awaitProgress(load, 20)
-		nodes[1].kill()
-		nodes[1] = c.start("b", Setup{Name: "b"})
+		nodes[1].Kill()
+		nodes[1] = c.start("b", torture.Setup{Name: "b"})
 		c.setCrew(nodes...)
 		c.awaitProgress(load, 20)
 		if os.Getenv(envTrouble) != "" {

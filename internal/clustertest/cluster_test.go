@@ -21,6 +21,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/store/postgres"
@@ -42,7 +43,9 @@ type cluster struct {
 
 	all    []*node        // that there ever were
 	limits map[string]int // of attempts in the queue, by label
-	allow  string         // what nodes may complain of besides
+	later  string         // the program of nodes to come; none: this one
+	load   *witness.Load
+	allow  string // what nodes may complain of besides
 
 	mu   sync.Mutex
 	crew []*node // that clients may ask, see relay
@@ -81,7 +84,7 @@ func newClusterAt(t *testing.T, server *pgtest.Cluster, dsn string) *cluster {
 	t.Helper()
 	top, _, _ := strings.Cut(t.Name(), "/")
 	t.Logf("again: go test -race ./internal/clustertest -run '^%s$' -seed %d -times %d", top, *seed, *times)
-	c := &cluster{t: t, server: server, dsn: dsn, book: witness.OpenBook(t), limits: map[string]int{}, random: rand.New(rand.NewPCG(*seed, 1<<40))}
+	c := &cluster{t: t, server: server, dsn: dsn, book: openBook(t), limits: map[string]int{}, random: rand.New(rand.NewPCG(*seed, 1<<40))}
 	client, err := perdure.Open(t.Context(), postgres.URL(pooled(c.dsn), postgres.Partitions(partitions)),
 		perdure.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {
@@ -90,14 +93,17 @@ func newClusterAt(t *testing.T, server *pgtest.Cluster, dsn string) *cluster {
 	c.client = client
 	t.Cleanup(func() {
 		for _, n := range c.all {
-			n.kill()
+			n.Kill()
 		}
 		if err := client.Close(); err != nil {
 			t.Error(err)
 		}
 		if t.Failed() {
 			for _, n := range c.all {
-				t.Logf("node %s (%s) said:\n%s", n.label, n.name, n.said)
+				t.Logf("node %s (%s) said:\n%s", n.Label, n.Name, n.Said())
+			}
+			if c.load != nil {
+				t.Logf("the clients found %v", c.load.Found())
 			}
 		}
 	})
@@ -116,7 +122,7 @@ func underLoad(t *testing.T, server *pgtest.Cluster, minutes int) (c *cluster, n
 // two starts two nodes, which clients may ask, and waits until their shares are even.
 func (c *cluster) two() []*node {
 	c.t.Helper()
-	nodes := []*node{c.start("a", Setup{}), c.start("b", Setup{Name: "b"})}
+	nodes := []*node{c.start("a", torture.Setup{}), c.start("b", torture.Setup{Name: "b"})}
 	c.awaitShares(nodes...)
 	c.setCrew(nodes...)
 	return nodes
@@ -134,7 +140,7 @@ func (c *cluster) loadedWith(more map[string]witness.Job, within time.Duration, 
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), within)
 	c.t.Cleanup(cancel)
-	load := c.load()
+	load := c.newLoad()
 	load.More = more
 	jobs := slices.Concat(slices.Collect(maps.Keys(witness.Jobs)), slices.Collect(maps.Keys(more)))
 	for _, name := range mostly {
@@ -190,7 +196,7 @@ func pooled(dsn string) string {
 }
 
 // begin starts a node's process and tells it to open, which the channel answers.
-func (c *cluster) begin(label string, s Setup) (*node, <-chan error) {
+func (c *cluster) begin(label string, s torture.Setup) (*node, <-chan error) {
 	c.t.Helper()
 	if s.Database == "" {
 		s.Database = pooled(c.dsn)
@@ -208,18 +214,18 @@ func (c *cluster) begin(label string, s Setup) (*node, <-chan error) {
 		c.limits[label] = min(s.Queue, s.Concurrency)
 	}
 	s.Book = c.book.Address()
-	n := spawn(c.t, label, cmp.Or(s.program, os.Args[0]))
+	n := spawn(c.t, label, cmp.Or(c.later, os.Args[0]))
 	c.all = append(c.all, n)
 	opened := make(chan error, 1)
 	go func() {
-		opened <- n.open(s)
+		opened <- n.Open(s)
 		close(opened)
 	}()
 	return n, opened
 }
 
 // start starts a node.
-func (c *cluster) start(label string, s Setup) *node {
+func (c *cluster) start(label string, s torture.Setup) *node {
 	c.t.Helper()
 	n, opened := c.begin(label, s)
 	if err := <-opened; err != nil {
@@ -268,7 +274,7 @@ func (c *cluster) await(what string, holds func() bool) {
 func (c *cluster) shares() map[string]int {
 	c.t.Helper()
 	shares := map[string]int{}
-	for _, name := range c.query(`SELECT n.name FROM perdure.partitions p JOIN perdure.nodes n ON n.id = p.node WHERE n.departed IS NULL AND n.expires > perdure.now() AND p.id < 1 << 30`) {
+	for _, name := range c.query(`SELECT n.Name FROM perdure.partitions p JOIN perdure.nodes n ON n.id = p.node WHERE n.departed IS NULL AND n.expires > perdure.now() AND p.id < 1 << 30`) {
 		shares[name]++
 	}
 	return shares
@@ -284,7 +290,7 @@ func (c *cluster) awaitShares(nodes ...*node) {
 func even(shares map[string]int, nodes []*node) bool {
 	sum, least, most := 0, partitions, 0
 	for _, n := range nodes {
-		had := shares[n.name]
+		had := shares[n.Name]
 		sum, least, most = sum+had, min(least, had), max(most, had)
 	}
 	return sum == partitions && most-least <= 1
@@ -293,13 +299,13 @@ func even(shares map[string]int, nodes []*node) bool {
 // awaitOwner waits until a node owns all partitions.
 func (c *cluster) awaitOwner(n *node) {
 	c.t.Helper()
-	c.await("node "+n.label+" owns all partitions", func() bool { return c.shares()[n.name] == partitions })
+	c.await("node "+n.Label+" owns all partitions", func() bool { return c.shares()[n.Name] == partitions })
 }
 
 // idOn makes a workflow ID whose run is placed on a partition that the node owns.
 func (c *cluster) idOn(n *node, prefix string) string {
 	c.t.Helper()
-	owned := c.query(`SELECT p.id::text FROM perdure.partitions p JOIN perdure.nodes n ON n.id = p.node WHERE n.name = $1 AND n.departed IS NULL`, n.name)
+	owned := c.query(`SELECT p.id::text FROM perdure.partitions p JOIN perdure.nodes n ON n.id = p.node WHERE n.Name = $1 AND n.departed IS NULL`, n.Name)
 	for k := 0; ; k++ {
 		id := fmt.Sprint(prefix, " ", k)
 		h := fnv.New64a() // as the engine places them
@@ -330,9 +336,10 @@ func (c *cluster) setCrew(nodes ...*node) {
 	c.crew = slices.Clone(nodes)
 }
 
-// load is clients that never rest, and ask the nodes of the crew, too.
-func (c *cluster) load() *witness.Load {
-	return &witness.Load{T: c.t, Engine: c.client, Book: c.book, Seed: *seed, Relay: relay{c}}
+// newLoad is clients that never rest, and ask the nodes of the crew, too.
+func (c *cluster) newLoad() *witness.Load {
+	c.load = &witness.Load{Engine: c.client, Book: c.book, Seed: *seed, Relay: relay{c}}
+	return c.load
 }
 
 // verdict looks whether the load ended as it would have without faults, and
@@ -341,7 +348,7 @@ func (c *cluster) verdict(end witness.Case) {
 	c.t.Helper()
 	end.Zombies = true // on a machine that is busy enough, any node may be one
 	end.Limits = c.limits
-	end.Judge(c.t)
+	judge(c.t, end)
 	counts, err := ops.Counts(c.t.Context(), c.client)
 	if err != nil {
 		c.t.Fatal(err)
@@ -358,9 +365,9 @@ func (c *cluster) verdict(end witness.Case) {
 func (c *cluster) listen() {
 	c.t.Helper()
 	for _, n := range c.all {
-		for _, line := range n.complaints() {
+		for _, line := range n.Complaints() {
 			if c.allow == "" || !strings.Contains(line, c.allow) {
-				c.t.Errorf("node %s says: %s", n.label, line)
+				c.t.Errorf("node %s says: %s", n.Label, line)
 			}
 		}
 	}
@@ -370,7 +377,7 @@ func (c *cluster) listen() {
 func (c *cluster) awaitHealth(nodes ...*node) {
 	c.t.Helper()
 	for _, n := range nodes {
-		c.await("node "+n.label+" is healthy", func() bool { return n.health() == "" })
+		c.await("node "+n.Label+" is healthy", func() bool { return n.health() == "" })
 	}
 }
 
@@ -389,22 +396,26 @@ func (c *cluster) moment(shorter time.Duration) time.Duration {
 // nothingLeft looks for what nobody will ever touch again.
 func (c *cluster) nothingLeft() {
 	c.t.Helper()
-	c.await("every partition has an owner that lives", func() bool {
-		return len(c.query(`SELECT p.id::text FROM perdure.partitions p WHERE NOT EXISTS (
-			SELECT FROM perdure.nodes n WHERE n.id = p.node AND n.departed IS NULL AND n.expires > perdure.now())`)) == 0
-	})
-	// What came twice is thrown away after the run has ended.
-	c.await("the inbox is empty", func() bool { return len(c.query(`SELECT inbox::text FROM perdure.inbox`)) == 0 })
-	for what, sql := range map[string]string{
-		"runs are open":                     `SELECT runs::text FROM perdure.runs WHERE status IN ('running', 'waiting-for-code', 'parked')`,
-		"attempts are in queues":            `SELECT tasks::text FROM perdure.tasks`,
-		"calls have a row":                  `SELECT calls::text FROM perdure.calls`,
-		"turns belong to no run":            `SELECT t.run FROM perdure.turns t WHERE NOT EXISTS (SELECT FROM perdure.runs r WHERE r.partition = t.partition AND r.id = t.run)`,
-		"turns were written by older owner": `SELECT run FROM (SELECT run, epoch, lag(epoch) OVER (PARTITION BY partition, run, epoch >> 32 ORDER BY number) AS before FROM perdure.turns) t WHERE before > epoch`,
-		"turns have an epoch without owner": `WITH o AS MATERIALIZED (SELECT partition, epoch FROM perdure.owners) SELECT t.run FROM perdure.turns t WHERE NOT EXISTS (SELECT FROM o WHERE o.partition = t.partition AND o.epoch = t.epoch)`,
-	} {
-		if left := c.query(sql); len(left) > 0 {
-			c.t.Errorf("%d %s: %s", len(left), what, strings.Join(left, "\n"))
-		}
+	for what, sql := range torture.Remains("perdure") {
+		c.await("no "+what, func() bool { return len(c.query(sql)) == 0 })
+	}
+}
+
+// openBook opens a book of effects for a test.
+func openBook(t *testing.T) *witness.Book {
+	t.Helper()
+	b, err := witness.OpenBook()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// judge holds the book against what is on record.
+func judge(t *testing.T, c witness.Case) {
+	t.Helper()
+	for _, f := range c.Judge(t.Context(), nil).Found {
+		t.Error(f)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 )
 
 // TestE83_DatabaseCrashes crashes the server, as "pg_ctl stop -m immediate" does,
@@ -44,18 +45,18 @@ func TestE83_ShortOutageMovesNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	const patientLease = time.Minute
-	nodes := []*node{s.start("a", Setup{Lease: patientLease}), s.start("b", Setup{Lease: patientLease})}
+	nodes := []*node{s.start("a", torture.Setup{Lease: patientLease}), s.start("b", torture.Setup{Lease: patientLease})}
 	s.awaitShares(nodes...)
 	s.setCrew(nodes...)
 	owners := s.owners()
-	load := s.load()
+	load := s.newLoad()
 	load.Begin(ctx)
 	for range *times {
 		s.awaitProgress(load, 20)
 		time.Sleep(s.moment(lease / 4))
 		server.Crash(t)
 		for _, n := range nodes {
-			s.await("node "+n.label+" says that the database is away", func() bool { return strings.Contains(n.health(), "not available") })
+			s.await("node "+n.Label+" says that the database is away", func() bool { return strings.Contains(n.health(), "not available") })
 		}
 		server.Restart(t)
 	}

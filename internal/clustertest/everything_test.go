@@ -10,7 +10,7 @@ import (
 
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
-	"github.com/perdure/perdure/internal/witness"
+	"github.com/perdure/perdure/internal/torture"
 )
 
 // TestE9_E83_Everything does to three nodes and their server, at random, all that
@@ -28,7 +28,7 @@ func TestE9_E83_Everything(t *testing.T) {
 		z.bear(i)
 		z.relieve(i)
 	}
-	z.load = z.cluster.load()
+	z.load = z.cluster.newLoad()
 	z.load.Begin(ctx)
 	for range rounds {
 		z.trouble()
@@ -47,7 +47,6 @@ func TestE9_E83_Everything(t *testing.T) {
 // zoo is three nodes in troubles.
 type zoo struct {
 	*cluster
-	load     *witness.Load
 	nodes    []*node
 	nets     []*proxy // of each
 	opened   [3]<-chan error
@@ -59,7 +58,7 @@ type zoo struct {
 // bear gives a node its next life.
 func (z *zoo) bear(i int) {
 	z.lives++
-	s := Setup{Database: z.through(z.nets[i])}
+	s := torture.Setup{Database: z.through(z.nets[i])}
 	if z.random.IntN(2) == 0 {
 		s.Name = fmt.Sprint("node ", i)
 	}
@@ -71,14 +70,14 @@ func (z *zoo) bear(i int) {
 // relieve ends the troubles of a node, dead ones by another life.
 func (z *zoo) relieve(i int) {
 	z.t.Helper()
-	z.nets[i].set(func() { z.nets[i].silent, z.nets[i].deaf, z.nets[i].closed, z.nets[i].lose = false, false, false, nil })
+	z.nets[i].Relieve()
 	if z.stopped[i] {
 		z.nodes[i].proceed()
 		z.stopped[i] = false
 	}
 	for err := range z.opened[i] {
 		if err != nil { // its start met a trouble; whoever runs it starts it again
-			z.nodes[i].kill()
+			z.nodes[i].Kill()
 			z.bear(i)
 			z.relieve(i)
 		}
@@ -94,20 +93,20 @@ func (z *zoo) trouble() {
 		name  string
 		begin func()
 	}{
-		{"killed", func() { z.nodes[i].kill(); z.bear(i) }},
+		{"killed", func() { z.nodes[i].Kill(); z.bear(i) }},
 		{"stopped", func() {
 			if !z.stopped[i] {
 				z.nodes[i].stop()
 				z.stopped[i] = true
 			}
 		}},
-		{"muted", net.mute},
-		{"deafened", net.deafen},
-		{"refused", net.refuse},
-		{"reset", net.reset},
+		{"muted", net.Mute},
+		{"deafened", net.Deafen},
+		{"refused", net.Refuse},
+		{"reset", net.Reset},
 		{"losing", func() {
 			lots := rand.New(rand.NewPCG(*seed, uint64(len(z.troubles))))
-			net.set(func() { net.lose = func() lot { return lot(lots.IntN(12) / 10) } })
+			net.Lose(func() torture.Lot { return torture.Lot(lots.IntN(12) / 10) })
 		}},
 		{"database crash", func() {
 			z.server.Crash(z.t)

@@ -105,7 +105,7 @@ func TestE83_TheServersDiskIsFull(t *testing.T) {
 func TestE83_TheDiskOfAFileIsFull(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 96)
-	book := witness.OpenBook(t)
+	book := openBook(t)
 	pen, err := witness.NewPen(book.Address(), "the engine")
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestE83_TheDiskOfAFileIsFull(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*times)*time.Minute+patience)
 	defer cancel()
-	load := witness.Load{T: t, Engine: e, Book: book, Seed: *seed}
+	load := witness.Load{Engine: e, Book: book, Seed: *seed}
 	load.Begin(ctx)
 	await := func(what string, holds func() bool) {
 		t.Helper()
@@ -143,5 +143,5 @@ func TestE83_TheDiskOfAFileIsFull(t *testing.T) {
 	}
 	end := load.End()
 	await("nothing keeps the engine from its work", func() bool { return e.Health() == nil })
-	end.Judge(t)
+	judge(t, end)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 )
 
 // TestE80_HalfACommit: a node stands still, and half of a commit of it has reached
@@ -17,15 +18,15 @@ func TestE80_HalfACommit(t *testing.T) {
 	t.Parallel()
 	s := &stage{cluster: newCluster(t, pgtest.Shared(t))}
 	s.net = s.newProxy()
-	s.a, s.b = s.start("a", Setup{Database: s.through(s.net)}), s.start("b", Setup{})
+	s.a, s.b = s.start("a", torture.Setup{Database: s.through(s.net)}), s.start("b", torture.Setup{})
 	s.awaitShares(s.a, s.b)
 	s.id = s.idOn(s.a, "run")
 	holdWorker(s)
-	s.net.holdHalf("a partition has another owner")
+	s.net.HoldHalf("a partition has another owner")
 	s.hold.Release()
-	s.await("a sends half of its commit", s.net.isHolding)
+	s.await("a sends half of its commit", s.net.IsHolding)
 	s.a.stop()
-	s.await("the lease of a runs out", func() bool { return s.shares()[s.a.name] == 0 })
+	s.await("the lease of a runs out", func() bool { return s.shares()[s.a.Name] == 0 })
 	k := 0
 	for end := time.Now().Add(lease); time.Now().Before(end); k++ {
 		id := s.idOn(s.b, fmt.Sprint("beside ", k))
@@ -35,7 +36,7 @@ func TestE80_HalfACommit(t *testing.T) {
 			t.Fatalf("the node beside says: %s", problem)
 		}
 	}
-	s.net.letGo()
+	s.net.LetGo()
 	s.a.proceed()
 	s.awaitEnd(s.id)
 	s.awaitShares(s.a, s.b)

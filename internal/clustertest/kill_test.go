@@ -8,6 +8,7 @@ import (
 
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 )
 
 // TestE1_E9_E80_KillNineOfNodes kills one of two nodes, or of three, again and
@@ -30,7 +31,7 @@ func killSome(t *testing.T, size, kills int) {
 	lives := 0
 	bear := func(i int) {
 		lives++
-		s := Setup{}
+		s := torture.Setup{}
 		if c.random.IntN(3) > 0 {
 			s.Name = fmt.Sprint("node ", i) // it takes the place of its predecessor at once
 		}
@@ -40,7 +41,7 @@ func killSome(t *testing.T, size, kills int) {
 		bear(i)
 	}
 	c.setCrew(nodes...)
-	load := c.load()
+	load := c.newLoad()
 	load.Begin(ctx)
 	for range kills {
 		i := c.random.IntN(size)
@@ -52,15 +53,15 @@ func killSome(t *testing.T, size, kills int) {
 		}
 		select {
 		case <-time.After(c.moment(lease / 2)):
-		case <-nodes[i].dead:
+		case <-nodes[i].Dead:
 		}
-		nodes[i].kill()
+		nodes[i].Kill()
 		bear(i)
 		c.setCrew(nodes...)
 	}
 	for i := range nodes {
 		if err := <-opened[i]; err != nil {
-			t.Errorf("node %s: %v", nodes[i].label, err)
+			t.Errorf("node %s: %v", nodes[i].Label, err)
 		}
 	}
 	end := load.End()
@@ -68,8 +69,8 @@ func killSome(t *testing.T, size, kills int) {
 	c.awaitShares(nodes...)
 	c.awaitHealth(nodes...)
 	for _, n := range nodes {
-		if err := n.leave(patience); err != nil {
-			t.Errorf("node %s ended with %v", n.label, err)
+		if err := n.Leave(patience); err != nil {
+			t.Errorf("node %s ended with %v", n.Label, err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 	"github.com/perdure/perdure/internal/witness"
 )
 
@@ -25,7 +26,7 @@ var kills = flag.Int("kills", extent.AtNight(8, 200), "how many processes TestE1
 func TestE132_KillsOfEverything(t *testing.T) {
 	t.Parallel()
 	h := newHavoc(t)
-	h.load = h.loadedWith(map[string]witness.Job{"route": routes}, time.Duration(*kills)*20*time.Second+2*patience, "queued", "route")
+	h.load = h.loadedWith(map[string]witness.Job{"route": witness.Routing}, time.Duration(*kills)*20*time.Second+2*patience, "queued", "route")
 	began := time.Now()
 	for n := range *kills {
 		switch {
@@ -58,7 +59,6 @@ func TestE132_KillsOfEverything(t *testing.T) {
 // havoc is two nodes and two workers, each behind a network of its own, and two servers.
 type havoc struct {
 	*cluster
-	load     *witness.Load
 	outside  *proxy // of the clients
 	nets     []*proxy
 	all      []*node // two nodes, then two workers
@@ -88,13 +88,13 @@ func newHavoc(t *testing.T) *havoc {
 
 func (h *havoc) nodes() []*node { return h.all[:2] }
 
-var builds = []string{"old", "new"}
+var builds = []string{witness.OldBuild, witness.NewBuild}
 
 // bear begins the next life of a process.
 func (h *havoc) bear(i int) {
 	h.t.Helper()
 	h.lives++
-	s, kind := Setup{Database: h.through(h.nets[i]), Queue: -1}, "node"
+	s, kind := torture.Setup{Database: h.through(h.nets[i]), Queue: -1}, "node"
 	if i >= 2 {
 		s.Worker, s.Queue, kind = true, 3, "worker"
 	} else {
@@ -116,7 +116,7 @@ func (h *havoc) kill(i int) {
 	h.t.Helper()
 	h.done[[]string{"node", "worker"}[i/2]]++
 	h.stillThere(i)
-	h.all[i].kill()
+	h.all[i].Kill()
 	h.bear(i)
 }
 
@@ -125,8 +125,8 @@ func (h *havoc) kill(i int) {
 func (h *havoc) stillThere(i int) {
 	h.t.Helper()
 	select {
-	case <-h.all[i].dead:
-		h.t.Errorf("node %s has ended by itself: %v", h.all[i].label, h.all[i].err)
+	case <-h.all[i].Dead:
+		h.t.Errorf("node %s has ended by itself: %v", h.all[i].Label, h.all[i].Err)
 	default:
 	}
 }
@@ -150,7 +150,7 @@ func (h *havoc) failOver() {
 	h.standby.Promote(h.t)
 	h.server = h.standby
 	for _, p := range append(slices.Clone(h.nets), h.outside) {
-		p.lead(h.server.Socket())
+		p.Lead(dial(h.server.Socket()))
 	}
 	h.standby = h.server.Standby(h.t)
 }
@@ -164,10 +164,10 @@ func (h *havoc) say() {
 		case err := <-h.opened[i]:
 			switch {
 			case err != nil: // its start met a trouble
-				n.kill()
+				n.Kill()
 				h.bear(i)
 			case !h.troubled[i]:
-				h.await("node "+n.label+" says that the database is away", func() bool { return n.health() != "" })
+				h.await("node "+n.Label+" says that the database is away", func() bool { return n.health() != "" })
 			}
 		default: // its start waits for the database, or fails
 		}
@@ -182,10 +182,10 @@ func (h *havoc) trouble() {
 		name  string
 		begin func()
 	}{
-		{"reset", net.reset}, {"mute", net.mute}, {"deaf", net.deafen}, {"refused", net.refuse},
+		{"reset", net.Reset}, {"mute", net.Mute}, {"deaf", net.Deafen}, {"refused", net.Refuse},
 		{"losing", func() {
 			lots := rand.New(rand.NewPCG(*seed, uint64(h.lives)))
-			net.set(func() { net.lose = func() lot { return lot(lots.IntN(12) / 10) } })
+			net.Lose(func() torture.Lot { return torture.Lot(lots.IntN(12) / 10) })
 		}},
 	}
 	k := kinds[h.random.IntN(len(kinds))]
@@ -200,7 +200,7 @@ func (h *havoc) trouble() {
 func (h *havoc) relieve() {
 	h.t.Helper()
 	for i, net := range h.nets {
-		net.set(func() { net.silent, net.deaf, net.closed, net.lose = false, false, false, nil })
+		net.Relieve()
 		h.troubled[i] = false
 		h.awaitOpen(i)
 	}
@@ -213,7 +213,7 @@ func (h *havoc) relieve() {
 
 func (h *havoc) awaitOpen(i int) {
 	for err := <-h.opened[i]; err != nil; err = <-h.opened[i] {
-		h.all[i].kill()
+		h.all[i].Kill()
 		h.bear(i)
 	}
 }

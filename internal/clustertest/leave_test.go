@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 	"github.com/perdure/perdure/internal/witness"
 )
 
@@ -20,10 +21,10 @@ func TestE64_E80_Leaving(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rounds)*10*time.Second+patience)
 	defer cancel()
 	const patientLease = 20 * time.Second
-	join := func(k int) *node { return c.start(fmt.Sprint("node ", k), Setup{Lease: patientLease}) }
+	join := func(k int) *node { return c.start(fmt.Sprint("node ", k), torture.Setup{Lease: patientLease}) }
 	old := join(0)
 	c.setCrew(old)
-	load := c.load()
+	load := c.newLoad()
 	load.Begin(ctx)
 	for k := range rounds {
 		next := join(k + 1)
@@ -32,8 +33,8 @@ func TestE64_E80_Leaving(t *testing.T) {
 		c.awaitProgress(load, 10)
 		time.Sleep(c.moment(lease / 4))
 		c.setCrew(next)
-		if err := old.leave(c.moment(lease / 2)); err != nil {
-			t.Errorf("node %s ended with %v", old.label, err)
+		if err := old.Leave(c.moment(lease / 2)); err != nil {
+			t.Errorf("node %s ended with %v", old.Label, err)
 		}
 		gone := time.Now()
 		c.awaitOwner(next)
@@ -80,16 +81,16 @@ func TestE64_LeavingWithoutTheDatabase(t *testing.T) {
 func leaveSilently(t *testing.T, busy bool) {
 	s := &stage{cluster: newCluster(t, pgtest.Shared(t))}
 	s.net = s.newProxy()
-	s.a, s.b = s.start("a", Setup{Database: s.through(s.net)}), s.start("b", Setup{})
+	s.a, s.b = s.start("a", torture.Setup{Database: s.through(s.net)}), s.start("b", torture.Setup{})
 	s.awaitShares(s.a, s.b)
 	s.id = s.idOn(s.a, "run")
 	if busy {
 		holdWorker(s)
 	}
-	s.net.mute()
+	s.net.Mute()
 	left := make(chan error, 1)
 	begun := time.Now()
-	go func() { left <- s.a.leave(lease / 4) }()
+	go func() { left <- s.a.Leave(lease / 4) }()
 	select {
 	case err := <-left:
 		t.Logf("after %s it ended with %v", time.Since(begun), err)

@@ -6,19 +6,22 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/torture"
 	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/retry"
 )
 
 // commits is the statement of a commit that runs this SQL, too, with a text among
 // its parameters.
-func commits(sql, parameter string) func(b *batch) bool {
-	return func(b *batch) bool { return b.runs("a partition has another owner", "") && b.runs(sql, parameter) }
+func commits(sql, parameter string) func(b *torture.Batch) bool {
+	return func(b *torture.Batch) bool {
+		return b.Runs("a partition has another owner", "") && b.Runs(sql, parameter)
+	}
 }
 
 // turn is the commit of a turn that has an event of a kind, by its name in short turns
 // (internal/history/short.go).
-func turn(kind string) func(b *batch) bool {
+func turn(kind string) func(b *torture.Batch) bool {
 	return commits("INSERT INTO perdure.turns", `"k":"`+kind+`"`)
 }
 
@@ -120,7 +123,7 @@ var moments = []moment{
 				s.t.Error("the run is there before its start reached the database")
 			}
 		},
-		landed: func(s *stage) bool { return s.net.refusals() > 0 },
+		landed: func(s *stage) bool { return s.net.Refusals() > 0 },
 		after: func(s *stage) {
 			s.sameRun()
 			s.awaitEnd(s.id)
@@ -140,7 +143,7 @@ var moments = []moment{
 		name:      "a signal by a call on the node",
 		night:     true,
 		prepare:   func(s *stage) { s.begin("listener", s.id); s.awaitPending(s.id, "waiting") },
-		statement: func(b *batch) bool { return b.runs("INSERT INTO perdure.inbox", "") },
+		statement: func(b *torture.Batch) bool { return b.Runs("INSERT INTO perdure.inbox", "") },
 		provoke: func(s *stage) {
 			go func() { s.told <- answer{err: s.a.Signal(s.id, 1)} }()
 		},
@@ -156,10 +159,10 @@ var moments = []moment{
 	{
 		name:      "a renewal of its lease",
 		prepare:   holdWorker,
-		statement: func(b *batch) bool { return b.runs("UPDATE perdure.nodes SET seen", "") },
+		statement: func(b *torture.Batch) bool { return b.Runs("UPDATE perdure.nodes SET seen", "") },
 		provoke:   func(*stage) {},
 		landed: func(s *stage) bool {
-			return len(s.query(`SELECT id FROM perdure.nodes WHERE name = $1 AND expires > perdure.now()`, s.a.name)) == 1
+			return len(s.query(`SELECT id FROM perdure.nodes WHERE name = $1 AND expires > perdure.now()`, s.a.Name)) == 1
 		},
 		after: lostOne,
 	},
@@ -167,8 +170,8 @@ var moments = []moment{
 		name:      "giving partitions to a node that joins",
 		night:     true,
 		prepare:   holdWorker,
-		statement: func(b *batch) bool { return b.runs("freed AS (UPDATE perdure.partitions SET node = NULL", "") },
-		provoke:   func(s *stage) { s.start("c", Setup{}) },
+		statement: func(b *torture.Batch) bool { return b.Runs("freed AS (UPDATE perdure.partitions SET node = NULL", "") },
+		provoke:   func(s *stage) { s.start("c", torture.Setup{}) },
 		after:     lostOne,
 		owner:     true,
 	},
@@ -176,11 +179,11 @@ var moments = []moment{
 		name: "claiming partitions of a node that left",
 		prepare: func(s *stage) {
 			holdWorker(s)
-			s.awaitShares(s.a, s.b, s.start("c", Setup{}))
+			s.awaitShares(s.a, s.b, s.start("c", torture.Setup{}))
 		},
-		statement: func(b *batch) bool { return b.runs("INSERT INTO perdure.owners", "") },
+		statement: func(b *torture.Batch) bool { return b.Runs("INSERT INTO perdure.owners", "") },
 		provoke: func(s *stage) {
-			if err := s.all[2].leave(patience); err != nil {
+			if err := s.all[2].Leave(patience); err != nil {
 				s.t.Fatal(err)
 			}
 		},

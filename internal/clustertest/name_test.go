@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/retry"
 )
@@ -27,8 +28,8 @@ func TestE7_OneNameTwoProcesses(t *testing.T) {
 func succeed(t *testing.T, still bool) {
 	s := &stage{cluster: newCluster(t, pgtest.Shared(t))}
 	const patientLease = 20 * time.Second // what happens at once is not due to that
-	first := s.start("first", Setup{Name: "one", Lease: patientLease})
-	other := s.start("other", Setup{Name: "other", Lease: patientLease})
+	first := s.start("first", torture.Setup{Name: "one", Lease: patientLease})
+	other := s.start("other", torture.Setup{Name: "other", Lease: patientLease})
 	s.awaitShares(first, other)
 	s.busy = s.idOn(first, "busy")
 	s.holdOn(first, s.busy)
@@ -38,7 +39,7 @@ func succeed(t *testing.T, still bool) {
 		first.stop()
 	}
 	before := time.Now()
-	second := s.start("second", Setup{Name: "one", Lease: patientLease})
+	second := s.start("second", torture.Setup{Name: "one", Lease: patientLease})
 	s.awaitShares(second, other)
 	s.awaitEnd(s.busy)
 	if took := time.Since(before); took > patientLease/2 {
@@ -49,7 +50,7 @@ func succeed(t *testing.T, still bool) {
 	}
 	s.await("the body on the first is told", func() bool {
 		return s.book.Count(func(e witness.Entry) bool {
-			return e.Process == first.label && e.Workflow == s.busy && e.Phase == witness.GivenUp && e.Cause == fencedCause
+			return e.Process == first.Label && e.Workflow == s.busy && e.Phase == witness.GivenUp && e.Cause == fencedCause
 		}) == 1
 	})
 	s.await("the first says what happened", func() bool { return strings.Contains(first.health(), `under the name of this node, "one"`) })
@@ -70,7 +71,7 @@ func succeed(t *testing.T, still bool) {
 			t.Fatalf("the owners were %v and are %v", owners, now)
 		}
 	}
-	if err := first.leave(patience); err != nil {
+	if err := first.Leave(patience); err != nil {
 		t.Errorf("the first ended with %v", err)
 	}
 	if now := s.owners(); !slices.Equal(now, owners) {
@@ -92,20 +93,20 @@ func TestE7_E9_Namesakes(t *testing.T) {
 	names := []string{"one", "two"}
 	nodes := make([]*node, len(names))
 	for i, name := range names {
-		nodes[i] = c.start(name+" 0", Setup{Name: name})
+		nodes[i] = c.start(name+" 0", torture.Setup{Name: name})
 	}
 	c.setCrew(nodes...)
-	load := c.load()
+	load := c.newLoad()
 	load.Begin(ctx)
 	for k := range rounds {
 		i := k % len(names)
 		old := nodes[i]
 		c.awaitProgress(load, 5)
-		nodes[i] = c.start(fmt.Sprint(names[i], " ", k+1), Setup{Name: names[i]})
+		nodes[i] = c.start(fmt.Sprint(names[i], " ", k+1), torture.Setup{Name: names[i]})
 		c.setCrew(nodes...)
 		c.await("the earlier one says what happened", func() bool { return strings.Contains(old.health(), "under the name of this node") })
-		if err := old.leave(patience); err != nil {
-			t.Errorf("node %s ended with %v", old.label, err)
+		if err := old.Leave(patience); err != nil {
+			t.Errorf("node %s ended with %v", old.Label, err)
 		}
 	}
 	c.awaitProgress(load, 10)

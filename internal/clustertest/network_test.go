@@ -9,6 +9,7 @@ import (
 
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 )
 
 // TestE83_CutOff cuts one of two nodes off from the database for longer than its
@@ -23,18 +24,18 @@ func TestE83_CutOff(t *testing.T) {
 		name       string
 		begin, end func(*proxy)
 	}{
-		{"what is sent arrives later", (*proxy).mute, (*proxy).speak},
-		{"what is sent is lost", (*proxy).mute, func(p *proxy) { p.reset(); p.speak() }},
-		{"answers are lost", (*proxy).deafen, func(p *proxy) { p.reset(); p.speak() }},
-		{"nobody listens", (*proxy).refuse, (*proxy).accept},
+		{"what is sent arrives later", (*proxy).Mute, (*proxy).Speak},
+		{"what is sent is lost", (*proxy).Mute, func(p *proxy) { p.Reset(); p.Speak() }},
+		{"answers are lost", (*proxy).Deafen, func(p *proxy) { p.Reset(); p.Speak() }},
+		{"nobody listens", (*proxy).Refuse, (*proxy).Accept},
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*times)*time.Minute+patience)
 	defer cancel()
 	net := c.newProxy()
-	a, b := c.start("a", Setup{Database: c.through(net), Name: "a"}), c.start("b", Setup{})
+	a, b := c.start("a", torture.Setup{Database: c.through(net), Name: "a"}), c.start("b", torture.Setup{})
 	c.awaitShares(a, b)
 	c.setCrew(a, b)
-	load := c.load()
+	load := c.newLoad()
 	load.Begin(ctx)
 	for range *times {
 		for _, way := range ways {
@@ -67,33 +68,31 @@ func TestE83_LostAnswersOfCommit(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*times)*time.Minute+patience)
 	defer cancel()
 	nets := []*proxy{c.newProxy(), c.newProxy()}
-	nodes := []*node{c.start("a", Setup{Database: c.through(nets[0]), Name: "a"}), c.start("b", Setup{Database: c.through(nets[1]), Name: "b"})}
+	nodes := []*node{c.start("a", torture.Setup{Database: c.through(nets[0]), Name: "a"}), c.start("b", torture.Setup{Database: c.through(nets[1]), Name: "b"})}
 	for i, net := range nets {
 		lots := rand.New(rand.NewPCG(*seed, uint64(i)))
-		net.set(func() {
-			net.lose = func() lot {
-				switch lots.IntN(60) {
-				case 0, 1:
-					return cut
-				case 2:
-					return silence
-				}
-				return arrives
+		net.Lose(func() torture.Lot {
+			switch lots.IntN(60) {
+			case 0, 1:
+				return torture.Cut
+			case 2:
+				return torture.Silence
 			}
+			return torture.Arrives
 		})
 	}
 	c.setCrew(nodes...)
-	load := c.load()
+	load := c.newLoad()
 	load.Begin(ctx)
 	for k := range *times {
-		c.await("enough answers are lost", func() bool { return min(nets[0].losses(), nets[1].losses()) >= 20*(k+1) })
+		c.await("enough answers are lost", func() bool { return min(nets[0].Losses(), nets[1].Losses()) >= 20*(k+1) })
 	}
 	end := load.End()
 	for _, net := range nets {
-		net.set(func() { net.lose = nil })
+		net.Lose(nil)
 	}
 	c.awaitShares(nodes...)
 	c.awaitHealth(nodes...)
 	c.verdict(end)
-	t.Logf("%d and %d answers were lost", nets[0].losses(), nets[1].losses())
+	t.Logf("%d and %d answers were lost", nets[0].Losses(), nets[1].Losses())
 }

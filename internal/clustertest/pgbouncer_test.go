@@ -12,6 +12,7 @@ import (
 
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 )
 
 // TestE81_E83_PgBouncer: two nodes work through PgBouncer in transaction mode, with fewer
@@ -25,10 +26,10 @@ func TestE81_E83_PgBouncer(t *testing.T) {
 	through := pooled(b.dsn(c.query(`SELECT current_database()::text`)[0]))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*times)*time.Minute+patience)
 	defer cancel()
-	nodes := []*node{c.start("a", Setup{Database: through, Pooled: true}), c.start("b", Setup{Name: "b", Database: through, Pooled: true})}
+	nodes := []*node{c.start("a", torture.Setup{Database: through, Pooled: true}), c.start("b", torture.Setup{Name: "b", Database: through, Pooled: true})}
 	c.awaitShares(nodes...)
 	c.setCrew(nodes...)
-	load := c.load()
+	load := c.newLoad()
 	load.Begin(ctx)
 	for n := range *times {
 		c.awaitProgress(load, 20)
@@ -36,8 +37,8 @@ func TestE81_E83_PgBouncer(t *testing.T) {
 		time.Sleep(c.moment(lease))
 		b.start()
 		c.awaitProgress(load, 20)
-		nodes[1].kill()
-		nodes[1] = c.start(fmt.Sprint("b", n), Setup{Name: "b", Database: through, Pooled: true})
+		nodes[1].Kill()
+		nodes[1] = c.start(fmt.Sprint("b", n), torture.Setup{Name: "b", Database: through, Pooled: true})
 		c.setCrew(nodes...)
 	}
 	c.awaitProgress(load, 20)

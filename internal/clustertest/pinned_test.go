@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -56,20 +57,20 @@ func killBuild(c *cluster, trouble func()) {
 	const runs = 16
 	t := c.t
 	p := &pins{cluster: c, runs: map[string]string{}}
-	a := c.start("A 1", Setup{Build: "A", Queue: -1})
+	a := c.start("A 1", torture.Setup{Build: "A", Queue: -1})
 	ofA := p.begin(a, runs)
-	b := c.start("B 1", Setup{Build: "B", Queue: -1})
+	b := c.start("B 1", torture.Setup{Build: "B", Queue: -1})
 	c.awaitShares(a, b)
 	ofB := p.begin(b, runs)
 
 	// Half of them are in the middle of a step for certain when their node is killed.
 	hold := c.book.Hold(func(e witness.Entry) bool {
-		return e.Process == a.label && e.Phase == witness.Begin && e.Step == "middle" && slices.Contains(ofA[:runs/2], e.Workflow)
+		return e.Process == a.Label && e.Phase == witness.Begin && e.Step == "middle" && slices.Contains(ofA[:runs/2], e.Workflow)
 	})
 	sent := p.send(1, slices.Concat(ofA, ofB))
 	c.await("steps are under way", func() bool { return p.count(ofA[:runs/2], witness.Begin, "middle") >= runs/4 })
 	time.Sleep(c.moment(50 * time.Millisecond))
-	a.kill()
+	a.Kill()
 	hold.Release()
 	trouble()
 	p.must(<-sent)
@@ -80,9 +81,9 @@ func killBuild(c *cluster, trouble func()) {
 		t.Errorf("%d runs began the step before the kill, of which half were held", before)
 	}
 
-	a = c.start("A 2", Setup{Build: "A", Queue: -1})
+	a = c.start("A 2", torture.Setup{Build: "A", Queue: -1})
 	p.awaitTicket(ofA, "middle") // on record, or it would be done again
-	a.kill()
+	a.Kill()
 	trouble()
 	p.awaitWaiting(ofA, "A")
 	p.must(<-p.send(2, ofB))
@@ -92,8 +93,8 @@ func killBuild(c *cluster, trouble func()) {
 
 	moved, sent := p.moveAll(), p.send(2, ofA)
 	time.Sleep(c.moment(100 * time.Millisecond))
-	b.kill()
-	b = c.start("B 2", Setup{Build: "B", Queue: -1})
+	b.Kill()
+	b = c.start("B 2", torture.Setup{Build: "B", Queue: -1})
 	trouble()
 	p.must(<-moved)
 	p.must(<-sent)
@@ -107,9 +108,9 @@ func killBuild(c *cluster, trouble func()) {
 	p.judge(ofB, map[string]string{"bottom": "B", "middle": "B", "top": "B"})
 	c.nothingOnTheWay()
 	for _, n := range c.all {
-		for _, line := range n.complaints() {
+		for _, line := range n.Complaints() {
 			if !strings.Contains(line, "it stays on build A") {
-				t.Errorf("node %s says: %s", n.label, line)
+				t.Errorf("node %s says: %s", n.Label, line)
 			}
 		}
 	}
@@ -132,7 +133,7 @@ func (p *pins) must(err error) {
 func (p *pins) begin(n *node, runs int) (ids []string) {
 	p.t.Helper()
 	for i := range runs {
-		id := p.idOn(n, fmt.Sprintf("of %s, %d,", n.label[:1], i))
+		id := p.idOn(n, fmt.Sprintf("of %s, %d,", n.Label[:1], i))
 		run, err := n.Start("pinned", id, i)
 		p.must(err)
 		p.runs[id] = run

@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 	"github.com/perdure/perdure/internal/witness"
 )
 
@@ -22,9 +23,9 @@ func TestE131_KillNineOfWorkersAndOwners(t *testing.T) {
 	opened := make([]<-chan error, 4)
 	bear := func(i, life int) {
 		if i < 2 {
-			all[i], opened[i] = c.begin(fmt.Sprintf("node %d.%d", i, life), Setup{Queue: -1, Name: fmt.Sprint("node ", i)})
+			all[i], opened[i] = c.begin(fmt.Sprintf("node %d.%d", i, life), torture.Setup{Queue: -1, Name: fmt.Sprint("node ", i)})
 		} else { // of the one the queue is the limit, of the other the process
-			all[i], opened[i] = c.begin(fmt.Sprintf("worker %d.%d", i, life), Setup{Worker: true, Queue: i, Concurrency: 5 - i})
+			all[i], opened[i] = c.begin(fmt.Sprintf("worker %d.%d", i, life), torture.Setup{Worker: true, Queue: i, Concurrency: 5 - i})
 		}
 	}
 	for i := range all {
@@ -37,13 +38,13 @@ func TestE131_KillNineOfWorkersAndOwners(t *testing.T) {
 		<-opened[i]
 		c.awaitProgress(load, 1+c.random.IntN(5))
 		time.Sleep(c.moment(lease / 2))
-		all[i].kill()
+		all[i].Kill()
 		bear(i, life+1)
 		c.setCrew(all[:2]...)
 	}
 	for i := range all {
 		if err := <-opened[i]; err != nil {
-			t.Errorf("node %s: %v", all[i].label, err)
+			t.Errorf("node %s: %v", all[i].Label, err)
 		}
 	}
 	c.awaitProgress(load, 20)
@@ -64,17 +65,17 @@ func TestE131_KillNineOfWorkersAndOwners(t *testing.T) {
 func staged(t *testing.T) (s *stage, first, second *node, body *witness.Hold) {
 	t.Helper()
 	s = &stage{cluster: newCluster(t, pgtest.Shared(t))}
-	s.a = s.start("a", Setup{Queue: -1})
+	s.a = s.start("a", torture.Setup{Queue: -1})
 	s.setCrew(s.a)
-	first = s.start("first", Setup{Worker: true, Queue: 1})
-	body = s.book.Hold(func(e witness.Entry) bool { return e.Process == first.label && e.Phase == witness.Begin })
+	first = s.start("first", torture.Setup{Worker: true, Queue: 1})
+	body = s.book.Hold(func(e witness.Entry) bool { return e.Process == first.Label && e.Phase == witness.Begin })
 	t.Cleanup(body.Release)
 	s.id = "queued 1"
 	if _, err := s.a.Start("queued", s.id, 2); err != nil {
 		t.Fatal(err)
 	}
 	s.awaitBody(first, s.id)
-	return s, first, s.start("second", Setup{Worker: true, Queue: 1}), body
+	return s, first, s.start("second", torture.Setup{Worker: true, Queue: 1}), body
 }
 
 // TestE131_AWorkerThatStoodStillIsFenced: its lease ran out, another one has done what it had
@@ -87,12 +88,12 @@ func TestE131_AWorkerThatStoodStillIsFenced(t *testing.T) {
 	first.proceed()
 	body.Release()
 	s.await("the first says how its attempt ended", func() bool {
-		return s.book.Count(func(e witness.Entry) bool { return e.Process == first.label && e.Phase == witness.Done }) == 1
+		return s.book.Count(func(e witness.Entry) bool { return e.Process == first.Label && e.Phase == witness.Done }) == 1
 	})
 	if got := s.firstCall(); got != "lost lease_expired, completed succeeded" {
 		t.Errorf("the attempts are %s", got)
 	}
-	second.kill()
+	second.Kill()
 	if _, err := s.a.Start("queued", "queued 2", 2); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestE131_AWorkerThatStoodStillIsFenced(t *testing.T) {
 func TestE131_AWorkerThatLeavesGivesBack(t *testing.T) {
 	t.Parallel()
 	s, first, _, _ := staged(t)
-	if err := first.leave(time.Millisecond); err != nil {
+	if err := first.Leave(time.Millisecond); err != nil {
 		t.Errorf("the first ended with %v", err)
 	}
 	s.awaitEnd(s.id)

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 )
 
 // faults makes the server itself refuse statements: some of those that write to a table,
@@ -165,7 +166,7 @@ func TestE83_TheServersClockJumps(t *testing.T) {
 	}
 	c.awaitProgress(load, 10)
 	end := load.End()
-	end.Clocks = true
+	end.Server = true
 	c.awaitShares(nodes...)
 	c.awaitHealth(nodes...)
 	c.verdict(end)
@@ -186,15 +187,15 @@ func TestE83_AMigrationWhileNodesServe(t *testing.T) {
 	c.command(`BEGIN; LOCK TABLE perdure.meta IN ACCESS EXCLUSIVE MODE; ` + next.String() + `CREATE TABLE perdure.later (partition bigint);
 		UPDATE perdure.meta SET value = (value::integer + 1)::text WHERE key = 'version'; COMMIT`)
 	c.awaitProgress(load, 20)
-	if err := b.leave(patience); err != nil {
+	if err := b.Leave(patience); err != nil {
 		t.Error(err)
 	}
 	c.setCrew(a)
-	again, opened := c.begin("b again", Setup{Name: "b"})
+	again, opened := c.begin("b again", torture.Setup{Name: "b"})
 	if err := <-opened; err == nil || !strings.Contains(err.Error(), "newer than this program") || !strings.Contains(err.Error(), "use a later program") {
 		t.Errorf("a node of the earlier version was started again: %v", err)
 	}
-	again.kill()
+	again.Kill()
 	c.awaitOwner(a)
 	c.awaitProgress(load, 20)
 	end := load.End()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 )
 
 // later is what the next version adds to the schema.
@@ -58,7 +59,7 @@ func TestE83_ARollingRestartBetweenTwoVersions(t *testing.T) {
 	c := newCluster(t, pgtest.Shared(t))
 	program := laterProgram(t)
 	const patientLease = 20 * time.Second
-	setups := []Setup{{Name: "a", Queue: -1}, {Name: "b", Queue: -1}, {Name: "worker", Worker: true, Queue: 3}}
+	setups := []torture.Setup{{Name: "a", Queue: -1}, {Name: "b", Queue: -1}, {Name: "worker", Worker: true, Queue: 3}}
 	all := make([]*node, len(setups))
 	for i, s := range setups {
 		s.Lease = patientLease
@@ -74,13 +75,13 @@ func TestE83_ARollingRestartBetweenTwoVersions(t *testing.T) {
 		if i < 2 {
 			c.setCrew(all[1-i])
 		}
-		if err := all[i].leave(patience); err != nil {
-			t.Errorf("node %s ended with %v", all[i].label, err)
+		if err := all[i].Leave(patience); err != nil {
+			t.Errorf("node %s ended with %v", all[i].Label, err)
 		}
 		if i < 2 { // without the worker, all runs of the load may come to wait for its queue
 			c.awaitProgress(load, 1)
 		}
-		s.Lease, s.program = patientLease, program
+		s.Lease, c.later = patientLease, program
 		all[i] = c.start(s.Name+" of the later version", s)
 		if now := version(); now == before {
 			t.Fatalf("the later version has not migrated the schema, which is %s", now)

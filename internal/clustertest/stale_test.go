@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/retry"
 )
@@ -35,15 +36,15 @@ type answer struct {
 // moment is what a node is stopped in the middle of.
 type moment struct {
 	name      string
-	prepare   func(s *stage)      // brings the run to the point before it
-	statement func(b *batch) bool // is held back
-	provoke   func(s *stage)      // makes a send it
-	meanwhile func(s *stage)      // is done when a is stopped and b owns everything; nil: the run ends there
-	landed    func(s *stage) bool // the statement was executed; nil: it must be refused
-	after     func(s *stage)      // looks at what became of it when a is a good node again
-	owner     bool                // it is about who owns partitions: it is not refused, but must do nothing
-	night     bool                // another moment has a write of the same way to the database
-	tells     bool                // its answer, which has arrived when a goes on, tells a how it stands
+	prepare   func(s *stage)              // brings the run to the point before it
+	statement func(b *torture.Batch) bool // is held back
+	provoke   func(s *stage)              // makes a send it
+	meanwhile func(s *stage)              // is done when a is stopped and b owns everything; nil: the run ends there
+	landed    func(s *stage) bool         // the statement was executed; nil: it must be refused
+	after     func(s *stage)              // looks at what became of it when a is a good node again
+	owner     bool                        // it is about who owns partitions: it is not refused, but must do nothing
+	night     bool                        // another moment has a write of the same way to the database
+	tells     bool                        // its answer, which has arrived when a goes on, tells a how it stands
 }
 
 // TestE7_I4_StaleWrites stops a node while a write of it is under way, for each kind
@@ -67,8 +68,8 @@ func TestE7_I4_StaleWrites(t *testing.T) {
 func (m *moment) play(t *testing.T, server *pgtest.Cluster) {
 	s := &stage{cluster: newCluster(t, server), told: make(chan answer, 1)}
 	s.net = s.newProxy()
-	s.a = s.start("a", Setup{Database: s.through(s.net), Concurrency: 2})
-	s.b = s.start("b", Setup{})
+	s.a = s.start("a", torture.Setup{Database: s.through(s.net), Concurrency: 2})
+	s.b = s.start("b", torture.Setup{})
 	s.awaitShares(s.a, s.b)
 	s.id, s.busy = s.idOn(s.a, "run"), s.idOn(s.a, "busy")
 	s.holdOn(s.a, s.busy)
@@ -82,16 +83,16 @@ func (m *moment) play(t *testing.T, server *pgtest.Cluster) {
 	}()
 
 	m.prepare(s)
-	s.net.holdBack(m.statement)
+	s.net.HoldBack(m.statement)
 	m.provoke(s)
-	s.await("a sends its statement", s.net.isHolding)
+	s.await("a sends its statement", s.net.IsHolding)
 	s.a.stop()
 	stopped := time.Now()
 	s.awaitWithout(s.a)
 	if took := time.Since(stopped); took > 2*lease {
 		t.Errorf("it took others %s to take over, and the lease is %s", took, lease)
 	}
-	owners, commits := s.owners(), s.net.commits()
+	owners, commits := s.owners(), s.net.Commits()
 	if m.meanwhile != nil {
 		m.meanwhile(s)
 	} else {
@@ -99,29 +100,29 @@ func (m *moment) play(t *testing.T, server *pgtest.Cluster) {
 	}
 	s.awaitEnd(s.busy)
 	before := s.dump()
-	s.net.letGo()
+	s.net.LetGo()
 	switch {
 	case m.landed != nil:
 		s.await("the statement is executed", func() bool { return m.landed(s) })
 	case m.owner:
-		s.await("the statement is executed", func() bool { return s.net.commits() > commits })
+		s.await("the statement is executed", func() bool { return s.net.Commits() > commits })
 		if now := s.owners(); !slices.Equal(now, owners) {
 			t.Errorf("the stale statement made the owners %v of %v", now, owners)
 		}
 	default:
-		s.await("the statement is refused", func() bool { return s.net.refusals() > 0 })
+		s.await("the statement is refused", func() bool { return s.net.Refusals() > 0 })
 		s.unchanged(before)
 	}
 
 	// A renewal that is executed this late counts from when it was sent, which for a quick
 	// takeover is less than a lease ago.
 	s.await("the lease of a is over by its own count", func() bool { return time.Since(stopped) > lease })
-	s.net.mute() // so that there is time to ask it before it can know
+	s.net.Mute() // so that there is time to ask it before it can know
 	s.a.proceed()
 	if problem := s.a.health(); !m.tells && !strings.Contains(problem, "lease") {
 		t.Errorf("after it had stood still the node says %q, want it to miss its lease", problem)
 	}
-	s.net.speak()
+	s.net.Speak()
 	s.returns(waits)
 	s.lostFor(s.busy, retry.ReasonLeaseExpired)
 	m.after(s)
@@ -138,7 +139,7 @@ func (s *stage) returns(waits <-chan answer) {
 	begun := time.Now()
 	s.await("the busy body is told", func() bool {
 		return s.book.Count(func(e witness.Entry) bool {
-			return e.Process == s.a.label && e.Workflow == s.busy && e.Phase == witness.GivenUp && e.Cause == fencedCause
+			return e.Process == s.a.Label && e.Workflow == s.busy && e.Phase == witness.GivenUp && e.Cause == fencedCause
 		}) == 1
 	})
 	if took := time.Since(begun); took > 2*lease {
@@ -163,7 +164,7 @@ func (s *stage) works() {
 	s.begin("worker", id)
 	s.awaitEnd(id)
 	if n := s.book.Count(func(e witness.Entry) bool {
-		return e.Workflow == id && e.Phase == witness.Done && e.Process == s.a.label
+		return e.Workflow == id && e.Phase == witness.Done && e.Process == s.a.Label
 	}); n != 1 {
 		s.t.Errorf("a run that is placed on a was executed there %d times", n)
 	}
@@ -175,7 +176,7 @@ func (s *stage) works() {
 func (s *stage) live() []*node {
 	return slices.DeleteFunc(slices.Clone(s.all), func(n *node) bool {
 		select {
-		case <-n.dead:
+		case <-n.Dead:
 			return true
 		default:
 			return false
@@ -186,7 +187,7 @@ func (s *stage) live() []*node {
 // holdOn keeps the bodies of a run waiting, on this node only.
 func (s *stage) holdOn(n *node, id string) *witness.Hold {
 	return s.book.Hold(func(e witness.Entry) bool {
-		return e.Process == n.label && e.Workflow == id && e.Phase == witness.Begin
+		return e.Process == n.Label && e.Workflow == id && e.Phase == witness.Begin
 	})
 }
 
@@ -209,10 +210,10 @@ func (s *stage) owners() []string {
 // awaitWithout waits until others own all partitions.
 func (s *stage) awaitWithout(n *node) {
 	s.t.Helper()
-	s.await("others than "+n.label+" own all partitions", func() bool {
+	s.await("others than "+n.Label+" own all partitions", func() bool {
 		sum := 0
 		for name, owned := range s.shares() {
-			if name != n.name {
+			if name != n.Name {
 				sum += owned
 			}
 		}
@@ -224,7 +225,7 @@ func (s *stage) awaitWithout(n *node) {
 func (s *stage) awaitBody(n *node, id string) {
 	s.t.Helper()
 	s.await("a body of "+id+" begins", func() bool {
-		return s.book.Count(func(e witness.Entry) bool { return e.Process == n.label && e.Workflow == id }) > 0
+		return s.book.Count(func(e witness.Entry) bool { return e.Process == n.Label && e.Workflow == id }) > 0
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 )
 
 // TestE7_E9_NodesStandStill stops one, two or all of three nodes under load, for
@@ -19,9 +20,9 @@ func TestE7_E9_NodesStandStill(t *testing.T) {
 	rounds := 2 * *times
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rounds)*10*time.Second+patience)
 	defer cancel()
-	nodes := []*node{c.start("a", Setup{}), c.start("b", Setup{Name: "b"}), c.start("c", Setup{})}
+	nodes := []*node{c.start("a", torture.Setup{}), c.start("b", torture.Setup{Name: "b"}), c.start("c", torture.Setup{})}
 	c.setCrew(nodes...)
-	load := c.load()
+	load := c.newLoad()
 	load.Begin(ctx)
 	for range rounds {
 		time.Sleep(c.moment(lease / 2))

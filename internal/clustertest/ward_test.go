@@ -1,7 +1,6 @@
 package clustertest
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -10,77 +9,9 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
 	"github.com/perdure/perdure/internal/witness"
-	"github.com/perdure/perdure/view"
-	"github.com/perdure/perdure/workflow"
 )
-
-// routed is the process's version of route, if it is a node of one of the builds.
-var routed workflow.Workflow[int, int]
-
-// route is the workflow of which two builds have different versions: the older one takes a
-// step before the ticket, the newer one does not.
-func route(build string) workflow.Workflow[int, int] {
-	return workflow.New("route", func(wf *workflow.Context, v int) (int, error) {
-		steps := []string{"old first", "old last"}
-		if build == "new" {
-			steps = []string{"new last"}
-		}
-		for i, step := range steps {
-			if i == len(steps)-1 {
-				if _, err := workflow.Receive(wf, ticket); err != nil {
-					return 0, err
-				}
-			}
-			var err error
-			if v, err = workflow.Call(wf, work, witness.Effect{Step: step, Value: v}); err != nil {
-				return 0, err
-			}
-		}
-		return v, nil
-	})
-}
-
-// routes is the job of route: its runs are in flight while nodes of its versions come and
-// go, and end as the version would that began them.
-func routes(ctx context.Context, c *witness.Client, id string, v int) ([]witness.Run, error) {
-	var h perdure.Handle[int]
-	err := witness.Patiently(ctx, func() (err error) {
-		h, err = perdure.Start(ctx, c.Engine, route("new"), id, v)
-		return err
-	})
-	r := []witness.Run{{ID: id, RunID: h.RunID()}}
-	if err != nil {
-		return r, err
-	}
-	select {
-	case <-time.After(time.Duration(c.Random.Int64N(int64(2 * time.Second)))): // a deploy may come
-	case <-ctx.Done():
-	}
-	if err := witness.Patiently(ctx, func() error { return witness.Signal(ctx, c.Engine, id, 1) }); err != nil {
-		return r, err
-	}
-	got, err := h.Result(ctx)
-	if err != nil {
-		return r, err
-	}
-	var attempts []view.Attempt
-	err = witness.Patiently(ctx, func() (err error) {
-		attempts, err = c.Engine.Workflow(id).Attempts(ctx)
-		return err
-	})
-	if err != nil {
-		return r, err
-	}
-	calls := map[int64]bool{}
-	for _, a := range attempts {
-		calls[a.Call] = true
-	}
-	if want := witness.Repeat(len(calls), v); got != want {
-		err = fmt.Errorf("the result of %d steps is %d, want %d", len(calls), got, want)
-	}
-	return r, err
-}
 
 // TestE117_KillNineOnTheWay: nodes of two builds, and runs of the older one that are on their
 // way to the other node, or have just come there, while the node to which they go, or their
@@ -103,7 +34,7 @@ func TestE117_KillNineOnTheWay(t *testing.T) {
 func killOnTheWay(c *cluster, which string, trouble func()) {
 	const runs = 40
 	t := c.t
-	older := c.start("old 1", Setup{Build: "old", Queue: -1})
+	older := c.start("old 1", torture.Setup{Build: "old", Queue: -1})
 	ids, started := make([]string, runs), make([]string, runs)
 	for i := range ids {
 		ids[i] = fmt.Sprint("route ", i)
@@ -116,7 +47,7 @@ func killOnTheWay(c *cluster, which string, trouble func()) {
 	c.await("all wait for their ticket", func() bool {
 		return c.book.Count(func(e witness.Entry) bool { return e.Phase == witness.Done && e.Step == "old first" }) == runs
 	})
-	newer := c.start("new 1", Setup{Build: "new", Queue: -1})
+	newer := c.start("new 1", torture.Setup{Build: "new", Queue: -1})
 	c.awaitShares(older, newer)
 	// The tickets have the runs of the newer node's partitions loaded, which moves them.
 	sent := make(chan error, 1)
@@ -133,11 +64,11 @@ func killOnTheWay(c *cluster, which string, trouble func()) {
 	time.Sleep(c.moment(100 * time.Millisecond))
 	switch which {
 	case "home":
-		newer.kill()
-		newer = c.start("new 2", Setup{Build: "new", Queue: -1})
+		newer.Kill()
+		newer = c.start("new 2", torture.Setup{Build: "new", Queue: -1})
 	case "away":
-		older.kill()
-		older = c.start("old 2", Setup{Build: "old", Queue: -1})
+		older.Kill()
+		older = c.start("old 2", torture.Setup{Build: "old", Queue: -1})
 	default:
 		trouble()
 	}

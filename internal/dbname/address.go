@@ -119,3 +119,24 @@ func (a *Address) write(secret bool, query []string) string {
 	}
 	return text
 }
+
+// route are the parameters that say how to come to the server and as whom.
+var route = []string{
+	"host", "hostaddr", "port", "dbname", "database", "user", "passfile", "service", "servicefile",
+	"sslmode", "sslcert", "sslkey", "sslrootcert", "sslnegotiation", "sslsni", "channel_binding",
+}
+
+// Via is the address of the same database by another way, without encryption: as that user at
+// these hosts. What else it says of the connection stays.
+func (a *Address) Via(user, password, database string, hosts []string) *Address {
+	encode := func(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
+	b := &Address{user: encode(user), password: encode(password), place: strings.Join(hosts, ",") + "/" + encode(database), Schema: a.Schema, Pooled: a.Pooled}
+	for _, p := range a.query {
+		name, _, _ := strings.Cut(p, "=")
+		if key, err := url.PathUnescape(name); err == nil && !slices.Contains(route, key) {
+			b.query = append(b.query, p)
+		}
+	}
+	b.query = append(b.query, "sslmode=disable")
+	return b
+}

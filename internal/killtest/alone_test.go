@@ -35,7 +35,7 @@ func TestE1_I1_KillNineOfTheOnlyProcess(t *testing.T) {
 		<-w.ready
 		select {
 		case <-time.After(time.Duration(moments.Int64N(int64(60 * time.Millisecond)))):
-		case <-w.dead:
+		case <-w.Dead:
 		}
 		w.kill()
 	}
@@ -50,8 +50,8 @@ func TestE1_I1_KillNineOfTheOnlyProcess(t *testing.T) {
 		runs[i].Over = s.book.Length()
 	}
 	if err := w.stop(); err != nil {
-		t.Errorf("the last worker ended with %v: %s", err, w.stderr)
+		t.Errorf("the last worker ended with %v: %s", err, w.Said())
 	}
 	s.listen()
-	witness.Case{Engine: s.client, Entries: s.book.Entries(), Runs: runs}.Judge(t)
+	judge(t, witness.Case{Engine: s.client, Entries: s.book.Entries(), Runs: runs})
 }

@@ -2,59 +2,20 @@ package killtest
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/retry"
-	"github.com/perdure/perdure/workflow"
+	"github.com/perdure/perdure/internal/witness"
 )
 
-// Postings of a bank whose tables are in the engine's own file. Nothing but the
-// step transactions keeps the book from having one twice, or none.
-var (
-	post = activity.New("post", func(ctx context.Context, account string) (int, error) {
-		time.Sleep(rand.N(3 * time.Millisecond)) // so that deaths meet bodies
-		return 1, errors.Join(
-			activity.OnCommit(ctx, postingOf(account, "debit")),
-			activity.OnCommit(ctx, postingOf(account, "credit")),
-		)
-	}, activity.Retry(retry.Policy{MaxAttempts: 100, Backoff: retry.Fixed(time.Millisecond), CrashLimit: 100}))
+// accounts is how many runs post, and steps how often each does.
+const accounts, steps = 30, 12
 
-	bank = workflow.New("bank", func(wf *workflow.Context, account string) (int, error) {
-		sum := 0
-		for i := range postings {
-			n, err := workflow.Call(wf, post, fmt.Sprint(account, " ", i))
-			if err != nil {
-				return 0, err
-			}
-			sum += n
-		}
-		return sum, nil
-	})
-)
-
-// accounts is how many runs post, and postings how often each does.
-const accounts, postings = 30, 12
-
-// postingOf writes a row, takes its time, and now and then fails after all.
-func postingOf(account, side string) func(context.Context, *sql.Tx) error {
-	return func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO postings VALUES (?, ?)`, account, side); err != nil {
-			return err
-		}
-		time.Sleep(rand.N(2 * time.Millisecond)) // and transactions
-		if rand.IntN(10) == 0 {
-			return errors.New("the bank says no")
-		}
-		return nil
-	}
-}
+// postings is their table.
+const postings = "postings"
 
 // TestE27_KillNineInStepTransactions kills the worker again and again while its
 // steps write to a table of the user's own: each completed step has written
@@ -67,22 +28,18 @@ func TestE27_KillNineInStepTransactions(t *testing.T) {
 	}
 	t.Logf("%d kills; again: go test ./internal/killtest -run %s -kills %d -seed %d", n, t.Name(), n, *seed)
 	s := newScene(t)
-	db, err := sql.Open("sqlite", s.database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.Exec(`PRAGMA busy_timeout = 10000; CREATE TABLE postings (account TEXT, side TEXT)`); err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := patience(t)
 	defer cancel()
-	handles := make([]perdure.Handle[int], accounts)
+	if err := witness.CreatePostings(ctx, s.client, postings); err != nil {
+		t.Fatal(err)
+	}
+	handles, runs := make([]perdure.Handle[int], accounts), make([]witness.Run, accounts)
 	for i := range handles {
-		id := fmt.Sprint("account ", i)
-		if handles[i], err = perdure.Start(ctx, s.client, bank, id, id); err != nil {
+		h, err := perdure.Start(ctx, s.client, witness.Bank, fmt.Sprint("account ", i), steps)
+		if err != nil {
 			t.Fatal(err)
 		}
+		handles[i], runs[i] = h, witness.Run{ID: h.ID(), RunID: h.RunID()}
 	}
 	moments := rand.New(rand.NewPCG(*seed, 1))
 	for range n {
@@ -93,28 +50,17 @@ func TestE27_KillNineInStepTransactions(t *testing.T) {
 	}
 	w := s.spawn()
 	for i, h := range handles {
-		if sum, err := h.Result(ctx); sum != postings || err != nil {
+		if sum, err := h.Result(ctx); sum != witness.Repeat(steps, steps) || err != nil {
 			t.Errorf("account %d: %d, %v", i, sum, err)
 		}
+		runs[i].Over = s.book.Length()
 	}
 	if err := w.stop(); err != nil {
-		t.Errorf("the last worker ended with %v: %s", err, w.stderr)
+		t.Errorf("the last worker ended with %v: %s", err, w.Said())
 	}
 	s.listen()
-	s.wantPostings(db)
+	judge(t, witness.Case{Engine: s.client, Entries: s.book.Entries(), Runs: runs, Postings: postings})
 	s.reportAttempts(ctx)
-}
-
-// wantPostings demands one debit and one credit for each step of each account.
-func (s *scene) wantPostings(db *sql.DB) {
-	s.t.Helper()
-	var rows, distinct int
-	if err := db.QueryRow(`SELECT count(*), count(DISTINCT account || side) FROM postings`).Scan(&rows, &distinct); err != nil {
-		s.t.Fatal(err)
-	}
-	if want := accounts * postings * 2; rows != want || distinct != want {
-		s.t.Errorf("there are %d postings, %d of them distinct; want %d", rows, distinct, want)
-	}
 }
 
 // reportAttempts says how much went wrong on the way: if nothing did, this test
@@ -132,7 +78,7 @@ func (s *scene) reportAttempts(ctx context.Context) {
 		}
 	}
 	s.t.Logf("the attempts: %v", outcomes)
-	if outcomes["completed"] != accounts*postings || outcomes["failed"] == 0 {
-		s.t.Errorf("the attempts are %v; want %d completed, and some failed", outcomes, accounts*postings)
+	if outcomes["completed"] != accounts*steps || outcomes["failed"] == 0 {
+		s.t.Errorf("the attempts are %v; want %d completed, and some failed", outcomes, accounts*steps)
 	}
 }

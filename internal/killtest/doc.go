@@ -6,8 +6,8 @@
 // sends signals, cancels and waits for results through an engine of its own on
 // the same SQLite file, which never becomes a worker.
 //
-// The worker is the same test binary, started anew after every death. It
-// registers the workflows of package witness and starts.
+// The worker is the same test binary, started anew after every death (package torture).
+// It registers the workflows of package witness and starts.
 //
 //	go test ./internal/killtest                  50 kills, another seed each time
 //	go test ./internal/killtest -kills 1000      more of them

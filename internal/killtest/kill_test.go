@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,7 +48,7 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{t: t, database: filepath.Join(t.TempDir(), "kill.db"), book: witness.OpenBook(t)}
+	s := &scene{t: t, database: filepath.Join(t.TempDir(), "kill.db"), book: openBook(t)}
 	s.openClient()
 	t.Cleanup(s.closeClient)
 	return s
@@ -78,13 +80,35 @@ func (s *scene) spawn() *worker {
 	return w
 }
 
-// listen fails the test if a worker said what none may say.
-func (s *scene) listen() {
+// listen fails the test if a worker said what none may say, but for the events that the test is
+// about.
+func (s *scene) listen(about ...string) {
 	s.t.Helper()
 	for life, w := range s.workers {
 		for _, line := range w.complaints() {
-			s.t.Errorf("life %d says: %s", life+1, line)
+			if !slices.ContainsFunc(about, func(event string) bool { return strings.Contains(line, "event="+event+" ") }) {
+				s.t.Errorf("life %d says: %s", life+1, line)
+			}
 		}
+	}
+}
+
+// openBook opens a book of effects for a test.
+func openBook(t *testing.T) *witness.Book {
+	t.Helper()
+	b, err := witness.OpenBook()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// judge holds the book against what is on record.
+func judge(t *testing.T, c witness.Case) {
+	t.Helper()
+	for _, f := range c.Judge(t.Context(), nil).Found {
+		t.Error(f)
 	}
 }
 
@@ -103,7 +127,7 @@ func TestE1_E9_KillNineAtRandomMoments(t *testing.T) {
 
 	ctx, cancel := patience(t)
 	defer cancel()
-	load := witness.Load{T: t, Engine: s.client, Book: s.book, Seed: *seed}
+	load := witness.Load{Engine: s.client, Book: s.book, Seed: *seed}
 	load.Begin(ctx)
 	for range n {
 		w := s.spawn()
@@ -112,18 +136,18 @@ func TestE1_E9_KillNineAtRandomMoments(t *testing.T) {
 		}
 		select {
 		case <-time.After(time.Duration(moments.Int64N(int64(500 * time.Millisecond)))):
-		case <-w.dead:
+		case <-w.Dead:
 		}
 		w.kill()
 	}
 	w := s.spawn()
 	end := load.End()
 	if err := w.stop(); err != nil {
-		t.Errorf("the last worker ended with %v: %s", err, w.stderr)
+		t.Errorf("the last worker ended with %v: %s", err, w.Said())
 	}
 	s.listen()
 
-	end.Judge(t)
+	judge(t, end)
 	counts, err := ops.Counts(t.Context(), s.client)
 	if err != nil {
 		t.Fatal(err)

@@ -55,9 +55,9 @@ func TestE3_PoisonIsQuarantinedAndNobodyElse(t *testing.T) {
 		}
 	}
 	if err := w.stop(); err != nil {
-		t.Errorf("the last worker ended with %v: %s", err, w.stderr)
+		t.Errorf("the last worker ended with %v: %s", err, w.Said())
 	}
-	s.listen()
+	s.listen("call_quarantined")
 	s.judgePoison(poisons)
 	s.judgeBystanders(bystanders)
 	t.Logf("the worker died %d times", len(s.workers)-1)
@@ -70,7 +70,7 @@ func (s *scene) awaitDeathOrQuarantine(w *worker, all int) int {
 	for {
 		dead := false
 		select {
-		case <-w.dead:
+		case <-w.Dead:
 			dead = true
 		default:
 		}

@@ -26,7 +26,7 @@ func TestE3_TheLostStartTogether(t *testing.T) {
 	for s.book.Count(func(e witness.Entry) bool { return e.Step == "meet" && e.Phase == witness.Begin }) < runs {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("the first process did not begin all of them: %s", first.stderr)
+			t.Fatalf("the first process did not begin all of them: %s", first.Said())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -44,6 +44,6 @@ func TestE3_TheLostStartTogether(t *testing.T) {
 		}
 	}
 	if err := second.stop(); err != nil {
-		t.Errorf("the second worker ended with %v: %s", err, second.stderr)
+		t.Errorf("the second worker ended with %v: %s", err, second.Said())
 	}
 }

@@ -436,7 +436,7 @@ var table = []row{
 	},
 	{
 		pkg:  "cmd/perdure/...",
-		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "codec", "store/memory", "store/sqlite", "store/postgres", "flow", "internal/flow/syntax", "internal/flow/eval", "internal/flow/check", "internal/flow/rehearsal", "access", "api", "dashboard", "internal/dbname", "internal/filelock", "internal/human", "internal/near", "internal/notation", "internal/operation", "internal/policyedit", "internal/wording", "cmd/perdure/...", "internal/seal"},
+		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "codec", "store/memory", "store/sqlite", "store/postgres", "flow", "internal/flow/syntax", "internal/flow/eval", "internal/flow/check", "internal/flow/rehearsal", "access", "api", "dashboard", "internal/dbname", "internal/filelock", "internal/human", "internal/near", "internal/notation", "internal/operation", "internal/policyedit", "internal/torture", "internal/wording", "cmd/perdure/...", "internal/seal"},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "github.com/clipperhouse/displaywidth", "golang.org/x/sys", "github.com/jackc/pgx/v5"},
 		test: []string{"github.com/rogpeppe/go-internal/testscript"},
 		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot. Its help lists the keys of internal/notation, as docs/notation.md does. It checks, formats and rehearses flow files, which needs their trees",
@@ -458,7 +458,12 @@ var table = []row{
 	{
 		pkg: "internal/witness",
 		may: []string{".", "ops", "activity", "gate", "view", "workflow", "retry", "store"},
-		why: "what tests of hurt processes share: it uses the library as anybody would, on whatever store it is handed",
+		why: "what all share that hurt processes: it uses the library as anybody would, on whatever store it is handed",
+	},
+	{
+		pkg: "internal/torture",
+		may: []string{".", "ops", "view", "store", "internal/witness"},
+		why: "it hurts processes that work on any database it is handed; which driver that needs is the business of its users",
 	},
 	{
 		pkg: "internal/killtest",

@@ -6,7 +6,7 @@ import (
 	"net/rpc"
 	"slices"
 	"sync"
-	"testing"
+	"time"
 )
 
 // Entry is a line of the book: what a body says of itself.
@@ -35,10 +35,11 @@ const (
 // Answer says whether the body is to fail.
 type Answer struct{ Fail bool }
 
-// Book is kept by the test process, which nobody hurts. An entry is there before
+// Book is kept by the parent process, which nobody hurts. An entry is there before
 // the body is answered.
 type Book struct {
 	listener net.Listener
+	serving  sync.WaitGroup
 
 	mu      sync.Mutex
 	news    *sync.Cond // there is another entry, or a hold was released
@@ -46,23 +47,30 @@ type Book struct {
 	told    map[string]int // failures asked for, by workflow ID and step
 	holds   []*Hold
 	closed  bool
+
+	latest time.Time // when the latest entry came
+	still  Pause     // the longest one so far
 }
 
-// OpenBook opens an empty book, which listens until the test ends.
-func OpenBook(t testing.TB) *Book {
-	t.Helper()
+// Pause is a time without a new entry.
+type Pause struct {
+	From time.Time
+	For  time.Duration
+}
+
+// OpenBook opens an empty book, which listens until it is closed.
+func OpenBook() (*Book, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	b := &Book{listener: listener, told: map[string]int{}}
+	b := &Book{listener: listener, told: map[string]int{}, latest: time.Now()}
 	b.news = sync.NewCond(&b.mu)
 	server := rpc.NewServer()
 	if err := server.RegisterName("Book", &desk{b}); err != nil {
-		t.Fatal(err)
+		return nil, errors.Join(err, listener.Close())
 	}
-	var serving sync.WaitGroup
-	serving.Go(func() {
+	b.serving.Go(func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
@@ -71,15 +79,18 @@ func OpenBook(t testing.TB) *Book {
 			go server.ServeConn(conn) // until the process at its other end is gone
 		}
 	})
-	t.Cleanup(func() {
-		listener.Close()
-		serving.Wait()
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.closed = true
-		b.news.Broadcast()
-	})
-	return b
+	return b, nil
+}
+
+// Close refuses all further entries.
+func (b *Book) Close() error {
+	err := b.listener.Close()
+	b.serving.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	b.news.Broadcast()
+	return err
 }
 
 // Address is where pens find the book.
@@ -111,6 +122,8 @@ func (b *Book) enter(e Entry) (Answer, error) {
 		}
 	}
 	b.entries = append(b.entries, e)
+	b.still = b.pause()
+	b.latest = time.Now()
 	b.news.Broadcast()
 	for _, h := range b.holds {
 		if !h.match(e) {
@@ -122,6 +135,21 @@ func (b *Book) enter(e Entry) (Answer, error) {
 		a.Fail = a.Fail || h.fail
 	}
 	return a, nil
+}
+
+// pause is the longest one until now.
+func (b *Book) pause() Pause {
+	if now := time.Since(b.latest); now > b.still.For {
+		return Pause{From: b.latest, For: now}
+	}
+	return b.still
+}
+
+// Longest is the longest pause so far, which may be the present one.
+func (b *Book) Longest() Pause {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.pause()
 }
 
 // Hold keeps bodies waiting for the answer to their entry.

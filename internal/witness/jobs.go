@@ -66,7 +66,7 @@ func start[In, Out any](ctx context.Context, c *Client, w workflow.Workflow[In, 
 			return h, err
 		}
 		if first != "" && first != h.RunID() {
-			return h, fmt.Errorf("starting %q twice made the runs %s and %s", id, first, h.RunID())
+			return h, found(Doubled, "starting %q twice made the runs %s and %s", id, first, h.RunID())
 		}
 		first = h.RunID()
 	}
@@ -118,7 +118,7 @@ var Jobs = map[string]Job{
 }
 
 // numbers are the workflows that turn a number into another one.
-var numbers = []workflow.Workflow[int, int]{sequence, parallel, flaky, timers, race, block, narrow, pipeline, courier, undo, queued, Doomed}
+var numbers = []workflow.Workflow[int, int]{sequence, parallel, flaky, timers, race, block, narrow, pipeline, courier, undo, queued, Doomed, Bank}
 
 // Start starts a run by the name of its workflow, as a relay does it.
 func Start(ctx context.Context, e *perdure.Engine, shape, id string, v int) (run string, err error) {
@@ -128,6 +128,8 @@ func Start(ctx context.Context, e *perdure.Engine, shape, id string, v int) (run
 		return startOne(ctx, e, numbers[i], id, v)
 	case shape == remember.Name():
 		return startOne(ctx, e, remember, id, v)
+	case shape == routed.Name():
+		return startOne(ctx, e, routed, id, v)
 	case shape == inbox.Name():
 		return startOne(ctx, e, inbox, id, v)
 	}
@@ -181,7 +183,7 @@ func receives(ctx context.Context, c *Client, id string, _ int) ([]Run, error) {
 	}
 	got, err := h.Result(ctx)
 	if err == nil && !slices.Equal(got, want) {
-		err = fmt.Errorf("the acknowledged signals are %v and the run saw %v", want, got)
+		err = found(amiss(len(got)-len(want)), "the acknowledged signals are %v and the run saw %v", want, got)
 	}
 	return r, err
 }
@@ -217,7 +219,7 @@ func delivers(ctx context.Context, c *Client, id string, v int) ([]Run, error) {
 	}
 	got, err := to.Result(ctx)
 	if err == nil && !slices.Equal(got, []int{0, 1, 2, 3, 4}) {
-		err = fmt.Errorf("%d signals were sent and the run saw %v", letters, got)
+		err = found(amiss(len(got)-letters), "%d signals were sent and the run saw %v", letters, got)
 	}
 	if err != nil {
 		return r, err

@@ -3,12 +3,12 @@ package witness
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/perdure/perdure"
@@ -21,7 +21,6 @@ const Clients = 12
 
 // Load is clients that never rest.
 type Load struct {
-	T      testing.TB
 	Engine *perdure.Engine // that is not a worker
 	Book   *Book
 	Seed   uint64         // decides what the clients ask for
@@ -35,31 +34,40 @@ type Load struct {
 	mu     sync.Mutex
 	runs   []Run
 	closed Completions
-	over   bool // the test has ended
+	found  []Finding
 }
 
 // Begin lets the clients begin. If ctx ends, the runs that have not ended by then
-// are failures.
+// are lost.
 func (l *Load) Begin(ctx context.Context) {
 	l.stop, l.closed = make(chan struct{}), Completions{}
-	ctx, cancel := context.WithCancel(ctx)
-	l.T.Cleanup(func() { // if the test does not come to End
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.over = true
-		cancel()
-	})
 	for n := range Clients {
 		l.work.Go(func() { l.client(ctx, n) })
 	}
 	l.work.Go(func() { l.watch(ctx) })
 }
 
-// End lets the runs under way finish, and says what there is to judge.
-func (l *Load) End() Case {
+// Stop lets the clients begin nothing more. The channel is closed when the runs under way
+// have ended, or the context of Begin has.
+func (l *Load) Stop() <-chan struct{} {
 	close(l.stop)
-	l.work.Wait()
-	return Case{Engine: l.Engine, Entries: l.Book.Entries(), Runs: l.runs, Closed: l.closed}
+	over := make(chan struct{})
+	go func() {
+		l.work.Wait()
+		close(over)
+	}()
+	return over
+}
+
+// End is Stop that waits, and returns what there is to judge.
+func (l *Load) End() Case {
+	<-l.Stop()
+	return l.Case()
+}
+
+// Case returns what there is to judge when the load is over.
+func (l *Load) Case() Case {
+	return Case{Engine: l.Engine, Entries: l.Book.Entries(), Runs: l.runs, Closed: l.closed, Found: l.Found()}
 }
 
 // Finished is how many runs have ended so far.
@@ -69,13 +77,17 @@ func (l *Load) Finished() int {
 	return len(l.runs)
 }
 
-// fail is an error of the test, unless that has ended.
-func (l *Load) fail(format string, args ...any) {
+// Found is what the clients have found so far.
+func (l *Load) Found() []Finding {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.over {
-		l.T.Errorf(format, args...)
-	}
+	return slices.Clone(l.found)
+}
+
+func (l *Load) find(kind Kind, format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.found = append(l.found, Finding{kind, fmt.Sprintf(format, args...)})
 }
 
 // client starts one run after the other and waits for each.
@@ -96,8 +108,11 @@ func (l *Load) client(ctx context.Context, number int) {
 		name := names[c.Random.IntN(len(names))]
 		id := fmt.Sprintf("%s %d.%d", name, number, n)
 		runs, err := jobs[name](ctx, c, id, c.Random.IntN(1_000_000))
-		if err != nil {
-			l.fail("%s: %v\n%s", id, err, Explain(l.Engine, id))
+		switch {
+		case errors.Is(context.Cause(ctx), context.Canceled): // nobody wants to know any more
+			return
+		case err != nil:
+			l.find(kindOf(ctx, err), "%s: %v\n%s", id, err, Explain(l.Engine, id))
 		}
 		over := l.Book.Length()
 		l.mu.Lock()
@@ -125,8 +140,9 @@ func (l *Load) watch(ctx context.Context) {
 			continue
 		}
 		for _, info := range open {
-			if err := l.closed.observe(ctx, l.Engine, Run{ID: info.WorkflowID, RunID: info.RunID}, l.Book); err != nil {
-				l.fail("%s: %v", info.WorkflowID, err)
+			err := l.closed.observe(ctx, l.Engine, Run{ID: info.WorkflowID, RunID: info.RunID}, l.Book)
+			if err != nil && ctx.Err() == nil {
+				l.find(Wrong, "%s: %v", info.WorkflowID, err)
 			}
 		}
 	}

@@ -1,10 +1,11 @@
 package witness
 
 import (
+	"context"
 	"fmt"
 	"strings"
-	"testing"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/workflow"
@@ -37,13 +38,42 @@ var (
 // narrowStep begins the names of the steps of narrow.
 const narrowStep = "n"
 
+// crowd is how many runs come to the gates at a time in the job Crowding.
+const crowd = 4 * passes
+
+// Crowding is the job of many runs that want to pass the same gates at the same time.
+func Crowding(ctx context.Context, c *Client, id string, v int) (runs []Run, err error) {
+	handles := make([]perdure.Handle[int], crowd)
+	for i := range handles {
+		handles[i], err = start(ctx, c, narrow, fmt.Sprint(narrow.Name(), " of ", id, " ", i), v+i)
+		runs = append(runs, Run{ID: handles[i].ID(), RunID: handles[i].RunID()})
+		if err != nil {
+			return runs, err
+		}
+	}
+	for i, h := range handles {
+		got, err := h.Result(ctx)
+		if want := Repeat(3, v+i); err == nil && got != want {
+			err = fmt.Errorf("the result of %s is %d, want %d", h.ID(), got, want)
+		}
+		if err != nil {
+			return runs, err
+		}
+	}
+	return runs, nil
+}
+
 // judgeGate makes sure that no more bodies were behind the gate than it lets pass.
-func (c Case) judgeGate(t testing.TB, lost map[string]bool) {
-	t.Helper()
-	c.judgeCrowd(t, lost, func(e Entry) (string, int) {
-		if !strings.HasPrefix(e.Workflow, narrow.Name()+" ") || !strings.HasPrefix(e.Step, narrowStep) {
+func (j *judge) judgeGate() {
+	j.judgeCrowd(func(e Entry) (string, int) {
+		if !isNarrow(e) {
 			return "", 0
 		}
 		return "gate " + passage.Name(), passes
 	})
+}
+
+// isNarrow reports whether an entry is of an attempt behind the gate.
+func isNarrow(e Entry) bool {
+	return strings.HasPrefix(e.Workflow, narrow.Name()+" ") && strings.HasPrefix(e.Step, narrowStep)
 }

@@ -1,10 +1,8 @@
 package witness
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/perdure/perdure"
@@ -59,25 +57,25 @@ func Worker(p *Pen) perdure.Option {
 
 // judgeQueue makes sure that no process ran more attempts of the queue at a time than it
 // serves, that only those who serve it ran any, and that nothing is left in it.
-func (c Case) judgeQueue(t testing.TB, lost map[string]bool) {
-	t.Helper()
-	c.judgeCrowd(t, lost, func(e Entry) (string, int) {
-		limit, serves := c.Limits[e.Process]
+func (j *judge) judgeQueue() {
+	j.judgeCrowd(func(e Entry) (string, int) {
+		limit, serves := j.Limits[e.Process]
 		switch {
-		case c.Limits == nil || !isQueued(e):
+		case j.Limits == nil || !isQueued(e):
 			return "", 0
 		case !serves && e.Phase == Begin:
-			t.Errorf("%s of %s ran in %s, which does not serve the queue", e.Step, e.Workflow, e.Process)
+			j.find(Wrong, "%s of %s ran in %s, which does not serve the queue", e.Step, e.Workflow, e.Process)
 		}
 		return e.Process, limit
 	})
-	status, err := ops.Status(context.Background(), c.Engine)
+	status, err := ops.Status(j.ctx, j.Engine)
 	if err != nil {
-		t.Error(err)
+		j.find(Wrong, "%v", err)
+		return
 	}
 	for _, q := range status.Queues {
 		if q.Waiting+q.Running > 0 {
-			t.Errorf("in the end there is %+v", q)
+			j.find(Orphaned, "in the end there is %+v", q)
 		}
 	}
 }
@@ -91,19 +89,18 @@ func isQueued(e Entry) bool {
 // be in one place: the function says where an entry is, "" for nowhere of interest, and how
 // many that may be. A body whose attempt was lost may have gone on for a while that others
 // took for dead.
-func (c Case) judgeCrowd(t testing.TB, lost map[string]bool, place func(Entry) (string, int)) {
-	t.Helper()
+func (j *judge) judgeCrowd(place func(Entry) (string, int)) {
 	over := map[string]bool{} // those of which the book has an end
-	for _, e := range c.Entries {
+	for _, e := range j.Entries {
 		if e.Phase != Begin {
 			over[e.Attempt] = true
 		}
 	}
 	inside := map[string]map[string]bool{}
-	for i, e := range c.Entries {
+	for i, e := range j.Entries {
 		where, limit := place(e)
 		switch {
-		case where == "" || lost[e.Attempt] || !over[e.Attempt]:
+		case where == "" || j.lost[e.Attempt] || !over[e.Attempt]:
 		case e.Phase != Begin:
 			delete(inside[where], e.Attempt)
 		default:
@@ -111,7 +108,7 @@ func (c Case) judgeCrowd(t testing.TB, lost map[string]bool, place func(Entry) (
 				inside[where] = map[string]bool{}
 			}
 			if inside[where][e.Attempt] = true; len(inside[where]) > limit {
-				t.Errorf("entry %d: %d bodies run at %s, where %d may: %v", i, len(inside[where]), where, limit, inside[where])
+				j.find(Wrong, "entry %d: %d bodies run at %s, where %d may: %v", i, len(inside[where]), where, limit, inside[where])
 				return
 			}
 		}

@@ -282,6 +282,6 @@ const letters = 5
 // pen. Somebody has to serve the queue, too.
 func Definitions(p *Pen) perdure.Option {
 	ink = p
-	return perdure.Register(act, linger, poison, narrow, meet, Meeting,
+	return perdure.Register(act, linger, poison, post, Bank, narrow, meet, Meeting,
 		sequence, parallel, flaky, timers, race, block, remember, inbox, courier, pipeline, undo, Doomed, far, queued)
 }

@@ -11,6 +11,12 @@
 // sources (go build -overlay): the files stay as they are. First the room's own tests look for it,
 // then those of the engine, in their short form.
 //
+//	mutants -torture URL          twenty faults of the protocol, for which perdure torture looks
+//	                              on a PostgreSQL database; -for and -only say how long and which
+//
+// Those are written down by hand (protocol.go): each breaks one thing that keeps runs whole, and
+// is built into a command of its own. The status is 1 if more than one in ten is not found.
+//
 // A fault that changes nothing that anybody can see is in equivalent.txt, with the reason. One
 // that does not compile is none. Mutants ends with status 1 if a fault lives that is not there.
 package main

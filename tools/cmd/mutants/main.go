@@ -48,6 +48,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	room := flags.String("room", "", "plant in one `directory` only")
 	only := flags.String("only", "", "plant those only whose name has this `text`")
 	list := flags.Bool("list", false, "name the faults and plant none")
+	torture := flags.String("torture", "", "let perdure torture look for planted faults of the protocol, on the database with this `URL`")
+	long := flags.Duration("for", 10*time.Minute, "how long it may look for each")
 	patient := flags.Duration("timeout", 4*time.Minute, "after this time tests that do not end have found it")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -55,6 +57,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	root, err := module(ctx)
 	if err != nil {
 		return err
+	}
+	if *torture != "" {
+		l := &torturers{root: root, url: *torture, long: *long}
+		return l.run(ctx, out, named(*only))
 	}
 	known, err := reasons(equivalents)
 	if err != nil {

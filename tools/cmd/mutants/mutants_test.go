@@ -1,6 +1,8 @@
 package main
 
 import (
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
@@ -172,5 +174,28 @@ func TestP3_ReasonsAreRead(t *testing.T) {
 	}
 	if _, err := reasons(equivalents); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestP5_FaultsOfTheProtocolCanBePlanted: each is about a text that is there, once.
+func TestP5_FaultsOfTheProtocolCanBePlanted(t *testing.T) {
+	if len(protocolFaults) < 20 {
+		t.Errorf("there are %d faults; want 20", len(protocolFaults))
+	}
+	names := map[string]bool{}
+	for _, f := range protocolFaults {
+		if names[f.name] {
+			t.Errorf("two faults are named %q", f.name)
+		}
+		names[f.name] = true
+		files, err := f.applied(filepath.Join("..", "..", ".."))
+		if err != nil {
+			t.Error(err)
+		}
+		for file, changed := range files {
+			if _, err := parser.ParseFile(token.NewFileSet(), file, changed, parser.SkipObjectResolution); err != nil {
+				t.Errorf("%s: %v", f.name, err)
+			}
+		}
 	}
 }

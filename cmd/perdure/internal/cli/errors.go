@@ -25,7 +25,7 @@ const (
 	exitRunFailed   = 3 // the awaited run did not complete
 	exitNotFound    = 5
 	exitTimedOut    = 6 // a wait timed out
-	exitAttention   = 7 // status: something needs attention; check-code: a run would stop; doctor: something is wrong; migrate --check: one is due
+	exitAttention   = 7 // status: something needs attention; check-code: a run would stop; doctor, torture: something is wrong; migrate --check: one is due
 	exitInterrupted = 130
 )
 

@@ -24,6 +24,7 @@ var onlyHere = map[string]string{
 	"flow serve": "is an engine",
 	"flow test":  "reads files and runs nothing durable",
 	"migrate":    "changes the schema, for which servers have no rights",
+	"torture":    "starts and kills processes on this machine",
 	"version":    "is about the command",
 }
 

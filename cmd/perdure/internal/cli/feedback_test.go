@@ -58,7 +58,7 @@ var feeds = map[string][]feed{
 const nothing = `cancel, canary, check-code, complete, dashboard, demo, doctor, edit-policy, fail, fail-attempt, flow check, flow fmt, flow run,
 	flow serve, flow test, fork, gates pause, gates resume, gc, history, migrate, move-runs, nodes, pause, pause-run, query,
 	reset, resume, resume-run, retry-now, schedules backfill, schedules delete, schedules pause,
-	schedules resume, schedules trigger, signal, skip, start, stats activities, terminate, update, version`
+	schedules resume, schedules trigger, signal, skip, start, stats activities, terminate, torture, update, version`
 
 // TestF22_OutputIsInput: each object of -o json for which there is an input is accepted
 // there, as it is.

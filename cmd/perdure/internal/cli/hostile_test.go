@@ -136,6 +136,7 @@ var hostile = map[string][][]string{
 	"flow test":      {{"evil.flow"}, {"log.flow"}, {evil}},
 	"dashboard":      {{"--listen", evil}, {"--token-file", evil}, {"--tls-cert", evil, "--tls-key", evil}},
 	"demo":           {{"--db", evil}, {"--dir", "evil.flow"}, {"--orders", "x" + evil}},
+	"torture":        {{"--for", evil}, {"--db", "x.db", "--trouble", evil}, {"--db", evil + "/x.db"}},
 	"migrate":        {{"--check"}, {"--grant", evil}, {evil}},
 	"version":        {{}, {evil}},
 }
@@ -170,7 +171,7 @@ func leaves(cmd *cobra.Command) (paths []string) {
 		if sub.Hidden || sub.Name() == "help" || sub.Name() == "completion" {
 			continue
 		}
-		if !sub.HasSubCommands() || sub.Name() == "gates" || sub.Name() == "schedules" || sub.Name() == "demo" {
+		if !sub.HasSubCommands() || sub.Name() == "gates" || sub.Name() == "schedules" || !sub.HasAvailableSubCommands() {
 			paths = append(paths, strings.TrimPrefix(sub.CommandPath(), "perdure "))
 		}
 		paths = append(paths, leaves(sub)...)
@@ -194,7 +195,7 @@ func driveHostile(t *testing.T, paths []string) {
 	drive := func(path, format string) {
 		for _, args := range hostile[path] {
 			command := append(append(strings.Fields(path), args...), "-o", format)
-			if !slices.Contains([]string{"demo", "version", "policy explain", "flow check", "flow fmt", "flow test"}, path) {
+			if !slices.Contains([]string{"demo", "torture", "version", "policy explain", "flow check", "flow fmt", "flow test"}, path) {
 				command = append(command, "--db", "shop.db")
 			}
 			checkHarmless(t, command)

@@ -24,7 +24,7 @@ Exit codes:
   5    no such workflow, or no such call
   6    --wait timed out
   7    status: something needs attention; check-code: a run would stop;
-       doctor: something is wrong; migrate --check: a migration is due
+       doctor, torture: something is wrong; migrate --check: a migration is due
   130  interrupted`
 
 const rootExample = `  perdure demo
@@ -73,7 +73,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.demoCommand(), a.statusCommand(), a.doctorCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(), a.callsCommand(), a.statsCommand(),
 		a.flowCommand(), a.checkCodeCommand(), a.startCommand(), a.queryCommand(), a.updateCommand(), a.completeCommand(), a.failAttemptCommand(), a.forkCommand(),
-		a.auditCommand(), a.migrateCommand(), a.gcCommand(), a.dashboardCommand(), a.nodesCommand(), a.canaryCommand(), a.gatesCommand(), a.schedulesCommand(), a.policyCommand(), a.versionCommand(),
+		a.auditCommand(), a.migrateCommand(), a.gcCommand(), a.dashboardCommand(), a.tortureCommand(), a.nodesCommand(), a.canaryCommand(), a.gatesCommand(), a.schedulesCommand(), a.policyCommand(), a.versionCommand(),
 	)
 	root.AddCommand(a.operationCommands()...)
 	a.completeFlags(root)
@@ -92,7 +92,7 @@ var helpGroups = []struct{ title, commands string }{
 	{"Look:", "status list show history attempts calls stats nodes gates schedules audit"},
 	{"Act:", "start signal query update retry-now pause resume skip fail edit-policy pause-run resume-run reset move-runs canary fork cancel terminate complete fail-attempt"},
 	{"Flows and policies:", "flow policy check-code"},
-	{"Administration:", "dashboard migrate gc demo version doctor"},
+	{"Administration:", "dashboard migrate gc demo torture version doctor"},
 }
 
 // inGroups puts commands under the headings of the help.

@@ -1,9 +1,10 @@
-package clustertest
+package torture
 
 import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"io"
 	"strings"
 )
@@ -14,6 +15,11 @@ type message struct {
 	raw  []byte
 	body []byte // without kind and length
 }
+
+// maxMessage is the limit that PostgreSQL itself has.
+const maxMessage = 1 << 30
+
+var errNoMessage = errors.New("what came is no message of PostgreSQL's protocol")
 
 func readMessage(r *bufio.Reader, first bool) (message, error) {
 	var m message
@@ -28,6 +34,9 @@ func readMessage(r *bufio.Reader, first bool) (message, error) {
 		m.kind = head[0]
 	}
 	size := int(binary.BigEndian.Uint32(head[len(head)-4:])) // counts itself
+	if size < 4 || size > maxMessage {
+		return m, errNoMessage
+	}
 	m.raw = append(head, make([]byte, size-4)...)
 	m.body = m.raw[len(head):]
 	_, err := io.ReadFull(r, m.body)
@@ -40,9 +49,9 @@ func word(b []byte) (string, []byte) {
 	return string(text), rest
 }
 
-// batch is what a client sends at once: all up to the message that asks the server
+// Batch is what a client sends at once: all up to the message that asks the server
 // for its answers.
-type batch struct {
+type Batch struct {
 	raw        []byte
 	statements []statement
 }
@@ -60,8 +69,8 @@ type batches struct {
 	prepared map[string]string // statements by name
 }
 
-func (s *batches) next() (*batch, error) {
-	b := &batch{}
+func (s *batches) next() (*Batch, error) {
+	b := &Batch{}
 	for {
 		m, err := readMessage(s.r, !s.begun)
 		if err != nil {
@@ -78,7 +87,9 @@ func (s *batches) next() (*batch, error) {
 			name, _ := word(rest)
 			b.statements = append(b.statements, statement{sql: s.prepared[name]})
 		case 'E': // execute what was bound
-			b.statements[len(b.statements)-1].end = len(b.raw)
+			if n := len(b.statements); n > 0 {
+				b.statements[n-1].end = len(b.raw)
+			}
 		case 'D', 'C': // describe, close
 		default:
 			return b, nil
@@ -86,9 +97,9 @@ func (s *batches) next() (*batch, error) {
 	}
 }
 
-// runs reports whether the batch has a statement executed that contains the text,
+// Runs reports whether the batch has a statement executed that contains the text,
 // and the parameters of some contain the other one.
-func (b *batch) runs(sql, parameter string) bool {
+func (b *Batch) Runs(sql, parameter string) bool {
 	for _, s := range b.statements {
 		if strings.Contains(s.sql, sql) {
 			return bytes.Contains(b.raw, []byte(parameter))

@@ -1,31 +1,31 @@
-package clustertest
+package torture
 
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
-// proxy is the network between a node and the server. It passes everything on,
-// unless it is told otherwise.
-type proxy struct {
+// Proxy is the network between a node and the server. It passes everything on,
+// unless it is told otherwise. What it is told about batches and answers of COMMIT it does
+// because it understands so much of PostgreSQL's protocol, without encryption.
+type Proxy struct {
 	listener net.Listener
-	socket   string // of the server
 
 	mu     sync.Mutex
 	change *sync.Cond
+	dial   func() (net.Conn, error) // makes a connection with the server
 	links  map[*link]bool
 
+	late   time.Duration      // what passes, in either direction, is late by this
 	silent bool               // nothing passes, in either direction
 	deaf   bool               // nothing passes to the client
 	closed bool               // nobody listens
-	hold   func(b *batch) int // how many bytes of a batch pass before the rest of it waits
-	lose   func() lot         // asked at each COMMIT that the server answers
+	hold   func(b *Batch) int // how many bytes of a batch pass before the rest of it waits
+	lose   func() Lot         // asked at each COMMIT that the server answers
 
 	waiting int // so many batches wait
 	durable int // so many transactions the server committed
@@ -33,13 +33,14 @@ type proxy struct {
 	refused int // so many commits the server refused, because a partition has another owner
 }
 
-// lot is what becomes of an answer.
-type lot int
+// Lot is what becomes of an answer.
+type Lot int
 
+// The lots.
 const (
-	arrives lot = iota
-	cut         // the connection is cut instead
-	silence     // nothing is heard any more, until the connection is cut somewhat later
+	Arrives Lot = iota
+	Cut         // the connection is cut instead
+	Silence     // nothing is heard any more, until the connection is cut somewhat later
 )
 
 // link is a connection through the proxy.
@@ -49,18 +50,14 @@ type link struct {
 	dead   bool
 }
 
-func newProxy(t *testing.T, socket string) *proxy {
-	t.Helper()
+// NewProxy opens a network that leads to a server.
+func NewProxy(dial func() (net.Conn, error)) (*Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	p := &proxy{listener: l, socket: socket, links: map[*link]bool{}}
+	p := &Proxy{listener: l, dial: dial, links: map[*link]bool{}}
 	p.change = sync.NewCond(&p.mu)
-	t.Cleanup(func() {
-		l.Close()
-		p.reset()
-	})
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -70,21 +67,26 @@ func newProxy(t *testing.T, socket string) *proxy {
 			go p.serve(c)
 		}
 	}()
-	return p
+	return p, nil
 }
 
-// dsn is how to connect to a database through the proxy.
-func (p *proxy) dsn(database string) string {
-	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", p.listener.Addr(), database)
+// Close ends the network.
+func (p *Proxy) Close() error {
+	err := p.listener.Close()
+	p.Reset()
+	return err
 }
 
-func (p *proxy) serve(c net.Conn) {
+// Address is where nodes find the server.
+func (p *Proxy) Address() *net.TCPAddr { return p.listener.Addr().(*net.TCPAddr) }
+
+func (p *Proxy) serve(c net.Conn) {
 	l := &link{client: c}
 	p.mu.Lock()
 	closed := p.closed
 	p.links[l] = true
 	p.mu.Unlock()
-	if closed || p.dial(l) != nil {
+	if closed || p.connect(l) != nil {
 		p.cut(l) // as if nobody listened
 		return
 	}
@@ -100,16 +102,16 @@ func (p *proxy) serve(c net.Conn) {
 	both.Wait()
 }
 
-// dial connects a link with the server, which knows nothing of a connection
+// connect connects a link with the server, which knows nothing of a connection
 // before the network lets something pass.
-func (p *proxy) dial(l *link) error {
-	if _, err := p.pass(l, &batch{}, -1); err != nil {
+func (p *Proxy) connect(l *link) error {
+	if _, err := p.pass(l, &Batch{}, -1); err != nil {
 		return err
 	}
 	p.mu.Lock()
-	socket := p.socket
+	dial := p.dial
 	p.mu.Unlock()
-	s, err := net.Dial("unix", socket)
+	s, err := dial()
 	if err != nil {
 		return err
 	}
@@ -126,7 +128,7 @@ func (p *proxy) dial(l *link) error {
 var errCut = errors.New("the connection is cut")
 
 // up passes on what the client says.
-func (p *proxy) up(l *link) error {
+func (p *Proxy) up(l *link) error {
 	said := batches{r: bufio.NewReader(l.client), prepared: map[string]string{}}
 	for {
 		b, err := said.next()
@@ -138,6 +140,7 @@ func (p *proxy) up(l *link) error {
 			if err != nil {
 				return err
 			}
+			p.tarry()
 			if _, err := l.server.Write(b.raw[passed:n]); err != nil {
 				return err
 			}
@@ -147,7 +150,7 @@ func (p *proxy) up(l *link) error {
 }
 
 // down passes on what the server says.
-func (p *proxy) down(l *link) error {
+func (p *Proxy) down(l *link) error {
 	r, w := bufio.NewReader(l.server), bufio.NewWriter(l.client)
 	for {
 		m, err := readMessage(r, false)
@@ -157,10 +160,13 @@ func (p *proxy) down(l *link) error {
 		if _, err := p.pass(l, nil, 0); err != nil {
 			return err
 		}
+		if r.Buffered() == 0 {
+			p.tarry()
+		}
 		switch p.fate(m) {
-		case cut:
+		case Cut:
 			return errCut
-		case silence:
+		case Silence:
 			time.Sleep(500 * time.Millisecond)
 			return errCut
 		}
@@ -175,9 +181,17 @@ func (p *proxy) down(l *link) error {
 	}
 }
 
+// tarry is how long what passes takes.
+func (p *Proxy) tarry() {
+	p.mu.Lock()
+	late := p.late
+	p.mu.Unlock()
+	time.Sleep(late)
+}
+
 // pass waits until more of a batch may pass than did before, and answers how much.
 // Without a batch it waits until anything may.
-func (p *proxy) pass(l *link, b *batch, passed int) (int, error) {
+func (p *Proxy) pass(l *link, b *Batch, passed int) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for !l.dead {
@@ -200,38 +214,38 @@ func (p *proxy) pass(l *link, b *batch, passed int) (int, error) {
 }
 
 // fate decides what becomes of a message of the server.
-func (p *proxy) fate(m message) lot {
+func (p *Proxy) fate(m message) Lot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if m.refuses() {
 		p.refused++
 	}
 	if !m.committed() {
-		return arrives
+		return Arrives
 	}
 	p.durable++
 	if p.lose == nil {
-		return arrives
+		return Arrives
 	}
 	f := p.lose()
-	if f != arrives {
+	if f != Arrives {
 		p.lost++
 	}
 	return f
 }
 
 // set changes what the proxy does.
-func (p *proxy) set(change func()) {
+func (p *Proxy) set(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change()
 	p.change.Broadcast()
 }
 
-// holdBack keeps batches back for which the condition holds.
-func (p *proxy) holdBack(condition func(b *batch) bool) {
+// HoldBack keeps batches back for which the condition holds.
+func (p *Proxy) HoldBack(condition func(b *Batch) bool) {
 	p.set(func() {
-		p.hold = func(b *batch) int {
+		p.hold = func(b *Batch) int {
 			if condition(b) {
 				return 0
 			}
@@ -240,10 +254,10 @@ func (p *proxy) holdBack(condition func(b *batch) bool) {
 	})
 }
 
-// holdHalf keeps back what follows a statement in its batch.
-func (p *proxy) holdHalf(sql string) {
+// HoldHalf keeps back what follows a statement in its batch.
+func (p *Proxy) HoldHalf(sql string) {
 	p.set(func() {
-		p.hold = func(b *batch) int {
+		p.hold = func(b *Batch) int {
 			for _, s := range b.statements {
 				if strings.Contains(s.sql, sql) {
 					return s.end
@@ -254,64 +268,75 @@ func (p *proxy) holdHalf(sql string) {
 	})
 }
 
-// letGo lets pass what was held back.
-func (p *proxy) letGo() { p.set(func() { p.hold = nil }) }
+// LetGo lets pass what was held back.
+func (p *Proxy) LetGo() { p.set(func() { p.hold = nil }) }
 
-// mute lets nothing pass any more; what is sent meanwhile arrives when the
+// Mute lets nothing pass any more; what is sent meanwhile arrives when the
 // proxy speaks again, as in a network that retransmits.
-func (p *proxy) mute() { p.set(func() { p.silent = true }) }
+func (p *Proxy) Mute() { p.set(func() { p.silent = true }) }
 
-// deafen lets nothing pass to the client any more.
-func (p *proxy) deafen() { p.set(func() { p.deaf = true }) }
+// Deafen lets nothing pass to the client any more.
+func (p *Proxy) Deafen() { p.set(func() { p.deaf = true }) }
 
-// speak lets everything pass again.
-func (p *proxy) speak() { p.set(func() { p.silent, p.deaf = false, false }) }
+// Speak lets everything pass again.
+func (p *Proxy) Speak() { p.set(func() { p.silent, p.deaf = false, false }) }
 
-// lead leads to another server from now on.
-func (p *proxy) lead(socket string) {
-	p.set(func() { p.socket = socket })
-	p.reset()
+// Lead leads to another server from now on.
+func (p *Proxy) Lead(dial func() (net.Conn, error)) {
+	p.set(func() { p.dial = dial })
+	p.Reset()
 }
 
-// isHolding reports whether something is held back.
-func (p *proxy) isHolding() bool {
+// Delay makes what passes late, in either direction.
+func (p *Proxy) Delay(by time.Duration) { p.set(func() { p.late = by }) }
+
+// Lose asks at each COMMIT that the server answers what becomes of the answer; nil: it arrives.
+func (p *Proxy) Lose(draw func() Lot) { p.set(func() { p.lose = draw }) }
+
+// Relieve ends all troubles but what is held back.
+func (p *Proxy) Relieve() {
+	p.set(func() { p.silent, p.deaf, p.closed, p.lose, p.late = false, false, false, nil, 0 })
+}
+
+// IsHolding reports whether something is held back.
+func (p *Proxy) IsHolding() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waiting > 0
 }
 
-// refuse cuts all connections and accepts no more.
-func (p *proxy) refuse() {
+// Refuse cuts all connections and accepts no more.
+func (p *Proxy) Refuse() {
 	p.set(func() { p.closed = true })
-	p.reset()
+	p.Reset()
 }
 
-// accept accepts connections again.
-func (p *proxy) accept() { p.set(func() { p.closed = false }) }
+// Accept accepts connections again.
+func (p *Proxy) Accept() { p.set(func() { p.closed = false }) }
 
-// commits is how many transactions the server committed so far.
-func (p *proxy) commits() int {
+// Commits is how many transactions the server committed so far.
+func (p *Proxy) Commits() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.durable
 }
 
-// losses is how many answers were lost so far.
-func (p *proxy) losses() int {
+// Losses is how many answers were lost so far.
+func (p *Proxy) Losses() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.lost
 }
 
-// refusals is how many commits were refused so far.
-func (p *proxy) refusals() int {
+// Refusals is how many commits were refused so far.
+func (p *Proxy) Refusals() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.refused
 }
 
-// reset cuts all connections there are.
-func (p *proxy) reset() {
+// Reset cuts all connections there are.
+func (p *Proxy) Reset() {
 	p.mu.Lock()
 	var all []*link
 	for l := range p.links {
@@ -324,7 +349,7 @@ func (p *proxy) reset() {
 }
 
 // cut ends a connection without ceremony.
-func (p *proxy) cut(l *link) {
+func (p *Proxy) cut(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.dead {

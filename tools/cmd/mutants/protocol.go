@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// protocolFault is a fault in what keeps runs whole: who owns them, what is durable before what,
+// what is told once. Texts of a file are others.
+type protocolFault struct {
+	name    string              // what the engine with the fault does
+	changes map[string][]change // by file
+}
+
+// change is one text of a file, which is there once, and what stands in its place.
+type change struct{ was, is string }
+
+// applied returns the files with the fault, by their names.
+func (f *protocolFault) applied(root string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for file, changes := range f.changes {
+		source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range changes {
+			if n := bytes.Count(source, []byte(c.was)); n != 1 {
+				return nil, fmt.Errorf("%s: in %s this stands %d times, and should once:\n%s", f.name, file, n, c.was)
+			}
+			source = bytes.Replace(source, []byte(c.was), []byte(c.is), 1)
+		}
+		files[file] = source
+	}
+	return files, nil
+}
+
+// protocolFaults are those that perdure torture must find.
+var protocolFaults = []protocolFault{
+	{
+		"a commit is not fenced: an owner that was replaced still writes",
+		map[string][]change{
+			"store/postgres/commit.go":  {{"ELSE perdure.refuse('`+unheardOf+`', 'a partition has another owner') END, set_config", "ELSE greatest(perdure.now(), max(clock)) END, set_config"}},
+			"store/postgres/careful.go": {{"	return owned && epoch == t.Epoch\n", "	return owned && epoch >= t.Epoch\n"}},
+		},
+	},
+	{
+		"an attempt that ran in a process that is gone is taken for running",
+		map[string][]change{"internal/core/lost.go": {{"if c.state == Dispatched && !slices.Contains(", "if c.state == Dispatched && c.Untold && !slices.Contains("}}},
+	},
+	{
+		"the loss of an attempt is not on record",
+		map[string][]change{"internal/core/lost.go": {{"	r.record(c, Lost, nil, string(reason), max(r.now, c.StartedAt))\n", "	_ = reason\n"}}},
+	},
+	{
+		"the attempt after a lost one has its number",
+		map[string][]change{"internal/core/lost.go": {{"		c.attempt++\n		if survived {", "		if survived {"}}},
+	},
+	{
+		"a call that has ended keeps its slot at its gates",
+		map[string][]change{"internal/core/gating.go": {{"		r.leaveGates(c, c.verdict)\n", "		_ = c.verdict\n"}}},
+	},
+	{
+		"a commit without an answer counts as durable",
+		map[string][]change{"internal/commit/commit.go": {{anUnknownCommit, "			for _, p := range group {\n				p.done <- nil\n			}\n			return\n"}, neverRepeated[0], neverRepeated[1]}},
+	},
+	{
+		"a commit without an answer counts as refused",
+		map[string][]change{"internal/commit/commit.go": {{anUnknownCommit, "			for _, p := range group {\n				p.done <- err\n			}\n			return\n"}, neverRepeated[0], neverRepeated[1]}},
+	},
+	{
+		"a turn that is durable already is not recognized",
+		map[string][]change{"store/postgres/consider.go": {{"case s.taken && t.Number > 0 && s.commit == t.CommitID:", "case s.taken && t.Number > 0 && s.commit == t.CommitID+1:"}}},
+	},
+	{
+		"attempts begin before their turn is durable",
+		map[string][]change{"internal/engine/turn.go": {{"	e.continues(r.resident, r.out)\n	return t, true, nil\n", `	e.continues(r.resident, r.out)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := range r.out.Dispatch {
+		d := &r.out.Dispatch[i]
+		slot := r.slots[d.Call]
+		delete(r.slots, d.Call)
+		e.begin(r, d, slot)
+	}
+	r.out.Dispatch = r.out.Dispatch[:0]
+	return t, true, nil
+`}}},
+	},
+	{
+		"what a turn has read stays in the inbox",
+		map[string][]change{"store/postgres/write.go": {{"	b.count(turns)\n	b.consume(turns)\n", "	b.count(turns)\n"}}},
+	},
+	{
+		"a signal that comes twice counts twice",
+		map[string][]change{"internal/core/runcontrol.go": {{"if r.signals.seen.has(signalKey(in.Signal, in.signalID())) {", "if in.Signal == \"\" {"}}},
+	},
+	{
+		"a gate lets one more pass",
+		map[string][]change{"internal/gates/admit.go": {{"if m.holders >= m.config.Limit {", "if m.holders > m.config.Limit {"}}},
+	},
+	{
+		"a task that a worker has is claimed by another one",
+		map[string][]change{"store/postgres/task.go": {{"WHERE queue = $2 AND NOT suspect AND worker = '' AND name", "WHERE queue = $2 AND NOT suspect AND NOT settled AND name"}}},
+	},
+	{
+		"tasks of a dead worker are never offered again",
+		map[string][]change{"store/postgres/task.go": {{"w.seen > perdure.now() - w.lease)`\n", "w.seen > 0)`\n"}}},
+	},
+	{
+		"a process runs one attempt of a queue more than it serves",
+		map[string][]change{"internal/serve/serve.go": {{"free := min(s.free(i), most)", "free := min(s.free(i)+1, most)"}}},
+	},
+	{
+		"a step transaction that failed is committed with its turn",
+		map[string][]change{"store/postgres/hook.go": {{"	err = t.RunHook(lent)\n", "	if err = t.RunHook(lent); !errors.Is(err, store.ErrHookLeft) {\n		err = nil\n	}\n"}}},
+	},
+	{
+		"a start is acknowledged before it is durable",
+		map[string][]change{"internal/engine/local.go": {{"	r.started = append(r.started, started)\n", "	started <- nil\n"}}},
+	},
+	{
+		"a run has its wake time later than the truth",
+		map[string][]change{"internal/engine/turn.go": {{"		s := record.StoreState(*out.State)\n", "		s := record.StoreState(*out.State)\n		if s.Wake > store.Hot && s.Wake < store.Never {\n			s.Wake += int64(time.Hour)\n		}\n"}, {"import (\n", "import (\n	\"time\"\n"}}},
+	},
+	{
+		"a run that has moved to another node is served at home, too",
+		map[string][]change{"store/postgres/due.go": {{"WHERE partition = p.id AND ward = p.ward AND wake > p.after", "WHERE partition = p.id AND wake > p.after"}}},
+	},
+	{
+		"what an effect is known by differs from attempt to attempt",
+		map[string][]change{"activity/info.go": {{"		return a.info.CallID\n", "		return a.info.AttemptID\n"}}},
+	},
+}
+
+// anUnknownCommit is what the committer does about a commit that was not answered.
+const anUnknownCommit = `			c.watch.Away("committing turns", err)
+			for _, p := range group {
+				p.lost = true
+			}
+`
+
+// neverRepeated are the changes of one that does not commit again what was not answered.
+var neverRepeated = [2]change{
+	{`			if !clock.Pause(c.ctx, backoff.Delay(k)) {
+				return
+			}
+`, ""},
+	{"	backoff := retry.Exponential(10*time.Millisecond, 2, time.Second)\n", "	_, _ = retry.Exponential, clock.Pause\n"},
+}
+
+// named returns the faults whose name has one of the texts, between which there is a |.
+func named(only string) (some []protocolFault) {
+	texts := strings.Split(only, "|")
+	for _, f := range protocolFaults {
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(f.name, text) }) {
+			some = append(some, f)
+		}
+	}
+	return some
+}
