@@ -8,8 +8,8 @@
 //
 // Faults are made from the syntax of the rooms (see plant), so nobody chooses those that are
 // found. They are a sample that is the same each time for the same seed. A fault lies over the
-// sources (go build -overlay): the files stay as they are. First the room's own tests look for it,
-// then those of the engine, in their short form.
+// sources (go build -overlay): the files stay as they are. First the room's own tests
+// look for it, then the simulator, then the tests of the engine, in their short form.
 //
 //	mutants -torture URL          twenty faults of the protocol, for which perdure torture looks
 //	                              on a PostgreSQL database; -for and -only say how long and which
