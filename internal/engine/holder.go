@@ -87,7 +87,8 @@ func (h holder) DropQuiet(ctx context.Context, ps []member.Partition) (quiet, re
 	return quiet, rest
 }
 
-// Reopen also puts the calls of the partitions back into the queue for slots.
+// Reopen also puts the calls of the partitions back into the queue for slots, and makes up for a
+// review of held runs that left them out.
 func (h holder) Reopen(ps []member.Partition) {
 	e := h.e
 	e.mu.Lock()
@@ -97,6 +98,9 @@ func (h holder) Reopen(ps []member.Partition) {
 		p.leaving = false
 		e.slots.Restore(p.queued)
 		p.queued = nil
+	}
+	if len(open) > 0 {
+		e.work.Go(func() { e.reviewHeld(open) })
 	}
 	for _, r := range e.residents {
 		if r.poked && slices.Contains(open, r.partition) {

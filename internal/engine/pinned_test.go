@@ -162,6 +162,34 @@ func TestE118_EachHeldRunHearsOfABuildThatIsBack(t *testing.T) {
 	})
 }
 
+// TestE118_AHandoverThatIsTakenBack: a build comes back while a node is giving its partition away,
+// and then keeps it, because work there does not end. What was held there hears of the build.
+func TestE118_AHandoverThatIsTakenBack(t *testing.T) {
+	needsFencing.inAGroupOf(t, 1, func(t *testing.T, w *world) {
+		long := activity.New("long", func(ctx context.Context, _ int) (string, error) { return "", busy(ctx, 10*time.Minute) })
+		work := calls(long)
+		a := w.startOrders("a", 1)
+		b := w.versionNode("b", "2", pinnedOrder("2"), work, long)
+		stop(t, a)
+		pass(time.Minute)
+		signal(t, b, "order-0", "ignored", "", "now")
+		begin(t, b, work, "work", 1)
+		pass(time.Minute)
+		patience, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			engine.HandOver(b, patience)
+		}()
+		pass(time.Second)
+		w.versionNode("c", "1", pinnedOrder("1"))
+		<-done
+		pass(time.Minute)
+		wantBuilds(t, b, 1, "running", "1")
+	})
+}
+
 // TestE118_WhereNothingMoves, on every store: a pinned run waits for its build, and goes on
 // when that is back.
 func TestE118_WhereNothingMoves(t *testing.T) {
