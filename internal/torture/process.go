@@ -105,7 +105,7 @@ func (p *Process) Health() (problem string, err error) {
 	return problem, err
 }
 
-// Start, Signal and Result make a process a witness.Relay.
+// Start starts a run. With Signal and Result it makes a process a witness.Relay.
 func (p *Process) Start(shape, id string, v int) (run string, err error) {
 	err = p.calls.Call("Node.Start", Request{Shape: shape, ID: id, Value: v}, &run)
 	return run, err
