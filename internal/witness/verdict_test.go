@@ -3,6 +3,7 @@ package witness
 import (
 	"context"
 	"io"
+	"maps"
 	"log/slog"
 	"slices"
 	"strings"
@@ -86,11 +87,15 @@ func TestP5_TheVerdictFindsWhatIsWrong(t *testing.T) {
 			c.Entries = append(c.Entries, c.Entries[last(c.Entries, Begin)])
 		}},
 		"a step ran again behind a later one": {Doubled, "again after a later one", func(c *Case) {
-			i := slices.IndexFunc(c.Entries, func(e Entry) bool { return e.Phase == Begin && e.Step == "s0" })
+			later := slices.IndexFunc(c.Entries, func(e Entry) bool { return e.Phase == Begin && e.Step == "s3" })
+			i := slices.IndexFunc(c.Entries, func(e Entry) bool {
+				return e.Phase == Begin && e.Step == "s0" && e.Workflow == c.Entries[later].Workflow
+			})
 			e := c.Entries[i]
 			e.Number, e.Attempt = 2, "another one"
-			j := slices.IndexFunc(c.Entries, func(o Entry) bool { return o.Phase == Begin && o.Workflow == e.Workflow && o.Step == "s3" })
-			c.Entries = slices.Insert(c.Entries, j+1, e)
+			c.Entries = slices.Insert(c.Entries, later+1, e)
+			c.Closed = maps.Clone(c.Closed)
+			delete(c.Closed, e.Key) // else it is found for that
 		}},
 		"a client found something": {Wrong, "the result", func(c *Case) {
 			c.Found = append(c.Found, Finding{Wrong, "the result is 2, want 1"})
