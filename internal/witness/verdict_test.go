@@ -3,8 +3,8 @@ package witness
 import (
 	"context"
 	"io"
-	"maps"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
