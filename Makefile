@@ -29,7 +29,7 @@ with = $(sort $(dir $(shell grep -rl --include=*_test.go '^func $(1)' $(filter-o
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
-check: setup static test race benchmarks modules ## everything, as CI runs it: half an hour on two cores with empty caches, 22 minutes without
+check: setup static test race benchmarks modules ## everything, as CI runs it: 22 minutes on two cores, some five more with empty caches
 	@.ci/missing.sh report
 
 quick: format vet short ## what most mistakes fail in, without databases and browsers: three minutes

@@ -125,6 +125,7 @@ func TestP3_AFaultIsTried(t *testing.T) {
 		"room/room.go":                "package room\n\nimport \"strings\"\n\nvar n int\n\nfunc Up(by int) bool {\n\tstrings.Clone(\"\")\n\tn += by - 1\n\treturn by < 3\n}\n",
 		"room/room_test.go":           "package room\n\nimport \"testing\"\n\nfunc TestUp(t *testing.T) {\n\tif Up(1); n != 0 {\n\t\tt.Error(n)\n\t}\n}\n",
 		"internal/engine/eng.go":      "package engine\n",
+		"internal/sim/sim.go":         "package sim\n",
 		"internal/engine/eng_test.go": "package engine\n\nimport (\n\t\"testing\"\n\n\t\"example.com/m/room\"\n)\n\nfunc TestEngine(t *testing.T) {\n\tif !room.Up(2) {\n\t\tt.Error()\n\t}\n}\n",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
