@@ -125,6 +125,11 @@ func (m *model) over(node string) {
 
 func (m *model) renew(r *store.Renewal, seen *store.Membership, err error) {
 	k, now := m.members[r.Node], m.world.clock()
+	for _, other := range m.members { // the clock was set back; who was replaced shows that, too
+		if other.seen > now+int64(store.Foresight) {
+			other.seen = now
+		}
+	}
 	if err != nil {
 		if errors.Is(err, store.ErrReplaced) && k != nil && !k.over && (k.renewed == r.Last || k.renewed == r.Next) {
 			m.wrong("node %s is told that it was replaced", r.Node)
@@ -136,11 +141,6 @@ func (m *model) renew(r *store.Renewal, seen *store.Membership, err error) {
 		return
 	}
 	k.seen, k.renewed = now, r.Next
-	for _, other := range m.members { // the clock was set back
-		if other.seen > now+int64(store.Foresight) {
-			other.seen = now
-		}
-	}
 	for _, o := range seen.Owners {
 		if p := m.place(o.Partition); o.Node != p.node || o.Epoch != p.epoch {
 			m.wrong("place %d is said to belong to %s at %d: it belongs to %s at %d", o.Partition, o.Node, o.Epoch, p.node, p.epoch)

@@ -181,6 +181,10 @@ func (w *world) run() {
 		w.happen(ev)
 	}
 	w.settle(&customers)
+	for tries := 0; w.open() > 0 && tries < 20; tries++ { // what goes on without a customer: what was reset, or a schedule
+		time.Sleep(5 * time.Second)
+		w.release()
+	}
 	w.judge()
 	w.trace.end()
 	w.end()
