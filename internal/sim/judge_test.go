@@ -167,7 +167,12 @@ func (w *world) judgeRun(workflowID, run string) {
 		w.complain("the ledger of %s: %v", run, err)
 		return
 	}
-	w.judgeLedger(row, ledger, ended)
+	w.writing.Lock()
+	kept := w.model.runs[run] != nil // else it was deleted while it was read
+	w.writing.Unlock()
+	if kept {
+		w.judgeLedger(row, ledger, ended)
+	}
 }
 
 // judgeHistory makes sure that each call was made once and ended at most once (I2). It returns
