@@ -321,6 +321,15 @@ func (w *world) release() {
 			})
 		}
 	}
+	for id := range w.rewound { // its own signal may have been dropped when it was terminated
+		value, _ := history.Encode(0)
+		try("an echo", func() error {
+			if err := w.desk().Signal(ctx, id, echoed.Name(), "in its place", value); !errors.Is(err, store.ErrClosed) {
+				return err
+			}
+			return nil
+		})
+	}
 	for _, id := range w.forks {
 		try("the end of a fork", func() error {
 			if err := w.desk().Terminate(ctx, id, "", by); !errors.Is(err, store.ErrClosed) {
