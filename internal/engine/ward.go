@@ -287,21 +287,21 @@ func (e *Engine) codeOfNodes() []store.Member {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err != nil {
-		e.wards.known = "cannot be read"
+		e.wards.known = otherBuilds
 		return nil
 	}
 	read = slices.DeleteFunc(read, func(m store.Member) bool { return m.Group != e.config.Group })
 	builds := buildsOf(read)
 	if e.wards.known != "" && e.wards.known != builds {
-		builds = severalBuilds // runs are held for what was known before
+		builds = otherBuilds // runs are held for what was known before
 	}
 	e.wards.code, e.wards.known = read, builds
 	return read
 }
 
-// severalBuilds stands for builds of which held runs know different ones: the next renewal shows
-// others, whichever it shows.
-const severalBuilds = "several"
+// otherBuilds stands for builds that could not be read, or of which held runs know different ones:
+// the next renewal shows others, whichever it shows.
+const otherBuilds = "others"
 
 // buildsOf lists the builds of live nodes to which runs may go.
 func buildsOf(nodes []store.Member) (list string) {

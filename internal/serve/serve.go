@@ -228,48 +228,40 @@ func (s *Server) run() {
 	var looked time.Time
 	var again <-chan time.Time // a check that was put off
 	for {
-		attend, told := false, false
-		select { // of several at a time the check comes before a claim
+		attend, told, claim := false, false, false
+		select {
+		case <-s.ctx.Done():
+			return
 		case <-beat.C:
 			attend = true
 		case <-again:
 			attend = true
 		case <-s.look:
 			told = true
-		default:
-			select {
-			case <-s.ctx.Done():
-				return
-			case <-beat.C:
-				attend = true
-			case <-again:
-				attend = true
-			case <-s.look:
-				told = true
-			case <-s.kick:
-			case <-poll.C:
-			}
+		case <-s.kick:
+			claim = true
+		case <-poll.C:
+			claim = true
 		}
-		if told {
-			if s.Running() == 0 || again != nil {
-				continue
-			}
+		select {
+		case <-s.look: // one check does for all that ask for it, and comes before a claim
+			told = true
+		default:
+		}
+		if told && !attend && s.Running() > 0 && again == nil {
 			wait := lookEvery - time.Since(looked)
 			if attend = wait <= 0; !attend {
 				again = time.After(wait)
 			}
 		}
 		if attend {
-			select {
-			case <-s.look: // this check is that one, too
-			default:
-			}
 			looked, again = time.Now(), nil
 			s.attend()
-			continue
 		}
-		s.claimAll()
-		poll.Reset(claimEvery)
+		if claim {
+			s.claimAll()
+			poll.Reset(claimEvery)
+		}
 	}
 }
 
