@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/clock"
 )
 
 // shift is the work of one attempt.
@@ -143,17 +144,10 @@ func outsideBody(ctx context.Context, n int) (int, error) {
 
 // pause waits for a while, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	if d > 0 && !clock.Pause(ctx, d) {
 		return context.Cause(ctx)
 	}
+	return nil
 }
 
 // nodeKey is the key of the node in the contexts of bodies.

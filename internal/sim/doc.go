@@ -17,7 +17,7 @@
 // Whatever happens, these must hold:
 //
 //	model_test.go    each verb that writes is one that the model of owners, turns and messages allows
-//	visible_test.go  what clients were told can have been (porcupine)
+//	visible_test.go, hearsay_test.go  what clients were told can have been (porcupine)
 //	book_test.go     no attempt has two bodies, no step transaction is committed twice
 //	judge_test.go    all comes to the end that is expected, and all records agree
 //

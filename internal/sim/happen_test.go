@@ -124,8 +124,9 @@ func (w *world) mar(id string) {
 	w.marred[id] = true
 }
 
-// rewind notes that what clients are told of a program need not fit together any more.
+// rewind is mar for a program of which what clients are told need not fit together any more, too.
 func (w *world) rewind(id string) {
+	w.mar(id)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.rewound[id] = true
@@ -162,25 +163,21 @@ func (w *world) meddle(ev *event) {
 	case resumesRun:
 		control(core.Control{Operation: core.ResumeTheRun})
 	case movesRun:
-		control(core.Control{Operation: core.MoveTheRun, To: []string{"1", "2"}[d.of("to").below(2)]})
+		control(core.Control{Operation: core.MoveTheRun, To: buildOf(d.of("to").below(2))})
 	case resetsRun:
-		w.mar(id)
 		w.rewind(id)
 		control(core.Control{Operation: core.ResetTheRun, Call: int64(1 + d.of("call").below(4))})
 	case forksRun:
 		w.fork(ctx, id, d)
 	case skipsCall:
-		w.mar(id)
 		w.rewind(id)
 		result, _ := history.Encode(1)
 		control(core.Control{Operation: core.Skip, Result: result})
 	case failsCall:
-		w.mar(id)
 		w.rewind(id)
 		control(core.Control{Operation: core.FailNow, Failure: history.FromError(errUnlucky)})
 	case cancelsAll:
 		for i := range w.programs {
-			w.mar(w.programs[i].id)
 			w.rewind(w.programs[i].id) // who was canceled in bulk is not on record as asked to end
 		}
 		_, err := c.ControlAll(ctx, view.Filter{IDPrefix: "p"}, core.Control{Operation: core.CancelTheRun}, false)
@@ -207,8 +204,7 @@ func (w *world) meddle(ev *event) {
 
 // fork lets a person fork a run. The new one gets no signals, so it need not come to an end.
 func (w *world) fork(ctx context.Context, id string, d dice) {
-	w.mar(id) // the new one may start what this one would start
-	w.rewind(id)
+	w.rewind(id) // the new one may start what this one would start
 	to := fmt.Sprintf("fork-%x", uint64(d))
 	_, _, err := w.desk().ForkRun(ctx, request.Fork{WorkflowID: id, NewID: to, Call: int64(1 + d.of("call").below(4))})
 	w.tolerate(err, "a fork of %s", id)

@@ -139,45 +139,26 @@ func (w *world) describe(id string) string {
 	return text
 }
 
-// judgeRun holds the records of a run against each other and against the book.
+// judgeRun holds the records of a run against each other and against the book, unless it is deleted
+// meanwhile.
 func (w *world) judgeRun(workflowID, run string) {
 	ctx := context.Background()
 	row, err := w.desk().Find(ctx, workflowID, run)
-	if errors.Is(err, store.ErrNotFound) && w.forgets() {
+	record, unread := w.desk().Record(ctx, workflowID, run)
+	ledger, unlisted := w.desk().Attempts(ctx, workflowID, run, view.AttemptRange{})
+	if !w.model.knows(run) {
 		return
 	}
-	if err != nil {
+	if err := errors.Join(err, unread, unlisted); err != nil {
 		w.complain("run %s of %s: %v", run, workflowID, err)
 		return
 	}
-	record, err := w.desk().Record(ctx, workflowID, run)
-	if errors.Is(err, store.ErrNotFound) && w.forgets() {
-		return
-	}
-	if err != nil {
-		w.complain("the history of %s: %v", run, err)
-		return
-	}
-	ended := w.judgeHistory(run, &record)
-	ledger, err := w.desk().Attempts(ctx, workflowID, run, view.AttemptRange{})
-	if errors.Is(err, store.ErrNotFound) && w.forgets() {
-		return
-	}
-	if err != nil {
-		w.complain("the ledger of %s: %v", run, err)
-		return
-	}
-	w.writing.Lock()
-	kept := w.model.runs[run] != nil // else it was deleted while it was read
-	w.writing.Unlock()
-	if kept {
-		w.judgeLedger(row, ledger, ended)
-	}
+	w.judgeHistory(run, &record)
+	w.judgeLedger(row, ledger)
 }
 
-// judgeHistory makes sure that each call was made once and ended at most once (I2). It returns
-// those that ended, with whether they succeeded.
-func (w *world) judgeHistory(run string, r *history.Recording) map[int64]bool {
+// judgeHistory makes sure that each call was made once and ended at most once (I2).
+func (w *world) judgeHistory(run string, r *history.Recording) {
 	made, ended := map[int64]bool{}, map[int64]bool{}
 	for _, turn := range r.Turns {
 		for i := range turn.Events {
@@ -188,14 +169,13 @@ func (w *world) judgeHistory(run string, r *history.Recording) map[int64]bool {
 				}
 				made[ev.Call] = true
 			case history.CallCompleted, history.CallFailed:
-				if _, twice := ended[ev.Call]; twice || !made[ev.Call] {
+				if ended[ev.Call] || !made[ev.Call] {
 					w.complain("I2: call %d of %s ended twice, or was not made", ev.Call, run)
 				}
-				ended[ev.Call] = ev.Kind == history.CallCompleted
+				ended[ev.Call] = true
 			}
 		}
 	}
-	return ended
 }
 
 // punctual reports whether attempts start when they are due or later: nobody hurries them, and the
@@ -205,7 +185,7 @@ func (w *world) punctual() bool {
 }
 
 // judgeLedger holds the ledger of a run against what the bodies have done.
-func (w *world) judgeLedger(row *store.Run, ledger []view.Attempt, ended map[int64]bool) {
+func (w *world) judgeLedger(row *store.Run, ledger []view.Attempt) {
 	byID := map[string]*view.Attempt{}
 	last := map[int64]int{}
 	for i := range ledger {

@@ -386,6 +386,13 @@ func (m *model) forget(runs []string, err error) {
 	}
 }
 
+// knows reports whether a run is there.
+func (m *model) knows(run string) bool {
+	m.world.writing.Lock()
+	defer m.world.writing.Unlock()
+	return m.runs[run] != nil
+}
+
 // ended reports whether the latest run of a workflow ID has ended.
 func (m *model) ended(id string) bool {
 	m.world.writing.Lock()

@@ -50,6 +50,9 @@ func (w *world) born(r role, name, build string) *node {
 	n := &node{world: w, number: len(w.nodes), since: time.Now(), role: r, name: name, build: build, died: make(chan struct{}), count: map[question]int{}}
 	n.dice = w.dice.of("node", n.number)
 	w.nodes = append(w.nodes, n)
+	if r != client {
+		w.alive = append(w.alive, n)
+	}
 	return n
 }
 

@@ -43,36 +43,36 @@ func steps(s visible, what, answer any) []any {
 	ended, missing := errors.Is(failure, store.ErrClosed), errors.Is(failure, store.ErrNotFound)
 	switch {
 	case missing:
-		return only1(s, !s.exists)
+		return allowed(s, !s.exists)
 	case ended:
 		ok := s.exists
 		s.ended = true
-		return only1(s, ok)
+		return allowed(s, ok)
 	}
 	switch what := what.(type) {
 	case starts:
 		ok := answer.(started).attached == s.exists
 		s.exists = true
-		return only1(s, ok)
+		return allowed(s, ok)
 	case signals:
-		return only1(s, s.exists && !s.ended)
+		return allowed(s, s.exists && !s.ended)
 	case asksForEnd:
 		ok := s.exists && !s.ended
 		s.toEnd = true
-		return only1(s, ok)
+		return allowed(s, ok)
 	case updates:
 		n := answer.(int)
 		if s.given[what.n] != 0 {
-			return only1(s, s.given[what.n] == n)
+			return allowed(s, s.given[what.n] == n)
 		}
 		s.count++
 		s.given[what.n] = n
-		return only1(s, s.exists && !s.ended && s.count == n)
+		return allowed(s, s.exists && !s.ended && s.count == n)
 	case results:
 		e := answer.(ending)
 		ok := s.exists && (!s.told || s.end == e) && (s.toEnd || e.status == core.StatusCompleted)
 		s.ended, s.told, s.end = true, true, e
-		return only1(s, ok)
+		return allowed(s, ok)
 	}
 	panic(fmt.Sprintf("nobody asks %T", what))
 }
@@ -96,7 +96,8 @@ func may(s visible, what any) []any {
 	return nil
 }
 
-func only1(s visible, ok bool) []any {
+// allowed is the state after an answer, none if that answer cannot be.
+func allowed(s visible, ok bool) []any {
 	if !ok {
 		return nil
 	}

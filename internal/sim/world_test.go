@@ -246,18 +246,17 @@ func (w *world) join(r role, i int) {
 	if r == worker {
 		name = fmt.Sprintf("w%d", i)
 	}
-	n := w.born(r, name, build)
 	w.mu.Lock()
-	for _, other := range w.alive { // a process that is started again has the name of the one before
-		if other.name == name {
-			w.mu.Unlock()
-			other.die()
-			w.mu.Lock()
-			break
-		}
+	before := slices.IndexFunc(w.alive, func(n *node) bool { return n.name == name })
+	var earlier *node
+	if before >= 0 {
+		earlier = w.alive[before]
 	}
 	w.mu.Unlock()
-	w.begin(n)
+	if earlier != nil { // a process that is started again has the name of the one before
+		earlier.die()
+	}
+	w.begin(w.born(r, name, build))
 }
 
 // again starts a process again that has died.
@@ -275,9 +274,6 @@ func (w *world) again(n *node) {
 
 // begin lets a process begin to live, and others in its place for as long as it does not.
 func (w *world) begin(n *node) {
-	w.mu.Lock()
-	w.alive = append(w.alive, n)
-	w.mu.Unlock()
 	w.errands.Go(func() {
 		for tries := 0; !n.live(context.Background()) && tries < 20; tries++ {
 			time.Sleep(time.Second)
@@ -289,9 +285,6 @@ func (w *world) begin(n *node) {
 				return
 			}
 			n = w.born(n.role, n.name, n.build)
-			w.mu.Lock()
-			w.alive = append(w.alive, n)
-			w.mu.Unlock()
 		}
 	})
 }
