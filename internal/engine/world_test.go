@@ -13,7 +13,6 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
-	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
@@ -69,15 +68,6 @@ func (w *world) clock() int64 { return here() + w.ahead.Load() }
 func (w *world) close() {
 	if err := closeDatabase(w.bare); err != nil {
 		w.t.Error(err)
-	}
-}
-
-// fewSeedsOnDisk leaves all seeds but the first out on a database, where each takes fifteen times
-// as long; at night none.
-func (w *world) fewSeedsOnDisk(seed uint64) {
-	w.t.Helper()
-	if w.in.onDisk && seed > 0 && !extent.Nightly() {
-		w.t.Skip("One of the seeds is enough here.")
 	}
 }
 
