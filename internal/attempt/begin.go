@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -79,7 +80,7 @@ func (r *Runner) giveUp(x *Attempt) {
 
 // Launch starts an attempt that waits for a slot. It returns false if the attempt no longer
 // wants one.
-func (x *Attempt) Launch(slot *Slot) bool {
+func (x *Attempt) Launch(slot *dispatch.Slot) bool {
 	r := x.runner
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +122,7 @@ func (r *Runner) start(x *Attempt, s *Spec) {
 		x.timer = time.AfterFunc(d.AttemptTimeout, func() { r.timedOut(x, timeout) })
 	}
 	r.listenTo(x, d)
-	if x.slot != nil && x.slot.Lane() == Probation {
+	if x.slot != nil && x.slot.Lane() == dispatch.Probation {
 		x.trial = time.AfterFunc(trialTime, func() { r.config.Owner.TrialOver(x) })
 	}
 	do := s.Body

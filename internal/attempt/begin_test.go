@@ -8,6 +8,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
 )
 
@@ -44,7 +45,7 @@ func TestE147_AnAttemptAsksForItsSlot(t *testing.T) {
 		pass(time.Millisecond)
 		x := <-asks
 		pass(slotPatience / 2)
-		if !x.Launch(s.slots.Take(Regular)) || x.Launch(nil) {
+		if !x.Launch(s.slots.Take(dispatch.Regular)) || x.Launch(nil) {
 			t.Error("it does not begin, or twice")
 		}
 		began := time.Now()
@@ -85,7 +86,7 @@ func TestE147_WithoutASlotItEnds(t *testing.T) {
 				if end := s.ended(t); end.Outcome != c.want || end.Unbegun != c.unbegun || len(asks) != c.asks || len(told) != 0 {
 					t.Errorf("the end is %+v, it asked %d times, and its body ran %d times", end, len(asks), len(told))
 				}
-				if x.Launch(s.slots.Take(Regular)) {
+				if x.Launch(s.slots.Take(dispatch.Regular)) {
 					t.Error("it takes a slot after its end")
 				}
 			})
@@ -103,7 +104,7 @@ func TestE145_ASlotThatComesTooLateIsNotTaken(t *testing.T) {
 		s.runner.mu.Lock()
 		x.latest = s.runner.config.Clock.Now() // its timer is a little late
 		s.runner.mu.Unlock()
-		slot := s.slots.Take(Regular)
+		slot := s.slots.Take(dispatch.Regular)
 		if x.Launch(slot) {
 			t.Error("it begins when it has waited too long")
 		}
@@ -125,15 +126,18 @@ func TestE145_ASlotThatComesTooLateIsNotTaken(t *testing.T) {
 // until it is restored, waits no more.
 func TestWhoHasEndedGetsNoPlaceBack(t *testing.T) {
 	onStage(t, func(t *testing.T, s *stage) {
-		one, two := s.slots.Take(Regular), s.slots.Take(Regular)
+		one, two := s.slots.Take(dispatch.Regular), s.slots.Take(dispatch.Regular)
 		x, y := &Attempt{Key: Key{"waits", 1, 2}}, &Attempt{Key: Key{"gone", 1, 2}}
-		s.slots.Wait(&Waiter{Call: Call{"waits", 1}, Attempt: x})
-		s.slots.Wait(&Waiter{Call: Call{"gone", 1}, Attempt: y})
-		calls := s.slots.Withdraw([]Tenure{{}})
+		s.slots.Wait(&dispatch.Waiter{Call: dispatch.Call{Run: "waits", Number: 1}, Attempt: x})
+		s.slots.Wait(&dispatch.Waiter{Call: dispatch.Call{Run: "gone", Number: 1}, Attempt: y})
+		s.slots.Suspend([]dispatch.Tenure{{}})
+		if u := s.slots.Usage(); u.Waiting != 0 {
+			t.Errorf("%d wait", u.Waiting)
+		}
 		y.over.Store(true)
-		s.slots.Restore(calls)
-		if u := s.slots.Usage(); len(calls) != 2 || u.Waiting != 1 {
-			t.Errorf("%d were taken out, and %d wait again", len(calls), u.Waiting)
+		s.slots.Resume([]dispatch.Tenure{{}})
+		if u := s.slots.Usage(); u.Waiting != 1 {
+			t.Errorf("%d wait again", u.Waiting)
 		}
 		if grants := append(one.Free(), two.Free()...); len(grants) != 1 || grants[0].Attempt != x {
 			t.Errorf("the slots go to %+v", grants)
@@ -146,23 +150,23 @@ func TestWhoHasEndedGetsNoPlaceBack(t *testing.T) {
 // more goes on record without a slot, though others that are have come later.
 func TestE147_OnRecordGoesFirst(t *testing.T) {
 	onStage(t, func(t *testing.T, s *stage) {
-		one, two := s.slots.Take(Regular), s.slots.Take(Regular)
+		one, two := s.slots.Take(dispatch.Regular), s.slots.Take(dispatch.Regular)
 		x, y := &Attempt{Key: Key{"late", 1, 2}}, &Attempt{Key: Key{"gone", 1, 2}}
-		s.slots.Wait(&Waiter{Call: Call{"first", 1}})
-		s.slots.Wait(&Waiter{Call: Call{"urgent", 1}, Priority: 1})
-		s.slots.Wait(&Waiter{Call: Call{"gone", 1}, Attempt: y})
-		s.slots.Wait(&Waiter{Call: Call{"late", 1}, Attempt: x})
-		if s.slots.Take(Regular) != nil {
+		s.slots.Wait(&dispatch.Waiter{Call: dispatch.Call{Run: "first", Number: 1}})
+		s.slots.Wait(&dispatch.Waiter{Call: dispatch.Call{Run: "urgent", Number: 1}, Priority: 1})
+		s.slots.Wait(&dispatch.Waiter{Call: dispatch.Call{Run: "gone", Number: 1}, Attempt: y})
+		s.slots.Wait(&dispatch.Waiter{Call: dispatch.Call{Run: "late", Number: 1}, Attempt: x})
+		if s.slots.Take(dispatch.Regular) != nil {
 			t.Error("there is a slot")
 		}
 		y.over.Store(true)
-		s.slots.Forget(y)
-		s.slots.Wait(&Waiter{Call: Call{"gone", 1}})
+		s.slots.Forget(dispatch.Call{Run: y.Run, Number: y.Call}, y)
+		s.slots.Wait(&dispatch.Waiter{Call: dispatch.Call{Run: "gone", Number: 1}})
 		if !s.slots.Moving() {
 			t.Error("slots are said to be rare")
 		}
-		pass(maxOvertaken)
-		s.slots.Wait(&Waiter{Call: Call{"later", 1}, Attempt: &Attempt{}})
+		pass(dispatch.MaxOvertaken)
+		s.slots.Wait(&dispatch.Waiter{Call: dispatch.Call{Run: "later", Number: 1}, Attempt: &Attempt{}})
 		if s.slots.Moving() {
 			t.Error("a call waits for long, and slots are said to come soon")
 		}

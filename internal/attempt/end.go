@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
@@ -84,7 +85,7 @@ func isPending(err error) bool {
 }
 
 // end reports an attempt's end to its owner. The caller has set over.
-func (r *Runner) end(x *Attempt, in core.AttemptEnded, step *Transaction, slot *Slot) {
+func (r *Runner) end(x *Attempt, in core.AttemptEnded, step *Transaction, slot *dispatch.Slot) {
 	in.Call, in.Attempt, in.Began, in.Ended = x.Call, x.Number, x.began, r.config.Clock.Now()
 	r.config.Owner.Ended(End{Attempt: x, Input: in, Transaction: step, Slot: slot})
 }

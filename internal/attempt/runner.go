@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/steptx"
 	"github.com/perdure/perdure/internal/workers"
@@ -31,7 +32,7 @@ type Owner interface {
 	// TrialOver is called when an attempt may leave the probation lane.
 	TrialOver(*Attempt)
 	// Granted delivers slots that came free.
-	Granted([]Grant)
+	Granted([]dispatch.Grant)
 	// Token returns the token by which an attempt can be ended from outside.
 	Token(*Attempt) string
 }
@@ -44,7 +45,7 @@ type End struct {
 	// nothing.
 	Transaction *Transaction
 	// Slot is to be freed; nil if the slot stays taken.
-	Slot *Slot
+	Slot *dispatch.Slot
 }
 
 // Survived reports whether the attempt ended by itself and its process lives.
@@ -70,21 +71,15 @@ type Key struct {
 	Number int
 }
 
-// Tenure is the partition in which a run is served, and the epoch under which.
-type Tenure struct {
-	Partition int
-	Epoch     int64
-}
-
 // Spec says what to run and where.
 type Spec struct {
 	Run string
-	Tenure
+	dispatch.Tenure
 	Dispatch core.Dispatch
 	Info     activity.Info
 	Body     seal.Body
 	Values   context.Context // provides values for the body's context; nil: none
-	Slot     *Slot           // belongs to the attempt from now on
+	Slot     *dispatch.Slot  // belongs to the attempt from now on
 	// Wants, if set, is called on its own goroutine when the attempt is due. The attempt has
 	// no slot then; Attempt.Launch gives it one. If it gets none soon, it ends without having
 	// begun.
@@ -116,7 +111,7 @@ type Runner struct {
 // Attempt is one attempt, from Begin until its body has returned.
 type Attempt struct {
 	Key
-	Tenure
+	dispatch.Tenure
 
 	runner *Runner
 	life   lifetime
@@ -124,7 +119,7 @@ type Attempt struct {
 	pulse  pulse
 
 	// Guarded by the runner's mu, and constant once the attempt has started:
-	slot     *Slot
+	slot     *dispatch.Slot
 	began    int64          // when it got its slot; 0 if it began with one
 	start    func(*Attempt) // starts it; nil if it has started
 	timer    *time.Timer    // enforces the attempt's timeout; nil if there is none
@@ -214,7 +209,7 @@ func (r *Runner) OnProbation() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, x := range r.running {
-		if x.slot != nil && x.slot.Lane() == Probation {
+		if x.slot != nil && x.slot.Lane() == dispatch.Probation {
 			return true
 		}
 	}
@@ -255,7 +250,7 @@ func (x *Attempt) Abort(cause error) { x.life.end(cause) }
 func (x *Attempt) Ended() bool { return x.over.Load() }
 
 // LeaveProbation moves a running attempt out of the probation lane and returns the new grants.
-func (x *Attempt) LeaveProbation() []Grant { return x.slot.LeaveProbation() }
+func (x *Attempt) LeaveProbation() []dispatch.Grant { return x.slot.LeaveProbation() }
 
 // Activity returns the activity of an attempt in the probation lane, "" for none.
 func (x *Attempt) Activity() string {
@@ -268,7 +263,7 @@ func (x *Attempt) Activity() string {
 // Abandon cancels the attempts of lost tenures with a cause, because another node owns their
 // runs now. Those in the probation lane are offered again to leave it, since their runs can no
 // longer answer an earlier offer.
-func (r *Runner) Abandon(lost []Tenure, cause error) {
+func (r *Runner) Abandon(lost []dispatch.Tenure, cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, x := range r.running {

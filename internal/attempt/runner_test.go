@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/workers"
@@ -26,7 +27,7 @@ type fakeOwner struct {
 	ends   []End
 	beats  []core.Heartbeat
 	trials int
-	grants []Grant
+	grants []dispatch.Grant
 }
 
 func (o *fakeOwner) Ended(e End) {
@@ -55,7 +56,7 @@ func (o *fakeOwner) TrialOver(x *Attempt) {
 	o.grants = append(o.grants, x.LeaveProbation()...)
 }
 
-func (o *fakeOwner) Granted(g []Grant) {
+func (o *fakeOwner) Granted(g []dispatch.Grant) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.grants = append(o.grants, g...)
@@ -66,7 +67,7 @@ func (o *fakeOwner) Token(*Attempt) string { return "token" }
 // stage is a runner with its owner and slots, in virtual time.
 type stage struct {
 	*fakeOwner
-	slots *Slots
+	slots *dispatch.Slots
 	holds atomic.Bool
 	pool  workers.Pool
 	next  int64
@@ -77,7 +78,7 @@ func onStage(t *testing.T, test func(t *testing.T, s *stage)) {
 		s := &stage{fakeOwner: &fakeOwner{}}
 		defer s.pool.Stop()
 		s.holds.Store(true)
-		s.slots = NewSlots(2, s.holds.Load)
+		s.slots = dispatch.NewSlots(2, s.holds.Load)
 		s.runner = NewRunner(Config{
 			Owner: s.fakeOwner, Clock: clock.New(time.Now().UnixNano()), Pool: &s.pool,
 			Holds: s.holds.Load, MaxLate: 1,
@@ -87,7 +88,7 @@ func onStage(t *testing.T, test func(t *testing.T, s *stage)) {
 }
 
 // begin starts an attempt of a new call with a slot of the lane.
-func (s *stage) begin(lane Lane, d core.Dispatch, body seal.Body) Key {
+func (s *stage) begin(lane dispatch.Lane, d core.Dispatch, body seal.Body) Key {
 	s.next++
 	d.Call, d.Attempt, d.Started = s.next, 1, max(d.Started, s.runner.config.Clock.Now())
 	s.runner.Begin(Spec{Run: "run", Dispatch: d, Info: activity.Info{Attempt: 1}, Body: body, Slot: s.slots.Take(lane)})
@@ -135,7 +136,7 @@ func TestHowBodiesEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onStage(t, func(t *testing.T, s *stage) {
-				s.begin(Regular, core.Dispatch{AttemptTimeout: time.Second}, c.body)
+				s.begin(dispatch.Regular, core.Dispatch{AttemptTimeout: time.Second}, c.body)
 				pass(2 * time.Second)
 				if got := s.ended(t); got.Outcome != c.want || (got.Failure == nil) != (c.want == core.Completed || c.want == core.Pending) {
 					t.Errorf("the end is %+v, want %s", got, c.want)
@@ -153,10 +154,10 @@ func TestHowBodiesEnd(t *testing.T) {
 func TestE25_LateBodiesKeepTheirSlots(t *testing.T) {
 	onStage(t, func(t *testing.T, s *stage) {
 		deaf := func(context.Context) (history.Payload, error) { time.Sleep(time.Minute); return history.Payload{}, nil }
-		s.begin(Regular, core.Dispatch{AttemptTimeout: time.Second}, deaf)
-		s.begin(Regular, core.Dispatch{AttemptTimeout: 2 * time.Second}, deaf)
-		s.slots.Wait(&Waiter{Call: Call{"first", 1}})
-		s.slots.Wait(&Waiter{Call: Call{"second", 1}})
+		s.begin(dispatch.Regular, core.Dispatch{AttemptTimeout: time.Second}, deaf)
+		s.begin(dispatch.Regular, core.Dispatch{AttemptTimeout: 2 * time.Second}, deaf)
+		s.slots.Wait(&dispatch.Waiter{Call: dispatch.Call{Run: "first", Number: 1}})
+		s.slots.Wait(&dispatch.Waiter{Call: dispatch.Call{Run: "second", Number: 1}})
 		pass(10 * time.Second)
 		if len(s.heard().ends) != 2 || s.heard().ends[0].Input.Outcome != core.TimedOut || s.runner.Late() != 2 || s.runner.Health() == nil {
 			t.Errorf("%d ends, %d late bodies, health: %v", len(s.heard().ends), s.runner.Late(), s.runner.Health())
@@ -176,7 +177,7 @@ func TestAnAttemptWaitsForItsTime(t *testing.T) {
 		due := time.Now().Add(time.Hour)
 		var began time.Time
 		body := func(context.Context) (history.Payload, error) { began = time.Now(); return history.Payload{}, nil }
-		s.begin(Regular, core.Dispatch{Started: due.UnixNano()}, body)
+		s.begin(dispatch.Regular, core.Dispatch{Started: due.UnixNano()}, body)
 		pass(2 * time.Hour)
 		if s.ended(t).Outcome != core.Completed || !began.Equal(due) {
 			t.Errorf("it began at %s, want %s", began, due)
@@ -189,7 +190,7 @@ func TestAnAttemptWaitsForItsTime(t *testing.T) {
 func TestE7_NoAttemptBeginsAfterTheLease(t *testing.T) {
 	onStage(t, func(t *testing.T, s *stage) {
 		body := func(context.Context) (history.Payload, error) { t.Error("it began"); return history.Payload{}, nil }
-		s.begin(Regular, core.Dispatch{Started: time.Now().Add(time.Hour).UnixNano()}, body)
+		s.begin(dispatch.Regular, core.Dispatch{Started: time.Now().Add(time.Hour).UnixNano()}, body)
 		s.holds.Store(false)
 		pass(2 * time.Hour)
 		if got := s.ended(t).Outcome; got != core.Drained {
@@ -205,20 +206,20 @@ func TestCanceledInterruptedGivenUp(t *testing.T) {
 	}
 	deaf := func(context.Context) (history.Payload, error) { time.Sleep(time.Hour); return history.Payload{}, nil }
 	onStage(t, func(t *testing.T, s *stage) {
-		s.runner.Get(s.begin(Regular, core.Dispatch{}, heeds)).Cancel()
+		s.runner.Get(s.begin(dispatch.Regular, core.Dispatch{}, heeds)).Cancel()
 		if got := s.ended(t).Outcome; got != core.Failed {
 			t.Errorf("a canceled attempt is %s", got)
 		}
 	})
 	onStage(t, func(t *testing.T, s *stage) {
-		s.begin(Regular, core.Dispatch{}, heeds)
+		s.begin(dispatch.Regular, core.Dispatch{}, heeds)
 		s.runner.Interrupt()
 		if got := s.ended(t).Outcome; got != core.Drained {
 			t.Errorf("an interrupted attempt is %s", got)
 		}
 	})
 	onStage(t, func(t *testing.T, s *stage) {
-		s.begin(Regular, core.Dispatch{}, deaf)
+		s.begin(dispatch.Regular, core.Dispatch{}, deaf)
 		s.runner.GiveUp()
 		if got := s.ended(t).Outcome; got != core.Drained || s.runner.Running() != 0 || s.runner.Late() != 1 {
 			t.Errorf("an attempt that is given up is %s", got)
@@ -241,7 +242,7 @@ func TestE24_TheLastBeatComesBeforeTheEnd(t *testing.T) {
 			}
 			return history.Payload{}, errors.New("no")
 		}
-		s.begin(Regular, core.Dispatch{HeartbeatTimeout: 3 * time.Second}, body)
+		s.begin(dispatch.Regular, core.Dispatch{HeartbeatTimeout: 3 * time.Second}, body)
 		pass(10 * time.Second)
 		s.ended(t)
 		beats := s.heard().beats
@@ -254,8 +255,8 @@ func TestE24_TheLastBeatComesBeforeTheEnd(t *testing.T) {
 func TestE3_ALongTrialMakesRoom(t *testing.T) {
 	onStage(t, func(t *testing.T, s *stage) {
 		body := func(context.Context) (history.Payload, error) { time.Sleep(time.Hour); return history.Payload{}, nil }
-		s.begin(Probation, core.Dispatch{}, body)
-		s.slots.Wait(&Waiter{Call: Call{"next", 1}, Lane: Probation})
+		s.begin(dispatch.Probation, core.Dispatch{}, body)
+		s.slots.Wait(&dispatch.Waiter{Call: dispatch.Call{Run: "next", Number: 1}, Lane: dispatch.Probation})
 		pass(trialTime + time.Second)
 		if s.heard().trials != 1 || len(s.heard().grants) != 1 || s.slots.Usage().Regular != 1 {
 			t.Errorf("%d trials ended, %d grants, %+v", s.heard().trials, len(s.heard().grants), s.slots.Usage())

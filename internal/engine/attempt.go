@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
@@ -18,7 +19,7 @@ import (
 )
 
 // begin starts an attempt whose turn is durable, in the given slot. The engine's mu is held.
-func (e *Engine) begin(r *activeRun, d *core.Dispatch, slot *attempt.Slot) {
+func (e *Engine) begin(r *activeRun, d *core.Dispatch, slot *dispatch.Slot) {
 	p := r.partition
 	body := e.body(r, d)
 	// Its code was evicted, the engine stops, or the turn took so long that another node may
@@ -162,7 +163,7 @@ func (o attemptOwner) Ended(end attempt.End) {
 	defer e.mu.Unlock()
 	e.attempts.Remove(x)
 	if end.Input.Unbegun || end.Slot == nil {
-		e.slots.Forget(x)
+		e.slots.Forget(dispatch.Call{Run: x.Run, Number: x.Call}, x)
 	}
 	e.quiet.Broadcast()
 	if e.server != nil {
@@ -176,16 +177,22 @@ func (o attemptOwner) Ended(end attempt.End) {
 		}
 		e.deliverLocked(p, x.Run, mail{input: end.Input, transaction: end.Transaction})
 	}
-	switch onTrial := end.Slot != nil && end.Slot.Lane() == attempt.Probation; {
+	switch onTrial := end.Slot != nil && end.Slot.Lane() == dispatch.Probation; {
 	case onTrial && end.Survived():
 		e.acquit(end.Slot.Activity(), core.AttemptID(x.Run, x.Call, x.Number), func() {
 			e.grant(end.Slot.Free())
 			e.letBack()
 		})
-	case onTrial || p == nil || !e.keep(e.residents[x.Run], end.Slot):
+	case onTrial || p == nil || !e.keeps(e.residents[x.Run], end.Slot):
 		e.grant(end.Slot.Free())
 		e.letBack()
 	}
+}
+
+// keeps leaves the slot of an ended attempt to its run if that may use it soon. The engine's mu
+// is held.
+func (e *Engine) keeps(r *resident, slot *dispatch.Slot) bool {
+	return r != nil && !r.stepping && r.seats.Keep(slot)
 }
 
 // Beat puts the last heartbeat of a running attempt into the mailbox of its run.
@@ -234,7 +241,7 @@ func (o attemptOwner) TrialOver(x *attempt.Attempt) {
 	e.grant(x.LeaveProbation())
 }
 
-func (o attemptOwner) Granted(grants []attempt.Grant) {
+func (o attemptOwner) Granted(grants []dispatch.Grant) {
 	o.e.mu.Lock()
 	defer o.e.mu.Unlock()
 	o.e.grant(grants)

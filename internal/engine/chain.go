@@ -73,7 +73,7 @@ func (e *Engine) handOn(r *resident, next *history.Start) {
 	}
 	e.routes[next.WorkflowID] = route{p, next.Run, continued}
 	if len(left) == 0 && next.FirstTurn > e.clock.Now() {
-		if next.FirstTurn <= e.horizon {
+		if next.FirstTurn <= e.due.Horizon() {
 			e.addWake(next.FirstTurn, p, next.Run)
 		}
 		return

@@ -66,7 +66,7 @@ func (e *Engine) routeStart(m store.Message, l *look) {
 	if e.residents[start.Run] == nil { // else it was loaded, so it exists
 		r := e.resident(p, start.Run)
 		r.create, r.pending = row, &pendingStart{start: start, sequence: m.Sequence}
-		if r.elsewhere = away; away || core.CanWait(&start) && !e.takeSlot(r) {
+		if r.elsewhere = away; away || core.CanWait(&start) && !r.seats.Take() {
 			r.entry = written
 		}
 		e.routes[start.WorkflowID] = route{p, start.Run, starting}

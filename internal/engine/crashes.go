@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/suspects"
@@ -154,35 +154,10 @@ func (e *Engine) heldActivities(ctx context.Context, paused map[string]store.Swi
 	return nil
 }
 
-// suspectedHere reports whether calls of an activity are tried on this node, so that no other
-// call of it may start. The engine's mu is held.
-func (e *Engine) suspectedHere(activity string) bool {
-	if activity == "" || !e.slots.Suspected(activity) {
-		return false
-	}
-	e.holdBack(activity)
-	return true
-}
-
-// holdBack notes that calls of an activity are to ask again; see letBack.
-func (e *Engine) holdBack(activity string) {
-	if e.heldBack == nil {
-		e.heldBack = map[string]bool{}
-	}
-	e.heldBack[activity] = true
-}
-
 // letBack lets the other calls of activities start whose suspects have been tried. The
 // engine's mu is held.
 func (e *Engine) letBack() {
-	freed := false
-	for activity := range e.heldBack {
-		if !e.slots.Suspected(activity) {
-			delete(e.heldBack, activity)
-			freed = true
-		}
-	}
-	if freed && e.phase == running {
+	if e.slots.LetBack() {
 		e.serveAgain()
 	}
 }
@@ -210,7 +185,7 @@ func (e *Engine) survivedInQueue(activity, attemptID string) {
 // spreadBlame tells the slots which activities are to be tried last, and how late, and the
 // trials which workflows are doubted. The engine's mu is held.
 func (e *Engine) spreadBlame() {
-	blame := map[string]attempt.Blame{}
+	blame := map[string]dispatch.Blame{}
 	for _, p := range e.partitions {
 		if p.trials != nil {
 			p.trials.book.Blame(e.blamedWorkflows())
@@ -221,7 +196,7 @@ func (e *Engine) spreadBlame() {
 			continue
 		}
 		until := e.begun.Add(of.Patience())
-		blame[key.name] = attempt.Blame{Deaths: of.Deaths(), Until: until}
+		blame[key.name] = dispatch.Blame{Deaths: of.Deaths(), Until: until}
 		if wait := time.Until(until); wait > 0 && e.phase == running {
 			time.AfterFunc(wait, func() {
 				e.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/commit"
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/inspect"
@@ -60,7 +61,10 @@ type Engine struct {
 	intake       []rule                                // rules about the mail of a turn
 	committer    *commit.Committer
 	member       *member.Member
-	slots        *attempt.Slots
+	slots        *dispatch.Slots
+	line         *dispatch.Line // started runs that wait for a slot
+	due          *dispatch.Due  // when runs want a step
+	unserved     dispatch.Unserved
 	attempts     *attempt.Runner
 	transactions steptx.Runner
 	server       *serve.Server // serves queues; nil if this process serves none
@@ -68,40 +72,34 @@ type Engine struct {
 	reads        *outage.Watch // of the database
 	writes       *outage.Watch
 	loading      chan struct{} // bounds how many runs are loaded at a time
-	inboxKick    chan struct{}
-	inboxLater   chan struct{} // some mail can wait
-	claimed      []claimWaits  // runs whose mail can wait, oldest first
-	wakeKick     chan struct{}
-	switchKick   chan struct{}
-	lineKick     chan struct{}
+	inboxKick    clock.Bell
+	inboxLater   clock.Bell   // some mail can wait
+	claimed      []claimWaits // runs whose mail can wait, oldest first
+	switchKick   clock.Bell
 
 	life    sync.Mutex    // one Start or Stop at a time
 	reading chan struct{} // one look at the inbox at a time; a look may last as long as an outage
 	asked   askedFor      // by runs that wait for the next look; guarded by mu
 
-	mu           sync.Mutex
-	phase        phase
-	stopping     bool // Stop was called
-	partitions   map[int]*partition
-	residents    map[string]*resident // by run ID
-	idle         *list.List           // residents that may be evicted, oldest first
-	wakes        wakeHeap
-	horizon      int64 // wake times up to here are in the heap
-	refusedLease bool  // calls got no slot because the lease may have expired
-	switches     switches
-	canary       atomic.Pointer[store.Switch] // in force, as of switches; nil: none. Read without mu
-	routes       map[string]route             // by workflow ID
-	busy         int                          // residents with a turn in progress
-	held         bool                         // the inbox is not read until fewer turns are in progress
-	queued       int                          // residents at rest whose calls wait for slots
-	line         line
-	wards        wards
-	recovery     recovery
-	begun        time.Time       // when Start took partitions
-	heldBack     map[string]bool // activities of which calls did not start because others are tried
-	quiet        *sync.Cond      // busy or the number of attempts went down
-	conflicts    map[string]bool // gates that calls declare differently, as already logged
-	health       health
+	mu         sync.Mutex
+	phase      phase
+	stopping   bool // Stop was called
+	partitions map[int]*partition
+	residents  map[string]*resident // by run ID
+	idle       *list.List           // residents that may be evicted, oldest first
+	switches   switches
+	canary     atomic.Pointer[store.Switch] // in force, as of switches; nil: none. Read without mu
+	routes     map[string]route             // by workflow ID
+	busy       int                          // residents with a turn in progress
+	held       bool                         // the inbox is not read until fewer turns are in progress
+	queued     int                          // residents at rest whose calls wait for slots
+	beginLater []*resident                  // runs that begin when fewer turns are in progress
+	wards      wards
+	recovery   recovery
+	begun      time.Time       // when Start took partitions
+	quiet      *sync.Cond      // busy or the number of attempts went down
+	conflicts  map[string]bool // gates that calls declare differently, as already logged
+	health     health
 }
 
 // phase is a phase in the life of an engine.
@@ -161,12 +159,11 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		clock:      clock.New(time.Now().UnixNano()),
 		loading:    make(chan struct{}, maxLoading),
 		reading:    make(chan struct{}, 1),
-		inboxKick:  make(chan struct{}, 1),
-		inboxLater: make(chan struct{}, 1),
-		wakeKick:   make(chan struct{}, 1),
-		switchKick: make(chan struct{}, 1),
-		lineKick:   make(chan struct{}, 1),
-		horizon:    store.Hot, wards: wards{kick: make(chan struct{}, 1)},
+		inboxKick:  clock.NewBell(),
+		inboxLater: clock.NewBell(),
+		switchKick: clock.NewBell(),
+		due:        dispatch.NewDue(store.Hot),
+		wards:      wards{kick: clock.NewBell()},
 		partitions: map[int]*partition{},
 		residents:  map[string]*resident{},
 		idle:       list.New(),
@@ -196,7 +193,8 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		Build: config.Build, Definitions: defs.declared().Encode(),
 		Clock: e.clock, Watch: e.reads, Holder: holder{e}, Log: e.log,
 	})
-	e.slots = attempt.NewSlots(config.Concurrency, e.member.Holds)
+	e.slots = dispatch.NewSlots(config.Concurrency, e.member.Holds)
+	e.line = dispatch.NewLine(e.slots, config.InboxEvery)
 	e.attempts = attempt.NewRunner(attempt.Config{
 		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code, Holds: e.member.Holds, MaxLate: config.MaxAbandoned, Logger: config.Logger,
 	})

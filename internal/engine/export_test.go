@@ -86,8 +86,8 @@ func Holds(e *Engine) string {
 			report("message pending", count(!gone))
 		}
 		report("ends that cannot be read", len(p.inbox.unread))
-		report("runs that wait for missing activities", len(p.unserved.of))
 	}
+	report("activities that runs wait for", len(e.unserved.All()))
 	return b.String()
 }
 
@@ -138,7 +138,7 @@ func BeginWhileLeaving(e *Engine, start *history.Start) error {
 	}
 	e.mu.Lock()
 	p := e.partitions[row.Partition]
-	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: row, entry: written, busy: true}, engine: e}
+	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: row, entry: written, busy: true, seats: e.slots.SeatsOf(row.ID, p.tenure())}, engine: e}
 	r.stepper = r
 	e.residents[r.id] = r.resident
 	e.busy++

@@ -3,14 +3,11 @@ package engine
 import (
 	"errors"
 	"fmt"
-
-	"github.com/perdure/perdure/internal/core"
 )
 
 // health is what is currently wrong with an engine. It is guarded by the engine's mu.
 type health struct {
-	missing    map[core.Lack]bool // what the log has said
-	stuckTurns int                // turns of workflow code that have not returned
+	stuckTurns int // turns of workflow code that have not returned
 
 	overwhelmed bool // too many turns never returned; the engine drains
 }
@@ -69,7 +66,9 @@ func (e *Engine) away() error {
 // impaired returns faults that stop only part of the work.
 func (e *Engine) impaired() error {
 	var errs []error
-	errs = append(errs, e.unservedCalls()...)
+	if e.phase != stopped {
+		errs = append(errs, e.unservedCalls()...)
+	}
 	if n := e.health.stuckTurns; n > 0 {
 		errs = append(errs, fmt.Errorf("%d turns of workflow code never ended; restart the process to free their goroutines", n))
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/internal/clock"
-	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/store"
 )
@@ -62,10 +61,7 @@ func (h holder) Close(ps []member.Partition) {
 	for _, p := range closing {
 		p.leaving = true
 	}
-	for _, w := range h.e.slots.Withdraw(tenures(closing)) {
-		p := h.e.partitions[w.Partition]
-		p.queued = append(p.queued, w)
-	}
+	h.e.slots.Suspend(tenures(closing))
 }
 
 func (h holder) DropQuiet(ctx context.Context, ps []member.Partition) (quiet, rest []member.Partition) {
@@ -96,9 +92,8 @@ func (h holder) Reopen(ps []member.Partition) {
 	open := h.still(ps)
 	for _, p := range open {
 		p.leaving = false
-		e.slots.Restore(p.queued)
-		p.queued = nil
 	}
+	e.slots.Resume(tenures(open))
 	if len(open) > 0 {
 		e.work.Go(func() { e.reviewHeld(open) })
 	}
@@ -108,7 +103,7 @@ func (h holder) Reopen(ps []member.Partition) {
 		}
 	}
 	e.serveAgain()
-	e.newsOfLine()
+	e.line.News()
 	e.kickInbox() // it was not read for these partitions
 }
 
@@ -117,26 +112,8 @@ func (h holder) Reopen(ps []member.Partition) {
 func (h holder) Renewed(ms *store.Membership) {
 	e := h.e
 	e.see(ms)
-	kick(e.wakeKick)
+	e.due.Bell.Ring()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.refusedLease {
-		e.grant(e.slots.Serve())
-		return
-	}
-	e.refusedLease = false
-	e.serveAgain()
-}
-
-// serveAgain gives slots to calls that were refused one because their partition was closed,
-// their activity was paused or the lease might have expired. The engine's mu is held.
-func (e *Engine) serveAgain() {
-	e.grant(e.slots.Serve())
-	for _, r := range e.residents {
-		if r.slotRefused && !r.partition.leaving {
-			r.slotRefused = false
-			r.mail = append(r.mail, mail{input: core.SlotsOpen{}})
-			e.rouse(r)
-		}
-	}
+	e.askAgain(e.slots.Renewed())
 }

@@ -15,28 +15,28 @@ import (
 // periodically in case a notification was lost.
 const inboxPage = 500
 
-func (e *Engine) kickInbox() { kick(e.inboxKick) }
+func (e *Engine) kickInbox() { e.inboxKick.Ring() }
 
 // hear handles notifications of the database.
 func (e *Engine) hear(news store.News) {
 	if news&store.NewsMessage != 0 {
 		e.kickInbox()
 		e.mu.Lock()
-		e.newsOfLine()
+		e.line.News()
 		e.mu.Unlock()
 	}
 	if news&store.NewsClaims != 0 {
-		kick(e.inboxLater)
+		e.inboxLater.Ring()
 	}
 	if news&store.NewsTasks != 0 && e.server != nil {
 		e.server.Kick()
 	}
 	if news&store.NewsSwitches != 0 {
-		kick(e.switchKick)
+		e.switchKick.Ring()
 	}
 	if news&store.NewsNodes != 0 {
 		e.member.Kick()
-		kick(e.goneWorkers.kick)
+		e.goneWorkers.kick.Ring()
 	}
 }
 

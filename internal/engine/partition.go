@@ -1,12 +1,11 @@
 package engine
 
 import (
-	"container/heap"
 	"context"
 	"slices"
 	"time"
 
-	"github.com/perdure/perdure/internal/attempt"
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/store"
 )
 
@@ -23,14 +22,12 @@ type partition struct {
 	leaving bool     // it is being handed over; nothing new starts in it
 	active  int      // residents with a turn in progress, and running attempts
 	inbox   inbox
-	queued  []*attempt.Waiter // calls that waited for a slot when it was closed
 
 	comings int // how often runs have arrived from other places
 	coming  int // requests in flight that bring runs here
 	learned int // value of comings when the lineage was read
 
 	suspicion
-	unserved unserved
 }
 
 // lineage is the list of owners of a partition and what became of them.
@@ -98,12 +95,12 @@ func numbers(ps []*partition) []int {
 }
 
 // tenure returns the partition as attempts and waiting calls record it.
-func (p *partition) tenure() attempt.Tenure {
-	return attempt.Tenure{Partition: p.number, Epoch: p.epoch}
+func (p *partition) tenure() dispatch.Tenure {
+	return dispatch.Tenure{Partition: p.number, Epoch: p.epoch}
 }
 
-func tenures(ps []*partition) []attempt.Tenure {
-	list := make([]attempt.Tenure, len(ps))
+func tenures(ps []*partition) []dispatch.Tenure {
+	list := make([]dispatch.Tenure, len(ps))
 	for i, p := range ps {
 		list[i] = p.tenure()
 	}
@@ -195,7 +192,7 @@ func (e *Engine) takeOver(node string, owned []store.Ownership) *takeover {
 	}
 	e.moved(t.partitions)
 	e.closeLane()
-	t.horizon = e.horizon // from here on scans read these partitions, too, beyond the horizon
+	t.horizon = e.due.Horizon() // from here on scans read these partitions, too, beyond the horizon
 	return t
 }
 
@@ -217,12 +214,12 @@ func (e *Engine) readWakes(ctx context.Context, t *takeover) (err error) {
 // A starting node also holds its regular slots back for a moment, so that waiting calls get
 // them by priority and not in the order in which their runs are loaded.
 type recovery struct {
-	open     int           // parts that are not finished
-	runs     int           // that had work in flight
-	lost     int           // lost attempts of the runs that have taken a step
-	hot      []hotRun      // runs that had work in flight and are not loaded yet
-	lane     *attempt.Slot // keeps the probation lane closed
-	patience *time.Timer   // ends the holding back of slots; nil if none are held back
+	open     int            // parts that are not finished
+	runs     int            // that had work in flight
+	lost     int            // lost attempts of the runs that have taken a step
+	hot      []hotRun       // runs that had work in flight and are not loaded yet
+	lane     *dispatch.Slot // keeps the probation lane closed
+	patience *time.Timer    // ends the holding back of slots; nil if none are held back
 }
 
 // maxKeptBack limits how long slots are held back: a run that is slow to load must not hold up
@@ -257,7 +254,7 @@ func (e *Engine) letSlotsGo() {
 // lane. The engine's mu is held.
 func (e *Engine) closeLane() {
 	if e.recovery.open == 0 {
-		e.recovery.lane = e.slots.Take(attempt.Probation)
+		e.recovery.lane = e.slots.Take(dispatch.Probation)
 	}
 	e.recovery.open++
 }
@@ -274,7 +271,7 @@ func (e *Engine) recover(t *takeover) {
 		switch {
 		case p == nil || !slices.Contains(t.partitions, p): // it was lost again
 		case w.Time > store.Hot:
-			heap.Push(&e.wakes, wakeEntry{at: w.Time, partition: p, run: w.Run})
+			e.addWake(w.Time, p, w.Run)
 		default:
 			e.recovery.open++
 			e.recovery.runs++
@@ -283,9 +280,9 @@ func (e *Engine) recover(t *takeover) {
 	}
 	e.recoverNext()
 	e.recovered()
-	e.newsOfLine()
+	e.line.News()
 	e.mu.Unlock()
-	kick(e.wakeKick)
+	e.due.Bell.Ring()
 	e.kickInbox()
 	e.work.Go(func() { e.reviewHeld(t.partitions) })
 }
@@ -379,6 +376,7 @@ func (e *Engine) loseLocked(ps []*partition) {
 func (e *Engine) drop(ps []*partition) {
 	gone := setOf(ps)
 	for _, p := range ps {
+		e.unserved.Drop(p.tenure())
 		if e.partitions[p.number] == p {
 			delete(e.partitions, p.number)
 		}
@@ -386,7 +384,7 @@ func (e *Engine) drop(ps []*partition) {
 			p.trials.cancel()
 		}
 	}
-	e.slots.Withdraw(tenures(ps))
+	e.grant(e.slots.Drop(tenures(ps)))
 	for _, r := range e.residents {
 		if gone[r.partition] {
 			e.unload(r)

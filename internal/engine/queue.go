@@ -9,7 +9,9 @@ import (
 
 	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/attempt"
+	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/request"
@@ -45,7 +47,7 @@ func (e *Engine) onlyQueues() bool { return e.server != nil && len(e.config.Work
 
 // serveQueues creates the server of the queues, if this process serves any.
 func (e *Engine) serveQueues() {
-	e.goneWorkers.kick = make(chan struct{}, 1)
+	e.goneWorkers.kick = clock.NewBell()
 	if len(e.config.Queues) == 0 {
 		return
 	}
@@ -54,16 +56,12 @@ func (e *Engine) serveQueues() {
 		names = append(names, a.Name())
 	}
 	if len(e.config.Workflows) == 0 { // nothing else gives slots to waiting calls
-		e.slots = attempt.NewSlots(e.config.Concurrency, func() bool { return true })
+		e.slots = dispatch.NewSlots(e.config.Concurrency, func() bool { return true })
 	}
 	e.server = serve.New(e.ctx, serve.Config{
 		Store: e.db, Group: e.group, Name: e.config.Node, Build: e.config.Build, Lease: e.config.Lease, Queues: e.config.Queues, Activities: names,
 		Ahead: ahead, Alone: len(e.config.Workflows) == 0, Slots: e.slots,
-		Paused: func(name string) bool {
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			return e.switchedOff(name)
-		},
+		Paused:   e.slots.Off,
 		Doubted:  e.doubted,
 		Survived: e.survivedInQueue,
 		Body: func(run string, t *serve.Task) seal.Body {
@@ -77,11 +75,7 @@ func (e *Engine) serveQueues() {
 				Call: t.Dispatch.Call, Attempt: t.Dispatch.Attempt, Headers: history.WithTrace(t.Headers, t.Dispatch.Trace),
 			})
 		},
-		Free: func(slot *attempt.Slot) {
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			e.grant(slot.Free())
-		},
+		Free:    func(slot *dispatch.Slot) { e.granted(slot.Free()) },
 		Granted: attemptOwner{e}.Granted,
 		Attempts: attempt.Config{
 			Clock: e.clock, Pool: &e.code, Holds: func() bool { return true }, MaxLate: e.config.MaxAbandoned, Logger: e.config.Logger,
@@ -257,7 +251,7 @@ func (e *Engine) rouseClaimed() {
 // dead only if that lasts for some time in which the database answers: right after an outage
 // no worker has renewed its lease.
 type goneWorkers struct {
-	kick  chan struct{}
+	kick  clock.Bell
 	since map[string]time.Time
 	blame workerBlame
 }

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/dispatch"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/store"
 )
 
@@ -20,27 +21,25 @@ type resident struct {
 	stepper stepper       // a run, a gate or a schedule
 	create  *store.Run    // its row, while that is not in the database
 	pending *pendingStart // of a child, until its row is durable
-	wake    int64         // the next due time known to the wake heap
-	work    func()        // works on it; allocated once
+	seats   *dispatch.Seats
+	wake    int64  // the next due time known to the wake heap
+	work    func() // works on it; allocated once
 
-	mail        []mail
-	questions   []question
-	poked       bool                    // it wants a step without mail
-	review      bool                    // if it is held when it comes to rest, it is loaded again
-	busy        bool                    // a goroutine works on it
-	dropped     bool                    // evicted
-	gone        bool                    // its run has ended or does not exist, according to the database
-	recovering  bool                    // it was in flight when its partition was taken, and has taken no step yet
-	entry       entry                   // how far a run that has not begun has come
-	elsewhere   bool                    // it is to begin at another node, to which its row goes
-	first       bool                    // it has taken no step yet and may still be in line
-	slotRefused bool                    // a call of it got no slot for a temporary reason
-	slots       map[int64]*attempt.Slot // reserved for calls, until their attempts begin
-	kept        []*attempt.Slot         // of ended attempts, until the next step
-	stepping    bool                    // a step is being taken or committed; what arrives waits for the next
-	idling      *list.Element           // position among the idle residents
-	queued      bool                    // it rests while its calls wait for slots
-	started     []chan<- error          // get the result when the run's row is durable or refused
+	mail       []mail
+	questions  []question
+	poked      bool           // it wants a step without mail
+	review     bool           // if it is held when it comes to rest, it is loaded again
+	busy       bool           // a goroutine works on it
+	dropped    bool           // evicted
+	gone       bool           // its run has ended or does not exist, according to the database
+	recovering bool           // it was in flight when its partition was taken, and has taken no step yet
+	entry      entry          // how far a run that has not begun has come
+	elsewhere  bool           // it is to begin at another node, to which its row goes
+	first      bool           // it has taken no step yet and may still be in line
+	stepping   bool           // a step is being taken or committed; what arrives waits for the next
+	idling     *list.Element  // position among the idle residents
+	queued     bool           // it rests while its calls wait for slots
+	started    []chan<- error // get the result when the run's row is durable or refused
 }
 
 // ref names the run, gate or schedule for the store.
@@ -126,6 +125,9 @@ func (e *Engine) resident(p *partition, run string) *resident {
 
 func (e *Engine) newResident(p *partition, id string) *resident {
 	r := &resident{partition: p, id: id}
+	if entity.KindOf(id) == entity.Run {
+		r.seats = e.slots.SeatsOf(id, p.tenure())
+	}
 	r.stepper = e.newStepper(r)
 	return r
 }
@@ -251,7 +253,7 @@ func (e *Engine) rest(r *resident) {
 func (e *Engine) keepQueued(r *resident) {
 	x, is := r.stepper.(*activeRun)
 	switch {
-	case !is || !x.run.AwaitsSlots() || r.slotRefused || len(r.slots) > 0:
+	case !is || !x.run.AwaitsSlots() || !r.seats.Waits():
 	case e.queued >= e.config.MaxResident:
 		e.unload(r)
 	default:
@@ -276,7 +278,7 @@ func (e *Engine) rememberWake(r *resident) {
 		return
 	}
 	due := m.NextDue()
-	if due != r.wake && (due <= e.horizon || m.State().Wake <= e.horizon) {
+	if horizon := e.due.Horizon(); due != r.wake && (due <= horizon || m.State().Wake <= horizon) {
 		e.addWake(due, r.partition, r.id)
 	}
 }
@@ -297,16 +299,12 @@ func (e *Engine) unload(r *resident) {
 		r.idling = nil
 	}
 	e.stirs(r)
-	e.slots.Stay(r.id)
-	for _, slot := range r.slots {
-		e.grant(slot.Free())
-	}
-	e.freeKept(r)
+	e.grant(r.seats.Close())
 	served := e.phase != stopped && e.partitions[r.partition.number] == r.partition
 	if served { // else the new owner may be loading it
 		e.rememberWake(r)
 		if m := r.machine(); m == nil || m.Ended() { // it ended, moved or is parked; a run that is only evicted still waits
-			r.partition.unserved.set(r.id, nil)
+			e.unserved.Set(r.partition.tenure(), r.id, nil)
 		}
 	}
 	if !r.busy {

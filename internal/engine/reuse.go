@@ -53,6 +53,7 @@ func (e *Engine) startAfter(r *resident, todo []mail, existing *store.Run) {
 	if e.partitions[p.number] != p || e.residents[r.id] != r {
 		return // another node owns it
 	}
+	e.grant(r.seats.Close()) // the next resident has seats of its own
 	again := e.newResident(p, r.id)
 	again.create, again.pending = row, &pendingStart{start: start, sequence: s.sequence}
 	again.mail = slices.DeleteFunc(slices.Concat(todo, r.mail), func(m mail) bool {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/trial"
@@ -94,7 +95,7 @@ func (e *Engine) judge(p *partition, brought bool) error {
 			e.log.TrialFailed(p.home, err)
 		}
 		accused = book.Accused()
-		t = &trials{engine: e, partition: p, kicked: make(chan struct{}, 1), book: book, exists: own != nil, begun: time.Now()}
+		t = &trials{engine: e, partition: p, kicked: clock.NewBell(), book: book, exists: own != nil, begun: time.Now()}
 		t.ctx, t.cancel = context.WithCancel(e.ctx)
 	}
 	for _, rec := range left {
@@ -114,7 +115,7 @@ func (e *Engine) judge(p *partition, brought bool) error {
 		t.adopted = append(t.adopted, rec.Run.ID)
 	}
 	if p.trials == t {
-		kick(t.kicked)
+		t.kicked.Ring()
 		return nil
 	}
 	if e.partitions[p.number] != p || e.phase == stopped {

@@ -17,10 +17,21 @@ type switches struct {
 
 type switchKey struct{ kind, name string }
 
-// off returns the switch that keeps something off, and whether there is one.
-func (s *switches) off(kind, name string) (store.Switch, bool) {
-	w := s.latest[switchKey{kind, name}]
-	return w, w.Off
+// offOn returns the activities and inline steps of which no attempt starts on a build: they are
+// paused in the group, or held on that build.
+func (s *switches) offOn(build string) map[string]bool {
+	off := map[string]bool{}
+	for key, w := range s.latest {
+		if key.kind == store.SwitchActivity && w.Off {
+			off[key.name] = true
+		}
+	}
+	for key, of := range s.crashes {
+		if key.kind == store.SwitchCrash && key.build == build && of.held != nil {
+			off[key.name] = true
+		}
+	}
+	return off
 }
 
 // add applies entries of the log, and reports whether something was switched on again.
@@ -79,6 +90,7 @@ func (e *Engine) readSwitches(ctx context.Context) error {
 	defer e.mu.Unlock()
 	released := e.switches.add(log)
 	e.canary.Store(e.switches.canary())
+	e.slots.SwitchOff(e.switches.offOn(e.config.Build))
 	e.spreadBlame()
 	if released && e.phase == running {
 		e.serveAgain()
@@ -91,19 +103,8 @@ func (e *Engine) readSwitches(ctx context.Context) error {
 	return nil
 }
 
-// switchedOff reports whether an activity is paused in the group, or held on this build. The
-// engine's mu is held.
-func (e *Engine) switchedOff(name string) bool {
-	_, off := e.switches.off(store.SwitchActivity, name)
-	return off || e.crashesHere(store.SwitchCrash, name).held != nil
-}
-
 // stopped reports whether a call's activity is switched off. If it is, the run is
 // notified when the activity is resumed.
 func (e *Engine) stopped(r *activeRun, c *core.Call) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	off := e.switchedOff(r.code(c))
-	r.slotRefused = r.slotRefused || off
-	return off
+	return r.seats.Stopped(r.code(c))
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/trial"
 	"github.com/perdure/perdure/store"
@@ -24,7 +25,7 @@ type trials struct {
 	partition *partition
 	ctx       context.Context // ends with the trials or the partition
 	cancel    context.CancelFunc
-	kicked    chan struct{}
+	kicked    clock.Bell
 
 	// Guarded by the engine's mu:
 	book    *trial.Book
@@ -83,7 +84,7 @@ func (e *Engine) onTrial(r *activeRun, todo []mail) (*turnOnTrial, error) {
 	}
 	t.waiting = append(t.waiting, w)
 	e.mu.Unlock()
-	kick(t.kicked)
+	t.kicked.Ring()
 	return w, w.wait()
 }
 
@@ -148,7 +149,7 @@ func (w *turnOnTrial) survived() {
 	w.next = make(chan struct{})
 	t.left = append(t.left, w)
 	t.engine.mu.Unlock()
-	kick(t.kicked)
+	t.kicked.Ring()
 	_ = w.wait() // if the partition is lost, its runs learn it elsewhere
 }
 
@@ -162,7 +163,7 @@ func (w *turnOnTrial) finished() {
 	t.engine.mu.Lock()
 	t.departing--
 	t.engine.mu.Unlock()
-	kick(t.kicked)
+	t.kicked.Ring()
 }
 
 // wentOn says whether the run went on: its turn is on record, or it moved to another node.
@@ -193,7 +194,7 @@ func (t *trials) clear(run string) {
 	if t.book.Suspected(run) {
 		t.book.Clear(run)
 		t.cleared = append(t.cleared, run)
-		kick(t.kicked)
+		t.kicked.Ring()
 	}
 }
 
@@ -208,7 +209,7 @@ func (t *trials) wentOn(w *turnOnTrial) {
 	}
 	if suspected {
 		t.cleared = append(t.cleared, w.run.id)
-		kick(t.kicked)
+		t.kicked.Ring()
 	}
 }
 
@@ -260,7 +261,7 @@ func (t *trials) run() {
 	// A run that is to be terminated is not tried. A message that cannot be read now comes
 	// later.
 	_ = e.hearSince(t.partition, "", 0)
-	timer := time.AfterFunc(calm, func() { kick(t.kicked) })
+	timer := time.AfterFunc(calm, func() { t.kicked.Ring() })
 	defer timer.Stop()
 	for t.ctx.Err() == nil && !t.end() {
 		changed, left, admitted := t.choose()
@@ -333,7 +334,7 @@ func (t *trials) lookAgain(ask []trial.Waiter, lived time.Duration) {
 		t.again.Stop()
 	}
 	if next > 0 {
-		t.again = time.AfterFunc(next, func() { kick(t.kicked) })
+		t.again = time.AfterFunc(next, func() { t.kicked.Ring() })
 	}
 }
 
@@ -344,7 +345,7 @@ func (t *trials) alone() bool {
 	if t.departing == 0 && !t.engine.attempts.OnProbation() && !t.elsewhere() {
 		return true
 	}
-	time.AfterFunc(laneAgain, func() { kick(t.kicked) })
+	time.AfterFunc(laneAgain, func() { t.kicked.Ring() })
 	return false
 }
 

@@ -145,7 +145,7 @@ func (r *activeRun) step(todo []mail, loaded bool) (t store.Turn, due bool, err 
 		cannot, r.differs = r.differs, nil
 	}
 	r.out, err = e.stepOrPark(r, e.inputs(r, loaded), cannot)
-	e.freeUnused(r.resident)
+	e.leavesLine(r.resident)
 	if err != nil {
 		return t, false, err
 	}
@@ -274,7 +274,7 @@ func (e *Engine) tellStarted(r *resident, err error) {
 // undo frees the slots of a turn that is not durable. The engine's mu is held.
 func (e *Engine) undo(r *resident, out *core.Turn) {
 	for _, d := range out.Dispatch {
-		e.grant(r.freeSlot(d.Call))
+		e.grant(r.seats.Withdraw(d.Call))
 	}
 }
 
@@ -299,14 +299,12 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 			x.Decline()
 		}
 	}
-	for _, call := range out.Unused {
-		e.grant(r.freeSlot(call))
+	if len(out.Unused) > 0 {
+		e.grant(r.seats.Withdraw(out.Unused...))
 	}
 	for i := range out.Dispatch {
 		d := &out.Dispatch[i]
-		slot := r.slots[d.Call]
-		delete(r.slots, d.Call)
-		e.begin(r, d, slot)
+		e.begin(r, d, r.seats.Begin(d.Call))
 	}
 	for _, ref := range out.OffProbation {
 		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: ref.Call, Number: ref.Attempt}); x != nil {

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"slices"
 
+	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
@@ -19,7 +20,7 @@ import (
 
 // wards is what this node knows of wards. It is guarded by the engine's mu.
 type wards struct {
-	kick    chan struct{}     // a renewal has come; not guarded
+	kick    clock.Bell        // a renewal has come; not guarded
 	seen    *store.Membership // the last renewal
 	of      map[int]bool      // partitions that have wards
 	code    []store.Member    // live nodes with their definitions, and others; nil if they must be read
@@ -345,7 +346,7 @@ func (e *Engine) see(ms *store.Membership) {
 	}
 	e.wards.of = of
 	e.Moved(fresh) // callers that relied on hearing of all runs of these partitions here no longer can
-	kick(e.wards.kick)
+	e.wards.kick.Ring()
 }
 
 // wardLoop looks after the wards of this node and of its partitions after each renewal.
@@ -445,10 +446,7 @@ func (e *Engine) dissolve(p *partition, ward int) {
 	if err != nil || !gone {
 		return // the next renewal shows the ward again
 	}
-	e.mu.Lock()
-	until := e.horizon
-	e.mu.Unlock()
-	if e.insist("reading the runs of a ward", func() error { return e.wakeArrived([]*partition{p}, until) }) != nil {
+	if e.insist("reading the runs of a ward", func() error { return e.wakeArrived([]*partition{p}, e.due.Horizon()) }) != nil {
 		return // the engine ends
 	}
 	e.kickInbox()

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/replay"
 )
 
@@ -18,9 +19,7 @@ type watched struct {
 	take    func() error            // takes the step; allocated once
 	admit   func(c *core.Call) bool // called by the machine; allocated once
 
-	// Guarded by the engine's mu:
-	givenUp  bool
-	admitted []int64 // calls that were given a slot; a step that is given up frees them
+	admitted dispatch.Step // calls that were given a slot; a step that is given up frees them
 }
 
 func (e *Engine) newWatched() *watched {
@@ -47,17 +46,13 @@ func (e *Engine) step(r *activeRun, inputs []core.Input) (*core.Turn, error) {
 	err := e.guard(&w.stint, w.take)
 	if err == nil {
 		out := w.out
-		w.instance, w.of, w.machine, w.inputs, w.out, w.admitted = nil, nil, nil, nil, nil, w.admitted[:0]
+		w.instance, w.of, w.machine, w.inputs, w.out = nil, nil, nil, nil, nil
+		w.admitted.Reset()
 		e.watched.Put(w)
 		return out, nil
 	}
 	if stuck := (*replay.StuckError)(nil); errors.As(err, &stuck) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		w.givenUp = true
-		for _, call := range w.admitted {
-			e.grant(r.freeSlot(call))
-		}
+		e.granted(r.seats.GiveUp(&w.admitted))
 	}
 	return nil, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/retry"
@@ -102,7 +103,7 @@ func (o owner) TrialOver(x *attempt.Attempt) {
 	s.config.Granted(x.LeaveProbation())
 }
 
-func (o owner) Granted(grants []attempt.Grant) { o.s.config.Granted(grants) }
+func (o owner) Granted(grants []dispatch.Grant) { o.s.config.Granted(grants) }
 
 func (o owner) Token(x *attempt.Attempt) string {
 	return o.s.config.Token(x.Partition, x.Run, x.Call, x.Number)

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/seal"
@@ -37,9 +38,9 @@ type Config struct {
 	Doubted    func(activity string) (deaths int, doubted, try bool)
 	Survived   func(activity, attemptID string)    // is told of attempts that ended, or ran for long
 	Body       func(run string, t *Task) seal.Body // returns nil if there is none
-	Slots      *attempt.Slots                      // of the process
-	Free       func(*attempt.Slot)                 // frees a slot
-	Granted    func([]attempt.Grant)
+	Slots      *dispatch.Slots                     // of the process
+	Free       func(*dispatch.Slot)                // frees a slot
+	Granted    func([]dispatch.Grant)
 	Ahead      time.Duration  // how long before its time an attempt may be offered
 	Alone      bool           // the process serves no runs, so the server sets the clock
 	Attempts   attempt.Config // without Owner
@@ -82,7 +83,7 @@ type Server struct {
 type held struct {
 	task   store.Task
 	queue  int // index in Config.Queues
-	slot   *attempt.Slot
+	slot   *dispatch.Slot
 	body   *attempt.Attempt // nil once it has ended
 	counts bool             // against the limit of its queue
 
@@ -349,9 +350,9 @@ func (s *Server) claim(i int, names []string, most int) (more, left bool) {
 	if len(names) == 0 || free <= 0 {
 		return false, true
 	}
-	var slots []*attempt.Slot
+	var slots []*dispatch.Slot
 	for range free {
-		slot := s.config.Slots.Take(attempt.Regular)
+		slot := s.config.Slots.Take(dispatch.Regular)
 		if slot == nil {
 			break
 		}
@@ -369,7 +370,7 @@ func (s *Server) claim(i int, names []string, most int) (more, left bool) {
 		return false, false
 	}
 	defer s.endClaim()
-	lane := s.config.Slots.Take(attempt.Probation)
+	lane := s.config.Slots.Take(dispatch.Probation)
 	laneTaken := lane == nil // a suspect would have to wait
 	defer func() {
 		if lane != nil {
@@ -429,7 +430,7 @@ func (s *Server) free(i int) int {
 const maxClaim = 100
 
 // begin runs a claimed attempt.
-func (s *Server) begin(t store.Task, queue int, slot *attempt.Slot) {
+func (s *Server) begin(t store.Task, queue int, slot *dispatch.Slot) {
 	var data Task
 	h := &held{task: t, queue: queue, slot: slot, counts: true}
 	k := keyOf(t.TaskRef)
@@ -464,7 +465,7 @@ func (s *Server) begin(t store.Task, queue int, slot *attempt.Slot) {
 		info.Deadline = info.Started.Add(d.AttemptTimeout)
 	}
 	s.attempts.Begin(attempt.Spec{
-		Run: t.Run, Tenure: attempt.Tenure{Partition: t.Partition}, Dispatch: d, Info: info, Body: body, Slot: slot,
+		Run: t.Run, Tenure: dispatch.Tenure{Partition: t.Partition}, Dispatch: d, Info: info, Body: body, Slot: slot,
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()

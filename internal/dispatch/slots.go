@@ -1,4 +1,4 @@
-package attempt
+package dispatch
 
 import (
 	"maps"
@@ -25,12 +25,33 @@ type Slots struct {
 	inLine   int                // runs that wait to begin
 	blame    map[string]Blame   // by activity
 	passed   map[string]*Waiter // runs that begin without a slot; their first calls get their places
+
+	seats        map[string]*Seats // by run
+	refused      map[*Seats]bool   // runs whose calls were refused a slot for a reason that passes
+	leaseRefused bool              // the reason was, for some, that the lease may have expired
+	heldBack     map[string]bool   // activities of which calls were refused because others are tried
+	off          map[string]bool   // activities and inline steps that are switched off
+	leaving      map[Tenure]bool   // those that are being handed over
+	away         []*Waiter         // calls of those, which waited when that began
 }
 
 // Call names a call of a run.
 type Call struct {
 	Run    string
 	Number int64
+}
+
+// Tenure is the partition in which a run is served, and the epoch under which.
+type Tenure struct {
+	Partition int
+	Epoch     int64
+}
+
+// OnRecord is an attempt that is on record and due, and waits for its slot.
+type OnRecord interface {
+	// Launch starts it in a slot. It returns false if the attempt no longer wants one.
+	Launch(*Slot) bool
+	Ended() bool
 }
 
 // ToBegin is the call number under which a run that has not begun waits for a slot, for
@@ -60,8 +81,8 @@ type Waiter struct {
 	Doubted bool
 	// Attempt is set for an attempt that is on record and due; nil for a call whose next
 	// attempt is not on record. It precedes others of its priority. No more attempts are put on
-	// record early once a call has waited for maxOvertaken; see Moving.
-	Attempt *Attempt
+	// record early once a call has waited for MaxOvertaken; see Moving.
+	Attempt OnRecord
 
 	since  time.Time // when it came
 	number int64     // rank by time of arrival
@@ -112,6 +133,7 @@ type Grant struct {
 // NewSlots returns limit slots. Waiting calls get slots only while may returns true.
 func NewSlots(limit int, may func() bool) *Slots {
 	return &Slots{limit: limit, may: may, waiting: map[Call]*Waiter{}, passed: map[string]*Waiter{},
+		seats: map[string]*Seats{}, refused: map[*Seats]bool{}, heldBack: map[string]bool{}, leaving: map[Tenure]bool{},
 		lane: lane{of: map[string]int{}, survived: map[string]bool{}}}
 }
 
@@ -119,6 +141,10 @@ func NewSlots(limit int, may func() bool) *Slots {
 func (s *Slots) Take(l Lane) *Slot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.take(l)
+}
+
+func (s *Slots) take(l Lane) *Slot {
 	if !s.open(l) || l == Regular && s.first() != nil {
 		return nil
 	}
@@ -130,6 +156,10 @@ func (s *Slots) Take(l Lane) *Slot {
 func (s *Slots) Wait(w *Waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.wait(w)
+}
+
+func (s *Slots) wait(w *Waiter) {
 	w.since = time.Now()
 	if old := s.waiting[w.Call]; old != nil {
 		if old.Lane == w.Lane && old.Attempt == w.Attempt {
@@ -159,16 +189,16 @@ func (s *Slots) Wait(w *Waiter) {
 }
 
 // Forget removes an attempt that no longer needs a slot from the queue.
-func (s *Slots) Forget(x *Attempt) {
+func (s *Slots) Forget(c Call, x OnRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w := s.waiting[Call{x.Run, x.Call}]; w != nil && w.Attempt == x {
+	if w := s.waiting[c]; w != nil && w.Attempt == x {
 		s.withdraw(w)
 	}
 }
 
-// maxOvertaken is how long attempts on record may overtake a waiting call.
-const maxOvertaken = 5 * time.Second
+// MaxOvertaken is how long attempts on record may overtake a waiting call.
+const MaxOvertaken = 5 * time.Second
 
 // Moving reports whether slots come free often enough: no call waits, or the next one in turn
 // has not waited for long. Only then may an attempt be put on record before it has a slot.
@@ -176,13 +206,72 @@ func (s *Slots) Moving() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	waiting := s.queues[Regular]
-	return !s.keptBack && !s.closed && (len(waiting) == 0 || time.Since(waiting[0].since) < maxOvertaken)
+	return !s.keptBack && !s.closed && (len(waiting) == 0 || time.Since(waiting[0].since) < MaxOvertaken)
 }
 
-// Withdraw removes the calls of tenures from the queues and returns them.
-func (s *Slots) Withdraw(of []Tenure) (calls []*Waiter) {
+// Want returns a slot for an attempt on record that is due, or enqueues it. If may is false it
+// is not to wait: its partition is handed over, or its activity is switched off or tried.
+func (s *Slots) Want(w *Waiter) (slot *Slot, may bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	switch {
+	case s.closed || s.leaving[w.Tenure] || s.off[w.Activity]:
+		return nil, false
+	case s.suspected(w.Activity):
+		s.holdBack(nil, w.Activity)
+		return nil, false
+	}
+	if slot = s.take(Regular); slot == nil && !w.Attempt.Ended() {
+		s.wait(w)
+	}
+	return slot, true
+}
+
+// Suspend takes the calls of tenures that are being handed over out of the queues, and refuses
+// others.
+func (s *Slots) Suspend(of []Tenure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range of {
+		s.leaving[t] = true
+	}
+	s.away = append(s.away, s.withdrawAll(of)...)
+}
+
+// Resume puts the calls of suspended tenures back into their places.
+func (s *Slots) Resume(of []Tenure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range of {
+		delete(s.leaving, t)
+	}
+	s.away = slices.DeleteFunc(s.away, func(w *Waiter) bool {
+		back := slices.Contains(of, w.Tenure)
+		if back && s.waiting[w.Call] == nil && (w.Attempt == nil || !w.Attempt.Ended()) { // else it asked again by itself
+			s.enqueue(w)
+		}
+		return back
+	})
+}
+
+// Drop forgets tenures that have ended, with their calls and seats.
+func (s *Slots) Drop(of []Tenure) (grants []Grant) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.withdrawAll(of)
+	for _, t := range s.seats {
+		if slices.Contains(of, t.tenure) {
+			grants = append(grants, s.closeSeats(t)...)
+		}
+	}
+	s.away = slices.DeleteFunc(s.away, func(w *Waiter) bool { return slices.Contains(of, w.Tenure) })
+	for _, t := range of {
+		delete(s.leaving, t)
+	}
+	return grants
+}
+
+func (s *Slots) withdrawAll(of []Tenure) (calls []*Waiter) {
 	for _, w := range s.waiting {
 		if slices.Contains(of, w.Tenure) {
 			s.withdraw(w)
@@ -258,17 +347,6 @@ func (s *Slots) PassBy(n int) []*Waiter {
 	return first
 }
 
-// Restore puts withdrawn calls back into their places.
-func (s *Slots) Restore(calls []*Waiter) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, w := range calls {
-		if s.waiting[w.Call] == nil && (w.Attempt == nil || !w.Attempt.Ended()) { // else it asked again by itself
-			s.enqueue(w)
-		}
-	}
-}
-
 func (s *Slots) enqueue(w *Waiter) {
 	s.waiting[w.Call] = w
 	s.queues[w.line()].add(w)
@@ -334,10 +412,13 @@ func (t *Slot) Free() []Grant {
 	if t == nil {
 		return nil
 	}
-	s := t.slots
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if t.freed {
+	t.slots.mu.Lock()
+	defer t.slots.mu.Unlock()
+	return t.slots.free(t)
+}
+
+func (s *Slots) free(t *Slot) []Grant {
+	if t == nil || t.freed {
 		return nil
 	}
 	t.freed = true
@@ -349,14 +430,23 @@ func (t *Slot) Free() []Grant {
 	return s.grantAll()
 }
 
-// Keep reports whether a slot whose attempt has ended may go to the next call of the same run,
-// of the given priority, although others wait. That spares the call the queue, and with it a
-// row and a turn. Waiting calls of higher priority go first, and those of the same priority
-// after maxInARow calls. If Keep returns false, the caller must free the slot.
-func (t *Slot) Keep(priority int) bool {
-	s := t.slots
+// Void takes back a grant whose run is served elsewhere by now.
+func (g *Grant) Void() (grants []Grant) {
+	s := g.Slot.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if t := s.seats[g.Run]; t != nil && t.tenure == g.Tenure {
+		grants = s.closeSeats(t)
+	}
+	return append(grants, s.free(g.Slot)...)
+}
+
+// keep reports whether a slot whose attempt has ended may go to the next call of the same run,
+// of the given priority, although others wait. That spares the call the queue, and with it a
+// row and a turn. Waiting calls of higher priority go first, and those of the same priority
+// after maxInARow calls. If keep returns false, the slot is to be freed.
+func (t *Slot) keep(priority int) bool {
+	s := t.slots
 	if t.freed || t.lane != Regular || s.keptBack || s.used > s.limit {
 		return false
 	}
@@ -381,9 +471,44 @@ func (s *Slots) grantRegular() (grants []Grant) {
 	for s.open(Regular) && s.first() != nil && s.grants() {
 		w := s.first()
 		s.next(w.line())
-		grants = append(grants, Grant{Waiter: w, Slot: s.occupy(Regular)})
+		if s.wants(w) {
+			grants = append(grants, s.seat(w, s.occupy(Regular), 0))
+		}
 	}
 	return grants
+}
+
+// wants reports whether a call that waits in the regular lane may still start. If its activity is switched off or
+// tried, its run is to ask again when that is over; an attempt on record stops waiting soon.
+func (s *Slots) wants(w *Waiter) bool {
+	var t *Seats
+	if w.Attempt == nil && w.Number != ToBegin {
+		if t = s.seatsOf(w.Run, w.Tenure); t.reserved[w.Number] != nil {
+			return false
+		}
+	}
+	switch {
+	case s.suspected(w.Activity):
+		s.holdBack(t, w.Activity)
+	case !s.off[w.Activity]:
+		return true
+	case t != nil:
+		s.refuse(t)
+	}
+	return false
+}
+
+// seat reserves a granted slot for its call or, if the run has not begun, for whatever its code
+// calls first. One for an attempt on record is launched by who delivers the grant.
+func (s *Slots) seat(w *Waiter, slot *Slot, group int) Grant {
+	if w.Attempt == nil {
+		if t := s.seatsOf(w.Run, w.Tenure); w.Number == ToBegin {
+			t.kept = append(t.kept, slot)
+		} else {
+			t.reserve(w.Number, slot)
+		}
+	}
+	return Grant{Waiter: w, Slot: slot, Group: group}
 }
 
 // first returns the waiter that gets the next regular slot, nil if there is none.

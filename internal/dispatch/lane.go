@@ -1,4 +1,4 @@
-package attempt
+package dispatch
 
 import (
 	"cmp"
@@ -48,13 +48,19 @@ func (s *Slots) grantLane() (grants []Grant) {
 	if !s.open(Probation) || len(s.queues[Probation]) == 0 || !s.grants() {
 		return nil
 	}
+	for _, w := range slices.Clone(s.queues[Probation]) {
+		if s.off[w.Activity] { // its run asks again when that is over
+			s.withdraw(w)
+			s.refuse(s.seatsOf(w.Run, w.Tenure))
+		}
+	}
 	group := s.nextGroup()
 	for _, w := range group {
 		s.withdraw(w)
 		slot := s.occupy(Probation)
 		slot.activity = w.Activity
 		s.lane.of[w.Activity]++
-		grants = append(grants, Grant{Waiter: w, Slot: slot, Group: len(group)})
+		grants = append(grants, s.seat(w, slot, len(group)))
 	}
 	s.lane.group = len(group)
 	return grants
@@ -109,22 +115,11 @@ func (s *Slots) Survived(activity string) {
 // Activity returns the activity of the suspect to which the slot was granted, "" for none.
 func (t *Slot) Activity() string { return t.activity }
 
-// Suspected reports whether calls of an activity are in the probation lane or wait for it as
+// suspected reports whether calls of an activity are in the probation lane or wait for it as
 // suspects, or died alone.
-func (s *Slots) Suspected(activity string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.lane.of[activity] > 0 || s.blame[activity].Deaths > 0 ||
-		slices.ContainsFunc(s.queues[Probation], func(w *Waiter) bool { return w.Activity == activity && !w.Doubted })
-}
-
-// Blamed reports whether calls of an activity died alone, and none has survived since. Then
-// each of its calls is tried alone, as a suspect: else one call after the other would have to
-// die twice first.
-func (s *Slots) Blamed(activity string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.blame[activity].Deaths > 0
+func (s *Slots) suspected(activity string) bool {
+	return activity != "" && (s.lane.of[activity] > 0 || s.blame[activity].Deaths > 0 ||
+		slices.ContainsFunc(s.queues[Probation], func(w *Waiter) bool { return w.Activity == activity && !w.Doubted }))
 }
 
 // leaveLane takes an attempt out of the probation lane.

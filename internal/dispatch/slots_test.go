@@ -1,4 +1,4 @@
-package attempt
+package dispatch
 
 import (
 	"cmp"
@@ -43,11 +43,12 @@ func TestE49_SlotsAreGivenByPriority(t *testing.T) {
 		add(i)
 	}
 	// All partitions but the first leave, and the last comes back later.
-	gone := s.Withdraw([]Tenure{{Partition: 1}, {Partition: 2}})
+	s.Suspend([]Tenure{{Partition: 1}, {Partition: 2}})
 	for i := range contenders / 2 {
 		add(contenders/2 + i)
 	}
-	s.Restore(slices.DeleteFunc(gone, func(w *Waiter) bool { return w.Partition == 1 }))
+	s.Resume([]Tenure{{Partition: 2}})
+	s.Drop([]Tenure{{Partition: 1}})
 	came = slices.DeleteFunc(came, func(w *Waiter) bool {
 		return w.Partition == 1 && s.waiting[w.Call] != w
 	})
@@ -101,8 +102,8 @@ func TestWhoWaitsGoesWithItsRun(t *testing.T) {
 	s.Wait(&Waiter{Call: Call{"moves", 1}, Tenure: before})
 	s.Wait(&Waiter{Call: Call{"stays", 1}, Tenure: now})
 	s.Wait(&Waiter{Call: Call{"moves", 1}, Tenure: now})
-	if gone := s.Withdraw([]Tenure{before}); len(gone) != 0 {
-		t.Errorf("with the place where the run was before, %d calls leave", len(gone))
+	if s.Suspend([]Tenure{before}); len(s.away) != 0 {
+		t.Errorf("with the place where the run was before, %d calls leave", len(s.away))
 	}
 	if grants := taken.Free(); len(grants) != 1 || grants[0].Run != "moves" || grants[0].Tenure != now {
 		t.Errorf("the slot goes to %+v", grants)
@@ -183,14 +184,14 @@ func TestE3_SuspectsRunInGroups(t *testing.T) {
 	if s.Take(Regular) == nil || s.Take(Regular) != nil {
 		t.Error("the lane leaves not one slot more than its own")
 	}
-	gone := s.Withdraw([]Tenure{{Partition: 1}})
+	s.Suspend([]Tenure{{Partition: 1}})
 	if got := group[0].Slot.Free(); got != nil {
 		t.Errorf("%d join a group", len(got))
 	}
 	if got := group[1].Slot.LeaveProbation(); got != nil {
 		t.Errorf("%d join a group", len(got))
 	}
-	s.Restore(gone)
+	s.Resume([]Tenure{{Partition: 1}})
 	other.Free()
 	for left := 17; left > 0; {
 		group = append(group[2].Slot.Free(), group[3:]...)

@@ -1,0 +1,191 @@
+package dispatch
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure/internal/clock"
+	"github.com/perdure/perdure/store"
+)
+
+// A started run begins when there is a slot for what its code calls first. Until then it is in
+// line: it is a row whose wake time is its place (store.InLine). The first runs of the line
+// wait for slots in memory, as calls do and in the order of calls, and get a slot that their
+// first turn uses. The others exist in the database alone. So started runs cost no memory, and
+// a run begins with a turn that starts its first attempt.
+//
+// Only slots hold a run back. A message for a run in line starts it immediately. When no run
+// has begun for lineRest, because the slots are taken for long, the first runs of the line
+// begin without one. So a run that needs no slot, and a run that another waits for, is never
+// stuck behind runs that need one. If slots really are taken for long, runs that begin this
+// way wait for them too, in memory; therefore the more calls wait, the slower the line moves.
+
+const (
+	// lineAhead is how many runs in line wait for slots in memory. When half of them are left,
+	// more are read.
+	lineAhead = 1000
+	// lineRest is how long the line may stand still before its first lineStep runs begin
+	// without slots.
+	lineRest = 100 * time.Millisecond
+	lineStep = 32
+	// Each lineSlower calls that wait for slots double that time, at most lineSlowest times: up
+	// to 102 s.
+	lineSlower  = 500
+	lineSlowest = 10
+)
+
+// Line says which runs in line wait for slots in memory, and which are in the database alone. It
+// is safe for concurrent use.
+type Line struct {
+	// Bell rings when the line may have to be read.
+	Bell clock.Bell
+
+	slots *Slots
+	every time.Duration // how often it is read in any case, because news may be lost
+
+	mu    sync.Mutex
+	more  bool  // the database has some
+	until int64 // none of them has a wake time below this, except those that news announces
+	left  int   // how many were left to the database so far
+	news  bool  // others may have joined
+
+	read   time.Time // when the line was last read
+	barren bool      // that read found none
+
+	moved bool      // a run has begun since still
+	still time.Time // when Move last saw the line move; zero if the line is empty
+}
+
+// NewLine returns the line to slots.
+func NewLine(slots *Slots, every time.Duration) *Line {
+	return &Line{Bell: clock.NewBell(), slots: slots, every: every}
+}
+
+// Full reports whether as many runs wait in memory as may, so that others are left to the
+// database.
+func (l *Line) Full() bool { return l.slots.InLine() >= lineAhead }
+
+// Stand makes a run in line wait for a slot.
+func (l *Line) Stand(run string, of Tenure, priority int) {
+	l.slots.Wait(&Waiter{Call: Call{Run: run, Number: ToBegin}, Tenure: of, Priority: priority})
+	l.Bell.Ring()
+}
+
+// Join makes a run whose row is in line wait for a slot in memory, unless runs that exist in the
+// database alone precede it.
+func (l *Line) Join(run string, of Tenure, priority int, wake int64) []Grant {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.slots.InLine()
+	if before := l.more && wake >= l.until; before || n >= lineAhead && (!l.more || n >= 2*lineAhead) {
+		if !l.more {
+			l.more, l.until = true, wake
+		}
+		l.until = min(l.until, wake)
+		l.left++
+		l.Bell.Ring()
+		return nil
+	}
+	l.Stand(run, of, priority)
+	return l.slots.Serve()
+}
+
+// News says that other processes may have put runs in line.
+func (l *Line) News() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.news = true
+	l.Bell.Ring()
+}
+
+// Began says that a run in line begins.
+func (l *Line) Began() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.moved = true
+	if l.more && l.slots.InLine() == lineAhead/2 {
+		l.Bell.Ring()
+	}
+}
+
+// ToRead reports whether to read the line now: immediately if few of the runs that were read
+// are left and the last read found some, lineRest after the last read if there is news, and
+// periodically in case news was lost.
+func (l *Line) ToRead(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	since := now.Sub(l.read)
+	switch {
+	case since >= l.every:
+		return true
+	case (l.more || l.news) && l.slots.InLine() <= lineAhead/2:
+		return !l.barren || since >= lineRest
+	}
+	return l.news && since >= lineRest
+}
+
+// LineRead is a read of the line in progress.
+type LineRead struct {
+	Limit int // how many runs to read
+	left  int
+}
+
+// BeginRead begins to read the line, of which as many runs as are at work may be about to leave
+// it.
+func (l *Line) BeginRead(atWork int) LineRead {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.news = false
+	return LineRead{lineAhead + l.slots.InLine() + atWork, l.left}
+}
+
+// EndRead makes the runs that a read has found wait for slots. It skips those for which tenure
+// reports false: they are not in line any more, or not here.
+func (l *Line) EndRead(r LineRead, first []store.Wake, tenure func(store.Wake) (Tenure, bool)) []Grant {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.slots.InLine()
+	l.more, l.until = len(first) >= r.Limit, math.MaxInt64
+	for _, w := range first {
+		if l.slots.InLine() >= 2*lineAhead {
+			l.more, l.until = true, w.Time
+			break
+		}
+		if of, is := tenure(w); is {
+			l.Stand(w.Run, of, store.PriorityInLine(w.Time))
+		}
+		l.until = w.Time
+	}
+	if !l.more {
+		l.until = math.MaxInt64
+	}
+	l.news = l.news || l.left != r.left // the read may have been too early for it
+	l.read, l.barren = time.Now(), l.slots.InLine() == before
+	return l.slots.Serve()
+}
+
+// Move returns the runs that are to begin without a slot, because the line has stood still for
+// too long, and when to look again.
+func (l *Line) Move(now time.Time) (begin []*Waiter, again time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	inLine := l.slots.InLine()
+	if inLine == 0 {
+		l.still = time.Time{}
+		if l.more || l.news {
+			return nil, lineRest
+		}
+		return nil, l.every
+	}
+	if l.moved || l.still.IsZero() {
+		l.still, l.moved = now, false
+	}
+	calls := l.slots.Usage().Waiting - inLine
+	rest := lineRest << min(calls/lineSlower, lineSlowest)
+	if now.Sub(l.still) >= rest {
+		l.still = now
+		begin = l.slots.PassBy(lineStep)
+	}
+	return begin, min(lineRest, rest-now.Sub(l.still)) // by then fewer calls may wait
+}
