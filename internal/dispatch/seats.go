@@ -310,6 +310,7 @@ func (s *Slots) refuse(t *Seats) { s.refused[t] = true }
 // see LetBack.
 func (s *Slots) holdBack(t *Seats, activity string) {
 	s.heldBack[activity] = true
+	s.holdsBack.Store(true)
 	if t != nil {
 		s.refuse(t)
 	}
@@ -318,6 +319,9 @@ func (s *Slots) holdBack(t *Seats, activity string) {
 // LetBack reports whether suspects of activities have been tried for which others were held
 // back, which may ask again then: see Reopen.
 func (s *Slots) LetBack() (freed bool) {
+	if !s.holdsBack.Load() {
+		return false // the usual case
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for activity := range s.heldBack {
@@ -326,6 +330,7 @@ func (s *Slots) LetBack() (freed bool) {
 			freed = true
 		}
 	}
+	s.holdsBack.Store(len(s.heldBack) > 0)
 	return freed && !s.closed
 }
 

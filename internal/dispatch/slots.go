@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/internal/suspects"
@@ -30,6 +31,7 @@ type Slots struct {
 	refused      map[*Seats]bool   // runs whose calls were refused a slot for a reason that passes
 	leaseRefused bool              // the reason was, for some, that the lease may have expired
 	heldBack     map[string]bool   // activities of which calls were refused because others are tried
+	holdsBack    atomic.Bool       // there are such activities
 	off          map[string]bool   // activities and inline steps that are switched off
 	leaving      map[Tenure]bool   // those that are being handed over
 	away         []*Waiter         // calls of those, which waited when that began

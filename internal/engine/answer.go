@@ -59,12 +59,12 @@ func (e *Engine) askLocked(p *partition, run string, q question) {
 // answer implements stepper.
 func (r *activeRun) answer(questions []question) error {
 	if len(questions) > 0 && r.instance != nil {
-		onTrial, err := r.engine.onTrial(r, nil)
+		onTrial, err := r.engine.try(r, nil)
 		if err != nil {
 			turnAway(questions)
 			return err
 		}
-		defer onTrial.finished()
+		defer onTrial.Finished()
 	}
 	for i, q := range questions {
 		if r.instance == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
@@ -179,10 +180,7 @@ func (o attemptOwner) Ended(end attempt.End) {
 	}
 	switch onTrial := end.Slot != nil && end.Slot.Lane() == dispatch.Probation; {
 	case onTrial && end.Survived():
-		e.acquit(end.Slot.Activity(), core.AttemptID(x.Run, x.Call, x.Number), func() {
-			e.grant(end.Slot.Free())
-			e.letBack()
-		})
+		e.acquit(end.Slot.Activity(), core.AttemptID(x.Run, x.Call, x.Number), end.Slot.Free)
 	case onTrial || p == nil || !e.keeps(e.residents[x.Run], end.Slot):
 		e.grant(end.Slot.Free())
 		e.letBack()
@@ -248,5 +246,5 @@ func (o attemptOwner) Granted(grants []dispatch.Grant) {
 }
 
 func (o attemptOwner) Token(x *attempt.Attempt) string {
-	return o.e.Client.Token(request.Attempt{Partition: home(x.Partition), Run: x.Run, Call: x.Call, Number: x.Number})
+	return o.e.Client.Token(request.Attempt{Partition: placement.Home(x.Partition), Run: x.Run, Call: x.Call, Number: x.Number})
 }

@@ -51,7 +51,7 @@ func (e *Engine) routeStart(m store.Message, l *look) {
 	if start.Scheduled != nil && e.alreadyFired(p, m) {
 		return
 	}
-	away := e.beginsAt(&start, nil) != ""
+	away := e.nodes.ToBegin(&start, nil) != ""
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.partitions[p.number] != p {

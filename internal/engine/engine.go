@@ -19,12 +19,13 @@ import (
 	"github.com/perdure/perdure/internal/logs"
 	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/internal/outage"
+	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/serve"
 	"github.com/perdure/perdure/internal/steptx"
+	"github.com/perdure/perdure/internal/suspicion"
 	"github.com/perdure/perdure/internal/workers"
-	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -61,6 +62,9 @@ type Engine struct {
 	intake       []rule                                // rules about the mail of a turn
 	committer    *commit.Committer
 	member       *member.Member
+	nodes        *placement.Nodes // where runs go on
+	switches     placement.Switches
+	suspicion    *suspicion.Room
 	slots        *dispatch.Slots
 	line         *dispatch.Line // started runs that wait for a slot
 	due          *dispatch.Due  // when runs want a step
@@ -87,16 +91,12 @@ type Engine struct {
 	partitions map[int]*partition
 	residents  map[string]*resident // by run ID
 	idle       *list.List           // residents that may be evicted, oldest first
-	switches   switches
-	canary     atomic.Pointer[store.Switch] // in force, as of switches; nil: none. Read without mu
-	routes     map[string]route             // by workflow ID
-	busy       int                          // residents with a turn in progress
-	held       bool                         // the inbox is not read until fewer turns are in progress
-	queued     int                          // residents at rest whose calls wait for slots
-	beginLater []*resident                  // runs that begin when fewer turns are in progress
-	wards      wards
+	routes     map[string]route     // by workflow ID
+	busy       int                  // residents with a turn in progress
+	held       bool                 // the inbox is not read until fewer turns are in progress
+	queued     int                  // residents at rest whose calls wait for slots
+	beginLater []*resident          // runs that begin when fewer turns are in progress
 	recovery   recovery
-	begun      time.Time       // when Start took partitions
 	quiet      *sync.Cond      // busy or the number of attempts went down
 	conflicts  map[string]bool // gates that calls declare differently, as already logged
 	health     health
@@ -163,7 +163,6 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		inboxLater: clock.NewBell(),
 		switchKick: clock.NewBell(),
 		due:        dispatch.NewDue(store.Hot),
-		wards:      wards{kick: clock.NewBell()},
 		partitions: map[int]*partition{},
 		residents:  map[string]*resident{},
 		idle:       list.New(),
@@ -175,6 +174,9 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	e.ctx, e.cancel = ctx, func() { cancel(ErrStopped) }
 	e.hurry, e.hasten = context.WithCancel(ctx)
 	e.reads, e.writes = outage.New(e.log), outage.New(e.log)
+	e.nodes = placement.New(placement.Config{
+		Context: e.ctx, Store: db, Name: config.Group, Group: group, Build: config.Build, Watch: e.reads,
+	})
 	e.transactions = steptx.Runner{Life: e.ctx, Pool: &e.code}
 	e.Inspector = inspect.New(db, inspect.Config{
 		Draw:  config.Draw,
@@ -198,6 +200,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	e.attempts = attempt.NewRunner(attempt.Config{
 		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code, Holds: e.member.Holds, MaxLate: config.MaxAbandoned, Logger: config.Logger,
 	})
+	e.suspicion = e.newSuspicion()
 	e.serveQueues()
 	e.intake, e.receivers = e.rules(), e.kinds()
 	return e, nil
@@ -252,8 +255,8 @@ func (e *Engine) Start(ctx context.Context) error {
 		return errors.Join(err, e.backOut(context.WithoutCancel(ctx)))
 	}
 	e.mu.Lock()
-	e.phase, e.begun = running, time.Now()
-	e.spreadBlame()
+	e.phase = running
+	e.suspicion.Begin(time.Now())
 	e.keepSlotsBack()
 	e.mu.Unlock()
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.partitions))
@@ -277,43 +280,6 @@ func (e *Engine) currentPhase() phase {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.phase
-}
-
-// insist retries a read about one run while the database is unavailable. It returns any other
-// error, and ErrStopped when the engine ends.
-func (e *Engine) insist(what string, read func() error) error {
-	var definite error
-	err := e.persist(what, func() error {
-		err := read()
-		if err != nil && !store.Unavailable(err) {
-			definite, err = err, nil
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return definite
-}
-
-// persist retries a read that the engine cannot do without, whatever the error, until it
-// succeeds or the engine ends.
-func (e *Engine) persist(what string, read func() error) error {
-	backoff := retry.Exponential(20*time.Millisecond, 2, 2*time.Second)
-	for k := 1; ; k++ {
-		err := read()
-		if e.ctx.Err() != nil {
-			return ErrStopped
-		}
-		if err == nil {
-			e.reads.Back()
-			return nil
-		}
-		e.reads.Away(what, err)
-		if !clock.Pause(e.ctx, backoff.Delay(k)) {
-			return ErrStopped
-		}
-	}
 }
 
 // stopGrace is how long code may take to return once Stop waits no longer.
@@ -394,6 +360,7 @@ func (e *Engine) drain() {
 	e.phase = draining
 	e.member.Drain()
 	e.slots.Close()
+	e.suspicion.End()
 }
 
 // Kill ends the engine as a crash would: it writes nothing more and leaves the database open.
@@ -409,6 +376,7 @@ func (e *Engine) end() {
 	e.mu.Unlock()
 	e.member.Drain()
 	e.slots.Close()
+	e.suspicion.End()
 	e.cancel()
 	e.attempts.Interrupt()
 	if e.server != nil {

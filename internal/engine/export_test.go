@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
@@ -177,7 +178,7 @@ func Wake(e *Engine, run string) {
 
 // OfShare reports whether a canary gives a run to its build.
 func OfShare(build string, share int, workflowID string) bool {
-	return ofShare(&store.Switch{Name: build, Share: share}, workflowID)
+	return placement.OfShare(&store.Switch{Name: build, Share: share}, workflowID)
 }
 
 // PartitionOf is the partition of a workflow ID.

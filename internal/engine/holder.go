@@ -41,7 +41,7 @@ func (h holder) Taken(node string, owned []store.Ownership) {
 	e := h.e
 	t := e.takeOver(node, owned)
 	e.work.Go(func() {
-		if e.persist("reading what runs want a step", func() error { return e.readWakes(e.ctx, t) }) == nil {
+		if e.reads.Persist(e.ctx, "reading what runs want a step", func() error { return e.readWakes(e.ctx, t) }) == nil {
 			e.recover(t)
 		}
 	})
@@ -111,9 +111,10 @@ func (h holder) Reopen(ps []member.Partition) {
 // wakes the wake loop, because the clock may have moved.
 func (h holder) Renewed(ms *store.Membership) {
 	e := h.e
-	e.see(ms)
+	fresh := e.nodes.See(ms)
 	e.due.Bell.Ring()
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.Moved(fresh)
 	e.askAgain(e.slots.Renewed())
 }

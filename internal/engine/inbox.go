@@ -167,7 +167,7 @@ func (e *Engine) deliverByRoute(p *partition, m mail) bool {
 // latest returns the latest run of a workflow ID in the database, "" if there is none.
 func (e *Engine) latest(p *partition, workflowID string) (string, error) {
 	var row *store.Run
-	err := e.insist("finding the run of a message", func() (err error) {
+	err := e.reads.Insist(e.ctx, "finding the run of a message", func() (err error) {
 		row, err = e.db.Find(e.ctx, p.home, workflowID, "")
 		return err
 	})

@@ -113,8 +113,8 @@ func (e *Engine) begins(r *activeRun, start *history.Start) {
 	r.entry, r.origin = entered, nil
 	r.first = true
 	r.run = core.New(e.coreConfig(r, start), *start)
-	if of := e.crashesHere(store.SwitchWorkflow, start.Type); of.held != nil {
-		r.hold = of.hold(start.WorkflowID, e.fingerprint(e.defs.workflows[start.Type], ""))
+	if of := e.suspicion.Workflow(start.Type); of.Held != nil {
+		r.hold = heldWithAll(&of, start.WorkflowID, e.fingerprint(e.defs.workflows[start.Type], ""))
 		r.run.Hold(r.hold.status, r.hold.detail)
 		e.log.RunHeld(logged(*start), string(r.hold.status), r.hold.detail.Reason, "")
 		return
@@ -220,7 +220,7 @@ func (e *Engine) readLine() error {
 	e.mu.Unlock()
 	var first []store.Wake
 	if len(open) > 0 {
-		err := e.persist("reading who is to begin", func() (err error) {
+		err := e.reads.Persist(e.ctx, "reading who is to begin", func() (err error) {
 			first, err = e.db.Due(e.ctx, numbers(open), math.MinInt64, store.LastInLine, read.Limit)
 			return err
 		})

@@ -37,7 +37,9 @@ func (e *Engine) load(r *activeRun, todo []mail) error {
 			return err
 		}
 	}
-	e.comesFrom(r.partition, past)
+	if n := len(past.Turns); n > 0 && past.Turns[n-1].Epoch != r.partition.epoch {
+		r.partition.lineage.CameFrom(past.Turns[n-1].Epoch)
+	}
 	if err := e.learnLineage(r.partition); err != nil {
 		return err
 	}
@@ -109,7 +111,7 @@ func (e *Engine) readRecord(r *resident) (*store.Record, error) {
 	var rec *store.Record
 	if r.first {
 		var row *store.Run
-		err := e.insist("loading run "+r.id, func() (err error) {
+		err := e.reads.Insist(e.ctx, "loading run "+r.id, func() (err error) {
 			row, err = e.db.Find(e.ctx, r.partition.home, "", r.id)
 			return err
 		})
@@ -120,7 +122,7 @@ func (e *Engine) readRecord(r *resident) (*store.Record, error) {
 			return &store.Record{Run: *row}, nil
 		}
 	}
-	err := e.insist("loading run "+r.id, func() (err error) {
+	err := e.reads.Insist(e.ctx, "loading run "+r.id, func() (err error) {
 		rec, err = e.db.Load(e.ctx, r.partition.home, r.id)
 		return err
 	})
@@ -259,10 +261,10 @@ func (e *Engine) takenOver(r *activeRun) core.TakenOver {
 		}
 	}
 	in := core.TakenOver{Alive: refs}
-	if l := r.partition.lineage; l != nil {
-		in.Survivors, in.Unheard = l.survivors, l.unheard
+	if o := r.partition.lineage.Owners(); o != nil {
+		in.Survivors, in.Unheard = o.Survivors, o.Unheard
 	}
-	in.Excused = r.excused()
+	in.Excused = r.partition.suspicion.Excused(r.id)
 	return in
 }
 
@@ -300,7 +302,7 @@ func (e *Engine) coreConfig(r *activeRun, start *history.Start) core.Config {
 	return core.Config{
 		Node: p.node, Retry: retries, Build: build, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
 		Unslotted: e.slots.Moving, Early: int64(early),
-		Tell: e.config.OnPaused != nil, Closings: e.config.Closings != nil && e.config.Closings(start), Stopped: func(c *core.Call) bool { return e.stopped(r, c) }, Lacks: func(c *core.Call) string { return e.lacks(r, c) },
-		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
+		Tell: e.config.OnPaused != nil, Closings: e.config.Closings != nil && e.config.Closings(start), Stopped: func(c *core.Call) bool { return r.seats.Stopped(r.code(c)) }, Lacks: func(c *core.Call) string { return e.lacks(r, c) },
+		Owner: func(epoch int64) string { return p.lineage.Owners().Node(epoch) },
 	}
 }

@@ -20,7 +20,7 @@ var _ request.Local = local{}
 
 // Create implements request.Local.
 func (e local) Create(ctx context.Context, row *store.Run, start *history.Start, forEnd bool) (served bool, err error) {
-	away := e.beginsAt(start, nil) != ""
+	away := e.nodes.ToBegin(start, nil) != ""
 	e.mu.Lock()
 	if e.phase == stopped || e.stopping {
 		e.mu.Unlock()
@@ -96,7 +96,7 @@ func (e local) Serves(partition int, run string) (served, resident bool) {
 	defer e.mu.Unlock()
 	r := e.residents[run]
 	resident = r != nil && !r.gone && r.partition.home == partition && e.owns(r.partition.number) != nil
-	return resident || e.owns(partition) != nil && !e.wards.of[partition], resident
+	return resident || e.owns(partition) != nil && !e.nodes.HasWards(partition), resident
 }
 
 // Posted implements request.Local.

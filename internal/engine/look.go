@@ -133,7 +133,7 @@ func (e *Engine) read(l *look) error {
 	owned, passed := numbers(l.open), false
 	for after := int64(0); ; {
 		var page []store.Message
-		err := e.persist("reading messages", func() (err error) {
+		err := e.reads.Persist(e.ctx, "reading messages", func() (err error) {
 			page, err = e.db.Inbox(e.ctx, owned, after, inboxPage)
 			return err
 		})

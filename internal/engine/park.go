@@ -51,10 +51,8 @@ func (e *Engine) stillParked(def *seal.WorkflowDeclaration, past *core.Past) *ho
 // obeyLetGo lets the code of a parked run be tried again, once: if it ends its process again,
 // the deaths count from then on.
 func (e *Engine) obeyLetGo(r *activeRun, past *core.Past, d core.Detail) error {
-	if t := e.trialsIn(r.partition); t != nil {
-		t.clear(r.id)
-	}
-	e.releaseWorkflow(past.Start.Type)
+	r.partition.suspicion.Clear(r.id)
+	e.suspicion.LetGo(past.Start.Type)
 	d.Deaths, d.Shared = 0, false
 	past.State.Detail = core.EncodeDetail(d)
 	state := record.StoreState(past.State)
@@ -75,9 +73,9 @@ func (e *Engine) worthTrying(r store.Run) bool {
 	d, err := core.DecodeDetail(r.Detail)
 	def := e.defs.workflows[r.Type]
 	if def == nil || d.Pin != "" && d.Pin != e.config.Build {
-		return e.fittingNode(r.Type, "", d.Pin, d.Tried) != ""
+		return e.nodes.Fitting(r.Type, "", d.Pin, d.Tried) != ""
 	}
-	return err != nil || r.Status != store.Parked || d.Shared && !e.isHeld(r.Type) || d.Fingerprint != e.fingerprint(def, d.Pin) || d.Pin == "" && e.fittingNode(r.Type, "", "", d.Tried) != ""
+	return err != nil || r.Status != store.Parked || d.Shared && !e.isHeld(r.Type) || d.Fingerprint != e.fingerprint(def, d.Pin) || d.Pin == "" && e.nodes.Fitting(r.Type, "", "", d.Tried) != ""
 }
 
 // parked returns the hold of a run whose code failed in a way that does not fail the run.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/dispatch"
+	"github.com/perdure/perdure/internal/placement"
+	"github.com/perdure/perdure/internal/suspicion"
 	"github.com/perdure/perdure/store"
 )
 
@@ -18,54 +20,12 @@ type partition struct {
 	epoch  int64
 	node   string // the node ID under which this process owns it
 
-	lineage *lineage // nil until a run is loaded
-	leaving bool     // it is being handed over; nothing new starts in it
-	active  int      // residents with a turn in progress, and running attempts
+	lineage placement.Lineage
+	leaving bool // it is being handed over; nothing new starts in it
+	active  int  // residents with a turn in progress, and running attempts
 	inbox   inbox
 
-	comings int // how often runs have arrived from other places
-	coming  int // requests in flight that bring runs here
-	learned int // value of comings when the lineage was read
-
-	suspicion
-}
-
-// lineage is the list of owners of a partition and what became of them.
-type lineage struct {
-	owners    []store.Ownership
-	nodes     map[int64]string // by epoch
-	survivors []string         // nodes that lost it or handed it over, and survived
-	unheard   []string         // nodes of which only the end of their lease is known
-}
-
-// node returns the owner of the partition under an epoch.
-func (l *lineage) node(epoch int64) string {
-	if l == nil {
-		return ""
-	}
-	return l.nodes[epoch]
-}
-
-// newLineage evaluates owners, which are listed by epoch. What became of a node is what became
-// of it after its last epoch: attempts that are still in flight belong to that epoch.
-func newLineage(owners []store.Ownership) *lineage {
-	l := &lineage{owners: owners, nodes: map[int64]string{}}
-	last := map[string]store.Ownership{}
-	for _, o := range owners {
-		l.nodes[o.Epoch] = o.Node
-		if o.Over {
-			last[o.Node] = o
-		}
-	}
-	for node, o := range last {
-		switch {
-		case o.Survived:
-			l.survivors = append(l.survivors, node)
-		case !o.Ended:
-			l.unheard = append(l.unheard, node)
-		}
-	}
-	return l
+	suspicion *suspicion.Place
 }
 
 // served returns the partitions that this node serves. The engine's mu is held.
@@ -119,33 +79,22 @@ func (e *Engine) owns(number int) *partition {
 	return p
 }
 
-func (e *Engine) lineageOf(p *partition) *lineage {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return p.lineage
-}
-
 // learnLineage reads the owners of a partition, once, and again when runs have arrived from
 // other places.
 func (e *Engine) learnLineage(p *partition) error {
-	e.mu.Lock()
-	known, comings := p.lineage != nil && p.learned == p.comings && p.coming == 0, p.comings
-	e.mu.Unlock()
+	known, comings := p.lineage.Known()
 	if known {
 		return nil
 	}
 	var owners []store.Ownership
-	err := e.insist("reading the owners of a partition", func() (err error) {
+	err := e.reads.Insist(e.ctx, "reading the owners of a partition", func() (err error) {
 		owners, err = e.db.Owners(e.ctx, p.home)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	read := newLineage(owners)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	p.lineage, p.learned = read, comings
+	p.lineage.Learn(placement.NewOwners(owners), comings)
 	return nil
 }
 
@@ -186,7 +135,8 @@ func (e *Engine) takeOver(node string, owned []store.Ownership) *takeover {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, o := range owned {
-		p := &partition{number: o.Partition, home: home(o.Partition), ward: ward(o.Partition), epoch: o.Epoch, node: node, inbox: newInbox(), suspicion: suspicion{judging: make(chan struct{}, 1)}}
+		p := &partition{number: o.Partition, home: placement.Home(o.Partition), ward: placement.Ward(o.Partition), epoch: o.Epoch, node: node, inbox: newInbox()}
+		e.locate(p)
 		e.partitions[o.Partition] = p
 		t.partitions = append(t.partitions, p)
 	}
@@ -334,7 +284,7 @@ func (e *Engine) reviewHeld(ps []*partition) {
 	filter := store.Filter{Partitions: homes(ps), Status: []store.Status{store.Parked, store.WaitingForCode}, Limit: 500}
 	for {
 		var held []store.Run
-		err := e.persist("reviewing parked runs", func() (err error) {
+		err := e.reads.Persist(e.ctx, "reviewing parked runs", func() (err error) {
 			held, err = e.db.List(e.ctx, filter)
 			return err
 		})
@@ -380,9 +330,7 @@ func (e *Engine) drop(ps []*partition) {
 		if e.partitions[p.number] == p {
 			delete(e.partitions, p.number)
 		}
-		if p.trials != nil {
-			p.trials.cancel()
-		}
+		p.suspicion.Close()
 	}
 	e.grant(e.slots.Drop(tenures(ps)))
 	for _, r := range e.residents {

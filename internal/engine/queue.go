@@ -62,8 +62,8 @@ func (e *Engine) serveQueues() {
 		Store: e.db, Group: e.group, Name: e.config.Node, Build: e.config.Build, Lease: e.config.Lease, Queues: e.config.Queues, Activities: names,
 		Ahead: ahead, Alone: len(e.config.Workflows) == 0, Slots: e.slots,
 		Paused:   e.slots.Off,
-		Doubted:  e.doubted,
-		Survived: e.survivedInQueue,
+		Doubted:  e.suspicion.Doubted,
+		Survived: func(activity, attemptID string) { e.suspicion.SurvivedInQueue(activity, attemptID, e.server.Wake) },
 		Body: func(run string, t *serve.Task) seal.Body {
 			body := e.body(nil, &t.Dispatch)
 			all := e.around.Attempts()
@@ -101,7 +101,8 @@ func (e *Engine) startServing(ctx context.Context) error {
 	}
 	e.server.Start()
 	e.mu.Lock()
-	e.phase, e.begun = running, time.Now()
+	e.phase = running
+	e.suspicion.Begin(time.Now())
 	e.mu.Unlock()
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, 0)
 	e.work.Go(e.switchLoop)
@@ -177,7 +178,7 @@ func (e *Engine) storeTasks(r *activeRun, out *core.Turn, t *store.Turn) error {
 
 // tasksOf returns the tasks of a run.
 func (e *Engine) tasksOf(r *activeRun) (refs []store.TaskRef, err error) {
-	err = e.insist("reading what is in queues for run "+r.id, func() error {
+	err = e.reads.Insist(e.ctx, "reading what is in queues for run "+r.id, func() error {
 		all, err := e.db.Tasks(e.ctx, store.TaskFilter{Partitions: []int{r.partition.home}, Run: r.id, Limit: math.MaxInt32})
 		refs = nil
 		for i := range all {
@@ -253,7 +254,6 @@ func (e *Engine) rouseClaimed() {
 type goneWorkers struct {
 	kick  clock.Bell
 	since map[string]time.Time
-	blame workerBlame
 }
 
 // workerLoop takes back the attempts of workers that are gone.
@@ -328,6 +328,6 @@ func (e *Engine) takeBack(patience time.Duration) error {
 		e.mu.Unlock()
 	}
 	e.goneWorkers.since = since
-	e.blameFor(died)
+	e.suspicion.WorkersDied(died)
 	return nil
 }

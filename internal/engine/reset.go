@@ -28,7 +28,7 @@ func resetRule(e *Engine) rule {
 func (e *Engine) prepareReset(r *activeRun, m *mail) error {
 	in := m.input.(core.Control)
 	start := r.run.Start()
-	err := e.insist("reading the history of run "+r.id, func() (err error) {
+	err := e.reads.Insist(e.ctx, "reading the history of run "+r.id, func() (err error) {
 		in.Cut, err = e.CutAt(e.ctx, r.partition.home, &start, in.Call, in.KeepKeys)
 		return err
 	})

@@ -32,7 +32,7 @@ func (scheduleKind) rest() time.Duration { return time.Minute }
 // alreadyFired reports whether the run that a schedule starts exists, and drops the message if
 // so: a schedule may send the start of a run twice.
 func (e *Engine) alreadyFired(p *partition, m store.Message) bool {
-	err := e.insist("looking for the run of a schedule", func() error {
+	err := e.reads.Insist(e.ctx, "looking for the run of a schedule", func() error {
 		_, err := e.db.Find(e.ctx, p.home, "", m.Run)
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/suspicion"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -19,26 +20,26 @@ import (
 // turn takes one step of a resident and makes it durable. If it returns an error, the resident
 // must be evicted.
 func (e *Engine) turn(r *resident, todo []mail) error {
-	var onTrial *turnOnTrial
+	var onTrial *suspicion.Turn
 	if run, is := r.stepper.(*activeRun); is {
 		if run.entry == written {
 			return e.getInLine(run, todo)
 		}
 		var err error
-		if onTrial, err = e.onTrial(run, todo); err != nil {
+		if onTrial, err = e.try(run, todo); err != nil {
 			return err
 		}
-		defer onTrial.finished()
+		defer onTrial.Finished()
 	}
 	loaded := r.machine() == nil
 	if loaded {
 		if err := r.stepper.load(todo); err != nil {
-			onTrial.wentOn(errors.Is(err, errElsewhere))
+			onTrial.WentOn(errors.Is(err, errElsewhere))
 			return err
 		}
 	}
 	t, due, err := r.stepper.step(todo, loaded)
-	onTrial.survived() // what follows is not done by its code
+	onTrial.Survived() // what follows is not done by its code
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 			r.stepper.refused(err)
 			return err
 		}
-		onTrial.wentOn(t.Number > 0)
+		onTrial.WentOn(t.Number > 0)
 		e.settled(r, &t)
 		e.sent(&t)
 	}
@@ -190,7 +191,7 @@ func (r *activeRun) stored() error {
 	r.engine.turns.Put(r.out)
 	r.out, r.todo, r.deferred = nil, nil, nil
 	// A review that came before the row said that the run is held has not seen it.
-	missed := r.hold != nil && r.reviews != r.engine.reviews()
+	missed := r.hold != nil && r.reviews != r.engine.nodes.Reviews()
 	if (r.again || missed) && !r.run.Ended() && !r.engine.atWork(r, nil) {
 		r.again = false
 		r.engine.mu.Lock()
@@ -308,10 +309,7 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 	}
 	for _, ref := range out.OffProbation {
 		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: ref.Call, Number: ref.Attempt}); x != nil {
-			e.acquit(x.Activity(), core.AttemptID(r.id, ref.Call, ref.Attempt), func() {
-				e.grant(x.LeaveProbation())
-				e.letBack()
-			})
+			e.acquit(x.Activity(), core.AttemptID(r.id, ref.Call, ref.Attempt), x.LeaveProbation)
 		}
 	}
 	e.accuse(r, out.Crashed)

@@ -115,7 +115,7 @@ func (e *Engine) claim(m store.Message, l *look) *partition {
 // isKnown reports whether a message is known at a place, or at another one of its partition: the
 // run for which it is may have moved between two looks. The engine's mu is held.
 func (e *Engine) isKnown(p *partition, sequence int64) bool {
-	if _, known := p.inbox.known[sequence]; known || !e.wards.of[p.home] {
+	if _, known := p.inbox.known[sequence]; known || !e.nodes.HasWards(p.home) {
 		return known
 	}
 	for _, other := range e.partitions {

@@ -76,7 +76,7 @@ func (e *Engine) scan(now int64) (more bool, err error) {
 		return false, nil
 	}
 	var due []store.Wake
-	err = e.persist("looking for due runs", func() (err error) {
+	err = e.reads.Persist(e.ctx, "looking for due runs", func() (err error) {
 		due, err = e.db.Due(e.ctx, owned, after, until, scanLimit)
 		return err
 	})

@@ -2,13 +2,11 @@ package engine
 
 import (
 	"errors"
-	"hash/fnv"
 	"slices"
 
-	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/store"
 )
 
@@ -18,21 +16,8 @@ import (
 // run is in flight here. A node whose code does not fit either returns the run. Each code is
 // tried once. After that the run is held, as if there were no other node.
 
-// wards is what this node knows of wards. It is guarded by the engine's mu.
-type wards struct {
-	kick    clock.Bell        // a renewal has come; not guarded
-	seen    *store.Membership // the last renewal
-	of      map[int]bool      // partitions that have wards
-	code    []store.Member    // live nodes with their definitions, and others; nil if they must be read
-	known   string            // the builds in the group when held runs were last reviewed, or when one was held
-	reviews int               // how often held runs were reviewed because other builds had come
-}
-
 // errElsewhere reports that another node owns the run.
 var errElsewhere = errors.New("the run moved to another node: repeat the request")
-
-func home(place int) int { p, _ := store.SplitPlace(place); return p }
-func ward(place int) int { _, w := store.SplitPlace(place); return w }
 
 // homes returns the partitions that hold the rows of runs, sorted and without duplicates. It
 // is never nil.
@@ -48,7 +33,7 @@ func homes(ps []*partition) []int {
 // servesOf reports whether this node serves a partition or a ward of it. The engine's mu is
 // held.
 func (e *Engine) servesOf(partition int) bool {
-	if e.partitions[partition] != nil || !e.wards.of[partition] {
+	if e.partitions[partition] != nil || !e.nodes.HasWards(partition) {
 		return e.partitions[partition] != nil
 	}
 	for _, p := range e.partitions {
@@ -67,7 +52,7 @@ func (e *Engine) sendAway(r *activeRun, past *core.Past, h *hold, todo []mail) e
 	if err != nil || !e.db.Info().Wards {
 		return nil
 	}
-	r.reviews = e.reviews()
+	r.reviews = e.nodes.Reviews()
 	if h.status == core.StatusParked && (h.detail.Mismatch == nil || r.pin != "") { // it fits, or no other code may run it
 		h.detail.Tried = detail.Tried
 		if code := h.detail.Fingerprint; code != "" && code != e.untilRestart() && !slices.Contains(detail.Tried, code) {
@@ -80,7 +65,7 @@ func (e *Engine) sendAway(r *activeRun, past *core.Past, h *hold, todo []mail) e
 	}
 	e.noteSuspicion(r, past.State.Status, &detail, h)
 	move := store.Move{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: r.id, Detail: core.EncodeDetail(detail)}
-	to := func() string { return e.fittingNode(past.Start.Type, e.advancedBy(p, past), r.pin, detail.Tried) }
+	to := func() string { return e.nodes.Fitting(past.Start.Type, e.advancedBy(p, past), r.pin, detail.Tried) }
 	if p.ward == 0 && to() == "" {
 		return nil
 	}
@@ -88,7 +73,7 @@ func (e *Engine) sendAway(r *activeRun, past *core.Past, h *hold, todo []mail) e
 		r.again = true // when its row is there, and nothing of it runs here
 		return nil
 	}
-	moved := func(node string) { e.log.RunMoved(logged(past.Start), e.nameOf(node), h.detail.Reason) }
+	moved := func(node string) { e.log.RunMoved(logged(past.Start), e.nodes.Name(node), h.detail.Reason) }
 	return e.giveAway(r, todo, move, to, moved)
 }
 
@@ -102,7 +87,7 @@ func (e *Engine) giveAway(r *activeRun, todo []mail, move store.Move, to func() 
 				return nil
 			}
 		}
-		err := e.insist("moving a run to another node", func() error { return e.db.Move(e.ctx, move) })
+		err := e.reads.Insist(e.ctx, "moving a run to another node", func() error { return e.db.Move(e.ctx, move) })
 		switch {
 		case err == nil:
 			at := unknown
@@ -113,7 +98,7 @@ func (e *Engine) giveAway(r *activeRun, todo []mail, move store.Move, to func() 
 			e.isElsewhere(r.resident, todo, at)
 			return errElsewhere
 		case errors.Is(err, store.ErrNoPlace):
-			e.forgetCode()
+			e.nodes.Forget()
 		case errors.Is(err, store.ErrFenced):
 			e.lose(p)
 			return err
@@ -125,6 +110,20 @@ func (e *Engine) giveAway(r *activeRun, todo []mail, move store.Move, to func() 
 		}
 	}
 	return nil
+}
+
+// sendToBegin moves a run that has taken no turn to the node where it begins: errElsewhere
+// says that it did. Nil says that it begins here.
+func (e *Engine) sendToBegin(r *activeRun, past *core.Past, todo []mail) error {
+	if !e.nodes.Canary() || len(past.Turns) > 0 || r.partition.ward != 0 || r.create != nil || e.atWork(r, todo) {
+		return nil
+	}
+	detail, err := core.DecodeDetail(past.State.Detail)
+	if err != nil {
+		return nil
+	}
+	move := store.Move{Partition: r.partition.home, Epoch: r.partition.epoch, Run: r.id}
+	return e.giveAway(r, todo, move, func() string { return e.nodes.ToBegin(&past.Start, detail.Tried) }, func(string) {})
 }
 
 // atWork reports whether attempts that this process began for a run are running, or have ended
@@ -147,10 +146,7 @@ func (e *Engine) isElsewhere(r *resident, todo []mail, at int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := r.partition
-	if e.wards.of == nil {
-		e.wards.of = map[int]bool{}
-	}
-	e.wards.of[p.home] = true
+	e.nodes.NoteWards(p.home)
 	all := slices.Concat(todo, r.mail, p.inbox.take(untaken(r.id)))
 	e.leaveUndelivered(p.home, all)
 	r.mail = nil
@@ -196,164 +192,18 @@ func (e *Engine) advancedBy(p *partition, past *core.Past) string {
 	for _, t := range slices.Backward(past.Turns) {
 		for _, ev := range t.Events {
 			if ev.Kind.Command() || ev.Kind == history.CodeAdvanced {
-				return e.lineageOf(p).node(t.Epoch)
+				return p.lineage.Owners().Node(t.Epoch)
 			}
 		}
 	}
 	return ""
 }
 
-// fittingNode returns the ID of a live node of the group with code of the workflow that was
-// not tried, "" if there is none. It prefers nodes with the same code as the node last. If pin
-// is set, the node must have that build.
-func (e *Engine) fittingNode(workflow, last, pin string, tried []string) string {
-	return e.nodeFor(workflow, last, workflow+last, func(build, code string) bool {
-		if pin != "" {
-			return build == pin
-		}
-		return !slices.Contains(tried, code)
-	})
-}
-
-// nodeFor returns the ID of a live node of the group that has the workflow and whose build
-// and code fit, or "" if there is none. Of several with the code of the node last, else of
-// all, key chooses one.
-func (e *Engine) nodeFor(workflow, last, key string, fit func(build, code string) bool) string {
-	members := e.codeOfNodes()
-	fingerprint := func(m *store.Member) string {
-		all, err := record.DecodeDefinitions(m.Definitions)
-		at := slices.IndexFunc(all.Workflows, func(w record.Workflow) bool { return w.Name == workflow })
-		if err != nil || at < 0 {
-			return ""
-		}
-		return record.Fingerprint(all.Workflows[at].Version, m.Build)
-	}
-	preferred := ""
-	for i := range members {
-		if members[i].ID == last {
-			preferred = fingerprint(&members[i])
-		}
-	}
-	var fits, others []string
-	for i := range members {
-		m := &members[i]
-		code := fingerprint(m)
-		if !m.Live || m.Draining || code == "" || !fit(m.Build, code) {
-			continue
-		}
-		if code == preferred {
-			fits = append(fits, m.ID)
-		} else {
-			others = append(others, m.ID)
-		}
-	}
-	for _, ids := range [][]string{fits, others} {
-		if len(ids) > 0 {
-			slices.Sort(ids)
-			sum := fnv.New32a()
-			_, _ = sum.Write([]byte(key))
-			return ids[int(sum.Sum32()%uint32(len(ids)))]
-		}
-	}
-	return ""
-}
-
-// nameOf returns the name of a node to which a run moves.
-func (e *Engine) nameOf(id string) string {
-	if id == "" {
-		return "the owner of its partition"
-	}
-	for _, m := range e.codeOfNodes() {
-		if m.ID == id {
-			return m.Name
-		}
-	}
-	return id
-}
-
-// codeOfNodes returns the nodes of the group, read once between two renewals; none if they
-// cannot be read. If the next renewal shows other builds, held runs are reviewed.
-func (e *Engine) codeOfNodes() []store.Member {
-	e.mu.Lock()
-	known := e.wards.code
-	e.mu.Unlock()
-	if known != nil {
-		return known
-	}
-	var read []store.Member
-	err := e.insist("reading the nodes of the group", func() (err error) {
-		read, err = e.db.Nodes(e.ctx)
-		return err
-	})
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if err != nil {
-		e.wards.known = otherBuilds
-		return nil
-	}
-	read = slices.DeleteFunc(read, func(m store.Member) bool { return m.Group != e.config.Group })
-	builds := buildsOf(read)
-	if e.wards.known != "" && e.wards.known != builds {
-		builds = otherBuilds // runs are held for what was known before
-	}
-	e.wards.code, e.wards.known = read, builds
-	return read
-}
-
-// otherBuilds stands for builds that could not be read, or of which held runs know different ones:
-// the next renewal shows others, whichever it shows.
-const otherBuilds = "others"
-
-// buildsOf lists the builds of live nodes to which runs may go.
-func buildsOf(nodes []store.Member) (list string) {
-	var builds []string
-	for _, m := range nodes {
-		if m.Live && !m.Draining {
-			builds = append(builds, m.Build)
-		}
-	}
-	slices.Sort(builds)
-	for _, b := range slices.Compact(builds) {
-		list += b + "\n"
-	}
-	return list
-}
-
-func (e *Engine) reviews() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.wards.reviews
-}
-
-func (e *Engine) forgetCode() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.wards.code = nil
-}
-
-// see records the nodes and wards that a renewal shows.
-func (e *Engine) see(ms *store.Membership) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	seen := *ms
-	seen.Owners = slices.Clone(ms.Owners) // the member marks partitions that it gives back as free in ms.Owners
-	e.wards.seen, e.wards.code = &seen, nil
-	of, fresh := map[int]bool{}, map[int]bool{}
-	for _, o := range ms.Owners {
-		if p := home(o.Partition); ward(o.Partition) != 0 && !of[p] {
-			of[p], fresh[p] = true, !e.wards.of[p]
-		}
-	}
-	e.wards.of = of
-	e.Moved(fresh) // callers that relied on hearing of all runs of these partitions here no longer can
-	e.wards.kick.Ring()
-}
-
 // wardLoop looks after the wards of this node and of its partitions after each renewal.
 func (e *Engine) wardLoop() {
 	for {
 		select {
-		case <-e.wards.kick:
+		case <-e.nodes.Bell:
 		case <-e.ctx.Done():
 			return
 		}
@@ -362,31 +212,27 @@ func (e *Engine) wardLoop() {
 }
 
 func (e *Engine) lookAtWards() {
-	e.mu.Lock()
-	ms := e.wards.seen
-	live, known := map[string]bool{}, buildsOf(ms.Nodes)
+	ms, review := e.nodes.Seen()
+	live := map[string]bool{}
 	for _, m := range ms.Nodes {
 		live[m.ID] = true
 	}
+	e.mu.Lock()
 	var dead, shared []*partition
 	var wards []int
 	for _, o := range ms.Owners {
-		if ward(o.Partition) == 0 {
+		if placement.Ward(o.Partition) == 0 {
 			continue
 		}
-		if p := e.partitions[home(o.Partition)]; p != nil {
+		if p := e.partitions[placement.Home(o.Partition)]; p != nil {
 			shared = append(shared, p)
 			if !live[o.Node] {
-				dead, wards = append(dead, p), append(wards, ward(o.Partition))
+				dead, wards = append(dead, p), append(wards, placement.Ward(o.Partition))
 			}
 		}
 		if p := e.partitions[o.Partition]; p != nil {
 			shared = append(shared, p)
 		}
-	}
-	review := known != e.wards.known && e.wards.known != "" // else the partitions were taken just now
-	if e.wards.known = known; review {
-		e.wards.reviews++
 	}
 	all := e.open()
 	e.mu.Unlock()
@@ -399,54 +245,22 @@ func (e *Engine) lookAtWards() {
 	}
 }
 
-// comesFrom makes the owners be read again if the last turn of a loaded run was made in
-// another place whose owner is not known to be gone.
-func (e *Engine) comesFrom(p *partition, past *core.Past) {
-	n := len(past.Turns)
-	if n == 0 || past.Turns[n-1].Epoch == p.epoch {
-		return
-	}
-	last := past.Turns[n-1].Epoch
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if p.lineage == nil {
-		return
-	}
-	var latest int64 // the latest known epoch of that place; older ones may have been deleted
-	for _, o := range p.lineage.owners {
-		if store.WardOf(o.Epoch) != store.WardOf(last) {
-			continue
-		}
-		if latest = max(latest, o.Epoch); o.Epoch == last && o.Over {
-			return
-		}
-	}
-	if last >= latest {
-		p.comings++
-	}
-}
-
 // dissolve brings the runs of a ward home if its node is gone.
 func (e *Engine) dissolve(p *partition, ward int) {
-	e.mu.Lock()
-	p.coming++
-	e.mu.Unlock()
-	gone := false
-	err := e.insist("bringing the runs of a ward home", func() (err error) { // a lost reply would hide that they are home
-		gone, err = e.db.Dissolve(e.ctx, p.home, p.epoch, ward)
-		return err
+	gone, err := false, error(nil)
+	p.lineage.Bring(func() {
+		err = e.reads.Insist(e.ctx, "bringing the runs of a ward home", func() (err error) { // a lost reply would hide that they are home
+			gone, err = e.db.Dissolve(e.ctx, p.home, p.epoch, ward)
+			return err
+		})
 	})
-	e.mu.Lock()
-	p.coming--
-	p.comings++
-	e.mu.Unlock()
 	if errors.Is(err, store.ErrFenced) {
 		e.lose(p)
 	}
 	if err != nil || !gone {
 		return // the next renewal shows the ward again
 	}
-	if e.insist("reading the runs of a ward", func() error { return e.wakeArrived([]*partition{p}, e.due.Horizon()) }) != nil {
+	if e.reads.Insist(e.ctx, "reading the runs of a ward", func() error { return e.wakeArrived([]*partition{p}, e.due.Horizon()) }) != nil {
 		return // the engine ends
 	}
 	e.kickInbox()
@@ -474,7 +288,7 @@ func (e *Engine) wakeArrived(ps []*partition, until int64) error {
 			r.poked = r.poked || r.busy // it may have been loaded before its rows arrived
 			continue
 		}
-		p.comings++
+		p.lineage.Arrived()
 		if w.Time > store.Hot {
 			e.addWake(w.Time, p, w.Run)
 			continue

@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/dispatch"
+	"github.com/perdure/perdure/internal/suspicion"
+	"github.com/perdure/perdure/internal/trial"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// errUntried reports that a suspect was loaded but its code is not on trial yet.
+var errUntried = errors.New("the code of the run is to be tried")
+
+// newSuspicion returns the room that knows what may kill this process.
+func (e *Engine) newSuspicion() *suspicion.Room {
+	return suspicion.New(suspicion.Config{
+		Context: e.ctx, Store: e.db, Name: e.config.Group, Group: e.group, Node: e.config.Node, Build: e.config.Build,
+		Clock: e.clock, Log: e.log, Watch: e.reads, Slots: e.slots, OnProbation: e.attempts.OnProbation,
+		Commit: e.committer.Commit, Go: e.work.Go, Granted: e.granted, Reread: e.readSwitches,
+	})
+}
+
+// locate tells the suspicion of a location.
+func (e *Engine) locate(p *partition) {
+	p.suspicion = e.suspicion.At(suspicion.Location{
+		Home: p.home, Ward: p.ward, Epoch: p.epoch, Node: p.node, Lineage: &p.lineage,
+		Learn: func() error { return e.learnLineage(p) },
+		Hear:  func() error { return e.hearSince(p, "", 0) },
+		Lose:  func() { e.lose(p) },
+	})
+}
+
+// try blocks until the code of a run may run.
+func (e *Engine) try(r *activeRun, todo []mail) (*suspicion.Turn, error) {
+	loaded := r.run != nil
+	return r.partition.suspicion.Try(suspicion.Run{
+		ID: r.id,
+		Code: func() (code trial.Code, harmless bool) {
+			code.Workflow = r.typeOf()
+			if def := e.defs.workflows[code.Workflow]; def != nil {
+				code.Fingerprint, harmless = e.fingerprint(def, ""), def.Harmless
+			}
+			return code, harmless
+		},
+		Ends: func() bool { return !loaded && e.endsSoon(r, todo) },
+	})
+}
+
+// row returns the row of a run that is not loaded, nil if it cannot be read.
+func (r *activeRun) row() *store.Run {
+	row, err := r.engine.db.Find(r.engine.ctx, r.partition.home, "", r.id)
+	if err != nil {
+		return nil
+	}
+	return row
+}
+
+// workflowID returns the workflow ID of a run, or the run ID if that is not known.
+func (r *activeRun) workflowID() string {
+	switch {
+	case r.run != nil:
+		return r.run.Start().WorkflowID
+	case r.pending != nil:
+		return r.pending.start.WorkflowID
+	}
+	if row := r.row(); row != nil {
+		return row.WorkflowID
+	}
+	return r.id
+}
+
+// typeOf returns the name of a run's workflow, even before the run is loaded; "" if unknown.
+func (r *activeRun) typeOf() string {
+	switch {
+	case r.run != nil:
+		return r.run.Start().Type
+	case r.pending != nil:
+		return r.pending.start.Type
+	}
+	if row := r.row(); row != nil {
+		return row.Type
+	}
+	return ""
+}
+
+// ends reports whether one of the messages ends its run without running code.
+func ends(all []mail) bool {
+	return slices.ContainsFunc(all, func(m mail) bool {
+		in, is := m.input.(core.Control)
+		return is && in.Operation == core.TerminateTheRun
+	})
+}
+
+// poisoned returns the hold of a run whose code has crashed its process too often, nil for any
+// other run.
+func (e *Engine) poisoned(r *activeRun, workflow, code string) *hold {
+	if all := e.suspicion.Workflow(workflow); all.Held != nil {
+		return heldWithAll(&all, r.workflowID(), code)
+	}
+	n, is := r.partition.suspicion.Poisoned(r.id, code)
+	if !is {
+		return nil
+	}
+	return &hold{core.StatusParked, core.Detail{
+		Reason: fmt.Sprintf("the workflow's code ended its process %d times in a row, each time while the code of no other run of its partition ran: it recurses without end, uses up the memory or exits; "+
+			"it is tried again when the code changes, or after perdure resume-run "+r.workflowID(), n),
+		Fingerprint: code, Deaths: n, Broken: view.BrokenCrashed,
+	}}
+}
+
+// heldWithAll returns the hold of a run of a workflow that is held as a whole.
+func heldWithAll(all *suspicion.Deaths, workflowID, fingerprint string) *hold {
+	return &hold{core.StatusParked, core.Detail{
+		Reason:      all.Held.Why + "; they are tried again on another build, or after perdure resume-run " + workflowID,
+		Fingerprint: fingerprint, Deaths: all.Deaths(), Shared: true,
+	}}
+}
+
+func (e *Engine) isHeld(workflow string) bool { return e.suspicion.Workflow(workflow).Held != nil }
+
+// bringsSuspicion reports whether a run came from another node with evidence against it and is
+// not on trial here. It is then loaded again, on trial.
+func (e *Engine) bringsSuspicion(r *activeRun, past *core.Past, todo []mail) bool {
+	if !bytes.Contains(past.State.Detail, []byte(`"suspect"`)) {
+		return false
+	}
+	d, err := core.DecodeDetail(past.State.Detail)
+	if err != nil || d.Suspect == nil || !r.partition.suspicion.Bring(r.id, *d.Suspect) {
+		return false
+	}
+	e.putBack(r.resident, todo)
+	return true
+}
+
+// noteSuspicion puts the evidence against a run into the detail that moves with it to
+// another node. A run that was parked because its code crashed processes keeps that reason,
+// and that code stays among the tried.
+func (e *Engine) noteSuspicion(r *activeRun, status core.Status, detail *core.Detail, h *hold) {
+	if evidence := r.partition.suspicion.Evidence(r.id); evidence != nil {
+		detail.Suspect = evidence
+	}
+	if status == core.StatusParked && detail.Mismatch == nil && slices.Contains(detail.Tried, detail.Fingerprint) && detail.Fingerprint != "" {
+		h.status, h.detail = status, *detail // a better reason than that the code of this node does not fit
+		return
+	}
+	h.detail.Tried, h.detail.Suspect = detail.Tried, detail.Suspect
+}
+
+// accuse notes that calls of activities were alone when their nodes died. The probation lane
+// stays closed until that is durable. The engine's mu is held.
+func (e *Engine) accuse(r *activeRun, all []core.Crash) {
+	if len(all) == 0 || e.phase != running {
+		return
+	}
+	e.closeLane()
+	var noted []suspicion.Crash
+	for _, c := range all {
+		noted = append(noted, suspicion.Crash{
+			Name: r.named(c.Step, c.Name), Node: c.Node, Limit: c.Limit,
+			Attempt: core.AttemptID(r.id, c.Call, c.Attempt), WorkflowID: r.run.Began().WorkflowID,
+		})
+	}
+	e.suspicion.Accuse(noted, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.recovered()
+	})
+}
+
+// acquit frees a slot of the probation lane once it is on record that its attempt survived. The
+// engine's mu is held.
+func (e *Engine) acquit(activity, attemptID string, leave func() []dispatch.Grant) {
+	free := func() {
+		e.grant(leave())
+		e.letBack()
+	}
+	now := e.suspicion.Acquit(activity, attemptID, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		free()
+	})
+	if now {
+		free()
+	}
+}
+
+// letBack lets the other calls of activities start whose suspects have been tried. The engine's
+// mu is held.
+func (e *Engine) letBack() {
+	if e.slots.LetBack() {
+		e.serveAgain()
+	}
+}

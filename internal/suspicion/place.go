@@ -1,0 +1,276 @@
+package suspicion
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/perdure/perdure/internal/clock"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/placement"
+	"github.com/perdure/perdure/internal/trial"
+	"github.com/perdure/perdure/store"
+)
+
+// Location is a partition, or a ward of one, that this node owns.
+type Location struct {
+	Home, Ward int
+	Epoch      int64
+	Node       string // the ID under which this process owns it
+	Lineage    *placement.Lineage
+	// Learn reads the owners into the lineage unless they are known.
+	Learn func() error
+	// Hear delivers the messages that wait for runs of the location.
+	Hear func() error
+	// Lose says that another node owns the location by now.
+	Lose func()
+}
+
+// Place is what one location of this node knows of runs whose code may have crashed processes.
+// A ward keeps its own book. When the node of a ward dies, all runs of the ward return home and
+// the home adopts the book. When the home moves a suspect to another node, the evidence goes
+// with it, in its row. So the run is found although no node loads it twice, and no run is
+// charged that was not tried. It is safe for concurrent use.
+type Place struct {
+	Location
+	room *Room
+
+	// Guarded by the room's mutex:
+	trials  *trials // nil if no run is suspected or that is not known
+	judged  int     // one more than the arrivals when that was found out; 0: not yet
+	brought map[string]core.Suspicion
+	closed  bool // another node owns the location
+
+	read    map[int64]bool // epochs of dissolved wards whose books were looked for; guarded by judging
+	judging chan struct{}  // held by one goroutine at a time, for as long as an outage; taken before the mutex
+}
+
+// At returns what is known at a location that this node has taken.
+func (s *Room) At(l Location) *Place {
+	return &Place{Location: l, room: s, judging: make(chan struct{}, 1)}
+}
+
+// Close ends the trials of a location that this node no longer owns.
+func (p *Place) Close() {
+	p.room.mu.Lock()
+	defer p.room.mu.Unlock()
+	p.closed = true
+	if p.trials != nil {
+		p.trials.cancel()
+		delete(p.room.tried, p.trials)
+	}
+}
+
+// book returns where the book of a place is stored.
+func (p *Place) book() entity.Standing {
+	if p.Ward == 0 {
+		return entity.Trials(p.room.config.Group, p.Home, 0)
+	}
+	return entity.Trials(p.room.config.Group, p.Home, p.Epoch)
+}
+
+// trialsOf returns the trials of a place, nil if nothing is suspected. The first caller, and
+// the first after runs have arrived from another location, finds that out. If brought is set, a
+// run came with evidence, so there are trials.
+func (p *Place) trialsOf(brought bool) (*trials, error) {
+	p.judging <- struct{}{}
+	defer func() { <-p.judging }()
+	p.room.mu.Lock()
+	t, is := p.known(brought)
+	p.room.mu.Unlock()
+	if is { // another run was faster
+		return t, nil
+	}
+	if err := p.Learn(); err != nil {
+		return nil, err
+	}
+	arrivals := p.Lineage.Learned()
+	if err := p.judge(brought); err != nil {
+		return nil, err
+	}
+	p.room.mu.Lock()
+	defer p.room.mu.Unlock()
+	p.judged = arrivals + 1
+	return p.trials, nil
+}
+
+// known returns the result of the last trialsOf, and false if it is outdated. The room's mutex
+// is held.
+func (p *Place) known(brought bool) (*trials, bool) {
+	t := p.trials
+	return t, p.judged != 0 && !p.Lineage.Since(p.judged-1) && (!brought || t != nil && !t.over)
+}
+
+// judge starts trials if there is a reason, and makes them adopt the books of wards.
+func (p *Place) judge(brought bool) error {
+	s := p.room
+	owners := p.Lineage.Owners().All
+	died := func(epoch int64) bool { return epoch != p.Epoch && trial.Died(owners, epoch) }
+	left, err := p.booksOfWards(owners)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	t, first := p.trials, p.judged == 0
+	s.mu.Unlock()
+	var accused []trial.Accusation
+	if t == nil || t.over {
+		own, suspected, err := p.suspect(owners, first, brought || len(left) > 0)
+		if err != nil || !suspected {
+			return err
+		}
+		book, err := trial.Open(p.Epoch, p.Node, own, died)
+		if err != nil {
+			s.config.Log.TrialFailed(p.Home, err)
+		}
+		accused = book.Accused()
+		t = &trials{place: p, kicked: clock.NewBell(), book: book, exists: own != nil, begun: time.Now()}
+		t.ctx, t.cancel = context.WithCancel(s.config.Context)
+	}
+	for _, rec := range left {
+		book, err := trial.Open(p.Epoch, p.Node, rec.Run.Detail, died)
+		if err == nil {
+			accused = append(accused, book.Accused()...)
+		}
+	}
+	s.accuseRuns(accused) // before any of them is tried again
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.book.Blame(s.blamedWorkflows())
+	for _, rec := range left {
+		if err := t.book.Adopt(rec.Run.Detail, died); err != nil {
+			s.config.Log.TrialFailed(p.Home, err)
+		}
+		t.adopted = append(t.adopted, rec.Run.ID)
+	}
+	if p.trials == t {
+		t.kicked.Ring()
+		return nil
+	}
+	if p.closed || s.config.Context.Err() != nil {
+		t.cancel()
+		return store.ErrFenced
+	}
+	p.trials = t
+	s.tried[t] = true
+	s.config.Log.CodeTried(p.Home, t.book.Suspects())
+	s.config.Go(t.run)
+	return nil
+}
+
+// suspect reads the book that the previous owner left, nil if there is none, and reports
+// whether code is suspected: for a known reason, or because of how owners ended.
+func (p *Place) suspect(owners []store.Ownership, first, known bool) (left []byte, is bool, err error) {
+	c := &p.room.config
+	known = known || c.Store.Info().Wards && trial.SuspectedAmong(owners, c.Clock.Now())
+	died := first && trial.DiedBefore(owners, p.Epoch)
+	if p.Ward != 0 || !known && !died {
+		return nil, known, nil
+	}
+	rec, err := p.readBook(p.book().Run)
+	if rec == nil {
+		return nil, known || trial.Suspected(owners, p.Epoch), err
+	}
+	return rec.Run.Detail, true, nil
+}
+
+// booksOfWards reads the books of dissolved wards, each once.
+func (p *Place) booksOfWards(owners []store.Ownership) (left []*store.Record, err error) {
+	if p.Ward != 0 {
+		return nil, nil
+	}
+	for _, o := range owners {
+		if store.WardOf(o.Epoch) == 0 || !o.Over || p.read[o.Epoch] {
+			continue
+		}
+		rec, err := p.readBook(entity.Trials(p.room.config.Group, p.Home, o.Epoch).Run)
+		if err != nil {
+			return nil, err
+		}
+		if rec != nil && rec.Run.Ward != 0 {
+			continue // not dissolved yet
+		}
+		if p.read == nil {
+			p.read = map[int64]bool{}
+		}
+		if p.read[o.Epoch] = true; rec != nil {
+			left = append(left, rec)
+		}
+	}
+	return left, nil
+}
+
+// readBook returns nil if there is no such book.
+func (p *Place) readBook(run string) (rec *store.Record, err error) {
+	c := &p.room.config
+	err = c.Watch.Insist(c.Context, "reading which runs are suspected", func() (err error) {
+		rec, err = c.Store.Load(c.Context, p.Home, run)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return rec, err
+}
+
+// Bring says that a run came from another node with evidence against it. It reports whether the
+// run is to be loaded again, because it is not on trial here yet.
+func (p *Place) Bring(run string, evidence core.Suspicion) (again bool) {
+	p.room.mu.Lock()
+	defer p.room.mu.Unlock()
+	_, seen := p.brought[run]
+	if t := p.trials; seen || t != nil && !t.over && t.book.Suspected(run) {
+		delete(p.brought, run)
+		return false
+	}
+	if p.brought == nil {
+		p.brought = map[string]core.Suspicion{}
+	}
+	p.brought[run] = evidence
+	return true
+}
+
+// Evidence returns what goes with a run that moves to another node, nil for nothing.
+func (p *Place) Evidence(run string) *core.Suspicion {
+	p.room.mu.Lock()
+	defer p.room.mu.Unlock()
+	if t := p.trials; t != nil && !t.over {
+		if s, is := t.book.Suspect(run); is {
+			return (*core.Suspicion)(&s)
+		}
+	}
+	return nil
+}
+
+// Poisoned reports whether the code of a run has crashed its process too often, and how often.
+func (p *Place) Poisoned(run, fingerprint string) (deaths int, is bool) {
+	p.room.mu.Lock()
+	defer p.room.mu.Unlock()
+	if t := p.trials; t != nil && !t.over {
+		return t.book.Poisoned(run, fingerprint)
+	}
+	return 0, false
+}
+
+// Excused returns the nodes that died while the code of a run was tried: its attempts on them
+// are not charged.
+func (p *Place) Excused(run string) []string {
+	p.room.mu.Lock()
+	defer p.room.mu.Unlock()
+	if t := p.trials; t != nil && !t.over {
+		return t.book.Nodes(run)
+	}
+	return nil
+}
+
+// Clear takes a run out of the suspects, because a person wants it tried again.
+func (p *Place) Clear(run string) {
+	p.room.mu.Lock()
+	defer p.room.mu.Unlock()
+	if t := p.trials; t != nil && !t.over && t.book.Suspected(run) {
+		t.book.Clear(run)
+		t.cleared = append(t.cleared, run)
+		t.kicked.Ring()
+	}
+}

@@ -1,0 +1,175 @@
+package suspicion
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure/internal/clock"
+	"github.com/perdure/perdure/internal/dispatch"
+	"github.com/perdure/perdure/internal/logs"
+	"github.com/perdure/perdure/internal/outage"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/store"
+)
+
+// Config configures a Room.
+type Config struct {
+	Context     context.Context // ends with the engine
+	Store       store.Store
+	Name        string // of the group
+	Group       store.Group
+	Node, Build string // of this process
+	Clock       *clock.Clock
+	Log         *logs.Log
+	Watch       *outage.Watch // of reads
+	Slots       *dispatch.Slots
+	Commit      func(store.Turn) error
+	OnProbation func() bool            // an attempt runs in the probation lane
+	Go          func(func())           // runs a goroutine that the engine waits for
+	Granted     func([]dispatch.Grant) // delivers slots
+	Reread      func(context.Context) error
+}
+
+// Room is what this node knows of what may kill a process. It is safe for concurrent use.
+type Room struct {
+	config Config
+
+	mu      sync.Mutex
+	begun   time.Time // when the node began to serve; zero while it does not
+	deaths  deaths
+	tried   map[*trials]bool // in progress, of all locations
+	workers workers
+}
+
+// New returns a Room that has read nothing yet.
+func New(c Config) *Room {
+	return &Room{config: c, deaths: deaths{}, tried: map[*trials]bool{}, workers: workers{seen: map[string]bool{}, lost: map[code]time.Time{}}}
+}
+
+// Begin says that the node serves from now on, and End that it starts nothing new.
+func (s *Room) Begin(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begun = now
+	s.spread()
+}
+
+// End undoes Begin.
+func (s *Room) End() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begun = time.Time{}
+}
+
+// Add applies entries of the log of switches, and reports whether they let an activity go.
+func (s *Room) Add(log []store.Switch) (released bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range log {
+		released = s.deaths.add(w) || released
+	}
+	s.spread()
+	return released
+}
+
+// here returns what is known of code on this node's build.
+func (s *Room) here(kind, name string) Deaths {
+	return s.deaths[code{kind, name, s.config.Build}]
+}
+
+// Workflow returns what is known of a workflow on this node's build.
+func (s *Room) Workflow(name string) Deaths {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.here(store.SwitchWorkflow, name)
+}
+
+// HeldHere adds to off the activities and inline steps that are held on this node's build.
+func (s *Room) HeldHere(off map[string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, of := range s.deaths {
+		if key.kind == store.SwitchCrash && key.build == s.config.Build && of.Held != nil {
+			off[key.name] = true
+		}
+	}
+}
+
+// HeldAnywhere adds the activities that are held on builds that are in use to the paused ones.
+// A client, which serves nothing, asks which builds are.
+func (s *Room) HeldAnywhere(ctx context.Context, serves bool, paused map[string]store.Switch) error {
+	s.mu.Lock()
+	all := maps.Clone(s.deaths)
+	s.mu.Unlock()
+	maps.DeleteFunc(all, func(key code, of Deaths) bool { return of.Held == nil || key.kind != store.SwitchCrash })
+	if len(all) == 0 {
+		return nil
+	}
+	live := map[string]bool{s.config.Build: serves}
+	nodes, err := s.config.Store.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		live[n.Build] = live[n.Build] || n.Live && n.Group == s.config.Name
+	}
+	workers, err := s.config.Store.Workers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range workers {
+		build := record.WhatServes(&w.Worker).Build
+		live[build] = live[build] || w.Live && w.Group == s.config.Name
+	}
+	for key, of := range all {
+		if _, off := paused[key.name]; live[key.build] && !off {
+			off := *of.Held
+			off.Name, off.By = key.name, "" // no person did that
+			paused[key.name] = off
+		}
+	}
+	return nil
+}
+
+// Doubted reports whether workers of this build died with calls of an activity in a queue, so
+// that they are tried one at a time, how many were alone at that, and whether the next one may
+// be tried.
+func (s *Room) Doubted(activity string) (deaths int, is, try bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.here(store.SwitchCrash, activity)
+	return of.Deaths(), of.doubted(s.config.Clock.Now()), !time.Now().Before(s.begun.Add(of.Patience()))
+}
+
+// spread tells the slots which activities are to be tried last, and how late, and the trials
+// which workflows are doubted.
+func (s *Room) spread() {
+	for t := range s.tried {
+		t.book.Blame(s.blamedWorkflows())
+	}
+	blame := map[string]dispatch.Blame{}
+	for key, of := range s.deaths {
+		if key.build != s.config.Build || of.Held != nil || key.kind != store.SwitchCrash || of.old(s.config.Clock.Now()) {
+			continue
+		}
+		until := s.begun.Add(of.Patience())
+		blame[key.name] = dispatch.Blame{Deaths: of.Deaths(), Until: until}
+		if wait := time.Until(until); wait > 0 && !s.begun.IsZero() {
+			time.AfterFunc(wait, func() { s.config.Granted(s.config.Slots.Serve()) })
+		}
+	}
+	s.config.Slots.Blame(blame)
+}
+
+// blamedWorkflows returns how many runs of a workflow were alone at deaths on this node's build.
+func (s *Room) blamedWorkflows() map[string]int {
+	all := map[string]int{}
+	for key, of := range s.deaths {
+		if key.kind == store.SwitchWorkflow && key.build == s.config.Build && of.Held == nil && !of.old(s.config.Clock.Now()) {
+			all[key.name] = of.Deaths()
+		}
+	}
+	return all
+}
