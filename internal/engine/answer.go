@@ -59,7 +59,7 @@ func (e *Engine) askLocked(p *partition, run string, q question) {
 // answer implements stepper.
 func (r *activeRun) answer(questions []question) error {
 	if len(questions) > 0 && r.instance != nil {
-		onTrial, err := r.engine.try(r, nil)
+		onTrial, err := r.engine.try(r, &turn{})
 		if err != nil {
 			turnAway(questions)
 			return err

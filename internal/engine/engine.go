@@ -56,7 +56,8 @@ type Engine struct {
 	code    workers.Pool   // user code, which may never return
 	timers  sync.Pool      // of stopped *time.Timer
 	watched sync.Pool      // of *watched
-	turns   sync.Pool      // of *core.Turn, empty
+	turns   sync.Pool      // of *turn, empty
+	outs    sync.Pool      // of *core.Turn, empty
 
 	receivers    map[string]func(store.Message, *look) // handlers of messages that are no input of a run, by kind
 	intake       []rule                                // rules about the mail of a turn

@@ -26,8 +26,6 @@ func (k gateKind) missing(name string) (core.Standing, *store.Run, error) {
 }
 
 func (k gateKind) removed(name string) {
-	k.engine.mu.Lock()
-	defer k.engine.mu.Unlock()
 	delete(k.engine.conflicts, name)
 }
 

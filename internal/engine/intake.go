@@ -26,8 +26,7 @@ type rule struct {
 	limits func(m mail) bool
 	// alone completes a message that has a turn to itself.
 	alone func(r *activeRun, m *mail) error
-	// void reports whether a message has become meaningless while it waited. The engine's mu is
-	// held.
+	// void reports whether a message has become meaningless while it waited.
 	void func(r *activeRun, m mail) bool
 	// arrived is called for each message that is delivered to a run.
 	arrived func(run string, in core.Input)
@@ -67,20 +66,24 @@ func (e *Engine) upTo(all []mail) int {
 	return len(all)
 }
 
-// gather returns the mail of a turn: todo, which was taken out of the mailbox, and deferred mail
-// that the run can take now. The second result reports whether deferred mail is part of it.
-func (e *Engine) gather(r *activeRun, todo []mail) (all []mail, deferred bool, err error) {
-	if len(todo) == 1 {
-		if by := e.limited(todo[0]); by != nil && by.alone != nil {
-			return todo, false, by.alone(r, &todo[0])
+// alone returns the rule of a message that has a turn to itself, nil for any other mail.
+func (e *Engine) alone(all []mail) *rule {
+	if len(all) == 1 {
+		if by := e.limited(all[0]); by != nil && by.alone != nil {
+			return by
 		}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if before := r.partition.inbox.deferred[untaken(r.id)]; takesAny(r.run, before) {
-		return slices.Concat(before, todo), true, nil
+	return nil
+}
+
+// takeDeferred implements stepper.
+func (r *activeRun) takeDeferred(t *turn) {
+	if r.engine.alone(t.mail) != nil {
+		return
 	}
-	return todo, false, nil
+	if before := r.partition.inbox.deferred[untaken(r.id)]; takesAny(r.run, before) {
+		t.mail, t.given = slices.Concat(before, t.mail), len(before)
+	}
 }
 
 // takesAny reports whether a run can take any of its deferred mail now.
@@ -90,25 +93,23 @@ func takesAny(run *core.Run, deferred []mail) bool {
 
 // inputs returns the inputs of a step: first core.TakenOver if the run was loaded, else nil,
 // then the input of each message, nil if the message is void.
-func (e *Engine) inputs(r *activeRun, loaded bool) []core.Input {
-	inputs := append(r.inputs[:0], nil)
-	if loaded {
-		inputs[0] = e.takenOver(r)
+func (e *Engine) inputs(r *activeRun, t *turn) []core.Input {
+	inputs := append(t.inputs[:0], nil)
+	if t.loaded {
+		inputs[0] = e.takenOver(r, t)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for i, m := range r.todo {
+	for i, m := range t.mail {
 		for k := range e.intake {
 			if void := e.intake[k].void; void != nil && void(r, m) {
-				r.todo[i].input = nil
+				t.mail[i].input = nil
 			}
 		}
-		inputs = append(inputs, timed(&r.todo[i]))
+		inputs = append(inputs, timed(&t.mail[i]))
 	}
-	if waits := firstOf(r.mail); waits != 0 {
-		inputs = append(inputs, core.More{At: waits})
+	if t.more != 0 {
+		inputs = append(inputs, core.More{At: t.more})
 	}
-	r.inputs = inputs
+	t.inputs = inputs
 	return inputs
 }
 
@@ -128,18 +129,16 @@ func split(out *core.Turn, todo []mail) (taken, deferred []mail) {
 	return taken, deferred
 }
 
-// putOff keeps mail that a durable turn did not take for a later one.
-func (e *Engine) putOff(r *activeRun) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	in, c, deferred := &r.partition.inbox, untaken(r.id), r.deferred
-	if before := in.deferred[c]; len(before) > 0 && !r.given {
+// putOff keeps mail that a durable turn did not take for a later one. The engine's mu is held.
+func (e *Engine) putOff(r *activeRun, t *turn) {
+	in, c, deferred := &r.partition.inbox, untaken(r.id), t.deferred
+	if before := in.deferred[c]; len(before) > 0 && t.given == 0 {
 		deferred = slices.Concat(before, deferred)
 	}
 	switch {
 	case len(deferred) == 0:
 		delete(in.deferred, c)
-	case r.out.Ended:
+	case t.out.Ended:
 		delete(in.deferred, c)
 		r.mail = append(deferred, r.mail...)
 	default:

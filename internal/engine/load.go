@@ -195,9 +195,10 @@ func (e *Engine) loadWithoutCode(r *activeRun, past *core.Past, h *hold) error {
 
 // stepOrPark takes a step. If the code panics or gets stuck, or err is not nil, it takes the
 // step without code, which parks the run.
-func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input, err error) (out *core.Turn, _ error) {
+func (e *Engine) stepOrPark(r *activeRun, t *turn, err error) (out *core.Turn, _ error) {
+	inputs := e.inputs(r, t)
 	if err == nil {
-		if out, err = e.step(r, inputs); err == nil {
+		if out, err = e.step(r, t.now, inputs); err == nil {
 			return out, nil
 		}
 	}
@@ -210,15 +211,15 @@ func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input, err error) (out *
 		e.parkCulprit(r, err)
 		return nil, err
 	}
-	takenOver := e.takenOver(r)
+	takenOver := e.takenOver(r, t)
 	start := r.run.Start()
 	h := e.parked(e.fingerprint(e.defs.workflows[start.Type], r.run.Pin()), err)
 	r.again = h.detail.Mismatch != nil && e.db.Info().Wards
 	if err := e.reloadHeld(r, start, h); err != nil {
 		return nil, err
 	}
-	r.inputs = nil // stuck code may still read the list
-	return e.step(r, append([]core.Input{takenOver}, inputs[1:]...))
+	t.inputs = nil // stuck code may still read the list
+	return e.step(r, t.now, append([]core.Input{takenOver}, inputs[1:]...))
 }
 
 // reloadHeld loads a run without its code after the code failed.
@@ -251,11 +252,11 @@ func endInstance(i seal.Instance, err error) {
 
 // takenOver returns the first input of a run that was loaded. Alive are the attempts that this
 // process runs as the run's owner, and those whose end is in the mail.
-func (e *Engine) takenOver(r *activeRun) core.TakenOver {
+func (e *Engine) takenOver(r *activeRun, t *turn) core.TakenOver {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	refs := e.attempts.Of(r.id, r.partition.epoch)
-	for _, m := range slices.Concat(r.todo, r.mail) {
+	for _, m := range slices.Concat(t.mail, r.mail) {
 		if end, ok := m.input.(core.AttemptEnded); ok && m.unread == nil {
 			refs = append(refs, core.AttemptRef{Call: end.Call, Attempt: end.Attempt})
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/entity"
 )
 
 // A request is durable from the moment at which the database took it, whether a process serves
@@ -73,26 +72,30 @@ func (e *Engine) stamp(m *mail) {
 	}
 }
 
-// hearFirst delivers the messages that a resident has to hear before its next turn, and returns
-// the mail for that turn.
-func (e *Engine) hearFirst(r *resident, workflowID string, todo []mail, loaded bool) ([]mail, error) {
+// hearFirst delivers the messages that a resident has to hear before its next turn, and
+// completes the mail of that turn.
+func (e *Engine) hearFirst(r *resident, t *turn) error {
+	if t.heard {
+		return nil // the usual case
+	}
 	if due := r.machine().NextDue(); due <= e.clock.Now() && !e.heardSince(r.partition, due) {
-		if err := e.hearSince(r.partition, workflowID, due); err != nil {
-			return todo, err
+		if err := e.hearSince(r.partition, r.stepper.workflowID(), due); err != nil {
+			return err
 		}
-	} else if !loaded {
-		return todo, nil // the usual case
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(r.mail) == 0 {
-		return todo, nil
+	if len(r.mail) > 0 {
+		r.mail = slices.Concat(t.mail, r.mail)
+		t.mail = e.takeMail(r)
 	}
-	r.mail = slices.Concat(todo, r.mail)
-	return e.takeMail(r), nil
+	e.complete(r, t, e.clock.Now())
+	return nil
 }
 
-// workflowID returns the workflow ID of a standing entity.
-func (s *standing) workflowID() string {
-	return entity.Find(s.engine.group, entity.KindOf(s.id), s.name()).WorkflowID
+// complete completes the mail of a turn at a time at which nothing is due that was not heard before.
+// The engine's mu is held.
+func (e *Engine) complete(r *resident, t *turn, now int64) {
+	t.heard, t.now, t.more = true, now, firstOf(r.mail)
+	r.stepper.takeDeferred(t)
 }

@@ -193,8 +193,8 @@ func (e *Engine) tasksOf(r *activeRun) (refs []store.TaskRef, err error) {
 // attempt that a worker has claimed, or gives up an attempt whose worker has reported its end.
 // The worker's message is read before the run takes another step. WorkerGone is dropped: it is
 // checked again after that.
-func (e *Engine) toldMeanwhile(r *activeRun) {
-	e.putBack(r.resident, slices.DeleteFunc(slices.Clone(r.todo), func(m mail) bool {
+func (e *Engine) toldMeanwhile(r *activeRun, t *turn) {
+	e.putBack(r.resident, slices.DeleteFunc(slices.Clone(t.mail), func(m mail) bool {
 		_, gone := m.input.(core.WorkerGone)
 		return gone
 	}))

@@ -16,9 +16,8 @@ func logged(start history.Start) logs.Run {
 	return logs.Run{WorkflowID: start.WorkflowID, ID: start.Run, Workflow: start.Type}
 }
 
-// report logs the failures of a durable turn.
-func (e *Engine) report(r *activeRun, out *core.Turn) {
-	lost := 0
+// report logs the failures of a durable turn, and returns how many attempts were lost.
+func (e *Engine) report(r *activeRun, out *core.Turn) (lost int) {
 	for i := range out.Attempts {
 		a := &out.Attempts[i]
 		switch a.Outcome {
@@ -29,16 +28,12 @@ func (e *Engine) report(r *activeRun, out *core.Turn) {
 			e.reportAttempt(r, out, a)
 		}
 	}
-	if lost > 0 {
-		e.mu.Lock()
-		e.recovery.lost += lost
-		e.mu.Unlock()
-	}
 	if out.Ended && out.State != nil && out.State.Status == core.StatusFailed {
 		if d, err := core.DecodeDetail(out.State.Detail); err == nil && d.Failure != nil {
 			e.log.RunFailed(logged(r.run.Start()), d.Failure.TypeName(), d.Failure.Message)
 		}
 	}
+	return lost
 }
 
 // reportAttempt logs a failed attempt according to what follows from it.

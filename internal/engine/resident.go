@@ -156,35 +156,33 @@ func (e *Engine) rouse(r *resident) {
 
 // advance works on a resident until it has nothing left to do.
 func (e *Engine) advance(r *resident) {
-	for {
-		e.mu.Lock()
-		r.stepping = false
-		if e.phase == stopped || r.dropped || (len(r.mail) == 0 && !r.poked && len(r.questions) == 0) {
-			e.rest(r)
-			e.mu.Unlock()
-			return
-		}
-		todo, questions := e.takeMail(r), r.questions
-		onlyAsked := len(todo) == 0 && !r.poked && r.machine() != nil
-		r.poked, r.questions = false, nil
-		r.stepping = !onlyAsked
+	t := e.newTurn()
+	e.mu.Lock()
+	for e.fill(r, t) {
 		e.mu.Unlock()
-		var err error
-		if !onlyAsked {
-			err = e.turn(r, todo)
+		err := e.take(r, t)
+		e.mu.Lock()
+		if err == nil && t.stepped {
+			err = r.stepper.apply(t)
 		}
-		if err == nil {
-			err = r.stepper.answer(questions)
-		} else {
-			turnAway(questions)
-		}
-		if err != nil {
+		if asked := err == nil && len(t.questions) > 0; asked || t.trial != nil {
+			e.mu.Unlock()
+			t.trial.Finished()
+			if asked {
+				err, t.questions = r.stepper.answer(t.questions), nil
+			}
 			e.mu.Lock()
+		}
+		turnAway(t.questions)
+		if err != nil {
 			e.tellStarted(r, err)
 			e.unload(r)
-			e.mu.Unlock()
 		}
+		e.clearTurn(t)
 	}
+	e.rest(r)
+	e.mu.Unlock()
+	e.turns.Put(t)
 }
 
 // takeMail takes the mail for one turn out of the mailbox. The engine's mu is held.

@@ -21,8 +21,6 @@ type standing struct {
 	kind   standingKind
 
 	entity core.Standing // nil: to be loaded
-	out    *core.StandingTurn
-	heard  []mail // the mail that out consumes
 }
 
 // standingKind is the difference between gates and schedules.
@@ -34,7 +32,7 @@ type standingKind interface {
 	missing(name string) (core.Standing, *store.Run, error)
 	// notice is called before a step; the function it returns logs what the step changed.
 	notice(name string, entity core.Standing) func(out *core.StandingTurn)
-	// removed is called when the row of the entity has been removed.
+	// removed is called when the row of the entity has been removed, with the engine's mu held.
 	removed(name string)
 	// rest returns how long an entity that failed waits before it is tried again, 0 for the
 	// next look at the inbox.
@@ -74,39 +72,45 @@ func (s *standing) load(todo []mail) error {
 	return err
 }
 
-func (s *standing) step(todo []mail, loaded bool) (t store.Turn, due bool, err error) {
-	if todo, err = s.engine.hearFirst(s.resident, s.workflowID(), todo, loaded); err != nil {
-		return t, false, err
-	}
-	inputs := make([]core.Input, len(todo))
-	for i, m := range todo {
+// workflowID implements stepper.
+func (s *standing) workflowID() string {
+	return entity.Find(s.engine.group, entity.KindOf(s.id), s.name()).WorkflowID
+}
+
+func (s *standing) takeDeferred(*turn) {}
+
+func (s *standing) step(t *turn) (err error) {
+	inputs := make([]core.Input, len(t.mail))
+	for i, m := range t.mail {
 		inputs[i] = m.input
 	}
 	notice := s.kind.notice(s.name(), s.entity)
-	if err := replay.Protect(func() error { s.out = s.entity.Step(s.engine.clock.Now(), inputs); return nil }); err != nil {
-		s.stuck(todo, err)
-		return t, false, err
+	if err := replay.Protect(func() error { t.said = s.entity.Step(t.now, inputs); return nil }); err != nil {
+		s.stuck(t.mail, err)
+		return err
 	}
-	for _, fault := range s.out.Faults {
+	for _, fault := range t.said.Faults {
 		s.engine.log.EntityFault(entity.KindOf(s.id).String(), s.name(), fault)
 	}
-	notice(s.out)
-	if s.heard = todo[:s.out.Heard]; len(s.heard) < len(todo) {
-		s.engine.putBack(s.resident, todo[len(s.heard):])
+	notice(t.said)
+	if n := t.said.Heard; n < len(t.mail) {
+		s.engine.putBack(s.resident, t.mail[n:])
+		t.mail = t.mail[:n]
 	}
-	if t, err = s.storeTurn(); err != nil {
-		s.stuck(s.heard, err)
-		return t, false, err
+	if t.commit, err = s.storeTurn(t); err != nil {
+		s.stuck(t.mail, err)
+		return err
 	}
-	return t, !s.out.Empty() || len(t.Consumed) > 0, nil
+	t.due = !t.said.Empty() || len(t.commit.Consumed) > 0
+	return nil
 }
 
 // storeTurn translates the turn for the store.
-func (s *standing) storeTurn() (store.Turn, error) {
-	out := s.out
+func (s *standing) storeTurn(of *turn) (store.Turn, error) {
+	out := of.said
 	t := store.Turn{
 		Partition: s.partition.home, Ward: s.partition.ward, Epoch: s.partition.epoch, Run: s.id, Time: out.Time,
-		Calls: record.StoreRows(s.ref(), out.Rows), Closed: out.Closed, Remove: out.Over, Consumed: sequences(s.heard), Repeatable: true,
+		Calls: record.StoreRows(s.ref(), out.Rows), Closed: out.Closed, Remove: out.Over, Consumed: sequences(of.mail), Repeatable: true,
 	}
 	if out.State != nil {
 		state := record.StoreState(*out.State)
@@ -130,17 +134,23 @@ func (s *standing) storeTurn() (store.Turn, error) {
 	return t, nil
 }
 
-func (s *standing) stored() error {
-	if s.out.Over { // a later message creates a new one
+func (s *standing) committed(*turn) {}
+
+func (s *standing) apply(t *turn) error {
+	if t.due {
+		s.engine.settle(s.resident, &t.commit)
+		s.engine.deliverSoon(&t.commit)
+	}
+	if t.said.Over { // a later message creates a new one
 		s.kind.removed(s.name())
 		return errGone
 	}
 	return nil
 }
 
-func (s *standing) refused(err error) {
+func (s *standing) refused(t *turn, err error) {
 	if !errors.Is(err, store.ErrFenced) {
-		s.stuck(s.heard, err)
+		s.stuck(t.mail, err)
 	}
 }
 

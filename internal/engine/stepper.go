@@ -3,25 +3,31 @@ package engine
 import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
-	"github.com/perdure/perdure/store"
 )
 
 // stepper is what a resident holds: a run, a gate or a schedule. All of them advance in the
 // same way: load if needed, step, commit, and only then carry out. Unless stated otherwise,
 // the methods belong to the goroutine that works on the resident.
 type stepper interface {
+	workflowID() string
 	// machine returns the pure machine, nil if it is not loaded.
 	machine() machine
 	// load brings it into memory: from the database, or newly created.
 	load(todo []mail) error
-	// step takes one step on the mail and returns the turn to commit, including the messages
-	// that it consumes. If due is false there is nothing to commit.
-	step(todo []mail, loaded bool) (t store.Turn, due bool, err error)
-	// stored carries out the step, which is durable now.
-	stored() error
-	// refused handles a step that is not durable because of err. The resident is evicted
+	// takeDeferred adds to a turn the mail of earlier ones that the machine can take now. The
+	// engine's mu is held.
+	takeDeferred(t *turn)
+	// step takes one step on the mail of a turn and says what to commit, including the messages
+	// that it consumes.
+	step(t *turn) error
+	// committed is told that a turn is durable.
+	committed(t *turn)
+	// apply carries out a turn that is durable, or had nothing to commit. The engine's mu is
+	// held.
+	apply(t *turn) error
+	// refused handles a turn that is not durable because of err. The resident is evicted
 	// afterwards.
-	refused(err error)
+	refused(t *turn, err error)
 	// answer runs query handlers on the state after the last durable turn.
 	answer(questions []question) error
 	// close ends its code. The engine's mu is held, and no goroutine works on the resident.

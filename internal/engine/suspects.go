@@ -37,7 +37,7 @@ func (e *Engine) locate(p *partition) {
 }
 
 // try blocks until the code of a run may run.
-func (e *Engine) try(r *activeRun, todo []mail) (*suspicion.Turn, error) {
+func (e *Engine) try(r *activeRun, t *turn) (*suspicion.Turn, error) {
 	loaded := r.run != nil
 	return r.partition.suspicion.Try(suspicion.Run{
 		ID: r.id,
@@ -48,7 +48,7 @@ func (e *Engine) try(r *activeRun, todo []mail) (*suspicion.Turn, error) {
 			}
 			return code, harmless
 		},
-		Ends: func() bool { return !loaded && e.endsSoon(r, todo) },
+		Ends: func() bool { return !loaded && e.endsSoon(r, t.mail) },
 	})
 }
 

@@ -17,45 +17,116 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// turn takes one step of a resident and makes it durable. If it returns an error, the resident
-// must be evicted.
-func (e *Engine) turn(r *resident, todo []mail) error {
-	var onTrial *suspicion.Turn
+// turn is one turn of a resident: what it hears, what its machine makes of that, and what is to
+// be committed. It is filled and applied with the engine's mu held; between that it belongs to
+// the goroutine that works on the resident. It is used again for the next turn.
+type turn struct {
+	mail      []mail     // what it hears
+	questions []question // what is answered after it
+	onlyAsked bool       // it only answers
+	heard     bool       // mail is complete, as of now
+	now       int64      // engine time: nothing that comes due later happens in this turn
+	more      int64      // the moment of the first mail that waits for the next turn; 0 for none
+	loaded    bool       // the resident was loaded for it
+	stepped   bool       // a step was taken, and is durable if there was something to commit
+	trial     *suspicion.Turn
+
+	due    bool // there is something to commit
+	commit store.Turn
+
+	// Of a run:
+	inputs   []core.Input
+	given    int // how much of mail, at its beginning, was deferred before
+	out      *core.Turn
+	deferred []mail // the part of mail that is deferred again
+	lost     int    // attempts that were lost
+	differs  error  // what a second replay found; see checkDeterminism
+
+	// Of a gate or a schedule:
+	said *core.StandingTurn
+}
+
+func (e *Engine) newTurn() *turn {
+	if t, is := e.turns.Get().(*turn); is {
+		return t
+	}
+	return &turn{}
+}
+
+// clearTurn makes a turn empty for the next one.
+func (e *Engine) clearTurn(t *turn) {
+	if t.stepped && t.out != nil { // else who refused it may still read it
+		t.out.Clear()
+		e.outs.Put(t.out)
+	}
+	clear(t.inputs)
+	*t = turn{inputs: t.inputs[:0]}
+}
+
+// fill takes the mail and the questions of the next turn of a resident. It returns false if there
+// is nothing to do. The engine's mu is held.
+func (e *Engine) fill(r *resident, t *turn) bool {
+	r.stepping = false
+	if e.phase == stopped || r.dropped || (len(r.mail) == 0 && !r.poked && len(r.questions) == 0) {
+		return false
+	}
+	m := r.machine()
+	t.mail, t.questions = e.takeMail(r), r.questions
+	t.onlyAsked = len(t.mail) == 0 && !r.poked && m != nil
+	r.poked, r.questions = false, nil
+	r.stepping = !t.onlyAsked
+	if m != nil && !t.onlyAsked {
+		now := e.clock.Now()
+		if due := m.NextDue(); due > now || r.partition.inbox.heard >= max(due, 1) {
+			e.complete(r, t, now)
+		}
+	}
+	return true
+}
+
+// take takes a turn of a resident up to its commit. If it returns an error, the resident must be
+// evicted.
+func (e *Engine) take(r *resident, t *turn) (err error) {
+	if t.onlyAsked {
+		return nil
+	}
 	if run, is := r.stepper.(*activeRun); is {
 		if run.entry == written {
-			return e.getInLine(run, todo)
+			return e.getInLine(run, t.mail)
 		}
-		var err error
-		if onTrial, err = e.try(run, todo); err != nil {
+		if t.trial, err = e.try(run, t); err != nil {
 			return err
 		}
-		defer onTrial.Finished()
+		if t.trial != nil { // it may have waited for long
+			t.mail, t.given, t.heard = t.mail[t.given:], 0, false
+		}
 	}
-	loaded := r.machine() == nil
-	if loaded {
-		if err := r.stepper.load(todo); err != nil {
-			onTrial.WentOn(errors.Is(err, errElsewhere))
+	if t.loaded = r.machine() == nil; t.loaded {
+		if err := r.stepper.load(t.mail); err != nil {
+			t.trial.WentOn(errors.Is(err, errElsewhere))
 			return err
 		}
 	}
-	t, due, err := r.stepper.step(todo, loaded)
-	onTrial.Survived() // what follows is not done by its code
+	if err = e.hearFirst(r, t); err == nil {
+		err = r.stepper.step(t)
+	}
+	t.trial.Survived() // what follows is not done by its code
 	if err != nil {
 		return err
 	}
-	if due {
-		if err := e.committer.Commit(t); err != nil {
+	if t.due {
+		if err := e.committer.Commit(t.commit); err != nil {
 			if errors.Is(err, store.ErrFenced) {
 				e.lose(r.partition)
 			}
-			r.stepper.refused(err)
+			r.stepper.refused(t, err)
 			return err
 		}
-		onTrial.WentOn(t.Number > 0)
-		e.settled(r, &t)
-		e.sent(&t)
+		t.trial.WentOn(t.commit.Number > 0)
 	}
-	return r.stepper.stored()
+	t.stepped = true
+	r.stepper.committed(t)
+	return nil
 }
 
 // putBack puts mail that no durable turn has consumed back into the mailbox.
@@ -69,13 +140,13 @@ func (e *Engine) putBack(r *resident, todo []mail) {
 // settled records that a turn is durable: its messages are consumed, and the row that it
 // creates exists.
 func (e *Engine) settled(r *resident, t *store.Turn) {
-	created := t.Create != nil && t.Create.ID == r.id
-	if !created && len(t.Consumed) == 0 {
-		return
-	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if created {
+	e.settle(r, t)
+}
+
+func (e *Engine) settle(r *resident, t *store.Turn) {
+	if created := t.Create != nil && t.Create.ID == r.id; created {
 		e.created(r)
 		e.tellStarted(r, nil)
 	}
@@ -89,6 +160,10 @@ func (e *Engine) sent(t *store.Turn) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.deliverSoon(t)
+}
+
+func (e *Engine) deliverSoon(t *store.Turn) {
 	for i := range t.Messages {
 		if m := &t.Messages[i]; m.Kind != message.KindAnswer && e.servesOf(m.Partition) {
 			e.kickInbox()
@@ -115,12 +190,6 @@ type activeRun struct {
 
 	withTrace map[string]string // see headers
 	around    around.Attempts   // see aroundAttempts
-
-	// The step in progress:
-	out            *core.Turn
-	todo, deferred []mail       // its mail, and the part of it that is deferred again
-	inputs         []core.Input // reused for the next step
-	given          bool         // the deferred mail is part of todo
 }
 
 func (r *activeRun) machine() machine {
@@ -132,79 +201,80 @@ func (r *activeRun) machine() machine {
 
 func (r *activeRun) load(todo []mail) error { return r.engine.load(r, todo) }
 
-func (r *activeRun) step(todo []mail, loaded bool) (t store.Turn, due bool, err error) {
+func (r *activeRun) step(t *turn) (err error) {
 	e := r.engine
-	if todo, err = e.hearFirst(r.resident, r.run.Began().WorkflowID, todo, loaded); err != nil {
-		return t, false, err
-	}
-	if r.todo, r.given, err = e.gather(r, todo); err != nil {
-		return t, false, err
+	if by := e.alone(t.mail); by != nil {
+		if err := by.alone(r, &t.mail[0]); err != nil {
+			return err
+		}
 	}
 	unread := r.run.Backlog()
-	cannot := e.leaveUnread(r)
+	cannot := e.leaveUnread(r, t)
 	if r.differs != nil {
 		cannot, r.differs = r.differs, nil
 	}
-	r.out, err = e.stepOrPark(r, e.inputs(r, loaded), cannot)
+	t.out, err = e.stepOrPark(r, t, cannot)
 	e.leavesLine(r.resident)
 	if err != nil {
-		return t, false, err
+		return err
 	}
-	clear(r.inputs)
 	e.warnOfBacklog(r, unread)
-	taken, deferred := split(r.out, r.todo)
-	r.deferred = deferred
-	e.warnOfLength(r, len(r.out.Events))
+	taken, deferred := split(t.out, t.mail)
+	t.deferred = deferred
+	e.warnOfLength(r, len(t.out.Events))
 	consumed := sequences(taken)
-	if r.out.Empty() && len(consumed) == 0 && r.create == nil {
-		return t, false, nil
+	if t.out.Empty() && len(consumed) == 0 && r.create == nil {
+		return nil
 	}
-	if t, err = e.storeTurn(r, r.out); err != nil {
+	if t.commit, err = e.storeTurn(r, t.out); err != nil {
 		e.parkCulprit(r, err)
-		r.undone()
-		return t, false, err
+		r.undone(t)
+		return err
 	}
-	t.Consumed = consumed
-	if len(t.Over) > 0 {
-		t.Consumed = e.withUnread(r.partition, t.Over, consumed)
+	t.commit.Consumed = consumed
+	if len(t.commit.Over) > 0 {
+		t.commit.Consumed = e.withUnread(r.partition, t.commit.Over, consumed)
 	}
-	t.Hook = e.hook(r.out, r.todo)
-	if err = e.createFirst(r, r.out); err != nil {
-		r.refused(err)
-		return t, false, err
+	t.commit.Hook = e.hook(t.out, t.mail)
+	if err = e.createFirst(r, t.out); err != nil {
+		r.refused(t, err)
+		return err
 	}
-	e.continues(r.resident, r.out)
-	return t, true, nil
+	e.continues(r.resident, t.out)
+	t.due = true
+	return nil
 }
 
-func (r *activeRun) stored() error {
-	r.engine.putOff(r)
-	r.engine.report(r, r.out)
-	r.engine.observe(r, r.out)
-	r.engine.carryOut(r, r.out)
-	if r.differs = r.engine.checkDeterminism(r, r.out.Number); r.differs != nil {
-		r.engine.mu.Lock()
-		r.poked = true
-		r.engine.mu.Unlock()
+func (r *activeRun) committed(t *turn) {
+	t.lost = r.engine.report(r, t.out)
+	r.engine.observe(r, t.out)
+	t.differs = r.engine.checkDeterminism(r, t.out.Number)
+}
+
+func (r *activeRun) apply(t *turn) error {
+	e := r.engine
+	if t.due {
+		e.settle(r.resident, &t.commit)
+		e.deliverSoon(&t.commit)
 	}
-	r.out.Clear()
-	r.engine.turns.Put(r.out)
-	r.out, r.todo, r.deferred = nil, nil, nil
+	e.recovery.lost += t.lost
+	e.putOff(r, t)
+	e.carryOut(r, t.out)
+	if r.differs = t.differs; r.differs != nil {
+		r.poked = true
+	}
+	if r.run.Ended() {
+		return nil
+	}
 	// A review that came before the row said that the run is held has not seen it.
-	missed := r.hold != nil && r.reviews != r.engine.nodes.Reviews()
-	if (r.again || missed) && !r.run.Ended() && !r.engine.atWork(r, nil) {
-		r.again = false
-		r.engine.mu.Lock()
-		defer r.engine.mu.Unlock()
-		r.poked = true
+	missed := r.hold != nil && r.reviews != e.nodes.Reviews()
+	switch {
+	case (r.again || missed) && !e.atWorkLocked(r, nil):
+		r.again, r.poked = false, true
 		return errWithoutCode
-	}
-	if r.run.Damaged() && !r.run.Ended() {
+	case r.run.Damaged():
 		return errDamaged
-	}
-	if !r.run.Ended() && (r.instance == nil && r.hold == nil || r.moved() || r.run.LetGo()) {
-		r.engine.mu.Lock()
-		defer r.engine.mu.Unlock()
+	case r.instance == nil && r.hold == nil || r.moved() || r.run.LetGo():
 		r.poked = true
 		return errWithoutCode
 	}
@@ -218,22 +288,22 @@ func (r *activeRun) moved() bool {
 	return pin != r.pin && (r.hold != nil || pin != r.engine.config.Build)
 }
 
-func (r *activeRun) refused(err error) {
+func (r *activeRun) refused(t *turn, err error) {
 	e := r.engine
 	conflict, failed, other := (*store.ConflictError)(nil), (*store.HookError)(nil), (*seal.OtherTxError)(nil)
 	switch {
 	case errors.As(err, &failed) && errors.As(err, &other):
 		e.parkCulprit(r, wrongTransaction(failed.Err))
 	case errors.As(err, &failed):
-		e.transactionFailed(r.resident, r.todo, failed.Err)
+		e.transactionFailed(r.resident, t.mail, failed.Err)
 	case errors.As(err, &conflict):
-		e.startConflict(r.resident, r.todo, &conflict.Existing)
+		e.startConflict(r.resident, t.mail, &conflict.Existing)
 	case errors.Is(err, store.ErrFenced):
 	case errors.Is(err, store.ErrClaimed):
-		e.toldMeanwhile(r)
+		e.toldMeanwhile(r, t)
 	case errors.Is(err, store.ErrStale):
-		e.log.TurnRefused(r.id, r.out.Number)
-		e.putBack(r.resident, r.todo)
+		e.log.TurnRefused(r.id, t.out.Number)
+		e.putBack(r.resident, t.mail)
 		e.mu.Lock()
 		e.created(r.resident) // its row exists, else there would be no other turn
 		e.mu.Unlock()
@@ -241,19 +311,19 @@ func (r *activeRun) refused(err error) {
 	default:
 		e.parkCulprit(r, err)
 	}
-	r.undone()
+	r.undone(t)
 }
 
 // undone reverts in memory the effects of a step that is not durable.
-func (r *activeRun) undone() {
+func (r *activeRun) undone(t *turn) {
 	e := r.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if r.given {
+	if t.given > 0 {
 		delete(r.partition.inbox.deferred, untaken(r.id)) // it is part of todo
 	}
-	e.undo(r.resident, r.out)
-	e.continued(r.resident, r.out)
+	e.undo(r.resident, t.out)
+	e.continued(r.resident, t.out)
 }
 
 // close unwinds the code.
@@ -279,10 +349,8 @@ func (e *Engine) undo(r *resident, out *core.Turn) {
 	}
 }
 
-// carryOut executes the commands of a durable turn.
+// carryOut executes the commands of a durable turn. The engine's mu is held.
 func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	r.stepping = false
 	e.continued(r.resident, out)
 	if r.dropped { // another node took the run over and carries them out

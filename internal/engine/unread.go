@@ -47,11 +47,11 @@ func (e *Engine) routeUnread(p *partition, m store.Message, cause error) {
 // leaveUnread takes unreadable ends out of the mail of a turn, unless they come too late
 // anyway. It returns the first, for which the run is parked, and nil if the run has no code
 // now: then it is held already or about to end.
-func (e *Engine) leaveUnread(r *activeRun) (first error) {
-	if !slices.ContainsFunc(r.todo, func(m mail) bool { return m.unread != nil }) {
+func (e *Engine) leaveUnread(r *activeRun, t *turn) (first error) {
+	if !slices.ContainsFunc(t.mail, func(m mail) bool { return m.unread != nil }) {
 		return nil // the usual case
 	}
-	r.todo = slices.DeleteFunc(slices.Clone(r.todo), func(m mail) bool {
+	t.mail = slices.DeleteFunc(slices.Clone(t.mail), func(m mail) bool {
 		if m.unread == nil || m.unread.Call != 0 && !r.run.AwaitsEnd(m.unread.AttemptRef) {
 			return false
 		}

@@ -131,6 +131,10 @@ func (e *Engine) sendToBegin(r *activeRun, past *core.Past, todo []mail) error {
 func (e *Engine) atWork(r *activeRun, todo []mail) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.atWorkLocked(r, todo)
+}
+
+func (e *Engine) atWorkLocked(r *activeRun, todo []mail) bool {
 	return len(e.attempts.Of(r.id, r.partition.epoch)) > 0 || slices.ContainsFunc(slices.Concat(todo, r.mail), func(m mail) bool {
 		return m.input != nil && m.sequence == 0
 	})

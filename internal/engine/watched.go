@@ -14,6 +14,7 @@ type watched struct {
 	stint
 	of      *activeRun
 	machine *core.Run
+	now     int64
 	inputs  []core.Input
 	out     *core.Turn              // the result of the step
 	take    func() error            // takes the step; allocated once
@@ -27,22 +28,22 @@ func (e *Engine) newWatched() *watched {
 	w.init(e)
 	w.admit = func(c *core.Call) bool { return e.admit(w, c) }
 	w.take = func() (err error) {
-		w.out, err = w.machine.Step(e.clock.Now(), w.inputs, w.admit)
+		w.out, err = w.machine.Step(w.now, w.inputs, w.admit)
 		return err
 	}
 	return w
 }
 
 // step takes a step under the turn timeout.
-func (e *Engine) step(r *activeRun, inputs []core.Input) (*core.Turn, error) {
+func (e *Engine) step(r *activeRun, now int64, inputs []core.Input) (*core.Turn, error) {
 	w, ok := e.watched.Get().(*watched)
 	if !ok {
 		w = e.newWatched()
 	}
-	if spare, is := e.turns.Get().(*core.Turn); is {
+	if spare, is := e.outs.Get().(*core.Turn); is {
 		r.run.Reuse(spare)
 	}
-	w.instance, w.of, w.machine, w.inputs = r.instance, r, r.run, inputs
+	w.instance, w.of, w.machine, w.now, w.inputs = r.instance, r, r.run, now, inputs
 	err := e.guard(&w.stint, w.take)
 	if err == nil {
 		out := w.out

@@ -1,0 +1,134 @@
+package post
+
+import (
+	"maps"
+
+	"github.com/perdure/perdure/store"
+)
+
+// A look reads the inbox of locations once, in pages. Regular looks follow the news; they read
+// all locations that this node looks after, and stop early when so many turns are in progress
+// that more messages have to wait. A look that runs wait for reads to the end of their
+// locations, and one look serves all that began to wait before it began.
+
+// Look is a look at the inbox in progress.
+type Look struct {
+	// Whole says that it reached the end, and passed over nothing.
+	Whole bool
+
+	office *Office
+	boxes  []*Box
+	began  int64 // engine time
+	asked  Asked // nil for a regular look
+}
+
+// Asked are the workflow IDs whose runs wait for a look, by box. The ID "" stands for all of the
+// box. A location that is being handed over is only looked at if it is asked for.
+type Asked map[*Box]map[string]bool
+
+func (a Asked) add(b *Box, workflowID string) {
+	if a[b] == nil {
+		a[b] = map[string]bool{}
+	}
+	a[b][workflowID] = true
+}
+
+// Ask makes the next look that runs wait for read the messages for the runs of a workflow ID.
+func (b *Box) Ask(workflowID string) {
+	o := b.office
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.asked == nil {
+		o.asked = Asked{}
+	}
+	o.asked.add(b, workflowID)
+}
+
+// HeardSince reports whether a look that began at a time or later has read the box to its end. A
+// time of 0 asks for any since the location was taken.
+func (b *Box) HeardSince(at int64) bool {
+	b.office.mu.Lock()
+	defer b.office.mu.Unlock()
+	return b.heard >= max(at, 1)
+}
+
+// Heard is HeardSince for who has asked: it takes back what it asked for if it was heard.
+func (b *Box) Heard(at int64, workflowID string) bool {
+	o := b.office
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if b.heard < max(at, 1) {
+		return false
+	}
+	if delete(o.asked[b], workflowID); len(o.asked[b]) == 0 {
+		delete(o.asked, b)
+	}
+	return true
+}
+
+// Begin begins a look at boxes. Messages consumed before Begin cannot appear in it.
+func (o *Office) Begin(now int64, boxes []*Box) *Look { return o.begin(now, boxes, nil) }
+
+// BeginAsked begins the look at the boxes for which runs have asked, which is that of box and
+// workflowID at least: an earlier look may have taken what it asked for, and passed messages
+// over. Served reports whether this node still serves a box.
+func (b *Box) BeginAsked(now int64, workflowID string, served func(*Box) bool) *Look {
+	o := b.office
+	o.mu.Lock()
+	asked := o.asked
+	if o.asked = nil; asked == nil {
+		asked = Asked{}
+	}
+	asked.add(b, workflowID)
+	o.mu.Unlock()
+	var boxes []*Box
+	for box := range asked {
+		if served(box) {
+			boxes = append(boxes, box)
+		}
+	}
+	return o.begin(now, boxes, asked)
+}
+
+func (o *Office) begin(now int64, boxes []*Box, asked Asked) *Look {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, b := range boxes {
+		for s, consumed := range b.known {
+			if consumed {
+				b.gone = append(b.gone, s)
+			}
+		}
+	}
+	return &Look{office: o, boxes: boxes, began: now, asked: asked}
+}
+
+// Awaited reports whether runs wait for the look.
+func (l *Look) Awaited() bool { return l.asked != nil }
+
+// Asks reports whether runs of a location wait for the look. There is none for messages that no
+// run waits for: then l is nil.
+func (l *Look) Asks(b *Box) bool { return l != nil && l.asked[b] != nil }
+
+// Wants reports whether runs wait for a message.
+func (l *Look) Wants(b *Box, m *store.Message) bool {
+	ids := l.asked[b]
+	return ids[""] || ids[m.WorkflowID]
+}
+
+// End ends the look, and forgets what only it needed.
+func (l *Look) End() {
+	o := l.office
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	read := map[*Box]bool{}
+	for _, b := range l.boxes {
+		read[b] = true
+		if l.Whole {
+			b.heard = max(b.heard, l.began)
+		}
+		b.forget(b.gone...)
+		b.gone = b.gone[:0]
+	}
+	maps.DeleteFunc(o.routes, func(_ string, to Route) bool { return to.Stage == Continued && read[to.Box] })
+}
