@@ -98,11 +98,28 @@ func (s *Slots) nextGroup() []*Waiter {
 	return ready[:size]
 }
 
-// Blame says of which activities calls died alone. Suspects of others run first.
-func (s *Slots) Blame(all map[string]Blame) {
+// Blame says of which activities calls died alone. Suspects of others run first. Calls of them
+// that wait in the regular lane are tried from now on; if there are activities of which no call
+// had died alone before, Blame returns true, and calls that were held back may ask again: they are
+// tried as well.
+func (s *Slots) Blame(all map[string]Blame) (fresh bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for activity, b := range all {
+		fresh = fresh || b.Deaths > 0 && s.blame[activity].Deaths == 0
+	}
 	s.blame = all
+	if !fresh {
+		return false
+	}
+	for _, w := range slices.Clone(s.queues[Regular]) {
+		if w.Number != ToBegin && s.blame[w.Activity].Deaths > 0 {
+			s.withdraw(w)
+			w.Lane, w.Doubted = Probation, true
+			s.enqueue(w)
+		}
+	}
+	return true
 }
 
 // Survived notes that an attempt of an activity ended here, or ran for long.

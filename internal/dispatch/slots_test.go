@@ -206,3 +206,47 @@ func TestE3_SuspectsRunInGroups(t *testing.T) {
 		group = []Grant{{}, {}, group[0]}
 	}
 }
+
+// TestE3_WhoWaitsWhenItsActivityIsDoubtedIsTried: a call that waits for a slot when it becomes known
+// that another one of its activity died alone is tried in the lane, and one that was held back
+// asks again. Neither waits until the activity is acquitted, which only such calls can do.
+func TestE3_WhoWaitsWhenItsActivityIsDoubtedIsTried(t *testing.T) {
+	s := NewSlots(1, func() bool { return true })
+	taken := s.Take(Regular)
+	waits, heldBack := s.SeatsOf("waits", Tenure{}), s.SeatsOf("held back", Tenure{})
+	ask := func(of *Seats, probation bool) bool {
+		admitted, grants := of.Admit(&Step{}, &Ask{Number: 1, Code: "doubted", Probation: probation})
+		if len(grants) > 0 {
+			t.Fatalf("%d grants", len(grants))
+		}
+		return admitted
+	}
+	if ask(waits, false) {
+		t.Fatal("there is a slot")
+	}
+	lane := s.Take(Probation)
+	s.Wait(&Waiter{Call: Call{"suspect", 1}, Lane: Probation, Activity: "doubted"})
+	if ask(heldBack, false) {
+		t.Fatal("a call is not held back while a suspect of its activity waits")
+	}
+	if !s.Blame(map[string]Blame{"doubted": {Deaths: 1}}) || s.Blame(map[string]Blame{"doubted": {Deaths: 1}}) {
+		t.Error("calls may ask again whenever an activity is doubted that was not, and only then")
+	}
+	_, again := s.Reopen()
+	if len(again) != 1 || again[0] != heldBack {
+		t.Fatalf("%d ask again", len(again))
+	}
+	if ask(heldBack, false) {
+		t.Error("it is not tried")
+	}
+	if grants := taken.Free(); len(grants) != 0 {
+		t.Errorf("%s gets a regular slot", grants[0].Run)
+	}
+	var tried []string
+	for grants := lane.Free(); len(grants) > 0; grants = grants[0].Slot.Free() {
+		tried = append(tried, grants[0].Run)
+	}
+	if want := []string{"waits", "suspect", "held back"}; !slices.Equal(tried, want) {
+		t.Errorf("%v are tried, want %v", tried, want)
+	}
+}

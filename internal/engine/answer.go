@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
@@ -135,12 +136,12 @@ func (e *Engine) routeQuery(m store.Message) {
 	d, err := message.Read(m)
 	if err != nil {
 		e.log.QueryUnreadable(err)
-		e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
+		e.discard(&resident{partition: p}, []post.Mail{{Sequence: m.Sequence}})
 		return
 	}
 	left := time.Duration(m.Posted + d.Wait - e.clock.Now())
 	if left <= 0 { // the caller has given up
-		e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
+		e.discard(&resident{partition: p}, []post.Mail{{Sequence: m.Sequence}})
 		return
 	}
 	e.steps.Run(func() { e.answerMessage(p, m, d, left) })
@@ -156,7 +157,7 @@ func (e *Engine) answerMessage(p *partition, m store.Message, d message.Data, le
 		return
 	}
 	if errors.Is(err, request.ErrMoved) || ctx.Err() != nil {
-		e.leaveForLater(p, m.Sequence) // the next look finds it, or its caller has given up
+		p.box.Forget(m.Sequence) // the next look finds it, or its caller has given up
 		return
 	}
 	reply, err := message.Answer(p.home, d.ID, message.Data{Value: value, Failure: history.FromError(err)})
@@ -187,6 +188,6 @@ func (e *Engine) sweepAnswer(m store.Message) {
 		return
 	}
 	if p := e.claim(m, nil); p != nil {
-		e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
+		e.discard(&resident{partition: p}, []post.Mail{{Sequence: m.Sequence}})
 	}
 }

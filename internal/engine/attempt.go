@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/placement"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
@@ -26,7 +27,7 @@ func (e *Engine) begin(r *activeRun, d *core.Dispatch, slot *dispatch.Slot) {
 	// Its code was evicted, the engine stops, or the turn took so long that another node may
 	// own the run.
 	if body == nil || e.phase != running || !e.member.Holds() {
-		e.deliverLocked(p, r.id, mail{input: core.AttemptEnded{
+		e.deliverLocked(p, r.id, post.Mail{Input: core.AttemptEnded{
 			Call: d.Call, Attempt: d.Attempt, Outcome: core.Drained, Ended: e.clock.Now(),
 		}})
 		e.grant(slot.Free())
@@ -176,7 +177,7 @@ func (o attemptOwner) Ended(end attempt.End) {
 		if end.Input.Outcome != core.Completed || end.Transaction != nil {
 			e.takeBeat(p, x, end.Input.Ended) // the next attempt gets the last details of this one
 		}
-		e.deliverLocked(p, x.Run, mail{input: end.Input, transaction: end.Transaction})
+		e.deliverLocked(p, x.Run, post.Mail{Input: end.Input, Transaction: end.Transaction})
 	}
 	switch onTrial := end.Slot != nil && end.Slot.Lane() == dispatch.Probation; {
 	case onTrial && end.Survived():
@@ -214,13 +215,13 @@ func (e *Engine) takeBeat(p *partition, x *attempt.Attempt, ended int64) {
 	beat.At = min(beat.At, ended)
 	if r := e.residents[x.Run]; r != nil {
 		for i, m := range r.mail {
-			if old, is := m.input.(core.Heartbeat); is && m.sequence == 0 && old.Call == beat.Call && old.Attempt == beat.Attempt {
-				r.mail[i].input, r.mail[i].at = beat, beat.At
+			if old, is := m.Input.(core.Heartbeat); is && m.Sequence == 0 && old.Call == beat.Call && old.Attempt == beat.Attempt {
+				r.mail[i].Input, r.mail[i].At = beat, beat.At
 				return
 			}
 		}
 	}
-	e.deliverLocked(p, x.Run, mail{input: beat})
+	e.deliverLocked(p, x.Run, post.Mail{Input: beat})
 }
 
 // TrialOver offers a running attempt to leave the probation lane. The run decides and records
@@ -233,7 +234,7 @@ func (o attemptOwner) TrialOver(x *attempt.Attempt) {
 		return
 	}
 	if p := e.servedOf(x); p != nil {
-		e.deliverLocked(p, x.Run, mail{input: core.OffProbation{AttemptRef: core.AttemptRef{Call: x.Call, Attempt: x.Number}}})
+		e.deliverLocked(p, x.Run, post.Mail{Input: core.OffProbation{AttemptRef: core.AttemptRef{Call: x.Call, Attempt: x.Number}}})
 		return
 	}
 	e.grant(x.LeaveProbation())

@@ -3,24 +3,8 @@ package engine
 import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/store"
-)
-
-// route says which run gets messages for the latest run of a workflow ID. It exists while the
-// database does not say so yet, or while a look at the inbox may still rely on an older row.
-// Routes keep such messages in order. No message waits in a route.
-type route struct {
-	partition *partition
-	run       string
-	stage     routeStage
-}
-
-type routeStage int
-
-const (
-	starting   routeStage = iota // the run has no row yet
-	continuing                   // a turn of the run that creates the next run is in flight
-	continued                    // the run has followed another one, and the look at the inbox began before that
 )
 
 // continues records that a turn creates the next run of a chain. Until the turn is durable,
@@ -29,9 +13,7 @@ func (e *Engine) continues(r *resident, out *core.Turn) {
 	if out.Next == nil {
 		return
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.routes[out.Next.WorkflowID] = route{r.partition, r.id, continuing}
+	e.office.Direct(out.Next.WorkflowID, post.Route{Box: r.partition.box, Run: r.id, Stage: post.Continuing})
 }
 
 // continued records that such a turn is durable or refused. The engine's mu is held.
@@ -39,16 +21,14 @@ func (e *Engine) continued(r *resident, out *core.Turn) {
 	if out.Next == nil {
 		return
 	}
-	if to := e.routes[out.Next.WorkflowID]; to.stage == continuing && to.run == r.id {
-		delete(e.routes, out.Next.WorkflowID)
-	}
+	e.office.Undirect(out.Next.WorkflowID, r.id, post.Continuing)
 }
 
 // receiver returns the run that gets mail addressed to run. The engine's mu is held.
-func (e *Engine) receiver(p *partition, run string, m mail) string {
-	if m.latest != "" {
-		if to, ok := e.routes[m.latest]; ok && to.partition == p {
-			return to.run
+func (e *Engine) receiver(p *partition, run string, m post.Mail) string {
+	if m.Latest != "" {
+		if to := p.box.Receiver(m.Latest); to != "" {
+			return to
 		}
 	}
 	return run
@@ -58,9 +38,9 @@ func (e *Engine) receiver(p *partition, run string, m mail) string {
 // has left. In a partition that is being handed over the next run waits for the new owner, or
 // until the handover is abandoned. The engine's mu is held.
 func (e *Engine) handOn(r *resident, next *history.Start) {
-	var left, own []mail
+	var left, own []post.Mail
 	for _, m := range r.mail {
-		if m.latest != "" {
+		if m.Latest != "" {
 			left = append(left, m)
 		} else {
 			own = append(own, m)
@@ -71,7 +51,7 @@ func (e *Engine) handOn(r *resident, next *history.Start) {
 	if e.phase != running || e.partitions[p.number] != p {
 		return // all of it is durable
 	}
-	e.routes[next.WorkflowID] = route{p, next.Run, continued}
+	e.office.Direct(next.WorkflowID, post.Route{Box: p.box, Run: next.Run, Stage: post.Continued})
 	if len(left) == 0 && next.FirstTurn > e.clock.Now() {
 		if next.FirstTurn <= e.due.Horizon() {
 			e.addWake(next.FirstTurn, p, next.Run)
@@ -106,17 +86,15 @@ func (e *Engine) createFirst(r *activeRun, out *core.Turn) error {
 
 // reroute routes those messages again that are for the latest run of a chain, because this run
 // has successors. It returns the rest.
-func (e *Engine) reroute(r *resident, todo []mail) (rest []mail) {
-	var again []mail
+func (e *Engine) reroute(r *resident, todo []post.Mail) (rest []post.Mail) {
+	var again []post.Mail
 	for _, m := range todo {
-		if m.latest != "" {
+		if m.Latest != "" {
 			again = append(again, m)
 		} else {
 			rest = append(rest, m)
 		}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.routeAgain(r.partition, again)
 	return rest
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
@@ -28,7 +29,7 @@ func (s *pendingStart) past() *core.Past {
 }
 
 // routeStart starts a child. From then on messages for its workflow ID are routed to it.
-func (e *Engine) routeStart(m store.Message, l *look) {
+func (e *Engine) routeStart(m store.Message, l *post.Look) {
 	p := e.claim(m, l)
 	if p == nil {
 		return
@@ -43,9 +44,7 @@ func (e *Engine) routeStart(m store.Message, l *look) {
 	}
 	if err != nil {
 		e.log.ChildNotStarted(m.WorkflowID, m.Run, err)
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		p.inbox.awaitStart(m.WorkflowID, m.Run)
+		p.box.AwaitStart(m.WorkflowID, m.Run)
 		return
 	}
 	if start.Scheduled != nil && e.alreadyFired(p, m) {
@@ -57,21 +56,20 @@ func (e *Engine) routeStart(m store.Message, l *look) {
 	if e.partitions[p.number] != p {
 		return // another node owns it
 	}
-	if first, ok := e.routes[start.WorkflowID]; ok && first.stage == starting && first.run != start.Run {
-		p.inbox.awaitStart(start.WorkflowID, start.Run)
-		p.inbox.put(unstarted(start.WorkflowID), mail{sequence: m.Sequence})
+	again, ok := p.box.Start(start.WorkflowID, start.Run, m.Sequence)
+	if !ok {
 		return
 	}
-	e.started(p, start.WorkflowID, start.Run)
+	e.lookAgain(again)
 	if e.residents[start.Run] == nil { // else it was loaded, so it exists
 		r := e.resident(p, start.Run)
 		r.create, r.pending = row, &pendingStart{start: start, sequence: m.Sequence}
 		if r.elsewhere = away; away || core.CanWait(&start) && !r.seats.Take() {
 			r.entry = written
 		}
-		e.routes[start.WorkflowID] = route{p, start.Run, starting}
+		e.office.Direct(start.WorkflowID, post.Route{Box: p.box, Run: start.Run, Stage: post.Starting})
 	}
-	e.deliverLocked(p, start.Run, mail{sequence: m.Sequence})
+	e.deliverLocked(p, start.Run, post.Mail{Sequence: m.Sequence})
 }
 
 // created records that the row of a run is durable. The engine's mu is held.
@@ -86,11 +84,7 @@ func (e *Engine) startDecided(r *resident) {
 	if r.pending == nil {
 		return
 	}
-	id := r.pending.start.WorkflowID
-	if to := e.routes[id]; to.stage == starting && to.run == r.id {
-		delete(e.routes, id)
-		e.routeAgain(r.partition, r.partition.inbox.take(unstarted(id)))
-	}
+	e.lookAgain(r.partition.box.Decided(r.pending.start.WorkflowID, r.id))
 }
 
 // announcement returns the message that tells a detached child's parent that the child exists.
@@ -106,7 +100,7 @@ func (e *Engine) announcement(r *resident) ([]store.Message, error) {
 // startConflict tells the parent of a child that the workflow ID is in use. Messages for the
 // latest run of the ID are routed again, to the existing run; messages for the refused child
 // are dropped.
-func (e *Engine) startConflict(r *resident, todo []mail, existing *store.Run) {
+func (e *Engine) startConflict(r *resident, todo []post.Mail, existing *store.Run) {
 	s := r.pending
 	if s == nil {
 		return // the caller that waits gets the error
@@ -120,14 +114,14 @@ func (e *Engine) startConflict(r *resident, todo []mail, existing *store.Run) {
 		e.log.ParentNotTold(r.id, err)
 		return
 	}
-	own := []mail{{sequence: s.sequence}}
+	own := []post.Mail{{Sequence: s.sequence}}
 	e.mu.Lock()
 	e.created(r)
-	var again []mail
+	var again []post.Mail
 	for _, m := range slices.Concat(todo, r.mail) {
-		if m.latest != "" {
+		if m.Latest != "" {
 			again = append(again, m)
-		} else if m.sequence != s.sequence {
+		} else if m.Sequence != s.sequence {
 			own = append(own, m)
 		}
 	}
@@ -136,7 +130,7 @@ func (e *Engine) startConflict(r *resident, todo []mail, existing *store.Run) {
 	e.mu.Unlock()
 	t := store.Turn{
 		Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id,
-		Consumed: sequences(own), Messages: []store.Message{answer}, Repeatable: true,
+		Consumed: post.Sequences(own), Messages: []store.Message{answer}, Repeatable: true,
 	}
 	if e.committer.Commit(t) == nil {
 		e.settled(r, &t)
@@ -163,13 +157,15 @@ func (e *Engine) parkedStart(r *resident, state store.RunState) store.Turn {
 // together with its mail. The engine's mu is held.
 func (e *Engine) deferStart(r *resident) {
 	p, id := r.partition, r.pending.start.WorkflowID
-	p.inbox.awaitStart(id, r.id)
+	var own, again []post.Mail
 	for _, m := range r.mail {
-		if m.latest != "" { // it may be for the run that gets the ID instead
-			e.routeAgain(p, []mail{m})
+		if m.Latest != "" { // it may be for the run that gets the ID instead
+			again = append(again, m)
 		} else {
-			p.inbox.put(unstarted(id), m)
+			own = append(own, m)
 		}
 	}
+	p.box.AwaitStart(id, r.id, own...)
+	e.routeAgain(p, again)
 	r.mail = nil
 }

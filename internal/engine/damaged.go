@@ -6,6 +6,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/replay"
 )
 
@@ -34,7 +35,7 @@ func (e *Engine) damageDetail(cause error) *core.Detail {
 
 // loadDamaged parks a run whose record is unusable, unless a message ends it. Past holds what
 // precedes the damage.
-func (e *Engine) loadDamaged(r *activeRun, past *core.Past, cause error, todo []mail) error {
+func (e *Engine) loadDamaged(r *activeRun, past *core.Past, cause error, todo []post.Mail) error {
 	if !isDamage(cause) || !e.endsDamaged(r, todo) {
 		e.parkCulprit(r, cause)
 		return cause
@@ -53,14 +54,14 @@ func (e *Engine) loadDamaged(r *activeRun, past *core.Past, cause error, todo []
 }
 
 // endsDamaged reports whether a message ends a run even if little of it can be read.
-func (e *Engine) endsDamaged(r *activeRun, todo []mail) bool {
+func (e *Engine) endsDamaged(r *activeRun, todo []post.Mail) bool {
 	if e.endsSoon(r, todo) {
 		return true
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.ContainsFunc(slices.Concat(todo, r.mail), func(m mail) bool {
-		in, is := m.input.(core.Control)
+	return slices.ContainsFunc(slices.Concat(todo, r.mail), func(m post.Mail) bool {
+		in, is := m.Input.(core.Control)
 		return is && in.Operation == core.ResetTheRun
 	})
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/placement"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/serve"
@@ -59,13 +60,14 @@ type Engine struct {
 	turns   sync.Pool      // of *turn, empty
 	outs    sync.Pool      // of *core.Turn, empty
 
-	receivers    map[string]func(store.Message, *look) // handlers of messages that are no input of a run, by kind
-	intake       []rule                                // rules about the mail of a turn
+	receivers    map[string]func(store.Message, *post.Look) // handlers of messages that are no input of a run, by kind
+	intake       []rule                                     // rules about the mail of a turn
 	committer    *commit.Committer
 	member       *member.Member
 	nodes        *placement.Nodes // where runs go on
 	switches     placement.Switches
 	suspicion    *suspicion.Room
+	office       *post.Office
 	slots        *dispatch.Slots
 	line         *dispatch.Line // started runs that wait for a slot
 	due          *dispatch.Due  // when runs want a step
@@ -84,7 +86,6 @@ type Engine struct {
 
 	life    sync.Mutex    // one Start or Stop at a time
 	reading chan struct{} // one look at the inbox at a time; a look may last as long as an outage
-	asked   askedFor      // by runs that wait for the next look; guarded by mu
 
 	mu         sync.Mutex
 	phase      phase
@@ -92,7 +93,6 @@ type Engine struct {
 	partitions map[int]*partition
 	residents  map[string]*resident // by run ID
 	idle       *list.List           // residents that may be evicted, oldest first
-	routes     map[string]route     // by workflow ID
 	busy       int                  // residents with a turn in progress
 	held       bool                 // the inbox is not read until fewer turns are in progress
 	queued     int                  // residents at rest whose calls wait for slots
@@ -164,11 +164,11 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		inboxLater: clock.NewBell(),
 		switchKick: clock.NewBell(),
 		due:        dispatch.NewDue(store.Hot),
+		office:     post.NewOffice(),
 		partitions: map[int]*partition{},
 		residents:  map[string]*resident{},
 		idle:       list.New(),
 		conflicts:  map[string]bool{},
-		routes:     map[string]route{},
 	}
 	e.quiet = sync.NewCond(&e.mu)
 	ctx, cancel := context.WithCancelCause(context.Background())

@@ -76,17 +76,14 @@ func Holds(e *Engine) string {
 	report("calls in queues", slots.Waiting)
 	report("recovery", e.recovery.open)
 	report("waiting requests", e.Client.Waiting())
-	for _, to := range e.routes {
-		report("route", count(to.stage != continued))
-	}
+	report("route", e.office.OpenRoutes())
 	report("late bodies", e.attempts.Late())
 	for _, p := range e.partitions {
 		report("active in a partition", p.active)
 		report("partition leaving", count(p.leaving))
-		for _, gone := range p.inbox.known {
-			report("message pending", count(!gone))
-		}
-		report("ends that cannot be read", len(p.inbox.unread))
+		waiting, unread := p.box.Pending()
+		report("message pending", waiting)
+		report("ends that cannot be read", unread)
 	}
 	report("activities that runs wait for", len(e.unserved.All()))
 	return b.String()

@@ -8,6 +8,7 @@ import (
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/store"
 )
 
@@ -94,16 +95,16 @@ func meant(m store.Message, in core.Input) string {
 }
 
 // kinds returns the handlers of messages that are no input of a run, by kind.
-func (e *Engine) kinds() map[string]func(m store.Message, l *look) {
-	return map[string]func(store.Message, *look){
-		message.KindQuery:  func(m store.Message, _ *look) { e.routeQuery(m) },
-		message.KindAnswer: func(m store.Message, _ *look) { e.sweepAnswer(m) },
+func (e *Engine) kinds() map[string]func(m store.Message, l *post.Look) {
+	return map[string]func(store.Message, *post.Look){
+		message.KindQuery:  func(m store.Message, _ *post.Look) { e.routeQuery(m) },
+		message.KindAnswer: func(m store.Message, _ *post.Look) { e.sweepAnswer(m) },
 		message.KindStart:  e.routeStart,
 	}
 }
 
 // route delivers a message to its run once.
-func (e *Engine) route(m store.Message, l *look) error {
+func (e *Engine) route(m store.Message, l *post.Look) error {
 	if receive := e.receivers[m.Kind]; receive != nil {
 		receive(m, l)
 		return nil
@@ -119,7 +120,7 @@ func (e *Engine) route(m store.Message, l *look) error {
 		return nil
 	}
 	run, to := m.Run, meant(m, in)
-	if to != "" && e.deferUntilStart(p, m, to) {
+	if to != "" && p.box.DeferUntilStart(m.Sequence, m.WorkflowID, to) {
 		return nil
 	}
 	for i := range e.intake {
@@ -127,41 +128,40 @@ func (e *Engine) route(m store.Message, l *look) error {
 			arrived(run, in)
 		}
 	}
-	got := mail{input: in, sequence: m.Sequence, at: m.Posted}
+	got := post.Mail{Input: in, Sequence: m.Sequence, At: m.Posted}
 	if run != "" {
 		e.deliver(p, run, got)
 		return nil
 	}
-	got.latest = m.WorkflowID
+	got.Latest = m.WorkflowID
 	if e.deliverByRoute(p, got) {
 		return nil
 	}
 	switch run, err = e.latest(p, m.WorkflowID); {
 	case errors.Is(err, ErrStopped):
-		e.leaveForLater(p, m.Sequence)
+		p.box.Forget(m.Sequence)
 		return err
 	case err != nil: // permanently, and for this message only: it waits for the next look, and other messages go on
-		e.leaveForLater(p, m.Sequence)
+		p.box.Forget(m.Sequence)
 		e.log.MessageUnreadable(err)
 	case run != "":
 		e.deliver(p, run, got)
-	case to != "" || !e.deferUntilStart(p, m, ""):
+	case to != "" || !p.box.DeferUntilStart(m.Sequence, m.WorkflowID, ""):
 		e.log.MessageDropped(m.WorkflowID, message.Word(m, in), m.Key)
-		e.discard(&resident{partition: p}, []mail{got})
+		e.discard(&resident{partition: p}, []post.Mail{got})
 	}
 	return nil
 }
 
 // deliverByRoute delivers mail for the latest run of a workflow ID if a route names that run.
-func (e *Engine) deliverByRoute(p *partition, m mail) bool {
+func (e *Engine) deliverByRoute(p *partition, m post.Mail) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	to, ok := e.routes[m.latest]
-	if ok && to.partition == p {
-		e.deliverLocked(p, to.run, m)
-		return true
+	to := p.box.Receiver(m.Latest)
+	if to != "" {
+		e.deliverLocked(p, to, m)
 	}
-	return false
+	return to != ""
 }
 
 // latest returns the latest run of a workflow ID in the database, "" if there is none.

@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/store"
 )
 
@@ -128,7 +129,7 @@ func (e *Engine) begins(r *activeRun, start *history.Start) {
 // getInLine writes the row of a run that does not begin yet, so that its caller returns. If a
 // message has come for the run meanwhile, the run begins. A run that begins at another node
 // stands in no line here: it is loaded, and moves.
-func (e *Engine) getInLine(r *activeRun, todo []mail) error {
+func (e *Engine) getInLine(r *activeRun, todo []post.Mail) error {
 	err := e.writeRow(r, todo)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -138,7 +139,7 @@ func (e *Engine) getInLine(r *activeRun, todo []mail) error {
 		e.slots.Leave(r.id)
 		return err
 	}
-	r.mail = append(slices.DeleteFunc(todo, func(m mail) bool { return m.input == nil }), r.mail...)
+	r.mail = append(slices.DeleteFunc(todo, func(m post.Mail) bool { return m.Input == nil }), r.mail...)
 	if r.elsewhere || r.poked || len(r.mail) > 0 || len(r.questions) > 0 || r.seats.Kept() {
 		r.entry, r.poked, r.first = entered, true, true
 		return nil
@@ -151,7 +152,7 @@ func (e *Engine) getInLine(r *activeRun, todo []mail) error {
 var errInLine = errors.New("the run is in line")
 
 // writeRow writes the row of a run that does not begin yet.
-func (e *Engine) writeRow(r *activeRun, todo []mail) error {
+func (e *Engine) writeRow(r *activeRun, todo []post.Mail) error {
 	p, row := r.partition, *r.create
 	if !r.elsewhere {
 		row.Wake = store.InLine(row.Priority, row.Created)

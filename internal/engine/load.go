@@ -6,6 +6,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/seal"
@@ -22,7 +23,7 @@ var errWithoutCode = errors.New("the run was loaded without its code")
 
 // load brings a run into memory: from the database, or newly created. If its code is missing
 // or does not fit, the run is loaded without code and held.
-func (e *Engine) load(r *activeRun, todo []mail) error {
+func (e *Engine) load(r *activeRun, todo []post.Mail) error {
 	e.loading <- struct{}{}
 	defer func() { <-e.loading }()
 	past, err := e.readPast(r, todo)
@@ -68,7 +69,7 @@ func (e *Engine) load(r *activeRun, todo []mail) error {
 
 // endsSoon reports whether a message ends the run whatever its code does. Then the code is not
 // loaded, because it may be what crashes the process.
-func (e *Engine) endsSoon(r *activeRun, todo []mail) bool {
+func (e *Engine) endsSoon(r *activeRun, todo []post.Mail) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return ends(todo) || ends(r.mail)
@@ -76,7 +77,7 @@ func (e *Engine) endsSoon(r *activeRun, todo []mail) bool {
 
 // readPast reads the record of a run. A child that was just started has none yet. With a
 // *history.DamageError it also returns what could be read.
-func (e *Engine) readPast(r *activeRun, todo []mail) (*core.Past, error) {
+func (e *Engine) readPast(r *activeRun, todo []post.Mail) (*core.Past, error) {
 	if r.pending != nil {
 		e.clock.AtLeast(r.pending.start.Created)
 		return r.pending.past(), nil
@@ -257,7 +258,7 @@ func (e *Engine) takenOver(r *activeRun, t *turn) core.TakenOver {
 	defer e.mu.Unlock()
 	refs := e.attempts.Of(r.id, r.partition.epoch)
 	for _, m := range slices.Concat(t.mail, r.mail) {
-		if end, ok := m.input.(core.AttemptEnded); ok && m.unread == nil {
+		if end, ok := m.Input.(core.AttemptEnded); ok && m.Unread == nil {
 			refs = append(refs, core.AttemptRef{Call: end.Call, Attempt: end.Attempt})
 		}
 	}
@@ -271,7 +272,7 @@ func (e *Engine) takenOver(r *activeRun, t *turn) core.TakenOver {
 
 // discard consumes the messages of a run that has ended. It makes callers that wait for the
 // run look again.
-func (e *Engine) discard(r *resident, todo []mail) {
+func (e *Engine) discard(r *resident, todo []post.Mail) {
 	e.mu.Lock()
 	r.gone = true // later callers must not wait for it
 	e.Notify(r.id)
@@ -281,7 +282,7 @@ func (e *Engine) discard(r *resident, todo []mail) {
 	}
 	t := store.Turn{
 		Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id,
-		Consumed: sequences(todo), Messages: e.refusals(r.partition, todo), Repeatable: true,
+		Consumed: post.Sequences(todo), Messages: e.refusals(r.partition, todo), Repeatable: true,
 	}
 	if len(t.Consumed) > 0 && e.committer.Commit(t) == nil {
 		e.settled(r, &t)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/coro"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/seal"
@@ -85,7 +86,7 @@ func (e *Engine) parked(fingerprint string, err error) *hold {
 	var panicked *coro.PanicError
 	var stuck *replay.StuckError
 	var damage *replay.DamageError
-	var unread *unreadEnd
+	var unread *post.UnreadEnd
 	switch {
 	case errors.As(err, &unread):
 		d.Fingerprint = e.untilRestart()

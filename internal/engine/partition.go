@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/placement"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/suspicion"
 	"github.com/perdure/perdure/store"
 )
@@ -23,7 +24,7 @@ type partition struct {
 	lineage placement.Lineage
 	leaving bool // it is being handed over; nothing new starts in it
 	active  int  // residents with a turn in progress, and running attempts
-	inbox   inbox
+	box     *post.Box
 
 	suspicion *suspicion.Place
 }
@@ -135,7 +136,7 @@ func (e *Engine) takeOver(node string, owned []store.Ownership) *takeover {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, o := range owned {
-		p := &partition{number: o.Partition, home: placement.Home(o.Partition), ward: placement.Ward(o.Partition), epoch: o.Epoch, node: node, inbox: newInbox()}
+		p := &partition{number: o.Partition, home: placement.Home(o.Partition), ward: placement.Ward(o.Partition), epoch: o.Epoch, node: node, box: e.office.Open(placement.Home(o.Partition))}
 		e.locate(p)
 		e.partitions[o.Partition] = p
 		t.partitions = append(t.partitions, p)
@@ -331,6 +332,7 @@ func (e *Engine) drop(ps []*partition) {
 			delete(e.partitions, p.number)
 		}
 		p.suspicion.Close()
+		p.box.Close()
 	}
 	e.grant(e.slots.Drop(tenures(ps)))
 	for _, r := range e.residents {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/view"
 )
 
@@ -23,7 +24,7 @@ func (e *Engine) tellWaiting(r *activeRun, waiting []core.Waiting) {
 				WorkflowID: start.WorkflowID, RunID: id, Workflow: start.Type, Call: w.Call, Name: w.Name,
 				State: string(w.State), Reason: w.Reason, Failures: w.Failures, Err: w.Failure.Err(), Time: time.Unix(0, w.At).UTC(),
 			})
-			e.deliver(p, id, mail{input: core.Told{AttemptRef: w.AttemptRef}})
+			e.deliver(p, id, post.Mail{Input: core.Told{AttemptRef: w.AttemptRef}})
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
@@ -149,7 +150,7 @@ func (e *Engine) storeTasks(r *activeRun, out *core.Turn, t *store.Turn) error {
 	}
 	t.Over, t.Withdrawn, t.Stopped = refs(out.Over), refs(out.Withdrawn), refs(out.Stopped)
 	for _, ref := range refs(out.GivenUp) {
-		if e.isUnread(r.partition, ref) { // the owner cannot know what its end was
+		if r.partition.box.IsUnread(ref) { // the owner cannot know what its end was
 			t.Over = append(t.Over, ref)
 		} else {
 			t.GivenUp = append(t.GivenUp, ref)
@@ -194,8 +195,8 @@ func (e *Engine) tasksOf(r *activeRun) (refs []store.TaskRef, err error) {
 // The worker's message is read before the run takes another step. WorkerGone is dropped: it is
 // checked again after that.
 func (e *Engine) toldMeanwhile(r *activeRun, t *turn) {
-	e.putBack(r.resident, slices.DeleteFunc(slices.Clone(t.mail), func(m mail) bool {
-		_, gone := m.input.(core.WorkerGone)
+	e.putBack(r.resident, slices.DeleteFunc(slices.Clone(t.mail), func(m post.Mail) bool {
+		_, gone := m.Input.(core.WorkerGone)
 		return gone
 	}))
 	e.mu.Lock()
@@ -322,7 +323,7 @@ func (e *Engine) takeBack(patience time.Duration) error {
 		e.mu.Lock()
 		for _, p := range e.open() {
 			if p.home == t.Partition { // the run is in one of its places
-				e.deliverLocked(p, t.Run, mail{input: in})
+				e.deliverLocked(p, t.Run, post.Mail{Input: in})
 			}
 		}
 		e.mu.Unlock()

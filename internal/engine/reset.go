@@ -5,6 +5,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/inspect"
+	"github.com/perdure/perdure/internal/post"
 )
 
 // The process that may write a run's next turn resets the run: for an open run its owner, in
@@ -15,8 +16,8 @@ import (
 // history.
 func resetRule(e *Engine) rule {
 	return rule{
-		limits: func(m mail) bool {
-			in, is := m.input.(core.Control)
+		limits: func(m post.Mail) bool {
+			in, is := m.Input.(core.Control)
 			return is && in.Operation == core.ResetTheRun
 		},
 		alone: e.prepareReset,
@@ -25,8 +26,8 @@ func resetRule(e *Engine) rule {
 
 // prepareReset adds to a reset request the part of the history to keep, or why there is
 // none. The history does not grow meanwhile.
-func (e *Engine) prepareReset(r *activeRun, m *mail) error {
-	in := m.input.(core.Control)
+func (e *Engine) prepareReset(r *activeRun, m *post.Mail) error {
+	in := m.Input.(core.Control)
 	start := r.run.Start()
 	err := e.reads.Insist(e.ctx, "reading the history of run "+r.id, func() (err error) {
 		in.Cut, err = e.CutAt(e.ctx, r.partition.home, &start, in.Call, in.KeepKeys)
@@ -35,6 +36,6 @@ func (e *Engine) prepareReset(r *activeRun, m *mail) error {
 	if refusal, is := errors.AsType[*inspect.CutError](err); is {
 		in.Fault, err = refusal, nil
 	}
-	m.input = in
+	m.Input = in
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/store"
 )
 
@@ -25,7 +26,7 @@ type resident struct {
 	wake    int64  // the next due time known to the wake heap
 	work    func() // works on it; allocated once
 
-	mail       []mail
+	mail       []post.Mail
 	questions  []question
 	poked      bool           // it wants a step without mail
 	review     bool           // if it is held when it comes to rest, it is loaded again
@@ -88,21 +89,21 @@ func (r *resident) held() bool {
 }
 
 // deliver puts mail into a run's mailbox.
-func (e *Engine) deliver(p *partition, run string, m mail) {
+func (e *Engine) deliver(p *partition, run string, m post.Mail) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.deliverLocked(p, run, m)
 }
 
-func (e *Engine) deliverLocked(p *partition, run string, m mail) {
+func (e *Engine) deliverLocked(p *partition, run string, m post.Mail) {
 	if e.partitions[p.number] != p {
 		return // another node owns it and will find what is durable
 	}
 	r := e.resident(p, e.receiver(p, run, m))
-	p.passOn(r.partition, m.sequence)
-	e.stamp(&m)
-	if claim, first := m.input.(core.Claimed); first {
-		m.at = 0 // see inOrder
+	p.box.PassOn(r.partition.box, m.Sequence)
+	m.Stamp(e.clock.Now)
+	if claim, first := m.Input.(core.Claimed); first {
+		m.At = 0 // see inOrder
 		r.mail = slices.Insert(r.mail, 0, m)
 		if e.postponed(r, claim) {
 			return
@@ -186,8 +187,8 @@ func (e *Engine) advance(r *resident) {
 }
 
 // takeMail takes the mail for one turn out of the mailbox. The engine's mu is held.
-func (e *Engine) takeMail(r *resident) (todo []mail) {
-	inOrder(r.mail)
+func (e *Engine) takeMail(r *resident) (todo []post.Mail) {
+	post.Sort(r.mail)
 	n := e.upTo(r.mail)
 	todo = r.mail[:n:n]
 	if r.mail = r.mail[n:]; len(r.mail) == 0 {
@@ -314,7 +315,7 @@ func (e *Engine) unload(r *resident) {
 	}
 	if served {
 		for _, m := range r.mail {
-			if _, granted := m.input.(core.Granted); !granted { // its slot was freed above
+			if _, granted := m.Input.(core.Granted); !granted { // its slot was freed above
 				e.deliverLocked(r.partition, r.id, m)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
@@ -38,7 +39,7 @@ func sameChain(a, b *history.Parent) bool {
 // startAfter starts a refused child again, as the successor of the run that had its workflow
 // ID, and delivers its mail again. It replaces the refused resident, because the turn of its
 // code began without the existing run.
-func (e *Engine) startAfter(r *resident, todo []mail, existing *store.Run) {
+func (e *Engine) startAfter(r *resident, todo []post.Mail, existing *store.Run) {
 	p, s := r.partition, r.pending
 	start := s.start
 	start.After = existing.ID
@@ -56,8 +57,8 @@ func (e *Engine) startAfter(r *resident, todo []mail, existing *store.Run) {
 	e.grant(r.seats.Close()) // the next resident has seats of its own
 	again := e.newResident(p, r.id)
 	again.create, again.pending = row, &pendingStart{start: start, sequence: s.sequence}
-	again.mail = slices.DeleteFunc(slices.Concat(todo, r.mail), func(m mail) bool {
-		_, granted := m.input.(core.Granted) // its slot is freed with the refused resident
+	again.mail = slices.DeleteFunc(slices.Concat(todo, r.mail), func(m post.Mail) bool {
+		_, granted := m.Input.(core.Granted) // its slot is freed with the refused resident
 		return granted
 	})
 	r.pending, r.create, r.mail = nil, nil, nil

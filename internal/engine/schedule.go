@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
@@ -38,10 +39,10 @@ func (e *Engine) alreadyFired(p *partition, m store.Message) bool {
 	})
 	switch {
 	case err == nil:
-		e.discard(&resident{partition: p, id: m.Run}, []mail{{sequence: m.Sequence}})
+		e.discard(&resident{partition: p, id: m.Run}, []post.Mail{{Sequence: m.Sequence}})
 		return true
 	case !errors.Is(err, store.ErrNotFound):
-		e.leaveForLater(p, m.Sequence)
+		p.box.Forget(m.Sequence)
 		return true
 	}
 	return false

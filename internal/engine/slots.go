@@ -4,6 +4,7 @@ import (
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/store"
 )
@@ -67,7 +68,7 @@ func (e *Engine) grant(grants []dispatch.Grant) {
 		case g.Number == dispatch.ToBegin:
 			grants = append(grants, e.letBegin(p, g.Run, g.Slot)...)
 		case g.Attempt == nil:
-			e.deliverLocked(p, g.Run, mail{input: core.Granted{Call: g.Number, Group: g.Group}})
+			e.deliverLocked(p, g.Run, post.Mail{Input: core.Granted{Call: g.Number, Group: g.Group}})
 		case !g.Attempt.Launch(g.Slot):
 			grants = append(grants, g.Slot.Free()...)
 		}
@@ -84,15 +85,15 @@ func (e *Engine) askAgain(grants []dispatch.Grant, all []*dispatch.Seats) {
 	for _, seats := range all {
 		run, of := seats.Run()
 		if p := e.partitions[of.Partition]; p != nil && p.epoch == of.Epoch {
-			e.deliverLocked(p, run, mail{input: core.SlotsOpen{}})
+			e.deliverLocked(p, run, post.Mail{Input: core.SlotsOpen{}})
 		}
 	}
 }
 
 // slotRule makes grants void whose slot was withdrawn meanwhile.
 func slotRule() rule {
-	return rule{void: func(r *activeRun, m mail) bool {
-		g, is := m.input.(core.Granted)
+	return rule{void: func(r *activeRun, m post.Mail) bool {
+		g, is := m.Input.(core.Granted)
 		return is && !r.seats.Has(g.Call)
 	}}
 }

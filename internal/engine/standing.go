@@ -7,6 +7,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/store"
@@ -48,7 +49,7 @@ func (s *standing) machine() machine {
 	return s.entity
 }
 
-func (s *standing) load(todo []mail) error {
+func (s *standing) load(todo []post.Mail) error {
 	e := s.engine
 	e.loading <- struct{}{}
 	defer func() { <-e.loading }()
@@ -82,7 +83,7 @@ func (s *standing) takeDeferred(*turn) {}
 func (s *standing) step(t *turn) (err error) {
 	inputs := make([]core.Input, len(t.mail))
 	for i, m := range t.mail {
-		inputs[i] = m.input
+		inputs[i] = m.Input
 	}
 	notice := s.kind.notice(s.name(), s.entity)
 	if err := replay.Protect(func() error { t.said = s.entity.Step(t.now, inputs); return nil }); err != nil {
@@ -110,7 +111,7 @@ func (s *standing) storeTurn(of *turn) (store.Turn, error) {
 	out := of.said
 	t := store.Turn{
 		Partition: s.partition.home, Ward: s.partition.ward, Epoch: s.partition.epoch, Run: s.id, Time: out.Time,
-		Calls: record.StoreRows(s.ref(), out.Rows), Closed: out.Closed, Remove: out.Over, Consumed: sequences(of.mail), Repeatable: true,
+		Calls: record.StoreRows(s.ref(), out.Rows), Closed: out.Closed, Remove: out.Over, Consumed: post.Sequences(of.mail), Repeatable: true,
 	}
 	if out.State != nil {
 		state := record.StoreState(*out.State)
@@ -156,7 +157,7 @@ func (s *standing) refused(t *turn, err error) {
 
 // stuck makes an entity that cannot be read or written try again later. Its messages stay in
 // the inbox.
-func (s *standing) stuck(todo []mail, err error) {
+func (s *standing) stuck(todo []post.Mail, err error) {
 	e := s.engine
 	if e.ctx.Err() != nil {
 		return
@@ -164,7 +165,7 @@ func (s *standing) stuck(todo []mail, err error) {
 	e.log.EntityStuck(entity.KindOf(s.id).String(), s.name(), err)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s.partition.inbox.forget(sequences(todo)...)
+	s.partition.box.Forget(post.Sequences(todo)...)
 	if rest := s.kind.rest(); rest > 0 {
 		e.addWake(e.clock.Now()+int64(rest), s.partition, s.id)
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/post"
 )
 
 // stepper is what a resident holds: a run, a gate or a schedule. All of them advance in the
@@ -13,7 +14,7 @@ type stepper interface {
 	// machine returns the pure machine, nil if it is not loaded.
 	machine() machine
 	// load brings it into memory: from the database, or newly created.
-	load(todo []mail) error
+	load(todo []post.Mail) error
 	// takeDeferred adds to a turn the mail of earlier ones that the machine can take now. The
 	// engine's mu is held.
 	takeDeferred(t *turn)

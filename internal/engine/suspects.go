@@ -8,6 +8,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/suspicion"
 	"github.com/perdure/perdure/internal/trial"
 	"github.com/perdure/perdure/store"
@@ -90,9 +91,9 @@ func (r *activeRun) typeOf() string {
 }
 
 // ends reports whether one of the messages ends its run without running code.
-func ends(all []mail) bool {
-	return slices.ContainsFunc(all, func(m mail) bool {
-		in, is := m.input.(core.Control)
+func ends(all []post.Mail) bool {
+	return slices.ContainsFunc(all, func(m post.Mail) bool {
+		in, is := m.Input.(core.Control)
 		return is && in.Operation == core.TerminateTheRun
 	})
 }
@@ -126,7 +127,7 @@ func (e *Engine) isHeld(workflow string) bool { return e.suspicion.Workflow(work
 
 // bringsSuspicion reports whether a run came from another node with evidence against it and is
 // not on trial here. It is then loaded again, on trial.
-func (e *Engine) bringsSuspicion(r *activeRun, past *core.Past, todo []mail) bool {
+func (e *Engine) bringsSuspicion(r *activeRun, past *core.Past, todo []post.Mail) bool {
 	if !bytes.Contains(past.State.Detail, []byte(`"suspect"`)) {
 		return false
 	}

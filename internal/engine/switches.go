@@ -34,7 +34,7 @@ func (e *Engine) readSwitches(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	fresh, released := e.switches.Add(log)
-	released = e.suspicion.Add(fresh) || released
+	letGo, ask := e.suspicion.Add(fresh)
 	e.nodes.SetCanary(e.switches.Canary())
 	off := map[string]bool{}
 	for name := range e.switches.Paused() {
@@ -42,8 +42,14 @@ func (e *Engine) readSwitches(ctx context.Context) error {
 	}
 	e.suspicion.HeldHere(off)
 	e.slots.SwitchOff(off)
-	if released && e.phase == running {
+	if e.phase != running {
+		return nil
+	}
+	released = released || letGo
+	if released || ask {
 		e.serveAgain()
+	}
+	if released {
 		open := e.open()
 		e.work.Go(func() { e.reviewHeld(open) }) // of a workflow that was held
 		if e.server != nil {

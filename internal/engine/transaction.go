@@ -6,24 +6,25 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/post"
 )
 
 // transactionRule allows a turn at most one end of an attempt with a transaction, so that a
 // failure of the transaction belongs to that attempt.
 func transactionRule() rule {
-	return rule{limits: func(m mail) bool { return m.transaction != nil }}
+	return rule{limits: func(m post.Mail) bool { return m.Transaction != nil }}
 }
 
 // hook returns what the store has to run inside the turn's transaction, nil for nothing. The
 // machine has accepted the attempt.
-func (e *Engine) hook(out *core.Turn, todo []mail) func(tx any) error {
+func (e *Engine) hook(out *core.Turn, todo []post.Mail) func(tx any) error {
 	if len(out.Transactions) == 0 {
 		return nil
 	}
 	for _, m := range todo {
-		if m.transaction != nil {
+		if m.Transaction != nil {
 			return func(tx any) error {
-				return e.transactions.Run(context.WithoutCancel(m.transaction.Context), m.transaction.Run, tx)
+				return e.transactions.Run(context.WithoutCancel(m.Transaction.Context), m.Transaction.Run, tx)
 			}
 		}
 	}
@@ -38,13 +39,13 @@ func wrongTransaction(failure error) error {
 
 // transactionFailed replaces the end of the attempt whose transaction failed by a failure.
 // Nothing of the turn is durable; the run is loaded again and gets the failure.
-func (e *Engine) transactionFailed(r *resident, todo []mail, failure error) {
+func (e *Engine) transactionFailed(r *resident, todo []post.Mail, failure error) {
 	for i, m := range todo {
-		end, ok := m.input.(core.AttemptEnded)
-		if !ok || m.transaction == nil {
+		end, ok := m.Input.(core.AttemptEnded)
+		if !ok || m.Transaction == nil {
 			continue
 		}
-		todo[i] = mail{sequence: m.sequence, at: m.at, input: core.AttemptEnded{
+		todo[i] = post.Mail{Sequence: m.Sequence, At: m.At, Input: core.AttemptEnded{
 			Call: end.Call, Attempt: end.Attempt, Outcome: core.Failed, Ended: e.clock.Now(),
 			Failure: history.FromError(fmt.Errorf("step transaction: %w", failure)),
 		}}

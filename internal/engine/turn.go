@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/suspicion"
@@ -21,14 +22,14 @@ import (
 // be committed. It is filled and applied with the engine's mu held; between that it belongs to
 // the goroutine that works on the resident. It is used again for the next turn.
 type turn struct {
-	mail      []mail     // what it hears
-	questions []question // what is answered after it
-	onlyAsked bool       // it only answers
-	heard     bool       // mail is complete, as of now
-	now       int64      // engine time: nothing that comes due later happens in this turn
-	more      int64      // the moment of the first mail that waits for the next turn; 0 for none
-	loaded    bool       // the resident was loaded for it
-	stepped   bool       // a step was taken, and is durable if there was something to commit
+	mail      []post.Mail // what it hears
+	questions []question  // what is answered after it
+	onlyAsked bool        // it only answers
+	heard     bool        // mail is complete, as of now
+	now       int64       // engine time: nothing that comes due later happens in this turn
+	more      int64       // the moment of the first mail that waits for the next turn; 0 for none
+	loaded    bool        // the resident was loaded for it
+	stepped   bool        // a step was taken, and is durable if there was something to commit
 	trial     *suspicion.Turn
 
 	due    bool // there is something to commit
@@ -38,9 +39,9 @@ type turn struct {
 	inputs   []core.Input
 	given    int // how much of mail, at its beginning, was deferred before
 	out      *core.Turn
-	deferred []mail // the part of mail that is deferred again
-	lost     int    // attempts that were lost
-	differs  error  // what a second replay found; see checkDeterminism
+	deferred []post.Mail // the part of mail that is deferred again
+	lost     int         // attempts that were lost
+	differs  error       // what a second replay found; see checkDeterminism
 
 	// Of a gate or a schedule:
 	said *core.StandingTurn
@@ -77,7 +78,7 @@ func (e *Engine) fill(r *resident, t *turn) bool {
 	r.stepping = !t.onlyAsked
 	if m != nil && !t.onlyAsked {
 		now := e.clock.Now()
-		if due := m.NextDue(); due > now || r.partition.inbox.heard >= max(due, 1) {
+		if due := m.NextDue(); due > now || r.partition.box.HeardSince(due) {
 			e.complete(r, t, now)
 		}
 	}
@@ -130,7 +131,7 @@ func (e *Engine) take(r *resident, t *turn) (err error) {
 }
 
 // putBack puts mail that no durable turn has consumed back into the mailbox.
-func (e *Engine) putBack(r *resident, todo []mail) {
+func (e *Engine) putBack(r *resident, todo []post.Mail) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r.mail = append(todo, r.mail...)
@@ -150,7 +151,7 @@ func (e *Engine) settle(r *resident, t *store.Turn) {
 		e.created(r)
 		e.tellStarted(r, nil)
 	}
-	r.partition.inbox.consumed(t.Consumed)
+	r.partition.box.Consumed(t.Consumed)
 }
 
 // sent makes the inbox be read soon if a durable turn sent messages to this node.
@@ -199,7 +200,7 @@ func (r *activeRun) machine() machine {
 	return r.run
 }
 
-func (r *activeRun) load(todo []mail) error { return r.engine.load(r, todo) }
+func (r *activeRun) load(todo []post.Mail) error { return r.engine.load(r, todo) }
 
 func (r *activeRun) step(t *turn) (err error) {
 	e := r.engine
@@ -222,7 +223,7 @@ func (r *activeRun) step(t *turn) (err error) {
 	taken, deferred := split(t.out, t.mail)
 	t.deferred = deferred
 	e.warnOfLength(r, len(t.out.Events))
-	consumed := sequences(taken)
+	consumed := post.Sequences(taken)
 	if t.out.Empty() && len(consumed) == 0 && r.create == nil {
 		return nil
 	}
@@ -233,7 +234,7 @@ func (r *activeRun) step(t *turn) (err error) {
 	}
 	t.commit.Consumed = consumed
 	if len(t.commit.Over) > 0 {
-		t.commit.Consumed = e.withUnread(r.partition, t.commit.Over, consumed)
+		t.commit.Consumed = r.partition.box.WithUnread(t.commit.Over, consumed)
 	}
 	t.commit.Hook = e.hook(t.out, t.mail)
 	if err = e.createFirst(r, t.out); err != nil {
@@ -320,7 +321,7 @@ func (r *activeRun) undone(t *turn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if t.given > 0 {
-		delete(r.partition.inbox.deferred, untaken(r.id)) // it is part of todo
+		r.partition.box.Defer(r.id, nil) // it is part of the mail
 	}
 	e.undo(r.resident, t.out)
 	e.continued(r.resident, t.out)
@@ -401,8 +402,8 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 		e.Ended(r.id, *out.State)
 		if out.Next != nil {
 			e.handOn(r.resident, out.Next)
-		} else if id := r.run.Began().WorkflowID; e.routes[id].run == r.id {
-			delete(e.routes, id) // the next run of the ID belongs to another chain
+		} else {
+			e.office.Undirect(r.run.Began().WorkflowID, r.id) // the next run of the ID belongs to another chain
 		}
 		e.unload(r.resident)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/placement"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/store"
 )
 
@@ -46,7 +47,7 @@ func (e *Engine) servesOf(partition int) bool {
 
 // sendAway moves a run that cannot continue here to a node where it may, and returns
 // errElsewhere. If it returns nil, the run is to be held.
-func (e *Engine) sendAway(r *activeRun, past *core.Past, h *hold, todo []mail) error {
+func (e *Engine) sendAway(r *activeRun, past *core.Past, h *hold, todo []post.Mail) error {
 	p := r.partition
 	detail, err := core.DecodeDetail(past.State.Detail)
 	if err != nil || !e.db.Info().Wards {
@@ -79,7 +80,7 @@ func (e *Engine) sendAway(r *activeRun, past *core.Past, h *hold, todo []mail) e
 
 // giveAway moves a run to a node that to chooses, or home if it is in a ward: errElsewhere
 // says that it did, and moved is told of the node's ID. Nil says that there is none.
-func (e *Engine) giveAway(r *activeRun, todo []mail, move store.Move, to func() string, moved func(node string)) error {
+func (e *Engine) giveAway(r *activeRun, todo []post.Mail, move store.Move, to func() string, moved func(node string)) error {
 	p := r.partition
 	for range 3 {
 		if p.ward == 0 {
@@ -114,7 +115,7 @@ func (e *Engine) giveAway(r *activeRun, todo []mail, move store.Move, to func() 
 
 // sendToBegin moves a run that has taken no turn to the node where it begins: errElsewhere
 // says that it did. Nil says that it begins here.
-func (e *Engine) sendToBegin(r *activeRun, past *core.Past, todo []mail) error {
+func (e *Engine) sendToBegin(r *activeRun, past *core.Past, todo []post.Mail) error {
 	if !e.nodes.Canary() || len(past.Turns) > 0 || r.partition.ward != 0 || r.create != nil || e.atWork(r, todo) {
 		return nil
 	}
@@ -128,15 +129,15 @@ func (e *Engine) sendToBegin(r *activeRun, past *core.Past, todo []mail) error {
 
 // atWork reports whether attempts that this process began for a run are running, or have ended
 // without the run knowing.
-func (e *Engine) atWork(r *activeRun, todo []mail) bool {
+func (e *Engine) atWork(r *activeRun, todo []post.Mail) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.atWorkLocked(r, todo)
 }
 
-func (e *Engine) atWorkLocked(r *activeRun, todo []mail) bool {
-	return len(e.attempts.Of(r.id, r.partition.epoch)) > 0 || slices.ContainsFunc(slices.Concat(todo, r.mail), func(m mail) bool {
-		return m.input != nil && m.sequence == 0
+func (e *Engine) atWorkLocked(r *activeRun, todo []post.Mail) bool {
+	return len(e.attempts.Of(r.id, r.partition.epoch)) > 0 || slices.ContainsFunc(slices.Concat(todo, r.mail), func(m post.Mail) bool {
+		return m.Input != nil && m.Sequence == 0
 	})
 }
 
@@ -146,12 +147,12 @@ const unknown = -1
 // isElsewhere leaves the mail of a run to the node that owns it now, in the ward at. If that
 // is this node, too, the mail that is in memory only moves to the resident there. Callers that
 // wait here look again.
-func (e *Engine) isElsewhere(r *resident, todo []mail, at int) {
+func (e *Engine) isElsewhere(r *resident, todo []post.Mail, at int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := r.partition
 	e.nodes.NoteWards(p.home)
-	all := slices.Concat(todo, r.mail, p.inbox.take(untaken(r.id)))
+	all := slices.Concat(todo, r.mail, p.box.TakeDeferred(r.id))
 	e.leaveUndelivered(p.home, all)
 	r.mail = nil
 	to := e.partitions[store.Place(p.home, at)]
@@ -166,7 +167,7 @@ func (e *Engine) isElsewhere(r *resident, todo []mail, at int) {
 		again := e.resident(to, r.id)
 		again.poked = true
 		for _, m := range all {
-			if _, granted := m.input.(core.Granted); m.sequence == 0 && !granted {
+			if _, granted := m.Input.(core.Granted); m.Sequence == 0 && !granted {
 				again.mail = append(again.mail, m)
 			}
 		}
@@ -178,16 +179,8 @@ func (e *Engine) isElsewhere(r *resident, todo []mail, at int) {
 
 // leaveUndelivered lets the next look at the inbox find messages that were delivered to a
 // resident in the wrong place of this node. The engine's mu is held.
-func (e *Engine) leaveUndelivered(home int, all []mail) {
-	messages := sequences(all)
-	if len(messages) == 0 {
-		return
-	}
-	for _, q := range e.partitions {
-		if q.home == home {
-			q.inbox.forget(messages...)
-		}
-	}
+func (e *Engine) leaveUndelivered(home int, all []post.Mail) {
+	e.office.ForgetAt(home, post.Sequences(all))
 }
 
 // advancedBy returns the ID of the node that last recorded a command of the run's code, "" if

@@ -25,13 +25,13 @@ import (
 // concurrent use. Its locks come after those of its caller, and it calls nobody.
 type Office struct {
 	mu     sync.Mutex
-	boxes  map[*Box]bool
-	routes map[string]Route // by workflow ID
-	asked  Asked            // by runs that wait for the next look
+	boxes  map[int]map[*Box]bool // by partition
+	routes map[string]Route      // by workflow ID
+	asked  Asked                 // by runs that wait for the next look
 }
 
 // NewOffice returns an Office without locations.
-func NewOffice() *Office { return &Office{boxes: map[*Box]bool{}, routes: map[string]Route{}} }
+func NewOffice() *Office { return &Office{boxes: map[int]map[*Box]bool{}, routes: map[string]Route{}} }
 
 // Box is what the owner of a location knows of its messages.
 type Box struct {
@@ -72,7 +72,10 @@ func (o *Office) Open(home int) *Box {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.boxes[b] = true
+	if o.boxes[home] == nil {
+		o.boxes[home] = map[*Box]bool{}
+	}
+	o.boxes[home][b] = true
 	return b
 }
 
@@ -80,7 +83,7 @@ func (o *Office) Open(home int) *Box {
 func (b *Box) Close() {
 	b.office.mu.Lock()
 	defer b.office.mu.Unlock()
-	delete(b.office.boxes, b)
+	delete(b.office.boxes[b.home], b)
 	delete(b.office.asked, b)
 }
 
@@ -90,8 +93,8 @@ func (b *Box) Close() {
 func (b *Box) Claim(sequence int64) bool {
 	b.office.mu.Lock()
 	defer b.office.mu.Unlock()
-	for other := range b.office.boxes {
-		if _, known := other.known[sequence]; known && other.home == b.home {
+	for other := range b.office.boxes[b.home] {
+		if _, known := other.known[sequence]; known {
 			return false
 		}
 	}
@@ -158,10 +161,8 @@ func (o *Office) ForgetAt(home int, sequences []int64) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for b := range o.boxes {
-		if b.home == home {
-			b.forget(sequences...)
-		}
+	for b := range o.boxes[home] {
+		b.forget(sequences...)
 	}
 }
 

@@ -63,15 +63,15 @@ func (s *Room) End() {
 	s.begun = time.Time{}
 }
 
-// Add applies entries of the log of switches, and reports whether they let an activity go.
-func (s *Room) Add(log []store.Switch) (released bool) {
+// Add applies entries of the log of switches. It reports whether they let an activity go, and
+// whether calls that were held back may ask for slots again.
+func (s *Room) Add(log []store.Switch) (released, ask bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, w := range log {
 		released = s.deaths.add(w) || released
 	}
-	s.spread()
-	return released
+	return released, s.spread()
 }
 
 // here returns what is known of code on this node's build.
@@ -144,8 +144,9 @@ func (s *Room) Doubted(activity string) (deaths int, is, try bool) {
 }
 
 // spread tells the slots which activities are to be tried last, and how late, and the trials
-// which workflows are doubted.
-func (s *Room) spread() {
+// which workflows are doubted. It reports whether calls may ask for slots again; see
+// dispatch.Slots.Blame.
+func (s *Room) spread() bool {
 	for t := range s.tried {
 		t.book.Blame(s.blamedWorkflows())
 	}
@@ -160,7 +161,7 @@ func (s *Room) spread() {
 			time.AfterFunc(wait, func() { s.config.Granted(s.config.Slots.Serve()) })
 		}
 	}
-	s.config.Slots.Blame(blame)
+	return s.config.Slots.Blame(blame)
 }
 
 // blamedWorkflows returns how many runs of a workflow were alone at deaths on this node's build.
