@@ -24,37 +24,34 @@
 //	build.go        the build of this program, fingerprints, and the definitions it registers
 //	resident.go     residents: mailbox, the goroutine that works on one, eviction
 //	stepper.go      the interface common to runs, gates and schedules
-//	turn.go         one turn of a resident: load, step, commit, carry out; runs as steppers
+//	turn.go         one turn of a resident: fill, step, commit, apply; runs as steppers
 //	standing.go     gates and schedules as steppers
 //	load.go         loading and replaying a run
 //	park.go         holds: why a run is parked or waits for code, and when it is tried again
 //	unread.go       results of attempts that this process cannot read
 //	checkcode.go    CheckCode: replay of open runs with the code of this engine
 //	damaged.go      runs whose record cannot be read
-//	trial.go        turns of runs under suspicion, which run only under a durable mark
-//	suspicion.go    the reasons for suspicion, and what moves to another node with a run
+//	suspects.go     the code of runs on trial, and what moves to another node with a suspect
 //	guard.go        user code under a time limit, with panics caught
 //	watched.go      one guarded step of a run
 //	attempt.go      start of attempts, their results and heartbeats
 //	queue.go        attempts in queues: offering them, serving them, losing a worker
-//	queue_blame.go  activities of queues that workers die of
 //	external.go     attempts that are completed from outside
 //	transaction.go  functions passed to activity.OnCommit
-//	slots.go        admission of calls to slots, and delivery of grants
-//	unserved.go     runs that wait for activities that are not registered here
-//	wake.go         the heap of due times, and the scan that fills it
+//	slots.go        admission of calls, and delivery of grants
+//	unserved.go     what runs wait for that is not registered here
+//	wake.go         steps of what is due, and the scan that reads it ahead
 //	inbox.go        news of the inbox, and routing its messages
-//	look.go         reading the inbox, and the looks that runs wait for
-//	order.go        the order of mail, and what a run hears before something comes due
+//	look.go         reading the inbox
+//	order.go        what a run hears before something comes due
 //	partition.go    partitions: takeover, recovery, loss
 //	ward.go         runs that move to a node whose code fits
-//	canary.go       runs that begin at another node, because a build gets a share of them
 //	holder.go       the engine as member.Holder
-//	line.go         the line: started runs that wait for a slot, in memory and in the database
-//	chain.go        routes: which run of a chain gets a message for the latest
+//	line.go         runs that begin, at once or in line
+//	chain.go        from a run of a chain to the next
 //	child.go        start of children
 //	intake.go       rules about the mail that one turn takes
-//	waiting.go      where a message waits in memory, and why
+//	waiting.go      claiming messages, and routing them again
 //	gate.go         gates: what is special about them
 //	schedule.go     schedules: what is special about them
 //	local.go        shortcuts for requests of this process
@@ -62,8 +59,7 @@
 //	update.go       replies to updates
 //	reset.go        reset of an open run
 //	pause.go        the OnPaused hook
-//	switches.go     switches of the whole group: paused activities, a canary
-//	crashes.go      activities that are held because their calls ended processes
+//	switches.go     reading the switches of the group
 //	report.go       log records of failures and of gates
 //	observe.go      observers and gauges
 //	declared.go     what registered types and policies lose or misname

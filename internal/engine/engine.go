@@ -170,6 +170,13 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		idle:       list.New(),
 		conflicts:  map[string]bool{},
 	}
+	e.assemble(secret)
+	return e, nil
+}
+
+// assemble makes the rooms of a new engine, the lowest first.
+func (e *Engine) assemble(secret []byte) {
+	config, db, group, defs := &e.config, e.db, e.group, e.defs
 	e.quiet = sync.NewCond(&e.mu)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	e.ctx, e.cancel = ctx, func() { cancel(ErrStopped) }
@@ -196,7 +203,11 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		Build: config.Build, Definitions: defs.declared().Encode(),
 		Clock: e.clock, Watch: e.reads, Holder: holder{e}, Log: e.log,
 	})
-	e.slots = dispatch.NewSlots(config.Concurrency, e.member.Holds)
+	holds := e.member.Holds
+	if e.onlyQueues() {
+		holds = func() bool { return true } // it has no lease
+	}
+	e.slots = dispatch.NewSlots(config.Concurrency, holds)
 	e.line = dispatch.NewLine(e.slots, config.InboxEvery)
 	e.attempts = attempt.NewRunner(attempt.Config{
 		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code, Holds: e.member.Holds, MaxLate: config.MaxAbandoned, Logger: config.Logger,
@@ -204,7 +215,6 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	e.suspicion = e.newSuspicion()
 	e.serveQueues()
 	e.intake, e.receivers = e.rules(), e.kinds()
-	return e, nil
 }
 
 // None stands for a missing engine. Methods of a nil engine or an empty handle use it, and all

@@ -44,7 +44,7 @@ func (c *Config) checkQueues() (errs []error) {
 }
 
 // onlyQueues reports whether the process serves queues and takes no partitions.
-func (e *Engine) onlyQueues() bool { return e.server != nil && len(e.config.Workflows) == 0 }
+func (e *Engine) onlyQueues() bool { return len(e.config.Queues) > 0 && len(e.config.Workflows) == 0 }
 
 // serveQueues creates the server of the queues, if this process serves any.
 func (e *Engine) serveQueues() {
@@ -55,9 +55,6 @@ func (e *Engine) serveQueues() {
 	var names []string
 	for _, a := range e.config.Activities {
 		names = append(names, a.Name())
-	}
-	if len(e.config.Workflows) == 0 { // nothing else gives slots to waiting calls
-		e.slots = dispatch.NewSlots(e.config.Concurrency, func() bool { return true })
 	}
 	e.server = serve.New(e.ctx, serve.Config{
 		Store: e.db, Group: e.group, Name: e.config.Node, Build: e.config.Build, Lease: e.config.Lease, Queues: e.config.Queues, Activities: names,

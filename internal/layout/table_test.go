@@ -352,7 +352,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/outage",
-		may: []string{"internal/logs", "store"},
+		may: []string{"internal/clock", "retry", "internal/logs", "store"},
 		why: "whether the database answers is noted by all who use it, and asked by the engine: it stands below them",
 	},
 	{
@@ -380,18 +380,38 @@ var table = []row{
 		why: "it asks by rows, in a process that serves runs and in one that does not; what the engine does faster is an interface",
 	},
 	{
+		pkg: "internal/dispatch",
+		may: []string{"store", "internal/core", "internal/suspects", "internal/clock"},
+		why: "who may start is decided by who waits for what: it knows neither runs nor bodies",
+	},
+	{
+		pkg: "internal/post",
+		may: []string{"store", "internal/attempt", "internal/core"},
+		why: "where a message waits is decided without reading the inbox, and without the runs that get it",
+	},
+	{
+		pkg: "internal/placement",
+		may: []string{"store", "internal/clock", "internal/core", "internal/entity", "internal/history", "internal/outage", "internal/record"},
+		why: "where a run goes on is decided by what nodes have of its code; who moves it is the engine",
+	},
+	{
+		pkg: "internal/suspicion",
+		may: []string{"store", "internal/clock", "internal/core", "internal/dispatch", "internal/entity", "internal/ident", "internal/logs", "internal/outage", "internal/placement", "internal/record", "internal/suspects", "internal/trial"},
+		why: "what may kill a process is known from what is on record: it runs no code, and asks for no run",
+	},
+	{
 		pkg: "internal/attempt",
-		may: []string{"activity", "workflow", "retry", "internal/core", "internal/history", "internal/suspects", "internal/clock", "internal/steptx", "internal/workers", "internal/seal"},
+		may: []string{"activity", "workflow", "retry", "internal/core", "internal/dispatch", "internal/history", "internal/clock", "internal/steptx", "internal/workers", "internal/seal"},
 		why: "a body runs without knowing who owns its run, or whether there is a database",
 	},
 	{
 		pkg: "internal/serve",
-		may: []string{"activity", "retry", "store", "internal/attempt", "internal/clock", "internal/core", "internal/history", "internal/ident", "internal/message", "internal/record", "internal/seal"},
+		may: []string{"activity", "retry", "store", "internal/attempt", "internal/clock", "internal/core", "internal/dispatch", "internal/history", "internal/ident", "internal/message", "internal/record", "internal/seal"},
 		why: "a process that serves queues runs attempts as a node does, and has neither runs nor partitions",
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"intercept", "internal/around", "internal/attempt", "internal/serve", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/suspects", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/errname", "internal/lossy", "internal/near", "internal/record", "internal/message", "internal/seal"},
+		may: []string{"intercept", "internal/around", "internal/attempt", "internal/dispatch", "internal/placement", "internal/post", "internal/suspicion", "internal/serve", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/errname", "internal/lossy", "internal/near", "internal/record", "internal/message", "internal/seal"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{

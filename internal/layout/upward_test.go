@@ -24,7 +24,8 @@ import (
 // earlier one runs down. The log is no room: all of them write to it.
 var rooms = []string{
 	"internal/ident", "internal/entity", "internal/record", "internal/message", "internal/clock", "internal/workers", "internal/outage",
-	"internal/steptx", "internal/inspect", "internal/request", "internal/commit", "internal/member", "internal/attempt", "internal/serve", "internal/replay", "internal/engine",
+	"internal/steptx", "internal/inspect", "internal/request", "internal/commit", "internal/member", "internal/dispatch", "internal/attempt", "internal/post",
+	"internal/placement", "internal/suspicion", "internal/serve", "internal/replay", "internal/engine",
 }
 
 // maxUpward is the share of the calls between rooms that may run up, in percent. Imports
