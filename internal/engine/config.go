@@ -15,6 +15,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/sweep"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -198,7 +199,7 @@ func (c *Config) normalize() error {
 	if c.Group != "" {
 		errs = append(errs, history.CheckName("group", c.Group))
 	}
-	errs = append(errs, (*retention)(&c.Retention).check())
+	errs = append(errs, sweep.Check(c.Retention))
 	if c.SweepEvery < 0 {
 		errs = append(errs, fmt.Errorf("the time between sweeps is %s: it must be positive, or 0 for the default (%s)", c.SweepEvery, defaultSweepEvery))
 	}

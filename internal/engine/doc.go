@@ -64,7 +64,6 @@
 //	observe.go      observers and gauges
 //	declared.go     what registered types and policies lose or misname
 //	limit.go        warnings when a run comes close to a limit
-//	retention.go    deletion of closed runs
 //	determinism.go  a second replay after each turn, in development
 //	reuse.go        reuse of the workflow ID of a closed run by a child
 //	health.go       Health, Live and Ready

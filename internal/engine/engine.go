@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/internal/around"
@@ -26,6 +25,7 @@ import (
 	"github.com/perdure/perdure/internal/serve"
 	"github.com/perdure/perdure/internal/steptx"
 	"github.com/perdure/perdure/internal/suspicion"
+	"github.com/perdure/perdure/internal/sweep"
 	"github.com/perdure/perdure/internal/workers"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -45,7 +45,6 @@ type Engine struct {
 	group   store.Group
 	process string // a random name
 	clock   *clock.Clock
-	swept   atomic.Int64 // when the last sweep by retention ended
 
 	// ctx ends with the engine's own goroutines.
 	ctx     context.Context
@@ -74,6 +73,7 @@ type Engine struct {
 	unserved     dispatch.Unserved
 	attempts     *attempt.Runner
 	transactions steptx.Runner
+	sweeper      *sweep.Sweeper
 	server       *serve.Server // serves queues; nil if this process serves none
 	goneWorkers  goneWorkers
 	reads        *outage.Watch // of the database
@@ -213,6 +213,10 @@ func (e *Engine) assemble(secret []byte) {
 		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code, Holds: e.member.Holds, MaxLate: config.MaxAbandoned, Logger: config.Logger,
 	})
 	e.suspicion = e.newSuspicion()
+	e.sweeper = sweep.New(sweep.Config{
+		Context: e.ctx, Store: db, Name: config.Group, Group: group, Clock: e.clock, Log: e.log, Retention: config.Retention,
+		Every: config.SweepEvery, MaxKept: config.MaxKept, Owned: e.owned, Awaits: e.Awaits,
+	})
 	e.serveQueues()
 	e.intake, e.receivers = e.rules(), e.kinds()
 }
@@ -276,11 +280,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	for _, loop := range []func(){e.committer.Run, e.wakeLoop, e.inboxLoop, e.lineLoop, e.switchLoop, e.listen, e.wardLoop, e.member.Run, e.workerLoop} {
 		e.work.Go(loop)
 	}
-	if e.config.Retention != (view.Retention{}) {
-		e.work.Go(e.sweepLoop)
-	} else {
-		e.work.Go(e.growthLoop)
-	}
+	e.work.Go(e.sweeper.Run)
 	if e.server != nil {
 		e.server.Start()
 	}
@@ -403,6 +403,23 @@ func (e *Engine) end() {
 	for _, r := range e.residents {
 		e.unload(r)
 	}
+}
+
+// Sweep deletes from all partitions of the group what the retention does not keep, or with dry
+// only counts it. See sweep.Sweeper.Sweep.
+func (e *Engine) Sweep(ctx context.Context, keep view.Retention, dry bool) (view.SweepResult, error) {
+	if err := e.Check(ctx); err != nil {
+		return view.SweepResult{DryRun: dry}, err
+	}
+	return e.sweeper.Sweep(ctx, keep, e.group.All(), dry)
+}
+
+// owned returns the partitions that this node looks after. It is never nil, which would mean
+// all.
+func (e *Engine) owned() []int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return homes(e.open())
 }
 
 // Info describes the database.

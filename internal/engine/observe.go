@@ -72,7 +72,7 @@ func (e *Engine) Gauges() Gauges {
 	if e == None {
 		return Gauges{}
 	}
-	g := Gauges{Live: e.Live() == nil, Ready: e.Ready() == nil, Running: e.attempts.Begun(), Slots: e.config.Concurrency, Swept: e.swept.Load()}
+	g := Gauges{Live: e.Live() == nil, Ready: e.Ready() == nil, Running: e.attempts.Begun(), Slots: e.config.Concurrency, Swept: e.sweeper.Last()}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	g.StuckTurns = e.health.stuckTurns

@@ -400,6 +400,11 @@ var table = []row{
 		why: "what may kill a process is known from what is on record: it runs no code, and asks for no run",
 	},
 	{
+		pkg: "internal/sweep",
+		may: []string{"store", "view", "internal/clock", "internal/core", "internal/history", "internal/inspect", "internal/logs"},
+		why: "what is deleted follows from the rows of closed runs: it needs nothing that runs",
+	},
+	{
 		pkg: "internal/attempt",
 		may: []string{"activity", "workflow", "retry", "internal/core", "internal/dispatch", "internal/history", "internal/clock", "internal/steptx", "internal/workers", "internal/seal"},
 		why: "a body runs without knowing who owns its run, or whether there is a database",
@@ -411,7 +416,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"intercept", "internal/around", "internal/attempt", "internal/dispatch", "internal/placement", "internal/post", "internal/suspicion", "internal/serve", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/errname", "internal/lossy", "internal/near", "internal/record", "internal/message", "internal/seal"},
+		may: []string{"intercept", "internal/around", "internal/attempt", "internal/dispatch", "internal/placement", "internal/post", "internal/suspicion", "internal/sweep", "internal/serve", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/errname", "internal/lossy", "internal/near", "internal/record", "internal/message", "internal/seal"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{

@@ -1,15 +1,17 @@
-package engine
+package sweep
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
+	"github.com/perdure/perdure/internal/logs"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -18,19 +20,20 @@ import (
 // and adapts its size to how long deleting takes, as histories may be long. After each batch
 // it rests several times as long. A run is deleted as a whole.
 const (
-	sweepBatch   = 50
-	sweepPage    = 500
-	sweepShort   = 5 * time.Millisecond
-	sweepLong    = 20 * time.Millisecond
-	sweepRest    = 4
-	sweepAtLeast = 20 * time.Millisecond
+	batch       = 50
+	page        = 500
+	short       = 5 * time.Millisecond
+	long        = 20 * time.Millisecond
+	restFactor  = 4
+	restAtLeast = 20 * time.Millisecond
 )
 
 // retention adds to view.Retention what the sweeper asks of it.
 type retention view.Retention
 
-// check returns an error for negative durations.
-func (r *retention) check() error {
+// Check returns an error for negative durations.
+func Check(keep view.Retention) error {
+	r := (*retention)(&keep)
 	for name, d := range map[string]time.Duration{
 		"completed": r.Completed, "failed": r.Failed, "canceled": r.Canceled, "terminated": r.Terminated, "timed-out": r.TimedOut,
 		"continued": r.Continued, "statistics": r.Statistics, "switches": r.Switches,
@@ -87,9 +90,39 @@ func (r *retention) atLeast(s store.Status) time.Duration {
 	return least
 }
 
-// sweeper deletes closed runs of some partitions.
-type sweeper struct {
-	e          *Engine
+// Config configures a Sweeper.
+type Config struct {
+	Context   context.Context // ends with the engine
+	Store     store.Store
+	Name      string // of the group
+	Group     store.Group
+	Clock     *clock.Clock
+	Log       *logs.Log
+	Retention view.Retention
+	Every     time.Duration // between two sweeps
+	MaxKept   int           // closed runs before a warning, without a retention
+	// Owned returns the partitions that this node looks after. It is never nil, which would
+	// mean all.
+	Owned func() []int
+	// Awaits reports whether a caller in this process waits for a run.
+	Awaits func(*store.Run) bool
+}
+
+// Sweeper deletes closed runs. It is safe for concurrent use.
+type Sweeper struct {
+	config Config
+	last   atomic.Int64
+}
+
+// New returns a Sweeper. Run makes it sweep.
+func New(c Config) *Sweeper { return &Sweeper{config: c} }
+
+// Last returns when the last sweep of Run ended, in Unix nanoseconds; 0 for none.
+func (w *Sweeper) Last() int64 { return w.last.Load() }
+
+// pass is one sweep of some partitions.
+type pass struct {
+	*Config
 	keep       retention
 	partitions []int
 	dry        bool
@@ -101,22 +134,15 @@ type sweeper struct {
 	result     view.SweepResult
 }
 
-// Sweep deletes from all partitions of the group what the retention does not keep, or with dry
-// only counts it. It may run beside engines and other sweeps: each run is deleted once. If it
-// returns an error, the result covers what was deleted before.
-func (e *Engine) Sweep(ctx context.Context, keep view.Retention, dry bool) (view.SweepResult, error) {
-	if err := e.Check(ctx); err != nil {
-		return view.SweepResult{DryRun: dry}, err
-	}
-	return e.sweep(ctx, keep, e.group.All(), dry)
-}
-
-func (e *Engine) sweep(ctx context.Context, keep view.Retention, partitions []int, dry bool) (view.SweepResult, error) {
-	s := &sweeper{
-		e: e, keep: retention(keep), partitions: partitions, dry: dry, now: e.clock.Now(), began: time.Now(), gone: map[string]bool{}, batch: sweepBatch,
+// Sweep deletes from partitions what a retention does not keep, or with dry only counts it. It may
+// run beside engines and other sweeps: each run is deleted once. If it returns an error, the
+// result covers what was deleted before.
+func (w *Sweeper) Sweep(ctx context.Context, keep view.Retention, partitions []int, dry bool) (view.SweepResult, error) {
+	s := &pass{
+		Config: &w.config, keep: retention(keep), partitions: partitions, dry: dry, now: w.config.Clock.Now(), began: time.Now(), gone: map[string]bool{}, batch: batch,
 		result: view.SweepResult{DryRun: dry, Status: map[string]int{}},
 	}
-	if err := s.keep.check(); err != nil || len(partitions) == 0 {
+	if err := Check(keep); err != nil || len(partitions) == 0 {
 		return s.result, err
 	}
 	for _, p := range partitions {
@@ -133,7 +159,7 @@ func (e *Engine) sweep(ctx context.Context, keep view.Retention, partitions []in
 
 // partition deletes the runs of a partition. Passes go by status, so they may reach a run
 // before its successor in the chain; then there is another pass.
-func (s *sweeper) partition(ctx context.Context, partition int) error {
+func (s *pass) partition(ctx context.Context, partition int) error {
 	for {
 		s.held = false
 		removed := s.result.Runs
@@ -152,13 +178,13 @@ func (s *sweeper) partition(ctx context.Context, partition int) error {
 // only runs created before that, newest first, so a run comes before those that it
 // continues. It does not read deleted runs again: a sweep costs what there is to delete,
 // plus what is kept for ever.
-func (s *sweeper) runs(ctx context.Context, partition int, end store.Status) error {
+func (s *pass) runs(ctx context.Context, partition int, end store.Status) error {
 	filter := inspect.Bounded(store.Filter{
-		Partitions: []int{partition}, Status: []store.Status{end}, Limit: sweepPage,
+		Partitions: []int{partition}, Status: []store.Status{end}, Limit: page,
 		Until: time.Unix(0, s.now).Add(-s.keep.atLeast(end)),
 	})
 	for {
-		rows, err := s.e.db.List(ctx, filter)
+		rows, err := s.Store.List(ctx, filter)
 		if err != nil {
 			return err
 		}
@@ -181,7 +207,7 @@ func (s *sweeper) runs(ctx context.Context, partition int, end store.Status) err
 				doomed = nil
 			}
 		}
-		if len(rows) < sweepPage {
+		if len(rows) < page {
 			return nil
 		}
 		filter.Before = rows[len(rows)-1].ID
@@ -189,11 +215,11 @@ func (s *sweeper) runs(ctx context.Context, partition int, end store.Status) err
 }
 
 // doom records a run that is about to be deleted, or would be in a dry run.
-func (s *sweeper) doom(r *store.Run) { s.gone[r.ID] = true }
+func (s *pass) doom(r *store.Run) { s.gone[r.ID] = true }
 
 // forget drops the entries of deleted runs: the database says that they are gone. The entries
 // of continued runs stay, so that their predecessors in the chain need no query.
-func (s *sweeper) forget(end store.Status, removed []string) {
+func (s *pass) forget(end store.Status, removed []string) {
 	if s.dry || end == store.Continued {
 		return
 	}
@@ -202,15 +228,15 @@ func (s *sweeper) forget(end store.Status, removed []string) {
 	}
 }
 
-func (s *sweeper) count(end store.Status, n int) {
+func (s *pass) count(end store.Status, n int) {
 	s.result.Runs += n
 	s.result.Status[string(end)] += n
 }
 
 // over reports whether a run may be deleted. A run whose outcome a caller of this process
 // awaits is kept until the caller has it.
-func (s *sweeper) over(ctx context.Context, r *store.Run) (bool, error) {
-	if s.gone[r.ID] || s.e.Awaits(r) {
+func (s *pass) over(ctx context.Context, r *store.Run) (bool, error) {
+	if s.gone[r.ID] || s.Awaits(r) {
 		return false, nil
 	}
 	if r.Status != store.Continued && !s.longAgo(r.Closed, s.keep.of(r.Status)) {
@@ -232,7 +258,7 @@ func (s *sweeper) over(ctx context.Context, r *store.Run) (bool, error) {
 		return true, nil
 	}
 	// The chain was deleted before, down to this run.
-	_, err = s.e.db.Find(ctx, r.Partition, r.WorkflowID, d.Next)
+	_, err = s.Store.Find(ctx, r.Partition, r.WorkflowID, d.Next)
 	if errors.Is(err, store.ErrNotFound) {
 		return true, nil
 	}
@@ -241,11 +267,11 @@ func (s *sweeper) over(ctx context.Context, r *store.Run) (bool, error) {
 
 // followed reports whether a run that has ended for good has a later run in its chain: it was
 // reset then. The later run shows what it took over of the earlier one, such as attempts.
-func (s *sweeper) followed(ctx context.Context, r *store.Run) (bool, error) {
+func (s *pass) followed(ctx context.Context, r *store.Run) (bool, error) {
 	if r.Latest {
 		return false, nil
 	}
-	latest, err := s.e.db.Find(ctx, r.Partition, r.WorkflowID, "")
+	latest, err := s.Store.Find(ctx, r.Partition, r.WorkflowID, "")
 	switch {
 	case err == nil && latest.Chain == r.Chain:
 		return latest.ID != r.ID && !s.gone[latest.ID], nil
@@ -253,9 +279,9 @@ func (s *sweeper) followed(ctx context.Context, r *store.Run) (bool, error) {
 		return false, err
 	}
 	// The ID was used again, so the rest of the chain is among earlier runs.
-	filter := store.Filter{Partitions: []int{r.Partition}, IDPrefix: r.WorkflowID, Above: r.ID, Limit: sweepPage}
+	filter := store.Filter{Partitions: []int{r.Partition}, IDPrefix: r.WorkflowID, Above: r.ID, Limit: page}
 	for {
-		rows, err := s.e.db.List(ctx, filter)
+		rows, err := s.Store.List(ctx, filter)
 		if err != nil {
 			return false, err
 		}
@@ -264,7 +290,7 @@ func (s *sweeper) followed(ctx context.Context, r *store.Run) (bool, error) {
 				return true, nil
 			}
 		}
-		if len(rows) < sweepPage {
+		if len(rows) < page {
 			return false, nil
 		}
 		filter.Before = rows[len(rows)-1].ID
@@ -272,12 +298,12 @@ func (s *sweeper) followed(ctx context.Context, r *store.Run) (bool, error) {
 }
 
 // longAgo reports whether something that ended then is past its retention.
-func (s *sweeper) longAgo(ended int64, keep time.Duration) bool {
+func (s *pass) longAgo(ended int64, keep time.Duration) bool {
 	return keep > 0 && ended > 0 && ended < s.now-int64(keep)
 }
 
 // rest deletes old counters and superseded switches.
-func (s *sweeper) rest(ctx context.Context) error {
+func (s *pass) rest(ctx context.Context) error {
 	before := func(keep time.Duration) int64 {
 		if keep == 0 {
 			return 0
@@ -287,8 +313,8 @@ func (s *sweeper) rest(ctx context.Context) error {
 	switches := before(s.keep.Switches)
 	for _, p := range s.partitions {
 		d := store.Deletion{Partition: p, TalliesBefore: before(s.keep.Statistics)}
-		if p == s.e.group.First { // one node deletes switches for the group
-			d.Group, d.SwitchesBefore = s.e.config.Group, switches
+		if p == s.Group.First { // one node deletes switches for the group
+			d.Group, d.SwitchesBefore = s.Name, switches
 		}
 		if d.TalliesBefore == 0 && d.SwitchesBefore == 0 {
 			continue
@@ -302,26 +328,26 @@ func (s *sweeper) rest(ctx context.Context) error {
 
 // delete deletes one batch and rests. The longer the sweep takes, the shorter the rests;
 // otherwise runs could close faster than they are deleted.
-func (s *sweeper) delete(ctx context.Context, d store.Deletion) error {
+func (s *pass) delete(ctx context.Context, d store.Deletion) error {
 	if s.dry {
 		return nil
 	}
 	began := time.Now()
-	if _, err := s.e.db.Delete(ctx, d); err != nil {
+	if _, err := s.Store.Delete(ctx, d); err != nil {
 		return err
 	}
 	took := time.Since(began)
-	if took > sweepLong {
+	if took > long {
 		s.batch = max(s.batch/2, 1)
-	} else if took < sweepShort {
-		s.batch = min(s.batch*2, sweepPage)
+	} else if took < short {
+		s.batch = min(s.batch*2, page)
 	}
-	late := 1 + float64(time.Since(s.began))/float64(s.e.config.SweepEvery)
-	return s.e.wait(ctx, time.Duration(float64(max(sweepRest*took, sweepAtLeast))/late))
+	late := 1 + float64(time.Since(s.began))/float64(s.Every)
+	return s.wait(ctx, time.Duration(float64(max(restFactor*took, restAtLeast))/late))
 }
 
 // wait blocks for d. It returns early with an error when ctx or the engine ends.
-func (e *Engine) wait(ctx context.Context, d time.Duration) error {
+func (s *pass) wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -329,29 +355,41 @@ func (e *Engine) wait(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-e.ctx.Done():
-		return ErrStopped
+	case <-s.Context.Done():
+		return context.Cause(s.Context)
 	}
 }
 
 // The first sweep comes soon: a node that is deployed again and again must delete, too.
 const soon = 20
 
-// sweepLoop periodically deletes closed runs from the partitions of this node.
-func (e *Engine) sweepLoop() {
-	for every := e.config.SweepEvery / soon; clock.Pause(e.ctx, every); every = e.config.SweepEvery {
-		result, err := e.sweep(e.ctx, e.config.Retention, e.owned(), false)
-		if e.ctx.Err() != nil {
-			return
-		}
-		if err != nil {
-			e.log.SweepFailed(err)
-			continue
-		}
-		e.swept.Store(e.clock.Now())
-		if result.Runs > 0 {
-			e.log.Swept(result.Runs)
-		}
+// Run sweeps periodically. Without a retention it only warns, from MaxKept on, each time the number
+// of closed runs reaches a new maximum. It returns when the engine ends.
+func (w *Sweeper) Run() {
+	c, most := &w.config, w.config.MaxKept-1
+	next, do := c.Every, w.sweepOwn
+	if c.Retention == (view.Retention{}) {
+		next, do = growthEvery*c.Every, func() { most = w.warn(most) }
+	}
+	for every := c.Every / soon; clock.Pause(c.Context, every); every = next {
+		do()
+	}
+}
+
+// sweepOwn deletes closed runs from the partitions of this node.
+func (w *Sweeper) sweepOwn() {
+	c := &w.config
+	result, err := w.Sweep(c.Context, c.Retention, c.Owned(), false)
+	if c.Context.Err() != nil {
+		return
+	}
+	if err != nil {
+		c.Log.SweepFailed(err)
+		return
+	}
+	w.last.Store(c.Clock.Now())
+	if result.Runs > 0 {
+		c.Log.Swept(result.Runs)
 	}
 }
 
@@ -359,31 +397,20 @@ func (e *Engine) sweepLoop() {
 // without a retention: about a day by default.
 const growthEvery = 144
 
-// growthLoop replaces sweepLoop where no retention is set: it warns, from MaxKept on, each
-// time the number of closed runs reaches a new maximum.
-func (e *Engine) growthLoop() {
-	for most, every := e.config.MaxKept-1, e.config.SweepEvery/soon; clock.Pause(e.ctx, every); every = growthEvery * e.config.SweepEvery {
-		counts, err := e.db.Counts(e.ctx, e.owned())
-		if err != nil {
-			continue // an outage, logged elsewhere
-		}
-		kept := 0
-		for status, n := range counts.Runs {
-			if !status.Open() {
-				kept += n
-			}
-		}
-		if kept > most {
-			most = kept
-			e.log.KeptForever(kept)
+// warn warns if more closed runs are kept than most, and returns the new maximum.
+func (w *Sweeper) warn(most int) int {
+	counts, err := w.config.Store.Counts(w.config.Context, w.config.Owned())
+	if err != nil {
+		return most // an outage, logged elsewhere
+	}
+	kept := 0
+	for status, n := range counts.Runs {
+		if !status.Open() {
+			kept += n
 		}
 	}
-}
-
-// owned returns the partitions that this node looks after. It is never nil, which would mean
-// all.
-func (e *Engine) owned() []int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return homes(e.open())
+	if kept > most {
+		w.config.Log.KeptForever(kept)
+	}
+	return max(kept, most)
 }
