@@ -39,6 +39,9 @@ func (e *Engine) locate(p *partition) {
 
 // try blocks until the code of a run may run.
 func (e *Engine) try(r *activeRun, t *turn) (*suspicion.Turn, error) {
+	if !r.partition.suspicion.Tries(r.id) {
+		return nil, nil
+	}
 	loaded := r.run != nil
 	return r.partition.suspicion.Try(suspicion.Run{
 		ID: r.id,

@@ -56,6 +56,16 @@ type Turn struct {
 	next   chan struct{} // closed when its mark is durable; replaced by a channel that is closed when the mark is gone
 }
 
+// Tries reports whether the code of a run may have to wait for a mark. If it returns false, as it
+// usually does, Try would return nil.
+func (p *Place) Tries(run string) bool {
+	p.room.mu.Lock()
+	defer p.room.mu.Unlock()
+	_, brought := p.brought[run]
+	t, known := p.known(brought)
+	return t != nil || !known
+}
+
 // Try blocks until the code of a run may run. It returns nil if no run is suspected, or if the
 // code is not needed. The caller reports to the result that the code returned.
 func (p *Place) Try(r Run) (*Turn, error) {
