@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -14,6 +15,8 @@ import (
 // and an outage of the database does not look like silence.
 type pulse struct {
 	previous history.Payload // the last details of an earlier attempt
+
+	timers atomic.Bool // there are timers to stop
 
 	mu      sync.Mutex
 	limit   time.Duration // of silence; 0: none
@@ -40,11 +43,9 @@ func (p *pulse) interval() time.Duration {
 	return min(max(p.limit/3, minFlush), maxFlush)
 }
 
-// listenTo starts to watch the heartbeats of an attempt that begins.
+// listenTo starts to watch the heartbeats of an attempt that begins. The runner's mu is held.
 func (r *Runner) listenTo(x *Attempt, d *core.Dispatch) {
-	p := &x.pulse
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p := &x.pulse // nobody else knows it before the runner's mu is free
 	p.previous, p.limit = d.Details, d.HeartbeatTimeout
 	p.last = time.Now()
 	p.handed = p.last
@@ -52,6 +53,9 @@ func (r *Runner) listenTo(x *Attempt, d *core.Dispatch) {
 		p.end = p.last.Add(d.AttemptTimeout)
 	}
 	if p.limit > 0 {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.timers.Store(true)
 		p.silence = time.AfterFunc(p.limit, func() { r.listenFor(x) })
 	}
 }
@@ -98,6 +102,7 @@ func (x *Attempt) beat(details history.Payload) {
 	p.fresh = true
 	wait := max(p.interval()-now.Sub(p.handed), 0)
 	if p.flush == nil {
+		p.timers.Store(true)
 		p.flush = time.AfterFunc(wait, func() { x.runner.config.Owner.Beat(x) })
 		return
 	}
@@ -125,6 +130,9 @@ func (x *Attempt) TakeBeat() (beat core.Heartbeat, fresh bool) {
 
 // stop ends the timers of a pulse.
 func (p *pulse) stop() {
+	if !p.timers.Load() {
+		return // a body that never beats
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, t := range []*time.Timer{p.silence, p.flush} {

@@ -34,10 +34,10 @@ func (t *Slot) LeaveProbation() []Grant {
 	s := t.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t.freed || t.lane != Probation {
+	if t.freed || t.Lane() != Probation {
 		return nil
 	}
-	t.lane = Regular
+	t.lane.Store(int32(Regular))
 	s.used++
 	s.leaveLane(t)
 	return s.grantAll()

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/perdure/perdure/internal/suspects"
 )
@@ -14,6 +15,8 @@ type Seats struct {
 	slots  *Slots
 	run    string
 	tenure Tenure
+
+	keeps atomic.Bool // some slot is kept
 
 	// Guarded by the mutex of slots:
 	reserved map[int64]*Slot // by call
@@ -81,7 +84,7 @@ func (t *Seats) Admit(by *Step, c *Ask) (admitted bool, grants []Grant) {
 		lane = Probation
 		s.holdBack(t, c.Code)
 	}
-	if granted := t.reserved[c.Number]; granted != nil && granted.lane != lane {
+	if granted := t.reserved[c.Number]; granted != nil && granted.Lane() != lane {
 		grants = s.free(t.withdraw(c.Number))
 	}
 	switch {
@@ -205,7 +208,7 @@ func (t *Seats) Take() bool {
 	defer s.mu.Unlock()
 	slot := s.take(Regular)
 	if slot != nil {
-		t.kept = append(t.kept, slot)
+		t.keep(slot)
 	}
 	return slot != nil
 }
@@ -220,15 +223,18 @@ func (t *Seats) Keep(slot *Slot) bool {
 	if slot == nil || s.closed || t.closed || s.leaving[t.tenure] {
 		return false
 	}
-	t.kept = append(t.kept, slot)
+	t.keep(slot)
 	return true
+}
+
+func (t *Seats) keep(slot *Slot) {
+	t.kept = append(t.kept, slot)
+	t.keeps.Store(true)
 }
 
 // Kept reports whether slots were left to the run.
 func (t *Seats) Kept() bool {
-	t.slots.mu.Lock()
-	defer t.slots.mu.Unlock()
-	return len(t.kept) > 0
+	return t.keeps.Load()
 }
 
 // unkeep returns a slot that was left to the run, nil if there is none that a call of that
@@ -238,6 +244,7 @@ func (t *Seats) unkeep(priority int) (slot *Slot, grants []Grant) {
 		last := len(t.kept) - 1
 		slot = t.kept[last]
 		t.kept[last], t.kept = nil, t.kept[:last]
+		t.keeps.Store(last > 0)
 		if slot.keep(priority) {
 			return slot, grants
 		}
@@ -249,6 +256,9 @@ func (t *Seats) unkeep(priority int) (slot *Slot, grants []Grant) {
 // Stepped frees the slots that were left to the run and that its step did not use. If first is
 // set, the run has begun and is no longer in line.
 func (t *Seats) Stepped(first bool) (grants []Grant) {
+	if !first && !t.keeps.Load() {
+		return nil // the usual case
+	}
 	s := t.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,6 +275,7 @@ func (s *Slots) freeKept(t *Seats) (grants []Grant) {
 		t.kept[i] = nil
 	}
 	t.kept = t.kept[:0]
+	t.keeps.Store(false)
 	return grants
 }
 
@@ -275,6 +286,7 @@ func (t *Seats) Return(slot *Slot) []Grant {
 	defer s.mu.Unlock()
 	if i := slices.Index(t.kept, slot); i >= 0 {
 		t.kept = slices.Delete(t.kept, i, i+1)
+		t.keeps.Store(len(t.kept) > 0)
 	}
 	return s.free(slot)
 }

@@ -98,8 +98,8 @@ func (w *Waiter) line() int {
 // Slot is permission for one attempt to run.
 type Slot struct {
 	slots    *Slots
-	lane     Lane
-	activity string // whose suspect it was granted to
+	lane     atomic.Int32 // a Lane
+	activity string       // whose suspect it was granted to
 	freed    bool
 	turns    turns
 }
@@ -340,11 +340,7 @@ func (s *Slots) Usage() Usage {
 }
 
 // Lane returns the lane of a slot.
-func (t *Slot) Lane() Lane {
-	t.slots.mu.Lock()
-	defer t.slots.mu.Unlock()
-	return t.lane
-}
+func (t *Slot) Lane() Lane { return Lane(t.lane.Load()) }
 
 // Free frees the slot and returns who gets it now. It does nothing on a nil slot and on one
 // that is free.
@@ -362,7 +358,7 @@ func (s *Slots) free(t *Slot) []Grant {
 		return nil
 	}
 	t.freed = true
-	if t.lane == Probation {
+	if t.Lane() == Probation {
 		s.leaveLane(t)
 	} else {
 		s.used--
@@ -387,7 +383,7 @@ func (g *Grant) Void() (grants []Grant) {
 // after maxInARow calls. If keep returns false, the slot is to be freed.
 func (t *Slot) keep(priority int) bool {
 	s := t.slots
-	if t.freed || t.lane != Regular || s.keptBack || s.used > s.limit {
+	if t.freed || t.Lane() != Regular || s.keptBack || s.used > s.limit {
 		return false
 	}
 	next := s.first()
@@ -443,7 +439,7 @@ func (s *Slots) wants(w *Waiter) bool {
 func (s *Slots) seat(w *Waiter, slot *Slot, group int) Grant {
 	if w.Attempt == nil {
 		if t := s.seatsOf(w.Run, w.Tenure); w.Number == ToBegin {
-			t.kept = append(t.kept, slot)
+			t.keep(slot)
 		} else {
 			t.reserve(w.Number, slot)
 		}
@@ -489,5 +485,7 @@ func (s *Slots) occupy(l Lane) *Slot {
 	} else {
 		s.used++
 	}
-	return &Slot{slots: s, lane: l}
+	t := &Slot{slots: s}
+	t.lane.Store(int32(l))
+	return t
 }

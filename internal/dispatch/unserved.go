@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/perdure/perdure/internal/core"
 )
@@ -12,6 +13,8 @@ import (
 // their activity. It follows the runs whether they are in memory or evicted. The zero value has
 // none; it is safe for concurrent use.
 type Unserved struct {
+	some atomic.Bool // some run may wait
+
 	mu    sync.Mutex
 	of    map[Tenure]map[string][]core.Lack // by run
 	runs  map[core.Lack]int                 // how many wait
@@ -20,12 +23,16 @@ type Unserved struct {
 
 // Set says what a run waits for. It returns what no run has waited for before.
 func (u *Unserved) Set(of Tenure, run string, lacks []core.Lack) (fresh []core.Lack) {
+	if len(lacks) == 0 && !u.some.Load() {
+		return nil // the usual case
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.forget(u.of[of][run])
 	if len(lacks) == 0 {
 		if delete(u.of[of], run); len(u.of[of]) == 0 {
 			delete(u.of, of)
+			u.some.Store(len(u.of) > 0)
 		}
 		return nil
 	}
@@ -36,6 +43,7 @@ func (u *Unserved) Set(of Tenure, run string, lacks []core.Lack) (fresh []core.L
 		u.of[of] = map[string][]core.Lack{}
 	}
 	u.of[of][run] = lacks
+	u.some.Store(true)
 	for _, l := range lacks {
 		u.runs[l]++
 		if !u.noted[l] {

@@ -3,6 +3,7 @@ package outage
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/internal/logs"
@@ -12,6 +13,7 @@ import (
 // Watch watches one use of a database. It is safe for concurrent use.
 type Watch struct {
 	log   *logs.Log
+	away  atomic.Bool // there is an error
 	mu    sync.Mutex
 	err   error
 	since time.Time // when the outage began
@@ -45,6 +47,9 @@ func (w *Watch) Away(while string, err error) {
 
 // Back records that the database answered.
 func (w *Watch) Back() {
+	if !w.away.Load() {
+		return // the usual case
+	}
 	if lasted, was := w.set(nil); was != nil {
 		w.log.DatabaseBack(lasted, was)
 	}
@@ -57,6 +62,7 @@ func (w *Watch) set(err error) (lasted time.Duration, was error) {
 	if away, is := errors.AsType[*store.UnavailableError](err); is && away.Gone {
 		w.gone.once.Do(func() { close(w.gone.ch) })
 	}
+	w.away.Store(err != nil)
 	if was, w.err = w.err, err; was == nil {
 		w.since = time.Now()
 	}

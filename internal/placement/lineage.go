@@ -2,6 +2,7 @@ package placement
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/perdure/perdure/store"
 )
@@ -49,6 +50,8 @@ func NewOwners(all []store.Ownership) *Owners {
 // when a run is loaded, and again after runs have arrived from other locations, whose owners
 // are owners of these runs as well. It is safe for concurrent use.
 type Lineage struct {
+	state atomic.Int64 // comings; negative while coming
+
 	mu      sync.Mutex
 	owners  *Owners // nil until they are read
 	comings int     // how often runs have arrived
@@ -85,10 +88,15 @@ func (l *Lineage) Learned() int {
 }
 
 // Since reports whether runs have arrived, or may arrive just now, since they had so often.
-func (l *Lineage) Since(comings int) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.comings != comings || l.coming > 0
+func (l *Lineage) Since(comings int) bool { return l.state.Load() != int64(comings) }
+
+// changed makes a change visible to Since.
+func (l *Lineage) changed() {
+	if l.coming > 0 {
+		l.state.Store(-1)
+	} else {
+		l.state.Store(int64(l.comings))
+	}
 }
 
 // Arrived says that a run has arrived.
@@ -96,18 +104,21 @@ func (l *Lineage) Arrived() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.comings++
+	l.changed()
 }
 
 // Bring surrounds a request that brings runs.
 func (l *Lineage) Bring(request func()) {
 	l.mu.Lock()
 	l.coming++
+	l.changed()
 	l.mu.Unlock()
 	request()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.coming--
 	l.comings++
+	l.changed()
 }
 
 // CameFrom makes the owners be read again if the last turn of a run that was loaded here was
@@ -129,5 +140,6 @@ func (l *Lineage) CameFrom(last int64) {
 	}
 	if last >= latest {
 		l.comings++
+		l.changed()
 	}
 }

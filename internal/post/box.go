@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/perdure/perdure/store"
 )
@@ -36,7 +37,8 @@ func NewOffice() *Office { return &Office{boxes: map[int]map[*Box]bool{}, routes
 // Box is what the owner of a location knows of its messages.
 type Box struct {
 	office *Office
-	home   int // the partition
+	home   int         // the partition
+	defers atomic.Bool // some mail is deferred
 
 	// Guarded by the office's mutex:
 
@@ -168,6 +170,9 @@ func (o *Office) ForgetAt(home int, sequences []int64) {
 
 // Deferred returns the mail that a run could not take so far.
 func (b *Box) Deferred(run string) []Mail {
+	if !b.defers.Load() {
+		return nil // the usual case
+	}
 	b.office.mu.Lock()
 	defer b.office.mu.Unlock()
 	return b.deferred[cause{of: run}]
@@ -178,10 +183,11 @@ func (b *Box) Defer(run string, all []Mail) {
 	b.office.mu.Lock()
 	defer b.office.mu.Unlock()
 	if len(all) == 0 {
-		delete(b.deferred, cause{of: run})
-	} else {
-		b.deferred[cause{of: run}] = all
+		b.take(cause{of: run})
+		return
 	}
+	b.deferred[cause{of: run}] = all
+	b.defers.Store(true)
 }
 
 // TakeDeferred returns the mail that a run could not take so far, which no longer waits.
@@ -194,6 +200,7 @@ func (b *Box) TakeDeferred(run string) []Mail {
 func (b *Box) take(c cause) []Mail {
 	all := b.deferred[c]
 	delete(b.deferred, c)
+	b.defers.Store(len(b.deferred) > 0)
 	return all
 }
 
@@ -215,6 +222,7 @@ func (b *Box) awaitStart(workflowID, run string, mail []Mail) {
 	if len(mail) > 0 {
 		c := cause{true, workflowID}
 		b.deferred[c] = append(b.deferred[c], mail...)
+		b.defers.Store(true)
 	}
 }
 
@@ -228,6 +236,7 @@ func (b *Box) DeferUntilStart(sequence int64, workflowID, run string) bool {
 	}
 	c := cause{true, workflowID}
 	b.deferred[c] = append(b.deferred[c], Mail{Sequence: sequence})
+	b.defers.Store(true)
 	return true
 }
 

@@ -3,6 +3,7 @@ package suspicion
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/internal/clock"
@@ -35,6 +36,7 @@ type Location struct {
 type Place struct {
 	Location
 	room *Room
+	calm atomic.Int64 // judged, while nothing is suspected; else 0
 
 	// Guarded by the room's mutex:
 	trials  *trials // nil if no run is suspected or that is not known
@@ -92,6 +94,9 @@ func (p *Place) trialsOf(brought bool) (*trials, error) {
 	p.room.mu.Lock()
 	defer p.room.mu.Unlock()
 	p.judged = arrivals + 1
+	if p.trials == nil && len(p.brought) == 0 {
+		p.calm.Store(int64(p.judged))
+	}
 	return p.trials, nil
 }
 
@@ -153,6 +158,7 @@ func (p *Place) judge(brought bool) error {
 		return store.ErrFenced
 	}
 	p.trials = t
+	p.calm.Store(0)
 	s.tried[t] = true
 	s.config.Log.CodeTried(p.Home, t.book.Suspects())
 	s.config.Go(t.run)
@@ -228,6 +234,7 @@ func (p *Place) Bring(run string, evidence core.Suspicion) (again bool) {
 		p.brought = map[string]core.Suspicion{}
 	}
 	p.brought[run] = evidence
+	p.calm.Store(0)
 	return true
 }
 

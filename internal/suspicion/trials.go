@@ -59,6 +59,9 @@ type Turn struct {
 // Tries reports whether the code of a run may have to wait for a mark. If it returns false, as it
 // usually does, Try would return nil.
 func (p *Place) Tries(run string) bool {
+	if calm := p.calm.Load(); calm != 0 && !p.Lineage.Since(int(calm-1)) {
+		return false
+	}
 	p.room.mu.Lock()
 	defer p.room.mu.Unlock()
 	_, brought := p.brought[run]
