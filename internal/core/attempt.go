@@ -10,9 +10,9 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// attempts is the progress of an activity call or inline step. Its exported fields are the
+// Progress is how far an activity call or inline step has come. Its exported fields are the
 // data of the call's row.
-type attempts struct {
+type Progress struct {
 	state   CallState
 	attempt int // number of the current or coming attempt
 
@@ -98,7 +98,7 @@ const (
 	lastErrors  = 5
 )
 
-func (a *attempts) remember(number int, f *history.Failure, at int64) {
+func (a *Progress) remember(number int, f *history.Failure, at int64) {
 	a.ErrorsTotal++
 	a.Last = f
 	if len(a.Errors) == firstErrors+lastErrors {
@@ -112,113 +112,113 @@ func (a *attempts) remember(number int, f *history.Failure, at int64) {
 
 // wantSlot makes an attempt ready once it has passed its gates. The end of the step starts
 // it if there is a slot.
-func (r *execution) wantSlot(c *Call) { r.wantSlotSince(c, r.now) }
+func (a *attempts) wantSlot(c *Call) { a.wantSlotSince(c, a.journal.now) }
 
 // wantSlotSince is wantSlot for an attempt that is ready at a time. One that may no longer
 // start waits for the end of its time, which closes the call in the order of what else
 // happened.
-func (r *execution) wantSlotSince(c *Call, at int64) {
+func (a *attempts) wantSlotSince(c *Call, at int64) {
 	c.QueuedAt = at
-	if r.pastDeadline(c) {
-		r.setState(c, Queued)
+	if a.pastDeadline(c) {
+		a.calls.setState(c, Queued)
 		c.due = c.deadline() + 1
-		r.watch(c)
-		r.touch(c)
+		a.calls.watch(c)
+		a.calls.touch(c)
 		return
 	}
-	r.enterGates(c)
+	a.enterGates(c)
 }
 
 // enterGates asks for the next gate that an attempt needs. If the attempt has passed them
 // all, enterGates makes it ready.
-func (r *execution) enterGates(c *Call) {
-	if r.askNextGate(c) {
+func (a *attempts) enterGates(c *Call) {
+	if a.gating.askNextGate(c) {
 		return
 	}
-	r.setState(c, "")
+	a.calls.setState(c, "")
 	c.due, c.Collecting = 0, 0
-	r.ready = append(r.ready, c)
-	r.touch(c)
+	a.ready = append(a.ready, c)
+	a.calls.touch(c)
 }
 
 // admitReady starts the ready attempts that have or get a slot and enqueues the rest. If the
 // time of the run is over, it enqueues all.
-func (r *execution) admitReady(admit func(*Call) bool, over bool) {
-	reserved, ready := r.reserved, r.ready
-	r.reserved, r.ready = nil, nil
+func (a *attempts) admitReady(admit func(*Call) bool, over bool) {
+	reserved, ready := a.reserved, a.ready
+	a.reserved, a.ready = nil, nil
 	for _, c := range reserved {
 		switch {
 		case c.state == Queued && c.holdsGates() && !over:
-			r.dispatch(c)
+			a.dispatch(c)
 			continue
 		case c.state == Queued:
 			ready = append(ready, c)
 		}
-		r.out.Unused = append(r.out.Unused, c.Number)
+		a.journal.out.Unused = append(a.journal.out.Unused, c.Number)
 	}
-	slices.SortStableFunc(ready, func(a, b *Call) int { return cmp.Compare(b.Priority, a.Priority) })
+	slices.SortStableFunc(ready, func(c, d *Call) int { return cmp.Compare(d.Priority, c.Priority) })
 	for _, c := range ready {
 		if c.Done || (c.state != "" && c.state != Queued) {
 			continue
 		}
 		if over {
-			r.enqueue(c)
+			a.calls.enqueue(c)
 			continue
 		}
-		if r.askNextGate(c) {
+		if a.gating.askNextGate(c) {
 			continue
 		}
 		if c.Queue != "" && !c.Step() {
-			r.offer(c)
+			a.offer(c)
 			continue
 		}
 		admitted := admit(c)
 		c.unslotted = false
 		if admitted {
-			r.dispatch(c)
+			a.dispatch(c)
 			continue
 		}
-		r.enqueue(c)
-		r.noteLack(c, r.lacks(c))
+		a.calls.enqueue(c)
+		a.calls.noteLack(c, a.gating.lacks(c))
 	}
-	if r.ready == nil {
+	if a.ready == nil {
 		clear(ready)
-		r.ready = ready[:0]
+		a.ready = ready[:0]
 	}
 }
 
 // enqueue queues a ready attempt until it may ask for a slot again.
-func (r *callTable) enqueue(c *Call) {
+func (t *callTable) enqueue(c *Call) {
 	if c.state == Queued {
 		return // the row says so already
 	}
-	r.setState(c, Queued)
+	t.setState(c, Queued)
 	c.due = c.queueDue()
-	r.watch(c)
-	r.touch(c)
+	t.watch(c)
+	t.touch(c)
 }
 
 // dispatch starts an admitted attempt.
-func (r *execution) dispatch(c *Call) {
-	r.setState(c, Dispatched)
+func (a *attempts) dispatch(c *Call) {
+	a.calls.setState(c, Dispatched)
 	c.due, c.Returned = 0, 0
-	c.StartedAt = max(r.now, c.QueuedAt)
-	c.Node = r.config.Node
+	c.StartedAt = max(a.journal.now, c.QueuedAt)
+	c.Node = a.journal.config.Node
 	if c.granted > 0 { // perhaps only because of its activity
 		c.OnProbation = true
 	}
 	if c.OnProbation {
 		c.Group = c.granted
 	}
-	r.touch(c)
-	r.out.Dispatch = append(r.out.Dispatch, r.dispatchOf(c))
+	a.calls.touch(c)
+	a.journal.out.Dispatch = append(a.journal.out.Dispatch, a.dispatchOf(c))
 }
 
 // dispatchOf describes the coming attempt for the node or worker that runs it.
-func (r *execution) dispatchOf(c *Call) Dispatch {
+func (a *attempts) dispatchOf(c *Call) Dispatch {
 	limit := c.Policy.AttemptLimit()
 	return Dispatch{
-		Call: c.Number, Attempt: c.attempt, Max: limit, Allowed: r.allowed(c), Final: c.Failures+1 >= limit && (limit == 1 || !c.probes()),
+		Call: c.Number, Attempt: c.attempt, Max: limit, Allowed: a.allowed(c), Final: c.Failures+1 >= limit && (limit == 1 || !c.probes()),
 		Step: c.Step(), Probation: c.OnProbation,
 		Name: c.Name, Queue: c.Queue, Priority: c.Priority, Trace: c.Trace, Input: c.Input,
 		Scheduled: c.First, Queued: c.QueuedAt, Started: c.StartedAt, Latest: c.queueDue(),
@@ -228,78 +228,80 @@ func (r *execution) dispatchOf(c *Call) Dispatch {
 
 // allowed returns how many executions the rule for the call's latest failure allows under
 // the policy in force. Before the first failure it returns the policy's limit.
-func (r *execution) allowed(c *Call) int {
+func (a *attempts) allowed(c *Call) int {
 	if c.Last == nil {
 		return c.Policy.AttemptLimit()
 	}
-	return r.judgement(c, c.Last, r.now, false).Max
+	return a.judgement(c, c.Last, a.journal.now, false).Max
 }
 
 // askAgain lets all queued calls ask for a slot.
-func (r *execution) askAgain() {
-	for _, n := range r.openNumbers() {
-		if c := r.calls[n]; c.state == Queued {
-			r.ready = append(r.ready, c)
+func (a *attempts) askAgain() {
+	for _, n := range a.calls.openNumbers() {
+		if c := a.calls.byNumber[n]; c.state == Queued {
+			a.ready = append(a.ready, c)
 		}
 	}
 }
 
 // granted notes that a slot is reserved for a queued call. The attempt starts at the end of
 // the step, unless the step also closes the call.
-func (r *execution) granted(in Granted) {
-	c := r.calls[in.Call]
-	if c != nil && slices.Contains(r.reserved, c) {
+func (a *attempts) granted(in Granted) {
+	c := a.calls.byNumber[in.Call]
+	if c != nil && slices.Contains(a.reserved, c) {
 		return // a repeated grant of the same slot
 	}
-	if c == nil || c.state != Queued || (c.Step() && r.program == nil) || !r.served(c) || r.closeLate(c) {
-		r.out.Unused = append(r.out.Unused, in.Call)
+	if c == nil || c.state != Queued || (c.Step() && a.journal.program == nil) || !a.gating.served(c) || a.closeLate(c) {
+		a.journal.out.Unused = append(a.journal.out.Unused, in.Call)
 		return
 	}
 	c.due, c.granted = 0, in.Group // it no longer waits for a slot
-	r.reserved = append(r.reserved, c)
+	a.reserved = append(a.reserved, c)
 }
 
 // fireDue handles everything that is due by the moment of the step, earliest first.
-func (r *execution) fireDue() {
-	for r.nextDue() <= r.moment {
-		c := r.dues.pop().call
-		if c.state == Backoff && !r.mayGoOn(c) {
+func (a *attempts) fireDue() {
+	for a.calls.nextDue() <= a.journal.moment {
+		c := a.calls.dues.pop().call
+		if c.state == Backoff && !a.calls.mayGoOn(c) {
 			continue
 		}
 		if c.Kind == history.TimerStarted || c.state == Backoff {
-			r.out.Fired, r.out.Late = r.out.Fired+1, max(r.out.Late, r.now-c.due)
+			a.journal.out.Fired, a.journal.out.Late = a.journal.out.Fired+1, max(a.journal.out.Late, a.journal.now-c.due)
 		}
 		switch {
 		case c.settled:
 			c.due = 0
 		case c.Kind == history.TimerStarted:
-			r.happened(history.Event{Kind: history.TimerFired, Call: c.Number})
+			a.happened(history.Event{Kind: history.TimerFired, Call: c.Number})
 		case c.state == Backoff:
-			r.wantSlotSince(c, max(r.now, c.due))
+			a.wantSlotSince(c, max(a.journal.now, c.due))
 		case c.state == External, c.state == Remote:
 			c.givenUp = c.state == Remote
-			r.timeOutside(c)
-		case c.state == Gated && (c.Undecided != nil || r.giveBackLate(c)):
-		case (c.state == Queued || c.state == Gated || c.state == Offered) && !r.closeLate(c):
-			r.queuedTooLong(c)
+			a.timeOutside(c)
+		case c.state == Gated && (c.Undecided != nil || a.gating.giveBackLate(c)):
+		case (c.state == Queued || c.state == Gated || c.state == Offered) && !a.closeLate(c):
+			a.queuedTooLong(c)
 		}
 	}
 }
 
-func (r *gating) stopped(c *Call) bool { return r.config.Stopped != nil && r.config.Stopped(c) }
+func (g *gating) stopped(c *Call) bool {
+	return g.journal.config.Stopped != nil && g.journal.config.Stopped(c)
+}
 
 // attemptEnded handles the end of an attempt in flight.
-func (r *execution) attemptEnded(in AttemptEnded) {
-	c := r.attemptInFlight(in.Call, in.Attempt, in.Ended)
+func (a *attempts) attemptEnded(in AttemptEnded) {
+	c := a.attemptInFlight(in.Call, in.Attempt, in.Ended)
 	if c != nil {
 		c.settled = false
 	}
 	if c == nil || c.state == External && !in.Outside {
-		r.out.Dropped++
+		a.journal.out.Dropped++
 		return
 	}
 	if in.Outside {
-		in = r.saidOutside(c, in)
+		in = a.saidOutside(c, in)
 	}
 	if c.state == Dispatched {
 		c.StartedAt = max(c.StartedAt, in.Began)
@@ -309,124 +311,124 @@ func (r *execution) attemptEnded(in AttemptEnded) {
 	case in.Outcome == Completed:
 		c.verdict = gates.Success
 		if c.attempt > 1 {
-			r.record(c, Completed, nil, string(retry.ReasonSucceeded), ended)
+			a.ledger.record(c, Completed, nil, string(retry.ReasonSucceeded), ended)
 		}
 		if in.Transaction {
-			r.out.Transactions = append(r.out.Transactions, AttemptRef{in.Call, in.Attempt})
+			a.journal.out.Transactions = append(a.journal.out.Transactions, AttemptRef{in.Call, in.Attempt})
 		}
-		r.recordStart(c)
-		r.happened(history.Event{Kind: history.CallCompleted, Call: c.Number, Result: in.Result, Ended: ended, Retry: r.summary(c, false, ended)})
-	case in.Unbegun && c.state == Dispatched && r.unbegun(c, ended):
-	case r.isCanceled(c):
+		a.recordStart(c)
+		a.happened(history.Event{Kind: history.CallCompleted, Call: c.Number, Result: in.Result, Ended: ended, Retry: a.ledger.summary(c, false, ended)})
+	case in.Unbegun && c.state == Dispatched && a.unbegun(c, ended):
+	case a.isCanceled(c):
 		if c.attempt > 1 || in.Failure != nil {
-			r.record(c, Canceled, in.Failure, string(retry.ReasonCanceled), ended)
+			a.ledger.record(c, Canceled, in.Failure, string(retry.ReasonCanceled), ended)
 		}
 		if in.Failure != nil && in.Outcome != Drained {
 			c.Last = in.Failure
 		}
-		r.closeCanceled(c, ended)
+		a.closeCanceled(c, ended)
 	case in.Outcome == Pending:
-		r.handOver(c, ended)
-	case in.Outcome == Drained && c.StartedAt > r.now && c.state == Dispatched:
-		r.backOff(c) // the attempt never began; it keeps its number
+		a.handOver(c, ended)
+	case in.Outcome == Drained && c.StartedAt > a.journal.now && c.state == Dispatched:
+		a.backOff(c) // the attempt never began; it keeps its number
 	case in.Outcome == Drained: // a claimed attempt is on record, whether it began or not
 		due := c.StartedAt
-		r.record(c, Drained, nil, string(retry.ReasonDrained), ended)
+		a.ledger.record(c, Drained, nil, string(retry.ReasonDrained), ended)
 		c.Drains++
-		r.backOffAtGates(c, gates.Neutral, r.now, false)
+		a.gating.backOffAtGates(c, gates.Neutral, a.journal.now, false)
 		c.attempt++
 		c.cleared()
-		if due > r.now {
-			r.backOffUntil(c, due)
+		if due > a.journal.now {
+			a.backOffUntil(c, due)
 			return
 		}
-		r.goOn(c)
+		a.goOn(c)
 	default:
-		r.attemptFailed(c, in.Outcome, in.Failure, ended)
+		a.attemptFailed(c, in.Outcome, in.Failure, ended)
 	}
 }
 
 // attemptFailed charges a failure and asks the policy what follows. The failure of a probe is
 // not charged, and no budget is asked, if another attempt follows: the call waits on.
-func (r *execution) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended int64) {
+func (a *attempts) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended int64) {
 	c.cleared()
 	c.Forced = false
 	c.remember(c.attempt, f, ended)
-	d := r.charge(c, f, ended)
+	d := a.charge(c, f, ended)
 	c.verdict = verdictOf(d)
 	if d.Retry {
-		if judges := r.backOffAtGates(c, c.verdict, nextOf(d), d.Reason != retry.ReasonProbe); judges > 0 {
+		if judges := a.gating.backOffAtGates(c, c.verdict, nextOf(d), d.Reason != retry.ReasonProbe); judges > 0 {
 			c.Undecided = &undecided{Outcome: outcome, Failure: f, Ended: ended, Judges: judges}
 			c.verdict = "" // the gates know it now
-			r.setState(c, Gated)
-			r.touch(c)
+			a.calls.setState(c, Gated)
+			a.calls.touch(c)
 			return
 		}
 	}
-	r.recordDecision(c, outcome, f, d, ended, nextOf(d))
-	r.follow(c, d, f, ended)
+	a.ledger.recordDecision(c, outcome, f, d, ended, nextOf(d))
+	a.follow(c, d, f, ended)
 }
 
 // follow carries out the policy's decision about a failure.
-func (r *execution) follow(c *Call, d retry.Decision, f *history.Failure, ended int64) {
+func (a *attempts) follow(c *Call, d retry.Decision, f *history.Failure, ended int64) {
 	switch {
 	case d.Pause:
 		c.attempt++
-		r.exhausted(c, d.Reason)
+		a.exhausted(c, d.Reason)
 	case !d.Retry:
-		r.closeFailed(c, d.Reason, d.Max, f, ended)
+		a.closeFailed(c, d.Reason, d.Max, f, ended)
 	default:
 		c.verdict = "" // the gates know it already
 		c.attempt++
 		c.Previous = d.Delay
 		if d.Delay <= 0 {
-			r.goOn(c)
+			a.goOn(c)
 			return
 		}
-		r.backOffUntil(c, nextOf(d))
+		a.backOffUntil(c, nextOf(d))
 	}
 }
 
 // goOn makes the next attempt ready, unless an operator has paused the call.
-func (r *execution) goOn(c *Call) {
+func (a *attempts) goOn(c *Call) {
 	if c.Pause != nil {
-		r.suspend(c, Paused)
+		a.suspend(c, Paused)
 		return
 	}
-	r.wantSlot(c)
+	a.wantSlot(c)
 }
 
 // backOffUntil waits for the time of the next attempt. A paused call continues that wait
 // when it is resumed.
-func (r *execution) backOffUntil(c *Call, at int64) {
+func (a *attempts) backOffUntil(c *Call, at int64) {
 	if c.Pause != nil {
 		c.Pause.Due = at
-		r.suspend(c, Paused)
+		a.suspend(c, Paused)
 		return
 	}
-	r.setState(c, Backoff)
+	a.calls.setState(c, Backoff)
 	c.due = at
-	r.awaitBackoff(c)
-	r.touch(c)
+	a.calls.awaitBackoff(c)
+	a.calls.touch(c)
 }
 
 // offProbation takes an attempt in flight off probation: it has run long enough not to be
 // what kills its process.
-func (r *execution) offProbation(in OffProbation) {
-	c := r.calls[in.Call]
+func (a *attempts) offProbation(in OffProbation) {
+	c := a.calls.byNumber[in.Call]
 	if c == nil || c.state != Dispatched && c.state != Remote || c.attempt != in.Attempt || !c.OnProbation {
 		return
 	}
 	c.cleared()
-	r.touch(c)
-	r.out.OffProbation = append(r.out.OffProbation, in.AttemptRef)
+	a.calls.touch(c)
+	a.journal.out.OffProbation = append(a.journal.out.OffProbation, in.AttemptRef)
 }
 
 // cleared takes a call off probation because its process survived.
-func (a *attempts) cleared() { a.OnProbation, a.Group, a.LostAt = false, 0, 0 }
+func (a *Progress) cleared() { a.OnProbation, a.Group, a.LostAt = false, 0, 0 }
 
 // closeFailed closes a call with a failure made from the last one and the reason.
-func (r *execution) closeFailed(c *Call, reason retry.Reason, limit int, f *history.Failure, ended int64) {
+func (a *attempts) closeFailed(c *Call, reason retry.Reason, limit int, f *history.Failure, ended int64) {
 	switch reason {
 	case retry.ReasonTerminal:
 	case retry.ReasonCanceled: // the body says so; the run was not asked to cancel
@@ -436,26 +438,26 @@ func (r *execution) closeFailed(c *Call, reason retry.Reason, limit int, f *hist
 			Name: c.Name, Attempts: c.Failures, Reason: reason, Max: limit, Within: c.Policy.Within,
 		}, f)
 	}
-	r.recordStart(c)
-	r.happened(history.Event{
+	a.recordStart(c)
+	a.happened(history.Event{
 		Kind: history.CallFailed, Call: c.Number, Failure: f, Ended: ended,
-		Reason: string(reason), Retry: r.summary(c, reason.Exhausts(), ended),
+		Reason: string(reason), Retry: a.ledger.summary(c, reason.Exhausts(), ended),
 	})
 }
 
 // closeCanceled closes a canceled call whose attempt did not succeed.
-func (r *execution) closeCanceled(c *Call, ended int64) {
-	r.recordStart(c)
-	r.happened(history.Event{
+func (a *attempts) closeCanceled(c *Call, ended int64) {
+	a.recordStart(c)
+	a.happened(history.Event{
 		Kind: history.CallCanceled, Call: c.Number, Ended: ended,
 		Failure: history.Aborted(c.Name, c.attempt, retry.PhaseExecution, c.Last),
-		Reason:  string(retry.ReasonCanceled), Retry: r.summary(c, false, ended),
+		Reason:  string(retry.ReasonCanceled), Retry: a.ledger.summary(c, false, ended),
 	})
 }
 
 // recordStart records the attempt that closes a call (E21). An attempt that never ran is
 // not recorded.
-func (r *execution) recordStart(c *Call) {
+func (a *attempts) recordStart(c *Call) {
 	if c.StartedAt == 0 {
 		return
 	}
@@ -463,7 +465,7 @@ func (r *execution) recordStart(c *Call) {
 	if queued > c.StartedAt {
 		queued = 0 // the time of the next attempt, which will not start
 	}
-	r.emit(history.Event{
+	a.journal.emit(history.Event{
 		Kind: history.AttemptStarted, Call: c.Number, Attempt: c.attempt, Node: c.Node,
 		Queued: queued, Started: c.StartedAt,
 	})

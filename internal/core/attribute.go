@@ -51,15 +51,15 @@ func (r *Run) applyAttribute(e *history.Event) {
 		changed[e.Name] = value
 	}
 	r.attributes = changed
-	if r.out != nil {
-		r.out.Attributes = changed
+	if r.journal.out != nil {
+		r.journal.out.Attributes = changed
 	}
 }
 
 // catchUp adds to the first turn of a reset or forked run the attributes that the code had
 // set in the copied history. The row has only those of the start event.
 func (r *Run) catchUp() {
-	if r.turn == r.start.Base.LastCut() && !maps.Equal(r.attributes, r.start.Attributes) {
-		r.out.Attributes = r.attributes
+	if r.journal.turn == r.journal.start.Base.LastCut() && !maps.Equal(r.attributes, r.journal.start.Attributes) {
+		r.journal.out.Attributes = r.attributes
 	}
 }

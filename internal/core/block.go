@@ -30,29 +30,29 @@ func (b *Block) Policy() *retry.Policy { return b.call.Policy }
 // StartBlock begins a block of code. The policy must not change afterwards. In a replay the
 // recorded policy is in force.
 func (r *Run) StartBlock(policy *retry.Policy) *Block {
-	e := history.Event{Kind: history.BlockStarted, Call: r.lastCall + 1}
+	e := history.Event{Kind: history.BlockStarted, Call: r.calls.lastCall + 1}
 	if !policy.IsZero() {
 		e.Policy = policy
 	}
 	r.command(e)
-	return r.blocks[r.lastCall]
+	return r.calls.blocks[r.calls.lastCall]
 }
 
-func (r *callTable) startBlock(e *history.Event) {
-	b := &Block{call: Call{Number: e.Call, Kind: e.Kind, Name: BlockName, Policy: e.Policy, attempts: attempts{attempt: 1, First: r.now}}}
+func (t *callTable) startBlock(e *history.Event) {
+	b := &Block{call: Call{Number: e.Call, Kind: e.Kind, Name: BlockName, Policy: e.Policy, Progress: Progress{attempt: 1, First: t.journal.now}}}
 	if b.call.Policy == nil {
 		b.call.Policy = &zeroPolicy
 	}
-	if r.blocks == nil {
-		r.blocks = map[int64]*Block{}
+	if t.blocks == nil {
+		t.blocks = map[int64]*Block{}
 	}
-	r.blocks[e.Call] = b
+	t.blocks[e.Call] = b
 }
 
 // backsOff notes that a timer is the backoff of a block, which has a row while the timer is
 // open.
-func (r *callTable) backsOff(c *Call, e *history.Event) {
-	b := r.blocks[e.Block]
+func (t *callTable) backsOff(c *Call, e *history.Event) {
+	b := t.blocks[e.Block]
 	if b == nil || e.Attempt == 0 {
 		return // a deadline
 	}
@@ -61,7 +61,7 @@ func (r *callTable) backsOff(c *Call, e *history.Event) {
 	}
 	c.backoffOf, b.wait = b, c
 	b.call.attempt, b.call.Failures, b.call.Last = e.Attempt+1, e.Attempt, e.Failure
-	r.touch(c)
+	t.touch(c)
 }
 
 // Try is one ended try of a block.
@@ -81,22 +81,22 @@ func (r *Run) Tried(b *Block, t Try) {
 	if t.Failure != nil {
 		outcome, reason = Failed, string(t.Reason)
 		c.Failures = t.Number
-		c.remember(t.Number, t.Failure, r.now)
+		c.remember(t.Number, t.Failure, r.journal.now)
 	}
 	var next int64
 	if t.Retry && t.Delay > 0 {
-		next = addTime(r.now, t.Delay)
+		next = addTime(r.journal.now, t.Delay)
 	}
 	detail := AttemptDetail{Delay: t.Delay, Next: next, Rule: t.Rule + 1}
 	switch {
 	case t.Failure == nil && t.Number == 1:
-	case r.replaying || r.out == nil:
-		c.Totals.add(outcome, t.Started, t.Started, r.now, t.Delay)
+	case r.replaying || r.journal.out == nil:
+		c.Totals.add(outcome, t.Started, t.Started, r.journal.now, t.Delay)
 	case t.Failure == nil:
-		r.record(c, outcome, nil, reason, r.now)
+		r.ledger.record(c, outcome, nil, reason, r.journal.now)
 	default:
 		detail.Judged = judged(outcome, t.Failure, t.Decision)
-		r.keep(c, outcome, t.Failure, reason, detail, r.now)
+		r.ledger.keep(c, outcome, t.Failure, reason, detail, r.journal.now)
 	}
 	if !t.Retry {
 		r.countBlock(b, t.Failure == nil, t.Reason)
@@ -106,20 +106,20 @@ func (r *Run) Tried(b *Block, t Try) {
 // countBlock counts a block that has ended. No event says so: the turn in which the code
 // leaves the block counts it.
 func (r *Run) countBlock(b *Block, succeeded bool, reason retry.Reason) {
-	if r.replaying || r.out == nil {
+	if r.replaying || r.journal.out == nil {
 		return
 	}
 	end := history.Event{Kind: history.CallFailed, Retry: &history.Summary{Exhausted: reason.Exhausts()}}
 	switch {
 	case succeeded && b.call.attempt == 1:
-		r.out.Tallies = append(r.out.Tallies, Tally{Name: BlockName, FirstTry: 1, Attempts: 1})
+		r.journal.out.Tallies = append(r.journal.out.Tallies, Tally{Name: BlockName, FirstTry: 1, Attempts: 1})
 		return
 	case succeeded:
 		end.Kind = history.CallCompleted
 	case reason == retry.ReasonCanceled:
 		end.Kind = history.CallCanceled
 	}
-	r.out.Tallies = append(r.out.Tallies, b.call.tally(&end, r.now))
+	r.journal.out.Tallies = append(r.journal.out.Tallies, b.call.tally(&end, r.journal.now))
 }
 
 // EndBackoff counts a block that ends during a backoff, without its next try.
@@ -130,26 +130,26 @@ func (r *Run) EndBackoff(b *Block, reason retry.Reason) {
 
 // disownTries forgets the totals of tries that were made in another run, whose ledger has
 // them.
-func (r *callTable) disownTries() {
-	for _, b := range r.blocks {
+func (t *callTable) disownTries() {
+	for _, b := range t.blocks {
 		b.call.Totals = Totals{}
 	}
 }
 
 // EndBlock removes a block that the code has left.
-func (r *Run) EndBlock(b *Block) { delete(r.blocks, b.Number()) }
+func (r *Run) EndBlock(b *Block) { delete(r.calls.blocks, b.Number()) }
 
 // StartBackoff begins the timer before the next try of a block.
 func (r *Run) StartBackoff(b *Block, t Try) *Call {
 	return r.begin(history.Event{
-		Kind: history.TimerStarted, Call: r.lastCall + 1, Name: "backoff", Due: addTime(r.now, t.Delay),
+		Kind: history.TimerStarted, Call: r.calls.lastCall + 1, Name: "backoff", Due: addTime(r.journal.now, t.Delay),
 		Block: b.Number(), Attempt: t.Number, Failure: t.Failure,
 	})
 }
 
 // TooLate reports whether Within had passed when the code woke up after a backoff.
 func (r *Run) TooLate(b *Block) bool {
-	late := !b.forced && r.now > withinEnd(b.call.First, b.call.Policy.Within)
+	late := !b.forced && r.journal.now > withinEnd(b.call.First, b.call.Policy.Within)
 	b.forced = false
 	return late
 }
@@ -178,16 +178,16 @@ func BlockFault(p *retry.Policy) string {
 }
 
 // operateBlock carries out an operation on a block in backoff.
-func (r *operations) operateBlock(c *Call, in Control) {
+func (o *operations) operateBlock(c *Call, in Control) {
 	b := c.backoffOf
 	switch {
 	case in.Operation == RetryNow:
-		r.answer(in, &b.call, Applied, "")
-		r.happened(history.Event{Kind: history.TimerFired, Call: c.Number})
+		o.answer(in, &b.call, Applied, "")
+		o.attempts.happened(history.Event{Kind: history.TimerFired, Call: c.Number})
 	case in.Operation != EditPolicy:
-		r.answer(in, &b.call, Refused, "it is a block of workflow code: only retry-now and edit-policy work on it")
+		o.answer(in, &b.call, Refused, "it is a block of workflow code: only retry-now and edit-policy work on it")
 	default:
-		r.editPolicy(&b.call, in)
+		o.editPolicy(&b.call, in)
 	}
 }
 

@@ -47,7 +47,7 @@ type Call struct {
 	// Reader, if set, checks whether the code can read a result.
 	Reader Reader
 
-	attempts
+	Progress
 	due             int64 // timers, backoff, queue timeouts: when to look at the call next
 	early           bool  // in backoff: the attempt may not need a slot until it begins
 	unslotted       bool  // ready: the attempt needs no slot until it begins
@@ -85,15 +85,15 @@ func (c *Call) attempted() bool {
 }
 
 // close marks the call as done and lets the code see it.
-func (r *execution) close(c *Call) {
-	r.leaveAllGates(c)
+func (a *attempts) close(c *Call) {
+	a.gating.leaveAllGates(c)
 	c.Done = true
-	c.Since = r.placeOf(c)
-	r.setState(c, "")
-	r.setUntold(c, false)
+	c.Since = a.calls.placeOf(c)
+	a.calls.setState(c, "")
+	a.calls.setUntold(c, false)
 	c.due = 0
-	r.forget(c)
-	r.mustAdvance = true
+	a.calls.forget(c)
+	a.journal.mustAdvance = true
 	if c.Follower != nil {
 		c.Follower.CallDone()
 	}
@@ -101,78 +101,78 @@ func (r *execution) close(c *Call) {
 
 // placeOf returns the place of a call that becomes done. Timers that are due at the same time
 // and fire together share one, so that none of them is first.
-func (r *callTable) placeOf(c *Call) int64 {
+func (t *callTable) placeOf(c *Call) int64 {
 	if c.Kind != history.TimerStarted || c.Failure != nil {
-		return r.Place()
+		return t.journal.nextPlace()
 	}
-	same := fired{r.place, r.CurrentTurn(), c.due}
-	if r.fired != same {
-		same.place = r.Place()
-		r.fired = same
+	same := fired{t.journal.place, t.journal.currentTurn(), c.due}
+	if t.journal.fired != same {
+		same.place = t.journal.nextPlace()
+		t.journal.fired = same
 	}
-	return r.place
+	return t.journal.place
 }
 
 // forget removes a call from the open ones.
-func (r *callTable) forget(c *Call) {
+func (t *callTable) forget(c *Call) {
 	if c.Child != nil {
-		r.childCalls--
+		t.childCalls--
 	}
-	delete(r.calls, c.Number)
-	r.touch(c)
+	delete(t.byNumber, c.Number)
+	t.touch(c)
 }
 
 // setState moves a call to another state and updates the counts per state.
-func (r *callTable) setState(c *Call, s CallState) {
-	r.counted(c.state, -1)
+func (t *callTable) setState(c *Call, s CallState) {
+	t.counted(c.state, -1)
 	c.state = s
-	r.counted(s, 1)
-	r.noteLack(c, "")
+	t.counted(s, 1)
+	t.noteLack(c, "")
 }
 
 // noteLack notes why a queued call cannot start here, or with "" that it can or need not.
-func (r *callTable) noteLack(c *Call, why string) {
+func (t *callTable) noteLack(c *Call, why string) {
 	if c.Unserved == why && c.unserved == (why != "") {
 		return // the usual case
 	}
 	if lack := (Lack{c.Name, c.Unserved}); c.unserved {
-		if r.unserved[lack]--; r.unserved[lack] == 0 {
-			delete(r.unserved, lack)
+		if t.unserved[lack]--; t.unserved[lack] == 0 {
+			delete(t.unserved, lack)
 		}
 	}
 	if c.Unserved != why {
 		c.Unserved = why
-		r.touch(c)
+		t.touch(c)
 	}
 	if c.unserved = why != ""; c.unserved {
-		if r.unserved == nil {
-			r.unserved = map[Lack]int{}
+		if t.unserved == nil {
+			t.unserved = map[Lack]int{}
 		}
-		r.unserved[Lack{c.Name, why}]++
+		t.unserved[Lack{c.Name, why}]++
 	}
 }
 
 // counted adds n to the counts that include a state.
-func (r *callTable) counted(s CallState, n int) {
+func (t *callTable) counted(s CallState, n int) {
 	switch s {
 	case External:
-		r.outside += n
+		t.outside += n
 	case Offered, Remote:
-		r.outside += n
-		r.inQueues += n
+		t.outside += n
+		t.inQueues += n
 	case Queued:
-		r.queued += n
-		r.busy += n
+		t.queued += n
+		t.busy += n
 	case Dispatched:
-		r.busy += n
+		t.busy += n
 	}
 }
 
 // touch marks the call's row as possibly changed.
-func (r *callTable) touch(c *Call) {
-	if !c.isDirty && r.out != nil {
+func (t *callTable) touch(c *Call) {
+	if !c.isDirty && t.journal.out != nil {
 		c.isDirty = true
-		r.dirty = append(r.dirty, c)
+		t.dirty = append(t.dirty, c)
 	}
 }
 
@@ -180,18 +180,18 @@ func (r *callTable) touch(c *Call) {
 func (r *Run) apply(e *history.Event) {
 	switch e.Kind {
 	case history.SignalAwaited:
-		r.signals.mailbox(e.Name).await(&r.signals, r.open(e))
+		r.signals.mailbox(e.Name).await(&r.signals, r.calls.open(e))
 	case history.VersionMarked:
-		r.close(r.open(e))
+		r.attempts.close(r.calls.open(e))
 		r.setVersion(e.Name, e.Version)
 	case history.BlockStarted:
-		r.close(r.open(e))
-		r.startBlock(e)
+		r.attempts.close(r.calls.open(e))
+		r.calls.startBlock(e)
 	case history.SignalSent:
-		r.close(r.open(e))
-		if r.out != nil {
-			r.out.Messages = append(r.out.Messages, Message{
-				WorkflowID: e.ID, Input: Control{Operation: SignalTheRun, Signal: e.Name, SignalID: sentID(r.start.Run, e.Call), Value: e.Input},
+		r.attempts.close(r.calls.open(e))
+		if r.journal.out != nil {
+			r.journal.out.Messages = append(r.journal.out.Messages, Message{
+				WorkflowID: e.ID, Input: Control{Operation: SignalTheRun, Signal: e.Name, SignalID: sentID(r.journal.start.Run, e.Call), Value: e.Input},
 			})
 		}
 	case history.ChildScheduled, history.DetachedScheduled:
@@ -207,104 +207,104 @@ func (r *Run) apply(e *history.Event) {
 	case history.AttributeSet, history.AttributeRemoved:
 		r.applyAttribute(e)
 	case history.UpdateCompleted:
-		if r.out != nil {
-			r.out.Answered = true
+		if r.journal.out != nil {
+			r.journal.out.Answered = true
 		}
 	case history.RunCancelRequested:
 		r.applyCancellation(e)
 	case history.CodeAdvanced:
-		r.mustAdvance = true
+		r.journal.mustAdvance = true
 	case history.RunPinned:
 		r.applyPin(e)
 	case history.RunCompleted, history.RunFailed, history.RunCanceled, history.RunTerminated, history.RunTimedOut, history.RunContinued:
 		r.applyEnd(e)
 	default:
-		r.execution.apply(e)
+		r.attempts.apply(e)
 	}
 }
 
 // apply opens or closes a call for an event that concerns nothing but calls.
-func (r *execution) apply(e *history.Event) {
-	c := r.calls[e.Call]
+func (a *attempts) apply(e *history.Event) {
+	c := a.calls.byNumber[e.Call]
 	switch e.Kind {
 	case history.ActivityScheduled, history.StepScheduled:
-		r.applyScheduled(e)
+		a.applyScheduled(e)
 	case history.TimerStarted:
-		c = r.open(e)
+		c = a.calls.open(e)
 		c.due, c.Block = e.Due, e.Block
-		r.watch(c)
-		r.backsOff(c, e)
+		a.calls.watch(c)
+		a.calls.backsOff(c, e)
 	case history.SideEffectRecorded:
-		c = r.open(e)
+		c = a.calls.open(e)
 		c.Result = e.Result
-		r.close(c)
+		a.close(c)
 	case history.CallRefused:
-		c = r.open(e)
+		c = a.calls.open(e)
 		c.Failure, c.Block = e.Failure, e.Block
-		r.close(c)
+		a.close(c)
 	case history.TimerFired:
 		if c != nil {
-			r.close(c)
+			a.close(c)
 		}
 	case history.TimerCanceled:
 		if c != nil {
 			c.Failure = given(c)
-			r.close(c)
+			a.close(c)
 		}
 	case history.CallCompleted, history.CallFailed, history.CallCanceled:
 		if c != nil {
 			c.Result, c.Failure, c.Retry = e.Result, e.Failure, e.Retry
 			c.Child.learn(e)
-			r.count(c, e)
-			r.close(c)
+			a.ledger.count(c, e)
+			a.close(c)
 		}
 	case history.CallControlled:
-		r.applyControlled(e)
+		a.applyControlled(e)
 	}
 }
 
 // happened puts an event about a call on record and applies it.
-func (r *execution) happened(e history.Event) {
-	r.emit(e)
-	r.apply(&e)
+func (a *attempts) happened(e history.Event) {
+	a.journal.emit(e)
+	a.apply(&e)
 }
 
 // open adds the call that a command event begins.
-func (r *callTable) open(e *history.Event) *Call {
+func (t *callTable) open(e *history.Event) *Call {
 	c := &Call{Number: e.Call, Kind: e.Kind, Name: e.Name, Queue: e.Queue, Trace: e.Trace, Input: e.Input, Shielded: e.Shielded}
-	r.lastCall = max(r.lastCall, e.Call)
-	r.calls[c.Number] = c
-	r.opened = c
+	t.lastCall = max(t.lastCall, e.Call)
+	t.byNumber[c.Number] = c
+	t.opened = c
 	return c
 }
 
 // zeroPolicy is in force for calls without a recorded policy.
 var zeroPolicy retry.Policy
 
-func (r *execution) applyScheduled(e *history.Event) {
-	c := r.open(e)
+func (a *attempts) applyScheduled(e *history.Event) {
+	c := a.calls.open(e)
 	if c.Policy = e.Policy; c.Policy == nil {
 		c.Policy = &zeroPolicy
 	}
 	c.attempt = 1
-	c.First = r.now
-	c.QueuedAt = r.now
-	c.Gates, c.Priority = e.Gates, cmp.Or(e.Priority, r.start.Priority)
+	c.First = a.journal.now
+	c.QueuedAt = a.journal.now
+	c.Gates, c.Priority = e.Gates, cmp.Or(e.Priority, a.journal.start.Priority)
 	c.AtGates = make([]atGate, len(e.Gates))
-	if r.out != nil {
-		r.wantSlot(c)
+	if a.journal.out != nil {
+		a.wantSlot(c)
 		return
 	}
 	// Without a row the call is in its first attempt, which started with the turn.
-	r.setState(c, Dispatched)
-	c.StartedAt = r.now
-	if r.config.Owner != nil {
-		c.Node = r.config.Owner(r.epoch)
+	a.calls.setState(c, Dispatched)
+	c.StartedAt = a.journal.now
+	if a.journal.config.Owner != nil {
+		c.Node = a.journal.config.Owner(a.journal.epoch)
 	}
 }
 
 func (r *Run) applyCancelRequested(e *history.Event) {
-	c := r.calls[e.Call]
+	c := r.calls.byNumber[e.Call]
 	if c == nil {
 		if e.Place != 0 { // give back a signal that was delivered but not read
 			r.signals.mailbox(e.Name).deliver(&r.signals, received{e.Input, e.Place})
@@ -320,36 +320,36 @@ func (r *Run) applyCancelRequested(e *history.Event) {
 		r.children.cancel(c)
 	}
 	c.cancelRequested = true
-	if r.out != nil && inFlight(c.state) {
-		r.interrupt(c, e.Closed)
+	if r.journal.out != nil && inFlight(c.state) {
+		r.attempts.interrupt(c, e.Closed)
 	}
 	if e.Closed {
 		c.Failure, c.Retry = e.Failure, e.Retry
 		if c.Failure == nil {
 			c.Failure = given(c)
 		}
-		r.count(c, e)
-		r.close(c)
+		r.ledger.count(c, e)
+		r.attempts.close(c)
 	}
 }
 
 func (r *Run) applyEnd(e *history.Event) {
 	r.ended = true
-	detail := Detail{Result: resultOf(e), Failure: e.Failure, Says: r.says}
+	detail := Detail{Result: resultOf(e), Failure: e.Failure, Says: r.row.says}
 	switch e.Kind {
 	case history.RunTerminated:
 		detail.Reason = e.Reason
 	case history.RunContinued:
 		detail.Next, detail.Initiator = e.ID, e.Initiator
 	}
-	if r.out != nil {
-		r.out.Ended = true
+	if r.journal.out != nil {
+		r.journal.out.Ended = true
 		if e.Kind == history.RunContinued {
-			r.out.Next = r.nextStart(e)
+			r.journal.out.Next = r.nextStart(e)
 		}
 		r.children.tellParent(e)
 	}
-	r.state = State{Status: endStatus[e.Kind], Wake: Never, Closed: r.now, Detail: encodeDetail(detail)}
+	r.row.state = State{Status: endStatus[e.Kind], Wake: Never, Closed: r.journal.now, Detail: encodeDetail(detail)}
 }
 
 var endStatus = map[history.Kind]Status{
@@ -371,43 +371,43 @@ func resultOf(e *history.Event) *history.Payload {
 
 // interrupt asks the attempt in flight to end. With givenUp it records the end now, and a
 // later result of the attempt is dropped.
-func (r *execution) interrupt(c *Call, givenUp bool) {
+func (a *attempts) interrupt(c *Call, givenUp bool) {
 	if c.state == Remote && !givenUp {
-		r.out.Stopped = append(r.out.Stopped, AttemptRef{c.Number, c.attempt})
+		a.journal.out.Stopped = append(a.journal.out.Stopped, AttemptRef{c.Number, c.attempt})
 	}
 	if c.state == Dispatched {
-		r.out.Interrupt = append(r.out.Interrupt, Interrupt{Call: c.Number, Attempt: c.attempt})
+		a.journal.out.Interrupt = append(a.journal.out.Interrupt, Interrupt{Call: c.Number, Attempt: c.attempt})
 	}
 	if givenUp {
-		r.record(c, Canceled, nil, string(retry.ReasonCanceled), max(r.now, c.StartedAt))
+		a.ledger.record(c, Canceled, nil, string(retry.ReasonCanceled), max(a.journal.now, c.StartedAt))
 	}
 }
 
 // endCalls gives up the calls that are still open when the run ends, and counts those not
 // counted yet.
 func (r *Run) endCalls() {
-	for _, n := range r.openNumbers() {
-		c := r.calls[n]
+	for _, n := range r.calls.openNumbers() {
+		c := r.calls.byNumber[n]
 		if inFlight(c.state) {
-			r.interrupt(c, true)
+			r.attempts.interrupt(c, true)
 		}
 		if c.Child != nil {
 			r.children.leave(c, "its parent has ended")
 		}
-		r.closes(c, &history.Event{})
-		if c.attempted() && !r.endedElsewhere(c.Number) {
-			r.out.Tallies = append(r.out.Tallies, c.tally(&history.Event{}, r.now))
+		r.ledger.closes(c, &history.Event{})
+		if c.attempted() && !r.journal.endedElsewhere(c.Number) {
+			r.journal.out.Tallies = append(r.journal.out.Tallies, c.tally(&history.Event{}, r.journal.now))
 		}
-		if c.backoffOf != nil && !r.endedElsewhere(c.Number) {
-			r.out.Tallies = append(r.out.Tallies, c.backoffOf.call.tally(&history.Event{}, r.now))
+		if c.backoffOf != nil && !r.journal.endedElsewhere(c.Number) {
+			r.journal.out.Tallies = append(r.journal.out.Tallies, c.backoffOf.call.tally(&history.Event{}, r.journal.now))
 		}
-		r.leaveAllGates(c)
+		r.gating.leaveAllGates(c)
 		c.Done = true
-		r.setState(c, "")
-		r.setUntold(c, false)
-		r.forget(c)
+		r.calls.setState(c, "")
+		r.calls.setUntold(c, false)
+		r.calls.forget(c)
 	}
-	r.countFirstTries()
+	r.ledger.countFirstTries()
 }
 
 // given returns the failure of a call that was given up without waiting for its attempt.

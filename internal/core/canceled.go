@@ -15,55 +15,55 @@ import (
 
 // applyCancellation applies a request to cancel the run.
 func (r *Run) applyCancellation(e *history.Event) {
-	r.cancellation = cancellation{requested: true, untold: true, reason: e.Reason, at: r.now}
-	if r.out != nil {
-		r.cancellation.fresh = true
-		r.cancellation.at = cmp.Or(r.moment, r.now)
+	r.journal.cancellation = cancellation{requested: true, untold: true, reason: e.Reason, at: r.journal.now}
+	if r.journal.out != nil {
+		r.journal.cancellation.fresh = true
+		r.journal.cancellation.at = cmp.Or(r.journal.moment, r.journal.now)
 	}
-	r.mustAdvance = true
-	if r.program != nil {
-		r.program.CancelComes(e.Reason)
+	r.journal.mustAdvance = true
+	if r.journal.program != nil {
+		r.journal.program.CancelComes(e.Reason)
 	}
 }
 
 // isCanceled reports whether a call is to end: its code asked for that, or the run was asked
 // to cancel and its code, which has not been told yet, will.
-func (r *execution) isCanceled(c *Call) bool {
-	return c.cancelRequested || r.cancellation.untold && !c.Shielded
+func (a *attempts) isCanceled(c *Call) bool {
+	return c.cancelRequested || a.journal.cancellation.untold && !c.Shielded
 }
 
 // cancelOpen does for code that is away what a request to cancel the run asks for.
 func (r *Run) cancelOpen() {
-	if !r.cancellation.untold {
+	if !r.journal.cancellation.untold {
 		return
 	}
-	for _, n := range r.openNumbers() {
-		switch c := r.calls[n]; {
+	for _, n := range r.calls.openNumbers() {
+		switch c := r.calls.byNumber[n]; {
 		case c.Shielded || c.cancelRequested:
 		case c.attempted() && c.state != Dispatched && c.state != Remote:
-			r.closeWaiting(c)
-		case !r.cancellation.fresh: // the turn that took the request has asked them
+			r.attempts.closeWaiting(c)
+		case !r.journal.cancellation.fresh: // the turn that took the request has asked them
 		case c.attempted():
-			r.interrupt(c, false)
+			r.attempts.interrupt(c, false)
 		case c.awaitsRun():
 			r.children.cancel(c)
 		}
 	}
-	r.cancellation.fresh = false
+	r.journal.cancellation.fresh = false
 }
 
 // closeWaiting ends a canceled call whose next attempt has not started, or whose attempt
 // continues outside.
-func (r *execution) closeWaiting(c *Call) {
+func (a *attempts) closeWaiting(c *Call) {
 	e := history.Event{
-		Kind: history.CallCanceled, Call: c.Number, Ended: r.now, Failure: given(c),
-		Reason: string(retry.ReasonCanceled), Retry: r.summary(c, false, r.now),
+		Kind: history.CallCanceled, Call: c.Number, Ended: a.journal.now, Failure: given(c),
+		Reason: string(retry.ReasonCanceled), Retry: a.ledger.summary(c, false, a.journal.now),
 	}
 	switch {
 	case c.state == External:
-		r.interrupt(c, true)
+		a.interrupt(c, true)
 	case e.Retry != nil && c.Undecided == nil:
 		e.Retry.TotalAttempts-- // the attempt that does not start
 	}
-	r.happened(e)
+	a.happened(e)
 }

@@ -15,20 +15,20 @@ import (
 func (r *Run) Continue(workflow string, input history.Payload) {
 	r.command(history.Event{
 		Kind: history.RunContinued, Name: workflow, Input: input, Initiator: history.ContinueAsNew,
-		ID: NextRunID(r.start.Run, r.now), Attempt: 1,
+		ID: NextRunID(r.journal.start.Run, r.journal.now), Attempt: 1,
 	})
 }
 
 // nextStart returns the start event of the run that follows this one.
 func (r *Run) nextStart(e *history.Event) *history.Start {
 	if e.Initiator == history.ResetOfRun {
-		return r.out.Base.reset
+		return r.journal.out.Base.reset
 	}
-	s := r.start
+	s := r.journal.start
 	next := &history.Start{
 		Kind: history.RunStarted, Format: history.Format,
 		WorkflowID: s.WorkflowID, Run: e.ID, Type: s.Type, Group: s.Group, Chain: s.Chain, Attempt: e.Attempt,
-		Input: s.Input, Trace: s.Trace, Created: r.now, FirstTurn: e.Due, Settings: s.Settings, ChainDeadline: s.ChainDeadline,
+		Input: s.Input, Trace: s.Trace, Created: r.journal.now, FirstTurn: e.Due, Settings: s.Settings, ChainDeadline: s.ChainDeadline,
 		Number: max(s.Number, 1) + 1, Previous: s.Run, Initiator: e.Initiator, After: s.After, First: s.Origin(),
 		Parent: s.Parent, Scheduled: s.Scheduled, Carried: r.carried(),
 	}
@@ -39,7 +39,7 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 	}
 	next.Failure, next.FirstAttempt, next.Deadline = e.Failure, r.retries.firstAttempt(), e.Deadline
 	if e.Due > 0 {
-		next.Backoff = time.Duration(e.Due - r.now)
+		next.Backoff = time.Duration(e.Due - r.journal.now)
 	}
 	return next
 }
@@ -51,8 +51,8 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 func (r *Run) carried() *history.Carried {
 	r.unheard()
 	unread := r.signals.unread
-	if r.program != nil {
-		unread = r.program.Unread()
+	if r.journal.program != nil {
+		unread = r.journal.program.Unread()
 	}
 	for _, c := range unread {
 		r.signals.mailbox(c.Name).keep(&r.signals, received{c.Result, c.place})
@@ -63,27 +63,27 @@ func (r *Run) carried() *history.Carried {
 			all.Signals = append(all.Signals, history.CarriedSignal{Name: name, Value: v.value})
 		}
 	}
-	seen := r.signals.seen.handedOn(r.now, maxSeen)
+	seen := r.signals.seen.handedOn(r.journal.now, maxSeen)
 	for _, key := range seen {
 		name, id := splitSignalKey(key.id)
 		all.Seen = append(all.Seen, [2]string{name, id})
 	}
-	all.SeenAt = stamps(seen, r.now)
-	for _, key := range r.updates.handedOn(r.now, maxUpdates) {
+	all.SeenAt = stamps(seen, r.journal.now)
+	for _, key := range r.updates.handedOn(r.journal.now, maxUpdates) {
 		at, _ := r.updates.get(key.id)
 		all.Updates = append(all.Updates, history.CarriedUpdate{ID: key.id, Run: at.run, Turn: at.turn, At: key.at / int64(time.Millisecond)})
 	}
-	if r.cancellation.requested {
-		all.Cancel = &history.CarriedCancel{Reason: r.cancellation.reason}
+	if r.journal.cancellation.requested {
+		all.Cancel = &history.CarriedCancel{Reason: r.journal.cancellation.reason}
 	}
-	if r.paused != nil {
-		all.Paused = &history.CarriedPause{By: r.paused.By, Reason: r.paused.Reason, At: r.paused.At}
+	if r.journal.paused != nil {
+		all.Paused = &history.CarriedPause{By: r.journal.paused.By, Reason: r.journal.paused.Reason, At: r.journal.paused.At}
 	}
-	done := r.done.handedOn(r.now, maxSeen)
+	done := r.done.handedOn(r.journal.now, maxSeen)
 	for _, key := range done {
 		all.Asked = append(all.Asked, key.id)
 	}
-	all.AskedAt = stamps(done, r.now)
+	all.AskedAt = stamps(done, r.journal.now)
 	if all.Signals == nil && all.Seen == nil && all.Updates == nil && all.Cancel == nil && all.Paused == nil && all.Asked == nil {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (r *Run) inherit(c *history.Carried) {
 		r.setPaused(&Pause{By: p.By, Reason: p.Reason, At: p.At})
 	}
 	if c.Cancel != nil {
-		r.cancellation.requested, r.cancellation.untold, r.cancellation.reason = true, true, c.Cancel.Reason
+		r.journal.cancellation.requested, r.journal.cancellation.untold, r.journal.cancellation.reason = true, true, c.Cancel.Reason
 	}
 }
 

@@ -32,7 +32,7 @@ type StartChild struct {
 // StartChild starts a run under a workflow ID of its own. The message that starts it is
 // part of the turn.
 func (r *Run) StartChild(s StartChild) *Call {
-	call := r.lastCall + 1
+	call := r.calls.lastCall + 1
 	if s.WorkflowID == "" {
 		s.WorkflowID = r.ChildID(s.Workflow)
 	}
@@ -40,15 +40,15 @@ func (r *Run) StartChild(s StartChild) *Call {
 		Kind: history.ChildScheduled, Call: call, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
 		Policy: s.Retry, Priority: s.Priority, Trace: s.Trace, Shielded: s.Shielded,
 		Child: &history.Child{
-			Run: ChildRunID(r.start.Run, call, r.now), OnParentClose: s.OnParentClose, Reuse: s.Reuse, Memo: s.Memo, Attributes: s.Attributes,
-			Headers: history.HeaderChanges(r.start.Headers, s.Headers), RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout,
+			Run: ChildRunID(r.journal.start.Run, call, r.journal.now), OnParentClose: s.OnParentClose, Reuse: s.Reuse, Memo: s.Memo, Attributes: s.Attributes,
+			Headers: history.HeaderChanges(r.journal.start.Headers, s.Headers), RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout,
 		},
 	}
 	if s.Detached {
 		e.Kind = history.DetachedScheduled
 	}
 	if s.Delay > 0 {
-		e.Due = addTime(r.now, s.Delay)
+		e.Due = addTime(r.journal.now, s.Delay)
 	}
 	return r.begin(e)
 }
@@ -59,8 +59,8 @@ func (r *Run) StartChild(s StartChild) *Call {
 // separates the children of different runs of the parent's workflow ID, such as earlier
 // attempts.
 func (r *Run) ChildID(name string) string {
-	call := r.lastCall + 1
-	parent := r.identity(call)
+	call := r.calls.lastCall + 1
+	parent := r.journal.identity(call)
 	id := fmt.Sprintf("%s/%s/%d-%s", parent.WorkflowID, name, call, parent.Run[strings.LastIndexByte(parent.Run, '-')+1:])
 	if len(id) > history.MaxID || history.Reserved(id) != "" {
 		return CallID(parent.Run, call)
@@ -116,44 +116,44 @@ func (FromChild) input() {}
 func (c *Call) awaitsRun() bool { return c.Kind == history.ChildScheduled }
 
 // begin opens the call of a child and, live, sends the message that starts it.
-func (r *children) begin(e *history.Event) {
-	c := r.open(e)
+func (h *children) begin(e *history.Event) {
+	c := h.calls.open(e)
 	c.Child = &ChildCall{WorkflowID: e.ID, Run: e.Child.Run, onParentClose: e.Child.OnParentClose}
-	r.childCalls++
-	if r.out == nil {
+	h.calls.childCalls++
+	if h.journal.out == nil {
 		return
 	}
 	start := &history.Start{
 		Kind: history.RunStarted, Format: history.Format,
-		WorkflowID: e.ID, Run: e.Child.Run, Type: e.Name, Group: r.start.Group, Chain: e.Child.Run, Attempt: 1,
-		Input: e.Input, Trace: e.Trace, Created: r.now, FirstTurn: e.Due,
+		WorkflowID: e.ID, Run: e.Child.Run, Type: e.Name, Group: h.journal.start.Group, Chain: e.Child.Run, Attempt: 1,
+		Input: e.Input, Trace: e.Trace, Created: h.journal.now, FirstTurn: e.Due,
 		Settings: history.Settings{
 			Memo: e.Child.Memo, Attributes: e.Child.Attributes, Priority: e.Priority, Retry: e.Policy,
-			Headers:    history.ChangeHeaders(r.start.Headers, e.Child.Headers),
+			Headers:    history.ChangeHeaders(h.journal.start.Headers, e.Child.Headers),
 			RunTimeout: e.Child.RunTimeout, ChainTimeout: e.Child.ChainTimeout,
 		},
 		Parent: &history.Parent{
-			WorkflowID: r.start.WorkflowID, Run: r.start.Run, Call: e.Call, Detached: !c.awaitsRun(),
-			Chain: r.start.Chain, Reuse: e.Child.Reuse,
+			WorkflowID: h.journal.start.WorkflowID, Run: h.journal.start.Run, Call: e.Call, Detached: !c.awaitsRun(),
+			Chain: h.journal.start.Chain, Reuse: e.Child.Reuse,
 		},
 	}
 	if limit := start.ChainTimeout; limit > 0 {
-		start.ChainDeadline = addTime(max(r.now, start.FirstTurn), limit)
+		start.ChainDeadline = addTime(max(h.journal.now, start.FirstTurn), limit)
 	}
-	r.out.Messages = append(r.out.Messages, Message{WorkflowID: e.ID, Run: e.Child.Run, Start: start})
+	h.journal.out.Messages = append(h.journal.out.Messages, Message{WorkflowID: e.ID, Run: e.Child.Run, Start: start})
 }
 
 // ended closes the call of a child that has ended or could not begin, or of a detached
 // child that exists.
-func (r *children) ended(in FromChild) {
-	c := r.calls[in.Call]
+func (h *children) ended(in FromChild) {
+	c := h.calls.byNumber[in.Call]
 	if c == nil || c.Child == nil || in.Status == ChildStarted && c.awaitsRun() {
-		r.out.Dropped++
+		h.journal.out.Dropped++
 		return
 	}
 	e := history.Event{
 		Kind: history.CallFailed, Call: in.Call, Result: in.Result, Failure: in.Failure, Reason: in.Reason, Note: in.Note,
-		Ended: r.now, Child: &history.Child{Run: in.Run, Status: in.Status},
+		Ended: h.journal.now, Child: &history.Child{Run: in.Run, Status: in.Status},
 	}
 	switch in.Status {
 	case string(StatusCompleted), ChildStarted:
@@ -161,7 +161,7 @@ func (r *children) ended(in FromChild) {
 	case string(StatusCanceled):
 		e.Kind = history.CallCanceled
 	}
-	r.happened(e)
+	h.attempts.happened(e)
 }
 
 // learn records how a child ended.
@@ -175,46 +175,42 @@ func (c *ChildCall) learn(e *history.Event) {
 }
 
 // cancel passes a cancel request on to an awaited child.
-func (r *children) cancel(c *Call) {
+func (h *children) cancel(c *Call) {
 	reason := "its parent does not want it any more"
-	if r.cancellation.requested && r.cancellation.reason != "" {
-		reason = r.cancellation.reason
+	if h.journal.cancellation.requested && h.journal.cancellation.reason != "" {
+		reason = h.journal.cancellation.reason
 	}
-	r.askToEnd(c, CancelTheRun, reason)
+	h.askToEnd(c, CancelTheRun, reason)
 }
 
 // leave applies the recorded parent-close policy to a child that its parent gives up.
-func (r *children) leave(c *Call, reason string) {
+func (h *children) leave(c *Call, reason string) {
 	switch {
 	case !c.awaitsRun():
 	case c.Child.onParentClose == history.TerminateChild:
-		r.askToEnd(c, TerminateTheRun, reason)
+		h.askToEnd(c, TerminateTheRun, reason)
 	case c.Child.onParentClose == history.CancelChild && !c.cancelRequested:
-		r.askToEnd(c, CancelTheRun, reason)
+		h.askToEnd(c, CancelTheRun, reason)
 	}
 }
 
 // askToEnd asks the latest run of a child's chain to end.
-func (r *children) askToEnd(c *Call, how Operation, reason string) {
-	if r.out != nil {
+func (h *children) askToEnd(c *Call, how Operation, reason string) {
+	if h.journal.out != nil {
 		in := Control{Operation: how, Reason: reason, Chain: c.Child.Run}
-		r.out.Messages = append(r.out.Messages, Message{WorkflowID: c.Child.WorkflowID, Input: in})
+		h.journal.out.Messages = append(h.journal.out.Messages, Message{WorkflowID: c.Child.WorkflowID, Input: in})
 	}
 }
 
 // tellParent sends the outcome of a chain to the run that waits for it.
-func (r *children) tellParent(e *history.Event) {
-	p := r.start.Parent
+func (h *children) tellParent(e *history.Event) {
+	p := h.journal.start.Parent
 	if p == nil || p.Detached || e.Kind == history.RunContinued {
 		return
 	}
-	in := FromChild{Call: p.Call, Status: string(endStatus[e.Kind]), Run: r.start.Run, Result: e.Result, Failure: e.Failure, Ended: r.now}
+	in := FromChild{Call: p.Call, Status: string(endStatus[e.Kind]), Run: h.journal.start.Run, Result: e.Result, Failure: e.Failure, Ended: h.journal.now}
 	if e.Kind == history.RunTerminated {
 		in.Reason = e.Reason
 	}
-	r.out.Messages = append(r.out.Messages, Message{WorkflowID: p.WorkflowID, Run: p.Run, Input: in})
+	h.journal.out.Messages = append(h.journal.out.Messages, Message{WorkflowID: p.WorkflowID, Run: p.Run, Input: in})
 }
-
-// ofOtherChain reports whether a request is for another chain than this one, which had the
-// workflow ID before or was meant to get it.
-func (r *journal) ofOtherChain(chain string) bool { return chain != "" && chain != r.start.Chain }

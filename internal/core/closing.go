@@ -26,11 +26,11 @@ const (
 
 // closes tells observers of the end of a call, by its closing event or an empty one. A
 // replay tells nothing: the turn that was made durable has already done so.
-func (r *ledger) closes(c *Call, e *history.Event) {
-	if r.out == nil || !r.config.Closings || !c.attempted() || r.endedElsewhere(c.Number) {
+func (l *ledger) closes(c *Call, e *history.Event) {
+	if l.journal.out == nil || !l.journal.config.Closings || !c.attempted() || l.journal.endedElsewhere(c.Number) {
 		return
 	}
-	told := Closing{Call: c.Number, Name: c.Name, Status: ClosedCanceled, Attempts: c.tally(e, r.now).Attempts, Scheduled: c.First, Ended: r.now}
+	told := Closing{Call: c.Number, Name: c.Name, Status: ClosedCanceled, Attempts: c.tally(e, l.journal.now).Attempts, Scheduled: c.First, Ended: l.journal.now}
 	if e.Ended > 0 {
 		told.Ended = e.Ended
 	}
@@ -42,5 +42,5 @@ func (r *ledger) closes(c *Call, e *history.Event) {
 	case "":
 		told.Status = ClosedAbandoned
 	}
-	r.out.Closings = append(r.out.Closings, told)
+	l.journal.out.Closings = append(l.journal.out.Closings, told)
 }

@@ -17,7 +17,7 @@ import (
 const Patience = 500 * time.Millisecond
 
 // collect notes since when a call holds some of its gates and waits for others.
-func (r *callTable) collect(c *Call, since int64) {
+func (t *callTable) collect(c *Call, since int64) {
 	switch {
 	case !slices.ContainsFunc(c.AtGates, atGate.holds):
 		c.Collecting = 0
@@ -52,9 +52,9 @@ func (c *Call) inOrder() bool {
 
 // giveBackLate gives back what a call has held for too long, unless the call has to give up
 // anyway.
-func (r *gating) giveBackLate(c *Call) bool {
+func (g *gating) giveBackLate(c *Call) bool {
 	back, end := c.givesBack(), c.queueDue()
-	if back == 0 || r.now < back || end != 0 && end <= r.now {
+	if back == 0 || g.journal.now < back || end != 0 && end <= g.journal.now {
 		return false
 	}
 	if c.inOrder() {
@@ -65,10 +65,10 @@ func (r *gating) giveBackLate(c *Call) bool {
 		if !p.holds() {
 			continue
 		}
-		r.out.Gates = append(r.out.Gates, r.toGate(c, i, GateReturn, c.attempt))
+		g.journal.out.Gates = append(g.journal.out.Gates, g.toGate(c, i, GateReturn, c.attempt))
 		p.becomes(resting)
 		p.Returns++
 	}
-	r.awaitGate(c)
+	g.awaitGate(c)
 	return true
 }

@@ -27,7 +27,7 @@ type StartCall struct {
 
 // StartCall begins an activity call or an inline step.
 func (r *Run) StartCall(s StartCall) *Call {
-	e := history.Event{Kind: s.Kind, Call: r.lastCall + 1, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input, Gates: s.Gates, Priority: s.Priority, Shielded: s.Shielded}
+	e := history.Event{Kind: s.Kind, Call: r.calls.lastCall + 1, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input, Gates: s.Gates, Priority: s.Priority, Shielded: s.Shielded}
 	if s.Policy != nil && !s.Policy.IsZero() {
 		e.Policy = s.Policy
 	}
@@ -36,31 +36,31 @@ func (r *Run) StartCall(s StartCall) *Call {
 
 // StartTimer begins a timer that fires d from now.
 func (r *Run) StartTimer(name string, d time.Duration) *Call {
-	return r.begin(history.Event{Kind: history.TimerStarted, Call: r.lastCall + 1, Name: name, Due: addTime(r.now, d)})
+	return r.begin(history.Event{Kind: history.TimerStarted, Call: r.calls.lastCall + 1, Name: name, Due: addTime(r.journal.now, d)})
 }
 
 // StartDeadline begins the timer that is the deadline of a block of code, d from now. If
 // block is 0, the timer's own number stands for the block.
 func (r *Run) StartDeadline(block int64, name string, d time.Duration) *Call {
-	n := r.lastCall + 1
-	return r.begin(history.Event{Kind: history.TimerStarted, Call: n, Name: name, Due: addTime(r.now, d), Block: cmp.Or(block, n)})
+	n := r.calls.lastCall + 1
+	return r.begin(history.Event{Kind: history.TimerStarted, Call: n, Name: name, Due: addTime(r.journal.now, d), Block: cmp.Or(block, n)})
 }
 
 // AwaitSignal begins to wait for the next signal of a name. A buffered signal is received
 // immediately.
 func (r *Run) AwaitSignal(name string) *Call {
-	return r.begin(history.Event{Kind: history.SignalAwaited, Call: r.lastCall + 1, Name: name})
+	return r.begin(history.Event{Kind: history.SignalAwaited, Call: r.calls.lastCall + 1, Name: name})
 }
 
 // Send sends a signal to the latest run of a workflow ID.
 func (r *Run) Send(workflowID, signal string, value history.Payload) {
-	r.begin(history.Event{Kind: history.SignalSent, Call: r.lastCall + 1, Name: signal, ID: workflowID, Input: value})
+	r.begin(history.Event{Kind: history.SignalSent, Call: r.calls.lastCall + 1, Name: signal, ID: workflowID, Input: value})
 }
 
 // SideEffect records and returns the value of f. A replay returns the recorded value
 // without calling f. If f returns an error, SideEffect returns it and records nothing.
 func (r *Run) SideEffect(name string, f func() (history.Payload, error)) (history.Payload, error) {
-	e := history.Event{Kind: history.SideEffectRecorded, Call: r.lastCall + 1, Name: name}
+	e := history.Event{Kind: history.SideEffectRecorded, Call: r.calls.lastCall + 1, Name: name}
 	if !r.onRecord() {
 		var err error
 		if e.Result, err = f(); err != nil {
@@ -93,7 +93,7 @@ func (r *Run) Cancel(c *Call, abandon bool) {
 func (r *Run) cancelRequest(c *Call, abandon bool) history.Event {
 	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched && c.state != Remote && !c.awaitsRun()}
 	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.onRecord() {
-		e.Failure, e.Retry = given(c), r.summary(c, false, r.now)
+		e.Failure, e.Retry = given(c), r.ledger.summary(c, false, r.journal.now)
 		if e.Retry != nil && !inFlight(c.state) && c.Undecided == nil {
 			e.Retry.TotalAttempts-- // the coming attempt
 		}
@@ -121,7 +121,7 @@ func (r *Run) Complete(result history.Payload) {
 func (r *Run) begin(e history.Event) *Call {
 	r.limitPending(&e)
 	r.command(e)
-	return r.opened
+	return r.calls.opened
 }
 
 // command records and applies a command. In a replay it compares the command with the
@@ -154,70 +154,14 @@ func (r *Run) differ(expected, actual *history.Event) {
 	r.mismatch = &Mismatch{Turn: r.CurrentTurn(), Command: r.position + 1, Expected: expected, Actual: actual}
 	if !r.replaying {
 		r.mismatch.Command = 1
-		for i := range r.out.Events {
-			if r.out.Events[i].Kind.Command() {
+		for i := range r.journal.out.Events {
+			if r.journal.out.Events[i].Kind.Command() {
 				r.mismatch.Command++
 			}
 		}
 	}
-	r.program.Halt()
+	r.journal.program.Halt()
 }
 
 // Replaying reports whether the code repeats recorded commands.
 func (r *Run) Replaying() bool { return r.replaying }
-
-// Place returns the next place in the order of the run, from 1. It orders what becomes ready
-// for the code, and is the same in every replay. What the code makes ready while it runs has
-// one place.
-func (r *journal) Place() int64 {
-	if r.codePlace != 0 {
-		return r.codePlace
-	}
-	r.place++
-	return r.place
-}
-
-// CurrentTurn returns the number of the turn in which the code runs.
-func (r *journal) CurrentTurn() int64 {
-	if r.out != nil {
-		return r.turn + 1
-	}
-	return r.turn
-}
-
-// Now returns the time of the current turn, in ns since 1970.
-func (r *journal) Now() int64 { return r.now }
-
-// Start returns the run's start event.
-func (r *journal) Start() history.Start { return r.start }
-
-// Began returns Start without a copy. It is read-only.
-func (r *journal) Began() *history.Start { return &r.start }
-
-// Self returns the start event as the code sees it. A run that was reset or forked has the
-// identity of the run whose history it continues, up to the call at which its own history
-// begins.
-func (r *Run) Self() history.Start {
-	s := r.start
-	if s.Base != nil {
-		was := r.identity(r.lastCall + 1)
-		s.WorkflowID, s.Run, s.Attempt = was.WorkflowID, was.Run, was.Attempt
-		s.Created, s.FirstTurn, s.ChainDeadline = was.Created, was.FirstTurn, was.ChainDeadline
-	}
-	return s
-}
-
-// DefaultPolicy returns the policy of calls without a policy of their own, nil for the zero
-// policy.
-func (r *journal) DefaultPolicy() *retry.Policy { return r.config.Policy }
-
-// Draw returns the jitter draw for an attempt of a call.
-func (r *journal) Draw(call int64, attempt int) float64 {
-	return r.config.Draw(r.identity(call).Run, call, attempt)
-}
-
-// NextCall returns the number of the next call.
-func (r *callTable) NextCall() int64 { return r.lastCall + 1 }
-
-// CancelRequested reports whether the run was asked to cancel.
-func (r *journal) CancelRequested() bool { return r.cancellation.requested }

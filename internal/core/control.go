@@ -100,10 +100,10 @@ const (
 )
 
 // carryOut carries out an operation on calls and records the outcome.
-func (r *operations) carryOut(in Control) {
+func (o *operations) carryOut(in Control) {
 	found := false
-	for _, n := range r.openNumbers() {
-		c := r.calls[n]
+	for _, n := range o.calls.openNumbers() {
+		c := o.calls.byNumber[n]
 		shown, state := c.shown(), ShownState(c.state)
 		switch {
 		case c.backoffOf != nil && (in.Operation.TakesBlocks() || in.Calls.Call == shown.Number):
@@ -117,16 +117,16 @@ func (r *operations) carryOut(in Control) {
 		}
 		if in.Calls.Has(shown.Number, shown.Name, state, last) && (len(in.Only) == 0 || slices.Contains(in.Only, shown.Number)) {
 			found = true
-			r.operate(c, in)
+			o.operate(c, in)
 		}
 	}
 	if !found {
-		r.answer(in, &Call{Number: in.Calls.Call, Name: in.Calls.Name}, NotPending, "")
+		o.answer(in, &Call{Number: in.Calls.Call, Name: in.Calls.Name}, NotPending, "")
 	}
 }
 
 // answer records the outcome of an operation on a call.
-func (r *operations) answer(in Control, c *Call, outcome, note string) {
+func (o *operations) answer(in Control, c *Call, outcome, note string) {
 	e := history.Event{
 		Kind: history.CallControlled, Call: c.Number, Name: c.Name, ID: in.ID, Operation: string(in.Operation),
 		By: in.By, Reason: in.Reason, Outcome: outcome, Note: note,
@@ -134,19 +134,19 @@ func (r *operations) answer(in Control, c *Call, outcome, note string) {
 	if outcome == Applied {
 		e.Policy = in.Policy
 	}
-	r.out.Answered = true
-	r.happened(e)
+	o.journal.out.Answered = true
+	o.attempts.happened(e)
 }
 
 // applyControlled applies those effects of an operation that no row holds.
-func (r *execution) applyControlled(e *history.Event) {
+func (a *attempts) applyControlled(e *history.Event) {
 	if e.ID != "" {
-		r.asked.add(e.ID, r.now)
+		a.asked.add(e.ID, a.journal.now)
 	}
-	if c := r.calls[e.Call]; c != nil && e.Policy != nil {
+	if c := a.calls.byNumber[e.Call]; c != nil && e.Policy != nil {
 		c.Policy = e.Policy
 	}
-	if b := r.blocks[e.Call]; b != nil && e.Outcome == Applied {
+	if b := a.calls.blocks[e.Call]; b != nil && e.Outcome == Applied {
 		if e.Policy != nil {
 			b.call.Policy = e.Policy
 		}
@@ -155,38 +155,38 @@ func (r *execution) applyControlled(e *history.Event) {
 }
 
 // operate carries out an operation on one call.
-func (r *operations) operate(c *Call, in Control) {
+func (o *operations) operate(c *Call, in Control) {
 	if !c.attempted() && c.backoffOf == nil {
-		r.answer(in, c, Refused, "it is neither an activity nor a step")
+		o.answer(in, c, Refused, "it is neither an activity nor a step")
 		return
 	}
-	if r.paused != nil && (in.Operation == RetryNow || in.Operation == ResumeCall) {
-		r.answer(in, c.shown(), Refused, "its run is paused: no attempt starts until the run is resumed")
+	if o.journal.paused != nil && (in.Operation == RetryNow || in.Operation == ResumeCall) {
+		o.answer(in, c.shown(), Refused, "its run is paused: no attempt starts until the run is resumed")
 		return
 	}
 	if c.backoffOf != nil {
-		r.operateBlock(c, in)
+		o.operateBlock(c, in)
 		return
 	}
 	switch in.Operation {
 	case RetryNow:
-		r.retryNow(c, in)
+		o.retryNow(c, in)
 	case PauseCall:
-		r.pause(c, in)
+		o.pause(c, in)
 	case ResumeCall:
-		r.resume(c, in)
+		o.resume(c, in)
 	case Skip:
 		if err := c.check(in.Result); err != nil {
-			r.answer(in, c, Refused, err.Error())
+			o.answer(in, c, Refused, err.Error())
 			return
 		}
-		r.closeBy(c, in, history.Event{Kind: history.CallCompleted, Result: in.Result})
+		o.closeBy(c, in, history.Event{Kind: history.CallCompleted, Result: in.Result})
 	case FailNow:
-		r.closeBy(c, in, history.Event{Kind: history.CallFailed, Failure: in.Failure})
+		o.closeBy(c, in, history.Event{Kind: history.CallFailed, Failure: in.Failure})
 	case EditPolicy:
-		r.editPolicy(c, in)
+		o.editPolicy(c, in)
 	default:
-		r.answer(in, c, Refused, fmt.Sprintf("there is no operation %q; was it asked for by a newer version?", in.Operation))
+		o.answer(in, c, Refused, fmt.Sprintf("there is no operation %q; was it asked for by a newer version?", in.Operation))
 	}
 }
 
@@ -207,48 +207,48 @@ func CrashesAgain(times int) string {
 
 // retryNow starts the next attempt as soon as there is a slot. A quarantined call returns
 // to the probation lane with a clean record.
-func (r *operations) retryNow(c *Call, in Control) {
+func (o *operations) retryNow(c *Call, in Control) {
 	switch c.state {
 	case Backoff, Paused:
 	case Quarantined:
 		if CrashedEverywhere(in.Builds, c.CrashedOn) {
-			r.answer(in, c, Refused, CrashesAgain(len(c.CrashedOn)))
+			o.answer(in, c, Refused, CrashesAgain(len(c.CrashedOn)))
 			return
 		}
 		c.CrashedOn, c.OnProbation, c.Group = nil, true, 1
 	case Queued:
-		r.answer(in, c, Unchanged, "it waits for a free slot already")
+		o.answer(in, c, Unchanged, "it waits for a free slot already")
 		return
 	case Offered:
-		r.answer(in, c, Unchanged, "it waits in its queue already")
+		o.answer(in, c, Unchanged, "it waits in its queue already")
 		return
 	case Gated:
-		r.answer(in, c, Unchanged, "it waits for its gate already")
+		o.answer(in, c, Unchanged, "it waits for its gate already")
 		return
 	default:
 		note := "an attempt is running already"
-		if c.StartedAt > r.now { // on record ahead of its time
+		if c.StartedAt > o.journal.now { // on record ahead of its time
 			note = "its next attempt is about to begin"
 		}
-		r.answer(in, c, Unchanged, note)
+		o.answer(in, c, Unchanged, note)
 		return
 	}
-	r.answer(in, c, Applied, "")
-	r.release(c)
-	r.askGatesNow(c)
-	r.wantSlot(c)
+	o.answer(in, c, Applied, "")
+	o.release(c)
+	o.gating.askGatesNow(c)
+	o.attempts.wantSlot(c)
 }
 
 // release ends the wait for an operator. The operator asked for the next attempt, so it
 // starts even if Within has passed.
-func (r *operations) release(c *Call) {
+func (o *operations) release(c *Call) {
 	c.Pause, c.Forced = nil, true
-	r.setUntold(c, false)
+	o.calls.setUntold(c, false)
 }
 
 // editPolicy puts another policy in force. Decisions already made stand: a backoff in
 // progress keeps its end.
-func (r *operations) editPolicy(c *Call, in Control) {
+func (o *operations) editPolicy(c *Call, in Control) {
 	if in.Policy == nil && in.Change != "" {
 		var now retry.Policy
 		if c.Policy != nil {
@@ -256,49 +256,49 @@ func (r *operations) editPolicy(c *Call, in Control) {
 		}
 		edited, err := now.Edit(in.Change)
 		if err != nil {
-			r.answer(in, c, Refused, err.Error())
+			o.answer(in, c, Refused, err.Error())
 			return
 		}
 		in.Policy = &edited
 	}
 	switch {
 	case in.Policy == nil:
-		r.answer(in, c, Refused, "no policy was given")
+		o.answer(in, c, Refused, "no policy was given")
 	case in.Policy.Validate() != nil:
-		r.answer(in, c, Refused, in.Policy.Validate().Error())
+		o.answer(in, c, Refused, in.Policy.Validate().Error())
 	case c.state == External && !bounded(in.Policy):
-		r.answer(in, c, Refused, "its attempt is completed from outside, and the policy has neither an AttemptTimeout nor a HeartbeatTimeout")
+		o.answer(in, c, Refused, "its attempt is completed from outside, and the policy has neither an AttemptTimeout nor a HeartbeatTimeout")
 	case c.Kind == history.BlockStarted && BlockFault(in.Policy) != "":
-		r.answer(in, c, Refused, BlockFault(in.Policy))
+		o.answer(in, c, Refused, BlockFault(in.Policy))
 	case reflect.DeepEqual(c.Policy, in.Policy):
-		r.answer(in, c, Unchanged, "it has this policy already")
+		o.answer(in, c, Unchanged, "it has this policy already")
 	default:
-		r.answer(in, c, Applied, "")
+		o.answer(in, c, Applied, "")
 		switch {
 		case c.state == Queued, c.state == Offered, c.state == Gated && c.Undecided == nil:
 			c.due = c.gatedDue()
-			r.watch(c)
-			r.offerAgain(c)
+			o.calls.watch(c)
+			o.calls.offerAgain(c)
 		case c.state == Backoff:
-			r.awaitBackoff(c) // it may go on record at another time
+			o.calls.awaitBackoff(c) // it may go on record at another time
 		case c.state == External, c.state == Remote:
-			r.waitOutside(c)
+			o.attempts.waitOutside(c)
 		}
 	}
 }
 
 // closeBy closes a call for an operator. It gives up an attempt in flight.
-func (r *operations) closeBy(c *Call, in Control, e history.Event) {
-	r.answer(in, c, Applied, "")
-	e.Retry = r.summary(c, false, r.now)
+func (o *operations) closeBy(c *Call, in Control, e history.Event) {
+	o.answer(in, c, Applied, "")
+	e.Retry = o.ledger.summary(c, false, o.journal.now)
 	switch {
 	case inFlight(c.state):
-		r.interrupt(c, true)
+		o.attempts.interrupt(c, true)
 	case e.Retry != nil && c.Undecided == nil:
 		e.Retry.TotalAttempts-- // the attempt that does not start
 	}
-	e.Call, e.Ended, e.Operation, e.By, e.Reason = c.Number, r.now, string(in.Operation), in.By, in.Reason
-	r.happened(e)
+	e.Call, e.Ended, e.Operation, e.By, e.Reason = c.Number, o.journal.now, string(in.Operation), in.By, in.Reason
+	o.attempts.happened(e)
 }
 
 // inFlight reports whether a call in this state has an attempt in flight.

@@ -9,13 +9,13 @@ func (r *Run) LoadDamaged(turns []StoredTurn, last int64, rows []Row, state Stat
 	if err := r.replayAll(turns); err != nil {
 		return err
 	}
-	r.turn = max(r.turn, last)
+	r.journal.turn = max(r.journal.turn, last)
 	for _, row := range rows {
-		if c, open := r.calls[row.Call]; !open || r.restore(c, row) != nil {
+		if c, open := r.calls.byNumber[row.Call]; !open || r.calls.restore(c, row) != nil {
 			r.strays = append(r.strays, row.Call)
 		}
 	}
-	r.load(state, false)
+	r.row.load(state, false)
 	return nil
 }
 
@@ -39,13 +39,13 @@ func (r *Run) stepDamaged(inputs []Input) {
 		}
 		switch {
 		case r.ended && !r.refuse(in), !r.ended && !r.Takes(in):
-			r.out.Deferred = append(r.out.Deferred, i)
+			r.journal.out.Deferred = append(r.journal.out.Deferred, i)
 		case !r.ended:
 			r.take(in)
 		}
 	}
 	if r.ended {
 		r.endCalls()
-		r.out.Closed = append(r.out.Closed, r.strays...)
+		r.journal.out.Closed = append(r.journal.out.Closed, r.strays...)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // Deadline returns when an open run is closed as timed out, with or without its code, or
 // Never.
 func (r *Run) Deadline() int64 {
-	at, _, _ := deadline(&r.start)
+	at, _, _ := deadline(&r.journal.start)
 	return at
 }
 
@@ -43,8 +43,8 @@ func CanWait(s *history.Start) bool {
 // moment, which is then too late. For the run's retry policy a run timeout is a failure
 // like any other; a chain timeout ends the chain.
 func (r *Run) expire() {
-	at, kind, limit := deadline(&r.start)
-	if r.ended || r.now < at {
+	at, kind, limit := deadline(&r.journal.start)
+	if r.ended || r.journal.now < at {
 		return
 	}
 	r.leaveCut()
@@ -56,22 +56,22 @@ func (r *Run) expire() {
 		end.Kind = history.RunTimedOut
 	}
 	if end.Kind.Command() { // the code has no part in this command
-		r.emit(history.Event{Kind: history.CodeDeferred})
+		r.journal.emit(history.Event{Kind: history.CodeDeferred})
 	}
 	r.happened(end)
 }
 
 // timeForRetries returns the policy limited to the time that is left of the chain: a run
 // that could only begin after that is not started.
-func (r *runRetry) timeForRetries(p *retry.Policy) *retry.Policy {
-	if r.start.ChainDeadline == 0 {
-		return p
+func (p *runRetry) timeForRetries(policy *retry.Policy) *retry.Policy {
+	if p.journal.start.ChainDeadline == 0 {
+		return policy
 	}
-	left := time.Duration(r.start.ChainDeadline - r.firstAttempt())
-	if p.Within > 0 && p.Within <= left {
-		return p
+	left := time.Duration(p.journal.start.ChainDeadline - p.firstAttempt())
+	if policy.Within > 0 && policy.Within <= left {
+		return policy
 	}
-	bounded := *p
+	bounded := *policy
 	bounded.Within = max(left, 1)
 	return &bounded
 }

@@ -33,19 +33,19 @@ func (h *dueHeap) Pop() any {
 func (h *dueHeap) pop() due { return heap.Pop(h).(due) }
 
 // watch schedules a look at a call that has a due time.
-func (r *callTable) watch(c *Call) {
+func (t *callTable) watch(c *Call) {
 	if c.due > 0 {
-		heap.Push(&r.dues, due{at: r.lookAt(c), call: c})
+		heap.Push(&t.dues, due{at: t.lookAt(c), call: c})
 	}
 }
 
 // nextDue returns when to look at the first call, or Never.
-func (r *callTable) nextDue() int64 {
-	for len(r.dues) > 0 {
-		if d := r.dues[0]; d.call.due > 0 && r.lookAt(d.call) == d.at && !d.call.Done {
+func (t *callTable) nextDue() int64 {
+	for len(t.dues) > 0 {
+		if d := t.dues[0]; d.call.due > 0 && t.lookAt(d.call) == d.at && !d.call.Done {
 			return d.at
 		}
-		r.dues.pop()
+		t.dues.pop()
 	}
 	return Never
 }
@@ -54,14 +54,14 @@ func (r *callTable) nextDue() int64 {
 // backoff is recorded a little ahead of its time, so that it is durable when its time
 // comes. It is recorded even earlier if it needs no slot until then. A call that must not run
 // again after a loss is an exception: its attempt is recorded when it begins, not before.
-func (r *callTable) lookAt(c *Call) int64 {
+func (t *callTable) lookAt(c *Call) int64 {
 	switch {
 	case c.state != Backoff || crashLimit(c.Policy) == 1:
 		return c.due
 	case c.early:
-		return c.due - r.config.Early
+		return c.due - t.journal.config.Early
 	}
-	return c.due - r.config.Ahead
+	return c.due - t.journal.config.Ahead
 }
 
 // addTime adds a duration to a time, both in ns, without overflow.

@@ -6,57 +6,57 @@ import (
 )
 
 // awaitBackoff watches for the end of a call's backoff.
-func (r *callTable) awaitBackoff(c *Call) {
-	c.early = r.config.Unslotted != nil && len(c.Gates) == 0 && (c.Queue == "" || c.Step()) && !c.OnProbation && crashLimit(c.Policy) > 1
-	r.watch(c)
+func (t *callTable) awaitBackoff(c *Call) {
+	c.early = t.journal.config.Unslotted != nil && len(c.Gates) == 0 && (c.Queue == "" || c.Step()) && !c.OnProbation && crashLimit(c.Policy) > 1
+	t.watch(c)
 }
 
 // mayGoOn reports whether the attempt that ends a backoff may be recorded now. Without a
 // slot it may not if other calls wait long for slots; it is then looked at again nearer to
 // its due time.
-func (r *callTable) mayGoOn(c *Call) bool {
-	c.unslotted = c.early && r.config.Unslotted()
+func (t *callTable) mayGoOn(c *Call) bool {
+	c.unslotted = c.early && t.journal.config.Unslotted()
 	if c.early && !c.unslotted {
 		c.early = false
-		r.watch(c)
+		t.watch(c)
 		return false
 	}
 	return true
 }
 
 // backOff resumes the backoff of an attempt that was recorded ahead of its time.
-func (r *execution) backOff(c *Call) {
+func (a *attempts) backOff(c *Call) {
 	at := c.StartedAt
 	c.StartedAt, c.Node = 0, ""
-	r.backOffUntil(c, at)
+	a.backOffUntil(c, at)
 }
 
 // neverBegan queues an attempt that was recorded without a slot and found none free when
 // its time came.
-func (r *execution) neverBegan(c *Call) {
+func (a *attempts) neverBegan(c *Call) {
 	c.StartedAt, c.Node = 0, ""
 	if c.Pause != nil {
-		r.suspend(c, Paused)
+		a.suspend(c, Paused)
 		return
 	}
-	r.setState(c, Queued)
+	a.calls.setState(c, Queued)
 	c.due = c.queueDue() // it may have waited too long by now
-	r.watch(c)
-	r.touch(c)
-	r.ready = append(r.ready, c)
+	a.calls.watch(c)
+	a.calls.touch(c)
+	a.ready = append(a.ready, c)
 }
 
 // unbegun continues a call whose attempt is on record but never began, or ends it if it is
 // canceled. It returns false if the call has gates: it leaves them as if the attempt had
 // begun.
-func (r *execution) unbegun(c *Call, ended int64) bool {
+func (a *attempts) unbegun(c *Call, ended int64) bool {
 	switch {
-	case r.isCanceled(c):
-		r.closeUnbegun(c, ended)
-	case c.StartedAt > r.now:
-		r.backOff(c)
+	case a.isCanceled(c):
+		a.closeUnbegun(c, ended)
+	case c.StartedAt > a.journal.now:
+		a.backOff(c)
 	case len(c.Gates) == 0:
-		r.neverBegan(c)
+		a.neverBegan(c)
 	default:
 		return false
 	}
@@ -65,16 +65,16 @@ func (r *execution) unbegun(c *Call, ended int64) bool {
 
 // closeUnbegun ends a canceled call whose attempt is on record but never began: the call
 // was canceled while the attempt waited for its time or its slot.
-func (r *execution) closeUnbegun(c *Call, ended int64) {
-	if c.StartedAt > r.now {
-		r.setState(c, Backoff)
+func (a *attempts) closeUnbegun(c *Call, ended int64) {
+	if c.StartedAt > a.journal.now {
+		a.calls.setState(c, Backoff)
 	} else {
-		r.setState(c, Queued)
+		a.calls.setState(c, Queued)
 	}
 	c.StartedAt, c.Node = 0, ""
-	e := history.Event{Kind: history.CallCanceled, Call: c.Number, Ended: min(ended, r.now), Failure: given(c), Reason: string(retry.ReasonCanceled), Retry: r.summary(c, false, r.now)}
+	e := history.Event{Kind: history.CallCanceled, Call: c.Number, Ended: min(ended, a.journal.now), Failure: given(c), Reason: string(retry.ReasonCanceled), Retry: a.ledger.summary(c, false, a.journal.now)}
 	if e.Retry != nil {
 		e.Retry.TotalAttempts-- // the attempt that did not begin
 	}
-	r.happened(e)
+	a.happened(e)
 }

@@ -13,28 +13,28 @@ func bounded(p *retry.Policy) bool { return p.AttemptTimeout > 0 || p.HeartbeatT
 // handOver makes an attempt external: its body has returned, and a message from outside
 // says how it ends. Only a row and a due time are left here, so the attempt survives the
 // loss of its node. The hand-over counts as a heartbeat.
-func (r *execution) handOver(c *Call, ended int64) {
+func (a *attempts) handOver(c *Call, ended int64) {
 	if !bounded(c.Policy) {
-		r.attemptFailed(c, Failed, history.FromError(retry.Terminal(fmt.Errorf(
+		a.attemptFailed(c, Failed, history.FromError(retry.Terminal(fmt.Errorf(
 			"%q returned activity.ErrPending, but its policy has neither an AttemptTimeout nor a HeartbeatTimeout: "+
 				"an attempt that is never completed would stay open forever; set one of them", c.Name))), ended)
 		return
 	}
 	c.cleared()
 	c.BeatAt = max(c.BeatAt, ended)
-	r.setState(c, External)
-	r.waitOutside(c)
+	a.calls.setState(c, External)
+	a.waitOutside(c)
 }
 
 // waitOutside watches for the timeout of an external attempt.
-func (r *execution) waitOutside(c *Call) {
+func (a *attempts) waitOutside(c *Call) {
 	c.due, _ = c.timesOut(c.Policy)
-	r.watch(c)
-	r.touch(c)
+	a.calls.watch(c)
+	a.calls.touch(c)
 }
 
 // timesOut returns when an external attempt times out, and as what.
-func (a *attempts) timesOut(p *retry.Policy) (int64, retry.TimeoutError) {
+func (a *Progress) timesOut(p *retry.Policy) (int64, retry.TimeoutError) {
 	end, as := int64(Never), retry.TimeoutError{}
 	if p.AttemptTimeout > 0 {
 		end, as = addTime(a.StartedAt, p.AttemptTimeout), retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: p.AttemptTimeout}
@@ -48,39 +48,32 @@ func (a *attempts) timesOut(p *retry.Policy) (int64, retry.TimeoutError) {
 }
 
 // timeOutside fails an external attempt whose time has run out.
-func (r *execution) timeOutside(c *Call) {
+func (a *attempts) timeOutside(c *Call) {
 	_, as := c.timesOut(c.Policy)
-	r.attemptFailed(c, TimedOut, history.FromError(&as), r.now)
+	a.attemptFailed(c, TimedOut, history.FromError(&as), a.journal.now)
 }
 
 // attemptInFlight returns the call if this is its current attempt and it is in flight, here
 // or outside. A message about an external attempt that was sent after its timeout is too
 // late, even if no step ran in between. A worker was told that its result is accepted, so
 // that counts until another attempt is on record.
-func (r *execution) attemptInFlight(call int64, attempt int, said int64) *Call {
-	c := r.calls[call]
+func (a *attempts) attemptInFlight(call int64, attempt int, said int64) *Call {
+	c := a.calls.byNumber[call]
 	if c == nil || !inFlight(c.state) || c.attempt != attempt {
 		return nil
 	}
 	if c.state == External && said >= c.due {
-		r.timeOutside(c)
+		a.timeOutside(c)
 		return nil
 	}
 	return c
 }
 
-// AwaitsEnd reports whether the end of an attempt is still to come. That includes an
-// offered attempt whose claim has not arrived.
-func (r *callTable) AwaitsEnd(a AttemptRef) bool {
-	c := r.calls[a.Call]
-	return c != nil && c.attempt == a.Attempt && (inFlight(c.state) || c.state == Offered)
-}
-
 // saidOutside accepts the end of an attempt from outside instead of from its body, which
 // need not finish. A result that the code cannot read becomes a failure.
-func (r *execution) saidOutside(c *Call, in AttemptEnded) AttemptEnded {
+func (a *attempts) saidOutside(c *Call, in AttemptEnded) AttemptEnded {
 	if c.state == Dispatched {
-		r.interrupt(c, false)
+		a.interrupt(c, false)
 	}
 	if in.Outcome != Completed {
 		return in

@@ -17,18 +17,18 @@ type Heartbeat struct {
 
 func (Heartbeat) input() {}
 
-func (r *execution) heartbeat(in Heartbeat) {
-	c := r.attemptInFlight(in.Call, in.Attempt, in.At)
+func (a *attempts) heartbeat(in Heartbeat) {
+	c := a.attemptInFlight(in.Call, in.Attempt, in.At)
 	if c == nil {
-		r.out.Dropped++
+		a.journal.out.Dropped++
 		return
 	}
 	c.BeatAt = max(c.BeatAt, in.At)
 	if !in.Details.Absent() {
 		c.Details = in.Details
 	}
-	r.touch(c)
+	a.calls.touch(c)
 	if c.state == External || c.state == Remote {
-		r.waitOutside(c)
+		a.waitOutside(c)
 	}
 }

@@ -9,40 +9,40 @@ import (
 )
 
 // judgement returns the policy's decision about a failure that is charged.
-func (r *execution) judgement(c *Call, f *history.Failure, ended int64, overBudget bool) retry.Decision {
-	s := r.stateOf(c)
+func (a *attempts) judgement(c *Call, f *history.Failure, ended int64, overBudget bool) retry.Decision {
+	s := a.stateOf(c)
 	s.OverBudget = overBudget
-	return r.decision(c, s, f, ended)
+	return a.decision(c, s, f, ended)
 }
 
 // charge asks the policy about a failure, which counts from now on unless it was that of a
 // probe and the call goes on.
-func (r *execution) charge(c *Call, f *history.Failure, ended int64) retry.Decision {
+func (a *attempts) charge(c *Call, f *history.Failure, ended int64) retry.Decision {
 	if c.probes() {
-		d := r.judgementOfProbe(c, f, ended)
+		d := a.judgementOfProbe(c, f, ended)
 		if !d.Retry {
 			c.Failures++
 		}
 		return d
 	}
 	c.Failures++
-	return r.judgement(c, f, ended, false)
+	return a.judgement(c, f, ended, false)
 }
 
 // judgementOfProbe is judgement for the probe of a breaker, whose failure is charged only if
 // it ends the call.
-func (r *execution) judgementOfProbe(c *Call, f *history.Failure, ended int64) retry.Decision {
-	s := r.stateOf(c)
+func (a *attempts) judgementOfProbe(c *Call, f *history.Failure, ended int64) retry.Decision {
+	s := a.stateOf(c)
 	s.Probe = true
-	return r.decision(c, s, f, ended)
+	return a.decision(c, s, f, ended)
 }
 
-func (r *execution) stateOf(c *Call) retry.State {
+func (a *attempts) stateOf(c *Call) retry.State {
 	return retry.State{Attempt: c.Failures, First: time.Unix(0, c.First), Previous: c.Previous}
 }
 
-func (r *execution) decision(c *Call, s retry.State, f *history.Failure, ended int64) retry.Decision {
-	return retry.Decide(c.Policy, s, retry.Classify(f.Err()), time.Unix(0, ended), r.Draw(c.Number, c.attempt))
+func (a *attempts) decision(c *Call, s retry.State, f *history.Failure, ended int64) retry.Decision {
+	return retry.Decide(c.Policy, s, retry.Classify(f.Err()), time.Unix(0, ended), a.journal.jitter(c.Number, c.attempt))
 }
 
 // nextOf returns when the next attempt is due, 0 for none.

@@ -25,13 +25,13 @@ func (c *Call) deadline() int64 {
 }
 
 // pastDeadline reports whether the next attempt of a call may no longer start.
-func (r *execution) pastDeadline(c *Call) bool {
-	return c.attempt > 1 && !c.Forced && r.now > c.deadline()
+func (a *attempts) pastDeadline(c *Call) bool {
+	return c.attempt > 1 && !c.Forced && a.journal.now > c.deadline()
 }
 
 // closeLate closes a call if its next attempt may no longer start.
-func (r *execution) closeLate(c *Call) bool {
-	if !r.pastDeadline(c) {
+func (a *attempts) closeLate(c *Call) bool {
+	if !a.pastDeadline(c) {
 		return false
 	}
 	c.attempt-- // the attempt that will not start
@@ -39,23 +39,23 @@ func (r *execution) closeLate(c *Call) bool {
 	if last == nil { // attempts were lost or given back, but none failed
 		last = history.FromError(&retry.WorkerLostError{Worker: c.Node, Attempt: c.attempt, Losses: c.Losses, Limit: crashLimit(c.Policy)})
 	}
-	r.closeFailed(c, retry.ReasonWithin, c.Policy.AttemptLimit(), last, r.now)
+	a.closeFailed(c, retry.ReasonWithin, c.Policy.AttemptLimit(), last, a.journal.now)
 	return true
 }
 
 // queuedTooLong fails an attempt that got no slot in time. If an operator has stopped its
 // activity, the queue time starts over instead.
-func (r *execution) queuedTooLong(c *Call) {
-	if !r.stopped(c) {
-		r.leaveGates(c, gates.Neutral) // the next attempt lines up again
-		r.attemptFailed(c, TimedOut, queueTimeout(c), r.now)
+func (a *attempts) queuedTooLong(c *Call) {
+	if !a.gating.stopped(c) {
+		a.gating.leaveGates(c, gates.Neutral) // the next attempt lines up again
+		a.attemptFailed(c, TimedOut, queueTimeout(c), a.journal.now)
 		return
 	}
-	c.QueuedAt = r.now
+	c.QueuedAt = a.journal.now
 	c.due = c.gatedDue()
-	r.watch(c)
-	r.touch(c)
-	r.offerAgain(c)
+	a.calls.watch(c)
+	a.calls.touch(c)
+	a.calls.offerAgain(c)
 }
 
 // queueTimeout returns the failure of an attempt that waited too long for a slot.

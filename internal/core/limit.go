@@ -12,12 +12,12 @@ func (r *Run) Length() int { return r.length }
 // The failure is terminal because a retry would end the same way. The code does not run, so
 // the turn says CodeDeferred.
 func (r *Run) tooLong() bool {
-	limit := r.config.MaxHistory
-	if limit <= 0 || r.length < limit || r.program == nil || r.paused != nil {
+	limit := r.journal.config.MaxHistory
+	if limit <= 0 || r.length < limit || r.journal.program == nil || r.journal.paused != nil {
 		return false
 	}
 	err := &history.LimitError{What: "events of history", Limit: limit, Hint: "give many items to child workflows, let its code continue as new in time (see workflow.GetInfo), or raise perdure.MaxHistory"}
-	r.emit(history.Event{Kind: history.CodeDeferred})
+	r.journal.emit(history.Event{Kind: history.CodeDeferred})
 	r.happened(history.Event{Kind: history.RunFailed, Failure: history.FromError(retry.Terminal(err)), Reason: string(retry.ReasonTerminal)})
 	return true
 }
@@ -26,14 +26,14 @@ func (r *Run) tooLong() bool {
 // MaxPending calls open. Replay takes the refusal from the record, so the limit may change
 // at any time.
 func (r *Run) limitPending(e *history.Event) {
-	limit := r.config.MaxPending
+	limit := r.journal.config.MaxPending
 	replayed := r.onRecord()
 	switch {
 	case !waits(e.Kind):
 		return
 	case replayed && (r.next() == nil || r.next().Kind != history.CallRefused):
 		return
-	case !replayed && (limit <= 0 || len(r.calls) < limit):
+	case !replayed && (limit <= 0 || len(r.calls.byNumber) < limit):
 		return
 	}
 	refusal := history.Event{Kind: history.CallRefused, Call: e.Call, Name: e.Name, Note: string(e.Kind), Block: e.Block}
@@ -65,8 +65,8 @@ func (r *Run) Backlog() int { return r.signals.backlog }
 // waits for: it has MaxBacklog unread ones, or maxYoung came with IDs within KeepKeys. A full
 // run stays full until it has read a fifth of the limit, so that its row does not change with
 // each signal.
-func (r *signals) full(was bool) bool {
-	return reached(r.backlog, r.config.MaxBacklog, was) || reached(r.seen.young(r.now), maxYoung, was)
+func (s *signals) full(was bool) bool {
+	return reached(s.backlog, s.journal.config.MaxBacklog, was) || reached(s.seen.young(s.journal.now), maxYoung, was)
 }
 
 // reached reports whether n is at the limit or, if it was before, has not yet dropped by a
@@ -77,9 +77,9 @@ func reached(n, limit int, was bool) bool {
 
 // roomAt returns when enough IDs are old that the run is no longer full of them, or Never
 // if it is not full of them.
-func (r *signals) roomAt(was bool) int64 {
-	if !reached(r.seen.young(r.now), maxYoung, was) {
+func (s *signals) roomAt(was bool) int64 {
+	if !reached(s.seen.young(s.journal.now), maxYoung, was) {
 		return Never
 	}
-	return r.seen.order[len(r.seen.order)-1-(maxYoung-maxYoung/5)].at + int64(KeepKeys)
+	return s.seen.order[len(s.seen.order)-1-(maxYoung-maxYoung/5)].at + int64(KeepKeys)
 }

@@ -9,16 +9,16 @@ import (
 )
 
 // takenOver marks the attempts in flight as lost, except those still alive (E3).
-func (r *execution) takenOver(in TakenOver) {
-	for _, n := range r.openNumbers() {
-		c := r.calls[n]
+func (a *attempts) takenOver(in TakenOver) {
+	for _, n := range a.calls.openNumbers() {
+		c := a.calls.byNumber[n]
 		if c.state == Dispatched && !slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt}) {
-			r.lost(c, in)
+			a.lost(c, in)
 		} else if c.Untold { // its process may have died before it called the hook
-			r.tellWaiting(c)
+			a.calls.tellWaiting(c)
 		}
 	}
-	r.askGatesAgain()
+	a.askGatesAgain()
 }
 
 func crashLimit(p *retry.Policy) int {
@@ -34,8 +34,8 @@ func crashLimit(p *retry.Policy) int {
 // An attempt that is on record ahead of its time is lost too, and the next one is due at
 // the same time: the old node may not know yet that it lost the run, and begin the attempt.
 // Such a loss does not count against the call.
-func (r *execution) lost(c *Call, in TakenOver) {
-	early := c.StartedAt > r.now
+func (a *attempts) lost(c *Call, in TakenOver) {
+	early := c.StartedAt > a.journal.now
 	c.Losses++
 	survived := slices.Contains(in.Survivors, c.Node)
 	alone := c.OnProbation && !early && suspects.Alone(c.Group) && !slices.Contains(in.Excused, c.Node)
@@ -46,7 +46,7 @@ func (r *execution) lost(c *Call, in TakenOver) {
 	c.CrashedOn = slices.DeleteFunc(c.CrashedOn, func(node string) bool { return slices.Contains(in.Survivors, node) })
 	limit := crashLimit(c.Policy)
 	if !survived && alone {
-		r.out.Crashed = append(r.out.Crashed, Crash{AttemptRef{c.Number, c.attempt}, c.Name, c.Step(), c.Node, limit})
+		a.journal.out.Crashed = append(a.journal.out.Crashed, Crash{AttemptRef{c.Number, c.attempt}, c.Name, c.Step(), c.Node, limit})
 	}
 	quarantine := len(c.CrashedOn) >= limit || limit == 1
 	reason := retry.ReasonWorkerLost
@@ -58,26 +58,26 @@ func (r *execution) lost(c *Call, in TakenOver) {
 	case slices.Contains(in.Unheard, c.Node):
 		reason = retry.ReasonLeaseExpired
 	}
-	r.record(c, Lost, nil, string(reason), max(r.now, c.StartedAt))
+	a.ledger.record(c, Lost, nil, string(reason), max(a.journal.now, c.StartedAt))
 	switch {
-	case r.isCanceled(c):
-		r.closeCanceled(c, r.now)
+	case a.isCanceled(c):
+		a.closeCanceled(c, a.journal.now)
 	case quarantine:
 		c.attempt++
-		r.quarantine(c)
+		a.quarantine(c)
 	case early:
-		r.backOffAtGates(c, gates.Neutral, c.StartedAt, false)
+		a.gating.backOffAtGates(c, gates.Neutral, c.StartedAt, false)
 		c.attempt++
-		r.backOff(c)
+		a.backOff(c)
 	default:
-		r.backOffAtGates(c, gates.Neutral, r.now, false)
+		a.gating.backOffAtGates(c, gates.Neutral, a.journal.now, false)
 		c.attempt++
 		if survived {
 			c.cleared()
 		} else {
-			c.OnProbation = c.OnProbation || c.LostAt != 0 && r.now-c.LostAt <= int64(suspects.Window)
-			c.LostAt = r.now
+			c.OnProbation = c.OnProbation || c.LostAt != 0 && a.journal.now-c.LostAt <= int64(suspects.Window)
+			c.LostAt = a.journal.now
 		}
-		r.goOn(c)
+		a.goOn(c)
 	}
 }

@@ -21,28 +21,28 @@ type received struct {
 	place int64
 }
 
-func (r *signals) mailbox(name string) *mailbox {
-	m := r.byName[name]
+func (s *signals) mailbox(name string) *mailbox {
+	m := s.byName[name]
 	if m == nil {
 		m = &mailbox{}
-		if r.byName == nil {
-			r.byName = map[string]*mailbox{}
+		if s.byName == nil {
+			s.byName = map[string]*mailbox{}
 		}
-		r.byName[name] = m
+		s.byName[name] = m
 	}
 	return m
 }
 
 // awaits reports whether a call waits for a signal of this name. Then none is unread.
-func (r *signals) awaits(name string) bool {
-	m := r.byName[name]
+func (s *signals) awaits(name string) bool {
+	m := s.byName[name]
 	return m != nil && len(m.waiting) > 0
 }
 
 // awaited returns the names of the signals that calls wait for.
-func (r *signals) awaited() (names []string) {
-	for name := range r.byName {
-		if r.awaits(name) {
+func (s *signals) awaited() (names []string) {
+	for name := range s.byName {
+		if s.awaits(name) {
 			names = append(names, name)
 		}
 	}
@@ -51,9 +51,9 @@ func (r *signals) awaited() (names []string) {
 }
 
 // received adds a signal that is on record.
-func (r *signals) received(e *history.Event) {
-	r.seen.add(signalKey(e.Name, e.ID), r.now)
-	r.mailbox(e.Name).arrive(r, e.Input)
+func (s *signals) received(e *history.Event) {
+	s.seen.add(signalKey(e.Name, e.ID), s.journal.now)
+	s.mailbox(e.Name).arrive(s, e.Input)
 }
 
 // arrive adds a new signal.
@@ -71,7 +71,7 @@ func (m *mailbox) await(r *signals, c *Call) {
 	m.values = m.values[1:]
 	r.backlog--
 	c.Result, c.place = first.value, first.place
-	r.close(c)
+	r.attempts.close(c)
 }
 
 func (m *mailbox) withdraw(c *Call) {
@@ -88,7 +88,7 @@ func (m *mailbox) deliver(r *signals, v received) {
 	m.waiting = m.waiting[1:]
 	c.Result, c.place = v.value, v.place
 	r.unread = append(r.unread, c)
-	r.close(c)
+	r.attempts.close(c)
 }
 
 // keep inserts a value at its place among those not received yet.

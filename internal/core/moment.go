@@ -37,14 +37,14 @@ func moment(in Input) (Input, int64) {
 
 // hearWorkers notes the attempts in queues whose end is among the inputs. Their workers were
 // told that it counts, so it comes before the end of the attempt's time.
-func (r *execution) hearWorkers(inputs []Input) {
-	if r.inQueues == 0 {
+func (a *attempts) hearWorkers(inputs []Input) {
+	if a.calls.inQueues == 0 {
 		return
 	}
 	for _, in := range inputs {
 		in, _ := moment(in)
 		if end, is := in.(AttemptEnded); is && end.Outside {
-			if c := r.calls[end.Call]; c != nil && c.attempt == end.Attempt && (c.state == Remote || c.state == Offered) {
+			if c := a.calls.byNumber[end.Call]; c != nil && c.attempt == end.Attempt && (c.state == Remote || c.state == Offered) {
 				c.settled = true
 			}
 		}
@@ -53,9 +53,9 @@ func (r *execution) hearWorkers(inputs []Input) {
 
 // stepWhole takes the inputs and what is due in the order of their moments, and runs the code.
 func (r *Run) stepWhole(inputs []Input) error {
-	r.moment, r.codeFirst = 0, false
-	r.hearWorkers(inputs)
-	until := r.now
+	r.journal.moment, r.codeFirst = 0, false
+	r.attempts.hearWorkers(inputs)
+	until := r.journal.now
 	for i, in := range inputs {
 		if in == nil {
 			continue
@@ -66,12 +66,12 @@ func (r *Run) stepWhole(inputs []Input) error {
 		}
 		in, at := moment(in)
 		if _, loaded := in.(TakenOver); !loaded {
-			at = min(at, r.now)
+			at = min(at, r.journal.now)
 			r.pass(at-1, at)
 		}
 		switch {
 		case r.codeFirst, r.ended && !r.refuse(in), !r.ended && !r.Takes(in):
-			r.out.Deferred = append(r.out.Deferred, i)
+			r.journal.out.Deferred = append(r.journal.out.Deferred, i)
 		case !r.ended:
 			r.take(in)
 		}
@@ -93,21 +93,21 @@ func (r *Run) stepWhole(inputs []Input) error {
 // which time passes in any case. Where that ends, the code must have seen what came before; if
 // it has not, time stops there, and the run is closed in the next step.
 func (r *Run) pass(due, to int64) {
-	if r.ended || r.codeFirst || due < r.moment && to < r.Deadline() {
+	if r.ended || r.codeFirst || due < r.journal.moment && to < r.Deadline() {
 		return
 	}
 	end := r.Deadline()
-	if r.moment = max(r.moment, min(due, end-1)); !r.Rejoins() {
-		r.fireDue()
+	if r.journal.moment = max(r.journal.moment, min(due, end-1)); !r.Rejoins() {
+		r.attempts.fireDue()
 	}
 	if to < end {
 		return
 	}
-	if r.codeFirst = r.mustAdvance && r.codeRan && r.program != nil && r.paused == nil && !r.Rejoins(); r.codeFirst {
-		r.out.Again = true
+	if r.codeFirst = r.journal.mustAdvance && r.codeRan && r.journal.program != nil && r.journal.paused == nil && !r.Rejoins(); r.codeFirst {
+		r.journal.out.Again = true
 		return
 	}
-	r.moment = to
+	r.journal.moment = to
 	r.expire()
 }
 
@@ -116,15 +116,15 @@ func (r *Run) work() error {
 	if r.Rejoins() {
 		return r.rejoin()
 	}
-	if !r.mustAdvance || r.neverBegins() || r.tooLong() {
+	if !r.journal.mustAdvance || r.neverBegins() || r.tooLong() {
 		return nil
 	}
-	if r.program != nil && r.paused == nil && r.moment >= r.firstTurn() {
+	if r.journal.program != nil && r.journal.paused == nil && r.journal.moment >= r.firstTurn() {
 		return r.step()
 	}
 	r.cancelOpen()
-	if len(r.out.Events) > 0 {
-		r.emit(history.Event{Kind: history.CodeDeferred})
+	if len(r.journal.out.Events) > 0 {
+		r.journal.emit(history.Event{Kind: history.CodeDeferred})
 	}
 	return nil
 }

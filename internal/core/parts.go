@@ -2,16 +2,18 @@ package core
 
 import "github.com/perdure/perdure/internal/history"
 
-// A Run is made of parts, each with its own state and one reason to change. A part embeds
-// the part below it, so it can use what is below it and nothing above.
+// A Run is made of parts, each with its own state and one reason to change. A part has
+// pointers to the parts below it that it uses, and knows nothing of those above: it tells them
+// what it did by what it returns, and by the turn that it fills.
 //
 //	Run         takes inputs, runs the code, replays, closes the run
 //	operations  operators' requests on calls    children  runs that this one starts
-//	signals     received and awaited            runRetry  the retry policy of the run itself
-//	execution   the life of attempts: slots, failures, backoff, pauses, losses
+//	signals     received and awaited            retries   the retry policy of the run itself
+//	attempts    the life of attempts: slots, failures, backoff, pauses, losses
 //	gating      the position of calls at their gates
-//	callTable   the open calls, their states, due times and rows
+//	calls       the open calls, their states, due times and rows
 //	ledger      records of attempts, summaries and tallies
+//	row         the row of the run
 //	journal     the turn being made: the run's identity, the time, the events to record
 
 // journal is the turn being made, and what all parts share about the run.
@@ -37,7 +39,8 @@ type journal struct {
 
 	mustAdvance bool   // something happened that the code can see
 	paused      *Pause // set while the code must not run and no attempt may start
-	cancellation
+
+	cancellation cancellation
 }
 
 // cancellation is a request to cancel the run.
@@ -54,14 +57,14 @@ type fired struct{ place, turn, due int64 }
 
 // ledger records what happened to attempts.
 type ledger struct {
-	journal
+	journal   *journal
 	uncounted uncounted
 }
 
 // callTable holds the open calls.
 type callTable struct {
 	ledger
-	calls      map[int64]*Call  // the open calls, by number
+	byNumber   map[int64]*Call  // the open calls, by number
 	opened     *Call            // opened by the last event that opened a call
 	blocks     map[int64]*Block // blocks that the code has not left
 	lastCall   int64
@@ -78,25 +81,45 @@ type callTable struct {
 }
 
 // gating asks for gates and gives them up.
-type gating struct{ callTable }
+type gating struct {
+	journal *journal
+	ledger  *ledger
+	calls   *callTable
+}
 
-// execution runs the attempts of activity calls and inline steps.
-type execution struct {
-	gating
+// attempts runs the attempts of activity calls and inline steps.
+type attempts struct {
+	journal *journal
+	ledger  *ledger
+	calls   *callTable
+	gating  *gating
+
 	asked    idSet   // IDs of operations on calls
 	ready    []*Call // calls that want a slot
 	reserved []*Call // queued calls that have a reserved slot
 }
 
 // operations carries out operations on calls.
-type operations struct{ *execution }
+type operations struct {
+	journal  *journal
+	ledger   *ledger
+	calls    *callTable
+	gating   *gating
+	attempts *attempts
+}
 
 // children starts runs and receives their outcomes.
-type children struct{ *execution }
+type children struct {
+	journal  *journal
+	calls    *callTable
+	attempts *attempts
+}
 
 // signals holds the received signals and the calls that await one.
 type signals struct {
-	*execution
+	journal  *journal
+	attempts *attempts
+
 	byName  map[string]*mailbox
 	backlog int     // signals that no call has received yet, over all names
 	unread  []*Call // calls that received a signal since the code last ran
@@ -104,4 +127,15 @@ type signals struct {
 }
 
 // runRetry applies the retry policy of the run itself.
-type runRetry struct{ *journal }
+type runRetry struct{ journal *journal }
+
+// connect gives each part those below it.
+func (r *Run) connect() {
+	j, l, t, g, a := &r.journal, &r.ledger, &r.calls, &r.gating, &r.attempts
+	l.journal, t.journal, r.retries.journal = j, j, j
+	g.journal, g.ledger, g.calls = j, l, t
+	a.journal, a.ledger, a.calls, a.gating = j, l, t, g
+	r.operations = operations{j, l, t, g, a}
+	r.children = children{j, t, a}
+	r.signals.journal, r.signals.attempts = j, a
+}

@@ -30,138 +30,138 @@ type Waiting struct {
 }
 
 // exhausted pauses a call whose attempts, time or budget are used up.
-func (r *execution) exhausted(c *Call, reason retry.Reason) {
-	r.suspendByEngine(c, Paused, reason)
+func (a *attempts) exhausted(c *Call, reason retry.Reason) {
+	a.suspendByEngine(c, Paused, reason)
 }
 
 // quarantine stops a call whose attempts crash processes.
-func (r *execution) quarantine(c *Call) {
-	r.suspendByEngine(c, Quarantined, retry.ReasonCrashLimit)
+func (a *attempts) quarantine(c *Call) {
+	a.suspendByEngine(c, Quarantined, retry.ReasonCrashLimit)
 }
 
 // suspendByEngine makes a call wait for an operator, who is told.
-func (r *execution) suspendByEngine(c *Call, state CallState, reason retry.Reason) {
-	r.happened(history.Event{
+func (a *attempts) suspendByEngine(c *Call, state CallState, reason retry.Reason) {
+	a.happened(history.Event{
 		Kind: history.CallControlled, Call: c.Number, Name: c.Name, Operation: string(PauseCall),
 		Reason: string(reason), Outcome: Applied, Note: string(state),
 	})
-	c.Pause = &Pause{Reason: string(reason), At: r.now, Exhausted: state == Paused}
-	r.suspend(c, state)
-	if r.config.Tell {
-		r.setUntold(c, true)
-		r.tellWaiting(c)
+	c.Pause = &Pause{Reason: string(reason), At: a.journal.now, Exhausted: state == Paused}
+	a.suspend(c, state)
+	if a.journal.config.Tell {
+		a.calls.setUntold(c, true)
+		a.calls.tellWaiting(c)
 	}
 }
 
 // suspend makes a call wait for an operator. It keeps nothing at its gates.
-func (r *execution) suspend(c *Call, state CallState) {
-	r.leaveGates(c, c.verdict)
+func (a *attempts) suspend(c *Call, state CallState) {
+	a.gating.leaveGates(c, c.verdict)
 	c.verdict = ""
-	r.setState(c, state)
+	a.calls.setState(c, state)
 	c.due = 0
-	r.touch(c)
+	a.calls.touch(c)
 }
 
 // pause makes a call wait because an operator said so. An attempt in flight may end; only
 // the next one waits.
-func (r *operations) pause(c *Call, in Control) {
+func (o *operations) pause(c *Call, in Control) {
 	switch {
 	case c.state == Quarantined:
-		r.answer(in, c, Unchanged, "it is quarantined: it waits for a person already")
+		o.answer(in, c, Unchanged, "it is quarantined: it waits for a person already")
 		return
 	case c.Pause != nil && c.Pause.OfRun: // it stays paused when the run is resumed
-		r.answer(in, c, Applied, "it is paused with its run, and will be when that is resumed")
-		c.Pause = &Pause{By: in.By, Reason: in.Reason, At: r.now, Due: c.Pause.Due}
-		r.touch(c)
+		o.answer(in, c, Applied, "it is paused with its run, and will be when that is resumed")
+		c.Pause = &Pause{By: in.By, Reason: in.Reason, At: o.journal.now, Due: c.Pause.Due}
+		o.calls.touch(c)
 		return
 	case c.Pause != nil:
-		r.answer(in, c, Unchanged, "it is paused already")
+		o.answer(in, c, Unchanged, "it is paused already")
 		return
 	}
 	note := ""
 	if inFlight(c.state) {
 		note = "the attempt that is running may end; no other follows until the call is resumed"
 	}
-	r.answer(in, c, Applied, note)
-	r.halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.now})
+	o.answer(in, c, Applied, note)
+	o.halt(c, &Pause{By: in.By, Reason: in.Reason, At: o.journal.now})
 }
 
 // halt makes a call wait where it stands. An attempt in flight may end if it has begun.
-func (r *operations) halt(c *Call, p *Pause) {
+func (o *operations) halt(c *Call, p *Pause) {
 	c.Pause = p
 	if c.state == Dispatched {
-		r.out.Halted = append(r.out.Halted, AttemptRef{c.Number, c.attempt})
+		o.journal.out.Halted = append(o.journal.out.Halted, AttemptRef{c.Number, c.attempt})
 	}
 	switch {
 	case inFlight(c.state), c.Undecided != nil:
-		r.touch(c)
+		o.calls.touch(c)
 	case c.state == Backoff:
 		c.Pause.Due = c.due
-		r.suspend(c, Paused)
+		o.attempts.suspend(c, Paused)
 	default:
-		r.suspend(c, Paused)
+		o.attempts.suspend(c, Paused)
 	}
 }
 
 // resume continues a paused call. It waits out the rest of an interrupted backoff.
-func (r *operations) resume(c *Call, in Control) {
+func (o *operations) resume(c *Call, in Control) {
 	switch {
 	case c.state == Quarantined:
-		r.answer(in, c, Refused, "it is quarantined, because its attempts ended with their process; retry-now runs it again, alone")
+		o.answer(in, c, Refused, "it is quarantined, because its attempts ended with their process; retry-now runs it again, alone")
 		return
 	case c.Pause == nil:
-		r.answer(in, c, Unchanged, "it is not paused")
+		o.answer(in, c, Unchanged, "it is not paused")
 		return
 	}
-	r.answer(in, c, Applied, "")
-	r.letGo(c)
+	o.answer(in, c, Applied, "")
+	o.letGo(c)
 }
 
 // letGo ends the pause of a call. What is resumed goes on as if it had not been paused: no
 // attempt starts after its time. Only who resumes a call that is paused because that is used
 // up asks for one more.
-func (r *operations) letGo(c *Call) {
+func (o *operations) letGo(c *Call) {
 	due := c.Pause.Due
 	switch {
 	case inFlight(c.state), c.Undecided != nil:
 		c.Pause = nil
-		r.touch(c)
-	case due > r.now:
+		o.calls.touch(c)
+	case due > o.journal.now:
 		c.Pause = nil
-		r.backOffUntil(c, due)
+		o.attempts.backOffUntil(c, due)
 	default:
 		forced := c.Forced || c.Pause.Exhausted
-		r.release(c)
+		o.release(c)
 		c.Forced = forced
-		r.wantSlot(c)
+		o.attempts.wantSlot(c)
 	}
 }
 
 // setUntold notes whether the hook for pauses still has to be called.
-func (r *callTable) setUntold(c *Call, untold bool) {
+func (t *callTable) setUntold(c *Call, untold bool) {
 	if c.Untold == untold {
 		return
 	}
 	c.Untold = untold
 	if untold {
-		r.untold++
+		t.untold++
 	} else {
-		r.untold--
+		t.untold--
 	}
-	r.touch(c)
+	t.touch(c)
 }
 
 // tellWaiting asks the caller to tell an operator that a call waits.
-func (r *callTable) tellWaiting(c *Call) {
-	r.out.Waiting = append(r.out.Waiting, Waiting{
+func (t *callTable) tellWaiting(c *Call) {
+	t.journal.out.Waiting = append(t.journal.out.Waiting, Waiting{
 		AttemptRef: AttemptRef{c.Number, c.attempt}, Name: c.Name, State: c.state, Reason: c.Pause.Reason,
 		Failures: c.Failures, Failure: c.Last, At: c.Pause.At,
 	})
 }
 
 // told notes that an operator was told.
-func (r *callTable) told(in Told) {
-	if c := r.calls[in.Call]; c != nil && c.attempt == in.Attempt {
-		r.setUntold(c, false)
+func (t *callTable) told(in Told) {
+	if c := t.byNumber[in.Call]; c != nil && c.attempt == in.Attempt {
+		t.setUntold(c, false)
 	}
 }

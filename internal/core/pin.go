@@ -30,11 +30,11 @@ func PinOf(e *history.Event) (build string, is bool) {
 
 // moveRun moves the run to another build.
 func (r *Run) moveRun(in Control) {
-	outcome, why := WouldMove(r.pin, &in)
+	outcome, why := WouldMove(r.row.pin, &in)
 	switch {
 	case outcome == Applied:
-		why = "from build " + r.pin
-	case r.pin == "":
+		why = "from build " + r.row.pin
+	case r.row.pin == "":
 		why += ": its workflow is not workflow.Pinned, or was not when it began, or its code has not begun"
 	}
 	r.answerRun(in, outcome, why)
@@ -56,14 +56,14 @@ func WouldMove(pin string, in *Control) (outcome, why string) {
 
 // pinBegin pins the run to the build with which its code begins, if configured.
 func (r *Run) pinBegin() {
-	if r.config.Build != "" && r.pin == "" {
-		r.happened(history.Event{Kind: history.RunPinned, Name: r.config.Build})
+	if r.journal.config.Build != "" && r.row.pin == "" {
+		r.happened(history.Event{Kind: history.RunPinned, Name: r.journal.config.Build})
 	}
 }
 
 // applyPin applies an event that may pin the run to a build.
 func (r *Run) applyPin(e *history.Event) {
-	if build, is := PinOf(e); is && (r.out != nil || r.turn > r.start.Base.LastCut()) {
-		r.pin, r.pinChanged = build, true
+	if build, is := PinOf(e); is && (r.journal.out != nil || r.journal.turn > r.journal.start.Base.LastCut()) {
+		r.row.pin, r.row.pinChanged = build, true
 	}
 }

@@ -9,17 +9,17 @@ import (
 // replayAll brings the machine and its code to the end of the record.
 func (r *Run) replayAll(turns []StoredTurn) error {
 	for i := range turns {
-		if want := r.turn + int64(i) + 1; turns[i].Number != want {
+		if want := r.journal.turn + int64(i) + 1; turns[i].Number != want {
 			return history.DamagedTurn(want, history.ErrMissing)
 		}
-		if late := slices.IndexFunc(cutOff(r.start.Base, turns[i:i+1]), isCommand); late >= 0 {
-			return &Mismatch{Turn: turns[i].Number, Expected: &cutOff(r.start.Base, turns[i:i+1])[late]} // the code issues no command after the cut
+		if late := slices.IndexFunc(cutOff(r.journal.start.Base, turns[i:i+1]), isCommand); late >= 0 {
+			return &Mismatch{Turn: turns[i].Number, Expected: &cutOff(r.journal.start.Base, turns[i:i+1])[late]} // the code issues no command after the cut
 		}
 	}
 	for len(turns) > 0 {
-		stretch := stretch(r.start.Base, turns)
+		stretch := stretch(r.journal.start.Base, turns)
 		turns = turns[len(stretch):]
-		if len(turns) == 0 && isCut(r.start.Base, stretch) {
+		if len(turns) == 0 && isCut(r.journal.start.Base, stretch) {
 			return r.comeToCut(stretch)
 		}
 		if err := r.replay(stretch); err != nil {
@@ -36,16 +36,16 @@ func (r *Run) replay(turns []StoredTurn) error {
 			r.length += len(turns[i].Events)
 		}
 	}()
-	r.later = cutOff(r.start.Base, turns)
+	r.journal.later = cutOff(r.journal.start.Base, turns)
 	deferred := r.enter(&turns[0])
-	if r.program == nil || deferred || r.ended || isCut(r.start.Base, turns) && r.rejoining.out == nil {
+	if r.journal.program == nil || deferred || r.ended || isCut(r.journal.start.Base, turns) && r.rejoining.out == nil {
 		r.applyCommands()
 		for i := range turns[1:] {
 			r.enter(&turns[i+1])
 			r.applyCommands()
 		}
-		if r.program == nil && !deferred {
-			r.mustAdvance, r.cancellation.untold = false, false
+		if r.journal.program == nil && !deferred {
+			r.journal.mustAdvance, r.journal.cancellation.untold = false, false
 			r.signals.unread = nil
 		}
 		r.applyLater()
@@ -55,7 +55,7 @@ func (r *Run) replay(turns []StoredTurn) error {
 	r.replaying = true
 	err := r.advance()
 	if err == nil && r.onRecord() && r.position < len(r.expected) {
-		err = &Mismatch{Turn: r.turn, Command: r.position + 1, Expected: &r.expected[r.position]}
+		err = &Mismatch{Turn: r.journal.turn, Command: r.position + 1, Expected: &r.expected[r.position]}
 	}
 	r.replaying = false
 	if err == nil {
@@ -67,16 +67,16 @@ func (r *Run) replay(turns []StoredTurn) error {
 // enter applies the inputs of a recorded turn and expects its commands from then on. It
 // reports whether the turn says that its code was deferred.
 func (r *Run) enter(t *StoredTurn) (deferred bool) {
-	r.turn, r.epoch = t.Number, t.Epoch
-	r.now = max(r.now, t.Time)
+	r.journal.turn, r.journal.epoch = t.Number, t.Epoch
+	r.journal.now = max(r.journal.now, t.Time)
 	r.countElsewhere()
 	events := t.Events
-	if n, cut := r.start.Base.CutOf(t.Number); cut {
+	if n, cut := r.journal.start.Base.CutOf(t.Number); cut {
 		events = events[:min(n, len(events))]
 	}
-	if r.codePlace != 0 { // the code spans this turn, too
-		r.codePlace = 0
-		defer func() { r.codePlace = r.Place() }()
+	if r.journal.codePlace != 0 { // the code spans this turn, too
+		r.journal.codePlace = 0
+		defer func() { r.journal.codePlace = r.Place() }()
 	}
 	inputs := upToCommand(events)
 	r.expected, r.position = events[len(inputs):], 0

@@ -14,11 +14,11 @@ func (r *Run) resetRun(in Control) {
 		r.answerRun(in, Refused, in.Fault.Error())
 		return
 	}
-	id := NextRunID(r.start.Run, r.now)
+	id := NextRunID(r.journal.start.Run, r.journal.now)
 	r.answerRun(in, Applied, in.Cut.String())
-	r.emit(history.Event{Kind: history.CodeDeferred})
-	in.Cut.reset = in.Cut.Reset(&r.start, id, r.now, in)
-	r.out.Base = in.Cut
+	r.journal.emit(history.Event{Kind: history.CodeDeferred})
+	in.Cut.reset = in.Cut.Reset(&r.journal.start, id, r.journal.now, in)
+	r.journal.out.Base = in.Cut
 	r.happened(history.Event{
 		Kind: history.RunContinued, Call: in.Call, Initiator: history.ResetOfRun, ID: id, Attempt: 1,
 		Operation: string(in.Operation), By: in.By, Reason: in.Reason,

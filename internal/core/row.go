@@ -9,36 +9,36 @@ import (
 )
 
 // writeRows turns the touched calls into rows to write or delete.
-func (r *callTable) writeRows() {
-	for _, c := range r.dirty {
+func (t *callTable) writeRows() {
+	for _, c := range t.dirty {
 		c.isDirty = false
-		r.writeTask(c)
+		t.writeTask(c)
 		switch {
 		case c.Done:
 			if c.hasRow {
 				c.hasRow = false
-				r.out.Closed = append(r.out.Closed, c.shown().Number)
+				t.journal.out.Closed = append(t.journal.out.Closed, c.shown().Number)
 			}
 		case c.backoffOf != nil:
 			c.hasRow = true
 			row := c.shown().row()
 			row.State, row.Due = Backoff, c.due
-			r.out.Rows = append(r.out.Rows, row)
+			t.journal.out.Rows = append(t.journal.out.Rows, row)
 		case !c.attempted():
 		case c.state == Dispatched && c.attempt == 1 && !c.hasRow && c.BeatAt == 0 && c.Pause == nil && !c.renewed:
 			// History alone says so.
 		default:
 			c.hasRow = true
-			r.out.Rows = append(r.out.Rows, c.row())
+			t.journal.out.Rows = append(t.journal.out.Rows, c.row())
 		}
 	}
-	r.dirty = r.dirty[:0]
+	t.dirty = t.dirty[:0]
 }
 
 func (c *Call) row() Row {
 	c.Cancel = c.cancelRequested
 	c.Inline = c.Step()
-	data, _ := history.Seal(&c.attempts) // strings and numbers only: cannot fail
+	data, _ := history.Seal(&c.Progress) // strings and numbers only: cannot fail
 	row := Row{Call: c.Number, State: c.state, Name: c.Name, Queue: c.Queue, Attempt: c.attempt, Data: data}
 	if c.state == Backoff {
 		row.Due = c.due
@@ -57,8 +57,8 @@ func (c *Call) shown() *Call {
 
 // keepsRow notes that a block in backoff has a row. It returns false if there is no such
 // block. The row holds nothing that is not in history.
-func (r *callTable) keepsRow(number int64) bool {
-	for _, c := range r.calls {
+func (t *callTable) keepsRow(number int64) bool {
+	for _, c := range t.byNumber {
 		if c.backoffOf != nil && c.shown().Number == number {
 			c.hasRow = true
 			return true
@@ -68,16 +68,16 @@ func (r *callTable) keepsRow(number int64) bool {
 }
 
 // restore gives a replayed call the state in its row.
-func (r *callTable) restore(c *Call, row Row) error {
-	r.setState(c, row.State)
-	c.attempts = attempts{state: row.State} // drops what the replay assumed
-	if err := history.Unseal(row.Data, &c.attempts); err != nil {
+func (t *callTable) restore(c *Call, row Row) error {
+	t.setState(c, row.State)
+	c.Progress = Progress{state: row.State} // drops what the replay assumed
+	if err := history.Unseal(row.Data, &c.Progress); err != nil {
 		return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), err)
 	}
 	c.attempt = row.Attempt
 	c.hasRow = true
 	if c.Untold {
-		r.untold++
+		t.untold++
 	}
 	c.cancelRequested = c.cancelRequested || c.Cancel
 	if len(c.AtGates) != len(c.Gates) {
@@ -86,7 +86,7 @@ func (r *callTable) restore(c *Call, row Row) error {
 	switch c.state {
 	case Backoff:
 		c.due = row.Due
-		r.awaitBackoff(c)
+		t.awaitBackoff(c)
 		return nil
 	case Queued, Offered:
 		c.due = c.queueDue()
@@ -97,13 +97,8 @@ func (r *callTable) restore(c *Call, row Row) error {
 			c.due = c.gatedDue()
 		}
 	}
-	r.watch(c)
+	t.watch(c)
 	return nil
-}
-
-// Progress is the state of a pending call, decoded from its row, for readers.
-type Progress struct {
-	attempts
 }
 
 // TimesOut returns when an external attempt times out.
@@ -116,7 +111,7 @@ func (p *Progress) TimesOut(policy *retry.Policy) int64 {
 // decoded, DecodeProgress returns an error and the progress that the document's face shows.
 func DecodeProgress(data []byte) (*Progress, error) {
 	p := &Progress{}
-	switch err := history.Unseal(data, &p.attempts); {
+	switch err := history.Unseal(data, p); {
 	case history.IsCoded(err):
 		return p, history.Damaged("the row of the call", err)
 	case err != nil:

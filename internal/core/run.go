@@ -84,8 +84,12 @@ var ErrDeadlock = errors.New("the workflow's code waits forever: no activity, ti
 // holds what belongs to none of them. It is not safe for concurrent use. After an error
 // from Load or Step it must be dropped.
 type Run struct {
-	execution
-	runRow
+	journal    journal
+	row        runRow
+	ledger     ledger
+	calls      callTable
+	gating     gating
+	attempts   attempts
 	operations operations
 	children   children
 	signals    signals
@@ -126,19 +130,18 @@ func New(config Config, start history.Start) *Run {
 	}
 	r := &Run{
 		attributes: start.Attributes,
-		runRow:     runRow{state: State{Status: StatusRunning, Wake: Hot}},
+		row:        runRow{state: State{Status: StatusRunning, Wake: Hot}},
 	}
-	r.config, r.start, r.mustAdvance = config, start, true
-	r.calls = map[int64]*Call{}
-	r.operations.execution, r.children.execution, r.retries.journal = &r.execution, &r.execution, &r.journal
-	r.signals = signals{execution: &r.execution}
+	r.journal.config, r.journal.start, r.journal.mustAdvance = config, start, true
+	r.calls.byNumber = map[int64]*Call{}
+	r.connect()
 	r.inherit(start.Carried)
 	return r
 }
 
 // Bind sets the program of the machine. Programs are usually made from the machine. Call
 // Bind before Load and Step.
-func (r *Run) Bind(program Program) { r.program = program }
+func (r *Run) Bind(program Program) { r.journal.program = program }
 
 // Load replays turns and applies the rows and the state of a run. It must be the first call
 // on a Run that has history. It returns a *Mismatch if the code differs from the history,
@@ -148,39 +151,39 @@ func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
 		return err
 	}
 	for _, row := range rows {
-		c, ok := r.calls[row.Call]
-		if !ok && r.keepsRow(row.Call) {
+		c, ok := r.calls.byNumber[row.Call]
+		if !ok && r.calls.keepsRow(row.Call) {
 			continue
 		}
 		if !ok {
 			return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), errors.New("no call of its number is open in history"))
 		}
-		if err := r.restore(c, row); err != nil {
+		if err := r.calls.restore(c, row); err != nil {
 			return err
 		}
 	}
-	r.load(state, r.program != nil)
-	for _, n := range r.openNumbers() {
-		if c := r.calls[n]; c.state == Queued {
-			r.ready = append(r.ready, c)
+	r.row.load(state, r.journal.program != nil)
+	for _, n := range r.calls.openNumbers() {
+		if c := r.calls.byNumber[n]; c.state == Queued {
+			r.attempts.ready = append(r.attempts.ready, c)
 		}
 	}
 	return nil
 }
 
-func (r *callTable) openNumbers() []int64 {
-	if len(r.calls) == 0 {
+func (t *callTable) openNumbers() []int64 {
+	if len(t.byNumber) == 0 {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(r.calls))
+	return slices.Sorted(maps.Keys(t.byNumber))
 }
 
 func (r *Run) advance() error {
-	r.codePlace = r.Place()
-	defer func() { r.codePlace = 0 }()
-	if r.cancellation.untold {
-		r.cancellation.untold, r.cancellation.fresh = false, false
-		r.program.Canceled(r.cancellation.reason)
+	r.journal.codePlace = r.Place()
+	defer func() { r.journal.codePlace = 0 }()
+	if r.journal.cancellation.untold {
+		r.journal.cancellation.untold, r.journal.cancellation.fresh = false, false
+		r.journal.program.Canceled(r.journal.cancellation.reason)
 		if r.mismatch != nil {
 			return r.mismatch // report the first difference
 		}
@@ -188,11 +191,11 @@ func (r *Run) advance() error {
 	if r.mismatch != nil {
 		return r.mismatch // there is no handler for an update
 	}
-	if r.config.Progress != nil {
-		r.config.Progress()
+	if r.journal.config.Progress != nil {
+		r.journal.config.Progress()
 	}
-	err := r.program.Advance()
-	r.mustAdvance, r.codeRan = false, true
+	err := r.journal.program.Advance()
+	r.journal.mustAdvance, r.codeRan = false, true
 	r.signals.unread = nil
 	if r.mismatch != nil {
 		return r.mismatch
@@ -206,30 +209,30 @@ func (r *Run) advance() error {
 // admit returns true, a slot is reserved or the attempt takes one when it begins (see
 // Config.Unslotted); otherwise the call stays queued.
 func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, error) {
-	r.now = max(r.now, now)
-	if r.out, r.spare = r.spare, nil; r.out == nil {
-		r.out = &Turn{Events: make([]history.Event, 0, usualTurn)}
+	r.journal.now = max(r.journal.now, now)
+	if r.journal.out, r.spare = r.spare, nil; r.journal.out == nil {
+		r.journal.out = &Turn{Events: make([]history.Event, 0, usualTurn)}
 	}
-	r.out.Time = r.now
+	r.journal.out.Time = r.journal.now
 	if r.damaged {
 		r.stepDamaged(inputs)
 	} else if err := r.stepWhole(inputs); err != nil {
 		return nil, err
 	} else {
-		r.admitReady(admit, r.codeFirst)
+		r.attempts.admitReady(admit, r.codeFirst)
 	}
-	r.writeRows()
-	r.handOut()
+	r.calls.writeRows()
+	r.attempts.handOut()
 	r.settle()
-	if len(r.out.Events) > 0 {
+	if len(r.journal.out.Events) > 0 {
 		r.catchUp()
 	}
-	out := r.out
-	r.out = nil
+	out := r.journal.out
+	r.journal.out = nil
 	if len(out.Events) > 0 {
 		r.length += len(out.Events)
-		r.turn++
-		out.Number = r.turn
+		r.journal.turn++
+		out.Number = r.journal.turn
 	}
 	return out, nil
 }
@@ -238,29 +241,24 @@ func (r *Run) step() error {
 	if !r.codeRan {
 		r.pinBegin()
 	}
-	before := len(r.out.Events)
+	before := len(r.journal.out.Events)
 	resuming := before == 0
 	if err := r.advance(); err != nil {
 		return err
 	}
-	if !r.ended && len(r.calls) == 0 && !r.updatable {
+	if !r.ended && len(r.calls.byNumber) == 0 && !r.updatable {
 		return ErrDeadlock
 	}
-	if resuming && (len(r.out.Events) == 0 || r.turn > 0) {
+	if resuming && (len(r.journal.out.Events) == 0 || r.journal.turn > 0) {
 		// No event says that the code ran here, so record it before the events it caused.
-		r.out.Events = slices.Insert(r.out.Events, 0, history.Event{Kind: history.CodeAdvanced})
+		r.journal.out.Events = slices.Insert(r.journal.out.Events, 0, history.Event{Kind: history.CodeAdvanced})
 	}
 	return nil
 }
 
-// emit adds an event to the turn being made.
-func (r *journal) emit(e history.Event) {
-	r.out.Events = append(r.out.Events, e)
-}
-
 // happened records an event and applies it.
 func (r *Run) happened(e history.Event) {
-	r.emit(e)
+	r.journal.emit(e)
 	r.apply(&e)
 }
 
@@ -276,13 +274,13 @@ func (r *Run) Takes(in Input) bool {
 	case TakenOver:
 		return true
 	case AttemptEnded:
-		return !r.Rejoins() && !(in.Outside && r.unclaimed(in))
+		return !r.Rejoins() && !(in.Outside && r.calls.unclaimed(in))
 	case UpdateArrived:
 		_, known := r.updates.get(in.ID)
 		return !r.Rejoins() && (known || r.judgesUpdates())
 	case Control:
 		ends := in.Operation == TerminateTheRun || in.Operation == ResetTheRun && in.Cut != nil
-		return !r.Rejoins() || r.program == nil && ends && !r.done.has(in.ID)
+		return !r.Rejoins() || r.journal.program == nil && ends && !r.done.has(in.ID)
 	}
 	return !r.Rejoins()
 }
@@ -291,36 +289,36 @@ func (r *Run) Takes(in Input) bool {
 func (r *Run) take(in Input) {
 	switch in := in.(type) {
 	case AttemptEnded:
-		r.attemptEnded(in)
+		r.attempts.attemptEnded(in)
 	case Heartbeat:
-		r.heartbeat(in)
+		r.attempts.heartbeat(in)
 	case Granted:
-		r.granted(in)
+		r.attempts.granted(in)
 	case OffProbation:
-		r.offProbation(in)
+		r.attempts.offProbation(in)
 	case Claimed:
-		r.claimed(in)
+		r.attempts.claimed(in)
 	case WorkerGone:
-		r.workerGone(in)
+		r.attempts.workerGone(in)
 	case TakenOver:
-		r.takenOver(in)
+		r.attempts.takenOver(in)
 	case FromGate:
-		r.fromGate(in)
+		r.attempts.fromGate(in)
 	case SlotsOpen:
-		r.askAgain()
+		r.attempts.askAgain()
 	case UpdateArrived:
 		r.update(in)
 	case Control:
 		switch {
-		case r.asked.has(in.ID):
-			r.out.Dropped++
+		case r.attempts.asked.has(in.ID):
+			r.journal.out.Dropped++
 		case in.Operation.OfRun():
 			r.controlRun(in)
 		default:
 			r.operations.carryOut(in)
 		}
 	case Told:
-		r.told(in)
+		r.calls.told(in)
 	case FromChild:
 		r.children.ended(in)
 	}
@@ -333,37 +331,37 @@ func (r *Run) refuse(in Input) bool {
 	case UpdateArrived:
 		return false
 	case Granted:
-		r.out.Dropped++
-		r.out.Unused = append(r.out.Unused, in.Call)
+		r.journal.out.Dropped++
+		r.journal.out.Unused = append(r.journal.out.Unused, in.Call)
 	case FromGate:
-		r.decline(in)
+		r.gating.decline(in)
 	default:
-		if r.out.Next != nil {
+		if r.journal.out.Next != nil {
 			return false
 		}
-		r.out.Dropped++
+		r.journal.out.Dropped++
 	}
 	return true
 }
 
 // settle computes the state of the run's row at the end of a step.
 func (r *Run) settle() {
-	wake, full := Never, r.state.Full
+	wake, full := Never, r.row.state.Full
 	var awaited []string
 	if !r.ended && !r.damaged {
 		if full = r.signals.full(full); full {
 			awaited = r.signals.awaited()
 		}
 	}
-	r.show(r.ended, r.paused, awaited)
+	r.row.show(r.ended, r.journal.paused, awaited)
 	if !r.ended && !r.damaged {
 		wake = r.wakeAfterStep()
 	}
-	if r.stateChanged || wake != r.state.Wake || full != r.state.Full || r.out.Ended {
-		r.stateChanged = false
-		r.state.Wake, r.state.Full = wake, full
-		next := r.state
-		r.out.State = &next
+	if r.row.stateChanged || wake != r.row.state.Wake || full != r.row.state.Full || r.journal.out.Ended {
+		r.row.stateChanged = false
+		r.row.state.Wake, r.row.state.Full = wake, full
+		next := r.row.state
+		r.journal.out.State = &next
 	}
 }
 
@@ -371,14 +369,14 @@ func (r *Run) settle() {
 // only for a near time, which saves writes. A run that was in line leaves the line.
 func (r *Run) wakeAfterStep() int64 {
 	due := r.NextDue()
-	if due != Never && len(r.dues) > 0 && r.dues[0].at == due {
-		due = min(r.dues[0].call.due, r.Deadline()) // readers of the row want the due time, not the earlier look
+	if due != Never && len(r.calls.dues) > 0 && r.calls.dues[0].at == due {
+		due = min(r.calls.dues[0].call.due, r.Deadline()) // readers of the row want the due time, not the earlier look
 	}
 	switch {
-	case r.busy > 0 || r.untold > 0 || r.out.Again:
+	case r.calls.busy > 0 || r.calls.untold > 0 || r.journal.out.Again:
 		return Hot
-	case due != Never && due-r.now <= r.config.Near && r.state.Wake >= Hot && r.state.Wake <= due:
-		return r.state.Wake
+	case due != Never && due-r.journal.now <= r.journal.config.Near && r.row.state.Wake >= Hot && r.row.state.Wake <= due:
+		return r.row.state.Wake
 	}
 	return due
 }
@@ -392,7 +390,7 @@ func (r *Run) NextDue() int64 {
 	if r.Rejoins() {
 		return due
 	}
-	return min(due, r.nextDue(), r.signals.roomAt(r.state.Full))
+	return min(due, r.calls.nextDue(), r.signals.roomAt(r.row.state.Full))
 }
 
 // firstTurn returns the time before which the code must not run.
@@ -400,12 +398,12 @@ func (r *Run) firstTurn() int64 {
 	if r.codeRan {
 		return 0
 	}
-	return r.start.FirstTurn
+	return r.journal.start.FirstTurn
 }
 
 // firstDue returns when the code first runs, or Never if it need not wait for a time.
 func (r *Run) firstDue() int64 {
-	if at := r.firstTurn(); at > r.now && r.program != nil {
+	if at := r.firstTurn(); at > r.journal.now && r.journal.program != nil {
 		return at
 	}
 	return Never
@@ -416,11 +414,13 @@ func (r *Run) Ended() bool { return r.ended }
 
 // Idle reports whether the run can be evicted: no attempt runs or waits for a slot, and no
 // hook is still to be called for a pause.
-func (r *Run) Idle() bool { return r.busy == 0 && r.untold == 0 }
+func (r *Run) Idle() bool { return r.calls.busy == 0 && r.calls.untold == 0 }
 
 // AwaitsSlots reports whether everything in flight is a call that waits for a slot. Such
 // calls have rows.
-func (r *Run) AwaitsSlots() bool { return r.queued > 0 && r.busy == r.queued && r.untold == 0 }
+func (r *Run) AwaitsSlots() bool {
+	return r.calls.queued > 0 && r.calls.busy == r.calls.queued && r.calls.untold == 0
+}
 
 // NotRegistered is what Config.Lacks returns of a call whose activity the node does not have.
 const NotRegistered = "its activity is not registered"
@@ -435,16 +435,16 @@ func (l Lack) Compare(other Lack) int {
 
 // Unserved returns, sorted, what Config.Lacks said of calls that are queued therefore.
 func (r *Run) Unserved() []Lack {
-	if len(r.unserved) == 0 {
+	if len(r.calls.unserved) == 0 {
 		return nil // without the iterator's allocations: every turn asks
 	}
-	return slices.SortedFunc(maps.Keys(r.unserved), Lack.Compare)
+	return slices.SortedFunc(maps.Keys(r.calls.unserved), Lack.Compare)
 }
 
 // AwaitsMessage reports whether the code waits for a signal or for another run. A message
 // may then come soon, however far off the next due time is.
 func (r *Run) AwaitsMessage() bool {
-	if r.childCalls > 0 || r.inQueues > 0 {
+	if r.calls.childCalls > 0 || r.calls.inQueues > 0 {
 		return true
 	}
 	for _, m := range r.signals.byName {

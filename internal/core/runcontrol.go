@@ -48,13 +48,13 @@ func (r *Run) controlRun(in Control) {
 	case r.done.has(in.ID):
 		r.answerRun(in, Unchanged, "it was carried out on an earlier run of the chain")
 		return
-	case r.ofOtherChain(in.Chain):
+	case r.journal.ofOtherChain(in.Chain):
 		r.answerRun(in, Unchanged, "it was asked of the runs of another chain")
 		return
 	}
 	switch in.Operation {
 	case CancelTheRun:
-		if r.cancellation.requested {
+		if r.journal.cancellation.requested {
 			r.answerRun(in, Unchanged, "it was asked to cancel before")
 			return
 		}
@@ -68,7 +68,7 @@ func (r *Run) controlRun(in Control) {
 			r.answerRun(in, Unchanged, "it has received this signal before")
 			return
 		}
-		if !in.Unanswered() && r.signals.full(r.state.Full) && !r.signals.awaits(in.Signal) { // an unanswered sender learned it from the store
+		if !in.Unanswered() && r.signals.full(r.row.state.Full) && !r.signals.awaits(in.Signal) { // an unanswered sender learned it from the store
 			r.answerRun(in, Refused, "it has as many unread signals as it may have, or too many with keys came within "+KeepKeys.String())
 			return
 		}
@@ -93,11 +93,11 @@ func (r *Run) controlRun(in Control) {
 func (r *Run) answerRun(in Control, outcome, note string) {
 	if in.Unanswered() {
 		if outcome != Applied {
-			r.out.Dropped++
+			r.journal.out.Dropped++
 		}
 		return
 	}
-	r.out.Answered = true
+	r.journal.out.Answered = true
 	r.happened(history.Event{
 		Kind: history.RunControlled, Call: in.Call, Name: cmp.Or(in.Signal, in.To), ID: in.ID, Operation: string(in.Operation),
 		By: in.By, Reason: in.Reason, Outcome: outcome, Note: note,
@@ -106,29 +106,29 @@ func (r *Run) answerRun(in Control, outcome, note string) {
 
 // applyRunControlled applies the effects of an operation that no other event carries.
 func (r *Run) applyRunControlled(e *history.Event) {
-	r.asked.add(e.ID, r.now)
-	r.done.add(e.ID, r.now)
+	r.attempts.asked.add(e.ID, r.journal.now)
+	r.done.add(e.ID, r.journal.now)
 	switch {
 	case e.Outcome != Applied:
 	case Operation(e.Operation) == PauseTheRun:
-		r.setPaused(&Pause{By: e.By, Reason: e.Reason, At: r.now})
+		r.setPaused(&Pause{By: e.By, Reason: e.Reason, At: r.journal.now})
 	case Operation(e.Operation) == ResumeTheRun:
 		r.setPaused(nil)
 	}
 	r.applyPin(e)
 }
 
-func (r *Run) setPaused(p *Pause) { r.paused, r.pauseChanged = p, true }
+func (r *Run) setPaused(p *Pause) { r.journal.paused, r.row.pauseChanged = p, true }
 
 // pauseRun keeps the code from running and attempts from starting. What happens meanwhile
 // is recorded, and the code sees it when the run is resumed. An attempt in flight may end.
 func (r *Run) pauseRun(in Control) {
-	if r.paused != nil {
+	if r.journal.paused != nil {
 		r.answerRun(in, Unchanged, "it is paused already")
 		return
 	}
 	running := 0
-	for _, c := range r.calls {
+	for _, c := range r.calls.byNumber {
 		if inFlight(c.state) {
 			running++
 		}
@@ -138,9 +138,9 @@ func (r *Run) pauseRun(in Control) {
 		note = "attempts that are running may end; no other starts until the run is resumed"
 	}
 	r.answerRun(in, Applied, note)
-	for _, n := range r.openNumbers() {
-		if c := r.calls[n]; c.attempted() && c.Pause == nil && c.state != Quarantined {
-			r.operations.halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.now, OfRun: true})
+	for _, n := range r.calls.openNumbers() {
+		if c := r.calls.byNumber[n]; c.attempted() && c.Pause == nil && c.state != Quarantined {
+			r.operations.halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.journal.now, OfRun: true})
 		}
 	}
 }
@@ -148,18 +148,18 @@ func (r *Run) pauseRun(in Control) {
 // resumeRun resumes the code and the calls that were paused with it, or lets the code be tried
 // again that ended its process.
 func (r *Run) resumeRun(in Control) {
-	if d, is := r.crashed(); is && r.paused == nil {
+	if d, is := r.row.crashed(); is && r.journal.paused == nil {
 		r.answerRun(in, Applied, "its code is tried again")
-		r.letGo(d)
+		r.row.letGo(d)
 		return
 	}
-	if r.paused == nil {
+	if r.journal.paused == nil {
 		r.answerRun(in, Unchanged, "it is not paused")
 		return
 	}
 	r.answerRun(in, Applied, "")
-	for _, n := range r.openNumbers() {
-		if c := r.calls[n]; c.Pause != nil && c.Pause.OfRun {
+	for _, n := range r.calls.openNumbers() {
+		if c := r.calls.byNumber[n]; c.Pause != nil && c.Pause.OfRun {
 			r.operations.letGo(c)
 		}
 	}

@@ -38,15 +38,15 @@ func TestE99_YoungKeysAreHandedOn(t *testing.T) {
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 	run := func(c *history.Carried, now time.Duration) *Run {
 		r := New(Config{}, history.Start{Run: "run", Created: begin, Carried: c})
-		r.now = begin + int64(now)
+		r.journal.now = begin + int64(now)
 		return r
 	}
 	r := run(nil, 0)
 	for i := range many {
-		r.now = begin + int64(i)*int64(time.Millisecond)
-		r.signals.seen.add(signalKey("paid", fmt.Sprint(i)), r.now)
-		r.done.add(fmt.Sprint(i), r.now)
-		r.updates.put(fmt.Sprint(i), place{"run", 1}, r.now)
+		r.journal.now = begin + int64(i)*int64(time.Millisecond)
+		r.signals.seen.add(signalKey("paid", fmt.Sprint(i)), r.journal.now)
+		r.done.add(fmt.Sprint(i), r.journal.now)
+		r.updates.put(fmt.Sprint(i), place{"run", 1}, r.journal.now)
 	}
 	for _, hop := range []struct {
 		at             time.Duration
@@ -59,7 +59,7 @@ func TestE99_YoungKeysAreHandedOn(t *testing.T) {
 		{2 * time.Hour, maxSeen, maxUpdates},
 		{3 * time.Hour, maxSeen, maxUpdates},
 	} {
-		r.now = begin + int64(hop.at)
+		r.journal.now = begin + int64(hop.at)
 		next := run(r.carried(), hop.at)
 		if s, d, u := len(next.signals.seen.order), len(next.done.order), len(next.updates.order); s != hop.signals || d != hop.signals || u != hop.fewer {
 			t.Fatalf("after %s the next run knows %d signals, %d operations and %d updates, want %d and %d", hop.at, s, d, u, hop.signals, hop.fewer)
@@ -77,30 +77,30 @@ func TestE99_WhatCannotBeHandedOnIsRefused(t *testing.T) {
 	defer func(was int) { maxYoung = was }(maxYoung)
 	maxYoung = 10
 	r := New(Config{}, history.Start{Run: "run"})
-	r.now = int64(24 * time.Hour)
+	r.journal.now = int64(24 * time.Hour)
 	r.settleAlone()
 	for i := range maxYoung {
 		if r.State().Full {
 			t.Fatalf("it is full after %d", i)
 		}
-		r.now += int64(time.Minute)
-		r.signals.seen.add(fmt.Sprint(i), r.now)
-		r.updates.put(fmt.Sprint(i), place{"run", 1}, r.now)
+		r.journal.now += int64(time.Minute)
+		r.signals.seen.add(fmt.Sprint(i), r.journal.now)
+		r.updates.put(fmt.Sprint(i), place{"run", 1}, r.journal.now)
 		r.settleAlone()
 	}
 	if !r.State().Full {
 		t.Fatal("it takes more")
 	}
-	r.out = &Turn{}
+	r.journal.out = &Turn{}
 	r.update(UpdateArrived{Name: "add", ID: "one more", Asker: "somebody"})
-	if len(r.out.Replies) != 1 || r.out.Replies[0].Failure.TypeName() != "perdure.LimitError" {
-		t.Errorf("an update more was answered %+v", r.out.Replies)
+	if len(r.journal.out.Replies) != 1 || r.journal.out.Replies[0].Failure.TypeName() != "perdure.LimitError" {
+		t.Errorf("an update more was answered %+v", r.journal.out.Replies)
 	}
 	second := int64(24*time.Hour) + int64(2*time.Minute)
 	if at := r.NextDue(); at != second+int64(KeepKeys) {
 		t.Fatalf("it looks again %s after the second key, want %s", time.Duration(at-second), KeepKeys)
 	}
-	r.now = r.NextDue()
+	r.journal.now = r.NextDue()
 	r.settleAlone()
 	if r.State().Full || r.NextDue() != Never {
 		t.Error("when a fifth is old it takes no more")
@@ -109,6 +109,6 @@ func TestE99_WhatCannotBeHandedOnIsRefused(t *testing.T) {
 
 // settleAlone works out the run's row as at the end of a step.
 func (r *Run) settleAlone() {
-	r.out = &Turn{}
+	r.journal.out = &Turn{}
 	r.settle()
 }

@@ -53,32 +53,32 @@ func (u *uncounted) add(name string) {
 }
 
 // count notes the end of a call by its closing event.
-func (r *ledger) count(c *Call, e *history.Event) {
-	r.closes(c, e)
-	if !c.attempted() || r.endedElsewhere(c.Number) {
+func (l *ledger) count(c *Call, e *history.Event) {
+	l.closes(c, e)
+	if !c.attempted() || l.journal.endedElsewhere(c.Number) {
 		return
 	}
 	if e.Kind == history.CallCompleted && e.Retry == nil && e.Operation == "" {
-		if r.uncounted.add(c.Name); r.uncounted.total >= maxUncounted {
-			r.countFirstTries()
+		if l.uncounted.add(c.Name); l.uncounted.total >= maxUncounted {
+			l.countFirstTries()
 		}
 		return
 	}
-	if r.out != nil {
-		r.out.Tallies = append(r.out.Tallies, c.tally(e, r.now))
+	if l.journal.out != nil {
+		l.journal.out.Tallies = append(l.journal.out.Tallies, c.tally(e, l.journal.now))
 	}
-	r.countFirstTries()
+	l.countFirstTries()
 }
 
 // countFirstTries adds the uncounted calls to the turn. A replay only clears them: the
 // recorded turn counted them.
-func (r *ledger) countFirstTries() {
-	if r.out != nil {
-		for _, f := range r.uncounted.names {
-			r.out.Tallies = append(r.out.Tallies, Tally{Name: f.name, FirstTry: f.n, Attempts: f.n})
+func (l *ledger) countFirstTries() {
+	if l.journal.out != nil {
+		for _, f := range l.uncounted.names {
+			l.journal.out.Tallies = append(l.journal.out.Tallies, Tally{Name: f.name, FirstTry: f.n, Attempts: f.n})
 		}
 	}
-	r.uncounted.names, r.uncounted.total = r.uncounted.names[:0], 0
+	l.uncounted.names, l.uncounted.total = l.uncounted.names[:0], 0
 }
 
 // tally returns what the end of a call counts, unless it is a first-try success.

@@ -31,26 +31,26 @@ const failureReplaced = "an interceptor replaced the error"
 
 // retryPolicy returns the policy for failures of the run, or nil: the one from the start of
 // its chain if set, else the one that its code declares now.
-func (r *runRetry) retryPolicy() *retry.Policy {
-	if r.start.Retry != nil {
-		return r.start.Retry
+func (p *runRetry) retryPolicy() *retry.Policy {
+	if p.journal.start.Retry != nil {
+		return p.journal.start.Retry
 	}
-	return r.config.Retry
+	return p.journal.config.Retry
 }
 
 // verdict returns the event that ends a failed run under a policy.
-func (r *runRetry) verdict(f *history.Failure, policy *retry.Policy) history.Event {
-	first := r.firstAttempt()
-	attempt := max(r.start.Attempt, 1)
-	bounded := r.timeForRetries(policy)
+func (p *runRetry) verdict(f *history.Failure, policy *retry.Policy) history.Event {
+	first := p.firstAttempt()
+	attempt := max(p.journal.start.Attempt, 1)
+	bounded := p.timeForRetries(policy)
 	d := retry.Decide(bounded, retry.State{
-		Attempt: attempt, First: time.Unix(0, first), Previous: r.start.Backoff, Canceled: r.cancellation.requested,
-	}, retry.Classify(f.Err()), time.Unix(0, r.now), r.Draw(0, attempt))
+		Attempt: attempt, First: time.Unix(0, first), Previous: p.journal.start.Backoff, Canceled: p.journal.cancellation.requested,
+	}, retry.Classify(f.Err()), time.Unix(0, p.journal.now), p.journal.jitter(0, attempt))
 	switch {
 	case d.Retry:
 		e := history.Event{
 			Kind: history.RunContinued, Initiator: history.RetryOfRun, Failure: f, Reason: string(d.Reason),
-			ID: NextRunID(r.start.Run, r.now), Attempt: attempt + 1,
+			ID: NextRunID(p.journal.start.Run, p.journal.now), Attempt: attempt + 1,
 		}
 		if d.Delay > 0 {
 			e.Due = nextOf(d)
@@ -60,46 +60,46 @@ func (r *runRetry) verdict(f *history.Failure, policy *retry.Policy) history.Eve
 		}
 		return e
 	case d.Reason != retry.ReasonTerminal && d.Reason != retry.ReasonCanceled:
-		f = r.exhaustedRun(attempt, d.Reason, d.Max, bounded.Within, f)
+		f = p.exhaustedRun(attempt, d.Reason, d.Max, bounded.Within, f)
 	}
 	return history.Event{Kind: history.RunFailed, Failure: f, Reason: string(d.Reason)}
 }
 
-func (r *runRetry) exhaustedRun(attempts int, reason retry.Reason, limit int, within time.Duration, last *history.Failure) *history.Failure {
+func (p *runRetry) exhaustedRun(attempts int, reason retry.Reason, limit int, within time.Duration, last *history.Failure) *history.Failure {
 	return history.Exhausted(retry.ExhaustedError{
-		Name: r.start.Type, Attempts: attempts, Reason: reason, Max: limit, Within: within,
+		Name: p.journal.start.Type, Attempts: attempts, Reason: reason, Max: limit, Within: within,
 	}, last)
 }
 
 // firstAttempt returns when the first run of this series of attempts could begin.
-func (r *runRetry) firstAttempt() int64 {
-	if r.start.FirstAttempt != 0 {
-		return r.start.FirstAttempt
+func (p *runRetry) firstAttempt() int64 {
+	if p.journal.start.FirstAttempt != 0 {
+		return p.journal.start.FirstAttempt
 	}
-	return max(r.start.Created, r.start.FirstTurn)
+	return max(p.journal.start.Created, p.journal.start.FirstTurn)
 }
 
 // neverBegins closes a run whose code has not begun and may no longer begin: it was
 // canceled before its first turn, or it is a retry and the time for all attempts has
 // passed. The code does not run, so the turn says CodeDeferred.
 func (r *Run) neverBegins() bool {
-	s := &r.start
+	s := &r.journal.start
 	end := history.Event{Kind: history.RunCanceled}
 	switch {
-	case r.cancellation.requested && r.cancellation.at < s.FirstTurn && !r.codeRan:
+	case r.journal.cancellation.requested && r.journal.cancellation.at < s.FirstTurn && !r.codeRan:
 		phase := retry.PhaseBackoff
 		if s.Failure == nil { // started with a delay
 			phase = retry.PhaseQueue
 		}
 		end.Failure = history.Aborted(s.Type, max(s.Attempt-1, 1), phase, s.Failure)
-	case s.Deadline != 0 && r.now > s.Deadline && !r.codeRan && r.program != nil:
+	case s.Deadline != 0 && r.journal.now > s.Deadline && !r.codeRan && r.journal.program != nil:
 		within := time.Duration(s.Deadline - r.retries.firstAttempt())
 		end.Kind, end.Reason = history.RunFailed, string(retry.ReasonWithin)
 		end.Failure = r.retries.exhaustedRun(s.Attempt-1, retry.ReasonWithin, 0, within, s.Failure)
 	default:
 		return false
 	}
-	r.emit(history.Event{Kind: history.CodeDeferred})
+	r.journal.emit(history.Event{Kind: history.CodeDeferred})
 	r.happened(end)
 	return true
 }

@@ -29,7 +29,7 @@ func (r *Run) Version(change string, least, latest int) int {
 	switch {
 	case known:
 	case recorded != nil || !r.onRecord():
-		r.command(history.Event{Kind: history.VersionMarked, Call: r.lastCall + 1, Name: change, Version: v})
+		r.command(history.Event{Kind: history.VersionMarked, Call: r.calls.lastCall + 1, Name: change, Version: v})
 	default:
 		r.setVersion(change, v)
 	}
