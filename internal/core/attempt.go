@@ -1,248 +1,13 @@
 package core
 
 import (
-	"cmp"
+	"fmt"
 	"slices"
-	"time"
 
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
-
-// Progress is how far an activity call or inline step has come. Its exported fields are the
-// data of the call's row.
-type Progress struct {
-	state   CallState
-	attempt int // number of the current or coming attempt
-
-	First     int64         `json:"first"`              // when the call was scheduled
-	QueuedAt  int64         `json:"queued,omitempty"`   // when the current or coming attempt was ready to run
-	StartedAt int64         `json:"started,omitempty"`  // when the attempt in flight was started
-	Node      string        `json:"node,omitempty"`     // on which node
-	Failures  int           `json:"failures,omitempty"` // charged against MaxAttempts
-	Losses    int           `json:"losses,omitempty"`   // attempts lost with their process or its lease
-	Drains    int           `json:"drains,omitempty"`   // attempts that a shutdown gave back
-	Previous  time.Duration `json:"previous,omitempty"` // the last delay
-	Cancel    bool          `json:"cancel,omitempty"`   // the code asked to cancel the call
-
-	BeatAt  int64           `json:"beat_at,omitempty"` // the last recorded heartbeat of any attempt
-	Details history.Payload `json:"details,omitzero"`  // details of the last heartbeat
-	// Unserved says why the node that has the run cannot start the attempt that is queued.
-	Unserved string `json:"unserved,omitempty"`
-	// Pause says why the call waits for an operator, or will once the attempt in flight has
-	// ended.
-	Pause *Pause `json:"pause,omitempty"`
-	// Forced says that an operator wants the coming attempt regardless of the time.
-	Forced bool `json:"forced,omitempty"`
-	// Untold says that the hook for pauses has perhaps not been called yet.
-	Untold bool `json:"untold,omitempty"`
-
-	// Inline says that the call is an inline step. It is set when the row is written, for its
-	// readers.
-	Inline bool `json:"inline,omitempty"`
-
-	// LostAt is when the last attempt was lost with its process. It is 0 if an attempt has
-	// since ended or run for long.
-	LostAt int64 `json:"lost,omitempty"`
-	// OnProbation says that attempts were lost in short succession: the next one runs in
-	// the probation lane.
-	OnProbation bool `json:"probation,omitempty"`
-	// Group is how many suspects run in the probation lane together with the call, or ran
-	// when they were lost, itself included; 0 before the first time. With an attempt in
-	// flight, 0 means that a version wrote the row that ran one suspect at a time.
-	Group int `json:"group,omitempty"`
-	// CrashedOn lists the nodes that died while they ran the call alone on probation. They
-	// count against CrashLimit. A node that turns out to have survived is removed.
-	CrashedOn []string `json:"crashed_on,omitempty"`
-
-	// AtGates is the call's position at each of its gates, in their order.
-	AtGates []atGate `json:"passes,omitempty"`
-	// Collecting is since when the call holds some of its gates while it waits for others,
-	// 0 if it does not. Returned is how often since the last attempt it gave gates back for
-	// that reason although it held them in order.
-	Collecting int64 `json:"collecting,omitempty"`
-	Returned   int   `json:"returned,omitempty"`
-	// Undecided is the failed attempt while a budget has yet to say whether another one may
-	// follow.
-	Undecided *undecided `json:"undecided,omitempty"`
-	// granted is the group size of the slot for the coming attempt.
-	granted int
-	// verdict is what the last attempt showed about what is behind the gates.
-	verdict gates.Outcome
-
-	Errors      []history.AttemptError `json:"errors,omitempty"`
-	ErrorsTotal int                    `json:"errors_total,omitempty"`
-	Last        *history.Failure       `json:"last,omitempty"`
-
-	// renewed says that the call was made in another run and started again here. The turn
-	// that scheduled it does not say when its first attempt began.
-	renewed bool
-
-	// Task is the attempt in the call's queue, 0 for none. Claimed says that a worker has
-	// taken it.
-	Task    int  `json:"task,omitempty"`
-	Claimed bool `json:"claimed,omitempty"`
-	// settled says that the end of the claimed attempt is among the inputs of this step.
-	settled bool
-	// givenUp says that the claimed attempt was lost or timed out in this step, without a
-	// message of its end.
-	givenUp bool
-
-	Totals Totals `json:"totals,omitzero"` // over the attempts in the ledger
-}
-
-// A retry summary keeps the first and the last errors.
-const (
-	firstErrors = 5
-	lastErrors  = 5
-)
-
-func (a *Progress) remember(number int, f *history.Failure, at int64) {
-	a.ErrorsTotal++
-	a.Last = f
-	if len(a.Errors) == firstErrors+lastErrors {
-		copy(a.Errors[firstErrors:], a.Errors[firstErrors+1:])
-		a.Errors = a.Errors[:len(a.Errors)-1]
-	}
-	a.Errors = append(a.Errors, history.AttemptError{
-		Attempt: number, Type: f.TypeName(), Message: clip(f.Message), At: at / int64(time.Millisecond),
-	})
-}
-
-// wantSlot makes an attempt ready once it has passed its gates. The end of the step starts
-// it if there is a slot.
-func (a *attempts) wantSlot(c *Call) { a.wantSlotSince(c, a.journal.now) }
-
-// wantSlotSince is wantSlot for an attempt that is ready at a time. One that may no longer
-// start waits for the end of its time, which closes the call in the order of what else
-// happened.
-func (a *attempts) wantSlotSince(c *Call, at int64) {
-	c.QueuedAt = at
-	if a.pastDeadline(c) {
-		a.calls.setState(c, Queued)
-		c.due = c.deadline() + 1
-		a.calls.watch(c)
-		a.calls.touch(c)
-		return
-	}
-	a.enterGates(c)
-}
-
-// enterGates asks for the next gate that an attempt needs. If the attempt has passed them
-// all, enterGates makes it ready.
-func (a *attempts) enterGates(c *Call) {
-	if a.gating.askNextGate(c) {
-		return
-	}
-	a.calls.setState(c, "")
-	c.due, c.Collecting = 0, 0
-	a.ready = append(a.ready, c)
-	a.calls.touch(c)
-}
-
-// admitReady starts the ready attempts that have or get a slot and enqueues the rest. If the
-// time of the run is over, it enqueues all.
-func (a *attempts) admitReady(admit func(*Call) bool, over bool) {
-	reserved, ready := a.reserved, a.ready
-	a.reserved, a.ready = nil, nil
-	for _, c := range reserved {
-		switch {
-		case c.state == Queued && c.holdsGates() && !over:
-			a.dispatch(c)
-			continue
-		case c.state == Queued:
-			ready = append(ready, c)
-		}
-		a.journal.out.Unused = append(a.journal.out.Unused, c.Number)
-	}
-	slices.SortStableFunc(ready, func(c, d *Call) int { return cmp.Compare(d.Priority, c.Priority) })
-	for _, c := range ready {
-		if c.Done || (c.state != "" && c.state != Queued) {
-			continue
-		}
-		if over {
-			a.calls.enqueue(c)
-			continue
-		}
-		if a.gating.askNextGate(c) {
-			continue
-		}
-		if c.Queue != "" && !c.Step() {
-			a.offer(c)
-			continue
-		}
-		admitted := admit(c)
-		c.unslotted = false
-		if admitted {
-			a.dispatch(c)
-			continue
-		}
-		a.calls.enqueue(c)
-		a.calls.noteLack(c, a.gating.lacks(c))
-	}
-	if a.ready == nil {
-		clear(ready)
-		a.ready = ready[:0]
-	}
-}
-
-// enqueue queues a ready attempt until it may ask for a slot again.
-func (t *callTable) enqueue(c *Call) {
-	if c.state == Queued {
-		return // the row says so already
-	}
-	t.setState(c, Queued)
-	c.due = c.queueDue()
-	t.watch(c)
-	t.touch(c)
-}
-
-// dispatch starts an admitted attempt.
-func (a *attempts) dispatch(c *Call) {
-	a.calls.setState(c, Dispatched)
-	c.due, c.Returned = 0, 0
-	c.StartedAt = max(a.journal.now, c.QueuedAt)
-	c.Node = a.journal.config.Node
-	if c.granted > 0 { // perhaps only because of its activity
-		c.OnProbation = true
-	}
-	if c.OnProbation {
-		c.Group = c.granted
-	}
-	a.calls.touch(c)
-	a.journal.out.Dispatch = append(a.journal.out.Dispatch, a.dispatchOf(c))
-}
-
-// dispatchOf describes the coming attempt for the node or worker that runs it.
-func (a *attempts) dispatchOf(c *Call) Dispatch {
-	limit := c.Policy.AttemptLimit()
-	return Dispatch{
-		Call: c.Number, Attempt: c.attempt, Max: limit, Allowed: a.allowed(c), Final: c.Failures+1 >= limit && (limit == 1 || !c.probes()),
-		Step: c.Step(), Probation: c.OnProbation,
-		Name: c.Name, Queue: c.Queue, Priority: c.Priority, Trace: c.Trace, Input: c.Input,
-		Scheduled: c.First, Queued: c.QueuedAt, Started: c.StartedAt, Latest: c.queueDue(),
-		AttemptTimeout: c.Policy.AttemptTimeout, HeartbeatTimeout: c.Policy.HeartbeatTimeout, Details: c.Details,
-	}
-}
-
-// allowed returns how many executions the rule for the call's latest failure allows under
-// the policy in force. Before the first failure it returns the policy's limit.
-func (a *attempts) allowed(c *Call) int {
-	if c.Last == nil {
-		return c.Policy.AttemptLimit()
-	}
-	return a.judgement(c, c.Last, a.journal.now, false).Max
-}
-
-// askAgain lets all queued calls ask for a slot.
-func (a *attempts) askAgain() {
-	for _, n := range a.calls.openNumbers() {
-		if c := a.calls.byNumber[n]; c.state == Queued {
-			a.ready = append(a.ready, c)
-		}
-	}
-}
 
 // granted notes that a slot is reserved for a queued call. The attempt starts at the end of
 // the step, unless the step also closes the call.
@@ -284,10 +49,6 @@ func (a *attempts) fireDue() {
 			a.queuedTooLong(c)
 		}
 	}
-}
-
-func (g *gating) stopped(c *Call) bool {
-	return g.journal.config.Stopped != nil && g.journal.config.Stopped(c)
 }
 
 // attemptEnded handles the end of an attempt in flight.
@@ -348,70 +109,6 @@ func (a *attempts) attemptEnded(in AttemptEnded) {
 	}
 }
 
-// attemptFailed charges a failure and asks the policy what follows. The failure of a probe is
-// not charged, and no budget is asked, if another attempt follows: the call waits on.
-func (a *attempts) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended int64) {
-	c.cleared()
-	c.Forced = false
-	c.remember(c.attempt, f, ended)
-	d := a.charge(c, f, ended)
-	c.verdict = verdictOf(d)
-	if d.Retry {
-		if judges := a.gating.backOffAtGates(c, c.verdict, nextOf(d), d.Reason != retry.ReasonProbe); judges > 0 {
-			c.Undecided = &undecided{Outcome: outcome, Failure: f, Ended: ended, Judges: judges}
-			c.verdict = "" // the gates know it now
-			a.calls.setState(c, Gated)
-			a.calls.touch(c)
-			return
-		}
-	}
-	a.ledger.recordDecision(c, outcome, f, d, ended, nextOf(d))
-	a.follow(c, d, f, ended)
-}
-
-// follow carries out the policy's decision about a failure.
-func (a *attempts) follow(c *Call, d retry.Decision, f *history.Failure, ended int64) {
-	switch {
-	case d.Pause:
-		c.attempt++
-		a.exhausted(c, d.Reason)
-	case !d.Retry:
-		a.closeFailed(c, d.Reason, d.Max, f, ended)
-	default:
-		c.verdict = "" // the gates know it already
-		c.attempt++
-		c.Previous = d.Delay
-		if d.Delay <= 0 {
-			a.goOn(c)
-			return
-		}
-		a.backOffUntil(c, nextOf(d))
-	}
-}
-
-// goOn makes the next attempt ready, unless an operator has paused the call.
-func (a *attempts) goOn(c *Call) {
-	if c.Pause != nil {
-		a.suspend(c, Paused)
-		return
-	}
-	a.wantSlot(c)
-}
-
-// backOffUntil waits for the time of the next attempt. A paused call continues that wait
-// when it is resumed.
-func (a *attempts) backOffUntil(c *Call, at int64) {
-	if c.Pause != nil {
-		c.Pause.Due = at
-		a.suspend(c, Paused)
-		return
-	}
-	a.calls.setState(c, Backoff)
-	c.due = at
-	a.calls.awaitBackoff(c)
-	a.calls.touch(c)
-}
-
 // offProbation takes an attempt in flight off probation: it has run long enough not to be
 // what kills its process.
 func (a *attempts) offProbation(in OffProbation) {
@@ -424,49 +121,211 @@ func (a *attempts) offProbation(in OffProbation) {
 	a.journal.out.OffProbation = append(a.journal.out.OffProbation, in.AttemptRef)
 }
 
-// cleared takes a call off probation because its process survived.
-func (a *Progress) cleared() { a.OnProbation, a.Group, a.LostAt = false, 0, 0 }
-
-// closeFailed closes a call with a failure made from the last one and the reason.
-func (a *attempts) closeFailed(c *Call, reason retry.Reason, limit int, f *history.Failure, ended int64) {
-	switch reason {
-	case retry.ReasonTerminal:
-	case retry.ReasonCanceled: // the body says so; the run was not asked to cancel
-		f = history.FromError(&retry.AbortedError{Name: c.Name, Attempt: c.attempt, Phase: retry.PhaseExecution, Cause: f.Err()})
-	default:
-		f = history.Exhausted(retry.ExhaustedError{
-			Name: c.Name, Attempts: c.Failures, Reason: reason, Max: limit, Within: c.Policy.Within,
-		}, f)
-	}
-	a.recordStart(c)
-	a.happened(history.Event{
-		Kind: history.CallFailed, Call: c.Number, Failure: f, Ended: ended,
-		Reason: string(reason), Retry: a.ledger.summary(c, reason.Exhausts(), ended),
-	})
-}
-
-// closeCanceled closes a canceled call whose attempt did not succeed.
-func (a *attempts) closeCanceled(c *Call, ended int64) {
-	a.recordStart(c)
-	a.happened(history.Event{
-		Kind: history.CallCanceled, Call: c.Number, Ended: ended,
-		Failure: history.Aborted(c.Name, c.attempt, retry.PhaseExecution, c.Last),
-		Reason:  string(retry.ReasonCanceled), Retry: a.ledger.summary(c, false, ended),
-	})
-}
-
-// recordStart records the attempt that closes a call (E21). An attempt that never ran is
-// not recorded.
-func (a *attempts) recordStart(c *Call) {
-	if c.StartedAt == 0 {
+// handOver makes an attempt external: its body has returned, and a message from outside
+// says how it ends. Only a row and a due time are left here, so the attempt survives the
+// loss of its node. The hand-over counts as a heartbeat.
+func (a *attempts) handOver(c *Call, ended int64) {
+	if !bounded(c.Policy) {
+		a.attemptFailed(c, Failed, history.FromError(retry.Terminal(fmt.Errorf(
+			"%q returned activity.ErrPending, but its policy has neither an AttemptTimeout nor a HeartbeatTimeout: "+
+				"an attempt that is never completed would stay open forever; set one of them", c.Name))), ended)
 		return
 	}
-	queued := c.QueuedAt
-	if queued > c.StartedAt {
-		queued = 0 // the time of the next attempt, which will not start
+	c.cleared()
+	c.BeatAt = max(c.BeatAt, ended)
+	a.calls.setState(c, External)
+	a.waitOutside(c)
+}
+
+// waitOutside watches for the timeout of an external attempt.
+func (a *attempts) waitOutside(c *Call) {
+	c.due, _ = c.timesOut(c.Policy)
+	a.calls.watch(c)
+	a.calls.touch(c)
+}
+
+// timeOutside fails an external attempt whose time has run out.
+func (a *attempts) timeOutside(c *Call) {
+	_, as := c.timesOut(c.Policy)
+	a.attemptFailed(c, TimedOut, history.FromError(&as), a.journal.now)
+}
+
+// attemptInFlight returns the call if this is its current attempt and it is in flight, here
+// or outside. A message about an external attempt that was sent after its timeout is too
+// late, even if no step ran in between. A worker was told that its result is accepted, so
+// that counts until another attempt is on record.
+func (a *attempts) attemptInFlight(call int64, attempt int, said int64) *Call {
+	c := a.calls.byNumber[call]
+	if c == nil || !inFlight(c.state) || c.attempt != attempt {
+		return nil
 	}
-	a.journal.emit(history.Event{
-		Kind: history.AttemptStarted, Call: c.Number, Attempt: c.attempt, Node: c.Node,
-		Queued: queued, Started: c.StartedAt,
-	})
+	if c.state == External && said >= c.due {
+		a.timeOutside(c)
+		return nil
+	}
+	return c
+}
+
+// saidOutside accepts the end of an attempt from outside instead of from its body, which
+// need not finish. A result that the code cannot read becomes a failure.
+func (a *attempts) saidOutside(c *Call, in AttemptEnded) AttemptEnded {
+	if c.state == Dispatched {
+		a.interrupt(c, false)
+	}
+	if in.Outcome != Completed {
+		return in
+	}
+	if err := c.check(in.Result); err != nil {
+		in.Outcome, in.Result = Failed, history.Payload{}
+		in.Failure = history.FromError(fmt.Errorf("the attempt was completed from outside, but %w", err))
+	}
+	return in
+}
+
+// unbegun continues a call whose attempt is on record but never began, or ends it if it is
+// canceled. It returns false if the call has gates: it leaves them as if the attempt had
+// begun.
+func (a *attempts) unbegun(c *Call, ended int64) bool {
+	switch {
+	case a.isCanceled(c):
+		a.closeUnbegun(c, ended)
+	case c.StartedAt > a.journal.now:
+		a.backOff(c)
+	case len(c.Gates) == 0:
+		a.neverBegan(c)
+	default:
+		return false
+	}
+	return true
+}
+
+// queuedTooLong fails an attempt that got no slot in time. If an operator has stopped its
+// activity, the queue time starts over instead.
+func (a *attempts) queuedTooLong(c *Call) {
+	if !a.gating.stopped(c) {
+		a.gating.leaveGates(c, gates.Neutral) // the next attempt lines up again
+		a.attemptFailed(c, TimedOut, queueTimeout(c), a.journal.now)
+		return
+	}
+	c.QueuedAt = a.journal.now
+	c.due = c.gatedDue()
+	a.calls.watch(c)
+	a.calls.touch(c)
+	a.calls.offerAgain(c)
+}
+
+// queueTimeout returns the failure of an attempt that waited too long for a slot.
+func queueTimeout(c *Call) *history.Failure {
+	c.StartedAt, c.Node = 0, "" // it never ran
+	return history.FromError(&retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: c.Policy.QueueTimeout})
+}
+
+// claimed starts an attempt that runs on a worker. A message about another attempt is too
+// late.
+func (a *attempts) claimed(in Claimed) {
+	c := a.calls.byNumber[in.Call]
+	if c == nil || c.state != Offered || c.attempt != in.Attempt {
+		a.journal.out.Dropped++
+		return
+	}
+	c.Claimed = true
+	c.Returned = 0
+	c.StartedAt, c.Node = max(in.At, c.QueuedAt), in.Worker
+	if c.OnProbation {
+		c.Group = 1 // a worker runs one suspect at a time
+	}
+	a.calls.setState(c, Remote)
+	a.waitOutside(c)
+}
+
+// workerGone loses an attempt whose worker is gone.
+func (a *attempts) workerGone(in WorkerGone) {
+	c := a.calls.byNumber[in.Call]
+	if c == nil || c.state != Remote || c.attempt != in.Attempt || c.Node != in.Worker {
+		a.journal.out.Dropped++
+		return
+	}
+	over := TakenOver{Survivors: in.Survivors}
+	if in.Survived {
+		over.Survivors = append(over.Survivors, in.Worker)
+	} else {
+		over.Unheard = []string{in.Worker}
+	}
+	c.givenUp = true
+	a.lost(c, over)
+}
+
+// takenOver marks the attempts in flight as lost, except those still alive (E3).
+func (a *attempts) takenOver(in TakenOver) {
+	for _, n := range a.calls.openNumbers() {
+		c := a.calls.byNumber[n]
+		if c.state == Dispatched && !slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt}) {
+			a.lost(c, in)
+		} else if c.Untold { // its process may have died before it called the hook
+			a.calls.tellWaiting(c)
+		}
+	}
+	a.askGatesAgain()
+}
+
+// fromGate handles a message from a gate. It declines a grant for a ticket that the call no
+// longer has, so that the gate keeps no slot for it.
+func (a *attempts) fromGate(in FromGate) {
+	c := a.calls.byNumber[in.Ticket.Call]
+	i := -1
+	if c != nil {
+		i = slices.IndexFunc(c.Gates, func(g gates.Spec) bool { return g.Name == in.Gate })
+	}
+	if i < 0 || c.AtGates[i].Ticket != in.Ticket.Ticket || c.AtGates[i].State == noTicket {
+		a.gating.decline(in)
+		return
+	}
+	switch {
+	case in.Word == GateAllowed:
+		a.judged(c, i, in, false)
+	case in.Word == GateRefused && in.Reason == retry.ReasonBudget:
+		a.judged(c, i, in, true)
+	case c.AtGates[i].State != asked || in.Attempt != c.coming():
+		a.journal.out.Dropped++ // a repeat
+	case in.Word == GateRefused:
+		a.refused(c, i)
+	case in.Word == GateGranted && in.Returns != c.AtGates[i].Returns:
+		a.journal.out.Dropped++ // a grant of a slot that was given back
+	case in.Word == GateGranted:
+		c.AtGates[i].State, c.AtGates[i].Probe = held, in.Probe
+		a.calls.touch(c)
+		a.proceed(c)
+	}
+}
+
+func (a *attempts) heartbeat(in Heartbeat) {
+	c := a.attemptInFlight(in.Call, in.Attempt, in.At)
+	if c == nil {
+		a.journal.out.Dropped++
+		return
+	}
+	c.BeatAt = max(c.BeatAt, in.At)
+	if !in.Details.Absent() {
+		c.Details = in.Details
+	}
+	a.calls.touch(c)
+	if c.state == External || c.state == Remote {
+		a.waitOutside(c)
+	}
+}
+
+// hearWorkers notes the attempts in queues whose end is among the inputs. Their workers were
+// told that it counts, so it comes before the end of the attempt's time.
+func (a *attempts) hearWorkers(inputs []Input) {
+	if a.calls.inQueues == 0 {
+		return
+	}
+	for _, in := range inputs {
+		in, _ := moment(in)
+		if end, is := in.(AttemptEnded); is && end.Outside {
+			if c := a.calls.byNumber[end.Call]; c != nil && c.attempt == end.Attempt && (c.state == Remote || c.state == Offered) {
+				c.settled = true
+			}
+		}
+	}
 }

@@ -1,23 +1,12 @@
 package core
 
 import (
-	"hash/fnv"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
 )
-
-// Continue closes the run. The next run of its chain begins with the input, as attempt 1 of
-// the workflow.
-func (r *Run) Continue(workflow string, input history.Payload) {
-	r.command(history.Event{
-		Kind: history.RunContinued, Name: workflow, Input: input, Initiator: history.ContinueAsNew,
-		ID: NextRunID(r.journal.start.Run, r.journal.now), Attempt: 1,
-	})
-}
 
 // nextStart returns the start event of the run that follows this one.
 func (r *Run) nextStart(e *history.Event) *history.Start {
@@ -115,23 +104,15 @@ func (r *Run) inherit(c *history.Carried) {
 	}
 }
 
-// NextRunID returns the ID of the run that follows another one in its chain. Like all run
-// IDs it is a UUID of version 7. It is greater than the previous ID, so that run IDs sort
-// by creation time. Instead of random bits it has a hash of the previous ID.
-func NextRunID(run string, now int64) string {
-	ms := uint64(max(RunTimeAfter(run, now), 0)) / 1e6
-	sum := fnv.New128a()
-	_, _ = sum.Write([]byte(run)) // never fails
-	return hashedRunID(ms, sum.Sum(nil))
-}
-
-// RunTimeAfter returns the time that makes a new run ID greater than an earlier one: now,
-// or just after the time in that ID.
-func RunTimeAfter(run string, now int64) int64 {
-	if len(run) > 13 {
-		if ms, err := strconv.ParseUint(run[:8]+run[9:13], 16, 64); err == nil && ms < 1<<43 {
-			return max(now, int64(ms+1)*1e6)
+// unheard keeps the signals that have not taken effect when the run continues as new.
+func (r *Run) unheard() {
+	for _, e := range r.journal.later {
+		if e.Kind == history.SignalReceived {
+			m := r.signals.mailbox(e.Name)
+			m.arrived++
+			m.keep(&r.signals, received{e.Input, m.arrived})
+			r.signals.seen.add(signalKey(e.Name, e.ID), r.journal.now)
 		}
 	}
-	return now
+	r.journal.later = slices.DeleteFunc(r.journal.later, func(e history.Event) bool { return e.Kind == history.SignalReceived })
 }

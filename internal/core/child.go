@@ -1,9 +1,6 @@
 package core
 
 import (
-	"fmt"
-	"hash/fnv"
-	"strings"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -27,59 +24,6 @@ type StartChild struct {
 	Detached bool
 	// Shielded says that a request to cancel the parent does not reach the call.
 	Shielded bool
-}
-
-// StartChild starts a run under a workflow ID of its own. The message that starts it is
-// part of the turn.
-func (r *Run) StartChild(s StartChild) *Call {
-	call := r.calls.lastCall + 1
-	if s.WorkflowID == "" {
-		s.WorkflowID = r.ChildID(s.Workflow)
-	}
-	e := history.Event{
-		Kind: history.ChildScheduled, Call: call, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
-		Policy: s.Retry, Priority: s.Priority, Trace: s.Trace, Shielded: s.Shielded,
-		Child: &history.Child{
-			Run: ChildRunID(r.journal.start.Run, call, r.journal.now), OnParentClose: s.OnParentClose, Reuse: s.Reuse, Memo: s.Memo, Attributes: s.Attributes,
-			Headers: history.HeaderChanges(r.journal.start.Headers, s.Headers), RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout,
-		},
-	}
-	if s.Detached {
-		e.Kind = history.DetachedScheduled
-	}
-	if s.Delay > 0 {
-		e.Due = addTime(r.journal.now, s.Delay)
-	}
-	return r.begin(e)
-}
-
-// ChildID returns the default workflow ID of a child of this workflow name that the next
-// call starts. It consists of the parent's workflow ID, the name, the number of the call
-// and the end of the parent's run ID, such as "order-17/ship/3-5f0c9e8a71b2". The last part
-// separates the children of different runs of the parent's workflow ID, such as earlier
-// attempts.
-func (r *Run) ChildID(name string) string {
-	call := r.calls.lastCall + 1
-	parent := r.journal.identity(call)
-	id := fmt.Sprintf("%s/%s/%d-%s", parent.WorkflowID, name, call, parent.Run[strings.LastIndexByte(parent.Run, '-')+1:])
-	if len(id) > history.MaxID || history.Reserved(id) != "" {
-		return CallID(parent.Run, call)
-	}
-	return id
-}
-
-// ChildRunID returns the ID of the first run of a child. The machine derives it, as it
-// derives the ID of the next run of a chain.
-func ChildRunID(run string, call, now int64) string {
-	sum := fnv.New128a()
-	_, _ = sum.Write([]byte(CallID(run, call))) // never fails
-	return hashedRunID(uint64(max(now, 0))/1e6, sum.Sum(nil))
-}
-
-// hashedRunID returns a UUID of version 7 whose random part is a hash.
-func hashedRunID(ms uint64, h []byte) string {
-	return fmt.Sprintf("%08x-%04x-7%01x%02x-%02x%02x-%012x",
-		ms>>16&0xffffffff, ms&0xffff, h[0]&0xf, h[1], h[2]&0x3f|0x80, h[3], h[4:10])
 }
 
 // ChildCall is the state of a run that a call started.
@@ -111,9 +55,6 @@ type FromChild struct {
 }
 
 func (FromChild) input() {}
-
-// awaitsRun reports whether the call waits for the end of its child.
-func (c *Call) awaitsRun() bool { return c.Kind == history.ChildScheduled }
 
 // begin opens the call of a child and, live, sends the message that starts it.
 func (h *children) begin(e *history.Event) {
@@ -162,16 +103,6 @@ func (h *children) ended(in FromChild) {
 		e.Kind = history.CallCanceled
 	}
 	h.attempts.happened(e)
-}
-
-// learn records how a child ended.
-func (c *ChildCall) learn(e *history.Event) {
-	if c != nil && e.Child != nil {
-		c.Run, c.Status, c.Reason = e.Child.Run, e.Child.Status, e.Reason
-		if c.Status == ChildIDInUse {
-			c.Reason = e.Note
-		}
-	}
 }
 
 // cancel passes a cancel request on to an awaited child.

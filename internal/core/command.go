@@ -2,6 +2,8 @@ package core
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/perdure/perdure/internal/gates"
@@ -141,27 +143,121 @@ func (r *Run) command(e history.Event) {
 	r.apply(recorded)
 }
 
-// next returns the recorded command that the code has to issue now, or nil.
-func (r *Run) next() *history.Event {
-	if !r.onRecord() || r.position >= len(r.expected) {
-		return nil
+// limitPending replaces a command that begins a call with a refusal, if the run has
+// MaxPending calls open. Replay takes the refusal from the record, so the limit may change
+// at any time.
+func (r *Run) limitPending(e *history.Event) {
+	limit := r.journal.config.MaxPending
+	replayed := r.onRecord()
+	switch {
+	case !waits(e.Kind):
+		return
+	case replayed && (r.next() == nil || r.next().Kind != history.CallRefused):
+		return
+	case !replayed && (limit <= 0 || len(r.calls.byNumber) < limit):
+		return
 	}
-	return &r.expected[r.position]
+	refusal := history.Event{Kind: history.CallRefused, Call: e.Call, Name: e.Name, Note: string(e.Kind), Block: e.Block}
+	if replayed && !same(r.next(), &refusal) {
+		return
+	}
+	if !replayed {
+		refusal.Failure = history.FromError(retry.Terminal(&history.LimitError{
+			What: "pending calls", Limit: limit, Hint: "wait for some before it begins more, as workflow.Map does with a limit, or raise perdure.MaxPendingCalls",
+		}))
+	}
+	*e = refusal
 }
 
-// differ stops the code because its command differs from the record.
-func (r *Run) differ(expected, actual *history.Event) {
-	r.mismatch = &Mismatch{Turn: r.CurrentTurn(), Command: r.position + 1, Expected: expected, Actual: actual}
-	if !r.replaying {
-		r.mismatch.Command = 1
-		for i := range r.journal.out.Events {
-			if r.journal.out.Events[i].Kind.Command() {
-				r.mismatch.Command++
-			}
-		}
+// waits reports whether a command of this kind begins a call that stays open.
+func waits(k history.Kind) bool {
+	switch k {
+	case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.SignalAwaited,
+		history.ChildScheduled, history.DetachedScheduled:
+		return true
 	}
-	r.journal.program.Halt()
+	return false
 }
 
-// Replaying reports whether the code repeats recorded commands.
-func (r *Run) Replaying() bool { return r.replaying }
+// exchangeInput replaces the input of a call if the request for the reset gave another one.
+func (r *Run) exchangeInput(e *history.Event) {
+	if r.journal.start.Base == nil || !takesInput(e.Kind) {
+		return
+	}
+	if input, other := r.journal.start.Base.Inputs[e.Call]; other {
+		e.Input = input
+	}
+}
+
+// takesInput reports whether a call that this command begins has an input that the run
+// passes on.
+func takesInput(k history.Kind) bool {
+	return k == history.ActivityScheduled || k == history.ChildScheduled || k == history.DetachedScheduled
+}
+
+// Continue closes the run. The next run of its chain begins with the input, as attempt 1 of
+// the workflow.
+func (r *Run) Continue(workflow string, input history.Payload) {
+	r.command(history.Event{
+		Kind: history.RunContinued, Name: workflow, Input: input, Initiator: history.ContinueAsNew,
+		ID: NextRunID(r.journal.start.Run, r.journal.now), Attempt: 1,
+	})
+}
+
+// Fail ends the run with a failure; canceled says that it follows a cancel request. A
+// failed run is retried if its policy says so. The decision is recorded, and a replay does
+// not repeat it.
+//
+// replaced says that an interceptor replaced the code's failure, which is then not compared
+// with the record.
+func (r *Run) Fail(f *history.Failure, canceled, replaced bool) {
+	e := history.Event{Kind: history.RunFailed, Failure: f}
+	if canceled {
+		e.Kind = history.RunCanceled
+	} else if policy := r.retries.retryPolicy(); policy != nil && !r.onRecord() {
+		e = r.retries.verdict(f, policy)
+	}
+	if replaced {
+		e.Note = failureReplaced
+	}
+	r.command(e)
+}
+
+// StartChild starts a run under a workflow ID of its own. The message that starts it is
+// part of the turn.
+func (r *Run) StartChild(s StartChild) *Call {
+	call := r.calls.lastCall + 1
+	if s.WorkflowID == "" {
+		s.WorkflowID = r.ChildID(s.Workflow)
+	}
+	e := history.Event{
+		Kind: history.ChildScheduled, Call: call, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
+		Policy: s.Retry, Priority: s.Priority, Trace: s.Trace, Shielded: s.Shielded,
+		Child: &history.Child{
+			Run: ChildRunID(r.journal.start.Run, call, r.journal.now), OnParentClose: s.OnParentClose, Reuse: s.Reuse, Memo: s.Memo, Attributes: s.Attributes,
+			Headers: history.HeaderChanges(r.journal.start.Headers, s.Headers), RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout,
+		},
+	}
+	if s.Detached {
+		e.Kind = history.DetachedScheduled
+	}
+	if s.Delay > 0 {
+		e.Due = addTime(r.journal.now, s.Delay)
+	}
+	return r.begin(e)
+}
+
+// ChildID returns the default workflow ID of a child of this workflow name that the next
+// call starts. It consists of the parent's workflow ID, the name, the number of the call
+// and the end of the parent's run ID, such as "order-17/ship/3-5f0c9e8a71b2". The last part
+// separates the children of different runs of the parent's workflow ID, such as earlier
+// attempts.
+func (r *Run) ChildID(name string) string {
+	call := r.calls.lastCall + 1
+	parent := r.journal.identity(call)
+	id := fmt.Sprintf("%s/%s/%d-%s", parent.WorkflowID, name, call, parent.Run[strings.LastIndexByte(parent.Run, '-')+1:])
+	if len(id) > history.MaxID || history.Reserved(id) != "" {
+		return CallID(parent.Run, call)
+	}
+	return id
+}

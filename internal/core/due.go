@@ -1,10 +1,6 @@
 package core
 
-import (
-	"container/heap"
-	"math"
-	"time"
-)
+import "container/heap"
 
 // due is a time at which to look at a call. It is void if the call's due time has changed
 // since.
@@ -29,7 +25,6 @@ func (h *dueHeap) Pop() any {
 	*h = old[:len(old)-1]
 	return last
 }
-
 func (h *dueHeap) pop() due { return heap.Pop(h).(due) }
 
 // watch schedules a look at a call that has a due time.
@@ -64,10 +59,21 @@ func (t *callTable) lookAt(c *Call) int64 {
 	return c.due - t.journal.config.Ahead
 }
 
-// addTime adds a duration to a time, both in ns, without overflow.
-func addTime(t int64, d time.Duration) int64 {
-	if d > 0 && t > math.MaxInt64-1-int64(d) {
-		return math.MaxInt64 - 1
+// awaitBackoff watches for the end of a call's backoff.
+func (t *callTable) awaitBackoff(c *Call) {
+	c.early = t.journal.config.Unslotted != nil && len(c.Gates) == 0 && (c.Queue == "" || c.Step()) && !c.OnProbation && crashLimit(c.Policy) > 1
+	t.watch(c)
+}
+
+// mayGoOn reports whether the attempt that ends a backoff may be recorded now. Without a
+// slot it may not if other calls wait long for slots; it is then looked at again nearer to
+// its due time.
+func (t *callTable) mayGoOn(c *Call) bool {
+	c.unslotted = c.early && t.journal.config.Unslotted()
+	if c.early && !c.unslotted {
+		c.early = false
+		t.watch(c)
+		return false
 	}
-	return t + max(int64(d), 0)
+	return true
 }

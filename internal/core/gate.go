@@ -191,3 +191,34 @@ func (g *Gate) backoff(m *ToGate) {
 		g.take(g.machine.Yield(g.now, m.Ticket))
 	}
 }
+
+// GatePreview is what an operator's message to a gate would do now.
+type GatePreview struct {
+	Before, After    gates.Spec
+	Outcome, Text    string
+	Waiting          int // calls in line before
+	Starting, Ending int // calls of these that start now, or are refused
+	Holders          int // slots taken before
+}
+
+// Preview finds out what an operator's message would do. It changes the gate, which must be
+// a copy.
+func (g *Gate) Preview(now int64, m *ToGate) GatePreview {
+	g.Step(now, nil) // changes due to time alone are not consequences
+	stats := g.machine.Stats(g.now)
+	p := GatePreview{Before: g.detail.Spec, Waiting: stats.Depth, Holders: stats.Holders}
+	out := g.Step(now, []Input{*m})
+	p.After = g.detail.Spec
+	for _, said := range out.Say {
+		switch said.Word {
+		case GateGranted:
+			p.Starting++
+		case GateRefused:
+			p.Ending++
+		}
+	}
+	if notes := g.Log(); len(notes) > 0 {
+		p.Outcome, p.Text = notes[len(notes)-1].Outcome, notes[len(notes)-1].Text
+	}
+	return p
+}

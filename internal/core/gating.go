@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/internal/gates"
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -13,66 +12,6 @@ import (
 // back as messages. When the next gate makes it wait, it gives back what it holds; see
 // collect. The turn that ends an attempt also sends the messages about that to the gates,
 // so that both are durable or neither.
-
-// atGate is the state of a call at one of its gates. The call has a ticket there, with a
-// number among the call's tickets at this gate.
-type atGate struct {
-	State  gateState `json:"state,omitempty"`
-	Ticket int       `json:"ticket,omitempty"`
-	// Judged says that this gate's budget allowed the attempt after the undecided one. The
-	// gate may repeat that.
-	Judged bool `json:"judged,omitempty"`
-	// Returns is how often the ticket's slot was given back unused.
-	Returns int `json:"returns,omitempty"`
-	// Probe says that this gate granted the attempt as the probe of its breaker, which makes
-	// calls wait.
-	Probe bool `json:"probe,omitempty"`
-}
-
-// HasGates reports whether attempts of the call pass gates.
-func (p *Progress) HasGates() bool { return len(p.AtGates) > 0 }
-
-func (p atGate) holds() bool { return p.State == held }
-func (p atGate) waits() bool { return p.State == asked }
-
-// becomes changes the state; a grant is over with its attempt.
-func (p *atGate) becomes(s gateState) { p.State, p.Probe = s, false }
-
-// probes reports whether the attempt in flight is the probe of a breaker that makes calls wait.
-func (c *Call) probes() bool {
-	return slices.ContainsFunc(c.AtGates, func(p atGate) bool { return p.Probe })
-}
-
-type gateState string
-
-const (
-	noTicket gateState = ""       // no ticket
-	asked    gateState = "asked"  // the gate will say when the coming attempt may start
-	held     gateState = "held"   // the gate granted the current or coming attempt
-	resting  gateState = "behind" // the ticket keeps its place and rests until it is asked for again
-)
-
-// undecided is a failed attempt while a gate's budget has yet to say whether another one
-// may follow.
-type undecided struct {
-	Outcome Outcome          `json:"outcome"`
-	Failure *history.Failure `json:"failure,omitempty"`
-	Ended   int64            `json:"ended"`
-	Judges  int              `json:"judges"` // number of gates that have not answered
-}
-
-// holdsGates reports whether a call holds all of its gates.
-func (c *Call) holdsGates() bool {
-	return !slices.ContainsFunc(c.AtGates, func(p atGate) bool { return !p.holds() })
-}
-
-// coming returns the number of the attempt for which the call asks gates.
-func (c *Call) coming() int {
-	if c.Undecided != nil {
-		return c.attempt + 1
-	}
-	return c.attempt
-}
 
 // askNextGate asks for the next gate that the coming attempt needs and reports whether the
 // call has to wait.
@@ -210,36 +149,6 @@ func keeps(g gates.Spec, delay int64) bool {
 
 func budgeted(g gates.Spec) bool { return g.Budget != (gates.Budget{}) }
 
-// fromGate handles a message from a gate. It declines a grant for a ticket that the call no
-// longer has, so that the gate keeps no slot for it.
-func (a *attempts) fromGate(in FromGate) {
-	c := a.calls.byNumber[in.Ticket.Call]
-	i := -1
-	if c != nil {
-		i = slices.IndexFunc(c.Gates, func(g gates.Spec) bool { return g.Name == in.Gate })
-	}
-	if i < 0 || c.AtGates[i].Ticket != in.Ticket.Ticket || c.AtGates[i].State == noTicket {
-		a.gating.decline(in)
-		return
-	}
-	switch {
-	case in.Word == GateAllowed:
-		a.judged(c, i, in, false)
-	case in.Word == GateRefused && in.Reason == retry.ReasonBudget:
-		a.judged(c, i, in, true)
-	case c.AtGates[i].State != asked || in.Attempt != c.coming():
-		a.journal.out.Dropped++ // a repeat
-	case in.Word == GateRefused:
-		a.refused(c, i)
-	case in.Word == GateGranted && in.Returns != c.AtGates[i].Returns:
-		a.journal.out.Dropped++ // a grant of a slot that was given back
-	case in.Word == GateGranted:
-		c.AtGates[i].State, c.AtGates[i].Probe = held, in.Probe
-		a.calls.touch(c)
-		a.proceed(c)
-	}
-}
-
 // decline returns an unwanted ticket.
 func (g *gating) decline(in FromGate) {
 	g.journal.out.Dropped++
@@ -248,86 +157,24 @@ func (g *gating) decline(in FromGate) {
 	}
 }
 
-// proceed continues a call that waits for no further gate. An inline step whose code is
-// missing gives its gates up, because getting the code may take long.
-func (a *attempts) proceed(c *Call) {
-	if c.state != Gated || c.Undecided != nil {
-		return
-	}
-	if c.Step() && a.journal.program == nil {
-		a.gating.leaveGates(c, gates.Neutral)
-		return
-	}
-	a.enterGates(c)
-}
-
-// askGatesAgain makes calls that left their gates because they could not run ask again.
-func (a *attempts) askGatesAgain() {
-	for _, n := range a.calls.openNumbers() {
-		if c := a.calls.byNumber[n]; c.state == Gated && c.Undecided == nil && (a.journal.program != nil || !c.Step()) {
-			a.gating.askNextGate(c)
-		}
-	}
-}
-
-// refused closes a call whose gate refuses it. The coming attempt does not start and is not
-// charged; the ledger records the refusal.
-func (a *attempts) refused(c *Call, i int) {
-	c.AtGates[i].becomes(noTicket) // its ticket is gone
-	if u := c.Undecided; u != nil {
-		c.Undecided = nil
-		d := a.judgement(c, u.Failure, u.Ended, false)
-		a.ledger.recordDecision(c, u.Outcome, u.Failure, d, u.Ended, nextOf(d))
-		c.attempt++
-	}
-	refusal := &retry.RefusedError{Gate: c.Gates[i].Name, Reason: retry.ReasonBreaker}
-	if c.Last != nil {
-		refusal.Last = c.Last.Err()
-	}
-	f := history.FromError(refusal)
-	a.ledger.recordRefusal(c, f)
-	c.attempt--
-	c.verdict = gates.Neutral
-	a.closeFailed(c, retry.ReasonBreaker, c.Policy.AttemptLimit(), f, a.journal.now)
-}
-
-// judged handles a budget's verdict. The first denial decides, or the last of the expected
-// verdicts. A gate that got a budget only after the call asked may deny although it was not
-// asked: the decision stands, and the call enters that gate again.
-func (a *attempts) judged(c *Call, i int, in FromGate, denied bool) {
-	u := c.Undecided
-	if denied {
-		c.AtGates[i].becomes(noTicket) // its ticket is gone
-		a.calls.touch(c)
-	}
-	switch {
-	case u == nil && denied:
-		a.proceed(c)
-	case u == nil || in.Attempt != c.attempt || c.AtGates[i].Judged:
-		a.journal.out.Dropped++
-	case denied || u.Judges == 1:
-		a.decide(c, denied)
-	default:
-		c.AtGates[i].Judged = true
-		u.Judges--
-		a.calls.touch(c)
-	}
-}
-
-// decide asks the policy about the attempt that waited for a verdict, as of the time of its
-// failure.
-func (a *attempts) decide(c *Call, denied bool) {
-	u := c.Undecided
-	c.Undecided = nil
-	d := a.judgement(c, u.Failure, u.Ended, denied)
-	a.ledger.recordDecision(c, u.Outcome, u.Failure, d, u.Ended, nextOf(d))
-	a.follow(c, d, u.Failure, u.Ended)
-}
-
 // abandonVerdict records an attempt whose call no longer waits for the verdict.
 func (g *gating) abandonVerdict(c *Call) {
 	if u := c.Undecided; u != nil {
 		c.Undecided = nil
 		g.ledger.record(c, u.Outcome, u.Failure, string(retry.ReasonCanceled), u.Ended)
+	}
+}
+
+func (g *gating) stopped(c *Call) bool {
+	return g.journal.config.Stopped != nil && g.journal.config.Stopped(c)
+}
+
+// collect notes since when a call holds some of its gates and waits for others.
+func (t *callTable) collect(c *Call, since int64) {
+	switch {
+	case !slices.ContainsFunc(c.AtGates, atGate.holds):
+		c.Collecting = 0
+	case c.Collecting == 0:
+		c.Collecting = since
 	}
 }

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -55,19 +54,6 @@ const (
 	FirstAttempts = 100
 	LastAttempts  = 1000
 )
-
-// CallID returns the unique ID of a call. It is the trace ID of its attempts and their
-// idempotency key.
-func CallID(run string, call int64) string { return run + "/" + strconv.FormatInt(call, 10) }
-
-// AttemptID returns the unique ID of an attempt.
-func AttemptID(run string, call int64, attempt int) string {
-	return run + "/" + strconv.FormatInt(call, 10) + "." + strconv.Itoa(attempt)
-}
-
-// sentID returns the ID of a signal that workflow code sends. Users cannot choose such an
-// ID (history.Reserved), so none can be taken.
-func sentID(run string, call int64) string { return "#send/" + CallID(run, call) }
 
 // record adds an attempt that needed no decision.
 func (l *ledger) record(c *Call, outcome Outcome, f *history.Failure, reason string, ended int64) {

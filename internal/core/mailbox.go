@@ -99,3 +99,26 @@ func (m *mailbox) keep(r *signals, v received) {
 	})
 	m.values = slices.Insert(m.values, at, v)
 }
+
+// full reports whether senders must send the run no more signals, except for those that it
+// waits for: it has MaxBacklog unread ones, or maxYoung came with IDs within KeepKeys. A full
+// run stays full until it has read a fifth of the limit, so that its row does not change with
+// each signal.
+func (s *signals) full(was bool) bool {
+	return reached(s.backlog, s.journal.config.MaxBacklog, was) || reached(s.seen.young(s.journal.now), maxYoung, was)
+}
+
+// reached reports whether n is at the limit or, if it was before, has not yet dropped by a
+// fifth of it. A limit of 0 means no limit.
+func reached(n, limit int, was bool) bool {
+	return limit > 0 && (n >= limit || was && n > limit-limit/5)
+}
+
+// roomAt returns when enough IDs are old that the run is no longer full of them, or Never
+// if it is not full of them.
+func (s *signals) roomAt(was bool) int64 {
+	if !reached(s.seen.young(s.journal.now), maxYoung, was) {
+		return Never
+	}
+	return s.seen.order[len(s.seen.order)-1-(maxYoung-maxYoung/5)].at + int64(KeepKeys)
+}

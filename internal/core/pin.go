@@ -28,18 +28,6 @@ func PinOf(e *history.Event) (build string, is bool) {
 	return e.Name, moved || e.Kind == history.RunPinned
 }
 
-// moveRun moves the run to another build.
-func (r *Run) moveRun(in Control) {
-	outcome, why := WouldMove(r.row.pin, &in)
-	switch {
-	case outcome == Applied:
-		why = "from build " + r.row.pin
-	case r.row.pin == "":
-		why += ": its workflow is not workflow.Pinned, or was not when it began, or its code has not begun"
-	}
-	r.answerRun(in, outcome, why)
-}
-
 // WouldMove returns the outcome of a move request for a run with this pin, and why the run
 // does not move.
 func WouldMove(pin string, in *Control) (outcome, why string) {
@@ -52,18 +40,4 @@ func WouldMove(pin string, in *Control) (outcome, why string) {
 		return Refused, "it stays on build " + pin
 	}
 	return Applied, ""
-}
-
-// pinBegin pins the run to the build with which its code begins, if configured.
-func (r *Run) pinBegin() {
-	if r.journal.config.Build != "" && r.row.pin == "" {
-		r.happened(history.Event{Kind: history.RunPinned, Name: r.journal.config.Build})
-	}
-}
-
-// applyPin applies an event that may pin the run to a build.
-func (r *Run) applyPin(e *history.Event) {
-	if build, is := PinOf(e); is && (r.journal.out != nil || r.journal.turn > r.journal.start.Base.LastCut()) {
-		r.row.pin, r.row.pinChanged = build, true
-	}
 }

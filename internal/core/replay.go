@@ -1,33 +1,6 @@
 package core
 
-import (
-	"slices"
-
-	"github.com/perdure/perdure/internal/history"
-)
-
-// replayAll brings the machine and its code to the end of the record.
-func (r *Run) replayAll(turns []StoredTurn) error {
-	for i := range turns {
-		if want := r.journal.turn + int64(i) + 1; turns[i].Number != want {
-			return history.DamagedTurn(want, history.ErrMissing)
-		}
-		if late := slices.IndexFunc(cutOff(r.journal.start.Base, turns[i:i+1]), isCommand); late >= 0 {
-			return &Mismatch{Turn: turns[i].Number, Expected: &cutOff(r.journal.start.Base, turns[i:i+1])[late]} // the code issues no command after the cut
-		}
-	}
-	for len(turns) > 0 {
-		stretch := stretch(r.journal.start.Base, turns)
-		turns = turns[len(stretch):]
-		if len(turns) == 0 && isCut(r.journal.start.Base, stretch) {
-			return r.comeToCut(stretch)
-		}
-		if err := r.replay(stretch); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+import "github.com/perdure/perdure/internal/history"
 
 // replay replays one stretch of the record.
 func (r *Run) replay(turns []StoredTurn) error {
@@ -64,48 +37,61 @@ func (r *Run) replay(turns []StoredTurn) error {
 	return err
 }
 
-// enter applies the inputs of a recorded turn and expects its commands from then on. It
-// reports whether the turn says that its code was deferred.
-func (r *Run) enter(t *StoredTurn) (deferred bool) {
-	r.journal.turn, r.journal.epoch = t.Number, t.Epoch
-	r.journal.now = max(r.journal.now, t.Time)
-	r.countElsewhere()
-	events := t.Events
-	if n, cut := r.journal.start.Base.CutOf(t.Number); cut {
-		events = events[:min(n, len(events))]
-	}
-	if r.journal.codePlace != 0 { // the code spans this turn, too
-		r.journal.codePlace = 0
-		defer func() { r.journal.codePlace = r.Place() }()
-	}
-	inputs := upToCommand(events)
-	r.expected, r.position = events[len(inputs):], 0
-	for i := range inputs {
-		if inputs[i].Kind == history.CodeDeferred {
-			deferred = true
-			continue
+func (r *Run) advance() error {
+	r.journal.codePlace = r.Place()
+	defer func() { r.journal.codePlace = 0 }()
+	if r.journal.cancellation.untold {
+		r.journal.cancellation.untold, r.journal.cancellation.fresh = false, false
+		r.journal.program.Canceled(r.journal.cancellation.reason)
+		if r.mismatch != nil {
+			return r.mismatch // report the first difference
 		}
-		r.apply(&inputs[i])
 	}
-	return deferred
+	if r.mismatch != nil {
+		return r.mismatch // there is no handler for an update
+	}
+	if r.journal.config.Progress != nil {
+		r.journal.config.Progress()
+	}
+	err := r.journal.program.Advance()
+	r.journal.mustAdvance, r.codeRan = false, true
+	r.signals.unread = nil
+	if r.mismatch != nil {
+		return r.mismatch
+	}
+	return err
 }
 
-// OnRecord reports whether the next command of the code is on record.
-func (r *Run) OnRecord() bool { return r.onRecord() }
+// applyLater applies the later events of a stretch. The node that ran the attempts has
+// already counted the calls that these events close.
+func (r *Run) applyLater() {
+	if r.ended {
+		return
+	}
+	later := r.journal.later
+	r.journal.later = nil
+	tallies := 0
+	if r.journal.out != nil {
+		tallies = len(r.journal.out.Tallies)
+	}
+	for i := range later {
+		if r.ended {
+			return
+		}
+		r.apply(&later[i])
+	}
+	r.countElsewhere()
+	if r.journal.out != nil {
+		r.journal.out.Tallies = r.journal.out.Tallies[:tallies]
+	}
+}
 
-func isCommand(e history.Event) bool { return e.Kind.Command() }
-
-// upToCommand returns the inputs with which a turn begins.
-func upToCommand(events []history.Event) []history.Event {
-	if i := slices.IndexFunc(events, isCommand); i >= 0 {
-		return events[:i]
+// cutOff returns the events after the cuts in these turns.
+func cutOff(b *history.Base, turns []StoredTurn) (events []history.Event) {
+	for i := range turns {
+		if n, cut := b.CutOf(turns[i].Number); cut {
+			events = append(events, turns[i].Events[min(n, len(turns[i].Events)):]...)
+		}
 	}
 	return events
-}
-
-// applyCommands applies the commands of the current turn without running the code.
-func (r *Run) applyCommands() {
-	for i := range r.expected {
-		r.apply(&r.expected[i])
-	}
 }

@@ -7,24 +7,6 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// resetRun closes the run, and the next run of its chain continues from a call. The code
-// does not run, so the turn says CodeDeferred.
-func (r *Run) resetRun(in Control) {
-	if in.Fault != nil {
-		r.answerRun(in, Refused, in.Fault.Error())
-		return
-	}
-	id := NextRunID(r.journal.start.Run, r.journal.now)
-	r.answerRun(in, Applied, in.Cut.String())
-	r.journal.emit(history.Event{Kind: history.CodeDeferred})
-	in.Cut.reset = in.Cut.Reset(&r.journal.start, id, r.journal.now, in)
-	r.journal.out.Base = in.Cut
-	r.happened(history.Event{
-		Kind: history.RunContinued, Call: in.Call, Initiator: history.ResetOfRun, ID: id, Attempt: 1,
-		Operation: string(in.Operation), By: in.By, Reason: in.Reason,
-	})
-}
-
 // Reset returns the start event of the next run of a chain, which continues from a call.
 // The times of the run and the chain start over, because an operator wants the run to go
 // on.

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/retry"
 )
 
 // writeRows turns the touched calls into rows to write or delete.
@@ -33,26 +32,6 @@ func (t *callTable) writeRows() {
 		}
 	}
 	t.dirty = t.dirty[:0]
-}
-
-func (c *Call) row() Row {
-	c.Cancel = c.cancelRequested
-	c.Inline = c.Step()
-	data, _ := history.Seal(&c.Progress) // strings and numbers only: cannot fail
-	row := Row{Call: c.Number, State: c.state, Name: c.Name, Queue: c.Queue, Attempt: c.attempt, Data: data}
-	if c.state == Backoff {
-		row.Due = c.due
-	}
-	return row
-}
-
-// shown returns the call as operators know it. For the backoff of a block that is the
-// block.
-func (c *Call) shown() *Call {
-	if c.backoffOf != nil {
-		return &c.backoffOf.call
-	}
-	return c
 }
 
 // keepsRow notes that a block in backoff has a row. It returns false if there is no such
@@ -101,50 +80,35 @@ func (t *callTable) restore(c *Call, row Row) error {
 	return nil
 }
 
-// TimesOut returns when an external attempt times out.
-func (p *Progress) TimesOut(policy *retry.Policy) int64 {
-	at, _ := p.timesOut(policy)
-	return at
+// writeTask keeps the queue's row in step with the call. The row exists while the attempt
+// is offered, and until a claimed attempt has ended.
+func (t *callTable) writeTask(c *Call) {
+	want := 0
+	if !c.Done && (c.state == Offered || c.state == Remote) {
+		want = c.attempt
+	}
+	if c.Task != 0 && c.Task != want {
+		ref := AttemptRef{c.Number, c.Task}
+		switch {
+		case !c.Claimed:
+			t.journal.out.Withdrawn = append(t.journal.out.Withdrawn, ref)
+		case c.givenUp:
+			t.journal.out.GivenUp = append(t.journal.out.GivenUp, ref)
+		default:
+			t.journal.out.Over = append(t.journal.out.Over, ref)
+		}
+		c.Task, c.Claimed, c.givenUp = 0, false, false
+		t.offered = slices.DeleteFunc(t.offered, func(o *Call) bool { return o == c }) // else a worker would find it
+	}
+	if want != 0 && c.Task == 0 {
+		c.Task, c.Claimed = want, false
+		t.offered = append(t.offered, c)
+	}
 }
 
-// DecodeProgress reads the data of a call's row. If the data is encoded and cannot be
-// decoded, DecodeProgress returns an error and the progress that the document's face shows.
-func DecodeProgress(data []byte) (*Progress, error) {
-	p := &Progress{}
-	switch err := history.Unseal(data, p); {
-	case history.IsCoded(err):
-		return p, history.Damaged("the row of the call", err)
-	case err != nil:
-		return nil, history.Damaged("the row of the call", err)
+// offerAgain tells the queue of an offered attempt that the end of its time has moved.
+func (t *callTable) offerAgain(c *Call) {
+	if c.state == Offered && c.Task != 0 && !c.Claimed && !slices.Contains(t.offered, c) {
+		t.offered = append(t.offered, c)
 	}
-	return p, nil
-}
-
-// Awaits returns the index of the gate at which the call waits, or -1, and whether it waits
-// for the verdict of a budget.
-func (p *Progress) Awaits() (at int, verdict bool) {
-	return slices.IndexFunc(p.AtGates, atGate.waits), p.Undecided != nil
-}
-
-func encodeDetail(d Detail) []byte {
-	data, _ := history.Seal(d) // payloads are valid JSON already: cannot fail
-	return data
-}
-
-// EncodeDetail encodes the document beside a status.
-func EncodeDetail(d Detail) []byte { return encodeDetail(d) }
-
-// DecodeDetail decodes the document beside a status. An absent document is the zero Detail.
-func DecodeDetail(data []byte) (Detail, error) {
-	var d Detail
-	if len(data) == 0 {
-		return d, nil
-	}
-	if result, is := history.UnsealResult(data); is {
-		return Detail{Result: &result}, nil
-	}
-	if err := history.Unseal(data, &d); err != nil {
-		return d, history.Damaged("the outcome or reason in the row of the run", err)
-	}
-	return d, nil
 }

@@ -3,43 +3,9 @@ package core
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/perdure/perdure/internal/history"
 )
-
-// The operations on a run as a whole.
-const (
-	CancelTheRun    Operation = "cancel"     // the code is asked to end
-	TerminateTheRun Operation = "terminate"  // the run ends without asking its code
-	SignalTheRun    Operation = "signal"     // sends a signal
-	PauseTheRun     Operation = "pause-run"  // the code does not run and no attempt starts
-	ResumeTheRun    Operation = "resume-run" // ends a pause-run
-	ResetTheRun     Operation = "reset"      // the next run of the chain goes on from a call
-	MoveTheRun      Operation = "move-runs"  // the run moves to another build
-)
-
-// RunOperations lists the operations on runs.
-var RunOperations = []Operation{CancelTheRun, TerminateTheRun, SignalTheRun, PauseTheRun, ResumeTheRun, ResetTheRun, MoveTheRun}
-
-// OfRun reports whether the operation applies to a run as a whole.
-func (o Operation) OfRun() bool { return slices.Contains(RunOperations, o) }
-
-// Unanswered reports whether no caller waits for the outcome of a request.
-func (c *Control) Unanswered() bool {
-	return c.ID == "" && (c.Operation == CancelTheRun || c.Operation == TerminateTheRun || c.Operation == SignalTheRun)
-}
-
-// named returns the operation for the event that it causes, "" for an unanswered request.
-func (c *Control) named() string {
-	if c.Unanswered() {
-		return ""
-	}
-	return string(c.Operation)
-}
-
-// signalID returns the ID of the signal that a request sends.
-func (c *Control) signalID() string { return cmp.Or(c.SignalID, c.ID) }
 
 // controlRun carries out an operation on the run. An operation that an earlier run of the
 // chain carried out is only answered.
@@ -104,22 +70,6 @@ func (r *Run) answerRun(in Control, outcome, note string) {
 	})
 }
 
-// applyRunControlled applies the effects of an operation that no other event carries.
-func (r *Run) applyRunControlled(e *history.Event) {
-	r.attempts.asked.add(e.ID, r.journal.now)
-	r.done.add(e.ID, r.journal.now)
-	switch {
-	case e.Outcome != Applied:
-	case Operation(e.Operation) == PauseTheRun:
-		r.setPaused(&Pause{By: e.By, Reason: e.Reason, At: r.journal.now})
-	case Operation(e.Operation) == ResumeTheRun:
-		r.setPaused(nil)
-	}
-	r.applyPin(e)
-}
-
-func (r *Run) setPaused(p *Pause) { r.journal.paused, r.row.pauseChanged = p, true }
-
 // pauseRun keeps the code from running and attempts from starting. What happens meanwhile
 // is recorded, and the code sees it when the run is resumed. An attempt in flight may end.
 func (r *Run) pauseRun(in Control) {
@@ -163,4 +113,34 @@ func (r *Run) resumeRun(in Control) {
 			r.operations.letGo(c)
 		}
 	}
+}
+
+// resetRun closes the run, and the next run of its chain continues from a call. The code
+// does not run, so the turn says CodeDeferred.
+func (r *Run) resetRun(in Control) {
+	if in.Fault != nil {
+		r.answerRun(in, Refused, in.Fault.Error())
+		return
+	}
+	id := NextRunID(r.journal.start.Run, r.journal.now)
+	r.answerRun(in, Applied, in.Cut.String())
+	r.journal.emit(history.Event{Kind: history.CodeDeferred})
+	in.Cut.reset = in.Cut.Reset(&r.journal.start, id, r.journal.now, in)
+	r.journal.out.Base = in.Cut
+	r.happened(history.Event{
+		Kind: history.RunContinued, Call: in.Call, Initiator: history.ResetOfRun, ID: id, Attempt: 1,
+		Operation: string(in.Operation), By: in.By, Reason: in.Reason,
+	})
+}
+
+// moveRun moves the run to another build.
+func (r *Run) moveRun(in Control) {
+	outcome, why := WouldMove(r.row.pin, &in)
+	switch {
+	case outcome == Applied:
+		why = "from build " + r.row.pin
+	case r.row.pin == "":
+		why += ": its workflow is not workflow.Pinned, or was not when it began, or its code has not begun"
+	}
+	r.answerRun(in, outcome, why)
 }

@@ -21,9 +21,6 @@ type runRow struct {
 	awaited      []string // names of signals in state; see Detail.Awaited
 }
 
-// State returns the state of the run's row after the last step.
-func (r *Run) State() State { return r.row.state }
-
 // load sets the state of a replayed run, with or without its code.
 func (w *runRow) load(state State, withCode bool) {
 	w.state, w.pauseChanged, w.outOfDate = state, false, false
@@ -35,20 +32,6 @@ func (w *runRow) load(state State, withCode bool) {
 		w.says = w.shown
 	}
 }
-
-// Say sets the status text of the run. It is not a command and not in history: code that
-// replays sets the same text again. The text is part of the run's row, which is written
-// only if the text differs.
-func (r *Run) Say(text string) { r.row.says = text }
-
-// Says returns the status text in the run's row.
-func (r *Run) Says() string { return r.row.shown }
-
-// Pin returns the build to which the run is pinned, empty for none.
-func (r *Run) Pin() string { return r.row.pin }
-
-// Awaited returns the names in the run's row of signals that it takes although it is full.
-func (r *Run) Awaited() []string { return r.row.awaited }
 
 // show writes the status and the code's status text into the row of a running run, and which
 // signals it takes although it is full. A held or closed run keeps its last text.
@@ -134,13 +117,9 @@ func (r *Run) LetGo() bool {
 	return is && d.LetGo(r.row.state.Status)
 }
 
-// LetGo reports whether an operator wants the code of a run with this status to be tried
-// again.
-func (d *Detail) LetGo(status Status) bool {
-	return status == StatusParked && d.Deaths > 0 && d.Fingerprint == ""
-}
-
 // held reports whether the run's row says that the run has no code.
 func (w *runRow) held() bool {
 	return w.state.Status == StatusParked || w.state.Status == StatusWaitingForCode
 }
+
+func (r *Run) setPaused(p *Pause) { r.journal.paused, r.row.pauseChanged = p, true }

@@ -1,6 +1,9 @@
 package core
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/perdure/perdure/internal/history"
@@ -76,3 +79,78 @@ func (r *Run) AwaitsEnd(a AttemptRef) bool {
 	c := r.calls.byNumber[a.Call]
 	return c != nil && c.attempt == a.Attempt && (inFlight(c.state) || c.state == Offered)
 }
+
+// Length returns the number of recorded events, not counting the start event.
+func (r *Run) Length() int { return r.length }
+
+// Backlog returns the number of signals that the code has not read.
+func (r *Run) Backlog() int { return r.signals.backlog }
+
+// Ended reports whether the run is closed.
+func (r *Run) Ended() bool { return r.ended }
+
+// Idle reports whether the run can be evicted: no attempt runs or waits for a slot, and no
+// hook is still to be called for a pause.
+func (r *Run) Idle() bool { return r.calls.busy == 0 && r.calls.untold == 0 }
+
+// AwaitsSlots reports whether everything in flight is a call that waits for a slot. Such
+// calls have rows.
+func (r *Run) AwaitsSlots() bool {
+	return r.calls.queued > 0 && r.calls.busy == r.calls.queued && r.calls.untold == 0
+}
+
+// Lack is an activity and why its calls cannot start here.
+type Lack struct{ Activity, Why string }
+
+// Compare orders lacks.
+func (l Lack) Compare(other Lack) int {
+	return cmp.Or(cmp.Compare(l.Activity, other.Activity), cmp.Compare(l.Why, other.Why))
+}
+
+// NotRegistered is what Config.Lacks returns of a call whose activity the node does not have.
+const NotRegistered = "its activity is not registered"
+
+// Unserved returns, sorted, what Config.Lacks said of calls that are queued therefore.
+func (r *Run) Unserved() []Lack {
+	if len(r.calls.unserved) == 0 {
+		return nil // without the iterator's allocations: every turn asks
+	}
+	return slices.SortedFunc(maps.Keys(r.calls.unserved), Lack.Compare)
+}
+
+// AwaitsMessage reports whether the code waits for a signal or for another run. A message
+// may then come soon, however far off the next due time is.
+func (r *Run) AwaitsMessage() bool {
+	if r.calls.childCalls > 0 || r.calls.inQueues > 0 {
+		return true
+	}
+	for _, m := range r.signals.byName {
+		if len(m.waiting) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Damaged reports whether only a part of the run's record could be read.
+func (r *Run) Damaged() bool { return r.damaged }
+
+// State returns the state of the run's row after the last step.
+func (r *Run) State() State { return r.row.state }
+
+// Say sets the status text of the run. It is not a command and not in history: code that
+// replays sets the same text again. The text is part of the run's row, which is written
+// only if the text differs.
+func (r *Run) Say(text string) { r.row.says = text }
+
+// Says returns the status text in the run's row.
+func (r *Run) Says() string { return r.row.shown }
+
+// Pin returns the build to which the run is pinned, empty for none.
+func (r *Run) Pin() string { return r.row.pin }
+
+// Awaited returns the names in the run's row of signals that it takes although it is full.
+func (r *Run) Awaited() []string { return r.row.awaited }
+
+// Rejoins reports whether the run has yet to continue from the history it began with.
+func (r *Run) Rejoins() bool { return r.rejoining.turns != nil }

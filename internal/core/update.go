@@ -60,16 +60,6 @@ func (r *Run) update(in UpdateArrived) {
 	r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Run: r.journal.start.Run, Turn: r.CurrentTurn()})
 }
 
-// applyUpdateAccepted makes the handler of an update begin in the code's next turn.
-func (r *Run) applyUpdateAccepted(e *history.Event) {
-	r.updates.put(e.ID, place{r.journal.start.Run, r.CurrentTurn()}, r.journal.now)
-	r.journal.mustAdvance = true
-	if r.journal.program != nil && !r.journal.program.Accept(e.ID, e.Name, e.Input) && r.mismatch == nil {
-		expected := *e
-		r.mismatch = &Mismatch{Turn: r.CurrentTurn(), Expected: &expected}
-	}
-}
-
 // handlerPanicked is the note of an update whose handler panicked.
 const handlerPanicked = "the handler panicked"
 

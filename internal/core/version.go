@@ -36,13 +36,6 @@ func (r *Run) Version(change string, least, latest int) int {
 	return v
 }
 
-func (r *Run) setVersion(change string, v int) {
-	if r.versions == nil {
-		r.versions = map[string]int{}
-	}
-	r.versions[change] = v
-}
-
 // unsupported stops code that does not support the run's version of a change.
 func (r *Run) unsupported(change string, v, least, latest int) {
 	expected := r.next()

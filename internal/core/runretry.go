@@ -7,25 +7,6 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Fail ends the run with a failure; canceled says that it follows a cancel request. A
-// failed run is retried if its policy says so. The decision is recorded, and a replay does
-// not repeat it.
-//
-// replaced says that an interceptor replaced the code's failure, which is then not compared
-// with the record.
-func (r *Run) Fail(f *history.Failure, canceled, replaced bool) {
-	e := history.Event{Kind: history.RunFailed, Failure: f}
-	if canceled {
-		e.Kind = history.RunCanceled
-	} else if policy := r.retries.retryPolicy(); policy != nil && !r.onRecord() {
-		e = r.retries.verdict(f, policy)
-	}
-	if replaced {
-		e.Note = failureReplaced
-	}
-	r.command(e)
-}
-
 // failureReplaced is the note of a run whose failure an interceptor replaced.
 const failureReplaced = "an interceptor replaced the error"
 
@@ -79,40 +60,17 @@ func (p *runRetry) firstAttempt() int64 {
 	return max(p.journal.start.Created, p.journal.start.FirstTurn)
 }
 
-// neverBegins closes a run whose code has not begun and may no longer begin: it was
-// canceled before its first turn, or it is a retry and the time for all attempts has
-// passed. The code does not run, so the turn says CodeDeferred.
-func (r *Run) neverBegins() bool {
-	s := &r.journal.start
-	end := history.Event{Kind: history.RunCanceled}
-	switch {
-	case r.journal.cancellation.requested && r.journal.cancellation.at < s.FirstTurn && !r.codeRan:
-		phase := retry.PhaseBackoff
-		if s.Failure == nil { // started with a delay
-			phase = retry.PhaseQueue
-		}
-		end.Failure = history.Aborted(s.Type, max(s.Attempt-1, 1), phase, s.Failure)
-	case s.Deadline != 0 && r.journal.now > s.Deadline && !r.codeRan && r.journal.program != nil:
-		within := time.Duration(s.Deadline - r.retries.firstAttempt())
-		end.Kind, end.Reason = history.RunFailed, string(retry.ReasonWithin)
-		end.Failure = r.retries.exhaustedRun(s.Attempt-1, retry.ReasonWithin, 0, within, s.Failure)
-	default:
-		return false
+// timeForRetries returns the policy limited to the time that is left of the chain: a run
+// that could only begin after that is not started.
+func (p *runRetry) timeForRetries(policy *retry.Policy) *retry.Policy {
+	if p.journal.start.ChainDeadline == 0 {
+		return policy
 	}
-	r.journal.emit(history.Event{Kind: history.CodeDeferred})
-	r.happened(end)
-	return true
-}
-
-// ownFailure returns the failure with which the code closed its run. A timed-out run has
-// none, because its code was not asked.
-func ownFailure(e *history.Event) *history.Failure {
-	switch retry.Reason(e.Reason) {
-	case "", retry.ReasonTerminal, retry.ReasonCanceled:
-		return e.Failure
+	left := time.Duration(p.journal.start.ChainDeadline - p.firstAttempt())
+	if policy.Within > 0 && policy.Within <= left {
+		return policy
 	}
-	if e.Kind == history.RunFailed && e.Failure != nil && len(e.Failure.Causes) > 0 {
-		return e.Failure.Causes[0]
-	}
-	return e.Failure
+	bounded := *policy
+	bounded.Within = max(left, 1)
+	return &bounded
 }

@@ -1,0 +1,173 @@
+package core
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/perdure/perdure/internal/history"
+)
+
+// Every input has its moment: the engine time at which it became durable, or at which its
+// cause happened. What comes due has the moment at which it is due. A step takes both in the
+// order of their moments, whoever served when: a request that was acknowledged before a due
+// time comes before it, also if no process ran until both had passed.
+
+// Step advances the run to now. It takes the inputs in order, skipping nil ones, and what is
+// due between their moments, and then runs the code. The caller passes the inputs in the
+// order of their moments (see Timed). It calls admit for each attempt that could start. If
+// admit returns true, a slot is reserved or the attempt takes one when it begins (see
+// Config.Unslotted); otherwise the call stays queued.
+func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, error) {
+	r.journal.now = max(r.journal.now, now)
+	if r.journal.out, r.spare = r.spare, nil; r.journal.out == nil {
+		r.journal.out = &Turn{Events: make([]history.Event, 0, usualTurn)}
+	}
+	r.journal.out.Time = r.journal.now
+	if r.damaged {
+		r.stepDamaged(inputs)
+	} else if err := r.stepWhole(inputs); err != nil {
+		return nil, err
+	} else {
+		r.attempts.admitReady(admit, r.codeFirst)
+	}
+	r.calls.writeRows()
+	r.attempts.handOut()
+	r.settle()
+	if len(r.journal.out.Events) > 0 {
+		r.catchUp()
+	}
+	out := r.journal.out
+	r.journal.out = nil
+	if len(out.Events) > 0 {
+		r.length += len(out.Events)
+		r.journal.turn++
+		out.Number = r.journal.turn
+	}
+	return out, nil
+}
+
+func (r *Run) step() error {
+	if !r.codeRan {
+		r.pinBegin()
+	}
+	before := len(r.journal.out.Events)
+	resuming := before == 0
+	if err := r.advance(); err != nil {
+		return err
+	}
+	if !r.ended && len(r.calls.byNumber) == 0 && !r.updatable {
+		return ErrDeadlock
+	}
+	if resuming && (len(r.journal.out.Events) == 0 || r.journal.turn > 0) {
+		// No event says that the code ran here, so record it before the events it caused.
+		r.journal.out.Events = slices.Insert(r.journal.out.Events, 0, history.Event{Kind: history.CodeAdvanced})
+	}
+	return nil
+}
+
+// stepWhole takes the inputs and what is due in the order of their moments, and runs the code.
+func (r *Run) stepWhole(inputs []Input) error {
+	r.journal.moment, r.codeFirst = 0, false
+	r.attempts.hearWorkers(inputs)
+	until := r.journal.now
+	for i, in := range inputs {
+		if in == nil {
+			continue
+		}
+		if more, is := in.(More); is {
+			until = min(until, more.At-1)
+			continue
+		}
+		in, at := moment(in)
+		if _, loaded := in.(TakenOver); !loaded {
+			at = min(at, r.journal.now)
+			r.pass(at-1, at)
+		}
+		switch {
+		case r.codeFirst, r.ended && !r.refuse(in), !r.ended && !r.Takes(in):
+			r.journal.out.Deferred = append(r.journal.out.Deferred, i)
+		case !r.ended:
+			r.take(in)
+		}
+	}
+	r.pass(until, until)
+	if !r.ended {
+		if err := r.work(); err != nil {
+			return err
+		}
+	}
+	if r.ended {
+		r.endCalls()
+	}
+	return nil
+}
+
+// stepDamaged is Step for a damaged run.
+func (r *Run) stepDamaged(inputs []Input) {
+	for i, in := range inputs {
+		in, _ := moment(in)
+		switch in.(type) {
+		case nil, More:
+			continue
+		}
+		switch {
+		case r.ended && !r.refuse(in), !r.ended && !r.Takes(in):
+			r.journal.out.Deferred = append(r.journal.out.Deferred, i)
+		case !r.ended:
+			r.take(in)
+		}
+	}
+	if r.ended {
+		r.endCalls()
+		r.journal.out.Closed = append(r.journal.out.Closed, r.strays...)
+	}
+}
+
+// pass lets time pass up to a moment: what is due until then happens, the earliest first. An
+// input comes before what is due at its moment, but not before the end of the run's time, to
+// which time passes in any case. Where that ends, the code must have seen what came before; if
+// it has not, time stops there, and the run is closed in the next step.
+func (r *Run) pass(due, to int64) {
+	if r.ended || r.codeFirst || due < r.journal.moment && to < r.Deadline() {
+		return
+	}
+	end := r.Deadline()
+	if r.journal.moment = max(r.journal.moment, min(due, end-1)); !r.Rejoins() {
+		r.attempts.fireDue()
+	}
+	if to < end {
+		return
+	}
+	if r.codeFirst = r.journal.mustAdvance && r.codeRan && r.journal.program != nil && r.journal.paused == nil && !r.Rejoins(); r.codeFirst {
+		r.journal.out.Again = true
+		return
+	}
+	r.journal.moment = to
+	r.expire()
+}
+
+// work runs the code if there is something that it has to see.
+func (r *Run) work() error {
+	if r.Rejoins() {
+		return r.rejoin()
+	}
+	if !r.journal.mustAdvance || r.neverBegins() || r.tooLong() {
+		return nil
+	}
+	if r.journal.program != nil && r.journal.paused == nil && r.journal.moment >= r.firstTurn() {
+		return r.step()
+	}
+	r.cancelOpen()
+	if len(r.journal.out.Events) > 0 {
+		r.journal.emit(history.Event{Kind: history.CodeDeferred})
+	}
+	return nil
+}
+
+// catchUp adds to the first turn of a reset or forked run the attributes that the code had
+// set in the copied history. The row has only those of the start event.
+func (r *Run) catchUp() {
+	if r.journal.turn == r.journal.start.Base.LastCut() && !maps.Equal(r.attributes, r.journal.start.Attributes) {
+		r.journal.out.Attributes = r.attributes
+	}
+}
