@@ -79,15 +79,6 @@ func (a *attempts) dispatchOf(c *Call) Dispatch {
 	}
 }
 
-// allowed returns how many executions the rule for the call's latest failure allows under
-// the policy in force. Before the first failure it returns the policy's limit.
-func (a *attempts) allowed(c *Call) int {
-	if c.Last == nil {
-		return c.Policy.AttemptLimit()
-	}
-	return a.judgement(c, c.Last, a.journal.now, false).Max
-}
-
 // offer puts a ready attempt into its queue. It needs no slot here: the workers decide when
 // to run it. The row in the queue says until when it may be claimed, so that none begins it
 // later, even if no process serves the run then.

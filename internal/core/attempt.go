@@ -70,7 +70,7 @@ func (a *attempts) attemptEnded(in AttemptEnded) {
 	ended := max(in.Ended, c.StartedAt)
 	switch {
 	case in.Outcome == Completed:
-		c.verdict = gates.Success
+		c.gateOutcome = gates.Success
 		if c.attempt > 1 {
 			a.ledger.record(c, Completed, nil, string(retry.ReasonSucceeded), ended)
 		}
@@ -81,31 +81,19 @@ func (a *attempts) attemptEnded(in AttemptEnded) {
 		a.happened(history.Event{Kind: history.CallCompleted, Call: c.Number, Result: in.Result, Ended: ended, Retry: a.ledger.summary(c, false, ended)})
 	case in.Unbegun && c.state == Dispatched && a.unbegun(c, ended):
 	case a.isCanceled(c):
-		if c.attempt > 1 || in.Failure != nil {
-			a.ledger.record(c, Canceled, in.Failure, string(retry.ReasonCanceled), ended)
-		}
 		if in.Failure != nil && in.Outcome != Drained {
 			c.Last = in.Failure
 		}
-		a.closeCanceled(c, ended)
+		a.conclude(c, ending{outcome: Canceled, failure: in.Failure, reason: retry.ReasonCanceled, at: ended, canceled: true})
 	case in.Outcome == Pending:
 		a.handOver(c, ended)
 	case in.Outcome == Drained && c.StartedAt > a.journal.now && c.state == Dispatched:
 		a.backOff(c) // the attempt never began; it keeps its number
-	case in.Outcome == Drained: // a claimed attempt is on record, whether it began or not
-		due := c.StartedAt
-		a.ledger.record(c, Drained, nil, string(retry.ReasonDrained), ended)
+	case in.Outcome == Drained:
 		c.Drains++
-		a.gating.backOffAtGates(c, gates.Neutral, a.journal.now, false)
-		c.attempt++
-		c.cleared()
-		if due > a.journal.now {
-			a.backOffUntil(c, due)
-			return
-		}
-		a.goOn(c)
+		a.conclude(c, ending{outcome: Drained, reason: retry.ReasonDrained, at: ended})
 	default:
-		a.attemptFailed(c, in.Outcome, in.Failure, ended)
+		a.fail(c, in.Outcome, in.Failure, ended)
 	}
 }
 
@@ -116,7 +104,7 @@ func (a *attempts) offProbation(in OffProbation) {
 	if c == nil || c.state != Dispatched && c.state != Remote || c.attempt != in.Attempt || !c.OnProbation {
 		return
 	}
-	c.cleared()
+	c.clearProbation()
 	a.calls.touch(c)
 	a.journal.out.OffProbation = append(a.journal.out.OffProbation, in.AttemptRef)
 }
@@ -126,12 +114,12 @@ func (a *attempts) offProbation(in OffProbation) {
 // loss of its node. The hand-over counts as a heartbeat.
 func (a *attempts) handOver(c *Call, ended int64) {
 	if !bounded(c.Policy) {
-		a.attemptFailed(c, Failed, history.FromError(retry.Terminal(fmt.Errorf(
+		a.fail(c, Failed, history.FromError(retry.Terminal(fmt.Errorf(
 			"%q returned activity.ErrPending, but its policy has neither an AttemptTimeout nor a HeartbeatTimeout: "+
 				"an attempt that is never completed would stay open forever; set one of them", c.Name))), ended)
 		return
 	}
-	c.cleared()
+	c.clearProbation()
 	c.BeatAt = max(c.BeatAt, ended)
 	a.calls.setState(c, External)
 	a.waitOutside(c)
@@ -147,7 +135,7 @@ func (a *attempts) waitOutside(c *Call) {
 // timeOutside fails an external attempt whose time has run out.
 func (a *attempts) timeOutside(c *Call) {
 	_, as := c.timesOut(c.Policy)
-	a.attemptFailed(c, TimedOut, history.FromError(&as), a.journal.now)
+	a.fail(c, TimedOut, history.FromError(&as), a.journal.now)
 }
 
 // attemptInFlight returns the call if this is its current attempt and it is in flight, here
@@ -204,7 +192,7 @@ func (a *attempts) unbegun(c *Call, ended int64) bool {
 func (a *attempts) queuedTooLong(c *Call) {
 	if !a.gating.stopped(c) {
 		a.gating.leaveGates(c, gates.Neutral) // the next attempt lines up again
-		a.attemptFailed(c, TimedOut, queueTimeout(c), a.journal.now)
+		a.fail(c, TimedOut, queueTimeout(c), a.journal.now)
 		return
 	}
 	c.QueuedAt = a.journal.now
@@ -252,7 +240,7 @@ func (a *attempts) workerGone(in WorkerGone) {
 		over.Unheard = []string{in.Worker}
 	}
 	c.givenUp = true
-	a.lost(c, over)
+	a.lose(c, over)
 }
 
 // takenOver marks the attempts in flight as lost, except those still alive (E3).
@@ -260,7 +248,7 @@ func (a *attempts) takenOver(in TakenOver) {
 	for _, n := range a.calls.openNumbers() {
 		c := a.calls.byNumber[n]
 		if c.state == Dispatched && !slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt}) {
-			a.lost(c, in)
+			a.lose(c, in)
 		} else if c.Untold { // its process may have died before it called the hook
 			a.calls.tellWaiting(c)
 		}
@@ -282,13 +270,13 @@ func (a *attempts) fromGate(in FromGate) {
 	}
 	switch {
 	case in.Word == GateAllowed:
-		a.judged(c, i, in, false)
+		a.hearBudget(c, i, in, false)
 	case in.Word == GateRefused && in.Reason == retry.ReasonBudget:
-		a.judged(c, i, in, true)
+		a.hearBudget(c, i, in, true)
 	case c.AtGates[i].State != asked || in.Attempt != c.coming():
 		a.journal.out.Dropped++ // a repeat
 	case in.Word == GateRefused:
-		a.refused(c, i)
+		a.refuse(c, i)
 	case in.Word == GateGranted && in.Returns != c.AtGates[i].Returns:
 		a.journal.out.Dropped++ // a grant of a slot that was given back
 	case in.Word == GateGranted:

@@ -22,20 +22,20 @@ func (a *attempts) recordStart(c *Call) {
 }
 
 // closeFailed closes a call with a failure made from the last one and the reason.
-func (a *attempts) closeFailed(c *Call, reason retry.Reason, limit int, f *history.Failure, ended int64) {
-	switch reason {
+func (a *attempts) closeFailed(c *Call, d retry.Decision, f *history.Failure, ended int64) {
+	switch d.Reason {
 	case retry.ReasonTerminal:
 	case retry.ReasonCanceled: // the body says so; the run was not asked to cancel
 		f = history.FromError(&retry.AbortedError{Name: c.Name, Attempt: c.attempt, Phase: retry.PhaseExecution, Cause: f.Err()})
 	default:
 		f = history.Exhausted(retry.ExhaustedError{
-			Name: c.Name, Attempts: c.Failures, Reason: reason, Max: limit, Within: c.Policy.Within,
+			Name: c.Name, Attempts: c.Failures, Reason: d.Reason, Max: d.Max, Within: c.Policy.Within,
 		}, f)
 	}
 	a.recordStart(c)
 	a.happened(history.Event{
 		Kind: history.CallFailed, Call: c.Number, Failure: f, Ended: ended,
-		Reason: string(reason), Retry: a.ledger.summary(c, reason.Exhausts(), ended),
+		Reason: string(d.Reason), Retry: a.ledger.summary(c, d.Reason.Exhausts(), ended),
 	})
 }
 
@@ -107,14 +107,4 @@ func (a *attempts) suspendByEngine(c *Call, state CallState, reason retry.Reason
 		a.calls.setUntold(c, true)
 		a.calls.tellWaiting(c)
 	}
-}
-
-// exhausted pauses a call whose attempts, time or budget are used up.
-func (a *attempts) exhausted(c *Call, reason retry.Reason) {
-	a.suspendByEngine(c, Paused, reason)
-}
-
-// quarantine stops a call whose attempts crash processes.
-func (a *attempts) quarantine(c *Call) {
-	a.suspendByEngine(c, Quarantined, retry.ReasonCrashLimit)
 }

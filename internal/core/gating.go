@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/perdure/perdure/internal/gates"
@@ -86,13 +87,13 @@ func (g *gating) toGate(c *Call, i int, word GateWord, attempt int) ToGate {
 	}
 }
 
-// backOffAtGates tells the gates that an attempt has ended and the next one is due at
+// backOff tells the gates that an attempt has ended and the next one is due at
 // until. The first gate grants the next attempt by itself at that time, and so do later
 // gates if all before them keep their slot. After a gate that is given up, a ticket keeps
 // its place but rests without a slot until the call asks again: calls that hold a gate
 // while they wait for one with a smaller name could deadlock. With judge, gates that have a
 // budget answer whether it allows the next attempt.
-func (g *gating) backOffAtGates(c *Call, outcome gates.Outcome, until int64, judge bool) (judges int) {
+func (g *gating) backOff(c *Call, outcome gates.Outcome, until int64, judge bool) (judges int) {
 	inOrder := true
 	for i := range c.AtGates {
 		p := &c.AtGates[i]
@@ -100,7 +101,7 @@ func (g *gating) backOffAtGates(c *Call, outcome gates.Outcome, until int64, jud
 			continue // ended without having run
 		}
 		m := g.toGate(c, i, GateBackoff, c.attempt)
-		m.Outcome, m.Until = outcome, until
+		m.Outcome, m.Until = cmp.Or(outcome, gates.Neutral), until
 		p.becomes(asked)
 		if !inOrder {
 			m.Until, m.Yield = Never, true
@@ -120,7 +121,7 @@ func (g *gating) backOffAtGates(c *Call, outcome gates.Outcome, until int64, jud
 func (g *gating) leaveAllGates(c *Call) {
 	if g.journal.out != nil {
 		g.abandonVerdict(c)
-		g.leaveGates(c, c.verdict)
+		g.leaveGates(c, c.gateOutcome)
 	}
 }
 
@@ -133,9 +134,7 @@ func (g *gating) leaveGates(c *Call, outcome gates.Outcome) {
 			continue
 		}
 		m := g.toGate(c, i, GateDone, c.attempt)
-		if m.Outcome = outcome; outcome == "" {
-			m.Outcome = gates.Neutral
-		}
+		m.Outcome = cmp.Or(outcome, gates.Neutral)
 		p.becomes(noTicket)
 		g.journal.out.Gates = append(g.journal.out.Gates, m)
 		g.calls.touch(c)

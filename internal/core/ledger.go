@@ -61,8 +61,8 @@ func (l *ledger) record(c *Call, outcome Outcome, f *history.Failure, reason str
 }
 
 // recordDecision adds a failed attempt with the policy's decision.
-func (l *ledger) recordDecision(c *Call, outcome Outcome, f *history.Failure, d retry.Decision, ended, next int64) {
-	detail := AttemptDetail{Delay: d.Delay, Next: next, Rule: d.Rule + 1, Pause: d.Pause}
+func (l *ledger) recordDecision(c *Call, outcome Outcome, f *history.Failure, d retry.Decision, ended int64) {
+	detail := AttemptDetail{Delay: d.Delay, Next: nextOf(d), Rule: d.Rule + 1, Pause: d.Pause}
 	detail.Judged = judged(outcome, f, d)
 	l.keep(c, outcome, f, string(d.Reason), detail, ended)
 }

@@ -67,8 +67,8 @@ type Progress struct {
 	Undecided *undecided `json:"undecided,omitempty"`
 	// granted is the group size of the slot for the coming attempt.
 	granted int
-	// verdict is what the last attempt showed about what is behind the gates.
-	verdict gates.Outcome
+	// gateOutcome is what the attempt that ends showed about what is behind the gates.
+	gateOutcome gates.Outcome
 
 	Errors      []history.AttemptError `json:"errors,omitempty"`
 	ErrorsTotal int                    `json:"errors_total,omitempty"`
@@ -103,8 +103,8 @@ func (a *Progress) remember(number int, f *history.Failure, at int64) {
 	})
 }
 
-// cleared takes a call off probation because its process survived.
-func (a *Progress) cleared() { a.OnProbation, a.Group, a.LostAt = false, 0, 0 }
+// clearProbation takes a call off probation because its process survived.
+func (a *Progress) clearProbation() { a.OnProbation, a.Group, a.LostAt = false, 0, 0 }
 
 // timesOut returns when an external attempt times out, and as what.
 func (a *Progress) timesOut(p *retry.Policy) (int64, retry.TimeoutError) {

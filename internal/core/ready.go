@@ -89,8 +89,8 @@ func (a *attempts) neverBegan(c *Call) {
 
 // suspend makes a call wait for an operator. It keeps nothing at its gates.
 func (a *attempts) suspend(c *Call, state CallState) {
-	a.gating.leaveGates(c, c.verdict)
-	c.verdict = ""
+	a.gating.leaveGates(c, c.gateOutcome)
+	c.gateOutcome = ""
 	a.calls.setState(c, state)
 	c.due = 0
 	a.calls.touch(c)
