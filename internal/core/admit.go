@@ -57,11 +57,11 @@ func (a *attempts) dispatch(c *Call) {
 	c.due, c.Returned = 0, 0
 	c.StartedAt = max(a.journal.now, c.QueuedAt)
 	c.Node = a.journal.config.Node
-	if c.granted > 0 { // perhaps only because of its activity
+	if c.slotGroup > 0 { // perhaps only because of its activity
 		c.OnProbation = true
 	}
 	if c.OnProbation {
-		c.Group = c.granted
+		c.Group = c.slotGroup
 	}
 	a.calls.touch(c)
 	a.journal.out.Dispatch = append(a.journal.out.Dispatch, a.dispatchOf(c))
@@ -84,13 +84,11 @@ func (a *attempts) dispatchOf(c *Call) Dispatch {
 // later, even if no process serves the run then.
 func (a *attempts) offer(c *Call) {
 	a.calls.setState(c, Offered)
-	c.due = c.queueDue()
-	a.calls.watch(c)
-	a.calls.touch(c)
+	a.calls.await(c, c.queueDue())
 }
 
-// handOut describes the newly queued attempts for the workers.
-func (a *attempts) handOut() {
+// describeOffers describes the newly queued attempts for the workers.
+func (a *attempts) describeOffers() {
 	for _, c := range a.calls.offered {
 		a.journal.out.Offered = append(a.journal.out.Offered, a.dispatchOf(c))
 	}

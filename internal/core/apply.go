@@ -32,13 +32,13 @@ func (a *attempts) apply(e *history.Event) {
 		}
 	case history.TimerCanceled:
 		if c != nil {
-			c.Failure = given(c)
+			c.Failure = abortedFailure(c)
 			a.close(c)
 		}
 	case history.CallCompleted, history.CallFailed, history.CallCanceled:
 		if c != nil {
 			c.Result, c.Failure, c.Retry = e.Result, e.Failure, e.Retry
-			c.Child.learn(e)
+			c.Child.setOutcome(e)
 			a.ledger.count(c, e)
 			a.close(c)
 		}
@@ -47,9 +47,9 @@ func (a *attempts) apply(e *history.Event) {
 	}
 }
 
-// happened puts an event about a call on record and applies it.
-func (a *attempts) happened(e history.Event) {
-	a.journal.emit(e)
+// emit puts an event about a call on record and applies it.
+func (a *attempts) emit(e history.Event) {
+	a.journal.append(e)
 	a.apply(&e)
 }
 
@@ -93,7 +93,7 @@ func (a *attempts) applyScheduled(e *history.Event) {
 // applyControlled applies those effects of an operation that no row holds.
 func (a *attempts) applyControlled(e *history.Event) {
 	if e.ID != "" {
-		a.asked.add(e.ID, a.journal.now)
+		a.operationIDs.add(e.ID, a.journal.now)
 	}
 	if c := a.calls.byNumber[e.Call]; c != nil && e.Policy != nil {
 		c.Policy = e.Policy

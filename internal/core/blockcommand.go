@@ -39,8 +39,8 @@ func (r *Run) Tried(b *Block, t Try) {
 	case t.Failure == nil:
 		r.ledger.record(c, outcome, nil, reason, r.journal.now)
 	default:
-		detail.Judged = judged(outcome, t.Failure, t.Decision)
-		r.ledger.keep(c, outcome, t.Failure, reason, detail, r.journal.now)
+		detail.Judged = newJudged(outcome, t.Failure, t.Decision)
+		r.ledger.append(c, outcome, t.Failure, reason, detail, r.journal.now)
 	}
 	if !t.Retry {
 		r.countBlock(b, t.Failure == nil, t.Reason)

@@ -52,7 +52,7 @@ type Call struct {
 	due             int64 // timers, backoff, queue timeouts: when to look at the call next
 	early           bool  // in backoff: the attempt may not need a slot until it begins
 	unslotted       bool  // ready: the attempt needs no slot until it begins
-	place           int64 // place of the received signal among those of its name
+	arrival         int64 // place of the received signal among those of its name
 	cancelRequested bool  // by the code
 	unserved        bool  // queued, and counted in callTable.unserved with its reason
 	hasRow          bool  // the call has a row on disk
@@ -85,8 +85,8 @@ func (c *Call) attempted() bool {
 	return c.Kind == history.ActivityScheduled || c.Kind == history.StepScheduled
 }
 
-// given returns the failure of a call that was given up without waiting for its attempt.
-func given(c *Call) *history.Failure {
+// abortedFailure returns the failure of a call that was given up without waiting for its attempt.
+func abortedFailure(c *Call) *history.Failure {
 	if !c.attempted() {
 		return history.Aborted(c.Name, 1, retry.PhaseExecution, nil)
 	}
@@ -123,25 +123,25 @@ func (c *Call) holdsGates() bool {
 	return !slices.ContainsFunc(c.AtGates, func(p atGate) bool { return !p.holds() })
 }
 
-// coming returns the number of the attempt for which the call asks gates.
-func (c *Call) coming() int {
+// comingAttempt returns the number of the attempt for which the call asks gates.
+func (c *Call) comingAttempt() int {
 	if c.Undecided != nil {
 		return c.attempt + 1
 	}
 	return c.attempt
 }
 
-// shown returns the call as operators know it. For the backoff of a block that is the
+// subject returns the call as operators know it. For the backoff of a block that is the
 // block.
-func (c *Call) shown() *Call {
+func (c *Call) subject() *Call {
 	if c.backoffOf != nil {
 		return &c.backoffOf.call
 	}
 	return c
 }
 
-// check returns why the code could not read a result, or nil if it can or no Reader is set.
-func (c *Call) check(result history.Payload) (err error) {
+// checkResult returns why the code could not read a result, or nil if it can or no Reader is set.
+func (c *Call) checkResult(result history.Payload) (err error) {
 	if c.Reader == nil {
 		return nil
 	}
@@ -159,8 +159,8 @@ func (c *Call) check(result history.Payload) (err error) {
 // awaitsRun reports whether the call waits for the end of its child.
 func (c *Call) awaitsRun() bool { return c.Kind == history.ChildScheduled }
 
-// made returns how many attempts a given-up call has had, without one that did not begin.
-func (c *Call) made() int {
+// attemptsMade returns how many attempts a given-up call has had, without one that did not begin.
+func (c *Call) attemptsMade() int {
 	if inFlight(c.state) || c.Undecided != nil {
 		return c.attempt
 	}
@@ -205,8 +205,8 @@ func (c *Call) gatedDue() int64 {
 	return due
 }
 
-// learn records how a child ended.
-func (c *ChildCall) learn(e *history.Event) {
+// setOutcome records how a child ended.
+func (c *ChildCall) setOutcome(e *history.Event) {
 	if c != nil && e.Child != nil {
 		c.Run, c.Status, c.Reason = e.Child.Run, e.Child.Status, e.Reason
 		if c.Status == ChildIDInUse {

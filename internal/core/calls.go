@@ -1,17 +1,26 @@
 package core
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
 	"github.com/perdure/perdure/internal/history"
 )
 
-func (t *callTable) openNumbers() []int64 {
+// sorted returns the open calls by number.
+func (t *callTable) sorted() []*Call {
 	if len(t.byNumber) == 0 {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(t.byNumber))
+	return slices.SortedFunc(maps.Values(t.byNumber), func(c, d *Call) int { return cmp.Compare(c.Number, d.Number) })
+}
+
+// await says when to look at a call next.
+func (t *callTable) await(c *Call, due int64) {
+	c.due = due
+	t.watch(c)
+	t.touch(c)
 }
 
 // open adds the call that a command event begins.
@@ -38,19 +47,19 @@ func (t *callTable) placeOf(c *Call) int64 {
 	if c.Kind != history.TimerStarted || c.Failure != nil {
 		return t.journal.nextPlace()
 	}
-	same := fired{t.journal.place, t.journal.currentTurn(), c.due}
-	if t.journal.fired != same {
+	same := timerPlace{t.journal.place, t.journal.currentTurn(), c.due}
+	if t.journal.lastTimer != same {
 		same.place = t.journal.nextPlace()
-		t.journal.fired = same
+		t.journal.lastTimer = same
 	}
 	return t.journal.place
 }
 
 // setState moves a call to another state and updates the counts per state.
 func (t *callTable) setState(c *Call, s CallState) {
-	t.counted(c.state, -1)
+	t.countState(c.state, -1)
 	c.state = s
-	t.counted(s, 1)
+	t.countState(s, 1)
 	t.noteLack(c, "")
 }
 
@@ -76,8 +85,8 @@ func (t *callTable) noteLack(c *Call, why string) {
 	}
 }
 
-// counted adds n to the counts that include a state.
-func (t *callTable) counted(s CallState, n int) {
+// countState adds n to the counts that include a state.
+func (t *callTable) countState(s CallState, n int) {
 	switch s {
 	case External:
 		t.outside += n
@@ -106,9 +115,7 @@ func (t *callTable) enqueue(c *Call) {
 		return // the row says so already
 	}
 	t.setState(c, Queued)
-	c.due = c.queueDue()
-	t.watch(c)
-	t.touch(c)
+	t.await(c, c.queueDue())
 }
 
 // setUntold notes whether the hook for pauses still has to be called.
@@ -118,32 +125,32 @@ func (t *callTable) setUntold(c *Call, untold bool) {
 	}
 	c.Untold = untold
 	if untold {
-		t.untold++
+		t.unnotified++
 	} else {
-		t.untold--
+		t.unnotified--
 	}
 	t.touch(c)
 }
 
-// tellWaiting asks the caller to tell an operator that a call waits.
-func (t *callTable) tellWaiting(c *Call) {
+// notifyWaiting asks the caller to tell an operator that a call waits.
+func (t *callTable) notifyWaiting(c *Call) {
 	t.journal.out.Waiting = append(t.journal.out.Waiting, Waiting{
 		AttemptRef: AttemptRef{c.Number, c.attempt}, Name: c.Name, State: c.state, Reason: c.Pause.Reason,
 		Failures: c.Failures, Failure: c.Last, At: c.Pause.At,
 	})
 }
 
-// told notes that an operator was told.
-func (t *callTable) told(in Told) {
+// markTold notes that an operator was told.
+func (t *callTable) markTold(in Told) {
 	if c := t.byNumber[in.Call]; c != nil && c.attempt == in.Attempt {
 		t.setUntold(c, false)
 	}
 }
 
-// unclaimed reports whether an attempt ended before the message that a worker claimed it
+// awaitsClaim reports whether an attempt ended before the message that a worker claimed it
 // has arrived. That message is on its way: it was posted first, but of messages posted at
 // about the same time the later one may be seen first.
-func (t *callTable) unclaimed(in AttemptEnded) bool {
+func (t *callTable) awaitsClaim(in AttemptEnded) bool {
 	c := t.byNumber[in.Call]
 	return c != nil && c.state == Offered && c.attempt == in.Attempt
 }
@@ -174,9 +181,9 @@ func (t *callTable) backsOff(c *Call, e *history.Event) {
 	t.touch(c)
 }
 
-// disownTries forgets the totals of tries that were made in another run, whose ledger has
+// dropForeignTries forgets the totals of tries that were made in another run, whose ledger has
 // them.
-func (t *callTable) disownTries() {
+func (t *callTable) dropForeignTries() {
 	for _, b := range t.blocks {
 		b.call.Totals = Totals{}
 	}

@@ -11,8 +11,8 @@ func (r *Run) cancelOpen() {
 	if !r.journal.cancellation.untold {
 		return
 	}
-	for _, n := range r.calls.openNumbers() {
-		switch c := r.calls.byNumber[n]; {
+	for _, c := range r.calls.sorted() {
+		switch {
 		case c.Shielded || c.cancelRequested:
 		case c.attempted() && c.state != Dispatched && c.state != Remote:
 			r.attempts.closeWaiting(c)

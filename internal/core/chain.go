@@ -38,13 +38,13 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 // on even if the code has been told, because a cancellation that comes in the moment in
 // which the code continues would be lost otherwise.
 func (r *Run) carried() *history.Carried {
-	r.unheard()
+	r.keepUnapplied()
 	unread := r.signals.unread
 	if r.journal.program != nil {
 		unread = r.journal.program.Unread()
 	}
 	for _, c := range unread {
-		r.signals.mailbox(c.Name).keep(&r.signals, received{c.Result, c.place})
+		r.signals.mailbox(c.Name).insert(&r.signals, signal{c.Result, c.arrival})
 	}
 	var all history.Carried
 	for _, name := range slices.Sorted(maps.Keys(r.signals.byName)) {
@@ -52,13 +52,13 @@ func (r *Run) carried() *history.Carried {
 			all.Signals = append(all.Signals, history.CarriedSignal{Name: name, Value: v.value})
 		}
 	}
-	seen := r.signals.seen.handedOn(r.journal.now, maxSeen)
+	seen := r.signals.ids.toHandOn(r.journal.now, maxHandedOn)
 	for _, key := range seen {
 		name, id := splitSignalKey(key.id)
 		all.Seen = append(all.Seen, [2]string{name, id})
 	}
 	all.SeenAt = stamps(seen, r.journal.now)
-	for _, key := range r.updates.handedOn(r.journal.now, maxUpdates) {
+	for _, key := range r.updates.toHandOn(r.journal.now, maxUpdates) {
 		at, _ := r.updates.get(key.id)
 		all.Updates = append(all.Updates, history.CarriedUpdate{ID: key.id, Run: at.run, Turn: at.turn, At: key.at / int64(time.Millisecond)})
 	}
@@ -68,7 +68,7 @@ func (r *Run) carried() *history.Carried {
 	if r.journal.paused != nil {
 		all.Paused = &history.CarriedPause{By: r.journal.paused.By, Reason: r.journal.paused.Reason, At: r.journal.paused.At}
 	}
-	done := r.done.handedOn(r.journal.now, maxSeen)
+	done := r.chainOperationIDs.toHandOn(r.journal.now, maxHandedOn)
 	for _, key := range done {
 		all.Asked = append(all.Asked, key.id)
 	}
@@ -85,16 +85,16 @@ func (r *Run) inherit(c *history.Carried) {
 		return
 	}
 	for i, s := range c.Seen {
-		r.signals.seen.add(signalKey(s[0], s[1]), stamped(c.SeenAt, i, len(c.Seen)))
+		r.signals.ids.add(signalKey(s[0], s[1]), stampOf(c.SeenAt, i, len(c.Seen)))
 	}
 	for _, s := range c.Signals {
-		r.signals.mailbox(s.Name).arrive(&r.signals, s.Value)
+		r.signals.mailbox(s.Name).push(&r.signals, s.Value)
 	}
 	for _, u := range c.Updates {
-		r.updates.put(u.ID, place{u.Run, u.Turn}, u.At*int64(time.Millisecond))
+		r.updates.put(u.ID, acceptance{u.Run, u.Turn}, u.At*int64(time.Millisecond))
 	}
 	for i, id := range c.Asked {
-		r.done.add(id, stamped(c.AskedAt, i, len(c.Asked)))
+		r.chainOperationIDs.add(id, stampOf(c.AskedAt, i, len(c.Asked)))
 	}
 	if p := c.Paused; p != nil {
 		r.setPaused(&Pause{By: p.By, Reason: p.Reason, At: p.At})
@@ -104,15 +104,15 @@ func (r *Run) inherit(c *history.Carried) {
 	}
 }
 
-// unheard keeps the signals that have not taken effect when the run continues as new.
-func (r *Run) unheard() {
-	for _, e := range r.journal.later {
+// keepUnapplied keeps the signals that have not taken effect when the run continues as new.
+func (r *Run) keepUnapplied() {
+	for _, e := range r.journal.afterCut {
 		if e.Kind == history.SignalReceived {
 			m := r.signals.mailbox(e.Name)
-			m.arrived++
-			m.keep(&r.signals, received{e.Input, m.arrived})
-			r.signals.seen.add(signalKey(e.Name, e.ID), r.journal.now)
+			m.arrivals++
+			m.insert(&r.signals, signal{e.Input, m.arrivals})
+			r.signals.ids.add(signalKey(e.Name, e.ID), r.journal.now)
 		}
 	}
-	r.journal.later = slices.DeleteFunc(r.journal.later, func(e history.Event) bool { return e.Kind == history.SignalReceived })
+	r.journal.afterCut = slices.DeleteFunc(r.journal.afterCut, func(e history.Event) bool { return e.Kind == history.SignalReceived })
 }

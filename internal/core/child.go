@@ -56,8 +56,8 @@ type FromChild struct {
 
 func (FromChild) input() {}
 
-// begin opens the call of a child and, live, sends the message that starts it.
-func (h *children) begin(e *history.Event) {
+// open opens the call of a child and, live, sends the message that starts it.
+func (h *children) open(e *history.Event) {
 	c := h.calls.open(e)
 	c.Child = &ChildCall{WorkflowID: e.ID, Run: e.Child.Run, onParentClose: e.Child.OnParentClose}
 	h.calls.childCalls++
@@ -84,9 +84,9 @@ func (h *children) begin(e *history.Event) {
 	h.journal.out.Messages = append(h.journal.out.Messages, Message{WorkflowID: e.ID, Run: e.Child.Run, Start: start})
 }
 
-// ended closes the call of a child that has ended or could not begin, or of a detached
+// close closes the call of a child that has ended or could not begin, or of a detached
 // child that exists.
-func (h *children) ended(in FromChild) {
+func (h *children) close(in FromChild) {
 	c := h.calls.byNumber[in.Call]
 	if c == nil || c.Child == nil || in.Status == ChildStarted && c.awaitsRun() {
 		h.journal.out.Dropped++
@@ -102,7 +102,7 @@ func (h *children) ended(in FromChild) {
 	case string(StatusCanceled):
 		e.Kind = history.CallCanceled
 	}
-	h.attempts.happened(e)
+	h.attempts.emit(e)
 }
 
 // cancel passes a cancel request on to an awaited child.
@@ -114,8 +114,8 @@ func (h *children) cancel(c *Call) {
 	h.askToEnd(c, CancelTheRun, reason)
 }
 
-// leave applies the recorded parent-close policy to a child that its parent gives up.
-func (h *children) leave(c *Call, reason string) {
+// abandon applies the recorded parent-close policy to a child that its parent gives up.
+func (h *children) abandon(c *Call, reason string) {
 	switch {
 	case !c.awaitsRun():
 	case c.Child.onParentClose == history.TerminateChild:
@@ -133,8 +133,8 @@ func (h *children) askToEnd(c *Call, how Operation, reason string) {
 	}
 }
 
-// tellParent sends the outcome of a chain to the run that waits for it.
-func (h *children) tellParent(e *history.Event) {
+// notifyParent sends the outcome of a chain to the run that waits for it.
+func (h *children) notifyParent(e *history.Event) {
 	p := h.journal.start.Parent
 	if p == nil || p.Detached || e.Kind == history.RunContinued {
 		return

@@ -15,7 +15,7 @@ func (a *attempts) recordStart(c *Call) {
 	if queued > c.StartedAt {
 		queued = 0 // the time of the next attempt, which will not start
 	}
-	a.journal.emit(history.Event{
+	a.journal.append(history.Event{
 		Kind: history.AttemptStarted, Call: c.Number, Attempt: c.attempt, Node: c.Node,
 		Queued: queued, Started: c.StartedAt,
 	})
@@ -33,7 +33,7 @@ func (a *attempts) closeFailed(c *Call, d retry.Decision, f *history.Failure, en
 		}, f)
 	}
 	a.recordStart(c)
-	a.happened(history.Event{
+	a.emit(history.Event{
 		Kind: history.CallFailed, Call: c.Number, Failure: f, Ended: ended,
 		Reason: string(d.Reason), Retry: a.ledger.summary(c, d.Reason.Exhausts(), ended),
 	})
@@ -42,7 +42,7 @@ func (a *attempts) closeFailed(c *Call, d retry.Decision, f *history.Failure, en
 // closeCanceled closes a canceled call whose attempt did not succeed.
 func (a *attempts) closeCanceled(c *Call, ended int64) {
 	a.recordStart(c)
-	a.happened(history.Event{
+	a.emit(history.Event{
 		Kind: history.CallCanceled, Call: c.Number, Ended: ended,
 		Failure: history.Aborted(c.Name, c.attempt, retry.PhaseExecution, c.Last),
 		Reason:  string(retry.ReasonCanceled), Retry: a.ledger.summary(c, false, ended),
@@ -53,7 +53,7 @@ func (a *attempts) closeCanceled(c *Call, ended int64) {
 // continues outside.
 func (a *attempts) closeWaiting(c *Call) {
 	e := history.Event{
-		Kind: history.CallCanceled, Call: c.Number, Ended: a.journal.now, Failure: given(c),
+		Kind: history.CallCanceled, Call: c.Number, Ended: a.journal.now, Failure: abortedFailure(c),
 		Reason: string(retry.ReasonCanceled), Retry: a.ledger.summary(c, false, a.journal.now),
 	}
 	switch {
@@ -62,7 +62,7 @@ func (a *attempts) closeWaiting(c *Call) {
 	case e.Retry != nil && c.Undecided == nil:
 		e.Retry.TotalAttempts-- // the attempt that does not start
 	}
-	a.happened(e)
+	a.emit(e)
 }
 
 // closeUnbegun ends a canceled call whose attempt is on record but never began: the call
@@ -74,11 +74,11 @@ func (a *attempts) closeUnbegun(c *Call, ended int64) {
 		a.calls.setState(c, Queued)
 	}
 	c.StartedAt, c.Node = 0, ""
-	e := history.Event{Kind: history.CallCanceled, Call: c.Number, Ended: min(ended, a.journal.now), Failure: given(c), Reason: string(retry.ReasonCanceled), Retry: a.ledger.summary(c, false, a.journal.now)}
+	e := history.Event{Kind: history.CallCanceled, Call: c.Number, Ended: min(ended, a.journal.now), Failure: abortedFailure(c), Reason: string(retry.ReasonCanceled), Retry: a.ledger.summary(c, false, a.journal.now)}
 	if e.Retry != nil {
 		e.Retry.TotalAttempts-- // the attempt that did not begin
 	}
-	a.happened(e)
+	a.emit(e)
 }
 
 // interrupt asks the attempt in flight to end. With givenUp it records the end now, and a
@@ -97,7 +97,7 @@ func (a *attempts) interrupt(c *Call, givenUp bool) {
 
 // suspendByEngine makes a call wait for an operator, who is told.
 func (a *attempts) suspendByEngine(c *Call, state CallState, reason retry.Reason) {
-	a.happened(history.Event{
+	a.emit(history.Event{
 		Kind: history.CallControlled, Call: c.Number, Name: c.Name, Operation: string(PauseCall),
 		Reason: string(reason), Outcome: Applied, Note: string(state),
 	})
@@ -105,6 +105,6 @@ func (a *attempts) suspendByEngine(c *Call, state CallState, reason retry.Reason
 	a.suspend(c, state)
 	if a.journal.config.Tell {
 		a.calls.setUntold(c, true)
-		a.calls.tellWaiting(c)
+		a.calls.notifyWaiting(c)
 	}
 }

@@ -95,7 +95,7 @@ func (r *Run) Cancel(c *Call, abandon bool) {
 func (r *Run) cancelRequest(c *Call, abandon bool) history.Event {
 	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched && c.state != Remote && !c.awaitsRun()}
 	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.onRecord() {
-		e.Failure, e.Retry = given(c), r.ledger.summary(c, false, r.journal.now)
+		e.Failure, e.Retry = abortedFailure(c), r.ledger.summary(c, false, r.journal.now)
 		if e.Retry != nil && !inFlight(c.state) && c.Undecided == nil {
 			e.Retry.TotalAttempts-- // the coming attempt
 		}
@@ -110,8 +110,8 @@ func (r *Run) Return(c *Call) {
 		return
 	}
 	value := c.Result
-	c.Result, c.Failure = history.Payload{}, given(c)
-	r.command(history.Event{Kind: history.CallCancelRequested, Call: c.Number, Name: c.Name, Input: value, Place: c.place, Closed: true})
+	c.Result, c.Failure = history.Payload{}, abortedFailure(c)
+	r.command(history.Event{Kind: history.CallCancelRequested, Call: c.Number, Name: c.Name, Input: value, Place: c.arrival, Closed: true})
 }
 
 // Complete ends the run with a result.
@@ -131,12 +131,12 @@ func (r *Run) begin(e history.Event) *Call {
 func (r *Run) command(e history.Event) {
 	r.exchangeInput(&e)
 	if !r.onRecord() {
-		r.happened(e)
+		r.emit(e)
 		return
 	}
 	if r.position >= len(r.expected) || !same(&r.expected[r.position], &e) {
 		actual := e // a copy, so that e does not escape in the usual case
-		r.differ(r.next(), &actual)
+		r.stopMismatched(r.nextRecorded(), &actual)
 	}
 	recorded := &r.expected[r.position]
 	r.position++
@@ -152,13 +152,13 @@ func (r *Run) limitPending(e *history.Event) {
 	switch {
 	case !waits(e.Kind):
 		return
-	case replayed && (r.next() == nil || r.next().Kind != history.CallRefused):
+	case replayed && (r.nextRecorded() == nil || r.nextRecorded().Kind != history.CallRefused):
 		return
 	case !replayed && (limit <= 0 || len(r.calls.byNumber) < limit):
 		return
 	}
 	refusal := history.Event{Kind: history.CallRefused, Call: e.Call, Name: e.Name, Note: string(e.Kind), Block: e.Block}
-	if replayed && !same(r.next(), &refusal) {
+	if replayed && !same(r.nextRecorded(), &refusal) {
 		return
 	}
 	if !replayed {
@@ -215,7 +215,7 @@ func (r *Run) Fail(f *history.Failure, canceled, replaced bool) {
 	if canceled {
 		e.Kind = history.RunCanceled
 	} else if policy := r.retries.retryPolicy(); policy != nil && !r.onRecord() {
-		e = r.retries.verdict(f, policy)
+		e = r.retries.decide(f, policy)
 	}
 	if replaced {
 		e.Note = failureReplaced

@@ -65,10 +65,10 @@ func (t *callTable) awaitBackoff(c *Call) {
 	t.watch(c)
 }
 
-// mayGoOn reports whether the attempt that ends a backoff may be recorded now. Without a
+// mayEndBackoff reports whether the attempt that ends a backoff may be recorded now. Without a
 // slot it may not if other calls wait long for slots; it is then looked at again nearer to
 // its due time.
-func (t *callTable) mayGoOn(c *Call) bool {
+func (t *callTable) mayEndBackoff(c *Call) bool {
 	c.unslotted = c.early && t.journal.config.Unslotted()
 	if c.early && !c.unslotted {
 		c.early = false

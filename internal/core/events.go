@@ -7,9 +7,9 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// happened records an event and applies it.
-func (r *Run) happened(e history.Event) {
-	r.journal.emit(e)
+// emit records an event and applies it.
+func (r *Run) emit(e history.Event) {
+	r.journal.append(e)
 	r.apply(&e)
 }
 
@@ -32,13 +32,13 @@ func (r *Run) apply(e *history.Event) {
 			})
 		}
 	case history.ChildScheduled, history.DetachedScheduled:
-		r.children.begin(e)
+		r.children.open(e)
 	case history.CallCancelRequested:
 		r.applyCancelRequested(e)
 	case history.RunControlled:
 		r.applyRunControlled(e)
 	case history.SignalReceived:
-		r.signals.received(e)
+		r.signals.apply(e)
 	case history.UpdateAccepted:
 		r.applyUpdateAccepted(e)
 	case history.AttributeSet, history.AttributeRemoved:
@@ -74,7 +74,7 @@ func (r *Run) applyEnd(e *history.Event) {
 		if e.Kind == history.RunContinued {
 			r.journal.out.Next = r.nextStart(e)
 		}
-		r.children.tellParent(e)
+		r.children.notifyParent(e)
 	}
 	r.row.state = State{Status: endStatus[e.Kind], Wake: Never, Closed: r.journal.now, Detail: encodeDetail(detail)}
 }
@@ -100,7 +100,7 @@ func (r *Run) applyCancelRequested(e *history.Event) {
 	c := r.calls.byNumber[e.Call]
 	if c == nil {
 		if e.Place != 0 { // give back a signal that was delivered but not read
-			r.signals.mailbox(e.Name).deliver(&r.signals, received{e.Input, e.Place})
+			r.signals.mailbox(e.Name).deliver(&r.signals, signal{e.Input, e.Place})
 		}
 		return
 	}
@@ -108,7 +108,7 @@ func (r *Run) applyCancelRequested(e *history.Event) {
 	case c.Kind == history.SignalAwaited:
 		r.signals.mailbox(c.Name).withdraw(c)
 	case c.Child != nil && e.Closed:
-		r.children.leave(c, "its parent does not want it any more")
+		r.children.abandon(c, "its parent does not want it any more")
 	case c.Child != nil:
 		r.children.cancel(c)
 	}
@@ -119,7 +119,7 @@ func (r *Run) applyCancelRequested(e *history.Event) {
 	if e.Closed {
 		c.Failure, c.Retry = e.Failure, e.Retry
 		if c.Failure == nil {
-			c.Failure = given(c)
+			c.Failure = abortedFailure(c)
 		}
 		r.ledger.count(c, e)
 		r.attempts.close(c)
@@ -128,8 +128,8 @@ func (r *Run) applyCancelRequested(e *history.Event) {
 
 // applyRunControlled applies the effects of an operation that no other event carries.
 func (r *Run) applyRunControlled(e *history.Event) {
-	r.attempts.asked.add(e.ID, r.journal.now)
-	r.done.add(e.ID, r.journal.now)
+	r.attempts.operationIDs.add(e.ID, r.journal.now)
+	r.chainOperationIDs.add(e.ID, r.journal.now)
 	switch {
 	case e.Outcome != Applied:
 	case Operation(e.Operation) == PauseTheRun:
@@ -162,7 +162,7 @@ func (r *Run) applyAttribute(e *history.Event) {
 
 // applyUpdateAccepted makes the handler of an update begin in the code's next turn.
 func (r *Run) applyUpdateAccepted(e *history.Event) {
-	r.updates.put(e.ID, place{r.journal.start.Run, r.CurrentTurn()}, r.journal.now)
+	r.updates.put(e.ID, acceptance{r.journal.start.Run, r.CurrentTurn()}, r.journal.now)
 	r.journal.mustAdvance = true
 	if r.journal.program != nil && !r.journal.program.Accept(e.ID, e.Name, e.Input) && r.mismatch == nil {
 		expected := *e
@@ -200,19 +200,18 @@ func (r *Run) setVersion(change string, v int) {
 // endCalls gives up the calls that are still open when the run ends, and counts those not
 // counted yet.
 func (r *Run) endCalls() {
-	for _, n := range r.calls.openNumbers() {
-		c := r.calls.byNumber[n]
+	for _, c := range r.calls.sorted() {
 		if inFlight(c.state) {
 			r.attempts.interrupt(c, true)
 		}
 		if c.Child != nil {
-			r.children.leave(c, "its parent has ended")
+			r.children.abandon(c, "its parent has ended")
 		}
-		r.ledger.closes(c, &history.Event{})
-		if c.attempted() && !r.journal.endedElsewhere(c.Number) {
+		r.ledger.observeClosing(c, &history.Event{})
+		if c.attempted() && !r.journal.endsAfterCut(c.Number) {
 			r.journal.out.Tallies = append(r.journal.out.Tallies, c.tally(&history.Event{}, r.journal.now))
 		}
-		if c.backoffOf != nil && !r.journal.endedElsewhere(c.Number) {
+		if c.backoffOf != nil && !r.journal.endsAfterCut(c.Number) {
 			r.journal.out.Tallies = append(r.journal.out.Tallies, c.backoffOf.call.tally(&history.Event{}, r.journal.now))
 		}
 		r.gating.leaveAllGates(c)

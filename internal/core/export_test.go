@@ -17,30 +17,29 @@ func (r *Run) Dump() string {
 	fmt.Fprintf(&b, "children %d\n", r.calls.childCalls)
 	fmt.Fprintf(&b, "ended %t, must advance %t, cancel requested %t (%q), untold %t, next due %d\n",
 		r.ended, r.journal.mustAdvance, r.journal.cancellation.requested, r.journal.cancellation.reason, r.journal.cancellation.untold, r.NextDue())
-	for _, n := range r.calls.openNumbers() {
-		c := r.calls.byNumber[n]
+	for _, c := range r.calls.sorted() {
 		c.Cancel = c.cancelRequested // as its row would say
 		data, _ := json.Marshal(&c.Progress)
 		policy, _ := json.Marshal(c.Policy)
 		fmt.Fprintf(&b, "call %d %s %q queue %q trace %q input %s policy %s state %q attempt %d due %d cancel %t row %t %s\n",
-			n, c.Kind, c.Name, c.Queue, c.Trace, c.Input, policy, c.state, c.attempt, c.due, c.cancelRequested, c.hasRow, data)
+			c.Number, c.Kind, c.Name, c.Queue, c.Trace, c.Input, policy, c.state, c.attempt, c.due, c.cancelRequested, c.hasRow, data)
 	}
-	for _, n := range r.calls.openNumbers() {
-		if child := r.calls.byNumber[n].Child; child != nil {
-			fmt.Fprintf(&b, "child of call %d: %+v\n", n, *child)
+	for _, c := range r.calls.sorted() {
+		if child := c.Child; child != nil {
+			fmt.Fprintf(&b, "child of call %d: %+v\n", c.Number, *child)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.signals.byName)) {
 		m := r.signals.byName[name]
-		fmt.Fprintf(&b, "signal %q arrived %d values %v waiting", name, m.arrived, m.values)
+		fmt.Fprintf(&b, "signal %q arrived %d values %v waiting", name, m.arrivals, m.values)
 		for _, c := range m.waiting {
 			fmt.Fprintf(&b, " %d", c.Number)
 		}
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "seen %v\n", r.signals.seen.order)
+	fmt.Fprintf(&b, "seen %v\n", r.signals.ids.order)
 	fmt.Fprintf(&b, "updates %v %v, updatable %t\n", r.updates.order, r.updates.known, r.updatable)
-	fmt.Fprintf(&b, "asked %v, untold %d\n", r.attempts.asked.order, r.calls.untold)
+	fmt.Fprintf(&b, "asked %v, untold %d\n", r.attempts.operationIDs.order, r.calls.unnotified)
 	return b.String()
 }
 

@@ -25,7 +25,7 @@ func (s *Timetable) advance(until int64) bool {
 		}
 		nominal, late := s.detail.Next, s.now-s.detail.Due
 		s.detail.Decided = nominal
-		s.await(s.calendar.After(nominal))
+		s.setNext(s.calendar.After(nominal))
 		if late > int64(s.detail.Spec.CatchUp) {
 			s.detail.Missed++
 			s.detail.Overlapped = 0
@@ -60,7 +60,7 @@ func (s *Timetable) fire(f Fire) {
 	case f.Overlap == OverlapCancel || f.Overlap == OverlapTerminate:
 		s.skipWaiting(func(*Fire) bool { return true })
 		s.write(s.add(f))
-		s.makeRoom(f.Overlap)
+		s.endEarlier(f.Overlap)
 	default:
 		s.detail.Skipped++
 	}
@@ -103,8 +103,8 @@ func (s *Timetable) start(f *Fire) {
 	s.out.Messages = append(s.out.Messages, Message{WorkflowID: f.ID, Run: f.Run, Start: start})
 }
 
-// makeRoom asks the runs of earlier fires to end, once each.
-func (s *Timetable) makeRoom(how string) {
+// endEarlier asks the runs of earlier fires to end, once each.
+func (s *Timetable) endEarlier(how string) {
 	for _, f := range s.fires {
 		if f.Run == "" || f.Asked == how || f.Asked == OverlapTerminate {
 			continue

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ended notes how the run of a fire ended and starts a waiting fire.
-func (s *Timetable) ended(in FromChild, when int64) {
+// handleEnd notes how the run of a fire ended and starts a waiting fire.
+func (s *Timetable) handleEnd(in FromChild, when int64) {
 	at := slices.IndexFunc(s.fires, func(f *Fire) bool { return f.Number == in.Call && f.Run != "" })
 	if at < 0 {
 		s.out.Dropped++
@@ -77,5 +77,5 @@ func (s *Timetable) rewind(ended int64) {
 	s.skipWaiting(func(f *Fire) bool { return f.Kind == "" && f.Nominal >= first })
 	s.detail.Skipped = max(s.detail.Skipped-again, 0) // the waiting ones were just counted
 	s.detail.Decided = first - 1
-	s.await(first)
+	s.setNext(first)
 }

@@ -105,15 +105,15 @@ func (g *Gate) Step(now int64, inputs []Input) *StandingTurn {
 	g.out = &StandingTurn{Time: g.now, Heard: min(len(inputs), maxHeard)}
 	for _, in := range inputs[:g.out.Heard] {
 		if said, ok := in.(ToGate); ok {
-			g.hear(&said)
+			g.handle(&said)
 		}
 	}
 	if g.machine != nil {
-		g.take(g.machine.Tick(g.now))
-		g.check()
+		g.apply(g.machine.Tick(g.now))
+		g.remindHolders()
 		g.writeRows()
 		if !g.out.Over {
-			g.settle()
+			g.updateState()
 		}
 	}
 	out := g.out
@@ -121,7 +121,7 @@ func (g *Gate) Step(now int64, inputs []Input) *StandingTurn {
 	return out
 }
 
-func (g *Gate) hear(m *ToGate) {
+func (g *Gate) handle(m *ToGate) {
 	if m.Spec != nil && (m.Word == GateEnter || g.machine == nil) {
 		if err := g.configure(*m.Spec); err != nil {
 			g.out.Faults = append(g.out.Faults, err)
@@ -132,15 +132,15 @@ func (g *Gate) hear(m *ToGate) {
 	}
 	switch m.Word {
 	case GateEnter:
-		g.take(g.machine.Enter(g.now, gates.Ask[TicketKey]{
+		g.apply(g.machine.Enter(g.now, gates.Ask[TicketKey]{
 			Key: m.Ticket, Attempt: m.Attempt, Priority: m.Priority, Returns: m.Returns, Came: m.Came, Once: m.Once,
 		}))
 	case GateReturn:
-		g.take(g.machine.Return(g.now, m.Ticket, m.Attempt, m.Returns))
+		g.apply(g.machine.Return(g.now, m.Ticket, m.Attempt, m.Returns))
 	case GateBackoff:
 		g.backoff(m)
 	case GateDone:
-		g.take(g.machine.Done(g.now, m.Ticket, m.Outcome))
+		g.apply(g.machine.Done(g.now, m.Ticket, m.Outcome))
 	case GatePause, GateResume, GateEdit, GateProbe, GateReset:
 		g.operate(m)
 	default:
@@ -170,7 +170,7 @@ func (g *Gate) configure(declared gates.Spec) error {
 		}
 		old := g.detail.Declared()
 		g.out.Replaced, g.out.Replacing = &old, &declared
-		g.take(step)
+		g.apply(step)
 	}
 	if g.detail.Spec = spec; g.detail.Edited != nil {
 		edited := *g.detail.Edited
@@ -182,13 +182,13 @@ func (g *Gate) configure(declared gates.Spec) error {
 
 func (g *Gate) backoff(m *ToGate) {
 	before, known := g.machine.Ticket(m.Ticket)
-	g.take(g.machine.Backoff(g.now, m.Ticket, m.Attempt, m.Outcome, m.Until))
+	g.apply(g.machine.Backoff(g.now, m.Ticket, m.Attempt, m.Outcome, m.Until))
 	after, still := g.machine.Ticket(m.Ticket)
 	if m.Judge && still && before.Attempt == m.Attempt && after.Attempt > m.Attempt {
-		g.say(FromGate{Word: GateAllowed, Ticket: m.Ticket, Attempt: m.Attempt})
+		g.send(FromGate{Word: GateAllowed, Ticket: m.Ticket, Attempt: m.Attempt})
 	}
 	if m.Yield && known {
-		g.take(g.machine.Yield(g.now, m.Ticket))
+		g.apply(g.machine.Yield(g.now, m.Ticket))
 	}
 }
 

@@ -82,24 +82,24 @@ func (g *Gate) operate(m *ToGate) {
 		g.out.Dropped++
 		return
 	}
-	outcome, text := g.obey(m)
+	outcome, text := g.carryOut(m)
 	g.log.add(g.out, Note{At: g.now, Word: string(m.Word), Request: m.Request, By: m.By, Why: m.Why, Outcome: outcome, Text: text})
 }
 
-func (g *Gate) obey(m *ToGate) (outcome, text string) {
+func (g *Gate) carryOut(m *ToGate) (outcome, text string) {
 	switch m.Word {
 	case GatePause:
 		if g.detail.Pause != nil {
 			return Unchanged, "it is paused already"
 		}
 		g.detail.Pause = &Pause{By: m.By, Reason: m.Why, At: g.now}
-		g.take(g.machine.Pause(g.now, true))
+		g.apply(g.machine.Pause(g.now, true))
 	case GateResume:
 		if g.detail.Pause == nil {
 			return Unchanged, "it is not paused"
 		}
 		g.detail.Pause = nil
-		g.take(g.machine.Pause(g.now, false))
+		g.apply(g.machine.Pause(g.now, false))
 	case GateEdit:
 		return g.edit(m)
 	case GateProbe:
@@ -135,7 +135,7 @@ func (g *Gate) edit(m *ToGate) (outcome, text string) {
 	if !edits.IsZero() {
 		g.detail.Edited = &GateEdited{GateEdits: edits, Declared: declared, By: m.By, Why: m.Why, At: g.now}
 	}
-	g.take(step)
+	g.apply(step)
 	return Applied, strings.Join(GateDifference(was, spec), ", ")
 }
 
@@ -163,7 +163,7 @@ func (g *Gate) probe() (outcome, text string) {
 	case s.Breaker == gates.HalfOpen:
 		return Unchanged, "its circuit breaker is half-open: the next attempt is the probe"
 	}
-	g.take(g.machine.Probe(g.now))
+	g.apply(g.machine.Probe(g.now))
 	switch after := g.machine.Stats(g.now); {
 	case after.Probing:
 		return Applied, "one attempt passes as the probe"
@@ -190,12 +190,12 @@ func (g *Gate) reset(m *ToGate) (outcome, text string) {
 		case part == PartBudget && g.detail.Spec.Budget == gates.Budget{}:
 			why = append(why, "it has no retry budget")
 		case part == PartBreaker && r.Failures > 0:
-			g.take(g.machine.Close(g.now))
+			g.apply(g.machine.Close(g.now))
 			did = append(did, "its circuit breaker is closed")
 		case part == PartBreaker:
 			why = append(why, "its circuit breaker counts no failures")
 		case part == PartBudget && r.Spent > 0:
-			g.take(g.machine.Refill(g.now))
+			g.apply(g.machine.Refill(g.now))
 			did = append(did, "its retry budget is full")
 		case part == PartBudget:
 			why = append(why, "its retry budget is full already")

@@ -74,10 +74,8 @@ func (g *gating) askGate(c *Call, i int) {
 // awaitGate makes a call wait for a gate. It holds no slot, and its queue time runs.
 func (g *gating) awaitGate(c *Call) {
 	g.calls.setState(c, Gated)
-	g.calls.collect(c, g.journal.now)
-	c.due = c.gatedDue()
-	g.calls.watch(c)
-	g.calls.touch(c)
+	g.calls.noteCollecting(c, g.journal.now)
+	g.calls.await(c, c.gatedDue())
 }
 
 func (g *gating) toGate(c *Call, i int, word GateWord, attempt int) ToGate {
@@ -120,7 +118,7 @@ func (g *gating) backOff(c *Call, outcome gates.Outcome, until int64, judge bool
 // leaveAllGates gives up the gates of a call that is closed or waits for an operator.
 func (g *gating) leaveAllGates(c *Call) {
 	if g.journal.out != nil {
-		g.abandonVerdict(c)
+		g.abandonBudget(c)
 		g.leaveGates(c, c.gateOutcome)
 	}
 }
@@ -156,8 +154,8 @@ func (g *gating) decline(in FromGate) {
 	}
 }
 
-// abandonVerdict records an attempt whose call no longer waits for the verdict.
-func (g *gating) abandonVerdict(c *Call) {
+// abandonBudget records an attempt whose call no longer waits for the verdict.
+func (g *gating) abandonBudget(c *Call) {
 	if u := c.Undecided; u != nil {
 		c.Undecided = nil
 		g.ledger.record(c, u.Outcome, u.Failure, string(retry.ReasonCanceled), u.Ended)
@@ -168,8 +166,8 @@ func (g *gating) stopped(c *Call) bool {
 	return g.journal.config.Stopped != nil && g.journal.config.Stopped(c)
 }
 
-// collect notes since when a call holds some of its gates and waits for others.
-func (t *callTable) collect(c *Call, since int64) {
+// noteCollecting notes since when a call holds some of its gates and waits for others.
+func (t *callTable) noteCollecting(c *Call, since int64) {
 	switch {
 	case !slices.ContainsFunc(c.AtGates, atGate.holds):
 		c.Collecting = 0

@@ -28,8 +28,8 @@ func (j *journal) jitter(call int64, attempt int) float64 {
 	return j.config.Draw(j.identity(call).Run, call, attempt)
 }
 
-// emit adds an event to the turn being made.
-func (j *journal) emit(e history.Event) {
+// append adds an event to the turn being made.
+func (j *journal) append(e history.Event) {
 	j.out.Events = append(j.out.Events, e)
 }
 
@@ -50,9 +50,9 @@ func (j *journal) identity(call int64) history.Identity {
 // workflow ID before or was meant to get it.
 func (j *journal) ofOtherChain(chain string) bool { return chain != "" && chain != j.start.Chain }
 
-// endedElsewhere reports whether a call ended in the run whose history this one continues,
+// endsAfterCut reports whether a call ended in the run whose history this one continues,
 // and its end has not taken effect yet. If the code gives the call up or the run ends
 // first, that end comes too late, but the node that ran the attempts has counted the call.
-func (j *journal) endedElsewhere(call int64) bool {
-	return slices.ContainsFunc(j.later, func(e history.Event) bool { return e.Call == call })
+func (j *journal) endsAfterCut(call int64) bool {
+	return slices.ContainsFunc(j.afterCut, func(e history.Event) bool { return e.Call == call })
 }

@@ -57,14 +57,14 @@ const (
 
 // record adds an attempt that needed no decision.
 func (l *ledger) record(c *Call, outcome Outcome, f *history.Failure, reason string, ended int64) {
-	l.keep(c, outcome, f, reason, AttemptDetail{}, ended)
+	l.append(c, outcome, f, reason, AttemptDetail{}, ended)
 }
 
 // recordDecision adds a failed attempt with the policy's decision.
 func (l *ledger) recordDecision(c *Call, outcome Outcome, f *history.Failure, d retry.Decision, ended int64) {
 	detail := AttemptDetail{Delay: d.Delay, Next: nextOf(d), Rule: d.Rule + 1, Pause: d.Pause}
-	detail.Judged = judged(outcome, f, d)
-	l.keep(c, outcome, f, string(d.Reason), detail, ended)
+	detail.Judged = newJudged(outcome, f, d)
+	l.append(c, outcome, f, string(d.Reason), detail, ended)
 }
 
 // recordRefusal adds the refusal of the coming attempt.
@@ -80,7 +80,7 @@ func (l *ledger) recordRefusal(c *Call, f *history.Failure) {
 	c.StartedAt, c.Node, c.QueuedAt = last.StartedAt, last.Node, last.QueuedAt
 }
 
-func (l *ledger) keep(c *Call, outcome Outcome, f *history.Failure, reason string, detail AttemptDetail, ended int64) {
+func (l *ledger) append(c *Call, outcome Outcome, f *history.Failure, reason string, detail AttemptDetail, ended int64) {
 	rec := Record{
 		Call: c.Number, Attempt: c.attempt, Name: c.Name, Outcome: outcome, Reason: reason,
 		Started: c.StartedAt, Ended: ended,

@@ -16,8 +16,8 @@ func (r *Run) tooLong() bool {
 		return false
 	}
 	err := &history.LimitError{What: "events of history", Limit: limit, Hint: "give many items to child workflows, let its code continue as new in time (see workflow.GetInfo), or raise perdure.MaxHistory"}
-	r.journal.emit(history.Event{Kind: history.CodeDeferred})
-	r.happened(history.Event{Kind: history.RunFailed, Failure: history.FromError(retry.Terminal(err)), Reason: string(retry.ReasonTerminal)})
+	r.journal.append(history.Event{Kind: history.CodeDeferred})
+	r.emit(history.Event{Kind: history.RunFailed, Failure: history.FromError(retry.Terminal(err)), Reason: string(retry.ReasonTerminal)})
 	return true
 }
 
@@ -41,8 +41,8 @@ func (r *Run) neverBegins() bool {
 	default:
 		return false
 	}
-	r.journal.emit(history.Event{Kind: history.CodeDeferred})
-	r.happened(end)
+	r.journal.append(history.Event{Kind: history.CodeDeferred})
+	r.emit(end)
 	return true
 }
 
@@ -54,18 +54,18 @@ func (r *Run) expire() {
 	if r.ended || r.journal.now < at {
 		return
 	}
-	r.leaveCut()
+	r.applyToCut()
 	end := history.Event{Kind: history.RunTimedOut, Failure: history.FromError(&retry.TimeoutError{Kind: kind, Limit: limit})}
 	if policy := r.retries.retryPolicy(); policy != nil && kind == retry.TimeoutRun {
-		end = r.retries.verdict(end.Failure, policy)
+		end = r.retries.decide(end.Failure, policy)
 	}
 	if end.Kind == history.RunFailed {
 		end.Kind = history.RunTimedOut
 	}
 	if end.Kind.Command() { // the code has no part in this command
-		r.journal.emit(history.Event{Kind: history.CodeDeferred})
+		r.journal.append(history.Event{Kind: history.CodeDeferred})
 	}
-	r.happened(end)
+	r.emit(end)
 }
 
 // Deadline returns when an open run is closed as timed out, with or without its code, or

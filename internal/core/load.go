@@ -17,7 +17,7 @@ func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
 	}
 	for _, row := range rows {
 		c, ok := r.calls.byNumber[row.Call]
-		if !ok && r.calls.keepsRow(row.Call) {
+		if !ok && r.calls.hasBlockRow(row.Call) {
 			continue
 		}
 		if !ok {
@@ -28,8 +28,8 @@ func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
 		}
 	}
 	r.row.load(state, r.journal.program != nil)
-	for _, n := range r.calls.openNumbers() {
-		if c := r.calls.byNumber[n]; c.state == Queued {
+	for _, c := range r.calls.sorted() {
+		if c.state == Queued {
 			r.attempts.ready = append(r.attempts.ready, c)
 		}
 	}
@@ -69,7 +69,7 @@ func (r *Run) replayAll(turns []StoredTurn) error {
 		stretch := stretch(r.journal.start.Base, turns)
 		turns = turns[len(stretch):]
 		if len(turns) == 0 && isCut(r.journal.start.Base, stretch) {
-			return r.comeToCut(stretch)
+			return r.stopAtCut(stretch)
 		}
 		if err := r.replay(stretch); err != nil {
 			return err

@@ -10,15 +10,15 @@ import (
 // mailbox holds the signals of one name and the calls that await one. It never has both
 // values and waiting calls.
 type mailbox struct {
-	arrived int64      // number of signals received so far
-	values  []received // in order of arrival
-	waiting []*Call
+	arrivals int64    // number of signals received so far
+	values   []signal // in order of arrival
+	waiting  []*Call
 }
 
-// received is a signal's value and its place among the signals of its name, from 1.
-type received struct {
-	value history.Payload
-	place int64
+// signal is the value of a signal and its number among those of its name, from 1.
+type signal struct {
+	value   history.Payload
+	arrival int64
 }
 
 func (s *signals) mailbox(name string) *mailbox {
@@ -50,16 +50,16 @@ func (s *signals) awaited() (names []string) {
 	return names
 }
 
-// received adds a signal that is on record.
-func (s *signals) received(e *history.Event) {
-	s.seen.add(signalKey(e.Name, e.ID), s.journal.now)
-	s.mailbox(e.Name).arrive(s, e.Input)
+// apply adds a signal that is on record.
+func (s *signals) apply(e *history.Event) {
+	s.ids.add(signalKey(e.Name, e.ID), s.journal.now)
+	s.mailbox(e.Name).push(s, e.Input)
 }
 
-// arrive adds a new signal.
-func (m *mailbox) arrive(r *signals, v history.Payload) {
-	m.arrived++
-	m.deliver(r, received{v, m.arrived})
+// push adds a new signal.
+func (m *mailbox) push(r *signals, v history.Payload) {
+	m.arrivals++
+	m.deliver(r, signal{v, m.arrivals})
 }
 
 func (m *mailbox) await(r *signals, c *Call) {
@@ -70,7 +70,7 @@ func (m *mailbox) await(r *signals, c *Call) {
 	first := m.values[0]
 	m.values = m.values[1:]
 	r.backlog--
-	c.Result, c.place = first.value, first.place
+	c.Result, c.arrival = first.value, first.arrival
 	r.attempts.close(c)
 }
 
@@ -79,23 +79,23 @@ func (m *mailbox) withdraw(c *Call) {
 }
 
 // deliver hands a value to the first waiting call, or keeps it.
-func (m *mailbox) deliver(r *signals, v received) {
+func (m *mailbox) deliver(r *signals, v signal) {
 	if len(m.waiting) == 0 {
-		m.keep(r, v)
+		m.insert(r, v)
 		return
 	}
 	c := m.waiting[0]
 	m.waiting = m.waiting[1:]
-	c.Result, c.place = v.value, v.place
+	c.Result, c.arrival = v.value, v.arrival
 	r.unread = append(r.unread, c)
 	r.attempts.close(c)
 }
 
-// keep inserts a value at its place among those not received yet.
-func (m *mailbox) keep(r *signals, v received) {
+// insert inserts a signal among those not received yet, in the order of arrival.
+func (m *mailbox) insert(r *signals, v signal) {
 	r.backlog++
-	at, _ := slices.BinarySearchFunc(m.values, v.place, func(have received, place int64) int {
-		return cmp.Compare(have.place, place)
+	at, _ := slices.BinarySearchFunc(m.values, v.arrival, func(have signal, place int64) int {
+		return cmp.Compare(have.arrival, place)
 	})
 	m.values = slices.Insert(m.values, at, v)
 }
@@ -105,7 +105,7 @@ func (m *mailbox) keep(r *signals, v received) {
 // run stays full until it has read a fifth of the limit, so that its row does not change with
 // each signal.
 func (s *signals) full(was bool) bool {
-	return reached(s.backlog, s.journal.config.MaxBacklog, was) || reached(s.seen.young(s.journal.now), maxYoung, was)
+	return reached(s.backlog, s.journal.config.MaxBacklog, was) || reached(s.ids.young(s.journal.now), maxYoung, was)
 }
 
 // reached reports whether n is at the limit or, if it was before, has not yet dropped by a
@@ -117,8 +117,8 @@ func reached(n, limit int, was bool) bool {
 // roomAt returns when enough IDs are old that the run is no longer full of them, or Never
 // if it is not full of them.
 func (s *signals) roomAt(was bool) int64 {
-	if !reached(s.seen.young(s.journal.now), maxYoung, was) {
+	if !reached(s.ids.young(s.journal.now), maxYoung, was) {
 		return Never
 	}
-	return s.seen.order[len(s.seen.order)-1-(maxYoung-maxYoung/5)].at + int64(KeepKeys)
+	return s.ids.order[len(s.ids.order)-1-(maxYoung-maxYoung/5)].at + int64(KeepKeys)
 }

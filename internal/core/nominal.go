@@ -6,8 +6,8 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// adopt puts a spec in force.
-func (s *Timetable) adopt(spec history.Schedule) {
+// setSpec puts a spec in force.
+func (s *Timetable) setSpec(spec history.Schedule) {
 	s.detail.Spec, s.detail.Set = spec, s.now
 	s.compile()
 }
@@ -24,17 +24,17 @@ func (s *Timetable) compile() {
 	}
 }
 
-// begin starts the nominal times after a moment.
-func (s *Timetable) begin(after int64) {
+// restart starts the nominal times after a moment.
+func (s *Timetable) restart(after int64) {
 	s.detail.Next, s.detail.Due, s.detail.Overlapped = 0, 0, 0
 	s.detail.Decided = max(after, s.detail.Decided)
 	if s.calendar != nil && s.detail.Pause == nil && !s.detail.Deleted {
-		s.await(s.calendar.After(s.detail.Decided))
+		s.setNext(s.calendar.After(s.detail.Decided))
 	}
 }
 
-// await sets the next nominal time.
-func (s *Timetable) await(nominal int64) {
+// setNext sets the next nominal time.
+func (s *Timetable) setNext(nominal int64) {
 	s.detail.Next, s.detail.Due = nominal, s.due(nominal)
 }
 
@@ -47,7 +47,7 @@ func (s *Timetable) due(nominal int64) int64 {
 	if following := s.calendar.After(nominal); following != 0 {
 		span = min(span, following-nominal)
 	}
-	return nominal + int64(Draw(s.config.Name, nominal, 0)*float64(span))
+	return nominal + int64(Uniform(s.config.Name, nominal, 0)*float64(span))
 }
 
 // Upcoming returns the next undecided nominal times and when each fires.
@@ -55,7 +55,7 @@ func (s *Timetable) Upcoming(n int) (nominal, due []int64) {
 	ahead := *s
 	for len(due) < n && ahead.detail.Next != 0 && ahead.calendar != nil {
 		nominal, due = append(nominal, ahead.detail.Next), append(due, ahead.detail.Due)
-		ahead.await(ahead.calendar.After(ahead.detail.Next))
+		ahead.setNext(ahead.calendar.After(ahead.detail.Next))
 	}
 	return nominal, due
 }

@@ -9,16 +9,15 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// carryOut carries out an operation on calls and records the outcome.
-func (o *operations) carryOut(in Control) {
+// apply carries out an operation on calls and records the outcome.
+func (o *operations) apply(in Control) {
 	found := false
-	for _, n := range o.calls.openNumbers() {
-		c := o.calls.byNumber[n]
-		shown, state := c.shown(), ShownState(c.state)
+	for _, c := range o.calls.sorted() {
+		shown, state := c.subject(), ShownState(c.state)
 		switch {
 		case c.backoffOf != nil && (in.Operation.TakesBlocks() || in.Calls.Call == shown.Number):
 			state = string(Backoff)
-		case !c.attempted() && in.Calls.Call != n:
+		case !c.attempted() && in.Calls.Call != c.Number:
 			continue
 		}
 		last := ""
@@ -27,22 +26,22 @@ func (o *operations) carryOut(in Control) {
 		}
 		if in.Calls.Has(shown.Number, shown.Name, state, last) && (len(in.Only) == 0 || slices.Contains(in.Only, shown.Number)) {
 			found = true
-			o.operate(c, in)
+			o.applyTo(c, in)
 		}
 	}
 	if !found {
-		o.answer(in, &Call{Number: in.Calls.Call, Name: in.Calls.Name}, NotPending, "")
+		o.recordOutcome(in, &Call{Number: in.Calls.Call, Name: in.Calls.Name}, NotPending, "")
 	}
 }
 
-// operate carries out an operation on one call.
-func (o *operations) operate(c *Call, in Control) {
+// applyTo carries out an operation on one call.
+func (o *operations) applyTo(c *Call, in Control) {
 	if !c.attempted() && c.backoffOf == nil {
-		o.answer(in, c, Refused, "it is neither an activity nor a step")
+		o.recordOutcome(in, c, Refused, "it is neither an activity nor a step")
 		return
 	}
 	if o.journal.paused != nil && (in.Operation == RetryNow || in.Operation == ResumeCall) {
-		o.answer(in, c.shown(), Refused, "its run is paused: no attempt starts until the run is resumed")
+		o.recordOutcome(in, c.subject(), Refused, "its run is paused: no attempt starts until the run is resumed")
 		return
 	}
 	if c.backoffOf != nil {
@@ -57,8 +56,8 @@ func (o *operations) operate(c *Call, in Control) {
 	case ResumeCall:
 		o.resume(c, in)
 	case Skip:
-		if err := c.check(in.Result); err != nil {
-			o.answer(in, c, Refused, err.Error())
+		if err := c.checkResult(in.Result); err != nil {
+			o.recordOutcome(in, c, Refused, err.Error())
 			return
 		}
 		o.closeBy(c, in, history.Event{Kind: history.CallCompleted, Result: in.Result})
@@ -67,12 +66,12 @@ func (o *operations) operate(c *Call, in Control) {
 	case EditPolicy:
 		o.editPolicy(c, in)
 	default:
-		o.answer(in, c, Refused, fmt.Sprintf("there is no operation %q; was it asked for by a newer version?", in.Operation))
+		o.recordOutcome(in, c, Refused, fmt.Sprintf("there is no operation %q; was it asked for by a newer version?", in.Operation))
 	}
 }
 
-// answer records the outcome of an operation on a call.
-func (o *operations) answer(in Control, c *Call, outcome, note string) {
+// recordOutcome records the outcome of an operation on a call.
+func (o *operations) recordOutcome(in Control, c *Call, outcome, note string) {
 	e := history.Event{
 		Kind: history.CallControlled, Call: c.Number, Name: c.Name, ID: in.ID, Operation: string(in.Operation),
 		By: in.By, Reason: in.Reason, Outcome: outcome, Note: note,
@@ -81,7 +80,7 @@ func (o *operations) answer(in Control, c *Call, outcome, note string) {
 		e.Policy = in.Policy
 	}
 	o.journal.out.Answered = true
-	o.attempts.happened(e)
+	o.attempts.emit(e)
 }
 
 // retryNow starts the next attempt as soon as there is a slot. A quarantined call returns
@@ -91,28 +90,28 @@ func (o *operations) retryNow(c *Call, in Control) {
 	case Backoff, Paused:
 	case Quarantined:
 		if CrashedEverywhere(in.Builds, c.CrashedOn) {
-			o.answer(in, c, Refused, CrashesAgain(len(c.CrashedOn)))
+			o.recordOutcome(in, c, Refused, CrashesAgain(len(c.CrashedOn)))
 			return
 		}
 		c.CrashedOn, c.OnProbation, c.Group = nil, true, 1
 	case Queued:
-		o.answer(in, c, Unchanged, "it waits for a free slot already")
+		o.recordOutcome(in, c, Unchanged, "it waits for a free slot already")
 		return
 	case Offered:
-		o.answer(in, c, Unchanged, "it waits in its queue already")
+		o.recordOutcome(in, c, Unchanged, "it waits in its queue already")
 		return
 	case Gated:
-		o.answer(in, c, Unchanged, "it waits for its gate already")
+		o.recordOutcome(in, c, Unchanged, "it waits for its gate already")
 		return
 	default:
 		note := "an attempt is running already"
 		if c.StartedAt > o.journal.now { // on record ahead of its time
 			note = "its next attempt is about to begin"
 		}
-		o.answer(in, c, Unchanged, note)
+		o.recordOutcome(in, c, Unchanged, note)
 		return
 	}
-	o.answer(in, c, Applied, "")
+	o.recordOutcome(in, c, Applied, "")
 	o.release(c)
 	o.gating.askGatesNow(c)
 	o.attempts.wantSlot(c)
@@ -135,24 +134,24 @@ func (o *operations) editPolicy(c *Call, in Control) {
 		}
 		edited, err := now.Edit(in.Change)
 		if err != nil {
-			o.answer(in, c, Refused, err.Error())
+			o.recordOutcome(in, c, Refused, err.Error())
 			return
 		}
 		in.Policy = &edited
 	}
 	switch {
 	case in.Policy == nil:
-		o.answer(in, c, Refused, "no policy was given")
+		o.recordOutcome(in, c, Refused, "no policy was given")
 	case in.Policy.Validate() != nil:
-		o.answer(in, c, Refused, in.Policy.Validate().Error())
+		o.recordOutcome(in, c, Refused, in.Policy.Validate().Error())
 	case c.state == External && !bounded(in.Policy):
-		o.answer(in, c, Refused, "its attempt is completed from outside, and the policy has neither an AttemptTimeout nor a HeartbeatTimeout")
+		o.recordOutcome(in, c, Refused, "its attempt is completed from outside, and the policy has neither an AttemptTimeout nor a HeartbeatTimeout")
 	case c.Kind == history.BlockStarted && BlockFault(in.Policy) != "":
-		o.answer(in, c, Refused, BlockFault(in.Policy))
+		o.recordOutcome(in, c, Refused, BlockFault(in.Policy))
 	case reflect.DeepEqual(c.Policy, in.Policy):
-		o.answer(in, c, Unchanged, "it has this policy already")
+		o.recordOutcome(in, c, Unchanged, "it has this policy already")
 	default:
-		o.answer(in, c, Applied, "")
+		o.recordOutcome(in, c, Applied, "")
 		switch {
 		case c.state == Queued, c.state == Offered, c.state == Gated && c.Undecided == nil:
 			c.due = c.gatedDue()
@@ -161,7 +160,7 @@ func (o *operations) editPolicy(c *Call, in Control) {
 		case c.state == Backoff:
 			o.calls.awaitBackoff(c) // it may go on record at another time
 		case c.state == External, c.state == Remote:
-			o.attempts.waitOutside(c)
+			o.attempts.awaitOutside(c)
 		}
 	}
 }
@@ -171,10 +170,10 @@ func (o *operations) operateBlock(c *Call, in Control) {
 	b := c.backoffOf
 	switch {
 	case in.Operation == RetryNow:
-		o.answer(in, &b.call, Applied, "")
-		o.attempts.happened(history.Event{Kind: history.TimerFired, Call: c.Number})
+		o.recordOutcome(in, &b.call, Applied, "")
+		o.attempts.emit(history.Event{Kind: history.TimerFired, Call: c.Number})
 	case in.Operation != EditPolicy:
-		o.answer(in, &b.call, Refused, "it is a block of workflow code: only retry-now and edit-policy work on it")
+		o.recordOutcome(in, &b.call, Refused, "it is a block of workflow code: only retry-now and edit-policy work on it")
 	default:
 		o.editPolicy(&b.call, in)
 	}
@@ -182,7 +181,7 @@ func (o *operations) operateBlock(c *Call, in Control) {
 
 // closeBy closes a call for an operator. It gives up an attempt in flight.
 func (o *operations) closeBy(c *Call, in Control, e history.Event) {
-	o.answer(in, c, Applied, "")
+	o.recordOutcome(in, c, Applied, "")
 	e.Retry = o.ledger.summary(c, false, o.journal.now)
 	switch {
 	case inFlight(c.state):
@@ -191,7 +190,7 @@ func (o *operations) closeBy(c *Call, in Control, e history.Event) {
 		e.Retry.TotalAttempts-- // the attempt that does not start
 	}
 	e.Call, e.Ended, e.Operation, e.By, e.Reason = c.Number, o.journal.now, string(in.Operation), in.By, in.Reason
-	o.attempts.happened(e)
+	o.attempts.emit(e)
 }
 
 // pause makes a call wait because an operator said so. An attempt in flight may end; only
@@ -199,22 +198,22 @@ func (o *operations) closeBy(c *Call, in Control, e history.Event) {
 func (o *operations) pause(c *Call, in Control) {
 	switch {
 	case c.state == Quarantined:
-		o.answer(in, c, Unchanged, "it is quarantined: it waits for a person already")
+		o.recordOutcome(in, c, Unchanged, "it is quarantined: it waits for a person already")
 		return
 	case c.Pause != nil && c.Pause.OfRun: // it stays paused when the run is resumed
-		o.answer(in, c, Applied, "it is paused with its run, and will be when that is resumed")
+		o.recordOutcome(in, c, Applied, "it is paused with its run, and will be when that is resumed")
 		c.Pause = &Pause{By: in.By, Reason: in.Reason, At: o.journal.now, Due: c.Pause.Due}
 		o.calls.touch(c)
 		return
 	case c.Pause != nil:
-		o.answer(in, c, Unchanged, "it is paused already")
+		o.recordOutcome(in, c, Unchanged, "it is paused already")
 		return
 	}
 	note := ""
 	if inFlight(c.state) {
 		note = "the attempt that is running may end; no other follows until the call is resumed"
 	}
-	o.answer(in, c, Applied, note)
+	o.recordOutcome(in, c, Applied, note)
 	o.halt(c, &Pause{By: in.By, Reason: in.Reason, At: o.journal.now})
 }
 
@@ -239,20 +238,20 @@ func (o *operations) halt(c *Call, p *Pause) {
 func (o *operations) resume(c *Call, in Control) {
 	switch {
 	case c.state == Quarantined:
-		o.answer(in, c, Refused, "it is quarantined, because its attempts ended with their process; retry-now runs it again, alone")
+		o.recordOutcome(in, c, Refused, "it is quarantined, because its attempts ended with their process; retry-now runs it again, alone")
 		return
 	case c.Pause == nil:
-		o.answer(in, c, Unchanged, "it is not paused")
+		o.recordOutcome(in, c, Unchanged, "it is not paused")
 		return
 	}
-	o.answer(in, c, Applied, "")
-	o.letGo(c)
+	o.recordOutcome(in, c, Applied, "")
+	o.unpause(c)
 }
 
-// letGo ends the pause of a call. What is resumed goes on as if it had not been paused: no
+// unpause ends the pause of a call. What is resumed goes on as if it had not been paused: no
 // attempt starts after its time. Only who resumes a call that is paused because that is used
 // up asks for one more.
-func (o *operations) letGo(c *Call) {
+func (o *operations) unpause(c *Call) {
 	due := c.Pause.Due
 	switch {
 	case inFlight(c.state), c.Undecided != nil:

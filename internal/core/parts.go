@@ -23,19 +23,19 @@ type journal struct {
 	program Program // nil: the code is missing or parked
 
 	now int64 // engine time of the current turn
-	// moment is how far the step has come: see pass.
+	// moment is how far the step has come: see passTime.
 	moment int64
 	turn   int64 // number of the last turn
 	epoch  int64 // epoch under which the last loaded turn was committed
 	out    *Turn // the turn being made; nil in a replay
 
-	// later holds the events after the cut in replayed turns. They take effect when the
+	// afterCut holds the events after the cut in replayed turns. They take effect when the
 	// code reaches the end of those turns.
-	later []history.Event
+	afterCut []history.Event
 
-	place     int64 // the last result of Place
-	codePlace int64 // the place of what the running code does, 0 if it does not run
-	fired     fired // the timer with that place, if it is one
+	place     int64      // the last result of Place
+	codePlace int64      // the place of what the running code does, 0 if it does not run
+	lastTimer timerPlace // the timer with that place, if it is one
 
 	mustAdvance bool   // something happened that the code can see
 	paused      *Pause // set while the code must not run and no attempt may start
@@ -52,8 +52,8 @@ type cancellation struct {
 	fresh     bool  // the step in progress takes it
 }
 
-// fired is a timer that has fired.
-type fired struct{ place, turn, due int64 }
+// timerPlace is a timer that has fired.
+type timerPlace struct{ place, turn, due int64 }
 
 // ledger records what happened to attempts.
 type ledger struct {
@@ -63,14 +63,15 @@ type ledger struct {
 
 // callTable holds the open calls.
 type callTable struct {
-	ledger
-	byNumber   map[int64]*Call  // the open calls, by number
+	journal *journal
+
+	byNumber   map[int64]*Call  // the open calls
 	opened     *Call            // opened by the last event that opened a call
 	blocks     map[int64]*Block // blocks that the code has not left
 	lastCall   int64
 	busy       int          // open calls that are dispatched or queued
 	queued     int          // open calls that are queued
-	untold     int          // open calls that wait for an operator who was not told
+	unnotified int          // open calls that wait for an operator who was not told
 	outside    int          // open calls that are external, offered or remote
 	inQueues   int          // open calls that are offered or remote
 	childCalls int          // open calls that started a run
@@ -94,9 +95,9 @@ type attempts struct {
 	calls   *callTable
 	gating  *gating
 
-	asked    idSet   // IDs of operations on calls
-	ready    []*Call // calls that want a slot
-	reserved []*Call // queued calls that have a reserved slot
+	operationIDs idSet   // IDs of operations on calls
+	ready        []*Call // calls that want a slot
+	reserved     []*Call // queued calls that have a reserved slot
 }
 
 // operations carries out operations on calls.
@@ -123,7 +124,7 @@ type signals struct {
 	byName  map[string]*mailbox
 	backlog int     // signals that no call has received yet, over all names
 	unread  []*Call // calls that received a signal since the code last ran
-	seen    idSet   // IDs of signals
+	ids     idSet   // IDs of signals
 }
 
 // runRetry applies the retry policy of the run itself.

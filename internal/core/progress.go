@@ -66,7 +66,7 @@ type Progress struct {
 	// follow.
 	Undecided *undecided `json:"undecided,omitempty"`
 	// granted is the group size of the slot for the coming attempt.
-	granted int
+	slotGroup int
 	// gateOutcome is what the attempt that ends showed about what is behind the gates.
 	gateOutcome gates.Outcome
 
@@ -83,10 +83,10 @@ type Progress struct {
 	Task    int  `json:"task,omitempty"`
 	Claimed bool `json:"claimed,omitempty"`
 	// settled says that the end of the claimed attempt is among the inputs of this step.
-	settled bool
+	endReported bool
 	// givenUp says that the claimed attempt was lost or timed out in this step, without a
 	// message of its end.
-	givenUp bool
+	abandoned bool
 
 	Totals Totals `json:"totals,omitzero"` // over the attempts in the ledger
 }

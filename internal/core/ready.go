@@ -13,9 +13,7 @@ func (a *attempts) wantSlotSince(c *Call, at int64) {
 	c.QueuedAt = at
 	if a.pastDeadline(c) {
 		a.calls.setState(c, Queued)
-		c.due = c.deadline() + 1
-		a.calls.watch(c)
-		a.calls.touch(c)
+		a.calls.await(c, c.deadline()+1)
 		return
 	}
 	a.enterGates(c)
@@ -33,17 +31,17 @@ func (a *attempts) enterGates(c *Call) {
 	a.calls.touch(c)
 }
 
-// askAgain lets all queued calls ask for a slot.
-func (a *attempts) askAgain() {
-	for _, n := range a.calls.openNumbers() {
-		if c := a.calls.byNumber[n]; c.state == Queued {
+// askSlotsAgain lets all queued calls ask for a slot.
+func (a *attempts) askSlotsAgain() {
+	for _, c := range a.calls.sorted() {
+		if c.state == Queued {
 			a.ready = append(a.ready, c)
 		}
 	}
 }
 
-// goOn makes the next attempt ready, unless an operator has paused the call.
-func (a *attempts) goOn(c *Call) {
+// continueCall makes the next attempt ready, unless an operator has paused the call.
+func (a *attempts) continueCall(c *Call) {
 	if c.Pause != nil {
 		a.suspend(c, Paused)
 		return
@@ -65,25 +63,23 @@ func (a *attempts) backOffUntil(c *Call, at int64) {
 	a.calls.touch(c)
 }
 
-// backOff resumes the backoff of an attempt that was recorded ahead of its time.
-func (a *attempts) backOff(c *Call) {
+// resumeBackoff resumes the backoff of an attempt that was recorded ahead of its time.
+func (a *attempts) resumeBackoff(c *Call) {
 	at := c.StartedAt
 	c.StartedAt, c.Node = 0, ""
 	a.backOffUntil(c, at)
 }
 
-// neverBegan queues an attempt that was recorded without a slot and found none free when
+// requeueUnbegun queues an attempt that was recorded without a slot and found none free when
 // its time came.
-func (a *attempts) neverBegan(c *Call) {
+func (a *attempts) requeueUnbegun(c *Call) {
 	c.StartedAt, c.Node = 0, ""
 	if c.Pause != nil {
 		a.suspend(c, Paused)
 		return
 	}
 	a.calls.setState(c, Queued)
-	c.due = c.queueDue() // it may have waited too long by now
-	a.calls.watch(c)
-	a.calls.touch(c)
+	a.calls.await(c, c.queueDue()) // it may have waited too long by now
 	a.ready = append(a.ready, c)
 }
 
@@ -96,9 +92,9 @@ func (a *attempts) suspend(c *Call, state CallState) {
 	a.calls.touch(c)
 }
 
-// proceed continues a call that waits for no further gate. An inline step whose code is
+// continueGated continues a call that waits for no further gate. An inline step whose code is
 // missing gives its gates up, because getting the code may take long.
-func (a *attempts) proceed(c *Call) {
+func (a *attempts) continueGated(c *Call) {
 	if c.state != Gated || c.Undecided != nil {
 		return
 	}
@@ -111,8 +107,8 @@ func (a *attempts) proceed(c *Call) {
 
 // askGatesAgain makes calls that left their gates because they could not run ask again.
 func (a *attempts) askGatesAgain() {
-	for _, n := range a.calls.openNumbers() {
-		if c := a.calls.byNumber[n]; c.state == Gated && c.Undecided == nil && (a.journal.program != nil || !c.Step()) {
+	for _, c := range a.calls.sorted() {
+		if c.state == Gated && c.Undecided == nil && (a.journal.program != nil || !c.Step()) {
 			a.gating.askNextGate(c)
 		}
 	}

@@ -13,10 +13,10 @@ func (r *Run) onRecord() bool {
 		if _, cut := r.journal.start.Base.CutOf(r.journal.turn); !cut {
 			break
 		}
-		r.calls.disownTries()
+		r.calls.dropForeignTries()
 		if rest := r.rejoining.rest; len(rest) > 0 {
 			r.rejoining.rest = rest[1:]
-			r.enter(&rest[0])
+			r.enterTurn(&rest[0])
 			continue
 		}
 		r.goLive()
@@ -36,22 +36,22 @@ func (r *Run) goLive() {
 	r.replaying, r.expected, r.position = false, nil, 0
 	r.journal.out, r.rejoining.out = r.rejoining.out, nil
 	r.journal.now = max(r.journal.now, r.journal.out.Time)
-	r.journal.emit(history.Event{Kind: history.CodeAdvanced})
+	r.journal.append(history.Event{Kind: history.CodeAdvanced})
 	r.pinBegin()
-	r.countElsewhere()
-	r.shelve()
+	r.dropForeignCounts()
+	r.resetCopiedCalls()
 }
 
-// next returns the recorded command that the code has to issue now, or nil.
-func (r *Run) next() *history.Event {
+// nextRecorded returns the recorded command that the code has to issue now, or nil.
+func (r *Run) nextRecorded() *history.Event {
 	if !r.onRecord() || r.position >= len(r.expected) {
 		return nil
 	}
 	return &r.expected[r.position]
 }
 
-// differ stops the code because its command differs from the record.
-func (r *Run) differ(expected, actual *history.Event) {
+// stopMismatched stops the code because its command differs from the record.
+func (r *Run) stopMismatched(expected, actual *history.Event) {
 	r.mismatch = &Mismatch{Turn: r.CurrentTurn(), Command: r.position + 1, Expected: expected, Actual: actual}
 	if !r.replaying {
 		r.mismatch.Command = 1
@@ -64,12 +64,12 @@ func (r *Run) differ(expected, actual *history.Event) {
 	r.journal.program.Halt()
 }
 
-// enter applies the inputs of a recorded turn and expects its commands from then on. It
+// enterTurn applies the inputs of a recorded turn and expects its commands from then on. It
 // reports whether the turn says that its code was deferred.
-func (r *Run) enter(t *StoredTurn) (deferred bool) {
+func (r *Run) enterTurn(t *StoredTurn) (deferred bool) {
 	r.journal.turn, r.journal.epoch = t.Number, t.Epoch
 	r.journal.now = max(r.journal.now, t.Time)
-	r.countElsewhere()
+	r.dropForeignCounts()
 	events := t.Events
 	if n, cut := r.journal.start.Base.CutOf(t.Number); cut {
 		events = events[:min(n, len(events))]
@@ -107,17 +107,17 @@ func (r *Run) applyCommands() {
 	}
 }
 
-// countElsewhere forgets the counts of calls that were made in another run, which counts
+// dropForeignCounts forgets the counts of calls that were made in another run, which counts
 // them.
-func (r *Run) countElsewhere() {
+func (r *Run) dropForeignCounts() {
 	if r.journal.turn <= r.journal.start.Base.LastCut()+1 {
 		r.ledger.uncounted = uncounted{}
 	}
 }
 
-// shelve resets the state of calls that were made in another run: their attempts do not
+// resetCopiedCalls resets the state of calls that were made in another run: their attempts do not
 // belong to this run.
-func (r *Run) shelve() {
+func (r *Run) resetCopiedCalls() {
 	for _, c := range r.calls.byNumber {
 		if c.attempted() {
 			r.calls.setState(c, "")
@@ -128,7 +128,7 @@ func (r *Run) shelve() {
 // pinBegin pins the run to the build with which its code begins, if configured.
 func (r *Run) pinBegin() {
 	if r.journal.config.Build != "" && r.row.pin == "" {
-		r.happened(history.Event{Kind: history.RunPinned, Name: r.journal.config.Build})
+		r.emit(history.Event{Kind: history.RunPinned, Name: r.journal.config.Build})
 	}
 }
 

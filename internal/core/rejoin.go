@@ -13,14 +13,14 @@ type rejoining struct {
 	out   *Turn        // turn in which the code goes live
 }
 
-// comeToCut ends a replay at the point where the run goes live. The code gets there in a
+// stopAtCut ends a replay at the point where the run goes live. The code gets there in a
 // step, because only a step lets it issue commands beyond the record.
-func (r *Run) comeToCut(turns []StoredTurn) (err error) {
+func (r *Run) stopAtCut(turns []StoredTurn) (err error) {
 	at := r.journal.now
 	if r.journal.program == nil {
 		err = r.replay(turns)
 	}
-	r.shelve()
+	r.resetCopiedCalls()
 	r.rejoining.turns, r.rejoining.at = turns, at
 	return err
 }
@@ -36,7 +36,7 @@ func (r *Run) rejoin() error {
 	if err := r.replay(turns); err != nil || r.ended {
 		return err
 	}
-	r.renew()
+	r.restartCopiedCalls()
 	if len(r.calls.byNumber) == 0 && !r.updatable && !r.journal.mustAdvance {
 		return ErrDeadlock
 	}
@@ -44,22 +44,21 @@ func (r *Run) rejoin() error {
 	return nil
 }
 
-// renew starts these calls again.
-func (r *Run) renew() {
-	for _, n := range r.calls.openNumbers() {
-		c := r.calls.byNumber[n]
+// restartCopiedCalls starts these calls again.
+func (r *Run) restartCopiedCalls() {
+	for _, c := range r.calls.sorted() {
 		if c.backoffOf != nil {
 			r.calls.touch(c)
 		}
-		if c.attempted() && n < r.journal.start.Base.Call {
+		if c.attempted() && c.Number < r.journal.start.Base.Call {
 			c.Progress = Progress{attempt: 1, First: r.journal.now, AtGates: make([]atGate, len(c.Gates)), renewed: true}
 			r.attempts.wantSlot(c)
 		}
 	}
 }
 
-// leaveCut applies the history of a run that ends before it rejoined.
-func (r *Run) leaveCut() {
+// applyToCut applies the history of a run that ends before it rejoined.
+func (r *Run) applyToCut() {
 	if turns := r.rejoining.turns; turns != nil && r.journal.program != nil {
 		out := r.journal.out
 		r.journal.program, r.journal.out = nil, nil

@@ -9,19 +9,19 @@ func (r *Run) replay(turns []StoredTurn) error {
 			r.length += len(turns[i].Events)
 		}
 	}()
-	r.journal.later = cutOff(r.journal.start.Base, turns)
-	deferred := r.enter(&turns[0])
+	r.journal.afterCut = cutOff(r.journal.start.Base, turns)
+	deferred := r.enterTurn(&turns[0])
 	if r.journal.program == nil || deferred || r.ended || isCut(r.journal.start.Base, turns) && r.rejoining.out == nil {
 		r.applyCommands()
 		for i := range turns[1:] {
-			r.enter(&turns[i+1])
+			r.enterTurn(&turns[i+1])
 			r.applyCommands()
 		}
 		if r.journal.program == nil && !deferred {
 			r.journal.mustAdvance, r.journal.cancellation.untold = false, false
 			r.signals.unread = nil
 		}
-		r.applyLater()
+		r.applyAfterCut()
 		return nil
 	}
 	r.rejoining.rest = turns[1:]
@@ -32,7 +32,7 @@ func (r *Run) replay(turns []StoredTurn) error {
 	}
 	r.replaying = false
 	if err == nil {
-		r.applyLater()
+		r.applyAfterCut()
 	}
 	return err
 }
@@ -62,14 +62,14 @@ func (r *Run) advance() error {
 	return err
 }
 
-// applyLater applies the later events of a stretch. The node that ran the attempts has
+// applyAfterCut applies the later events of a stretch. The node that ran the attempts has
 // already counted the calls that these events close.
-func (r *Run) applyLater() {
+func (r *Run) applyAfterCut() {
 	if r.ended {
 		return
 	}
-	later := r.journal.later
-	r.journal.later = nil
+	later := r.journal.afterCut
+	r.journal.afterCut = nil
 	tallies := 0
 	if r.journal.out != nil {
 		tallies = len(r.journal.out.Tallies)
@@ -80,7 +80,7 @@ func (r *Run) applyLater() {
 		}
 		r.apply(&later[i])
 	}
-	r.countElsewhere()
+	r.dropForeignCounts()
 	if r.journal.out != nil {
 		r.journal.out.Tallies = r.journal.out.Tallies[:tallies]
 	}

@@ -18,7 +18,7 @@ func (c *Cut) Reset(source *history.Start, run string, now int64, in Control) *h
 	if source.Carried != nil {
 		carried = *source.Carried
 	}
-	carried.Asked = slices.Clone(c.asked)
+	carried.Asked = slices.Clone(c.operationIDs)
 	if in.ID != "" && !slices.Contains(carried.Asked, in.ID) {
 		carried.Asked = append(carried.Asked, in.ID)
 	}

@@ -16,11 +16,11 @@ func (t *callTable) writeRows() {
 		case c.Done:
 			if c.hasRow {
 				c.hasRow = false
-				t.journal.out.Closed = append(t.journal.out.Closed, c.shown().Number)
+				t.journal.out.Closed = append(t.journal.out.Closed, c.subject().Number)
 			}
 		case c.backoffOf != nil:
 			c.hasRow = true
-			row := c.shown().row()
+			row := c.subject().row()
 			row.State, row.Due = Backoff, c.due
 			t.journal.out.Rows = append(t.journal.out.Rows, row)
 		case !c.attempted():
@@ -34,11 +34,11 @@ func (t *callTable) writeRows() {
 	t.dirty = t.dirty[:0]
 }
 
-// keepsRow notes that a block in backoff has a row. It returns false if there is no such
+// hasBlockRow notes that a block in backoff has a row. It returns false if there is no such
 // block. The row holds nothing that is not in history.
-func (t *callTable) keepsRow(number int64) bool {
+func (t *callTable) hasBlockRow(number int64) bool {
 	for _, c := range t.byNumber {
-		if c.backoffOf != nil && c.shown().Number == number {
+		if c.backoffOf != nil && c.subject().Number == number {
 			c.hasRow = true
 			return true
 		}
@@ -56,7 +56,7 @@ func (t *callTable) restore(c *Call, row Row) error {
 	c.attempt = row.Attempt
 	c.hasRow = true
 	if c.Untold {
-		t.untold++
+		t.unnotified++
 	}
 	c.cancelRequested = c.cancelRequested || c.Cancel
 	if len(c.AtGates) != len(c.Gates) {
@@ -92,12 +92,12 @@ func (t *callTable) writeTask(c *Call) {
 		switch {
 		case !c.Claimed:
 			t.journal.out.Withdrawn = append(t.journal.out.Withdrawn, ref)
-		case c.givenUp:
+		case c.abandoned:
 			t.journal.out.GivenUp = append(t.journal.out.GivenUp, ref)
 		default:
 			t.journal.out.Over = append(t.journal.out.Over, ref)
 		}
-		c.Task, c.Claimed, c.givenUp = 0, false, false
+		c.Task, c.Claimed, c.abandoned = 0, false, false
 		t.offered = slices.DeleteFunc(t.offered, func(o *Call) bool { return o == c }) // else a worker would find it
 	}
 	if want != 0 && c.Task == 0 {

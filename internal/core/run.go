@@ -20,7 +20,7 @@ type Config struct {
 	// MaxBacklog is how many unread signals make the run full; 0 means no limit.
 	MaxBacklog int
 	// Draw returns the u in [0, 1) that jitters the delay after an attempt. It must depend
-	// on its arguments only. Nil means the function Draw.
+	// on its arguments only. Nil means Uniform.
 	Draw func(run string, call int64, attempt int) float64
 	// Owner names the node that owned the run's partition in an epoch.
 	Owner func(epoch int64) string
@@ -93,10 +93,10 @@ type Run struct {
 
 	length int // events in history before the current turn
 
-	versions   map[string]int    // by change name, as the code asked for them
-	updates    recent[place]     // by ID
-	done       idSet             // IDs of operations on the run and on earlier runs of its chain
-	attributes map[string]string // never modified: a change replaces the map
+	versions          map[string]int    // by change name, as the code asked for them
+	updates           dedup[acceptance] // by ID
+	chainOperationIDs idSet             // IDs of operations on the run and on earlier runs of its chain
+	attributes        map[string]string // never modified: a change replaces the map
 
 	updatable bool // the code has an update handler
 	codeRan   bool // at least once
@@ -122,7 +122,7 @@ type Run struct {
 // New makes the machine of a run that has no turn and no code yet. See Bind.
 func New(config Config, start history.Start) *Run {
 	if config.Draw == nil {
-		config.Draw = Draw
+		config.Draw = Uniform
 	}
 	r := &Run{
 		attributes: start.Attributes,

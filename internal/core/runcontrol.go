@@ -11,35 +11,35 @@ import (
 // chain carried out is only answered.
 func (r *Run) controlRun(in Control) {
 	switch {
-	case r.done.has(in.ID):
-		r.answerRun(in, Unchanged, "it was carried out on an earlier run of the chain")
+	case r.chainOperationIDs.has(in.ID):
+		r.recordRunOutcome(in, Unchanged, "it was carried out on an earlier run of the chain")
 		return
 	case r.journal.ofOtherChain(in.Chain):
-		r.answerRun(in, Unchanged, "it was asked of the runs of another chain")
+		r.recordRunOutcome(in, Unchanged, "it was asked of the runs of another chain")
 		return
 	}
 	switch in.Operation {
 	case CancelTheRun:
 		if r.journal.cancellation.requested {
-			r.answerRun(in, Unchanged, "it was asked to cancel before")
+			r.recordRunOutcome(in, Unchanged, "it was asked to cancel before")
 			return
 		}
-		r.answerRun(in, Applied, "")
-		r.happened(history.Event{Kind: history.RunCancelRequested, Reason: in.Reason, By: in.By, Operation: in.named()})
+		r.recordRunOutcome(in, Applied, "")
+		r.emit(history.Event{Kind: history.RunCancelRequested, Reason: in.Reason, By: in.By, Operation: in.named()})
 	case TerminateTheRun:
-		r.answerRun(in, Applied, "")
-		r.happened(history.Event{Kind: history.RunTerminated, Reason: in.Reason, By: in.By, Operation: in.named()})
+		r.recordRunOutcome(in, Applied, "")
+		r.emit(history.Event{Kind: history.RunTerminated, Reason: in.Reason, By: in.By, Operation: in.named()})
 	case SignalTheRun:
-		if r.signals.seen.has(signalKey(in.Signal, in.signalID())) {
-			r.answerRun(in, Unchanged, "it has received this signal before")
+		if r.signals.ids.has(signalKey(in.Signal, in.signalID())) {
+			r.recordRunOutcome(in, Unchanged, "it has received this signal before")
 			return
 		}
 		if !in.Unanswered() && r.signals.full(r.row.state.Full) && !r.signals.awaits(in.Signal) { // an unanswered sender learned it from the store
-			r.answerRun(in, Refused, "it has as many unread signals as it may have, or too many with keys came within "+KeepKeys.String())
+			r.recordRunOutcome(in, Refused, "it has as many unread signals as it may have, or too many with keys came within "+KeepKeys.String())
 			return
 		}
-		r.answerRun(in, Applied, "")
-		r.happened(history.Event{
+		r.recordRunOutcome(in, Applied, "")
+		r.emit(history.Event{
 			Kind: history.SignalReceived, Name: in.Signal, ID: in.signalID(), Input: in.Value, By: in.By, Operation: in.named(),
 		})
 	case PauseTheRun:
@@ -51,12 +51,12 @@ func (r *Run) controlRun(in Control) {
 	case MoveTheRun:
 		r.moveRun(in)
 	default:
-		r.answerRun(in, Refused, fmt.Sprintf("there is no operation %q on runs", in.Operation))
+		r.recordRunOutcome(in, Refused, fmt.Sprintf("there is no operation %q on runs", in.Operation))
 	}
 }
 
-// answerRun records the outcome of an operation on the run, if a caller waits for it.
-func (r *Run) answerRun(in Control, outcome, note string) {
+// recordRunOutcome records the outcome of an operation on the run, if a caller waits for it.
+func (r *Run) recordRunOutcome(in Control, outcome, note string) {
 	if in.Unanswered() {
 		if outcome != Applied {
 			r.journal.out.Dropped++
@@ -64,7 +64,7 @@ func (r *Run) answerRun(in Control, outcome, note string) {
 		return
 	}
 	r.journal.out.Answered = true
-	r.happened(history.Event{
+	r.emit(history.Event{
 		Kind: history.RunControlled, Call: in.Call, Name: cmp.Or(in.Signal, in.To), ID: in.ID, Operation: string(in.Operation),
 		By: in.By, Reason: in.Reason, Outcome: outcome, Note: note,
 	})
@@ -74,7 +74,7 @@ func (r *Run) answerRun(in Control, outcome, note string) {
 // is recorded, and the code sees it when the run is resumed. An attempt in flight may end.
 func (r *Run) pauseRun(in Control) {
 	if r.journal.paused != nil {
-		r.answerRun(in, Unchanged, "it is paused already")
+		r.recordRunOutcome(in, Unchanged, "it is paused already")
 		return
 	}
 	running := 0
@@ -87,9 +87,9 @@ func (r *Run) pauseRun(in Control) {
 	if running > 0 {
 		note = "attempts that are running may end; no other starts until the run is resumed"
 	}
-	r.answerRun(in, Applied, note)
-	for _, n := range r.calls.openNumbers() {
-		if c := r.calls.byNumber[n]; c.attempted() && c.Pause == nil && c.state != Quarantined {
+	r.recordRunOutcome(in, Applied, note)
+	for _, c := range r.calls.sorted() {
+		if c.attempted() && c.Pause == nil && c.state != Quarantined {
 			r.operations.halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.journal.now, OfRun: true})
 		}
 	}
@@ -98,19 +98,19 @@ func (r *Run) pauseRun(in Control) {
 // resumeRun resumes the code and the calls that were paused with it, or lets the code be tried
 // again that ended its process.
 func (r *Run) resumeRun(in Control) {
-	if d, is := r.row.crashed(); is && r.journal.paused == nil {
-		r.answerRun(in, Applied, "its code is tried again")
-		r.row.letGo(d)
+	if d, is := r.row.parkedForCrash(); is && r.journal.paused == nil {
+		r.recordRunOutcome(in, Applied, "its code is tried again")
+		r.row.releaseCode(d)
 		return
 	}
 	if r.journal.paused == nil {
-		r.answerRun(in, Unchanged, "it is not paused")
+		r.recordRunOutcome(in, Unchanged, "it is not paused")
 		return
 	}
-	r.answerRun(in, Applied, "")
-	for _, n := range r.calls.openNumbers() {
-		if c := r.calls.byNumber[n]; c.Pause != nil && c.Pause.OfRun {
-			r.operations.letGo(c)
+	r.recordRunOutcome(in, Applied, "")
+	for _, c := range r.calls.sorted() {
+		if c.Pause != nil && c.Pause.OfRun {
+			r.operations.unpause(c)
 		}
 	}
 }
@@ -119,15 +119,15 @@ func (r *Run) resumeRun(in Control) {
 // does not run, so the turn says CodeDeferred.
 func (r *Run) resetRun(in Control) {
 	if in.Fault != nil {
-		r.answerRun(in, Refused, in.Fault.Error())
+		r.recordRunOutcome(in, Refused, in.Fault.Error())
 		return
 	}
 	id := NextRunID(r.journal.start.Run, r.journal.now)
-	r.answerRun(in, Applied, in.Cut.String())
-	r.journal.emit(history.Event{Kind: history.CodeDeferred})
+	r.recordRunOutcome(in, Applied, in.Cut.String())
+	r.journal.append(history.Event{Kind: history.CodeDeferred})
 	in.Cut.reset = in.Cut.Reset(&r.journal.start, id, r.journal.now, in)
 	r.journal.out.Base = in.Cut
-	r.happened(history.Event{
+	r.emit(history.Event{
 		Kind: history.RunContinued, Call: in.Call, Initiator: history.ResetOfRun, ID: id, Attempt: 1,
 		Operation: string(in.Operation), By: in.By, Reason: in.Reason,
 	})
@@ -142,5 +142,5 @@ func (r *Run) moveRun(in Control) {
 	case r.row.pin == "":
 		why += ": its workflow is not workflow.Pinned, or was not when it began, or its code has not begun"
 	}
-	r.answerRun(in, outcome, why)
+	r.recordRunOutcome(in, outcome, why)
 }

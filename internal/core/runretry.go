@@ -19,8 +19,8 @@ func (p *runRetry) retryPolicy() *retry.Policy {
 	return p.journal.config.Retry
 }
 
-// verdict returns the event that ends a failed run under a policy.
-func (p *runRetry) verdict(f *history.Failure, policy *retry.Policy) history.Event {
+// decide returns the event that ends a failed run under a policy.
+func (p *runRetry) decide(f *history.Failure, policy *retry.Policy) history.Event {
 	first := p.firstAttempt()
 	attempt := max(p.journal.start.Attempt, 1)
 	bounded := p.timeForRetries(policy)

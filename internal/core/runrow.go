@@ -15,7 +15,7 @@ type runRow struct {
 	pauseChanged bool     // the pause changed and state does not show it yet
 	outOfDate    bool     // state still shows that the code did not fit, and now it does
 	says         string   // status text that the code set
-	shown        string   // status text in state
+	writtenSays  string   // status text in state
 	pin          string   // build to which the run is pinned, empty for none
 	pinChanged   bool     // the pin changed and state does not show it yet
 	awaited      []string // names of signals in state; see Detail.Awaited
@@ -25,17 +25,17 @@ type runRow struct {
 func (w *runRow) load(state State, withCode bool) {
 	w.state, w.pauseChanged, w.outOfDate = state, false, false
 	if d, err := DecodeDetail(state.Detail); err == nil {
-		w.shown, w.pinChanged, w.awaited = d.Says, d.Pin != w.pin, d.Awaited
+		w.writtenSays, w.pinChanged, w.awaited = d.Says, d.Pin != w.pin, d.Awaited
 		w.outOfDate = withCode && (len(d.Tried) > 0 || d.Suspect != nil)
 	}
 	if !withCode {
-		w.says = w.shown
+		w.says = w.writtenSays
 	}
 }
 
-// show writes the status and the code's status text into the row of a running run, and which
+// update writes the status and the code's status text into the row of a running run, and which
 // signals it takes although it is full. A held or closed run keeps its last text.
-func (w *runRow) show(ended bool, paused *Pause, awaited []string) {
+func (w *runRow) update(ended bool, paused *Pause, awaited []string) {
 	news := !slices.Equal(awaited, w.awaited)
 	w.awaited = awaited
 	status := StatusRunning
@@ -44,22 +44,22 @@ func (w *runRow) show(ended bool, paused *Pause, awaited []string) {
 	}
 	switch {
 	case ended:
-	case w.held():
-		w.showHeld(paused, news)
-	case status == w.state.Status && w.says == w.shown && !w.pauseChanged && !w.pinChanged && !w.outOfDate && !news:
+	case w.withoutCode():
+		w.updateWithoutCode(paused, news)
+	case status == w.state.Status && w.says == w.writtenSays && !w.pauseChanged && !w.pinChanged && !w.outOfDate && !news:
 	default:
 		w.state.Status, w.state.Detail = status, nil
 		if w.says != "" || paused != nil || w.pin != "" || len(awaited) > 0 {
 			w.state.Detail = encodeDetail(Detail{Says: w.says, Paused: paused, Pin: w.pin, Awaited: awaited})
 		}
-		w.shown, w.stateChanged, w.outOfDate = w.says, true, false
+		w.writtenSays, w.stateChanged, w.outOfDate = w.says, true, false
 	}
 	w.pauseChanged, w.pinChanged = false, false
 }
 
-// showHeld writes what changes of a held run into its row: the pause, the pin and the
+// updateWithoutCode writes what changes of a held run into its row: the pause, the pin and the
 // signals that it waits for.
-func (w *runRow) showHeld(paused *Pause, news bool) {
+func (w *runRow) updateWithoutCode(paused *Pause, news bool) {
 	if !w.pauseChanged && !w.pinChanged && !news {
 		return
 	}
@@ -89,15 +89,15 @@ func (r *Run) Hold(status Status, d Detail) (changed bool) {
 // Resume ends the hold of a run with the next step and reports whether the run was held. A
 // run that is also paused stays paused.
 func (r *Run) Resume() (held bool) {
-	if held = r.row.held(); held {
+	if held = r.row.withoutCode(); held {
 		r.row.state.Status = "" // show sets the status
 	}
 	return held
 }
 
-// crashed returns the detail of a run that is parked because its code ended processes. It is
+// parkedForCrash returns the detail of a run that is parked because its code ended processes. It is
 // asked after each turn, so it reads only rows of parked runs.
-func (w *runRow) crashed() (d Detail, is bool) {
+func (w *runRow) parkedForCrash() (d Detail, is bool) {
 	if w.state.Status != StatusParked {
 		return d, false
 	}
@@ -105,20 +105,20 @@ func (w *runRow) crashed() (d Detail, is bool) {
 	return d, err == nil && d.Deaths > 0
 }
 
-// letGo lets the code of a crashed run be tried again.
-func (w *runRow) letGo(d Detail) {
+// releaseCode lets the code of a crashed run be tried again.
+func (w *runRow) releaseCode(d Detail) {
 	d.Fingerprint, d.Tried = "", nil
 	w.state.Detail, w.stateChanged = encodeDetail(d), true
 }
 
 // LetGo reports whether an operator wants the code of a parked run to be tried again.
 func (r *Run) LetGo() bool {
-	d, is := r.row.crashed()
+	d, is := r.row.parkedForCrash()
 	return is && d.LetGo(r.row.state.Status)
 }
 
-// held reports whether the run's row says that the run has no code.
-func (w *runRow) held() bool {
+// withoutCode reports whether the run's row says that the run has no code.
+func (w *runRow) withoutCode() bool {
 	return w.state.Status == StatusParked || w.state.Status == StatusWaitingForCode
 }
 

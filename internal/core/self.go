@@ -45,8 +45,8 @@ func (r *Run) CurrentTurn() int64 {
 // NextCall returns the number of the next call.
 func (r *Run) NextCall() int64 { return r.calls.lastCall + 1 }
 
-// Draw returns the jitter draw for an attempt of a call.
-func (r *Run) Draw(call int64, attempt int) float64 {
+// Jitter returns the jitter draw for an attempt of a call.
+func (r *Run) Jitter(call int64, attempt int) float64 {
 	return r.journal.jitter(call, attempt)
 }
 
@@ -91,12 +91,12 @@ func (r *Run) Ended() bool { return r.ended }
 
 // Idle reports whether the run can be evicted: no attempt runs or waits for a slot, and no
 // hook is still to be called for a pause.
-func (r *Run) Idle() bool { return r.calls.busy == 0 && r.calls.untold == 0 }
+func (r *Run) Idle() bool { return r.calls.busy == 0 && r.calls.unnotified == 0 }
 
 // AwaitsSlots reports whether everything in flight is a call that waits for a slot. Such
 // calls have rows.
 func (r *Run) AwaitsSlots() bool {
-	return r.calls.queued > 0 && r.calls.busy == r.calls.queued && r.calls.untold == 0
+	return r.calls.queued > 0 && r.calls.busy == r.calls.queued && r.calls.unnotified == 0
 }
 
 // Lack is an activity and why its calls cannot start here.
@@ -144,7 +144,7 @@ func (r *Run) State() State { return r.row.state }
 func (r *Run) Say(text string) { r.row.says = text }
 
 // Says returns the status text in the run's row.
-func (r *Run) Says() string { return r.row.shown }
+func (r *Run) Says() string { return r.row.writtenSays }
 
 // Pin returns the build to which the run is pinned, empty for none.
 func (r *Run) Pin() string { return r.row.pin }

@@ -31,10 +31,10 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 		r.attempts.admitReady(admit, r.codeFirst)
 	}
 	r.calls.writeRows()
-	r.attempts.handOut()
-	r.settle()
+	r.attempts.describeOffers()
+	r.updateState()
 	if len(r.journal.out.Events) > 0 {
-		r.catchUp()
+		r.carryAttributes()
 	}
 	out := r.journal.out
 	r.journal.out = nil
@@ -46,7 +46,7 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 	return out, nil
 }
 
-func (r *Run) step() error {
+func (r *Run) runCode() error {
 	if !r.codeRan {
 		r.pinBegin()
 	}
@@ -68,7 +68,7 @@ func (r *Run) step() error {
 // stepWhole takes the inputs and what is due in the order of their moments, and runs the code.
 func (r *Run) stepWhole(inputs []Input) error {
 	r.journal.moment, r.codeFirst = 0, false
-	r.attempts.hearWorkers(inputs)
+	r.attempts.noteReportedEnds(inputs)
 	until := r.journal.now
 	for i, in := range inputs {
 		if in == nil {
@@ -81,16 +81,16 @@ func (r *Run) stepWhole(inputs []Input) error {
 		in, at := moment(in)
 		if _, loaded := in.(TakenOver); !loaded {
 			at = min(at, r.journal.now)
-			r.pass(at-1, at)
+			r.passTime(at-1, at)
 		}
 		switch {
-		case r.codeFirst, r.ended && !r.refuse(in), !r.ended && !r.Takes(in):
+		case r.codeFirst, r.ended && !r.refuseInput(in), !r.ended && !r.Takes(in):
 			r.journal.out.Deferred = append(r.journal.out.Deferred, i)
 		case !r.ended:
-			r.take(in)
+			r.handle(in)
 		}
 	}
-	r.pass(until, until)
+	r.passTime(until, until)
 	if !r.ended {
 		if err := r.work(); err != nil {
 			return err
@@ -111,10 +111,10 @@ func (r *Run) stepDamaged(inputs []Input) {
 			continue
 		}
 		switch {
-		case r.ended && !r.refuse(in), !r.ended && !r.Takes(in):
+		case r.ended && !r.refuseInput(in), !r.ended && !r.Takes(in):
 			r.journal.out.Deferred = append(r.journal.out.Deferred, i)
 		case !r.ended:
-			r.take(in)
+			r.handle(in)
 		}
 	}
 	if r.ended {
@@ -123,11 +123,11 @@ func (r *Run) stepDamaged(inputs []Input) {
 	}
 }
 
-// pass lets time pass up to a moment: what is due until then happens, the earliest first. An
+// passTime lets time pass up to a moment: what is due until then happens, the earliest first. An
 // input comes before what is due at its moment, but not before the end of the run's time, to
 // which time passes in any case. Where that ends, the code must have seen what came before; if
 // it has not, time stops there, and the run is closed in the next step.
-func (r *Run) pass(due, to int64) {
+func (r *Run) passTime(due, to int64) {
 	if r.ended || r.codeFirst || due < r.journal.moment && to < r.Deadline() {
 		return
 	}
@@ -155,18 +155,18 @@ func (r *Run) work() error {
 		return nil
 	}
 	if r.journal.program != nil && r.journal.paused == nil && r.journal.moment >= r.firstTurn() {
-		return r.step()
+		return r.runCode()
 	}
 	r.cancelOpen()
 	if len(r.journal.out.Events) > 0 {
-		r.journal.emit(history.Event{Kind: history.CodeDeferred})
+		r.journal.append(history.Event{Kind: history.CodeDeferred})
 	}
 	return nil
 }
 
-// catchUp adds to the first turn of a reset or forked run the attributes that the code had
+// carryAttributes adds to the first turn of a reset or forked run the attributes that the code had
 // set in the copied history. The row has only those of the start event.
-func (r *Run) catchUp() {
+func (r *Run) carryAttributes() {
 	if r.journal.turn == r.journal.start.Base.LastCut() && !maps.Equal(r.attributes, r.journal.start.Attributes) {
 		r.journal.out.Attributes = r.attributes
 	}

@@ -12,59 +12,59 @@ func (r *Run) Takes(in Input) bool {
 	case TakenOver:
 		return true
 	case AttemptEnded:
-		return !r.Rejoins() && !(in.Outside && r.calls.unclaimed(in))
+		return !r.Rejoins() && !(in.Outside && r.calls.awaitsClaim(in))
 	case UpdateArrived:
 		_, known := r.updates.get(in.ID)
-		return !r.Rejoins() && (known || r.judgesUpdates())
+		return !r.Rejoins() && (known || r.canValidateUpdates())
 	case Control:
 		ends := in.Operation == TerminateTheRun || in.Operation == ResetTheRun && in.Cut != nil
-		return !r.Rejoins() || r.journal.program == nil && ends && !r.done.has(in.ID)
+		return !r.Rejoins() || r.journal.program == nil && ends && !r.chainOperationIDs.has(in.ID)
 	}
 	return !r.Rejoins()
 }
 
-// take handles one input.
-func (r *Run) take(in Input) {
+// handle handles one input.
+func (r *Run) handle(in Input) {
 	switch in := in.(type) {
 	case AttemptEnded:
-		r.attempts.attemptEnded(in)
+		r.attempts.end(in)
 	case Heartbeat:
-		r.attempts.heartbeat(in)
+		r.attempts.beat(in)
 	case Granted:
-		r.attempts.granted(in)
+		r.attempts.reserve(in)
 	case OffProbation:
-		r.attempts.offProbation(in)
+		r.attempts.leaveProbation(in)
 	case Claimed:
-		r.attempts.claimed(in)
+		r.attempts.claim(in)
 	case WorkerGone:
-		r.attempts.workerGone(in)
+		r.attempts.loseWorker(in)
 	case TakenOver:
-		r.attempts.takenOver(in)
+		r.attempts.takeOver(in)
 	case FromGate:
-		r.attempts.fromGate(in)
+		r.attempts.handleGate(in)
 	case SlotsOpen:
-		r.attempts.askAgain()
+		r.attempts.askSlotsAgain()
 	case UpdateArrived:
-		r.update(in)
+		r.handleUpdate(in)
 	case Control:
 		switch {
-		case r.attempts.asked.has(in.ID):
+		case r.attempts.operationIDs.has(in.ID):
 			r.journal.out.Dropped++
 		case in.Operation.OfRun():
 			r.controlRun(in)
 		default:
-			r.operations.carryOut(in)
+			r.operations.apply(in)
 		}
 	case Told:
-		r.calls.told(in)
+		r.calls.markTold(in)
 	case FromChild:
-		r.children.ended(in)
+		r.children.close(in)
 	}
 }
 
-// refuse drops an input of a closed run. It returns false if the next run of the chain may
+// refuseInput drops an input of a closed run. It returns false if the next run of the chain may
 // take the input.
-func (r *Run) refuse(in Input) bool {
+func (r *Run) refuseInput(in Input) bool {
 	switch in := in.(type) {
 	case UpdateArrived:
 		return false

@@ -54,8 +54,8 @@ func (u *uncounted) add(name string) {
 
 // count notes the end of a call by its closing event.
 func (l *ledger) count(c *Call, e *history.Event) {
-	l.closes(c, e)
-	if !c.attempted() || l.journal.endedElsewhere(c.Number) {
+	l.observeClosing(c, e)
+	if !c.attempted() || l.journal.endsAfterCut(c.Number) {
 		return
 	}
 	if e.Kind == history.CallCompleted && e.Retry == nil && e.Operation == "" {
@@ -86,7 +86,7 @@ func (c *Call) tally(e *history.Event, now int64) Tally {
 	t := Tally{Name: c.Name, Attempts: c.attempt}
 	givenUp := e.Kind != history.CallCompleted && e.Kind != history.CallFailed && (e.Kind != history.CallCanceled || c.attempted())
 	if givenUp || e.Operation != "" {
-		t.Attempts = c.made() // wherever it stood
+		t.Attempts = c.attemptsMade() // wherever it stood
 	}
 	if t.Attempts > 1 && c.Totals.FirstEnded != 0 { // else another run made all attempts
 		ended := e.Ended
@@ -110,10 +110,10 @@ func (c *Call) tally(e *history.Event, now int64) Tally {
 	return t
 }
 
-// closes tells observers of the end of a call, by its closing event or an empty one. A
+// observeClosing tells observers of the end of a call, by its closing event or an empty one. A
 // replay tells nothing: the turn that was made durable has already done so.
-func (l *ledger) closes(c *Call, e *history.Event) {
-	if l.journal.out == nil || !l.journal.config.Closings || !c.attempted() || l.journal.endedElsewhere(c.Number) {
+func (l *ledger) observeClosing(c *Call, e *history.Event) {
+	if l.journal.out == nil || !l.journal.config.Closings || !c.attempted() || l.journal.endsAfterCut(c.Number) {
 		return
 	}
 	told := Closing{Call: c.Number, Name: c.Name, Status: ClosedCanceled, Attempts: c.tally(e, l.journal.now).Attempts, Scheduled: c.First, Ended: l.journal.now}

@@ -106,9 +106,9 @@ const (
 // NewTimetable returns the machine of a schedule that has no row yet.
 func NewTimetable(config ScheduleConfig, spec history.Schedule, now int64) *Timetable {
 	s := &Timetable{config: config, now: now, state: State{Status: StatusStanding, Wake: Never}}
-	s.adopt(spec)
-	s.begin(now)
-	s.settle()
+	s.setSpec(spec)
+	s.restart(now)
+	s.updateState()
 	return s
 }
 
@@ -139,10 +139,10 @@ func (s *Timetable) Step(now int64, inputs []Input) *StandingTurn {
 		s.compile()
 	}
 	if s.detail.Next == 0 {
-		s.begin(s.detail.Decided) // there may be a calendar by now
+		s.restart(s.detail.Decided) // there may be a calendar by now
 	}
 	for _, in := range inputs {
-		if in != nil && !s.hear(in) {
+		if in != nil && !s.handle(in) {
 			break
 		}
 		s.out.Heard++
@@ -150,14 +150,14 @@ func (s *Timetable) Step(now int64, inputs []Input) *StandingTurn {
 	if s.out.Heard == len(inputs) {
 		s.advance(s.now)
 	}
-	s.settle()
+	s.updateState()
 	out := s.out
 	s.out = nil
 	return out
 }
 
-// settle computes the state of the schedule's row at the end of a step.
-func (s *Timetable) settle() {
+// updateState computes the state of the schedule's row at the end of a step.
+func (s *Timetable) updateState() {
 	s.detail.Retry = 0
 	if s.calendar == nil && !s.detail.Deleted {
 		s.detail.Retry = s.now + compileAgain

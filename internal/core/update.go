@@ -24,8 +24,8 @@ type Reply struct {
 // See maxSeen.
 const maxUpdates = 1000
 
-// place is the turn that accepted an update.
-type place struct {
+// acceptance is the turn that accepted an update.
+type acceptance struct {
 	run  string
 	turn int64
 }
@@ -34,15 +34,15 @@ type place struct {
 // nothing of its own is open.
 func (r *Run) TakeUpdates() { r.updatable = true }
 
-// judgesUpdates reports whether an update can be validated now: the code is there, is not
+// canValidateUpdates reports whether an update can be validated now: the code is there, is not
 // paused, and has reached its first wait, so that all its handlers are set.
-func (r *Run) judgesUpdates() bool {
+func (r *Run) canValidateUpdates() bool {
 	return r.journal.program != nil && r.codeRan && r.journal.paused == nil && !r.ended
 }
 
-// update records an update if the code's validator accepts it. The validator sees the state
+// handleUpdate records an update if the code's validator accepts it. The validator sees the state
 // after the code's last turn.
-func (r *Run) update(in UpdateArrived) {
+func (r *Run) handleUpdate(in UpdateArrived) {
 	if at, seen := r.updates.get(in.ID); seen {
 		r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Run: at.run, Turn: at.turn})
 		return
@@ -56,7 +56,7 @@ func (r *Run) update(in UpdateArrived) {
 		r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Failure: history.FromError(err)})
 		return
 	}
-	r.happened(history.Event{Kind: history.UpdateAccepted, Name: in.Name, ID: in.ID, Input: in.Value})
+	r.emit(history.Event{Kind: history.UpdateAccepted, Name: in.Name, ID: in.ID, Input: in.Value})
 	r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Run: r.journal.start.Run, Turn: r.CurrentTurn()})
 }
 

@@ -144,7 +144,7 @@ func (a *attempts) retry(c *Call, e ending, v verdict) {
 	if v.next != 0 {
 		a.backOffUntil(c, v.next)
 	} else {
-		a.goOn(c)
+		a.continueCall(c)
 	}
 }
 
@@ -247,7 +247,7 @@ func (a *attempts) hearBudget(c *Call, i int, in FromGate, denied bool) {
 	}
 	switch {
 	case u == nil && denied:
-		a.proceed(c)
+		a.continueGated(c)
 	case u == nil || in.Attempt != c.attempt || c.AtGates[i].Judged:
 		a.journal.out.Dropped++
 	case denied || u.Judges == 1:

@@ -11,7 +11,7 @@ import (
 // passed this point before the code had the mark has version 0, which is not recorded. A
 // version outside the range is a mismatch.
 func (r *Run) Version(change string, least, latest int) int {
-	recorded := r.next()
+	recorded := r.nextRecorded()
 	if recorded != nil && (recorded.Kind != history.VersionMarked || recorded.Name != change) {
 		recorded = nil
 	}
@@ -38,11 +38,11 @@ func (r *Run) Version(change string, least, latest int) int {
 
 // unsupported stops code that does not support the run's version of a change.
 func (r *Run) unsupported(change string, v, least, latest int) {
-	expected := r.next()
+	expected := r.nextRecorded()
 	if v > 0 {
 		expected = &history.Event{Kind: history.VersionMarked, Name: change, Version: v}
 	}
-	r.differ(expected, &history.Event{
+	r.stopMismatched(expected, &history.Event{
 		Kind: history.VersionMarked, Name: change, Note: fmt.Sprintf("a version from %d to %d", least, latest),
 	})
 }

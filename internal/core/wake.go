@@ -1,7 +1,7 @@
 package core
 
-// settle computes the state of the run's row at the end of a step.
-func (r *Run) settle() {
+// updateState computes the state of the run's row at the end of a step.
+func (r *Run) updateState() {
 	wake, full := Never, r.row.state.Full
 	var awaited []string
 	if !r.ended && !r.damaged {
@@ -9,7 +9,7 @@ func (r *Run) settle() {
 			awaited = r.signals.awaited()
 		}
 	}
-	r.row.show(r.ended, r.journal.paused, awaited)
+	r.row.update(r.ended, r.journal.paused, awaited)
 	if !r.ended && !r.damaged {
 		wake = r.wakeAfterStep()
 	}
@@ -29,7 +29,7 @@ func (r *Run) wakeAfterStep() int64 {
 		due = min(r.calls.dues[0].call.due, r.Deadline()) // readers of the row want the due time, not the earlier look
 	}
 	switch {
-	case r.calls.busy > 0 || r.calls.untold > 0 || r.journal.out.Again:
+	case r.calls.busy > 0 || r.calls.unnotified > 0 || r.journal.out.Again:
 		return Hot
 	case due != Never && due-r.journal.now <= r.journal.config.Near && r.row.state.Wake >= Hot && r.row.state.Wake <= due:
 		return r.row.state.Wake

@@ -36,7 +36,7 @@ func (s *switches) canary() *store.Switch {
 
 // ofShare reports whether a run of this workflow ID is one of those that the build gets.
 func ofShare(canary *store.Switch, workflowID string) bool {
-	return core.Draw(canary.Name+"\n"+workflowID, 0, 0)*store.WholeShare < float64(canary.Share)
+	return core.Uniform(canary.Name+"\n"+workflowID, 0, 0)*store.WholeShare < float64(canary.Share)
 }
 
 // beginsAt returns the ID of the node to which a run goes that begins, "" if it begins here.
