@@ -73,3 +73,11 @@ func (c *Call) queueDue() int64 {
 func (c *Call) deadline() int64 {
 	return withinEnd(c.First, c.Policy.Within)
 }
+
+// nextOf returns when the next attempt is due, 0 for none.
+func nextOf(d retry.Decision) int64 {
+	if !d.Retry {
+		return 0
+	}
+	return d.At.UnixNano()
+}

@@ -271,14 +271,6 @@ func (a *attempts) allowed(c *Call) int {
 	return a.judge(c, ending{outcome: Failed, failure: c.Last, at: a.journal.now, charged: true}).Max
 }
 
-// nextOf returns when the next attempt is due, 0 for none.
-func nextOf(d retry.Decision) int64 {
-	if !d.Retry {
-		return 0
-	}
-	return d.At.UnixNano()
-}
-
 // gateOutcome returns what a failed attempt says about what is behind the gates. A failure
 // that no retry can change says nothing about it.
 func gateOutcome(d retry.Decision) gates.Outcome {
