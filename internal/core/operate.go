@@ -34,39 +34,12 @@ func (o *operations) apply(in Control) {
 	}
 }
 
-// applyTo carries out an operation on one call.
+// applyTo carries out an operation on one call and records the outcome.
 func (o *operations) applyTo(c *Call, in Control) {
-	if !c.attempted() && c.backoffOf == nil {
-		o.recordOutcome(in, c, Refused, "it is neither an activity nor a step")
-		return
-	}
-	if o.journal.paused != nil && (in.Operation == RetryNow || in.Operation == ResumeCall) {
-		o.recordOutcome(in, c.subject(), Refused, "its run is paused: no attempt starts until the run is resumed")
-		return
-	}
-	if c.backoffOf != nil {
-		o.operateBlock(c, in)
-		return
-	}
-	switch in.Operation {
-	case RetryNow:
-		o.retryNow(c, in)
-	case PauseCall:
-		o.pause(c, in)
-	case ResumeCall:
-		o.resume(c, in)
-	case Skip:
-		if err := c.checkResult(in.Result); err != nil {
-			o.recordOutcome(in, c, Refused, err.Error())
-			return
-		}
-		o.closeBy(c, in, history.Event{Kind: history.CallCompleted, Result: in.Result})
-	case FailNow:
-		o.closeBy(c, in, history.Event{Kind: history.CallFailed, Failure: in.Failure})
-	case EditPolicy:
-		o.editPolicy(c, in)
-	default:
-		o.recordOutcome(in, c, Refused, fmt.Sprintf("there is no operation %q; was it asked for by a newer version?", in.Operation))
+	outcome, note := o.answer(c, &in)
+	o.recordOutcome(in, c.subject(), outcome, note)
+	if outcome == Applied {
+		o.carryOut(c, in)
 	}
 }
 
@@ -83,50 +56,72 @@ func (o *operations) recordOutcome(in Control, c *Call, outcome, note string) {
 	o.attempts.emit(e)
 }
 
-// retryNow starts the next attempt as soon as there is a slot. A quarantined call returns
-// to the probation lane with a clean record.
-func (o *operations) retryNow(c *Call, in Control) {
-	switch c.state {
-	case Backoff, Paused:
-	case Quarantined:
-		if CrashedEverywhere(in.Builds, c.CrashedOn) {
-			o.recordOutcome(in, c, Refused, CrashesAgain(len(c.CrashedOn)))
-			return
-		}
-		c.CrashedOn, c.OnProbation, c.Group = nil, true, 1
-	case Queued:
-		o.recordOutcome(in, c, Unchanged, "it waits for a free slot already")
-		return
-	case Offered:
-		o.recordOutcome(in, c, Unchanged, "it waits in its queue already")
-		return
-	case Gated:
-		o.recordOutcome(in, c, Unchanged, "it waits for its gate already")
-		return
-	default:
-		note := "an attempt is running already"
-		if c.StartedAt > o.journal.now { // on record ahead of its time
-			note = "its next attempt is about to begin"
-		}
-		o.recordOutcome(in, c, Unchanged, note)
-		return
+// answer returns the outcome of an operation on one call, without carrying it out. It sets the
+// policy of an edit.
+func (o *operations) answer(c *Call, in *Control) (outcome, note string) {
+	switch block := c.backoffOf != nil; {
+	case !c.attempted() && !block:
+		return Refused, "it is neither an activity nor a step"
+	case o.journal.paused != nil && (in.Operation == RetryNow || in.Operation == ResumeCall):
+		return Refused, "its run is paused: no attempt starts until the run is resumed"
+	case block && in.Operation == RetryNow:
+		return Applied, ""
+	case block && in.Operation != EditPolicy:
+		return Refused, "it is a block of workflow code: only retry-now and edit-policy work on it"
 	}
-	o.recordOutcome(in, c, Applied, "")
-	o.release(c)
-	o.gating.askGatesNow(c)
-	o.attempts.wantSlot(c)
+	switch in.Operation {
+	case RetryNow:
+		return o.answerRetry(c, in)
+	case PauseCall:
+		switch {
+		case c.state == Quarantined:
+			return Unchanged, "it is quarantined: it waits for a person already"
+		case c.Pause != nil && c.Pause.OfRun:
+			return Applied, "it is paused with its run, and will be when that is resumed"
+		case c.Pause != nil:
+			return Unchanged, "it is paused already"
+		case inFlight(c.state):
+			return Applied, "the attempt that is running may end; no other follows until the call is resumed"
+		}
+	case ResumeCall:
+		switch {
+		case c.state == Quarantined:
+			return Refused, "it is quarantined, because its attempts ended with their process; retry-now runs it again, alone"
+		case c.Pause == nil:
+			return Unchanged, "it is not paused"
+		}
+	case Skip:
+		if err := c.checkResult(in.Result); err != nil {
+			return Refused, err.Error()
+		}
+	case FailNow:
+	case EditPolicy:
+		return answerEdit(c.subject(), in)
+	default:
+		return Refused, fmt.Sprintf("there is no operation %q; was it asked for by a newer version?", in.Operation)
+	}
+	return Applied, ""
 }
 
-// release ends the wait for an operator. The operator asked for the next attempt, so it
-// starts even if Within has passed.
-func (o *operations) release(c *Call) {
-	c.Pause, c.Forced = nil, true
-	o.calls.setUntold(c, false)
+func (o *operations) answerRetry(c *Call, in *Control) (outcome, note string) {
+	switch {
+	case c.state == Quarantined && CrashedEverywhere(in.Builds, c.CrashedOn):
+		return Refused, CrashesAgain(len(c.CrashedOn))
+	case c.state == Backoff, c.state == Paused, c.state == Quarantined:
+		return Applied, ""
+	case c.state == Queued:
+		return Unchanged, "it waits for a free slot already"
+	case c.state == Offered:
+		return Unchanged, "it waits in its queue already"
+	case c.state == Gated:
+		return Unchanged, "it waits for its gate already"
+	case c.StartedAt > o.journal.now: // on record ahead of its time
+		return Unchanged, "its next attempt is about to begin"
+	}
+	return Unchanged, "an attempt is running already"
 }
 
-// editPolicy puts another policy in force. Decisions already made stand: a backoff in
-// progress keeps its end.
-func (o *operations) editPolicy(c *Call, in Control) {
+func answerEdit(c *Call, in *Control) (outcome, note string) {
 	if in.Policy == nil && in.Change != "" {
 		var now retry.Policy
 		if c.Policy != nil {
@@ -134,24 +129,44 @@ func (o *operations) editPolicy(c *Call, in Control) {
 		}
 		edited, err := now.Edit(in.Change)
 		if err != nil {
-			o.recordOutcome(in, c, Refused, err.Error())
-			return
+			return Refused, err.Error()
 		}
 		in.Policy = &edited
 	}
 	switch {
 	case in.Policy == nil:
-		o.recordOutcome(in, c, Refused, "no policy was given")
+		return Refused, "no policy was given"
 	case in.Policy.Validate() != nil:
-		o.recordOutcome(in, c, Refused, in.Policy.Validate().Error())
+		return Refused, in.Policy.Validate().Error()
 	case c.state == External && !bounded(in.Policy):
-		o.recordOutcome(in, c, Refused, "its attempt is completed from outside, and the policy has neither an AttemptTimeout nor a HeartbeatTimeout")
+		return Refused, "its attempt is completed from outside, and the policy has neither an AttemptTimeout nor a HeartbeatTimeout"
 	case c.Kind == history.BlockStarted && BlockFault(in.Policy) != "":
-		o.recordOutcome(in, c, Refused, BlockFault(in.Policy))
+		return Refused, BlockFault(in.Policy)
 	case reflect.DeepEqual(c.Policy, in.Policy):
-		o.recordOutcome(in, c, Unchanged, "it has this policy already")
-	default:
-		o.recordOutcome(in, c, Applied, "")
+		return Unchanged, "it has this policy already"
+	}
+	return Applied, ""
+}
+
+// carryOut carries out an operation that is on record as applied.
+func (o *operations) carryOut(c *Call, in Control) {
+	switch in.Operation {
+	case RetryNow:
+		o.retryNow(c)
+	case PauseCall:
+		if c.Pause != nil { // it stays paused when the run is resumed
+			c.Pause = &Pause{By: in.By, Reason: in.Reason, At: o.journal.now, Due: c.Pause.Due}
+			o.calls.touch(c)
+			return
+		}
+		o.halt(c, &Pause{By: in.By, Reason: in.Reason, At: o.journal.now})
+	case ResumeCall:
+		o.unpause(c)
+	case Skip:
+		o.closeBy(c, in, history.Event{Kind: history.CallCompleted, Result: in.Result})
+	case FailNow:
+		o.closeBy(c, in, history.Event{Kind: history.CallFailed, Failure: in.Failure})
+	case EditPolicy: // decisions already made stand: a backoff in progress keeps its end
 		switch {
 		case c.state == Queued, c.state == Offered, c.state == Gated && c.Undecided == nil:
 			c.due = c.gatedDue()
@@ -165,23 +180,30 @@ func (o *operations) editPolicy(c *Call, in Control) {
 	}
 }
 
-// operateBlock carries out an operation on a block in backoff.
-func (o *operations) operateBlock(c *Call, in Control) {
-	b := c.backoffOf
-	switch {
-	case in.Operation == RetryNow:
-		o.recordOutcome(in, &b.call, Applied, "")
+// retryNow starts the next attempt as soon as there is a slot. A quarantined call returns
+// to the probation lane with a clean record.
+func (o *operations) retryNow(c *Call) {
+	if c.backoffOf != nil {
 		o.attempts.emit(history.Event{Kind: history.TimerFired, Call: c.Number})
-	case in.Operation != EditPolicy:
-		o.recordOutcome(in, &b.call, Refused, "it is a block of workflow code: only retry-now and edit-policy work on it")
-	default:
-		o.editPolicy(&b.call, in)
+		return
 	}
+	if c.state == Quarantined {
+		c.CrashedOn, c.OnProbation, c.Group = nil, true, 1
+	}
+	o.release(c)
+	o.gating.askGatesNow(c)
+	o.attempts.wantSlot(c)
+}
+
+// release ends the wait for an operator. The operator asked for the next attempt, so it
+// starts even if Within has passed.
+func (o *operations) release(c *Call) {
+	c.Pause, c.Forced = nil, true
+	o.calls.setUntold(c, false)
 }
 
 // closeBy closes a call for an operator. It gives up an attempt in flight.
 func (o *operations) closeBy(c *Call, in Control, e history.Event) {
-	o.recordOutcome(in, c, Applied, "")
 	e.Retry = o.ledger.summary(c, false, o.journal.now)
 	switch {
 	case inFlight(c.state):
@@ -193,62 +215,23 @@ func (o *operations) closeBy(c *Call, in Control, e history.Event) {
 	o.attempts.emit(e)
 }
 
-// pause makes a call wait because an operator said so. An attempt in flight may end; only
-// the next one waits.
-func (o *operations) pause(c *Call, in Control) {
-	switch {
-	case c.state == Quarantined:
-		o.recordOutcome(in, c, Unchanged, "it is quarantined: it waits for a person already")
-		return
-	case c.Pause != nil && c.Pause.OfRun: // it stays paused when the run is resumed
-		o.recordOutcome(in, c, Applied, "it is paused with its run, and will be when that is resumed")
-		c.Pause = &Pause{By: in.By, Reason: in.Reason, At: o.journal.now, Due: c.Pause.Due}
-		o.calls.touch(c)
-		return
-	case c.Pause != nil:
-		o.recordOutcome(in, c, Unchanged, "it is paused already")
-		return
-	}
-	note := ""
-	if inFlight(c.state) {
-		note = "the attempt that is running may end; no other follows until the call is resumed"
-	}
-	o.recordOutcome(in, c, Applied, note)
-	o.halt(c, &Pause{By: in.By, Reason: in.Reason, At: o.journal.now})
-}
-
 // halt makes a call wait where it stands. An attempt in flight may end if it has begun.
 func (o *operations) halt(c *Call, p *Pause) {
 	c.Pause = p
 	if c.state == Dispatched {
 		o.journal.out.Halted = append(o.journal.out.Halted, AttemptRef{c.Number, c.attempt})
 	}
-	switch {
-	case inFlight(c.state), c.Undecided != nil:
+	if inFlight(c.state) || c.Undecided != nil {
 		o.calls.touch(c)
-	case c.state == Backoff:
-		c.Pause.Due = c.due
-		o.attempts.suspend(c, Paused)
-	default:
-		o.attempts.suspend(c, Paused)
-	}
-}
-
-// resume continues a paused call. It waits out the rest of an interrupted backoff.
-func (o *operations) resume(c *Call, in Control) {
-	switch {
-	case c.state == Quarantined:
-		o.recordOutcome(in, c, Refused, "it is quarantined, because its attempts ended with their process; retry-now runs it again, alone")
-		return
-	case c.Pause == nil:
-		o.recordOutcome(in, c, Unchanged, "it is not paused")
 		return
 	}
-	o.recordOutcome(in, c, Applied, "")
-	o.unpause(c)
+	if c.state == Backoff {
+		p.Due = c.due
+	}
+	o.attempts.suspend(c, Paused)
 }
 
-// unpause ends the pause of a call. What is resumed goes on as if it had not been paused: no
+// unpause ends the pause of a call. It waits out the rest of an interrupted backoff. What is resumed goes on as if it had not been paused: no
 // attempt starts after its time. Only who resumes a call that is paused because that is used
 // up asks for one more.
 func (o *operations) unpause(c *Call) {

@@ -7,52 +7,93 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// controlRun carries out an operation on the run. An operation that an earlier run of the
-// chain carried out is only answered.
+// controlRun carries out an operation on the run and records the outcome. An operation that
+// an earlier run of the chain carried out is only answered.
 func (r *Run) controlRun(in Control) {
-	switch {
-	case r.chainOperationIDs.has(in.ID):
-		r.recordRunOutcome(in, Unchanged, "it was carried out on an earlier run of the chain")
-		return
-	case r.journal.ofOtherChain(in.Chain):
-		r.recordRunOutcome(in, Unchanged, "it was asked of the runs of another chain")
+	outcome, note := r.answerRun(in)
+	paused := r.journal.paused != nil
+	r.recordRunOutcome(in, outcome, note)
+	if outcome != Applied {
 		return
 	}
 	switch in.Operation {
 	case CancelTheRun:
-		if r.journal.cancellation.requested {
-			r.recordRunOutcome(in, Unchanged, "it was asked to cancel before")
-			return
-		}
-		r.recordRunOutcome(in, Applied, "")
 		r.emit(history.Event{Kind: history.RunCancelRequested, Reason: in.Reason, By: in.By, Operation: in.named()})
 	case TerminateTheRun:
-		r.recordRunOutcome(in, Applied, "")
 		r.emit(history.Event{Kind: history.RunTerminated, Reason: in.Reason, By: in.By, Operation: in.named()})
 	case SignalTheRun:
-		if r.signals.ids.has(signalKey(in.Signal, in.signalID())) {
-			r.recordRunOutcome(in, Unchanged, "it has received this signal before")
-			return
-		}
-		if !in.Unanswered() && r.signals.full(r.row.state.Full) && !r.signals.awaits(in.Signal) { // an unanswered sender learned it from the store
-			r.recordRunOutcome(in, Refused, "it has as many unread signals as it may have, or too many with keys came within "+KeepKeys.String())
-			return
-		}
-		r.recordRunOutcome(in, Applied, "")
 		r.emit(history.Event{
 			Kind: history.SignalReceived, Name: in.Signal, ID: in.signalID(), Input: in.Value, By: in.By, Operation: in.named(),
 		})
 	case PauseTheRun:
-		r.pauseRun(in)
+		r.pauseCalls(in)
 	case ResumeTheRun:
-		r.resumeRun(in)
+		if paused {
+			r.resumeCalls()
+		} else if d, is := r.row.parkedForCrash(); is {
+			r.row.releaseCode(d)
+		}
 	case ResetTheRun:
 		r.resetRun(in)
-	case MoveTheRun:
-		r.moveRun(in)
-	default:
-		r.recordRunOutcome(in, Refused, fmt.Sprintf("there is no operation %q on runs", in.Operation))
 	}
+}
+
+// answerRun returns the outcome of an operation on the run, without carrying it out.
+func (r *Run) answerRun(in Control) (outcome, note string) {
+	switch {
+	case r.chainOperationIDs.has(in.ID):
+		return Unchanged, "it was carried out on an earlier run of the chain"
+	case r.journal.ofOtherChain(in.Chain):
+		return Unchanged, "it was asked of the runs of another chain"
+	}
+	switch in.Operation {
+	case TerminateTheRun:
+	case CancelTheRun:
+		if r.journal.cancellation.requested {
+			return Unchanged, "it was asked to cancel before"
+		}
+	case SignalTheRun:
+		switch {
+		case r.signals.ids.has(signalKey(in.Signal, in.signalID())):
+			return Unchanged, "it has received this signal before"
+		case !in.Unanswered() && r.signals.full(r.row.state.Full) && !r.signals.awaits(in.Signal): // an unanswered sender learned it from the store
+			return Refused, "it has as many unread signals as it may have, or too many with keys came within " + KeepKeys.String()
+		}
+	case PauseTheRun:
+		if r.journal.paused != nil {
+			return Unchanged, "it is paused already"
+		}
+		for _, c := range r.calls.byNumber {
+			if inFlight(c.state) {
+				return Applied, "attempts that are running may end; no other starts until the run is resumed"
+			}
+		}
+	case ResumeTheRun:
+		switch _, crashed := r.row.parkedForCrash(); {
+		case r.journal.paused != nil:
+		case crashed:
+			return Applied, "its code is tried again"
+		default:
+			return Unchanged, "it is not paused"
+		}
+	case ResetTheRun:
+		if in.Fault != nil {
+			return Refused, in.Fault.Error()
+		}
+		return Applied, in.Cut.String()
+	case MoveTheRun:
+		outcome, note = WouldMove(r.row.pin, &in)
+		switch {
+		case outcome == Applied:
+			note = "from build " + r.row.pin
+		case r.row.pin == "":
+			note += ": its workflow is not workflow.Pinned, or was not when it began, or its code has not begun"
+		}
+		return outcome, note
+	default:
+		return Refused, fmt.Sprintf("there is no operation %q on runs", in.Operation)
+	}
+	return Applied, ""
 }
 
 // recordRunOutcome records the outcome of an operation on the run, if a caller waits for it.
@@ -70,24 +111,9 @@ func (r *Run) recordRunOutcome(in Control, outcome, note string) {
 	})
 }
 
-// pauseRun keeps the code from running and attempts from starting. What happens meanwhile
-// is recorded, and the code sees it when the run is resumed. An attempt in flight may end.
-func (r *Run) pauseRun(in Control) {
-	if r.journal.paused != nil {
-		r.recordRunOutcome(in, Unchanged, "it is paused already")
-		return
-	}
-	running := 0
-	for _, c := range r.calls.byNumber {
-		if inFlight(c.state) {
-			running++
-		}
-	}
-	note := ""
-	if running > 0 {
-		note = "attempts that are running may end; no other starts until the run is resumed"
-	}
-	r.recordRunOutcome(in, Applied, note)
+// pauseCalls keeps attempts from starting while the run is paused. What happens meanwhile is
+// recorded, and the code sees it when the run is resumed. An attempt in flight may end.
+func (r *Run) pauseCalls(in Control) {
 	for _, c := range r.calls.sorted() {
 		if c.attempted() && c.Pause == nil && c.state != Quarantined {
 			r.operations.halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.journal.now, OfRun: true})
@@ -95,19 +121,8 @@ func (r *Run) pauseRun(in Control) {
 	}
 }
 
-// resumeRun resumes the code and the calls that were paused with it, or lets the code be tried
-// again that ended its process.
-func (r *Run) resumeRun(in Control) {
-	if d, is := r.row.parkedForCrash(); is && r.journal.paused == nil {
-		r.recordRunOutcome(in, Applied, "its code is tried again")
-		r.row.releaseCode(d)
-		return
-	}
-	if r.journal.paused == nil {
-		r.recordRunOutcome(in, Unchanged, "it is not paused")
-		return
-	}
-	r.recordRunOutcome(in, Applied, "")
+// resumeCalls resumes the calls that were paused with the run.
+func (r *Run) resumeCalls() {
 	for _, c := range r.calls.sorted() {
 		if c.Pause != nil && c.Pause.OfRun {
 			r.operations.unpause(c)
@@ -118,12 +133,7 @@ func (r *Run) resumeRun(in Control) {
 // resetRun closes the run, and the next run of its chain continues from a call. The code
 // does not run, so the turn says CodeDeferred.
 func (r *Run) resetRun(in Control) {
-	if in.Fault != nil {
-		r.recordRunOutcome(in, Refused, in.Fault.Error())
-		return
-	}
 	id := NextRunID(r.journal.start.Run, r.journal.now)
-	r.recordRunOutcome(in, Applied, in.Cut.String())
 	r.journal.append(history.Event{Kind: history.CodeDeferred})
 	in.Cut.reset = in.Cut.Reset(&r.journal.start, id, r.journal.now, in)
 	r.journal.out.Base = in.Cut
@@ -131,16 +141,4 @@ func (r *Run) resetRun(in Control) {
 		Kind: history.RunContinued, Call: in.Call, Initiator: history.ResetOfRun, ID: id, Attempt: 1,
 		Operation: string(in.Operation), By: in.By, Reason: in.Reason,
 	})
-}
-
-// moveRun moves the run to another build.
-func (r *Run) moveRun(in Control) {
-	outcome, why := WouldMove(r.row.pin, &in)
-	switch {
-	case outcome == Applied:
-		why = "from build " + r.row.pin
-	case r.row.pin == "":
-		why += ": its workflow is not workflow.Pinned, or was not when it began, or its code has not begun"
-	}
-	r.recordRunOutcome(in, outcome, why)
 }
