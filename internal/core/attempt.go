@@ -191,18 +191,13 @@ func (a *attempts) handleUnbegun(c *Call, ended int64) bool {
 func (a *attempts) timeOutQueued(c *Call) {
 	if !a.gating.stopped(c) {
 		a.gating.leaveGates(c, gates.Neutral) // the next attempt lines up again
-		a.fail(c, TimedOut, queueTimeout(c), a.journal.now)
+		c.StartedAt, c.Node = 0, ""           // it never ran
+		a.fail(c, TimedOut, history.FromError(&retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: c.Policy.QueueTimeout}), a.journal.now)
 		return
 	}
 	c.QueuedAt = a.journal.now
 	a.calls.await(c, c.gatedDue())
 	a.calls.offerAgain(c)
-}
-
-// queueTimeout returns the failure of an attempt that waited too long for a slot.
-func queueTimeout(c *Call) *history.Failure {
-	c.StartedAt, c.Node = 0, "" // it never ran
-	return history.FromError(&retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: c.Policy.QueueTimeout})
 }
 
 // claim starts an attempt that runs on a worker. A message about another attempt is too

@@ -15,7 +15,7 @@ func (r *Run) cancelOpen() {
 		switch {
 		case c.Shielded || c.cancelRequested:
 		case c.attempted() && c.state != Dispatched && c.state != Remote:
-			r.attempts.closeWaiting(c)
+			r.attempts.closeWaiting(c, r.journal.now)
 		case !r.journal.cancellation.fresh: // the turn that took the request has asked them
 		case c.attempted():
 			r.attempts.interrupt(c, false)

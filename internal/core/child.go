@@ -81,7 +81,7 @@ func (h *children) open(e *history.Event) {
 	if limit := start.ChainTimeout; limit > 0 {
 		start.ChainDeadline = addTime(max(h.journal.now, start.FirstTurn), limit)
 	}
-	h.journal.out.Messages = append(h.journal.out.Messages, Message{WorkflowID: e.ID, Run: e.Child.Run, Start: start})
+	h.journal.send(Message{WorkflowID: e.ID, Run: e.Child.Run, Start: start})
 }
 
 // close closes the call of a child that has ended or could not begin, or of a detached
@@ -127,10 +127,7 @@ func (h *children) abandon(c *Call, reason string) {
 
 // askToEnd asks the latest run of a child's chain to end.
 func (h *children) askToEnd(c *Call, how Operation, reason string) {
-	if h.journal.out != nil {
-		in := Control{Operation: how, Reason: reason, Chain: c.Child.Run}
-		h.journal.out.Messages = append(h.journal.out.Messages, Message{WorkflowID: c.Child.WorkflowID, Input: in})
-	}
+	h.journal.send(Message{WorkflowID: c.Child.WorkflowID, Input: Control{Operation: how, Reason: reason, Chain: c.Child.Run}})
 }
 
 // notifyParent sends the outcome of a chain to the run that waits for it.
@@ -143,5 +140,5 @@ func (h *children) notifyParent(e *history.Event) {
 	if e.Kind == history.RunTerminated {
 		in.Reason = e.Reason
 	}
-	h.journal.out.Messages = append(h.journal.out.Messages, Message{WorkflowID: p.WorkflowID, Run: p.Run, Input: in})
+	h.journal.send(Message{WorkflowID: p.WorkflowID, Run: p.Run, Input: in})
 }

@@ -51,16 +51,13 @@ func (a *attempts) closeCanceled(c *Call, ended int64) {
 
 // closeWaiting ends a canceled call whose next attempt has not started, or whose attempt
 // continues outside.
-func (a *attempts) closeWaiting(c *Call) {
+func (a *attempts) closeWaiting(c *Call, ended int64) {
 	e := history.Event{
-		Kind: history.CallCanceled, Call: c.Number, Ended: a.journal.now, Failure: abortedFailure(c),
-		Reason: string(retry.ReasonCanceled), Retry: a.ledger.summary(c, false, a.journal.now),
+		Kind: history.CallCanceled, Call: c.Number, Ended: ended, Failure: abortedFailure(c),
+		Reason: string(retry.ReasonCanceled), Retry: a.ledger.summaryNow(c),
 	}
-	switch {
-	case c.state == External:
+	if c.state == External {
 		a.interrupt(c, true)
-	case e.Retry != nil && c.Undecided == nil:
-		e.Retry.TotalAttempts-- // the attempt that does not start
 	}
 	a.emit(e)
 }
@@ -74,11 +71,7 @@ func (a *attempts) closeUnbegun(c *Call, ended int64) {
 		a.calls.setState(c, Queued)
 	}
 	c.StartedAt, c.Node = 0, ""
-	e := history.Event{Kind: history.CallCanceled, Call: c.Number, Ended: min(ended, a.journal.now), Failure: abortedFailure(c), Reason: string(retry.ReasonCanceled), Retry: a.ledger.summary(c, false, a.journal.now)}
-	if e.Retry != nil {
-		e.Retry.TotalAttempts-- // the attempt that did not begin
-	}
-	a.emit(e)
+	a.closeWaiting(c, min(ended, a.journal.now))
 }
 
 // interrupt asks the attempt in flight to end. With givenUp it records the end now, and a

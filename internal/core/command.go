@@ -95,10 +95,7 @@ func (r *Run) Cancel(c *Call, abandon bool) {
 func (r *Run) cancelRequest(c *Call, abandon bool) history.Event {
 	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched && c.state != Remote && !c.awaitsRun()}
 	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.onRecord() {
-		e.Failure, e.Retry = abortedFailure(c), r.ledger.summary(c, false, r.journal.now)
-		if e.Retry != nil && !inFlight(c.state) && c.Undecided == nil {
-			e.Retry.TotalAttempts-- // the coming attempt
-		}
+		e.Failure, e.Retry = abortedFailure(c), r.ledger.summaryNow(c)
 	}
 	return e
 }

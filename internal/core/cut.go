@@ -63,7 +63,7 @@ func (c *Cut) WithInput(input history.Payload) error {
 // CutAt cuts the history of a run before a call. It returns an error that says why, if the
 // run cannot be cut there.
 func CutAt(start *history.Start, turns []StoredTurn, call int64) (*Cut, error) {
-	at, place, last := findCall(turns, call)
+	at, event, last := findCall(turns, call)
 	if at < 0 {
 		if last == 0 {
 			return nil, fmt.Errorf("the run has not made call %d, nor any other", call)
@@ -72,36 +72,22 @@ func CutAt(start *history.Start, turns []StoredTurn, call int64) (*Cut, error) {
 	}
 	t := &turns[at]
 	c := &Cut{
-		Turns: t.Number - 1, kind: t.Events[place].Kind, keptCalls: int(call - 1), remadeCalls: int(last - call + 1),
+		Turns: t.Number - 1, kind: t.Events[event].Kind, keptCalls: int(call - 1), remadeCalls: int(last - call + 1),
 		base: history.Base{WorkflowID: start.WorkflowID, Run: start.Run, Call: call, Was: identitiesBelow(start, call)},
 	}
 	if start.Carried != nil {
 		c.operationIDs = slices.Clone(start.Carried.Asked)
 	}
-	if start.Base != nil {
-		for _, cut := range start.Base.Cuts {
-			if cut.Turn < t.Number {
-				c.base.Cuts = append(c.base.Cuts, cut)
-			}
-		}
-		for _, k := range start.Base.Keys {
-			if k.Call < call {
-				c.base.Keys = append(c.base.Keys, k)
-			}
-		}
-		for n, input := range start.Base.Inputs {
-			if n < call {
-				if c.base.Inputs == nil {
-					c.base.Inputs = map[int64]history.Payload{}
-				}
-				c.base.Inputs[n] = input
-			}
-		}
+	if b := start.Base; b != nil {
+		c.base.Cuts = slices.DeleteFunc(slices.Clone(b.Cuts), func(cut history.Cut) bool { return cut.Turn >= t.Number })
+		c.base.Keys = slices.DeleteFunc(slices.Clone(b.Keys), func(k history.CallKey) bool { return k.Call >= call })
+		c.base.Inputs = maps.Clone(b.Inputs)
+		maps.DeleteFunc(c.base.Inputs, func(n int64, _ history.Payload) bool { return n >= call })
 	}
-	c.base.Cuts = append(c.base.Cuts, history.Cut{Turn: t.Number, Events: place, Run: start.Author(t.Number - 1)})
+	c.base.Cuts = append(c.base.Cuts, history.Cut{Turn: t.Number, Events: event, Run: start.Author(t.Number - 1)})
 	c.keys = keysFrom(start, turns, call)
-	c.Last = StoredTurn{Number: t.Number, Time: t.Time, Events: slices.Clone(t.Events[:place])}
-	return c, c.keepLater(turns, at, place)
+	c.Last = StoredTurn{Number: t.Number, Time: t.Time, Events: slices.Clone(t.Events[:event])}
+	return c, c.keepLater(turns, at, event)
 }
 
 // keysFrom returns the idempotency keys of the activities and steps that begin again if another
@@ -196,17 +182,17 @@ type openAtCut struct {
 // keepLater adds to the last turn what came after the cut and is kept: signals, and the
 // outcomes of calls made before it. It drops what the code did later. Of operations it
 // keeps only the IDs.
-func (c *Cut) keepLater(turns []StoredTurn, at, place int) error {
+func (c *Cut) keepLater(turns []StoredTurn, at, event int) error {
 	open := map[int64]*openAtCut{}
 	for i := range turns[:at] {
 		c.keepBefore(open, turns[i].Events)
 	}
-	c.keepBefore(open, turns[at].Events[:place])
+	c.keepBefore(open, turns[at].Events[:event])
 	var ended int64
 	for i := at; i < len(turns); i++ {
 		events := turns[i].Events
 		if i == at {
-			events = events[place:]
+			events = events[event:]
 		}
 		for k := range events {
 			c.keepAfter(open, &events[k])

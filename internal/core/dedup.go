@@ -8,11 +8,11 @@ import (
 
 // KeepKeys is how long a chain is certain to remember the IDs of signals, updates and
 // operations. A run hands all younger IDs on to the next run of its chain, and fills up
-// with the latest of the older ones to maxSeen or maxUpdates in all. Within a run no ID is
+// with the latest of the older ones to maxHandedOn or maxUpdates in all. Within a run no ID is
 // forgotten: all of them are in its history, which has a limit.
 const KeepKeys = time.Hour
 
-// maxSeen is how many IDs of signals, and of operations, a run hands on when fewer are
+// maxHandedOn is how many IDs of signals, and of operations, a run hands on when fewer are
 // younger than KeepKeys.
 const maxHandedOn = 10_000
 

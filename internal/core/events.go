@@ -26,11 +26,9 @@ func (r *Run) apply(e *history.Event) {
 		r.calls.startBlock(e)
 	case history.SignalSent:
 		r.attempts.close(r.calls.open(e))
-		if r.journal.out != nil {
-			r.journal.out.Messages = append(r.journal.out.Messages, Message{
-				WorkflowID: e.ID, Input: Control{Operation: SignalTheRun, Signal: e.Name, SignalID: sentID(r.journal.start.Run, e.Call), Value: e.Input},
-			})
-		}
+		r.journal.send(Message{
+			WorkflowID: e.ID, Input: Control{Operation: SignalTheRun, Signal: e.Name, SignalID: sentID(r.journal.start.Run, e.Call), Value: e.Input},
+		})
 	case history.ChildScheduled, history.DetachedScheduled:
 		r.children.open(e)
 	case history.CallCancelRequested:
@@ -62,8 +60,11 @@ func (r *Run) apply(e *history.Event) {
 
 func (r *Run) applyEnd(e *history.Event) {
 	r.ended = true
-	detail := Detail{Result: resultOf(e), Failure: e.Failure, Says: r.row.says}
+	detail := Detail{Failure: e.Failure, Says: r.row.says}
 	switch e.Kind {
+	case history.RunCompleted:
+		result := e.Result // not &e.Result: that would keep every event alive
+		detail.Result = &result
 	case history.RunTerminated:
 		detail.Reason = e.Reason
 	case history.RunContinued:
@@ -86,14 +87,6 @@ var endStatus = map[history.Kind]Status{
 	history.RunTerminated: StatusTerminated,
 	history.RunTimedOut:   StatusTimedOut,
 	history.RunContinued:  StatusContinued,
-}
-
-func resultOf(e *history.Event) *history.Payload {
-	if e.Kind != history.RunCompleted {
-		return nil
-	}
-	result := e.Result // not &e.Result: that would keep every event alive
-	return &result
 }
 
 func (r *Run) applyCancelRequested(e *history.Event) {
@@ -162,11 +155,11 @@ func (r *Run) applyAttribute(e *history.Event) {
 
 // applyUpdateAccepted makes the handler of an update begin in the code's next turn.
 func (r *Run) applyUpdateAccepted(e *history.Event) {
-	r.updates.put(e.ID, acceptance{r.journal.start.Run, r.CurrentTurn()}, r.journal.now)
+	r.updates.put(e.ID, acceptance{r.journal.start.Run, r.journal.currentTurn()}, r.journal.now)
 	r.journal.mustAdvance = true
 	if r.journal.program != nil && !r.journal.program.Accept(e.ID, e.Name, e.Input) && r.mismatch == nil {
 		expected := *e
-		r.mismatch = &Mismatch{Turn: r.CurrentTurn(), Expected: &expected}
+		r.mismatch = &Mismatch{Turn: r.journal.currentTurn(), Expected: &expected}
 	}
 }
 

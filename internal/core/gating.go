@@ -74,7 +74,11 @@ func (g *gating) askGate(c *Call, i int) {
 // awaitGate makes a call wait for a gate. It holds no slot, and its queue time runs.
 func (g *gating) awaitGate(c *Call) {
 	g.calls.setState(c, Gated)
-	g.calls.noteCollecting(c, g.journal.now)
+	if !slices.ContainsFunc(c.AtGates, atGate.holds) {
+		c.Collecting = 0
+	} else if c.Collecting == 0 {
+		c.Collecting = g.journal.now
+	}
 	g.calls.await(c, c.gatedDue())
 }
 
@@ -154,7 +158,7 @@ func (g *gating) decline(in FromGate) {
 	}
 }
 
-// abandonBudget records an attempt whose call no longer waits for the verdict.
+// abandonBudget records an attempt whose call no longer waits for budgets.
 func (g *gating) abandonBudget(c *Call) {
 	if u := c.Undecided; u != nil {
 		c.Undecided = nil
@@ -164,14 +168,4 @@ func (g *gating) abandonBudget(c *Call) {
 
 func (g *gating) stopped(c *Call) bool {
 	return g.journal.config.Stopped != nil && g.journal.config.Stopped(c)
-}
-
-// noteCollecting notes since when a call holds some of its gates and waits for others.
-func (t *callTable) noteCollecting(c *Call, since int64) {
-	switch {
-	case !slices.ContainsFunc(c.AtGates, atGate.holds):
-		c.Collecting = 0
-	case c.Collecting == 0:
-		c.Collecting = since
-	}
 }

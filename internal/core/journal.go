@@ -33,6 +33,13 @@ func (j *journal) append(e history.Event) {
 	j.out.Events = append(j.out.Events, e)
 }
 
+// send adds a message to the turn being made. A replay sends nothing.
+func (j *journal) send(m Message) {
+	if j.out != nil {
+		j.out.Messages = append(j.out.Messages, m)
+	}
+}
+
 // identity returns the identity under which the run made a call.
 func (j *journal) identity(call int64) history.Identity {
 	s := &j.start

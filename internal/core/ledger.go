@@ -103,6 +103,16 @@ func (l *ledger) append(c *Call, outcome Outcome, f *history.Failure, reason str
 	l.journal.out.Attempts = append(l.journal.out.Attempts, rec)
 }
 
+// summaryNow returns the summary of a call that closes without the end of its attempt. The
+// coming attempt does not start, so it does not count.
+func (l *ledger) summaryNow(c *Call) *history.Summary {
+	s := l.summary(c, false, l.journal.now)
+	if s != nil && !inFlight(c.state) && c.Undecided == nil {
+		s.TotalAttempts--
+	}
+	return s
+}
+
 // summary returns the retry summary of a call that is about to close, or nil if its first
 // attempt had no failure, loss or drain.
 func (l *ledger) summary(c *Call, exhausted bool, ended int64) *history.Summary {

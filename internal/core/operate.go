@@ -204,12 +204,8 @@ func (o *operations) release(c *Call) {
 
 // closeBy closes a call for an operator. It gives up an attempt in flight.
 func (o *operations) closeBy(c *Call, in Control, e history.Event) {
-	e.Retry = o.ledger.summary(c, false, o.journal.now)
-	switch {
-	case inFlight(c.state):
+	if e.Retry = o.ledger.summaryNow(c); inFlight(c.state) {
 		o.attempts.interrupt(c, true)
-	case e.Retry != nil && c.Undecided == nil:
-		e.Retry.TotalAttempts-- // the attempt that does not start
 	}
 	e.Call, e.Ended, e.Operation, e.By, e.Reason = c.Number, o.journal.now, string(in.Operation), in.By, in.Reason
 	o.attempts.emit(e)

@@ -52,7 +52,7 @@ func (r *Run) nextRecorded() *history.Event {
 
 // stopMismatched stops the code because its command differs from the record.
 func (r *Run) stopMismatched(expected, actual *history.Event) {
-	r.mismatch = &Mismatch{Turn: r.CurrentTurn(), Command: r.position + 1, Expected: expected, Actual: actual}
+	r.mismatch = &Mismatch{Turn: r.journal.currentTurn(), Command: r.position + 1, Expected: expected, Actual: actual}
 	if !r.replaying {
 		r.mismatch.Command = 1
 		for i := range r.journal.out.Events {

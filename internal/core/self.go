@@ -37,18 +37,11 @@ func (r *Run) Began() *history.Start { return &r.journal.start }
 // Now returns the time of the current turn, in ns since 1970.
 func (r *Run) Now() int64 { return r.journal.now }
 
-// CurrentTurn returns the number of the turn in which the code runs.
-func (r *Run) CurrentTurn() int64 {
-	return r.journal.currentTurn()
-}
-
 // NextCall returns the number of the next call.
 func (r *Run) NextCall() int64 { return r.calls.lastCall + 1 }
 
 // Jitter returns the jitter draw for an attempt of a call.
-func (r *Run) Jitter(call int64, attempt int) float64 {
-	return r.journal.jitter(call, attempt)
-}
+func (r *Run) Jitter(call int64, attempt int) float64 { return r.journal.jitter(call, attempt) }
 
 // DefaultPolicy returns the policy of calls without a policy of their own, nil for the zero
 // policy.

@@ -23,11 +23,10 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 		r.journal.out = &Turn{Events: make([]history.Event, 0, usualTurn)}
 	}
 	r.journal.out.Time = r.journal.now
-	if r.damaged {
-		r.stepDamaged(inputs)
-	} else if err := r.stepWhole(inputs); err != nil {
+	if err := r.stepInputs(inputs); err != nil {
 		return nil, err
-	} else {
+	}
+	if !r.damaged {
 		r.attempts.admitReady(admit, r.codeFirst)
 	}
 	r.calls.writeRows()
@@ -50,8 +49,7 @@ func (r *Run) runCode() error {
 	if !r.codeRan {
 		r.pinBegin()
 	}
-	before := len(r.journal.out.Events)
-	resuming := before == 0
+	resuming := len(r.journal.out.Events) == 0
 	if err := r.advance(); err != nil {
 		return err
 	}
@@ -65,8 +63,9 @@ func (r *Run) runCode() error {
 	return nil
 }
 
-// stepWhole takes the inputs and what is due in the order of their moments, and runs the code.
-func (r *Run) stepWhole(inputs []Input) error {
+// stepInputs takes the inputs and what is due in the order of their moments, and runs the
+// code. In a damaged run nothing falls due, and no code runs.
+func (r *Run) stepInputs(inputs []Input) error {
 	r.journal.moment, r.codeFirst = 0, false
 	r.attempts.noteReportedEnds(inputs)
 	until := r.journal.now
@@ -91,36 +90,14 @@ func (r *Run) stepWhole(inputs []Input) error {
 		}
 	}
 	r.passTime(until, until)
-	if !r.ended {
-		if err := r.work(); err != nil {
-			return err
-		}
-	}
-	if r.ended {
-		r.endCalls()
-	}
-	return nil
-}
-
-// stepDamaged is Step for a damaged run.
-func (r *Run) stepDamaged(inputs []Input) {
-	for i, in := range inputs {
-		in, _ := moment(in)
-		switch in.(type) {
-		case nil, More:
-			continue
-		}
-		switch {
-		case r.ended && !r.refuseInput(in), !r.ended && !r.Takes(in):
-			r.journal.out.Deferred = append(r.journal.out.Deferred, i)
-		case !r.ended:
-			r.handle(in)
-		}
+	if err := r.work(); err != nil {
+		return err
 	}
 	if r.ended {
 		r.endCalls()
 		r.journal.out.Closed = append(r.journal.out.Closed, r.strays...)
 	}
+	return nil
 }
 
 // passTime lets time pass up to a moment: what is due until then happens, the earliest first. An
@@ -128,7 +105,7 @@ func (r *Run) stepDamaged(inputs []Input) {
 // which time passes in any case. Where that ends, the code must have seen what came before; if
 // it has not, time stops there, and the run is closed in the next step.
 func (r *Run) passTime(due, to int64) {
-	if r.ended || r.codeFirst || due < r.journal.moment && to < r.Deadline() {
+	if r.ended || r.damaged || r.codeFirst || due < r.journal.moment && to < r.Deadline() {
 		return
 	}
 	end := r.Deadline()
@@ -148,10 +125,12 @@ func (r *Run) passTime(due, to int64) {
 
 // work runs the code if there is something that it has to see.
 func (r *Run) work() error {
-	if r.Rejoins() {
+	switch {
+	case r.ended || r.damaged:
+		return nil
+	case r.Rejoins():
 		return r.rejoin()
-	}
-	if !r.journal.mustAdvance || r.neverBegins() || r.tooLong() {
+	case !r.journal.mustAdvance || r.neverBegins() || r.tooLong():
 		return nil
 	}
 	if r.journal.program != nil && r.journal.paused == nil && r.journal.moment >= r.firstTurn() {

@@ -21,7 +21,7 @@ type Reply struct {
 }
 
 // maxUpdates is how many update IDs a run hands on when fewer are younger than KeepKeys.
-// See maxSeen.
+// See maxHandedOn.
 const maxUpdates = 1000
 
 // acceptance is the turn that accepted an update.
@@ -57,7 +57,7 @@ func (r *Run) handleUpdate(in UpdateArrived) {
 		return
 	}
 	r.emit(history.Event{Kind: history.UpdateAccepted, Name: in.Name, ID: in.ID, Input: in.Value})
-	r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Run: r.journal.start.Run, Turn: r.CurrentTurn()})
+	r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Run: r.journal.start.Run, Turn: r.journal.currentTurn()})
 }
 
 // handlerPanicked is the note of an update whose handler panicked.
