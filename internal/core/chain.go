@@ -44,7 +44,7 @@ func (r *Run) carried() *history.Carried {
 		unread = r.journal.program.Unread()
 	}
 	for _, c := range unread {
-		r.signals.mailbox(c.Name).insert(&r.signals, signal{c.Result, c.arrival})
+		r.signals.insert(r.signals.mailbox(c.Name), signal{c.Result, c.arrival})
 	}
 	var all history.Carried
 	for _, name := range slices.Sorted(maps.Keys(r.signals.byName)) {
@@ -88,7 +88,7 @@ func (r *Run) inherit(c *history.Carried) {
 		r.signals.ids.add(signalKey(s[0], s[1]), stampOf(c.SeenAt, i, len(c.Seen)))
 	}
 	for _, s := range c.Signals {
-		r.signals.mailbox(s.Name).push(&r.signals, s.Value)
+		r.signals.push(s.Name, s.Value)
 	}
 	for _, u := range c.Updates {
 		r.updates.put(u.ID, acceptance{u.Run, u.Turn}, u.At*int64(time.Millisecond))
@@ -110,7 +110,7 @@ func (r *Run) keepUnapplied() {
 		if e.Kind == history.SignalReceived {
 			m := r.signals.mailbox(e.Name)
 			m.arrivals++
-			m.insert(&r.signals, signal{e.Input, m.arrivals})
+			r.signals.insert(m, signal{e.Input, m.arrivals})
 			r.signals.ids.add(signalKey(e.Name, e.ID), r.journal.now)
 		}
 	}

@@ -17,7 +17,7 @@ func (r *Run) emit(e history.Event) {
 func (r *Run) apply(e *history.Event) {
 	switch e.Kind {
 	case history.SignalAwaited:
-		r.signals.mailbox(e.Name).await(&r.signals, r.calls.open(e))
+		r.signals.await(r.calls.open(e))
 	case history.VersionMarked:
 		r.attempts.close(r.calls.open(e))
 		r.setVersion(e.Name, e.Version)
@@ -93,13 +93,13 @@ func (r *Run) applyCancelRequested(e *history.Event) {
 	c := r.calls.byNumber[e.Call]
 	if c == nil {
 		if e.Place != 0 { // give back a signal that was delivered but not read
-			r.signals.mailbox(e.Name).deliver(&r.signals, signal{e.Input, e.Place})
+			r.signals.deliver(r.signals.mailbox(e.Name), signal{e.Input, e.Place})
 		}
 		return
 	}
 	switch {
 	case c.Kind == history.SignalAwaited:
-		r.signals.mailbox(c.Name).withdraw(c)
+		r.signals.withdraw(c)
 	case c.Child != nil && e.Closed:
 		r.children.abandon(c, "its parent does not want it any more")
 	case c.Child != nil:

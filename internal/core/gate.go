@@ -13,17 +13,13 @@ import (
 // again. Package gates decides, and Gate makes the decisions durable. It is not safe for
 // concurrent use. After an error of LoadGate it must be dropped.
 type Gate struct {
+	standing
 	name    string
 	machine *gates.Machine[TicketKey] // nil until a call declares what the gate does
 	detail  GateDetail
-	state   State // as last committed, or about to be committed
 
 	rows    map[TicketKey]int64 // row numbers of the tickets
 	lastRow int64
-	log     notebook
-
-	now     int64
-	out     *StandingTurn
 	touched []TicketKey // tickets changed since the last step, perhaps repeated
 }
 
@@ -54,7 +50,7 @@ const forgetAfter = 7 * 24 * time.Hour
 
 // NewGate returns the machine of a gate that has no row yet.
 func NewGate(name string) *Gate {
-	return &Gate{name: name, rows: map[TicketKey]int64{}, state: State{Status: StatusStanding, Wake: Never}}
+	return &Gate{name: name, rows: map[TicketKey]int64{}, standing: standing{state: State{Status: StatusStanding, Wake: Never}}}
 }
 
 // LoadGate returns the machine of a gate from its rows.
@@ -113,7 +109,8 @@ func (g *Gate) Step(now int64, inputs []Input) *StandingTurn {
 		g.remindHolders()
 		g.writeRows()
 		if !g.out.Over {
-			g.updateState()
+			g.detail.Record = g.machine.Record()
+			g.updateState(g.detail, g.NextDue())
 		}
 	}
 	out := g.out

@@ -78,7 +78,7 @@ func (g *Gate) Declared() *gates.Spec {
 
 // operate carries out an operator's message and notes it.
 func (g *Gate) operate(m *ToGate) {
-	if g.log.Asked(string(m.Word), m.Request) != nil {
+	if g.Asked(string(m.Word), m.Request) != nil {
 		g.out.Dropped++
 		return
 	}

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"bytes"
-
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 )
@@ -100,17 +98,6 @@ func (g *Gate) writeRows() {
 	g.touched = g.touched[:0]
 }
 
-// updateState computes the state of the gate's row at the end of a step.
-func (g *Gate) updateState() {
-	g.detail.Record = g.machine.Record()
-	data, _ := history.Seal(g.detail) // strings and numbers only: cannot fail
-	next := State{Status: StatusStanding, Wake: g.NextDue(), Detail: data}
-	if next.Wake != g.state.Wake || g.state.Status != next.Status || !bytes.Equal(data, g.state.Detail) {
-		g.state = next
-		g.out.State = &next
-	}
-}
-
 // NextDue returns when the gate must be stepped if no message comes, or Never.
 func (g *Gate) NextDue() int64 {
 	if g.machine == nil {
@@ -132,27 +119,12 @@ func (g *Gate) Name() string { return g.name }
 // Detail returns what the gate does and what it remembers besides its tickets.
 func (g *Gate) Detail() GateDetail { return g.detail }
 
-// Log returns the operations on the gate, oldest first.
-func (g *Gate) Log() []Note { return g.log.Log() }
-
 // Stats counts the tickets at the gate.
 func (g *Gate) Stats(now int64) gates.Stats { return g.machine.Stats(now) }
 
 // Tickets returns the tickets at the gate, ordered by number.
 func (g *Gate) Tickets() []gates.Ticket[TicketKey] { return g.machine.Tickets() }
 
-// Ended returns false: a gate never ends.
-func (g *Gate) Ended() bool { return false }
-
-// State returns the state of the gate's row after the last step.
-func (g *Gate) State() State { return g.state }
-
-// Idle returns true: everything the gate holds in memory is in its rows.
-func (g *Gate) Idle() bool { return true }
-
 // AwaitsMessage returns true: a message may come soon, however far off the next due time
 // is.
 func (g *Gate) AwaitsMessage() bool { return true }
-
-// Asked returns the note of a request, or nil if the request is new. See notebook.Asked.
-func (g *Gate) Asked(word, request string) *Note { return g.log.Asked(word, request) }

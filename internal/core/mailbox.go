@@ -53,50 +53,52 @@ func (s *signals) awaited() (names []string) {
 // apply adds a signal that is on record.
 func (s *signals) apply(e *history.Event) {
 	s.ids.add(signalKey(e.Name, e.ID), s.journal.now)
-	s.mailbox(e.Name).push(s, e.Input)
+	s.push(e.Name, e.Input)
 }
 
 // push adds a new signal.
-func (m *mailbox) push(r *signals, v history.Payload) {
+func (s *signals) push(name string, v history.Payload) {
+	m := s.mailbox(name)
 	m.arrivals++
-	m.deliver(r, signal{v, m.arrivals})
+	s.deliver(m, signal{v, m.arrivals})
 }
 
-func (m *mailbox) await(r *signals, c *Call) {
+// await hands the first signal to a call, or lets it wait.
+func (s *signals) await(c *Call) {
+	m := s.mailbox(c.Name)
 	if len(m.values) == 0 {
 		m.waiting = append(m.waiting, c)
 		return
 	}
 	first := m.values[0]
 	m.values = m.values[1:]
-	r.backlog--
+	s.backlog--
 	c.Result, c.arrival = first.value, first.arrival
-	r.attempts.close(c)
+	s.attempts.close(c)
 }
 
-func (m *mailbox) withdraw(c *Call) {
+func (s *signals) withdraw(c *Call) {
+	m := s.mailbox(c.Name)
 	m.waiting = slices.DeleteFunc(m.waiting, func(w *Call) bool { return w == c })
 }
 
-// deliver hands a value to the first waiting call, or keeps it.
-func (m *mailbox) deliver(r *signals, v signal) {
+// deliver hands a signal to the first waiting call, or keeps it.
+func (s *signals) deliver(m *mailbox, v signal) {
 	if len(m.waiting) == 0 {
-		m.insert(r, v)
+		s.insert(m, v)
 		return
 	}
 	c := m.waiting[0]
 	m.waiting = m.waiting[1:]
 	c.Result, c.arrival = v.value, v.arrival
-	r.unread = append(r.unread, c)
-	r.attempts.close(c)
+	s.unread = append(s.unread, c)
+	s.attempts.close(c)
 }
 
 // insert inserts a signal among those not received yet, in the order of arrival.
-func (m *mailbox) insert(r *signals, v signal) {
-	r.backlog++
-	at, _ := slices.BinarySearchFunc(m.values, v.arrival, func(have signal, place int64) int {
-		return cmp.Compare(have.arrival, place)
-	})
+func (s *signals) insert(m *mailbox, v signal) {
+	s.backlog++
+	at, _ := slices.BinarySearchFunc(m.values, v.arrival, func(have signal, arrival int64) int { return cmp.Compare(have.arrival, arrival) })
 	m.values = slices.Insert(m.values, at, v)
 }
 

@@ -70,7 +70,7 @@ func (s *Timetable) handle(in Input) bool {
 }
 
 func (s *Timetable) handleRequest(in *ToSchedule) {
-	if s.detail.Deleted && in.Word != ScheduleSet || s.log.Asked(string(in.Word), in.Request) != nil {
+	if s.detail.Deleted && in.Word != ScheduleSet || s.Asked(string(in.Word), in.Request) != nil {
 		s.out.Dropped++
 		return
 	}

@@ -11,15 +11,12 @@ import (
 // children: the message that starts a run is part of the turn that decides so, and a
 // message back says how the run ended. It is not safe for concurrent use.
 type Timetable struct {
+	standing
 	config   ScheduleConfig
 	calendar Calendar // nil if the spec has no usable calendar
 	detail   ScheduleDetail
-	state    State // as last committed, or about to be committed
 
 	fires []*Fire // open or waiting, by number
-	log   notebook
-	now   int64
-	out   *StandingTurn
 
 	foreseen bool // nothing starts; see Foresee
 }
@@ -105,7 +102,7 @@ const (
 
 // NewTimetable returns the machine of a schedule that has no row yet.
 func NewTimetable(config ScheduleConfig, spec history.Schedule, now int64) *Timetable {
-	s := &Timetable{config: config, now: now, state: State{Status: StatusStanding, Wake: Never}}
+	s := &Timetable{config: config, standing: standing{now: now, state: State{Status: StatusStanding, Wake: Never}}}
 	s.setSpec(spec)
 	s.restart(now)
 	s.updateState()
@@ -114,7 +111,7 @@ func NewTimetable(config ScheduleConfig, spec history.Schedule, now int64) *Time
 
 // LoadTimetable returns the machine of a schedule from its rows.
 func LoadTimetable(config ScheduleConfig, rows []Row, state State) (*Timetable, error) {
-	s := &Timetable{config: config, state: state}
+	s := &Timetable{config: config, standing: standing{state: state}}
 	rows = s.log.load(rows)
 	if err := history.Unseal(state.Detail, &s.detail); err != nil {
 		return nil, history.Damaged("the row of the schedule", err)
@@ -162,14 +159,7 @@ func (s *Timetable) updateState() {
 	if s.calendar == nil && !s.detail.Deleted {
 		s.detail.Retry = s.now + compileAgain
 	}
-	data, _ := history.Seal(s.detail) // strings and numbers only: cannot fail
-	next := State{Status: StatusStanding, Wake: s.NextDue(), Detail: data}
-	if next.Wake != s.state.Wake || string(data) != string(s.state.Detail) {
-		s.state = next
-		if s.out != nil {
-			s.out.State = &next
-		}
-	}
+	s.standing.updateState(s.detail, s.NextDue())
 }
 
 // NextDue returns when the schedule must be stepped if no message comes, or Never.
@@ -192,20 +182,5 @@ func (s *Timetable) Detail() ScheduleDetail { return s.detail }
 // Fires returns the open and waiting fires, by number.
 func (s *Timetable) Fires() []*Fire { return s.fires }
 
-// Log returns the operations on the schedule, oldest first.
-func (s *Timetable) Log() []Note { return s.log.Log() }
-
-// Ended returns false: a schedule never ends.
-func (s *Timetable) Ended() bool { return false }
-
-// State returns the state of the schedule's row after the last step.
-func (s *Timetable) State() State { return s.state }
-
-// Idle returns true: everything the schedule holds in memory is in its rows.
-func (s *Timetable) Idle() bool { return true }
-
 // AwaitsMessage returns false: a schedule need not stay in memory for its messages.
 func (s *Timetable) AwaitsMessage() bool { return false }
-
-// Asked returns the note of a request, or nil if the request is new. See notebook.Asked.
-func (s *Timetable) Asked(word, request string) *Note { return s.log.Asked(word, request) }
