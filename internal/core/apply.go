@@ -70,9 +70,7 @@ func (a *attempts) close(c *Call) {
 
 func (a *attempts) applyScheduled(e *history.Event) {
 	c := a.calls.open(e)
-	if c.Policy = e.Policy; c.Policy == nil {
-		c.Policy = &zeroPolicy
-	}
+	c.Policy = cmp.Or(e.Policy, &zeroPolicy)
 	c.attempt = 1
 	c.First = a.journal.now
 	c.QueuedAt = a.journal.now

@@ -156,10 +156,7 @@ func (t *callTable) awaitsClaim(in AttemptEnded) bool {
 }
 
 func (t *callTable) startBlock(e *history.Event) {
-	b := &Block{call: Call{Number: e.Call, Kind: e.Kind, Name: BlockName, Policy: e.Policy, Progress: Progress{attempt: 1, First: t.journal.now}}}
-	if b.call.Policy == nil {
-		b.call.Policy = &zeroPolicy
-	}
+	b := &Block{call: Call{Number: e.Call, Kind: e.Kind, Name: BlockName, Policy: cmp.Or(e.Policy, &zeroPolicy), Progress: Progress{attempt: 1, First: t.journal.now}}}
 	if t.blocks == nil {
 		t.blocks = map[int64]*Block{}
 	}

@@ -63,7 +63,7 @@ func (r *Run) Send(workflowID, signal string, value history.Payload) {
 // without calling f. If f returns an error, SideEffect returns it and records nothing.
 func (r *Run) SideEffect(name string, f func() (history.Payload, error)) (history.Payload, error) {
 	e := history.Event{Kind: history.SideEffectRecorded, Call: r.calls.lastCall + 1, Name: name}
-	if !r.onRecord() {
+	if !r.OnRecord() {
 		var err error
 		if e.Result, err = f(); err != nil {
 			return history.Payload{}, err
@@ -94,7 +94,7 @@ func (r *Run) Cancel(c *Call, abandon bool) {
 // of it.
 func (r *Run) cancelRequest(c *Call, abandon bool) history.Event {
 	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched && c.state != Remote && !c.awaitsRun()}
-	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.onRecord() {
+	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.OnRecord() {
 		e.Failure, e.Retry = abortedFailure(c), r.ledger.summaryNow(c)
 	}
 	return e
@@ -127,7 +127,7 @@ func (r *Run) begin(e history.Event) *Call {
 // recorded one and applies that.
 func (r *Run) command(e history.Event) {
 	r.exchangeInput(&e)
-	if !r.onRecord() {
+	if !r.OnRecord() {
 		r.emit(e)
 		return
 	}
@@ -145,7 +145,7 @@ func (r *Run) command(e history.Event) {
 // at any time.
 func (r *Run) limitPending(e *history.Event) {
 	limit := r.journal.config.MaxPending
-	replayed := r.onRecord()
+	replayed := r.OnRecord()
 	switch {
 	case !waits(e.Kind):
 		return
@@ -211,7 +211,7 @@ func (r *Run) Fail(f *history.Failure, canceled, replaced bool) {
 	e := history.Event{Kind: history.RunFailed, Failure: f}
 	if canceled {
 		e.Kind = history.RunCanceled
-	} else if policy := r.retries.retryPolicy(); policy != nil && !r.onRecord() {
+	} else if policy := r.retries.retryPolicy(); policy != nil && !r.OnRecord() {
 		e = r.retries.decide(f, policy)
 	}
 	if replaced {

@@ -94,13 +94,11 @@ func (d *Detail) LetGo(status Status) bool {
 	return status == StatusParked && d.Deaths > 0 && d.Fingerprint == ""
 }
 
-func encodeDetail(d Detail) []byte {
+// EncodeDetail encodes the document beside a status.
+func EncodeDetail(d Detail) []byte {
 	data, _ := history.Seal(d) // payloads are valid JSON already: cannot fail
 	return data
 }
-
-// EncodeDetail encodes the document beside a status.
-func EncodeDetail(d Detail) []byte { return encodeDetail(d) }
 
 // DecodeDetail decodes the document beside a status. An absent document is the zero Detail.
 func DecodeDetail(data []byte) (Detail, error) {

@@ -77,7 +77,7 @@ func (r *Run) applyEnd(e *history.Event) {
 		}
 		r.children.notifyParent(e)
 	}
-	r.row.state = State{Status: endStatus[e.Kind], Wake: Never, Closed: r.journal.now, Detail: encodeDetail(detail)}
+	r.row.state = State{Status: endStatus[e.Kind], Wake: Never, Closed: r.journal.now, Detail: EncodeDetail(detail)}
 }
 
 var endStatus = map[history.Kind]Status{

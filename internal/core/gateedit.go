@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -21,36 +22,19 @@ func (e GateEdits) IsZero() bool { return e == GateEdits{} }
 
 // Over returns the declaration with the edits applied.
 func (e GateEdits) Over(declared gates.Spec) gates.Spec {
-	if e.Limit != 0 {
-		declared.Limit = e.Limit
-	}
-	if e.Rate != nil {
-		declared.Rate = *e.Rate
-	}
-	if e.Budget != nil {
-		declared.Budget = *e.Budget
-	}
-	if e.Breaker != nil {
-		declared.Breaker = *e.Breaker
-	}
+	declared.Limit = cmp.Or(e.Limit, declared.Limit)
+	declared.Rate = *cmp.Or(e.Rate, &declared.Rate)
+	declared.Budget = *cmp.Or(e.Budget, &declared.Budget)
+	declared.Breaker = *cmp.Or(e.Breaker, &declared.Breaker)
 	return declared
 }
 
 // with adds later edits, which override earlier ones.
 func (e GateEdits) with(later GateEdits) GateEdits {
-	if later.Limit != 0 {
-		e.Limit = later.Limit
+	return GateEdits{
+		Limit: cmp.Or(later.Limit, e.Limit), Rate: cmp.Or(later.Rate, e.Rate),
+		Budget: cmp.Or(later.Budget, e.Budget), Breaker: cmp.Or(later.Breaker, e.Breaker),
 	}
-	if later.Rate != nil {
-		e.Rate = later.Rate
-	}
-	if later.Budget != nil {
-		e.Budget = later.Budget
-	}
-	if later.Breaker != nil {
-		e.Breaker = later.Breaker
-	}
-	return e
 }
 
 // GateEdited holds a gate's edits and who made the last of them.
@@ -112,18 +96,18 @@ func (g *Gate) carryOut(m *ToGate) (outcome, text string) {
 
 // edit changes the gate's spec away from what the code declares.
 func (g *Gate) edit(m *ToGate) (outcome, text string) {
-	declared, was, edits := g.detail.Declared(), g.detail.Spec, GateEdits{}
-	if g.detail.Edited != nil && !m.Anew {
-		edits = g.detail.Edited.GateEdits
+	declared, was, had := g.detail.Declared(), g.detail.Spec, GateEdits{}
+	if g.detail.Edited != nil {
+		had = g.detail.Edited.GateEdits
+	}
+	edits := had
+	if m.Anew {
+		edits = GateEdits{}
 	}
 	if m.Edits != nil {
 		edits = edits.with(*m.Edits)
 	}
-	had := GateEdits{}
-	if g.detail.Edited != nil {
-		had = g.detail.Edited.GateEdits
-	}
-	if same := edits.equal(had); same {
+	if edits.equal(had) {
 		return Unchanged, "it does that already"
 	}
 	spec := edits.Over(declared)

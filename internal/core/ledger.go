@@ -62,8 +62,7 @@ func (l *ledger) record(c *Call, outcome Outcome, f *history.Failure, reason str
 
 // recordDecision adds a failed attempt with the policy's decision.
 func (l *ledger) recordDecision(c *Call, outcome Outcome, f *history.Failure, d retry.Decision, ended int64) {
-	detail := AttemptDetail{Delay: d.Delay, Next: nextOf(d), Rule: d.Rule + 1, Pause: d.Pause}
-	detail.Judged = newJudged(outcome, f, d)
+	detail := AttemptDetail{Delay: d.Delay, Next: nextOf(d), Rule: d.Rule + 1, Pause: d.Pause, Judged: newJudged(outcome, f, d)}
 	l.append(c, outcome, f, string(d.Reason), detail, ended)
 }
 
@@ -81,10 +80,7 @@ func (l *ledger) recordRefusal(c *Call, f *history.Failure) {
 }
 
 func (l *ledger) append(c *Call, outcome Outcome, f *history.Failure, reason string, detail AttemptDetail, ended int64) {
-	rec := Record{
-		Call: c.Number, Attempt: c.attempt, Name: c.Name, Outcome: outcome, Reason: reason,
-		Started: c.StartedAt, Ended: ended,
-	}
+	rec := Record{Call: c.Number, Attempt: c.attempt, Name: c.Name, Outcome: outcome, Reason: reason, Started: c.StartedAt, Ended: ended}
 	detail.ID = AttemptID(l.journal.start.Run, c.Number, c.attempt)
 	detail.Node, detail.Queued = c.Node, c.QueuedAt
 	c.Totals.add(outcome, c.QueuedAt, c.StartedAt, ended, detail.Delay)
@@ -120,13 +116,8 @@ func (l *ledger) summary(c *Call, exhausted bool, ended int64) *history.Summary 
 		return nil
 	}
 	s := &history.Summary{
-		TotalAttempts:   c.attempt,
-		TotalDurationMS: (ended - c.First) / int64(time.Millisecond),
-		Exhausted:       exhausted,
-		Errors:          c.Errors,
-		ErrorsTotal:     c.ErrorsTotal,
-		LostToCrashes:   c.Losses,
-		Drained:         c.Drains,
+		TotalAttempts: c.attempt, TotalDurationMS: (ended - c.First) / int64(time.Millisecond), Exhausted: exhausted,
+		Errors: c.Errors, ErrorsTotal: c.ErrorsTotal, LostToCrashes: c.Losses, Drained: c.Drains,
 	}
 	if c.Last != nil {
 		s.LastError = clip(c.Last.Message)

@@ -1,12 +1,12 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
 
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/retry"
 )
 
 // apply carries out an operation on calls and records the outcome.
@@ -123,11 +123,7 @@ func (o *operations) answerRetry(c *Call, in *Control) (outcome, note string) {
 
 func answerEdit(c *Call, in *Control) (outcome, note string) {
 	if in.Policy == nil && in.Change != "" {
-		var now retry.Policy
-		if c.Policy != nil {
-			now = *c.Policy
-		}
-		edited, err := now.Edit(in.Change)
+		edited, err := cmp.Or(c.Policy, &zeroPolicy).Edit(in.Change)
 		if err != nil {
 			return Refused, err.Error()
 		}

@@ -6,9 +6,9 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// onRecord reports whether the record holds the command that the code issues now. Code that
+// OnRecord reports whether the record holds the command that the code issues now. Code that
 // reaches the end of a cut turn continues with the next turn, or goes live.
-func (r *Run) onRecord() bool {
+func (r *Run) OnRecord() bool {
 	for r.replaying && r.position == len(r.expected) && r.journal.start.Base != nil {
 		if _, cut := r.journal.start.Base.CutOf(r.journal.turn); !cut {
 			break
@@ -23,9 +23,6 @@ func (r *Run) onRecord() bool {
 	}
 	return r.replaying
 }
-
-// OnRecord reports whether the next command of the code is on record.
-func (r *Run) OnRecord() bool { return r.onRecord() }
 
 // Replaying reports whether the code repeats recorded commands.
 func (r *Run) Replaying() bool { return r.replaying }
@@ -44,7 +41,7 @@ func (r *Run) goLive() {
 
 // nextRecorded returns the recorded command that the code has to issue now, or nil.
 func (r *Run) nextRecorded() *history.Event {
-	if !r.onRecord() || r.position >= len(r.expected) {
+	if !r.OnRecord() || r.position >= len(r.expected) {
 		return nil
 	}
 	return &r.expected[r.position]

@@ -27,7 +27,7 @@ func (r *Run) replay(turns []StoredTurn) error {
 	r.rejoining.rest = turns[1:]
 	r.replaying = true
 	err := r.advance()
-	if err == nil && r.onRecord() && r.position < len(r.expected) {
+	if err == nil && r.OnRecord() && r.position < len(r.expected) {
 		err = &Mismatch{Turn: r.journal.turn, Command: r.position + 1, Expected: &r.expected[r.position]}
 	}
 	r.replaying = false
@@ -43,12 +43,9 @@ func (r *Run) advance() error {
 	if r.journal.cancellation.untold {
 		r.journal.cancellation.untold, r.journal.cancellation.fresh = false, false
 		r.journal.program.Canceled(r.journal.cancellation.reason)
-		if r.mismatch != nil {
-			return r.mismatch // report the first difference
-		}
 	}
 	if r.mismatch != nil {
-		return r.mismatch // there is no handler for an update
+		return r.mismatch // the first difference; perhaps there is no handler for an update
 	}
 	if r.journal.config.Progress != nil {
 		r.journal.config.Progress()

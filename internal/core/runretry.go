@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -13,10 +14,7 @@ const failureReplaced = "an interceptor replaced the error"
 // retryPolicy returns the policy for failures of the run, or nil: the one from the start of
 // its chain if set, else the one that its code declares now.
 func (p *runRetry) retryPolicy() *retry.Policy {
-	if p.journal.start.Retry != nil {
-		return p.journal.start.Retry
-	}
-	return p.journal.config.Retry
+	return cmp.Or(p.journal.start.Retry, p.journal.config.Retry)
 }
 
 // decide returns the event that ends a failed run under a policy.
@@ -54,10 +52,7 @@ func (p *runRetry) exhaustedRun(attempts int, reason retry.Reason, limit int, wi
 
 // firstAttempt returns when the first run of this series of attempts could begin.
 func (p *runRetry) firstAttempt() int64 {
-	if p.journal.start.FirstAttempt != 0 {
-		return p.journal.start.FirstAttempt
-	}
-	return max(p.journal.start.Created, p.journal.start.FirstTurn)
+	return cmp.Or(p.journal.start.FirstAttempt, max(p.journal.start.Created, p.journal.start.FirstTurn))
 }
 
 // timeForRetries returns the policy limited to the time that is left of the chain: a run

@@ -50,7 +50,7 @@ func (w *runRow) update(ended bool, paused *Pause, awaited []string) {
 	default:
 		w.state.Status, w.state.Detail = status, nil
 		if w.says != "" || paused != nil || w.pin != "" || len(awaited) > 0 {
-			w.state.Detail = encodeDetail(Detail{Says: w.says, Paused: paused, Pin: w.pin, Awaited: awaited})
+			w.state.Detail = EncodeDetail(Detail{Says: w.says, Paused: paused, Pin: w.pin, Awaited: awaited})
 		}
 		w.writtenSays, w.stateChanged, w.outOfDate = w.says, true, false
 	}
@@ -65,7 +65,7 @@ func (w *runRow) updateWithoutCode(paused *Pause, news bool) {
 	}
 	if d, err := DecodeDetail(w.state.Detail); err == nil {
 		d.Paused, d.Pin, d.Awaited = paused, w.pin, w.awaited
-		w.state.Detail, w.stateChanged = encodeDetail(d), true
+		w.state.Detail, w.stateChanged = EncodeDetail(d), true
 	}
 }
 
@@ -77,7 +77,7 @@ func (r *Run) Hold(status Status, d Detail) (changed bool) {
 	if was, err := DecodeDetail(r.row.state.Detail); err == nil && r.row.state.Status == status {
 		d.Since = was.Since
 	}
-	detail := encodeDetail(d)
+	detail := EncodeDetail(d)
 	if r.row.state.Status == status && bytes.Equal(r.row.state.Detail, detail) {
 		return false
 	}
@@ -108,7 +108,7 @@ func (w *runRow) parkedForCrash() (d Detail, is bool) {
 // releaseCode lets the code of a crashed run be tried again.
 func (w *runRow) releaseCode(d Detail) {
 	d.Fingerprint, d.Tried = "", nil
-	w.state.Detail, w.stateChanged = encodeDetail(d), true
+	w.state.Detail, w.stateChanged = EncodeDetail(d), true
 }
 
 // LetGo reports whether an operator wants the code of a parked run to be tried again.

@@ -49,10 +49,7 @@ func (s *Timetable) handle(in Input) bool {
 	case FromChild:
 		// Nominal times up to the end are decided while the run was still open, later ones
 		// as if the schedule had known of the end in time.
-		ended := s.now
-		if in.Ended > 0 {
-			ended = min(in.Ended, s.now)
-		}
+		ended := min(cmp.Or(in.Ended, s.now), s.now)
 		if !s.advance(ended) {
 			return false
 		}

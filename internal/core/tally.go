@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -89,11 +90,7 @@ func (c *Call) tally(e *history.Event, now int64) Tally {
 		t.Attempts = c.attemptsMade() // wherever it stood
 	}
 	if t.Attempts > 1 && c.Totals.FirstEnded != 0 { // else another run made all attempts
-		ended := e.Ended
-		if ended == 0 {
-			ended = now
-		}
-		t.Retrying = time.Duration(max(0, ended-c.Totals.FirstEnded))
+		t.Retrying = time.Duration(max(0, cmp.Or(e.Ended, now)-c.Totals.FirstEnded))
 	}
 	switch {
 	case e.Operation != "":
@@ -116,10 +113,7 @@ func (l *ledger) observeClosing(c *Call, e *history.Event) {
 	if l.journal.out == nil || !l.journal.config.Closings || !c.attempted() || l.journal.endsAfterCut(c.Number) {
 		return
 	}
-	told := Closing{Call: c.Number, Name: c.Name, Status: ClosedCanceled, Attempts: c.tally(e, l.journal.now).Attempts, Scheduled: c.First, Ended: l.journal.now}
-	if e.Ended > 0 {
-		told.Ended = e.Ended
-	}
+	told := Closing{Call: c.Number, Name: c.Name, Status: ClosedCanceled, Attempts: c.tally(e, l.journal.now).Attempts, Scheduled: c.First, Ended: cmp.Or(e.Ended, l.journal.now)}
 	switch e.Kind {
 	case history.CallCompleted:
 		told.Status = ClosedCompleted

@@ -76,16 +76,15 @@ type Turn struct {
 
 // Clear empties a turn that is no longer used, so that Reuse can take it.
 func (t *Turn) Clear() {
-	events, dispatch := t.Events, t.Dispatch
-	*t = Turn{}
-	if cap(events) <= maxSpare {
-		clear(events)
-		t.Events = events[:0]
+	*t = Turn{Events: reuse(t.Events), Dispatch: reuse(t.Dispatch)}
+}
+
+func reuse[T any](list []T) []T {
+	if cap(list) > maxSpare {
+		return nil
 	}
-	if cap(dispatch) <= maxSpare {
-		clear(dispatch)
-		t.Dispatch = dispatch[:0]
-	}
+	clear(list)
+	return list[:0]
 }
 
 // Reuse lets the next step build its turn in an empty one, from any run. It is optional and

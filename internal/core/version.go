@@ -20,7 +20,7 @@ func (r *Run) Version(change string, least, latest int) int {
 	case known:
 	case recorded != nil:
 		v = recorded.Version
-	case !r.onRecord():
+	case !r.OnRecord():
 		v = latest
 	}
 	if v < least || v > latest {
@@ -28,7 +28,7 @@ func (r *Run) Version(change string, least, latest int) int {
 	}
 	switch {
 	case known:
-	case recorded != nil || !r.onRecord():
+	case recorded != nil || !r.OnRecord():
 		r.command(history.Event{Kind: history.VersionMarked, Call: r.calls.lastCall + 1, Name: change, Version: v})
 	default:
 		r.setVersion(change, v)

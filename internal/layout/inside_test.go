@@ -20,7 +20,7 @@ type inside struct {
 
 var insides = []inside{
 	{"internal/core", 2, `
-		values:     totals ids uniform dedup gateword judged mismatch turn detail control pause program pin times input progress call block
+		values:     totals ids uniform dedup gateword judged mismatch turn detail control program pin times input progress call block
 		journal:    parts journal
 		ledger:     tally ledger
 		row:        runrow
