@@ -29,7 +29,7 @@ func (a *attempts) admitReady(admit func(*Call) bool, over bool) {
 			a.calls.enqueue(c)
 			continue
 		}
-		if a.gating.askNextGate(c) {
+		if a.gating.askNext(c) {
 			continue
 		}
 		if c.Queue != "" && !c.Step() {

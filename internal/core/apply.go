@@ -55,7 +55,7 @@ func (a *attempts) emit(e history.Event) {
 
 // close marks the call as done and lets the code see it.
 func (a *attempts) close(c *Call) {
-	a.gating.leaveAllGates(c)
+	a.leaveGates(c)
 	c.Done = true
 	c.Since = a.calls.placeOf(c)
 	a.calls.setState(c, "")

@@ -190,8 +190,8 @@ func (a *attempts) handleUnbegun(c *Call, ended int64) bool {
 // activity, the queue time starts over instead.
 func (a *attempts) timeOutQueued(c *Call) {
 	if !a.gating.stopped(c) {
-		a.gating.leaveGates(c, gates.Neutral) // the next attempt lines up again
-		c.StartedAt, c.Node = 0, ""           // it never ran
+		a.gating.leave(c, gates.Neutral) // the next attempt lines up again
+		c.StartedAt, c.Node = 0, ""      // it never ran
 		a.fail(c, TimedOut, history.FromError(&retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: c.Policy.QueueTimeout}), a.journal.now)
 		return
 	}

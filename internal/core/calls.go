@@ -88,10 +88,7 @@ func (t *callTable) noteLack(c *Call, why string) {
 // countState adds n to the counts that include a state.
 func (t *callTable) countState(s CallState, n int) {
 	switch s {
-	case External:
-		t.outside += n
 	case Offered, Remote:
-		t.outside += n
 		t.inQueues += n
 	case Queued:
 		t.queued += n

@@ -20,7 +20,7 @@ func (r *Run) cancelOpen() {
 		case c.attempted():
 			r.attempts.interrupt(c, false)
 		case c.awaitsRun():
-			r.children.cancel(c)
+			r.children().cancel(c)
 		}
 	}
 	r.journal.cancellation.fresh = false

@@ -26,7 +26,7 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 		next.Type, next.Input = e.Name, e.Input
 		return next
 	}
-	next.Failure, next.FirstAttempt, next.Deadline = e.Failure, r.retries.firstAttempt(), e.Deadline
+	next.Failure, next.FirstAttempt, next.Deadline = e.Failure, r.retries().firstAttempt(), e.Deadline
 	if e.Due > 0 {
 		next.Backoff = time.Duration(e.Due - r.journal.now)
 	}

@@ -57,7 +57,7 @@ type FromChild struct {
 func (FromChild) input() {}
 
 // open opens the call of a child and, live, sends the message that starts it.
-func (h *children) open(e *history.Event) {
+func (h children) open(e *history.Event) {
 	c := h.calls.open(e)
 	c.Child = &ChildCall{WorkflowID: e.ID, Run: e.Child.Run, onParentClose: e.Child.OnParentClose}
 	h.calls.childCalls++
@@ -86,7 +86,7 @@ func (h *children) open(e *history.Event) {
 
 // close closes the call of a child that has ended or could not begin, or of a detached
 // child that exists.
-func (h *children) close(in FromChild) {
+func (h children) close(in FromChild) {
 	c := h.calls.byNumber[in.Call]
 	if c == nil || c.Child == nil || in.Status == ChildStarted && c.awaitsRun() {
 		h.journal.out.Dropped++
@@ -106,7 +106,7 @@ func (h *children) close(in FromChild) {
 }
 
 // cancel passes a cancel request on to an awaited child.
-func (h *children) cancel(c *Call) {
+func (h children) cancel(c *Call) {
 	reason := "its parent does not want it any more"
 	if h.journal.cancellation.requested && h.journal.cancellation.reason != "" {
 		reason = h.journal.cancellation.reason
@@ -115,7 +115,7 @@ func (h *children) cancel(c *Call) {
 }
 
 // abandon applies the recorded parent-close policy to a child that its parent gives up.
-func (h *children) abandon(c *Call, reason string) {
+func (h children) abandon(c *Call, reason string) {
 	switch {
 	case !c.awaitsRun():
 	case c.Child.onParentClose == history.TerminateChild:
@@ -126,12 +126,12 @@ func (h *children) abandon(c *Call, reason string) {
 }
 
 // askToEnd asks the latest run of a child's chain to end.
-func (h *children) askToEnd(c *Call, how Operation, reason string) {
+func (h children) askToEnd(c *Call, how Operation, reason string) {
 	h.journal.send(Message{WorkflowID: c.Child.WorkflowID, Input: Control{Operation: how, Reason: reason, Chain: c.Child.Run}})
 }
 
 // notifyParent sends the outcome of a chain to the run that waits for it.
-func (h *children) notifyParent(e *history.Event) {
+func (h children) notifyParent(e *history.Event) {
 	p := h.journal.start.Parent
 	if p == nil || p.Detached || e.Kind == history.RunContinued {
 		return

@@ -30,6 +30,6 @@ func (g *gating) giveBackLate(c *Call) bool {
 		p.becomes(resting)
 		p.Returns++
 	}
-	g.awaitGate(c)
+	g.await(c)
 	return true
 }

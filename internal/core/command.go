@@ -211,8 +211,8 @@ func (r *Run) Fail(f *history.Failure, canceled, replaced bool) {
 	e := history.Event{Kind: history.RunFailed, Failure: f}
 	if canceled {
 		e.Kind = history.RunCanceled
-	} else if policy := r.retries.retryPolicy(); policy != nil && !r.OnRecord() {
-		e = r.retries.decide(f, policy)
+	} else if policy := r.retries().retryPolicy(); policy != nil && !r.OnRecord() {
+		e = r.retries().decide(f, policy)
 	}
 	if replaced {
 		e.Note = failureReplaced

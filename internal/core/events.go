@@ -30,7 +30,7 @@ func (r *Run) apply(e *history.Event) {
 			WorkflowID: e.ID, Input: Control{Operation: SignalTheRun, Signal: e.Name, SignalID: sentID(r.journal.start.Run, e.Call), Value: e.Input},
 		})
 	case history.ChildScheduled, history.DetachedScheduled:
-		r.children.open(e)
+		r.children().open(e)
 	case history.CallCancelRequested:
 		r.applyCancelRequested(e)
 	case history.RunControlled:
@@ -75,7 +75,7 @@ func (r *Run) applyEnd(e *history.Event) {
 		if e.Kind == history.RunContinued {
 			r.journal.out.Next = r.nextStart(e)
 		}
-		r.children.notifyParent(e)
+		r.children().notifyParent(e)
 	}
 	r.row.state = State{Status: endStatus[e.Kind], Wake: Never, Closed: r.journal.now, Detail: EncodeDetail(detail)}
 }
@@ -101,9 +101,9 @@ func (r *Run) applyCancelRequested(e *history.Event) {
 	case c.Kind == history.SignalAwaited:
 		r.signals.withdraw(c)
 	case c.Child != nil && e.Closed:
-		r.children.abandon(c, "its parent does not want it any more")
+		r.children().abandon(c, "its parent does not want it any more")
 	case c.Child != nil:
-		r.children.cancel(c)
+		r.children().cancel(c)
 	}
 	c.cancelRequested = true
 	if r.journal.out != nil && inFlight(c.state) {
@@ -198,7 +198,7 @@ func (r *Run) endCalls() {
 			r.attempts.interrupt(c, true)
 		}
 		if c.Child != nil {
-			r.children.abandon(c, "its parent has ended")
+			r.children().abandon(c, "its parent has ended")
 		}
 		r.ledger.observeClosing(c, &history.Event{})
 		if c.attempted() && !r.journal.endsAfterCut(c.Number) {
@@ -207,7 +207,7 @@ func (r *Run) endCalls() {
 		if c.backoffOf != nil && !r.journal.endsAfterCut(c.Number) {
 			r.journal.out.Tallies = append(r.journal.out.Tallies, c.backoffOf.call.tally(&history.Event{}, r.journal.now))
 		}
-		r.gating.leaveAllGates(c)
+		r.attempts.leaveGates(c)
 		c.Done = true
 		r.calls.setState(c, "")
 		r.calls.setUntold(c, false)

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/internal/gates"
-	"github.com/perdure/perdure/retry"
 )
 
 // A call with gates runs its attempts only while it holds all of them. It asks for them one
@@ -14,14 +13,14 @@ import (
 // collect. The turn that ends an attempt also sends the messages about that to the gates,
 // so that both are durable or neither.
 
-// askNextGate asks for the next gate that the coming attempt needs and reports whether the
+// askNext asks for the next gate that the coming attempt needs and reports whether the
 // call has to wait.
 //
 // It asks for none while calls of this kind cannot start, because an operator paused the
 // activity or this node lacks its code: the grant would be kept from other calls.
-func (g *gating) askNextGate(c *Call) bool {
+func (g *gating) askNext(c *Call) bool {
 	if len(c.AtGates) > 0 && (g.stopped(c) || !g.served(c)) {
-		g.leaveGates(c, gates.Neutral)
+		g.leave(c, gates.Neutral)
 		g.calls.enqueue(c)
 		g.calls.noteLack(c, g.lacks(c))
 		return true
@@ -34,9 +33,9 @@ func (g *gating) askNextGate(c *Call) bool {
 		if p := &c.AtGates[i]; p.State == noTicket {
 			p.Ticket, p.Returns = p.Ticket+1, 0
 		}
-		g.askGate(c, i)
+		g.ask(c, i)
 	}
-	g.awaitGate(c)
+	g.await(c)
 	return true
 }
 
@@ -51,17 +50,17 @@ func (g *gating) lacks(c *Call) string {
 // served reports whether attempts of the call can start here.
 func (g *gating) served(c *Call) bool { return g.lacks(c) == "" }
 
-// askGatesNow tells the gates that the coming attempt does not wait for the end of its
+// askNow tells the gates that the coming attempt does not wait for the end of its
 // backoff.
-func (g *gating) askGatesNow(c *Call) {
+func (g *gating) askNow(c *Call) {
 	for i := range c.AtGates {
 		if c.AtGates[i].State == asked {
-			g.askGate(c, i)
+			g.ask(c, i)
 		}
 	}
 }
 
-func (g *gating) askGate(c *Call, i int) {
+func (g *gating) ask(c *Call, i int) {
 	c.AtGates[i].becomes(asked)
 	m := g.toGate(c, i, GateEnter, c.attempt)
 	m.Priority, m.Spec, m.Once = c.Priority, &c.Gates[i], c.Policy.AttemptLimit() == 1
@@ -71,8 +70,8 @@ func (g *gating) askGate(c *Call, i int) {
 	g.journal.out.Gates = append(g.journal.out.Gates, m)
 }
 
-// awaitGate makes a call wait for a gate. It holds no slot, and its queue time runs.
-func (g *gating) awaitGate(c *Call) {
+// await makes a call wait for a gate. It holds no slot, and its queue time runs.
+func (g *gating) await(c *Call) {
 	g.calls.setState(c, Gated)
 	if !slices.ContainsFunc(c.AtGates, atGate.holds) {
 		c.Collecting = 0
@@ -119,16 +118,8 @@ func (g *gating) backOff(c *Call, outcome gates.Outcome, until int64, judge bool
 	return judges
 }
 
-// leaveAllGates gives up the gates of a call that is closed or waits for an operator.
-func (g *gating) leaveAllGates(c *Call) {
-	if g.journal.out != nil {
-		g.abandonBudget(c)
-		g.leaveGates(c, c.gateOutcome)
-	}
-}
-
-// leaveGates gives up everything that a call has at its gates.
-func (g *gating) leaveGates(c *Call, outcome gates.Outcome) {
+// leave gives up everything that a call has at its gates.
+func (g *gating) leave(c *Call, outcome gates.Outcome) {
 	c.Collecting = 0
 	for i := range c.AtGates {
 		p := &c.AtGates[i]
@@ -155,14 +146,6 @@ func (g *gating) decline(in FromGate) {
 	g.journal.out.Dropped++
 	if answer, ok := in.Decline(); ok {
 		g.journal.out.Gates = append(g.journal.out.Gates, answer)
-	}
-}
-
-// abandonBudget records an attempt whose call no longer waits for budgets.
-func (g *gating) abandonBudget(c *Call) {
-	if u := c.Undecided; u != nil {
-		c.Undecided = nil
-		g.ledger.record(c, u.Outcome, u.Failure, string(retry.ReasonCanceled), u.Ended)
 	}
 }
 

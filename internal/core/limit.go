@@ -35,9 +35,9 @@ func (r *Run) neverBegins() bool {
 		}
 		end.Failure = history.Aborted(s.Type, max(s.Attempt-1, 1), phase, s.Failure)
 	case s.Deadline != 0 && r.journal.now > s.Deadline && !r.codeRan && r.journal.program != nil:
-		within := time.Duration(s.Deadline - r.retries.firstAttempt())
+		within := time.Duration(s.Deadline - r.retries().firstAttempt())
 		end.Kind, end.Reason = history.RunFailed, string(retry.ReasonWithin)
-		end.Failure = r.retries.exhaustedRun(s.Attempt-1, retry.ReasonWithin, 0, within, s.Failure)
+		end.Failure = r.retries().exhaustedRun(s.Attempt-1, retry.ReasonWithin, 0, within, s.Failure)
 	default:
 		return false
 	}
@@ -56,8 +56,8 @@ func (r *Run) expire() {
 	}
 	r.applyToCut()
 	end := history.Event{Kind: history.RunTimedOut, Failure: history.FromError(&retry.TimeoutError{Kind: kind, Limit: limit})}
-	if policy := r.retries.retryPolicy(); policy != nil && kind == retry.TimeoutRun {
-		end = r.retries.decide(end.Failure, policy)
+	if policy := r.retries().retryPolicy(); policy != nil && kind == retry.TimeoutRun {
+		end = r.retries().decide(end.Failure, policy)
 	}
 	if end.Kind == history.RunFailed {
 		end.Kind = history.RunTimedOut

@@ -10,7 +10,7 @@ import (
 )
 
 // apply carries out an operation on calls and records the outcome.
-func (o *operations) apply(in Control) {
+func (o operations) apply(in Control) {
 	found := false
 	for _, c := range o.calls.sorted() {
 		shown, state := c.subject(), ShownState(c.state)
@@ -35,7 +35,7 @@ func (o *operations) apply(in Control) {
 }
 
 // applyTo carries out an operation on one call and records the outcome.
-func (o *operations) applyTo(c *Call, in Control) {
+func (o operations) applyTo(c *Call, in Control) {
 	outcome, note := o.answer(c, &in)
 	o.recordOutcome(in, c.subject(), outcome, note)
 	if outcome == Applied {
@@ -44,7 +44,7 @@ func (o *operations) applyTo(c *Call, in Control) {
 }
 
 // recordOutcome records the outcome of an operation on a call.
-func (o *operations) recordOutcome(in Control, c *Call, outcome, note string) {
+func (o operations) recordOutcome(in Control, c *Call, outcome, note string) {
 	e := history.Event{
 		Kind: history.CallControlled, Call: c.Number, Name: c.Name, ID: in.ID, Operation: string(in.Operation),
 		By: in.By, Reason: in.Reason, Outcome: outcome, Note: note,
@@ -58,7 +58,7 @@ func (o *operations) recordOutcome(in Control, c *Call, outcome, note string) {
 
 // answer returns the outcome of an operation on one call, without carrying it out. It sets the
 // policy of an edit.
-func (o *operations) answer(c *Call, in *Control) (outcome, note string) {
+func (o operations) answer(c *Call, in *Control) (outcome, note string) {
 	switch block := c.backoffOf != nil; {
 	case !c.attempted() && !block:
 		return Refused, "it is neither an activity nor a step"
@@ -103,7 +103,7 @@ func (o *operations) answer(c *Call, in *Control) (outcome, note string) {
 	return Applied, ""
 }
 
-func (o *operations) answerRetry(c *Call, in *Control) (outcome, note string) {
+func (o operations) answerRetry(c *Call, in *Control) (outcome, note string) {
 	switch {
 	case c.state == Quarantined && CrashedEverywhere(in.Builds, c.CrashedOn):
 		return Refused, CrashesAgain(len(c.CrashedOn))
@@ -145,7 +145,7 @@ func answerEdit(c *Call, in *Control) (outcome, note string) {
 }
 
 // carryOut carries out an operation that is on record as applied.
-func (o *operations) carryOut(c *Call, in Control) {
+func (o operations) carryOut(c *Call, in Control) {
 	switch in.Operation {
 	case RetryNow:
 		o.retryNow(c)
@@ -178,7 +178,7 @@ func (o *operations) carryOut(c *Call, in Control) {
 
 // retryNow starts the next attempt as soon as there is a slot. A quarantined call returns
 // to the probation lane with a clean record.
-func (o *operations) retryNow(c *Call) {
+func (o operations) retryNow(c *Call) {
 	if c.backoffOf != nil {
 		o.attempts.emit(history.Event{Kind: history.TimerFired, Call: c.Number})
 		return
@@ -187,19 +187,19 @@ func (o *operations) retryNow(c *Call) {
 		c.CrashedOn, c.OnProbation, c.Group = nil, true, 1
 	}
 	o.release(c)
-	o.gating.askGatesNow(c)
+	o.gating.askNow(c)
 	o.attempts.wantSlot(c)
 }
 
 // release ends the wait for an operator. The operator asked for the next attempt, so it
 // starts even if Within has passed.
-func (o *operations) release(c *Call) {
+func (o operations) release(c *Call) {
 	c.Pause, c.Forced = nil, true
 	o.calls.setUntold(c, false)
 }
 
 // closeBy closes a call for an operator. It gives up an attempt in flight.
-func (o *operations) closeBy(c *Call, in Control, e history.Event) {
+func (o operations) closeBy(c *Call, in Control, e history.Event) {
 	if e.Retry = o.ledger.summaryNow(c); inFlight(c.state) {
 		o.attempts.interrupt(c, true)
 	}
@@ -208,7 +208,7 @@ func (o *operations) closeBy(c *Call, in Control, e history.Event) {
 }
 
 // halt makes a call wait where it stands. An attempt in flight may end if it has begun.
-func (o *operations) halt(c *Call, p *Pause) {
+func (o operations) halt(c *Call, p *Pause) {
 	c.Pause = p
 	if c.state == Dispatched {
 		o.journal.out.Halted = append(o.journal.out.Halted, AttemptRef{c.Number, c.attempt})
@@ -226,7 +226,7 @@ func (o *operations) halt(c *Call, p *Pause) {
 // unpause ends the pause of a call. It waits out the rest of an interrupted backoff. What is resumed goes on as if it had not been paused: no
 // attempt starts after its time. Only who resumes a call that is paused because that is used
 // up asks for one more.
-func (o *operations) unpause(c *Call) {
+func (o operations) unpause(c *Call) {
 	due := c.Pause.Due
 	switch {
 	case inFlight(c.state), c.Undecided != nil:

@@ -46,10 +46,10 @@ type journal struct {
 // cancellation is a request to cancel the run.
 type cancellation struct {
 	requested bool
+	untold    bool // the code has not been told
+	fresh     bool // the step in progress takes it
 	reason    string
 	at        int64 // its moment, in the step that takes it
-	untold    bool  // the code has not been told
-	fresh     bool  // the step in progress takes it
 }
 
 // timerPlace is a timer that has fired.
@@ -72,7 +72,6 @@ type callTable struct {
 	busy       int          // open calls that are dispatched or queued
 	queued     int          // open calls that are queued
 	unnotified int          // open calls that wait for an operator who was not told
-	outside    int          // open calls that are external, offered or remote
 	inQueues   int          // open calls that are offered or remote
 	childCalls int          // open calls that started a run
 	unserved   map[Lack]int // queued calls that cannot start on this node
@@ -84,7 +83,6 @@ type callTable struct {
 // gating asks for gates and gives them up.
 type gating struct {
 	journal *journal
-	ledger  *ledger
 	calls   *callTable
 }
 
@@ -130,13 +128,17 @@ type signals struct {
 // runRetry applies the retry policy of the run itself.
 type runRetry struct{ journal *journal }
 
-// connect gives each part those below it.
+// connect gives the parts that have a state those below them.
 func (r *Run) connect() {
 	j, l, t, g, a := &r.journal, &r.ledger, &r.calls, &r.gating, &r.attempts
-	l.journal, t.journal, r.retries.journal = j, j, j
-	g.journal, g.ledger, g.calls = j, l, t
+	l.journal, t.journal = j, j
+	g.journal, g.calls = j, t
 	a.journal, a.ledger, a.calls, a.gating = j, l, t, g
-	r.operations = operations{j, l, t, g, a}
-	r.children = children{j, t, a}
 	r.signals.journal, r.signals.attempts = j, a
 }
+
+func (r *Run) operations() operations {
+	return operations{&r.journal, &r.ledger, &r.calls, &r.gating, &r.attempts}
+}
+func (r *Run) children() children { return children{&r.journal, &r.calls, &r.attempts} }
+func (r *Run) retries() runRetry  { return runRetry{&r.journal} }

@@ -1,6 +1,9 @@
 package core
 
-import "github.com/perdure/perdure/internal/gates"
+import (
+	"github.com/perdure/perdure/internal/gates"
+	"github.com/perdure/perdure/retry"
+)
 
 // wantSlot makes an attempt ready once it has passed its gates. The end of the step starts
 // it if there is a slot.
@@ -22,7 +25,7 @@ func (a *attempts) wantSlotSince(c *Call, at int64) {
 // enterGates asks for the next gate that an attempt needs. If the attempt has passed them
 // all, enterGates makes it ready.
 func (a *attempts) enterGates(c *Call) {
-	if a.gating.askNextGate(c) {
+	if a.gating.askNext(c) {
 		return
 	}
 	a.calls.setState(c, "")
@@ -85,7 +88,7 @@ func (a *attempts) requeueUnbegun(c *Call) {
 
 // suspend makes a call wait for an operator. It keeps nothing at its gates.
 func (a *attempts) suspend(c *Call, state CallState) {
-	a.gating.leaveGates(c, c.gateOutcome)
+	a.gating.leave(c, c.gateOutcome)
 	c.gateOutcome = ""
 	a.calls.setState(c, state)
 	c.due = 0
@@ -99,7 +102,7 @@ func (a *attempts) continueGated(c *Call) {
 		return
 	}
 	if c.Step() && a.journal.program == nil {
-		a.gating.leaveGates(c, gates.Neutral)
+		a.gating.leave(c, gates.Neutral)
 		return
 	}
 	a.enterGates(c)
@@ -109,9 +112,22 @@ func (a *attempts) continueGated(c *Call) {
 func (a *attempts) askGatesAgain() {
 	for _, c := range a.calls.sorted() {
 		if c.state == Gated && c.Undecided == nil && (a.journal.program != nil || !c.Step()) {
-			a.gating.askNextGate(c)
+			a.gating.askNext(c)
 		}
 	}
+}
+
+// leaveGates gives up the gates of a call that is closed. If its last attempt waits for
+// budgets, the ledger has it without their answer.
+func (a *attempts) leaveGates(c *Call) {
+	if a.journal.out == nil {
+		return
+	}
+	if u := c.Undecided; u != nil {
+		c.Undecided = nil
+		a.ledger.record(c, u.Outcome, u.Failure, string(retry.ReasonCanceled), u.Ended)
+	}
+	a.gating.leave(c, c.gateOutcome)
 }
 
 // pastDeadline reports whether the next attempt of a call may no longer start.

@@ -80,16 +80,13 @@ var ErrDeadlock = errors.New("the workflow's code waits forever: no activity, ti
 // holds what belongs to none of them. It is not safe for concurrent use. After an error
 // from Load or Step it must be dropped.
 type Run struct {
-	journal    journal
-	row        runRow
-	ledger     ledger
-	calls      callTable
-	gating     gating
-	attempts   attempts
-	operations operations
-	children   children
-	signals    signals
-	retries    runRetry
+	journal  journal
+	row      runRow
+	ledger   ledger
+	calls    callTable
+	gating   gating
+	attempts attempts
+	signals  signals
 
 	length int // events in history before the current turn
 
@@ -101,20 +98,19 @@ type Run struct {
 	updatable bool // the code has an update handler
 	codeRan   bool // at least once
 	ended     bool
+	damaged   bool // only part of the record could be read
+	replaying bool
+	// codeFirst says that the time of the run is over, and that the code sees in this step
+	// what came before.
+	codeFirst bool
 
-	damaged bool    // only part of the record could be read
-	strays  []int64 // rows of calls that are not in the readable part
+	strays []int64 // rows of calls that are not in the readable part
 
 	// The record of the turn that is being replayed.
-	replaying bool
 	expected  []history.Event
 	position  int
 	mismatch  *Mismatch
 	rejoining rejoining
-
-	// codeFirst says that the time of the run is over, and that the code sees in this step
-	// what came before.
-	codeFirst bool
 
 	spare *Turn // see Reuse
 }

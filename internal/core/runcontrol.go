@@ -116,7 +116,7 @@ func (r *Run) recordRunOutcome(in Control, outcome, note string) {
 func (r *Run) pauseCalls(in Control) {
 	for _, c := range r.calls.sorted() {
 		if c.attempted() && c.Pause == nil && c.state != Quarantined {
-			r.operations.halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.journal.now, OfRun: true})
+			r.operations().halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.journal.now, OfRun: true})
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (r *Run) pauseCalls(in Control) {
 func (r *Run) resumeCalls() {
 	for _, c := range r.calls.sorted() {
 		if c.Pause != nil && c.Pause.OfRun {
-			r.operations.unpause(c)
+			r.operations().unpause(c)
 		}
 	}
 }

@@ -13,12 +13,12 @@ const failureReplaced = "an interceptor replaced the error"
 
 // retryPolicy returns the policy for failures of the run, or nil: the one from the start of
 // its chain if set, else the one that its code declares now.
-func (p *runRetry) retryPolicy() *retry.Policy {
+func (p runRetry) retryPolicy() *retry.Policy {
 	return cmp.Or(p.journal.start.Retry, p.journal.config.Retry)
 }
 
 // decide returns the event that ends a failed run under a policy.
-func (p *runRetry) decide(f *history.Failure, policy *retry.Policy) history.Event {
+func (p runRetry) decide(f *history.Failure, policy *retry.Policy) history.Event {
 	first := p.firstAttempt()
 	attempt := max(p.journal.start.Attempt, 1)
 	bounded := p.timeForRetries(policy)
@@ -44,20 +44,20 @@ func (p *runRetry) decide(f *history.Failure, policy *retry.Policy) history.Even
 	return history.Event{Kind: history.RunFailed, Failure: f, Reason: string(d.Reason)}
 }
 
-func (p *runRetry) exhaustedRun(attempts int, reason retry.Reason, limit int, within time.Duration, last *history.Failure) *history.Failure {
+func (p runRetry) exhaustedRun(attempts int, reason retry.Reason, limit int, within time.Duration, last *history.Failure) *history.Failure {
 	return history.Exhausted(retry.ExhaustedError{
 		Name: p.journal.start.Type, Attempts: attempts, Reason: reason, Max: limit, Within: within,
 	}, last)
 }
 
 // firstAttempt returns when the first run of this series of attempts could begin.
-func (p *runRetry) firstAttempt() int64 {
+func (p runRetry) firstAttempt() int64 {
 	return cmp.Or(p.journal.start.FirstAttempt, max(p.journal.start.Created, p.journal.start.FirstTurn))
 }
 
 // timeForRetries returns the policy limited to the time that is left of the chain: a run
 // that could only begin after that is not started.
-func (p *runRetry) timeForRetries(policy *retry.Policy) *retry.Policy {
+func (p runRetry) timeForRetries(policy *retry.Policy) *retry.Policy {
 	if p.journal.start.ChainDeadline == 0 {
 		return policy
 	}

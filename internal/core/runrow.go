@@ -13,11 +13,11 @@ type runRow struct {
 	state        State    // as last committed, or about to be committed
 	stateChanged bool     // state has changes that no turn carries yet
 	pauseChanged bool     // the pause changed and state does not show it yet
+	pinChanged   bool     // the pin changed and state does not show it yet
 	outOfDate    bool     // state still shows that the code did not fit, and now it does
 	says         string   // status text that the code set
 	writtenSays  string   // status text in state
 	pin          string   // build to which the run is pinned, empty for none
-	pinChanged   bool     // the pin changed and state does not show it yet
 	awaited      []string // names of signals in state; see Detail.Awaited
 }
 

@@ -53,12 +53,12 @@ func (r *Run) handle(in Input) {
 		case in.Operation.OfRun():
 			r.controlRun(in)
 		default:
-			r.operations.apply(in)
+			r.operations().apply(in)
 		}
 	case Told:
 		r.calls.markTold(in)
 	case FromChild:
-		r.children.close(in)
+		r.children().close(in)
 	}
 }
 
