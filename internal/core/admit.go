@@ -15,7 +15,9 @@ func (a *attempts) admitReady(admit func(*Call) bool, over bool) {
 		case c.state == Queued && c.holdsGates() && !over:
 			a.dispatch(c)
 			continue
-		case c.state == Queued:
+		case c.state == Queued: // it waits on
+			c.due = c.queueDue()
+			a.calls.watch(c)
 			ready = append(ready, c)
 		}
 		a.journal.out.Unused = append(a.journal.out.Unused, c.Number)
