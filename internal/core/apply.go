@@ -55,17 +55,22 @@ func (a *attempts) emit(e history.Event) {
 
 // close marks the call as done and lets the code see it.
 func (a *attempts) close(c *Call) {
-	a.leaveGates(c)
-	c.Done = true
 	c.Since = a.calls.placeOf(c)
-	a.calls.setState(c, "")
-	a.calls.setUntold(c, false)
-	c.due = 0
-	a.calls.forget(c)
+	a.remove(c)
 	a.journal.mustAdvance = true
 	if c.Follower != nil {
 		c.Follower.CallDone()
 	}
+}
+
+// remove takes a call that is done out of the open ones.
+func (a *attempts) remove(c *Call) {
+	a.leaveGates(c)
+	c.Done = true
+	a.calls.setState(c, "")
+	a.calls.setUntold(c, false)
+	c.due = 0
+	a.calls.forget(c)
 }
 
 func (a *attempts) applyScheduled(e *history.Event) {

@@ -293,8 +293,8 @@ func (a *attempts) beat(in Heartbeat) {
 	}
 }
 
-// noteReportedEnds notes the attempts in queues whose end is among the inputs. Their workers were
-// told that it counts, so it comes before the end of the attempt's time.
+// noteReportedEnds notes the attempts in queues whose end is among the inputs. Their workers
+// were told that it counts, so it comes before the end of the attempt's time.
 func (a *attempts) noteReportedEnds(inputs []Input) {
 	if a.calls.inQueues == 0 {
 		return

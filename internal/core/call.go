@@ -85,7 +85,8 @@ func (c *Call) attempted() bool {
 	return c.Kind == history.ActivityScheduled || c.Kind == history.StepScheduled
 }
 
-// abortedFailure returns the failure of a call that was given up without waiting for its attempt.
+// abortedFailure returns the failure of a call that was given up without waiting for its
+// attempt.
 func abortedFailure(c *Call) *history.Failure {
 	if !c.attempted() {
 		return history.Aborted(c.Name, 1, retry.PhaseExecution, nil)
@@ -140,7 +141,8 @@ func (c *Call) subject() *Call {
 	return c
 }
 
-// checkResult returns why the code could not read a result, or nil if it can or no Reader is set.
+// checkResult returns why the code could not read a result, or nil if it can or no Reader is
+// set.
 func (c *Call) checkResult(result history.Payload) (err error) {
 	if c.Reader == nil {
 		return nil
@@ -159,7 +161,8 @@ func (c *Call) checkResult(result history.Payload) (err error) {
 // awaitsRun reports whether the call waits for the end of its child.
 func (c *Call) awaitsRun() bool { return c.Kind == history.ChildScheduled }
 
-// attemptsMade returns how many attempts a given-up call has had, without one that did not begin.
+// attemptsMade returns how many attempts a given-up call has had, without one that did not
+// begin.
 func (c *Call) attemptsMade() int {
 	if inFlight(c.state) || c.Undecided != nil {
 		return c.attempt

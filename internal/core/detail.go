@@ -49,7 +49,7 @@ type Detail struct {
 	Stack    string    `json:"stack,omitempty"`
 	// Broken says what the code of a parked run did: see view.Wait.
 	Broken string `json:"broken,omitempty"`
-	// Since is when a run was held, in ns since 1970; 0 if unknown.
+	// Since is since when the run has had no code, in ns since 1970; 0 if unknown.
 	Since int64 `json:"since,omitempty"`
 	// Damaged says that part of the record of a parked run cannot be read.
 	Damaged bool `json:"damaged,omitempty"`
@@ -58,8 +58,8 @@ type Detail struct {
 	// Deaths is how often processes died of the code of a parked run, 0 if it is parked for
 	// another reason. An operator may let it go; then Fingerprint is empty.
 	Deaths int `json:"deaths,omitempty"`
-	// Shared says that these were deaths of several runs, for which the workflow is held as a
-	// whole on that build.
+	// Shared says that these were deaths of several runs, for which no run of the workflow goes
+	// on with that build.
 	Shared bool `json:"shared,omitempty"`
 	// Tried are the fingerprints of code that did not fit, on any node, since code last
 	// did.

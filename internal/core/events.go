@@ -201,17 +201,10 @@ func (r *Run) endCalls() {
 			r.children().abandon(c, "its parent has ended")
 		}
 		r.ledger.observeClosing(c, &history.Event{})
-		if c.attempted() && !r.journal.endsAfterCut(c.Number) {
-			r.journal.out.Tallies = append(r.journal.out.Tallies, c.tally(&history.Event{}, r.journal.now))
+		if (c.attempted() || c.backoffOf != nil) && !r.journal.endsAfterCut(c.Number) {
+			r.journal.out.Tallies = append(r.journal.out.Tallies, c.subject().tally(&history.Event{}, r.journal.now))
 		}
-		if c.backoffOf != nil && !r.journal.endsAfterCut(c.Number) {
-			r.journal.out.Tallies = append(r.journal.out.Tallies, c.backoffOf.call.tally(&history.Event{}, r.journal.now))
-		}
-		r.attempts.leaveGates(c)
-		c.Done = true
-		r.calls.setState(c, "")
-		r.calls.setUntold(c, false)
-		r.calls.forget(c)
+		r.attempts.remove(c)
 	}
 	r.ledger.countFirstTries()
 }

@@ -24,8 +24,8 @@ func (g *Gate) send(m FromGate) {
 	g.out.Say = append(g.out.Say, m)
 }
 
-// remindHolders reminds long-time holders that they hold the gate, and notes whether any call uses
-// the gate.
+// remindHolders reminds long-time holders that they hold the gate, and notes whether any call
+// uses the gate.
 func (g *Gate) remindHolders() {
 	if g.detail.Check == 0 || g.now < g.detail.Check {
 		return

@@ -223,9 +223,9 @@ func (o operations) halt(c *Call, p *Pause) {
 	o.attempts.suspend(c, Paused)
 }
 
-// unpause ends the pause of a call. It waits out the rest of an interrupted backoff. What is resumed goes on as if it had not been paused: no
-// attempt starts after its time. Only who resumes a call that is paused because that is used
-// up asks for one more.
+// unpause ends the pause of a call. It waits out the rest of an interrupted backoff. What is
+// resumed goes on as if it had not been paused: no attempt starts after its time. Only who
+// resumes a call that is paused because that is used up asks for one more.
 func (o operations) unpause(c *Call) {
 	due := c.Pause.Due
 	switch {

@@ -137,6 +137,7 @@ func (r *Run) connect() {
 	r.signals.journal, r.signals.attempts = j, a
 }
 
+// operations, children and retries have no state of their own.
 func (r *Run) operations() operations {
 	return operations{&r.journal, &r.ledger, &r.calls, &r.gating, &r.attempts}
 }

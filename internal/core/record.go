@@ -112,8 +112,8 @@ func (r *Run) dropForeignCounts() {
 	}
 }
 
-// resetCopiedCalls resets the state of calls that were made in another run: their attempts do not
-// belong to this run.
+// resetCopiedCalls resets the state of calls that were made in another run: their attempts do
+// not belong to this run.
 func (r *Run) resetCopiedCalls() {
 	for _, c := range r.calls.byNumber {
 		if c.attempted() {

@@ -34,7 +34,8 @@ func (w *runRow) load(state State, withCode bool) {
 }
 
 // update writes the status and the code's status text into the row of a running run, and which
-// signals it takes although it is full. A held or closed run keeps its last text.
+// signals it takes although it is full. A closed run and one without code
+// keep their last text.
 func (w *runRow) update(ended bool, paused *Pause, awaited []string) {
 	news := !slices.Equal(awaited, w.awaited)
 	w.awaited = awaited
@@ -57,8 +58,8 @@ func (w *runRow) update(ended bool, paused *Pause, awaited []string) {
 	w.pauseChanged, w.pinChanged = false, false
 }
 
-// updateWithoutCode writes what changes of a held run into its row: the pause, the pin and the
-// signals that it waits for.
+// updateWithoutCode writes what changes of a run without code into its row: the pause, the
+// pin and the signals that it waits for.
 func (w *runRow) updateWithoutCode(paused *Pause, news bool) {
 	if !w.pauseChanged && !w.pinChanged && !news {
 		return
@@ -86,17 +87,18 @@ func (r *Run) Hold(status Status, d Detail) (changed bool) {
 	return true
 }
 
-// Resume ends the hold of a run with the next step and reports whether the run was held. A
-// run that is also paused stays paused.
-func (r *Run) Resume() (held bool) {
-	if held = r.row.withoutCode(); held {
-		r.row.state.Status = "" // show sets the status
+// Resume ends Hold with the next step and reports whether the row says that the run has no
+// code. A run that is also paused stays paused.
+func (r *Run) Resume() bool {
+	if !r.row.withoutCode() {
+		return false
 	}
-	return held
+	r.row.state.Status = "" // update sets the status
+	return true
 }
 
-// parkedForCrash returns the detail of a run that is parked because its code ended processes. It is
-// asked after each turn, so it reads only rows of parked runs.
+// parkedForCrash returns the detail of a run that is parked because its code ended processes.
+// Each turn asks for it, so it reads only rows of parked runs.
 func (w *runRow) parkedForCrash() (d Detail, is bool) {
 	if w.state.Status != StatusParked {
 		return d, false

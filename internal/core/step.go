@@ -143,8 +143,8 @@ func (r *Run) work() error {
 	return nil
 }
 
-// carryAttributes adds to the first turn of a reset or forked run the attributes that the code had
-// set in the copied history. The row has only those of the start event.
+// carryAttributes adds to the first turn of a reset or forked run the attributes that the code
+// had set in the copied history. The row has only those of the start event.
 func (r *Run) carryAttributes() {
 	if r.journal.turn == r.journal.start.Base.LastCut() && !maps.Equal(r.attributes, r.journal.start.Attributes) {
 		r.journal.out.Attributes = r.attributes

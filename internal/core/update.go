@@ -40,8 +40,8 @@ func (r *Run) canValidateUpdates() bool {
 	return r.journal.program != nil && r.codeRan && r.journal.paused == nil && !r.ended
 }
 
-// handleUpdate records an update if the code's validator accepts it. The validator sees the state
-// after the code's last turn.
+// handleUpdate records an update if the code's validator accepts it. The validator sees the
+// state after the code's last turn.
 func (r *Run) handleUpdate(in UpdateArrived) {
 	if at, seen := r.updates.get(in.ID); seen {
 		r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Run: at.run, Turn: at.turn})
