@@ -49,13 +49,13 @@ func (a *attempts) judge(c *Call, e ending) verdict {
 	now := a.journal.now
 	v := verdict{Decision: retry.Decision{Reason: e.reason, Max: c.Policy.AttemptLimit()}, until: now}
 	switch {
-	case e.reason == retry.ReasonBreaker, e.reason == retry.ReasonWithin:
+	case e.reason == retry.ReasonBreaker, e.reason == retry.ReasonWithin: // no attempt starts any more
 		v.then = thenFail
 		return v
-	case e.canceled:
+	case e.canceled: // no attempt is wanted any more
 		v.then = thenCancel
 		return v
-	case e.reason == retry.ReasonCrashLimit:
+	case e.reason == retry.ReasonCrashLimit: // it killed too many processes
 		v.then = thenQuarantine
 		return v
 	case e.outcome == Lost && c.StartedAt > now:
@@ -63,9 +63,9 @@ func (a *attempts) judge(c *Call, e ending) verdict {
 		// begin the attempt. The next one is due at the same time.
 		v.next, v.until = c.StartedAt, c.StartedAt
 		return v
-	case e.outcome == Lost:
+	case e.outcome == Lost: // another attempt, now
 		return v
-	case e.outcome == Drained: // a claimed attempt, if it is due later
+	case e.outcome == Drained: // another attempt, now or when a claimed one was due
 		if c.StartedAt > now {
 			v.next = c.StartedAt
 		}
@@ -149,11 +149,11 @@ func (a *attempts) retry(c *Call, e ending, v verdict) {
 }
 
 // recordEnding adds an ending to the ledger. History alone tells that a first attempt ended
-// canceled.
+// canceled. An attempt that will not start gives its number back.
 func (a *attempts) recordEnding(c *Call, e ending, v verdict) {
 	switch {
 	case e.outcome == "":
-		c.attempt-- // the attempt that will not start
+		c.attempt--
 	case e.outcome == RefusedByGate:
 		a.ledger.recordRefusal(c, e.failure)
 		c.attempt--
