@@ -17,7 +17,7 @@ func (a *attempts) apply(e *history.Event) {
 		c = a.calls.open(e)
 		c.due, c.Block = e.Due, e.Block
 		a.calls.watch(c)
-		a.calls.backsOff(c, e)
+		a.calls.noteBackoff(c, e)
 	case history.SideEffectRecorded:
 		c = a.calls.open(e)
 		c.Result = e.Result

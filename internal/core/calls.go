@@ -160,9 +160,9 @@ func (t *callTable) startBlock(e *history.Event) {
 	t.blocks[e.Call] = b
 }
 
-// backsOff notes that a timer is the backoff of a block, which has a row while the timer is
+// noteBackoff notes that a timer is the backoff of a block, which has a row while the timer is
 // open.
-func (t *callTable) backsOff(c *Call, e *history.Event) {
+func (t *callTable) noteBackoff(c *Call, e *history.Event) {
 	b := t.blocks[e.Block]
 	if b == nil || e.Attempt == 0 {
 		return // a deadline

@@ -19,7 +19,7 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 		WorkflowID: s.WorkflowID, Run: e.ID, Type: s.Type, Group: s.Group, Chain: s.Chain, Attempt: e.Attempt,
 		Input: s.Input, Trace: s.Trace, Created: r.journal.now, FirstTurn: e.Due, Settings: s.Settings, ChainDeadline: s.ChainDeadline,
 		Number: max(s.Number, 1) + 1, Previous: s.Run, Initiator: e.Initiator, After: s.After, First: s.Origin(),
-		Parent: s.Parent, Scheduled: s.Scheduled, Carried: r.carried(),
+		Parent: s.Parent, Scheduled: s.Scheduled, Carried: r.carry(),
 	}
 	next.Attributes = r.attributes
 	if e.Initiator == history.ContinueAsNew {
@@ -33,11 +33,11 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 	return next
 }
 
-// carried returns what passes on to the next run: unread signals, the IDs of received
+// carry returns what passes on to the next run: unread signals, the IDs of received
 // signals, updates and operations, the pause, and the cancel request. The request is passed
 // on even if the code has been told, because a cancellation that comes in the moment in
 // which the code continues would be lost otherwise.
-func (r *Run) carried() *history.Carried {
+func (r *Run) carry() *history.Carried {
 	r.keepUnapplied()
 	unread := r.signals.unread
 	if r.journal.program != nil {

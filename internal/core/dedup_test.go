@@ -60,7 +60,7 @@ func TestE99_YoungKeysAreHandedOn(t *testing.T) {
 		{3 * time.Hour, maxHandedOn, maxUpdates},
 	} {
 		r.journal.now = begin + int64(hop.at)
-		next := run(r.carried(), hop.at)
+		next := run(r.carry(), hop.at)
 		if s, d, u := len(next.signals.ids.order), len(next.chainOperationIDs.order), len(next.updates.order); s != hop.signals || d != hop.signals || u != hop.fewer {
 			t.Fatalf("after %s the next run knows %d signals, %d operations and %d updates, want %d and %d", hop.at, s, d, u, hop.signals, hop.fewer)
 		}

@@ -24,7 +24,7 @@ func (r *Run) Version(change string, least, latest int) int {
 		v = latest
 	}
 	if v < least || v > latest {
-		r.unsupported(change, v, least, latest)
+		r.stopUnsupported(change, v, least, latest)
 	}
 	switch {
 	case known:
@@ -36,8 +36,8 @@ func (r *Run) Version(change string, least, latest int) int {
 	return v
 }
 
-// unsupported stops code that does not support the run's version of a change.
-func (r *Run) unsupported(change string, v, least, latest int) {
+// stopUnsupported stops code that does not support the run's version of a change.
+func (r *Run) stopUnsupported(change string, v, least, latest int) {
 	expected := r.nextRecorded()
 	if v > 0 {
 		expected = &history.Event{Kind: history.VersionMarked, Name: change, Version: v}
