@@ -139,7 +139,7 @@ func (in *injection) strikes(info activity.Info, place int) bool {
 // draw does not depend on the run ID, which is another one in each run of the test.
 func (in *injection) draw(info activity.Info, place int) float64 {
 	call, _ := strconv.ParseInt(info.CallID[strings.LastIndex(info.CallID, "/")+1:], 10, 64)
-	return core.Draw(fmt.Sprint(in.source, info.WorkflowID, " ", place), call, info.Attempt)
+	return core.Uniform(fmt.Sprint(in.source, info.WorkflowID, " ", place), call, info.Attempt)
 }
 
 // mishaps are what happens to an attempt, in order.

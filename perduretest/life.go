@@ -64,7 +64,7 @@ func virtual(seed uint64, around func(context.Context, seal.Body) (history.Paylo
 		c.InboxEvery, c.ScanAhead, c.Lease = time.Hour, 24*time.Hour, 1000*time.Hour
 		c.Supersede = true // the next life of the process is the same node
 		c.Around = around
-		c.Draw = func(_ string, call int64, attempt int) float64 { return core.Draw(source, call, attempt) }
+		c.Draw = func(_ string, call int64, attempt int) float64 { return core.Uniform(source, call, attempt) }
 	})
 }
 

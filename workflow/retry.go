@@ -125,7 +125,7 @@ func (b *block) failed(err error, started time.Time) error {
 	b.state.Attempt++
 	b.state.Canceled = b.wf.over()
 	failure := history.FromError(ofOneAttempt(err))
-	d := retry.Decide(policy, b.state, retry.Classify(err), now, run.Draw(b.seed, b.state.Attempt))
+	d := retry.Decide(policy, b.state, retry.Classify(err), now, run.Jitter(b.seed, b.state.Attempt))
 	b.tries = firstlast.Append(b.tries, retry.Record{
 		Number: b.state.Attempt, Start: started, End: now, Err: err, Delay: d.Delay, Reason: d.Reason,
 	})

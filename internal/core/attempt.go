@@ -1,305 +1,68 @@
 package core
 
 import (
-	"cmp"
+	"fmt"
 	"slices"
-	"time"
 
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
 
-// attempts is the progress of an activity call or inline step. Its exported fields are the
-// data of the call's row.
-type attempts struct {
-	state   CallState
-	attempt int // number of the current or coming attempt
-
-	First     int64         `json:"first"`              // when the call was scheduled
-	QueuedAt  int64         `json:"queued,omitempty"`   // when the current or coming attempt was ready to run
-	StartedAt int64         `json:"started,omitempty"`  // when the attempt in flight was started
-	Node      string        `json:"node,omitempty"`     // on which node
-	Failures  int           `json:"failures,omitempty"` // charged against MaxAttempts
-	Losses    int           `json:"losses,omitempty"`   // attempts lost with their process or its lease
-	Drains    int           `json:"drains,omitempty"`   // attempts that a shutdown gave back
-	Previous  time.Duration `json:"previous,omitempty"` // the last delay
-	Cancel    bool          `json:"cancel,omitempty"`   // the code asked to cancel the call
-
-	BeatAt  int64           `json:"beat_at,omitempty"` // the last recorded heartbeat of any attempt
-	Details history.Payload `json:"details,omitzero"`  // details of the last heartbeat
-	// Unserved says why the node that has the run cannot start the attempt that is queued.
-	Unserved string `json:"unserved,omitempty"`
-	// Pause says why the call waits for an operator, or will once the attempt in flight has
-	// ended.
-	Pause *Pause `json:"pause,omitempty"`
-	// Forced says that an operator wants the coming attempt regardless of the time.
-	Forced bool `json:"forced,omitempty"`
-	// Untold says that the hook for pauses has perhaps not been called yet.
-	Untold bool `json:"untold,omitempty"`
-
-	// Inline says that the call is an inline step. It is set when the row is written, for its
-	// readers.
-	Inline bool `json:"inline,omitempty"`
-
-	// LostAt is when the last attempt was lost with its process. It is 0 if an attempt has
-	// since ended or run for long.
-	LostAt int64 `json:"lost,omitempty"`
-	// OnProbation says that attempts were lost in short succession: the next one runs in
-	// the probation lane.
-	OnProbation bool `json:"probation,omitempty"`
-	// Group is how many suspects run in the probation lane together with the call, or ran
-	// when they were lost, itself included; 0 before the first time. With an attempt in
-	// flight, 0 means that a version wrote the row that ran one suspect at a time.
-	Group int `json:"group,omitempty"`
-	// CrashedOn lists the nodes that died while they ran the call alone on probation. They
-	// count against CrashLimit. A node that turns out to have survived is removed.
-	CrashedOn []string `json:"crashed_on,omitempty"`
-
-	// AtGates is the call's position at each of its gates, in their order.
-	AtGates []atGate `json:"passes,omitempty"`
-	// Collecting is since when the call holds some of its gates while it waits for others,
-	// 0 if it does not. Returned is how often since the last attempt it gave gates back for
-	// that reason although it held them in order.
-	Collecting int64 `json:"collecting,omitempty"`
-	Returned   int   `json:"returned,omitempty"`
-	// Undecided is the failed attempt while a budget has yet to say whether another one may
-	// follow.
-	Undecided *undecided `json:"undecided,omitempty"`
-	// granted is the group size of the slot for the coming attempt.
-	granted int
-	// verdict is what the last attempt showed about what is behind the gates.
-	verdict gates.Outcome
-
-	Errors      []history.AttemptError `json:"errors,omitempty"`
-	ErrorsTotal int                    `json:"errors_total,omitempty"`
-	Last        *history.Failure       `json:"last,omitempty"`
-
-	// renewed says that the call was made in another run and started again here. The turn
-	// that scheduled it does not say when its first attempt began.
-	renewed bool
-
-	// Task is the attempt in the call's queue, 0 for none. Claimed says that a worker has
-	// taken it.
-	Task    int  `json:"task,omitempty"`
-	Claimed bool `json:"claimed,omitempty"`
-	// settled says that the end of the claimed attempt is among the inputs of this step.
-	settled bool
-	// givenUp says that the claimed attempt was lost or timed out in this step, without a
-	// message of its end.
-	givenUp bool
-
-	Totals Totals `json:"totals,omitzero"` // over the attempts in the ledger
-}
-
-// A retry summary keeps the first and the last errors.
-const (
-	firstErrors = 5
-	lastErrors  = 5
-)
-
-func (a *attempts) remember(number int, f *history.Failure, at int64) {
-	a.ErrorsTotal++
-	a.Last = f
-	if len(a.Errors) == firstErrors+lastErrors {
-		copy(a.Errors[firstErrors:], a.Errors[firstErrors+1:])
-		a.Errors = a.Errors[:len(a.Errors)-1]
-	}
-	a.Errors = append(a.Errors, history.AttemptError{
-		Attempt: number, Type: f.TypeName(), Message: clip(f.Message), At: at / int64(time.Millisecond),
-	})
-}
-
-// wantSlot makes an attempt ready once it has passed its gates. The end of the step starts
-// it if there is a slot.
-func (r *execution) wantSlot(c *Call) { r.wantSlotSince(c, r.now) }
-
-// wantSlotSince is wantSlot for an attempt that is ready at a time. One that may no longer
-// start waits for the end of its time, which closes the call in the order of what else
-// happened.
-func (r *execution) wantSlotSince(c *Call, at int64) {
-	c.QueuedAt = at
-	if r.pastDeadline(c) {
-		r.setState(c, Queued)
-		c.due = c.deadline() + 1
-		r.watch(c)
-		r.touch(c)
-		return
-	}
-	r.enterGates(c)
-}
-
-// enterGates asks for the next gate that an attempt needs. If the attempt has passed them
-// all, enterGates makes it ready.
-func (r *execution) enterGates(c *Call) {
-	if r.askNextGate(c) {
-		return
-	}
-	r.setState(c, "")
-	c.due, c.Collecting = 0, 0
-	r.ready = append(r.ready, c)
-	r.touch(c)
-}
-
-// admitReady starts the ready attempts that have or get a slot and enqueues the rest. If the
-// time of the run is over, it enqueues all.
-func (r *execution) admitReady(admit func(*Call) bool, over bool) {
-	reserved, ready := r.reserved, r.ready
-	r.reserved, r.ready = nil, nil
-	for _, c := range reserved {
-		switch {
-		case c.state == Queued && c.holdsGates() && !over:
-			r.dispatch(c)
-			continue
-		case c.state == Queued:
-			ready = append(ready, c)
-		}
-		r.out.Unused = append(r.out.Unused, c.Number)
-	}
-	slices.SortStableFunc(ready, func(a, b *Call) int { return cmp.Compare(b.Priority, a.Priority) })
-	for _, c := range ready {
-		if c.Done || (c.state != "" && c.state != Queued) {
-			continue
-		}
-		if over {
-			r.enqueue(c)
-			continue
-		}
-		if r.askNextGate(c) {
-			continue
-		}
-		if c.Queue != "" && !c.Step() {
-			r.offer(c)
-			continue
-		}
-		admitted := admit(c)
-		c.unslotted = false
-		if admitted {
-			r.dispatch(c)
-			continue
-		}
-		r.enqueue(c)
-		r.noteLack(c, r.lacks(c))
-	}
-	if r.ready == nil {
-		clear(ready)
-		r.ready = ready[:0]
-	}
-}
-
-// enqueue queues a ready attempt until it may ask for a slot again.
-func (r *callTable) enqueue(c *Call) {
-	if c.state == Queued {
-		return // the row says so already
-	}
-	r.setState(c, Queued)
-	c.due = c.queueDue()
-	r.watch(c)
-	r.touch(c)
-}
-
-// dispatch starts an admitted attempt.
-func (r *execution) dispatch(c *Call) {
-	r.setState(c, Dispatched)
-	c.due, c.Returned = 0, 0
-	c.StartedAt = max(r.now, c.QueuedAt)
-	c.Node = r.config.Node
-	if c.granted > 0 { // perhaps only because of its activity
-		c.OnProbation = true
-	}
-	if c.OnProbation {
-		c.Group = c.granted
-	}
-	r.touch(c)
-	r.out.Dispatch = append(r.out.Dispatch, r.dispatchOf(c))
-}
-
-// dispatchOf describes the coming attempt for the node or worker that runs it.
-func (r *execution) dispatchOf(c *Call) Dispatch {
-	limit := c.Policy.AttemptLimit()
-	return Dispatch{
-		Call: c.Number, Attempt: c.attempt, Max: limit, Allowed: r.allowed(c), Final: c.Failures+1 >= limit && (limit == 1 || !c.probes()),
-		Step: c.Step(), Probation: c.OnProbation,
-		Name: c.Name, Queue: c.Queue, Priority: c.Priority, Trace: c.Trace, Input: c.Input,
-		Scheduled: c.First, Queued: c.QueuedAt, Started: c.StartedAt, Latest: c.queueDue(),
-		AttemptTimeout: c.Policy.AttemptTimeout, HeartbeatTimeout: c.Policy.HeartbeatTimeout, Details: c.Details,
-	}
-}
-
-// allowed returns how many executions the rule for the call's latest failure allows under
-// the policy in force. Before the first failure it returns the policy's limit.
-func (r *execution) allowed(c *Call) int {
-	if c.Last == nil {
-		return c.Policy.AttemptLimit()
-	}
-	return r.judgement(c, c.Last, r.now, false).Max
-}
-
-// askAgain lets all queued calls ask for a slot.
-func (r *execution) askAgain() {
-	for _, n := range r.openNumbers() {
-		if c := r.calls[n]; c.state == Queued {
-			r.ready = append(r.ready, c)
-		}
-	}
-}
-
-// granted notes that a slot is reserved for a queued call. The attempt starts at the end of
+// reserve notes that a slot is reserved for a queued call. The attempt starts at the end of
 // the step, unless the step also closes the call.
-func (r *execution) granted(in Granted) {
-	c := r.calls[in.Call]
-	if c != nil && slices.Contains(r.reserved, c) {
+func (a *attempts) reserve(in Granted) {
+	c := a.calls.byNumber[in.Call]
+	if c != nil && slices.Contains(a.reserved, c) {
 		return // a repeated grant of the same slot
 	}
-	if c == nil || c.state != Queued || (c.Step() && r.program == nil) || !r.served(c) || r.closeLate(c) {
-		r.out.Unused = append(r.out.Unused, in.Call)
+	if c == nil || c.state != Queued || (c.Step() && a.journal.program == nil) || !a.gating.served(c) || a.closeLate(c) {
+		a.journal.out.Unused = append(a.journal.out.Unused, in.Call)
 		return
 	}
-	c.due, c.granted = 0, in.Group // it no longer waits for a slot
-	r.reserved = append(r.reserved, c)
+	c.due, c.slotGroup = 0, in.Group // it no longer waits for a slot
+	a.reserved = append(a.reserved, c)
 }
 
 // fireDue handles everything that is due by the moment of the step, earliest first.
-func (r *execution) fireDue() {
-	for r.nextDue() <= r.moment {
-		c := r.dues.pop().call
-		if c.state == Backoff && !r.mayGoOn(c) {
+func (a *attempts) fireDue() {
+	for a.calls.nextDue() <= a.journal.moment {
+		c := a.calls.dues.pop().call
+		if c.state == Backoff && !a.calls.mayEndBackoff(c) {
 			continue
 		}
 		if c.Kind == history.TimerStarted || c.state == Backoff {
-			r.out.Fired, r.out.Late = r.out.Fired+1, max(r.out.Late, r.now-c.due)
+			a.journal.out.Fired, a.journal.out.Late = a.journal.out.Fired+1, max(a.journal.out.Late, a.journal.now-c.due)
 		}
 		switch {
-		case c.settled:
+		case c.endReported:
 			c.due = 0
 		case c.Kind == history.TimerStarted:
-			r.happened(history.Event{Kind: history.TimerFired, Call: c.Number})
+			a.emit(history.Event{Kind: history.TimerFired, Call: c.Number})
 		case c.state == Backoff:
-			r.wantSlotSince(c, max(r.now, c.due))
+			a.wantSlotSince(c, max(a.journal.now, c.due))
 		case c.state == External, c.state == Remote:
-			c.givenUp = c.state == Remote
-			r.timeOutside(c)
-		case c.state == Gated && (c.Undecided != nil || r.giveBackLate(c)):
-		case (c.state == Queued || c.state == Gated || c.state == Offered) && !r.closeLate(c):
-			r.queuedTooLong(c)
+			c.abandoned = c.state == Remote
+			a.timeOut(c)
+		case c.state == Gated && (c.Undecided != nil || a.gating.giveBackLate(c)):
+		case (c.state == Queued || c.state == Gated || c.state == Offered) && !a.closeLate(c):
+			a.timeOutQueued(c)
 		}
 	}
 }
 
-func (r *gating) stopped(c *Call) bool { return r.config.Stopped != nil && r.config.Stopped(c) }
-
-// attemptEnded handles the end of an attempt in flight.
-func (r *execution) attemptEnded(in AttemptEnded) {
-	c := r.attemptInFlight(in.Call, in.Attempt, in.Ended)
+// end handles the end of an attempt in flight.
+func (a *attempts) end(in AttemptEnded) {
+	c := a.attemptInFlight(in.Call, in.Attempt, in.Ended)
 	if c != nil {
-		c.settled = false
+		c.endReported = false
 	}
 	if c == nil || c.state == External && !in.Outside {
-		r.out.Dropped++
+		a.journal.out.Dropped++
 		return
 	}
 	if in.Outside {
-		in = r.saidOutside(c, in)
+		in = a.acceptOutside(c, in)
 	}
 	if c.state == Dispatched {
 		c.StartedAt = max(c.StartedAt, in.Began)
@@ -307,164 +70,241 @@ func (r *execution) attemptEnded(in AttemptEnded) {
 	ended := max(in.Ended, c.StartedAt)
 	switch {
 	case in.Outcome == Completed:
-		c.verdict = gates.Success
+		c.gateOutcome = gates.Success
 		if c.attempt > 1 {
-			r.record(c, Completed, nil, string(retry.ReasonSucceeded), ended)
+			a.ledger.record(c, Completed, nil, string(retry.ReasonSucceeded), ended)
 		}
 		if in.Transaction {
-			r.out.Transactions = append(r.out.Transactions, AttemptRef{in.Call, in.Attempt})
+			a.journal.out.Transactions = append(a.journal.out.Transactions, AttemptRef{in.Call, in.Attempt})
 		}
-		r.recordStart(c)
-		r.happened(history.Event{Kind: history.CallCompleted, Call: c.Number, Result: in.Result, Ended: ended, Retry: r.summary(c, false, ended)})
-	case in.Unbegun && c.state == Dispatched && r.unbegun(c, ended):
-	case r.isCanceled(c):
-		if c.attempt > 1 || in.Failure != nil {
-			r.record(c, Canceled, in.Failure, string(retry.ReasonCanceled), ended)
-		}
+		a.recordStart(c)
+		a.emit(history.Event{Kind: history.CallCompleted, Call: c.Number, Result: in.Result, Ended: ended, Retry: a.ledger.summary(c, false, ended)})
+	case in.Unbegun && c.state == Dispatched && a.handleUnbegun(c, ended):
+	case a.isCanceled(c):
 		if in.Failure != nil && in.Outcome != Drained {
 			c.Last = in.Failure
 		}
-		r.closeCanceled(c, ended)
+		a.conclude(c, ending{outcome: Canceled, failure: in.Failure, reason: retry.ReasonCanceled, at: ended, canceled: true})
 	case in.Outcome == Pending:
-		r.handOver(c, ended)
-	case in.Outcome == Drained && c.StartedAt > r.now && c.state == Dispatched:
-		r.backOff(c) // the attempt never began; it keeps its number
-	case in.Outcome == Drained: // a claimed attempt is on record, whether it began or not
-		due := c.StartedAt
-		r.record(c, Drained, nil, string(retry.ReasonDrained), ended)
+		a.makeExternal(c, ended)
+	case in.Outcome == Drained && c.StartedAt > a.journal.now && c.state == Dispatched:
+		a.resumeBackoff(c) // the attempt never began; it keeps its number
+	case in.Outcome == Drained:
 		c.Drains++
-		r.backOffAtGates(c, gates.Neutral, r.now, false)
-		c.attempt++
-		c.cleared()
-		if due > r.now {
-			r.backOffUntil(c, due)
-			return
-		}
-		r.goOn(c)
+		a.conclude(c, ending{outcome: Drained, reason: retry.ReasonDrained, at: ended})
 	default:
-		r.attemptFailed(c, in.Outcome, in.Failure, ended)
+		a.fail(c, in.Outcome, in.Failure, ended)
 	}
 }
 
-// attemptFailed charges a failure and asks the policy what follows. The failure of a probe is
-// not charged, and no budget is asked, if another attempt follows: the call waits on.
-func (r *execution) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended int64) {
-	c.cleared()
-	c.Forced = false
-	c.remember(c.attempt, f, ended)
-	d := r.charge(c, f, ended)
-	c.verdict = verdictOf(d)
-	if d.Retry {
-		if judges := r.backOffAtGates(c, c.verdict, nextOf(d), d.Reason != retry.ReasonProbe); judges > 0 {
-			c.Undecided = &undecided{Outcome: outcome, Failure: f, Ended: ended, Judges: judges}
-			c.verdict = "" // the gates know it now
-			r.setState(c, Gated)
-			r.touch(c)
-			return
-		}
-	}
-	r.recordDecision(c, outcome, f, d, ended, nextOf(d))
-	r.follow(c, d, f, ended)
-}
-
-// follow carries out the policy's decision about a failure.
-func (r *execution) follow(c *Call, d retry.Decision, f *history.Failure, ended int64) {
-	switch {
-	case d.Pause:
-		c.attempt++
-		r.exhausted(c, d.Reason)
-	case !d.Retry:
-		r.closeFailed(c, d.Reason, d.Max, f, ended)
-	default:
-		c.verdict = "" // the gates know it already
-		c.attempt++
-		c.Previous = d.Delay
-		if d.Delay <= 0 {
-			r.goOn(c)
-			return
-		}
-		r.backOffUntil(c, nextOf(d))
-	}
-}
-
-// goOn makes the next attempt ready, unless an operator has paused the call.
-func (r *execution) goOn(c *Call) {
-	if c.Pause != nil {
-		r.suspend(c, Paused)
-		return
-	}
-	r.wantSlot(c)
-}
-
-// backOffUntil waits for the time of the next attempt. A paused call continues that wait
-// when it is resumed.
-func (r *execution) backOffUntil(c *Call, at int64) {
-	if c.Pause != nil {
-		c.Pause.Due = at
-		r.suspend(c, Paused)
-		return
-	}
-	r.setState(c, Backoff)
-	c.due = at
-	r.awaitBackoff(c)
-	r.touch(c)
-}
-
-// offProbation takes an attempt in flight off probation: it has run long enough not to be
+// leaveProbation takes an attempt in flight off probation: it has run long enough not to be
 // what kills its process.
-func (r *execution) offProbation(in OffProbation) {
-	c := r.calls[in.Call]
+func (a *attempts) leaveProbation(in OffProbation) {
+	c := a.calls.byNumber[in.Call]
 	if c == nil || c.state != Dispatched && c.state != Remote || c.attempt != in.Attempt || !c.OnProbation {
 		return
 	}
-	c.cleared()
-	r.touch(c)
-	r.out.OffProbation = append(r.out.OffProbation, in.AttemptRef)
+	c.clearProbation()
+	a.calls.touch(c)
+	a.journal.out.OffProbation = append(a.journal.out.OffProbation, in.AttemptRef)
 }
 
-// cleared takes a call off probation because its process survived.
-func (a *attempts) cleared() { a.OnProbation, a.Group, a.LostAt = false, 0, 0 }
-
-// closeFailed closes a call with a failure made from the last one and the reason.
-func (r *execution) closeFailed(c *Call, reason retry.Reason, limit int, f *history.Failure, ended int64) {
-	switch reason {
-	case retry.ReasonTerminal:
-	case retry.ReasonCanceled: // the body says so; the run was not asked to cancel
-		f = history.FromError(&retry.AbortedError{Name: c.Name, Attempt: c.attempt, Phase: retry.PhaseExecution, Cause: f.Err()})
-	default:
-		f = history.Exhausted(retry.ExhaustedError{
-			Name: c.Name, Attempts: c.Failures, Reason: reason, Max: limit, Within: c.Policy.Within,
-		}, f)
-	}
-	r.recordStart(c)
-	r.happened(history.Event{
-		Kind: history.CallFailed, Call: c.Number, Failure: f, Ended: ended,
-		Reason: string(reason), Retry: r.summary(c, reason.Exhausts(), ended),
-	})
-}
-
-// closeCanceled closes a canceled call whose attempt did not succeed.
-func (r *execution) closeCanceled(c *Call, ended int64) {
-	r.recordStart(c)
-	r.happened(history.Event{
-		Kind: history.CallCanceled, Call: c.Number, Ended: ended,
-		Failure: history.Aborted(c.Name, c.attempt, retry.PhaseExecution, c.Last),
-		Reason:  string(retry.ReasonCanceled), Retry: r.summary(c, false, ended),
-	})
-}
-
-// recordStart records the attempt that closes a call (E21). An attempt that never ran is
-// not recorded.
-func (r *execution) recordStart(c *Call) {
-	if c.StartedAt == 0 {
+// makeExternal makes an attempt external: its body has returned, and a message from outside
+// says how it ends. Only a row and a due time are left here, so the attempt survives the
+// loss of its node. The hand-over counts as a heartbeat.
+func (a *attempts) makeExternal(c *Call, ended int64) {
+	if !bounded(c.Policy) {
+		a.fail(c, Failed, history.FromError(retry.Terminal(fmt.Errorf(
+			"%q returned activity.ErrPending, but its policy has neither an AttemptTimeout nor a HeartbeatTimeout: "+
+				"an attempt that is never completed would stay open forever; set one of them", c.Name))), ended)
 		return
 	}
-	queued := c.QueuedAt
-	if queued > c.StartedAt {
-		queued = 0 // the time of the next attempt, which will not start
+	c.clearProbation()
+	c.BeatAt = max(c.BeatAt, ended)
+	a.calls.setState(c, External)
+	a.awaitOutside(c)
+}
+
+// awaitOutside watches for the timeout of an external attempt.
+func (a *attempts) awaitOutside(c *Call) {
+	due, _ := c.timesOut(c.Policy)
+	a.calls.await(c, due)
+}
+
+// timeOut fails an external attempt whose time has run out.
+func (a *attempts) timeOut(c *Call) {
+	_, as := c.timesOut(c.Policy)
+	a.fail(c, TimedOut, history.FromError(&as), a.journal.now)
+}
+
+// attemptInFlight returns the call if this is its current attempt and it is in flight, here
+// or outside. A message about an external attempt that was sent after its timeout is too
+// late, even if no step ran in between. A worker was told that its result is accepted, so
+// that counts until another attempt is on record.
+func (a *attempts) attemptInFlight(call int64, attempt int, said int64) *Call {
+	c := a.calls.byNumber[call]
+	if c == nil || !inFlight(c.state) || c.attempt != attempt {
+		return nil
 	}
-	r.emit(history.Event{
-		Kind: history.AttemptStarted, Call: c.Number, Attempt: c.attempt, Node: c.Node,
-		Queued: queued, Started: c.StartedAt,
-	})
+	if c.state == External && said >= c.due {
+		a.timeOut(c)
+		return nil
+	}
+	return c
+}
+
+// acceptOutside accepts the end of an attempt from outside instead of from its body, which
+// need not finish. A result that the code cannot read becomes a failure.
+func (a *attempts) acceptOutside(c *Call, in AttemptEnded) AttemptEnded {
+	if c.state == Dispatched {
+		a.interrupt(c, false)
+	}
+	if in.Outcome != Completed {
+		return in
+	}
+	if err := c.checkResult(in.Result); err != nil {
+		in.Outcome, in.Result = Failed, history.Payload{}
+		in.Failure = history.FromError(fmt.Errorf("the attempt was completed from outside, but %w", err))
+	}
+	return in
+}
+
+// handleUnbegun continues a call whose attempt is on record but never began, or ends it if it is
+// canceled. It returns false if the call has gates: it leaves them as if the attempt had
+// begun.
+func (a *attempts) handleUnbegun(c *Call, ended int64) bool {
+	switch {
+	case a.isCanceled(c):
+		a.closeUnbegun(c, ended)
+	case c.StartedAt > a.journal.now:
+		a.resumeBackoff(c)
+	case len(c.Gates) == 0:
+		a.requeueUnbegun(c)
+	default:
+		return false
+	}
+	return true
+}
+
+// timeOutQueued fails an attempt that got no slot in time. If an operator has stopped its
+// activity, the queue time starts over instead.
+func (a *attempts) timeOutQueued(c *Call) {
+	if !a.gating.stopped(c) {
+		a.gating.leave(c, gates.Neutral) // the next attempt lines up again
+		c.StartedAt, c.Node = 0, ""      // it never ran
+		a.fail(c, TimedOut, history.FromError(&retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: c.Policy.QueueTimeout}), a.journal.now)
+		return
+	}
+	c.QueuedAt = a.journal.now
+	a.calls.await(c, c.gatedDue())
+	a.calls.offerAgain(c)
+}
+
+// claim starts an attempt that runs on a worker. A message about another attempt is too
+// late.
+func (a *attempts) claim(in Claimed) {
+	c := a.calls.byNumber[in.Call]
+	if c == nil || c.state != Offered || c.attempt != in.Attempt {
+		a.journal.out.Dropped++
+		return
+	}
+	c.Claimed = true
+	c.Returned = 0
+	c.StartedAt, c.Node = max(in.At, c.QueuedAt), in.Worker
+	if c.OnProbation {
+		c.Group = 1 // a worker runs one suspect at a time
+	}
+	a.calls.setState(c, Remote)
+	a.awaitOutside(c)
+}
+
+// loseWorker loses an attempt whose worker is gone.
+func (a *attempts) loseWorker(in WorkerGone) {
+	c := a.calls.byNumber[in.Call]
+	if c == nil || c.state != Remote || c.attempt != in.Attempt || c.Node != in.Worker {
+		a.journal.out.Dropped++
+		return
+	}
+	over := TakenOver{Survivors: in.Survivors}
+	if in.Survived {
+		over.Survivors = append(over.Survivors, in.Worker)
+	} else {
+		over.Unheard = []string{in.Worker}
+	}
+	c.abandoned = true
+	a.lose(c, over)
+}
+
+// takeOver marks the attempts in flight as lost, except those still alive (E3).
+func (a *attempts) takeOver(in TakenOver) {
+	for _, c := range a.calls.sorted() {
+		if c.state == Dispatched && !slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt}) {
+			a.lose(c, in)
+		} else if c.Untold { // its process may have died before it called the hook
+			a.calls.notifyWaiting(c)
+		}
+	}
+	a.askGatesAgain()
+}
+
+// handleGate handles a message from a gate. It declines a grant for a ticket that the call no
+// longer has, so that the gate keeps no slot for it.
+func (a *attempts) handleGate(in FromGate) {
+	c := a.calls.byNumber[in.Ticket.Call]
+	i := -1
+	if c != nil {
+		i = slices.IndexFunc(c.Gates, func(g gates.Spec) bool { return g.Name == in.Gate })
+	}
+	if i < 0 || c.AtGates[i].Ticket != in.Ticket.Ticket || c.AtGates[i].State == noTicket {
+		a.gating.decline(in)
+		return
+	}
+	switch {
+	case in.Word == GateAllowed:
+		a.hearBudget(c, i, in, false)
+	case in.Word == GateRefused && in.Reason == retry.ReasonBudget:
+		a.hearBudget(c, i, in, true)
+	case c.AtGates[i].State != asked || in.Attempt != c.comingAttempt():
+		a.journal.out.Dropped++ // a repeat
+	case in.Word == GateRefused:
+		a.refuse(c, i)
+	case in.Word == GateGranted && in.Returns != c.AtGates[i].Returns:
+		a.journal.out.Dropped++ // a grant of a slot that was given back
+	case in.Word == GateGranted:
+		c.AtGates[i].State, c.AtGates[i].Probe = held, in.Probe
+		a.calls.touch(c)
+		a.continueGated(c)
+	}
+}
+
+func (a *attempts) beat(in Heartbeat) {
+	c := a.attemptInFlight(in.Call, in.Attempt, in.At)
+	if c == nil {
+		a.journal.out.Dropped++
+		return
+	}
+	c.BeatAt = max(c.BeatAt, in.At)
+	if !in.Details.Absent() {
+		c.Details = in.Details
+	}
+	a.calls.touch(c)
+	if c.state == External || c.state == Remote {
+		a.awaitOutside(c)
+	}
+}
+
+// noteReportedEnds notes the attempts in queues whose end is among the inputs. Their workers
+// were told that it counts, so it comes before the end of the attempt's time.
+func (a *attempts) noteReportedEnds(inputs []Input) {
+	if a.calls.inQueues == 0 {
+		return
+	}
+	for _, in := range inputs {
+		in, _ := moment(in)
+		if end, is := in.(AttemptEnded); is && end.Outside {
+			if c := a.calls.byNumber[end.Call]; c != nil && c.attempt == end.Attempt && (c.state == Remote || c.state == Offered) {
+				c.endReported = true
+			}
+		}
+	}
 }

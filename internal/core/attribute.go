@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/perdure/perdure/internal/history"
 )
@@ -33,33 +32,5 @@ func (r *Run) SetAttribute(name, value string) error {
 func (r *Run) RemoveAttribute(name string) {
 	if _, has := r.attributes[name]; has {
 		r.command(history.Event{Kind: history.AttributeRemoved, Name: name})
-	}
-}
-
-// applyAttribute changes the attributes of the run. It copies the map, which may be that of
-// a start event and must not be modified.
-func (r *Run) applyAttribute(e *history.Event) {
-	changed := maps.Clone(r.attributes)
-	if changed == nil {
-		changed = map[string]string{}
-	}
-	if e.Kind == history.AttributeRemoved {
-		delete(changed, e.Name)
-	} else {
-		var value string
-		_ = e.Input.Decode(&value) // what was recorded is a string
-		changed[e.Name] = value
-	}
-	r.attributes = changed
-	if r.out != nil {
-		r.out.Attributes = changed
-	}
-}
-
-// catchUp adds to the first turn of a reset or forked run the attributes that the code had
-// set in the copied history. The row has only those of the start event.
-func (r *Run) catchUp() {
-	if r.turn == r.start.Base.LastCut() && !maps.Equal(r.attributes, r.start.Attributes) {
-		r.out.Attributes = r.attributes
 	}
 }

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"time"
-
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
@@ -27,139 +25,12 @@ func (b *Block) Number() int64 { return b.call.Number }
 // Policy returns the policy in force.
 func (b *Block) Policy() *retry.Policy { return b.call.Policy }
 
-// StartBlock begins a block of code. The policy must not change afterwards. In a replay the
-// recorded policy is in force.
-func (r *Run) StartBlock(policy *retry.Policy) *Block {
-	e := history.Event{Kind: history.BlockStarted, Call: r.lastCall + 1}
-	if !policy.IsZero() {
-		e.Policy = policy
-	}
-	r.command(e)
-	return r.blocks[r.lastCall]
-}
-
-func (r *callTable) startBlock(e *history.Event) {
-	b := &Block{call: Call{Number: e.Call, Kind: e.Kind, Name: BlockName, Policy: e.Policy, attempts: attempts{attempt: 1, First: r.now}}}
-	if b.call.Policy == nil {
-		b.call.Policy = &zeroPolicy
-	}
-	if r.blocks == nil {
-		r.blocks = map[int64]*Block{}
-	}
-	r.blocks[e.Call] = b
-}
-
-// backsOff notes that a timer is the backoff of a block, which has a row while the timer is
-// open.
-func (r *callTable) backsOff(c *Call, e *history.Event) {
-	b := r.blocks[e.Block]
-	if b == nil || e.Attempt == 0 {
-		return // a deadline
-	}
-	if b.wait != nil { // a backoff that ended in this turn passes its row on
-		c.hasRow, b.wait.hasRow = b.wait.hasRow, false
-	}
-	c.backoffOf, b.wait = b, c
-	b.call.attempt, b.call.Failures, b.call.Last = e.Attempt+1, e.Attempt, e.Failure
-	r.touch(c)
-}
-
 // Try is one ended try of a block.
 type Try struct {
 	Number  int
 	Started int64
 	Failure *history.Failure // nil if it succeeded
 	retry.Decision
-}
-
-// Tried adds a try to the ledger and, if no other try follows, counts the block. A replay
-// only adds it to the totals.
-func (r *Run) Tried(b *Block, t Try) {
-	c := &b.call
-	c.attempt, c.QueuedAt, c.StartedAt = t.Number, t.Started, t.Started
-	outcome, reason := Completed, string(retry.ReasonSucceeded)
-	if t.Failure != nil {
-		outcome, reason = Failed, string(t.Reason)
-		c.Failures = t.Number
-		c.remember(t.Number, t.Failure, r.now)
-	}
-	var next int64
-	if t.Retry && t.Delay > 0 {
-		next = addTime(r.now, t.Delay)
-	}
-	detail := AttemptDetail{Delay: t.Delay, Next: next, Rule: t.Rule + 1}
-	switch {
-	case t.Failure == nil && t.Number == 1:
-	case r.replaying || r.out == nil:
-		c.Totals.add(outcome, t.Started, t.Started, r.now, t.Delay)
-	case t.Failure == nil:
-		r.record(c, outcome, nil, reason, r.now)
-	default:
-		detail.Judged = judged(outcome, t.Failure, t.Decision)
-		r.keep(c, outcome, t.Failure, reason, detail, r.now)
-	}
-	if !t.Retry {
-		r.countBlock(b, t.Failure == nil, t.Reason)
-	}
-}
-
-// countBlock counts a block that has ended. No event says so: the turn in which the code
-// leaves the block counts it.
-func (r *Run) countBlock(b *Block, succeeded bool, reason retry.Reason) {
-	if r.replaying || r.out == nil {
-		return
-	}
-	end := history.Event{Kind: history.CallFailed, Retry: &history.Summary{Exhausted: reason.Exhausts()}}
-	switch {
-	case succeeded && b.call.attempt == 1:
-		r.out.Tallies = append(r.out.Tallies, Tally{Name: BlockName, FirstTry: 1, Attempts: 1})
-		return
-	case succeeded:
-		end.Kind = history.CallCompleted
-	case reason == retry.ReasonCanceled:
-		end.Kind = history.CallCanceled
-	}
-	r.out.Tallies = append(r.out.Tallies, b.call.tally(&end, r.now))
-}
-
-// EndBackoff counts a block that ends during a backoff, without its next try.
-func (r *Run) EndBackoff(b *Block, reason retry.Reason) {
-	b.call.attempt = b.call.Failures
-	r.countBlock(b, false, reason)
-}
-
-// disownTries forgets the totals of tries that were made in another run, whose ledger has
-// them.
-func (r *callTable) disownTries() {
-	for _, b := range r.blocks {
-		b.call.Totals = Totals{}
-	}
-}
-
-// EndBlock removes a block that the code has left.
-func (r *Run) EndBlock(b *Block) { delete(r.blocks, b.Number()) }
-
-// StartBackoff begins the timer before the next try of a block.
-func (r *Run) StartBackoff(b *Block, t Try) *Call {
-	return r.begin(history.Event{
-		Kind: history.TimerStarted, Call: r.lastCall + 1, Name: "backoff", Due: addTime(r.now, t.Delay),
-		Block: b.Number(), Attempt: t.Number, Failure: t.Failure,
-	})
-}
-
-// TooLate reports whether Within had passed when the code woke up after a backoff.
-func (r *Run) TooLate(b *Block) bool {
-	late := !b.forced && r.now > withinEnd(b.call.First, b.call.Policy.Within)
-	b.forced = false
-	return late
-}
-
-// withinEnd returns the last moment at which an attempt may start after a failure.
-func withinEnd(first int64, within time.Duration) int64 {
-	if within <= 0 || within == retry.Forever {
-		return Never
-	}
-	return addTime(first, within)
 }
 
 // BlockFault returns why a policy cannot apply to a block of code, or "".
@@ -176,20 +47,3 @@ func BlockFault(p *retry.Policy) string {
 	}
 	return ""
 }
-
-// operateBlock carries out an operation on a block in backoff.
-func (r *operations) operateBlock(c *Call, in Control) {
-	b := c.backoffOf
-	switch {
-	case in.Operation == RetryNow:
-		r.answer(in, &b.call, Applied, "")
-		r.happened(history.Event{Kind: history.TimerFired, Call: c.Number})
-	case in.Operation != EditPolicy:
-		r.answer(in, &b.call, Refused, "it is a block of workflow code: only retry-now and edit-policy work on it")
-	default:
-		r.editPolicy(&b.call, in)
-	}
-}
-
-// TakesBlocks reports whether the operation applies to blocks too when it names no call.
-func (o Operation) TakesBlocks() bool { return o == RetryNow || o == EditPolicy }

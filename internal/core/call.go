@@ -1,7 +1,8 @@
 package core
 
 import (
-	"cmp"
+	"fmt"
+	"slices"
 
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
@@ -47,11 +48,11 @@ type Call struct {
 	// Reader, if set, checks whether the code can read a result.
 	Reader Reader
 
-	attempts
+	Progress
 	due             int64 // timers, backoff, queue timeouts: when to look at the call next
 	early           bool  // in backoff: the attempt may not need a slot until it begins
 	unslotted       bool  // ready: the attempt needs no slot until it begins
-	place           int64 // place of the received signal among those of its name
+	arrival         int64 // place of the received signal among those of its name
 	cancelRequested bool  // by the code
 	unserved        bool  // queued, and counted in callTable.unserved with its reason
 	hasRow          bool  // the call has a row on disk
@@ -84,334 +85,9 @@ func (c *Call) attempted() bool {
 	return c.Kind == history.ActivityScheduled || c.Kind == history.StepScheduled
 }
 
-// close marks the call as done and lets the code see it.
-func (r *execution) close(c *Call) {
-	r.leaveAllGates(c)
-	c.Done = true
-	c.Since = r.placeOf(c)
-	r.setState(c, "")
-	r.setUntold(c, false)
-	c.due = 0
-	r.forget(c)
-	r.mustAdvance = true
-	if c.Follower != nil {
-		c.Follower.CallDone()
-	}
-}
-
-// placeOf returns the place of a call that becomes done. Timers that are due at the same time
-// and fire together share one, so that none of them is first.
-func (r *callTable) placeOf(c *Call) int64 {
-	if c.Kind != history.TimerStarted || c.Failure != nil {
-		return r.Place()
-	}
-	same := fired{r.place, r.CurrentTurn(), c.due}
-	if r.fired != same {
-		same.place = r.Place()
-		r.fired = same
-	}
-	return r.place
-}
-
-// forget removes a call from the open ones.
-func (r *callTable) forget(c *Call) {
-	if c.Child != nil {
-		r.childCalls--
-	}
-	delete(r.calls, c.Number)
-	r.touch(c)
-}
-
-// setState moves a call to another state and updates the counts per state.
-func (r *callTable) setState(c *Call, s CallState) {
-	r.counted(c.state, -1)
-	c.state = s
-	r.counted(s, 1)
-	r.noteLack(c, "")
-}
-
-// noteLack notes why a queued call cannot start here, or with "" that it can or need not.
-func (r *callTable) noteLack(c *Call, why string) {
-	if c.Unserved == why && c.unserved == (why != "") {
-		return // the usual case
-	}
-	if lack := (Lack{c.Name, c.Unserved}); c.unserved {
-		if r.unserved[lack]--; r.unserved[lack] == 0 {
-			delete(r.unserved, lack)
-		}
-	}
-	if c.Unserved != why {
-		c.Unserved = why
-		r.touch(c)
-	}
-	if c.unserved = why != ""; c.unserved {
-		if r.unserved == nil {
-			r.unserved = map[Lack]int{}
-		}
-		r.unserved[Lack{c.Name, why}]++
-	}
-}
-
-// counted adds n to the counts that include a state.
-func (r *callTable) counted(s CallState, n int) {
-	switch s {
-	case External:
-		r.outside += n
-	case Offered, Remote:
-		r.outside += n
-		r.inQueues += n
-	case Queued:
-		r.queued += n
-		r.busy += n
-	case Dispatched:
-		r.busy += n
-	}
-}
-
-// touch marks the call's row as possibly changed.
-func (r *callTable) touch(c *Call) {
-	if !c.isDirty && r.out != nil {
-		c.isDirty = true
-		r.dirty = append(r.dirty, c)
-	}
-}
-
-// apply changes the machine as an event says, both live and in replay.
-func (r *Run) apply(e *history.Event) {
-	switch e.Kind {
-	case history.SignalAwaited:
-		r.signals.mailbox(e.Name).await(&r.signals, r.open(e))
-	case history.VersionMarked:
-		r.close(r.open(e))
-		r.setVersion(e.Name, e.Version)
-	case history.BlockStarted:
-		r.close(r.open(e))
-		r.startBlock(e)
-	case history.SignalSent:
-		r.close(r.open(e))
-		if r.out != nil {
-			r.out.Messages = append(r.out.Messages, Message{
-				WorkflowID: e.ID, Input: Control{Operation: SignalTheRun, Signal: e.Name, SignalID: sentID(r.start.Run, e.Call), Value: e.Input},
-			})
-		}
-	case history.ChildScheduled, history.DetachedScheduled:
-		r.children.begin(e)
-	case history.CallCancelRequested:
-		r.applyCancelRequested(e)
-	case history.RunControlled:
-		r.applyRunControlled(e)
-	case history.SignalReceived:
-		r.signals.received(e)
-	case history.UpdateAccepted:
-		r.applyUpdateAccepted(e)
-	case history.AttributeSet, history.AttributeRemoved:
-		r.applyAttribute(e)
-	case history.UpdateCompleted:
-		if r.out != nil {
-			r.out.Answered = true
-		}
-	case history.RunCancelRequested:
-		r.applyCancellation(e)
-	case history.CodeAdvanced:
-		r.mustAdvance = true
-	case history.RunPinned:
-		r.applyPin(e)
-	case history.RunCompleted, history.RunFailed, history.RunCanceled, history.RunTerminated, history.RunTimedOut, history.RunContinued:
-		r.applyEnd(e)
-	default:
-		r.execution.apply(e)
-	}
-}
-
-// apply opens or closes a call for an event that concerns nothing but calls.
-func (r *execution) apply(e *history.Event) {
-	c := r.calls[e.Call]
-	switch e.Kind {
-	case history.ActivityScheduled, history.StepScheduled:
-		r.applyScheduled(e)
-	case history.TimerStarted:
-		c = r.open(e)
-		c.due, c.Block = e.Due, e.Block
-		r.watch(c)
-		r.backsOff(c, e)
-	case history.SideEffectRecorded:
-		c = r.open(e)
-		c.Result = e.Result
-		r.close(c)
-	case history.CallRefused:
-		c = r.open(e)
-		c.Failure, c.Block = e.Failure, e.Block
-		r.close(c)
-	case history.TimerFired:
-		if c != nil {
-			r.close(c)
-		}
-	case history.TimerCanceled:
-		if c != nil {
-			c.Failure = given(c)
-			r.close(c)
-		}
-	case history.CallCompleted, history.CallFailed, history.CallCanceled:
-		if c != nil {
-			c.Result, c.Failure, c.Retry = e.Result, e.Failure, e.Retry
-			c.Child.learn(e)
-			r.count(c, e)
-			r.close(c)
-		}
-	case history.CallControlled:
-		r.applyControlled(e)
-	}
-}
-
-// happened puts an event about a call on record and applies it.
-func (r *execution) happened(e history.Event) {
-	r.emit(e)
-	r.apply(&e)
-}
-
-// open adds the call that a command event begins.
-func (r *callTable) open(e *history.Event) *Call {
-	c := &Call{Number: e.Call, Kind: e.Kind, Name: e.Name, Queue: e.Queue, Trace: e.Trace, Input: e.Input, Shielded: e.Shielded}
-	r.lastCall = max(r.lastCall, e.Call)
-	r.calls[c.Number] = c
-	r.opened = c
-	return c
-}
-
-// zeroPolicy is in force for calls without a recorded policy.
-var zeroPolicy retry.Policy
-
-func (r *execution) applyScheduled(e *history.Event) {
-	c := r.open(e)
-	if c.Policy = e.Policy; c.Policy == nil {
-		c.Policy = &zeroPolicy
-	}
-	c.attempt = 1
-	c.First = r.now
-	c.QueuedAt = r.now
-	c.Gates, c.Priority = e.Gates, cmp.Or(e.Priority, r.start.Priority)
-	c.AtGates = make([]atGate, len(e.Gates))
-	if r.out != nil {
-		r.wantSlot(c)
-		return
-	}
-	// Without a row the call is in its first attempt, which started with the turn.
-	r.setState(c, Dispatched)
-	c.StartedAt = r.now
-	if r.config.Owner != nil {
-		c.Node = r.config.Owner(r.epoch)
-	}
-}
-
-func (r *Run) applyCancelRequested(e *history.Event) {
-	c := r.calls[e.Call]
-	if c == nil {
-		if e.Place != 0 { // give back a signal that was delivered but not read
-			r.signals.mailbox(e.Name).deliver(&r.signals, received{e.Input, e.Place})
-		}
-		return
-	}
-	switch {
-	case c.Kind == history.SignalAwaited:
-		r.signals.mailbox(c.Name).withdraw(c)
-	case c.Child != nil && e.Closed:
-		r.children.leave(c, "its parent does not want it any more")
-	case c.Child != nil:
-		r.children.cancel(c)
-	}
-	c.cancelRequested = true
-	if r.out != nil && inFlight(c.state) {
-		r.interrupt(c, e.Closed)
-	}
-	if e.Closed {
-		c.Failure, c.Retry = e.Failure, e.Retry
-		if c.Failure == nil {
-			c.Failure = given(c)
-		}
-		r.count(c, e)
-		r.close(c)
-	}
-}
-
-func (r *Run) applyEnd(e *history.Event) {
-	r.ended = true
-	detail := Detail{Result: resultOf(e), Failure: e.Failure, Says: r.says}
-	switch e.Kind {
-	case history.RunTerminated:
-		detail.Reason = e.Reason
-	case history.RunContinued:
-		detail.Next, detail.Initiator = e.ID, e.Initiator
-	}
-	if r.out != nil {
-		r.out.Ended = true
-		if e.Kind == history.RunContinued {
-			r.out.Next = r.nextStart(e)
-		}
-		r.children.tellParent(e)
-	}
-	r.state = State{Status: endStatus[e.Kind], Wake: Never, Closed: r.now, Detail: encodeDetail(detail)}
-}
-
-var endStatus = map[history.Kind]Status{
-	history.RunCompleted:  StatusCompleted,
-	history.RunFailed:     StatusFailed,
-	history.RunCanceled:   StatusCanceled,
-	history.RunTerminated: StatusTerminated,
-	history.RunTimedOut:   StatusTimedOut,
-	history.RunContinued:  StatusContinued,
-}
-
-func resultOf(e *history.Event) *history.Payload {
-	if e.Kind != history.RunCompleted {
-		return nil
-	}
-	result := e.Result // not &e.Result: that would keep every event alive
-	return &result
-}
-
-// interrupt asks the attempt in flight to end. With givenUp it records the end now, and a
-// later result of the attempt is dropped.
-func (r *execution) interrupt(c *Call, givenUp bool) {
-	if c.state == Remote && !givenUp {
-		r.out.Stopped = append(r.out.Stopped, AttemptRef{c.Number, c.attempt})
-	}
-	if c.state == Dispatched {
-		r.out.Interrupt = append(r.out.Interrupt, Interrupt{Call: c.Number, Attempt: c.attempt})
-	}
-	if givenUp {
-		r.record(c, Canceled, nil, string(retry.ReasonCanceled), max(r.now, c.StartedAt))
-	}
-}
-
-// endCalls gives up the calls that are still open when the run ends, and counts those not
-// counted yet.
-func (r *Run) endCalls() {
-	for _, n := range r.openNumbers() {
-		c := r.calls[n]
-		if inFlight(c.state) {
-			r.interrupt(c, true)
-		}
-		if c.Child != nil {
-			r.children.leave(c, "its parent has ended")
-		}
-		r.closes(c, &history.Event{})
-		if c.attempted() && !r.endedElsewhere(c.Number) {
-			r.out.Tallies = append(r.out.Tallies, c.tally(&history.Event{}, r.now))
-		}
-		if c.backoffOf != nil && !r.endedElsewhere(c.Number) {
-			r.out.Tallies = append(r.out.Tallies, c.backoffOf.call.tally(&history.Event{}, r.now))
-		}
-		r.leaveAllGates(c)
-		c.Done = true
-		r.setState(c, "")
-		r.setUntold(c, false)
-		r.forget(c)
-	}
-	r.countFirstTries()
-}
-
-// given returns the failure of a call that was given up without waiting for its attempt.
-func given(c *Call) *history.Failure {
+// abortedFailure returns the failure of a call that was given up without waiting for its
+// attempt.
+func abortedFailure(c *Call) *history.Failure {
 	if !c.attempted() {
 		return history.Aborted(c.Name, 1, retry.PhaseExecution, nil)
 	}
@@ -436,4 +112,108 @@ func given(c *Call) *history.Failure {
 		}
 	}
 	return history.Aborted(c.Name, attempt, phase, c.Last)
+}
+
+// probes reports whether the attempt in flight is the probe of a breaker that makes calls wait.
+func (c *Call) probes() bool {
+	return slices.ContainsFunc(c.AtGates, func(p atGate) bool { return p.Probe })
+}
+
+// holdsGates reports whether a call holds all of its gates.
+func (c *Call) holdsGates() bool {
+	return !slices.ContainsFunc(c.AtGates, func(p atGate) bool { return !p.holds() })
+}
+
+// comingAttempt returns the number of the attempt for which the call asks gates.
+func (c *Call) comingAttempt() int {
+	if c.Undecided != nil {
+		return c.attempt + 1
+	}
+	return c.attempt
+}
+
+// subject returns the call as operators know it. For the backoff of a block that is the
+// block.
+func (c *Call) subject() *Call {
+	if c.backoffOf != nil {
+		return &c.backoffOf.call
+	}
+	return c
+}
+
+// checkResult returns why the code could not read a result, or nil if it can or no Reader is
+// set.
+func (c *Call) checkResult(result history.Payload) (err error) {
+	if c.Reader == nil {
+		return nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the result cannot be read: panic: %v", p)
+		}
+	}()
+	if err := c.Reader.Read(result); err != nil {
+		return fmt.Errorf("the result does not fit: %w", err)
+	}
+	return nil
+}
+
+// awaitsRun reports whether the call waits for the end of its child.
+func (c *Call) awaitsRun() bool { return c.Kind == history.ChildScheduled }
+
+// attemptsMade returns how many attempts a given-up call has had, without one that did not
+// begin.
+func (c *Call) attemptsMade() int {
+	if inFlight(c.state) || c.Undecided != nil {
+		return c.attempt
+	}
+	return c.attempt - 1
+}
+
+// inFlight reports whether a call in this state has an attempt in flight.
+func inFlight(s CallState) bool { return s == Dispatched || s == External || s == Remote }
+
+func (c *Call) row() Row {
+	c.Cancel = c.cancelRequested
+	c.Inline = c.Step()
+	data, _ := history.Seal(&c.Progress) // strings and numbers only: cannot fail
+	row := Row{Call: c.Number, State: c.state, Name: c.Name, Queue: c.Queue, Attempt: c.attempt, Data: data}
+	if c.state == Backoff {
+		row.Due = c.due
+	}
+	return row
+}
+
+// inOrder reports whether the gates that the call holds come before those it lacks.
+func (c *Call) inOrder() bool {
+	lacks := slices.IndexFunc(c.AtGates, func(p atGate) bool { return !p.holds() })
+	return !slices.ContainsFunc(c.AtGates[lacks:], atGate.holds)
+}
+
+// givesBack returns when the call gives back what it holds, 0 if it holds nothing.
+func (c *Call) givesBack() int64 {
+	if c.Collecting == 0 {
+		return 0
+	}
+	return addTime(c.Collecting, gates.Patience(Patience, c.inOrder(), c.Returned))
+}
+
+// gatedDue returns when a call that waits for a gate has to act: give back what it holds,
+// or give up.
+func (c *Call) gatedDue() int64 {
+	due := c.queueDue()
+	if back := c.givesBack(); back != 0 && (due == 0 || back < due) {
+		due = back
+	}
+	return due
+}
+
+// setOutcome records how a child ended.
+func (c *ChildCall) setOutcome(e *history.Event) {
+	if c != nil && e.Child != nil {
+		c.Run, c.Status, c.Reason = e.Child.Run, e.Child.Status, e.Reason
+		if c.Status == ChildIDInUse {
+			c.Reason = e.Note
+		}
+	}
 }

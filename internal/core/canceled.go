@@ -1,69 +1,27 @@
 package core
 
-import (
-	"cmp"
-
-	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/retry"
-)
-
 // A request to cancel the run has its place in history, and what ends after it ends canceled.
 // Code that is there gives up its calls itself, in the same step. While it is away (missing,
 // parked, paused), the machine does for it what cannot wait: no further attempt starts, those
 // in flight are asked to end, and awaited children are asked to cancel. Timers and waits for
 // signals stay as they are: the code gives them up when it is back, whatever came meanwhile.
 
-// applyCancellation applies a request to cancel the run.
-func (r *Run) applyCancellation(e *history.Event) {
-	r.cancellation = cancellation{requested: true, untold: true, reason: e.Reason, at: r.now}
-	if r.out != nil {
-		r.cancellation.fresh = true
-		r.cancellation.at = cmp.Or(r.moment, r.now)
-	}
-	r.mustAdvance = true
-	if r.program != nil {
-		r.program.CancelComes(e.Reason)
-	}
-}
-
-// isCanceled reports whether a call is to end: its code asked for that, or the run was asked
-// to cancel and its code, which has not been told yet, will.
-func (r *execution) isCanceled(c *Call) bool {
-	return c.cancelRequested || r.cancellation.untold && !c.Shielded
-}
-
 // cancelOpen does for code that is away what a request to cancel the run asks for.
 func (r *Run) cancelOpen() {
-	if !r.cancellation.untold {
+	if !r.journal.cancellation.untold {
 		return
 	}
-	for _, n := range r.openNumbers() {
-		switch c := r.calls[n]; {
+	for _, c := range r.calls.sorted() {
+		switch {
 		case c.Shielded || c.cancelRequested:
 		case c.attempted() && c.state != Dispatched && c.state != Remote:
-			r.closeWaiting(c)
-		case !r.cancellation.fresh: // the turn that took the request has asked them
+			r.attempts.closeWaiting(c, r.journal.now)
+		case !r.journal.cancellation.fresh: // the turn that took the request has asked them
 		case c.attempted():
-			r.interrupt(c, false)
+			r.attempts.interrupt(c, false)
 		case c.awaitsRun():
-			r.children.cancel(c)
+			r.children().cancel(c)
 		}
 	}
-	r.cancellation.fresh = false
-}
-
-// closeWaiting ends a canceled call whose next attempt has not started, or whose attempt
-// continues outside.
-func (r *execution) closeWaiting(c *Call) {
-	e := history.Event{
-		Kind: history.CallCanceled, Call: c.Number, Ended: r.now, Failure: given(c),
-		Reason: string(retry.ReasonCanceled), Retry: r.summary(c, false, r.now),
-	}
-	switch {
-	case c.state == External:
-		r.interrupt(c, true)
-	case e.Retry != nil && c.Undecided == nil:
-		e.Retry.TotalAttempts-- // the attempt that does not start
-	}
-	r.happened(e)
+	r.journal.cancellation.fresh = false
 }

@@ -1,9 +1,6 @@
 package core
 
 import (
-	"fmt"
-	"hash/fnv"
-	"strings"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -27,59 +24,6 @@ type StartChild struct {
 	Detached bool
 	// Shielded says that a request to cancel the parent does not reach the call.
 	Shielded bool
-}
-
-// StartChild starts a run under a workflow ID of its own. The message that starts it is
-// part of the turn.
-func (r *Run) StartChild(s StartChild) *Call {
-	call := r.lastCall + 1
-	if s.WorkflowID == "" {
-		s.WorkflowID = r.ChildID(s.Workflow)
-	}
-	e := history.Event{
-		Kind: history.ChildScheduled, Call: call, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
-		Policy: s.Retry, Priority: s.Priority, Trace: s.Trace, Shielded: s.Shielded,
-		Child: &history.Child{
-			Run: ChildRunID(r.start.Run, call, r.now), OnParentClose: s.OnParentClose, Reuse: s.Reuse, Memo: s.Memo, Attributes: s.Attributes,
-			Headers: history.HeaderChanges(r.start.Headers, s.Headers), RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout,
-		},
-	}
-	if s.Detached {
-		e.Kind = history.DetachedScheduled
-	}
-	if s.Delay > 0 {
-		e.Due = addTime(r.now, s.Delay)
-	}
-	return r.begin(e)
-}
-
-// ChildID returns the default workflow ID of a child of this workflow name that the next
-// call starts. It consists of the parent's workflow ID, the name, the number of the call
-// and the end of the parent's run ID, such as "order-17/ship/3-5f0c9e8a71b2". The last part
-// separates the children of different runs of the parent's workflow ID, such as earlier
-// attempts.
-func (r *Run) ChildID(name string) string {
-	call := r.lastCall + 1
-	parent := r.identity(call)
-	id := fmt.Sprintf("%s/%s/%d-%s", parent.WorkflowID, name, call, parent.Run[strings.LastIndexByte(parent.Run, '-')+1:])
-	if len(id) > history.MaxID || history.Reserved(id) != "" {
-		return CallID(parent.Run, call)
-	}
-	return id
-}
-
-// ChildRunID returns the ID of the first run of a child. The machine derives it, as it
-// derives the ID of the next run of a chain.
-func ChildRunID(run string, call, now int64) string {
-	sum := fnv.New128a()
-	_, _ = sum.Write([]byte(CallID(run, call))) // never fails
-	return hashedRunID(uint64(max(now, 0))/1e6, sum.Sum(nil))
-}
-
-// hashedRunID returns a UUID of version 7 whose random part is a hash.
-func hashedRunID(ms uint64, h []byte) string {
-	return fmt.Sprintf("%08x-%04x-7%01x%02x-%02x%02x-%012x",
-		ms>>16&0xffffffff, ms&0xffff, h[0]&0xf, h[1], h[2]&0x3f|0x80, h[3], h[4:10])
 }
 
 // ChildCall is the state of a run that a call started.
@@ -112,48 +56,45 @@ type FromChild struct {
 
 func (FromChild) input() {}
 
-// awaitsRun reports whether the call waits for the end of its child.
-func (c *Call) awaitsRun() bool { return c.Kind == history.ChildScheduled }
-
-// begin opens the call of a child and, live, sends the message that starts it.
-func (r *children) begin(e *history.Event) {
-	c := r.open(e)
+// open opens the call of a child and, live, sends the message that starts it.
+func (h children) open(e *history.Event) {
+	c := h.calls.open(e)
 	c.Child = &ChildCall{WorkflowID: e.ID, Run: e.Child.Run, onParentClose: e.Child.OnParentClose}
-	r.childCalls++
-	if r.out == nil {
+	h.calls.childCalls++
+	if h.journal.out == nil {
 		return
 	}
 	start := &history.Start{
 		Kind: history.RunStarted, Format: history.Format,
-		WorkflowID: e.ID, Run: e.Child.Run, Type: e.Name, Group: r.start.Group, Chain: e.Child.Run, Attempt: 1,
-		Input: e.Input, Trace: e.Trace, Created: r.now, FirstTurn: e.Due,
+		WorkflowID: e.ID, Run: e.Child.Run, Type: e.Name, Group: h.journal.start.Group, Chain: e.Child.Run, Attempt: 1,
+		Input: e.Input, Trace: e.Trace, Created: h.journal.now, FirstTurn: e.Due,
 		Settings: history.Settings{
 			Memo: e.Child.Memo, Attributes: e.Child.Attributes, Priority: e.Priority, Retry: e.Policy,
-			Headers:    history.ChangeHeaders(r.start.Headers, e.Child.Headers),
+			Headers:    history.ChangeHeaders(h.journal.start.Headers, e.Child.Headers),
 			RunTimeout: e.Child.RunTimeout, ChainTimeout: e.Child.ChainTimeout,
 		},
 		Parent: &history.Parent{
-			WorkflowID: r.start.WorkflowID, Run: r.start.Run, Call: e.Call, Detached: !c.awaitsRun(),
-			Chain: r.start.Chain, Reuse: e.Child.Reuse,
+			WorkflowID: h.journal.start.WorkflowID, Run: h.journal.start.Run, Call: e.Call, Detached: !c.awaitsRun(),
+			Chain: h.journal.start.Chain, Reuse: e.Child.Reuse,
 		},
 	}
 	if limit := start.ChainTimeout; limit > 0 {
-		start.ChainDeadline = addTime(max(r.now, start.FirstTurn), limit)
+		start.ChainDeadline = addTime(max(h.journal.now, start.FirstTurn), limit)
 	}
-	r.out.Messages = append(r.out.Messages, Message{WorkflowID: e.ID, Run: e.Child.Run, Start: start})
+	h.journal.send(Message{WorkflowID: e.ID, Run: e.Child.Run, Start: start})
 }
 
-// ended closes the call of a child that has ended or could not begin, or of a detached
+// close closes the call of a child that has ended or could not begin, or of a detached
 // child that exists.
-func (r *children) ended(in FromChild) {
-	c := r.calls[in.Call]
+func (h children) close(in FromChild) {
+	c := h.calls.byNumber[in.Call]
 	if c == nil || c.Child == nil || in.Status == ChildStarted && c.awaitsRun() {
-		r.out.Dropped++
+		h.journal.out.Dropped++
 		return
 	}
 	e := history.Event{
 		Kind: history.CallFailed, Call: in.Call, Result: in.Result, Failure: in.Failure, Reason: in.Reason, Note: in.Note,
-		Ended: r.now, Child: &history.Child{Run: in.Run, Status: in.Status},
+		Ended: h.journal.now, Child: &history.Child{Run: in.Run, Status: in.Status},
 	}
 	switch in.Status {
 	case string(StatusCompleted), ChildStarted:
@@ -161,60 +102,43 @@ func (r *children) ended(in FromChild) {
 	case string(StatusCanceled):
 		e.Kind = history.CallCanceled
 	}
-	r.happened(e)
-}
-
-// learn records how a child ended.
-func (c *ChildCall) learn(e *history.Event) {
-	if c != nil && e.Child != nil {
-		c.Run, c.Status, c.Reason = e.Child.Run, e.Child.Status, e.Reason
-		if c.Status == ChildIDInUse {
-			c.Reason = e.Note
-		}
-	}
+	h.attempts.emit(e)
 }
 
 // cancel passes a cancel request on to an awaited child.
-func (r *children) cancel(c *Call) {
+func (h children) cancel(c *Call) {
 	reason := "its parent does not want it any more"
-	if r.cancellation.requested && r.cancellation.reason != "" {
-		reason = r.cancellation.reason
+	if h.journal.cancellation.requested && h.journal.cancellation.reason != "" {
+		reason = h.journal.cancellation.reason
 	}
-	r.askToEnd(c, CancelTheRun, reason)
+	h.askToEnd(c, CancelTheRun, reason)
 }
 
-// leave applies the recorded parent-close policy to a child that its parent gives up.
-func (r *children) leave(c *Call, reason string) {
+// abandon applies the recorded parent-close policy to a child that its parent gives up.
+func (h children) abandon(c *Call, reason string) {
 	switch {
 	case !c.awaitsRun():
 	case c.Child.onParentClose == history.TerminateChild:
-		r.askToEnd(c, TerminateTheRun, reason)
+		h.askToEnd(c, TerminateTheRun, reason)
 	case c.Child.onParentClose == history.CancelChild && !c.cancelRequested:
-		r.askToEnd(c, CancelTheRun, reason)
+		h.askToEnd(c, CancelTheRun, reason)
 	}
 }
 
 // askToEnd asks the latest run of a child's chain to end.
-func (r *children) askToEnd(c *Call, how Operation, reason string) {
-	if r.out != nil {
-		in := Control{Operation: how, Reason: reason, Chain: c.Child.Run}
-		r.out.Messages = append(r.out.Messages, Message{WorkflowID: c.Child.WorkflowID, Input: in})
-	}
+func (h children) askToEnd(c *Call, how Operation, reason string) {
+	h.journal.send(Message{WorkflowID: c.Child.WorkflowID, Input: Control{Operation: how, Reason: reason, Chain: c.Child.Run}})
 }
 
-// tellParent sends the outcome of a chain to the run that waits for it.
-func (r *children) tellParent(e *history.Event) {
-	p := r.start.Parent
+// notifyParent sends the outcome of a chain to the run that waits for it.
+func (h children) notifyParent(e *history.Event) {
+	p := h.journal.start.Parent
 	if p == nil || p.Detached || e.Kind == history.RunContinued {
 		return
 	}
-	in := FromChild{Call: p.Call, Status: string(endStatus[e.Kind]), Run: r.start.Run, Result: e.Result, Failure: e.Failure, Ended: r.now}
+	in := FromChild{Call: p.Call, Status: string(endStatus[e.Kind]), Run: h.journal.start.Run, Result: e.Result, Failure: e.Failure, Ended: h.journal.now}
 	if e.Kind == history.RunTerminated {
 		in.Reason = e.Reason
 	}
-	r.out.Messages = append(r.out.Messages, Message{WorkflowID: p.WorkflowID, Run: p.Run, Input: in})
+	h.journal.send(Message{WorkflowID: p.WorkflowID, Run: p.Run, Input: in})
 }
-
-// ofOtherChain reports whether a request is for another chain than this one, which had the
-// workflow ID before or was meant to get it.
-func (r *journal) ofOtherChain(chain string) bool { return chain != "" && chain != r.start.Chain }

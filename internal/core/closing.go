@@ -1,46 +1,103 @@
 package core
 
-import "github.com/perdure/perdure/internal/history"
-
-// Closing tells observers that a turn closed an activity call or step.
-type Closing struct {
-	Call      int64
-	Name      string
-	Status    ClosingStatus
-	ErrorType string // of its failure, if it failed
-	Attempts  int    // how many it had
-	Scheduled int64
-	Ended     int64
-}
-
-// ClosingStatus is how a call ended.
-type ClosingStatus string
-
-// How calls end. An abandoned call was open when its run ended.
-const (
-	ClosedCompleted ClosingStatus = "completed"
-	ClosedFailed    ClosingStatus = "failed"
-	ClosedCanceled  ClosingStatus = "canceled"
-	ClosedAbandoned ClosingStatus = "abandoned"
+import (
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
 )
 
-// closes tells observers of the end of a call, by its closing event or an empty one. A
-// replay tells nothing: the turn that was made durable has already done so.
-func (r *ledger) closes(c *Call, e *history.Event) {
-	if r.out == nil || !r.config.Closings || !c.attempted() || r.endedElsewhere(c.Number) {
+// recordStart records the attempt that closes a call (E21). An attempt that never ran is
+// not recorded.
+func (a *attempts) recordStart(c *Call) {
+	if c.StartedAt == 0 {
 		return
 	}
-	told := Closing{Call: c.Number, Name: c.Name, Status: ClosedCanceled, Attempts: c.tally(e, r.now).Attempts, Scheduled: c.First, Ended: r.now}
-	if e.Ended > 0 {
-		told.Ended = e.Ended
+	queued := c.QueuedAt
+	if queued > c.StartedAt {
+		queued = 0 // the time of the next attempt, which will not start
 	}
-	switch e.Kind {
-	case history.CallCompleted:
-		told.Status = ClosedCompleted
-	case history.CallFailed:
-		told.Status, told.ErrorType = ClosedFailed, e.Failure.TypeName()
-	case "":
-		told.Status = ClosedAbandoned
+	a.journal.append(history.Event{
+		Kind: history.AttemptStarted, Call: c.Number, Attempt: c.attempt, Node: c.Node,
+		Queued: queued, Started: c.StartedAt,
+	})
+}
+
+// closeFailed closes a call with a failure made from the last one and the reason.
+func (a *attempts) closeFailed(c *Call, d retry.Decision, f *history.Failure, ended int64) {
+	switch d.Reason {
+	case retry.ReasonTerminal:
+	case retry.ReasonCanceled: // the body says so; the run was not asked to cancel
+		f = history.FromError(&retry.AbortedError{Name: c.Name, Attempt: c.attempt, Phase: retry.PhaseExecution, Cause: f.Err()})
+	default:
+		f = history.Exhausted(retry.ExhaustedError{
+			Name: c.Name, Attempts: c.Failures, Reason: d.Reason, Max: d.Max, Within: c.Policy.Within,
+		}, f)
 	}
-	r.out.Closings = append(r.out.Closings, told)
+	a.recordStart(c)
+	a.emit(history.Event{
+		Kind: history.CallFailed, Call: c.Number, Failure: f, Ended: ended,
+		Reason: string(d.Reason), Retry: a.ledger.summary(c, d.Reason.Exhausts(), ended),
+	})
+}
+
+// closeCanceled closes a canceled call whose attempt did not succeed.
+func (a *attempts) closeCanceled(c *Call, ended int64) {
+	a.recordStart(c)
+	a.emit(history.Event{
+		Kind: history.CallCanceled, Call: c.Number, Ended: ended,
+		Failure: history.Aborted(c.Name, c.attempt, retry.PhaseExecution, c.Last),
+		Reason:  string(retry.ReasonCanceled), Retry: a.ledger.summary(c, false, ended),
+	})
+}
+
+// closeWaiting ends a canceled call whose next attempt has not started, or whose attempt
+// continues outside.
+func (a *attempts) closeWaiting(c *Call, ended int64) {
+	e := history.Event{
+		Kind: history.CallCanceled, Call: c.Number, Ended: ended, Failure: abortedFailure(c),
+		Reason: string(retry.ReasonCanceled), Retry: a.ledger.summaryNow(c),
+	}
+	if c.state == External {
+		a.interrupt(c, true)
+	}
+	a.emit(e)
+}
+
+// closeUnbegun ends a canceled call whose attempt is on record but never began: the call
+// was canceled while the attempt waited for its time or its slot.
+func (a *attempts) closeUnbegun(c *Call, ended int64) {
+	if c.StartedAt > a.journal.now {
+		a.calls.setState(c, Backoff)
+	} else {
+		a.calls.setState(c, Queued)
+	}
+	c.StartedAt, c.Node = 0, ""
+	a.closeWaiting(c, min(ended, a.journal.now))
+}
+
+// interrupt asks the attempt in flight to end. With givenUp it records the end now, and a
+// later result of the attempt is dropped.
+func (a *attempts) interrupt(c *Call, givenUp bool) {
+	if c.state == Remote && !givenUp {
+		a.journal.out.Stopped = append(a.journal.out.Stopped, AttemptRef{c.Number, c.attempt})
+	}
+	if c.state == Dispatched {
+		a.journal.out.Interrupt = append(a.journal.out.Interrupt, Interrupt{Call: c.Number, Attempt: c.attempt})
+	}
+	if givenUp {
+		a.ledger.record(c, Canceled, nil, string(retry.ReasonCanceled), max(a.journal.now, c.StartedAt))
+	}
+}
+
+// suspendByEngine makes a call wait for an operator, who is told.
+func (a *attempts) suspendByEngine(c *Call, state CallState, reason retry.Reason) {
+	a.emit(history.Event{
+		Kind: history.CallControlled, Call: c.Number, Name: c.Name, Operation: string(PauseCall),
+		Reason: string(reason), Outcome: Applied, Note: string(state),
+	})
+	c.Pause = &Pause{Reason: string(reason), At: a.journal.now, Exhausted: state == Paused}
+	a.suspend(c, state)
+	if a.journal.config.Tell {
+		a.calls.setUntold(c, true)
+		a.calls.notifyWaiting(c)
+	}
 }

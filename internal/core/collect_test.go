@@ -315,7 +315,7 @@ func (h *hall) run(crashes int) {
 		}
 		for _, g := range h.guests {
 			if c := g.program.call; c != nil && !c.Done {
-				h.t.Errorf("%s waits: %+v", g.name, c.attempts)
+				h.t.Errorf("%s waits: %+v", g.name, c.Progress)
 			}
 		}
 		h.t.Fatalf("it does not end; it is %s", time.Duration(h.now))

@@ -2,6 +2,8 @@ package core
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/perdure/perdure/internal/gates"
@@ -27,7 +29,7 @@ type StartCall struct {
 
 // StartCall begins an activity call or an inline step.
 func (r *Run) StartCall(s StartCall) *Call {
-	e := history.Event{Kind: s.Kind, Call: r.lastCall + 1, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input, Gates: s.Gates, Priority: s.Priority, Shielded: s.Shielded}
+	e := history.Event{Kind: s.Kind, Call: r.calls.lastCall + 1, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input, Gates: s.Gates, Priority: s.Priority, Shielded: s.Shielded}
 	if s.Policy != nil && !s.Policy.IsZero() {
 		e.Policy = s.Policy
 	}
@@ -36,32 +38,32 @@ func (r *Run) StartCall(s StartCall) *Call {
 
 // StartTimer begins a timer that fires d from now.
 func (r *Run) StartTimer(name string, d time.Duration) *Call {
-	return r.begin(history.Event{Kind: history.TimerStarted, Call: r.lastCall + 1, Name: name, Due: addTime(r.now, d)})
+	return r.begin(history.Event{Kind: history.TimerStarted, Call: r.calls.lastCall + 1, Name: name, Due: addTime(r.journal.now, d)})
 }
 
 // StartDeadline begins the timer that is the deadline of a block of code, d from now. If
 // block is 0, the timer's own number stands for the block.
 func (r *Run) StartDeadline(block int64, name string, d time.Duration) *Call {
-	n := r.lastCall + 1
-	return r.begin(history.Event{Kind: history.TimerStarted, Call: n, Name: name, Due: addTime(r.now, d), Block: cmp.Or(block, n)})
+	n := r.calls.lastCall + 1
+	return r.begin(history.Event{Kind: history.TimerStarted, Call: n, Name: name, Due: addTime(r.journal.now, d), Block: cmp.Or(block, n)})
 }
 
 // AwaitSignal begins to wait for the next signal of a name. A buffered signal is received
 // immediately.
 func (r *Run) AwaitSignal(name string) *Call {
-	return r.begin(history.Event{Kind: history.SignalAwaited, Call: r.lastCall + 1, Name: name})
+	return r.begin(history.Event{Kind: history.SignalAwaited, Call: r.calls.lastCall + 1, Name: name})
 }
 
 // Send sends a signal to the latest run of a workflow ID.
 func (r *Run) Send(workflowID, signal string, value history.Payload) {
-	r.begin(history.Event{Kind: history.SignalSent, Call: r.lastCall + 1, Name: signal, ID: workflowID, Input: value})
+	r.begin(history.Event{Kind: history.SignalSent, Call: r.calls.lastCall + 1, Name: signal, ID: workflowID, Input: value})
 }
 
 // SideEffect records and returns the value of f. A replay returns the recorded value
 // without calling f. If f returns an error, SideEffect returns it and records nothing.
 func (r *Run) SideEffect(name string, f func() (history.Payload, error)) (history.Payload, error) {
-	e := history.Event{Kind: history.SideEffectRecorded, Call: r.lastCall + 1, Name: name}
-	if !r.onRecord() {
+	e := history.Event{Kind: history.SideEffectRecorded, Call: r.calls.lastCall + 1, Name: name}
+	if !r.OnRecord() {
 		var err error
 		if e.Result, err = f(); err != nil {
 			return history.Payload{}, err
@@ -92,11 +94,8 @@ func (r *Run) Cancel(c *Call, abandon bool) {
 // of it.
 func (r *Run) cancelRequest(c *Call, abandon bool) history.Event {
 	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched && c.state != Remote && !c.awaitsRun()}
-	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.onRecord() {
-		e.Failure, e.Retry = given(c), r.summary(c, false, r.now)
-		if e.Retry != nil && !inFlight(c.state) && c.Undecided == nil {
-			e.Retry.TotalAttempts-- // the coming attempt
-		}
+	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.OnRecord() {
+		e.Failure, e.Retry = abortedFailure(c), r.ledger.summaryNow(c)
 	}
 	return e
 }
@@ -108,8 +107,8 @@ func (r *Run) Return(c *Call) {
 		return
 	}
 	value := c.Result
-	c.Result, c.Failure = history.Payload{}, given(c)
-	r.command(history.Event{Kind: history.CallCancelRequested, Call: c.Number, Name: c.Name, Input: value, Place: c.place, Closed: true})
+	c.Result, c.Failure = history.Payload{}, abortedFailure(c)
+	r.command(history.Event{Kind: history.CallCancelRequested, Call: c.Number, Name: c.Name, Input: value, Place: c.arrival, Closed: true})
 }
 
 // Complete ends the run with a result.
@@ -121,103 +120,141 @@ func (r *Run) Complete(result history.Payload) {
 func (r *Run) begin(e history.Event) *Call {
 	r.limitPending(&e)
 	r.command(e)
-	return r.opened
+	return r.calls.opened
 }
 
 // command records and applies a command. In a replay it compares the command with the
 // recorded one and applies that.
 func (r *Run) command(e history.Event) {
 	r.exchangeInput(&e)
-	if !r.onRecord() {
-		r.happened(e)
+	if !r.OnRecord() {
+		r.emit(e)
 		return
 	}
 	if r.position >= len(r.expected) || !same(&r.expected[r.position], &e) {
 		actual := e // a copy, so that e does not escape in the usual case
-		r.differ(r.next(), &actual)
+		r.stopMismatched(r.nextRecorded(), &actual)
 	}
 	recorded := &r.expected[r.position]
 	r.position++
 	r.apply(recorded)
 }
 
-// next returns the recorded command that the code has to issue now, or nil.
-func (r *Run) next() *history.Event {
-	if !r.onRecord() || r.position >= len(r.expected) {
-		return nil
+// limitPending replaces a command that begins a call with a refusal, if the run has
+// MaxPending calls open. Replay takes the refusal from the record, so the limit may change
+// at any time.
+func (r *Run) limitPending(e *history.Event) {
+	limit := r.journal.config.MaxPending
+	replayed := r.OnRecord()
+	switch {
+	case !waits(e.Kind):
+		return
+	case replayed && (r.nextRecorded() == nil || r.nextRecorded().Kind != history.CallRefused):
+		return
+	case !replayed && (limit <= 0 || len(r.calls.byNumber) < limit):
+		return
 	}
-	return &r.expected[r.position]
-}
-
-// differ stops the code because its command differs from the record.
-func (r *Run) differ(expected, actual *history.Event) {
-	r.mismatch = &Mismatch{Turn: r.CurrentTurn(), Command: r.position + 1, Expected: expected, Actual: actual}
-	if !r.replaying {
-		r.mismatch.Command = 1
-		for i := range r.out.Events {
-			if r.out.Events[i].Kind.Command() {
-				r.mismatch.Command++
-			}
-		}
+	refusal := history.Event{Kind: history.CallRefused, Call: e.Call, Name: e.Name, Note: string(e.Kind), Block: e.Block}
+	if replayed && !same(r.nextRecorded(), &refusal) {
+		return
 	}
-	r.program.Halt()
-}
-
-// Replaying reports whether the code repeats recorded commands.
-func (r *Run) Replaying() bool { return r.replaying }
-
-// Place returns the next place in the order of the run, from 1. It orders what becomes ready
-// for the code, and is the same in every replay. What the code makes ready while it runs has
-// one place.
-func (r *journal) Place() int64 {
-	if r.codePlace != 0 {
-		return r.codePlace
+	if !replayed {
+		refusal.Failure = history.FromError(retry.Terminal(&history.LimitError{
+			What: "pending calls", Limit: limit, Hint: "wait for some before it begins more, as workflow.Map does with a limit, or raise perdure.MaxPendingCalls",
+		}))
 	}
-	r.place++
-	return r.place
+	*e = refusal
 }
 
-// CurrentTurn returns the number of the turn in which the code runs.
-func (r *journal) CurrentTurn() int64 {
-	if r.out != nil {
-		return r.turn + 1
+// waits reports whether a command of this kind begins a call that stays open.
+func waits(k history.Kind) bool {
+	switch k {
+	case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.SignalAwaited,
+		history.ChildScheduled, history.DetachedScheduled:
+		return true
 	}
-	return r.turn
+	return false
 }
 
-// Now returns the time of the current turn, in ns since 1970.
-func (r *journal) Now() int64 { return r.now }
-
-// Start returns the run's start event.
-func (r *journal) Start() history.Start { return r.start }
-
-// Began returns Start without a copy. It is read-only.
-func (r *journal) Began() *history.Start { return &r.start }
-
-// Self returns the start event as the code sees it. A run that was reset or forked has the
-// identity of the run whose history it continues, up to the call at which its own history
-// begins.
-func (r *Run) Self() history.Start {
-	s := r.start
-	if s.Base != nil {
-		was := r.identity(r.lastCall + 1)
-		s.WorkflowID, s.Run, s.Attempt = was.WorkflowID, was.Run, was.Attempt
-		s.Created, s.FirstTurn, s.ChainDeadline = was.Created, was.FirstTurn, was.ChainDeadline
+// exchangeInput replaces the input of a call if the request for the reset gave another one.
+func (r *Run) exchangeInput(e *history.Event) {
+	if r.journal.start.Base == nil || !takesInput(e.Kind) {
+		return
 	}
-	return s
+	if input, other := r.journal.start.Base.Inputs[e.Call]; other {
+		e.Input = input
+	}
 }
 
-// DefaultPolicy returns the policy of calls without a policy of their own, nil for the zero
-// policy.
-func (r *journal) DefaultPolicy() *retry.Policy { return r.config.Policy }
-
-// Draw returns the jitter draw for an attempt of a call.
-func (r *journal) Draw(call int64, attempt int) float64 {
-	return r.config.Draw(r.identity(call).Run, call, attempt)
+// takesInput reports whether a call that this command begins has an input that the run
+// passes on.
+func takesInput(k history.Kind) bool {
+	return k == history.ActivityScheduled || k == history.ChildScheduled || k == history.DetachedScheduled
 }
 
-// NextCall returns the number of the next call.
-func (r *callTable) NextCall() int64 { return r.lastCall + 1 }
+// Continue closes the run. The next run of its chain begins with the input, as attempt 1 of
+// the workflow.
+func (r *Run) Continue(workflow string, input history.Payload) {
+	r.command(history.Event{
+		Kind: history.RunContinued, Name: workflow, Input: input, Initiator: history.ContinueAsNew,
+		ID: NextRunID(r.journal.start.Run, r.journal.now), Attempt: 1,
+	})
+}
 
-// CancelRequested reports whether the run was asked to cancel.
-func (r *journal) CancelRequested() bool { return r.cancellation.requested }
+// Fail ends the run with a failure; canceled says that it follows a cancel request. A
+// failed run is retried if its policy says so. The decision is recorded, and a replay does
+// not repeat it.
+//
+// replaced says that an interceptor replaced the code's failure, which is then not compared
+// with the record.
+func (r *Run) Fail(f *history.Failure, canceled, replaced bool) {
+	e := history.Event{Kind: history.RunFailed, Failure: f}
+	if canceled {
+		e.Kind = history.RunCanceled
+	} else if policy := r.retries().retryPolicy(); policy != nil && !r.OnRecord() {
+		e = r.retries().decide(f, policy)
+	}
+	if replaced {
+		e.Note = failureReplaced
+	}
+	r.command(e)
+}
+
+// StartChild starts a run under a workflow ID of its own. The message that starts it is
+// part of the turn.
+func (r *Run) StartChild(s StartChild) *Call {
+	call := r.calls.lastCall + 1
+	if s.WorkflowID == "" {
+		s.WorkflowID = r.ChildID(s.Workflow)
+	}
+	e := history.Event{
+		Kind: history.ChildScheduled, Call: call, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
+		Policy: s.Retry, Priority: s.Priority, Trace: s.Trace, Shielded: s.Shielded,
+		Child: &history.Child{
+			Run: ChildRunID(r.journal.start.Run, call, r.journal.now), OnParentClose: s.OnParentClose, Reuse: s.Reuse, Memo: s.Memo, Attributes: s.Attributes,
+			Headers: history.HeaderChanges(r.journal.start.Headers, s.Headers), RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout,
+		},
+	}
+	if s.Detached {
+		e.Kind = history.DetachedScheduled
+	}
+	if s.Delay > 0 {
+		e.Due = addTime(r.journal.now, s.Delay)
+	}
+	return r.begin(e)
+}
+
+// ChildID returns the default workflow ID of a child of this workflow name that the next
+// call starts. It consists of the parent's workflow ID, the name, the number of the call
+// and the end of the parent's run ID, such as "order-17/ship/3-5f0c9e8a71b2". The last part
+// separates the children of different runs of the parent's workflow ID, such as earlier
+// attempts.
+func (r *Run) ChildID(name string) string {
+	call := r.calls.lastCall + 1
+	parent := r.journal.identity(call)
+	id := fmt.Sprintf("%s/%s/%d-%s", parent.WorkflowID, name, call, parent.Run[strings.LastIndexByte(parent.Run, '-')+1:])
+	if len(id) > history.MaxID || history.Reserved(id) != "" {
+		return CallID(parent.Run, call)
+	}
+	return id
+}

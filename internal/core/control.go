@@ -1,8 +1,8 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/perdure/perdure/internal/history"
@@ -99,97 +99,6 @@ const (
 	NotPending = "not-pending" // the call does not exist or has ended
 )
 
-// carryOut carries out an operation on calls and records the outcome.
-func (r *operations) carryOut(in Control) {
-	found := false
-	for _, n := range r.openNumbers() {
-		c := r.calls[n]
-		shown, state := c.shown(), ShownState(c.state)
-		switch {
-		case c.backoffOf != nil && (in.Operation.TakesBlocks() || in.Calls.Call == shown.Number):
-			state = string(Backoff)
-		case !c.attempted() && in.Calls.Call != n:
-			continue
-		}
-		last := ""
-		if shown.Last != nil {
-			last = shown.Last.TypeName()
-		}
-		if in.Calls.Has(shown.Number, shown.Name, state, last) && (len(in.Only) == 0 || slices.Contains(in.Only, shown.Number)) {
-			found = true
-			r.operate(c, in)
-		}
-	}
-	if !found {
-		r.answer(in, &Call{Number: in.Calls.Call, Name: in.Calls.Name}, NotPending, "")
-	}
-}
-
-// answer records the outcome of an operation on a call.
-func (r *operations) answer(in Control, c *Call, outcome, note string) {
-	e := history.Event{
-		Kind: history.CallControlled, Call: c.Number, Name: c.Name, ID: in.ID, Operation: string(in.Operation),
-		By: in.By, Reason: in.Reason, Outcome: outcome, Note: note,
-	}
-	if outcome == Applied {
-		e.Policy = in.Policy
-	}
-	r.out.Answered = true
-	r.happened(e)
-}
-
-// applyControlled applies those effects of an operation that no row holds.
-func (r *execution) applyControlled(e *history.Event) {
-	if e.ID != "" {
-		r.asked.add(e.ID, r.now)
-	}
-	if c := r.calls[e.Call]; c != nil && e.Policy != nil {
-		c.Policy = e.Policy
-	}
-	if b := r.blocks[e.Call]; b != nil && e.Outcome == Applied {
-		if e.Policy != nil {
-			b.call.Policy = e.Policy
-		}
-		b.forced = b.forced || e.Operation == string(RetryNow)
-	}
-}
-
-// operate carries out an operation on one call.
-func (r *operations) operate(c *Call, in Control) {
-	if !c.attempted() && c.backoffOf == nil {
-		r.answer(in, c, Refused, "it is neither an activity nor a step")
-		return
-	}
-	if r.paused != nil && (in.Operation == RetryNow || in.Operation == ResumeCall) {
-		r.answer(in, c.shown(), Refused, "its run is paused: no attempt starts until the run is resumed")
-		return
-	}
-	if c.backoffOf != nil {
-		r.operateBlock(c, in)
-		return
-	}
-	switch in.Operation {
-	case RetryNow:
-		r.retryNow(c, in)
-	case PauseCall:
-		r.pause(c, in)
-	case ResumeCall:
-		r.resume(c, in)
-	case Skip:
-		if err := c.check(in.Result); err != nil {
-			r.answer(in, c, Refused, err.Error())
-			return
-		}
-		r.closeBy(c, in, history.Event{Kind: history.CallCompleted, Result: in.Result})
-	case FailNow:
-		r.closeBy(c, in, history.Event{Kind: history.CallFailed, Failure: in.Failure})
-	case EditPolicy:
-		r.editPolicy(c, in)
-	default:
-		r.answer(in, c, Refused, fmt.Sprintf("there is no operation %q; was it asked for by a newer version?", in.Operation))
-	}
-}
-
 // CrashedEverywhere reports whether a call crashed nodes of each build.
 func CrashedEverywhere(builds map[string][]string, crashedOn []string) bool {
 	for _, nodes := range builds {
@@ -205,117 +114,62 @@ func CrashesAgain(times int) string {
 	return fmt.Sprintf("it crashed its process %d times, and every live node has a build on which it did: deploy another build first, or skip or fail it, or force it", times)
 }
 
-// retryNow starts the next attempt as soon as there is a slot. A quarantined call returns
-// to the probation lane with a clean record.
-func (r *operations) retryNow(c *Call, in Control) {
-	switch c.state {
-	case Backoff, Paused:
-	case Quarantined:
-		if CrashedEverywhere(in.Builds, c.CrashedOn) {
-			r.answer(in, c, Refused, CrashesAgain(len(c.CrashedOn)))
-			return
-		}
-		c.CrashedOn, c.OnProbation, c.Group = nil, true, 1
-	case Queued:
-		r.answer(in, c, Unchanged, "it waits for a free slot already")
-		return
-	case Offered:
-		r.answer(in, c, Unchanged, "it waits in its queue already")
-		return
-	case Gated:
-		r.answer(in, c, Unchanged, "it waits for its gate already")
-		return
-	default:
-		note := "an attempt is running already"
-		if c.StartedAt > r.now { // on record ahead of its time
-			note = "its next attempt is about to begin"
-		}
-		r.answer(in, c, Unchanged, note)
-		return
-	}
-	r.answer(in, c, Applied, "")
-	r.release(c)
-	r.askGatesNow(c)
-	r.wantSlot(c)
+// The operations on a run as a whole.
+const (
+	CancelTheRun    Operation = "cancel"     // the code is asked to end
+	TerminateTheRun Operation = "terminate"  // the run ends without asking its code
+	SignalTheRun    Operation = "signal"     // sends a signal
+	PauseTheRun     Operation = "pause-run"  // the code does not run and no attempt starts
+	ResumeTheRun    Operation = "resume-run" // ends a pause-run
+	ResetTheRun     Operation = "reset"      // the next run of the chain goes on from a call
+	MoveTheRun      Operation = "move-runs"  // the run moves to another build
+)
+
+// RunOperations lists the operations on runs.
+var RunOperations = []Operation{CancelTheRun, TerminateTheRun, SignalTheRun, PauseTheRun, ResumeTheRun, ResetTheRun, MoveTheRun}
+
+// OfRun reports whether the operation applies to a run as a whole.
+func (o Operation) OfRun() bool { return slices.Contains(RunOperations, o) }
+
+// Unanswered reports whether no caller waits for the outcome of a request.
+func (c *Control) Unanswered() bool {
+	return c.ID == "" && (c.Operation == CancelTheRun || c.Operation == TerminateTheRun || c.Operation == SignalTheRun)
 }
 
-// release ends the wait for an operator. The operator asked for the next attempt, so it
-// starts even if Within has passed.
-func (r *operations) release(c *Call) {
-	c.Pause, c.Forced = nil, true
-	r.setUntold(c, false)
+// named returns the operation for the event that it causes, "" for an unanswered request.
+func (c *Control) named() string {
+	if c.Unanswered() {
+		return ""
+	}
+	return string(c.Operation)
 }
 
-// editPolicy puts another policy in force. Decisions already made stand: a backoff in
-// progress keeps its end.
-func (r *operations) editPolicy(c *Call, in Control) {
-	if in.Policy == nil && in.Change != "" {
-		var now retry.Policy
-		if c.Policy != nil {
-			now = *c.Policy
-		}
-		edited, err := now.Edit(in.Change)
-		if err != nil {
-			r.answer(in, c, Refused, err.Error())
-			return
-		}
-		in.Policy = &edited
-	}
-	switch {
-	case in.Policy == nil:
-		r.answer(in, c, Refused, "no policy was given")
-	case in.Policy.Validate() != nil:
-		r.answer(in, c, Refused, in.Policy.Validate().Error())
-	case c.state == External && !bounded(in.Policy):
-		r.answer(in, c, Refused, "its attempt is completed from outside, and the policy has neither an AttemptTimeout nor a HeartbeatTimeout")
-	case c.Kind == history.BlockStarted && BlockFault(in.Policy) != "":
-		r.answer(in, c, Refused, BlockFault(in.Policy))
-	case reflect.DeepEqual(c.Policy, in.Policy):
-		r.answer(in, c, Unchanged, "it has this policy already")
-	default:
-		r.answer(in, c, Applied, "")
-		switch {
-		case c.state == Queued, c.state == Offered, c.state == Gated && c.Undecided == nil:
-			c.due = c.gatedDue()
-			r.watch(c)
-			r.offerAgain(c)
-		case c.state == Backoff:
-			r.awaitBackoff(c) // it may go on record at another time
-		case c.state == External, c.state == Remote:
-			r.waitOutside(c)
-		}
-	}
+// signalID returns the ID of the signal that a request sends.
+func (c *Control) signalID() string { return cmp.Or(c.SignalID, c.ID) }
+
+// TakesBlocks reports whether the operation applies to blocks too when it names no call.
+func (o Operation) TakesBlocks() bool { return o == RetryNow || o == EditPolicy }
+
+// Pause says why a call or a run waits for an operator, and since when.
+type Pause struct {
+	By     string `json:"by,omitempty"` // who paused it; empty for the engine
+	Reason string `json:"reason,omitempty"`
+	At     int64  `json:"at"`            // ns since 1970
+	Due    int64  `json:"due,omitempty"` // when the interrupted backoff ends
+	// Exhausted says that the engine paused the call because its attempts, time or budget are
+	// used up.
+	Exhausted bool `json:"exhausted,omitempty"`
+	// OfRun says that the run is paused: the call resumes with it.
+	OfRun bool `json:"of_run,omitempty"`
 }
 
-// closeBy closes a call for an operator. It gives up an attempt in flight.
-func (r *operations) closeBy(c *Call, in Control, e history.Event) {
-	r.answer(in, c, Applied, "")
-	e.Retry = r.summary(c, false, r.now)
-	switch {
-	case inFlight(c.state):
-		r.interrupt(c, true)
-	case e.Retry != nil && c.Undecided == nil:
-		e.Retry.TotalAttempts-- // the attempt that does not start
-	}
-	e.Call, e.Ended, e.Operation, e.By, e.Reason = c.Number, r.now, string(in.Operation), in.By, in.Reason
-	r.happened(e)
-}
-
-// inFlight reports whether a call in this state has an attempt in flight.
-func inFlight(s CallState) bool { return s == Dispatched || s == External || s == Remote }
-
-// check returns why the code could not read a result, or nil if it can or no Reader is set.
-func (c *Call) check(result history.Payload) (err error) {
-	if c.Reader == nil {
-		return nil
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the result cannot be read: panic: %v", p)
-		}
-	}()
-	if err := c.Reader.Read(result); err != nil {
-		return fmt.Errorf("the result does not fit: %w", err)
-	}
-	return nil
+// Waiting is a call that the engine itself made wait for an operator.
+type Waiting struct {
+	AttemptRef
+	Name     string
+	State    CallState // Paused or Quarantined
+	Reason   string
+	Failures int
+	Failure  *history.Failure // the last one, nil if no attempt failed
+	At       int64
 }

@@ -20,18 +20,18 @@ type Cut struct {
 	// can.
 	Damage error
 
-	base  history.Base
-	keys  []history.CallKey // of the activities and steps that begin again
-	asked []string          // IDs of operations that the run has carried out
-	reset *history.Start    // start event that Reset made from the cut
+	base         history.Base
+	keys         []history.CallKey // of the activities and steps that begin again
+	operationIDs []string          // IDs of operations that the run has carried out
+	reset        *history.Start    // start event that Reset made from the cut
 
-	kept, anew, signals, results int
-	kind                         history.Kind // kind of the call
+	keptCalls, remadeCalls, signals, results int
+	kind                                     history.Kind // kind of the call
 }
 
 // String summarises what is kept.
 func (c *Cut) String() string {
-	text := fmt.Sprintf("%s before call %d kept, %s made again", counted(c.kept, "call"), c.base.Call, counted(c.anew, "call"))
+	text := fmt.Sprintf("%s before call %d kept, %s made again", counted(c.keptCalls, "call"), c.base.Call, counted(c.remadeCalls, "call"))
 	if c.signals > 0 || c.results > 0 {
 		text += fmt.Sprintf("; %s and %s of earlier calls that came later follow", counted(c.signals, "signal"), counted(c.results, "result"))
 	}
@@ -63,7 +63,7 @@ func (c *Cut) WithInput(input history.Payload) error {
 // CutAt cuts the history of a run before a call. It returns an error that says why, if the
 // run cannot be cut there.
 func CutAt(start *history.Start, turns []StoredTurn, call int64) (*Cut, error) {
-	at, place, last := findCall(turns, call)
+	at, event, last := findCall(turns, call)
 	if at < 0 {
 		if last == 0 {
 			return nil, fmt.Errorf("the run has not made call %d, nor any other", call)
@@ -72,36 +72,22 @@ func CutAt(start *history.Start, turns []StoredTurn, call int64) (*Cut, error) {
 	}
 	t := &turns[at]
 	c := &Cut{
-		Turns: t.Number - 1, kind: t.Events[place].Kind, kept: int(call - 1), anew: int(last - call + 1),
+		Turns: t.Number - 1, kind: t.Events[event].Kind, keptCalls: int(call - 1), remadeCalls: int(last - call + 1),
 		base: history.Base{WorkflowID: start.WorkflowID, Run: start.Run, Call: call, Was: identitiesBelow(start, call)},
 	}
 	if start.Carried != nil {
-		c.asked = slices.Clone(start.Carried.Asked)
+		c.operationIDs = slices.Clone(start.Carried.Asked)
 	}
-	if start.Base != nil {
-		for _, cut := range start.Base.Cuts {
-			if cut.Turn < t.Number {
-				c.base.Cuts = append(c.base.Cuts, cut)
-			}
-		}
-		for _, k := range start.Base.Keys {
-			if k.Call < call {
-				c.base.Keys = append(c.base.Keys, k)
-			}
-		}
-		for n, input := range start.Base.Inputs {
-			if n < call {
-				if c.base.Inputs == nil {
-					c.base.Inputs = map[int64]history.Payload{}
-				}
-				c.base.Inputs[n] = input
-			}
-		}
+	if b := start.Base; b != nil {
+		c.base.Cuts = slices.DeleteFunc(slices.Clone(b.Cuts), func(cut history.Cut) bool { return cut.Turn >= t.Number })
+		c.base.Keys = slices.DeleteFunc(slices.Clone(b.Keys), func(k history.CallKey) bool { return k.Call >= call })
+		c.base.Inputs = maps.Clone(b.Inputs)
+		maps.DeleteFunc(c.base.Inputs, func(n int64, _ history.Payload) bool { return n >= call })
 	}
-	c.base.Cuts = append(c.base.Cuts, history.Cut{Turn: t.Number, Events: place, Run: start.Author(t.Number - 1)})
+	c.base.Cuts = append(c.base.Cuts, history.Cut{Turn: t.Number, Events: event, Run: start.Author(t.Number - 1)})
 	c.keys = keysFrom(start, turns, call)
-	c.Last = StoredTurn{Number: t.Number, Time: t.Time, Events: slices.Clone(t.Events[:place])}
-	return c, c.keepLater(turns, at, place)
+	c.Last = StoredTurn{Number: t.Number, Time: t.Time, Events: slices.Clone(t.Events[:event])}
+	return c, c.keepLater(turns, at, event)
 }
 
 // keysFrom returns the idempotency keys of the activities and steps that begin again if another
@@ -186,8 +172,8 @@ func identitiesBelow(start *history.Start, call int64) (all []history.Identity) 
 	return append(all, own)
 }
 
-// kept is a call that was made before the cut and is open at it.
-type kept struct {
+// openAtCut is a call that was made before the cut and is open at it.
+type openAtCut struct {
 	scheduled *history.Event
 	canceled  bool // the code has asked to cancel it before the cut
 	started   *history.Event
@@ -196,17 +182,17 @@ type kept struct {
 // keepLater adds to the last turn what came after the cut and is kept: signals, and the
 // outcomes of calls made before it. It drops what the code did later. Of operations it
 // keeps only the IDs.
-func (c *Cut) keepLater(turns []StoredTurn, at, place int) error {
-	open := map[int64]*kept{}
+func (c *Cut) keepLater(turns []StoredTurn, at, event int) error {
+	open := map[int64]*openAtCut{}
 	for i := range turns[:at] {
 		c.keepBefore(open, turns[i].Events)
 	}
-	c.keepBefore(open, turns[at].Events[:place])
+	c.keepBefore(open, turns[at].Events[:event])
 	var ended int64
 	for i := at; i < len(turns); i++ {
 		events := turns[i].Events
 		if i == at {
-			events = events[place:]
+			events = events[event:]
 		}
 		for k := range events {
 			c.keepAfter(open, &events[k])
@@ -229,11 +215,11 @@ func (c *Cut) keepLater(turns []StoredTurn, at, place int) error {
 }
 
 // keepBefore notes the calls that are open after events that are kept whole.
-func (c *Cut) keepBefore(open map[int64]*kept, events []history.Event) {
+func (c *Cut) keepBefore(open map[int64]*openAtCut, events []history.Event) {
 	for i := range events {
 		switch e := &events[i]; e.Kind {
 		case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.ChildScheduled, history.DetachedScheduled:
-			open[e.Call] = &kept{scheduled: e}
+			open[e.Call] = &openAtCut{scheduled: e}
 		case history.CallCompleted, history.CallFailed, history.CallCanceled, history.TimerFired, history.TimerCanceled:
 			delete(open, e.Call)
 		case history.CallCancelRequested:
@@ -243,17 +229,17 @@ func (c *Cut) keepBefore(open map[int64]*kept, events []history.Event) {
 				k.canceled = true
 			}
 		case history.RunControlled:
-			c.asked = append(c.asked, e.ID)
+			c.operationIDs = append(c.operationIDs, e.ID)
 		}
 	}
 }
 
 // keepAfter handles an event after the cut: it keeps the event or drops it.
-func (c *Cut) keepAfter(open map[int64]*kept, e *history.Event) {
+func (c *Cut) keepAfter(open map[int64]*openAtCut, e *history.Event) {
 	k := open[e.Call]
 	switch e.Kind {
 	case history.RunControlled:
-		c.asked = append(c.asked, e.ID)
+		c.operationIDs = append(c.operationIDs, e.ID)
 	case history.SignalReceived:
 		c.signals++
 		c.Last.Events = append(c.Last.Events, *e)

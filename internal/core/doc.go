@@ -17,9 +17,9 @@
 //
 // # Parts
 //
-// A Run consists of parts, each with its own state: the journal of the current turn, the
-// ledger, the table of open calls, gating, the life of attempts, operations, children and
-// signals. A part uses only the parts below it. See parts.go.
+// A Run consists of parts: the journal of the current turn, the ledger, the table of open
+// calls, gating, the life of attempts, operations, children and signals. A part uses only the
+// parts below it. See parts.go, and verdict.go for what follows when an attempt ends.
 //
 // # History and rows
 //

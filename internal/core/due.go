@@ -1,10 +1,6 @@
 package core
 
-import (
-	"container/heap"
-	"math"
-	"time"
-)
+import "container/heap"
 
 // due is a time at which to look at a call. It is void if the call's due time has changed
 // since.
@@ -29,23 +25,22 @@ func (h *dueHeap) Pop() any {
 	*h = old[:len(old)-1]
 	return last
 }
-
 func (h *dueHeap) pop() due { return heap.Pop(h).(due) }
 
 // watch schedules a look at a call that has a due time.
-func (r *callTable) watch(c *Call) {
+func (t *callTable) watch(c *Call) {
 	if c.due > 0 {
-		heap.Push(&r.dues, due{at: r.lookAt(c), call: c})
+		heap.Push(&t.dues, due{at: t.lookAt(c), call: c})
 	}
 }
 
 // nextDue returns when to look at the first call, or Never.
-func (r *callTable) nextDue() int64 {
-	for len(r.dues) > 0 {
-		if d := r.dues[0]; d.call.due > 0 && r.lookAt(d.call) == d.at && !d.call.Done {
+func (t *callTable) nextDue() int64 {
+	for len(t.dues) > 0 {
+		if d := t.dues[0]; d.call.due > 0 && t.lookAt(d.call) == d.at && !d.call.Done {
 			return d.at
 		}
-		r.dues.pop()
+		t.dues.pop()
 	}
 	return Never
 }
@@ -54,20 +49,31 @@ func (r *callTable) nextDue() int64 {
 // backoff is recorded a little ahead of its time, so that it is durable when its time
 // comes. It is recorded even earlier if it needs no slot until then. A call that must not run
 // again after a loss is an exception: its attempt is recorded when it begins, not before.
-func (r *callTable) lookAt(c *Call) int64 {
+func (t *callTable) lookAt(c *Call) int64 {
 	switch {
 	case c.state != Backoff || crashLimit(c.Policy) == 1:
 		return c.due
 	case c.early:
-		return c.due - r.config.Early
+		return c.due - t.journal.config.Early
 	}
-	return c.due - r.config.Ahead
+	return c.due - t.journal.config.Ahead
 }
 
-// addTime adds a duration to a time, both in ns, without overflow.
-func addTime(t int64, d time.Duration) int64 {
-	if d > 0 && t > math.MaxInt64-1-int64(d) {
-		return math.MaxInt64 - 1
+// awaitBackoff watches for the end of a call's backoff.
+func (t *callTable) awaitBackoff(c *Call) {
+	c.early = t.journal.config.Unslotted != nil && len(c.Gates) == 0 && (c.Queue == "" || c.Step()) && !c.OnProbation && crashLimit(c.Policy) > 1
+	t.watch(c)
+}
+
+// mayEndBackoff reports whether the attempt that ends a backoff may be recorded now. Without a
+// slot it may not if other calls wait long for slots; it is then looked at again nearer to
+// its due time.
+func (t *callTable) mayEndBackoff(c *Call) bool {
+	c.unslotted = c.early && t.journal.config.Unslotted()
+	if c.early && !c.unslotted {
+		c.early = false
+		t.watch(c)
+		return false
 	}
-	return t + max(int64(d), 0)
+	return true
 }

@@ -13,40 +13,39 @@ import (
 func (r *Run) Dump() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "length %d, turn %d, last call %d, busy %d, status %s, wake %d, closed %d, detail %s\n",
-		r.length, r.turn, r.lastCall, r.busy, r.state.Status, r.state.Wake, r.state.Closed, r.state.Detail)
-	fmt.Fprintf(&b, "children %d\n", r.childCalls)
+		r.length, r.journal.turn, r.calls.lastCall, r.calls.busy, r.row.state.Status, r.row.state.Wake, r.row.state.Closed, r.row.state.Detail)
+	fmt.Fprintf(&b, "children %d\n", r.calls.childCalls)
 	fmt.Fprintf(&b, "ended %t, must advance %t, cancel requested %t (%q), untold %t, next due %d\n",
-		r.ended, r.mustAdvance, r.cancellation.requested, r.cancellation.reason, r.cancellation.untold, r.NextDue())
-	for _, n := range r.openNumbers() {
-		c := r.calls[n]
+		r.ended, r.journal.mustAdvance, r.journal.cancellation.requested, r.journal.cancellation.reason, r.journal.cancellation.untold, r.NextDue())
+	for _, c := range r.calls.sorted() {
 		c.Cancel = c.cancelRequested // as its row would say
-		data, _ := json.Marshal(&c.attempts)
+		data, _ := json.Marshal(&c.Progress)
 		policy, _ := json.Marshal(c.Policy)
 		fmt.Fprintf(&b, "call %d %s %q queue %q trace %q input %s policy %s state %q attempt %d due %d cancel %t row %t %s\n",
-			n, c.Kind, c.Name, c.Queue, c.Trace, c.Input, policy, c.state, c.attempt, c.due, c.cancelRequested, c.hasRow, data)
+			c.Number, c.Kind, c.Name, c.Queue, c.Trace, c.Input, policy, c.state, c.attempt, c.due, c.cancelRequested, c.hasRow, data)
 	}
-	for _, n := range r.openNumbers() {
-		if child := r.calls[n].Child; child != nil {
-			fmt.Fprintf(&b, "child of call %d: %+v\n", n, *child)
+	for _, c := range r.calls.sorted() {
+		if child := c.Child; child != nil {
+			fmt.Fprintf(&b, "child of call %d: %+v\n", c.Number, *child)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.signals.byName)) {
 		m := r.signals.byName[name]
-		fmt.Fprintf(&b, "signal %q arrived %d values %v waiting", name, m.arrived, m.values)
+		fmt.Fprintf(&b, "signal %q arrived %d values %v waiting", name, m.arrivals, m.values)
 		for _, c := range m.waiting {
 			fmt.Fprintf(&b, " %d", c.Number)
 		}
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "seen %v\n", r.signals.seen.order)
+	fmt.Fprintf(&b, "seen %v\n", r.signals.ids.order)
 	fmt.Fprintf(&b, "updates %v %v, updatable %t\n", r.updates.order, r.updates.known, r.updatable)
-	fmt.Fprintf(&b, "asked %v, untold %d\n", r.asked.order, r.untold)
+	fmt.Fprintf(&b, "asked %v, untold %d\n", r.attempts.operationIDs.order, r.calls.unnotified)
 	return b.String()
 }
 
 // StateOf is where an open call stands, empty if there is none.
 func (r *Run) StateOf(call int64) CallState {
-	if c := r.calls[call]; c != nil {
+	if c := r.calls.byNumber[call]; c != nil {
 		return c.state
 	}
 	return ""

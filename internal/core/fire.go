@@ -2,12 +2,8 @@ package core
 
 import (
 	"cmp"
-	"encoding/hex"
 	"fmt"
-	"hash/fnv"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/perdure/perdure/internal/history"
 )
@@ -29,7 +25,7 @@ func (s *Timetable) advance(until int64) bool {
 		}
 		nominal, late := s.detail.Next, s.now-s.detail.Due
 		s.detail.Decided = nominal
-		s.await(s.calendar.After(nominal))
+		s.setNext(s.calendar.After(nominal))
 		if late > int64(s.detail.Spec.CatchUp) {
 			s.detail.Missed++
 			s.detail.Overlapped = 0
@@ -43,22 +39,6 @@ func (s *Timetable) advance(until int64) bool {
 		fired++
 	}
 	return true
-}
-
-// FireID returns the workflow ID of a fire.
-func FireID(schedule string, nominal int64) string {
-	return schedule + "/" + time.Unix(0, nominal).UTC().Format(time.RFC3339Nano)
-}
-
-// TriggerID returns the workflow ID of a fire by hand. It derives from the nominal time or,
-// if there is one, from the idempotency key, so that a repeated request gets the same ID.
-func TriggerID(schedule string, nominal int64, request string) string {
-	if request == "" {
-		return FireID(schedule, nominal)
-	}
-	sum := fnv.New128a()
-	sum.Write([]byte(request))
-	return schedule + "/trigger-" + hex.EncodeToString(sum.Sum(nil))
 }
 
 // fire starts a fire, or applies the overlap policy if other fires are open.
@@ -80,7 +60,7 @@ func (s *Timetable) fire(f Fire) {
 	case f.Overlap == OverlapCancel || f.Overlap == OverlapTerminate:
 		s.skipWaiting(func(*Fire) bool { return true })
 		s.write(s.add(f))
-		s.makeRoom(f.Overlap)
+		s.endEarlier(f.Overlap)
 	default:
 		s.detail.Skipped++
 	}
@@ -123,8 +103,8 @@ func (s *Timetable) start(f *Fire) {
 	s.out.Messages = append(s.out.Messages, Message{WorkflowID: f.ID, Run: f.Run, Start: start})
 }
 
-// makeRoom asks the runs of earlier fires to end, once each.
-func (s *Timetable) makeRoom(how string) {
+// endEarlier asks the runs of earlier fires to end, once each.
+func (s *Timetable) endEarlier(how string) {
 	for _, f := range s.fires {
 		if f.Run == "" || f.Asked == how || f.Asked == OverlapTerminate {
 			continue
@@ -138,46 +118,6 @@ func (s *Timetable) makeRoom(how string) {
 		}
 		s.out.Messages = append(s.out.Messages, Message{WorkflowID: f.ID, Input: in})
 	}
-}
-
-// ended notes how the run of a fire ended and starts a waiting fire.
-func (s *Timetable) ended(in FromChild, when int64) {
-	at := slices.IndexFunc(s.fires, func(f *Fire) bool { return f.Number == in.Call && f.Run != "" })
-	if at < 0 {
-		s.out.Dropped++
-		return
-	}
-	f := *s.fires[at]
-	s.remove(at)
-	s.detail.LastEnd = max(s.detail.LastEnd, when)
-	if s.waiting() == len(s.fires) {
-		s.rewind(s.detail.LastEnd)
-		s.detail.LastEnd = 0
-	}
-	f.Status, f.Closed, f.Error = in.Status, s.now, clip(failureText(in))
-	s.detail.Recent = append(s.detail.Recent, f)
-	if n := len(s.detail.Recent) - shownFires; n > 0 {
-		s.detail.Recent = slices.Delete(s.detail.Recent, 0, n)
-	}
-	if len(s.fires) > 0 && s.waiting() == len(s.fires) {
-		s.start(s.fires[0])
-	}
-}
-
-func failureText(in FromChild) string {
-	switch {
-	case in.Status == ChildIDInUse:
-		return fmt.Sprintf("the workflow ID belongs to run %s (%s)", in.Run, in.Note)
-	case in.Failure == nil:
-		return in.Reason
-	}
-	text := in.Failure.Message
-	for f := in.Failure; len(f.Causes) > 0; {
-		if f = f.Causes[0]; !strings.Contains(text, f.Message) {
-			text += ": " + f.Message
-		}
-	}
-	return text
 }
 
 // skipWaiting drops the waiting fires that are chosen.

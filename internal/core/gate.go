@@ -13,17 +13,13 @@ import (
 // again. Package gates decides, and Gate makes the decisions durable. It is not safe for
 // concurrent use. After an error of LoadGate it must be dropped.
 type Gate struct {
+	standing
 	name    string
 	machine *gates.Machine[TicketKey] // nil until a call declares what the gate does
 	detail  GateDetail
-	state   State // as last committed, or about to be committed
 
 	rows    map[TicketKey]int64 // row numbers of the tickets
 	lastRow int64
-	log     notebook
-
-	now     int64
-	out     *StandingTurn
 	touched []TicketKey // tickets changed since the last step, perhaps repeated
 }
 
@@ -54,7 +50,7 @@ const forgetAfter = 7 * 24 * time.Hour
 
 // NewGate returns the machine of a gate that has no row yet.
 func NewGate(name string) *Gate {
-	return &Gate{name: name, rows: map[TicketKey]int64{}, state: State{Status: StatusStanding, Wake: Never}}
+	return &Gate{name: name, rows: map[TicketKey]int64{}, standing: standing{state: State{Status: StatusStanding, Wake: Never}}}
 }
 
 // LoadGate returns the machine of a gate from its rows.
@@ -105,15 +101,16 @@ func (g *Gate) Step(now int64, inputs []Input) *StandingTurn {
 	g.out = &StandingTurn{Time: g.now, Heard: min(len(inputs), maxHeard)}
 	for _, in := range inputs[:g.out.Heard] {
 		if said, ok := in.(ToGate); ok {
-			g.hear(&said)
+			g.handle(&said)
 		}
 	}
 	if g.machine != nil {
-		g.take(g.machine.Tick(g.now))
-		g.check()
+		g.apply(g.machine.Tick(g.now))
+		g.remindHolders()
 		g.writeRows()
 		if !g.out.Over {
-			g.settle()
+			g.detail.Record = g.machine.Record()
+			g.updateState(g.detail, g.NextDue())
 		}
 	}
 	out := g.out
@@ -121,7 +118,7 @@ func (g *Gate) Step(now int64, inputs []Input) *StandingTurn {
 	return out
 }
 
-func (g *Gate) hear(m *ToGate) {
+func (g *Gate) handle(m *ToGate) {
 	if m.Spec != nil && (m.Word == GateEnter || g.machine == nil) {
 		if err := g.configure(*m.Spec); err != nil {
 			g.out.Faults = append(g.out.Faults, err)
@@ -132,15 +129,15 @@ func (g *Gate) hear(m *ToGate) {
 	}
 	switch m.Word {
 	case GateEnter:
-		g.take(g.machine.Enter(g.now, gates.Ask[TicketKey]{
+		g.apply(g.machine.Enter(g.now, gates.Ask[TicketKey]{
 			Key: m.Ticket, Attempt: m.Attempt, Priority: m.Priority, Returns: m.Returns, Came: m.Came, Once: m.Once,
 		}))
 	case GateReturn:
-		g.take(g.machine.Return(g.now, m.Ticket, m.Attempt, m.Returns))
+		g.apply(g.machine.Return(g.now, m.Ticket, m.Attempt, m.Returns))
 	case GateBackoff:
 		g.backoff(m)
 	case GateDone:
-		g.take(g.machine.Done(g.now, m.Ticket, m.Outcome))
+		g.apply(g.machine.Done(g.now, m.Ticket, m.Outcome))
 	case GatePause, GateResume, GateEdit, GateProbe, GateReset:
 		g.operate(m)
 	default:
@@ -170,7 +167,7 @@ func (g *Gate) configure(declared gates.Spec) error {
 		}
 		old := g.detail.Declared()
 		g.out.Replaced, g.out.Replacing = &old, &declared
-		g.take(step)
+		g.apply(step)
 	}
 	if g.detail.Spec = spec; g.detail.Edited != nil {
 		edited := *g.detail.Edited
@@ -182,12 +179,43 @@ func (g *Gate) configure(declared gates.Spec) error {
 
 func (g *Gate) backoff(m *ToGate) {
 	before, known := g.machine.Ticket(m.Ticket)
-	g.take(g.machine.Backoff(g.now, m.Ticket, m.Attempt, m.Outcome, m.Until))
+	g.apply(g.machine.Backoff(g.now, m.Ticket, m.Attempt, m.Outcome, m.Until))
 	after, still := g.machine.Ticket(m.Ticket)
 	if m.Judge && still && before.Attempt == m.Attempt && after.Attempt > m.Attempt {
-		g.say(FromGate{Word: GateAllowed, Ticket: m.Ticket, Attempt: m.Attempt})
+		g.send(FromGate{Word: GateAllowed, Ticket: m.Ticket, Attempt: m.Attempt})
 	}
 	if m.Yield && known {
-		g.take(g.machine.Yield(g.now, m.Ticket))
+		g.apply(g.machine.Yield(g.now, m.Ticket))
 	}
+}
+
+// GatePreview is what an operator's message to a gate would do now.
+type GatePreview struct {
+	Before, After    gates.Spec
+	Outcome, Text    string
+	Waiting          int // calls in line before
+	Starting, Ending int // calls of these that start now, or are refused
+	Holders          int // slots taken before
+}
+
+// Preview finds out what an operator's message would do. It changes the gate, which must be
+// a copy.
+func (g *Gate) Preview(now int64, m *ToGate) GatePreview {
+	g.Step(now, nil) // changes due to time alone are not consequences
+	stats := g.machine.Stats(g.now)
+	p := GatePreview{Before: g.detail.Spec, Waiting: stats.Depth, Holders: stats.Holders}
+	out := g.Step(now, []Input{*m})
+	p.After = g.detail.Spec
+	for _, said := range out.Say {
+		switch said.Word {
+		case GateGranted:
+			p.Starting++
+		case GateRefused:
+			p.Ending++
+		}
+	}
+	if notes := g.Log(); len(notes) > 0 {
+		p.Outcome, p.Text = notes[len(notes)-1].Outcome, notes[len(notes)-1].Text
+	}
+	return p
 }

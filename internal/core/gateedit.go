@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -21,36 +22,19 @@ func (e GateEdits) IsZero() bool { return e == GateEdits{} }
 
 // Over returns the declaration with the edits applied.
 func (e GateEdits) Over(declared gates.Spec) gates.Spec {
-	if e.Limit != 0 {
-		declared.Limit = e.Limit
-	}
-	if e.Rate != nil {
-		declared.Rate = *e.Rate
-	}
-	if e.Budget != nil {
-		declared.Budget = *e.Budget
-	}
-	if e.Breaker != nil {
-		declared.Breaker = *e.Breaker
-	}
+	declared.Limit = cmp.Or(e.Limit, declared.Limit)
+	declared.Rate = *cmp.Or(e.Rate, &declared.Rate)
+	declared.Budget = *cmp.Or(e.Budget, &declared.Budget)
+	declared.Breaker = *cmp.Or(e.Breaker, &declared.Breaker)
 	return declared
 }
 
 // with adds later edits, which override earlier ones.
 func (e GateEdits) with(later GateEdits) GateEdits {
-	if later.Limit != 0 {
-		e.Limit = later.Limit
+	return GateEdits{
+		Limit: cmp.Or(later.Limit, e.Limit), Rate: cmp.Or(later.Rate, e.Rate),
+		Budget: cmp.Or(later.Budget, e.Budget), Breaker: cmp.Or(later.Breaker, e.Breaker),
 	}
-	if later.Rate != nil {
-		e.Rate = later.Rate
-	}
-	if later.Budget != nil {
-		e.Budget = later.Budget
-	}
-	if later.Breaker != nil {
-		e.Breaker = later.Breaker
-	}
-	return e
 }
 
 // GateEdited holds a gate's edits and who made the last of them.
@@ -78,28 +62,28 @@ func (g *Gate) Declared() *gates.Spec {
 
 // operate carries out an operator's message and notes it.
 func (g *Gate) operate(m *ToGate) {
-	if g.log.Asked(string(m.Word), m.Request) != nil {
+	if g.Asked(string(m.Word), m.Request) != nil {
 		g.out.Dropped++
 		return
 	}
-	outcome, text := g.obey(m)
+	outcome, text := g.carryOut(m)
 	g.log.add(g.out, Note{At: g.now, Word: string(m.Word), Request: m.Request, By: m.By, Why: m.Why, Outcome: outcome, Text: text})
 }
 
-func (g *Gate) obey(m *ToGate) (outcome, text string) {
+func (g *Gate) carryOut(m *ToGate) (outcome, text string) {
 	switch m.Word {
 	case GatePause:
 		if g.detail.Pause != nil {
 			return Unchanged, "it is paused already"
 		}
 		g.detail.Pause = &Pause{By: m.By, Reason: m.Why, At: g.now}
-		g.take(g.machine.Pause(g.now, true))
+		g.apply(g.machine.Pause(g.now, true))
 	case GateResume:
 		if g.detail.Pause == nil {
 			return Unchanged, "it is not paused"
 		}
 		g.detail.Pause = nil
-		g.take(g.machine.Pause(g.now, false))
+		g.apply(g.machine.Pause(g.now, false))
 	case GateEdit:
 		return g.edit(m)
 	case GateProbe:
@@ -112,18 +96,18 @@ func (g *Gate) obey(m *ToGate) (outcome, text string) {
 
 // edit changes the gate's spec away from what the code declares.
 func (g *Gate) edit(m *ToGate) (outcome, text string) {
-	declared, was, edits := g.detail.Declared(), g.detail.Spec, GateEdits{}
-	if g.detail.Edited != nil && !m.Anew {
-		edits = g.detail.Edited.GateEdits
+	declared, was, had := g.detail.Declared(), g.detail.Spec, GateEdits{}
+	if g.detail.Edited != nil {
+		had = g.detail.Edited.GateEdits
+	}
+	edits := had
+	if m.Anew {
+		edits = GateEdits{}
 	}
 	if m.Edits != nil {
 		edits = edits.with(*m.Edits)
 	}
-	had := GateEdits{}
-	if g.detail.Edited != nil {
-		had = g.detail.Edited.GateEdits
-	}
-	if same := edits.equal(had); same {
+	if edits.equal(had) {
 		return Unchanged, "it does that already"
 	}
 	spec := edits.Over(declared)
@@ -135,7 +119,7 @@ func (g *Gate) edit(m *ToGate) (outcome, text string) {
 	if !edits.IsZero() {
 		g.detail.Edited = &GateEdited{GateEdits: edits, Declared: declared, By: m.By, Why: m.Why, At: g.now}
 	}
-	g.take(step)
+	g.apply(step)
 	return Applied, strings.Join(GateDifference(was, spec), ", ")
 }
 
@@ -163,7 +147,7 @@ func (g *Gate) probe() (outcome, text string) {
 	case s.Breaker == gates.HalfOpen:
 		return Unchanged, "its circuit breaker is half-open: the next attempt is the probe"
 	}
-	g.take(g.machine.Probe(g.now))
+	g.apply(g.machine.Probe(g.now))
 	switch after := g.machine.Stats(g.now); {
 	case after.Probing:
 		return Applied, "one attempt passes as the probe"
@@ -190,12 +174,12 @@ func (g *Gate) reset(m *ToGate) (outcome, text string) {
 		case part == PartBudget && g.detail.Spec.Budget == gates.Budget{}:
 			why = append(why, "it has no retry budget")
 		case part == PartBreaker && r.Failures > 0:
-			g.take(g.machine.Close(g.now))
+			g.apply(g.machine.Close(g.now))
 			did = append(did, "its circuit breaker is closed")
 		case part == PartBreaker:
 			why = append(why, "its circuit breaker counts no failures")
 		case part == PartBudget && r.Spent > 0:
-			g.take(g.machine.Refill(g.now))
+			g.apply(g.machine.Refill(g.now))
 			did = append(did, "its retry budget is full")
 		case part == PartBudget:
 			why = append(why, "its retry budget is full already")
@@ -221,35 +205,4 @@ func GateDifference(before, after gates.Spec) (all []string) {
 	differ("budget", before.Budget.String(), after.Budget.String())
 	differ("breaker", before.Breaker.String(), after.Breaker.String())
 	return all
-}
-
-// GatePreview is what an operator's message to a gate would do now.
-type GatePreview struct {
-	Before, After    gates.Spec
-	Outcome, Text    string
-	Waiting          int // calls in line before
-	Starting, Ending int // calls of these that start now, or are refused
-	Holders          int // slots taken before
-}
-
-// Preview finds out what an operator's message would do. It changes the gate, which must be
-// a copy.
-func (g *Gate) Preview(now int64, m *ToGate) GatePreview {
-	g.Step(now, nil) // changes due to time alone are not consequences
-	stats := g.machine.Stats(g.now)
-	p := GatePreview{Before: g.detail.Spec, Waiting: stats.Depth, Holders: stats.Holders}
-	out := g.Step(now, []Input{*m})
-	p.After = g.detail.Spec
-	for _, said := range out.Say {
-		switch said.Word {
-		case GateGranted:
-			p.Starting++
-		case GateRefused:
-			p.Ending++
-		}
-	}
-	if notes := g.Log(); len(notes) > 0 {
-		p.Outcome, p.Text = notes[len(notes)-1].Outcome, notes[len(notes)-1].Text
-	}
-	return p
 }

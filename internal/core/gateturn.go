@@ -1,34 +1,32 @@
 package core
 
 import (
-	"bytes"
-
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 )
 
-// take sends the grants and refusals that follow from one input.
-func (g *Gate) take(s *gates.Step[TicketKey]) {
+// apply sends the grants and refusals that follow from one input.
+func (g *Gate) apply(s *gates.Step[TicketKey]) {
 	g.touched = append(g.touched, s.Changed...)
 	for _, granted := range s.Granted {
-		g.say(FromGate{Word: GateGranted, Ticket: granted.Key, Attempt: granted.Attempt, Returns: granted.Returns, Probe: granted.Probe})
+		g.send(FromGate{Word: GateGranted, Ticket: granted.Key, Attempt: granted.Attempt, Returns: granted.Returns, Probe: granted.Probe})
 		if g.detail.Check == 0 || g.detail.Unused != 0 {
 			g.detail.Check, g.detail.Unused = g.now+int64(checkEvery), 0
 		}
 	}
 	for _, refused := range s.Refused {
-		g.say(FromGate{Word: GateRefused, Ticket: refused.Key, Attempt: refused.Attempt, Reason: refused.Reason})
+		g.send(FromGate{Word: GateRefused, Ticket: refused.Key, Attempt: refused.Attempt, Reason: refused.Reason})
 	}
 }
 
-func (g *Gate) say(m FromGate) {
+func (g *Gate) send(m FromGate) {
 	m.Gate = g.name
 	g.out.Say = append(g.out.Say, m)
 }
 
-// check reminds long-time holders that they hold the gate, and notes whether any call uses
-// the gate.
-func (g *Gate) check() {
+// remindHolders reminds long-time holders that they hold the gate, and notes whether any call
+// uses the gate.
+func (g *Gate) remindHolders() {
 	if g.detail.Check == 0 || g.now < g.detail.Check {
 		return
 	}
@@ -39,18 +37,18 @@ func (g *Gate) check() {
 		}
 		g.detail.Check = g.now + int64(checkEvery)
 		if g.now-t.Since >= int64(checkEvery) {
-			g.say(FromGate{Word: GateGranted, Ticket: t.Key, Attempt: t.Attempt, Returns: t.Returns, Probe: t.Probe && g.detail.Spec.Breaker.Wait})
+			g.send(FromGate{Word: GateGranted, Ticket: t.Key, Attempt: t.Attempt, Returns: t.Returns, Probe: t.Probe && g.detail.Spec.Breaker.Wait})
 		}
 	}
 	if g.detail.Check == 0 {
-		g.unused()
+		g.noteUnused()
 	}
 }
 
-// unused notes that no call holds the gate. The gate is forgotten after forgetAfter of
+// noteUnused notes that no call holds the gate. The gate is forgotten after forgetAfter of
 // disuse if a new gate would behave the same: no pause, no edit, its budget full, and no
 // failure that its breaker counts.
-func (g *Gate) unused() {
+func (g *Gate) noteUnused() {
 	since := g.detail.Unused
 	switch {
 	case !g.machine.Forgettable(g.now), g.detail.Edited != nil:
@@ -100,17 +98,6 @@ func (g *Gate) writeRows() {
 	g.touched = g.touched[:0]
 }
 
-// settle computes the state of the gate's row at the end of a step.
-func (g *Gate) settle() {
-	g.detail.Record = g.machine.Record()
-	data, _ := history.Seal(g.detail) // strings and numbers only: cannot fail
-	next := State{Status: StatusStanding, Wake: g.NextDue(), Detail: data}
-	if next.Wake != g.state.Wake || g.state.Status != next.Status || !bytes.Equal(data, g.state.Detail) {
-		g.state = next
-		g.out.State = &next
-	}
-}
-
 // NextDue returns when the gate must be stepped if no message comes, or Never.
 func (g *Gate) NextDue() int64 {
 	if g.machine == nil {
@@ -132,27 +119,12 @@ func (g *Gate) Name() string { return g.name }
 // Detail returns what the gate does and what it remembers besides its tickets.
 func (g *Gate) Detail() GateDetail { return g.detail }
 
-// Log returns the operations on the gate, oldest first.
-func (g *Gate) Log() []Note { return g.log.Log() }
-
 // Stats counts the tickets at the gate.
 func (g *Gate) Stats(now int64) gates.Stats { return g.machine.Stats(now) }
 
 // Tickets returns the tickets at the gate, ordered by number.
 func (g *Gate) Tickets() []gates.Ticket[TicketKey] { return g.machine.Tickets() }
 
-// Ended returns false: a gate never ends.
-func (g *Gate) Ended() bool { return false }
-
-// State returns the state of the gate's row after the last step.
-func (g *Gate) State() State { return g.state }
-
-// Idle returns true: everything the gate holds in memory is in its rows.
-func (g *Gate) Idle() bool { return true }
-
 // AwaitsMessage returns true: a message may come soon, however far off the next due time
 // is.
 func (g *Gate) AwaitsMessage() bool { return true }
-
-// Asked returns the note of a request, or nil if the request is new. See notebook.Asked.
-func (g *Gate) Asked(word, request string) *Note { return g.log.Asked(word, request) }

@@ -93,3 +93,63 @@ func (SlotsOpen) input()    {}
 func (TakenOver) input()    {}
 func (Control) input()      {}
 func (Told) input()         {}
+func (Claimed) input()      {}
+func (WorkerGone) input()   {}
+func (Heartbeat) input()    {}
+func (More) input()         {}
+
+// Claimed says that a worker has claimed an offered attempt and runs it.
+type Claimed struct {
+	AttemptRef
+	Worker string // the worker's ID, which the ledger records
+	At     int64
+}
+
+// WorkerGone says that the worker that ran an attempt is gone.
+type WorkerGone struct {
+	AttemptRef
+	Worker string
+	// Survived says that the worker's process lives or ended by itself. Survivors are such
+	// workers: their losses no longer count against the call.
+	Survived  bool
+	Survivors []string
+}
+
+// Heartbeat says that an attempt in flight is alive and how far it has come. One for a
+// closed call or an earlier attempt is dropped and counted.
+//
+// The last details are in the call's row. They stay there when the attempt fails, is lost
+// or is given back, so that the next attempt receives them. The code of the run never sees
+// them, so they are not in history.
+type Heartbeat struct {
+	Call    int64
+	Attempt int
+	Details history.Payload // absent: the earlier details stay
+	At      int64
+}
+
+// Timed is an input with its moment. Without it, the moment is that of the input before, and
+// of the first one the beginning. The end of an attempt and a heartbeat say themselves when
+// they happened. That a worker claimed an attempt has no moment: it comes first, because it is
+// so whatever the run decides.
+type Timed struct {
+	Input
+	At int64
+}
+
+// More says that an input of this moment waits and is passed to a later step. Nothing that is
+// due later happens in this one. It is the last input.
+type More struct{ At int64 }
+
+// moment returns an input and its moment, 0 if it has none.
+func moment(in Input) (Input, int64) {
+	switch in := in.(type) {
+	case Timed:
+		return in.Input, in.At
+	case AttemptEnded:
+		return in, in.Ended
+	case Heartbeat:
+		return in, in.At
+	}
+	return in, 0
+}

@@ -31,8 +31,8 @@ func (j *Judged) Failure() retry.Failure {
 	return f
 }
 
-// judged returns nil if the columns of the record say everything about the failure.
-func judged(outcome Outcome, f *history.Failure, d retry.Decision) *Judged {
+// newJudged returns nil if the columns of the record say everything about the failure.
+func newJudged(outcome Outcome, f *history.Failure, d retry.Decision) *Judged {
 	err := f.Err()
 	c := retry.Classify(err)
 	j := &Judged{Types: c.Types, Canceled: c.Canceled, Terminal: c.Terminal, Timeout: c.Timeout, Asked: c.Asked, After: c.After}

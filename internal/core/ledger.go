@@ -1,7 +1,6 @@
 package core
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -56,50 +55,33 @@ const (
 	LastAttempts  = 1000
 )
 
-// CallID returns the unique ID of a call. It is the trace ID of its attempts and their
-// idempotency key.
-func CallID(run string, call int64) string { return run + "/" + strconv.FormatInt(call, 10) }
-
-// AttemptID returns the unique ID of an attempt.
-func AttemptID(run string, call int64, attempt int) string {
-	return run + "/" + strconv.FormatInt(call, 10) + "." + strconv.Itoa(attempt)
-}
-
-// sentID returns the ID of a signal that workflow code sends. Users cannot choose such an
-// ID (history.Reserved), so none can be taken.
-func sentID(run string, call int64) string { return "#send/" + CallID(run, call) }
-
 // record adds an attempt that needed no decision.
-func (r *ledger) record(c *Call, outcome Outcome, f *history.Failure, reason string, ended int64) {
-	r.keep(c, outcome, f, reason, AttemptDetail{}, ended)
+func (l *ledger) record(c *Call, outcome Outcome, f *history.Failure, reason string, ended int64) {
+	l.append(c, outcome, f, reason, AttemptDetail{}, ended)
 }
 
 // recordDecision adds a failed attempt with the policy's decision.
-func (r *ledger) recordDecision(c *Call, outcome Outcome, f *history.Failure, d retry.Decision, ended, next int64) {
-	detail := AttemptDetail{Delay: d.Delay, Next: next, Rule: d.Rule + 1, Pause: d.Pause}
-	detail.Judged = judged(outcome, f, d)
-	r.keep(c, outcome, f, string(d.Reason), detail, ended)
+func (l *ledger) recordDecision(c *Call, outcome Outcome, f *history.Failure, d retry.Decision, ended int64) {
+	detail := AttemptDetail{Delay: d.Delay, Next: nextOf(d), Rule: d.Rule + 1, Pause: d.Pause, Judged: newJudged(outcome, f, d)}
+	l.append(c, outcome, f, string(d.Reason), detail, ended)
 }
 
 // recordRefusal adds the refusal of the coming attempt.
-func (r *ledger) recordRefusal(c *Call, f *history.Failure) {
-	last := c.attempts
+func (l *ledger) recordRefusal(c *Call, f *history.Failure) {
+	last := c.Progress
 	c.StartedAt, c.Node = 0, ""
 	if c.state == Backoff { // its gate answered slightly early
-		c.QueuedAt = max(r.now, c.due)
+		c.QueuedAt = max(l.journal.now, c.due)
 	} else if c.QueuedAt < last.StartedAt {
-		c.QueuedAt = r.now
+		c.QueuedAt = l.journal.now
 	}
-	r.record(c, RefusedByGate, f, string(retry.ReasonBreaker), r.now)
+	l.record(c, RefusedByGate, f, string(retry.ReasonBreaker), l.journal.now)
 	c.StartedAt, c.Node, c.QueuedAt = last.StartedAt, last.Node, last.QueuedAt
 }
 
-func (r *ledger) keep(c *Call, outcome Outcome, f *history.Failure, reason string, detail AttemptDetail, ended int64) {
-	rec := Record{
-		Call: c.Number, Attempt: c.attempt, Name: c.Name, Outcome: outcome, Reason: reason,
-		Started: c.StartedAt, Ended: ended,
-	}
-	detail.ID = AttemptID(r.start.Run, c.Number, c.attempt)
+func (l *ledger) append(c *Call, outcome Outcome, f *history.Failure, reason string, detail AttemptDetail, ended int64) {
+	rec := Record{Call: c.Number, Attempt: c.attempt, Name: c.Name, Outcome: outcome, Reason: reason, Started: c.StartedAt, Ended: ended}
+	detail.ID = AttemptID(l.journal.start.Run, c.Number, c.attempt)
 	detail.Node, detail.Queued = c.Node, c.QueuedAt
 	c.Totals.add(outcome, c.QueuedAt, c.StartedAt, ended, detail.Delay)
 	detail.Totals = &c.Totals
@@ -114,23 +96,28 @@ func (r *ledger) keep(c *Call, outcome Outcome, f *history.Failure, reason strin
 		rec.Prune = old
 	}
 	rec.Data, _ = history.Seal(detail) // strings and numbers only: cannot fail
-	r.out.Attempts = append(r.out.Attempts, rec)
+	l.journal.out.Attempts = append(l.journal.out.Attempts, rec)
+}
+
+// summaryNow returns the summary of a call that closes without the end of its attempt. The
+// coming attempt does not start, so it does not count.
+func (l *ledger) summaryNow(c *Call) *history.Summary {
+	s := l.summary(c, false, l.journal.now)
+	if s != nil && !inFlight(c.state) && c.Undecided == nil {
+		s.TotalAttempts--
+	}
+	return s
 }
 
 // summary returns the retry summary of a call that is about to close, or nil if its first
 // attempt had no failure, loss or drain.
-func (r *ledger) summary(c *Call, exhausted bool, ended int64) *history.Summary {
+func (l *ledger) summary(c *Call, exhausted bool, ended int64) *history.Summary {
 	if c.attempt <= 1 && c.Failures+c.Losses+c.Drains == 0 {
 		return nil
 	}
 	s := &history.Summary{
-		TotalAttempts:   c.attempt,
-		TotalDurationMS: (ended - c.First) / int64(time.Millisecond),
-		Exhausted:       exhausted,
-		Errors:          c.Errors,
-		ErrorsTotal:     c.ErrorsTotal,
-		LostToCrashes:   c.Losses,
-		Drained:         c.Drains,
+		TotalAttempts: c.attempt, TotalDurationMS: (ended - c.First) / int64(time.Millisecond), Exhausted: exhausted,
+		Errors: c.Errors, ErrorsTotal: c.ErrorsTotal, LostToCrashes: c.Losses, Drained: c.Drains,
 	}
 	if c.Last != nil {
 		s.LastError = clip(c.Last.Message)

@@ -1,85 +1,76 @@
 package core
 
 import (
+	"time"
+
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
-
-// Length returns the number of recorded events, not counting the start event.
-func (r *Run) Length() int { return r.length }
 
 // tooLong closes a run that reached MaxHistory, before its code makes the history longer.
 // The failure is terminal because a retry would end the same way. The code does not run, so
 // the turn says CodeDeferred.
 func (r *Run) tooLong() bool {
-	limit := r.config.MaxHistory
-	if limit <= 0 || r.length < limit || r.program == nil || r.paused != nil {
+	limit := r.journal.config.MaxHistory
+	if limit <= 0 || r.length < limit || r.journal.program == nil || r.journal.paused != nil {
 		return false
 	}
 	err := &history.LimitError{What: "events of history", Limit: limit, Hint: "give many items to child workflows, let its code continue as new in time (see workflow.GetInfo), or raise perdure.MaxHistory"}
-	r.emit(history.Event{Kind: history.CodeDeferred})
-	r.happened(history.Event{Kind: history.RunFailed, Failure: history.FromError(retry.Terminal(err)), Reason: string(retry.ReasonTerminal)})
+	r.journal.append(history.Event{Kind: history.CodeDeferred})
+	r.emit(history.Event{Kind: history.RunFailed, Failure: history.FromError(retry.Terminal(err)), Reason: string(retry.ReasonTerminal)})
 	return true
 }
 
-// limitPending replaces a command that begins a call with a refusal, if the run has
-// MaxPending calls open. Replay takes the refusal from the record, so the limit may change
-// at any time.
-func (r *Run) limitPending(e *history.Event) {
-	limit := r.config.MaxPending
-	replayed := r.onRecord()
+// neverBegins closes a run whose code has not begun and may no longer begin: it was
+// canceled before its first turn, or it is a retry and the time for all attempts has
+// passed. The code does not run, so the turn says CodeDeferred.
+func (r *Run) neverBegins() bool {
+	s := &r.journal.start
+	end := history.Event{Kind: history.RunCanceled}
 	switch {
-	case !waits(e.Kind):
-		return
-	case replayed && (r.next() == nil || r.next().Kind != history.CallRefused):
-		return
-	case !replayed && (limit <= 0 || len(r.calls) < limit):
-		return
+	case r.journal.cancellation.requested && r.journal.cancellation.at < s.FirstTurn && !r.codeRan:
+		phase := retry.PhaseBackoff
+		if s.Failure == nil { // started with a delay
+			phase = retry.PhaseQueue
+		}
+		end.Failure = history.Aborted(s.Type, max(s.Attempt-1, 1), phase, s.Failure)
+	case s.Deadline != 0 && r.journal.now > s.Deadline && !r.codeRan && r.journal.program != nil:
+		within := time.Duration(s.Deadline - r.retries().firstAttempt())
+		end.Kind, end.Reason = history.RunFailed, string(retry.ReasonWithin)
+		end.Failure = r.retries().exhaustedRun(s.Attempt-1, retry.ReasonWithin, 0, within, s.Failure)
+	default:
+		return false
 	}
-	refusal := history.Event{Kind: history.CallRefused, Call: e.Call, Name: e.Name, Note: string(e.Kind), Block: e.Block}
-	if replayed && !same(r.next(), &refusal) {
-		return
-	}
-	if !replayed {
-		refusal.Failure = history.FromError(retry.Terminal(&history.LimitError{
-			What: "pending calls", Limit: limit, Hint: "wait for some before it begins more, as workflow.Map does with a limit, or raise perdure.MaxPendingCalls",
-		}))
-	}
-	*e = refusal
+	r.journal.append(history.Event{Kind: history.CodeDeferred})
+	r.emit(end)
+	return true
 }
 
-// waits reports whether a command of this kind begins a call that stays open.
-func waits(k history.Kind) bool {
-	switch k {
-	case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.SignalAwaited,
-		history.ChildScheduled, history.DetachedScheduled:
-		return true
+// expire closes the run if its time has run out. That comes before any other input of the
+// moment, which is then too late. For the run's retry policy a run timeout is a failure
+// like any other; a chain timeout ends the chain.
+func (r *Run) expire() {
+	at, kind, limit := deadline(&r.journal.start)
+	if r.ended || r.journal.now < at {
+		return
 	}
-	return false
-}
-
-// Backlog returns the number of signals that the code has not read.
-func (r *Run) Backlog() int { return r.signals.backlog }
-
-// full reports whether senders must send the run no more signals, except for those that it
-// waits for: it has MaxBacklog unread ones, or maxYoung came with IDs within KeepKeys. A full
-// run stays full until it has read a fifth of the limit, so that its row does not change with
-// each signal.
-func (r *signals) full(was bool) bool {
-	return reached(r.backlog, r.config.MaxBacklog, was) || reached(r.seen.young(r.now), maxYoung, was)
-}
-
-// reached reports whether n is at the limit or, if it was before, has not yet dropped by a
-// fifth of it. A limit of 0 means no limit.
-func reached(n, limit int, was bool) bool {
-	return limit > 0 && (n >= limit || was && n > limit-limit/5)
-}
-
-// roomAt returns when enough IDs are old that the run is no longer full of them, or Never
-// if it is not full of them.
-func (r *signals) roomAt(was bool) int64 {
-	if !reached(r.seen.young(r.now), maxYoung, was) {
-		return Never
+	r.applyToCut()
+	end := history.Event{Kind: history.RunTimedOut, Failure: history.FromError(&retry.TimeoutError{Kind: kind, Limit: limit})}
+	if policy := r.retries().retryPolicy(); policy != nil && kind == retry.TimeoutRun {
+		end = r.retries().decide(end.Failure, policy)
 	}
-	return r.seen.order[len(r.seen.order)-1-(maxYoung-maxYoung/5)].at + int64(KeepKeys)
+	if end.Kind == history.RunFailed {
+		end.Kind = history.RunTimedOut
+	}
+	if end.Kind.Command() { // the code has no part in this command
+		r.journal.append(history.Event{Kind: history.CodeDeferred})
+	}
+	r.emit(end)
+}
+
+// Deadline returns when an open run is closed as timed out, with or without its code, or
+// Never.
+func (r *Run) Deadline() int64 {
+	at, _, _ := deadline(&r.journal.start)
+	return at
 }

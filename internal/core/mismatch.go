@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
 )
 
 // Mismatch is the first difference between the commands of a run's code and its history.
@@ -169,4 +170,17 @@ func same(recorded, asked *history.Event) bool {
 		return recorded.Note == failureReplaced || history.Same(ownFailure(recorded), asked.Failure)
 	}
 	return true
+}
+
+// ownFailure returns the failure with which the code closed its run. A timed-out run has
+// none, because its code was not asked.
+func ownFailure(e *history.Event) *history.Failure {
+	switch retry.Reason(e.Reason) {
+	case "", retry.ReasonTerminal, retry.ReasonCanceled:
+		return e.Failure
+	}
+	if e.Kind == history.RunFailed && e.Failure != nil && len(e.Failure.Causes) > 0 {
+		return e.Failure.Causes[0]
+	}
+	return e.Failure
 }

@@ -76,17 +76,3 @@ func (b *notebook) add(out *StandingTurn, n Note) {
 		b.notes, b.first = b.notes[1:], b.first-1
 	}
 }
-
-// Asked returns the note of the request with this word and idempotency key. It returns nil
-// if the request is new, has no key, or is no longer in the log.
-func (b *notebook) Asked(word, request string) *Note {
-	for i := range b.notes {
-		if n := &b.notes[i]; request != "" && n.Request == request && n.Word == word {
-			return n
-		}
-	}
-	return nil
-}
-
-// Log returns the notes, oldest first. The entity owns the slice.
-func (b *notebook) Log() []Note { return b.notes }

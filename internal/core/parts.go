@@ -2,16 +2,18 @@ package core
 
 import "github.com/perdure/perdure/internal/history"
 
-// A Run is made of parts, each with its own state and one reason to change. A part embeds
-// the part below it, so it can use what is below it and nothing above.
+// A Run is made of parts, each with its own state and one reason to change. A part has
+// pointers to the parts below it that it uses, and knows nothing of those above: it tells them
+// what it did by what it returns, and by the turn that it fills.
 //
 //	Run         takes inputs, runs the code, replays, closes the run
 //	operations  operators' requests on calls    children  runs that this one starts
-//	signals     received and awaited            runRetry  the retry policy of the run itself
-//	execution   the life of attempts: slots, failures, backoff, pauses, losses
+//	signals     received and awaited            retries   the retry policy of the run itself
+//	attempts    the life of attempts: slots, failures, backoff, pauses, losses
 //	gating      the position of calls at their gates
-//	callTable   the open calls, their states, due times and rows
+//	calls       the open calls, their states, due times and rows
 //	ledger      records of attempts, summaries and tallies
+//	row         the row of the run
 //	journal     the turn being made: the run's identity, the time, the events to record
 
 // journal is the turn being made, and what all parts share about the run.
@@ -21,54 +23,55 @@ type journal struct {
 	program Program // nil: the code is missing or parked
 
 	now int64 // engine time of the current turn
-	// moment is how far the step has come: see pass.
+	// moment is how far the step has come: see passTime.
 	moment int64
 	turn   int64 // number of the last turn
 	epoch  int64 // epoch under which the last loaded turn was committed
 	out    *Turn // the turn being made; nil in a replay
 
-	// later holds the events after the cut in replayed turns. They take effect when the
+	// afterCut holds the events after the cut in replayed turns. They take effect when the
 	// code reaches the end of those turns.
-	later []history.Event
+	afterCut []history.Event
 
-	place     int64 // the last result of Place
-	codePlace int64 // the place of what the running code does, 0 if it does not run
-	fired     fired // the timer with that place, if it is one
+	place     int64      // the last result of Place
+	codePlace int64      // the place of what the running code does, 0 if it does not run
+	lastTimer timerPlace // the timer with that place, if it is one
 
 	mustAdvance bool   // something happened that the code can see
 	paused      *Pause // set while the code must not run and no attempt may start
-	cancellation
+
+	cancellation cancellation
 }
 
 // cancellation is a request to cancel the run.
 type cancellation struct {
 	requested bool
+	untold    bool // the code has not been told
+	fresh     bool // the step in progress takes it
 	reason    string
 	at        int64 // its moment, in the step that takes it
-	untold    bool  // the code has not been told
-	fresh     bool  // the step in progress takes it
 }
 
-// fired is a timer that has fired.
-type fired struct{ place, turn, due int64 }
+// timerPlace is a timer that has fired.
+type timerPlace struct{ place, turn, due int64 }
 
 // ledger records what happened to attempts.
 type ledger struct {
-	journal
+	journal   *journal
 	uncounted uncounted
 }
 
 // callTable holds the open calls.
 type callTable struct {
-	ledger
-	calls      map[int64]*Call  // the open calls, by number
+	journal *journal
+
+	byNumber   map[int64]*Call  // the open calls
 	opened     *Call            // opened by the last event that opened a call
 	blocks     map[int64]*Block // blocks that the code has not left
 	lastCall   int64
 	busy       int          // open calls that are dispatched or queued
 	queued     int          // open calls that are queued
-	untold     int          // open calls that wait for an operator who was not told
-	outside    int          // open calls that are external, offered or remote
+	unnotified int          // open calls that wait for an operator who was not told
 	inQueues   int          // open calls that are offered or remote
 	childCalls int          // open calls that started a run
 	unserved   map[Lack]int // queued calls that cannot start on this node
@@ -78,30 +81,65 @@ type callTable struct {
 }
 
 // gating asks for gates and gives them up.
-type gating struct{ callTable }
+type gating struct {
+	journal *journal
+	calls   *callTable
+}
 
-// execution runs the attempts of activity calls and inline steps.
-type execution struct {
-	gating
-	asked    idSet   // IDs of operations on calls
-	ready    []*Call // calls that want a slot
-	reserved []*Call // queued calls that have a reserved slot
+// attempts runs the attempts of activity calls and inline steps.
+type attempts struct {
+	journal *journal
+	ledger  *ledger
+	calls   *callTable
+	gating  *gating
+
+	operationIDs idSet   // IDs of operations on calls
+	ready        []*Call // calls that want a slot
+	reserved     []*Call // queued calls that have a reserved slot
 }
 
 // operations carries out operations on calls.
-type operations struct{ *execution }
+type operations struct {
+	journal  *journal
+	ledger   *ledger
+	calls    *callTable
+	gating   *gating
+	attempts *attempts
+}
 
 // children starts runs and receives their outcomes.
-type children struct{ *execution }
+type children struct {
+	journal  *journal
+	calls    *callTable
+	attempts *attempts
+}
 
 // signals holds the received signals and the calls that await one.
 type signals struct {
-	*execution
+	journal  *journal
+	attempts *attempts
+
 	byName  map[string]*mailbox
 	backlog int     // signals that no call has received yet, over all names
 	unread  []*Call // calls that received a signal since the code last ran
-	seen    idSet   // IDs of signals
+	ids     idSet   // IDs of signals
 }
 
 // runRetry applies the retry policy of the run itself.
-type runRetry struct{ *journal }
+type runRetry struct{ journal *journal }
+
+// connect gives the parts that have a state those below them.
+func (r *Run) connect() {
+	j, l, t, g, a := &r.journal, &r.ledger, &r.calls, &r.gating, &r.attempts
+	l.journal, t.journal = j, j
+	g.journal, g.calls = j, t
+	a.journal, a.ledger, a.calls, a.gating = j, l, t, g
+	r.signals.journal, r.signals.attempts = j, a
+}
+
+// operations, children and retries have no state of their own.
+func (r *Run) operations() operations {
+	return operations{&r.journal, &r.ledger, &r.calls, &r.gating, &r.attempts}
+}
+func (r *Run) children() children { return children{&r.journal, &r.calls, &r.attempts} }
+func (r *Run) retries() runRetry  { return runRetry{&r.journal} }

@@ -28,18 +28,6 @@ func PinOf(e *history.Event) (build string, is bool) {
 	return e.Name, moved || e.Kind == history.RunPinned
 }
 
-// moveRun moves the run to another build.
-func (r *Run) moveRun(in Control) {
-	outcome, why := WouldMove(r.pin, &in)
-	switch {
-	case outcome == Applied:
-		why = "from build " + r.pin
-	case r.pin == "":
-		why += ": its workflow is not workflow.Pinned, or was not when it began, or its code has not begun"
-	}
-	r.answerRun(in, outcome, why)
-}
-
 // WouldMove returns the outcome of a move request for a run with this pin, and why the run
 // does not move.
 func WouldMove(pin string, in *Control) (outcome, why string) {
@@ -52,18 +40,4 @@ func WouldMove(pin string, in *Control) (outcome, why string) {
 		return Refused, "it stays on build " + pin
 	}
 	return Applied, ""
-}
-
-// pinBegin pins the run to the build with which its code begins, if configured.
-func (r *Run) pinBegin() {
-	if r.config.Build != "" && r.pin == "" {
-		r.happened(history.Event{Kind: history.RunPinned, Name: r.config.Build})
-	}
-}
-
-// applyPin applies an event that may pin the run to a build.
-func (r *Run) applyPin(e *history.Event) {
-	if build, is := PinOf(e); is && (r.out != nil || r.turn > r.start.Base.LastCut()) {
-		r.pin, r.pinChanged = build, true
-	}
 }

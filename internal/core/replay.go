@@ -1,33 +1,6 @@
 package core
 
-import (
-	"slices"
-
-	"github.com/perdure/perdure/internal/history"
-)
-
-// replayAll brings the machine and its code to the end of the record.
-func (r *Run) replayAll(turns []StoredTurn) error {
-	for i := range turns {
-		if want := r.turn + int64(i) + 1; turns[i].Number != want {
-			return history.DamagedTurn(want, history.ErrMissing)
-		}
-		if late := slices.IndexFunc(cutOff(r.start.Base, turns[i:i+1]), isCommand); late >= 0 {
-			return &Mismatch{Turn: turns[i].Number, Expected: &cutOff(r.start.Base, turns[i:i+1])[late]} // the code issues no command after the cut
-		}
-	}
-	for len(turns) > 0 {
-		stretch := stretch(r.start.Base, turns)
-		turns = turns[len(stretch):]
-		if len(turns) == 0 && isCut(r.start.Base, stretch) {
-			return r.comeToCut(stretch)
-		}
-		if err := r.replay(stretch); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+import "github.com/perdure/perdure/internal/history"
 
 // replay replays one stretch of the record.
 func (r *Run) replay(turns []StoredTurn) error {
@@ -36,76 +9,86 @@ func (r *Run) replay(turns []StoredTurn) error {
 			r.length += len(turns[i].Events)
 		}
 	}()
-	r.later = cutOff(r.start.Base, turns)
-	deferred := r.enter(&turns[0])
-	if r.program == nil || deferred || r.ended || isCut(r.start.Base, turns) && r.rejoining.out == nil {
+	r.journal.afterCut = cutOff(r.journal.start.Base, turns)
+	deferred := r.enterTurn(&turns[0])
+	if r.journal.program == nil || deferred || r.ended || isCut(r.journal.start.Base, turns) && r.rejoining.out == nil {
 		r.applyCommands()
 		for i := range turns[1:] {
-			r.enter(&turns[i+1])
+			r.enterTurn(&turns[i+1])
 			r.applyCommands()
 		}
-		if r.program == nil && !deferred {
-			r.mustAdvance, r.cancellation.untold = false, false
+		if r.journal.program == nil && !deferred {
+			r.journal.mustAdvance, r.journal.cancellation.untold = false, false
 			r.signals.unread = nil
 		}
-		r.applyLater()
+		r.applyAfterCut()
 		return nil
 	}
 	r.rejoining.rest = turns[1:]
 	r.replaying = true
 	err := r.advance()
-	if err == nil && r.onRecord() && r.position < len(r.expected) {
-		err = &Mismatch{Turn: r.turn, Command: r.position + 1, Expected: &r.expected[r.position]}
+	if err == nil && r.OnRecord() && r.position < len(r.expected) {
+		err = &Mismatch{Turn: r.journal.turn, Command: r.position + 1, Expected: &r.expected[r.position]}
 	}
 	r.replaying = false
 	if err == nil {
-		r.applyLater()
+		r.applyAfterCut()
 	}
 	return err
 }
 
-// enter applies the inputs of a recorded turn and expects its commands from then on. It
-// reports whether the turn says that its code was deferred.
-func (r *Run) enter(t *StoredTurn) (deferred bool) {
-	r.turn, r.epoch = t.Number, t.Epoch
-	r.now = max(r.now, t.Time)
-	r.countElsewhere()
-	events := t.Events
-	if n, cut := r.start.Base.CutOf(t.Number); cut {
-		events = events[:min(n, len(events))]
+func (r *Run) advance() error {
+	r.journal.codePlace = r.Place()
+	defer func() { r.journal.codePlace = 0 }()
+	if r.journal.cancellation.untold {
+		r.journal.cancellation.untold, r.journal.cancellation.fresh = false, false
+		r.journal.program.Canceled(r.journal.cancellation.reason)
 	}
-	if r.codePlace != 0 { // the code spans this turn, too
-		r.codePlace = 0
-		defer func() { r.codePlace = r.Place() }()
+	if r.mismatch != nil {
+		return r.mismatch // the first difference; perhaps there is no handler for an update
 	}
-	inputs := upToCommand(events)
-	r.expected, r.position = events[len(inputs):], 0
-	for i := range inputs {
-		if inputs[i].Kind == history.CodeDeferred {
-			deferred = true
-			continue
-		}
-		r.apply(&inputs[i])
+	if r.journal.config.Progress != nil {
+		r.journal.config.Progress()
 	}
-	return deferred
+	err := r.journal.program.Advance()
+	r.journal.mustAdvance, r.codeRan = false, true
+	r.signals.unread = nil
+	if r.mismatch != nil {
+		return r.mismatch
+	}
+	return err
 }
 
-// OnRecord reports whether the next command of the code is on record.
-func (r *Run) OnRecord() bool { return r.onRecord() }
+// applyAfterCut applies the later events of a stretch. The node that ran the attempts has
+// already counted the calls that these events close.
+func (r *Run) applyAfterCut() {
+	if r.ended {
+		return
+	}
+	later := r.journal.afterCut
+	r.journal.afterCut = nil
+	tallies := 0
+	if r.journal.out != nil {
+		tallies = len(r.journal.out.Tallies)
+	}
+	for i := range later {
+		if r.ended {
+			return
+		}
+		r.apply(&later[i])
+	}
+	r.dropForeignCounts()
+	if r.journal.out != nil {
+		r.journal.out.Tallies = r.journal.out.Tallies[:tallies]
+	}
+}
 
-func isCommand(e history.Event) bool { return e.Kind.Command() }
-
-// upToCommand returns the inputs with which a turn begins.
-func upToCommand(events []history.Event) []history.Event {
-	if i := slices.IndexFunc(events, isCommand); i >= 0 {
-		return events[:i]
+// cutOff returns the events after the cuts in these turns.
+func cutOff(b *history.Base, turns []StoredTurn) (events []history.Event) {
+	for i := range turns {
+		if n, cut := b.CutOf(turns[i].Number); cut {
+			events = append(events, turns[i].Events[min(n, len(turns[i].Events)):]...)
+		}
 	}
 	return events
-}
-
-// applyCommands applies the commands of the current turn without running the code.
-func (r *Run) applyCommands() {
-	for i := range r.expected {
-		r.apply(&r.expected[i])
-	}
 }

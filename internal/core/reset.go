@@ -7,24 +7,6 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// resetRun closes the run, and the next run of its chain continues from a call. The code
-// does not run, so the turn says CodeDeferred.
-func (r *Run) resetRun(in Control) {
-	if in.Fault != nil {
-		r.answerRun(in, Refused, in.Fault.Error())
-		return
-	}
-	id := NextRunID(r.start.Run, r.now)
-	r.answerRun(in, Applied, in.Cut.String())
-	r.emit(history.Event{Kind: history.CodeDeferred})
-	in.Cut.reset = in.Cut.Reset(&r.start, id, r.now, in)
-	r.out.Base = in.Cut
-	r.happened(history.Event{
-		Kind: history.RunContinued, Call: in.Call, Initiator: history.ResetOfRun, ID: id, Attempt: 1,
-		Operation: string(in.Operation), By: in.By, Reason: in.Reason,
-	})
-}
-
 // Reset returns the start event of the next run of a chain, which continues from a call.
 // The times of the run and the chain start over, because an operator wants the run to go
 // on.
@@ -36,7 +18,7 @@ func (c *Cut) Reset(source *history.Start, run string, now int64, in Control) *h
 	if source.Carried != nil {
 		carried = *source.Carried
 	}
-	carried.Asked = slices.Clone(c.asked)
+	carried.Asked = slices.Clone(c.operationIDs)
 	if in.ID != "" && !slices.Contains(carried.Asked, in.ID) {
 		carried.Asked = append(carried.Asked, in.ID)
 	}

@@ -5,61 +5,40 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/retry"
 )
 
 // writeRows turns the touched calls into rows to write or delete.
-func (r *callTable) writeRows() {
-	for _, c := range r.dirty {
+func (t *callTable) writeRows() {
+	for _, c := range t.dirty {
 		c.isDirty = false
-		r.writeTask(c)
+		t.writeTask(c)
 		switch {
 		case c.Done:
 			if c.hasRow {
 				c.hasRow = false
-				r.out.Closed = append(r.out.Closed, c.shown().Number)
+				t.journal.out.Closed = append(t.journal.out.Closed, c.subject().Number)
 			}
 		case c.backoffOf != nil:
 			c.hasRow = true
-			row := c.shown().row()
+			row := c.subject().row()
 			row.State, row.Due = Backoff, c.due
-			r.out.Rows = append(r.out.Rows, row)
+			t.journal.out.Rows = append(t.journal.out.Rows, row)
 		case !c.attempted():
 		case c.state == Dispatched && c.attempt == 1 && !c.hasRow && c.BeatAt == 0 && c.Pause == nil && !c.renewed:
 			// History alone says so.
 		default:
 			c.hasRow = true
-			r.out.Rows = append(r.out.Rows, c.row())
+			t.journal.out.Rows = append(t.journal.out.Rows, c.row())
 		}
 	}
-	r.dirty = r.dirty[:0]
+	t.dirty = t.dirty[:0]
 }
 
-func (c *Call) row() Row {
-	c.Cancel = c.cancelRequested
-	c.Inline = c.Step()
-	data, _ := history.Seal(&c.attempts) // strings and numbers only: cannot fail
-	row := Row{Call: c.Number, State: c.state, Name: c.Name, Queue: c.Queue, Attempt: c.attempt, Data: data}
-	if c.state == Backoff {
-		row.Due = c.due
-	}
-	return row
-}
-
-// shown returns the call as operators know it. For the backoff of a block that is the
-// block.
-func (c *Call) shown() *Call {
-	if c.backoffOf != nil {
-		return &c.backoffOf.call
-	}
-	return c
-}
-
-// keepsRow notes that a block in backoff has a row. It returns false if there is no such
+// hasBlockRow notes that a block in backoff has a row. It returns false if there is no such
 // block. The row holds nothing that is not in history.
-func (r *callTable) keepsRow(number int64) bool {
-	for _, c := range r.calls {
-		if c.backoffOf != nil && c.shown().Number == number {
+func (t *callTable) hasBlockRow(number int64) bool {
+	for _, c := range t.byNumber {
+		if c.backoffOf != nil && c.subject().Number == number {
 			c.hasRow = true
 			return true
 		}
@@ -68,16 +47,16 @@ func (r *callTable) keepsRow(number int64) bool {
 }
 
 // restore gives a replayed call the state in its row.
-func (r *callTable) restore(c *Call, row Row) error {
-	r.setState(c, row.State)
-	c.attempts = attempts{state: row.State} // drops what the replay assumed
-	if err := history.Unseal(row.Data, &c.attempts); err != nil {
+func (t *callTable) restore(c *Call, row Row) error {
+	t.setState(c, row.State)
+	c.Progress = Progress{state: row.State} // drops what the replay assumed
+	if err := history.Unseal(row.Data, &c.Progress); err != nil {
 		return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), err)
 	}
 	c.attempt = row.Attempt
 	c.hasRow = true
 	if c.Untold {
-		r.untold++
+		t.unnotified++
 	}
 	c.cancelRequested = c.cancelRequested || c.Cancel
 	if len(c.AtGates) != len(c.Gates) {
@@ -86,7 +65,7 @@ func (r *callTable) restore(c *Call, row Row) error {
 	switch c.state {
 	case Backoff:
 		c.due = row.Due
-		r.awaitBackoff(c)
+		t.awaitBackoff(c)
 		return nil
 	case Queued, Offered:
 		c.due = c.queueDue()
@@ -97,59 +76,39 @@ func (r *callTable) restore(c *Call, row Row) error {
 			c.due = c.gatedDue()
 		}
 	}
-	r.watch(c)
+	t.watch(c)
 	return nil
 }
 
-// Progress is the state of a pending call, decoded from its row, for readers.
-type Progress struct {
-	attempts
-}
-
-// TimesOut returns when an external attempt times out.
-func (p *Progress) TimesOut(policy *retry.Policy) int64 {
-	at, _ := p.timesOut(policy)
-	return at
-}
-
-// DecodeProgress reads the data of a call's row. If the data is encoded and cannot be
-// decoded, DecodeProgress returns an error and the progress that the document's face shows.
-func DecodeProgress(data []byte) (*Progress, error) {
-	p := &Progress{}
-	switch err := history.Unseal(data, &p.attempts); {
-	case history.IsCoded(err):
-		return p, history.Damaged("the row of the call", err)
-	case err != nil:
-		return nil, history.Damaged("the row of the call", err)
+// writeTask keeps the queue's row in step with the call. The row exists while the attempt
+// is offered, and until a claimed attempt has ended.
+func (t *callTable) writeTask(c *Call) {
+	want := 0
+	if !c.Done && (c.state == Offered || c.state == Remote) {
+		want = c.attempt
 	}
-	return p, nil
+	if c.Task != 0 && c.Task != want {
+		ref := AttemptRef{c.Number, c.Task}
+		switch {
+		case !c.Claimed:
+			t.journal.out.Withdrawn = append(t.journal.out.Withdrawn, ref)
+		case c.abandoned:
+			t.journal.out.GivenUp = append(t.journal.out.GivenUp, ref)
+		default:
+			t.journal.out.Over = append(t.journal.out.Over, ref)
+		}
+		c.Task, c.Claimed, c.abandoned = 0, false, false
+		t.offered = slices.DeleteFunc(t.offered, func(o *Call) bool { return o == c }) // else a worker would find it
+	}
+	if want != 0 && c.Task == 0 {
+		c.Task, c.Claimed = want, false
+		t.offered = append(t.offered, c)
+	}
 }
 
-// Awaits returns the index of the gate at which the call waits, or -1, and whether it waits
-// for the verdict of a budget.
-func (p *Progress) Awaits() (at int, verdict bool) {
-	return slices.IndexFunc(p.AtGates, atGate.waits), p.Undecided != nil
-}
-
-func encodeDetail(d Detail) []byte {
-	data, _ := history.Seal(d) // payloads are valid JSON already: cannot fail
-	return data
-}
-
-// EncodeDetail encodes the document beside a status.
-func EncodeDetail(d Detail) []byte { return encodeDetail(d) }
-
-// DecodeDetail decodes the document beside a status. An absent document is the zero Detail.
-func DecodeDetail(data []byte) (Detail, error) {
-	var d Detail
-	if len(data) == 0 {
-		return d, nil
+// offerAgain tells the queue of an offered attempt that the end of its time has moved.
+func (t *callTable) offerAgain(c *Call) {
+	if c.state == Offered && c.Task != 0 && !c.Claimed && !slices.Contains(t.offered, c) {
+		t.offered = append(t.offered, c)
 	}
-	if result, is := history.UnsealResult(data); is {
-		return Detail{Result: &result}, nil
-	}
-	if err := history.Unseal(data, &d); err != nil {
-		return d, history.Damaged("the outcome or reason in the row of the run", err)
-	}
-	return d, nil
 }

@@ -1,11 +1,7 @@
 package core
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
@@ -24,7 +20,7 @@ type Config struct {
 	// MaxBacklog is how many unread signals make the run full; 0 means no limit.
 	MaxBacklog int
 	// Draw returns the u in [0, 1) that jitters the delay after an attempt. It must depend
-	// on its arguments only. Nil means the function Draw.
+	// on its arguments only. Nil means Uniform.
 	Draw func(run string, call int64, attempt int) float64
 	// Owner names the node that owned the run's partition in an epoch.
 	Owner func(epoch int64) string
@@ -84,37 +80,37 @@ var ErrDeadlock = errors.New("the workflow's code waits forever: no activity, ti
 // holds what belongs to none of them. It is not safe for concurrent use. After an error
 // from Load or Step it must be dropped.
 type Run struct {
-	execution
-	runRow
-	operations operations
-	children   children
-	signals    signals
-	retries    runRetry
+	journal  journal
+	row      runRow
+	ledger   ledger
+	calls    callTable
+	gating   gating
+	attempts attempts
+	signals  signals
 
 	length int // events in history before the current turn
 
-	versions   map[string]int    // by change name, as the code asked for them
-	updates    recent[place]     // by ID
-	done       idSet             // IDs of operations on the run and on earlier runs of its chain
-	attributes map[string]string // never modified: a change replaces the map
+	versions          map[string]int    // by change name, as the code asked for them
+	updates           dedup[acceptance] // by ID
+	chainOperationIDs idSet             // IDs of operations on the run and on earlier runs of its chain
+	attributes        map[string]string // never modified: a change replaces the map
 
 	updatable bool // the code has an update handler
 	codeRan   bool // at least once
 	ended     bool
+	damaged   bool // only part of the record could be read
+	replaying bool
+	// codeFirst says that the time of the run is over, and that the code sees in this step
+	// what came before.
+	codeFirst bool
 
-	damaged bool    // only part of the record could be read
-	strays  []int64 // rows of calls that are not in the readable part
+	strays []int64 // rows of calls that are not in the readable part
 
 	// The record of the turn that is being replayed.
-	replaying bool
 	expected  []history.Event
 	position  int
 	mismatch  *Mismatch
 	rejoining rejoining
-
-	// codeFirst says that the time of the run is over, and that the code sees in this step
-	// what came before.
-	codeFirst bool
 
 	spare *Turn // see Reuse
 }
@@ -122,335 +118,19 @@ type Run struct {
 // New makes the machine of a run that has no turn and no code yet. See Bind.
 func New(config Config, start history.Start) *Run {
 	if config.Draw == nil {
-		config.Draw = Draw
+		config.Draw = Uniform
 	}
 	r := &Run{
 		attributes: start.Attributes,
-		runRow:     runRow{state: State{Status: StatusRunning, Wake: Hot}},
+		row:        runRow{state: State{Status: StatusRunning, Wake: Hot}},
 	}
-	r.config, r.start, r.mustAdvance = config, start, true
-	r.calls = map[int64]*Call{}
-	r.operations.execution, r.children.execution, r.retries.journal = &r.execution, &r.execution, &r.journal
-	r.signals = signals{execution: &r.execution}
+	r.journal.config, r.journal.start, r.journal.mustAdvance = config, start, true
+	r.calls.byNumber = map[int64]*Call{}
+	r.connect()
 	r.inherit(start.Carried)
 	return r
 }
 
 // Bind sets the program of the machine. Programs are usually made from the machine. Call
 // Bind before Load and Step.
-func (r *Run) Bind(program Program) { r.program = program }
-
-// Load replays turns and applies the rows and the state of a run. It must be the first call
-// on a Run that has history. It returns a *Mismatch if the code differs from the history,
-// or the program's error if the code panicked.
-func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
-	if err := r.replayAll(turns); err != nil {
-		return err
-	}
-	for _, row := range rows {
-		c, ok := r.calls[row.Call]
-		if !ok && r.keepsRow(row.Call) {
-			continue
-		}
-		if !ok {
-			return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), errors.New("no call of its number is open in history"))
-		}
-		if err := r.restore(c, row); err != nil {
-			return err
-		}
-	}
-	r.load(state, r.program != nil)
-	for _, n := range r.openNumbers() {
-		if c := r.calls[n]; c.state == Queued {
-			r.ready = append(r.ready, c)
-		}
-	}
-	return nil
-}
-
-func (r *callTable) openNumbers() []int64 {
-	if len(r.calls) == 0 {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(r.calls))
-}
-
-func (r *Run) advance() error {
-	r.codePlace = r.Place()
-	defer func() { r.codePlace = 0 }()
-	if r.cancellation.untold {
-		r.cancellation.untold, r.cancellation.fresh = false, false
-		r.program.Canceled(r.cancellation.reason)
-		if r.mismatch != nil {
-			return r.mismatch // report the first difference
-		}
-	}
-	if r.mismatch != nil {
-		return r.mismatch // there is no handler for an update
-	}
-	if r.config.Progress != nil {
-		r.config.Progress()
-	}
-	err := r.program.Advance()
-	r.mustAdvance, r.codeRan = false, true
-	r.signals.unread = nil
-	if r.mismatch != nil {
-		return r.mismatch
-	}
-	return err
-}
-
-// Step advances the run to now. It takes the inputs in order, skipping nil ones, and what is
-// due between their moments, and then runs the code. The caller passes the inputs in the
-// order of their moments (see Timed). It calls admit for each attempt that could start. If
-// admit returns true, a slot is reserved or the attempt takes one when it begins (see
-// Config.Unslotted); otherwise the call stays queued.
-func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, error) {
-	r.now = max(r.now, now)
-	if r.out, r.spare = r.spare, nil; r.out == nil {
-		r.out = &Turn{Events: make([]history.Event, 0, usualTurn)}
-	}
-	r.out.Time = r.now
-	if r.damaged {
-		r.stepDamaged(inputs)
-	} else if err := r.stepWhole(inputs); err != nil {
-		return nil, err
-	} else {
-		r.admitReady(admit, r.codeFirst)
-	}
-	r.writeRows()
-	r.handOut()
-	r.settle()
-	if len(r.out.Events) > 0 {
-		r.catchUp()
-	}
-	out := r.out
-	r.out = nil
-	if len(out.Events) > 0 {
-		r.length += len(out.Events)
-		r.turn++
-		out.Number = r.turn
-	}
-	return out, nil
-}
-
-func (r *Run) step() error {
-	if !r.codeRan {
-		r.pinBegin()
-	}
-	before := len(r.out.Events)
-	resuming := before == 0
-	if err := r.advance(); err != nil {
-		return err
-	}
-	if !r.ended && len(r.calls) == 0 && !r.updatable {
-		return ErrDeadlock
-	}
-	if resuming && (len(r.out.Events) == 0 || r.turn > 0) {
-		// No event says that the code ran here, so record it before the events it caused.
-		r.out.Events = slices.Insert(r.out.Events, 0, history.Event{Kind: history.CodeAdvanced})
-	}
-	return nil
-}
-
-// emit adds an event to the turn being made.
-func (r *journal) emit(e history.Event) {
-	r.out.Events = append(r.out.Events, e)
-}
-
-// happened records an event and applies it.
-func (r *Run) happened(e history.Event) {
-	r.emit(e)
-	r.apply(&e)
-}
-
-// Takes reports whether the run can take an input in the next step. A run that rejoins its
-// history takes nothing before its code has rejoined; without code it can only be ended. An
-// update needs code that can validate it, unless it is already on record. The end of an
-// attempt from a queue waits for the message that the attempt was claimed.
-func (r *Run) Takes(in Input) bool {
-	if r.damaged {
-		return endsDamaged(in)
-	}
-	switch in := in.(type) {
-	case TakenOver:
-		return true
-	case AttemptEnded:
-		return !r.Rejoins() && !(in.Outside && r.unclaimed(in))
-	case UpdateArrived:
-		_, known := r.updates.get(in.ID)
-		return !r.Rejoins() && (known || r.judgesUpdates())
-	case Control:
-		ends := in.Operation == TerminateTheRun || in.Operation == ResetTheRun && in.Cut != nil
-		return !r.Rejoins() || r.program == nil && ends && !r.done.has(in.ID)
-	}
-	return !r.Rejoins()
-}
-
-// take handles one input.
-func (r *Run) take(in Input) {
-	switch in := in.(type) {
-	case AttemptEnded:
-		r.attemptEnded(in)
-	case Heartbeat:
-		r.heartbeat(in)
-	case Granted:
-		r.granted(in)
-	case OffProbation:
-		r.offProbation(in)
-	case Claimed:
-		r.claimed(in)
-	case WorkerGone:
-		r.workerGone(in)
-	case TakenOver:
-		r.takenOver(in)
-	case FromGate:
-		r.fromGate(in)
-	case SlotsOpen:
-		r.askAgain()
-	case UpdateArrived:
-		r.update(in)
-	case Control:
-		switch {
-		case r.asked.has(in.ID):
-			r.out.Dropped++
-		case in.Operation.OfRun():
-			r.controlRun(in)
-		default:
-			r.operations.carryOut(in)
-		}
-	case Told:
-		r.told(in)
-	case FromChild:
-		r.children.ended(in)
-	}
-}
-
-// refuse drops an input of a closed run. It returns false if the next run of the chain may
-// take the input.
-func (r *Run) refuse(in Input) bool {
-	switch in := in.(type) {
-	case UpdateArrived:
-		return false
-	case Granted:
-		r.out.Dropped++
-		r.out.Unused = append(r.out.Unused, in.Call)
-	case FromGate:
-		r.decline(in)
-	default:
-		if r.out.Next != nil {
-			return false
-		}
-		r.out.Dropped++
-	}
-	return true
-}
-
-// settle computes the state of the run's row at the end of a step.
-func (r *Run) settle() {
-	wake, full := Never, r.state.Full
-	var awaited []string
-	if !r.ended && !r.damaged {
-		if full = r.signals.full(full); full {
-			awaited = r.signals.awaited()
-		}
-	}
-	r.show(r.ended, r.paused, awaited)
-	if !r.ended && !r.damaged {
-		wake = r.wakeAfterStep()
-	}
-	if r.stateChanged || wake != r.state.Wake || full != r.state.Full || r.out.Ended {
-		r.stateChanged = false
-		r.state.Wake, r.state.Full = wake, full
-		next := r.state
-		r.out.State = &next
-	}
-}
-
-// wakeAfterStep returns the wake time for the row. A row may stay Hot while the run waits
-// only for a near time, which saves writes. A run that was in line leaves the line.
-func (r *Run) wakeAfterStep() int64 {
-	due := r.NextDue()
-	if due != Never && len(r.dues) > 0 && r.dues[0].at == due {
-		due = min(r.dues[0].call.due, r.Deadline()) // readers of the row want the due time, not the earlier look
-	}
-	switch {
-	case r.busy > 0 || r.untold > 0 || r.out.Again:
-		return Hot
-	case due != Never && due-r.now <= r.config.Near && r.state.Wake >= Hot && r.state.Wake <= due:
-		return r.state.Wake
-	}
-	return due
-}
-
-// NextDue returns when the run must be stepped if no input comes, or Never.
-func (r *Run) NextDue() int64 {
-	if r.ended || r.damaged {
-		return Never
-	}
-	due := min(r.firstDue(), r.Deadline())
-	if r.Rejoins() {
-		return due
-	}
-	return min(due, r.nextDue(), r.signals.roomAt(r.state.Full))
-}
-
-// firstTurn returns the time before which the code must not run.
-func (r *Run) firstTurn() int64 {
-	if r.codeRan {
-		return 0
-	}
-	return r.start.FirstTurn
-}
-
-// firstDue returns when the code first runs, or Never if it need not wait for a time.
-func (r *Run) firstDue() int64 {
-	if at := r.firstTurn(); at > r.now && r.program != nil {
-		return at
-	}
-	return Never
-}
-
-// Ended reports whether the run is closed.
-func (r *Run) Ended() bool { return r.ended }
-
-// Idle reports whether the run can be evicted: no attempt runs or waits for a slot, and no
-// hook is still to be called for a pause.
-func (r *Run) Idle() bool { return r.busy == 0 && r.untold == 0 }
-
-// AwaitsSlots reports whether everything in flight is a call that waits for a slot. Such
-// calls have rows.
-func (r *Run) AwaitsSlots() bool { return r.queued > 0 && r.busy == r.queued && r.untold == 0 }
-
-// NotRegistered is what Config.Lacks returns of a call whose activity the node does not have.
-const NotRegistered = "its activity is not registered"
-
-// Lack is an activity and why its calls cannot start here.
-type Lack struct{ Activity, Why string }
-
-// Compare orders lacks.
-func (l Lack) Compare(other Lack) int {
-	return cmp.Or(cmp.Compare(l.Activity, other.Activity), cmp.Compare(l.Why, other.Why))
-}
-
-// Unserved returns, sorted, what Config.Lacks said of calls that are queued therefore.
-func (r *Run) Unserved() []Lack {
-	if len(r.unserved) == 0 {
-		return nil // without the iterator's allocations: every turn asks
-	}
-	return slices.SortedFunc(maps.Keys(r.unserved), Lack.Compare)
-}
-
-// AwaitsMessage reports whether the code waits for a signal or for another run. A message
-// may then come soon, however far off the next due time is.
-func (r *Run) AwaitsMessage() bool {
-	if r.childCalls > 0 || r.inQueues > 0 {
-		return true
-	}
-	for _, m := range r.signals.byName {
-		if len(m.waiting) > 0 {
-			return true
-		}
-	}
-	return false
-}
+func (r *Run) Bind(program Program) { r.journal.program = program }

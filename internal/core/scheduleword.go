@@ -42,39 +42,36 @@ type ToSchedule struct {
 
 func (ToSchedule) input() {}
 
-// hear takes one input. It returns false if earlier nominal times have to be decided first
+// handle takes one input. It returns false if earlier nominal times have to be decided first
 // and are too many for one step.
-func (s *Timetable) hear(in Input) bool {
+func (s *Timetable) handle(in Input) bool {
 	switch in := in.(type) {
 	case FromChild:
 		// Nominal times up to the end are decided while the run was still open, later ones
 		// as if the schedule had known of the end in time.
-		ended := s.now
-		if in.Ended > 0 {
-			ended = min(in.Ended, s.now)
-		}
+		ended := min(cmp.Or(in.Ended, s.now), s.now)
 		if !s.advance(ended) {
 			return false
 		}
-		s.ended(in, ended)
+		s.handleEnd(in, ended)
 	case ToSchedule:
 		// Times due before the request are decided under the earlier rule.
 		if !s.advance(min(in.At-1, s.now)) {
 			return false
 		}
-		s.told(&in)
+		s.handleRequest(&in)
 	default:
 		s.out.Dropped++
 	}
 	return true
 }
 
-func (s *Timetable) told(in *ToSchedule) {
-	if s.detail.Deleted && in.Word != ScheduleSet || s.log.Asked(string(in.Word), in.Request) != nil {
+func (s *Timetable) handleRequest(in *ToSchedule) {
+	if s.detail.Deleted && in.Word != ScheduleSet || s.Asked(string(in.Word), in.Request) != nil {
 		s.out.Dropped++
 		return
 	}
-	outcome, text := s.obey(in)
+	outcome, text := s.carryOut(in)
 	if outcome == "" {
 		return
 	}
@@ -86,13 +83,13 @@ func (s *Timetable) told(in *ToSchedule) {
 // runs; a request to fire is only noted. The machine must not be stepped afterwards.
 func (s *Timetable) Foresee(in ToSchedule) {
 	s.foreseen, s.now, s.out = true, max(s.now, in.At), &StandingTurn{}
-	s.told(&in)
+	s.handleRequest(&in)
 	s.out = nil
 }
 
-// obey carries out a request. It returns the note for the log; an empty outcome means no
+// carryOut carries out a request. It returns the note for the log; an empty outcome means no
 // note.
-func (s *Timetable) obey(in *ToSchedule) (outcome, text string) {
+func (s *Timetable) carryOut(in *ToSchedule) (outcome, text string) {
 	switch in.Word {
 	case ScheduleSet:
 		return s.set(in)
@@ -108,7 +105,7 @@ func (s *Timetable) obey(in *ToSchedule) (outcome, text string) {
 			return Unchanged, "it is not paused"
 		}
 		s.detail.Pause = nil
-		s.begin(in.At)
+		s.restart(in.At)
 	case ScheduleTrigger:
 		id := TriggerID(s.config.Name, in.At, in.Request)
 		s.fire(Fire{ID: id, Nominal: in.At, Kind: string(in.Word), Overlap: cmp.Or(in.Overlap, s.detail.Spec.Overlap), By: in.By, Why: in.Why})
@@ -145,12 +142,12 @@ func (s *Timetable) set(in *ToSchedule) (outcome, text string) {
 	}
 	before := s.detail.Spec
 	s.detail.Overlapped = 0
-	s.adopt(*in.Spec)
+	s.setSpec(*in.Spec)
 	if s.detail.Next == 0 || !sameTimes(&before, in.Spec) {
-		s.begin(in.At)
+		s.restart(in.At)
 		return Applied, ""
 	}
-	s.await(s.detail.Next)
+	s.setNext(s.detail.Next)
 	return Applied, ""
 }
 

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -53,32 +54,32 @@ func (u *uncounted) add(name string) {
 }
 
 // count notes the end of a call by its closing event.
-func (r *ledger) count(c *Call, e *history.Event) {
-	r.closes(c, e)
-	if !c.attempted() || r.endedElsewhere(c.Number) {
+func (l *ledger) count(c *Call, e *history.Event) {
+	l.observeClosing(c, e)
+	if !c.attempted() || l.journal.endsAfterCut(c.Number) {
 		return
 	}
 	if e.Kind == history.CallCompleted && e.Retry == nil && e.Operation == "" {
-		if r.uncounted.add(c.Name); r.uncounted.total >= maxUncounted {
-			r.countFirstTries()
+		if l.uncounted.add(c.Name); l.uncounted.total >= maxUncounted {
+			l.countFirstTries()
 		}
 		return
 	}
-	if r.out != nil {
-		r.out.Tallies = append(r.out.Tallies, c.tally(e, r.now))
+	if l.journal.out != nil {
+		l.journal.out.Tallies = append(l.journal.out.Tallies, c.tally(e, l.journal.now))
 	}
-	r.countFirstTries()
+	l.countFirstTries()
 }
 
 // countFirstTries adds the uncounted calls to the turn. A replay only clears them: the
 // recorded turn counted them.
-func (r *ledger) countFirstTries() {
-	if r.out != nil {
-		for _, f := range r.uncounted.names {
-			r.out.Tallies = append(r.out.Tallies, Tally{Name: f.name, FirstTry: f.n, Attempts: f.n})
+func (l *ledger) countFirstTries() {
+	if l.journal.out != nil {
+		for _, f := range l.uncounted.names {
+			l.journal.out.Tallies = append(l.journal.out.Tallies, Tally{Name: f.name, FirstTry: f.n, Attempts: f.n})
 		}
 	}
-	r.uncounted.names, r.uncounted.total = r.uncounted.names[:0], 0
+	l.uncounted.names, l.uncounted.total = l.uncounted.names[:0], 0
 }
 
 // tally returns what the end of a call counts, unless it is a first-try success.
@@ -86,14 +87,10 @@ func (c *Call) tally(e *history.Event, now int64) Tally {
 	t := Tally{Name: c.Name, Attempts: c.attempt}
 	givenUp := e.Kind != history.CallCompleted && e.Kind != history.CallFailed && (e.Kind != history.CallCanceled || c.attempted())
 	if givenUp || e.Operation != "" {
-		t.Attempts = c.made() // wherever it stood
+		t.Attempts = c.attemptsMade() // wherever it stood
 	}
 	if t.Attempts > 1 && c.Totals.FirstEnded != 0 { // else another run made all attempts
-		ended := e.Ended
-		if ended == 0 {
-			ended = now
-		}
-		t.Retrying = time.Duration(max(0, ended-c.Totals.FirstEnded))
+		t.Retrying = time.Duration(max(0, cmp.Or(e.Ended, now)-c.Totals.FirstEnded))
 	}
 	switch {
 	case e.Operation != "":
@@ -110,10 +107,42 @@ func (c *Call) tally(e *history.Event, now int64) Tally {
 	return t
 }
 
-// made returns how many attempts a given-up call has had, without one that did not begin.
-func (c *Call) made() int {
-	if inFlight(c.state) || c.Undecided != nil {
-		return c.attempt
+// observeClosing tells observers of the end of a call, by its closing event or an empty one. A
+// replay tells nothing: the turn that was made durable has already done so.
+func (l *ledger) observeClosing(c *Call, e *history.Event) {
+	if l.journal.out == nil || !l.journal.config.Closings || !c.attempted() || l.journal.endsAfterCut(c.Number) {
+		return
 	}
-	return c.attempt - 1
+	told := Closing{Call: c.Number, Name: c.Name, Status: ClosedCanceled, Attempts: c.tally(e, l.journal.now).Attempts, Scheduled: c.First, Ended: cmp.Or(e.Ended, l.journal.now)}
+	switch e.Kind {
+	case history.CallCompleted:
+		told.Status = ClosedCompleted
+	case history.CallFailed:
+		told.Status, told.ErrorType = ClosedFailed, e.Failure.TypeName()
+	case "":
+		told.Status = ClosedAbandoned
+	}
+	l.journal.out.Closings = append(l.journal.out.Closings, told)
 }
+
+// Closing tells observers that a turn closed an activity call or step.
+type Closing struct {
+	Call      int64
+	Name      string
+	Status    ClosingStatus
+	ErrorType string // of its failure, if it failed
+	Attempts  int    // how many it had
+	Scheduled int64
+	Ended     int64
+}
+
+// ClosingStatus is how a call ended.
+type ClosingStatus string
+
+// How calls end. An abandoned call was open when its run ended.
+const (
+	ClosedCompleted ClosingStatus = "completed"
+	ClosedFailed    ClosingStatus = "failed"
+	ClosedCanceled  ClosingStatus = "canceled"
+	ClosedAbandoned ClosingStatus = "abandoned"
+)

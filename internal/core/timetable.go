@@ -2,7 +2,6 @@ package core
 
 import (
 	"slices"
-	"time"
 
 	"github.com/perdure/perdure/internal/history"
 )
@@ -12,15 +11,12 @@ import (
 // children: the message that starts a run is part of the turn that decides so, and a
 // message back says how the run ended. It is not safe for concurrent use.
 type Timetable struct {
+	standing
 	config   ScheduleConfig
 	calendar Calendar // nil if the spec has no usable calendar
 	detail   ScheduleDetail
-	state    State // as last committed, or about to be committed
 
 	fires []*Fire // open or waiting, by number
-	log   notebook
-	now   int64
-	out   *StandingTurn
 
 	foreseen bool // nothing starts; see Foresee
 }
@@ -34,12 +30,6 @@ type ScheduleConfig struct {
 	// Calendar returns the nominal times of a spec. It needs time zones, which a machine
 	// may lack.
 	Calendar func(history.Schedule) (Calendar, error)
-}
-
-// Calendar computes nominal times.
-type Calendar interface {
-	// After returns the first nominal time after at, or 0 if there is none.
-	After(at int64) int64
 }
 
 // Policies for overlapping fires. Package schedule describes them.
@@ -112,16 +102,16 @@ const (
 
 // NewTimetable returns the machine of a schedule that has no row yet.
 func NewTimetable(config ScheduleConfig, spec history.Schedule, now int64) *Timetable {
-	s := &Timetable{config: config, now: now, state: State{Status: StatusStanding, Wake: Never}}
-	s.adopt(spec)
-	s.begin(now)
-	s.settle()
+	s := &Timetable{config: config, standing: standing{now: now, state: State{Status: StatusStanding, Wake: Never}}}
+	s.setSpec(spec)
+	s.restart(now)
+	s.updateState()
 	return s
 }
 
 // LoadTimetable returns the machine of a schedule from its rows.
 func LoadTimetable(config ScheduleConfig, rows []Row, state State) (*Timetable, error) {
-	s := &Timetable{config: config, state: state}
+	s := &Timetable{config: config, standing: standing{state: state}}
 	rows = s.log.load(rows)
 	if err := history.Unseal(state.Detail, &s.detail); err != nil {
 		return nil, history.Damaged("the row of the schedule", err)
@@ -138,50 +128,6 @@ func LoadTimetable(config ScheduleConfig, rows []Row, state State) (*Timetable, 
 	return s, nil
 }
 
-// adopt puts a spec in force.
-func (s *Timetable) adopt(spec history.Schedule) {
-	s.detail.Spec, s.detail.Set = spec, s.now
-	s.compile()
-}
-
-// compileAgain is how long a schedule without nominal times waits before it tries again:
-// another node may know its time zone.
-const compileAgain = int64(time.Minute)
-
-func (s *Timetable) compile() {
-	calendar, err := s.config.Calendar(s.detail.Spec)
-	s.calendar, s.detail.Problem, s.detail.Retry = calendar, "", 0
-	if err != nil {
-		s.calendar, s.detail.Problem = nil, err.Error()
-	}
-}
-
-// begin starts the nominal times after a moment.
-func (s *Timetable) begin(after int64) {
-	s.detail.Next, s.detail.Due, s.detail.Overlapped = 0, 0, 0
-	s.detail.Decided = max(after, s.detail.Decided)
-	if s.calendar != nil && s.detail.Pause == nil && !s.detail.Deleted {
-		s.await(s.calendar.After(s.detail.Decided))
-	}
-}
-
-// await sets the next nominal time.
-func (s *Timetable) await(nominal int64) {
-	s.detail.Next, s.detail.Due = nominal, s.due(nominal)
-}
-
-// due returns when a nominal time fires.
-func (s *Timetable) due(nominal int64) int64 {
-	if nominal == 0 || s.detail.Spec.Jitter <= 0 {
-		return nominal
-	}
-	span := int64(s.detail.Spec.Jitter)
-	if following := s.calendar.After(nominal); following != 0 {
-		span = min(span, following-nominal)
-	}
-	return nominal + int64(Draw(s.config.Name, nominal, 0)*float64(span))
-}
-
 // Step implements Standing.
 func (s *Timetable) Step(now int64, inputs []Input) *StandingTurn {
 	s.now = max(s.now, now)
@@ -190,10 +136,10 @@ func (s *Timetable) Step(now int64, inputs []Input) *StandingTurn {
 		s.compile()
 	}
 	if s.detail.Next == 0 {
-		s.begin(s.detail.Decided) // there may be a calendar by now
+		s.restart(s.detail.Decided) // there may be a calendar by now
 	}
 	for _, in := range inputs {
-		if in != nil && !s.hear(in) {
+		if in != nil && !s.handle(in) {
 			break
 		}
 		s.out.Heard++
@@ -201,26 +147,19 @@ func (s *Timetable) Step(now int64, inputs []Input) *StandingTurn {
 	if s.out.Heard == len(inputs) {
 		s.advance(s.now)
 	}
-	s.settle()
+	s.updateState()
 	out := s.out
 	s.out = nil
 	return out
 }
 
-// settle computes the state of the schedule's row at the end of a step.
-func (s *Timetable) settle() {
+// updateState computes the state of the schedule's row at the end of a step.
+func (s *Timetable) updateState() {
 	s.detail.Retry = 0
 	if s.calendar == nil && !s.detail.Deleted {
 		s.detail.Retry = s.now + compileAgain
 	}
-	data, _ := history.Seal(s.detail) // strings and numbers only: cannot fail
-	next := State{Status: StatusStanding, Wake: s.NextDue(), Detail: data}
-	if next.Wake != s.state.Wake || string(data) != string(s.state.Detail) {
-		s.state = next
-		if s.out != nil {
-			s.out.State = &next
-		}
-	}
+	s.standing.updateState(s.detail, s.NextDue())
 }
 
 // NextDue returns when the schedule must be stepped if no message comes, or Never.
@@ -234,16 +173,6 @@ func (s *Timetable) NextDue() int64 {
 	return Never
 }
 
-// Upcoming returns the next undecided nominal times and when each fires.
-func (s *Timetable) Upcoming(n int) (nominal, due []int64) {
-	ahead := *s
-	for len(due) < n && ahead.detail.Next != 0 && ahead.calendar != nil {
-		nominal, due = append(nominal, ahead.detail.Next), append(due, ahead.detail.Due)
-		ahead.await(ahead.calendar.After(ahead.detail.Next))
-	}
-	return nominal, due
-}
-
 // Name is the schedule's name.
 func (s *Timetable) Name() string { return s.config.Name }
 
@@ -253,20 +182,5 @@ func (s *Timetable) Detail() ScheduleDetail { return s.detail }
 // Fires returns the open and waiting fires, by number.
 func (s *Timetable) Fires() []*Fire { return s.fires }
 
-// Log returns the operations on the schedule, oldest first.
-func (s *Timetable) Log() []Note { return s.log.Log() }
-
-// Ended returns false: a schedule never ends.
-func (s *Timetable) Ended() bool { return false }
-
-// State returns the state of the schedule's row after the last step.
-func (s *Timetable) State() State { return s.state }
-
-// Idle returns true: everything the schedule holds in memory is in its rows.
-func (s *Timetable) Idle() bool { return true }
-
 // AwaitsMessage returns false: a schedule need not stay in memory for its messages.
 func (s *Timetable) AwaitsMessage() bool { return false }
-
-// Asked returns the note of a request, or nil if the request is new. See notebook.Asked.
-func (s *Timetable) Asked(word, request string) *Note { return s.log.Asked(word, request) }

@@ -21,11 +21,11 @@ type Reply struct {
 }
 
 // maxUpdates is how many update IDs a run hands on when fewer are younger than KeepKeys.
-// See maxSeen.
+// See maxHandedOn.
 const maxUpdates = 1000
 
-// place is the turn that accepted an update.
-type place struct {
+// acceptance is the turn that accepted an update.
+type acceptance struct {
 	run  string
 	turn int64
 }
@@ -34,40 +34,30 @@ type place struct {
 // nothing of its own is open.
 func (r *Run) TakeUpdates() { r.updatable = true }
 
-// judgesUpdates reports whether an update can be validated now: the code is there, is not
+// canValidateUpdates reports whether an update can be validated now: the code is there, is not
 // paused, and has reached its first wait, so that all its handlers are set.
-func (r *Run) judgesUpdates() bool {
-	return r.program != nil && r.codeRan && r.paused == nil && !r.ended
+func (r *Run) canValidateUpdates() bool {
+	return r.journal.program != nil && r.codeRan && r.journal.paused == nil && !r.ended
 }
 
-// update records an update if the code's validator accepts it. The validator sees the state
-// after the code's last turn.
-func (r *Run) update(in UpdateArrived) {
+// handleUpdate records an update if the code's validator accepts it. The validator sees the
+// state after the code's last turn.
+func (r *Run) handleUpdate(in UpdateArrived) {
 	if at, seen := r.updates.get(in.ID); seen {
-		r.out.Replies = append(r.out.Replies, Reply{Asker: in.Asker, Run: at.run, Turn: at.turn})
+		r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Run: at.run, Turn: at.turn})
 		return
 	}
-	if r.updates.young(r.now) >= maxYoung {
+	if r.updates.young(r.journal.now) >= maxYoung {
 		err := &history.LimitError{What: "updates within " + KeepKeys.String(), Limit: maxYoung, Hint: "send it again later"}
-		r.out.Replies = append(r.out.Replies, Reply{Asker: in.Asker, Failure: history.FromError(err)})
+		r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Failure: history.FromError(err)})
 		return
 	}
-	if err := r.program.Validate(in.Name, in.Value); err != nil {
-		r.out.Replies = append(r.out.Replies, Reply{Asker: in.Asker, Failure: history.FromError(err)})
+	if err := r.journal.program.Validate(in.Name, in.Value); err != nil {
+		r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Failure: history.FromError(err)})
 		return
 	}
-	r.happened(history.Event{Kind: history.UpdateAccepted, Name: in.Name, ID: in.ID, Input: in.Value})
-	r.out.Replies = append(r.out.Replies, Reply{Asker: in.Asker, Run: r.start.Run, Turn: r.CurrentTurn()})
-}
-
-// applyUpdateAccepted makes the handler of an update begin in the code's next turn.
-func (r *Run) applyUpdateAccepted(e *history.Event) {
-	r.updates.put(e.ID, place{r.start.Run, r.CurrentTurn()}, r.now)
-	r.mustAdvance = true
-	if r.program != nil && !r.program.Accept(e.ID, e.Name, e.Input) && r.mismatch == nil {
-		expected := *e
-		r.mismatch = &Mismatch{Turn: r.CurrentTurn(), Expected: &expected}
-	}
+	r.emit(history.Event{Kind: history.UpdateAccepted, Name: in.Name, ID: in.ID, Input: in.Value})
+	r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Run: r.journal.start.Run, Turn: r.journal.currentTurn()})
 }
 
 // handlerPanicked is the note of an update whose handler panicked.

@@ -1,118 +1,284 @@
 package core
 
 import (
+	"slices"
 	"time"
 
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/suspects"
 	"github.com/perdure/perdure/retry"
 )
 
-// Fail ends the run with a failure; canceled says that it follows a cancel request. A
-// failed run is retried if its policy says so. The decision is recorded, and a replay does
-// not repeat it.
-//
-// replaced says that an interceptor replaced the code's failure, which is then not compared
-// with the record.
-func (r *Run) Fail(f *history.Failure, canceled, replaced bool) {
-	e := history.Event{Kind: history.RunFailed, Failure: f}
-	if canceled {
-		e.Kind = history.RunCanceled
-	} else if policy := r.retries.retryPolicy(); policy != nil && !r.onRecord() {
-		e = r.retries.verdict(f, policy)
-	}
-	if replaced {
-		e.Note = failureReplaced
-	}
-	r.command(e)
+// This file says what follows when an attempt has not completed its call: judge decides, and
+// conclude carries the verdict out.
+
+// ending is the end of an attempt that did not complete its call, or what keeps the next one
+// from starting.
+type ending struct {
+	outcome  Outcome          // "" if the next attempt does not start
+	failure  *history.Failure // nil if the attempt was lost or given back
+	reason   retry.Reason     // if the policy has no say
+	at       int64
+	canceled bool // the call ends with it
+	charged  bool // the call has been charged for it, and the gates know of it
+	denied   bool // a gate's budget allows no other attempt
 }
 
-// failureReplaced is the note of a run whose failure an interceptor replaced.
-const failureReplaced = "an interceptor replaced the error"
-
-// retryPolicy returns the policy for failures of the run, or nil: the one from the start of
-// its chain if set, else the one that its code declares now.
-func (r *runRetry) retryPolicy() *retry.Policy {
-	if r.start.Retry != nil {
-		return r.start.Retry
-	}
-	return r.config.Retry
+// verdict is what follows an ending.
+type verdict struct {
+	retry.Decision
+	then  sequel
+	next  int64 // when the next attempt is due, 0 for immediately
+	until int64 // when the gates may grant it
 }
 
-// verdict returns the event that ends a failed run under a policy.
-func (r *runRetry) verdict(f *history.Failure, policy *retry.Policy) history.Event {
-	first := r.firstAttempt()
-	attempt := max(r.start.Attempt, 1)
-	bounded := r.timeForRetries(policy)
-	d := retry.Decide(bounded, retry.State{
-		Attempt: attempt, First: time.Unix(0, first), Previous: r.start.Backoff, Canceled: r.cancellation.requested,
-	}, retry.Classify(f.Err()), time.Unix(0, r.now), r.Draw(0, attempt))
+type sequel int
+
+const (
+	thenRetry sequel = iota
+	thenFail
+	thenCancel
+	thenPause
+	thenQuarantine
+)
+
+// judge decides what follows an ending. The first case that applies decides, and the call's
+// policy if none does.
+func (a *attempts) judge(c *Call, e ending) verdict {
+	now := a.journal.now
+	v := verdict{Decision: retry.Decision{Reason: e.reason, Max: c.Policy.AttemptLimit()}, until: now}
 	switch {
-	case d.Retry:
-		e := history.Event{
-			Kind: history.RunContinued, Initiator: history.RetryOfRun, Failure: f, Reason: string(d.Reason),
-			ID: NextRunID(r.start.Run, r.now), Attempt: attempt + 1,
+	case e.reason == retry.ReasonBreaker, e.reason == retry.ReasonWithin: // no attempt starts any more
+		v.then = thenFail
+		return v
+	case e.canceled: // no attempt is wanted any more
+		v.then = thenCancel
+		return v
+	case e.reason == retry.ReasonCrashLimit: // it killed too many processes
+		v.then = thenQuarantine
+		return v
+	case e.outcome == Lost && c.StartedAt > now:
+		// On record ahead of its time: the old node may not know yet that it lost the run, and
+		// begin the attempt. The next one is due at the same time.
+		v.next, v.until = c.StartedAt, c.StartedAt
+		return v
+	case e.outcome == Lost: // another attempt, now
+		return v
+	case e.outcome == Drained: // another attempt, now or when a claimed one was due
+		if c.StartedAt > now {
+			v.next = c.StartedAt
 		}
-		if d.Delay > 0 {
-			e.Due = nextOf(d)
-		}
-		if policy.Within > 0 && policy.Within != retry.Forever {
-			e.Deadline = addTime(first, policy.Within)
-		}
-		return e
-	case d.Reason != retry.ReasonTerminal && d.Reason != retry.ReasonCanceled:
-		f = r.exhaustedRun(attempt, d.Reason, d.Max, bounded.Within, f)
+		return v
 	}
-	return history.Event{Kind: history.RunFailed, Failure: f, Reason: string(d.Reason)}
-}
-
-func (r *runRetry) exhaustedRun(attempts int, reason retry.Reason, limit int, within time.Duration, last *history.Failure) *history.Failure {
-	return history.Exhausted(retry.ExhaustedError{
-		Name: r.start.Type, Attempts: attempts, Reason: reason, Max: limit, Within: within,
-	}, last)
-}
-
-// firstAttempt returns when the first run of this series of attempts could begin.
-func (r *runRetry) firstAttempt() int64 {
-	if r.start.FirstAttempt != 0 {
-		return r.start.FirstAttempt
-	}
-	return max(r.start.Created, r.start.FirstTurn)
-}
-
-// neverBegins closes a run whose code has not begun and may no longer begin: it was
-// canceled before its first turn, or it is a retry and the time for all attempts has
-// passed. The code does not run, so the turn says CodeDeferred.
-func (r *Run) neverBegins() bool {
-	s := &r.start
-	end := history.Event{Kind: history.RunCanceled}
-	switch {
-	case r.cancellation.requested && r.cancellation.at < s.FirstTurn && !r.codeRan:
-		phase := retry.PhaseBackoff
-		if s.Failure == nil { // started with a delay
-			phase = retry.PhaseQueue
+	s := retry.State{Attempt: c.Failures, First: time.Unix(0, c.First), Previous: c.Previous, OverBudget: e.denied}
+	if !e.charged {
+		if s.Probe = c.probes(); !s.Probe { // the failure of a probe is charged only if it ends the call
+			s.Attempt++
 		}
-		end.Failure = history.Aborted(s.Type, max(s.Attempt-1, 1), phase, s.Failure)
-	case s.Deadline != 0 && r.now > s.Deadline && !r.codeRan && r.program != nil:
-		within := time.Duration(s.Deadline - r.retries.firstAttempt())
-		end.Kind, end.Reason = history.RunFailed, string(retry.ReasonWithin)
-		end.Failure = r.retries.exhaustedRun(s.Attempt-1, retry.ReasonWithin, 0, within, s.Failure)
+	}
+	v.Decision = retry.Decide(c.Policy, s, retry.Classify(e.failure.Err()), time.Unix(0, e.at), a.journal.jitter(c.Number, c.attempt))
+	switch v.until = nextOf(v.Decision); {
+	case v.Pause:
+		v.then = thenPause
+	case !v.Retry:
+		v.then = thenFail
+	case v.Delay > 0:
+		v.next = v.until
+	}
+	return v
+}
+
+// conclude carries out what follows an ending. If gates' budgets have a say in the next
+// attempt, the ending waits for them.
+func (a *attempts) conclude(c *Call, e ending) {
+	v := a.judge(c, e)
+	fresh := e.reason == "" && !e.charged
+	if fresh {
+		c.gateOutcome = gateOutcome(v.Decision)
+		if v.Reason != retry.ReasonProbe {
+			c.Failures++
+		}
+	}
+	if v.then == thenRetry && !e.charged {
+		n := a.gating.backOff(c, c.gateOutcome, v.until, fresh && v.Reason != retry.ReasonProbe)
+		c.gateOutcome = "" // the gates know it now
+		if n > 0 {
+			c.Undecided = &undecided{Outcome: e.outcome, Failure: e.failure, Ended: e.at, Judges: n}
+			a.calls.setState(c, Gated)
+			a.calls.touch(c)
+			return
+		}
+	}
+	a.recordEnding(c, e, v)
+	switch v.then {
+	case thenFail:
+		a.closeFailed(c, v.Decision, e.failure, e.at)
+	case thenCancel:
+		a.closeCanceled(c, e.at)
+	case thenPause:
+		c.attempt++
+		a.suspendByEngine(c, Paused, v.Reason)
+	case thenQuarantine:
+		c.attempt++
+		a.suspendByEngine(c, Quarantined, v.Reason)
 	default:
+		c.attempt++
+		a.retry(c, e, v)
+	}
+}
+
+// retry waits for the next attempt, or makes it ready.
+func (a *attempts) retry(c *Call, e ending, v verdict) {
+	switch {
+	case e.outcome == Drained, e.outcome == Lost && e.reason == retry.ReasonLeaseLost && v.next == 0:
+		c.clearProbation()
+	case e.outcome == Lost && v.next == 0:
+		c.OnProbation = c.OnProbation || c.LostAt != 0 && a.journal.now-c.LostAt <= int64(suspects.Window)
+		c.LostAt = a.journal.now
+	case e.outcome == Lost:
+		c.StartedAt, c.Node = 0, ""
+	default:
+		c.Previous = v.Delay
+	}
+	if v.next != 0 {
+		a.backOffUntil(c, v.next)
+	} else {
+		a.continueCall(c)
+	}
+}
+
+// recordEnding adds an ending to the ledger. History alone tells that a first attempt ended
+// canceled. An attempt that will not start gives its number back.
+func (a *attempts) recordEnding(c *Call, e ending, v verdict) {
+	switch {
+	case e.outcome == "":
+		c.attempt--
+	case e.outcome == RefusedByGate:
+		a.ledger.recordRefusal(c, e.failure)
+		c.attempt--
+	case e.reason == "":
+		a.ledger.recordDecision(c, e.outcome, e.failure, v.Decision, e.at)
+	case e.outcome != Canceled || c.attempt > 1 || e.failure != nil:
+		a.ledger.record(c, e.outcome, e.failure, string(e.reason), max(e.at, c.StartedAt))
+	}
+}
+
+// fail ends an attempt with a failure.
+func (a *attempts) fail(c *Call, outcome Outcome, f *history.Failure, at int64) {
+	c.clearProbation()
+	c.Forced = false
+	c.remember(c.attempt, f, at)
+	a.conclude(c, ending{outcome: outcome, failure: f, at: at})
+}
+
+// lose ends an attempt whose node no longer owns the run. The loss counts against the call
+// only if the node died while it ran the attempt alone in the probation lane, and only as long
+// as the node is not known to have survived. It does not count if the attempt is on record
+// ahead of its time. CrashLimit 1 means that the call must not run again after any loss. Most
+// processes die of something else, so a call is on probation only from its second loss within
+// suspects.Window on.
+func (a *attempts) lose(c *Call, in TakenOver) {
+	c.Losses++
+	survived, limit := slices.Contains(in.Survivors, c.Node), crashLimit(c.Policy)
+	if c.OnProbation && c.StartedAt <= a.journal.now && suspects.Alone(c.Group) && !slices.Contains(in.Excused, c.Node) {
+		c.Group = 1
+		c.CrashedOn = append(c.CrashedOn, c.Node)
+		if !survived {
+			a.journal.out.Crashed = append(a.journal.out.Crashed, Crash{AttemptRef{c.Number, c.attempt}, c.Name, c.Step(), c.Node, limit})
+		}
+	}
+	c.CrashedOn = slices.DeleteFunc(c.CrashedOn, func(node string) bool { return slices.Contains(in.Survivors, node) })
+	e := ending{outcome: Lost, reason: retry.ReasonWorkerLost, at: a.journal.now, canceled: a.isCanceled(c)}
+	switch {
+	case len(c.CrashedOn) >= limit || limit == 1:
+		e.reason = retry.ReasonCrashLimit
+	case survived:
+		e.reason = retry.ReasonLeaseLost
+	case slices.Contains(in.Unheard, c.Node):
+		e.reason = retry.ReasonLeaseExpired
+	}
+	a.conclude(c, e)
+}
+
+// refuse ends a call whose gate refuses it. The coming attempt does not start and is not
+// charged; the ledger records the refusal.
+func (a *attempts) refuse(c *Call, i int) {
+	c.AtGates[i].becomes(noTicket) // its ticket is gone
+	if u := c.Undecided; u != nil {
+		c.Undecided = nil
+		e := u.ending()
+		a.recordEnding(c, e, a.judge(c, e))
+		c.attempt++
+	}
+	refusal := &retry.RefusedError{Gate: c.Gates[i].Name, Reason: retry.ReasonBreaker}
+	if c.Last != nil {
+		refusal.Last = c.Last.Err()
+	}
+	a.conclude(c, ending{outcome: RefusedByGate, failure: history.FromError(refusal), reason: retry.ReasonBreaker, at: a.journal.now})
+}
+
+// closeLate closes a call if its next attempt may no longer start.
+func (a *attempts) closeLate(c *Call) bool {
+	if !a.pastDeadline(c) {
 		return false
 	}
-	r.emit(history.Event{Kind: history.CodeDeferred})
-	r.happened(end)
+	last := c.Last
+	if last == nil { // attempts were lost or given back, but none failed
+		last = history.FromError(&retry.WorkerLostError{Worker: c.Node, Attempt: c.attempt - 1, Losses: c.Losses, Limit: crashLimit(c.Policy)})
+	}
+	a.conclude(c, ending{failure: last, reason: retry.ReasonWithin, at: a.journal.now})
 	return true
 }
 
-// ownFailure returns the failure with which the code closed its run. A timed-out run has
-// none, because its code was not asked.
-func ownFailure(e *history.Event) *history.Failure {
-	switch retry.Reason(e.Reason) {
-	case "", retry.ReasonTerminal, retry.ReasonCanceled:
-		return e.Failure
+// ending returns the ending that waits for budgets.
+func (u *undecided) ending() ending {
+	return ending{outcome: u.Outcome, failure: u.Failure, at: u.Ended, charged: true}
+}
+
+// hearBudget handles what a gate's budget says. The first denial decides, or the last of the
+// expected answers. A gate that got a budget only after the call asked may deny although it
+// was not asked: the decision stands, and the call enters that gate again.
+func (a *attempts) hearBudget(c *Call, i int, in FromGate, denied bool) {
+	u := c.Undecided
+	if denied {
+		c.AtGates[i].becomes(noTicket) // its ticket is gone
+		a.calls.touch(c)
 	}
-	if e.Kind == history.RunFailed && e.Failure != nil && len(e.Failure.Causes) > 0 {
-		return e.Failure.Causes[0]
+	switch {
+	case u == nil && denied:
+		a.continueGated(c)
+	case u == nil || in.Attempt != c.attempt || c.AtGates[i].Judged:
+		a.journal.out.Dropped++
+	case denied || u.Judges == 1:
+		c.Undecided = nil
+		e := u.ending()
+		e.denied = denied
+		a.conclude(c, e)
+	default:
+		c.AtGates[i].Judged = true
+		u.Judges--
+		a.calls.touch(c)
 	}
-	return e.Failure
+}
+
+// allowed returns how many executions the rule for the call's latest failure allows under
+// the policy in force. Before the first failure it returns the policy's limit.
+func (a *attempts) allowed(c *Call) int {
+	if c.Last == nil {
+		return c.Policy.AttemptLimit()
+	}
+	return a.judge(c, ending{outcome: Failed, failure: c.Last, at: a.journal.now, charged: true}).Max
+}
+
+// gateOutcome returns what a failed attempt says about what is behind the gates. A failure
+// that no retry can change says nothing about it.
+func gateOutcome(d retry.Decision) gates.Outcome {
+	switch {
+	case d.Reason == retry.ReasonProbe:
+		return gates.FailedProbe
+	case d.Retry, d.Reason == retry.ReasonTimeout, d.Reason.Exhausts():
+		return gates.Failure
+	}
+	return gates.Neutral
 }

@@ -11,7 +11,7 @@ import (
 // passed this point before the code had the mark has version 0, which is not recorded. A
 // version outside the range is a mismatch.
 func (r *Run) Version(change string, least, latest int) int {
-	recorded := r.next()
+	recorded := r.nextRecorded()
 	if recorded != nil && (recorded.Kind != history.VersionMarked || recorded.Name != change) {
 		recorded = nil
 	}
@@ -20,36 +20,29 @@ func (r *Run) Version(change string, least, latest int) int {
 	case known:
 	case recorded != nil:
 		v = recorded.Version
-	case !r.onRecord():
+	case !r.OnRecord():
 		v = latest
 	}
 	if v < least || v > latest {
-		r.unsupported(change, v, least, latest)
+		r.stopUnsupported(change, v, least, latest)
 	}
 	switch {
 	case known:
-	case recorded != nil || !r.onRecord():
-		r.command(history.Event{Kind: history.VersionMarked, Call: r.lastCall + 1, Name: change, Version: v})
+	case recorded != nil || !r.OnRecord():
+		r.command(history.Event{Kind: history.VersionMarked, Call: r.calls.lastCall + 1, Name: change, Version: v})
 	default:
 		r.setVersion(change, v)
 	}
 	return v
 }
 
-func (r *Run) setVersion(change string, v int) {
-	if r.versions == nil {
-		r.versions = map[string]int{}
-	}
-	r.versions[change] = v
-}
-
-// unsupported stops code that does not support the run's version of a change.
-func (r *Run) unsupported(change string, v, least, latest int) {
-	expected := r.next()
+// stopUnsupported stops code that does not support the run's version of a change.
+func (r *Run) stopUnsupported(change string, v, least, latest int) {
+	expected := r.nextRecorded()
 	if v > 0 {
 		expected = &history.Event{Kind: history.VersionMarked, Name: change, Version: v}
 	}
-	r.differ(expected, &history.Event{
+	r.stopMismatched(expected, &history.Event{
 		Kind: history.VersionMarked, Name: change, Note: fmt.Sprintf("a version from %d to %d", least, latest),
 	})
 }

@@ -124,7 +124,7 @@ func (c *codeCheck) open(ctx context.Context, row store.Run) error {
 // on which others are open.
 func (t *codeType) choose(n int) {
 	slices.SortFunc(t.sample, func(a, b store.Run) int {
-		return cmp.Or(cmp.Compare(core.Draw(a.ID, 0, 0), core.Draw(b.ID, 0, 0)), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(core.Uniform(a.ID, 0, 0), core.Uniform(b.ID, 0, 0)), cmp.Compare(a.ID, b.ID))
 	})
 	t.sample = t.sample[:min(n, len(t.sample))]
 }

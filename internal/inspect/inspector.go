@@ -34,7 +34,7 @@ type Config struct {
 	// map must not be modified.
 	Paused func(context.Context) (map[string]store.Switch, error)
 	Limits Limits
-	// Draw is the engine's jitter draw, nil for core.Draw.
+	// Draw is the engine's jitter draw, nil for core.Uniform.
 	Draw func(run string, call int64, attempt int) float64
 }
 
@@ -42,7 +42,7 @@ type Config struct {
 func New(db store.Reader, c Config) *Inspector {
 	draw := c.Draw
 	if draw == nil {
-		draw = core.Draw
+		draw = core.Uniform
 	}
 	return &Inspector{db: db, group: c.Group, now: c.Now, usable: c.Usable, paused: c.Paused, limits: c.Limits, draw: draw, search: searched}
 }

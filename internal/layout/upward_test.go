@@ -11,7 +11,6 @@ import (
 	"go/token"
 	"go/types"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,11 +35,10 @@ const maxUpward = 10
 // TestCallsRunDown counts the places in the code of a room that call another room. The
 // list of those that run up is printed with -v.
 func TestCallsRunDown(t *testing.T) {
-	s, err := loadRooms()
+	s, err := loadStoreys(rooms...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.hand()
 	down, up := s.count()
 	slices.Sort(up)
 	t.Logf("%d calls run down and %d up:\n%s", down, len(up), strings.Join(up, "\n"))
@@ -52,11 +50,14 @@ func TestCallsRunDown(t *testing.T) {
 	}
 }
 
-// storeys is the code of the rooms with its types.
+// storeys is code in order, the lowest storey first, with its types. A storey is a room, or a
+// file of a package.
 type storeys struct {
-	fset  *token.FileSet
-	rooms []*storey
-	// handed are the fields and parameters of a room to which a higher one gives functions.
+	fset    *token.FileSet
+	storeys []*storey
+	sources map[string]*types.Package // read from their sources, by path
+	at      map[string]int            // the storey of a file, by its path
+	// handed are the fields and parameters of a storey to which a higher one gives functions.
 	handed map[types.Object]bool
 }
 
@@ -67,14 +68,15 @@ type storey struct {
 	info  *types.Info
 }
 
-// loadRooms reads the rooms from their sources, and all else from what was compiled.
-func loadRooms() (*storeys, error) {
+// loadStoreys reads packages from their sources, each a storey, and all else from what was
+// compiled.
+func loadStoreys(packages ...string) (*storeys, error) {
 	h, err := loadHouse()
 	if err != nil {
 		return nil, err
 	}
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Export"}
-	for _, name := range rooms {
+	for _, name := range packages {
 		args = append(args, h.module+"/"+name)
 	}
 	listed, err := exec.Command("go", args...).Output()
@@ -91,16 +93,15 @@ func loadRooms() (*storeys, error) {
 		}
 		exports[p.ImportPath] = p.Export
 	}
-	s := &storeys{fset: token.NewFileSet(), handed: map[types.Object]bool{}}
+	s := &storeys{fset: token.NewFileSet(), sources: map[string]*types.Package{}, handed: map[types.Object]bool{}}
 	compiled := importer.ForCompiler(s.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
-	sources := map[string]*types.Package{}
 	imports := importing(func(path string) (*types.Package, error) {
-		if pkg := sources[path]; pkg != nil {
+		if pkg := s.sources[path]; pkg != nil {
 			return pkg, nil
 		}
 		return compiled.Import(path)
 	})
-	for _, name := range rooms {
+	for _, name := range packages {
 		p := h.packages[name]
 		r := &storey{name: name, info: &types.Info{
 			Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{},
@@ -117,19 +118,39 @@ func loadRooms() (*storeys, error) {
 		if r.pkg, err = config.Check(p.ImportPath, s.fset, r.files, r.info); err != nil {
 			return nil, err
 		}
-		sources[p.ImportPath] = r.pkg
-		s.rooms = append(s.rooms, r)
+		s.sources[p.ImportPath] = r.pkg
+		s.storeys = append(s.storeys, r)
 	}
+	s.index()
 	return s, nil
 }
+
+// index notes in which storey each file is, and finds the functions that are handed down.
+func (s *storeys) index() {
+	s.at = map[string]int{}
+	for i, r := range s.storeys {
+		for _, f := range r.files {
+			s.at[s.file(f)] = i
+		}
+	}
+	s.hand()
+}
+
+func (s *storeys) file(n ast.Node) string { return s.fset.Position(n.Pos()).Filename }
 
 type importing func(path string) (*types.Package, error)
 
 func (f importing) Import(path string) (*types.Package, error) { return f(path) }
 
-// room returns which room declares something, -1 if none does.
+// room returns which storey declares something, -1 if none does.
 func (s *storeys) room(o types.Object) int {
-	return slices.IndexFunc(s.rooms, func(r *storey) bool { return o != nil && o.Pkg() == r.pkg })
+	if o == nil || o.Pkg() == nil || s.sources[o.Pkg().Path()] != o.Pkg() {
+		return -1
+	}
+	if at, is := s.at[s.fset.Position(o.Pos()).Filename]; is {
+		return at
+	}
+	return -1
 }
 
 // object is what an expression names, nil if it is no name.
@@ -145,10 +166,10 @@ func (r *storey) object(e ast.Expr) types.Object {
 	return nil
 }
 
-// hand finds the functions that higher rooms give to lower ones: to fields, and to
+// hand finds the functions that higher storeys give to lower ones: to fields, and to
 // parameters.
 func (s *storeys) hand() {
-	for at, r := range s.rooms {
+	for at, r := range s.storeys {
 		give := func(to types.Object, value ast.Expr) {
 			if of := s.room(to); of < 0 || of >= at || types.IsInterface(to.Type()) {
 				return
@@ -186,7 +207,7 @@ func (s *storeys) hand() {
 
 // count returns how many calls run down, and which ones run up.
 func (s *storeys) count() (down int, up []string) {
-	for at, r := range s.rooms {
+	for at, r := range s.storeys {
 		implemented := map[*types.Func]string{}
 		for _, f := range r.files {
 			ast.Inspect(f, func(n ast.Node) bool {
@@ -200,6 +221,8 @@ func (s *storeys) count() (down int, up []string) {
 					switch by := s.above(at, o, implemented); {
 					case by != "":
 						up = append(up, s.place(call)+" "+o.Name()+" of "+by)
+					case of > at: // in the same package
+						up = append(up, s.place(call)+" "+o.Name()+" of "+s.storeys[of].name)
 					case of >= 0 && of != at:
 						down++
 					}
@@ -235,10 +258,9 @@ func (s *storeys) above(at int, method *types.Func, known map[*types.Func]string
 		return by
 	}
 	by := ""
-	for _, r := range s.rooms[at+1:] {
-		for _, name := range slices.Sorted(maps.Keys(scope(r.pkg))) {
-			o := scope(r.pkg)[name]
-			if t := o.Type(); !types.IsInterface(t) && (types.Implements(t, of) || types.Implements(types.NewPointer(t), of)) {
+	for i, r := range s.storeys[at+1:] {
+		for _, o := range scope(r.pkg) {
+			if t := o.Type(); s.room(o) == at+1+i && !types.IsInterface(t) && (types.Implements(t, of) || types.Implements(types.NewPointer(t), of)) {
 				by = r.name
 			}
 		}
@@ -247,13 +269,12 @@ func (s *storeys) above(at int, method *types.Func, known map[*types.Func]string
 	return by
 }
 
-// scope are the types that a package declares.
-func scope(p *types.Package) map[string]types.Object {
-	all := map[string]types.Object{}
+// scope are the types that a package declares, by name.
+func scope(p *types.Package) (all []types.Object) {
 	for _, name := range p.Scope().Names() {
 		if o, is := p.Scope().Lookup(name).(*types.TypeName); is {
 			if named, is := o.Type().(*types.Named); is && named.TypeParams().Len() == 0 {
-				all[name] = o
+				all = append(all, o)
 			}
 		}
 	}

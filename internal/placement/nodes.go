@@ -245,7 +245,7 @@ func (n *Nodes) Canary() bool { return n.canary.Load() != nil }
 
 // OfShare reports whether a run of this workflow ID is one of those that the build gets.
 func OfShare(canary *store.Switch, workflowID string) bool {
-	return core.Draw(canary.Name+"\n"+workflowID, 0, 0)*store.WholeShare < float64(canary.Share)
+	return core.Uniform(canary.Name+"\n"+workflowID, 0, 0)*store.WholeShare < float64(canary.Share)
 }
 
 // ToBegin returns the ID of the node to which a run goes that begins, "" if it begins here.

@@ -261,7 +261,7 @@ func made(t *rapid.T, p *retry.Policy) *Call {
 		if rapid.IntRange(0, 5).Draw(t, "asks") == 0 {
 			a.Failure.Asked, a.Failure.After = true, 7*time.Second
 		}
-		d := retry.Decide(p, retry.State{Attempt: charged, First: time.Unix(0, c.First), Previous: wait}, a.Failure.Failure(), time.Unix(0, a.Ended), core.Draw(c.RunID, c.Number, number))
+		d := retry.Decide(p, retry.State{Attempt: charged, First: time.Unix(0, c.First), Previous: wait}, a.Failure.Failure(), time.Unix(0, a.Ended), core.Uniform(c.RunID, c.Number, number))
 		a.Reason, a.Paused = d.Reason, d.Pause
 		if d.Retry {
 			wait = d.Delay
@@ -282,7 +282,7 @@ func made(t *rapid.T, p *retry.Policy) *Call {
 func TestF24_ThePolicyInForceGivesBackTheRecord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := policies(t)
-		l := New(p, at(readAt), core.Draw)
+		l := New(p, at(readAt), core.Uniform)
 		for range rapid.IntRange(1, 5).Draw(t, "calls") {
 			c := made(t, &p)
 			r := l.replay(c, nearest)
@@ -307,7 +307,7 @@ func TestF24_ThePolicyInForceGivesBackTheRecord(t *testing.T) {
 func TestF25_TheBoundsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		inForce, other := policies(t), policies(t)
-		l := New(other, at(readAt), core.Draw)
+		l := New(other, at(readAt), core.Uniform)
 		for range rapid.IntRange(1, 5).Draw(t, "calls") {
 			c := made(t, &inForce)
 			kept := *c

@@ -49,19 +49,19 @@ var protocolFaults = []protocolFault{
 	},
 	{
 		"an attempt that ran in a process that is gone is taken for running",
-		map[string][]change{"internal/core/lost.go": {{"if c.state == Dispatched && !slices.Contains(", "if c.state == Dispatched && c.Untold && !slices.Contains("}}},
+		map[string][]change{"internal/core/attempt.go": {{"if c.state == Dispatched && !slices.Contains(", "if c.state == Dispatched && c.Untold && !slices.Contains("}}},
 	},
 	{
 		"the loss of an attempt is not on record",
-		map[string][]change{"internal/core/lost.go": {{"	r.record(c, Lost, nil, string(reason), max(r.now, c.StartedAt))\n", "	_ = reason\n"}}},
+		map[string][]change{"internal/core/verdict.go": {{"	case e.outcome != Canceled || c.attempt > 1 || e.failure != nil:\n", "	case e.outcome == Drained || c.attempt > 1 && e.outcome == Canceled || e.failure != nil:\n"}}},
 	},
 	{
 		"the attempt after a lost one has its number",
-		map[string][]change{"internal/core/lost.go": {{"		c.attempt++\n		if survived {", "		if survived {"}}},
+		map[string][]change{"internal/core/verdict.go": {{"		c.attempt++\n		a.retry(c, e, v)\n", "		if e.outcome != Lost {\n			c.attempt++\n		}\n		a.retry(c, e, v)\n"}}},
 	},
 	{
 		"a call that has ended keeps its slot at its gates",
-		map[string][]change{"internal/core/gating.go": {{"		r.leaveGates(c, c.verdict)\n", "		_ = c.verdict\n"}}},
+		map[string][]change{"internal/core/ready.go": {{"	a.gating.leave(c, c.gateOutcome)\n}", "	_ = c.gateOutcome\n}"}}},
 	},
 	{
 		"a commit without an answer counts as durable",
@@ -96,7 +96,7 @@ var protocolFaults = []protocolFault{
 	},
 	{
 		"a signal that comes twice counts twice",
-		map[string][]change{"internal/core/runcontrol.go": {{"if r.signals.seen.has(signalKey(in.Signal, in.signalID())) {", "if in.Signal == \"\" {"}}},
+		map[string][]change{"internal/core/runcontrol.go": {{"case r.signals.ids.has(signalKey(in.Signal, in.signalID())):", "case in.Signal == \"\":"}}},
 	},
 	{
 		"a gate lets one more pass",

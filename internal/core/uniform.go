@@ -1,9 +1,9 @@
 package core
 
-// Draw maps a run, a call and an attempt to a number in [0, 1). It is uniform and
+// Uniform maps a run, a call and an attempt to a number in [0, 1). It is uniform and
 // deterministic: FNV-1a over the run and both numbers, mixed by the finalizer of SplitMix64
 // (Steele, Lea, Flood 2014).
-func Draw(run string, call int64, attempt int) float64 {
+func Uniform(run string, call int64, attempt int) float64 {
 	const prime = 1099511628211
 	h := uint64(14695981039346656037)
 	for i := range len(run) {

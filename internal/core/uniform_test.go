@@ -8,7 +8,7 @@ import (
 // The draw belongs to the format: a changed one would redraw the delays of
 // workflow.Retry on replay, harmlessly for those on record.
 func TestR5_DrawIsFixedAndEven(t *testing.T) {
-	if a, b := Draw("run-1", 1, 1), Draw("run-1", 1, 1); a != b {
+	if a, b := Uniform("run-1", 1, 1), Uniform("run-1", 1, 1); a != b {
 		t.Errorf("two draws of the same: %v, %v", a, b)
 	}
 	const n = 20000
@@ -17,7 +17,7 @@ func TestR5_DrawIsFixedAndEven(t *testing.T) {
 	seen := map[float64]bool{}
 	for call := range int64(n / 100) {
 		for attempt := range 100 {
-			u := Draw("run-1", call, attempt)
+			u := Uniform("run-1", call, attempt)
 			if u < 0 || u >= 1 {
 				t.Fatalf("draw %v", u)
 			}
@@ -37,7 +37,7 @@ func TestR5_DrawIsFixedAndEven(t *testing.T) {
 	if len(seen) < n-1 {
 		t.Errorf("only %d of %d draws differ", len(seen), n)
 	}
-	if Draw("run-1", 1, 2) == Draw("run-2", 1, 2) || Draw("run-1", 1, 2) == Draw("run-1", 2, 1) {
+	if Uniform("run-1", 1, 2) == Uniform("run-2", 1, 2) || Uniform("run-1", 1, 2) == Uniform("run-1", 2, 1) {
 		t.Error("draws do not depend on all arguments")
 	}
 }

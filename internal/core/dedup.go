@@ -8,13 +8,13 @@ import (
 
 // KeepKeys is how long a chain is certain to remember the IDs of signals, updates and
 // operations. A run hands all younger IDs on to the next run of its chain, and fills up
-// with the latest of the older ones to maxSeen or maxUpdates in all. Within a run no ID is
+// with the latest of the older ones to maxHandedOn or maxUpdates in all. Within a run no ID is
 // forgotten: all of them are in its history, which has a limit.
 const KeepKeys = time.Hour
 
-// maxSeen is how many IDs of signals, and of operations, a run hands on when fewer are
+// maxHandedOn is how many IDs of signals, and of operations, a run hands on when fewer are
 // younger than KeepKeys.
-const maxSeen = 10_000
+const maxHandedOn = 10_000
 
 // maxYoung is how many signals with IDs may come within KeepKeys. A run that has that many
 // is full.
@@ -36,7 +36,7 @@ func splitSignalKey(key string) (name, id string) {
 }
 
 // idSet remembers IDs. It ignores the empty ID.
-type idSet struct{ recent[struct{}] }
+type idSet struct{ dedup[struct{}] }
 
 func (s *idSet) has(id string) bool {
 	_, known := s.get(id)
@@ -45,8 +45,8 @@ func (s *idSet) has(id string) bool {
 
 func (s *idSet) add(id string, at int64) { s.put(id, struct{}{}, at) }
 
-// recent maps IDs to the value that was put first for each. It ignores the empty ID.
-type recent[V any] struct {
+// dedup maps IDs to the value that was put first for each. It ignores the empty ID.
+type dedup[V any] struct {
 	known map[string]V
 	order []key // oldest first
 }
@@ -57,12 +57,12 @@ type key struct {
 	at int64
 }
 
-func (s *recent[V]) get(id string) (v V, known bool) {
+func (s *dedup[V]) get(id string) (v V, known bool) {
 	v, known = s.known[id]
 	return v, known
 }
 
-func (s *recent[V]) put(id string, v V, at int64) {
+func (s *dedup[V]) put(id string, v V, at int64) {
 	if _, known := s.known[id]; id == "" || known {
 		return
 	}
@@ -74,13 +74,13 @@ func (s *recent[V]) put(id string, v V, at int64) {
 }
 
 // young returns how many IDs came within KeepKeys.
-func (s *recent[V]) young(now int64) int {
+func (s *dedup[V]) young(now int64) int {
 	return len(s.order) - sort.Search(len(s.order), func(i int) bool { return s.order[i].at > now-int64(KeepKeys) })
 }
 
-// handedOn returns the IDs to hand on, oldest first: the young ones, or the latest least if
+// toHandOn returns the IDs to hand on, oldest first: the young ones, or the latest least if
 // that is more.
-func (s *recent[V]) handedOn(now int64, least int) []key {
+func (s *dedup[V]) toHandOn(now int64, least int) []key {
 	return s.order[max(0, len(s.order)-max(least, s.young(now))):]
 }
 
@@ -94,8 +94,8 @@ func stamps(keys []key, now int64) (at []int64) {
 	return at
 }
 
-// stamped returns when key i of n came. at has the times of the last len(at) keys.
-func stamped(at []int64, i, n int) int64 {
+// stampOf returns when key i of n came. at has the times of the last len(at) keys.
+func stampOf(at []int64, i, n int) int64 {
 	if i -= n - len(at); i < 0 {
 		return 0
 	}

@@ -1,0 +1,99 @@
+package core
+
+import (
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"time"
+
+	"github.com/perdure/perdure/internal/history"
+)
+
+// CallID returns the unique ID of a call. It is the trace ID of its attempts and their
+// idempotency key.
+func CallID(run string, call int64) string { return run + "/" + strconv.FormatInt(call, 10) }
+
+// AttemptID returns the unique ID of an attempt.
+func AttemptID(run string, call int64, attempt int) string {
+	return run + "/" + strconv.FormatInt(call, 10) + "." + strconv.Itoa(attempt)
+}
+
+// sentID returns the ID of a signal that workflow code sends. Users cannot choose such an
+// ID (history.Reserved), so none can be taken.
+func sentID(run string, call int64) string { return "#send/" + CallID(run, call) }
+
+// NextRunID returns the ID of the run that follows another one in its chain. Like all run
+// IDs it is a UUID of version 7. It is greater than the previous ID, so that run IDs sort
+// by creation time. Instead of random bits it has a hash of the previous ID.
+func NextRunID(run string, now int64) string {
+	ms := uint64(max(RunTimeAfter(run, now), 0)) / 1e6
+	sum := fnv.New128a()
+	_, _ = sum.Write([]byte(run)) // never fails
+	return hashedRunID(ms, sum.Sum(nil))
+}
+
+// RunTimeAfter returns the time that makes a new run ID greater than an earlier one: now,
+// or just after the time in that ID.
+func RunTimeAfter(run string, now int64) int64 {
+	if len(run) > 13 {
+		if ms, err := strconv.ParseUint(run[:8]+run[9:13], 16, 64); err == nil && ms < 1<<43 {
+			return max(now, int64(ms+1)*1e6)
+		}
+	}
+	return now
+}
+
+// ChildRunID returns the ID of the first run of a child. The machine derives it, as it
+// derives the ID of the next run of a chain.
+func ChildRunID(run string, call, now int64) string {
+	sum := fnv.New128a()
+	_, _ = sum.Write([]byte(CallID(run, call))) // never fails
+	return hashedRunID(uint64(max(now, 0))/1e6, sum.Sum(nil))
+}
+
+// hashedRunID returns a UUID of version 7 whose random part is a hash.
+func hashedRunID(ms uint64, h []byte) string {
+	return fmt.Sprintf("%08x-%04x-7%01x%02x-%02x%02x-%012x",
+		ms>>16&0xffffffff, ms&0xffff, h[0]&0xf, h[1], h[2]&0x3f|0x80, h[3], h[4:10])
+}
+
+// keyRun returns the run after which a call of an activity or step is named.
+func keyRun(s *history.Start, call int64, name string) string {
+	if s.Base == nil {
+		return s.Run
+	}
+	if run := s.Base.KeyOf(call, name); run != "" {
+		return run
+	}
+	for _, was := range s.Base.Was {
+		if call < was.Before && was.WorkflowID == s.WorkflowID {
+			return was.Run
+		}
+	}
+	return s.Run
+}
+
+// identityOf returns the identity that a run shows to its own code.
+func identityOf(s *history.Start) history.Identity {
+	return history.Identity{
+		WorkflowID: s.WorkflowID, Run: s.Run, Attempt: s.Attempt,
+		Created: s.Created, FirstTurn: s.FirstTurn, ChainDeadline: s.ChainDeadline,
+	}
+}
+
+// FireID returns the workflow ID of a fire.
+func FireID(schedule string, nominal int64) string {
+	return schedule + "/" + time.Unix(0, nominal).UTC().Format(time.RFC3339Nano)
+}
+
+// TriggerID returns the workflow ID of a fire by hand. It derives from the nominal time or,
+// if there is one, from the idempotency key, so that a repeated request gets the same ID.
+func TriggerID(schedule string, nominal int64, request string) string {
+	if request == "" {
+		return FireID(schedule, nominal)
+	}
+	sum := fnv.New128a()
+	sum.Write([]byte(request))
+	return schedule + "/trigger-" + hex.EncodeToString(sum.Sum(nil))
+}
