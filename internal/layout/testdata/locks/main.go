@@ -43,7 +43,7 @@ func main() {
 	if err := engine.Start(ctx); err != nil {
 		log.Fatal(err)
 	}
-	for i := range 20 {
+	for i := range 100 {
 		if _, err := perdure.Run(ctx, engine, flow, fmt.Sprint(i), 1); err != nil {
 			log.Fatal(err)
 		}
