@@ -106,10 +106,9 @@ func (h *hold) refusal() error {
 
 // handle runs a query handler under the turn timeout.
 func (e *Engine) handle(i seal.Instance, name string, input history.Payload) (history.Payload, error) {
-	watch := stint{instance: i}
-	watch.init(e)
+	stint := replay.Stint{Instance: i}
 	var a answer
-	err := e.guard(&watch, func() error {
+	err := e.guard.Do(&stint, func() error {
 		a.value, a.err = i.Query(name, input)
 		return nil
 	})

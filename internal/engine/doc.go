@@ -32,7 +32,6 @@
 //	checkcode.go    CheckCode: replay of open runs with the code of this engine
 //	damaged.go      runs whose record cannot be read
 //	suspects.go     the code of runs on trial, and what moves to another node with a suspect
-//	guard.go        user code under a time limit, with panics caught
 //	watched.go      one guarded step of a run
 //	attempt.go      start of attempts, their results and heartbeats
 //	queue.go        attempts in queues: offering them, serving them, losing a worker

@@ -20,6 +20,7 @@ import (
 	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/post"
+	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/serve"
@@ -49,15 +50,15 @@ type Engine struct {
 	// ctx ends with the engine's own goroutines.
 	ctx     context.Context
 	cancel  context.CancelFunc
-	hurry   context.Context // ends when Stop waits no longer; see guard
-	hasten  context.CancelFunc
-	work    sync.WaitGroup // the engine's own loops
-	steps   workers.Pool   // turns of residents
-	code    workers.Pool   // user code, which may never return
-	timers  sync.Pool      // of stopped *time.Timer
-	watched sync.Pool      // of *watched
-	turns   sync.Pool      // of *turn, empty
-	outs    sync.Pool      // of *core.Turn, empty
+	hasten  context.CancelCauseFunc // says that Stop waits no longer; see guard
+	guard   replay.Guard            // of workflow code
+	work    sync.WaitGroup          // the engine's own loops
+	steps   workers.Pool            // turns of residents
+	code    workers.Pool            // user code, which may never return
+	timers  sync.Pool               // of stopped *time.Timer
+	watched sync.Pool               // of *watched
+	turns   sync.Pool               // of *turn, empty
+	outs    sync.Pool               // of *core.Turn, empty
 
 	receivers    map[string]func(store.Message, *post.Look) // handlers of messages that are no input of a run, by kind
 	intake       []rule                                     // rules about the mail of a turn
@@ -87,20 +88,20 @@ type Engine struct {
 	life    sync.Mutex    // one Start or Stop at a time
 	reading chan struct{} // one look at the inbox at a time; a look may last as long as an outage
 
-	mu         sync.Mutex
-	phase      phase
-	stopping   bool // Stop was called
-	partitions map[int]*partition
-	residents  map[string]*resident // by run ID
-	idle       *list.List           // residents that may be evicted, oldest first
-	busy       int                  // residents with a turn in progress
-	held       bool                 // the inbox is not read until fewer turns are in progress
-	queued     int                  // residents at rest whose calls wait for slots
-	beginLater []*resident          // runs that begin when fewer turns are in progress
-	recovery   recovery
-	quiet      *sync.Cond      // busy or the number of attempts went down
-	conflicts  map[string]bool // gates that calls declare differently, as already logged
-	health     health
+	mu          sync.Mutex
+	phase       phase
+	stopping    bool // Stop was called
+	partitions  map[int]*partition
+	residents   map[string]*resident // by run ID
+	idle        *list.List           // residents that may be evicted, oldest first
+	busy        int                  // residents with a turn in progress
+	held        bool                 // the inbox is not read until fewer turns are in progress
+	queued      int                  // residents at rest whose calls wait for slots
+	beginLater  []*resident          // runs that begin when fewer turns are in progress
+	recovery    recovery
+	quiet       *sync.Cond      // busy or the number of attempts went down
+	conflicts   map[string]bool // gates that calls declare differently, as already logged
+	overwhelmed bool            // too many turns of workflow code never returned; the engine drains
 }
 
 // phase is a phase in the life of an engine.
@@ -180,7 +181,9 @@ func (e *Engine) assemble(secret []byte) {
 	e.quiet = sync.NewCond(&e.mu)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	e.ctx, e.cancel = ctx, func() { cancel(ErrStopped) }
-	e.hurry, e.hasten = context.WithCancel(ctx)
+	hurry, hasten := context.WithCancelCause(ctx)
+	e.hasten = hasten
+	e.guard = replay.Guard{Pool: &e.code, Limit: config.TurnTimeout, Hurry: hurry, Grace: stopGrace, Abandoned: e.abandoned}
 	e.reads, e.writes = outage.New(e.log), outage.New(e.log)
 	e.nodes = placement.New(placement.Config{
 		Context: e.ctx, Store: db, Name: config.Group, Group: group, Build: config.Build, Watch: e.reads,
@@ -327,7 +330,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	ended := func() bool { return e.attempts.Running() == 0 && e.busy == 0 }
 	clock.Await(ctx, e.quiet, ended)
 	e.attempts.Interrupt()
-	e.hasten()
+	e.hasten(ErrStopped)
 	grace, cancel := context.WithTimeout(context.Background(), stopGrace)
 	clock.Await(grace, e.quiet, ended)
 	cancel()
@@ -349,7 +352,7 @@ func (e *Engine) beginStop() phase {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	was := e.phase
-	if was == draining && e.health.overwhelmed && !e.stopping {
+	if was == draining && e.overwhelmed && !e.stopping {
 		was = running
 	}
 	e.stopping = true

@@ -5,13 +5,6 @@ import (
 	"fmt"
 )
 
-// health is what is currently wrong with an engine. It is guarded by the engine's mu.
-type health struct {
-	stuckTurns int // turns of workflow code that have not returned
-
-	overwhelmed bool // too many turns never returned; the engine drains
-}
-
 // Health returns what keeps the engine from doing its work, nil if nothing does.
 func (e *Engine) Health() error {
 	return e.diagnose(func() error {
@@ -51,7 +44,7 @@ func (e *Engine) doomed() error {
 	if e.phase == stopped {
 		errs = append(errs, ErrStopped)
 	}
-	if e.health.overwhelmed {
+	if e.overwhelmed {
 		errs = append(errs, fmt.Errorf("more than %d turns of workflow code never ended, so this engine starts nothing new and hands its work over: restart the process", e.config.MaxAbandoned))
 	}
 	errs = append(errs, e.member.Replaced(), e.attempts.Health())
@@ -69,22 +62,23 @@ func (e *Engine) impaired() error {
 	if e.phase != stopped {
 		errs = append(errs, e.unservedCalls()...)
 	}
-	if n := e.health.stuckTurns; n > 0 {
+	if n := e.guard.Stuck(); n > 0 {
 		errs = append(errs, fmt.Errorf("%d turns of workflow code never ended; restart the process to free their goroutines", n))
 	}
 	return errors.Join(errs...)
 }
 
-// abandon counts a turn of workflow code that did not return. Its goroutine is lost. If there
+// abandoned is told of a turn of workflow code that did not return. Its goroutine is lost. If there
 // are more than MaxAbandoned, the engine drains for good, even if some return later: a process
-// that had so many will have more. The engine's mu is held.
-func (e *Engine) abandon() {
-	e.health.stuckTurns++
-	if e.health.stuckTurns <= e.config.MaxAbandoned || e.phase != running {
+// that had so many will have more.
+func (e *Engine) abandoned(stuck int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if stuck <= e.config.MaxAbandoned || e.phase != running {
 		return
 	}
-	e.health.overwhelmed = true
+	e.overwhelmed = true
 	e.drain()
 	e.member.Kick()
-	e.log.Overwhelmed(e.health.stuckTurns, e.config.MaxAbandoned)
+	e.log.Overwhelmed(stuck, e.config.MaxAbandoned)
 }

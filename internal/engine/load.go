@@ -164,17 +164,16 @@ func (e *Engine) loadWithCode(r *activeRun, past *core.Past) (*hold, error) {
 
 // replay runs the code of a run up to the end of its record, under a time limit.
 func (e *Engine) replay(config core.Config, def *seal.WorkflowDeclaration, past *core.Past) (*core.Run, seal.Instance, error) {
-	var watch stint
-	watch.init(e)
-	config.Progress = func() { watch.progress.Add(1) }
+	var stint replay.Stint
+	config.Progress = func() { stint.Progress.Add(1) }
 	run := core.New(config, past.Start)
 	instance := def.Begin(run)
 	instance.LogTo(e.config.Logger)
 	instance.Intercept(e.around)
 	run.Bind(instance)
 	load := func() error { return run.Load(past.Turns, past.Rows, past.State) }
-	watch.instance = instance
-	if err := e.guard(&watch, load); err != nil {
+	stint.Instance = instance
+	if err := e.guard.Do(&stint, load); err != nil {
 		endInstance(instance, err)
 		return nil, nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
@@ -165,4 +166,20 @@ func (e *Engine) queryEnded(ctx context.Context, row *store.Run, name string, in
 	value, err := e.handle(instance, name, input)
 	endInstance(instance, err)
 	return value, told(err)
+}
+
+// borrowTimer returns a running timer. Timers are pooled because each start of a run needs
+// one.
+func (e *Engine) borrowTimer(d time.Duration) *time.Timer {
+	t, ok := e.timers.Get().(*time.Timer)
+	if !ok {
+		return time.NewTimer(d)
+	}
+	t.Reset(d)
+	return t
+}
+
+func (e *Engine) returnTimer(t *time.Timer) {
+	t.Stop()
+	e.timers.Put(t)
 }

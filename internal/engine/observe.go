@@ -75,7 +75,7 @@ func (e *Engine) Gauges() Gauges {
 	g := Gauges{Live: e.Live() == nil, Ready: e.Ready() == nil, Running: e.attempts.Begun(), Slots: e.config.Concurrency, Swept: e.sweeper.Last()}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	g.StuckTurns = e.health.stuckTurns
+	g.StuckTurns = e.guard.Stuck()
 	if e.phase != stopped {
 		g.Residents, g.Partitions, g.Away = len(e.residents), len(e.partitions), e.away() != nil
 	}

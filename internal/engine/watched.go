@@ -11,7 +11,7 @@ import (
 // watched is one step of a run under a time limit. It is pooled for later steps of any run,
 // unless its code may still be running: then the code may still write to it.
 type watched struct {
-	stint
+	replay.Stint
 	of      *activeRun
 	machine *core.Run
 	now     int64
@@ -25,7 +25,6 @@ type watched struct {
 
 func (e *Engine) newWatched() *watched {
 	w := &watched{}
-	w.init(e)
 	w.admit = func(c *core.Call) bool { return e.admit(w, c) }
 	w.take = func() (err error) {
 		w.out, err = w.machine.Step(w.now, w.inputs, w.admit)
@@ -43,11 +42,11 @@ func (e *Engine) step(r *activeRun, now int64, inputs []core.Input) (*core.Turn,
 	if spare, is := e.outs.Get().(*core.Turn); is {
 		r.run.Reuse(spare)
 	}
-	w.instance, w.of, w.machine, w.now, w.inputs = r.instance, r, r.run, now, inputs
-	err := e.guard(&w.stint, w.take)
+	w.Instance, w.of, w.machine, w.now, w.inputs = r.instance, r, r.run, now, inputs
+	err := e.guard.Do(&w.Stint, w.take)
 	if err == nil {
 		out := w.out
-		w.instance, w.of, w.machine, w.inputs, w.out = nil, nil, nil, nil, nil
+		w.Instance, w.of, w.machine, w.inputs, w.out = nil, nil, nil, nil, nil
 		w.admitted.Reset()
 		e.watched.Put(w)
 		return out, nil

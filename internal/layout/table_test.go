@@ -329,7 +329,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/replay",
-		may: []string{"workflow", "internal/core", "internal/history", "internal/coro", "internal/seal"},
+		may: []string{"internal/workers", "workflow", "internal/core", "internal/history", "internal/coro", "internal/seal"},
 		why: "recorded histories are replayed beside tests: that needs no store and no engine",
 	},
 	{
