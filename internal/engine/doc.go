@@ -17,6 +17,15 @@
 // mailbox and does not cause the run to be loaded. Features register rules that decide what
 // a turn takes of its mail; see intake.go.
 //
+// # Rooms
+//
+// What is decided without a run in hand stands in rooms below this one, each with its own state
+// and lock: who may start, and when (dispatch); where a message waits (post); at which node a run
+// goes on (placement); what may kill a process (suspicion); bodies (attempt); leases (member);
+// durable turns (commit); workflow code under a time limit (replay.Guard); deletion (sweep). They
+// do not call back: the engine leads values from one to the other. Its own lock, mu, guards
+// partitions, residents and their mailboxes. It comes before the locks of all rooms.
+//
 // # Where things are
 //
 //	engine.go       Engine and its life: Open, Start, Stop
