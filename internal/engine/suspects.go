@@ -42,7 +42,7 @@ func (e *Engine) try(r *activeRun, t *turn) (*suspicion.Turn, error) {
 	if !r.partition.suspicion.Tries(r.id) {
 		return nil, nil
 	}
-	loaded := r.run != nil
+	loaded, todo := r.run != nil, t.mail
 	return r.partition.suspicion.Try(suspicion.Run{
 		ID: r.id,
 		Code: func() (code trial.Code, harmless bool) {
@@ -52,7 +52,7 @@ func (e *Engine) try(r *activeRun, t *turn) (*suspicion.Turn, error) {
 			}
 			return code, harmless
 		},
-		Ends: func() bool { return !loaded && e.endsSoon(r, t.mail) },
+		Ends: func() bool { return !loaded && e.endsSoon(r, todo) },
 	})
 }
 

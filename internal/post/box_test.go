@@ -1,0 +1,117 @@
+package post
+
+import (
+	"testing"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/store"
+)
+
+// TestAMessageIsDeliveredOnce: by whichever location of its partition a look reads it, until it
+// is forgotten; and a consumed one is known until no look can show it any more.
+func TestAMessageIsDeliveredOnce(t *testing.T) {
+	o := NewOffice()
+	home, ward, other := o.Open(1), o.Open(1), o.Open(2)
+	if !home.Claim(7) || home.Claim(7) || ward.Claim(7) {
+		t.Error("it is delivered twice, or not at all")
+	}
+	if !other.Claim(7) {
+		t.Error("partitions number their messages together")
+	}
+	home.PassOn(ward, 7)
+	if waiting, _ := home.Pending(); waiting != 0 {
+		t.Error("it waits in two places")
+	}
+	early := o.Begin(1, []*Box{ward})
+	ward.Consumed([]int64{7})
+	early.End()
+	if home.Claim(7) {
+		t.Error("a look that began before it was consumed may show it again")
+	}
+	late := o.Begin(2, []*Box{ward})
+	late.Whole = true
+	late.End()
+	if !ward.HeardSince(2) || ward.HeardSince(3) || home.HeardSince(0) {
+		t.Error("the look heard another time, or another box")
+	}
+	if !home.Claim(7) {
+		t.Error("its number is kept for ever")
+	}
+	o.ForgetAt(1, []int64{7})
+	if !ward.Claim(7) {
+		t.Error("a forgotten one is not delivered again")
+	}
+}
+
+// TestMailWaitsForTheStart: messages for a workflow ID wait while a start message of it waits,
+// and are routed again when that is decided.
+func TestMailWaitsForTheStart(t *testing.T) {
+	o := NewOffice()
+	b := o.Open(1)
+	if _, ok := b.Start("id", "first", 1); !ok {
+		t.Fatal("the first start does not come about")
+	}
+	o.Direct("id", Route{Box: b, Run: "first", Stage: Starting})
+	if b.Receiver("id") != "first" || o.Open(1).Receiver("id") != "" {
+		t.Error("the latest run of the ID is another one, or at another location")
+	}
+	b.Claim(2)
+	if _, ok := b.Start("id", "second", 2); ok {
+		t.Fatal("two runs get the ID")
+	}
+	b.Claim(3)
+	if !b.DeferUntilStart(3, "id", "second") || b.DeferUntilStart(4, "id", "third") || b.DeferUntilStart(5, "other", "") {
+		t.Error("not the messages for the run that waits are deferred")
+	}
+	if b.Decided("id", "second") || !b.Decided("id", "first") {
+		t.Error("the start that is decided is not the first")
+	}
+	if b.Receiver("id") != "" || !b.Claim(2) || !b.Claim(3) {
+		t.Error("what waited is not routed again")
+	}
+}
+
+// TestMailIsSortedByMoment: messages of the inbox keep the order of their numbers, and a claim
+// comes first.
+func TestMailIsSortedByMoment(t *testing.T) {
+	all := []Mail{
+		{Sequence: 1, At: 50}, {Sequence: 2, At: 30}, {At: 40, Input: core.SlotsOpen{}}, {Sequence: 3, Input: core.Claimed{}}, {Sequence: 4, At: 60},
+	}
+	Sort(all)
+	var got []int64
+	for _, m := range all {
+		got = append(got, m.Sequence)
+	}
+	if want := []int64{3, 0, 1, 2, 4}; len(got) != len(want) || got[0] != 3 || got[1] != 0 || got[2] != 1 || got[3] != 2 {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if First(all) != 40 || First(nil) != 0 || len(Sequences(all)) != 4 {
+		t.Error("the first moment is that of the claim, which has none, or the numbers are others")
+	}
+}
+
+// TestWhatRunsWaitForIsRead: a look for which runs wait reads the boxes that asked, and says
+// whose messages they wait for.
+func TestWhatRunsWaitForIsRead(t *testing.T) {
+	o := NewOffice()
+	a, b, gone := o.Open(1), o.Open(2), o.Open(3)
+	a.Ask("x")
+	gone.Ask("y")
+	gone.Close()
+	l := b.BeginAsked(5, "", func(*Box) bool { return true })
+	if !l.Awaited() || !l.Asks(a) || !l.Asks(b) || l.Asks(gone) || (*Look)(nil).Asks(a) {
+		t.Error("not those are asked for that asked")
+	}
+	if !l.Wants(a, &store.Message{WorkflowID: "x"}) || l.Wants(a, &store.Message{WorkflowID: "z"}) || !l.Wants(b, &store.Message{WorkflowID: "z"}) {
+		t.Error("it wants other messages")
+	}
+	a.Ask("x")
+	l.Whole = true
+	l.End()
+	if !a.Heard(5, "x") || a.Heard(6, "x") {
+		t.Error("it heard another time")
+	}
+	if next := b.BeginAsked(7, "", func(*Box) bool { return true }); next.Asks(a) {
+		t.Error("what was heard is asked for again")
+	}
+}
