@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"net"
 	"slices"
 	"strings"
@@ -156,7 +155,7 @@ func (c *lent) Close() error {
 		return nil
 	}
 	c.session = nil
-	if s.begun == "" || c.asked || c.reading || !c.said.ready || s.reset() != nil {
+	if s.begun == "" || c.asked || c.reading || !c.said.ready || !s.reset() {
 		return s.Conn.Close()
 	}
 	sessions.Lock()
@@ -168,26 +167,26 @@ func (c *lent) Close() error {
 // discard is the message by which a session becomes as it was at first.
 var discard = append([]byte{'Q', 0, 0, 0, 4 + 12}, "DISCARD ALL\x00"...)
 
-// reset makes the session as it was at first.
-func (s *session) reset() error {
+// reset makes the session as it was at first, and reports whether that is possible.
+func (s *session) reset() bool {
 	if err := s.SetDeadline(time.Time{}); err != nil {
-		return err
+		return false
 	}
 	if _, err := s.Write(discard); err != nil {
-		return err
+		return false
 	}
 	var read frames
 	answer := make([]byte, 4096)
 	for !read.ready {
 		n, err := s.Conn.Read(answer)
 		if err != nil {
-			return err
+			return false
 		}
 		if read.take(answer[:n]); read.failed {
-			return errors.New("the session cannot be reset")
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
 // frames follows what the server says: messages of a letter, their length and as many bytes.
