@@ -79,25 +79,25 @@ func endings(idle activity.Activity[int, int]) []ending {
 	}
 }
 
-var runsOfEach = flag.Int("endings", extent.AtNight(2000, 10_000), "how many runs end in each of the ways in which a run can")
+var runsOfEach = flag.Int("endings", extent.AtNight(500, 10_000), "how many runs end in each of the ways in which a run can")
 
-// TestI10_EveryEndingLeavesNothing: when thousands of runs have ended, in each way in
+// TestI10_EveryEndingLeavesNothing: when hundreds of runs have ended, in each way in
 // which a run can, the process has as many goroutines as before. At night it is
 // ten thousand runs of each.
 func TestI10_EveryEndingLeavesNothing(t *testing.T) {
-	runs := *runsOfEach
+	runs, resident := *runsOfEach, 100
 	if testing.Short() {
-		runs = min(runs, 50)
+		runs, resident = min(runs, 20), 20
 	}
 	idle := activity.New("idle", func(ctx context.Context, n int) (int, error) { <-ctx.Done(); return n, ctx.Err() })
 	for _, how := range endings(idle) {
 		t.Run(how.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.maxResident = 100
+			w.maxResident = resident
 			config := w.config(how.flow, idle)
 			config.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 			e := w.startWith(config)
-			playEndings(t, e, how, "warm up", 100)
+			playEndings(t, e, how, "warm up", resident)
 			before := len(quiet(0))
 			playEndings(t, e, how, "run", runs)
 			if now := quiet(before); len(now) > before {
@@ -114,7 +114,7 @@ func TestI10_EveryEndingLeavesNothing(t *testing.T) {
 // wake behind, for which it is looked up once more. Who asks for its result at that
 // moment must not wait for ever.
 func TestE45_WhoWaitsIsToldOfEachTimeout(t *testing.T) {
-	runs := 5000
+	runs := extent.AtNight(1000, 5000)
 	if testing.Short() {
 		runs = 500
 	}
