@@ -77,17 +77,15 @@ var protocolFaults = []protocolFault{
 	},
 	{
 		"attempts begin before their turn is durable",
-		map[string][]change{"internal/engine/turn.go": {{"	e.continues(r.resident, r.out)\n	return t, true, nil\n", `	e.continues(r.resident, r.out)
+		map[string][]change{"internal/engine/turn.go": {{"	e.continues(r.resident, t.out)\n	t.due = true\n", `	e.continues(r.resident, t.out)
+	t.due = true
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for i := range r.out.Dispatch {
-		d := &r.out.Dispatch[i]
-		slot := r.slots[d.Call]
-		delete(r.slots, d.Call)
-		e.begin(r, d, slot)
+	for i := range t.out.Dispatch {
+		d := &t.out.Dispatch[i]
+		e.begin(r, d, r.seats.Begin(d.Call))
 	}
-	r.out.Dispatch = r.out.Dispatch[:0]
-	return t, true, nil
+	t.out.Dispatch = t.out.Dispatch[:0]
 `}}},
 	},
 	{
