@@ -32,8 +32,7 @@ func newClocked(t testing.TB, clock func() int64, options ...Option) *clocked {
 
 func newClockedIn(t testing.TB, schema string, clock func() int64, options ...Option) *clocked {
 	t.Helper()
-	dsn := pgtest.Shared(t).DSN("postgres")
-	return &clocked{Opener: URL(dsn, append(options, Schema(schema))...), t: t, schema: schema, clock: clock}
+	return &clocked{Opener: lasting(t, append(options, Schema(schema))...), t: t, schema: schema, clock: clock}
 }
 
 func (c *clocked) Open(ctx context.Context) (store.Store, error) {

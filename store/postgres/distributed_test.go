@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -87,8 +88,7 @@ func TestE144_TheSuiteOnCitus(t *testing.T) {
 // if it were distributed: the statements are those for Citus, and all tables are here.
 func distributedHere(t testing.TB, schema string, partitions int) {
 	t.Helper()
-	url := pgtest.Shared(t).DSN("postgres")
-	s, err := URL(url, Schema(schema), Partitions(partitions)).Open(t.Context())
+	s, err := URL(pgtest.Shared(t).DSN("postgres"), Schema(schema), Partitions(partitions)).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,26 +119,28 @@ var ofPartition = regexp.MustCompile(`\bpartition = (?:\$\d+|runs\.partition|ANY
 func TestE134_StatementsNameTheirPartition(t *testing.T) {
 	var r recycled
 	ear := &eavesdropper{}
+	config, err := pgxpool.ParseConfig(pgtest.Shared(t).DSN("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	Tune(config)
+	forCitus(config)
+	config.MaxConns = 40 // several stores at a time
+	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "auto"
+	config.ConnConfig.Tracer = ear
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
 	checks := 0
+	var distribute sync.Once
 	storetest.Run(t, func(t *testing.T) store.Opener {
 		if checks++; t.Name() != "TestE134_StatementsNameTheirPartition" && checks%5 != 0 && !extent.Nightly() {
 			t.Skip("by day every fifth check is played")
 		}
 		schema := r.next(t)
-		distributedHere(t, schema, 3)
-		config, err := pgxpool.ParseConfig(pgtest.Shared(t).DSN("postgres"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		Tune(config)
-		forCitus(config)
-		config.ConnConfig.RuntimeParams["plan_cache_mode"] = "auto"
-		config.ConnConfig.Tracer = ear
-		pool, err := pgxpool.NewWithConfig(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(pool.Close)
+		distribute.Do(func() { distributedHere(t, schema, 3) }) // it stays so when it is emptied
 		return Pool(pool, Schema(schema))
 	})
 	seen := map[string]bool{}

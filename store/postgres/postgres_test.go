@@ -3,10 +3,12 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/store"
@@ -51,11 +53,34 @@ const emptied = `DELETE FROM perdure.runs; DELETE FROM perdure.attributes; DELET
 	DELETE FROM perdure.partitions WHERE id >= (SELECT value::bigint FROM perdure.meta WHERE key = 'partitions');
 	UPDATE perdure.partitions SET node = NULL, epoch = 0, clock = 0`
 
+// lasting opens stores on the server of this test binary over connections that stay open when
+// a store is closed: where tests open a thousand stores, connecting took most of their time.
+func lasting(t testing.TB, options ...Option) store.Opener {
+	t.Helper()
+	server := pgtest.Shared(t)
+	connect.Do(func() {
+		config, err := pgxpool.ParseConfig(server.DSN("postgres"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.MaxConns = 40 // enough for several stores at a time
+		Tune(config)
+		if connections, err = pgxpool.NewWithConfig(context.Background(), config); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return Pool(connections, options...)
+}
+
+// connections end with this test binary.
+var (
+	connect     sync.Once
+	connections *pgxpool.Pool
+)
+
 func TestConformance(t *testing.T) {
 	var r recycled
-	storetest.Run(t, func(t *testing.T) store.Opener {
-		return URL(pgtest.Shared(t).DSN("postgres"), Schema(r.next(t)), Partitions(3))
-	})
+	storetest.Run(t, func(t *testing.T) store.Opener { return lasting(t, Schema(r.next(t)), Partitions(3)) })
 }
 
 // TestE83_ConformanceAtSerializable: the suite passes where the default of the database is

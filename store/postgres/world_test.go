@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/store"
 )
 
@@ -25,12 +24,18 @@ type world struct {
 // newWorld opens a schema of its own on the server of this test binary.
 func newWorld(t testing.TB, options ...Option) *world {
 	t.Helper()
-	return newWorldAt(t, pgtest.Shared(t).DSN("postgres"), append(options, Schema(freshSchema()))...)
+	return newWorldOn(t, lasting(t, append([]Option{Partitions(4), Schema(freshSchema())}, options...)...))
 }
 
+// newWorldAt opens a database with connections of its own.
 func newWorldAt(t testing.TB, url string, options ...Option) *world {
 	t.Helper()
-	w := &world{TB: t, opener: URL(url, append([]Option{Partitions(4)}, options...)...), node: "node-1"}
+	return newWorldOn(t, URL(url, append([]Option{Partitions(4)}, options...)...))
+}
+
+func newWorldOn(t testing.TB, opener store.Opener) *world {
+	t.Helper()
+	w := &world{TB: t, opener: opener, node: "node-1"}
 	w.handle = w.another()
 	w.must(w.Join(w.Context(), w.describe(w.node)))
 	w.claim()
