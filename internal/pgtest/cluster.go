@@ -53,16 +53,8 @@ func create(options ...Option) (*Cluster, error) {
 		os.RemoveAll(dir)
 		return nil, err
 	}
-	initdb := exec.Command(filepath.Join(bin, "initdb"), "--pgdata", c.data(), "--username", "postgres", "--auth", "trust",
-		"--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions")
-	var said bytes.Buffer
-	initdb.Stdout, initdb.Stderr = &said, &said
-	ended, err := launch(initdb)
-	if err != nil {
+	if err := c.initialize(); err != nil {
 		return nil, errors.Join(err, c.Close())
-	}
-	if <-ended; !initdb.ProcessState.Success() {
-		return nil, errors.Join(fmt.Errorf("initdb: %s\n%s", initdb.ProcessState, &said), c.Close())
 	}
 	if err := c.start(); err != nil {
 		return nil, errors.Join(err, c.Close())
