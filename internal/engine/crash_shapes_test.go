@@ -591,15 +591,17 @@ func cancelable(*book) workflow.Func[string, string] {
 	}
 }
 
-// cancelOnce cancels the run when its call is in a state.
+// cancelOnce cancels the run when its call is in a state. It looks after a second has passed,
+// when everything waits: at the moment when an attempt is on record, its body may not have begun,
+// and canceled then it never does.
 func cancelOnce(state string) func(*testing.T, *perduretest.Env) {
 	return func(t *testing.T, env *perduretest.Env) {
 		for range 1000 {
+			time.Sleep(time.Second)
 			d := env.Workflow(theID).Describe()
 			if d.Status != "running" || len(d.Pending) == 1 && d.Pending[0].State == state {
 				break
 			}
-			time.Sleep(time.Second)
 		}
 		if err := env.Workflow(theID).Cancel("enough"); err != nil {
 			t.Error(err)
