@@ -25,11 +25,15 @@ func runsOf(env *perduretest.Env, id string) int {
 }
 
 // TestW15_PollingForAYear: a program that never ends by itself polls every six hours of a year,
-// by day every half hour of a month, in runs that each stay short, and its variables are those
+// by day every ten minutes of three days, in runs that each stay short, and its variables are those
 // of all of them.
 func TestW15_PollingForAYear(t *testing.T) {
 	extent.NotInShort(t, "the example of the watcher plays less than a month")
-	days := extent.AtNight(30, 365) // with as many polls
+	days, minutes := 365, 365
+	if !extent.Nightly() {
+		days, minutes = 3, 10
+		defer flow.ContinueAfter(300)()
+	}
 	text := fmt.Sprintf(`
 fn main(input: [], output: [seen]):
     seen = {"polls": 0, "last": None}
@@ -48,7 +52,7 @@ fn poll(input: [seen, failed], output: [next]):
     if n == 17 and not failed:
         @broken(type="Rare")
     next = {"polls": n, "last": "poll " + str(n)}
-`, days, days)
+`, days, minutes)
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
 		began := time.Now()
 		out, err := newWorld().durable(t, env, text)
@@ -56,13 +60,13 @@ fn poll(input: [seen, failed], output: [next]):
 		if err == nil {
 			err = json.Unmarshal([]byte(out), &got)
 		}
-		if err != nil || len(got) != 4 || got[3] != "Rare" || got[0].(float64) < 1430 || got[1] != fmt.Sprintf("poll %v", got[0]) {
+		if err != nil || len(got) != 4 || got[3] != "Rare" || got[0].(float64) < float64(days*24*60/minutes-10) || got[1] != fmt.Sprintf("poll %v", got[0]) {
 			t.Errorf("%s, %v", out, err)
 		}
 		if took := time.Since(began) / (24 * time.Hour); took < time.Duration(days-1) || took > time.Duration(days+1) {
 			t.Errorf("it took %s", took)
 		}
-		if runs, events := runsOf(env, "run"), env.Workflow("run").Describe().HistoryLength; runs < 3 || events > 2_100 {
+		if runs, events := runsOf(env, "run"), env.Workflow("run").Describe().HistoryLength; runs < 3 || events > extent.AtNight(500, 2_100) {
 			t.Errorf("%d runs, the last with %d events", runs, events)
 		}
 	})
@@ -100,10 +104,12 @@ func TestW15_WhereARunCannotContinue(t *testing.T) {
 // goes on, and fails when it is four times as long as it should be.
 func TestW15_LargeVariables(t *testing.T) {
 	extent.NotInShort(t, "megabytes, copied in every turn")
-	defer flow.ContinueAfter(20)()
+	after := extent.AtNight(8, 20)
+	calls := after * 5 / 4
+	defer flow.ContinueAfter(after)()
 	const text = "x = \"0123456789abcdef\"\nfor i in range(16):\n    x = x + x\ny = x\ny = y + \"a\"\nx = x + \"b\"\nn = 0\nwhile n < %d:\n    n = @echo(x=n + 1)\ny = None\n@echo(x=1)\nreturn [n, len(x)]\n"
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
-		if out, err := newWorld().durable(t, env, fmt.Sprintf(text, 25)); out != "[25,1048577]" || err != nil {
+		if out, err := newWorld().durable(t, env, fmt.Sprintf(text, calls)); out != fmt.Sprintf("[%d,1048577]", calls) || err != nil {
 			t.Errorf("%s, %v", out, err)
 		}
 	})
