@@ -64,7 +64,7 @@ func TestE3_E87_SixtyThatEndTheirProcess(t *testing.T) {
 			}
 			begun := time.Now()
 			l, deaths, last, runs, held := newLife(t, address), 0, begun, 0, time.Time{}
-			for ; held.IsZero() || time.Since(held) < 5*time.Second; runs++ {
+			for ; held.IsZero() || time.Since(held) < extent.AtNight(2*time.Second, 5*time.Second); runs++ {
 				if _, err := perdure.Start(ctx, client, healthy, fmt.Sprint(how, " healthy ", runs), runs); err != nil {
 					t.Fatal(err)
 				}
@@ -79,7 +79,7 @@ func TestE3_E87_SixtyThatEndTheirProcess(t *testing.T) {
 						t.Fatalf("%s: %d processes died\n%s", how, deaths, tail(l.said))
 					}
 					l, last = newLife(t, address), time.Now()
-				case <-time.After(25 * time.Millisecond):
+				case <-time.After(50 * time.Millisecond):
 				}
 			}
 			took := map[int][]time.Duration{}
