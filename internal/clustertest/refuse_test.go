@@ -36,8 +36,8 @@ DECLARE
 	name text;
 BEGIN
 	FOREACH name IN ARRAY ARRAY['runs', 'turns', 'calls', 'attempts', 'inbox', 'nodes', 'partitions', 'owners', 'tallies'] LOOP
-		EXECUTE format('CREATE TRIGGER fault AFTER INSERT OR UPDATE OR DELETE ON perdure.%I FOR EACH STATEMENT EXECUTE FUNCTION public.fault(''statement'', ''0.005'')', name);
-		EXECUTE format('CREATE CONSTRAINT TRIGGER fault_at_commit AFTER INSERT OR UPDATE OR DELETE ON perdure.%I DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.fault(''commit'', ''0.005'')', name);
+		EXECUTE format('CREATE TRIGGER fault AFTER INSERT OR UPDATE OR DELETE ON perdure.%I FOR EACH STATEMENT EXECUTE FUNCTION public.fault(''statement'', ''0.02'')', name);
+		EXECUTE format('CREATE CONSTRAINT TRIGGER fault_at_commit AFTER INSERT OR UPDATE OR DELETE ON perdure.%I DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.fault(''commit'', ''0.02'')', name);
 	END LOOP;
 END $$`
 

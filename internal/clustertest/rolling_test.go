@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/internal/torture"
 )
@@ -55,6 +56,7 @@ func laterProgram(t *testing.T) string {
 // is started again as the next version, whose first process migrates the schema while the
 // others of the earlier one serve. No attempt is lost or charged for it, and nothing else.
 func TestE83_ARollingRestartBetweenTwoVersions(t *testing.T) {
+	extent.OnlyAtNight(t, "it compiles another version; by day TestE83_AMigrationWhileNodesServe migrates under load, and nodes leave and join in TestE64_E80_Leaving")
 	t.Parallel()
 	c := newCluster(t, pgtest.Shared(t))
 	program := laterProgram(t)
