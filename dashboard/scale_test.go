@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -20,12 +21,16 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store/sqlite"
 	"github.com/perdure/perdure/workflow"
 )
 
-// large makes a run with ten thousand attempts, one with fifty thousand events, one with values
+// manyEvents is more than a page may have elements.
+var manyEvents = extent.AtNight(12_000, 50_000)
+
+// large makes a run with ten thousand attempts, one with many events, one with values
 // of a megabyte, a gate at which five hundred calls wait, and a schedule with an input of a
 // megabyte and with as many runs as it remembers.
 func large(t *testing.T) string {
@@ -67,7 +72,7 @@ func large(t *testing.T) string {
 		must(t, eng.Start(t.Context()))
 		_, err = perdure.Start(t.Context(), eng, many, "attempts", 20)
 		must(t, err)
-		_, err = perdure.Start(t.Context(), eng, long, "events", 50_000)
+		_, err = perdure.Start(t.Context(), eng, long, "events", manyEvents)
 		must(t, err)
 		_, err = perdure.Run(t.Context(), eng, big, "bytes", megabyte)
 		must(t, err)
@@ -88,13 +93,14 @@ func TestF33_LargeRuns(t *testing.T) {
 	}
 	b := browse(t)
 	srv, _ := served(t, large(t))
+	last := fmt.Sprintf("1.%d", manyEvents-200)
 	paths := []string{
 		"", "runs", "run?id=attempts", "attempts?id=attempts", "attempts?id=attempts&after=20.299", "attempts?id=attempts&number=7&only=failed",
-		"run?id=events", "history?id=events&form=full", "history?id=events&form=full&after=1.49800", "history?id=events",
+		"run?id=events", "history?id=events&form=full", "history?id=events&form=full&after=" + last, "history?id=events",
 		"run?id=bytes", "history?id=bytes", "attempts?id=bytes", "tree?id=attempts", "tree?id=events",
 		"runs?error=boom", "ledger?since=30d", "ledger?since=30d&activity=fail", "lab?policy=%5Bretry:%205%5D", "policy?policy=%5Bretry:%205%5D",
 		"operate?op=retry-now&all=yes", "operate?op=pause-run&id=attempts", "operate?op=pause&id=attempts", "nodes?all=yes", "audit?since=30d", "gates", "schedules",
-		"history?id=attempts", "history?id=events&after=1.49800", "run?id=crowd", "history?id=crowd", "tree?id=crowd",
+		"history?id=attempts", "history?id=events&after=" + last, "run?id=crowd", "history?id=crowd", "tree?id=crowd",
 		string(link("gate", "name", worst)), string(link("schedule", "name", worst)),
 		string(link("change", "kind", "gate", "do", "edit", "name", worst)), string(link("change", "kind", "gate", "do", "pause", "name", worst)),
 		string(link("change", "kind", "schedule", "do", "trigger", "name", worst)),
