@@ -29,7 +29,8 @@ with = $(sort $(dir $(shell grep -rl --include=*_test.go '^func $(1)' $(filter-o
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
-check: setup static test race benchmarks modules ## everything, as CI runs it: 22 minutes on two cores, some five more with empty caches
+check: setup ## everything, as CI runs it: MINUTES
+	@.ci/steps.sh $(MAKE) static test race benchmarks modules
 	@.ci/missing.sh report
 
 quick: format vet short ## what most mistakes fail in, without databases and browsers: three minutes
@@ -37,7 +38,8 @@ quick: format vet short ## what most mistakes fail in, without databases and bro
 
 nightly: export PERDURE_NIGHTLY := 1
 nightly: FUZZTIME := 1m
-nightly: setup static cross test race benchmarks modules fuzz sample ## the exhaustive product: all shapes, settings and seeds, Patroni, long fuzzing; hours
+nightly: setup ## the exhaustive product: all shapes, settings and seeds, Patroni, long fuzzing; hours
+	@.ci/steps.sh $(MAKE) static test race benchmarks modules fuzz sample
 
 setup: ## install the programs that the tests need besides Go, or print how to
 	@.ci/missing.sh install
