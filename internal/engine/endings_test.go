@@ -79,9 +79,9 @@ func endings(idle activity.Activity[int, int]) []ending {
 	}
 }
 
-var runsOfEach = flag.Int("endings", extent.AtNight(2000, 10_000), "how many runs end in each of the ways in which a run can")
+var runsOfEach = flag.Int("endings", extent.AtNight(500, 10_000), "how many runs end in each of the ways in which a run can")
 
-// TestI10_EveryEndingLeavesNothing: when thousands of runs have ended, in each way in
+// TestI10_EveryEndingLeavesNothing: when hundreds of runs have ended, in each way in
 // which a run can, the process has as many goroutines as before. At night it is
 // ten thousand runs of each.
 func TestI10_EveryEndingLeavesNothing(t *testing.T) {
@@ -114,7 +114,7 @@ func TestI10_EveryEndingLeavesNothing(t *testing.T) {
 // wake behind, for which it is looked up once more. Who asks for its result at that
 // moment must not wait for ever.
 func TestE45_WhoWaitsIsToldOfEachTimeout(t *testing.T) {
-	runs := 5000
+	runs := extent.AtNight(1000, 5000)
 	if testing.Short() {
 		runs = 500
 	}

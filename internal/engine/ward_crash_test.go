@@ -20,8 +20,8 @@ func TestE117_WhateverWriteFails(t *testing.T) {
 }
 
 // whateverWriteFails plays with a fault at each write of runs on their way between nodes, at
-// their home and away, until play reports that there was no k-th write to hit. With -short, and on
-// a database, if there is a need of one, it plays every slowStep-th, and each fault other ones.
+// their home and away, until play reports that there was no k-th write to hit. With -short it plays
+// every slowStep-th, on a database, if there is a need of one, a third of these, and each fault other ones.
 func whateverWriteFails(t *testing.T, n need, slowStep int, play func(t *testing.T, w *world, k int, fault faulty.Fault, atHome bool) (hit bool)) {
 	names := map[faulty.Fault]string{faulty.FailBefore: "before", faulty.FailAfter: "after", faulty.CrashBefore: "crash before", faulty.CrashAfter: "crash after"}
 	for i, fault := range []faulty.Fault{faulty.FailBefore, faulty.FailAfter, faulty.CrashBefore, faulty.CrashAfter} {
@@ -29,8 +29,12 @@ func whateverWriteFails(t *testing.T, n need, slowStep int, play func(t *testing
 			t.Run(names[fault]+" "+where, func(t *testing.T) {
 				n.inAGroupOf(t, 4, func(t *testing.T, w *world) {
 					first, step := 1, 1
-					if (w.in.onDisk || testing.Short()) && !extent.Nightly() {
+					switch {
+					case extent.Nightly():
+					case testing.Short():
 						first, step = 1+i, slowStep
+					case w.in.onDisk:
+						first, step = 1+i*slowStep, 3*slowStep
 					}
 					for k, more := first, true; more; k += step {
 						w.anew()
