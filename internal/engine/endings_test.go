@@ -85,19 +85,19 @@ var runsOfEach = flag.Int("endings", extent.AtNight(500, 10_000), "how many runs
 // which a run can, the process has as many goroutines as before. At night it is
 // ten thousand runs of each.
 func TestI10_EveryEndingLeavesNothing(t *testing.T) {
-	runs := *runsOfEach
+	runs, resident := *runsOfEach, 100
 	if testing.Short() {
-		runs = min(runs, 50)
+		runs, resident = min(runs, 20), 20
 	}
 	idle := activity.New("idle", func(ctx context.Context, n int) (int, error) { <-ctx.Done(); return n, ctx.Err() })
 	for _, how := range endings(idle) {
 		t.Run(how.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.maxResident = 100
+			w.maxResident = resident
 			config := w.config(how.flow, idle)
 			config.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 			e := w.startWith(config)
-			playEndings(t, e, how, "warm up", 100)
+			playEndings(t, e, how, "warm up", resident)
 			before := len(quiet(0))
 			playEndings(t, e, how, "run", runs)
 			if now := quiet(before); len(now) > before {
