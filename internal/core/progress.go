@@ -91,30 +91,30 @@ type Progress struct {
 	Totals Totals `json:"totals,omitzero"` // over the attempts in the ledger
 }
 
-func (a *Progress) remember(number int, f *history.Failure, at int64) {
-	a.ErrorsTotal++
-	a.Last = f
-	if len(a.Errors) == firstErrors+lastErrors {
-		copy(a.Errors[firstErrors:], a.Errors[firstErrors+1:])
-		a.Errors = a.Errors[:len(a.Errors)-1]
+func (p *Progress) remember(number int, f *history.Failure, at int64) {
+	p.ErrorsTotal++
+	p.Last = f
+	if len(p.Errors) == firstErrors+lastErrors {
+		copy(p.Errors[firstErrors:], p.Errors[firstErrors+1:])
+		p.Errors = p.Errors[:len(p.Errors)-1]
 	}
-	a.Errors = append(a.Errors, history.AttemptError{
+	p.Errors = append(p.Errors, history.AttemptError{
 		Attempt: number, Type: f.TypeName(), Message: clip(f.Message), At: at / int64(time.Millisecond),
 	})
 }
 
 // clearProbation takes a call off probation because its process survived.
-func (a *Progress) clearProbation() { a.OnProbation, a.Group, a.LostAt = false, 0, 0 }
+func (p *Progress) clearProbation() { p.OnProbation, p.Group, p.LostAt = false, 0, 0 }
 
 // timesOut returns when an external attempt times out, and as what.
-func (a *Progress) timesOut(p *retry.Policy) (int64, retry.TimeoutError) {
+func (p *Progress) timesOut(policy *retry.Policy) (int64, retry.TimeoutError) {
 	end, as := int64(Never), retry.TimeoutError{}
-	if p.AttemptTimeout > 0 {
-		end, as = addTime(a.StartedAt, p.AttemptTimeout), retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: p.AttemptTimeout}
+	if policy.AttemptTimeout > 0 {
+		end, as = addTime(p.StartedAt, policy.AttemptTimeout), retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: policy.AttemptTimeout}
 	}
-	if p.HeartbeatTimeout > 0 {
-		if silent := addTime(max(a.StartedAt, a.BeatAt), p.HeartbeatTimeout); silent < end {
-			end, as = silent, retry.TimeoutError{Kind: retry.TimeoutHeartbeat, Limit: p.HeartbeatTimeout}
+	if policy.HeartbeatTimeout > 0 {
+		if silent := addTime(max(p.StartedAt, p.BeatAt), policy.HeartbeatTimeout); silent < end {
+			end, as = silent, retry.TimeoutError{Kind: retry.TimeoutHeartbeat, Limit: policy.HeartbeatTimeout}
 		}
 	}
 	return end, as

@@ -84,7 +84,7 @@ func (o *Office) Undirect(workflowID, run string, stage ...Stage) {
 	}
 }
 
-// Open returns how many routes lead to runs that have not continued yet.
+// OpenRoutes returns how many routes lead to runs that have not continued yet.
 func (o *Office) OpenRoutes() (n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
