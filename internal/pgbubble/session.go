@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"net"
 	"slices"
 	"strings"
@@ -155,7 +156,7 @@ func (c *lent) Close() error {
 		return nil
 	}
 	c.session = nil
-	if s.begun == "" || c.asked || c.reading || !c.said.ready || !s.reset() {
+	if s.begun == "" || c.asked || c.reading || !c.said.ready || s.reset() != nil {
 		return s.Conn.Close()
 	}
 	sessions.Lock()
@@ -167,26 +168,26 @@ func (c *lent) Close() error {
 // discard is the message by which a session becomes as it was at first.
 var discard = append([]byte{'Q', 0, 0, 0, 4 + 12}, "DISCARD ALL\x00"...)
 
-// reset makes the session as it was at first, and reports whether that is possible.
-func (s *session) reset() bool {
+// reset makes the session as it was at first.
+func (s *session) reset() error {
 	if err := s.SetDeadline(time.Time{}); err != nil {
-		return false
+		return err
 	}
 	if _, err := s.Write(discard); err != nil {
-		return false
+		return err
 	}
 	var read frames
 	answer := make([]byte, 4096)
 	for !read.ready {
 		n, err := s.Conn.Read(answer)
 		if err != nil {
-			return false
+			return err
 		}
 		if read.take(answer[:n]); read.failed {
-			return false
+			return errors.New("the session cannot be reset")
 		}
 	}
-	return true
+	return nil
 }
 
 // frames follows what the server says: messages of a letter, their length and as many bytes.
