@@ -70,7 +70,6 @@ func (d *Database) connect(ctx context.Context) error {
 		return err
 	}
 	postgres.Tune(config)
-	config.ConnConfig.DialFunc = dial
 	config.MaxConns = connections
 	config.PrepareConn = d.tellTime
 	// Nothing happens to idle connections, though virtual months pass.

@@ -20,8 +20,7 @@
 //     looking many times a second takes too long when months pass. Listen hears of
 //     what is done through the same Database.
 //   - Connections. They belong to a bubble, so each Database makes its own, few
-//     and shared by all who open it. The sessions of the server below them were
-//     used before and reset: a new one costs more than what most tests do
+//     and shared by all who open it: a new one costs more than what most tests do
 //     with it. For the same reason a Database is a schema that others have used,
 //     without their rows.
 package pgbubble
