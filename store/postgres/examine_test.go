@@ -115,7 +115,7 @@ func TestE126_TheServerIsLookedAt(t *testing.T) {
 	w.finds(w.handle, hasty, "pool connections")
 	few := newHandle(w, dsn+"&pool_max_conns=3")
 	w.finds(few, usual, "pool pool")
-	w.finds(newHandle(w, dsn+"&statement_timeout=200&lock_timeout=100ms"), usual, "timeout lock_timeout", "timeout statement_timeout")
+	w.finds(newHandle(w, dsn+"&statement_timeout=4500&lock_timeout=100ms"), usual, "timeout lock_timeout", "timeout statement_timeout")
 	w.finds(newHandle(w, dsn+"&statement_timeout=60000"), usual)
 
 	w.exec(`UPDATE perdure.partitions SET clock = perdure.now() + 3600000000000 WHERE id = 1`)
