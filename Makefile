@@ -73,8 +73,15 @@ cross: typecheck
 typecheck:
 	CGO_ENABLED=0 $(GO) -C tools build -o "$(CURDIR)/bin/typecheck" ./cmd/typecheck
 
+# One test of the engine takes as long as all others of it, one after the other: it has a process
+# of its own, or all would wait for it at the end.
+ALONE := ^TestEveryWriteOfEveryShape$$
+TEST = CGO_ENABLED=0 $(GO) test -vet=off -timeout 30m $(TESTFLAGS)
+
 test: ## all tests, every statement
-	CGO_ENABLED=0 $(GO) test -vet=off -p $(P) -timeout 30m $(TESTFLAGS) $(LONGEST) ./...
+	@$(TEST) -run '$(ALONE)' ./internal/engine & alone=$$!; rest=0; \
+	$(TEST) -p $(P) -skip '$(ALONE)' $(LONGEST) ./... || rest=1; \
+	wait $$alone && exit $$rest
 
 short: ## the tests that need neither databases nor browsers
 	CGO_ENABLED=0 $(GO) test -short -vet=off -p $(P) -timeout 10m $(TESTFLAGS) ./...
