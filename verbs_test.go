@@ -47,7 +47,7 @@ var verbs = map[string]func(a arguments) error{
 	"Run": func(a arguments) error {
 		ctx, cancel := a.ctx, func() {}
 		if ctx != nil {
-			ctx, cancel = context.WithTimeout(ctx, time.Millisecond)
+			ctx, cancel = context.WithTimeout(ctx, unserved)
 		}
 		defer cancel()
 		_, err := perdure.Run(ctx, a.engine, any2any, a.id, nil, append(a.start, perdure.TraceParent(a.trace))...)
@@ -86,7 +86,7 @@ var verbs = map[string]func(a arguments) error{
 	"Handle.Result": func(a arguments) error {
 		ctx, cancel := a.ctx, func() {}
 		if ctx != nil {
-			ctx, cancel = context.WithTimeout(ctx, time.Millisecond)
+			ctx, cancel = context.WithTimeout(ctx, unserved)
 		}
 		defer cancel()
 		_, err := a.handle.Result(ctx)
@@ -101,7 +101,7 @@ var verbs = map[string]func(a arguments) error{
 	"Handle.Query": func(a arguments) error {
 		ctx, cancel := a.ctx, func() {}
 		if ctx != nil {
-			ctx, cancel = context.WithTimeout(ctx, time.Millisecond)
+			ctx, cancel = context.WithTimeout(ctx, unserved)
 		}
 		defer cancel()
 		_, err := a.handle.Query(ctx, a.name, 1)
@@ -110,7 +110,7 @@ var verbs = map[string]func(a arguments) error{
 	"Handle.Update": func(a arguments) error {
 		ctx, cancel := a.ctx, func() {}
 		if ctx != nil {
-			ctx, cancel = context.WithTimeout(ctx, time.Millisecond)
+			ctx, cancel = context.WithTimeout(ctx, unserved)
 		}
 		defer cancel()
 		_, err := a.handle.Update(ctx, a.name, 1)
@@ -163,7 +163,7 @@ var verbs = map[string]func(a arguments) error{
 	"ops.Control": func(a arguments) error {
 		ctx, cancel := a.ctx, func() {}
 		if ctx != nil {
-			ctx, cancel = context.WithTimeout(ctx, time.Millisecond)
+			ctx, cancel = context.WithTimeout(ctx, unserved)
 		}
 		defer cancel()
 		_, err := ops.Control(ctx, a.engine, a.id, view.CallFilter{Name: a.name}, ops.RetryNow(), a.control()...)
@@ -176,7 +176,7 @@ var verbs = map[string]func(a arguments) error{
 	"ops.ControlRun": func(a arguments) error {
 		ctx, cancel := a.ctx, func() {}
 		if ctx != nil {
-			ctx, cancel = context.WithTimeout(ctx, time.Millisecond)
+			ctx, cancel = context.WithTimeout(ctx, unserved)
 		}
 		defer cancel()
 		_, err := ops.ControlRun(ctx, a.engine, a.id, ops.CancelRun(), a.control()...)
@@ -271,6 +271,10 @@ func (a arguments) control() (all []ops.ControlOption) {
 }
 
 func (a arguments) found() view.AttemptFilter { return view.AttemptFilter{Limit: a.limit} }
+
+// unserved is how long an operation waits for an engine that nobody has started, once it was not
+// refused: long enough to be refused on a busy machine.
+const unserved = 20 * time.Millisecond
 
 // prepared returns good arguments: there are a workflow, a schedule and an engine.
 func prepared(t *testing.T) arguments {
