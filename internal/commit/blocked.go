@@ -12,7 +12,7 @@ import (
 // which the database refuses a statement. They are retried apart from all other turns, which do
 // not wait for them.
 type blocked struct {
-	kick  chan struct{} // a turn was added
+	kick  clock.Bell // a turn was added
 	mu    sync.Mutex
 	turns []*pending
 }
@@ -43,10 +43,7 @@ func (c *lane) block(p *pending) {
 	if !fresh {
 		return
 	}
-	select {
-	case c.blocked.kick <- struct{}{}:
-	default:
-	}
+	c.blocked.kick.Ring()
 }
 
 // retryBlocked retries blocked turns until the committer ends.

@@ -71,7 +71,7 @@ func (p *pending) result(err error) error {
 // hooks, if the store commits those by themselves.
 func New(ctx context.Context, c Config) *Committer {
 	made := &Committer{
-		Config: c, ctx: ctx, lone: make(chan struct{}, c.Info.LoneHooks), lanes: lanes{all: map[route]*lane{}, kick: make(chan struct{}, 1)},
+		Config: c, ctx: ctx, lone: make(chan struct{}, c.Info.LoneHooks), lanes: lanes{all: map[route]*lane{}, kick: clock.NewBell()},
 	}
 	made.usual = made.newLane(c.Watch)
 	return made

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/store"
 )
@@ -24,7 +25,7 @@ type lane struct {
 }
 
 func (c *Committer) newLane(watch *outage.Watch) *lane {
-	return &lane{Committer: c, queue: make(chan *pending, 2*maxGroup), watch: watch, blocked: blocked{kick: make(chan struct{}, 1)}}
+	return &lane{Committer: c, queue: make(chan *pending, 2*maxGroup), watch: watch, blocked: blocked{kick: clock.NewBell()}}
 }
 
 // route names the domains that a turn concerns: its own, and the one that it sends messages
@@ -53,8 +54,8 @@ func (c *Committer) routeOf(t *store.Turn) route {
 type lanes struct {
 	mu   sync.Mutex
 	all  map[route]*lane
-	idle []*lane       // lanes without a goroutine
-	kick chan struct{} // a lane was added to idle
+	idle []*lane    // lanes without a goroutine
+	kick clock.Bell // a lane was added to idle
 }
 
 // laneOf returns the lane of a turn.
@@ -71,10 +72,7 @@ func (c *Committer) laneOf(t *store.Turn) *lane {
 	}
 	l = c.newLane(c.Watch.Part())
 	c.lanes.all[r], c.lanes.idle = l, append(c.lanes.idle, l)
-	select {
-	case c.lanes.kick <- struct{}{}:
-	default:
-	}
+	c.lanes.kick.Ring()
 	return l
 }
 

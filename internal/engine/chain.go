@@ -38,14 +38,7 @@ func (e *Engine) receiver(p *partition, run string, m post.Mail) string {
 // has left. In a partition that is being handed over the next run waits for the new owner, or
 // until the handover is abandoned. The engine's mu is held.
 func (e *Engine) handOn(r *resident, next *history.Start) {
-	var left, own []post.Mail
-	for _, m := range r.mail {
-		if m.Latest != "" {
-			left = append(left, m)
-		} else {
-			own = append(own, m)
-		}
-	}
+	left, own := post.Divide(r.mail)
 	r.mail = own
 	p := r.partition
 	if e.phase != running || e.partitions[p.number] != p {
@@ -86,15 +79,8 @@ func (e *Engine) createFirst(r *activeRun, out *core.Turn) error {
 
 // reroute routes those messages again that are for the latest run of a chain, because this run
 // has successors. It returns the rest.
-func (e *Engine) reroute(r *resident, todo []post.Mail) (rest []post.Mail) {
-	var again []post.Mail
-	for _, m := range todo {
-		if m.Latest != "" {
-			again = append(again, m)
-		} else {
-			rest = append(rest, m)
-		}
-	}
+func (e *Engine) reroute(r *resident, todo []post.Mail) []post.Mail {
+	again, rest := post.Divide(todo)
 	e.routeAgain(r.partition, again)
 	return rest
 }

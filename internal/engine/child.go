@@ -157,15 +157,8 @@ func (e *Engine) parkedStart(r *resident, state store.RunState) store.Turn {
 // together with its mail. The engine's mu is held.
 func (e *Engine) deferStart(r *resident) {
 	p, id := r.partition, r.pending.start.WorkflowID
-	var own, again []post.Mail
-	for _, m := range r.mail {
-		if m.Latest != "" { // it may be for the run that gets the ID instead
-			again = append(again, m)
-		} else {
-			own = append(own, m)
-		}
-	}
+	latest, own := post.Divide(r.mail)
 	p.box.AwaitStart(id, r.id, own...)
-	e.routeAgain(p, again)
+	e.routeAgain(p, latest) // it may be for the run that gets the ID instead
 	r.mail = nil
 }

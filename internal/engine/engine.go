@@ -50,7 +50,7 @@ type Engine struct {
 	// ctx ends with the engine's own goroutines.
 	ctx     context.Context
 	cancel  context.CancelFunc
-	hasten  context.CancelCauseFunc // says that Stop waits no longer; see guard
+	hasten  context.CancelCauseFunc // says that Stop waits no longer; see replay.Guard
 	guard   replay.Guard            // of workflow code
 	work    sync.WaitGroup          // the engine's own loops
 	steps   workers.Pool            // turns of residents

@@ -33,46 +33,32 @@ func (e *Engine) hearSince(p *partition, workflowID string, at int64) error {
 	return nil // what cannot be read now comes later
 }
 
-// lookAt is a look at the inbox of some partitions.
-type lookAt struct {
-	*post.Look
-	open []*partition
-}
-
 // beginLook begins a look for which runs wait that asked box, or a regular one at all partitions
 // that this node looks after if box is nil.
-func (e *Engine) beginLook(box *post.Box, workflowID string) *lookAt {
-	l := &lookAt{}
+func (e *Engine) beginLook(box *post.Box, workflowID string) *post.Look {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if box != nil {
-		l.Look = box.BeginAsked(e.clock.Now(), workflowID, func(b *post.Box) bool {
-			for _, p := range e.partitions {
-				if p.box == b {
-					l.open = append(l.open, p)
-					return true
-				}
-			}
-			return false
-		})
-		return l
+		return box.BeginAsked(e.clock.Now(), workflowID, boxes(e.served()))
 	}
-	l.open = e.open()
-	var boxes []*post.Box
-	for _, p := range l.open {
-		boxes = append(boxes, p.box)
+	return e.office.Begin(e.clock.Now(), boxes(e.open()))
+}
+
+func boxes(ps []*partition) []*post.Box {
+	list := make([]*post.Box, len(ps))
+	for i, p := range ps {
+		list[i] = p.box
 	}
-	l.Look = e.office.Begin(e.clock.Now(), boxes)
-	return l
+	return list
 }
 
 // read reads the pages of a look and delivers messages that were not delivered before.
-func (e *Engine) read(l *lookAt) error {
+func (e *Engine) read(l *post.Look) error {
 	defer l.End()
-	if len(l.open) == 0 {
+	owned, passed := l.Locations(), false
+	if len(owned) == 0 {
 		return nil
 	}
-	owned, passed := numbers(l.open), false
 	for after := int64(0); ; {
 		var page []store.Message
 		err := e.reads.Persist(e.ctx, "reading messages", func() (err error) {
@@ -89,7 +75,7 @@ func (e *Engine) read(l *lookAt) error {
 				passed = true
 				continue
 			}
-			if err := e.route(m, l.Look); err != nil {
+			if err := e.route(m, l); err != nil {
 				return err
 			}
 		}
@@ -104,7 +90,7 @@ func (e *Engine) read(l *lookAt) error {
 }
 
 // isWanted reports whether runs wait for a message.
-func (e *Engine) isWanted(l *lookAt, m *store.Message) bool {
+func (e *Engine) isWanted(l *post.Look, m *store.Message) bool {
 	e.mu.Lock()
 	p := e.partitions[m.Partition]
 	e.mu.Unlock()

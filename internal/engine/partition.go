@@ -136,7 +136,7 @@ func (e *Engine) takeOver(node string, owned []store.Ownership) *takeover {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, o := range owned {
-		p := &partition{number: o.Partition, home: placement.Home(o.Partition), ward: placement.Ward(o.Partition), epoch: o.Epoch, node: node, box: e.office.Open(placement.Home(o.Partition))}
+		p := &partition{number: o.Partition, home: placement.Home(o.Partition), ward: placement.Ward(o.Partition), epoch: o.Epoch, node: node, box: e.office.Open(o.Partition)}
 		e.locate(p)
 		e.partitions[o.Partition] = p
 		t.partitions = append(t.partitions, p)

@@ -103,7 +103,7 @@ func (e *Engine) deliverLocked(p *partition, run string, m post.Mail) {
 	p.box.PassOn(r.partition.box, m.Sequence)
 	m.Stamp(e.clock.Now)
 	if claim, first := m.Input.(core.Claimed); first {
-		m.At = 0 // see inOrder
+		m.At = 0 // see post.Sort
 		r.mail = slices.Insert(r.mail, 0, m)
 		if e.postponed(r, claim) {
 			return

@@ -65,7 +65,7 @@ type Holder interface {
 type Member struct {
 	config Config
 	ctx    context.Context
-	kick   chan struct{}  // attend now
+	kick   clock.Bell     // attend now
 	moves  sync.WaitGroup // handovers in progress
 
 	mu       sync.Mutex
@@ -81,7 +81,7 @@ type Member struct {
 
 // New returns a member that has not joined. Its work ends when ctx does.
 func New(ctx context.Context, c Config) *Member {
-	m := &Member{config: c, ctx: ctx, kick: make(chan struct{}, 1)}
+	m := &Member{config: c, ctx: ctx, kick: clock.NewBell()}
 	m.begin()
 	return m
 }
@@ -171,12 +171,7 @@ func (m *Member) drains() bool {
 }
 
 // Kick makes the node attend now, because it drains or other nodes joined or left.
-func (m *Member) Kick() {
-	select {
-	case m.kick <- struct{}{}:
-	default:
-	}
-}
+func (m *Member) Kick() { m.kick.Ring() }
 
 // Health returns what currently keeps the node from its work, nil if nothing does.
 func (m *Member) Health() error {

@@ -36,9 +36,10 @@ func NewOffice() *Office { return &Office{boxes: map[int]map[*Box]bool{}, routes
 
 // Box is what the owner of a location knows of its messages.
 type Box struct {
-	office *Office
-	home   int         // the partition
-	defers atomic.Bool // some mail is deferred
+	office   *Office
+	location int
+	home     int         // the partition
+	defers   atomic.Bool // some mail is deferred
 
 	// Guarded by the office's mutex:
 
@@ -66,10 +67,11 @@ type cause struct {
 	of        string // the run, or the workflow ID
 }
 
-// Open returns the box of a location of a partition that this node has taken.
-func (o *Office) Open(home int) *Box {
+// Open returns the box of a location that this node has taken.
+func (o *Office) Open(location int) *Box {
+	home, _ := store.SplitPlace(location)
 	b := &Box{
-		office: o, home: home,
+		office: o, location: location, home: home,
 		known: map[int64]bool{}, deferred: map[cause][]Mail{}, starts: map[string]map[string]bool{}, unread: map[store.TaskRef]int64{},
 	}
 	o.mu.Lock()
@@ -240,11 +242,9 @@ func (b *Box) DeferUntilStart(sequence int64, workflowID, run string) bool {
 	return true
 }
 
-// Started records that the start message of a run no longer waits. It reports whether messages
-// are to be routed again, at the next look, because they waited for that.
-func (b *Box) Started(workflowID, run string) (again bool) {
-	b.office.mu.Lock()
-	defer b.office.mu.Unlock()
+// started records that the start message of a run no longer waits. It reports whether messages
+// are to be routed again because they waited for that.
+func (b *Box) started(workflowID, run string) (again bool) {
 	runs := b.starts[workflowID]
 	if !runs[run] {
 		return false

@@ -11,7 +11,7 @@ import (
 // is forgotten; and a consumed one is known until no look can show it any more.
 func TestAMessageIsDeliveredOnce(t *testing.T) {
 	o := NewOffice()
-	home, ward, other := o.Open(1), o.Open(1), o.Open(2)
+	home, ward, other := o.Open(1), o.Open(store.Place(1, 1)), o.Open(2)
 	if !home.Claim(7) || home.Claim(7) || ward.Claim(7) {
 		t.Error("it is delivered twice, or not at all")
 	}
@@ -52,7 +52,7 @@ func TestMailWaitsForTheStart(t *testing.T) {
 		t.Fatal("the first start does not come about")
 	}
 	o.Direct("id", Route{Box: b, Run: "first", Stage: Starting})
-	if b.Receiver("id") != "first" || o.Open(1).Receiver("id") != "" {
+	if b.Receiver("id") != "first" || o.Open(store.Place(1, 1)).Receiver("id") != "" {
 		t.Error("the latest run of the ID is another one, or at another location")
 	}
 	b.Claim(2)
@@ -98,7 +98,7 @@ func TestWhatRunsWaitForIsRead(t *testing.T) {
 	a.Ask("x")
 	gone.Ask("y")
 	gone.Close()
-	l := b.BeginAsked(5, "", func(*Box) bool { return true })
+	l := b.BeginAsked(5, "", []*Box{a, b, gone})
 	if !l.Awaited() || !l.Asks(a) || !l.Asks(b) || l.Asks(gone) || (*Look)(nil).Asks(a) {
 		t.Error("not those are asked for that asked")
 	}
@@ -111,7 +111,7 @@ func TestWhatRunsWaitForIsRead(t *testing.T) {
 	if !a.Heard(5, "x") || a.Heard(6, "x") {
 		t.Error("it heard another time")
 	}
-	if next := b.BeginAsked(7, "", func(*Box) bool { return true }); next.Asks(a) {
+	if next := b.BeginAsked(7, "", []*Box{a, b, gone}); next.Asks(a) {
 		t.Error("what was heard is asked for again")
 	}
 }

@@ -2,6 +2,7 @@ package post
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/perdure/perdure/store"
 )
@@ -69,10 +70,9 @@ func (b *Box) Heard(at int64, workflowID string) bool {
 // Begin begins a look at boxes. Messages consumed before Begin cannot appear in it.
 func (o *Office) Begin(now int64, boxes []*Box) *Look { return o.begin(now, boxes, nil) }
 
-// BeginAsked begins the look at the boxes for which runs have asked, which is that of box and
-// workflowID at least: an earlier look may have taken what it asked for, and passed messages
-// over. Served reports whether this node still serves a box.
-func (b *Box) BeginAsked(now int64, workflowID string, served func(*Box) bool) *Look {
+// BeginAsked begins the look at those of the served boxes for which runs have asked, and for the
+// workflow ID at b: an earlier look may have taken what it asked for, and passed messages over.
+func (b *Box) BeginAsked(now int64, workflowID string, served []*Box) *Look {
 	o := b.office
 	o.mu.Lock()
 	asked := o.asked
@@ -81,13 +81,8 @@ func (b *Box) BeginAsked(now int64, workflowID string, served func(*Box) bool) *
 	}
 	asked.add(b, workflowID)
 	o.mu.Unlock()
-	var boxes []*Box
-	for box := range asked {
-		if served(box) {
-			boxes = append(boxes, box)
-		}
-	}
-	return o.begin(now, boxes, asked)
+	served = slices.DeleteFunc(served, func(box *Box) bool { return asked[box] == nil })
+	return o.begin(now, served, asked)
 }
 
 func (o *Office) begin(now int64, boxes []*Box, asked Asked) *Look {
@@ -101,6 +96,16 @@ func (o *Office) begin(now int64, boxes []*Box, asked Asked) *Look {
 		}
 	}
 	return &Look{office: o, boxes: boxes, began: now, asked: asked}
+}
+
+// Locations returns what the look reads, sorted. It is never nil, because to the store nil means all.
+func (l *Look) Locations() []int {
+	list := make([]int, len(l.boxes))
+	for i, b := range l.boxes {
+		list[i] = b.location
+	}
+	slices.Sort(list)
+	return list
 }
 
 // Awaited reports whether runs wait for the look.

@@ -101,6 +101,18 @@ func First(all []Mail) (at int64) {
 	return at
 }
 
+// Divide divides mail into what is for the latest run of a workflow ID and what is for one run.
+func Divide(all []Mail) (latest, own []Mail) {
+	for _, m := range all {
+		if m.Latest != "" {
+			latest = append(latest, m)
+		} else {
+			own = append(own, m)
+		}
+	}
+	return latest, own
+}
+
 // Sequences returns the sequence numbers of the inbox messages among the mail.
 func Sequences(all []Mail) (numbers []int64) {
 	for i := range all {

@@ -51,13 +51,7 @@ func (b *Box) Start(workflowID, run string, sequence int64) (again, ok bool) {
 		b.awaitStart(workflowID, run, []Mail{{Sequence: sequence}})
 		return false, false
 	}
-	if runs := b.starts[workflowID]; runs[run] {
-		if delete(runs, run); len(runs) == 0 {
-			delete(b.starts, workflowID)
-		}
-		again = b.routeAgain(workflowID)
-	}
-	return again, true
+	return b.started(workflowID, run), true
 }
 
 // Decided ends the route of a run whose start is decided. From then on the database decides

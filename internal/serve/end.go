@@ -68,7 +68,7 @@ func (o owner) Ended(e attempt.End) {
 		s.config.Survived(name, core.AttemptID(x.Run, x.Call, x.Number))
 	}
 	s.config.Free(e.Slot)
-	wake(s.ended)
+	s.ended.Ring()
 	s.Freed()
 }
 
@@ -80,7 +80,7 @@ func (o owner) Beat(x *attempt.Attempt) {
 	h := s.held[x.Key]
 	if b, fresh := x.TakeBeat(); fresh && h != nil && !x.Ended() {
 		s.beats[x.Key] = beat{held: h, beat: b}
-		wake(s.ended)
+		s.ended.Ring()
 	}
 }
 
@@ -93,7 +93,7 @@ func (o owner) TrialOver(x *attempt.Attempt) {
 		name = h.task.Name
 		s.beats[attempt.Key{Run: x.Run, Call: x.Call, Number: -x.Number}] = beat{held: h, over: true}
 		h.cleared = true
-		wake(s.ended)
+		s.ended.Ring()
 	}
 	s.mu.Unlock()
 	if name != "" {
@@ -118,7 +118,7 @@ func (s *Server) giveBack(k attempt.Key, h *held) {
 	s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: k.Call, Attempt: k.Number, Outcome: core.Drained}})
 	s.mu.Unlock()
 	s.config.Free(h.slot)
-	wake(s.ended)
+	s.ended.Ring()
 }
 
 // settle makes ends durable and posts heartbeats until the server ends.

@@ -60,9 +60,9 @@ type Server struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
-	kick     chan struct{} // there may be tasks to claim
-	look     chan struct{} // claimed tasks may have changed
-	ended    chan struct{}
+	kick     clock.Bell // there may be tasks to claim
+	look     clock.Bell // claimed tasks may have changed
+	ended    clock.Bell
 
 	mu       sync.Mutex
 	quiet    *sync.Cond
@@ -94,7 +94,7 @@ type held struct {
 func New(ctx context.Context, c Config) *Server {
 	s := &Server{
 		config: c, id: c.Name + "/" + ident.NewToken()[:8], clock: c.Attempts.Clock,
-		kick: make(chan struct{}, 1), look: make(chan struct{}, 1), ended: make(chan struct{}, 1),
+		kick: clock.NewBell(), look: clock.NewBell(), ended: clock.NewBell(),
 		held: map[attempt.Key]*held{}, beats: map[attempt.Key]beat{}, unread: map[string]unreadable{},
 		settled: map[attempt.Key]bool{},
 	}
@@ -128,12 +128,12 @@ func (s *Server) Start() {
 
 // Kick says that there may be tasks to claim, or that claimed tasks may have changed.
 func (s *Server) Kick() {
-	wake(s.kick)
-	wake(s.look)
+	s.kick.Ring()
+	s.look.Ring()
 }
 
 // Wake says that calls of an activity may run again.
-func (s *Server) Wake() { wake(s.kick) }
+func (s *Server) Wake() { s.kick.Ring() }
 
 // Freed says that a slot may be free. It claims only if the last claims lacked slots:
 // otherwise all waiting tasks were claimed, and new ones are announced.
@@ -141,14 +141,7 @@ func (s *Server) Freed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.short {
-		wake(s.kick)
-	}
-}
-
-func wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
+		s.kick.Ring()
 	}
 }
 
@@ -299,7 +292,7 @@ func (s *Server) attend() {
 			h.body.Cancel()
 		}
 	}
-	wake(s.ended)
+	s.ended.Ring()
 }
 
 func (s *Server) away(what string, err error) {
