@@ -684,3 +684,44 @@ func TestE29_WhatWasSaidBeforeACrashCounts(t *testing.T) {
 		}
 	})
 }
+
+// TestE29_ATokenIsGoodFromItsFirstMoment: a body in a queue may give it away before the run
+// has heard that a worker claimed the attempt.
+func TestE29_ATokenIsGoodFromItsFirstMoment(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		var e *engine.Engine
+		ends := map[int]func(token string) error{
+			0: func(token string) error { return say(t, e, token, "done") },
+			1: func(token string) error {
+				return errors.Join(beatOutside(t, e, token, "half"), say(t, e, token, "done"))
+			},
+			2: func(token string) error {
+				go func() {
+					isError(t, beatOutside(t, e, token, "half"), nil)
+					isError(t, say(t, e, token, "done"), nil)
+				}()
+				return nil
+			},
+			3: func(token string) error {
+				time.AfterFunc(time.Millisecond, func() {
+					isError(t, beatOutside(t, e, token, "half"), nil)
+					isError(t, say(t, e, token, "done"), nil)
+				})
+				return nil
+			},
+		}
+		ask := activity.New("ask", func(ctx context.Context, n int) (string, error) {
+			return "", errors.Join(ends[n](activity.Token(ctx)), activity.ErrPending)
+		}, activity.Queue("gpu"), activity.Retry(patient))
+		flow := calls(ask)
+		c := w.config(flow, ask)
+		c.Queues = []engine.Queue{{Name: "gpu", Limit: 2}}
+		e = w.startWith(c)
+		for n := range ends {
+			begin(t, e, flow, fmt.Sprint(n), n)
+			if got, err := finish[string](t, e, fmt.Sprint(n)); got != "done" || err != nil {
+				t.Errorf("%d: %q, %v", n, got, err)
+			}
+		}
+	})
+}

@@ -87,9 +87,14 @@ func Query(g store.Group, workflowID, run, name, token string, input history.Pay
 }
 
 // AttemptEnd returns the end of an attempt, reported from outside. The store keeps the first
-// of several.
+// of several. That the body of a worker returned and left the end to others is no end: the end
+// may come while that message waits.
 func AttemptEnd(g store.Group, workflowID, run string, d Data) (store.Message, error) {
-	return toRun(g, workflowID, run, KindAttempt, key(KindAttempt, run, d.Call, d.Attempt, "end"), d)
+	says := "end"
+	if d.Outcome == core.Pending {
+		says = "pending"
+	}
+	return toRun(g, workflowID, run, KindAttempt, key(KindAttempt, run, d.Call, d.Attempt, says), d)
 }
 
 // TrialOver returns the message that an attempt on a worker has run long enough to leave the

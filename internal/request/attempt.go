@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
@@ -133,6 +134,11 @@ type wanted struct {
 	known bool
 }
 
+// begun are the states of a call whose attempt may have begun. One in a queue is offered as far
+// as its run knows until the message arrives that a worker claimed it; who has the token knows
+// that one did.
+var begun = []store.CallState{store.Dispatched, store.External, store.Remote, store.Offered}
+
 // awaited returns ErrStaleToken if the run does not wait for the end of the attempt. The
 // attempt is known if it has ended with this outcome. awaited reads the committed state; the
 // run decides when the message arrives.
@@ -146,7 +152,7 @@ func (c *Client) awaited(ctx context.Context, a Attempt, outcome core.Outcome) (
 		return wanted{}, err
 	}
 	for _, call := range calls {
-		if call.Number == a.Call && call.Attempt == a.Number && (call.State == store.External || call.State == store.Remote || call.State == store.Dispatched) {
+		if call.Number == a.Call && call.Attempt == a.Number && slices.Contains(begun, call.State) {
 			return wanted{row: row, name: call.Name}, nil // the usual case, without reading the history
 		}
 	}

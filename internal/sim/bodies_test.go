@@ -2,11 +2,15 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/clock"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/view"
 )
 
 // shift is the work of one attempt.
@@ -137,9 +141,47 @@ func outsideBody(ctx context.Context, n int) (int, error) {
 	if err := s.take(ctx); err != nil {
 		return 0, err
 	}
-	w, token, number := s.node.world, activity.Token(ctx), s.number
-	w.errands.Go(func() { w.answer(token, n, number) })
+	token := activity.Token(ctx)
+	s.node.world.errands.Go(func() { s.answer(token, n) })
 	return 0, activity.ErrPending
+}
+
+// answer completes an attempt from outside, at once or after a while, with and without signs of
+// life. What was answered once is so, and who is told that the attempt is over is told the truth.
+func (s *shift) answer(token string, n int) {
+	w, d := s.node.world, s.node.world.dice.of("answer", n, s.number)
+	if d.oneIn(8) {
+		return // nobody answers: the attempt times out
+	}
+	as, say := view.OutcomeCompleted, func(ctx context.Context) error {
+		result, _ := history.Encode(n)
+		return w.desk().CompleteAttempt(ctx, token, result)
+	}
+	if luck := w.dice.of("luck", n); luck.oneIn(2) && s.number <= luck.of("times").below(3) {
+		as, say = view.OutcomeFailed, func(ctx context.Context) error {
+			return w.desk().FailAttempt(ctx, token, history.FromError(errUnlucky))
+		}
+	}
+	prompt, alive := d.of("prompt").oneIn(3), d.of("alive").oneIn(2)
+	for range 20 {
+		if !prompt {
+			time.Sleep(time.Duration(d.of("late").below(2500)) * time.Millisecond)
+		}
+		prompt = false
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		if alive {
+			_ = w.desk().HeartbeatAttempt(ctx, token, history.Payload{})
+		}
+		err := say(ctx)
+		cancel()
+		if err == nil {
+			s.node.book.answer(s.entry, as)
+		}
+		if err == nil || errors.Is(err, request.ErrStaleToken) {
+			return
+		}
+		w.tolerate(err, "an answer for %d", n)
+	}
 }
 
 // pause waits for a while, or until ctx ends.

@@ -20,8 +20,9 @@ type entry struct {
 	run, call, attempt, activity string
 	node                         *node
 	number                       int
-	did                          bool // its effect
-	failed                       bool // instead
+	did                          bool   // its effect
+	failed                       bool   // instead
+	answer                       string // its outcome, as somebody said from outside and was told that it counts
 }
 
 func newBook(complain func(string, ...any)) *book {
@@ -49,6 +50,13 @@ func (b *book) end(e *entry, did bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e.did, e.failed = did, !did
+}
+
+// answer notes that an answer from outside was taken: the attempt ends with it.
+func (b *book) answer(e *entry, as string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e.answer = as
 }
 
 // write notes that a step transaction was committed.

@@ -235,30 +235,6 @@ func mayBeTold(err error) bool {
 	return store.Unavailable(err)
 }
 
-// answer completes an attempt from outside, after a while and some signs of life.
-func (w *world) answer(token string, n, attempt int) {
-	d := w.dice.of("answer", n, attempt)
-	if d.oneIn(8) {
-		return // nobody answers: the attempt times out
-	}
-	result, _ := history.Encode(n)
-	for range 20 {
-		time.Sleep(time.Duration(d.of("late").below(2500)) * time.Millisecond)
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		var err error
-		if luck := w.dice.of("luck", n); luck.oneIn(2) && attempt <= luck.of("times").below(3) {
-			err = w.desk().FailAttempt(ctx, token, history.FromError(errUnlucky))
-		} else {
-			err = w.desk().CompleteAttempt(ctx, token, result)
-		}
-		cancel()
-		if err == nil || errors.Is(err, request.ErrStaleToken) {
-			return
-		}
-		w.tolerate(err, "an answer for %d", n)
-	}
-}
-
 // taken are the operations that take back what people have paused.
 func (w *world) taken() (all []core.Operation) {
 	for op, paused := range map[core.Operation]happening{core.ResumeTheRun: pausesRun, core.ResumeCall: pausesCall} {

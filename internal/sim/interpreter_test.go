@@ -49,6 +49,7 @@ var (
 	writtenCall = activity.New("written", writtenBody, persistent(retry.Policy{}))
 	beatingCall = activity.New("beating", beatingBody, persistent(retry.Policy{HeartbeatTimeout: 3 * time.Second}))
 	outsideCall = activity.New("outside", outsideBody, persistent(retry.Policy{AttemptTimeout: 20 * time.Second}))
+	remoteCall  = activity.New("remote", outsideBody, persistent(retry.Policy{AttemptTimeout: 20 * time.Second}), activity.Queue(queueName))
 	failingCall = activity.New("failing", failingBody,
 		activity.Retry(retry.Policy{MaxAttempts: failures, CrashLimit: 1000, Backoff: retry.Fixed(500 * time.Millisecond)}))
 
@@ -72,7 +73,7 @@ func init() { // the code names the definitions
 // definitions are what nodes have.
 func definitions() ([]seal.Workflow, []seal.Activity) {
 	return []seal.Workflow{roaming, pinned, short, timed, retried},
-		[]seal.Activity{plainCall, timedCall, gatedCall, queuedCall, writtenCall, beatingCall, outsideCall, failingCall, deadlyCall}
+		[]seal.Activity{plainCall, timedCall, gatedCall, queuedCall, writtenCall, beatingCall, outsideCall, remoteCall, failingCall, deadlyCall}
 }
 
 // flow is the definition of a job.
@@ -178,6 +179,9 @@ func (x *interpreter) simple(wf *workflow.Context, s *statement) (int, error) {
 	case beating:
 		return workflow.Call(wf, beatingCall, n)
 	case outside:
+		if n%3 == 0 {
+			return workflow.Call(wf, remoteCall, n)
+		}
 		return workflow.Call(wf, outsideCall, n)
 	case deadly:
 		return workflow.Call(wf, deadlyCall, n)

@@ -213,7 +213,10 @@ func (w *world) judgeLedger(row *store.Run, ledger []view.Attempt) {
 		switch {
 		case a == nil:
 			w.complain("I3: attempt %d of %s (%s) of %s is in no ledger", e.number, e.call, e.activity, row.WorkflowID)
-		case e.activity == outsideCall.Name():
+		case e.activity == outsideCall.Name(), e.activity == remoteCall.Name():
+			if e.answer != "" && a.Outcome != e.answer && a.Outcome != view.OutcomeCanceled {
+				w.complain("attempt %s of %s was answered from outside, %s; it ended %s", e.attempt, e.activity, e.answer, a.Outcome)
+			}
 		case a.Outcome == view.OutcomeCompleted && !e.did:
 			w.complain("attempt %s of %s completed, and its body has not", e.attempt, e.activity)
 		case a.Outcome == view.OutcomeFailed && e.did && e.activity != writtenCall.Name():

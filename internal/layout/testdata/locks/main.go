@@ -10,6 +10,7 @@ import (
 	"log"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
@@ -23,6 +24,7 @@ func main() {
 	ctx := context.Background()
 	var counts []map[string]int
 	first := activity.New("first", func(context.Context, int) (int, error) {
+		time.Sleep(2 * time.Millisecond) // the caller and the other workers have begun to wait
 		lockcount.Begin()
 		return 1, nil
 	})
