@@ -25,7 +25,13 @@ func (e *Engine) claim(m store.Message, l *post.Look) *partition {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := e.partitions[m.Partition]
-	if p == nil || p.leaving && !l.Asks(p.box) || !p.box.Claim(m.Sequence) {
+	switch {
+	case p == nil:
+		return nil
+	case p.leaving && !l.Asks(p.box):
+		l.PassOver(p.box)
+		return nil
+	case !p.box.Claim(m.Sequence):
 		return nil
 	}
 	return p

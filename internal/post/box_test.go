@@ -115,3 +115,24 @@ func TestWhatRunsWaitForIsRead(t *testing.T) {
 		t.Error("what was heard is asked for again")
 	}
 }
+
+// TestWhatALookPassesOverIsNotHeard: a location that is being handed over, of which a regular look
+// delivers nothing, is read again for its runs.
+func TestWhatALookPassesOverIsNotHeard(t *testing.T) {
+	o := NewOffice()
+	a, b := o.Open(1), o.Open(2)
+	a.Ask("x")
+	l := o.Begin(5, []*Box{a, b})
+	l.PassOver(a)
+	(*Look)(nil).PassOver(a)
+	l.Whole = true
+	l.End()
+	if a.HeardSince(0) || a.Heard(0, "x") || !b.HeardSince(5) {
+		t.Error("it heard what it passed over, or not what it read")
+	}
+	next := a.BeginAsked(6, "x", []*Box{a, b})
+	next.Whole = true
+	if next.End(); !a.HeardSince(6) {
+		t.Error("it did not hear what it was asked for")
+	}
+}

@@ -14,13 +14,14 @@ import (
 
 // Look is a look at the inbox in progress.
 type Look struct {
-	// Whole says that it reached the end, and passed over nothing.
+	// Whole says that it reached the end, and passed over nothing but what PassOver says.
 	Whole bool
 
 	office *Office
 	boxes  []*Box
 	began  int64 // engine time
 	asked  Asked // nil for a regular look
+	passed map[*Box]bool
 }
 
 // Asked are the workflow IDs whose runs wait for a look, by box. The ID "" stands for all of the
@@ -115,6 +116,18 @@ func (l *Look) Awaited() bool { return l.asked != nil }
 // run waits for: then l is nil.
 func (l *Look) Asks(b *Box) bool { return l != nil && l.asked[b] != nil }
 
+// PassOver notes that the look leaves a message of a location in the inbox, so that who waits for
+// what it has reads it again. A message that no look has brought has a nil look.
+func (l *Look) PassOver(b *Box) {
+	if l == nil {
+		return
+	}
+	if l.passed == nil {
+		l.passed = map[*Box]bool{}
+	}
+	l.passed[b] = true
+}
+
 // Wants reports whether runs wait for a message.
 func (l *Look) Wants(b *Box, m *store.Message) bool {
 	ids := l.asked[b]
@@ -129,7 +142,7 @@ func (l *Look) End() {
 	read := map[*Box]bool{}
 	for _, b := range l.boxes {
 		read[b] = true
-		if l.Whole {
+		if l.Whole && !l.passed[b] {
 			b.heard = max(b.heard, l.began)
 		}
 		b.forget(b.gone...)
