@@ -41,26 +41,27 @@ type answer struct {
 }
 
 // ask puts a question to a run. It is answered between two turns.
-func (e *Engine) ask(p *partition, run string, q question) {
+func (p *partition) ask(run string, q question) {
+	e := p.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.askLocked(p, run, q)
+	p.askLocked(run, q)
 }
 
-func (e *Engine) askLocked(p *partition, run string, q question) {
-	if e.partitions[p.number] != p {
+func (p *partition) askLocked(run string, q question) {
+	if p.engine.partitions[p.number] != p {
 		q.answer <- answer{err: request.ErrMoved}
 		return
 	}
-	r := e.resident(p, run)
+	r := p.resident(run)
 	r.questions = append(r.questions, q)
-	e.rouse(r)
+	r.rouse()
 }
 
 // answer implements stepper.
 func (r *activeRun) answer(questions []question) error {
 	if len(questions) > 0 && r.instance != nil {
-		onTrial, err := r.engine.try(r, &turn{})
+		onTrial, err := r.try(&turn{})
 		if err != nil {
 			turnAway(questions)
 			return err
@@ -135,20 +136,21 @@ func (e *Engine) routeQuery(m store.Message) {
 	d, err := message.Read(m)
 	if err != nil {
 		e.log.QueryUnreadable(err)
-		e.discard(&resident{partition: p}, []post.Mail{{Sequence: m.Sequence}})
+		(&resident{partition: p}).discard([]post.Mail{{Sequence: m.Sequence}})
 		return
 	}
 	left := time.Duration(m.Posted + d.Wait - e.clock.Now())
 	if left <= 0 { // the caller has given up
-		e.discard(&resident{partition: p}, []post.Mail{{Sequence: m.Sequence}})
+		(&resident{partition: p}).discard([]post.Mail{{Sequence: m.Sequence}})
 		return
 	}
-	e.steps.Run(func() { e.answerMessage(p, m, d, left) })
+	e.steps.Run(func() { p.answerMessage(m, d, left) })
 }
 
 // answerMessage answers a query and sends the result in the transaction that consumes the
 // query. If this node has lost the partition, the message stays for the next owner.
-func (e *Engine) answerMessage(p *partition, m store.Message, d message.Data, left time.Duration) {
+func (p *partition) answerMessage(m store.Message, d message.Data, left time.Duration) {
+	e := p.engine
 	ctx, cancel := context.WithTimeout(e.ctx, left)
 	defer cancel()
 	value, err := e.answerOf(ctx, p, m, d)
@@ -169,7 +171,7 @@ func (e *Engine) answerMessage(p *partition, m store.Message, d message.Data, le
 		Messages: []store.Message{reply},
 	}
 	if e.committer.Commit(t) == nil {
-		e.settled(&resident{partition: p}, &t)
+		(&resident{partition: p}).settled(&t)
 	}
 }
 
@@ -187,6 +189,6 @@ func (e *Engine) sweepAnswer(m store.Message) {
 		return
 	}
 	if p := e.claim(m, nil); p != nil {
-		e.discard(&resident{partition: p}, []post.Mail{{Sequence: m.Sequence}})
+		(&resident{partition: p}).discard([]post.Mail{{Sequence: m.Sequence}})
 	}
 }

@@ -21,19 +21,20 @@ import (
 )
 
 // begin starts an attempt whose turn is durable, in the given slot. The engine's mu is held.
-func (e *Engine) begin(r *activeRun, d *core.Dispatch, slot *dispatch.Slot) {
+func (r *activeRun) begin(d *core.Dispatch, slot *dispatch.Slot) {
+	e := r.engine
 	p := r.partition
-	body := e.body(r, d)
+	body := r.body(d)
 	// Its code was evicted, the engine stops, or the turn took so long that another node may
 	// own the run.
 	if body == nil || e.phase != running || !e.member.Holds() {
-		e.deliverLocked(p, r.id, post.Mail{Input: core.AttemptEnded{
+		p.deliverLocked(r.id, post.Mail{Input: core.AttemptEnded{
 			Call: d.Call, Attempt: d.Attempt, Outcome: core.Drained, Ended: e.clock.Now(),
 		}})
 		e.grant(slot.Free())
 		return
 	}
-	a := e.aroundAttempts(r)
+	a := r.aroundAttempts()
 	if e.surrounds(a) {
 		start := r.run.Began()
 		body = e.surrounded(body, a, intercept.Op{
@@ -44,15 +45,15 @@ func (e *Engine) begin(r *activeRun, d *core.Dispatch, slot *dispatch.Slot) {
 	p.active++
 	spec := attempt.Spec{Run: r.id, Tenure: p.tenure(), Dispatch: *d, Info: attemptInfo(r, d), Body: body, Values: a.Values, Slot: slot}
 	if slot == nil {
-		spec.Wants = e.wanting(r, d)
+		spec.Wants = r.wanting(d)
 	}
 	e.attempts.Begin(spec)
 }
 
 // aroundAttempts returns what surrounds the attempts of a run. The engine's mu is held.
-func (e *Engine) aroundAttempts(r *activeRun) *around.Attempts {
+func (r *activeRun) aroundAttempts() *around.Attempts {
 	if !r.around.Asked {
-		r.around = e.around.OfRun(r.run.Began())
+		r.around = r.engine.around.OfRun(r.run.Began())
 	}
 	return &r.around
 }
@@ -105,14 +106,19 @@ func (i *intercepted) Next(ctx context.Context) (err error) {
 }
 
 // body returns what the attempt runs, nil if the code is gone.
-func (e *Engine) body(r *activeRun, d *core.Dispatch) seal.Body {
+func (r *activeRun) body(d *core.Dispatch) seal.Body {
 	if d.Step {
 		if r.instance == nil {
 			return nil
 		}
 		return r.instance.Body(d.Call)
 	}
-	def := e.defs.activities[d.Name]
+	return r.engine.defs.body(d)
+}
+
+// body returns what an attempt of an activity runs, nil if it is not registered.
+func (defs *definitions) body(d *core.Dispatch) seal.Body {
+	def := defs.activities[d.Name]
 	if def == nil {
 		return nil
 	}
@@ -175,14 +181,14 @@ func (o attemptOwner) Ended(end attempt.End) {
 	if p != nil {
 		p.active--
 		if end.Input.Outcome != core.Completed || end.Transaction != nil {
-			e.takeBeat(p, x, end.Input.Ended) // the next attempt gets the last details of this one
+			p.takeBeat(x, end.Input.Ended) // the next attempt gets the last details of this one
 		}
-		e.deliverLocked(p, x.Run, post.Mail{Input: end.Input, Transaction: end.Transaction})
+		p.deliverLocked(x.Run, post.Mail{Input: end.Input, Transaction: end.Transaction})
 	}
 	switch onTrial := end.Slot != nil && end.Slot.Lane() == dispatch.Probation; {
 	case onTrial && end.Survived():
 		e.acquit(end.Slot.Activity(), core.AttemptID(x.Run, x.Call, x.Number), end.Slot.Free)
-	case onTrial || p == nil || !e.keeps(e.residents[x.Run], end.Slot):
+	case onTrial || p == nil || !e.residents[x.Run].keeps(end.Slot):
 		e.grant(end.Slot.Free())
 		e.letBack()
 	}
@@ -190,7 +196,7 @@ func (o attemptOwner) Ended(end attempt.End) {
 
 // keeps leaves the slot of an ended attempt to its run if that may use it soon. The engine's mu
 // is held.
-func (e *Engine) keeps(r *resident, slot *dispatch.Slot) bool {
+func (r *resident) keeps(slot *dispatch.Slot) bool {
 	return r != nil && !r.stepping && r.seats.Keep(slot)
 }
 
@@ -199,7 +205,7 @@ func (o attemptOwner) Beat(x *attempt.Attempt) {
 	o.e.mu.Lock()
 	defer o.e.mu.Unlock()
 	if p := o.e.servedOf(x); p != nil && !x.Ended() {
-		o.e.takeBeat(p, x, math.MaxInt64)
+		p.takeBeat(x, math.MaxInt64)
 	}
 }
 
@@ -207,13 +213,13 @@ func (o attemptOwner) Beat(x *attempt.Attempt) {
 // the mailbox, so heartbeats do not pile up during an outage of the database. It was before the
 // end of its attempt, if that is known, whatever two readings of the clock say. The engine's mu
 // is held.
-func (e *Engine) takeBeat(p *partition, x *attempt.Attempt, ended int64) {
+func (p *partition) takeBeat(x *attempt.Attempt, ended int64) {
 	beat, fresh := x.TakeBeat()
 	if !fresh {
 		return
 	}
 	beat.At = min(beat.At, ended)
-	if r := e.residents[x.Run]; r != nil {
+	if r := p.engine.residents[x.Run]; r != nil {
 		for i, m := range r.mail {
 			if old, is := m.Input.(core.Heartbeat); is && m.Sequence == 0 && old.Call == beat.Call && old.Attempt == beat.Attempt {
 				r.mail[i].Input, r.mail[i].At = beat, beat.At
@@ -221,7 +227,7 @@ func (e *Engine) takeBeat(p *partition, x *attempt.Attempt, ended int64) {
 			}
 		}
 	}
-	e.deliverLocked(p, x.Run, post.Mail{Input: beat})
+	p.deliverLocked(x.Run, post.Mail{Input: beat})
 }
 
 // TrialOver offers a running attempt to leave the probation lane. The run decides and records
@@ -234,7 +240,7 @@ func (o attemptOwner) TrialOver(x *attempt.Attempt) {
 		return
 	}
 	if p := e.servedOf(x); p != nil {
-		e.deliverLocked(p, x.Run, post.Mail{Input: core.OffProbation{AttemptRef: core.AttemptRef{Call: x.Call, Attempt: x.Number}}})
+		p.deliverLocked(x.Run, post.Mail{Input: core.OffProbation{AttemptRef: core.AttemptRef{Call: x.Call, Attempt: x.Number}}})
 		return
 	}
 	e.grant(x.LeaveProbation())

@@ -9,23 +9,23 @@ import (
 
 // continues records that a turn creates the next run of a chain. Until the turn is durable,
 // messages for that run are appended to the mailbox of this one.
-func (e *Engine) continues(r *resident, out *core.Turn) {
+func (r *resident) continues(out *core.Turn) {
 	if out.Next == nil {
 		return
 	}
-	e.office.Direct(out.Next.WorkflowID, post.Route{Box: r.partition.box, Run: r.id, Stage: post.Continuing})
+	r.partition.engine.office.Direct(out.Next.WorkflowID, post.Route{Box: r.partition.box, Run: r.id, Stage: post.Continuing})
 }
 
 // continued records that such a turn is durable or refused. The engine's mu is held.
-func (e *Engine) continued(r *resident, out *core.Turn) {
+func (r *resident) continued(out *core.Turn) {
 	if out.Next == nil {
 		return
 	}
-	e.office.Undirect(out.Next.WorkflowID, r.id, post.Continuing)
+	r.partition.engine.office.Undirect(out.Next.WorkflowID, r.id, post.Continuing)
 }
 
 // receiver returns the run that gets mail addressed to run. The engine's mu is held.
-func (e *Engine) receiver(p *partition, run string, m post.Mail) string {
+func (p *partition) receiver(run string, m post.Mail) string {
 	if m.Latest != "" {
 		if to := p.box.Receiver(m.Latest); to != "" {
 			return to
@@ -37,7 +37,8 @@ func (e *Engine) receiver(p *partition, run string, m post.Mail) string {
 // handOn starts the next run of a chain with the mail for the latest run that its predecessor
 // has left. In a partition that is being handed over the next run waits for the new owner, or
 // until the handover is abandoned. The engine's mu is held.
-func (e *Engine) handOn(r *resident, next *history.Start) {
+func (r *resident) handOn(next *history.Start) {
+	e := r.partition.engine
 	left, own := post.Divide(r.mail)
 	r.mail = own
 	p := r.partition
@@ -51,36 +52,36 @@ func (e *Engine) handOn(r *resident, next *history.Start) {
 		}
 		return
 	}
-	n := e.resident(p, next.Run)
+	n := p.resident(next.Run)
 	n.mail = append(n.mail, left...)
 	n.poked = true
 	if !p.leaving {
-		e.rouse(n)
+		n.rouse()
 	}
 }
 
 // createFirst writes the row of a run that ends with its first turn. It needs a commit of its
 // own: a turn creates at most one run, and this one creates the successor.
-func (e *Engine) createFirst(r *activeRun, out *core.Turn) error {
+func (r *activeRun) createFirst(out *core.Turn) error {
 	if r.create == nil || out.Next == nil {
 		return nil
 	}
 	p := r.partition
-	messages, err := e.announcement(r.resident)
+	messages, err := r.announcement()
 	if err != nil {
 		return err
 	}
 	t := store.Turn{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: r.id, Create: r.create, Messages: messages}
-	if err = e.committer.Commit(t); err == nil {
-		e.settled(r.resident, &t)
+	if err = r.engine.committer.Commit(t); err == nil {
+		r.settled(&t)
 	}
 	return err
 }
 
 // reroute routes those messages again that are for the latest run of a chain, because this run
 // has successors. It returns the rest.
-func (e *Engine) reroute(r *resident, todo []post.Mail) []post.Mail {
+func (r *resident) reroute(todo []post.Mail) []post.Mail {
 	again, rest := post.Divide(todo)
-	e.routeAgain(r.partition, again)
+	r.partition.routeAgain(again)
 	return rest
 }

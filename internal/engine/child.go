@@ -47,7 +47,7 @@ func (e *Engine) routeStart(m store.Message, l *post.Look) {
 		p.box.AwaitStart(m.WorkflowID, m.Run)
 		return
 	}
-	if start.Scheduled != nil && e.alreadyFired(p, m) {
+	if start.Scheduled != nil && p.alreadyFired(m) {
 		return
 	}
 	away := e.nodes.ToBegin(&start, nil) != ""
@@ -62,51 +62,52 @@ func (e *Engine) routeStart(m store.Message, l *post.Look) {
 	}
 	e.lookAgain(again)
 	if e.residents[start.Run] == nil { // else it was loaded, so it exists
-		r := e.resident(p, start.Run)
+		r := p.resident(start.Run)
 		r.create, r.pending = row, &pendingStart{start: start, sequence: m.Sequence}
 		if r.elsewhere = away; away || core.CanWait(&start) && !r.seats.Take() {
 			r.entry = written
 		}
 		e.office.Direct(start.WorkflowID, post.Route{Box: p.box, Run: start.Run, Stage: post.Starting})
 	}
-	e.deliverLocked(p, start.Run, post.Mail{Sequence: m.Sequence})
+	p.deliverLocked(start.Run, post.Mail{Sequence: m.Sequence})
 }
 
 // created records that the row of a run is durable. The engine's mu is held.
-func (e *Engine) created(r *resident) {
-	e.startDecided(r)
+func (r *resident) created() {
+	r.startDecided()
 	r.create, r.pending = nil, nil
 }
 
 // startDecided deletes the route of a run whose start is decided. From then on the database
 // decides about messages for the workflow ID, other starts included. The engine's mu is held.
-func (e *Engine) startDecided(r *resident) {
+func (r *resident) startDecided() {
 	if r.pending == nil {
 		return
 	}
-	e.lookAgain(r.partition.box.Decided(r.pending.start.WorkflowID, r.id))
+	r.partition.engine.lookAgain(r.partition.box.Decided(r.pending.start.WorkflowID, r.id))
 }
 
 // announcement returns the message that tells a detached child's parent that the child exists.
 // The turn that creates the child sends it.
-func (e *Engine) announcement(r *resident) ([]store.Message, error) {
+func (r *resident) announcement() ([]store.Message, error) {
 	if r.pending == nil || !r.pending.start.Parent.Detached {
 		return nil, nil
 	}
-	m, err := message.ToParent(e.group, r.pending.start.Parent, core.FromChild{Status: core.ChildStarted, Run: r.id})
+	m, err := message.ToParent(r.partition.engine.group, r.pending.start.Parent, core.FromChild{Status: core.ChildStarted, Run: r.id})
 	return []store.Message{m}, err
 }
 
 // startConflict tells the parent of a child that the workflow ID is in use. Messages for the
 // latest run of the ID are routed again, to the existing run; messages for the refused child
 // are dropped.
-func (e *Engine) startConflict(r *resident, todo []post.Mail, existing *store.Run) {
+func (r *resident) startConflict(todo []post.Mail, existing *store.Run) {
+	e := r.partition.engine
 	s := r.pending
 	if s == nil {
 		return // the caller that waits gets the error
 	}
 	if mayFollow(&s.start, existing) {
-		e.startAfter(r, todo, existing)
+		r.startAfter(todo, existing)
 		return
 	}
 	answer, err := message.ToParent(e.group, s.start.Parent, core.FromChild{Status: core.ChildIDInUse, Run: existing.ID, Note: string(existing.Status)})
@@ -116,7 +117,7 @@ func (e *Engine) startConflict(r *resident, todo []post.Mail, existing *store.Ru
 	}
 	own := []post.Mail{{Sequence: s.sequence}}
 	e.mu.Lock()
-	e.created(r)
+	r.created()
 	var again []post.Mail
 	for _, m := range slices.Concat(todo, r.mail) {
 		if m.Latest != "" {
@@ -126,26 +127,26 @@ func (e *Engine) startConflict(r *resident, todo []post.Mail, existing *store.Ru
 		}
 	}
 	r.mail = nil
-	e.routeAgain(r.partition, again)
+	r.partition.routeAgain(again)
 	e.mu.Unlock()
 	t := store.Turn{
 		Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id,
 		Consumed: post.Sequences(own), Messages: []store.Message{answer}, Repeatable: true,
 	}
 	if e.committer.Commit(t) == nil {
-		e.settled(r, &t)
+		r.settled(&t)
 		e.sent(&t)
 	}
 }
 
 // parkedStart returns the turn that creates a run as parked, because it cannot take its first
 // turn.
-func (e *Engine) parkedStart(r *resident, state store.RunState) store.Turn {
+func (r *resident) parkedStart(state store.RunState) store.Turn {
 	row := *r.create
 	row.RunState = state
-	messages, err := e.announcement(r)
+	messages, err := r.announcement()
 	if err != nil {
-		e.log.ParentNotTold(r.id, err)
+		r.partition.engine.log.ParentNotTold(r.id, err)
 	}
 	return store.Turn{
 		Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id,
@@ -155,10 +156,10 @@ func (e *Engine) parkedStart(r *resident, state store.RunState) store.Turn {
 
 // deferStart leaves the start message of a run that could not even be parked in the inbox,
 // together with its mail. The engine's mu is held.
-func (e *Engine) deferStart(r *resident) {
+func (r *resident) deferStart() {
 	p, id := r.partition, r.pending.start.WorkflowID
 	latest, own := post.Divide(r.mail)
 	p.box.AwaitStart(id, r.id, own...)
-	e.routeAgain(p, latest) // it may be for the run that gets the ID instead
+	p.routeAgain(latest) // it may be for the run that gets the ID instead
 	r.mail = nil
 }

@@ -35,27 +35,28 @@ func (e *Engine) damageDetail(cause error) *core.Detail {
 
 // loadDamaged parks a run whose record is unusable, unless a message ends it. Past holds what
 // precedes the damage.
-func (e *Engine) loadDamaged(r *activeRun, past *core.Past, cause error, todo []post.Mail) error {
-	if !isDamage(cause) || !e.endsDamaged(r, todo) {
-		e.parkCulprit(r, cause)
+func (r *activeRun) loadDamaged(past *core.Past, cause error, todo []post.Mail) error {
+	if !isDamage(cause) || !r.endsDamaged(todo) {
+		r.parkCulprit(cause)
 		return cause
 	}
 	var run *core.Run
 	for _, turns := range [][]core.StoredTurn{past.Turns, nil} {
-		run = core.New(e.coreConfig(r, &past.Start), past.Start)
+		run = core.New(r.coreConfig(&past.Start), past.Start)
 		if replay.Protect(func() error { return run.LoadDamaged(turns, past.Last, past.Rows, past.State) }) == nil {
 			break
 		}
 	}
-	h := &hold{core.StatusParked, *e.damageDetail(cause)}
+	h := &hold{core.StatusParked, *r.engine.damageDetail(cause)}
 	r.run, r.instance, r.hold = run, nil, h
 	run.Hold(h.status, h.detail)
 	return nil
 }
 
 // endsDamaged reports whether a message ends a run even if little of it can be read.
-func (e *Engine) endsDamaged(r *activeRun, todo []post.Mail) bool {
-	if e.endsSoon(r, todo) {
+func (r *activeRun) endsDamaged(todo []post.Mail) bool {
+	e := r.engine
+	if r.endsSoon(todo) {
 		return true
 	}
 	e.mu.Lock()

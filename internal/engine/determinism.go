@@ -17,7 +17,8 @@ const checksEvery = 64
 
 // checkDeterminism replays a run that has just taken a turn. It returns the difference, nil if
 // there is none or it is not time to look.
-func (e *Engine) checkDeterminism(r *activeRun, turn int64) error {
+func (r *activeRun) checkDeterminism(turn int64) error {
+	e := r.engine
 	if !e.config.CheckDeterminism || r.instance == nil || r.run.Ended() || turn < r.checked+turn/checksEvery {
 		return nil
 	}

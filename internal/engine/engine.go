@@ -404,7 +404,7 @@ func (e *Engine) end() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.residents {
-		e.unload(r)
+		r.unload()
 	}
 }
 

@@ -142,16 +142,16 @@ func BeginWhileLeaving(e *Engine, start *history.Start) error {
 	e.busy++
 	p.active++
 	e.mu.Unlock()
-	if err := e.getInLine(r, nil); err != errInLine {
+	if err := r.getInLine(nil); err != errInLine {
 		return fmt.Errorf("it is not in line: %w", err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, w := range e.slots.PassBy(1) {
-		e.letBegin(p, w.Run, nil)
+		p.letBegin(w.Run, nil)
 	}
-	e.unload(r.resident)
-	e.rest(r.resident)
+	r.unload()
+	r.rest()
 	return nil
 }
 

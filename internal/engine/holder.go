@@ -99,7 +99,7 @@ func (h holder) Reopen(ps []member.Partition) {
 	}
 	for _, r := range e.residents {
 		if r.poked && slices.Contains(open, r.partition) {
-			e.rouse(r) // it could not start meanwhile
+			r.rouse() // it could not start meanwhile
 		}
 	}
 	e.serveAgain()

@@ -116,7 +116,7 @@ func (e *Engine) route(m store.Message, l *post.Look) error {
 	in, err := message.Input(m)
 	if err != nil {
 		e.log.MessageUnreadable(err)
-		e.routeUnread(p, m, err)
+		p.routeUnread(m, err)
 		return nil
 	}
 	run, to := m.Run, meant(m, in)
@@ -130,14 +130,14 @@ func (e *Engine) route(m store.Message, l *post.Look) error {
 	}
 	got := post.Mail{Input: in, Sequence: m.Sequence, At: m.Posted}
 	if run != "" {
-		e.deliver(p, run, got)
+		p.deliver(run, got)
 		return nil
 	}
 	got.Latest = m.WorkflowID
-	if e.deliverByRoute(p, got) {
+	if p.deliverByRoute(got) {
 		return nil
 	}
-	switch run, err = e.latest(p, m.WorkflowID); {
+	switch run, err = p.latest(m.WorkflowID); {
 	case errors.Is(err, ErrStopped):
 		p.box.Forget(m.Sequence)
 		return err
@@ -145,27 +145,29 @@ func (e *Engine) route(m store.Message, l *post.Look) error {
 		p.box.Forget(m.Sequence)
 		e.log.MessageUnreadable(err)
 	case run != "":
-		e.deliver(p, run, got)
+		p.deliver(run, got)
 	case to != "" || !p.box.DeferUntilStart(m.Sequence, m.WorkflowID, ""):
 		e.log.MessageDropped(m.WorkflowID, message.Word(m, in), m.Key)
-		e.discard(&resident{partition: p}, []post.Mail{got})
+		(&resident{partition: p}).discard([]post.Mail{got})
 	}
 	return nil
 }
 
 // deliverByRoute delivers mail for the latest run of a workflow ID if a route names that run.
-func (e *Engine) deliverByRoute(p *partition, m post.Mail) bool {
+func (p *partition) deliverByRoute(m post.Mail) bool {
+	e := p.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	to := p.box.Receiver(m.Latest)
 	if to != "" {
-		e.deliverLocked(p, to, m)
+		p.deliverLocked(to, m)
 	}
 	return to != ""
 }
 
 // latest returns the latest run of a workflow ID in the database, "" if there is none.
-func (e *Engine) latest(p *partition, workflowID string) (string, error) {
+func (p *partition) latest(workflowID string) (string, error) {
+	e := p.engine
 	var row *store.Run
 	err := e.reads.Insist(e.ctx, "finding the run of a message", func() (err error) {
 		row, err = e.db.Find(e.ctx, p.home, workflowID, "")

@@ -83,10 +83,11 @@ func takesAny(run *core.Run, deferred []post.Mail) bool {
 
 // inputs returns the inputs of a step: first core.TakenOver if the run was loaded, else nil,
 // then the input of each message, nil if the message is void.
-func (e *Engine) inputs(r *activeRun, t *turn) []core.Input {
+func (r *activeRun) inputs(t *turn) []core.Input {
+	e := r.engine
 	inputs := append(t.inputs[:0], nil)
 	if t.loaded {
-		inputs[0] = e.takenOver(r, t)
+		inputs[0] = r.takenOver(t)
 	}
 	for i, m := range t.mail {
 		for k := range e.intake {
@@ -120,7 +121,7 @@ func split(out *core.Turn, todo []post.Mail) (taken, deferred []post.Mail) {
 }
 
 // putOff keeps mail that a durable turn did not take for a later one. The engine's mu is held.
-func (e *Engine) putOff(r *activeRun, t *turn) {
+func (r *activeRun) putOff(t *turn) {
 	box, before, deferred := r.partition.box, r.partition.box.Deferred(r.id), t.deferred
 	if t.given == 0 {
 		deferred = slices.Concat(before, deferred)
@@ -136,7 +137,8 @@ func (e *Engine) putOff(r *activeRun, t *turn) {
 }
 
 // refusals returns the replies to the senders of mail that no run takes.
-func (e *Engine) refusals(p *partition, todo []post.Mail) (messages []store.Message) {
+func (p *partition) refusals(todo []post.Mail) (messages []store.Message) {
+	e := p.engine
 	for _, m := range todo {
 		for i := range e.intake {
 			if refusal := e.intake[i].refusal; refusal != nil {

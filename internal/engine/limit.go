@@ -6,7 +6,8 @@ import (
 
 // warnOfLength warns once that a run's history comes close to its limit: in the turn that
 // passes the mark.
-func (e *Engine) warnOfLength(r *activeRun, added int) {
+func (r *activeRun) warnOfLength(added int) {
+	e := r.engine
 	mark, length := inspect.Near(e.config.MaxHistory), r.run.Length()
 	if length >= mark && length-added < mark {
 		e.log.HistoryLong(logged(r.run.Start()), length, e.config.MaxHistory)
@@ -15,7 +16,8 @@ func (e *Engine) warnOfLength(r *activeRun, added int) {
 
 // warnOfBacklog warns that unread signals of a run come close to the limit: in each turn that
 // passes the mark.
-func (e *Engine) warnOfBacklog(r *activeRun, before int) {
+func (r *activeRun) warnOfBacklog(before int) {
+	e := r.engine
 	mark, unread := inspect.Near(e.config.MaxSignalBacklog), r.run.Backlog()
 	if unread >= mark && before < mark {
 		e.log.BacklogLong(logged(r.run.Start()), unread, e.config.MaxSignalBacklog)

@@ -38,12 +38,12 @@ func (e *Engine) hold(r *activeRun, start *history.Start) (begins bool) {
 		return true
 	}
 	if !core.CanWait(start) || r.seats.Take() {
-		e.begins(r, start)
+		r.begins(start)
 		return true
 	}
 	r.entry, r.origin = held, start
 	if e.line.Full() {
-		e.writeDown(r)
+		r.writeDown()
 		return false
 	}
 	e.line.Stand(r.id, r.partition.tenure(), r.create.Priority)
@@ -51,25 +51,26 @@ func (e *Engine) hold(r *activeRun, start *history.Start) (begins bool) {
 }
 
 // writeDown orders the row of a held run to be written. The engine's mu is held.
-func (e *Engine) writeDown(r *activeRun) {
+func (r *activeRun) writeDown() {
 	if r.entry == held && !r.dropped {
 		r.entry, r.poked = written, true
-		e.rouse(r.resident)
+		r.rouse()
 	}
 }
 
 // letBegin starts a run in line, which has the slot in its seats unless that is nil. The
 // engine's mu is held.
-func (e *Engine) letBegin(p *partition, run string, slot *dispatch.Slot) []dispatch.Grant {
+func (p *partition) letBegin(run string, slot *dispatch.Slot) []dispatch.Grant {
+	e := p.engine
 	r := e.residents[run]
 	if r == nil {
-		r = e.resident(p, run)
+		r = p.resident(run)
 		r.first = true
 	} else {
 		x, is := r.stepper.(*activeRun)
 		switch {
 		case is && r.entry == held:
-			e.begins(x, x.origin)
+			x.begins(x.origin)
 		case is && r.entry == written: // it begins once its row is written
 		default:
 			return r.seats.Return(slot) // it has begun already
@@ -77,7 +78,7 @@ func (e *Engine) letBegin(p *partition, run string, slot *dispatch.Slot) []dispa
 	}
 	r.poked = true
 	if e.busy < e.config.MaxAtWork {
-		e.rouse(r)
+		r.rouse()
 	} else {
 		e.beginLater = append(e.beginLater, r)
 	}
@@ -95,7 +96,7 @@ func (e *Engine) beginNext() {
 			e.beginLater = nil
 		}
 		if r.poked && !r.dropped {
-			e.rouse(r)
+			r.rouse()
 		}
 	}
 }
@@ -103,17 +104,18 @@ func (e *Engine) beginNext() {
 // leavesLine frees what a step did not use of the slots that its run had, and takes a run out
 // of the line after its first step. If a call of the run waits for a slot, it has taken over
 // the run's place.
-func (e *Engine) leavesLine(r *resident) {
-	e.granted(r.seats.Stepped(r.first))
+func (r *resident) leavesLine() {
+	r.partition.engine.granted(r.seats.Stepped(r.first))
 	r.first = false
 }
 
 // begins creates the machine of a new run of this process, for its first turn. The engine's mu
 // is held.
-func (e *Engine) begins(r *activeRun, start *history.Start) {
+func (r *activeRun) begins(start *history.Start) {
+	e := r.engine
 	r.entry, r.origin = entered, nil
 	r.first = true
-	r.run = core.New(e.coreConfig(r, start), *start)
+	r.run = core.New(r.coreConfig(start), *start)
 	if of := e.suspicion.Workflow(start.Type); of.Held != nil {
 		r.hold = heldWithAll(&of, start.WorkflowID, e.fingerprint(e.defs.workflows[start.Type], ""))
 		r.run.Hold(r.hold.status, r.hold.detail)
@@ -129,8 +131,9 @@ func (e *Engine) begins(r *activeRun, start *history.Start) {
 // getInLine writes the row of a run that does not begin yet, so that its caller returns. If a
 // message has come for the run meanwhile, the run begins. A run that begins at another node
 // stands in no line here: it is loaded, and moves.
-func (e *Engine) getInLine(r *activeRun, todo []post.Mail) error {
-	err := e.writeRow(r, todo)
+func (r *activeRun) getInLine(todo []post.Mail) error {
+	e := r.engine
+	err := r.writeRow(todo)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r.origin = nil
@@ -152,12 +155,13 @@ func (e *Engine) getInLine(r *activeRun, todo []post.Mail) error {
 var errInLine = errors.New("the run is in line")
 
 // writeRow writes the row of a run that does not begin yet.
-func (e *Engine) writeRow(r *activeRun, todo []post.Mail) error {
+func (r *activeRun) writeRow(todo []post.Mail) error {
+	e := r.engine
 	p, row := r.partition, *r.create
 	if !r.elsewhere {
 		row.Wake = store.InLine(row.Priority, row.Created)
 	}
-	messages, err := e.announcement(r.resident)
+	messages, err := r.announcement()
 	if err != nil {
 		return err
 	}
@@ -166,28 +170,29 @@ func (e *Engine) writeRow(r *activeRun, todo []post.Mail) error {
 		t.Consumed = []int64{r.pending.sequence}
 	}
 	if err = e.committer.Commit(t); err == nil {
-		e.settled(r.resident, &t)
+		r.settled(&t)
 		e.sent(&t)
 		if !r.elsewhere {
-			e.join(p, &row)
+			p.join(&row)
 		}
 		return nil
 	}
 	conflict := (*store.ConflictError)(nil)
 	switch {
 	case errors.As(err, &conflict):
-		e.startConflict(r.resident, todo, &conflict.Existing)
+		r.startConflict(todo, &conflict.Existing)
 	case errors.Is(err, store.ErrFenced):
 		e.lose(p)
 	case e.ctx.Err() == nil:
-		e.parkCulprit(r, err)
+		r.parkCulprit(err)
 	}
 	return err
 }
 
 // join makes a run whose row is in line wait for a slot in memory, unless runs that exist in
 // the database alone precede it.
-func (e *Engine) join(p *partition, row *store.Run) {
+func (p *partition) join(row *store.Run) {
+	e := p.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.partitions[p.number] != p || p.leaving {
@@ -252,7 +257,7 @@ func (e *Engine) moveLine(now time.Time) time.Duration {
 	begin, again := e.line.Move(now)
 	for _, w := range begin {
 		if p := e.partitions[w.Partition]; p != nil && p.epoch == w.Epoch {
-			e.letBegin(p, w.Run, nil)
+			p.letBegin(w.Run, nil)
 		} else {
 			e.slots.Stay(w.Run)
 		}

@@ -23,53 +23,55 @@ var errWithoutCode = errors.New("the run was loaded without its code")
 
 // load brings a run into memory: from the database, or newly created. If its code is missing
 // or does not fit, the run is loaded without code and held.
-func (e *Engine) load(r *activeRun, todo []post.Mail) error {
+func (r *activeRun) load(todo []post.Mail) error {
+	e := r.engine
 	e.loading <- struct{}{}
 	defer func() { <-e.loading }()
-	past, err := e.readPast(r, todo)
+	past, err := r.readPast(todo)
 	if damage, is := errors.AsType[*history.DamageError](err); is {
-		return e.loadDamaged(r, past, damage, todo)
+		return r.loadDamaged(past, damage, todo)
 	}
 	if err != nil {
 		return err
 	}
 	if r.create == nil { // else nobody knew it before
-		if err := e.hearSince(r.partition, past.Start.WorkflowID, 0); err != nil {
+		if err := r.partition.hearSince(past.Start.WorkflowID, 0); err != nil {
 			return err
 		}
 	}
 	if n := len(past.Turns); n > 0 && past.Turns[n-1].Epoch != r.partition.epoch {
 		r.partition.lineage.CameFrom(past.Turns[n-1].Epoch)
 	}
-	if err := e.learnLineage(r.partition); err != nil {
+	if err := r.partition.learnLineage(); err != nil {
 		return err
 	}
 	r.first = store.IsInLine(past.State.Wake) // even if a message lets it begin
-	if e.endsSoon(r, todo) {
-		err = e.loadWithoutCode(r, past, nil)
-	} else if e.bringsSuspicion(r, past, todo) {
+	if r.endsSoon(todo) {
+		err = r.loadWithoutCode(past, nil)
+	} else if r.bringsSuspicion(past, todo) {
 		return errUntried
-	} else if away := e.sendToBegin(r, past, todo); away != nil {
+	} else if away := r.sendToBegin(past, todo); away != nil {
 		return away
-	} else if h, stopped := e.loadWithCode(r, past); stopped != nil {
+	} else if h, stopped := r.loadWithCode(past); stopped != nil {
 		return stopped
 	} else if h != nil {
-		if err := e.sendAway(r, past, h, todo); err != nil {
+		if err := r.sendAway(past, h, todo); err != nil {
 			return err
 		}
-		err = e.loadWithoutCode(r, past, h)
+		err = r.loadWithoutCode(past, h)
 	} else if r.run.Resume() {
 		e.log.RunGoesOn(logged(past.Start), string(past.State.Status))
 	}
 	if err != nil {
-		return e.loadDamaged(r, past, err, todo)
+		return r.loadDamaged(past, err, todo)
 	}
 	return nil
 }
 
 // endsSoon reports whether a message ends the run whatever its code does. Then the code is not
 // loaded, because it may be what crashes the process.
-func (e *Engine) endsSoon(r *activeRun, todo []post.Mail) bool {
+func (r *activeRun) endsSoon(todo []post.Mail) bool {
+	e := r.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return ends(todo) || ends(r.mail)
@@ -77,26 +79,27 @@ func (e *Engine) endsSoon(r *activeRun, todo []post.Mail) bool {
 
 // readPast reads the record of a run. A child that was just started has none yet. With a
 // *history.DamageError it also returns what could be read.
-func (e *Engine) readPast(r *activeRun, todo []post.Mail) (*core.Past, error) {
+func (r *activeRun) readPast(todo []post.Mail) (*core.Past, error) {
+	e := r.engine
 	if r.pending != nil {
 		e.clock.AtLeast(r.pending.start.Created)
 		return r.pending.past(), nil
 	}
-	rec, err := e.readRecord(r.resident)
+	rec, err := r.readRecord()
 	switch {
 	case errors.Is(err, store.ErrNotFound) || (err == nil && !rec.Run.Status.Open()):
 		if err == nil && rec.Run.Status == store.Continued {
-			todo = e.reroute(r.resident, todo)
+			todo = r.reroute(todo)
 		}
-		e.discard(r.resident, todo)
+		r.discard(todo)
 		return nil, errGone
 	case errors.Is(err, ErrStopped):
 		return nil, err
 	case err == nil && rec.Run.Ward != r.partition.ward:
-		e.isElsewhere(r.resident, todo, rec.Run.Ward)
+		r.isElsewhere(todo, rec.Run.Ward)
 		return nil, errElsewhere
 	case err != nil: // it would fail again
-		e.parkCulprit(r, err)
+		r.parkCulprit(err)
 		return nil, err
 	}
 	past, err := record.Decode(rec)
@@ -108,7 +111,8 @@ func (e *Engine) readPast(r *activeRun, todo []post.Mail) (*core.Past, error) {
 
 // readRecord reads the record of a resident. For a run in line that is only its row: it has
 // taken no step yet.
-func (e *Engine) readRecord(r *resident) (*store.Record, error) {
+func (r *resident) readRecord() (*store.Record, error) {
+	e := r.partition.engine
 	var rec *store.Record
 	if r.first {
 		var row *store.Run
@@ -132,7 +136,8 @@ func (e *Engine) readRecord(r *resident) (*store.Record, error) {
 
 // loadWithCode replays a run with its code. A non-nil hold says why that is not possible. The
 // error is that the engine stops.
-func (e *Engine) loadWithCode(r *activeRun, past *core.Past) (*hold, error) {
+func (r *activeRun) loadWithCode(past *core.Past) (*hold, error) {
+	e := r.engine
 	if r.pin = core.PinIn(&past.Start, past.Turns); r.pin != "" && r.pin != e.config.Build {
 		return e.elsewhere(r.pin), nil
 	}
@@ -144,14 +149,14 @@ func (e *Engine) loadWithCode(r *activeRun, past *core.Past) (*hold, error) {
 		return h, nil
 	}
 	if d, err := core.DecodeDetail(past.State.Detail); err == nil && d.LetGo(past.State.Status) {
-		if err := e.obeyLetGo(r, past, d); err != nil {
+		if err := r.obeyLetGo(past, d); err != nil {
 			return nil, err
 		}
 	}
-	if h := e.poisoned(r, past.Start.Type, e.fingerprint(def, "")); h != nil {
+	if h := r.poisoned(past.Start.Type, e.fingerprint(def, "")); h != nil {
 		return h, nil
 	}
-	run, instance, err := e.replay(e.coreConfig(r, &past.Start), def, past)
+	run, instance, err := e.replay(r.coreConfig(&past.Start), def, past)
 	switch {
 	case errors.Is(err, ErrStopped):
 		return nil, err
@@ -181,22 +186,23 @@ func (e *Engine) replay(config core.Config, def *seal.WorkflowDeclaration, past 
 }
 
 // loadWithoutCode loads the machine of a run without code. If h is not nil, the run is held.
-func (e *Engine) loadWithoutCode(r *activeRun, past *core.Past, h *hold) error {
-	run := core.New(e.coreConfig(r, &past.Start), past.Start)
+func (r *activeRun) loadWithoutCode(past *core.Past, h *hold) error {
+	run := core.New(r.coreConfig(&past.Start), past.Start)
 	if err := replay.Protect(func() error { return run.Load(past.Turns, past.Rows, past.State) }); err != nil {
 		return err
 	}
 	r.run, r.instance, r.hold = run, nil, h
 	if h != nil && run.Hold(h.status, h.detail) {
-		e.log.RunHeld(logged(past.Start), string(h.status), h.detail.Reason, h.detail.Stack)
+		r.engine.log.RunHeld(logged(past.Start), string(h.status), h.detail.Reason, h.detail.Stack)
 	}
 	return nil
 }
 
 // stepOrPark takes a step. If the code panics or gets stuck, or err is not nil, it takes the
 // step without code, which parks the run.
-func (e *Engine) stepOrPark(r *activeRun, t *turn, err error) (out *core.Turn, _ error) {
-	inputs := e.inputs(r, t)
+func (r *activeRun) stepOrPark(t *turn, err error) (out *core.Turn, _ error) {
+	e := r.engine
+	inputs := r.inputs(t)
 	if err == nil {
 		if out, err = e.step(r, t.now, inputs); err == nil {
 			return out, nil
@@ -208,14 +214,14 @@ func (e *Engine) stepOrPark(r *activeRun, t *turn, err error) (out *core.Turn, _
 		return nil, err
 	}
 	if isDamage(err) {
-		e.parkCulprit(r, err)
+		r.parkCulprit(err)
 		return nil, err
 	}
-	takenOver := e.takenOver(r, t)
+	takenOver := r.takenOver(t)
 	start := r.run.Start()
 	h := e.parked(e.fingerprint(e.defs.workflows[start.Type], r.run.Pin()), err)
 	r.again = h.detail.Mismatch != nil && e.db.Info().Wards
-	if err := e.reloadHeld(r, start, h); err != nil {
+	if err := r.reloadHeld(start, h); err != nil {
 		return nil, err
 	}
 	t.inputs = nil // stuck code may still read the list
@@ -223,10 +229,10 @@ func (e *Engine) stepOrPark(r *activeRun, t *turn, err error) (out *core.Turn, _
 }
 
 // reloadHeld loads a run without its code after the code failed.
-func (e *Engine) reloadHeld(r *activeRun, start history.Start, h *hold) error {
+func (r *activeRun) reloadHeld(start history.Start, h *hold) error {
 	past := &core.Past{Start: start, State: core.State{Status: core.StatusRunning}}
 	if r.create == nil {
-		rec, err := e.readRecord(r.resident)
+		rec, err := r.readRecord()
 		if err != nil {
 			return err
 		}
@@ -234,9 +240,9 @@ func (e *Engine) reloadHeld(r *activeRun, start history.Start, h *hold) error {
 			return err
 		}
 	}
-	err := e.loadWithoutCode(r, past, h)
+	err := r.loadWithoutCode(past, h)
 	if err != nil {
-		e.parkCulprit(r, err)
+		r.parkCulprit(err)
 	}
 	return err
 }
@@ -252,7 +258,8 @@ func endInstance(i seal.Instance, err error) {
 
 // takenOver returns the first input of a run that was loaded. Alive are the attempts that this
 // process runs as the run's owner, and those whose end is in the mail.
-func (e *Engine) takenOver(r *activeRun, t *turn) core.TakenOver {
+func (r *activeRun) takenOver(t *turn) core.TakenOver {
+	e := r.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	refs := e.attempts.Of(r.id, r.partition.epoch)
@@ -271,7 +278,8 @@ func (e *Engine) takenOver(r *activeRun, t *turn) core.TakenOver {
 
 // discard consumes the messages of a run that has ended. It makes callers that wait for the
 // run look again.
-func (e *Engine) discard(r *resident, todo []post.Mail) {
+func (r *resident) discard(todo []post.Mail) {
+	e := r.partition.engine
 	e.mu.Lock()
 	r.gone = true // later callers must not wait for it
 	e.Notify(r.id)
@@ -281,15 +289,16 @@ func (e *Engine) discard(r *resident, todo []post.Mail) {
 	}
 	t := store.Turn{
 		Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id,
-		Consumed: post.Sequences(todo), Messages: e.refusals(r.partition, todo), Repeatable: true,
+		Consumed: post.Sequences(todo), Messages: r.partition.refusals(todo), Repeatable: true,
 	}
 	if len(t.Consumed) > 0 && e.committer.Commit(t) == nil {
-		e.settled(r, &t)
+		r.settled(&t)
 		e.sent(&t)
 	}
 }
 
-func (e *Engine) coreConfig(r *activeRun, start *history.Start) core.Config {
+func (r *activeRun) coreConfig(start *history.Start) core.Config {
+	e := r.engine
 	p := r.partition
 	r.start = start
 	var retries *retry.Policy // even for code that does not fit its history
@@ -303,7 +312,7 @@ func (e *Engine) coreConfig(r *activeRun, start *history.Start) core.Config {
 	return core.Config{
 		Node: p.node, Retry: retries, Build: build, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
 		Unslotted: e.slots.Moving, Early: int64(early),
-		Tell: e.config.OnPaused != nil, Closings: e.config.Closings != nil && e.config.Closings(start), Stopped: func(c *core.Call) bool { return r.seats.Stopped(r.code(c)) }, Lacks: func(c *core.Call) string { return e.lacks(r, c) },
+		Tell: e.config.OnPaused != nil, Closings: e.config.Closings != nil && e.config.Closings(start), Stopped: func(c *core.Call) bool { return r.seats.Stopped(r.code(c)) }, Lacks: func(c *core.Call) string { return r.lacks(c) },
 		Owner: func(epoch int64) string { return p.lineage.Owners().Node(epoch) },
 	}
 }

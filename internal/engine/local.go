@@ -43,7 +43,7 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start,
 	e.residents[row.ID] = r.resident
 	if e.hold(r, start) {
 		r.poked = true
-		e.rouse(r.resident)
+		r.rouse()
 	}
 	inMemory := r.entry == held
 	e.mu.Unlock()
@@ -87,7 +87,7 @@ func (e *Engine) heldStart(ctx context.Context, r *activeRun, started <-chan err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.writeDown(r)
+	r.writeDown()
 	return nil, false
 }
 
@@ -128,7 +128,7 @@ func (e *Engine) queryHere(ctx context.Context, p *partition, row *store.Run, na
 		return e.queryEnded(ctx, row, name, input)
 	}
 	answered := make(chan answer, 1)
-	e.ask(p, row.ID, question{name, input, answered})
+	p.ask(row.ID, question{name, input, answered})
 	select {
 	case a := <-answered:
 		return a.value, a.err

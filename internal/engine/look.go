@@ -15,7 +15,8 @@ func (e *Engine) inboxLoop() {
 
 // hearSince delivers the messages of a partition for the runs of a workflow ID, or all if it
 // is "", that were durable at a time. It returns an error only if the engine stops.
-func (e *Engine) hearSince(p *partition, workflowID string, at int64) error {
+func (p *partition) hearSince(workflowID string, at int64) error {
+	e := p.engine
 	if p.box.HeardSince(at) {
 		return nil
 	}

@@ -21,7 +21,8 @@ type Observer interface {
 }
 
 // observe tells the observers of a durable turn.
-func (e *Engine) observe(r *activeRun, out *core.Turn) {
+func (r *activeRun) observe(out *core.Turn) {
+	e := r.engine
 	if len(e.config.Observers) == 0 {
 		return
 	}

@@ -51,7 +51,8 @@ func (e *Engine) stillParked(def *seal.WorkflowDeclaration, past *core.Past) *ho
 
 // obeyLetGo lets the code of a parked run be tried again, once: if it ends its process again,
 // the deaths count from then on.
-func (e *Engine) obeyLetGo(r *activeRun, past *core.Past, d core.Detail) error {
+func (r *activeRun) obeyLetGo(past *core.Past, d core.Detail) error {
+	e := r.engine
 	r.partition.suspicion.Clear(r.id)
 	e.suspicion.LetGo(past.Start.Type)
 	d.Deaths, d.Shared = 0, false
@@ -104,7 +105,8 @@ func (e *Engine) parked(fingerprint string, err error) *hold {
 }
 
 // parkCulprit parks a run that cannot be loaded or committed, through its row alone.
-func (e *Engine) parkCulprit(r *activeRun, cause error) {
+func (r *activeRun) parkCulprit(cause error) {
+	e := r.engine
 	e.log.RunParked(r.id, cause)
 	if r.create != nil && r.pending == nil {
 		return // it does not exist; its caller gets the error
@@ -123,16 +125,16 @@ func (e *Engine) parkCulprit(r *activeRun, cause error) {
 	state := store.RunState{Status: store.Parked, Wake: wake, Detail: core.EncodeDetail(d), Full: r.run != nil && r.run.State().Full}
 	t := store.Turn{Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id, State: &state}
 	if r.pending != nil {
-		t = e.parkedStart(r.resident, state)
+		t = r.parkedStart(state)
 	}
 	err := e.committer.Commit(t)
 	r.run = nil // rememberWake must not use its due times
 	if conflict, taken := errors.AsType[*store.ConflictError](err); taken {
-		e.startConflict(r.resident, nil, &conflict.Existing)
+		r.startConflict(nil, &conflict.Existing)
 		return
 	}
 	if err == nil {
-		e.settled(r.resident, &t)
+		r.settled(&t)
 		e.sent(&t)
 	}
 	if err != nil {

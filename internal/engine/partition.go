@@ -15,6 +15,8 @@ import (
 // partition is a partition, or a ward of one, that this node owns. Its fields below node are
 // guarded by the engine's mu.
 type partition struct {
+	engine *Engine
+
 	number int // of its place; see store.Place
 	home   int // the partition that holds the rows of its runs
 	ward   int // of home; 0: the home itself
@@ -82,7 +84,8 @@ func (e *Engine) owns(number int) *partition {
 
 // learnLineage reads the owners of a partition, once, and again when runs have arrived from
 // other places.
-func (e *Engine) learnLineage(p *partition) error {
+func (p *partition) learnLineage() error {
+	e := p.engine
 	known, comings := p.lineage.Known()
 	if known {
 		return nil
@@ -136,8 +139,8 @@ func (e *Engine) takeOver(node string, owned []store.Ownership) *takeover {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, o := range owned {
-		p := &partition{number: o.Partition, home: placement.Home(o.Partition), ward: placement.Ward(o.Partition), epoch: o.Epoch, node: node, box: e.office.Open(o.Partition)}
-		e.locate(p)
+		p := &partition{engine: e, number: o.Partition, home: placement.Home(o.Partition), ward: placement.Ward(o.Partition), epoch: o.Epoch, node: node, box: e.office.Open(o.Partition)}
+		p.locate()
 		e.partitions[o.Partition] = p
 		t.partitions = append(t.partitions, p)
 	}
@@ -256,12 +259,12 @@ func (e *Engine) recoverNext() {
 			e.recovered()
 			continue
 		}
-		r := e.resident(next.partition, next.run)
+		r := next.partition.resident(next.run)
 		if r.recovering {
 			e.recovered()
 		}
 		r.recovering, r.poked = true, true
-		e.rouse(r)
+		r.rouse()
 	}
 }
 
@@ -337,7 +340,7 @@ func (e *Engine) drop(ps []*partition) {
 	e.grant(e.slots.Drop(tenures(ps)))
 	for _, r := range e.residents {
 		if gone[r.partition] {
-			e.unload(r)
+			r.unload()
 		}
 	}
 	e.letBack()

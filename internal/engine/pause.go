@@ -12,7 +12,8 @@ import (
 
 // tellWaiting calls the hook for each call that waits for a person, and then delivers to the
 // run that the hook has returned. The engine's mu is held.
-func (e *Engine) tellWaiting(r *activeRun, waiting []core.Waiting) {
+func (r *activeRun) tellWaiting(waiting []core.Waiting) {
+	e := r.engine
 	if len(waiting) == 0 || e.phase == stopped {
 		return
 	}
@@ -24,7 +25,7 @@ func (e *Engine) tellWaiting(r *activeRun, waiting []core.Waiting) {
 				WorkflowID: start.WorkflowID, RunID: id, Workflow: start.Type, Call: w.Call, Name: w.Name,
 				State: string(w.State), Reason: w.Reason, Failures: w.Failures, Err: w.Failure.Err(), Time: time.Unix(0, w.At).UTC(),
 			})
-			e.deliver(p, id, post.Mail{Input: core.Told{AttemptRef: w.AttemptRef}})
+			p.deliver(id, post.Mail{Input: core.Told{AttemptRef: w.AttemptRef}})
 		}
 	})
 }

@@ -63,7 +63,7 @@ func (e *Engine) serveQueues() {
 		Doubted:  e.suspicion.Doubted,
 		Survived: func(activity, attemptID string) { e.suspicion.SurvivedInQueue(activity, attemptID, e.server.Wake) },
 		Body: func(run string, t *serve.Task) seal.Body {
-			body := e.body(nil, &t.Dispatch)
+			body := e.defs.body(&t.Dispatch)
 			all := e.around.Attempts()
 			if body == nil || !e.surrounds(&all) {
 				return body
@@ -138,7 +138,7 @@ func (e *Engine) servingHealth() error {
 }
 
 // storeTasks translates what a turn says about queues for the store.
-func (e *Engine) storeTasks(r *activeRun, out *core.Turn, t *store.Turn) error {
+func (r *activeRun) storeTasks(out *core.Turn, t *store.Turn) error {
 	refs := func(all []core.AttemptRef) (list []store.TaskRef) {
 		for _, a := range all {
 			list = append(list, store.TaskRef{Partition: t.Partition, Run: r.id, Number: a.Call, Attempt: a.Attempt})
@@ -154,7 +154,7 @@ func (e *Engine) storeTasks(r *activeRun, out *core.Turn, t *store.Turn) error {
 		}
 	}
 	if out.Ended && r.run.Damaged() { // a damaged run does not know all of its tasks
-		all, err := e.tasksOf(r)
+		all, err := r.tasksOf()
 		if err != nil {
 			return err
 		}
@@ -175,7 +175,8 @@ func (e *Engine) storeTasks(r *activeRun, out *core.Turn, t *store.Turn) error {
 }
 
 // tasksOf returns the tasks of a run.
-func (e *Engine) tasksOf(r *activeRun) (refs []store.TaskRef, err error) {
+func (r *activeRun) tasksOf() (refs []store.TaskRef, err error) {
+	e := r.engine
 	err = e.reads.Insist(e.ctx, "reading what is in queues for run "+r.id, func() error {
 		all, err := e.db.Tasks(e.ctx, store.TaskFilter{Partitions: []int{r.partition.home}, Run: r.id, Limit: math.MaxInt32})
 		refs = nil
@@ -191,15 +192,16 @@ func (e *Engine) tasksOf(r *activeRun) (refs []store.TaskRef, err error) {
 // attempt that a worker has claimed, or gives up an attempt whose worker has reported its end.
 // The worker's message is read before the run takes another step. WorkerGone is dropped: it is
 // checked again after that.
-func (e *Engine) toldMeanwhile(r *activeRun, t *turn) {
-	e.putBack(r.resident, slices.DeleteFunc(slices.Clone(t.mail), func(m post.Mail) bool {
+func (r *activeRun) toldMeanwhile(t *turn) {
+	e := r.engine
+	r.putBack(slices.DeleteFunc(slices.Clone(t.mail), func(m post.Mail) bool {
 		_, gone := m.Input.(core.WorkerGone)
 		return gone
 	}))
 	e.mu.Lock()
-	e.created(r.resident)
+	r.created()
 	e.mu.Unlock()
-	_ = e.hearSince(r.partition, r.run.Began().WorkflowID, e.clock.Now()+1) // a look from now on; what cannot be read comes later
+	_ = r.partition.hearSince(r.run.Began().WorkflowID, e.clock.Now()+1) // a look from now on; what cannot be read comes later
 }
 
 // claimsWait is how long the message that an attempt was claimed may wait for the next message
@@ -209,7 +211,8 @@ const claimsWait = 200 * time.Millisecond
 
 // postponed reports whether a run may wait with a claim in its mailbox. It sets a timer so
 // that the run waits no longer than claimsWait. The engine's mu is held.
-func (e *Engine) postponed(r *resident, in core.Claimed) bool {
+func (r *resident) postponed(in core.Claimed) bool {
+	e := r.partition.engine
 	left := claimsWait - time.Duration(e.clock.Now()-in.At)
 	if r.busy || left <= 0 {
 		return false
@@ -240,7 +243,7 @@ func (e *Engine) rouseClaimed() {
 		e.claimed[0] = claimWaits{}
 		e.claimed = e.claimed[1:]
 		if !next.run.dropped && len(next.run.mail) > 0 {
-			e.rouse(next.run)
+			next.run.rouse()
 		}
 	}
 	e.claimed = nil
@@ -320,7 +323,7 @@ func (e *Engine) takeBack(patience time.Duration) error {
 		e.mu.Lock()
 		for _, p := range e.open() {
 			if p.home == t.Partition { // the run is in one of its places
-				e.deliverLocked(p, t.Run, post.Mail{Input: in})
+				p.deliverLocked(t.Run, post.Mail{Input: in})
 			}
 		}
 		e.mu.Unlock()

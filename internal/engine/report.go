@@ -17,27 +17,28 @@ func logged(start history.Start) logs.Run {
 }
 
 // report logs the failures of a durable turn, and returns how many attempts were lost.
-func (e *Engine) report(r *activeRun, out *core.Turn) (lost int) {
+func (r *activeRun) report(out *core.Turn) (lost int) {
 	for i := range out.Attempts {
 		a := &out.Attempts[i]
 		switch a.Outcome {
 		case core.Lost:
 			lost++
-			e.reportAttempt(r, out, a)
+			r.reportAttempt(out, a)
 		case core.Failed, core.TimedOut, core.RefusedByGate:
-			e.reportAttempt(r, out, a)
+			r.reportAttempt(out, a)
 		}
 	}
 	if out.Ended && out.State != nil && out.State.Status == core.StatusFailed {
 		if d, err := core.DecodeDetail(out.State.Detail); err == nil && d.Failure != nil {
-			e.log.RunFailed(logged(r.run.Start()), d.Failure.TypeName(), d.Failure.Message)
+			r.engine.log.RunFailed(logged(r.run.Start()), d.Failure.TypeName(), d.Failure.Message)
 		}
 	}
 	return lost
 }
 
 // reportAttempt logs a failed attempt according to what follows from it.
-func (e *Engine) reportAttempt(r *activeRun, out *core.Turn, a *core.Record) {
+func (r *activeRun) reportAttempt(out *core.Turn, a *core.Record) {
+	e := r.engine
 	tell := e.log.CallGaveUp
 	switch {
 	case a.Name != core.BlockName && retriesBlock(out):

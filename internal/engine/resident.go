@@ -65,17 +65,17 @@ func (e *Engine) tryAgain(partition int, run string) {
 	if p == nil {
 		return
 	}
-	r := e.resident(p, run)
+	r := p.resident(run)
 	r.poked = true
 	if r.busy {
 		r.review = true // see rest
 		return
 	}
 	if r.held() {
-		e.unload(r) // it is loaded again because it is poked
+		r.unload() // it is loaded again because it is poked
 		return
 	}
-	e.rouse(r)
+	r.rouse()
 }
 
 // atRest reports whether the resident is loaded and no goroutine works on it. Then its next
@@ -89,47 +89,50 @@ func (r *resident) held() bool {
 }
 
 // deliver puts mail into a run's mailbox.
-func (e *Engine) deliver(p *partition, run string, m post.Mail) {
+func (p *partition) deliver(run string, m post.Mail) {
+	e := p.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.deliverLocked(p, run, m)
+	p.deliverLocked(run, m)
 }
 
-func (e *Engine) deliverLocked(p *partition, run string, m post.Mail) {
+func (p *partition) deliverLocked(run string, m post.Mail) {
+	e := p.engine
 	if e.partitions[p.number] != p {
 		return // another node owns it and will find what is durable
 	}
-	r := e.resident(p, e.receiver(p, run, m))
+	r := p.resident(p.receiver(run, m))
 	p.box.PassOn(r.partition.box, m.Sequence)
 	m.Stamp(e.clock.Now)
 	if claim, first := m.Input.(core.Claimed); first {
 		m.At = 0 // see post.Sort
 		r.mail = slices.Insert(r.mail, 0, m)
-		if e.postponed(r, claim) {
+		if r.postponed(claim) {
 			return
 		}
 	} else {
 		r.mail = append(r.mail, m)
 	}
-	e.rouse(r)
+	r.rouse()
 }
 
 // resident returns the resident with the ID of run, which it creates if there is none.
-func (e *Engine) resident(p *partition, run string) *resident {
+func (p *partition) resident(run string) *resident {
+	e := p.engine
 	r := e.residents[run]
 	if r == nil {
-		r = e.newResident(p, run)
+		r = p.newResident(run)
 		e.residents[run] = r
 	}
 	return r
 }
 
-func (e *Engine) newResident(p *partition, id string) *resident {
+func (p *partition) newResident(id string) *resident {
 	r := &resident{partition: p, id: id}
 	if entity.KindOf(id) == entity.Run {
-		r.seats = e.slots.SeatsOf(id, p.tenure())
+		r.seats = p.engine.slots.SeatsOf(id, p.tenure())
 	}
-	r.stepper = e.newStepper(r)
+	r.stepper = r.newStepper()
 	return r
 }
 
@@ -137,12 +140,13 @@ func (e *Engine) newResident(p *partition, id string) *resident {
 func (r *resident) machine() machine { return r.stepper.machine() }
 
 // rouse starts a goroutine that works on r, unless there is one.
-func (e *Engine) rouse(r *resident) {
+func (r *resident) rouse() {
+	e := r.partition.engine
 	if r.idling != nil {
 		e.idle.Remove(r.idling)
 		r.idling = nil
 	}
-	e.stirs(r)
+	r.stirs()
 	if r.busy || e.phase == stopped {
 		return
 	}
@@ -150,18 +154,19 @@ func (e *Engine) rouse(r *resident) {
 	r.partition.active++
 	e.busy++
 	if r.work == nil {
-		r.work = func() { e.advance(r) }
+		r.work = func() { r.advance() }
 	}
 	e.steps.Run(r.work)
 }
 
 // advance works on a resident until it has nothing left to do.
-func (e *Engine) advance(r *resident) {
+func (r *resident) advance() {
+	e := r.partition.engine
 	t := e.newTurn()
 	e.mu.Lock()
-	for e.fill(r, t) {
+	for r.fill(t) {
 		e.mu.Unlock()
-		err := e.take(r, t)
+		err := r.take(t)
 		e.mu.Lock()
 		if err == nil && t.stepped {
 			err = r.stepper.apply(t)
@@ -176,20 +181,20 @@ func (e *Engine) advance(r *resident) {
 		}
 		turnAway(t.questions)
 		if err != nil {
-			e.tellStarted(r, err)
-			e.unload(r)
+			r.tellStarted(err)
+			r.unload()
 		}
 		e.clearTurn(t)
 	}
-	e.rest(r)
+	r.rest()
 	e.mu.Unlock()
 	e.turns.Put(t)
 }
 
 // takeMail takes the mail for one turn out of the mailbox. The engine's mu is held.
-func (e *Engine) takeMail(r *resident) (todo []post.Mail) {
+func (r *resident) takeMail() (todo []post.Mail) {
 	post.Sort(r.mail)
-	n := e.upTo(r.mail)
+	n := r.partition.engine.upTo(r.mail)
 	todo = r.mail[:n:n]
 	if r.mail = r.mail[n:]; len(r.mail) == 0 {
 		r.mail = nil
@@ -198,7 +203,8 @@ func (e *Engine) takeMail(r *resident) (todo []post.Mail) {
 }
 
 // rest ends the work on a resident. It stays in memory, last among the idle, or is evicted.
-func (e *Engine) rest(r *resident) {
+func (r *resident) rest() {
+	e := r.partition.engine
 	r.busy = false
 	r.partition.active--
 	e.busy--
@@ -213,7 +219,7 @@ func (e *Engine) rest(r *resident) {
 	e.beginNext()
 	if r.dropped {
 		r.stepper.close()
-		e.tellStarted(r, store.ErrFenced) // its partition was lost before its first turn
+		r.tellStarted(store.ErrFenced) // its partition was lost before its first turn
 		return
 	}
 	m := r.machine()
@@ -222,14 +228,14 @@ func (e *Engine) rest(r *resident) {
 	}
 	if r.review && r.held() {
 		r.poked = true
-		e.unload(r)
+		r.unload()
 		return
 	}
 	r.review = false
 	due := m.NextDue()
 	far := due != core.Never && due-e.clock.Now() > int64(near)
 	if m.Idle() && (far && !m.AwaitsMessage() || e.config.MaxResident == 0) {
-		e.unload(r)
+		r.unload()
 		return
 	}
 	if due != r.wake {
@@ -237,24 +243,25 @@ func (e *Engine) rest(r *resident) {
 		e.addWake(due, r.partition, r.id)
 	}
 	if !m.Idle() {
-		e.keepQueued(r)
+		r.keepQueued()
 		return // attempts run or are queued here
 	}
 	r.idling = e.idle.PushBack(r)
 	for e.idle.Len() > e.config.MaxResident {
-		e.unload(e.idle.Front().Value.(*resident))
+		e.idle.Front().Value.(*resident).unload()
 	}
 }
 
 // keepQueued keeps a run in memory whose only work is calls that wait for slots. If there are
 // too many such runs, the run is evicted: its calls keep their places, and a granted slot
 // loads it again. The engine's mu is held.
-func (e *Engine) keepQueued(r *resident) {
+func (r *resident) keepQueued() {
+	e := r.partition.engine
 	x, is := r.stepper.(*activeRun)
 	switch {
 	case !is || !x.run.AwaitsSlots() || !r.seats.Waits():
 	case e.queued >= e.config.MaxResident:
-		e.unload(r)
+		r.unload()
 	default:
 		r.queued = true
 		e.queued++
@@ -262,16 +269,17 @@ func (e *Engine) keepQueued(r *resident) {
 }
 
 // stirs records that a run which keepQueued has kept is active again. The engine's mu is held.
-func (e *Engine) stirs(r *resident) {
+func (r *resident) stirs() {
 	if r.queued {
 		r.queued = false
-		e.queued--
+		r.partition.engine.queued--
 	}
 }
 
 // rememberWake puts the due time of a resident that is being evicted into the wake heap if
 // the scan will not find it: its row may hold an older time that the scan has passed.
-func (e *Engine) rememberWake(r *resident) {
+func (r *resident) rememberWake() {
+	e := r.partition.engine
 	m := r.machine()
 	if m == nil || m.Ended() {
 		return
@@ -284,12 +292,13 @@ func (e *Engine) rememberWake(r *resident) {
 
 // unload evicts a resident. Its durable state is in the database, and its due time, if it is
 // near, in the wake heap. Its mail is delivered again.
-func (e *Engine) unload(r *resident) {
+func (r *resident) unload() {
+	e := r.partition.engine
 	if r.dropped {
 		return
 	}
 	r.dropped = true
-	e.startDecided(r)
+	r.startDecided()
 	if e.residents[r.id] == r {
 		delete(e.residents, r.id)
 	}
@@ -297,32 +306,32 @@ func (e *Engine) unload(r *resident) {
 		e.idle.Remove(r.idling)
 		r.idling = nil
 	}
-	e.stirs(r)
+	r.stirs()
 	e.grant(r.seats.Close())
 	served := e.phase != stopped && e.partitions[r.partition.number] == r.partition
 	if served { // else the new owner may be loading it
-		e.rememberWake(r)
+		r.rememberWake()
 		if m := r.machine(); m == nil || m.Ended() { // it ended, moved or is parked; a run that is only evicted still waits
 			e.unserved.Set(r.partition.tenure(), r.id, nil)
 		}
 	}
 	if !r.busy {
 		r.stepper.close()
-		e.tellStarted(r, store.ErrFenced) // it was held, and its partition was lost
+		r.tellStarted(store.ErrFenced) // it was held, and its partition was lost
 	}
 	if served && r.pending != nil {
-		e.deferStart(r)
+		r.deferStart()
 	}
 	if served {
 		for _, m := range r.mail {
 			if _, granted := m.Input.(core.Granted); !granted { // its slot was freed above
-				e.deliverLocked(r.partition, r.id, m)
+				r.partition.deliverLocked(r.id, m)
 			}
 		}
 		if r.poked {
-			again := e.resident(r.partition, r.id)
+			again := r.partition.resident(r.id)
 			again.poked = true
-			e.rouse(again)
+			again.rouse()
 		}
 	} else {
 		e.leaveUndelivered(r.partition.home, r.mail)

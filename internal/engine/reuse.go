@@ -39,7 +39,8 @@ func sameChain(a, b *history.Parent) bool {
 // startAfter starts a refused child again, as the successor of the run that had its workflow
 // ID, and delivers its mail again. It replaces the refused resident, because the turn of its
 // code began without the existing run.
-func (e *Engine) startAfter(r *resident, todo []post.Mail, existing *store.Run) {
+func (r *resident) startAfter(todo []post.Mail, existing *store.Run) {
+	e := r.partition.engine
 	p, s := r.partition, r.pending
 	start := s.start
 	start.After = existing.ID
@@ -55,7 +56,7 @@ func (e *Engine) startAfter(r *resident, todo []post.Mail, existing *store.Run) 
 		return // another node owns it
 	}
 	e.grant(r.seats.Close()) // the next resident has seats of its own
-	again := e.newResident(p, r.id)
+	again := p.newResident(r.id)
 	again.create, again.pending = row, &pendingStart{start: start, sequence: s.sequence}
 	again.mail = slices.DeleteFunc(slices.Concat(todo, r.mail), func(m post.Mail) bool {
 		_, granted := m.Input.(core.Granted) // its slot is freed with the refused resident
@@ -63,5 +64,5 @@ func (e *Engine) startAfter(r *resident, todo []post.Mail, existing *store.Run) 
 	})
 	r.pending, r.create, r.mail = nil, nil, nil
 	e.residents[r.id] = again
-	e.rouse(again)
+	again.rouse()
 }

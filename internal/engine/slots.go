@@ -16,7 +16,7 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 		if r.instance == nil {
 			return false // its body is in the code, which is not loaded
 		}
-	} else if e.lacks(r, c) != "" {
+	} else if r.lacks(c) != "" {
 		return false // a node with its build, or with the activity, admits it
 	}
 	admitted, grants := r.seats.Admit(&now.admitted, &dispatch.Ask{
@@ -29,9 +29,9 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 
 // wanting returns the function that an attempt which was committed without a slot calls when
 // it is due.
-func (e *Engine) wanting(r *activeRun, d *core.Dispatch) func(*attempt.Attempt) {
+func (r *activeRun) wanting(d *core.Dispatch) func(*attempt.Attempt) {
 	name, priority := r.named(d.Step, d.Name), d.Priority
-	return func(x *attempt.Attempt) { e.wantSlot(x, name, priority) }
+	return func(x *attempt.Attempt) { r.engine.wantSlot(x, name, priority) }
 }
 
 // wantSlot gives a slot to an attempt or enqueues it.
@@ -66,9 +66,9 @@ func (e *Engine) grant(grants []dispatch.Grant) {
 		case p == nil || p.epoch != g.Epoch: // the partition was lost meanwhile
 			grants = append(grants, g.Void()...)
 		case g.Number == dispatch.ToBegin:
-			grants = append(grants, e.letBegin(p, g.Run, g.Slot)...)
+			grants = append(grants, p.letBegin(g.Run, g.Slot)...)
 		case g.Attempt == nil:
-			e.deliverLocked(p, g.Run, post.Mail{Input: core.Granted{Call: g.Number, Group: g.Group}})
+			p.deliverLocked(g.Run, post.Mail{Input: core.Granted{Call: g.Number, Group: g.Group}})
 		case !g.Attempt.Launch(g.Slot):
 			grants = append(grants, g.Slot.Free()...)
 		}
@@ -85,7 +85,7 @@ func (e *Engine) askAgain(grants []dispatch.Grant, all []*dispatch.Seats) {
 	for _, seats := range all {
 		run, of := seats.Run()
 		if p := e.partitions[of.Partition]; p != nil && p.epoch == of.Epoch {
-			e.deliverLocked(p, run, post.Mail{Input: core.SlotsOpen{}})
+			p.deliverLocked(run, post.Mail{Input: core.SlotsOpen{}})
 		}
 	}
 }
@@ -99,14 +99,14 @@ func slotRule() rule {
 }
 
 // lacks returns why this node cannot run a call's attempts, or "".
-func (e *Engine) lacks(r *activeRun, c *core.Call) string {
+func (r *activeRun) lacks(c *core.Call) string {
 	if c.Step() || c.Queue != "" {
 		return ""
 	}
 	if r.staysElsewhere() {
 		return otherBuild
 	}
-	def := e.defs.activities[c.Name]
+	def := r.engine.defs.activities[c.Name]
 	switch {
 	case def == nil:
 		return core.NotRegistered

@@ -53,12 +53,12 @@ func (s *standing) load(todo []post.Mail) error {
 	e := s.engine
 	e.loading <- struct{}{}
 	defer func() { <-e.loading }()
-	rec, err := e.readRecord(s.resident)
+	rec, err := s.readRecord()
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		s.entity, s.create, err = s.kind.missing(s.name())
 		if err == nil && s.entity == nil {
-			e.discard(s.resident, todo)
+			s.discard(todo)
 			return errGone
 		}
 	case err == nil:
@@ -95,7 +95,7 @@ func (s *standing) step(t *turn) (err error) {
 	}
 	notice(t.said)
 	if n := t.said.Heard; n < len(t.mail) {
-		s.engine.putBack(s.resident, t.mail[n:])
+		s.putBack(t.mail[n:])
 		t.mail = t.mail[:n]
 	}
 	if t.commit, err = s.storeTurn(t); err != nil {
@@ -139,7 +139,7 @@ func (s *standing) committed(*turn) {}
 
 func (s *standing) apply(t *turn) error {
 	if t.due {
-		s.engine.settle(s.resident, &t.commit)
+		s.settle(&t.commit)
 		s.engine.deliverSoon(&t.commit)
 	}
 	if t.said.Over { // a later message creates a new one

@@ -45,7 +45,8 @@ type machine interface {
 }
 
 // newStepper returns the stepper of a resident, not loaded. The ID tells the kind.
-func (e *Engine) newStepper(r *resident) stepper {
+func (r *resident) newStepper() stepper {
+	e := r.partition.engine
 	switch entity.KindOf(r.id) {
 	case entity.Gate:
 		return &standing{resident: r, engine: e, kind: gateKind{e}}

@@ -28,17 +28,19 @@ func (e *Engine) newSuspicion() *suspicion.Room {
 }
 
 // locate tells the suspicion of a location.
-func (e *Engine) locate(p *partition) {
+func (p *partition) locate() {
+	e := p.engine
 	p.suspicion = e.suspicion.At(suspicion.Location{
 		Home: p.home, Ward: p.ward, Epoch: p.epoch, Node: p.node, Lineage: &p.lineage,
-		Learn: func() error { return e.learnLineage(p) },
-		Hear:  func() error { return e.hearSince(p, "", 0) },
+		Learn: func() error { return p.learnLineage() },
+		Hear:  func() error { return p.hearSince("", 0) },
 		Lose:  func() { e.lose(p) },
 	})
 }
 
 // try blocks until the code of a run may run.
-func (e *Engine) try(r *activeRun, t *turn) (*suspicion.Turn, error) {
+func (r *activeRun) try(t *turn) (*suspicion.Turn, error) {
+	e := r.engine
 	if !r.partition.suspicion.Tries(r.id) {
 		return nil, nil
 	}
@@ -52,7 +54,7 @@ func (e *Engine) try(r *activeRun, t *turn) (*suspicion.Turn, error) {
 			}
 			return code, harmless
 		},
-		Ends: func() bool { return !loaded && e.endsSoon(r, todo) },
+		Ends: func() bool { return !loaded && r.endsSoon(todo) },
 	})
 }
 
@@ -103,8 +105,8 @@ func ends(all []post.Mail) bool {
 
 // poisoned returns the hold of a run whose code has crashed its process too often, nil for any
 // other run.
-func (e *Engine) poisoned(r *activeRun, workflow, code string) *hold {
-	if all := e.suspicion.Workflow(workflow); all.Held != nil {
+func (r *activeRun) poisoned(workflow, code string) *hold {
+	if all := r.engine.suspicion.Workflow(workflow); all.Held != nil {
 		return heldWithAll(&all, r.workflowID(), code)
 	}
 	n, is := r.partition.suspicion.Poisoned(r.id, code)
@@ -130,7 +132,7 @@ func (e *Engine) isHeld(workflow string) bool { return e.suspicion.Workflow(work
 
 // bringsSuspicion reports whether a run came from another node with evidence against it and is
 // not on trial here. It is then loaded again, on trial.
-func (e *Engine) bringsSuspicion(r *activeRun, past *core.Past, todo []post.Mail) bool {
+func (r *activeRun) bringsSuspicion(past *core.Past, todo []post.Mail) bool {
 	if !bytes.Contains(past.State.Detail, []byte(`"suspect"`)) {
 		return false
 	}
@@ -138,14 +140,14 @@ func (e *Engine) bringsSuspicion(r *activeRun, past *core.Past, todo []post.Mail
 	if err != nil || d.Suspect == nil || !r.partition.suspicion.Bring(r.id, *d.Suspect) {
 		return false
 	}
-	e.putBack(r.resident, todo)
+	r.putBack(todo)
 	return true
 }
 
 // noteSuspicion puts the evidence against a run into the detail that moves with it to
 // another node. A run that was parked because its code crashed processes keeps that reason,
 // and that code stays among the tried.
-func (e *Engine) noteSuspicion(r *activeRun, status core.Status, detail *core.Detail, h *hold) {
+func (r *activeRun) noteSuspicion(status core.Status, detail *core.Detail, h *hold) {
 	if evidence := r.partition.suspicion.Evidence(r.id); evidence != nil {
 		detail.Suspect = evidence
 	}
@@ -158,7 +160,8 @@ func (e *Engine) noteSuspicion(r *activeRun, status core.Status, detail *core.De
 
 // accuse notes that calls of activities were alone when their nodes died. The probation lane
 // stays closed until that is durable. The engine's mu is held.
-func (e *Engine) accuse(r *activeRun, all []core.Crash) {
+func (r *activeRun) accuse(all []core.Crash) {
+	e := r.engine
 	if len(all) == 0 || e.phase != running {
 		return
 	}

@@ -39,16 +39,16 @@ func wrongTransaction(failure error) error {
 
 // transactionFailed replaces the end of the attempt whose transaction failed by a failure.
 // Nothing of the turn is durable; the run is loaded again and gets the failure.
-func (e *Engine) transactionFailed(r *resident, todo []post.Mail, failure error) {
+func (r *resident) transactionFailed(todo []post.Mail, failure error) {
 	for i, m := range todo {
 		end, ok := m.Input.(core.AttemptEnded)
 		if !ok || m.Transaction == nil {
 			continue
 		}
 		todo[i] = post.Mail{Sequence: m.Sequence, At: m.At, Input: core.AttemptEnded{
-			Call: end.Call, Attempt: end.Attempt, Outcome: core.Failed, Ended: e.clock.Now(),
+			Call: end.Call, Attempt: end.Attempt, Outcome: core.Failed, Ended: r.partition.engine.clock.Now(),
 			Failure: history.FromError(fmt.Errorf("step transaction: %w", failure)),
 		}}
 	}
-	e.putBack(r, todo)
+	r.putBack(todo)
 }

@@ -66,20 +66,21 @@ func (e *Engine) clearTurn(t *turn) {
 
 // fill takes the mail and the questions of the next turn of a resident. It returns false if there
 // is nothing to do. The engine's mu is held.
-func (e *Engine) fill(r *resident, t *turn) bool {
+func (r *resident) fill(t *turn) bool {
+	e := r.partition.engine
 	r.stepping = false
 	if e.phase == stopped || r.dropped || (len(r.mail) == 0 && !r.poked && len(r.questions) == 0) {
 		return false
 	}
 	m := r.machine()
-	t.mail, t.questions = e.takeMail(r), r.questions
+	t.mail, t.questions = r.takeMail(), r.questions
 	t.onlyAsked = len(t.mail) == 0 && !r.poked && m != nil
 	r.poked, r.questions = false, nil
 	r.stepping = !t.onlyAsked
 	if m != nil && !t.onlyAsked {
 		now := e.clock.Now()
 		if due := m.NextDue(); due > now || r.partition.box.HeardSince(due) {
-			e.complete(r, t, now)
+			r.complete(t, now)
 		}
 	}
 	return true
@@ -87,15 +88,16 @@ func (e *Engine) fill(r *resident, t *turn) bool {
 
 // take takes a turn of a resident up to its commit. If it returns an error, the resident must be
 // evicted.
-func (e *Engine) take(r *resident, t *turn) (err error) {
+func (r *resident) take(t *turn) (err error) {
+	e := r.partition.engine
 	if t.onlyAsked {
 		return nil
 	}
 	if run, is := r.stepper.(*activeRun); is {
 		if run.entry == written {
-			return e.getInLine(run, t.mail)
+			return run.getInLine(t.mail)
 		}
-		if t.trial, err = e.try(run, t); err != nil {
+		if t.trial, err = run.try(t); err != nil {
 			return err
 		}
 		if t.trial != nil { // it may have waited for long
@@ -108,7 +110,7 @@ func (e *Engine) take(r *resident, t *turn) (err error) {
 			return err
 		}
 	}
-	if err = e.hearFirst(r, t); err == nil {
+	if err = r.hearFirst(t); err == nil {
 		err = r.stepper.step(t)
 	}
 	t.trial.Survived() // what follows is not done by its code
@@ -131,7 +133,8 @@ func (e *Engine) take(r *resident, t *turn) (err error) {
 }
 
 // putBack puts mail that no durable turn has consumed back into the mailbox.
-func (e *Engine) putBack(r *resident, todo []post.Mail) {
+func (r *resident) putBack(todo []post.Mail) {
+	e := r.partition.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r.mail = append(todo, r.mail...)
@@ -140,16 +143,17 @@ func (e *Engine) putBack(r *resident, todo []post.Mail) {
 
 // settled records that a turn is durable: its messages are consumed, and the row that it
 // creates exists.
-func (e *Engine) settled(r *resident, t *store.Turn) {
+func (r *resident) settled(t *store.Turn) {
+	e := r.partition.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.settle(r, t)
+	r.settle(t)
 }
 
-func (e *Engine) settle(r *resident, t *store.Turn) {
+func (r *resident) settle(t *store.Turn) {
 	if created := t.Create != nil && t.Create.ID == r.id; created {
-		e.created(r)
-		e.tellStarted(r, nil)
+		r.created()
+		r.tellStarted(nil)
 	}
 	r.partition.box.Consumed(t.Consumed)
 }
@@ -200,8 +204,6 @@ func (r *activeRun) machine() machine {
 	return r.run
 }
 
-func (r *activeRun) load(todo []post.Mail) error { return r.engine.load(r, todo) }
-
 func (r *activeRun) step(t *turn) (err error) {
 	e := r.engine
 	if by := e.alone(t.mail); by != nil {
@@ -210,25 +212,25 @@ func (r *activeRun) step(t *turn) (err error) {
 		}
 	}
 	unread := r.run.Backlog()
-	cannot := e.leaveUnread(r, t)
+	cannot := r.leaveUnread(t)
 	if r.differs != nil {
 		cannot, r.differs = r.differs, nil
 	}
-	t.out, err = e.stepOrPark(r, t, cannot)
-	e.leavesLine(r.resident)
+	t.out, err = r.stepOrPark(t, cannot)
+	r.leavesLine()
 	if err != nil {
 		return err
 	}
-	e.warnOfBacklog(r, unread)
+	r.warnOfBacklog(unread)
 	taken, deferred := split(t.out, t.mail)
 	t.deferred = deferred
-	e.warnOfLength(r, len(t.out.Events))
+	r.warnOfLength(len(t.out.Events))
 	consumed := post.Sequences(taken)
 	if t.out.Empty() && len(consumed) == 0 && r.create == nil {
 		return nil
 	}
-	if t.commit, err = e.storeTurn(r, t.out); err != nil {
-		e.parkCulprit(r, err)
+	if t.commit, err = r.storeTurn(t.out); err != nil {
+		r.parkCulprit(err)
 		r.undone(t)
 		return err
 	}
@@ -237,30 +239,30 @@ func (r *activeRun) step(t *turn) (err error) {
 		t.commit.Consumed = r.partition.box.WithUnread(t.commit.Over, consumed)
 	}
 	t.commit.Hook = e.hook(t.out, t.mail)
-	if err = e.createFirst(r, t.out); err != nil {
+	if err = r.createFirst(t.out); err != nil {
 		r.refused(t, err)
 		return err
 	}
-	e.continues(r.resident, t.out)
+	r.continues(t.out)
 	t.due = true
 	return nil
 }
 
 func (r *activeRun) committed(t *turn) {
-	t.lost = r.engine.report(r, t.out)
-	r.engine.observe(r, t.out)
-	t.differs = r.engine.checkDeterminism(r, t.out.Number)
+	t.lost = r.report(t.out)
+	r.observe(t.out)
+	t.differs = r.checkDeterminism(t.out.Number)
 }
 
 func (r *activeRun) apply(t *turn) error {
 	e := r.engine
 	if t.due {
-		e.settle(r.resident, &t.commit)
+		r.settle(&t.commit)
 		e.deliverSoon(&t.commit)
 	}
 	e.recovery.lost += t.lost
-	e.putOff(r, t)
-	e.carryOut(r, t.out)
+	r.putOff(t)
+	r.carryOut(t.out)
 	if r.differs = t.differs; r.differs != nil {
 		r.poked = true
 	}
@@ -270,7 +272,7 @@ func (r *activeRun) apply(t *turn) error {
 	// A review that came before the row said that the run is held has not seen it.
 	missed := r.hold != nil && r.reviews != e.nodes.Reviews()
 	switch {
-	case (r.again || missed) && !e.atWorkLocked(r, nil):
+	case (r.again || missed) && !r.atWorkLocked(nil):
 		r.again, r.poked = false, true
 		return errWithoutCode
 	case r.run.Damaged():
@@ -294,23 +296,23 @@ func (r *activeRun) refused(t *turn, err error) {
 	conflict, failed, other := (*store.ConflictError)(nil), (*store.HookError)(nil), (*seal.OtherTxError)(nil)
 	switch {
 	case errors.As(err, &failed) && errors.As(err, &other):
-		e.parkCulprit(r, wrongTransaction(failed.Err))
+		r.parkCulprit(wrongTransaction(failed.Err))
 	case errors.As(err, &failed):
-		e.transactionFailed(r.resident, t.mail, failed.Err)
+		r.transactionFailed(t.mail, failed.Err)
 	case errors.As(err, &conflict):
-		e.startConflict(r.resident, t.mail, &conflict.Existing)
+		r.startConflict(t.mail, &conflict.Existing)
 	case errors.Is(err, store.ErrFenced):
 	case errors.Is(err, store.ErrClaimed):
-		e.toldMeanwhile(r, t)
+		r.toldMeanwhile(t)
 	case errors.Is(err, store.ErrStale):
 		e.log.TurnRefused(r.id, t.out.Number)
-		e.putBack(r.resident, t.mail)
+		r.putBack(t.mail)
 		e.mu.Lock()
-		e.created(r.resident) // its row exists, else there would be no other turn
+		r.created() // its row exists, else there would be no other turn
 		e.mu.Unlock()
 	case e.ctx.Err() != nil:
 	default:
-		e.parkCulprit(r, err)
+		r.parkCulprit(err)
 	}
 	r.undone(t)
 }
@@ -323,8 +325,8 @@ func (r *activeRun) undone(t *turn) {
 	if t.given > 0 {
 		r.partition.box.Defer(r.id, nil) // it is part of the mail
 	}
-	e.undo(r.resident, t.out)
-	e.continued(r.resident, t.out)
+	r.undo(t.out)
+	r.continued(t.out)
 }
 
 // close unwinds the code.
@@ -336,7 +338,7 @@ func (r *activeRun) close() {
 }
 
 // tellStarted sends err to the callers that wait for the run's row. The engine's mu is held.
-func (e *Engine) tellStarted(r *resident, err error) {
+func (r *resident) tellStarted(err error) {
 	for _, ch := range r.started {
 		ch <- err
 	}
@@ -344,21 +346,22 @@ func (e *Engine) tellStarted(r *resident, err error) {
 }
 
 // undo frees the slots of a turn that is not durable. The engine's mu is held.
-func (e *Engine) undo(r *resident, out *core.Turn) {
+func (r *resident) undo(out *core.Turn) {
 	for _, d := range out.Dispatch {
-		e.grant(r.seats.Withdraw(d.Call))
+		r.partition.engine.grant(r.seats.Withdraw(d.Call))
 	}
 }
 
 // carryOut executes the commands of a durable turn. The engine's mu is held.
-func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
+func (r *activeRun) carryOut(out *core.Turn) {
+	e := r.engine
 	r.stepping = false
-	e.continued(r.resident, out)
+	r.continued(out)
 	if r.dropped { // another node took the run over and carries them out
-		e.undo(r.resident, out)
+		r.undo(out)
 		return
 	}
-	e.noteUnserved(r)
+	r.noteUnserved()
 	for _, i := range out.Interrupt {
 		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: i.Call, Number: i.Attempt}); x != nil {
 			x.Cancel()
@@ -374,15 +377,15 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 	}
 	for i := range out.Dispatch {
 		d := &out.Dispatch[i]
-		e.begin(r, d, r.seats.Begin(d.Call))
+		r.begin(d, r.seats.Begin(d.Call))
 	}
 	for _, ref := range out.OffProbation {
 		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: ref.Call, Number: ref.Attempt}); x != nil {
 			e.acquit(x.Activity(), core.AttemptID(r.id, ref.Call, ref.Attempt), x.LeaveProbation)
 		}
 	}
-	e.accuse(r, out.Crashed)
-	e.tellWaiting(r, out.Waiting)
+	r.accuse(out.Crashed)
+	r.tellWaiting(out.Waiting)
 	if out.Dropped > 0 {
 		e.log.InputsLate(r.id, out.Dropped)
 	}
@@ -401,16 +404,17 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 	if out.Ended {
 		e.Ended(r.id, *out.State)
 		if out.Next != nil {
-			e.handOn(r.resident, out.Next)
+			r.handOn(out.Next)
 		} else {
 			e.office.Undirect(r.run.Began().WorkflowID, r.id) // the next run of the ID belongs to another chain
 		}
-		e.unload(r.resident)
+		r.unload()
 	}
 }
 
 // storeTurn translates a turn of the core for the store.
-func (e *Engine) storeTurn(r *activeRun, out *core.Turn) (t store.Turn, err error) {
+func (r *activeRun) storeTurn(out *core.Turn) (t store.Turn, err error) {
+	e := r.engine
 	p := r.partition
 	of := r.ref()
 	t = store.Turn{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: r.id, Number: out.Number, Time: out.Time, Closed: out.Closed}
@@ -450,11 +454,11 @@ func (e *Engine) storeTurn(r *activeRun, out *core.Turn) (t store.Turn, err erro
 		began := r.run.Began()
 		t.Tallies = record.Tallies(record.NameOf(began.Type, began.Attributes[view.FileAttribute]), out.Time, out.Tallies)
 	}
-	if err := e.storeTasks(r, out, &t); err != nil {
+	if err := r.storeTasks(out, &t); err != nil {
 		return t, err
 	}
 	if out.Next == nil { // else createFirst sends it
-		if t.Messages, err = e.announcement(r.resident); err != nil {
+		if t.Messages, err = r.announcement(); err != nil {
 			return t, err
 		}
 	}

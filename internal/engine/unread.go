@@ -15,14 +15,14 @@ import (
 // in the inbox for an owner that can read it. Time limits of the attempt hold meanwhile.
 
 // routeUnread delivers the end of an attempt that cannot be read.
-func (e *Engine) routeUnread(p *partition, m store.Message, cause error) {
+func (p *partition) routeUnread(m store.Message, cause error) {
 	if m.Kind != message.KindAttempt || m.Run == "" {
 		return
 	}
 	d, _ := message.Read(m) // the unencrypted part
 	ref := core.AttemptRef{Call: d.Call, Attempt: d.Attempt}
 	p.box.NoteUnread(store.TaskRef{Partition: p.home, Run: m.Run, Number: d.Call, Attempt: d.Attempt}, m.Sequence)
-	e.deliver(p, m.Run, post.Mail{
+	p.deliver(m.Run, post.Mail{
 		Input: core.AttemptEnded{Call: ref.Call, Attempt: ref.Attempt, Outside: true}, Sequence: m.Sequence, Unread: &post.UnreadEnd{AttemptRef: ref, Cause: cause},
 	})
 }
@@ -30,7 +30,7 @@ func (e *Engine) routeUnread(p *partition, m store.Message, cause error) {
 // leaveUnread takes unreadable ends out of the mail of a turn, unless they come too late
 // anyway. It returns the first, for which the run is parked, and nil if the run has no code
 // now: then it is held already or about to end.
-func (e *Engine) leaveUnread(r *activeRun, t *turn) (first error) {
+func (r *activeRun) leaveUnread(t *turn) (first error) {
 	if !slices.ContainsFunc(t.mail, func(m post.Mail) bool { return m.Unread != nil }) {
 		return nil // the usual case
 	}

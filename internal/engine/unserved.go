@@ -9,7 +9,8 @@ import (
 
 // noteUnserved records what calls of a run wait for after a durable step. A run that is pinned
 // to another build waits for a node, not for an activity.
-func (e *Engine) noteUnserved(r *activeRun) {
+func (r *activeRun) noteUnserved() {
+	e := r.engine
 	lacks := slices.DeleteFunc(r.run.Unserved(), func(l core.Lack) bool { return l.Why == otherBuild })
 	for _, l := range e.unserved.Set(r.partition.tenure(), r.id, lacks) {
 		if l.Why == core.NotRegistered {

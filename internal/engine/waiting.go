@@ -6,9 +6,9 @@ import (
 )
 
 // routeAgain lets the next look at the inbox route messages again, soon.
-func (e *Engine) routeAgain(p *partition, all []post.Mail) {
+func (p *partition) routeAgain(all []post.Mail) {
 	p.box.Forget(post.Sequences(all)...)
-	e.lookAgain(len(all) > 0)
+	p.engine.lookAgain(len(all) > 0)
 }
 
 // lookAgain makes the inbox be read soon if there is a reason.

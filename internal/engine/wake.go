@@ -59,9 +59,9 @@ func (e *Engine) wakeDue() int64 {
 		if r := e.residents[w.Run]; r != nil && r.atRest() && r.wake != w.At {
 			continue
 		}
-		r := e.resident(p, w.Run)
+		r := p.resident(w.Run)
 		r.poked = true
-		e.rouse(r)
+		r.rouse()
 	}
 	return next
 }

@@ -47,7 +47,8 @@ func (e *Engine) servesOf(partition int) bool {
 
 // sendAway moves a run that cannot continue here to a node where it may, and returns
 // errElsewhere. If it returns nil, the run is to be held.
-func (e *Engine) sendAway(r *activeRun, past *core.Past, h *hold, todo []post.Mail) error {
+func (r *activeRun) sendAway(past *core.Past, h *hold, todo []post.Mail) error {
+	e := r.engine
 	p := r.partition
 	detail, err := core.DecodeDetail(past.State.Detail)
 	if err != nil || !e.db.Info().Wards {
@@ -64,23 +65,24 @@ func (e *Engine) sendAway(r *activeRun, past *core.Past, h *hold, todo []post.Ma
 	if def := e.defs.workflows[past.Start.Type]; def != nil && r.pin == "" && !slices.Contains(detail.Tried, e.fingerprint(def, "")) {
 		detail.Tried = append(detail.Tried, e.fingerprint(def, ""))
 	}
-	e.noteSuspicion(r, past.State.Status, &detail, h)
+	r.noteSuspicion(past.State.Status, &detail, h)
 	move := store.Move{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: r.id, Detail: core.EncodeDetail(detail)}
-	to := func() string { return e.nodes.Fitting(past.Start.Type, e.advancedBy(p, past), r.pin, detail.Tried) }
+	to := func() string { return e.nodes.Fitting(past.Start.Type, p.advancedBy(past), r.pin, detail.Tried) }
 	if p.ward == 0 && to() == "" {
 		return nil
 	}
-	if r.create != nil || e.atWork(r, todo) {
+	if r.create != nil || r.atWork(todo) {
 		r.again = true // when its row is there, and nothing of it runs here
 		return nil
 	}
 	moved := func(node string) { e.log.RunMoved(logged(past.Start), e.nodes.Name(node), h.detail.Reason) }
-	return e.giveAway(r, todo, move, to, moved)
+	return r.giveAway(todo, move, to, moved)
 }
 
 // giveAway moves a run to a node that to chooses, or home if it is in a ward: errElsewhere
 // says that it did, and moved is told of the node's ID. Nil says that there is none.
-func (e *Engine) giveAway(r *activeRun, todo []post.Mail, move store.Move, to func() string, moved func(node string)) error {
+func (r *activeRun) giveAway(todo []post.Mail, move store.Move, to func() string, moved func(node string)) error {
+	e := r.engine
 	p := r.partition
 	for range 3 {
 		if p.ward == 0 {
@@ -96,7 +98,7 @@ func (e *Engine) giveAway(r *activeRun, todo []post.Mail, move store.Move, to fu
 				at = 0
 			}
 			moved(move.To)
-			e.isElsewhere(r.resident, todo, at)
+			r.isElsewhere(todo, at)
 			return errElsewhere
 		case errors.Is(err, store.ErrNoPlace):
 			e.nodes.Forget()
@@ -104,7 +106,7 @@ func (e *Engine) giveAway(r *activeRun, todo []post.Mail, move store.Move, to fu
 			e.lose(p)
 			return err
 		case errors.Is(err, store.ErrElsewhere), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrClosed):
-			e.isElsewhere(r.resident, todo, unknown)
+			r.isElsewhere(todo, unknown)
 			return errElsewhere
 		default:
 			return err
@@ -115,8 +117,9 @@ func (e *Engine) giveAway(r *activeRun, todo []post.Mail, move store.Move, to fu
 
 // sendToBegin moves a run that has taken no turn to the node where it begins: errElsewhere
 // says that it did. Nil says that it begins here.
-func (e *Engine) sendToBegin(r *activeRun, past *core.Past, todo []post.Mail) error {
-	if !e.nodes.Canary() || len(past.Turns) > 0 || r.partition.ward != 0 || r.create != nil || e.atWork(r, todo) {
+func (r *activeRun) sendToBegin(past *core.Past, todo []post.Mail) error {
+	e := r.engine
+	if !e.nodes.Canary() || len(past.Turns) > 0 || r.partition.ward != 0 || r.create != nil || r.atWork(todo) {
 		return nil
 	}
 	detail, err := core.DecodeDetail(past.State.Detail)
@@ -124,19 +127,20 @@ func (e *Engine) sendToBegin(r *activeRun, past *core.Past, todo []post.Mail) er
 		return nil
 	}
 	move := store.Move{Partition: r.partition.home, Epoch: r.partition.epoch, Run: r.id}
-	return e.giveAway(r, todo, move, func() string { return e.nodes.ToBegin(&past.Start, detail.Tried) }, func(string) {})
+	return r.giveAway(todo, move, func() string { return e.nodes.ToBegin(&past.Start, detail.Tried) }, func(string) {})
 }
 
 // atWork reports whether attempts that this process began for a run are running, or have ended
 // without the run knowing.
-func (e *Engine) atWork(r *activeRun, todo []post.Mail) bool {
+func (r *activeRun) atWork(todo []post.Mail) bool {
+	e := r.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.atWorkLocked(r, todo)
+	return r.atWorkLocked(todo)
 }
 
-func (e *Engine) atWorkLocked(r *activeRun, todo []post.Mail) bool {
-	return len(e.attempts.Of(r.id, r.partition.epoch)) > 0 || slices.ContainsFunc(slices.Concat(todo, r.mail), func(m post.Mail) bool {
+func (r *activeRun) atWorkLocked(todo []post.Mail) bool {
+	return len(r.engine.attempts.Of(r.id, r.partition.epoch)) > 0 || slices.ContainsFunc(slices.Concat(todo, r.mail), func(m post.Mail) bool {
 		return m.Input != nil && m.Sequence == 0
 	})
 }
@@ -147,7 +151,8 @@ const unknown = -1
 // isElsewhere leaves the mail of a run to the node that owns it now, in the ward at. If that
 // is this node, too, the mail that is in memory only moves to the resident there. Callers that
 // wait here look again.
-func (e *Engine) isElsewhere(r *resident, todo []post.Mail, at int) {
+func (r *resident) isElsewhere(todo []post.Mail, at int) {
+	e := r.partition.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := r.partition
@@ -162,16 +167,16 @@ func (e *Engine) isElsewhere(r *resident, todo []post.Mail, at int) {
 	if to != nil {
 		r.poked = false
 	}
-	e.unload(r) // before callers look again
+	r.unload() // before callers look again
 	if to != nil {
-		again := e.resident(to, r.id)
+		again := to.resident(r.id)
 		again.poked = true
 		for _, m := range all {
 			if _, granted := m.Input.(core.Granted); m.Sequence == 0 && !granted {
 				again.mail = append(again.mail, m)
 			}
 		}
-		e.rouse(again)
+		again.rouse()
 		e.kickInbox()
 	}
 	e.Moved(map[int]bool{p.home: true})
@@ -185,7 +190,7 @@ func (e *Engine) leaveUndelivered(home int, all []post.Mail) {
 
 // advancedBy returns the ID of the node that last recorded a command of the run's code, "" if
 // there is none or it is not known.
-func (e *Engine) advancedBy(p *partition, past *core.Past) string {
+func (p *partition) advancedBy(past *core.Past) string {
 	for _, t := range slices.Backward(past.Turns) {
 		for _, ev := range t.Events {
 			if ev.Kind.Command() || ev.Kind == history.CodeAdvanced {
@@ -234,7 +239,7 @@ func (e *Engine) lookAtWards() {
 	all := e.open()
 	e.mu.Unlock()
 	for i, p := range dead {
-		e.dissolve(p, wards[i])
+		p.dissolve(wards[i])
 	}
 	_ = e.wakeArrived(shared, store.Arrived) // if it fails, the next renewal leads to another try
 	if review {
@@ -243,7 +248,8 @@ func (e *Engine) lookAtWards() {
 }
 
 // dissolve brings the runs of a ward home if its node is gone.
-func (e *Engine) dissolve(p *partition, ward int) {
+func (p *partition) dissolve(ward int) {
+	e := p.engine
 	gone, err := false, error(nil)
 	p.lineage.Bring(func() {
 		err = e.reads.Insist(e.ctx, "bringing the runs of a ward home", func() (err error) { // a lost reply would hide that they are home
@@ -290,9 +296,9 @@ func (e *Engine) wakeArrived(ps []*partition, until int64) error {
 			e.addWake(w.Time, p, w.Run)
 			continue
 		}
-		r := e.resident(p, w.Run)
+		r := p.resident(w.Run)
 		r.poked = true
-		e.rouse(r)
+		r.rouse()
 	}
 	return nil
 }
