@@ -128,8 +128,9 @@ func told(err error) error {
 }
 
 // routeQuery answers a query from another process, on its own goroutine.
-func (e *Engine) routeQuery(m store.Message) {
-	p := e.claim(m, nil)
+func (i *inbox) routeQuery(m store.Message) {
+	e := i.engine
+	p := i.claim(m, nil)
 	if p == nil {
 		return
 	}
@@ -184,11 +185,11 @@ func (e *Engine) answerOf(ctx context.Context, p *partition, m store.Message, d 
 }
 
 // sweepAnswer deletes an answer that its caller did not fetch in time.
-func (e *Engine) sweepAnswer(m store.Message) {
-	if e.clock.Now()-m.Posted < int64(answerTime) {
+func (i *inbox) sweepAnswer(m store.Message) {
+	if i.engine.clock.Now()-m.Posted < int64(answerTime) {
 		return
 	}
-	if p := e.claim(m, nil); p != nil {
+	if p := i.claim(m, nil); p != nil {
 		(&resident{partition: p}).discard([]post.Mail{{Sequence: m.Sequence}})
 	}
 }

@@ -29,8 +29,9 @@ func (s *pendingStart) past() *core.Past {
 }
 
 // routeStart starts a child. From then on messages for its workflow ID are routed to it.
-func (e *Engine) routeStart(m store.Message, l *post.Look) {
-	p := e.claim(m, l)
+func (i *inbox) routeStart(m store.Message, l *post.Look) {
+	e := i.engine
+	p := i.claim(m, l)
 	if p == nil {
 		return
 	}
@@ -60,7 +61,7 @@ func (e *Engine) routeStart(m store.Message, l *post.Look) {
 	if !ok {
 		return
 	}
-	e.lookAgain(again)
+	i.lookAgain(again)
 	if e.residents[start.Run] == nil { // else it was loaded, so it exists
 		r := p.resident(start.Run)
 		r.create, r.pending = row, &pendingStart{start: start, sequence: m.Sequence}
@@ -84,7 +85,7 @@ func (r *resident) startDecided() {
 	if r.pending == nil {
 		return
 	}
-	r.partition.engine.lookAgain(r.partition.box.Decided(r.pending.start.WorkflowID, r.id))
+	r.partition.engine.inbox.lookAgain(r.partition.box.Decided(r.pending.start.WorkflowID, r.id))
 }
 
 // announcement returns the message that tells a detached child's parent that the child exists.

@@ -60,8 +60,7 @@ type Engine struct {
 	turns   sync.Pool               // of *turn, empty
 	outs    sync.Pool               // of *core.Turn, empty
 
-	receivers    map[string]func(store.Message, *post.Look) // handlers of messages that are no input of a run, by kind
-	intake       []rule                                     // rules about the mail of a turn
+	intake       []rule // rules about the mail of a turn
 	committer    *commit.Committer
 	member       *member.Member
 	nodes        *placement.Nodes // where runs go on
@@ -80,13 +79,10 @@ type Engine struct {
 	reads        *outage.Watch // of the database
 	writes       *outage.Watch
 	loading      chan struct{} // bounds how many runs are loaded at a time
-	inboxKick    clock.Bell
-	inboxLater   clock.Bell   // some mail can wait
-	claimed      []claimWaits // runs whose mail can wait, oldest first
+	inbox        *inbox
 	switchKick   clock.Bell
 
-	life    sync.Mutex    // one Start or Stop at a time
-	reading chan struct{} // one look at the inbox at a time; a look may last as long as an outage
+	life sync.Mutex // one Start or Stop at a time
 
 	mu          sync.Mutex
 	phase       phase
@@ -95,7 +91,6 @@ type Engine struct {
 	residents   map[string]*resident // by run ID
 	idle        *list.List           // residents that may be evicted, oldest first
 	busy        int                  // residents with a turn in progress
-	held        bool                 // the inbox is not read until fewer turns are in progress
 	queued      int                  // residents at rest whose calls wait for slots
 	beginLater  []*resident          // runs that begin when fewer turns are in progress
 	recovery    recovery
@@ -160,9 +155,6 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		process:    ident.NewToken(),
 		clock:      clock.New(time.Now().UnixNano()),
 		loading:    make(chan struct{}, maxLoading),
-		reading:    make(chan struct{}, 1),
-		inboxKick:  clock.NewBell(),
-		inboxLater: clock.NewBell(),
 		switchKick: clock.NewBell(),
 		due:        dispatch.NewDue(store.Hot),
 		office:     post.NewOffice(),
@@ -220,8 +212,9 @@ func (e *Engine) assemble(secret []byte) {
 		Context: e.ctx, Store: db, Name: config.Group, Group: group, Clock: e.clock, Log: e.log, Retention: config.Retention,
 		Every: config.SweepEvery, MaxKept: config.MaxKept, Owned: e.owned, Awaits: e.Awaits,
 	})
+	e.inbox = newInbox(e)
 	e.serveQueues()
-	e.intake, e.receivers = e.rules(), e.kinds()
+	e.intake = e.rules()
 }
 
 // None stands for a missing engine. Methods of a nil engine or an empty handle use it, and all
@@ -280,7 +273,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.partitions))
 	e.defs.warn(e.log, &e.config.Policy)
 	e.recover(taken)
-	for _, loop := range []func(){e.committer.Run, e.wakeLoop, e.inboxLoop, e.lineLoop, e.switchLoop, e.listen, e.wardLoop, e.member.Run, e.workerLoop} {
+	for _, loop := range []func(){e.committer.Run, e.wakeLoop, e.inbox.loop, e.lineLoop, e.switchLoop, e.inbox.listen, e.wardLoop, e.member.Run, e.workerLoop} {
 		e.work.Go(loop)
 	}
 	e.work.Go(e.sweeper.Run)

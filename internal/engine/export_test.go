@@ -94,7 +94,7 @@ func TellGate(e *Engine, m core.ToGate) error {
 	if err := e.db.Post(e.ctx, message.ToGate(e.group, &m)); err != nil {
 		return err
 	}
-	e.kickInbox()
+	e.inbox.kick()
 	return nil
 }
 

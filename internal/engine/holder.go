@@ -104,7 +104,7 @@ func (h holder) Reopen(ps []member.Partition) {
 	}
 	e.serveAgain()
 	e.line.News()
-	e.kickInbox() // it was not read for these partitions
+	e.inbox.kick() // it was not read for these partitions
 }
 
 // Renewed gives slots to calls that got none because the lease might have expired. It also

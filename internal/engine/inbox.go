@@ -16,18 +16,37 @@ import (
 // periodically in case a notification was lost.
 const inboxPage = 500
 
-func (e *Engine) kickInbox() { e.inboxKick.Ring() }
+// inbox is the reader of the messages for the locations of this node.
+type inbox struct {
+	engine  *Engine
+	bell    clock.Bell
+	later   clock.Bell    // some mail can wait
+	reading chan struct{} // one look at a time; it may last as long as an outage
+
+	// Guarded by the engine's mu:
+
+	claimed []claimWaits // runs whose mail can wait, oldest first
+	full    bool         // it is not read until fewer turns are in progress
+}
+
+func newInbox(e *Engine) *inbox {
+	return &inbox{engine: e, bell: clock.NewBell(), later: clock.NewBell(), reading: make(chan struct{}, 1)}
+}
+
+// kick makes the inbox be read soon.
+func (i *inbox) kick() { i.bell.Ring() }
 
 // hear handles notifications of the database.
-func (e *Engine) hear(news store.News) {
+func (i *inbox) hear(news store.News) {
+	e := i.engine
 	if news&store.NewsMessage != 0 {
-		e.kickInbox()
+		i.kick()
 		e.mu.Lock()
 		e.line.News()
 		e.mu.Unlock()
 	}
 	if news&store.NewsClaims != 0 {
-		e.inboxLater.Ring()
+		i.later.Ring()
 	}
 	if news&store.NewsTasks != 0 && e.server != nil {
 		e.server.Kick()
@@ -42,9 +61,10 @@ func (e *Engine) hear(news store.News) {
 }
 
 // listen listens for notifications of the database until the engine ends.
-func (e *Engine) listen() {
+func (i *inbox) listen() {
+	e := i.engine
 	for e.ctx.Err() == nil {
-		if err := e.db.Listen(e.ctx, e.hear); err != nil && e.ctx.Err() == nil {
+		if err := e.db.Listen(e.ctx, i.hear); err != nil && e.ctx.Err() == nil {
 			e.log.ListenFailed(err)
 		}
 		if !clock.Pause(e.ctx, time.Second) {
@@ -56,7 +76,8 @@ func (e *Engine) listen() {
 // keepLooking calls look when it is kicked, claimsWait after a value from later, and
 // periodically in case a notification was lost, until the engine ends. Look reports its errors
 // itself.
-func (e *Engine) keepLooking(kicked, later <-chan struct{}, look func() error) {
+func (i *inbox) keepLooking(kicked, later <-chan struct{}, look func() error) {
+	e := i.engine
 	timer := time.NewTimer(e.config.InboxEvery)
 	defer timer.Stop()
 	soon := false
@@ -94,22 +115,21 @@ func meant(m store.Message, in core.Input) string {
 	return m.Run
 }
 
-// kinds returns the handlers of messages that are no input of a run, by kind.
-func (e *Engine) kinds() map[string]func(m store.Message, l *post.Look) {
-	return map[string]func(store.Message, *post.Look){
-		message.KindQuery:  func(m store.Message, _ *post.Look) { e.routeQuery(m) },
-		message.KindAnswer: func(m store.Message, _ *post.Look) { e.sweepAnswer(m) },
-		message.KindStart:  e.routeStart,
-	}
-}
-
 // route delivers a message to its run once.
-func (e *Engine) route(m store.Message, l *post.Look) error {
-	if receive := e.receivers[m.Kind]; receive != nil {
-		receive(m, l)
+func (i *inbox) route(m store.Message, l *post.Look) error {
+	e := i.engine
+	switch m.Kind {
+	case message.KindQuery:
+		i.routeQuery(m)
+		return nil
+	case message.KindAnswer:
+		i.sweepAnswer(m)
+		return nil
+	case message.KindStart:
+		i.routeStart(m, l)
 		return nil
 	}
-	p := e.claim(m, l)
+	p := i.claim(m, l)
 	if p == nil {
 		return nil
 	}

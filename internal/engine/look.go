@@ -5,11 +5,11 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-func (e *Engine) inboxLoop() {
-	e.keepLooking(e.inboxKick, e.inboxLater, func() error {
-		e.reading <- struct{}{}
-		defer func() { <-e.reading }()
-		return e.read(e.beginLook(nil, ""))
+func (i *inbox) loop() {
+	i.keepLooking(i.bell, i.later, func() error {
+		i.reading <- struct{}{}
+		defer func() { <-i.reading }()
+		return i.read(i.beginLook(nil, ""))
 	})
 }
 
@@ -23,12 +23,12 @@ func (p *partition) hearSince(workflowID string, at int64) error {
 	p.box.Ask(workflowID)
 	// Only one look runs at a time: a second one could deliver again what the first has
 	// consumed.
-	e.reading <- struct{}{}
-	defer func() { <-e.reading }()
+	e.inbox.reading <- struct{}{}
+	defer func() { <-e.inbox.reading }()
 	if p.box.Heard(at, workflowID) {
 		return nil
 	}
-	if err := e.read(e.beginLook(p.box, workflowID)); err != nil && e.ctx.Err() != nil {
+	if err := e.inbox.read(e.inbox.beginLook(p.box, workflowID)); err != nil && e.ctx.Err() != nil {
 		return err
 	}
 	return nil // what cannot be read now comes later
@@ -36,7 +36,8 @@ func (p *partition) hearSince(workflowID string, at int64) error {
 
 // beginLook begins a look for which runs wait that asked box, or a regular one at all partitions
 // that this node looks after if box is nil.
-func (e *Engine) beginLook(box *post.Box, workflowID string) *post.Look {
+func (i *inbox) beginLook(box *post.Box, workflowID string) *post.Look {
+	e := i.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if box != nil {
@@ -54,7 +55,8 @@ func boxes(ps []*partition) []*post.Box {
 }
 
 // read reads the pages of a look and delivers messages that were not delivered before.
-func (e *Engine) read(l *post.Look) error {
+func (i *inbox) read(l *post.Look) error {
+	e := i.engine
 	defer l.End()
 	owned, passed := l.Locations(), false
 	if len(owned) == 0 {
@@ -69,14 +71,14 @@ func (e *Engine) read(l *post.Look) error {
 		if err != nil {
 			return err
 		}
-		crowded := len(page) == inboxPage && e.crowded()
+		crowded := len(page) == inboxPage && i.crowded()
 		for _, m := range page {
 			after = m.Sequence
-			if crowded && l.Awaited() && !e.isWanted(l, &m) {
+			if crowded && l.Awaited() && !i.wants(l, &m) {
 				passed = true
 				continue
 			}
-			if err := e.route(m, l); err != nil {
+			if err := i.route(m, l); err != nil {
 				return err
 			}
 		}
@@ -90,8 +92,9 @@ func (e *Engine) read(l *post.Look) error {
 	}
 }
 
-// isWanted reports whether runs wait for a message.
-func (e *Engine) isWanted(l *post.Look, m *store.Message) bool {
+// wants reports whether runs wait for a message.
+func (i *inbox) wants(l *post.Look, m *store.Message) bool {
+	e := i.engine
 	e.mu.Lock()
 	p := e.partitions[m.Partition]
 	e.mu.Unlock()
@@ -101,18 +104,19 @@ func (e *Engine) isWanted(l *post.Look, m *store.Message) bool {
 // crowded reports whether so many turns are in progress that more messages have to wait. They
 // wait in the inbox, where a run costs only a row; the next look starts with them. A look that
 // runs wait for delivers only theirs then.
-func (e *Engine) crowded() bool {
+func (i *inbox) crowded() bool {
+	e := i.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.held = e.busy >= e.config.MaxAtWork
-	return e.held
+	i.full = e.busy >= e.config.MaxAtWork
+	return i.full
 }
 
 // roomier lets the inbox be read again when the turns in progress are down to half the limit.
 // The engine's mu is held.
-func (e *Engine) roomier() {
-	if e.held && e.busy <= e.config.MaxAtWork/2 {
-		e.held = false
-		e.kickInbox()
+func (i *inbox) roomier() {
+	if i.full && i.engine.busy <= i.engine.config.MaxAtWork/2 {
+		i.full = false
+		i.kick()
 	}
 }

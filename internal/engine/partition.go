@@ -237,7 +237,7 @@ func (e *Engine) recover(t *takeover) {
 	e.line.News()
 	e.mu.Unlock()
 	e.due.Bell.Ring()
-	e.kickInbox()
+	e.inbox.kick()
 	e.work.Go(func() { e.reviewHeld(t.partitions) })
 }
 

@@ -104,7 +104,7 @@ func (e *Engine) startServing(ctx context.Context) error {
 	e.mu.Unlock()
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, 0)
 	e.work.Go(e.switchLoop)
-	e.work.Go(e.listen)
+	e.work.Go(e.inbox.listen)
 	return nil
 }
 
@@ -202,51 +202,6 @@ func (r *activeRun) toldMeanwhile(t *turn) {
 	r.created()
 	e.mu.Unlock()
 	_ = r.partition.hearSince(r.run.Began().WorkflowID, e.clock.Now()+1) // a look from now on; what cannot be read comes later
-}
-
-// claimsWait is how long the message that an attempt was claimed may wait for the next message
-// about it. If that is its end, one look at the inbox and one turn take both, and the row of
-// the call is not written in between. It is too short for a person to notice.
-const claimsWait = 200 * time.Millisecond
-
-// postponed reports whether a run may wait with a claim in its mailbox. It sets a timer so
-// that the run waits no longer than claimsWait. The engine's mu is held.
-func (r *resident) postponed(in core.Claimed) bool {
-	e := r.partition.engine
-	left := claimsWait - time.Duration(e.clock.Now()-in.At)
-	if r.busy || left <= 0 {
-		return false
-	}
-	e.claimed = append(e.claimed, claimWaits{r, time.Now().Add(min(left, claimsWait))})
-	if len(e.claimed) == 1 {
-		time.AfterFunc(left, e.rouseClaimed)
-	}
-	return true
-}
-
-// claimWaits is a resident that waits with a claim in its mailbox.
-type claimWaits struct {
-	run   *resident
-	until time.Time
-}
-
-// rouseClaimed resumes residents whose claims have waited long enough.
-func (e *Engine) rouseClaimed() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for len(e.claimed) > 0 {
-		next := e.claimed[0]
-		if left := time.Until(next.until); left > 0 {
-			time.AfterFunc(left, e.rouseClaimed)
-			return
-		}
-		e.claimed[0] = claimWaits{}
-		e.claimed = e.claimed[1:]
-		if !next.run.dropped && len(next.run.mail) > 0 {
-			next.run.rouse()
-		}
-	}
-	e.claimed = nil
 }
 
 // goneWorkers are workers that this node has seen dead, and since when. A worker counts as

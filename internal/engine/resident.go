@@ -208,7 +208,7 @@ func (r *resident) rest() {
 	r.busy = false
 	r.partition.active--
 	e.busy--
-	e.roomier()
+	e.inbox.roomier()
 	e.quiet.Broadcast()
 	if r.recovering {
 		r.recovering = false

@@ -20,7 +20,7 @@ func (e *Engine) pausedActivities(ctx context.Context) (map[string]store.Switch,
 
 // switchLoop reads switches when notified.
 func (e *Engine) switchLoop() {
-	e.keepLooking(e.switchKick, nil, func() error {
+	e.inbox.keepLooking(e.switchKick, nil, func() error {
 		return e.reads.Persist(e.ctx, "reading switches", func() error { return e.readSwitches(e.ctx) })
 	})
 }

@@ -171,7 +171,7 @@ func (e *Engine) sent(t *store.Turn) {
 func (e *Engine) deliverSoon(t *store.Turn) {
 	for i := range t.Messages {
 		if m := &t.Messages[i]; m.Kind != message.KindAnswer && e.servesOf(m.Partition) {
-			e.kickInbox()
+			e.inbox.kick()
 			return
 		}
 	}

@@ -177,7 +177,7 @@ func (r *resident) isElsewhere(todo []post.Mail, at int) {
 			}
 		}
 		again.rouse()
-		e.kickInbox()
+		e.inbox.kick()
 	}
 	e.Moved(map[int]bool{p.home: true})
 }
@@ -266,7 +266,7 @@ func (p *partition) dissolve(ward int) {
 	if e.reads.Insist(e.ctx, "reading the runs of a ward", func() error { return e.wakeArrived([]*partition{p}, e.due.Horizon()) }) != nil {
 		return // the engine ends
 	}
-	e.kickInbox()
+	e.inbox.kick()
 	e.reviewHeld([]*partition{p})
 }
 
