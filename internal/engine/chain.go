@@ -47,8 +47,8 @@ func (r *resident) handOn(next *history.Start) {
 	}
 	e.office.Direct(next.WorkflowID, post.Route{Box: p.box, Run: next.Run, Stage: post.Continued})
 	if len(left) == 0 && next.FirstTurn > e.clock.Now() {
-		if next.FirstTurn <= e.due.Horizon() {
-			e.addWake(next.FirstTurn, p, next.Run)
+		if next.FirstTurn <= e.dispatcher.due.Horizon() {
+			e.dispatcher.addWake(next.FirstTurn, p, next.Run)
 		}
 		return
 	}

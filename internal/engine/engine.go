@@ -11,7 +11,6 @@ import (
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/commit"
-	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/inspect"
@@ -67,10 +66,7 @@ type Engine struct {
 	switches     placement.Switches
 	suspicion    *suspicion.Room
 	office       *post.Office
-	slots        *dispatch.Slots
-	line         *dispatch.Line // started runs that wait for a slot
-	due          *dispatch.Due  // when runs want a step
-	unserved     dispatch.Unserved
+	dispatcher   *dispatcher
 	attempts     *attempt.Runner
 	transactions steptx.Runner
 	sweeper      *sweep.Sweeper
@@ -92,7 +88,6 @@ type Engine struct {
 	idle        *list.List           // residents that may be evicted, oldest first
 	busy        int                  // residents with a turn in progress
 	queued      int                  // residents at rest whose calls wait for slots
-	beginLater  []*resident          // runs that begin when fewer turns are in progress
 	recovery    recovery
 	quiet       *sync.Cond      // busy or the number of attempts went down
 	conflicts   map[string]bool // gates that calls declare differently, as already logged
@@ -156,7 +151,6 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		clock:      clock.New(time.Now().UnixNano()),
 		loading:    make(chan struct{}, maxLoading),
 		switchKick: clock.NewBell(),
-		due:        dispatch.NewDue(store.Hot),
 		office:     post.NewOffice(),
 		partitions: map[int]*partition{},
 		residents:  map[string]*resident{},
@@ -202,8 +196,7 @@ func (e *Engine) assemble(secret []byte) {
 	if e.onlyQueues() {
 		holds = func() bool { return true } // it has no lease
 	}
-	e.slots = dispatch.NewSlots(config.Concurrency, holds)
-	e.line = dispatch.NewLine(e.slots, config.InboxEvery)
+	e.dispatcher = newDispatcher(e, holds)
 	e.attempts = attempt.NewRunner(attempt.Config{
 		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code, Holds: e.member.Holds, MaxLate: config.MaxAbandoned, Logger: config.Logger,
 	})
@@ -273,7 +266,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.partitions))
 	e.defs.warn(e.log, &e.config.Policy)
 	e.recover(taken)
-	for _, loop := range []func(){e.committer.Run, e.wakeLoop, e.inbox.loop, e.lineLoop, e.switchLoop, e.inbox.listen, e.wardLoop, e.member.Run, e.workerLoop} {
+	for _, loop := range []func(){e.committer.Run, e.dispatcher.stepDue, e.inbox.loop, e.dispatcher.keepLineMoving, e.switchLoop, e.inbox.listen, e.wardLoop, e.member.Run, e.workerLoop} {
 		e.work.Go(loop)
 	}
 	e.work.Go(e.sweeper.Run)
@@ -366,7 +359,7 @@ func (e *Engine) beginStop() phase {
 func (e *Engine) drain() {
 	e.phase = draining
 	e.member.Drain()
-	e.slots.Close()
+	e.dispatcher.slots.Close()
 	e.suspicion.End()
 }
 
@@ -382,7 +375,7 @@ func (e *Engine) end() {
 	e.phase = stopped
 	e.mu.Unlock()
 	e.member.Drain()
-	e.slots.Close()
+	e.dispatcher.slots.Close()
 	e.suspicion.End()
 	e.cancel()
 	e.attempts.Interrupt()

@@ -69,7 +69,7 @@ func Holds(e *Engine) string {
 	report("residents at work", e.busy)
 	report("residents", len(e.residents))
 	report("attempts", e.attempts.Running())
-	slots := e.slots.Usage()
+	slots := e.dispatcher.slots.Usage()
 	report("slots", slots.Regular)
 	report("slots kept back", count(slots.KeptBack))
 	report("probation lane", count(slots.Probation))
@@ -85,7 +85,7 @@ func Holds(e *Engine) string {
 		report("message pending", waiting)
 		report("ends that cannot be read", unread)
 	}
-	report("activities that runs wait for", len(e.unserved.All()))
+	report("activities that runs wait for", len(e.dispatcher.unserved.All()))
 	return b.String()
 }
 
@@ -136,7 +136,7 @@ func BeginWhileLeaving(e *Engine, start *history.Start) error {
 	}
 	e.mu.Lock()
 	p := e.partitions[row.Partition]
-	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: row, entry: written, busy: true, seats: e.slots.SeatsOf(row.ID, p.tenure())}, engine: e}
+	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: row, entry: written, busy: true, seats: e.dispatcher.slots.SeatsOf(row.ID, p.tenure())}, engine: e}
 	r.stepper = r
 	e.residents[r.id] = r.resident
 	e.busy++
@@ -147,7 +147,7 @@ func BeginWhileLeaving(e *Engine, start *history.Start) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, w := range e.slots.PassBy(1) {
+	for _, w := range e.dispatcher.slots.PassBy(1) {
 		p.letBegin(w.Run, nil)
 	}
 	r.unload()
@@ -156,7 +156,7 @@ func BeginWhileLeaving(e *Engine, start *history.Start) error {
 }
 
 // Begun returns how many calls of runs that have begun wait for slots.
-func Begun(e *Engine) int { return e.slots.Usage().Waiting - e.slots.InLine() }
+func Begun(e *Engine) int { return e.dispatcher.slots.Usage().Waiting - e.dispatcher.slots.InLine() }
 
 // Owned are the partitions whose closed runs an engine counts and removes.
 func Owned(e *Engine) []int { return e.owned() }
@@ -168,7 +168,7 @@ func Wake(e *Engine, run string) {
 	defer e.mu.Unlock()
 	for _, p := range e.partitions {
 		if p.ward == 0 {
-			e.addWake(e.clock.Now(), p, run)
+			e.dispatcher.addWake(e.clock.Now(), p, run)
 		}
 	}
 }

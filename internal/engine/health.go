@@ -60,7 +60,7 @@ func (e *Engine) away() error {
 func (e *Engine) impaired() error {
 	var errs []error
 	if e.phase != stopped {
-		errs = append(errs, e.unservedCalls()...)
+		errs = append(errs, e.dispatcher.unservedCalls()...)
 	}
 	if n := e.guard.Stuck(); n > 0 {
 		errs = append(errs, fmt.Errorf("%d turns of workflow code never ended; restart the process to free their goroutines", n))

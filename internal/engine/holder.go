@@ -61,7 +61,7 @@ func (h holder) Close(ps []member.Partition) {
 	for _, p := range closing {
 		p.leaving = true
 	}
-	h.e.slots.Suspend(tenures(closing))
+	h.e.dispatcher.slots.Suspend(tenures(closing))
 }
 
 func (h holder) DropQuiet(ctx context.Context, ps []member.Partition) (quiet, rest []member.Partition) {
@@ -93,7 +93,7 @@ func (h holder) Reopen(ps []member.Partition) {
 	for _, p := range open {
 		p.leaving = false
 	}
-	e.slots.Resume(tenures(open))
+	e.dispatcher.slots.Resume(tenures(open))
 	if len(open) > 0 {
 		e.work.Go(func() { e.reviewHeld(open) })
 	}
@@ -102,8 +102,8 @@ func (h holder) Reopen(ps []member.Partition) {
 			r.rouse() // it could not start meanwhile
 		}
 	}
-	e.serveAgain()
-	e.line.News()
+	e.dispatcher.serveAgain()
+	e.dispatcher.line.News()
 	e.inbox.kick() // it was not read for these partitions
 }
 
@@ -112,9 +112,9 @@ func (h holder) Reopen(ps []member.Partition) {
 func (h holder) Renewed(ms *store.Membership) {
 	e := h.e
 	fresh := e.nodes.See(ms)
-	e.due.Bell.Ring()
+	e.dispatcher.due.Bell.Ring()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.Moved(fresh)
-	e.askAgain(e.slots.Renewed())
+	e.dispatcher.askAgain(e.dispatcher.slots.Renewed())
 }

@@ -42,7 +42,7 @@ func (i *inbox) hear(news store.News) {
 	if news&store.NewsMessage != 0 {
 		i.kick()
 		e.mu.Lock()
-		e.line.News()
+		e.dispatcher.line.News()
 		e.mu.Unlock()
 	}
 	if news&store.NewsClaims != 0 {

@@ -42,11 +42,11 @@ func (e *Engine) hold(r *activeRun, start *history.Start) (begins bool) {
 		return true
 	}
 	r.entry, r.origin = held, start
-	if e.line.Full() {
+	if e.dispatcher.line.Full() {
 		r.writeDown()
 		return false
 	}
-	e.line.Stand(r.id, r.partition.tenure(), r.create.Priority)
+	e.dispatcher.line.Stand(r.id, r.partition.tenure(), r.create.Priority)
 	return false
 }
 
@@ -80,20 +80,20 @@ func (p *partition) letBegin(run string, slot *dispatch.Slot) []dispatch.Grant {
 	if e.busy < e.config.MaxAtWork {
 		r.rouse()
 	} else {
-		e.beginLater = append(e.beginLater, r)
+		e.dispatcher.beginLater = append(e.dispatcher.beginLater, r)
 	}
-	e.line.Began()
+	e.dispatcher.line.Began()
 	return nil
 }
 
 // beginNext starts as many of the next runs as MaxAtWork allows. A message may already have
 // started one of them. The engine's mu is held.
-func (e *Engine) beginNext() {
-	for len(e.beginLater) > 0 && e.busy < e.config.MaxAtWork {
-		r := e.beginLater[0]
-		e.beginLater[0] = nil
-		if e.beginLater = e.beginLater[1:]; len(e.beginLater) == 0 {
-			e.beginLater = nil
+func (d *dispatcher) beginNext() {
+	for len(d.beginLater) > 0 && d.engine.busy < d.engine.config.MaxAtWork {
+		r := d.beginLater[0]
+		d.beginLater[0] = nil
+		if d.beginLater = d.beginLater[1:]; len(d.beginLater) == 0 {
+			d.beginLater = nil
 		}
 		if r.poked && !r.dropped {
 			r.rouse()
@@ -105,7 +105,7 @@ func (e *Engine) beginNext() {
 // of the line after its first step. If a call of the run waits for a slot, it has taken over
 // the run's place.
 func (r *resident) leavesLine() {
-	r.partition.engine.granted(r.seats.Stepped(r.first))
+	r.partition.engine.dispatcher.granted(r.seats.Stepped(r.first))
 	r.first = false
 }
 
@@ -139,7 +139,7 @@ func (r *activeRun) getInLine(todo []post.Mail) error {
 	r.origin = nil
 	if err != nil {
 		r.entry = entered
-		e.slots.Leave(r.id)
+		e.dispatcher.slots.Leave(r.id)
 		return err
 	}
 	r.mail = append(slices.DeleteFunc(todo, func(m post.Mail) bool { return m.Input == nil }), r.mail...)
@@ -198,31 +198,32 @@ func (p *partition) join(row *store.Run) {
 	if e.partitions[p.number] != p || p.leaving {
 		return // the next owner finds its row
 	}
-	e.grant(e.line.Join(row.ID, p.tenure(), row.Priority, row.Wake))
+	e.dispatcher.grant(e.dispatcher.line.Join(row.ID, p.tenure(), row.Priority, row.Wake))
 }
 
-// lineLoop reads the next runs in line and keeps the line moving.
-func (e *Engine) lineLoop() {
-	timer := time.NewTimer(e.config.InboxEvery)
+// keepLineMoving reads the next runs in line and keeps the line moving.
+func (d *dispatcher) keepLineMoving() {
+	timer := time.NewTimer(d.engine.config.InboxEvery)
 	defer timer.Stop()
 	for {
-		if e.line.ToRead(time.Now()) && e.readLine() != nil {
+		if d.line.ToRead(time.Now()) && d.readLine() != nil {
 			return
 		}
-		timer.Reset(e.moveLine(time.Now()))
+		timer.Reset(d.moveLine(time.Now()))
 		select {
-		case <-e.line.Bell:
+		case <-d.line.Bell:
 		case <-timer.C:
-		case <-e.ctx.Done():
+		case <-d.engine.ctx.Done():
 			return
 		}
 	}
 }
 
 // readLine reads the first runs of the line, which then wait for slots.
-func (e *Engine) readLine() error {
+func (d *dispatcher) readLine() error {
+	e := d.engine
 	e.mu.Lock()
-	open, read := e.open(), e.line.BeginRead(e.busy)
+	open, read := e.open(), d.line.BeginRead(e.busy)
 	e.mu.Unlock()
 	var first []store.Wake
 	if len(open) > 0 {
@@ -236,7 +237,7 @@ func (e *Engine) readLine() error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.grant(e.line.EndRead(read, first, func(w store.Wake) (dispatch.Tenure, bool) {
+	d.grant(d.line.EndRead(read, first, func(w store.Wake) (dispatch.Tenure, bool) {
 		p := e.partitions[w.Partition]
 		if p == nil || p.leaving || !slices.Contains(open, p) || e.residents[w.Run] != nil {
 			return dispatch.Tenure{}, false
@@ -248,18 +249,19 @@ func (e *Engine) readLine() error {
 
 // moveLine starts the first runs of a line that has stood still for too long, and returns when
 // to look again.
-func (e *Engine) moveLine(now time.Time) time.Duration {
+func (d *dispatcher) moveLine(now time.Time) time.Duration {
+	e := d.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.phase != running {
 		return e.config.InboxEvery
 	}
-	begin, again := e.line.Move(now)
+	begin, again := d.line.Move(now)
 	for _, w := range begin {
 		if p := e.partitions[w.Partition]; p != nil && p.epoch == w.Epoch {
 			p.letBegin(w.Run, nil)
 		} else {
-			e.slots.Stay(w.Run)
+			d.slots.Stay(w.Run)
 		}
 	}
 	return again

@@ -36,7 +36,7 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start,
 		e.mu.Unlock()
 		return true, &history.InputError{What: "workflow " + fmt.Sprintf("%q", row.Type), Problem: "is not registered with this engine; register it where the engine is opened"}
 	}
-	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: row, elsewhere: away, seats: e.slots.SeatsOf(row.ID, p.tenure())}, engine: e.Engine}
+	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: row, elsewhere: away, seats: e.dispatcher.slots.SeatsOf(row.ID, p.tenure())}, engine: e.Engine}
 	r.stepper = r
 	started := make(chan error, 1)
 	r.started = append(r.started, started)

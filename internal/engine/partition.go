@@ -146,7 +146,7 @@ func (e *Engine) takeOver(node string, owned []store.Ownership) *takeover {
 	}
 	e.moved(t.partitions)
 	e.closeLane()
-	t.horizon = e.due.Horizon() // from here on scans read these partitions, too, beyond the horizon
+	t.horizon = e.dispatcher.due.Horizon() // from here on scans read these partitions, too, beyond the horizon
 	return t
 }
 
@@ -186,7 +186,7 @@ func (e *Engine) keepSlotsBack() {
 	if e.recovery.open == 0 {
 		return
 	}
-	e.slots.KeepBack()
+	e.dispatcher.slots.KeepBack()
 	e.recovery.patience = time.AfterFunc(maxKeptBack, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -201,14 +201,14 @@ func (e *Engine) letSlotsGo() {
 	}
 	e.recovery.patience.Stop()
 	e.recovery.patience = nil
-	e.grant(e.slots.LetGo())
+	e.dispatcher.grant(e.dispatcher.slots.LetGo())
 }
 
 // closeLane records that one more part of recovery begins; the first closes the probation
 // lane. The engine's mu is held.
 func (e *Engine) closeLane() {
 	if e.recovery.open == 0 {
-		e.recovery.lane = e.slots.Take(dispatch.Probation)
+		e.recovery.lane = e.dispatcher.slots.Take(dispatch.Probation)
 	}
 	e.recovery.open++
 }
@@ -225,7 +225,7 @@ func (e *Engine) recover(t *takeover) {
 		switch {
 		case p == nil || !slices.Contains(t.partitions, p): // it was lost again
 		case w.Time > store.Hot:
-			e.addWake(w.Time, p, w.Run)
+			e.dispatcher.addWake(w.Time, p, w.Run)
 		default:
 			e.recovery.open++
 			e.recovery.runs++
@@ -234,9 +234,9 @@ func (e *Engine) recover(t *takeover) {
 	}
 	e.recoverNext()
 	e.recovered()
-	e.line.News()
+	e.dispatcher.line.News()
 	e.mu.Unlock()
-	e.due.Bell.Ring()
+	e.dispatcher.due.Bell.Ring()
 	e.inbox.kick()
 	e.work.Go(func() { e.reviewHeld(t.partitions) })
 }
@@ -274,7 +274,7 @@ func (e *Engine) recovered() {
 	if e.recovery.open--; e.recovery.open > 0 {
 		return
 	}
-	e.grant(e.recovery.lane.Free())
+	e.dispatcher.grant(e.recovery.lane.Free())
 	e.recovery.lane = nil
 	e.letSlotsGo()
 	if e.recovery.runs > 0 {
@@ -330,14 +330,14 @@ func (e *Engine) loseLocked(ps []*partition) {
 func (e *Engine) drop(ps []*partition) {
 	gone := setOf(ps)
 	for _, p := range ps {
-		e.unserved.Drop(p.tenure())
+		e.dispatcher.unserved.Drop(p.tenure())
 		if e.partitions[p.number] == p {
 			delete(e.partitions, p.number)
 		}
 		p.suspicion.Close()
 		p.box.Close()
 	}
-	e.grant(e.slots.Drop(tenures(ps)))
+	e.dispatcher.grant(e.dispatcher.slots.Drop(tenures(ps)))
 	for _, r := range e.residents {
 		if gone[r.partition] {
 			r.unload()

@@ -58,8 +58,8 @@ func (e *Engine) serveQueues() {
 	}
 	e.server = serve.New(e.ctx, serve.Config{
 		Store: e.db, Group: e.group, Name: e.config.Node, Build: e.config.Build, Lease: e.config.Lease, Queues: e.config.Queues, Activities: names,
-		Ahead: ahead, Alone: len(e.config.Workflows) == 0, Slots: e.slots,
-		Paused:   e.slots.Off,
+		Ahead: ahead, Alone: len(e.config.Workflows) == 0, Slots: e.dispatcher.slots,
+		Paused:   e.dispatcher.slots.Off,
 		Doubted:  e.suspicion.Doubted,
 		Survived: func(activity, attemptID string) { e.suspicion.SurvivedInQueue(activity, attemptID, e.server.Wake) },
 		Body: func(run string, t *serve.Task) seal.Body {
@@ -73,7 +73,7 @@ func (e *Engine) serveQueues() {
 				Call: t.Dispatch.Call, Attempt: t.Dispatch.Attempt, Headers: history.WithTrace(t.Headers, t.Dispatch.Trace),
 			})
 		},
-		Free:    func(slot *dispatch.Slot) { e.granted(slot.Free()) },
+		Free:    func(slot *dispatch.Slot) { e.dispatcher.granted(slot.Free()) },
 		Granted: attemptOwner{e}.Granted,
 		Attempts: attempt.Config{
 			Clock: e.clock, Pool: &e.code, Holds: func() bool { return true }, MaxLate: e.config.MaxAbandoned, Logger: e.config.Logger,

@@ -130,7 +130,7 @@ func (p *partition) resident(run string) *resident {
 func (p *partition) newResident(id string) *resident {
 	r := &resident{partition: p, id: id}
 	if entity.KindOf(id) == entity.Run {
-		r.seats = p.engine.slots.SeatsOf(id, p.tenure())
+		r.seats = p.engine.dispatcher.slots.SeatsOf(id, p.tenure())
 	}
 	r.stepper = r.newStepper()
 	return r
@@ -216,7 +216,7 @@ func (r *resident) rest() {
 	}
 	e.recoverNext()
 	e.letBack()
-	e.beginNext()
+	e.dispatcher.beginNext()
 	if r.dropped {
 		r.stepper.close()
 		r.tellStarted(store.ErrFenced) // its partition was lost before its first turn
@@ -240,7 +240,7 @@ func (r *resident) rest() {
 	}
 	if due != r.wake {
 		r.wake = due
-		e.addWake(due, r.partition, r.id)
+		e.dispatcher.addWake(due, r.partition, r.id)
 	}
 	if !m.Idle() {
 		r.keepQueued()
@@ -285,8 +285,8 @@ func (r *resident) rememberWake() {
 		return
 	}
 	due := m.NextDue()
-	if horizon := e.due.Horizon(); due != r.wake && (due <= horizon || m.State().Wake <= horizon) {
-		e.addWake(due, r.partition, r.id)
+	if horizon := e.dispatcher.due.Horizon(); due != r.wake && (due <= horizon || m.State().Wake <= horizon) {
+		e.dispatcher.addWake(due, r.partition, r.id)
 	}
 }
 
@@ -307,12 +307,12 @@ func (r *resident) unload() {
 		r.idling = nil
 	}
 	r.stirs()
-	e.grant(r.seats.Close())
+	e.dispatcher.grant(r.seats.Close())
 	served := e.phase != stopped && e.partitions[r.partition.number] == r.partition
 	if served { // else the new owner may be loading it
 		r.rememberWake()
 		if m := r.machine(); m == nil || m.Ended() { // it ended, moved or is parked; a run that is only evicted still waits
-			e.unserved.Set(r.partition.tenure(), r.id, nil)
+			e.dispatcher.unserved.Set(r.partition.tenure(), r.id, nil)
 		}
 	}
 	if !r.busy {

@@ -55,7 +55,7 @@ func (r *resident) startAfter(todo []post.Mail, existing *store.Run) {
 	if e.partitions[p.number] != p || e.residents[r.id] != r {
 		return // another node owns it
 	}
-	e.grant(r.seats.Close()) // the next resident has seats of its own
+	e.dispatcher.grant(r.seats.Close()) // the next resident has seats of its own
 	again := p.newResident(r.id)
 	again.create, again.pending = row, &pendingStart{start: start, sequence: s.sequence}
 	again.mail = slices.DeleteFunc(slices.Concat(todo, r.mail), func(m post.Mail) bool {

@@ -23,7 +23,7 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 		Number: c.Number, Code: r.code(c), Priority: c.Priority, Lost: c.LostAt != 0, Suspect: c.Suspect(),
 		Probation: c.Probation(), Unslotted: c.Unslotted(),
 	})
-	e.granted(grants)
+	e.dispatcher.granted(grants)
 	return admitted
 }
 
@@ -31,63 +31,7 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 // it is due.
 func (r *activeRun) wanting(d *core.Dispatch) func(*attempt.Attempt) {
 	name, priority := r.named(d.Step, d.Name), d.Priority
-	return func(x *attempt.Attempt) { r.engine.wantSlot(x, name, priority) }
-}
-
-// wantSlot gives a slot to an attempt or enqueues it.
-func (e *Engine) wantSlot(x *attempt.Attempt, activity string, priority int) {
-	slot, may := e.slots.Want(&dispatch.Waiter{
-		Call: dispatch.Call{Run: x.Run, Number: x.Call}, Tenure: x.Tenure, Priority: priority, Activity: activity, Attempt: x,
-	})
-	switch {
-	case !may:
-		x.Decline() // it is enqueued for another node, or until the activity is resumed
-	case slot != nil && !x.Launch(slot):
-		e.granted(slot.Free())
-	}
-}
-
-// granted is grant for callers that do not hold the engine's mu.
-func (e *Engine) granted(grants []dispatch.Grant) {
-	if len(grants) == 0 {
-		return // the usual case
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.grant(grants)
-}
-
-// grant tells the calls that waited for slots that they have them. The engine's mu is held.
-func (e *Engine) grant(grants []dispatch.Grant) {
-	for len(grants) > 0 {
-		g := grants[0]
-		grants = grants[1:]
-		switch p := e.partitions[g.Partition]; {
-		case p == nil || p.epoch != g.Epoch: // the partition was lost meanwhile
-			grants = append(grants, g.Void()...)
-		case g.Number == dispatch.ToBegin:
-			grants = append(grants, p.letBegin(g.Run, g.Slot)...)
-		case g.Attempt == nil:
-			p.deliverLocked(g.Run, post.Mail{Input: core.Granted{Call: g.Number, Group: g.Group}})
-		case !g.Attempt.Launch(g.Slot):
-			grants = append(grants, g.Slot.Free()...)
-		}
-	}
-}
-
-// serveAgain gives slots to calls that were refused one because their partition was closed,
-// their activity was paused or the lease might have expired. The engine's mu is held.
-func (e *Engine) serveAgain() { e.askAgain(e.slots.Reopen()) }
-
-// askAgain delivers grants, and makes runs ask for slots again. The engine's mu is held.
-func (e *Engine) askAgain(grants []dispatch.Grant, all []*dispatch.Seats) {
-	e.grant(grants)
-	for _, seats := range all {
-		run, of := seats.Run()
-		if p := e.partitions[of.Partition]; p != nil && p.epoch == of.Epoch {
-			p.deliverLocked(run, post.Mail{Input: core.SlotsOpen{}})
-		}
-	}
+	return func(x *attempt.Attempt) { r.engine.dispatcher.want(x, name, priority) }
 }
 
 // slotRule makes grants void whose slot was withdrawn meanwhile.

@@ -167,7 +167,7 @@ func (s *standing) stuck(todo []post.Mail, err error) {
 	defer e.mu.Unlock()
 	s.partition.box.Forget(post.Sequences(todo)...)
 	if rest := s.kind.rest(); rest > 0 {
-		e.addWake(e.clock.Now()+int64(rest), s.partition, s.id)
+		e.dispatcher.addWake(e.clock.Now()+int64(rest), s.partition, s.id)
 	}
 }
 

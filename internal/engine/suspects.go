@@ -22,8 +22,8 @@ var errUntried = errors.New("the code of the run is to be tried")
 func (e *Engine) newSuspicion() *suspicion.Room {
 	return suspicion.New(suspicion.Config{
 		Context: e.ctx, Store: e.db, Name: e.config.Group, Group: e.group, Node: e.config.Node, Build: e.config.Build,
-		Clock: e.clock, Log: e.log, Watch: e.reads, Slots: e.slots, OnProbation: e.attempts.OnProbation,
-		Commit: e.committer.Commit, Go: e.work.Go, Granted: e.granted, Reread: e.readSwitches,
+		Clock: e.clock, Log: e.log, Watch: e.reads, Slots: e.dispatcher.slots, OnProbation: e.attempts.OnProbation,
+		Commit: e.committer.Commit, Go: e.work.Go, Granted: e.dispatcher.granted, Reread: e.readSwitches,
 	})
 }
 
@@ -184,7 +184,7 @@ func (r *activeRun) accuse(all []core.Crash) {
 // engine's mu is held.
 func (e *Engine) acquit(activity, attemptID string, leave func() []dispatch.Grant) {
 	free := func() {
-		e.grant(leave())
+		e.dispatcher.grant(leave())
 		e.letBack()
 	}
 	now := e.suspicion.Acquit(activity, attemptID, func() {
@@ -200,7 +200,7 @@ func (e *Engine) acquit(activity, attemptID string, leave func() []dispatch.Gran
 // letBack lets the other calls of activities start whose suspects have been tried. The engine's
 // mu is held.
 func (e *Engine) letBack() {
-	if e.slots.LetBack() {
-		e.serveAgain()
+	if e.dispatcher.slots.LetBack() {
+		e.dispatcher.serveAgain()
 	}
 }

@@ -41,13 +41,13 @@ func (e *Engine) readSwitches(ctx context.Context) error {
 		off[name] = true
 	}
 	e.suspicion.HeldHere(off)
-	e.slots.SwitchOff(off)
+	e.dispatcher.slots.SwitchOff(off)
 	if e.phase != running {
 		return nil
 	}
 	released = released || letGo
 	if released || ask {
-		e.serveAgain()
+		e.dispatcher.serveAgain()
 	}
 	if released {
 		open := e.open()

@@ -348,7 +348,7 @@ func (r *resident) tellStarted(err error) {
 // undo frees the slots of a turn that is not durable. The engine's mu is held.
 func (r *resident) undo(out *core.Turn) {
 	for _, d := range out.Dispatch {
-		r.partition.engine.grant(r.seats.Withdraw(d.Call))
+		r.partition.engine.dispatcher.grant(r.seats.Withdraw(d.Call))
 	}
 }
 
@@ -373,7 +373,7 @@ func (r *activeRun) carryOut(out *core.Turn) {
 		}
 	}
 	if len(out.Unused) > 0 {
-		e.grant(r.seats.Withdraw(out.Unused...))
+		e.dispatcher.grant(r.seats.Withdraw(out.Unused...))
 	}
 	for i := range out.Dispatch {
 		d := &out.Dispatch[i]

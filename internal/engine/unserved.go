@@ -12,7 +12,7 @@ import (
 func (r *activeRun) noteUnserved() {
 	e := r.engine
 	lacks := slices.DeleteFunc(r.run.Unserved(), func(l core.Lack) bool { return l.Why == otherBuild })
-	for _, l := range e.unserved.Set(r.partition.tenure(), r.id, lacks) {
+	for _, l := range e.dispatcher.unserved.Set(r.partition.tenure(), r.id, lacks) {
 		if l.Why == core.NotRegistered {
 			e.log.ActivityMissing(l.Activity)
 		} else {
@@ -22,8 +22,8 @@ func (r *activeRun) noteUnserved() {
 }
 
 // unservedCalls returns faults, sorted, about what runs wait for here.
-func (e *Engine) unservedCalls() (faults []error) {
-	for _, l := range e.unserved.All() {
+func (d *dispatcher) unservedCalls() (faults []error) {
+	for _, l := range d.unserved.All() {
 		fault := fmt.Errorf("activity %q is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again", l.Activity)
 		if l.Why != core.NotRegistered {
 			fault = fmt.Errorf("calls of activity %q wait for another process: %s", l.Activity, l.Why)

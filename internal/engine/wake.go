@@ -12,18 +12,19 @@ import (
 const scanLimit = 1000
 
 // addWake notes when a run wants a step.
-func (e *Engine) addWake(at int64, p *partition, run string) {
-	e.due.Add(dispatch.DueRun{At: at, Tenure: p.tenure(), Run: run})
+func (d *dispatcher) addWake(at int64, p *partition, run string) {
+	d.due.Add(dispatch.DueRun{At: at, Tenure: p.tenure(), Run: run})
 }
 
-// wakeLoop steps runs that are due and reads due times ahead.
-func (e *Engine) wakeLoop() {
+// stepDue steps runs that are due and reads due times ahead.
+func (d *dispatcher) stepDue() {
+	e := d.engine
 	timer := time.NewTimer(e.config.ScanAhead)
 	defer timer.Stop()
 	nextScan := e.clock.Now()
 	for {
 		if now := e.clock.Now(); now >= nextScan {
-			more, err := e.scan(now)
+			more, err := d.scan(now)
 			if err != nil {
 				return
 			}
@@ -32,20 +33,21 @@ func (e *Engine) wakeLoop() {
 				nextScan = now + int64(100*time.Millisecond)
 			}
 		}
-		timer.Reset(e.clock.Until(min(e.wakeDue(), nextScan)))
+		timer.Reset(e.clock.Until(min(d.stepDueNow(), nextScan)))
 		select {
 		case <-timer.C:
-		case <-e.due.Bell:
+		case <-d.due.Bell:
 		case <-e.ctx.Done():
 			return
 		}
 	}
 }
 
-// wakeDue steps the runs that are due and returns the next due time. A time is void if its run
+// stepDueNow steps the runs that are due and returns the next due time. A time is void if its run
 // is in memory and waits for another one.
-func (e *Engine) wakeDue() int64 {
-	due, next := e.due.Next(e.clock.Now())
+func (d *dispatcher) stepDueNow() int64 {
+	e := d.engine
+	due, next := d.due.Next(e.clock.Now())
 	if len(due) == 0 {
 		return next
 	}
@@ -67,10 +69,11 @@ func (e *Engine) wakeDue() int64 {
 }
 
 // scan reads the due times of the near future. More reports that it did not read all of them.
-func (e *Engine) scan(now int64) (more bool, err error) {
+func (d *dispatcher) scan(now int64) (more bool, err error) {
+	e := d.engine
 	until := now + int64(e.config.ScanAhead)
 	e.mu.Lock()
-	after, owned := e.due.LookAhead(until), numbers(e.served())
+	after, owned := d.due.LookAhead(until), numbers(e.served())
 	e.mu.Unlock()
 	if len(owned) == 0 {
 		return false, nil
@@ -86,14 +89,14 @@ func (e *Engine) scan(now int64) (more bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if more = len(due) >= scanLimit; more {
-		e.due.Seen(due[len(due)-1].Time)
+		d.due.Seen(due[len(due)-1].Time)
 	}
 	for _, w := range due {
 		p, r := e.partitions[w.Partition], e.residents[w.Run]
 		// A resident at work, or about to be loaded, may be evicted before it has this due time.
 		if p != nil && (r == nil || !r.atRest()) {
 			// The run is loaded early, so that an attempt which is due then begins in time.
-			e.addWake(w.Time-int64(early), p, w.Run)
+			d.addWake(w.Time-int64(early), p, w.Run)
 		}
 	}
 	return more, nil

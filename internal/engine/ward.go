@@ -263,7 +263,7 @@ func (p *partition) dissolve(ward int) {
 	if err != nil || !gone {
 		return // the next renewal shows the ward again
 	}
-	if e.reads.Insist(e.ctx, "reading the runs of a ward", func() error { return e.wakeArrived([]*partition{p}, e.due.Horizon()) }) != nil {
+	if e.reads.Insist(e.ctx, "reading the runs of a ward", func() error { return e.wakeArrived([]*partition{p}, e.dispatcher.due.Horizon()) }) != nil {
 		return // the engine ends
 	}
 	e.inbox.kick()
@@ -293,7 +293,7 @@ func (e *Engine) wakeArrived(ps []*partition, until int64) error {
 		}
 		p.lineage.Arrived()
 		if w.Time > store.Hot {
-			e.addWake(w.Time, p, w.Run)
+			e.dispatcher.addWake(w.Time, p, w.Run)
 			continue
 		}
 		r := p.resident(w.Run)

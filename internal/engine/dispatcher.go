@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"github.com/perdure/perdure/internal/attempt"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/dispatch"
+	"github.com/perdure/perdure/internal/post"
+	"github.com/perdure/perdure/store"
+)
+
+// dispatcher lets runs and attempts start: it knows the slots, the line of runs, and what is due,
+// and tells residents.
+type dispatcher struct {
+	engine   *Engine
+	slots    *dispatch.Slots
+	line     *dispatch.Line // started runs that wait for a slot
+	due      *dispatch.Due  // when runs want a step
+	unserved dispatch.Unserved
+
+	beginLater []*resident // runs that begin when fewer turns are in progress; guarded by the engine's mu
+}
+
+func newDispatcher(e *Engine, holds func() bool) *dispatcher {
+	slots := dispatch.NewSlots(e.config.Concurrency, holds)
+	return &dispatcher{engine: e, slots: slots, line: dispatch.NewLine(slots, e.config.InboxEvery), due: dispatch.NewDue(store.Hot)}
+}
+
+// want gives a slot to an attempt or enqueues it.
+func (d *dispatcher) want(x *attempt.Attempt, activity string, priority int) {
+	slot, may := d.slots.Want(&dispatch.Waiter{
+		Call: dispatch.Call{Run: x.Run, Number: x.Call}, Tenure: x.Tenure, Priority: priority, Activity: activity, Attempt: x,
+	})
+	switch {
+	case !may:
+		x.Decline() // it is enqueued for another node, or until the activity is resumed
+	case slot != nil && !x.Launch(slot):
+		d.granted(slot.Free())
+	}
+}
+
+// granted is grant for callers that do not hold the engine's mu.
+func (d *dispatcher) granted(grants []dispatch.Grant) {
+	if len(grants) == 0 {
+		return // the usual case
+	}
+	d.engine.mu.Lock()
+	defer d.engine.mu.Unlock()
+	d.grant(grants)
+}
+
+// grant tells the calls that waited for slots that they have them. The engine's mu is held.
+func (d *dispatcher) grant(grants []dispatch.Grant) {
+	for len(grants) > 0 {
+		g := grants[0]
+		grants = grants[1:]
+		switch p := d.engine.partitions[g.Partition]; {
+		case p == nil || p.epoch != g.Epoch: // the partition was lost meanwhile
+			grants = append(grants, g.Void()...)
+		case g.Number == dispatch.ToBegin:
+			grants = append(grants, p.letBegin(g.Run, g.Slot)...)
+		case g.Attempt == nil:
+			p.deliverLocked(g.Run, post.Mail{Input: core.Granted{Call: g.Number, Group: g.Group}})
+		case !g.Attempt.Launch(g.Slot):
+			grants = append(grants, g.Slot.Free()...)
+		}
+	}
+}
+
+// serveAgain gives slots to calls that were refused one because their partition was closed,
+// their activity was paused or the lease might have expired. The engine's mu is held.
+func (d *dispatcher) serveAgain() { d.askAgain(d.slots.Reopen()) }
+
+// askAgain delivers grants, and makes runs ask for slots again. The engine's mu is held.
+func (d *dispatcher) askAgain(grants []dispatch.Grant, all []*dispatch.Seats) {
+	d.grant(grants)
+	for _, seats := range all {
+		run, of := seats.Run()
+		if p := d.engine.partitions[of.Partition]; p != nil && p.epoch == of.Epoch {
+			p.deliverLocked(run, post.Mail{Input: core.SlotsOpen{}})
+		}
+	}
+}
