@@ -49,7 +49,7 @@ func (p *partition) ask(run string, q question) {
 }
 
 func (p *partition) askLocked(run string, q question) {
-	if p.engine.partitions[p.number] != p {
+	if p.engine.locations.all[p.number] != p {
 		q.answer <- answer{err: request.ErrMoved}
 		return
 	}

@@ -156,8 +156,8 @@ type attemptOwner struct{ e *Engine }
 
 // servedOf returns the partition of an attempt, nil if another node owns its run now. The
 // engine's mu is held.
-func (e *Engine) servedOf(x *attempt.Attempt) *partition {
-	if p := e.partitions[x.Partition]; p != nil && p.epoch == x.Epoch {
+func (l *locations) servedOf(x *attempt.Attempt) *partition {
+	if p := l.all[x.Partition]; p != nil && p.epoch == x.Epoch {
 		return p
 	}
 	return nil
@@ -177,7 +177,7 @@ func (o attemptOwner) Ended(end attempt.End) {
 	if e.server != nil {
 		defer e.server.Freed() // a slot for a queue may be free
 	}
-	p := e.servedOf(x)
+	p := e.locations.servedOf(x)
 	if p != nil {
 		p.active--
 		if end.Input.Outcome != core.Completed || end.Transaction != nil {
@@ -204,7 +204,7 @@ func (r *resident) keeps(slot *dispatch.Slot) bool {
 func (o attemptOwner) Beat(x *attempt.Attempt) {
 	o.e.mu.Lock()
 	defer o.e.mu.Unlock()
-	if p := o.e.servedOf(x); p != nil && !x.Ended() {
+	if p := o.e.locations.servedOf(x); p != nil && !x.Ended() {
 		p.takeBeat(x, math.MaxInt64)
 	}
 }
@@ -239,7 +239,7 @@ func (o attemptOwner) TrialOver(x *attempt.Attempt) {
 	if x.Ended() {
 		return
 	}
-	if p := e.servedOf(x); p != nil {
+	if p := e.locations.servedOf(x); p != nil {
 		p.deliverLocked(x.Run, post.Mail{Input: core.OffProbation{AttemptRef: core.AttemptRef{Call: x.Call, Attempt: x.Number}}})
 		return
 	}

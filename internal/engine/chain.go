@@ -42,7 +42,7 @@ func (r *resident) handOn(next *history.Start) {
 	left, own := post.Divide(r.mail)
 	r.mail = own
 	p := r.partition
-	if e.phase != running || e.partitions[p.number] != p {
+	if e.phase != running || e.locations.all[p.number] != p {
 		return // all of it is durable
 	}
 	e.office.Direct(next.WorkflowID, post.Route{Box: p.box, Run: next.Run, Stage: post.Continued})

@@ -54,7 +54,7 @@ func (i *inbox) routeStart(m store.Message, l *post.Look) {
 	away := e.nodes.ToBegin(&start, nil) != ""
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.partitions[p.number] != p {
+	if e.locations.all[p.number] != p {
 		return // another node owns it
 	}
 	again, ok := p.box.Start(start.WorkflowID, start.Run, m.Sequence)

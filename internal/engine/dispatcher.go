@@ -53,7 +53,7 @@ func (d *dispatcher) grant(grants []dispatch.Grant) {
 	for len(grants) > 0 {
 		g := grants[0]
 		grants = grants[1:]
-		switch p := d.engine.partitions[g.Partition]; {
+		switch p := d.engine.locations.all[g.Partition]; {
 		case p == nil || p.epoch != g.Epoch: // the partition was lost meanwhile
 			grants = append(grants, g.Void()...)
 		case g.Number == dispatch.ToBegin:
@@ -75,7 +75,7 @@ func (d *dispatcher) askAgain(grants []dispatch.Grant, all []*dispatch.Seats) {
 	d.grant(grants)
 	for _, seats := range all {
 		run, of := seats.Run()
-		if p := d.engine.partitions[of.Partition]; p != nil && p.epoch == of.Epoch {
+		if p := d.engine.locations.all[of.Partition]; p != nil && p.epoch == of.Epoch {
 			p.deliverLocked(run, post.Mail{Input: core.SlotsOpen{}})
 		}
 	}

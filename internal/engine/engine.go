@@ -67,6 +67,8 @@ type Engine struct {
 	suspicion    *suspicion.Room
 	office       *post.Office
 	dispatcher   *dispatcher
+	locations    locations
+	recovery     recovery
 	attempts     *attempt.Runner
 	transactions steptx.Runner
 	sweeper      *sweep.Sweeper
@@ -82,16 +84,14 @@ type Engine struct {
 
 	mu          sync.Mutex
 	phase       phase
-	stopping    bool // Stop was called
-	partitions  map[int]*partition
+	stopping    bool                 // Stop was called
 	residents   map[string]*resident // by run ID
 	idle        *list.List           // residents that may be evicted, oldest first
 	busy        int                  // residents with a turn in progress
 	queued      int                  // residents at rest whose calls wait for slots
-	recovery    recovery
-	quiet       *sync.Cond      // busy or the number of attempts went down
-	conflicts   map[string]bool // gates that calls declare differently, as already logged
-	overwhelmed bool            // too many turns of workflow code never returned; the engine drains
+	quiet       *sync.Cond           // busy or the number of attempts went down
+	conflicts   map[string]bool      // gates that calls declare differently, as already logged
+	overwhelmed bool                 // too many turns of workflow code never returned; the engine drains
 }
 
 // phase is a phase in the life of an engine.
@@ -152,7 +152,6 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		loading:    make(chan struct{}, maxLoading),
 		switchKick: clock.NewBell(),
 		office:     post.NewOffice(),
-		partitions: map[int]*partition{},
 		residents:  map[string]*resident{},
 		idle:       list.New(),
 		conflicts:  map[string]bool{},
@@ -203,9 +202,11 @@ func (e *Engine) assemble(secret []byte) {
 	e.suspicion = e.newSuspicion()
 	e.sweeper = sweep.New(sweep.Config{
 		Context: e.ctx, Store: db, Name: config.Group, Group: group, Clock: e.clock, Log: e.log, Retention: config.Retention,
-		Every: config.SweepEvery, MaxKept: config.MaxKept, Owned: e.owned, Awaits: e.Awaits,
+		Every: config.SweepEvery, MaxKept: config.MaxKept, Owned: e.locations.owned, Awaits: e.Awaits,
 	})
 	e.inbox = newInbox(e)
+	e.locations = locations{engine: e, all: map[int]*partition{}}
+	e.recovery.engine = e
 	e.serveQueues()
 	e.intake = e.rules()
 }
@@ -251,22 +252,22 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.member.Join(ctx); err != nil {
 		return err
 	}
-	taken, err := e.takeFirst(ctx)
+	taken, err := e.locations.takeFirst(ctx)
 	if err == nil && e.server != nil {
 		err = e.server.Register(ctx)
 	}
 	if err != nil {
-		return errors.Join(err, e.backOut(context.WithoutCancel(ctx)))
+		return errors.Join(err, e.locations.backOut(context.WithoutCancel(ctx)))
 	}
 	e.mu.Lock()
 	e.phase = running
 	e.suspicion.Begin(time.Now())
-	e.keepSlotsBack()
+	e.recovery.keepSlotsBack()
 	e.mu.Unlock()
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.partitions))
 	e.defs.warn(e.log, &e.config.Policy)
-	e.recover(taken)
-	for _, loop := range []func(){e.committer.Run, e.dispatcher.stepDue, e.inbox.loop, e.dispatcher.keepLineMoving, e.switchLoop, e.inbox.listen, e.wardLoop, e.member.Run, e.workerLoop} {
+	e.recovery.begin(taken)
+	for _, loop := range []func(){e.committer.Run, e.dispatcher.stepDue, e.inbox.loop, e.dispatcher.keepLineMoving, e.switchLoop, e.inbox.listen, e.locations.watchWards, e.member.Run, e.workerLoop} {
 		e.work.Go(loop)
 	}
 	e.work.Go(e.sweeper.Run)
@@ -405,10 +406,10 @@ func (e *Engine) Sweep(ctx context.Context, keep view.Retention, dry bool) (view
 
 // owned returns the partitions that this node looks after. It is never nil, which would mean
 // all.
-func (e *Engine) owned() []int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return homes(e.open())
+func (l *locations) owned() []int {
+	l.engine.mu.Lock()
+	defer l.engine.mu.Unlock()
+	return homes(l.open())
 }
 
 // Info describes the database.

@@ -22,17 +22,17 @@ func CopyIdentity(to, from *Engine) { to.member.Impersonate(from.member) }
 // LoseAll makes an engine lose its partitions, as if another node had taken them.
 func LoseAll(e *Engine) {
 	e.mu.Lock()
-	all := e.served()
+	all := e.locations.served()
 	e.mu.Unlock()
-	e.lose(all...)
+	e.locations.lose(all...)
 }
 
 // LoseHome makes an engine lose its partitions, except wards, in the same way.
 func LoseHome(e *Engine) {
 	e.mu.Lock()
-	homes := slices.DeleteFunc(e.served(), func(p *partition) bool { return p.ward != 0 })
+	homes := slices.DeleteFunc(e.locations.served(), func(p *partition) bool { return p.ward != 0 })
 	e.mu.Unlock()
-	e.lose(homes...)
+	e.locations.lose(homes...)
 }
 
 // HandOver lets an engine give all of its partitions away, until the patience ends.
@@ -78,7 +78,7 @@ func Holds(e *Engine) string {
 	report("waiting requests", e.Client.Waiting())
 	report("route", e.office.OpenRoutes())
 	report("late bodies", e.attempts.Late())
-	for _, p := range e.partitions {
+	for _, p := range e.locations.all {
 		report("active in a partition", p.active)
 		report("partition leaving", count(p.leaving))
 		waiting, unread := p.box.Pending()
@@ -135,7 +135,7 @@ func BeginWhileLeaving(e *Engine, start *history.Start) error {
 		return err
 	}
 	e.mu.Lock()
-	p := e.partitions[row.Partition]
+	p := e.locations.all[row.Partition]
 	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: row, entry: written, busy: true, seats: e.dispatcher.slots.SeatsOf(row.ID, p.tenure())}, engine: e}
 	r.stepper = r
 	e.residents[r.id] = r.resident
@@ -159,14 +159,14 @@ func BeginWhileLeaving(e *Engine, start *history.Start) error {
 func Begun(e *Engine) int { return e.dispatcher.slots.Usage().Waiting - e.dispatcher.slots.InLine() }
 
 // Owned are the partitions whose closed runs an engine counts and removes.
-func Owned(e *Engine) []int { return e.owned() }
+func Owned(e *Engine) []int { return e.locations.owned() }
 
 // Wake wakes a run at the partition of its workflow ID, as a time does that it waited for
 // there once.
 func Wake(e *Engine, run string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, p := range e.partitions {
+	for _, p := range e.locations.all {
 		if p.ward == 0 {
 			e.dispatcher.addWake(e.clock.Now(), p, run)
 		}

@@ -15,8 +15,8 @@ type holder struct{ e *Engine }
 func (h holder) Served() []member.Partition {
 	h.e.mu.Lock()
 	defer h.e.mu.Unlock()
-	ps := make([]member.Partition, 0, len(h.e.partitions))
-	for _, p := range h.e.partitions {
+	ps := make([]member.Partition, 0, len(h.e.locations.all))
+	for _, p := range h.e.locations.all {
 		ps = append(ps, p.view())
 	}
 	return ps
@@ -30,7 +30,7 @@ func (p *partition) view() member.Partition {
 // held.
 func (h holder) still(views []member.Partition) (ps []*partition) {
 	for _, v := range views {
-		if p := h.e.partitions[v.Number]; p != nil && p.epoch == v.Epoch {
+		if p := h.e.locations.all[v.Number]; p != nil && p.epoch == v.Epoch {
 			ps = append(ps, p)
 		}
 	}
@@ -39,10 +39,10 @@ func (h holder) still(views []member.Partition) (ps []*partition) {
 
 func (h holder) Taken(node string, owned []store.Ownership) {
 	e := h.e
-	t := e.takeOver(node, owned)
+	t := e.locations.takeOver(node, owned)
 	e.work.Go(func() {
-		if e.reads.Persist(e.ctx, "reading what runs want a step", func() error { return e.readWakes(e.ctx, t) }) == nil {
-			e.recover(t)
+		if e.reads.Persist(e.ctx, "reading what runs want a step", func() error { return e.locations.readWakes(e.ctx, t) }) == nil {
+			e.recovery.begin(t)
 		}
 	})
 }
@@ -50,7 +50,7 @@ func (h holder) Taken(node string, owned []store.Ownership) {
 func (h holder) Lost(ps []member.Partition) {
 	h.e.mu.Lock()
 	defer h.e.mu.Unlock()
-	h.e.loseLocked(h.still(ps))
+	h.e.locations.loseLocked(h.still(ps))
 }
 
 // Close also takes the calls of the partitions out of the queue for slots.
@@ -76,7 +76,7 @@ func (h holder) DropQuiet(ctx context.Context, ps []member.Partition) (quiet, re
 			}
 		}
 		if len(dropped) > 0 {
-			h.e.drop(dropped)
+			h.e.locations.drop(dropped)
 		}
 		return len(rest) < len(ps)
 	})
@@ -95,7 +95,7 @@ func (h holder) Reopen(ps []member.Partition) {
 	}
 	e.dispatcher.slots.Resume(tenures(open))
 	if len(open) > 0 {
-		e.work.Go(func() { e.reviewHeld(open) })
+		e.work.Go(func() { e.locations.reviewHeld(open) })
 	}
 	for _, r := range e.residents {
 		if r.poked && slices.Contains(open, r.partition) {

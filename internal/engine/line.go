@@ -182,7 +182,7 @@ func (r *activeRun) writeRow(todo []post.Mail) error {
 	case errors.As(err, &conflict):
 		r.startConflict(todo, &conflict.Existing)
 	case errors.Is(err, store.ErrFenced):
-		e.lose(p)
+		e.locations.lose(p)
 	case e.ctx.Err() == nil:
 		r.parkCulprit(err)
 	}
@@ -195,7 +195,7 @@ func (p *partition) join(row *store.Run) {
 	e := p.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.partitions[p.number] != p || p.leaving {
+	if e.locations.all[p.number] != p || p.leaving {
 		return // the next owner finds its row
 	}
 	e.dispatcher.grant(e.dispatcher.line.Join(row.ID, p.tenure(), row.Priority, row.Wake))
@@ -223,7 +223,7 @@ func (d *dispatcher) keepLineMoving() {
 func (d *dispatcher) readLine() error {
 	e := d.engine
 	e.mu.Lock()
-	open, read := e.open(), d.line.BeginRead(e.busy)
+	open, read := e.locations.open(), d.line.BeginRead(e.busy)
 	e.mu.Unlock()
 	var first []store.Wake
 	if len(open) > 0 {
@@ -238,7 +238,7 @@ func (d *dispatcher) readLine() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	d.grant(d.line.EndRead(read, first, func(w store.Wake) (dispatch.Tenure, bool) {
-		p := e.partitions[w.Partition]
+		p := e.locations.all[w.Partition]
 		if p == nil || p.leaving || !slices.Contains(open, p) || e.residents[w.Run] != nil {
 			return dispatch.Tenure{}, false
 		}
@@ -258,7 +258,7 @@ func (d *dispatcher) moveLine(now time.Time) time.Duration {
 	}
 	begin, again := d.line.Move(now)
 	for _, w := range begin {
-		if p := e.partitions[w.Partition]; p != nil && p.epoch == w.Epoch {
+		if p := e.locations.all[w.Partition]; p != nil && p.epoch == w.Epoch {
 			p.letBegin(w.Run, nil)
 		} else {
 			d.slots.Stay(w.Run)

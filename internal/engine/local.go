@@ -27,7 +27,7 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start,
 		e.mu.Unlock()
 		return true, ErrStopped
 	}
-	p := e.owns(row.Partition)
+	p := e.locations.owns(row.Partition)
 	if p == nil || e.phase == draining {
 		e.mu.Unlock()
 		return false, nil
@@ -96,8 +96,8 @@ func (e local) Serves(partition int, run string) (served, resident bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := e.residents[run]
-	resident = r != nil && !r.gone && r.partition.home == partition && e.owns(r.partition.number) != nil
-	return resident || e.owns(partition) != nil && !e.nodes.HasWards(partition), resident
+	resident = r != nil && !r.gone && r.partition.home == partition && e.locations.owns(r.partition.number) != nil
+	return resident || e.locations.owns(partition) != nil && !e.nodes.HasWards(partition), resident
 }
 
 // Posted implements request.Local.
@@ -113,7 +113,7 @@ func (e local) Switched(ctx context.Context) {
 // Query implements request.Local.
 func (e local) Query(ctx context.Context, row *store.Run, name string, input history.Payload) (answer history.Payload, served bool, err error) {
 	e.mu.Lock()
-	p := e.owns(store.Place(row.Partition, row.Ward))
+	p := e.locations.owns(store.Place(row.Partition, row.Ward))
 	e.mu.Unlock()
 	if p == nil && (row.Status.Open() || e.defs.workflows[row.Type] == nil) {
 		return answer, false, nil

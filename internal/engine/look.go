@@ -41,9 +41,9 @@ func (i *inbox) beginLook(box *post.Box, workflowID string) *post.Look {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if box != nil {
-		return box.BeginAsked(e.clock.Now(), workflowID, boxes(e.served()))
+		return box.BeginAsked(e.clock.Now(), workflowID, boxes(e.locations.served()))
 	}
-	return e.office.Begin(e.clock.Now(), boxes(e.open()))
+	return e.office.Begin(e.clock.Now(), boxes(e.locations.open()))
 }
 
 func boxes(ps []*partition) []*post.Box {
@@ -96,7 +96,7 @@ func (i *inbox) read(l *post.Look) error {
 func (i *inbox) wants(l *post.Look, m *store.Message) bool {
 	e := i.engine
 	e.mu.Lock()
-	p := e.partitions[m.Partition]
+	p := e.locations.all[m.Partition]
 	e.mu.Unlock()
 	return p != nil && l.Wants(p.box, m)
 }

@@ -78,7 +78,7 @@ func (e *Engine) Gauges() Gauges {
 	defer e.mu.Unlock()
 	g.StuckTurns = e.guard.Stuck()
 	if e.phase != stopped {
-		g.Residents, g.Partitions, g.Away = len(e.residents), len(e.partitions), e.away() != nil
+		g.Residents, g.Partitions, g.Away = len(e.residents), len(e.locations.all), e.away() != nil
 	}
 	return g
 }

@@ -60,7 +60,7 @@ func (r *activeRun) obeyLetGo(past *core.Past, d core.Detail) error {
 	state := record.StoreState(past.State)
 	err := e.committer.Commit(store.Turn{Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id, State: &state})
 	if errors.Is(err, store.ErrFenced) {
-		e.lose(r.partition)
+		e.locations.lose(r.partition)
 	}
 	return err
 }

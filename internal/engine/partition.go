@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/placement"
@@ -31,10 +30,16 @@ type partition struct {
 	suspicion *suspicion.Place
 }
 
+// locations are those that this node owns.
+type locations struct {
+	engine *Engine
+	all    map[int]*partition // guarded by the engine's mu
+}
+
 // served returns the partitions that this node serves. The engine's mu is held.
-func (e *Engine) served() []*partition {
-	all := make([]*partition, 0, len(e.partitions))
-	for _, p := range e.partitions {
+func (l *locations) served() []*partition {
+	all := make([]*partition, 0, len(l.all))
+	for _, p := range l.all {
 		all = append(all, p)
 	}
 	return all
@@ -42,8 +47,8 @@ func (e *Engine) served() []*partition {
 
 // open returns the partitions that this node looks after: those it serves and is not handing
 // over. The engine's mu is held.
-func (e *Engine) open() []*partition {
-	return slices.DeleteFunc(e.served(), func(p *partition) bool { return p.leaving })
+func (l *locations) open() []*partition {
+	return slices.DeleteFunc(l.served(), func(p *partition) bool { return p.leaving })
 }
 
 // numbers returns the places of partitions as the store names them, sorted. It is never nil,
@@ -71,11 +76,11 @@ func tenures(ps []*partition) []dispatch.Tenure {
 }
 
 // owns returns the partition if this node serves it and is not handing it over.
-func (e *Engine) owns(number int) *partition {
-	if e.phase != running && e.phase != draining {
+func (l *locations) owns(number int) *partition {
+	if l.engine.phase != running && l.engine.phase != draining {
 		return nil
 	}
-	p := e.partitions[number]
+	p := l.all[number]
 	if p == nil || p.leaving {
 		return nil
 	}
@@ -110,28 +115,30 @@ type takeover struct {
 }
 
 // takeFirst claims the node's share when it starts.
-func (e *Engine) takeFirst(ctx context.Context) (*takeover, error) {
-	node, owned, err := e.member.TakeShare(ctx)
+func (l *locations) takeFirst(ctx context.Context) (*takeover, error) {
+	node, owned, err := l.engine.member.TakeShare(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t := e.takeOver(node, owned)
-	return t, e.readWakes(ctx, t)
+	t := l.takeOver(node, owned)
+	return t, l.readWakes(ctx, t)
 }
 
 // backOut undoes a start that failed.
-func (e *Engine) backOut(ctx context.Context) error {
+func (l *locations) backOut(ctx context.Context) error {
+	e := l.engine
 	e.mu.Lock()
-	clear(e.partitions)
+	clear(l.all)
 	e.recovery.lane.Free()
-	e.recovery = recovery{}
+	e.recovery = recovery{engine: e}
 	e.mu.Unlock()
 	return e.member.BackOut(ctx)
 }
 
 // takeOver adds partitions to those that this node serves, and returns what has to be
 // recovered of their runs.
-func (e *Engine) takeOver(node string, owned []store.Ownership) *takeover {
+func (l *locations) takeOver(node string, owned []store.Ownership) *takeover {
+	e := l.engine
 	t := &takeover{}
 	if len(owned) == 0 {
 		return t
@@ -141,150 +148,26 @@ func (e *Engine) takeOver(node string, owned []store.Ownership) *takeover {
 	for _, o := range owned {
 		p := &partition{engine: e, number: o.Partition, home: placement.Home(o.Partition), ward: placement.Ward(o.Partition), epoch: o.Epoch, node: node, box: e.office.Open(o.Partition)}
 		p.locate()
-		e.partitions[o.Partition] = p
+		l.all[o.Partition] = p
 		t.partitions = append(t.partitions, p)
 	}
-	e.moved(t.partitions)
-	e.closeLane()
+	l.moved(t.partitions)
+	e.recovery.closeLane()
 	t.horizon = e.dispatcher.due.Horizon() // from here on scans read these partitions, too, beyond the horizon
 	return t
 }
 
 // readWakes reads which runs of taken partitions want a step.
-func (e *Engine) readWakes(ctx context.Context, t *takeover) (err error) {
+func (l *locations) readWakes(ctx context.Context, t *takeover) (err error) {
 	if len(t.partitions) > 0 {
-		t.wakes, err = e.db.Due(ctx, numbers(t.partitions), store.Arrived-1, t.horizon, 0)
+		t.wakes, err = l.engine.db.Due(ctx, numbers(t.partitions), store.Arrived-1, t.horizon, 0)
 	}
 	return err
 }
 
-// recovery resumes runs that had work in flight.
-//
-// The probation lane stays closed until each of them has taken a step. Only then is it known
-// which calls belong there and which of them was charged least often and goes first. Otherwise
-// a process that is killed repeatedly, for whatever reason, would charge the run that it
-// happens to load first.
-//
-// A starting node also holds its regular slots back for a moment, so that waiting calls get
-// them by priority and not in the order in which their runs are loaded.
-type recovery struct {
-	open     int            // parts that are not finished
-	runs     int            // that had work in flight
-	lost     int            // lost attempts of the runs that have taken a step
-	hot      []hotRun       // runs that had work in flight and are not loaded yet
-	lane     *dispatch.Slot // keeps the probation lane closed
-	patience *time.Timer    // ends the holding back of slots; nil if none are held back
-}
-
-// maxKeptBack limits how long slots are held back: a run that is slow to load must not hold up
-// the others.
-const maxKeptBack = time.Second
-
-// keepSlotsBack holds regular slots back until it is known which calls wait for one. The
-// engine's mu is held.
-func (e *Engine) keepSlotsBack() {
-	if e.recovery.open == 0 {
-		return
-	}
-	e.dispatcher.slots.KeepBack()
-	e.recovery.patience = time.AfterFunc(maxKeptBack, func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.letSlotsGo()
-	})
-}
-
-// letSlotsGo grants the slots that were held back. The engine's mu is held.
-func (e *Engine) letSlotsGo() {
-	if e.recovery.patience == nil {
-		return
-	}
-	e.recovery.patience.Stop()
-	e.recovery.patience = nil
-	e.dispatcher.grant(e.dispatcher.slots.LetGo())
-}
-
-// closeLane records that one more part of recovery begins; the first closes the probation
-// lane. The engine's mu is held.
-func (e *Engine) closeLane() {
-	if e.recovery.open == 0 {
-		e.recovery.lane = e.dispatcher.slots.Take(dispatch.Probation)
-	}
-	e.recovery.open++
-}
-
-// recover resumes what the previous owners left: runs with work in flight, runs that are due,
-// messages, and runs that were held because no code fitted.
-func (e *Engine) recover(t *takeover) {
-	if len(t.partitions) == 0 {
-		return
-	}
-	e.mu.Lock()
-	for _, w := range t.wakes {
-		p := e.partitions[w.Partition]
-		switch {
-		case p == nil || !slices.Contains(t.partitions, p): // it was lost again
-		case w.Time > store.Hot:
-			e.dispatcher.addWake(w.Time, p, w.Run)
-		default:
-			e.recovery.open++
-			e.recovery.runs++
-			e.recovery.hot = append(e.recovery.hot, hotRun{p, w.Run})
-		}
-	}
-	e.recoverNext()
-	e.recovered()
-	e.dispatcher.line.News()
-	e.mu.Unlock()
-	e.dispatcher.due.Bell.Ring()
-	e.inbox.kick()
-	e.work.Go(func() { e.reviewHeld(t.partitions) })
-}
-
-// hotRun is a run that had work in flight and is not loaded yet.
-type hotRun struct {
-	partition *partition
-	run       string
-}
-
-// recoverNext loads as many runs that had work in flight as MaxAtWork allows. The engine's mu
-// is held.
-func (e *Engine) recoverNext() {
-	for len(e.recovery.hot) > 0 && e.busy < e.config.MaxAtWork {
-		next := e.recovery.hot[0]
-		if e.recovery.hot = e.recovery.hot[1:]; len(e.recovery.hot) == 0 {
-			e.recovery.hot = nil
-		}
-		if e.partitions[next.partition.number] != next.partition {
-			e.recovered()
-			continue
-		}
-		r := next.partition.resident(next.run)
-		if r.recovering {
-			e.recovered()
-		}
-		r.recovering, r.poked = true, true
-		r.rouse()
-	}
-}
-
-// recovered records that a part of recovery is done. The last one opens the probation lane.
-// The engine's mu is held.
-func (e *Engine) recovered() {
-	if e.recovery.open--; e.recovery.open > 0 {
-		return
-	}
-	e.dispatcher.grant(e.recovery.lane.Free())
-	e.recovery.lane = nil
-	e.letSlotsGo()
-	if e.recovery.runs > 0 {
-		e.log.Recovered(e.recovery.runs, e.recovery.lost)
-	}
-	e.recovery.runs, e.recovery.lost = 0, 0
-}
-
 // reviewHeld loads runs that are parked or wait for code if their code may fit now.
-func (e *Engine) reviewHeld(ps []*partition) {
+func (l *locations) reviewHeld(ps []*partition) {
+	e := l.engine
 	filter := store.Filter{Partitions: homes(ps), Status: []store.Status{store.Parked, store.WaitingForCode}, Limit: 500}
 	for {
 		var held []store.Run
@@ -297,7 +180,7 @@ func (e *Engine) reviewHeld(ps []*partition) {
 		}
 		for _, r := range held {
 			if e.worthTrying(r) {
-				e.tryAgain(store.Place(r.Partition, r.Ward), r.ID)
+				l.tryAgain(store.Place(r.Partition, r.Ward), r.ID)
 			}
 			filter.Before = r.ID
 		}
@@ -309,30 +192,32 @@ func (e *Engine) reviewHeld(ps []*partition) {
 
 // lose drops partitions that another node took over and cancels their attempts, whose results
 // no longer count.
-func (e *Engine) lose(ps ...*partition) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.loseLocked(ps)
+func (l *locations) lose(ps ...*partition) {
+	l.engine.mu.Lock()
+	defer l.engine.mu.Unlock()
+	l.loseLocked(ps)
 }
 
-func (e *Engine) loseLocked(ps []*partition) {
-	ps = slices.DeleteFunc(ps, func(p *partition) bool { return e.partitions[p.number] != p })
+func (l *locations) loseLocked(ps []*partition) {
+	e := l.engine
+	ps = slices.DeleteFunc(ps, func(p *partition) bool { return l.all[p.number] != p })
 	if len(ps) == 0 {
 		return
 	}
-	e.drop(ps)
+	l.drop(ps)
 	e.log.PartitionsLost(numbers(ps), ps[0].node)
 	e.attempts.Abandon(tenures(ps), store.ErrFenced)
 	e.member.Kick()
 }
 
 // drop forgets partitions and evicts their runs. The engine's mu is held.
-func (e *Engine) drop(ps []*partition) {
+func (l *locations) drop(ps []*partition) {
+	e := l.engine
 	gone := setOf(ps)
 	for _, p := range ps {
 		e.dispatcher.unserved.Drop(p.tenure())
-		if e.partitions[p.number] == p {
-			delete(e.partitions, p.number)
+		if l.all[p.number] == p {
+			delete(l.all, p.number)
 		}
 		p.suspicion.Close()
 		p.box.Close()
@@ -344,16 +229,16 @@ func (e *Engine) drop(ps []*partition) {
 		}
 	}
 	e.letBack()
-	e.moved(ps)
+	l.moved(ps)
 }
 
 // moved makes requests that depend on the owner of the partitions look again.
-func (e *Engine) moved(ps []*partition) {
+func (l *locations) moved(ps []*partition) {
 	places := make(map[int]bool, len(ps))
 	for _, p := range ps {
 		places[p.home] = true
 	}
-	e.Moved(places)
+	l.engine.Moved(places)
 }
 
 func setOf(ps []*partition) map[*partition]bool {

@@ -232,7 +232,7 @@ func (e *Engine) workerLoop() {
 // takeBack tells runs which of their attempts are lost with their worker.
 func (e *Engine) takeBack(patience time.Duration) error {
 	e.mu.Lock()
-	owned := homes(e.open())
+	owned := homes(e.locations.open())
 	e.mu.Unlock()
 	if len(owned) == 0 {
 		return nil
@@ -276,7 +276,7 @@ func (e *Engine) takeBack(patience time.Duration) error {
 			AttemptRef: core.AttemptRef{Call: t.Number, Attempt: t.Attempt}, Worker: t.Worker, Survived: left[t.Worker], Survivors: survivors,
 		}
 		e.mu.Lock()
-		for _, p := range e.open() {
+		for _, p := range e.locations.open() {
 			if p.home == t.Partition { // the run is in one of its places
 				p.deliverLocked(t.Run, post.Mail{Input: in})
 			}

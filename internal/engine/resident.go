@@ -58,10 +58,10 @@ const early = 200 * time.Millisecond
 const near = 5 * time.Second
 
 // tryAgain loads a held run again if this node still serves its partition.
-func (e *Engine) tryAgain(partition int, run string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	p := e.partitions[partition]
+func (l *locations) tryAgain(partition int, run string) {
+	l.engine.mu.Lock()
+	defer l.engine.mu.Unlock()
+	p := l.all[partition]
 	if p == nil {
 		return
 	}
@@ -98,7 +98,7 @@ func (p *partition) deliver(run string, m post.Mail) {
 
 func (p *partition) deliverLocked(run string, m post.Mail) {
 	e := p.engine
-	if e.partitions[p.number] != p {
+	if e.locations.all[p.number] != p {
 		return // another node owns it and will find what is durable
 	}
 	r := p.resident(p.receiver(run, m))
@@ -212,9 +212,9 @@ func (r *resident) rest() {
 	e.quiet.Broadcast()
 	if r.recovering {
 		r.recovering = false
-		e.recovered()
+		e.recovery.done()
 	}
-	e.recoverNext()
+	e.recovery.next()
 	e.letBack()
 	e.dispatcher.beginNext()
 	if r.dropped {
@@ -308,7 +308,7 @@ func (r *resident) unload() {
 	}
 	r.stirs()
 	e.dispatcher.grant(r.seats.Close())
-	served := e.phase != stopped && e.partitions[r.partition.number] == r.partition
+	served := e.phase != stopped && e.locations.all[r.partition.number] == r.partition
 	if served { // else the new owner may be loading it
 		r.rememberWake()
 		if m := r.machine(); m == nil || m.Ended() { // it ended, moved or is parked; a run that is only evicted still waits
@@ -334,7 +334,7 @@ func (r *resident) unload() {
 			again.rouse()
 		}
 	} else {
-		e.leaveUndelivered(r.partition.home, r.mail)
+		e.office.ForgetAt(r.partition.home, post.Sequences(r.mail))
 	}
 	turnAway(r.questions)
 	r.mail, r.questions = nil, nil

@@ -52,7 +52,7 @@ func (r *resident) startAfter(todo []post.Mail, existing *store.Run) {
 	row.After = existing.ID
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.partitions[p.number] != p || e.residents[r.id] != r {
+	if e.locations.all[p.number] != p || e.residents[r.id] != r {
 		return // another node owns it
 	}
 	e.dispatcher.grant(r.seats.Close()) // the next resident has seats of its own

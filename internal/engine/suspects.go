@@ -34,7 +34,7 @@ func (p *partition) locate() {
 		Home: p.home, Ward: p.ward, Epoch: p.epoch, Node: p.node, Lineage: &p.lineage,
 		Learn: func() error { return p.learnLineage() },
 		Hear:  func() error { return p.hearSince("", 0) },
-		Lose:  func() { e.lose(p) },
+		Lose:  func() { e.locations.lose(p) },
 	})
 }
 
@@ -165,7 +165,7 @@ func (r *activeRun) accuse(all []core.Crash) {
 	if len(all) == 0 || e.phase != running {
 		return
 	}
-	e.closeLane()
+	e.recovery.closeLane()
 	var noted []suspicion.Crash
 	for _, c := range all {
 		noted = append(noted, suspicion.Crash{
@@ -176,7 +176,7 @@ func (r *activeRun) accuse(all []core.Crash) {
 	e.suspicion.Accuse(noted, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.recovered()
+		e.recovery.done()
 	})
 }
 

@@ -50,8 +50,8 @@ func (e *Engine) readSwitches(ctx context.Context) error {
 		e.dispatcher.serveAgain()
 	}
 	if released {
-		open := e.open()
-		e.work.Go(func() { e.reviewHeld(open) }) // of a workflow that was held
+		open := e.locations.open()
+		e.work.Go(func() { e.locations.reviewHeld(open) }) // of a workflow that was held
 		if e.server != nil {
 			e.server.Wake()
 		}

@@ -120,7 +120,7 @@ func (r *resident) take(t *turn) (err error) {
 	if t.due {
 		if err := e.committer.Commit(t.commit); err != nil {
 			if errors.Is(err, store.ErrFenced) {
-				e.lose(r.partition)
+				e.locations.lose(r.partition)
 			}
 			r.stepper.refused(t, err)
 			return err
@@ -170,7 +170,7 @@ func (e *Engine) sent(t *store.Turn) {
 
 func (e *Engine) deliverSoon(t *store.Turn) {
 	for i := range t.Messages {
-		if m := &t.Messages[i]; m.Kind != message.KindAnswer && e.servesOf(m.Partition) {
+		if m := &t.Messages[i]; m.Kind != message.KindAnswer && e.locations.servesOf(m.Partition) {
 			e.inbox.kick()
 			return
 		}

@@ -28,7 +28,7 @@ func (i *inbox) claim(m store.Message, l *post.Look) *partition {
 	e := i.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p := e.partitions[m.Partition]
+	p := e.locations.all[m.Partition]
 	switch {
 	case p == nil:
 		return nil

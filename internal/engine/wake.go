@@ -54,7 +54,7 @@ func (d *dispatcher) stepDueNow() int64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, w := range due {
-		p := e.partitions[w.Partition]
+		p := e.locations.all[w.Partition]
 		if p == nil || p.epoch != w.Epoch {
 			continue
 		}
@@ -73,7 +73,7 @@ func (d *dispatcher) scan(now int64) (more bool, err error) {
 	e := d.engine
 	until := now + int64(e.config.ScanAhead)
 	e.mu.Lock()
-	after, owned := d.due.LookAhead(until), numbers(e.served())
+	after, owned := d.due.LookAhead(until), numbers(e.locations.served())
 	e.mu.Unlock()
 	if len(owned) == 0 {
 		return false, nil
@@ -92,7 +92,7 @@ func (d *dispatcher) scan(now int64) (more bool, err error) {
 		d.due.Seen(due[len(due)-1].Time)
 	}
 	for _, w := range due {
-		p, r := e.partitions[w.Partition], e.residents[w.Run]
+		p, r := e.locations.all[w.Partition], e.residents[w.Run]
 		// A resident at work, or about to be loaded, may be evicted before it has this due time.
 		if p != nil && (r == nil || !r.atRest()) {
 			// The run is loaded early, so that an attempt which is due then begins in time.

@@ -33,11 +33,11 @@ func homes(ps []*partition) []int {
 
 // servesOf reports whether this node serves a partition or a ward of it. The engine's mu is
 // held.
-func (e *Engine) servesOf(partition int) bool {
-	if e.partitions[partition] != nil || !e.nodes.HasWards(partition) {
-		return e.partitions[partition] != nil
+func (l *locations) servesOf(partition int) bool {
+	if l.all[partition] != nil || !l.engine.nodes.HasWards(partition) {
+		return l.all[partition] != nil
 	}
-	for _, p := range e.partitions {
+	for _, p := range l.all {
 		if p.home == partition {
 			return true
 		}
@@ -103,7 +103,7 @@ func (r *activeRun) giveAway(todo []post.Mail, move store.Move, to func() string
 		case errors.Is(err, store.ErrNoPlace):
 			e.nodes.Forget()
 		case errors.Is(err, store.ErrFenced):
-			e.lose(p)
+			e.locations.lose(p)
 			return err
 		case errors.Is(err, store.ErrElsewhere), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrClosed):
 			r.isElsewhere(todo, unknown)
@@ -158,9 +158,9 @@ func (r *resident) isElsewhere(todo []post.Mail, at int) {
 	p := r.partition
 	e.nodes.NoteWards(p.home)
 	all := slices.Concat(todo, r.mail, p.box.TakeDeferred(r.id))
-	e.leaveUndelivered(p.home, all)
+	e.office.ForgetAt(p.home, post.Sequences(all)) // so that the next look finds them
 	r.mail = nil
-	to := e.partitions[store.Place(p.home, at)]
+	to := e.locations.all[store.Place(p.home, at)]
 	if at == unknown || to == p {
 		to = nil
 	}
@@ -182,12 +182,6 @@ func (r *resident) isElsewhere(todo []post.Mail, at int) {
 	e.Moved(map[int]bool{p.home: true})
 }
 
-// leaveUndelivered lets the next look at the inbox find messages that were delivered to a
-// resident in the wrong place of this node. The engine's mu is held.
-func (e *Engine) leaveUndelivered(home int, all []post.Mail) {
-	e.office.ForgetAt(home, post.Sequences(all))
-}
-
 // advancedBy returns the ID of the node that last recorded a command of the run's code, "" if
 // there is none or it is not known.
 func (p *partition) advancedBy(past *core.Past) string {
@@ -201,19 +195,20 @@ func (p *partition) advancedBy(past *core.Past) string {
 	return ""
 }
 
-// wardLoop looks after the wards of this node and of its partitions after each renewal.
-func (e *Engine) wardLoop() {
+// watchWards looks after the wards of this node and of its partitions after each renewal.
+func (l *locations) watchWards() {
 	for {
 		select {
-		case <-e.nodes.Bell:
-		case <-e.ctx.Done():
+		case <-l.engine.nodes.Bell:
+		case <-l.engine.ctx.Done():
 			return
 		}
-		e.lookAtWards()
+		l.lookAtWards()
 	}
 }
 
-func (e *Engine) lookAtWards() {
+func (l *locations) lookAtWards() {
+	e := l.engine
 	ms, review := e.nodes.Seen()
 	live := map[string]bool{}
 	for _, m := range ms.Nodes {
@@ -226,24 +221,24 @@ func (e *Engine) lookAtWards() {
 		if placement.Ward(o.Partition) == 0 {
 			continue
 		}
-		if p := e.partitions[placement.Home(o.Partition)]; p != nil {
+		if p := l.all[placement.Home(o.Partition)]; p != nil {
 			shared = append(shared, p)
 			if !live[o.Node] {
 				dead, wards = append(dead, p), append(wards, placement.Ward(o.Partition))
 			}
 		}
-		if p := e.partitions[o.Partition]; p != nil {
+		if p := l.all[o.Partition]; p != nil {
 			shared = append(shared, p)
 		}
 	}
-	all := e.open()
+	all := l.open()
 	e.mu.Unlock()
 	for i, p := range dead {
 		p.dissolve(wards[i])
 	}
-	_ = e.wakeArrived(shared, store.Arrived) // if it fails, the next renewal leads to another try
+	_ = l.wakeArrived(shared, store.Arrived) // if it fails, the next renewal leads to another try
 	if review {
-		e.reviewHeld(all)
+		l.reviewHeld(all)
 	}
 }
 
@@ -258,21 +253,22 @@ func (p *partition) dissolve(ward int) {
 		})
 	})
 	if errors.Is(err, store.ErrFenced) {
-		e.lose(p)
+		e.locations.lose(p)
 	}
 	if err != nil || !gone {
 		return // the next renewal shows the ward again
 	}
-	if e.reads.Insist(e.ctx, "reading the runs of a ward", func() error { return e.wakeArrived([]*partition{p}, e.dispatcher.due.Horizon()) }) != nil {
+	if e.reads.Insist(e.ctx, "reading the runs of a ward", func() error { return e.locations.wakeArrived([]*partition{p}, e.dispatcher.due.Horizon()) }) != nil {
 		return // the engine ends
 	}
 	e.inbox.kick()
-	e.reviewHeld([]*partition{p})
+	e.locations.reviewHeld([]*partition{p})
 }
 
 // wakeArrived steps runs that have arrived in places of this node: runs that were moved here,
 // and runs of a dissolved ward that want a step before until.
-func (e *Engine) wakeArrived(ps []*partition, until int64) error {
+func (l *locations) wakeArrived(ps []*partition, until int64) error {
+	e := l.engine
 	if len(ps) == 0 {
 		return nil
 	}
@@ -283,7 +279,7 @@ func (e *Engine) wakeArrived(ps []*partition, until int64) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, w := range due {
-		p := e.partitions[w.Partition]
+		p := l.all[w.Partition]
 		if p == nil || p.leaving {
 			continue
 		}
