@@ -174,8 +174,8 @@ func (o attemptOwner) Ended(end attempt.End) {
 		e.dispatcher.slots.Forget(dispatch.Call{Run: x.Run, Number: x.Call}, x)
 	}
 	e.quiet.Broadcast()
-	if e.server != nil {
-		defer e.server.Freed() // a slot for a queue may be free
+	if e.queues.server != nil {
+		defer e.queues.server.Freed() // a slot for a queue may be free
 	}
 	p := e.locations.servedOf(x)
 	if p != nil {

@@ -22,7 +22,6 @@ import (
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
-	"github.com/perdure/perdure/internal/serve"
 	"github.com/perdure/perdure/internal/steptx"
 	"github.com/perdure/perdure/internal/suspicion"
 	"github.com/perdure/perdure/internal/sweep"
@@ -72,8 +71,7 @@ type Engine struct {
 	attempts     *attempt.Runner
 	transactions steptx.Runner
 	sweeper      *sweep.Sweeper
-	server       *serve.Server // serves queues; nil if this process serves none
-	goneWorkers  goneWorkers
+	queues       queues
 	reads        *outage.Watch // of the database
 	writes       *outage.Watch
 	loading      chan struct{} // bounds how many runs are loaded at a time
@@ -192,7 +190,7 @@ func (e *Engine) assemble(secret []byte) {
 		Clock: e.clock, Watch: e.reads, Holder: holder{e}, Log: e.log,
 	})
 	holds := e.member.Holds
-	if e.onlyQueues() {
+	if e.queues.only() {
 		holds = func() bool { return true } // it has no lease
 	}
 	e.dispatcher = newDispatcher(e, holds)
@@ -205,9 +203,10 @@ func (e *Engine) assemble(secret []byte) {
 		Every: config.SweepEvery, MaxKept: config.MaxKept, Owned: e.locations.owned, Awaits: e.Awaits,
 	})
 	e.inbox = newInbox(e)
+	e.queues.engine = e
 	e.locations = locations{engine: e, all: map[int]*partition{}}
 	e.recovery.engine = e
-	e.serveQueues()
+	e.queues.open()
 	e.intake = e.rules()
 }
 
@@ -242,19 +241,19 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.readSwitches(ctx); err != nil { // before anything can start
 		return err
 	}
-	if e.onlyQueues() {
+	if e.queues.only() {
 		group, err := e.db.Group(ctx, e.config.Group) // reads the mark again; nodes check it in Join
 		if err := errors.Join(err, group.Lacks(e.db.Info().Location)); err != nil {
 			return err
 		}
-		return e.startServing(ctx)
+		return e.queues.start(ctx)
 	}
 	if err := e.member.Join(ctx); err != nil {
 		return err
 	}
 	taken, err := e.locations.takeFirst(ctx)
-	if err == nil && e.server != nil {
-		err = e.server.Register(ctx)
+	if err == nil && e.queues.server != nil {
+		err = e.queues.server.Register(ctx)
 	}
 	if err != nil {
 		return errors.Join(err, e.locations.backOut(context.WithoutCancel(ctx)))
@@ -267,14 +266,22 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.partitions))
 	e.defs.warn(e.log, &e.config.Policy)
 	e.recovery.begin(taken)
-	for _, loop := range []func(){e.committer.Run, e.dispatcher.stepDue, e.inbox.loop, e.dispatcher.keepLineMoving, e.switchLoop, e.inbox.listen, e.locations.watchWards, e.member.Run, e.workerLoop} {
+	for _, loop := range []func(){e.committer.Run, e.dispatcher.stepDue, e.inbox.loop, e.dispatcher.keepLineMoving, e.switchLoop, e.inbox.listen, e.locations.watchWards, e.member.Run, e.queues.watchWorkers} {
 		e.work.Go(loop)
 	}
 	e.work.Go(e.sweeper.Run)
-	if e.server != nil {
-		e.server.Start()
+	if e.queues.server != nil {
+		e.queues.server.Start()
 	}
 	return nil
+}
+
+// leave ends the membership of a node. An engine that serves only queues has none.
+func (e *Engine) leave() error {
+	if e.queues.only() {
+		return nil
+	}
+	return e.member.Leave()
 }
 
 func (e *Engine) currentPhase() phase {
@@ -313,7 +320,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	running := e.attempts.Running()
 	e.mu.Unlock()
 	e.log.EngineDrains(e.config.Node, running)
-	served := e.stopServing(ctx)
+	served := e.queues.stop(ctx)
 	ended := func() bool { return e.attempts.Running() == 0 && e.busy == 0 }
 	clock.Await(ctx, e.quiet, ended)
 	e.attempts.Interrupt()
@@ -380,8 +387,8 @@ func (e *Engine) end() {
 	e.suspicion.End()
 	e.cancel()
 	e.attempts.Interrupt()
-	if e.server != nil {
-		e.server.Kill()
+	if e.queues.server != nil {
+		e.queues.server.Kill()
 	}
 	e.Client.Close()
 	e.work.Wait()

@@ -53,7 +53,7 @@ func (e *Engine) doomed() error {
 
 // away returns faults of the database, or of the connection to it.
 func (e *Engine) away() error {
-	return errors.Join(e.reads.Err(), e.writes.Err(), e.member.Health(), e.servingHealth())
+	return errors.Join(e.reads.Err(), e.writes.Err(), e.member.Health(), e.queues.health())
 }
 
 // impaired returns faults that stop only part of the work.

@@ -48,15 +48,15 @@ func (i *inbox) hear(news store.News) {
 	if news&store.NewsClaims != 0 {
 		i.later.Ring()
 	}
-	if news&store.NewsTasks != 0 && e.server != nil {
-		e.server.Kick()
+	if news&store.NewsTasks != 0 && e.queues.server != nil {
+		e.queues.server.Kick()
 	}
 	if news&store.NewsSwitches != 0 {
 		e.switchKick.Ring()
 	}
 	if news&store.NewsNodes != 0 {
 		e.member.Kick()
-		e.goneWorkers.kick.Ring()
+		e.queues.gone.kick.Ring()
 	}
 }
 

@@ -52,8 +52,8 @@ func (e *Engine) readSwitches(ctx context.Context) error {
 	if released {
 		open := e.locations.open()
 		e.work.Go(func() { e.locations.reviewHeld(open) }) // of a workflow that was held
-		if e.server != nil {
-			e.server.Wake()
+		if e.queues.server != nil {
+			e.queues.server.Wake()
 		}
 	}
 	return nil
