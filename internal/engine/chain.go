@@ -13,7 +13,7 @@ func (r *resident) continues(out *core.Turn) {
 	if out.Next == nil {
 		return
 	}
-	r.partition.engine.office.Direct(out.Next.WorkflowID, post.Route{Box: r.partition.box, Run: r.id, Stage: post.Continuing})
+	r.partition.engine.inbox.office.Direct(out.Next.WorkflowID, post.Route{Box: r.partition.box, Run: r.id, Stage: post.Continuing})
 }
 
 // continued records that such a turn is durable or refused. The engine's mu is held.
@@ -21,7 +21,7 @@ func (r *resident) continued(out *core.Turn) {
 	if out.Next == nil {
 		return
 	}
-	r.partition.engine.office.Undirect(out.Next.WorkflowID, r.id, post.Continuing)
+	r.partition.engine.inbox.office.Undirect(out.Next.WorkflowID, r.id, post.Continuing)
 }
 
 // receiver returns the run that gets mail addressed to run. The engine's mu is held.
@@ -45,7 +45,7 @@ func (r *resident) handOn(next *history.Start) {
 	if e.phase != running || e.locations.all[p.number] != p {
 		return // all of it is durable
 	}
-	e.office.Direct(next.WorkflowID, post.Route{Box: p.box, Run: next.Run, Stage: post.Continued})
+	e.inbox.office.Direct(next.WorkflowID, post.Route{Box: p.box, Run: next.Run, Stage: post.Continued})
 	if len(left) == 0 && next.FirstTurn > e.clock.Now() {
 		if next.FirstTurn <= e.dispatcher.due.Horizon() {
 			e.dispatcher.addWake(next.FirstTurn, p, next.Run)

@@ -68,7 +68,7 @@ func (i *inbox) routeStart(m store.Message, l *post.Look) {
 		if r.elsewhere = away; away || core.CanWait(&start) && !r.seats.Take() {
 			r.entry = written
 		}
-		e.office.Direct(start.WorkflowID, post.Route{Box: p.box, Run: start.Run, Stage: post.Starting})
+		e.inbox.office.Direct(start.WorkflowID, post.Route{Box: p.box, Run: start.Run, Stage: post.Starting})
 	}
 	p.deliverLocked(start.Run, post.Mail{Sequence: m.Sequence})
 }

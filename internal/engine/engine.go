@@ -18,7 +18,6 @@ import (
 	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/placement"
-	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
@@ -46,25 +45,20 @@ type Engine struct {
 	clock   *clock.Clock
 
 	// ctx ends with the engine's own goroutines.
-	ctx     context.Context
-	cancel  context.CancelFunc
-	hasten  context.CancelCauseFunc // says that Stop waits no longer; see replay.Guard
-	guard   replay.Guard            // of workflow code
-	work    sync.WaitGroup          // the engine's own loops
-	steps   workers.Pool            // turns of residents
-	code    workers.Pool            // user code, which may never return
-	timers  sync.Pool               // of stopped *time.Timer
-	watched sync.Pool               // of *watched
-	turns   sync.Pool               // of *turn, empty
-	outs    sync.Pool               // of *core.Turn, empty
+	ctx    context.Context
+	cancel context.CancelFunc
+	hasten context.CancelCauseFunc // says that Stop waits no longer; see replay.Guard
+	guard  replay.Guard            // of workflow code
+	work   sync.WaitGroup          // the engine's own loops
+	steps  workers.Pool            // turns of residents
+	code   workers.Pool            // user code, which may never return
+	pools  pools
 
-	intake       []rule // rules about the mail of a turn
 	committer    *commit.Committer
 	member       *member.Member
 	nodes        *placement.Nodes // where runs go on
-	switches     placement.Switches
+	switches     switches
 	suspicion    *suspicion.Room
-	office       *post.Office
 	dispatcher   *dispatcher
 	locations    locations
 	recovery     recovery
@@ -76,7 +70,6 @@ type Engine struct {
 	writes       *outage.Watch
 	loading      chan struct{} // bounds how many runs are loaded at a time
 	inbox        *inbox
-	switchKick   clock.Bell
 
 	life sync.Mutex // one Start or Stop at a time
 
@@ -142,17 +135,15 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	}
 	e := &Engine{
 		config: config, defs: defs, around: defs.around,
-		db:         db,
-		log:        logs.New(config.Logger, db.Info().Private),
-		group:      group,
-		process:    ident.NewToken(),
-		clock:      clock.New(time.Now().UnixNano()),
-		loading:    make(chan struct{}, maxLoading),
-		switchKick: clock.NewBell(),
-		office:     post.NewOffice(),
-		residents:  map[string]*resident{},
-		idle:       list.New(),
-		conflicts:  map[string]bool{},
+		db:        db,
+		log:       logs.New(config.Logger, db.Info().Private),
+		group:     group,
+		process:   ident.NewToken(),
+		clock:     clock.New(time.Now().UnixNano()),
+		loading:   make(chan struct{}, maxLoading),
+		residents: map[string]*resident{},
+		idle:      list.New(),
+		conflicts: map[string]bool{},
 	}
 	e.assemble(secret)
 	return e, nil
@@ -162,6 +153,11 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 func (e *Engine) assemble(secret []byte) {
 	config, db, group, defs := &e.config, e.db, e.group, e.defs
 	e.quiet = sync.NewCond(&e.mu)
+	e.inbox = newInbox(e)
+	e.queues.engine = e
+	e.switches = switches{engine: e, kick: clock.NewBell()}
+	e.locations = locations{engine: e, all: map[int]*partition{}}
+	e.recovery.engine = e
 	ctx, cancel := context.WithCancelCause(context.Background())
 	e.ctx, e.cancel = ctx, func() { cancel(ErrStopped) }
 	hurry, hasten := context.WithCancelCause(ctx)
@@ -174,7 +170,7 @@ func (e *Engine) assemble(secret []byte) {
 	e.transactions = steptx.Runner{Life: e.ctx, Pool: &e.code}
 	e.Inspector = inspect.New(db, inspect.Config{
 		Draw:  config.Draw,
-		Group: group, Now: e.clock.Now, Usable: e.notStopped, Paused: e.pausedActivities,
+		Group: group, Now: e.clock.Now, Usable: e.notStopped, Paused: e.switches.paused,
 		Limits: inspect.Limits{Events: config.MaxHistory, PendingCalls: config.MaxPendingCalls, Signals: config.MaxSignalBacklog},
 	})
 	e.Client = request.New(request.Config{
@@ -190,7 +186,7 @@ func (e *Engine) assemble(secret []byte) {
 		Clock: e.clock, Watch: e.reads, Holder: holder{e}, Log: e.log,
 	})
 	holds := e.member.Holds
-	if e.queues.only() {
+	if e.config.onlyQueues() {
 		holds = func() bool { return true } // it has no lease
 	}
 	e.dispatcher = newDispatcher(e, holds)
@@ -202,12 +198,7 @@ func (e *Engine) assemble(secret []byte) {
 		Context: e.ctx, Store: db, Name: config.Group, Group: group, Clock: e.clock, Log: e.log, Retention: config.Retention,
 		Every: config.SweepEvery, MaxKept: config.MaxKept, Owned: e.locations.owned, Awaits: e.Awaits,
 	})
-	e.inbox = newInbox(e)
-	e.queues.engine = e
-	e.locations = locations{engine: e, all: map[int]*partition{}}
-	e.recovery.engine = e
 	e.queues.open()
-	e.intake = e.rules()
 }
 
 // None stands for a missing engine. Methods of a nil engine or an empty handle use it, and all
@@ -238,10 +229,10 @@ func (e *Engine) Start(ctx context.Context) error {
 	case draining, stopped:
 		return ErrStopped
 	}
-	if err := e.readSwitches(ctx); err != nil { // before anything can start
+	if err := e.switches.read(ctx); err != nil { // before anything can start
 		return err
 	}
-	if e.queues.only() {
+	if e.config.onlyQueues() {
 		group, err := e.db.Group(ctx, e.config.Group) // reads the mark again; nodes check it in Join
 		if err := errors.Join(err, group.Lacks(e.db.Info().Location)); err != nil {
 			return err
@@ -266,7 +257,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.partitions))
 	e.defs.warn(e.log, &e.config.Policy)
 	e.recovery.begin(taken)
-	for _, loop := range []func(){e.committer.Run, e.dispatcher.stepDue, e.inbox.loop, e.dispatcher.keepLineMoving, e.switchLoop, e.inbox.listen, e.locations.watchWards, e.member.Run, e.queues.watchWorkers} {
+	for _, loop := range []func(){e.committer.Run, e.dispatcher.stepDue, e.inbox.loop, e.dispatcher.keepLineMoving, e.switches.follow, e.inbox.listen, e.locations.watchWards, e.member.Run, e.queues.watchWorkers} {
 		e.work.Go(loop)
 	}
 	e.work.Go(e.sweeper.Run)
@@ -278,7 +269,7 @@ func (e *Engine) Start(ctx context.Context) error {
 
 // leave ends the membership of a node. An engine that serves only queues has none.
 func (e *Engine) leave() error {
-	if e.queues.only() {
+	if e.config.onlyQueues() {
 		return nil
 	}
 	return e.member.Leave()

@@ -76,7 +76,7 @@ func Holds(e *Engine) string {
 	report("calls in queues", slots.Waiting)
 	report("recovery", e.recovery.open)
 	report("waiting requests", e.Client.Waiting())
-	report("route", e.office.OpenRoutes())
+	report("route", e.inbox.office.OpenRoutes())
 	report("late bodies", e.attempts.Late())
 	for _, p := range e.locations.all {
 		report("active in a partition", p.active)

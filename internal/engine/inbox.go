@@ -22,6 +22,8 @@ type inbox struct {
 	bell    clock.Bell
 	later   clock.Bell    // some mail can wait
 	reading chan struct{} // one look at a time; it may last as long as an outage
+	office  *post.Office
+	rules   rules // about the mail of a turn
 
 	// Guarded by the engine's mu:
 
@@ -30,7 +32,7 @@ type inbox struct {
 }
 
 func newInbox(e *Engine) *inbox {
-	return &inbox{engine: e, bell: clock.NewBell(), later: clock.NewBell(), reading: make(chan struct{}, 1)}
+	return &inbox{engine: e, bell: clock.NewBell(), later: clock.NewBell(), reading: make(chan struct{}, 1), office: post.NewOffice(), rules: newRules(e)}
 }
 
 // kick makes the inbox be read soon.
@@ -52,7 +54,7 @@ func (i *inbox) hear(news store.News) {
 		e.queues.server.Kick()
 	}
 	if news&store.NewsSwitches != 0 {
-		e.switchKick.Ring()
+		e.switches.kick.Ring()
 	}
 	if news&store.NewsNodes != 0 {
 		e.member.Kick()
@@ -143,8 +145,8 @@ func (i *inbox) route(m store.Message, l *post.Look) error {
 	if to != "" && p.box.DeferUntilStart(m.Sequence, m.WorkflowID, to) {
 		return nil
 	}
-	for i := range e.intake {
-		if arrived := e.intake[i].arrived; arrived != nil {
+	for k := range i.rules {
+		if arrived := i.rules[k].arrived; arrived != nil {
 			arrived(run, in)
 		}
 	}

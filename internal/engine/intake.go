@@ -24,25 +24,28 @@ type rule struct {
 	refusal func(p *partition, in core.Input) (store.Message, bool)
 }
 
-func (e *Engine) rules() []rule {
-	return []rule{transactionRule(), resetRule(e), outsideRule(e), slotRule(), gateRule(e), updateRule()}
+// rules are asked in this order.
+type rules []rule
+
+func newRules(e *Engine) rules {
+	return rules{transactionRule(), resetRule(e), outsideRule(e), slotRule(), gateRule(e), updateRule()}
 }
 
 // limited returns the rule that limits m, nil if there is none.
-func (e *Engine) limited(m post.Mail) *rule {
-	for i := range e.intake {
-		if limits := e.intake[i].limits; limits != nil && limits(m) {
-			return &e.intake[i]
+func (all rules) limited(m post.Mail) *rule {
+	for i := range all {
+		if limits := all[i].limits; limits != nil && limits(m) {
+			return &all[i]
 		}
 	}
 	return nil
 }
 
 // upTo returns how many of the first messages go into one turn.
-func (e *Engine) upTo(all []post.Mail) int {
+func (all rules) upTo(mail []post.Mail) int {
 	var seen []*rule
-	for i, m := range all {
-		by := e.limited(m)
+	for i, m := range mail {
+		by := all.limited(m)
 		switch {
 		case by == nil:
 			continue
@@ -53,13 +56,13 @@ func (e *Engine) upTo(all []post.Mail) int {
 		}
 		seen = append(seen, by)
 	}
-	return len(all)
+	return len(mail)
 }
 
 // alone returns the rule of a message that has a turn to itself, nil for any other mail.
-func (e *Engine) alone(all []post.Mail) *rule {
-	if len(all) == 1 {
-		if by := e.limited(all[0]); by != nil && by.alone != nil {
+func (all rules) alone(mail []post.Mail) *rule {
+	if len(mail) == 1 {
+		if by := all.limited(mail[0]); by != nil && by.alone != nil {
 			return by
 		}
 	}
@@ -68,7 +71,7 @@ func (e *Engine) alone(all []post.Mail) *rule {
 
 // takeDeferred implements stepper.
 func (r *activeRun) takeDeferred(t *turn) {
-	if r.engine.alone(t.mail) != nil {
+	if r.engine.inbox.rules.alone(t.mail) != nil {
 		return
 	}
 	if before := r.partition.box.Deferred(r.id); takesAny(r.run, before) {
@@ -90,8 +93,8 @@ func (r *activeRun) inputs(t *turn) []core.Input {
 		inputs[0] = r.takenOver(t)
 	}
 	for i, m := range t.mail {
-		for k := range e.intake {
-			if void := e.intake[k].void; void != nil && void(r, m) {
+		for k := range e.inbox.rules {
+			if void := e.inbox.rules[k].void; void != nil && void(r, m) {
 				t.mail[i].Input = nil
 			}
 		}
@@ -140,8 +143,8 @@ func (r *activeRun) putOff(t *turn) {
 func (p *partition) refusals(todo []post.Mail) (messages []store.Message) {
 	e := p.engine
 	for _, m := range todo {
-		for i := range e.intake {
-			if refusal := e.intake[i].refusal; refusal != nil {
+		for i := range e.inbox.rules {
+			if refusal := e.inbox.rules[i].refusal; refusal != nil {
 				if answer, due := refusal(p, m.Input); due {
 					messages = append(messages, answer)
 				}

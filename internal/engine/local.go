@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
@@ -76,8 +75,8 @@ func (e *Engine) heldStart(ctx context.Context, r *activeRun, started <-chan err
 	if forEnd {
 		patience = heldForEnd
 	}
-	timer := e.borrowTimer(patience)
-	defer e.returnTimer(timer)
+	timer := e.pools.borrowTimer(patience)
+	defer e.pools.returnTimer(timer)
 	select {
 	case err := <-started:
 		return err, true
@@ -105,8 +104,8 @@ func (e local) Posted() { e.inbox.kick() }
 
 // Switched implements request.Local.
 func (e local) Switched(ctx context.Context) {
-	if e.readSwitches(ctx) != nil {
-		e.switchKick.Ring() // the switch is durable and is read soon
+	if e.switches.read(ctx) != nil {
+		e.switches.kick.Ring() // the switch is durable and is read soon
 	}
 }
 
@@ -166,20 +165,4 @@ func (e *Engine) queryEnded(ctx context.Context, row *store.Run, name string, in
 	value, err := e.handle(instance, name, input)
 	endInstance(instance, err)
 	return value, told(err)
-}
-
-// borrowTimer returns a running timer. Timers are pooled because each start of a run needs
-// one.
-func (e *Engine) borrowTimer(d time.Duration) *time.Timer {
-	t, ok := e.timers.Get().(*time.Timer)
-	if !ok {
-		return time.NewTimer(d)
-	}
-	t.Reset(d)
-	return t
-}
-
-func (e *Engine) returnTimer(t *time.Timer) {
-	t.Stop()
-	e.timers.Put(t)
 }

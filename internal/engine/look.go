@@ -43,7 +43,7 @@ func (i *inbox) beginLook(box *post.Box, workflowID string) *post.Look {
 	if box != nil {
 		return box.BeginAsked(e.clock.Now(), workflowID, boxes(e.locations.served()))
 	}
-	return e.office.Begin(e.clock.Now(), boxes(e.locations.open()))
+	return e.inbox.office.Begin(e.clock.Now(), boxes(e.locations.open()))
 }
 
 func boxes(ps []*partition) []*post.Box {

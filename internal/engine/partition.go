@@ -146,7 +146,7 @@ func (l *locations) takeOver(node string, owned []store.Ownership) *takeover {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, o := range owned {
-		p := &partition{engine: e, number: o.Partition, home: placement.Home(o.Partition), ward: placement.Ward(o.Partition), epoch: o.Epoch, node: node, box: e.office.Open(o.Partition)}
+		p := &partition{engine: e, number: o.Partition, home: placement.Home(o.Partition), ward: placement.Ward(o.Partition), epoch: o.Epoch, node: node, box: e.inbox.office.Open(o.Partition)}
 		p.locate()
 		l.all[o.Partition] = p
 		t.partitions = append(t.partitions, p)

@@ -35,6 +35,9 @@ func (c *Config) checkQueues() (errs []error) {
 	return errs
 }
 
+// onlyQueues reports whether the process serves queues and takes no partitions.
+func (c *Config) onlyQueues() bool { return len(c.Queues) > 0 && len(c.Workflows) == 0 }
+
 // storeTasks translates what a turn says about queues for the store.
 func (r *activeRun) storeTasks(out *core.Turn, t *store.Turn) error {
 	refs := func(all []core.AttemptRef) (list []store.TaskRef) {

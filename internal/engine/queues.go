@@ -25,11 +25,6 @@ type queues struct {
 	gone   goneWorkers
 }
 
-// only reports whether the process serves queues and takes no partitions.
-func (q *queues) only() bool {
-	return len(q.engine.config.Queues) > 0 && len(q.engine.config.Workflows) == 0
-}
-
 // open creates the server of the queues, if this process serves any.
 func (q *queues) open() {
 	e := q.engine
@@ -89,7 +84,7 @@ func (q *queues) start(ctx context.Context) error {
 	e.suspicion.Begin(time.Now())
 	e.mu.Unlock()
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, 0)
-	e.work.Go(e.switchLoop)
+	e.work.Go(e.switches.follow)
 	e.work.Go(e.inbox.listen)
 	return nil
 }

@@ -162,7 +162,7 @@ func (r *resident) rouse() {
 // advance works on a resident until it has nothing left to do.
 func (r *resident) advance() {
 	e := r.partition.engine
-	t := e.newTurn()
+	t := e.pools.newTurn()
 	e.mu.Lock()
 	for r.fill(t) {
 		e.mu.Unlock()
@@ -184,17 +184,17 @@ func (r *resident) advance() {
 			r.tellStarted(err)
 			r.unload()
 		}
-		e.clearTurn(t)
+		e.pools.clearTurn(t)
 	}
 	r.rest()
 	e.mu.Unlock()
-	e.turns.Put(t)
+	e.pools.turns.Put(t)
 }
 
 // takeMail takes the mail for one turn out of the mailbox. The engine's mu is held.
 func (r *resident) takeMail() (todo []post.Mail) {
 	post.Sort(r.mail)
-	n := r.partition.engine.upTo(r.mail)
+	n := r.partition.engine.inbox.rules.upTo(r.mail)
 	todo = r.mail[:n:n]
 	if r.mail = r.mail[n:]; len(r.mail) == 0 {
 		r.mail = nil
@@ -334,7 +334,7 @@ func (r *resident) unload() {
 			again.rouse()
 		}
 	} else {
-		e.office.ForgetAt(r.partition.home, post.Sequences(r.mail))
+		e.inbox.office.ForgetAt(r.partition.home, post.Sequences(r.mail))
 	}
 	turnAway(r.questions)
 	r.mail, r.questions = nil, nil

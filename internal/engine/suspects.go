@@ -23,7 +23,7 @@ func (e *Engine) newSuspicion() *suspicion.Room {
 	return suspicion.New(suspicion.Config{
 		Context: e.ctx, Store: e.db, Name: e.config.Group, Group: e.group, Node: e.config.Node, Build: e.config.Build,
 		Clock: e.clock, Log: e.log, Watch: e.reads, Slots: e.dispatcher.slots, OnProbation: e.attempts.OnProbation,
-		Commit: e.committer.Commit, Go: e.work.Go, Granted: e.dispatcher.granted, Reread: e.readSwitches,
+		Commit: e.committer.Commit, Go: e.work.Go, Granted: e.dispatcher.granted, Reread: e.switches.read,
 	})
 }
 

@@ -3,41 +3,53 @@ package engine
 import (
 	"context"
 
+	"github.com/perdure/perdure/internal/clock"
+	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/store"
 )
 
-// pausedActivities returns the switches that pause activities, by name of the activity.
-func (e *Engine) pausedActivities(ctx context.Context) (map[string]store.Switch, error) {
+// switches are the switches of the group, as this node has read them.
+type switches struct {
+	placement.Switches
+	engine *Engine
+	kick   clock.Bell
+}
+
+// paused returns the switches that pause activities, by name of the activity.
+func (s *switches) paused(ctx context.Context) (map[string]store.Switch, error) {
+	e := s.engine
 	phase := e.currentPhase()
 	if phase == client { // a client gets no notifications of switches
-		if err := e.readSwitches(ctx); err != nil {
+		if err := s.read(ctx); err != nil {
 			return nil, err
 		}
 	}
-	paused := e.switches.Paused()
+	paused := s.Paused()
 	return paused, e.suspicion.HeldAnywhere(ctx, phase != client, paused)
 }
 
-// switchLoop reads switches when notified.
-func (e *Engine) switchLoop() {
-	e.inbox.keepLooking(e.switchKick, nil, func() error {
-		return e.reads.Persist(e.ctx, "reading switches", func() error { return e.readSwitches(e.ctx) })
+// follow reads switches when notified.
+func (s *switches) follow() {
+	e := s.engine
+	e.inbox.keepLooking(s.kick, nil, func() error {
+		return e.reads.Persist(e.ctx, "reading switches", func() error { return s.read(e.ctx) })
 	})
 }
 
-// readSwitches reads new entries of the log. If an activity is resumed, its calls continue.
-func (e *Engine) readSwitches(ctx context.Context) error {
-	log, err := e.db.Switches(ctx, e.config.Group, e.switches.Read())
+// read reads new entries of the log. If an activity is resumed, its calls continue.
+func (s *switches) read(ctx context.Context) error {
+	e := s.engine
+	log, err := e.db.Switches(ctx, e.config.Group, s.Read())
 	if err != nil {
 		return err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	fresh, released := e.switches.Add(log)
+	fresh, released := s.Add(log)
 	letGo, ask := e.suspicion.Add(fresh)
-	e.nodes.SetCanary(e.switches.Canary())
+	e.nodes.SetCanary(s.Canary())
 	off := map[string]bool{}
-	for name := range e.switches.Paused() {
+	for name := range s.Paused() {
 		off[name] = true
 	}
 	e.suspicion.HeldHere(off)

@@ -47,23 +47,6 @@ type turn struct {
 	said *core.StandingTurn
 }
 
-func (e *Engine) newTurn() *turn {
-	if t, is := e.turns.Get().(*turn); is {
-		return t
-	}
-	return &turn{}
-}
-
-// clearTurn makes a turn empty for the next one.
-func (e *Engine) clearTurn(t *turn) {
-	if t.stepped && t.out != nil { // else who refused it may still read it
-		t.out.Clear()
-		e.outs.Put(t.out)
-	}
-	clear(t.inputs)
-	*t = turn{inputs: t.inputs[:0]}
-}
-
 // fill takes the mail and the questions of the next turn of a resident. It returns false if there
 // is nothing to do. The engine's mu is held.
 func (r *resident) fill(t *turn) bool {
@@ -206,7 +189,7 @@ func (r *activeRun) machine() machine {
 
 func (r *activeRun) step(t *turn) (err error) {
 	e := r.engine
-	if by := e.alone(t.mail); by != nil {
+	if by := e.inbox.rules.alone(t.mail); by != nil {
 		if err := by.alone(r, &t.mail[0]); err != nil {
 			return err
 		}
@@ -406,7 +389,7 @@ func (r *activeRun) carryOut(out *core.Turn) {
 		if out.Next != nil {
 			r.handOn(out.Next)
 		} else {
-			e.office.Undirect(r.run.Began().WorkflowID, r.id) // the next run of the ID belongs to another chain
+			e.inbox.office.Undirect(r.run.Began().WorkflowID, r.id) // the next run of the ID belongs to another chain
 		}
 		r.unload()
 	}

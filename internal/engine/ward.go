@@ -158,7 +158,7 @@ func (r *resident) isElsewhere(todo []post.Mail, at int) {
 	p := r.partition
 	e.nodes.NoteWards(p.home)
 	all := slices.Concat(todo, r.mail, p.box.TakeDeferred(r.id))
-	e.office.ForgetAt(p.home, post.Sequences(all)) // so that the next look finds them
+	e.inbox.office.ForgetAt(p.home, post.Sequences(all)) // so that the next look finds them
 	r.mail = nil
 	to := e.locations.all[store.Place(p.home, at)]
 	if at == unknown || to == p {

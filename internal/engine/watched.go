@@ -35,11 +35,11 @@ func (e *Engine) newWatched() *watched {
 
 // step takes a step under the turn timeout.
 func (e *Engine) step(r *activeRun, now int64, inputs []core.Input) (*core.Turn, error) {
-	w, ok := e.watched.Get().(*watched)
+	w, ok := e.pools.watched.Get().(*watched)
 	if !ok {
 		w = e.newWatched()
 	}
-	if spare, is := e.outs.Get().(*core.Turn); is {
+	if spare, is := e.pools.outs.Get().(*core.Turn); is {
 		r.run.Reuse(spare)
 	}
 	w.Instance, w.of, w.machine, w.now, w.inputs = r.instance, r, r.run, now, inputs
@@ -48,7 +48,7 @@ func (e *Engine) step(r *activeRun, now int64, inputs []core.Input) (*core.Turn,
 		out := w.out
 		w.Instance, w.of, w.machine, w.inputs, w.out = nil, nil, nil, nil, nil
 		w.admitted.Reset()
-		e.watched.Put(w)
+		e.pools.watched.Put(w)
 		return out, nil
 	}
 	if stuck := (*replay.StuckError)(nil); errors.As(err, &stuck) {
