@@ -34,13 +34,18 @@ func (r *activeRun) load(todo []post.Mail) error {
 	if err != nil {
 		return err
 	}
-	if r.create == nil { // else nobody knew it before
-		if err := r.partition.hearSince(past.Start.WorkflowID, 0); err != nil {
-			return err
+	heard := int64(0)
+	if n := len(past.Turns); n > 0 && past.Turns[n-1].Epoch != r.partition.epoch {
+		last := past.Turns[n-1].Epoch
+		r.partition.lineage.CameFrom(last)
+		if store.WardOf(last) != r.partition.ward {
+			heard = e.clock.Now() // its messages came with it
 		}
 	}
-	if n := len(past.Turns); n > 0 && past.Turns[n-1].Epoch != r.partition.epoch {
-		r.partition.lineage.CameFrom(past.Turns[n-1].Epoch)
+	if r.create == nil { // else nobody knew it before
+		if err := r.partition.hearSince(past.Start.WorkflowID, heard); err != nil {
+			return err
+		}
 	}
 	if err := r.partition.learnLineage(); err != nil {
 		return err

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/post"
 )
 
@@ -13,8 +14,8 @@ func (r *resident) hearFirst(t *turn) error {
 	if t.heard {
 		return nil // the usual case
 	}
-	if due := r.machine().NextDue(); due <= e.clock.Now() && !r.partition.box.HeardSince(due) {
-		if err := r.partition.hearSince(r.stepper.workflowID(), due); err != nil {
+	if at := r.mustHear(t, e.clock.Now()); at != 0 {
+		if err := r.partition.hearSince(r.stepper.workflowID(), at); err != nil {
 			return err
 		}
 	}
@@ -26,6 +27,21 @@ func (r *resident) hearFirst(t *turn) error {
 	}
 	r.complete(t, e.clock.Now())
 	return nil
+}
+
+// mustHear returns since when the inbox must have been heard before a turn at a time: what has
+// come before that is due, or before a worker was found dead, comes first. It returns 0 if
+// nothing is due.
+func (r *resident) mustHear(t *turn, now int64) (at int64) {
+	if due := r.machine().NextDue(); due <= now {
+		at = max(due, 1)
+	}
+	for i := range t.mail {
+		if _, is := t.mail[i].Input.(core.WorkerGone); is {
+			at = max(at, t.mail[i].At)
+		}
+	}
+	return at
 }
 
 // complete completes the mail of a turn at a time at which nothing is due that was not heard before.

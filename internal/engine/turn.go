@@ -62,7 +62,7 @@ func (r *resident) fill(t *turn) bool {
 	r.stepping = !t.onlyAsked
 	if m != nil && !t.onlyAsked {
 		now := e.clock.Now()
-		if due := m.NextDue(); due > now || r.partition.box.HeardSince(due) {
+		if at := r.mustHear(t, now); at == 0 || r.partition.box.HeardSince(at) {
 			r.complete(t, now)
 		}
 	}

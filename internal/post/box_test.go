@@ -1,6 +1,7 @@
 package post
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/perdure/perdure/internal/core"
@@ -75,18 +76,18 @@ func TestMailWaitsForTheStart(t *testing.T) {
 // comes first.
 func TestMailIsSortedByMoment(t *testing.T) {
 	all := []Mail{
-		{Sequence: 1, At: 50}, {Sequence: 2, At: 30}, {At: 40, Input: core.SlotsOpen{}}, {Sequence: 3, Input: core.Claimed{}}, {Sequence: 4, At: 60},
+		{Input: core.WorkerGone{}, At: 35}, {Sequence: 1, At: 50}, {Sequence: 2, At: 30}, {At: 40, Input: core.SlotsOpen{}}, {Sequence: 3, Input: core.Claimed{}}, {Sequence: 4, At: 60},
 	}
 	Sort(all)
 	var got []int64
 	for _, m := range all {
 		got = append(got, m.Sequence)
 	}
-	if want := []int64{3, 0, 1, 2, 4}; len(got) != len(want) || got[0] != 3 || got[1] != 0 || got[2] != 1 || got[3] != 2 {
+	if want := []int64{3, 0, 1, 2, 4, 0}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if First(all) != 40 || First(nil) != 0 || len(Sequences(all)) != 4 {
-		t.Error("the first moment is that of the claim, which has none, or the numbers are others")
+	if First(all) != 35 || First(nil) != 0 || len(Sequences(all)) != 4 {
+		t.Error("the first moment is not that of the worker that is gone, or the numbers are others")
 	}
 }
 

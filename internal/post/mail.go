@@ -44,7 +44,8 @@ func (u *UnreadEnd) Error() string {
 
 // Sort sorts mail by moment. Messages of the inbox keep the order of their numbers, whatever
 // the clock of the database showed. A claim comes first: decisions about its call must know that
-// the attempt is running.
+// the attempt is running. That a worker is gone comes last: an answer to its attempt that has
+// arrived meanwhile counts.
 func Sort(all []Mail) {
 	if len(all) < 2 {
 		return
@@ -56,7 +57,15 @@ func Sort(all []Mail) {
 			m.At = latest
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Mail) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(all, func(a, b Mail) int { return cmp.Or(cmp.Compare(a.last(), b.last()), cmp.Compare(a.At, b.At)) })
+}
+
+// last is 1 for what comes after everything else, else 0.
+func (m *Mail) last() int {
+	if _, is := m.Input.(core.WorkerGone); is {
+		return 1
+	}
+	return 0
 }
 
 func (m *Mail) isClaim() bool {

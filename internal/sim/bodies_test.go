@@ -172,10 +172,11 @@ func (s *shift) answer(token string, n int) {
 		if alive {
 			_ = w.desk().HeartbeatAttempt(ctx, token, history.Payload{})
 		}
+		at := time.Now()
 		err := say(ctx)
 		cancel()
 		if err == nil {
-			s.node.book.answer(s.entry, as)
+			s.node.book.answer(s.entry, as, at)
 		}
 		if err == nil || errors.Is(err, request.ErrStaleToken) {
 			return

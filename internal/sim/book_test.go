@@ -2,6 +2,7 @@ package sim
 
 import (
 	"sync"
+	"time"
 
 	"github.com/perdure/perdure/activity"
 )
@@ -20,8 +21,9 @@ type entry struct {
 	run, call, attempt, activity string
 	node                         *node
 	number                       int
-	did                          bool   // its effect
-	failed                       bool   // instead
+	did                          bool // its effect
+	failed                       bool // instead
+	answered                     time.Time
 	answer                       string // its outcome, as somebody said from outside and was told that it counts
 }
 
@@ -52,11 +54,12 @@ func (b *book) end(e *entry, did bool) {
 	e.did, e.failed = did, !did
 }
 
-// answer notes that an answer from outside was taken: the attempt ends with it.
-func (b *book) answer(e *entry, as string) {
+// answer notes that an answer from outside was taken, as it was sent at a time: the attempt ends
+// with it.
+func (b *book) answer(e *entry, as string, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e.answer = as
+	e.answer, e.answered = as, at
 }
 
 // write notes that a step transaction was committed.
