@@ -109,7 +109,7 @@ func (h *hold) refusal() error {
 func (e *Engine) handle(i seal.Instance, name string, input history.Payload) (history.Payload, error) {
 	stint := replay.Stint{Instance: i}
 	var a answer
-	err := e.guard.Do(&stint, func() error {
+	err := e.code.guard.Do(&stint, func() error {
 		a.value, a.err = i.Query(name, input)
 		return nil
 	})
@@ -152,10 +152,10 @@ func (i *inbox) routeQuery(m store.Message) {
 // query. If this node has lost the partition, the message stays for the next owner.
 func (p *partition) answerMessage(m store.Message, d message.Data, left time.Duration) {
 	e := p.engine
-	ctx, cancel := context.WithTimeout(e.ctx, left)
+	ctx, cancel := context.WithTimeout(e.life.ctx, left)
 	defer cancel()
 	value, err := e.answerOf(ctx, p, m, d)
-	if e.ctx.Err() != nil {
+	if e.life.ctx.Err() != nil {
 		return
 	}
 	if errors.Is(err, request.ErrMoved) || ctx.Err() != nil {
@@ -171,7 +171,7 @@ func (p *partition) answerMessage(m store.Message, d message.Data, left time.Dur
 		Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: m.Run, Consumed: []int64{m.Sequence}, Repeatable: true,
 		Messages: []store.Message{reply},
 	}
-	if e.committer.Commit(t) == nil {
+	if e.db.committer.Commit(t) == nil {
 		(&resident{partition: p}).settled(&t)
 	}
 }

@@ -27,7 +27,7 @@ func (r *activeRun) begin(d *core.Dispatch, slot *dispatch.Slot) {
 	body := r.body(d)
 	// Its code was evicted, the engine stops, or the turn took so long that another node may
 	// own the run.
-	if body == nil || e.phase != running || !e.member.Holds() {
+	if body == nil || e.life.phase != running || !e.member.Holds() {
 		p.deliverLocked(r.id, post.Mail{Input: core.AttemptEnded{
 			Call: d.Call, Attempt: d.Attempt, Outcome: core.Drained, Ended: e.clock.Now(),
 		}})
@@ -53,7 +53,7 @@ func (r *activeRun) begin(d *core.Dispatch, slot *dispatch.Slot) {
 // aroundAttempts returns what surrounds the attempts of a run. The engine's mu is held.
 func (r *activeRun) aroundAttempts() *around.Attempts {
 	if !r.around.Asked {
-		r.around = r.engine.around.OfRun(r.run.Began())
+		r.around = r.engine.defs.around.OfRun(r.run.Began())
 	}
 	return &r.around
 }
@@ -173,7 +173,7 @@ func (o attemptOwner) Ended(end attempt.End) {
 	if end.Input.Unbegun || end.Slot == nil {
 		e.dispatcher.slots.Forget(dispatch.Call{Run: x.Run, Number: x.Call}, x)
 	}
-	e.quiet.Broadcast()
+	e.residents.quiet.Broadcast()
 	if e.queues.server != nil {
 		defer e.queues.server.Freed() // a slot for a queue may be free
 	}
@@ -188,7 +188,7 @@ func (o attemptOwner) Ended(end attempt.End) {
 	switch onTrial := end.Slot != nil && end.Slot.Lane() == dispatch.Probation; {
 	case onTrial && end.Survived():
 		e.acquit(end.Slot.Activity(), core.AttemptID(x.Run, x.Call, x.Number), end.Slot.Free)
-	case onTrial || p == nil || !e.residents[x.Run].keeps(end.Slot):
+	case onTrial || p == nil || !e.residents.all[x.Run].keeps(end.Slot):
 		e.dispatcher.grant(end.Slot.Free())
 		e.letBack()
 	}
@@ -219,7 +219,7 @@ func (p *partition) takeBeat(x *attempt.Attempt, ended int64) {
 		return
 	}
 	beat.At = min(beat.At, ended)
-	if r := p.engine.residents[x.Run]; r != nil {
+	if r := p.engine.residents.all[x.Run]; r != nil {
 		for i, m := range r.mail {
 			if old, is := m.Input.(core.Heartbeat); is && m.Sequence == 0 && old.Call == beat.Call && old.Attempt == beat.Attempt {
 				r.mail[i].Input, r.mail[i].At = beat, beat.At

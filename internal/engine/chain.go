@@ -42,7 +42,7 @@ func (r *resident) handOn(next *history.Start) {
 	left, own := post.Divide(r.mail)
 	r.mail = own
 	p := r.partition
-	if e.phase != running || e.locations.all[p.number] != p {
+	if e.life.phase != running || e.locations.all[p.number] != p {
 		return // all of it is durable
 	}
 	e.inbox.office.Direct(next.WorkflowID, post.Route{Box: p.box, Run: next.Run, Stage: post.Continued})
@@ -72,7 +72,7 @@ func (r *activeRun) createFirst(out *core.Turn) error {
 		return err
 	}
 	t := store.Turn{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: r.id, Create: r.create, Messages: messages}
-	if err = r.engine.committer.Commit(t); err == nil {
+	if err = r.engine.db.committer.Commit(t); err == nil {
 		r.settled(&t)
 	}
 	return err

@@ -67,7 +67,7 @@ func (c *codeCheck) list(ctx context.Context) error {
 	selected, err := inspect.RunFilter(view.Filter{
 		Status:   []string{view.StatusRunning, view.StatusPaused, view.StatusWaitingForCode, view.StatusParked},
 		Workflow: c.filter.Workflow, IDPrefix: c.filter.IDPrefix, Limit: checkPage,
-	}, c.e.group.All())
+	}, c.e.db.group.All())
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (i *inbox) routeStart(m store.Message, l *post.Look) {
 		return
 	}
 	i.lookAgain(again)
-	if e.residents[start.Run] == nil { // else it was loaded, so it exists
+	if e.residents.all[start.Run] == nil { // else it was loaded, so it exists
 		r := p.resident(start.Run)
 		r.create, r.pending = row, &pendingStart{start: start, sequence: m.Sequence}
 		if r.elsewhere = away; away || core.CanWait(&start) && !r.seats.Take() {
@@ -94,7 +94,7 @@ func (r *resident) announcement() ([]store.Message, error) {
 	if r.pending == nil || !r.pending.start.Parent.Detached {
 		return nil, nil
 	}
-	m, err := message.ToParent(r.partition.engine.group, r.pending.start.Parent, core.FromChild{Status: core.ChildStarted, Run: r.id})
+	m, err := message.ToParent(r.partition.engine.db.group, r.pending.start.Parent, core.FromChild{Status: core.ChildStarted, Run: r.id})
 	return []store.Message{m}, err
 }
 
@@ -111,7 +111,7 @@ func (r *resident) startConflict(todo []post.Mail, existing *store.Run) {
 		r.startAfter(todo, existing)
 		return
 	}
-	answer, err := message.ToParent(e.group, s.start.Parent, core.FromChild{Status: core.ChildIDInUse, Run: existing.ID, Note: string(existing.Status)})
+	answer, err := message.ToParent(e.db.group, s.start.Parent, core.FromChild{Status: core.ChildIDInUse, Run: existing.ID, Note: string(existing.Status)})
 	if err != nil {
 		e.log.ParentNotTold(r.id, err)
 		return
@@ -134,7 +134,7 @@ func (r *resident) startConflict(todo []post.Mail, existing *store.Run) {
 		Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id,
 		Consumed: post.Sequences(own), Messages: []store.Message{answer}, Repeatable: true,
 	}
-	if e.committer.Commit(t) == nil {
+	if e.db.committer.Commit(t) == nil {
 		r.settled(&t)
 		e.sent(&t)
 	}

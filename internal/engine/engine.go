@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/commit"
@@ -37,52 +36,68 @@ type Engine struct {
 
 	config  Config
 	defs    *definitions
-	around  *around.Chain // nil for no interceptors
-	db      store.Store
+	db      database
 	log     *logs.Log
-	group   store.Group
 	process string // a random name
 	clock   *clock.Clock
+	life    life
+	code    code
+	steps   workers.Pool // turns of residents
+	pools   pools
 
-	// ctx ends with the engine's own goroutines.
-	ctx    context.Context
-	cancel context.CancelFunc
-	hasten context.CancelCauseFunc // says that Stop waits no longer; see replay.Guard
-	guard  replay.Guard            // of workflow code
-	work   sync.WaitGroup          // the engine's own loops
-	steps  workers.Pool            // turns of residents
-	code   workers.Pool            // user code, which may never return
-	pools  pools
+	member     *member.Member
+	nodes      *placement.Nodes // where runs go on
+	switches   switches
+	suspicion  *suspicion.Room
+	inbox      *inbox
+	dispatcher *dispatcher
+	attempts   *attempt.Runner
+	queues     queues
+	sweeper    *sweep.Sweeper
 
-	committer    *commit.Committer
-	member       *member.Member
-	nodes        *placement.Nodes // where runs go on
-	switches     switches
-	suspicion    *suspicion.Room
-	dispatcher   *dispatcher
-	locations    locations
-	recovery     recovery
-	attempts     *attempt.Runner
+	mu        sync.Mutex
+	locations locations
+	recovery  recovery
+	residents residents
+}
+
+// database is the engine's access to the database.
+type database struct {
+	store.Store
+	group         store.Group
+	committer     *commit.Committer
+	reads, writes *outage.Watch
+}
+
+// code runs user code, which may never return.
+type code struct {
+	pool         workers.Pool
+	guard        replay.Guard // of workflow code
 	transactions steptx.Runner
-	sweeper      *sweep.Sweeper
-	queues       queues
-	reads        *outage.Watch // of the database
-	writes       *outage.Watch
-	loading      chan struct{} // bounds how many runs are loaded at a time
-	inbox        *inbox
+}
 
-	life sync.Mutex // one Start or Stop at a time
+// life is how far the engine has come. Its fields below work are guarded by the engine's mu.
+type life struct {
+	once   sync.Mutex              // one Start or Stop at a time
+	ctx    context.Context         // ends with the engine's own goroutines
+	cancel context.CancelFunc      // ends ctx
+	hasten context.CancelCauseFunc // says that Stop waits no longer; see replay.Guard
+	work   sync.WaitGroup          // the engine's own loops
 
-	mu          sync.Mutex
 	phase       phase
-	stopping    bool                 // Stop was called
-	residents   map[string]*resident // by run ID
-	idle        *list.List           // residents that may be evicted, oldest first
-	busy        int                  // residents with a turn in progress
-	queued      int                  // residents at rest whose calls wait for slots
-	quiet       *sync.Cond           // busy or the number of attempts went down
-	conflicts   map[string]bool      // gates that calls declare differently, as already logged
-	overwhelmed bool                 // too many turns of workflow code never returned; the engine drains
+	stopping    bool // Stop was called
+	overwhelmed bool // too many turns of workflow code never returned; the engine drains
+}
+
+// residents are what is in memory. All but loading is guarded by the engine's mu.
+type residents struct {
+	loading   chan struct{}        // bounds how many runs are loaded at a time
+	all       map[string]*resident // by run ID
+	idle      *list.List           // those that may be evicted, oldest first
+	busy      int                  // those with a turn in progress
+	queued    int                  // those at rest whose calls wait for slots
+	quiet     *sync.Cond           // busy or the number of attempts went down
+	conflicts map[string]bool      // gates that calls declare differently, as already logged
 }
 
 // phase is a phase in the life of an engine.
@@ -134,16 +149,14 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	e := &Engine{
-		config: config, defs: defs, around: defs.around,
-		db:        db,
-		log:       logs.New(config.Logger, db.Info().Private),
-		group:     group,
-		process:   ident.NewToken(),
-		clock:     clock.New(time.Now().UnixNano()),
-		loading:   make(chan struct{}, maxLoading),
-		residents: map[string]*resident{},
-		idle:      list.New(),
-		conflicts: map[string]bool{},
+		config: config, defs: defs,
+		db:      database{Store: db, group: group},
+		log:     logs.New(config.Logger, db.Info().Private),
+		process: ident.NewToken(),
+		clock:   clock.New(time.Now().UnixNano()),
+		residents: residents{
+			loading: make(chan struct{}, maxLoading), all: map[string]*resident{}, idle: list.New(), conflicts: map[string]bool{},
+		},
 	}
 	e.assemble(secret)
 	return e, nil
@@ -151,23 +164,23 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 
 // assemble makes the rooms of a new engine, the lowest first.
 func (e *Engine) assemble(secret []byte) {
-	config, db, group, defs := &e.config, e.db, e.group, e.defs
-	e.quiet = sync.NewCond(&e.mu)
+	config, db, group, defs := &e.config, e.db.Store, e.db.group, e.defs
+	e.residents.quiet = sync.NewCond(&e.mu)
 	e.inbox = newInbox(e)
 	e.queues.engine = e
 	e.switches = switches{engine: e, kick: clock.NewBell()}
 	e.locations = locations{engine: e, all: map[int]*partition{}}
 	e.recovery.engine = e
 	ctx, cancel := context.WithCancelCause(context.Background())
-	e.ctx, e.cancel = ctx, func() { cancel(ErrStopped) }
+	e.life.ctx, e.life.cancel = ctx, func() { cancel(ErrStopped) }
 	hurry, hasten := context.WithCancelCause(ctx)
-	e.hasten = hasten
-	e.guard = replay.Guard{Pool: &e.code, Limit: config.TurnTimeout, Hurry: hurry, Grace: stopGrace, Abandoned: e.abandoned}
-	e.reads, e.writes = outage.New(e.log), outage.New(e.log)
+	e.life.hasten = hasten
+	e.code.guard = replay.Guard{Pool: &e.code.pool, Limit: config.TurnTimeout, Hurry: hurry, Grace: stopGrace, Abandoned: e.abandoned}
+	e.db.reads, e.db.writes = outage.New(e.log), outage.New(e.log)
 	e.nodes = placement.New(placement.Config{
-		Context: e.ctx, Store: db, Name: config.Group, Group: group, Build: config.Build, Watch: e.reads,
+		Context: e.life.ctx, Store: db, Name: config.Group, Group: group, Build: config.Build, Watch: e.db.reads,
 	})
-	e.transactions = steptx.Runner{Life: e.ctx, Pool: &e.code}
+	e.code.transactions = steptx.Runner{Life: e.life.ctx, Pool: &e.code.pool}
 	e.Inspector = inspect.New(db, inspect.Config{
 		Draw:  config.Draw,
 		Group: group, Now: e.clock.Now, Usable: e.notStopped, Paused: e.switches.paused,
@@ -175,15 +188,15 @@ func (e *Engine) assemble(secret []byte) {
 	})
 	e.Client = request.New(request.Config{
 		DB: db, Read: e.Inspector, Group: group, Lacks: group.Lacks(db.Info().Location), Secret: secret, Node: config.Node, Now: e.clock.Now,
-		Runner: &e.transactions, Local: local{e}, Fits: defs.fits, Around: defs.around, Moves: db.Info().Wards,
+		Runner: &e.code.transactions, Local: local{e}, Fits: defs.fits, Around: defs.around, Moves: db.Info().Wards,
 	})
-	e.committer = commit.New(e.ctx, commit.Config{
-		Store: db, Info: db.Info(), Log: e.log, Clock: e.clock, Watch: e.writes, Committed: config.committed(),
+	e.db.committer = commit.New(e.life.ctx, commit.Config{
+		Store: db, Info: db.Info(), Log: e.log, Clock: e.clock, Watch: e.db.writes, Committed: config.committed(),
 	})
-	e.member = member.New(e.ctx, member.Config{
+	e.member = member.New(e.life.ctx, member.Config{
 		Store: db, Shared: db.Info().Shared, Name: config.Node, Group: config.Group, Lease: config.Lease, Supersede: config.Supersede,
 		Build: config.Build, Definitions: defs.declared().Encode(),
-		Clock: e.clock, Watch: e.reads, Holder: holder{e}, Log: e.log,
+		Clock: e.clock, Watch: e.db.reads, Holder: holder{e}, Log: e.log,
 	})
 	holds := e.member.Holds
 	if e.config.onlyQueues() {
@@ -191,11 +204,11 @@ func (e *Engine) assemble(secret []byte) {
 	}
 	e.dispatcher = newDispatcher(e, holds)
 	e.attempts = attempt.NewRunner(attempt.Config{
-		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code, Holds: e.member.Holds, MaxLate: config.MaxAbandoned, Logger: config.Logger,
+		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code.pool, Holds: e.member.Holds, MaxLate: config.MaxAbandoned, Logger: config.Logger,
 	})
 	e.suspicion = e.newSuspicion()
 	e.sweeper = sweep.New(sweep.Config{
-		Context: e.ctx, Store: db, Name: config.Group, Group: group, Clock: e.clock, Log: e.log, Retention: config.Retention,
+		Context: e.life.ctx, Store: db, Name: config.Group, Group: group, Clock: e.clock, Log: e.log, Retention: config.Retention,
 		Every: config.SweepEvery, MaxKept: config.MaxKept, Owned: e.locations.owned, Awaits: e.Awaits,
 	})
 	e.queues.open()
@@ -203,7 +216,7 @@ func (e *Engine) assemble(secret []byte) {
 
 // None stands for a missing engine. Methods of a nil engine or an empty handle use it, and all
 // of them fail.
-var None = &Engine{Client: request.Refusing(errNone), Inspector: inspect.Refusing(errNone), phase: stopped}
+var None = &Engine{Client: request.Refusing(errNone), Inspector: inspect.Refusing(errNone), life: life{phase: stopped}}
 
 var errNone = errors.New("there is no engine: it is nil, or the handle is empty; perdure.Open makes engines, perdure.Start and perdure.Attach make handles")
 
@@ -221,8 +234,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.Check(ctx); err != nil {
 		return err
 	}
-	e.life.Lock()
-	defer e.life.Unlock()
+	e.life.once.Lock()
+	defer e.life.once.Unlock()
 	switch e.currentPhase() {
 	case running:
 		return ErrStarted
@@ -250,17 +263,17 @@ func (e *Engine) Start(ctx context.Context) error {
 		return errors.Join(err, e.locations.backOut(context.WithoutCancel(ctx)))
 	}
 	e.mu.Lock()
-	e.phase = running
+	e.life.phase = running
 	e.suspicion.Begin(time.Now())
 	e.recovery.keepSlotsBack()
 	e.mu.Unlock()
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.partitions))
 	e.defs.warn(e.log, &e.config.Policy)
 	e.recovery.begin(taken)
-	for _, loop := range []func(){e.committer.Run, e.dispatcher.stepDue, e.inbox.loop, e.dispatcher.keepLineMoving, e.switches.follow, e.inbox.listen, e.locations.watchWards, e.member.Run, e.queues.watchWorkers} {
-		e.work.Go(loop)
+	for _, loop := range []func(){e.db.committer.Run, e.dispatcher.stepDue, e.inbox.loop, e.dispatcher.keepLineMoving, e.switches.follow, e.inbox.listen, e.locations.watchWards, e.member.Run, e.queues.watchWorkers} {
+		e.life.work.Go(loop)
 	}
-	e.work.Go(e.sweeper.Run)
+	e.life.work.Go(e.sweeper.Run)
 	if e.queues.server != nil {
 		e.queues.server.Start()
 	}
@@ -278,7 +291,7 @@ func (e *Engine) leave() error {
 func (e *Engine) currentPhase() phase {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.phase
+	return e.life.phase
 }
 
 // stopGrace is how long code may take to return once Stop waits no longer.
@@ -295,16 +308,16 @@ func (e *Engine) Stop(ctx context.Context) error {
 	if err := history.CheckContext(ctx); err != nil {
 		return err
 	}
-	e.life.Lock()
+	e.life.once.Lock()
 	was := e.beginStop()
-	e.life.Unlock()
+	e.life.once.Unlock()
 	switch was {
 	case stopped, draining:
 		return nil
 	case client:
-		e.cancel()
+		e.life.cancel()
 		e.Client.Close()
-		e.code.Stop() // user code in transactions
+		e.code.pool.Stop() // user code in transactions
 		return e.db.Close()
 	}
 	e.mu.Lock()
@@ -312,16 +325,16 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.mu.Unlock()
 	e.log.EngineDrains(e.config.Node, running)
 	served := e.queues.stop(ctx)
-	ended := func() bool { return e.attempts.Running() == 0 && e.busy == 0 }
-	clock.Await(ctx, e.quiet, ended)
+	ended := func() bool { return e.attempts.Running() == 0 && e.residents.busy == 0 }
+	clock.Await(ctx, e.residents.quiet, ended)
 	e.attempts.Interrupt()
-	e.hasten(ErrStopped)
+	e.life.hasten(ErrStopped)
 	grace, cancel := context.WithTimeout(context.Background(), stopGrace)
-	clock.Await(grace, e.quiet, ended)
+	clock.Await(grace, e.residents.quiet, ended)
 	cancel()
 	e.attempts.GiveUp()
 	settle, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	clock.Await(settle, e.quiet, func() bool { return e.busy == 0 })
+	clock.Await(settle, e.residents.quiet, func() bool { return e.residents.busy == 0 })
 	cancel()
 	<-served
 	e.end()
@@ -336,14 +349,14 @@ func (e *Engine) Stop(ctx context.Context) error {
 func (e *Engine) beginStop() phase {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	was := e.phase
-	if was == draining && e.overwhelmed && !e.stopping {
+	was := e.life.phase
+	if was == draining && e.life.overwhelmed && !e.life.stopping {
 		was = running
 	}
-	e.stopping = true
+	e.life.stopping = true
 	switch was {
 	case client:
-		e.phase = stopped
+		e.life.phase = stopped
 	case running:
 		e.drain()
 		if e.attempts.Running() > 0 {
@@ -356,7 +369,7 @@ func (e *Engine) beginStop() phase {
 // drain begins the draining phase: nothing new starts, and other nodes take over. The engine's
 // mu is held.
 func (e *Engine) drain() {
-	e.phase = draining
+	e.life.phase = draining
 	e.member.Drain()
 	e.dispatcher.slots.Close()
 	e.suspicion.End()
@@ -371,24 +384,24 @@ func (e *Engine) Kill() {
 // end stops the engine's goroutines and evicts all residents.
 func (e *Engine) end() {
 	e.mu.Lock()
-	e.phase = stopped
+	e.life.phase = stopped
 	e.mu.Unlock()
 	e.member.Drain()
 	e.dispatcher.slots.Close()
 	e.suspicion.End()
-	e.cancel()
+	e.life.cancel()
 	e.attempts.Interrupt()
 	if e.queues.server != nil {
 		e.queues.server.Kill()
 	}
 	e.Client.Close()
-	e.work.Wait()
+	e.life.work.Wait()
 	e.steps.Stop()
-	e.code.Stop()
+	e.code.pool.Stop()
 	e.steps.Wait()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, r := range e.residents {
+	for _, r := range e.residents.all {
 		r.unload()
 	}
 }
@@ -399,7 +412,7 @@ func (e *Engine) Sweep(ctx context.Context, keep view.Retention, dry bool) (view
 	if err := e.Check(ctx); err != nil {
 		return view.SweepResult{DryRun: dry}, err
 	}
-	return e.sweeper.Sweep(ctx, keep, e.group.All(), dry)
+	return e.sweeper.Sweep(ctx, keep, e.db.group.All(), dry)
 }
 
 // owned returns the partitions that this node looks after. It is never nil, which would mean

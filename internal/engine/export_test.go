@@ -66,8 +66,8 @@ func Holds(e *Engine) string {
 		}
 		return 0
 	}
-	report("residents at work", e.busy)
-	report("residents", len(e.residents))
+	report("residents at work", e.residents.busy)
+	report("residents", len(e.residents.all))
 	report("attempts", e.attempts.Running())
 	slots := e.dispatcher.slots.Usage()
 	report("slots", slots.Regular)
@@ -91,7 +91,7 @@ func Holds(e *Engine) string {
 
 // TellGate says something to a gate.
 func TellGate(e *Engine, m core.ToGate) error {
-	if err := e.db.Post(e.ctx, message.ToGate(e.group, &m)); err != nil {
+	if err := e.db.Post(e.life.ctx, message.ToGate(e.db.group, &m)); err != nil {
 		return err
 	}
 	e.inbox.kick()
@@ -100,31 +100,31 @@ func TellGate(e *Engine, m core.ToGate) error {
 
 // Tell puts what a run would say with a turn into the inbox of another one.
 func Tell(e *Engine, m core.Message) error {
-	out, err := message.FromRun(e.group, &m)
+	out, err := message.FromRun(e.db.group, &m)
 	if err != nil {
 		return err
 	}
 	out.ForOwner = true
-	return e.db.Post(e.ctx, out)
+	return e.db.Post(e.life.ctx, out)
 }
 
 // AtWork is how many runs are worked on, each by a goroutine.
 func AtWork(e *Engine) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.busy
+	return e.residents.busy
 }
 
 // InMemory is how many runs, gates and schedules are in memory.
 func InMemory(e *Engine) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.residents)
+	return len(e.residents.all)
 }
 
 // Standing returns the rows that are no runs of workflows.
 func Standing(e *Engine) ([]store.Run, error) {
-	return e.db.List(e.ctx, store.Filter{Partitions: e.group.All(), Status: []store.Status{store.Standing}, Limit: 100})
+	return e.db.List(e.life.ctx, store.Filter{Partitions: e.db.group.All(), Status: []store.Status{store.Standing}, Limit: 100})
 }
 
 // BeginWhileLeaving puts a run in line and lets it begin between its row and its leaving
@@ -138,8 +138,8 @@ func BeginWhileLeaving(e *Engine, start *history.Start) error {
 	p := e.locations.all[row.Partition]
 	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: row, entry: written, busy: true, seats: e.dispatcher.slots.SeatsOf(row.ID, p.tenure())}, engine: e}
 	r.stepper = r
-	e.residents[r.id] = r.resident
-	e.busy++
+	e.residents.all[r.id] = r.resident
+	e.residents.busy++
 	p.active++
 	e.mu.Unlock()
 	if err := r.getInLine(nil); err != errInLine {
@@ -179,4 +179,4 @@ func OfShare(build string, share int, workflowID string) bool {
 }
 
 // PartitionOf is the partition of a workflow ID.
-func PartitionOf(e *Engine, workflowID string) int { return entity.Place(e.group, workflowID) }
+func PartitionOf(e *Engine, workflowID string) int { return entity.Place(e.db.group, workflowID) }

@@ -21,12 +21,12 @@ func (gateKind) decode(rec *store.Record) (core.Standing, error) {
 
 // missing returns a gate that no call has used before.
 func (k gateKind) missing(name string) (core.Standing, *store.Run, error) {
-	row, err := entity.Find(k.engine.group, entity.Gate, name).Row(k.engine.clock.Now())
+	row, err := entity.Find(k.engine.db.group, entity.Gate, name).Row(k.engine.clock.Now())
 	return core.NewGate(name), &row, err
 }
 
 func (k gateKind) removed(name string) {
-	delete(k.engine.conflicts, name)
+	delete(k.engine.residents.conflicts, name)
 }
 
 // notice logs changes of the spec, of a pause and of the breaker.
@@ -46,8 +46,8 @@ func (k gateKind) notice(name string, entity core.Standing) func(out *core.Stand
 		}
 		e := k.engine
 		e.mu.Lock()
-		said := e.conflicts[name]
-		e.conflicts[name] = true
+		said := e.residents.conflicts[name]
+		e.residents.conflicts[name] = true
 		e.mu.Unlock()
 		if !said {
 			e.log.GateConflict(name, fmt.Sprintf("%+v", *out.Replaced), fmt.Sprintf("%+v", *out.Replacing))
@@ -62,7 +62,7 @@ func gateRule(e *Engine) rule {
 	return rule{refusal: func(_ *partition, in core.Input) (m store.Message, due bool) {
 		if said, ok := in.(core.FromGate); ok {
 			if answer, needed := said.Decline(); needed {
-				return message.ToGate(e.group, &answer), true
+				return message.ToGate(e.db.group, &answer), true
 			}
 		}
 		return m, false

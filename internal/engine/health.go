@@ -18,7 +18,7 @@ func (e *Engine) Live() error { return e.diagnose(e.doomed) }
 // Ready returns what keeps the engine from taking requests, nil if nothing does.
 func (e *Engine) Ready() error {
 	return e.diagnose(func() error {
-		if e.phase == draining || e.stopping {
+		if e.life.phase == draining || e.life.stopping {
 			return errors.Join(errDraining, e.doomed())
 		}
 		return errors.Join(e.doomed(), e.away())
@@ -41,10 +41,10 @@ func (e *Engine) diagnose(of func() error) error {
 // it is for away and impaired.
 func (e *Engine) doomed() error {
 	var errs []error
-	if e.phase == stopped {
+	if e.life.phase == stopped {
 		errs = append(errs, ErrStopped)
 	}
-	if e.overwhelmed {
+	if e.life.overwhelmed {
 		errs = append(errs, fmt.Errorf("more than %d turns of workflow code never ended, so this engine starts nothing new and hands its work over: restart the process", e.config.MaxAbandoned))
 	}
 	errs = append(errs, e.member.Replaced(), e.attempts.Health())
@@ -53,16 +53,16 @@ func (e *Engine) doomed() error {
 
 // away returns faults of the database, or of the connection to it.
 func (e *Engine) away() error {
-	return errors.Join(e.reads.Err(), e.writes.Err(), e.member.Health(), e.queues.health())
+	return errors.Join(e.db.reads.Err(), e.db.writes.Err(), e.member.Health(), e.queues.health())
 }
 
 // impaired returns faults that stop only part of the work.
 func (e *Engine) impaired() error {
 	var errs []error
-	if e.phase != stopped {
+	if e.life.phase != stopped {
 		errs = append(errs, e.dispatcher.unservedCalls()...)
 	}
-	if n := e.guard.Stuck(); n > 0 {
+	if n := e.code.guard.Stuck(); n > 0 {
 		errs = append(errs, fmt.Errorf("%d turns of workflow code never ended; restart the process to free their goroutines", n))
 	}
 	return errors.Join(errs...)
@@ -74,10 +74,10 @@ func (e *Engine) impaired() error {
 func (e *Engine) abandoned(stuck int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if stuck <= e.config.MaxAbandoned || e.phase != running {
+	if stuck <= e.config.MaxAbandoned || e.life.phase != running {
 		return
 	}
-	e.overwhelmed = true
+	e.life.overwhelmed = true
 	e.drain()
 	e.member.Kick()
 	e.log.Overwhelmed(stuck, e.config.MaxAbandoned)

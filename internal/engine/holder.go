@@ -40,8 +40,8 @@ func (h holder) still(views []member.Partition) (ps []*partition) {
 func (h holder) Taken(node string, owned []store.Ownership) {
 	e := h.e
 	t := e.locations.takeOver(node, owned)
-	e.work.Go(func() {
-		if e.reads.Persist(e.ctx, "reading what runs want a step", func() error { return e.locations.readWakes(e.ctx, t) }) == nil {
+	e.life.work.Go(func() {
+		if e.db.reads.Persist(e.life.ctx, "reading what runs want a step", func() error { return e.locations.readWakes(e.life.ctx, t) }) == nil {
 			e.recovery.begin(t)
 		}
 	})
@@ -65,7 +65,7 @@ func (h holder) Close(ps []member.Partition) {
 }
 
 func (h holder) DropQuiet(ctx context.Context, ps []member.Partition) (quiet, rest []member.Partition) {
-	clock.Await(ctx, h.e.quiet, func() bool {
+	clock.Await(ctx, h.e.residents.quiet, func() bool {
 		rest = nil
 		var dropped []*partition
 		for _, p := range h.still(ps) {
@@ -95,9 +95,9 @@ func (h holder) Reopen(ps []member.Partition) {
 	}
 	e.dispatcher.slots.Resume(tenures(open))
 	if len(open) > 0 {
-		e.work.Go(func() { e.locations.reviewHeld(open) })
+		e.life.work.Go(func() { e.locations.reviewHeld(open) })
 	}
-	for _, r := range e.residents {
+	for _, r := range e.residents.all {
 		if r.poked && slices.Contains(open, r.partition) {
 			r.rouse() // it could not start meanwhile
 		}

@@ -65,11 +65,11 @@ func (i *inbox) hear(news store.News) {
 // listen listens for notifications of the database until the engine ends.
 func (i *inbox) listen() {
 	e := i.engine
-	for e.ctx.Err() == nil {
-		if err := e.db.Listen(e.ctx, i.hear); err != nil && e.ctx.Err() == nil {
+	for e.life.ctx.Err() == nil {
+		if err := e.db.Listen(e.life.ctx, i.hear); err != nil && e.life.ctx.Err() == nil {
 			e.log.ListenFailed(err)
 		}
-		if !clock.Pause(e.ctx, time.Second) {
+		if !clock.Pause(e.life.ctx, time.Second) {
 			return
 		}
 	}
@@ -93,14 +93,14 @@ func (i *inbox) keepLooking(kicked, later <-chan struct{}, look func() error) {
 			}
 			continue
 		case <-timer.C:
-		case <-e.ctx.Done():
+		case <-e.life.ctx.Done():
 			return
 		}
 		select {
 		case <-later: // this look finds what can wait, too
 		default:
 		}
-		if look() != nil && e.ctx.Err() != nil {
+		if look() != nil && e.life.ctx.Err() != nil {
 			return
 		}
 		soon = false
@@ -191,8 +191,8 @@ func (p *partition) deliverByRoute(m post.Mail) bool {
 func (p *partition) latest(workflowID string) (string, error) {
 	e := p.engine
 	var row *store.Run
-	err := e.reads.Insist(e.ctx, "finding the run of a message", func() (err error) {
-		row, err = e.db.Find(e.ctx, p.home, workflowID, "")
+	err := e.db.reads.Insist(e.life.ctx, "finding the run of a message", func() (err error) {
+		row, err = e.db.Find(e.life.ctx, p.home, workflowID, "")
 		return err
 	})
 	switch {

@@ -62,7 +62,7 @@ func (r *activeRun) writeDown() {
 // engine's mu is held.
 func (p *partition) letBegin(run string, slot *dispatch.Slot) []dispatch.Grant {
 	e := p.engine
-	r := e.residents[run]
+	r := e.residents.all[run]
 	if r == nil {
 		r = p.resident(run)
 		r.first = true
@@ -77,7 +77,7 @@ func (p *partition) letBegin(run string, slot *dispatch.Slot) []dispatch.Grant {
 		}
 	}
 	r.poked = true
-	if e.busy < e.config.MaxAtWork {
+	if e.residents.busy < e.config.MaxAtWork {
 		r.rouse()
 	} else {
 		e.dispatcher.beginLater = append(e.dispatcher.beginLater, r)
@@ -89,7 +89,7 @@ func (p *partition) letBegin(run string, slot *dispatch.Slot) []dispatch.Grant {
 // beginNext starts as many of the next runs as MaxAtWork allows. A message may already have
 // started one of them. The engine's mu is held.
 func (d *dispatcher) beginNext() {
-	for len(d.beginLater) > 0 && d.engine.busy < d.engine.config.MaxAtWork {
+	for len(d.beginLater) > 0 && d.engine.residents.busy < d.engine.config.MaxAtWork {
 		r := d.beginLater[0]
 		d.beginLater[0] = nil
 		if d.beginLater = d.beginLater[1:]; len(d.beginLater) == 0 {
@@ -124,7 +124,7 @@ func (r *activeRun) begins(start *history.Start) {
 	}
 	r.instance = e.defs.workflows[start.Type].Begin(r.run)
 	r.instance.LogTo(e.config.Logger)
-	r.instance.Intercept(e.around)
+	r.instance.Intercept(e.defs.around)
 	r.run.Bind(r.instance)
 }
 
@@ -169,7 +169,7 @@ func (r *activeRun) writeRow(todo []post.Mail) error {
 	if r.pending != nil {
 		t.Consumed = []int64{r.pending.sequence}
 	}
-	if err = e.committer.Commit(t); err == nil {
+	if err = e.db.committer.Commit(t); err == nil {
 		r.settled(&t)
 		e.sent(&t)
 		if !r.elsewhere {
@@ -183,7 +183,7 @@ func (r *activeRun) writeRow(todo []post.Mail) error {
 		r.startConflict(todo, &conflict.Existing)
 	case errors.Is(err, store.ErrFenced):
 		e.locations.lose(p)
-	case e.ctx.Err() == nil:
+	case e.life.ctx.Err() == nil:
 		r.parkCulprit(err)
 	}
 	return err
@@ -213,7 +213,7 @@ func (d *dispatcher) keepLineMoving() {
 		select {
 		case <-d.line.Bell:
 		case <-timer.C:
-		case <-d.engine.ctx.Done():
+		case <-d.engine.life.ctx.Done():
 			return
 		}
 	}
@@ -223,12 +223,12 @@ func (d *dispatcher) keepLineMoving() {
 func (d *dispatcher) readLine() error {
 	e := d.engine
 	e.mu.Lock()
-	open, read := e.locations.open(), d.line.BeginRead(e.busy)
+	open, read := e.locations.open(), d.line.BeginRead(e.residents.busy)
 	e.mu.Unlock()
 	var first []store.Wake
 	if len(open) > 0 {
-		err := e.reads.Persist(e.ctx, "reading who is to begin", func() (err error) {
-			first, err = e.db.Due(e.ctx, numbers(open), math.MinInt64, store.LastInLine, read.Limit)
+		err := e.db.reads.Persist(e.life.ctx, "reading who is to begin", func() (err error) {
+			first, err = e.db.Due(e.life.ctx, numbers(open), math.MinInt64, store.LastInLine, read.Limit)
 			return err
 		})
 		if err != nil {
@@ -239,7 +239,7 @@ func (d *dispatcher) readLine() error {
 	defer e.mu.Unlock()
 	d.grant(d.line.EndRead(read, first, func(w store.Wake) (dispatch.Tenure, bool) {
 		p := e.locations.all[w.Partition]
-		if p == nil || p.leaving || !slices.Contains(open, p) || e.residents[w.Run] != nil {
+		if p == nil || p.leaving || !slices.Contains(open, p) || e.residents.all[w.Run] != nil {
 			return dispatch.Tenure{}, false
 		}
 		return p.tenure(), true
@@ -253,7 +253,7 @@ func (d *dispatcher) moveLine(now time.Time) time.Duration {
 	e := d.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.phase != running {
+	if e.life.phase != running {
 		return e.config.InboxEvery
 	}
 	begin, again := d.line.Move(now)

@@ -25,8 +25,8 @@ var errWithoutCode = errors.New("the run was loaded without its code")
 // or does not fit, the run is loaded without code and held.
 func (r *activeRun) load(todo []post.Mail) error {
 	e := r.engine
-	e.loading <- struct{}{}
-	defer func() { <-e.loading }()
+	e.residents.loading <- struct{}{}
+	defer func() { <-e.residents.loading }()
 	past, err := r.readPast(todo)
 	if damage, is := errors.AsType[*history.DamageError](err); is {
 		return r.loadDamaged(past, damage, todo)
@@ -121,8 +121,8 @@ func (r *resident) readRecord() (*store.Record, error) {
 	var rec *store.Record
 	if r.first {
 		var row *store.Run
-		err := e.reads.Insist(e.ctx, "loading run "+r.id, func() (err error) {
-			row, err = e.db.Find(e.ctx, r.partition.home, "", r.id)
+		err := e.db.reads.Insist(e.life.ctx, "loading run "+r.id, func() (err error) {
+			row, err = e.db.Find(e.life.ctx, r.partition.home, "", r.id)
 			return err
 		})
 		if err != nil {
@@ -132,8 +132,8 @@ func (r *resident) readRecord() (*store.Record, error) {
 			return &store.Record{Run: *row}, nil
 		}
 	}
-	err := e.reads.Insist(e.ctx, "loading run "+r.id, func() (err error) {
-		rec, err = e.db.Load(e.ctx, r.partition.home, r.id)
+	err := e.db.reads.Insist(e.life.ctx, "loading run "+r.id, func() (err error) {
+		rec, err = e.db.Load(e.life.ctx, r.partition.home, r.id)
 		return err
 	})
 	return rec, err
@@ -179,11 +179,11 @@ func (e *Engine) replay(config core.Config, def *seal.WorkflowDeclaration, past 
 	run := core.New(config, past.Start)
 	instance := def.Begin(run)
 	instance.LogTo(e.config.Logger)
-	instance.Intercept(e.around)
+	instance.Intercept(e.defs.around)
 	run.Bind(instance)
 	load := func() error { return run.Load(past.Turns, past.Rows, past.State) }
 	stint.Instance = instance
-	if err := e.guard.Do(&stint, load); err != nil {
+	if err := e.code.guard.Do(&stint, load); err != nil {
 		endInstance(instance, err)
 		return nil, nil, err
 	}
@@ -215,7 +215,7 @@ func (r *activeRun) stepOrPark(t *turn, err error) (out *core.Turn, _ error) {
 	}
 	endInstance(r.instance, err)
 	r.instance = nil
-	if e.ctx.Err() != nil || errors.Is(err, ErrStopped) {
+	if e.life.ctx.Err() != nil || errors.Is(err, ErrStopped) {
 		return nil, err
 	}
 	if isDamage(err) {
@@ -296,7 +296,7 @@ func (r *resident) discard(todo []post.Mail) {
 		Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id,
 		Consumed: post.Sequences(todo), Messages: r.partition.refusals(todo), Repeatable: true,
 	}
-	if len(t.Consumed) > 0 && e.committer.Commit(t) == nil {
+	if len(t.Consumed) > 0 && e.db.committer.Commit(t) == nil {
 		r.settled(&t)
 		e.sent(&t)
 	}

@@ -22,12 +22,12 @@ var _ request.Local = local{}
 func (e local) Create(ctx context.Context, row *store.Run, start *history.Start, forEnd bool) (served bool, err error) {
 	away := e.nodes.ToBegin(start, nil) != ""
 	e.mu.Lock()
-	if e.phase == stopped || e.stopping {
+	if e.life.phase == stopped || e.life.stopping {
 		e.mu.Unlock()
 		return true, ErrStopped
 	}
 	p := e.locations.owns(row.Partition)
-	if p == nil || e.phase == draining {
+	if p == nil || e.life.phase == draining {
 		e.mu.Unlock()
 		return false, nil
 	}
@@ -39,7 +39,7 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start,
 	r.stepper = r
 	started := make(chan error, 1)
 	r.started = append(r.started, started)
-	e.residents[row.ID] = r.resident
+	e.residents.all[row.ID] = r.resident
 	if e.hold(r, start) {
 		r.poked = true
 		r.rouse()
@@ -54,12 +54,12 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start,
 	select {
 	case err := <-started:
 		return true, err
-	case <-e.ctx.Done():
+	case <-e.life.ctx.Done():
 		return true, ErrStopped
-	case <-e.writes.Gone():
-		return true, errors.Join(e.writes.Err(), errUnknownStart)
-	case <-e.reads.Gone():
-		return true, errors.Join(e.reads.Err(), errUnknownStart)
+	case <-e.db.writes.Gone():
+		return true, errors.Join(e.db.writes.Err(), errUnknownStart)
+	case <-e.db.reads.Gone():
+		return true, errors.Join(e.db.reads.Err(), errUnknownStart)
 	case <-ctx.Done():
 		return true, fmt.Errorf("%w; it is unknown whether the run was started: repeat the start with the same ID", ctx.Err())
 	}
@@ -82,7 +82,7 @@ func (e *Engine) heldStart(ctx context.Context, r *activeRun, started <-chan err
 		return err, true
 	case <-timer.C:
 	case <-ctx.Done():
-	case <-e.ctx.Done():
+	case <-e.life.ctx.Done():
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -94,7 +94,7 @@ func (e *Engine) heldStart(ctx context.Context, r *activeRun, started <-chan err
 func (e local) Serves(partition int, run string) (served, resident bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r := e.residents[run]
+	r := e.residents.all[run]
 	resident = r != nil && !r.gone && r.partition.home == partition && e.locations.owns(r.partition.number) != nil
 	return resident || e.locations.owns(partition) != nil && !e.nodes.HasWards(partition), resident
 }
@@ -133,7 +133,7 @@ func (e *Engine) queryHere(ctx context.Context, p *partition, row *store.Run, na
 		return a.value, a.err
 	case <-ctx.Done():
 		return history.Payload{}, ctx.Err()
-	case <-e.ctx.Done():
+	case <-e.life.ctx.Done():
 		return history.Payload{}, ErrStopped
 	}
 }
@@ -145,8 +145,8 @@ func (e *Engine) queryEnded(ctx context.Context, row *store.Run, name string, in
 		return history.Payload{}, fmt.Errorf("%w: workflow %q is not registered with the engine %s", ErrNoCode, row.Type, e.config.Node)
 	}
 	select {
-	case e.loading <- struct{}{}:
-		defer func() { <-e.loading }()
+	case e.residents.loading <- struct{}{}:
+		defer func() { <-e.residents.loading }()
 	case <-ctx.Done():
 		return history.Payload{}, ctx.Err()
 	}

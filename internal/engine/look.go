@@ -28,7 +28,7 @@ func (p *partition) hearSince(workflowID string, at int64) error {
 	if p.box.Heard(at, workflowID) {
 		return nil
 	}
-	if err := e.inbox.read(e.inbox.beginLook(p.box, workflowID)); err != nil && e.ctx.Err() != nil {
+	if err := e.inbox.read(e.inbox.beginLook(p.box, workflowID)); err != nil && e.life.ctx.Err() != nil {
 		return err
 	}
 	return nil // what cannot be read now comes later
@@ -64,8 +64,8 @@ func (i *inbox) read(l *post.Look) error {
 	}
 	for after := int64(0); ; {
 		var page []store.Message
-		err := e.reads.Persist(e.ctx, "reading messages", func() (err error) {
-			page, err = e.db.Inbox(e.ctx, owned, after, inboxPage)
+		err := e.db.reads.Persist(e.life.ctx, "reading messages", func() (err error) {
+			page, err = e.db.Inbox(e.life.ctx, owned, after, inboxPage)
 			return err
 		})
 		if err != nil {
@@ -108,14 +108,14 @@ func (i *inbox) crowded() bool {
 	e := i.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	i.full = e.busy >= e.config.MaxAtWork
+	i.full = e.residents.busy >= e.config.MaxAtWork
 	return i.full
 }
 
 // roomier lets the inbox be read again when the turns in progress are down to half the limit.
 // The engine's mu is held.
 func (i *inbox) roomier() {
-	if i.full && i.engine.busy <= i.engine.config.MaxAtWork/2 {
+	if i.full && i.engine.residents.busy <= i.engine.config.MaxAtWork/2 {
 		i.full = false
 		i.kick()
 	}

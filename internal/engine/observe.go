@@ -76,9 +76,9 @@ func (e *Engine) Gauges() Gauges {
 	g := Gauges{Live: e.Live() == nil, Ready: e.Ready() == nil, Running: e.attempts.Begun(), Slots: e.config.Concurrency, Swept: e.sweeper.Last()}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	g.StuckTurns = e.guard.Stuck()
-	if e.phase != stopped {
-		g.Residents, g.Partitions, g.Away = len(e.residents), len(e.locations.all), e.away() != nil
+	g.StuckTurns = e.code.guard.Stuck()
+	if e.life.phase != stopped {
+		g.Residents, g.Partitions, g.Away = len(e.residents.all), len(e.locations.all), e.away() != nil
 	}
 	return g
 }

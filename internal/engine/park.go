@@ -58,7 +58,7 @@ func (r *activeRun) obeyLetGo(past *core.Past, d core.Detail) error {
 	d.Deaths, d.Shared = 0, false
 	past.State.Detail = core.EncodeDetail(d)
 	state := record.StoreState(past.State)
-	err := e.committer.Commit(store.Turn{Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id, State: &state})
+	err := e.db.committer.Commit(store.Turn{Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id, State: &state})
 	if errors.Is(err, store.ErrFenced) {
 		e.locations.lose(r.partition)
 	}
@@ -127,7 +127,7 @@ func (r *activeRun) parkCulprit(cause error) {
 	if r.pending != nil {
 		t = r.parkedStart(state)
 	}
-	err := e.committer.Commit(t)
+	err := e.db.committer.Commit(t)
 	r.run = nil // rememberWake must not use its due times
 	if conflict, taken := errors.AsType[*store.ConflictError](err); taken {
 		r.startConflict(nil, &conflict.Existing)

@@ -77,7 +77,7 @@ func tenures(ps []*partition) []dispatch.Tenure {
 
 // owns returns the partition if this node serves it and is not handing it over.
 func (l *locations) owns(number int) *partition {
-	if l.engine.phase != running && l.engine.phase != draining {
+	if l.engine.life.phase != running && l.engine.life.phase != draining {
 		return nil
 	}
 	p := l.all[number]
@@ -96,8 +96,8 @@ func (p *partition) learnLineage() error {
 		return nil
 	}
 	var owners []store.Ownership
-	err := e.reads.Insist(e.ctx, "reading the owners of a partition", func() (err error) {
-		owners, err = e.db.Owners(e.ctx, p.home)
+	err := e.db.reads.Insist(e.life.ctx, "reading the owners of a partition", func() (err error) {
+		owners, err = e.db.Owners(e.life.ctx, p.home)
 		return err
 	})
 	if err != nil {
@@ -171,8 +171,8 @@ func (l *locations) reviewHeld(ps []*partition) {
 	filter := store.Filter{Partitions: homes(ps), Status: []store.Status{store.Parked, store.WaitingForCode}, Limit: 500}
 	for {
 		var held []store.Run
-		err := e.reads.Persist(e.ctx, "reviewing parked runs", func() (err error) {
-			held, err = e.db.List(e.ctx, filter)
+		err := e.db.reads.Persist(e.life.ctx, "reviewing parked runs", func() (err error) {
+			held, err = e.db.List(e.life.ctx, filter)
 			return err
 		})
 		if err != nil {
@@ -223,7 +223,7 @@ func (l *locations) drop(ps []*partition) {
 		p.box.Close()
 	}
 	e.dispatcher.grant(e.dispatcher.slots.Drop(tenures(ps)))
-	for _, r := range e.residents {
+	for _, r := range e.residents.all {
 		if gone[r.partition] {
 			r.unload()
 		}

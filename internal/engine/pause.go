@@ -14,12 +14,12 @@ import (
 // run that the hook has returned. The engine's mu is held.
 func (r *activeRun) tellWaiting(waiting []core.Waiting) {
 	e := r.engine
-	if len(waiting) == 0 || e.phase == stopped {
+	if len(waiting) == 0 || e.life.phase == stopped {
 		return
 	}
 	start := r.run.Start()
 	p, id := r.partition, r.id
-	e.code.Run(func() {
+	e.code.pool.Run(func() {
 		for _, w := range waiting {
 			e.tellPaused(view.PausedCall{
 				WorkflowID: start.WorkflowID, RunID: id, Workflow: start.Type, Call: w.Call, Name: w.Name,

@@ -78,8 +78,8 @@ func (r *activeRun) storeTasks(out *core.Turn, t *store.Turn) error {
 // tasksOf returns the tasks of a run.
 func (r *activeRun) tasksOf() (refs []store.TaskRef, err error) {
 	e := r.engine
-	err = e.reads.Insist(e.ctx, "reading what is in queues for run "+r.id, func() error {
-		all, err := e.db.Tasks(e.ctx, store.TaskFilter{Partitions: []int{r.partition.home}, Run: r.id, Limit: math.MaxInt32})
+	err = e.db.reads.Insist(e.life.ctx, "reading what is in queues for run "+r.id, func() error {
+		all, err := e.db.Tasks(e.life.ctx, store.TaskFilter{Partitions: []int{r.partition.home}, Run: r.id, Limit: math.MaxInt32})
 		refs = nil
 		for i := range all {
 			refs = append(refs, all[i].TaskRef)

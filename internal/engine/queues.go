@@ -36,15 +36,15 @@ func (q *queues) open() {
 	for _, a := range e.config.Activities {
 		names = append(names, a.Name())
 	}
-	q.server = serve.New(e.ctx, serve.Config{
-		Store: e.db, Group: e.group, Name: e.config.Node, Build: e.config.Build, Lease: e.config.Lease, Queues: e.config.Queues, Activities: names,
+	q.server = serve.New(e.life.ctx, serve.Config{
+		Store: e.db.Store, Group: e.db.group, Name: e.config.Node, Build: e.config.Build, Lease: e.config.Lease, Queues: e.config.Queues, Activities: names,
 		Ahead: ahead, Alone: len(e.config.Workflows) == 0, Slots: e.dispatcher.slots,
 		Paused:   e.dispatcher.slots.Off,
 		Doubted:  e.suspicion.Doubted,
 		Survived: func(activity, attemptID string) { e.suspicion.SurvivedInQueue(activity, attemptID, q.server.Wake) },
 		Body: func(run string, t *serve.Task) seal.Body {
 			body := e.defs.body(&t.Dispatch)
-			all := e.around.Attempts()
+			all := e.defs.around.Attempts()
 			if body == nil || !e.surrounds(&all) {
 				return body
 			}
@@ -56,12 +56,12 @@ func (q *queues) open() {
 		Free:    func(slot *dispatch.Slot) { e.dispatcher.granted(slot.Free()) },
 		Granted: attemptOwner{e}.Granted,
 		Attempts: attempt.Config{
-			Clock: e.clock, Pool: &e.code, Holds: func() bool { return true }, MaxLate: e.config.MaxAbandoned, Logger: e.config.Logger,
+			Clock: e.clock, Pool: &e.code.pool, Holds: func() bool { return true }, MaxLate: e.config.MaxAbandoned, Logger: e.config.Logger,
 		},
 		Token: func(partition int, run string, call int64, number int) string {
 			return e.Client.Token(request.Attempt{Partition: partition, Run: run, Call: call, Number: number})
 		},
-		Away: e.reads.Away, Back: e.reads.Back, Unreadable: e.log.AttemptUnreadable,
+		Away: e.db.reads.Away, Back: e.db.reads.Back, Unreadable: e.log.AttemptUnreadable,
 		Dropped: func(k attempt.Key, how core.Outcome) {
 			if how == core.Completed {
 				e.log.ResultRefused(k.Run, k.Call, k.Number)
@@ -80,12 +80,12 @@ func (q *queues) start(ctx context.Context) error {
 	}
 	q.server.Start()
 	e.mu.Lock()
-	e.phase = running
+	e.life.phase = running
 	e.suspicion.Begin(time.Now())
 	e.mu.Unlock()
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, 0)
-	e.work.Go(e.switches.follow)
-	e.work.Go(e.inbox.listen)
+	e.life.work.Go(e.switches.follow)
+	e.life.work.Go(e.inbox.listen)
 	return nil
 }
 
@@ -127,7 +127,7 @@ func (q *queues) watchWorkers() {
 		select {
 		case <-timer.C:
 		case <-q.gone.kick:
-		case <-q.engine.ctx.Done():
+		case <-q.engine.life.ctx.Done():
 			return
 		}
 		_ = q.takeBack(every) // it tries again later; other loops report the outage
@@ -144,7 +144,7 @@ func (q *queues) takeBack(patience time.Duration) error {
 	if len(owned) == 0 {
 		return nil
 	}
-	lost, err := e.db.Tasks(e.ctx, store.TaskFilter{Partitions: owned, Lost: true, Limit: 1000})
+	lost, err := e.db.Tasks(e.life.ctx, store.TaskFilter{Partitions: owned, Lost: true, Limit: 1000})
 	if err != nil {
 		q.gone.since = nil
 		return err
@@ -153,7 +153,7 @@ func (q *queues) takeBack(patience time.Duration) error {
 		q.gone.since = nil
 		return nil
 	}
-	workers, err := e.db.Workers(e.ctx)
+	workers, err := e.db.Workers(e.life.ctx)
 	if err != nil {
 		q.gone.since = nil
 		return err

@@ -95,7 +95,7 @@ func (rec *recovery) begin(t *takeover) {
 	e.mu.Unlock()
 	e.dispatcher.due.Bell.Ring()
 	e.inbox.kick()
-	e.work.Go(func() { e.locations.reviewHeld(t.partitions) })
+	e.life.work.Go(func() { e.locations.reviewHeld(t.partitions) })
 }
 
 // hotRun is a run that had work in flight and is not loaded yet.
@@ -108,7 +108,7 @@ type hotRun struct {
 // is held.
 func (rec *recovery) next() {
 	e := rec.engine
-	for len(rec.hot) > 0 && e.busy < e.config.MaxAtWork {
+	for len(rec.hot) > 0 && e.residents.busy < e.config.MaxAtWork {
 		next := rec.hot[0]
 		if rec.hot = rec.hot[1:]; len(rec.hot) == 0 {
 			rec.hot = nil

@@ -119,10 +119,10 @@ func (p *partition) deliverLocked(run string, m post.Mail) {
 // resident returns the resident with the ID of run, which it creates if there is none.
 func (p *partition) resident(run string) *resident {
 	e := p.engine
-	r := e.residents[run]
+	r := e.residents.all[run]
 	if r == nil {
 		r = p.newResident(run)
-		e.residents[run] = r
+		e.residents.all[run] = r
 	}
 	return r
 }
@@ -143,16 +143,16 @@ func (r *resident) machine() machine { return r.stepper.machine() }
 func (r *resident) rouse() {
 	e := r.partition.engine
 	if r.idling != nil {
-		e.idle.Remove(r.idling)
+		e.residents.idle.Remove(r.idling)
 		r.idling = nil
 	}
 	r.stirs()
-	if r.busy || e.phase == stopped {
+	if r.busy || e.life.phase == stopped {
 		return
 	}
 	r.busy = true
 	r.partition.active++
-	e.busy++
+	e.residents.busy++
 	if r.work == nil {
 		r.work = func() { r.advance() }
 	}
@@ -207,9 +207,9 @@ func (r *resident) rest() {
 	e := r.partition.engine
 	r.busy = false
 	r.partition.active--
-	e.busy--
+	e.residents.busy--
 	e.inbox.roomier()
-	e.quiet.Broadcast()
+	e.residents.quiet.Broadcast()
 	if r.recovering {
 		r.recovering = false
 		e.recovery.done()
@@ -223,7 +223,7 @@ func (r *resident) rest() {
 		return
 	}
 	m := r.machine()
-	if m == nil || e.phase == stopped {
+	if m == nil || e.life.phase == stopped {
 		return
 	}
 	if r.review && r.held() {
@@ -246,9 +246,9 @@ func (r *resident) rest() {
 		r.keepQueued()
 		return // attempts run or are queued here
 	}
-	r.idling = e.idle.PushBack(r)
-	for e.idle.Len() > e.config.MaxResident {
-		e.idle.Front().Value.(*resident).unload()
+	r.idling = e.residents.idle.PushBack(r)
+	for e.residents.idle.Len() > e.config.MaxResident {
+		e.residents.idle.Front().Value.(*resident).unload()
 	}
 }
 
@@ -260,11 +260,11 @@ func (r *resident) keepQueued() {
 	x, is := r.stepper.(*activeRun)
 	switch {
 	case !is || !x.run.AwaitsSlots() || !r.seats.Waits():
-	case e.queued >= e.config.MaxResident:
+	case e.residents.queued >= e.config.MaxResident:
 		r.unload()
 	default:
 		r.queued = true
-		e.queued++
+		e.residents.queued++
 	}
 }
 
@@ -272,7 +272,7 @@ func (r *resident) keepQueued() {
 func (r *resident) stirs() {
 	if r.queued {
 		r.queued = false
-		r.partition.engine.queued--
+		r.partition.engine.residents.queued--
 	}
 }
 
@@ -299,16 +299,16 @@ func (r *resident) unload() {
 	}
 	r.dropped = true
 	r.startDecided()
-	if e.residents[r.id] == r {
-		delete(e.residents, r.id)
+	if e.residents.all[r.id] == r {
+		delete(e.residents.all, r.id)
 	}
 	if r.idling != nil {
-		e.idle.Remove(r.idling)
+		e.residents.idle.Remove(r.idling)
 		r.idling = nil
 	}
 	r.stirs()
 	e.dispatcher.grant(r.seats.Close())
-	served := e.phase != stopped && e.locations.all[r.partition.number] == r.partition
+	served := e.life.phase != stopped && e.locations.all[r.partition.number] == r.partition
 	if served { // else the new owner may be loading it
 		r.rememberWake()
 		if m := r.machine(); m == nil || m.Ended() { // it ended, moved or is parked; a run that is only evicted still waits

@@ -52,7 +52,7 @@ func (r *resident) startAfter(todo []post.Mail, existing *store.Run) {
 	row.After = existing.ID
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.locations.all[p.number] != p || e.residents[r.id] != r {
+	if e.locations.all[p.number] != p || e.residents.all[r.id] != r {
 		return // another node owns it
 	}
 	e.dispatcher.grant(r.seats.Close()) // the next resident has seats of its own
@@ -63,6 +63,6 @@ func (r *resident) startAfter(todo []post.Mail, existing *store.Run) {
 		return granted
 	})
 	r.pending, r.create, r.mail = nil, nil, nil
-	e.residents[r.id] = again
+	e.residents.all[r.id] = again
 	again.rouse()
 }

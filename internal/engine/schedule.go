@@ -15,7 +15,7 @@ import (
 type scheduleKind struct{ engine *Engine }
 
 func (k scheduleKind) decode(rec *store.Record) (core.Standing, error) {
-	return record.Schedule(k.engine.group, rec)
+	return record.Schedule(k.engine.db.group, rec)
 }
 
 // missing returns nothing: a schedule without a row was deleted.
@@ -34,8 +34,8 @@ func (scheduleKind) rest() time.Duration { return time.Minute }
 // so: a schedule may send the start of a run twice.
 func (p *partition) alreadyFired(m store.Message) bool {
 	e := p.engine
-	err := e.reads.Insist(e.ctx, "looking for the run of a schedule", func() error {
-		_, err := e.db.Find(e.ctx, p.home, "", m.Run)
+	err := e.db.reads.Insist(e.life.ctx, "looking for the run of a schedule", func() error {
+		_, err := e.db.Find(e.life.ctx, p.home, "", m.Run)
 		return err
 	})
 	switch {

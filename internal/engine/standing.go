@@ -51,8 +51,8 @@ func (s *standing) machine() machine {
 
 func (s *standing) load(todo []post.Mail) error {
 	e := s.engine
-	e.loading <- struct{}{}
-	defer func() { <-e.loading }()
+	e.residents.loading <- struct{}{}
+	defer func() { <-e.residents.loading }()
 	rec, err := s.readRecord()
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -75,7 +75,7 @@ func (s *standing) load(todo []post.Mail) error {
 
 // workflowID implements stepper.
 func (s *standing) workflowID() string {
-	return entity.Find(s.engine.group, entity.KindOf(s.id), s.name()).WorkflowID
+	return entity.Find(s.engine.db.group, entity.KindOf(s.id), s.name()).WorkflowID
 }
 
 func (s *standing) takeDeferred(*turn) {}
@@ -123,10 +123,10 @@ func (s *standing) storeTurn(of *turn) (store.Turn, error) {
 		}
 	}
 	for i := range out.Say {
-		t.Messages = append(t.Messages, message.FromGate(s.engine.group, &out.Say[i]))
+		t.Messages = append(t.Messages, message.FromGate(s.engine.db.group, &out.Say[i]))
 	}
 	for i := range out.Messages {
-		m, err := message.FromRun(s.engine.group, &out.Messages[i])
+		m, err := message.FromRun(s.engine.db.group, &out.Messages[i])
 		if err != nil {
 			return t, err
 		}
@@ -159,7 +159,7 @@ func (s *standing) refused(t *turn, err error) {
 // the inbox.
 func (s *standing) stuck(todo []post.Mail, err error) {
 	e := s.engine
-	if e.ctx.Err() != nil {
+	if e.life.ctx.Err() != nil {
 		return
 	}
 	e.log.EntityStuck(entity.KindOf(s.id).String(), s.name(), err)

@@ -21,9 +21,9 @@ var errUntried = errors.New("the code of the run is to be tried")
 // newSuspicion returns the room that knows what may kill this process.
 func (e *Engine) newSuspicion() *suspicion.Room {
 	return suspicion.New(suspicion.Config{
-		Context: e.ctx, Store: e.db, Name: e.config.Group, Group: e.group, Node: e.config.Node, Build: e.config.Build,
-		Clock: e.clock, Log: e.log, Watch: e.reads, Slots: e.dispatcher.slots, OnProbation: e.attempts.OnProbation,
-		Commit: e.committer.Commit, Go: e.work.Go, Granted: e.dispatcher.granted, Reread: e.switches.read,
+		Context: e.life.ctx, Store: e.db.Store, Name: e.config.Group, Group: e.db.group, Node: e.config.Node, Build: e.config.Build,
+		Clock: e.clock, Log: e.log, Watch: e.db.reads, Slots: e.dispatcher.slots, OnProbation: e.attempts.OnProbation,
+		Commit: e.db.committer.Commit, Go: e.life.work.Go, Granted: e.dispatcher.granted, Reread: e.switches.read,
 	})
 }
 
@@ -60,7 +60,7 @@ func (r *activeRun) try(t *turn) (*suspicion.Turn, error) {
 
 // row returns the row of a run that is not loaded, nil if it cannot be read.
 func (r *activeRun) row() *store.Run {
-	row, err := r.engine.db.Find(r.engine.ctx, r.partition.home, "", r.id)
+	row, err := r.engine.db.Find(r.engine.life.ctx, r.partition.home, "", r.id)
 	if err != nil {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (r *activeRun) noteSuspicion(status core.Status, detail *core.Detail, h *ho
 // stays closed until that is durable. The engine's mu is held.
 func (r *activeRun) accuse(all []core.Crash) {
 	e := r.engine
-	if len(all) == 0 || e.phase != running {
+	if len(all) == 0 || e.life.phase != running {
 		return
 	}
 	e.recovery.closeLane()

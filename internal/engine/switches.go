@@ -32,7 +32,7 @@ func (s *switches) paused(ctx context.Context) (map[string]store.Switch, error) 
 func (s *switches) follow() {
 	e := s.engine
 	e.inbox.keepLooking(s.kick, nil, func() error {
-		return e.reads.Persist(e.ctx, "reading switches", func() error { return s.read(e.ctx) })
+		return e.db.reads.Persist(e.life.ctx, "reading switches", func() error { return s.read(e.life.ctx) })
 	})
 }
 
@@ -54,7 +54,7 @@ func (s *switches) read(ctx context.Context) error {
 	}
 	e.suspicion.HeldHere(off)
 	e.dispatcher.slots.SwitchOff(off)
-	if e.phase != running {
+	if e.life.phase != running {
 		return nil
 	}
 	released = released || letGo
@@ -63,7 +63,7 @@ func (s *switches) read(ctx context.Context) error {
 	}
 	if released {
 		open := e.locations.open()
-		e.work.Go(func() { e.locations.reviewHeld(open) }) // of a workflow that was held
+		e.life.work.Go(func() { e.locations.reviewHeld(open) }) // of a workflow that was held
 		if e.queues.server != nil {
 			e.queues.server.Wake()
 		}

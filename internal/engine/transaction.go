@@ -24,7 +24,7 @@ func (e *Engine) hook(out *core.Turn, todo []post.Mail) func(tx any) error {
 	for _, m := range todo {
 		if m.Transaction != nil {
 			return func(tx any) error {
-				return e.transactions.Run(context.WithoutCancel(m.Transaction.Context), m.Transaction.Run, tx)
+				return e.code.transactions.Run(context.WithoutCancel(m.Transaction.Context), m.Transaction.Run, tx)
 			}
 		}
 	}

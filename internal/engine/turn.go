@@ -52,7 +52,7 @@ type turn struct {
 func (r *resident) fill(t *turn) bool {
 	e := r.partition.engine
 	r.stepping = false
-	if e.phase == stopped || r.dropped || (len(r.mail) == 0 && !r.poked && len(r.questions) == 0) {
+	if e.life.phase == stopped || r.dropped || (len(r.mail) == 0 && !r.poked && len(r.questions) == 0) {
 		return false
 	}
 	m := r.machine()
@@ -101,7 +101,7 @@ func (r *resident) take(t *turn) (err error) {
 		return err
 	}
 	if t.due {
-		if err := e.committer.Commit(t.commit); err != nil {
+		if err := e.db.committer.Commit(t.commit); err != nil {
 			if errors.Is(err, store.ErrFenced) {
 				e.locations.lose(r.partition)
 			}
@@ -293,7 +293,7 @@ func (r *activeRun) refused(t *turn, err error) {
 		e.mu.Lock()
 		r.created() // its row exists, else there would be no other turn
 		e.mu.Unlock()
-	case e.ctx.Err() != nil:
+	case e.life.ctx.Err() != nil:
 	default:
 		r.parkCulprit(err)
 	}
@@ -446,14 +446,14 @@ func (r *activeRun) storeTurn(out *core.Turn) (t store.Turn, err error) {
 		}
 	}
 	for i := range out.Messages {
-		msg, err := message.FromRun(e.group, &out.Messages[i])
+		msg, err := message.FromRun(e.db.group, &out.Messages[i])
 		if err != nil {
 			return t, err
 		}
 		t.Messages = append(t.Messages, msg)
 	}
 	for i := range out.Gates {
-		t.Messages = append(t.Messages, message.ToGate(e.group, &out.Gates[i]))
+		t.Messages = append(t.Messages, message.ToGate(e.db.group, &out.Gates[i]))
 	}
 	t.Repeatable = len(t.Messages) == len(out.Gates)
 	answers, err := replies(p, out) // they may arrive twice as well

@@ -37,7 +37,7 @@ func (d *dispatcher) stepDue() {
 		select {
 		case <-timer.C:
 		case <-d.due.Bell:
-		case <-e.ctx.Done():
+		case <-e.life.ctx.Done():
 			return
 		}
 	}
@@ -58,7 +58,7 @@ func (d *dispatcher) stepDueNow() int64 {
 		if p == nil || p.epoch != w.Epoch {
 			continue
 		}
-		if r := e.residents[w.Run]; r != nil && r.atRest() && r.wake != w.At {
+		if r := e.residents.all[w.Run]; r != nil && r.atRest() && r.wake != w.At {
 			continue
 		}
 		r := p.resident(w.Run)
@@ -79,8 +79,8 @@ func (d *dispatcher) scan(now int64) (more bool, err error) {
 		return false, nil
 	}
 	var due []store.Wake
-	err = e.reads.Persist(e.ctx, "looking for due runs", func() (err error) {
-		due, err = e.db.Due(e.ctx, owned, after, until, scanLimit)
+	err = e.db.reads.Persist(e.life.ctx, "looking for due runs", func() (err error) {
+		due, err = e.db.Due(e.life.ctx, owned, after, until, scanLimit)
 		return err
 	})
 	if err != nil {
@@ -92,7 +92,7 @@ func (d *dispatcher) scan(now int64) (more bool, err error) {
 		d.due.Seen(due[len(due)-1].Time)
 	}
 	for _, w := range due {
-		p, r := e.locations.all[w.Partition], e.residents[w.Run]
+		p, r := e.locations.all[w.Partition], e.residents.all[w.Run]
 		// A resident at work, or about to be loaded, may be evicted before it has this due time.
 		if p != nil && (r == nil || !r.atRest()) {
 			// The run is loaded early, so that an attempt which is due then begins in time.

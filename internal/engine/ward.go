@@ -90,7 +90,7 @@ func (r *activeRun) giveAway(todo []post.Mail, move store.Move, to func() string
 				return nil
 			}
 		}
-		err := e.reads.Insist(e.ctx, "moving a run to another node", func() error { return e.db.Move(e.ctx, move) })
+		err := e.db.reads.Insist(e.life.ctx, "moving a run to another node", func() error { return e.db.Move(e.life.ctx, move) })
 		switch {
 		case err == nil:
 			at := unknown
@@ -200,7 +200,7 @@ func (l *locations) watchWards() {
 	for {
 		select {
 		case <-l.engine.nodes.Bell:
-		case <-l.engine.ctx.Done():
+		case <-l.engine.life.ctx.Done():
 			return
 		}
 		l.lookAtWards()
@@ -247,8 +247,8 @@ func (p *partition) dissolve(ward int) {
 	e := p.engine
 	gone, err := false, error(nil)
 	p.lineage.Bring(func() {
-		err = e.reads.Insist(e.ctx, "bringing the runs of a ward home", func() (err error) { // a lost reply would hide that they are home
-			gone, err = e.db.Dissolve(e.ctx, p.home, p.epoch, ward)
+		err = e.db.reads.Insist(e.life.ctx, "bringing the runs of a ward home", func() (err error) { // a lost reply would hide that they are home
+			gone, err = e.db.Dissolve(e.life.ctx, p.home, p.epoch, ward)
 			return err
 		})
 	})
@@ -258,7 +258,7 @@ func (p *partition) dissolve(ward int) {
 	if err != nil || !gone {
 		return // the next renewal shows the ward again
 	}
-	if e.reads.Insist(e.ctx, "reading the runs of a ward", func() error { return e.locations.wakeArrived([]*partition{p}, e.dispatcher.due.Horizon()) }) != nil {
+	if e.db.reads.Insist(e.life.ctx, "reading the runs of a ward", func() error { return e.locations.wakeArrived([]*partition{p}, e.dispatcher.due.Horizon()) }) != nil {
 		return // the engine ends
 	}
 	e.inbox.kick()
@@ -272,7 +272,7 @@ func (l *locations) wakeArrived(ps []*partition, until int64) error {
 	if len(ps) == 0 {
 		return nil
 	}
-	due, err := e.db.Due(e.ctx, numbers(ps), store.Arrived-1, until, 0)
+	due, err := e.db.Due(e.life.ctx, numbers(ps), store.Arrived-1, until, 0)
 	if err != nil {
 		return err
 	}
@@ -283,7 +283,7 @@ func (l *locations) wakeArrived(ps []*partition, until int64) error {
 		if p == nil || p.leaving {
 			continue
 		}
-		if r := e.residents[w.Run]; r != nil && (r.busy || r.atRest()) {
+		if r := e.residents.all[w.Run]; r != nil && (r.busy || r.atRest()) {
 			r.poked = r.poked || r.busy // it may have been loaded before its rows arrived
 			continue
 		}

@@ -43,7 +43,7 @@ func (e *Engine) step(r *activeRun, now int64, inputs []core.Input) (*core.Turn,
 		r.run.Reuse(spare)
 	}
 	w.Instance, w.of, w.machine, w.now, w.inputs = r.instance, r, r.run, now, inputs
-	err := e.guard.Do(&w.Stint, w.take)
+	err := e.code.guard.Do(&w.Stint, w.take)
 	if err == nil {
 		out := w.out
 		w.Instance, w.of, w.machine, w.inputs, w.out = nil, nil, nil, nil, nil
