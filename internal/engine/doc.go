@@ -33,6 +33,7 @@
 //	build.go        the build of this program, fingerprints, and the definitions it registers
 //	resident.go     residents: mailbox, the goroutine that works on one, eviction
 //	stepper.go      the interface common to runs, gates and schedules
+//	pools.go        what is used again
 //	turn.go         one turn of a resident: fill, step, commit, apply; runs as steppers
 //	standing.go     gates and schedules as steppers
 //	load.go         loading and replaying a run
@@ -43,16 +44,19 @@
 //	suspects.go     the code of runs on trial, and what moves to another node with a suspect
 //	watched.go      one guarded step of a run
 //	attempt.go      start of attempts, their results and heartbeats
-//	queue.go        attempts in queues: offering them, serving them, losing a worker
+//	queue.go        attempts in queues: offering and withdrawing them
+//	queues.go       serving queues, and losing a worker
 //	external.go     attempts that are completed from outside
 //	transaction.go  functions passed to activity.OnCommit
-//	slots.go        admission of calls, and delivery of grants
+//	dispatcher.go   what lets runs and attempts start: want, grant
+//	slots.go        admission of calls
 //	unserved.go     what runs wait for that is not registered here
 //	wake.go         steps of what is due, and the scan that reads it ahead
 //	inbox.go        news of the inbox, and routing its messages
 //	look.go         reading the inbox
 //	order.go        what a run hears before something comes due
-//	partition.go    partitions: takeover, recovery, loss
+//	partition.go    locations: takeover and loss
+//	recovery.go     resuming what was in flight when a location was taken
 //	ward.go         runs that move to a node whose code fits
 //	holder.go       the engine as member.Holder
 //	line.go         runs that begin, at once or in line

@@ -36,6 +36,14 @@ var insides = []inside{
 		gates:      standing note gateturn gateedit gate
 		schedules:  nominal fire fireend scheduleword timetable
 	`},
+	{"internal/engine", 100, `
+		values:    config declared build pools stepper health
+		turns:     intake external unserved update transaction pause reuse limit
+		residents: waiting inbox look order resident slots dispatcher wake line
+		runs:      determinism unread observe report attempt queue suspects park damaged chain child reset watched load turn gate schedule standing answer checkcode
+		places:    ward recovery partition holder switches queues
+		engine:    local engine
+	`},
 }
 
 // TestCallsInsideAPackageRunDown counts the places in the code of a file that call another
