@@ -41,14 +41,14 @@ type answer struct {
 }
 
 // ask puts a question to a run. It is answered between two turns.
-func (p *partition) ask(run string, q question) {
+func (p *location) ask(run string, q question) {
 	e := p.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p.askLocked(run, q)
 }
 
-func (p *partition) askLocked(run string, q question) {
+func (p *location) askLocked(run string, q question) {
 	if p.engine.locations.all[p.number] != p {
 		q.answer <- answer{err: request.ErrMoved}
 		return
@@ -137,12 +137,12 @@ func (i *inbox) routeQuery(m store.Message) {
 	d, err := message.Read(m)
 	if err != nil {
 		e.log.QueryUnreadable(err)
-		(&resident{partition: p}).discard([]post.Mail{{Sequence: m.Sequence}})
+		(&resident{location: p}).discard([]post.Mail{{Sequence: m.Sequence}})
 		return
 	}
 	left := time.Duration(m.Posted + d.Wait - e.clock.Now())
 	if left <= 0 { // the caller has given up
-		(&resident{partition: p}).discard([]post.Mail{{Sequence: m.Sequence}})
+		(&resident{location: p}).discard([]post.Mail{{Sequence: m.Sequence}})
 		return
 	}
 	e.steps.Run(func() { p.answerMessage(m, d, left) })
@@ -150,7 +150,7 @@ func (i *inbox) routeQuery(m store.Message) {
 
 // answerMessage answers a query and sends the result in the transaction that consumes the
 // query. If this node has lost the partition, the message stays for the next owner.
-func (p *partition) answerMessage(m store.Message, d message.Data, left time.Duration) {
+func (p *location) answerMessage(m store.Message, d message.Data, left time.Duration) {
 	e := p.engine
 	ctx, cancel := context.WithTimeout(e.life.ctx, left)
 	defer cancel()
@@ -162,22 +162,22 @@ func (p *partition) answerMessage(m store.Message, d message.Data, left time.Dur
 		p.box.Forget(m.Sequence) // the next look finds it, or its caller has given up
 		return
 	}
-	reply, err := message.Answer(p.home, d.ID, message.Data{Value: value, Failure: history.FromError(err)})
+	reply, err := message.Answer(p.partition, d.ID, message.Data{Value: value, Failure: history.FromError(err)})
 	if err != nil {
 		e.log.AnswerFailed(err)
 		return
 	}
 	t := store.Turn{
-		Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: m.Run, Consumed: []int64{m.Sequence}, Repeatable: true,
+		Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: m.Run, Consumed: []int64{m.Sequence}, Repeatable: true,
 		Messages: []store.Message{reply},
 	}
 	if e.db.committer.Commit(t) == nil {
-		(&resident{partition: p}).settled(&t)
+		(&resident{location: p}).settled(&t)
 	}
 }
 
-func (e *Engine) answerOf(ctx context.Context, p *partition, m store.Message, d message.Data) (history.Payload, error) {
-	row, err := e.db.Find(ctx, p.home, m.WorkflowID, m.Run)
+func (e *Engine) answerOf(ctx context.Context, p *location, m store.Message, d message.Data) (history.Payload, error) {
+	row, err := e.db.Find(ctx, p.partition, m.WorkflowID, m.Run)
 	if err != nil {
 		return history.Payload{}, err
 	}
@@ -190,6 +190,6 @@ func (i *inbox) sweepAnswer(m store.Message) {
 		return
 	}
 	if p := i.claim(m, nil); p != nil {
-		(&resident{partition: p}).discard([]post.Mail{{Sequence: m.Sequence}})
+		(&resident{location: p}).discard([]post.Mail{{Sequence: m.Sequence}})
 	}
 }

@@ -23,7 +23,7 @@ import (
 // begin starts an attempt whose turn is durable, in the given slot. The engine's mu is held.
 func (r *activeRun) begin(d *core.Dispatch, slot *dispatch.Slot) {
 	e := r.engine
-	p := r.partition
+	p := r.location
 	body := r.body(d)
 	// Its code was evicted, the engine stops, or the turn took so long that another node may
 	// own the run.
@@ -156,7 +156,7 @@ type attemptOwner struct{ e *Engine }
 
 // servedOf returns the partition of an attempt, nil if another node owns its run now. The
 // engine's mu is held.
-func (l *locations) servedOf(x *attempt.Attempt) *partition {
+func (l *locations) servedOf(x *attempt.Attempt) *location {
 	if p := l.all[x.Partition]; p != nil && p.epoch == x.Epoch {
 		return p
 	}
@@ -213,7 +213,7 @@ func (o attemptOwner) Beat(x *attempt.Attempt) {
 // the mailbox, so heartbeats do not pile up during an outage of the database. It was before the
 // end of its attempt, if that is known, whatever two readings of the clock say. The engine's mu
 // is held.
-func (p *partition) takeBeat(x *attempt.Attempt, ended int64) {
+func (p *location) takeBeat(x *attempt.Attempt, ended int64) {
 	beat, fresh := x.TakeBeat()
 	if !fresh {
 		return

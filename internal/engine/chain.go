@@ -13,7 +13,7 @@ func (r *resident) continues(out *core.Turn) {
 	if out.Next == nil {
 		return
 	}
-	r.partition.engine.inbox.office.Direct(out.Next.WorkflowID, post.Route{Box: r.partition.box, Run: r.id, Stage: post.Continuing})
+	r.location.engine.inbox.office.Direct(out.Next.WorkflowID, post.Route{Box: r.location.box, Run: r.id, Stage: post.Continuing})
 }
 
 // continued records that such a turn is durable or refused. The engine's mu is held.
@@ -21,11 +21,11 @@ func (r *resident) continued(out *core.Turn) {
 	if out.Next == nil {
 		return
 	}
-	r.partition.engine.inbox.office.Undirect(out.Next.WorkflowID, r.id, post.Continuing)
+	r.location.engine.inbox.office.Undirect(out.Next.WorkflowID, r.id, post.Continuing)
 }
 
 // receiver returns the run that gets mail addressed to run. The engine's mu is held.
-func (p *partition) receiver(run string, m post.Mail) string {
+func (p *location) receiver(run string, m post.Mail) string {
 	if m.Latest != "" {
 		if to := p.box.Receiver(m.Latest); to != "" {
 			return to
@@ -38,10 +38,10 @@ func (p *partition) receiver(run string, m post.Mail) string {
 // has left. In a partition that is being handed over the next run waits for the new owner, or
 // until the handover is abandoned. The engine's mu is held.
 func (r *resident) handOn(next *history.Start) {
-	e := r.partition.engine
+	e := r.location.engine
 	left, own := post.Divide(r.mail)
 	r.mail = own
-	p := r.partition
+	p := r.location
 	if e.life.phase != running || e.locations.all[p.number] != p {
 		return // all of it is durable
 	}
@@ -66,12 +66,12 @@ func (r *activeRun) createFirst(out *core.Turn) error {
 	if r.create == nil || out.Next == nil {
 		return nil
 	}
-	p := r.partition
+	p := r.location
 	messages, err := r.announcement()
 	if err != nil {
 		return err
 	}
-	t := store.Turn{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: r.id, Create: r.create, Messages: messages}
+	t := store.Turn{Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: r.id, Create: r.create, Messages: messages}
 	if err = r.engine.db.committer.Commit(t); err == nil {
 		r.settled(&t)
 	}
@@ -82,6 +82,6 @@ func (r *activeRun) createFirst(out *core.Turn) error {
 // has successors. It returns the rest.
 func (r *resident) reroute(todo []post.Mail) []post.Mail {
 	again, rest := post.Divide(todo)
-	r.partition.routeAgain(again)
+	r.location.routeAgain(again)
 	return rest
 }

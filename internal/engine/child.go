@@ -41,7 +41,7 @@ func (i *inbox) routeStart(m store.Message, l *post.Look) {
 	}
 	var row *store.Run
 	if err == nil {
-		row, err = record.NewRun(p.home, &start)
+		row, err = record.NewRun(p.partition, &start)
 	}
 	if err != nil {
 		e.log.ChildNotStarted(m.WorkflowID, m.Run, err)
@@ -73,28 +73,13 @@ func (i *inbox) routeStart(m store.Message, l *post.Look) {
 	p.deliverLocked(start.Run, post.Mail{Sequence: m.Sequence})
 }
 
-// created records that the row of a run is durable. The engine's mu is held.
-func (r *resident) created() {
-	r.startDecided()
-	r.create, r.pending = nil, nil
-}
-
-// startDecided deletes the route of a run whose start is decided. From then on the database
-// decides about messages for the workflow ID, other starts included. The engine's mu is held.
-func (r *resident) startDecided() {
-	if r.pending == nil {
-		return
-	}
-	r.partition.engine.inbox.lookAgain(r.partition.box.Decided(r.pending.start.WorkflowID, r.id))
-}
-
 // announcement returns the message that tells a detached child's parent that the child exists.
 // The turn that creates the child sends it.
 func (r *resident) announcement() ([]store.Message, error) {
 	if r.pending == nil || !r.pending.start.Parent.Detached {
 		return nil, nil
 	}
-	m, err := message.ToParent(r.partition.engine.db.group, r.pending.start.Parent, core.FromChild{Status: core.ChildStarted, Run: r.id})
+	m, err := message.ToParent(r.location.engine.db.group, r.pending.start.Parent, core.FromChild{Status: core.ChildStarted, Run: r.id})
 	return []store.Message{m}, err
 }
 
@@ -102,7 +87,7 @@ func (r *resident) announcement() ([]store.Message, error) {
 // latest run of the ID are routed again, to the existing run; messages for the refused child
 // are dropped.
 func (r *resident) startConflict(todo []post.Mail, existing *store.Run) {
-	e := r.partition.engine
+	e := r.location.engine
 	s := r.pending
 	if s == nil {
 		return // the caller that waits gets the error
@@ -128,10 +113,10 @@ func (r *resident) startConflict(todo []post.Mail, existing *store.Run) {
 		}
 	}
 	r.mail = nil
-	r.partition.routeAgain(again)
+	r.location.routeAgain(again)
 	e.mu.Unlock()
 	t := store.Turn{
-		Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id,
+		Partition: r.location.partition, Ward: r.location.ward, Epoch: r.location.epoch, Run: r.id,
 		Consumed: post.Sequences(own), Messages: []store.Message{answer}, Repeatable: true,
 	}
 	if e.db.committer.Commit(t) == nil {
@@ -147,10 +132,10 @@ func (r *resident) parkedStart(state store.RunState) store.Turn {
 	row.RunState = state
 	messages, err := r.announcement()
 	if err != nil {
-		r.partition.engine.log.ParentNotTold(r.id, err)
+		r.location.engine.log.ParentNotTold(r.id, err)
 	}
 	return store.Turn{
-		Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id,
+		Partition: r.location.partition, Ward: r.location.ward, Epoch: r.location.epoch, Run: r.id,
 		Create: &row, Consumed: []int64{r.pending.sequence}, Messages: messages,
 	}
 }
@@ -158,7 +143,7 @@ func (r *resident) parkedStart(state store.RunState) store.Turn {
 // deferStart leaves the start message of a run that could not even be parked in the inbox,
 // together with its mail. The engine's mu is held.
 func (r *resident) deferStart() {
-	p, id := r.partition, r.pending.start.WorkflowID
+	p, id := r.location, r.pending.start.WorkflowID
 	latest, own := post.Divide(r.mail)
 	p.box.AwaitStart(id, r.id, own...)
 	p.routeAgain(latest) // it may be for the run that gets the ID instead

@@ -290,3 +290,25 @@ func (d *definitions) fits(activity string, result history.Payload) error {
 	}
 	return nil
 }
+
+// checkQueues returns what is wrong with the queues to serve.
+func (c *Config) checkQueues() (errs []error) {
+	seen := map[string]bool{}
+	for _, q := range c.Queues {
+		errs = append(errs, history.CheckName("queue", q.Name))
+		if q.Limit < 1 {
+			errs = append(errs, fmt.Errorf("the queue %q is served with %d attempts at a time: it must be at least 1", q.Name, q.Limit))
+		}
+		if seen[q.Name] {
+			errs = append(errs, fmt.Errorf("the queue %q is served twice; give it once, with one limit", q.Name))
+		}
+		seen[q.Name] = true
+	}
+	if len(c.Queues) > 0 && len(c.Activities) == 0 {
+		errs = append(errs, fmt.Errorf("the queue %q is served without any activity; register those whose calls wait there", c.Queues[0].Name))
+	}
+	return errs
+}
+
+// onlyQueues reports whether the process serves queues and takes no partitions.
+func (c *Config) onlyQueues() bool { return len(c.Queues) > 0 && len(c.Workflows) == 0 }

@@ -26,7 +26,7 @@ func (r *activeRun) checkDeterminism(turn int64) error {
 		return nil // it leaves memory, and is replayed when it comes back
 	}
 	r.checked = turn
-	rec, err := e.db.Load(e.life.ctx, r.partition.home, r.id)
+	rec, err := e.db.Load(e.life.ctx, r.location.partition, r.id)
 	if err != nil {
 		return nil // the next turn looks again
 	}

@@ -80,3 +80,15 @@ func (d *dispatcher) askAgain(grants []dispatch.Grant, all []*dispatch.Seats) {
 		}
 	}
 }
+
+// join makes a run whose row is in line wait for a slot in memory, unless runs that exist in
+// the database alone precede it.
+func (p *location) join(row *store.Run) {
+	e := p.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.locations.all[p.number] != p || p.leaving {
+		return // the next owner finds its row
+	}
+	e.dispatcher.grant(e.dispatcher.line.Join(row.ID, p.tenure(), row.Priority, row.Wake))
+}

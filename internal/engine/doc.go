@@ -34,7 +34,9 @@
 //	resident.go     residents: mailbox, the goroutine that works on one, eviction
 //	stepper.go      the interface common to runs, gates and schedules
 //	pools.go        what is used again
-//	turn.go         one turn of a resident: fill, step, commit, apply; runs as steppers
+//	turn.go         one turn of a resident: fill, step, commit, apply
+//	run.go          runs as steppers
+//	durable.go      what a durable turn changes in memory
 //	standing.go     gates and schedules as steppers
 //	load.go         loading and replaying a run
 //	park.go         holds: why a run is parked or waits for code, and when it is tried again
@@ -55,9 +57,10 @@
 //	inbox.go        news of the inbox, and routing its messages
 //	look.go         reading the inbox
 //	order.go        what a run hears before something comes due
-//	partition.go    locations: takeover and loss
+//	location.go     the locations that this node owns: partitions, and parts of them
+//	takeover.go     taking locations over, and losing them
 //	recovery.go     resuming what was in flight when a location was taken
-//	ward.go         runs that move to a node whose code fits
+//	move.go         runs that move to a node whose code fits
 //	holder.go       the engine as member.Holder
 //	line.go         runs that begin, at once or in line
 //	chain.go        from a run of a chain to the next

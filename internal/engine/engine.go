@@ -169,7 +169,7 @@ func (e *Engine) assemble(secret []byte) {
 	e.inbox = newInbox(e)
 	e.queues.engine = e
 	e.switches = switches{engine: e, kick: clock.NewBell()}
-	e.locations = locations{engine: e, all: map[int]*partition{}}
+	e.locations = locations{engine: e, all: map[int]*location{}}
 	e.recovery.engine = e
 	ctx, cancel := context.WithCancelCause(context.Background())
 	e.life.ctx, e.life.cancel = ctx, func() { cancel(ErrStopped) }
@@ -267,7 +267,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.suspicion.Begin(time.Now())
 	e.recovery.keepSlotsBack()
 	e.mu.Unlock()
-	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.partitions))
+	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.locations))
 	e.defs.warn(e.log, &e.config.Policy)
 	e.recovery.begin(taken)
 	for _, loop := range []func(){e.db.committer.Run, e.dispatcher.stepDue, e.inbox.loop, e.dispatcher.keepLineMoving, e.switches.follow, e.inbox.listen, e.locations.watchWards, e.member.Run, e.queues.watchWorkers} {

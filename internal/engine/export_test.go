@@ -30,7 +30,7 @@ func LoseAll(e *Engine) {
 // LoseHome makes an engine lose its partitions, except wards, in the same way.
 func LoseHome(e *Engine) {
 	e.mu.Lock()
-	homes := slices.DeleteFunc(e.locations.served(), func(p *partition) bool { return p.ward != 0 })
+	homes := slices.DeleteFunc(e.locations.served(), func(p *location) bool { return p.ward != 0 })
 	e.mu.Unlock()
 	e.locations.lose(homes...)
 }
@@ -136,7 +136,7 @@ func BeginWhileLeaving(e *Engine, start *history.Start) error {
 	}
 	e.mu.Lock()
 	p := e.locations.all[row.Partition]
-	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: row, entry: written, busy: true, seats: e.dispatcher.slots.SeatsOf(row.ID, p.tenure())}, engine: e}
+	r := &activeRun{resident: &resident{location: p, id: row.ID, create: row, entry: written, busy: true, seats: e.dispatcher.slots.SeatsOf(row.ID, p.tenure())}, engine: e}
 	r.stepper = r
 	e.residents.all[r.id] = r.resident
 	e.residents.busy++

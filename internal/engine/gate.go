@@ -59,7 +59,7 @@ func (gateKind) rest() time.Duration { return 0 }
 
 // gateRule declines what a gate holds for a run that has ended or does not exist.
 func gateRule(e *Engine) rule {
-	return rule{refusal: func(_ *partition, in core.Input) (m store.Message, due bool) {
+	return rule{refusal: func(_ *location, in core.Input) (m store.Message, due bool) {
 		if said, ok := in.(core.FromGate); ok {
 			if answer, needed := said.Decline(); needed {
 				return message.ToGate(e.db.group, &answer), true

@@ -22,13 +22,13 @@ func (h holder) Served() []member.Partition {
 	return ps
 }
 
-func (p *partition) view() member.Partition {
+func (p *location) view() member.Partition {
 	return member.Partition{Number: p.number, Epoch: p.epoch, Node: p.node, Closed: p.leaving, Work: p.active}
 }
 
 // still returns those partitions that are served under the same epoch. The engine's mu is
 // held.
-func (h holder) still(views []member.Partition) (ps []*partition) {
+func (h holder) still(views []member.Partition) (ps []*location) {
 	for _, v := range views {
 		if p := h.e.locations.all[v.Number]; p != nil && p.epoch == v.Epoch {
 			ps = append(ps, p)
@@ -67,7 +67,7 @@ func (h holder) Close(ps []member.Partition) {
 func (h holder) DropQuiet(ctx context.Context, ps []member.Partition) (quiet, rest []member.Partition) {
 	clock.Await(ctx, h.e.residents.quiet, func() bool {
 		rest = nil
-		var dropped []*partition
+		var dropped []*location
 		for _, p := range h.still(ps) {
 			if p.active == 0 {
 				dropped, quiet = append(dropped, p), append(quiet, p.view())
@@ -98,7 +98,7 @@ func (h holder) Reopen(ps []member.Partition) {
 		e.life.work.Go(func() { e.locations.reviewHeld(open) })
 	}
 	for _, r := range e.residents.all {
-		if r.poked && slices.Contains(open, r.partition) {
+		if r.poked && slices.Contains(open, r.location) {
 			r.rouse() // it could not start meanwhile
 		}
 	}

@@ -35,9 +35,6 @@ func newInbox(e *Engine) *inbox {
 	return &inbox{engine: e, bell: clock.NewBell(), later: clock.NewBell(), reading: make(chan struct{}, 1), office: post.NewOffice(), rules: newRules(e)}
 }
 
-// kick makes the inbox be read soon.
-func (i *inbox) kick() { i.bell.Ring() }
-
 // hear handles notifications of the database.
 func (i *inbox) hear(news store.News) {
 	e := i.engine
@@ -170,13 +167,13 @@ func (i *inbox) route(m store.Message, l *post.Look) error {
 		p.deliver(run, got)
 	case to != "" || !p.box.DeferUntilStart(m.Sequence, m.WorkflowID, ""):
 		e.log.MessageDropped(m.WorkflowID, message.Word(m, in), m.Key)
-		(&resident{partition: p}).discard([]post.Mail{got})
+		(&resident{location: p}).discard([]post.Mail{got})
 	}
 	return nil
 }
 
 // deliverByRoute delivers mail for the latest run of a workflow ID if a route names that run.
-func (p *partition) deliverByRoute(m post.Mail) bool {
+func (p *location) deliverByRoute(m post.Mail) bool {
 	e := p.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -188,11 +185,11 @@ func (p *partition) deliverByRoute(m post.Mail) bool {
 }
 
 // latest returns the latest run of a workflow ID in the database, "" if there is none.
-func (p *partition) latest(workflowID string) (string, error) {
+func (p *location) latest(workflowID string) (string, error) {
 	e := p.engine
 	var row *store.Run
 	err := e.db.reads.Insist(e.life.ctx, "finding the run of a message", func() (err error) {
-		row, err = e.db.Find(e.life.ctx, p.home, workflowID, "")
+		row, err = e.db.Find(e.life.ctx, p.partition, workflowID, "")
 		return err
 	})
 	switch {

@@ -21,7 +21,7 @@ type rule struct {
 	// arrived is called for each message that is delivered to a run.
 	arrived func(run string, in core.Input)
 	// refusal returns the reply to the sender of a message that no run takes.
-	refusal func(p *partition, in core.Input) (store.Message, bool)
+	refusal func(p *location, in core.Input) (store.Message, bool)
 }
 
 // rules are asked in this order.
@@ -74,7 +74,7 @@ func (r *activeRun) takeDeferred(t *turn) {
 	if r.engine.inbox.rules.alone(t.mail) != nil {
 		return
 	}
-	if before := r.partition.box.Deferred(r.id); takesAny(r.run, before) {
+	if before := r.location.box.Deferred(r.id); takesAny(r.run, before) {
 		t.mail, t.given = slices.Concat(before, t.mail), len(before)
 	}
 }
@@ -125,7 +125,7 @@ func split(out *core.Turn, todo []post.Mail) (taken, deferred []post.Mail) {
 
 // putOff keeps mail that a durable turn did not take for a later one. The engine's mu is held.
 func (r *activeRun) putOff(t *turn) {
-	box, before, deferred := r.partition.box, r.partition.box.Deferred(r.id), t.deferred
+	box, before, deferred := r.location.box, r.location.box.Deferred(r.id), t.deferred
 	if t.given == 0 {
 		deferred = slices.Concat(before, deferred)
 	}
@@ -140,7 +140,7 @@ func (r *activeRun) putOff(t *turn) {
 }
 
 // refusals returns the replies to the senders of mail that no run takes.
-func (p *partition) refusals(todo []post.Mail) (messages []store.Message) {
+func (p *location) refusals(todo []post.Mail) (messages []store.Message) {
 	e := p.engine
 	for _, m := range todo {
 		for i := range e.inbox.rules {

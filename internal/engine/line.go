@@ -46,7 +46,7 @@ func (e *Engine) hold(r *activeRun, start *history.Start) (begins bool) {
 		r.writeDown()
 		return false
 	}
-	e.dispatcher.line.Stand(r.id, r.partition.tenure(), r.create.Priority)
+	e.dispatcher.line.Stand(r.id, r.location.tenure(), r.create.Priority)
 	return false
 }
 
@@ -60,7 +60,7 @@ func (r *activeRun) writeDown() {
 
 // letBegin starts a run in line, which has the slot in its seats unless that is nil. The
 // engine's mu is held.
-func (p *partition) letBegin(run string, slot *dispatch.Slot) []dispatch.Grant {
+func (p *location) letBegin(run string, slot *dispatch.Slot) []dispatch.Grant {
 	e := p.engine
 	r := e.residents.all[run]
 	if r == nil {
@@ -105,7 +105,7 @@ func (d *dispatcher) beginNext() {
 // of the line after its first step. If a call of the run waits for a slot, it has taken over
 // the run's place.
 func (r *resident) leavesLine() {
-	r.partition.engine.dispatcher.granted(r.seats.Stepped(r.first))
+	r.location.engine.dispatcher.granted(r.seats.Stepped(r.first))
 	r.first = false
 }
 
@@ -157,7 +157,7 @@ var errInLine = errors.New("the run is in line")
 // writeRow writes the row of a run that does not begin yet.
 func (r *activeRun) writeRow(todo []post.Mail) error {
 	e := r.engine
-	p, row := r.partition, *r.create
+	p, row := r.location, *r.create
 	if !r.elsewhere {
 		row.Wake = store.InLine(row.Priority, row.Created)
 	}
@@ -165,7 +165,7 @@ func (r *activeRun) writeRow(todo []post.Mail) error {
 	if err != nil {
 		return err
 	}
-	t := store.Turn{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: r.id, Create: &row, Messages: messages}
+	t := store.Turn{Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: r.id, Create: &row, Messages: messages}
 	if r.pending != nil {
 		t.Consumed = []int64{r.pending.sequence}
 	}
@@ -187,18 +187,6 @@ func (r *activeRun) writeRow(todo []post.Mail) error {
 		r.parkCulprit(err)
 	}
 	return err
-}
-
-// join makes a run whose row is in line wait for a slot in memory, unless runs that exist in
-// the database alone precede it.
-func (p *partition) join(row *store.Run) {
-	e := p.engine
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.locations.all[p.number] != p || p.leaving {
-		return // the next owner finds its row
-	}
-	e.dispatcher.grant(e.dispatcher.line.Join(row.ID, p.tenure(), row.Priority, row.Wake))
 }
 
 // keepLineMoving reads the next runs in line and keeps the line moving.

@@ -35,19 +35,19 @@ func (r *activeRun) load(todo []post.Mail) error {
 		return err
 	}
 	heard := int64(0)
-	if n := len(past.Turns); n > 0 && past.Turns[n-1].Epoch != r.partition.epoch {
+	if n := len(past.Turns); n > 0 && past.Turns[n-1].Epoch != r.location.epoch {
 		last := past.Turns[n-1].Epoch
-		r.partition.lineage.CameFrom(last)
-		if store.WardOf(last) != r.partition.ward {
+		r.location.lineage.CameFrom(last)
+		if store.WardOf(last) != r.location.ward {
 			heard = e.clock.Now() // its messages came with it
 		}
 	}
 	if r.create == nil { // else nobody knew it before
-		if err := r.partition.hearSince(past.Start.WorkflowID, heard); err != nil {
+		if err := r.location.hearSince(past.Start.WorkflowID, heard); err != nil {
 			return err
 		}
 	}
-	if err := r.partition.learnLineage(); err != nil {
+	if err := r.location.learnLineage(); err != nil {
 		return err
 	}
 	r.first = store.IsInLine(past.State.Wake) // even if a message lets it begin
@@ -100,7 +100,7 @@ func (r *activeRun) readPast(todo []post.Mail) (*core.Past, error) {
 		return nil, errGone
 	case errors.Is(err, ErrStopped):
 		return nil, err
-	case err == nil && rec.Run.Ward != r.partition.ward:
+	case err == nil && rec.Run.Ward != r.location.ward:
 		r.isElsewhere(todo, rec.Run.Ward)
 		return nil, errElsewhere
 	case err != nil: // it would fail again
@@ -117,12 +117,12 @@ func (r *activeRun) readPast(todo []post.Mail) (*core.Past, error) {
 // readRecord reads the record of a resident. For a run in line that is only its row: it has
 // taken no step yet.
 func (r *resident) readRecord() (*store.Record, error) {
-	e := r.partition.engine
+	e := r.location.engine
 	var rec *store.Record
 	if r.first {
 		var row *store.Run
 		err := e.db.reads.Insist(e.life.ctx, "loading run "+r.id, func() (err error) {
-			row, err = e.db.Find(e.life.ctx, r.partition.home, "", r.id)
+			row, err = e.db.Find(e.life.ctx, r.location.partition, "", r.id)
 			return err
 		})
 		if err != nil {
@@ -133,7 +133,7 @@ func (r *resident) readRecord() (*store.Record, error) {
 		}
 	}
 	err := e.db.reads.Insist(e.life.ctx, "loading run "+r.id, func() (err error) {
-		rec, err = e.db.Load(e.life.ctx, r.partition.home, r.id)
+		rec, err = e.db.Load(e.life.ctx, r.location.partition, r.id)
 		return err
 	})
 	return rec, err
@@ -267,24 +267,24 @@ func (r *activeRun) takenOver(t *turn) core.TakenOver {
 	e := r.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	refs := e.attempts.Of(r.id, r.partition.epoch)
+	refs := e.attempts.Of(r.id, r.location.epoch)
 	for _, m := range slices.Concat(t.mail, r.mail) {
 		if end, ok := m.Input.(core.AttemptEnded); ok && m.Unread == nil {
 			refs = append(refs, core.AttemptRef{Call: end.Call, Attempt: end.Attempt})
 		}
 	}
 	in := core.TakenOver{Alive: refs}
-	if o := r.partition.lineage.Owners(); o != nil {
+	if o := r.location.lineage.Owners(); o != nil {
 		in.Survivors, in.Unheard = o.Survivors, o.Unheard
 	}
-	in.Excused = r.partition.suspicion.Excused(r.id)
+	in.Excused = r.location.suspicion.Excused(r.id)
 	return in
 }
 
 // discard consumes the messages of a run that has ended. It makes callers that wait for the
 // run look again.
 func (r *resident) discard(todo []post.Mail) {
-	e := r.partition.engine
+	e := r.location.engine
 	e.mu.Lock()
 	r.gone = true // later callers must not wait for it
 	e.Notify(r.id)
@@ -293,8 +293,8 @@ func (r *resident) discard(todo []post.Mail) {
 		e.log.InputsLate(r.id, len(todo))
 	}
 	t := store.Turn{
-		Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id,
-		Consumed: post.Sequences(todo), Messages: r.partition.refusals(todo), Repeatable: true,
+		Partition: r.location.partition, Ward: r.location.ward, Epoch: r.location.epoch, Run: r.id,
+		Consumed: post.Sequences(todo), Messages: r.location.refusals(todo), Repeatable: true,
 	}
 	if len(t.Consumed) > 0 && e.db.committer.Commit(t) == nil {
 		r.settled(&t)
@@ -304,7 +304,7 @@ func (r *resident) discard(todo []post.Mail) {
 
 func (r *activeRun) coreConfig(start *history.Start) core.Config {
 	e := r.engine
-	p := r.partition
+	p := r.location
 	r.start = start
 	var retries *retry.Policy // even for code that does not fit its history
 	build := ""

@@ -35,7 +35,7 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start,
 		e.mu.Unlock()
 		return true, &history.InputError{What: "workflow " + fmt.Sprintf("%q", row.Type), Problem: "is not registered with this engine; register it where the engine is opened"}
 	}
-	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: row, elsewhere: away, seats: e.dispatcher.slots.SeatsOf(row.ID, p.tenure())}, engine: e.Engine}
+	r := &activeRun{resident: &resident{location: p, id: row.ID, create: row, elsewhere: away, seats: e.dispatcher.slots.SeatsOf(row.ID, p.tenure())}, engine: e.Engine}
 	r.stepper = r
 	started := make(chan error, 1)
 	r.started = append(r.started, started)
@@ -95,7 +95,7 @@ func (e local) Serves(partition int, run string) (served, resident bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := e.residents.all[run]
-	resident = r != nil && !r.gone && r.partition.home == partition && e.locations.owns(r.partition.number) != nil
+	resident = r != nil && !r.gone && r.location.partition == partition && e.locations.owns(r.location.number) != nil
 	return resident || e.locations.owns(partition) != nil && !e.nodes.HasWards(partition), resident
 }
 
@@ -122,7 +122,7 @@ func (e local) Query(ctx context.Context, row *store.Run, name string, input his
 }
 
 // queryHere answers a query of a run that this node owns or that has ended.
-func (e *Engine) queryHere(ctx context.Context, p *partition, row *store.Run, name string, input history.Payload) (history.Payload, error) {
+func (e *Engine) queryHere(ctx context.Context, p *location, row *store.Run, name string, input history.Payload) (history.Payload, error) {
 	if !row.Status.Open() {
 		return e.queryEnded(ctx, row, name, input)
 	}

@@ -15,7 +15,7 @@ func (i *inbox) loop() {
 
 // hearSince delivers the messages of a partition for the runs of a workflow ID, or all if it
 // is "", that were durable at a time. It returns an error only if the engine stops.
-func (p *partition) hearSince(workflowID string, at int64) error {
+func (p *location) hearSince(workflowID string, at int64) error {
 	e := p.engine
 	if p.box.HeardSince(at) {
 		return nil
@@ -46,7 +46,7 @@ func (i *inbox) beginLook(box *post.Box, workflowID string) *post.Look {
 	return e.inbox.office.Begin(e.clock.Now(), boxes(e.locations.open()))
 }
 
-func boxes(ps []*partition) []*post.Box {
+func boxes(ps []*location) []*post.Box {
 	list := make([]*post.Box, len(ps))
 	for i, p := range ps {
 		list[i] = p.box

@@ -10,12 +10,12 @@ import (
 // hearFirst delivers the messages that a resident has to hear before its next turn, and
 // completes the mail of that turn.
 func (r *resident) hearFirst(t *turn) error {
-	e := r.partition.engine
+	e := r.location.engine
 	if t.heard {
 		return nil // the usual case
 	}
 	if at := r.mustHear(t, e.clock.Now()); at != 0 {
-		if err := r.partition.hearSince(r.stepper.workflowID(), at); err != nil {
+		if err := r.location.hearSince(r.stepper.workflowID(), at); err != nil {
 			return err
 		}
 	}

@@ -53,14 +53,14 @@ func (e *Engine) stillParked(def *seal.WorkflowDeclaration, past *core.Past) *ho
 // the deaths count from then on.
 func (r *activeRun) obeyLetGo(past *core.Past, d core.Detail) error {
 	e := r.engine
-	r.partition.suspicion.Clear(r.id)
+	r.location.suspicion.Clear(r.id)
 	e.suspicion.LetGo(past.Start.Type)
 	d.Deaths, d.Shared = 0, false
 	past.State.Detail = core.EncodeDetail(d)
 	state := record.StoreState(past.State)
-	err := e.db.committer.Commit(store.Turn{Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id, State: &state})
+	err := e.db.committer.Commit(store.Turn{Partition: r.location.partition, Ward: r.location.ward, Epoch: r.location.epoch, Run: r.id, State: &state})
 	if errors.Is(err, store.ErrFenced) {
-		e.locations.lose(r.partition)
+		e.locations.lose(r.location)
 	}
 	return err
 }
@@ -123,7 +123,7 @@ func (r *activeRun) parkCulprit(cause error) {
 		}
 	}
 	state := store.RunState{Status: store.Parked, Wake: wake, Detail: core.EncodeDetail(d), Full: r.run != nil && r.run.State().Full}
-	t := store.Turn{Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id, State: &state}
+	t := store.Turn{Partition: r.location.partition, Ward: r.location.ward, Epoch: r.location.epoch, Run: r.id, State: &state}
 	if r.pending != nil {
 		t = r.parkedStart(state)
 	}

@@ -18,7 +18,7 @@ func (r *activeRun) tellWaiting(waiting []core.Waiting) {
 		return
 	}
 	start := r.run.Start()
-	p, id := r.partition, r.id
+	p, id := r.location, r.id
 	e.code.pool.Run(func() {
 		for _, w := range waiting {
 			e.tellPaused(view.PausedCall{

@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/serve"
@@ -15,28 +13,6 @@ import (
 
 // Queue is a queue that is served.
 type Queue = record.Queue
-
-// checkQueues returns what is wrong with the queues to serve.
-func (c *Config) checkQueues() (errs []error) {
-	seen := map[string]bool{}
-	for _, q := range c.Queues {
-		errs = append(errs, history.CheckName("queue", q.Name))
-		if q.Limit < 1 {
-			errs = append(errs, fmt.Errorf("the queue %q is served with %d attempts at a time: it must be at least 1", q.Name, q.Limit))
-		}
-		if seen[q.Name] {
-			errs = append(errs, fmt.Errorf("the queue %q is served twice; give it once, with one limit", q.Name))
-		}
-		seen[q.Name] = true
-	}
-	if len(c.Queues) > 0 && len(c.Activities) == 0 {
-		errs = append(errs, fmt.Errorf("the queue %q is served without any activity; register those whose calls wait there", c.Queues[0].Name))
-	}
-	return errs
-}
-
-// onlyQueues reports whether the process serves queues and takes no partitions.
-func (c *Config) onlyQueues() bool { return len(c.Queues) > 0 && len(c.Workflows) == 0 }
 
 // storeTasks translates what a turn says about queues for the store.
 func (r *activeRun) storeTasks(out *core.Turn, t *store.Turn) error {
@@ -48,7 +24,7 @@ func (r *activeRun) storeTasks(out *core.Turn, t *store.Turn) error {
 	}
 	t.Over, t.Withdrawn, t.Stopped = refs(out.Over), refs(out.Withdrawn), refs(out.Stopped)
 	for _, ref := range refs(out.GivenUp) {
-		if r.partition.box.IsUnread(ref) { // the owner cannot know what its end was
+		if r.location.box.IsUnread(ref) { // the owner cannot know what its end was
 			t.Over = append(t.Over, ref)
 		} else {
 			t.GivenUp = append(t.GivenUp, ref)
@@ -79,7 +55,7 @@ func (r *activeRun) storeTasks(out *core.Turn, t *store.Turn) error {
 func (r *activeRun) tasksOf() (refs []store.TaskRef, err error) {
 	e := r.engine
 	err = e.db.reads.Insist(e.life.ctx, "reading what is in queues for run "+r.id, func() error {
-		all, err := e.db.Tasks(e.life.ctx, store.TaskFilter{Partitions: []int{r.partition.home}, Run: r.id, Limit: math.MaxInt32})
+		all, err := e.db.Tasks(e.life.ctx, store.TaskFilter{Partitions: []int{r.location.partition}, Run: r.id, Limit: math.MaxInt32})
 		refs = nil
 		for i := range all {
 			refs = append(refs, all[i].TaskRef)
@@ -102,5 +78,5 @@ func (r *activeRun) toldMeanwhile(t *turn) {
 	e.mu.Lock()
 	r.created()
 	e.mu.Unlock()
-	_ = r.partition.hearSince(r.run.Began().WorkflowID, e.clock.Now()+1) // a look from now on; what cannot be read comes later
+	_ = r.location.hearSince(r.run.Began().WorkflowID, e.clock.Now()+1) // a look from now on; what cannot be read comes later
 }

@@ -184,7 +184,7 @@ func (q *queues) takeBack(patience time.Duration) error {
 		}
 		e.mu.Lock()
 		for _, p := range e.locations.open() {
-			if p.home == t.Partition { // the run is in one of its places
+			if p.partition == t.Partition { // the run is in one of its places
 				p.deliverLocked(t.Run, post.Mail{Input: in})
 			}
 		}

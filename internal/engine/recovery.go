@@ -73,14 +73,14 @@ func (rec *recovery) closeLane() {
 // messages, and runs that were held because no code fitted.
 func (rec *recovery) begin(t *takeover) {
 	e := rec.engine
-	if len(t.partitions) == 0 {
+	if len(t.locations) == 0 {
 		return
 	}
 	e.mu.Lock()
 	for _, w := range t.wakes {
 		p := e.locations.all[w.Partition]
 		switch {
-		case p == nil || !slices.Contains(t.partitions, p): // it was lost again
+		case p == nil || !slices.Contains(t.locations, p): // it was lost again
 		case w.Time > store.Hot:
 			e.dispatcher.addWake(w.Time, p, w.Run)
 		default:
@@ -95,13 +95,13 @@ func (rec *recovery) begin(t *takeover) {
 	e.mu.Unlock()
 	e.dispatcher.due.Bell.Ring()
 	e.inbox.kick()
-	e.life.work.Go(func() { e.locations.reviewHeld(t.partitions) })
+	e.life.work.Go(func() { e.locations.reviewHeld(t.locations) })
 }
 
 // hotRun is a run that had work in flight and is not loaded yet.
 type hotRun struct {
-	partition *partition
-	run       string
+	location *location
+	run      string
 }
 
 // next loads as many runs that had work in flight as MaxAtWork allows. The engine's mu
@@ -113,11 +113,11 @@ func (rec *recovery) next() {
 		if rec.hot = rec.hot[1:]; len(rec.hot) == 0 {
 			rec.hot = nil
 		}
-		if e.locations.all[next.partition.number] != next.partition {
+		if e.locations.all[next.location.number] != next.location {
 			rec.done()
 			continue
 		}
-		r := next.partition.resident(next.run)
+		r := next.location.resident(next.run)
 		if r.recovering {
 			rec.done()
 		}

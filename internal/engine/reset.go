@@ -30,7 +30,7 @@ func (e *Engine) prepareReset(r *activeRun, m *post.Mail) error {
 	in := m.Input.(core.Control)
 	start := r.run.Start()
 	err := e.db.reads.Insist(e.life.ctx, "reading the history of run "+r.id, func() (err error) {
-		in.Cut, err = e.CutAt(e.life.ctx, r.partition.home, &start, in.Call, in.KeepKeys)
+		in.Cut, err = e.CutAt(e.life.ctx, r.location.partition, &start, in.Call, in.KeepKeys)
 		return err
 	})
 	if refusal, is := errors.AsType[*inspect.CutError](err); is {

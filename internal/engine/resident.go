@@ -16,8 +16,8 @@ import (
 // goroutine that works on it, the second is guarded by the engine's mu. While there is such a
 // goroutine, only it changes entry and first.
 type resident struct {
-	partition *partition
-	id        string
+	location *location
+	id       string
 
 	stepper stepper       // a run, a gate or a schedule
 	create  *store.Run    // its row, while that is not in the database
@@ -44,7 +44,9 @@ type resident struct {
 }
 
 // ref names the run, gate or schedule for the store.
-func (r *resident) ref() store.RunRef { return store.RunRef{Partition: r.partition.home, Run: r.id} }
+func (r *resident) ref() store.RunRef {
+	return store.RunRef{Partition: r.location.partition, Run: r.id}
+}
 
 // ahead is how long before the end of a backoff its attempt is committed. A commit takes a few
 // milliseconds, one of many turns takes longer.
@@ -89,20 +91,20 @@ func (r *resident) held() bool {
 }
 
 // deliver puts mail into a run's mailbox.
-func (p *partition) deliver(run string, m post.Mail) {
+func (p *location) deliver(run string, m post.Mail) {
 	e := p.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p.deliverLocked(run, m)
 }
 
-func (p *partition) deliverLocked(run string, m post.Mail) {
+func (p *location) deliverLocked(run string, m post.Mail) {
 	e := p.engine
 	if e.locations.all[p.number] != p {
 		return // another node owns it and will find what is durable
 	}
 	r := p.resident(p.receiver(run, m))
-	p.box.PassOn(r.partition.box, m.Sequence)
+	p.box.PassOn(r.location.box, m.Sequence)
 	m.Stamp(e.clock.Now)
 	if claim, first := m.Input.(core.Claimed); first {
 		m.At = 0 // see post.Sort
@@ -117,7 +119,7 @@ func (p *partition) deliverLocked(run string, m post.Mail) {
 }
 
 // resident returns the resident with the ID of run, which it creates if there is none.
-func (p *partition) resident(run string) *resident {
+func (p *location) resident(run string) *resident {
 	e := p.engine
 	r := e.residents.all[run]
 	if r == nil {
@@ -127,8 +129,8 @@ func (p *partition) resident(run string) *resident {
 	return r
 }
 
-func (p *partition) newResident(id string) *resident {
-	r := &resident{partition: p, id: id}
+func (p *location) newResident(id string) *resident {
+	r := &resident{location: p, id: id}
 	if entity.KindOf(id) == entity.Run {
 		r.seats = p.engine.dispatcher.slots.SeatsOf(id, p.tenure())
 	}
@@ -141,7 +143,7 @@ func (r *resident) machine() machine { return r.stepper.machine() }
 
 // rouse starts a goroutine that works on r, unless there is one.
 func (r *resident) rouse() {
-	e := r.partition.engine
+	e := r.location.engine
 	if r.idling != nil {
 		e.residents.idle.Remove(r.idling)
 		r.idling = nil
@@ -151,7 +153,7 @@ func (r *resident) rouse() {
 		return
 	}
 	r.busy = true
-	r.partition.active++
+	r.location.active++
 	e.residents.busy++
 	if r.work == nil {
 		r.work = func() { r.advance() }
@@ -161,7 +163,7 @@ func (r *resident) rouse() {
 
 // advance works on a resident until it has nothing left to do.
 func (r *resident) advance() {
-	e := r.partition.engine
+	e := r.location.engine
 	t := e.pools.newTurn()
 	e.mu.Lock()
 	for r.fill(t) {
@@ -194,7 +196,7 @@ func (r *resident) advance() {
 // takeMail takes the mail for one turn out of the mailbox. The engine's mu is held.
 func (r *resident) takeMail() (todo []post.Mail) {
 	post.Sort(r.mail)
-	n := r.partition.engine.inbox.rules.upTo(r.mail)
+	n := r.location.engine.inbox.rules.upTo(r.mail)
 	todo = r.mail[:n:n]
 	if r.mail = r.mail[n:]; len(r.mail) == 0 {
 		r.mail = nil
@@ -204,9 +206,9 @@ func (r *resident) takeMail() (todo []post.Mail) {
 
 // rest ends the work on a resident. It stays in memory, last among the idle, or is evicted.
 func (r *resident) rest() {
-	e := r.partition.engine
+	e := r.location.engine
 	r.busy = false
-	r.partition.active--
+	r.location.active--
 	e.residents.busy--
 	e.inbox.roomier()
 	e.residents.quiet.Broadcast()
@@ -240,7 +242,7 @@ func (r *resident) rest() {
 	}
 	if due != r.wake {
 		r.wake = due
-		e.dispatcher.addWake(due, r.partition, r.id)
+		e.dispatcher.addWake(due, r.location, r.id)
 	}
 	if !m.Idle() {
 		r.keepQueued()
@@ -256,7 +258,7 @@ func (r *resident) rest() {
 // too many such runs, the run is evicted: its calls keep their places, and a granted slot
 // loads it again. The engine's mu is held.
 func (r *resident) keepQueued() {
-	e := r.partition.engine
+	e := r.location.engine
 	x, is := r.stepper.(*activeRun)
 	switch {
 	case !is || !x.run.AwaitsSlots() || !r.seats.Waits():
@@ -272,28 +274,28 @@ func (r *resident) keepQueued() {
 func (r *resident) stirs() {
 	if r.queued {
 		r.queued = false
-		r.partition.engine.residents.queued--
+		r.location.engine.residents.queued--
 	}
 }
 
 // rememberWake puts the due time of a resident that is being evicted into the wake heap if
 // the scan will not find it: its row may hold an older time that the scan has passed.
 func (r *resident) rememberWake() {
-	e := r.partition.engine
+	e := r.location.engine
 	m := r.machine()
 	if m == nil || m.Ended() {
 		return
 	}
 	due := m.NextDue()
 	if horizon := e.dispatcher.due.Horizon(); due != r.wake && (due <= horizon || m.State().Wake <= horizon) {
-		e.dispatcher.addWake(due, r.partition, r.id)
+		e.dispatcher.addWake(due, r.location, r.id)
 	}
 }
 
 // unload evicts a resident. Its durable state is in the database, and its due time, if it is
 // near, in the wake heap. Its mail is delivered again.
 func (r *resident) unload() {
-	e := r.partition.engine
+	e := r.location.engine
 	if r.dropped {
 		return
 	}
@@ -308,11 +310,11 @@ func (r *resident) unload() {
 	}
 	r.stirs()
 	e.dispatcher.grant(r.seats.Close())
-	served := e.life.phase != stopped && e.locations.all[r.partition.number] == r.partition
+	served := e.life.phase != stopped && e.locations.all[r.location.number] == r.location
 	if served { // else the new owner may be loading it
 		r.rememberWake()
 		if m := r.machine(); m == nil || m.Ended() { // it ended, moved or is parked; a run that is only evicted still waits
-			e.dispatcher.unserved.Set(r.partition.tenure(), r.id, nil)
+			e.dispatcher.unserved.Set(r.location.tenure(), r.id, nil)
 		}
 	}
 	if !r.busy {
@@ -325,16 +327,16 @@ func (r *resident) unload() {
 	if served {
 		for _, m := range r.mail {
 			if _, granted := m.Input.(core.Granted); !granted { // its slot was freed above
-				r.partition.deliverLocked(r.id, m)
+				r.location.deliverLocked(r.id, m)
 			}
 		}
 		if r.poked {
-			again := r.partition.resident(r.id)
+			again := r.location.resident(r.id)
 			again.poked = true
 			again.rouse()
 		}
 	} else {
-		e.inbox.office.ForgetAt(r.partition.home, post.Sequences(r.mail))
+		e.inbox.office.ForgetAt(r.location.partition, post.Sequences(r.mail))
 	}
 	turnAway(r.questions)
 	r.mail, r.questions = nil, nil

@@ -40,11 +40,11 @@ func sameChain(a, b *history.Parent) bool {
 // ID, and delivers its mail again. It replaces the refused resident, because the turn of its
 // code began without the existing run.
 func (r *resident) startAfter(todo []post.Mail, existing *store.Run) {
-	e := r.partition.engine
-	p, s := r.partition, r.pending
+	e := r.location.engine
+	p, s := r.location, r.pending
 	start := s.start
 	start.After = existing.ID
-	row, err := record.NewRun(p.home, &start)
+	row, err := record.NewRun(p.partition, &start)
 	if err != nil {
 		e.log.ChildNotStarted(start.WorkflowID, r.id, err)
 		return

@@ -32,15 +32,15 @@ func (scheduleKind) rest() time.Duration { return time.Minute }
 
 // alreadyFired reports whether the run that a schedule starts exists, and drops the message if
 // so: a schedule may send the start of a run twice.
-func (p *partition) alreadyFired(m store.Message) bool {
+func (p *location) alreadyFired(m store.Message) bool {
 	e := p.engine
 	err := e.db.reads.Insist(e.life.ctx, "looking for the run of a schedule", func() error {
-		_, err := e.db.Find(e.life.ctx, p.home, "", m.Run)
+		_, err := e.db.Find(e.life.ctx, p.partition, "", m.Run)
 		return err
 	})
 	switch {
 	case err == nil:
-		(&resident{partition: p, id: m.Run}).discard([]post.Mail{{Sequence: m.Sequence}})
+		(&resident{location: p, id: m.Run}).discard([]post.Mail{{Sequence: m.Sequence}})
 		return true
 	case !errors.Is(err, store.ErrNotFound):
 		p.box.Forget(m.Sequence)

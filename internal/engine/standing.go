@@ -110,7 +110,7 @@ func (s *standing) step(t *turn) (err error) {
 func (s *standing) storeTurn(of *turn) (store.Turn, error) {
 	out := of.said
 	t := store.Turn{
-		Partition: s.partition.home, Ward: s.partition.ward, Epoch: s.partition.epoch, Run: s.id, Time: out.Time,
+		Partition: s.location.partition, Ward: s.location.ward, Epoch: s.location.epoch, Run: s.id, Time: out.Time,
 		Calls: record.StoreRows(s.ref(), out.Rows), Closed: out.Closed, Remove: out.Over, Consumed: post.Sequences(of.mail), Repeatable: true,
 	}
 	if out.State != nil {
@@ -165,9 +165,9 @@ func (s *standing) stuck(todo []post.Mail, err error) {
 	e.log.EntityStuck(entity.KindOf(s.id).String(), s.name(), err)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s.partition.box.Forget(post.Sequences(todo)...)
+	s.location.box.Forget(post.Sequences(todo)...)
 	if rest := s.kind.rest(); rest > 0 {
-		e.dispatcher.addWake(e.clock.Now()+int64(rest), s.partition, s.id)
+		e.dispatcher.addWake(e.clock.Now()+int64(rest), s.location, s.id)
 	}
 }
 

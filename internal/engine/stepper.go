@@ -46,7 +46,7 @@ type machine interface {
 
 // newStepper returns the stepper of a resident, not loaded. The ID tells the kind.
 func (r *resident) newStepper() stepper {
-	e := r.partition.engine
+	e := r.location.engine
 	switch entity.KindOf(r.id) {
 	case entity.Gate:
 		return &standing{resident: r, engine: e, kind: gateKind{e}}

@@ -28,10 +28,10 @@ func (e *Engine) newSuspicion() *suspicion.Room {
 }
 
 // locate tells the suspicion of a location.
-func (p *partition) locate() {
+func (p *location) locate() {
 	e := p.engine
 	p.suspicion = e.suspicion.At(suspicion.Location{
-		Home: p.home, Ward: p.ward, Epoch: p.epoch, Node: p.node, Lineage: &p.lineage,
+		Home: p.partition, Ward: p.ward, Epoch: p.epoch, Node: p.node, Lineage: &p.lineage,
 		Learn: func() error { return p.learnLineage() },
 		Hear:  func() error { return p.hearSince("", 0) },
 		Lose:  func() { e.locations.lose(p) },
@@ -41,11 +41,11 @@ func (p *partition) locate() {
 // try blocks until the code of a run may run.
 func (r *activeRun) try(t *turn) (*suspicion.Turn, error) {
 	e := r.engine
-	if !r.partition.suspicion.Tries(r.id) {
+	if !r.location.suspicion.Tries(r.id) {
 		return nil, nil
 	}
 	loaded, todo := r.run != nil, t.mail
-	return r.partition.suspicion.Try(suspicion.Run{
+	return r.location.suspicion.Try(suspicion.Run{
 		ID: r.id,
 		Code: func() (code trial.Code, harmless bool) {
 			code.Workflow = r.typeOf()
@@ -60,7 +60,7 @@ func (r *activeRun) try(t *turn) (*suspicion.Turn, error) {
 
 // row returns the row of a run that is not loaded, nil if it cannot be read.
 func (r *activeRun) row() *store.Run {
-	row, err := r.engine.db.Find(r.engine.life.ctx, r.partition.home, "", r.id)
+	row, err := r.engine.db.Find(r.engine.life.ctx, r.location.partition, "", r.id)
 	if err != nil {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (r *activeRun) poisoned(workflow, code string) *hold {
 	if all := r.engine.suspicion.Workflow(workflow); all.Held != nil {
 		return heldWithAll(&all, r.workflowID(), code)
 	}
-	n, is := r.partition.suspicion.Poisoned(r.id, code)
+	n, is := r.location.suspicion.Poisoned(r.id, code)
 	if !is {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (r *activeRun) bringsSuspicion(past *core.Past, todo []post.Mail) bool {
 		return false
 	}
 	d, err := core.DecodeDetail(past.State.Detail)
-	if err != nil || d.Suspect == nil || !r.partition.suspicion.Bring(r.id, *d.Suspect) {
+	if err != nil || d.Suspect == nil || !r.location.suspicion.Bring(r.id, *d.Suspect) {
 		return false
 	}
 	r.putBack(todo)
@@ -148,7 +148,7 @@ func (r *activeRun) bringsSuspicion(past *core.Past, todo []post.Mail) bool {
 // another node. A run that was parked because its code crashed processes keeps that reason,
 // and that code stays among the tried.
 func (r *activeRun) noteSuspicion(status core.Status, detail *core.Detail, h *hold) {
-	if evidence := r.partition.suspicion.Evidence(r.id); evidence != nil {
+	if evidence := r.location.suspicion.Evidence(r.id); evidence != nil {
 		detail.Suspect = evidence
 	}
 	if status == core.StatusParked && detail.Mismatch == nil && slices.Contains(detail.Tried, detail.Fingerprint) && detail.Fingerprint != "" {

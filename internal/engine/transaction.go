@@ -46,7 +46,7 @@ func (r *resident) transactionFailed(todo []post.Mail, failure error) {
 			continue
 		}
 		todo[i] = post.Mail{Sequence: m.Sequence, At: m.At, Input: core.AttemptEnded{
-			Call: end.Call, Attempt: end.Attempt, Outcome: core.Failed, Ended: r.partition.engine.clock.Now(),
+			Call: end.Call, Attempt: end.Attempt, Outcome: core.Failed, Ended: r.location.engine.clock.Now(),
 			Failure: history.FromError(fmt.Errorf("step transaction: %w", failure)),
 		}}
 	}

@@ -15,13 +15,13 @@ import (
 // in the inbox for an owner that can read it. Time limits of the attempt hold meanwhile.
 
 // routeUnread delivers the end of an attempt that cannot be read.
-func (p *partition) routeUnread(m store.Message, cause error) {
+func (p *location) routeUnread(m store.Message, cause error) {
 	if m.Kind != message.KindAttempt || m.Run == "" {
 		return
 	}
 	d, _ := message.Read(m) // the unencrypted part
 	ref := core.AttemptRef{Call: d.Call, Attempt: d.Attempt}
-	p.box.NoteUnread(store.TaskRef{Partition: p.home, Run: m.Run, Number: d.Call, Attempt: d.Attempt}, m.Sequence)
+	p.box.NoteUnread(store.TaskRef{Partition: p.partition, Run: m.Run, Number: d.Call, Attempt: d.Attempt}, m.Sequence)
 	p.deliver(m.Run, post.Mail{
 		Input: core.AttemptEnded{Call: ref.Call, Attempt: ref.Attempt, Outside: true}, Sequence: m.Sequence, Unread: &post.UnreadEnd{AttemptRef: ref, Cause: cause},
 	})

@@ -7,10 +7,10 @@ import (
 )
 
 // replies returns the messages to the callers of updates.
-func replies(p *partition, out *core.Turn) (messages []store.Message, err error) {
+func replies(p *location, out *core.Turn) (messages []store.Message, err error) {
 	for i := range out.Replies {
 		reply := &out.Replies[i]
-		m, err := message.Answer(p.home, reply.Asker, message.Data{Run: reply.Run, Turn: reply.Turn, Failure: reply.Failure})
+		m, err := message.Answer(p.partition, reply.Asker, message.Data{Run: reply.Run, Turn: reply.Turn, Failure: reply.Failure})
 		if err != nil {
 			return nil, err
 		}
@@ -21,12 +21,12 @@ func replies(p *partition, out *core.Turn) (messages []store.Message, err error)
 
 // updateRule tells the caller of an update that the run has ended.
 func updateRule() rule {
-	return rule{refusal: func(p *partition, in core.Input) (m store.Message, due bool) {
+	return rule{refusal: func(p *location, in core.Input) (m store.Message, due bool) {
 		u, is := in.(core.UpdateArrived)
 		if !is {
 			return m, false
 		}
-		m, err := message.Answer(p.home, u.Asker, message.Data{Closed: true})
+		m, err := message.Answer(p.partition, u.Asker, message.Data{Closed: true})
 		return m, err == nil
 	}}
 }

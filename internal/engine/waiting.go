@@ -9,7 +9,7 @@ import (
 )
 
 // routeAgain lets the next look at the inbox route messages again, soon.
-func (p *partition) routeAgain(all []post.Mail) {
+func (p *location) routeAgain(all []post.Mail) {
 	p.box.Forget(post.Sequences(all)...)
 	p.engine.inbox.lookAgain(len(all) > 0)
 }
@@ -24,7 +24,7 @@ func (i *inbox) lookAgain(reason bool) {
 // claim records that a message is about to be delivered. It returns nil if that has happened
 // before, or if the message is not for this node. A partition that is being handed over gets
 // only what its runs wait for.
-func (i *inbox) claim(m store.Message, l *post.Look) *partition {
+func (i *inbox) claim(m store.Message, l *post.Look) *location {
 	e := i.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -49,7 +49,7 @@ const claimsWait = 200 * time.Millisecond
 // postponed reports whether a run may wait with a claim in its mailbox. It sets a timer so
 // that the run waits no longer than claimsWait. The engine's mu is held.
 func (r *resident) postponed(in core.Claimed) bool {
-	e := r.partition.engine
+	e := r.location.engine
 	left := claimsWait - time.Duration(e.clock.Now()-in.At)
 	if r.busy || left <= 0 {
 		return false
@@ -85,3 +85,6 @@ func (i *inbox) rouseClaimed() {
 	}
 	i.claimed = nil
 }
+
+// kick makes the inbox be read soon.
+func (i *inbox) kick() { i.bell.Ring() }

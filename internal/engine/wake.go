@@ -12,7 +12,7 @@ import (
 const scanLimit = 1000
 
 // addWake notes when a run wants a step.
-func (d *dispatcher) addWake(at int64, p *partition, run string) {
+func (d *dispatcher) addWake(at int64, p *location, run string) {
 	d.due.Add(dispatch.DueRun{At: at, Tenure: p.tenure(), Run: run})
 }
 

@@ -36,13 +36,13 @@ var insides = []inside{
 		gates:      standing note gateturn gateedit gate
 		schedules:  nominal fire fireend scheduleword timetable
 	`},
-	{"internal/engine", 100, `
-		values:    config declared build pools stepper health
-		turns:     intake external unserved update transaction pause reuse limit
-		residents: waiting inbox look order resident slots dispatcher wake line
-		runs:      determinism unread observe report attempt queue suspects park damaged chain child reset watched load turn gate schedule standing answer checkcode
-		places:    ward recovery partition holder switches queues
-		engine:    local engine
+	{"internal/engine", 18, `
+		values:    declared config build pools stepper report limit
+		locations: location
+		residents: external update reset transaction gate slots intake order waiting durable inbox look resident dispatcher wake line
+		runs:      pause reuse unserved observe child chain unread attempt queue suspects determinism watched checkcode damaged park move load run turn schedule answer standing
+		places:    recovery takeover holder switches queues
+		engine:    health local engine
 	`},
 }
 

@@ -77,13 +77,13 @@ var protocolFaults = []protocolFault{
 	},
 	{
 		"attempts begin before their turn is durable",
-		map[string][]change{"internal/engine/turn.go": {{"	e.continues(r.resident, t.out)\n	t.due = true\n", `	e.continues(r.resident, t.out)
+		map[string][]change{"internal/engine/run.go": {{"	r.continues(t.out)\n	t.due = true\n", `	r.continues(t.out)
 	t.due = true
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i := range t.out.Dispatch {
 		d := &t.out.Dispatch[i]
-		e.begin(r, d, r.seats.Begin(d.Call))
+		r.begin(d, r.seats.Begin(d.Call))
 	}
 	t.out.Dispatch = t.out.Dispatch[:0]
 `}}},
@@ -122,7 +122,7 @@ var protocolFaults = []protocolFault{
 	},
 	{
 		"a run has its wake time later than the truth",
-		map[string][]change{"internal/engine/turn.go": {{"		s := record.StoreState(*out.State)\n", "		s := record.StoreState(*out.State)\n		if s.Wake > store.Hot && s.Wake < store.Never {\n			s.Wake += int64(time.Hour)\n		}\n"}, {"import (\n", "import (\n	\"time\"\n"}}},
+		map[string][]change{"internal/engine/run.go": {{"		s := record.StoreState(*out.State)\n", "		s := record.StoreState(*out.State)\n		if s.Wake > store.Hot && s.Wake < store.Never {\n			s.Wake += int64(time.Hour)\n		}\n"}, {"import (\n", "import (\n	\"time\"\n"}}},
 	},
 	{
 		"a run that has moved to another node is served at home, too",

@@ -20,36 +20,11 @@ import (
 // errElsewhere reports that another node owns the run.
 var errElsewhere = errors.New("the run moved to another node: repeat the request")
 
-// homes returns the partitions that hold the rows of runs, sorted and without duplicates. It
-// is never nil.
-func homes(ps []*partition) []int {
-	list := make([]int, len(ps))
-	for i, p := range ps {
-		list[i] = p.home
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
-// servesOf reports whether this node serves a partition or a ward of it. The engine's mu is
-// held.
-func (l *locations) servesOf(partition int) bool {
-	if l.all[partition] != nil || !l.engine.nodes.HasWards(partition) {
-		return l.all[partition] != nil
-	}
-	for _, p := range l.all {
-		if p.home == partition {
-			return true
-		}
-	}
-	return false
-}
-
 // sendAway moves a run that cannot continue here to a node where it may, and returns
 // errElsewhere. If it returns nil, the run is to be held.
 func (r *activeRun) sendAway(past *core.Past, h *hold, todo []post.Mail) error {
 	e := r.engine
-	p := r.partition
+	p := r.location
 	detail, err := core.DecodeDetail(past.State.Detail)
 	if err != nil || !e.db.Info().Wards {
 		return nil
@@ -66,7 +41,7 @@ func (r *activeRun) sendAway(past *core.Past, h *hold, todo []post.Mail) error {
 		detail.Tried = append(detail.Tried, e.fingerprint(def, ""))
 	}
 	r.noteSuspicion(past.State.Status, &detail, h)
-	move := store.Move{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: r.id, Detail: core.EncodeDetail(detail)}
+	move := store.Move{Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: r.id, Detail: core.EncodeDetail(detail)}
 	to := func() string { return e.nodes.Fitting(past.Start.Type, p.advancedBy(past), r.pin, detail.Tried) }
 	if p.ward == 0 && to() == "" {
 		return nil
@@ -83,7 +58,7 @@ func (r *activeRun) sendAway(past *core.Past, h *hold, todo []post.Mail) error {
 // says that it did, and moved is told of the node's ID. Nil says that there is none.
 func (r *activeRun) giveAway(todo []post.Mail, move store.Move, to func() string, moved func(node string)) error {
 	e := r.engine
-	p := r.partition
+	p := r.location
 	for range 3 {
 		if p.ward == 0 {
 			if move.To = to(); move.To == "" {
@@ -119,14 +94,14 @@ func (r *activeRun) giveAway(todo []post.Mail, move store.Move, to func() string
 // says that it did. Nil says that it begins here.
 func (r *activeRun) sendToBegin(past *core.Past, todo []post.Mail) error {
 	e := r.engine
-	if !e.nodes.Canary() || len(past.Turns) > 0 || r.partition.ward != 0 || r.create != nil || r.atWork(todo) {
+	if !e.nodes.Canary() || len(past.Turns) > 0 || r.location.ward != 0 || r.create != nil || r.atWork(todo) {
 		return nil
 	}
 	detail, err := core.DecodeDetail(past.State.Detail)
 	if err != nil {
 		return nil
 	}
-	move := store.Move{Partition: r.partition.home, Epoch: r.partition.epoch, Run: r.id}
+	move := store.Move{Partition: r.location.partition, Epoch: r.location.epoch, Run: r.id}
 	return r.giveAway(todo, move, func() string { return e.nodes.ToBegin(&past.Start, detail.Tried) }, func(string) {})
 }
 
@@ -140,7 +115,7 @@ func (r *activeRun) atWork(todo []post.Mail) bool {
 }
 
 func (r *activeRun) atWorkLocked(todo []post.Mail) bool {
-	return len(r.engine.attempts.Of(r.id, r.partition.epoch)) > 0 || slices.ContainsFunc(slices.Concat(todo, r.mail), func(m post.Mail) bool {
+	return len(r.engine.attempts.Of(r.id, r.location.epoch)) > 0 || slices.ContainsFunc(slices.Concat(todo, r.mail), func(m post.Mail) bool {
 		return m.Input != nil && m.Sequence == 0
 	})
 }
@@ -152,15 +127,15 @@ const unknown = -1
 // is this node, too, the mail that is in memory only moves to the resident there. Callers that
 // wait here look again.
 func (r *resident) isElsewhere(todo []post.Mail, at int) {
-	e := r.partition.engine
+	e := r.location.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p := r.partition
-	e.nodes.NoteWards(p.home)
+	p := r.location
+	e.nodes.NoteWards(p.partition)
 	all := slices.Concat(todo, r.mail, p.box.TakeDeferred(r.id))
-	e.inbox.office.ForgetAt(p.home, post.Sequences(all)) // so that the next look finds them
+	e.inbox.office.ForgetAt(p.partition, post.Sequences(all)) // so that the next look finds them
 	r.mail = nil
-	to := e.locations.all[store.Place(p.home, at)]
+	to := e.locations.all[store.Place(p.partition, at)]
 	if at == unknown || to == p {
 		to = nil
 	}
@@ -179,12 +154,12 @@ func (r *resident) isElsewhere(todo []post.Mail, at int) {
 		again.rouse()
 		e.inbox.kick()
 	}
-	e.Moved(map[int]bool{p.home: true})
+	e.Moved(map[int]bool{p.partition: true})
 }
 
 // advancedBy returns the ID of the node that last recorded a command of the run's code, "" if
 // there is none or it is not known.
-func (p *partition) advancedBy(past *core.Past) string {
+func (p *location) advancedBy(past *core.Past) string {
 	for _, t := range slices.Backward(past.Turns) {
 		for _, ev := range t.Events {
 			if ev.Kind.Command() || ev.Kind == history.CodeAdvanced {
@@ -215,7 +190,7 @@ func (l *locations) lookAtWards() {
 		live[m.ID] = true
 	}
 	e.mu.Lock()
-	var dead, shared []*partition
+	var dead, shared []*location
 	var wards []int
 	for _, o := range ms.Owners {
 		if placement.Ward(o.Partition) == 0 {
@@ -243,12 +218,12 @@ func (l *locations) lookAtWards() {
 }
 
 // dissolve brings the runs of a ward home if its node is gone.
-func (p *partition) dissolve(ward int) {
+func (p *location) dissolve(ward int) {
 	e := p.engine
 	gone, err := false, error(nil)
 	p.lineage.Bring(func() {
 		err = e.db.reads.Insist(e.life.ctx, "bringing the runs of a ward home", func() (err error) { // a lost reply would hide that they are home
-			gone, err = e.db.Dissolve(e.life.ctx, p.home, p.epoch, ward)
+			gone, err = e.db.Dissolve(e.life.ctx, p.partition, p.epoch, ward)
 			return err
 		})
 	})
@@ -258,16 +233,16 @@ func (p *partition) dissolve(ward int) {
 	if err != nil || !gone {
 		return // the next renewal shows the ward again
 	}
-	if e.db.reads.Insist(e.life.ctx, "reading the runs of a ward", func() error { return e.locations.wakeArrived([]*partition{p}, e.dispatcher.due.Horizon()) }) != nil {
+	if e.db.reads.Insist(e.life.ctx, "reading the runs of a ward", func() error { return e.locations.wakeArrived([]*location{p}, e.dispatcher.due.Horizon()) }) != nil {
 		return // the engine ends
 	}
 	e.inbox.kick()
-	e.locations.reviewHeld([]*partition{p})
+	e.locations.reviewHeld([]*location{p})
 }
 
 // wakeArrived steps runs that have arrived in places of this node: runs that were moved here,
 // and runs of a dissolved ward that want a step before until.
-func (l *locations) wakeArrived(ps []*partition, until int64) error {
+func (l *locations) wakeArrived(ps []*location, until int64) error {
 	e := l.engine
 	if len(ps) == 0 {
 		return nil

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/post"
+	"github.com/perdure/perdure/store"
+)
+
+// putBack puts mail that no durable turn has consumed back into the mailbox.
+func (r *resident) putBack(todo []post.Mail) {
+	e := r.location.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r.mail = append(todo, r.mail...)
+	r.poked = true
+}
+
+// settled records that a turn is durable: its messages are consumed, and the row that it
+// creates exists.
+func (r *resident) settled(t *store.Turn) {
+	e := r.location.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r.settle(t)
+}
+
+func (r *resident) settle(t *store.Turn) {
+	if created := t.Create != nil && t.Create.ID == r.id; created {
+		r.created()
+		r.tellStarted(nil)
+	}
+	r.location.box.Consumed(t.Consumed)
+}
+
+// sent makes the inbox be read soon if a durable turn sent messages to this node.
+func (e *Engine) sent(t *store.Turn) {
+	if len(t.Messages) == 0 {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.deliverSoon(t)
+}
+
+func (e *Engine) deliverSoon(t *store.Turn) {
+	for i := range t.Messages {
+		if m := &t.Messages[i]; m.Kind != message.KindAnswer && e.locations.servesOf(m.Partition) {
+			e.inbox.kick()
+			return
+		}
+	}
+}
+
+// created records that the row of a run is durable. The engine's mu is held.
+func (r *resident) created() {
+	r.startDecided()
+	r.create, r.pending = nil, nil
+}
+
+// startDecided deletes the route of a run whose start is decided. From then on the database
+// decides about messages for the workflow ID, other starts included. The engine's mu is held.
+func (r *resident) startDecided() {
+	if r.pending == nil {
+		return
+	}
+	r.location.engine.inbox.lookAgain(r.location.box.Decided(r.pending.start.WorkflowID, r.id))
+}
+
+// tellStarted sends err to the callers that wait for the run's row. The engine's mu is held.
+func (r *resident) tellStarted(err error) {
+	for _, ch := range r.started {
+		ch <- err
+	}
+	r.started = nil
+}
+
+// undo frees the slots of a turn that is not durable. The engine's mu is held.
+func (r *resident) undo(out *core.Turn) {
+	for _, d := range out.Dispatch {
+		r.location.engine.dispatcher.grant(r.seats.Withdraw(d.Call))
+	}
+}

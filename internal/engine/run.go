@@ -1,0 +1,304 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/perdure/perdure/internal/around"
+	"github.com/perdure/perdure/internal/attempt"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/post"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// activeRun is a run in memory.
+type activeRun struct {
+	*resident
+	engine *Engine
+
+	run      *core.Run      // nil: to be loaded
+	instance seal.Instance  // nil: no code; see hold
+	hold     *hold          // why there is no code
+	pin      string         // the build to which it was pinned when its code was last loaded
+	again    bool           // it is held; it is reloaded when it may move to a node that has its code
+	reviews  int            // how many reviews of held runs there had been when no node was found for it
+	checked  int64          // the last turn after which its code was checked; see checkDeterminism
+	differs  error          // what that found, until the next step parks the run
+	start    *history.Start // the start event, from when the run is being loaded
+	origin   *history.Start // the start event of a run that waits in memory for a slot
+
+	withTrace map[string]string // see headers
+	around    around.Attempts   // see aroundAttempts
+}
+
+func (r *activeRun) machine() machine {
+	if r.run == nil {
+		return nil
+	}
+	return r.run
+}
+
+func (r *activeRun) step(t *turn) (err error) {
+	e := r.engine
+	if by := e.inbox.rules.alone(t.mail); by != nil {
+		if err := by.alone(r, &t.mail[0]); err != nil {
+			return err
+		}
+	}
+	unread := r.run.Backlog()
+	cannot := r.leaveUnread(t)
+	if r.differs != nil {
+		cannot, r.differs = r.differs, nil
+	}
+	t.out, err = r.stepOrPark(t, cannot)
+	r.leavesLine()
+	if err != nil {
+		return err
+	}
+	r.warnOfBacklog(unread)
+	taken, deferred := split(t.out, t.mail)
+	t.deferred = deferred
+	r.warnOfLength(len(t.out.Events))
+	consumed := post.Sequences(taken)
+	if t.out.Empty() && len(consumed) == 0 && r.create == nil {
+		return nil
+	}
+	if t.commit, err = r.storeTurn(t.out); err != nil {
+		r.parkCulprit(err)
+		r.undone(t)
+		return err
+	}
+	t.commit.Consumed = consumed
+	if len(t.commit.Over) > 0 {
+		t.commit.Consumed = r.location.box.WithUnread(t.commit.Over, consumed)
+	}
+	t.commit.Hook = e.hook(t.out, t.mail)
+	if err = r.createFirst(t.out); err != nil {
+		r.refused(t, err)
+		return err
+	}
+	r.continues(t.out)
+	t.due = true
+	return nil
+}
+
+func (r *activeRun) committed(t *turn) {
+	t.lost = r.report(t.out)
+	r.observe(t.out)
+	t.differs = r.checkDeterminism(t.out.Number)
+}
+
+func (r *activeRun) apply(t *turn) error {
+	e := r.engine
+	if t.due {
+		r.settle(&t.commit)
+		e.deliverSoon(&t.commit)
+	}
+	e.recovery.lost += t.lost
+	r.putOff(t)
+	r.carryOut(t.out)
+	if r.differs = t.differs; r.differs != nil {
+		r.poked = true
+	}
+	if r.run.Ended() {
+		return nil
+	}
+	// A review that came before the row said that the run is held has not seen it.
+	missed := r.hold != nil && r.reviews != e.nodes.Reviews()
+	switch {
+	case (r.again || missed) && !r.atWorkLocked(nil):
+		r.again, r.poked = false, true
+		return errWithoutCode
+	case r.run.Damaged():
+		return errDamaged
+	case r.instance == nil && r.hold == nil || r.moved() || r.run.LetGo():
+		r.poked = true
+		return errWithoutCode
+	}
+	return nil
+}
+
+// moved reports whether the run was pinned to another build since it was loaded, so that it
+// continues elsewhere, or now here.
+func (r *activeRun) moved() bool {
+	pin := r.run.Pin()
+	return pin != r.pin && (r.hold != nil || pin != r.engine.config.Build)
+}
+
+func (r *activeRun) refused(t *turn, err error) {
+	e := r.engine
+	conflict, failed, other := (*store.ConflictError)(nil), (*store.HookError)(nil), (*seal.OtherTxError)(nil)
+	switch {
+	case errors.As(err, &failed) && errors.As(err, &other):
+		r.parkCulprit(wrongTransaction(failed.Err))
+	case errors.As(err, &failed):
+		r.transactionFailed(t.mail, failed.Err)
+	case errors.As(err, &conflict):
+		r.startConflict(t.mail, &conflict.Existing)
+	case errors.Is(err, store.ErrFenced):
+	case errors.Is(err, store.ErrClaimed):
+		r.toldMeanwhile(t)
+	case errors.Is(err, store.ErrStale):
+		e.log.TurnRefused(r.id, t.out.Number)
+		r.putBack(t.mail)
+		e.mu.Lock()
+		r.created() // its row exists, else there would be no other turn
+		e.mu.Unlock()
+	case e.life.ctx.Err() != nil:
+	default:
+		r.parkCulprit(err)
+	}
+	r.undone(t)
+}
+
+// undone reverts in memory the effects of a step that is not durable.
+func (r *activeRun) undone(t *turn) {
+	e := r.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t.given > 0 {
+		r.location.box.Defer(r.id, nil) // it is part of the mail
+	}
+	r.undo(t.out)
+	r.continued(t.out)
+}
+
+// close unwinds the code.
+func (r *activeRun) close() {
+	if r.instance != nil {
+		r.instance.Close()
+		r.instance = nil
+	}
+}
+
+// carryOut executes the commands of a durable turn. The engine's mu is held.
+func (r *activeRun) carryOut(out *core.Turn) {
+	e := r.engine
+	r.stepping = false
+	r.continued(out)
+	if r.dropped { // another node took the run over and carries them out
+		r.undo(out)
+		return
+	}
+	r.noteUnserved()
+	for _, i := range out.Interrupt {
+		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: i.Call, Number: i.Attempt}); x != nil {
+			x.Cancel()
+		}
+	}
+	for _, ref := range out.Halted {
+		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: ref.Call, Number: ref.Attempt}); x != nil {
+			x.Decline()
+		}
+	}
+	if len(out.Unused) > 0 {
+		e.dispatcher.grant(r.seats.Withdraw(out.Unused...))
+	}
+	for i := range out.Dispatch {
+		d := &out.Dispatch[i]
+		r.begin(d, r.seats.Begin(d.Call))
+	}
+	for _, ref := range out.OffProbation {
+		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: ref.Call, Number: ref.Attempt}); x != nil {
+			e.acquit(x.Activity(), core.AttemptID(r.id, ref.Call, ref.Attempt), x.LeaveProbation)
+		}
+	}
+	r.accuse(out.Crashed)
+	r.tellWaiting(out.Waiting)
+	if out.Dropped > 0 {
+		e.log.InputsLate(r.id, out.Dropped)
+	}
+	for _, reply := range out.Replies {
+		if p, is := errors.AsType[*retry.PanicError](reply.Failure.Err()); is {
+			e.log.HandlerPanicked(logged(r.run.Start()), "validator", p.Value, p.Stack)
+		}
+		e.Notify(message.AnswerTo(reply.Asker))
+	}
+	if out.Answered && !out.Ended { // else Ended says so
+		e.Notify(r.id)
+	}
+	if out.Again {
+		r.poked = true
+	}
+	if out.Ended {
+		e.Ended(r.id, *out.State)
+		if out.Next != nil {
+			r.handOn(out.Next)
+		} else {
+			e.inbox.office.Undirect(r.run.Began().WorkflowID, r.id) // the next run of the ID belongs to another chain
+		}
+		r.unload()
+	}
+}
+
+// storeTurn translates a turn of the core for the store.
+func (r *activeRun) storeTurn(out *core.Turn) (t store.Turn, err error) {
+	e := r.engine
+	p := r.location
+	of := r.ref()
+	t = store.Turn{Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: r.id, Number: out.Number, Time: out.Time, Closed: out.Closed}
+	if out.Number > 0 {
+		events, err := history.SealTurn(r.id, out.Number, out.Time, out.Events)
+		if err != nil {
+			return t, err
+		}
+		t.Events, t.CommitID = events, ident.NewCommit()
+	}
+	if out.State != nil {
+		s := record.StoreState(*out.State)
+		t.State = &s
+	}
+	if out.Attributes != nil {
+		changed := record.StoreAttributes(out.Attributes)
+		t.Attributes = &changed
+	}
+	switch {
+	case out.Next != nil:
+		if t.Create, err = record.NewRun(p.partition, out.Next); err != nil {
+			return t, err
+		}
+		if t.Create.Base, err = record.StoreBase(out.Next.Run, of, out.Base); err != nil {
+			return t, err
+		}
+	case r.create != nil:
+		c := *r.create
+		if t.State != nil {
+			c.RunState, t.State = *t.State, nil
+		}
+		t.Create = &c
+	}
+	t.Calls = record.StoreRows(of, out.Rows)
+	t.Attempts = record.Attempts(of, out.Attempts)
+	if len(out.Tallies) > 0 {
+		began := r.run.Began()
+		t.Tallies = record.Tallies(record.NameOf(began.Type, began.Attributes[view.FileAttribute]), out.Time, out.Tallies)
+	}
+	if err := r.storeTasks(out, &t); err != nil {
+		return t, err
+	}
+	if out.Next == nil { // else createFirst sends it
+		if t.Messages, err = r.announcement(); err != nil {
+			return t, err
+		}
+	}
+	for i := range out.Messages {
+		msg, err := message.FromRun(e.db.group, &out.Messages[i])
+		if err != nil {
+			return t, err
+		}
+		t.Messages = append(t.Messages, msg)
+	}
+	for i := range out.Gates {
+		t.Messages = append(t.Messages, message.ToGate(e.db.group, &out.Gates[i]))
+	}
+	t.Repeatable = len(t.Messages) == len(out.Gates)
+	answers, err := replies(p, out) // they may arrive twice as well
+	t.Messages = append(t.Messages, answers...)
+	return t, err
+}
