@@ -55,7 +55,7 @@ func (p *location) askLocked(run string, q question) {
 	}
 	r := p.resident(run)
 	r.questions = append(r.questions, q)
-	r.rouse()
+	r.activate()
 }
 
 // answer implements stepper.
@@ -172,7 +172,7 @@ func (p *location) answerMessage(m store.Message, d message.Data, left time.Dura
 		Messages: []store.Message{reply},
 	}
 	if e.db.committer.Commit(t) == nil {
-		(&resident{location: p}).settled(&t)
+		(&resident{location: p}).recordDurable(&t)
 	}
 }
 

@@ -31,7 +31,7 @@ func (r *activeRun) begin(d *core.Dispatch, slot *dispatch.Slot) {
 		p.deliverLocked(r.id, post.Mail{Input: core.AttemptEnded{
 			Call: d.Call, Attempt: d.Attempt, Outcome: core.Drained, Ended: e.clock.Now(),
 		}})
-		e.dispatcher.grant(slot.Free())
+		e.dispatcher.grantLocked(slot.Free())
 		return
 	}
 	a := r.aroundAttempts()
@@ -189,7 +189,7 @@ func (o attemptOwner) Ended(end attempt.End) {
 	case onTrial && end.Survived():
 		e.acquit(end.Slot.Activity(), core.AttemptID(x.Run, x.Call, x.Number), end.Slot.Free)
 	case onTrial || p == nil || !e.residents.all[x.Run].keeps(end.Slot):
-		e.dispatcher.grant(end.Slot.Free())
+		e.dispatcher.grantLocked(end.Slot.Free())
 		e.letBack()
 	}
 }
@@ -243,13 +243,13 @@ func (o attemptOwner) TrialOver(x *attempt.Attempt) {
 		p.deliverLocked(x.Run, post.Mail{Input: core.OffProbation{AttemptRef: core.AttemptRef{Call: x.Call, Attempt: x.Number}}})
 		return
 	}
-	e.dispatcher.grant(x.LeaveProbation())
+	e.dispatcher.grantLocked(x.LeaveProbation())
 }
 
 func (o attemptOwner) Granted(grants []dispatch.Grant) {
 	o.e.mu.Lock()
 	defer o.e.mu.Unlock()
-	o.e.dispatcher.grant(grants)
+	o.e.dispatcher.grantLocked(grants)
 }
 
 func (o attemptOwner) Token(x *attempt.Attempt) string {

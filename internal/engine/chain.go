@@ -56,7 +56,7 @@ func (r *resident) handOn(next *history.Start) {
 	n.mail = append(n.mail, left...)
 	n.poked = true
 	if !p.leaving {
-		n.rouse()
+		n.activate()
 	}
 }
 
@@ -73,7 +73,7 @@ func (r *activeRun) createFirst(out *core.Turn) error {
 	}
 	t := store.Turn{Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: r.id, Create: r.create, Messages: messages}
 	if err = r.engine.db.committer.Commit(t); err == nil {
-		r.settled(&t)
+		r.recordDurable(&t)
 	}
 	return err
 }

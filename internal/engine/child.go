@@ -103,7 +103,7 @@ func (r *resident) startConflict(todo []post.Mail, existing *store.Run) {
 	}
 	own := []post.Mail{{Sequence: s.sequence}}
 	e.mu.Lock()
-	r.created()
+	r.noteCreated()
 	var again []post.Mail
 	for _, m := range slices.Concat(todo, r.mail) {
 		if m.Latest != "" {
@@ -120,8 +120,8 @@ func (r *resident) startConflict(todo []post.Mail, existing *store.Run) {
 		Consumed: post.Sequences(own), Messages: []store.Message{answer}, Repeatable: true,
 	}
 	if e.db.committer.Commit(t) == nil {
-		r.settled(&t)
-		e.sent(&t)
+		r.recordDurable(&t)
+		e.deliverSoon(&t)
 	}
 }
 

@@ -34,22 +34,22 @@ func (d *dispatcher) want(x *attempt.Attempt, activity string, priority int) {
 	case !may:
 		x.Decline() // it is enqueued for another node, or until the activity is resumed
 	case slot != nil && !x.Launch(slot):
-		d.granted(slot.Free())
+		d.grant(slot.Free())
 	}
 }
 
-// granted is grant for callers that do not hold the engine's mu.
-func (d *dispatcher) granted(grants []dispatch.Grant) {
+// grant is grantLocked for callers that do not hold the engine's mu.
+func (d *dispatcher) grant(grants []dispatch.Grant) {
 	if len(grants) == 0 {
 		return // the usual case
 	}
 	d.engine.mu.Lock()
 	defer d.engine.mu.Unlock()
-	d.grant(grants)
+	d.grantLocked(grants)
 }
 
-// grant tells the calls that waited for slots that they have them. The engine's mu is held.
-func (d *dispatcher) grant(grants []dispatch.Grant) {
+// grantLocked tells the calls that waited for slots that they have them. The engine's mu is held.
+func (d *dispatcher) grantLocked(grants []dispatch.Grant) {
 	for len(grants) > 0 {
 		g := grants[0]
 		grants = grants[1:]
@@ -72,7 +72,7 @@ func (d *dispatcher) serveAgain() { d.askAgain(d.slots.Reopen()) }
 
 // askAgain delivers grants, and makes runs ask for slots again. The engine's mu is held.
 func (d *dispatcher) askAgain(grants []dispatch.Grant, all []*dispatch.Seats) {
-	d.grant(grants)
+	d.grantLocked(grants)
 	for _, seats := range all {
 		run, of := seats.Run()
 		if p := d.engine.locations.all[of.Partition]; p != nil && p.epoch == of.Epoch {
@@ -90,5 +90,5 @@ func (p *location) join(row *store.Run) {
 	if e.locations.all[p.number] != p || p.leaving {
 		return // the next owner finds its row
 	}
-	e.dispatcher.grant(e.dispatcher.line.Join(row.ID, p.tenure(), row.Priority, row.Wake))
+	e.dispatcher.grantLocked(e.dispatcher.line.Join(row.ID, p.tenure(), row.Priority, row.Wake))
 }

@@ -16,34 +16,34 @@ func (r *resident) putBack(todo []post.Mail) {
 	r.poked = true
 }
 
-// settled records that a turn is durable: its messages are consumed, and the row that it
+// recordDurable records that a turn is durable: its messages are consumed, and the row that it
 // creates exists.
-func (r *resident) settled(t *store.Turn) {
+func (r *resident) recordDurable(t *store.Turn) {
 	e := r.location.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r.settle(t)
+	r.recordDurableLocked(t)
 }
 
-func (r *resident) settle(t *store.Turn) {
+func (r *resident) recordDurableLocked(t *store.Turn) {
 	if created := t.Create != nil && t.Create.ID == r.id; created {
-		r.created()
+		r.noteCreated()
 		r.tellStarted(nil)
 	}
 	r.location.box.Consumed(t.Consumed)
 }
 
-// sent makes the inbox be read soon if a durable turn sent messages to this node.
-func (e *Engine) sent(t *store.Turn) {
+// deliverSoon makes the inbox be read soon if a durable turn sent messages to this node.
+func (e *Engine) deliverSoon(t *store.Turn) {
 	if len(t.Messages) == 0 {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.deliverSoon(t)
+	e.deliverSoonLocked(t)
 }
 
-func (e *Engine) deliverSoon(t *store.Turn) {
+func (e *Engine) deliverSoonLocked(t *store.Turn) {
 	for i := range t.Messages {
 		if m := &t.Messages[i]; m.Kind != message.KindAnswer && e.locations.servesOf(m.Partition) {
 			e.inbox.kick()
@@ -52,8 +52,8 @@ func (e *Engine) deliverSoon(t *store.Turn) {
 	}
 }
 
-// created records that the row of a run is durable. The engine's mu is held.
-func (r *resident) created() {
+// noteCreated records that the row of a run is durable. The engine's mu is held.
+func (r *resident) noteCreated() {
 	r.startDecided()
 	r.create, r.pending = nil, nil
 }
@@ -78,6 +78,6 @@ func (r *resident) tellStarted(err error) {
 // undo frees the slots of a turn that is not durable. The engine's mu is held.
 func (r *resident) undo(out *core.Turn) {
 	for _, d := range out.Dispatch {
-		r.location.engine.dispatcher.grant(r.seats.Withdraw(d.Call))
+		r.location.engine.dispatcher.grantLocked(r.seats.Withdraw(d.Call))
 	}
 }

@@ -402,7 +402,7 @@ func (e *Engine) end() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.residents.all {
-		r.unload()
+		r.evict()
 	}
 }
 
@@ -420,7 +420,7 @@ func (e *Engine) Sweep(ctx context.Context, keep view.Retention, dry bool) (view
 func (l *locations) owned() []int {
 	l.engine.mu.Lock()
 	defer l.engine.mu.Unlock()
-	return homes(l.open())
+	return partitionsOf(l.open())
 }
 
 // Info describes the database.

@@ -150,7 +150,7 @@ func BeginWhileLeaving(e *Engine, start *history.Start) error {
 	for _, w := range e.dispatcher.slots.PassBy(1) {
 		p.letBegin(w.Run, nil)
 	}
-	r.unload()
+	r.evict()
 	r.rest()
 	return nil
 }

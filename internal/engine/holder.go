@@ -99,7 +99,7 @@ func (h holder) Reopen(ps []member.Partition) {
 	}
 	for _, r := range e.residents.all {
 		if r.poked && slices.Contains(open, r.location) {
-			r.rouse() // it could not start meanwhile
+			r.activate() // it could not start meanwhile
 		}
 	}
 	e.dispatcher.serveAgain()

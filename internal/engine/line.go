@@ -54,7 +54,7 @@ func (e *Engine) hold(r *activeRun, start *history.Start) (begins bool) {
 func (r *activeRun) writeDown() {
 	if r.entry == held && !r.dropped {
 		r.entry, r.poked = written, true
-		r.rouse()
+		r.activate()
 	}
 }
 
@@ -78,7 +78,7 @@ func (p *location) letBegin(run string, slot *dispatch.Slot) []dispatch.Grant {
 	}
 	r.poked = true
 	if e.residents.busy < e.config.MaxAtWork {
-		r.rouse()
+		r.activate()
 	} else {
 		e.dispatcher.beginLater = append(e.dispatcher.beginLater, r)
 	}
@@ -96,7 +96,7 @@ func (d *dispatcher) beginNext() {
 			d.beginLater = nil
 		}
 		if r.poked && !r.dropped {
-			r.rouse()
+			r.activate()
 		}
 	}
 }
@@ -105,7 +105,7 @@ func (d *dispatcher) beginNext() {
 // of the line after its first step. If a call of the run waits for a slot, it has taken over
 // the run's place.
 func (r *resident) leavesLine() {
-	r.location.engine.dispatcher.granted(r.seats.Stepped(r.first))
+	r.location.engine.dispatcher.grant(r.seats.Stepped(r.first))
 	r.first = false
 }
 
@@ -170,8 +170,8 @@ func (r *activeRun) writeRow(todo []post.Mail) error {
 		t.Consumed = []int64{r.pending.sequence}
 	}
 	if err = e.db.committer.Commit(t); err == nil {
-		r.settled(&t)
-		e.sent(&t)
+		r.recordDurable(&t)
+		e.deliverSoon(&t)
 		if !r.elsewhere {
 			p.join(&row)
 		}
@@ -225,7 +225,7 @@ func (d *dispatcher) readLine() error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	d.grant(d.line.EndRead(read, first, func(w store.Wake) (dispatch.Tenure, bool) {
+	d.grantLocked(d.line.EndRead(read, first, func(w store.Wake) (dispatch.Tenure, bool) {
 		p := e.locations.all[w.Partition]
 		if p == nil || p.leaving || !slices.Contains(open, p) || e.residents.all[w.Run] != nil {
 			return dispatch.Tenure{}, false

@@ -297,8 +297,8 @@ func (r *resident) discard(todo []post.Mail) {
 		Consumed: post.Sequences(todo), Messages: r.location.refusals(todo), Repeatable: true,
 	}
 	if len(t.Consumed) > 0 && e.db.committer.Commit(t) == nil {
-		r.settled(&t)
-		e.sent(&t)
+		r.recordDurable(&t)
+		e.deliverSoon(&t)
 	}
 }
 

@@ -42,7 +42,7 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start,
 	e.residents.all[row.ID] = r.resident
 	if e.hold(r, start) {
 		r.poked = true
-		r.rouse()
+		r.activate()
 	}
 	inMemory := r.entry == held
 	e.mu.Unlock()

@@ -108,7 +108,7 @@ func (p *location) learnLineage() error {
 
 // homes returns the partitions that hold the rows of runs, sorted and without duplicates. It
 // is never nil.
-func homes(ps []*location) []int {
+func partitionsOf(ps []*location) []int {
 	list := make([]int, len(ps))
 	for i, p := range ps {
 		list[i] = p.partition

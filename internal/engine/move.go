@@ -142,7 +142,7 @@ func (r *resident) isElsewhere(todo []post.Mail, at int) {
 	if to != nil {
 		r.poked = false
 	}
-	r.unload() // before callers look again
+	r.evict() // before callers look again
 	if to != nil {
 		again := to.resident(r.id)
 		again.poked = true
@@ -151,7 +151,7 @@ func (r *resident) isElsewhere(todo []post.Mail, at int) {
 				again.mail = append(again.mail, m)
 			}
 		}
-		again.rouse()
+		again.activate()
 		e.inbox.kick()
 	}
 	e.Moved(map[int]bool{p.partition: true})
@@ -269,7 +269,7 @@ func (l *locations) wakeArrived(ps []*location, until int64) error {
 		}
 		r := p.resident(w.Run)
 		r.poked = true
-		r.rouse()
+		r.activate()
 	}
 	return nil
 }

@@ -134,8 +134,8 @@ func (r *activeRun) parkCulprit(cause error) {
 		return
 	}
 	if err == nil {
-		r.settled(&t)
-		e.sent(&t)
+		r.recordDurable(&t)
+		e.deliverSoon(&t)
 	}
 	if err != nil {
 		e.log.ParkFailed(r.id, err)

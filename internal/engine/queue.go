@@ -76,7 +76,7 @@ func (r *activeRun) toldMeanwhile(t *turn) {
 		return gone
 	}))
 	e.mu.Lock()
-	r.created()
+	r.noteCreated()
 	e.mu.Unlock()
 	_ = r.location.hearSince(r.run.Began().WorkflowID, e.clock.Now()+1) // a look from now on; what cannot be read comes later
 }

@@ -53,7 +53,7 @@ func (q *queues) open() {
 				Call: t.Dispatch.Call, Attempt: t.Dispatch.Attempt, Headers: history.WithTrace(t.Headers, t.Dispatch.Trace),
 			})
 		},
-		Free:    func(slot *dispatch.Slot) { e.dispatcher.granted(slot.Free()) },
+		Free:    func(slot *dispatch.Slot) { e.dispatcher.grant(slot.Free()) },
 		Granted: attemptOwner{e}.Granted,
 		Attempts: attempt.Config{
 			Clock: e.clock, Pool: &e.code.pool, Holds: func() bool { return true }, MaxLate: e.config.MaxAbandoned, Logger: e.config.Logger,
@@ -139,7 +139,7 @@ func (q *queues) watchWorkers() {
 func (q *queues) takeBack(patience time.Duration) error {
 	e := q.engine
 	e.mu.Lock()
-	owned := homes(e.locations.open())
+	owned := partitionsOf(e.locations.open())
 	e.mu.Unlock()
 	if len(owned) == 0 {
 		return nil

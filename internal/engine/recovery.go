@@ -57,7 +57,7 @@ func (rec *recovery) letSlotsGo() {
 	rec.patience.Stop()
 	rec.patience = nil
 	d := rec.engine.dispatcher
-	d.grant(d.slots.LetGo())
+	d.grantLocked(d.slots.LetGo())
 }
 
 // closeLane records that one more part of recovery begins; the first closes the probation
@@ -122,7 +122,7 @@ func (rec *recovery) next() {
 			rec.done()
 		}
 		r.recovering, r.poked = true, true
-		r.rouse()
+		r.activate()
 	}
 }
 
@@ -133,7 +133,7 @@ func (rec *recovery) done() {
 	if rec.open--; rec.open > 0 {
 		return
 	}
-	e.dispatcher.grant(rec.lane.Free())
+	e.dispatcher.grantLocked(rec.lane.Free())
 	rec.lane = nil
 	rec.letSlotsGo()
 	if rec.runs > 0 {

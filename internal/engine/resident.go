@@ -74,10 +74,10 @@ func (l *locations) tryAgain(partition int, run string) {
 		return
 	}
 	if r.held() {
-		r.unload() // it is loaded again because it is poked
+		r.evict() // it is loaded again because it is poked
 		return
 	}
-	r.rouse()
+	r.activate()
 }
 
 // atRest reports whether the resident is loaded and no goroutine works on it. Then its next
@@ -115,7 +115,7 @@ func (p *location) deliverLocked(run string, m post.Mail) {
 	} else {
 		r.mail = append(r.mail, m)
 	}
-	r.rouse()
+	r.activate()
 }
 
 // resident returns the resident with the ID of run, which it creates if there is none.
@@ -141,14 +141,14 @@ func (p *location) newResident(id string) *resident {
 // machine returns nil if the resident is not loaded.
 func (r *resident) machine() machine { return r.stepper.machine() }
 
-// rouse starts a goroutine that works on r, unless there is one.
-func (r *resident) rouse() {
+// activate starts a goroutine that works on r, unless there is one.
+func (r *resident) activate() {
 	e := r.location.engine
 	if r.idling != nil {
 		e.residents.idle.Remove(r.idling)
 		r.idling = nil
 	}
-	r.stirs()
+	r.leaveQueued()
 	if r.busy || e.life.phase == stopped {
 		return
 	}
@@ -184,7 +184,7 @@ func (r *resident) advance() {
 		turnAway(t.questions)
 		if err != nil {
 			r.tellStarted(err)
-			r.unload()
+			r.evict()
 		}
 		e.pools.clearTurn(t)
 	}
@@ -230,14 +230,14 @@ func (r *resident) rest() {
 	}
 	if r.review && r.held() {
 		r.poked = true
-		r.unload()
+		r.evict()
 		return
 	}
 	r.review = false
 	due := m.NextDue()
 	far := due != core.Never && due-e.clock.Now() > int64(near)
 	if m.Idle() && (far && !m.AwaitsMessage() || e.config.MaxResident == 0) {
-		r.unload()
+		r.evict()
 		return
 	}
 	if due != r.wake {
@@ -250,7 +250,7 @@ func (r *resident) rest() {
 	}
 	r.idling = e.residents.idle.PushBack(r)
 	for e.residents.idle.Len() > e.config.MaxResident {
-		e.residents.idle.Front().Value.(*resident).unload()
+		e.residents.idle.Front().Value.(*resident).evict()
 	}
 }
 
@@ -263,15 +263,15 @@ func (r *resident) keepQueued() {
 	switch {
 	case !is || !x.run.AwaitsSlots() || !r.seats.Waits():
 	case e.residents.queued >= e.config.MaxResident:
-		r.unload()
+		r.evict()
 	default:
 		r.queued = true
 		e.residents.queued++
 	}
 }
 
-// stirs records that a run which keepQueued has kept is active again. The engine's mu is held.
-func (r *resident) stirs() {
+// leaveQueued records that a run which keepQueued has kept is active again. The engine's mu is held.
+func (r *resident) leaveQueued() {
 	if r.queued {
 		r.queued = false
 		r.location.engine.residents.queued--
@@ -292,9 +292,9 @@ func (r *resident) rememberWake() {
 	}
 }
 
-// unload evicts a resident. Its durable state is in the database, and its due time, if it is
+// evict removes a resident. Its durable state is in the database, and its due time, if it is
 // near, in the wake heap. Its mail is delivered again.
-func (r *resident) unload() {
+func (r *resident) evict() {
 	e := r.location.engine
 	if r.dropped {
 		return
@@ -308,8 +308,8 @@ func (r *resident) unload() {
 		e.residents.idle.Remove(r.idling)
 		r.idling = nil
 	}
-	r.stirs()
-	e.dispatcher.grant(r.seats.Close())
+	r.leaveQueued()
+	e.dispatcher.grantLocked(r.seats.Close())
 	served := e.life.phase != stopped && e.locations.all[r.location.number] == r.location
 	if served { // else the new owner may be loading it
 		r.rememberWake()
@@ -333,7 +333,7 @@ func (r *resident) unload() {
 		if r.poked {
 			again := r.location.resident(r.id)
 			again.poked = true
-			again.rouse()
+			again.activate()
 		}
 	} else {
 		e.inbox.office.ForgetAt(r.location.partition, post.Sequences(r.mail))

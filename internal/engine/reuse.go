@@ -55,7 +55,7 @@ func (r *resident) startAfter(todo []post.Mail, existing *store.Run) {
 	if e.locations.all[p.number] != p || e.residents.all[r.id] != r {
 		return // another node owns it
 	}
-	e.dispatcher.grant(r.seats.Close()) // the next resident has seats of its own
+	e.dispatcher.grantLocked(r.seats.Close()) // the next resident has seats of its own
 	again := p.newResident(r.id)
 	again.create, again.pending = row, &pendingStart{start: start, sequence: s.sequence}
 	again.mail = slices.DeleteFunc(slices.Concat(todo, r.mail), func(m post.Mail) bool {
@@ -64,5 +64,5 @@ func (r *resident) startAfter(todo []post.Mail, existing *store.Run) {
 	})
 	r.pending, r.create, r.mail = nil, nil, nil
 	e.residents.all[r.id] = again
-	again.rouse()
+	again.activate()
 }

@@ -97,8 +97,8 @@ func (r *activeRun) committed(t *turn) {
 func (r *activeRun) apply(t *turn) error {
 	e := r.engine
 	if t.due {
-		r.settle(&t.commit)
-		e.deliverSoon(&t.commit)
+		r.recordDurableLocked(&t.commit)
+		e.deliverSoonLocked(&t.commit)
 	}
 	e.recovery.lost += t.lost
 	r.putOff(t)
@@ -148,7 +148,7 @@ func (r *activeRun) refused(t *turn, err error) {
 		e.log.TurnRefused(r.id, t.out.Number)
 		r.putBack(t.mail)
 		e.mu.Lock()
-		r.created() // its row exists, else there would be no other turn
+		r.noteCreated() // its row exists, else there would be no other turn
 		e.mu.Unlock()
 	case e.life.ctx.Err() != nil:
 	default:
@@ -198,7 +198,7 @@ func (r *activeRun) carryOut(out *core.Turn) {
 		}
 	}
 	if len(out.Unused) > 0 {
-		e.dispatcher.grant(r.seats.Withdraw(out.Unused...))
+		e.dispatcher.grantLocked(r.seats.Withdraw(out.Unused...))
 	}
 	for i := range out.Dispatch {
 		d := &out.Dispatch[i]
@@ -233,7 +233,7 @@ func (r *activeRun) carryOut(out *core.Turn) {
 		} else {
 			e.inbox.office.Undirect(r.run.Began().WorkflowID, r.id) // the next run of the ID belongs to another chain
 		}
-		r.unload()
+		r.evict()
 	}
 }
 

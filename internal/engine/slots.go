@@ -23,7 +23,7 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 		Number: c.Number, Code: r.code(c), Priority: c.Priority, Lost: c.LostAt != 0, Suspect: c.Suspect(),
 		Probation: c.Probation(), Unslotted: c.Unslotted(),
 	})
-	e.dispatcher.granted(grants)
+	e.dispatcher.grant(grants)
 	return admitted
 }
 

@@ -139,8 +139,8 @@ func (s *standing) committed(*turn) {}
 
 func (s *standing) apply(t *turn) error {
 	if t.due {
-		s.settle(&t.commit)
-		s.engine.deliverSoon(&t.commit)
+		s.recordDurableLocked(&t.commit)
+		s.engine.deliverSoonLocked(&t.commit)
 	}
 	if t.said.Over { // a later message creates a new one
 		s.kind.removed(s.name())

@@ -23,7 +23,7 @@ func (e *Engine) newSuspicion() *suspicion.Room {
 	return suspicion.New(suspicion.Config{
 		Context: e.life.ctx, Store: e.db.Store, Name: e.config.Group, Group: e.db.group, Node: e.config.Node, Build: e.config.Build,
 		Clock: e.clock, Log: e.log, Watch: e.db.reads, Slots: e.dispatcher.slots, OnProbation: e.attempts.OnProbation,
-		Commit: e.db.committer.Commit, Go: e.life.work.Go, Granted: e.dispatcher.granted, Reread: e.switches.read,
+		Commit: e.db.committer.Commit, Go: e.life.work.Go, Granted: e.dispatcher.grant, Reread: e.switches.read,
 	})
 }
 
@@ -184,7 +184,7 @@ func (r *activeRun) accuse(all []core.Crash) {
 // engine's mu is held.
 func (e *Engine) acquit(activity, attemptID string, leave func() []dispatch.Grant) {
 	free := func() {
-		e.dispatcher.grant(leave())
+		e.dispatcher.grantLocked(leave())
 		e.letBack()
 	}
 	now := e.suspicion.Acquit(activity, attemptID, func() {

@@ -52,7 +52,7 @@ func (l *locations) takeOver(node string, owned []store.Ownership) *takeover {
 		l.all[o.Partition] = p
 		t.locations = append(t.locations, p)
 	}
-	l.moved(t.locations)
+	l.noteMoved(t.locations)
 	e.recovery.closeLane()
 	t.horizon = e.dispatcher.due.Horizon() // from here on scans read these partitions, too, beyond the horizon
 	return t
@@ -69,7 +69,7 @@ func (l *locations) readWakes(ctx context.Context, t *takeover) (err error) {
 // reviewHeld loads runs that are parked or wait for code if their code may fit now.
 func (l *locations) reviewHeld(ps []*location) {
 	e := l.engine
-	filter := store.Filter{Partitions: homes(ps), Status: []store.Status{store.Parked, store.WaitingForCode}, Limit: 500}
+	filter := store.Filter{Partitions: partitionsOf(ps), Status: []store.Status{store.Parked, store.WaitingForCode}, Limit: 500}
 	for {
 		var held []store.Run
 		err := e.db.reads.Persist(e.life.ctx, "reviewing parked runs", func() (err error) {
@@ -123,18 +123,18 @@ func (l *locations) drop(ps []*location) {
 		p.suspicion.Close()
 		p.box.Close()
 	}
-	e.dispatcher.grant(e.dispatcher.slots.Drop(tenures(ps)))
+	e.dispatcher.grantLocked(e.dispatcher.slots.Drop(tenures(ps)))
 	for _, r := range e.residents.all {
 		if gone[r.location] {
-			r.unload()
+			r.evict()
 		}
 	}
 	e.letBack()
-	l.moved(ps)
+	l.noteMoved(ps)
 }
 
-// moved makes requests that depend on the owner of the partitions look again.
-func (l *locations) moved(ps []*location) {
+// noteMoved makes requests that depend on the owner of the partitions look again.
+func (l *locations) noteMoved(ps []*location) {
 	places := make(map[int]bool, len(ps))
 	for _, p := range ps {
 		places[p.partition] = true

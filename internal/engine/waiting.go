@@ -80,7 +80,7 @@ func (i *inbox) rouseClaimed() {
 		i.claimed[0] = claimWaits{}
 		i.claimed = i.claimed[1:]
 		if !next.run.dropped && len(next.run.mail) > 0 {
-			next.run.rouse()
+			next.run.activate()
 		}
 	}
 	i.claimed = nil

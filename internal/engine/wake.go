@@ -63,7 +63,7 @@ func (d *dispatcher) stepDueNow() int64 {
 		}
 		r := p.resident(w.Run)
 		r.poked = true
-		r.rouse()
+		r.activate()
 	}
 	return next
 }

@@ -52,7 +52,7 @@ func (e *Engine) step(r *activeRun, now int64, inputs []core.Input) (*core.Turn,
 		return out, nil
 	}
 	if stuck := (*replay.StuckError)(nil); errors.As(err, &stuck) {
-		e.dispatcher.granted(r.seats.GiveUp(&w.admitted))
+		e.dispatcher.grant(r.seats.GiveUp(&w.admitted))
 	}
 	return nil, err
 }

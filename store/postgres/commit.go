@@ -117,24 +117,24 @@ func (m *commit) overlap(part []int) bool {
 // is unusual, otherwise with a result for each.
 func (m *commit) write(ctx context.Context, c *conn, part []int) error {
 	m.blocked, m.apart = false, false
-	if m.usual(ctx, c, part) {
-		err := m.together(ctx, c, part)
+	if m.mayWriteTogether(ctx, c, part) {
+		err := m.writeTogether(ctx, c, part)
 		if err == nil || !unusual(err) && !c.misfit(err) {
 			return err
 		}
 		m.blocked = code(err) == lockNotAvailable
 		m.apart = c.misfit(err)
 	}
-	err := m.careful(ctx, c, part)
+	err := m.writeWithResults(ctx, c, part)
 	if code(err) == noSavepoint && !m.apart {
 		m.apart = true
-		err = m.careful(ctx, c, part)
+		err = m.writeWithResults(ctx, c, part)
 	}
 	return err
 }
 
-// usual reports whether it is worth trying to write the turns together.
-func (m *commit) usual(ctx context.Context, c *conn, part []int) bool {
+// mayWriteTogether reports whether it is worth trying to write the turns together.
+func (m *commit) mayWriteTogether(ctx context.Context, c *conn, part []int) bool {
 	for _, i := range part {
 		if m.turns[i].Hook != nil || m.deliverable(ctx, c, &m.turns[i]) != nil {
 			return false
@@ -177,8 +177,8 @@ func unusual(err error) bool {
 	return definite(err)
 }
 
-// together writes plain turns in one round trip.
-func (m *commit) together(ctx context.Context, c *conn, part []int) error {
+// writeTogether writes plain turns in one round trip.
+func (m *commit) writeTogether(ctx context.Context, c *conn, part []int) error {
 	turns := m.these(part)
 	var messages, tasks bool
 	for _, t := range turns {

@@ -23,7 +23,7 @@ var (
 // runHook calls the turn's hook, if it has one, with a transaction inside the transaction:
 // if the hook ends it, nothing else ends, and that is detected. The hook's statements get
 // the usual planner settings; see Tune.
-func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
+func (k *resultWriter) runHook(ctx context.Context, t *store.Turn) error {
 	if t.Hook == nil {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (e *spoiledError) Error() string { return e.err.Error() }
 // blame finds out whether the turn's hook is the reason why its savepoint could not be
 // left. err, if not nil, is why it was to be rolled back. The hook is not to blame if the
 // server or the network failed meanwhile.
-func (k *carefully) blame(i int, err, left error) error {
+func (k *resultWriter) blame(i int, err, left error) error {
 	conn := k.c.raw.PgConn()
 	hook, said := errors.AsType[*store.HookError](err)
 	switch {

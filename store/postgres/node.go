@@ -52,7 +52,7 @@ func (c *conn) join(ctx context.Context, node store.Node) error {
 	if err != nil || known {
 		return err
 	}
-	if err := c.mark(ctx, node); err != nil {
+	if err := c.recordCodecs(ctx, node); err != nil {
 		return err
 	}
 	if node.Supersede {
@@ -82,10 +82,10 @@ func (c *conn) join(ctx context.Context, node store.Node) error {
 	return err
 }
 
-// mark records the codecs with which the node writes. Joining locks the row of the secret,
+// recordCodecs records the codecs with which the node writes. Joining locks the row of the secret,
 // so if a node with a codec and one without join concurrently, the later one sees the
 // other.
-func (c *conn) mark(ctx context.Context, node store.Node) error {
+func (c *conn) recordCodecs(ctx context.Context, node store.Node) error {
 	lock := `FOR SHARE`
 	if len(node.Encodes) > 0 {
 		lock = `FOR UPDATE`

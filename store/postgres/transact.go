@@ -17,7 +17,7 @@ func (h *handle) Transact(ctx context.Context, f func(tx any) error) error {
 			if err := c.send(ctx, (*batch).limitIdleness); err != nil {
 				return err
 			}
-			k := &carefully{commit: &commit{h: h}, c: c, tx: tx}
+			k := &resultWriter{commit: &commit{h: h}, c: c, tx: tx}
 			err := k.runHook(ctx, &t)
 			switch code(err) {
 			case noTransaction, noSavepoint: // its function ended it

@@ -14,7 +14,7 @@ var errUnusual = errors.New("something about the batch is unusual")
 type batch struct {
 	h       *handle
 	c       *conn
-	marks   marks
+	marks   clocks
 	turns   []store.Turn
 	errs    []error // the results so far
 	now     int64   // the clock at the beginning
@@ -43,7 +43,7 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 	for {
 		var err error
 		if together {
-			if err = h.commit(ctx, b, live, b.together); store.Refused(err) {
+			if err = h.commit(ctx, b, live, b.writeTogether); store.Refused(err) {
 				err = errUnusual
 			}
 		} else {
@@ -90,7 +90,7 @@ func (h *handle) commit(ctx context.Context, b *batch, live []int, write func(li
 			return err
 		}
 		for _, f := range b.fences {
-			b.marks.moved(f.partition, f.clock)
+			b.marks.advance(f.partition, f.clock)
 		}
 		b.posted = b.posted || c.visited
 		return nil
@@ -119,7 +119,7 @@ func (b *batch) fence(live []int) error {
 		}
 		f.clock = max(onRecord, b.marks.clock(f.partition, b.now))
 		if f.clock >= onRecord+markEvery {
-			if err := b.c.mark(f.partition, f.clock); err != nil {
+			if err := b.c.recordClock(f.partition, f.clock); err != nil {
 				return err
 			}
 		}
@@ -138,11 +138,11 @@ func (b *batch) admits(t *store.Turn) *fence {
 	return nil
 }
 
-// together writes the turns in order: runs of plain turns with multi-row statements, the
+// writeTogether writes the turns in order: runs of plain turns with multi-row statements, the
 // others one by one. A turn is plain if only its data can be refused: its epoch is right,
 // it has no hook, and it creates no run, or only its own, without copied history and with
 // IDs that were free.
-func (b *batch) together(live []int) error {
+func (b *batch) writeTogether(live []int) error {
 	var plain []int
 	runs := map[string]bool{} // runs of plain turns not written yet
 	flush := func() error {

@@ -41,7 +41,7 @@
 // overwrites it. After the first checkpoint, at 8,000 pages, all commits overwrite. Until
 // then small commits find space allocated ahead of them: zeros, written within a write
 // transaction, in which SQLite sees the end of the log. An open file may therefore have a
-// log of 33 MiB (room.go).
+// log of 33 MiB (writelog.go).
 //
 // # Hooks
 //

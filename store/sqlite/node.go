@@ -45,7 +45,7 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 // join makes a node the member. The lock was free, so the former member is dead, and every
 // node supersedes all others.
 func join(c *conn, node store.Node, location string, now int64) error {
-	if err := mark(c, node, location); err != nil {
+	if err := recordCodecs(c, node, location); err != nil {
 		return err
 	}
 	if err := endOthers(c, now); err != nil {
@@ -59,8 +59,8 @@ func join(c *conn, node store.Node, location string, now int64) error {
 	return err
 }
 
-// mark records the codecs with which the node writes.
-func mark(c *conn, node store.Node, location string) error {
+// recordCodecs records the codecs with which the node writes.
+func recordCodecs(c *conn, node store.Node, location string) error {
 	before, err := c.codecs()
 	if err != nil {
 		return err

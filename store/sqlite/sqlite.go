@@ -82,7 +82,7 @@ type handle struct {
 	// The node that joined through this handle, and the clocks; guarded by holding the
 	// writer.
 	node  string
-	marks marks
+	marks clocks
 
 	guard guard
 
@@ -121,7 +121,7 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 		exclusive: f.exclusive,
 		clock:     f.clock,
 		closed:    make(chan struct{}),
-		marks:     marks{},
+		marks:     clocks{},
 	}
 	writing := dsn(path, "rw", "foreign_keys(on)", synchronous, fmt.Sprintf("cache_size(%d)", -cacheSize), fmt.Sprintf("wal_autocheckpoint(%d)", autocheckpoint), "journal_size_limit(67108864)", "temp_store(memory)")
 	h.writer = newPool(writing, 1, h.closed)

@@ -44,7 +44,7 @@ var protocolFaults = []protocolFault{
 		"a commit is not fenced: an owner that was replaced still writes",
 		map[string][]change{
 			"store/postgres/commit.go":  {{"ELSE perdure.refuse('`+unheardOf+`', 'a partition has another owner') END, set_config", "ELSE greatest(perdure.now(), max(clock)) END, set_config"}},
-			"store/postgres/careful.go": {{"	return owned && epoch == t.Epoch\n", "	return owned && epoch >= t.Epoch\n"}},
+			"store/postgres/results.go": {{"	return owned && epoch == t.Epoch\n", "	return owned && epoch >= t.Epoch\n"}},
 		},
 	},
 	{
@@ -73,7 +73,7 @@ var protocolFaults = []protocolFault{
 	},
 	{
 		"a turn that is durable already is not recognized",
-		map[string][]change{"store/postgres/consider.go": {{"case s.taken && t.Number > 0 && s.commit == t.CommitID:", "case s.taken && t.Number > 0 && s.commit == t.CommitID+1:"}}},
+		map[string][]change{"store/postgres/plan.go": {{"case s.taken && t.Number > 0 && s.commit == t.CommitID:", "case s.taken && t.Number > 0 && s.commit == t.CommitID+1:"}}},
 	},
 	{
 		"attempts begin before their turn is durable",

@@ -7,29 +7,29 @@ import "time"
 // most this much, which matters only if the machine's clock is also set back.
 const markEvery = int64(time.Second)
 
-// marks are the clocks of the partitions to which this handle committed turns: the
+// clocks are the clocks of the partitions to which this handle committed turns: the
 // high-water marks of engine time. The holder of the writer guards them.
-type marks map[int]int64
+type clocks map[int]int64
 
 // clock returns a partition's clock: now, unless the mark is later.
-func (m marks) clock(partition int, now int64) int64 { return max(now, m[partition]) }
+func (m clocks) clock(partition int, now int64) int64 { return max(now, m[partition]) }
 
-// moved notes the clock of a commit.
-func (m marks) moved(partition int, clock int64) {
+// advance notes the clock of a commit.
+func (m clocks) advance(partition int, clock int64) {
 	m[partition] = max(m[partition], clock)
 }
 
 // save records the clocks.
-func (m marks) save(c *conn) error {
+func (m clocks) save(c *conn) error {
 	for partition, clock := range m {
-		if err := c.mark(partition, clock); err != nil {
+		if err := c.recordClock(partition, clock); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *conn) mark(partition int, clock int64) error {
+func (c *conn) recordClock(partition int, clock int64) error {
 	_, err := c.exec(`UPDATE partitions SET clock = max(clock, ?) WHERE id = ?`, clock, int64(partition))
 	return err
 }

@@ -24,15 +24,15 @@ func (h *handle) taking(ctx context.Context, op string, f func(c *conn) error) e
 			return err
 		}
 		// Without the right to end sessions, the server's own limit remains.
-		_ = h.hold(ctx, op, func(c *conn) error { return c.endFrozen(ctx) })
+		_ = h.hold(ctx, op, func(c *conn) error { return c.endStalled(ctx) })
 	}
 }
 
-// endFrozen ends the sessions of this user that have a lock on partitions or nodes and have
+// endStalled ends the sessions of this user that have a lock on partitions or nodes and have
 // waited for their client longer than any node's transaction may. The server does not say
 // to which node a session belongs, so that time is the longest lease of all members, or
 // idleLimit: a node with a short lease must not end a healthy session of another.
-func (c *conn) endFrozen(ctx context.Context) error {
+func (c *conn) endStalled(ctx context.Context) error {
 	_, err := c.exec(ctx, `SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
 		WHERE a.pid <> pg_backend_pid() AND a.datname = current_database() AND a.usename = current_user
 		AND (a.wait_event_type = 'Client' OR a.state LIKE 'idle in transaction%')

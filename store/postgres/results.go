@@ -17,12 +17,12 @@ import (
 // partitions longer than its lease. By then a hook of a live process has ended.
 const idleLimit = store.HookLimit + time.Second
 
-// careful writes turns in one transaction with a result for each. One query finds which are
+// writeWithResults writes turns in one transaction with a result for each. One query finds which are
 // already durable or refused. The others are written together if that now works, otherwise
 // one by one.
-func (m *commit) careful(ctx context.Context, c *conn, part []int) error {
+func (m *commit) writeWithResults(ctx context.Context, c *conn, part []int) error {
 	err := c.transact(ctx, func(tx pgx.Tx) error {
-		k := &carefully{commit: m, c: c, tx: tx, owned: map[int]int64{}}
+		k := &resultWriter{commit: m, c: c, tx: tx, owned: map[int]int64{}}
 		return k.write(ctx, part)
 	})
 	if err == nil && (m.delivered(part) || c.guests.Load()) {
@@ -39,8 +39,8 @@ func (m *commit) delivered(part []int) bool {
 	return slices.ContainsFunc(part, func(i int) bool { return m.errs[i] == nil && len(m.turns[i].Messages) > 0 })
 }
 
-// carefully is the state of careful in one transaction.
-type carefully struct {
+// resultWriter is the state of writeWithResults in one transaction.
+type resultWriter struct {
 	*commit
 	c     *conn
 	tx    pgx.Tx
@@ -55,12 +55,12 @@ type plan struct {
 	follows string     // the run, if any, that the run to create follows
 }
 
-func (k *carefully) write(ctx context.Context, part []int) error {
+func (k *resultWriter) write(ctx context.Context, part []int) error {
 	if err := k.lock(ctx, part); err != nil {
 		return err
 	}
 	if len(part) > 1 && !k.blocked && !(k.overlapping && k.overlap(part)) {
-		plans, err := k.consider(ctx, part)
+		plans, err := k.makePlans(ctx, part)
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func tangled(plans []plan) bool {
 }
 
 // lock locks the partitions as fence does, and reads their owners.
-func (k *carefully) lock(ctx context.Context, part []int) error {
+func (k *resultWriter) lock(ctx context.Context, part []int) error {
 	return k.c.send(ctx, func(b *batch) {
 		b.limitIdleness()
 		b.query(`SELECT id, epoch, clock FROM perdure.partitions WHERE id = ANY ($1::bigint[]) AND node IS NOT NULL ORDER BY id FOR SHARE`,
@@ -127,16 +127,16 @@ func (b *batch) limitIdleness() {
 }
 
 // holds reports whether the turn's epoch is the owner's.
-func (k *carefully) holds(t *store.Turn) bool {
+func (k *resultWriter) holds(t *store.Turn) bool {
 	epoch, owned := k.owned[t.Place()]
 	return owned && epoch == t.Epoch
 }
 
 // alone writes one turn, or records why not.
-func (k *carefully) alone(ctx context.Context, i int) error {
+func (k *resultWriter) alone(ctx context.Context, i int) error {
 	// If a client creates the run first, consider again.
 	return again(createdMeanwhile, func() error {
-		plans, err := k.consider(ctx, []int{i})
+		plans, err := k.makePlans(ctx, []int{i})
 		if err != nil || len(plans) == 0 {
 			return err
 		}
@@ -146,7 +146,7 @@ func (k *carefully) alone(ctx context.Context, i int) error {
 
 // answer records the result of a turn. It returns errors that do not concern only this
 // turn.
-func (k *carefully) answer(i int, err error) error {
+func (k *resultWriter) answer(i int, err error) error {
 	_, hook := errors.AsType[*store.HookError](err)
 	_, spoiled := errors.AsType[*spoiledError](err)
 	switch {
@@ -176,7 +176,7 @@ func (k *carefully) answer(i int, err error) error {
 
 // attempt writes turns in a savepoint and runs the hook if there is only one turn. It rolls
 // back to the savepoint if anything fails.
-func (k *carefully) attempt(ctx context.Context, plans []plan) error {
+func (k *resultWriter) attempt(ctx context.Context, plans []plan) error {
 	if len(plans) == 0 {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (k *carefully) attempt(ctx context.Context, plans []plan) error {
 // enterTurn sends statements after a savepoint. The driver may make the server prepare all of
 // them before the first one runs. If it refuses one, the savepoint is not there, and is sent by
 // itself the next time.
-func (k *carefully) enterTurn(ctx context.Context, fill func(b *batch)) error {
+func (k *resultWriter) enterTurn(ctx context.Context, fill func(b *batch)) error {
 	const savepoint = `SAVEPOINT perdure_turn`
 	if k.apart {
 		if err := k.c.script(ctx, savepoint); err != nil {
@@ -224,7 +224,7 @@ func (k *carefully) enterTurn(ctx context.Context, fill func(b *batch)) error {
 // leaveTurn runs statements that end a savepoint. The coordinator of a distributed database
 // forwards the complete text that contains a setting, so there each statement is sent
 // separately.
-func (k *carefully) leaveTurn(ctx context.Context, statements string) error {
+func (k *resultWriter) leaveTurn(ctx context.Context, statements string) error {
 	if !k.h.distributed {
 		return k.c.script(ctx, statements)
 	}

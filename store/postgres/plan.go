@@ -19,9 +19,9 @@ type sight struct {
 	latest  *store.Run
 }
 
-// consider looks at the database, marks the turns that are already durable or refused, and
+// makePlans looks at the database, marks the turns that are already durable or refused, and
 // plans the others. The turns concern different runs.
-func (k *carefully) consider(ctx context.Context, part []int) ([]plan, error) {
+func (k *resultWriter) makePlans(ctx context.Context, part []int) ([]plan, error) {
 	turns, sights := k.these(part), make([]sight, len(part))
 	if err := k.c.send(ctx, func(b *batch) { b.look(turns, sights) }); err != nil {
 		return nil, err
@@ -50,14 +50,14 @@ func (k *carefully) consider(ctx context.Context, part []int) ([]plan, error) {
 
 // hopeful reports whether a plan is worth a try: it was not refused, or was refused only
 // because of a run that another turn will close.
-func (k *carefully) hopeful(p *plan, closing map[string]bool) bool {
+func (k *resultWriter) hopeful(p *plan, closing map[string]bool) bool {
 	conflict, ok := errors.AsType[*store.ConflictError](k.errs[p.i])
 	return k.errs[p.i] == nil || ok && conflict.Existing.ID != p.turn.Run && closing[conflict.Existing.ID]
 }
 
 // judge reports whether a turn is already durable. Otherwise it returns why the turn is
 // refused, or plans how to write it.
-func (k *carefully) judge(p *plan, s *sight) (durable bool, err error) {
+func (k *resultWriter) judge(p *plan, s *sight) (durable bool, err error) {
 	t := &p.turn
 	switch {
 	case s.taken && t.Number > 0 && s.commit == t.CommitID:
