@@ -23,8 +23,13 @@
 // and lock: who may start, and when (dispatch); where a message waits (post); at which node a run
 // goes on (placement); what may kill a process (suspicion); bodies (attempt); leases (member);
 // durable turns (commit); workflow code under a time limit (replay.Guard); deletion (sweep). They
-// do not call back: the engine leads values from one to the other. Its own lock, mu, guards
-// partitions, residents and their mailboxes. It comes before the locks of all rooms.
+// do not call back: the engine leads values from one to the other.
+//
+// What has a run in hand is a method of the run (activeRun), of the resident, or of its location.
+// The rest is a part of the Engine: the inbox reads messages and routes them; the dispatcher lets
+// runs and attempts start; locations are taken and lost, and recovery resumes what was in flight
+// in them; queues serve other engines' calls; switches follow the group's. Their common lock, mu,
+// guards locations, residents and their mailboxes. It comes before the locks of all rooms.
 //
 // # Where things are
 //
