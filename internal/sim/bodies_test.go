@@ -175,10 +175,12 @@ func (s *shift) answer(token string, n int) {
 		at := time.Now()
 		err := say(ctx)
 		cancel()
-		if err == nil {
+		switch {
+		case err == nil:
 			s.node.book.answer(s.entry, as, at)
-		}
-		if err == nil || errors.Is(err, request.ErrStaleToken) {
+			return
+		case errors.Is(err, request.ErrStaleToken):
+			s.node.book.answer(s.entry, turnedAway, at)
 			return
 		}
 		w.tolerate(err, "an answer for %d", n)

@@ -54,6 +54,9 @@ func (b *book) end(e *entry, did bool) {
 	e.did, e.failed = did, !did
 }
 
+// turnedAway stands for the outcome of an answer to an attempt that was over, as its sender was told.
+const turnedAway = "turned away"
+
 // answer notes that an answer from outside was taken, as it was sent at a time: the attempt ends
 // with it.
 func (b *book) answer(e *entry, as string, at time.Time) {

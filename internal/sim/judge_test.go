@@ -186,13 +186,15 @@ func (w *world) punctual() bool {
 	return !slices.ContainsFunc(w.events, func(ev event) bool { return ev.what == clockSteps || ev.what >= pausesCall })
 }
 
+// steady reports whether the clocks say what came first.
+func (w *world) steady() bool {
+	return !slices.ContainsFunc(w.events, func(ev event) bool { return ev.what == clockSteps })
+}
+
 // cameLate reports whether the answer to an attempt may have come after its end, which was not on
 // record yet: after its time, or at the moment at which its owner counted it as lost.
 func (w *world) cameLate(e *entry, a *view.Attempt) bool {
-	if slices.ContainsFunc(w.events, func(ev event) bool { return ev.what == clockSteps }) {
-		return true // nobody's clock says which came first
-	}
-	return a.Ended == nil || e.answered.After(a.Ended.Add(-time.Second))
+	return !w.steady() || a.Ended == nil || e.answered.After(a.Ended.Add(-time.Second))
 }
 
 // judgeLedger holds the ledger of a run against what the bodies have done.
@@ -225,7 +227,13 @@ func (w *world) judgeLedger(row *store.Run, ledger []view.Attempt) {
 		case a == nil:
 			w.complain("I3: attempt %d of %s (%s) of %s is in no ledger", e.number, e.call, e.activity, row.WorkflowID)
 		case e.activity == outsideCall.Name(), e.activity == remoteCall.Name():
-			if e.answer != "" && a.Outcome != e.answer && a.Outcome != view.OutcomeCanceled && !w.cameLate(e, a) {
+			switch {
+			case e.answer == "" || a.Outcome == e.answer || a.Outcome == view.OutcomeCanceled:
+			case e.answer == turnedAway:
+				if w.steady() && a.Ended != nil && a.Ended.After(e.answered.Add(time.Second)) {
+					w.complain("who answered attempt %s of %s was told that it is over; it ended %s later: %s", e.attempt, e.activity, a.Ended.Sub(e.answered), a.Outcome)
+				}
+			case !w.cameLate(e, a):
 				w.complain("attempt %s of %s was answered from outside, %s; it ended %s", e.attempt, e.activity, e.answer, a.Outcome)
 			}
 		case a.Outcome == view.OutcomeCompleted && !e.did:
