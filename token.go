@@ -22,9 +22,9 @@ import (
 //
 // If several requests to end the attempt reach the run's owner at the same time, such as
 // a Complete and a FailAttempt, the first one wins and later ones are dropped, although
-// all of them return nil. A request that comes after the attempt's deadline, but before
-// the timeout is on record, is dropped likewise. Handle.Attempts shows how the attempt
-// ended.
+// all of them return nil. A request is dropped likewise if it comes after the attempt's
+// deadline, but before the timeout is on record, or in the moment in which the attempt is
+// recorded as lost with its process. Handle.Attempts shows how the attempt ended.
 func (e *Engine) Complete(ctx context.Context, token string, result any) error {
 	payload, err := history.EncodeArgument("result", result)
 	if err == nil {
