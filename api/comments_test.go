@@ -25,7 +25,7 @@ import (
 // After -update the document is another one: update that, too.
 func TestF31_FieldsAreExplained(t *testing.T) {
 	all := map[string]string{}
-	for _, pkg := range []string{"view", "gate", "retry", "schedule", "access", "internal/web"} {
+	for _, pkg := range []string{"view", "gate/spec", "retry", "schedule", "access", "internal/web"} {
 		explain(t, pkg, all)
 	}
 	if s := all["view.Run.status"]; !strings.HasPrefix(s, "One of running, waiting-for-code, ") {

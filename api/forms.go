@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/view"
@@ -37,8 +36,6 @@ var forms = map[reflect.Type]func() Schema{
 // shapes are structs with the JSON of types that write and read themselves.
 var shapes = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[schedule.Spec](): reflect.TypeFor[scheduleShape](),
-	reflect.TypeFor[gate.Spec]():     reflect.TypeFor[gateShape](),
-	reflect.TypeFor[gate.Breaker]():  reflect.TypeFor[breakerShape](),
 }
 
 type scheduleShape struct {
@@ -49,20 +46,4 @@ type scheduleShape struct {
 	Jitter   time.Duration    `json:"jitter,omitempty"`
 	Overlap  schedule.Overlap `json:"overlap,omitempty"`
 	CatchUp  time.Duration    `json:"catch_up,omitempty"`
-}
-
-type gateShape struct {
-	Name    string        `json:"name"`
-	Limit   int           `json:"limit"`
-	Mode    gate.Mode     `json:"mode,omitempty"`
-	MaxHold time.Duration `json:"max_hold,omitempty"`
-	Rate    gate.Rate     `json:"rate,omitzero"`
-	Budget  gate.Budget   `json:"budget,omitzero"`
-	Breaker gate.Breaker  `json:"breaker,omitzero"`
-}
-
-type breakerShape struct {
-	Failures int           `json:"failures"`
-	Cooldown time.Duration `json:"cooldown"`
-	Wait     bool          `json:"wait,omitempty"`
 }

@@ -246,7 +246,7 @@ func (s *schemas) of(t reflect.Type, result bool) Schema {
 func (s *schemas) named(t reflect.Type, result bool) Schema {
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 	if name == "Spec" {
-		pkg := path.Base(t.PkgPath())
+		pkg := path.Base(strings.TrimSuffix(t.PkgPath(), "/spec")) // gate/spec is about gates
 		name = strings.ToUpper(pkg[:1]) + pkg[1:] + name
 	}
 	if other := s.types[name]; other != nil && other != t {

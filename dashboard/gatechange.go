@@ -10,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
@@ -85,8 +86,8 @@ func askGate(dry func(*request, string) (view.GateChange, error)) func(*request,
 
 // gateSays shows the result of a dry run.
 func (f *changeForm) gateSays(c *view.GateChange) {
-	for _, part := range gateParts {
-		if before, after := gatePart(c.Before, part), gatePart(c.After, part); before != after {
+	for _, part := range wording.GateParts {
+		if before, after := wording.GatePart(c.Before, part), wording.GatePart(c.After, part); before != after {
 			f.Diff = append(f.Diff, partDiff{part, before, after})
 		}
 	}
@@ -237,7 +238,7 @@ func askGateEdit(q *request, f *changeForm) error {
 	}
 	f.gateSays(&c)
 	if f.Sure && edit.AsInCode && len(f.Diff) == 0 {
-		f.Says = append(f.Says, "It stays as it is, "+gatePart(declared, "limit")+" at a time, and follows the code from now on.")
+		f.Says = append(f.Says, "It stays as it is, "+wording.GatePart(declared, "limit")+" at a time, and follows the code from now on.")
 	}
 	text, err := json.Marshal(edit)
 	f.hide("edit", string(text))

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
@@ -195,30 +194,10 @@ func showGate(q *request) (any, error) {
 	return p, nil
 }
 
-// gateParts are the parts of a gate that can be edited, with their labels.
-var gateParts = []string{"limit", "rate", "budget", "breaker"}
-
-// gatePart describes a part of a gate's spec.
-func gatePart(s gate.Spec, part string) string {
-	switch part {
-	case "limit":
-		return strconv.Itoa(s.Limit)
-	case "rate":
-		return s.Rate.String()
-	case "budget":
-		return s.Budget.String()
-	}
-	return s.Breaker.String()
-}
-
 func (p *gatePage) gateFacts(q *request, g *view.Gate) {
 	add := func(f trait) { p.Facts = append(p.Facts, f) }
-	for _, part := range gateParts {
-		f := trait{Name: part, Text: gatePart(g.Spec, part)}
-		if e := g.Edited; e != nil && map[string]bool{"limit": e.Limit != 0, "rate": e.Rate != nil, "budget": e.Budget != nil, "breaker": e.Breaker != nil}[part] {
-			f.Note = "edited; in code " + gatePart(e.Declared, part)
-		}
-		add(f)
+	for _, part := range wording.GateParts {
+		add(trait{Name: part, Text: wording.GatePart(g.Spec, part), Note: wording.GatePartEdited(g, part)})
 	}
 	add(trait{Name: "mode", Text: g.Mode, Note: map[string]string{
 		"hold": "a call keeps its slot in backoff", "release": "a retry queues again, at the end", "rejoin": "a retry goes before calls that came later",

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"math"
 	"sync"
 	"time"
@@ -37,7 +38,8 @@ func New(name string, limit int, opts ...Option) *Gate {
 func FromSpec(s Spec) *Gate {
 	g := &Gate{spec: s, err: s.Validate()}
 	if g.err == nil {
-		g.machine, g.err = gates.New[*place](s.config(Hold))
+		s.Mode = cmp.Or(s.Mode, Hold)
+		g.machine, g.err = gates.New[*place](s)
 	}
 	return g
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/gate/spec"
 )
 
 // Gate is a gate with the calls at it. State that changes with time alone, such as the
@@ -65,16 +66,9 @@ type GateWait struct {
 	OpenUntil *time.Time `json:"open_until,omitempty"`
 }
 
-// GateEdit overrides fields of what the code declares for a gate. Fields that it leaves
-// out stay as they are.
-type GateEdit struct {
-	Limit   int           `json:"limit,omitempty"`   // 0: left out
-	Rate    *gate.Rate    `json:"rate,omitempty"`    // nil: left out; zero: no rate
-	Budget  *gate.Budget  `json:"budget,omitempty"`  // nil: left out; zero: no budget
-	Breaker *gate.Breaker `json:"breaker,omitempty"` // nil: left out; zero: no breaker
-	// AsInCode removes all earlier edits first.
-	AsInCode bool `json:"as_in_code,omitempty"`
-}
+// GateEdit overrides fields of what the code declares for a gate: Limit, Rate, Budget and
+// Breaker, as far as they are set. AsInCode removes all earlier edits first.
+type GateEdit = spec.Edit
 
 // GateEdited is the edit in force of a gate, with who made the last change. It applies to
 // the fields it names, whatever the code declares, until it is removed; other fields

@@ -5,16 +5,18 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/gate"
-	"github.com/perdure/perdure/internal/gates"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/seal"
 )
 
 // gatesOnRecord are the gates of a call as history has them, by name.
-func gatesOnRecord(options seal.ActivityOptions) []gates.Spec {
-	var all []gates.Spec
+func gatesOnRecord(options seal.ActivityOptions) []history.GateSpec {
+	var all []history.GateSpec
 	for _, g := range options.Gates {
-		all = append(all, seal.GateSpec(g.Spec(), gate.Rejoin))
+		s := g.Spec()
+		s.Mode = cmp.Or(s.Mode, gate.Rejoin)
+		all = append(all, history.GateSpec(s))
 	}
-	slices.SortFunc(all, func(a, b gates.Spec) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b history.GateSpec) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }

@@ -253,7 +253,7 @@ func (a *attempts) handleGate(in FromGate) {
 	c := a.calls.byNumber[in.Ticket.Call]
 	i := -1
 	if c != nil {
-		i = slices.IndexFunc(c.Gates, func(g gates.Spec) bool { return g.Name == in.Gate })
+		i = slices.IndexFunc(c.Gates, func(g history.GateSpec) bool { return g.Name == in.Gate })
 	}
 	if i < 0 || c.AtGates[i].Ticket != in.Ticket.Ticket || c.AtGates[i].State == noTicket {
 		a.gating.decline(in)

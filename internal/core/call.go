@@ -21,8 +21,8 @@ type Call struct {
 	Input  history.Payload
 	Policy *retry.Policy // in force, as recorded; read-only
 
-	Gates    []gates.Spec // what its attempts pass through, sorted by name
-	Priority int          // at the gates and among calls that want a slot; higher goes first
+	Gates    []history.GateSpec // what its attempts pass through, sorted by name
+	Priority int                // at the gates and among calls that want a slot; higher goes first
 
 	Child *ChildCall // set if the call starts a run
 	Block int64      // block whose timer this is, 0 for none

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
@@ -35,7 +36,7 @@ type hall struct {
 
 type entrance struct {
 	*Gate
-	spec  gates.Spec
+	spec  spec.Spec
 	rows  map[int64]Row
 	since map[string]grant // of guests that do not run
 }
@@ -67,7 +68,7 @@ type letter struct {
 	run  *FromGate
 }
 
-func newHall(t rapid.TB, seed uint64, specs ...gates.Spec) *hall {
+func newHall(t rapid.TB, seed uint64, specs ...spec.Spec) *hall {
 	h := &hall{t: t, random: rand.New(rand.NewPCG(seed, 1)), now: 1, delay: 1, gates: map[string]*entrance{}, last: map[[2]string]int64{}}
 	for _, spec := range specs {
 		h.gates[spec.Name] = &entrance{Gate: NewGate(spec.Name), spec: spec, rows: map[int64]Row{}, since: map[string]grant{}}
@@ -79,7 +80,7 @@ func (h *hall) invite(g guest, policy retry.Policy, priority int, names ...strin
 	g.name = fmt.Sprint("g", len(h.guests))
 	start := StartCall{Kind: history.ActivityScheduled, Name: "work", Policy: &policy, Priority: priority}
 	for _, name := range slices.Sorted(slices.Values(names)) {
-		start.Gates = append(start.Gates, h.gates[name].spec)
+		start.Gates = append(start.Gates, history.GateSpec(h.gates[name].spec))
 	}
 	g.rows, g.program = map[int64]Row{}, &oneCall{start: start}
 	g.begin()
@@ -271,7 +272,7 @@ func (h *hall) judge() {
 		}
 		for _, g := range h.guests {
 			c := g.program.call
-			if g.ends != 0 && slices.ContainsFunc(c.Gates, func(s gates.Spec) bool { return s.Name == d.name }) {
+			if g.ends != 0 && slices.ContainsFunc(c.Gates, func(s history.GateSpec) bool { return s.Name == d.name }) {
 				inside[d.name]++
 			}
 			now, holds := held[g.name]
@@ -327,17 +328,17 @@ func (h *hall) run(crashes int) {
 // for longer than the patience of its call, every call starts, and none is left.
 func TestE96_RandomArrivals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var specs []gates.Spec
+		var specs []spec.Spec
 		names := []string{"a", "b", "c"}
 		for _, name := range names {
-			spec := gates.Spec{Name: name, Limit: rapid.IntRange(1, 3).Draw(t, "limit"), Mode: rapid.SampledFrom([]gates.Mode{gates.Hold, gates.Release, gates.Rejoin}).Draw(t, "mode")}
+			s := spec.Spec{Name: name, Limit: rapid.IntRange(1, 3).Draw(t, "limit"), Mode: rapid.SampledFrom([]spec.Mode{spec.Hold, spec.Release, spec.Rejoin}).Draw(t, "mode")}
 			switch rapid.IntRange(0, 5).Draw(t, "kind") {
 			case 0:
-				spec.Rate = gates.Rate{PerSecond: 0.5, Burst: rapid.IntRange(1, 2).Draw(t, "burst")}
+				s.Rate = spec.Rate{PerSecond: 0.5, Burst: rapid.IntRange(1, 2).Draw(t, "burst")}
 			case 1:
-				spec.Breaker = gates.Breaker{Failures: 2, Cooldown: 5 * time.Second, Wait: true}
+				s.Breaker = spec.Breaker{Failures: 2, Cooldown: 5 * time.Second, Wait: true}
 			}
-			specs = append(specs, spec)
+			specs = append(specs, s)
 		}
 		h := newHall(t, rapid.Uint64().Draw(t, "seed"), specs...)
 		h.delay = int64(rapid.SampledFrom([]time.Duration{1, 10 * time.Millisecond, 700 * time.Millisecond, 3 * time.Second}).Draw(t, "delay"))
@@ -368,7 +369,7 @@ func guestOf(comes, length time.Duration) guest {
 // hour for the second. Others pass the first one meanwhile; then it is the next.
 func TestE96_WhatAWaiterGivesBackIsUsed(t *testing.T) {
 	for _, order := range [][2]string{{"a", "b"}, {"b", "a"}} { // the free gate, and the one that is held
-		h := newHall(t, 1, gates.Spec{Name: "a", Limit: 1, Mode: gates.Rejoin}, gates.Spec{Name: "b", Limit: 1, Mode: gates.Rejoin})
+		h := newHall(t, 1, spec.Spec{Name: "a", Limit: 1, Mode: spec.Rejoin}, spec.Spec{Name: "b", Limit: 1, Mode: spec.Rejoin})
 		h.invite(guestOf(0, time.Hour), steady, 0, order[1])
 		h.invite(guestOf(time.Second, time.Minute), steady, 0, "a", "b")
 		both := h.guests[1]
@@ -390,7 +391,7 @@ func TestE96_WhatAWaiterGivesBackIsUsed(t *testing.T) {
 // more are in line. Those that need both get both, although no two slots come free at a
 // time.
 func TestE96_NobodyStarves(t *testing.T) {
-	h := newHall(t, 1, gates.Spec{Name: "a", Limit: 3, Mode: gates.Rejoin}, gates.Spec{Name: "b", Limit: 2, Mode: gates.Rejoin})
+	h := newHall(t, 1, spec.Spec{Name: "a", Limit: 3, Mode: spec.Rejoin}, spec.Spec{Name: "b", Limit: 2, Mode: spec.Rejoin})
 	const length = 10 * time.Minute
 	for i := range 100 {
 		h.invite(guestOf(time.Duration(i)*7*time.Second, length+time.Duration(i)*time.Second), steady, 0, "a")
@@ -416,7 +417,7 @@ func TestE96_NobodyStarves(t *testing.T) {
 // wide one is used by others meanwhile, but for the slot that works with it, and for
 // moments.
 func TestE96_ACrowdKeepsNothingIdle(t *testing.T) {
-	h := newHall(t, 1, gates.Spec{Name: "a", Limit: 10, Mode: gates.Rejoin}, gates.Spec{Name: "b", Limit: 1, Mode: gates.Rejoin})
+	h := newHall(t, 1, spec.Spec{Name: "a", Limit: 10, Mode: spec.Rejoin}, spec.Spec{Name: "b", Limit: 1, Mode: spec.Rejoin})
 	h.delay = int64(20 * time.Millisecond)
 	length := func() time.Duration { return time.Duration(30+h.random.IntN(60)) * time.Second }
 	for range 30 {

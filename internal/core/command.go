@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
@@ -23,7 +22,7 @@ type StartCall struct {
 	Shielded bool // a request to cancel the run does not reach the call
 
 	// Gates are what the attempts pass through, sorted by name and without duplicates.
-	Gates    []gates.Spec
+	Gates    []history.GateSpec
 	Priority int // among calls that wait at a gate or for a slot; 0: that of the run
 }
 

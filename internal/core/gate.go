@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 )
@@ -25,8 +26,8 @@ type Gate struct {
 
 // GateDetail is the document in a gate's row: everything except its tickets.
 type GateDetail struct {
-	Spec   gates.Spec   `json:"spec"`
-	Record gates.Record `json:"record"`
+	Spec   history.GateSpec `json:"spec"`
+	Record gates.Record     `json:"record"`
 	// Check is when to ask the holders whether they still know the gate, or whether any
 	// call uses it.
 	Check int64 `json:"check,omitempty"`
@@ -70,7 +71,7 @@ func LoadGate(name string, rows []Row, state State) (*Gate, error) {
 		g.rows[tickets[i].Key] = row.Call
 		g.lastRow = max(g.lastRow, row.Call)
 	}
-	g.machine, err = gates.Restore(g.detail.Spec, g.detail.Record, tickets)
+	g.machine, err = gates.Restore(spec.Spec(g.detail.Spec), g.detail.Record, tickets)
 	return g, err
 }
 
@@ -120,7 +121,7 @@ func (g *Gate) Step(now int64, inputs []Input) *StandingTurn {
 
 func (g *Gate) handle(m *ToGate) {
 	if m.Spec != nil && (m.Word == GateEnter || g.machine == nil) {
-		if err := g.configure(*m.Spec); err != nil {
+		if err := g.configure(spec.Spec(*m.Spec)); err != nil {
 			g.out.Faults = append(g.out.Faults, err)
 		}
 	}
@@ -146,22 +147,22 @@ func (g *Gate) handle(m *ToGate) {
 }
 
 // configure applies the declaration of the latest call, with the edits by operators on top.
-func (g *Gate) configure(declared gates.Spec) error {
+func (g *Gate) configure(declared spec.Spec) error {
 	if g.machine != nil && declared == g.detail.Declared() {
 		return nil
 	}
-	spec := declared
+	is := declared
 	if g.detail.Edited != nil {
-		spec = g.detail.Edited.Over(declared)
+		is = edited(declared, g.detail.Edited.Recorded())
 	}
 	if g.machine == nil {
-		m, err := gates.New[TicketKey](spec)
+		m, err := gates.New[TicketKey](is)
 		if err != nil {
 			return err
 		}
 		g.machine = m
 	} else {
-		step, err := g.machine.Reconfigure(g.now, spec)
+		step, err := g.machine.Reconfigure(g.now, is)
 		if err != nil {
 			return err
 		}
@@ -169,10 +170,10 @@ func (g *Gate) configure(declared gates.Spec) error {
 		g.out.Replaced, g.out.Replacing = &old, &declared
 		g.apply(step)
 	}
-	if g.detail.Spec = spec; g.detail.Edited != nil {
-		edited := *g.detail.Edited
-		edited.Declared = declared
-		g.detail.Edited = &edited
+	if g.detail.Spec = history.GateSpec(is); g.detail.Edited != nil {
+		last := *g.detail.Edited
+		last.Declared = history.GateSpec(declared)
+		g.detail.Edited = &last
 	}
 	return nil
 }
@@ -191,7 +192,7 @@ func (g *Gate) backoff(m *ToGate) {
 
 // GatePreview is what an operator's message to a gate would do now.
 type GatePreview struct {
-	Before, After    gates.Spec
+	Before, After    spec.Spec
 	Outcome, Text    string
 	Waiting          int // calls in line before
 	Starting, Ending int // calls of these that start now, or are refused
@@ -203,9 +204,9 @@ type GatePreview struct {
 func (g *Gate) Preview(now int64, m *ToGate) GatePreview {
 	g.Step(now, nil) // changes due to time alone are not consequences
 	stats := g.machine.Stats(g.now)
-	p := GatePreview{Before: g.detail.Spec, Waiting: stats.Depth, Holders: stats.Holders}
+	p := GatePreview{Before: spec.Spec(g.detail.Spec), Waiting: stats.Depth, Holders: stats.Holders}
 	out := g.Step(now, []Input{*m})
-	p.After = g.detail.Spec
+	p.After = spec.Spec(g.detail.Spec)
 	for _, said := range out.Say {
 		switch said.Word {
 		case GateGranted:

@@ -7,12 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/gates"
+	"github.com/perdure/perdure/internal/history"
 	"pgregory.net/rapid"
 )
 
-func aGate(limit int, mode gates.Mode) gates.Spec {
-	return gates.Spec{Name: "door", Limit: limit, Mode: mode}
+func onRecord(s spec.Spec) *history.GateSpec { return (*history.GateSpec)(&s) }
+
+func aGate(limit int, mode spec.Mode) spec.Spec {
+	return spec.Spec{Name: "door", Limit: limit, Mode: mode}
 }
 
 func ticket(run string, n int) TicketKey {
@@ -22,9 +26,9 @@ func ticket(run string, n int) TicketKey {
 // TestR47_AHolderThatIsLostIsFoundOut: the gate tells those who have held it for
 // long again, takes the slot from one who does not know of it, and then rests.
 func TestR47_AHolderThatIsLostIsFoundOut(t *testing.T) {
-	spec, key := aGate(1, gates.Rejoin), ticket("r", 1)
+	declared, key := aGate(1, spec.Rejoin), ticket("r", 1)
 	g := NewGate("door")
-	out := g.Step(1, []Input{ToGate{Gate: "door", Word: GateEnter, Ticket: key, Attempt: 1, Spec: &spec}})
+	out := g.Step(1, []Input{ToGate{Gate: "door", Word: GateEnter, Ticket: key, Attempt: 1, Spec: onRecord(declared)}})
 	if len(out.Say) != 1 || out.Say[0].Word != GateGranted {
 		t.Fatalf("it said %+v", out.Say)
 	}
@@ -48,14 +52,14 @@ func TestR47_AHolderThatIsLostIsFoundOut(t *testing.T) {
 // TestR47_AGateThatNobodyUsesIsForgotten: a week after the last call, unless it would
 // do something else if it was made again.
 func TestR47_AGateThatNobodyUsesIsForgotten(t *testing.T) {
-	plain := aGate(1, gates.Rejoin)
+	plain := aGate(1, spec.Rejoin)
 	thrifty := plain
-	thrifty.Budget = gates.Budget{Tokens: 3}
+	thrifty.Budget = spec.Budget{Tokens: 3}
 	fused := plain
-	fused.Breaker = gates.Breaker{Failures: 3, Cooldown: 5}
+	fused.Breaker = spec.Breaker{Failures: 3, Cooldown: 5}
 	key := ticket("r", 1)
-	enter := func(spec gates.Spec, attempt int) ToGate {
-		return ToGate{Gate: "door", Word: GateEnter, Ticket: key, Attempt: attempt, Spec: &spec}
+	enter := func(declared spec.Spec, attempt int) ToGate {
+		return ToGate{Gate: "door", Word: GateEnter, Ticket: key, Attempt: attempt, Spec: onRecord(declared)}
 	}
 	left := ToGate{Gate: "door", Word: GateDone, Ticket: key, Attempt: 1, Outcome: gates.Success}
 	failed := ToGate{Gate: "door", Word: GateDone, Ticket: key, Attempt: 1, Outcome: gates.Failure}
@@ -96,7 +100,7 @@ func TestR47_AGateThatNobodyUsesIsForgotten(t *testing.T) {
 
 	// A pause that comes when the gate was just forgotten holds.
 	g = NewGate("door")
-	g.Step(1, []Input{ToGate{Gate: "door", Word: GatePause, By: "ann", Spec: &plain}})
+	g.Step(1, []Input{ToGate{Gate: "door", Word: GatePause, By: "ann", Spec: onRecord(plain)}})
 	if out := g.Step(2, []Input{enter(plain, 1)}); len(out.Say) != 0 || g.Detail().Pause == nil || out.State != nil && out.State.Status != StatusStanding {
 		t.Errorf("somebody passes a paused gate: %+v", out)
 	}
@@ -105,19 +109,19 @@ func TestR47_AGateThatNobodyUsesIsForgotten(t *testing.T) {
 // TestR47_TheLatestSpecIsRight: and a difference is noticed.
 func TestR47_TheLatestSpecIsRight(t *testing.T) {
 	g := NewGate("door")
-	enter := func(run string, spec gates.Spec) *StandingTurn {
-		return g.Step(1, []Input{ToGate{Gate: "door", Word: GateEnter, Ticket: ticket(run, 1), Attempt: 1, Spec: &spec}})
+	enter := func(run string, declared spec.Spec) *StandingTurn {
+		return g.Step(1, []Input{ToGate{Gate: "door", Word: GateEnter, Ticket: ticket(run, 1), Attempt: 1, Spec: onRecord(declared)}})
 	}
-	if out := enter("a", aGate(1, gates.Rejoin)); out.Replaced != nil || len(out.Say) != 1 {
+	if out := enter("a", aGate(1, spec.Rejoin)); out.Replaced != nil || len(out.Say) != 1 {
 		t.Errorf("%+v", out)
 	}
-	if out := enter("b", aGate(1, gates.Rejoin)); out.Replaced != nil || len(out.Say) != 0 {
+	if out := enter("b", aGate(1, spec.Rejoin)); out.Replaced != nil || len(out.Say) != 0 {
 		t.Errorf("%+v", out)
 	}
-	if out := enter("c", aGate(3, gates.Rejoin)); out.Replaced == nil || out.Replaced.Limit != 1 || len(out.Say) != 2 {
+	if out := enter("c", aGate(3, spec.Rejoin)); out.Replaced == nil || out.Replaced.Limit != 1 || len(out.Say) != 2 {
 		t.Errorf("%+v", out)
 	}
-	if out := enter("d", aGate(0, gates.Rejoin)); len(out.Faults) != 1 || g.Detail().Spec.Limit != 3 {
+	if out := enter("d", aGate(0, spec.Rejoin)); len(out.Faults) != 1 || g.Detail().Spec.Limit != 3 {
 		t.Errorf("%+v", out)
 	}
 }
@@ -126,16 +130,16 @@ func TestR47_TheLatestSpecIsRight(t *testing.T) {
 // as the one that made them, and hearing the same twice changes nothing.
 func TestR47_GateIsItsRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		spec := aGate(rapid.IntRange(1, 3).Draw(t, "limit"), rapid.SampledFrom([]gates.Mode{gates.Hold, gates.Release, gates.Rejoin}).Draw(t, "mode"))
-		spec.Budget = gates.Budget{Tokens: 3, Refund: 0.5}
-		spec.Breaker = gates.Breaker{Failures: 3, Cooldown: 5, Wait: true}
-		spec.Rate = gates.Rate{PerSecond: 3e8, Burst: 2}
+		declared := aGate(rapid.IntRange(1, 3).Draw(t, "limit"), rapid.SampledFrom([]spec.Mode{spec.Hold, spec.Release, spec.Rejoin}).Draw(t, "mode"))
+		declared.Budget = spec.Budget{Tokens: 3, Refund: 0.5}
+		declared.Breaker = spec.Breaker{Failures: 3, Cooldown: 5, Wait: true}
+		declared.Rate = spec.Rate{PerSecond: 3e8, Burst: 2}
 		kept, loaded := NewGate("door"), NewGate("door")
 		rows := map[int64]Row{}
 		now := int64(1)
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			now += rapid.Int64Range(0, 4).Draw(t, "time")
-			m := drawWord(t, &spec, now)
+			m := drawWord(t, declared, now)
 			if m.Word == GateBackoff {
 				m.Attempt = min(m.Attempt, lastGranted(kept, m.Ticket))
 			}
@@ -158,8 +162,8 @@ func TestR47_GateIsItsRows(t *testing.T) {
 			for _, n := range b.Closed {
 				delete(rows, n)
 			}
-			if s := kept.Stats(now); s.Holders > spec.Limit {
-				t.Fatalf("%d hold it, and it lets %d pass", s.Holders, spec.Limit)
+			if s := kept.Stats(now); s.Holders > declared.Limit {
+				t.Fatalf("%d hold it, and it lets %d pass", s.Holders, declared.Limit)
 			}
 			list := make([]Row, 0, len(rows))
 			for _, row := range rows {
@@ -198,7 +202,7 @@ func shown(t *StandingTurn) string {
 	return fmt.Sprintf("said %+v, wrote %v, deleted %d", t.Say, tickets, len(t.Closed))
 }
 
-func drawWord(t *rapid.T, spec *gates.Spec, now int64) ToGate {
+func drawWord(t *rapid.T, declared spec.Spec, now int64) ToGate {
 	m := ToGate{
 		Gate: "door", Ticket: ticket(rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "run"), 1),
 		Attempt: rapid.IntRange(1, 3).Draw(t, "attempt"),
@@ -206,7 +210,7 @@ func drawWord(t *rapid.T, spec *gates.Spec, now int64) ToGate {
 	}
 	switch m.Word = rapid.SampledFrom([]GateWord{GateEnter, GateEnter, GateBackoff, GateDone}).Draw(t, "word"); m.Word {
 	case GateEnter:
-		m.Spec, m.Priority = spec, rapid.IntRange(-1, 1).Draw(t, "priority")
+		m.Spec, m.Priority = onRecord(declared), rapid.IntRange(-1, 1).Draw(t, "priority")
 	case GateBackoff:
 		m.Until = now + rapid.Int64Range(0, 5).Draw(t, "delay")
 		m.Yield, m.Judge = rapid.Bool().Draw(t, "yield"), rapid.Bool().Draw(t, "judge")

@@ -5,23 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/perdure/perdure/internal/gates"
+	"github.com/perdure/perdure/gate/spec"
+	"github.com/perdure/perdure/internal/history"
 )
 
-// GateEdits are operators' changes to a gate's declaration. The fields that are set hold
-// until an operator takes them back, whatever the code declares. The rest follows the code.
-type GateEdits struct {
-	Limit   int            `json:"limit,omitempty"`   // 0: as declared
-	Rate    *gates.Rate    `json:"rate,omitempty"`    // nil: as declared; zero: none
-	Budget  *gates.Budget  `json:"budget,omitempty"`  // nil: as declared; zero: none
-	Breaker *gates.Breaker `json:"breaker,omitempty"` // nil: as declared; zero: none
-}
-
-// IsZero reports whether there are no edits.
-func (e GateEdits) IsZero() bool { return e == GateEdits{} }
-
-// Over returns the declaration with the edits applied.
-func (e GateEdits) Over(declared gates.Spec) gates.Spec {
+// edited returns a declaration with an edit applied. The fields that an edit names hold until
+// an operator takes them back, whatever the code declares. The rest follows the code.
+func edited(declared spec.Spec, e spec.Edit) spec.Spec {
 	declared.Limit = cmp.Or(e.Limit, declared.Limit)
 	declared.Rate = *cmp.Or(e.Rate, &declared.Rate)
 	declared.Budget = *cmp.Or(e.Budget, &declared.Budget)
@@ -29,9 +19,9 @@ func (e GateEdits) Over(declared gates.Spec) gates.Spec {
 	return declared
 }
 
-// with adds later edits, which override earlier ones.
-func (e GateEdits) with(later GateEdits) GateEdits {
-	return GateEdits{
+// together returns two edits as one. The later one overrides the earlier one.
+func together(e, later spec.Edit) spec.Edit {
+	return spec.Edit{
 		Limit: cmp.Or(later.Limit, e.Limit), Rate: cmp.Or(later.Rate, e.Rate),
 		Budget: cmp.Or(later.Budget, e.Budget), Breaker: cmp.Or(later.Breaker, e.Breaker),
 	}
@@ -39,25 +29,25 @@ func (e GateEdits) with(later GateEdits) GateEdits {
 
 // GateEdited holds a gate's edits and who made the last of them.
 type GateEdited struct {
-	GateEdits
-	Declared gates.Spec `json:"declared"` // by the latest call
-	By       string     `json:"by,omitempty"`
-	Why      string     `json:"why,omitempty"`
-	At       int64      `json:"at"`
+	history.GateEdit
+	Declared history.GateSpec `json:"declared"` // by the latest call
+	By       string           `json:"by,omitempty"`
+	Why      string           `json:"why,omitempty"`
+	At       int64            `json:"at"`
 }
 
 // Declared returns the gate's spec without edits, as the latest call declared it.
-func (d *GateDetail) Declared() gates.Spec {
+func (d *GateDetail) Declared() spec.Spec {
 	if d.Edited != nil {
-		return d.Edited.Declared
+		return spec.Spec(d.Edited.Declared)
 	}
-	return d.Spec
+	return spec.Spec(d.Spec)
 }
 
-// Declared returns a copy of the spec that the code declares.
-func (g *Gate) Declared() *gates.Spec {
-	spec := g.detail.Declared()
-	return &spec
+// Declared returns a copy of the spec that the code declares, for a message.
+func (g *Gate) Declared() *history.GateSpec {
+	declared := history.GateSpec(g.detail.Declared())
+	return &declared
 }
 
 // operate carries out an operator's message and notes it.
@@ -96,36 +86,36 @@ func (g *Gate) carryOut(m *ToGate) (outcome, text string) {
 
 // edit changes the gate's spec away from what the code declares.
 func (g *Gate) edit(m *ToGate) (outcome, text string) {
-	declared, was, had := g.detail.Declared(), g.detail.Spec, GateEdits{}
+	declared, was, had := g.detail.Declared(), spec.Spec(g.detail.Spec), spec.Edit{}
 	if g.detail.Edited != nil {
-		had = g.detail.Edited.GateEdits
+		had = g.detail.Edited.Recorded()
 	}
-	edits := had
+	edit := had
 	if m.Anew {
-		edits = GateEdits{}
+		edit = spec.Edit{}
 	}
 	if m.Edits != nil {
-		edits = edits.with(*m.Edits)
+		edit = together(edit, m.Edits.Recorded())
 	}
-	if edits.equal(had) {
+	if equalEdits(edit, had) {
 		return Unchanged, "it does that already"
 	}
-	spec := edits.Over(declared)
-	step, err := g.machine.Reconfigure(g.now, spec)
+	is := edited(declared, edit)
+	step, err := g.machine.Reconfigure(g.now, is)
 	if err != nil {
 		return Refused, err.Error()
 	}
-	g.detail.Spec, g.detail.Edited = spec, nil
-	if !edits.IsZero() {
-		g.detail.Edited = &GateEdited{GateEdits: edits, Declared: declared, By: m.By, Why: m.Why, At: g.now}
+	g.detail.Spec, g.detail.Edited = history.GateSpec(is), nil
+	if edit != (spec.Edit{}) {
+		g.detail.Edited = &GateEdited{GateEdit: history.RecordGateEdit(edit), Declared: history.GateSpec(declared), By: m.By, Why: m.Why, At: g.now}
 	}
 	g.apply(step)
-	return Applied, strings.Join(GateDifference(was, spec), ", ")
+	return Applied, strings.Join(GateDifference(was, is), ", ")
 }
 
-// equal compares edits by value.
-func (e GateEdits) equal(other GateEdits) bool {
-	return e.Limit == other.Limit && equal(e.Rate, other.Rate) && equal(e.Budget, other.Budget) && equal(e.Breaker, other.Breaker)
+// equalEdits compares edits by value.
+func equalEdits(a, b spec.Edit) bool {
+	return a.Limit == b.Limit && equal(a.Rate, b.Rate) && equal(a.Budget, b.Budget) && equal(a.Breaker, b.Breaker)
 }
 
 func equal[T comparable](a, b *T) bool {
@@ -136,15 +126,15 @@ func equal[T comparable](a, b *T) bool {
 func (g *Gate) probe() (outcome, text string) {
 	s := g.machine.Stats(g.now)
 	switch {
-	case s.Breaker == gates.NoBreaker:
+	case s.Breaker == spec.NoBreaker:
 		return Refused, "it has no circuit breaker"
-	case s.Breaker == gates.Closed:
+	case s.Breaker == spec.Closed:
 		return Unchanged, "its circuit breaker is closed: attempts pass"
 	case s.Paused:
 		return Refused, "it is paused: no attempt passes until it is resumed"
 	case s.Probing:
 		return Unchanged, "a probe runs: its outcome decides"
-	case s.Breaker == gates.HalfOpen:
+	case s.Breaker == spec.HalfOpen:
 		return Unchanged, "its circuit breaker is half-open: the next attempt is the probe"
 	}
 	g.apply(g.machine.Probe(g.now))
@@ -169,9 +159,9 @@ func (g *Gate) reset(m *ToGate) (outcome, text string) {
 	for _, part := range m.Parts {
 		r := g.machine.Record()
 		switch {
-		case part == PartBreaker && g.detail.Spec.Breaker == gates.Breaker{}:
+		case part == PartBreaker && g.detail.Spec.Breaker == spec.Breaker{}:
 			why = append(why, "it has no circuit breaker")
-		case part == PartBudget && g.detail.Spec.Budget == gates.Budget{}:
+		case part == PartBudget && g.detail.Spec.Budget == spec.Budget{}:
 			why = append(why, "it has no retry budget")
 		case part == PartBreaker && r.Failures > 0:
 			g.apply(g.machine.Close(g.now))
@@ -194,7 +184,7 @@ func (g *Gate) reset(m *ToGate) (outcome, text string) {
 }
 
 // GateDifference describes the differences between two specs.
-func GateDifference(before, after gates.Spec) (all []string) {
+func GateDifference(before, after spec.Spec) (all []string) {
 	differ := func(what, was, is string) {
 		if was != is {
 			all = append(all, what+" "+was+" -> "+is)

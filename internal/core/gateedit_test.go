@@ -7,10 +7,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/gates"
+	"github.com/perdure/perdure/internal/history"
 )
 
 // door is a gate that is loaded from its rows before each step.
+func recorded(e spec.Edit) *history.GateEdit {
+	edit := history.RecordGateEdit(e)
+	return &edit
+}
+
 type door struct {
 	t     *testing.T
 	now   int64
@@ -48,8 +55,8 @@ func (d *door) hear(m ToGate) *StandingTurn {
 	return out
 }
 
-func (d *door) enter(run string, spec gates.Spec) *StandingTurn {
-	return d.hear(ToGate{Word: GateEnter, Ticket: ticket(run, 1), Attempt: 1, Spec: &spec})
+func (d *door) enter(run string, declared spec.Spec) *StandingTurn {
+	return d.hear(ToGate{Word: GateEnter, Ticket: ticket(run, 1), Attempt: 1, Spec: onRecord(declared)})
 }
 
 // last is the outcome of what was said last.
@@ -69,10 +76,10 @@ func (d *door) expect(what, got, want string) {
 // the rest follows the code.
 func TestE104_AnEditHoldsForWhatItNames(t *testing.T) {
 	d := newDoor(t)
-	d.enter("a", aGate(1, gates.Rejoin))
-	d.enter("b", aGate(1, gates.Rejoin))
-	d.enter("c", aGate(1, gates.Rejoin))
-	edit := ToGate{Word: GateEdit, Edits: &GateEdits{Limit: 2}, By: "ann", Why: "they can take more"}
+	d.enter("a", aGate(1, spec.Rejoin))
+	d.enter("b", aGate(1, spec.Rejoin))
+	d.enter("c", aGate(1, spec.Rejoin))
+	edit := ToGate{Word: GateEdit, Edits: recorded(spec.Edit{Limit: 2}), By: "ann", Why: "they can take more"}
 	if out := d.hear(edit); len(out.Say) != 1 || out.Say[0].Word != GateGranted {
 		t.Errorf("limit 1 -> 2 lets %+v start", out.Say)
 	}
@@ -80,49 +87,49 @@ func TestE104_AnEditHoldsForWhatItNames(t *testing.T) {
 	d.hear(edit)
 	d.expect("again", d.last(), "unchanged: it does that already")
 
-	next := aGate(1, gates.Rejoin)
-	next.Rate = gates.Rate{PerSecond: 5}
+	next := aGate(1, spec.Rejoin)
+	next.Rate = spec.Rate{PerSecond: 5}
 	out := d.enter("d", next) // a deployment
-	if spec := d.gate.Detail().Spec; spec.Limit != 2 || spec.Rate.PerSecond != 5 || out.Replacing == nil || *out.Replacing != next {
-		t.Errorf("after a deployment it does %+v, and says %+v", spec, out.Replacing)
+	if is := d.gate.Detail().Spec; is.Limit != 2 || is.Rate.PerSecond != 5 || out.Replacing == nil || *out.Replacing != next {
+		t.Errorf("after a deployment it does %+v, and says %+v", is, out.Replacing)
 	}
-	d.hear(ToGate{Word: GateEdit, Edits: &GateEdits{Rate: &gates.Rate{}}, By: "bob"})
+	d.hear(ToGate{Word: GateEdit, Edits: recorded(spec.Edit{Rate: &spec.Rate{}}), By: "bob"})
 	d.expect("the rate ends", d.last(), "applied: rate 5/s -> none")
-	if e := d.gate.Detail().Edited; e == nil || e.Limit != 2 || e.By != "bob" || e.Declared != next {
+	if e := d.gate.Detail().Edited; e == nil || e.Limit != 2 || e.By != "bob" || spec.Spec(e.Declared) != next {
 		t.Errorf("the edits are %+v", e)
 	}
-	d.hear(ToGate{Word: GateEdit, Edits: &GateEdits{Budget: &gates.Budget{Tokens: -1}}})
-	if !strings.HasPrefix(d.last(), "refused: Budget.Tokens is -1") || d.gate.Detail().Spec.Budget != (gates.Budget{}) {
+	d.hear(ToGate{Word: GateEdit, Edits: recorded(spec.Edit{Budget: &spec.Budget{Tokens: -1}})})
+	if !strings.HasPrefix(d.last(), "refused: Budget.Tokens is -1") || d.gate.Detail().Spec.Budget != (spec.Budget{}) {
 		t.Errorf("senseless: %s", d.last())
 	}
-	d.hear(ToGate{Word: GateEdit, Anew: true, Edits: &GateEdits{Limit: 7}})
+	d.hear(ToGate{Word: GateEdit, Anew: true, Edits: recorded(spec.Edit{Limit: 7})})
 	d.expect("anew", d.last(), "applied: limit 2 -> 7, rate none -> 5/s")
 	d.hear(ToGate{Word: GateEdit, Anew: true})
 	d.expect("as in code", d.last(), "applied: limit 7 -> 1")
-	if e := d.gate.Detail(); e.Edited != nil || e.Spec != next {
+	if e := d.gate.Detail(); e.Edited != nil || spec.Spec(e.Spec) != next {
 		t.Errorf("at last it does %+v, edited %+v", e.Spec, e.Edited)
 	}
 }
 
 // TestE104_APreviewIsWhatHappens: the preview of an edit counts those that start.
 func TestE104_APreviewIsWhatHappens(t *testing.T) {
-	spec := aGate(3, gates.Rejoin)
+	declared := aGate(3, spec.Rejoin)
 	said := []Input{}
 	for n := range 43 {
-		said = append(said, ToGate{Gate: "door", Word: GateEnter, Ticket: ticket(fmt.Sprint(n), 1), Attempt: 1, Spec: &spec})
+		said = append(said, ToGate{Gate: "door", Word: GateEnter, Ticket: ticket(fmt.Sprint(n), 1), Attempt: 1, Spec: onRecord(declared)})
 	}
 	preview := func(m ToGate) GatePreview {
 		g := NewGate("door")
 		g.Step(1, said)
 		return g.Preview(2, &m)
 	}
-	if p := preview(ToGate{Word: GateEdit, Edits: &GateEdits{Limit: 10}}); p.Waiting != 40 || p.Starting != 7 || p.Holders != 3 || p.Outcome != Applied || p.After.Limit != 10 {
+	if p := preview(ToGate{Word: GateEdit, Edits: recorded(spec.Edit{Limit: 10})}); p.Waiting != 40 || p.Starting != 7 || p.Holders != 3 || p.Outcome != Applied || p.After.Limit != 10 {
 		t.Errorf("3 -> 10: %+v", p)
 	}
-	if p := preview(ToGate{Word: GateEdit, Edits: &GateEdits{Limit: 2}}); p.Starting != 0 || p.Before.Limit != 3 || p.After.Limit != 2 {
+	if p := preview(ToGate{Word: GateEdit, Edits: recorded(spec.Edit{Limit: 2})}); p.Starting != 0 || p.Before.Limit != 3 || p.After.Limit != 2 {
 		t.Errorf("3 -> 2: %+v", p)
 	}
-	if p := preview(ToGate{Word: GateEdit, Edits: &GateEdits{Limit: 30, Rate: &gates.Rate{PerSecond: 1, Burst: 4}}}); p.Starting != 4 {
+	if p := preview(ToGate{Word: GateEdit, Edits: recorded(spec.Edit{Limit: 30, Rate: &spec.Rate{PerSecond: 1, Burst: 4}})}); p.Starting != 4 {
 		t.Errorf("a rate: %+v", p)
 	}
 	if p := preview(ToGate{Word: GateReset, Parts: []string{PartBreaker}}); p.Outcome != Unchanged || p.Text != "it has no circuit breaker" {
@@ -134,18 +141,18 @@ func TestE104_APreviewIsWhatHappens(t *testing.T) {
 func TestE105_AProbeByHand(t *testing.T) {
 	for _, c := range []struct {
 		outcome  gates.Outcome
-		breaker  gates.BreakerState
+		breaker  spec.BreakerState
 		released int
-	}{{gates.Success, gates.Closed, 2}, {gates.Failure, gates.Open, 0}} {
+	}{{gates.Success, spec.Closed, 2}, {gates.Failure, spec.Open, 0}} {
 		d := newDoor(t)
-		spec := aGate(5, gates.Rejoin)
-		spec.Breaker = gates.Breaker{Failures: 1, Cooldown: time.Hour, Wait: true}
-		d.enter("a", spec)
+		declared := aGate(5, spec.Rejoin)
+		declared.Breaker = spec.Breaker{Failures: 1, Cooldown: time.Hour, Wait: true}
+		d.enter("a", declared)
 		d.hear(ToGate{Word: GateProbe, By: "ann"})
 		d.expect("closed", d.last(), "unchanged: its circuit breaker is closed: attempts pass")
 		d.hear(ToGate{Word: GateDone, Ticket: ticket("a", 1), Attempt: 1, Outcome: gates.Failure})
 		for _, run := range []string{"b", "c", "d"} {
-			if out := d.enter(run, spec); len(out.Say) != 0 {
+			if out := d.enter(run, declared); len(out.Say) != 0 {
 				t.Errorf("%s passes an open breaker", run)
 			}
 		}
@@ -179,7 +186,7 @@ func TestE105_AProbeByHand(t *testing.T) {
 // TestF21_TheLogIsBounded: the latest hundred notes are kept, each written once.
 func TestF21_TheLogIsBounded(t *testing.T) {
 	d := newDoor(t)
-	d.enter("a", aGate(1, gates.Rejoin))
+	d.enter("a", aGate(1, spec.Rejoin))
 	for n := range 130 {
 		word := GatePause
 		if n%2 == 1 {
@@ -197,7 +204,7 @@ func TestF21_TheLogIsBounded(t *testing.T) {
 	if len(d.rows) != maxNotes+1 {
 		t.Errorf("there are %d rows", len(d.rows))
 	}
-	if out := d.enter("b", aGate(1, gates.Rejoin)); len(out.Rows) != 1 || out.Rows[0].State != TicketWaiting {
+	if out := d.enter("b", aGate(1, spec.Rejoin)); len(out.Rows) != 1 || out.Rows[0].State != TicketWaiting {
 		t.Errorf("a call that comes writes %+v", out.Rows)
 	}
 	if data, _ := json.Marshal(d.gate.Detail()); strings.Contains(string(data), "so") {

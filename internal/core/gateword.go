@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/perdure/perdure/internal/gates"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -63,10 +64,10 @@ type ToGate struct {
 	// Of GateEnter: the call's position among the waiting ones, and the gate's declaration;
 	// the latest declaration wins. Of operators' messages except GateResume: the
 	// declaration that the operator saw, in case the gate has been forgotten since.
-	Priority int         `json:"priority,omitempty"`
-	Came     int64       `json:"came,omitempty"` // when the call came to its first gate, if that is another one
-	Once     bool        `json:"once,omitempty"` // a failure ends the call
-	Spec     *gates.Spec `json:"spec,omitempty"`
+	Priority int               `json:"priority,omitempty"`
+	Came     int64             `json:"came,omitempty"` // when the call came to its first gate, if that is another one
+	Once     bool              `json:"once,omitempty"` // a failure ends the call
+	Spec     *history.GateSpec `json:"spec,omitempty"`
 
 	// Of GateBackoff and GateDone: how the attempt ended.
 	Outcome gates.Outcome `json:"outcome,omitempty"`
@@ -84,8 +85,8 @@ type ToGate struct {
 	Why     string `json:"why,omitempty"`
 
 	// Of GateEdit: the edits, and whether they replace earlier ones.
-	Edits *GateEdits `json:"edits,omitempty"`
-	Anew  bool       `json:"anew,omitempty"`
+	Edits *history.GateEdit `json:"edits,omitempty"`
+	Anew  bool              `json:"anew,omitempty"`
 	// Of GateReset: PartBreaker, PartBudget.
 	Parts []string `json:"parts,omitempty"`
 }

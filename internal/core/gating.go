@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/gates"
+	"github.com/perdure/perdure/internal/history"
 )
 
 // A call with gates runs its attempts only while it holds all of them. It asks for them one
@@ -135,11 +137,11 @@ func (g *gating) leave(c *Call, outcome gates.Outcome) {
 }
 
 // keeps reports whether a gate's slot is kept through a backoff of this length.
-func keeps(g gates.Spec, delay int64) bool {
-	return g.Mode == gates.Hold && (g.MaxHold == 0 || delay <= int64(g.MaxHold))
+func keeps(g history.GateSpec, delay int64) bool {
+	return g.Mode == spec.Hold && (g.MaxHold == 0 || delay <= int64(g.MaxHold))
 }
 
-func budgeted(g gates.Spec) bool { return g.Budget != (gates.Budget{}) }
+func budgeted(g history.GateSpec) bool { return g.Budget != (spec.Budget{}) }
 
 // decline returns an unwanted ticket.
 func (g *gating) decline(in FromGate) {

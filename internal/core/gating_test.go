@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
@@ -33,10 +34,13 @@ func (p *oneCall) Validate(string, history.Payload) error      { return nil }
 func (p *oneCall) Accept(string, string, history.Payload) bool { return false }
 
 // passing is a run whose call has passed its gates and is in its first attempt.
-func passing(t *testing.T, policy retry.Policy, gates ...gates.Spec) (*Run, *oneCall) {
+func passing(t *testing.T, policy retry.Policy, gates ...spec.Spec) (*Run, *oneCall) {
 	t.Helper()
 	r := New(Config{}, history.Start{WorkflowID: "w", Run: "r"})
-	p := &oneCall{run: r, start: StartCall{Kind: history.ActivityScheduled, Name: "work", Policy: &policy, Gates: gates}}
+	p := &oneCall{run: r, start: StartCall{Kind: history.ActivityScheduled, Name: "work", Policy: &policy}}
+	for _, g := range gates {
+		p.start.Gates = append(p.start.Gates, history.GateSpec(g))
+	}
 	r.Bind(p)
 	asks := stepped(t, r, 1).Gates
 	for range gates {
@@ -60,9 +64,9 @@ func stepped(t *testing.T, r *Run, now int64, inputs ...Input) *Turn {
 // TestR46_AVerdictTwiceIsOne: a gate's message may arrive twice. The second one of
 // the first budget is not taken for that of the second.
 func TestR46_AVerdictTwiceIsOne(t *testing.T) {
-	a, b := aGate(1, gates.Rejoin), aGate(1, gates.Rejoin)
+	a, b := aGate(1, spec.Rejoin), aGate(1, spec.Rejoin)
 	a.Name, b.Name = "a", "b"
-	a.Budget, b.Budget = gates.Budget{Tokens: 1}, gates.Budget{Tokens: 1}
+	a.Budget, b.Budget = spec.Budget{Tokens: 1}, spec.Budget{Tokens: 1}
 	r, p := passing(t, retry.Policy{}, a, b)
 	out := stepped(t, r, 2, AttemptEnded{Call: 1, Attempt: 1, Outcome: Failed, Failure: history.FromError(errors.New("down")), Ended: 2})
 	if len(out.Gates) != 2 || !out.Gates[0].Judge || !out.Gates[1].Judge {
@@ -81,8 +85,8 @@ func TestR46_AVerdictTwiceIsOne(t *testing.T) {
 // TestE22_AnAttemptThatIsUndecidedIsCounted, even if the run ends before a budget
 // has said whether another one may follow.
 func TestE22_AnAttemptThatIsUndecidedIsCounted(t *testing.T) {
-	thrifty := aGate(1, gates.Rejoin)
-	thrifty.Budget = gates.Budget{Tokens: 1}
+	thrifty := aGate(1, spec.Rejoin)
+	thrifty.Budget = spec.Budget{Tokens: 1}
 	for name, end := range map[string]Input{
 		"terminated": Control{Operation: TerminateTheRun},
 		"skipped":    Control{ID: "1", Operation: Skip, Result: history.Payload{}},
@@ -104,8 +108,8 @@ func TestE22_AnAttemptThatIsUndecidedIsCounted(t *testing.T) {
 // which a breaker would count twice, and which a machine made from the records, that
 // has only the row of the call, would not.
 func TestR46_AFailureIsToldOnce(t *testing.T) {
-	thrifty := aGate(1, gates.Rejoin)
-	thrifty.Budget = gates.Budget{Tokens: 1}
+	thrifty := aGate(1, spec.Rejoin)
+	thrifty.Budget = spec.Budget{Tokens: 1}
 	r, _ := passing(t, retry.Policy{}, thrifty)
 	out := stepped(t, r, 2, AttemptEnded{Call: 1, Attempt: 1, Outcome: Failed, Failure: history.FromError(errors.New("down")), Ended: 2})
 	if len(out.Gates) != 1 || out.Gates[0].Outcome != gates.Failure {

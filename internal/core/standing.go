@@ -3,7 +3,7 @@ package core
 import (
 	"bytes"
 
-	"github.com/perdure/perdure/internal/gates"
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/history"
 )
 
@@ -34,7 +34,7 @@ type StandingTurn struct {
 
 	// Replaced is the gate's previous spec, if a call's spec Replacing took its place;
 	// otherwise nil.
-	Replaced, Replacing *gates.Spec
+	Replaced, Replacing *spec.Spec
 	Noted               []Note  // operations by people
 	Faults              []error // what could not be understood or done
 	Dropped             int     // late or repeated inputs

@@ -235,18 +235,18 @@ func TestE23_ThePageExplainsEveryStateAndOutcome(t *testing.T) {
 
 func TestTheTablesOfGates(t *testing.T) {
 	var rows [][]string
-	for _, f := range fields(t, "gate/spec.go", "Spec") {
+	for _, f := range fields(t, "gate/spec/spec.go", "Spec") {
 		rows = append(rows, []string{code(f.name), withoutName(f.name, f.doc)})
 	}
 	for _, part := range []string{"Rate", "Budget", "Breaker"} {
-		for _, f := range fields(t, "gate/spec.go", part) {
+		for _, f := range fields(t, "gate/spec/spec.go", part) {
 			rows = append(rows, []string{code(part + "." + f.name), withoutName(f.name, f.doc)})
 		}
 	}
 	Section(t, *update, "gates.md", "gates:fields", table([]string{"field", "meaning"}, rows))
 
 	rows = nil
-	for _, c := range constants(t, "gate/spec.go", "Mode") {
+	for _, c := range constants(t, "gate/spec/spec.go", "Mode") {
 		rows = append(rows, []string{code(c.value), strings.TrimPrefix(c.doc, c.name+" ")})
 	}
 	Section(t, *update, "gates.md", "gates:modes", table([]string{"mode", "what it does with the slot of a call in backoff"}, rows))

@@ -1,7 +1,7 @@
-// Package gates implements the discipline of a gate as data ([Spec]) and steps: which
-// attempts may start now, which wait, which are refused, and when to look again. It is pure:
-// it has no I/O, clock, randomness, goroutines or locks. The in-process gate and the durable
-// gate of the engine are two shells around the same [Machine].
+// Package gates implements the discipline of a gate as steps: of the attempts of a
+// [spec.Spec], which may start now, which wait, which are refused, and when to look again. It
+// is pure: it has no I/O, clock, randomness, goroutines or locks. The in-process gate and the
+// durable gate of the engine are two shells around the same [Machine].
 //
 // # Terms
 //

@@ -3,30 +3,32 @@ package gates
 import (
 	"math"
 	"time"
+
+	"github.com/perdure/perdure/gate/spec"
 )
 
 // The rate is the generic cell rate algorithm: one time holds how far the past starts reach
 // into the future, and a start is too early if it would reach further than a full burst.
 
-func (r Rate) burst() int { return max(r.Burst, 1) }
+func burst(r spec.Rate) int64 { return int64(max(r.Burst, 1)) }
 
-func (r Rate) interval() int64 {
+func interval(r spec.Rate) int64 {
 	return max(int64(math.Round(float64(time.Second)/r.PerSecond)), 1)
 }
 
 // rateAt returns when the next attempt may start. A time not after now means immediately.
 func (m *Machine[K]) rateAt(now int64) int64 {
 	r := m.config.Rate
-	if r == (Rate{}) {
+	if r == (spec.Rate{}) {
 		return now
 	}
-	return m.record.RateAt - int64(r.burst()-1)*r.interval()
+	return m.record.RateAt - (burst(r)-1)*interval(r)
 }
 
 // takeRate charges the start of an attempt.
 func (m *Machine[K]) takeRate(e *entry[K], now int64) {
-	if r := m.config.Rate; r != (Rate{}) {
-		m.record.RateAt = max(m.record.RateAt, now) + r.interval()
+	if r := m.config.Rate; r != (spec.Rate{}) {
+		m.record.RateAt = max(m.record.RateAt, now) + interval(r)
 		e.RateAt = m.record.RateAt
 	}
 }
@@ -34,8 +36,8 @@ func (m *Machine[K]) takeRate(e *entry[K], now int64) {
 // untakeRate takes back the charge for an attempt that did not start. After another grant
 // it is unknown how much of the charge time has already restored, so the start counts.
 func (m *Machine[K]) untakeRate(e *entry[K]) {
-	if r := m.config.Rate; r != (Rate{}) && e.RateAt != 0 && e.RateAt == m.record.RateAt {
-		m.record.RateAt -= r.interval()
+	if r := m.config.Rate; r != (spec.Rate{}) && e.RateAt != 0 && e.RateAt == m.record.RateAt {
+		m.record.RateAt -= interval(r)
 	}
 	e.RateAt = 0
 }
@@ -44,9 +46,9 @@ func (m *Machine[K]) untakeRate(e *entry[K]) {
 // exact.
 func thousandths(tokens float64) int64 { return int64(math.Round(tokens * 1000)) }
 
-func (b Budget) capacity() int64 { return int64(b.Tokens) * 1000 }
+func capacity(b spec.Budget) int64 { return int64(b.Tokens) * 1000 }
 
-func (b Budget) cost() int64 {
+func cost(b spec.Budget) int64 {
 	if b.Cost == 0 {
 		return 1000
 	}
@@ -56,13 +58,13 @@ func (b Budget) cost() int64 {
 // pay charges a retry and reports whether the budget had enough for it.
 func (m *Machine[K]) pay(e *entry[K]) bool {
 	b := m.config.Budget
-	if b == (Budget{}) {
+	if b == (spec.Budget{}) {
 		return true
 	}
-	if m.record.Spent+b.cost() > b.capacity() {
+	if m.record.Spent+cost(b) > capacity(b) {
 		return false
 	}
-	m.record.Spent += b.cost()
+	m.record.Spent += cost(b)
 	e.Paid = true
 	return true
 }
@@ -71,7 +73,7 @@ func (m *Machine[K]) pay(e *entry[K]) bool {
 func (m *Machine[K]) unpay(e *entry[K]) {
 	if e.Paid {
 		e.Paid = false
-		m.record.Spent = max(m.record.Spent-m.config.Budget.cost(), 0)
+		m.record.Spent = max(m.record.Spent-cost(m.config.Budget), 0)
 	}
 }
 
@@ -92,7 +94,7 @@ func (m *Machine[K]) shut(now int64) bool {
 // probe counts: the others started before.
 func (m *Machine[K]) judge(e *entry[K], outcome Outcome, now int64) {
 	b := m.config.Breaker
-	if b == (Breaker{}) {
+	if b == (spec.Breaker{}) {
 		return
 	}
 	isProbe, r := m.probe == e, &m.record
@@ -117,11 +119,11 @@ func (m *Machine[K]) judge(e *entry[K], outcome Outcome, now int64) {
 // fit drops the state that the spec has no use for.
 func (m *Machine[K]) fit() {
 	r := &m.record
-	if m.config.Rate == (Rate{}) {
+	if m.config.Rate == (spec.Rate{}) {
 		r.RateAt = 0
 	}
-	r.Spent = min(r.Spent, m.config.Budget.capacity())
-	if m.config.Breaker == (Breaker{}) {
+	r.Spent = min(r.Spent, capacity(m.config.Budget))
+	if m.config.Breaker == (spec.Breaker{}) {
 		r.Failures, r.OpenUntil = 0, 0
 		m.noProbe()
 	}

@@ -1,6 +1,9 @@
 package gates
 
-import "github.com/perdure/perdure/retry"
+import (
+	"github.com/perdure/perdure/gate/spec"
+	"github.com/perdure/perdure/retry"
+)
 
 // Outcome is what an attempt says about what is behind the gate.
 type Outcome string
@@ -59,7 +62,7 @@ type Step[K comparable] struct {
 
 // Machine is one gate. It is not safe for concurrent use.
 type Machine[K comparable] struct {
-	config Spec
+	config spec.Spec
 	record Record
 
 	tickets  map[K]*entry[K]
@@ -77,8 +80,8 @@ type Machine[K comparable] struct {
 }
 
 // New returns a gate without tickets.
-func New[K comparable](c Spec) (*Machine[K], error) {
-	if err := c.Validate(); err != nil {
+func New[K comparable](c spec.Spec) (*Machine[K], error) {
+	if err := check(c); err != nil {
 		return nil, err
 	}
 	return &Machine[K]{config: c, tickets: map[K]*entry[K]{}}, nil
@@ -144,7 +147,7 @@ func (m *Machine[K]) Backoff(now int64, key K, attempt int, outcome Outcome, unt
 	}
 	e.Attempt++
 	e.Phase, e.Since, e.Until = BackingOff, now, max(until, now)
-	if m.config.Mode != Hold {
+	if m.config.Mode != spec.Hold {
 		m.free(e)
 	}
 	m.rest(e)
@@ -198,15 +201,15 @@ func (m *Machine[K]) Pause(now int64, paused bool) *Step[K] {
 
 // Reconfigure changes the spec. A lower limit takes effect as slots are given back. An
 // invalid spec changes nothing.
-func (m *Machine[K]) Reconfigure(now int64, c Spec) (*Step[K], error) {
-	if err := c.Validate(); err != nil {
+func (m *Machine[K]) Reconfigure(now int64, c spec.Spec) (*Step[K], error) {
+	if err := check(c); err != nil {
 		return nil, err
 	}
 	m.begin(now)
 	m.config = c
 	m.fit()
-	if r := c.Rate; r != (Rate{}) { // a slower earlier rate reaches no further than this one
-		m.record.RateAt = min(m.record.RateAt, now+int64(r.burst())*r.interval())
+	if r := c.Rate; r != (spec.Rate{}) { // a slower earlier rate reaches no further than this one
+		m.record.RateAt = min(m.record.RateAt, now+burst(r)*interval(r))
 	}
 	return m.finish(now), nil
 }
@@ -265,7 +268,7 @@ func (m *Machine[K]) advance(now int64) {
 // lines up as if it had just come.
 func (m *Machine[K]) endBackoff(e *entry[K], since, came int64) {
 	e.Until = 0
-	if m.config.Mode == Release && !e.Slot {
+	if m.config.Mode == spec.Release && !e.Slot {
 		e.Came, e.Number = came, m.number()
 	}
 	m.enqueue(e, since)

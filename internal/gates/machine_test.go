@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/retry"
 )
 
-func newMachine(t *testing.T, c gates.Spec) *gates.Machine[string] {
+func newMachine(t *testing.T, c spec.Spec) *gates.Machine[string] {
 	t.Helper()
 	m, err := gates.New[string](c)
 	if err != nil {
@@ -42,7 +43,7 @@ func expect(t *testing.T, what, got, want string) {
 }
 
 func TestR40_FIFOAndRepeatedInputs(t *testing.T) {
-	m := newMachine(t, gates.Spec{Limit: 1, Mode: gates.Hold})
+	m := newMachine(t, spec.Spec{Limit: 1, Mode: spec.Hold})
 	expect(t, "a enters", granted(m.Enter(1, ask("a", 1, 0))), "a")
 	expect(t, "a enters again", granted(m.Enter(1, ask("a", 1, 0))), "")
 	for _, key := range []string{"b", "c", "b", "d"} {
@@ -57,15 +58,15 @@ func TestR40_FIFOAndRepeatedInputs(t *testing.T) {
 // TestR41_TheThreeModes: a fails and comes back after 10; b and c came after it.
 func TestR41_TheThreeModes(t *testing.T) {
 	for _, tt := range []struct {
-		mode                          gates.Mode
+		mode                          spec.Mode
 		failed, bDone, over, nextDone string
 	}{
-		{gates.Hold, "", "", "a", ""}, // b has to wait for all of a
-		{gates.Rejoin, "b", "c", "", "a"},
-		{gates.Release, "b", "c", "", "d"},
+		{spec.Hold, "", "", "a", ""}, // b has to wait for all of a
+		{spec.Rejoin, "b", "c", "", "a"},
+		{spec.Release, "b", "c", "", "d"},
 	} {
 		t.Run(string(tt.mode), func(t *testing.T) {
-			m := newMachine(t, gates.Spec{Limit: 1, Mode: tt.mode})
+			m := newMachine(t, spec.Spec{Limit: 1, Mode: tt.mode})
 			for _, key := range []string{"a", "b", "c", "d"} {
 				m.Enter(1, ask(key, 1, 0))
 			}
@@ -85,7 +86,7 @@ func TestR41_TheThreeModes(t *testing.T) {
 }
 
 func TestR44_PriorityPrecedesTheTicket(t *testing.T) {
-	m := newMachine(t, gates.Spec{Limit: 1, Mode: gates.Rejoin})
+	m := newMachine(t, spec.Spec{Limit: 1, Mode: spec.Rejoin})
 	m.Enter(1, ask("a", 1, 0))
 	m.Enter(2, ask("low", 1, -1))
 	m.Enter(3, ask("b", 1, 0))
@@ -99,7 +100,7 @@ func TestR44_PriorityPrecedesTheTicket(t *testing.T) {
 }
 
 func TestR45_TooLongAHoldTurnsIntoRejoin(t *testing.T) {
-	m := newMachine(t, gates.Spec{Limit: 1, Mode: gates.Hold, MaxHold: 5})
+	m := newMachine(t, spec.Spec{Limit: 1, Mode: spec.Hold, MaxHold: 5})
 	m.Enter(0, ask("a", 1, 0))
 	m.Enter(1, ask("b", 1, 0))
 	m.Enter(2, ask("c", 1, 0))
@@ -117,7 +118,7 @@ func TestR45_TooLongAHoldTurnsIntoRejoin(t *testing.T) {
 }
 
 func TestR46_Budget(t *testing.T) {
-	m := newMachine(t, gates.Spec{Limit: 9, Mode: gates.Hold, Budget: gates.Budget{Tokens: 2, Refund: 0.5}})
+	m := newMachine(t, spec.Spec{Limit: 9, Mode: spec.Hold, Budget: spec.Budget{Tokens: 2, Refund: 0.5}})
 	tokens := func(what string, want float64) {
 		t.Helper()
 		if got := m.Stats(1).Tokens; got != want {
@@ -149,7 +150,7 @@ func TestR46_Budget(t *testing.T) {
 func TestR46_Breaker(t *testing.T) {
 	for _, wait := range []bool{false, true} {
 		t.Run(fmt.Sprintf("wait=%v", wait), func(t *testing.T) {
-			m := newMachine(t, gates.Spec{Limit: 3, Mode: gates.Hold, Breaker: gates.Breaker{Failures: 2, Cooldown: 10, Wait: wait}})
+			m := newMachine(t, spec.Spec{Limit: 3, Mode: spec.Hold, Breaker: spec.Breaker{Failures: 2, Cooldown: 10, Wait: wait}})
 			m.Enter(0, ask("a", 1, 0))
 			m.Enter(0, ask("b", 1, 0))
 			m.Enter(0, ask("stale", 1, 0))
@@ -163,7 +164,7 @@ func TestR46_Breaker(t *testing.T) {
 				t.Errorf("Next is %d, %v", at, ok)
 			}
 			m.Done(6, "stale", gates.Success) // it began before: no proof
-			if s := m.Stats(6); s.Breaker != gates.Open || s.OpenUntil != 11 {
+			if s := m.Stats(6); s.Breaker != spec.Open || s.OpenUntil != 11 {
 				t.Errorf("%+v", s)
 			}
 			probe := granted(m.Tick(11))
@@ -176,15 +177,15 @@ func TestR46_Breaker(t *testing.T) {
 				t.Errorf("one probe at a time: %+v", step)
 			}
 			m.Done(13, "c", gates.Failure)
-			if s := m.Stats(13); s.Breaker != gates.Open || s.OpenUntil != 23 {
+			if s := m.Stats(13); s.Breaker != spec.Open || s.OpenUntil != 23 {
 				t.Errorf("a failed probe: %+v", s)
 			}
 			m.Enter(23, ask("d", 1, 0))
-			if s := m.Stats(23); s.Breaker != gates.HalfOpen {
+			if s := m.Stats(23); s.Breaker != spec.HalfOpen {
 				t.Errorf("%+v", s)
 			}
 			m.Done(24, "d", gates.Success)
-			if s := m.Stats(24); s.Breaker != gates.Closed {
+			if s := m.Stats(24); s.Breaker != spec.Closed {
 				t.Errorf("a good probe: %+v", s)
 			}
 		})
@@ -192,7 +193,7 @@ func TestR46_Breaker(t *testing.T) {
 }
 
 func TestRateIsPerAttempt(t *testing.T) {
-	m := newMachine(t, gates.Spec{Limit: 9, Mode: gates.Hold, Rate: gates.Rate{PerSecond: 10, Burst: 2}})
+	m := newMachine(t, spec.Spec{Limit: 9, Mode: spec.Hold, Rate: spec.Rate{PerSecond: 10, Burst: 2}})
 	tenth := int64(100 * time.Millisecond)
 	got := []string{granted(m.Enter(0, ask("a", 1, 0))), granted(m.Enter(0, ask("b", 1, 0))), granted(m.Enter(0, ask("c", 1, 0)))}
 	m.Backoff(1, "a", 1, gates.Failure, 2)
@@ -205,7 +206,7 @@ func TestRateIsPerAttempt(t *testing.T) {
 }
 
 func TestAPausedGateGrantsNothing(t *testing.T) {
-	m := newMachine(t, gates.Spec{Limit: 2, Mode: gates.Hold})
+	m := newMachine(t, spec.Spec{Limit: 2, Mode: spec.Hold})
 	m.Enter(0, ask("a", 1, 0))
 	m.Pause(1, true)
 	m.Backoff(2, "a", 1, gates.Failure, 3)
@@ -220,7 +221,7 @@ func TestAPausedGateGrantsNothing(t *testing.T) {
 // TestR47_ARateThatIsRemovedLeavesNothing: a gate without a rate owes none, and a later rate begins
 // with its full burst.
 func TestR47_ARateThatIsRemovedLeavesNothing(t *testing.T) {
-	limited := gates.Spec{Limit: 9, Mode: gates.Hold, Rate: gates.Rate{PerSecond: 1, Burst: 2}}
+	limited := spec.Spec{Limit: 9, Mode: spec.Hold, Rate: spec.Rate{PerSecond: 1, Burst: 2}}
 	m := newMachine(t, limited)
 	for _, key := range []string{"a", "b"} {
 		expect(t, "of the burst", granted(m.Enter(0, ask(key, 1, 0))), key)
@@ -232,7 +233,7 @@ func TestR47_ARateThatIsRemovedLeavesNothing(t *testing.T) {
 		t.Error("the burst that was used is forgotten")
 	}
 	free := limited
-	free.Rate = gates.Rate{}
+	free.Rate = spec.Rate{}
 	if _, err := m.Reconfigure(2, free); err != nil {
 		t.Fatal(err)
 	}
@@ -249,60 +250,60 @@ func TestR47_ARateThatIsRemovedLeavesNothing(t *testing.T) {
 }
 
 func TestReconfigure(t *testing.T) {
-	c := gates.Spec{Limit: 3, Mode: gates.Hold, Breaker: gates.Breaker{Failures: 1, Cooldown: 10, Wait: true}, Budget: gates.Budget{Tokens: 5}}
+	c := spec.Spec{Limit: 3, Mode: spec.Hold, Breaker: spec.Breaker{Failures: 1, Cooldown: 10, Wait: true}, Budget: spec.Budget{Tokens: 5}}
 	m := newMachine(t, c)
 	for _, key := range []string{"a", "b", "c", "d"} {
 		m.Enter(0, ask(key, 1, 0))
 	}
 	m.Backoff(1, "a", 1, gates.Failure, 99)
-	if _, err := m.Reconfigure(2, gates.Spec{Mode: gates.Hold}); err == nil {
+	if _, err := m.Reconfigure(2, spec.Spec{Mode: spec.Hold}); err == nil {
 		t.Error("no limit, no error")
 	}
-	step, err := m.Reconfigure(2, gates.Spec{Limit: 2, Mode: gates.Hold})
+	step, err := m.Reconfigure(2, spec.Spec{Limit: 2, Mode: spec.Hold})
 	if err != nil || granted(step) != "" || !step.Record {
 		t.Errorf("%v %+v", err, step)
 	}
 	expect(t, "still over the new limit", granted(m.Done(3, "b", gates.Success)), "")
 	expect(t, "below it", granted(m.Done(3, "c", gates.Success)), "d")
-	if s := m.Stats(3); s.Breaker != gates.NoBreaker || s.Tokens != 0 || s.Limit != 2 {
+	if s := m.Stats(3); s.Breaker != spec.NoBreaker || s.Tokens != 0 || s.Limit != 2 {
 		t.Errorf("%+v", s)
 	}
 }
 
 func TestR40_ConfigIsValidated(t *testing.T) {
-	good := gates.Spec{Limit: 1, Mode: gates.Rejoin, Rate: gates.Rate{PerSecond: 0.5}, Budget: gates.Budget{Tokens: 10, Cost: 1.5, Refund: 0.1}, Breaker: gates.Breaker{Failures: 3, Cooldown: time.Second}}
-	if err := good.Validate(); err != nil {
+	good := spec.Spec{Limit: 1, Mode: spec.Rejoin, Rate: spec.Rate{PerSecond: 0.5}, Budget: spec.Budget{Tokens: 10, Cost: 1.5, Refund: 0.1}, Breaker: spec.Breaker{Failures: 3, Cooldown: time.Second}}
+	if _, err := gates.New[string](good); err != nil {
 		t.Fatal(err)
 	}
-	for want, spoil := range map[string]func(*gates.Spec){
-		"Limit is 0; allowed is 1 to": func(c *gates.Spec) { c.Limit = 0 },
-		"Limit is -3":                 func(c *gates.Spec) { c.Limit = -3 },
-		`Mode is ""`:                  func(c *gates.Spec) { c.Mode = "" },
-		"MaxHold is 1s; allowed is 0 in mode rejoin": func(c *gates.Spec) { c.MaxHold = time.Second },
-		"MaxHold is -1ns":        func(c *gates.Spec) { c.MaxHold = -1 },
-		"Rate.PerSecond is NaN":  func(c *gates.Spec) { c.Rate.PerSecond = math.NaN() },
-		"Rate.PerSecond is 0;":   func(c *gates.Spec) { c.Rate = gates.Rate{Burst: 1} },
-		"Rate.Burst is -1":       func(c *gates.Spec) { c.Rate.Burst = -1 },
-		"Rate.Burst is 20000000": func(c *gates.Spec) { c.Rate.Burst = 20_000_000 },
-		"Budget.Tokens is 0":     func(c *gates.Spec) { c.Budget.Tokens = 0 },
-		"Budget.Cost is 11":      func(c *gates.Spec) { c.Budget.Cost = 11 },
-		"Budget.Refund is -1":    func(c *gates.Spec) { c.Budget.Refund = -1 },
-		"Breaker.Failures is 0":  func(c *gates.Spec) { c.Breaker.Failures = 0 },
-		"Breaker.Cooldown is 0s": func(c *gates.Spec) { c.Breaker.Cooldown = 0 },
+	for want, spoil := range map[string]func(*spec.Spec){
+		"Limit is 0; allowed is 1 to": func(c *spec.Spec) { c.Limit = 0 },
+		"Limit is -3":                 func(c *spec.Spec) { c.Limit = -3 },
+		`Mode is ""`:                  func(c *spec.Spec) { c.Mode = "" },
+		"MaxHold is 1s; allowed is 0 in mode rejoin": func(c *spec.Spec) { c.MaxHold = time.Second },
+		"MaxHold is -1ns":        func(c *spec.Spec) { c.MaxHold = -1 },
+		"Rate.PerSecond is NaN":  func(c *spec.Spec) { c.Rate.PerSecond = math.NaN() },
+		"Rate.PerSecond is 0;":   func(c *spec.Spec) { c.Rate = spec.Rate{Burst: 1} },
+		"Rate.Burst is -1":       func(c *spec.Spec) { c.Rate.Burst = -1 },
+		"Rate.Burst is 20000000": func(c *spec.Spec) { c.Rate.Burst = 20_000_000 },
+		"Budget.Tokens is 0":     func(c *spec.Spec) { c.Budget.Tokens = 0 },
+		"Budget.Cost is 11":      func(c *spec.Spec) { c.Budget.Cost = 11 },
+		"Budget.Refund is -1":    func(c *spec.Spec) { c.Budget.Refund = -1 },
+		"Breaker.Failures is 0":  func(c *spec.Spec) { c.Breaker.Failures = 0 },
+		"Breaker.Cooldown is 0s": func(c *spec.Spec) { c.Breaker.Cooldown = 0 },
 	} {
 		c := good
 		spoil(&c)
-		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := gates.New[string](c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
 		}
 	}
-	if err := (gates.Spec{}).Validate(); strings.Count(err.Error(), "\n") != 1 {
+	if _, err := gates.New[string](spec.Spec{}); strings.Count(err.Error(), "\n") != 1 {
 		t.Errorf("not all at once: %v", err)
 	}
 }
 
 func TestRestoreRefusesWhatCannotBe(t *testing.T) {
-	c := gates.Spec{Limit: 2, Mode: gates.Hold}
+	c := spec.Spec{Limit: 2, Mode: spec.Hold}
 	for name, tickets := range map[string][]gates.Ticket[string]{
 		"same key":    {{Key: "a", Number: 1, Phase: gates.Waiting}, {Key: "a", Number: 2, Phase: gates.Waiting}},
 		"same number": {{Key: "a", Number: 1, Phase: gates.Waiting}, {Key: "b", Number: 1, Phase: gates.Waiting}},
@@ -319,7 +320,7 @@ func TestRestoreRefusesWhatCannotBe(t *testing.T) {
 // TestR40_LeavingALongQueue: those in the middle leave, the others keep their
 // order, and what is left behind is cleared away.
 func TestR40_LeavingALongQueue(t *testing.T) {
-	m, err := gates.New[int](gates.Spec{Limit: 1, Mode: gates.Hold})
+	m, err := gates.New[int](spec.Spec{Limit: 1, Mode: spec.Hold})
 	if err != nil {
 		t.Fatal(err)
 	}

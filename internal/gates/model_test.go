@@ -6,13 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/gates"
 )
 
 // model is the gate as one would explain it: one list, sorted and searched again
 // for each question, a bucket that is filled, a breaker with named states.
 type model struct {
-	c       gates.Spec
+	c       spec.Spec
 	tickets []*modelTicket
 	number  int
 	paused  bool
@@ -44,7 +45,7 @@ type modelStart struct {
 	at, credit int64
 }
 
-func newModel(c gates.Spec) *model {
+func newModel(c spec.Spec) *model {
 	return &model{c: c, tokens: c.Budget.Tokens * 1000, breaker: "closed", bucket: 1 << 62}
 }
 
@@ -108,7 +109,7 @@ func (m *model) enter(now int64, ask gates.Ask[int]) {
 
 func (m *model) over(t *modelTicket, came int64) {
 	t.phase = gates.Waiting
-	if m.c.Mode == gates.Release && !t.slot {
+	if m.c.Mode == spec.Release && !t.slot {
 		t.came, t.number = came, m.next()
 	}
 }
@@ -131,7 +132,7 @@ func (m *model) backoff(now int64, key, attempt int, o gates.Outcome, until int6
 	}
 	t.attempt++
 	t.phase, t.until, t.yields = gates.BackingOff, max(until, now), gates.Never
-	t.slot = m.c.Mode == gates.Hold
+	t.slot = m.c.Mode == spec.Hold
 	if m.c.MaxHold > 0 {
 		t.yields = now + int64(m.c.MaxHold)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/gates"
 	"pgregory.net/rapid"
 )
@@ -29,7 +30,7 @@ type scenario struct {
 	choices
 	fatal
 
-	c     gates.Spec
+	c     spec.Spec
 	m     *gates.Machine[int]
 	model *model
 	now   int64
@@ -40,21 +41,21 @@ type scenario struct {
 
 func newScenario(c choices, f fatal) *scenario {
 	s := &scenario{choices: c, fatal: f, now: 1_000_000_000_000, rows: map[int][]byte{}}
-	s.c = gates.Spec{
+	s.c = spec.Spec{
 		Limit: 1 + c.below("limit", 3),
-		Mode:  []gates.Mode{gates.Hold, gates.Release, gates.Rejoin}[c.below("mode", 3)],
+		Mode:  []spec.Mode{spec.Hold, spec.Release, spec.Rejoin}[c.below("mode", 3)],
 	}
-	if s.c.Mode == gates.Hold {
+	if s.c.Mode == spec.Hold {
 		s.c.MaxHold = time.Duration(c.below("hold", 3)) * 20
 	}
 	if c.below("rate", 3) == 0 {
-		s.c.Rate = gates.Rate{PerSecond: 1e8, Burst: c.below("burst", 3)}
+		s.c.Rate = spec.Rate{PerSecond: 1e8, Burst: c.below("burst", 3)}
 	}
 	if c.below("budget", 3) == 0 {
-		s.c.Budget = gates.Budget{Tokens: 1 + c.below("tokens", 3), Cost: float64(c.below("cost", 2)), Refund: float64(c.below("refund", 3)) / 4}
+		s.c.Budget = spec.Budget{Tokens: 1 + c.below("tokens", 3), Cost: float64(c.below("cost", 2)), Refund: float64(c.below("refund", 3)) / 4}
 	}
 	if c.below("breaker", 2) == 0 {
-		s.c.Breaker = gates.Breaker{Failures: 1 + c.below("failures", 3), Cooldown: 50, Wait: c.below("wait", 2) == 0}
+		s.c.Breaker = spec.Breaker{Failures: 1 + c.below("failures", 3), Cooldown: 50, Wait: c.below("wait", 2) == 0}
 	}
 	m, err := gates.New[int](s.c)
 	if err != nil {
@@ -198,7 +199,7 @@ func (s *scenario) compareStats(input string) {
 	if stats.Tokens != float64(s.model.tokens)/1000 {
 		s.Fatalf("after %s: %v tokens, not %d thousandths", input, stats.Tokens, s.model.tokens)
 	}
-	if want := map[string]gates.BreakerState{"closed": gates.Closed, "open": gates.Open, "half-open": gates.HalfOpen}[s.model.breaker]; s.c.Breaker.Failures > 0 && stats.Breaker != want {
+	if want := map[string]spec.BreakerState{"closed": spec.Closed, "open": spec.Open, "half-open": spec.HalfOpen}[s.model.breaker]; s.c.Breaker.Failures > 0 && stats.Breaker != want {
 		s.Fatalf("after %s: the breaker is %q, not %q", input, stats.Breaker, want)
 	}
 	if at, ok := s.m.Next(); ok && at <= s.now {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/perdure/perdure/gate/spec"
 )
 
 // Ticket returns the record of a ticket, or false if there is none.
@@ -36,7 +38,7 @@ func (m *Machine[K]) Tickets() []Ticket[K] {
 
 // Restore returns the gate with this record and these tickets, which may be in any order.
 // It grants nothing by itself: call Tick.
-func Restore[K comparable](c Spec, r Record, tickets []Ticket[K]) (*Machine[K], error) {
+func Restore[K comparable](c spec.Spec, r Record, tickets []Ticket[K]) (*Machine[K], error) {
 	m, err := New[K](c)
 	if err != nil {
 		return nil, err

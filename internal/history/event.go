@@ -1,7 +1,6 @@
 package history
 
 import (
-	"github.com/perdure/perdure/internal/gates"
 	"time"
 
 	"github.com/perdure/perdure/retry"
@@ -156,8 +155,8 @@ type Event struct {
 	// Gates are the gates of a scheduled call, sorted by name. Priority orders the call
 	// among those that wait at a gate or for a slot; absent means that of its run. For a
 	// child it is the priority of its runs.
-	Gates    []gates.Spec `json:"gates,omitempty"`
-	Priority int          `json:"priority,omitempty"`
+	Gates    []GateSpec `json:"gates,omitempty"`
+	Priority int        `json:"priority,omitempty"`
 	// Trace is the trace parent of a scheduled call.
 	Trace string `json:"trace,omitempty"`
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/roomtest"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
@@ -127,7 +127,7 @@ func TestF11_LostAttemptsAreAmongTheErrors(t *testing.T) {
 // TestF11_TheLastOperationsAreTold: on activities, builds, gates and schedules, latest first.
 func TestF11_TheLastOperationsAreTold(t *testing.T) {
 	s, in := scene(t)
-	s.Define("bank", charges(roomtest.Through(gates.Spec{Name: "door", Limit: 1, Mode: gates.Hold})))
+	s.Define("bank", charges(roomtest.Through(spec.Spec{Name: "door", Limit: 1, Mode: spec.Hold})))
 	pauseActivity(s, "long ago")
 	s.Pass(2 * time.Hour)
 	s.Begin("bank", "a")

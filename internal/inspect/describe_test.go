@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/roomtest"
 	"github.com/perdure/perdure/retry"
@@ -189,7 +189,7 @@ func TestE90_ABlockInBackoffIsShownLikeACall(t *testing.T) {
 // TestE23_AGatedCallShowsItsPlace: at which gate, in which place, and what stops the gate.
 func TestE23_AGatedCallShowsItsPlace(t *testing.T) {
 	s, in := scene(t)
-	door := gates.Spec{Name: "door", Limit: 1, Mode: gates.Rejoin, Breaker: gates.Breaker{Failures: 1, Cooldown: time.Hour, Wait: true}}
+	door := spec.Spec{Name: "door", Limit: 1, Mode: spec.Rejoin, Breaker: spec.Breaker{Failures: 1, Cooldown: time.Hour, Wait: true}}
 	s.Define("order", func(w *roomtest.Work) (any, error) { return nil, w.Call("charge", patient, roomtest.Through(door)) })
 	first := s.Begin("order", "a")
 	s.Serve()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/gates"
@@ -76,16 +77,15 @@ func (in *Inspector) Gate(ctx context.Context, name string) (*core.Gate, error) 
 func (in *Inspector) gateOf(g *core.Gate) view.Gate {
 	d, s := g.Detail(), g.Stats(in.now())
 	v := view.Gate{
-		Name: g.Name(), Limit: s.Limit, Mode: string(d.Spec.Mode), Spec: gateSpec(d.Spec), Holders: s.Holders, Running: s.Running,
-		Waiting: s.Depth, OldestWait: time.Duration(s.OldestWait), HeldInBackoff: s.HeldInBackoff, InBackoff: s.InBackoff,
+		Name: g.Name(), Limit: s.Limit, Mode: string(d.Spec.Mode), Spec: spec.Spec(d.Spec), Holders: s.Holders, Running: s.Running,
+		Waiting: s.Depth, OldestWait: s.OldestWait, HeldInBackoff: s.HeldInBackoff, InBackoff: s.InBackoff,
 		Breaker: string(s.Breaker), OpenUntil: optional(s.OpenUntil), Paused: pause(d.Pause),
 		Log: logOf("gate", g.Name(), g.Log()),
 	}
 	if by := d.Edited; by != nil {
-		declared := gateSpec(by.Declared)
-		v.Edited = &view.GateEdited{GateEdit: gateEdit(&by.GateEdits), Declared: declared, By: by.By, Why: by.Why, Since: at(by.At)}
+		v.Edited = &view.GateEdited{GateEdit: by.Recorded(), Declared: spec.Spec(by.Declared), By: by.By, Why: by.Why, Since: at(by.At)}
 	}
-	if d.Spec.Budget != (gates.Budget{}) {
+	if d.Spec.Budget != (spec.Budget{}) {
 		v.Tokens = &s.Tokens
 	}
 	for _, t := range inOrder(g.Tickets()) {
@@ -104,7 +104,7 @@ func (in *Inspector) gateOf(g *core.Gate) view.Gate {
 // GateChange returns what an operator's request to a gate would do.
 func GateChange(name string, word core.GateWord, p core.GatePreview) view.GateChange {
 	return view.GateChange{
-		Gate: name, Operation: string(word), Before: gateSpec(p.Before), After: gateSpec(p.After), Outcome: p.Outcome, Note: p.Text,
+		Gate: name, Operation: string(word), Before: p.Before, After: p.After, Outcome: p.Outcome, Note: p.Text,
 		Holders: p.Holders, Waiting: p.Waiting, Starting: p.Starting, Refusing: p.Ending,
 	}
 }
@@ -164,7 +164,7 @@ func (in *Inspector) lineAt(ctx context.Context, gate, run string) (*gateLine, e
 		return nil, err
 	}
 	line := &gateLine{paused: pause(g.Detail().Pause), places: map[int64]int{}}
-	if s := g.Stats(in.now()); s.Breaker == gates.Open {
+	if s := g.Stats(in.now()); s.Breaker == spec.Open {
 		line.openUntil = optional(s.OpenUntil)
 	}
 	for _, t := range inOrder(g.Tickets()) {

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
-	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
@@ -22,11 +22,11 @@ import (
 // order.
 func TestR45_GatesAreSeen(t *testing.T) {
 	s, in := scene(t)
-	hold := gates.Spec{
-		Name: "door", Limit: 1, Mode: gates.Hold, Budget: gates.Budget{Tokens: 10}, Breaker: gates.Breaker{Failures: 9, Cooldown: time.Minute},
+	hold := spec.Spec{
+		Name: "door", Limit: 1, Mode: spec.Hold, Budget: spec.Budget{Tokens: 10}, Breaker: spec.Breaker{Failures: 9, Cooldown: time.Minute},
 	}
 	s.Define("bank", charges(roomtest.Seconds(5), roomtest.Through(hold)))
-	s.Define("other", charges(roomtest.Through(gates.Spec{Name: "attic", Limit: 3, Mode: gates.Rejoin})))
+	s.Define("other", charges(roomtest.Through(spec.Spec{Name: "attic", Limit: 3, Mode: spec.Rejoin})))
 	first := s.Begin("bank", "a")
 	s.Serve()
 	s.Pass(time.Second)
@@ -69,7 +69,7 @@ func TestE104_AnEditOfAGateIsShown(t *testing.T) {
 	s.Define("bank", charges(roomtest.Through(door)))
 	s.Begin("bank", "a")
 	s.Serve()
-	tellGate(s, core.ToGate{Word: core.GateEdit, Edits: &core.GateEdits{Limit: 5}, Request: "r1"})
+	tellGate(s, core.ToGate{Word: core.GateEdit, Edits: &history.GateEdit{Edit: spec.Edit{Limit: 5}}, Request: "r1"})
 	s.Pass(time.Second)
 	tellGate(s, core.ToGate{Word: core.GatePause})
 	all, err := in.Gates(t.Context())

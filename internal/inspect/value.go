@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/view"
 )
@@ -75,24 +73,6 @@ func command(turn int64, ev *history.Event) (*view.Event, error) {
 	}
 	record, err := json.Marshal(ev)
 	return &view.Event{Turn: turn, Kind: string(ev.Kind), Call: ev.Call, Name: ev.Name, Record: record}, err
-}
-
-// gateSpec converts the declaration of a gate to its public form.
-func gateSpec(g gates.Spec) gate.Spec {
-	return gate.Spec{
-		Name: g.Name, Limit: g.Limit, Mode: gate.Mode(g.Mode), MaxHold: g.MaxHold,
-		Rate: gate.Rate(g.Rate), Budget: gate.Budget(g.Budget), Breaker: gate.Breaker(g.Breaker),
-	}
-}
-
-// gateEdit converts the edits of a gate to their public form.
-func gateEdit(e *core.GateEdits) view.GateEdit {
-	return view.GateEdit{Limit: e.Limit, Rate: (*gate.Rate)(e.Rate), Budget: (*gate.Budget)(e.Budget), Breaker: (*gate.Breaker)(e.Breaker)}
-}
-
-// GateEdits converts edits of a gate from their public form.
-func GateEdits(e view.GateEdit) *core.GateEdits {
-	return &core.GateEdits{Limit: e.Limit, Rate: (*gates.Rate)(e.Rate), Budget: (*gates.Budget)(e.Budget), Breaker: (*gates.Breaker)(e.Breaker)}
 }
 
 // pause converts a pause to its public form, nil for nil.

@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
-	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -67,7 +67,7 @@ func (o *obstacles) atGate(ctx context.Context, w *view.Wait) error {
 	return err
 }
 
-func hasBreaker(d *core.GateDetail) bool { return d.Spec.Breaker != (gates.Breaker{}) }
+func hasBreaker(d *core.GateDetail) bool { return d.Spec.Breaker != (spec.Breaker{}) }
 
 func breakerOpen(d *core.GateDetail, now int64) bool {
 	return hasBreaker(d) && d.Record.OpenUntil > now

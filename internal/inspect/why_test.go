@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/roomtest"
 	"github.com/perdure/perdure/retry"
@@ -24,8 +24,8 @@ type standstill struct {
 }
 
 var (
-	door    = gates.Spec{Name: "door", Limit: 1, Mode: gates.Rejoin}
-	fragile = gates.Spec{Name: "door", Limit: 1, Mode: gates.Rejoin, Breaker: gates.Breaker{Failures: 1, Cooldown: time.Hour, Wait: true}}
+	door    = spec.Spec{Name: "door", Limit: 1, Mode: spec.Rejoin}
+	fragile = spec.Spec{Name: "door", Limit: 1, Mode: spec.Rejoin, Breaker: spec.Breaker{Failures: 1, Cooldown: time.Hour, Wait: true}}
 )
 
 func charges(options ...roomtest.Option) roomtest.Code {

@@ -14,7 +14,7 @@ import (
 )
 
 // named are the public packages whose exported names are in testdata/names.
-var named = []string{".", "ops", "view", "view/bounds", "workflow", "activity", "retry", "gate", "schedule", "access", "api", "dashboard", "intercept", "telemetry", "telemetry/meter", "telemetry/tracing"}
+var named = []string{".", "ops", "view", "view/bounds", "workflow", "activity", "retry", "gate", "gate/spec", "schedule", "access", "api", "dashboard", "intercept", "telemetry", "telemetry/meter", "telemetry/tracing"}
 
 // maxRootNames is how many names the root package may export: a small front door.
 const maxRootNames = 65

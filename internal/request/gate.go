@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
@@ -55,8 +56,9 @@ func (c *Client) EditGate(ctx context.Context, name string, edit view.GateEdit, 
 }
 
 func (c *Client) editGateNow(ctx context.Context, name string, edit view.GateEdit, dry bool, by By) (view.GateChange, error) {
-	m := core.ToGate{Gate: name, Word: core.GateEdit, Anew: edit.AsInCode, Edits: inspect.GateEdits(edit)}
-	if m.Edits.IsZero() && !m.Anew {
+	recorded := history.RecordGateEdit(edit)
+	m := core.ToGate{Gate: name, Word: core.GateEdit, Anew: edit.AsInCode, Edits: &recorded}
+	if edit == (view.GateEdit{}) {
 		return view.GateChange{}, &history.InputError{What: "edit of a gate", Problem: "names nothing; name a limit, rate, budget or breaker, or restore what the code declares"}
 	}
 	return c.operateGate(ctx, m, dry, by)
@@ -141,7 +143,7 @@ func (c *Client) tellGate(ctx context.Context, m core.ToGate, by By) error {
 
 // gateAnswer returns the outcome of a request that the gate has already obeyed.
 func gateAnswer(g *core.Gate, name string, n *core.Note, dry bool) (view.GateChange, error) {
-	now := g.Detail().Spec
+	now := spec.Spec(g.Detail().Spec)
 	out := inspect.GateChange(name, core.GateWord(n.Word), core.GatePreview{Before: now, After: now, Outcome: n.Outcome, Text: n.Text})
 	out.DryRun = dry
 	if n.Outcome == core.Refused {

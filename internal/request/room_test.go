@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/roomtest"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
@@ -17,7 +17,7 @@ import (
 // at their gate, and so it comes. A gate that is paused or whose breaker is open lets none pass.
 func TestE60_ADryRunOfRetriesCountsSlotsOfGates(t *testing.T) {
 	here(t, func(a *asker) {
-		door := gates.Spec{Name: "door", Limit: 3, Mode: gates.Rejoin}
+		door := spec.Spec{Name: "door", Limit: 3, Mode: spec.Rejoin}
 		pauses := roomtest.Retry(retry.Policy{MaxAttempts: 1, OnExhausted: retry.Pause})
 		a.Define("bank", charges(pauses, roomtest.Through(door)))
 		for i := range 5 {

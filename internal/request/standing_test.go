@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
-	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/roomtest"
@@ -34,7 +34,7 @@ func (a *asker) gateOf() view.Gate {
 // and is answered the same, and what cannot be is refused.
 func TestE104_AGateIsOperated(t *testing.T) {
 	both(t, func(a *asker) {
-		door := gates.Spec{Name: "door", Limit: 1, Mode: gates.Rejoin}
+		door := spec.Spec{Name: "door", Limit: 1, Mode: spec.Rejoin}
 		a.Define("bank", charges(roomtest.Through(door)))
 		var absent *entity.Absent
 		if err := a.PauseGate(a.ctx, "door", true, By{}); !errors.As(err, &absent) || absent.Name != "door" {
@@ -88,7 +88,7 @@ func TestE104_AGateIsOperated(t *testing.T) {
 // TestAWrongNameNamesWhatIsThere: a gate or a schedule with a letter too few.
 func TestAWrongNameNamesWhatIsThere(t *testing.T) {
 	both(t, func(a *asker) {
-		a.Define("bank", charges(roomtest.Through(gates.Spec{Name: "bank", Limit: 1, Mode: gates.Rejoin})))
+		a.Define("bank", charges(roomtest.Through(spec.Spec{Name: "bank", Limit: 1, Mode: spec.Rejoin})))
 		a.start("bank", "b")
 		a.Must(a.SetSchedule(a.ctx, "nightly", schedule.Spec{Every: time.Hour}, Start{Type: "bank", Input: roomtest.Payload(7)}))
 		a.settle()
@@ -107,7 +107,7 @@ func TestAWrongNameNamesWhatIsThere(t *testing.T) {
 // TestE104_AGateIsProbedAndReset: an open breaker lets one attempt pass, or closes.
 func TestE104_AGateIsProbedAndReset(t *testing.T) {
 	both(t, func(a *asker) {
-		door := gates.Spec{Name: "door", Limit: 1, Mode: gates.Rejoin, Breaker: gates.Breaker{Failures: 1, Cooldown: time.Hour, Wait: true}}
+		door := spec.Spec{Name: "door", Limit: 1, Mode: spec.Rejoin, Breaker: spec.Breaker{Failures: 1, Cooldown: time.Hour, Wait: true}}
 		a.Define("bank", charges(roomtest.Seconds(9), roomtest.Through(door)))
 		a.start("bank", "b")
 		a.settle()

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
@@ -91,7 +91,13 @@ func Retry(p retry.Policy) Option { return func(s *core.StartCall) { s.Policy = 
 func In(queue string) Option { return func(s *core.StartCall) { s.Queue = queue } }
 
 // Through makes a call pass gates, which are sorted by name.
-func Through(all ...gates.Spec) Option { return func(s *core.StartCall) { s.Gates = all } }
+func Through(all ...spec.Spec) Option {
+	return func(s *core.StartCall) {
+		for _, g := range all {
+			s.Gates = append(s.Gates, history.GateSpec(g))
+		}
+	}
+}
 
 // Seconds is a policy of n attempts, each a second after the one before.
 func Seconds(n int) Option {

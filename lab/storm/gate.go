@@ -1,11 +1,11 @@
 package storm
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/gates"
-	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -21,7 +21,9 @@ func (w *world) openGate() error {
 	if w.Gate == nil {
 		return nil
 	}
-	machine, err := gates.New[int32](seal.GateSpec(*w.Gate, gate.Hold))
+	declared := *w.Gate
+	declared.Mode = cmp.Or(declared.Mode, gate.Hold)
+	machine, err := gates.New[int32](declared)
 	if err != nil {
 		return err
 	}

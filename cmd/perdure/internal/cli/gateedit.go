@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -271,8 +272,8 @@ func (a *app) showGateChange(c *view.GateChange) {
 			a.printf("%s %s -> %s\n", what, was, is)
 		}
 	}
-	for _, name := range gateParts {
-		differ(name, gatePart(c.Before, name), gatePart(c.After, name))
+	for _, name := range wording.GateParts {
+		differ(name, wording.GatePart(c.Before, name), wording.GatePart(c.After, name))
 	}
 	if c.Note != "" && (c.Operation != "edit" || c.Outcome == view.Unchanged) {
 		a.printf("%s\n", human.Sentence(c.Note))

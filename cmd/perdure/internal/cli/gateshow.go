@@ -6,7 +6,6 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
-	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
@@ -41,8 +40,12 @@ func (a *app) showGate(ctx context.Context, e *perdure.Engine, name string) erro
 	facts := a.table()
 	facts.Indent = "  "
 	fact := func(name string, value any) { facts.Row(term.Painted{Text: name, Colour: term.Faint}, value) }
-	for _, part := range gateParts {
-		fact(part, gatePart(g.Spec, part)+editedPart(g, part))
+	for _, part := range wording.GateParts {
+		text := wording.GatePart(g.Spec, part)
+		if edited := wording.GatePartEdited(g, part); edited != "" {
+			text += " (" + edited + ")"
+		}
+		fact(part, text)
 	}
 	fact("mode", g.Mode)
 	if e := g.Edited; e != nil {
@@ -87,31 +90,4 @@ func (a *app) nextForGate(g *view.Gate) {
 	if g.Edited != nil {
 		a.printf("\nTo have it as in code: %s\n", a.sameDatabase("perdure gates edit "+term.Quote(g.Name)+" --as-in-code"))
 	}
-}
-
-// gateParts are the parts that can be edited.
-var gateParts = []string{"limit", "rate", "budget", "breaker"}
-
-// gatePart describes a part of a gate's spec.
-func gatePart(s gate.Spec, part string) string {
-	switch part {
-	case "limit":
-		return fmt.Sprint(s.Limit)
-	case "rate":
-		return s.Rate.String()
-	case "budget":
-		return s.Budget.String()
-	}
-	return s.Breaker.String()
-}
-
-// editedPart says that a part differs from the code.
-func editedPart(g *view.Gate, part string) string {
-	if e := g.Edited; e != nil {
-		named := map[string]bool{"limit": e.Limit != 0, "rate": e.Rate != nil, "budget": e.Budget != nil, "breaker": e.Breaker != nil}
-		if named[part] {
-			return " (edited; in code " + gatePart(e.Declared, part) + ")"
-		}
-	}
-	return ""
 }

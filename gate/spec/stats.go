@@ -1,8 +1,6 @@
-package gate
+package spec
 
-import (
-	"time"
-)
+import "time"
 
 // BreakerState is the state of a circuit breaker.
 type BreakerState string
@@ -42,22 +40,4 @@ type Stats struct {
 
 	// Tokens is what is left in the retry budget; zero without one.
 	Tokens float64 `json:"tokens,omitempty"`
-}
-
-// Stats returns the current state of the gate; it is zero if the gate is misconfigured.
-// It takes time in proportion to the calls at the gate.
-func (g *Gate) Stats() Stats {
-	if g.err != nil {
-		return Stats{}
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	now := g.now()
-	g.carryOut(g.machine.Tick(now))
-	s := g.machine.Stats(now)
-	return Stats{
-		Limit: s.Limit, Holders: s.Holders, Paused: s.Paused, Depth: s.Depth, OldestWait: time.Duration(s.OldestWait),
-		Running: s.Running, InBackoff: s.InBackoff, HeldInBackoff: s.HeldInBackoff,
-		Breaker: BreakerState(s.Breaker), Cooldown: time.Duration(max(s.OpenUntil-now, 0)), Tokens: s.Tokens,
-	}
 }

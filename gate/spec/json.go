@@ -1,4 +1,4 @@
-package gate
+package spec
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 type specJSON struct {
 	Name    string   `json:"name"`
 	Limit   int      `json:"limit"`
-	Mode    Mode     `json:"mode,omitzero"`
+	Mode    Mode     `json:"mode,omitempty"`
 	MaxHold duration `json:"max_hold,omitzero"`
 	Rate    Rate     `json:"rate,omitzero"`
 	Budget  Budget   `json:"budget,omitzero"`

@@ -1,0 +1,143 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Mode says what happens to the slot of a call while it waits for its retry.
+type Mode string
+
+const (
+	// Hold keeps the slot through backoff: later calls wait until the call has ended. It
+	// is the default of retry.Do.
+	Hold Mode = "hold"
+	// Release frees the slot; the retry queues at the end.
+	Release Mode = "release"
+	// Rejoin frees the slot; when the delay ends, the retry goes before all
+	// calls that came later than its own. It is the default in the engine.
+	Rejoin Mode = "rejoin"
+)
+
+// Spec describes a gate. It is plain data, with a form in JSON.
+type Spec struct {
+	// Name identifies the gate: 1 to 200 bytes of UTF-8 without control
+	// characters.
+	Name string `json:"name"`
+
+	// Limit is the number of slots, at least 1.
+	Limit int `json:"limit"`
+
+	// Mode is what happens to a slot in backoff. Empty is the default of the runner: Hold
+	// for retry.Do, Rejoin for the engine.
+	Mode Mode `json:"mode,omitempty"`
+
+	// MaxHold is the longest time for which a slot is kept in one backoff. It requires
+	// the mode Hold. After that the call is treated as in mode Rejoin until its next
+	// attempt. Zero is no bound.
+	MaxHold time.Duration `json:"max_hold,omitempty"`
+
+	Rate    Rate    `json:"rate,omitzero"`    // zero: attempts start as often as slots allow
+	Budget  Budget  `json:"budget,omitzero"`  // zero: the policy alone bounds retries
+	Breaker Breaker `json:"breaker,omitzero"` // zero: no circuit breaker
+}
+
+// Rate limits how often attempts start, retries included.
+type Rate struct {
+	// PerSecond is the average rate, 0.000001 to 1000000000.
+	PerSecond float64 `json:"per_second"`
+
+	// Burst is how many attempts may start together after an idle time; zero is 1.
+	Burst int `json:"burst,omitempty"`
+}
+
+// String returns the rate in words: "50/s (burst 10)", or "none".
+func (r Rate) String() string {
+	switch {
+	case r == (Rate{}):
+		return "none"
+	case r.Burst <= 1:
+		return fmt.Sprintf("%g/s", r.PerSecond)
+	}
+	return fmt.Sprintf("%g/s (burst %d)", r.PerSecond, r.Burst)
+}
+
+// Budget limits the share of retries, so that they do not make an outage worse. It is a
+// number of tokens. Each retry costs some; if there are not enough, the call stops with
+// retry.ReasonBudget. Amounts are rounded to thousandths.
+type Budget struct {
+	// Tokens is the number of tokens at first and at most, at least 1.
+	Tokens int `json:"tokens"`
+
+	// Cost is what a retry costs, at least a thousandth; zero is 1.
+	Cost float64 `json:"cost,omitempty"`
+
+	// Refund is how many tokens a call that succeeds at its first attempt returns. With a
+	// Cost of 1, a Refund of 0.1 allows one retry for ten such calls. With zero no token
+	// comes back.
+	Refund float64 `json:"refund,omitempty"`
+}
+
+// String returns the budget in words: "100 tokens, refund 0.1", or "none".
+func (b Budget) String() string {
+	if b == (Budget{}) {
+		return "none"
+	}
+	text := fmt.Sprintf("%d tokens", b.Tokens)
+	if b.Cost != 0 && b.Cost != 1 {
+		text += fmt.Sprintf(", a retry costs %g", b.Cost)
+	}
+	if b.Refund != 0 {
+		text += fmt.Sprintf(", refund %g", b.Refund)
+	}
+	return text
+}
+
+// Breaker is a circuit breaker. It is closed at first. When Failures attempts have failed
+// in succession it opens: no attempt starts for the Cooldown. Then it is half-open: one
+// attempt starts, the probe, whose outcome closes the breaker or opens it again.
+//
+// Terminal errors, errors of types that the policy does not retry, and canceled attempts
+// do not count as failures.
+type Breaker struct {
+	// Failures is the number of consecutive failures that opens the breaker, at least 1.
+	Failures int `json:"failures"`
+
+	// Cooldown is how long the breaker stays open, more than zero.
+	Cooldown time.Duration `json:"cooldown"`
+
+	// Wait makes calls wait while the breaker is open. Otherwise they fail immediately
+	// with retry.ReasonBreaker. Neither costs an attempt; nor does a failed probe
+	// while calls wait.
+	Wait bool `json:"wait,omitempty"`
+}
+
+// String returns the breaker in words: "5 failures, open for 30s", or "none".
+func (b Breaker) String() string {
+	if b == (Breaker{}) {
+		return "none"
+	}
+	cooldown := b.Cooldown.String()
+	for _, zero := range []string{"0s", "0m"} { // 1h0m0s becomes 1h
+		if short, ok := strings.CutSuffix(cooldown, zero); ok && strings.HasSuffix(short, "m") || ok && strings.HasSuffix(short, "h") {
+			cooldown = short
+		}
+	}
+	text := fmt.Sprintf("%d failures, open for %s", b.Failures, cooldown)
+	if b.Wait {
+		text += ", calls wait"
+	}
+	return text
+}
+
+// Edit overrides fields of what the code declares for a gate. Fields that it leaves
+// out stay as they are.
+type Edit struct {
+	Limit   int      `json:"limit,omitempty"`   // 0: left out
+	Rate    *Rate    `json:"rate,omitempty"`    // nil: left out; zero: no rate
+	Budget  *Budget  `json:"budget,omitempty"`  // nil: left out; zero: no budget
+	Breaker *Breaker `json:"breaker,omitempty"` // nil: left out; zero: no breaker
+	// AsInCode removes all earlier edits first.
+	AsInCode bool `json:"as_in_code,omitempty"`
+}
