@@ -6,9 +6,7 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/intercept"
-	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
@@ -74,24 +72,10 @@ func (h Handle[Out]) Attached() bool { return h.attached }
 // error, and the workflow continues.
 func (h Handle[Out]) Result(ctx context.Context) (Out, error) {
 	e := h.engine.in()
-	if m := e.Watcher(intercept.Result); m != nil {
-		op := intercept.Op{Kind: intercept.Result, WorkflowID: h.id, RunID: h.run}
-		return around.Watched(ctx, m, op, func(ctx context.Context, _ around.Parent) (Out, error) { return h.result(ctx) })
+	if !e.Intercepted(intercept.Result) {
+		return h.result(ctx)
 	}
-	if e.Intercepted(intercept.Result) {
-		return h.resultAround(ctx, e)
-	}
-	return h.result(ctx)
-}
-
-// resultAround is Result with interceptors around it.
-func (h Handle[Out]) resultAround(ctx context.Context, e *engine.Engine) (out Out, err error) {
-	op := &intercept.Op{Kind: intercept.Result, WorkflowID: h.id, RunID: h.run}
-	err = e.Around(ctx, op, func(ctx context.Context) (err error) {
-		out, err = h.result(ctx)
-		return err
-	})
-	return out, err
+	return request.Intercept(ctx, e.Client, intercept.Op{Kind: intercept.Result, WorkflowID: h.id, RunID: h.run}, h.result)
 }
 
 func (h Handle[Out]) result(ctx context.Context) (Out, error) {

@@ -96,7 +96,7 @@ func TestI11_EveryOptionReachesTheEngine(t *testing.T) {
 	}
 	judgeSettings(t, "StartOption", names(startOptions), reflect.TypeFor[request.Start](), told, map[string]string{
 		"WorkflowID": "an argument", "Type": "an argument", "Input": "an argument", "Fault": "what is wrong with an option",
-		"ForEnd": "whether it is Run or Start",
+		"ForEnd": "whether it is Run or Start", "within": "whether it is Start or StartTx",
 	})
 }
 

@@ -425,7 +425,7 @@ var table = []row{
 	},
 	{
 		pkg: ".",
-		may: []string{"intercept", "internal/around", "view", "workflow", "retry", "schedule", "store", "internal/engine", "internal/request", "internal/history", "internal/core", "internal/seal"},
+		may: []string{"intercept", "view", "workflow", "retry", "schedule", "store", "internal/engine", "internal/request", "internal/history", "internal/core", "internal/seal"},
 		why: "the face of the engine; the store is an argument, so users get no driver they did not import",
 	},
 	{

@@ -20,7 +20,7 @@ import (
 // was deleted, an InputError if this program has the activity and the result is of another type,
 // or an error of the database.
 func (c *Client) CompleteAttempt(ctx context.Context, token string, result history.Payload) error {
-	return c.complete(ctx, "complete", func(ctx context.Context) error {
+	return c.intercept(ctx, complete("complete"), func(ctx context.Context) error {
 		return c.endAttempt(ctx, token, core.Completed, message.Data{Value: result})
 	})
 }
@@ -28,14 +28,24 @@ func (c *Client) CompleteAttempt(ctx context.Context, token string, result histo
 // FailAttempt ends the attempt of a token with a failure, which the call's policy judges
 // like any other. Otherwise it is like CompleteAttempt.
 func (c *Client) FailAttempt(ctx context.Context, token string, f *history.Failure) error {
-	return c.complete(ctx, "fail", func(ctx context.Context) error {
+	return c.intercept(ctx, complete("fail"), func(ctx context.Context) error {
 		return c.endAttempt(ctx, token, core.Failed, message.Data{Failure: f})
 	})
 }
 
 // HeartbeatAttempt says that the attempt of a token is alive and how far it has come.
 func (c *Client) HeartbeatAttempt(ctx context.Context, token string, details history.Payload) error {
-	return c.complete(ctx, "heartbeat", func(ctx context.Context) error { return c.beat(ctx, token, details) })
+	return c.intercept(ctx, complete("heartbeat"), func(ctx context.Context) error {
+		a, err := c.attempt(ctx, token)
+		if err != nil {
+			return err
+		}
+		w, err := c.awaited(ctx, a, "")
+		if err != nil {
+			return err
+		}
+		return c.tellAttempt(ctx, a, w.row.WorkflowID, message.Heartbeat, message.Data{Value: details})
+	})
 }
 
 // AttemptOf returns which attempt a token is of, whether or not it has ended.
@@ -61,18 +71,6 @@ func (c *Client) AttemptOf(ctx context.Context, token string) (view.TokenAttempt
 	}
 	of.Activity, of.Queue, err = c.read.CallMade(ctx, row, a.Call)
 	return of, err
-}
-
-func (c *Client) beat(ctx context.Context, token string, details history.Payload) error {
-	a, err := c.attempt(ctx, token)
-	if err != nil {
-		return err
-	}
-	w, err := c.awaited(ctx, a, "")
-	if err != nil {
-		return err
-	}
-	return c.tellAttempt(ctx, a, w.row.WorkflowID, message.Heartbeat, message.Data{Value: details})
 }
 
 // endAttempt posts the end of an attempt, unless the end is already on record.

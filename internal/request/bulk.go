@@ -29,7 +29,7 @@ const (
 // the request does the rest. An operation on runs also reaches runs that have continued
 // meanwhile.
 func (c *Client) ControlAll(ctx context.Context, selected view.Filter, in core.Control, dry bool) (view.BulkResult, error) {
-	return operate(ctx, c, string(in.Operation), "", func(ctx context.Context) (view.BulkResult, error) {
+	return Intercept(ctx, c, operate(string(in.Operation)), func(ctx context.Context) (view.BulkResult, error) {
 		return c.controlAllNow(ctx, selected, nil, in, dry, nil)
 	})
 }

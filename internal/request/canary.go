@@ -16,7 +16,7 @@ import (
 // that was in force. When it returns, the request is durable; other nodes learn of it soon.
 // The same request ID again does nothing. With dry it only checks the request.
 func (c *Client) SetCanary(ctx context.Context, build string, percent float64, dry bool, by By) (view.Canary, error) {
-	return operate(ctx, c, "canary", "", func(ctx context.Context) (view.Canary, error) {
+	return Intercept(ctx, c, operate("canary"), func(ctx context.Context) (view.Canary, error) {
 		share := int(math.Round(percent * store.WholeShare / 100))
 		if err := c.check(ctx, named("build", build), checkPercent(percent), c.checkMoves(), identified("request", by.Request), by.check()); err != nil {
 			return view.Canary{}, err
@@ -27,7 +27,7 @@ func (c *Client) SetCanary(ctx context.Context, build string, percent float64, d
 
 // EndCanary lets new runs begin where their workflow IDs put them, whatever build is there.
 func (c *Client) EndCanary(ctx context.Context, dry bool, by By) (view.Canary, error) {
-	return operate(ctx, c, "end-canary", "", func(ctx context.Context) (view.Canary, error) {
+	return Intercept(ctx, c, operate("end-canary"), func(ctx context.Context) (view.Canary, error) {
 		if err := c.check(ctx, identified("request", by.Request), by.check()); err != nil {
 			return view.Canary{}, err
 		}

@@ -32,24 +32,22 @@ type RefusedError = view.RefusedError
 // and store.ErrClosed if the run has ended. A run that is parked as damaged refuses all but
 // what ends it.
 func (c *Client) Control(ctx context.Context, workflowID, run string, in core.Control) ([]view.ControlRecord, error) {
-	return operate(ctx, c, string(in.Operation), workflowID, func(ctx context.Context) ([]view.ControlRecord, error) {
-		return c.controlNow(ctx, workflowID, run, in)
+	op := operate(string(in.Operation))
+	op.WorkflowID = workflowID
+	return Intercept(ctx, c, op, func(ctx context.Context) ([]view.ControlRecord, error) {
+		if err := c.checkControl(ctx, &in); err != nil {
+			return nil, err
+		}
+		defer c.waiters.begin(workflowID, run).end()
+		o, err := c.sendControl(ctx, workflowID, run, in)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.awaitControl(ctx, o); err != nil {
+			return o.records, err
+		}
+		return o.records, nil
 	})
-}
-
-func (c *Client) controlNow(ctx context.Context, workflowID, run string, in core.Control) ([]view.ControlRecord, error) {
-	if err := c.checkControl(ctx, &in); err != nil {
-		return nil, err
-	}
-	defer c.waiters.begin(workflowID, run).end()
-	o, err := c.sendControl(ctx, workflowID, run, in)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.awaitControl(ctx, o); err != nil {
-		return o.records, err
-	}
-	return o.records, nil
 }
 
 // operation is a sent request for an operation.

@@ -31,29 +31,26 @@ type Fork struct {
 // returns the same run, and attached is true. If another run has the new workflow ID, the
 // error is an *IDInUseError. The forked run does not change.
 func (c *Client) ForkRun(ctx context.Context, req Fork) (run string, attached bool, err error) {
-	out, err := operate(ctx, c, "fork", req.WorkflowID, func(ctx context.Context) (s started, err error) {
-		s.run, s.attached, err = c.forkRun(ctx, req)
-		return s, err
+	op := operate("fork")
+	op.WorkflowID = req.WorkflowID
+	s, err := Intercept(ctx, c, op, func(ctx context.Context) (started, error) {
+		source, cut, start, err := c.cutFor(ctx, &req)
+		if err != nil {
+			return started{}, err
+		}
+		now := c.now()
+		by := core.Control{By: cmp.Or(req.By.Who, c.node), Reason: req.By.Why}
+		next := cut.Fork(start, req.NewID, ident.NewRun(now), now, by)
+		if req.Input != nil {
+			next.Input = *req.Input
+		}
+		err = c.createBased(ctx, source, cut, next, "")
+		if conflict := (*store.ConflictError)(nil); errors.As(err, &conflict) {
+			return attachToFork(&conflict.Existing, next)
+		}
+		return started{run: next.Run}, err
 	})
-	return out.run, out.attached, err
-}
-
-func (c *Client) forkRun(ctx context.Context, req Fork) (run string, attached bool, err error) {
-	source, cut, start, err := c.cutFor(ctx, &req)
-	if err != nil {
-		return "", false, err
-	}
-	now := c.now()
-	by := core.Control{By: cmp.Or(req.By.Who, c.node), Reason: req.By.Why}
-	next := cut.Fork(start, req.NewID, ident.NewRun(now), now, by)
-	if req.Input != nil {
-		next.Input = *req.Input
-	}
-	err = c.createBased(ctx, source, cut, next, "")
-	if conflict := (*store.ConflictError)(nil); errors.As(err, &conflict) {
-		return attachToFork(&conflict.Existing, next)
-	}
-	return next.Run, false, err
+	return s.run, s.attached, err
 }
 
 // PreviewFork describes in a sentence what a fork would keep.
@@ -86,10 +83,10 @@ func (c *Client) cutFor(ctx context.Context, req *Fork) (*store.Run, *core.Cut, 
 
 // attachToFork handles a fork whose workflow ID is taken. It returns the existing run if
 // the same request created it.
-func attachToFork(existing *store.Run, want *history.Start) (string, bool, error) {
+func attachToFork(existing *store.Run, want *history.Start) (started, error) {
 	is, err := record.Start(existing)
 	if err != nil {
-		return "", false, err
+		return started{}, err
 	}
 	refusal := &IDInUseError{WorkflowID: want.WorkflowID, Run: existing.ID, Status: string(existing.Status)}
 	switch has, wants := is.Base, want.Base; {
@@ -102,7 +99,7 @@ func attachToFork(existing *store.Run, want *history.Start) (string, bool, error
 	case !is.Input.Equal(want.Input):
 		refusal.Difference = "its input differs"
 	default:
-		return existing.ID, true, nil
+		return started{existing.ID, true}, nil
 	}
-	return "", false, refusal
+	return started{}, refusal
 }

@@ -20,82 +20,66 @@ import (
 // continue. When it returns nil, the request is durable. It returns store.ErrNotFound if
 // the gate does not exist.
 func (c *Client) PauseGate(ctx context.Context, name string, paused bool, by By) error {
-	return alter(ctx, c, map[bool]string{true: "pause-gate", false: "resume-gate"}[paused], func(ctx context.Context) error {
-		return c.pauseGateNow(ctx, name, paused, by)
+	return c.intercept(ctx, operate(map[bool]string{true: "pause-gate", false: "resume-gate"}[paused]), func(ctx context.Context) error {
+		if err := c.check(ctx, named("gate", name), by.check()); err != nil {
+			return err
+		}
+		m := core.ToGate{Gate: name, Word: core.GateResume}
+		if paused {
+			m.Word = core.GatePause
+		}
+		g, err := c.gate(ctx, name)
+		switch {
+		case !paused && errors.Is(err, store.ErrNotFound): // the gate is gone, or exists when the message arrives
+		case err != nil:
+			return err
+		case g.Asked(string(m.Word), by.Request) != nil:
+			return nil // already obeyed
+		case paused: // send the declaration too, in case the gate is forgotten before the message arrives
+			m.Spec = g.Declared()
+		}
+		return c.tellGate(ctx, m, by)
 	})
-}
-
-func (c *Client) pauseGateNow(ctx context.Context, name string, paused bool, by By) error {
-	if err := c.check(ctx, named("gate", name), by.check()); err != nil {
-		return err
-	}
-	m := core.ToGate{Gate: name, Word: core.GateResume}
-	if paused {
-		m.Word = core.GatePause
-	}
-	g, err := c.gate(ctx, name)
-	switch {
-	case !paused && errors.Is(err, store.ErrNotFound): // the gate is gone, or exists when the message arrives
-	case err != nil:
-		return err
-	case g.Asked(string(m.Word), by.Request) != nil:
-		return nil // already obeyed
-	case paused: // send the declaration too, in case the gate is forgotten before the message arrives
-		m.Spec = g.Declared()
-	}
-	return c.tellGate(ctx, m, by)
 }
 
 // EditGate overrides parts of the gate's declaration. It returns the resulting change as of
 // now. With dry it does nothing else; otherwise the request is durable when it returns,
 // unless it would change nothing.
 func (c *Client) EditGate(ctx context.Context, name string, edit view.GateEdit, dry bool, by By) (view.GateChange, error) {
-	return operate(ctx, c, "edit-gate", "", func(ctx context.Context) (view.GateChange, error) {
-		return c.editGateNow(ctx, name, edit, dry, by)
+	return Intercept(ctx, c, operate("edit-gate"), func(ctx context.Context) (view.GateChange, error) {
+		recorded := history.RecordGateEdit(edit)
+		m := core.ToGate{Gate: name, Word: core.GateEdit, Anew: edit.AsInCode, Edits: &recorded}
+		if edit == (view.GateEdit{}) {
+			return view.GateChange{}, &history.InputError{What: "edit of a gate", Problem: "names nothing; name a limit, rate, budget or breaker, or restore what the code declares"}
+		}
+		return c.operateGate(ctx, m, dry, by)
 	})
-}
-
-func (c *Client) editGateNow(ctx context.Context, name string, edit view.GateEdit, dry bool, by By) (view.GateChange, error) {
-	recorded := history.RecordGateEdit(edit)
-	m := core.ToGate{Gate: name, Word: core.GateEdit, Anew: edit.AsInCode, Edits: &recorded}
-	if edit == (view.GateEdit{}) {
-		return view.GateChange{}, &history.InputError{What: "edit of a gate", Problem: "names nothing; name a limit, rate, budget or breaker, or restore what the code declares"}
-	}
-	return c.operateGate(ctx, m, dry, by)
 }
 
 // ProbeGate ends the cooldown of a gate's circuit breaker. It returns the change as
 // EditGate does.
 func (c *Client) ProbeGate(ctx context.Context, name string, dry bool, by By) (view.GateChange, error) {
-	return operate(ctx, c, "probe-gate", "", func(ctx context.Context) (view.GateChange, error) {
-		return c.probeGateNow(ctx, name, dry, by)
+	return Intercept(ctx, c, operate("probe-gate"), func(ctx context.Context) (view.GateChange, error) {
+		return c.operateGate(ctx, core.ToGate{Gate: name, Word: core.GateProbe}, dry, by)
 	})
-}
-
-func (c *Client) probeGateNow(ctx context.Context, name string, dry bool, by By) (view.GateChange, error) {
-	return c.operateGate(ctx, core.ToGate{Gate: name, Word: core.GateProbe}, dry, by)
 }
 
 // ResetGate closes the breaker of a gate or fills its budget. It returns the change as
 // EditGate does.
 func (c *Client) ResetGate(ctx context.Context, name string, parts view.GateReset, dry bool, by By) (view.GateChange, error) {
-	return operate(ctx, c, "reset-gate", "", func(ctx context.Context) (view.GateChange, error) {
-		return c.resetGateNow(ctx, name, parts, dry, by)
+	return Intercept(ctx, c, operate("reset-gate"), func(ctx context.Context) (view.GateChange, error) {
+		m := core.ToGate{Gate: name, Word: core.GateReset}
+		if parts.Breaker {
+			m.Parts = append(m.Parts, core.PartBreaker)
+		}
+		if parts.Budget {
+			m.Parts = append(m.Parts, core.PartBudget)
+		}
+		if len(m.Parts) == 0 {
+			return view.GateChange{}, &history.InputError{What: "reset of a gate", Problem: "names nothing; name the breaker, the budget or both"}
+		}
+		return c.operateGate(ctx, m, dry, by)
 	})
-}
-
-func (c *Client) resetGateNow(ctx context.Context, name string, parts view.GateReset, dry bool, by By) (view.GateChange, error) {
-	m := core.ToGate{Gate: name, Word: core.GateReset}
-	if parts.Breaker {
-		m.Parts = append(m.Parts, core.PartBreaker)
-	}
-	if parts.Budget {
-		m.Parts = append(m.Parts, core.PartBudget)
-	}
-	if len(m.Parts) == 0 {
-		return view.GateChange{}, &history.InputError{What: "reset of a gate", Problem: "names nothing; name the breaker, the budget or both"}
-	}
-	return c.operateGate(ctx, m, dry, by)
 }
 
 // operateGate sends a request to a gate, unless it would be refused or change nothing.

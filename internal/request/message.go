@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/perdure/perdure/intercept"
@@ -29,31 +28,36 @@ type By struct {
 // for this one. With an
 // ID, sending the signal again does nothing, even after the code has read it.
 func (c *Client) Signal(ctx context.Context, workflowID, name, id string, value history.Payload) error {
-	if c.around.Has(intercept.Signal) {
-		return c.Around(ctx, &intercept.Op{Kind: intercept.Signal, Name: name, WorkflowID: workflowID}, func(ctx context.Context) error {
-			return c.sendSignal(ctx, workflowID, name, id, value)
-		})
-	}
-	return c.sendSignal(ctx, workflowID, name, id, value)
+	return c.sendSignal(ctx, nil, workflowID, name, id, value)
 }
 
-func (c *Client) sendSignal(ctx context.Context, workflowID, name, id string, value history.Payload) error {
-	m, err := c.signal(ctx, workflowID, name, id, value)
-	if err != nil {
-		return err
-	}
-	return postSignal(ctx, c.db, m, name, c.post)
+// SignalWithin is Signal inside tx, a transaction that the caller ends.
+func (c *Client) SignalWithin(ctx context.Context, tx any, workflowID, name, id string, value history.Payload) error {
+	return c.sendSignal(ctx, &transaction{tx}, workflowID, name, id, value)
 }
 
-// finder finds runs, in the database or in a transaction.
-type finder interface {
-	Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error)
+func (c *Client) sendSignal(ctx context.Context, within *transaction, workflowID, name, id string, value history.Payload) error {
+	return c.intercept(ctx, intercept.Op{Kind: intercept.Signal, Name: name, WorkflowID: workflowID}, func(ctx context.Context) error {
+		if err := c.check(ctx, ofWorkflow(workflowID), named("signal", name), signalID(id), c.lacks); err != nil {
+			return err
+		}
+		m, err := message.Request(c.group, workflowID, "", &core.Control{Operation: core.SignalTheRun, Signal: name, SignalID: id, Value: value})
+		if err != nil {
+			return err
+		}
+		in, err := c.rows(within)
+		if err != nil {
+			return err
+		}
+		m.IfRoom = true
+		return postSignal(ctx, in, m, name)
+	})
 }
 
 // postSignal posts a signal. If the run has no room, but its row says that it waits for this
 // signal, it takes it: unread signals of other names must not keep it from going on.
-func postSignal(ctx context.Context, in finder, m store.Message, name string, post func(context.Context, store.Message) error) error {
-	err := post(ctx, m)
+func postSignal(ctx context.Context, in rows, m store.Message, name string) error {
+	err := in.post(ctx, m)
 	if !errors.Is(err, store.ErrFull) {
 		return err
 	}
@@ -63,45 +67,9 @@ func postSignal(ctx context.Context, in finder, m store.Message, name string, po
 	}
 	if d, damage := core.DecodeDetail(row.Detail); damage == nil && slices.Contains(d.Awaited, name) {
 		m.IfRoom = false
-		err = post(ctx, m)
+		err = in.post(ctx, m)
 	}
 	return full(err)
-}
-
-// SignalWithin is Signal inside tx, a transaction that the caller ends.
-func (c *Client) SignalWithin(ctx context.Context, tx any, workflowID, name, id string, value history.Payload) error {
-	if c.around.Has(intercept.Signal) {
-		return c.Around(ctx, &intercept.Op{Kind: intercept.Signal, Name: name, WorkflowID: workflowID}, func(ctx context.Context) error {
-			return c.sendSignalWithin(ctx, tx, workflowID, name, id, value)
-		})
-	}
-	return c.sendSignalWithin(ctx, tx, workflowID, name, id, value)
-}
-
-func (c *Client) sendSignalWithin(ctx context.Context, tx any, workflowID, name, id string, value history.Payload) error {
-	m, err := c.signal(ctx, workflowID, name, id, value)
-	if err != nil {
-		return err
-	}
-	within, err := c.db.Within(tx)
-	if err != nil {
-		return err
-	}
-	return postSignal(ctx, within, m, name, func(ctx context.Context, m store.Message) error {
-		if err := within.Post(ctx, m); err != nil {
-			return fmt.Errorf("workflow %q: %w", workflowID, err)
-		}
-		return nil
-	})
-}
-
-func (c *Client) signal(ctx context.Context, workflowID, name, id string, value history.Payload) (store.Message, error) {
-	if err := c.check(ctx, ofWorkflow(workflowID), named("signal", name), signalID(id), c.lacks); err != nil {
-		return store.Message{}, err
-	}
-	m, err := message.Request(c.group, workflowID, "", &core.Control{Operation: core.SignalTheRun, Signal: name, SignalID: id, Value: value})
-	m.IfRoom = true
-	return m, err
 }
 
 // full turns the error that a run has no room for a signal into a *history.LimitError.
@@ -123,23 +91,16 @@ func (c *Client) Terminate(ctx context.Context, workflowID, run string, by By) e
 	return c.end(ctx, intercept.Terminate, workflowID, run, core.TerminateTheRun, by)
 }
 
+// end sends a request to end, which may be repeated without harm.
 func (c *Client) end(ctx context.Context, kind intercept.Kind, workflowID, run string, what core.Operation, by By) error {
-	if c.around.Has(kind) {
-		return c.Around(ctx, &intercept.Op{Kind: kind, WorkflowID: workflowID, RunID: run}, func(ctx context.Context) error {
-			return c.command(ctx, workflowID, run, what, by)
-		})
-	}
-	return c.command(ctx, workflowID, run, what, by)
-}
-
-// command sends a request that may be repeated without harm.
-func (c *Client) command(ctx context.Context, workflowID, run string, what core.Operation, by By) error {
-	if err := c.check(ctx, ofWorkflow(workflowID), by.check()); err != nil {
-		return err
-	}
-	m, err := message.Request(c.group, workflowID, run, &core.Control{Operation: what, Reason: by.Why, By: cmp.Or(by.Who, c.node)})
-	if err != nil {
-		return err
-	}
-	return c.post(ctx, m)
+	return c.intercept(ctx, intercept.Op{Kind: kind, WorkflowID: workflowID, RunID: run}, func(ctx context.Context) error {
+		if err := c.check(ctx, ofWorkflow(workflowID), by.check()); err != nil {
+			return err
+		}
+		m, err := message.Request(c.group, workflowID, run, &core.Control{Operation: what, Reason: by.Why, By: cmp.Or(by.Who, c.node)})
+		if err != nil {
+			return err
+		}
+		return c.post(ctx, m)
+	})
 }

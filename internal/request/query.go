@@ -24,40 +24,33 @@ const QueryTime = 10 * time.Second
 // run is replayed by a process that has its code: this one, or the owner. Nothing is
 // recorded.
 func (c *Client) Query(ctx context.Context, workflowID, run, name string, input history.Payload) (answer history.Payload, err error) {
-	if c.around.Has(intercept.Query) {
-		return answered(ctx, c, &intercept.Op{Kind: intercept.Query, Name: name, WorkflowID: workflowID, RunID: run}, func(ctx context.Context) (history.Payload, error) {
-			return c.query(ctx, workflowID, run, name, input)
-		})
-	}
-	return c.query(ctx, workflowID, run, name, input)
-}
-
-func (c *Client) query(ctx context.Context, workflowID, run, name string, input history.Payload) (answer history.Payload, err error) {
-	if err := c.check(ctx, named("query", name), c.lacks); err != nil {
-		return answer, err
-	}
-	if _, limited := ctx.Deadline(); !limited {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, QueryTime)
-		defer cancel()
-	}
-	defer c.waiters.begin(workflowID, run).end()
-	partition := c.place(workflowID)
-	err = c.await(ctx, partition, "", shortPause, func(ended) (done bool, err error) {
-		row, err := c.read.Find(ctx, workflowID, run)
-		if err != nil {
+	return Intercept(ctx, c, intercept.Op{Kind: intercept.Query, Name: name, WorkflowID: workflowID, RunID: run}, func(ctx context.Context) (answer history.Payload, err error) {
+		if err := c.check(ctx, named("query", name), c.lacks); err != nil {
+			return answer, err
+		}
+		if _, limited := ctx.Deadline(); !limited {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, QueryTime)
+			defer cancel()
+		}
+		defer c.waiters.begin(workflowID, run).end()
+		partition := c.place(workflowID)
+		err = c.await(ctx, partition, "", shortPause, func(ended) (done bool, err error) {
+			row, err := c.read.Find(ctx, workflowID, run)
+			if err != nil {
+				return true, err
+			}
+			answer, err = c.queryRun(ctx, row, name, input)
+			if errors.Is(err, ErrMoved) {
+				return false, nil
+			}
 			return true, err
+		})
+		if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w: %w", ErrUnanswered, ctx.Err())
 		}
-		answer, err = c.queryRun(ctx, row, name, input)
-		if errors.Is(err, ErrMoved) {
-			return false, nil
-		}
-		return true, err
+		return answer, err
 	})
-	if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("%w: %w", ErrUnanswered, ctx.Err())
-	}
-	return answer, err
 }
 
 // queryRun asks this process or, by a message, the owner of the run's partition. The answer

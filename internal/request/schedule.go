@@ -17,32 +17,26 @@ import (
 
 // SetSchedule creates a schedule or changes its spec. It ignores the workflow ID of start.
 func (c *Client) SetSchedule(ctx context.Context, name string, when schedule.Spec, start Start) error {
-	if !c.around.Has(intercept.Schedule) {
-		return c.setSchedule(ctx, name, when, start)
-	}
-	op := &intercept.Op{Kind: intercept.Schedule, Name: name, Workflow: start.Type, Headers: start.headers()}
-	return c.Around(ctx, op, func(ctx context.Context) error {
-		return c.setSchedule(ctx, name, when, start.withHeaders(op.Headers))
+	op := intercept.Op{Kind: intercept.Schedule, Name: name, Workflow: start.Type}
+	_, err := interceptStart(ctx, c, op, start, func(c *Client, ctx context.Context, start Start) (none, error) {
+		if err := c.checkSchedule(ctx, name, when, &start); err != nil {
+			return none{}, err
+		}
+		spec := scheduleOf(when, &start)
+		now := c.now()
+		row, err := entity.Find(c.group, entity.Schedule, name).Row(now)
+		if err != nil {
+			return none{}, err
+		}
+		row.RunState = record.StoreState(core.NewTimetable(record.ScheduleConfig(c.group, name), *spec, now).State())
+		if err := c.db.Create(ctx, row); err != nil {
+			return none{}, err
+		}
+		// Create does not report whether the schedule existed. If it is new, the message below
+		// repeats its spec and changes nothing.
+		return none{}, c.deliver(ctx, message.ToSchedule(c.group, name, &core.ToSchedule{Word: core.ScheduleSet, At: now, Spec: spec, By: c.node}))
 	})
-}
-
-func (c *Client) setSchedule(ctx context.Context, name string, when schedule.Spec, start Start) error {
-	if err := c.checkSchedule(ctx, name, when, &start); err != nil {
-		return err
-	}
-	spec := scheduleOf(when, &start)
-	now := c.now()
-	row, err := entity.Find(c.group, entity.Schedule, name).Row(now)
-	if err != nil {
-		return err
-	}
-	row.RunState = record.StoreState(core.NewTimetable(record.ScheduleConfig(c.group, name), *spec, now).State())
-	if err := c.db.Create(ctx, row); err != nil {
-		return err
-	}
-	// Create does not report whether the schedule existed. If it is new, the message below
-	// repeats its spec and changes nothing.
-	return c.deliver(ctx, message.ToSchedule(c.group, name, &core.ToSchedule{Word: core.ScheduleSet, At: now, Spec: spec, By: c.node}))
+	return err
 }
 
 // scheduleOf returns the recorded form of a schedule.
@@ -64,80 +58,65 @@ func scheduleOf(when schedule.Spec, start *Start) *history.Schedule {
 
 // PauseSchedule stops a schedule from firing on time, or lets it fire again.
 func (c *Client) PauseSchedule(ctx context.Context, name string, paused bool, by By) error {
-	return alter(ctx, c, map[bool]string{true: "pause-schedule", false: "resume-schedule"}[paused], func(ctx context.Context) error {
-		return c.pauseScheduleNow(ctx, name, paused, by)
+	return c.intercept(ctx, operate(map[bool]string{true: "pause-schedule", false: "resume-schedule"}[paused]), func(ctx context.Context) error {
+		word := core.ScheduleResume
+		if paused {
+			word = core.SchedulePause
+		}
+		return c.askSchedule(ctx, name, core.ToSchedule{Word: word}, by)
 	})
-}
-
-func (c *Client) pauseScheduleNow(ctx context.Context, name string, paused bool, by By) error {
-	word := core.ScheduleResume
-	if paused {
-		word = core.SchedulePause
-	}
-	return c.askSchedule(ctx, name, core.ToSchedule{Word: word}, by)
 }
 
 // DeleteSchedule ends a schedule. The runs that it started continue.
 func (c *Client) DeleteSchedule(ctx context.Context, name string, by By) error {
-	return alter(ctx, c, "delete-schedule", func(ctx context.Context) error {
-		return c.deleteScheduleNow(ctx, name, by)
+	return c.intercept(ctx, operate("delete-schedule"), func(ctx context.Context) error {
+		return c.askSchedule(ctx, name, core.ToSchedule{Word: core.ScheduleDelete}, by)
 	})
-}
-
-func (c *Client) deleteScheduleNow(ctx context.Context, name string, by By) error {
-	return c.askSchedule(ctx, name, core.ToSchedule{Word: core.ScheduleDelete}, by)
 }
 
 // TriggerSchedule fires a schedule now, even if it is paused, and returns the workflow ID
 // of the fire. Repeating the request does not fire again.
 func (c *Client) TriggerSchedule(ctx context.Context, name string, overlap schedule.Overlap, by By) (id string, err error) {
-	return operate(ctx, c, "trigger-schedule", "", func(ctx context.Context) (string, error) {
-		return c.triggerScheduleNow(ctx, name, overlap, by)
+	return Intercept(ctx, c, operate("trigger-schedule"), func(ctx context.Context) (string, error) {
+		now := c.now()
+		err := c.askSchedule(ctx, name, core.ToSchedule{Word: core.ScheduleTrigger, At: now, Overlap: string(overlap)}, by)
+		return core.TriggerID(name, now, by.Request), err
 	})
-}
-
-func (c *Client) triggerScheduleNow(ctx context.Context, name string, overlap schedule.Overlap, by By) (id string, err error) {
-	now := c.now()
-	err = c.askSchedule(ctx, name, core.ToSchedule{Word: core.ScheduleTrigger, At: now, Overlap: string(overlap)}, by)
-	return core.TriggerID(name, now, by.Request), err
 }
 
 // BackfillSchedule fires the past nominal times between two times, both included, and
 // returns their number. An empty overlap means schedule.BufferAll.
 func (c *Client) BackfillSchedule(ctx context.Context, name string, from, until time.Time, overlap schedule.Overlap, by By) (n int, err error) {
-	return operate(ctx, c, "backfill-schedule", "", func(ctx context.Context) (int, error) {
-		return c.backfillScheduleNow(ctx, name, from, until, overlap, by)
-	})
-}
-
-func (c *Client) backfillScheduleNow(ctx context.Context, name string, from, until time.Time, overlap schedule.Overlap, by By) (n int, err error) {
-	if err := c.check(ctx, by.check()); err != nil {
-		return 0, err
-	}
-	t, err := c.read.Timetable(ctx, name)
-	if t != nil {
-		if asked := t.Asked(string(core.ScheduleBackfill), by.Request); asked != nil {
-			return backfillAnswer(name, asked)
+	return Intercept(ctx, c, operate("backfill-schedule"), func(ctx context.Context) (int, error) {
+		if err := c.check(ctx, by.check()); err != nil {
+			return 0, err
 		}
-	}
-	if err != nil {
-		return 0, err
-	}
-	detail := t.Detail()
-	times, err := record.ScheduleSpec(&detail.Spec).Times()
-	if err != nil {
-		return 0, err
-	}
-	now := c.now()
-	if n, err = backfilled(times, now, from, until); err != nil {
-		return 0, err
-	}
-	if overlap == "" {
-		overlap = schedule.BufferAll
-	}
-	return n, c.askSchedule(ctx, name, core.ToSchedule{
-		Word: core.ScheduleBackfill, At: now, From: from.UnixNano(), Until: until.UnixNano(), Overlap: string(overlap),
-	}, by)
+		t, err := c.read.Timetable(ctx, name)
+		if t != nil {
+			if asked := t.Asked(string(core.ScheduleBackfill), by.Request); asked != nil {
+				return backfillAnswer(name, asked)
+			}
+		}
+		if err != nil {
+			return 0, err
+		}
+		detail := t.Detail()
+		times, err := record.ScheduleSpec(&detail.Spec).Times()
+		if err != nil {
+			return 0, err
+		}
+		now := c.now()
+		n, err := backfilled(times, now, from, until)
+		if err != nil {
+			return 0, err
+		}
+		if overlap == "" {
+			overlap = schedule.BufferAll
+		}
+		return n, c.askSchedule(ctx, name, core.ToSchedule{
+			Word: core.ScheduleBackfill, At: now, From: from.UnixNano(), Until: until.UnixNano(), Overlap: string(overlap),
+		}, by)
+	})
 }
 
 // backfillAnswer returns the outcome of a backfill that the schedule has already obeyed,

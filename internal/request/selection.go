@@ -184,7 +184,7 @@ func (s *selection) unpack() bool {
 // same filter still matches, and on nothing else. The result says how much of the selection
 // is gone. With dry it only reports what is left.
 func (c *Client) ControlSelected(ctx context.Context, text string, in core.Control, dry bool) (view.BulkResult, error) {
-	return operate(ctx, c, string(in.Operation), "", func(ctx context.Context) (view.BulkResult, error) {
+	return Intercept(ctx, c, operate(string(in.Operation)), func(ctx context.Context) (view.BulkResult, error) {
 		s, err := readSelection(text)
 		if err == nil {
 			err = s.fits(&in, c.group.Name)
@@ -203,7 +203,7 @@ const chosenMost = 1000
 // ControlChosen is ControlAll for the latest runs of workflow IDs instead of a filter. Runs
 // that do not exist count as ended, and so do closed runs unless they are reset.
 func (c *Client) ControlChosen(ctx context.Context, ids []string, in core.Control, dry bool) (view.BulkResult, error) {
-	return operate(ctx, c, string(in.Operation), "", func(ctx context.Context) (view.BulkResult, error) {
+	return Intercept(ctx, c, operate(string(in.Operation)), func(ctx context.Context) (view.BulkResult, error) {
 		ids = slices.Clone(ids)
 		slices.Sort(ids)
 		ids = slices.Compact(ids)

@@ -37,6 +37,8 @@ type Start struct {
 	ForEnd bool
 	// Fault is the error of an option of the request. It refuses the request.
 	Fault error
+
+	within *transaction // of the caller, nil for none
 }
 
 // Ending is how the last run of a chain may have ended.
@@ -63,77 +65,23 @@ type IDInUseError = view.IDInUseError
 // StartRun returns it, with attached true, if it has the same workflow and, unless AnyInput
 // is set, the same input. If these differ, or the run must be new, the error is an *IDInUseError.
 func (c *Client) StartRun(ctx context.Context, req Start) (run string, attached bool, err error) {
-	if m := c.around.Watcher(intercept.Start); m != nil {
-		return c.startWatched(ctx, m, req)
-	}
-	if c.around.Has(intercept.Start) {
-		return c.startAround(ctx, req, c.createRun)
-	}
-	return c.createRun(ctx, req)
-}
-
-func (c *Client) createRun(ctx context.Context, req Start) (run string, attached bool, err error) {
-	if err := c.checkStart(ctx, &req); err != nil {
-		return "", false, err
-	}
-	return c.startRun(ctx, inDatabase{c.db, c.local, req.ForEnd}, req, c.awaitTermination)
+	op := intercept.Op{Kind: intercept.Start, Name: req.Type, Workflow: req.Type, WorkflowID: req.WorkflowID}
+	s, err := interceptStart(ctx, c, op, req, (*Client).startRun)
+	return s.run, s.attached, err
 }
 
 // StartRunWithin is StartRun inside tx, a transaction that the caller ends. The run and the
 // message to its owner are rows of that transaction. Nothing is in memory, so a rollback
 // needs no cleanup.
 func (c *Client) StartRunWithin(ctx context.Context, tx any, req Start) (run string, attached bool, err error) {
-	if c.around.Has(intercept.Start) {
-		return c.startAround(ctx, req, func(ctx context.Context, req Start) (string, bool, error) {
-			return c.createRunWithin(ctx, tx, req)
-		})
-	}
-	return c.createRunWithin(ctx, tx, req)
+	req.within = &transaction{tx}
+	return c.StartRun(ctx, req)
 }
 
-func (c *Client) createRunWithin(ctx context.Context, tx any, req Start) (run string, attached bool, err error) {
-	if err := c.checkStart(ctx, &req); err != nil {
-		return "", false, err
-	}
-	within, err := c.db.Within(tx)
-	if err != nil {
-		return "", false, err
-	}
-	return c.startRun(ctx, inTransaction{within}, req, refuseTermination)
-}
-
-// runs is where a start looks for runs and creates them.
-type runs interface {
-	Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error)
-	create(ctx context.Context, row *store.Run, start *history.Start) error
-}
-
-// inDatabase creates runs in this process if it serves their partitions. Otherwise it
-// writes only their rows, for the node that does.
-type inDatabase struct {
-	Database
-	local  Local
-	forEnd bool
-}
-
-// create makes a run durable. A node that finds that it has lost the partition behaves like
-// one that never had it.
-func (d inDatabase) create(ctx context.Context, row *store.Run, start *history.Start) error {
-	for {
-		served, err := d.local.Create(ctx, row, start, d.forEnd)
-		if !served {
-			return d.Create(ctx, *inLine(row, start))
-		}
-		if !errors.Is(err, store.ErrFenced) {
-			return err
-		}
-	}
-}
-
-type inTransaction struct{ store.Transaction }
-
-func (t inTransaction) create(ctx context.Context, row *store.Run, start *history.Start) error {
-	return t.Create(ctx, *inLine(row, start))
+// started is the result of a start.
+type started struct {
+	run      string
+	attached bool
 }
 
 // inLine returns the row of a run that begins when its owner has room for it.
@@ -145,22 +93,28 @@ func inLine(row *store.Run, start *history.Start) *store.Run {
 	return &placed
 }
 
-// startRun attaches to a run or creates one. If the run of the ID is to be terminated, and
-// another one may follow then, ending decides.
-func (c *Client) startRun(ctx context.Context, in runs, req Start, ending func(context.Context, *store.Run) error) (run string, attached bool, err error) {
+// startRun attaches to a run or creates one.
+func (c *Client) startRun(ctx context.Context, req Start) (started, error) {
+	if err := c.checkStart(ctx, &req); err != nil {
+		return started{}, err
+	}
+	in, err := c.rows(req.within)
+	if err != nil {
+		return started{}, err
+	}
 	var existing *store.Run
 	if req.NewAfter != NoEnd {
 		switch existing, err = in.Find(ctx, c.place(req.WorkflowID), req.WorkflowID, ""); {
 		case errors.Is(err, store.ErrNotFound):
 			existing = nil
 		case err != nil:
-			return "", false, err
+			return started{}, err
 		}
 	}
 	for {
 		if existing != nil && existing.Status.Open() && req.NewAfter.has(store.Terminated) {
-			if now, err := c.seesTermination(ctx, in, existing, ending); err != nil {
-				return "", false, err
+			if now, err := c.seesTermination(ctx, in, existing); err != nil {
+				return started{}, err
 			} else if now != nil {
 				existing = now
 				continue
@@ -171,27 +125,27 @@ func (c *Client) startRun(ctx context.Context, in runs, req Start, ending func(c
 		}
 		row, start, err := c.newRun(&req, existing)
 		if err != nil {
-			return "", false, err
+			return started{}, err
 		}
-		err = in.create(ctx, row, start)
+		err = in.create(ctx, row, start, req.ForEnd)
 		conflict := (*store.ConflictError)(nil)
 		if !errors.As(err, &conflict) {
-			return row.ID, false, err
+			return started{run: row.ID}, err
 		}
 		existing = &conflict.Existing // it was created meanwhile
 	}
 }
 
-// seesTermination lets ending decide if the termination of a run is on its way: whoever was
+// seesTermination waits, or refuses, if the termination of a run is on its way: whoever was
 // told that it is durable gets a new run. It returns the run that has the workflow ID after
 // that, nil if the run is not to be terminated.
-func (c *Client) seesTermination(ctx context.Context, in runs, row *store.Run, ending func(context.Context, *store.Run) error) (*store.Run, error) {
+func (c *Client) seesTermination(ctx context.Context, in rows, row *store.Run) (*store.Run, error) {
 	posted, err := c.db.Posted(ctx, row.Partition, row.WorkflowID)
 	if err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(posted, func(m store.Message) bool { return (m.Run == "" || m.Run == row.ID) && message.Terminates(m) }) {
-		if err := ending(ctx, row); err != nil {
+		if err := in.awaitTermination(ctx, row); err != nil {
 			return nil, err
 		}
 	}
@@ -200,23 +154,6 @@ func (c *Client) seesTermination(ctx context.Context, in runs, row *store.Run, e
 		return nil, err
 	}
 	return now, nil
-}
-
-// awaitTermination waits until a run that is to be terminated has ended.
-func (c *Client) awaitTermination(ctx context.Context, row *store.Run) error {
-	w := c.waiters.begin(row.WorkflowID, row.ID)
-	defer w.end()
-	_, err := c.awaitEnd(ctx, w, row.ID)
-	if err != nil && ctx.Err() != nil {
-		err = c.stillOpen(ctx, row.WorkflowID, row.ID, err)
-		return fmt.Errorf("workflow %q is to be terminated, and no run follows before that: %w", row.WorkflowID, err)
-	}
-	return err
-}
-
-// refuseTermination refuses to wait inside a transaction.
-func refuseTermination(_ context.Context, row *store.Run) error {
-	return &IDInUseError{WorkflowID: row.WorkflowID, Run: row.ID, Status: string(row.Status), Difference: "its termination is not carried out yet; repeat the transaction"}
 }
 
 // newRun returns the first run of a chain. before is the run that had its workflow ID
@@ -252,11 +189,11 @@ func later(t int64, d time.Duration) int64 { return t + min(int64(d), store.Neve
 
 // attach handles a start whose workflow ID is taken. It compares with what the first run of
 // the chain was started with; later runs have other inputs.
-func attach(ctx context.Context, in runs, existing *store.Run, req *Start) (string, bool, error) {
+func attach(ctx context.Context, in rows, existing *store.Run, req *Start) (started, error) {
 	refusal := &IDInUseError{WorkflowID: req.WorkflowID, Run: existing.ID, Status: string(existing.Status)}
 	origin, err := originOf(ctx, in, existing)
 	if err != nil {
-		return "", false, err
+		return started{}, err
 	}
 	switch {
 	case req.MustBeNew:
@@ -266,13 +203,13 @@ func attach(ctx context.Context, in runs, existing *store.Run, req *Start) (stri
 	case !req.AnyInput && !origin.HasInput(req.Input):
 		refusal.Difference = "its input differs"
 	default:
-		return existing.ID, true, nil
+		return started{existing.ID, true}, nil
 	}
-	return "", false, refusal
+	return started{}, refusal
 }
 
 // originOf returns what the chain of a run was started with.
-func originOf(ctx context.Context, in runs, row *store.Run) (*history.Origin, error) {
+func originOf(ctx context.Context, in rows, row *store.Run) (*history.Origin, error) {
 	first := row
 	if row.ID != row.Chain {
 		found, err := in.Find(ctx, row.Partition, row.WorkflowID, row.Chain)

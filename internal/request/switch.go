@@ -16,20 +16,16 @@ import (
 // group, or lets them start again. Attempts in flight may end. When it returns nil, the
 // request is durable; other nodes learn of it soon. Repeating the request ID does nothing.
 func (c *Client) SwitchActivity(ctx context.Context, name string, off bool, request string, by By) (view.SwitchRecord, error) {
-	return operate(ctx, c, map[bool]string{true: "pause-activity", false: "resume-activity"}[off], "", func(ctx context.Context) (view.SwitchRecord, error) {
-		return c.switchActivityNow(ctx, name, off, request, by)
+	return Intercept(ctx, c, operate(map[bool]string{true: "pause-activity", false: "resume-activity"}[off]), func(ctx context.Context) (view.SwitchRecord, error) {
+		if err := c.check(ctx, named("activity", name), identified("request", request), by.check()); err != nil {
+			return view.SwitchRecord{}, err
+		}
+		written, err := c.writeSwitch(ctx, store.Switch{Kind: store.SwitchActivity, Name: name, Off: off, Request: request, By: by.Who, Why: by.Why})
+		if err != nil {
+			return view.SwitchRecord{}, err
+		}
+		return inspect.SwitchRecord(written), nil
 	})
-}
-
-func (c *Client) switchActivityNow(ctx context.Context, name string, off bool, request string, by By) (view.SwitchRecord, error) {
-	if err := c.check(ctx, named("activity", name), identified("request", request), by.check()); err != nil {
-		return view.SwitchRecord{}, err
-	}
-	written, err := c.writeSwitch(ctx, store.Switch{Kind: store.SwitchActivity, Name: name, Off: off, Request: request, By: by.Who, Why: by.Why})
-	if err != nil {
-		return view.SwitchRecord{}, err
-	}
-	return inspect.SwitchRecord(written), nil
 }
 
 // writeSwitch makes an entry of the group's log durable, and says what that has of a request

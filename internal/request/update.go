@@ -29,35 +29,28 @@ var ErrNoAnswer = errors.New("the request is recorded but not carried out yet; a
 // update, or which turn records it. The result is read from the history after that turn, so
 // any process can wait for it, through crashes and takeovers.
 func (c *Client) Update(ctx context.Context, workflowID, name, id string, input history.Payload) (result history.Payload, err error) {
-	if c.around.Has(intercept.Update) {
-		return answered(ctx, c, &intercept.Op{Kind: intercept.Update, Name: name, WorkflowID: workflowID}, func(ctx context.Context) (history.Payload, error) {
-			return c.update(ctx, workflowID, name, id, input)
-		})
-	}
-	return c.update(ctx, workflowID, name, id, input)
-}
-
-func (c *Client) update(ctx context.Context, workflowID, name, id string, input history.Payload) (result history.Payload, err error) {
-	if err := c.check(ctx, ofWorkflow(workflowID), named("update", name), identified("update", id), c.lacks); err != nil {
-		return result, err
-	}
-	if id == "" {
-		id = ident.NewToken()
-	}
-	defer c.waiters.begin(workflowID, "").end()
-	u := &update{workflowID: workflowID, name: name, id: id, input: input}
-	at, err := c.sendUpdate(ctx, u)
-	if err == nil {
-		var closed *store.Run
-		closed, err = c.awaitTurn(ctx, at, longPause, func(row *store.Run) bool { return !row.Status.Open() }, u.read)
-		if closed != nil {
-			err = fmt.Errorf("workflow %q: update %q: %w", workflowID, id, ErrUpdateUnfinished)
+	return Intercept(ctx, c, intercept.Op{Kind: intercept.Update, Name: name, WorkflowID: workflowID}, func(ctx context.Context) (result history.Payload, err error) {
+		if err := c.check(ctx, ofWorkflow(workflowID), named("update", name), identified("update", id), c.lacks); err != nil {
+			return result, err
 		}
-	}
-	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = fmt.Errorf("%w: %w", ErrNoAnswer, err)
-	}
-	return u.result, err
+		if id == "" {
+			id = ident.NewToken()
+		}
+		defer c.waiters.begin(workflowID, "").end()
+		u := &update{workflowID: workflowID, name: name, id: id, input: input}
+		at, err := c.sendUpdate(ctx, u)
+		if err == nil {
+			var closed *store.Run
+			closed, err = c.awaitTurn(ctx, at, longPause, func(row *store.Run) bool { return !row.Status.Open() }, u.read)
+			if closed != nil {
+				err = fmt.Errorf("workflow %q: update %q: %w", workflowID, id, ErrUpdateUnfinished)
+			}
+		}
+		if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			err = fmt.Errorf("%w: %w", ErrNoAnswer, err)
+		}
+		return u.result, err
+	})
 }
 
 type update struct {
