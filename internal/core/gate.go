@@ -153,7 +153,7 @@ func (g *Gate) configure(declared spec.Spec) error {
 	}
 	is := declared
 	if g.detail.Edited != nil {
-		is = edited(declared, g.detail.Edited.Recorded())
+		is = applyEdit(declared, g.detail.Edited.Recorded())
 	}
 	if g.machine == nil {
 		m, err := gates.New[TicketKey](is)

@@ -9,9 +9,9 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// edited returns a declaration with an edit applied. The fields that an edit names hold until
+// applyEdit returns a declaration with an edit applied. The fields that an edit names hold until
 // an operator takes them back, whatever the code declares. The rest follows the code.
-func edited(declared spec.Spec, e spec.Edit) spec.Spec {
+func applyEdit(declared spec.Spec, e spec.Edit) spec.Spec {
 	declared.Limit = cmp.Or(e.Limit, declared.Limit)
 	declared.Rate = *cmp.Or(e.Rate, &declared.Rate)
 	declared.Budget = *cmp.Or(e.Budget, &declared.Budget)
@@ -19,8 +19,8 @@ func edited(declared spec.Spec, e spec.Edit) spec.Spec {
 	return declared
 }
 
-// together returns two edits as one. The later one overrides the earlier one.
-func together(e, later spec.Edit) spec.Edit {
+// mergeEdits returns two edits as one. The later one overrides the earlier one.
+func mergeEdits(e, later spec.Edit) spec.Edit {
 	return spec.Edit{
 		Limit: cmp.Or(later.Limit, e.Limit), Rate: cmp.Or(later.Rate, e.Rate),
 		Budget: cmp.Or(later.Budget, e.Budget), Breaker: cmp.Or(later.Breaker, e.Breaker),
@@ -95,12 +95,12 @@ func (g *Gate) edit(m *ToGate) (outcome, text string) {
 		edit = spec.Edit{}
 	}
 	if m.Edits != nil {
-		edit = together(edit, m.Edits.Recorded())
+		edit = mergeEdits(edit, m.Edits.Recorded())
 	}
 	if equalEdits(edit, had) {
 		return Unchanged, "it does that already"
 	}
-	is := edited(declared, edit)
+	is := applyEdit(declared, edit)
 	step, err := g.machine.Reconfigure(g.now, is)
 	if err != nil {
 		return Refused, err.Error()

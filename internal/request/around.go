@@ -10,8 +10,8 @@ import (
 )
 
 // Interceptors decorate the verbs of a client. Each verb passes through Intercept or, if it
-// starts runs, through interceptStart; no other code knows of them. A verb without interceptors
-// and watchers runs immediately, and nothing is allocated for them.
+// starts runs, through interceptStart; its body knows nothing of them. Without interceptors and
+// watchers of its kind a verb runs immediately, and a start allocates nothing for them.
 
 // Intercepted reports whether verbs of this kind are intercepted or watched.
 func (c *Client) Intercepted(k intercept.Kind) bool { return c.around.Has(k) }
@@ -24,7 +24,7 @@ func Intercept[T any](ctx context.Context, c *Client, op intercept.Op, verb func
 	if m := c.around.Watcher(op.Kind); m != nil {
 		return around.Watched(ctx, m, op, func(ctx context.Context, _ around.Parent) (T, error) { return verb(ctx) })
 	}
-	return intercepted(ctx, c, op, func(ctx context.Context, _ *intercept.Op) (T, error) { return verb(ctx) })
+	return decorate(ctx, c, op, func(ctx context.Context, _ *intercept.Op) (T, error) { return verb(ctx) })
 }
 
 // none is the result of a verb without one.
@@ -45,8 +45,8 @@ func operate(verb string) intercept.Op { return intercept.Op{Kind: intercept.Ope
 // complete is an operation on an attempt from outside.
 func complete(verb string) intercept.Op { return intercept.Op{Kind: intercept.Complete, Name: verb} }
 
-// intercepted runs a verb inside interceptors, which have left their headers in its Op.
-func intercepted[T any](ctx context.Context, c *Client, op intercept.Op, verb func(ctx context.Context, op *intercept.Op) (T, error)) (out T, err error) {
+// decorate runs a verb inside interceptors, which have left their headers in its Op.
+func decorate[T any](ctx context.Context, c *Client, op intercept.Op, verb func(ctx context.Context, op *intercept.Op) (T, error)) (out T, err error) {
 	if err := history.CheckContext(ctx); err != nil {
 		return out, err
 	}
@@ -63,10 +63,10 @@ func interceptStart[T any](ctx context.Context, c *Client, op intercept.Op, req 
 	if !c.around.Has(op.Kind) {
 		return verb(c, ctx, req)
 	}
-	return interceptedStart(ctx, c, op, req, verb)
+	return decorateStart(ctx, c, op, req, verb)
 }
 
-func interceptedStart[T any](ctx context.Context, c *Client, op intercept.Op, req Start, verb func(*Client, context.Context, Start) (T, error)) (T, error) {
+func decorateStart[T any](ctx context.Context, c *Client, op intercept.Op, req Start, verb func(*Client, context.Context, Start) (T, error)) (T, error) {
 	if m := c.around.Watcher(op.Kind); m != nil && op.Kind == intercept.Start {
 		req.Trace, op.Headers = cmp.Or(req.Trace, req.Headers[history.HeaderTrace]), req.Headers
 		return around.Watched(ctx, m, op, func(ctx context.Context, p around.Parent) (T, error) {
@@ -79,7 +79,7 @@ func interceptedStart[T any](ctx context.Context, c *Client, op intercept.Op, re
 	if op.Headers = history.WithTrace(req.Headers, req.Trace); op.Headers == nil {
 		op.Headers = map[string]string{}
 	}
-	return intercepted(ctx, c, op, func(ctx context.Context, op *intercept.Op) (T, error) {
+	return decorate(ctx, c, op, func(ctx context.Context, op *intercept.Op) (T, error) {
 		req.Headers, req.Trace = history.CutTrace(op.Headers)
 		return verb(c, ctx, req)
 	})
