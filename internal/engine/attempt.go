@@ -117,12 +117,12 @@ func (r *activeRun) body(d *core.Dispatch) seal.Body {
 }
 
 // body returns what an attempt of an activity runs, nil if it is not registered.
-func (defs *definitions) body(d *core.Dispatch) seal.Body {
-	def := defs.activities[d.Name]
+func (d *definitions) body(of *core.Dispatch) seal.Body {
+	def := d.activities[of.Name]
 	if def == nil {
 		return nil
 	}
-	name, input := d.Name, d.Input // so that the closure does not retain all of d
+	name, input := of.Name, of.Input // so that the closure does not retain all of d
 	return func(ctx context.Context) (history.Payload, error) {
 		out, err := def.Invoke(ctx, input.Decode)
 		if err != nil {
