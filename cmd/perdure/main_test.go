@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"strings"
 	"testing"
@@ -22,6 +23,11 @@ const asCommand = "PERDURE_TEST_COMMAND"
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		os.Exit(cli.Main())
+	}
+	if signal.Ignored(os.Interrupt) {
+		// As under nohup. The processes that the tests start would ignore it too; they do not
+		// if it is caught here.
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
 	os.Exit(m.Run())
 }
