@@ -101,7 +101,7 @@ func (m *mistaken) parameter(method, path string, o any, i int) {
 		if len(query) > 0 {
 			to += "?" + query.Encode()
 		}
-		m.judge(method, to, header, nil, fmt.Sprintf("%s %q", name, clip(wrong)))
+		m.judge(method, to, header, nil, wrongAt{name, wrong})
 	}
 }
 
@@ -115,7 +115,7 @@ func (m *mistaken) properties(method, path string, o, schema any) {
 			if properties["dry_run"] != nil {
 				body["dry_run"] = true
 				a := m.to(method, target, o, body)
-				if m.check(method, path, a.Status, a.Raw, "a dry run"); bytes.Contains(a.Raw, []byte(`"1970-01-01T`)) || bytes.Contains(a.Raw, []byte(`"0001-01-01T`)) {
+				if m.check(method, path, a.Status, a.Raw, wrongAt{"dry_run", true}); bytes.Contains(a.Raw, []byte(`"1970-01-01T`)) || bytes.Contains(a.Raw, []byte(`"0001-01-01T`)) {
 					m.t.Errorf("%s %s: a dry run has a time: %s", method, path, a.Raw)
 				}
 			}
@@ -128,16 +128,24 @@ func (m *mistaken) properties(method, path string, o, schema any) {
 				if m.sent++; a.Status < 300 { // it may be over
 					target = m.target(path)
 				}
-				m.check(method, path, a.Status, a.Raw, fmt.Sprintf("%s %s", name, clip(fmt.Sprintf("%#v", wrong))))
+				m.check(method, path, a.Status, a.Raw, wrongAt{name, wrong})
 			}
 		}
 	}
 }
 
+// wrongAt is what a request has where. It is made a text only where it is told: some are long.
+type wrongAt struct {
+	name  string
+	wrong any
+}
+
+func (w wrongAt) String() string { return w.name + " " + clip(fmt.Sprintf("%#v", w.wrong)) }
+
 func clip(s string) string { return s[:min(len(s), 60)] }
 
 // judge sends a request, and reads of the answer only whether it says a fault.
-func (m *mistaken) judge(method, path string, header http.Header, body object, what string) {
+func (m *mistaken) judge(method, path string, header http.Header, body object, what wrongAt) {
 	m.t.Helper()
 	var text io.Reader
 	if body != nil || method != http.MethodGet && method != http.MethodDelete {
@@ -169,7 +177,7 @@ func (m *mistaken) judge(method, path string, header http.Header, body object, w
 	m.check(method, path, answer.StatusCode, raw, what)
 }
 
-func (m *mistaken) check(method, path string, status int, raw []byte, what string) {
+func (m *mistaken) check(method, path string, status int, raw []byte, what wrongAt) {
 	m.t.Helper()
 	text := string(raw)
 	if status >= 500 || strings.Contains(text, "SQLSTATE") || strings.Contains(text, "pgx") {

@@ -43,6 +43,7 @@ var raceChecks = []check{
 type race struct {
 	*fixture
 	runs  []store.Run
+	seen  [racers]int // how many turns durable has counted
 	epoch atomic.Int64
 	last  atomic.Int64 // the latest time a commit was answered
 	stop  atomic.Bool
@@ -61,13 +62,16 @@ func newRace(f *fixture) *race {
 	return r
 }
 
-// durable counts the turns there are.
-func (r *race) durable() (counts [racers]int) {
+// durable counts the turns there are. It reads those only that it has not counted before: while it
+// reads, more are written, and whoever reads all of them slower than they come never ends.
+func (r *race) durable() [racers]int {
 	r.Helper()
 	for i, run := range r.runs {
-		counts[i] = len(r.history(run.ID))
+		more, err := r.store.History(r.Context(), r.partition, run.ID, int64(r.seen[i]), 0)
+		r.must(err)
+		r.seen[i] += len(more)
 	}
-	return counts
+	return r.seen
 }
 
 // run changes the owner over and over. What was durable right after a change must
