@@ -256,12 +256,12 @@ func TestE60_PauseAndResume(t *testing.T) {
 // a failure is followed by nothing, and neither is a lost attempt.
 func TestE60_PauseOfARunningCall(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
-		ran := 0
+		var ran atomic.Int32
 		slow := activity.New("slow", func(ctx context.Context, n int) (int, error) {
 			if err := busy(ctx, time.Hour); err != nil {
 				return 0, err
 			}
-			if ran++; n == 2 && ran < 3 {
+			if ran.Add(1) < 3 && n == 2 {
 				return 0, errRefused
 			}
 			return n, nil

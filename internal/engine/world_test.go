@@ -13,6 +13,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
@@ -33,7 +34,7 @@ type world struct {
 	db          store.Opener // the same as engines open it: a test may wrap it
 	ahead       atomic.Int64 // how far its clock is ahead of the machine's, ns
 	maxResident int
-	patient     bool // as long as nothing happens, engines seldom ask the database
+	patient     bool // while nothing happens, engines seldom ask the database
 	log         *record
 	plans       map[*engine.Engine]*faulty.Plan // what happens to their writes
 }
@@ -46,7 +47,10 @@ func newWorld(t *testing.T) *world {
 
 // newWorldIn makes a world on a database of its own.
 func newWorldIn(t *testing.T, in setting, empty maker) *world {
-	w := &world{t: t, in: in, empty: empty, patient: in.onDisk, log: &record{}, plans: map[*engine.Engine]*faulty.Plan{}}
+	// Virtual days cost nothing but what idle engines ask: a third of the processor. So they seldom
+	// ask where runs are kept in memory, too; where runs are dropped, and at night, as often as those of users.
+	patient := in.onDisk || in.resident && !extent.Nightly()
+	w := &world{t: t, in: in, empty: empty, patient: patient, log: &record{}, plans: map[*engine.Engine]*faulty.Plan{}}
 	if !in.resident {
 		w.maxResident = -1
 	}
