@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
@@ -43,6 +44,7 @@ var absences = map[string]func(t *testing.T, w *world, e *engine.Engine, program
 // TestE88_ADeadlineThatPassedFirstWinsWhenTheCodeWasAway: the success of a call that came
 // after the deadline of its block is dropped, as it is if the code is there.
 func TestE88_ADeadlineThatPassedFirstWinsWhenTheCodeWasAway(t *testing.T) {
+	extent.Unwatched(t, "it varies what a deadline is of")
 	// Its second attempt succeeds, half an hour after the deadline.
 	late := activity.New("late", func(ctx context.Context, _ int) (string, error) {
 		if info, _ := activity.FromContext(ctx); info.Attempt == 1 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/store"
 )
@@ -22,6 +23,7 @@ var onDisk = []string{
 // that are played on the databases asks too: each verb, each part of a turn, each state of a
 // run and of a call.
 func TestShapesOnDiskWriteInEveryWay(t *testing.T) {
+	extent.Unwatched(t, "it is about the shapes")
 	all, disk := map[string][]string{}, map[string]bool{}
 	for _, s := range shapes {
 		for way := range waysOf(t, s) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -14,6 +15,7 @@ import (
 // after the turn in which it did, although its run stays in memory, and while an attempt runs.
 // Code that is deterministic is left alone, however long.
 func TestE41_ChanceIsFoundInMemory(t *testing.T) {
+	extent.Unwatched(t, "it varies what a workflow does by chance")
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		slow := activity.New("slow", func(ctx context.Context, n int) (int, error) {
 			time.Sleep(time.Minute)

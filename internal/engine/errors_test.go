@@ -15,6 +15,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/mark"
 	"github.com/perdure/perdure/internal/request"
@@ -333,6 +334,7 @@ var places = []place{
 // another process gets answer errors.Is and errors.As alike, with the same text,
 // types, data, causes and stack.
 func TestE4_ErrorsAreTheSameFromEveryPlace(t *testing.T) {
+	extent.Unwatched(t, "it varies errors")
 	for i := range places {
 		if testing.Short() && i%4 != 0 {
 			continue // the others differ in values only

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -48,6 +49,7 @@ func (unwritable) MarshalJSON() ([]byte, error) { panic("in MarshalJSON") }
 // with, brings the process down; the attempt and the run fail with what can be
 // said of it, and the next run is served.
 func TestI13_HostileErrors(t *testing.T) {
+	extent.Unwatched(t, "it varies errors")
 	for name, hostile := range map[string]error{
 		"panicking methods":   &hostileError{},
 		"wrapped":             fmt.Errorf("around: %w", &typedNil{"x"}),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
@@ -110,6 +111,7 @@ func one(context.Context) (int, error) { return 1, nil }
 // and goes on to its end with code that does not, from where it was: what completed
 // does not run again. Another run notices nothing.
 func TestE47_PanicAtEveryPlace(t *testing.T) {
+	extent.Unwatched(t, "it varies the code of workflows")
 	for name, code := range pitfalls {
 		for mode, options := range map[string][]perduretest.Option{"evicted": nil, "resident": {perduretest.Resident()}} {
 			t.Run(name+" "+mode, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/workflow"
@@ -119,6 +120,7 @@ const orderResult = "8 16 4 packed go"
 // it in one way each. It is parked with the first difference, not failed and not
 // tried again by the same code; with the old code it goes on.
 func TestE41_DifferencesPark(t *testing.T) {
+	extent.Unwatched(t, "it varies the code of workflows")
 	call := func(a activity.Activity[int, int], in int) func(*workflow.Context) {
 		return func(wf *workflow.Context) { _, _ = workflow.Call(wf, a, in) }
 	}
@@ -214,6 +216,7 @@ func (w *world) startRecorded(old workflow.Workflow[int, string]) {
 // TestE41_CompatibleChanges: other delays and other policies fit the history;
 // what was recorded stays.
 func TestE41_CompatibleChanges(t *testing.T) {
+	extent.Unwatched(t, "it varies the code of workflows")
 	for name, change := range map[string]func(c *recipe){
 		"another delay of a timer that fired": func(c *recipe) {
 			c.timer = func(wf *workflow.Context) workflow.Timer { return workflow.NewTimer(wf, time.Hour) }

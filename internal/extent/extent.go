@@ -41,3 +41,12 @@ func OnlyAtNight(tb testing.TB, why string) {
 		tb.Skip("This is played at night only (PERDURE_NIGHTLY=1): " + why)
 	}
 }
+
+// Unwatched skips a test under the race detector, but at night, and says why: what it varies, and
+// others do not, is nothing that goroutines share.
+func Unwatched(tb testing.TB, why string) {
+	tb.Helper()
+	if race && !Nightly() {
+		tb.Skip("The race detector does not watch this by day: " + why)
+	}
+}

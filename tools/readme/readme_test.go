@@ -154,6 +154,7 @@ func stranger(t *testing.T) *place {
 		"GOMODCACHE="+modules,
 		"GOFLAGS="+flags,
 		"GOPROXY="+proxy,
+		"GOGC="+os.Getenv("GOGC"), // says how much the compiler collects, and nothing of the pages
 		"PATH="+filepath.Join(home, "go", "bin")+string(os.PathListSeparator)+bin,
 	)
 	if nightly {

@@ -147,7 +147,11 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 		p := playerOf(ts)
 		d, err := time.ParseDuration(args[1])
 		ts.Check(err)
-		fixtures[args[0]].serve(p.t, p.db, func() { time.Sleep(d) }, told(args)...)
+		options := told(args)
+		if d >= time.Hour { // and nobody waits for its signs of life
+			options = append(options, perdure.Lease(d))
+		}
+		fixtures[args[0]].serve(p.t, p.db, func() { time.Sleep(d) }, options...)
 	},
 	"serve": func(ts *testscript.TestScript, _ bool, args []string) {
 		p := playerOf(ts)
