@@ -180,7 +180,7 @@ func (s *shift) answer(token string, n int) {
 			s.node.book.answer(s.entry, as, at)
 			return
 		case errors.Is(err, request.ErrStaleToken):
-			s.node.book.answer(s.entry, turnedAway, at)
+			s.node.book.answer(s.entry, turnedAway, time.Now())
 			return
 		}
 		w.tolerate(err, "an answer for %d", n)

@@ -105,6 +105,9 @@ func TestE7_NothingIsWrittenUnderAnOldEpoch(t *testing.T) {
 		n := store.Node{ID: []string{"a", "b"}[i], Lease: time.Nanosecond}
 		w.must(h.Join(t.Context(), n))
 	}
+	// Without a member that may be silent for so long, a transaction that is slow on a busy
+	// machine would count as that of a stalled process, and its session would be ended.
+	w.must(w.another().Join(t.Context(), store.Node{ID: "c", Lease: time.Hour}))
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	var durable, fenced atomic.Int64

@@ -57,7 +57,7 @@ func fill(v reflect.Value, n int64) {
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem(), n)
 	case reflect.Slice:
-		if k := v.Type().Elem().Kind(); k == reflect.Struct && v.Type().Elem().Name() != "Spec" || k == reflect.Int64 {
+		if k := v.Type().Elem().Kind(); k == reflect.Struct || k == reflect.Int64 {
 			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 			fill(v.Index(0), n)
 		}
