@@ -16,6 +16,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
@@ -722,6 +723,43 @@ func TestE29_ATokenIsGoodFromItsFirstMoment(t *testing.T) {
 			if got, err := finish[string](t, e, fmt.Sprint(n)); got != "done" || err != nil {
 				t.Errorf("%d: %q, %v", n, got, err)
 			}
+		}
+	})
+}
+
+// slowPosts is a database that is slow to take messages.
+type slowPosts struct {
+	store.Opener
+	each time.Duration
+}
+
+func (s slowPosts) Open(ctx context.Context) (store.Store, error) {
+	db, err := s.Opener.Open(ctx)
+	return slowPost{db, s.each}, err
+}
+
+type slowPost struct {
+	store.Store
+	each time.Duration
+}
+
+func (s slowPost) Post(ctx context.Context, m store.Message) error {
+	time.Sleep(s.each)
+	return s.Store.Post(ctx, m)
+}
+
+// TestE29_WhoWaitsForTheDatabaseIsToldTheTruth: an answer that the database takes only after an
+// outage, when its attempt is over and the next one runs, does not count, and its sender hears so.
+func TestE29_WhoWaitsForTheDatabaseIsToldTheTruth(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		w.db = slowPosts{w.db, 15 * time.Minute}
+		d := newDesk(retry.Policy{AttemptTimeout: 10 * time.Minute, MaxAttempts: 3, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter})
+		e := w.start(d.flow, d.activity)
+		begin(t, e, d.flow, "run", 0)
+		pass(time.Minute)
+		isError(t, say(t, e, d.token(t, "run", 1), "late"), request.ErrStaleToken)
+		if got := outcomes(t, e, "run"); got != "1.1 timed-out backoff Timeout, 1.2 external" {
+			t.Errorf("the attempts are %s", got)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
@@ -73,6 +74,10 @@ func (c *Client) AttemptOf(ctx context.Context, token string) (view.TokenAttempt
 	return of, err
 }
 
+// old is how long the look at an attempt is true enough to end it without another: after an outage
+// the attempt may have been lost with its process meanwhile.
+const old = 100 * time.Millisecond
+
 // endAttempt posts the end of an attempt, unless the end is already on record.
 func (c *Client) endAttempt(ctx context.Context, token string, outcome core.Outcome, d message.Data) error {
 	a, err := c.attempt(ctx, token)
@@ -87,9 +92,10 @@ func (c *Client) endAttempt(ctx context.Context, token string, outcome core.Outc
 		return err
 	}
 	d.Outcome = outcome
+	looked := time.Now()
 	err = c.tellAttempt(ctx, a, w.row.WorkflowID, message.AttemptEnd, d)
-	if errors.Is(err, ErrStaleToken) {
-		// The run ended after the look at it, perhaps by this very outcome.
+	if errors.Is(err, ErrStaleToken) || err == nil && time.Since(looked) > old {
+		// The run, or the attempt, ended after the look at it, perhaps by this very outcome.
 		if w, again := c.awaited(ctx, a, outcome); w.known || again != nil {
 			return again
 		}

@@ -172,15 +172,15 @@ func (s *shift) answer(token string, n int) {
 		if alive {
 			_ = w.desk().HeartbeatAttempt(ctx, token, history.Payload{})
 		}
-		at := time.Now()
 		err := say(ctx)
+		at := time.Now()
 		cancel()
 		switch {
 		case err == nil:
 			s.node.book.answer(s.entry, as, at)
 			return
 		case errors.Is(err, request.ErrStaleToken):
-			s.node.book.answer(s.entry, turnedAway, time.Now())
+			s.node.book.answer(s.entry, turnedAway, at)
 			return
 		}
 		w.tolerate(err, "an answer for %d", n)
