@@ -415,14 +415,6 @@ func (e *Engine) Sweep(ctx context.Context, keep view.Retention, dry bool) (view
 	return e.sweeper.Sweep(ctx, keep, e.db.group.All(), dry)
 }
 
-// owned returns the partitions that this node looks after. It is never nil, which would mean
-// all.
-func (l *locations) owned() []int {
-	l.engine.mu.Lock()
-	defer l.engine.mu.Unlock()
-	return partitionsOf(l.open())
-}
-
 // Info describes the database.
 func (e *Engine) Info() store.Info {
 	if e == None {

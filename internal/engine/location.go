@@ -130,3 +130,11 @@ func (l *locations) servesOf(partition int) bool {
 	}
 	return false
 }
+
+// owned returns the partitions that this node looks after. It is never nil, which would mean
+// all.
+func (l *locations) owned() []int {
+	l.engine.mu.Lock()
+	defer l.engine.mu.Unlock()
+	return partitionsOf(l.open())
+}

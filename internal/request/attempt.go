@@ -94,9 +94,10 @@ func (c *Client) endAttempt(ctx context.Context, token string, outcome core.Outc
 	d.Outcome = outcome
 	looked := time.Now()
 	err = c.tellAttempt(ctx, a, w.row.WorkflowID, message.AttemptEnd, d)
-	if errors.Is(err, ErrStaleToken) || err == nil && time.Since(looked) > old {
-		// The run, or the attempt, ended after the look at it, perhaps by this very outcome.
-		if w, again := c.awaited(ctx, a, outcome); w.known || again != nil {
+	if stale := errors.Is(err, ErrStaleToken); stale || err == nil && time.Since(looked) > old {
+		// The run, or the attempt, ended after the look at it, perhaps by this very outcome. What
+		// is durable stays so if nobody can look now.
+		if w, again := c.awaited(ctx, a, outcome); w.known || stale && again != nil || errors.Is(again, ErrStaleToken) {
 			return again
 		}
 	}
