@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -727,32 +728,44 @@ func TestE29_ATokenIsGoodFromItsFirstMoment(t *testing.T) {
 	})
 }
 
-// slowPosts is a database that is slow to take messages.
+// slowPosts is a database that is slow to take messages. If it is blind, it cannot be asked once
+// after it has taken one.
 type slowPosts struct {
 	store.Opener
-	each time.Duration
+	each  time.Duration
+	blind bool
 }
 
 func (s slowPosts) Open(ctx context.Context) (store.Store, error) {
 	db, err := s.Opener.Open(ctx)
-	return slowPost{db, s.each}, err
+	return &slowPost{Store: db, slowPosts: s}, err
 }
 
 type slowPost struct {
 	store.Store
-	each time.Duration
+	slowPosts
+	fails atomic.Bool
 }
 
-func (s slowPost) Post(ctx context.Context, m store.Message) error {
+func (s *slowPost) Post(ctx context.Context, m store.Message) error {
 	time.Sleep(s.each)
-	return s.Store.Post(ctx, m)
+	err := s.Store.Post(ctx, m)
+	s.fails.Store(s.blind)
+	return err
+}
+
+func (s *slowPost) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
+	if s.fails.Swap(false) {
+		return nil, errRefused
+	}
+	return s.Store.Find(ctx, partition, workflowID, run)
 }
 
 // TestE29_WhoWaitsForTheDatabaseIsToldTheTruth: an answer that the database takes only after an
 // outage, when its attempt is over and the next one runs, does not count, and its sender hears so.
 func TestE29_WhoWaitsForTheDatabaseIsToldTheTruth(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
-		w.db = slowPosts{w.db, 15 * time.Minute}
+		w.db = slowPosts{Opener: w.db, each: 15 * time.Minute}
 		d := newDesk(retry.Policy{AttemptTimeout: 10 * time.Minute, MaxAttempts: 3, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter})
 		e := w.start(d.flow, d.activity)
 		begin(t, e, d.flow, "run", 0)
@@ -760,6 +773,22 @@ func TestE29_WhoWaitsForTheDatabaseIsToldTheTruth(t *testing.T) {
 		isError(t, say(t, e, d.token(t, "run", 1), "late"), request.ErrStaleToken)
 		if got := outcomes(t, e, "run"); got != "1.1 timed-out backoff Timeout, 1.2 external" {
 			t.Errorf("the attempts are %s", got)
+		}
+	})
+}
+
+// TestE29_WhatWasTakenStaysTaken: an answer that the database has taken is one, although nobody
+// can ask it whether the attempt was over by then.
+func TestE29_WhatWasTakenStaysTaken(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		w.db = slowPosts{Opener: w.db, each: time.Minute, blind: true}
+		d := newDesk(patient)
+		e := w.start(d.flow, d.activity)
+		begin(t, e, d.flow, "run", 0)
+		pass(time.Minute)
+		isError(t, say(t, e, d.token(t, "run", 1), "done"), nil)
+		if got, err := finish[string](t, e, "run"); got != "done" || err != nil {
+			t.Errorf("%q, %v", got, err)
 		}
 	})
 }
