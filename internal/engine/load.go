@@ -34,13 +34,12 @@ func (r *activeRun) load(todo []post.Mail) error {
 	if err != nil {
 		return err
 	}
-	heard := int64(0)
 	if n := len(past.Turns); n > 0 && past.Turns[n-1].Epoch != r.location.epoch {
-		last := past.Turns[n-1].Epoch
-		r.location.lineage.CameFrom(last)
-		if store.WardOf(last) != r.location.ward {
-			heard = e.clock.Now() // its messages came with it
-		}
+		r.location.lineage.CameFrom(past.Turns[n-1].Epoch)
+	}
+	heard := int64(0)
+	if known, _ := r.location.lineage.Known(); !known {
+		heard = e.clock.Now() // runs have arrived, and their messages with them
 	}
 	if r.create == nil { // else nobody knew it before
 		if err := r.location.hearSince(past.Start.WorkflowID, heard); err != nil {
