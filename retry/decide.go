@@ -23,6 +23,10 @@ type State struct {
 	// Canceled says that the call has been canceled.
 	Canceled bool
 
+	// Settled says that the attempt, whose outcome was unknown, is now known to have had no
+	// effect.
+	Settled bool
+
 	// OverBudget says that the call's retry budget refuses another attempt.
 	OverBudget bool
 
@@ -38,6 +42,10 @@ type Decision struct {
 	// Retry says that another attempt starts at At. Without it the call has
 	// failed or, with Pause, waits until a person decides.
 	Retry, Pause bool
+
+	// Verify says that nothing is decided yet: the attempt may have had its effect, and the
+	// program is asked. If it says that it had none, Decide is asked again with State.Settled.
+	Verify bool
 
 	// Delay is the wait before the next attempt; zero without Retry.
 	Delay time.Duration
@@ -75,13 +83,18 @@ var lastInstant = time.Date(2261, time.December, 31, 23, 59, 59, 0, time.UTC)
 // even for a policy that Validate would refuse.
 //
 // The judgement goes in this order, and the first stop found is the reason:
-// canceled; terminal; Stop rule or NonRetryable; timeout with StopOnTimeout;
+// canceled; unknown outcome, unless OnUnknown is RepeatUnknown; terminal; Stop rule or NonRetryable; timeout with StopOnTimeout;
 // Retryable; attempts; Within; budget. Stops of the last three kinds become
 // Pause if the policy says so.
 func Decide(p *Policy, s State, f Failure, now time.Time, u float64) Decision {
 	rule, stop := p.filter(&s, &f)
 	allowed, backoff, jitter := p.terms(rule)
 	d := Decision{Reason: stop, Rule: rule, Max: allowed}
+	if f.Unknown && !s.Settled && stop != ReasonCanceled {
+		if then := p.AfterUnknown(f.Types...); then != RepeatUnknown {
+			return d.doubtful(p.match(f.Types), then)
+		}
+	}
 	if stop != "" {
 		return d
 	}
@@ -112,6 +125,16 @@ func Decide(p *Policy, s State, f Failure, now time.Time, u float64) Decision {
 	return d
 }
 
+// doubtful completes a decision about an attempt that may have had its effect.
+func (d Decision) doubtful(rule int, then OnUnknown) Decision {
+	d.Rule, d.Reason = rule, ReasonUnknown
+	if d.Verify = then == VerifyUnknown; d.Verify {
+		d.Reason = ReasonVerify
+	}
+	d.Pause = then == PauseUnknown
+	return d
+}
+
 // exhausted completes a decision that something is used up.
 func (d Decision) exhausted(p *Policy, reason Reason) Decision {
 	d.Reason, d.Pause = reason, p.OnExhausted == Pause
@@ -134,7 +157,7 @@ func (p *Policy) filter(s *State, f *Failure) (rule int, stop Reason) {
 	if matches(p.NonRetryable, f.Types) {
 		return noRule, ReasonNonRetryable
 	}
-	if f.Timeout != "" && p.OnTimeout == StopOnTimeout && !p.excepted(f.Timeout) {
+	if f.Timeout != "" && p.OnTimeout == StopOnTimeout && !s.Settled && !p.excepted(f.Timeout) {
 		return noRule, ReasonTimeout
 	}
 	if rule == noRule && len(p.Retryable) > 0 && !matches(p.Retryable, f.Types) {

@@ -64,7 +64,7 @@ func Do(ctx context.Context, policy Policy, fn func(context.Context) error, opts
 // asksNothing reports whether the policy has no lists, rules and timeouts.
 func (p *Policy) asksNothing() bool {
 	return int64(len(p.Rules)|len(p.Retryable)|len(p.NonRetryable))|int64(p.AttemptTimeout|p.HeartbeatTimeout|p.Within)|
-		int64(p.OnTimeout)|int64(p.OnExhausted) == 0
+		int64(p.OnTimeout)|int64(p.OnExhausted)|int64(p.OnUnknown) == 0
 }
 
 // boundsValid reports whether the other numbers of the policy are valid.
@@ -91,17 +91,41 @@ func doAgain(ctx context.Context, p *Policy, fn func(context.Context) error, err
 	return c.resume(p, fn, err)
 }
 
-// Value is Do for a function with a result. On failure it returns the zero T.
+// Value is Do for a function with a result. On failure it returns the zero T. What a question
+// finds (see Verify) is the result, too.
 func Value[T any](ctx context.Context, policy Policy, fn func(context.Context) (T, error), opts ...Option) (T, error) {
 	var value, zero T
 	if fn == nil {
 		return zero, Do(ctx, policy, nil, opts...)
 	}
+	if len(opts) > 0 {
+		return valueOrFound(ctx, policy, fn, opts)
+	}
 	err := Do(ctx, policy, func(ctx context.Context) error {
 		var err error
 		value, err = fn(ctx)
 		return err
-	}, opts...)
+	})
+	if err != nil {
+		return zero, err
+	}
+	return value, nil
+}
+
+// valueOrFound is Value for a call with options, whose result a question may find.
+func valueOrFound[T any](ctx context.Context, policy Policy, fn func(context.Context) (T, error), opts []Option) (T, error) {
+	var value, zero T
+	found := Option{kind: optionFound, found: func(result any) (err error) {
+		var is bool
+		if value, is = result.(T); !is {
+			err = fmt.Errorf("the question found a value of type %T; the call has one of type %T", result, zero)
+		}
+		return err
+	}}
+	err := Do(ctx, policy, func(ctx context.Context) (err error) {
+		value, err = fn(ctx)
+		return err
+	}, append(opts[:len(opts):len(opts)], found)...)
 	if err != nil {
 		return zero, err
 	}
@@ -117,6 +141,9 @@ func doFully(ctx context.Context, p *Policy, fn func(context.Context) error, opt
 	if ctx.Err() != nil {
 		return c.aborted(1, PhaseExecution, nil)
 	}
+	if c.verification.ask != nil && p.OnUnknown == 0 {
+		p.OnUnknown = VerifyUnknown
+	}
 	c.limit = p.AttemptLimit()
 	if p.bounded() {
 		c.first = time.Now()
@@ -124,7 +151,7 @@ func doFully(ctx context.Context, p *Policy, fn func(context.Context) error, opt
 	if c.place != nil {
 		return c.gated(p, fn)
 	}
-	if p.AttemptTimeout|p.HeartbeatTimeout == 0 && c.derive == nil && !c.traced && !c.recorded() {
+	if p.AttemptTimeout|p.HeartbeatTimeout == 0 && c.derive == nil && !c.traced && !c.recorded() && c.verification.ask == nil {
 		return c.resume(p, fn, invoke(ctx, fn))
 	}
 	c.id = newTrace(c.trace)
@@ -161,6 +188,9 @@ func (c *call) check(p *Policy, fn func(context.Context) error) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
+	if err := c.verification.check(p); err != nil {
+		return err
+	}
 	return c.checkGates()
 }
 
@@ -179,6 +209,10 @@ type attempt struct {
 	id     string // empty unless a hook or a record needed it
 	start  time.Time
 	probe  bool // of a circuit breaker
+
+	question int // if it is a question: which one about the attempt before
+	answer   Answer
+	fault    error // why it found no answer
 }
 
 // loop judges the outcome of an attempt, and waits for and makes the next one.
@@ -195,12 +229,13 @@ func (c *call) loop(p *Policy, fn func(context.Context) error, at attempt, err e
 		case *haltError:
 			return c.halted(p, at, e)
 		}
-		d, failure := c.judge(p, at, previous, err)
+		failed := at.number
+		d, failure := c.judge(p, &at, previous, err)
 		if !d.Retry {
 			return failure
 		}
 		if !c.wait(d.Delay) {
-			return c.aborted(at.number, PhaseBackoff, err)
+			return c.aborted(failed, PhaseBackoff, err)
 		}
 		previous = d.Delay
 		at, err = c.attempt(p, at.number+1, fn)
@@ -208,8 +243,9 @@ func (c *call) loop(p *Policy, fn func(context.Context) error, at attempt, err e
 }
 
 // judge asks Decide about a failure and records the attempt. If no further
-// attempt follows, it returns what the caller gets.
-func (c *call) judge(p *Policy, at attempt, previous time.Duration, err error) (Decision, error) {
+// attempt follows, it returns what the caller gets. If the program was asked whether the
+// attempt had its effect, at becomes the last question.
+func (c *call) judge(p *Policy, at *attempt, previous time.Duration, err error) (Decision, error) {
 	now := time.Now()
 	state := State{Attempt: at.number - c.free, First: c.first, Previous: previous, Canceled: c.parent.Err() != nil, Probe: at.probe}
 	if at.probe {
@@ -218,6 +254,13 @@ func (c *call) judge(p *Policy, at attempt, previous time.Duration, err error) (
 	failure, u := Classify(err), c.draw()
 
 	d := Decide(p, state, failure, now, u)
+	if d.Verify {
+		if failure := c.verify(at, now, err); failure != nil || at.answer == AnswerFound {
+			return Decision{}, failure
+		}
+		state.Settled, now = true, time.Now()
+		d = Decide(p, state, failure, now, u)
+	}
 	// The budget is asked last, and only if it matters: asking may cost a token.
 	if d.Retry && c.place != nil && !c.place.Retry(at.number, d.At) {
 		state.OverBudget = true
@@ -229,11 +272,13 @@ func (c *call) judge(p *Policy, at attempt, previous time.Duration, err error) (
 	case at.probe:
 		c.free++
 	}
-	c.record(at, Record{End: now, Err: err, Delay: d.Delay, Reason: d.Reason})
+	c.record(*at, Record{End: now, Err: err, Delay: d.Delay, Reason: d.Reason})
 
 	switch {
 	case d.Retry:
 		return d, nil
+	case d.Reason == ReasonUnknown:
+		return d, c.unknown(*at, now, 0, err)
 	case d.Reason == ReasonCanceled && state.Canceled:
 		return d, c.aborted(at.number, PhaseExecution, err)
 	case d.Reason == ReasonCanceled:
@@ -279,8 +324,14 @@ func (c *call) attempt(p *Policy, n int, fn func(context.Context) error) (attemp
 		}
 	}
 	at := attempt{number: n, start: time.Now(), probe: probe}
+	err := c.execute(p, &at, fn)
+	return at, err
+}
+
+// execute runs fn in a context of its own, within the timeouts of a policy.
+func (c *call) execute(p *Policy, at *attempt, fn func(context.Context) error) error {
 	ac := &attemptContext{
-		Context: c.parent, trace: c.id, number: n, max: c.limit,
+		Context: c.parent, trace: c.id, number: at.number, max: c.limit,
 		limits: limits{start: at.start, lastBeat: at.start, attempt: p.AttemptTimeout, silence: p.HeartbeatTimeout},
 	}
 	defer ac.end()
@@ -292,7 +343,7 @@ func (c *call) attempt(p *Policy, n int, fn func(context.Context) error) (attemp
 		if c.derive != nil {
 			var err error
 			if ctx, err = c.derived(ac, info); err != nil {
-				return at, err
+				return err
 			}
 		}
 	}
@@ -300,10 +351,10 @@ func (c *call) attempt(p *Policy, n int, fn func(context.Context) error) (attemp
 	if err != nil && ac.limited() && c.parent.Err() == nil {
 		if timeout := ac.timedOut(time.Now()); timeout != nil {
 			timeout.Err = err
-			return at, timeout
+			return timeout
 		}
 	}
-	return at, err
+	return err
 }
 
 // derived lets the derive hook make the attempt's context.
@@ -358,6 +409,9 @@ func (c *call) record(at attempt, r Record) {
 	r.Number, r.ID, r.Start = at.number, at.id, at.start
 	if r.ID == "" {
 		_, r.ID = c.id.ids(at.number)
+	}
+	if r.Question, r.Answer = at.question, at.answer; r.Question > 0 {
+		r.Err = at.fault
 	}
 	if r.Err != nil {
 		c.failed = firstlast.Append(c.failed, r)

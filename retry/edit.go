@@ -95,6 +95,6 @@ func memberOf(key string) string {
 		"MaxAttempts": "max_attempts", "Backoff": "backoff", "Jitter": "jitter", "AttemptTimeout": "attempt_timeout",
 		"HeartbeatTimeout": "heartbeat_timeout", "QueueTimeout": "queue_timeout", "Within": "within", "OnTimeout": "on_timeout",
 		"Retryable": "retryable", "NonRetryable": "non_retryable", "OnExhausted": "on_exhausted", "MaxServerDelay": "max_server_delay",
-		"CrashLimit": "crash_limit",
+		"CrashLimit": "crash_limit", "OnUnknown": "on_unknown",
 	}[field]
 }

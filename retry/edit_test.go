@@ -43,7 +43,7 @@ func TestF13_AnEditChangesWhatItNames(t *testing.T) {
 		if k.Where == notation.Alone {
 			continue
 		}
-		value := map[string]string{"retry": "3", "crashes": "2", "jitter": "none", "on-timeout": "retry", "only": "E", "never": "E", "factor": "3"}[k.Name]
+		value := map[string]string{"retry": "3", "crashes": "2", "jitter": "none", "on-timeout": "retry", "only": "E", "never": "E", "factor": "3", "unknown": "pause"}[k.Name]
 		text := k.Name
 		switch {
 		case k.Value == "":

@@ -45,6 +45,10 @@ type Verdict struct {
 	// Errors describes the errors of this verdict in words.
 	Errors string
 
+	// Asked says that the program is asked first whether the attempt had its effect; the rest
+	// of the verdict is about one that had none.
+	Asked bool
+
 	// Retried says that another attempt follows, Reason why or why not.
 	Retried bool
 	Reason  Reason
@@ -138,6 +142,7 @@ func (v Verdict) failure() Failure {
 	if len(v.Types) > 0 {
 		f.Types = v.Types[:1]
 		f.Timeout = timeoutKinds[v.Types[0]]
+		f.Unknown = f.Timeout == TimeoutAttempt || f.Timeout == TimeoutHeartbeat || v.Types[0] == TypeWorkerLost
 	}
 	return f
 }
@@ -159,6 +164,10 @@ func (p *Policy) walk(f Failure, took time.Duration, u float64) (attempts []plan
 		attempts = append(attempts, next)
 		failed := addDurations(next.start, took)
 		d := Decide(p, s, f, explainedAt.Add(failed), u)
+		if d.Verify {
+			s.Settled = true
+			d = Decide(p, s, f, explainedAt.Add(failed), u)
+		}
 		if !d.Retry {
 			return attempts, true
 		}

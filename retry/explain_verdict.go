@@ -12,7 +12,7 @@ func (p *Policy) verdicts() []Verdict {
 	for _, name := range p.mentioned() {
 		v := p.verdict(Verdict{Types: []string{name}, Errors: name})
 		same := func(w Verdict) bool {
-			return w.Rule == v.Rule && w.Retried == v.Retried && w.Reason == v.Reason && w.Attempts == v.Attempts
+			return w.Asked == v.Asked && w.Rule == v.Rule && w.Retried == v.Retried && w.Reason == v.Reason && w.Attempts == v.Attempts
 		}
 		if i := slices.IndexFunc(all, same); i >= 0 {
 			all[i].Types = append(all[i].Types, name)
@@ -24,6 +24,10 @@ func (p *Policy) verdicts() []Verdict {
 	other := "any error"
 	if len(all) > 0 {
 		other = "any other error"
+	}
+	if p.doubts() {
+		all = append(all, p.judge(Verdict{Errors: "an error marked unknown"}, Failure{Unknown: true}),
+			p.judge(Verdict{Errors: "an attempt lost with its process"}, Failure{Types: []string{TypeWorkerLost}, Unknown: true}))
 	}
 	return append(all, p.verdict(Verdict{Errors: other}),
 		p.judge(Verdict{Errors: "an error marked terminal"}, Failure{Terminal: true}),
@@ -37,6 +41,10 @@ func (p *Policy) verdict(v Verdict) Verdict { return p.judge(v, v.failure()) }
 func (p *Policy) judge(v Verdict, f Failure) Verdict {
 	s := State{Attempt: 1, First: explainedAt}
 	d := Decide(p, s, f, explainedAt, 0)
+	if v.Asked = d.Verify; v.Asked {
+		s.Settled = true
+		d = Decide(p, s, f, explainedAt, 0)
+	}
 	v.Retried, v.Reason, v.Rule, v.Attempts = d.Retry, d.Reason, d.Rule, 1
 	if !v.Retried {
 		return v
@@ -47,6 +55,11 @@ func (p *Policy) judge(v Verdict, f Failure) Verdict {
 		v.Reason = usual.Reason
 	}
 	return v
+}
+
+// doubts reports whether the policy sets unknown outcomes apart from failures.
+func (p *Policy) doubts() bool {
+	return p.onUnknown(VerifyUnknown) || p.onUnknown(PauseUnknown) || p.onUnknown(FailUnknown)
 }
 
 // mentioned are the error types that the policy names, in the order in which it

@@ -106,12 +106,12 @@ func (e *Explanation) warnTimeouts() {
 	p := &e.Policy
 	var retried []string
 	for _, t := range []string{TypeTimeout, TypeHeartbeatTimeout} {
-		if v, ok := e.about(t); ok && v.Retried && p.bound(t) > 0 {
+		if v, ok := e.about(t); ok && v.Retried && !v.Asked && p.bound(t) > 0 {
 			retried = append(retried, t)
 		}
 	}
 	if len(retried) > 0 {
-		e.add(warnTimeoutsRetried, "%s: an attempt that timed out may have had its effect, and is retried. That is right for work that can be repeated; else set on-timeout: stop.", listed(retried))
+		e.add(warnTimeoutsRetried, "%s: an attempt that timed out may have had its effect, and is retried. That is right for work that can be repeated; else let it be asked about first (unknown: verify), or decided by a person (unknown: pause), or set on-timeout: stop.", listed(retried))
 	}
 	for _, r := range p.Rules {
 		for _, t := range r.Types {

@@ -29,6 +29,10 @@ type Failure struct {
 	Asked bool
 	After time.Duration
 	At    time.Time
+
+	// Unknown says that the attempt may have had its effect (see IsUnknown), and NotDone that
+	// an error says that it had none.
+	Unknown, NotDone bool
 }
 
 // Type returns the name of the outermost error that has a name of its own, and Error if
@@ -48,7 +52,7 @@ const maxNodes = 1000
 // wraps, joined errors included, outermost first. For nil it returns the zero Failure.
 //
 // Errors that only add text or a mark have no type: fmt.Errorf with %w, errors.Join,
-// Terminal and After. So fmt.Errorf("charge: %w", declined) has the type of declined, and
+// Terminal, After, Unknown and NotDone. So fmt.Errorf("charge: %w", declined) has the type of declined, and
 // not the type Error in addition.
 //
 // A *TimeoutError hides the cancellation that it wraps: an error that a body returns
@@ -62,13 +66,17 @@ func Classify(err error) Failure {
 			w.Types = []string{TypeError}
 		}
 	}
+	if !w.marked {
+		w.Unknown = w.Timeout == TimeoutAttempt || w.Timeout == TimeoutHeartbeat
+	}
 	return w.Failure
 }
 
 // walk collects a Failure.
 type walk struct {
 	Failure
-	left int
+	left   int
+	marked bool // an error above says whether the attempt had its effect
 }
 
 // guarded is visit for errors whose methods may panic.
@@ -91,6 +99,10 @@ func (w *walk) visit(err error, timedOut bool) {
 	case *mark.After:
 		if !w.Asked {
 			w.Asked, w.After, w.At = true, e.Delay, e.At
+		}
+	case *mark.Outcome:
+		if !w.marked {
+			w.marked, w.Unknown, w.NotDone = true, e.Unknown, !e.Unknown
 		}
 	case *TimeoutError:
 		if w.Timeout == "" {

@@ -50,6 +50,9 @@ func witnesses() map[string]witness {
 		return rule(retry.Rule{Types: []string{"A"}, MaxAttempts: 3, Jitter: j})
 	}
 	second := time.Second
+	late := func(o retry.OnUnknown) retry.Policy {
+		return retry.Policy{AttemptTimeout: second, Rules: []retry.Rule{{Types: []string{retry.TypeTimeout}, MaxAttempts: 3, OnUnknown: o}}}
+	}
 	linear, growing := retry.Linear(second, 9*second), retry.Exponential(second, 2, 9*second)
 	linear2, growing2 := linear, growing
 	linear2.Initial, growing2.Coefficient = 2*second, 3
@@ -85,8 +88,10 @@ func witnesses() map[string]witness {
 		"Rules[].Jitter.Kind":         {ruleJitter(retry.FullJitter), ruleJitter(retry.EqualJitter), six},
 		"Rules[].Jitter.Proportion":   {ruleJitter(retry.Proportional(0.1)), ruleJitter(retry.Proportional(0.2)), six},
 
-		"OnExhausted":    {retry.Policy{MaxAttempts: 1}, retry.Policy{MaxAttempts: 1, OnExhausted: retry.Pause}, six},
-		"MaxServerDelay": {retry.Policy{}, retry.Policy{MaxServerDelay: second}, failures("after(5s,A)", "ok")},
+		"OnExhausted":       {retry.Policy{MaxAttempts: 1}, retry.Policy{MaxAttempts: 1, OnExhausted: retry.Pause}, six},
+		"OnUnknown":         {retry.Policy{AttemptTimeout: second}, retry.Policy{AttemptTimeout: second, OnUnknown: retry.FailUnknown}, slow},
+		"Rules[].OnUnknown": {late(0), late(retry.FailUnknown), slow},
+		"MaxServerDelay":    {retry.Policy{}, retry.Policy{MaxServerDelay: second}, failures("after(5s,A)", "ok")},
 
 		// Played at a gate, see golden.AtGates.
 		"QueueTimeout": {retry.Policy{}, retry.Policy{QueueTimeout: second}, slow},

@@ -35,6 +35,7 @@ type policyJSON struct {
 	NonRetryable     []string     `json:"non_retryable,omitempty"`
 	Rules            []Rule       `json:"rules,omitempty"`
 	OnExhausted      OnExhausted  `json:"on_exhausted,omitzero"`
+	OnUnknown        OnUnknown    `json:"on_unknown,omitzero"`
 	MaxServerDelay   durationJSON `json:"max_server_delay,omitzero"`
 	CrashLimit       int          `json:"crash_limit,omitzero"`
 }
@@ -45,6 +46,7 @@ type ruleJSON struct {
 	MaxAttempts attemptsJSON `json:"max_attempts,omitzero"`
 	Backoff     Backoff      `json:"backoff,omitzero"`
 	Jitter      Jitter       `json:"jitter,omitzero"`
+	OnUnknown   OnUnknown    `json:"on_unknown,omitzero"`
 }
 
 type backoffJSON struct {
@@ -75,6 +77,7 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 		NonRetryable:     p.NonRetryable,
 		Rules:            p.Rules,
 		OnExhausted:      p.OnExhausted,
+		OnUnknown:        p.OnUnknown,
 		MaxServerDelay:   durationJSON(p.MaxServerDelay),
 		CrashLimit:       p.CrashLimit,
 	})
@@ -108,6 +111,7 @@ func (p *Policy) UnmarshalJSON(data []byte) error {
 		NonRetryable:     w.NonRetryable,
 		Rules:            w.Rules,
 		OnExhausted:      w.OnExhausted,
+		OnUnknown:        w.OnUnknown,
 		MaxServerDelay:   time.Duration(w.MaxServerDelay),
 		CrashLimit:       w.CrashLimit,
 	}
@@ -130,7 +134,7 @@ func (p *Policy) unmarshalNotation(data []byte) error {
 
 // MarshalJSON writes the rule as UnmarshalJSON reads it.
 func (r Rule) MarshalJSON() ([]byte, error) {
-	return json.Marshal(ruleJSON{r.Types, r.Stop, attemptsJSON(r.MaxAttempts), r.Backoff, r.Jitter})
+	return json.Marshal(ruleJSON{r.Types, r.Stop, attemptsJSON(r.MaxAttempts), r.Backoff, r.Jitter, r.OnUnknown})
 }
 
 // UnmarshalJSON reads a rule; see Policy.UnmarshalJSON for the spelling.
@@ -139,7 +143,7 @@ func (r *Rule) UnmarshalJSON(data []byte) error {
 	if err := strictJSON("rule", data, &w); err != nil {
 		return err
 	}
-	*r = Rule{w.Types, w.Stop, int(w.MaxAttempts), w.Backoff, w.Jitter}
+	*r = Rule{w.Types, w.Stop, int(w.MaxAttempts), w.Backoff, w.Jitter, w.OnUnknown}
 	return nil
 }
 

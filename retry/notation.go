@@ -31,6 +31,9 @@ import "log/slog"
 //	only: TYPES          retry these error types and those that brackets name
 //	never: TYPES         never retry these
 //	pause                when retries are used up, wait for a person
+//	unknown: O           what follows an attempt that may have had its effect (lost, timed out,
+//	                     or it says so): repeat, verify, pause or fail; with error types
+//	                     only for these, and alone it leaves their retries as they are
 //	max-retry-after: D   the longest wait that an error may ask for
 //	crashes: N           attempts that may be lost with their worker
 //

@@ -62,7 +62,11 @@ func (d *draft) item(s *scanner, b *bracket) error {
 	if key.Value != "" && !s.mark(":") {
 		return s.fail(s.at, "is in the way", fmt.Sprintf(`":" behind %s, and then %s`, key.Name, key.Value))
 	}
-	if key.Where == notation.ForAll || key.Where == notation.WithTimeout {
+	if key.Where == notation.ForAny && len(b.types) > 0 {
+		b.rule.OnUnknown, err = s.onUnknown()
+		return err
+	}
+	if key.Where == notation.ForAll || key.Where == notation.ForAny || key.Where == notation.WithTimeout {
 		return d.setting(s, key.Name, at)
 	}
 	return d.attempts(s, b, key.Name)

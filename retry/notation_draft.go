@@ -90,6 +90,8 @@ func (d *draft) setting(s *scanner, key string, at int) (err error) {
 		p.NonRetryable = typesOf(types)
 	case notation.Pause:
 		p.OnExhausted = Pause
+	case notation.Unknown:
+		p.OnUnknown, err = s.onUnknown()
 	case notation.MaxRetryAfter:
 		p.MaxServerDelay, err = s.positive()
 	case notation.Crashes:
@@ -145,6 +147,16 @@ func (d *draft) onTimeout(s *scanner) error {
 	return nil
 }
 
+// onUnknown reads what follows an attempt whose outcome is unknown.
+func (s *scanner) onUnknown() (OnUnknown, error) {
+	s.space()
+	at := s.at
+	if value := s.choice(onUnknownNames); value > 0 {
+		return OnUnknown(value), nil
+	}
+	return 0, s.fail(at, "is not a value of unknown", "repeat, verify, pause or fail")
+}
+
 // typesOf are the names alone.
 func typesOf(all []named) []string {
 	var names []string
@@ -165,7 +177,7 @@ func (d *draft) finish(s *scanner) (Policy, error) {
 	}
 	for i := range p.Rules {
 		// In Go a rule without a jitter has that of the policy.
-		if r := &p.Rules[i]; !r.Stop && r.Jitter == (Jitter{}) && p.Jitter != (Jitter{}) {
+		if r := &p.Rules[i]; !r.Stop && !r.onlyUnknown() && r.Jitter == (Jitter{}) && p.Jitter != (Jitter{}) {
 			r.Jitter = Proportional(defaultProportion)
 		}
 	}

@@ -16,7 +16,7 @@ func ExampleParse() {
 	// Output:
 	// 4 2m0s 1m30s <nil>
 	// [retry: 3, backoff: 1m] [CardDeclined -> stop] [timeout: 1m30s]
-	// 1:12: "back-off" is not a key; expected one of backoff, fixed, linear, heartbeat, queue, within, on-timeout, only, never, pause, max-retry-after, crashes
+	// 1:12: "back-off" is not a key; expected one of backoff, fixed, linear, heartbeat, queue, within, on-timeout, only, never, pause, max-retry-after, unknown, crashes
 }
 
 func ExamplePolicy_String() {

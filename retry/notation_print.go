@@ -77,6 +77,13 @@ func (w *notationWriter) rule(p *Policy, r *Rule) {
 		w.close()
 		return
 	}
+	defer w.close()
+	if r.OnUnknown != 0 {
+		defer w.item(notation.Unknown, r.OnUnknown.String())
+	}
+	if r.onlyUnknown() {
+		return
+	}
 	attempts, b, j := r.MaxAttempts, r.Backoff, r.Jitter
 	if attempts == 0 {
 		attempts = p.MaxAttempts
@@ -88,7 +95,11 @@ func (w *notationWriter) rule(p *Policy, r *Rule) {
 		j = p.Jitter
 	}
 	w.retry(attempts, b, j)
-	w.close()
+}
+
+// onlyUnknown reports whether a rule says nothing about how often and when is retried.
+func (r *Rule) onlyUnknown() bool {
+	return r.MaxAttempts == 0 && r.Backoff == (Backoff{}) && r.Jitter == (Jitter{}) && r.OnUnknown != 0
 }
 
 // retry writes how often and when is retried. The jitter of what never waits is
@@ -149,6 +160,9 @@ func (w *notationWriter) settings(p *Policy) {
 	}
 	if p.OnExhausted != Fail {
 		w.item(p.OnExhausted.String(), "")
+	}
+	if p.OnUnknown != 0 {
+		w.item(notation.Unknown, p.OnUnknown.String())
 	}
 	w.duration(notation.MaxRetryAfter, p.MaxServerDelay)
 	if p.CrashLimit != 0 {

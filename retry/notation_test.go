@@ -162,6 +162,7 @@ func TestR21_EveryKeySetsItsField(t *testing.T) {
 		"[never: (A, \"B[int]\")]":                     once(retry.Policy{NonRetryable: []string{"A", "B[int]"}}),
 		"[pause]":                                      once(retry.Policy{OnExhausted: retry.Pause}),
 		"[max-retry-after: 2m]":                        once(retry.Policy{MaxServerDelay: 2 * minute}),
+		"[unknown: pause]":                             once(retry.Policy{OnUnknown: retry.PauseUnknown}),
 		"[crashes: 7]":                                 once(retry.Policy{CrashLimit: 7}),
 	}
 	used := map[string]bool{"on-timeout": true} // see R23

@@ -2,10 +2,12 @@ package retry
 
 import (
 	"context"
+	"time"
 )
 
 // Option is an option of one call that is not part of its policy. Make one with the
-// functions whose names begin with With, or with gate.Through. It is a struct and not a
+// functions whose names begin with With, with Verify, SettleAfter and VerifyRetry, or with
+// gate.Through. It is a struct and not a
 // function so that passing options allocates nothing.
 type Option struct {
 	kind    optionKind
@@ -15,6 +17,11 @@ type Option struct {
 	records *[]Record
 	random  func() float64
 	gates   func() (Gates, error)
+
+	verify      verifyFunc
+	settle      time.Duration
+	verifyRetry *Policy
+	found       func(any) error
 }
 
 type optionKind uint8
@@ -27,6 +34,10 @@ const (
 	optionRecords
 	optionRandom
 	optionGates
+	optionVerify
+	optionSettle
+	optionVerifyRetry
+	optionFound
 )
 
 type deriveFunc = func(context.Context, AttemptInfo) (context.Context, error)
@@ -74,6 +85,9 @@ type config struct {
 
 	gates      func() (Gates, error)
 	gatesTwice bool
+
+	verification verification
+	found        func(result any) error // takes what a question found
 }
 
 // configure adds up options.
@@ -94,6 +108,14 @@ func configure(opts []Option) (c config) {
 			c.random = o.random
 		case optionGates:
 			c.gates, c.gatesTwice = o.gates, c.gatesTwice || c.gates != nil
+		case optionVerify:
+			c.verification.ask = o.verify
+		case optionSettle:
+			c.verification.settle = o.settle
+		case optionVerifyRetry:
+			c.verification.retry = o.verifyRetry
+		case optionFound:
+			c.found = o.found
 		}
 	}
 	return c

@@ -88,6 +88,12 @@ type Policy struct {
 	// Fail.
 	OnExhausted OnExhausted
 
+	// OnUnknown says what follows an attempt that may have had its effect: it was lost, timed
+	// out, or failed with an error that Unknown marks. Zero is VerifyUnknown if the activity
+	// or the call has a Verify function, else RepeatUnknown. It is judged before everything
+	// but a cancellation.
+	OnUnknown OnUnknown
+
 	// MaxServerDelay caps a delay that the error itself asked for (see After).
 	// Zero is one hour.
 	MaxServerDelay time.Duration
@@ -118,6 +124,9 @@ type Rule struct {
 	MaxAttempts int
 	Backoff     Backoff
 	Jitter      Jitter
+
+	// OnUnknown replaces that of the policy. Zero keeps it.
+	OnUnknown OnUnknown
 }
 
 // OnTimeout says how a timed-out attempt is judged.
@@ -129,7 +138,8 @@ const (
 
 	// StopOnTimeout ends the call: it is unknown whether a timed-out attempt had its
 	// effect, and another one might repeat it. A rule that names the timeout type
-	// (Timeout, HeartbeatTimeout, QueueTimeout) takes precedence.
+	// (Timeout, HeartbeatTimeout, QueueTimeout) takes precedence, and so does OnUnknown: an
+	// attempt that was found not to have had its effect is judged like any other failure.
 	StopOnTimeout
 )
 
@@ -182,7 +192,7 @@ func (p *Policy) IsZero() bool {
 	return p.MaxAttempts == 0 && p.Backoff == Backoff{} && p.Jitter == Jitter{} &&
 		p.AttemptTimeout == 0 && p.HeartbeatTimeout == 0 && p.QueueTimeout == 0 && p.Within == 0 &&
 		p.OnTimeout == 0 && len(p.Retryable) == 0 && len(p.NonRetryable) == 0 && len(p.Rules) == 0 &&
-		p.OnExhausted == 0 && p.MaxServerDelay == 0 && p.CrashLimit == 0
+		p.OnExhausted == 0 && p.OnUnknown == 0 && p.MaxServerDelay == 0 && p.CrashLimit == 0
 }
 
 // WithDefaults returns the policy with every default written out, for display. Decide
@@ -192,6 +202,7 @@ func (p Policy) WithDefaults() Policy {
 	p.Backoff = p.Backoff.withDefaults()
 	p.Jitter = p.Jitter.withDefaults()
 	p.MaxServerDelay = p.serverDelayCap()
+	p.OnUnknown = max(p.OnUnknown, RepeatUnknown)
 	if p.CrashLimit == 0 {
 		p.CrashLimit = defaultCrashLimit
 	}
@@ -218,6 +229,9 @@ func (p *Policy) ruleWithDefaults(r Rule) Rule {
 	}
 	if r.Jitter == (Jitter{}) {
 		r.Jitter = p.Jitter
+	}
+	if r.OnUnknown == 0 {
+		r.OnUnknown = p.OnUnknown
 	}
 	r.Backoff = r.Backoff.withDefaults()
 	r.Jitter = r.Jitter.withDefaults()

@@ -22,6 +22,9 @@ const (
 const (
 	// ReasonCanceled: the call was canceled, or the error is a cancellation.
 	ReasonCanceled Reason = "canceled"
+	// ReasonUnknown: the attempt may have had its effect, and nobody can be asked, or the
+	// questions are used up; OnUnknown says whether the call has failed or waits for a person.
+	ReasonUnknown Reason = "unknown_outcome"
 	// ReasonTerminal: the error was marked with Terminal.
 	ReasonTerminal Reason = "terminal"
 	// ReasonStopRule: a Stop rule names the error's type.
@@ -44,10 +47,20 @@ const (
 	ReasonBreaker Reason = "breaker"
 )
 
+// ReasonVerify: the attempt may have had its effect, so nothing is decided before the program
+// was asked. The record of a question has it if another question follows.
+const ReasonVerify Reason = "verify"
+
 // Reasons that Decide does not return, but a record of an attempt may have.
 const (
 	// ReasonSucceeded: the attempt succeeded.
 	ReasonSucceeded Reason = "succeeded"
+	// ReasonFound: the record of a question: the attempt had its effect, and the call is
+	// completed with the result.
+	ReasonFound Reason = "found"
+	// ReasonAbsent: the record of a question: the attempt that was lost or given back had no
+	// effect, and runs again.
+	ReasonAbsent Reason = "absent"
 	// ReasonWorkerLost: the worker was lost while the attempt ran: its process has ended,
 	// as the lock of the database shows, or a later process that has its name; the
 	// attempt runs again and is not charged.

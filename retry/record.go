@@ -2,7 +2,7 @@ package retry
 
 import "time"
 
-// Record describes an attempt that has ended. It is plain data.
+// Record describes an attempt, or a question about one, that has ended. It is plain data.
 type Record struct {
 	// Number is the attempt's number, from 1.
 	Number int
@@ -19,6 +19,12 @@ type Record struct {
 
 	// Err is the failure, nil for a success.
 	Err error
+
+	// Question is zero for an attempt. A question about the attempt before (see Verify) has a
+	// number in the same sequence; Question counts those about that attempt from 1, and Answer
+	// is what it found. Err is then why it found nothing.
+	Question int
+	Answer   Answer
 
 	// Delay is the wait that followed, and Reason why it, or why nothing,
 	// followed.

@@ -108,3 +108,7 @@ func (r Rule) WithBackoff(b Backoff) Rule {
 	r.Backoff = b
 	return r
 }
+
+// OnUnknown makes the rule that says what follows such an error of an attempt that may have had
+// its effect; the rest is as the policy has it.
+func (m Match) OnUnknown(o OnUnknown) Rule { return Rule{Types: m.types, OnUnknown: o} }

@@ -35,6 +35,8 @@ const (
 	// TypeDeadlineExceeded is the type of context.DeadlineExceeded: some
 	// deadline other than the policy's own timeouts.
 	TypeDeadlineExceeded = "DeadlineExceeded"
+	// TypeUnknown is the type of an *UnknownError.
+	TypeUnknown = "UnknownOutcome"
 )
 
 // TypeName returns the type name of one error, without looking at what it
@@ -47,7 +49,7 @@ const (
 //   - else Error, for values of errors.New, fmt.Errorf and errors.Join;
 //   - else its Go type without the star of a pointer, such as "fs.PathError".
 //
-// The marks Terminal and After have the name of the error they mark. The name
+// The marks Terminal, After, Unknown and NotDone have the name of the error they mark. The name
 // of nil is empty. Classify gives the names of the whole tree.
 func TypeName(err error) string {
 	for {
@@ -57,6 +59,8 @@ func TypeName(err error) string {
 		case *mark.Terminal:
 			err = e.Err
 		case *mark.After:
+			err = e.Err
+		case *mark.Outcome:
 			err = e.Err
 		default:
 			if name := ownName(err); name != "" {
@@ -71,7 +75,7 @@ func TypeName(err error) string {
 // something to those they wrap.
 func ownName(err error) string {
 	switch err.(type) {
-	case *mark.Terminal, *mark.After:
+	case *mark.Terminal, *mark.After, *mark.Outcome:
 		return ""
 	}
 	if e, ok := err.(interface{ ErrorType() string }); ok {

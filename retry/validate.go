@@ -91,6 +91,7 @@ func (p *Policy) validate() error {
 	if p.OnExhausted > Pause {
 		f.add("OnExhausted", p.OnExhausted.String(), "Fail or Pause")
 	}
+	f.onUnknown(p.OnUnknown)
 	f.duration("MaxServerDelay", p.MaxServerDelay, "the default, 1h")
 	if p.CrashLimit < 0 {
 		f.add("CrashLimit", strconv.Itoa(p.CrashLimit), "0 (the default, 3) or more")
@@ -99,6 +100,13 @@ func (p *Policy) validate() error {
 		return nil
 	}
 	return &PolicyError{Faults: f}
+}
+
+// onUnknown checks what follows an unknown outcome.
+func (f *faults) onUnknown(o OnUnknown) {
+	if o > FailUnknown {
+		f.add("OnUnknown", o.String(), "RepeatUnknown, VerifyUnknown, PauseUnknown or FailUnknown")
+	}
 }
 
 // attempts checks a number of attempts; without limit it needs an end in time
@@ -185,7 +193,7 @@ func (f *faults) ruleFields(p *Policy, r *Rule) {
 	if len(r.Types) == 0 {
 		f.add("Types", "empty", "one error type name or more")
 	}
-	set := r.MaxAttempts != 0 || r.Backoff != (Backoff{}) || r.Jitter != (Jitter{})
+	set := r.MaxAttempts != 0 || r.Backoff != (Backoff{}) || r.Jitter != (Jitter{}) || r.OnUnknown != 0
 	switch {
 	case r.Stop:
 		f.typeNames("Types", r.Types)
@@ -194,8 +202,9 @@ func (f *faults) ruleFields(p *Policy, r *Rule) {
 		}
 		return
 	case !set:
-		f.add("", "without a setting", "a rule that sets Stop, MaxAttempts, Backoff or Jitter")
+		f.add("", "without a setting", "a rule that sets Stop, MaxAttempts, Backoff, Jitter or OnUnknown")
 	}
+	f.onUnknown(r.OnUnknown)
 	f.retried("Types", r.Types)
 	f.attempts("MaxAttempts", r.MaxAttempts, "the policy's", p.Within)
 	f.backoff("Backoff", r.Backoff)

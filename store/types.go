@@ -365,6 +365,7 @@ const (
 	Backoff     CallState = "backoff"     // waits for its next attempt's time
 	Gated       CallState = "gated"       // waits for a gate
 	Paused      CallState = "paused"      // waits for a person
+	InDoubt     CallState = "in-doubt"    // an attempt may have had its effect; waits for a person
 	Quarantined CallState = "quarantined" // lost too many attempts to crashes
 )
 

@@ -71,14 +71,19 @@ func (a *attempts) dispatch(c *Call) {
 
 // dispatchOf describes the coming attempt for the node or worker that runs it.
 func (a *attempts) dispatchOf(c *Call) Dispatch {
-	limit := c.Policy.AttemptLimit()
-	return Dispatch{
+	limit, terms := c.Policy.AttemptLimit(), c.terms()
+	d := Dispatch{
 		Call: c.Number, Attempt: c.attempt, Max: limit, Allowed: a.allowed(c), Final: c.Failures+1 >= limit && (limit == 1 || !c.probes()),
 		Step: c.Step(), Probation: c.OnProbation,
 		Name: c.Name, Queue: c.Queue, Priority: c.Priority, Trace: c.Trace, Input: c.Input,
 		Scheduled: c.First, Queued: c.QueuedAt, Started: c.StartedAt, Latest: c.queueDue(),
-		AttemptTimeout: c.Policy.AttemptTimeout, HeartbeatTimeout: c.Policy.HeartbeatTimeout, Details: c.Details,
+		AttemptTimeout: terms.AttemptTimeout, HeartbeatTimeout: terms.HeartbeatTimeout, Details: c.Details,
 	}
+	if c.asking() {
+		about := *c.Doubt
+		d.Doubt = &about
+	}
+	return d
 }
 
 // offer puts a ready attempt into its queue. It needs no slot here: the workers decide when

@@ -69,6 +69,9 @@ func (a *attempts) end(in AttemptEnded) {
 	}
 	ended := max(in.Ended, c.StartedAt)
 	switch {
+	case in.Unbegun && c.state == Dispatched && a.handleUnbegun(c, ended):
+	case c.asking():
+		a.endQuestion(c, in, ended)
 	case in.Outcome == Completed:
 		c.gateOutcome = gates.Success
 		if c.attempt > 1 {
@@ -79,7 +82,6 @@ func (a *attempts) end(in AttemptEnded) {
 		}
 		a.recordStart(c)
 		a.emit(history.Event{Kind: history.CallCompleted, Call: c.Number, Result: in.Result, Ended: ended, Retry: a.ledger.summary(c, false, ended)})
-	case in.Unbegun && c.state == Dispatched && a.handleUnbegun(c, ended):
 	case a.isCanceled(c):
 		if in.Failure != nil && in.Outcome != Drained {
 			c.Last = in.Failure
@@ -91,7 +93,7 @@ func (a *attempts) end(in AttemptEnded) {
 		a.resumeBackoff(c) // the attempt never began; it keeps its number
 	case in.Outcome == Drained:
 		c.Drains++
-		a.conclude(c, ending{outcome: Drained, reason: retry.ReasonDrained, at: ended})
+		a.conclude(c, ending{outcome: Drained, reason: retry.ReasonDrained, at: ended, notDone: retry.Classify(in.Failure.Err()).NotDone})
 	default:
 		a.fail(c, in.Outcome, in.Failure, ended)
 	}
@@ -127,13 +129,13 @@ func (a *attempts) makeExternal(c *Call, ended int64) {
 
 // awaitOutside watches for the timeout of an external attempt.
 func (a *attempts) awaitOutside(c *Call) {
-	due, _ := c.timesOut(c.Policy)
+	due, _ := c.timesOut(c.terms())
 	a.calls.await(c, due)
 }
 
 // timeOut fails an external attempt whose time has run out.
 func (a *attempts) timeOut(c *Call) {
-	_, as := c.timesOut(c.Policy)
+	_, as := c.timesOut(c.terms())
 	a.fail(c, TimedOut, history.FromError(&as), a.journal.now)
 }
 
@@ -178,7 +180,7 @@ func (a *attempts) handleUnbegun(c *Call, ended int64) bool {
 		a.closeUnbegun(c, ended)
 	case c.StartedAt > a.journal.now:
 		a.resumeBackoff(c)
-	case len(c.Gates) == 0:
+	case len(c.Gates) == 0, c.asking():
 		a.requeueUnbegun(c)
 	default:
 		return false
@@ -284,7 +286,7 @@ func (a *attempts) beat(in Heartbeat) {
 		return
 	}
 	c.BeatAt = max(c.BeatAt, in.At)
-	if !in.Details.Absent() {
+	if !in.Details.Absent() && !c.asking() {
 		c.Details = in.Details
 	}
 	a.calls.touch(c)

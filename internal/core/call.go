@@ -21,6 +21,8 @@ type Call struct {
 	Input  history.Payload
 	Policy *retry.Policy // in force, as recorded; read-only
 
+	Verify *history.Verify // how to ask about an attempt in doubt, nil for not at all
+
 	Gates    []history.GateSpec // what its attempts pass through, sorted by name
 	Priority int                // at the gates and among calls that want a slot; higher goes first
 
@@ -93,6 +95,9 @@ func abortedFailure(c *Call) *history.Failure {
 	}
 	phase := retry.PhaseExecution
 	attempt := c.attempt
+	if c.Doubt != nil {
+		return history.Aborted(c.Name, c.Doubt.Attempt, retry.PhaseBackoff, c.Last)
+	}
 	switch c.state {
 	case "":
 		if attempt > 1 { // its backoff has ended in this step
@@ -106,7 +111,7 @@ func abortedFailure(c *Call) *history.Failure {
 		}
 	case Backoff:
 		phase, attempt = retry.PhaseBackoff, c.attempt-1
-	case Paused, Quarantined:
+	case Paused, Quarantined, InDoubt:
 		if attempt--; attempt == 0 { // paused before its first attempt
 			phase, attempt = retry.PhaseQueue, 1
 		}
@@ -119,9 +124,9 @@ func (c *Call) probes() bool {
 	return slices.ContainsFunc(c.AtGates, func(p atGate) bool { return p.Probe })
 }
 
-// holdsGates reports whether a call holds all of its gates.
+// holdsGates reports whether a call holds all of its gates. A question needs none.
 func (c *Call) holdsGates() bool {
-	return !slices.ContainsFunc(c.AtGates, func(p atGate) bool { return !p.holds() })
+	return c.asking() || !slices.ContainsFunc(c.AtGates, func(p atGate) bool { return !p.holds() })
 }
 
 // comingAttempt returns the number of the attempt for which the call asks gates.
@@ -164,10 +169,10 @@ func (c *Call) awaitsRun() bool { return c.Kind == history.ChildScheduled }
 // attemptsMade returns how many attempts a given-up call has had, without one that did not
 // begin.
 func (c *Call) attemptsMade() int {
-	if inFlight(c.state) || c.Undecided != nil {
-		return c.attempt
+	if inFlight(c.state) || c.Undecided != nil || c.asking() {
+		return c.attemptNumber()
 	}
-	return c.attempt - 1
+	return c.attemptNumber() - 1
 }
 
 // inFlight reports whether a call in this state has an attempt in flight.

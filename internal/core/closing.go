@@ -22,9 +22,12 @@ func (a *attempts) recordStart(c *Call) {
 }
 
 // closeFailed closes a call with a failure made from the last one and the reason.
-func (a *attempts) closeFailed(c *Call, d retry.Decision, f *history.Failure, ended int64) {
+func (a *attempts) closeFailed(c *Call, d retry.Decision, e ending) {
+	f, ended := e.failure, e.at
 	switch d.Reason {
 	case retry.ReasonTerminal:
+	case retry.ReasonUnknown:
+		f = a.unknownError(c, e)
 	case retry.ReasonCanceled: // the body says so; the run was not asked to cancel
 		f = history.FromError(&retry.AbortedError{Name: c.Name, Attempt: c.attempt, Phase: retry.PhaseExecution, Cause: f.Err()})
 	default:

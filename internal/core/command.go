@@ -21,6 +21,8 @@ type StartCall struct {
 
 	Shielded bool // a request to cancel the run does not reach the call
 
+	Verify *history.Verify // how to ask about attempts in doubt, nil for not at all
+
 	// Gates are what the attempts pass through, sorted by name and without duplicates.
 	Gates    []history.GateSpec
 	Priority int // among calls that wait at a gate or for a slot; 0: that of the run
@@ -28,7 +30,7 @@ type StartCall struct {
 
 // StartCall begins an activity call or an inline step.
 func (r *Run) StartCall(s StartCall) *Call {
-	e := history.Event{Kind: s.Kind, Call: r.calls.lastCall + 1, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input, Gates: s.Gates, Priority: s.Priority, Shielded: s.Shielded}
+	e := history.Event{Kind: s.Kind, Call: r.calls.lastCall + 1, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input, Gates: s.Gates, Priority: s.Priority, Shielded: s.Shielded, Verify: s.Verify}
 	if s.Policy != nil && !s.Policy.IsZero() {
 		e.Policy = s.Policy
 	}

@@ -21,10 +21,11 @@ const (
 	PauseCall  Operation = "pause"       // no further attempt until the call is resumed
 	ResumeCall Operation = "resume"      // continues where it was paused
 	EditPolicy Operation = "edit-policy" // another policy from the next decision on
+	Ask        Operation = "ask"         // asks again whether the attempt in doubt had its effect
 )
 
 // CallOperations lists the operations on calls.
-var CallOperations = []Operation{RetryNow, Skip, FailNow, PauseCall, ResumeCall, EditPolicy}
+var CallOperations = []Operation{RetryNow, Skip, FailNow, PauseCall, ResumeCall, EditPolicy, Ask}
 
 // Control asks for an operation on calls of a run, or on the run. The machine drops one
 // whose ID it has seen. A Control without an ID cancels, terminates or signals a run and
@@ -167,7 +168,7 @@ type Pause struct {
 type Waiting struct {
 	AttemptRef
 	Name     string
-	State    CallState // Paused or Quarantined
+	State    CallState // Paused, Quarantined or InDoubt
 	Reason   string
 	Failures int
 	Failure  *history.Failure // the last one, nil if no attempt failed

@@ -1,6 +1,10 @@
 package core
 
-import "github.com/perdure/perdure/internal/history"
+import (
+	"time"
+
+	"github.com/perdure/perdure/internal/history"
+)
 
 // Input is something that happened to a run. Step takes a list of inputs, and history keeps
 // their order. Due times are not inputs: the machine derives them from the engine time.
@@ -19,6 +23,11 @@ const (
 	Canceled  Outcome = "canceled" // its call was given up
 	// RefusedByGate is not an attempt: a gate refused it, which closed the call.
 	RefusedByGate Outcome = "refused"
+	// Found, Absent and Unknown are the outcomes of questions about an attempt: it had its
+	// effect, it had none, there is no answer. See doubt.go.
+	Found   Outcome = "found"
+	Absent  Outcome = "absent"
+	Unknown Outcome = "unknown"
 	// Pending is not an end: the body has returned, and the attempt continues outside.
 	Pending Outcome = "pending"
 )
@@ -28,9 +37,13 @@ const (
 type AttemptEnded struct {
 	Call    int64
 	Attempt int
-	Outcome Outcome // Completed, Failed, TimedOut, Drained, Canceled or Pending
+	// Outcome is Completed, Failed, TimedOut, Drained, Canceled or Pending. A question that
+	// found that its attempt was done is Completed with the result; other answers are Absent
+	// and Unknown.
+	Outcome Outcome
 	Result  history.Payload
 	Failure *history.Failure // unless completed
+	After   time.Duration    // of Unknown: when to ask again, 0 for by the policy
 	Ended   int64
 	// Began is when the body began, if it waited for a slot after its turn was recorded; 0
 	// otherwise. Unbegun says that the body did not begin: no slot was free in time, or the

@@ -32,6 +32,8 @@ type AttemptDetail struct {
 	Next    int64         `json:"next,omitempty"`  // when the next attempt is due, ns since 1970
 	Rule    int           `json:"rule,omitempty"`  // the policy rule that decided, from 1; 0: the policy itself
 	Pause   bool          `json:"pause,omitempty"` // the call now waits for an operator
+	// Question is, of a question, which one about the attempt it is, from 1; 0 for an attempt.
+	Question int `json:"question,omitempty"`
 	// Judged is what the policy was told about the failure and the columns do not hold.
 	Judged *Judged `json:"judged,omitempty"`
 	// Recovered is the last error of a call that this attempt completes, nil if no attempt
@@ -66,6 +68,11 @@ func (l *ledger) recordDecision(c *Call, outcome Outcome, f *history.Failure, d 
 	l.append(c, outcome, f, string(d.Reason), detail, ended)
 }
 
+// recordQuestion adds a question with what follows it.
+func (l *ledger) recordQuestion(c *Call, answer Outcome, f *history.Failure, d retry.Decision, ended int64) {
+	l.append(c, answer, f, string(d.Reason), AttemptDetail{Delay: d.Delay, Next: nextOf(d), Rule: d.Rule + 1, Pause: d.Pause}, ended)
+}
+
 // recordRefusal adds the refusal of the coming attempt.
 func (l *ledger) recordRefusal(c *Call, f *history.Failure) {
 	last := c.Progress
@@ -80,12 +87,18 @@ func (l *ledger) recordRefusal(c *Call, f *history.Failure) {
 }
 
 func (l *ledger) append(c *Call, outcome Outcome, f *history.Failure, reason string, detail AttemptDetail, ended int64) {
+	if c.asking() {
+		if detail.Question = c.Doubt.Question; outcome != Found && outcome != Absent {
+			outcome = Unknown
+		}
+		c.Totals.Questions++
+	}
 	rec := Record{Call: c.Number, Attempt: c.attempt, Name: c.Name, Outcome: outcome, Reason: reason, Started: c.StartedAt, Ended: ended}
 	detail.ID = AttemptID(l.journal.start.Run, c.Number, c.attempt)
 	detail.Node, detail.Queued = c.Node, c.QueuedAt
 	c.Totals.add(outcome, c.QueuedAt, c.StartedAt, ended, detail.Delay)
 	detail.Totals = &c.Totals
-	if outcome == Completed && c.Last != nil {
+	if (outcome == Completed || outcome == Found) && c.Last != nil {
 		detail.Recovered = &Recovered{c.Last.TypeName(), clip(c.Last.Message)}
 	}
 	if f != nil {
@@ -103,7 +116,7 @@ func (l *ledger) append(c *Call, outcome Outcome, f *history.Failure, reason str
 // coming attempt does not start, so it does not count.
 func (l *ledger) summaryNow(c *Call) *history.Summary {
 	s := l.summary(c, false, l.journal.now)
-	if s != nil && !inFlight(c.state) && c.Undecided == nil {
+	if s != nil && !inFlight(c.state) && c.Undecided == nil && !c.asking() {
 		s.TotalAttempts--
 	}
 	return s
@@ -116,7 +129,7 @@ func (l *ledger) summary(c *Call, exhausted bool, ended int64) *history.Summary 
 		return nil
 	}
 	s := &history.Summary{
-		TotalAttempts: c.attempt, TotalDurationMS: (ended - c.First) / int64(time.Millisecond), Exhausted: exhausted,
+		TotalAttempts: c.attemptNumber(), Questions: c.Asked, TotalDurationMS: (ended - c.First) / int64(time.Millisecond), Exhausted: exhausted,
 		Errors: c.Errors, ErrorsTotal: c.ErrorsTotal, LostToCrashes: c.Losses, Drained: c.Drains,
 	}
 	if c.Last != nil {

@@ -74,8 +74,8 @@ func (o operations) answer(c *Call, in *Control) (outcome, note string) {
 		return o.answerRetry(c, in)
 	case PauseCall:
 		switch {
-		case c.state == Quarantined:
-			return Unchanged, "it is quarantined: it waits for a person already"
+		case c.state == Quarantined, c.state == InDoubt:
+			return Unchanged, fmt.Sprintf("it is %s: it waits for a person already", c.state)
 		case c.Pause != nil && c.Pause.OfRun:
 			return Applied, "it is paused with its run, and will be when that is resumed"
 		case c.Pause != nil:
@@ -85,6 +85,8 @@ func (o operations) answer(c *Call, in *Control) (outcome, note string) {
 		}
 	case ResumeCall:
 		switch {
+		case c.state == InDoubt:
+			return Refused, "it is in doubt, because an attempt may have had its effect; ask asks the program again, retry-now repeats it, skip and fail close it"
 		case c.state == Quarantined:
 			return Refused, "it is quarantined, because its attempts ended with their process; retry-now runs it again, alone"
 		case c.Pause == nil:
@@ -95,6 +97,8 @@ func (o operations) answer(c *Call, in *Control) (outcome, note string) {
 			return Refused, err.Error()
 		}
 	case FailNow:
+	case Ask:
+		return o.answerAsk(c)
 	case EditPolicy:
 		return answerEdit(c.subject(), in)
 	default:
@@ -107,7 +111,9 @@ func (o operations) answerRetry(c *Call, in *Control) (outcome, note string) {
 	switch {
 	case c.state == Quarantined && CrashedEverywhere(in.Builds, c.CrashedOn):
 		return Refused, CrashesAgain(len(c.CrashedOn))
-	case c.state == Backoff, c.state == Paused, c.state == Quarantined:
+	case c.state == Backoff && c.asking(), c.state == Paused && c.asking():
+		return Applied, askedFirst
+	case c.state == Backoff, c.state == Paused, c.state == Quarantined, c.state == InDoubt:
 		return Applied, ""
 	case c.state == Queued:
 		return Unchanged, "it waits for a free slot already"
@@ -119,6 +125,23 @@ func (o operations) answerRetry(c *Call, in *Control) (outcome, note string) {
 		return Unchanged, "its next attempt is about to begin"
 	}
 	return Unchanged, "an attempt is running already"
+}
+
+// askedFirst is the note of a retry-now of a call that is being asked about.
+const askedFirst = "an attempt may have had its effect: that is asked now, and the call is repeated only if it had none"
+
+func (o operations) answerAsk(c *Call) (outcome, note string) {
+	switch {
+	case c.Doubt == nil:
+		return Refused, "it is not in doubt: no attempt of it has an unknown outcome"
+	case c.Verify == nil:
+		return Refused, "it has no Verify function to ask; decide with skip, fail or retry-now"
+	case o.journal.paused != nil:
+		return Refused, "its run is paused: nothing is asked until the run is resumed"
+	case c.state == Backoff, c.state == Paused, c.state == Quarantined, c.state == InDoubt:
+		return Applied, ""
+	}
+	return Unchanged, "it is being asked about already"
 }
 
 func answerEdit(c *Call, in *Control) (outcome, note string) {
@@ -134,6 +157,8 @@ func answerEdit(c *Call, in *Control) (outcome, note string) {
 		return Refused, "no policy was given"
 	case in.Policy.Validate() != nil:
 		return Refused, in.Policy.Validate().Error()
+	case c.policyFault(in.Policy) != "":
+		return Refused, c.policyFault(in.Policy)
 	case c.state == External && !bounded(in.Policy):
 		return Refused, "its attempt is completed from outside, and the policy has neither an AttemptTimeout nor a HeartbeatTimeout"
 	case c.Kind == history.BlockStarted && BlockFault(in.Policy) != "":
@@ -156,6 +181,8 @@ func (o operations) carryOut(c *Call, in Control) {
 			return
 		}
 		o.halt(c, &Pause{By: in.By, Reason: in.Reason, At: o.journal.now})
+	case Ask:
+		o.ask(c)
 	case ResumeCall:
 		o.unpause(c)
 	case Skip:
@@ -183,11 +210,32 @@ func (o operations) retryNow(c *Call) {
 		o.attempts.emit(history.Event{Kind: history.TimerFired, Call: c.Number})
 		return
 	}
-	if c.state == Quarantined {
-		c.CrashedOn, c.OnProbation, c.Group = nil, true, 1
+	o.clearCrashes(c)
+	if !c.asking() { // a person knows better, or takes the risk
+		c.Doubt = nil
 	}
 	o.release(c)
 	o.gating.askNow(c)
+	o.attempts.wantSlot(c)
+}
+
+// clearCrashes lets a quarantined call return to the probation lane with a clean record.
+func (o operations) clearCrashes(c *Call) {
+	if c.state == Quarantined {
+		c.CrashedOn, c.OnProbation, c.Group = nil, true, 1
+	}
+}
+
+// ask asks about the attempt in doubt now, as if it had not been asked about before.
+func (o operations) ask(c *Call) {
+	o.clearCrashes(c)
+	c.Pause = nil
+	o.calls.setUntold(c, false)
+	if d := c.Doubt; !d.Asking {
+		d.Failed, d.Previous, d.Since = 0, 0, o.journal.now
+		o.attempts.ask(c, cmp.Or(d.Ended, o.journal.now))
+		return
+	}
 	o.attempts.wantSlot(c)
 }
 

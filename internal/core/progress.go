@@ -70,6 +70,11 @@ type Progress struct {
 	// gateOutcome is what the attempt that ends showed about what is behind the gates.
 	gateOutcome gates.Outcome
 
+	// Doubt is the attempt that may have had its effect, while that is not settled; nil for
+	// none. Asked is how many numbers of executions are those of questions.
+	Doubt *Doubt `json:"doubt,omitempty"`
+	Asked int    `json:"asked,omitempty"`
+
 	Errors      []history.AttemptError `json:"errors,omitempty"`
 	ErrorsTotal int                    `json:"errors_total,omitempty"`
 	Last        *history.Failure       `json:"last,omitempty"`

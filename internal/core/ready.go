@@ -132,7 +132,7 @@ func (a *attempts) leaveGates(c *Call) {
 
 // pastDeadline reports whether the next attempt of a call may no longer start.
 func (a *attempts) pastDeadline(c *Call) bool {
-	return c.attempt > 1 && !c.Forced && a.journal.now > c.deadline()
+	return c.attempt > 1 && !c.Forced && !c.asking() && a.journal.now > c.deadline()
 }
 
 // isCanceled reports whether a call is to end: its code asked for that, or the run was asked

@@ -70,7 +70,7 @@ func (t *callTable) restore(c *Call, row Row) error {
 	case Queued, Offered:
 		c.due = c.queueDue()
 	case External, Remote:
-		c.due, _ = c.timesOut(c.Policy)
+		c.due, _ = c.timesOut(c.terms())
 	case Gated:
 		if c.Undecided == nil {
 			c.due = c.gatedDue()

@@ -115,7 +115,7 @@ func (r *Run) recordRunOutcome(in Control, outcome, note string) {
 // recorded, and the code sees it when the run is resumed. An attempt in flight may end.
 func (r *Run) pauseCalls(in Control) {
 	for _, c := range r.calls.sorted() {
-		if c.attempted() && c.Pause == nil && c.state != Quarantined {
+		if c.attempted() && c.Pause == nil && c.state != Quarantined && c.state != InDoubt {
 			r.operations().halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.journal.now, OfRun: true})
 		}
 	}

@@ -84,7 +84,7 @@ func (l *ledger) countFirstTries() {
 
 // tally returns what the end of a call counts, unless it is a first-try success.
 func (c *Call) tally(e *history.Event, now int64) Tally {
-	t := Tally{Name: c.Name, Attempts: c.attempt}
+	t := Tally{Name: c.Name, Attempts: c.attemptNumber()}
 	givenUp := e.Kind != history.CallCompleted && e.Kind != history.CallFailed && (e.Kind != history.CallCanceled || c.attempted())
 	if givenUp || e.Operation != "" {
 		t.Attempts = c.attemptsMade() // wherever it stood

@@ -60,6 +60,9 @@ func bounded(p *retry.Policy) bool { return p.AttemptTimeout > 0 || p.HeartbeatT
 // QueueTimeout, or when the attempt may no longer start.
 func (c *Call) queueDue() int64 {
 	var due int64
+	if c.asking() {
+		return due
+	}
 	if c.Policy.QueueTimeout > 0 {
 		due = addTime(c.QueuedAt, c.Policy.QueueTimeout)
 	}

@@ -12,6 +12,7 @@ type Totals struct {
 	Lost      int `json:"lost,omitempty"`
 	Drained   int `json:"drained,omitempty"`
 	Canceled  int `json:"canceled,omitempty"`
+	Questions int `json:"questions,omitempty"` // which are no attempts
 
 	Run     time.Duration `json:"run,omitempty"`     // run time of the bodies, ns
 	Backoff time.Duration `json:"backoff,omitempty"` // chosen waits, ns

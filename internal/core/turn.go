@@ -146,6 +146,8 @@ type Dispatch struct {
 	HeartbeatTimeout time.Duration `json:",omitzero"` // 0: none
 	// Details are those of the last heartbeat of an earlier attempt.
 	Details history.Payload `json:",omitzero"`
+	// Doubt says that the execution is a question, and about which attempt; nil for an attempt.
+	Doubt *Doubt `json:",omitzero"`
 }
 
 // Interrupt is an attempt that is asked to end, or whose result is no longer wanted.
@@ -179,6 +181,7 @@ const (
 	Gated       CallState = "gated"
 	Paused      CallState = "paused"
 	Quarantined CallState = "quarantined"
+	InDoubt     CallState = "in-doubt" // an attempt may have had its effect: a person decides
 
 	TicketWaiting CallState = "#waiting"
 	TicketHolding CallState = "#holding"

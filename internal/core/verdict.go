@@ -23,6 +23,9 @@ type ending struct {
 	canceled bool // the call ends with it
 	charged  bool // the call has been charged for it, and the gates know of it
 	denied   bool // a gate's budget allows no other attempt
+
+	notDone bool // the attempt says that it had no effect, although it did not end by itself
+	settled bool // a question found that it had none
 }
 
 // verdict is what follows an ending.
@@ -41,6 +44,8 @@ const (
 	thenCancel
 	thenPause
 	thenQuarantine
+	thenAsk    // it may have had its effect, and the program is asked
+	thenDecide // it may have had its effect, and a person decides
 )
 
 // judge decides what follows an ending. The first case that applies decides, and the call's
@@ -55,6 +60,13 @@ func (a *attempts) judge(c *Call, e ending) verdict {
 	case e.canceled: // no attempt is wanted any more
 		v.then = thenCancel
 		return v
+	}
+	if then := a.lostInDoubt(c, &e); then != retry.RepeatUnknown {
+		v.Verify, v.Pause, v.Reason = then == retry.VerifyUnknown, then == retry.PauseUnknown, retry.ReasonUnknown
+		v.then = v.inDoubt(c)
+		return v
+	}
+	switch {
 	case e.reason == retry.ReasonCrashLimit: // it killed too many processes
 		v.then = thenQuarantine
 		return v
@@ -71,7 +83,7 @@ func (a *attempts) judge(c *Call, e ending) verdict {
 		}
 		return v
 	}
-	s := retry.State{Attempt: c.Failures, First: time.Unix(0, c.First), Previous: c.Previous, OverBudget: e.denied}
+	s := retry.State{Attempt: c.Failures, First: time.Unix(0, c.First), Previous: c.Previous, OverBudget: e.denied, Settled: e.settled}
 	if !e.charged {
 		if s.Probe = c.probes(); !s.Probe { // the failure of a probe is charged only if it ends the call
 			s.Attempt++
@@ -79,6 +91,8 @@ func (a *attempts) judge(c *Call, e ending) verdict {
 	}
 	v.Decision = retry.Decide(c.Policy, s, retry.Classify(e.failure.Err()), time.Unix(0, e.at), a.journal.jitter(c.Number, c.attempt))
 	switch v.until = nextOf(v.Decision); {
+	case v.Verify, v.Reason == retry.ReasonUnknown:
+		v.then = v.inDoubt(c)
 	case v.Pause:
 		v.then = thenPause
 	case !v.Retry:
@@ -87,6 +101,19 @@ func (a *attempts) judge(c *Call, e ending) verdict {
 		v.next = v.until
 	}
 	return v
+}
+
+// inDoubt returns what follows an attempt that may have had its effect. A call that cannot be
+// asked about waits for a person.
+func (v *verdict) inDoubt(c *Call) sequel {
+	switch {
+	case v.Verify && c.Verify != nil:
+		v.Reason = retry.ReasonVerify
+		return thenAsk
+	case v.Verify, v.Pause:
+		return thenDecide
+	}
+	return thenFail
 }
 
 // conclude carries out what follows an ending. If gates' budgets have a say in the next
@@ -111,9 +138,12 @@ func (a *attempts) conclude(c *Call, e ending) {
 		}
 	}
 	a.recordEnding(c, e, v)
+	if e.settled {
+		c.Doubt = nil
+	}
 	switch v.then {
 	case thenFail:
-		a.closeFailed(c, v.Decision, e.failure, e.at)
+		a.closeFailed(c, v.Decision, e)
 	case thenCancel:
 		a.closeCanceled(c, e.at)
 	case thenPause:
@@ -122,6 +152,12 @@ func (a *attempts) conclude(c *Call, e ending) {
 	case thenQuarantine:
 		c.attempt++
 		a.suspendByEngine(c, Quarantined, v.Reason)
+	case thenAsk:
+		a.beginDoubt(c, e)
+		a.ask(c, e.at)
+	case thenDecide:
+		a.beginDoubt(c, e)
+		a.suspendByEngine(c, InDoubt, v.Reason)
 	default:
 		c.attempt++
 		a.retry(c, e, v)
@@ -131,11 +167,12 @@ func (a *attempts) conclude(c *Call, e ending) {
 // retry waits for the next attempt, or makes it ready.
 func (a *attempts) retry(c *Call, e ending, v verdict) {
 	switch {
-	case e.outcome == Drained, e.outcome == Lost && e.reason == retry.ReasonLeaseLost && v.next == 0:
+	case e.settled:
+		c.Previous = v.Delay
+	case e.outcome == Drained:
 		c.clearProbation()
 	case e.outcome == Lost && v.next == 0:
-		c.OnProbation = c.OnProbation || c.LostAt != 0 && a.journal.now-c.LostAt <= int64(suspects.Window)
-		c.LostAt = a.journal.now
+		a.noteLoss(c, e.reason)
 	case e.outcome == Lost:
 		c.StartedAt, c.Node = 0, ""
 	default:
@@ -152,6 +189,11 @@ func (a *attempts) retry(c *Call, e ending, v verdict) {
 // canceled. An attempt that will not start gives its number back.
 func (a *attempts) recordEnding(c *Call, e ending, v verdict) {
 	switch {
+	case e.settled:
+		if v.then == thenRetry && (e.outcome == Lost || e.outcome == Drained) {
+			v.Reason = retry.ReasonAbsent
+		}
+		a.ledger.recordQuestion(c, Absent, nil, v.Decision, e.at)
 	case e.outcome == "":
 		c.attempt--
 	case e.outcome == RefusedByGate:
@@ -166,6 +208,10 @@ func (a *attempts) recordEnding(c *Call, e ending, v verdict) {
 
 // fail ends an attempt with a failure.
 func (a *attempts) fail(c *Call, outcome Outcome, f *history.Failure, at int64) {
+	if c.asking() {
+		a.unanswered(c, f, 0, at)
+		return
+	}
 	c.clearProbation()
 	c.Forced = false
 	c.remember(c.attempt, f, at)
@@ -179,7 +225,9 @@ func (a *attempts) fail(c *Call, outcome Outcome, f *history.Failure, at int64) 
 // processes die of something else, so a call is on probation only from its second loss within
 // suspects.Window on.
 func (a *attempts) lose(c *Call, in TakenOver) {
-	c.Losses++
+	if !c.asking() {
+		c.Losses++
+	}
 	survived, limit := slices.Contains(in.Survivors, c.Node), crashLimit(c.Policy)
 	if c.OnProbation && c.StartedAt <= a.journal.now && suspects.Alone(c.Group) && !slices.Contains(in.Excused, c.Node) {
 		c.Group = 1
@@ -191,12 +239,16 @@ func (a *attempts) lose(c *Call, in TakenOver) {
 	c.CrashedOn = slices.DeleteFunc(c.CrashedOn, func(node string) bool { return slices.Contains(in.Survivors, node) })
 	e := ending{outcome: Lost, reason: retry.ReasonWorkerLost, at: a.journal.now, canceled: a.isCanceled(c)}
 	switch {
-	case len(c.CrashedOn) >= limit || limit == 1:
+	case len(c.CrashedOn) >= limit, limit == 1 && !c.asking():
 		e.reason = retry.ReasonCrashLimit
 	case survived:
 		e.reason = retry.ReasonLeaseLost
 	case slices.Contains(in.Unheard, c.Node):
 		e.reason = retry.ReasonLeaseExpired
+	}
+	if c.asking() {
+		a.loseQuestion(c, e)
+		return
 	}
 	a.conclude(c, e)
 }
@@ -277,7 +329,7 @@ func gateOutcome(d retry.Decision) gates.Outcome {
 	switch {
 	case d.Reason == retry.ReasonProbe:
 		return gates.FailedProbe
-	case d.Retry, d.Reason == retry.ReasonTimeout, d.Reason.Exhausts():
+	case d.Retry, d.Verify, d.Reason == retry.ReasonUnknown, d.Reason == retry.ReasonTimeout, d.Reason.Exhausts():
 		return gates.Failure
 	}
 	return gates.Neutral

@@ -152,6 +152,9 @@ type Event struct {
 	// policy of its runs.
 	Policy *retry.Policy `json:"policy,omitempty"`
 	Queue  string        `json:"queue,omitempty"`
+	// Verify says how to ask about attempts of a scheduled activity that may have had their
+	// effect; absent if there is nobody to ask.
+	Verify *Verify `json:"verify,omitempty"`
 	// Gates are the gates of a scheduled call, sorted by name. Priority orders the call
 	// among those that wait at a gate or for a slot; absent means that of its run. For a
 	// child it is the priority of its runs.
@@ -215,6 +218,12 @@ type Event struct {
 	Child *Child `json:"child,omitempty"`
 }
 
+// Verify says how to ask whether an attempt had its effect.
+type Verify struct {
+	SettleAfter time.Duration `json:"settle_after,omitempty"` // how long its request may still be under way
+	Retry       *retry.Policy `json:"retry,omitempty"`        // for questions that fail; nil is the zero policy
+}
+
 // Child describes a run that another one started.
 type Child struct {
 	// Run is the run ID of the child's first run, which names its chain. Once the child has
@@ -260,6 +269,7 @@ type Summary struct {
 	ErrorsTotal   int            `json:"errors_total,omitempty"` // number of all errors
 	LostToCrashes int            `json:"lost_to_crashes,omitempty"`
 	Drained       int            `json:"drained,omitempty"`
+	Questions     int            `json:"questions,omitempty"` // about attempts that may have had their effect
 }
 
 // AttemptError is one failed attempt in a Summary.

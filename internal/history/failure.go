@@ -47,6 +47,9 @@ const (
 	exhausted form = "exhausted"
 	lost      form = "worker-lost"
 	refused   form = "refused"
+	unknown   form = "unknown"  // a mark: the attempt may have had its effect
+	notDone   form = "not-done" // a mark: it had none
+	doubtful  form = "doubtful" // an UnknownError
 )
 
 // Bounds of a failure. Text that is cut is marked.
@@ -131,8 +134,12 @@ func unwrap(err error) []error {
 	return nil
 }
 
-// unixNano returns a time in ns since 1970, or the nearest value that an int64 can hold.
-func unixNano(t time.Time) int64 {
+// nanos returns a time in ns since 1970, or the nearest value that an int64 can hold; 0 for
+// the zero time.
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
 	first, last := time.Unix(0, math.MinInt64), time.Unix(0, math.MaxInt64)
 	switch {
 	case t.Before(first):
@@ -141,6 +148,14 @@ func unixNano(t time.Time) int64 {
 		return math.MaxInt64
 	}
 	return t.UnixNano()
+}
+
+// instant is the opposite of nanos.
+func instant(at int64) time.Time {
+	if at == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, at).UTC()
 }
 
 type (
@@ -168,6 +183,15 @@ type (
 		Max      int           `json:"max,omitempty"`
 		Within   time.Duration `json:"within,omitempty"`
 	}
+	doubtfulData struct {
+		Name      string `json:"name,omitempty"`
+		Attempt   int    `json:"attempt"`
+		ID        string `json:"id,omitempty"`
+		Node      string `json:"node,omitempty"`
+		Start     int64  `json:"start,omitempty"` // ns since 1970, 0 for none
+		End       int64  `json:"end,omitempty"`
+		Questions int    `json:"questions,omitempty"`
+	}
 	refusedData struct {
 		Gate   string       `json:"gate,omitempty"`
 		Reason retry.Reason `json:"reason,omitempty"`
@@ -184,11 +208,14 @@ func (f *Failure) fill(err error) {
 		f.Form, f.Type = terminal, ""
 	case *mark.After:
 		f.Form, f.Type = after, ""
-		d := afterData{Delay: e.Delay}
-		if !e.At.IsZero() {
-			d.At = unixNano(e.At)
+		f.Data = marshal(afterData{e.Delay, nanos(e.At)})
+	case *mark.Outcome:
+		f.Type = ""
+		if f.Form = notDone; e.Unknown {
+			f.Form = unknown
 		}
-		f.Data = marshal(d)
+	case *retry.UnknownError:
+		f.Form, f.Data = doubtful, marshal(doubtfulData{bound(e.Name), e.Attempt, bound(e.ID), bound(e.Node), nanos(e.Start), nanos(e.End), e.Questions})
 	case *retry.TimeoutError:
 		f.Form, f.Data = timeout, marshal(timeoutData{e.Kind, e.Limit})
 	case *retry.PanicError:
@@ -262,7 +289,7 @@ func (f *Failure) Err() error {
 // a later version may change. Code always sees the recorded text again, because it may have
 // passed that text on.
 func (f *Failure) worded() bool {
-	return f.Form == exhausted || f.Form == refused || f.Form == aborted
+	return f.Form == exhausted || f.Form == refused || f.Form == aborted || f.Form == doubtful
 }
 
 // GaveUp returns the ExhaustedError that Err made. It does not look into wrapped errors.
@@ -352,10 +379,16 @@ func (f *Failure) rebuild(causes []error) (error, bool) {
 		var d afterData
 		e := &mark.After{Err: marked(&mark.After{})}
 		ok := read(&d)
-		if e.Delay = d.Delay; d.At != 0 {
-			e.At = time.Unix(0, d.At).UTC()
-		}
+		e.Delay, e.At = d.Delay, instant(d.At)
 		return e, ok
+	case unknown, notDone:
+		return &mark.Outcome{Err: marked(&mark.Outcome{}), Unknown: f.Form == unknown}, true
+	case doubtful:
+		var d doubtfulData
+		ok := read(&d)
+		return &retry.UnknownError{
+			Name: d.Name, Attempt: d.Attempt, ID: d.ID, Node: d.Node, Start: instant(d.Start), End: instant(d.End), Questions: d.Questions, Err: first(),
+		}, ok
 	case timeout:
 		var d timeoutData
 		ok := read(&d)
@@ -440,6 +473,15 @@ func Exhausted(e retry.ExhaustedError, last *Failure) *Failure {
 	if last != nil {
 		f.Causes = []*Failure{last}
 	}
+	return f
+}
+
+// InDoubt returns the failure of a call that ended without knowing whether its last attempt had
+// its effect.
+func InDoubt(e retry.UnknownError, last *Failure) *Failure {
+	e.Err = last.Err()
+	f := FromError(&e)
+	f.Causes = []*Failure{last}
 	return f
 }
 

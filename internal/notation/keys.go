@@ -37,6 +37,7 @@ const (
 	Pause         = "pause"
 	MaxRetryAfter = "max-retry-after"
 	Crashes       = "crashes"
+	Unknown       = "unknown"
 )
 
 // The brackets in which a key may stand.
@@ -47,6 +48,7 @@ const (
 	Alone       = "a bracket with error types, alone"
 	WithTimeout = "a bracket without error types and without retry"
 	ForAll      = "a bracket without error types"
+	ForAny      = "any bracket without stop"
 )
 
 // Keys is the one table of all keys: the parser accepts what it lists, and the
@@ -73,6 +75,7 @@ var Keys = []Key{
 	{Never, "types", ForAll, "NonRetryable", "error types that are not retried, whatever brackets say", "none"},
 	{Pause, "", ForAll, "OnExhausted", "when retries are used up, wait for a person", "fail"},
 	{MaxRetryAfter, "D", ForAll, "MaxServerDelay", "the longest wait that an error may ask for (Retry-After)", "1h"},
+	{Unknown, "repeat, verify, pause or fail", ForAny, "OnUnknown", "what follows an attempt that may have had its effect, because it was lost, timed out or says so: repeat it, ask the Verify function first, wait for a person, or fail", "verify if there is a Verify function, else repeat"},
 	{Crashes, "N", ForAll, "CrashLimit", "attempts that may be lost with their worker before the call is quarantined", "3"},
 }
 
