@@ -77,7 +77,8 @@ type Definition interface {
 type sealed = seal.Activity
 
 // Option is an option of an activity, for all calls (New, Declare) or for one call
-// (workflow.Call): Retry, Through, Priority, Queue, Like.
+// (workflow.Call): Retry, Through, Priority, Queue, SettleAfter, VerifyRetry, Like, and for all
+// calls Verify.
 type Option interface{ option }
 
 type option = seal.Option[seal.ActivityOptions]

@@ -24,6 +24,10 @@ type Info struct {
 	// Headers are those of the run: see package intercept. They must not be changed.
 	Headers map[string]string
 
+	// Question is zero in an attempt. In a question about one (see Verify) it says which it is,
+	// from 1; AttemptID, Attempt, Started and Deadline are then those of the question.
+	Question int
+
 	Attempt int  // from 1; attempts lost to a crash count
 	Max     int  // executions that the policy and its rules allow at most; retry.Unlimited without an end
 	Allowed int  // those that the rule for the latest failure allows; Max before the first failure

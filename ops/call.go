@@ -12,21 +12,27 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Operation is an operation on open calls. RetryNow, Skip, FailNow, Pause, Resume,
+// Operation is an operation on open calls. RetryNow, Ask, Skip, FailNow, Pause, Resume,
 // EditPolicy and ChangePolicy make one; the zero value is invalid.
 type Operation struct {
 	control core.Control
 	err     error
 }
 
-// RetryNow starts the next attempt of a call that is in backoff, paused or quarantined.
+// RetryNow starts the next attempt of a call that is in backoff, paused, quarantined or in doubt.
 // The attempt starts even if all are used up or Within has passed. It is charged like any
 // other, and if it fails, the policy decides: a call that is paused because it was
 // exhausted pauses again unless ChangePolicy allows more. A quarantined call runs alone,
 // and its crashes are forgotten; while every live node has a build on which it crashed, it is
 // refused unless Force is given. A block of code in backoff (workflow.Retry) begins its
-// next try.
+// next try. A call that is in doubt repeats the attempt, which may have had its effect already;
+// one that is being asked about is asked about at once.
 func RetryNow() Operation { return Operation{control: core.Control{Operation: core.RetryNow}} }
+
+// Ask asks again whether the attempt that is in doubt had its effect, by the activity's Verify
+// function, as if it had not been asked before, and without waiting. A call that is not in
+// doubt, or has no such function, refuses.
+func Ask() Operation { return Operation{control: core.Control{Operation: core.Ask}} }
 
 // Skip completes a call with a result, as if its body had returned it. A running attempt
 // is given up. A result that the workflow's code cannot decode is refused.

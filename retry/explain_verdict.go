@@ -25,7 +25,7 @@ func (p *Policy) verdicts() []Verdict {
 	if len(all) > 0 {
 		other = "any other error"
 	}
-	if p.doubts() {
+	if p.Doubts() {
 		all = append(all, p.judge(Verdict{Errors: "an error marked unknown"}, Failure{Unknown: true}),
 			p.judge(Verdict{Errors: "an attempt lost with its process"}, Failure{Types: []string{TypeWorkerLost}, Unknown: true}))
 	}
@@ -55,11 +55,6 @@ func (p *Policy) judge(v Verdict, f Failure) Verdict {
 		v.Reason = usual.Reason
 	}
 	return v
-}
-
-// doubts reports whether the policy sets unknown outcomes apart from failures.
-func (p *Policy) doubts() bool {
-	return p.onUnknown(VerifyUnknown) || p.onUnknown(PauseUnknown) || p.onUnknown(FailUnknown)
 }
 
 // mentioned are the error types that the policy names, in the order in which it

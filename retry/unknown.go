@@ -81,6 +81,12 @@ func (p *Policy) AfterUnknown(types ...string) OnUnknown {
 // Verifies reports whether the policy or one of its rules is VerifyUnknown.
 func (p *Policy) Verifies() bool { return p.onUnknown(VerifyUnknown) }
 
+// Doubts reports whether the policy or one of its rules sets unknown outcomes apart from
+// failures: by VerifyUnknown, PauseUnknown or FailUnknown.
+func (p *Policy) Doubts() bool {
+	return p.onUnknown(VerifyUnknown) || p.onUnknown(PauseUnknown) || p.onUnknown(FailUnknown)
+}
+
 // onUnknown reports whether the policy or one of its rules has this value.
 func (p *Policy) onUnknown(v OnUnknown) bool {
 	for i := range p.Rules {

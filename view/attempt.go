@@ -13,6 +13,11 @@ const (
 	OutcomeDrained   = "drained" // given back by a shutdown
 	OutcomeCanceled  = "canceled"
 	OutcomeRefused   = "refused" // by a gate, before it started
+
+	// Of questions about attempts, see Attempt.Question.
+	OutcomeFound   = "found"   // the attempt had its effect
+	OutcomeAbsent  = "absent"  // it had none
+	OutcomeUnknown = "unknown" // there was no answer
 )
 
 // Attempt is one attempt of one call. The tries of blocks of code that are retried are in
@@ -38,6 +43,9 @@ type Attempt struct {
 	Delay   time.Duration `json:"delay,omitempty"`   // backoff chosen before the next attempt
 	Next    *time.Time    `json:"next,omitempty"`    // when the next attempt is due
 	Rule    int           `json:"rule,omitempty"`    // of the policy that decided, from 1; 0: the policy itself
+	// Question is zero for an attempt. A question about the attempt before (activity.Verify) is
+	// an entry of its own with the next number; Question counts those about it from 1.
+	Question int `json:"question,omitempty"`
 	// RunID is the run that made the attempt, if that is not the run that was read. A
 	// reset or forked run keeps calls of another run; the attempts that did not end such
 	// a call are in that run's ledger.
@@ -71,6 +79,7 @@ type CallAttempts struct {
 	Lost      int `json:"lost,omitempty"`      // with their process or its lease
 	Drained   int `json:"drained,omitempty"`   // given back by a shutdown
 	Canceled  int `json:"canceled,omitempty"`  // attempts that were canceled with their call or run
+	Questions int `json:"questions,omitempty"` // questions about attempts, which are no attempts
 
 	Run      time.Duration `json:"run,omitempty"`      // time the bodies ran
 	Backoff  time.Duration `json:"backoff,omitempty"`  // sum of the delays that were chosen

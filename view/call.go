@@ -14,6 +14,7 @@ const (
 	CallExternal    = "external"    // its attempt is completed from outside, by a token
 	CallPaused      = "paused"      // waits until it is resumed
 	CallQuarantined = "quarantined" // its attempts crashed their processes; waits for a person
+	CallInDoubt     = "in-doubt"    // an attempt may have had its effect, and nobody can say; waits for a person
 	CallWaiting     = "waiting"
 )
 
@@ -84,10 +85,27 @@ type Call struct {
 	Paused *Pause `json:"paused,omitempty"`
 	// ActivityPaused says who paused the activity, or the inline step, in the whole group.
 	ActivityPaused *Pause `json:"activity_paused,omitempty"`
+	// Doubt is the attempt that may have had its effect, while that is not known; nil for none.
+	// Questions is how many of the numbers up to Attempt are those of questions about attempts.
+	Doubt     *Doubt `json:"doubt,omitempty"`
+	Questions int    `json:"questions,omitempty"`
 	// Gate says where a gated call waits.
 	Gate *GateWait `json:"gate,omitempty"`
 	// Child is the run that a child or detached call started.
 	Child *Child `json:"child,omitempty"`
+}
+
+// Doubt is an attempt that may have had its effect, and how far finding out has come.
+type Doubt struct {
+	Attempt  int        `json:"attempt"`            // its number
+	ID       string     `json:"id"`                 // its ID
+	Outcome  string     `json:"outcome"`            // how it ended: OutcomeFailed, OutcomeTimedOut, OutcomeLost or OutcomeDrained
+	Node     string     `json:"node,omitempty"`     // that ran it
+	Started  *time.Time `json:"started,omitempty"`  // when its body began
+	Ended    *time.Time `json:"ended,omitempty"`    // nil if that is not known, because it was lost
+	Error    string     `json:"error,omitempty"`    // text of its failure; empty if it was lost or drained
+	Question int        `json:"question,omitempty"` // number of the current, next or latest question, from 1; 0 if none is asked
+	Asking   bool       `json:"asking,omitempty"`   // the program is being asked, or will be at Next; else a person decides
 }
 
 // Crash is a process that a call crashed.
@@ -126,15 +144,15 @@ type CallFilter struct {
 	ErrorType string   `json:"error_type,omitempty"` // of the last failure, see retry.TypeName; empty: any
 }
 
-// PausedCall is a call that the engine paused or quarantined.
+// PausedCall is a call that the engine paused or quarantined, or that is in doubt.
 type PausedCall struct {
 	WorkflowID string
 	RunID      string
 	Workflow   string // name of the definition
 	Call       int64  // number in its run
 	Name       string // of the activity or step
-	State      string // CallPaused or CallQuarantined
-	Reason     string // max_attempts, within, budget or crash_limit
+	State      string // CallPaused, CallQuarantined or CallInDoubt
+	Reason     string // max_attempts, within, budget, crash_limit or unknown_outcome
 	Failures   int    // attempts that failed
 	Err        error  // the last failure, nil if no attempt failed
 	Time       time.Time

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/perdure/perdure/activity"
@@ -75,10 +76,16 @@ func (wf *Context) schedule(kind history.Kind, name string, input history.Payloa
 		if err := seal.Apply(&own, opts); err != nil {
 			own.Fault = err
 		}
+		if own.Verify != nil && own.Verify != options.Verify {
+			own.Fault = errVerifyOfCall
+		}
 		options = own
 	}
 	if options.Fault != nil {
 		return refuse(name, retry.Terminal(fmt.Errorf("the options of %q are not usable: %w", name, options.Fault)))
+	}
+	if err := options.ValidateVerify(); err != nil {
+		return refuse(name, retry.Terminal(fmt.Errorf("the options of %q are not usable: %w", name, err)))
 	}
 	if err := options.ValidateGates(); err != nil {
 		return refuse(name, retry.Terminal(fmt.Errorf("the gates of %q are not usable: %w", name, err)))
@@ -110,5 +117,17 @@ func (wf *Context) schedule(kind history.Kind, name string, input history.Payloa
 	return wf.follow(run.StartCall(core.StartCall{
 		Kind: kind, Name: name, Trace: run.Began().Trace, Input: input, Policy: policy,
 		Gates: gatesOnRecord(options), Priority: options.Priority, Queue: options.Queue, Shielded: wf.shielded(),
+		Verify: verifyOnRecord(options),
 	}))
+}
+
+// errVerifyOfCall is why one call cannot have a Verify function of its own.
+var errVerifyOfCall = errors.New("activity.Verify is an option of one call: what is asked after a crash is found by the name of the activity; declare it there")
+
+// verifyOnRecord returns how attempts of a call are asked about, nil for not at all.
+func verifyOnRecord(o seal.ActivityOptions) *history.Verify {
+	if o.Verify == nil {
+		return nil
+	}
+	return &history.Verify{SettleAfter: o.SettleAfter, Retry: o.VerifyRetry}
 }

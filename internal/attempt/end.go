@@ -60,6 +60,14 @@ func outcome(ctx context.Context, result history.Payload, err, cause error) (in 
 	if commit != nil && isPending(err) {
 		err = errPendingCommit
 	}
+	if answer, after := seal.AttemptIn(ctx).Answer(); answer != "" && err == nil {
+		if commit != nil {
+			in.Outcome, in.Failure = core.Failed, history.FromError(errUnfoundCommit)
+			return in, nil
+		}
+		in.Outcome, in.After = core.Outcome(answer), after
+		return in, nil
+	}
 	if err == nil {
 		if commit != nil {
 			step, in.Transaction = &Transaction{ctx, commit}, true

@@ -51,7 +51,7 @@ type End struct {
 // Survived reports whether the attempt ended by itself and its process lives.
 func (e *End) Survived() bool {
 	switch e.Input.Outcome {
-	case core.Completed, core.Failed, core.TimedOut, core.Pending:
+	case core.Completed, core.Failed, core.TimedOut, core.Pending, core.Absent, core.Unknown:
 		return !e.Input.Unbegun
 	}
 	return false
@@ -149,6 +149,9 @@ var (
 	// result to others.
 	errPendingCommit = retry.Terminal(errors.New("the body used activity.OnCommit and returned activity.ErrPending: " +
 		"its attempt has no result of its own, so there is no transaction that records it; do one or the other"))
+	// errUnfoundCommit is the failure of a question that used activity.OnCommit without a result.
+	errUnfoundCommit = retry.Terminal(errors.New("the Verify function used activity.OnCommit and did not return retry.Done: " +
+		"there is no result, so there is no transaction that records it"))
 )
 
 // NewRunner returns a runner without attempts.

@@ -44,6 +44,8 @@ func BlockFault(p *retry.Policy) string {
 		return "HeartbeatTimeout is " + p.HeartbeatTimeout.String() + ": a block of workflow code has no heartbeats"
 	case p.OnExhausted == retry.Pause:
 		return "OnExhausted is Pause: a block of workflow code cannot wait for a person"
+	case p.Doubts():
+		return "OnUnknown is set: a block of workflow code has no effect of its own that could be unknown; set it on the calls in it"
 	}
 	return ""
 }

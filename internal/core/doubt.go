@@ -25,6 +25,7 @@ var errPendingQuestion = errors.New("the Verify function returned activity.ErrPe
 // Doubt is an attempt that may have had its effect.
 type Doubt struct {
 	Attempt int              `json:"attempt"`
+	ID      string           `json:"id"` // of the attempt
 	Node    string           `json:"node,omitempty"`
 	Started int64            `json:"started,omitempty"`
 	Ended   int64            `json:"ended,omitempty"` // 0: not known, it was lost
@@ -102,7 +103,7 @@ func (a *attempts) beginDoubt(c *Call, e ending) {
 	a.gating.leave(c, c.gateOutcome)
 	c.gateOutcome = ""
 	c.Doubt = &Doubt{
-		Attempt: c.attempt, Node: c.Node, Started: c.StartedAt, Ended: e.at, Outcome: e.outcome, Failure: e.failure, Reason: e.reason,
+		Attempt: c.attempt, ID: AttemptID(a.journal.start.Run, c.Number, c.attempt), Node: c.Node, Started: c.StartedAt, Ended: e.at, Outcome: e.outcome, Failure: e.failure, Reason: e.reason,
 	}
 	if e.outcome == Lost {
 		c.Doubt.Ended = 0
@@ -133,6 +134,9 @@ func (a *attempts) endQuestion(c *Call, in AttemptEnded, ended int64) {
 	canceled := a.isCanceled(c)
 	switch {
 	case in.Outcome == Completed:
+		if in.Transaction {
+			a.journal.out.Transactions = append(a.journal.out.Transactions, AttemptRef{in.Call, in.Attempt})
+		}
 		a.recordStart(c)
 		a.ledger.record(c, Found, nil, string(retry.ReasonFound), ended)
 		a.emit(history.Event{Kind: history.CallCompleted, Call: c.Number, Result: in.Result, Ended: ended, Retry: a.ledger.summary(c, false, ended)})

@@ -150,6 +150,14 @@ type Dispatch struct {
 	Doubt *Doubt `json:",omitzero"`
 }
 
+// Question returns which question about an attempt it is, from 1; 0 for an attempt.
+func (d *Dispatch) Question() int {
+	if d.Doubt == nil {
+		return 0
+	}
+	return d.Doubt.Question
+}
+
 // Interrupt is an attempt that is asked to end, or whose result is no longer wanted.
 type Interrupt struct {
 	Call    int64

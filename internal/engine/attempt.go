@@ -122,18 +122,25 @@ func (d *definitions) body(of *core.Dispatch) seal.Body {
 	if def == nil {
 		return nil
 	}
+	if of.Doubt != nil {
+		return verification(def, of)
+	}
 	name, input := of.Name, of.Input // so that the closure does not retain all of d
 	return func(ctx context.Context) (history.Payload, error) {
 		out, err := def.Invoke(ctx, input.Decode)
 		if err != nil {
 			return history.Payload{}, err
 		}
-		result, err := history.Encode(out)
-		if err != nil {
-			return history.Payload{}, retry.Terminal(fmt.Errorf("the result of activity %q: %w", name, err))
-		}
-		return result, nil
+		return encoded(name, out)
 	}
+}
+
+func encoded(activity string, out any) (history.Payload, error) {
+	result, err := history.Encode(out)
+	if err != nil {
+		return history.Payload{}, retry.Terminal(fmt.Errorf("the result of activity %q: %w", activity, err))
+	}
+	return result, nil
 }
 
 func attemptInfo(r *activeRun, d *core.Dispatch) activity.Info {
@@ -142,7 +149,7 @@ func attemptInfo(r *activeRun, d *core.Dispatch) activity.Info {
 	info := activity.Info{
 		WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type, Activity: d.Name,
 		CallID: ofCall, AttemptID: ofAttempt, Trace: d.Trace,
-		Attempt: d.Attempt, Max: d.Max, Allowed: d.Allowed, Final: d.Final,
+		Question: d.Question(), Attempt: d.Attempt, Max: d.Max, Allowed: d.Allowed, Final: d.Final,
 		Scheduled: time.Unix(0, d.Scheduled), Started: time.Unix(0, d.Started), Headers: start.Headers,
 	}
 	if d.AttemptTimeout > 0 {

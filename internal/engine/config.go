@@ -206,6 +206,9 @@ func (c *Config) normalize() error {
 	if err := c.Policy.Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("the engine's retry policy: %w", err))
 	}
+	if c.Policy.Verifies() {
+		errs = append(errs, errors.New("the engine's retry policy: OnUnknown is VerifyUnknown, which needs a function to ask: leave it zero, which means that for activities with a Verify function"))
+	}
 	return errors.Join(errs...)
 }
 
@@ -270,13 +273,27 @@ func (c *Config) definitions() (*definitions, error) {
 		if err := a.Options.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("activity %q: %w", a.Name, err))
 		}
-		errs = append(errs, readable("activity", a.Name, a.Input, a.Output))
+		errs = append(errs, readable("activity", a.Name, a.Input, a.Output), checkVerify(a))
 		if a.Options.Queue != "" {
 			errs = append(errs, history.CheckName("queue", a.Options.Queue))
 		}
 		d.activities[a.Name] = a
 	}
 	return d, errors.Join(errs...)
+}
+
+// checkVerify returns what is wrong with the Verify function of an activity.
+func checkVerify(a *seal.ActivityDeclaration) error {
+	v := a.Options.Verify
+	switch {
+	case v == nil:
+		return nil
+	case v.Ask == nil:
+		return fmt.Errorf("activity %q is declared with activity.Verify(nil) and has no Verify function; register what its ImplVerify method returns", a.Name)
+	case v.Input != a.Input || v.Output != a.Output:
+		return fmt.Errorf("the Verify function of activity %q takes a %s and finds a %s; the activity takes a %s and returns a %s", a.Name, v.Input, v.Output, a.Input, a.Output)
+	}
+	return nil
 }
 
 // fits returns an error if a result is not of the type that a registered activity returns.

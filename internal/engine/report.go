@@ -24,7 +24,7 @@ func (r *activeRun) report(out *core.Turn) (lost int) {
 		case core.Lost:
 			lost++
 			r.reportAttempt(out, a)
-		case core.Failed, core.TimedOut, core.RefusedByGate:
+		case core.Failed, core.TimedOut, core.RefusedByGate, core.Unknown:
 			r.reportAttempt(out, a)
 		}
 	}
@@ -55,8 +55,12 @@ func (r *activeRun) reportAttempt(out *core.Turn, a *core.Record) {
 			tell = e.log.CallPaused
 		case core.Quarantined:
 			tell = e.log.CallQuarantined
+		case core.InDoubt:
+			tell = e.log.CallInDoubt
 		default: // the call continues
-			tell = e.retried(a)
+			if tell = e.retried(a); a.Outcome == core.Unknown {
+				tell = nil
+			}
 		}
 	}
 	if tell == nil {

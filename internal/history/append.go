@@ -23,6 +23,11 @@ func (e *Event) appendOptions(b []byte) (_ []byte, err error) {
 		}
 	}
 	b = appendText(b, `,"queue":`, e.Queue)
+	if e.Verify != nil {
+		if b, err = appendValue(b, `,"verify":`, e.Verify); err != nil {
+			return nil, err
+		}
+	}
 	if len(e.Gates) > 0 {
 		if b, err = appendValue(b, `,"gates":`, e.Gates); err != nil {
 			return nil, err

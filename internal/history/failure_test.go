@@ -121,6 +121,11 @@ func survivors() map[string]error {
 		"worker lost":            &retry.WorkerLostError{Worker: "node-1", Attempt: 3, Losses: 2, Limit: 3},
 		"refused":                &retry.RefusedError{Gate: "payments", Reason: retry.ReasonBreaker},
 		"refused after failure":  &retry.ExhaustedError{Attempts: 1, Reason: retry.ReasonBreaker, Err: &retry.RefusedError{Gate: "payments", Reason: retry.ReasonBreaker, Last: quota}},
+		"unknown":                retry.Unknown(fmt.Errorf("sent: %w", errDeclined)),
+		"not done":               fmt.Errorf("x: %w", retry.NotDone(quota)),
+		"late, not done":         &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: time.Second, Err: retry.NotDone(errDeclined)},
+		"in doubt":               &retry.UnknownError{Name: "charge", Attempt: 2, ID: "r/1.2", Node: "n", Start: until, End: until.Add(time.Second), Questions: 3, Err: retry.Unknown(quota)},
+		"in doubt, lost":         &retry.UnknownError{Name: "charge", Attempt: 1, ID: "r/1.1", Start: until, Err: &retry.WorkerLostError{Worker: "n", Attempt: 1}},
 		"deep":                   deep(20, errDeclined),
 	}
 }

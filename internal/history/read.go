@@ -49,6 +49,8 @@ func (r *reader) field(e *Event, key []byte) {
 		r.policy(&e.Policy)
 	case `"queue"`:
 		e.Queue = r.string()
+	case `"verify"`:
+		r.decode(r.raw(), &e.Verify)
 	case `"gates"`:
 		r.decode(r.raw(), &e.Gates)
 	case `"priority"`:

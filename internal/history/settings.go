@@ -76,5 +76,6 @@ func CheckRunPolicy(p retry.Policy) error {
 	refuse(p.QueueTimeout != 0, "QueueTimeout", "a run waits in no queue; set it on its activities")
 	refuse(p.CrashLimit != 0, "CrashLimit", "a run is not lost in a crash; set it on its activities")
 	refuse(p.OnExhausted == retry.Pause, "OnExhausted", "a run that has failed cannot wait for a person; set it on its activities")
+	refuse(p.Doubts(), "OnUnknown", "a run is not lost, and has no effect of its own that could be unknown; set it on its activities")
 	return errors.Join(append(errs, p.Validate())...)
 }

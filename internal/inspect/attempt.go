@@ -112,7 +112,7 @@ func attemptOf(a store.Attempt) view.Attempt {
 		Call: a.Call, Name: a.Name, Number: a.Number, ID: d.ID, Outcome: a.Outcome, Reason: a.Reason,
 		ErrorType: a.ErrorType, Message: d.Message, Stack: d.Stack, Node: d.Node,
 		Queued: optional(d.Queued), Started: optional(a.Started), Ended: optional(a.Ended),
-		Delay: d.Delay, Next: optional(d.Next), Rule: d.Rule,
+		Delay: d.Delay, Next: optional(d.Next), Rule: d.Rule, Question: d.Question,
 	}
 }
 
@@ -199,6 +199,9 @@ func (s *Snapshot) inFlight(run string) (out []view.Attempt) {
 		a := view.Attempt{
 			Call: p.Call, Name: p.Name, Number: p.Attempt, ID: core.AttemptID(run, p.Call, p.Attempt),
 			Outcome: p.State, Node: p.Node, Started: &p.Scheduled,
+		}
+		if p.Doubt != nil && p.Doubt.Asking {
+			a.Question = p.Doubt.Question
 		}
 		if row, ok := s.rows[p.Call]; ok {
 			if progress, err := core.DecodeProgress(row.Data); readable(err) {

@@ -111,6 +111,7 @@ func callSums(e *store.LedgerEntry) view.CallAttempts {
 	}
 	if t := d.Totals; t != nil {
 		c.Completed, c.Failed, c.TimedOut, c.Lost, c.Drained, c.Canceled = t.Completed, t.Failed, t.TimedOut, t.Lost, t.Drained, t.Canceled
+		c.Questions = t.Questions
 		c.Attempts, c.Run, c.Backoff, c.Retrying, c.First = t.Attempts(), t.Run, t.Backoff, t.Retrying(), optional(t.First)
 	}
 	return c

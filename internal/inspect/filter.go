@@ -23,7 +23,7 @@ var statuses = []string{
 // callStates are the call states by which runs can be found: calls in these states have a
 // row.
 var callStates = []string{
-	view.CallQueued, view.CallOffered, view.CallGated, view.CallBackoff, view.CallExternal, view.CallPaused, view.CallQuarantined,
+	view.CallQueued, view.CallOffered, view.CallGated, view.CallBackoff, view.CallExternal, view.CallPaused, view.CallQuarantined, view.CallInDoubt,
 }
 
 // RunFilter returns the store's filter for runs of these partitions. The error is a

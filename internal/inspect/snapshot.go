@@ -242,6 +242,9 @@ func (s *Snapshot) call(kind string, ev openEvent) view.Call {
 		p.Next = optional(row.Due)
 	}
 	if progress, err := core.DecodeProgress(row.Data); readable(err) {
+		if d := progress.Doubt; d != nil && d.Asking {
+			policy = questionPolicy(ev.Verify)
+		}
 		p.Failures, p.LostToCrashes = progress.Failures, progress.Losses
 		if p.State == view.CallQuarantined && s.builds != nil {
 			p.Crashes, p.NoOtherBuild = s.builds.crashes(progress)
@@ -272,6 +275,7 @@ func (s *Snapshot) call(kind string, ev openEvent) view.Call {
 		if row.State == store.External {
 			p.Started, p.TimesOut = optional(progress.StartedAt), optional(progress.TimesOut(&policy))
 		}
+		p.Doubt, p.Questions = doubtOf(progress.Doubt), progress.Asked
 		p.LastHeartbeat = optional(progress.BeatAt)
 		if !progress.Details.Absent() {
 			p.Heartbeat = optionalPayload(&progress.Details)
@@ -279,6 +283,29 @@ func (s *Snapshot) call(kind string, ev openEvent) view.Call {
 		p.Paused = pause(progress.Pause)
 	}
 	return p
+}
+
+// doubtOf returns the attempt that may have had its effect.
+func doubtOf(d *core.Doubt) *view.Doubt {
+	if d == nil {
+		return nil
+	}
+	seen := &view.Doubt{
+		Attempt: d.Attempt, ID: d.ID, Outcome: string(d.Outcome), Node: d.Node, Started: optional(d.Started), Ended: optional(d.Ended),
+		Question: d.Question, Asking: d.Asking,
+	}
+	if d.Failure != nil {
+		seen.Error = d.Failure.Message
+	}
+	return seen
+}
+
+// questionPolicy returns the policy for the timeouts of questions.
+func questionPolicy(v *history.Verify) retry.Policy {
+	if v == nil || v.Retry == nil {
+		return retry.QuestionPolicy(retry.Policy{})
+	}
+	return retry.QuestionPolicy(*v.Retry)
 }
 
 // ahead reports whether an attempt is on record ahead of its time and has not begun.

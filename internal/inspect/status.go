@@ -187,6 +187,7 @@ var (
 		view.CallOffered:     {view.WaitQueue, view.WaitUnserved},
 		view.CallPaused:      {view.WaitPaused},
 		view.CallQuarantined: {view.WaitQuarantined},
+		view.CallInDoubt:     {view.WaitInDoubt},
 	}
 	readRuns = map[string][]string{
 		view.StatusParked: {view.WaitParked, view.WaitDamaged}, view.StatusPaused: {view.WaitPaused}, view.StatusWaitingForCode: {view.WaitCode},
@@ -245,7 +246,7 @@ func (in *Inspector) addCalls(ctx context.Context, o *obstacles, sum *summary) e
 	if err != nil {
 		return err
 	}
-	for _, state := range []store.CallState{store.Quarantined, store.Paused, store.Gated, store.Backoff, store.Queued, store.Offered, store.External} {
+	for _, state := range []store.CallState{store.Quarantined, store.InDoubt, store.Paused, store.Gated, store.Backoff, store.Queued, store.Offered, store.External} {
 		calls, err := in.db.Waiting(ctx, store.CallFilter{Partitions: in.group.All(), State: state, Limit: statusCalls})
 		if err != nil {
 			return err

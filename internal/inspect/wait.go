@@ -140,7 +140,7 @@ func failedAt(p *core.Progress) int64 {
 
 var rowWaits = map[store.CallState]string{
 	store.Queued: view.WaitSlot, store.Dispatched: view.WaitAttempt, store.External: view.WaitExternal, store.Backoff: view.WaitBackoff,
-	store.Offered: view.WaitQueue, store.Remote: view.WaitAttempt, store.Gated: view.WaitGate, store.Paused: view.WaitPaused, store.Quarantined: view.WaitQuarantined,
+	store.Offered: view.WaitQueue, store.Remote: view.WaitAttempt, store.Gated: view.WaitGate, store.Paused: view.WaitPaused, store.Quarantined: view.WaitQuarantined, store.InDoubt: view.WaitInDoubt,
 }
 
 // heldRun returns why a run as a whole does not continue, or nil if it does.

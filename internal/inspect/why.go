@@ -86,6 +86,9 @@ func sentence(w *view.Wait) string {
 			then = "; deploy another build, since every live node has one on which it crashed, or end it with ops.FailNow or ops.Skip"
 		}
 		return call + " is quarantined, because it " + crashed(w.Crashes) + failed + then
+	case view.WaitInDoubt:
+		return call + " is in doubt: an attempt may have had its effect, and nobody could say" + failed +
+			"; ask again with ops.Ask, or find out and complete it with ops.Skip, repeat it with ops.RetryNow, or end it with ops.FailNow"
 	case view.WaitActivityPaused:
 		return fmt.Sprintf("activity %s is paused%s; resume it with ops.ResumeActivity", w.Name, by)
 	case view.WaitGatePaused:

@@ -38,6 +38,9 @@ func (l *Log) CallPaused(r Run, a Attempt) { l.write(callPaused, r.with(a.waitin
 // CallQuarantined is written when the attempts of a call have crashed their processes.
 func (l *Log) CallQuarantined(r Run, a Attempt) { l.write(quarantined, r.with(a.waiting()...)...) }
 
+// CallInDoubt is written when an attempt may have had its effect, and a person has to decide.
+func (l *Log) CallInDoubt(r Run, a Attempt) { l.write(inDoubt, r.with(a.waiting()...)...) }
+
 // ActivityHeld is written when calls of an activity have crashed their processes one after
 // the other.
 func (l *Log) ActivityHeld(activity, build string, deaths int) {

@@ -29,6 +29,7 @@ var (
 	EditPolicy = Kind{Name: "edit-policy", Did: "given the policy", OnCalls: true, Named: true}
 	Skip       = Kind{Name: "skip", Did: "skipped", OnCalls: true, Named: true}
 	Fail       = Kind{Name: "fail", Did: "failed", OnCalls: true, Named: true}
+	Ask        = Kind{Name: "ask", Did: "asked about", OnCalls: true, Plain: OnCalls(ops.Ask())}
 	PauseRun   = Kind{Name: "pause-run", Did: "paused", Plain: OnRuns(ops.PauseRun())}
 	ResumeRun  = Kind{Name: "resume-run", Did: "resumed", Plain: OnRuns(ops.ResumeRun())}
 	Reset      = Kind{Name: "reset", Did: "reset"}

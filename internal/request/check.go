@@ -153,7 +153,7 @@ func checkRunOperation(in *core.Control) error {
 // callStates are the states by which calls can be selected.
 var callStates = []string{
 	core.StateRunning, string(core.Queued), string(core.Offered), string(core.External), string(core.Backoff), string(core.Gated),
-	string(core.Paused), string(core.Quarantined),
+	string(core.Paused), string(core.Quarantined), string(core.InDoubt),
 }
 
 func checkCallOperation(in *core.Control) error {

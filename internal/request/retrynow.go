@@ -53,6 +53,8 @@ func foreseeRetry(call *store.Call, in *core.Control, paused bool, r *view.Contr
 		r.Outcome, r.Note = view.Unchanged, "it waits for its gate already"
 	case store.Dispatched, store.Remote, store.External:
 		r.Outcome, r.Note = view.Unchanged, "an attempt is running already"
+	case store.InDoubt:
+		r.Note = "an attempt may have had its effect: this repeats it all the same"
 	case store.Quarantined:
 		if p, err := core.DecodeProgress(call.Data); err == nil && core.CrashedEverywhere(in.Builds, p.CrashedOn) {
 			r.Outcome, r.Note = view.Refused, core.CrashesAgain(len(p.CrashedOn))

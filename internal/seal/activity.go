@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/retry"
@@ -52,17 +53,45 @@ type ActivityOptions struct {
 	// Queue is the queue of the attempts, which run in processes that serve it; "" means
 	// the process of the run.
 	Queue string
+	// Verify asks whether an attempt had its effect, nil for nobody to ask. SettleAfter is how
+	// long its request may still be under way, and VerifyRetry the policy for questions.
+	Verify      *Verify
+	SettleAfter time.Duration
+	VerifyRetry *retry.Policy
 	// Fault is what is wrong with an option, or nil.
 	Fault error
 }
 
 // Validate returns everything that an engine would refuse.
 func (o *ActivityOptions) Validate() error {
-	errs := []error{o.Fault, o.ValidateGates()}
+	errs := []error{o.Fault, o.ValidateGates(), o.ValidateVerify()}
 	if o.Retry != nil {
 		errs = append(errs, o.Retry.Validate())
 	}
 	return errors.Join(errs...)
+}
+
+// ValidateVerify returns what is wrong with the settings of questions.
+func (o *ActivityOptions) ValidateVerify() error {
+	switch {
+	case o.Verify == nil && (o.SettleAfter != 0 || o.VerifyRetry != nil):
+		return errors.New("activity.SettleAfter and activity.VerifyRetry are for questions, but there is no function to ask; declare one with activity.Verify")
+	case o.Verify == nil && o.Retry != nil && o.Retry.Verifies():
+		return errors.New("OnUnknown is VerifyUnknown, but there is no function to ask; declare one with activity.Verify, or use RepeatUnknown, PauseUnknown or FailUnknown")
+	case o.SettleAfter < 0:
+		return fmt.Errorf("activity.SettleAfter is %s; allowed is zero or more", o.SettleAfter)
+	case o.VerifyRetry != nil:
+		return retry.CheckVerifyRetry(*o.VerifyRetry)
+	}
+	return nil
+}
+
+// Verify is the function of activity.Verify with any type parameters.
+type Verify struct {
+	// Ask is nil if the function is given later, with the implementation.
+	Ask    func(ctx context.Context, decode func(into any) error, d retry.Doubt) (answer retry.Answer, result any, after time.Duration, err error)
+	Input  reflect.Type
+	Output reflect.Type
 }
 
 // ValidateGates returns everything that is wrong with the gates.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/perdure/perdure/retry"
 )
@@ -14,7 +15,21 @@ type Attempt struct {
 	Link    AttemptLink     // nil: heartbeats are dropped
 	Values  context.Context // adds values to those of the context's parent; nil: none
 	commits commits
+	answer  answer
 }
+
+// answer is that of a question that did not find its attempt done.
+type answer struct {
+	is    retry.Answer
+	after time.Duration
+}
+
+// SetAnswer says that a question found no effect, or no answer. It is for the body of the
+// question, which then returns nil.
+func (a *Attempt) SetAnswer(is retry.Answer, after time.Duration) { a.answer = answer{is, after} }
+
+// Answer returns what SetAnswer was told, "" for nothing.
+func (a *Attempt) Answer() (is retry.Answer, after time.Duration) { return a.answer.is, a.answer.after }
 
 // AttemptLink connects a body to the engine that runs its attempt. Its methods are safe for
 // concurrent use.

@@ -276,7 +276,7 @@ func (s *Server) settleTogether(ends []*end) error {
 			e.beat = nil
 		}
 		m, err := message.AttemptEnd(s.config.Group, e.held.task.WorkflowID, e.key.Run, message.Data{
-			Call: e.key.Call, Attempt: e.key.Number, Outcome: e.input.Outcome, Value: e.input.Result, Failure: e.input.Failure,
+			Call: e.key.Call, Attempt: e.key.Number, Outcome: e.input.Outcome, Value: e.input.Result, Failure: e.input.Failure, After: e.input.After,
 		})
 		if err != nil {
 			return err

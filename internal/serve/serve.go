@@ -451,7 +451,7 @@ func (s *Server) begin(t store.Task, queue int, slot *dispatch.Slot) {
 	info := activity.Info{
 		WorkflowID: data.WorkflowID, RunID: t.Run, Workflow: data.Workflow, Activity: d.Name,
 		CallID: data.CallID, AttemptID: core.AttemptID(t.Run, d.Call, d.Attempt), Trace: d.Trace,
-		Attempt: d.Attempt, Max: d.Max, Allowed: d.Allowed, Final: d.Final,
+		Question: d.Question(), Attempt: d.Attempt, Max: d.Max, Allowed: d.Allowed, Final: d.Final,
 		Scheduled: time.Unix(0, d.Scheduled), Started: time.Unix(0, t.Claimed), Headers: data.Headers,
 	}
 	if d.AttemptTimeout > 0 {

@@ -29,6 +29,11 @@ func Steps(w *view.Wait) []Step {
 	switch w.For {
 	case view.WaitQuarantined:
 		return quarantined(w)
+	case view.WaitInDoubt:
+		return []Step{
+			{"ask", "ask the program again whether the attempt had its effect"}, {"skip", "it was done: complete the call with its result"},
+			{"retry-now", "it was not done, or may be done twice: repeat it"}, {"fail", "give up"},
+		}
 	case view.WaitUnserved:
 		return []Step{{"", "start a process that serves queue " + w.Queue + " and has " + w.Name}}
 	case view.WaitDamaged:

@@ -67,8 +67,8 @@ func Why(w *view.Wait) string {
 
 // Attempt returns which attempt a call is at, such as "3 of 5", or "" before the first.
 func Attempt(c *view.Call) string {
-	n := c.Attempt
-	if c.State == view.CallPaused || c.State == view.CallQuarantined {
+	n := c.Attempt - c.Questions
+	if c.State == view.CallPaused || c.State == view.CallQuarantined || c.State == view.CallInDoubt {
 		n-- // there may be no further attempt
 	}
 	switch {

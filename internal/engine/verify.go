@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/retry"
+)
+
+// verification returns what a question about an attempt runs.
+func verification(def *seal.ActivityDeclaration, of *core.Dispatch) seal.Body {
+	name, input, about := of.Name, of.Input, *of.Doubt
+	if def.Options.Verify == nil || def.Options.Verify.Ask == nil {
+		return func(context.Context) (history.Payload, error) {
+			return history.Payload{}, fmt.Errorf("activity %q: %w", name, errNobodyToAsk)
+		}
+	}
+	return func(ctx context.Context) (history.Payload, error) {
+		answer, out, after, err := def.Options.Verify.Ask(ctx, input.Decode, doubt(ctx, &about))
+		switch {
+		case err != nil:
+			return history.Payload{}, err
+		case answer == retry.AnswerFound:
+			return encoded(name, out)
+		case answer == "":
+			return history.Payload{}, retry.ErrNoAnswer
+		}
+		seal.AttemptIn(ctx).SetAnswer(answer, after)
+		return history.Payload{}, nil
+	}
+}
+
+// errNobodyToAsk is the failure of a question in a process whose code has no Verify function.
+// Another process may have one.
+var errNobodyToAsk = errors.New("the code of this process has no Verify function to ask; deploy code that declares one, or decide by hand")
+
+// doubt returns an attempt in doubt as its Verify function sees it.
+func doubt(ctx context.Context, d *core.Doubt) retry.Doubt {
+	seen := retry.Doubt{
+		Attempt: d.Attempt, ID: d.ID, Key: activity.IdempotencyKey(ctx), Node: d.Node,
+		Start: time.Unix(0, d.Started), Outcome: string(d.Outcome), Err: d.Failure.Err(), Question: d.Question,
+	}
+	if d.Ended != 0 {
+		seen.End = time.Unix(0, d.Ended)
+	}
+	return seen
+}
