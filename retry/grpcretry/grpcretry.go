@@ -52,3 +52,24 @@ func RetryInfo(err error, delay Duration) error {
 	}
 	return retry.After(err, time.Duration(seconds)*time.Second+time.Duration(nanos))
 }
+
+// Outcome says whether a call that failed may have had its effect, by whether a message of it
+// was sent: the error is marked with retry.Unknown, or with retry.NotDone. sent is what a
+// stats.Handler or an interceptor of the client has seen: an OutPayload or OutHeader, or that
+// Invoke of the transport was reached. Only the codes that a client or a proxy gives by itself
+// are marked, 4 (DEADLINE_EXCEEDED), 13 (INTERNAL), 14 (UNAVAILABLE) and, if it was not sent, 1
+// (CANCELLED): with any other the server has answered.
+func Outcome(err error, code uint32, sent bool) error {
+	switch code {
+	case 4, 13, 14:
+		if sent {
+			return retry.Unknown(err)
+		}
+		return retry.NotDone(err)
+	case 1:
+		if !sent {
+			return retry.NotDone(err)
+		}
+	}
+	return err
+}

@@ -110,13 +110,15 @@ func (s *settings) send(req *http.Request, claim func(*http.Request) (*http.Requ
 	} else {
 		out.Body = body.Body
 	}
+	out, sending := follow(out)
 	resp, err := do(out)
 	if err != nil {
-		return nil, failure(req, err)
+		return nil, sending.failed(err, failure(req, err))
 	}
 	if err := s.check(resp, req); err != nil {
-		return nil, err
+		return nil, sending.answered(err)
 	}
+	sending.receive(resp)
 	return resp, nil
 }
 

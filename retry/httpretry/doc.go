@@ -23,6 +23,17 @@
 //	    time, or a header has a line break.
 //	  - For a canceled request errors.Is finds context.Canceled.
 //
+// # What may have been done
+//
+// A request that changes something at the server (any method but GET, HEAD, OPTIONS and TRACE)
+// and got no response says whether it may have had its effect, for policies with OnUnknown and
+// for activity.Verify. Before a header of it was written (the connection was refused, there is
+// no such host, the server refused it unprocessed), it is marked with retry.NotDone; after
+// that (the connection broke, or the time was over) with retry.Unknown. The same holds for the
+// statuses 502 and 504 of a gateway, and for a good response whose body cannot be read to its
+// end. A body that sends several requests has to judge itself: that one was not done says
+// nothing of those before it.
+//
 // No error names user, password, query or fragment of the URL. The body of a
 // response that became an error is closed, and drained as far as keeps its
 // connection in use.
