@@ -13,6 +13,7 @@ type book struct {
 	attempts map[string]*entry // by attempt ID
 	order    []*entry
 	written  map[string]int // step transactions, by call ID
+	charged  map[string]int // at the provider, by payment
 	complain func(format string, args ...any)
 }
 
@@ -23,12 +24,14 @@ type entry struct {
 	number                       int
 	did                          bool // its effect
 	failed                       bool // instead
+	question                     bool // it is one, about an attempt
+	sent                         bool // a request to the provider
 	answered                     time.Time
 	answer                       string // its outcome, as somebody said from outside and was told that it counts
 }
 
 func newBook(complain func(string, ...any)) *book {
-	return &book{attempts: map[string]*entry{}, written: map[string]int{}, complain: complain}
+	return &book{attempts: map[string]*entry{}, written: map[string]int{}, charged: map[string]int{}, complain: complain}
 }
 
 // begin notes that a body begins.

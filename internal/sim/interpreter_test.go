@@ -73,7 +73,7 @@ func init() { // the code names the definitions
 // definitions are what nodes have.
 func definitions() ([]seal.Workflow, []seal.Activity) {
 	return []seal.Workflow{roaming, pinned, short, timed, retried},
-		[]seal.Activity{plainCall, timedCall, gatedCall, queuedCall, writtenCall, beatingCall, outsideCall, remoteCall, failingCall, deadlyCall}
+		[]seal.Activity{plainCall, timedCall, gatedCall, queuedCall, writtenCall, beatingCall, outsideCall, remoteCall, failingCall, deadlyCall, chargeCall, farChargeCall}
 }
 
 // flow is the definition of a job.
@@ -183,6 +183,11 @@ func (x *interpreter) simple(wf *workflow.Context, s *statement) (int, error) {
 			return workflow.Call(wf, remoteCall, n)
 		}
 		return workflow.Call(wf, outsideCall, n)
+	case charged:
+		if n%3 == 0 {
+			return workflow.Call(wf, farChargeCall, n)
+		}
+		return workflow.Call(wf, chargeCall, n)
 	case deadly:
 		return workflow.Call(wf, deadlyCall, n)
 	case failing:

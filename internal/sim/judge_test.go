@@ -218,6 +218,7 @@ func (w *world) judgeLedger(row *store.Run, ledger []view.Attempt) {
 			w.complain("a call that always fails has completed: %s", a.ID)
 		}
 	}
+	w.judgeCharges(row.ID, ledger)
 	for _, e := range w.book.order {
 		if e.run != row.ID {
 			continue
@@ -226,6 +227,9 @@ func (w *world) judgeLedger(row *store.Run, ledger []view.Attempt) {
 		switch {
 		case a == nil:
 			w.complain("I3: attempt %d of %s (%s) of %s is in no ledger", e.number, e.call, e.activity, row.WorkflowID)
+		case e.question != (a.Question > 0):
+			w.complain("U7: %s of %s is a question: %t, not %t", e.attempt, e.activity, a.Question > 0, e.question)
+		case e.question, isCharge(e.activity):
 		case e.activity == outsideCall.Name(), e.activity == remoteCall.Name():
 			switch {
 			case e.answer == "" || a.Outcome == e.answer || a.Outcome == view.OutcomeCanceled:

@@ -67,6 +67,11 @@ var profiles = []*profile{
 		only: []happening{dies, storms, deadlyStorm, cancelsRun, pausesRun, resumesRun},
 		of:   []kind{undone, undone, block, spread}},
 
+	// A payment is made twice, or believed and not made.
+	{name: "paid-twice", programs: 4, events: 10, lasts: 12 * time.Second,
+		only: []happening{dies, leaves, leaves, leaves, joins, freezes, isCutOff, storms, databaseAway, movesRun, retriesNow, pausesCall, resumesCalls},
+		of:   []kind{charged, charged, charged, spread}},
+
 	// A limit over all nodes is passed while its calls move between them.
 	{name: "over-the-limit", programs: 4, events: 10, lasts: 10 * time.Second,
 		only: []happening{dies, leaves, joins, freezes, isCutOff, pausesGate, resumesGate, movesRun},

@@ -16,6 +16,7 @@ const (
 	beating              // one that beats, and goes on from where it was
 	outside              // one that is completed from outside
 	failing              // one that fails as often as its policy allows
+	charged              // one that must not be made twice, and is asked about when that is in doubt
 	deadly               // one whose first attempts kill their process
 	step                 // inline
 	nap                  // a timer
