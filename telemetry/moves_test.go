@@ -126,6 +126,26 @@ func quarantines(w *world) {
 	w.dies(w.call(w.blocks(activity.Retry(retry.Policy{CrashLimit: 1})), 1))
 }
 
+// asks is an activity whose attempts may have had their effect, and what is found out about that.
+func asks(found func() (activity.Found[int], error)) activity.Activity[int, int] {
+	return fails(1, activity.VerifyRetry(retry.Policy{MaxAttempts: 2}), activity.Verify(func(context.Context, int, activity.Doubt) (activity.Found[int], error) { return found() }))
+}
+
+func doubts(w *world) {
+	w.call(unknown(asks(func() (activity.Found[int], error) { return activity.Found[int]{}, errors.New("closed") })), 1)
+	time.Sleep(time.Minute)
+}
+
+func finds(w *world) {
+	w.call(unknown(asks(func() (activity.Found[int], error) { return retry.Done(1), nil })), 1)
+	time.Sleep(time.Minute)
+}
+
+// unknown is an activity whose attempts all may have had their effect.
+func unknown(a activity.Activity[int, int]) activity.Activity[int, int] {
+	return a.Impl(func(context.Context, int) (int, error) { return 0, retry.Unknown(errors.New("broken")) })
+}
+
 // movesAway lets a node of other code join, whose share of the runs moves back to the first.
 func movesAway(w *world) {
 	first := workflow.New("flow", func(wf *workflow.Context, _ int) (int, error) {
@@ -236,6 +256,9 @@ var moves = []struct {
 	{`perdure_calls{state="backoff"}`, func(w *world) { w.call(fails(1), 1) }, "0", "1"},
 	{`perdure_calls{state="gated"}`, queuesAtGate, "0", "2"},
 	{`perdure_calls{state="quarantined"}`, quarantines, "0", "1"},
+	{`perdure_calls{state="in-doubt"}`, doubts, "0", "1"},
+	{`perdure_questions_total{activity="charge",answer="unknown"}`, doubts, "", "2"},
+	{`perdure_questions_total{activity="charge",answer="found"}`, finds, "", "1"},
 	{`perdure_waiting{for="gate",activity="",gate="till",queue=""}`, queuesAtGate, "", "2"},
 	{`perdure_waiting{for="quarantined",activity="charge",gate="",queue=""}`, quarantines, "", "1"},
 	{`perdure_waiting_oldest_seconds{for="gate",activity="",gate="till",queue=""}`, queuesAtGate, "", "*"},

@@ -16,15 +16,16 @@ type Judged struct {
 	Canceled bool              `json:"canceled,omitempty"`
 	Terminal bool              `json:"terminal,omitempty"`
 	Timeout  retry.TimeoutKind `json:"timeout,omitempty"`
-	Limit    time.Duration     `json:"limit,omitempty"` // the limit that was exceeded, ns
-	Asked    bool              `json:"asked,omitempty"` // the error asks for its own delay
-	After    time.Duration     `json:"after,omitempty"` // ns
-	At       int64             `json:"at,omitempty"`    // ns since 1970, 0 for After
+	Limit    time.Duration     `json:"limit,omitempty"`   // the limit that was exceeded, ns
+	Asked    bool              `json:"asked,omitempty"`   // the error asks for its own delay
+	After    time.Duration     `json:"after,omitempty"`   // ns
+	At       int64             `json:"at,omitempty"`      // ns since 1970, 0 for After
+	Unknown  bool              `json:"unknown,omitempty"` // it may have had its effect
 }
 
 // Failure returns the failure for retry.Decide.
 func (j *Judged) Failure() retry.Failure {
-	f := retry.Failure{Types: j.Types, Canceled: j.Canceled, Terminal: j.Terminal, Timeout: j.Timeout, Asked: j.Asked, After: j.After}
+	f := retry.Failure{Types: j.Types, Canceled: j.Canceled, Terminal: j.Terminal, Timeout: j.Timeout, Asked: j.Asked, After: j.After, Unknown: j.Unknown}
 	if j.At != 0 {
 		f.At = time.Unix(0, j.At)
 	}
@@ -35,7 +36,7 @@ func (j *Judged) Failure() retry.Failure {
 func newJudged(outcome Outcome, f *history.Failure, d retry.Decision) *Judged {
 	err := f.Err()
 	c := retry.Classify(err)
-	j := &Judged{Types: c.Types, Canceled: c.Canceled, Terminal: c.Terminal, Timeout: c.Timeout, Asked: c.Asked, After: c.After}
+	j := &Judged{Types: c.Types, Canceled: c.Canceled, Terminal: c.Terminal, Timeout: c.Timeout, Asked: c.Asked, After: c.After, Unknown: c.Unknown}
 	if timeout, ok := errors.AsType[*retry.TimeoutError](err); ok {
 		j.Limit = timeout.Limit
 	}
@@ -59,7 +60,7 @@ func JudgedBy(outcome Outcome, errorType string, reason retry.Reason, delay time
 	if outcome == TimedOut {
 		for _, kind := range []retry.TimeoutKind{retry.TimeoutAttempt, retry.TimeoutHeartbeat, retry.TimeoutQueue} {
 			if kind.TypeName() == errorType {
-				j.Timeout = kind
+				j.Timeout, j.Unknown = kind, kind != retry.TimeoutQueue
 			}
 		}
 	}
@@ -68,5 +69,5 @@ func JudgedBy(outcome Outcome, errorType string, reason retry.Reason, delay time
 
 func (j *Judged) same(other *Judged) bool {
 	return slices.Equal(j.Types, other.Types) && j.Canceled == other.Canceled && j.Terminal == other.Terminal &&
-		j.Timeout == other.Timeout && j.Asked == other.Asked && j.After == other.After
+		j.Timeout == other.Timeout && j.Asked == other.Asked && j.After == other.After && j.Unknown == other.Unknown
 }

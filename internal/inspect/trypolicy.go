@@ -148,7 +148,7 @@ func (t *trying) add(e *store.LedgerEntry) error {
 func (t *trying) attempt(a *store.Attempt, d *core.AttemptDetail) policylab.Attempt {
 	out := policylab.Attempt{
 		Number: a.Number, Outcome: core.Outcome(t.name(a.Outcome)), ErrorType: t.name(a.ErrorType), Reason: retry.Reason(t.name(a.Reason)),
-		Paused: d.Pause, Queued: d.Queued, Started: a.Started, Ended: a.Ended, Next: d.Next,
+		Paused: d.Pause, Queued: d.Queued, Started: a.Started, Ended: a.Ended, Next: d.Next, Question: d.Question,
 	}
 	if out.Outcome != core.Failed && out.Outcome != core.TimedOut {
 		return out

@@ -27,6 +27,8 @@ type Attempt struct {
 	Started   int64        // 0: it never ran
 	Ended     int64
 	Next      int64 // when the next one was due; 0 if there was none or no wait
+	Question  int   // of a question about the attempt before: which one; 0 for an attempt
+	Settled   bool  // a question found that it had no effect
 }
 
 // due returns when an attempt was due, as far as the record says.

@@ -39,6 +39,9 @@ func New(policy retry.Policy, now int64, draw func(run string, call int64, attem
 
 // Add tries the policy on a call. It does not keep the call.
 func (l *Lab) Add(c *Call) {
+	if c.Attempts = attempts(c.Attempts); len(c.Attempts) == 0 {
+		return
+	}
 	l.record(c)
 	trial := l.replay(c, nearest)
 	l.load.add(asTrial, trial.starts)

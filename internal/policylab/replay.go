@@ -80,6 +80,9 @@ func (r *replay) attempt() {
 	case core.Canceled:
 		r.end(view.EndedCanceled, ended)
 	case core.Lost, core.Drained:
+		if a.Started != 0 && r.doubt(a, []string{retry.TypeWorkerLost}, ended) {
+			return
+		}
 		r.again(a, ended)
 	default:
 		r.failed(a, failure, ended)
@@ -134,6 +137,9 @@ func (r *replay) again(a *Attempt, ended int64) {
 // failed asks the policy what follows a failure.
 func (r *replay) failed(a *Attempt, failure *core.Judged, ended int64) {
 	r.lastType = a.ErrorType
+	if failure.Unknown && r.doubt(a, failure.Types, ended) {
+		return
+	}
 	d := r.charge(a, failure, ended)
 	exact := r.shift == 0 && ended == a.Ended
 	next := r.at + 1
@@ -176,6 +182,7 @@ func (r *replay) charge(a *Attempt, failure *core.Judged, at int64) retry.Decisi
 
 // decide completes the state of the call.
 func (r *replay) decide(failure *core.Judged, at int64, s retry.State) retry.Decision {
+	s.Settled = true // what may have been done was asked about before: see doubt
 	s.Attempt, s.First, s.Previous = r.charged, time.Unix(0, r.call.First), r.wait
 	return retry.Decide(&r.lab.policy, s, failure.Failure(), time.Unix(0, at), r.lab.draw(r.call.RunID, r.call.Number, r.number))
 }

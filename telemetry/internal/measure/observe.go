@@ -20,6 +20,7 @@ type Metrics struct {
 	failures       *metric.Vector
 	retries        *metric.Vector
 	lost           *metric.Vector
+	questions      *metric.Vector
 	backoff        *metric.Vector
 	late, waited   *metric.Distribution
 }
@@ -81,6 +82,9 @@ func (o observer) attempt(t *core.Turn, a *core.Record) {
 	switch a.Outcome {
 	case core.Completed, core.Canceled, core.Drained:
 		return
+	case core.Found, core.Absent, core.Unknown:
+		o.questions.Add(1, a.Name, string(a.Outcome))
+		return
 	case core.Lost:
 		o.lost.Add(1, a.Name, a.Reason)
 	default:
@@ -102,7 +106,7 @@ func (o observer) attempt(t *core.Turn, a *core.Record) {
 func goesOn(t *core.Turn, call int64) bool {
 	for i := range t.Rows {
 		if r := &t.Rows[i]; r.Call == call {
-			return r.State != core.Paused && r.State != core.Quarantined
+			return r.State != core.Paused && r.State != core.Quarantined && r.State != core.InDoubt
 		}
 	}
 	for i := range t.Dispatch {
@@ -116,7 +120,7 @@ func goesOn(t *core.Turn, call int64) bool {
 // counted are the metrics that are counted in memory.
 func (m *Metrics) counted() []counted {
 	return []counted{
-		m.turns, m.commits, m.committed, m.started, m.ended, m.calls, m.failures, m.retries, m.lost, m.backoff, m.late, m.waited,
+		m.turns, m.commits, m.committed, m.started, m.ended, m.calls, m.failures, m.retries, m.lost, m.questions, m.backoff, m.late, m.waited,
 	}
 }
 

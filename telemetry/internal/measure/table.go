@@ -79,6 +79,8 @@ func New() *Metrics {
 			"activity", "error_type"), maxNames, maxErrorTypes),
 		lost: vector(counter("perdure_attempts_lost_total", "Attempts lost because their process or its lease ended first, by reason.",
 			"activity", "reason"), maxNames, maxOutcomes),
+		questions: vector(counter("perdure_questions_total", "Questions about attempts that may have had their effect, by answer: found, absent, unknown.",
+			"activity", "answer"), maxNames, maxOutcomes),
 		backoff: vector(counter("perdure_backoff_seconds_total", "Backoff that was chosen for retries.", "activity"), maxNames),
 		late:    distribution("perdure_lateness_seconds", "How late timers fired and backoffs ended; the latest of each turn."),
 		waited:  distribution("perdure_attempt_wait_seconds", "How long due attempts waited for gates and a slot."),
@@ -179,7 +181,7 @@ var (
 		view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued,
 	}
 	callStates = []string{
-		view.CallRunning, view.CallQueued, view.CallOffered, view.CallGated, view.CallBackoff, view.CallExternal, view.CallPaused, view.CallQuarantined,
+		view.CallRunning, view.CallQueued, view.CallOffered, view.CallGated, view.CallBackoff, view.CallExternal, view.CallPaused, view.CallQuarantined, view.CallInDoubt,
 	}
 	nodeStates = []string{view.NodeLive, view.NodeDraining, view.NodeExpired}
 )
