@@ -164,13 +164,14 @@ func TestTheTablesOfReasons(t *testing.T) {
 func TestR9_ThePageHasTheOrderOfDecide(t *testing.T) {
 	now := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 	p := retry.Policy{
-		MaxAttempts: 3, Within: time.Millisecond, OnTimeout: retry.StopOnTimeout,
+		MaxAttempts: 3, Within: time.Millisecond, OnTimeout: retry.StopOnTimeout, OnUnknown: retry.FailUnknown,
 		Rules: []retry.Rule{{Types: []string{"A"}, Stop: true}}, NonRetryable: []string{"B"}, Retryable: []string{"Z"},
 	}
 	s := retry.State{Attempt: 3, First: now, Canceled: true, OverBudget: true}
-	f := retry.Failure{Types: []string{"A", "B"}, Terminal: true, Timeout: retry.TimeoutAttempt}
+	f := retry.Failure{Types: []string{"A", "B"}, Terminal: true, Timeout: retry.TimeoutAttempt, Unknown: true}
 	takeAway := map[retry.Reason]func(){
 		retry.ReasonCanceled:     func() { s.Canceled = false },
+		retry.ReasonUnknown:      func() { p.OnUnknown = 0 },
 		retry.ReasonTerminal:     func() { f.Terminal = false },
 		retry.ReasonStopRule:     func() { p.Rules = nil },
 		retry.ReasonNonRetryable: func() { p.NonRetryable = nil },

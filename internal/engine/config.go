@@ -203,12 +203,7 @@ func (c *Config) normalize() error {
 	if c.SweepEvery < 0 {
 		errs = append(errs, fmt.Errorf("the time between sweeps is %s: it must be positive, or 0 for the default (%s)", c.SweepEvery, defaultSweepEvery))
 	}
-	if err := c.Policy.Validate(); err != nil {
-		errs = append(errs, fmt.Errorf("the engine's retry policy: %w", err))
-	}
-	if c.Policy.Verifies() {
-		errs = append(errs, errors.New("the engine's retry policy: OnUnknown is VerifyUnknown, which needs a function to ask: leave it zero, which means that for activities with a Verify function"))
-	}
+	errs = append(errs, checkPolicy(&c.Policy))
 	return errors.Join(errs...)
 }
 
@@ -280,6 +275,17 @@ func (c *Config) definitions() (*definitions, error) {
 		d.activities[a.Name] = a
 	}
 	return d, errors.Join(errs...)
+}
+
+// checkPolicy returns what is wrong with the policy of calls without one.
+func checkPolicy(p *retry.Policy) error {
+	switch err := p.Validate(); {
+	case err != nil:
+		return fmt.Errorf("the engine's retry policy: %w", err)
+	case p.Verifies():
+		return errors.New("the engine's retry policy: OnUnknown is VerifyUnknown, which needs a function to ask: leave it zero, which means that for activities with a Verify function")
+	}
+	return nil
 }
 
 // checkVerify returns what is wrong with the Verify function of an activity.

@@ -51,6 +51,7 @@
 //	suspects.go     the code of runs on trial, and what moves to another node with a suspect
 //	watched.go      one guarded step of a run
 //	attempt.go      start of attempts, their results and heartbeats
+//	verify.go       questions about attempts that may have had their effect
 //	queue.go        attempts in queues: offering and withdrawing them
 //	queues.go       serving queues, and losing a worker
 //	external.go     attempts that are completed from outside

@@ -87,8 +87,7 @@ func sentence(w *view.Wait) string {
 		}
 		return call + " is quarantined, because it " + crashed(w.Crashes) + failed + then
 	case view.WaitInDoubt:
-		return call + " is in doubt: an attempt may have had its effect, and nobody could say" + failed +
-			"; ask again with ops.Ask, or find out and complete it with ops.Skip, repeat it with ops.RetryNow, or end it with ops.FailNow"
+		return call + inDoubt + failed + decideDoubt
 	case view.WaitActivityPaused:
 		return fmt.Sprintf("activity %s is paused%s; resume it with ops.ResumeActivity", w.Name, by)
 	case view.WaitGatePaused:
@@ -157,3 +156,9 @@ func named(name string) string {
 	}
 	return " " + name
 }
+
+// What a call in doubt waits for, and what may be done about it.
+const (
+	inDoubt     = " is in doubt: an attempt may have had its effect, and nobody could say"
+	decideDoubt = "; ask again with ops.Ask, or find out and complete it with ops.Skip, repeat it with ops.RetryNow, or end it with ops.FailNow"
+)

@@ -20,13 +20,13 @@ type inside struct {
 
 var insides = []inside{
 	{"internal/core", 2, `
-		values:     totals ids uniform dedup gateword judged mismatch turn detail control program pin times input progress call block
+		values:     totals ids uniform dedup gateword judged mismatch turn detail control program pin times input progress doubt call block
 		journal:    parts journal
 		ledger:     tally ledger
 		row:        runrow
 		calls:      due calls row
 		gating:     gating collect
-		attempts:   ready apply closing verdict attempt admit
+		attempts:   ready apply closing question verdict questionend attempt admit
 		signals:    mailbox
 		children:   child
 		operations: operate
@@ -40,7 +40,7 @@ var insides = []inside{
 		values:    declared config build pools stepper report limit
 		locations: location
 		residents: external update reset transaction gate slots intake order waiting durable inbox look resident dispatcher wake line
-		runs:      pause reuse unserved observe child chain unread attempt queue suspects determinism watched checkcode damaged park move load run turn schedule answer standing
+		runs:      pause reuse unserved observe child chain unread verify attempt queue suspects determinism watched checkcode damaged park move load run turn schedule answer standing
 		places:    recovery takeover holder switches queues
 		engine:    health local engine
 	`},
