@@ -7,6 +7,7 @@
 //	narrow.go   workflows that pass gates, and whether the gates kept their limit
 //	queued.go   workflows whose calls are in a queue, and whether its limits were kept
 //	bank.go     workflows that write to a table in step transactions, and what it holds
+//	paid.go     workflows that pay a provider without idempotency keys, which loses answers
 //	route.go    a workflow of which two builds have different versions
 //	shapes.go   workflows whose activities tell the book what they do
 //	jobs.go     a client that starts them, signals, cancels, and checks results

@@ -107,6 +107,7 @@ var Jobs = map[string]Job{
 	"flaky":    computes(flaky, func(v int) int { return Repeat(3, v) }),
 	"narrow":   computes(narrow, func(v int) int { return Repeat(3, v) }),
 	"queued":   computes(queued, queuedResult),
+	"paid":     computes(paid, func(v int) int { return Repeat(3, v) }),
 	"timers":   computes(timers, func(v int) int { return Repeat(3, v) }),
 	"race":     computes(race, Grow),
 	"block":    computes(block, func(v int) int { return Repeat(2, v) }),
@@ -118,7 +119,7 @@ var Jobs = map[string]Job{
 }
 
 // numbers are the workflows that turn a number into another one.
-var numbers = []workflow.Workflow[int, int]{sequence, parallel, flaky, timers, race, block, narrow, pipeline, courier, undo, queued, Doomed, Bank}
+var numbers = []workflow.Workflow[int, int]{sequence, parallel, flaky, timers, race, block, narrow, pipeline, courier, undo, queued, paid, Doomed, Bank}
 
 // Start starts a run by the name of its workflow, as a relay does it.
 func Start(ctx context.Context, e *perdure.Engine, shape, id string, v int) (run string, err error) {

@@ -34,11 +34,15 @@ func (p *Pen) Write(ctx context.Context, e Entry) (Answer, error) {
 		return Answer{}, ctx.Err()
 	}
 	if call.Error != nil {
-		// The parent is gone, and this process is about to be, too.
-		io.WriteString(os.Stderr, "the book cannot be reached: "+call.Error.Error()+"\n")
-		os.Exit(3)
+		p.lost(call.Error)
 	}
 	return a, nil
+}
+
+// lost ends the process: the parent is gone, and this process is about to be, too.
+func (p *Pen) lost(err error) {
+	io.WriteString(os.Stderr, "the book cannot be reached: "+err.Error()+"\n")
+	os.Exit(3)
 }
 
 // must is Write for bodies that do not look at their context.

@@ -283,5 +283,5 @@ const letters = 5
 func Definitions(p *Pen) perdure.Option {
 	ink = p
 	return perdure.Register(act, linger, poison, post, Bank, narrow, meet, Meeting,
-		sequence, parallel, flaky, timers, race, block, remember, inbox, courier, pipeline, undo, Doomed, far, queued)
+		sequence, parallel, flaky, timers, race, block, remember, inbox, courier, pipeline, undo, Doomed, far, queued, pay, paid)
 }

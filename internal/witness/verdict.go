@@ -72,7 +72,7 @@ const readers = 8
 // Judge reads the book against what the engine itself has on record. Progress, if any, is told
 // how many runs were read.
 func (c Case) Judge(ctx context.Context, progress func(runs int)) Verdict {
-	j := &judge{Case: c, ctx: ctx, lost: map[string]bool{}, bank: map[string]int{}, tally: newTally(c)}
+	j := &judge{Case: c, ctx: ctx, lost: map[string]bool{}, bank: map[string]int{}, paid: payments(c.Entries), tally: newTally(c)}
 	j.found = append(j.found, c.Found...)
 	begun := map[string][]Entry{}
 	for _, e := range c.Entries {
@@ -102,6 +102,7 @@ func (c Case) Judge(ctx context.Context, progress func(runs int)) Verdict {
 	j.judgeGate()
 	j.judgeQueue()
 	j.judgeBank()
+	j.judgePayments()
 	j.judgeDatabase()
 	return Verdict{j.found, j.tally}
 }
@@ -116,6 +117,7 @@ type judge struct {
 	lost  map[string]bool // attempts that were
 	bank  map[string]int  // by the keys of calls that are on record as completed: sides posted
 	tally Tally
+	paid  map[string]int // charges, by the keys of calls
 }
 
 func (j *judge) find(kind Kind, format string, args ...any) {
@@ -217,6 +219,9 @@ func (j *judge) judgeLedger(r Run, begun []Entry) {
 		}
 		if _, ran := executed[a.ID]; a.Outcome == "completed" && !ran {
 			j.find(Lost, "%s: attempt %s of %s is on record as completed and not in the book", r.ID, a.ID, a.Name)
+		}
+		if done := a.Outcome == view.OutcomeCompleted || a.Outcome == view.OutcomeFound; done && a.Name == pay.Name() && j.paid[fmt.Sprintf("%s/%d", r.RunID, a.Call)] == 0 {
+			j.find(Lost, "%s: call %d is on record as %s and was not charged", r.ID, a.Call, a.Outcome)
 		}
 		j.note(a)
 		delete(executed, a.ID)

@@ -97,6 +97,14 @@ func TestP5_TheVerdictFindsWhatIsWrong(t *testing.T) {
 			c.Closed = maps.Clone(c.Closed)
 			delete(c.Closed, e.Key) // else it is found for that
 		}},
+		"a call was charged twice": {Doubled, "was charged 2 times", func(c *Case) {
+			i := slices.IndexFunc(c.Entries, func(e Entry) bool { return e.Phase == Charged })
+			c.Entries = append(c.Entries, c.Entries[i])
+		}},
+		"a call was not charged": {Lost, "was not charged", func(c *Case) {
+			i := slices.IndexFunc(c.Entries, func(e Entry) bool { return e.Phase == Charged })
+			c.Entries = slices.Delete(c.Entries, i, i+1)
+		}},
 		"a client found something": {Wrong, "the result", func(c *Case) {
 			c.Found = append(c.Found, Finding{Wrong, "the result is 2, want 1"})
 		}},

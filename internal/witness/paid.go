@@ -1,0 +1,111 @@
+package witness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/workflow"
+)
+
+// Charged is the phase of an entry that is a payment: the book is the provider, which takes no
+// idempotency keys, and loses answers. Each call of pay must be charged once.
+const Charged = "charged"
+
+var (
+	errAnswerLost = errors.New("the answer of the provider was lost")
+	errBooksBusy  = errors.New("the provider does not say")
+)
+
+// pay is charged in the middle of its body. Some of its answers are lost, and some come after
+// its time.
+var pay = activity.New("pay", func(ctx context.Context, e Effect) (int, error) {
+	l := line(ctx, e)
+	ink.must(l)
+	time.Sleep(rand.N(4 * time.Millisecond))
+	if err := ctx.Err(); err != nil {
+		return 0, retry.NotDone(err)
+	}
+	l.Phase = Charged
+	ink.must(l)
+	time.Sleep(rand.N(4 * time.Millisecond))
+	switch rand.N(10) {
+	case 0, 1:
+		return 0, retry.Unknown(errAnswerLost)
+	case 2:
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	l.Phase = Done
+	ink.must(l)
+	return Grow(e.Value), nil
+}, activity.Retry(retry.Policy{MaxAttempts: 1000, Backoff: retry.Fixed(5 * time.Millisecond), AttemptTimeout: 300 * time.Millisecond, CrashLimit: bystander}),
+	activity.Verify(find), activity.SettleAfter(200*time.Millisecond),
+	activity.VerifyRetry(retry.Policy{MaxAttempts: 1000, Backoff: retry.Fixed(10 * time.Millisecond), AttemptTimeout: 10 * time.Second}))
+
+// find asks the provider whether it was paid.
+func find(ctx context.Context, e Effect, _ activity.Doubt) (activity.Found[int], error) {
+	l := line(ctx, e)
+	ink.must(l)
+	time.Sleep(rand.N(4 * time.Millisecond))
+	switch rand.N(8) {
+	case 0:
+		return activity.Found[int]{}, errBooksBusy
+	case 1:
+		return retry.AskAgain[int](20 * time.Millisecond), nil
+	}
+	if ink.charges(l.Key) > 0 {
+		return retry.Done(Grow(e.Value)), nil
+	}
+	return retry.Absent[int](), nil
+}
+
+// paid makes three payments.
+var paid = workflow.New("paid", func(wf *workflow.Context, v int) (int, error) {
+	for i := range 3 {
+		var err error
+		if v, err = workflow.Call(wf, pay, Effect{Step: fmt.Sprint("m", i), Order: i, Value: v}); err != nil {
+			return 0, err
+		}
+	}
+	return v, nil
+})
+
+// Charges answers how often a call was charged.
+func (d *desk) Charges(key string, n *int) error {
+	*n = d.book.Count(func(e Entry) bool { return e.Phase == Charged && e.Key == key })
+	return nil
+}
+
+// charges asks the provider how often a call was charged.
+func (p *Pen) charges(key string) (n int) {
+	if err := p.book.Call("Book.Charges", key, &n); err != nil {
+		p.lost(err)
+	}
+	return n
+}
+
+// payments are how often each call was charged, by its key.
+func payments(entries []Entry) map[string]int {
+	n := map[string]int{}
+	for _, e := range entries {
+		if e.Phase == Charged {
+			n[e.Key]++
+		}
+	}
+	return n
+}
+
+// judgePayments looks for calls that were charged twice. A process that others took for dead, and
+// that went on, may have charged what nobody could prevent.
+func (j *judge) judgePayments() {
+	for key, n := range j.paid {
+		if n > 1 && !j.Zombies {
+			j.find(Doubled, "call %s was charged %d times", key, n)
+		}
+	}
+}
