@@ -117,7 +117,7 @@ func showPolicy(q *request) (any, error) {
 func (p *policyPage) explain(e *retry.Explanation) {
 	p.Canonical, p.Try = e.Policy.String(), link("lab", "policy", e.Policy.String())
 	for _, v := range e.Verdicts {
-		row := verdictRow{Errors: v.Errors, Why: string(v.Reason), Retried: v.Retried}
+		row := verdictRow{Errors: v.Errors, Why: v.Why(), Retried: v.Retried}
 		if v.Retried {
 			row.Attempts = limited(v.Attempts)
 		}

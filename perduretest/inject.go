@@ -164,6 +164,9 @@ func (e *Env) mishaps(info activity.Info) (all []mishap) {
 func (e *Env) around(l *life) func(context.Context, seal.Body) (history.Payload, error) {
 	return func(ctx context.Context, body seal.Body) (history.Payload, error) {
 		info, _ := activity.FromContext(ctx)
+		if info.Question > 0 {
+			return body(ctx) // mishaps are those of attempts
+		}
 		for _, m := range slices.Backward(e.mishaps(info)) {
 			body = m.befall(l, body)
 		}

@@ -60,6 +60,14 @@ type Verdict struct {
 	Attempts int
 }
 
+// Why says in words why another attempt follows, or why none does.
+func (v Verdict) Why() string {
+	if v.Asked {
+		return "asked first; if it was not done: " + string(v.Reason)
+	}
+	return string(v.Reason)
+}
+
 // Schedule lists the attempts of a call that always fails in the same way, and
 // immediately.
 type Schedule struct {

@@ -208,3 +208,30 @@ func TestF4_ExplanationsFitTogether(t *testing.T) {
 		}
 	})
 }
+
+// TestU7_AnExplanationSaysWhatIsAsked: what may have been done is set apart if the policy does so.
+func TestU7_AnExplanationSaysWhatIsAsked(t *testing.T) {
+	why := func(p retry.Policy) string {
+		e, err := retry.Explain(p, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, v := range e.Verdicts {
+			lines = append(lines, fmt.Sprintf("%s: %s", v.Errors, v.Why()))
+		}
+		return strings.Join(lines, "; ")
+	}
+	late := retry.Policy{AttemptTimeout: time.Second, Backoff: retry.Fixed(time.Second)}
+	rest := "any other error: backoff; an error marked terminal: terminal; a cancellation: canceled"
+	for o, want := range map[retry.OnUnknown]string{
+		0:             "Timeout: backoff; " + rest,
+		retry.VerifyUnknown: "Timeout: asked first; if it was not done: backoff; an error marked unknown: asked first; if it was not done: backoff; " + rest,
+		retry.FailUnknown:   "Timeout: unknown_outcome; an error marked unknown: unknown_outcome; an attempt lost with its process: unknown_outcome; " + rest,
+	} {
+		late.OnUnknown = o
+		if got := why(late); got != want {
+			t.Errorf("%q: %s", o, got)
+		}
+	}
+}

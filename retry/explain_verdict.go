@@ -26,8 +26,11 @@ func (p *Policy) verdicts() []Verdict {
 		other = "any other error"
 	}
 	if p.Doubts() {
-		all = append(all, p.judge(Verdict{Errors: "an error marked unknown"}, Failure{Unknown: true}),
-			p.judge(Verdict{Errors: "an attempt lost with its process"}, Failure{Types: []string{TypeWorkerLost}, Unknown: true}))
+		all = append(all, p.judge(Verdict{Errors: "an error marked unknown"}, Failure{Unknown: true}))
+		lost := p.judge(Verdict{Errors: "an attempt lost with its process"}, Failure{Types: []string{TypeWorkerLost}, Unknown: true})
+		if !lost.Retried && !slices.Contains(p.mentioned(), TypeWorkerLost) { // else it is made again without a wait, and not charged
+			all = append(all, lost)
+		}
 	}
 	return append(all, p.verdict(Verdict{Errors: other}),
 		p.judge(Verdict{Errors: "an error marked terminal"}, Failure{Terminal: true}),

@@ -205,7 +205,7 @@ func (a *app) policyTables(e *retry.Explanation) error {
 		if v.Retried {
 			retried, attempts = term.Painted{Text: "yes", Colour: term.Good}, attemptLimit(v.Attempts)
 		}
-		table.Row(v.Errors, retried, attempts, string(v.Reason))
+		table.Row(v.Errors, retried, attempts, v.Why())
 	}
 	if err := table.Write(a.out); err != nil {
 		return err
