@@ -1,4 +1,4 @@
-package workflow_test
+package perduretest_test
 
 import (
 	"context"
