@@ -30,7 +30,7 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 check: setup ## everything, as CI runs it: 16 minutes on two cores, some five more with empty caches
-	@.ci/steps.sh $(MAKE) static test race benchmarks modules
+	@.ci/steps.sh $(MAKE) static test race others
 	@.ci/missing.sh report
 
 quick: format vet short ## what most mistakes fail in, without databases and browsers: three minutes
@@ -39,7 +39,7 @@ quick: format vet short ## what most mistakes fail in, without databases and bro
 nightly: export PERDURE_NIGHTLY := 1
 nightly: FUZZTIME := 1m
 nightly: setup ## the exhaustive product: all shapes, settings and seeds, Patroni, long fuzzing; hours
-	@.ci/steps.sh $(MAKE) static test race benchmarks modules fuzz sample
+	@.ci/steps.sh $(MAKE) static test race others fuzz sample
 
 setup: ## install the programs that the tests need besides Go, or print how to
 	@.ci/missing.sh install
@@ -117,6 +117,11 @@ sample:
 
 modules: bench lab tools
 
+# One alone leaves processors idle: the demo of the README waits, and a compiler or a linker at the
+# end of each works by itself.
+others: ## benchmarks and modules, two at a time
+	@$(MAKE) -j2 tools benchmarks bench lab
+
 lab tools:
 	CGO_ENABLED=0 $(GO) -C $@ vet ./... && CGO_ENABLED=0 $(GO) -C $@ test -vet=off -timeout 20m ./...
 
@@ -135,4 +140,4 @@ analyzed:
 release: ## archives and checksums of the tagged commit for every system, into dist
 	GOFLAGS= $(GO) run $(GORELEASER) release --clean --skip=publish
 
-.PHONY: help check quick nightly setup static format modfiles vet lint cross typecheck test short race benchmarks fuzz modules bench lab tools analyzed worlds mutants sample release
+.PHONY: help check quick nightly others setup static format modfiles vet lint cross typecheck test short race benchmarks fuzz modules bench lab tools analyzed worlds mutants sample release

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,8 +33,26 @@ var endless = strings.Repeat("Donaudampfschifffahrtsgesellschaft", 7)
 var worst = hostileName + endless[:100]
 
 // infested makes a database in which whatever may be chosen by others is hostile: names,
-// errors and their types, values of a megabyte, memo, attributes, reasons, nodes, builds.
+// errors and their types, values of a megabyte, memo, attributes, reasons, nodes, builds. Each
+// test has a copy of its own: to make one takes three seconds of a processor.
 func infested(t *testing.T) string {
+	t.Helper()
+	infestation.once.Do(func() {
+		var err error
+		infestation.data, err = os.ReadFile(infest(t))
+		must(t, err)
+	})
+	file := filepath.Join(t.TempDir(), "infested.db")
+	must(t, os.WriteFile(file, infestation.data, 0o600))
+	return file
+}
+
+var infestation struct {
+	once sync.Once
+	data []byte
+}
+
+func infest(t *testing.T) string {
 	t.Helper()
 	now, file := time.Now(), filepath.Join(t.TempDir(), "infested.db")
 	megabyte := strings.Repeat(hostile, 1_000_000/len(hostile))

@@ -49,6 +49,9 @@ type cluster struct {
 
 	mu   sync.Mutex
 	crew []*node // that clients may ask, see relay
+
+	asking  sync.Mutex
+	session *pgx.Conn // of ask; nil: none yet
 }
 
 // subtest is a part of a test.
@@ -97,6 +100,9 @@ func newClusterAt(t *testing.T, server *pgtest.Cluster, dsn string) *cluster {
 		}
 		if err := client.Close(); err != nil {
 			t.Error(err)
+		}
+		if c.session != nil {
+			c.session.Close(context.Background())
 		}
 		if t.Failed() {
 			for _, n := range c.all {
@@ -234,16 +240,28 @@ func (c *cluster) start(label string, s torture.Setup) *node {
 	return n
 }
 
-// ask queries the database itself, and answers one text per row.
+// ask queries the database itself, and answers one text per row. Looks that are repeated share a
+// session: to begin one costs the server many times as much as to answer.
 func (c *cluster) ask(sql string, args ...any) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, c.dsn)
-	if err != nil {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	if c.session != nil {
+		if rows, err := texts(c.session.Query(ctx, sql, args...)); err == nil {
+			return rows, nil
+		}
+		c.session.Close(ctx) // the server may be another one since, or its schema
+	}
+	var err error
+	if c.session, err = pgx.Connect(ctx, c.dsn); err != nil {
+		c.session = nil
 		return nil, err
 	}
-	defer conn.Close(ctx)
-	rows, err := conn.Query(ctx, sql, args...)
+	return texts(c.session.Query(ctx, sql, args...))
+}
+
+func texts(rows pgx.Rows, err error) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}

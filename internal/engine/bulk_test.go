@@ -9,6 +9,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -18,6 +19,7 @@ import (
 // TestE60_Bulk: many runs in one request; a dry run counts and does nothing; the
 // same request again does nothing twice; only what the filter passes is touched.
 func TestE60_Bulk(t *testing.T) {
+	extent.Unwatched(t, "it is about a number")
 	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
 		const runs = 230 // more than two batches
 		f := newFragile(slowRetry)

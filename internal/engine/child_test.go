@@ -12,6 +12,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
@@ -476,6 +477,7 @@ func TestE10_AChildWithoutCode(t *testing.T) {
 
 // TestE40_AThousandChildren are started by one run and all of them answer it.
 func TestE40_AThousandChildren(t *testing.T) {
+	extent.Unwatched(t, "it is about a number")
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		const all = 1000
 		double := workflow.New("double", func(_ *workflow.Context, n int) (int, error) { return 2 * n, nil })

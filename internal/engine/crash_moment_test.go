@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,6 +21,9 @@ const moments = 12 // those on a database are played at night
 //	go test -run 'TestCrashAtAnyMoment/^timers$/^memory-evicted$/^seed=7$' ./internal/engine
 func TestCrashAtAnyMoment(t *testing.T) {
 	for _, s := range shapes {
+		if testing.Short() && !slices.Contains(onDisk, s.name) {
+			continue // the others write in no other way
+		}
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			want := calm(t, s)

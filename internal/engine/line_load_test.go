@@ -35,7 +35,7 @@ func (s *loadsCountedStore) Load(ctx context.Context, partition int, run string)
 // A run that is in line has neither a turn nor a call: to begin it, its row is read and
 // nothing else. One that has begun is loaded whole, also by the process after a crash.
 func TestRunsInLineAreReadAsRows(t *testing.T) {
-	const starts = 3000
+	const starts = 1200
 	needsNumbers.inVirtualTime(t, func(t *testing.T, w *world) {
 		work := activity.New("work", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, 10*time.Millisecond) })
 		once := calls(work)

@@ -61,6 +61,7 @@ func demandCompleted(t *testing.T, e *engine.Engine, name string, n int) {
 // refused, and however many there are, memory holds a bounded number of them, while they
 // wait, while they are worked off, and when a process starts in which they wait.
 func TestE102_RunsInLineAreRows(t *testing.T) {
+	extent.Unwatched(t, "it is about a number")
 	starts, slots, kept := extent.AtNight(1000, 5000), 4, 50
 	needsQueries.inVirtualTime(t, func(t *testing.T, w *world) {
 		work := activity.New("work", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, 100*time.Millisecond) })
@@ -190,6 +191,7 @@ func TestE102_ARunBeginsWithItsSlot(t *testing.T) {
 // which they were started, before a crash and after it; and those that are in the database
 // alone begin after those that are not.
 func TestE103_TheLineHasAnOrder(t *testing.T) {
+	extent.Unwatched(t, "it is about an order")
 	needsQueries.inVirtualTime(t, func(t *testing.T, w *world) {
 		const many = 1500
 		var line finishLine

@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
@@ -244,7 +245,10 @@ func TestR47_OneLimitOverAllNodes(t *testing.T) {
 		a := w.node("n1", x.definitions...)
 		b := w.node("n2", x.definitions...)
 		client := w.open(w.config())
-		const runs = 40
+		runs := 40
+		if w.in.onDisk {
+			runs = extent.AtNight(20, runs)
+		}
 		for i := range runs {
 			begin(t, client, x.flow, fmt.Sprint(i), i)
 		}

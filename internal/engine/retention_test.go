@@ -254,6 +254,7 @@ func (s slowlyDeleting) Delete(ctx context.Context, d store.Deletion) (int, erro
 // TestE62_LongHistoriesGoInSmallBatches: what takes long is removed a few at a time, one
 // at least, what takes little in larger and larger batches, and all of it goes.
 func TestE62_LongHistoriesGoInSmallBatches(t *testing.T) {
+	extent.Unwatched(t, "it is about a number")
 	for each, want := range map[time.Duration]struct{ least, most int }{
 		0: {50, 300}, 80 * time.Microsecond: {50, 200}, 20 * time.Millisecond: {1, 50}, time.Second: {1, 50},
 	} {

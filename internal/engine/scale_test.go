@@ -23,7 +23,7 @@ import (
 // nearly, all fire on time, even if no engine was running when they became due.
 func TestI6_ManyDueAtOnce(t *testing.T) {
 	needsNumbers.inBothModes(t, func(t *testing.T, w *world) {
-		const runs = 1500
+		const runs = 1100
 		var late atomic.Int64
 		fails := activity.New("fails", func(ctx context.Context, _ int) (int, error) {
 			if info, _ := activity.FromContext(ctx); info.Attempt == 1 {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
@@ -69,6 +70,7 @@ func TestADueTimeThatIsCommittedWhileOthersAreReadIsNotForgotten(t *testing.T) {
 }
 
 func TestMoreRunsThanOneScanReadsMayShareADueTime(t *testing.T) {
+	extent.Unwatched(t, "it is about a number")
 	const together, later = 1050, 10 // a scan reads 1,000, and all that share the last one's time
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
 		env.Register(dozer)

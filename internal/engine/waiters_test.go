@@ -11,6 +11,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -34,6 +35,9 @@ func (w *world) impatient(definitions ...any) engine.Config {
 	c := w.config(definitions...)
 	c.Retention = view.Retention{Completed: 1, Failed: 1, Canceled: 1, Terminated: 1, Continued: 1}
 	c.SweepEvery = 20 * time.Millisecond
+	if w.in.onDisk {
+		c.SweepEvery = 100 * time.Millisecond // each look costs real time
+	}
 	return c
 }
 
@@ -149,7 +153,11 @@ func besideAnother(t *testing.T, test func(t *testing.T, w *world)) {
 func TestE67_AWaitFromElsewhereEnds(t *testing.T) {
 	besideAnother(t, func(t *testing.T, w *world) {
 		e := w.startWith(w.impatient(relay.Impl(hop)))
-		got := waitForMany(t, e, w.open(w.config()), 100, 4)
+		chains := 100
+		if w.in.onDisk {
+			chains = extent.AtNight(40, chains)
+		}
+		got := waitForMany(t, e, w.open(w.config()), chains, 4)
 		if got.gone == 0 {
 			t.Errorf("retention was slower than the waiters: %+v", got)
 		}

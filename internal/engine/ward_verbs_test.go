@@ -81,13 +81,19 @@ func (x *abroad) wantResults(want func(n int) string) {
 	})
 }
 
-// TestE117_EveryVerbReachesARunThatIsAway, whoever asks.
+// TestE117_EveryVerbReachesARunThatIsAway, whoever asks. What waits for half a minute a run, with
+// three engines that look now and then, is played on a server at night only: the others of
+// these go the same ways to the database.
 func TestE117_EveryVerbReachesARunThatIsAway(t *testing.T) {
 	for name, test := range map[string]func(t *testing.T, w *world){
 		"query": queryAbroad, "update": updateAbroad, "calls": callsAbroad, "outside": outsideAbroad, "gate": gateAbroad,
 		"queue": queueAbroad, "queue, home fits": queueBesideHome, "runs": runsAbroad, "family": familyAbroad, "retention": retentionAbroad,
 	} {
-		t.Run(name, func(t *testing.T) { needsFencing.inAGroup(t, test) })
+		needs := needsFencing
+		if name == "gate" || name == "calls" {
+			needs = needsNothing
+		}
+		t.Run(name, func(t *testing.T) { needs.inAGroup(t, test) })
 	}
 }
 

@@ -20,7 +20,7 @@ func Durable() Option {
 // quick are the settings of a server whose data is not needed tomorrow.
 func quick() []string {
 	return []string{
-		"fsync=off", "full_page_writes=off", "max_connections=200", "shared_buffers=64MB",
+		"fsync=off", "full_page_writes=off", "jit=off", "max_connections=200", "shared_buffers=64MB",
 		"wal_level=minimal", "max_wal_senders=0", "max_wal_size=1GB", "log_min_messages=warning", "log_checkpoints=off",
 	}
 }

@@ -34,7 +34,7 @@ func extentOf(short, push, night uint64) uint64 {
 func TestI6_P1_Worlds(t *testing.T) {
 	p := profileNamed(t, *kindOf)
 	if *oneSeed == 0 {
-		playSeeds(t, p, extentOf(300, 4000, 50_000))
+		playSeeds(t, p, extentOf(300, 2000, 50_000))
 		return
 	}
 	r := play(t, draw(*oneSeed, p).keeping(t, *keep), os.Stdout)
@@ -47,7 +47,7 @@ func TestI6_P1_Worlds(t *testing.T) {
 // TestP6_WorldsOfOthers plays what other engines suffered from.
 func TestP6_WorldsOfOthers(t *testing.T) {
 	for _, p := range profiles[1:] {
-		t.Run(p.name, func(t *testing.T) { playSeeds(t, p, extentOf(20, 80, 4000)) })
+		t.Run(p.name, func(t *testing.T) { playSeeds(t, p, extentOf(20, 40, 4000)) })
 	}
 }
 

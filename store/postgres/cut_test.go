@@ -127,13 +127,15 @@ func (w *world) hooked() store.Turn {
 // TestE83_ConnectionCutAnywhere cuts the connection before every message that
 // either side sends while a verb works: the verb says that the database is not
 // available, and asked for again it does what it would have done the first time,
-// once. By day a third of the messages has its turn.
+// once. By day a twelfth of the messages has its turn.
 func TestE83_ConnectionCutAnywhere(t *testing.T) {
+	p := newProxy(t, pgtest.Shared(t).Socket())
+	w := newWorldAt(t, p.dsn("postgres"), Schema(freshSchema()))
+	w.exec(`CREATE TABLE perdure.effects (what text)`)
 	for i, v := range verbs {
 		t.Run(v.name, func(t *testing.T) {
-			p := newProxy(t, pgtest.Shared(t).Socket())
-			w := newWorldAt(t, p.dsn("postgres"), Schema(freshSchema()))
-			w.exec(`CREATE TABLE perdure.effects (what text)`)
+			w.TB = t
+			w.clear()
 			w.furnish()
 			w.must(v.prepare(w)())
 			want := w.dump()
