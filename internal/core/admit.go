@@ -81,7 +81,7 @@ func (a *attempts) dispatchOf(c *Call) Dispatch {
 	}
 	if c.asking() {
 		about := *c.Doubt
-		d.Doubt = &about
+		d.Doubt, d.Final = &about, false
 	}
 	return d
 }
