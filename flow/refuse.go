@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/flow/eval"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/retry"
 )
 
 // Only makes the process run the actions of some workflows only. Calls of others wait for
@@ -82,8 +84,25 @@ func (s *settings) guarded(d activity.Definition, needs *permission) activity.De
 	}
 	name := d.Name()
 	declared.Refuse = func(call seal.Asked) string { return s.refuse(name, needs, call) }
-	declared.Invoke = withSecrets(name, withArguments(declared.Invoke, signature(d).Parameters), s.secrets)
+	prepare := func(b body) body { return withSecrets(name, withArguments(b, signature(d).Parameters), s.secrets) }
+	declared.Invoke = prepare(declared.Invoke)
+	if v := declared.Options.Verify; v != nil && v.Ask != nil {
+		declared.Options.Verify = preparedVerify(*v, prepare)
+	}
 	return guardedAction{seal.Hide(declared), d}
+}
+
+// preparedVerify lets a Verify function have the arguments that the body has.
+func preparedVerify(v seal.Verify, prepare func(body) body) *seal.Verify {
+	ask := v.Ask
+	v.Ask = func(ctx context.Context, decode func(into any) error, d retry.Doubt) (answer retry.Answer, result any, after time.Duration, err error) {
+		result, err = prepare(func(ctx context.Context, decode func(into any) error) (out any, err error) {
+			answer, out, after, err = ask(ctx, decode, d)
+			return out, err
+		})(ctx, decode)
+		return answer, result, after, err
+	}
+	return &v
 }
 
 // body runs an action on arguments that decode fills in.
