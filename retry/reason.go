@@ -47,7 +47,7 @@ const (
 	ReasonBreaker Reason = "breaker"
 )
 
-// ReasonVerify: the attempt may have had its effect, so nothing is decided before the program
+// ReasonVerify means that the attempt may have had its effect, so nothing is decided before the program
 // was asked. The record of a question has it if another question follows.
 const ReasonVerify Reason = "verify"
 
