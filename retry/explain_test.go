@@ -225,7 +225,7 @@ func TestU7_AnExplanationSaysWhatIsAsked(t *testing.T) {
 	late := retry.Policy{AttemptTimeout: time.Second, Backoff: retry.Fixed(time.Second)}
 	rest := "any other error: backoff; an error marked terminal: terminal; a cancellation: canceled"
 	for o, want := range map[retry.OnUnknown]string{
-		0:             "Timeout: backoff; " + rest,
+		0:                   "Timeout: backoff; " + rest,
 		retry.VerifyUnknown: "Timeout: asked first; if it was not done: backoff; an error marked unknown: asked first; if it was not done: backoff; " + rest,
 		retry.FailUnknown:   "Timeout: unknown_outcome; an error marked unknown: unknown_outcome; an attempt lost with its process: unknown_outcome; " + rest,
 	} {

@@ -41,4 +41,3 @@ func (a *attempts) endQuestion(c *Call, in AttemptEnded, ended int64) {
 		a.unanswered(c, in.Failure, 0, ended)
 	}
 }
-

@@ -64,10 +64,19 @@ func TestU1_WhetherARequestMayHaveBeenDone(t *testing.T) {
 			_, _ = in.ReadString('\n')
 			say(conn, "HTTP/1.1 100 Continue\r\n\r\n")
 		},
-		"silent":  func(_ net.Conn, in *bufio.Reader) { _, _ = io.Copy(io.Discard, in) },
-		"gateway": func(conn net.Conn, in *bufio.Reader) { readRequest(in); say(conn, "HTTP/1.1 504 Late\r\nContent-Length: 0\r\n\r\n") },
-		"busy":    func(conn net.Conn, in *bufio.Reader) { readRequest(in); say(conn, "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n") },
-		"cut":     func(conn net.Conn, in *bufio.Reader) { readRequest(in); say(conn, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf") },
+		"silent": func(_ net.Conn, in *bufio.Reader) { _, _ = io.Copy(io.Discard, in) },
+		"gateway": func(conn net.Conn, in *bufio.Reader) {
+			readRequest(in)
+			say(conn, "HTTP/1.1 504 Late\r\nContent-Length: 0\r\n\r\n")
+		},
+		"busy": func(conn net.Conn, in *bufio.Reader) {
+			readRequest(in)
+			say(conn, "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
+		},
+		"cut": func(conn net.Conn, in *bufio.Reader) {
+			readRequest(in)
+			say(conn, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+		},
 		"kept": func(conn net.Conn, in *bufio.Reader) { // answers once, and closes at the second request
 			readRequest(in)
 			say(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
