@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -48,10 +49,20 @@ var Fulfil = workflow.New("fulfil-order", func(wf *workflow.Context, o shop.Orde
 // here: httpretry says so.
 var steps = func() (all []activity.Activity[shop.Order, shop.Receipt]) {
 	for _, s := range shop.Steps {
-		all = append(all, activity.Declare[shop.Order, shop.Receipt](string(s), activity.Retry(policy)))
+		options := []activity.Option{activity.Retry(policy)}
+		if s == shop.Ship {
+			options = append(options, activity.Verify[shop.Order, shop.Receipt](nil), activity.SettleAfter(settles), activity.VerifyRetry(questions))
+		}
+		all = append(all, activity.Declare[shop.Order, shop.Receipt](string(s), options...))
 	}
 	return all
 }()
+
+// The carrier takes no keys, so that each request to ship is a parcel. It is asked before one
+// that may have been sent is sent again: settles after it ended, and as often as it takes.
+const settles = 500 * time.Millisecond
+
+var questions = retry.Policy{MaxAttempts: 1000, Backoff: retry.Fixed(200 * time.Millisecond), AttemptTimeout: attemptTimeout}
 
 // attemptTimeout is how long a request may take. The service is never that slow;
 // it hangs.
@@ -85,6 +96,9 @@ func request(ctx context.Context, service, worker string, s shop.Step, o shop.Or
 		return receipt, retry.Terminal(err)
 	}
 	req.Header.Set("User-Agent", worker)
+	if info, _ := activity.FromContext(ctx); s == shop.Ship {
+		req.Header.Set("Idempotency-Key", info.AttemptID) // unlike any other's
+	}
 	// With GetBody, net/http repeats a request that has a key by itself when its
 	// connection breaks. Such a retry would be in no ledger.
 	req.GetBody = nil
@@ -94,4 +108,26 @@ func request(ctx context.Context, service, worker string, s shop.Step, o shop.Or
 	}
 	defer resp.Body.Close()
 	return receipt, json.NewDecoder(resp.Body).Decode(&receipt)
+}
+
+// find asks the service whether a step of an order was done.
+func find(ctx context.Context, service, worker string, s shop.Step, o shop.Order) (found activity.Found[shop.Receipt], err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, service+"/"+string(s)+"?order="+url.QueryEscape(o.ID), nil)
+	if err != nil {
+		return found, retry.Terminal(err)
+	}
+	req.Header.Set("User-Agent", worker)
+	resp, err := client.Do(req)
+	if refused, is := errors.AsType[*httpretry.StatusError](err); is && refused.Status == http.StatusNotFound {
+		return retry.Absent[shop.Receipt](), nil
+	}
+	if err != nil {
+		return found, err
+	}
+	defer resp.Body.Close()
+	var receipt shop.Receipt
+	if err := json.NewDecoder(resp.Body).Decode(&receipt); err != nil {
+		return found, err
+	}
+	return retry.Done(receipt), nil
 }

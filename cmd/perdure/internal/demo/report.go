@@ -35,14 +35,15 @@ type Report struct {
 	hidesPassword bool   // Database does
 	removal       string // command that removes what the demo keeps on a server
 
-	Steps    int            `json:"steps"`    // activity calls
-	Attempts int            `json:"attempts"` // of all steps
-	Outcomes map[string]int `json:"outcomes"` // of the attempts
-	Reasons  map[string]int `json:"reasons"`  // what followed each attempt, and why
-	Errors   map[string]int `json:"errors"`   // failed attempts by error type
-	Lost     int            `json:"lost"`     // attempts that died with their worker
-	Longest  string         `json:"longest"`  // the order with the most attempts of one step
-	Most     int            `json:"most"`     // how many that were
+	Steps     int            `json:"steps"`     // activity calls
+	Attempts  int            `json:"attempts"`  // of all steps
+	Outcomes  map[string]int `json:"outcomes"`  // of the attempts
+	Reasons   map[string]int `json:"reasons"`   // what followed each attempt, and why
+	Errors    map[string]int `json:"errors"`    // failed attempts by error type
+	Questions map[string]int `json:"questions"` // about attempts that may have been done, by answer
+	Lost      int            `json:"lost"`      // attempts that died with their worker
+	Longest   string         `json:"longest"`   // the order with the most attempts of one step
+	Most      int            `json:"most"`      // how many that were
 
 	Service ServiceReport `json:"service"`
 }
@@ -79,7 +80,7 @@ func (d *demo) review(ctx context.Context) (*Report, error) {
 		Workers: d.opt.Workers, Crashes: d.state.Kills,
 		Seconds: d.state.Active.Round(100 * time.Millisecond).Seconds(), Database: d.db.String(),
 		name: d.db, hidesPassword: d.db.HidesPassword(), removal: d.state.dropping(),
-		Outcomes: map[string]int{}, Reasons: map[string]int{}, Errors: map[string]int{},
+		Questions: map[string]int{}, Outcomes: map[string]int{}, Reasons: map[string]int{}, Errors: map[string]int{},
 		Service: ServiceReport{
 			Requests: totals.Requests, Charges: totals.Done[shop.Charge], Duplicates: totals.Duplicates,
 			LostAnswers: totals.LostAnswers, InOutage: totals.InOutage,
@@ -133,6 +134,10 @@ func (r *Report) count(v verdict) {
 	}
 	steps := map[int64]int{}
 	for _, a := range v.attempts {
+		if a.Question > 0 {
+			r.Questions[a.Outcome]++
+			continue
+		}
 		steps[a.Call]++
 		r.Attempts++
 		r.Outcomes[a.Outcome]++

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 )
 
 // Write tells a person what the demo came to. command is how this program is
@@ -80,6 +81,7 @@ var meaning = map[retry.Reason]string{
 	retry.ReasonLeaseExpired: "its worker was not heard of any more; made again by another",
 	retry.ReasonLeaseLost:    "its worker stood still too long; made again by another",
 	retry.ReasonDrained:      "cut off when the demo was stopped; made again",
+	retry.ReasonVerify:       "may have been done; the service was asked first",
 	retry.ReasonTerminal:     "failed for good: no retry could help",
 	retry.ReasonMaxAttempts:  "failed, and there were no attempts left",
 	retry.ReasonCrashLimit:   "died with the worker too often and was quarantined",
@@ -133,6 +135,10 @@ func (r *Report) shopBook(p *printer) {
 	s := r.Service
 	p.printf("\nThe service received %s. For %s of them it did the work but the\nanswer never arrived. %s came again for work that was done already; it\nrecognized the key that perdure gives every step, and did nothing twice.\n",
 		human.Plural(s.Requests, "request", "requests"), human.Count(s.LostAnswers), human.Plural(s.Duplicates, "request", "requests"))
+	if found, absent := r.Questions[view.OutcomeFound], r.Questions[view.OutcomeAbsent]; found+absent > 0 {
+		p.printf("\nShipping takes no keys, so perdure asked before it repeated: of %s that may\nhave been sent %s had been and %s had not. Each order was shipped once.\n",
+			human.Plural(found+absent, "parcel", "parcels"), human.Count(found), human.Count(absent))
+	}
 }
 
 // next says what to look at.

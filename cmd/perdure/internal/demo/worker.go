@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
 	"github.com/perdure/perdure/retry"
@@ -53,9 +54,15 @@ var available = retry.Policy{MaxAttempts: retry.Unlimited, Within: 10 * time.Sec
 func work(ctx context.Context, opt WorkerOptions) error {
 	definitions := []perdure.Definition{Fulfil}
 	for i, step := range steps {
-		definitions = append(definitions, step.Impl(func(ctx context.Context, o shop.Order) (shop.Receipt, error) {
+		step = step.Impl(func(ctx context.Context, o shop.Order) (shop.Receipt, error) {
 			return request(ctx, opt.Service, opt.Name, shop.Steps[i], o)
-		}))
+		})
+		if shop.Steps[i] == shop.Ship {
+			step = step.ImplVerify(func(ctx context.Context, o shop.Order, _ activity.Doubt) (activity.Found[shop.Receipt], error) {
+				return find(ctx, opt.Service, opt.Name, shop.Ship, o)
+			})
+		}
+		definitions = append(definitions, step)
 	}
 	var engine *perdure.Engine
 	err := retry.Do(ctx, available, func(context.Context) (err error) {

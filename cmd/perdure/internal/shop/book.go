@@ -76,13 +76,14 @@ type Book struct {
 	number int64 // of the last request
 	first  time.Time
 	known  map[string]outcome // by step and key
+	done   map[string]Receipt // by step and order; the first
 	totals Totals
 }
 
 // OpenBook opens the book in a file, and creates it if need be. An unfinished last
 // line, the trace of a crash, is dropped: its request was never answered.
 func OpenBook(path string) (*Book, error) {
-	b := &Book{known: map[string]outcome{}, totals: Totals{Done: map[Step]int{}, Orders: map[string]Tally{}}}
+	b := &Book{known: map[string]outcome{}, done: map[string]Receipt{}, totals: Totals{Done: map[Step]int{}, Orders: map[string]Tally{}}}
 	data, err := os.ReadFile(path)
 	if err != nil && !os.IsNotExist(err) {
 		return nil, fmt.Errorf("the book cannot be read: %w", err)
@@ -120,6 +121,14 @@ func (b *Book) Totals() Totals {
 		t.Orders[id] = tally
 	}
 	return t
+}
+
+// find returns the receipt for a step of an order, whatever its key.
+func (b *Book) find(step Step, order string) (Receipt, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r, done := b.done[string(step)+" "+order]
+	return r, done
 }
 
 // since is how long ago the first request came.
@@ -201,6 +210,9 @@ func (b *Book) add(e entry) {
 		t.Done[e.Step]++
 		tally.Done[e.Step]++
 		tally.ChargedCents += e.Receipt.AmountCents
+		if work := string(e.Step) + " " + e.Order; tally.Done[e.Step] == 1 {
+			b.done[work] = *e.Receipt
+		}
 	} else {
 		tally.Declined = e.Declined
 	}

@@ -96,7 +96,8 @@ func (b Behaviour) fate(number int64) fate {
 
 // Service is the unreliable party, an http.Handler: POST /reserve, /charge, /ship or
 // /notify with an [Order] as JSON and the header Idempotency-Key returns a [Receipt],
-// or fails. It is safe for concurrent use.
+// or fails; GET /ship?order=ID returns the receipt of an order, or 404. It is safe for
+// concurrent use.
 type Service struct {
 	Book      *Book
 	Behaviour Behaviour
@@ -147,6 +148,10 @@ func (s *Service) enterFlight(client string, n int) {
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.enterFlight(r.UserAgent(), 1)
 	defer s.enterFlight(r.UserAgent(), -1)
+	if r.Method == http.MethodGet {
+		s.answer(w, r)
+		return
+	}
 	// Only when all of the body is read does the server notice that a client has gone.
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
 	now := time.Now()
@@ -177,6 +182,20 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	pause(r.Context(), f.delay)
 	s.reply(w, r, f, out)
+}
+
+// answer says whether a step of an order was done.
+func (s *Service) answer(w http.ResponseWriter, r *http.Request) {
+	receipt, done := s.Book.find(Step(strings.TrimPrefix(r.URL.Path, "/")), r.URL.Query().Get("order"))
+	switch {
+	case s.inOutage(time.Now()):
+		http.Error(w, "Try again later.", http.StatusServiceUnavailable)
+	case !done:
+		http.Error(w, "It was not done.", http.StatusNotFound)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(receipt) // the client may be gone
+	}
 }
 
 // reply answers as well or as badly as fate says.
