@@ -33,7 +33,7 @@ func routes(e *perdure.Engine, g *web.Guard) (all []web.Route) {
 func table() (all []endpoint) {
 	for _, part := range [][]endpoint{
 		runEndpoints(), messageEndpoints(), operationEndpoints(), tokenEndpoints(), ledgerEndpoints(), databaseEndpoints(),
-		activityEndpoints(), gateEndpoints(), scheduleEndpoints(), policyEndpoints(), liveEndpoints(), serverEndpoints(),
+		activityEndpoints(), gateEndpoints(), scheduleEndpoints(), policyEndpoints(), liveEndpoints(), serverEndpoints(), commandEndpoints(),
 	} {
 		all = append(all, part...)
 	}

@@ -181,7 +181,7 @@ func TestF40_WhatIsWrongIsSaidInTheWordsOfTheRequest(t *testing.T) {
 		body         any
 		want         string
 	}{
-		{"GET", "/api/runs?status=open", nil, `There is no status "open"; there are running, `},
+		{"GET", "/api/runs?status=open", nil, `The status is "open", which is none; use one of: running, `},
 		{"GET", "/api/runs?before=yesterday", nil, `The start of the page, "yesterday", is not a run ID`},
 		{"PUT", "/api/schedules/x", object{"workflow": "w", "spec": object{"cron": []string{"* * *"}}}, "spec.cron is of the JSON type array and has to be a string."},
 		{"POST", "/api/operations", object{"operation": "pause", "wait": 5}, "wait is of the JSON type number and has to be a string."},

@@ -19,8 +19,8 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/access"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/web"
-	"github.com/perdure/perdure/ops"
 )
 
 // none stands for a missing query, body or result of an endpoint.
@@ -39,7 +39,9 @@ type endpoint struct {
 	// says why there is none.
 	does string
 	of   subject // what a role of Route.Also may be limited to
-	do   func(c *call) (any, error)
+
+	decode func(r *http.Request, into any) error // of a command: its parameters
+	do     func(c *call) (any, error)
 }
 
 // call is one request to an endpoint.
@@ -177,37 +179,37 @@ func answer(w http.ResponseWriter, result any) {
 
 // decodeBody decodes the body of a request, which has to have all that a B needs.
 func decodeBody[B any](r *http.Request) (body B, err error) {
-	if body, err = parseBody[B](r); err == nil {
-		err = complete(body)
+	if err = parseBodyInto(r, &body); err == nil {
+		err = param.Complete(&body)
 	}
 	return body, err
 }
 
-// parseBody parses the body of a request. An empty body is the zero value.
-func parseBody[B any](r *http.Request) (body B, err error) {
+// parseBodyInto parses the body of a request into a struct. An empty body leaves it as it is.
+func parseBodyInto(r *http.Request, body any) error {
 	text, err := io.ReadAll(r.Body) // in memory, within its limit
 	if err != nil {
-		return body, err
+		return err
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
-		return body, nil
+		return nil
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	err = dec.Decode(&body)
+	err = dec.Decode(body)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return body, badRequest("the body is not as it should be: %s is of the JSON type %s and has to be %s", cmp.Or(fieldOf(wrong), "the whole"), wrong.Value, jsonType(wrong.Type))
+		return badRequest("the body is not as it should be: %s is of the JSON type %s and has to be %s", cmp.Or(fieldOf(wrong), "the whole"), wrong.Value, jsonType(wrong.Type))
 	}
 	if _, name, ok := strings.Cut(fmt.Sprint(err), `json: unknown field "`); ok { // also in a gate or schedule
-		return body, unknownField(reflect.TypeFor[B](), strings.TrimSuffix(name, `"`))
+		return unknownField(reflect.TypeOf(body).Elem(), strings.TrimSuffix(name, `"`))
 	}
 	if err != nil {
-		return body, badRequest("the body is not as it should be: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return badRequest("the body is not as it should be: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return body, badRequest("the body goes on behind its JSON value; send one value")
+		return badRequest("the body goes on behind its JSON value; send one value")
 	}
-	return body, nil
+	return nil
 }
 
 // fieldOf returns the path of a wrong field in a body. It omits the names of embedded
@@ -238,24 +240,6 @@ func jsonType(t reflect.Type) string {
 		return "an object"
 	}
 	return "a whole number"
-}
-
-// by returns the options for who makes a request and why.
-func (c *call) by(why string) []ops.Option {
-	return []ops.Option{ops.By(c.who.Name), ops.Why(why)}
-}
-
-// control returns the options for who makes a request, why, under which key, and whether it
-// is a dry run.
-func (c *call) control(why string, dry bool) []ops.ControlOption {
-	options := []ops.ControlOption{ops.By(c.who.Name), ops.Why(why)}
-	if c.key != "" {
-		options = append(options, ops.RequestID(c.key))
-	}
-	if dry {
-		options = append(options, ops.DryRun())
-	}
-	return options
 }
 
 // within limits a wait to what the request says, or by default to what proxies tolerate,

@@ -12,6 +12,9 @@ import (
 // unknownField is the error for a field that a body of type t does not have, with the one that
 // may be meant.
 func unknownField(t reflect.Type, name string) error {
+	if shape, found := shapes[t]; found {
+		t = shape
+	}
 	next := cmp.Or(near.Hint(name, fieldNames(t)), "The document at /api/openapi.json has all.")
 	return badRequest("the body has no field %q. %s", name, strings.TrimSuffix(next, "."))
 }

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/perdure/perdure/internal/command"
+	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/view"
@@ -20,21 +22,24 @@ func timeForm() Schema     { return Schema{"type": "string", "format": "date-tim
 // forms are the schemas of types whose JSON does not follow from their fields. A test
 // compares them with responses.
 var forms = map[reflect.Type]func() Schema{
-	reflect.TypeFor[json.RawMessage]():  anyForm,
-	reflect.TypeFor[time.Time]():        timeForm,
-	reflect.TypeFor[time.Duration]():    durationForm,
-	reflect.TypeFor[span]():             durationForm,
-	reflect.TypeFor[moment]():           textForm,
-	reflect.TypeFor[edit]():             policyForm,
-	reflect.TypeFor[policy]():           policyForm,
-	reflect.TypeFor[retry.Policy]():     objectForm,
-	reflect.TypeFor[Document]():         objectForm,
-	reflect.TypeFor[view.Event]():       objectForm,
-	reflect.TypeFor[schedule.Overlap](): textForm,
+	reflect.TypeFor[json.RawMessage]():    anyForm,
+	reflect.TypeFor[time.Time]():          timeForm,
+	reflect.TypeFor[time.Duration]():      durationForm,
+	reflect.TypeFor[span]():               durationForm,
+	reflect.TypeFor[param.Age]():          durationForm,
+	reflect.TypeFor[param.Moment]():       textForm,
+	reflect.TypeFor[command.PolicyEdit](): policyForm,
+	reflect.TypeFor[policy]():             policyForm,
+	reflect.TypeFor[retry.Policy]():       objectForm,
+	reflect.TypeFor[Document]():           objectForm,
+	reflect.TypeFor[view.Event]():         objectForm,
+	reflect.TypeFor[schedule.Overlap]():   textForm,
 }
 
 // shapes are structs with the JSON of types that write and read themselves.
 var shapes = map[reflect.Type]reflect.Type{
+	reflect.TypeFor[operationBody](): operationShape(reflect.TypeFor[operationFields]()),
+	reflect.TypeFor[bulkBody]():      operationShape(reflect.TypeFor[bulkFields]()),
 	reflect.TypeFor[schedule.Spec](): reflect.TypeFor[scheduleShape](),
 }
 

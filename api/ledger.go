@@ -1,6 +1,7 @@
 package api
 
 import (
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
@@ -14,38 +15,21 @@ func ledgerEndpoints() []endpoint {
 	}
 }
 
-// ledgerQuery selects attempts.
-type ledgerQuery struct {
-	Workflow  string `query:"workflow" doc:"name of the definition"`
-	Activity  string `query:"activity" doc:"name of the activity or step"`
-	ErrorType string `query:"error_type" doc:"of the error that the attempt ended with"`
-	Outcome   string `query:"outcome" doc:"how the attempt ended"`
-	Reason    string `query:"reason" doc:"why another attempt followed, or none did"`
-	Since     moment `query:"since" doc:"ended at this time or later: RFC 3339, or how long ago"`
-	Until     moment `query:"until" doc:"ended before this time"`
-}
-
+// ledgerPage is a page of attempts or calls.
 type ledgerPage struct {
-	ledgerQuery
+	listing.Attempts
 	MoreThan int    `query:"more_than" doc:"only attempts with a higher number, and calls with more attempts"`
 	After    string `query:"after" doc:"next of the page before"`
 	Limit    int    `query:"limit" doc:"at most so many, up to 1000; default 100"`
 }
 
-func (q ledgerQuery) view() view.AttemptFilter {
-	return view.AttemptFilter{
-		Workflow: q.Workflow, Activity: q.Activity, ErrorType: q.ErrorType, Outcome: q.Outcome, Reason: q.Reason,
-		Since: q.Since.at, Until: q.Until.at,
-	}
-}
-
 func (q ledgerPage) view() (view.AttemptFilter, error) {
-	f := q.ledgerQuery.view()
+	f, err := q.Attempts.Filter()
 	f.MoreThan, f.After, f.Limit = q.MoreThan, q.After, q.Limit
 	if q.Limit > 1000 {
 		return f, badRequest("the limit is %d; at most 1000 are listed on a page", q.Limit)
 	}
-	return f, nil
+	return f, err
 }
 
 type foundAttempts struct {
@@ -80,21 +64,20 @@ type errorList struct {
 	Errors []view.ErrorStats `json:"errors" doc:"the most frequent first"`
 }
 
-func errorStats(c *call, q ledgerQuery, _ none) (errorList, error) {
-	stats, err := ops.ErrorStats(c.Context(), c.e, q.view())
+func errorStats(c *call, q listing.Attempts, _ none) (errorList, error) {
+	filter, err := q.Filter()
+	if err != nil {
+		return errorList{}, err
+	}
+	stats, err := ops.ErrorStats(c.Context(), c.e, filter)
 	return errorList{append([]view.ErrorStats{}, stats...)}, err
-}
-
-type spanQuery struct {
-	Since moment `query:"since" doc:"ended at this time or later: RFC 3339, or how long ago; the hour counts whole"`
-	Until moment `query:"until" doc:"ended before this time; the hour counts whole"`
 }
 
 type activityList struct {
 	Activities []view.ActivityStats `json:"activities" doc:"by workflow and name"`
 }
 
-func activityStats(c *call, q spanQuery, _ none) (activityList, error) {
-	stats, err := ops.ActivityStats(c.Context(), c.e, q.Since.at, q.Until.at)
+func activityStats(c *call, q listing.Span, _ none) (activityList, error) {
+	stats, err := ops.ActivityStats(c.Context(), c.e, q.Since.At, q.Until.At)
 	return activityList{append([]view.ActivityStats{}, stats...)}, err
 }

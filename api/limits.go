@@ -68,6 +68,6 @@ func definitionOf(d *view.Description) string { return cmp.Or(d.Definition, d.Wo
 
 // queueOfToken is the queue of the attempt of a token.
 func queueOfToken(c *call, body any) (string, error) {
-	a, err := ops.AttemptOf(c.Context(), c.e, body.(interface{ token() string }).token())
+	a, err := ops.AttemptOf(c.Context(), c.e, body.(interface{ TokenOf() string }).TokenOf())
 	return a.Queue, err
 }

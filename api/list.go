@@ -5,16 +5,17 @@ import (
 	"context"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
 
 type listQuery struct {
-	runFilter
-	Retrying bool   `query:"retrying" doc:"only those with a call that failed and waits for another attempt: in backoff, at a gate, in a queue or for a slot"`
-	Waits    bool   `query:"waits" doc:"say what each open run waits for, which costs a few reads each"`
-	Before   string `query:"before" doc:"next of the page before"`
-	Limit    int    `query:"limit" doc:"at most so many, up to 1000; default 100"`
+	listing.Runs
+	listing.ByCalls
+	Waits  bool   `query:"waits" doc:"say what each open run waits for, which costs a few reads each"`
+	Before string `query:"before" doc:"next of the page before"`
+	Limit  int    `query:"limit" doc:"at most so many, up to 1000; default 100"`
 }
 
 type runList struct {
@@ -30,18 +31,13 @@ func listRuns(c *call, q listQuery, _ none) (runList, error) {
 
 // selectRuns reads a page of runs.
 func selectRuns(ctx context.Context, e *perdure.Engine, q listQuery) (l runList, err error) {
-	filter, err := q.view()
+	filter, err := q.Runs.Filter(&q.ByCalls)
 	if err != nil {
 		return l, err
 	}
 	limit := cmp.Or(q.Limit, 100)
-	switch {
-	case limit > 1000:
+	if limit > 1000 {
 		return l, badRequest("the limit is %d; at most 1000 runs are listed on a page", limit)
-	case q.Retrying && filter.Call != "":
-		return l, badRequest("call and retrying are both given; leave one out")
-	case q.Retrying:
-		filter.Call = view.CallRetrying
 	}
 	filter.Before, filter.Waits, filter.Limit = q.Before, q.Waits, limit+1
 	page, err := ops.Search(ctx, e, filter)

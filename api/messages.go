@@ -7,8 +7,8 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/access"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
-	"github.com/perdure/perdure/internal/operation"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -28,20 +28,15 @@ type signalBody struct {
 	Value json.RawMessage `json:"value,omitempty" doc:"of the signal; without one it is null"`
 }
 
-// sent says what is in the database.
-type sent struct {
-	WorkflowID string `json:"workflow_id" doc:"of a signal: as in the path"`
-	Sent       string `json:"sent" doc:"signal, complete, fail or heartbeat"`
-	Name       string `json:"name,omitempty" doc:"of a signal: as in the path"`
-	Key        string `json:"key,omitempty" doc:"of a signal: its Idempotency-Key, if it had one"`
-}
+// sent is what is in the database.
+type sent struct{ command.Sent }
 
 func (sent) status() int { return http.StatusAccepted }
 
 func signalRun(c *call, _ none, b signalBody) (sent, error) {
 	id, name := c.PathValue("id"), c.PathValue("name")
 	err := workflow.NewSignal[json.RawMessage](name).SendOnce(c.Context(), c.e.Workflow(id), c.key, orNull(b.Value))
-	return sent{WorkflowID: id, Sent: "signal", Name: name, Key: c.key}, err
+	return sent{command.Sent{WorkflowID: id, Sent: "signal", Name: name, Key: c.key}}, err
 }
 
 type askBody struct {
@@ -109,52 +104,20 @@ func handlerError(c *call, err error) error {
 
 func tokenEndpoints() []endpoint {
 	return []endpoint{
-		define("POST /api/attempts/complete", "completeAttempt", "Complete an external attempt by its token. Repeating it does nothing.", "complete", completeAttempt).writes().also(access.Worker, queueOfToken).values(),
-		define("POST /api/attempts/fail", "failAttempt", "Fail an external attempt by its token: its policy decides whether another one follows.", "fail-attempt", failAttempt).writes().also(access.Worker, queueOfToken),
 		define("POST /api/attempts/heartbeat", "heartbeatAttempt", "Say that an external attempt is alive.",
 			"-a heartbeat comes from the program that works on the attempt, which has this or the library", heartbeatAttempt).writes().also(access.Worker, queueOfToken).values(),
 	}
 }
 
-type completeBody struct {
-	Token  string          `json:"token" doc:"of the attempt" need:"give the one that the attempt got"`
-	Result json.RawMessage `json:"result,omitempty" doc:"of the activity; without one it is null"`
-}
-
-func (b completeBody) token() string { return b.Token }
-
-func completeAttempt(c *call, _ none, b completeBody) (sent, error) {
-	return sent{Sent: "complete"}, c.e.Complete(c.Context(), b.Token, orNull(b.Result))
-}
-
-type failBody struct {
-	Token    string `json:"token" doc:"of the attempt" need:"give the one that the attempt got"`
-	Error    string `json:"error" doc:"what went wrong" need:"say what went wrong with error"`
-	As       string `json:"as,omitempty" doc:"type of the error, for the rules of policies"`
-	Terminal bool   `json:"terminal,omitempty" doc:"no retry, whatever the policy says"`
-}
-
-func (b failBody) token() string { return b.Token }
-
-func failAttempt(c *call, _ none, b failBody) (sent, error) {
-	var failure error = operation.NewError(b.As, b.Error)
-	if b.Terminal {
-		failure = retry.Terminal(failure)
-	}
-	return sent{Sent: "fail"}, c.e.FailAttempt(c.Context(), b.Token, failure)
-}
-
 type heartbeatBody struct {
-	Token   string          `json:"token" doc:"of the attempt" need:"give the one that the attempt got"`
+	command.Attempt
 	Details json.RawMessage `json:"details,omitempty" doc:"for the next attempt; without them earlier ones are kept"`
 }
-
-func (b heartbeatBody) token() string { return b.Token }
 
 func heartbeatAttempt(c *call, _ none, b heartbeatBody) (sent, error) {
 	var details any
 	if b.Details != nil {
 		details = b.Details
 	}
-	return sent{Sent: "heartbeat"}, c.e.HeartbeatAttempt(c.Context(), b.Token, details)
+	return sent{command.Sent{Sent: "heartbeat"}}, c.e.HeartbeatAttempt(c.Context(), b.Token, details)
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/access"
+	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/web"
 )
 
@@ -120,7 +121,7 @@ func (s *schemas) operation(e endpoint) Operation {
 		o.Parameters = append(o.Parameters, Parameter{Name: m[2], In: "path", Description: pathDocs[m[1]], Required: true, Schema: Schema{"type": "string"}})
 	}
 	for _, f := range params(e.query) {
-		o.Parameters = append(o.Parameters, Parameter{Name: f.Tag.Get("query"), In: "query", Description: f.Tag.Get("doc"), Schema: paramSchema(f.Type)})
+		o.Parameters = append(o.Parameters, Parameter{Name: f.Tag.Get("query"), In: "query", Description: cmp.Or(f.Tag.Get("doc"), param.Plain(f.Tag.Get("help"))), Schema: paramSchema(f.Type)})
 	}
 	if e.keyed {
 		o.Parameters = append(o.Parameters, Parameter{
@@ -134,7 +135,7 @@ func (s *schemas) operation(e endpoint) Operation {
 		})
 	}
 	if e.body != reflect.TypeFor[none]() {
-		o.Body = &Content{Required: complete(reflect.Zero(e.body).Interface()) != nil, Content: map[string]MediaType{"application/json": {s.of(e.body, false)}}}
+		o.Body = &Content{Required: param.Complete(reflect.Zero(e.body).Interface()) != nil, Content: map[string]MediaType{"application/json": {s.of(e.body, false)}}}
 	}
 	s.responses(e, &o)
 	return o
@@ -195,9 +196,9 @@ type schemas struct {
 // paramSchema returns the schema of a parameter of an address.
 func paramSchema(t reflect.Type) Schema {
 	switch t {
-	case reflect.TypeFor[[]string](), reflect.TypeFor[pairs]():
+	case reflect.TypeFor[[]string](), reflect.TypeFor[param.Pairs]():
 		return Schema{"type": "array", "items": Schema{"type": "string"}}
-	case reflect.TypeFor[*span](), reflect.TypeFor[span](), reflect.TypeFor[moment]():
+	case reflect.TypeFor[*span](), reflect.TypeFor[span](), reflect.TypeFor[param.Moment]():
 		return Schema{"type": "string"}
 	}
 	switch t.Kind() {
@@ -249,6 +250,9 @@ func (s *schemas) named(t reflect.Type, result bool) Schema {
 		pkg := path.Base(strings.TrimSuffix(t.PkgPath(), "/spec")) // gate/spec is about gates
 		name = strings.ToUpper(pkg[:1]) + pkg[1:] + name
 	}
+	if !result && strings.HasSuffix(t.PkgPath(), "/command") {
+		name += "Body" // some are named after what they are done to
+	}
 	if other := s.types[name]; other != nil && other != t {
 		name += strings.ToUpper(t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:])
 	}
@@ -271,8 +275,8 @@ func (s *schemas) named(t reflect.Type, result bool) Schema {
 		schema["required"] = required
 	}
 	if body := reflect.Zero(t).Interface(); !result {
-		if c, ok := body.(chooser); ok {
-			schema["anyOf"] = requireOne(c.oneOf())
+		if c, ok := body.(param.Chooser); ok {
+			schema["anyOf"] = requireOne(c.OneOf())
 		}
 		if c, ok := body.(conditional); ok {
 			c.conditions(schema)
@@ -326,7 +330,7 @@ func (s *schemas) fields(t, documented reflect.Type, result bool, properties map
 			// An empty object is the zero value, which a pointer tells from none.
 			schema = Schema{"anyOf": []Schema{schema, {"type": "object", "maxProperties": 0}}}
 		}
-		if doc := cmp.Or(f.Tag.Get("doc"), s.comment(documented, name)); doc != "" {
+		if doc := cmp.Or(f.Tag.Get("doc"), param.Plain(f.Tag.Get("help")), s.comment(documented, name)); doc != "" {
 			schema["description"] = doc
 		}
 		if values := f.Tag.Get("enum"); values != "" {

@@ -1,16 +1,22 @@
 package api
 
 import (
+	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/operation"
-	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/internal/command"
+	"github.com/perdure/perdure/internal/listing"
+	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/view"
 )
 
@@ -18,105 +24,127 @@ func operationEndpoints() []endpoint {
 	words := strings.Join(operationNames(), ", ")
 	return []endpoint{
 		define("POST /api/runs/{id}/operations", "operateOnRun", "Operate on a run or its open calls: "+words+". 202: the request is in the database, and is carried out when an engine serves the run.",
-			strings.Join(operationNames(), ", "), operateOnRun).writes().withKey().values().waits(),
+			words, operateOnRun).writes().withKey().values().waits(),
 		define("POST /api/operations", "operateOnRuns", "Operate on all runs that a filter selects, or on their open calls; with dry_run only count and list them, and get the selection by which exactly these are meant.",
-			strings.Join(operationNames(), ", "), operateOnRuns).writes().withKey().values().waits(),
-		define("POST /api/runs/{id}/fork", "forkRun", "Start a run under a new ID that continues from a call of another one.", "fork", forkRun).writes().values(),
+			words, operateOnRuns).writes().withKey().values().waits(),
 	}
 }
 
-// operationBody is the body of a request for an operation.
-type operationBody struct {
+// operationKinds are the rows of the table of commands that are operations on any number of runs.
+var operationKinds = slices.DeleteFunc(command.Of(command.Calls, command.Runs), func(c *command.Command) bool { return !c.Bulk() })
+
+func operationNames() (names []string) {
+	for _, c := range operationKinds {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// operationFields are what all operations take.
+type operationFields struct {
 	Operation string          `json:"operation" doc:"what is done: see the description of the address" need:"name one of those that the address describes"`
 	Calls     view.CallFilter `json:"calls,omitzero" doc:"of operations on calls: which open calls; without it all"`
-	Result    json.RawMessage `json:"result,omitempty" doc:"of skip"`
-	Error     string          `json:"error,omitempty" doc:"of fail: what the code is told"`
-	As        string          `json:"as,omitempty" doc:"of fail: type of the error"`
-	Policy    *edit           `json:"policy,omitempty" doc:"of edit-policy: what it names is changed"`
-	Replace   bool            `json:"replace,omitempty" doc:"of edit-policy: the policy is the whole one"`
-	Force     bool            `json:"force,omitempty" doc:"of retry-now: also calls that crashed their process on every build that a live node has"`
-	Call      int64           `json:"call,omitempty" doc:"of reset: the first call that is made again"`
-	KeepKeys  bool            `json:"keep_keys,omitempty" doc:"of reset: calls that are made again keep their idempotency keys"`
-	Signal    string          `json:"signal,omitempty" doc:"of signal: its name"`
-	Value     json.RawMessage `json:"value,omitempty" doc:"of signal"`
-	From      string          `json:"from,omitempty" doc:"of move-runs: the build on which the runs stay now; may be left out for one run"`
-	To        string          `json:"to,omitempty" doc:"of move-runs: the build on which they stay from now on"`
-	Why       string          `json:"why,omitempty" doc:"for the audit"`
-	DryRun    bool            `json:"dry_run,omitempty" doc:"only say what is selected"`
 	Wait      *span           `json:"wait,omitempty" doc:"how long to wait for an engine, up to 1m; default 20s"`
 }
 
-// options are those of the verbs of package ops.
-func (b *operationBody) options(c *call) []ops.ControlOption {
-	options := c.control(b.Why, b.DryRun)
-	if b.Force {
-		options = append(options, ops.Force())
+// operationBody is the body of a request for an operation on one run.
+type operationBody struct {
+	operationFields
+	operation
+}
+
+// operation is an operation with the parameters that it takes.
+type operation struct {
+	kind   *command.Command
+	params any
+}
+
+// UnmarshalJSON decodes the body with the parameters of its operation.
+func (b *operationBody) UnmarshalJSON(data []byte) error {
+	return b.decode(data, &b.operationFields, &b.Operation)
+}
+
+// decode decodes the common fields into one struct, which has the name of the operation, and the
+// rest into the parameters of that.
+func (o *operation) decode(data []byte, common any, name *string) error {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
 	}
-	return options
-}
-
-// operationKind is a row of the table of operations.
-type operationKind struct {
-	operation.Kind
-	takes []string // the fields that it takes, of those that only some operations take
-	needs *need    // that of these which has to be given; nil: none
-	make  func(b *operationBody) operation.Operation
-}
-
-// operationKinds is the table.
-var operationKinds = []operationKind{
-	{Kind: operation.RetryNow, takes: []string{"force"}},
-	{Kind: operation.Pause},
-	{Kind: operation.Resume},
-	{
-		Kind: operation.EditPolicy, takes: []string{"policy", "replace"}, needs: &need{"policy", "say what of it is to change, as in [retry: 20]"},
-		make: func(b *operationBody) operation.Operation {
-			if b.Replace || b.Policy.text == "" {
-				return operation.OnCalls(ops.EditPolicy(b.Policy.value))
-			}
-			return operation.OnCalls(ops.ChangePolicy(b.Policy.text))
-		},
-	},
-	{Kind: operation.Skip, takes: []string{"result"}, make: func(b *operationBody) operation.Operation {
-		return operation.OnCalls(ops.Skip(orNull(b.Result)))
-	}},
-	{
-		Kind: operation.Fail, takes: []string{"error", "as"}, needs: &need{"error", "say what went wrong with error"},
-		make: func(b *operationBody) operation.Operation {
-			return operation.OnCalls(ops.FailNow(operation.NewError(b.As, b.Error)))
-		},
-	},
-	{Kind: operation.PauseRun},
-	{Kind: operation.ResumeRun},
-	{
-		Kind: operation.Reset, takes: []string{"call", "keep_keys"}, needs: &need{"call", "name the one from which to go on, as histories number it"},
-		make: func(b *operationBody) operation.Operation {
-			if b.KeepKeys {
-				return operation.OnRuns(ops.ResetRunKeepingKeys(b.Call))
-			}
-			return operation.OnRuns(ops.ResetRun(b.Call))
-		},
-	},
-	{
-		Kind: operation.MoveRuns, takes: []string{"from", "to"}, needs: &need{"to", "name the build to which runs move, as nodes show it"},
-		make: func(b *operationBody) operation.Operation { return operation.OnRuns(ops.MoveRun(b.From, b.To)) },
-	},
-	{Kind: operation.Cancel},
-	{Kind: operation.Terminate},
-	{
-		Kind: operation.Signal, takes: []string{"signal", "value"}, needs: &need{"signal", "give its name with signal"},
-		make: func(b *operationBody) operation.Operation {
-			return operation.OnRuns(ops.SignalRun(b.Signal, orNull(b.Value)))
-		},
-	},
-}
-
-// operation returns the operation that a body asks for.
-func (k *operationKind) operation(b *operationBody) operation.Operation {
-	if k.make == nil {
-		return k.Plain
+	own := fieldsOf(reflect.TypeOf(common).Elem())
+	if err := strictly(only(fields, func(f string) bool { return slices.Contains(own, f) }), common); err != nil {
+		return err
 	}
-	return k.make(b)
+	o.params = reflect.New(operationShape(reflect.TypeFor[none]())).Interface() // of all operations
+	if at := slices.IndexFunc(operationKinds, func(c *command.Command) bool { return c.Name == *name }); at >= 0 {
+		o.kind = operationKinds[at]
+		all, takes := fieldsOf(reflect.TypeOf(o.params).Elem()), fieldsOf(o.kind.Params)
+		for _, f := range slices.Sorted(maps.Keys(fields)) {
+			if slices.Contains(all, f) && !slices.Contains(takes, f) {
+				return badRequest("%s means nothing to the operation %s; leave it out", f, *name)
+			}
+		}
+		o.params = o.kind.New()
+	}
+	return strictly(only(fields, func(f string) bool { return !slices.Contains(own, f) }), o.params)
+}
+
+// only returns some fields of an object as JSON.
+func only(fields map[string]json.RawMessage, wanted func(string) bool) []byte {
+	some := maps.Clone(fields)
+	maps.DeleteFunc(some, func(name string, _ json.RawMessage) bool { return !wanted(name) })
+	text, _ := json.Marshal(some) // it was JSON
+	return text
+}
+
+// strictly decodes JSON that must not have other fields.
+func strictly(text []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	return dec.Decode(into)
+}
+
+// fieldsOf are the names of the fields of a struct in JSON.
+func fieldsOf(t reflect.Type) (names []string) {
+	for _, f := range reflect.VisibleFields(t) {
+		if name := param.NameOf(f); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// operationShape is a body with the parameters of all operations.
+func operationShape(common reflect.Type) reflect.Type {
+	var fields []reflect.StructField
+	add := func(f reflect.StructField, doc string) {
+		name := f.Tag.Get("json")
+		if slices.ContainsFunc(fields, func(other reflect.StructField) bool { return param.NameOf(other) == param.NameOf(f) }) || name == "" || name == "-" {
+			return
+		}
+		tag := reflect.StructTag(`json:"` + name + `" doc:` + quote(doc))
+		if need := f.Tag.Get("need"); need != "" && !strings.Contains(name, ",omit") {
+			tag += reflect.StructTag(` need:` + quote(need))
+		}
+		fields = append(fields, reflect.StructField{Name: "F" + f.Name, Type: f.Type, Tag: tag})
+	}
+	for _, f := range reflect.VisibleFields(common) {
+		if f.IsExported() && !f.Anonymous {
+			add(f, f.Tag.Get("doc"))
+		}
+	}
+	for _, c := range operationKinds {
+		for _, f := range reflect.VisibleFields(c.Params) {
+			doc := param.Plain(f.Tag.Get("help"))
+			if _, shared := reflect.TypeFor[command.Reason]().FieldByName(f.Name); !shared {
+				doc = "of " + c.Name + ": " + doc
+			}
+			if !f.Anonymous {
+				add(f, doc)
+			}
+		}
+	}
+	return reflect.StructOf(fields)
 }
 
 // conditions adds to the schema which operations there are and what each one needs.
@@ -127,9 +155,14 @@ func operationConditions(schema Schema, selectable bool) {
 	schema["properties"].(map[string]Schema)["operation"]["enum"] = operationNames()
 	var all []Schema
 	for _, k := range operationKinds {
-		then := Schema{}
-		if k.needs != nil {
-			then["required"] = []string{k.needs.field}
+		then, needs := Schema{}, []string{}
+		for _, p := range k.Takes() {
+			if p.Need != "" {
+				needs = append(needs, p.Name)
+			}
+		}
+		if len(needs) > 0 {
+			then["required"] = needs
 		}
 		if k.Named {
 			named := Schema{"required": []string{"calls"}, "properties": Schema{"calls": Schema{"anyOf": requireOne([]string{"call", "name"}, "")}}}
@@ -145,40 +178,17 @@ func operationConditions(schema Schema, selectable bool) {
 	schema["allOf"] = all
 }
 
-func operationNames() (names []string) {
-	for _, k := range operationKinds {
-		names = append(names, k.Name)
+// check returns an error for an operation that is not there, and for calls of one on runs.
+func (o *operation) check(b *operationFields, selected bool) error {
+	switch {
+	case o.kind == nil:
+		return badRequest("there is no operation %q; there are %s", b.Operation, strings.Join(operationNames(), ", "))
+	case !o.kind.OnCalls() && !reflect.ValueOf(b.Calls).IsZero():
+		return badRequest("calls means nothing to the operation %s; leave it out", o.kind.Name)
+	case o.kind.Named && b.Calls.Call == 0 && b.Calls.Name == "" && !selected:
+		return badRequest("%s needs a call or an activity; name it with calls.call or calls.name", o.kind.Name)
 	}
-	return names
-}
-
-// kind returns the row of an operation, which may be on a selection. It returns an error for
-// fields that the operation would ignore, and for those that it needs.
-func (b *operationBody) kind(selected bool) (operationKind, error) {
-	i := slices.IndexFunc(operationKinds, func(k operationKind) bool { return k.Name == b.Operation })
-	if i < 0 {
-		return operationKind{}, badRequest("there is no operation %q; there are %s", b.Operation, strings.Join(operationNames(), ", "))
-	}
-	k := operationKinds[i]
-	for field, there := range map[string]bool{
-		"result": b.Result != nil, "error": b.Error != "", "as": b.As != "", "policy": b.Policy != nil, "replace": b.Replace, "force": b.Force, "keep_keys": b.KeepKeys,
-		"call": b.Call != 0, "signal": b.Signal != "", "value": b.Value != nil, "from": b.From != "", "to": b.To != "",
-		"calls": b.Calls.Call != 0 || b.Calls.Name != "" || len(b.Calls.States) > 0 || b.Calls.ErrorType != "",
-	} {
-		if there && !slices.Contains(k.takes, field) && !(field == "calls" && k.OnCalls) {
-			return k, badRequest("%s means nothing to the operation %s; leave it out", field, k.Name)
-		}
-	}
-	if k.Named && b.Calls.Call == 0 && b.Calls.Name == "" && !selected {
-		return k, badRequest("%s needs a call or an activity; name it with calls.call or calls.name", k.Name)
-	}
-	if k.needs != nil && !given(*b, k.needs.field) {
-		return k, k.needs.missing()
-	}
-	if b.Replace && b.Policy.part != nil {
-		return k, b.Policy.part
-	}
-	return k, nil
+	return nil
 }
 
 // controlled is the result of an operation on one run.
@@ -196,59 +206,71 @@ func (r controlled) status() int {
 	return http.StatusAccepted
 }
 
-// request returns the key of a request. It creates one if there is none, so that the
-// request can be repeated.
-func (c *call) request() string {
-	if c.key == "" {
+// ask is the request as the table of commands wants it.
+func (c *call) ask(ctx context.Context) *command.Ask {
+	name := c.PathValue("name")
+	if name == "" {
+		name = c.PathValue("id")
+	}
+	return &command.Ask{Ctx: ctx, Engine: c.e, Name: name, By: c.who.Name, Request: c.key, Now: time.Now()}
+}
+
+// operate carries out an operation on its target. done is false if no engine did it in time.
+func (c *call) operate(b *operationFields, o *operation, t *command.Target) (result view.BulkResult, done bool, err error) {
+	ctx, cancel, err := c.within(b.Wait)
+	if err != nil {
+		return result, false, err
+	}
+	defer cancel()
+	if c.key == "" { // so that the request can be repeated
 		c.key = rand.Text()
 	}
-	return c.key
+	t.Calls = b.Calls
+	result, _, err = o.kind.Operate(c.ask(ctx), t, o.params)
+	if errors.Is(err, perdure.ErrNoAnswer) {
+		return result, false, nil
+	}
+	return result, err == nil, err
 }
 
 func operateOnRun(c *call, _ none, b operationBody) (r controlled, err error) {
-	k, err := b.kind(false)
-	if err != nil {
+	if err := b.check(&b.operationFields, false); err != nil {
 		return r, err
 	}
-	ctx, cancel, err := c.within(b.Wait)
-	if err != nil {
-		return r, err
-	}
-	defer cancel()
-	id := c.PathValue("id")
-	r = controlled{Request: c.request(), DryRun: b.DryRun, Records: []view.ControlRecord{}}
-	options := b.options(c)
-	op := k.operation(&b)
-	records, err := op.One(ctx, c.e, id, b.Calls, options...)
-	r.Records = append(r.Records, records...)
-	return r.done(err)
+	result, done, err := c.operate(&b.operationFields, &b.operation, &command.Target{ID: c.PathValue("id")})
+	return controlled{c.key, command.DryOf(b.params).DryRun, done, append([]view.ControlRecord{}, result.Records...)}, err
 }
 
-func (r controlled) done(err error) (controlled, error) {
-	r.Done = err == nil
-	if errors.Is(err, perdure.ErrNoAnswer) {
-		err = nil
-	}
-	return r, err
-}
-
-type bulkBody struct {
+// bulkFields are what all operations on many runs take.
+type bulkFields struct {
 	Runs      *bulkRuns `json:"runs,omitempty" doc:"which runs; without a status the open ones, so {} is every open run"`
 	Selection string    `json:"selection,omitempty" doc:"what a dry run has selected, in place of runs and calls. Nothing else is touched, and the answer says what is gone"`
-	operationBody
+	operationFields
 }
 
-func (bulkBody) oneOf() ([]string, string) {
+// bulkBody is the body of a request for an operation on many runs.
+type bulkBody struct {
+	bulkFields
+	operation
+}
+
+// OneOf says that no run is meant unless it is named.
+func (bulkBody) OneOf() ([]string, string) {
 	return []string{"runs", "selection"}, "say which are meant, as in {\"workflow\": \"checkout\"} or {\"ids\": [\"order-17\"]}; {} is every open run"
 }
 
 type bulkRuns struct {
-	runFilter
-	Retrying bool     `json:"retrying,omitempty" doc:"with a call in backoff"`
-	IDs      []string `json:"ids,omitempty" doc:"the latest runs of these workflow IDs, at most 1,000; without other filters"`
+	listing.Runs
+	listing.ByCalls
+	IDs []string `json:"ids,omitempty" doc:"the latest runs of these workflow IDs, at most 1,000; without other filters"`
 }
 
 func (bulkBody) conditions(schema Schema) { operationConditions(schema, true) }
+
+// UnmarshalJSON decodes the body with the parameters of its operation.
+func (b *bulkBody) UnmarshalJSON(data []byte) error {
+	return b.decode(data, &b.bulkFields, &b.Operation)
+}
 
 // bulk is the result of an operation on many runs.
 type bulk struct{ view.BulkResult }
@@ -261,80 +283,22 @@ func (r bulk) status() int {
 }
 
 func operateOnRuns(c *call, _ none, b bulkBody) (r bulk, err error) {
-	k, err := b.kind(b.Selection != "")
-	if err != nil {
+	if err := b.check(&b.operationFields, b.Selection != ""); err != nil {
 		return r, err
 	}
 	if b.Runs == nil {
 		b.Runs = &bulkRuns{}
 	}
-	runs, err := b.Runs.view()
-	if err != nil {
+	t := &command.Target{Chosen: b.Runs.IDs, Selection: b.Selection}
+	if t.Runs, err = b.Runs.Filter(&b.Runs.ByCalls); err != nil {
 		return r, err
 	}
 	if b.Runs.Retrying {
-		if runs.Call != "" {
-			return r, badRequest("call and retrying are both given; leave one out")
-		}
-		runs.Call = view.CallBackoff
+		t.Runs.Call = view.CallBackoff // calls are found by their state
 	}
-	ctx, cancel, err := c.within(b.Wait)
-	if err != nil {
-		return r, err
-	}
-	defer cancel()
-	c.request()
-	options := b.options(c)
-	if b.Runs.IDs != nil {
-		options = append(options, ops.Chosen(b.Runs.IDs...))
-	}
-	if b.Selection != "" {
-		options = append(options, ops.Selected(b.Selection))
-	}
-	op := k.operation(&b.operationBody)
-	r.BulkResult, err = op.All(ctx, c.e, runs, b.Calls, options...)
-	return r.done(err)
-}
-
-func (r bulk) done(err error) (bulk, error) {
-	if errors.Is(err, perdure.ErrNoAnswer) {
+	var done bool
+	if r.BulkResult, done, err = c.operate(&b.operationFields, &b.operation, t); err == nil && !done {
 		r.Unanswered = max(r.Unanswered, 1)
-		err = nil
 	}
 	return r, err
-}
-
-type forkBody struct {
-	NewID     string          `json:"new_id" doc:"workflow ID of the new run" need:"choose the workflow ID of the new run"`
-	Run       string          `json:"run,omitempty" doc:"run ID; default is the latest run"`
-	Call      int64           `json:"call" doc:"number of the first call that the new run makes again, from 1" need:"name the first one that the new run makes again, as histories number it"`
-	KeepKeys  bool            `json:"keep_keys,omitempty" doc:"calls that are made again keep their idempotency keys"`
-	Input     json.RawMessage `json:"input,omitempty" doc:"another input for the new run"`
-	CallInput json.RawMessage `json:"call_input,omitempty" doc:"another input for the call"`
-	Why       string          `json:"why,omitempty" doc:"for the audit"`
-	DryRun    bool            `json:"dry_run,omitempty" doc:"only say what would be kept"`
-}
-
-type forked struct {
-	WorkflowID string `json:"workflow_id" doc:"of the new run"`
-	RunID      string `json:"run_id,omitempty" doc:"of the new run; absent in a dry run"`
-	Attached   bool   `json:"attached,omitempty" doc:"it was there already, from the same request"`
-	DryRun     bool   `json:"dry_run,omitempty" doc:"nothing was started"`
-	Keeps      string `json:"keeps,omitempty" doc:"of a dry run: what the new run would take over, in a sentence"`
-}
-
-func forkRun(c *call, _ none, b forkBody) (forked, error) {
-	spec := ops.ForkSpec{WorkflowID: c.PathValue("id"), RunID: b.Run, NewID: b.NewID, Call: b.Call, KeepKeys: b.KeepKeys}
-	if b.Input != nil {
-		spec.Input = b.Input
-	}
-	if b.CallInput != nil {
-		spec.CallInput = b.CallInput
-	}
-	if b.DryRun {
-		text, err := ops.PreviewFork(c.Context(), c.e, spec)
-		return forked{WorkflowID: b.NewID, DryRun: true, Keeps: text}, err
-	}
-	f, err := ops.Fork(c.Context(), c.e, spec, c.by(b.Why)...)
-	return forked{WorkflowID: f.WorkflowID, RunID: f.RunID, Attached: f.Attached}, err
 }

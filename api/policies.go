@@ -1,6 +1,7 @@
 package api
 
 import (
+	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
@@ -27,15 +28,15 @@ func explainPolicy(_ *call, _ none, b explainBody) (view.PolicyExplanation, erro
 }
 
 type tryBody struct {
-	Policy   *policy `json:"policy" doc:"text in brackets, or an object" need:"write one as in [retry: 3, backoff: 60]"`
-	Workflow string  `json:"workflow,omitempty" doc:"name of the definition"`
-	Activity string  `json:"activity,omitempty" doc:"name of the activity or step"`
-	Since    moment  `json:"since,omitzero" doc:"only calls whose first attempt ended at this time or later: RFC 3339, or how long ago"`
-	Until    moment  `json:"until,omitzero" doc:"only calls whose first attempt ended before this time"`
+	Policy   *policy      `json:"policy" doc:"text in brackets, or an object" need:"write one as in [retry: 3, backoff: 60]"`
+	Workflow string       `json:"workflow,omitempty" doc:"name of the definition"`
+	Activity string       `json:"activity,omitempty" doc:"name of the activity or step"`
+	Since    param.Moment `json:"since,omitzero" doc:"only calls whose first attempt ended at this time or later: RFC 3339, or how long ago"`
+	Until    param.Moment `json:"until,omitzero" doc:"only calls whose first attempt ended before this time"`
 }
 
 func tryPolicy(c *call, _ none, b tryBody) (*view.PolicyTrial, error) {
 	return ops.TryPolicy(c.Context(), c.e, b.Policy.value, view.TrialFilter{
-		Workflow: b.Workflow, Activity: b.Activity, Since: b.Since.at, Until: b.Until.at,
+		Workflow: b.Workflow, Activity: b.Activity, Since: b.Since.At, Until: b.Until.At,
 	})
 }

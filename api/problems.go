@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/web"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/schedule"
@@ -73,6 +74,9 @@ func problemOf(c *call, err error) *web.Problem {
 
 func kindOf(ctx context.Context, err error) web.Kind {
 	if _, ok := errors.AsType[*view.InputError](err); ok {
+		return web.BadRequest
+	}
+	if _, ok := errors.AsType[*param.Wrong](err); ok {
 		return web.BadRequest
 	}
 	if _, ok := errors.AsType[*schedule.SpecError](err); ok {

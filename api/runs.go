@@ -5,13 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/access"
-	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -361,28 +357,4 @@ func listRunAudit(c *call, q ofRun, _ none) (l controlList, err error) {
 
 func recordRun(c *call, q ofRun, _ none) (json.RawMessage, error) {
 	return c.handle(q).Record(c.Context())
-}
-
-// runFilter is the filter for runs in an address.
-type runFilter struct {
-	Status    []string `query:"status" json:"status,omitempty" doc:"any of these statuses"`
-	Workflow  string   `query:"workflow" json:"workflow,omitempty" doc:"name of the definition"`
-	Prefix    string   `query:"prefix" json:"prefix,omitempty" doc:"of the workflow ID"`
-	Call      string   `query:"call" json:"call,omitempty" doc:"with a call in this state: queued, offered, gated, backoff, external, paused or quarantined"`
-	ErrorType string   `query:"error_type" json:"error_type,omitempty" doc:"with a call whose latest attempt ended with this type of error"`
-	Attribute pairs    `query:"attribute" json:"attributes,omitempty" doc:"with this attribute, as NAME=VALUE; repeatable"`
-	Since     moment   `query:"since" json:"since,omitzero" doc:"created at this time or later: RFC 3339, or how long ago"`
-	Until     moment   `query:"until" json:"until,omitzero" doc:"created before this time"`
-}
-
-func (f runFilter) view() (view.Filter, error) {
-	for _, s := range f.Status {
-		if !slices.Contains(wording.Statuses, s) {
-			return view.Filter{}, badRequest("there is no status %s; there are %s", strconv.Quote(s), strings.Join(wording.Statuses, ", "))
-		}
-	}
-	return view.Filter{
-		Status: f.Status, Workflow: f.Workflow, IDPrefix: f.Prefix, Call: f.Call, ErrorType: f.ErrorType,
-		Attributes: f.Attribute, Since: f.Since.at, Until: f.Until.at,
-	}, nil
 }

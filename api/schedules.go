@@ -17,11 +17,6 @@ func scheduleEndpoints() []endpoint {
 		define("GET /api/schedules", "listSchedules", "List schedules: when each fires next, and how its last runs ended.", "schedules", listSchedules),
 		define("GET /api/schedules/{name}", "describeSchedule", "Describe a schedule with its fires.", "schedules show", describeSchedule),
 		define("PUT /api/schedules/{name}", "setSchedule", "Create a schedule, or set what it does. The same again changes nothing.", "schedules create, schedules update", setSchedule).writes().values(),
-		define("DELETE /api/schedules/{name}", "deleteSchedule", "Delete a schedule. Runs that it started continue.", "schedules delete", deleteSchedule).writes().withKey(),
-		define("POST /api/schedules/{name}/pause", "pauseSchedule", "Pause a schedule: it fires nothing by itself.", "schedules pause", tellGate("pause", ops.PauseSchedule)).writes().withKey(),
-		define("POST /api/schedules/{name}/resume", "resumeSchedule", "Resume a paused schedule.", "schedules resume", tellGate("resume", ops.ResumeSchedule)).writes().withKey(),
-		define("POST /api/schedules/{name}/trigger", "triggerSchedule", "Fire a schedule now. Repeating fires again, unless it has the same key.", "schedules trigger", triggerSchedule).writes().withKey(),
-		define("POST /api/schedules/{name}/backfill", "backfillSchedule", "Fire past times of a schedule. A time that was fired before is not fired again.", "schedules backfill", backfillSchedule).writes().withKey(),
 	}
 }
 
@@ -65,49 +60,6 @@ func setSchedule(c *call, _ none, b scheduleBody) (scheduleSet, error) {
 	s.Next = append(s.Next, times.Upcoming(time.Now(), 3)...)
 	s.Warning = c.unregistered(b.Workflow)
 	return s, nil
-}
-
-type whyQuery struct {
-	Why string `query:"why" doc:"for the audit"`
-}
-
-func deleteSchedule(c *call, q whyQuery, _ none) (told, error) {
-	name := c.PathValue("name")
-	return told{name, "delete", c.who.Name, q.Why}, ops.DeleteSchedule(c.Context(), c.e, name, c.control(q.Why, false)...)
-}
-
-type triggerBody struct {
-	Overlap schedule.Overlap `json:"overlap,omitempty" doc:"what happens while a run is open; default is what the schedule says"`
-	Why     string           `json:"why,omitempty" doc:"for the audit"`
-}
-
-type triggered struct {
-	Name       string `json:"name" doc:"of the schedule"`
-	WorkflowID string `json:"workflow_id" doc:"of the run that the fire starts. It need not exist yet, and never will if the fire is skipped"`
-}
-
-func triggerSchedule(c *call, _ none, b triggerBody) (triggered, error) {
-	name := c.PathValue("name")
-	id, err := ops.TriggerSchedule(c.Context(), c.e, name, b.Overlap, c.control(b.Why, false)...)
-	return triggered{name, id}, err
-}
-
-type backfillBody struct {
-	From    time.Time        `json:"from" doc:"fires nominal times from this one on" need:"say at which time the range begins, as in 2026-11-22T08:00:00Z"`
-	Until   time.Time        `json:"until" doc:"fires nominal times up to this one, which has to be in the past" need:"say at which time the range ends, as in 2026-11-22T08:00:00Z"`
-	Overlap schedule.Overlap `json:"overlap,omitempty" doc:"default buffer_all: one after the other"`
-	Why     string           `json:"why,omitempty" doc:"for the audit"`
-}
-
-type backfilled struct {
-	Name  string `json:"name" doc:"of the schedule"`
-	Times int    `json:"times" doc:"how many nominal times are fired"`
-}
-
-func backfillSchedule(c *call, _ none, b backfillBody) (backfilled, error) {
-	name := c.PathValue("name")
-	n, err := ops.BackfillSchedule(c.Context(), c.e, name, b.From, b.Until, b.Overlap, c.control(b.Why, false)...)
-	return backfilled{name, n}, err
 }
 
 // quote quotes a name in a sentence.

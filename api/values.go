@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/perdure/perdure/internal/param"
+	"github.com/perdure/perdure/internal/policyedit"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 )
@@ -40,23 +42,6 @@ func (s *span) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// moment is a time: in RFC 3339, or as how long ago it was.
-type moment struct{ at time.Time }
-
-// UnmarshalText parses a time.
-func (m *moment) UnmarshalText(text []byte) error {
-	if at, err := time.Parse(time.RFC3339Nano, string(text)); err == nil {
-		m.at = at.UTC()
-		return nil
-	}
-	var ago span
-	if ago.UnmarshalText(text) != nil || ago < 0 {
-		return badRequest("%q is no time; write one as in 2026-11-22T08:00:00Z, or how long ago it was, as in 90m, 24h or 7d", text)
-	}
-	m.at = time.Now().Add(-ago.duration()).UTC()
-	return nil
-}
-
 // place is the place of an event in a history.
 type place struct{ view.Place }
 
@@ -82,14 +67,14 @@ func (p *attemptPlace) UnmarshalText(text []byte) error {
 // policy is a retry policy: text in brackets, or an object.
 type policy struct {
 	value retry.Policy
-	text  string // set if it was text
 }
 
 // UnmarshalJSON decodes a policy.
 func (p *policy) UnmarshalJSON(data []byte) error {
 	var err error
-	if json.Unmarshal(data, &p.text) == nil {
-		p.value, err = retry.Parse(p.text)
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		p.value, err = policyedit.Read(text)
 	} else {
 		err = json.Unmarshal(data, &p.value)
 	}
@@ -101,27 +86,6 @@ func (p *policy) UnmarshalJSON(data []byte) error {
 	}
 	return nil
 }
-
-// edit is a policy of which only what it names may be meant: text that is a change, and no
-// policy by itself, is one, too.
-type edit struct {
-	policy
-	part error // why it is no policy by itself
-}
-
-// UnmarshalJSON decodes an edit.
-func (e *edit) UnmarshalJSON(data []byte) error {
-	err := e.policy.UnmarshalJSON(data)
-	if err != nil && e.text != "" {
-		if _, wrong := (retry.Policy{}).Edit(e.text); wrong == nil {
-			e.part, err = err, nil
-		}
-	}
-	return err
-}
-
-// pairs are names with values, each given as NAME=VALUE.
-type pairs map[string]string
 
 // params returns the fields of a query that are read from an address: those with a tag.
 func params(t reflect.Type) (fields []reflect.StructField) {
@@ -135,28 +99,33 @@ func params(t reflect.Type) (fields []reflect.StructField) {
 
 // decodeQuery decodes the parameters of an address into a struct.
 func decodeQuery[Q any](r *http.Request) (query Q, err error) {
+	err = decodeQueryInto(r, &query)
+	return query, err
+}
+
+func decodeQueryInto(r *http.Request, query any) error {
 	given, err := parseQuery(r.URL.RawQuery)
 	if err != nil {
-		return query, err
+		return err
 	}
-	into, known := reflect.ValueOf(&query).Elem(), []string{}
+	into, known := reflect.ValueOf(query).Elem(), []string{}
 	for _, f := range params(into.Type()) {
 		name := f.Tag.Get("query")
 		known = append(known, name)
 		if values, found := given[name]; found {
 			if err := setParam(into.FieldByIndex(f.Index), name, values); err != nil {
-				return query, err
+				return err
 			}
 			delete(given, name)
 		}
 	}
 	for name := range given {
 		if len(known) == 0 {
-			return query, badRequest("there is no parameter %q here; the address takes none", name)
+			return badRequest("there is no parameter %q here; the address takes none", name)
 		}
-		return query, badRequest("there is no parameter %q; there are %s", name, strings.Join(known, ", "))
+		return badRequest("there is no parameter %q; there are %s", name, strings.Join(known, ", "))
 	}
-	return query, nil
+	return nil
 }
 
 // setParam sets a field to the values of a parameter.
@@ -169,16 +138,12 @@ func setParam(field reflect.Value, name string, values []string) error {
 		}
 		field.Set(reflect.ValueOf(slices.DeleteFunc(all, func(s string) bool { return s == "" })))
 		return nil
-	case pairs:
-		all := pairs{}
+	case param.Pairs:
 		for _, v := range values {
-			key, value, ok := strings.Cut(v, "=")
-			if _, twice := all[key]; !ok || key == "" || twice {
-				return badRequest("%q is no value for %q; write each once, as in %s=customer=ann", v, name, name)
+			if err := field.Addr().Interface().(*param.Pairs).Add(v); err != nil {
+				return err
 			}
-			all[key] = value
 		}
-		field.Set(reflect.ValueOf(all))
 		return nil
 	}
 	if len(values) > 1 {

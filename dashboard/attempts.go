@@ -53,12 +53,12 @@ func attemptsList(q *request) (any, error) {
 	for _, t := range []struct{ name, only string }{{"All", ""}, {"Failed", "failed"}} {
 		p.Tabs = append(p.Tabs, listTab{t.name, link("attempts", "id", id, "run", run, "number", number, "only", t.only), only == t.only})
 	}
-	rows, next, err := q.someAttempts(h, view.AttemptRange{After: after, Call: call}, only != "")
+	rows, next, err := someAttempts(q, h, view.AttemptRange{After: after, Call: call}, only != "")
 	if err != nil {
 		return nil, err
 	}
 	for i := range rows {
-		p.Rows = append(p.Rows, q.attemptRow(&rows[i]))
+		p.Rows = append(p.Rows, rowOfAttempt(q, &rows[i]))
 	}
 	p.Pager.Text = human.Plural(len(rows), "attempt", "attempts")
 	if n := len(rows); n > 0 {
@@ -85,7 +85,7 @@ func attemptsList(q *request) (any, error) {
 // someAttempts reads a page of attempts, or of those that neither run nor completed. It
 // returns the place after which the next page begins, zero if there is none. It looks at a
 // few thousand completed attempts at most.
-func (q *request) someAttempts(h perdure.Handle[view.Payload], part view.AttemptRange, failed bool) (rows []view.Attempt, next view.AttemptPlace, err error) {
+func someAttempts(q *request, h perdure.Handle[view.Payload], part view.AttemptRange, failed bool) (rows []view.Attempt, next view.AttemptPlace, err error) {
 	part.Limit = pageEvents + 1
 	for looked := 0; ; {
 		some, err := h.AttemptsRange(q.ctx, part)
@@ -114,7 +114,7 @@ func (q *request) someAttempts(h perdure.Handle[view.Payload], part view.Attempt
 	}
 }
 
-func (q *request) attemptRow(a *view.Attempt) attemptRow {
+func rowOfAttempt(q *request, a *view.Attempt) attemptRow {
 	row := attemptRow{
 		Call: a.Call, Name: a.Name, Number: a.Number, Outcome: a.Outcome, Reason: a.Reason, Node: a.Node, NotKept: a.NotKept,
 		Error: fold(wording.Typed(a.ErrorType, a.Message), ""), Stack: fold(a.Stack, ""),

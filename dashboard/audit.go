@@ -56,7 +56,7 @@ func (f *auditFilter) selects(r *view.AuditRecord) bool {
 		(part(r.Name, f.Name) || f.Name != "" && part(r.Step, f.Name)) && part(r.By, f.By)
 }
 
-// auditEntry is an entry of the audit.
+// rowOfAudit is an entry of the audit.
 type auditEntry struct {
 	Time      *stamp
 	Kind      string
@@ -75,7 +75,7 @@ var (
 	auditOutcomes = []string{view.Applied, view.Unchanged, view.Refused, view.NotPending}
 )
 
-func (q *request) auditEntry(r *view.AuditRecord) auditEntry {
+func rowOfAudit(q *request, r *view.AuditRecord) auditEntry {
 	row := auditEntry{
 		Time: q.ago(&r.Time), Kind: r.Kind, About: linked{Text: r.Name}, Call: r.Call, Step: r.Step, Operation: r.Operation, By: r.By,
 		Why: fold(r.Why, ""), Outcome: r.Outcome, Note: fold(r.Note, ""),
@@ -127,7 +127,7 @@ func audit(q *request) (any, error) {
 	from = max(0, min(from, len(found)-1)) / auditPage * auditPage
 	to := min(len(found), from+auditPage)
 	for _, r := range found[from:to] {
-		p.Rows = append(p.Rows, q.auditEntry(r))
+		p.Rows = append(p.Rows, rowOfAudit(q, r))
 	}
 	at := func(n int) template.URL {
 		e := f.query()

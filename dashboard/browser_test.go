@@ -120,9 +120,9 @@ func newTab(t *testing.T, ctx context.Context, options ...chromedp.ContextOption
 	if err != nil {
 		t.Fatal(err)
 	}
-	command(b, log.Enable, cdp.Empty{})
+	protocol(b, log.Enable, cdp.Empty{})
 	// A layout that jumps is seen by the browser itself.
-	command(b, browserpage.AddScriptToEvaluateOnNewDocument, browserpage.AddScriptToEvaluateOnNewDocumentParams{
+	protocol(b, browserpage.AddScriptToEvaluateOnNewDocument, browserpage.AddScriptToEvaluateOnNewDocumentParams{
 		Source: `window.jumps = 0; new PerformanceObserver(l => { for (const e of l.getEntries()) if (!e.hadRecentInput) window.jumps += e.value }).observe({type: "layout-shift", buffered: true})`,
 	})
 	return b
@@ -134,8 +134,8 @@ func (b *tab) complain(text string) {
 	b.complaints = append(b.complaints, text)
 }
 
-// command sends a command of the browser's own protocol.
-func command[P, R any](b *tab, c cdp.Command[P, R], params P) R {
+// protocol sends a command of the browser's own protocol.
+func protocol[P, R any](b *tab, c cdp.Command[P, R], params P) R {
 	b.Helper()
 	r, err := chromedp.Call(b.ctx, c, params)
 	if err != nil {
@@ -218,7 +218,7 @@ func (b *tab) look(name string, width int64, scheme string) {
 	}
 	b.appear(width, scheme)
 	b.shot(name, width, scheme)
-	command(b, emulation.ClearDeviceMetricsOverride, cdp.Empty{})
+	protocol(b, emulation.ClearDeviceMetricsOverride, cdp.Empty{})
 }
 
 // looks are the pictures of a page that people look at.
@@ -233,7 +233,7 @@ func (b *tab) looks(name string) {
 // from run to run.
 func (b *tab) tree() string {
 	b.Helper()
-	nodes := command(b, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes
+	nodes := protocol(b, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes
 	byID := map[accessibility.NodeID]*accessibility.Node{}
 	for _, n := range nodes {
 		byID[n.NodeID] = n
@@ -289,7 +289,7 @@ func (b *tab) goldens(name, url string, is func() string) {
 			goldenfile.Compare(b.T, filepath.Join("testdata", name+".txt"), is())
 		}
 	}
-	command(b, emulation.ClearDeviceMetricsOverride, cdp.Empty{})
+	protocol(b, emulation.ClearDeviceMetricsOverride, cdp.Empty{})
 }
 
 // golden holds the tree of the page to a file.

@@ -43,9 +43,9 @@ type callSpans struct {
 	ahead   int // events looked at since the page was full
 }
 
-// byCall shows a part of the history, a row per call. It reads on until the calls on the
+// eventsByCall shows a part of the history, a row per call. It reads on until the calls on the
 // page have ended, up to a limit.
-func (q *request) byCall(p *historyPage, h perdure.Handle[view.Payload], part view.HistoryRange, of runRef) (next view.Place, err error) {
+func eventsByCall(q *request, p *historyPage, h perdure.Handle[view.Payload], part view.HistoryRange, of runRef) (next view.Place, err error) {
 	s := callSpans{byCall: map[int64]int{}, whole: part.After == (view.Place{})}
 	part.Limit = blockEvents
 	for more := true; more && !s.done(); {
@@ -63,7 +63,7 @@ func (q *request) byCall(p *historyPage, h perdure.Handle[view.Payload], part vi
 		}
 	}
 	for _, r := range s.rows {
-		row := q.eventRow(r.first, r.last, of)
+		row := rowOfEvent(q, r.first, r.last, of)
 		if r.unended && s.ahead > 0 {
 			row.Ended = "still open " + human.Count(s.ahead) + " events later"
 		}

@@ -1,59 +1,57 @@
 package dashboard
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/internal/command"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/view"
 )
 
-// change is an operation on a gate, a schedule or the canary of the group. It takes two steps. The first form asks
-// by GET what to change. The response shows the effect, and has a second form that makes
+// A command of the table that is no operation on any number of runs takes two steps. The first
+// form asks by GET what to change. The response shows the effect, and has a second form that makes
 // the change by POST. The second form posts what was shown: for an edit the difference, not
 // everything in the form, so that another person's concurrent edit is kept.
-type change struct {
-	kind, name string // gate, schedule or canary, and the operation as in the audit
-	label      string // on buttons
-	means      string // the effect, in a sentence
-	danger     bool
 
-	// ask fills the form with what was entered. It sets Diff, Means and Sure as far as they
-	// are known.
-	ask func(q *request, f *changeForm) error
-	// do makes the change. It returns parameters for the page to which the browser goes
-	// next.
-	do func(q *request, name string, form url.Values, who []ops.ControlOption) (url.Values, error)
-}
-
-var changes = slices.Concat(gateChanges, scheduleChanges, activityChanges, canaryChanges)
-
-// shownOn returns the path of the page that shows what was changed.
-func (c *change) shownOn() string {
-	switch c.kind {
-	case "canary":
-		return "nodes"
-	case "activity":
-		return "" // the overview
+// changes are the commands that are done so.
+func changes() (all []*command.Command) {
+	for _, c := range command.Of(command.Gate, command.Schedule, command.Activity, command.Canary, command.Runs) {
+		if !c.Bulk() {
+			all = append(all, c)
+		}
 	}
-	return c.kind
+	return all
 }
 
-func changeOf(kind, name string) (*change, error) {
-	for i := range changes {
-		if changes[i].kind == kind && changes[i].name == name {
-			return &changes[i], nil
+func changeOf(kind, name string) (*command.Command, error) {
+	for _, c := range changes() {
+		if string(c.On) == kind && c.Name == name {
+			return c, nil
 		}
 	}
 	return nil, &badRequest{fmt.Sprintf("There is nothing called %q to do to a %s.", name, kind), "Choose it on the page of a gate, of a schedule, of a run or of the nodes."}
+}
+
+// shownOn returns the path of the page that shows what was changed.
+func shownOn(on command.On) string {
+	switch on {
+	case command.Canary:
+		return "nodes"
+	case command.Activity:
+		return "" // the overview
+	}
+	return string(on)
 }
 
 // changeForm is the template's data for a change.
@@ -64,49 +62,46 @@ type changeForm struct {
 	Kind, Op     string
 	Name         string
 	Problem      string // why the change cannot be or was not made
-	Fields       []changeInput
+	Fields       []entry
 	Asks         string // the button that leads to the second step; empty if there is nothing to enter
-	Diff         []partDiff
+	Diff         []command.Difference
 	Says         []string // what the change means
 	Sure         bool     // the change can be made: show the second form
-	Hidden       [][2]string
+	Params       string   // what was shown, for the second form
+	Key          string   // idempotency key of the request
 	Button       string
 	Reason       string
-	values       url.Values
 }
 
 func (f *changeForm) title() string { return f.Title }
 
-// changeInput is a field of the first form.
-type changeInput struct {
-	Name, Label, Hint, Value string
-	Number, Check            bool
-	Choices                  []changeChoice
+// Back is the link to the first form.
+func (f *changeForm) Back() template.URL { return f.About.Link }
+
+// button leads to a form.
+type button struct {
+	Label, Class string
+	Says         string // the label with its object, for readers who do not see its position
+	Link         template.URL
 }
 
-type changeChoice struct {
-	Value, Text string
-	Chosen      bool
+// buttonOf returns the button of a command; what follows its label says what it is done to.
+func buttonOf(c *command.Command, says string, to template.URL) button {
+	b := button{Label: c.Label, Says: c.Label + says, Link: to}
+	if c.Danger {
+		b.Class = "danger"
+	}
+	return b
 }
 
-// partDiff is one difference.
-type partDiff struct{ What, Before, After string }
-
-// hide adds a hidden field to the second form.
-func (f *changeForm) hide(name, value string) { f.Hidden = append(f.Hidden, [2]string{name, value}) }
-
-// changeButtons returns links to the forms of changes.
-func changeButtons(kind, name string, all ...string) (out []changeButton) {
+// changeButtons returns the buttons of changes.
+func changeButtons(on command.On, name string, all ...string) (out []button) {
+	says := " " + string(on) + " " + name
+	if name == "" {
+		says = "" // the label has it
+	}
 	for _, one := range all {
-		c, err := changeOf(kind, one)
-		if err != nil {
-			panic(err)
-		}
-		b := changeButton{Label: c.label, Says: c.label + " " + kind + " " + name, Link: link("change", "kind", kind, "do", one, "name", name)}
-		if c.danger {
-			b.Class = "danger"
-		}
-		out = append(out, b)
+		out = append(out, buttonOf(command.Find(on, one), says, link("change", "kind", string(on), "do", one, "name", name)))
 	}
 	return out
 }
@@ -114,42 +109,44 @@ func changeButtons(kind, name string, all ...string) (out []changeButton) {
 // showChange shows the form, or the effect of what was entered.
 func showChange(q *request) (any, error) { return q.changeForm(q.URL.Query(), nil) }
 
+// about is the link to what a command is done to.
+func about(on command.On, name string) linked {
+	switch on {
+	case command.Gate:
+		return gateLink(name)
+	case command.Schedule:
+		return scheduleLink(name)
+	case command.Activity:
+		return linked{name, link("ledger", "activity", name)}
+	case command.Runs:
+		return runLink(name, "")
+	}
+	return linked{"of the nodes", link("nodes")}
+}
+
 func (q *request) changeForm(v url.Values, problem error) (any, error) {
 	c, err := changeOf(v.Get("kind"), v.Get("do"))
 	if err != nil {
 		return nil, err
 	}
 	in := *q.page
-	if in.under = c.kind + "s"; c.kind == "canary" || c.kind == "activity" {
-		in.under = c.shownOn()
+	if in.under = string(c.On) + "s"; c.On == command.Canary || c.On == command.Activity {
+		in.under = shownOn(c.On)
 	}
 	q.page = &in
 	f := &changeForm{
-		Title: c.label, Means: c.means, Danger: c.danger, Kind: c.kind, Op: c.name, Name: v.Get("name"), Button: c.label, Reason: v.Get("reason"), values: v,
+		Title: c.Label, Means: c.Means, Danger: c.Danger, Kind: string(c.On), Op: c.Name, Name: v.Get("name"), Button: c.Label, Reason: v.Get("reason"),
+		Key: rand.Text(),
 	}
-	key := rand.Text()
+	f.About = about(c.On, f.Name)
 	if q.Method == http.MethodPost { // the form is shown again
-		key = cmp.Or(v.Get("request"), key)
+		f.Key = cmp.Or(v.Get("request"), f.Key)
 	}
-	f.hide("request", key)
-	switch c.kind {
-	case "gate":
-		f.About = gateLink(f.Name)
-	case "schedule":
-		f.About = scheduleLink(f.Name)
-	case "activity":
-		f.About = linked{f.Name, link("ledger", "activity", f.Name)}
-	case "canary":
-		f.About = linked{"of the nodes", link("nodes")}
-	}
-	var input *view.InputError
-	var wrong *wrongField
-	switch err := c.ask(q, f); {
-	case err == nil:
-	case errors.As(err, &input), errors.As(err, &wrong):
-		f.Problem, f.Sure, f.Diff = err.Error(), false, nil
-	default:
-		return nil, err
+	if err := f.ask(q, c, v); err != nil {
+		if f.Sure, f.Diff = false, nil; !q.entered(c, &err) {
+			return nil, err
+		}
+		f.Problem = err.Error()
 	}
 	if problem != nil {
 		f.Problem = problem.Error()
@@ -157,12 +154,68 @@ func (q *request) changeForm(v url.Values, problem error) (any, error) {
 	return f, nil
 }
 
-// wrongField is a field of a form with an invalid value.
-type wrongField struct{ text string }
+// ask fills the form: with how things are, and with what comes of what was entered.
+func (f *changeForm) ask(q *request, c *command.Command, v url.Values) error {
+	if !q.operator() {
+		text := "Only operators may change the " + f.Kind + "; you may look."
+		if q.guard.ReadOnly() {
+			text = "This dashboard only shows, so nothing can be changed here."
+		}
+		return &wrongField{text}
+	}
+	ask, shown := q.ask(f.Name, ""), c.New()
+	form, err := c.Form(ask, shown)
+	if err != nil {
+		return err
+	}
+	var entered url.Values
+	if v.Has("asked") {
+		entered = v
+	}
+	f.Fields = inputs(c, &form, shown, entered)
+	for i := range f.Fields {
+		f.Fields[i].Needed = false // the answer says better what is missing
+	}
+	if len(f.Fields) > 0 {
+		f.Asks = cmp.Or(form.Button, "Show what it means")
+		if entered == nil {
+			return nil
+		}
+	}
+	params := c.New()
+	if err := enter(c, params, shown, entered); err != nil {
+		return err
+	}
+	command.DryOf(params).DryRun = true
+	_, effect, err := c.Do(ask, params)
+	if err != nil {
+		return err
+	}
+	f.Diff, f.Says, f.Sure = effect.Diff, effect.Says, !effect.Same
+	if effect.Warning != "" {
+		f.Says = append(f.Says, human.Sentence(effect.Warning))
+	}
+	text, err := json.Marshal(params)
+	f.Params = string(text)
+	return err
+}
 
-func (w *wrongField) Error() string { return w.text }
+// ask is a use of a command of the table.
+func (q *request) ask(name, key string) *command.Ask {
+	return &command.Ask{Ctx: q.ctx, Engine: q.engine, Name: name, By: q.person.Name, Request: key, Now: q.now}
+}
 
-func wrongFieldf(format string, args ...any) error { return &wrongField{fmt.Sprintf(format, args...)} }
+// entered reports whether an error is about what a person entered, and names it by the form.
+func (q *request) entered(c *command.Command, err *error) bool {
+	if wrong := wrongInput(c, *err); wrong != nil {
+		*err = wrong
+		return true
+	}
+	var input *view.InputError
+	var field *wrongField
+	var spec *schedule.SpecError
+	return errors.As(*err, &input) || errors.As(*err, &field) || errors.As(*err, &spec)
+}
 
 // makeChange makes the change of the second form.
 func makeChange(q *request) (any, error) {
@@ -174,50 +227,48 @@ func makeChange(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	who := []ops.ControlOption{ops.Why(form.Get("reason"))}
-	if q.person.Name != "" {
-		who = append(who, ops.By(q.person.Name))
+	name, params := form.Get("name"), c.New()
+	if text := form.Get("params"); text != "" {
+		dec := json.NewDecoder(bytes.NewReader([]byte(text)))
+		dec.DisallowUnknownFields()
+		err = dec.Decode(params)
 	}
-	if key := form.Get("request"); key != "" { // a form that is sent twice is carried out once
-		who = append(who, ops.RequestID(key))
+	if err != nil {
+		q.status = http.StatusUnprocessableEntity
+		return q.changeForm(form, &wrongField{"What is to be changed cannot be read. Write it into the form and look at the effect first."})
 	}
-	name := form.Get("name")
-	more, err := c.do(q, name, form, who)
-	var input *view.InputError
-	var wrong *wrongField
+	reason := command.ReasonOf(params)
+	reason.Why, command.DryOf(params).DryRun = form.Get("reason"), false
+	_, effect, err := c.Do(q.ask(name, form.Get("request")), params) // a form that is sent twice is carried out once
 	switch {
-	case errors.As(err, &input), errors.As(err, &wrong):
+	case err != nil && q.entered(c, &err):
 		q.status = http.StatusUnprocessableEntity
 		return q.changeForm(form, err)
-	case errors.Is(err, perdure.ErrNotFound): // deleted since the form was shown
-		return nil, &absent{c.kind, name}
+	case errors.Is(err, perdure.ErrNotFound) && c.On != command.Runs: // deleted since the form was shown
+		return nil, &absent{string(c.On), name}
 	case err != nil:
 		return nil, err
 	}
-	to := url.Values{"done": {c.name}}
-	if name != "" {
-		to.Set("name", name)
+	switch {
+	case c.Gone:
+		q.redirect = string(link(string(c.On)+"s", "deleted", name))
+	case c.On == command.Runs:
+		q.redirect = string(runLink(cmp.Or(effect.Run, name), "").Link)
+	default:
+		q.redirect = string(link(shownOn(c.On), "done", c.Name, "name", name, "fired", effect.Run))
 	}
-	for name, values := range more {
-		to[name] = values
-	}
-	path := c.shownOn()
-	if c.name == "delete" {
-		path = "schedules"
-		to = url.Values{"deleted": {name}}
-	}
-	q.redirect = string(linkTo(path, to))
 	return nil, nil
 }
 
 // doneText says on the next page that the change was requested.
-func doneText(q *request) string {
-	c, err := changeOf(q.path, q.URL.Query().Get("done"))
+func doneText(q *request, on command.On) string {
+	c, err := changeOf(string(on), q.URL.Query().Get("done"))
 	if err != nil {
 		return ""
 	}
-	return strings.ToUpper(c.label[:1]) + c.label[1:] + ": it is on record, and is so as soon as the engine that serves the " + q.path + " sees it."
+	who := "the engine that serves the " + string(on) + " sees"
+	if on == command.Canary {
+		who = "the nodes of the group see"
+	}
+	return strings.ToUpper(c.Label[:1]) + c.Label[1:] + ": it is on record, and is so as soon as " + who + " it."
 }
-
-// Back is the link to the first form.
-func (f *changeForm) Back() template.URL { return f.About.Link }

@@ -19,24 +19,7 @@ type chooser struct {
 }
 
 func newChooser(f runFilter) *chooser {
-	c := &chooser{}
-	for i := range operations {
-		if !applies(&operations[i], f) {
-			continue
-		}
-		label := operations[i].label
-		if operations[i].OnCalls {
-			label += " calls"
-		}
-		c.Operations = append(c.Operations, [2]string{operations[i].Name, label})
-	}
-	for name, values := range f.query() {
-		for _, value := range values {
-			c.Hidden = append(c.Hidden, [2]string{name, value})
-		}
-	}
-	slices.SortFunc(c.Hidden, func(a, b [2]string) int { return strings.Compare(a[0]+a[1], b[0]+b[1]) })
-	return c
+	return &chooser{offered(f), pairs(f.query())}
 }
 
 // chosenIn returns the runs that an address chooses, without duplicates.
@@ -65,8 +48,8 @@ func (q *request) posted() (t target, err error) {
 		return t, err
 	}
 	t.selection = q.PostForm.Get("selection")
-	if show := q.PostForm.Get("show"); show != "" {
-		t.policy = q.PostForm.Get("policy")
+	if q.PostForm.Get("show") != "" {
+		t.give(q.PostForm)
 	}
 	return t, nil
 }
@@ -82,7 +65,7 @@ func (t *target) says() string {
 		return t.filter.says()
 	}
 	text := human.Plural(t.picked, "run", "runs") + " that you have chosen"
-	if calls := t.calls(); t.op.OnCalls && len(calls.States) > 0 {
+	if calls := t.calls(); t.op.OnCalls() && len(calls.States) > 0 {
 		text += ", and of these the calls in state " + strings.Join(calls.States, " or ")
 	}
 	return text

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/operation"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/view"
@@ -124,7 +123,7 @@ func TestF34_TheDashboardDoesWhatItHasShown(t *testing.T) {
 	}
 
 	// An edit of a policy shows its difference for the same selection, and does nothing else.
-	page = sent(t, srv, "operate", url.Values{"op": {operation.EditPolicy.Name}, pick: {ids[11], ids[12]}})
+	page = sent(t, srv, "operate", url.Values{"op": {"edit-policy"}, pick: {ids[11], ids[12]}})
 	if strings.Contains(page, `<form class="do" method="post"`) {
 		t.Error("the policy can be changed before its difference is shown")
 	}

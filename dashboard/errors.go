@@ -11,6 +11,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/web"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/schedule"
@@ -54,7 +55,7 @@ func (q *request) failed(err error) failure {
 	var missing *absent
 	var bad *badRequest
 	var input *view.InputError
-	var wrong *wrongValue
+	var wrong *param.Wrong
 	var field *wrongField
 	var notation *retry.NotationError
 	var spec *schedule.SpecError

@@ -315,7 +315,7 @@ func TestF38_ChangesAreShownBeforeTheyAreMade(t *testing.T) {
 	b.press("Backfill")
 	b.fill("from", "never")
 	b.press("Show the times")
-	sees(".notice.bad", `"never" is not a time.`)
+	sees(".notice.bad", `The from is "never", which is no time.`)
 	b.open(srv.URL + "/shop/schedule?name=nightly")
 	b.press("Pause")
 	b.press("Pause")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/goldenfile"
 	"github.com/perdure/perdure/internal/web"
 	"github.com/perdure/perdure/internal/web/webtest"
@@ -44,21 +45,17 @@ func TestF42_EveryRouteHasACommand(t *testing.T) {
 			add(p.command, fmt.Sprintf("page %s", p.title))
 		case r.Method == http.MethodGet && p.post != nil: // the form of what follows
 		case r.Method == http.MethodPost && path == "operate":
-			for i := range operations {
-				add(operations[i].Name, fmt.Sprintf("%s, of one, those chosen or all listed", operations[i].label))
+			for _, c := range operations() {
+				add(c.Name, fmt.Sprintf("%s, of one, those chosen or all listed", c.Label))
 			}
 		case r.Method == http.MethodPost && path == "change":
-			for i := range changes {
-				c := &changes[i]
-				if c.kind == "canary" { // one command sets and ends it
-					add(c.kind, c.label)
-					continue
+			for _, c := range changes() {
+				line, _, _ := strings.Cut(c.Line(), " --") // one command sets and ends the canary
+				text := c.Label
+				if c.On != command.Canary {
+					text += strings.ReplaceAll(fmt.Sprintf(", of a %s", c.On), "a activity", "an activity")
 				}
-				if c.kind == "activity" { // as operations on calls, with --activity alone
-					add(c.name, c.label+", of an activity")
-					continue
-				}
-				add(c.kind+"s "+c.name, fmt.Sprintf("%s, of a %s", c.label, c.kind))
+				add(line, text)
 			}
 		default:
 			t.Errorf("%s %s has no command: whatever the dashboard does, the command line and the API do", r.Method, r.Pattern)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
@@ -19,7 +20,7 @@ type gatesPage struct {
 	More int
 }
 
-// gateRow is a gate in the list.
+// rowOfGate is a gate in the list.
 type gateRow struct {
 	Gate                   linked
 	State, Says            string // Says describes the state
@@ -57,7 +58,7 @@ func gates(q *request) (any, error) {
 	slices.SortStableFunc(all, func(a, b view.Gate) int { return cmp.Compare(rank(&a), rank(&b)) })
 	p := &gatesPage{More: max(0, len(all)-maxGates)}
 	for i := range all[:len(all)-p.More] {
-		p.Rows = append(p.Rows, q.gateRow(&all[i]))
+		p.Rows = append(p.Rows, rowOfGate(q, &all[i]))
 	}
 	return p, nil
 }
@@ -65,7 +66,7 @@ func gates(q *request) (any, error) {
 // gateLink returns a link to a gate.
 func gateLink(name string) linked { return linked{name, link("gate", "name", name)} }
 
-func (q *request) gateRow(g *view.Gate) gateRow {
+func rowOfGate(q *request, g *view.Gate) gateRow {
 	row := gateRow{
 		Gate: gateLink(g.Name), Held: g.Holders, Limit: g.Limit, Waiting: g.Waiting, InBackoff: g.InBackoff, HeldBackoff: g.HeldInBackoff,
 		Mode: g.Mode, Edited: g.Edited != nil, Problem: g.Problem,
@@ -114,7 +115,7 @@ type gatePage struct {
 	Name    string
 	Done    string
 	Facts   []trait
-	Buttons []changeButton
+	Buttons []button
 	Paused  string
 	Since   *stamp
 	Opens   *stamp // when a breaker that is open lets an attempt pass; nil if it is not
@@ -170,7 +171,7 @@ func showGate(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &gatePage{Row: q.gateRow(g), Name: g.Name, Done: doneText(q)}
+	p := &gatePage{Row: rowOfGate(q, g), Name: g.Name, Done: doneText(q, command.Gate)}
 	p.gateFacts(q, g)
 	if q.operator() && g.Problem == "" {
 		names := []string{"edit"}
@@ -185,11 +186,11 @@ func showGate(q *request) (any, error) {
 		if g.Breaker != "" || g.Tokens != nil {
 			names = append(names, "reset")
 		}
-		p.Buttons = changeButtons("gate", g.Name, names...)
+		p.Buttons = changeButtons(command.Gate, g.Name, names...)
 	}
 	p.tickets(q, g)
 	for i := range g.Log {
-		p.Log = append(p.Log, q.auditEntry(&g.Log[i]))
+		p.Log = append(p.Log, rowOfAudit(q, &g.Log[i]))
 	}
 	return p, nil
 }

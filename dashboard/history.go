@@ -86,11 +86,11 @@ func history(q *request) (any, error) {
 	if after.UnmarshalText([]byte(v.Get("after"))) != nil {
 		return nil, &badRequest{fmt.Sprintf("%q is not the number of a turn or event.", v.Get("after")), "It is the number of a turn, such as 17."}
 	}
-	read := q.everyEvent
+	read := everyEvent
 	if p.Compact {
-		read = q.byCall
+		read = eventsByCall
 	}
-	next, err := read(p, h, view.HistoryRange{After: after, Call: call}, runRef{id, run})
+	next, err := read(q, p, h, view.HistoryRange{After: after, Call: call}, runRef{id, run})
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func historyPager(p *historyPage, v url.Values, after, next view.Place) *pager {
 
 // everyEvent shows a part of the history and reads no more than that. It returns the place
 // after which the next page begins, zero if there is none.
-func (q *request) everyEvent(p *historyPage, h perdure.Handle[view.Payload], part view.HistoryRange, of runRef) (next view.Place, err error) {
+func everyEvent(q *request, p *historyPage, h perdure.Handle[view.Payload], part view.HistoryRange, of runRef) (next view.Place, err error) {
 	part.Limit = pageEvents + 1
 	events, err := h.HistoryRange(q.ctx, part)
 	if len(events) > pageEvents {
@@ -136,7 +136,7 @@ func (q *request) everyEvent(p *historyPage, h perdure.Handle[view.Payload], par
 		next = events[pageEvents-1].Place()
 	}
 	for i := range events {
-		p.Events = append(p.Events, q.eventRow(&events[i], &events[i], of))
+		p.Events = append(p.Events, rowOfEvent(q, &events[i], &events[i], of))
 	}
 	return next, err
 }
@@ -152,7 +152,7 @@ func numbered(text string) (call int64, err error) {
 	return call, nil
 }
 
-func (q *request) eventRow(first, last *view.Event, of runRef) eventRow {
+func rowOfEvent(q *request, first, last *view.Event, of runRef) eventRow {
 	row := eventRow{Place: last.Place().String(), Turn: first.Turn, Time: q.at(first.Time), Kind: first.Kind, Call: first.Call, Name: first.Name, Tone: eventTone(last.Kind)}
 	text := detail(read(last.Record), last.ErrorType)
 	if first != last {
@@ -253,7 +253,7 @@ func tree(q *request) (any, error) {
 	for i := range p.Up {
 		p.Up[i].Depth = i
 	}
-	if err := q.grow(p, d, len(p.Up)); err != nil {
+	if err := growTree(q, p, d, len(p.Up)); err != nil {
 		return nil, err
 	}
 	p.Tree[0].Here = true
@@ -275,13 +275,13 @@ func (q *request) node(d *view.Description, depth int) treeNode {
 	return n
 }
 
-// grow adds a run and, below it, the runs that it started.
-func (q *request) grow(p *treePage, d *view.Description, depth int) error {
+// growTree adds a run and, below it, the runs that it started.
+func growTree(q *request, p *treePage, d *view.Description, depth int) error {
 	p.Tree = append(p.Tree, q.node(d, depth))
 	if depth >= treeDepth {
 		return nil
 	}
-	children, whole, err := q.children(d)
+	children, whole, err := childrenOf(q, d)
 	if err != nil {
 		return err
 	}
@@ -301,16 +301,16 @@ func (q *request) grow(p *treePage, d *view.Description, depth int) error {
 		if err != nil {
 			return err
 		}
-		if err := q.grow(p, child, depth+1); err != nil {
+		if err := growTree(q, p, child, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// children returns the workflow IDs of the runs that a run started; whole reports whether
+// childrenOf returns the workflow IDs of the runs that a run started; whole reports whether
 // these are all.
-func (q *request) children(d *view.Description) (ids []string, whole bool, err error) {
+func childrenOf(q *request, d *view.Description) (ids []string, whole bool, err error) {
 	if d.HistoryLength > treeTurns {
 		for i := range d.Pending {
 			if c := d.Pending[i].Child; c != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/policyedit"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -64,7 +65,7 @@ func lab(q *request) (any, error) {
 	if p.Text == "" {
 		return p, nil
 	}
-	policy, err := readPolicy(p.Text)
+	policy, err := policyedit.Read(p.Text)
 	if err != nil {
 		p.Problem = err.Error()
 		return p, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -85,10 +86,6 @@ type ledgerAttempt struct {
 	Message       folded
 }
 
-var ledgerOutcomes = []string{
-	view.OutcomeFailed, view.OutcomeTimedOut, view.OutcomeLost, view.OutcomeRefused, view.OutcomeDrained, view.OutcomeCanceled, view.OutcomeCompleted,
-}
-
 func ledger(q *request) (any, error) {
 	s, err := q.spanOf("24h")
 	if err != nil {
@@ -96,14 +93,16 @@ func ledger(q *request) (any, error) {
 	}
 	v := q.URL.Query()
 	f := ledgerFilter{s, v.Get("workflow"), v.Get("activity"), v.Get("error"), v.Get("outcome")}
-	if f.Outcome != "" && !slices.Contains(ledgerOutcomes, f.Outcome) {
-		return nil, &badRequest{"There is no outcome " + f.Outcome + ".", "Choose one in the form."}
+	asked := listing.Attempts{Workflow: f.Workflow, Activity: f.Activity, ErrorType: f.Error, Outcome: f.Outcome}
+	filter, err := asked.Filter()
+	if err != nil {
+		return nil, notRead(err)
 	}
-	p := &ledgerPage{Filter: f, Tabs: s.spanTabs("ledger", f.query()), Outcomes: ledgerOutcomes}
+	filter.Since, filter.Until = f.Since, f.Until
+	p := &ledgerPage{Filter: f, Tabs: s.spanTabs("ledger", f.query()), Outcomes: wording.Outcomes}
 	if f.Workflow+f.Activity+f.Error+f.Outcome != "" {
 		p.Clear = linkTo("ledger", url.Values{"since": {f.SinceText}, "until": {f.UntilText}})
 	}
-	filter := view.AttemptFilter{Workflow: f.Workflow, Activity: f.Activity, ErrorType: f.Error, Outcome: f.Outcome, Since: f.Since, Until: f.Until}
 	switch err := p.errors(q, filter); {
 	case q.tooMuch(err):
 		p.TooMuch = fmt.Sprintf("There are too many attempts on record to sum up their errors in %s.", human.Duration(ledgerTime))
@@ -160,7 +159,7 @@ func (p *ledgerPage) errors(q *request, filter view.AttemptFilter) error {
 		from = to.Add(-time.Hour)
 	}
 	line := spansOf(from, to)
-	all, counts, err := q.overTime(ctx, &line, filter, stats)
+	all, counts, err := errorsOverTime(q, ctx, &line, filter, stats)
 	switch {
 	case q.tooMuch(err):
 		p.NoChart = "There are too many attempts on record to count them over time."
@@ -189,8 +188,8 @@ func (p *ledgerPage) errors(q *request, filter view.AttemptFilter) error {
 // errorKind is a type of error of an activity.
 type errorKind struct{ name, error string }
 
-// overTime counts errors by span: all of them, and of each kind.
-func (q *request) overTime(ctx context.Context, line *timeSpans, filter view.AttemptFilter, stats []view.ErrorStats) (all []int, counts map[errorKind][]int, err error) {
+// errorsOverTime counts errors by span: all of them, and of each kind.
+func errorsOverTime(q *request, ctx context.Context, line *timeSpans, filter view.AttemptFilter, stats []view.ErrorStats) (all []int, counts map[errorKind][]int, err error) {
 	all, counts = make([]int, line.n), map[errorKind][]int{}
 	for i := range stats {
 		counts[errorKind{stats[i].Name, stats[i].ErrorType}] = make([]int, line.n)

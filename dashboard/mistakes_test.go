@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/schedule"
 )
@@ -70,13 +71,13 @@ func TestF32_NoMistakeOnAPageIsAFaultOfTheServer(t *testing.T) {
 	for _, p := range everyPage("bad-1", "charge", "bank", "nightly") {
 		pagesToSee = append(pagesToSee, p.path)
 	}
-	for _, op := range operations {
+	for _, op := range operations() {
 		pagesToSee = append(pagesToSee, string(link("operate", "op", op.Name, "id", "bad-1")), string(link("operate", "op", op.Name, "id", "bad-1", "number", "2")),
 			string(link("operate", "op", op.Name, "all", "yes")), string(link("operate", "op", op.Name, "id", "ok-0")))
 	}
-	for _, c := range changes {
-		name := map[string]string{"gate": "bank", "schedule": "nightly"}[c.kind]
-		pagesToSee = append(pagesToSee, string(link("change", "kind", c.kind, "do", c.name, "name", name)), string(link("change", "kind", c.kind, "do", c.name, "name", name, "asked", "yes")))
+	for _, c := range changes() {
+		name := map[command.On]string{command.Gate: "bank", command.Schedule: "nightly", command.Runs: "bad-1"}[c.On]
+		pagesToSee = append(pagesToSee, string(link("change", "kind", string(c.On), "do", c.Name, "name", name)), string(link("change", "kind", string(c.On), "do", c.Name, "name", name, "asked", "yes")))
 	}
 	for _, address := range pagesToSee {
 		text := m.get(address)

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"slices"
 
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
@@ -24,10 +25,10 @@ type nodesPage struct {
 	Canary   string // on which build runs begin
 	Set      string // when the canary was set, by whom and why
 	Done     string
-	Buttons  []changeButton
+	Buttons  []button
 }
 
-// servingNode is a node.
+// rowOfNode is a node.
 type servingNode struct {
 	Key, Name, Group, State string
 	Partitions              int
@@ -79,7 +80,12 @@ func nodes(q *request) (any, error) {
 		p.Canary = wording.Canary(status.Canary)
 		p.Set = "Set at " + human.Time(status.Canary.Time) + wording.Person(status.Canary.By, status.Canary.Why) + "."
 	}
-	p.canary(q, status.Canary)
+	if p.Done = doneText(q, command.Canary); q.operator() {
+		p.Buttons = changeButtons(command.Canary, "", "set")
+		if status.Canary != nil {
+			p.Buttons = append(p.Buttons, changeButtons(command.Canary, "", "end")...)
+		}
+	}
 	total := map[string]int{}
 	for i := range all {
 		total[all[i].Group] += all[i].Partitions
@@ -101,7 +107,7 @@ func nodes(q *request) (any, error) {
 		} else {
 			p.build(q, n)
 		}
-		p.Nodes = append(p.Nodes, q.servingNode(n, total[n.Group]))
+		p.Nodes = append(p.Nodes, rowOfNode(q, n, total[n.Group]))
 	}
 	if p.Gone == 0 {
 		p.All = ""
@@ -124,7 +130,7 @@ func nodes(q *request) (any, error) {
 		}
 		row := lineRow{Name: cmp.Or(w.Name, w.Gate), Count: human.Count(w.Count), Since: q.ago(w.Since)}
 		if w.For != view.WaitSlot {
-			row.Name += " (" + cmp.Or(waitNames[w.For], w.For) + ")"
+			row.Name += " (" + wording.WaitName(w.For) + ")"
 		}
 		if w.AtLeast {
 			row.Count += "+"
@@ -153,7 +159,7 @@ func (p *nodesPage) build(q *request, n *view.Node) {
 	}
 }
 
-func (q *request) servingNode(n *view.Node, total int) servingNode {
+func rowOfNode(q *request, n *view.Node, total int) servingNode {
 	row := servingNode{
 		Key: n.ID, Name: n.Name, Group: n.Group, State: n.State, Partitions: n.Partitions, Build: n.Build, Joined: q.ago(&n.Joined), Seen: q.ago(&n.Seen),
 		Workflows: len(n.Workflows), Activities: len(n.Activities), Grave: n.State == view.NodeExpired && n.Partitions > 0,

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -15,10 +14,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
-	"github.com/perdure/perdure/internal/operation"
-	"github.com/perdure/perdure/internal/policyedit"
-	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 )
@@ -30,7 +27,7 @@ const patience = 8 * time.Second
 // target is what an operation applies to, as in the address: one run, one call, some runs
 // chosen in the list, or all that a filter selects.
 type target struct {
-	op     *action
+	op     *command.Command
 	id     string
 	number int64 // of the call; 0: the run, or all calls that the filter selects
 	all    bool
@@ -38,7 +35,9 @@ type target struct {
 	picked int      // how many were chosen, in chosen or in the selection
 	filter runFilter
 	name   string // of the activity or step; empty: any
-	policy string // for an edit, as text
+
+	// given is what was entered of an operation that is shown before it is done.
+	given url.Values
 
 	selection string // of the dry run that was shown, for many runs; empty: none was
 }
@@ -47,7 +46,8 @@ func targetOf(v url.Values) (t target, err error) {
 	if t.op, err = operationNamed(v.Get("op")); err != nil {
 		return t, err
 	}
-	t.id, t.all, t.filter, t.name, t.policy = v.Get("id"), v.Get("all") != "", filterOf(v), v.Get("name"), v.Get("policy")
+	t.id, t.all, t.filter, t.name = v.Get("id"), v.Get("all") != "", filterOf(v), v.Get("name")
+	t.give(v)
 	if n := v.Get("number"); n != "" {
 		if t.number, err = strconv.ParseInt(n, 10, 64); err != nil || t.number < 1 {
 			return t, &badRequest{fmt.Sprintf("%q is no number of a call.", n), "Choose the call on the page of its run."}
@@ -68,6 +68,19 @@ func targetOf(v url.Values) (t target, err error) {
 	return t, nil
 }
 
+// give takes what was entered of an operation that is shown before it is done.
+func (t *target) give(v url.Values) {
+	if !t.op.Shown {
+		return
+	}
+	t.given = url.Values{}
+	for _, p := range t.op.Takes() {
+		if text := v.Get(p.Flag); text != "" && !p.NoForm {
+			t.given.Set(p.Flag, text)
+		}
+	}
+}
+
 // query returns the target as parameters of an address. The selection holds which runs were
 // chosen.
 func (t *target) query() url.Values {
@@ -82,7 +95,8 @@ func (t *target) query() url.Values {
 		v.Set("chosen", strconv.Itoa(t.picked))
 	}
 	v.Set("op", t.op.Name)
-	for name, value := range map[string]string{"id": t.id, "name": t.name, "policy": t.policy} {
+	maps.Copy(v, t.given)
+	for name, value := range map[string]string{"id": t.id, "name": t.name} {
 		if value != "" {
 			v.Set(name, value)
 		}
@@ -110,48 +124,33 @@ func (t *target) calls() view.CallFilter {
 }
 
 // runs returns the filter of the runs.
-func (t *target) runs(now time.Time) (view.Filter, error) {
-	f, err := t.filter.filter(now)
+func (t *target) runs() (view.Filter, error) {
+	f, err := t.filter.filter()
 	if f.Call = t.filter.Call; f.Call == view.CallRetrying {
 		f.Call = view.CallBackoff
 	}
 	return f, err
 }
 
-// do carries out the operation. With ops.DryRun it only selects.
-func (t *target) do(ctx context.Context, q *request, values url.Values, options ...ops.ControlOption) (result view.BulkResult, err error) {
-	values.Set("policy", t.policy)
-	var f view.Filter
-	calls := t.calls()
+// do carries out the operation, or with a dry run only selects.
+func (t *target) do(q *request, params any, key string) (result view.BulkResult, effect command.Effect, err error) {
+	to := &command.Target{ID: t.id, Calls: t.calls(), Selection: t.selection, Chosen: t.chosen}
 	switch {
 	case t.selection != "":
-		calls, options = view.CallFilter{}, append(options, ops.Selected(t.selection))
+		to.Calls, to.Chosen = view.CallFilter{}, nil
 	case len(t.chosen) > 0:
-		options = append(options, ops.Chosen(t.chosen...))
 	case t.all:
-		if f, err = t.runs(q.now); err != nil {
-			return result, err
+		if to.Runs, err = t.runs(); err != nil {
+			return result, effect, err
 		}
 	case t.many():
-		return result, &badRequest{"The form says not which runs were chosen.", "Choose them in the list of runs."}
-	}
-	op := t.op.Plain
-	if t.op.make != nil {
-		if op, err = t.op.make(values); err != nil {
-			return result, &wrongValue{err}
-		}
+		return result, effect, &badRequest{"The form says not which runs were chosen.", "Choose them in the list of runs."}
 	}
 	if t.many() {
-		return op.All(ctx, q.engine, f, calls, options...)
+		to.ID = ""
 	}
-	result.Runs = 1
-	result.Records, err = op.One(ctx, q.engine, t.id, calls, options...)
-	result.Calls = len(result.Records)
-	return result, err
+	return t.op.Operate(q.ask(t.id, key), to, params)
 }
-
-// wrongValue is an invalid value that a person entered into a form.
-type wrongValue struct{ error }
 
 // operateForm is the form of an operation: its effect, its target, and its inputs.
 type operateForm struct {
@@ -167,8 +166,8 @@ type operateForm struct {
 	Records []recordRow
 	More    int
 
-	Policy *policyForm
-	Fields []fieldValue
+	Asks   *shownForm
+	Fields []entry
 	Action template.URL // of the form that carries it out; empty: there is nothing to do, or not yet
 	Button string
 	Key    string // idempotency key of the request
@@ -182,22 +181,14 @@ type operateForm struct {
 
 func (f *operateForm) title() string { return f.Title }
 
-type fieldValue struct {
-	field
-	Value string
-}
-
-// policyForm asks for an edit of a policy and shows its difference.
-type policyForm struct {
-	Text   string
+// shownForm asks for what is shown before it is done, and shows what it comes to.
+type shownForm struct {
+	Fields []entry
 	Action template.URL // of the form, which is sent there with a selection
 	Hidden [][2]string  // the rest of the address
-	Now    []policyDiff // the policies that there are, without what comes after
-	Diff   []policyDiff
-}
-
-type policyDiff struct {
-	What, Before, After, Means string
+	Now    []command.Difference
+	Diff   []command.Difference
+	Says   []string
 }
 
 type recordRow struct {
@@ -216,55 +207,35 @@ func operate(q *request) (any, error) {
 	return q.operateForm(&t, url.Values{}, nil)
 }
 
-// preview are stand-ins for values that were not entered yet: the dry run needs some.
-var preview = url.Values{
-	"result": {"null"}, "error": {"preview"}, "name": {"preview"}, "value": {"null"}, "to": {"1"}, "build": {"preview"},
-}
-
 // operateForm returns the form, with what was entered and why that was not done.
 func (q *request) operateForm(t *target, values url.Values, problem error) (any, error) {
-	f := &operateForm{Title: t.op.label, Means: t.op.means, Danger: t.op.danger, Button: t.op.label, Reason: values.Get("reason"), Back: linkTo("runs", t.filter.query())}
-	f.Key = values.Get("request")
-	if f.Key == "" {
-		f.Key = rand.Text()
-	}
+	f := &operateForm{Title: t.op.Label, Means: t.op.Means, Danger: t.op.Danger, Button: t.op.Label, Reason: values.Get("reason"), Back: linkTo("runs", t.filter.query())}
+	f.Key = cmp.Or(values.Get("request"), rand.Text())
 	if problem != nil {
 		f.Problem = problem.Error()
 	}
+	shown := t.op.New()
+	var form command.Form
 	if t.many() {
-		f.Title, f.Filter = t.op.label+": many runs", t.says()
+		f.Title, f.Filter = t.op.Label+": many runs", t.says()
 	} else {
 		to := runLink(t.id, "")
 		f.About, f.Back = &to, to.Link
-	}
-	for _, one := range t.op.fields {
-		v := fieldValue{one, one.Default}
-		if values.Has(one.Name) {
-			v.Value = values.Get(one.Name)
-		}
-		f.Fields = append(f.Fields, v)
-	}
-	if t.op.Name == operation.Reset.Name && !t.many() && !values.Has("to") {
-		f.resetTo(q, t)
-	}
-	f.Action = linkTo("operate", t.query())
-	dry := *t
-	if t.op.Name == operation.EditPolicy.Name && dry.policy == "" {
-		dry.policy = "[retry: 1]" // the selection does not depend on it
-	}
-	copied := maps.Clone(preview)
-	for _, one := range f.Fields {
-		if one.Number && one.Value != "" {
-			copied.Set(one.Name, one.Value)
+		var err error
+		if form, err = t.op.Form(q.ask(t.id, ""), shown); err != nil {
+			return nil, err
 		}
 	}
-	result, err := dry.do(q.ctx, q, copied, ops.DryRun())
-	var wrong *wrongValue
+	entered := values
+	if t.op.Shown {
+		entered = t.given
+	}
+	if len(entered) == 0 || !t.op.Shown && !filled(t.op, entered) {
+		entered = nil
+	}
+	f.Fields, f.Action = inputs(t.op, &form, shown, entered), linkTo("operate", t.query())
+	result, effect, err := f.dryRun(q, t, shown, entered)
 	var refused *view.RefusedError
-	if errors.As(err, &wrong) { // a field that was entered: what is selected does not depend on it
-		f.Problem = cmp.Or(f.Problem, wrong.Error())
-		result, err = dry.do(q.ctx, q, maps.Clone(preview), ops.DryRun())
-	}
 	switch {
 	case errors.Is(err, perdure.ErrNotPending), errors.Is(err, perdure.ErrClosed):
 		f.Count, f.Action = "There is nothing to do: "+err.Error(), ""
@@ -275,34 +246,55 @@ func (q *request) operateForm(t *target, values url.Values, problem error) (any,
 	default:
 		f.count(t, &result)
 	}
-	if t.op.Name == operation.MoveRuns.Name { // the notes are about a build that stands for the one to come
+	if t.op.Name == "move-runs" { // the notes are about a build that stands for the one to come
 		for i := range f.Records {
 			f.Records[i].Note = ""
 		}
 	}
-	if t.op.Name == operation.EditPolicy.Name && err == nil {
-		err = q.policyForm(t, f, &result)
-	} else {
-		err = nil
+	if t.op.Shown && err == nil {
+		f.asks(t, &effect)
 	}
-	if t.op.danger && t.many() {
+	if t.op.Danger && t.many() {
 		f.Button += ": " + strings.ToLower(f.Count)
 	}
-	return f, err
+	return f, nil
 }
 
-// resetTo proposes the call that failed to the form that resets a run which has failed.
-func (f *operateForm) resetTo(q *request, t *target) {
-	o, err := q.engine.Workflow(t.id).Overview(q.ctx)
-	if err != nil || o.Description.Failure == nil {
-		return // the form itself says what is wrong
-	}
-	for i := range o.Calls {
-		c := &o.Calls[i]
-		if c.Outcome == view.OutcomeFailed || c.Outcome == view.OutcomeTimedOut || c.Outcome == view.OutcomeLost {
-			f.Fields[0].Value, f.Fields[0].Hint = strconv.FormatInt(c.Call, 10), fmt.Sprintf("call %d, %s, is the last that failed; the history shows all", c.Call, human.Clip(c.Name, 60))
+// filled reports whether what was entered has a field of an operation.
+func filled(c *command.Command, entered url.Values) bool {
+	for _, p := range c.Takes() {
+		if !p.NoForm && entered.Has(p.Flag) {
+			return true
 		}
 	}
+	return false
+}
+
+// dryRun selects. What is selected does not depend on what is still missing or is wrong.
+func (f *operateForm) dryRun(q *request, t *target, shown any, entered url.Values) (result view.BulkResult, effect command.Effect, err error) {
+	params := shown
+	if entered != nil {
+		params = t.op.New()
+	}
+	if err := enter(t.op, params, shown, entered); err != nil {
+		f.Problem, params = cmp.Or(f.Problem, wrongInput(t.op, err).Error()), shown
+	}
+	for range 2 {
+		t.op.StandIn(params)
+		command.DryOf(params).DryRun = true
+		result, effect, err = t.do(q, params, "")
+		wrong := wrongInput(t.op, err)
+		notation, isNotation := errors.AsType[*retry.NotationError](err)
+		switch {
+		case isNotation:
+			wrong = notation
+		case wrong == nil:
+			return result, effect, err
+		}
+		f.Problem = cmp.Or(f.Problem, "It cannot be used: "+wrong.Error())
+		params = t.op.New()
+	}
+	return result, effect, err
 }
 
 // shownRecords is how many selected records a form shows.
@@ -312,7 +304,7 @@ const shownRecords = 20
 func (f *operateForm) count(t *target, result *view.BulkResult) {
 	f.Count = human.Plural(result.Runs, "run", "runs")
 	n := result.Runs
-	if t.op.OnCalls {
+	if t.op.OnCalls() {
 		n = result.Calls
 		f.Count = human.Plural(n, "call", "calls") + " in " + f.Count
 	}
@@ -332,55 +324,30 @@ func (f *operateForm) count(t *target, result *view.BulkResult) {
 	f.More = max(0, n-len(f.Records))
 }
 
-// policyForm adds the difference that an edit makes. It uses the same code as the command.
-func (q *request) policyForm(t *target, f *operateForm, selected *view.BulkResult) error {
-	p := &policyForm{Text: t.policy}
-	f.Policy = p
+// asks moves the fields to a form of their own, which shows what they come to.
+func (f *operateForm) asks(t *target, effect *command.Effect) {
+	a := &shownForm{Fields: f.Fields, Says: effect.Says}
 	v := t.query()
-	v.Del("policy")
-	p.Action = linkTo("operate", v)
-	for name, values := range v {
-		for _, value := range values {
-			p.Hidden = append(p.Hidden, [2]string{name, value})
+	for name := range t.given {
+		v.Del(name)
+	}
+	a.Action, a.Hidden = linkTo("operate", v), pairs(v)
+	if f.Asks, f.Fields = a, nil; len(t.given) > 0 && f.Problem == "" {
+		a.Diff = effect.Diff
+		return
+	}
+	f.Action = "" // the difference comes first
+	for _, d := range effect.Diff {
+		a.Now = append(a.Now, command.Difference{What: d.What, Before: d.Before})
+	}
+}
+
+// pairs are parameters of an address in a fixed order.
+func pairs(v url.Values) (all [][2]string) {
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		for _, value := range v[name] {
+			all = append(all, [2]string{name, value})
 		}
 	}
-	slices.SortFunc(p.Hidden, func(a, b [2]string) int { return strings.Compare(a[0]+a[1], b[0]+b[1]) })
-	edit := func(before retry.Policy) (retry.Policy, error) { return before.Edit(t.policy) }
-	if t.policy == "" {
-		f.Action = "" // the difference comes first
-		edit = func(before retry.Policy) (retry.Policy, error) { return before, nil }
-	}
-	classes := policyedit.NewClasses(edit)
-	err := classes.AddSelected(selected.Records, func(id string) ([]view.Call, error) {
-		d, err := q.engine.Workflow(id).Describe(q.ctx)
-		if errors.Is(err, perdure.ErrNotFound) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		return d.Pending, nil
-	})
-	if wrong, ok := errors.AsType[*policyedit.CallError](err); ok {
-		f.Problem, f.Action = "The policy cannot be used: "+wrong.Error(), ""
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, c := range classes.All() {
-		what := fmt.Sprintf("%s of %s, such as in %s: %s", human.Plural(c.Calls, "call", "calls"), c.Name, c.Example, c.States())
-		if c.Calls == 1 {
-			what = fmt.Sprintf("%s in %s (%s)", c.Name, c.Example, strings.TrimPrefix(c.States(), "1 "))
-		}
-		if t.policy == "" {
-			p.Now = append(p.Now, policyDiff{What: what, Before: c.Before.String()})
-			continue
-		}
-		p.Diff = append(p.Diff, policyDiff{what, c.Before.String(), c.After.String(), c.Consequence(q.now)})
-	}
-	if seen := classes.Seen(); t.policy != "" && seen < selected.Calls {
-		p.Diff = append(p.Diff, policyDiff{What: fmt.Sprintf("The other %d of %d calls that are selected are not looked at one by one.", selected.Calls-seen, selected.Calls)})
-	}
-	return nil
+	return all
 }

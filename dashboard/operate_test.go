@@ -192,7 +192,7 @@ func TestF32_OperationsByKeyboard(t *testing.T) {
 	key("r")
 	at(`location.pathname.endsWith("/runs") && document.readyState === "complete"`)
 	// A key whose default is prevented makes no character; chromedp would send one.
-	command(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: "/"})
+	protocol(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: "/"})
 	at(`document.activeElement.name === "q"`)
 	key("first" + kb.Enter)
 	at(`location.search.includes("q=first") && document.readyState === "complete"`)

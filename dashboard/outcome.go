@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
-	"github.com/perdure/perdure/internal/operation"
-	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
 
@@ -41,27 +39,18 @@ func carryOut(q *request) (any, error) {
 	if !t.shown(values) {
 		return q.operateForm(&t, url.Values{"request": values["request"], "reason": values["reason"]}, nil)
 	}
-	if t.op.Name == operation.EditPolicy.Name && t.policy == "" {
-		return nil, &badRequest{"The policy is missing.", "Write it into the form and look at the difference first."}
-	}
-	options := []ops.ControlOption{ops.Why(values.Get("reason"))}
-	if q.person.Name != "" {
-		options = append(options, ops.By(q.person.Name))
-	}
-	if key := values.Get("request"); key != "" {
-		options = append(options, ops.RequestID(key))
-	}
-	if values.Get("force") != "" {
-		options = append(options, ops.Force())
+	entered := values
+	if t.op.Shown {
+		if entered = t.given; len(entered) == 0 {
+			return nil, &badRequest{"What is to change is missing.", "Write it into the form and look at the difference first."}
+		}
 	}
 	ctx, cancel := context.WithTimeout(q.ctx, patience)
 	defer cancel()
-	result, err := t.do(ctx, q, values, options...)
-	var wrong *wrongValue
-	var input *view.InputError
+	result, err := q.operation(ctx, &t, entered)
 	var refused *view.RefusedError
 	switch {
-	case errors.As(err, &wrong), errors.As(err, &input) && t.selection == "":
+	case err != nil && (t.selection == "" || wrongInput(t.op, err) != nil) && q.entered(t.op, &err):
 		q.status = http.StatusUnprocessableEntity
 		return q.operateForm(&t, values, err)
 	case errors.As(err, &refused):
@@ -83,6 +72,19 @@ func carryOut(q *request) (any, error) {
 	return q.summary(&t, &result), nil
 }
 
+// operation carries out an operation with what was entered.
+func (q *request) operation(ctx context.Context, t *target, entered url.Values) (result view.BulkResult, err error) {
+	params := t.op.New()
+	if err := enter(t.op, params, t.op.New(), entered); err != nil {
+		return result, err
+	}
+	command.ReasonOf(params).Why = q.PostForm.Get("reason")
+	defer func(whole context.Context) { q.ctx = whole }(q.ctx)
+	q.ctx = ctx
+	result, _, err = t.do(q, params, q.PostForm.Get("request"))
+	return result, err
+}
+
 // unanswered says that no engine has carried it out yet.
 func (q *request) unanswered(t *target, values url.Values, result *view.BulkResult) *outcome {
 	o := q.summary(t, result)
@@ -93,8 +95,8 @@ func (q *request) unanswered(t *target, values url.Values, result *view.BulkResu
 		o.Again = &operateForm{
 			Action: linkTo("operate", t.query()), Key: values.Get("request"), Selection: t.selection, Unnamed: t.selection == "", Reason: values.Get("reason"), Button: "Do the rest",
 		}
-		for _, f := range t.op.fields {
-			o.Again.Fields = append(o.Again.Fields, fieldValue{f, values.Get(f.Name)})
+		if !t.op.Shown {
+			o.Again.Fields = inputs(t.op, &command.Form{}, t.op.New(), values)
 		}
 	}
 	return o
@@ -102,31 +104,16 @@ func (q *request) unanswered(t *target, values url.Values, result *view.BulkResu
 
 // summary describes the outcome of an operation on many runs.
 func (q *request) summary(t *target, result *view.BulkResult) *outcome {
-	o := &outcome{Title: t.op.label + ": done", Good: true, Back: linked{"Back to the list", linkTo("runs", t.filter.query())}}
+	o := &outcome{Title: t.op.Label + ": done", Good: true, Back: linked{"Back to the list", linkTo("runs", t.filter.query())}}
 	switch did := result.Applied + result.Unchanged; {
 	case !t.many():
 		o.Back = linked{"To the run", runLink(t.id, "").Link}
 	case did == 0:
-		o.Title, o.Good = t.op.label+": nothing was done", false
+		o.Title, o.Good = t.op.Label+": nothing was done", false
 	case result.Refused+result.NotPending+result.Ended+result.Gone > 0:
-		o.Title, o.Good = t.op.label+": done in part", false
+		o.Title, o.Good = t.op.Label+": done in part", false
 	}
-	var parts []string
-	for _, part := range []struct {
-		n    int
-		what string
-	}{
-		{result.Applied, t.op.Did}, {result.Unchanged, "unchanged"}, {result.Refused, "refused"}, {result.NotPending, "no longer pending"},
-		{result.Ended, "ended before"}, {result.Gone, "no longer as it was shown"}, {result.Unanswered, "not carried out yet"},
-	} {
-		if part.n > 0 {
-			parts = append(parts, human.Count(part.n)+" "+part.what)
-		}
-	}
-	o.Text = strings.Join(parts, ", ")
-	if o.Text != "" {
-		o.Text += "."
-	} else if t.many() {
+	if o.Text = t.op.Summary(result); o.Text == "" && t.many() {
 		o.Text = "Nothing was selected."
 	}
 	for i := range result.Records[:min(len(result.Records), 5*shownRecords)] {

@@ -100,11 +100,11 @@ func overview(q *request) (any, error) {
 	}
 	p.Tiles = tiles(s)
 	for i := range s.Waiting {
-		p.Waiting = append(p.Waiting, q.waitingRow(&s.Waiting[i]))
+		p.Waiting = append(p.Waiting, rowOfWaiting(q, &s.Waiting[i]))
 	}
 	p.Changes = wording.Changes(s, s.Time)
 	for i := range s.Errors {
-		p.Errors = append(p.Errors, q.errorRow(&s.Errors[i]))
+		p.Errors = append(p.Errors, rowOfError(q, &s.Errors[i]))
 	}
 	for i := range s.Failed {
 		r := &s.Failed[i]
@@ -153,14 +153,9 @@ func tiles(s *view.Status) []tile {
 	}
 }
 
-// waitNames are names for waits, where they differ from the kind.
-var waitNames = map[string]string{
-	view.WaitBuild: "departing build", view.WaitActivityPaused: "paused activity", view.WaitGatePaused: "paused gate", view.WaitBreaker: "open breaker", view.WaitUnserved: "unserved queue",
-}
-
-func (q *request) waitingRow(w *view.Waiting) waitingRow {
+func rowOfWaiting(q *request, w *view.Waiting) waitingRow {
 	row := waitingRow{
-		For: w.For, Name: cmp.Or(waitNames[w.For], w.For), Next: q.nextSteps(w),
+		For: w.For, Name: wording.WaitName(w.For), Next: nextSteps(q, w),
 		Count: human.Count(w.Count), What: linked{Text: cmp.Or(w.Gate, w.Queue, w.Name)}, Since: q.ago(w.Since), Until: q.until(w.Until), Why: fold(wording.Why(&w.Wait), ""),
 	}
 	switch {
@@ -214,7 +209,7 @@ func (q *request) waitingRow(w *view.Waiting) waitingRow {
 
 // nextSteps are what a person can do about what waits, the safest first: forms that first say
 // what they will do, or what is to be done elsewhere.
-func (q *request) nextSteps(w *view.Waiting) (all []linked) {
+func nextSteps(q *request, w *view.Waiting) (all []linked) {
 	for _, step := range wording.Steps(&w.Wait) {
 		switch {
 		case step.Do == "":
@@ -244,16 +239,16 @@ func stepLink(w *view.Waiting, do string) linked {
 		panic(err) // the table of steps names operations
 	}
 	state := map[string]string{
-		view.WaitQuarantined: view.CallQuarantined, view.WaitPaused: view.CallPaused, view.WaitBackoff: view.CallBackoff,
+		view.WaitQuarantined: view.CallQuarantined, view.WaitInDoubt: view.CallInDoubt, view.WaitPaused: view.CallPaused, view.WaitBackoff: view.CallBackoff,
 	}[w.For]
-	if op.OnCalls {
-		return linked{op.label, link("operate", "op", op.Name, "all", "yes", "call", state, "name", w.Name)}
+	if op.OnCalls() {
+		return linked{op.Label, link("operate", "op", op.Name, "all", "yes", "call", state, "name", w.Name)}
 	}
 	status := map[string]string{view.WaitPaused: view.StatusPaused, view.WaitParked: view.StatusParked, view.WaitCode: view.StatusWaitingForCode}[w.For]
-	return linked{op.label, link("operate", "op", op.Name, "all", "yes", "status", status, "workflow", w.Name)}
+	return linked{op.Label, link("operate", "op", op.Name, "all", "yes", "status", status, "workflow", w.Name)}
 }
 
-func (q *request) errorRow(t *view.ErrorTrend) errorRow {
+func rowOfError(q *request, t *view.ErrorTrend) errorRow {
 	row := errorRow{
 		Step: t.Name, Type: t.ErrorType, Runs: link("runs", "error", t.ErrorType), Ledger: link("ledger", "activity", t.Name, "since", "6h"), Attempts: t.Attempts, Before: t.Before, Calls: t.Calls,
 		Trend: "as before", Arrow: "=", Last: q.ago(&t.Last), Message: fold(t.Example.Message, ""),

@@ -168,7 +168,7 @@ func (b *tab) picture(scheme string) {
 		return
 	}
 	const density = 1.5
-	command(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 1280, Height: 800, DeviceScaleFactor: density})
+	protocol(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 1280, Height: 800, DeviceScaleFactor: density})
 	shot, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 	must(b.T, err)
 	full, err := png.Decode(bytes.NewReader(shot))

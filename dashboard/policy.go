@@ -1,14 +1,13 @@
 package dashboard
 
 import (
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/policyedit"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -46,45 +45,11 @@ type plannedRow struct {
 	Gap                                 bool // attempts before it are omitted
 }
 
-// presets are the ready-made policies.
-var presets = []struct {
-	name   string
-	policy retry.Policy
-}{
-	{"never", retry.Never}, {"standard", retry.Standard}, {"aggressive", retry.Aggressive},
-	{"conservative", retry.Conservative}, {"infinite", retry.Infinite}, {"quick", retry.Quick},
-}
-
-// maxPolicy is the maximum length of a policy in bytes. No person writes a longer one.
-const maxPolicy = 8 << 10
-
-// readPolicy parses a policy in text or in JSON, or the name of a preset.
-func readPolicy(text string) (p retry.Policy, err error) {
-	text = strings.TrimSpace(text)
-	if len(text) > maxPolicy {
-		return p, fmt.Errorf("the policy has %s; the limit is %s", size(len(text)), size(maxPolicy))
-	}
-	for _, preset := range presets {
-		if preset.name == text {
-			return preset.policy, nil
-		}
-	}
-	if strings.HasPrefix(text, "{") {
-		err = json.Unmarshal([]byte(text), &p)
-	} else {
-		p, err = retry.Parse(text)
-	}
-	if err == nil {
-		err = p.Validate()
-	}
-	return p, err
-}
-
 func showPolicy(q *request) (any, error) {
 	v := q.URL.Query()
 	p := &policyPage{Text: v.Get("policy"), Nested: v.Get("nested")}
-	for _, preset := range presets {
-		p.Presets = append(p.Presets, linked{preset.name, link("policy", "policy", preset.policy.String())})
+	for _, preset := range policyedit.Presets {
+		p.Presets = append(p.Presets, linked{preset.Name, link("policy", "policy", preset.Policy.String())})
 	}
 	p.Record = q.onRecord("policy")
 	if p.Text == "" {
@@ -98,7 +63,7 @@ func showPolicy(q *request) (any, error) {
 			return p, nil
 		}
 	}
-	policy, err := readPolicy(p.Text)
+	policy, err := policyedit.Read(p.Text)
 	if err != nil {
 		p.Problem = err.Error()
 		return p, nil

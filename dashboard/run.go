@@ -148,9 +148,9 @@ func showRun(q *request) (any, error) {
 	p.Timeline = q.timeline(d, o.Attempts)
 	p.MorePending = max(0, len(d.Pending)-mostPending)
 	for i := range d.Pending[:len(d.Pending)-p.MorePending] {
-		p.Pending = append(p.Pending, q.callRow(d, &d.Pending[i]))
+		p.Pending = append(p.Pending, rowOfCall(q, d, &d.Pending[i]))
 	}
-	if err := q.childWaits(p); err != nil {
+	if err := childWaits(q, p); err != nil {
 		return nil, err
 	}
 	q.sums(p, o, id, run)

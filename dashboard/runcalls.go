@@ -51,7 +51,7 @@ type sumRow struct {
 	Link                                      template.URL
 }
 
-func (q *request) callRow(d *view.Description, c *view.Call) callRow {
+func rowOfCall(q *request, d *view.Description, c *view.Call) callRow {
 	row := callRow{
 		Key: strconv.FormatInt(c.Call, 10), Call: c.Call, Kind: c.Kind, Name: c.Name, State: c.State, Attempt: wording.Attempt(c), Until: q.until(c.Next), Since: q.ago(&c.Scheduled),
 		Node: c.Node, Policy: c.Policy, Error: fold(wording.Typed(c.LastErrorType, c.LastError), ""),
@@ -107,7 +107,7 @@ func (q *request) callRow(d *view.Description, c *view.Call) callRow {
 }
 
 // childWaits adds what the children wait for, which is what their parent waits for.
-func (q *request) childWaits(p *runPage) error {
+func childWaits(q *request, p *runPage) error {
 	looked := 0
 	for i := range p.Pending {
 		row := &p.Pending[i]

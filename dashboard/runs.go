@@ -7,9 +7,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -18,9 +18,7 @@ import (
 // pageRuns is how many runs a page shows.
 const pageRuns = 50
 
-var callStates = []string{
-	view.CallRetrying, view.CallBackoff, view.CallGated, view.CallOffered, view.CallQueued, view.CallExternal, view.CallPaused, view.CallQuarantined,
-}
+var callStates = append([]string{view.CallRetrying}, wording.FoundStates...)
 
 // runFilter selects runs, as in the address of the list.
 type runFilter struct {
@@ -58,37 +56,31 @@ func (f runFilter) query() url.Values {
 }
 
 // filter returns the filter for the engine, without the state of calls.
-func (f runFilter) filter(now time.Time) (view.Filter, error) {
-	out := view.Filter{IDPrefix: f.Search, Workflow: f.Workflow, Status: f.Status, ErrorType: f.Error}
-	for _, s := range f.Status {
-		if !slices.Contains(wording.Statuses, s) {
-			return out, &badRequest{fmt.Sprintf("There is no status %q.", s), "Use one of: " + strings.Join(wording.Statuses, ", ")}
+func (f runFilter) filter() (view.Filter, error) {
+	by := listing.ByCalls{Call: f.Call, ErrorType: f.Error}
+	if f.Call == view.CallRetrying {
+		by = listing.ByCalls{Retrying: true, ErrorType: f.Error}
+	}
+	runs := listing.Runs{Status: f.Status, Workflow: f.Workflow, Prefix: f.Search}
+	err := f.read(&runs)
+	if err == nil {
+		var out view.Filter
+		if out, err = runs.Filter(&by); err == nil {
+			out.Call = ""
+			return out, nil
 		}
 	}
-	if f.Call != "" && !slices.Contains(callStates, f.Call) {
-		return out, &badRequest{fmt.Sprintf("Runs cannot be found by calls that are %q.", f.Call), "Use one of: " + strings.Join(callStates, ", ")}
-	}
+	return view.Filter{}, notRead(err)
+}
+
+// read reads what is not taken as it is written.
+func (f runFilter) read(runs *listing.Runs) error {
 	if f.Attribute != "" {
-		name, value, ok := strings.Cut(f.Attribute, "=")
-		if !ok || name == "" {
-			return out, &badRequest{fmt.Sprintf("%q is not an attribute.", f.Attribute), "Write it as in customer=ann."}
+		if err := runs.Attributes.Add(f.Attribute); err != nil {
+			return err
 		}
-		out.Attributes = map[string]string{name: value}
 	}
-	for _, bound := range []struct {
-		text string
-		into *time.Time
-	}{{f.Since, &out.Since}, {f.Until, &out.Until}} {
-		if bound.text == "" {
-			continue
-		}
-		t, ok := human.Moment(bound.text, now)
-		if !ok {
-			return out, &badRequest{fmt.Sprintf("%q is not a time.", bound.text), "Give how long ago it is (90m, 24h, 7d), or a time such as " + now.UTC().Format(time.RFC3339) + "."}
-		}
-		*bound.into = t
-	}
-	return out, nil
+	return readSpan(f.Since, f.Until, &runs.Since, &runs.Until)
 }
 
 // says describes the filter.
@@ -172,7 +164,7 @@ type runRow struct {
 
 func runsList(q *request) (any, error) {
 	f := filterOf(q.URL.Query())
-	filter, err := f.filter(q.now)
+	filter, err := f.filter()
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +189,7 @@ func runsList(q *request) (any, error) {
 		p.Calls = append(p.Calls, choice{s, f.Call == s})
 	}
 	for i := range runs {
-		p.Rows = append(p.Rows, q.runRow(&runs[i]))
+		p.Rows = append(p.Rows, rowOfRun(q, &runs[i]))
 	}
 	p.Pager = &pager{Text: human.Plural(len(runs), "run", "runs") + " on this page, newest first"}
 	if next != "" && len(runs) < pageRuns {
@@ -254,7 +246,7 @@ func (q *request) list(f view.Filter) (runs []view.Run, next string, err error) 
 	return page.Runs, page.Searched, err
 }
 
-func (q *request) runRow(r *view.Run) runRow {
+func rowOfRun(q *request, r *view.Run) runRow {
 	row := runRow{
 		Key: r.RunID, Run: runLink(r.WorkflowID, r.RunID), Workflow: r.Workflow, Status: r.Status, Says: r.CustomStatus, Started: q.ago(&r.Created),
 	}
@@ -269,7 +261,7 @@ func (q *request) runRow(r *view.Run) runRow {
 	if r.Status == view.StatusRunning && w.Others == 0 && (w.For == view.WaitQuarantined || w.For == view.WaitPaused) {
 		row.Status = w.For // the only call waits for a person
 	}
-	row.For, row.Waits, row.Others = w.For, cmp.Or(waitNames[w.For], w.For), w.Others
+	row.For, row.Waits, row.Others = w.For, wording.WaitName(w.For), w.Others
 	if w.Name != r.Workflow {
 		row.At = cmp.Or(w.Gate, w.Queue, w.Name)
 	}

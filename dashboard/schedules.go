@@ -3,12 +3,12 @@ package dashboard
 import (
 	"cmp"
 	"errors"
-	"html/template"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
@@ -22,7 +22,7 @@ type schedulesPage struct {
 	More int
 }
 
-// scheduleRow is a schedule in the list.
+// rowOfSchedule is a schedule in the list.
 type scheduleRow struct {
 	Schedule         linked
 	Times, Workflow  string
@@ -59,12 +59,12 @@ func schedules(q *request) (any, error) {
 	})
 	p := &schedulesPage{More: max(0, len(all)-maxSchedules)}
 	for i := range all[:len(all)-p.More] {
-		p.Rows = append(p.Rows, q.scheduleRow(&all[i]))
+		p.Rows = append(p.Rows, rowOfSchedule(q, &all[i]))
 	}
 	return p, nil
 }
 
-func (q *request) scheduleRow(s *view.Schedule) scheduleRow {
+func rowOfSchedule(q *request, s *view.Schedule) scheduleRow {
 	row := scheduleRow{
 		Schedule: scheduleLink(s.Name), Times: wording.Times(s.Spec), Workflow: s.Workflow, Open: len(s.Open), Waiting: len(s.Waiting),
 		Started: s.Started, Skipped: s.Skipped, Missed: s.Missed, State: "closed", Says: "on",
@@ -89,12 +89,6 @@ func (q *request) scheduleRow(s *view.Schedule) scheduleRow {
 // scheduleLink returns a link to a schedule.
 func scheduleLink(name string) linked { return linked{name, link("schedule", "name", name)} }
 
-// overlapMeans describes the overlap policies.
-var overlapMeans = map[schedule.Overlap]string{
-	schedule.Skip: "nothing is fired while a run is open", schedule.BufferOne: "one fire waits for the run to end", schedule.BufferAll: "one run after the other",
-	schedule.CancelOther: "the open run is asked to cancel", schedule.TerminateOther: "the open run is terminated", schedule.AllowAll: "runs are open beside each other",
-}
-
 // schedulePage shows one schedule.
 type schedulePage struct {
 	Row     scheduleRow
@@ -103,7 +97,7 @@ type schedulePage struct {
 	Problem string
 	Paused  string
 	Since   *stamp
-	Buttons []changeButton
+	Buttons []button
 	Facts   []trait
 	Input   folded
 	Memo    folded
@@ -148,7 +142,7 @@ func showSchedule(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &schedulePage{Row: q.scheduleRow(s), Name: s.Name, Done: doneText(q), Problem: s.Problem}
+	p := &schedulePage{Row: rowOfSchedule(q, s), Name: s.Name, Done: doneText(q, command.Schedule), Problem: s.Problem}
 	if id := q.URL.Query().Get("fired"); id != "" {
 		p.Fired = runLink(id, "")
 	}
@@ -160,11 +154,11 @@ func showSchedule(q *request) (any, error) {
 		if s.Paused != nil {
 			names[2] = "resume"
 		}
-		p.Buttons = changeButtons("schedule", s.Name, names...)
+		p.Buttons = changeButtons(command.Schedule, s.Name, names...)
 	}
 	overlap := cmp.Or(s.Spec.Overlap, schedule.Skip)
 	p.Facts = []trait{
-		{Name: "times", Text: wording.Times(s.Spec)}, {Name: "starts", Text: s.Workflow}, {Name: "overlap", Text: string(overlap), Note: overlapMeans[overlap]},
+		{Name: "times", Text: wording.Times(s.Spec)}, {Name: "starts", Text: s.Workflow}, {Name: "overlap", Text: string(overlap), Note: wording.Overlaps[overlap]},
 	}
 	if s.Spec.Jitter > 0 {
 		p.Facts = append(p.Facts, trait{Name: "jitter", Text: human.Exact(s.Spec.Jitter)})
@@ -186,7 +180,7 @@ func showSchedule(q *request) (any, error) {
 	}
 	p.fires(q, s)
 	for i := range s.Log {
-		p.Log = append(p.Log, q.auditEntry(&s.Log[i]))
+		p.Log = append(p.Log, rowOfAudit(q, &s.Log[i]))
 	}
 	return p, nil
 }
@@ -223,10 +217,4 @@ func (p *schedulePage) fires(q *request, s *view.Schedule) {
 	for i := range s.Recent {
 		add(&s.Recent[i], s.Recent[i].Status, s.Recent[i].Closed)
 	}
-}
-
-// changeButton leads to the form of a change.
-type changeButton struct {
-	Label, Class, Says string
-	Link               template.URL
 }

@@ -1,12 +1,14 @@
 package dashboard
 
 import (
-	"fmt"
+	"errors"
 	"html/template"
 	"net/url"
 	"time"
 
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
+	"github.com/perdure/perdure/internal/param"
 )
 
 // span is a time span with its bounds as a person wrote them.
@@ -22,25 +24,36 @@ func (q *request) spanOf(standard string) (s span, err error) {
 	if v.Has("since") {
 		s.SinceText = v.Get("since")
 	}
-	if s.Since, err = q.moment(s.SinceText); err == nil {
-		s.Until, err = q.moment(s.UntilText)
+	var both listing.Span
+	if err = readSpan(s.SinceText, s.UntilText, &both.Since, &both.Until); err == nil {
+		err = both.Check()
 	}
-	if err == nil && !s.Since.IsZero() && !s.Until.IsZero() && !s.Since.Before(s.Until) {
-		err = &badRequest{fmt.Sprintf("The time span is empty: %q is not before %q.", s.SinceText, s.UntilText), "Exchange them, or leave one out."}
-	}
-	return s, err
+	s.Since, s.Until = both.Since.At, both.Until.At
+	return s, notRead(err)
 }
 
-// moment parses a time. Empty text means none.
-func (q *request) moment(text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
+// readSpan reads the bounds of a time span. Empty text means none.
+func readSpan(since, until string, from, to *param.Moment) error {
+	for _, b := range []struct {
+		text string
+		into *param.Moment
+	}{{since, from}, {until, to}} {
+		if b.text == "" {
+			continue
+		}
+		if err := b.into.UnmarshalText([]byte(b.text)); err != nil {
+			return err
+		}
 	}
-	t, ok := human.Moment(text, q.now)
-	if !ok {
-		return t, &badRequest{fmt.Sprintf("%q is not a time.", text), "Give how long ago it is (90m, 24h, 7d), or a time such as " + q.now.UTC().Format(time.RFC3339) + "."}
+	return nil
+}
+
+// notRead is the answer to a filter that cannot be read.
+func notRead(err error) error {
+	if w, ok := errors.AsType[*param.Wrong](err); ok {
+		return &badRequest{human.Sentence("the " + w.Param + " " + w.Problem), human.Sentence(w.Remedy)}
 	}
-	return t, nil
+	return err
 }
 
 // spanTab is a frequently used time span.

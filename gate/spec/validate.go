@@ -18,12 +18,21 @@ const (
 	maxName       = 200
 )
 
+// FieldError says what is wrong with a field of a Spec.
+type FieldError struct {
+	Field   string // Limit, Rate.Burst ...
+	Value   any    // that it has
+	Allowed string // in words
+}
+
+func (e *FieldError) Error() string { return fmt.Sprintf("%s is %v; allowed is %s", e.Field, e.Value, e.Allowed) }
+
 // Validate returns nil or an error that lists everything that is wrong: each line names a
 // field, its value and what is allowed.
 func (s Spec) Validate() error {
 	var errs []error
 	fault := func(field string, value any, allowed string) {
-		errs = append(errs, fmt.Errorf("%s is %v; allowed is %s", field, value, allowed))
+		errs = append(errs, &FieldError{field, value, allowed})
 	}
 	if fault := s.nameFault(); fault != "" {
 		errs = append(errs, errors.New(fault))
@@ -90,7 +99,7 @@ func (b Budget) validate(fault faultFunc) {
 		fault("Budget.Tokens", b.Tokens, fmt.Sprintf("1 to %d", mostTokens))
 	}
 	if b.Cost != 0 && !(b.Cost >= 0.001 && b.Cost <= float64(max(b.Tokens, 1))) {
-		fault("Budget.Cost", b.Cost, "0 (the default, 1), or 0.001 to Tokens")
+		fault("Budget.Cost", b.Cost, "0 (the default, 1), or 0.001 to the number of tokens")
 	}
 	if b.Refund != 0 && !(b.Refund >= 0.001 && b.Refund <= mostTokens) {
 		fault("Budget.Refund", b.Refund, fmt.Sprintf("0 (a success brings nothing), or 0.001 to %d", mostTokens))

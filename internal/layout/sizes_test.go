@@ -10,6 +10,8 @@ import (
 var maxMethods = map[string]int{
 	"internal/engine": 100,
 	"internal/core":   132, // Run
+
+	"cmd/perdure/internal/cli": 40, "api": 40, "dashboard": 40, "internal/command": 40,
 }
 
 // maxFields is how many fields an Engine may have.

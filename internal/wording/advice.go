@@ -12,7 +12,7 @@ import (
 
 // Step is something that a person can do about a wait.
 type Step struct {
-	Do   string // an operation of package internal/operation, or one of the constants below; "": it is done elsewhere
+	Do   string // a command of package internal/command, or one of the constants below; "": it is done elsewhere
 	Says string // what it does, or what is to be done elsewhere; a clause without a full stop
 }
 

@@ -11,12 +11,12 @@ import (
 
 // asking runs the command query or update. ask sends the request, with a nil input if there
 // is none. explain says what its error means after that wait.
-func (a *app) asking(cmd *cobra.Command, wait time.Duration,
+func asking(scr *screen, db *source, cmd *cobra.Command, wait time.Duration,
 	ask func(ctx context.Context, e *perdure.Engine, id, name string, input json.RawMessage) (json.RawMessage, error),
 	explain func(err error, waited time.Duration) error,
 ) *cobra.Command {
 	cmd.Args = arguments
-	cmd.ValidArgsFunction = a.completeID
+	cmd.ValidArgsFunction = db.completeID
 	cmd.Flags().DurationVar(&wait, "wait", wait, "wait at most this `duration` for the result")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkWait(wait); err != nil {
@@ -25,12 +25,12 @@ func (a *app) asking(cmd *cobra.Command, wait time.Duration,
 		var input json.RawMessage
 		if len(args) == 3 {
 			var err error
-			if input, err = a.jsonValue("input of the "+cmd.Name(), args[2]); err != nil {
+			if input, err = scr.jsonValue("input of the "+cmd.Name(), args[2]); err != nil {
 				return err
 			}
 		}
 		ctx := cmd.Context()
-		return a.withRun(ctx, args[0], func(e *perdure.Engine) error {
+		return db.withRun(ctx, args[0], func(e *perdure.Engine) error {
 			limited, cancel := context.WithTimeout(ctx, wait)
 			defer cancel()
 			answer, err := ask(limited, e, args[0], args[1], input)
@@ -39,10 +39,10 @@ func (a *app) asking(cmd *cobra.Command, wait time.Duration,
 				return err
 			case err != nil:
 				return explain(err, wait)
-			case a.format != formatTable:
-				return a.document(answer)
+			case scr.format != formatTable:
+				return scr.document(answer)
 			}
-			a.printf("%s\n", string(answer))
+			scr.printf("%s\n", string(answer))
 			return nil
 		})
 	}

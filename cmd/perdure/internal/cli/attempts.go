@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) attemptsCommand() *cobra.Command {
+func attemptsCommand(scr *screen, db *source) *cobra.Command {
 	var opt ledgerOptions
 	var run whichRun
 	var from part
@@ -35,9 +35,9 @@ the first try are not found there; "perdure stats activities" counts them.`,
   perdure attempts --activity charge --error-type Unavailable --since 24h
   perdure attempts --outcome lost --limit 0 -o jsonl`,
 		Args:              arguments,
-		ValidArgsFunction: a.completeID,
+		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := opt.resolve(a.env.Now()); err != nil {
+			if err := opt.resolve(); err != nil {
 				return err
 			}
 			if err := from.check(); err != nil {
@@ -47,7 +47,7 @@ the first try are not found there; "perdure stats activities" counts them.`,
 				if err := from.ofAll(cmd, &opt, "attempts", "run", "after", "call"); err != nil {
 					return err
 				}
-				return a.findAttempts(cmd.Context(), &opt)
+				return findAttempts(scr, db, cmd.Context(), &opt)
 			}
 			if cmd.Flags().Changed("type") {
 				return usage("Leave it out, or the ID.", "--type is for the attempts of many workflows.")
@@ -59,60 +59,60 @@ the first try are not found there; "perdure stats activities" counts them.`,
 			case r.After.UnmarshalText([]byte(from.after)) != nil:
 				return usage("Write the number of a step, and with a point that of an attempt: 17 or 17.3.", "%q is not the number of a step or attempt.", from.after)
 			}
-			return a.attempts(cmd.Context(), args[0], run, r, &opt)
+			return attempts(scr, db, cmd.Context(), args[0], run, r, &opt)
 		},
 	}
-	opt.flags(cmd)
+	opt.flags(scr, cmd)
 	from.flags(cmd, "the number of a step, or an attempt of it, as 17.3", "; the default is all of one workflow, and 100 of many")
 	cmd.Flags().Int64Var(&call, "call", 0, "with an ID: only those of the step with this `number`")
 	run.flag(cmd)
 	return cmd
 }
 
-func (a *app) attempts(ctx context.Context, id string, run whichRun, part view.AttemptRange, opt *ledgerOptions) error {
-	return a.withRun(ctx, id, func(e *perdure.Engine) error {
+func attempts(scr *screen, db *source, ctx context.Context, id string, run whichRun, part view.AttemptRange, opt *ledgerOptions) error {
+	return db.withRun(ctx, id, func(e *perdure.Engine) error {
 		limit, whole := part.Limit, part.Call == 0 && part.After == view.AttemptPlace{}
-		if run.id == "" && whole && limit == 0 && a.format == formatTable {
+		if run.id == "" && whole && limit == 0 && scr.format == formatTable {
 			runs, err := continuedRuns(ctx, e, id)
 			if err != nil {
 				return err
 			}
 			if len(runs) > 0 {
-				return a.attemptsOfRuns(ctx, e, id, runs, opt)
+				return attemptsOfRuns(scr, ctx, e, id, runs, opt)
 			}
 		}
-		p, err := inParts(a, limit, opt.selector(), func(last *view.Attempt, n int) ([]view.Attempt, error) {
+		p, err := inParts(scr, limit, opt.selector(), func(last *view.Attempt, n int) ([]view.Attempt, error) {
 			if part.Limit = n; last != nil {
 				part.After = last.Place()
 			}
 			attempts, err := run.of(e, id).AttemptsRange(ctx, part)
-			return attempts, run.explain(a, id, err)
+			return attempts, run.explain(db, id, err)
 		})
 		switch {
-		case err != nil || a.format != formatTable:
+		case err != nil || scr.format != formatTable:
 			return err
 		case p.read == 0 && whole:
-			a.printf("Workflow %s has made no attempt yet.\n", id)
+			scr.printf("Workflow %s has made no attempt yet.\n", id)
 			return nil
 		case len(p.rows) == 0 && whole:
-			a.printf("No attempt of workflow %s matches; there are %d in all.\n", id, p.read)
+			scr.printf("No attempt of workflow %s matches; there are %d in all.\n", id, p.read)
 			return nil
 		case len(p.rows) == 0:
-			a.printf("No attempt of workflow %s matches.\n", id)
+			scr.printf("No attempt of workflow %s matches.\n", id)
 			return nil
 		}
-		if err := a.attemptTable(p.rows); err != nil || !p.more {
+		if err := attemptTable(scr, p.rows); err != nil || !p.more {
 			return err
 		}
-		a.tellMore(limit, p.last.Place().String())
+		scr.tellMore(limit, p.last.Place().String())
 		return nil
 	})
 }
 
 // attemptsOfRuns shows the attempts of all runs of a workflow that went on as new.
-func (a *app) attemptsOfRuns(ctx context.Context, e *perdure.Engine, id string, runs []view.ChainRun, opt *ledgerOptions) error {
-	return a.eachRun(id, "an attempt", runs, func(run, heading string) (int, error) {
-		p, err := inParts(a, 0, opt.selector(), func(last *view.Attempt, n int) ([]view.Attempt, error) {
+func attemptsOfRuns(scr *screen, ctx context.Context, e *perdure.Engine, id string, runs []view.ChainRun, opt *ledgerOptions) error {
+	return eachRun(scr, id, "an attempt", runs, func(run, heading string) (int, error) {
+		p, err := inParts(scr, 0, opt.selector(), func(last *view.Attempt, n int) ([]view.Attempt, error) {
 			part := view.AttemptRange{Limit: n}
 			if last != nil {
 				part.After = last.Place()
@@ -122,30 +122,30 @@ func (a *app) attemptsOfRuns(ctx context.Context, e *perdure.Engine, id string, 
 		if err != nil || len(p.rows) == 0 {
 			return 0, err
 		}
-		a.printf("%s", heading)
-		err = a.attemptTable(p.rows)
-		a.printf("\n")
+		scr.printf("%s", heading)
+		err = attemptTable(scr, p.rows)
+		scr.printf("\n")
 		return len(p.rows), err
 	})
 }
 
 // findAttempts searches all workflows.
-func (a *app) findAttempts(ctx context.Context, opt *ledgerOptions) error {
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+func findAttempts(scr *screen, db *source, ctx context.Context, opt *ledgerOptions) error {
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
 		found, more, err := find(ctx, e, opt.filter, ops.FindAttempts)
 		if err == nil {
-			err = listing(a, found, "No attempts match"+a.inGroup()+".", a.foundTable)
+			err = showAll(scr, found, "No attempts match"+db.inGroup()+".", with(scr, foundTable))
 		}
 		if err == nil && more {
-			a.cutOff("latest", len(found))
+			scr.cutOff("latest", len(found))
 		}
 		return err
 	})
 }
 
 // foundTable shows attempts of several workflows.
-func (a *app) foundTable(found []view.FoundAttempt) error {
-	table := a.table("ENDED", "ID", "STEP", "ATTEMPT", "OUTCOME", "TOOK", "REASON", "NEXT AFTER", "ERROR")
+func foundTable(scr *screen, found []view.FoundAttempt) error {
+	table := scr.table("ENDED", "ID", "STEP", "ATTEMPT", "OUTCOME", "TOOK", "REASON", "NEXT AFTER", "ERROR")
 	table.Right(3)
 	table.Spare("REASON", "NEXT AFTER", "TOOK")
 	for _, t := range found {
@@ -156,16 +156,16 @@ func (a *app) foundTable(found []view.FoundAttempt) error {
 		if t.Next != nil {
 			delay = human.Duration(t.Delay)
 		}
-		table.Row(a.ago(*t.Ended), t.WorkflowID, t.Name, fmt.Sprint(t.Number), status(t.Outcome), took, t.Reason, delay,
+		table.Row(scr.ago(*t.Ended), t.WorkflowID, t.Name, fmt.Sprint(t.Number), status(t.Outcome), took, t.Reason, delay,
 			wording.Typed(t.ErrorType, t.Message))
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }
 
 // attemptTable shows attempts of one workflow.
-func (a *app) attemptTable(attempts []view.Attempt) error {
-	now := a.env.Now()
-	table := a.table("CALL", "STEP", "ATTEMPT", "OUTCOME", "STARTED", "TOOK", "REASON", "NEXT AFTER", "ERROR")
+func attemptTable(scr *screen, attempts []view.Attempt) error {
+	now := scr.env.Now()
+	table := scr.table("CALL", "STEP", "ATTEMPT", "OUTCOME", "STARTED", "TOOK", "REASON", "NEXT AFTER", "ERROR")
 	table.Right(0, 2)
 	table.Spare("REASON", "TOOK")
 	for i, t := range attempts {
@@ -195,5 +195,5 @@ func (a *app) attemptTable(attempts []view.Attempt) error {
 		table.Row(fmt.Sprint(t.Call), t.Name, fmt.Sprint(t.Number), status(t.Outcome), started, took, t.Reason, delay,
 			wording.Typed(t.ErrorType, t.Message))
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }

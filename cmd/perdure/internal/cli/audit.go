@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) auditCommand() *cobra.Command {
+func auditCommand(scr *screen, db *source) *cobra.Command {
 	var opt ledgerOptions
 	var filter view.AuditFilter
 	cmd := &cobra.Command{
@@ -31,58 +31,58 @@ goes on with those that started earlier.`,
   perdure audit order-17
   perdure audit --since 12h --limit 0 -o jsonl`,
 		Args:              arguments,
-		ValidArgsFunction: a.completeID,
+		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.auditGroup(cmd.Context(), &opt, filter)
+				return auditGroup(scr, db, cmd.Context(), &opt, filter)
 			}
 			if flag := anyChanged(cmd, []string{"since", "until", "limit", "runs", "before"}); flag != "" {
 				return usage("Leave one of them out.", "--%s is for the audit over everything, without an ID.", flag)
 			}
-			return a.audit(cmd.Context(), args[0])
+			return audit(scr, db, cmd.Context(), args[0])
 		},
 	}
-	opt.span(cmd.Flags())
+	opt.span(scr, cmd)
 	cmd.Flags().IntVar(&opt.filter.Limit, "limit", 100, "without an ID: at most this `number`; 0 for all")
 	cmd.Flags().IntVar(&filter.Runs, "runs", 0, "without an ID: read the `number` of workflows that started last; 0 for 1,000, or fewer with long histories")
 	cmd.Flags().StringVar(&filter.Before, "before", "", "without an ID: only what was done to workflows that started before this `run`")
 	return cmd
 }
 
-func (a *app) audit(ctx context.Context, id string) error {
-	return a.withRun(ctx, id, func(e *perdure.Engine) error {
+func audit(scr *screen, db *source, ctx context.Context, id string) error {
+	return db.withRun(ctx, id, func(e *perdure.Engine) error {
 		records, err := e.Workflow(id).Audit(ctx)
 		if err != nil {
 			return err
 		}
-		return listing(a, records, "Nothing was done to workflow "+id+" or its calls.", a.controlTable)
+		return showAll(scr, records, "Nothing was done to workflow "+id+" or its calls.", with(scr, controlTable))
 	})
 }
 
-func (a *app) auditGroup(ctx context.Context, opt *ledgerOptions, filter view.AuditFilter) error {
-	if err := opt.resolve(a.env.Now()); err != nil {
+func auditGroup(scr *screen, db *source, ctx context.Context, opt *ledgerOptions, filter view.AuditFilter) error {
+	if err := opt.resolve(); err != nil {
 		return err
 	}
 	if filter.Runs < 0 || filter.Runs > mostAudited {
 		return usage(fmt.Sprintf("Use a number from 1 to %d, or 0.", mostAudited), "--runs is %d.", filter.Runs)
 	}
 	filter.Since, filter.Until, filter.Limit = opt.filter.Since, opt.filter.Until, cmp.Or(opt.filter.Limit, mostAudited)
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
 		found, err := ops.Audit(ctx, e, filter)
 		if err != nil {
 			return err
 		}
-		err = listing(a, found.Records, "Nothing that was done"+a.inGroup()+" is on record; what no engine has seen yet is not.", func(records []view.AuditRecord) error {
-			return errors.Join(a.auditTable(records), a.pausedNow(ctx, e))
+		err = showAll(scr, found.Records, "Nothing that was done"+db.inGroup()+" is on record; what no engine has seen yet is not.", func(records []view.AuditRecord) error {
+			return errors.Join(auditTable(scr, records), pausedNow(scr, ctx, e))
 		})
-		if err != nil || a.format != formatTable {
+		if err != nil || scr.format != formatTable {
 			return err
 		}
 		if found.More {
-			a.cutOff("entries, the latest", len(found.Records))
+			scr.cutOff("entries, the latest", len(found.Records))
 		}
 		if found.Unread {
-			a.printf("\nThe workflows that started last were read, %d in all. To read those before them: --before %s\n", found.Runs, found.Searched)
+			scr.printf("\nThe workflows that started last were read, %d in all. To read those before them: --before %s\n", found.Runs, found.Searched)
 		}
 		return nil
 	})
@@ -92,21 +92,21 @@ func (a *app) auditGroup(ctx context.Context, opt *ledgerOptions, filter view.Au
 const mostAudited = 1_000_000
 
 // pausedNow prints the activities that are paused in the whole group.
-func (a *app) pausedNow(ctx context.Context, e *perdure.Engine) error {
+func pausedNow(scr *screen, ctx context.Context, e *perdure.Engine) error {
 	current, err := ops.PausedActivities(ctx, e)
 	var names []string
 	for _, r := range current {
 		names = append(names, r.Name)
 	}
 	if len(names) > 0 {
-		a.printf("\nPaused now: %s\n", strings.Join(names, ", "))
+		scr.printf("\nPaused now: %s\n", strings.Join(names, ", "))
 	}
 	return err
 }
 
 // controlTable shows operations on calls and workflows.
-func (a *app) controlTable(records []view.ControlRecord) error {
-	table := a.table("TIME", "ID", "CALL", "NAME", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
+func controlTable(scr *screen, records []view.ControlRecord) error {
+	table := scr.table("TIME", "ID", "CALL", "NAME", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
 	table.Spare("ID", "NOTE")
 	table.Right(2)
 	for _, r := range records {
@@ -118,14 +118,14 @@ func (a *app) controlTable(records []view.ControlRecord) error {
 		if by == "" {
 			by = "(the engine)"
 		}
-		table.Row(a.ago(r.Time), r.WorkflowID, call, r.Name, r.Operation, r.Outcome, by, r.Why, r.Note)
+		table.Row(scr.ago(r.Time), r.WorkflowID, call, r.Name, r.Operation, r.Outcome, by, r.Why, r.Note)
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }
 
 // auditTable shows operations in the whole group.
-func (a *app) auditTable(records []view.AuditRecord) error {
-	table := a.table("TIME", "KIND", "NAME", "CALL", "STEP", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
+func auditTable(scr *screen, records []view.AuditRecord) error {
+	table := scr.table("TIME", "KIND", "NAME", "CALL", "STEP", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
 	table.Spare("STEP", "CALL", "NOTE", "KIND")
 	table.Right(3)
 	for _, r := range records {
@@ -133,7 +133,7 @@ func (a *app) auditTable(records []view.AuditRecord) error {
 		if r.Call > 0 {
 			call = fmt.Sprint(r.Call)
 		}
-		table.Row(a.ago(r.Time), r.Kind, r.Name, call, r.Step, r.Operation, r.Outcome, cmp.Or(r.By, "(the engine)"), r.Why, r.Note)
+		table.Row(scr.ago(r.Time), r.Kind, r.Name, call, r.Step, r.Operation, r.Outcome, cmp.Or(r.By, "(the engine)"), r.Why, r.Note)
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) callsCommand() *cobra.Command {
+func callsCommand(scr *screen, db *source) *cobra.Command {
 	var opt ledgerOptions
 	var run whichRun
 	var from part
@@ -35,9 +35,9 @@ the latest attempt of a step.`,
   perdure calls --more-than 3 --activity charge --since 24h -o json
   perdure calls --reason max_attempts`,
 		Args:              arguments,
-		ValidArgsFunction: a.completeID,
+		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := opt.resolve(a.env.Now()); err != nil {
+			if err := opt.resolve(); err != nil {
 				return err
 			}
 			if err := from.check(); err != nil {
@@ -47,7 +47,7 @@ the latest attempt of a step.`,
 				if err := from.ofAll(cmd, &opt, "steps", "run", "after"); err != nil {
 					return err
 				}
-				return a.findCalls(cmd.Context(), &opt)
+				return findCalls(scr, db, cmd.Context(), &opt)
 			}
 			if flag := anyChanged(cmd, []string{"type", "activity", errorType, "outcome", "reason", "since", "until"}); flag != "" {
 				return usage("Leave it out, or the ID.", "--%s is for the steps of many workflows.", flag)
@@ -59,53 +59,54 @@ the latest attempt of a step.`,
 					return usage("Write the number of a step, such as 17.", "%q is not the number of a step.", from.after)
 				}
 			}
-			return a.calls(cmd.Context(), args[0], run, r, &opt)
+			return showCalls(scr, db, cmd.Context(), args[0], run, r, &opt)
 		},
 	}
-	opt.flags(cmd).IntVar(&opt.filter.MoreThan, "more-than", 0, "only those with more attempts than this `number`")
+	opt.flags(scr, cmd)
+	cmd.Flags().IntVar(&opt.filter.MoreThan, "more-than", 0, "only those with more attempts than this `number`")
 	from.flags(cmd, "the number of a step", "; the default is all of one workflow, and 100 of many")
 	run.flag(cmd)
 	return cmd
 }
 
-func (a *app) calls(ctx context.Context, id string, run whichRun, part view.CallRange, opt *ledgerOptions) error {
-	return a.withRun(ctx, id, func(e *perdure.Engine) error {
+func showCalls(scr *screen, db *source, ctx context.Context, id string, run whichRun, part view.CallRange, opt *ledgerOptions) error {
+	return db.withRun(ctx, id, func(e *perdure.Engine) error {
 		limit := part.Limit
 		var selects func(*view.CallAttempts) bool
 		if opt.filter.MoreThan > 0 {
 			selects = func(c *view.CallAttempts) bool { return c.Attempts > opt.filter.MoreThan }
 		}
-		if run.id == "" && part == (view.CallRange{}) && a.format == formatTable {
+		if run.id == "" && part == (view.CallRange{}) && scr.format == formatTable {
 			runs, err := continuedRuns(ctx, e, id)
 			if err != nil {
 				return err
 			}
 			if len(runs) > 0 {
-				return a.callsOfRuns(ctx, e, id, runs, selects)
+				return callsOfRuns(scr, ctx, e, id, runs, selects)
 			}
 		}
-		p, err := inParts(a, limit, selects, func(last *view.CallAttempts, n int) ([]view.CallAttempts, error) {
+		p, err := inParts(scr, limit, selects, func(last *view.CallAttempts, n int) ([]view.CallAttempts, error) {
 			if part.Limit = n; last != nil {
 				part.After = last.Call
 			}
 			calls, err := run.of(e, id).CallsRange(ctx, part)
-			return calls, run.explain(a, id, err)
+			return calls, run.explain(db, id, err)
 		})
-		if err != nil || a.format != formatTable {
+		if err != nil || scr.format != formatTable {
 			return err
 		}
-		if err := a.listCallAttempts(p.rows); err != nil || !p.more {
+		if err := listCallAttempts(scr, db, p.rows); err != nil || !p.more {
 			return err
 		}
-		a.tellMore(limit, fmt.Sprint(p.last.Call))
+		scr.tellMore(limit, fmt.Sprint(p.last.Call))
 		return nil
 	})
 }
 
 // callsOfRuns shows the steps of all runs of a workflow that went on as new.
-func (a *app) callsOfRuns(ctx context.Context, e *perdure.Engine, id string, runs []view.ChainRun, selects func(*view.CallAttempts) bool) error {
-	return a.eachRun(id, "a step", runs, func(run, heading string) (int, error) {
-		p, err := inParts(a, 0, selects, func(last *view.CallAttempts, n int) ([]view.CallAttempts, error) {
+func callsOfRuns(scr *screen, ctx context.Context, e *perdure.Engine, id string, runs []view.ChainRun, selects func(*view.CallAttempts) bool) error {
+	return eachRun(scr, id, "a step", runs, func(run, heading string) (int, error) {
+		p, err := inParts(scr, 0, selects, func(last *view.CallAttempts, n int) ([]view.CallAttempts, error) {
 			part := view.CallRange{Limit: n}
 			if last != nil {
 				part.After = last.Call
@@ -115,32 +116,32 @@ func (a *app) callsOfRuns(ctx context.Context, e *perdure.Engine, id string, run
 		if err != nil || len(p.rows) == 0 {
 			return 0, err
 		}
-		a.printf("%s", heading)
-		err = a.callTable(p.rows)
-		a.printf("\n")
+		scr.printf("%s", heading)
+		err = callTable(scr, p.rows)
+		scr.printf("\n")
 		return len(p.rows), err
 	})
 }
 
-func (a *app) findCalls(ctx context.Context, opt *ledgerOptions) error {
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+func findCalls(scr *screen, db *source, ctx context.Context, opt *ledgerOptions) error {
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
 		calls, more, err := find(ctx, e, opt.filter, ops.FindCalls)
 		if err == nil {
-			err = a.listCallAttempts(calls)
+			err = listCallAttempts(scr, db, calls)
 		}
 		if err == nil && more {
-			a.cutOff("latest", len(calls))
+			scr.cutOff("latest", len(calls))
 		}
 		return err
 	})
 }
 
-func (a *app) listCallAttempts(calls []view.CallAttempts) error {
-	return listing(a, calls, "No steps match"+a.inGroup()+".", a.callTable)
+func listCallAttempts(scr *screen, db *source, calls []view.CallAttempts) error {
+	return showAll(scr, calls, "No steps match"+db.inGroup()+".", with(scr, callTable))
 }
 
-func (a *app) callTable(calls []view.CallAttempts) error {
-	table := a.table("ID", "CALL", "STEP", "ATTEMPTS", "NOT KEPT", "RAN", "BACKED OFF", "RETRYING", "LAST ENDED", "OUTCOME", "REASON", "ERROR")
+func callTable(scr *screen, calls []view.CallAttempts) error {
+	table := scr.table("ID", "CALL", "STEP", "ATTEMPTS", "NOT KEPT", "RAN", "BACKED OFF", "RETRYING", "LAST ENDED", "OUTCOME", "REASON", "ERROR")
 	table.Right(1, 3, 4)
 	table.Spare("REASON", "NOT KEPT", "LAST ENDED", "BACKED OFF", "RAN")
 	for _, c := range calls {
@@ -149,10 +150,10 @@ func (a *app) callTable(calls []view.CallAttempts) error {
 			missing = fmt.Sprint(c.NotKept)
 		}
 		if c.Last != nil {
-			last = a.ago(*c.Last)
+			last = scr.ago(*c.Last)
 		}
 		table.Row(c.WorkflowID, fmt.Sprint(c.Call), c.Name, fmt.Sprint(c.Attempts), missing, human.Duration(c.Run), human.Duration(c.Backoff),
 			human.Duration(c.Retrying), last, status(c.Outcome), c.Reason, wording.Error(&c))
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }

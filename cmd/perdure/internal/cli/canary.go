@@ -3,11 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
@@ -15,16 +14,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// canaryFlags say what to do with the canary.
-type canaryFlags struct {
-	build, share string
-	end, dry     bool
-	person
-	once func() []ops.ControlOption
-}
-
-func (a *app) canaryCommand() *cobra.Command {
-	var f canaryFlags
+func canaryCommand(scr *screen, db *source) *cobra.Command {
+	set, end := command.Find(command.Canary, "set"), command.Find(command.Canary, "end")
+	u, ends := &use{Command: set, params: set.New()}, false
 	cmd := &cobra.Command{
 		Use:   "canary",
 		Short: "Let a share of new workflows begin on one build",
@@ -41,131 +33,68 @@ begins where it would without this. See which builds there are: perdure nodes`,
   perdure canary --build v1.5.0 --share 0
   perdure canary
   perdure canary --end`,
-		Args: a.noArguments,
+		Args: noArguments,
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.build, "build", "", "the `build`, as perdure nodes shows it")
-	flags.StringVar(&f.share, "share", "", "the `percentage` of new workflows that begin there, as in 10% or 0.5%")
-	flags.BoolVar(&f.end, "end", false, "let new workflows begin on any build")
-	flags.BoolVar(&f.dry, "dry-run", false, "only say what it would be")
-	f.addFlags(cmd)
-	f.once = onceFlag(cmd)
+	u.flags(scr, cmd)
+	cmd.Flags().BoolVar(&ends, "end", false, "let new workflows begin on any build")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		percent, sets, err := f.check(cmd)
-		if err != nil {
-			return err
+		named := anyChanged(cmd, []string{"build", "share"}) != ""
+		extra := anyChanged(cmd, []string{"dry-run", "request", "by", "reason"})
+		switch {
+		case ends && named:
+			return usage("Leave --build and --share out.", "--end is for whatever canary is set.")
+		case ends:
+			params := end.New()
+			*command.ReasonOf(params) = *command.ReasonOf(u.params)
+			u.Command, u.params = end, params
+		case !named && extra != "":
+			return usage("Say what to set with --build and --share, or --end it.", "--%s is for setting a canary.", extra)
+		case !named:
+			return db.withEngine(cmd.Context(), func(e *perdure.Engine) error { return currentCanary(scr, db, cmd.Context(), e) })
 		}
-		return a.withEngine(cmd.Context(), func(e *perdure.Engine) error { return a.canary(cmd.Context(), e, &f, percent, sets) })
+		return carryOut(scr, db, cmd.Context(), u, "")
 	}
 	return cmd
 }
 
-// check returns what the share is, and whether something is to be set.
-func (f *canaryFlags) check(cmd *cobra.Command) (percent float64, sets bool, err error) {
-	given := func(name string) bool { return cmd.Flags().Changed(name) }
-	build, share := given("build"), given("share")
-	extra := anyChanged(cmd, []string{"dry-run", "request", "by", "reason"})
-	switch {
-	case f.end && (build || share):
-		return 0, false, usage("Leave --build and --share out.", "--end is for whatever canary is set.")
-	case f.end:
-		return 0, true, nil
-	case build && !share:
-		return 0, false, usage("Say how much, as in --share 10%.", "The share of build %s is missing.", f.build)
-	case share && !build:
-		return 0, false, usage("Name it with --build. See which there are: perdure nodes", "The build that gets the share is missing.")
-	case !build && extra != "":
-		return 0, false, usage("Say what to set with --build and --share, or --end it.", "--%s is for setting a canary.", extra)
-	case !build:
-		return 0, false, nil
-	}
-	percent, err = strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(f.share), "%"), 64)
-	if err != nil || !(percent >= 0 && percent <= 100) {
-		return 0, false, usage("Use a percentage from 0 to 100, as in 10% or 0.5%.", "The share is %q.", f.share)
-	}
-	return percent, true, nil
-}
-
-func (a *app) canary(ctx context.Context, e *perdure.Engine, f *canaryFlags, percent float64, sets bool) error {
-	options := append(f.once(), ops.By(a.user(f.person)), ops.Why(f.why))
-	if f.dry {
-		options = append(options, ops.DryRun())
-	}
-	var c view.Canary
-	var err error
-	switch {
-	case !sets:
-		return a.currentCanary(ctx, e)
-	case f.end:
-		c, err = ops.EndCanary(ctx, e, options...)
-	default:
-		c, err = ops.SetCanary(ctx, e, f.build, percent, options...)
-	}
-	if err != nil {
-		return err
-	}
-	if a.format != formatTable {
-		return a.document(c)
-	}
-	if f.dry {
-		a.printf("Nothing was changed. It would be:\n")
-	}
-	a.printf("%s\n", wording.Canary(&c))
-	if f.end {
-		return nil
-	}
-	return a.liveBuilds(ctx, e, c.Build)
-}
-
 // currentCanary shows what is set.
-func (a *app) currentCanary(ctx context.Context, e *perdure.Engine) error {
+func currentCanary(scr *screen, db *source, ctx context.Context, e *perdure.Engine) error {
 	c, err := ops.Canary(ctx, e)
 	if err != nil {
 		return err
 	}
-	if a.format != formatTable {
-		return a.document(struct {
+	if scr.format != formatTable {
+		return scr.document(struct {
 			Canary *view.Canary `json:"canary"`
 		}{c})
 	}
 	if c == nil {
-		a.printf("No canary is set. %s\n", wording.Canary(&view.Canary{Ended: true}))
-		return a.liveBuilds(ctx, e, "")
+		scr.printf("No canary is set. %s\n", wording.Canary(&view.Canary{Ended: true}))
+		return liveBuilds(scr, db, ctx, e, "")
 	}
-	a.printf("%s\n", wording.Canary(c))
-	a.printf("Set %s%s.\n", human.Ago(c.Time, a.env.Now()), wording.Person(c.By, c.Why))
-	return a.liveBuilds(ctx, e, c.Build)
+	scr.printf("%s\n", wording.Canary(c))
+	scr.printf("Set %s%s.\n", human.Ago(c.Time, scr.env.Now()), wording.Person(c.By, c.Why))
+	return liveBuilds(scr, db, ctx, e, c.Build)
 }
 
 // liveBuilds shows of which builds nodes of the group live, and says so if there is none of
 // the one that is meant.
-func (a *app) liveBuilds(ctx context.Context, e *perdure.Engine, meant string) error {
-	nodes, err := ops.Nodes(ctx, e)
+func liveBuilds(scr *screen, db *source, ctx context.Context, e *perdure.Engine, meant string) error {
+	builds, count, err := command.LiveBuilds(ctx, e)
 	if err != nil {
 		return err
 	}
-	group, _ := a.group()
-	count := map[string]int{}
-	var builds []string
-	for _, n := range nodes {
-		if !works(n) || n.Group != group {
-			continue
-		}
-		if count[n.Build]++; count[n.Build] == 1 {
-			builds = append(builds, n.Build)
-		}
-	}
-	slices.Sort(builds)
+	said := make([]string, len(builds))
 	for i, b := range builds {
-		builds[i] = fmt.Sprintf("%s (%s)", b, human.Plural(count[b], "node", "nodes"))
+		said[i] = fmt.Sprintf("%s (%s)", b, human.Plural(count[b], "node", "nodes"))
 	}
 	switch {
 	case len(builds) == 0:
-		a.printf("%s\n", a.unserved())
+		scr.printf("%s\n", db.unserved())
 	case meant != "" && count[meant] == 0:
-		a.printf("No node of build %s is live; until one is, new workflows begin on: %s.\n", meant, strings.Join(builds, ", "))
+		scr.printf("No node of build %s is live; until one is, new workflows begin on: %s.\n", meant, strings.Join(said, ", "))
 	default:
-		a.printf("Live builds: %s.\n", strings.Join(builds, ", "))
+		scr.printf("Live builds: %s.\n", strings.Join(said, ", "))
 	}
 	return nil
 }

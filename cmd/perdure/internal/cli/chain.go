@@ -30,23 +30,23 @@ func (w *whichRun) of(e *perdure.Engine, id string) perdure.Handle[json.RawMessa
 }
 
 // explain says that the run, not the workflow, does not exist.
-func (w *whichRun) explain(a *app, workflow string, err error) error {
+func (w *whichRun) explain(db *source, workflow string, err error) error {
 	if w.id == "" || !errors.Is(err, perdure.ErrNotFound) {
 		return err
 	}
 	return &Error{
 		Code: exitNotFound, What: fmt.Sprintf("Workflow %q has no run %q.", workflow, w.id),
-		Hint: "See which ones it has: " + a.sameDatabase("perdure show "+term.Quote(workflow)),
+		Hint: "See which ones it has: " + db.sameDatabase("perdure show "+term.Quote(workflow)),
 	}
 }
 
 // chain shows the runs of a chain and marks this one.
-func (a *app) chain(d *view.Description) error {
+func chain(scr *screen, d *view.Description) error {
 	if len(d.Chain) == 0 {
 		return nil
 	}
-	a.printf("\nRuns%s:\n\n", earlier(d.Chain))
-	table := a.table("", "NO", "RUN", "STARTED AS", "ATTEMPT", "STATUS", "STARTED", "ENDED", "ERROR")
+	scr.printf("\nRuns%s:\n\n", earlier(d.Chain))
+	table := scr.table("", "NO", "RUN", "STARTED AS", "ATTEMPT", "STATUS", "STARTED", "ENDED", "ERROR")
 	table.Indent = "  "
 	table.Right(1, 4)
 	for _, run := range d.Chain {
@@ -66,7 +66,7 @@ func (a *app) chain(d *view.Description) error {
 		table.Row(here, fmt.Sprint(run.Number), run.RunID, why, fmt.Sprint(run.Attempt), status(run.Status),
 			human.Time(began), ended, wording.Typed(run.ErrorType, run.Error))
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }
 
 // earlier says that there were runs before those shown.

@@ -29,7 +29,7 @@ func continuedRuns(ctx context.Context, e *perdure.Engine, id string) ([]view.Ch
 
 // eachRun shows something of each run of a workflow that went on as new, in their order.
 // Show returns how much there was.
-func (a *app) eachRun(id, what string, runs []view.ChainRun, show func(run, heading string) (int, error)) error {
+func eachRun(scr *screen, id, what string, runs []view.ChainRun, show func(run, heading string) (int, error)) error {
 	all := 0
 	for _, run := range runs {
 		n, err := show(run.RunID, fmt.Sprintf("Run %d of the workflow, %s, since %s:\n\n", run.Number, run.RunID, human.Time(run.Created)))
@@ -39,10 +39,10 @@ func (a *app) eachRun(id, what string, runs []view.ChainRun, show func(run, head
 		all += n
 	}
 	if before := runs[0].Number - 1; before > 0 {
-		a.printf("%s before these; see: --run ID\n", human.Plural(before, "run is", "runs are"))
+		scr.printf("%s before these; see: --run ID\n", human.Plural(before, "run is", "runs are"))
 	}
 	if all == 0 {
-		a.printf("None of the runs of workflow %s has %s that matches.\n", id, what)
+		scr.printf("None of the runs of workflow %s has %s that matches.\n", id, what)
 	}
 	return nil
 }

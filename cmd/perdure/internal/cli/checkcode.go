@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) checkCodeCommand() *cobra.Command {
+func checkCodeCommand(scr *screen, db *source) *cobra.Command {
 	var actions flowActions
 	var filter view.CodeFilter
 	cmd := &cobra.Command{
@@ -33,7 +33,7 @@ see ops.CheckCode and docs/deploying.md.
 The exit code is 7 if a run that goes on now would stop.`,
 		Example: `  perdure check-code --db flows.db
   perdure check-code --db flows.db --sample 100 -o json`,
-		Args: a.noArguments,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case filter.Sample < 0:
@@ -47,7 +47,7 @@ The exit code is 7 if a run that goes on now would stop.`,
 			if err != nil {
 				return err
 			}
-			return a.checkCode(cmd.Context(), runtime, filter)
+			return checkCode(scr, db, cmd.Context(), runtime, filter)
 		},
 	}
 	actions.flags(cmd)
@@ -58,46 +58,46 @@ The exit code is 7 if a run that goes on now would stop.`,
 	return cmd
 }
 
-func (a *app) checkCode(ctx context.Context, runtime *flow.Runtime, filter view.CodeFilter) error {
-	name, err := a.database()
+func checkCode(scr *screen, db *source, ctx context.Context, runtime *flow.Runtime, filter view.CodeFilter) error {
+	name, err := db.database()
 	if err != nil {
 		return err
 	}
-	group, _ := a.group()
+	group, _ := db.group()
 	if err := name.Find(ctx, group); err != nil {
 		return err
 	}
-	db, err := a.opener(name)
+	opener, err := db.opener(name)
 	if err != nil {
 		return err
 	}
-	e, err := perdure.Open(ctx, db, perdure.Register(runtime.Definitions()...), perdure.Group(group), perdure.NoMigrate(), perdure.Logger(slog.New(slog.DiscardHandler)))
+	e, err := perdure.Open(ctx, opener, perdure.Register(runtime.Definitions()...), perdure.Group(group), perdure.NoMigrate(), perdure.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return err
 	}
 	filter.Workflow = flow.Workflow.Name()
-	if a.stderr.Moves && a.format == formatTable {
+	if scr.stderr.Moves && scr.format == formatTable {
 		filter.Progress = func(checked int) {
 			if checked%1000 == 0 && checked > 0 {
-				a.notef("%s so far\n", human.Plural(checked, "run", "runs"))
+				scr.notef("%s so far\n", human.Plural(checked, "run", "runs"))
 			}
 		}
 	}
 	c, err := ops.CheckCode(ctx, e, filter)
 	if err == nil {
-		err = a.codeChecked(ctx, e, c)
+		err = codeChecked(scr, db, ctx, e, c)
 	}
 	return errors.Join(err, e.Close())
 }
 
 // codeChecked shows the result of a code check.
-func (a *app) codeChecked(ctx context.Context, e *perdure.Engine, c *view.CodeCheck) error {
+func codeChecked(scr *screen, db *source, ctx context.Context, e *perdure.Engine, c *view.CodeCheck) error {
 	var outcome error
 	if !c.OK {
 		outcome = &Error{Code: exitAttention, What: "Open runs would stop.", Silent: true}
 	}
-	if a.format != formatTable {
-		return errors.Join(a.document(c), outcome)
+	if scr.format != formatTable {
+		return errors.Join(scr.document(c), outcome)
 	}
 	counts, err := ops.Counts(ctx, e)
 	if err != nil {
@@ -105,13 +105,13 @@ func (a *app) codeChecked(ctx context.Context, e *perdure.Engine, c *view.CodeCh
 	}
 	switch {
 	case c.Open == 0:
-		a.printf("No run of a flow file is open%s.\n", a.inGroup())
+		scr.printf("No run of a flow file is open%s.\n", db.inGroup())
 	case c.OK:
-		a.printf("%s: %s\n", replayed(c), term.Painted{Text: "none would stop.", Colour: term.Good})
+		scr.printf("%s: %s\n", replayed(c), term.Painted{Text: "none would stop.", Colour: term.Good})
 	default:
-		a.printf("%s: %s\n", replayed(c), term.Painted{Text: human.Count(c.Types[0].Stops) + " would stop.", Colour: term.Bad})
+		scr.printf("%s: %s\n", replayed(c), term.Painted{Text: human.Count(c.Types[0].Stops) + " would stop.", Colour: term.Bad})
 	}
-	if err := a.codeFindings(c); err != nil {
+	if err := codeFindings(scr, c); err != nil {
 		return err
 	}
 	others := -c.Open
@@ -119,7 +119,7 @@ func (a *app) codeChecked(ctx context.Context, e *perdure.Engine, c *view.CodeCh
 		others += counts.Runs[status]
 	}
 	if others > 0 {
-		a.printf("\n%s left out. Go programs check their own: ops.CheckCode.\n", human.Plural(others, "other open run is", "other open runs are"))
+		scr.printf("\n%s left out. Go programs check their own: ops.CheckCode.\n", human.Plural(others, "other open run is", "other open runs are"))
 	}
 	return outcome
 }
@@ -136,12 +136,12 @@ func replayed(c *view.CodeCheck) string {
 }
 
 // codeFindings lists the runs that do not fit.
-func (a *app) codeFindings(c *view.CodeCheck) error {
+func codeFindings(scr *screen, c *view.CodeCheck) error {
 	if len(c.Findings) == 0 {
 		return nil
 	}
-	a.printf("\n")
-	table := a.table("ID", "STATUS", "STOPS", "VERDICT", "REASON")
+	scr.printf("\n")
+	table := scr.table("ID", "STATUS", "STOPS", "VERDICT", "REASON")
 	for i := range c.Findings {
 		f := &c.Findings[i]
 		stops := term.Painted{Text: "yes", Colour: term.Bad}
@@ -150,11 +150,11 @@ func (a *app) codeFindings(c *view.CodeCheck) error {
 		}
 		table.Row(f.WorkflowID, f.Status, stops, f.Verdict, f.Reason)
 	}
-	if err := table.Write(a.out); err != nil {
+	if err := table.Write(scr.out); err != nil {
 		return err
 	}
 	if c.More > 0 {
-		a.printf("\nThere are %s more. To list them: --limit 0\n", human.Count(c.More))
+		scr.printf("\nThere are %s more. To list them: --limit 0\n", human.Count(c.More))
 	}
 	return nil
 }

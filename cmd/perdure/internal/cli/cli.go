@@ -38,38 +38,47 @@ func Main() int {
 	})
 }
 
-// app is one run of the command.
-type app struct {
-	env     Env
-	out     *bufio.Writer // standard output
-	stdout  term.Terminal // properties of standard output
-	stderr  term.Terminal
-	db      string // flag
+// screen is where a run of the command reads and writes.
+type screen struct {
+	env    Env
+	out    *bufio.Writer // standard output
+	stdout term.Terminal // properties of standard output
+	stderr term.Terminal
+	format format // flag
+}
+
+// source is the database that a run of the command is about.
+type source struct {
+	scr     *screen
+	named   string // flag
 	codec   string // flag
 	creates bool   // the database is made if it is a file that is not there
-	format  format // flag
 
 	groupFlag *pflag.Flag
 }
 
+// with returns a function with its first argument given.
+func with[A, B, R any](a A, f func(A, B) R) func(B) R { return func(b B) R { return f(a, b) } }
+
 // Run runs the command and returns its exit code.
 func Run(ctx context.Context, env Env) int {
-	a := &app{
+	scr := &screen{
 		env: env, out: bufio.NewWriter(env.Stdout), format: formatTable,
 		stdout: term.Detect(env.Stdout, env.Getenv), stderr: term.Detect(env.Stderr, env.Getenv),
 	}
-	root := a.root()
+	db := &source{scr: scr}
+	root := rootCommand(scr, db)
 	root.SetArgs(env.Args)
 	root.SetIn(env.Stdin)
 	root.SetErr(env.Stderr)
 	err := root.ExecuteContext(ctx)
-	if failed := a.out.Flush(); failed != nil && !term.IsBrokenPipe(failed) {
+	if failed := scr.out.Flush(); failed != nil && !term.IsBrokenPipe(failed) {
 		err = errors.Join(err, failed)
 	}
 	if err == nil || term.IsBrokenPipe(err) {
 		return exitOK
 	}
-	e := a.explain(ctx, err)
-	a.complain(e)
+	e := explain(scr, ctx, err)
+	scr.complain(e)
 	return e.Code
 }

@@ -31,14 +31,15 @@ func callWith(t *testing.T, stdin string, args ...string) (stdout, stderr string
 	return out.String(), errs.String(), code
 }
 
-// printer is an app whose output can be read.
-func printer(now time.Time) (*app, func() string) {
+// printer is a screen whose output can be read, and the database beside it.
+func printer(now time.Time) (*screen, *source, func() string) {
 	var out bytes.Buffer
-	a := &app{env: Env{Now: func() time.Time { return now }}}
-	a.root() // suggestions repeat the flags that were given
-	a.out, a.format = bufio.NewWriter(&out), formatTable
-	return a, func() string {
-		a.out.Flush()
+	scr := &screen{env: Env{Now: func() time.Time { return now }}}
+	db := &source{scr: scr}
+	rootCommand(scr, db) // suggestions repeat the flags that were given
+	scr.out, scr.format = bufio.NewWriter(&out), formatTable
+	return scr, db, func() string {
+		scr.out.Flush()
 		return out.String()
 	}
 }
@@ -50,11 +51,11 @@ func TestOnlyTheLatestAttemptAnnouncesTheNext(t *testing.T) {
 		moment := start.Add(time.Duration(seconds) * time.Second)
 		return &moment
 	}
-	a, output := printer(start.Add(10 * time.Second))
+	scr, _, output := printer(start.Add(10 * time.Second))
 	failed := func(call int64, number, began int) view.Attempt {
 		return view.Attempt{Call: call, Name: "a", Number: number, Outcome: "failed", Reason: "backoff", Started: at(began), Ended: at(began), Delay: time.Hour, Next: at(began + 3600), Message: "no"}
 	}
-	if err := a.attemptTable([]view.Attempt{failed(1, 1, 1), failed(1, 2, 2), failed(2, 1, 4)}); err != nil {
+	if err := attemptTable(scr, []view.Attempt{failed(1, 1, 1), failed(1, 2, 2), failed(2, 1, 4)}); err != nil {
 		t.Fatal(err)
 	}
 	want := `
@@ -71,7 +72,7 @@ CALL  STEP  ATTEMPT  OUTCOME  STARTED                   TOOK  REASON   NEXT AFTE
 func TestAttemptsThatAreNotKeptAreShownAsAGap(t *testing.T) {
 	start := time.Unix(0, 0)
 	at := func(n int) *time.Time { moment := start.Add(time.Duration(n) * time.Second); return &moment }
-	a, output := printer(start.Add(time.Hour))
+	scr, _, output := printer(start.Add(time.Hour))
 	var attempts []view.Attempt
 	for _, n := range []int{1, 2, 901, 903} {
 		attempts = append(attempts, view.Attempt{
@@ -80,7 +81,7 @@ func TestAttemptsThatAreNotKeptAreShownAsAGap(t *testing.T) {
 		})
 	}
 	attempts = append(attempts, view.Attempt{Call: 2, Name: "done", Number: 3, Outcome: "running", Started: at(3590), NotKept: 2})
-	if err := a.attemptTable(attempts); err != nil {
+	if err := attemptTable(scr, attempts); err != nil {
 		t.Fatal(err)
 	}
 	want := `
@@ -101,12 +102,12 @@ CALL  STEP  ATTEMPT  OUTCOME     STARTED                   TOOK        REASON   
 
 func TestWhatIsHeldBackIsExplained(t *testing.T) {
 	now := time.Unix(1000, 0)
-	a, output := printer(now)
-	a.stdout.Style = term.Style{Colours: true}
+	scr, db, output := printer(now)
+	scr.stdout.Style = term.Style{Colours: true}
 	d := &view.Description{Stack: "main.f()\n\t/src/f.go:7 \x1b[2J"}
 	d.WorkflowID, d.Workflow, d.Status, d.Reason, d.Created = "x", "w", "parked", "the workflow's code panicked: oh", now
 	d.Pending = []view.Call{{Call: 4, Kind: "activity", Name: "poison", State: "quarantined", Attempt: 5, Max: 1<<31 - 1, LostToCrashes: 4}}
-	if err := a.describe(d); err != nil {
+	if err := describe(scr, db, d); err != nil {
 		t.Fatal(err)
 	}
 	got := output()
@@ -126,9 +127,9 @@ func TestWhatIsHeldBackIsExplained(t *testing.T) {
 func TestF2_JSONIsSafeOnATerminalAndUnchanged(t *testing.T) {
 	in := map[string]string{"text": "csi \u009b2J, bidi \u202e, <tag> & del \x7f"}
 	for _, f := range []format{formatJSON, formatLines} {
-		a, output := printer(time.Now())
-		a.format = f
-		if err := a.document(in); err != nil {
+		scr, _, output := printer(time.Now())
+		scr.format = f
+		if err := scr.document(in); err != nil {
 			t.Fatal(err)
 		}
 		got := output()

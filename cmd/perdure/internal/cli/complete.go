@@ -15,8 +15,8 @@ import (
 )
 
 // completeID offers the shell the workflow IDs that begin with the typed text.
-func (a *app) completeID(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.completeArgument(func(ctx context.Context, e *perdure.Engine, found names) error {
+func (db *source) completeID(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return db.completeArgument(func(ctx context.Context, e *perdure.Engine, found names) error {
 		runs, err := e.List(ctx, view.Filter{IDPrefix: typed})
 		for _, r := range runs {
 			found[r.WorkflowID] = r.Workflow + ", " + r.Status
@@ -35,18 +35,18 @@ type completion = func(cmd *cobra.Command, args []string, typed string) ([]strin
 type namesFrom func(ctx context.Context, e *perdure.Engine, found names) error
 
 // completeArgument offers names for the first argument of a command.
-func (a *app) completeArgument(read namesFrom) completion {
+func (db *source) completeArgument(read namesFrom) completion {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return a.completeNames(read)(cmd, nil, typed)
+		return db.completeNames(read)(cmd, nil, typed)
 	}
 }
 
 // completeStart offers workflow types, and files if no type matches.
-func (a *app) completeStart(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	offers, directive := a.completeArgument(workflowTypes)(cmd, args, typed)
+func (db *source) completeStart(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	offers, directive := db.completeArgument(workflowTypes)(cmd, args, typed)
 	if len(offers) == 0 && len(args) == 0 {
 		directive = cobra.ShellCompDirectiveDefault
 	}
@@ -54,10 +54,10 @@ func (a *app) completeStart(cmd *cobra.Command, args []string, typed string) ([]
 }
 
 // completeNames offers the names that begin with the typed text.
-func (a *app) completeNames(read namesFrom) completion {
+func (db *source) completeNames(read namesFrom) completion {
 	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		found := names{}
-		err := a.withEngine(cmd.Context(), func(e *perdure.Engine) error { return read(cmd.Context(), e, found) })
+		err := db.withEngine(cmd.Context(), func(e *perdure.Engine) error { return read(cmd.Context(), e, found) })
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
@@ -73,14 +73,14 @@ func (a *app) completeNames(read namesFrom) completion {
 
 // completeFlags offers names for the flags of all commands: a flag has the same meaning
 // everywhere.
-func (a *app) completeFlags(cmd *cobra.Command) {
+func completeFlags(db *source, cmd *cobra.Command) {
 	for flag, read := range map[string]namesFrom{"type": workflowTypes, "activity": activities, errorType: errorTypes} {
 		if cmd.Flags().Lookup(flag) != nil {
-			_ = cmd.RegisterFlagCompletionFunc(flag, a.completeNames(read))
+			_ = cmd.RegisterFlagCompletionFunc(flag, db.completeNames(read))
 		}
 	}
 	for _, sub := range cmd.Commands() {
-		a.completeFlags(sub)
+		completeFlags(db, sub)
 	}
 }
 

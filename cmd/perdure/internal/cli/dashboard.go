@@ -34,7 +34,7 @@ type serverFlags struct {
 	readOnly                  bool
 }
 
-func (a *app) dashboardCommand() *cobra.Command {
+func dashboardCommand(scr *screen, db *source) *cobra.Command {
 	var f serverFlags
 	cmd := &cobra.Command{
 		Use:   "dashboard",
@@ -63,8 +63,8 @@ behind a proxy that has one: a token sent in clear text can be read on its way.`
   perdure dashboard --read-only --db postgres://shop@db.example/shop
   perdure dashboard --listen :7460 --token-file tokens.txt --allow-host perdure.example.com
   perdure dashboard --listen :443 --token-file tokens.txt --allow-host perdure.example.com --tls-cert cert.pem --tls-key key.pem`,
-		Args: a.noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(scr, db, cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", defaultListen, "`address` to listen on; port 0 is any that is free")
@@ -77,10 +77,10 @@ behind a proxy that has one: a token sent in clear text can be read on its way.`
 }
 
 // rules returns the access rules of the flags.
-func (a *app) rules(f serverFlags) (access.Rules, error) {
+func rules(scr *screen, f serverFlags) (access.Rules, error) {
 	rules := access.Rules{Hosts: f.hosts, ReadOnly: f.readOnly}
 	if f.tokens == "" {
-		rules.Anonymous = access.Identity{Name: a.user(person{}), Role: access.Operator}
+		rules.Anonymous = access.Identity{Name: whoAsks(scr, ""), Role: access.Operator}
 	} else {
 		file, err := os.Open(f.tokens)
 		if err != nil {
@@ -111,8 +111,8 @@ type listening struct {
 }
 
 // serve serves until ctx ends.
-func (a *app) serve(ctx context.Context, f serverFlags) error {
-	rules, err := a.rules(f)
+func serve(scr *screen, db *source, ctx context.Context, f serverFlags) error {
+	rules, err := rules(scr, f)
 	if err != nil {
 		return err
 	}
@@ -120,11 +120,11 @@ func (a *app) serve(ctx context.Context, f serverFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.withEngine(ctx, func(e *perdure.Engine) error { return a.serveEngine(ctx, e, f, rules, secure) })
+	return db.withEngine(ctx, func(e *perdure.Engine) error { return serveEngine(scr, ctx, e, f, rules, secure) })
 }
 
 // serveEngine serves an engine until ctx ends.
-func (a *app) serveEngine(ctx context.Context, e *perdure.Engine, f serverFlags, rules access.Rules, secure *tls.Config) error {
+func serveEngine(scr *screen, ctx context.Context, e *perdure.Engine, f serverFlags, rules access.Rules, secure *tls.Config) error {
 	handler, err := webHandler(e, rules)
 	if err != nil {
 		return err
@@ -138,11 +138,11 @@ func (a *app) serveEngine(ctx context.Context, e *perdure.Engine, f serverFlags,
 		l, scheme = tls.NewListener(l, secure), "https"
 	}
 	url := scheme + "://" + l.Addr().String() + "/"
-	if err := a.tellListening(listening{url, url + "api/openapi.json", e.Location(), f.readOnly, len(rules.Tokens)}); err != nil {
+	if err := tellListening(scr, listening{url, url + "api/openapi.json", e.Location(), f.readOnly, len(rules.Tokens)}); err != nil {
 		_ = l.Close()
 		return err
 	}
-	return serveUntil(ctx, l, handler, a.env.Stderr)
+	return serveUntil(ctx, l, handler, scr.env.Stderr)
 }
 
 // webHandler returns the handler of everything that the server serves.
@@ -178,12 +178,12 @@ func certificate(f serverFlags) (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}, nil
 }
 
-func (a *app) tellListening(l listening) error {
-	if a.format != formatTable {
-		if err := a.document(l); err != nil {
+func tellListening(scr *screen, l listening) error {
+	if scr.format != formatTable {
+		if err := scr.document(l); err != nil {
 			return err
 		}
-		return a.out.Flush()
+		return scr.out.Flush()
 	}
 	who := "everyone on this machine may do everything"
 	switch {
@@ -194,9 +194,9 @@ func (a *app) tellListening(l listening) error {
 	case l.ReadOnly:
 		who = "everyone on this machine may read"
 	}
-	a.printf("Serving %s at %s (%s). Interrupt to stop.\n", l.Database, l.URL, who)
-	a.printf("The API is described at %s\n", l.API)
-	return a.out.Flush()
+	scr.printf("Serving %s at %s (%s). Interrupt to stop.\n", l.Database, l.URL, who)
+	scr.printf("The API is described at %s\n", l.API)
+	return scr.out.Flush()
 }
 
 // serveUntil serves on a listener until ctx ends, and lets requests in progress finish.

@@ -23,10 +23,10 @@ const (
 )
 
 // database returns the database that the flag or the environment names.
-func (a *app) database() (database.Name, error) {
-	text, from := a.db, "--db"
+func (db *source) database() (database.Name, error) {
+	text, from := db.named, "--db"
 	if text == "" {
-		text, from = a.env.Getenv(databaseVar), databaseVar
+		text, from = db.scr.env.Getenv(databaseVar), databaseVar
 	}
 	if text == "" {
 		return database.File(defaultDatabase), nil
@@ -44,11 +44,11 @@ func parseDatabase(from, text string) (database.Name, error) {
 
 // group returns the group of nodes that the flag or the environment names, and whether one
 // of them does. The flag may name the group with the empty name.
-func (a *app) group() (name string, given bool) {
-	if a.groupFlag.Changed {
-		return a.groupFlag.Value.String(), true
+func (db *source) group() (name string, given bool) {
+	if db.groupFlag.Changed {
+		return db.groupFlag.Value.String(), true
 	}
-	name = a.env.Getenv(groupVar)
+	name = db.scr.env.Getenv(groupVar)
 	return name, name != ""
 }
 
@@ -58,40 +58,40 @@ const longestNode = 200
 // open opens the database as a client. It does not create one: a misspelled name must not
 // become an empty database. Nor does it migrate one: a read by a newer command would lock
 // out the engines that serve it.
-func (a *app) open(ctx context.Context) (*perdure.Engine, error) {
-	name, err := a.database()
+func (db *source) open(ctx context.Context) (*perdure.Engine, error) {
+	name, err := db.database()
 	if err != nil {
 		return nil, err
 	}
-	group, _ := a.group()
+	group, _ := db.group()
 	options := []perdure.Option{perdure.Group(group), perdure.Logger(slog.New(slog.DiscardHandler))}
 	switch err := name.Find(ctx, group); {
 	case err == nil:
 		options = append(options, perdure.NoMigrate())
-	case !a.creates || name.Shared():
+	case !db.creates || name.Shared():
 		return nil, err
 	default:
 		if err := name.Reach(ctx); err != nil {
 			return nil, err
 		}
-		a.notef("There was no database %s; it is made. To run what is in it: %s\n", name, a.sameDatabase("perdure flow serve"))
+		db.scr.notef("There was no database %s; it is made. To run what is in it: %s\n", name, db.sameDatabase("perdure flow serve"))
 	}
-	if who := a.user(person{}); len(who) <= longestNode && utf8.ValidString(who) { // operations without --by are attributed to the node
+	if who := whoAsks(db.scr, ""); len(who) <= longestNode && utf8.ValidString(who) { // operations without --by are attributed to the node
 		options = append(options, perdure.NodeName(who))
 	}
-	db, err := a.opener(name)
+	opener, err := db.opener(name)
 	if err != nil {
 		return nil, err
 	}
-	return perdure.Open(ctx, db, options...)
+	return perdure.Open(ctx, opener, options...)
 }
 
 // opener returns the opener of a database, with the codecs in the file that the flag or the
 // environment names.
-func (a *app) opener(name database.Name) (store.Opener, error) {
-	path := a.codec
+func (db *source) opener(name database.Name) (store.Opener, error) {
+	path := db.codec
 	if path == "" {
-		path = a.env.Getenv(codecVar)
+		path = db.scr.env.Getenv(codecVar)
 	}
 	if path == "" {
 		return name.Opener(), nil
@@ -104,19 +104,19 @@ func (a *app) opener(name database.Name) (store.Opener, error) {
 }
 
 // withRun opens the database for a command about one workflow.
-func (a *app) withRun(ctx context.Context, id string, f func(e *perdure.Engine) error) error {
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+func (db *source) withRun(ctx context.Context, id string, f func(e *perdure.Engine) error) error {
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
 		err := f(e)
 		switch {
 		case errors.Is(err, perdure.ErrNotFound):
 			return &Error{
-				Code: exitNotFound, What: fmt.Sprintf("There is no workflow %q in %s.", id, a.place(e)),
-				Hint: "See which ones there are: " + a.sameDatabase("perdure list"),
+				Code: exitNotFound, What: fmt.Sprintf("There is no workflow %q in %s.", id, db.place(e)),
+				Hint: "See which ones there are: " + db.sameDatabase("perdure list"),
 			}
 		case errors.Is(err, perdure.ErrClosed):
 			return &Error{
 				Code: exitError, What: fmt.Sprintf("Workflow %q has ended.", id),
-				Hint: "See how it ended: " + a.sameDatabase("perdure show "+term.Quote(id)),
+				Hint: "See how it ended: " + db.sameDatabase("perdure show "+term.Quote(id)),
 			}
 		}
 		return err
@@ -124,24 +124,24 @@ func (a *app) withRun(ctx context.Context, id string, f func(e *perdure.Engine) 
 }
 
 // inGroup names the group, if it has a name, for the end of a sentence.
-func (a *app) inGroup() string {
-	if name, _ := a.group(); name != "" {
+func (db *source) inGroup() string {
+	if name, _ := db.group(); name != "" {
 		return fmt.Sprintf(" in the group %q", name)
 	}
 	return ""
 }
 
 // place describes where workflows were looked for.
-func (a *app) place(e *perdure.Engine) string {
-	if name, _ := a.group(); name != "" {
+func (db *source) place(e *perdure.Engine) string {
+	if name, _ := db.group(); name != "" {
 		return fmt.Sprintf("the group %q of %s", name, e.Location())
 	}
 	return e.Location()
 }
 
 // withEngine runs f with the database open.
-func (a *app) withEngine(ctx context.Context, f func(e *perdure.Engine) error) error {
-	e, err := a.open(ctx)
+func (db *source) withEngine(ctx context.Context, f func(e *perdure.Engine) error) error {
+	e, err := db.open(ctx)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) demoCommand() *cobra.Command {
+func demoCommand(scr *screen, db *source) *cobra.Command {
 	var opt demo.Options
 	var keep bool
 	cmd := &cobra.Command{
@@ -39,13 +39,13 @@ name, and touches nothing else.`,
   perdure demo --keep
   perdure demo --orders 1000 --dir my-demo --kills 10
   perdure demo --db postgres://shop@db.example/shop --workers 4`,
-		Args:        a.noArguments,
+		Args:        noArguments,
 		Annotations: map[string]string{noGroup: "A demo has its database to itself."},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.demoDatabase(&opt, cmd.Flags().Changed("workers")); err != nil {
+			if err := demoDatabase(db, &opt, cmd.Flags().Changed("workers")); err != nil {
 				return err
 			}
-			return a.demo(cmd.Context(), opt, keep)
+			return runDemo(scr, cmd.Context(), opt, keep)
 		},
 	}
 	flags := cmd.Flags()
@@ -55,7 +55,7 @@ name, and touches nothing else.`,
 	flags.IntVar(&opt.Kills, "kills", demo.DefaultKills, "`number` of times that a worker is killed")
 	flags.IntVar(&opt.Workers, "workers", 0, "`number` of worker processes (default 2 on PostgreSQL, else 1)")
 	flags.BoolVar(&keep, "keep", false, "serve the dashboard on the demo's data at the end")
-	cmd.AddCommand(a.demoWorkerCommand())
+	cmd.AddCommand(demoWorkerCommand(scr))
 	return cmd
 }
 
@@ -68,10 +68,10 @@ const (
 
 // demoDatabase sets where to keep the demo. It does not read PERDURE_DB, which may name a
 // database in which no demo is wanted.
-func (a *app) demoDatabase(opt *demo.Options, workersGiven bool) error {
-	if a.db != "" {
+func demoDatabase(db *source, opt *demo.Options, workersGiven bool) error {
+	if db.named != "" {
 		var err error
-		if opt.Database, err = parseDatabase("--db", a.db); err != nil {
+		if opt.Database, err = parseDatabase("--db", db.named); err != nil {
 			return err
 		}
 		switch {
@@ -92,7 +92,7 @@ func (a *app) demoDatabase(opt *demo.Options, workersGiven bool) error {
 	return nil
 }
 
-func (a *app) demo(ctx context.Context, opt demo.Options, keep bool) error {
+func runDemo(scr *screen, ctx context.Context, opt demo.Options, keep bool) error {
 	switch {
 	case opt.Orders < 1 || opt.Orders > maxOrders:
 		return usage(fmt.Sprintf("Use a number from 1 to %d.", maxOrders), "--orders is %d.", opt.Orders)
@@ -104,38 +104,38 @@ func (a *app) demo(ctx context.Context, opt demo.Options, keep bool) error {
 	}
 	opt.Command = ownName()
 	// Progress is printed unbuffered; the report is the result.
-	opt.Out, opt.Terminal = a.env.Stdout, a.stdout
-	if a.format != formatTable {
-		opt.Out, opt.Terminal = a.env.Stderr, a.stderr
+	opt.Out, opt.Terminal = scr.env.Stdout, scr.stdout
+	if scr.format != formatTable {
+		opt.Out, opt.Terminal = scr.env.Stderr, scr.stderr
 	}
 	report, err := demo.Run(ctx, opt)
 	if err != nil {
 		return err
 	}
-	if a.format != formatTable {
-		err = a.document(report)
+	if scr.format != formatTable {
+		err = scr.document(report)
 	} else {
-		err = report.Write(a.out, a.stdout.Style, opt.Command)
+		err = report.Write(scr.out, scr.stdout.Style, opt.Command)
 	}
 	if err == nil && keep {
-		err = a.keepOpen(ctx, report)
+		err = keepOpen(scr, ctx, report)
 	}
 	if err == nil && !report.True() {
-		err = &Error{Code: exitError, What: fmt.Sprintf("%d things do not hold.", len(report.Violations)), Silent: a.format == formatTable}
+		err = &Error{Code: exitError, What: fmt.Sprintf("%d things do not hold.", len(report.Violations)), Silent: scr.format == formatTable}
 	}
 	return err
 }
 
 // keepOpen serves the dashboard for what the demo left behind, to everyone on this machine.
-func (a *app) keepOpen(ctx context.Context, report *demo.Report) error {
+func keepOpen(scr *screen, ctx context.Context, report *demo.Report) error {
 	e, err := perdure.Open(ctx, report.Name().Opener(), perdure.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return err
 	}
 	f := serverFlags{listen: "127.0.0.1:0"}
-	rules, err := a.rules(f)
+	rules, err := rules(scr, f)
 	if err == nil {
-		err = a.serveEngine(ctx, e, f, rules, nil)
+		err = serveEngine(scr, ctx, e, f, rules, nil)
 	}
 	return errors.Join(err, e.Close())
 }
@@ -176,18 +176,18 @@ func sameFile(a, b string) bool {
 const toldByParent = "It is a part of the demo, which tells it what it needs."
 
 // demoWorkerCommand is the process that the demo starts and kills.
-func (a *app) demoWorkerCommand() *cobra.Command {
-	opt := demo.WorkerOptions{Orphaned: a.env.Stdin}
+func demoWorkerCommand(scr *screen) *cobra.Command {
+	opt := demo.WorkerOptions{Orphaned: scr.env.Stdin}
 	cmd := &cobra.Command{
 		Use:         "worker",
 		Hidden:      true,
-		Args:        a.noArguments,
+		Args:        noArguments,
 		Annotations: map[string]string{noDatabase: toldByParent, noGroup: toldByParent},
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if opt.Database, err = demo.WorkerDatabase(a.env.Getenv); err != nil {
+			if opt.Database, err = demo.WorkerDatabase(scr.env.Getenv); err != nil {
 				return err
 			}
-			opt.Log = slog.New(slog.NewTextHandler(a.env.Stderr, nil))
+			opt.Log = slog.New(slog.NewTextHandler(scr.env.Stderr, nil))
 			// An interrupt from the keyboard reaches all processes of the terminal. The
 			// worker ignores it, and its parent ends it.
 			return demo.Worker(context.WithoutCancel(cmd.Context()), opt)

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) doctorCommand() *cobra.Command {
+func doctorCommand(scr *screen, db *source) *cobra.Command {
 	var since string
 	var limit int
 	cmd := &cobra.Command{
@@ -27,17 +27,17 @@ changes nothing, and engines may run meanwhile.
 The exit code is 7 if something is wrong.`,
 		Example: `  perdure doctor
   perdure doctor --since 24h -o json`,
-		Args: a.noArguments,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 0 {
 				return usage("Use a number from 1, or 0 for 1,000.", "The limit is %d.", limit)
 			}
-			from, err := moment("since", since, a.env.Now())
+			from, err := moment("since", since, scr.env.Now())
 			if err != nil {
 				return err
 			}
 			filter := view.DoctorFilter{Since: from, Limit: limit}
-			return a.withEngine(cmd.Context(), func(e *perdure.Engine) error { return a.doctor(cmd.Context(), e, filter) })
+			return db.withEngine(cmd.Context(), func(e *perdure.Engine) error { return doctor(scr, cmd.Context(), e, filter) })
 		},
 	}
 	cmd.Flags().StringVar(&since, "since", "", "only workflows started since this `time`: how long ago (90m, 24h, 7d), or a time such as 2026-11-21T15:04:05Z")
@@ -45,13 +45,13 @@ The exit code is 7 if something is wrong.`,
 	return cmd
 }
 
-func (a *app) doctor(ctx context.Context, e *perdure.Engine, filter view.DoctorFilter) error {
-	if a.stderr.Moves && a.format == formatTable {
+func doctor(scr *screen, ctx context.Context, e *perdure.Engine, filter view.DoctorFilter) error {
+	if scr.stderr.Moves && scr.format == formatTable {
 		said := 0
 		filter.Progress = func(runs int) {
 			if runs >= said+1000 {
 				said = runs
-				a.notef("%s so far\n", human.Plural(runs, "run", "runs"))
+				scr.notef("%s so far\n", human.Plural(runs, "run", "runs"))
 			}
 		}
 	}
@@ -63,23 +63,23 @@ func (a *app) doctor(ctx context.Context, e *perdure.Engine, filter view.DoctorF
 	if !c.OK {
 		outcome = &Error{Code: exitAttention, What: "Something on record is wrong.", Silent: true}
 	}
-	if a.format != formatTable {
-		if err := a.document(c); err != nil {
+	if scr.format != formatTable {
+		if err := scr.document(c); err != nil {
 			return err
 		}
 		return outcome
 	}
-	a.printf("Read %s with %s, and %s.\n", human.Plural(c.Runs, "run", "runs"), human.Plural(c.Turns, "turn", "turns"), human.Plural(c.Others, "gate or schedule", "gates and schedules"))
+	scr.printf("Read %s with %s, and %s.\n", human.Plural(c.Runs, "run", "runs"), human.Plural(c.Turns, "turn", "turns"), human.Plural(c.Others, "gate or schedule", "gates and schedules"))
 	if c.OK {
-		a.printf("%s\n", term.Painted{Text: "Nothing is wrong.", Colour: term.Good})
+		scr.printf("%s\n", term.Painted{Text: "Nothing is wrong.", Colour: term.Good})
 		return nil
 	}
-	a.printf("%s\n", term.Painted{Text: human.Plural(len(c.Findings), "thing is wrong:", "things are wrong:"), Colour: term.Bad})
+	scr.printf("%s\n", term.Painted{Text: human.Plural(len(c.Findings), "thing is wrong:", "things are wrong:"), Colour: term.Bad})
 	for _, f := range c.Findings {
-		a.printf("\n%s\n  %s\n  %s.\n", whose(f), f.Problem, f.Do)
+		scr.printf("\n%s\n  %s\n  %s.\n", whose(f), f.Problem, f.Do)
 	}
 	if c.More {
-		a.printf("\nThere is more. Set a higher --limit.\n")
+		scr.printf("\nThere is more. Set a higher --limit.\n")
 	}
 	return outcome
 }

@@ -52,12 +52,12 @@ func usage(hint, format string, args ...any) *Error {
 }
 
 // explain converts any error to one that the user can act on.
-func (a *app) explain(ctx context.Context, err error) *Error {
+func explain(scr *screen, ctx context.Context, err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	if errors.Is(err, demo.ErrInterrupted) {
-		return &Error{Code: exitInterrupted, What: "The demo was interrupted.", Silent: a.format == formatTable}
+		return &Error{Code: exitInterrupted, What: "The demo was interrupted.", Silent: scr.format == formatTable}
 	}
 	if ctx.Err() != nil {
 		return &Error{Code: exitInterrupted, What: "Interrupted."}
@@ -86,39 +86,39 @@ func (a *app) explain(ctx context.Context, err error) *Error {
 }
 
 // complain prints an error: as text for people, or as one JSON object for programs.
-func (a *app) complain(e *Error) {
+func (scr *screen) complain(e *Error) {
 	if e.Silent {
 		return
 	}
-	if a.wantsJSON() {
+	if scr.wantsJSON() {
 		text, _ := json.Marshal(map[string]any{"error": struct {
 			Kind    string `json:"kind"`
 			Exit    int    `json:"exit"`
 			Message string `json:"message"`
 			Hint    string `json:"hint,omitempty"`
 		}{kinds[e.Code], e.Code, e.What, e.Hint}}) // strings and numbers only: cannot fail
-		a.notef("%s\n", text)
+		scr.notef("%s\n", text)
 		return
 	}
-	a.notef("%s ", term.Painted{Text: "perdure:", Colour: term.Bad})
+	scr.notef("%s ", term.Painted{Text: "perdure:", Colour: term.Bad})
 	for _, line := range append(human.Lines(e.What), human.Lines(e.Hint)...) {
-		a.notef("%s\n", line)
+		scr.notef("%s\n", line)
 	}
 }
 
 // wantsJSON reports whether errors are printed as JSON. The flags may be the error, so it
 // looks at the raw arguments.
-func (a *app) wantsJSON() bool {
-	if a.format != formatTable {
+func (scr *screen) wantsJSON() bool {
+	if scr.format != formatTable {
 		return true
 	}
-	for i, arg := range a.env.Args {
+	for i, arg := range scr.env.Args {
 		name, value, joined := strings.Cut(arg, "=")
 		switch {
 		case arg == "--":
 			return false
-		case !joined && (arg == "-o" || arg == "--output") && i+1 < len(a.env.Args):
-			value = a.env.Args[i+1]
+		case !joined && (arg == "-o" || arg == "--output") && i+1 < len(scr.env.Args):
+			value = scr.env.Args[i+1]
 		case !joined && strings.HasPrefix(arg, "-o"):
 			value = arg[2:]
 		case name != "-o" && name != "--output":

@@ -33,8 +33,8 @@ var onlyHere = map[string]string{
 // each address names commands that exist. What the dashboard does has a command with an
 // address: its places are a file that a test of its own makes from its routes (F42).
 func TestF30_EveryCommandHasAnAddress(t *testing.T) {
-	a, _ := printer(time.Now())
-	commands := leaves(a.root())
+	scr, db, _ := printer(time.Now())
+	commands := leaves(rootCommand(scr, db))
 	for path := range maps.Keys(onlyHere) {
 		if !slices.Contains(commands, path) {
 			t.Errorf("there is no command %q", path)

@@ -63,7 +63,7 @@ const nothing = `cancel, canary, check-code, complete, dashboard, demo, doctor, 
 // TestF22_OutputIsInput: each object of -o json for which there is an input is accepted
 // there, as it is.
 func TestF22_OutputIsInput(t *testing.T) {
-	a, _ := printer(time.Now())
+	scr, db, _ := printer(time.Now())
 	var rest []string
 	for line := range strings.Lines(nothing) {
 		for name := range strings.SplitSeq(line, ",") {
@@ -72,7 +72,7 @@ func TestF22_OutputIsInput(t *testing.T) {
 			}
 		}
 	}
-	all := leaves(a.root())
+	all := leaves(rootCommand(scr, db))
 	for _, path := range all {
 		if feeds[path] == nil && !slices.Contains(rest, path) {
 			t.Errorf("perdure %s is in no table of this test: say which command takes what it prints, or that none does", path)

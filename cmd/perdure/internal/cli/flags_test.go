@@ -24,10 +24,10 @@ var twoMeanings = map[string]string{
 // TestF2_OneWordForOneFlag: a flag of one name takes the same in every command, and what
 // the help says of it differs in nothing that testdata does not show.
 func TestF2_OneWordForOneFlag(t *testing.T) {
-	a, _ := printer(time.Now())
+	scr, db, _ := printer(time.Now())
 	takes := map[string]map[string]string{} // by flag and what it takes, a command
 	says := map[string]map[string]bool{}
-	walk(a.root(), func(cmd *cobra.Command) {
+	walk(rootCommand(scr, db), func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			value, text := pflag.UnquoteUsage(f)
 			if takes[f.Name] == nil {

@@ -23,7 +23,7 @@ import (
 // flowEnding is the extension of flow files.
 const flowEnding = ".flow"
 
-func (a *app) flowCommand() *cobra.Command {
+func flowCommand(scr *screen, db *source) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "flow",
 		Short: "Run, check, test and format flow files: workflows in text",
@@ -37,10 +37,10 @@ with @ are actions, and brackets after them say how they are retried.
 
 Kill it while it runs and run it again: it goes on where it was.
 The language is described in docs/flow.md; perdure flow help lists what files can call.`,
-		Args: a.noArguments,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.flowRunCommand(), a.flowServeCommand(), a.flowCheckCommand(), a.flowTestCommand(), a.flowFormatCommand(), a.flowHelpCommand())
+	cmd.AddCommand(flowRunCommand(scr, db), flowServeCommand(scr, db), flowCheckCommand(scr), flowTestCommand(scr), flowFormatCommand(scr), flowHelpCommand(scr))
 	return cmd
 }
 
@@ -124,8 +124,8 @@ func (f *flowActions) known() (check.Actions, error) {
 }
 
 // readFlow reads a flow file, or standard input for -.
-func (a *app) readFlow(path string) (text string, err error) {
-	in := a.env.Stdin
+func readFlow(scr *screen, path string) (text string, err error) {
+	in := scr.env.Stdin
 	if path != "-" {
 		file, err := os.Open(path)
 		if err != nil {
@@ -166,7 +166,7 @@ type flowReport struct {
 	Notes  []string           `json:"notes,omitempty"` // what is no fault and may become one
 }
 
-func (a *app) flowCheckCommand() *cobra.Command {
+func flowCheckCommand(scr *screen) *cobra.Command {
 	var actions flowActions
 	cmd := &cobra.Command{
 		Use:   "check FILE...",
@@ -188,7 +188,7 @@ With -o json the faults are one document.`,
 			if err != nil {
 				return err
 			}
-			return a.flowCheck(args, known)
+			return flowCheck(scr, args, known)
 		},
 	}
 	actions.flags(cmd)
@@ -207,10 +207,10 @@ func someFiles(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (a *app) flowCheck(paths []string, known check.Actions) error {
+func flowCheck(scr *screen, paths []string, known check.Actions) error {
 	report := flowReport{Files: paths, Faults: syntax.Diagnostics{}}
 	for _, path := range paths {
-		text, err := a.readFlow(path)
+		text, err := readFlow(scr, path)
 		if err != nil {
 			return err
 		}
@@ -238,23 +238,23 @@ func (a *app) flowCheck(paths []string, known check.Actions) error {
 		}
 	}
 	report.OK = len(report.Faults) == 0
-	if a.format != formatTable {
-		if err := a.document(report); err != nil {
+	if scr.format != formatTable {
+		if err := scr.document(report); err != nil {
 			return err
 		}
 	} else {
-		a.faults(report.Faults)
+		faults(scr, report.Faults)
 	}
 	if !report.OK {
 		return &Error{Code: exitError, What: "There are faults.", Silent: true}
 	}
-	if a.format == formatTable {
-		a.printf("%s: no faults.\n", strings.Join(paths, ", "))
+	if scr.format == formatTable {
+		scr.printf("%s: no faults.\n", strings.Join(paths, ", "))
 		if len(report.Needs) > 0 {
-			a.printf("To run, it needs %s.\n", strings.Join(report.Needs, " and "))
+			scr.printf("To run, it needs %s.\n", strings.Join(report.Needs, " and "))
 		}
 		for _, note := range report.Notes {
-			a.printf("%s\n", note)
+			scr.printf("%s\n", note)
 		}
 	}
 	return nil
@@ -266,21 +266,21 @@ func flagOf(hint string) string {
 }
 
 // faults prints faults for people.
-func (a *app) faults(all syntax.Diagnostics) {
+func faults(scr *screen, all syntax.Diagnostics) {
 	for i, f := range all {
 		if i > 0 {
-			a.printf("\n")
+			scr.printf("\n")
 		}
 		for line := range strings.SplitSeq(f.String(), "\n") {
-			a.printf("%s\n", line)
+			scr.printf("%s\n", line)
 		}
 	}
 	if len(all) > 0 {
-		a.printf("\n%s.\n", term.Painted{Text: human.Plural(len(all), "fault", "faults"), Colour: term.Bad})
+		scr.printf("\n%s.\n", term.Painted{Text: human.Plural(len(all), "fault", "faults"), Colour: term.Bad})
 	}
 }
 
-func (a *app) flowFormatCommand() *cobra.Command {
+func flowFormatCommand(scr *screen) *cobra.Command {
 	var write, differ bool
 	cmd := &cobra.Command{
 		Use:   "fmt FILE...",
@@ -297,7 +297,7 @@ change; the exit code is 1 if there are any. With - the text is read from standa
 			if write && slices.Contains(args, "-") {
 				return usage("Leave --write out.", "Standard input cannot be written to.")
 			}
-			return a.flowFormat(args, write, differ)
+			return flowFormat(scr, args, write, differ)
 		},
 	}
 	cmd.Flags().BoolVarP(&write, "write", "w", false, "replace the files")
@@ -306,10 +306,10 @@ change; the exit code is 1 if there are any. With - the text is read from standa
 	return cmd
 }
 
-func (a *app) flowFormat(paths []string, write, differ bool) error {
+func flowFormat(scr *screen, paths []string, write, differ bool) error {
 	different := 0
 	for _, path := range paths {
-		text, err := a.readFlow(path)
+		text, err := readFlow(scr, path)
 		if err != nil {
 			return err
 		}
@@ -326,15 +326,15 @@ func (a *app) flowFormat(paths []string, write, differ bool) error {
 		}
 		switch {
 		case differ && formatted != text:
-			a.printf("%s\n", path)
+			scr.printf("%s\n", path)
 		case differ:
 		case !write:
-			a.text(formatted)
+			scr.text(formatted)
 		case formatted != text:
 			if err := replaceFlow(path, formatted); err != nil {
 				return err
 			}
-			a.printf("%s\n", path)
+			scr.printf("%s\n", path)
 		}
 	}
 	if differ && different > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) flowHelpCommand() *cobra.Command {
+func flowHelpCommand(scr *screen) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [NAME]",
 		Short: "List what flow files can call, or say what one of it does",
@@ -26,17 +26,17 @@ not among them.`,
 		Annotations: withoutDatabase,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.flowHelp("")
+				return flowHelp(scr, "")
 			}
-			return a.flowHelp(strings.TrimPrefix(args[0], "@"))
+			return flowHelp(scr, strings.TrimPrefix(args[0], "@"))
 		},
 	}
 }
 
 // flowHelp shows the functions and actions of a name or a group; of all, if it is empty.
-func (a *app) flowHelp(name string) error {
+func flowHelp(scr *screen, name string) error {
 	known := map[string]bool{}
-	table := a.table()
+	table := scr.table()
 	found := false
 	add := func(all []string, form, meaning string) {
 		shown := name == ""
@@ -46,7 +46,7 @@ func (a *app) flowHelp(name string) error {
 			shown = shown || n == name || group == name
 		}
 		if shown {
-			for i, line := range a.broken(meaning) {
+			for i, line := range whyBroken(scr, meaning) {
 				if i > 0 {
 					form = ""
 				}
@@ -69,9 +69,9 @@ func (a *app) flowHelp(name string) error {
 		return usage(hint, "There is no function or action %q.", name)
 	}
 	if name == "" {
-		a.printf("Statements: %s\n\n", strings.Join(statements, "; "))
+		scr.printf("Statements: %s\n\n", strings.Join(statements, "; "))
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }
 
 // statements are the forms of statements.

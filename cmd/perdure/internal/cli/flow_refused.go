@@ -9,7 +9,7 @@ import (
 // an engine logs it shows nothing else.
 type refusals struct {
 	slog.Handler // nil: a handler of an engine gets no groups
-	a            *app
+	scr          *screen
 }
 
 // Enabled reports whether a level is handled.
@@ -27,9 +27,9 @@ func (r *refusals) Handle(_ context.Context, record slog.Record) error {
 	})
 	switch said["event"] {
 	case "activity_refused":
-		r.a.notef("%s waits at @%s: %s\n", said["workflow_id"], said["activity"], said["reason"])
+		r.scr.notef("%s waits at @%s: %s\n", said["workflow_id"], said["activity"], said["reason"])
 	case "activity_missing":
-		r.a.notef("Runs wait for the action @%s, which this process does not have.\n", said["activity"])
+		r.scr.notef("Runs wait for the action @%s, which this process does not have.\n", said["activity"])
 	}
 	return nil
 }

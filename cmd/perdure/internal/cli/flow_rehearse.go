@@ -19,7 +19,7 @@ import (
 // casesEnding is the extension of the file with the cases of a flow file.
 const casesEnding = ".test.json"
 
-func (a *app) flowTestCommand() *cobra.Command {
+func flowTestCommand(scr *screen) *cobra.Command {
 	var actions flowActions
 	cmd := &cobra.Command{
 		Use:   "test FILE...",
@@ -37,7 +37,7 @@ docs/flow.md.`,
 			if err != nil {
 				return err
 			}
-			return a.flowTest(args, known)
+			return flowTest(scr, args, known)
 		},
 	}
 	actions.others(cmd)
@@ -45,8 +45,8 @@ docs/flow.md.`,
 }
 
 // rehearsed reads a flow file and its cases.
-func (a *app) rehearsed(path string, known check.Actions) (*syntax.File, []*rehearsal.Case, error) {
-	text, err := a.readFlow(path)
+func rehearsed(scr *screen, path string, known check.Actions) (*syntax.File, []*rehearsal.Case, error) {
+	text, err := readFlow(scr, path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,14 +75,14 @@ func (a *app) rehearsed(path string, known check.Actions) (*syntax.File, []*rehe
 	return file, cases, nil
 }
 
-func (a *app) flowTest(paths []string, known check.Actions) error {
+func flowTest(scr *screen, paths []string, known check.Actions) error {
 	failed, all := 0, 0
 	var unread []error
 	for _, path := range paths {
-		file, cases, err := a.rehearsed(path, known)
+		file, cases, err := rehearsed(scr, path, known)
 		if err != nil && len(paths) > 1 {
 			unread = append(unread, err)
-			a.printf("%s  %s: %s\n", term.Painted{Text: "failed", Colour: term.Bad}, path, firstLineOf(err))
+			scr.printf("%s  %s: %s\n", term.Painted{Text: "failed", Colour: term.Bad}, path, firstLineOf(err))
 			continue
 		}
 		if err != nil {
@@ -97,13 +97,13 @@ func (a *app) flowTest(paths []string, known check.Actions) error {
 				faults = c.Faults(outcome)
 			}
 			if len(faults) == 0 {
-				a.printf("%s  %s: %s\n", term.Painted{Text: "ok", Colour: term.Good}, path, c.Name)
+				scr.printf("%s  %s: %s\n", term.Painted{Text: "ok", Colour: term.Good}, path, c.Name)
 				continue
 			}
 			failed++
-			a.printf("%s  %s: %s\n", term.Painted{Text: "failed", Colour: term.Bad}, path, c.Name)
+			scr.printf("%s  %s: %s\n", term.Painted{Text: "failed", Colour: term.Bad}, path, c.Name)
 			for _, fault := range faults {
-				a.printf("    %s\n", fault)
+				scr.printf("    %s\n", fault)
 			}
 		}
 	}
@@ -127,8 +127,8 @@ func firstLineOf(err error) string {
 }
 
 // flowForward shows a case of a file in virtual time.
-func (a *app) flowForward(path, name string, known check.Actions) error {
-	file, cases, err := a.rehearsed(path, known)
+func flowForward(scr *screen, path, name string, known check.Actions) error {
+	file, cases, err := rehearsed(scr, path, known)
 	if err != nil {
 		return err
 	}
@@ -147,12 +147,12 @@ func (a *app) flowForward(path, name string, known check.Actions) error {
 		}
 	}
 	outcome, err := rehearsal.Run(file, chosen, func(at time.Duration, what string) {
-		a.notef("%s  %s\n", term.Painted{Text: fmt.Sprintf("%9s", human.Duration(at)), Colour: term.Faint}, what)
+		scr.notef("%s  %s\n", term.Painted{Text: fmt.Sprintf("%9s", human.Duration(at)), Colour: term.Faint}, what)
 	})
 	if err != nil {
 		return &Error{Code: exitError, What: human.Sentence(err.Error()), Hint: "Nothing was run: the actions were mocked, in virtual time."}
 	}
-	a.notef("%s  ended, with mocked actions and in virtual time\n", term.Painted{Text: fmt.Sprintf("%9s", human.Duration(outcome.Took)), Colour: term.Faint})
+	scr.notef("%s  ended, with mocked actions and in virtual time\n", term.Painted{Text: fmt.Sprintf("%9s", human.Duration(outcome.Took)), Colour: term.Faint})
 	if outcome.Err != nil {
 		return &Error{Code: exitRunFailed, What: human.Sentence(outcome.Err.Error())}
 	}
@@ -160,6 +160,6 @@ func (a *app) flowForward(path, name string, known check.Actions) error {
 	if err != nil {
 		return err
 	}
-	a.printf("%s\n", result)
+	scr.printf("%s\n", result)
 	return nil
 }

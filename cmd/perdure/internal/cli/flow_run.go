@@ -37,7 +37,7 @@ type flowRunOptions struct {
 	one     string
 }
 
-func (a *app) flowRunCommand() *cobra.Command {
+func flowRunCommand(scr *screen, db *source) *cobra.Command {
 	var opt flowRunOptions
 	cmd := &cobra.Command{
 		Use:   "run FILE",
@@ -68,9 +68,9 @@ of a group of its own: name it with --group.`,
 				if err != nil {
 					return err
 				}
-				return a.flowForward(args[0], opt.one, known)
+				return flowForward(scr, args[0], opt.one, known)
 			}
-			return a.flowRun(cmd.Context(), args[0], opt)
+			return flowRun(scr, db, cmd.Context(), args[0], opt)
 		},
 	}
 	opt.actions.flags(cmd)
@@ -82,7 +82,7 @@ of a group of its own: name it with --group.`,
 	return cmd
 }
 
-func (a *app) flowServeCommand() *cobra.Command {
+func flowServeCommand(scr *screen, db *source) *cobra.Command {
 	var actions flowActions
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -91,22 +91,22 @@ func (a *app) flowServeCommand() *cobra.Command {
 interrupted. Runs that were interrupted go on. The database is created if need be.`,
 		Example: `  perdure flow serve --db flows.db
   perdure start nightly.flow --db flows.db`,
-		Args: a.noArguments,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, name := range actions.secrets {
 				if _, ok := os.LookupEnv(name); !ok {
 					return noVariable(name)
 				}
 			}
-			runtime, err := actions.runtime(a.flowLog)
+			runtime, err := actions.runtime(func(text string) { flowLog(scr, text) })
 			if err != nil {
 				return err
 			}
-			return a.withFlowEngine(cmd.Context(), runtime, slog.New(&refusals{a: a}), func(eng *perdure.Engine) error {
-				if err := a.startFlows(cmd.Context(), eng); err != nil {
+			return withFlowEngine(db, cmd.Context(), runtime, slog.New(&refusals{scr: scr}), func(eng *perdure.Engine) error {
+				if err := startFlows(cmd.Context(), eng); err != nil {
 					return err
 				}
-				a.notef("Serving flow files in %s, %s. What needs more waits for a process that allows it.\nInterrupt to stop; open runs go on with the next engine.\n", eng.Location(), actions.allowed())
+				scr.notef("Serving flow files in %s, %s. What needs more waits for a process that allows it.\nInterrupt to stop; open runs go on with the next engine.\n", eng.Location(), actions.allowed())
 				<-cmd.Context().Done()
 				return cmd.Context().Err()
 			})
@@ -117,15 +117,15 @@ interrupted. Runs that were interrupted go on. The database is created if need b
 }
 
 // flowLog implements @log.
-func (a *app) flowLog(message string) {
+func flowLog(scr *screen, message string) {
 	for _, line := range human.Lines(message) {
-		a.notef("%s\n", line)
+		scr.notef("%s\n", line)
 	}
 }
 
 // loadFlow reads a file and its input. It reports faults as flow check does.
-func (a *app) loadFlow(runtime *flow.Runtime, path, input string) (flow.Program, error) {
-	text, err := a.readFlow(path)
+func loadFlow(scr *screen, runtime *flow.Runtime, path, input string) (flow.Program, error) {
+	text, err := readFlow(scr, path)
 	if err != nil {
 		return flow.Program{}, err
 	}
@@ -139,7 +139,7 @@ func (a *app) loadFlow(runtime *flow.Runtime, path, input string) (flow.Program,
 	}
 	var value any
 	if input != "" {
-		if value, err = a.jsonValue("input", input); err != nil {
+		if value, err = scr.jsonValue("input", input); err != nil {
 			return flow.Program{}, err
 		}
 	}
@@ -188,23 +188,23 @@ func flowID(p flow.Program) string {
 
 // withFlowEngine runs f with an engine for flow files that is yet to be started. It creates the
 // database if needed.
-func (a *app) withFlowEngine(ctx context.Context, runtime *flow.Runtime, logger *slog.Logger, f func(eng *perdure.Engine) error) error {
-	name, err := a.database()
+func withFlowEngine(db *source, ctx context.Context, runtime *flow.Runtime, logger *slog.Logger, f func(eng *perdure.Engine) error) error {
+	name, err := db.database()
 	if err != nil {
 		return err
 	}
-	group, given := a.group()
+	group, given := db.group()
 	if name.Shared() && !given {
 		return usage("Name a group of its own: --group flow", "In a PostgreSQL database this command becomes a node of a group, and all nodes of a group must have the same code.")
 	}
 	if err := name.Reach(ctx); err != nil {
 		return err
 	}
-	db, err := a.opener(name)
+	opener, err := db.opener(name)
 	if err != nil {
 		return err
 	}
-	eng, err := perdure.Open(ctx, db, perdure.Register(runtime.Definitions()...), perdure.Group(group), perdure.Logger(logger))
+	eng, err := perdure.Open(ctx, opener, perdure.Register(runtime.Definitions()...), perdure.Group(group), perdure.Logger(logger))
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (a *app) withFlowEngine(ctx context.Context, runtime *flow.Runtime, logger 
 }
 
 // startFlows starts an engine for flow files.
-func (a *app) startFlows(ctx context.Context, eng *perdure.Engine) error {
+func startFlows(ctx context.Context, eng *perdure.Engine) error {
 	err := eng.Start(ctx)
 	if used, ok := errors.AsType[*store.InUseError](err); ok {
 		return &Error{Code: exitError, What: human.Sentence(used.Error()), Hint: "If that engine runs flow files, start this one there: perdure start FILE"}
@@ -220,9 +220,9 @@ func (a *app) startFlows(ctx context.Context, eng *perdure.Engine) error {
 	return err
 }
 
-func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) error {
-	screen := a.flowScreen()
-	name, err := a.database()
+func flowRun(scr *screen, db *source, ctx context.Context, path string, opt flowRunOptions) error {
+	screen := newFlowScreen(scr)
+	name, err := db.database()
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 	if err != nil {
 		return err
 	}
-	program, err := a.loadFlow(runtime, path, opt.input)
+	program, err := loadFlow(scr, runtime, path, opt.input)
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 		id = flowID(program)
 	}
 	var options []perdure.StartOption
-	named, err := (&runFlags{attrs: fileAttribute(program.Name)}).options(a)
+	named, err := (&runFlags{attrs: fileAttribute(program.Name)}).options(scr)
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 	if opt.again {
 		options = append(options, perdure.NewAfter(perdure.AnyEnd))
 	}
-	return a.withFlowEngine(ctx, runtime, slog.New(slog.DiscardHandler), func(eng *perdure.Engine) error {
+	return withFlowEngine(db, ctx, runtime, slog.New(slog.DiscardHandler), func(eng *perdure.Engine) error {
 		// Before the engine starts: an open run may go on at once, and end before the next look.
 		last, err := eng.Workflow(id).Describe(ctx)
 		if err != nil && !errors.Is(err, perdure.ErrNotFound) {
@@ -268,14 +268,14 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 		if missing := opt.actions.missingSecret(program); missing != nil && (!ended || opt.again) { // a closed run reads none
 			return missing
 		}
-		if err := a.startFlows(ctx, eng); err != nil {
+		if err := startFlows(ctx, eng); err != nil {
 			return err
 		}
 		h, err := perdure.Start(ctx, eng, flow.Workflow, id, program, options...)
 		if used, ok := errors.AsType[*view.IDInUseError](err); ok {
 			data, _ := json.Marshal(program) // its parts are JSON already
-			a.namesFile(ctx, eng, used, data)
-			return a.otherFlow(id, used)
+			namesFile(ctx, eng, used, data)
+			return otherFlowOf(db, id, used)
 		}
 		if err != nil {
 			return err
@@ -284,17 +284,17 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 		ended = ended && h.RunID() == last.RunID
 		screen.begin(h, last, ended)
 		if !ended {
-			if err := a.others(ctx, eng, id, name.Shared(), &opt.actions); err != nil {
+			if err := others(scr, db, ctx, eng, id, name.Shared(), &opt.actions); err != nil {
 				return err
 			}
 		}
 		result, err := screen.follow(ctx, eng, h)
-		return a.flowResult(ctx, id, h.RunID(), result, err)
+		return flowResult(scr, db, ctx, id, h.RunID(), result, err)
 	})
 }
 
 // others says what becomes of other open runs of flow files while one is run.
-func (a *app) others(ctx context.Context, eng *perdure.Engine, id string, shared bool, actions *flowActions) error {
+func others(scr *screen, db *source, ctx context.Context, eng *perdure.Engine, id string, shared bool, actions *flowActions) error {
 	const most = 1000
 	runs, err := eng.List(ctx, view.Filter{Workflow: flow.Workflow.Name(), Status: []string{view.StatusRunning}, Limit: most})
 	if err != nil {
@@ -304,9 +304,9 @@ func (a *app) others(ctx context.Context, eng *perdure.Engine, id string, shared
 	switch {
 	case n == 0:
 	case shared:
-		a.notef("%s of the group may go on here, too, %s.\n", human.Plural(n, "other run", "other runs"), actions.allowed())
+		scr.notef("%s of the group may go on here, too, %s.\n", human.Plural(n, "other run", "other runs"), actions.allowed())
 	default:
-		a.notef("%s meanwhile. To run all: %s\n", human.Plural(n, "other run waits", "other runs wait"), a.sameDatabase("perdure flow serve"))
+		scr.notef("%s meanwhile. To run all: %s\n", human.Plural(n, "other run waits", "other runs wait"), db.sameDatabase("perdure flow serve"))
 	}
 	return nil
 }
@@ -329,7 +329,7 @@ func flowOf(d *view.Description) (p flow.Program, is bool) {
 
 // namesFile says of a flow file under an ID in use whether its text or its input differs: both
 // are the input of the interpreter.
-func (a *app) namesFile(ctx context.Context, eng *perdure.Engine, used *view.IDInUseError, input []byte) {
+func namesFile(ctx context.Context, eng *perdure.Engine, used *view.IDInUseError, input []byte) {
 	d, err := eng.Workflow(used.WorkflowID).OfRun(used.Run).Describe(ctx)
 	if err != nil {
 		return
@@ -348,16 +348,16 @@ func (a *app) namesFile(ctx context.Context, eng *perdure.Engine, used *view.IDI
 }
 
 // otherFlow returns the error for an ID whose run has another text or input.
-func (a *app) otherFlow(id string, used *view.IDInUseError) error {
+func otherFlowOf(db *source, id string, used *view.IDInUseError) error {
 	if used.Status != "running" {
 		return &Error{
 			Code: exitError, What: fmt.Sprintf("The workflow %q has ended (%s), and %s.", id, used.Status, used.Difference),
-			Hint: "Start a new run with this file and input: --again. See the last one: " + a.sameDatabase("perdure show "+term.Quote(id)),
+			Hint: "Start a new run with this file and input: --again. See the last one: " + db.sameDatabase("perdure show "+term.Quote(id)),
 		}
 	}
 	return &Error{
 		Code: exitError, What: fmt.Sprintf("The workflow %q is open, and %s. It keeps the file and the input with which it was started.", id, used.Difference),
-		Hint: "Go on with it: " + a.sameDatabase("perdure flow serve") + ". Or choose another ID with --id, or end it: " + a.sameDatabase("perdure cancel "+term.Quote(id)),
+		Hint: "Go on with it: " + db.sameDatabase("perdure flow serve") + ". Or choose another ID with --id, or end it: " + db.sameDatabase("perdure cancel "+term.Quote(id)),
 	}
 }
 
@@ -372,7 +372,7 @@ type flowEnd struct {
 }
 
 // flowResult prints the outcome of a run.
-func (a *app) flowResult(ctx context.Context, id, run string, result json.RawMessage, err error) error {
+func flowResult(scr *screen, db *source, ctx context.Context, id, run string, result json.RawMessage, err error) error {
 	failed, isFailure := errors.AsType[*perdure.RunError](err)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -387,19 +387,19 @@ func (a *app) flowResult(ctx context.Context, id, run string, result json.RawMes
 		end.ErrorType, end.Message = flowFailure(failed)
 		outcome = &Error{
 			Code: exitRunFailed, What: fmt.Sprintf("Workflow %q %s: %s", id, wasStatus(failed.Status), wording.Typed(end.ErrorType, end.Message)),
-			Hint: "See every attempt: " + a.sameDatabase("perdure attempts "+term.Quote(id)),
+			Hint: "See every attempt: " + db.sameDatabase("perdure attempts "+term.Quote(id)),
 		}
 	}
 	switch {
-	case a.format != formatTable:
-		if err := a.document(end); err != nil {
+	case scr.format != formatTable:
+		if err := scr.document(end); err != nil {
 			return err
 		}
 		if isFailure {
 			return &Error{Code: exitRunFailed, Silent: true}
 		}
 	case !isFailure && string(result) != "null":
-		a.printf("%s\n", string(result))
+		scr.printf("%s\n", string(result))
 	}
 	return outcome
 }
@@ -419,11 +419,11 @@ func flowFailure(failed *perdure.RunError) (kind, message string) {
 
 // flowStart returns the input with which perdure start starts a flow file. The engine that
 // runs it decides whether it may use the shell and files.
-func (a *app) flowStart(path, input string, named []string) (flow.Program, error) {
+func flowStart(scr *screen, path, input string, named []string) (flow.Program, error) {
 	actions := flowActions{shell: true, files: ".", named: named}
-	runtime, err := actions.runtime(a.flowLog)
+	runtime, err := actions.runtime(func(text string) { flowLog(scr, text) })
 	if err != nil {
 		return flow.Program{}, err
 	}
-	return a.loadFlow(runtime, path, input)
+	return loadFlow(scr, runtime, path, input)
 }

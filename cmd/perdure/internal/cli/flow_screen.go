@@ -40,9 +40,9 @@ const (
 	flowTell = time.Second
 )
 
-func (a *app) flowScreen() *flowScreen {
+func newFlowScreen(scr *screen) *flowScreen {
 	return &flowScreen{
-		panel: term.Panel{Out: a.env.Stderr, Terminal: a.stderr}, now: a.env.Now, start: a.env.Now(),
+		panel: term.Panel{Out: scr.env.Stderr, Terminal: scr.stderr}, now: scr.env.Now, start: scr.env.Now(),
 		names: map[int64]string{}, told: map[int64]int{}, held: map[string]bool{},
 	}
 }

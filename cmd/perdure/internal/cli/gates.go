@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
@@ -14,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) gatesCommand() *cobra.Command {
+func gatesCommand(scr *screen, db *source) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gates",
 		Short: "List the gates that attempts pass through",
@@ -30,36 +31,30 @@ A gate appears when the first call comes to it.`,
   perdure gates show payments
   perdure gates edit payments --limit 10 --dry-run
   perdure gates probe payments`,
-		Args: a.noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.gates(cmd.Context()) },
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return gates(scr, db, cmd.Context()) },
 	}
-	cmd.AddCommand(a.showGateCommand(), a.editGateCommand(), a.probeGateCommand(), a.resetGateCommand(),
-		a.tellCommand("gate", "pause NAME", "paused", "Pause a gate",
-			"No attempt passes the gate, on any node and across restarts, until \"perdure gates\nresume\". Running attempts continue.",
-			"  perdure gates pause payments --reason \"the bank asked for it\"", ops.PauseGate),
-		a.tellCommand("gate", "resume NAME", "resumed", "Resume a paused gate",
-			"Attempts pass the gate again. A gate that is not paused stays as it is.",
-			"  perdure gates resume payments --reason \"the bank is ready\"", ops.ResumeGate),
-	)
+	cmd.AddCommand(showGateCommand(scr, db))
+	cmd.AddCommand(tabled(scr, db, command.Gate)...)
 	return cmd
 }
 
-func (a *app) gates(ctx context.Context) error {
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+func gates(scr *screen, db *source, ctx context.Context) error {
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
 		gates, err := ops.Gates(ctx, e)
 		if err != nil {
 			return err
 		}
-		return listing(a, gates, "There are no gates: no call of this group has come to one yet.", a.gateTable)
+		return showAll(scr, gates, "There are no gates: no call of this group has come to one yet.", func(gates []view.Gate) error { return gateTable(scr, db, gates) })
 	})
 }
 
-func (a *app) gateTable(gates []view.Gate) error {
-	table := a.table("GATE", "MODE", "HELD", "LIMIT", "IN BACKOFF", "WAITING", "OLDEST", "BREAKER", "BUDGET")
+func gateTable(scr *screen, db *source, gates []view.Gate) error {
+	table := scr.table("GATE", "MODE", "HELD", "LIMIT", "IN BACKOFF", "WAITING", "OLDEST", "BREAKER", "BUDGET")
 	for column := 2; column <= 5; column++ {
 		table.Right(column)
 	}
-	now := a.env.Now()
+	now := scr.env.Now()
 	var notes []string
 	for _, g := range gates {
 		oldest, budget := "", ""
@@ -74,20 +69,20 @@ func (a *app) gateTable(gates []view.Gate) error {
 			notes = append(notes, fmt.Sprintf("%s lets no call pass: %s. Restore it from a backup and start the engine again.", g.Name, g.Problem))
 		}
 		if g.Edited != nil {
-			notes = append(notes, fmt.Sprintf("%s is not as in code since %s%s. See: %s", g.Name, human.Time(g.Edited.Since), wording.Person(g.Edited.By, g.Edited.Why), a.sameDatabase("perdure gates show "+term.Quote(g.Name))))
+			notes = append(notes, fmt.Sprintf("%s is not as in code since %s%s. See: %s", g.Name, human.Time(g.Edited.Since), wording.Person(g.Edited.By, g.Edited.Why), db.sameDatabase("perdure gates show "+term.Quote(g.Name))))
 		}
 		if g.Paused != nil {
 			notes = append(notes, fmt.Sprintf("%s has been paused since %s%s.", g.Name, human.Time(g.Paused.Since), wording.Person(g.Paused.By, g.Paused.Why)))
 		}
 	}
-	if err := table.Write(a.out); err != nil {
+	if err := table.Write(scr.out); err != nil {
 		return err
 	}
 	for i, note := range notes {
 		if i == 0 {
-			a.printf("\n")
+			scr.printf("\n")
 		}
-		a.printf("%s\n", note)
+		scr.printf("%s\n", note)
 	}
 	return nil
 }
@@ -100,8 +95,6 @@ func backoffOf(g view.Gate) string {
 	return fmt.Sprint(g.InBackoff)
 }
 
-var breakerColours = map[string]term.Colour{"closed": term.Good, "open": term.Bad, "half_open": term.Busy}
-
 func breakerOf(g view.Gate, now time.Time) term.Painted {
 	text := map[string]string{"half_open": "half open"}[g.Breaker]
 	if text == "" {
@@ -110,5 +103,5 @@ func breakerOf(g view.Gate, now time.Time) term.Painted {
 	if g.Breaker == "open" && g.OpenUntil != nil {
 		text += ", " + human.Until(*g.OpenUntil, now)
 	}
-	return term.Painted{Text: text, Colour: breakerColours[g.Breaker]}
+	return term.Painted{Text: text, Colour: colourOf(g.Breaker)}
 }

@@ -6,13 +6,14 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
-func (a *app) showGateCommand() *cobra.Command {
+func showGateCommand(scr *screen, db *source) *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show what a gate does, since when and because of whom",
 		Long: `Show what a gate does, what of it was edited and what the code declares, who holds it and
@@ -20,24 +21,24 @@ who waits, and what people did to it.`,
 		Example: `  perdure gates show payments
   perdure gates show payments -o json`,
 		Args:              arguments,
-		ValidArgsFunction: a.completeArgument(gateNames),
+		ValidArgsFunction: db.completeArgument(gateNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withNamed(cmd.Context(), "gate", args[0], func(e *perdure.Engine) error { return a.showGate(cmd.Context(), e, args[0]) })
+			return db.withNamed(cmd.Context(), "gate", args[0], func(e *perdure.Engine) error { return showGate(scr, db, cmd.Context(), e, args[0]) })
 		},
 	}
 }
 
-func (a *app) showGate(ctx context.Context, e *perdure.Engine, name string) error {
-	g, err := a.gate(ctx, e, name)
+func showGate(scr *screen, db *source, ctx context.Context, e *perdure.Engine, name string) error {
+	g, err := command.FindGate(ctx, e, name)
 	if err != nil {
 		return err
 	}
-	if a.format != formatTable {
-		return a.document(g)
+	if scr.format != formatTable {
+		return scr.document(g)
 	}
-	now := a.env.Now()
-	a.printf("%s\n\n", g.Name)
-	facts := a.table()
+	now := scr.env.Now()
+	scr.printf("%s\n\n", g.Name)
+	facts := scr.table()
 	facts.Indent = "  "
 	fact := func(name string, value any) { facts.Row(term.Painted{Text: name, Colour: term.Faint}, value) }
 	for _, part := range wording.GateParts {
@@ -65,21 +66,21 @@ func (a *app) showGate(ctx context.Context, e *perdure.Engine, name string) erro
 		calls += ", the oldest for " + human.Duration(g.OldestWait)
 	}
 	fact("calls", calls)
-	if err := facts.Write(a.out); err != nil {
+	if err := facts.Write(scr.out); err != nil {
 		return err
 	}
-	a.nextForGate(g)
+	nextForGate(scr, db, g)
 	if len(g.Log) == 0 {
 		return nil
 	}
-	a.printf("\nWhat people did:\n\n")
-	return a.auditTable(g.Log[:min(len(g.Log), 10)])
+	scr.printf("\nWhat people did:\n\n")
+	return auditTable(scr, g.Log[:min(len(g.Log), 10)])
 }
 
 // nextForGate prints the next command to type.
-func (a *app) nextForGate(g *view.Gate) {
+func nextForGate(scr *screen, db *source, g *view.Gate) {
 	say := func(why, command string) {
-		a.printf("\n%s: %s\n", why, a.sameDatabase("perdure gates "+command+" "+term.Quote(g.Name)))
+		scr.printf("\n%s: %s\n", why, db.sameDatabase("perdure gates "+command+" "+term.Quote(g.Name)))
 	}
 	switch {
 	case g.Paused != nil:
@@ -88,6 +89,6 @@ func (a *app) nextForGate(g *view.Gate) {
 		say("To send one attempt through now, as the probe", "probe")
 	}
 	if g.Edited != nil {
-		a.printf("\nTo have it as in code: %s\n", a.sameDatabase("perdure gates edit "+term.Quote(g.Name)+" --as-in-code"))
+		scr.printf("\nTo have it as in code: %s\n", db.sameDatabase("perdure gates edit "+term.Quote(g.Name)+" --as-in-code"))
 	}
 }

@@ -12,8 +12,8 @@ import (
 const helpWidth = 88
 
 // fitHelp fits the help of all commands to the terminal.
-func (a *app) fitHelp(root *cobra.Command) {
-	width := a.stdout.Width()
+func fitHelp(scr *screen, root *cobra.Command) {
+	width := scr.stdout.Width()
 	if width <= 0 {
 		return
 	}

@@ -16,10 +16,10 @@ import (
 // and the help of each, nested ones too, has examples of itself.
 func TestF2_EachCommandHasAGroupAndExamples(t *testing.T) {
 	var out bytes.Buffer
-	a, _ := printer(time.Now())
-	a.env.Stdout = &out
+	scr, db, _ := printer(time.Now())
+	scr.env.Stdout = &out
 	known := map[string]bool{}
-	for _, cmd := range a.root().Commands() {
+	for _, cmd := range rootCommand(scr, db).Commands() {
 		known[cmd.Name()] = true
 		if cmd.Name() == "help" || cmd.Name() == "completion" {
 			continue
@@ -50,7 +50,7 @@ func TestF14_TheHelpFits(t *testing.T) {
 		return out.String()
 	}
 	var check func(cmd *cobra.Command)
-	a, _ := printer(time.Now())
+	scr, db, _ := printer(time.Now())
 	check = func(cmd *cobra.Command) {
 		path := strings.Fields(cmd.CommandPath())[1:]
 		text := help("80", path...)
@@ -68,7 +68,7 @@ func TestF14_TheHelpFits(t *testing.T) {
 			}
 		}
 	}
-	check(a.root())
+	check(rootCommand(scr, db))
 }
 
 // haveExamples wants examples of a command and of those below it.
@@ -84,8 +84,8 @@ func haveExamples(t *testing.T, cmd *cobra.Command) {
 
 // TestF23_WordsOfOtherTools: each leads to commands that exist, and none is a command itself.
 func TestF23_WordsOfOtherTools(t *testing.T) {
-	a, _ := printer(time.Now())
-	root := a.root()
+	scr, db, _ := printer(time.Now())
+	root := rootCommand(scr, db)
 	for name, words := range synonyms {
 		cmd, _, err := root.Find([]string{name})
 		if err != nil || cmd == root {
@@ -95,7 +95,7 @@ func TestF23_WordsOfOtherTools(t *testing.T) {
 			if cmd, _, _ := root.Find([]string{word}); cmd != root {
 				t.Errorf("%q is a command and needs no %q", word, name)
 			}
-			refused, ok := errors.AsType[*Error](a.noArguments(root, []string{word}))
+			refused, ok := errors.AsType[*Error](noArguments(root, []string{word}))
 			if !ok || !strings.Contains(refused.Hint, "perdure "+name) {
 				t.Errorf("%q does not lead to %q: %+v", word, name, refused)
 			}
@@ -106,9 +106,9 @@ func TestF23_WordsOfOtherTools(t *testing.T) {
 // TestF23_FlagsOfOtherTools: each word leads to its flag in every command that has that flag, and
 // each such flag exists.
 func TestF23_FlagsOfOtherTools(t *testing.T) {
-	a, _ := printer(time.Now())
+	scr, db, _ := printer(time.Now())
 	found := map[string]bool{}
-	walk(a.root(), func(cmd *cobra.Command) {
+	walk(rootCommand(scr, db), func(cmd *cobra.Command) {
 		_ = cmd.ParseFlags(nil) // now it has those of the commands above it
 		for name, words := range flagSynonyms {
 			if f := cmd.Flags().Lookup(name); f == nil || f.Name != name {

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) historyCommand() *cobra.Command {
+func historyCommand(scr *screen, db *source) *cobra.Command {
 	var opt historyOptions
 	var run whichRun
 	cmd := &cobra.Command{
@@ -37,7 +37,7 @@ are text.`,
   perdure history order-17 --after 400 --limit 50
   perdure history order-17 --record >testdata/order-17.json`,
 		Args:              arguments,
-		ValidArgsFunction: a.completeID,
+		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			part, err := opt.selected()
 			switch {
@@ -46,9 +46,9 @@ are text.`,
 			case opt.record && part != view.HistoryRange{}:
 				return usage("Leave out --record, or the part.", "--record writes the whole history.")
 			case opt.record:
-				return a.record(cmd.Context(), args[0], run)
+				return record(scr, db, cmd.Context(), args[0], run)
 			}
-			return a.history(cmd.Context(), args[0], run, part)
+			return showHistory(scr, db, cmd.Context(), args[0], run, part)
 		},
 	}
 	flags := cmd.Flags()
@@ -82,31 +82,31 @@ func (opt *historyOptions) selected() (r view.HistoryRange, err error) {
 // noCall returns an error for an invalid call number.
 func noCall(n int64) error { return usage("Calls are numbered from 1.", "There is no call %d.", n) }
 
-func (a *app) record(ctx context.Context, id string, run whichRun) error {
-	return a.withRun(ctx, id, func(e *perdure.Engine) error {
+func record(scr *screen, db *source, ctx context.Context, id string, run whichRun) error {
+	return db.withRun(ctx, id, func(e *perdure.Engine) error {
 		document, err := run.of(e, id).Record(ctx)
 		if err == nil {
-			a.json(document)
+			scr.json(document)
 		}
-		return run.explain(a, id, err)
+		return run.explain(db, id, err)
 	})
 }
 
-func (a *app) history(ctx context.Context, id string, run whichRun, part view.HistoryRange) error {
-	return a.withRun(ctx, id, func(e *perdure.Engine) error {
+func showHistory(scr *screen, db *source, ctx context.Context, id string, run whichRun, part view.HistoryRange) error {
+	return db.withRun(ctx, id, func(e *perdure.Engine) error {
 		limit := part.Limit
-		p, err := inParts(a, limit, nil, func(last *eventView, n int) ([]eventView, error) {
+		p, err := inParts(scr, limit, nil, func(last *eventView, n int) ([]eventView, error) {
 			if part.Limit = n; last != nil {
 				part.After = last.Place()
 			}
 			events, err := run.of(e, id).HistoryRange(ctx, part)
-			return eventViews(events), run.explain(a, id, err)
+			return eventViews(events), run.explain(db, id, err)
 		})
-		if err != nil || a.format != formatTable {
+		if err != nil || scr.format != formatTable {
 			return err
 		}
-		now := a.env.Now()
-		table := a.table("TURN", "TIME", "EVENT", "CALL", "NAME", "DETAIL")
+		now := scr.env.Now()
+		table := scr.table("TURN", "TIME", "EVENT", "CALL", "NAME", "DETAIL")
 		table.Right(0, 3)
 		for _, ev := range p.rows {
 			detail, err := eventDetail(ev.Event)
@@ -119,10 +119,10 @@ func (a *app) history(ctx context.Context, id string, run whichRun, part view.Hi
 			}
 			table.Row(fmt.Sprint(ev.Turn), term.Either{Long: human.Time(ev.Time), Short: human.Clock(ev.Time, now)}, ev.Kind, call, ev.Name, detail)
 		}
-		if err := table.Write(a.out); err != nil || !p.more {
+		if err := table.Write(scr.out); err != nil || !p.more {
 			return err
 		}
-		a.tellMore(limit, p.last.Place().String())
+		scr.tellMore(limit, p.last.Place().String())
 		return nil
 	})
 }

@@ -153,7 +153,8 @@ func TestNoCommandObeysForeignText(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	paths := leaves((&app{}).root())
+	scr, db, _ := printer(time.Now())
+	paths := leaves(rootCommand(scr, db))
 	for _, path := range paths {
 		if hostile[path] == nil {
 			t.Errorf("The command %q is in no call of this test.", path)

@@ -2,62 +2,39 @@ package cli
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
-
-// outcomes are the values of --outcome.
-var outcomes = []string{"completed", "failed", "timed-out", "lost", "drained", "canceled", "refused"}
 
 // ledgerOptions are the flags that select attempts.
 type ledgerOptions struct {
-	filter       view.AttemptFilter
-	since, until string
+	asked  listing.Attempts
+	filter view.AttemptFilter // made of them
 }
 
-func (opt *ledgerOptions) flags(cmd *cobra.Command) *pflag.FlagSet {
-	flags := cmd.Flags()
-	flags.StringVar(&opt.filter.Activity, "activity", "", "only of the activity or step with this `name`")
-	flags.StringVar(&opt.filter.ErrorType, errorType, "", "only those that ended with this `type` of error, such as Timeout")
-	flags.StringVar(&opt.filter.Outcome, "outcome", "", "only those that ended in this `way`: "+strings.Join(outcomes, ", "))
-	flags.StringVar(&opt.filter.Reason, "reason", "", "only those with this `reason` for what followed, such as max_attempts")
-	flags.StringVar(&opt.filter.Workflow, "type", "", "only of the workflow with this `name`")
-	opt.span(flags)
-	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(outcomes, cobra.ShellCompDirectiveNoFileComp))
-	return flags
+// flags adds the flags, and span only those for a time span.
+func (opt *ledgerOptions) flags(scr *screen, cmd *cobra.Command) { addParams(scr, cmd, &opt.asked, "") }
+func (opt *ledgerOptions) span(scr *screen, cmd *cobra.Command) {
+	addParams(scr, cmd, &opt.asked.Span, "")
 }
 
-// span adds the flags for a time span.
-func (opt *ledgerOptions) span(flags *pflag.FlagSet) {
-	flags.StringVar(&opt.since, "since", "", "only since this `time`: how long ago (90m, 24h, 7d), or a time such as 2026-11-21T15:04:05Z")
-	flags.StringVar(&opt.until, "until", "", "only before this `time`")
-}
-
-// resolve checks the flags and parses the times.
-func (opt *ledgerOptions) resolve(now time.Time) (err error) {
-	f := &opt.filter
+// resolve makes the filter.
+func (opt *ledgerOptions) resolve() (err error) {
+	limit, more := opt.filter.Limit, opt.filter.MoreThan
 	switch {
-	case f.Outcome != "" && !slices.Contains(outcomes, f.Outcome):
-		return usage("Use one of: "+strings.Join(outcomes, ", "), "There is no outcome %q.", f.Outcome)
-	case f.Limit < 0:
-		return usage("Use a number from 1, or 0 for all.", "The limit is %d.", f.Limit)
-	case f.MoreThan < 0:
-		return usage("Use a number from 0.", "--more-than is %d.", f.MoreThan)
+	case limit < 0:
+		return usage("Use a number from 1, or 0 for all.", "The limit is %d.", limit)
+	case more < 0:
+		return usage("Use a number from 0.", "--more-than is %d.", more)
 	}
-	if f.Since, err = moment("since", opt.since, now); err == nil {
-		f.Until, err = moment("until", opt.until, now)
-	}
-	if err == nil && !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
-		return usage("Exchange them, or leave one out.", "--since %s is not before --until %s.", opt.since, opt.until)
-	}
-	return err
+	opt.filter, err = opt.asked.Filter()
+	opt.filter.Limit, opt.filter.MoreThan = limit, more
+	return wrongParam(&opt.asked, err)
 }
 
 // moment parses a time, or how long ago it was.

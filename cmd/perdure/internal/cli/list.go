@@ -11,27 +11,21 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
-// listOptions are the flags of list.
+// listOptions are the flags that select workflows.
 type listOptions struct {
-	status   []string
-	workflow string
-	prefix   string
-	since    string
-	until    string
-	attrs    []string
-	errors   string
-	limit    int
-	retrying bool
-	calls    string
+	listing.Runs
+	listing.ByCalls
+	limit int
 }
 
-func (a *app) listCommand() *cobra.Command {
+func listCommand(scr *screen, db *source) *cobra.Command {
 	var opt listOptions
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -51,36 +45,13 @@ its breaker too: when that is, and how they failed. With --calls, list the steps
   perdure list --calls paused
   perdure list --attribute customer=ann --since 7d
   perdure list --prefix order- --limit 0 -o jsonl`,
-		Args: a.noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.list(cmd.Context(), opt) },
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return list(scr, db, cmd.Context(), opt) },
 	}
-	flags := cmd.Flags()
-	opt.addFlags(cmd, "only", "")
-	flags.StringVar(&opt.errors, errorType, "", "only with a step whose latest attempt ended with this `type` of error")
-	flags.IntVar(&opt.limit, "limit", 100, "at most this `number`; 0 for all")
-	flags.BoolVar(&opt.retrying, "retrying", false, "only those that wait for another attempt")
-	flags.StringVar(&opt.calls, "calls", "", "only those with a call in this `state`: "+strings.Join(rowStates, ", "))
-	cmd.MarkFlagsMutuallyExclusive("retrying", "calls")
-	_ = cmd.RegisterFlagCompletionFunc("calls", cobra.FixedCompletions(rowStates, cobra.ShellCompDirectiveNoFileComp))
+	addParams(scr, cmd, &opt.Runs, "")
+	addParams(scr, cmd, &opt.ByCalls, "")
+	cmd.Flags().IntVar(&opt.limit, "limit", 100, "at most this `number`; 0 for all")
 	return cmd
-}
-
-// selecting are the flags that select workflows.
-var selecting = []string{"status", "type", "prefix", "attribute", "since", "until"}
-
-// addFlags adds the flags that select workflows.
-func (opt *listOptions) addFlags(cmd *cobra.Command, only, status string) {
-	flags := cmd.Flags()
-	if status == "" {
-		status = "; several with commas: " + strings.Join(wording.Statuses, ", ")
-	}
-	flags.StringSliceVar(&opt.status, "status", nil, only+" with this `status`"+status)
-	flags.StringVar(&opt.workflow, "type", "", only+" of the workflow with this `name`")
-	flags.StringVar(&opt.prefix, "prefix", "", only+" with workflow IDs that begin with this `text`")
-	flags.StringArrayVar(&opt.attrs, "attribute", nil, only+" with this attribute, as `NAME=VALUE`; repeatable")
-	flags.StringVar(&opt.since, "since", "", only+" started since this `time`: how long ago (90m, 24h, 7d), or a time such as 2026-11-21T15:04:05Z")
-	flags.StringVar(&opt.until, "until", "", only+" started before this `time`")
-	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(wording.Statuses, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // attribute parses NAME=VALUE.
@@ -92,68 +63,38 @@ func attribute(text string) (name, value string, err error) {
 	return name, value, err
 }
 
-func (opt *listOptions) filter(now time.Time) (f view.Filter, err error) {
-	f = view.Filter{Attributes: map[string]string{}, Workflow: opt.workflow, IDPrefix: opt.prefix, ErrorType: opt.errors}
-	if f.Since, err = moment("since", opt.since, now); err == nil {
-		f.Until, err = moment("until", opt.until, now)
-	}
-	if err != nil {
-		return f, err
-	}
-	for _, text := range opt.attrs {
-		name, value, err := attribute(text)
-		if err != nil {
-			return f, err
-		}
-		if _, twice := f.Attributes[name]; twice {
-			return f, usage("Give each attribute once.", "The attribute %q has two values.", name)
-		}
-		f.Attributes[name] = value
-	}
-	for _, s := range opt.status {
-		if !slices.Contains(wording.Statuses, s) {
-			return f, usage("Use one of: "+strings.Join(wording.Statuses, ", "), "There is no status %q.", s)
-		}
-		f.Status = append(f.Status, s)
-	}
+// filter returns the filter that the flags are.
+func (opt *listOptions) filter() (view.Filter, error) {
 	if opt.limit < 0 {
-		return f, usage("Use a number from 1, or 0 for all.", "The limit is %d.", opt.limit)
+		return view.Filter{}, usage("Use a number from 1, or 0 for all.", "The limit is %d.", opt.limit)
 	}
-	if opt.retrying {
-		f.Call = view.CallRetrying
-	}
-	if opt.calls != "" {
-		if !slices.Contains(rowStates, opt.calls) {
-			return f, usage("Use one of: "+strings.Join(rowStates, ", "), "Calls cannot be listed by the state %q.", opt.calls)
-		}
-		f.Call = opt.calls
-	}
-	return f, nil
+	f, err := opt.Runs.Filter(&opt.ByCalls)
+	return f, wrongParam(opt, err)
 }
 
-func (a *app) list(ctx context.Context, opt listOptions) error {
-	filter, err := opt.filter(a.env.Now())
+func list(scr *screen, db *source, ctx context.Context, opt listOptions) error {
+	filter, err := opt.filter()
 	if err != nil {
 		return err
 	}
-	if len(filter.Status) == 0 && filter.Call == "" && a.format == formatTable {
+	if len(filter.Status) == 0 && filter.Call == "" && scr.format == formatTable {
 		filter.Status = wording.LastStatuses
 	}
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		runs, more, err := a.selectRuns(ctx, e, filter, opt.limit)
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
+		runs, more, err := selectRuns(scr, ctx, e, filter, opt.limit)
 		if err != nil {
 			return err
 		}
 		if filter.Call != "" {
-			err = a.listCalls(ctx, e, runs, opt)
+			err = listCalls(scr, db, ctx, e, runs, opt)
 		} else {
-			err = listing(a, runs, "No workflows match"+a.inGroup()+".", a.runTable)
+			err = showAll(scr, runs, "No workflows match"+db.inGroup()+".", with(scr, runTable))
 		}
 		if err == nil && more {
-			a.cutOff("newest", len(runs))
+			scr.cutOff("newest", len(runs))
 		}
-		if err == nil && a.format == formatTable && slices.ContainsFunc(runs, isOpen) {
-			err = a.noteUnserved(ctx, e)
+		if err == nil && scr.format == formatTable && slices.ContainsFunc(runs, isOpen) {
+			err = noteUnserved(scr, db, ctx, e)
 		}
 		return err
 	})
@@ -165,7 +106,7 @@ const mostSearches = 10
 
 // selectRuns reads the runs to list, or those whose calls to list, and reports whether
 // there are more.
-func (a *app) selectRuns(ctx context.Context, e *perdure.Engine, filter view.Filter, limit int) (all []view.Run, more bool, err error) {
+func selectRuns(scr *screen, ctx context.Context, e *perdure.Engine, filter view.Filter, limit int) (all []view.Run, more bool, err error) {
 	const page = 500
 	filter.Waits = filter.Call == ""
 	for searches := 1; ; {
@@ -187,8 +128,8 @@ func (a *app) selectRuns(ctx context.Context, e *perdure.Engine, filter view.Fil
 		case limit > 0 && len(all) > limit:
 			return all[:limit], true, nil
 		case found.Searched != "" && limit > 0 && searches == mostSearches:
-			if a.format == formatTable {
-				a.notef("Only the newest of the workflows that wait were looked at. To look at all: --limit 0\n")
+			if scr.format == formatTable {
+				scr.notef("Only the newest of the workflows that wait were looked at. To look at all: --limit 0\n")
 			}
 			return all, false, nil
 		case found.Searched != "":
@@ -205,27 +146,27 @@ func (a *app) selectRuns(ctx context.Context, e *perdure.Engine, filter view.Fil
 func isOpen(r view.Run) bool { return r.Closed == nil }
 
 // noteUnserved says so if no node serves the workflows.
-func (a *app) noteUnserved(ctx context.Context, e *perdure.Engine) error {
+func noteUnserved(scr *screen, db *source, ctx context.Context, e *perdure.Engine) error {
 	nodes, err := ops.Nodes(ctx, e)
-	group, _ := a.group()
+	group, _ := db.group()
 	if err == nil && !slices.ContainsFunc(nodes, func(n view.Node) bool { return n.Group == group && works(n) }) {
-		a.printf("\n%s\n", a.unserved())
+		scr.printf("\n%s\n", db.unserved())
 	}
 	return err
 }
 
-func (a *app) runTable(runs []view.Run) error {
-	now := a.env.Now()
+func runTable(scr *screen, runs []view.Run) error {
+	now := scr.env.Now()
 	columns := []string{"ID", "WORKFLOW", "STATUS", "STARTED", "TOOK", "PRIORITY", "WAITS FOR", "WHY"}
 	saying := slices.ContainsFunc(runs, func(r view.Run) bool { return r.CustomStatus != "" })
 	if saying {
 		columns = append(columns, "SAYS")
 	}
-	table := a.table(columns...)
+	table := scr.table(columns...)
 	table.Spare("SAYS", "TOOK", "PRIORITY", "STARTED") // the newest come first
 	for _, r := range runs {
 		took := human.Duration(now.Sub(r.Created)) + " so far"
-		if width := a.stdout.Width(); width > 0 && width < 120 {
+		if width := scr.stdout.Width(); width > 0 && width < 120 {
 			took = ""
 		}
 		if r.Closed != nil {
@@ -236,13 +177,13 @@ func (a *app) runTable(runs []view.Run) error {
 			priority = strconv.Itoa(r.Priority)
 		}
 		waits, why := runWaits(&r, now)
-		row := []any{r.WorkflowID, r.Workflow, status(r.Status), a.ago(r.Created), took, priority, waits, why}
+		row := []any{r.WorkflowID, r.Workflow, status(r.Status), scr.ago(r.Created), took, priority, waits, why}
 		if saying {
 			row = append(row, r.CustomStatus)
 		}
 		table.Row(row...)
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }
 
 // runWaits says what a run waits for, and why, or how it ended.
@@ -270,12 +211,12 @@ type waitingRun struct {
 	Pending []view.Call `json:"pending"`
 }
 
-func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []view.Run, opt listOptions) error {
-	wanted := func(p *view.Call) bool { return p.State == opt.calls }
+func listCalls(scr *screen, db *source, ctx context.Context, e *perdure.Engine, runs []view.Run, opt listOptions) error {
+	wanted := func(p *view.Call) bool { return p.State == opt.Call }
 	switch {
-	case opt.retrying:
+	case opt.Retrying:
 		wanted = (*view.Call).Retries
-	case opt.calls == view.CallPaused:
+	case opt.Call == view.CallPaused:
 		wanted = (*view.Call).Rests
 	}
 	var all []waitingRun
@@ -289,17 +230,17 @@ func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []view.Run,
 			all = append(all, waitingRun{d.Run, waiting})
 		}
 	}
-	none, show := "No step waits for another attempt", a.retryingTable
-	if !opt.retrying {
-		none, show = "No step is "+opt.calls, a.waitingTable
+	none, show := "No step waits for another attempt", with(scr, retryingTable)
+	if !opt.Retrying {
+		none, show = "No step is "+opt.Call, with(scr, waitingTable)
 	}
-	return listing(a, all, none+a.inGroup()+".", show)
+	return showAll(scr, all, none+db.inGroup()+".", show)
 }
 
 // retryingTable shows calls that wait for their next attempt.
-func (a *app) retryingTable(all []waitingRun) error {
-	now := a.env.Now()
-	table := a.table("ID", "STEP", "FAILED", "NEXT ATTEMPT", "WHEN", "LAST ERROR")
+func retryingTable(scr *screen, all []waitingRun) error {
+	now := scr.env.Now()
+	table := scr.table("ID", "STEP", "FAILED", "NEXT ATTEMPT", "WHEN", "LAST ERROR")
 	table.Spare("FAILED") // the next attempt says it, too
 	for _, r := range all {
 		for _, p := range r.Pending {
@@ -319,7 +260,7 @@ func (a *app) retryingTable(all []waitingRun) error {
 			table.Row(r.WorkflowID, p.Name, fmt.Sprintf("%dx", p.Failures), wording.Attempt(&p), next, lastError(p))
 		}
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }
 
 // gatePassed says when a call may pass a gate.
@@ -333,15 +274,10 @@ func gatePassed(w *view.GateWait, now time.Time) string {
 	return "at gate " + w.Name
 }
 
-// rowStates are the states by which the database can find calls.
-var rowStates = []string{
-	view.CallQueued, view.CallOffered, view.CallExternal, view.CallBackoff, view.CallGated, view.CallPaused, view.CallQuarantined,
-}
-
 // waitingTable shows calls that wait for anything other than a time.
-func (a *app) waitingTable(all []waitingRun) error {
-	now := a.env.Now()
-	table := a.table("ID", "CALL", "STEP", "STATE", "FAILED", "SINCE", "BY", "WHY", "LAST ERROR")
+func waitingTable(scr *screen, all []waitingRun) error {
+	now := scr.env.Now()
+	table := scr.table("ID", "CALL", "STEP", "STATE", "FAILED", "SINCE", "BY", "WHY", "LAST ERROR")
 	table.Right(1)
 	for _, r := range all {
 		for _, p := range r.Pending {
@@ -356,5 +292,5 @@ func (a *app) waitingTable(all []waitingRun) error {
 			table.Row(r.WorkflowID, fmt.Sprint(p.Call), p.Name, status(p.State), fmt.Sprintf("%dx", p.Failures), since, by, why, lastError(p))
 		}
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }

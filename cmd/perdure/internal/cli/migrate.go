@@ -20,7 +20,7 @@ type migrateFlags struct {
 	grant        string
 }
 
-func (a *app) migrateCommand() *cobra.Command {
+func migrateCommand(scr *screen, db *source) *cobra.Command {
 	var f migrateFlags
 	cmd := &cobra.Command{
 		Use:   "migrate",
@@ -48,17 +48,17 @@ The exit code of --check is 7 if a migration is due.`,
   perdure migrate --print --grant shop_app --db postgres://owner@db.example/shop | psql -1 -v ON_ERROR_STOP=1
   perdure migrate --distribute --print --db postgres://owner@coordinator.example/shop
   perdure migrate --grant shop_app --db 'postgres://owner@db.example/shop?schema=tenant_7'`,
-		Args:        a.noArguments,
+		Args:        noArguments,
 		Annotations: map[string]string{noGroup: "All groups of a database share its schema."},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			name, err := a.database()
+			name, err := db.database()
 			if err != nil {
 				return err
 			}
 			if err := f.wrong(name, cmd); err != nil {
 				return err
 			}
-			return a.migrate(cmd.Context(), name, f)
+			return migrate(scr, cmd.Context(), name, f)
 		},
 	}
 	flags := cmd.Flags()
@@ -88,7 +88,7 @@ func (f *migrateFlags) wrong(name database.Name, cmd *cobra.Command) error {
 	return nil
 }
 
-func (a *app) migrate(ctx context.Context, name database.Name, f migrateFlags) error {
+func migrate(scr *screen, ctx context.Context, name database.Name, f migrateFlags) error {
 	if err := name.Reach(ctx); err != nil {
 		return err
 	}
@@ -103,9 +103,9 @@ func (a *app) migrate(ctx context.Context, name database.Name, f migrateFlags) e
 	}
 	switch {
 	case f.print:
-		return a.printSchema(schema, due)
+		return printSchema(scr, schema, due)
 	case f.check:
-		return a.checkSchema(schema)
+		return checkSchema(scr, schema)
 	}
 	if len(schema.Due) > 0 {
 		db, err := opener.Open(ctx)
@@ -121,67 +121,67 @@ func (a *app) migrate(ctx context.Context, name database.Name, f migrateFlags) e
 			return err
 		}
 	}
-	if a.format != formatTable {
-		return a.document(schemaDocument(schema, due))
+	if scr.format != formatTable {
+		return scr.document(schemaDocument(schema, due))
 	}
 	switch {
 	case len(schema.Due) == 0:
-		a.printf("The schema is up to date: version %d.\n", schema.Version)
+		scr.printf("The schema is up to date: version %d.\n", schema.Version)
 	case schema.Version == 0:
-		a.printf("Created the schema, version %d: %s\n", schema.Wanted, schema.Location)
+		scr.printf("Created the schema, version %d: %s\n", schema.Wanted, schema.Location)
 	case schema.Version == schema.Wanted:
-		a.printf("Distributed the tables over the workers: %s\n", schema.Location)
+		scr.printf("Distributed the tables over the workers: %s\n", schema.Location)
 	default:
-		a.printf("Migrated the schema from version %d to %d: %s\n", schema.Version, schema.Wanted, schema.Location)
+		scr.printf("Migrated the schema from version %d to %d: %s\n", schema.Version, schema.Wanted, schema.Location)
 	}
 	if f.grant != "" {
-		a.printf("The role %s can run engines.\n", term.Quote(f.grant))
+		scr.printf("The role %s can run engines.\n", term.Quote(f.grant))
 	}
 	return nil
 }
 
 // printSchema prints the outstanding changes as a script.
-func (a *app) printSchema(s store.Schema, due []store.Script) error {
-	if a.format != formatTable {
-		return a.document(schemaDocument(s, due))
+func printSchema(scr *screen, s store.Schema, due []store.Script) error {
+	if scr.format != formatTable {
+		return scr.document(schemaDocument(s, due))
 	}
 	if len(due) == 0 {
-		a.printf("-- The schema is up to date: version %d. Nothing is due.\n", s.Version)
+		scr.printf("-- The schema is up to date: version %d. Nothing is due.\n", s.Version)
 		return nil
 	}
-	a.printf("-- %s\n-- from version %d to %d. All of it is one transaction.\nBEGIN;\n", strings.Join(human.Lines(s.Location), " "), s.Version, s.Wanted)
+	scr.printf("-- %s\n-- from version %d to %d. All of it is one transaction.\nBEGIN;\n", strings.Join(human.Lines(s.Location), " "), s.Version, s.Wanted)
 	for _, d := range due {
-		a.printf("\n-- %s\n", d.Name)
+		scr.printf("\n-- %s\n", d.Name)
 		for line := range strings.Lines(strings.TrimSpace(d.SQL)) {
-			a.printf("%s\n", strings.TrimSuffix(line, "\n"))
+			scr.printf("%s\n", strings.TrimSuffix(line, "\n"))
 		}
 	}
-	a.printf("\nCOMMIT;\n")
+	scr.printf("\nCOMMIT;\n")
 	return nil
 }
 
 // checkSchema says what is outstanding. The exit code is 7 if anything is.
-func (a *app) checkSchema(s store.Schema) error {
+func checkSchema(scr *screen, s store.Schema) error {
 	var outcome error
 	if len(s.Due) > 0 {
 		outcome = &Error{Code: exitAttention, What: "A migration is due.", Silent: true}
 	}
-	if a.format != formatTable {
-		if err := a.document(schemaDocument(s, s.Due)); err != nil {
+	if scr.format != formatTable {
+		if err := scr.document(schemaDocument(s, s.Due)); err != nil {
 			return err
 		}
 		return outcome
 	}
 	switch {
 	case len(s.Due) == 0:
-		a.printf("%s\n", term.Painted{Text: fmt.Sprintf("The schema is up to date: version %d.", s.Version), Colour: term.Good})
+		scr.printf("%s\n", term.Painted{Text: fmt.Sprintf("The schema is up to date: version %d.", s.Version), Colour: term.Good})
 	case s.Version == 0:
-		a.printf("%s\nTo create it: perdure migrate\n", term.Painted{Text: "There is no schema of perdure yet.", Colour: term.Bad})
+		scr.printf("%s\nTo create it: perdure migrate\n", term.Painted{Text: "There is no schema of perdure yet.", Colour: term.Bad})
 	case s.Version == s.Wanted:
-		a.printf("%s\nTo distribute them: perdure migrate --distribute\nTo see the statements: perdure migrate --distribute --print\n",
+		scr.printf("%s\nTo distribute them: perdure migrate --distribute\nTo see the statements: perdure migrate --distribute --print\n",
 			term.Painted{Text: "The tables are not distributed.", Colour: term.Bad})
 	default:
-		a.printf("%s\nTo migrate it: perdure migrate\nTo see the statements: perdure migrate --print\n",
+		scr.printf("%s\nTo migrate it: perdure migrate\nTo see the statements: perdure migrate --print\n",
 			term.Painted{Text: fmt.Sprintf("The schema is version %d, and this perdure uses version %d.", s.Version, s.Wanted), Colour: term.Bad})
 	}
 	return outcome

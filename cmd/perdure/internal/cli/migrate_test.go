@@ -22,8 +22,8 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// command runs a command in real time, and returns what it says and its exit code.
-func command(t *testing.T, db string, words ...string) (out, complaint string, code int) {
+// ran runs a command in real time, and returns what it says and its exit code.
+func ran(t *testing.T, db string, words ...string) (out, complaint string, code int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code = Run(t.Context(), Env{
@@ -36,7 +36,7 @@ func command(t *testing.T, db string, words ...string) (out, complaint string, c
 // types demands an exit code and words in what the command says.
 func types(t *testing.T, db, words string, code int, says ...string) string {
 	t.Helper()
-	out, complaint, got := command(t, db, strings.Fields(words)...)
+	out, complaint, got := ran(t, db, strings.Fields(words)...)
 	if got != code {
 		t.Fatalf("perdure %s: exit code %d, want %d\n%s%s", words, got, code, out, complaint)
 	}

@@ -5,14 +5,13 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
-	"github.com/perdure/perdure/internal/operation"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 )
 
 // commands shows what to type about what waits for an operator, or waits long: the safest
 // first. What is to be done elsewhere is a comment of the shell above the commands.
-func (a *app) commands(s *view.Status) {
+func tellCommands(scr *screen, db *source, s *view.Status) {
 	var lines []string
 	add := func(line string) {
 		if line != "" && !slices.Contains(lines, line) {
@@ -20,24 +19,24 @@ func (a *app) commands(s *view.Status) {
 		}
 	}
 	if !s.Served {
-		add(a.sameDatabase("perdure nodes --all"))
+		add(db.sameDatabase("perdure nodes --all"))
 	}
 	for i := range s.Waiting {
-		for _, line := range a.nextLines(&s.Waiting[i]) {
+		for _, line := range nextLines(db, &s.Waiting[i]) {
 			add(line)
 		}
 	}
 	for i, line := range lines {
 		if i == 0 {
-			a.printf("\nWhat to type:\n\n")
+			scr.printf("\nWhat to type:\n\n")
 		}
-		a.printf("  %s\n", line)
+		scr.printf("  %s\n", line)
 	}
 }
 
 // nextLines returns what to type about something that waits; nothing if it soon continues by
 // itself.
-func (a *app) nextLines(w *view.Waiting) (lines []string) {
+func nextLines(db *source, w *view.Waiting) (lines []string) {
 	for _, step := range wording.Steps(&w.Wait) {
 		switch {
 		case step.Do == "" && w.Gate == "" && w.Queue == "":
@@ -45,11 +44,11 @@ func (a *app) nextLines(w *view.Waiting) (lines []string) {
 		case step.Do == "":
 			lines = append(lines, "# "+step.Says)
 		default:
-			lines = append(lines, a.sameDatabase(stepCommand(w, step.Do)))
+			lines = append(lines, db.sameDatabase(stepCommand(w, step.Do)))
 		}
 	}
 	if len(lines) == 1 && w.WorkflowID != "" && (w.For == view.WaitParked || w.For == view.WaitDamaged || w.For == view.WaitCode) {
-		lines = append(lines, a.sameDatabase("perdure show "+term.Quote(w.WorkflowID)))
+		lines = append(lines, db.sameDatabase("perdure show "+term.Quote(w.WorkflowID)))
 	}
 	return lines
 }
@@ -58,9 +57,9 @@ func (a *app) nextLines(w *view.Waiting) (lines []string) {
 func stepCommand(w *view.Waiting, do string) string {
 	id, name := term.Quote(w.WorkflowID), term.Quote(w.Name)
 	state := map[string]string{
-		view.WaitQuarantined: view.CallQuarantined, view.WaitPaused: view.CallPaused, view.WaitBackoff: view.CallBackoff,
+		view.WaitQuarantined: view.CallQuarantined, view.WaitInDoubt: view.CallInDoubt, view.WaitPaused: view.CallPaused, view.WaitBackoff: view.CallBackoff,
 	}[w.For]
-	more := map[string]string{operation.Fail.Name: " --error 'given up by hand'", operation.Skip.Name: " --result null"}[do]
+	more := map[string]string{"fail": " --error 'given up by hand'", "skip": " --result null"}[do]
 	switch do {
 	case wording.DoResumeActivity:
 		return "perdure resume --activity " + name
@@ -68,9 +67,9 @@ func stepCommand(w *view.Waiting, do string) string {
 		return "perdure gates resume " + term.Quote(w.Gate)
 	case wording.DoProbeGate:
 		return "perdure gates probe " + term.Quote(w.Gate)
-	case operation.MoveRuns.Name:
+	case "move-runs":
 		return fmt.Sprintf("perdure move-runs --all --from %s --to BUILD --dry-run", term.Quote(w.Build))
-	case operation.ResumeRun.Name:
+	case "resume-run":
 		if w.Count == 1 {
 			return "perdure resume-run " + id
 		}

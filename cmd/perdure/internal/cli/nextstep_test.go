@@ -11,8 +11,8 @@ import (
 // TestF11_SuggestionsCanBeTyped: whatever waits, what status suggests is a command with flags that
 // it has, and the first suggestion is never one that kills.
 func TestF11_SuggestionsCanBeTyped(t *testing.T) {
-	a, _ := printer(time.Now())
-	root := a.root()
+	scr, db, _ := printer(time.Now())
+	root := rootCommand(scr, db)
 	crash := []view.Crash{{Node: "n1", Build: "v1"}}
 	for _, w := range []view.Wait{
 		{For: view.WaitQuarantined, Call: 3, Name: "charge"}, {For: view.WaitQuarantined, Call: 3, Name: "charge", Crashes: crash},
@@ -25,7 +25,7 @@ func TestF11_SuggestionsCanBeTyped(t *testing.T) {
 		{For: view.WaitBreaker, Gate: "bank"}, {For: view.WaitBackoff, Call: 3, Name: "charge"},
 	} {
 		for _, n := range []int{1, 40} {
-			lines := a.nextLines(&view.Waiting{Wait: w, Count: n, WorkflowID: "order-17"})
+			lines := nextLines(db, &view.Waiting{Wait: w, Count: n, WorkflowID: "order-17"})
 			if len(lines) == 0 {
 				t.Errorf("%s: nothing is suggested", w.For)
 				continue

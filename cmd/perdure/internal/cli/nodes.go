@@ -25,7 +25,7 @@ const (
 	expired  = "expired"
 )
 
-func (a *app) nodesCommand() *cobra.Command {
+func nodesCommand(scr *screen, db *source) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "nodes",
@@ -41,37 +41,37 @@ All groups are listed unless --group names one. Nodes that are gone are listed o
 		Example: `  perdure nodes
   perdure nodes --db postgres://shop@db.example/shop
   perdure nodes --all -o json`,
-		Args: a.noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.nodes(cmd.Context(), all) },
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return nodes(scr, db, cmd.Context(), all) },
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "include nodes that left or died recently")
 	return cmd
 }
 
-func (a *app) nodes(ctx context.Context, all bool) error {
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+func nodes(scr *screen, db *source, ctx context.Context, all bool) error {
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
 		nodes, err := ops.Nodes(ctx, e)
 		if err != nil {
 			return err
 		}
-		if group, given := a.group(); given {
+		if group, given := db.group(); given {
 			nodes = slices.DeleteFunc(nodes, func(n view.Node) bool { return n.Group != group })
 		}
-		now := consistent(a.env.Now(), nodes)
+		now := consistent(scr.env.Now(), nodes)
 		gone := 0
 		if !all {
 			known := len(nodes)
 			nodes = slices.DeleteFunc(nodes, isGone)
 			gone = known - len(nodes)
 		}
-		if a.format != formatTable {
-			return documents(a, nodes)
+		if scr.format != formatTable {
+			return documents(scr, nodes)
 		}
 		canary, err := ops.Canary(ctx, e)
 		if err != nil {
 			return err
 		}
-		return a.nodeTable(nodes, gone, canary, now)
+		return writeNodeTable(scr, db, nodes, gone, canary, now)
 	})
 }
 
@@ -101,13 +101,13 @@ func consistent(now time.Time, nodes []view.Node) time.Time {
 
 var nodeColours = map[string]term.Colour{live: term.Good, draining: term.Busy, left: term.Faint, died: term.Bad, expired: term.Bad}
 
-func (a *app) nodeTable(nodes []view.Node, gone int, canary *view.Canary, now time.Time) error {
+func writeNodeTable(scr *screen, db *source, nodes []view.Node, gone int, canary *view.Canary, now time.Time) error {
 	head := []string{"NODE", "GROUP", "STATE", "PARTITIONS", "SEEN", "LEASE", "JOINED", "BUILD"}
 	queues := slices.ContainsFunc(nodes, func(n view.Node) bool { return len(n.Queues) > 0 })
 	if queues {
 		head = append(head, "QUEUES", "ATTEMPTS")
 	}
-	table := a.table(head...)
+	table := scr.table(head...)
 	table.Right(3)
 	for _, n := range nodes {
 		row := []any{n.Name, n.Group, term.Painted{Text: n.State, Colour: nodeColours[n.State]}, human.Count(n.Partitions),
@@ -118,22 +118,22 @@ func (a *app) nodeTable(nodes []view.Node, gone int, canary *view.Canary, now ti
 		table.Row(row...)
 	}
 	if len(nodes) > 0 {
-		if err := table.Write(a.out); err != nil {
+		if err := table.Write(scr.out); err != nil {
 			return err
 		}
 	}
 	notes := slices.Concat(codeNotes(nodes), canaryNotes(canary), nodeNotes(nodes, now))
 	if !slices.ContainsFunc(nodes, works) {
-		notes = append([]string{a.unserved()}, notes...)
+		notes = append([]string{db.unserved()}, notes...)
 	}
 	if gone > 0 {
 		notes = append(notes, fmt.Sprintf("Not shown: %s. Add --all to see them.", human.Plural(gone, "node that is gone", "nodes that are gone")))
 	}
 	for i, note := range notes {
 		if i == 0 && len(nodes) > 0 {
-			a.printf("\n")
+			scr.printf("\n")
 		}
-		a.printf("%s\n", note)
+		scr.printf("%s\n", note)
 	}
 	return nil
 }
@@ -198,8 +198,8 @@ func queuesOf(n view.Node) string {
 }
 
 // served describes what the listed nodes serve.
-func (a *app) served() string {
-	switch group, given := a.group(); {
+func served(db *source) string {
+	switch group, given := db.group(); {
 	case group != "":
 		return fmt.Sprintf("the group %q", group)
 	case given:

@@ -28,10 +28,10 @@ func node(name, group, state string, partitions int, seen time.Duration) view.No
 
 func nodeTable(t *testing.T, gone int, nodes ...view.Node) string {
 	t.Helper()
-	a, output := printer(noon)
-	a.env.Getenv = func(string) string { return "" }
-	a.root() // for the flags
-	if err := a.nodeTable(nodes, gone, nil, noon); err != nil {
+	scr, db, output := printer(noon)
+	scr.env.Getenv = func(string) string { return "" }
+	rootCommand(scr, db) // for the flags
+	if err := writeNodeTable(scr, db, nodes, gone, nil, noon); err != nil {
 		t.Fatal(err)
 	}
 	return "\n" + output()
@@ -186,8 +186,8 @@ func TestE116_AHeldRunNamesItsBuild(t *testing.T) {
 		{view.StatusParked, &view.NeededCode{Build: "v1.2.0", Node: "web-1\x1b[2J", Seen: noon.Add(-time.Hour)}, "It continues with build v1.2.0, last seen 1h00m ago on the node web-1\\u001b[2J.\n"},
 		{view.StatusWaitingForCode, &view.NeededCode{Build: "v2", Node: "web-2", Version: "7", Seen: noon, Live: true}, "The node web-2 has build v2 (version 7 of its workflow), with which it continues when that node serves its partition.\n"},
 	} {
-		a, output := printer(noon)
-		a.explainNeed(&view.Description{Run: view.Run{Status: c.status}, Needs: c.needs}, noon)
+		scr, _, output := printer(noon)
+		explainNeed(scr, &view.Description{Run: view.Run{Status: c.status}, Needs: c.needs}, noon)
 		if got := output(); got != c.want {
 			t.Errorf("of %+v: %q, want %q", c.needs, got, c.want)
 		}

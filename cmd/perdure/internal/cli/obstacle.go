@@ -26,7 +26,7 @@ type controlled struct {
 }
 
 // inTheWay returns what keeps calls that wait at a gate from their next attempt.
-func (a *app) inTheWay(ctx context.Context, e *perdure.Engine, id string, records []view.ControlRecord) ([]obstacle, error) {
+func inTheWay(db *source, ctx context.Context, e *perdure.Engine, id string, records []view.ControlRecord) ([]obstacle, error) {
 	waits := func(r view.ControlRecord) bool {
 		return r.Operation == "retry-now" && r.Outcome == view.Unchanged
 	}
@@ -45,10 +45,10 @@ func (a *app) inTheWay(ctx context.Context, e *perdure.Engine, id string, record
 		o := obstacle{call: p.Call, Waits: wording.AtGate(p.Gate) + "."}
 		switch name := term.Quote(p.Gate.Name); {
 		case p.Gate.Paused != nil:
-			o.effect, o.Next = "To let attempts pass", a.sameDatabase("perdure gates resume "+name)
+			o.effect, o.Next = "To let attempts pass", db.sameDatabase("perdure gates resume "+name)
 		case p.Gate.OpenUntil != nil:
 			o.hint = "When that time has come, one attempt passes as a probe; its success closes the breaker."
-			o.effect, o.Next = "To send one through now", a.sameDatabase("perdure gates probe "+name)
+			o.effect, o.Next = "To send one through now", db.sameDatabase("perdure gates probe "+name)
 		}
 		way = append(way, o)
 	}
@@ -68,14 +68,14 @@ func withObstacles(records []view.ControlRecord, way []obstacle) []controlled {
 }
 
 // tellObstacles says what blocks calls, and what to type.
-func (a *app) tellObstacles(way []obstacle) {
+func tellObstacles(scr *screen, way []obstacle) {
 	for _, o := range way {
-		a.printf("\nCall %d: %s\n", o.call, o.Waits)
+		scr.printf("\nCall %d: %s\n", o.call, o.Waits)
 		if o.hint != "" {
-			a.printf("%s\n", o.hint)
+			scr.printf("%s\n", o.hint)
 		}
 		if o.Next != "" {
-			a.printf("%s: %s\n", o.effect, o.Next)
+			scr.printf("%s: %s\n", o.effect, o.Next)
 		}
 	}
 }

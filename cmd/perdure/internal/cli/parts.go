@@ -53,8 +53,8 @@ type partial[T any] struct {
 
 // inParts reads a list in parts. read returns up to n elements after the last one that it
 // returned before. Selected elements are written as they come, unless they become a table.
-func inParts[T any](a *app, limit int, selects func(*T) bool, read func(last *T, n int) ([]T, error)) (p partial[T], err error) {
-	out, selected := array{app: a}, 0
+func inParts[T any](scr *screen, limit int, selects func(*T) bool, read func(last *T, n int) ([]T, error)) (p partial[T], err error) {
+	out, selected := array{scr: scr}, 0
 	for at := (*T)(nil); ; {
 		n := partSize
 		if limit > 0 && selects == nil {
@@ -73,7 +73,7 @@ func inParts[T any](a *app, limit int, selects func(*T) bool, read func(last *T,
 				return p, out.end()
 			}
 			selected++
-			if p.last = &some[i]; a.format == formatTable {
+			if p.last = &some[i]; scr.format == formatTable {
 				p.rows = append(p.rows, some[i])
 			} else if err := out.add(some[i]); err != nil {
 				return p, err
@@ -87,19 +87,19 @@ func inParts[T any](a *app, limit int, selects func(*T) bool, read func(last *T,
 }
 
 // tellMore says how to continue after a part of a table.
-func (a *app) tellMore(limit int, place string) {
-	a.printf("\nThere are more than these %d. To see the next ones: --after %s\n", limit, place)
+func (scr *screen) tellMore(limit int, place string) {
+	scr.printf("\nThere are more than these %d. To see the next ones: --after %s\n", limit, place)
 }
 
 // array writes objects for programs as they come: as one array, or one per line.
 type array struct {
-	*app
+	scr  *screen
 	held []byte // the last object, which a comma may follow
 }
 
 func (w *array) add(v any) error {
-	if w.format == formatLines {
-		return w.document(v)
+	if w.scr.format == formatLines {
+		return w.scr.document(v)
 	}
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -109,9 +109,9 @@ func (w *array) add(v any) error {
 		return err
 	}
 	if w.held == nil {
-		w.json([]byte("["))
+		w.scr.json([]byte("["))
 	} else {
-		w.json(append(w.held, ','))
+		w.scr.json(append(w.held, ','))
 	}
 	w.held = append([]byte("  "), bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
 	return nil
@@ -120,12 +120,12 @@ func (w *array) add(v any) error {
 // end writes the rest.
 func (w *array) end() error {
 	switch {
-	case w.format != formatJSON:
+	case w.scr.format != formatJSON:
 	case w.held == nil:
-		w.json([]byte("[]"))
+		w.scr.json([]byte("[]"))
 	default:
-		w.json(w.held)
-		w.json([]byte("]"))
+		w.scr.json(w.held)
+		w.scr.json([]byte("]"))
 	}
 	return nil
 }

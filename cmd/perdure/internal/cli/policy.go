@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/flow/check"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/notation"
+	"github.com/perdure/perdure/internal/policyedit"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -19,23 +19,23 @@ import (
 
 const aboutText = "It reads a policy only."
 
-func (a *app) policyCommand() *cobra.Command {
+func policyCommand(scr *screen, db *source) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "policy",
 		Example: `  perdure policy explain '[retry: 3, backoff: 60]'
   perdure policy try '[retry: 3, backoff: 10s]' --activity charge --since 7d`,
 		Short:       "Explain retry policies, and try them on what is on record",
-		Args:        a.noArguments,
+		Args:        noArguments,
 		Annotations: map[string]string{noDatabase: aboutText, noGroup: aboutText},
 		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(a.policyExplainCommand(), a.policyTryCommand())
+	cmd.AddCommand(policyExplainCommand(scr), policyTryCommand(scr, db))
 	return cmd
 }
 
-func (a *app) policyExplainCommand() *cobra.Command {
+func policyExplainCommand(scr *screen) *cobra.Command {
 	layers := 1
 	cmd := &cobra.Command{
 		Use:   "explain POLICY",
@@ -64,7 +64,7 @@ Keys of the text (D is a duration such as 60, 500ms, 1h30m; TYPES one or (severa
 			if layers < 1 {
 				return usage("Use a number from 1.", "--nested is %d.", layers)
 			}
-			return a.explainPolicy(args[0], layers)
+			return explainPolicy(scr, args[0], layers)
 		},
 	}
 	cmd.Flags().IntVar(&layers, "nested", 1, "`number` of nested layers that retry by this policy")
@@ -90,39 +90,23 @@ func keyList() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// presets are the ready-made policies of package retry by name.
-var presets = []struct {
-	name   string
-	policy retry.Policy
-}{
-	{"never", retry.Never}, {"standard", retry.Standard}, {"aggressive", retry.Aggressive},
-	{"conservative", retry.Conservative}, {"infinite", retry.Infinite}, {"quick", retry.Quick},
-}
-
-func presetNames() []string {
-	names := make([]string, len(presets))
-	for i, preset := range presets {
-		names[i] = preset.name
+func presetNames() (names []string) {
+	for _, p := range policyedit.Presets {
+		names = append(names, p.Name)
 	}
 	return names
 }
 
-// readPolicy parses a policy in text, by its name, or in JSON.
+// readPolicy reads a policy in text, by its name, or in JSON.
 func readPolicy(text string) (retry.Policy, error) {
-	for _, preset := range presets {
-		if preset.name == text {
-			return preset.policy, nil
-		}
-	}
-	if strings.HasPrefix(strings.TrimSpace(text), "{") {
-		var p retry.Policy
-		if err := json.Unmarshal([]byte(text), &p); err != nil {
-			return p, usage("", "%s", human.Sentence(err.Error()))
-		}
+	p, err := policyedit.Read(text)
+	if err = notPolicy(text, err); err == nil {
 		return p, nil
 	}
-	p, err := retry.Parse(text)
-	return p, notPolicy(text, err)
+	if _, is := errors.AsType[*Error](err); is {
+		return p, err
+	}
+	return p, usage("See: perdure policy explain --help", "%s", human.Sentence(err.Error()))
 }
 
 // notPolicy points at what is wrong with a text.
@@ -134,19 +118,12 @@ func notPolicy(text string, err error) error {
 }
 
 // policyValue parses a valid policy.
-func (a *app) policyValue(text string) (retry.Policy, error) {
-	text, err := a.textValue("policy", text)
+func policyValue(scr *screen, text string) (retry.Policy, error) {
+	text, err := scr.textValue("policy", text)
 	if err != nil {
 		return retry.Policy{}, err
 	}
-	p, err := readPolicy(text)
-	if err != nil {
-		return p, err
-	}
-	if err := p.Validate(); err != nil {
-		return p, usage("See: perdure policy explain --help", "%s", human.Sentence(err.Error()))
-	}
-	return p, nil
+	return readPolicy(text)
 }
 
 // underlined returns the faulty line of a text, with a mark below the fault.
@@ -165,7 +142,7 @@ func underlined(text string, e *retry.NotationError) string {
 	return "  " + before + term.Clip(human.Escape(behind), room) + "\n  " + strings.Repeat(" ", term.Width(before)) + "^"
 }
 
-func (a *app) explainPolicy(text string, layers int) error {
+func explainPolicy(scr *screen, text string, layers int) error {
 	p, err := readPolicy(text)
 	if err != nil {
 		return err
@@ -175,10 +152,10 @@ func (a *app) explainPolicy(text string, layers int) error {
 		return usage("", "%s", human.Sentence(err.Error()))
 	}
 	e.Warnings = append(e.Warnings, strangeTypes(p)...)
-	if a.format != formatTable {
-		return a.document(view.ExplainPolicy(e))
+	if scr.format != formatTable {
+		return scr.document(view.ExplainPolicy(e))
 	}
-	return a.policyTables(e)
+	return policyTables(scr, e)
 }
 
 // strangeTypes warns of error types that almost match those of flow files and of the
@@ -197,9 +174,9 @@ func strangeTypes(p retry.Policy) (all []retry.Warning) {
 }
 
 // policyTables shows an explanation to people.
-func (a *app) policyTables(e *retry.Explanation) error {
-	a.printf("%s\n\n", term.Painted{Text: e.Policy.String(), Colour: term.Strong})
-	table := a.table("ERRORS", "RETRIED", "ATTEMPTS", "WHY")
+func policyTables(scr *screen, e *retry.Explanation) error {
+	scr.printf("%s\n\n", term.Painted{Text: e.Policy.String(), Colour: term.Strong})
+	table := scr.table("ERRORS", "RETRIED", "ATTEMPTS", "WHY")
 	for _, v := range e.Verdicts {
 		retried, attempts := term.Painted{Text: "no", Colour: term.Bad}, ""
 		if v.Retried {
@@ -207,21 +184,21 @@ func (a *app) policyTables(e *retry.Explanation) error {
 		}
 		table.Row(v.Errors, retried, attempts, v.Why())
 	}
-	if err := table.Write(a.out); err != nil {
+	if err := table.Write(scr.out); err != nil {
 		return err
 	}
 	for i := range e.Schedules {
-		if err := a.schedule(&e.Schedules[i]); err != nil {
+		if err := planTable(scr, &e.Schedules[i]); err != nil {
 			return err
 		}
 	}
-	a.policyTotals(e)
+	policyTotals(scr, e)
 	if len(e.Warnings) > 0 {
-		a.printf("\n%s\n", term.Painted{Text: "Possible mistakes:", Colour: term.Busy})
+		scr.printf("\n%s\n", term.Painted{Text: "Possible mistakes:", Colour: term.Busy})
 	}
 	for _, w := range e.Warnings {
 		for i, line := range wrap(w.Text, 80) {
-			a.printf("  %s %s\n", []string{"-", " "}[min(i, 1)], line)
+			scr.printf("  %s %s\n", []string{"-", " "}[min(i, 1)], line)
 		}
 	}
 	return nil
@@ -231,9 +208,9 @@ func (a *app) policyTables(e *retry.Explanation) error {
 const shownAttempts = 20
 
 // schedule shows when attempts start.
-func (a *app) schedule(s *retry.Schedule) error {
-	a.printf("\nIf attempts fail immediately with %s:\n\n", s.Errors)
-	table := a.table("ATTEMPT", "WAIT", "STARTS AT", "EARLIEST", "LATEST", "")
+func planTable(scr *screen, s *retry.Schedule) error {
+	scr.printf("\nIf attempts fail immediately with %s:\n\n", s.Errors)
+	table := scr.table("ATTEMPT", "WAIT", "STARTS AT", "EARLIEST", "LATEST", "")
 	table.Indent = "  "
 	table.Right(0, 1, 2, 3, 4)
 	for i, p := range s.Attempts {
@@ -252,7 +229,7 @@ func (a *app) schedule(s *retry.Schedule) error {
 	if !s.Complete {
 		table.Row("...")
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }
 
 // startsAt says when an attempt starts, as far as a duration can hold it.
@@ -274,9 +251,9 @@ func unboundedWaits(e *retry.Explanation) string {
 }
 
 // policyTotals prints the totals.
-func (a *app) policyTotals(e *retry.Explanation) {
-	a.printf("\n")
-	facts := a.table()
+func policyTotals(scr *screen, e *retry.Explanation) {
+	scr.printf("\n")
+	facts := scr.table()
 	fact := func(name, text string) { facts.Row(term.Painted{Text: name, Colour: term.Faint}, text) }
 	fact("attempts", atMost(e.Executions, e.Layers))
 	if e.Waits == retry.Forever {
@@ -291,7 +268,7 @@ func (a *app) policyTotals(e *retry.Explanation) {
 	}
 	fact("not counted", fmt.Sprintf("waits that errors ask for (at most %s each), queues, attempts lost in a crash (%d allowed)",
 		exactly(e.Policy.WithDefaults().MaxServerDelay), e.Policy.WithDefaults().CrashLimit-1))
-	_ = facts.Write(a.out) // a.out keeps its error
+	_ = facts.Write(scr.out) // a.out keeps its error
 }
 
 // atMost says how many attempts one call can make.

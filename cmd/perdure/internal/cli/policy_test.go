@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/perdure/perdure/internal/policyedit"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -34,7 +35,7 @@ func TestF4_TheMarkStandsBelowTheBadToken(t *testing.T) {
 }
 
 func TestR6_PresetsHaveNames(t *testing.T) {
-	if len(presets) != 6 {
+	if len(policyedit.Presets) != 6 {
 		t.Errorf("got %q", presetNames())
 	}
 	for _, name := range presetNames() {

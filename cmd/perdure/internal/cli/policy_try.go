@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) policyTryCommand() *cobra.Command {
+func policyTryCommand(scr *screen, db *source) *cobra.Command {
 	var opt ledgerOptions
 	cmd := &cobra.Command{
 		Use:   "try POLICY",
@@ -43,65 +43,65 @@ kept. POLICY is text in brackets, JSON, or the name of a preset, as in policy ex
 			return presetNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.policyValue(args[0])
+			p, err := policyValue(scr, args[0])
 			if err != nil {
 				return err
 			}
-			if err := opt.resolve(a.env.Now()); err != nil {
+			if err := opt.resolve(); err != nil {
 				return err
 			}
-			return a.tryPolicy(cmd.Context(), p, &opt.filter)
+			return tryPolicy(scr, db, cmd.Context(), p, &opt.filter)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opt.filter.Activity, "activity", "", "only calls of the activity or step with this `name`")
-	flags.StringVar(&opt.filter.Workflow, "type", "", "only of the workflow with this `name`")
-	opt.span(flags)
+	flags.StringVar(&opt.asked.Activity, "activity", "", "only calls of the activity or step with this `name`")
+	flags.StringVar(&opt.asked.Workflow, "type", "", "only of the workflow with this `name`")
+	opt.span(scr, cmd)
 	return cmd
 }
 
-func (a *app) tryPolicy(ctx context.Context, p retry.Policy, f *view.AttemptFilter) error {
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+func tryPolicy(scr *screen, db *source, ctx context.Context, p retry.Policy, f *view.AttemptFilter) error {
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
 		t, err := ops.TryPolicy(ctx, e, p, view.TrialFilter{Workflow: f.Workflow, Activity: f.Activity, Since: f.Since, Until: f.Until})
 		if err != nil {
 			return err
 		}
-		if a.format != formatTable {
-			return a.document(t)
+		if scr.format != formatTable {
+			return scr.document(t)
 		}
-		return a.policyTrial(t)
+		return policyTrial(scr, db, t)
 	})
 }
 
 // policyTrial shows a trial to people.
-func (a *app) policyTrial(t *view.PolicyTrial) error {
-	a.printf("%s\n\n", term.Painted{Text: t.Policy, Colour: term.Strong})
+func policyTrial(scr *screen, db *source, t *view.PolicyTrial) error {
+	scr.printf("%s\n\n", term.Painted{Text: t.Policy, Colour: term.Strong})
 	if t.Calls == 0 {
-		a.printf("No call that failed at first is on record%s.\n", a.inGroup())
-		a.notTried(t)
+		scr.printf("No call that failed at first is on record%s.\n", db.inGroup())
+		notTried(scr, t)
 		return nil
 	}
-	a.printf("Tried on %s with %s that ran\nfrom %s to %s.\n", human.Plural(t.Calls, "call", "calls"), human.Plural(t.Recorded.Attempts, "attempt", "attempts"),
+	scr.printf("Tried on %s with %s that ran\nfrom %s to %s.\n", human.Plural(t.Calls, "call", "calls"), human.Plural(t.Recorded.Attempts, "attempt", "attempts"),
 		human.Time(*t.From), human.Time(*t.To))
-	a.notTried(t)
-	if err := a.trialNumbers(t); err != nil {
+	notTried(scr, t)
+	if err := trialNumbers(scr, t); err != nil {
 		return err
 	}
-	if err := a.trialClasses(t.Classes); err != nil {
+	if err := trialClasses(scr, t.Classes); err != nil {
 		return err
 	}
-	a.trialLoad(&t.Load)
-	a.trialEnd(t)
+	trialLoad(scr, &t.Load)
+	trialEnd(scr, db, t)
 	return nil
 }
 
 // notTried says on which calls the policy was not tried.
-func (a *app) notTried(t *view.PolicyTrial) {
+func notTried(scr *screen, t *view.PolicyTrial) {
 	if t.LeftOut > 0 {
-		a.printf("%s left out: the first attempt is not on record any more, or before --since.\n", are(t.LeftOut))
+		scr.printf("%s left out: the first attempt is not on record any more, or before --since.\n", are(t.LeftOut))
 	}
 	if t.FirstTry > 0 {
-		a.printf("%s succeeded at the first attempt, which no policy changes.\n", human.Plural(int(t.FirstTry), "more call", "more calls"))
+		scr.printf("%s succeeded at the first attempt, which no policy changes.\n", human.Plural(int(t.FirstTry), "more call", "more calls"))
 	}
 }
 
@@ -113,27 +113,27 @@ func are(n int) string {
 }
 
 // trialNumbers shows the sums side by side.
-func (a *app) trialNumbers(t *view.PolicyTrial) error {
-	a.printf("\n")
-	table := a.table("", "RECORDED", "TRIAL", "WORST", "BEST")
+func trialNumbers(scr *screen, t *view.PolicyTrial) error {
+	scr.printf("\n")
+	table := scr.table("", "RECORDED", "TRIAL", "WORST", "BEST")
 	table.Right(1, 2, 3, 4)
 	for _, r := range wording.TrialRows(t) {
 		table.Row(r.Name, r.Recorded, r.Trial, r.Worst, r.Best)
 	}
-	if err := table.Write(a.out); err != nil {
+	if err := table.Write(scr.out); err != nil {
 		return err
 	}
-	a.printf("\n%s\n", wording.TrialSaved(t))
+	scr.printf("\n%s\n", wording.TrialSaved(t))
 	if text := wording.TrialEstimate(t); text != "" {
-		a.printf("%s\n", text)
+		scr.printf("%s\n", text)
 	}
 	return nil
 }
 
 // trialClasses shows how calls ended, on record and with the policy.
-func (a *app) trialClasses(all []view.TrialClass) error {
-	a.printf("\n")
-	table := a.table("RECORDED", "TRIAL", "CALLS", "ASSUMED", "ATTEMPTS", "EXAMPLE", "CALL", "ATTEMPTS")
+func trialClasses(scr *screen, all []view.TrialClass) error {
+	scr.printf("\n")
+	table := scr.table("RECORDED", "TRIAL", "CALLS", "ASSUMED", "ATTEMPTS", "EXAMPLE", "CALL", "ATTEMPTS")
 	table.Right(2, 3, 6)
 	for i := range all {
 		c := &all[i]
@@ -148,7 +148,7 @@ func (a *app) trialClasses(all []view.TrialClass) error {
 		table.Row(c.Recorded, term.Painted{Text: c.Trial, Colour: colour}, human.Count(c.Calls), human.Count(c.Assumed),
 			fromTo(c.RecordedAttempts, c.TrialAttempts), c.Example.WorkflowID, fmt.Sprint(c.Example.Call), fromTo(c.Example.RecordedAttempts, c.Example.TrialAttempts))
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }
 
 func fromTo(recorded, trial int) string {
@@ -162,7 +162,7 @@ func fromTo(recorded, trial int) string {
 var bars = []rune(" ▁▂▃▄▅▆▇█")
 
 // trialLoad draws how many attempts start over time.
-func (a *app) trialLoad(l *view.TrialLoad) {
+func trialLoad(scr *screen, l *view.TrialLoad) {
 	if len(l.Points) == 0 {
 		return
 	}
@@ -181,7 +181,7 @@ func (a *app) trialLoad(l *view.TrialLoad) {
 	if slices.Equal(rows[1].counts, rows[2].counts) {
 		rows = rows[:2]
 	}
-	a.printf("\nAttempts that start, by %s from %s:\n\n", exactly(l.Width), human.Time(first))
+	scr.printf("\nAttempts that start, by %s from %s:\n\n", exactly(l.Width), human.Time(first))
 	for _, r := range rows {
 		var line strings.Builder
 		for _, n := range r.counts {
@@ -191,18 +191,18 @@ func (a *app) trialLoad(l *view.TrialLoad) {
 			}
 			line.WriteRune(bars[height])
 		}
-		a.printf("  %-8s %s  highest %s\n", r.name, line.String(), human.Count(slices.Max(r.counts)))
+		scr.printf("  %-8s %s  highest %s\n", r.name, line.String(), human.Count(slices.Max(r.counts)))
 	}
 }
 
 // trialEnd shows the assumptions behind the numbers, and what to look at.
-func (a *app) trialEnd(t *view.PolicyTrial) {
+func trialEnd(scr *screen, db *source, t *view.PolicyTrial) {
 	if len(t.Assumptions) > 0 {
-		a.printf("\n%s\n", term.Painted{Text: "Assumed:", Colour: term.Busy})
+		scr.printf("\n%s\n", term.Painted{Text: "Assumed:", Colour: term.Busy})
 	}
 	for _, text := range t.Assumptions {
 		for i, line := range wrap(text, 76) {
-			a.printf("  %s %s\n", []string{"-", " "}[min(i, 1)], line)
+			scr.printf("  %s %s\n", []string{"-", " "}[min(i, 1)], line)
 		}
 	}
 	e := &t.Classes[0].Example
@@ -212,5 +212,5 @@ func (a *app) trialEnd(t *view.PolicyTrial) {
 			break
 		}
 	}
-	a.printf("\nTo see an example: %s\n", a.sameDatabase(fmt.Sprintf("perdure attempts %s", term.Quote(e.WorkflowID))))
+	scr.printf("\nTo see an example: %s\n", db.sameDatabase(fmt.Sprintf("perdure attempts %s", term.Quote(e.WorkflowID))))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) queryCommand() *cobra.Command {
-	return a.asking(&cobra.Command{
+func queryCommand(scr *screen, db *source) *cobra.Command {
+	return asking(scr, db, &cobra.Command{
 		Use:   "query ID NAME [JSON]",
 		Short: "Query a workflow",
 		Long: `Query a workflow: call the query handler of that name in its code, and print what it
@@ -27,7 +27,7 @@ The exit code is 6 if there is no answer in time.`,
 		return e.Workflow(id).Query(ctx, name, input)
 	}, func(err error, waited time.Duration) error {
 		if errors.Is(err, perdure.ErrUnanswered) {
-			return &Error{Code: exitTimedOut, What: fmt.Sprintf("There was no answer within %s.", human.Duration(waited)), Hint: "Is an engine running? See: " + a.sameDatabase("perdure nodes")}
+			return &Error{Code: exitTimedOut, What: fmt.Sprintf("There was no answer within %s.", human.Duration(waited)), Hint: "Is an engine running? See: " + db.sameDatabase("perdure nodes")}
 		}
 		return err
 	})

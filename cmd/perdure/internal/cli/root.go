@@ -4,7 +4,9 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/param"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -38,29 +40,32 @@ const rootExample = `  perdure demo
   perdure show order-17 -o json`
 
 // root returns the command with all its subcommands.
-func (a *app) root() *cobra.Command {
+func rootCommand(scr *screen, db *source) *cobra.Command {
 	root := &cobra.Command{
 		Use:               "perdure",
 		Short:             "Inspect and operate durable workflows",
 		Long:              rootHelp,
 		Example:           rootExample,
-		Args:              a.noArguments,
+		Args:              noArguments,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		PersistentPreRunE: a.checkFlags,
+		PersistentPreRunE: checkFlags,
 
 		SuggestionsMinimumDistance: 2,
 	}
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.db, "db", "", "`database`: FILE or postgres://USER@HOST/NAME (default $PERDURE_DB, else perdure.db here)")
-	flags.StringVar(&a.codec, "codec", "", "`file` with the codecs of an encrypted database (default $PERDURE_CODEC)")
+	flags.StringVar(&db.named, "db", "", "`database`: FILE or postgres://USER@HOST/NAME (default $PERDURE_DB, else perdure.db here)")
+	flags.StringVar(&db.codec, "codec", "", "`file` with the codecs of an encrypted database (default $PERDURE_CODEC)")
 	flags.String("group", "", "`name` of the group of nodes (default $PERDURE_GROUP)")
-	a.groupFlag = flags.Lookup("group")
-	flags.VarP(&a.format, "output", "o", "table for people, json or jsonl for programs")
+	db.groupFlag = flags.Lookup("group")
+	flags.VarP(&scr.format, "output", "o", "table for people, json or jsonl for programs")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		hint := "See: " + cmd.CommandPath() + " --help"
 		if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+			if w, ok := errors.AsType[*param.Wrong](err); ok {
+				return wrongValue("--"+wrong.GetFlag().Name, w)
+			}
 			_, what := pflag.UnquoteUsage(wrong.GetFlag())
 			return usage(hint, "%q is not a value for --%s (%s).", wrong.GetValue(), wrong.GetFlag().Name, what)
 		}
@@ -71,26 +76,27 @@ func (a *app) root() *cobra.Command {
 	})
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(
-		a.demoCommand(), a.statusCommand(), a.doctorCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(), a.callsCommand(), a.statsCommand(),
-		a.flowCommand(), a.checkCodeCommand(), a.startCommand(), a.queryCommand(), a.updateCommand(), a.completeCommand(), a.failAttemptCommand(), a.forkCommand(),
-		a.auditCommand(), a.migrateCommand(), a.gcCommand(), a.dashboardCommand(), a.tortureCommand(), a.nodesCommand(), a.canaryCommand(), a.gatesCommand(), a.schedulesCommand(), a.policyCommand(), a.versionCommand(),
+		demoCommand(scr, db), statusCommand(scr, db), doctorCommand(scr, db), listCommand(scr, db), showCommand(scr, db), historyCommand(scr, db), attemptsCommand(scr, db), callsCommand(scr, db), statsCommand(scr, db),
+		flowCommand(scr, db), checkCodeCommand(scr, db), startCommand(scr, db), queryCommand(scr, db), updateCommand(scr, db),
+		auditCommand(scr, db), migrateCommand(scr, db), dashboardCommand(scr, db), tortureCommand(scr, db), nodesCommand(scr, db), canaryCommand(scr, db), gatesCommand(scr, db), schedulesCommand(scr, db), policyCommand(scr, db), versionCommand(scr),
 	)
-	root.AddCommand(a.operationCommands()...)
-	a.completeFlags(root)
+	root.AddCommand(operationCommands(scr, db)...)
+	root.AddCommand(tabled(scr, db, command.Runs, command.Token, command.Records)...)
+	completeFlags(db, root)
 	inGroups(root)
 	addSynonyms(root)
-	root.SetOut(a.out) // the next two read it
+	root.SetOut(scr.out) // the next two read it
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	a.refuseUnknown(root)
-	a.fitHelp(root)
+	refuseUnknown(root)
+	fitHelp(scr, root)
 	return root
 }
 
 // helpGroups are the headings of the help, each with its commands.
 var helpGroups = []struct{ title, commands string }{
 	{"Look:", "status list show history attempts calls stats nodes gates schedules audit"},
-	{"Act:", "start signal query update retry-now pause resume skip fail edit-policy pause-run resume-run reset move-runs canary fork cancel terminate complete fail-attempt"},
+	{"Act:", "start signal query update retry-now ask pause resume skip fail edit-policy pause-run resume-run reset move-runs canary fork cancel terminate complete fail-attempt"},
 	{"Flows and policies:", "flow policy check-code"},
 	{"Administration:", "dashboard migrate gc demo torture version doctor"},
 }
@@ -111,20 +117,20 @@ func inGroups(root *cobra.Command) {
 
 // refuseUnknown makes the commands that cobra adds refuse unknown arguments. By default
 // they print their help.
-func (a *app) refuseUnknown(root *cobra.Command) {
+func refuseUnknown(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
 		case "completion":
-			cmd.Args, cmd.RunE = a.noArguments, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			cmd.Args, cmd.RunE = noArguments, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 			for _, shell := range cmd.Commands() {
-				shell.Args = a.noArguments
+				shell.Args = noArguments
 			}
 		case "help":
 			cmd.Args = func(_ *cobra.Command, args []string) error {
 				if found, rest, err := root.Find(args); err == nil && found != nil {
-					return a.noArguments(found, rest)
+					return noArguments(found, rest)
 				}
-				return a.noArguments(root, args)
+				return noArguments(root, args)
 			}
 		}
 	}
@@ -136,7 +142,7 @@ const (
 	noGroup    = "group"
 )
 
-func (a *app) checkFlags(cmd *cobra.Command, _ []string) error {
+func checkFlags(cmd *cobra.Command, _ []string) error {
 	for _, flag := range []string{noDatabase, noGroup, "codec"} {
 		why := cmd.Annotations[flag]
 		if flag == "codec" {
@@ -151,7 +157,7 @@ func (a *app) checkFlags(cmd *cobra.Command, _ []string) error {
 
 // noArguments is for commands without arguments, and for commands with subcommands, whose
 // argument would be an unknown subcommand.
-func (a *app) noArguments(cmd *cobra.Command, args []string) error {
+func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}

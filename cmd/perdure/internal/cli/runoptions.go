@@ -26,7 +26,7 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 }
 
 // options returns the options that the flags set.
-func (r *runFlags) options(a *app) (options []workflow.RunOption, err error) {
+func (r *runFlags) options(scr *screen) (options []workflow.RunOption, err error) {
 	if r.runTimeout != 0 {
 		options = append(options, workflow.RunTimeout(r.runTimeout))
 	}
@@ -37,7 +37,7 @@ func (r *runFlags) options(a *app) (options []workflow.RunOption, err error) {
 		options = append(options, workflow.Priority(r.priority))
 	}
 	if r.memo != "" {
-		memo, err := a.jsonValue("memo", r.memo)
+		memo, err := scr.jsonValue("memo", r.memo)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestWhatToTypeNamesTheDatabase, and no password that the name of the database has: whatever is
@@ -17,10 +18,10 @@ func TestWhatToTypeNamesTheDatabase(t *testing.T) {
 		"host=db user=ann password=geheim dbname=shop":   "perdure nodes --db 'postgres:///shop?host=db&user=ann'",
 		"postgres://ann:ge@heim@db/shop?schema=berliner": "perdure nodes",
 	} {
-		a := &app{}
-		a.root()
-		a.db = db
-		got := a.sameDatabase("perdure nodes")
+		scr, source, _ := printer(time.Now())
+		rootCommand(scr, source)
+		source.named = db
+		got := source.sameDatabase("perdure nodes")
 		if got != want {
 			t.Errorf("%q:\n  %s\nwant:\n  %s", db, got, want)
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) schedulesCommand() *cobra.Command {
+func schedulesCommand(scr *screen, db *source) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schedules",
 		Short: "List schedules, which start workflows repeatedly",
@@ -30,64 +30,21 @@ runs are open, and how the last one ended.`,
   perdure schedules show nightly
   perdure schedules pause nightly --reason "the warehouse is closed"
   perdure schedules backfill nightly --from 2026-11-01T00:00:00Z --until 2026-11-20T00:00:00Z`,
-		Args: a.noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.schedules(cmd.Context()) },
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return schedules(scr, db, cmd.Context()) },
 	}
-	cmd.AddCommand(a.createScheduleCommand(), a.updateScheduleCommand(), a.showScheduleCommand(), a.triggerScheduleCommand(), a.backfillScheduleCommand(),
-		a.tellCommand("schedule", "pause NAME", "paused", "Pause a schedule",
-			"The schedule starts nothing until \"perdure schedules resume\". Open runs go on; fires\nthat wait for them are skipped.",
-			"  perdure schedules pause nightly --reason \"the warehouse is closed\"", ops.PauseSchedule),
-		a.tellCommand("schedule", "resume NAME", "resumed", "Resume a paused schedule",
-			"Times that passed during the pause are not fired; see: perdure schedules backfill",
-			"  perdure schedules resume nightly --reason \"the warehouse is open\"", ops.ResumeSchedule),
-		a.tellCommand("schedule", "delete NAME", "deleted", "Delete a schedule", "Runs that it started continue.",
-			"  perdure schedules delete nightly --reason \"the report is no longer read\"", ops.DeleteSchedule),
-	)
+	cmd.AddCommand(createScheduleCommand(scr, db), updateScheduleCommand(scr, db), showScheduleCommand(scr, db))
+	cmd.AddCommand(tabled(scr, db, command.Schedule)...)
 	return cmd
 }
 
 // withSchedule opens the database for a command about one schedule.
-func (a *app) withSchedule(ctx context.Context, name string, f func(e *perdure.Engine) error) error {
-	return a.withNamed(ctx, "schedule", name, f)
+func (db *source) withSchedule(ctx context.Context, name string, f func(e *perdure.Engine) error) error {
+	return db.withNamed(ctx, "schedule", name, f)
 }
 
-// scheduleBy adds the flags that say who changes a schedule and why.
-func (a *app) scheduleBy(cmd *cobra.Command) func() []ops.Option {
-	var who person
-	who.addFlags(cmd)
-	return func() []ops.Option { return []ops.Option{ops.By(a.user(who)), ops.Why(who.why)} }
-}
-
-// scheduleOnce adds these flags, and the one for the idempotency key.
-func (a *app) scheduleOnce(cmd *cobra.Command) func() []ops.ControlOption {
-	who, once := a.scheduleBy(cmd), onceFlag(cmd)
-	return func() (options []ops.ControlOption) {
-		for _, o := range who() {
-			options = append(options, o)
-		}
-		return append(options, once()...)
-	}
-}
-
-// onceFlag adds the flag for the idempotency key.
-func onceFlag(cmd *cobra.Command) func() []ops.ControlOption {
-	key := cmd.Flags().String("request", "", "idempotency `key` of this request: repeating it does nothing")
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		if cmd.Flags().Changed("request") && *key == "" {
-			return usage("Leave --request out, or give the request a key.", "The --request is empty.")
-		}
-		return nil
-	}
-	return func() []ops.ControlOption {
-		if *key == "" {
-			return nil
-		}
-		return []ops.ControlOption{ops.RequestID(*key)}
-	}
-}
-
-func (a *app) createScheduleCommand() *cobra.Command {
-	var spec schedule.Spec
+func createScheduleCommand(scr *screen, db *source) *cobra.Command {
+	var fires firing
 	cmd := &cobra.Command{
 		Use:   "create NAME WORKFLOW|FILE [JSON]",
 		Short: "Create a schedule, or change it",
@@ -108,30 +65,28 @@ forward, a time that is skipped fires at the change.`,
   perdure schedules create sweep sweep '{"limit": 100}' --every 15m --overlap buffer_one`,
 		Args: arguments,
 	}
-	specFlags(cmd, &spec)
-	overlap := overlapFlag(cmd, "a fire", " (default skip)")
+	addParams(scr, cmd, &fires, "")
 	var run runFlags
 	run.add(cmd.Flags())
 	actions := otherActions(cmd)
 	given := inputFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		spec.Overlap = cmp.Or(schedule.Overlap(*overlap), spec.Overlap)
-		if err := checkSchedule(spec); err != nil {
+		spec, err := fires.over(schedule.Spec{})
+		if err != nil {
 			return err
 		}
 		input := "null"
 		if len(args) == 3 {
 			input = args[2]
 		}
-		input, err := given(input, len(args) == 3)
+		if input, err = given(input, len(args) == 3); err != nil {
+			return err
+		}
+		workflow, input, err := scheduled(scr, db, args[1], input, *actions)
 		if err != nil {
 			return err
 		}
-		workflow, input, err := a.scheduled(args[1], input, *actions)
-		if err != nil {
-			return err
-		}
-		return a.createSchedule(cmd.Context(), args[0], workflow, input, run, spec)
+		return createSchedule(scr, db, cmd.Context(), args[0], workflow, input, run, spec)
 	}
 	return cmd
 }
@@ -143,7 +98,7 @@ func otherActions(cmd *cobra.Command) *[]string {
 
 // scheduled returns the workflow and the input that a schedule starts: the given ones, or
 // the interpreter with a flow file.
-func (a *app) scheduled(workflow, input string, actions []string) (name, text string, err error) {
+func scheduled(scr *screen, db *source, workflow, input string, actions []string) (name, text string, err error) {
 	if !strings.HasSuffix(workflow, flowEnding) {
 		if len(actions) > 0 {
 			return "", "", usage("Leave --action out.", "%q is not a flow file, and only those have actions.", workflow)
@@ -153,8 +108,8 @@ func (a *app) scheduled(workflow, input string, actions []string) (name, text st
 	if input == "null" {
 		input = ""
 	}
-	a.creates = true
-	program, err := a.flowStart(workflow, input, actions)
+	db.creates = true
+	program, err := flowStart(scr, workflow, input, actions)
 	if err != nil {
 		return "", "", err
 	}
@@ -162,8 +117,8 @@ func (a *app) scheduled(workflow, input string, actions []string) (name, text st
 	return flow.Workflow.Name(), string(data), err
 }
 
-func (a *app) updateScheduleCommand() *cobra.Command {
-	var spec schedule.Spec
+func updateScheduleCommand(scr *screen, db *source) *cobra.Command {
+	var fires firing
 	cmd := &cobra.Command{
 		Use:   "update NAME [WORKFLOW|FILE [JSON]]",
 		Short: "Change what a schedule starts, or when",
@@ -177,10 +132,9 @@ the group, an earlier change does not show yet: repeat it together with the new 
   perdure schedules update nightly --cron "0 4 * * *"
   perdure schedules update nightly nightly.flow '{"service": "http://warehouse-2"}'`,
 		Args:              arguments,
-		ValidArgsFunction: a.completeArgument(scheduleNames),
+		ValidArgsFunction: db.completeArgument(scheduleNames),
 	}
-	specFlags(cmd, &spec)
-	overlap := overlapFlag(cmd, "a fire", "")
+	addParams(scr, cmd, &fires, "")
 	var run runFlags
 	run.add(cmd.Flags())
 	actions := otherActions(cmd)
@@ -197,40 +151,37 @@ the group, an earlier change does not show yet: repeat it together with the new 
 			args = append(args, input)
 		}
 		var old *view.Schedule
-		err = a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) (err error) {
+		err = db.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) (err error) {
 			old, err = ops.DescribeSchedule(cmd.Context(), e, args[0])
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		spec.Overlap = cmp.Or(schedule.Overlap(*overlap), spec.Overlap)
-		if !cmd.Flags().Changed("spec") { // which sets all fields
-			spec = changedSpec(cmd, old.Spec, spec)
-		}
-		if err := checkSchedule(spec); err != nil {
+		spec, err := fires.over(old.Spec)
+		if err != nil {
 			return err
 		}
-		workflow, input, err := a.rescheduled(old, args[1:], *actions)
+		workflow, input, err := rescheduled(scr, db, old, args[1:], *actions)
 		if err != nil {
 			return err
 		}
 		if run.memo == "" && !old.Memo.Absent() {
 			run.memo = string(old.Memo.JSON)
 		}
-		return a.createSchedule(cmd.Context(), args[0], workflow, input, run, spec)
+		return createSchedule(scr, db, cmd.Context(), args[0], workflow, input, run, spec)
 	}
 	return cmd
 }
 
 // rescheduled returns what a schedule starts after an update. A flow file keeps the
 // previous input, unless another one is given.
-func (a *app) rescheduled(old *view.Schedule, args, actions []string) (workflow, input string, err error) {
+func rescheduled(scr *screen, db *source, old *view.Schedule, args, actions []string) (workflow, input string, err error) {
 	switch len(args) {
 	case 0:
 		return old.Workflow, string(old.Input.JSON), nil
 	case 2:
-		return a.scheduled(args[0], args[1], actions)
+		return scheduled(scr, db, args[0], args[1], actions)
 	}
 	input = "null"
 	var program flow.Program
@@ -240,11 +191,11 @@ func (a *app) rescheduled(old *view.Schedule, args, actions []string) (workflow,
 	case !isFlow && old.Workflow == args[0]:
 		input = string(old.Input.JSON)
 	}
-	return a.scheduled(args[0], input, actions)
+	return scheduled(scr, db, args[0], input, actions)
 }
 
-func (a *app) createSchedule(ctx context.Context, name, workflow, text string, run runFlags, spec schedule.Spec) error {
-	input, err := a.jsonValue("input of the workflow", text)
+func createSchedule(scr *screen, db *source, ctx context.Context, name, workflow, text string, run runFlags, spec schedule.Spec) error {
+	input, err := scr.jsonValue("input of the workflow", text)
 	if err != nil {
 		return err
 	}
@@ -252,7 +203,7 @@ func (a *app) createSchedule(ctx context.Context, name, workflow, text string, r
 	if workflow == flow.Workflow.Name() && json.Unmarshal(input, &file) == nil {
 		run.attrs = append(run.attrs, fileAttribute(file.Name)...)
 	}
-	options, err := run.options(a)
+	options, err := run.options(scr)
 	if err != nil {
 		return err
 	}
@@ -260,19 +211,19 @@ func (a *app) createSchedule(ctx context.Context, name, workflow, text string, r
 	if err != nil {
 		return err
 	}
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
 		if err := perdure.Schedule(ctx, e, name, named(workflow), input, spec, options...); err != nil {
 			return err
 		}
 		warning, _ := ops.Unregistered(ctx, e, "workflow", workflow) // the schedule is set, warning or not
-		next := times.Upcoming(a.env.Now(), 3)
-		if a.format != formatTable {
-			return a.document(createdSchedule{name, workflow, spec, next, warning})
+		next := times.Upcoming(scr.env.Now(), 3)
+		if scr.format != formatTable {
+			return scr.document(createdSchedule{name, workflow, spec, next, warning})
 		}
-		defer a.warn(warning)
-		a.printf("Schedule %s starts workflow %s. Next times:\n", name, workflow)
+		defer scr.warn(warning)
+		scr.printf("Schedule %s starts workflow %s. Next times:\n", name, workflow)
 		for _, at := range next {
-			a.printf("  %s (%s)\n", human.Time(at), human.When(at, a.env.Now()))
+			scr.printf("  %s (%s)\n", human.Time(at), human.When(at, scr.env.Now()))
 		}
 		return nil
 	})
@@ -287,97 +238,27 @@ type createdSchedule struct {
 	Warning  string        `json:"warning,omitempty"`
 }
 
-func (a *app) triggerScheduleCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "trigger NAME",
-		Short: "Fire a schedule now",
-		Long:  "Fire a schedule now, even if it is paused, and print the workflow ID. If a run is open,\n--overlap or the schedule says what happens.",
-		Example: `  perdure schedules trigger nightly
-  perdure schedules trigger nightly --overlap allow_all --reason "the last report was cut off"`,
-		Args:              arguments,
-		ValidArgsFunction: a.completeArgument(scheduleNames),
-	}
-	who := a.scheduleOnce(cmd)
-	overlap := overlapFlag(cmd, "the fire", "")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
-			id, err := ops.TriggerSchedule(cmd.Context(), e, args[0], schedule.Overlap(*overlap), who()...)
-			if err != nil {
-				return err
-			}
-			if a.format != formatTable {
-				return a.document(map[string]string{"name": args[0], "workflow_id": id})
-			}
-			a.printf("Schedule %s fires. See the workflow: %s\n", args[0], a.sameDatabase("perdure show "+term.Quote(id)))
-			return nil
-		})
-	}
-	return cmd
-}
-
-func (a *app) backfillScheduleCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "backfill NAME --from TIME --until TIME",
-		Short: "Fire past times of a schedule",
-		Long: `Fire the times of a schedule from one moment to another, both included and both in the
-past, such as 2026-11-22T08:00:00Z. A time that was fired before is not fired again.
-Unless --overlap says otherwise, the runs follow each other.`,
-		Example: `  perdure schedules backfill nightly --from 2026-11-01T00:00:00Z --until 2026-11-20T00:00:00Z`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("Usage: "+cmd.UseLine(), "One NAME is needed, not %d.", len(args))
-			}
-			return nil
-		},
-	}
-	who := a.scheduleOnce(cmd)
-	overlap := overlapFlag(cmd, "a fire", " (default buffer_all)")
-	from := cmd.Flags().String("from", "", "first `time`")
-	until := cmd.Flags().String("until", "", "last `time`")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		var bounds [2]time.Time
-		for i, text := range []string{*from, *until} {
-			var err error
-			if bounds[i], err = time.Parse(time.RFC3339, text); err != nil {
-				return usage("Write a time as 2026-11-22T08:00:00Z.", "%q is not a time for --%s.", text, []string{"from", "until"}[i])
-			}
-		}
-		return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
-			n, err := ops.BackfillSchedule(cmd.Context(), e, args[0], bounds[0], bounds[1], schedule.Overlap(*overlap), who()...)
-			if err != nil {
-				return err
-			}
-			if a.format != formatTable {
-				return a.document(map[string]any{"name": args[0], "times": n})
-			}
-			a.printf("Schedule %s fires %s.\n", args[0], human.Plural(n, "past time", "past times"))
-			return nil
-		})
-	}
-	return cmd
-}
-
-func (a *app) schedules(ctx context.Context) error {
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+func schedules(scr *screen, db *source, ctx context.Context) error {
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
 		all, err := ops.Schedules(ctx, e)
 		if err != nil {
 			return err
 		}
-		return listing(a, all, "There are no schedules. Create one: perdure schedules create --help", a.scheduleTable)
+		return showAll(scr, all, "There are no schedules. Create one: perdure schedules create --help", with(scr, scheduleTable))
 	})
 }
 
-func (a *app) scheduleTable(all []view.Schedule) error {
-	table := a.table("SCHEDULE", "TIMES", "WORKFLOW", "NEXT", "OPEN", "LAST")
+func scheduleTable(scr *screen, all []view.Schedule) error {
+	table := scr.table("SCHEDULE", "TIMES", "WORKFLOW", "NEXT", "OPEN", "LAST")
 	table.Right(4)
 	for i := range all {
 		s := &all[i]
-		table.Row(s.Name, wording.Times(s.Spec), s.Workflow, a.nextOf(s), human.Count(len(s.Open)), lastOf(s))
+		table.Row(s.Name, wording.Times(s.Spec), s.Workflow, nextOf(scr, s), human.Count(len(s.Open)), lastOf(s))
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }
 
-func (a *app) nextOf(s *view.Schedule) term.Painted {
+func nextOf(scr *screen, s *view.Schedule) term.Painted {
 	switch {
 	case s.Paused != nil:
 		return term.Painted{Text: "paused", Colour: term.Busy}
@@ -386,43 +267,43 @@ func (a *app) nextOf(s *view.Schedule) term.Painted {
 	case len(s.Next) == 0:
 		return term.Painted{Text: "never"}
 	}
-	return term.Painted{Text: human.Until(s.Next[0].Due, a.env.Now())}
+	return term.Painted{Text: human.Until(s.Next[0].Due, scr.env.Now())}
 }
 
 func lastOf(s *view.Schedule) term.Painted {
 	if len(s.Recent) == 0 {
 		return term.Painted{}
 	}
-	return term.Painted{Text: s.Recent[0].Status, Colour: statusColours[s.Recent[0].Status]}
+	return status(s.Recent[0].Status)
 }
 
-func (a *app) showScheduleCommand() *cobra.Command {
+func showScheduleCommand(scr *screen, db *source) *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show where a schedule stands",
 		Long: "Show when a schedule fires, what it starts, its open runs, and how the last 20 ended.",
 		Example: `  perdure schedules show nightly
   perdure schedules show nightly -o json`,
 		Args:              arguments,
-		ValidArgsFunction: a.completeArgument(scheduleNames),
+		ValidArgsFunction: db.completeArgument(scheduleNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
+			return db.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
 				s, err := ops.DescribeSchedule(cmd.Context(), e, args[0])
 				if err != nil {
 					return err
 				}
-				if a.format != formatTable {
-					return a.document(s)
+				if scr.format != formatTable {
+					return scr.document(s)
 				}
-				return a.showSchedule(s)
+				return showSchedule(scr, s)
 			})
 		},
 	}
 }
 
-func (a *app) showSchedule(s *view.Schedule) error {
-	now := a.env.Now()
-	a.printf("%s  %s\n\n", s.Name, s.Workflow)
-	facts := a.table()
+func showSchedule(scr *screen, s *view.Schedule) error {
+	now := scr.env.Now()
+	scr.printf("%s  %s\n\n", s.Name, s.Workflow)
+	facts := scr.table()
 	facts.Indent = "  "
 	fact := func(name, text string) {
 		if text != "" {
@@ -447,25 +328,25 @@ func (a *app) showSchedule(s *view.Schedule) error {
 		fact([]string{"next", "then"}[min(i, 1)], human.Time(next.Due)+" ("+human.When(next.Due, now)+")")
 	}
 	fact("counts", fmt.Sprintf("%d started, %d skipped, %d missed", s.Started, s.Skipped, s.Missed))
-	if err := facts.Write(a.out); err != nil {
+	if err := facts.Write(scr.out); err != nil {
 		return err
 	}
 	if len(s.Open)+len(s.Waiting)+len(s.Recent) == 0 {
 		return nil
 	}
-	a.printf("\n")
-	table := a.table("FIRE", "STATE", "SINCE", "NOTE")
+	scr.printf("\n")
+	table := scr.table("FIRE", "STATE", "SINCE", "NOTE")
 	for _, f := range s.Waiting {
 		table.Row(f.WorkflowID, "waits", human.Time(f.Since), noteOf(f))
 	}
 	for i := len(s.Open) - 1; i >= 0; i-- {
 		f := s.Open[i]
-		table.Row(f.WorkflowID, term.Painted{Text: "open", Colour: statusColours["running"]}, human.Time(f.Since), noteOf(f))
+		table.Row(f.WorkflowID, term.Painted{Text: "open", Colour: colourOf("running")}, human.Time(f.Since), noteOf(f))
 	}
 	for _, f := range s.Recent {
-		table.Row(f.WorkflowID, term.Painted{Text: f.Status, Colour: statusColours[f.Status]}, human.Time(*f.Closed), noteOf(f))
+		table.Row(f.WorkflowID, status(f.Status), human.Time(*f.Closed), noteOf(f))
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }
 
 // noteOf returns a remark about a fire.

@@ -1,84 +1,67 @@
 package cli
 
 import (
-	"cmp"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/schedule"
-	"github.com/spf13/cobra"
 )
 
-// specFlags adds the flags that say when a schedule fires.
-func specFlags(cmd *cobra.Command, spec *schedule.Spec) {
-	flags := cmd.Flags()
-	flags.Var((*specValue)(spec), "spec", "begin with this `object`, as \"perdure schedules show NAME -o json\" has it; other flags change it")
-	flags.StringVar(&spec.Cron, "cron", "", "fire at the times of this `expression`")
-	flags.StringVar(&spec.TimeZone, "zone", "", "time `zone` of --cron, such as \"Europe/Paris\" (default UTC)")
-	flags.DurationVar(&spec.Every, "every", 0, "fire at this `interval`, counted from 1970 in UTC")
-	flags.DurationVar(&spec.Offset, "offset", 0, "`shift` the times of --every")
-	flags.DurationVar(&spec.Jitter, "jitter", 0, "fire up to so much `later`, at random")
-	flags.DurationVar(&spec.CatchUp, "catch-up", 0, "fire missed times that are not `older` than this (default 24h)")
+// firing are the flags that say when a schedule fires. Those that are nil are not given.
+type firing struct {
+	Spec     *specText         `flag:"spec" help:"begin with this {object}, as \"perdure schedules show NAME -o json\" has it; other flags change it"`
+	Cron     *string           `flag:"cron" help:"fire at the times of this {expression}"`
+	TimeZone *string           `flag:"zone" help:"time {zone} of --cron, such as \"Europe/Paris\" (default UTC)"`
+	Every    *time.Duration    `flag:"every" help:"fire at this {interval}, counted from 1970 in UTC"`
+	Offset   *time.Duration    `flag:"offset" help:"{shift} the times of --every"`
+	Jitter   *time.Duration    `flag:"jitter" help:"fire up to so much {later}, at random"`
+	CatchUp  *time.Duration    `flag:"catch-up" help:"fire missed times that are not {older} than this (default 24h)"`
+	Overlap  *schedule.Overlap `flag:"overlap" enum:"skip,buffer_one,buffer_all,cancel_other,terminate_other,allow_all" help:"{what} happens to a fire while a run is open: skip, buffer_one, buffer_all, cancel_other, terminate_other or allow_all (default skip)"`
 }
 
-// specValue makes a schedule's spec a flag that takes JSON.
-type specValue schedule.Spec
+// specText is a schedule's spec in JSON.
+type specText schedule.Spec
 
-func (s *specValue) String() string { return "" }
-func (s *specValue) Type() string   { return "JSON" }
-
-// Set parses a spec. Flags given before it keep their values.
-func (s *specValue) Set(text string) error {
-	var read schedule.Spec
-	if err := json.Unmarshal([]byte(text), &read); err != nil {
-		return err
+// UnmarshalText reads a spec.
+func (s *specText) UnmarshalText(text []byte) error {
+	if err := json.Unmarshal(text, (*schedule.Spec)(s)); err != nil {
+		return param.Bad("spec", "see: perdure schedules show NAME -o json", "is not a spec: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	given := schedule.Spec(*s)
-	read.Cron, read.TimeZone, read.Overlap = cmp.Or(given.Cron, read.Cron), cmp.Or(given.TimeZone, read.TimeZone), cmp.Or(given.Overlap, read.Overlap)
-	read.Every, read.Offset = cmp.Or(given.Every, read.Every), cmp.Or(given.Offset, read.Offset)
-	read.Jitter, read.CatchUp = cmp.Or(given.Jitter, read.Jitter), cmp.Or(given.CatchUp, read.CatchUp)
-	*s = specValue(read)
 	return nil
 }
 
-// changedSpec returns a spec with the changes of a command's flags. A cron expression
-// replaces an interval, and vice versa.
-func changedSpec(cmd *cobra.Command, old, given schedule.Spec) schedule.Spec {
-	changed := cmd.Flags().Changed
+// over lays the flags over a spec. A cron expression replaces an interval, and vice versa.
+func (f *firing) over(spec schedule.Spec) (schedule.Spec, error) {
 	switch {
-	case changed("cron"):
-		old.Cron, old.Every, old.Offset = given.Cron, 0, 0
-	case changed("every"):
-		old.Every, old.Cron, old.TimeZone = given.Every, "", ""
+	case f.Spec != nil: // which sets all fields
+		spec = schedule.Spec(*f.Spec)
+	case f.Cron != nil:
+		spec.Every, spec.Offset = 0, 0
+	case f.Every != nil:
+		spec.Cron, spec.TimeZone = "", ""
 	}
-	if changed("zone") {
-		old.TimeZone = given.TimeZone
+	lay(f.Cron, &spec.Cron)
+	lay(f.TimeZone, &spec.TimeZone)
+	lay(f.Every, &spec.Every)
+	lay(f.Offset, &spec.Offset)
+	lay(f.Jitter, &spec.Jitter)
+	lay(f.CatchUp, &spec.CatchUp)
+	lay(f.Overlap, &spec.Overlap)
+	if err := spec.Validate(); err != nil {
+		return spec, usage("See: perdure schedules create --help", "%s", human.Sentence(scheduleWords.Replace(err.Error())))
 	}
-	if changed("offset") {
-		old.Offset = given.Offset
+	return spec, nil
+}
+
+func lay[T any](given, over *T) {
+	if given != nil {
+		*over = *given
 	}
-	if changed("jitter") {
-		old.Jitter = given.Jitter
-	}
-	if changed("catch-up") {
-		old.CatchUp = given.CatchUp
-	}
-	if given.Overlap != "" {
-		old.Overlap = given.Overlap
-	}
-	return old
 }
 
 // scheduleWords replaces the field names of a schedule by the flags.
 var scheduleWords = strings.NewReplacer("schedule: ", "", "Cron", "--cron", "TimeZone", "--zone", "Every", "--every",
 	"Offset", "--offset", "Jitter", "--jitter", "CatchUp", "--catch-up", "Overlap", "--overlap")
-
-// checkSchedule returns an error for an invalid schedule.
-func checkSchedule(spec schedule.Spec) error {
-	err := spec.Validate()
-	if err == nil {
-		return nil
-	}
-	return usage("See: perdure schedules create --help", "%s", human.Sentence(scheduleWords.Replace(err.Error())))
-}

@@ -7,26 +7,28 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/view"
 )
 
-// which returns how an operation on several workflows selects them: a filter, IDs, or the
+// which returns what an operation on several workflows is done to: by a filter, by IDs, or by the
 // selection of a dry run.
-func (a *app) which(r *request) (filter view.Filter, options []ops.ControlOption, err error) {
+func which(scr *screen, r *request) (t *command.Target, err error) {
+	t = &command.Target{Calls: r.calls}
 	switch {
 	case r.cmd.Flags().Changed("ids"):
-		ids, err := a.chosen(r.ids)
-		return filter, []ops.ControlOption{ops.Chosen(ids...)}, err
+		t.Chosen, err = chosen(scr, r.ids)
+		t.Chosen = append([]string{}, t.Chosen...)
+		return t, err
 	case r.cmd.Flags().Changed("selected"):
-		selection, err := a.selection(r.selected)
-		return filter, []ops.ControlOption{ops.Selected(selection)}, err
+		t.Selection, err = selection(scr, r.selected)
+		return t, err
 	}
-	filter, err = r.runs.filter(a.env.Now())
-	if filter.Call == view.CallRetrying {
-		filter.Call = view.CallBackoff // calls are found by their state
+	t.Runs, err = r.runs.filter()
+	if t.Runs.Call == view.CallRetrying {
+		t.Runs.Call = view.CallBackoff // calls are found by their state
 	}
-	return filter, nil, err
+	return t, err
 }
 
 // mostIDs limits how much of standard input is read for IDs. It is more than ops.Chosen
@@ -35,11 +37,11 @@ const mostIDs = 4 << 20
 
 // chosen returns the workflow IDs of a flag: the given ones, or the lines of standard
 // input.
-func (a *app) chosen(given []string) (ids []string, err error) {
+func chosen(scr *screen, given []string) (ids []string, err error) {
 	if !slices.Equal(given, []string{"-"}) {
 		return given, nil
 	}
-	text, err := io.ReadAll(io.LimitReader(a.env.Stdin, mostIDs+1))
+	text, err := io.ReadAll(io.LimitReader(scr.env.Stdin, mostIDs+1))
 	const hint = "Write one ID on each line, at most 1,000 of them."
 	switch {
 	case err != nil:
@@ -57,12 +59,12 @@ func (a *app) chosen(given []string) (ids []string, err error) {
 
 // selection returns the selection of a dry run. The file is the output of the dry run with
 // -o json.
-func (a *app) selection(file string) (string, error) {
+func selection(scr *screen, file string) (string, error) {
 	const hint = "Make it with the same command and --dry-run -o json > FILE"
 	var text []byte
 	var err error
 	if file == "-" {
-		text, err = io.ReadAll(a.env.Stdin)
+		text, err = io.ReadAll(scr.env.Stdin)
 	} else {
 		text, err = os.ReadFile(file)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) showCommand() *cobra.Command {
+func showCommand(scr *screen, db *source) *cobra.Command {
 	var wait time.Duration
 	var run whichRun
 	cmd := &cobra.Command{
@@ -40,7 +40,7 @@ not complete, and 6 if it has not ended in time.`,
   perdure show order-17 --wait 30s
   perdure show order-17 -o json`,
 		Args:              arguments,
-		ValidArgsFunction: a.completeID,
+		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("wait") {
 				if err := checkWait(wait); err != nil {
@@ -50,7 +50,7 @@ not complete, and 6 if it has not ended in time.`,
 			if wait > 0 && run.id != "" {
 				return usage("Leave one of them out.", "--wait waits for the end of the workflow; --run shows one of its runs.")
 			}
-			return a.show(cmd.Context(), args[0], wait, run)
+			return show(scr, db, cmd.Context(), args[0], wait, run)
 		},
 	}
 	cmd.Flags().DurationVar(&wait, "wait", 0, "wait at most this `duration` for its end, such as 30s")
@@ -58,25 +58,25 @@ not complete, and 6 if it has not ended in time.`,
 	return cmd
 }
 
-func (a *app) show(ctx context.Context, id string, wait time.Duration, run whichRun) error {
-	return a.withRun(ctx, id, func(e *perdure.Engine) error {
+func show(scr *screen, db *source, ctx context.Context, id string, wait time.Duration, run whichRun) error {
+	return db.withRun(ctx, id, func(e *perdure.Engine) error {
 		var outcome error
 		if wait > 0 {
 			var err error
-			if outcome, err = a.await(ctx, e, id, wait); err != nil {
+			if outcome, err = await(ctx, e, id, wait); err != nil {
 				return err
 			}
 		}
 		d, err := run.of(e, id).Describe(ctx)
 		if err != nil {
-			return run.explain(a, id, err)
+			return run.explain(db, id, err)
 		}
-		if a.format != formatTable {
-			err = a.document(d)
+		if scr.format != formatTable {
+			err = scr.document(d)
 		} else {
-			err = a.describe(d)
+			err = describe(scr, db, d)
 			if err == nil && d.Closed == nil {
-				err = a.noteUnserved(ctx, e)
+				err = noteUnserved(scr, db, ctx, e)
 			}
 		}
 		return errors.Join(err, outcome)
@@ -85,7 +85,7 @@ func (a *app) show(ctx context.Context, id string, wait time.Duration, run which
 
 // await waits for the end of a run. outcome says that the run did not complete, or has not
 // ended in time; the run is shown either way.
-func (a *app) await(ctx context.Context, e *perdure.Engine, id string, wait time.Duration) (outcome, err error) {
+func await(ctx context.Context, e *perdure.Engine, id string, wait time.Duration) (outcome, err error) {
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	_, err = perdure.Attach[json.RawMessage](e, id).Result(limited)
@@ -140,14 +140,14 @@ func inputOf(d *view.Description, fact func(name, text string)) {
 }
 
 // describe shows a run to a person.
-func (a *app) describe(d *view.Description) error {
-	now := a.env.Now()
-	a.printf("%s  %s  %s\n\n", term.Painted{Text: d.WorkflowID, Colour: term.Strong}, d.Workflow,
-		term.Painted{Text: d.Status, Colour: statusColours[d.Status]})
-	facts := a.table()
+func describe(scr *screen, db *source, d *view.Description) error {
+	now := scr.env.Now()
+	scr.printf("%s  %s  %s\n\n", term.Painted{Text: d.WorkflowID, Colour: term.Strong}, d.Workflow,
+		status(d.Status))
+	facts := scr.table()
 	facts.Indent = "  "
 	fact := func(name, text string) {
-		for _, line := range a.broken(text) {
+		for _, line := range whyBroken(scr, text) {
 			facts.Row(term.Painted{Text: name, Colour: term.Faint}, line)
 			name = ""
 		}
@@ -184,43 +184,43 @@ func (a *app) describe(d *view.Description) error {
 	for _, w := range d.Warnings {
 		fact("warning", w)
 	}
-	if err := facts.Write(a.out); err != nil {
+	if err := facts.Write(scr.out); err != nil {
 		return err
 	}
 	if d.Status == "parked" || d.Status == "waiting-for-code" {
-		a.explainHold(d)
-		a.explainNeed(d, now)
+		explainHold(scr, db, d)
+		explainNeed(scr, d, now)
 	}
 	stack := d.Stack
 	if d.Failure != nil && stack == "" {
 		stack = d.Failure.StackTrace()
 	}
 	if stack != "" {
-		a.printf("\n  stack\n")
+		scr.printf("\n  stack\n")
 		for _, line := range human.Lines(stack) {
-			a.printf("    %s\n", line)
+			scr.printf("    %s\n", line)
 		}
 	}
-	if err := a.chain(d); err != nil {
+	if err := chain(scr, d); err != nil {
 		return err
 	}
 	for _, u := range d.Updates {
-		a.printf("\nUpdate %s (%s) in progress since %s.\n", u.Name, u.ID, human.Time(u.Accepted))
+		scr.printf("\nUpdate %s (%s) in progress since %s.\n", u.Name, u.ID, human.Time(u.Accepted))
 	}
-	return a.pending(d.WorkflowID, d.Pending, now)
+	return pending(scr, db, d.WorkflowID, d.Pending, now)
 }
 
 // factWidth is the width of the names of facts with the blanks around them.
 const factWidth = 20
 
 // broken wraps a text to fit beside the name of a fact.
-func (a *app) broken(text string) (lines []string) {
+func whyBroken(scr *screen, text string) (lines []string) {
 	if text == "" {
 		return nil
 	}
 	rest := human.Escape(text)
-	width := a.stdout.Width() - factWidth
-	if a.stdout.Width() == 0 || term.Width(rest) <= width {
+	width := scr.stdout.Width() - factWidth
+	if scr.stdout.Width() == 0 || term.Width(rest) <= width {
 		return []string{text}
 	}
 	for width = max(width, factWidth); term.Width(rest) > width; {
@@ -232,63 +232,63 @@ func (a *app) broken(text string) (lines []string) {
 }
 
 // explainHold says why an open run cannot continue.
-func (a *app) explainHold(d *view.Description) {
-	a.printf("\n")
+func explainHold(scr *screen, db *source, d *view.Description) {
+	scr.printf("\n")
 	switch {
 	case d.Damage != nil:
-		a.explainDamage(d)
+		explainDamage(scr, db, d)
 	case d.Mismatch != nil:
-		a.printf("Parked: its code asks for something other than its history records.\n")
-		a.printf("  turn %d, command %d\n", d.Mismatch.Turn, d.Mismatch.Command)
-		a.printf("  %s %s\n", term.Painted{Text: "-", Colour: term.Good}, event(d.Mismatch.Expected))
-		a.printf("  %s %s\n", term.Painted{Text: "+", Colour: term.Bad}, event(d.Mismatch.Actual))
-		a.printf("- is the history, + is the code. Nothing is lost: start an engine with code that fits,\nand the workflow continues.\n")
+		scr.printf("Parked: its code asks for something other than its history records.\n")
+		scr.printf("  turn %d, command %d\n", d.Mismatch.Turn, d.Mismatch.Command)
+		scr.printf("  %s %s\n", term.Painted{Text: "-", Colour: term.Good}, event(d.Mismatch.Expected))
+		scr.printf("  %s %s\n", term.Painted{Text: "+", Colour: term.Bad}, event(d.Mismatch.Actual))
+		scr.printf("- is the history, + is the code. Nothing is lost: start an engine with code that fits,\nand the workflow continues.\n")
 	case d.Status == "waiting-for-code":
-		a.printf("Waiting for an engine that has its code. Nothing is lost.\n")
+		scr.printf("Waiting for an engine that has its code. Nothing is lost.\n")
 	default:
-		a.printf("Parked: its code could not run. Nothing is lost: start an engine with code that can,\nand the workflow continues.\n")
+		scr.printf("Parked: its code could not run. Nothing is lost: start an engine with code that can,\nand the workflow continues.\n")
 	}
 }
 
 // explainNeed says where the code is, or was, that the run needs.
-func (a *app) explainNeed(d *view.Description, now time.Time) {
+func explainNeed(scr *screen, d *view.Description, now time.Time) {
 	n, version := d.Needs, ""
 	if n != nil && n.Version != "" {
 		version = " (version " + n.Version + " of its workflow)"
 	}
 	switch {
 	case n == nil && d.Status == view.StatusWaitingForCode:
-		a.printf("No node is remembered that had it.\n")
+		scr.printf("No node is remembered that had it.\n")
 	case n == nil:
 	case n.Node == "":
-		a.printf("It stays on build %s, and no node is remembered that had it.\n", n.Build)
+		scr.printf("It stays on build %s, and no node is remembered that had it.\n", n.Build)
 	case n.Live:
-		a.printf("The node %s has build %s%s, with which it continues when that node serves its partition.\n", n.Node, n.Build, version)
+		scr.printf("The node %s has build %s%s, with which it continues when that node serves its partition.\n", n.Node, n.Build, version)
 	default:
-		a.printf("It continues with build %s%s, last seen %s on the node %s.\n", n.Build, version, human.Ago(n.Seen, now), n.Node)
+		scr.printf("It continues with build %s%s, last seen %s on the node %s.\n", n.Build, version, human.Ago(n.Seen, now), n.Node)
 	}
 }
 
 // explainDamage says what cannot be read of the record, and what to do.
-func (a *app) explainDamage(d *view.Description) {
+func explainDamage(scr *screen, db *source, d *view.Description) {
 	if d.Damage.Coded {
-		a.printf("Parked. What is on record of it cannot be read here.\n  %s\n", d.Damage.Problem)
-		a.printf("Nothing is lost and nothing is done twice. Other workflows continue. If an engine has no codec,\nkey or blob that decodes it, give it that and start it again: the workflow continues.\n")
+		scr.printf("Parked. What is on record of it cannot be read here.\n  %s\n", d.Damage.Problem)
+		scr.printf("Nothing is lost and nothing is done twice. Other workflows continue. If an engine has no codec,\nkey or blob that decodes it, give it that and start it again: the workflow continues.\n")
 		return
 	}
-	a.printf("Parked: what is on record of it cannot be read.\n  %s\n", d.Damage.Problem)
-	a.printf("Its code does not run, and nothing is done twice. Other workflows continue. ")
+	scr.printf("Parked: what is on record of it cannot be read.\n  %s\n", d.Damage.Problem)
+	scr.printf("Its code does not run, and nothing is done twice. Other workflows continue. ")
 	if d.Damage.Newer {
-		a.printf("If a newer version has\nwritten it, start an engine of that version. Else restore")
+		scr.printf("If a newer version has\nwritten it, start an engine of that version. Else restore")
 	} else {
-		a.printf("Restore")
+		scr.printf("Restore")
 	}
-	a.printf(" the\ndatabase from a backup and start the engine again, or\n\n")
+	scr.printf(" the\ndatabase from a backup and start the engine again, or\n\n")
 	id := term.Quote(d.WorkflowID)
 	if n := d.Damage.LastCall; n > 0 {
-		a.printf("  %s\n", a.sameDatabase(fmt.Sprintf("perdure reset %s --call %d --dry-run", id, n)))
+		scr.printf("  %s\n", db.sameDatabase(fmt.Sprintf("perdure reset %s --call %d --dry-run", id, n)))
 	}
-	a.printf("  %s\n", a.sameDatabase("perdure terminate "+id))
+	scr.printf("  %s\n", db.sameDatabase("perdure terminate "+id))
 }
 
 // event formats a command of a history in one line; nil is its end.
@@ -304,12 +304,12 @@ func event[E any](e *E) string {
 }
 
 // pending shows the open calls.
-func (a *app) pending(id string, calls []view.Call, now time.Time) error {
+func pending(scr *screen, db *source, id string, calls []view.Call, now time.Time) error {
 	if len(calls) == 0 {
 		return nil
 	}
-	a.printf("\nWaiting for:\n\n")
-	table := a.table("CALL", "KIND", "NAME", "STATE", "ATTEMPT", "NEXT", "NODE", "LAST ERROR")
+	scr.printf("\nWaiting for:\n\n")
+	table := scr.table("CALL", "KIND", "NAME", "STATE", "ATTEMPT", "NEXT", "NODE", "LAST ERROR")
 	table.Indent = "  "
 	table.Right(0)
 	for _, p := range calls {
@@ -324,49 +324,49 @@ func (a *app) pending(id string, calls []view.Call, now time.Time) error {
 		}
 		table.Row(fmt.Sprint(p.Call), p.Kind, name, status(state), wording.Attempt(&p), next, p.Node, lastError(p))
 	}
-	if err := table.Write(a.out); err != nil {
+	if err := table.Write(scr.out); err != nil {
 		return err
 	}
 	for _, p := range calls {
 		if p.Policy != "" {
-			a.printf("\n  Call %d: policy %s\n", p.Call, p.Policy)
+			scr.printf("\n  Call %d: policy %s\n", p.Call, p.Policy)
 		}
 		if p.Queue == "" && p.Unserved != "" {
-			a.printf("\n  Call %d waits: %s.\n", p.Call, p.Unserved)
+			scr.printf("\n  Call %d waits: %s.\n", p.Call, p.Unserved)
 		}
 		if p.Queue != "" {
 			see := ""
 			if p.Unserved != "" {
-				see = " See: " + a.sameDatabase("perdure nodes")
+				see = " See: " + db.sameDatabase("perdure nodes")
 			}
-			a.printf("\n  Call %d: %s.%s\n", p.Call, wording.AtQueue(&p, now), see)
+			scr.printf("\n  Call %d: %s.%s\n", p.Call, wording.AtQueue(&p, now), see)
 		}
 		if p.Gate != nil {
-			a.printf("\n  Call %d: %s\n", p.Call, wording.AtGate(p.Gate)+".")
+			scr.printf("\n  Call %d: %s\n", p.Call, wording.AtGate(p.Gate)+".")
 		}
 		if p.LastHeartbeat != nil {
 			said := ""
 			if p.Heartbeat != nil {
-				said = ": " + a.clip(p.Heartbeat.String(), 120)
+				said = ": " + scr.clip(p.Heartbeat.String(), 120)
 			}
-			a.printf("\n  Call %d: last heartbeat %s (%s)%s\n", p.Call, human.Time(*p.LastHeartbeat), human.Ago(*p.LastHeartbeat, now), said)
+			scr.printf("\n  Call %d: last heartbeat %s (%s)%s\n", p.Call, human.Time(*p.LastHeartbeat), human.Ago(*p.LastHeartbeat, now), said)
 		}
 		if p.TimesOut != nil {
-			a.printf("\n  Call %d: the attempt times out at %s (%s).\n", p.Call, human.Time(*p.TimesOut), human.When(*p.TimesOut, now))
+			scr.printf("\n  Call %d: the attempt times out at %s (%s).\n", p.Call, human.Time(*p.TimesOut), human.When(*p.TimesOut, now))
 		}
 		if p.Deadline != nil {
-			a.printf("\n  Call %d: no attempt starts after %s (%s).\n", p.Call, human.Time(*p.Deadline), human.When(*p.Deadline, now))
+			scr.printf("\n  Call %d: no attempt starts after %s (%s).\n", p.Call, human.Time(*p.Deadline), human.When(*p.Deadline, now))
 		}
 		if p.LostToCrashes > 0 {
-			a.printf("\n  Call %d: %s lost with the process that ran it.\n", p.Call, attemptsWere(p.LostToCrashes))
+			scr.printf("\n  Call %d: %s lost with the process that ran it.\n", p.Call, attemptsWere(p.LostToCrashes))
 		}
 		if p.State == "quarantined" {
-			a.printf("\n  Call %d: quarantined, because it %s.\n", p.Call, wording.Crashed(p.Crashes, p.Crashed, now))
+			scr.printf("\n  Call %d: quarantined, because it %s.\n", p.Call, wording.Crashed(p.Crashes, p.Crashed, now))
 		}
 		if c := p.Child; c != nil && (c.Status == "parked" || c.Status == "waiting-for-code") {
-			a.printf("\n  Call %d: the child cannot continue. See: %s\n", p.Call, a.sameDatabase("perdure show "+term.Quote(c.WorkflowID)))
+			scr.printf("\n  Call %d: the child cannot continue. See: %s\n", p.Call, db.sameDatabase("perdure show "+term.Quote(c.WorkflowID)))
 		}
-		a.decide(id, p, now)
+		decide(scr, db, id, p, now)
 	}
 	return nil
 }
@@ -380,29 +380,29 @@ func parentOf(id string, call int64, detached bool) string {
 }
 
 // decide says that a call waits for an operator, and what to type.
-func (a *app) decide(id string, p view.Call, now time.Time) {
+func decide(scr *screen, db *source, id string, p view.Call, now time.Time) {
 	if w := p.ActivityPaused; w != nil {
-		a.printf("\n  Call %d: its activity has been paused on all nodes since %s (%s)%s.\n", p.Call, human.Time(w.Since), human.Ago(w.Since, now), byAndWhy(w))
+		scr.printf("\n  Call %d: its activity has been paused on all nodes since %s (%s)%s.\n", p.Call, human.Time(w.Since), human.Ago(w.Since, now), byAndWhy(w))
 	}
 	w := p.Paused
 	switch {
 	case p.State == view.CallQuarantined:
-		a.decideQuarantined(id, &p)
+		decideQuarantined(scr, db, id, &p)
 	case w == nil:
 		return
 	case p.State == "running":
-		a.printf("\n  Call %d: paused %s%s: no attempt follows this one.\n", p.Call, human.Ago(w.Since, now), byAndWhy(w))
+		scr.printf("\n  Call %d: paused %s%s: no attempt follows this one.\n", p.Call, human.Ago(w.Since, now), byAndWhy(w))
 	default:
-		a.printf("\n  Call %d: waiting since %s (%s)%s for a person: perdure retry-now, skip, fail or resume.\n",
+		scr.printf("\n  Call %d: waiting since %s (%s)%s for a person: perdure retry-now, skip, fail or resume.\n",
 			p.Call, human.Time(w.Since), human.Ago(w.Since, now), byAndWhy(w))
 	}
 }
 
 // decideQuarantined says what to do about a call that crashed its process, the safest first.
-func (a *app) decideQuarantined(id string, p *view.Call) {
+func decideQuarantined(scr *screen, db *source, id string, p *view.Call) {
 	w := view.Waiting{Wait: view.Wait{For: view.WaitQuarantined, Call: p.Call, Name: p.Name, Crashes: p.Crashes, NoOtherBuild: p.NoOtherBuild}, WorkflowID: id, Count: 1}
-	for _, line := range a.nextLines(&w) {
-		a.printf("    %s\n", line)
+	for _, line := range nextLines(db, &w) {
+		scr.printf("    %s\n", line)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) startCommand() *cobra.Command {
+func startCommand(scr *screen, db *source) *cobra.Command {
 	var s startFlags
 	cmd := &cobra.Command{
 		Use:   "start WORKFLOW|FILE [ID] [JSON]",
@@ -42,9 +42,9 @@ serve, or a program with package flow); name the actions of such a program with 
   perdure start remind order-17-reminder --delay 24h --memo '"by hand"'`,
 		Args: arguments,
 		// The argument may be a flow file: the shell offers files if no type matches.
-		ValidArgsFunction: a.completeStart,
+		ValidArgsFunction: db.completeStart,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.startArguments(cmd, args, s)
+			return startArguments(scr, db, cmd, args, s)
 		},
 	}
 	flags := cmd.Flags()
@@ -70,7 +70,7 @@ type startFlags struct {
 }
 
 // startArguments interprets the arguments, and starts the workflow or flow file.
-func (a *app) startArguments(cmd *cobra.Command, args []string, s startFlags) error {
+func startArguments(scr *screen, db *source, cmd *cobra.Command, args []string, s startFlags) error {
 	workflow, id, input := args[0], "", "null"
 	if len(args) > 1 {
 		id = args[1]
@@ -94,12 +94,12 @@ func (a *app) startArguments(cmd *cobra.Command, args []string, s startFlags) er
 		case len(s.actions) > 0:
 			return usage("Leave --action out.", "%q is not a flow file, and only flow files have actions.", workflow)
 		}
-		return a.start(cmd.Context(), workflow, id, input, s)
+		return start(scr, db, cmd.Context(), workflow, id, input, s)
 	}
 	if input == "null" {
 		input = ""
 	}
-	program, err := a.flowStart(workflow, input, s.actions)
+	program, err := flowStart(scr, workflow, input, s.actions)
 	if err != nil {
 		return err
 	}
@@ -110,9 +110,9 @@ func (a *app) startArguments(cmd *cobra.Command, args []string, s startFlags) er
 	if err != nil {
 		return err
 	}
-	a.creates = true
+	db.creates = true
 	s.run.attrs = append(s.run.attrs, fileAttribute(program.Name)...)
-	return a.start(cmd.Context(), flow.Workflow.Name(), id, string(text), s)
+	return start(scr, db, cmd.Context(), flow.Workflow.Name(), id, string(text), s)
 }
 
 // named returns a workflow of which only the name is known.
@@ -129,12 +129,12 @@ type started struct {
 	Warning    string `json:"warning,omitempty"`
 }
 
-func (a *app) start(ctx context.Context, name, id, text string, s startFlags) error {
-	input, err := a.jsonValue("input of the workflow", text)
+func start(scr *screen, db *source, ctx context.Context, name, id, text string, s startFlags) error {
+	input, err := scr.jsonValue("input of the workflow", text)
 	if err != nil {
 		return err
 	}
-	all, err := s.run.options(a)
+	all, err := s.run.options(scr)
 	if err != nil {
 		return err
 	}
@@ -163,28 +163,28 @@ func (a *app) start(ctx context.Context, name, id, text string, s startFlags) er
 	if s.delay != 0 {
 		options = append(options, workflow.Delay(s.delay))
 	}
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
 		h, err := perdure.Start(ctx, e, named(name), id, json.RawMessage(input), options...)
 		if used, ok := errors.AsType[*view.IDInUseError](err); ok {
-			a.namesFile(ctx, e, used, input)
+			namesFile(ctx, e, used, input)
 			return &Error{
 				Code: exitError, What: fmt.Sprintf("Workflow ID %q belongs to run %s (%s), and %s.", id, used.Run, used.Status, used.Difference),
-				Hint: "Use another ID, or --new-after if that run is closed. See: " + a.sameDatabase("perdure show "+term.Quote(id)),
+				Hint: "Use another ID, or --new-after if that run is closed. See: " + db.sameDatabase("perdure show "+term.Quote(id)),
 			}
 		}
 		if err != nil {
 			return err
 		}
 		warning, _ := ops.Unregistered(ctx, e, "workflow", name) // the workflow has started, warning or not
-		if a.format != formatTable {
-			return a.document(started{WorkflowID: id, RunID: h.RunID(), Workflow: name, Attached: h.Attached(), Warning: warning})
+		if scr.format != formatTable {
+			return scr.document(started{WorkflowID: id, RunID: h.RunID(), Workflow: name, Attached: h.Attached(), Warning: warning})
 		}
-		defer a.warn(warning)
+		defer scr.warn(warning)
 		if h.Attached() {
-			a.printf("Workflow %s was started before: run %s. See: %s\n", id, h.RunID(), a.sameDatabase("perdure show "+term.Quote(id)))
+			scr.printf("Workflow %s was started before: run %s. See: %s\n", id, h.RunID(), db.sameDatabase("perdure show "+term.Quote(id)))
 			return nil
 		}
-		a.printf("Started workflow %s: run %s. To see its progress: %s\n", id, h.RunID(), a.sameDatabase("perdure show "+term.Quote(id)))
+		scr.printf("Started workflow %s: run %s. To see its progress: %s\n", id, h.RunID(), db.sameDatabase("perdure show "+term.Quote(id)))
 		return nil
 	})
 }

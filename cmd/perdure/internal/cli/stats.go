@@ -11,20 +11,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) statsCommand() *cobra.Command {
+func statsCommand(scr *screen, db *source) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stats",
 		Example: `  perdure stats activities --since 24h
   perdure stats errors --since 1h`,
 		Short: "Show how often steps succeed, what retries cost, and the errors",
-		Args:  a.noArguments,
+		Args:  noArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.activityStatsCommand(), a.errorStatsCommand())
+	cmd.AddCommand(activityStatsCommand(scr, db), errorStatsCommand(scr, db))
 	return cmd
 }
 
-func (a *app) activityStatsCommand() *cobra.Command {
+func activityStatsCommand(scr *screen, db *source) *cobra.Command {
 	var opt ledgerOptions
 	cmd := &cobra.Command{
 		Use:   "activities",
@@ -38,37 +38,37 @@ Calls are counted in the hour in which they end, so --since and --until mean who
 Up to 31 recent first-try successes of an open workflow may not be counted yet.`,
 		Example: `  perdure stats activities
   perdure stats activities --since 24h -o json`,
-		Args: a.noArguments,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := opt.resolve(a.env.Now()); err != nil {
+			if err := opt.resolve(); err != nil {
 				return err
 			}
-			return a.activityStats(cmd.Context(), &opt)
+			return activityStats(scr, db, cmd.Context(), &opt)
 		},
 	}
-	opt.span(cmd.Flags())
+	opt.span(scr, cmd)
 	return cmd
 }
 
-func (a *app) activityStats(ctx context.Context, opt *ledgerOptions) error {
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+func activityStats(scr *screen, db *source, ctx context.Context, opt *ledgerOptions) error {
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
 		stats, err := ops.ActivityStats(ctx, e, opt.filter.Since, opt.filter.Until)
 		if err != nil {
 			return err
 		}
-		return listing(a, stats, "No call has ended"+a.inGroup()+".", a.activityTable)
+		return showAll(scr, stats, "No call has ended"+db.inGroup()+".", with(scr, activityTable))
 	})
 }
 
-func (a *app) activityTable(stats []view.ActivityStats) error {
-	table := a.table("WORKFLOW", "STEP", "CALLS", "FIRST TRY", "", "RECOVERED", "EXHAUSTED", "FAILED", "CANCELED", "BY HAND", "ATTEMPTS/CALL", "RETRYING")
+func activityTable(scr *screen, stats []view.ActivityStats) error {
+	table := scr.table("WORKFLOW", "STEP", "CALLS", "FIRST TRY", "", "RECOVERED", "EXHAUSTED", "FAILED", "CANCELED", "BY HAND", "ATTEMPTS/CALL", "RETRYING")
 	table.Right(2, 3, 4, 5, 6, 7, 8, 9, 10)
 	table.Spare("BY HAND", "CANCELED", "", "ATTEMPTS/CALL")
 	for _, s := range stats {
 		table.Row(s.Workflow, s.Name, fmt.Sprint(s.Calls), fmt.Sprint(s.FirstTry), percent(s.FirstTryRate), fmt.Sprint(s.Recovered), fmt.Sprint(s.Exhausted),
 			fmt.Sprint(s.Failed), fmt.Sprint(s.Canceled), fmt.Sprint(s.ByHand), fmt.Sprintf("%.2f", s.AttemptsPerCall), human.Duration(s.MeanRetrying))
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }
 
 // percent formats a share. It is 100% only if it is everything.
@@ -80,7 +80,7 @@ func percent(share float64) string {
 	return text
 }
 
-func (a *app) errorStatsCommand() *cobra.Command {
+func errorStatsCommand(scr *screen, db *source) *cobra.Command {
 	var opt ledgerOptions
 	cmd := &cobra.Command{
 		Use:   "errors",
@@ -90,35 +90,35 @@ first: how many attempts and calls, which share of these calls succeeded in the 
 the error was seen first and last, and the latest message.`,
 		Example: `  perdure stats errors --since 24h
   perdure stats errors --activity charge -o json`,
-		Args: a.noArguments,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := opt.resolve(a.env.Now()); err != nil {
+			if err := opt.resolve(); err != nil {
 				return err
 			}
-			return a.errorStats(cmd.Context(), &opt)
+			return errorStats(scr, db, cmd.Context(), &opt)
 		},
 	}
-	opt.flags(cmd)
+	opt.flags(scr, cmd)
 	return cmd
 }
 
-func (a *app) errorStats(ctx context.Context, opt *ledgerOptions) error {
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+func errorStats(scr *screen, db *source, ctx context.Context, opt *ledgerOptions) error {
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
 		stats, err := ops.ErrorStats(ctx, e, opt.filter)
 		if err != nil {
 			return err
 		}
-		return listing(a, stats, "No errors match"+a.inGroup()+".", a.errorTable)
+		return showAll(scr, stats, "No errors match"+db.inGroup()+".", with(scr, errorTable))
 	})
 }
 
-func (a *app) errorTable(stats []view.ErrorStats) error {
-	table := a.table("ERROR", "STEP", "ATTEMPTS", "CALLS", "RECOVERED", "FIRST SEEN", "LAST SEEN", "LATEST IN", "MESSAGE")
+func errorTable(scr *screen, stats []view.ErrorStats) error {
+	table := scr.table("ERROR", "STEP", "ATTEMPTS", "CALLS", "RECOVERED", "FIRST SEEN", "LAST SEEN", "LATEST IN", "MESSAGE")
 	table.Right(2, 3, 4)
 	table.Spare("FIRST SEEN", "LATEST IN", "CALLS")
 	for _, s := range stats {
-		table.Row(s.ErrorType, s.Name, fmt.Sprint(s.Attempts), fmt.Sprint(s.Calls), percent(s.RecoveredShare), a.ago(s.First), a.ago(s.Last),
+		table.Row(s.ErrorType, s.Name, fmt.Sprint(s.Attempts), fmt.Sprint(s.Calls), percent(s.RecoveredShare), scr.ago(s.First), scr.ago(s.Last),
 			s.Example.WorkflowID, s.Example.Message)
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) statusCommand() *cobra.Command {
+func statusCommand(scr *screen, db *source) *cobra.Command {
 	var watch time.Duration
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -37,16 +37,16 @@ database takes long to read, so that watching costs it little.`,
   perdure status --watch
   perdure status -o json
   perdure status > /dev/null || echo "look at it"`,
-		Args: a.noArguments,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("watch") {
 				if watch < 100*time.Millisecond {
 					return usage("Use 100ms or more, as in --watch=5s.", "The status cannot be drawn every %s.", watch)
 				}
-				return a.watchStatus(cmd.Context(), watch)
+				return watchStatus(scr, db, cmd.Context(), watch)
 			}
-			return a.withEngine(cmd.Context(), func(e *perdure.Engine) error {
-				s, err := a.status(cmd.Context(), e)
+			return db.withEngine(cmd.Context(), func(e *perdure.Engine) error {
+				s, err := showStatus(scr, db, cmd.Context(), e)
 				if err == nil && s.Attention {
 					err = &Error{Code: exitAttention, What: "Something needs attention.", Silent: true}
 				}
@@ -60,22 +60,22 @@ database takes long to read, so that watching costs it little.`,
 }
 
 // watchStatus shows the status until it is interrupted, which is its normal end.
-func (a *app) watchStatus(ctx context.Context, every time.Duration) error {
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+func watchStatus(scr *screen, db *source, ctx context.Context, every time.Duration) error {
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
 		for first := true; ; first = false {
 			switch {
-			case a.format == formatTable && a.stdout.Moves:
-				a.clear()
-			case a.format == formatTable && !first:
-				a.printf("\n")
+			case scr.format == formatTable && scr.stdout.Moves:
+				scr.clear()
+			case scr.format == formatTable && !first:
+				scr.printf("\n")
 			}
 			begun := time.Now()
-			_, err := a.status(ctx, e)
+			_, err := showStatus(scr, db, ctx, e)
 			if ctx.Err() != nil {
 				return nil
 			}
 			if err == nil {
-				err = a.out.Flush()
+				err = scr.out.Flush()
 			}
 			if err != nil {
 				return err
@@ -90,46 +90,46 @@ func (a *app) watchStatus(ctx context.Context, every time.Duration) error {
 }
 
 // status shows the status once.
-func (a *app) status(ctx context.Context, e *perdure.Engine) (*view.Status, error) {
+func showStatus(scr *screen, db *source, ctx context.Context, e *perdure.Engine) (*view.Status, error) {
 	s, err := ops.Status(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	if a.format != formatTable {
-		return s, a.document(s)
+	if scr.format != formatTable {
+		return s, scr.document(s)
 	}
 	now := consistent(s.Time, s.Nodes)
-	a.printf("%s\n", a.headline(e, s))
+	scr.printf("%s\n", headline(db, e, s))
 	if !s.Served {
-		a.printf("%s\n", term.Painted{Text: a.unserved(), Colour: term.Bad})
+		scr.printf("%s\n", term.Painted{Text: db.unserved(), Colour: term.Bad})
 	}
 	for _, note := range slices.Concat(canaryNotes(s.Canary), nodeNotes(s.Nodes, now)) {
-		a.printf("%s\n", note)
+		scr.printf("%s\n", note)
 	}
-	if err := a.waitingNow(s.Waiting, now); err != nil {
+	if err := waitingNow(scr, s.Waiting, now); err != nil {
 		return nil, err
 	}
-	if err := a.queues(s.Queues, now); err != nil {
+	if err := queues(scr, s.Queues, now); err != nil {
 		return nil, err
 	}
 	for i, line := range wording.Changes(s, now) {
 		if i == 0 {
-			a.printf("\nChanged in the last hour:\n\n")
+			scr.printf("\nChanged in the last hour:\n\n")
 		}
-		a.printf("  %s\n", line)
+		scr.printf("  %s\n", line)
 	}
-	if err := a.errorTrends(s.Errors, now); err != nil {
+	if err := errorTrends(scr, s.Errors, now); err != nil {
 		return nil, err
 	}
-	if err := a.failedRuns(s.Failed, now); err != nil {
+	if err := failedRuns(scr, s.Failed, now); err != nil {
 		return nil, err
 	}
-	a.commands(s)
+	tellCommands(scr, db, s)
 	return s, nil
 }
 
 // headline names the database, the nodes that serve it, and the number of workflows.
-func (a *app) headline(e *perdure.Engine, s *view.Status) string {
+func headline(db *source, e *perdure.Engine, s *view.Status) string {
 	working, names := 0, []string{}
 	for _, n := range s.Nodes {
 		if works(n) {
@@ -137,7 +137,7 @@ func (a *app) headline(e *perdure.Engine, s *view.Status) string {
 			names = append(names, n.Name)
 		}
 	}
-	text := a.place(e) + ": "
+	text := db.place(e) + ": "
 	if working > 0 {
 		const most = 3
 		if len(names) > most {
@@ -155,18 +155,18 @@ func (a *app) headline(e *perdure.Engine, s *view.Status) string {
 }
 
 // unserved says that no node serves the group.
-func (a *app) unserved() string {
-	return "No node serves " + a.served() + ". Work waits until an engine starts."
+func (db *source) unserved() string {
+	return "No node serves " + served(db) + ". Work waits until an engine starts."
 }
 
 // waitingNow shows what blocks calls and workflows.
-func (a *app) waitingNow(all []view.Waiting, now time.Time) error {
+func waitingNow(scr *screen, all []view.Waiting, now time.Time) error {
 	if len(all) == 0 {
-		a.printf("\nNothing waits for a retry, a gate, a slot or a person.\n")
+		scr.printf("\nNothing waits for a retry, a gate, a slot or a person.\n")
 		return nil
 	}
-	a.printf("\n")
-	table := a.table("WAITS FOR", "COUNT", "WHAT", "SINCE", "UNTIL", "EXAMPLE", "WHY")
+	scr.printf("\n")
+	table := scr.table("WAITS FOR", "COUNT", "WHAT", "SINCE", "UNTIL", "EXAMPLE", "WHY")
 	table.Right(1)
 	table.Spare("UNTIL", "EXAMPLE") // what to type about them is printed below
 	for i := range all {
@@ -177,19 +177,11 @@ func (a *app) waitingNow(all []view.Waiting, now time.Time) error {
 		}
 		table.Row(waitPainted(w.For), count, whatWaits(w), whenPast(w.Since, now), whenNext(w.Until, now), w.WorkflowID, wording.Why(&w.Wait))
 	}
-	return table.Write(a.out)
-}
-
-// waitNames are the names of waits in listings.
-var waitNames = map[string]string{
-	view.WaitCode: "code", view.WaitBuild: "departing build", view.WaitUnserved: "unserved queue", view.WaitActivityPaused: "paused activity", view.WaitGatePaused: "paused gate", view.WaitBreaker: "open breaker",
+	return table.Write(scr.out)
 }
 
 func waitPainted(kind string) term.Painted {
-	p := term.Painted{Text: kind}
-	if name := waitNames[kind]; name != "" {
-		p.Text = name
-	}
+	p := term.Painted{Text: wording.WaitName(kind)}
 	switch rank := view.WaitRank(kind); {
 	case rank <= view.WaitRank(view.WaitBreaker):
 		p.Colour = term.Bad
@@ -225,28 +217,28 @@ func whenNext(t *time.Time, now time.Time) string {
 }
 
 // queues shows which processes serve each queue, and what is in it.
-func (a *app) queues(all []view.Queue, now time.Time) error {
+func queues(scr *screen, all []view.Queue, now time.Time) error {
 	if len(all) == 0 {
 		return nil
 	}
-	a.printf("\nQueues:\n\n")
-	table := a.table("QUEUE", "WAITING", "OLDEST", "RUNNING", "LIMIT", "PROCESSES", "UNSERVED")
+	scr.printf("\nQueues:\n\n")
+	table := scr.table("QUEUE", "WAITING", "OLDEST", "RUNNING", "LIMIT", "PROCESSES", "UNSERVED")
 	table.Right(1, 3, 4, 5)
 	for i := range all {
 		q := &all[i]
 		unserved := term.Painted{Text: strings.Join(q.Unserved, ", "), Colour: term.Bad}
 		table.Row(q.Queue, human.Count(q.Waiting), whenPast(q.Oldest, now), human.Count(q.Running), human.Count(q.Limit), human.Count(q.Workers), unserved)
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }
 
 // errorTrends shows the worst errors of the last hour.
-func (a *app) errorTrends(all []view.ErrorTrend, now time.Time) error {
+func errorTrends(scr *screen, all []view.ErrorTrend, now time.Time) error {
 	if len(all) == 0 {
 		return nil
 	}
-	a.printf("\nErrors of the last hour:\n\n")
-	table := a.table("STEP", "ERROR", "ATTEMPTS", "HOUR BEFORE", "", "CALLS", "LAST", "MESSAGE")
+	scr.printf("\nErrors of the last hour:\n\n")
+	table := scr.table("STEP", "ERROR", "ATTEMPTS", "HOUR BEFORE", "", "CALLS", "LAST", "MESSAGE")
 	table.Right(2, 3, 5)
 	for i := range all {
 		t := &all[i]
@@ -266,34 +258,34 @@ func (a *app) errorTrends(all []view.ErrorTrend, now time.Time) error {
 		}
 		table.Row(t.Name, kind, attempts, human.Count(t.Before), arrow, human.Count(t.Calls), human.Ago(t.Last, now), message)
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }
 
 // failedRuns shows the latest workflows that failed.
-func (a *app) failedRuns(runs []view.Run, now time.Time) error {
+func failedRuns(scr *screen, runs []view.Run, now time.Time) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	a.printf("\nFailed in the last hour:\n\n")
-	table := a.table("ID", "WORKFLOW", "FAILED", "ERROR")
+	scr.printf("\nFailed in the last hour:\n\n")
+	table := scr.table("ID", "WORKFLOW", "FAILED", "ERROR")
 	for _, r := range runs {
 		table.Row(r.WorkflowID, r.Workflow, whenPast(r.Closed, now), wording.Typed(r.ErrorType, r.Error))
 	}
-	return table.Write(a.out)
+	return table.Write(scr.out)
 }
 
 // sameDatabase adds to a command the flags by which this one found its database. It omits a
 // password in them, because the output may end up in tickets.
-func (a *app) sameDatabase(command string) string {
-	if name, err := database.Parse(a.db); a.db != "" && err == nil {
-		text := a.db
+func (db *source) sameDatabase(command string) string {
+	if name, err := database.Parse(db.named); db.named != "" && err == nil {
+		text := db.named
 		if name.HidesPassword() {
 			text = name.String()
 		}
 		command += " --db " + term.Quote(text)
 	}
-	if a.groupFlag.Changed {
-		command += " --group " + term.Quote(a.groupFlag.Value.String())
+	if db.groupFlag.Changed {
+		command += " --group " + term.Quote(db.groupFlag.Value.String())
 	}
 	return command
 }

@@ -33,7 +33,7 @@ var unseen = []string{
 // fields are texts.
 var makers = map[string][]string{
 	"errors.New": {"0"}, "fmt.Errorf": {"0"}, "usage": {"0", "1"}, "Error": {"What", "Hint"}, "InputError": {"Problem"},
-	"history.InputError": {"Problem"}, "view.InputError": {"Problem"}, "LimitError": {"Hint"}, "view.LimitError": {"Hint"},
+	"history.InputError": {"Problem"}, "view.InputError": {"Problem"}, "LimitError": {"Hint"}, "view.LimitError": {"Hint"}, "param.Bad": {"2"},
 }
 
 // short are texts of few words with neither a cause nor a next step, and why that is enough.
@@ -52,6 +52,9 @@ var short = map[string]string{
 	"a new run needs an ID":                                "stands in a turn that is malformed",
 	"another turn of this number exists":                   "the engine acts on it",
 	"forever is not a duration":                            "may be in recorded results of flow files, which replay",
+	"is empty":                                             "the flag and what to do stand around it",
+	"are missing":                                          "what to give follows",
+	"Nothing is chosen":                                    "what to choose follows",
 	"is missing":                                           "the place that it is of stands around it: turn 3: the run is missing",
 	"it has another form":                                  "the cursor stands before it",
 	"it names no run":                                      "stands in a turn that is malformed",
@@ -97,8 +100,8 @@ var short = map[string]string{
 // flag or Go name that does not exist, or says nothing but that something is wrong.
 func TestF23_EachErrorText(t *testing.T) {
 	texts := errorTexts(t)
-	a, _ := printer(time.Now())
-	known := newKnown(t, a.root())
+	scr, db, _ := printer(time.Now())
+	known := newKnown(t, rootCommand(scr, db))
 	for _, wrong := range []string{"See: perdure gatez", "Use it with --nonesuch here.", "see ops.Nonesuch, which does that for all calls", "wrong", "the thing is broken", "%s: nobody serves it"} {
 		if len(known.faults(wrong)) != 1 {
 			t.Errorf("the fault of %q is not found: %q", wrong, known.faults(wrong))

@@ -31,7 +31,7 @@ type tortureFlags struct {
 // shortestTorture is the shortest time that can hurt anything.
 const shortestTorture = time.Second
 
-func (a *app) tortureCommand() *cobra.Command {
+func tortureCommand(scr *screen, db *source) *cobra.Command {
 	var f tortureFlags
 	cmd := &cobra.Command{
 		Use:   "torture",
@@ -58,26 +58,26 @@ is 7 if anything was lost, doubled, left behind or wrong.`,
 		Example: `  perdure torture --db postgres://shop@db.example/shop --for 10m
   perdure torture --db test.db --for 1m
   perdure torture --db 'postgres://me@a,b/test' --trouble ./kill-the-primary.sh -o json`,
-		Args:        a.noArguments,
+		Args:        noArguments,
 		Annotations: map[string]string{noGroup: "A torture has its database to itself."},
-		RunE:        func(cmd *cobra.Command, _ []string) error { return a.torture(cmd.Context(), f) },
+		RunE:        func(cmd *cobra.Command, _ []string) error { return runTorture(scr, db, cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
 	flags.DurationVar(&f.long, "for", 5*time.Minute, "how `long`")
 	flags.Uint64Var(&f.seed, "seed", 0, "`number` that decides what happens; 0 draws one")
 	flags.StringVar(&f.trouble, "trouble", "", "`command` that restarts the server or fails it over")
 	flags.BoolVar(&f.keep, "keep", false, "leave the schema or the file where it is")
-	cmd.AddCommand(a.tortureNodeCommand())
+	cmd.AddCommand(tortureNodeCommand())
 	return cmd
 }
 
 // tortureName returns the database that the flag names. PERDURE_DB is not read: it may name one
 // that others need.
-func (a *app) tortureName(f tortureFlags) (database.Name, error) {
-	if a.db == "" {
+func tortureName(db *source, f tortureFlags) (database.Name, error) {
+	if db.named == "" {
 		return database.Name{}, usage("Name one that is not needed meanwhile: --db postgres://USER@HOST/DATABASE or --db FILE", "Which database is to be tortured must be said with --db.")
 	}
-	name, err := parseDatabase("--db", a.db)
+	name, err := parseDatabase("--db", db.named)
 	switch {
 	case err != nil:
 		return name, err
@@ -93,8 +93,8 @@ func (a *app) tortureName(f tortureFlags) (database.Name, error) {
 	return name, nil
 }
 
-func (a *app) torture(ctx context.Context, f tortureFlags) error {
-	name, err := a.tortureName(f)
+func runTorture(scr *screen, db *source, ctx context.Context, f tortureFlags) error {
+	name, err := tortureName(db, f)
 	if err != nil {
 		return err
 	}
@@ -120,19 +120,19 @@ func (a *app) torture(ctx context.Context, f tortureFlags) error {
 	if f.trouble != "" {
 		opt.Hurt = func(ctx context.Context) error { return shell(ctx, f.trouble) }
 	}
-	panel := &torturePanel{Panel: term.Panel{Out: a.env.Stderr, Terminal: a.stderr}}
+	panel := &torturePanel{Panel: term.Panel{Out: scr.env.Stderr, Terminal: scr.stderr}}
 	opt.Show = panel.show
 	report, err := torture.Run(ctx, opt)
 	panel.Clear()
-	err = errors.Join(err, a.removeScratch(ctx, own, f.keep))
+	err = errors.Join(err, removeScratch(ctx, own, f.keep))
 	if report == nil {
 		return err
 	}
-	return errors.Join(err, a.tellTorture(tortured{Report: report, Database: name.String(), Own: own.String(), Kept: f.keep, Again: a.tortureAgain(name, f)}))
+	return errors.Join(err, tellTorture(scr, tortured{Report: report, Database: name.String(), Own: own.String(), Kept: f.keep, Again: tortureAgain(name, f)}))
 }
 
 // removeScratch removes what the torture made, when the server is there again.
-func (a *app) removeScratch(ctx context.Context, own database.Name, keep bool) error {
+func removeScratch(ctx context.Context, own database.Name, keep bool) error {
 	if keep {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (a *app) removeScratch(ctx context.Context, own database.Name, keep bool) e
 }
 
 // tortureAgain is the command that does the same again.
-func (a *app) tortureAgain(name database.Name, f tortureFlags) string {
+func tortureAgain(name database.Name, f tortureFlags) string {
 	again := fmt.Sprintf("%s torture --db %s --for %s --seed %d", ownName(), term.Quote(name.String()), human.Exact(f.long), f.seed)
 	if f.trouble != "" {
 		again += " --trouble " + term.Quote(f.trouble)
@@ -199,11 +199,11 @@ func placeOf(own database.Name) (torture.Place, error) {
 const toldByTorture = "It is a part of the torture, which tells it what it needs."
 
 // tortureNodeCommand is a process that the torture starts and kills.
-func (a *app) tortureNodeCommand() *cobra.Command {
+func tortureNodeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:         "node",
 		Hidden:      true,
-		Args:        a.noArguments,
+		Args:        noArguments,
 		Annotations: map[string]string{noDatabase: toldByTorture, noGroup: toldByTorture},
 		RunE: func(*cobra.Command, []string) error {
 			return torture.Serve(torture.Host{Opener: func(s torture.Setup) (store.Opener, error) {

@@ -20,22 +20,22 @@ type tortured struct {
 }
 
 // tellTorture prints what came of a torture, and returns an error if anything was found.
-func (a *app) tellTorture(t tortured) error {
+func tellTorture(scr *screen, t tortured) error {
 	var outcome error
 	if !t.Clean() {
 		outcome = &Error{Code: exitAttention, What: "The torture has found something.", Silent: true}
 	}
-	if a.format != formatTable {
-		if err := a.document(t); err != nil {
+	if scr.format != formatTable {
+		if err := scr.document(t); err != nil {
 			return err
 		}
 		return outcome
 	}
-	a.torturePage(t)
+	torturePage(scr, t)
 	return outcome
 }
 
-func (a *app) torturePage(t tortured) {
+func torturePage(scr *screen, t tortured) {
 	early := ""
 	if t.Interrupted {
 		early = ", until it was interrupted"
@@ -44,31 +44,31 @@ func (a *app) torturePage(t tortured) {
 	if t.Kept {
 		fate = "stays"
 	}
-	a.printf("Tortured for %s%s, in %s, which %s.\n\n", human.Duration(seconds(t.Seconds)), early, t.Own, fate)
+	scr.printf("Tortured for %s%s, in %s, which %s.\n\n", human.Duration(seconds(t.Seconds)), early, t.Own, fate)
 	w, h := t.Work, t.Hurt
-	a.amounts("Done", []amount{
+	amounts(scr, "Done", []amount{
 		{w.Runs, "run", "runs"}, {w.Activities, "execution of an activity", "executions of activities"}, {w.Signals, "signal", "signals"}, {w.Timers, "timer", "timers"},
 		{w.Gates, "pass of a gate", "passes of gates"}, {w.Queue, "task from a queue", "tasks from queues"}, {w.Steps, "step transaction", "step transactions"},
 		{w.Cancels, "cancellation", "cancellations"},
 	})
-	a.amounts("Hurt", []amount{
+	amounts(scr, "Hurt", []amount{
 		{h.Kills, "kill -9", "kills -9"}, {h.Freezes, "freeze", "freezes"}, {h.Leaves, "process left in good order", "processes left in good order"},
 		{h.Deploys, "deploy", "deploys"}, {h.Cuts, "cut of the network", "cuts of the network"}, {h.Delays, "slow network", "slow networks"},
 		{h.LostAnswers, "lost answer of COMMIT", "lost answers of COMMIT"}, {h.Restarts, "trouble of the server", "troubles of the server"},
 		{h.Rivals, "second process refused", "second processes refused"},
 	})
-	a.amounts("On record", []amount{{w.Attempts["lost"], "attempt lost", "attempts lost"}, {w.Attempts["drained"], "given back", "given back"}, {w.Attempts["failed"], "failed", "failed"}, {w.Attempts["completed"], "completed", "completed"}})
-	a.printf("At rest     for %s at most, %s after the beginning", human.Duration(seconds(t.Still.Seconds)), human.Duration(seconds(t.Still.At)))
+	amounts(scr, "On record", []amount{{w.Attempts["lost"], "attempt lost", "attempts lost"}, {w.Attempts["drained"], "given back", "given back"}, {w.Attempts["failed"], "failed", "failed"}, {w.Attempts["completed"], "completed", "completed"}})
+	scr.printf("At rest     for %s at most, %s after the beginning", human.Duration(seconds(t.Still.Seconds)), human.Duration(seconds(t.Still.At)))
 	if n := len(t.Still.Amid); n > 0 {
-		a.printf(", amid:")
+		scr.printf(", amid:")
 		for _, what := range t.Still.Amid[:min(n, maxAmid)] {
-			a.printf("\n            %s", what)
+			scr.printf("\n            %s", what)
 		}
 		if n > maxAmid {
-			a.printf("\n            and %s more", human.Count(n-maxAmid))
+			scr.printf("\n            and %s more", human.Count(n-maxAmid))
 		}
 	}
-	a.printf("\n\n")
+	scr.printf("\n\n")
 	for _, v := range []struct {
 		name string
 		n    int
@@ -77,18 +77,18 @@ func (a *app) torturePage(t tortured) {
 		if v.n > 0 {
 			colour = term.Bad
 		}
-		a.printf("%-9s %s\n", v.name, term.Painted{Text: human.Count(v.n), Colour: colour})
+		scr.printf("%-9s %s\n", v.name, term.Painted{Text: human.Count(v.n), Colour: colour})
 	}
 	for _, f := range t.Findings {
-		a.printf("\n%s\n", term.Painted{Text: string(f.Kind), Colour: term.Bad})
+		scr.printf("\n%s\n", term.Painted{Text: string(f.Kind), Colour: term.Bad})
 		for _, line := range human.Lines(f.What) {
-			a.printf("  %s\n", line)
+			scr.printf("  %s\n", line)
 		}
 	}
 	if all := t.Lost + t.Doubled + t.Orphaned + t.Wrong; all > len(t.Findings) {
-		a.printf("\nThere are %s more.\n", human.Count(all-len(t.Findings)))
+		scr.printf("\nThere are %s more.\n", human.Count(all-len(t.Findings)))
 	}
-	a.printf("\nThe seed is %s. To do the same again:\n\n  %s\n", fmt.Sprint(t.Seed), t.Again)
+	scr.printf("\nThe seed is %s. To do the same again:\n\n  %s\n", fmt.Sprint(t.Seed), t.Again)
 }
 
 // maxAmid is how many of the deeds are shown amid which nothing moved.
@@ -101,7 +101,7 @@ type amount struct {
 }
 
 // amounts prints those that are above zero, wrapped.
-func (a *app) amounts(head string, all []amount) {
+func amounts(scr *screen, head string, all []amount) {
 	var parts []string
 	for _, p := range all {
 		if p.n > 0 {
@@ -113,7 +113,7 @@ func (a *app) amounts(head string, all []amount) {
 		if i > 0 {
 			head = ""
 		}
-		a.printf("%-12s%s\n", head, line)
+		scr.printf("%-12s%s\n", head, line)
 	}
 }
 

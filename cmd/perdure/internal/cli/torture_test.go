@@ -32,8 +32,8 @@ func TestP5_ThePageOfATorture(t *testing.T) {
 	}
 	said := ""
 	for _, r := range []*torture.Report{clean, &dirty} {
-		a, output := printer(time.Now())
-		err := a.tellTorture(tortured{Report: r, Database: "postgres://me@db/shop", Own: "postgres://me@db/shop?schema=perdure_torture_1", Kept: r == &dirty, Again: "perdure torture --db postgres://me@db/shop --for 3m --seed 17"})
+		scr, _, output := printer(time.Now())
+		err := tellTorture(scr, tortured{Report: r, Database: "postgres://me@db/shop", Own: "postgres://me@db/shop?schema=perdure_torture_1", Kept: r == &dirty, Again: "perdure torture --db postgres://me@db/shop --for 3m --seed 17"})
 		failed, is := errors.AsType[*Error](err)
 		if is != (r == &dirty) || is && failed.Code != exitAttention {
 			t.Errorf("a torture that found %d things ends with %v", len(r.Findings), err)

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) updateCommand() *cobra.Command {
+func updateCommand(scr *screen, db *source) *cobra.Command {
 	var id string
-	cmd := a.asking(&cobra.Command{
+	cmd := asking(scr, db, &cobra.Command{
 		Use:   "update ID NAME [JSON]",
 		Short: "Update a workflow, and print the result",
 		Long: `Update a workflow: the update handler of that name in its code accepts or rejects the
@@ -31,15 +31,15 @@ carried out; ask for its result with the same --id.`,
   perdure update order-17 approve --id approve-1 --wait 1h`,
 	}, time.Minute, func(ctx context.Context, e *perdure.Engine, workflowID, name string, input json.RawMessage) (json.RawMessage, error) {
 		return workflow.NewUpdate[json.RawMessage, json.RawMessage](name).CallOnce(ctx, e.Workflow(workflowID), id, input)
-	}, a.explainUpdate)
+	}, func(err error, waited time.Duration) error { return explainUpdate(db, err, waited) })
 	cmd.Flags().StringVar(&id, "id", "", "idempotency `key` of the update")
 	return cmd
 }
 
 // explainUpdate says why an update has no result.
-func (a *app) explainUpdate(err error, waited time.Duration) error {
+func explainUpdate(db *source, err error, waited time.Duration) error {
 	if errors.Is(err, perdure.ErrNoAnswer) {
-		return &Error{Code: exitTimedOut, What: fmt.Sprintf("There was no result within %s.", human.Duration(waited)), Hint: "The update is durable; repeat it with the same --id. Is an engine running? See: " + a.sameDatabase("perdure nodes")}
+		return &Error{Code: exitTimedOut, What: fmt.Sprintf("There was no result within %s.", human.Duration(waited)), Hint: "The update is durable; repeat it with the same --id. Is an engine running? See: " + db.sameDatabase("perdure nodes")}
 	}
 	if rejected, ok := errors.AsType[*workflow.RejectedError](err); ok {
 		return &Error{Code: exitError, What: fmt.Sprintf("The workflow rejects the update %q: %v.", rejected.Update, rejected.Err)}

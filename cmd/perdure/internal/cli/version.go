@@ -54,25 +54,25 @@ func (v *versionInfo) read(info *debug.BuildInfo) {
 	}
 }
 
-func (a *app) versionCommand() *cobra.Command {
+func versionCommand(scr *screen) *cobra.Command {
 	return &cobra.Command{
 		Use:         "version",
 		Short:       "Show the version",
 		Example:     "  perdure version\n  perdure version -o json",
-		Args:        a.noArguments,
+		Args:        noArguments,
 		Annotations: map[string]string{noDatabase: aboutItself, noGroup: aboutItself},
 		RunE: func(*cobra.Command, []string) error {
 			v := readVersion()
-			if a.format != formatTable {
-				return a.document(v)
+			if scr.format != formatTable {
+				return scr.document(v)
 			}
-			a.printf("perdure %s (%s, %s)\n", v.Version, v.Go, v.System)
+			scr.printf("perdure %s (%s, %s)\n", v.Version, v.Go, v.System)
 			if v.Revision != "" {
 				changed := ""
 				if v.Modified {
 					changed = ", with changes"
 				}
-				a.printf("commit %s of %s%s\n", v.Revision, v.Date, changed)
+				scr.printf("commit %s of %s%s\n", v.Revision, v.Date, changed)
 			}
 			return nil
 		},

@@ -1,0 +1,99 @@
+package dashboard
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/perdure/perdure/internal/command"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/param"
+)
+
+// entry is a field of a form: a parameter of a command.
+type entry struct {
+	Name, Label, Hint, Value    string
+	Long, Needed, Number, Check bool
+	Choices                     []inputChoice
+}
+
+type inputChoice struct {
+	command.Choice
+	Chosen bool
+}
+
+// inputs returns the fields of the form of a command. They show what was entered, if entered has
+// it, and else the parameters.
+func inputs(c *command.Command, form *command.Form, params any, entered url.Values) (all []entry) {
+	for _, p := range c.Takes() {
+		if p.NoForm || slices.Contains(form.Without, p.Flag) {
+			continue
+		}
+		in := entry{
+			Name: p.Flag, Label: p.Label, Hint: p.Hint, Value: p.Text(params), Long: p.Long, Number: p.Number(), Check: p.Check(),
+			Needed: p.Need != "" || p.Default != "",
+		}
+		if label := form.Labels[p.Flag]; label != "" {
+			in.Label = label
+		}
+		if hint := form.Hints[p.Flag]; hint != "" {
+			in.Hint = hint
+		}
+		if entered != nil {
+			in.Value = strings.TrimSpace(entered.Get(p.Flag))
+		}
+		for _, choice := range form.Choices[p.Flag] {
+			in.Choices = append(in.Choices, inputChoice{choice, choice.Value == in.Value})
+		}
+		all = append(all, in)
+	}
+	return all
+}
+
+// enter reads parameters from what was entered into a form that showed others. What is as it was
+// shown is left out where that means something else than naming it.
+func enter(c *command.Command, params, shown any, entered url.Values) error {
+	if entered == nil {
+		return nil
+	}
+	for _, p := range c.Takes() {
+		text := strings.TrimSpace(entered.Get(p.Flag))
+		unsent := p.Check() && text == "" // a box that is not ticked
+		if p.NoForm || !entered.Has(p.Flag) && !unsent {
+			continue
+		}
+		if p.Optional() && p.Need == "" && text == p.Text(shown) {
+			continue
+		}
+		if err := p.Set(params, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wrongInput says what is wrong with what a person entered, by the names of the form; nil if it is
+// something else.
+func wrongInput(c *command.Command, err error) error {
+	w, ok := errors.AsType[*param.Wrong](err)
+	if !ok {
+		return nil
+	}
+	name := "The " + strings.ReplaceAll(w.Param, "_", " ")
+	if strings.Contains(w.Param, " or ") {
+		name, w = "", param.Bad("", w.Remedy, "Nothing is chosen")
+	} else if p := param.Find(c.Params, w.Param); p != nil {
+		name = "The " + strings.ReplaceAll(p.Flag, "-", " ")
+	}
+	text := strings.TrimSpace(name+" "+w.Problem) + ". "
+	if w.Remedy != "" {
+		text += human.Sentence(w.Remedy)
+	}
+	return &wrongField{strings.TrimSpace(text)}
+}
+
+// wrongField is a field of a form with an invalid value.
+type wrongField struct{ text string }
+
+func (w *wrongField) Error() string { return w.text }

@@ -1,0 +1,45 @@
+package command
+
+import (
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
+)
+
+var activityCommands = []Command{
+	Row(Command{
+		On: Activity, Name: "pause", Did: "paused", Short: "Pause an activity on all nodes", Typed: "pause --activity",
+		Means: "No attempt of the activity starts, on any node of the group and across restarts, until it is resumed. Attempts that run go on.",
+	}, func(a *Ask, p *Reason) (view.SwitchRecord, Effect, error) {
+		return switchActivity(a, p, ops.PauseActivity)
+	}),
+	Row(Command{
+		On: Activity, Name: "resume", Did: "resumed", Short: "Resume a paused activity", Typed: "resume --activity",
+		Means: "Attempts of the activity start again, on all nodes of the group.",
+	}, func(a *Ask, p *Reason) (view.SwitchRecord, Effect, error) {
+		return switchActivity(a, p, ops.ResumeActivity)
+	}),
+}
+
+// switchActivity says of a dry run how many calls wait for the activity.
+func switchActivity(a *Ask, r *Reason, set named[view.SwitchRecord]) (record view.SwitchRecord, e Effect, err error) {
+	record, err = set(a.Ctx, a.Engine, a.Name, a.Settings(r)...)
+	if e.Warning = record.Warning; err != nil || !r.DryRun {
+		return record, e, err
+	}
+	s, err := ops.Status(a.Ctx, a.Engine)
+	if err != nil {
+		return record, e, err
+	}
+	e.Says = []string{"The activity is not paused."}
+	for i := range s.Waiting {
+		if w := &s.Waiting[i]; w.For == view.WaitActivityPaused && w.Name == a.Name {
+			e.Says = []string{"The activity is paused, and " + human.Plural(w.Count, "call waits", "calls wait") + " for it."}
+		}
+	}
+	calls, err := ops.ControlAll(a.Ctx, a.Engine, view.Filter{}, view.CallFilter{Name: a.Name}, ops.Pause(), ops.DryRun())
+	if err == nil {
+		e.say("It has " + human.Plural(calls.Calls, "call", "calls") + " in " + human.Plural(calls.Runs, "workflow", "workflows") + " that are open.")
+	}
+	return record, e, err
+}

@@ -1,0 +1,99 @@
+package command
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
+)
+
+// named is a verb of package ops about something with a name.
+type named[R any] = func(ctx context.Context, e *perdure.Engine, name string, options ...ops.ControlOption) (R, error)
+
+var gateCommands = []Command{
+	editGate,
+	Row(Command{
+		On: Gate, Name: "pause", Did: "paused", Short: "Pause a gate",
+		Means:   "No attempt passes the gate, on any node and across restarts, until it is resumed. Attempts that run go on.",
+		Example: `  perdure gates pause payments --reason "the bank asked for it"`,
+	}, tellGate("pause", ops.PauseGate)),
+	Row(Command{
+		On: Gate, Name: "resume", Did: "resumed", Short: "Resume a paused gate",
+		Means:   "Attempts pass the gate again, as its limit, rate and breaker allow. A gate that is not paused stays as it is.",
+		Example: `  perdure gates resume payments --reason "the bank is ready"`,
+	}, tellGate("resume", ops.ResumeGate)),
+	Row(Command{
+		On: Gate, Name: "probe", Short: "Let one attempt pass an open circuit breaker",
+		Means:   "The cooldown of the breaker ends: the first call in line starts its attempt now, as the probe. If it succeeds the breaker closes and the others pass; if it fails the breaker is open again for its cooldown. If no call waits, the next one that comes is the probe.",
+		Example: "  perdure gates probe payments --reason \"they say that it is up\"\n  perdure gates probe payments --dry-run",
+	}, func(a *Ask, p *Reason) (view.GateChange, Effect, error) {
+		c, err := ops.ProbeGate(a.Ctx, a.Engine, a.Name, a.Settings(p)...)
+		return c, gateEffect(&c), err
+	}),
+	resetGate,
+}
+
+// tellGate is a request to a gate that its owner obeys when it sees it. A dry run says who is at
+// the gate.
+func tellGate(verb string, tell func(context.Context, *perdure.Engine, string, ...ops.ControlOption) error) func(*Ask, *Reason) (Told, Effect, error) {
+	return func(a *Ask, r *Reason) (told Told, e Effect, err error) {
+		told = Told{Name: a.Name, Operation: verb, By: a.By, Why: r.Why, DryRun: r.DryRun}
+		if !r.DryRun {
+			return told, e, tell(a.Ctx, a.Engine, a.Name, a.Settings(r)...)
+		}
+		g, err := FindGate(a.Ctx, a.Engine, a.Name)
+		if err == nil {
+			e.say(human.Plural(g.Running, "attempt runs", "attempts run") + ", " + human.Plural(g.Waiting, "call waits", "calls wait") + ".")
+			told.Says = e.Says
+		}
+		return told, e, err
+	}
+}
+
+// FindGate returns a gate by its name.
+func FindGate(ctx context.Context, e *perdure.Engine, name string) (*view.Gate, error) {
+	all, err := ops.Gates(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if all[i].Name == name {
+			return &all[i], nil
+		}
+	}
+	return nil, fmt.Errorf("no call has come to a gate %q yet: %w", name, perdure.ErrNotFound)
+}
+
+// gateEffect says what a change of a gate comes to.
+func gateEffect(c *view.GateChange) (e Effect) {
+	for _, part := range wording.GateParts {
+		e.differ(part, wording.GatePart(c.Before, part), wording.GatePart(c.After, part))
+	}
+	if e.Same = c.Outcome == view.Unchanged; c.Note != "" && (c.Operation != "edit" || e.Same) {
+		e.say(human.Sentence(c.Note))
+	}
+	switch {
+	case c.Starting > 0:
+		e.say(human.Count(c.Starting) + " of " + human.Count(c.Waiting) + " waiting " + verb(c.Starting, "starts", "start") + " now.")
+	case c.Refusing == 0 && c.Waiting > 0:
+		e.say("None of " + human.Count(c.Waiting) + " waiting starts now.")
+	}
+	if c.Refusing > 0 {
+		e.say(human.Count(c.Refusing) + " of " + human.Count(c.Waiting) + " waiting " + verb(c.Refusing, "fails", "fail") + " now, because the breaker is open and calls do not wait for it.")
+	}
+	if over := c.Holders - c.After.Limit; over > 0 {
+		e.say(human.Plural(over, "call holds a slot", "calls hold slots") + " beyond the limit; none starts until " + verb(over, "it has", "they have") + " ended.")
+	}
+	return e
+}
+
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
