@@ -110,6 +110,7 @@ var hostile = map[string][][]string{
 	"fail-attempt": {{evil, evil, "--as", evil}},
 
 	"retry-now":   {{"run " + evil, "--by", evil, "--reason", evil}, {"--all", "--dry-run"}, {evil}, {"run " + evil, "--state", evil}, {"run " + evil, "--wait", evil}},
+	"ask":         {{"run " + evil, "--by", evil, "--reason", evil}, {"--all", "--dry-run"}, {"run " + evil, "--state", evil}},
 	"pause":       {{"run " + evil, "--reason", evil}, {"run " + evil, "--reason", evil, "--dry-run"}, {"--activity", "call " + evil, "--reason", evil, "--by", evil}},
 	"resume":      {{"run " + evil}, {"--activity", "call " + evil}, {"end " + evil}},
 	"edit-policy": {{"run " + evil, "--call", "1", "--policy", "standard"}, {"run " + evil, "--call", "1", "--policy", evil}},
