@@ -76,14 +76,17 @@ func keyList() string {
 	var b strings.Builder
 	table := term.NewTable(term.Style{})
 	table.Indent = "  "
-	for _, k := range notation.Keys {
-		key := k.Name
-		if k.Value != "" {
-			key += ": " + strings.ReplaceAll(k.Value, "types", "TYPES")
+	keys, longest := make([]string, len(notation.Keys)), 0
+	for i, k := range notation.Keys {
+		if keys[i] = k.Name; k.Value != "" {
+			keys[i] += ": " + strings.ReplaceAll(k.Value, "types", "TYPES")
 		}
-		for _, line := range wrap(k.Means, 51) {
-			table.Row(key, line)
-			key = ""
+		longest = max(longest, len(keys[i]))
+	}
+	for i, k := range notation.Keys {
+		for _, line := range wrap(k.Means, 76-longest) {
+			table.Row(keys[i], line)
+			keys[i] = ""
 		}
 	}
 	_ = table.Write(&b) // a builder returns no error
