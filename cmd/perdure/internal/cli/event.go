@@ -45,7 +45,7 @@ var units = map[string]unit{
 	"due": nanoTime, "queued": nanoTime, "started": nanoTime, "ended": nanoTime, "deadline": nanoTime,
 	"created": nanoTime, "first_turn": nanoTime, "chain_deadline": nanoTime, "first_attempt": nanoTime,
 	"backoff": nanos, "run_timeout": nanos, "chain_timeout": nanos,
-	"child.run_timeout": nanos, "child.chain_timeout": nanos,
+	"child.run_timeout": nanos, "child.chain_timeout": nanos, "verify.settle_after": nanos,
 	"first.created": nanoTime, "first.first_turn": nanoTime, "first.chain_deadline": nanoTime, "first.deadline": nanoTime,
 	"scheduled.nominal": nanoTime, "gates.max_hold": nanos, "gates.breaker.cooldown": nanos,
 	"base.was.created": nanoTime, "base.was.first_turn": nanoTime, "base.was.chain_deadline": nanoTime,
