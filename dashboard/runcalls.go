@@ -97,6 +97,9 @@ func rowOfCall(q *request, d *view.Description, c *view.Call) callRow {
 			}
 		}
 	}
+	if c.Doubt != nil {
+		say(wording.InDoubt(c.Doubt), nil, "")
+	}
 	if c.LastHeartbeat != nil {
 		say("last heartbeat", q.ago(c.LastHeartbeat), "")
 	}

@@ -58,8 +58,8 @@ func (r *activeRun) reportAttempt(out *core.Turn, a *core.Record) {
 		case core.InDoubt:
 			tell = e.log.CallInDoubt
 		default: // the call continues
-			if tell = e.retried(a); a.Outcome == core.Unknown {
-				tell = nil
+			if tell = e.retried(a); a.Reason == string(retry.ReasonVerify) { // it is asked about, not retried
+				tell = e.log.AttemptFailed
 			}
 		}
 	}

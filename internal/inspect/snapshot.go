@@ -230,6 +230,9 @@ func (s *Snapshot) call(kind string, ev openEvent) view.Call {
 	if ev.Policy != nil {
 		policy = *ev.Policy
 	}
+	if ev.Verify != nil && policy.OnUnknown == 0 {
+		policy.OnUnknown = retry.VerifyUnknown
+	}
 	retriedBy(&p, &policy, ev.at())
 	row, ok := s.rows[ev.Call]
 	if !ok {

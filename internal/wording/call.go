@@ -116,3 +116,32 @@ func AtQueue(c *view.Call, now time.Time) string {
 	}
 	return text
 }
+
+// InDoubt says which attempt may have had its effect, and how far finding out has come.
+func InDoubt(d *view.Doubt) string {
+	text := fmt.Sprintf("attempt %d may have had its effect: it %s", d.Attempt, endedInDoubt[d.Outcome])
+	if d.Node != "" {
+		text += " on " + d.Node
+	}
+	if d.Started != nil {
+		text += ", begun " + human.Time(*d.Started)
+	}
+	if d.Ended != nil {
+		text += ", ended " + human.Time(*d.Ended)
+	}
+	if d.Error != "" {
+		text += " (" + human.Clip(d.Error, 200) + ")"
+	}
+	switch {
+	case d.Asking:
+		text += fmt.Sprintf("; that is being asked (question %d)", d.Question)
+	case d.Question > 0:
+		text += "; " + human.Plural(d.Question, "question", "questions") + " had no answer"
+	}
+	return text
+}
+
+// endedInDoubt says how attempts end that may have had their effect.
+var endedInDoubt = map[string]string{
+	view.OutcomeFailed: "failed", view.OutcomeTimedOut: "timed out", view.OutcomeLost: "was lost", view.OutcomeDrained: "was cut short by a shutdown",
+}

@@ -363,6 +363,9 @@ func pending(scr *screen, db *source, id string, calls []view.Call, now time.Tim
 		if p.State == "quarantined" {
 			scr.printf("\n  Call %d: quarantined, because it %s.\n", p.Call, wording.Crashed(p.Crashes, p.Crashed, now))
 		}
+		if p.Doubt != nil {
+			scr.printf("\n  Call %d: %s.\n", p.Call, wording.InDoubt(p.Doubt))
+		}
 		if c := p.Child; c != nil && (c.Status == "parked" || c.Status == "waiting-for-code") {
 			scr.printf("\n  Call %d: the child cannot continue. See: %s\n", p.Call, db.sameDatabase("perdure show "+term.Quote(c.WorkflowID)))
 		}
@@ -387,7 +390,9 @@ func decide(scr *screen, db *source, id string, p view.Call, now time.Time) {
 	w := p.Paused
 	switch {
 	case p.State == view.CallQuarantined:
-		decideQuarantined(scr, db, id, &p)
+		decideNext(scr, db, id, view.Wait{For: view.WaitQuarantined, Call: p.Call, Name: p.Name, Crashes: p.Crashes, NoOtherBuild: p.NoOtherBuild})
+	case p.State == view.CallInDoubt:
+		decideNext(scr, db, id, view.Wait{For: view.WaitInDoubt, Call: p.Call, Name: p.Name})
 	case w == nil:
 		return
 	case p.State == "running":
@@ -398,9 +403,9 @@ func decide(scr *screen, db *source, id string, p view.Call, now time.Time) {
 	}
 }
 
-// decideQuarantined says what to do about a call that crashed its process, the safest first.
-func decideQuarantined(scr *screen, db *source, id string, p *view.Call) {
-	w := view.Waiting{Wait: view.Wait{For: view.WaitQuarantined, Call: p.Call, Name: p.Name, Crashes: p.Crashes, NoOtherBuild: p.NoOtherBuild}, WorkflowID: id, Count: 1}
+// decideNext says what to do about a call that waits for a person, the safest first.
+func decideNext(scr *screen, db *source, id string, why view.Wait) {
+	w := view.Waiting{Wait: why, WorkflowID: id, Count: 1}
 	for _, line := range nextLines(db, &w) {
 		scr.printf("    %s\n", line)
 	}
