@@ -25,7 +25,9 @@ type FieldError struct {
 	Allowed string // in words
 }
 
-func (e *FieldError) Error() string { return fmt.Sprintf("%s is %v; allowed is %s", e.Field, e.Value, e.Allowed) }
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("%s is %v; allowed is %s", e.Field, e.Value, e.Allowed)
+}
 
 // Validate returns nil or an error that lists everything that is wrong: each line names a
 // field, its value and what is allowed.
