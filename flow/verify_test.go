@@ -68,3 +68,56 @@ func TestU6_ProgramsAskToo(t *testing.T) {
 type broken struct{ error }
 
 func (broken) ErrorType() string { return "Broken" }
+
+// TestU6_ProgramsNameWhoIsAsked: another action says whether an attempt had its effect. What it
+// finds is the result, null means that nothing was done, and an error is asked again.
+func TestU6_ProgramsNameWhoIsAsked(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers  []any // of find; an error fails
+		outcomes string
+		result   string
+	}{
+		"found":                   {[]any{"receipt 17"}, "failed found", `"receipt 17"`},
+		"not done":                {[]any{nil}, "failed absent completed", `"charged again"`},
+		"nobody knows, then done": {[]any{errors.New("closed"), 42}, "failed unknown found", `42`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+				charged, asked := 0, 0
+				charge := activity.New("charge", func(context.Context, struct{ Ref string }) (any, error) {
+					if charged++; charged == 1 {
+						return nil, retry.Unknown(broken{errors.New("connection reset")})
+					}
+					return "charged again", nil
+				})
+				find := activity.New("find", func(_ context.Context, in struct{ Of string }) (any, error) {
+					answer := c.answers[asked]
+					if asked++; in.Of != "order 17" {
+						t.Errorf("asked about %q", in.Of)
+					}
+					if err, fails := answer.(error); fails {
+						return nil, err
+					}
+					return answer, nil
+				})
+				r, err := flow.New(flow.Actions(charge, find))
+				if err != nil {
+					t.Fatal(err)
+				}
+				env.Register(r.Definitions()...)
+				h, err := perduretest.Start(env, flow.Workflow, "run", program(t, r, "", "ref = \"17\"\nreturn @charge(Ref=ref) [verify: @find(Of=\"order \" + ref)] [retry: 2, backoff: 1s] [timeout: 1m]\n"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				result, err := h.Result()
+				var outcomes []string
+				for _, a := range h.Attempts() {
+					outcomes = append(outcomes, a.Outcome)
+				}
+				if got := strings.Join(outcomes, " "); err != nil || string(result) != c.result || got != c.outcomes {
+					t.Errorf("%s, %v after %s", result, err, got)
+				}
+			})
+		})
+	}
+}

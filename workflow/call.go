@@ -126,8 +126,8 @@ var errVerifyOfCall = errors.New("activity.Verify is an option of one call: what
 
 // verifyOnRecord returns how attempts of a call are asked about, nil for not at all.
 func verifyOnRecord(o seal.ActivityOptions) *history.Verify {
-	if o.Verify == nil {
+	if o.Verify == nil && o.VerifyBy == nil {
 		return nil
 	}
-	return &history.Verify{SettleAfter: o.SettleAfter, Retry: o.VerifyRetry}
+	return &history.Verify{SettleAfter: o.SettleAfter, Retry: o.VerifyRetry, By: o.VerifyBy}
 }

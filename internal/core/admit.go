@@ -81,7 +81,7 @@ func (a *attempts) dispatchOf(c *Call) Dispatch {
 	}
 	if c.asking() {
 		about := *c.Doubt
-		d.Doubt, d.Final = &about, false
+		d.Doubt, d.VerifyBy, d.Final = &about, c.Verify.By, false
 	}
 	return d
 }

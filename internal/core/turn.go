@@ -148,6 +148,8 @@ type Dispatch struct {
 	Details history.Payload `json:",omitzero"`
 	// Doubt says that the execution is a question, and about which attempt; nil for an attempt.
 	Doubt *Doubt `json:",omitzero"`
+	// VerifyBy is the activity that answers the question, nil for the activity itself.
+	VerifyBy *history.VerifyBy `json:",omitzero"`
 }
 
 // Question returns which question about an attempt it is, from 1; 0 for an attempt.

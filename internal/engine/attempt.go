@@ -123,7 +123,7 @@ func (d *definitions) body(of *core.Dispatch) seal.Body {
 		return nil
 	}
 	if of.Doubt != nil {
-		return verification(def, of)
+		return d.verification(def, of)
 	}
 	name, input := of.Name, of.Input // so that the closure does not retain all of d
 	return func(ctx context.Context) (history.Payload, error) {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,10 @@ import (
 )
 
 // verification returns what a question about an attempt runs.
-func verification(def *seal.ActivityDeclaration, of *core.Dispatch) seal.Body {
+func (d *definitions) verification(def *seal.ActivityDeclaration, of *core.Dispatch) seal.Body {
+	if of.VerifyBy != nil {
+		return d.verificationBy(of.Name, of.VerifyBy)
+	}
 	name, input, about := of.Name, of.Input, *of.Doubt
 	if def.Options.Verify == nil || def.Options.Verify.Ask == nil {
 		return func(context.Context) (history.Payload, error) {
@@ -33,6 +37,27 @@ func verification(def *seal.ActivityDeclaration, of *core.Dispatch) seal.Body {
 		}
 		seal.AttemptIn(ctx).SetAnswer(answer, after)
 		return history.Payload{}, nil
+	}
+}
+
+// verificationBy returns what a question runs that another activity answers. Null says that the
+// attempt had no effect; anything else is the result that it had.
+func (d *definitions) verificationBy(name string, by *history.VerifyBy) seal.Body {
+	def := d.activities[by.Activity]
+	return func(ctx context.Context) (history.Payload, error) {
+		if def == nil {
+			return history.Payload{}, fmt.Errorf("activity %q, by %q: %w", name, by.Activity, errNobodyToAsk)
+		}
+		out, err := def.Invoke(ctx, by.Input.Decode)
+		if err != nil {
+			return history.Payload{}, err
+		}
+		result, err := encoded(name, out)
+		if err == nil && bytes.Equal(result.Data, []byte("null")) {
+			seal.AttemptIn(ctx).SetAnswer(retry.AnswerAbsent, 0)
+			return history.Payload{}, nil
+		}
+		return result, err
 	}
 }
 

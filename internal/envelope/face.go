@@ -45,7 +45,7 @@ var classes = map[string]class{
 	"place": kept, "closed": kept, "operation": kept, "by": kept, "outcome": kept, "initiator": kept, "deadline": kept,
 	"run": kept, "status": kept, "on_parent_close": kept, "reuse": kept, "run_timeout": kept, "chain_timeout": kept,
 	"total_attempts": kept, "total_duration_ms": kept, "exhausted": kept, "last_error_type": kept, "errors_total": kept,
-	"lost_to_crashes": kept, "drained": kept, "verify": kept, "questions": kept, "question": kept, "asking": kept, "failed": kept, "type": kept, "form": kept, "at_ms": kept, "workflow_id": kept, "group": kept,
+	"lost_to_crashes": kept, "drained": kept, "verify": opened, "verify_by": opened, "settle_after": kept, "questions": kept, "question": kept, "asking": kept, "failed": kept, "type": kept, "form": kept, "at_ms": kept, "workflow_id": kept, "group": kept,
 	"chain": kept, "created": kept, "first_turn": kept, "after": kept, "chain_deadline": kept, "number": kept, "previous": kept,
 	"backoff": kept, "first_attempt": kept, "detached": kept, "schedule": kept, "nominal": kept, "turn": kept, "at": kept,
 	"request": kept, "before": kept, "cron": kept, "time_zone": kept, "every": kept, "offset": kept, "jitter": kept,

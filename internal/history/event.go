@@ -222,6 +222,14 @@ type Event struct {
 type Verify struct {
 	SettleAfter time.Duration `json:"settle_after,omitempty"` // how long its request may still be under way
 	Retry       *retry.Policy `json:"retry,omitempty"`        // for questions that fail; nil is the zero policy
+	By          *VerifyBy     `json:"verify_by,omitempty"`    // nil: the activity's own function
+}
+
+// VerifyBy is another activity that says whether an attempt had its effect: what it returns is
+// the result, and null means that the attempt had none.
+type VerifyBy struct {
+	Activity string  `json:"name"`
+	Input    Payload `json:"input,omitzero"`
 }
 
 // Child describes a run that another one started.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -56,6 +57,7 @@ type ActivityOptions struct {
 	// Verify asks whether an attempt had its effect, nil for nobody to ask. SettleAfter is how
 	// long its request may still be under way, and VerifyRetry the policy for questions.
 	Verify      *Verify
+	VerifyBy    *history.VerifyBy // instead of Verify: another activity
 	SettleAfter time.Duration
 	VerifyRetry *retry.Policy
 	// Fault is what is wrong with an option, or nil.
@@ -73,10 +75,11 @@ func (o *ActivityOptions) Validate() error {
 
 // ValidateVerify returns what is wrong with the settings of questions.
 func (o *ActivityOptions) ValidateVerify() error {
+	asked := o.Verify != nil || o.VerifyBy != nil
 	switch {
-	case o.Verify == nil && (o.SettleAfter != 0 || o.VerifyRetry != nil):
+	case !asked && (o.SettleAfter != 0 || o.VerifyRetry != nil):
 		return errors.New("activity.SettleAfter and activity.VerifyRetry are for questions, but there is no function to ask; declare one with activity.Verify")
-	case o.Verify == nil && o.Retry != nil && o.Retry.Verifies():
+	case !asked && o.Retry != nil && o.Retry.Verifies():
 		return errors.New("OnUnknown is VerifyUnknown, but there is no function to ask; declare one with activity.Verify, or use RepeatUnknown, PauseUnknown or FailUnknown")
 	case o.SettleAfter < 0:
 		return fmt.Errorf("activity.SettleAfter is %s; allowed is zero or more", o.SettleAfter)

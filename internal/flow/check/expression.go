@@ -215,6 +215,9 @@ func (c *checker) action(x *syntax.Action) {
 		given[a.Name.Name] = true
 	}
 	c.gates(x)
+	if x.Verify != nil {
+		c.action(x.Verify)
+	}
 	c.policy(&x.Policied, func(types []string) { c.policyTypes(x, types) })
 	name := syntax.Span{From: x.From, To: x.Name.To}
 	a, ok := c.actions[x.Name.Name]

@@ -71,6 +71,7 @@ type Action struct {
 	Args   *Dict
 	Policy retry.Policy // retry.Never if the program gives none
 	Gates  []*syntax.Gate
+	Verify *Action // says whether an attempt had its effect; nil for nothing
 }
 
 // Outcome is how an action ended.

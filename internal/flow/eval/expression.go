@@ -225,6 +225,13 @@ func (f *frame) action(x *syntax.Action) (Action, error) {
 		}
 		a.Gates = append(a.Gates, gate)
 	}
+	if x.Verify != nil {
+		verify, err := f.action(x.Verify)
+		if err != nil {
+			return a, err
+		}
+		a.Verify = &verify
+	}
 	for _, arg := range x.Args {
 		v, err := f.eval(arg.Value)
 		if err != nil {

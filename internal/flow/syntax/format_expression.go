@@ -48,7 +48,7 @@ func fits(level int, before string, x Expr, behind string) bool {
 func brackets(x Expr) string {
 	switch x := x.(type) {
 	case *Action:
-		return x.gates() + policy(&x.Policied)
+		return x.gates() + x.verify() + policy(&x.Policied)
 	case *Call:
 		return policy(&x.Policied)
 	case *Spread:

@@ -336,6 +336,21 @@ func (p *parser) wait(from int) Expr {
 
 // action reads an action with its policy.
 func (p *parser) action() *Action {
+	x := p.plainAction()
+	if p.optionsFollow("gate") {
+		p.gatesOf(x)
+	}
+	if p.optionsFollow("verify") {
+		p.verifyOf(x)
+	}
+	if p.tok.is("[") {
+		x.To = p.policy(&x.Policied)
+	}
+	return x
+}
+
+// plainAction reads an action with its arguments.
+func (p *parser) plainAction() *Action {
 	x := &Action{Span: p.tok.Span}
 	p.advance()
 	if p.tok.From != p.last {
@@ -358,12 +373,6 @@ func (p *parser) action() *Action {
 		x.Args = append(x.Args, Arg{Name: Ident{name.Span, name.Name}, Value: p.expression()})
 	})
 	x.To = p.last
-	if p.optionsFollow("gate") {
-		p.gatesOf(x)
-	}
-	if p.tok.is("[") {
-		x.To = p.policy(&x.Policied)
-	}
 	return x
 }
 

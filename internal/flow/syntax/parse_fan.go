@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,6 +162,30 @@ func (p *parser) gatesOf(x *Action) {
 		p.unexpected("\"]\"", "Several gates stand in parentheses, and the policy in brackets of its own: [gate: (a, b)] [retry: 3].")
 	}
 	p.leave("]", "the end of the gate")
+}
+
+// verifyOf reads what says whether an attempt of an action had its effect.
+func (p *parser) verifyOf(x *Action) {
+	const form = "It looks like this: @charge(order=o) [verify: @find_charge(order=o.id)] [retry: 3]. What it finds is the result; null means that nothing was done"
+	p.enter()
+	p.advance()
+	p.want(":", form)
+	if !p.tok.is("@") {
+		p.unexpected("an action", form)
+	}
+	x.Verify = p.plainAction()
+	x.To = p.tok.To
+	p.leave("]", "the end of verify")
+}
+
+// verify is what says whether an attempt had its effect, with a blank before it.
+func (x *Action) verify() string {
+	if x.Verify == nil {
+		return ""
+	}
+	b := inline{most: math.MaxInt}
+	write(&b, x.Verify, levelOr)
+	return " [verify: " + b.String() + "]"
 }
 
 // options are the brackets of a fan, with a blank before them.

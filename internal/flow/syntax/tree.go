@@ -351,6 +351,9 @@ type (
 		Name  Ident   // with dots, without "@"
 		Args  []Arg   // all with names
 		Gates []Ident // that it passes through
+		// Verify says whether an attempt had its effect; nil for nothing. It has neither gates
+		// nor a policy of its own.
+		Verify *Action
 	}
 	// Spread is one call for each element of a list, at once as far as its limit allows.
 	Spread struct {

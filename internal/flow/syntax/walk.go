@@ -136,6 +136,9 @@ func (w *walker) exprs(all ...Expr) {
 			w.vars(&x.Policied)
 		case *Action:
 			w.args(x.Args)
+			if x.Verify != nil {
+				w.exprs(x.Verify)
+			}
 			w.vars(&x.Policied)
 		case *Wait:
 			w.vars(&x.Policied)
