@@ -33,15 +33,18 @@ var pay = activity.New("pay", func(ctx context.Context, e Effect) (int, error) {
 	l.Phase = Charged
 	ink.must(l)
 	time.Sleep(rand.N(4 * time.Millisecond))
-	switch rand.N(10) {
+	chance := rand.N(10)
+	if l.Phase = Done; chance < 3 {
+		l.Phase = Failed // the answer is lost, or comes too late
+	}
+	ink.must(l)
+	switch chance {
 	case 0, 1:
 		return 0, retry.Unknown(errAnswerLost)
 	case 2:
 		<-ctx.Done()
 		return 0, ctx.Err()
 	}
-	l.Phase = Done
-	ink.must(l)
 	return Grow(e.Value), nil
 }, activity.Retry(retry.Policy{MaxAttempts: 1000, Backoff: retry.Fixed(5 * time.Millisecond), AttemptTimeout: 300 * time.Millisecond, CrashLimit: bystander}),
 	activity.Verify(find), activity.SettleAfter(200*time.Millisecond),
