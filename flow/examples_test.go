@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/flow/syntax"
 	"github.com/perdure/perdure/perduretest"
+	"github.com/perdure/perdure/workflow"
 )
 
 // service is what the examples work with: an HTTP server that has bad moments, and
@@ -303,8 +303,8 @@ func TestExamples(t *testing.T) {
 					}
 					for after, name := range e.signals {
 						env.After(after, func() {
-							open := perdure.Attach[json.RawMessage](env.Engine(), strings.TrimSuffix(e.file, ".flow"))
-							if err := open.Signal(t.Context(), name, map[string]any{"approved": true, "by": "ann"}); err != nil {
+							answer := map[string]any{"approved": true, "by": "ann"} // until an engine has taken it, whatever crashes
+							if err := workflow.NewSignal[map[string]any](name).Send(t.Context(), env.Workflow(strings.TrimSuffix(e.file, ".flow")), answer); err != nil {
 								t.Error(err)
 							}
 						})

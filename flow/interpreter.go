@@ -12,7 +12,6 @@ import (
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/flow/eval"
 	"github.com/perdure/perdure/internal/flow/syntax"
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
@@ -108,26 +107,17 @@ func (d *durable) begin(a eval.Action) workflow.Future[json.RawMessage] {
 	}
 	options.Retry = &a.Policy
 	if a.Verify != nil {
-		options.VerifyBy = verifiedBy(a.Verify)
+		args, err := eval.EncodeArgs(a.Verify.Args)
+		if err != nil {
+			panic(err) // all values can be encoded
+		}
+		options.VerifyBy = seal.VerifiedBy(a.Verify.Name, json.RawMessage(args))
 	}
 	for _, g := range a.Gates { // besides those of the declaration
 		options.Gates = append(slices.Clip(options.Gates), gate.FromSpec(gateSpec(g)))
 	}
 	handle := activity.Declare[json.RawMessage, json.RawMessage](a.Name, seal.With(func(o *seal.ActivityOptions) { *o = options }))
 	return workflow.Async(d.wf, handle, json.RawMessage(args))
-}
-
-// verifiedBy is the action that says whether an attempt of another one had its effect.
-func verifiedBy(a *eval.Action) *history.VerifyBy {
-	args, err := eval.EncodeArgs(a.Args)
-	if err != nil {
-		panic(err) // all values can be encoded
-	}
-	input, err := history.Encode(json.RawMessage(args))
-	if err != nil {
-		panic(err)
-	}
-	return &history.VerifyBy{Activity: a.Name, Input: input}
 }
 
 // gateSpec is a gate as the engine takes it.

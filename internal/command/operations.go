@@ -13,7 +13,7 @@ import (
 var operations = []Command{
 	bulk(Command{
 		On: Calls, Name: "retry-now", Label: "Retry now", Did: "retried", Short: "Start the next attempt of calls now",
-		Means: "The next attempt of calls that are in backoff, paused or quarantined starts now, even if all attempts are used up. If it fails, the policy decides as always. The wait that is cut short counts against no limit.",
+		Means: "The next attempt of calls that are in backoff, paused or quarantined starts now, even if all attempts are used up. If it fails, the policy decides as always. The wait that is cut short counts against no limit. A call in doubt repeats an attempt that may have been done; one that is being asked about is asked about now.",
 		More: `A quarantined call crashed its process again and again. While every live node has a build
 on which it did, it is refused, unless it is forced. See the builds: perdure show ID`,
 		Example: `  perdure retry-now order-17 --reason "the gateway is back"

@@ -93,7 +93,7 @@ func (a *attempts) end(in AttemptEnded) {
 		a.resumeBackoff(c) // the attempt never began; it keeps its number
 	case in.Outcome == Drained:
 		c.Drains++
-		a.conclude(c, ending{outcome: Drained, reason: retry.ReasonDrained, at: ended, notDone: retry.Classify(in.Failure.Err()).NotDone})
+		a.conclude(c, ending{outcome: Drained, reason: retry.ReasonDrained, at: ended, notDone: in.Unbegun || retry.Classify(in.Failure.Err()).NotDone})
 	default:
 		a.fail(c, in.Outcome, in.Failure, ended)
 	}

@@ -44,10 +44,14 @@ func (a *attempts) closeFailed(c *Call, d retry.Decision, e ending) {
 
 // closeCanceled closes a canceled call whose attempt did not succeed.
 func (a *attempts) closeCanceled(c *Call, ended int64) {
+	attempt := c.attempt
+	if c.Doubt != nil {
+		attempt = c.Doubt.Attempt
+	}
 	a.recordStart(c)
 	a.emit(history.Event{
 		Kind: history.CallCanceled, Call: c.Number, Ended: ended,
-		Failure: history.Aborted(c.Name, c.attempt, retry.PhaseExecution, c.Last),
+		Failure: history.Aborted(c.Name, attempt, retry.PhaseExecution, c.Last),
 		Reason:  string(retry.ReasonCanceled), Retry: a.ledger.summary(c, false, ended),
 	})
 }

@@ -283,3 +283,21 @@ func TestU5_AQuestionThatKills(t *testing.T) {
 	}
 	t.Errorf("it goes on: %+v", one.call.Progress)
 }
+
+// TestU1_WhatNeverBeganIsNotAskedAbout, also if it has a gate, or was claimed by a worker that
+// could not run it.
+func TestU1_WhatNeverBeganIsNotAskedAbout(t *testing.T) {
+	r, p := passing(t, retry.Policy{Backoff: retry.None}, aGate(1, spec.Hold))
+	p.call.Verify = &history.Verify{}
+	p.call.setPolicy(p.call.Policy)
+	stepped(t, r, 2, AttemptEnded{Call: 1, Attempt: 1, Outcome: Drained, Unbegun: true, Ended: 2})
+	if p.call.Doubt != nil {
+		t.Errorf("at a gate: %+v", p.call.Doubt)
+	}
+	r, one := inDoubt(t, retry.Policy{}, StartCall{Queue: "q"})
+	stepped(t, r, 2, Claimed{AttemptRef: AttemptRef{Call: 1, Attempt: 1}, Worker: "w", At: 2})
+	stepped(t, r, 3, AttemptEnded{Call: 1, Attempt: 1, Outcome: Drained, Unbegun: true, Ended: 3, Outside: true})
+	if one.call.Doubt != nil {
+		t.Errorf("in a queue: %+v", one.call.Doubt)
+	}
+}

@@ -55,7 +55,7 @@ var classes = map[string]class{
 	"overlapped": kept, "last_end": kept, "deleted": kept, "skipped": kept, "missed": kept, "word": kept, "from": kept,
 	"until": kept, "limit": kept, "mode": kept, "max_hold": kept, "check": kept, "unused": kept, "asker": kept, "wait": kept,
 	"signal": kept, "signal_id": kept, "change": kept, "error_type": kept, "judges": kept, "returns": kept, "came": kept,
-	"yield": kept, "judge": kept, "anew": kept, "gate": kept, "task": kept, "claimed": kept, "only": kept,
+	"yield": kept, "unbegun": kept, "judge": kept, "anew": kept, "gate": kept, "task": kept, "claimed": kept, "only": kept,
 	"tried": kept, "suspect": kept, "shielded": kept, "awaited": kept, "deaths": kept, "pin": kept, "to": kept, "builds": kept, "unserved": kept, "shared": kept, "inline": kept, "broken": kept, "keep_keys": kept, "keys": kept,
 }
 

@@ -43,7 +43,8 @@ type Data struct {
 	Attempt int              `json:"attempt,omitempty"`
 	Outcome core.Outcome     `json:"outcome,omitempty"`
 	Failure *history.Failure `json:"failure,omitempty"`
-	After   time.Duration    `json:"after,omitempty"` // of a question without an answer
+	After   time.Duration    `json:"after,omitempty"`   // of a question without an answer
+	Unbegun bool             `json:"unbegun,omitempty"` // the body of the attempt did not begin
 }
 
 // toRun returns a message to a run, or to the latest run of the workflow ID if run is "".
@@ -94,7 +95,7 @@ func Input(m store.Message) (core.Input, error) {
 		return core.OffProbation{AttemptRef: core.AttemptRef{Call: d.Call, Attempt: d.Attempt}}, nil
 	case KindAttempt:
 		return core.AttemptEnded{
-			Call: d.Call, Attempt: d.Attempt, Outcome: d.Outcome, Result: d.Value, Failure: d.Failure, After: d.After, Ended: m.Posted, Outside: true,
+			Call: d.Call, Attempt: d.Attempt, Outcome: d.Outcome, Result: d.Value, Failure: d.Failure, After: d.After, Unbegun: d.Unbegun, Ended: m.Posted, Outside: true,
 		}, nil
 	}
 	return nil, fmt.Errorf("message %d of workflow %q has the unknown kind %q; was it sent by a newer version?", m.Sequence, m.WorkflowID, m.Kind)

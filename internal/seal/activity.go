@@ -2,6 +2,7 @@ package seal
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -87,6 +88,15 @@ func (o *ActivityOptions) ValidateVerify() error {
 		return retry.CheckVerifyRetry(*o.VerifyRetry)
 	}
 	return nil
+}
+
+// VerifiedBy lets another activity say whether an attempt had its effect, by an input in JSON.
+func VerifiedBy(activity string, input json.RawMessage) *history.VerifyBy {
+	payload, err := history.Encode(input)
+	if err != nil {
+		panic(err) // it is JSON
+	}
+	return &history.VerifyBy{Activity: activity, Input: payload}
 }
 
 // Verify is the function of activity.Verify with any type parameters.

@@ -115,7 +115,7 @@ func (s *Server) giveBack(k attempt.Key, h *held) {
 	s.mu.Lock()
 	s.held[k] = h
 	h.counts = false
-	s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: k.Call, Attempt: k.Number, Outcome: core.Drained}})
+	s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: k.Call, Attempt: k.Number, Outcome: core.Drained, Unbegun: true}})
 	s.mu.Unlock()
 	s.config.Free(h.slot)
 	s.ended.Ring()
@@ -276,7 +276,7 @@ func (s *Server) settleTogether(ends []*end) error {
 			e.beat = nil
 		}
 		m, err := message.AttemptEnd(s.config.Group, e.held.task.WorkflowID, e.key.Run, message.Data{
-			Call: e.key.Call, Attempt: e.key.Number, Outcome: e.input.Outcome, Value: e.input.Result, Failure: e.input.Failure, After: e.input.After,
+			Call: e.key.Call, Attempt: e.key.Number, Outcome: e.input.Outcome, Value: e.input.Result, Failure: e.input.Failure, After: e.input.After, Unbegun: e.input.Unbegun,
 		})
 		if err != nil {
 			return err

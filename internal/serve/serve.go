@@ -279,7 +279,7 @@ func (s *Server) attend() {
 		if s.held[k] == nil && !s.settled[k] { // the reply to its claim was lost
 			h := &held{task: store.Task{TaskRef: t.TaskRef}}
 			s.held[k] = h
-			s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: t.Number, Attempt: t.Attempt, Outcome: core.Drained}})
+			s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: t.Number, Attempt: t.Attempt, Outcome: core.Drained, Unbegun: true}})
 		}
 	}
 	for k, h := range s.held {
