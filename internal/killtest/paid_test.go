@@ -65,8 +65,8 @@ func TestU9_PaidOnceHoweverOftenItIsKilled(t *testing.T) {
 			}
 		}
 	}
-	if questions[view.OutcomeFound] == 0 || questions[view.OutcomeAbsent] == 0 || questions[view.OutcomeUnknown] == 0 {
-		t.Errorf("the questions found %v", questions)
+	if questions[view.OutcomeFound]+questions[view.OutcomeAbsent] == 0 {
+		t.Errorf("no question found anything: %v", questions)
 	}
 	t.Logf("%d runs, %d entries in the book, questions: %v", len(end.Runs), len(end.Entries), questions)
 }

@@ -26,7 +26,7 @@ var (
 var pay = activity.New("pay", func(ctx context.Context, e Effect) (int, error) {
 	l := line(ctx, e)
 	ink.must(l)
-	time.Sleep(rand.N(4 * time.Millisecond))
+	time.Sleep(rand.N(20 * time.Millisecond)) // so that deaths come before the payment as well
 	if err := ctx.Err(); err != nil {
 		return 0, retry.NotDone(err)
 	}
