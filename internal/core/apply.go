@@ -76,7 +76,7 @@ func (a *attempts) remove(c *Call) {
 func (a *attempts) applyScheduled(e *history.Event) {
 	c := a.calls.open(e)
 	c.Verify = e.Verify
-	c.setPolicy(cmp.Or(e.Policy, &zeroPolicy))
+	c.Policy = c.Verify.InForce(cmp.Or(e.Policy, &zeroPolicy))
 	c.attempt = 1
 	c.First = a.journal.now
 	c.QueuedAt = a.journal.now
@@ -100,7 +100,7 @@ func (a *attempts) applyControlled(e *history.Event) {
 		a.operationIDs.add(e.ID, a.journal.now)
 	}
 	if c := a.calls.byNumber[e.Call]; c != nil && e.Policy != nil {
-		c.setPolicy(e.Policy)
+		c.Policy = c.Verify.InForce(e.Policy)
 	}
 	if b := a.calls.blocks[e.Call]; b != nil && e.Outcome == Applied {
 		if e.Policy != nil {

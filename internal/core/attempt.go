@@ -77,11 +77,7 @@ func (a *attempts) end(in AttemptEnded) {
 		if c.attempt > 1 {
 			a.ledger.record(c, Completed, nil, string(retry.ReasonSucceeded), ended)
 		}
-		if in.Transaction {
-			a.journal.out.Transactions = append(a.journal.out.Transactions, AttemptRef{in.Call, in.Attempt})
-		}
-		a.recordStart(c)
-		a.emit(history.Event{Kind: history.CallCompleted, Call: c.Number, Result: in.Result, Ended: ended, Retry: a.ledger.summary(c, false, ended)})
+		a.closeCompleted(c, in, ended)
 	case a.isCanceled(c):
 		if in.Failure != nil && in.Outcome != Drained {
 			c.Last = in.Failure

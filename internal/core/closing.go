@@ -21,6 +21,15 @@ func (a *attempts) recordStart(c *Call) {
 	})
 }
 
+// closeCompleted closes a call with the result of an attempt, or with that which a question found.
+func (a *attempts) closeCompleted(c *Call, in AttemptEnded, ended int64) {
+	if in.Transaction {
+		a.journal.out.Transactions = append(a.journal.out.Transactions, AttemptRef{in.Call, in.Attempt})
+	}
+	a.recordStart(c)
+	a.emit(history.Event{Kind: history.CallCompleted, Call: c.Number, Result: in.Result, Ended: ended, Retry: a.ledger.summary(c, false, ended)})
+}
+
 // closeFailed closes a call with a failure made from the last one and the reason.
 func (a *attempts) closeFailed(c *Call, d retry.Decision, e ending) {
 	f, ended := e.failure, e.at

@@ -49,29 +49,10 @@ func (c *Call) attemptNumber() int { return c.attempt - c.Asked }
 // terms returns the policy for the timeouts of the coming or running execution.
 func (c *Call) terms() *retry.Policy {
 	if c.asking() {
-		return c.questions()
+		questions := c.Verify.Questions()
+		return &questions
 	}
 	return c.Policy
-}
-
-// questions returns the policy for questions.
-func (c *Call) questions() *retry.Policy {
-	var p retry.Policy
-	if c.Verify != nil && c.Verify.Retry != nil {
-		p = *c.Verify.Retry
-	}
-	p = retry.QuestionPolicy(p)
-	return &p
-}
-
-// setPolicy puts a policy in force. A call that can be asked about is, unless the policy says
-// otherwise.
-func (c *Call) setPolicy(p *retry.Policy) {
-	if c.Policy = p; c.Verify != nil && p.OnUnknown == 0 {
-		own := *p
-		own.OnUnknown = retry.VerifyUnknown
-		c.Policy = &own
-	}
 }
 
 // policyFault returns why a policy cannot be in force for a call, "" if it can.

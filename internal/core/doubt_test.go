@@ -252,7 +252,7 @@ func TestU5_AQuestionPassesNoGate(t *testing.T) {
 	g := aGate(1, spec.Hold)
 	r, p := passing(t, retry.Policy{Backoff: retry.None}, g)
 	p.call.Verify = &history.Verify{}
-	p.call.setPolicy(p.call.Policy)
+	p.call.Policy = p.call.Verify.InForce(p.call.Policy)
 	out := stepped(t, r, 2, AttemptEnded{Call: 1, Attempt: 1, Outcome: Failed, Failure: history.FromError(broken), Ended: 2})
 	if len(out.Gates) != 1 || out.Gates[0].Word != GateDone || len(out.Dispatch) != 1 || out.Dispatch[0].Doubt == nil {
 		t.Fatalf("it says %+v and starts %+v", out.Gates, out.Dispatch)
@@ -289,7 +289,7 @@ func TestU5_AQuestionThatKills(t *testing.T) {
 func TestU1_WhatNeverBeganIsNotAskedAbout(t *testing.T) {
 	r, p := passing(t, retry.Policy{Backoff: retry.None}, aGate(1, spec.Hold))
 	p.call.Verify = &history.Verify{}
-	p.call.setPolicy(p.call.Policy)
+	p.call.Policy = p.call.Verify.InForce(p.call.Policy)
 	stepped(t, r, 2, AttemptEnded{Call: 1, Attempt: 1, Outcome: Drained, Unbegun: true, Ended: 2})
 	if p.call.Doubt != nil {
 		t.Errorf("at a gate: %+v", p.call.Doubt)

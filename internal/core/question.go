@@ -59,7 +59,7 @@ func (a *attempts) unanswered(c *Call, f *history.Failure, after time.Duration, 
 		d.Failed++
 	}
 	s := retry.State{Attempt: d.Failed, First: time.Unix(0, d.Since), Previous: d.Previous}
-	next := retry.NextQuestion(c.questions(), s, after, f.Err(), time.Unix(0, ended), a.journal.jitter(c.Number, c.attempt))
+	next := retry.NextQuestion(c.terms(), s, after, f.Err(), time.Unix(0, ended), a.journal.jitter(c.Number, c.attempt))
 	a.ledger.recordQuestion(c, Unknown, f, next, ended)
 	c.attempt++
 	if d.Previous = next.Delay; next.Retry {

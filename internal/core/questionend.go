@@ -15,12 +15,8 @@ func (a *attempts) endQuestion(c *Call, in AttemptEnded, ended int64) {
 	canceled := a.isCanceled(c)
 	switch {
 	case in.Outcome == Completed:
-		if in.Transaction {
-			a.journal.out.Transactions = append(a.journal.out.Transactions, AttemptRef{in.Call, in.Attempt})
-		}
-		a.recordStart(c)
 		a.ledger.record(c, Found, nil, string(retry.ReasonFound), ended)
-		a.emit(history.Event{Kind: history.CallCompleted, Call: c.Number, Result: in.Result, Ended: ended, Retry: a.ledger.summary(c, false, ended)})
+		a.closeCompleted(c, in, ended)
 	case canceled:
 		a.ledger.record(c, Unknown, in.Failure, string(retry.ReasonCanceled), ended)
 		a.closeCanceled(c, ended)

@@ -225,6 +225,25 @@ type Verify struct {
 	By          *VerifyBy     `json:"verify_by,omitempty"`    // nil: the activity's own function
 }
 
+// Questions returns the policy for questions; of nil it is that of the zero policy.
+func (v *Verify) Questions() retry.Policy {
+	if v == nil || v.Retry == nil {
+		return retry.QuestionPolicy(retry.Policy{})
+	}
+	return retry.QuestionPolicy(*v.Retry)
+}
+
+// InForce returns the policy of a call: one that can be asked about is, unless the policy says
+// otherwise. It copies the policy only if it changes it.
+func (v *Verify) InForce(p *retry.Policy) *retry.Policy {
+	if v == nil || p.OnUnknown != 0 {
+		return p
+	}
+	own := *p
+	own.OnUnknown = retry.VerifyUnknown
+	return &own
+}
+
 // VerifyBy is another activity that says whether an attempt had its effect: what it returns is
 // the result, and null means that the attempt had none.
 type VerifyBy struct {

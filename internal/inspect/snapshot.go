@@ -230,9 +230,7 @@ func (s *Snapshot) call(kind string, ev openEvent) view.Call {
 	if ev.Policy != nil {
 		policy = *ev.Policy
 	}
-	if ev.Verify != nil && policy.OnUnknown == 0 {
-		policy.OnUnknown = retry.VerifyUnknown
-	}
+	policy = *ev.Verify.InForce(&policy)
 	retriedBy(&p, &policy, ev.at())
 	row, ok := s.rows[ev.Call]
 	if !ok {
@@ -246,7 +244,7 @@ func (s *Snapshot) call(kind string, ev openEvent) view.Call {
 	}
 	if progress, err := core.DecodeProgress(row.Data); readable(err) {
 		if d := progress.Doubt; d != nil && d.Asking {
-			policy = questionPolicy(ev.Verify)
+			policy = ev.Verify.Questions()
 		}
 		p.Failures, p.LostToCrashes = progress.Failures, progress.Losses
 		if p.State == view.CallQuarantined && s.builds != nil {
@@ -301,14 +299,6 @@ func doubtOf(d *core.Doubt) *view.Doubt {
 		seen.Error = d.Failure.Message
 	}
 	return seen
-}
-
-// questionPolicy returns the policy for the timeouts of questions.
-func questionPolicy(v *history.Verify) retry.Policy {
-	if v == nil || v.Retry == nil {
-		return retry.QuestionPolicy(retry.Policy{})
-	}
-	return retry.QuestionPolicy(*v.Retry)
 }
 
 // ahead reports whether an attempt is on record ahead of its time and has not begun.
