@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
 	browserpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -121,9 +122,9 @@ func newTab(t *testing.T, ctx context.Context, options ...chromedp.ContextOption
 		t.Fatal(err)
 	}
 	protocol(b, log.Enable, cdp.Empty{})
-	// A layout that jumps is seen by the browser itself.
+	// A layout that jumps is seen by the browser itself, which says what moved.
 	protocol(b, browserpage.AddScriptToEvaluateOnNewDocument, browserpage.AddScriptToEvaluateOnNewDocumentParams{
-		Source: `window.jumps = 0; new PerformanceObserver(l => { for (const e of l.getEntries()) if (!e.hadRecentInput) window.jumps += e.value }).observe({type: "layout-shift", buffered: true})`,
+		Source: `window.jumps = 0; window.moved = []; new PerformanceObserver(l => { for (const e of l.getEntries()) if (!e.hadRecentInput) { window.jumps += e.value; window.moved.push(e.value.toFixed(3) + ": " + e.sources.map(s => s.node?.nodeName + " " + (s.node?.textContent ?? "").trim().slice(0, 30)).join(", ")) } }).observe({type: "layout-shift", buffered: true})`,
 	})
 	return b
 }
@@ -175,13 +176,21 @@ func (b *tab) open(url string) {
 	b.calm()
 }
 
+// slowLine makes the browser receive as over a bad mobile network, until the test ends.
+func (b *tab) slowLine() {
+	b.Helper()
+	protocol(b, network.Enable, network.EnableParams{})
+	protocol(b, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
+		MatchedNetworkConditions: []*network.Conditions{{Latency: 20, DownloadThroughput: 60_000, UploadThroughput: 60_000}},
+	})
+}
+
 // calm fails the test if the browser has complained, or the layout has jumped.
 func (b *tab) calm() {
 	b.Helper()
-	// A page that arrives in parts moves columns of a long table a little. A tenth is what
-	// browsers call good.
+	// A tenth is what browsers call good.
 	if jumps := js[float64](b, "window.jumps"); jumps > 0.1 {
-		b.Errorf("the layout jumps: %v", jumps)
+		b.Errorf("the layout jumps: %v\n%s", jumps, js[string](b, `window.moved.join("\n")`))
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

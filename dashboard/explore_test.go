@@ -187,6 +187,20 @@ func TestF37_ExplorePagesInABrowser(t *testing.T) {
 	}
 }
 
+// A page that arrives in parts is shown once it is whole: rows that come later would widen and
+// narrow the columns of those that are there.
+func TestF37_APageOverASlowLineDoesNotJump(t *testing.T) {
+	b := browse(t)
+	srv, _ := served(t, explored(t))
+	b.slowLine()
+	for _, path := range []string{"", "runs", "ledger", "gates", "gate?name=cards", "nodes?all=yes", "audit", "schedules"} {
+		b.open(srv.URL + "/shop/" + path)
+		if jumps := js[float64](b, "window.jumps"); jumps > 0.01 {
+			t.Errorf("the layout of %q jumps: %v\n%s", path, jumps, js[string](b, `window.moved.join("\n")`))
+		}
+	}
+}
+
 // outline is the headings, columns, fields and buttons of the page: its rows depend on the time
 // of the day.
 func (b *tab) outline() string {
