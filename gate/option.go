@@ -22,5 +22,11 @@ func WithRate(perSecond float64, burst int) Option {
 // WithBudget bounds retries.
 func WithBudget(b Budget) Option { return func(s *Spec) { s.Budget = b } }
 
+// WithPerKey bounds what one run key takes of the gate; see workflow.Key and ContextWithKey.
+func WithPerKey(p PerKey) Option { return func(s *Spec) { s.PerKey = p } }
+
+// WithPriorityFirst lets waiting calls of a higher priority go before those of all run keys.
+func WithPriorityFirst() Option { return func(s *Spec) { s.PriorityFirst = true } }
+
 // WithBreaker attaches a circuit breaker.
 func WithBreaker(b Breaker) Option { return func(s *Spec) { s.Breaker = b } }

@@ -28,6 +28,9 @@ type Rate = spec.Rate
 // a retry costs Cost, and a call that succeeds at its first attempt returns Refund.
 type Budget = spec.Budget
 
+// PerKey bounds what one run key takes of a gate.
+type PerKey = spec.PerKey
+
 // Breaker is a circuit breaker: after Failures consecutive failures no attempt starts for
 // the Cooldown. Then one attempt, the probe, closes the breaker or opens it again.
 type Breaker = spec.Breaker

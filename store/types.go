@@ -178,6 +178,8 @@ type Run struct {
 	Start      []byte // the encoded start event
 	Created    int64  // ns
 	Priority   int    // of its calls when they wait for slots; readers may show it
+	Key        string // with which others it takes turns where runs and calls wait; at most 200 bytes
+	Weight     int    // of the key, 0 for 1
 
 	// After lets a new run take over its workflow ID from a closed run: it names the latest run
 	// of the ID, of this chain or another. Of several new runs that name the same run, only one
@@ -374,6 +376,7 @@ const (
 	TicketWaiting CallState = "#waiting" // for its turn at a gate
 	TicketHolding CallState = "#holding" // an attempt may be running
 	TicketResting CallState = "#resting" // between two attempts
+	GateShare     CallState = "#share"   // what a gate remembers of a run key
 
 	FireOpen    CallState = "#fired"    // of a schedule: its run is open
 	FireWaiting CallState = "#buffered" // of a schedule: waits until the runs of earlier fires close

@@ -128,7 +128,7 @@ var onParentClose = map[ParentClosePolicy]history.OnParentClose{
 func startChild[In, Out any, O seal.ForChild](wf *Context, w Workflow[In, Out], in In, opts []O, detached bool) (*pending, string) {
 	run := wf.instance.run
 	var s seal.StartSettings
-	s.Priority = run.Start().Priority
+	s.Priority, s.Key, s.Weight = run.Start().Priority, run.Start().Key, run.Start().Weight
 	seal.ApplyToChild(&s, opts)
 	id := run.ChildID(w.Name())
 	if s.ID != nil {

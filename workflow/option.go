@@ -73,6 +73,22 @@ type DelayOption interface {
 // priority; among those that were lost equally often, the priority decides.
 func Priority(n int) RunOption { return seal.SetRun(func(s *seal.StartSettings) { s.Priority = n }) }
 
+// Key sets the key of the run and of its children, for instance a customer. Where calls or runs
+// wait, for a slot of the process or at a gate, keys take turns: one work of each, so that nobody
+// waits for all the work of somebody else. Within a key the priority decides and then the age. A key has
+// at most 200 bytes. Runs without one have the key "", which takes turns like any other. The
+// default is "", for children the key of the parent.
+//
+// gate.WithPerKey bounds what one key takes of a gate. While others wait, a run may keep a slot for
+// 16 short calls in a row, at most a second; they are turns of its key.
+func Key(name string) RunOption { return WeightedKey(name, 0) }
+
+// WeightedKey is Key with a weight, from 1 to 1,000: the key takes as many turns where one of
+// weight 1 takes one. Of several weights of a key the latest holds.
+func WeightedKey(name string, weight int) RunOption {
+	return seal.SetRun(func(s *seal.StartSettings) { s.Key, s.Weight = name, weight })
+}
+
 // RunTimeout limits each run, counted from when its code may begin: Delay and the backoff
 // of a RetryPolicy do not count. A run that is still open then is closed as timed out,
 // even if it is parked or no node serves it: its code does not run again, its attempts

@@ -15,7 +15,8 @@ import (
 //	{"name": "payments", "limit": 10, "mode": "hold", "max_hold": "1m",
 //	 "rate": {"per_second": 50, "burst": 10},
 //	 "budget": {"tokens": 100, "refund": 0.1},
-//	 "breaker": {"failures": 5, "cooldown": "30s", "wait": true}}
+//	 "breaker": {"failures": 5, "cooldown": "30s", "wait": true},
+//	 "per_key": {"limit": 2, "rate": {"per_second": 5}}}
 type specJSON struct {
 	Name    string   `json:"name"`
 	Limit   int      `json:"limit"`
@@ -24,6 +25,9 @@ type specJSON struct {
 	Rate    Rate     `json:"rate,omitzero"`
 	Budget  Budget   `json:"budget,omitzero"`
 	Breaker Breaker  `json:"breaker,omitzero"`
+
+	PerKey        PerKey `json:"per_key,omitzero"`
+	PriorityFirst bool   `json:"priority_first,omitempty"`
 }
 
 type breakerJSON struct {
@@ -36,7 +40,7 @@ type breakerJSON struct {
 func (s Spec) MarshalJSON() ([]byte, error) {
 	return json.Marshal(specJSON{
 		Name: s.Name, Limit: s.Limit, Mode: s.Mode, MaxHold: duration(s.MaxHold), Rate: s.Rate, Budget: s.Budget,
-		Breaker: s.Breaker,
+		Breaker: s.Breaker, PerKey: s.PerKey, PriorityFirst: s.PriorityFirst,
 	})
 }
 
@@ -49,7 +53,7 @@ func (s *Spec) UnmarshalJSON(data []byte) error {
 	}
 	*s = Spec{
 		Name: w.Name, Limit: w.Limit, Mode: w.Mode, MaxHold: time.Duration(w.MaxHold), Rate: w.Rate, Budget: w.Budget,
-		Breaker: w.Breaker,
+		Breaker: w.Breaker, PerKey: w.PerKey, PriorityFirst: w.PriorityFirst,
 	}
 	return nil
 }

@@ -41,6 +41,42 @@ type Spec struct {
 	Rate    Rate    `json:"rate,omitzero"`    // zero: attempts start as often as slots allow
 	Budget  Budget  `json:"budget,omitzero"`  // zero: the policy alone bounds retries
 	Breaker Breaker `json:"breaker,omitzero"` // zero: no circuit breaker
+
+	// PerKey bounds what one run key takes of the gate; see workflow.Key. Zero: the gate alone
+	// bounds it.
+	PerKey PerKey `json:"per_key,omitzero"`
+
+	// PriorityFirst lets a waiting call of a higher priority go before those of all run keys.
+	// Otherwise run keys take turns, and the priority orders the calls of one key.
+	PriorityFirst bool `json:"priority_first,omitempty"`
+}
+
+// PerKey bounds what one run key takes of a gate.
+type PerKey struct {
+	// Limit is how many slots calls of one key have at a time, at least 1; zero: as many as the
+	// gate has.
+	Limit int `json:"limit,omitempty"`
+
+	// Rate limits how often attempts of one key start; zero: as often as the gate lets them.
+	Rate Rate `json:"rate,omitzero"`
+}
+
+// String returns the bounds in words: "2 slots, 5/s", or "none".
+func (p PerKey) String() string {
+	var parts []string
+	switch {
+	case p.Limit == 1:
+		parts = append(parts, "1 slot")
+	case p.Limit > 1:
+		parts = append(parts, fmt.Sprintf("%d slots", p.Limit))
+	}
+	if p.Rate != (Rate{}) {
+		parts = append(parts, p.Rate.String())
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Rate limits how often attempts start, retries included.
@@ -138,6 +174,7 @@ type Edit struct {
 	Rate    *Rate    `json:"rate,omitempty"`    // nil: left out; zero: no rate
 	Budget  *Budget  `json:"budget,omitempty"`  // nil: left out; zero: no budget
 	Breaker *Breaker `json:"breaker,omitempty"` // nil: left out; zero: no breaker
+	PerKey  *PerKey  `json:"per_key,omitempty"` // nil: left out; zero: no bounds of a key
 	// AsInCode removes all earlier edits first.
 	AsInCode bool `json:"as_in_code,omitempty"`
 }

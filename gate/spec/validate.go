@@ -55,7 +55,11 @@ func (s Spec) Validate() error {
 	case s.MaxHold > 0 && s.Mode != Hold:
 		fault("MaxHold", s.MaxHold, fmt.Sprintf("0 in mode %s, which holds nothing in backoff", s.Mode))
 	}
-	s.Rate.validate(fault)
+	s.Rate.validate("Rate", fault)
+	if s.PerKey.Limit < 0 || s.PerKey.Limit > s.Limit && s.Limit > 0 {
+		fault("PerKey.Limit", s.PerKey.Limit, fmt.Sprintf("0 (no bound) to Limit, which is %d", s.Limit))
+	}
+	s.PerKey.Rate.validate("PerKey.Rate", fault)
 	s.Budget.validate(fault)
 	s.Breaker.validate(fault)
 	if err := errors.Join(errs...); err != nil {
@@ -80,16 +84,16 @@ func (s Spec) nameFault() string {
 
 type faultFunc func(field string, value any, allowed string)
 
-func (r Rate) validate(fault faultFunc) {
+func (r Rate) validate(field string, fault faultFunc) {
 	if r == (Rate{}) {
 		return
 	}
 	if !(r.PerSecond >= 1e-6 && r.PerSecond <= 1e9) {
-		fault("Rate.PerSecond", r.PerSecond, "0.000001 to 1000000000")
+		fault(field+".PerSecond", r.PerSecond, "0.000001 to 1000000000")
 		return
 	}
 	if r.Burst < 0 || float64(max(r.Burst, 1))/r.PerSecond > longestRefill.Seconds() {
-		fault("Rate.Burst", r.Burst, fmt.Sprintf("0 (the default, 1) or more, and refilled within %s", longestRefill))
+		fault(field+".Burst", r.Burst, fmt.Sprintf("0 (the default, 1) or more, and refilled within %s", longestRefill))
 	}
 }
 

@@ -162,12 +162,12 @@ func TestE147_OnRecordGoesFirst(t *testing.T) {
 		y.over.Store(true)
 		s.slots.Forget(dispatch.Call{Run: y.Run, Number: y.Call}, y)
 		s.slots.Wait(&dispatch.Waiter{Call: dispatch.Call{Run: "gone", Number: 1}})
-		if !s.slots.Moving() {
+		if !s.slots.Moving("") {
 			t.Error("slots are said to be rare")
 		}
 		pass(dispatch.MaxOvertaken)
 		s.slots.Wait(&dispatch.Waiter{Call: dispatch.Call{Run: "later", Number: 1}, Attempt: &Attempt{}})
-		if s.slots.Moving() {
+		if s.slots.Moving("") {
 			t.Error("a call waits for long, and slots are said to come soon")
 		}
 		var order []string

@@ -69,7 +69,7 @@ func (h children) open(e *history.Event) {
 		WorkflowID: e.ID, Run: e.Child.Run, Type: e.Name, Group: h.journal.start.Group, Chain: e.Child.Run, Attempt: 1,
 		Input: e.Input, Trace: e.Trace, Created: h.journal.now, FirstTurn: e.Due,
 		Settings: history.Settings{
-			Memo: e.Child.Memo, Attributes: e.Child.Attributes, Priority: e.Priority, Retry: e.Policy,
+			Memo: e.Child.Memo, Attributes: e.Child.Attributes, Priority: e.Priority, Key: e.Child.Key, Weight: e.Child.Weight, Retry: e.Policy,
 			Headers:    history.ChangeHeaders(h.journal.start.Headers, e.Child.Headers),
 			RunTimeout: e.Child.RunTimeout, ChainTimeout: e.Child.ChainTimeout,
 		},

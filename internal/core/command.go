@@ -232,7 +232,7 @@ func (r *Run) StartChild(s StartChild) *Call {
 		Kind: history.ChildScheduled, Call: call, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
 		Policy: s.Retry, Priority: s.Priority, Trace: s.Trace, Shielded: s.Shielded,
 		Child: &history.Child{
-			Run: ChildRunID(r.journal.start.Run, call, r.journal.now), OnParentClose: s.OnParentClose, Reuse: s.Reuse, Memo: s.Memo, Attributes: s.Attributes,
+			Run: ChildRunID(r.journal.start.Run, call, r.journal.now), OnParentClose: s.OnParentClose, Reuse: s.Reuse, Memo: s.Memo, Attributes: s.Attributes, Key: s.Key, Weight: s.Weight,
 			Headers: history.HeaderChanges(r.journal.start.Headers, s.Headers), RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout,
 		},
 	}

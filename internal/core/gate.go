@@ -20,8 +20,10 @@ type Gate struct {
 	detail  GateDetail
 
 	rows    map[TicketKey]int64 // row numbers of the tickets
+	shares  map[string]int64    // row numbers of the run keys that have one
 	lastRow int64
 	touched []TicketKey // tickets changed since the last step, perhaps repeated
+	changed []string    // run keys, likewise
 }
 
 // GateDetail is the document in a gate's row: everything except its tickets.
@@ -51,7 +53,7 @@ const forgetAfter = 7 * 24 * time.Hour
 
 // NewGate returns the machine of a gate that has no row yet.
 func NewGate(name string) *Gate {
-	return &Gate{name: name, rows: map[TicketKey]int64{}, standing: standing{state: State{Status: StatusStanding, Wake: Never}}}
+	return &Gate{name: name, rows: map[TicketKey]int64{}, shares: map[string]int64{}, standing: standing{state: State{Status: StatusStanding, Wake: Never}}}
 }
 
 // LoadGate returns the machine of a gate from its rows.
@@ -63,15 +65,26 @@ func LoadGate(name string, rows []Row, state State) (*Gate, error) {
 		return nil, err
 	}
 	rows = g.log.load(rows)
-	tickets := make([]gates.Ticket[TicketKey], len(rows))
-	for i, row := range rows {
-		if tickets[i], err = DecodeTicket(row.Data); err != nil {
+	var tickets []gates.Ticket[TicketKey]
+	shares := map[string]gates.ShareRecord{}
+	for _, row := range rows {
+		g.lastRow = max(g.lastRow, row.Call)
+		if row.State == GateShare {
+			var r gates.ShareRecord
+			if err := history.Unseal(row.Data, &r); err != nil {
+				return nil, history.Damaged("the row of a run key", err)
+			}
+			shares[row.Name], g.shares[row.Name] = r, row.Call
+			continue
+		}
+		t, err := DecodeTicket(row.Data)
+		if err != nil {
 			return nil, err
 		}
-		g.rows[tickets[i].Key] = row.Call
-		g.lastRow = max(g.lastRow, row.Call)
+		tickets = append(tickets, t)
+		g.rows[t.Key] = row.Call
 	}
-	g.machine, err = gates.Restore(spec.Spec(g.detail.Spec), g.detail.Record, tickets)
+	g.machine, err = gates.Restore(spec.Spec(g.detail.Spec), g.detail.Record, tickets, shares)
 	return g, err
 }
 
@@ -132,6 +145,7 @@ func (g *Gate) handle(m *ToGate) {
 	case GateEnter:
 		g.apply(g.machine.Enter(g.now, gates.Ask[TicketKey]{
 			Key: m.Ticket, Attempt: m.Attempt, Priority: m.Priority, Returns: m.Returns, Came: m.Came, Once: m.Once,
+			RunKey: m.RunKey, Weight: m.Weight,
 		}))
 	case GateReturn:
 		g.apply(g.machine.Return(g.now, m.Ticket, m.Attempt, m.Returns))

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 )
@@ -8,6 +10,7 @@ import (
 // apply sends the grants and refusals that follow from one input.
 func (g *Gate) apply(s *gates.Step[TicketKey]) {
 	g.touched = append(g.touched, s.Changed...)
+	g.changed = append(g.changed, s.Shares...)
 	for _, granted := range s.Granted {
 		g.send(FromGate{Word: GateGranted, Ticket: granted.Key, Attempt: granted.Attempt, Returns: granted.Returns, Probe: granted.Probe})
 		if g.detail.Check == 0 || g.detail.Unused != 0 {
@@ -96,6 +99,23 @@ func (g *Gate) writeRows() {
 		}
 	}
 	g.touched = g.touched[:0]
+	for _, runKey := range slices.Compact(slices.Sorted(slices.Values(g.changed))) {
+		number, has := g.shares[runKey]
+		switch r := g.machine.Share(runKey); {
+		case r != gates.ShareRecord{}:
+			if !has {
+				g.lastRow++
+				number = g.lastRow
+				g.shares[runKey] = number
+			}
+			data, _ := history.Seal(r) // a number only: cannot fail
+			g.out.Rows = append(g.out.Rows, Row{Call: number, State: GateShare, Name: runKey, Data: data})
+		case has:
+			delete(g.shares, runKey)
+			g.out.Closed = append(g.out.Closed, number)
+		}
+	}
+	g.changed = g.changed[:0]
 }
 
 // NextDue returns when the gate must be stepped if no message comes, or Never.

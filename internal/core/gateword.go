@@ -65,6 +65,8 @@ type ToGate struct {
 	// the latest declaration wins. Of operators' messages except GateResume: the
 	// declaration that the operator saw, in case the gate has been forgotten since.
 	Priority int               `json:"priority,omitempty"`
+	RunKey   string            `json:"run_key,omitempty"`
+	Weight   int               `json:"weight,omitempty"`
 	Came     int64             `json:"came,omitempty"` // when the call came to its first gate, if that is another one
 	Once     bool              `json:"once,omitempty"` // a failure ends the call
 	Spec     *history.GateSpec `json:"spec,omitempty"`

@@ -196,4 +196,5 @@ const (
 	TicketWaiting CallState = "#waiting"
 	TicketHolding CallState = "#holding"
 	TicketResting CallState = "#resting"
+	GateShare     CallState = "#share" // what a gate remembers of a run key
 )

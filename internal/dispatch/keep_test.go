@@ -26,7 +26,7 @@ func (c *crowd) end(i, priority int) {
 	for name := range c.ended {
 		c.ended[name]++
 	}
-	if r.slot.keep(priority) {
+	if r.slot.keep(&Ask{Priority: priority}) {
 		return
 	}
 	c.running = append(c.running[:i], c.running[i+1:]...)
@@ -75,7 +75,7 @@ func TestE94_KeptSlotsLeaveABoundedWait(t *testing.T) {
 func TestE94_ASlotIsKeptOnlyForABoundedRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := func(s *Slot, priority int, pause time.Duration) (n int) {
-			for ; n < 100 && s.keep(priority); n++ {
+			for ; n < 100 && s.keep(&Ask{Priority: priority}); n++ {
 				time.Sleep(pause)
 			}
 			return n
@@ -114,14 +114,14 @@ func TestASlotThatWasFreedIsNotKept(t *testing.T) {
 	s := NewSlots(1, func() bool { return true })
 	freed, tried, above := s.Take(Regular), s.Take(Probation), (*Slot)(nil)
 	freed.Free()
-	if freed.keep(0) || tried.keep(0) {
+	if freed.keep(&Ask{}) || tried.keep(&Ask{}) {
 		t.Error("a slot was kept that is not the run's")
 	}
 	if above = s.Take(Regular); above == nil {
 		t.Fatal("there is no slot")
 	}
 	tried.LeaveProbation()
-	if above.keep(0) {
+	if above.keep(&Ask{}) {
 		t.Error("a slot was kept although there are more than the limit allows")
 	}
 }

@@ -45,10 +45,10 @@ func (t *Slot) LeaveProbation() []Grant {
 
 // grantLane admits the next group of suspects to the probation lane.
 func (s *Slots) grantLane() (grants []Grant) {
-	if !s.open(Probation) || len(s.queues[Probation]) == 0 || !s.grants() {
+	if !s.open(Probation) || len(s.suspects) == 0 || !s.grants() {
 		return nil
 	}
-	for _, w := range slices.Clone(s.queues[Probation]) {
+	for _, w := range slices.Clone(s.suspects) {
 		if s.off[w.Activity] { // its run asks again when that is over
 			s.withdraw(w)
 			s.refuse(s.seatsOf(w.Run, w.Tenure))
@@ -71,7 +71,7 @@ func (s *Slots) grantLane() (grants []Grant) {
 func (s *Slots) nextGroup() []*Waiter {
 	now := time.Now()
 	var ready []*Waiter
-	for _, w := range s.queues[Probation] {
+	for _, w := range s.suspects {
 		if s.blame[w.Activity].Until.Compare(now) <= 0 {
 			ready = append(ready, w)
 		}
@@ -112,7 +112,7 @@ func (s *Slots) Blame(all map[string]Blame) (fresh bool) {
 	if !fresh {
 		return false
 	}
-	for _, w := range slices.Clone(s.queues[Regular]) {
+	for _, w := range s.inTurns() {
 		if w.Number != ToBegin && s.blame[w.Activity].Deaths > 0 {
 			s.withdraw(w)
 			w.Lane, w.Doubted = Probation, true
@@ -136,7 +136,7 @@ func (t *Slot) Activity() string { return t.activity }
 // suspects, or died alone.
 func (s *Slots) suspected(activity string) bool {
 	return activity != "" && (s.lane.of[activity] > 0 || s.blame[activity].Deaths > 0 ||
-		slices.ContainsFunc(s.queues[Probation], func(w *Waiter) bool { return w.Activity == activity && !w.Doubted }))
+		slices.ContainsFunc(s.suspects, func(w *Waiter) bool { return w.Activity == activity && !w.Doubted }))
 }
 
 // leaveLane takes an attempt out of the probation lane.

@@ -67,14 +67,15 @@ func NewLine(slots *Slots, every time.Duration) *Line {
 func (l *Line) Full() bool { return l.slots.InLine() >= lineAhead }
 
 // Stand makes a run in line wait for a slot.
-func (l *Line) Stand(run string, of Tenure, priority int) {
-	l.slots.Wait(&Waiter{Call: Call{Run: run, Number: ToBegin}, Tenure: of, Priority: priority})
+func (l *Line) Stand(w *Waiter) {
+	w.Number = ToBegin
+	l.slots.Wait(w)
 	l.Bell.Ring()
 }
 
 // Join makes a run whose row is in line wait for a slot in memory, unless runs that exist in the
 // database alone precede it.
-func (l *Line) Join(run string, of Tenure, priority int, wake int64) []Grant {
+func (l *Line) Join(w *Waiter, wake int64) []Grant {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := l.slots.InLine()
@@ -87,7 +88,7 @@ func (l *Line) Join(run string, of Tenure, priority int, wake int64) []Grant {
 		l.Bell.Ring()
 		return nil
 	}
-	l.Stand(run, of, priority)
+	l.Stand(w)
 	return l.slots.Serve()
 }
 
@@ -153,7 +154,7 @@ func (l *Line) EndRead(r LineRead, first []store.Wake, tenure func(store.Wake) (
 			break
 		}
 		if of, is := tenure(w); is {
-			l.Stand(w.Run, of, store.PriorityInLine(w.Time))
+			l.Stand(&Waiter{Call: Call{Run: w.Run}, Tenure: of, Priority: store.PriorityInLine(w.Time)})
 		}
 		l.until = w.Time
 	}

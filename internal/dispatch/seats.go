@@ -28,6 +28,8 @@ type Seats struct {
 type Ask struct {
 	Number    int64
 	Code      string // the activity, or the inline step, as switches name it
+	Key       string // of the run
+	Weight    int    // of the key
 	Priority  int
 	Lost      bool // its process died while it ran
 	Suspect   suspects.Suspect
@@ -99,7 +101,7 @@ func (t *Seats) Admit(by *Step, c *Ask) (admitted bool, grants []Grant) {
 	case c.Unslotted:
 		return true, grants // it asks for one when it begins
 	default:
-		slot, freed := t.unkeep(c.Priority)
+		slot, freed := t.unkeep(c)
 		grants = append(grants, freed...)
 		if slot == nil {
 			slot = s.take(lane)
@@ -135,7 +137,7 @@ func (b *Step) Reset() { b.admitted = b.admitted[:0] }
 
 func (t *Seats) waiter(c *Ask, lane Lane) *Waiter {
 	return &Waiter{
-		Call: Call{Run: t.run, Number: c.Number}, Tenure: t.tenure, Lane: lane, Suspect: c.Suspect, Priority: c.Priority,
+		Call: Call{Run: t.run, Number: c.Number}, Tenure: t.tenure, Lane: lane, Suspect: c.Suspect, Key: c.Key, Weight: c.Weight, Priority: c.Priority,
 		Lost: c.Lost, Activity: c.Code, Doubted: !c.Probation,
 	}
 }
@@ -237,15 +239,14 @@ func (t *Seats) Kept() bool {
 	return t.keeps.Load()
 }
 
-// unkeep returns a slot that was left to the run, nil if there is none that a call of that
-// priority may use.
-func (t *Seats) unkeep(priority int) (slot *Slot, grants []Grant) {
+// unkeep returns a slot that was left to the run, nil if there is none that a call may use.
+func (t *Seats) unkeep(c *Ask) (slot *Slot, grants []Grant) {
 	for len(t.kept) > 0 {
 		last := len(t.kept) - 1
 		slot = t.kept[last]
 		t.kept[last], t.kept = nil, t.kept[:last]
 		t.keeps.Store(last > 0)
-		if slot.keep(priority) {
+		if slot.keep(c) {
 			return slot, grants
 		}
 		grants = append(grants, t.slots.free(slot)...)

@@ -1,11 +1,11 @@
 package dispatch
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/perdure/perdure/internal/fair"
 	"github.com/perdure/perdure/internal/suspects"
 )
 
@@ -19,7 +19,8 @@ type Slots struct {
 	closed   bool // waiting calls get no more slots
 	keptBack bool // no regular slot is granted yet
 	lane     lane
-	queues   [3]queue           // by lane, and one for attempts on record; see Waiter.line
+	suspects queue              // of the probation lane
+	turns    fair.Turns[share]  // the others, by run key
 	waiting  map[Call]*Waiter   // all of the queues; a call waits only once
 	came     int64              // how many waiters came so far
 	inLine   int                // runs that wait to begin
@@ -69,7 +70,9 @@ type Waiter struct {
 	Tenure
 	Lane     Lane
 	Suspect  suspects.Suspect
-	Priority int    // higher goes first
+	Key      string // of the run: keys take turns
+	Weight   int    // of the key, see fair.Turns
+	Priority int    // among those of the key; higher goes first
 	Lost     bool   // its process died while it ran; it precedes others of its priority
 	Activity string // or the inline step, named so that no other has its name
 	// Doubted says that it is in the probation lane only because of its activity.
@@ -82,17 +85,6 @@ type Waiter struct {
 	since  time.Time // when it came
 	number int64     // rank by time of arrival
 	at     int       // its index in its queue
-}
-
-// onRecord is the queue of attempts on record, beside the queues of the lanes.
-const onRecord = 2
-
-// line returns the queue in which a call waits.
-func (w *Waiter) line() int {
-	if w.Attempt != nil {
-		return onRecord
-	}
-	return int(w.Lane)
 }
 
 // Slot is permission for one attempt to run.
@@ -195,13 +187,13 @@ func (s *Slots) Forget(c Call, x OnRecord) {
 // MaxOvertaken is how long attempts on record may overtake a waiting call.
 const MaxOvertaken = 5 * time.Second
 
-// Moving reports whether slots come free often enough: no call waits, or the next one in turn
-// has not waited for long. Only then may an attempt be put on record before it has a slot.
-func (s *Slots) Moving() bool {
+// Moving reports whether slots come free often enough for the runs of a key: no call waits, or the
+// first one has not waited for long. Only then may an attempt be put on record before it has a slot.
+func (s *Slots) Moving(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	waiting := s.queues[Regular]
-	return !s.keptBack && !s.closed && (len(waiting) == 0 || time.Since(waiting[0].since) < MaxOvertaken)
+	k := s.turns.Find(key)
+	return !s.keptBack && !s.closed && (k == nil || len(k.State.calls) == 0 || time.Since(k.State.calls[0].since) < MaxOvertaken)
 }
 
 // Want returns a slot for an attempt on record that is due, or enqueues it. If may is false it
@@ -245,7 +237,13 @@ func (s *Slots) Stay(run string) {
 
 // withdraw removes a waiting call from its queue.
 func (s *Slots) withdraw(w *Waiter) {
-	s.queues[w.line()].leave(w)
+	if w.suspect() {
+		s.suspects.leave(w)
+	} else {
+		k := s.turns.Find(w.Key)
+		k.State.of(w).leave(w)
+		s.look(k)
+	}
 	s.left(w)
 }
 
@@ -273,13 +271,11 @@ func (s *Slots) PassBy(n int) []*Waiter {
 		return nil
 	}
 	var first []*Waiter
-	for _, w := range s.queues[Regular] {
-		if w.Number == ToBegin {
+	for _, w := range s.inTurns() {
+		if w.Number == ToBegin && len(first) < n {
 			first = append(first, w)
 		}
 	}
-	slices.SortFunc(first, inTurn)
-	first = first[:min(n, len(first))]
 	for _, w := range first {
 		s.withdraw(w)
 		s.passed[w.Run] = w
@@ -289,7 +285,13 @@ func (s *Slots) PassBy(n int) []*Waiter {
 
 func (s *Slots) enqueue(w *Waiter) {
 	s.waiting[w.Call] = w
-	s.queues[w.line()].add(w)
+	if w.suspect() {
+		s.suspects.add(w)
+	} else {
+		k := s.turns.Key(w.Key, w.Weight)
+		k.State.of(w).add(w)
+		s.look(k)
+	}
 	if w.Number == ToBegin {
 		s.inLine++
 	}
@@ -336,7 +338,7 @@ type Usage struct {
 func (s *Slots) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Usage{Regular: s.used, Waiting: max(len(s.waiting), len(s.queues[Regular])+len(s.queues[Probation])+len(s.queues[onRecord])), Probation: s.lane.running > 0, KeptBack: s.keptBack}
+	return Usage{Regular: s.used, Waiting: len(s.waiting), Probation: s.lane.running > 0, KeptBack: s.keptBack}
 }
 
 // Lane returns the lane of a slot.
@@ -378,10 +380,10 @@ func (g *Grant) Void() (grants []Grant) {
 }
 
 // keep reports whether a slot whose attempt has ended may go to the next call of the same run,
-// of the given priority, although others wait. That spares the call the queue, and with it a
-// row and a turn. Waiting calls of higher priority go first, and those of the same priority
-// after maxInARow calls. If keep returns false, the slot is to be freed.
-func (t *Slot) keep(priority int) bool {
+// although others wait. That spares the call the queue, and with it a row and a turn. Waiting calls
+// of the same key and a higher priority go first, and all others after maxInARow calls, each of
+// which is a turn of the key. If keep returns false, the slot is to be freed.
+func (t *Slot) keep(c *Ask) bool {
 	s := t.slots
 	if t.freed || t.Lane() != Regular || s.keptBack || s.used > s.limit {
 		return false
@@ -395,7 +397,11 @@ func (t *Slot) keep(priority int) bool {
 		t.turns.since = time.Now()
 	}
 	t.turns.taken++
-	return next.Priority <= priority && t.turns.taken <= maxInARow && time.Since(t.turns.since) <= maxRowTime
+	if next.Key == c.Key && next.Priority > c.Priority || t.turns.taken > maxInARow || time.Since(t.turns.since) > maxRowTime {
+		return false
+	}
+	s.turns.Charge(s.turns.Key(c.Key, c.Weight))
+	return true
 }
 
 // grantAll grants free slots to waiting calls. It starts with the lane: suspects enter it only
@@ -404,12 +410,18 @@ func (s *Slots) grantAll() []Grant { return append(s.grantLane(), s.grantRegular
 
 // grantRegular grants free regular slots to the calls that wait for them.
 func (s *Slots) grantRegular() (grants []Grant) {
-	for s.open(Regular) && s.first() != nil && s.grants() {
-		w := s.first()
-		s.next(w.line())
+	for s.open(Regular) && s.grants() {
+		k := s.turns.Next()
+		if k == nil {
+			break
+		}
+		w := k.State.next()
+		s.left(w)
 		if s.wants(w) {
 			grants = append(grants, s.seat(w, s.occupy(Regular), 0))
+			s.turns.Served(k)
 		}
+		s.look(k)
 	}
 	return grants
 }
@@ -449,23 +461,10 @@ func (s *Slots) seat(w *Waiter, slot *Slot, group int) Grant {
 
 // first returns the waiter that gets the next regular slot, nil if there is none.
 func (s *Slots) first() *Waiter {
-	due, others := s.queues[onRecord], s.queues[Regular]
-	switch {
-	case len(due) == 0 && len(others) == 0:
-		return nil
-	case len(others) == 0:
-		return due[0]
-	case len(due) == 0 || due[0].Priority < others[0].Priority:
-		return others[0]
+	if k := s.turns.Next(); k != nil {
+		return k.State.first()
 	}
-	return due[0]
-}
-
-// next removes the first call from a queue.
-func (s *Slots) next(line int) *Waiter {
-	w := s.queues[line].next()
-	s.left(w)
-	return w
+	return nil
 }
 
 // grants reports whether waiting calls may get slots.

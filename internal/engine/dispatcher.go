@@ -26,10 +26,9 @@ func newDispatcher(e *Engine, holds func() bool) *dispatcher {
 }
 
 // want gives a slot to an attempt or enqueues it.
-func (d *dispatcher) want(x *attempt.Attempt, activity string, priority int) {
-	slot, may := d.slots.Want(&dispatch.Waiter{
-		Call: dispatch.Call{Run: x.Run, Number: x.Call}, Tenure: x.Tenure, Priority: priority, Activity: activity, Attempt: x,
-	})
+func (d *dispatcher) want(x *attempt.Attempt, w dispatch.Waiter) {
+	w.Call, w.Tenure, w.Attempt = dispatch.Call{Run: x.Run, Number: x.Call}, x.Tenure, x
+	slot, may := d.slots.Want(&w)
 	switch {
 	case !may:
 		x.Decline() // it is enqueued for another node, or until the activity is resumed
@@ -81,6 +80,11 @@ func (d *dispatcher) askAgain(grants []dispatch.Grant, all []*dispatch.Seats) {
 	}
 }
 
+// toBegin is a run of the location that waits for a slot to begin.
+func (p *location) toBegin(row *store.Run) *dispatch.Waiter {
+	return &dispatch.Waiter{Call: dispatch.Call{Run: row.ID}, Tenure: p.tenure(), Key: row.Key, Weight: row.Weight, Priority: row.Priority}
+}
+
 // join makes a run whose row is in line wait for a slot in memory, unless runs that exist in
 // the database alone precede it.
 func (p *location) join(row *store.Run) {
@@ -90,5 +94,5 @@ func (p *location) join(row *store.Run) {
 	if e.locations.all[p.number] != p || p.leaving {
 		return // the next owner finds its row
 	}
-	e.dispatcher.grantLocked(e.dispatcher.line.Join(row.ID, p.tenure(), row.Priority, row.Wake))
+	e.dispatcher.grantLocked(e.dispatcher.line.Join(p.toBegin(row), row.Wake))
 }

@@ -46,7 +46,7 @@ func (e *Engine) hold(r *activeRun, start *history.Start) (begins bool) {
 		r.writeDown()
 		return false
 	}
-	e.dispatcher.line.Stand(r.id, r.location.tenure(), r.create.Priority)
+	e.dispatcher.line.Stand(r.location.toBegin(r.create))
 	return false
 }
 

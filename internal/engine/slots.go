@@ -20,18 +20,21 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 		return false // a node with its build, or with the activity, admits it
 	}
 	admitted, grants := r.seats.Admit(&now.admitted, &dispatch.Ask{
-		Number: c.Number, Code: r.code(c), Priority: c.Priority, Lost: c.LostAt != 0, Suspect: c.Suspect(),
+		Number: c.Number, Code: r.code(c), Key: r.start.Key, Weight: r.start.Weight, Priority: c.Priority, Lost: c.LostAt != 0, Suspect: c.Suspect(),
 		Probation: c.Probation(), Unslotted: c.Unslotted(),
 	})
 	e.dispatcher.grant(grants)
 	return admitted
 }
 
+// moving reports whether an attempt of the run may be put on record before it has a slot.
+func (r *activeRun) moving() bool { return r.engine.dispatcher.slots.Moving(r.start.Key) }
+
 // wanting returns the function that an attempt which was committed without a slot calls when
 // it is due.
 func (r *activeRun) wanting(d *core.Dispatch) func(*attempt.Attempt) {
-	name, priority := r.named(d.Step, d.Name), d.Priority
-	return func(x *attempt.Attempt) { r.engine.dispatcher.want(x, name, priority) }
+	waiter := dispatch.Waiter{Key: r.start.Key, Weight: r.start.Weight, Priority: d.Priority, Activity: r.named(d.Step, d.Name)}
+	return func(x *attempt.Attempt) { r.engine.dispatcher.want(x, waiter) }
 }
 
 // slotRule makes grants void whose slot was withdrawn meanwhile.

@@ -1,13 +1,17 @@
 package gates
 
-import "github.com/perdure/perdure/retry"
+import (
+	"slices"
+
+	"github.com/perdure/perdure/retry"
+)
 
 // admit grants everything that may start now. What blocks the rest is either another
 // ticket, whose end is an input, or time. In the latter case m.blocked is the time until
 // which they are blocked.
 func (m *Machine[K]) admit(now int64) {
 	m.blocked = 0
-	for !m.record.Paused && m.queue.len()+m.due.len() > 0 {
+	for !m.record.Paused && m.line.count+m.due.len() > 0 {
 		if m.shut(now) {
 			if !m.config.Breaker.Wait {
 				m.refuseAll()
@@ -20,7 +24,7 @@ func (m *Machine[K]) admit(now int64) {
 		if e == nil {
 			return
 		}
-		if at := m.rateAt(now); at > now {
+		if at := startAt(m.record.RateAt, m.config.Rate); at > now {
 			m.blocked = at
 			return
 		}
@@ -34,15 +38,32 @@ func (m *Machine[K]) candidate() *entry[K] {
 	if m.record.OpenUntil != 0 {
 		return m.nextProbe()
 	}
-	holder := m.due.top()
+	holder := m.holder()
 	if m.holders >= m.config.Limit {
 		return holder
 	}
-	first := m.queue.top()
-	if first == nil || holder != nil && m.due.items[0].before(&m.queue.items[0]) {
+	k := m.line.turns.Next()
+	if k == nil {
+		return holder
+	}
+	first := k.State.queue.top()
+	if holder != nil && m.due.items[0].before(&k.State.queue.items[0]) {
 		return holder
 	}
 	return first
+}
+
+// holder returns the first ticket in line that has a slot. One whose key has started too many
+// lately is set aside for as long.
+func (m *Machine[K]) holder() *entry[K] {
+	for {
+		e := m.due.top()
+		if e == nil || m.startAt(e.share) <= m.now {
+			return e
+		}
+		m.due.pop()
+		m.backoffs.push(e, m.startAt(e.share), 0)
+	}
 }
 
 // nextProbe returns the ticket whose attempt is the next probe. Tickets take turns, so that a
@@ -55,14 +76,18 @@ func (m *Machine[K]) nextProbe() *entry[K] {
 	var best *item[K]
 	look := func(q *queue[K]) {
 		for i := range q.items {
-			if it := &q.items[i]; !it.isStale() && (best == nil || it.probesBefore(best)) {
+			if it := &q.items[i]; !it.isStale() && m.startAt(it.entry.share) <= m.now && (best == nil || it.probesBefore(best)) {
 				best = it
 			}
 		}
 	}
 	look(&m.due)
 	if m.holders < m.config.Limit {
-		look(&m.queue)
+		for _, k := range m.line.turns.All() {
+			if m.may(&k.State) {
+				look(&k.State.queue)
+			}
+		}
 	}
 	if best == nil || best.entry.Silent && m.passing != nil {
 		return nil
@@ -85,10 +110,12 @@ func (i *item[K]) probesBefore(j *item[K]) bool {
 
 // grant starts an attempt that waits.
 func (m *Machine[K]) grant(e *entry[K], now int64) {
-	e.home.leave(e)
+	m.unqueue(e)
 	if !e.Slot {
 		e.Slot = true
 		m.holders++
+		e.share.State.holders++
+		m.line.turns.Served(e.share)
 	}
 	switch {
 	case m.record.OpenUntil == 0:
@@ -100,6 +127,7 @@ func (m *Machine[K]) grant(e *entry[K], now int64) {
 	m.step.Granted = append(m.step.Granted, Grant[K]{Key: e.Key, Attempt: e.Attempt, Returns: e.Returns, Probe: e.Probe && m.config.Breaker.Wait, Waited: max(now-e.Since, 0)})
 	e.Phase, e.Since = Running, now
 	m.takeRate(e, now)
+	m.look(e.share)
 	m.touch(e)
 }
 
@@ -118,9 +146,27 @@ func (m *Machine[K]) refuse(e *entry[K], reason retry.Reason) {
 
 // refuseAll refuses all waiting tickets because the breaker is open.
 func (m *Machine[K]) refuseAll() {
-	for _, q := range []*queue[K]{&m.due, &m.queue} {
-		for e := q.top(); e != nil; e = q.top() {
-			m.refuse(e, retry.ReasonBreaker)
+	var all []item[K]
+	take := func(q *queue[K]) {
+		for _, i := range q.items {
+			if !i.isStale() {
+				all = append(all, i)
+			}
 		}
+	}
+	for _, k := range m.line.turns.All() {
+		take(&k.State.queue)
+	}
+	slices.SortFunc(all, func(a, b item[K]) int {
+		if a.before(&b) {
+			return -1
+		}
+		return 1
+	})
+	for e := m.holder(); e != nil; e = m.holder() {
+		m.refuse(e, retry.ReasonBreaker)
+	}
+	for _, i := range all {
+		m.refuse(i.entry, retry.ReasonBreaker)
 	}
 }

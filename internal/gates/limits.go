@@ -16,30 +16,52 @@ func interval(r spec.Rate) int64 {
 	return max(int64(math.Round(float64(time.Second)/r.PerSecond)), 1)
 }
 
-// rateAt returns when the next attempt may start. A time not after now means immediately.
-func (m *Machine[K]) rateAt(now int64) int64 {
-	r := m.config.Rate
+// startAt returns when the next attempt may start where the rate has its full burst again at a
+// time; zero without a rate.
+func startAt(full int64, r spec.Rate) int64 {
 	if r == (spec.Rate{}) {
-		return now
+		return 0
 	}
-	return m.record.RateAt - (burst(r)-1)*interval(r)
+	return full - (burst(r)-1)*interval(r)
 }
 
-// takeRate charges the start of an attempt.
+// charge returns when the rate has its full burst again after another start; zero without a rate.
+func charge(full int64, r spec.Rate, now int64) int64 {
+	if r == (spec.Rate{}) {
+		return 0
+	}
+	return max(full, now) + interval(r)
+}
+
+// reach returns when a rate has its full burst again of which an earlier rate said when: a slower
+// one reaches no further than this one.
+func reach(full int64, r spec.Rate, now int64) int64 {
+	if r == (spec.Rate{}) {
+		return 0
+	}
+	return min(full, now+burst(r)*interval(r))
+}
+
+// takeRate charges the start of an attempt to the rates of the gate and of the key.
 func (m *Machine[K]) takeRate(e *entry[K], now int64) {
-	if r := m.config.Rate; r != (spec.Rate{}) {
-		m.record.RateAt = max(m.record.RateAt, now) + interval(r)
-		e.RateAt = m.record.RateAt
+	m.record.RateAt = charge(m.record.RateAt, m.config.Rate, now)
+	e.RateAt = m.record.RateAt
+	if r := m.config.PerKey.Rate; r != (spec.Rate{}) {
+		m.setRate(e.share, charge(e.share.State.record.RateAt, r, now))
+		e.KeyRateAt = e.share.State.record.RateAt
 	}
 }
 
-// untakeRate takes back the charge for an attempt that did not start. After another grant
-// it is unknown how much of the charge time has already restored, so the start counts.
+// untakeRate takes back the charges for an attempt that did not start. After another grant
+// it is unknown how much of a charge time has already restored, so the start counts.
 func (m *Machine[K]) untakeRate(e *entry[K]) {
 	if r := m.config.Rate; r != (spec.Rate{}) && e.RateAt != 0 && e.RateAt == m.record.RateAt {
 		m.record.RateAt -= interval(r)
 	}
-	e.RateAt = 0
+	if r := m.config.PerKey.Rate; r != (spec.Rate{}) && e.KeyRateAt != 0 && e.KeyRateAt == e.share.State.record.RateAt {
+		m.setRate(e.share, e.KeyRateAt-interval(r))
+	}
+	e.RateAt, e.KeyRateAt = 0, 0
 }
 
 // thousandths converts tokens to the unit in which they are counted, so that sums are

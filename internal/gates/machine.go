@@ -43,10 +43,12 @@ type Ask[K comparable] struct {
 	Key      K
 	Attempt  int
 	Priority int
-	Returns  int   // how often the ticket's slot was given back
-	Came     int64 // when the call came to its first gate, zero if this is it
-	Once     bool  // a failure ends the call
-	Silent   bool  // the gate does not learn how the attempt ends
+	Returns  int    // how often the ticket's slot was given back
+	Came     int64  // when the call came to its first gate, zero if this is it
+	Once     bool   // a failure ends the call
+	Silent   bool   // the gate does not learn how the attempt ends
+	RunKey   string // whose turn it takes; see share
+	Weight   int    // of the run key, from 1 to fair.MaxWeight; 0 is 1
 }
 
 // Step is the result of one input. It is valid until the next input.
@@ -58,6 +60,9 @@ type Step[K comparable] struct {
 	// ones, without duplicates. Record reports whether the gate's own record changed.
 	Changed []K
 	Record  bool
+
+	// Shares are the run keys whose records changed, without duplicates; see Machine.Share.
+	Shares []string
 }
 
 // Machine is one gate. It is not safe for concurrent use.
@@ -66,11 +71,12 @@ type Machine[K comparable] struct {
 	record Record
 
 	tickets  map[K]*entry[K]
-	queue    queue[K]  // waiting without a slot
+	line     line[K]   // waiting without a slot
 	due      queue[K]  // waiting with a slot
 	backoffs queue[K]  // ordered by when something happens to them
 	holders  int       // slots taken
 	probe    *entry[K] // whose outcome the breaker waits for
+	now      int64     // of the step
 	passing  *entry[K] // of which it learns none, and that has passed while it was half-open
 	blocked  int64     // when rate or breaker admit the next attempt, 0 if neither blocks it
 
@@ -100,8 +106,10 @@ func (m *Machine[K]) Enter(now int64, ask Ask[K]) *Step[K] {
 	case e == nil:
 		e = &entry[K]{Ticket: Ticket[K]{
 			Key: ask.Key, Came: came, Number: m.number(), Priority: ask.Priority, Attempt: max(ask.Attempt, 1), Returns: ask.Returns, Once: ask.Once, Silent: ask.Silent,
+			RunKey: ask.RunKey, Weight: ask.Weight,
 		}}
 		m.tickets[ask.Key] = e
+		m.join(e)
 		m.enqueue(e, now)
 	case e.Phase == BackingOff && ask.Attempt >= e.Attempt:
 		e.Attempt = ask.Attempt
@@ -175,10 +183,10 @@ func (m *Machine[K]) Leave(now int64, key K) *Step[K] { return m.Done(now, key, 
 func (m *Machine[K]) Yield(now int64, key K) *Step[K] {
 	m.begin(now)
 	if e := m.tickets[key]; e != nil && e.Slot && e.Phase != Running {
-		e.home.leave(e)
+		m.unqueue(e)
 		m.free(e)
 		if e.Phase == Waiting {
-			m.line(e)
+			m.queue(e)
 		} else {
 			m.rest(e)
 		}
@@ -208,9 +216,8 @@ func (m *Machine[K]) Reconfigure(now int64, c spec.Spec) (*Step[K], error) {
 	m.begin(now)
 	m.config = c
 	m.fit()
-	if r := c.Rate; r != (spec.Rate{}) { // a slower earlier rate reaches no further than this one
-		m.record.RateAt = min(m.record.RateAt, now+burst(r)*interval(r))
-	}
+	m.record.RateAt = reach(m.record.RateAt, c.Rate, now)
+	m.fitShares(now)
 	return m.finish(now), nil
 }
 
@@ -220,6 +227,7 @@ func (m *Machine[K]) Next() (at int64, ok bool) {
 	if m.backoffs.top() != nil {
 		at = m.backoffs.items[0].rank
 	}
+	at = min(at, m.line.parked.next())
 	if m.blocked != 0 {
 		at = min(at, m.blocked)
 	}
@@ -233,7 +241,10 @@ func (m *Machine[K]) begin(now int64) {
 	}
 	clear(m.step.Changed)
 	m.dirty = m.dirty[:0]
-	m.step = Step[K]{Granted: m.step.Granted[:0], Refused: m.step.Refused[:0], Changed: m.step.Changed[:0]}
+	for _, s := range m.step.Shares {
+		m.line.written(s)
+	}
+	m.step = Step[K]{Granted: m.step.Granted[:0], Refused: m.step.Refused[:0], Changed: m.step.Changed[:0], Shares: m.step.Shares[:0]}
 	m.before = m.record
 	m.advance(now)
 }
@@ -248,6 +259,7 @@ func (m *Machine[K]) finish(now int64) *Step[K] {
 
 // advance ends the backoffs that are over.
 func (m *Machine[K]) advance(now int64) {
+	m.advanceShares(now)
 	for {
 		e := m.backoffs.top()
 		if e == nil || m.backoffs.items[0].rank > now {
@@ -255,10 +267,13 @@ func (m *Machine[K]) advance(now int64) {
 		}
 		yields := m.backoffs.items[0].rank < e.Until
 		m.backoffs.pop()
-		if yields { // MaxHold has passed
+		switch {
+		case e.Phase == Waiting: // the rate of its key lets it pass
+			m.queue(e)
+		case yields: // MaxHold has passed
 			m.free(e)
 			m.rest(e)
-		} else {
+		default:
 			m.endBackoff(e, e.Until, now)
 		}
 	}
@@ -277,17 +292,19 @@ func (m *Machine[K]) endBackoff(e *entry[K], since, came int64) {
 // enqueue makes a ticket wait.
 func (m *Machine[K]) enqueue(e *entry[K], since int64) {
 	e.Phase, e.Since = Waiting, since
-	m.line(e)
+	m.queue(e)
 	m.touch(e)
 }
 
-// line puts a waiting ticket into its queue.
-func (m *Machine[K]) line(e *entry[K]) {
-	q := &m.queue
-	if e.Slot {
-		q = &m.due
+// queue puts a waiting ticket into its queue.
+func (m *Machine[K]) queue(e *entry[K]) {
+	q := &m.due
+	if !e.Slot {
+		q = &e.share.State.queue
+		m.line.count++
 	}
 	q.push(e, -int64(e.Priority), e.Came)
+	m.look(e.share)
 }
 
 // rest puts a ticket in backoff until it is due or its hold of the slot ends.
@@ -305,6 +322,8 @@ func (m *Machine[K]) free(e *entry[K]) {
 	if e.Slot {
 		e.Slot = false
 		m.holders--
+		e.share.State.holders--
+		m.look(e.share)
 		m.touch(e)
 	}
 }
@@ -312,7 +331,7 @@ func (m *Machine[K]) free(e *entry[K]) {
 // remove ends a ticket. It refunds what was paid for an attempt that never started.
 func (m *Machine[K]) remove(e *entry[K]) {
 	if e.home != nil {
-		e.home.leave(e)
+		m.unqueue(e)
 	}
 	if e.Phase != Running {
 		m.unpay(e)
@@ -324,6 +343,7 @@ func (m *Machine[K]) remove(e *entry[K]) {
 	}
 	m.touch(e)
 	delete(m.tickets, e.Key)
+	m.leave(e)
 }
 
 // number returns the next number.

@@ -311,7 +311,7 @@ func TestRestoreRefusesWhatCannotBe(t *testing.T) {
 		"no slot":     {{Key: "a", Number: 1, Phase: gates.Running}},
 		"idle probe":  {{Key: "a", Number: 1, Phase: gates.Waiting, Probe: true}},
 	} {
-		if _, err := gates.Restore(c, gates.Record{}, tickets); err == nil {
+		if _, err := gates.Restore(c, gates.Record{}, tickets, nil); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

@@ -18,8 +18,9 @@ type model struct {
 	number  int
 	paused  bool
 
-	bucket, filled int64        // of the rate, in nanoseconds of credit
-	started        []modelStart // those that the rate may take back, the last one at the end
+	filled int64 // until when the credits of rates are counted
+	rate   *modelRate
+	rates  map[string]*modelRate // of run keys
 
 	tokens int // thousandths
 
@@ -34,9 +35,49 @@ type model struct {
 type modelTicket struct {
 	key, number, priority, attempt int
 	phase                          gates.Phase
+	runKey                         string
 	slot, paid, once               bool
 	came, until, yields, probed    int64
 	returns                        int
+}
+
+// modelRate is the rate of the gate or of a run key.
+type modelRate struct {
+	spec.Rate
+	bucket  int64        // credit in nanoseconds
+	started []modelStart // those that the rate may take back, the last one at the end
+}
+
+func newModelRate(r spec.Rate) *modelRate {
+	m := &modelRate{Rate: r, bucket: 1 << 62}
+	m.fill(0)
+	return m
+}
+
+func (r *modelRate) full() int64     { return int64(max(r.Burst, 1)) * r.interval() }
+func (r *modelRate) interval() int64 { return int64(float64(time.Second) / r.PerSecond) }
+func (r *modelRate) fill(d int64) {
+	if r.PerSecond > 0 {
+		r.bucket = min(r.bucket+d, r.full())
+	}
+}
+func (r *modelRate) empty() bool { return r.PerSecond > 0 && r.bucket < r.interval() }
+
+func (r *modelRate) start(t *modelTicket, at int64) {
+	if r.PerSecond > 0 {
+		r.started = append(r.started, modelStart{t, at, r.bucket})
+		r.bucket -= r.interval()
+	}
+}
+
+// takeBack takes back a start that did not happen, if no other followed it, or only such that did
+// not happen.
+func (r *modelRate) takeBack(t *modelTicket, now int64) {
+	if last := len(r.started) - 1; last >= 0 && r.started[last].ticket == t {
+		start := r.started[last]
+		r.bucket = min(start.credit+now-start.at, r.full())
+		r.started = r.started[:last]
+	}
 }
 
 // modelStart is a start that the rate let pass: when, and the credit before.
@@ -46,7 +87,25 @@ type modelStart struct {
 }
 
 func newModel(c spec.Spec) *model {
-	return &model{c: c, tokens: c.Budget.Tokens * 1000, breaker: "closed", bucket: 1 << 62}
+	return &model{c: c, tokens: c.Budget.Tokens * 1000, breaker: "closed", rate: newModelRate(c.Rate), rates: map[string]*modelRate{}}
+}
+
+// rateOf returns the rate of a run key.
+func (m *model) rateOf(runKey string) *modelRate {
+	if m.rates[runKey] == nil {
+		m.rates[runKey] = newModelRate(m.c.PerKey.Rate)
+	}
+	return m.rates[runKey]
+}
+
+// held returns how many slots a run key has.
+func (m *model) held(runKey string) (n int) {
+	for _, t := range m.tickets {
+		if t.slot && t.runKey == runKey {
+			n++
+		}
+	}
+	return n
 }
 
 func (m *model) find(key int) *modelTicket {
@@ -97,7 +156,7 @@ func (m *model) enter(now int64, ask gates.Ask[int]) {
 	switch {
 	case t == nil:
 		m.tickets = append(m.tickets, &modelTicket{
-			key: ask.Key, came: came, number: m.next(), priority: ask.Priority, attempt: ask.Attempt, phase: gates.Waiting, returns: ask.Returns, once: ask.Once,
+			key: ask.Key, came: came, number: m.next(), priority: ask.Priority, attempt: ask.Attempt, phase: gates.Waiting, returns: ask.Returns, once: ask.Once, runKey: ask.RunKey,
 		})
 	case t.phase == gates.StandingBy && ask.Attempt >= t.attempt && ask.Returns >= t.returns:
 		t.phase = gates.Waiting
@@ -189,12 +248,8 @@ func (m *model) giveBack(key, attempt, returns int) {
 	if m.probe == t {
 		m.probe = nil
 	}
-	// The start did not happen if no other followed it, or only such that did not happen.
-	if last := len(m.started) - 1; last >= 0 && m.started[last].ticket == t {
-		start := m.started[last]
-		m.bucket = min(start.credit+m.filled-start.at, m.full())
-		m.started = m.started[:last]
-	}
+	m.rate.takeBack(t, m.filled)
+	m.rateOf(t.runKey).takeBack(t, m.filled)
 }
 
 func (m *model) yield(key int) {
@@ -226,8 +281,9 @@ func (m *model) pass(now int64) {
 			t.slot = false
 		}
 	}
-	if m.c.Rate.PerSecond > 0 {
-		m.bucket = min(m.bucket+now-m.filled, m.full())
+	m.rate.fill(now - m.filled)
+	for _, r := range m.rates {
+		r.fill(now - m.filled)
 	}
 	m.filled = now
 	if m.breaker == "open" && now >= m.reopens {
@@ -235,12 +291,9 @@ func (m *model) pass(now int64) {
 	}
 }
 
-func (m *model) full() int64 { return int64(max(m.c.Rate.Burst, 1)) * m.interval() }
-
-func (m *model) interval() int64 { return int64(float64(time.Second) / m.c.Rate.PerSecond) }
-
-// serve grants and refuses until nothing more can be.
-func (m *model) serve() {
+// serve grants and refuses until nothing more can be. Which of several run keys is next it takes
+// from those whom the machine granted: package fair has a test of that.
+func (m *model) serve(granted []gates.Grant[int]) {
 	for !m.paused {
 		var waiting []*modelTicket
 		for _, t := range m.tickets {
@@ -271,21 +324,49 @@ func (m *model) serve() {
 				return cmp.Compare(a.probed, b.probed)
 			})
 		}
-		i := slices.IndexFunc(waiting, func(t *modelTicket) bool { return t.slot || m.slots() < m.c.Limit })
-		if i < 0 || m.c.Rate.PerSecond > 0 && m.bucket < m.interval() {
+		waiting = slices.DeleteFunc(waiting, func(t *modelTicket) bool {
+			full := m.slots() == m.c.Limit || m.c.PerKey.Limit > 0 && m.held(t.runKey) == m.c.PerKey.Limit
+			return !t.slot && full || m.rateOf(t.runKey).empty()
+		})
+		if len(waiting) == 0 || m.rate.empty() {
 			return
 		}
-		t := waiting[i]
-		t.slot, t.phase = true, gates.Running
-		if m.c.Rate.PerSecond > 0 {
-			m.started = append(m.started, modelStart{t, m.filled, m.bucket})
-			m.bucket -= m.interval()
+		t := waiting[0]
+		if m.breaker != "half-open" && len(granted) > 0 {
+			t = m.choose(waiting, granted[0].Key)
+			granted = granted[1:]
 		}
+		t.slot, t.phase = true, gates.Running
+		m.rate.start(t, m.filled)
+		m.rateOf(t.runKey).start(t, m.filled)
 		if m.breaker == "half-open" {
 			m.probe = t
 		}
 		m.events = append(m.events, fmt.Sprintf("grant %d.%d", t.key, t.attempt))
 	}
+}
+
+// choose returns the ticket of a key if it may be the next one: the first of its run key without a
+// slot, or the first with one. Otherwise it returns another.
+func (m *model) choose(waiting []*modelTicket, key int) *modelTicket {
+	seen := map[string]bool{}
+	holder := slices.IndexFunc(waiting, func(t *modelTicket) bool { return t.slot })
+	for i, t := range waiting {
+		switch {
+		case t.slot && i == holder:
+			if t.key == key {
+				return t
+			}
+		case t.slot || seen[t.runKey] || holder >= 0 && holder < i:
+		case m.c.PriorityFirst && i > 0 && len(seen) > 0 && t.priority < waiting[0].priority:
+		default:
+			seen[t.runKey] = true
+			if t.key == key {
+				return t
+			}
+		}
+	}
+	return waiting[0]
 }
 
 func (m *model) String() string {

@@ -3,6 +3,7 @@ package gates_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -37,10 +38,11 @@ type scenario struct {
 
 	rows   map[int][]byte
 	record gates.Record
+	shares map[string]gates.ShareRecord
 }
 
 func newScenario(c choices, f fatal) *scenario {
-	s := &scenario{choices: c, fatal: f, now: 1_000_000_000_000, rows: map[int][]byte{}}
+	s := &scenario{choices: c, fatal: f, now: 1_000_000_000_000, rows: map[int][]byte{}, shares: map[string]gates.ShareRecord{}}
 	s.c = spec.Spec{
 		Limit: 1 + c.below("limit", 3),
 		Mode:  []spec.Mode{spec.Hold, spec.Release, spec.Rejoin}[c.below("mode", 3)],
@@ -57,6 +59,13 @@ func newScenario(c choices, f fatal) *scenario {
 	if c.below("breaker", 2) == 0 {
 		s.c.Breaker = spec.Breaker{Failures: 1 + c.below("failures", 3), Cooldown: 50, Wait: c.below("wait", 2) == 0}
 	}
+	if c.below("per key", 3) == 0 {
+		s.c.PerKey.Limit = c.below("limit of a key", s.c.Limit+1)
+		if c.below("rate of a key", 2) == 0 {
+			s.c.PerKey.Rate = spec.Rate{PerSecond: 5e7, Burst: c.below("burst of a key", 3)}
+		}
+	}
+	s.c.PriorityFirst = c.below("priority first", 3) == 0
 	m, err := gates.New[int](s.c)
 	if err != nil {
 		f.Fatalf("%v", err)
@@ -88,7 +97,7 @@ func (s *scenario) step() {
 	switch s.below("input", 11) {
 	case 0, 1, 2:
 		priority := s.below("priority", 3) / 2
-		ask := gates.Ask[int]{Key: key, Attempt: attempt, Priority: priority, Returns: returns, Once: s.below("once", 4) == 0}
+		ask := gates.Ask[int]{Key: key, Attempt: attempt, Priority: priority, Returns: returns, Once: s.below("once", 4) == 0, RunKey: []string{"", "a", "b"}[s.below("run key", 3)], Weight: s.below("weight", 3)}
 		if s.below("came before", 3) == 0 {
 			ask.Came = s.now - int64(s.below("before", 4)*15)
 		}
@@ -126,7 +135,7 @@ func (s *scenario) step() {
 		s.model.paused = paused
 	}
 	s.model.pass(s.now)
-	s.model.serve()
+	s.model.serve(step.Granted)
 	s.write(step)
 	s.compare(input, step)
 	if s.below("restart", 8) == 0 {
@@ -152,6 +161,13 @@ func (s *scenario) write(step *gates.Step[int]) {
 	}
 	if step.Record {
 		s.record = s.m.Record()
+	}
+	for _, runKey := range step.Shares {
+		if r := s.m.Share(runKey); r != (gates.ShareRecord{}) {
+			s.shares[runKey] = r
+		} else {
+			delete(s.shares, runKey)
+		}
 	}
 }
 
@@ -223,7 +239,7 @@ func (s *scenario) restart() {
 		}
 		tickets = append(tickets, t)
 	}
-	m, err := gates.Restore(s.c, s.record, tickets)
+	m, err := gates.Restore(s.c, s.record, tickets, maps.Clone(s.shares))
 	if err != nil {
 		s.Fatalf("%v", err)
 	}
@@ -248,15 +264,15 @@ func (s *scenario) wakes() {
 		s.now = max(s.now, at)
 		s.model.events = nil
 		s.model.pass(s.now)
-		s.model.serve()
 		step := s.m.Tick(s.now)
+		s.model.serve(step.Granted)
 		s.write(step)
 		s.compare("wake", step)
 	}
 	s.now += int64(time.Hour)
 	s.model.events = nil
 	s.model.pass(s.now)
-	s.model.serve()
+	s.model.serve(nil)
 	if len(s.model.events) > 0 {
 		s.Fatalf("%+v: Next says never, but with time come %v", s.c, s.model.events)
 	}

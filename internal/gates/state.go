@@ -3,6 +3,7 @@ package gates
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/perdure/perdure/gate/spec"
@@ -23,7 +24,7 @@ func (m *Machine[K]) Record() Record { return m.record }
 // ticket, and no state is left of earlier ones.
 func (m *Machine[K]) Forgettable(now int64) bool {
 	r := m.record
-	return len(m.tickets) == 0 && !r.Paused && r.RateAt <= now && r.Spent == 0 && r.Failures == 0 && r.OpenUntil == 0
+	return len(m.tickets) == 0 && !r.Paused && r.RateAt <= now && r.Spent == 0 && r.Failures == 0 && r.OpenUntil == 0 && len(m.line.fading) == 0
 }
 
 // Tickets returns all tickets, ordered by number.
@@ -36,14 +37,18 @@ func (m *Machine[K]) Tickets() []Ticket[K] {
 	return all
 }
 
-// Restore returns the gate with this record and these tickets, which may be in any order.
-// It grants nothing by itself: call Tick.
-func Restore[K comparable](c spec.Spec, r Record, tickets []Ticket[K]) (*Machine[K], error) {
+// Restore returns the gate with this record and these tickets, which may be in any order, and with
+// the records of run keys. It grants nothing by itself: call Tick.
+func Restore[K comparable](c spec.Spec, r Record, tickets []Ticket[K], shares map[string]ShareRecord) (*Machine[K], error) {
 	m, err := New[K](c)
 	if err != nil {
 		return nil, err
 	}
 	m.record = r
+	for _, runKey := range slices.Sorted(maps.Keys(shares)) {
+		k := m.line.turns.Key(runKey, 0)
+		m.setRate(k, shares[runKey].RateAt)
+	}
 	sorted := slices.Clone(tickets)
 	slices.SortFunc(sorted, func(a, b Ticket[K]) int { return cmp.Compare(a.Number, b.Number) })
 	for i, t := range sorted {
@@ -64,6 +69,7 @@ func Restore[K comparable](c spec.Spec, r Record, tickets []Ticket[K]) (*Machine
 // restore adds one ticket.
 func (m *Machine[K]) restore(t Ticket[K]) error {
 	e := &entry[K]{Ticket: t}
+	m.join(e)
 	switch {
 	case t.Phase == Running && !t.Slot:
 		return fmt.Errorf("it runs without a slot")
@@ -73,7 +79,7 @@ func (m *Machine[K]) restore(t Ticket[K]) error {
 		return fmt.Errorf("it is a probe that does not run, or not the only one")
 	case t.Phase == Running, t.Phase == StandingBy:
 	case t.Phase == Waiting:
-		m.line(e)
+		m.queue(e)
 	case t.Phase == BackingOff:
 		m.rest(e)
 	default:
@@ -83,6 +89,8 @@ func (m *Machine[K]) restore(t Ticket[K]) error {
 	m.record.Number = max(m.record.Number, t.Number)
 	if t.Slot {
 		m.holders++
+		e.share.State.holders++
+		m.look(e.share)
 	}
 	if t.Probe {
 		m.probe = e

@@ -17,17 +17,18 @@ type Stats struct {
 func (m *Machine[K]) Stats(now int64) Stats {
 	s := Stats{OpenUntil: m.record.OpenUntil, Probing: m.probe != nil, Stats: spec.Stats{
 		Limit: m.config.Limit, Holders: m.holders, Paused: m.record.Paused,
-		Depth: m.queue.len() + m.due.len(), InBackoff: m.backoffs.len(),
 		Breaker: m.breakerState(now), Cooldown: time.Duration(max(m.record.OpenUntil-now, 0)),
 		Tokens: float64(capacity(m.config.Budget)-m.record.Spent) / 1000,
 	}}
 	for _, e := range m.tickets {
 		switch e.Phase {
 		case Waiting:
+			s.Depth++
 			s.OldestWait = max(s.OldestWait, time.Duration(now-e.Since))
 		case Running:
 			s.Running++
 		case BackingOff:
+			s.InBackoff++
 			if e.Slot {
 				s.HeldInBackoff++
 			}

@@ -1,6 +1,10 @@
 package gates
 
-import "math"
+import (
+	"math"
+
+	"github.com/perdure/perdure/internal/fair"
+)
 
 // Never is a time that does not come.
 const Never int64 = math.MaxInt64
@@ -67,6 +71,12 @@ type Ticket[K comparable] struct {
 
 	// RateAt is the RateAt of the gate's record after the last grant, zero without a rate.
 	RateAt int64 `json:"rate_at,omitempty"`
+
+	// RunKey is the key of the run, "" if it has none, and Weight its weight. KeyRateAt is
+	// RateAt of the key's record.
+	RunKey    string `json:"run_key,omitempty"`
+	Weight    int    `json:"weight,omitempty"`
+	KeyRateAt int64  `json:"key_rate_at,omitempty"`
 }
 
 // Record is the state of a gate besides its tickets, as plain data. The zero value is that
@@ -93,6 +103,7 @@ type Record struct {
 type entry[K comparable] struct {
 	Ticket[K]
 
+	share *fair.Key[share[K]]
 	home  *queue[K] // the queue in which it waits or backs off
 	stay  int       // counts its stays in queues
 	dirty bool      // listed in Step.Changed

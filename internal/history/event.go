@@ -266,6 +266,9 @@ type Child struct {
 	// found by. RunTimeout limits each run, and ChainTimeout all of them together.
 	Memo       Payload           `json:"memo,omitzero"`
 	Attributes map[string]string `json:"attributes,omitempty"`
+	// Key and Weight are those of its runs.
+	Key    string `json:"key,omitempty"`
+	Weight int    `json:"weight,omitempty"`
 	// Headers are the differences between the headers of a scheduled child and those of its
 	// parent.
 	Headers      map[string]string `json:"headers,omitempty"`

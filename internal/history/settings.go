@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/perdure/perdure/internal/fair"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -21,6 +22,10 @@ type Settings struct {
 	// Priority orders waiting calls, for a slot or at a gate, unless a call has a priority
 	// of its own; higher runs first.
 	Priority int `json:"priority,omitempty"`
+	// Key is the key of the run: where calls or runs wait, keys take turns. Weight is how many
+	// turns it takes where others take one; 0 is 1. Children inherit both.
+	Key    string `json:"key,omitempty"`
+	Weight int    `json:"weight,omitempty"`
 	// Retry is the policy for failed runs, nil for that of the workflow's code.
 	Retry *retry.Policy `json:"retry,omitempty"`
 	// RunTimeout limits each run, counted from when its code may begin. ChainTimeout limits
@@ -31,6 +36,9 @@ type Settings struct {
 
 // MaxPriority is the greatest priority of a run; the least is -MaxPriority.
 const MaxPriority = 1000
+
+// MaxWeight is the greatest weight of a key; the least is 1.
+const MaxWeight = fair.MaxWeight
 
 // Check returns an error if no run can be started with the settings.
 func (s *Settings) Check() error {
@@ -43,10 +51,14 @@ func (s *Settings) Check() error {
 		return &InputError{What: "run timeout", Problem: fmt.Sprintf("is %s, which is longer than the chain timeout, %s: it would have no effect", s.RunTimeout, s.ChainTimeout)}
 	case s.Priority < -MaxPriority || s.Priority > MaxPriority:
 		return &InputError{What: "priority", Problem: fmt.Sprintf("is %d; it is between %d and %d, and 0 is the default", s.Priority, -MaxPriority, MaxPriority)}
+	case s.Weight < 0 || s.Weight > MaxWeight:
+		return &InputError{What: "weight", Problem: fmt.Sprintf("is %d; it is between 1 and %d, and 0 is 1, the default", s.Weight, MaxWeight)}
+	case s.Weight != 0 && s.Key == "":
+		return &InputError{What: "weight", Problem: fmt.Sprintf("is %d and the run has no key, to which the weight belongs", s.Weight)}
 	case len(s.Memo.Data) > MaxMemo:
 		return &InputError{What: "memo", Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(s.Memo.Data), MaxMemo)}
 	}
-	if err := cmp.Or(CheckAttributes(s.Attributes), CheckHeaders(s.Headers)); err != nil || s.Retry == nil {
+	if err := cmp.Or(CheckKey(s.Key), CheckAttributes(s.Attributes), CheckHeaders(s.Headers)); err != nil || s.Retry == nil {
 		return err
 	}
 	if err := CheckRunPolicy(*s.Retry); err != nil {

@@ -29,6 +29,14 @@ type (
 // CheckName returns an error if a name could not be stored, shown and read back unchanged.
 func CheckName(what, s string) error { return checkText(what, s, MaxName) }
 
+// CheckKey returns an error if a run could not have the key; it may have none.
+func CheckKey(key string) error {
+	if key == "" {
+		return nil
+	}
+	return CheckName("key", key)
+}
+
 // CheckID is CheckName for IDs.
 func CheckID(what, s string) error { return checkText(what, s, MaxID) }
 

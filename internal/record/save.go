@@ -21,7 +21,7 @@ func NewRun(partition int, s *history.Start) (*store.Run, error) {
 	return &store.Run{
 		Partition: partition, ID: s.Run, WorkflowID: s.WorkflowID, Type: s.Type, Group: s.Group,
 		Chain: s.Chain, Attempt: s.Attempt, Start: encoded, Created: s.Created,
-		Attributes: StoreAttributes(s.Attributes), Priority: s.Priority,
+		Attributes: StoreAttributes(s.Attributes), Priority: s.Priority, Key: s.Key, Weight: s.Weight,
 		RunState: store.RunState{Status: store.Running, Wake: max(store.Hot, s.FirstTurn)},
 	}, nil
 }

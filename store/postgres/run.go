@@ -8,7 +8,7 @@ import (
 )
 
 // runColumns are the columns that scanRun reads.
-const runColumns = `partition, id, workflow_id, type, node_group, chain, attempt, created, status, coalesce(wake, 9223372036854775807), closed, start, detail, priority, is_full, ward, latest,
+const runColumns = `partition, id, workflow_id, type, node_group, chain, attempt, created, status, coalesce(wake, 9223372036854775807), closed, start, detail, priority, is_full, ward, latest, run_key, weight,
 	(SELECT json_agg(json_build_array(a.name, a.value)) FROM perdure.attributes a WHERE a.partition = runs.partition AND a.run = runs.id)::text`
 
 // runColumnsOf1 are the same in a statement whose first parameter is the only partition
@@ -23,7 +23,7 @@ func scanRun(row pgx.Row, before ...any) (*store.Run, error) {
 	r := &store.Run{}
 	var attributes opaque
 	err := row.Scan(append(before, &r.Partition, &r.ID, &r.WorkflowID, &r.Type, &r.Group, &r.Chain, &r.Attempt, &r.Created,
-		&r.Status, &r.Wake, &r.Closed, (*opaque)(&r.Start), (*opaque)(&r.Detail), &r.Priority, &r.Full, &r.Ward, &r.Latest, &attributes)...)
+		&r.Status, &r.Wake, &r.Closed, (*opaque)(&r.Start), (*opaque)(&r.Detail), &r.Priority, &r.Full, &r.Ward, &r.Latest, &r.Key, &r.Weight, &attributes)...)
 	if err == nil {
 		r.Attributes, err = store.DecodeAttributes(attributes)
 	}

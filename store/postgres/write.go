@@ -78,14 +78,16 @@ func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool)
 			column(n, func(i int) string { return payload(states[i].Detail) }),
 			column(n, func(i int) int64 { return int64(runs[i].Priority) }),
 			column(n, func(i int) bool { return states[i].Full }),
-			column(n, func(i int) int64 { return wards[i] }))
+			column(n, func(i int) int64 { return wards[i] }),
+			column(n, func(i int) string { return runs[i].Key }),
+			column(n, func(i int) int64 { return int64(runs[i].Weight) }))
 	}
 	b.insertAttributes(runs)
 	b.insertBases(runs)
 }
 
-var intoRuns = insertion("runs", "id, workflow_id, type, node_group, chain, attempt, created, start, status, wake, closed, detail, priority, is_full, ward",
-	"text, text, text, text, text, bigint, bigint, text, text, bigint, bigint, text, bigint, boolean, bigint", "")
+var intoRuns = insertion("runs", "id, workflow_id, type, node_group, chain, attempt, created, start, status, wake, closed, detail, priority, is_full, ward, run_key, weight",
+	"text, text, text, text, text, bigint, bigint, text, text, bigint, bigint, text, bigint, boolean, bigint, text, bigint", "")
 
 // orNull returns the stored form of a wake time.
 func orNull(wake int64) *int64 {

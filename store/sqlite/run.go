@@ -8,11 +8,11 @@ import (
 )
 
 // runColumns are the columns that scanRun reads.
-const runColumns = `partition, id, workflow_id, type, node_group, chain, attempt, created, status, ifnull(wake, 9223372036854775807), closed, start, detail, priority, is_full, latest,
+const runColumns = `partition, id, workflow_id, type, node_group, chain, attempt, created, status, ifnull(wake, 9223372036854775807), closed, start, detail, priority, is_full, latest, run_key, weight,
 	(SELECT json_group_array(json_array(name, value)) FROM attributes WHERE partition = runs.partition AND run = runs.id)`
 
 func scanRun(r row) (store.Run, error) {
-	attributes, err := store.DecodeAttributes(r.bytes(16))
+	attributes, err := store.DecodeAttributes(r.bytes(18))
 	return store.Run{
 		Partition:  int(r.int(0)),
 		ID:         r.text(1),
@@ -23,6 +23,8 @@ func scanRun(r row) (store.Run, error) {
 		Attempt:    int(r.int(6)),
 		Created:    r.int(7),
 		Priority:   int(r.int(13)),
+		Key:        r.text(16),
+		Weight:     int(r.int(17)),
 		RunState: store.RunState{
 			Status: store.Status(r.text(8)),
 			Wake:   r.int(9),
@@ -64,10 +66,10 @@ func (c *conn) exists(partition int, run string) (bool, error) {
 // insertRun inserts a run as the latest of its workflow ID, unless the ID or the workflow
 // ID is taken.
 func (c *conn) insertRun(r *store.Run) (inserted bool, err error) {
-	n, err := c.exec(`INSERT INTO runs (partition, id, workflow_id, latest, type, node_group, chain, attempt, created, status, wake, closed, start, detail, priority, is_full)
-		VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+	n, err := c.exec(`INSERT INTO runs (partition, id, workflow_id, latest, type, node_group, chain, attempt, created, status, wake, closed, start, detail, priority, is_full, run_key, weight)
+		VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		int64(r.Partition), r.ID, r.WorkflowID, r.Type, r.Group, r.Chain, int64(r.Attempt), r.Created,
-		string(r.Status), wake(r.Wake), r.Closed, payload(r.Start), payload(r.Detail), int64(r.Priority), flag(r.Full))
+		string(r.Status), wake(r.Wake), r.Closed, payload(r.Start), payload(r.Detail), int64(r.Priority), flag(r.Full), r.Key, int64(r.Weight))
 	if n > 0 && err == nil {
 		err = c.insertAttributes(r.Partition, r.ID, r.Attributes)
 	}

@@ -224,7 +224,7 @@ func (f *fixture) newRun() store.Run {
 	id := fmt.Sprintf("run-%08d", lastID.Add(1))
 	return store.Run{
 		Partition: f.partition, ID: id, WorkflowID: "workflow of " + id, Type: "test", Group: f.group.Name,
-		Chain: id, Attempt: 1, Start: []byte(`{"input":1}`), Created: 1_700_000_000_000_000_000, Priority: -3,
+		Chain: id, Attempt: 1, Start: []byte(`{"input":1}`), Created: 1_700_000_000_000_000_000, Priority: -3, Key: "ann", Weight: 4,
 		Latest:   true, // as it will be read
 		RunState: store.RunState{Status: store.Running, Wake: store.Hot},
 	}

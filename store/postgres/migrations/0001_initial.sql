@@ -97,6 +97,8 @@ CREATE TABLE perdure.runs (
     attempt     bigint  NOT NULL,
     created     bigint  NOT NULL,
     priority    bigint  NOT NULL DEFAULT 0,     -- of its calls that want a slot, for those who list them
+    run_key     text    COLLATE "C" NOT NULL DEFAULT '', -- with which others it takes turns where they wait
+    weight      bigint  NOT NULL DEFAULT 0,     -- of the key
     status      text    COLLATE "C" NOT NULL,
     wake        bigint,                         -- NULL: never, 0: hot
     closed      bigint  NOT NULL,

@@ -65,6 +65,8 @@ CREATE TABLE runs (
     attempt     INTEGER NOT NULL,
     created     INTEGER NOT NULL,
     priority    INTEGER NOT NULL DEFAULT 0, -- of its calls that want a slot, for those who list them
+    run_key     TEXT    NOT NULL DEFAULT '', -- with which others it takes turns where they wait
+    weight      INTEGER NOT NULL DEFAULT 0, -- of the key
     status      TEXT    NOT NULL,
     wake        INTEGER,                    -- NULL: never, 0: hot
     closed      INTEGER NOT NULL,

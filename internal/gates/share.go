@@ -1,0 +1,189 @@
+package gates
+
+import (
+	"container/heap"
+
+	"github.com/perdure/perdure/internal/fair"
+)
+
+// Tickets of several run keys take turns at a free slot (package fair); those of one key go by
+// priority and age. All tickets without a key have one key, "". A key whose limit or rate is
+// reached takes no turns until it may start something again.
+
+// share is what belongs to one run key.
+type share[K comparable] struct {
+	queue   queue[K] // waiting without a slot
+	holders int      // slots taken
+	tickets int
+	record  ShareRecord
+
+	dirty          bool // listed in Step.Shares
+	parked, fading *moment[K]
+}
+
+// ShareRecord is the state of a run key besides its tickets. A durable shell stores those that
+// Step.Shares names, and deletes those that are zero.
+type ShareRecord struct {
+	// RateAt is when the rate of the key has its full burst again.
+	RateAt int64 `json:"rate_at,omitempty"`
+}
+
+// line is the tickets that wait without a slot, by run key.
+type line[K comparable] struct {
+	turns fair.Turns[share[K]]
+	count int
+
+	parked timeline[K] // keys with waiting tickets, by when their rate lets one start
+	fading timeline[K] // keys with a record, by when it can be forgotten
+}
+
+// Share returns the record of a run key; zero if there is none.
+func (m *Machine[K]) Share(runKey string) ShareRecord {
+	if k := m.line.turns.Find(runKey); k != nil {
+		return k.State.record
+	}
+	return ShareRecord{}
+}
+
+// join counts a new ticket of its key.
+func (m *Machine[K]) join(e *entry[K]) {
+	e.share = m.line.turns.Key(e.RunKey, e.Weight)
+	e.share.State.tickets++
+}
+
+// leave is the opposite of join.
+func (m *Machine[K]) leave(e *entry[K]) {
+	e.share.State.tickets--
+	m.look(e.share)
+}
+
+// unqueue takes a ticket out of the queue in which it is.
+func (m *Machine[K]) unqueue(e *entry[K]) {
+	if e.home == &e.share.State.queue {
+		m.line.count--
+	}
+	e.home.leave(e)
+	m.look(e.share)
+}
+
+// look says whether a key takes turns, after something of it has changed.
+func (m *Machine[K]) look(k *fair.Key[share[K]]) {
+	s := &k.State
+	first, rank := s.queue.top(), int64(0)
+	if first != nil && m.config.PriorityFirst {
+		rank = s.queue.items[0].rank
+	}
+	at := m.startAt(k)
+	if first == nil || at <= m.now {
+		at = 0
+	}
+	s.parked = m.line.parked.set(s.parked, k, at)
+	m.line.turns.Wait(k, first != nil && m.may(s), s.tickets > 0 || s.fading != nil, rank)
+}
+
+// startAt returns when the rate of a key lets the next attempt start; perhaps in the past.
+func (m *Machine[K]) startAt(k *fair.Key[share[K]]) int64 {
+	return startAt(k.State.record.RateAt, m.config.PerKey.Rate)
+}
+
+// may reports whether the limit and the rate of a key let a ticket without a slot start now.
+func (m *Machine[K]) may(s *share[K]) bool {
+	return s.parked == nil && (m.config.PerKey.Limit == 0 || s.holders < m.config.PerKey.Limit)
+}
+
+// advanceShares lets the keys start something whose rate allows it again, and forgets those whose
+// rate is at rest.
+func (m *Machine[K]) advanceShares(now int64) {
+	m.now = now
+	for m.line.parked.next() <= now {
+		m.look(m.line.parked[0].key)
+	}
+	for m.line.fading.next() <= now {
+		m.setRate(m.line.fading[0].key, 0)
+	}
+}
+
+// setRate changes the record of a key.
+func (m *Machine[K]) setRate(k *fair.Key[share[K]], at int64) {
+	s := &k.State
+	if s.record.RateAt != at {
+		s.record.RateAt = at
+		if !s.dirty {
+			s.dirty = true
+			m.step.Shares = append(m.step.Shares, k.Name)
+		}
+	}
+	s.fading = m.line.fading.set(s.fading, k, at)
+	m.look(k)
+}
+
+// fitShares applies a changed spec to all keys.
+func (m *Machine[K]) fitShares(now int64) {
+	m.now = now
+	for _, k := range m.line.turns.All() {
+		m.setRate(k, reach(k.State.record.RateAt, m.config.PerKey.Rate, now))
+	}
+}
+
+// written notes that the record of a key has been read.
+func (l *line[K]) written(runKey string) {
+	if k := l.turns.Find(runKey); k != nil {
+		k.State.dirty = false
+	}
+}
+
+// moment is when something happens to a key.
+type moment[K comparable] struct {
+	at  int64
+	key *fair.Key[share[K]]
+	i   int // its index in the timeline
+}
+
+// timeline is a heap of moments.
+type timeline[K comparable] []*moment[K]
+
+// set puts a key into the timeline, moves it there or, if at is zero, takes it out. It takes what it
+// returned before.
+func (t *timeline[K]) set(old *moment[K], k *fair.Key[share[K]], at int64) *moment[K] {
+	switch {
+	case old == nil && at == 0:
+	case old == nil:
+		old = &moment[K]{at: at, key: k}
+		heap.Push(t, old)
+	case at == 0:
+		heap.Remove(t, old.i)
+		return nil
+	case at != old.at:
+		old.at = at
+		heap.Fix(t, old.i)
+	}
+	return old
+}
+
+// next returns the first moment, or Never.
+func (t timeline[K]) next() int64 {
+	if len(t) == 0 {
+		return Never
+	}
+	return t[0].at
+}
+
+func (t timeline[K]) Len() int           { return len(t) }
+func (t timeline[K]) Less(i, j int) bool { return t[i].at < t[j].at }
+func (t timeline[K]) Swap(i, j int) {
+	t[i], t[j] = t[j], t[i]
+	t[i].i, t[j].i = i, j
+}
+
+func (t *timeline[K]) Push(x any) {
+	m := x.(*moment[K])
+	m.i = len(*t)
+	*t = append(*t, m)
+}
+
+func (t *timeline[K]) Pop() any {
+	old := *t
+	last := old[len(old)-1]
+	*t = old[:len(old)-1]
+	return last
+}
