@@ -69,6 +69,10 @@ func (s *coded) Dissolve(ctx context.Context, partition int, epoch int64, ward i
 }
 
 // Due implements store.Owner.
+func (s *coded) Line(ctx context.Context, read store.LineRead) ([]store.LineRun, error) {
+	return s.db.Line(ctx, read)
+}
+
 func (s *coded) Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]store.Wake, error) {
 	return s.db.Due(ctx, partitions, after, until, limit)
 }

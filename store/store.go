@@ -112,6 +112,11 @@ type Owner interface {
 	// (-1); pass after = -2 to get both. Runs in line have wake times up to LastInLine.
 	Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]Wake, error)
 
+	// Line returns the runs of the partitions that are in line by their keys (InLineByKey) and
+	// whose turn it is, of each partition as Take chooses them from LineRead.From on, at most
+	// LineRead.Share: of each key by priority, highest first, then age, then ID.
+	Line(ctx context.Context, read LineRead) ([]LineRun, error)
+
 	// Inbox returns messages of the partitions with sequence numbers above after, by number, at
 	// most limit (0: all). Turns consume them by number. Of concurrent posts the one with the
 	// lower number may appear later, so a complete read begins at 0.

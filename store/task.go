@@ -22,7 +22,8 @@ type Queues interface {
 	Attend(ctx context.Context, worker Worker) (*Attendance, error)
 
 	// ClaimTasks makes a live worker the claimant of unclaimed tasks and returns them in the
-	// order in which they are to run. It skips tasks that another call is claiming. The run of
+	// order in which they are to run: a suspect, then those that Take chooses by TaskClaim.Turns,
+	// those of a key by CompareTasks. It skips tasks that another call is claiming. The run of
 	// each task gets a message of KindClaimed. A worker that is not live gets no tasks.
 	ClaimTasks(ctx context.Context, claim TaskClaim) ([]Task, error)
 
@@ -67,7 +68,9 @@ type Task struct {
 	WorkflowID string
 	Queue      string
 	Name       string // of the activity
-	Priority   int    // higher goes first
+	Key        string // of the run: keys take turns
+	Weight     int    // of the key, 0 for 1
+	Priority   int    // among those of the key; higher goes first
 	Suspect    bool   // its process died while it ran; a worker runs one suspect at a time
 	Offered    int64  // ns
 	Latest     int64  // from then on no worker may claim it, ns; 0 for never
@@ -149,9 +152,12 @@ type TaskClaim struct {
 	Partitions Group  // of its group
 	Queue      string
 	Names      []string // of the activities that it can run
-	Limit      int      // at least 1
+	Turns               // Limit is at least 1
 	Suspects   bool     // it may get one suspect
 }
+
+// KeyOfTask returns the key of a task and its weight.
+func KeyOfTask(t *Task) (key string, weight int) { return t.Key, t.Weight }
 
 // SettledTask is a task that has ended, with the message to its run.
 type SettledTask struct {

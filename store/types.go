@@ -9,6 +9,8 @@ import (
 const (
 	// LastInLine is the highest wake time of a run in line; see InLine.
 	LastInLine int64 = math.MinInt64 + (2*topPriority+1)<<inLineBits
+	// InLineByKey is the wake time of all runs in line that have a key; see Owner.Line.
+	InLineByKey int64 = LastInLine + 1
 
 	// Arrived marks a run that has moved to another node, or back, and has taken no turn there;
 	// see Move. Only the store sets it.
@@ -40,8 +42,16 @@ func InLine(priority int, created int64) int64 {
 // PriorityInLine returns the priority in a wake time that InLine returned.
 func PriorityInLine(wake int64) int { return topPriority - int((wake-math.MinInt64)>>inLineBits) }
 
+// WakeInLine returns the wake time of the run while it is in line.
+func (r *Run) WakeInLine() int64 {
+	if r.Key != "" {
+		return InLineByKey
+	}
+	return InLine(r.Priority, r.Created)
+}
+
 // IsInLine reports whether a run with this wake time is in line to begin.
-func IsInLine(wake int64) bool { return wake <= LastInLine }
+func IsInLine(wake int64) bool { return wake <= InLineByKey }
 
 // Info describes an open database.
 type Info struct {

@@ -1,7 +1,9 @@
 package dispatch
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +16,10 @@ import (
 // wait for slots in memory, as calls do and in the order of calls, and get a slot that their
 // first turn uses. The others exist in the database alone. So started runs cost no memory, and
 // a run begins with a turn that starts its first attempt.
+//
+// The runs of one key stand in the database behind each other, and the keys take turns there as they
+// do for slots (store.Owner.Line). Of a key that has somebody in the database, somebody is read
+// into memory even when the others have filled it.
 //
 // Only slots hold a run back. A message for a run in line starts it immediately. When no run
 // has begun for lineRest, because the slots are taken for long, the first runs of the line
@@ -45,10 +51,12 @@ type Line struct {
 	every time.Duration // how often it is read in any case, because news may be lost
 
 	mu    sync.Mutex
-	more  bool  // the database has some
-	until int64 // none of them has a wake time below this, except those that news announces
-	left  int   // how many were left to the database so far
-	news  bool  // others may have joined
+	more  bool            // the database has some
+	whose map[string]bool // keys of which it may have some
+	turns store.Turns     // whose turn it is when the database is read
+	until int64           // none of them has a wake time below this, except those that news announces
+	left  int             // how many were left to the database so far
+	news  bool            // others may have joined
 
 	read   time.Time // when the line was last read
 	barren bool      // that read found none
@@ -79,6 +87,9 @@ func (l *Line) Join(w *Waiter, wake int64) []Grant {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := l.slots.InLine()
+	if w.Key != "" {
+		return l.joinByKey(w, n)
+	}
 	if before := l.more && wake >= l.until; before || n >= lineAhead && (!l.more || n >= 2*lineAhead) {
 		if !l.more {
 			l.more, l.until = true, wake
@@ -90,6 +101,28 @@ func (l *Line) Join(w *Waiter, wake int64) []Grant {
 	}
 	l.Stand(w)
 	return l.slots.Serve()
+}
+
+// joinByKey is Join for a run with a key.
+func (l *Line) joinByKey(w *Waiter, n int) []Grant {
+	first := l.slots.toBegin(w.Key) == 0
+	if l.whose[w.Key] || n >= lineAhead && !first {
+		l.more, l.news = true, l.news || first // somebody of the key is to be in memory
+		l.leave(w.Key)
+		l.left++
+		l.Bell.Ring()
+		return nil
+	}
+	l.Stand(w)
+	return l.slots.Serve()
+}
+
+// leave notes that a run of a key was left to the database.
+func (l *Line) leave(key string) {
+	if l.whose == nil {
+		l.whose = map[string]bool{}
+	}
+	l.whose[key] = true
 }
 
 // News says that other processes may have put runs in line.
@@ -128,7 +161,8 @@ func (l *Line) ToRead(now time.Time) bool {
 
 // LineRead is a read of the line in progress.
 type LineRead struct {
-	Limit int // how many runs to read
+	Limit int    // how many runs to read
+	From  string // the key whose turn it is
 	left  int
 }
 
@@ -138,12 +172,13 @@ func (l *Line) BeginRead(atWork int) LineRead {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.news = false
-	return LineRead{lineAhead + l.slots.InLine() + atWork, l.left}
+	return LineRead{lineAhead + l.slots.InLine() + atWork, l.turns.From, l.left}
 }
 
-// EndRead makes the runs that a read has found wait for slots. It skips those for which tenure
-// reports false: they are not in line any more, or not here.
-func (l *Line) EndRead(r LineRead, first []store.Wake, tenure func(store.Wake) (Tenure, bool)) []Grant {
+// EndRead makes the runs that a read has found wait for slots, those without a key and those of
+// each key, of which share were read of each partition. It skips those for which tenure reports
+// false: they are not in line any more, or not here.
+func (l *Line) EndRead(r LineRead, first []store.Wake, byKey []store.LineRun, share int, tenure func(partition int, run string) (Tenure, bool)) []Grant {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before := l.slots.InLine()
@@ -153,7 +188,7 @@ func (l *Line) EndRead(r LineRead, first []store.Wake, tenure func(store.Wake) (
 			l.more, l.until = true, w.Time
 			break
 		}
-		if of, is := tenure(w); is {
+		if of, is := tenure(w.Partition, w.Run); is {
 			l.Stand(&Waiter{Call: Call{Run: w.Run}, Tenure: of, Priority: store.PriorityInLine(w.Time)})
 		}
 		l.until = w.Time
@@ -161,9 +196,61 @@ func (l *Line) EndRead(r LineRead, first []store.Wake, tenure func(store.Wake) (
 	if !l.more {
 		l.until = math.MaxInt64
 	}
+	l.endReadByKey(byKey, share, tenure)
 	l.news = l.news || l.left != r.left // the read may have been too early for it
 	l.read, l.barren = time.Now(), l.slots.InLine() == before
 	return l.slots.Serve()
+}
+
+// endReadByKey is EndRead for runs with keys.
+func (l *Line) endReadByKey(all []store.LineRun, share int, tenure func(partition int, run string) (Tenure, bool)) {
+	l.whose = nil
+	count := map[int]int{}
+	for _, r := range all {
+		count[r.Partition]++
+	}
+	l.turns = nextTurns(l.turns.From, all, func(partition int) bool { return count[partition] >= share })
+	slices.SortStableFunc(all, func(a, b store.LineRun) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Created, b.Created))
+	})
+	for _, r := range all {
+		if count[r.Partition] >= share { // there may be more
+			l.more = true
+			l.leave(r.Key)
+		}
+		of, is := tenure(r.Partition, r.Run)
+		switch {
+		case !is:
+		case l.slots.InLine() >= 2*lineAhead && l.slots.toBegin(r.Key) > 0:
+			l.more = true
+			l.leave(r.Key)
+		default:
+			l.Stand(&Waiter{Call: Call{Run: r.Run}, Tenure: of, Key: r.Key, Weight: r.Weight, Priority: r.Priority})
+		}
+	}
+}
+
+// nextTurns returns whose turn it is after a read of several partitions. The one of which the
+// fewest keys were read decides, so that no key is passed over for ever; one that was read to
+// its end has none that was.
+func nextTurns(from string, all []store.LineRun, cut func(partition int) bool) store.Turns {
+	least, decided := store.Turns{From: from}, false
+	for len(all) > 0 {
+		n := slices.IndexFunc(all, func(r store.LineRun) bool { return r.Partition != all[0].Partition })
+		if n < 0 {
+			n = len(all)
+		}
+		of := all[:n]
+		all = all[n:]
+		if !cut(of[0].Partition) {
+			continue
+		}
+		after := store.After(store.Turns{From: from}, of, store.KeyOfLineRun)
+		if turned := after.From < from; !decided || turned == (least.From < from) && after.From < least.From || !turned && least.From < from {
+			least, decided = after, true
+		}
+	}
+	return least
 }
 
 // Move returns the runs that are to begin without a slot, because the line has stood still for

@@ -54,6 +54,3 @@ func (q *queue) Pop() any {
 
 func (q *queue) add(w *Waiter)   { heap.Push(q, w) }
 func (q *queue) leave(w *Waiter) { heap.Remove(q, w.at) }
-
-// next removes the first call, which must exist.
-func (q *queue) next() *Waiter { return heap.Pop(q).(*Waiter) }

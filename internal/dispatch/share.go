@@ -13,6 +13,7 @@ import (
 type share struct {
 	calls    queue // and runs that have not begun
 	onRecord queue // attempts on record that are due; they precede calls of their priority
+	toBegin  int   // how many of calls are runs that have not begun
 }
 
 // suspect reports whether a call waits for the probation lane.
@@ -37,12 +38,35 @@ func (s *share) first() *Waiter {
 	return s.calls[0]
 }
 
-// next removes the first waiter, which must exist.
-func (s *share) next() *Waiter { return s.of(s.first()).next() }
+// add enqueues a waiter.
+func (s *share) add(w *Waiter) {
+	s.of(w).add(w)
+	if w.Number == ToBegin {
+		s.toBegin++
+	}
+}
+
+// leave removes a waiter.
+func (s *share) leave(w *Waiter) {
+	s.of(w).leave(w)
+	if w.Number == ToBegin {
+		s.toBegin--
+	}
+}
 
 // look says whether a key takes turns, after its queues have changed.
 func (s *Slots) look(k *fair.Key[share]) {
 	s.turns.Wait(k, k.State.first() != nil, false, 0)
+}
+
+// toBegin returns how many runs of a key wait to begin.
+func (s *Slots) toBegin(key string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k := s.turns.Find(key); k != nil {
+		return k.State.toBegin
+	}
+	return 0
 }
 
 // inTurns returns the calls and runs that wait in the regular lane: the first of each key by the

@@ -2,9 +2,12 @@ package dispatch
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/perdure/perdure/store"
 )
 
 // waitAs makes a call of a run with a key wait.
@@ -103,6 +106,121 @@ func TestT2_WhoBeginsWithoutASlot(t *testing.T) {
 		runs = append(runs, w.Run)
 	}
 	if got := fmt.Sprint(runs); got != "[a0 b a1 a2]" {
+		t.Error(got)
+	}
+}
+
+// lineOf is a line with as many runs of a key as are given, of which some are in the database.
+type lineOf struct {
+	*Line
+	rows []store.LineRun
+}
+
+func (l *lineOf) start(n int, key string) {
+	for range n {
+		r := store.LineRun{Run: fmt.Sprint(key, len(l.rows)), Key: key, Created: int64(len(l.rows))}
+		l.rows = append(l.rows, r)
+		l.Join(&Waiter{Call: Call{Run: r.Run}, Key: key}, store.InLineByKey)
+	}
+}
+
+func (l *lineOf) readOnce() {
+	read := l.BeginRead(0)
+	rows := slices.Clone(l.rows)
+	slices.SortFunc(rows, func(a, b store.LineRun) int { return store.CompareLineRuns(&a, &b) })
+	keys := store.LineRead{Partitions: []int{0}, From: read.From, Limit: read.Limit}
+	taken := store.Take(store.Turns{From: read.From, Limit: keys.Share()}, rows, store.KeyOfLineRun)
+	l.EndRead(read, nil, taken, keys.Share(), func(_ int, run string) (Tenure, bool) {
+		return Tenure{}, l.slots.waiting[Call{run, ToBegin}] == nil
+	})
+}
+
+// begin lets the first run begin.
+func (l *lineOf) begin() string {
+	w := l.slots.first()
+	l.slots.turns.Served(l.slots.turns.Find(w.Key))
+	l.slots.Leave(w.Run)
+	l.rows = slices.DeleteFunc(l.rows, func(r store.LineRun) bool { return r.Run == w.Run })
+	l.Began()
+	return w.Key
+}
+
+// Of 20,000 runs of A most are in the database. One of B that comes is in memory at once, and so is
+// one that another process has started, with the next read.
+func TestT6_OneRunBehindManyInLine(t *testing.T) {
+	for _, remote := range []bool{false, true} {
+		slots := NewSlots(1, func() bool { return true })
+		slots.Take(Regular)
+		l := &lineOf{Line: NewLine(slots, time.Second)}
+		l.start(20_000, "a")
+		if n := slots.InLine(); n > 2*lineAhead {
+			t.Fatalf("%d are in memory", n)
+		}
+		l.begin()
+		if remote {
+			l.rows = append(l.rows, store.LineRun{Run: "b", Key: "b", Created: 1e6})
+			l.News()
+			l.readOnce()
+		} else {
+			l.start(1, "b")
+		}
+		if first, second := l.begin(), l.begin(); first != "b" && second != "b" {
+			t.Error(remote, first, second)
+		}
+	}
+}
+
+// All runs begin, those of each key in the order in which they came.
+func TestT2_RunsInLineBeginInOrder(t *testing.T) {
+	slots := NewSlots(1, func() bool { return true })
+	slots.Take(Regular)
+	l := &lineOf{Line: NewLine(slots, time.Second)}
+	for i := range 40 {
+		l.start(97, fmt.Sprint("key", i%30))
+	}
+	last, n := map[string]int{}, 0
+	for len(l.rows) > 0 {
+		if slots.InLine() <= lineAhead/2 {
+			l.readOnce()
+		}
+		w := slots.first()
+		var at int
+		fmt.Sscan(w.Run[len(w.Key):], &at)
+		if at < last[w.Key] {
+			t.Fatalf("%s begins after number %d", w.Run, last[w.Key])
+		}
+		last[w.Key] = at
+		l.begin()
+		n++
+	}
+	if n != 40*97 {
+		t.Error(n)
+	}
+}
+
+func TestT2_NoKeyIsPassedOver(t *testing.T) {
+	rows := func(partition int, keys ...string) (all []store.LineRun) {
+		for _, k := range keys {
+			all = append(all, store.LineRun{Partition: partition, Key: k})
+		}
+		return all
+	}
+	cut := func(int) bool { return true }
+	for _, c := range []struct {
+		from string
+		all  []store.LineRun
+		want string
+	}{
+		{"", slices.Concat(rows(0, "a", "z"), rows(1, "a", "b")), "b\x01"},
+		{"m", slices.Concat(rows(0, "m", "a"), rows(1, "n", "o")), "o\x01"},
+		{"m", slices.Concat(rows(0, "z", "b"), rows(1, "z", "a")), "a\x01"},
+		{"m", nil, "m"},
+	} {
+		if got := nextTurns(c.from, c.all, cut); got.From != c.want {
+			t.Errorf("from %q: %q, not %q", c.from, got.From, c.want)
+		}
+	}
+	if got := nextTurns("m", rows(0, "p", "q"), func(int) bool { return false }); got.From != "m" {
 		t.Error(got)
 	}
 }

@@ -241,7 +241,7 @@ func (s *Slots) withdraw(w *Waiter) {
 		s.suspects.leave(w)
 	} else {
 		k := s.turns.Find(w.Key)
-		k.State.of(w).leave(w)
+		k.State.leave(w)
 		s.look(k)
 	}
 	s.left(w)
@@ -289,7 +289,7 @@ func (s *Slots) enqueue(w *Waiter) {
 		s.suspects.add(w)
 	} else {
 		k := s.turns.Key(w.Key, w.Weight)
-		k.State.of(w).add(w)
+		k.State.add(w)
 		s.look(k)
 	}
 	if w.Number == ToBegin {
@@ -415,7 +415,8 @@ func (s *Slots) grantRegular() (grants []Grant) {
 		if k == nil {
 			break
 		}
-		w := k.State.next()
+		w := k.State.first()
+		k.State.leave(w)
 		s.left(w)
 		if s.wants(w) {
 			grants = append(grants, s.seat(w, s.occupy(Regular), 0))

@@ -159,7 +159,7 @@ func (r *activeRun) writeRow(todo []post.Mail) error {
 	e := r.engine
 	p, row := r.location, *r.create
 	if !r.elsewhere {
-		row.Wake = store.InLine(row.Priority, row.Created)
+		row.Wake = row.WakeInLine()
 	}
 	messages, err := r.announcement()
 	if err != nil {
@@ -214,9 +214,14 @@ func (d *dispatcher) readLine() error {
 	open, read := e.locations.open(), d.line.BeginRead(e.residents.busy)
 	e.mu.Unlock()
 	var first []store.Wake
+	var byKey []store.LineRun
+	keys := store.LineRead{Partitions: numbers(open), From: read.From, Limit: read.Limit}
 	if len(open) > 0 {
 		err := e.db.reads.Persist(e.life.ctx, "reading who is to begin", func() (err error) {
 			first, err = e.db.Due(e.life.ctx, numbers(open), math.MinInt64, store.LastInLine, read.Limit)
+			if err == nil {
+				byKey, err = e.db.Line(e.life.ctx, keys)
+			}
 			return err
 		})
 		if err != nil {
@@ -225,9 +230,9 @@ func (d *dispatcher) readLine() error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	d.grantLocked(d.line.EndRead(read, first, func(w store.Wake) (dispatch.Tenure, bool) {
-		p := e.locations.all[w.Partition]
-		if p == nil || p.leaving || !slices.Contains(open, p) || e.residents.all[w.Run] != nil {
+	d.grantLocked(d.line.EndRead(read, first, byKey, keys.Share(), func(partition int, run string) (dispatch.Tenure, bool) {
+		p := e.locations.all[partition]
+		if p == nil || p.leaving || !slices.Contains(open, p) || e.residents.all[run] != nil {
 			return dispatch.Tenure{}, false
 		}
 		return p.tenure(), true

@@ -45,7 +45,7 @@ func (r *activeRun) storeTasks(out *core.Turn, t *store.Turn) error {
 		}
 		t.Offered = append(t.Offered, store.Task{
 			TaskRef:    store.TaskRef{Partition: t.Partition, Run: r.id, Number: d.Call, Attempt: d.Attempt},
-			WorkflowID: start.WorkflowID, Queue: d.Queue, Name: d.Name, Priority: d.Priority, Suspect: d.Probation, Offered: d.Queued, Latest: d.Latest, Data: data,
+			WorkflowID: start.WorkflowID, Queue: d.Queue, Name: d.Name, Key: start.Key, Weight: start.Weight, Priority: d.Priority, Suspect: d.Probation, Offered: d.Queued, Latest: d.Latest, Data: data,
 		})
 	}
 	return nil

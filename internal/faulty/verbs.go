@@ -165,6 +165,10 @@ func (s *faultyStore) Switches(ctx context.Context, group string, after int64) (
 	return read(s, "Switches", func() ([]store.Switch, error) { return s.inner.Switches(ctx, group, after) })
 }
 
+func (s *faultyStore) Line(ctx context.Context, l store.LineRead) ([]store.LineRun, error) {
+	return read(s, "Line", func() ([]store.LineRun, error) { return s.inner.Line(ctx, l) })
+}
+
 func (s *faultyStore) Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]store.Wake, error) {
 	return read(s, "Due", func() ([]store.Wake, error) { return s.inner.Due(ctx, partitions, after, until, limit) })
 }

@@ -172,7 +172,7 @@ func TestE123_QueuesAreSummedUp(t *testing.T) {
 	s.Begin("render", "b")
 	attend(s, "w", "gpu", "render")
 	attend(s, "idle", "tape", "save")
-	tasks, err := s.DB.ClaimTasks(t.Context(), store.TaskClaim{Worker: "w-1", Partitions: s.Group, Queue: "gpu", Names: []string{"render"}, Limit: 1})
+	tasks, err := s.DB.ClaimTasks(t.Context(), store.TaskClaim{Worker: "w-1", Partitions: s.Group, Queue: "gpu", Names: []string{"render"}, Turns: store.Turns{Limit: 1}})
 	if err != nil || len(tasks) != 1 {
 		t.Fatal(tasks, err)
 	}

@@ -88,7 +88,7 @@ type started struct {
 func inLine(row *store.Run, start *history.Start) *store.Run {
 	placed := *row
 	if core.CanWait(start) {
-		placed.Wake = store.InLine(row.Priority, row.Created)
+		placed.Wake = row.WakeInLine()
 	}
 	return &placed
 }

@@ -63,6 +63,7 @@ type Server struct {
 	kick     clock.Bell // there may be tasks to claim
 	look     clock.Bell // claimed tasks may have changed
 	ended    clock.Bell
+	turns    []store.Turns // by queue: whose turn it is there; only claims use it
 
 	mu       sync.Mutex
 	quiet    *sync.Cond
@@ -96,7 +97,7 @@ func New(ctx context.Context, c Config) *Server {
 		config: c, id: c.Name + "/" + ident.NewToken()[:8], clock: c.Attempts.Clock,
 		kick: clock.NewBell(), look: clock.NewBell(), ended: clock.NewBell(),
 		held: map[attempt.Key]*held{}, beats: map[attempt.Key]beat{}, unread: map[string]unreadable{},
-		settled: map[attempt.Key]bool{},
+		settled: map[attempt.Key]bool{}, turns: make([]store.Turns, len(c.Queues)),
 	}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.quiet = sync.NewCond(&s.mu)
@@ -370,11 +371,17 @@ func (s *Server) claim(i int, names []string, most int) (more, left bool) {
 			s.config.Free(lane)
 		}
 	}()
-	claim := store.TaskClaim{Worker: s.id, Partitions: s.config.Group, Queue: q.Name, Names: names, Limit: len(slots), Suspects: lane != nil}
+	claim := store.TaskClaim{Worker: s.id, Partitions: s.config.Group, Queue: q.Name, Names: names, Suspects: lane != nil, Turns: s.turns[i]}
+	claim.Limit = len(slots)
 	claimed, err := s.config.Store.ClaimTasks(s.ctx, claim)
 	if err != nil {
 		return false, true // it is tried again; Health reports a long outage
 	}
+	usual := claimed
+	if len(usual) > 0 && usual[0].Suspect {
+		usual = usual[1:]
+	}
+	s.turns[i] = store.After(claim.Turns, usual, store.KeyOfTask)
 	for _, t := range claimed {
 		slot := slots[0]
 		if t.Suspect {
@@ -384,7 +391,8 @@ func (s *Server) claim(i int, names []string, most int) (more, left bool) {
 		}
 		s.begin(t, i, slot)
 	}
-	more = len(claimed) == claim.Limit
+	// Of several keys each was asked for its part, and some may have had less.
+	more = len(claimed) == claim.Limit || len(usual) > 0 && usual[0].Key != usual[len(usual)-1].Key
 	return more, more || laneTaken
 }
 

@@ -25,6 +25,29 @@ func (h *handle) Due(ctx context.Context, ids []int, after, until int64, limit i
 	return cutWakes(due, limit), nil
 }
 
+func (h *handle) Line(ctx context.Context, read store.LineRead) ([]store.LineRun, error) {
+	partitions, wards, err := h.readPlaces(ctx, read.Partitions)
+	if err != nil {
+		return nil, err
+	}
+	defer h.db.mu.RUnlock()
+	var line []store.LineRun
+	for i, p := range partitions {
+		var all []store.LineRun
+		for w := range p.wakes.ascend(store.Wake{Time: store.InLineByKey}) {
+			if w.Time != store.InLineByKey {
+				break
+			}
+			if r := &p.runs[w.Run].row; r.Ward == wards[i] {
+				all = append(all, store.LineRun{Partition: store.Place(p.id, r.Ward), Run: r.ID, Key: r.Key, Weight: r.Weight, Priority: r.Priority, Created: r.Created})
+			}
+		}
+		slices.SortFunc(all, func(a, b store.LineRun) int { return store.CompareLineRuns(&a, &b) })
+		line = append(line, store.Take(store.Turns{From: read.From, Limit: read.Share()}, all, store.KeyOfLineRun)...)
+	}
+	return line, nil
+}
+
 // due appends the runs of one place that may be among those that Due returns.
 func (p *partition) due(ward int, list []store.Wake, after, until int64, limit int) []store.Wake {
 	own := len(list)

@@ -141,16 +141,15 @@ func (h *handle) ClaimTasks(ctx context.Context, c store.TaskClaim) ([]store.Tas
 		}
 	}
 	slices.SortFunc(open, store.CompareTasks)
+	var suspect []*store.Task
+	if i := slices.IndexFunc(open, func(t *store.Task) bool { return t.Suspect }); i >= 0 && c.Suspects {
+		suspect, c.Limit = open[i:i+1:i+1], c.Limit-1
+	}
+	open = slices.DeleteFunc(slices.Clone(open), func(t *store.Task) bool { return t.Suspect })
+	slices.SortStableFunc(open, func(a, b *store.Task) int { return cmp.Compare(a.Key, b.Key) })
+	open = append(suspect, store.Take(c.Turns, open, func(t **store.Task) (string, int) { return store.KeyOfTask(*t) })...)
 	var claimed []store.Task
-	suspects := c.Suspects
 	for _, task := range open {
-		if len(claimed) == c.Limit {
-			break
-		}
-		if task.Suspect && !suspects {
-			continue
-		}
-		suspects = suspects && !task.Suspect
 		p := db.partitions[task.Partition]
 		task.Worker, task.Claimed = c.Worker, p.tick(now)
 		db.deliver(p, task.ClaimedMessage(c.Worker, w.Name))

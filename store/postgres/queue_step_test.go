@@ -75,7 +75,7 @@ func (w *world) attemptInQueue(ear *batches, n int) (phases []phase) {
 	measure("offered, with the turn that makes the call", "owner", func() { w.commits(offers...) })
 	var claimed []store.Task
 	measure("claimed", "worker", func() {
-		claimed, err = w.ClaimTasks(w.Context(), store.TaskClaim{Worker: "worker/6011e45a", Partitions: store.Group{Partitions: 4}, Queue: "gpu", Names: []string{"charge"}, Limit: n})
+		claimed, err = w.ClaimTasks(w.Context(), store.TaskClaim{Worker: "worker/6011e45a", Partitions: store.Group{Partitions: 4}, Queue: "gpu", Names: []string{"charge"}, Turns: store.Turns{Limit: n}})
 		w.must(err)
 	})
 	var settled []store.SettledTask

@@ -47,12 +47,12 @@ func (b *batch) writeTasks(turns []*store.Turn) {
 	if n == 0 {
 		return
 	}
-	b.do(`INSERT INTO perdure.tasks AS t (partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, latest, data)
-		SELECT partition, run, number, attempt, workflow_id, queue, name, priority, suspect, CASE WHEN offered = 0 THEN perdure.now() ELSE offered END, latest, data
-		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::boolean[], $10::bigint[], $11::bigint[], $12::text[])
-			AS o (partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, latest, data)
+	b.do(`INSERT INTO perdure.tasks AS t (partition, run, number, attempt, workflow_id, queue, name, run_key, weight, priority, suspect, offered, latest, data)
+		SELECT partition, run, number, attempt, workflow_id, queue, name, run_key, weight, priority, suspect, CASE WHEN offered = 0 THEN perdure.now() ELSE offered END, latest, data
+		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::boolean[], $12::bigint[], $13::bigint[], $14::text[])
+			AS o (partition, run, number, attempt, workflow_id, queue, name, run_key, weight, priority, suspect, offered, latest, data)
 		ON CONFLICT (partition, run, number) DO UPDATE SET attempt = excluded.attempt, workflow_id = excluded.workflow_id, queue = excluded.queue,
-			name = excluded.name, priority = excluded.priority, suspect = excluded.suspect, offered = excluded.offered, latest = excluded.latest, data = excluded.data,
+			name = excluded.name, run_key = excluded.run_key, weight = excluded.weight, priority = excluded.priority, suspect = excluded.suspect, offered = excluded.offered, latest = excluded.latest, data = excluded.data,
 			worker = '', claimed = 0, settled = false, stopped = false WHERE t.attempt < excluded.attempt OR t.attempt = excluded.attempt AND t.worker = ''`,
 		column(n, func(i int) int64 { return int64(offered[i].turn.Partition) }),
 		column(n, func(i int) string { return offered[i].turn.Run }),
@@ -61,6 +61,8 @@ func (b *batch) writeTasks(turns []*store.Turn) {
 		column(n, func(i int) string { return offered[i].part.WorkflowID }),
 		column(n, func(i int) string { return offered[i].part.Queue }),
 		column(n, func(i int) string { return offered[i].part.Name }),
+		column(n, func(i int) string { return offered[i].part.Key }),
+		column(n, func(i int) int64 { return int64(offered[i].part.Weight) }),
 		column(n, func(i int) int64 { return int64(offered[i].part.Priority) }),
 		column(n, func(i int) bool { return offered[i].part.Suspect }),
 		column(n, func(i int) int64 { return offered[i].part.Offered }),
@@ -149,11 +151,11 @@ func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance,
 const settleSigns = `UPDATE perdure.workers SET seen = now FROM perdure.now() WHERE id IN (
 	SELECT id FROM perdure.workers WHERE seen > perdure.now() + $1 FOR UPDATE SKIP LOCKED)`
 
-const taskColumns = `t.partition, t.run, t.number, t.attempt, t.workflow_id, t.queue, t.name, t.priority, t.suspect, t.offered, t.latest, t.worker, t.claimed, t.settled, t.data, t.stopped`
+const taskColumns = `t.partition, t.run, t.number, t.attempt, t.workflow_id, t.queue, t.name, t.priority, t.suspect, t.offered, t.latest, t.worker, t.claimed, t.settled, t.data, t.stopped, t.run_key, t.weight`
 
 func scanTask(r pgx.Rows) (t store.Task, err error) {
 	err = r.Scan(&t.Partition, &t.Run, &t.Number, &t.Attempt, &t.WorkflowID, &t.Queue, &t.Name, &t.Priority, &t.Suspect,
-		&t.Offered, &t.Latest, &t.Worker, &t.Claimed, &t.Settled, (*opaque)(&t.Data), &t.Stopped)
+		&t.Offered, &t.Latest, &t.Worker, &t.Claimed, &t.Settled, (*opaque)(&t.Data), &t.Stopped, &t.Key, &t.Weight)
 	return t, err
 }
 
@@ -174,6 +176,36 @@ func (h *handle) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store
 	return claimed, nil
 }
 
+// openTask selects tasks that a claim may get.
+const openTask = `queue = $2 AND worker = '' AND name = ANY ($3::text[]) AND (latest = 0 OR latest > (SELECT now FROM w)) AND partition >= $4 AND partition < $5`
+
+// keysOfTasks is the query of those keys in a recursive table that have tasks, in order, from the
+// first on. The index is asked for each of them.
+func keysOfTasks(table, from, all string) string {
+	first := `SELECT t.run_key, greatest(t.weight, 1) AS weight FROM perdure.tasks t WHERE NOT suspect AND ` + openTask + ` AND `
+	order := ` ORDER BY t.run_key, priority DESC, offered LIMIT 1`
+	return `(` + first + from + ` AND EXISTS (SELECT FROM w)` + order + `) UNION ALL
+				SELECT k.run_key, k.weight FROM ` + table + ` b, LATERAL (` + first + all + ` AND t.run_key > b.run_key` + order + `) k`
+}
+
+// inTurn sorts claimed tasks as Take does.
+func inTurn(claimed []store.Task, turns store.Turns) []store.Task {
+	slices.SortFunc(claimed, func(a, b store.Task) int {
+		switch {
+		case a.Suspect && !b.Suspect:
+			return -1
+		case b.Suspect && !a.Suspect:
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.Key, b.Key), store.CompareTasks(&a, &b))
+	})
+	usual := slices.IndexFunc(claimed, func(t store.Task) bool { return !t.Suspect })
+	if usual < 0 {
+		return claimed
+	}
+	return append(claimed[:usual:usual], store.Take(turns, claimed[usual:], store.KeyOfTask)...)
+}
+
 // claimTasks locks the first tasks that no other worker is claiming, and the row of the
 // worker, so that an owner that finds the worker dead has seen its claims.
 func (c *conn) claimTasks(ctx context.Context, claim *store.TaskClaim) ([]store.Task, error) {
@@ -185,25 +217,29 @@ func (c *conn) claimTasks(ctx context.Context, claim *store.TaskClaim) ([]store.
 	}
 	err := c.inTwo(ctx, func(b *batch) {
 		b.limitLocks(patience)
-		b.query(`WITH w AS (SELECT name, greatest(now, $8) AS now FROM perdure.workers, perdure.now() WHERE id = $1 AND NOT departed AND seen > now - lease FOR KEY SHARE OF workers),
-			usual AS (SELECT partition, run, number, priority, offered FROM perdure.tasks WHERE queue = $2 AND NOT suspect AND worker = '' AND name = ANY ($3::text[]) AND (latest = 0 OR latest > (SELECT now FROM w))
-				AND partition >= $4 AND partition < $5 AND EXISTS (SELECT FROM w) ORDER BY priority DESC, offered LIMIT $6 FOR UPDATE SKIP LOCKED),
-			suspects AS (SELECT partition, run, number, priority, offered FROM perdure.tasks WHERE queue = $2 AND suspect AND worker = '' AND name = ANY ($3::text[]) AND (latest = 0 OR latest > (SELECT now FROM w))
-				AND partition >= $4 AND partition < $5 AND EXISTS (SELECT FROM w) ORDER BY priority DESC, offered LIMIT $7 FOR UPDATE SKIP LOCKED),
-			chosen AS (SELECT * FROM (SELECT * FROM usual UNION ALL SELECT * FROM suspects) o ORDER BY priority DESC, offered LIMIT $6),
+		b.query(`WITH RECURSIVE w AS (SELECT name, greatest(now, $8) AS now FROM perdure.workers, perdure.now() WHERE id = $1 AND NOT departed AND seen > now - lease FOR KEY SHARE OF workers),
+			suspects AS (SELECT t.partition, t.run, t.number FROM perdure.tasks t WHERE suspect AND `+openTask+` AND EXISTS (SELECT FROM w) ORDER BY priority DESC, offered LIMIT $7 FOR UPDATE SKIP LOCKED),
+			room AS (SELECT $6::bigint - count(*) AS n FROM suspects),
+			next AS (`+keysOfTasks("next", "t.run_key >= $9", "true")+`),
+			again AS (`+keysOfTasks("again", "t.run_key < $9", "t.run_key < $9")+`),
+			keys AS (SELECT run_key, weight, row_number() OVER () AS place FROM (SELECT * FROM next UNION ALL SELECT * FROM again LIMIT (SELECT n FROM room)) k),
+			usual AS (SELECT t.*, k.weight, k.place FROM keys k, LATERAL (SELECT partition, run, number, run_key, priority, offered FROM perdure.tasks t WHERE NOT suspect AND `+openTask+` AND run_key = k.run_key
+				ORDER BY priority DESC, offered LIMIT ((SELECT n FROM room) + (SELECT count(*) FROM keys) - 1) / (SELECT count(*) FROM keys) * k.weight FOR UPDATE SKIP LOCKED) t),
+			rounds AS (SELECT partition, run, number, place, (row_number() OVER (PARTITION BY run_key ORDER BY priority DESC, offered) - 1 + CASE WHEN run_key = $9 THEN least($10, weight - 1) ELSE 0 END) / weight AS round FROM usual),
+			chosen AS (SELECT partition, run, number FROM suspects UNION ALL (SELECT partition, run, number FROM rounds ORDER BY round, place LIMIT (SELECT n FROM room))),
 			claimed AS (UPDATE perdure.tasks t SET worker = $1, claimed = greatest(perdure.now(), $8) FROM chosen o
 				WHERE t.partition = o.partition AND t.run = o.run AND t.number = o.number RETURNING `+taskColumns+`)
 			SELECT t.*, w.name FROM claimed t, w`,
-			[]any{claim.Worker, claim.Queue, claim.Names, claim.Partitions.First, claim.Partitions.First + claim.Partitions.Partitions, claim.Limit, suspects, c.h.clock.Load()},
+			[]any{claim.Worker, claim.Queue, claim.Names, claim.Partitions.First, claim.Partitions.First + claim.Partitions.Partitions, claim.Limit, suspects, c.h.clock.Load(), claim.From, claim.Spent},
 			func(r pgx.Rows) error {
 				var t store.Task
 				err := r.Scan(&t.Partition, &t.Run, &t.Number, &t.Attempt, &t.WorkflowID, &t.Queue, &t.Name, &t.Priority, &t.Suspect,
-					&t.Offered, &t.Latest, &t.Worker, &t.Claimed, &t.Settled, (*opaque)(&t.Data), &t.Stopped, &name)
+					&t.Offered, &t.Latest, &t.Worker, &t.Claimed, &t.Settled, (*opaque)(&t.Data), &t.Stopped, &t.Key, &t.Weight, &name)
 				claimed = append(claimed, t)
 				return err
 			})
 	}, func(b *batch) {
-		slices.SortFunc(claimed, func(a, b store.Task) int { return store.CompareTasks(&a, &b) })
+		claimed = inTurn(claimed, claim.Turns)
 		turn := store.Turn{}
 		for i := range claimed {
 			turn.Messages = append(turn.Messages, claimed[i].ClaimedMessage(claim.Worker, name))

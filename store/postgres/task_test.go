@@ -23,7 +23,7 @@ func (w *world) claimed(numbers ...int64) (store.Run, []store.Task) {
 		t.Offered = append(t.Offered, store.Task{TaskRef: store.TaskRef{Number: n, Attempt: 1}, WorkflowID: r.WorkflowID, Queue: "gpu", Name: "render", Data: []byte(`{}`)})
 	}
 	w.commits(t)
-	tasks, err := w.ClaimTasks(w.Context(), store.TaskClaim{Worker: "w", Partitions: store.Group{Partitions: 4}, Queue: "gpu", Names: []string{"render"}, Limit: 99})
+	tasks, err := w.ClaimTasks(w.Context(), store.TaskClaim{Worker: "w", Partitions: store.Group{Partitions: 4}, Queue: "gpu", Names: []string{"render"}, Turns: store.Turns{Limit: 99}})
 	w.must(err)
 	if len(tasks) != len(numbers) {
 		w.Fatalf("%d of %d tasks were claimed", len(tasks), len(numbers))

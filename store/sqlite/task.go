@@ -51,12 +51,12 @@ func (b *batch) applyTasks(t *store.Turn) error {
 	}
 	for i := range t.Offered {
 		o := &t.Offered[i]
-		_, err := b.c.exec(`INSERT INTO tasks (partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, latest, data)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (partition, run, number) DO UPDATE SET attempt = excluded.attempt,
-			workflow_id = excluded.workflow_id, queue = excluded.queue, name = excluded.name, priority = excluded.priority, suspect = excluded.suspect,
+		_, err := b.c.exec(`INSERT INTO tasks (partition, run, number, attempt, workflow_id, queue, name, run_key, weight, priority, suspect, offered, latest, data)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (partition, run, number) DO UPDATE SET attempt = excluded.attempt,
+			workflow_id = excluded.workflow_id, queue = excluded.queue, name = excluded.name, run_key = excluded.run_key, weight = excluded.weight, priority = excluded.priority, suspect = excluded.suspect,
 			offered = excluded.offered, latest = excluded.latest, data = excluded.data, worker = '', claimed = 0, settled = 0, stopped = 0
 			WHERE tasks.attempt < excluded.attempt OR tasks.attempt = excluded.attempt AND tasks.worker = ''`,
-			int64(t.Partition), t.Run, o.Number, int64(o.Attempt), o.WorkflowID, o.Queue, o.Name, int64(o.Priority), flag(o.Suspect),
+			int64(t.Partition), t.Run, o.Number, int64(o.Attempt), o.WorkflowID, o.Queue, o.Name, o.Key, int64(o.Weight), int64(o.Priority), flag(o.Suspect),
 			cmp.Or(o.Offered, b.now), o.Latest, payload(o.Data))
 		if err != nil {
 			return err
@@ -132,7 +132,7 @@ func (r row) task() store.TaskRef {
 	return store.TaskRef{Partition: int(r.int(0)), Run: r.text(1), Number: r.int(2), Attempt: int(r.int(3))}
 }
 
-const taskColumns = `partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, worker, claimed, settled, data, stopped, latest`
+const taskColumns = `partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, worker, claimed, settled, data, stopped, latest, run_key, weight`
 
 func (c *conn) tasks(ctx context.Context, query string, args ...driver.Value) ([]store.Task, error) {
 	var tasks []store.Task
@@ -140,6 +140,7 @@ func (c *conn) tasks(ctx context.Context, query string, args ...driver.Value) ([
 		tasks = append(tasks, store.Task{
 			TaskRef: r.task(), WorkflowID: r.text(4), Queue: r.text(5), Name: r.text(6), Priority: int(r.int(7)), Suspect: r.int(8) == 1,
 			Offered: r.int(9), Worker: r.text(10), Claimed: r.int(11), Settled: r.int(12) == 1, Data: r.bytes(13), Stopped: r.int(14) == 1, Latest: r.int(15),
+			Key: r.text(16), Weight: int(r.int(17)),
 		})
 		return nil
 	}, args...)
@@ -177,25 +178,10 @@ func (h *handle) claimTasks(ctx context.Context, c *conn, claim *store.TaskClaim
 	if err != nil || !live {
 		return nil, err
 	}
-	var open []store.Task
-	for _, suspect := range []bool{false, true} {
-		limit := claim.Limit
-		if suspect {
-			limit = int(min(1, flag(claim.Suspects)))
-		}
-		some, err := c.tasks(ctx, `SELECT `+taskColumns+` FROM tasks WHERE queue = ? AND worker = '' AND suspect = ? AND (latest = 0 OR latest > ?)
-			AND partition >= ? AND partition < ? AND name IN (SELECT value FROM json_each(?)) ORDER BY `+inTurn+` LIMIT ?`,
-			claim.Queue, flag(suspect), now, int64(claim.Partitions.First), int64(claim.Partitions.First+claim.Partitions.Partitions), list(claim.Names), int64(limit))
-		if err != nil {
-			return nil, err
-		}
-		open = append(open, some...)
+	open, err := h.openTasks(ctx, c, claim, now)
+	if err != nil {
+		return nil, err
 	}
-	open = slices.DeleteFunc(open, func(t store.Task) bool { return !t.Open(h.marks.clock(t.Partition, now)) })
-	slices.SortStableFunc(open, func(a, b store.Task) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Offered, b.Offered))
-	})
-	open = open[:min(claim.Limit, len(open))]
 	for i := range open {
 		t := &open[i]
 		m := t.ClaimedMessage(claim.Worker, name)
@@ -209,6 +195,44 @@ func (h *handle) claimTasks(ctx context.Context, c *conn, claim *store.TaskClaim
 		}
 	}
 	return open, nil
+}
+
+// openTasks returns the tasks that a claim gets.
+func (h *handle) openTasks(ctx context.Context, c *conn, claim *store.TaskClaim, now int64) ([]store.Task, error) {
+	read := func(where, order string, limit int, suspect bool, key string) ([]store.Task, error) {
+		some, err := c.tasks(ctx, `SELECT `+taskColumns+` FROM tasks WHERE queue = ? AND worker = '' AND suspect = ? AND run_key `+where+` ? AND (latest = 0 OR latest > ?)
+			AND partition >= ? AND partition < ? AND name IN (SELECT value FROM json_each(?)) ORDER BY `+order+inTurn+` LIMIT ?`,
+			claim.Queue, flag(suspect), key, now, int64(claim.Partitions.First), int64(claim.Partitions.First+claim.Partitions.Partitions), list(claim.Names), int64(limit))
+		return slices.DeleteFunc(some, func(t store.Task) bool { return !t.Open(h.marks.clock(t.Partition, now)) }), err
+	}
+	var suspect []store.Task
+	turns := claim.Turns
+	if claim.Suspects {
+		var err error
+		if suspect, err = read(">=", "", 1, true, ""); err != nil {
+			return nil, err
+		}
+		turns.Limit -= len(suspect)
+	}
+	keys, err := turnsOf(turns, func(where, key string) (string, int, bool, error) {
+		first, err := read(where, "run_key, ", 1, false, key)
+		if len(first) == 0 {
+			return "", 0, false, err
+		}
+		return first[0].Key, first[0].Weight, true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var open []store.Task
+	for _, k := range keys {
+		some, err := read("=", "", turns.Keys(len(keys))*k.weight, false, k.name)
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, some...)
+	}
+	return append(suspect, store.Take(turns, open, store.KeyOfTask)...), nil
 }
 
 func (h *handle) SettleTasks(ctx context.Context, worker string, settled []store.SettledTask) ([]error, error) {

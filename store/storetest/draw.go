@@ -14,7 +14,7 @@ var (
 	aRunName    = rapid.SampledFrom([]string{"r1", "r2", "r3", "r4", "r5", "r6"})
 	aWorkflow   = rapid.SampledFrom([]string{"w1", "w2", "w3"})
 	aStatus     = rapid.SampledFrom([]store.Status{store.Running, store.Running, store.Parked, store.Completed, store.Continued})
-	aWake       = rapid.SampledFrom([]int64{store.Hot, store.Hot, store.Never, 10, 20, 30, store.InLine(0, 5000), store.InLine(7, 9000)})
+	aWake       = rapid.SampledFrom([]int64{store.Hot, store.Hot, store.Never, 10, 20, 30, store.InLine(0, 5000), store.InLine(7, 9000), store.InLineByKey, store.InLineByKey})
 	someBytes   = rapid.SampledFrom([][]byte{nil, []byte("text"), {0xff, 0}, []byte("ü")})
 	aWord       = rapid.SampledFrom([]string{"", "a", "b"})
 	anOutcome   = rapid.SampledFrom([]string{"failed", store.OutcomeCompleted})

@@ -56,6 +56,7 @@ func Lockstep(t *testing.T, reference, subject func(t *rapid.T, clock func() int
 			"Clock":   func(t *rapid.T) { l.now += rapid.Int64Range(-500, 1_000).Draw(t, "by") },
 			"List":    l.list,
 			"Due":     l.due,
+			"Line":    l.line,
 			"History": l.page,
 			"Counts":  l.counts,
 			"Ledger":  l.ledger,
@@ -269,6 +270,11 @@ func (l *lockstep) due(t *rapid.T) {
 	after, until, limit := rapid.Int64Range(-1, 31).Draw(t, "after"), rapid.Int64Range(-1, 31).Draw(t, "until"), rapid.IntRange(0, 3).Draw(t, "limit")
 	partitions := aSet(t)
 	both(l, fmt.Sprint("Due ", partitions, after, until, limit), func(s store.Store) ([]store.Wake, error) { return l.wakes(s, partitions, after, until, limit) })
+}
+
+func (l *lockstep) line(t *rapid.T) {
+	read := store.LineRead{Partitions: aSet(t), From: rapid.SampledFrom([]string{"", "k", "kex", "z"}).Draw(t, "from"), Limit: rapid.IntRange(1, 6).Draw(t, "limit")}
+	both(l, fmt.Sprintf("Line %+v", read), func(s store.Store) ([]store.LineRun, error) { return s.Line(l.ctx, read) })
 }
 
 // wakes reads what is due, those of one time in a known order.

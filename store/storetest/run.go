@@ -184,6 +184,48 @@ var runChecks = []check{
 		equal(f, line(0), want[1:])
 		equal(f, f.due(-1, 0, 0), []store.Wake{{Partition: f.partition, Run: want[0].Run}})
 	}},
+	{"Line/KeysTakeTurns", func(f *fixture) {
+		there := f.elsewhere()
+		var ids []string
+		add := func(partition int, key string, weight, priority int) {
+			run := f.newRun()
+			run.Partition, run.Key, run.Weight, run.Priority, run.Created = partition, key, weight, priority, int64(1000+len(ids))
+			run.Wake = run.WakeInLine()
+			f.must(f.store.Create(f.Context(), run))
+			ids = append(ids, run.ID)
+		}
+		for range 5 {
+			add(f.partition, "a", 0, 0) // 0 to 4
+		}
+		add(f.partition, "a", 0, 7) // 5
+		add(f.partition, "b", 2, 0) // 6
+		add(f.partition, "b", 2, 0) // 7
+		add(f.partition, "b", 2, 0) // 8
+		add(f.partition, "c", 0, 0) // 9
+		add(there, "z", 0, 0)       // 10
+		add(f.partition, "", 0, 0)  // 11, which is not in line by its key
+		line := func(from string, limit int, partitions ...int) (at []int) {
+			list, err := f.store.Line(f.Context(), store.LineRead{Partitions: partitions, From: from, Limit: limit})
+			f.must(err)
+			for _, r := range list {
+				at = append(at, slices.Index(ids, r.Run))
+			}
+			return at
+		}
+		equal(f, line("", 3, f.partition), []int{5, 6, 7})
+		equal(f, line("", 6, f.partition), []int{5, 6, 7, 9, 0, 8})
+		equal(f, line("b", 4, f.partition), []int{6, 7, 9, 5})
+		equal(f, line("bb", 2, f.partition), []int{9, 5})
+		equal(f, line("", 4, f.partition, there), []int{5, 6, 10})
+		list, err := f.store.Line(f.Context(), store.LineRead{Partitions: []int{there}, Limit: 1})
+		f.must(err)
+		equal(f, list, []store.LineRun{{Partition: there, Run: ids[10], Key: "z", Created: 1010}})
+		equal(f, len(f.due(math.MinInt64, store.LastInLine, 0)), 1)
+		begun := f.turn(store.Run{ID: ids[5]}, 0) // a run leaves the line with its state
+		begun.State = &store.RunState{Status: store.Running, Wake: store.Hot}
+		f.commits(begun)
+		equal(f, line("", 3, f.partition), []int{0, 6, 7})
+	}},
 	{"Due/RunsOfOneWakeTimeAreNeverCut", func(f *fixture) {
 		const n = 50
 		var ids []string

@@ -152,6 +152,53 @@ var taskChecks = []check{
 		}
 		equal(f, order, []int64{4, 2, 3, 1})
 	}},
+	{"Task/KeysTakeTurns", func(f *fixture) {
+		f.attend("w1")
+		var tasks []store.Task
+		offer := func(key string, weight, n int) {
+			for range n {
+				t := task(int64(len(tasks)+1), 1)
+				t.Key, t.Weight, t.Offered = key, weight, int64(100+len(tasks))
+				tasks = append(tasks, t)
+			}
+		}
+		offer("a", 0, 6)  // 1 to 6
+		offer("b", 2, 5)  // 7 to 11
+		offer("", 0, 2)   // 12, 13
+		offer("ab", 1, 1) // 14
+		tasks[4].Priority = 1
+		f.offer(tasks...)
+		var turns store.Turns
+		next := func(limit int) (numbers []int64) {
+			claim := f.taskClaim("w1", limit)
+			claim.From, claim.Spent = turns.From, turns.Spent
+			claimed, err := f.store.ClaimTasks(f.Context(), claim)
+			f.must(err)
+			for _, t := range claimed {
+				numbers = append(numbers, t.Number)
+			}
+			turns = store.After(claim.Turns, claimed, store.KeyOfTask)
+			return numbers
+		}
+		equal(f, next(3), []int64{12, 5, 14}) // of "", a and ab, whose turn it is; 5 is of a higher priority
+		equal(f, next(1), []int64{7})         // b has two
+		equal(f, next(1), []int64{8})
+		equal(f, next(5), []int64{13, 1, 9, 10, 2})
+		equal(f, next(9), []int64{11, 3, 4, 6})
+		equal(f, next(9), nil)
+	}},
+	{"Task/ASuspectGoesFirst", func(f *fixture) {
+		f.attend("w1")
+		one, two, three := task(1, 1), task(2, 1), task(3, 1)
+		one.Offered, two.Offered, three.Offered = 1, 2, 3
+		three.Suspect, two.Key = true, "b"
+		f.offer(one, two, three)
+		var order []int64
+		for _, t := range f.claimTasks("w1", 2) {
+			order = append(order, t.Number)
+		}
+		equal(f, order, []int64{3, 1})
+	}},
 	{"Task/OfQueueNameAndGroup", func(f *fixture) {
 		f.attend("w1")
 		mail, other := task(1, 1), task(2, 1)
@@ -160,7 +207,7 @@ var taskChecks = []check{
 		claim := f.taskClaim("w1", 5)
 		elsewhere := claim
 		elsewhere.Partitions = f.makeGroup("elsewhere")
-		for _, c := range []store.TaskClaim{elsewhere, {Worker: "w1", Queue: "gpu", Limit: 1, Partitions: f.group}} {
+		for _, c := range []store.TaskClaim{elsewhere, {Worker: "w1", Queue: "gpu", Turns: store.Turns{Limit: 1}, Partitions: f.group}} {
 			got, err := f.store.ClaimTasks(f.Context(), c)
 			f.must(err)
 			equal(f, len(got), 0)
@@ -168,7 +215,7 @@ var taskChecks = []check{
 		got := f.claimTasks("w1", 5)
 		equal(f, len(got), 1)
 		equal(f, got[0].Number, int64(3))
-		for _, c := range []store.TaskClaim{{Queue: "gpu", Limit: 1}, {Worker: "w1", Limit: 1}, {Worker: "w1", Queue: "gpu"}} {
+		for _, c := range []store.TaskClaim{{Queue: "gpu", Turns: store.Turns{Limit: 1}}, {Worker: "w1", Turns: store.Turns{Limit: 1}}, {Worker: "w1", Queue: "gpu"}} {
 			_, err := f.store.ClaimTasks(f.Context(), c)
 			f.malformed(err)
 		}
@@ -384,7 +431,7 @@ func (f *fixture) offer(tasks ...store.Task) store.Run {
 }
 
 func (f *fixture) taskClaim(worker string, limit int) store.TaskClaim {
-	return store.TaskClaim{Worker: worker, Partitions: f.group, Queue: "gpu", Names: []string{"render"}, Limit: limit, Suspects: true}
+	return store.TaskClaim{Worker: worker, Partitions: f.group, Queue: "gpu", Names: []string{"render"}, Turns: store.Turns{Limit: limit}, Suspects: true}
 }
 
 func (f *fixture) claimTasks(worker string, limit int) []store.Task {

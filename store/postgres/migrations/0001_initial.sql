@@ -111,6 +111,8 @@ CREATE TABLE perdure.runs (
 
 CREATE UNIQUE INDEX runs_latest ON perdure.runs (partition, workflow_id) WHERE latest;
 CREATE INDEX runs_wake ON perdure.runs (partition, wake) WHERE wake IS NOT NULL;
+-- Runs in line that have a key, which have all the same wake time.
+CREATE INDEX runs_line ON perdure.runs (partition, run_key, priority DESC, created, id) WHERE wake = -211669182486413311;
 -- Most runs end well; whoever lists those finds them at the end of the table.
 CREATE INDEX runs_status ON perdure.runs (partition, status, id) WHERE status <> 'completed';
 CREATE INDEX runs_ward ON perdure.runs (partition, workflow_id) WHERE ward <> 0;
@@ -218,6 +220,8 @@ CREATE TABLE perdure.tasks (
     workflow_id text    COLLATE "C" NOT NULL,
     queue       text    COLLATE "C" NOT NULL,
     name        text    COLLATE "C" NOT NULL, -- of the activity
+    run_key     text    COLLATE "C" NOT NULL, -- with which others it takes turns
+    weight      bigint  NOT NULL, -- of the key
     priority    bigint  NOT NULL,
     suspect     boolean NOT NULL, -- its process died while it ran
     offered     bigint  NOT NULL,
@@ -230,7 +234,7 @@ CREATE TABLE perdure.tasks (
     PRIMARY KEY (partition, run, number)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 
-CREATE INDEX tasks_open ON perdure.tasks (queue, suspect, priority DESC, offered) WHERE worker = '';
+CREATE INDEX tasks_open ON perdure.tasks (queue, suspect, run_key, priority DESC, offered) WHERE worker = '';
 CREATE INDEX tasks_worker ON perdure.tasks (worker) WHERE worker <> '';
 
 -- Who serves queues. A sign of life updates one row and no index.

@@ -78,6 +78,8 @@ CREATE TABLE runs (
 
 CREATE UNIQUE INDEX runs_latest ON runs (partition, workflow_id) WHERE latest = 1;
 CREATE INDEX runs_wake ON runs (partition, wake, id) WHERE wake IS NOT NULL;
+-- Runs in line that have a key, which have all the same wake time.
+CREATE INDEX runs_line ON runs (partition, run_key, priority DESC, created, id) WHERE wake = -211669182486413311;
 -- A run that ends well leaves this index: whoever lists those finds them at the end of the
 -- table. A run at work is found by its wake time, which is 0: a short one that ends well
 -- never enters this index, and who lists the runs that run asks both. The last column lets
@@ -193,6 +195,8 @@ CREATE TABLE tasks (
     workflow_id TEXT    NOT NULL,
     queue       TEXT    NOT NULL,
     name        TEXT    NOT NULL, -- of the activity
+    run_key     TEXT    NOT NULL, -- with which others it takes turns
+    weight      INTEGER NOT NULL, -- of the key
     priority    INTEGER NOT NULL,
     suspect     INTEGER NOT NULL, -- 1: its process died while it ran, 0 else
     offered     INTEGER NOT NULL,
@@ -205,7 +209,7 @@ CREATE TABLE tasks (
     PRIMARY KEY (partition, run, number)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX tasks_open ON tasks (queue, suspect, priority DESC, offered) WHERE worker = '';
+CREATE INDEX tasks_open ON tasks (queue, suspect, run_key, priority DESC, offered) WHERE worker = '';
 CREATE INDEX tasks_worker ON tasks (worker) WHERE worker <> '';
 
 CREATE TABLE workers (

@@ -1,0 +1,87 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/perdure/perdure/store"
+)
+
+// key is a key that something waits for.
+type key struct {
+	name   string
+	weight int
+}
+
+// turnsOf returns the keys whose turn it is, sorted by name. first returns the first key that has
+// something, of those with a name that compares so.
+func turnsOf(t store.Turns, first func(where, name string) (key string, weight int, found bool, err error)) (keys []key, err error) {
+	where, from, turned := ">=", t.From, false
+	for len(keys) < t.Limit {
+		name, weight, found, err := first(where, from)
+		switch {
+		case err != nil:
+			return nil, err
+		case found && turned && name >= t.From:
+			found = false // it is among them
+			fallthrough
+		case !found && turned:
+			return sorted(keys), nil
+		case !found:
+			where, from, turned = ">=", "", true
+			continue
+		}
+		keys = append(keys, key{name, max(weight, 1)})
+		where, from = ">", name
+	}
+	return sorted(keys), nil
+}
+
+func sorted(keys []key) []key {
+	slices.SortFunc(keys, func(a, b key) int { return cmp.Compare(a.name, b.name) })
+	return keys
+}
+
+func (h *handle) Line(ctx context.Context, read store.LineRead) ([]store.LineRun, error) {
+	var line []store.LineRun
+	err := h.eachPartition(ctx, "Line", read.Partitions, false, func(c *conn, partition int) error {
+		some, err := c.line(ctx, partition, store.Turns{From: read.From, Limit: read.Share()})
+		line = append(line, some...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return line, nil
+}
+
+// line returns the runs of a partition whose turn it is. The wake time is written out, so that
+// SQLite sees that the index has those runs.
+func (c *conn) line(ctx context.Context, partition int, turns store.Turns) ([]store.LineRun, error) {
+	var found []store.LineRun
+	read := func(where, order string, limit int, key string) error {
+		return c.query(ctx, `SELECT id, run_key, weight, priority, created FROM runs WHERE partition = ? AND wake = -211669182486413311 AND run_key `+where+` ?
+			ORDER BY `+order+`priority DESC, created, id LIMIT ?`, func(r row) error {
+			found = append(found, store.LineRun{
+				Partition: partition, Run: r.text(0), Key: r.text(1), Weight: int(r.int(2)), Priority: int(r.int(3)), Created: r.int(4),
+			})
+			return nil
+		}, int64(partition), key, int64(limit))
+	}
+	keys, err := turnsOf(turns, func(where, name string) (string, int, bool, error) {
+		found = nil
+		err := read(where, "run_key, ", 1, name)
+		if len(found) == 0 {
+			return "", 0, false, err
+		}
+		return found[0].Key, found[0].Weight, true, err
+	})
+	found = nil
+	for _, k := range keys {
+		if err == nil {
+			err = read("=", "", turns.Keys(len(keys))*k.weight, k.name)
+		}
+	}
+	return store.Take(turns, found, store.KeyOfLineRun), err
+}
