@@ -31,6 +31,8 @@ func runEndpoints() []endpoint {
 // runSettings are the settings of a run that is started now or by a schedule.
 type runSettings struct {
 	Priority     int               `json:"priority,omitempty" doc:"from -1000 to 1000: waiting calls of higher runs start first"`
+	Key          string            `json:"key,omitempty" doc:"of a customer, for instance: where runs and calls wait, keys take turns"`
+	Weight       int               `json:"weight,omitempty" doc:"of the key, from 1 to 1000: as many turns where others take one"`
 	RunTimeout   span              `json:"run_timeout,omitempty" doc:"closes a run that takes so long"`
 	ChainTimeout span              `json:"chain_timeout,omitempty" doc:"closes the workflow if all its runs together take so long"`
 	Retry        *policy           `json:"retry,omitempty" doc:"by which a run that fails is started again"`
@@ -41,6 +43,9 @@ type runSettings struct {
 func (s runSettings) options() (options []workflow.RunOption) {
 	if s.Priority != 0 {
 		options = append(options, workflow.Priority(s.Priority))
+	}
+	if s.Key != "" || s.Weight != 0 {
+		options = append(options, workflow.WeightedKey(s.Key, s.Weight))
 	}
 	if s.RunTimeout != 0 {
 		options = append(options, workflow.RunTimeout(s.RunTimeout.duration()))

@@ -119,6 +119,7 @@ type gatePage struct {
 	Paused  string
 	Since   *stamp
 	Opens   *stamp // when a breaker that is open lets an attempt pass; nil if it is not
+	Keys    []keyRow
 	Tickets []ticketRow
 	Says    string // which of them are shown
 	Prev    template.URL
@@ -136,11 +137,19 @@ type trait struct {
 	After      string
 }
 
+// keyRow is what waits and runs of a run key.
+type keyRow struct {
+	Name             string
+	Waiting, Running int
+	Oldest           *stamp // since when the one waits that has waited longest
+}
+
 // ticketRow is a call at a gate.
 type ticketRow struct {
 	Key          string
 	Place        int // place in the line, from 1; 0: not waiting
 	Run          linked
+	Of           string // run key
 	Call         int64
 	Attempt      int
 	State        string
@@ -228,6 +237,9 @@ func (p *gatePage) gateFacts(q *request, g *view.Gate) {
 // tickets adds a page of the calls at the gate: running ones, waiting ones in order, and
 // those in backoff.
 func (p *gatePage) tickets(q *request, g *view.Gate) {
+	for _, k := range g.Keys {
+		p.Keys = append(p.Keys, keyRow{wording.Key(k.Key, 0), k.Waiting, k.Running, q.ago(k.Oldest)})
+	}
 	n := len(g.Tickets)
 	from, _ := strconv.Atoi(q.URL.Query().Get("from"))
 	from = max(0, min(from, n-1)) / pageTickets * pageTickets
@@ -244,7 +256,7 @@ func (p *gatePage) tickets(q *request, g *view.Gate) {
 		}
 		row := ticketRow{
 			Key: fmt.Sprint(t.RunID, "/", t.Call), Run: runLink(t.WorkflowID, t.RunID), Call: t.Call, Attempt: t.Attempt, State: t.State, Slot: t.Slot,
-			Priority: t.Priority, Since: q.ago(&t.Since), Until: q.until(t.Until),
+			Priority: t.Priority, Of: t.Key, Since: q.ago(&t.Since), Until: q.until(t.Until),
 		}
 		if waits {
 			row.Place = place

@@ -194,6 +194,9 @@ func (q *request) facts(d *view.Description) (all []fact) {
 	if d.Priority != 0 {
 		add("priority", strconv.Itoa(d.Priority))
 	}
+	if d.Key != "" {
+		add("key", wording.Key(d.Key, d.Weight))
+	}
 	if d.HistoryLength > 0 {
 		add("events", human.Count(d.HistoryLength))
 	}

@@ -1,10 +1,14 @@
 package gate
 
-import (
-	"context"
+import "context"
 
-	"github.com/perdure/perdure/internal/gates"
-)
+// runKey is the run key of calls in this process, and its weight.
+type runKey struct {
+	name   string
+	weight int
+}
+
+type runKeyOf struct{}
 
 // ContextWithKey returns a context whose calls take turns at gates with those of other keys, for
 // instance one key a customer: a free slot goes to the keys in turn, weight times in a row where
@@ -13,5 +17,11 @@ import (
 //
 // Spec.PerKey bounds what one key takes.
 func ContextWithKey(ctx context.Context, key string, weight int) context.Context {
-	return gates.KeyContext(ctx, gates.RunKey{Name: key, Weight: weight})
+	return context.WithValue(ctx, runKeyOf{}, runKey{key, weight})
+}
+
+// keyOf returns the run key of a context, which is zero if it has none.
+func keyOf(ctx context.Context) runKey {
+	k, _ := ctx.Value(runKeyOf{}).(runKey)
+	return k
 }

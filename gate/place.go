@@ -44,13 +44,13 @@ func (p *place) wake(v verdict, reason retry.Reason) {
 
 // ask asks for an attempt and returns the answer, if there is one immediately.
 // A call that came to another gate before says when.
-func (p *place) ask(a retry.GateAsk, of gates.RunKey, came time.Time) verdict {
+func (p *place) ask(a retry.GateAsk, of runKey, came time.Time) verdict {
 	g := p.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()
 	if p.verdict == pending {
-		ask := gates.Ask[*place]{Key: p, Attempt: a.Attempt, Priority: p.priority, Returns: p.returns, Once: a.Once, Silent: p.silent, RunKey: of.Name, Weight: of.Weight}
+		ask := gates.Ask[*place]{Key: p, Attempt: a.Attempt, Priority: p.priority, Returns: p.returns, Once: a.Once, Silent: p.silent, RunKey: of.name, Weight: of.weight}
 		if !came.IsZero() {
 			ask.Came = max(g.at(came), 1)
 		}

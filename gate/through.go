@@ -98,7 +98,7 @@ func (c *call) Enter(ctx context.Context, a retry.GateAsk) (probe bool, err erro
 	defer w.end()
 	for i := w.next(-1); i >= 0; {
 		pl := &c.places[i]
-		answer := pl.ask(a, gates.KeyOf(ctx), w.came)
+		answer := pl.ask(a, keyOf(ctx), w.came)
 		if answer == pending {
 			switch answer, err = w.await(ctx, i); {
 			case errors.Is(err, errImpatient):

@@ -23,6 +23,7 @@ const (
 type Filter struct {
 	Status     []string          // any of these, see StatusRunning; empty: any
 	Workflow   string            // name of the definition, or of a flow file (see FileAttribute)
+	Key        string            // of the run, see workflow.Key; empty: any
 	IDPrefix   string            // of the workflow ID
 	Call       string            // runs with a call in this state; empty: any
 	ErrorType  string            // runs with a call whose latest attempt in the ledger ended with this type of error

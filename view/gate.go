@@ -34,9 +34,23 @@ type Gate struct {
 	// Problem says why the gate's record cannot be read. Then nothing else is known about
 	// the gate, and no call passes it.
 	Problem string `json:"problem,omitempty"`
+	// Keys are the run keys with the most calls that wait here, at most MaxKeys. It is empty if all
+	// calls are of runs without a key.
+	Keys []KeyWait `json:"keys,omitempty"`
 	// Tickets are the calls at the gate: the running ones, the waiting ones in the order
 	// in which they are let through, those in backoff.
 	Tickets []Ticket `json:"tickets,omitempty"`
+}
+
+// MaxKeys is how many run keys a view lists.
+const MaxKeys = 10
+
+// KeyWait is what waits and runs of one run key; see workflow.Key.
+type KeyWait struct {
+	Key     string     `json:"key"`              // "": of runs without one
+	Waiting int        `json:"waiting"`          // calls
+	Running int        `json:"running"`          // calls
+	Oldest  *time.Time `json:"oldest,omitempty"` // since when the one waits that has waited longest; nil if none waits
 }
 
 // Ticket is the place of a call at a gate.
@@ -48,6 +62,7 @@ type Ticket struct {
 	State      string     `json:"state"`              // running, waiting, standby (it gave its slot back until another gate lets it pass) or backoff
 	Slot       bool       `json:"slot,omitempty"`     // whether it holds one
 	Priority   int        `json:"priority,omitempty"` // of the run, from -1000 to 1000: higher ones are let through first
+	Key        string     `json:"key,omitempty"`      // of the run: keys take turns
 	Since      time.Time  `json:"since"`              // it is in this state
 	Until      *time.Time `json:"until,omitempty"`    // end of the backoff; nil if it waits at another gate
 }

@@ -39,6 +39,11 @@ type Run struct {
 	// Priority orders waiting calls: calls of runs with a higher priority get a slot
 	// first.
 	Priority int `json:"priority,omitempty"`
+
+	// Key is the key of the run, "" for none: keys take turns where runs and calls wait; see
+	// workflow.Key. Weight is that of the key, 0 for 1.
+	Key    string `json:"key,omitempty"`
+	Weight int    `json:"weight,omitempty"`
 	// Attributes are the names and values by which the run is found: those of the start
 	// of its chain with the changes of its code.
 	Attributes map[string]string `json:"attributes,omitempty"`

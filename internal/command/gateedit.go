@@ -59,7 +59,7 @@ func (p gateEdit) OneOf() ([]string, string) {
 	if !reflect.ValueOf(p.gateSettings).IsZero() {
 		return nil, ""
 	}
-	return []string{"limit", "rate", "budget", "breaker", "as_in_code"}, "name what is to change, such as a limit of 5"
+	return []string{"limit", "rate", "budget", "breaker", "per_key", "as_in_code"}, "name what is to change, such as a limit of 5"
 }
 
 // gateSettings are the settings of a gate that are to be others. Zero takes away what is not
@@ -74,7 +74,10 @@ type gateSettings struct {
 	Failures  *int           `json:"-" flag:"failures" help:"of the circuit breaker: the {number} of failures in succession that open it; 0 for no breaker" label:"Breaker opens after failures" hint:"in succession; empty: no breaker"`
 	Cooldown  *time.Duration `json:"-" flag:"cooldown" help:"of the circuit breaker: the {duration} for which it stays open" label:"Breaker stays open for" hint:"such as 30s or 5m"`
 	WaitOpen  *bool          `json:"-" flag:"wait-open" help:"of the circuit breaker: calls wait while it is open; with =false they fail" label:"Calls wait while the breaker is open, and do not fail"`
-	Without   []string       `json:"-" flag:"without" form:"-" enum:"rate,budget,breaker" help:"have no rate, budget or breaker: their {names}, with commas"`
+	KeySlots  *int           `json:"-" flag:"per-key-limit" help:"let this {number} of attempts of one run key run at a time; 0 for as many as the gate has" label:"Limit of one key" hint:"attempts at a time; empty: as the gate"`
+	KeyRate   *float64       `json:"-" flag:"per-key-rate" help:"let this {number} of attempts of one run key start per second; 0 for no rate of a key" label:"Rate of one key per second" hint:"attempts that start; empty: no rate"`
+	KeyBurst  *int           `json:"-" flag:"per-key-burst" help:"of the rate of a key: the {number} of attempts that may start together after a rest" label:"Burst of one key" hint:"so many may start together after a rest"`
+	Without   []string       `json:"-" flag:"without" form:"-" enum:"rate,budget,breaker,per-key" help:"have no rate, budget, breaker or bounds per key: their {names}, with commas"`
 	Anew      bool           `json:"-" flag:"as-in-code" help:"end all earlier edits first" label:"Set it back: as in code, but for what is changed above"`
 
 	Whole json.RawMessage `json:"-" flag:"json" form:"-" arg:"[JSON]" help:"an edit in one piece"`
@@ -94,6 +97,7 @@ func (p *gateEdit) settle(g *view.Gate) error {
 	rate := some(given(p.PerSecond, &now.Rate.PerSecond), given(p.Burst, &now.Rate.Burst))
 	budget := some(given(p.Tokens, &now.Budget.Tokens), given(p.Cost, &now.Budget.Cost), given(p.Refund, &now.Budget.Refund))
 	breaker := some(given(p.Failures, &now.Breaker.Failures), given(p.Cooldown, &now.Breaker.Cooldown), given(p.WaitOpen, &now.Breaker.Wait))
+	perKey := some(given(p.KeySlots, &now.PerKey.Limit), given(p.KeyRate, &now.PerKey.Rate.PerSecond), given(p.KeyBurst, &now.PerKey.Rate.Burst))
 	if given(p.Slots, &now.Limit) {
 		if p.Limit = now.Limit; p.Limit < 1 {
 			return param.Bad("limit", "to let no attempt pass, pause the gate", "is %d; a gate has a limit of at least 1", p.Limit)
@@ -128,6 +132,15 @@ func (p *gateEdit) settle(g *view.Gate) error {
 	default:
 		p.Breaker = &now.Breaker
 	}
+	switch {
+	case !perKey:
+	case p.KeyRate != nil && now.PerKey.Rate.PerSecond == 0:
+		p.PerKey = &gate.PerKey{Limit: now.PerKey.Limit}
+	case p.KeyBurst != nil && now.PerKey.Rate.PerSecond == 0:
+		return param.Bad("per-key-rate", "a burst is of a rate: give one", "is missing")
+	default:
+		p.PerKey = &now.PerKey
+	}
 	if err := p.without(); err != nil {
 		return err
 	}
@@ -145,10 +158,12 @@ func (p *gateEdit) without() error {
 			p.Budget = &gate.Budget{}
 		case part == "breaker" && p.Breaker == nil:
 			p.Breaker = &gate.Breaker{}
-		case part == "rate", part == "budget", part == "breaker":
+		case part == "per-key" && p.PerKey == nil:
+			p.PerKey = &gate.PerKey{}
+		case part == "rate", part == "budget", part == "breaker", part == "per-key":
 			return param.Bad("without", "leave one of the two out", "names the %s, which is set as well", part)
 		default:
-			return param.Bad("without", "name rate, budget or breaker with it", "is %q", param.Clip(part))
+			return param.Bad("without", "name rate, budget, breaker or per-key with it", "is %q", param.Clip(part))
 		}
 	}
 	return nil
@@ -158,6 +173,7 @@ func (p *gateEdit) without() error {
 var settingOf = map[string]string{
 	"Limit": "limit", "Rate.PerSecond": "rate", "Rate.Burst": "burst", "Budget.Tokens": "tokens", "Budget.Cost": "cost", "Budget.Refund": "refund",
 	"Breaker.Failures": "failures", "Breaker.Cooldown": "cooldown",
+	"PerKey.Limit": "per-key-limit", "PerKey.Rate.PerSecond": "per-key-rate", "PerKey.Rate.Burst": "per-key-burst",
 }
 
 // bounds returns what is out of bounds in what is named, for a gate that is as now.
@@ -168,6 +184,7 @@ func (p *gateEdit) bounds(now gate.Spec) error {
 	given(p.Rate, &now.Rate)
 	given(p.Budget, &now.Budget)
 	given(p.Breaker, &now.Breaker)
+	given(p.PerKey, &now.PerKey)
 	if fault, ok := errors.AsType[*spec.FieldError](now.Validate()); ok && settingOf[fault.Field] != "" {
 		return param.Bad(settingOf[fault.Field], "", "is %v; allowed is %s", fault.Value, fault.Allowed)
 	}
@@ -192,6 +209,7 @@ func (p *gateEdit) read(now *gate.Spec) error {
 		Name     string          `json:"name"`
 		Mode     gate.Mode       `json:"mode"`
 		MaxHold  string          `json:"max_hold"`
+		First    bool            `json:"priority_first"`
 		Declared json.RawMessage `json:"declared"` // these four say who made an edit
 		By       json.RawMessage `json:"by"`
 		Why      json.RawMessage `json:"why"`
@@ -206,6 +224,8 @@ func (p *gateEdit) read(now *gate.Spec) error {
 	switch {
 	case in.MaxHold != "" && (err != nil || held != now.MaxHold):
 		return param.Bad("json", "leave max_hold out of it", "has the max_hold %s, and the gate %s: it is changed in code only", in.MaxHold, now.MaxHold)
+	case in.First && !now.PriorityFirst:
+		return param.Bad("json", "leave priority_first out of it", "has priority_first, and the gate has not: it is changed in code only")
 	case in.Name != "" && in.Name != now.Name:
 		return param.Bad("json", "leave the name out to use it for another gate", "is that of gate %q", in.Name)
 	case in.Mode != "" && in.Mode != now.Mode:
@@ -225,6 +245,7 @@ func gateEditForm(a *Ask, p *gateEdit) (f Form, err error) {
 	p.gateSettings = gateSettings{
 		Slots: &s.Limit, PerSecond: &s.Rate.PerSecond, Burst: &s.Rate.Burst, Tokens: &s.Budget.Tokens, Cost: &s.Budget.Cost, Refund: &s.Budget.Refund,
 		Failures: &s.Breaker.Failures, Cooldown: &s.Breaker.Cooldown, WaitOpen: &s.Breaker.Wait,
+		KeySlots: &s.PerKey.Limit, KeyRate: &s.PerKey.Rate.PerSecond, KeyBurst: &s.PerKey.Rate.Burst,
 	}
 	f.Button = "Show the difference"
 	if g.Edited == nil {

@@ -16,6 +16,7 @@ func applyEdit(declared spec.Spec, e spec.Edit) spec.Spec {
 	declared.Rate = *cmp.Or(e.Rate, &declared.Rate)
 	declared.Budget = *cmp.Or(e.Budget, &declared.Budget)
 	declared.Breaker = *cmp.Or(e.Breaker, &declared.Breaker)
+	declared.PerKey = *cmp.Or(e.PerKey, &declared.PerKey)
 	return declared
 }
 
@@ -23,7 +24,7 @@ func applyEdit(declared spec.Spec, e spec.Edit) spec.Spec {
 func mergeEdits(e, later spec.Edit) spec.Edit {
 	return spec.Edit{
 		Limit: cmp.Or(later.Limit, e.Limit), Rate: cmp.Or(later.Rate, e.Rate),
-		Budget: cmp.Or(later.Budget, e.Budget), Breaker: cmp.Or(later.Breaker, e.Breaker),
+		Budget: cmp.Or(later.Budget, e.Budget), Breaker: cmp.Or(later.Breaker, e.Breaker), PerKey: cmp.Or(later.PerKey, e.PerKey),
 	}
 }
 
@@ -115,7 +116,7 @@ func (g *Gate) edit(m *ToGate) (outcome, text string) {
 
 // equalEdits compares edits by value.
 func equalEdits(a, b spec.Edit) bool {
-	return a.Limit == b.Limit && equal(a.Rate, b.Rate) && equal(a.Budget, b.Budget) && equal(a.Breaker, b.Breaker)
+	return a.Limit == b.Limit && equal(a.Rate, b.Rate) && equal(a.Budget, b.Budget) && equal(a.Breaker, b.Breaker) && equal(a.PerKey, b.PerKey)
 }
 
 func equal[T comparable](a, b *T) bool {
@@ -194,5 +195,6 @@ func GateDifference(before, after spec.Spec) (all []string) {
 	differ("rate", before.Rate.String(), after.Rate.String())
 	differ("budget", before.Budget.String(), after.Budget.String())
 	differ("breaker", before.Breaker.String(), after.Breaker.String())
+	differ("per key", before.PerKey.String(), after.PerKey.String())
 	return all
 }

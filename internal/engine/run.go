@@ -255,7 +255,7 @@ func (r *activeRun) storeTurn(out *core.Turn) (t store.Turn, err error) {
 		t.State = &s
 	}
 	if out.Attributes != nil {
-		changed := record.StoreAttributes(out.Attributes)
+		changed := record.StoreAttributes(out.Attributes, r.start.Key)
 		t.Attributes = &changed
 	}
 	switch {

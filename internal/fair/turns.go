@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// MaxWeight is the greatest weight of a key. The least is 1, and 0 stands for it.
-const MaxWeight = 1000
+// maxWeight is the greatest weight of a key. The least is 1, and 0 stands for it.
+const maxWeight = 1000
 
 // turn is what a service with weight 1 adds to a start tag.
 const turn = 1 << 20
@@ -48,7 +48,7 @@ func (t *Turns[S]) Key(name string, weight int) *Key[S] {
 		k = &Key[S]{Name: name, at: -1, number: t.came}
 		t.keys[name] = k
 	}
-	k.weight = int64(min(max(weight, 1), MaxWeight))
+	k.weight = int64(min(max(weight, 1), maxWeight))
 	return k
 }
 

@@ -48,7 +48,7 @@ type Ask[K comparable] struct {
 	Once     bool   // a failure ends the call
 	Silent   bool   // the gate does not learn how the attempt ends
 	RunKey   string // whose turn it takes; see share
-	Weight   int    // of the run key, from 1 to fair.MaxWeight; 0 is 1
+	Weight   int    // of the run key, from 1 to 1,000; 0 is 1
 }
 
 // Step is the result of one input. It is valid until the next input.

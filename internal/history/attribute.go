@@ -34,7 +34,9 @@ func CheckAttribute(name, value string) error {
 	if err := CheckName("attribute name", name); err != nil {
 		return err
 	}
-	switch {
+	switch space := Reserved(name); {
+	case space != "":
+		return &InputError{What: "attribute name", Problem: fmt.Sprintf("begins with %q: such names are reserved; choose another one", space)}
 	case len(name) > maxAttributeName:
 		return &InputError{What: fmt.Sprintf("attribute name %q", name), Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(name), maxAttributeName)}
 	case len(value) > maxAttributeValue:

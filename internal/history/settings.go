@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/perdure/perdure/internal/fair"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -38,7 +37,7 @@ type Settings struct {
 const MaxPriority = 1000
 
 // MaxWeight is the greatest weight of a key; the least is 1.
-const MaxWeight = fair.MaxWeight
+const MaxWeight = 1000
 
 // Check returns an error if no run can be started with the settings.
 func (s *Settings) Check() error {

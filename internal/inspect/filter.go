@@ -34,7 +34,7 @@ func RunFilter(f view.Filter, partitions []int) (store.Filter, error) {
 		Partitions: partitions, IDPrefix: f.IDPrefix, Call: store.CallState(f.Call), ErrorType: f.ErrorType,
 		Since: f.Since, Until: f.Until, Before: f.Before, Limit: f.Limit,
 	}
-	out.Type, out.Attributes = ofWorkflow(f.Workflow, f.Attributes)
+	out.Type, out.Attributes = ofWorkflow(f.Workflow, f.Attributes, f.Key)
 	if err := checkLimit(f.Limit); err != nil {
 		return out, err
 	}
@@ -79,8 +79,9 @@ func checkBefore(run string) error {
 	return &history.InputError{What: fmt.Sprintf("start of the page, %q,", run), Problem: "is not a run ID; use that of the last run of the previous page"}
 }
 
-// ofWorkflow returns the definition and the attributes of the runs that are shown under a name.
-func ofWorkflow(name string, others map[string]string) (definition string, attributes []store.Attribute) {
+// ofWorkflow returns the definition and the attributes of the runs that are shown under a name and
+// have a key, "" for any.
+func ofWorkflow(name string, others map[string]string, key string) (definition string, attributes []store.Attribute) {
 	if strings.HasSuffix(name, view.FlowEnding) {
 		if others = maps.Clone(others); others == nil {
 			others = map[string]string{}
@@ -88,5 +89,5 @@ func ofWorkflow(name string, others map[string]string) (definition string, attri
 		others[view.FileAttribute] = name
 		name = view.FlowWorkflow
 	}
-	return name, record.StoreAttributes(others)
+	return name, record.StoreAttributes(others, key)
 }

@@ -88,10 +88,11 @@ func (in *Inspector) gateOf(g *core.Gate) view.Gate {
 	if d.Spec.Budget != (spec.Budget{}) {
 		v.Tokens = &s.Tokens
 	}
+	v.Keys = keysAt(g)
 	for _, t := range inOrder(g.Tickets()) {
 		ticket := view.Ticket{
 			WorkflowID: t.Key.Workflow, RunID: t.Key.Run, Call: t.Key.Call, Attempt: t.Attempt, State: string(t.Phase),
-			Slot: t.Slot, Priority: t.Priority, Since: at(t.Since),
+			Slot: t.Slot, Priority: t.Priority, Key: t.RunKey, Since: at(t.Since),
 		}
 		if t.Until != gates.Never {
 			ticket.Until = optional(t.Until)
@@ -109,12 +110,54 @@ func GateChange(name string, word core.GateWord, p core.GatePreview) view.GateCh
 	}
 }
 
+// keysAt counts the calls at a gate by run key, those of which most wait first; nil if no run has one.
+func keysAt(g *core.Gate) (keys []view.KeyWait) {
+	of, named := map[string]*view.KeyWait{}, false
+	for _, t := range g.Tickets() {
+		k := of[t.RunKey]
+		if k == nil {
+			k = &view.KeyWait{Key: t.RunKey}
+			of[t.RunKey] = k
+		}
+		named = named || t.RunKey != ""
+		switch t.Phase {
+		case gates.Running:
+			k.Running++
+		case gates.Waiting:
+			k.Waiting++
+			if since := at(t.Since); k.Oldest == nil || since.Before(*k.Oldest) {
+				k.Oldest = &since
+			}
+		}
+	}
+	if !named {
+		return nil
+	}
+	for _, k := range of {
+		keys = append(keys, *k)
+	}
+	slices.SortFunc(keys, func(a, b view.KeyWait) int {
+		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(b.Running, a.Running), cmp.Compare(a.Key, b.Key))
+	})
+	return keys[:min(len(keys), view.MaxKeys)]
+}
+
 // inOrder sorts tickets: running ones, waiting ones in the order in which they are
-// admitted, those standing by, those in backoff.
+// admitted if all keys have had as many turns, those standing by, those in backoff.
 func inOrder(tickets []gates.Ticket[core.TicketKey]) []gates.Ticket[core.TicketKey] {
 	rank := map[gates.Phase]int{gates.Running: 0, gates.Waiting: 1, gates.StandingBy: 2, gates.BackingOff: 3}
 	slices.SortStableFunc(tickets, func(a, b gates.Ticket[core.TicketKey]) int {
 		return cmp.Or(cmp.Compare(rank[a.Phase], rank[b.Phase]), cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Came, b.Came), cmp.Compare(a.Number, b.Number))
+	})
+	turn, waiting := map[string]int{}, map[core.TicketKey]int{}
+	for _, t := range tickets {
+		if t.Phase == gates.Waiting {
+			waiting[t.Key] = turn[t.RunKey] / max(t.Weight, 1)
+			turn[t.RunKey]++
+		}
+	}
+	slices.SortStableFunc(tickets, func(a, b gates.Ticket[core.TicketKey]) int {
+		return cmp.Or(cmp.Compare(rank[a.Phase], rank[b.Phase]), cmp.Compare(waiting[a.Key], waiting[b.Key]))
 	})
 	return tickets
 }

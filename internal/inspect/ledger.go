@@ -92,7 +92,7 @@ func ledgerFilter(f *view.AttemptFilter) (store.LedgerFilter, error) {
 		Name: f.Activity, ErrorType: f.ErrorType, Outcome: f.Outcome, Reason: f.Reason,
 		From: bound(f.Since), Until: bound(f.Until), Above: f.MoreThan, Limit: f.Limit,
 	}
-	out.Type, out.Attributes = ofWorkflow(f.Workflow, nil)
+	out.Type, out.Attributes = ofWorkflow(f.Workflow, nil, "")
 	if err := checkLimit(f.Limit); err != nil {
 		return out, err
 	}

@@ -135,7 +135,7 @@ func nameOf(row *store.Run) string {
 func runOf(r *store.Run) view.Run {
 	v := view.Run{
 		WorkflowID: r.WorkflowID, RunID: r.ID, Workflow: r.Type, Status: string(r.Status), Attempt: r.Attempt,
-		Created: at(r.Created), Closed: optional(r.Closed), Priority: r.Priority, Attributes: record.Attributes(r.Attributes),
+		Created: at(r.Created), Closed: optional(r.Closed), Priority: r.Priority, Key: r.Key, Weight: r.Weight, Attributes: record.Attributes(r.Attributes),
 	}
 	if name := nameOf(r); name != r.Type {
 		v.Workflow, v.Definition = name, r.Type

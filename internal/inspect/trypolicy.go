@@ -87,7 +87,7 @@ func (t *trying) partition(ctx context.Context, partition int) error {
 	f := store.LedgerFilter{
 		Partitions: []int{partition}, Name: t.filter.Activity, From: bound(t.filter.Since), Limit: ledgerPage,
 	}
-	f.Type, f.Attributes = ofWorkflow(t.filter.Workflow, nil)
+	f.Type, f.Attributes = ofWorkflow(t.filter.Workflow, nil, "")
 	for {
 		entries, err := t.in.db.Ledger(ctx, f)
 		if err != nil {

@@ -50,6 +50,10 @@ var table = []row{
 		why: "the parser of policies and the documentation read one list of keys",
 	},
 	{
+		pkg: "internal/fair",
+		why: "who is next is the same question at a gate and at a process, and needs neither to be answered",
+	},
+	{
 		pkg: "internal/firstlast",
 		why: "calls in process and blocks of workflow code bound their records alike",
 	},
@@ -83,7 +87,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/gates",
-		may: []string{"gate/spec", "retry"},
+		may: []string{"gate/spec", "internal/fair", "retry"},
 		why: "the discipline of a gate is pure, so that the gate in process and the durable one are the same",
 	},
 	{
@@ -385,7 +389,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/dispatch",
-		may: []string{"store", "internal/core", "internal/suspects", "internal/clock"},
+		may: []string{"store", "internal/core", "internal/fair", "internal/suspects", "internal/clock"},
 		why: "who may start is decided by who waits for what: it knows neither runs nor bodies",
 	},
 	{
@@ -552,22 +556,22 @@ var bans = []ban{
 		why:  "what is recorded, and what is decided by it, does not depend on how a cron expression is read",
 	},
 	{
-		of:   []string{"internal/core", "internal/gates"},
+		of:   []string{"internal/core", "internal/fair", "internal/gates"},
 		what: []string{"os/...", "io/fs", "net/...", "database/...", "syscall", "runtime/...", "context", "embed"},
 		why:  "the core does no I/O; its shell does",
 	},
 	{
-		of:   []string{"internal/core", "internal/gates"},
+		of:   []string{"internal/core", "internal/fair", "internal/gates"},
 		what: []string{"math/rand/...", "crypto/...", "hash/maphash"},
 		why:  "randomness is an argument of the core; a replay must draw the same",
 	},
 	{
-		of:   []string{"internal/core", "internal/gates"},
+		of:   []string{"internal/core", "internal/fair", "internal/gates"},
 		what: []string{"log/..."},
 		why:  "the core logs nothing: a replay would log it again",
 	},
 	{
-		of:   []string{"internal/core", "internal/gates"},
+		of:   []string{"internal/core", "internal/fair", "internal/gates"},
 		what: []string{"sync/..."},
 		why:  "the core is stepped by one goroutine and shares nothing",
 	},
@@ -577,7 +581,7 @@ var bans = []ban{
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
 // pure are the packages without a clock and without goroutines.
-var pure = []string{"internal/core", "internal/gates"}
+var pure = []string{"internal/core", "internal/fair", "internal/gates"}
 
 const (
 	maxFileLines     = 500

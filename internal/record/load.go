@@ -107,7 +107,12 @@ func Attributes(row []store.Attribute) map[string]string {
 	}
 	all := make(map[string]string, len(row))
 	for _, a := range row {
-		all[a.Name] = a.Value
+		if a.Name != keyAttribute {
+			all[a.Name] = a.Value
+		}
+	}
+	if len(all) == 0 {
+		return nil
 	}
 	return all
 }

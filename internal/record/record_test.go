@@ -27,7 +27,7 @@ func TestWhatIsSavedIsLoaded(t *testing.T) {
 		t.Errorf("the state became %+v", got)
 	}
 	attributes := map[string]string{"customer": "ann", "region": "eu"}
-	if got := Attributes(StoreAttributes(attributes)); !reflect.DeepEqual(got, attributes) {
+	if got := Attributes(StoreAttributes(attributes, "")); !reflect.DeepEqual(got, attributes) {
 		t.Errorf("attributes became %v", got)
 	}
 }

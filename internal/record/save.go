@@ -1,7 +1,6 @@
 package record
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +20,7 @@ func NewRun(partition int, s *history.Start) (*store.Run, error) {
 	return &store.Run{
 		Partition: partition, ID: s.Run, WorkflowID: s.WorkflowID, Type: s.Type, Group: s.Group,
 		Chain: s.Chain, Attempt: s.Attempt, Start: encoded, Created: s.Created,
-		Attributes: StoreAttributes(s.Attributes), Priority: s.Priority, Key: s.Key, Weight: s.Weight,
+		Attributes: StoreAttributes(s.Attributes, s.Key), Priority: s.Priority, Key: s.Key, Weight: s.Weight,
 		RunState: store.RunState{Status: store.Running, Wake: max(store.Hot, s.FirstTurn)},
 	}, nil
 }
@@ -55,14 +54,19 @@ func StoreState(s core.State) store.RunState {
 	return store.RunState{Status: store.Status(s.Status), Wake: s.Wake, Closed: s.Closed, Detail: s.Detail, Full: s.Full}
 }
 
-// StoreAttributes is the inverse of Attributes. The result is sorted by name.
-func StoreAttributes(all map[string]string) (out []store.Attribute) {
-	if len(all) == 0 {
-		return nil
+// keyAttribute is the attribute by which the runs of a key are found. People cannot have it.
+const keyAttribute = "#key"
+
+// StoreAttributes is the inverse of Attributes, with the attribute of the key of a run. The result
+// is sorted by name.
+func StoreAttributes(all map[string]string, key string) (out []store.Attribute) {
+	if key != "" {
+		out = append(out, store.Attribute{Name: keyAttribute, Value: key})
 	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, store.Attribute{Name: name, Value: all[name]})
+	for name, value := range all {
+		out = append(out, store.Attribute{Name: name, Value: value})
 	}
+	slices.SortFunc(out, func(a, b store.Attribute) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

@@ -123,7 +123,7 @@ func (r *Run) stored(out *core.Turn) store.Turn {
 		t.State = &state
 	}
 	if out.Attributes != nil {
-		changed := record.StoreAttributes(out.Attributes)
+		changed := record.StoreAttributes(out.Attributes, started.Key)
 		t.Attributes = &changed
 	}
 	if out.Next != nil {

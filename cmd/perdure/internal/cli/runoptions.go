@@ -12,6 +12,8 @@ type runFlags struct {
 	runTimeout, chainTimeout time.Duration
 
 	priority int
+	key      string
+	weight   int
 	memo     string
 	attrs    []string
 }
@@ -21,6 +23,8 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&r.runTimeout, "run-timeout", 0, "close a run that takes longer than this `duration`; its retry policy decides what follows")
 	flags.DurationVar(&r.chainTimeout, "chain-timeout", 0, "close the workflow if all its runs together take longer than this `duration`")
 	flags.IntVar(&r.priority, "priority", 0, "`number` from -1000 to 1000: waiting calls of higher workflows run first")
+	flags.StringVar(&r.key, "key", "", "`name` whose turn it takes where runs and calls wait, for instance of a customer")
+	flags.IntVar(&r.weight, "weight", 0, "`number` from 1 to 1000: the key takes as many turns where others take one")
 	flags.StringVar(&r.memo, "memo", "", "a `JSON` value to keep with the workflow")
 	flags.StringArrayVar(&r.attrs, "attribute", nil, "an attribute to find it by, as `NAME=VALUE`; repeatable")
 }
@@ -35,6 +39,9 @@ func (r *runFlags) options(scr *screen) (options []workflow.RunOption, err error
 	}
 	if r.priority != 0 {
 		options = append(options, workflow.Priority(r.priority))
+	}
+	if r.key != "" || r.weight != 0 {
+		options = append(options, workflow.WeightedKey(r.key, r.weight))
 	}
 	if r.memo != "" {
 		memo, err := scr.jsonValue("memo", r.memo)

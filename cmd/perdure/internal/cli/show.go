@@ -160,6 +160,9 @@ func describe(scr *screen, db *source, d *view.Description) error {
 	if d.Priority != 0 {
 		fact("priority", strconv.Itoa(d.Priority))
 	}
+	if d.Key != "" {
+		fact("key", wording.Key(d.Key, d.Weight))
+	}
 	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
 		fact("attribute", name+"="+d.Attributes[name])
 	}

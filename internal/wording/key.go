@@ -1,0 +1,14 @@
+package wording
+
+import "fmt"
+
+// Key describes the key of a run.
+func Key(name string, weight int) string {
+	switch {
+	case name == "":
+		return "(none)"
+	case weight > 1:
+		return fmt.Sprintf("%s, weight %d", name, weight)
+	}
+	return name
+}
