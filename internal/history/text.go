@@ -29,8 +29,12 @@ type (
 // CheckName returns an error if a name could not be stored, shown and read back unchanged.
 func CheckName(what, s string) error { return checkText(what, s, MaxName) }
 
-// CheckKey returns an error if a run could not have the key; it may have none.
+// CheckKey returns an error if a run could not have the key; it may have none. Stores order keys,
+// and rely on that none has a control character.
 func CheckKey(key string) error {
+	if strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return &InputError{What: "key", Problem: "contains a control character"}
+	}
 	if key == "" {
 		return nil
 	}
