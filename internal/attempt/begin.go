@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/retry"
 )
@@ -44,7 +45,7 @@ func (r *Runner) due(x *Attempt, wants func(*Attempt), latest int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case !r.config.Holds(): // another node may own the run by now
+	case r.config.Left() <= 0: // another node may own the run by now
 		x.life.end(errLate)
 		return
 	case wants == nil:
@@ -122,6 +123,10 @@ func (r *Runner) start(x *Attempt, s *Spec) {
 		x.timer = time.AfterFunc(d.AttemptTimeout, func() { r.timedOut(x, timeout) })
 	}
 	r.listenTo(x, d)
+	if left := r.config.Left(); d.Leased && left < clock.Forever {
+		ctx = leased{ctx, x}
+		x.lease = time.AfterFunc(left, x.outlived)
+	}
 	if x.slot != nil && x.slot.Lane() == dispatch.Probation {
 		x.trial = time.AfterFunc(trialTime, func() { r.config.Owner.TrialOver(x) })
 	}
