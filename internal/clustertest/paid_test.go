@@ -1,14 +1,21 @@
 package clustertest
 
 import (
+	"context"
+	"flag"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/internal/torture"
 	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/view"
 )
+
+var payKills = flag.Int("pay-kills", extent.AtNight(30, 3000), "how often one of two nodes that pay is killed")
 
 // TestU4_AFrozenProcessDoesNotPayWhenItWakes: it stood still just before it would have paid, until
 // another node had asked, paid and ended the run. When it goes on nothing from the database
@@ -42,4 +49,78 @@ func TestU4_AFrozenProcessDoesNotPayWhenItWakes(t *testing.T) {
 	s.outcomes(id, view.OutcomeLost, view.OutcomeAbsent, view.OutcomeCompleted)
 	s.awaitShares(s.a, s.b)
 	s.awaitHealth(s.a, s.b)
+}
+
+// TestU9_TwoNodesPayOnceHoweverOftenTheyAreKilled: a provider without idempotency keys does the
+// work and loses the answer one time in five, or sends it too late, and one of two nodes is killed
+// again and again. Nothing is paid twice or not at all, and each question is on record.
+func TestU9_TwoNodesPayOnceHoweverOftenTheyAreKilled(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, pgtest.Shared(t))
+	n := *payKills
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(n)*5*time.Second+patience)
+	defer cancel()
+	nodes, opened := make([]*node, 2), make([]<-chan error, 2)
+	bear := func(i, life int) {
+		s := torture.Setup{}
+		if c.random.IntN(4) > 0 {
+			s.Name = fmt.Sprint("node ", i) // it takes the place of its predecessor at once
+		}
+		nodes[i], opened[i] = c.begin(fmt.Sprintf("%d.%d", i, life), s)
+		c.setCrew(nodes...)
+	}
+	bear(0, 0)
+	bear(1, 0)
+	load := c.newLoad()
+	load.Only = []string{"paid"}
+	load.Begin(ctx)
+	for life := range n {
+		if life > 0 && life%1000 == 0 {
+			t.Logf("%d kills, %d runs", life, load.Finished())
+		}
+		i := c.random.IntN(2)
+		if c.random.IntN(8) > 0 {
+			<-opened[i]
+		}
+		select {
+		case <-time.After(c.moment(lease / 10)):
+		case <-nodes[i].Dead:
+		}
+		nodes[i].Kill()
+		c.all = slices.DeleteFunc(c.all, func(dead *node) bool { return dead == nodes[i] && len(dead.Complaints()) == 0 })
+		bear(i, life+1)
+	}
+	for i := range nodes {
+		if err := <-opened[i]; err != nil {
+			t.Errorf("node %s: %v", nodes[i].Label, err)
+		}
+	}
+	end := load.End()
+	c.verdict(end)
+	charged, questions := map[string]int{}, map[string]int{}
+	for _, e := range end.Entries {
+		if e.Phase == witness.Charged {
+			charged[e.Key]++
+		}
+	}
+	for key, times := range charged {
+		if times > 1 {
+			t.Errorf("call %s was charged %d times", key, times)
+		}
+	}
+	for _, r := range end.Runs {
+		attempts, err := c.client.Workflow(r.ID).Attempts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range attempts {
+			if a.Question > 0 {
+				questions[a.Outcome]++
+			}
+		}
+	}
+	if questions[view.OutcomeFound]+questions[view.OutcomeAbsent] == 0 || len(charged) == 0 {
+		t.Errorf("of %d charges no question found anything: %v", len(charged), questions)
+	}
+	t.Logf("%d charges, questions: %v", len(charged), questions)
 }

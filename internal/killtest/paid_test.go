@@ -28,7 +28,10 @@ func TestU9_PaidOnceHoweverOftenItIsKilled(t *testing.T) {
 	moments := rand.New(rand.NewPCG(*seed, 9))
 	load := witness.Load{Engine: s.client, Book: s.book, Seed: *seed, Only: []string{"paid"}}
 	load.Begin(t.Context())
-	for range n {
+	for i := range n {
+		if i > 0 && i%1000 == 0 {
+			t.Logf("%d kills, %d runs", i, load.Finished())
+		}
 		w := s.spawn()
 		if moments.IntN(8) > 0 {
 			<-w.ready

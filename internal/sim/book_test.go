@@ -12,7 +12,7 @@ type book struct {
 	mu       sync.Mutex
 	attempts map[string]*entry // by attempt ID
 	order    []*entry
-	written  map[string]int // step transactions, by call ID
+	written  map[string]int  // step transactions, by call ID
 	charged  map[string]int  // at the provider, by payment
 	lied     map[string]bool // the provider has lied about it, by payment
 	complain func(format string, args ...any)
