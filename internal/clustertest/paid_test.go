@@ -81,9 +81,10 @@ func TestU9_TwoNodesPayOnceHoweverOftenTheyAreKilled(t *testing.T) {
 		i := c.random.IntN(2)
 		if c.random.IntN(8) > 0 {
 			<-opened[i]
+			load.Progress(c.random.IntN(16))
 		}
 		select {
-		case <-time.After(c.moment(lease / 10)):
+		case <-time.After(c.moment(10 * time.Millisecond)):
 		case <-nodes[i].Dead:
 		}
 		nodes[i].Kill()
@@ -119,8 +120,8 @@ func TestU9_TwoNodesPayOnceHoweverOftenTheyAreKilled(t *testing.T) {
 			}
 		}
 	}
-	if questions[view.OutcomeFound]+questions[view.OutcomeAbsent] == 0 || len(charged) == 0 {
-		t.Errorf("of %d charges no question found anything: %v", len(charged), questions)
+	if questions[view.OutcomeFound]+questions[view.OutcomeAbsent] < n/20 || len(end.Runs) < n/4 {
+		t.Errorf("%d kills, and only %d runs and these questions: %v", n, len(end.Runs), questions)
 	}
 	t.Logf("%d charges, questions: %v", len(charged), questions)
 }
