@@ -58,7 +58,7 @@ func (a *attempts) admitReady(admit func(*Call) bool, over bool) {
 // dispatch starts an admitted attempt.
 func (a *attempts) dispatch(c *Call) {
 	a.calls.setState(c, Dispatched)
-	c.due, c.Returned = 0, 0
+	c.due, c.Returned, c.Owing = 0, 0, false
 	c.StartedAt = max(a.journal.now, c.QueuedAt)
 	c.Node = a.journal.config.Node
 	if c.slotGroup > 0 { // perhaps only because of its activity

@@ -47,6 +47,7 @@ type Ask[K comparable] struct {
 	Came     int64 // when the call came to its first gate, zero if this is it
 	Once     bool  // a failure ends the call
 	Silent   bool  // the gate does not learn how the attempt ends
+	Retry    bool  // the call left after a failure, and this is its retry: a new ticket costs tokens
 }
 
 // Step is the result of one input. It is valid until the next input.
@@ -87,8 +88,9 @@ func New[K comparable](c spec.Spec) (*Machine[K], error) {
 	return &Machine[K]{config: c, tickets: map[K]*entry[K]{}}, nil
 }
 
-// Enter asks for an attempt. It creates a ticket for an unknown key. A ticket that is in
-// backoff before that attempt is due from now on.
+// Enter asks for an attempt. It creates a ticket for an unknown key, or refuses it if it is that
+// of a retry and the budget is exceeded. A ticket that is in backoff before that attempt is due
+// from now on.
 func (m *Machine[K]) Enter(now int64, ask Ask[K]) *Step[K] {
 	m.begin(now)
 	e := m.tickets[ask.Key]
@@ -102,6 +104,10 @@ func (m *Machine[K]) Enter(now int64, ask Ask[K]) *Step[K] {
 			Key: ask.Key, Came: came, Number: m.number(), Priority: ask.Priority, Attempt: max(ask.Attempt, 1), Returns: ask.Returns, Once: ask.Once, Silent: ask.Silent,
 		}}
 		m.tickets[ask.Key] = e
+		if ask.Retry && !m.pay(e) {
+			m.refuse(e, retry.ReasonBudget)
+			break
+		}
 		m.enqueue(e, now)
 	case e.Phase == BackingOff && ask.Attempt >= e.Attempt:
 		e.Attempt = ask.Attempt
