@@ -79,8 +79,12 @@ func (q *request) timeline(d *view.Description, attempts []view.Attempt) *timeli
 	for i, r := range rows {
 		y := headHigh + i*rowHigh
 		row := timeRow{Y: y + 13, BarY: y + 19, Label: fmt.Sprintf("%d %s", r.call, human.Clip(r.name, 60))}
-		if n := r.count(); n > 1 {
-			row.Label += fmt.Sprintf(" · %s attempts", human.Count(n))
+		attempts, questions := r.count()
+		if attempts > 1 {
+			row.Label += fmt.Sprintf(" · %s attempts", human.Count(attempts))
+		}
+		if questions > 0 {
+			row.Label += " · " + human.Plural(questions, "question", "questions")
 		}
 		if p := r.pending; p != nil {
 			row.Label += " · " + p.State
@@ -104,12 +108,16 @@ type rowData struct {
 	pending  *view.Call
 }
 
-func (r *rowData) count() int {
-	n := len(r.attempts)
+// count returns how many attempts a call has, and how many questions about them.
+func (r *rowData) count() (attempts, questions int) {
 	for i := range r.attempts {
-		n += r.attempts[i].NotKept
+		if attempts += r.attempts[i].NotKept; r.attempts[i].Question > 0 {
+			questions++
+		} else {
+			attempts++
+		}
 	}
-	return n
+	return attempts, questions
 }
 
 // timeRowsOf returns the calls with attempts, in drawing order.
