@@ -23,6 +23,7 @@ type timeline struct {
 	Now    string // position of the present; empty if the run is closed
 	Left   string // what is omitted
 	Paused bool   // a bar shows a pause
+	Asked  bool   // a bar shows a question about an attempt
 }
 
 type tick struct {
@@ -85,6 +86,7 @@ func (q *request) timeline(d *view.Description, attempts []view.Attempt) *timeli
 		}
 		if questions > 0 {
 			row.Label += " · " + human.Plural(questions, "question", "questions")
+			t.Asked = true
 		}
 		if p := r.pending; p != nil {
 			row.Label += " · " + p.State
@@ -232,7 +234,11 @@ func (s scale) bars(r *rowData, y int, now time.Time) (out []bar) {
 		if a.Queued != nil {
 			add(*a.Queued, *a.Started, "gate", fmt.Sprintf("attempt %d waited %s for its turn", a.Number, human.Duration(a.Started.Sub(*a.Queued))))
 		}
-		add(*a.Started, end, tone(a.Outcome), fmt.Sprintf("attempt %d: %s after %s. %s", a.Number, a.Outcome, human.Duration(end.Sub(*a.Started)), human.Clip(wording.Typed(a.ErrorType, a.Message), 200)))
+		what := "attempt"
+		if a.Question > 0 {
+			what = "question"
+		}
+		add(*a.Started, end, tone(a.Outcome), fmt.Sprintf("%s %d: %s after %s. %s", what, cmp.Or(a.Question, a.Number), a.Outcome, human.Duration(end.Sub(*a.Started)), human.Clip(wording.Typed(a.ErrorType, a.Message), 200)))
 		if a.Next != nil && a.Ended != nil && a.Delay > 0 {
 			add(*a.Ended, *a.Next, "gap", fmt.Sprintf("backoff of %s after attempt %d", human.Duration(a.Delay), a.Number))
 		}

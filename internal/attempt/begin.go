@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/retry"
 )
@@ -123,9 +122,8 @@ func (r *Runner) start(x *Attempt, s *Spec) {
 		x.timer = time.AfterFunc(d.AttemptTimeout, func() { r.timedOut(x, timeout) })
 	}
 	r.listenTo(x, d)
-	if left := r.config.Left(); d.Leased && left < clock.Forever {
-		ctx = leased{ctx, x}
-		x.lease = time.AfterFunc(left, x.outlived)
+	if d.Leased {
+		ctx = r.leased(ctx, x)
 	}
 	if x.slot != nil && x.slot.Lane() == dispatch.Probation {
 		x.trial = time.AfterFunc(trialTime, func() { r.config.Owner.TrialOver(x) })

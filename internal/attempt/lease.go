@@ -1,6 +1,11 @@
 package attempt
 
-import "context"
+import (
+	"context"
+	"time"
+
+	"github.com/perdure/perdure/internal/clock"
+)
 
 // leased is the context of a body that would not simply be repeated if it was lost: others ask
 // whether it has acted, so it must not act later. It ends when the lease does, by a timer. A
@@ -10,6 +15,17 @@ import "context"
 type leased struct {
 	context.Context
 	x *Attempt
+}
+
+// leased returns the context of such a body. Without a lease it is the same. The runner's mu is
+// held.
+func (r *Runner) leased(ctx context.Context, x *Attempt) context.Context {
+	left := r.config.Left()
+	if left == clock.Forever {
+		return ctx
+	}
+	x.lease = time.AfterFunc(left, x.outlived)
+	return leased{ctx, x}
 }
 
 // Done implements context.Context.
