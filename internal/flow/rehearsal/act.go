@@ -38,7 +38,7 @@ func (w *world) call(a *eval.Action) (*Mock, eval.Value, error) {
 		w.say("@log %s", text)
 		return nil, nil, nil
 	default:
-		return nil, nil, w.mistake("no mock of case %q fits @%s%s", w.c.Name, a.Name, data)
+		return nil, nil, w.mistake(fmt.Errorf("no mock of case %q fits @%s%s", w.c.Name, a.Name, data))
 	}
 	result, err := m.result()
 	if err != nil {
@@ -48,9 +48,9 @@ func (w *world) call(a *eval.Action) (*Mock, eval.Value, error) {
 }
 
 // mistake ends the case, which no except catches.
-func (w *world) mistake(format string, args ...any) error {
-	w.fault = fmt.Errorf(format, args...)
-	return &eval.Error{Type: eval.TypeSteps, Message: w.fault.Error()}
+func (w *world) mistake(err error) error {
+	w.fault = err
+	return &eval.Error{Type: eval.TypeSteps, Message: err.Error()}
 }
 
 // result is what the call returns that has just begun.
@@ -106,7 +106,7 @@ func (e *effects) attempts(a eval.Action, m *Mock, result eval.Value) (eval.Valu
 		}
 		switch {
 		case d.Pause:
-			return nil, w.mistake("@%s waits for a person after attempt %d (%s), and a case has none", a.Name, state.Attempt, d.Reason)
+			return nil, w.mistake(fmt.Errorf("@%s waits for a person after attempt %d (%s), and a case has none", a.Name, state.Attempt, d.Reason))
 		case !d.Retry:
 			w.say("@%s failed%s: %s", a.Name, nth(state.Attempt), f.Type())
 			if d.Reason == retry.ReasonUnknown {
@@ -125,7 +125,7 @@ func (e *effects) attempts(a eval.Action, m *Mock, result eval.Value) (eval.Valu
 func (e *effects) ask(a eval.Action) (eval.Value, error) {
 	w := e.w
 	if a.Verify == nil {
-		return nil, w.mistake("it is in doubt whether @%s was done, and a case asks only whom [verify: @action] names", a.Name)
+		return nil, w.mistake(fmt.Errorf("it is in doubt whether @%s was done, and a case asks only whom [verify: @action] names", a.Name))
 	}
 	m, result, err := w.call(a.Verify)
 	if m == nil {
@@ -146,7 +146,7 @@ func (e *effects) ask(a eval.Action) (eval.Value, error) {
 		}
 		d := retry.NextQuestion(&policy, state, 0, err, w.now, 0.5)
 		if !d.Retry {
-			return nil, w.mistake("@%s waits for a person: @%s did not say in %d questions whether it was done", a.Name, a.Verify.Name, state.Attempt)
+			return nil, w.mistake(fmt.Errorf("@%s waits for a person: @%s did not say in %d questions whether it was done", a.Name, a.Verify.Name, state.Attempt))
 		}
 		w.say("@%s question %d: %s; next in %s", a.Verify.Name, state.Attempt, retry.Classify(err).Type(), d.Delay)
 		state.Previous = d.Delay
