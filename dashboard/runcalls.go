@@ -73,7 +73,7 @@ func rowOfCall(q *request, d *view.Description, c *view.Call) callRow {
 			row.Until = q.until(g.OpenUntil)
 		}
 	}
-	if w := c.Paused; w != nil {
+	if w := c.Paused; w != nil && c.State != view.CallInDoubt {
 		say("paused", q.ago(&w.Since), wording.ByAndWhy(w.By, w.Why))
 	}
 	if w := c.ActivityPaused; w != nil {
@@ -97,8 +97,15 @@ func rowOfCall(q *request, d *view.Description, c *view.Call) callRow {
 			}
 		}
 	}
-	if c.Doubt != nil {
-		say(wording.InDoubt(c.Doubt), nil, "")
+	if doubt := c.Doubt; doubt != nil {
+		why := ""
+		if doubt.Error != c.LastError { // which stands above
+			why = human.Clip(doubt.Error, 200)
+		}
+		say(wording.Doubted(doubt)+",", q.ago(cmp.Or(doubt.Ended, doubt.Started)), why)
+		if asked := wording.Asked(doubt); asked != "" {
+			say(asked, nil, "")
+		}
 	}
 	if c.LastHeartbeat != nil {
 		say("last heartbeat", q.ago(c.LastHeartbeat), "")

@@ -23,6 +23,7 @@ type timeline struct {
 	Now    string // position of the present; empty if the run is closed
 	Left   string // what is omitted
 	Paused bool   // a bar shows a pause
+	Asked  bool   // a bar shows a question about an attempt
 }
 
 type tick struct {
@@ -79,8 +80,13 @@ func (q *request) timeline(d *view.Description, attempts []view.Attempt) *timeli
 	for i, r := range rows {
 		y := headHigh + i*rowHigh
 		row := timeRow{Y: y + 13, BarY: y + 19, Label: fmt.Sprintf("%d %s", r.call, human.Clip(r.name, 60))}
-		if n := r.count(); n > 1 {
-			row.Label += fmt.Sprintf(" · %s attempts", human.Count(n))
+		attempts, questions := r.count()
+		if attempts > 1 {
+			row.Label += fmt.Sprintf(" · %s attempts", human.Count(attempts))
+		}
+		if questions > 0 {
+			row.Label += " · " + human.Plural(questions, "question", "questions")
+			t.Asked = true
 		}
 		if p := r.pending; p != nil {
 			row.Label += " · " + p.State
@@ -104,12 +110,16 @@ type rowData struct {
 	pending  *view.Call
 }
 
-func (r *rowData) count() int {
-	n := len(r.attempts)
+// count returns how many attempts a call has, and how many questions about them.
+func (r *rowData) count() (attempts, questions int) {
 	for i := range r.attempts {
-		n += r.attempts[i].NotKept
+		if attempts += r.attempts[i].NotKept; r.attempts[i].Question > 0 {
+			questions++
+		} else {
+			attempts++
+		}
 	}
-	return n
+	return attempts, questions
 }
 
 // timeRowsOf returns the calls with attempts, in drawing order.
@@ -224,7 +234,11 @@ func (s scale) bars(r *rowData, y int, now time.Time) (out []bar) {
 		if a.Queued != nil {
 			add(*a.Queued, *a.Started, "gate", fmt.Sprintf("attempt %d waited %s for its turn", a.Number, human.Duration(a.Started.Sub(*a.Queued))))
 		}
-		add(*a.Started, end, tone(a.Outcome), fmt.Sprintf("attempt %d: %s after %s. %s", a.Number, a.Outcome, human.Duration(end.Sub(*a.Started)), human.Clip(wording.Typed(a.ErrorType, a.Message), 200)))
+		what := "attempt"
+		if a.Question > 0 {
+			what = "question"
+		}
+		add(*a.Started, end, tone(a.Outcome), fmt.Sprintf("%s %d: %s after %s. %s", what, cmp.Or(a.Question, a.Number), a.Outcome, human.Duration(end.Sub(*a.Started)), human.Clip(wording.Typed(a.ErrorType, a.Message), 200)))
 		if a.Next != nil && a.Ended != nil && a.Delay > 0 {
 			add(*a.Ended, *a.Next, "gap", fmt.Sprintf("backoff of %s after attempt %d", human.Duration(a.Delay), a.Number))
 		}

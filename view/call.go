@@ -105,6 +105,7 @@ type Doubt struct {
 	Ended    *time.Time `json:"ended,omitempty"`    // nil if that is not known, because it was lost
 	Error    string     `json:"error,omitempty"`    // text of its failure; empty if it was lost or drained
 	Question int        `json:"question,omitempty"` // number of the current, next or latest question, from 1; 0 if none is asked
+	Answer   string     `json:"answer,omitempty"`   // text of the failure of the latest question; empty if it did not fail
 	Asking   bool       `json:"asking,omitempty"`   // the program is being asked, or will be at Next; else a person decides
 }
 

@@ -44,7 +44,7 @@ func (r *Runner) due(x *Attempt, wants func(*Attempt), latest int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case !r.config.Holds(): // another node may own the run by now
+	case r.config.Left() <= 0: // another node may own the run by now
 		x.life.end(errLate)
 		return
 	case wants == nil:
@@ -122,6 +122,9 @@ func (r *Runner) start(x *Attempt, s *Spec) {
 		x.timer = time.AfterFunc(d.AttemptTimeout, func() { r.timedOut(x, timeout) })
 	}
 	r.listenTo(x, d)
+	if d.Leased {
+		ctx = r.leased(ctx, x)
+	}
 	if x.slot != nil && x.slot.Lane() == dispatch.Probation {
 		x.trial = time.AfterFunc(trialTime, func() { r.config.Owner.TrialOver(x) })
 	}

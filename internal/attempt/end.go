@@ -129,7 +129,7 @@ func (r *Runner) lateReturn(x *Attempt) {
 
 // stopTimers stops all timers of an attempt. The runner's mu is held.
 func (x *Attempt) stopTimers() {
-	for _, t := range []*time.Timer{x.timer, x.trial, x.launch} {
+	for _, t := range []*time.Timer{x.timer, x.lease, x.trial, x.launch} {
 		if t != nil {
 			t.Stop()
 		}

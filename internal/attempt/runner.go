@@ -88,11 +88,12 @@ type Spec struct {
 
 // Config configures a runner.
 type Config struct {
-	Owner  Owner
-	Clock  *clock.Clock
-	Pool   *workers.Pool // runs bodies
-	Holds  func() bool   // whether this node's lease holds
-	Logger *slog.Logger  // for bodies
+	Owner Owner
+	Clock *clock.Clock
+	Pool  *workers.Pool // runs bodies
+	// Left returns for how long it is certain that nobody takes this process for dead.
+	Left   func() time.Duration
+	Logger *slog.Logger // for bodies
 	// MaxLate is how many bodies may ignore their timeout before they keep their slots.
 	MaxLate int
 }
@@ -123,6 +124,7 @@ type Attempt struct {
 	began    int64          // when it got its slot; 0 if it began with one
 	start    func(*Attempt) // starts it; nil if it has started
 	timer    *time.Timer    // enforces the attempt's timeout; nil if there is none
+	lease    *time.Timer    // ends a body that must not outlive the lease; nil for others
 	trial    *time.Timer    // ends its time in the probation lane; nil in the regular lane
 	launch   *time.Timer    // starts it, then ends its wait for a slot; nil if it was started immediately
 	latest   int64          // when it stops waiting for a slot; 0: never, or it does not wait yet
@@ -139,7 +141,8 @@ var (
 	errUnwanted = &workflow.CancelError{Reason: "the call was canceled"}
 	// errShutdown is the cause if the engine stops.
 	errShutdown = errors.New("the engine is shutting down")
-	// errLate is the cause if the attempt was due after the lease had expired.
+	// errLate is the cause if the attempt was due after the lease had expired, or must not outlive
+	// it.
 	errLate = errors.New("the lease of the node has expired")
 	// errNoSlot is the cause if an attempt that is on record got no slot.
 	errNoSlot = errors.New("no slot was free in time: the attempt did not begin and waits in the queue; if that is too late, raise perdure.Concurrency")

@@ -69,6 +69,7 @@ type stage struct {
 	*fakeOwner
 	slots *dispatch.Slots
 	holds atomic.Bool
+	lease atomic.Int64 // how much is left of it, 0 for ever
 	pool  workers.Pool
 	next  int64
 }
@@ -81,10 +82,20 @@ func onStage(t *testing.T, test func(t *testing.T, s *stage)) {
 		s.slots = dispatch.NewSlots(2, s.holds.Load)
 		s.runner = NewRunner(Config{
 			Owner: s.fakeOwner, Clock: clock.New(time.Now().UnixNano()), Pool: &s.pool,
-			Holds: s.holds.Load, MaxLate: 1,
+			Left: s.left, MaxLate: 1,
 		})
 		test(t, s)
 	})
+}
+
+func (s *stage) left() time.Duration {
+	switch left := time.Duration(s.lease.Load()); {
+	case !s.holds.Load():
+		return 0
+	case left > 0:
+		return left
+	}
+	return clock.Forever
 }
 
 // begin starts an attempt of a new call with a slot of the lane.

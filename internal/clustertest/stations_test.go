@@ -40,6 +40,27 @@ var work = activity.New("work", func(ctx context.Context, e witness.Effect) (int
 	return witness.Grow(e.Value), err
 }, activity.Retry(retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(nap), CrashLimit: 20}))
 
+// payment is an activity whose body the parent can keep waiting just before it pays. It has no
+// timeout, and nobody tells it that it is late: it looks at its context.
+var payment = activity.New("payment", func(ctx context.Context, e witness.Effect) (int, error) {
+	info, _ := activity.FromContext(ctx)
+	entry := witness.Entry{
+		Phase: witness.Begin, Key: activity.IdempotencyKey(ctx), Attempt: info.AttemptID, Number: info.Attempt,
+		Workflow: info.WorkflowID, Step: e.Step,
+	}
+	if _, err := pen.Write(context.WithoutCancel(ctx), entry); err != nil {
+		return 0, err
+	}
+	err := ctx.Err()
+	if entry.Phase = witness.Charged; err != nil {
+		entry.Phase = witness.GivenUp
+	}
+	_, _ = pen.Write(context.WithoutCancel(ctx), entry)
+	return witness.Grow(e.Value), err
+}, activity.Verify(func(context.Context, witness.Effect, activity.Doubt) (activity.Found[int], error) {
+	return retry.Absent[int](), nil // whoever asks here asks before anything was paid
+}))
+
 // fencedCause is what a body writes whose context ended with store.ErrFenced.
 const fencedCause = "fenced"
 
@@ -84,13 +105,17 @@ var (
 		return workflow.Call(wf, work, witness.Effect{Step: "after", Value: v})
 	})
 
-	stations = []workflow.Workflow[int, int]{worker, stumbler, sleeper, listener, forwarder}
+	payer = workflow.New("payer", func(wf *workflow.Context, v int) (int, error) {
+		return workflow.Call(wf, payment, witness.Effect{Step: "only", Value: v})
+	})
+
+	stations = []workflow.Workflow[int, int]{worker, stumbler, sleeper, listener, forwarder, payer}
 )
 
 // stationDefinitions are what a node registers besides those of witness.
 func stationDefinitions(p *witness.Pen) perdure.Option {
 	pen = p
-	all := []perdure.Definition{work}
+	all := []perdure.Definition{work, payment}
 	for _, s := range stations {
 		all = append(all, s)
 	}

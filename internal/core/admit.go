@@ -3,6 +3,8 @@ package core
 import (
 	"cmp"
 	"slices"
+
+	"github.com/perdure/perdure/retry"
 )
 
 // admitReady starts the ready attempts that have or get a slot and enqueues the rest. If the
@@ -56,7 +58,7 @@ func (a *attempts) admitReady(admit func(*Call) bool, over bool) {
 // dispatch starts an admitted attempt.
 func (a *attempts) dispatch(c *Call) {
 	a.calls.setState(c, Dispatched)
-	c.due, c.Returned = 0, 0
+	c.due, c.Returned, c.Owing = 0, 0, false
 	c.StartedAt = max(a.journal.now, c.QueuedAt)
 	c.Node = a.journal.config.Node
 	if c.slotGroup > 0 { // perhaps only because of its activity
@@ -79,6 +81,7 @@ func (a *attempts) dispatchOf(c *Call) Dispatch {
 		Scheduled: c.First, Queued: c.QueuedAt, Started: c.StartedAt, Latest: c.queueDue(),
 		AttemptTimeout: terms.AttemptTimeout, HeartbeatTimeout: terms.HeartbeatTimeout, Details: c.Details,
 	}
+	d.Leased = c.Policy.AfterUnknown(retry.TypeWorkerLost) != retry.RepeatUnknown
 	if c.asking() {
 		about := *c.Doubt
 		d.Doubt, d.VerifyBy, d.Final = &about, c.Verify.By, false

@@ -207,7 +207,7 @@ func (a *attempts) claim(in Claimed) {
 		return
 	}
 	c.Claimed = true
-	c.Returned = 0
+	c.Returned, c.Owing = 0, false
 	c.StartedAt, c.Node = max(in.At, c.QueuedAt), in.Worker
 	if c.OnProbation {
 		c.Group = 1 // a worker runs one suspect at a time

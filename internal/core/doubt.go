@@ -32,6 +32,8 @@ type Doubt struct {
 	// decides.
 	Asking   bool `json:"asking,omitempty"`
 	Question int  `json:"question,omitempty"` // number of the coming or latest question, from 1
+	// Said is the failure of the latest question that ended, nil if it asks for another one.
+	Said *history.Failure `json:"said,omitempty"`
 	// Failed is how many questions failed, Since when the first was due, and Previous the wait
 	// before the latest: what the policy for questions is asked with.
 	Failed   int           `json:"failed,omitempty"`

@@ -263,6 +263,37 @@ func TestU5_AQuestionPassesNoGate(t *testing.T) {
 	}
 }
 
+// TestU5_R46_ARetryAfterAQuestionCostsTokens, as any retry after a failure, and one after a loss
+// does not. If the gate refuses it the call ends as if it had been refused without a question.
+func TestU5_R46_ARetryAfterAQuestionCostsTokens(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		g := aGate(1, spec.Hold)
+		g.Budget = spec.Budget{Tokens: 1}
+		r, p := passing(t, retry.Policy{Backoff: retry.None}, g)
+		p.call.Verify = &history.Verify{}
+		p.call.Policy = p.call.Verify.InForce(p.call.Policy)
+		var end Input = AttemptEnded{Call: 1, Attempt: 1, Outcome: Failed, Failure: history.FromError(retry.Unknown(broken)), Ended: 2}
+		if lost {
+			end = TakenOver{}
+		}
+		if out := stepped(t, r, 2, end); len(out.Dispatch) != 1 || out.Dispatch[0].Doubt == nil {
+			t.Fatalf("it starts %+v", out.Dispatch)
+		}
+		out := stepped(t, r, 3, AttemptEnded{Call: 1, Attempt: 2, Outcome: Absent, Ended: 3})
+		if len(out.Gates) != 1 || out.Gates[0].Word != GateEnter || out.Gates[0].Retry == lost {
+			t.Fatalf("lost %t: it says %+v", lost, out.Gates)
+		}
+		if lost {
+			continue
+		}
+		out = stepped(t, r, 4, FromGate{Gate: "door", Word: GateRefused, Ticket: out.Gates[0].Ticket, Attempt: 3, Reason: retry.ReasonBudget})
+		exhausted, is := p.call.Failure.Err().(*retry.ExhaustedError)
+		if !p.call.Done || !is || exhausted.Reason != retry.ReasonBudget || exhausted.Attempts != 1 || len(out.Dispatch) != 0 || len(out.Attempts) != 0 {
+			t.Errorf("it ends with %+v, the ledger has %+v", p.call.Failure, out.Attempts)
+		}
+	}
+}
+
 // TestU5_AQuestionThatKills its process is held as an attempt is.
 func TestU5_AQuestionThatKills(t *testing.T) {
 	r, one := inDoubt(t, retry.Policy{}, StartCall{Verify: &history.Verify{}})

@@ -144,7 +144,7 @@ func (g *Gate) handle(m *ToGate) {
 	switch m.Word {
 	case GateEnter:
 		g.apply(g.machine.Enter(g.now, gates.Ask[TicketKey]{
-			Key: m.Ticket, Attempt: m.Attempt, Priority: m.Priority, Returns: m.Returns, Came: m.Came, Once: m.Once,
+			Key: m.Ticket, Attempt: m.Attempt, Priority: m.Priority, Returns: m.Returns, Came: m.Came, Once: m.Once, Retry: m.Retry,
 			RunKey: m.RunKey, Weight: m.Weight,
 		}))
 	case GateReturn:

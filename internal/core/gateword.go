@@ -67,8 +67,9 @@ type ToGate struct {
 	Priority int               `json:"priority,omitempty"`
 	RunKey   string            `json:"run_key,omitempty"`
 	Weight   int               `json:"weight,omitempty"`
-	Came     int64             `json:"came,omitempty"` // when the call came to its first gate, if that is another one
-	Once     bool              `json:"once,omitempty"` // a failure ends the call
+	Came     int64             `json:"came,omitempty"`  // when the call came to its first gate, if that is another one
+	Once     bool              `json:"once,omitempty"`  // a failure ends the call
+	Retry    bool              `json:"retry,omitempty"` // it follows a question about a failure, and costs tokens
 	Spec     *history.GateSpec `json:"spec,omitempty"`
 
 	// Of GateBackoff and GateDone: how the attempt ended.

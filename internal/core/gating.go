@@ -65,7 +65,7 @@ func (g *gating) askNow(c *Call) {
 func (g *gating) ask(c *Call, i int) {
 	c.AtGates[i].becomes(asked)
 	m := g.toGate(c, i, GateEnter, c.attempt)
-	m.Priority, m.Spec, m.Once = c.Priority, &c.Gates[i], c.Policy.AttemptLimit() == 1
+	m.Priority, m.Spec, m.Once, m.Retry = c.Priority, &c.Gates[i], c.Policy.AttemptLimit() == 1, c.Owing
 	m.RunKey, m.Weight = g.journal.start.Key, g.journal.start.Weight
 	if i > 0 {
 		m.Came = c.QueuedAt

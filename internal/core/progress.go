@@ -72,8 +72,11 @@ type Progress struct {
 
 	// Doubt is the attempt that may have had its effect, while that is not settled; nil for
 	// none. Asked is how many numbers of executions are those of questions.
+	// Owing says that the coming attempt follows a question about a failure, and budgets have not
+	// been asked about it.
 	Doubt *Doubt `json:"doubt,omitempty"`
 	Asked int    `json:"asked,omitempty"`
+	Owing bool   `json:"owing,omitempty"`
 
 	Errors      []history.AttemptError `json:"errors,omitempty"`
 	ErrorsTotal int                    `json:"errors_total,omitempty"`

@@ -55,7 +55,7 @@ func (a *attempts) ask(c *Call, at int64) {
 func (a *attempts) unanswered(c *Call, f *history.Failure, after time.Duration, ended int64) {
 	c.clearProbation()
 	d := c.Doubt
-	if f != nil {
+	if d.Said = f; f != nil {
 		d.Failed++
 	}
 	s := retry.State{Attempt: d.Failed, First: time.Unix(0, d.Since), Previous: d.Previous}

@@ -142,6 +142,9 @@ type Dispatch struct {
 	// Latest is when an attempt has waited too long for a slot or for a worker, 0 for never.
 	Latest int64 `json:"-"`
 
+	// Leased says that the attempt would not simply be repeated if it was lost, so its body must
+	// not act when others may take it for lost.
+	Leased           bool          `json:",omitzero"`
 	AttemptTimeout   time.Duration `json:",omitzero"` // 0: none
 	HeartbeatTimeout time.Duration `json:",omitzero"` // 0: none
 	// Details are those of the last heartbeat of an earlier attempt.

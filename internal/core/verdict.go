@@ -139,7 +139,7 @@ func (a *attempts) conclude(c *Call, e ending) {
 	}
 	a.recordEnding(c, e, v)
 	if e.settled {
-		c.Doubt = nil
+		c.Doubt, c.Owing = nil, v.then == thenRetry && e.failure != nil
 	}
 	switch v.then {
 	case thenFail:
@@ -189,13 +189,13 @@ func (a *attempts) retry(c *Call, e ending, v verdict) {
 // canceled. An attempt that will not start gives its number back.
 func (a *attempts) recordEnding(c *Call, e ending, v verdict) {
 	switch {
+	case e.outcome == "":
+		c.attempt--
 	case e.settled:
 		if v.then == thenRetry && (e.outcome == Lost || e.outcome == Drained) {
 			v.Reason = retry.ReasonAbsent
 		}
 		a.ledger.recordQuestion(c, Absent, nil, v.Decision, e.at)
-	case e.outcome == "":
-		c.attempt--
 	case e.outcome == RefusedByGate:
 		a.ledger.recordRefusal(c, e.failure)
 		c.attempt--
@@ -288,7 +288,7 @@ func (u *undecided) ending() ending {
 	return ending{outcome: u.Outcome, failure: u.Failure, at: u.Ended, charged: true}
 }
 
-// hearBudget handles what a gate's budget says. The first denial decides, or the last of the
+// hearBudget handles what a gate's budget says. It may refuse a retry after a question, too. The first denial decides, or the last of the
 // expected answers. A gate that got a budget only after the call asked may deny although it
 // was not asked: the decision stands, and the call enters that gate again.
 func (a *attempts) hearBudget(c *Call, i int, in FromGate, denied bool) {
@@ -298,6 +298,8 @@ func (a *attempts) hearBudget(c *Call, i int, in FromGate, denied bool) {
 		a.calls.touch(c)
 	}
 	switch {
+	case u == nil && denied && c.Owing && in.Attempt == c.comingAttempt():
+		a.conclude(c, ending{failure: c.Last, at: a.journal.now, charged: true, settled: true, denied: true})
 	case u == nil && denied:
 		a.continueGated(c)
 	case u == nil || in.Attempt != c.attempt || c.AtGates[i].Judged:

@@ -204,7 +204,7 @@ func (e *Engine) assemble(secret []byte) {
 	}
 	e.dispatcher = newDispatcher(e, holds)
 	e.attempts = attempt.NewRunner(attempt.Config{
-		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code.pool, Holds: e.member.Holds, MaxLate: config.MaxAbandoned, Logger: config.Logger,
+		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code.pool, Left: e.member.Left, MaxLate: config.MaxAbandoned, Logger: config.Logger,
 	})
 	e.suspicion = e.newSuspicion()
 	e.sweeper = sweep.New(sweep.Config{

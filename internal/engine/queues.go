@@ -56,7 +56,7 @@ func (q *queues) open() {
 		Free:    func(slot *dispatch.Slot) { e.dispatcher.grant(slot.Free()) },
 		Granted: attemptOwner{e}.Granted,
 		Attempts: attempt.Config{
-			Clock: e.clock, Pool: &e.code.pool, Holds: func() bool { return true }, MaxLate: e.config.MaxAbandoned, Logger: e.config.Logger,
+			Clock: e.clock, Pool: &e.code.pool, MaxLate: e.config.MaxAbandoned, Logger: e.config.Logger,
 		},
 		Token: func(partition int, run string, call int64, number int) string {
 			return e.Client.Token(request.Attempt{Partition: partition, Run: run, Call: call, Number: number})

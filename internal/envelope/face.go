@@ -33,7 +33,7 @@ var classes = map[string]class{
 
 	"events": opened, "failure": opened, "causes": opened, "last": opened, "retry": opened, "errors": opened,
 	"child": opened, "parent": opened, "scheduled": opened, "carried": opened, "signals": opened, "cancel": opened,
-	"paused": opened, "pause": opened, "base": opened, "cuts": opened, "was": opened, "undecided": opened, "doubt": opened, "spec": opened,
+	"paused": opened, "pause": opened, "base": opened, "cuts": opened, "was": opened, "undecided": opened, "doubt": opened, "said": opened, "spec": opened,
 	"recovered": opened, "updates": opened, "recent": opened, "calls": opened, "ticket": opened, "record": opened, "edited": opened, "edits": opened,
 
 	"policy": kept, "gates": kept, "attributes": kept, "judged": kept, "totals": kept, "passes": kept, "crashed_on": kept,
@@ -50,7 +50,7 @@ var classes = map[string]class{
 	"backoff": kept, "first_attempt": kept, "detached": kept, "schedule": kept, "nominal": kept, "turn": kept, "at": kept,
 	"request": kept, "before": kept, "cron": kept, "time_zone": kept, "every": kept, "offset": kept, "jitter": kept,
 	"catch_up": kept, "overlap": kept, "workflow": kept, "failures": kept, "losses": kept, "drains": kept, "lost": kept,
-	"beat_at": kept, "forced": kept, "untold": kept, "probation": kept, "collecting": kept, "returned": kept, "delay": kept,
+	"beat_at": kept, "forced": kept, "owing": kept, "untold": kept, "probation": kept, "collecting": kept, "returned": kept, "delay": kept,
 	"next": kept, "rule": kept, "of_run": kept, "since": kept, "damaged": kept, "fingerprint": kept, "set": kept, "decided": kept,
 	"overlapped": kept, "last_end": kept, "deleted": kept, "skipped": kept, "missed": kept, "word": kept, "from": kept,
 	"until": kept, "limit": kept, "mode": kept, "max_hold": kept, "check": kept, "unused": kept, "asker": kept, "wait": kept,

@@ -16,7 +16,8 @@
 //
 // An attempt is granted when the gate is not paused, the circuit breaker lets it pass, the
 // rate has a token for it, and the ticket has a slot or one is free. The retry budget is
-// asked when an attempt has failed, before its backoff.
+// asked when an attempt has failed, before its backoff, or when the retry of a call comes back
+// that had left meanwhile.
 //
 // # Obligations of a shell
 //

@@ -49,6 +49,7 @@ type Ask[K comparable] struct {
 	Silent   bool   // the gate does not learn how the attempt ends
 	RunKey   string // whose turn it takes; see share
 	Weight   int    // of the run key, from 1 to 1,000; 0 is 1
+	Retry    bool   // the call left after a failure, and this is its retry: a new ticket costs tokens
 }
 
 // Step is the result of one input. It is valid until the next input.
@@ -93,8 +94,9 @@ func New[K comparable](c spec.Spec) (*Machine[K], error) {
 	return &Machine[K]{config: c, tickets: map[K]*entry[K]{}}, nil
 }
 
-// Enter asks for an attempt. It creates a ticket for an unknown key. A ticket that is in
-// backoff before that attempt is due from now on.
+// Enter asks for an attempt. It creates a ticket for an unknown key, or refuses it if it is that
+// of a retry and the budget is exceeded. A ticket that is in backoff before that attempt is due
+// from now on.
 func (m *Machine[K]) Enter(now int64, ask Ask[K]) *Step[K] {
 	m.begin(now)
 	e := m.tickets[ask.Key]
@@ -110,6 +112,10 @@ func (m *Machine[K]) Enter(now int64, ask Ask[K]) *Step[K] {
 		}}
 		m.tickets[ask.Key] = e
 		m.join(e)
+		if ask.Retry && !m.pay(e) {
+			m.refuse(e, retry.ReasonBudget)
+			break
+		}
 		m.enqueue(e, now)
 	case e.Phase == BackingOff && ask.Attempt >= e.Attempt:
 		e.Attempt = ask.Attempt

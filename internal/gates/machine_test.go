@@ -147,6 +147,37 @@ func TestR46_Budget(t *testing.T) {
 	tokens("a retry that never was", 1.5)
 }
 
+// TestR46_U5_ARetryThatComesBackPays: a call that left after a failure, and was asked about
+// meanwhile.
+func TestR46_U5_ARetryThatComesBackPays(t *testing.T) {
+	m := newMachine(t, spec.Spec{Limit: 1, Mode: spec.Hold, Budget: spec.Budget{Tokens: 2}})
+	back := ask("a", 3, 0)
+	back.Retry = true
+	if step := m.Enter(1, back); len(step.Granted) != 1 || m.Stats(1).Tokens != 1 {
+		t.Errorf("%+v, and %v tokens are left", step, m.Stats(1).Tokens)
+	}
+	if m.Enter(1, back); m.Stats(1).Tokens != 1 {
+		t.Error("who asks twice pays twice")
+	}
+	other := back
+	other.Key = "b"
+	if step := m.Enter(1, other); len(step.Granted) != 0 || len(step.Refused) != 0 || m.Stats(1).Tokens != 0 {
+		t.Errorf("%+v, and %v tokens are left", step, m.Stats(1).Tokens)
+	}
+	if m.Leave(1, "b"); m.Stats(1).Tokens != 1 {
+		t.Error("who leaves before its attempt starts has paid")
+	}
+	m.Enter(1, other)
+	last := back
+	last.Key = "c"
+	if step := m.Enter(1, last); len(step.Refused) != 1 || step.Refused[0].Key != "c" || step.Refused[0].Reason != retry.ReasonBudget {
+		t.Errorf("over budget: %+v", step)
+	}
+	if m.Done(1, "a", gates.Success); m.Stats(1).Tokens != 0 {
+		t.Error("a retry is rewarded as a first try")
+	}
+}
+
 func TestR46_Breaker(t *testing.T) {
 	for _, wait := range []bool{false, true} {
 		t.Run(fmt.Sprintf("wait=%v", wait), func(t *testing.T) {

@@ -298,6 +298,9 @@ func doubtOf(d *core.Doubt) *view.Doubt {
 	if d.Failure != nil {
 		seen.Error = d.Failure.Message
 	}
+	if d.Said != nil {
+		seen.Answer = d.Said.Message
+	}
 	return seen
 }
 

@@ -95,7 +95,7 @@ func (m *Member) renewed(sent time.Time, ms *store.Membership) {
 	}
 	m.mu.Lock()
 	l := &m.lease
-	if s := l.silence(sent); s >= m.safe() || l.failed && s > m.config.Lease/2 {
+	if clock.LeaseLeft(m.config.Lease, l.sent, sent) <= 0 || l.failed && clock.Passed(l.sent, sent) > m.config.Lease/2 {
 		l.returned = time.Now()
 	}
 	if l.database > 0 && time.Duration(ms.Now-l.database) > time.Since(l.sent)+leap {
@@ -108,28 +108,21 @@ func (m *Member) renewed(sent time.Time, ms *store.Membership) {
 }
 
 // Holds reports whether it is certain that no other node has taken this node's partitions.
-func (m *Member) Holds() bool {
-	if !m.config.Shared {
-		return true
-	}
+func (m *Member) Holds() bool { return m.Left() > 0 }
+
+// Left returns for how long that is certain. If the wall clock was set, the next renewal
+// corrects the result.
+func (m *Member) Left() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.holds()
+	return m.left()
 }
 
-func (m *Member) holds() bool {
-	return !m.config.Shared || m.lease.silence(time.Now()) < m.safe()
-}
-
-// safe is how long a lease holds for certain. It is shorter than the lease because other nodes
-// measure it from when they saw the renewal, and by another clock.
-func (m *Member) safe() time.Duration { return m.config.Lease - m.config.Lease/5 }
-
-// silence returns how long before now the last successful renewal was sent. The monotonic
-// clock stops while the machine sleeps, the wall clock does not, so silence takes the larger
-// difference. If the wall clock was set, the next renewal corrects the result.
-func (l *lease) silence(now time.Time) time.Duration {
-	return max(now.Sub(l.sent), now.Round(0).Sub(l.sent.Round(0)))
+func (m *Member) left() time.Duration {
+	if !m.config.Shared {
+		return clock.Forever
+	}
+	return clock.LeaseLeft(m.config.Lease, m.lease.sent, time.Now())
 }
 
 // slept reports whether the machine slept since the last renewal: the monotonic clock stops

@@ -177,7 +177,7 @@ func (m *Member) Kick() { m.kick.Ring() }
 func (m *Member) Health() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.joined && !m.replaced && !m.draining && !m.holds() {
+	if m.joined && !m.replaced && !m.draining && m.left() <= 0 {
 		return fmt.Errorf("the lease of this node could not be renewed for %s; it starts no attempts until it is", time.Since(m.lease.sent).Round(time.Second))
 	}
 	return nil

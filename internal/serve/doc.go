@@ -12,8 +12,9 @@
 //   - One goroutine both claims tasks and renews the lease. So a task that the store lists as
 //     claimed and that the server does not know is one whose claim's reply was lost. The server
 //     gives it back.
-//   - An outage of the database cancels no body. Until it ends, the server cannot know whether
-//     another worker runs the attempt, and the owner cannot offer it to one.
+//   - An outage of the database cancels no body but those of attempts that would be asked about
+//     (attempt.leased). Until it ends, the server cannot know whether another worker runs the
+//     attempt, and the owner cannot offer it to one.
 //   - The server takes a slot of the process and one of the queue before it claims, so a
 //     claimed attempt runs immediately.
 package serve

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/activity"
@@ -43,7 +44,7 @@ type Config struct {
 	Granted    func([]dispatch.Grant)
 	Ahead      time.Duration  // how long before its time an attempt may be offered
 	Alone      bool           // the process serves no runs, so the server sets the clock
-	Attempts   attempt.Config // without Owner
+	Attempts   attempt.Config // without Owner and Left
 	Token      func(partition int, run string, call int64, number int) string
 	Away       func(what string, err error) // reports an outage of the database
 	Back       func()
@@ -63,7 +64,8 @@ type Server struct {
 	kick     clock.Bell // there may be tasks to claim
 	look     clock.Bell // claimed tasks may have changed
 	ended    clock.Bell
-	turns    []store.Turns // by queue: whose turn it is there; only claims use it
+	turns    []store.Turns             // by queue: whose turn it is there; only claims use it
+	attended atomic.Pointer[time.Time] // when the last successful Attend was sent
 
 	mu       sync.Mutex
 	quiet    *sync.Cond
@@ -73,8 +75,7 @@ type Server struct {
 	unread   map[string]unreadable // by activity
 	untold   error                 // why an end cannot be reported
 	draining bool
-	claiming bool      // a claim is in flight
-	attended time.Time // last successful Attend
+	claiming bool // a claim is in flight
 	begun    bool
 	short    bool                 // the last claims lacked slots, so tasks may be left
 	settled  map[attempt.Key]bool // attempts whose ends became durable since the last Attend began
@@ -101,17 +102,19 @@ func New(ctx context.Context, c Config) *Server {
 	}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.quiet = sync.NewCond(&s.mu)
-	c.Attempts.Owner = owner{s}
+	c.Attempts.Owner, c.Attempts.Left = owner{s}, s.left
 	s.attempts = attempt.NewRunner(c.Attempts)
 	return s
 }
 
 // Register registers the worker. It may be called again if it fails.
 func (s *Server) Register(ctx context.Context) error {
+	sent := time.Now()
 	answer, err := s.config.Store.Attend(ctx, s.worker())
 	if err != nil {
 		return err
 	}
+	s.attended.Store(&sent)
 	if s.config.Alone {
 		s.clock.Begin(answer.Now)
 	}
@@ -121,7 +124,7 @@ func (s *Server) Register(ctx context.Context) error {
 // Start begins to claim tasks.
 func (s *Server) Start() {
 	s.mu.Lock()
-	s.attended, s.begun = time.Now(), true
+	s.begun = true
 	s.mu.Unlock()
 	s.work.Go(s.run)
 	s.work.Go(s.settle)
@@ -157,7 +160,7 @@ func (s *Server) Running() int {
 func (s *Server) Health() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.begun && !s.draining && time.Since(s.attended) > s.config.Lease {
+	if s.begun && !s.draining && clock.Passed(*s.attended.Load(), time.Now()) > s.config.Lease {
 		return errors.New("this process serves queues, and could not show a sign of life for longer than its lease: others may run its attempts")
 	}
 	return cmp.Or(s.unreadHealth(), s.untold, s.attempts.Health())
@@ -197,6 +200,11 @@ func (s *Server) Kill() {
 	s.cancel()
 	s.attempts.Interrupt()
 	s.work.Wait()
+}
+
+// left returns for how long it is certain that nobody takes this process for dead.
+func (s *Server) left() time.Duration {
+	return clock.LeaseLeft(s.config.Lease, *s.attended.Load(), time.Now())
 }
 
 // worker returns the row of this process.
@@ -265,14 +273,15 @@ func (s *Server) attend() {
 	s.mu.Lock()
 	clear(s.settled)
 	s.mu.Unlock()
+	sent := time.Now()
 	answer, err := s.config.Store.Attend(s.ctx, s.worker())
 	if err != nil {
 		return // it is tried again; Health reports a long outage
 	}
 	s.clock.Observe(answer.Now)
+	s.attended.Store(&sent)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.attended = time.Now()
 	still := map[attempt.Key]store.HeldTask{}
 	for _, t := range answer.Held {
 		k := keyOf(t.TaskRef)

@@ -12,8 +12,9 @@ type book struct {
 	mu       sync.Mutex
 	attempts map[string]*entry // by attempt ID
 	order    []*entry
-	written  map[string]int // step transactions, by call ID
-	charged  map[string]int // at the provider, by payment
+	written  map[string]int  // step transactions, by call ID
+	charged  map[string]int  // at the provider, by payment
+	lied     map[string]bool // the provider has lied about it, by payment
 	complain func(format string, args ...any)
 }
 
@@ -26,12 +27,13 @@ type entry struct {
 	failed                       bool // instead
 	question                     bool // it is one, about an attempt
 	sent                         bool // a request to the provider
+	lie                          bool // a question that was answered by the opposite of the truth
 	answered                     time.Time
 	answer                       string // its outcome, as somebody said from outside and was told that it counts
 }
 
 func newBook(complain func(string, ...any)) *book {
-	return &book{attempts: map[string]*entry{}, written: map[string]int{}, charged: map[string]int{}, complain: complain}
+	return &book{attempts: map[string]*entry{}, written: map[string]int{}, charged: map[string]int{}, lied: map[string]bool{}, complain: complain}
 }
 
 // begin notes that a body begins.

@@ -14,7 +14,9 @@ import (
 
 // A provider outside of the world takes charges. It has no idempotency keys, takes a while until
 // a request arrives, does what it was asked for whatever became of the sender, and loses
-// answers. Calls that may have been done are asked about; each is charged once.
+// answers. Calls that may have been done are asked about; each is charged once, unless the
+// provider has lied: it does so once about some payments. What is charged twice or not at all then
+// must be explained by a lie that is on record as the answer.
 
 var errBroken = errors.New("connection reset")
 
@@ -79,7 +81,8 @@ func chargeBody(ctx context.Context, n int) (int, error) {
 	return n, nil
 }
 
-// findCharge asks the provider. Questions are slow, fail, find no answer, and kill their process.
+// findCharge asks the provider. Questions are slow, fail, find no answer, kill their process, and
+// are lied to.
 func findCharge(ctx context.Context, n int, d activity.Doubt) (activity.Found[int], error) {
 	s := begin(ctx, n)
 	s.question = true
@@ -101,7 +104,7 @@ func findCharge(ctx context.Context, n int, d activity.Doubt) (activity.Found[in
 	if d.Question != info.Question || d.Attempt >= info.Attempt || !strings.HasPrefix(d.ID, payment(info)) {
 		s.node.world.complain("question %d of %s is told %+v", info.Question, info.AttemptID, d)
 	}
-	if s.node.world.book.charges(payment(info)) > 0 {
+	if s.node.world.book.ask(s.entry, payment(info), s.dice.of("lie").oneIn(6)) {
 		return retry.Done(n), nil
 	}
 	return retry.Absent[int](), nil
@@ -131,6 +134,26 @@ func (b *book) charge(payment string) {
 	b.charged[payment]++
 }
 
+// ask answers whether a payment was taken. It may lie once about each.
+func (b *book) ask(e *entry, payment string, lies bool) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	taken := b.charged[payment] > 0
+	if lies && !b.lied[payment] {
+		b.lied[payment], e.lie = true, true
+		return !taken
+	}
+	return taken
+}
+
+// believed reports whether a question was answered by a lie that is on record.
+func (b *book) believed(a *view.Attempt) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.attempts[a.ID]
+	return e != nil && e.lie && (a.Outcome == view.OutcomeFound || a.Outcome == view.OutcomeAbsent)
+}
+
 func (b *book) charges(payment string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,15 +164,27 @@ func (b *book) charges(payment string) int {
 // asked about, and that what was charged is what the run believes. When clocks step, a request
 // may be under way for longer than they say.
 func (w *world) judgeCharges(run string, ledger []view.Attempt) {
+	most := 1 // charges of the call, so far as its record explains them
 	for i := range ledger {
 		a := &ledger[i]
 		if !isCharge(a.Name) {
 			continue
 		}
-		paid := w.book.charges(core.CallID(run, a.Call))
-		done := a.Outcome == view.OutcomeCompleted || a.Outcome == view.OutcomeFound
-		if w.steady() && a.RunID == "" && (paid > 1 || done && paid != 1) {
-			w.complain("U9: call %d of %s was charged %d times, and ended %s", a.Call, run, paid, a.Outcome)
+		if i == 0 || ledger[i-1].Call != a.Call {
+			most = 1
+		}
+		least := 0
+		switch {
+		case w.book.believed(a) && a.Outcome == view.OutcomeAbsent:
+			most++ // it was charged, and is again
+		case w.book.believed(a):
+			most-- // it was not, and the call ends
+		case a.Outcome == view.OutcomeCompleted || a.Outcome == view.OutcomeFound:
+			least = 1
+		}
+		last := i == len(ledger)-1 || ledger[i+1].Call != a.Call
+		if paid := w.book.charges(core.CallID(run, a.Call)); last && w.steady() && a.RunID == "" && (paid > most || paid < least) {
+			w.complain("U9: call %d of %s was charged %d times, from %d to %d are explained; it ended %s", a.Call, run, paid, least, most, a.Outcome)
 		}
 		if i == 0 || ledger[i-1].Call != a.Call || a.Question > 0 || a.RunID != "" {
 			continue

@@ -26,7 +26,10 @@ func Remains(schema string) map[string]string {
 		"calls have a row":                  `SELECT calls::text FROM {}.calls`,
 		"turns belong to no run":            `SELECT t.run FROM {}.turns t WHERE NOT EXISTS (SELECT FROM {}.runs r WHERE r.partition = t.partition AND r.id = t.run)`,
 		"turns were written by older owner": `SELECT run FROM (SELECT run, epoch, lag(epoch) OVER (PARTITION BY partition, run, epoch >> 32 ORDER BY number) AS before FROM {}.turns) t WHERE before > epoch`,
-		"turns have an epoch without owner": `WITH o AS MATERIALIZED (SELECT partition, epoch FROM {}.owners) SELECT t.run FROM {}.turns t WHERE NOT EXISTS (SELECT FROM o WHERE o.partition = t.partition AND o.epoch = t.epoch)`,
+		"turns have an epoch without owner": `WITH o AS MATERIALIZED (SELECT partition, epoch FROM {}.owners),
+			first AS MATERIALIZED (SELECT partition, epoch >> 32 AS ward, min(epoch) AS epoch FROM o GROUP BY 1, 2 HAVING count(*) >= 1000) -- those before are forgotten
+			SELECT t.run FROM {}.turns t WHERE NOT EXISTS (SELECT FROM o WHERE o.partition = t.partition AND o.epoch = t.epoch)
+			AND NOT EXISTS (SELECT FROM first f WHERE f.partition = t.partition AND f.ward = t.epoch >> 32 AND t.epoch < f.epoch)`,
 	}
 	for what, statement := range all {
 		all[what] = strings.ReplaceAll(statement, "{}", schema)

@@ -46,6 +46,7 @@ type Book struct {
 	entries []Entry
 	told    map[string]int // failures asked for, by workflow ID and step
 	holds   []*Hold
+	charged map[string]int // payments, by the keys of calls
 	closed  bool
 
 	latest time.Time // when the latest entry came
@@ -64,7 +65,7 @@ func OpenBook() (*Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Book{listener: listener, told: map[string]int{}, latest: time.Now()}
+	b := &Book{listener: listener, told: map[string]int{}, charged: map[string]int{}, latest: time.Now()}
 	b.news = sync.NewCond(&b.mu)
 	server := rpc.NewServer()
 	if err := server.RegisterName("Book", &desk{b}); err != nil {
@@ -120,6 +121,9 @@ func (b *Book) enter(e Entry) (Answer, error) {
 		if a.Fail = b.told[step] < e.Fails; a.Fail {
 			b.told[step]++
 		}
+	}
+	if e.Phase == Charged {
+		b.charged[e.Key]++
 	}
 	b.entries = append(b.entries, e)
 	b.still = b.pause()

@@ -70,6 +70,15 @@ func (l *Load) Case() Case {
 	return Case{Engine: l.Engine, Entries: l.Book.Entries(), Runs: l.runs, Closed: l.closed, Found: l.Found()}
 }
 
+// Progress waits until another run has ended and so many entries more are in the book, for some
+// seconds at most. Code that never survives is held, whatever kills it.
+func (l *Load) Progress(entries int) {
+	runs, at := l.Finished(), l.Book.Length()+entries
+	for end := time.Now().Add(5 * time.Second); (l.Finished() == runs || l.Book.Length() < at) && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // Finished is how many runs have ended so far.
 func (l *Load) Finished() int {
 	l.mu.Lock()

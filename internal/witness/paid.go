@@ -9,6 +9,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -80,7 +81,9 @@ var paid = workflow.New("paid", func(wf *workflow.Context, v int) (int, error) {
 
 // Charges answers how often a call was charged.
 func (d *desk) Charges(key string, n *int) error {
-	*n = d.book.Count(func(e Entry) bool { return e.Phase == Charged && e.Key == key })
+	d.book.mu.Lock()
+	defer d.book.mu.Unlock()
+	*n = d.book.charged[key]
 	return nil
 }
 
@@ -92,23 +95,53 @@ func (p *Pen) charges(key string) (n int) {
 	return n
 }
 
-// payments are how often each call was charged, by its key.
-func payments(entries []Entry) map[string]int {
-	n := map[string]int{}
+// payments are what the provider has on record.
+type payments struct {
+	by   map[string]bool // attempts
+	paid map[string]int  // how often, by the keys of calls
+	late map[string]int  // of these, after the next execution of the call had begun
+}
+
+func paymentsIn(entries []Entry) payments {
+	p := payments{map[string]bool{}, map[string]int{}, map[string]int{}}
+	next := map[string]int{} // number of the latest execution, by the keys of calls
 	for _, e := range entries {
-		if e.Phase == Charged {
-			n[e.Key]++
+		switch e.Phase {
+		case Begin:
+			next[e.Key] = max(next[e.Key], e.Number)
+		case Charged:
+			p.by[e.Attempt] = true
+			if p.paid[e.Key]++; e.Number < next[e.Key] {
+				p.late[e.Key]++
+			}
 		}
 	}
-	return n
+	return p
 }
 
 // judgePayments looks for calls that were charged twice. A process that others took for dead, and
 // that went on, may have charged what nobody could prevent.
 func (j *judge) judgePayments() {
-	for key, n := range j.paid {
-		if n > 1 && !j.Zombies {
+	for key, n := range j.payments.paid {
+		if j.Zombies {
+			n -= j.payments.late[key]
+		}
+		if n > 1 {
 			j.find(Doubled, "call %s was charged %d times", key, n)
 		}
+	}
+}
+
+// judgePayment looks for an attempt that follows one that may have charged, without a question
+// that found that it had not, and for a call that is on record as done and was not charged.
+func (j *judge) judgePayment(call string, a, before *view.Attempt) {
+	if a.Name != pay.Name() {
+		return
+	}
+	if done := a.Outcome == view.OutcomeCompleted || a.Outcome == view.OutcomeFound; done && j.payments.paid[call] == 0 {
+		j.find(Lost, "call %s is on record as %s and was not charged", call, a.Outcome)
+	}
+	if a.Question == 0 && (before.Outcome == view.OutcomeUnknown || before.Question == 0 && j.payments.by[before.ID]) {
+		j.find(Doubled, "attempt %s follows %s, which may have charged, and nobody asked", a.ID, before.ID)
 	}
 }

@@ -72,7 +72,7 @@ const readers = 8
 // Judge reads the book against what the engine itself has on record. Progress, if any, is told
 // how many runs were read.
 func (c Case) Judge(ctx context.Context, progress func(runs int)) Verdict {
-	j := &judge{Case: c, ctx: ctx, lost: map[string]bool{}, bank: map[string]int{}, paid: payments(c.Entries), tally: newTally(c)}
+	j := &judge{Case: c, ctx: ctx, lost: map[string]bool{}, bank: map[string]int{}, payments: paymentsIn(c.Entries), tally: newTally(c)}
 	j.found = append(j.found, c.Found...)
 	begun := map[string][]Entry{}
 	for _, e := range c.Entries {
@@ -117,7 +117,8 @@ type judge struct {
 	lost  map[string]bool // attempts that were
 	bank  map[string]int  // by the keys of calls that are on record as completed: sides posted
 	tally Tally
-	paid  map[string]int // charges, by the keys of calls
+
+	payments payments
 }
 
 func (j *judge) find(kind Kind, format string, args ...any) {
@@ -208,21 +209,20 @@ func (j *judge) judgeLedger(r Run, begun []Entry) {
 	for _, e := range begun {
 		executed[e.Attempt] = e.Process
 	}
-	last := map[int64]int{}
+	last := map[int64]view.Attempt{}
 	for _, a := range attempts {
-		if a.Number != last[a.Call]+1 {
-			j.find(Lost, "%s: attempt %d of call %d follows attempt %d", r.ID, a.Number, a.Call, last[a.Call])
+		before := last[a.Call]
+		if a.Number != before.Number+1 {
+			j.find(Lost, "%s: attempt %d of call %d follows attempt %d", r.ID, a.Number, a.Call, before.Number)
 		}
-		last[a.Call] = a.Number
+		last[a.Call] = a
 		if a.Outcome == "" || a.Reason == "" {
 			j.find(Wrong, "%s: attempt %s has outcome %q and reason %q, want both", r.ID, a.ID, a.Outcome, a.Reason)
 		}
 		if _, ran := executed[a.ID]; a.Outcome == "completed" && !ran {
 			j.find(Lost, "%s: attempt %s of %s is on record as completed and not in the book", r.ID, a.ID, a.Name)
 		}
-		if done := a.Outcome == view.OutcomeCompleted || a.Outcome == view.OutcomeFound; done && a.Name == pay.Name() && j.paid[fmt.Sprintf("%s/%d", r.RunID, a.Call)] == 0 {
-			j.find(Lost, "%s: call %d is on record as %s and was not charged", r.ID, a.Call, a.Outcome)
-		}
+		j.judgePayment(fmt.Sprintf("%s/%d", r.RunID, a.Call), &a, &before)
 		j.note(a)
 		delete(executed, a.ID)
 	}

@@ -119,10 +119,7 @@ func AtQueue(c *view.Call, now time.Time) string {
 
 // InDoubt says which attempt may have had its effect, and how far finding out has come.
 func InDoubt(d *view.Doubt) string {
-	text := fmt.Sprintf("attempt %d may have had its effect: it %s", d.Attempt, endedInDoubt[d.Outcome])
-	if d.Node != "" {
-		text += " on " + d.Node
-	}
+	text := Doubted(d)
 	if d.Started != nil {
 		text += ", begun " + human.Time(*d.Started)
 	}
@@ -132,11 +129,32 @@ func InDoubt(d *view.Doubt) string {
 	if d.Error != "" {
 		text += " (" + human.Clip(d.Error, 200) + ")"
 	}
+	if asked := Asked(d); asked != "" {
+		text += "; " + asked
+	}
+	return text
+}
+
+// Doubted says which attempt may have had its effect, and how it ended.
+func Doubted(d *view.Doubt) string {
+	text := fmt.Sprintf("attempt %d may have had its effect: it %s", d.Attempt, endedInDoubt[d.Outcome])
+	if d.Node != "" {
+		text += " on " + d.Node
+	}
+	return text
+}
+
+// Asked says how far finding out has come, and what the latest question was told; "" before the
+// first question.
+func Asked(d *view.Doubt) (text string) {
 	switch {
 	case d.Asking:
-		text += fmt.Sprintf("; that is being asked (question %d)", d.Question)
+		text = fmt.Sprintf("that is being asked (question %d)", d.Question)
 	case d.Question > 0:
-		text += "; " + human.Plural(d.Question, "question", "questions") + " had no answer"
+		text = human.Plural(d.Question, "question", "questions") + " had no answer"
+	}
+	if d.Answer != "" {
+		text += ", the latest: " + human.Clip(d.Answer, 200)
 	}
 	return text
 }

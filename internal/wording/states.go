@@ -19,7 +19,7 @@ var tones = map[string]Tone{
 	view.CallQueued: "wait", view.CallOffered: "wait", view.CallGated: "wait", view.CallBackoff: "retry", view.CallExternal: "busy",
 	view.CallQuarantined: "held", view.CallInDoubt: "held", view.CallWaiting: "wait",
 
-	view.OutcomeLost: "retry", view.OutcomeDrained: "calm",
+	view.OutcomeLost: "retry", view.OutcomeDrained: "calm", view.OutcomeFound: "good",
 
 	view.WaitDamaged: "held", view.WaitCode: "held", view.WaitBuild: "held", view.WaitActivityPaused: "held", view.WaitGatePaused: "held",
 	view.WaitBreaker: "bad", view.WaitUnserved: "held", view.WaitGate: "wait", view.WaitQueue: "wait", view.WaitSlot: "wait", view.WaitAttempt: "busy",

@@ -31,6 +31,8 @@ type Mock struct {
 	When json.RawMessage `json:"when,omitempty"`
 	// Fails are the types of errors with which the first attempts of each call fail.
 	Fails []string `json:"fails,omitempty"`
+	// Unknown says that attempts that fail may have been done, as a timeout may.
+	Unknown bool `json:"unknown,omitempty"`
 	// Returns is the result, null by default. ReturnsEach are the results of the first
 	// call, the second and so on; the last one is that of all further calls.
 	Returns     json.RawMessage   `json:"returns,omitempty"`

@@ -46,8 +46,8 @@ func TestW20_ExamplesHaveCases(t *testing.T) {
 	}
 }
 
-// TestW20_WhatIsNotAsExpected is said.
-func TestW20_WhatIsNotAsExpected(t *testing.T) {
+// TestW20_U6_WhatIsNotAsExpected is said.
+func TestW20_U6_WhatIsNotAsExpected(t *testing.T) {
 	for text, want := range map[string]string{
 		`return 1|{"expect": {"result": 2}}`:                                                                                  "the result is 1, and 2 is expected",
 		`return 1|{"expect": {"error": "Bad"}}`:                                                                               "it does not fail, and Bad is expected",
@@ -62,10 +62,22 @@ func TestW20_WhatIsNotAsExpected(t *testing.T) {
 		`x = wait signal s|{"expect": {"took": "1s"}}`:                                                                            "waits for a signal that the case does not send",
 		`@a() [timeout: 2s]|{"actions": {"a": [{"takes": "1m"}]}, "expect": {"error": "Timeout", "took": "2s"}}`:                  "",
 		`try [N -> retry: 2, fixed: 1m]:|    @a()|{"actions": {"a": [{"fails": ["N"]}]}, "expect": {"error": "N", "took": "2m"}}`: "",
-		`while True:|    sleep 1|{"expect": {"took": "1s"}}`:                                                                      "has not ended",
-		`return 1|{"expect": {}}`:            "expects nothing",
-		`return 1|{"expect": {"took": "x"}}`: "is not a duration",
-		`return 1|{"expects": {}}`:           "unknown field",
+		// What verify names is asked about a timeout: null is not done, anything else the result.
+		`return @a() [verify: @f(x=1)] [retry: 3, fixed: 1m] [timeout: 2s]|{"actions": {"a": [{"takes": "1m"}], "f": [{"when": {"x": 1}, "returns": 7}]}, "expect": {"result": 7, "took": "2s", "calls": {"a": 1, "f": 1}}}`:     "",
+		`return @a() [verify: @f()] [retry: 3, fixed: 1m]|{"actions": {"a": [{"fails": ["Timeout", "Timeout"], "returns": 9}], "f": [{"returns_each": [null, 7]}]}, "expect": {"result": 7, "took": "1m", "calls": {"f": 2}}}`:   "",
+		`return @a() [verify: @f()] [retry: 3, fixed: 1m]|{"actions": {"a": [{"fails": ["Gone"], "unknown": true, "returns": 9}], "f": [{"fails": ["N"], "returns": 7, "takes": "1s"}]}, "expect": {"result": 7, "took": "3s"}}`: "",
+		`return @a() [verify: @f()] [retry: 3, fixed: 1m]|{"actions": {"a": [{"fails": ["Gone"], "returns": 9}]}, "expect": {"result": 9, "took": "1m"}}`:                                                                        "",
+		`@a() [verify: @f()] [retry: 2, fixed: 1m]|{"actions": {"a": [{"fails": ["Timeout", "Timeout", "Timeout"]}], "f": [{}]}, "expect": {"error": "Timeout", "took": "2m", "calls": {"f": 3}}}`:                               "",
+		`@a() [verify: @f()]|{"actions": {"a": [{"fails": ["Timeout"]}]}, "expect": {"took": "1s"}}`:                                                                                                                             `no mock of case "c" fits @f{}`,
+		`@a() [verify: @f()]|{"actions": {"a": [{"fails": ["Timeout"]}], "f": [{"fails": ["N", "N", "N", "N", "N"]}]}, "expect": {"took": "1s"}}`:                                                                                "@a waits for a person: @f did not say in 5 questions whether it was done",
+		`@a() [unknown: pause]|{"actions": {"a": [{"fails": ["Timeout"]}]}, "expect": {"took": "1s"}}`:                                                                                                                           "@a waits for a person after attempt 1 (unknown_outcome)",
+		`@a() [unknown: verify]|{"actions": {"a": [{"fails": ["Timeout"]}]}, "expect": {"took": "1s"}}`:                                                                                                                          "a case asks only whom [verify: @action] names",
+		`@a() [retry: 3, unknown: fail]|{"actions": {"a": [{"fails": ["Timeout"]}]}, "expect": {"error": "UnknownOutcome", "took": "0s"}}`:                                                                                       "",
+		`@a() [verify: @f()] [retry: 3, fixed: 1s, unknown: repeat]|{"actions": {"a": [{"fails": ["Gone"], "unknown": true}]}, "expect": {"took": "1s"}}`:                                                                        "",
+		`while True:|    sleep 1|{"expect": {"took": "1s"}}`: "has not ended",
+		`return 1|{"expect": {}}`:                            "expects nothing",
+		`return 1|{"expect": {"took": "x"}}`:                 "is not a duration",
+		`return 1|{"expects": {}}`:                           "unknown field",
 	} {
 		parts := strings.Split(text, "|")
 		n := len(parts) - 1

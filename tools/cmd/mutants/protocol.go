@@ -129,6 +129,10 @@ var protocolFaults = []protocolFault{
 		map[string][]change{"store/postgres/due.go": {{"WHERE partition = p.id AND ward = p.ward AND wake > p.after", "WHERE partition = p.id AND wake > p.after"}}},
 	},
 	{
+		"what may have been done is repeated without a question",
+		map[string][]change{"internal/core/question.go": {{"	return c.Policy.AfterUnknown(retry.TypeWorkerLost)\n", "	return retry.RepeatUnknown\n"}}},
+	},
+	{
 		"what an effect is known by differs from attempt to attempt",
 		map[string][]change{"activity/info.go": {{"		return a.info.CallID\n", "		return a.info.AttemptID\n"}}},
 	},
