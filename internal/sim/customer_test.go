@@ -83,6 +83,11 @@ func (w *world) insist(o *order, what string, ask func(ctx context.Context) any)
 	return false
 }
 
+// tenantOf is the run key of a run: half have none, and one of the others weighs more.
+func (w *world) tenantOf(id string) history.Settings {
+	return []history.Settings{{}, {}, {Key: "ann"}, {Key: "bob", Weight: 3}}[w.dice.of("tenant").of(id).below(4)]
+}
+
 func (w *world) start(ctx context.Context, o *order) any {
 	return w.seen.record(w, o.id, starts{}, func() any {
 		input, err := history.Encode(o.job)
@@ -90,7 +95,7 @@ func (w *world) start(ctx context.Context, o *order) any {
 			return err
 		}
 		flow := o.job.flow()
-		run, attached, err := w.desk().StartRun(ctx, request.Start{WorkflowID: o.id, Type: flow.Name(), Input: input})
+		run, attached, err := w.desk().StartRun(ctx, request.Start{WorkflowID: o.id, Type: flow.Name(), Input: input, Settings: w.tenantOf(o.id)})
 		if err != nil {
 			return err
 		}

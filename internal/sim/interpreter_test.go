@@ -21,8 +21,8 @@ var (
 
 var errUnlucky = errors.New("unlucky")
 
-// narrow lets two attempts pass at a time.
-var narrow = gate.New("narrow", narrowness)
+// narrow lets two attempts pass at a time, and of each run key few a second.
+var narrow = gate.New("narrow", narrowness, gate.WithPerKey(gate.PerKey{Rate: gate.Rate{PerSecond: 5, Burst: 2}}))
 
 const (
 	narrowness = 2

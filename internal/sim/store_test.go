@@ -185,6 +185,10 @@ func (c *connection) Due(ctx context.Context, places []int, after, until int64, 
 	})
 }
 
+func (c *connection) Line(ctx context.Context, l store.LineRead) ([]store.LineRun, error) {
+	return carry(ctx, c.node, vDue, l.From, len(l.Partitions), func() ([]store.LineRun, error) { return c.Store.Line(ctx, l) })
+}
+
 func (c *connection) Inbox(ctx context.Context, places []int, after int64, limit int) ([]store.Message, error) {
 	return carry(ctx, c.node, vInbox, "", len(places), func() ([]store.Message, error) { return c.Store.Inbox(ctx, places, after, limit) })
 }

@@ -1,0 +1,91 @@
+package perdure_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/extent"
+	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/postgres"
+	"github.com/perdure/perdure/store/sqlite"
+	"github.com/perdure/perdure/workflow"
+)
+
+// TestT6_NobodyWaitsOverAllNodes: on one node with a file and on four with PostgreSQL, few of thousands
+// of bodies of A begin between the start of a run of B and its body.
+func TestT6_NobodyWaitsOverAllNodes(t *testing.T) {
+	extent.NotInShort(t, "a server")
+	for name, c := range map[string]struct {
+		nodes int
+		db    func(t *testing.T) store.Opener
+	}{
+		"file": {1, func(t *testing.T) store.Opener { return sqlite.File(t.TempDir() + "/t.db") }},
+		"four": {4, func(t *testing.T) store.Opener { return postgres.URL(pgtest.Database(t)) }},
+	} {
+		for _, at := range []string{"line", "gate", "queue"} {
+			t.Run(name+"/"+at, func(t *testing.T) { behindMany(t, c.db(t), c.nodes, at) })
+		}
+	}
+}
+
+func behindMany(t *testing.T, db store.Opener, nodes int, at string) {
+	ctx := t.Context()
+	var options []activity.Option
+	switch at {
+	case "gate":
+		options = append(options, activity.Through(gate.New("two", 2)))
+	case "queue":
+		options = append(options, activity.Queue("mill"))
+	}
+	var begun, beforeB atomic.Int64
+	body := activity.New("body", func(ctx context.Context, who string) (int, error) {
+		begun.Add(1)
+		if who == "b" {
+			beforeB.Store(begun.Load())
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+		}
+		return 0, nil
+	})
+	job := workflow.New("job", func(wf *workflow.Context, who string) (int, error) { return workflow.Call(wf, body, who, options...) })
+	var engines []*perdure.Engine
+	for i := range nodes {
+		eng, err := perdure.Open(ctx, db, perdure.Register(job, body), perdure.Concurrency(4), perdure.ServeQueue("mill", 2),
+			perdure.NodeName(fmt.Sprint("node-", i)), perdure.Logger(slog.New(slog.DiscardHandler)))
+		ok(t, err)
+		ok(t, eng.Start(ctx))
+		defer eng.Close()
+		engines = append(engines, eng)
+	}
+	many := extent.AtNight(1500, 20_000)
+	var starts sync.WaitGroup
+	for c := range 8 {
+		starts.Go(func() {
+			for i := c; i < many; i += 8 {
+				if _, err := perdure.Start(ctx, engines[c%nodes], job, fmt.Sprint("a", i), "a", workflow.Key("a")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	starts.Wait()
+	asked := begun.Load()
+	start := time.Now()
+	_, err := perdure.Run(ctx, engines[nodes-1], job, "b", "b", workflow.Key("b"))
+	ok(t, err)
+	t.Logf("%d of %d bodies of a had begun; %d more did before that of b, which ended after %s", asked, many, beforeB.Load()-asked, time.Since(start))
+	if n := beforeB.Load() - asked; n > int64(many)/10 {
+		t.Errorf("%d bodies of a began before that of b", n)
+	}
+}
