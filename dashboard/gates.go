@@ -140,8 +140,20 @@ type trait struct {
 // keyRow is what waits and runs of a run key.
 type keyRow struct {
 	Name             string
+	Link             template.URL // its runs; none for those without a key
 	Waiting, Running int
 	Oldest           *stamp // since when the one waits that has waited longest
+}
+
+func keyRows(q *request, all []view.KeyWait) (rows []keyRow) {
+	for _, k := range all {
+		row := keyRow{Name: wording.Key(k.Key, 0), Waiting: k.Waiting, Running: k.Running, Oldest: q.ago(k.Oldest)}
+		if k.Key != "" {
+			row.Link = link("runs", "key", k.Key)
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // ticketRow is a call at a gate.
@@ -237,9 +249,7 @@ func (p *gatePage) gateFacts(q *request, g *view.Gate) {
 // tickets adds a page of the calls at the gate: running ones, waiting ones in order, and
 // those in backoff.
 func (p *gatePage) tickets(q *request, g *view.Gate) {
-	for _, k := range g.Keys {
-		p.Keys = append(p.Keys, keyRow{wording.Key(k.Key, 0), k.Waiting, k.Running, q.ago(k.Oldest)})
-	}
+	p.Keys = keyRows(q, g.Keys)
 	n := len(g.Tickets)
 	from, _ := strconv.Atoi(q.URL.Query().Get("from"))
 	from = max(0, min(from, n-1)) / pageTickets * pageTickets

@@ -26,6 +26,7 @@ type overviewPage struct {
 	Group    string
 	Tiles    []tile
 	Waiting  []waitingRow
+	Keys     []keyRow
 	Changes  []string
 	Errors   []errorRow
 	Failed   []failedRow
@@ -102,7 +103,7 @@ func overview(q *request) (any, error) {
 	for i := range s.Waiting {
 		p.Waiting = append(p.Waiting, rowOfWaiting(q, &s.Waiting[i]))
 	}
-	p.Changes = wording.Changes(s, s.Time)
+	p.Keys, p.Changes = keyRows(q, s.Keys), wording.Changes(s, s.Time)
 	for i := range s.Errors {
 		p.Errors = append(p.Errors, rowOfError(q, &s.Errors[i]))
 	}

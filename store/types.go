@@ -406,6 +406,7 @@ type WaitingCall struct {
 	Call
 	WorkflowID string
 	Type       string // name of the workflow definition
+	Key        string // of the run
 }
 
 // OfEntity reports whether calls in this state belong to an entity that is not a workflow.

@@ -49,7 +49,7 @@ const MaxKeys = 10
 type KeyWait struct {
 	Key     string     `json:"key"`              // "": of runs without one
 	Waiting int        `json:"waiting"`          // calls
-	Running int        `json:"running"`          // calls
+	Running int        `json:"running"`          // calls that have a slot of the gate; 0 in a Status
 	Oldest  *time.Time `json:"oldest,omitempty"` // since when the one waits that has waited longest; nil if none waits
 }
 

@@ -22,6 +22,9 @@ type Status struct {
 
 	// Waiting says what calls and runs wait for, the most serious first.
 	Waiting []Waiting `json:"waiting,omitempty"`
+	// Keys are the run keys of which most calls wait for a slot, a gate or a worker, at most
+	// MaxKeys, counted among the calls that Waiting counts. It is empty if no run has a key.
+	Keys []KeyWait `json:"keys,omitempty"`
 	// Queues are the queues in which attempts are offered or run, or that a worker
 	// serves, by name.
 	Queues []Queue `json:"queues,omitempty"`

@@ -110,36 +110,18 @@ func GateChange(name string, word core.GateWord, p core.GatePreview) view.GateCh
 	}
 }
 
-// keysAt counts the calls at a gate by run key, those of which most wait first; nil if no run has one.
-func keysAt(g *core.Gate) (keys []view.KeyWait) {
-	of, named := map[string]*view.KeyWait{}, false
+// keysAt counts the calls at a gate by run key.
+func keysAt(g *core.Gate) []view.KeyWait {
+	keys := keyCounts{}
 	for _, t := range g.Tickets() {
-		k := of[t.RunKey]
-		if k == nil {
-			k = &view.KeyWait{Key: t.RunKey}
-			of[t.RunKey] = k
-		}
-		named = named || t.RunKey != ""
 		switch t.Phase {
 		case gates.Running:
-			k.Running++
+			keys.of(t.RunKey).Running++
 		case gates.Waiting:
-			k.Waiting++
-			if since := at(t.Since); k.Oldest == nil || since.Before(*k.Oldest) {
-				k.Oldest = &since
-			}
+			keys.waits(t.RunKey, optional(t.Since))
 		}
 	}
-	if !named {
-		return nil
-	}
-	for _, k := range of {
-		keys = append(keys, *k)
-	}
-	slices.SortFunc(keys, func(a, b view.KeyWait) int {
-		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(b.Running, a.Running), cmp.Compare(a.Key, b.Key))
-	})
-	return keys[:min(len(keys), view.MaxKeys)]
+	return keys.most()
 }
 
 // inOrder sorts tickets: running ones, waiting ones in the order in which they are

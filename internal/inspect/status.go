@@ -44,13 +44,13 @@ func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := &summary{groups: map[waitGroup]*view.Waiting{}, partly: map[string]bool{}}
+	sum := &summary{groups: map[waitGroup]*view.Waiting{}, partly: map[string]bool{}, keys: keyCounts{}}
 	for _, add := range []func(context.Context, *obstacles, *summary) error{in.addPauses, in.addHeld, in.addCalls, in.addDeparted} {
 		if err := add(ctx, o, sum); err != nil {
 			return nil, err
 		}
 	}
-	s.Waiting = sum.sorted(&s.Counts)
+	s.Waiting, s.Keys = sum.sorted(&s.Counts), sum.keys.most()
 	if err := in.addNeeds(ctx, s.Waiting); err != nil {
 		return nil, err
 	}
@@ -113,6 +113,7 @@ type summary struct {
 	groups map[waitGroup]*view.Waiting
 	order  []waitGroup
 	partly map[string]bool // kinds of waits of which not all were read
+	keys   keyCounts       // of calls that wait for a slot, a gate or a worker
 }
 
 // add counts something that waits.
@@ -265,6 +266,9 @@ func (in *Inspector) addCalls(ctx context.Context, o *obstacles, sum *summary) e
 				if err := o.atGate(ctx, &w); err != nil {
 					return err
 				}
+			}
+			if state == store.Gated || state == store.Queued || state == store.Offered {
+				sum.keys.waits(c.Key, w.Since)
 			}
 			sum.add(w, c.WorkflowID, c.Run, c.Type)
 		}

@@ -146,7 +146,7 @@ func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.
 		for _, r := range p.runs {
 			for _, c := range r.calls {
 				if c.State == filter.State {
-					waiting = append(waiting, store.WaitingCall{Call: c, WorkflowID: r.row.WorkflowID, Type: r.row.Type})
+					waiting = append(waiting, store.WaitingCall{Call: c, WorkflowID: r.row.WorkflowID, Type: r.row.Type, Key: r.row.Key})
 				}
 			}
 		}

@@ -126,11 +126,11 @@ func appendCall(list []store.Call, r pgx.Rows) ([]store.Call, error) {
 // all partitions, or those of $2).
 const selectWaiting = `WITH waiting AS (SELECT c.* FROM (SELECT id FROM perdure.partitions WHERE $1 OR id = ANY ($2::bigint[])) p, LATERAL (
 		SELECT * FROM perdure.calls c WHERE c.partition = p.id AND c.state = $3 ORDER BY c.due LIMIT $4) c ORDER BY c.due LIMIT $4)
-	SELECT ` + callColumns + `, r.workflow_id, r.type FROM waiting c, LATERAL (
+	SELECT ` + callColumns + `, r.workflow_id, r.type, r.run_key FROM waiting c, LATERAL (
 		SELECT workflow_id, type FROM perdure.runs r WHERE r.partition = c.partition AND r.id = c.run LIMIT 1) r ORDER BY c.due`
 
 // selectWaitingOf is selectWaiting for one partition.
-const selectWaitingOf = `SELECT ` + callColumns + `, r.workflow_id, r.type
+const selectWaitingOf = `SELECT ` + callColumns + `, r.workflow_id, r.type, r.run_key
 	FROM (SELECT * FROM perdure.calls WHERE partition = $1 AND state = $2 ORDER BY due LIMIT $3) c
 	JOIN perdure.runs r ON r.partition = $1 AND r.id = c.run ORDER BY c.due`
 
@@ -145,7 +145,7 @@ func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.
 		waiting = nil
 		add := func(r pgx.Rows) error {
 			var w store.WaitingCall
-			err := r.Scan(append(callFields(&w.Call), &w.WorkflowID, &w.Type)...)
+			err := r.Scan(append(callFields(&w.Call), &w.WorkflowID, &w.Type, &w.Key)...)
 			waiting = append(waiting, w)
 			return err
 		}

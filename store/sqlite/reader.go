@@ -224,9 +224,9 @@ func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.
 	var waiting []store.WaitingCall
 	err := h.eachPartition(ctx, "Waiting", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
 		return c.query(ctx, `SELECT `+callColumns+`, (SELECT workflow_id FROM runs WHERE partition = c.partition AND id = c.run),
-				(SELECT type FROM runs WHERE partition = c.partition AND id = c.run)
+				(SELECT type FROM runs WHERE partition = c.partition AND id = c.run), (SELECT run_key FROM runs WHERE partition = c.partition AND id = c.run)
 			FROM calls c WHERE partition = ? AND state = ? ORDER BY due LIMIT ?`, func(r row) error {
-			waiting = append(waiting, store.WaitingCall{Call: scanCall(partition, r), WorkflowID: r.text(8), Type: r.text(9)})
+			waiting = append(waiting, store.WaitingCall{Call: scanCall(partition, r), WorkflowID: r.text(8), Type: r.text(9), Key: r.text(10)})
 			return nil
 		}, int64(partition), string(filter.State), int64(filter.Limit))
 	})

@@ -69,19 +69,8 @@ func showGate(scr *screen, db *source, ctx context.Context, e *perdure.Engine, n
 	if err := facts.Write(scr.out); err != nil {
 		return err
 	}
-	if len(g.Keys) > 0 {
-		scr.printf("\nWhose calls are there:\n\n")
-		keys := scr.table("KEY", "WAITING", "RUNNING", "OLDEST WAITS")
-		for _, k := range g.Keys {
-			oldest := ""
-			if k.Oldest != nil {
-				oldest = human.Duration(now.Sub(*k.Oldest))
-			}
-			keys.Row(wording.Key(k.Key, 0), human.Count(k.Waiting), human.Count(k.Running), oldest)
-		}
-		if err := keys.Write(scr.out); err != nil {
-			return err
-		}
+	if err := keysTable(scr, "Whose calls are there", g.Keys, now); err != nil {
+		return err
 	}
 	nextForGate(scr, db, g)
 	if len(g.Log) == 0 {

@@ -109,6 +109,9 @@ func showStatus(scr *screen, db *source, ctx context.Context, e *perdure.Engine)
 	if err := waitingNow(scr, s.Waiting, now); err != nil {
 		return nil, err
 	}
+	if err := keysTable(scr, "Whose calls wait", s.Keys, now); err != nil {
+		return nil, err
+	}
 	if err := queues(scr, s.Queues, now); err != nil {
 		return nil, err
 	}
@@ -214,6 +217,25 @@ func whenNext(t *time.Time, now time.Time) string {
 		return ""
 	}
 	return human.Until(*t, now)
+}
+
+// keysTable shows the run keys of which most calls wait.
+func keysTable(scr *screen, title string, all []view.KeyWait, now time.Time) error {
+	if len(all) == 0 {
+		return nil
+	}
+	scr.printf("\n%s:\n\n", title)
+	table := scr.table("KEY", "WAITING", "OLDEST", "RUNNING")
+	table.Right(1, 3)
+	table.Spare("RUNNING")
+	for _, k := range all {
+		running := ""
+		if k.Running > 0 {
+			running = human.Count(k.Running)
+		}
+		table.Row(wording.Key(k.Key, 0), human.Count(k.Waiting), whenPast(k.Oldest, now), running)
+	}
+	return table.Write(scr.out)
 }
 
 // queues shows which processes serve each queue, and what is in it.

@@ -1,0 +1,42 @@
+package inspect
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/view"
+)
+
+// keyCounts counts calls by run key.
+type keyCounts map[string]*view.KeyWait
+
+func (c keyCounts) of(key string) *view.KeyWait {
+	if c[key] == nil {
+		c[key] = &view.KeyWait{Key: key}
+	}
+	return c[key]
+}
+
+// waits counts a call that waits since a time, nil if that is not known.
+func (c keyCounts) waits(key string, since *time.Time) {
+	k := c.of(key)
+	k.Waiting++
+	if since != nil && (k.Oldest == nil || since.Before(*k.Oldest)) {
+		k.Oldest = since
+	}
+}
+
+// most returns the keys of which most calls wait; nil if no run has a key.
+func (c keyCounts) most() (keys []view.KeyWait) {
+	if len(c) == 0 || len(c) == 1 && c[""] != nil {
+		return nil
+	}
+	for _, k := range c {
+		keys = append(keys, *k)
+	}
+	slices.SortFunc(keys, func(a, b view.KeyWait) int {
+		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(b.Running, a.Running), cmp.Compare(a.Key, b.Key))
+	})
+	return keys[:min(len(keys), view.MaxKeys)]
+}
