@@ -1,0 +1,394 @@
+package postgres
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/perdure/perdure/store"
+)
+
+// closedState is the SQLSTATE of a trigger of a closed database.
+const closedState = "PD007"
+
+// closable are the tables that nobody writes to in a closed database. Making a trigger waits
+// for the transactions that write to its table, those of users included, and refuses later
+// ones, whatever wrote them. A setting of the transaction lets that of a copy pass.
+var closable = []string{"runs", "attributes", "turns", "calls", "attempts", "tallies", "inbox", "tasks", "nodes", "workers", "owners", "switches"}
+
+const (
+	makeClosed = `CREATE OR REPLACE FUNCTION perdure.closed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF coalesce(current_setting('perdure_copy.writes', true), '') <> 'on' THEN
+			RAISE EXCEPTION '%', (SELECT value FROM perdure.meta WHERE key = 'seal') USING ERRCODE = '` + closedState + `';
+		END IF;
+		RETURN NULL;
+	END $$`
+	makeTrigger = `CREATE TRIGGER closed BEFORE INSERT OR UPDATE OR DELETE ON perdure.%s FOR EACH STATEMENT EXECUTE FUNCTION perdure.closed()`
+	dropTrigger = `DROP TRIGGER IF EXISTS closed ON perdure.%s`
+	passClosed  = `SET LOCAL perdure_copy.writes = 'on'`
+)
+
+// errDistributed refuses a copy where no trigger can close the tables.
+var errDistributed = errors.New("its tables are distributed by Citus, which has no triggers for them: such a database cannot be closed, so it cannot be copied")
+
+func (h *handle) Sealed(ctx context.Context) (seal store.Seal, err error) {
+	err = h.share(ctx, "Sealed", func(c *conn) error {
+		seal, err = c.seal(ctx)
+		return err
+	})
+	return seal, err
+}
+
+func (c *conn) seal(ctx context.Context) (seal store.Seal, err error) {
+	text := "{}"
+	if _, err := c.one(ctx, `SELECT value FROM perdure.meta WHERE key = 'seal'`, nil, &text); err != nil {
+		return seal, err
+	}
+	return seal, json.Unmarshal([]byte(text), &seal)
+}
+
+func (h *handle) Seal(ctx context.Context, before, after store.Seal, rows *store.Rows) error {
+	if err := store.CheckSeal(before, after, rows); err != nil {
+		return err
+	}
+	if h.distributed {
+		return fmt.Errorf("%s: %w", h.info.Location, errDistributed)
+	}
+	return h.share(ctx, "Seal", func(c *conn) error {
+		return c.transact(ctx, func(tx pgx.Tx) error {
+			// Nodes lock this row when they join.
+			if _, err := c.exec(ctx, `SELECT FROM perdure.meta WHERE key = 'secret' FOR UPDATE`); err != nil {
+				return err
+			}
+			known, err := c.seal(ctx)
+			switch {
+			case err != nil || known == after:
+				return err
+			case known != before:
+				return store.ErrStale
+			case before.Closed():
+				if err := c.script(ctx, passClosed); err != nil {
+					return err
+				}
+			case after.Closed():
+				if err := c.shut(ctx); err != nil {
+					return err
+				}
+			}
+			if rows != nil {
+				if err := c.insertRows(ctx, tx, rows); err != nil {
+					return err
+				}
+			}
+			if before.Closed() && !after.Closed() {
+				if err := c.triggers(ctx, dropTrigger); err != nil {
+					return err
+				}
+			}
+			text, _ := json.Marshal(after) // cannot fail
+			_, err = c.exec(ctx, `INSERT INTO perdure.meta (key, value) VALUES ('seal', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, string(text))
+			return err
+		})
+	})
+}
+
+// shut makes the triggers that refuse what is written, unless a node or worker is live. It
+// looks for these before it waits for any table.
+func (c *conn) shut(ctx context.Context) error {
+	for range 2 {
+		var live string
+		_, err := c.one(ctx, `SELECT coalesce((SELECT name FROM perdure.nodes WHERE departed IS NULL AND expires > perdure.now() LIMIT 1),
+			(SELECT 'the worker ' || name FROM perdure.workers WHERE NOT departed AND seen + lease > perdure.now() LIMIT 1), '')`, nil, &live)
+		if err != nil {
+			return err
+		}
+		if live != "" {
+			return &store.InUseError{Location: c.h.info.Location, Holder: live}
+		}
+		if err := c.script(ctx, c.h.sql(makeClosed)); err != nil {
+			return err
+		}
+		if err := c.triggers(ctx, dropTrigger); err != nil { // locks the tables, so the second look is final
+			return err
+		}
+	}
+	return c.triggers(ctx, makeTrigger)
+}
+
+// triggers runs a statement for each trigger of a closed database.
+func (c *conn) triggers(ctx context.Context, statement string) error {
+	for _, table := range closable {
+		if err := c.script(ctx, fmt.Sprintf(statement, table)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// closedError returns the error of a statement that a trigger refused.
+func (h *handle) closedError(err error) error {
+	refused := &store.SealedError{Location: h.info.Location}
+	if m, ok := errors.AsType[*pgconn.PgError](err); ok {
+		_ = json.Unmarshal([]byte(m.Message), &refused.Seal) // else it says less
+	}
+	return refused
+}
+
+// put writes rows into a table, the first column of which is the partition.
+func put(ctx context.Context, tx pgx.Tx, h *handle, table string, columns []string, n int, row func(i int) []any) error {
+	if n == 0 {
+		return nil
+	}
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{h.schema, table}, columns, pgx.CopyFromSlice(n, func(i int) ([]any, error) { return row(i), nil }))
+	return foreign(err)
+}
+
+// belonging is a row that belongs to a run.
+type belonging[T any] struct {
+	partition int
+	run       string
+	row       *T
+}
+
+// belongings lists the rows that belong to runs.
+func belongings[T any](runs []store.WholeRun, parts func(w *store.WholeRun) []T) (all []belonging[T]) {
+	for i := range runs {
+		w := &runs[i]
+		own := parts(w)
+		for k := range own {
+			all = append(all, belonging[T]{w.Run.Partition, w.Run.ID, &own[k]})
+		}
+	}
+	return all
+}
+
+func (c *conn) insertRows(ctx context.Context, tx pgx.Tx, rows *store.Rows) error {
+	if rows.Facts != nil {
+		if err := c.writeFacts(ctx, rows.Facts); err != nil {
+			return err
+		}
+	}
+	runs, messages, switches := rows.Runs, rows.Messages, rows.Switches
+	turns := belongings(runs, func(w *store.WholeRun) []store.TurnRow { return w.Turns })
+	calls := belongings(runs, func(w *store.WholeRun) []store.Call { return w.Calls })
+	attempts := belongings(runs, func(w *store.WholeRun) []store.Attempt { return w.Attempts })
+	tasks := belongings(runs, func(w *store.WholeRun) []store.Task { return w.Tasks })
+	attributes := belongings(runs, func(w *store.WholeRun) []store.Attribute { return w.Run.Attributes })
+	for _, t := range []struct {
+		table   string
+		columns []string
+		n       int
+		row     func(i int) []any
+	}{
+		{"runs", []string{"partition", "id", "workflow_id", "latest", "type", "node_group", "chain", "attempt", "created", "priority", "status", "wake", "closed", "is_full", "start", "detail"}, len(runs), func(i int) []any {
+			r := &runs[i].Run
+			return []any{r.Partition, r.ID, r.WorkflowID, r.Latest, r.Type, r.Group, r.Chain, r.Attempt, r.Created, r.Priority, string(r.Status), orNull(r.Wake), r.Closed, r.Full, payload(r.Start), payload(r.Detail)}
+		}},
+		{"attributes", []string{"partition", "run", "name", "value"}, len(attributes), func(i int) []any {
+			a := attributes[i]
+			return []any{a.partition, a.run, a.row.Name, a.row.Value}
+		}},
+		{"turns", []string{"partition", "run", "number", "commit_id", "epoch", "time", "events"}, len(turns), func(i int) []any {
+			t := turns[i]
+			return []any{t.partition, t.run, t.row.Number, t.row.CommitID, t.row.Epoch, t.row.Time, payload(t.row.Events)}
+		}},
+		{"calls", []string{"partition", "run", "number", "state", "name", "queue", "attempt", "due", "data"}, len(calls), func(i int) []any {
+			k := calls[i]
+			return []any{k.partition, k.run, k.row.Number, string(k.row.State), k.row.Name, k.row.Queue, k.row.Attempt, k.row.Due, payload(k.row.Data)}
+		}},
+		{"attempts", []string{"partition", "run", "call", "number", "name", "outcome", "error_type", "reason", "started", "ended", "data"}, len(attempts), func(i int) []any {
+			a := attempts[i]
+			return []any{a.partition, a.run, a.row.Call, a.row.Number, a.row.Name, a.row.Outcome, a.row.ErrorType, a.row.Reason, a.row.Started, a.row.Ended, payload(a.row.Data)}
+		}},
+		{"tasks", []string{"partition", "run", "number", "attempt", "workflow_id", "queue", "name", "priority", "suspect", "offered", "latest", "worker", "claimed", "settled", "stopped", "data"}, len(tasks), func(i int) []any {
+			t := tasks[i]
+			return []any{t.partition, t.run, t.row.Number, t.row.Attempt, t.row.WorkflowID, t.row.Queue, t.row.Name, t.row.Priority, t.row.Suspect, t.row.Offered, t.row.Latest, t.row.Worker, t.row.Claimed, t.row.Settled, t.row.Stopped, payload(t.row.Data)}
+		}},
+		{"inbox", []string{"partition", "workflow_id", "run", "key", "kind", "posted", "data"}, len(messages), func(i int) []any {
+			m := &messages[i]
+			return []any{m.Partition, m.WorkflowID, m.Run, m.Key, m.Kind, m.Posted, payload(m.Data)}
+		}},
+		{"switches", []string{"number", "node_group", "kind", "name", "off", "request", "by", "why", "time", "share"}, len(switches), func(i int) []any {
+			s := &switches[i]
+			return []any{s.Number, s.Group, s.Kind, s.Name, s.Off, s.Request, s.By, s.Why, s.Time, s.Share}
+		}},
+	} {
+		if err := put(ctx, tx, c.h, t.table, t.columns, t.n, t.row); err != nil {
+			return err
+		}
+	}
+	return c.send(ctx, func(b *batch) {
+		for i := range rows.Tallies {
+			t := &rows.Tallies[i]
+			b.put(intoTallies, []int64{int64(t.Partition)}, []int64{t.Bucket}, []string{t.Type}, []string{t.Name}, []int64{t.FirstTry}, []int64{t.Recovered}, []int64{t.Exhausted},
+				[]int64{t.Failed}, []int64{t.Canceled}, []int64{t.ByHand}, []int64{t.Attempts}, []int64{t.Retrying})
+		}
+	})
+}
+
+func (c *conn) writeFacts(ctx context.Context, f *store.Facts) error {
+	return c.send(ctx, func(b *batch) {
+		for key, value := range map[string]string{"secret": hex.EncodeToString(f.Secret), "codecs": f.Codecs} {
+			if value != "" {
+				b.do(`INSERT INTO perdure.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, value)
+			}
+		}
+		b.do(`UPDATE perdure.partitions SET clock = greatest(clock, $1)`, f.Clock)
+	})
+}
+
+func (h *handle) Export(ctx context.Context, after store.Cursor, limit int) (*store.Rows, error) {
+	limit = max(limit, 1)
+	var rows *store.Rows
+	err := h.share(ctx, "Export", func(c *conn) (err error) {
+		rows = &store.Rows{Next: after.Part.Follow()}
+		switch after.Part {
+		case store.CopyFacts:
+			rows.Facts, err = c.facts(ctx)
+			return err
+		case store.CopyRuns:
+			return c.exportRuns(ctx, rows, after, limit)
+		case store.CopyMessages:
+			return c.query(ctx, `SELECT `+messageColumns+`, partition FROM perdure.inbox WHERE (partition, sequence) > ($1, $2) ORDER BY partition, sequence LIMIT $3`,
+				[]any{after.Partition, after.Number, limit}, func(r pgx.Rows) error {
+					var m store.Message
+					err := r.Scan(&m.Sequence, &m.WorkflowID, &m.Run, &m.Key, &m.Kind, &m.Posted, (*opaque)(&m.Data), &m.Partition)
+					if rows.Messages = append(rows.Messages, m); len(rows.Messages) == limit {
+						rows.Next = store.Cursor{Part: store.CopyMessages, Partition: m.Partition, Number: m.Sequence}
+					}
+					return err
+				})
+		case store.CopyTallies:
+			return c.query(ctx, `SELECT partition, bucket, type, name, first_try, recovered, exhausted, failed, canceled, by_hand, attempts, retrying FROM perdure.tallies
+				WHERE (partition, bucket, type, name) > ($1, $2, $3, $4) ORDER BY partition, bucket, type, name LIMIT $5`,
+				[]any{after.Partition, after.Number, after.ID, after.Name, limit}, func(r pgx.Rows) error {
+					var t store.PlacedTally
+					err := r.Scan(&t.Partition, &t.Bucket, &t.Type, &t.Name, &t.FirstTry, &t.Recovered, &t.Exhausted, &t.Failed, &t.Canceled, &t.ByHand, &t.Attempts, &t.Retrying)
+					if rows.Tallies = append(rows.Tallies, t); len(rows.Tallies) == limit {
+						rows.Next = store.Cursor{Part: store.CopyTallies, Partition: t.Partition, Number: t.Bucket, ID: t.Type, Name: t.Name}
+					}
+					return err
+				})
+		case store.CopySwitches: // people wrote them: there are few
+			rows.Switches, err = c.switches(ctx, `SELECT `+switchColumns+` FROM perdure.switches ORDER BY node_group, number`)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+func (c *conn) facts(ctx context.Context) (*store.Facts, error) {
+	f := &store.Facts{}
+	var secret string
+	_, err := c.one(ctx, `SELECT (SELECT value FROM perdure.meta WHERE key = 'secret'), coalesce((SELECT value FROM perdure.meta WHERE key = 'codecs'), ''),
+		(SELECT max(clock) FROM perdure.partitions)`, nil, &secret, &f.Codecs, &f.Clock)
+	if err == nil {
+		f.Secret, err = hex.DecodeString(secret)
+	}
+	if err == nil {
+		err = c.query(ctx, `SELECT name, first FROM perdure.node_groups ORDER BY name`, nil, func(r pgx.Rows) error {
+			g := store.Group{Partitions: c.h.info.Partitions}
+			err := r.Scan(&g.Name, &g.First)
+			f.Groups = append(f.Groups, g)
+			return err
+		})
+	}
+	return f, err
+}
+
+// errEnough ends a query whose result is long enough.
+var errEnough = errors.New("enough was read")
+
+// exportRuns reads runs above a partition and an ID, in the order of both.
+func (c *conn) exportRuns(ctx context.Context, rows *store.Rows, after store.Cursor, limit int) error {
+	err := c.query(ctx, `SELECT `+runColumns+` FROM perdure.runs WHERE (partition, id) > ($1, $2) ORDER BY partition, id LIMIT $3`,
+		[]any{after.Partition, after.ID, limit}, func(r pgx.Rows) error {
+			run, err := scanRun(r)
+			if err == nil {
+				rows.Runs = append(rows.Runs, store.WholeRun{Run: *run})
+			}
+			return err
+		})
+	if err != nil || len(rows.Runs) == 0 {
+		return err
+	}
+	at, size, full := 0, 0, len(rows.Runs) == limit
+	is := func(partition int, run string) bool {
+		return rows.Runs[at].Run.Partition == partition && rows.Runs[at].Run.ID == run
+	}
+	// each reads the rows of a table that belong to the runs.
+	each := func(columns, order string, read func(r pgx.Rows) error) error {
+		at = 0
+		last := &rows.Runs[len(rows.Runs)-1].Run
+		return c.query(ctx, `SELECT `+columns+` WHERE (partition, run) > ($1, $2) AND (partition, run) <= ($3, $4) ORDER BY partition, run`+order,
+			[]any{after.Partition, after.ID, last.Partition, last.ID}, read)
+	}
+	of := func(partition int, run string) *store.WholeRun {
+		for !is(partition, run) {
+			at++
+		}
+		return &rows.Runs[at]
+	}
+	err = each(`partition, run, number, commit_id, epoch, time, events FROM perdure.turns`, `, number`, func(r pgx.Rows) error {
+		var t store.TurnRow
+		var partition int
+		var run string
+		if err := r.Scan(&partition, &run, &t.Number, &t.CommitID, &t.Epoch, &t.Time, (*opaque)(&t.Events)); err != nil {
+			return err
+		}
+		if size > store.ExportBytes && !is(partition, run) {
+			rows.Runs, full = rows.Runs[:at+1], true
+			return errEnough
+		}
+		w := of(partition, run)
+		w.Turns, size = append(w.Turns, t), size+len(t.Events)
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	if full {
+		last := &rows.Runs[len(rows.Runs)-1].Run
+		rows.Next = store.Cursor{Part: store.CopyRuns, Partition: last.Partition, ID: last.ID}
+	}
+	err = each(callColumns+` FROM perdure.calls c`, `, number`, func(r pgx.Rows) error {
+		var k store.Call
+		if err := r.Scan(callFields(&k)...); err != nil {
+			return err
+		}
+		w := of(k.Partition, k.Run)
+		w.Calls = append(w.Calls, k)
+		return nil
+	})
+	if err == nil {
+		err = each(attemptColumns+` FROM perdure.attempts a`, `, call, number`, func(r pgx.Rows) error {
+			var a store.Attempt
+			if err := r.Scan(attemptFields(&a)...); err != nil {
+				return err
+			}
+			w := of(a.Partition, a.Run)
+			w.Attempts = append(w.Attempts, a)
+			return nil
+		})
+	}
+	if err == nil {
+		err = each(taskColumns+` FROM perdure.tasks t`, `, number`, func(r pgx.Rows) error {
+			t, err := scanTask(r)
+			if err != nil {
+				return err
+			}
+			w := of(t.Partition, t.Run)
+			w.Tasks = append(w.Tasks, t)
+			return nil
+		})
+	}
+	return err
+}
