@@ -41,6 +41,7 @@ type Seal struct {
 	Other string    `json:"other,omitempty"` // location of the other database, without credentials
 	Since int64     `json:"since,omitempty"` // when the copy began, ns
 	Note  string    `json:"note,omitempty"`  // what the copier needs to go on
+	Clock int64     `json:"clock,omitempty"` // of an opened database: attempts that began earlier began in the other one, ns
 }
 
 // SealState is the state of a database that was part of a copy.
@@ -62,13 +63,23 @@ type SealedError struct {
 	Seal     Seal
 }
 
-func (e *SealedError) Error() string {
+func (e *SealedError) Error() string { return e.Text() + ": " + e.Advice() }
+
+// Text returns the error without the advice.
+func (e *SealedError) Text() string {
 	since := time.Unix(0, e.Seal.Since).UTC().Format(time.RFC3339)
 	if e.Seal.State == SealedTarget {
-		return fmt.Sprintf("%s is not complete: perdure copies %s into it since %s; let that command finish, or run it again", e.Location, e.Seal.Other, since)
+		return fmt.Sprintf("%s is not complete: since %s perdure copies %s into it", e.Location, since, e.Seal.Other)
 	}
-	return fmt.Sprintf("%s is closed since %s, because perdure copied it to %s: use that database; if nothing has run there, perdure copy --unseal with the same --from and --to opens this one again",
-		e.Location, since, e.Seal.Other)
+	return fmt.Sprintf("%s is closed: on %s perdure copied it to %s", e.Location, since, e.Seal.Other)
+}
+
+// Advice returns what to do.
+func (e *SealedError) Advice() string {
+	if e.Seal.State == SealedTarget {
+		return "let perdure copy finish, or run it again; if the copy was undone, drop this database"
+	}
+	return "use that database; if nothing has run there, perdure copy --unseal with the same --from and --to opens this one again"
 }
 
 // Cursor is a place in the rows of a database. Only the store knows what its numbers and texts
@@ -135,7 +146,7 @@ type PlacedTally struct {
 }
 
 // CopiedEpoch is the epoch of the turns that were copied from another database, and of no
-// owner. What was in flight when a run was copied is lost, for this reason and not by a crash.
+// owner.
 const CopiedEpoch = -1
 
 // ExportBytes is how large the histories in one Export may be. The run that exceeds it is the
