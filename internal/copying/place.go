@@ -50,6 +50,9 @@ func (p *places) move(rows *store.Rows) (left int, err error) {
 	return whole - len(rows.Runs), nil
 }
 
+// Place returns the partition of a workflow ID in a group.
+func Place(g store.Group, workflowID string) int { return entity.Place(g, workflowID) }
+
 // PlaceRun makes a run one of a group, which it does not know yet.
 func PlaceRun(g store.Group, w *store.WholeRun) {
 	r := &w.Run

@@ -36,7 +36,7 @@ type task struct {
 	Again  bool // the second run of a chain
 }
 
-func (t task) id() string   { return "run-" + strconv.Itoa(t.Number) }
+func (t task) id() string { return "run-" + strconv.Itoa(t.Number) }
 func (t task) kind() string {
 	if kind := kinds[t.Number%len(kinds)]; kind != "stuck" || t.Number < held*len(kinds) {
 		return kind
@@ -64,7 +64,9 @@ var (
 	nap     = workflow.New("nap", func(wf *workflow.Context, t task) (string, error) { return "", until(wf, t.Due) })
 )
 
-func until(wf *workflow.Context, due time.Time) error { return workflow.Sleep(wf, due.Sub(workflow.Now(wf))) }
+func until(wf *workflow.Context, due time.Time) error {
+	return workflow.Sleep(wf, due.Sub(workflow.Now(wf)))
+}
 
 func wait(wf *workflow.Context, t task) (err error) {
 	switch t.kind() {

@@ -176,9 +176,19 @@ func copied(scr *screen, what string, sums copying.Sums, result *copying.Result)
 	}
 	var parts []string
 	for _, kind := range copying.Kinds {
-		parts = append(parts, human.Plural(int(sums[kind].Rows), strings.TrimSuffix(strings.Replace(kind, "ies", "y", 1), "s"), kind))
+		parts = append(parts, human.Plural(int(sums[kind].Rows), singular(kind), kind))
 	}
 	last := len(parts) - 1
 	scr.printf("%s %s and %s.\n", what, strings.Join(parts[:last], ", "), parts[last])
 	return nil
+}
+
+func singular(kind string) string {
+	switch kind {
+	case "tallies":
+		return "tally"
+	case "switches":
+		return "switch"
+	}
+	return strings.TrimSuffix(kind, "s")
 }
