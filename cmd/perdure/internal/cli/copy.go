@@ -9,9 +9,9 @@ import (
 
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
-	"github.com/perdure/perdure/internal/copying"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/copying"
 	"github.com/spf13/cobra"
 )
 

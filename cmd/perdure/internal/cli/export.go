@@ -9,10 +9,9 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/copying"
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/copying"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
@@ -39,7 +38,7 @@ has encrypted stays encrypted. --redact drops payloads and the words of errors a
 			if err != nil {
 				return err
 			}
-			return export(scr, db, cmd.Context(), ids, filter, opt.limit, redact)
+			return exportRuns(scr, db, cmd.Context(), ids, filter, opt.limit, redact)
 		},
 	}
 	addParams(scr, cmd, &opt.Runs, "")
@@ -49,9 +48,9 @@ has encrypted stays encrypted. --redact drops payloads and the words of errors a
 	return cmd
 }
 
-// export writes workflows: those with the IDs, or if there are none those that the filter
+// exportRuns writes workflows: those with the IDs, or if there are none those that the filter
 // selects. Rows are read as they are stored; only the selection passes through codecs.
-func export(scr *screen, db *source, ctx context.Context, ids []string, filter view.Filter, limit int, redact bool) (err error) {
+func exportRuns(scr *screen, db *source, ctx context.Context, ids []string, filter view.Filter, limit int, redact bool) (err error) {
 	name, err := db.database()
 	if err != nil {
 		return err
@@ -63,15 +62,11 @@ func export(scr *screen, db *source, ctx context.Context, ids []string, filter v
 		}
 		defer func() { err = errors.Join(err, rows.Close()) }()
 		group, _ := db.group()
-		g, err := rows.Group(ctx, group)
-		if err != nil {
-			return err
-		}
 		write := func(runs []view.Run) error {
 			for _, r := range runs {
-				whole, err := copying.Read(ctx, rows, copying.Place(g, r.WorkflowID), r.RunID)
+				whole, err := copying.Read(ctx, rows, group, r.WorkflowID, r.RunID)
 				if err == nil {
-					err = copying.Write(scr.out, history.RecordingKind, whole, redact)
+					err = copying.Write(scr.out, whole, redact)
 				}
 				if err != nil {
 					return err

@@ -13,11 +13,10 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/copying"
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/copying"
 	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -258,12 +257,11 @@ func TestG2_RunsGoThroughAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, _ := db.Group(ctx, "")
 	file, redacted := &bytes.Buffer{}, &bytes.Buffer{}
 	for _, r := range runs {
-		rows, err := copying.Read(ctx, db, copying.Place(g, r.WorkflowID), r.RunID)
+		rows, err := copying.Read(ctx, db, "", r.WorkflowID, r.RunID)
 		if err == nil {
-			err = errors.Join(copying.Write(file, history.RecordingKind, rows, false), copying.Write(redacted, history.RecordingKind, rows, true))
+			err = errors.Join(copying.Write(file, rows, false), copying.Write(redacted, rows, true))
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/copying"
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/copying"
 	_ "github.com/perdure/perdure/store/postgres"
 	_ "github.com/perdure/perdure/store/sqlite"
 	"github.com/perdure/perdure/view"

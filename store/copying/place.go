@@ -34,7 +34,7 @@ func (p *places) move(rows *store.Rows) (left int, err error) {
 		if !known {
 			return 0, fmt.Errorf("run %q belongs to the group of nodes %q, which the source does not have: it is damaged; perdure doctor says more", w.Run.ID, w.Run.Group)
 		}
-		PlaceRun(g, w)
+		placeRun(g, w)
 	}
 	for i := range rows.Messages {
 		m := &rows.Messages[i]
@@ -50,11 +50,8 @@ func (p *places) move(rows *store.Rows) (left int, err error) {
 	return whole - len(rows.Runs), nil
 }
 
-// Place returns the partition of a workflow ID in a group.
-func Place(g store.Group, workflowID string) int { return entity.Place(g, workflowID) }
-
-// PlaceRun makes a run one of a group, which it does not know yet.
-func PlaceRun(g store.Group, w *store.WholeRun) {
+// placeRun makes a run one of a group, which it does not know yet.
+func placeRun(g store.Group, w *store.WholeRun) {
 	r := &w.Run
 	r.Partition, r.Group, r.Ward = entity.Place(g, r.WorkflowID), g.Name, 0
 	if r.Wake == store.Arrived {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/envelope"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 )
 
@@ -149,8 +150,14 @@ func redacted(d []byte) (document, error) {
 	return face, nil
 }
 
-// Read reads everything that belongs to a run.
-func Read(ctx context.Context, db store.Store, partition int, id string) (*store.Rows, error) {
+// Read reads everything that belongs to a run of a group of nodes. The error is
+// store.ErrNotFound if there is no such run.
+func Read(ctx context.Context, db store.Store, group, workflowID, id string) (*store.Rows, error) {
+	g, err := db.Group(ctx, group)
+	if err != nil {
+		return nil, err
+	}
+	partition := entity.Place(g, workflowID)
 	record, err := db.Load(ctx, partition, id)
 	if err != nil {
 		return nil, err
@@ -168,10 +175,10 @@ func Read(ctx context.Context, db store.Store, partition int, id string) (*store
 }
 
 // Write writes the only run of rows as a line. With redact it drops what users wrote.
-func Write(to io.Writer, kind string, rows *store.Rows, redact bool) error {
+func Write(to io.Writer, rows *store.Rows, redact bool) error {
 	w := &rows.Runs[0]
 	r := &w.Run
-	l := line{Kind: kind, Redacted: redact, Start: r.Start, Turns: []turn{}, Run: run{
+	l := line{Kind: history.RecordingKind, Redacted: redact, Start: r.Start, Turns: []turn{}, Run: run{
 		ID: r.ID, WorkflowID: r.WorkflowID, Type: r.Type, Group: r.Group, Chain: r.Chain, Attempt: r.Attempt, Created: r.Created,
 		Priority: r.Priority, Latest: r.Latest, Status: r.Status, Wake: r.Wake, Closed: r.Closed, Full: r.Full, Detail: r.Detail,
 	}}
@@ -329,7 +336,7 @@ func fresh(ctx context.Context, db store.Store, all []store.Rows) (*store.Rows, 
 		if err != nil {
 			return nil, err
 		}
-		PlaceRun(g, w)
+		placeRun(g, w)
 		at := &w.Run
 		switch _, err := db.Find(ctx, at.Partition, "", at.ID); {
 		case err == nil || taken["run "+at.Group+"/"+at.ID]:
