@@ -171,7 +171,7 @@ func importRuns(scr *screen, db *source, ctx context.Context, path string, open 
 	}
 	scr.printf("Imported %s", human.Plural(added, "run", "runs"))
 	if known := len(all) - added; known > 0 {
-		scr.printf("; %d were there already", known)
+		scr.printf("; %d known already", known)
 	}
 	scr.printf(".\n")
 	return nil
