@@ -73,7 +73,7 @@ func (c *conn) facts(ctx context.Context) (*store.Facts, error) {
 }
 
 // errEnough ends a query whose result is long enough.
-var errEnough = errors.New("enough was read")
+var errEnough = errors.New("the export has enough rows: ask for those that follow")
 
 // exportRuns reads runs above a partition and an ID, in the order of both.
 func (c *conn) exportRuns(ctx context.Context, rows *store.Rows, after store.Cursor, limit int) error {

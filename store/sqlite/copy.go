@@ -283,7 +283,7 @@ func (c *conn) facts(ctx context.Context) (*store.Facts, error) {
 }
 
 // errEnough ends a query whose result is long enough.
-var errEnough = errors.New("enough was read")
+var errEnough = errors.New("the export has enough rows: ask for those that follow")
 
 // exportRuns reads runs with numbers above after, by number.
 func (c *conn) exportRuns(ctx context.Context, rows *store.Rows, after int64, limit int) error {
