@@ -13,6 +13,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
@@ -309,4 +310,56 @@ func TestG2_RunsGoThroughAFile(t *testing.T) {
 	if _, err := copying.Parse(strings.NewReader(`{"kind":"perdure.history","start":{},"turns":[]}`)); err == nil {
 		t.Error("a recording without rows was read for an import")
 	}
+}
+
+// TestG1_WhatAWorkerHeldIsOfferedAgain: an attempt that a worker ran when its process and the
+// engine died is lost by the copy, with this reason, and offered again.
+func TestG1_WhatAWorkerHeldIsOfferedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		from, to := parts(1), parts(16)
+		film := workflow.New("film", func(wf *workflow.Context, tk task) (string, error) { return workflow.Call(wf, render, tk) })
+		shoot := func(hang bool) activity.Activity[task, string] {
+			return render.Impl(func(ctx context.Context, _ task) (string, error) {
+				if hang {
+					<-ctx.Done()
+					return "", ctx.Err()
+				}
+				return "a picture", nil
+			})
+		}
+		var plans []*faulty.Plan
+		doomed := func(options ...perdure.Option) *perdure.Engine {
+			plan := faulty.NewPlan()
+			plans = append(plans, plan)
+			return started(t, faulty.Wrap(from, plan), options...)
+		}
+		engine := doomed(perdure.NodeName("engine"), perdure.Register(film))
+		worker := doomed(perdure.NodeName("worker"), perdure.ServeQueue("gpu", 1), perdure.Register(shoot(true)))
+		if _, err := perdure.Start(ctx, engine, film, "metropolis", task{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		for _, plan := range plans {
+			plan.Crash()
+		}
+		_, _ = engine.Close(), worker.Close() // nothing that they write arrives
+		c := between(t, from, to)
+		if _, err := c.Run(ctx); !isInUse(err) {
+			t.Fatalf("copied before the leases expired: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if result, err := c.Run(ctx); err != nil || result.Sums["tasks"].Rows != 1 {
+			t.Fatalf("%+v, %v", result, err)
+		}
+		e := started(t, to, perdure.Register(film, shoot(false)), perdure.ServeQueue("gpu", 1))
+		defer e.Close()
+		if got, err := perdure.Attach[string](e, "metropolis").Result(ctx); err != nil || got != "a picture" {
+			t.Fatalf("%q, %v", got, err)
+		}
+		attempts, err := e.Workflow("metropolis").Attempts(ctx)
+		if err != nil || len(attempts) != 2 || attempts[0].Reason != string(retry.ReasonCopied) {
+			t.Errorf("%+v, %v", attempts, err)
+		}
+	})
 }
