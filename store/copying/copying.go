@@ -150,19 +150,29 @@ func (c *Copy) begin(ctx context.Context) (target store.Seal, went bool, err err
 	if err := c.demandEmpty(ctx); err != nil {
 		return target, false, err
 	}
+	reopen := func(err error) error { return err }
 	if !source.Closed() {
-		closed := store.Seal{State: store.SealedSource, Copy: ident.NewToken(), Other: to.Location, Since: c.Now().UnixNano(), Clock: source.Clock}
-		if err := c.From.Seal(ctx, source, closed, nil); err != nil {
+		was, closed := source, store.Seal{State: store.SealedSource, Copy: ident.NewToken(), Other: to.Location, Since: c.Now().UnixNano(), Clock: source.Clock}
+		if err := c.From.Seal(ctx, was, closed, nil); err != nil {
 			return target, false, err
 		}
 		source = closed
+		reopen = func(err error) error { // unless the target may have been closed
+			if store.Unavailable(err) && !store.Undone(err) && !store.Refused(err) {
+				return err
+			}
+			return errors.Join(err, c.From.Seal(context.WithoutCancel(ctx), closed, was, nil))
+		}
 	}
 	filled := store.Seal{State: store.SealedTarget, Copy: source.Copy, Other: from.Location, Since: source.Since, Note: note{Sums: Sums{}}.text()}
 	if err := c.To.Seal(ctx, target, filled, nil); err != nil {
-		return target, false, err
+		return target, false, reopen(err)
 	}
 	if err := c.demandEmpty(ctx); err != nil { // nobody writes to it any more
-		return target, false, errors.Join(err, c.To.Seal(ctx, filled, target, nil))
+		if later := c.To.Seal(ctx, filled, target, nil); later != nil {
+			return target, false, errors.Join(err, later)
+		}
+		return target, false, reopen(err)
 	}
 	return filled, false, nil
 }

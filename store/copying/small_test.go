@@ -191,6 +191,31 @@ func TestG1_ACopyIsUndoneUnlessSomethingRan(t *testing.T) {
 	})
 }
 
+// TestG1_ATargetInUseLeavesTheSourceOpen: what can be known before the first row closes nothing.
+func TestG1_ATargetInUseLeavesTheSourceOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		from, to := parts(1), parts(3)
+		token := ""
+		busy := started(t, to, perdure.Register(buy, pending(&token)))
+		c := between(t, from, to)
+		if _, err := c.Run(ctx); !isInUse(err) {
+			t.Errorf("copied under an engine of the target: %v", err)
+		}
+		opened(t, from).Close()
+		if _, err := perdure.Start(ctx, busy, buy, "order-1", "tea"); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		busy.Close()
+		if refused, is := errors.AsType[*copying.RefusedError](second(c.Run(ctx))); !is || !strings.Contains(refused.What, "not empty") {
+			t.Errorf("copied into a database with runs: %v", refused)
+		}
+		opened(t, from).Close()
+		opened(t, to).Close()
+	})
+}
+
 // TestG1_AChangedTargetIsNotOpened: what does not arrive is found by the checksums.
 func TestG1_AChangedTargetIsNotOpened(t *testing.T) {
 	ctx := t.Context()

@@ -133,6 +133,9 @@ func copyError(err error) error {
 			Hint: "Stop its engines and workers, and run the command again. One on a server that was killed counts as running until its lease has expired (10 seconds by default).",
 		}
 	}
+	if store.Refused(err) {
+		return &Error{Code: exitError, What: human.Sentence(err.Error()), Hint: "On a server the command needs a user who owns the schema: it makes triggers that close the tables."}
+	}
 	return err
 }
 
