@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -386,5 +387,46 @@ func TestG1_WhatAWorkerHeldIsOfferedAgain(t *testing.T) {
 		if err != nil || len(attempts) != 2 || attempts[0].Reason != string(retry.ReasonCopied) {
 			t.Errorf("%+v, %v", attempts, err)
 		}
+	})
+}
+
+// TestG1_AnEngineThatWasCutOffDoesNothingMore: an engine whose lease had expired when its
+// database was copied comes back, finds the database closed, and starts nothing.
+func TestG1_AnEngineThatWasCutOffDoesNothingMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		from, to := parts(1), parts(16)
+		bodies := map[string]int{}
+		late := func(where string) []perdure.Option {
+			ship := activity.New("ship", func(context.Context, string) (string, error) { bodies[where]++; return where, nil })
+			return []perdure.Option{perdure.NodeName(where), perdure.Logger(slog.New(slog.DiscardHandler)), perdure.Register(ship, workflow.New("late", func(wf *workflow.Context, item string) (string, error) {
+				if err := workflow.Sleep(wf, time.Hour); err != nil {
+					return "", err
+				}
+				return workflow.Call(wf, ship, item)
+			}))}
+		}
+		plan := faulty.NewPlan()
+		old := started(t, faulty.Wrap(from, plan), late("old")...)
+		w := workflow.Declare[string, string]("late")
+		if _, err := perdure.Start(ctx, old, w, "order-1", "tea"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		plan.Outage(true)
+		time.Sleep(time.Minute)
+		if _, err := between(t, from, to).Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		plan.Outage(false)
+		e := started(t, to, late("new")...)
+		time.Sleep(70 * time.Minute)
+		if got, err := perdure.Attach[string](e, "order-1").Result(ctx); err != nil || got != "new" || bodies["old"] != 0 || bodies["new"] != 1 {
+			t.Errorf("%q, %v, %v", got, err, bodies)
+		}
+		if old.Health() == nil {
+			t.Error("the old engine takes itself for healthy")
+		}
+		_, _ = old.Close(), e.Close()
 	})
 }
