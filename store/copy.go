@@ -77,7 +77,7 @@ func (e *SealedError) Text() string {
 // Advice returns what to do.
 func (e *SealedError) Advice() string {
 	if e.Seal.State == SealedTarget {
-		return "let perdure copy finish, or run it again; if the copy was undone, drop this database"
+		return "let that command finish, or run it again; if the copy was undone, drop this database"
 	}
 	return "use that database; if nothing has run there, perdure copy --unseal with the same --from and --to opens this one again"
 }
