@@ -264,6 +264,8 @@ func stop(t *testing.T, e *perdure.Engine) {
 func ended(t *testing.T, e *perdure.Engine, tk task, when string) {
 	t.Helper()
 	if id, err := perdure.Attach[string](e, tk.id()).Result(t.Context()); err != nil || id != tk.id() {
+		doc, _ := e.Workflow(tk.id()).Record(t.Context())
+		t.Logf("its history: %s", doc)
 		t.Fatalf("%s, %s (%s): %q, %v", when, tk.id(), tk.kind(), id, err)
 	}
 }
