@@ -125,3 +125,16 @@ func (s *coded) Floor(ctx context.Context, partitions []int, before string, each
 func (s *coded) Counts(ctx context.Context, partitions []int) (store.Counts, error) {
 	return s.db.Counts(ctx, partitions)
 }
+
+// Sealed implements store.Copies.
+func (s *coded) Sealed(ctx context.Context) (store.Seal, error) { return s.db.Sealed(ctx) }
+
+// Seal implements store.Copies. The rows of a copy are as they are stored.
+func (s *coded) Seal(ctx context.Context, before, after store.Seal, rows *store.Rows) error {
+	return s.db.Seal(ctx, before, after, rows)
+}
+
+// Export implements store.Copies.
+func (s *coded) Export(ctx context.Context, after store.Cursor, limit int) (*store.Rows, error) {
+	return s.db.Export(ctx, after, limit)
+}

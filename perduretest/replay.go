@@ -18,8 +18,8 @@ import (
 const replayLimit = 30 * time.Second
 
 // Replay runs the code of a workflow against a history that was recorded with
-// [perdure.Handle.Record], or with the command `perdure history ID --record`. It returns
-// nil if the code fits: a run with this history can go on with it. Keep recordings of
+// [perdure.Handle.Record], with the command `perdure history ID --record`, or with `perdure
+// export`, which writes one run a line: then all of them are replayed. It returns nil if the code fits: a run with this history can go on with it. Keep recordings of
 // open runs beside the tests, and change the code freely as long as they pass.
 //
 //	recorded, err := os.ReadFile("testdata/order-17.json")
@@ -32,10 +32,21 @@ const replayLimit = 30 * time.Second
 // or did not end. No activity runs and no time passes. Replay may be called from several
 // goroutines.
 func Replay(recorded []byte, definitions ...perdure.Definition) error {
-	r, err := history.DecodeRecording(recorded)
+	all, err := history.DecodeRecordings(recorded)
 	if err != nil {
 		return err
 	}
+	for _, r := range all {
+		if err := replayOne(r, definitions); err != nil && len(all) > 1 {
+			return fmt.Errorf("workflow %s, run %s: %w", r.Start.WorkflowID, r.Start.Run, err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func replayOne(r history.Recording, definitions []perdure.Definition) error {
 	for _, d := range definitions {
 		w, ok := d.(seal.Workflow)
 		if !ok || w.Name() != r.Start.Type {

@@ -72,6 +72,9 @@ const (
 	// ReasonLeaseLost: the worker lost its work to another one (it was cut off or stood
 	// still) and has reported since; the attempt runs again there and is not charged.
 	ReasonLeaseLost Reason = "lease_lost"
+	// ReasonCopied: the attempt ran, as far as was known, when its run was copied to another
+	// database; it runs again there and is not charged.
+	ReasonCopied Reason = "copied"
 	// ReasonCrashLimit: too many attempts were lost with their worker; the
 	// call is quarantined.
 	ReasonCrashLimit Reason = "crash_limit"
@@ -83,7 +86,7 @@ const (
 // Retries reports whether another attempt of the same call follows.
 func (r Reason) Retries() bool {
 	switch r {
-	case ReasonBackoff, ReasonImmediate, ReasonServerDelay, ReasonProbe, ReasonWorkerLost, ReasonLeaseExpired, ReasonLeaseLost, ReasonDrained:
+	case ReasonBackoff, ReasonImmediate, ReasonServerDelay, ReasonProbe, ReasonWorkerLost, ReasonLeaseExpired, ReasonLeaseLost, ReasonCopied, ReasonDrained:
 		return true
 	}
 	return false

@@ -30,6 +30,7 @@ type Store interface {
 	Client
 	Reader
 	Queues
+	Copies
 
 	// Info describes the database. It does not change while the store is open.
 	Info() Info

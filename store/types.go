@@ -60,6 +60,7 @@ type Info struct {
 	Partitions int    // of each group; fixed when the database was created, at least 1
 	Shared     bool   // several nodes may serve it at the same time
 	Wards      bool   // runs may move between nodes; see Move
+	Closes     bool   // it can be closed and copied; see Copies
 	// Private says that documents are encrypted before they are stored. Texts of errors and of
 	// people are kept out of logs, too.
 	Private bool

@@ -233,10 +233,15 @@ func (a *attempts) loseWorker(in WorkerGone) {
 	a.lose(c, over)
 }
 
-// takeOver marks the attempts in flight as lost, except those still alive (E3).
+// takeOver marks the attempts in flight as lost, except those still alive (E3). Of those on
+// workers it loses the ones that began in another database.
 func (a *attempts) takeOver(in TakenOver) {
 	for _, c := range a.calls.sorted() {
-		if c.state == Dispatched && !slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt}) {
+		alive := slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt})
+		if c.state == Remote && c.StartedAt < in.CopiedAt && !alive {
+			c.abandoned = true
+			a.lose(c, in)
+		} else if c.state == Dispatched && !alive {
 			a.lose(c, in)
 		} else if c.Untold { // its process may have died before it called the hook
 			a.calls.notifyWaiting(c)

@@ -84,6 +84,9 @@ type TakenOver struct {
 	// Excused are nodes that died while they tried the run's code, perhaps because of it.
 	// Their losses count against no call either.
 	Excused []string
+	// CopiedAt is when the run was copied from another database, ns; 0 if it was not. Attempts
+	// that began before are lost by that.
+	CopiedAt int64
 }
 
 // AttemptRef names an attempt of a run.

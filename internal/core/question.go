@@ -96,7 +96,7 @@ func (a *attempts) loseQuestion(c *Call, e ending) {
 
 // noteLoss puts a call on probation that was lost twice in short succession.
 func (a *attempts) noteLoss(c *Call, reason retry.Reason) {
-	if reason == retry.ReasonLeaseLost {
+	if reason == retry.ReasonLeaseLost || reason == retry.ReasonCopied {
 		c.clearProbation()
 		return
 	}

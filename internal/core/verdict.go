@@ -228,7 +228,8 @@ func (a *attempts) lose(c *Call, in TakenOver) {
 	if !c.asking() {
 		c.Losses++
 	}
-	survived, limit := slices.Contains(in.Survivors, c.Node), crashLimit(c.Policy)
+	copied := c.StartedAt > 0 && c.StartedAt < in.CopiedAt
+	survived, limit := copied || slices.Contains(in.Survivors, c.Node), crashLimit(c.Policy)
 	if c.OnProbation && c.StartedAt <= a.journal.now && suspects.Alone(c.Group) && !slices.Contains(in.Excused, c.Node) {
 		c.Group = 1
 		c.CrashedOn = append(c.CrashedOn, c.Node)
@@ -241,6 +242,8 @@ func (a *attempts) lose(c *Call, in TakenOver) {
 	switch {
 	case len(c.CrashedOn) >= limit, limit == 1 && !c.asking():
 		e.reason = retry.ReasonCrashLimit
+	case copied:
+		e.reason = retry.ReasonCopied
 	case survived:
 		e.reason = retry.ReasonLeaseLost
 	case slices.Contains(in.Unheard, c.Node):

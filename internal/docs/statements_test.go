@@ -86,7 +86,7 @@ func outdated(is, want string) (what []string) {
 	return slices.Compact(what)
 }
 
-var statementLine = regexp.MustCompile(`^([REIWFPUT][0-9]+) (done|open) (.+)$`)
+var statementLine = regexp.MustCompile(`^([REIWFPUTG][0-9]+) (done|open) (.+)$`)
 
 // readStatements reads the list of statements.
 func readStatements(text string) (chapters []chapter, err error) {
@@ -103,7 +103,7 @@ func readStatements(text string) (chapters []chapter, err error) {
 		m := statementLine.FindStringSubmatch(line)
 		switch {
 		case m == nil:
-			return nil, fmt.Errorf("line %d, %q: want a number (R, E, I, W, F, P, U or T), done or open, and a sentence", n+1, line)
+			return nil, fmt.Errorf("line %d, %q: want a number (R, E, I, W, F, G, P, U or T), done or open, and a sentence", n+1, line)
 		case len(chapters) == 0:
 			return nil, fmt.Errorf("line %d: %s stands before the first heading", n+1, m[1])
 		case seen[m[1]]:
@@ -116,7 +116,7 @@ func readStatements(text string) (chapters []chapter, err error) {
 	return chapters, nil
 }
 
-var testName = regexp.MustCompile(`^(?:Test|Fuzz|Test(?:Postgres)?Scripts/)((?:[REIWFPUT][0-9]+_)+)`)
+var testName = regexp.MustCompile(`^(?:Test|Fuzz|Test(?:Postgres)?Scripts/)((?:[REIWFPUTG][0-9]+_)+)`)
 
 // statementsOf are those that a test proves, by its name.
 func statementsOf(test string) []string {

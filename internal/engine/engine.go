@@ -65,6 +65,7 @@ type Engine struct {
 type database struct {
 	store.Store
 	group         store.Group
+	copied        int64 // attempts that began earlier began in another database; see store.Seal
 	committer     *commit.Committer
 	reads, writes *outage.Watch
 }
@@ -148,9 +149,16 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	seal, err := db.Sealed(ctx)
+	if err == nil && seal.Closed() {
+		err = &store.SealedError{Location: db.Info().Location, Seal: seal}
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	e := &Engine{
 		config: config, defs: defs,
-		db:      database{Store: db, group: group},
+		db:      database{Store: db, group: group, copied: seal.Clock},
 		log:     logs.New(config.Logger, db.Info().Private),
 		process: ident.NewToken(),
 		clock:   clock.New(time.Now().UnixNano()),

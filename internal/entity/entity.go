@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"hash/fnv"
 	"strconv"
 	"strings"
 
@@ -60,15 +61,26 @@ type Standing struct {
 	Group      string // of nodes
 	Partition  int
 	WorkflowID string
-	Run        string // includes the partition, so entities of one name in several groups differ
+	Run        string // includes a number of the group, so entities of one name in several groups differ
 }
 
 // Find returns the address of a gate or schedule.
 func Find(g store.Group, kind Kind, name string) Standing {
 	s := Standing{Kind: kind, Name: name, Group: g.Name, WorkflowID: kind.prefix() + name}
 	s.Partition = Place(g, s.WorkflowID)
-	s.Run = kind.prefix() + strconv.Itoa(s.Partition) + "/" + name
+	s.Run = kind.prefix() + numberOf(g.Name) + "/" + name
 	return s
+}
+
+// numberOf returns a number for a group: 0 for the one without a name, else a hash. It does
+// not depend on the partitions, because a copy of the database may have others.
+func numberOf(group string) string {
+	if group == "" {
+		return "0"
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(group))
+	return strconv.FormatUint(h.Sum64(), 10)
 }
 
 // Trials returns the address of the book of a partition that lists the runs whose code is

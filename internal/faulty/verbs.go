@@ -240,3 +240,15 @@ func (s *faultyStore) Floor(ctx context.Context, partitions []int, before string
 func (s *faultyStore) Counts(ctx context.Context, partitions []int) (store.Counts, error) {
 	return read(s, "Counts", func() (store.Counts, error) { return s.inner.Counts(ctx, partitions) })
 }
+
+func (s *faultyStore) Sealed(ctx context.Context) (store.Seal, error) {
+	return read(s, "Sealed", func() (store.Seal, error) { return s.inner.Sealed(ctx) })
+}
+
+func (s *faultyStore) Seal(ctx context.Context, before, after store.Seal, rows *store.Rows) error {
+	return s.write(ctx, "Seal", func() error { return s.inner.Seal(ctx, before, after, rows) })
+}
+
+func (s *faultyStore) Export(ctx context.Context, after store.Cursor, limit int) (*store.Rows, error) {
+	return read(s, "Export", func() (*store.Rows, error) { return s.inner.Export(ctx, after, limit) })
+}

@@ -3,7 +3,9 @@ package history
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 )
 
 // Recording is the history of a run as one document, so that it can be replayed elsewhere.
@@ -24,6 +26,22 @@ type recording struct {
 	Kind  string          `json:"kind"`
 	Start json.RawMessage `json:"start"` // a Start
 	Turns []recordedTurn  `json:"turns"`
+
+	// Run is there if start and turns are as a database stores them: they leave out what the
+	// row of the run says.
+	Run      *recordedRow `json:"run,omitempty"`
+	Redacted bool         `json:"redacted,omitempty"`
+}
+
+// recordedRow has the fields of a Row.
+type recordedRow struct {
+	ID         string `json:"id"`
+	WorkflowID string `json:"workflow_id"`
+	Type       string `json:"type"`
+	Group      string `json:"group"`
+	Chain      string `json:"chain"`
+	Attempt    int    `json:"attempt"`
+	Created    int64  `json:"created"`
 }
 
 type recordedTurn struct {
@@ -32,7 +50,11 @@ type recordedTurn struct {
 	Turn   json.RawMessage `json:"turn"` // as EncodeTurn returns it
 }
 
-const recordingKind = "perdure.history"
+// RecordingKind is the kind of the document.
+const RecordingKind = "perdure.history"
+
+// errEncoded refuses documents that a codec has encoded, which a file holds as text.
+var errEncoded = errors.New("the recording is encrypted, compressed or offloaded by a codec: make one that is not, with perdure history ID --record --codec FILE")
 
 // EncodeRecording encodes a recording.
 func EncodeRecording(r Recording) ([]byte, error) {
@@ -41,7 +63,7 @@ func EncodeRecording(r Recording) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := recording{Kind: recordingKind, Start: start}
+	d := recording{Kind: RecordingKind, Start: start}
 	for _, t := range r.Turns {
 		turn, err := EncodeTurn(t.Events)
 		if err != nil {
@@ -51,6 +73,25 @@ func EncodeRecording(r Recording) ([]byte, error) {
 	}
 	out, err := json.MarshalIndent(d, "", " ")
 	return append(out, '\n'), err
+}
+
+// DecodeRecordings decodes the recordings of a file: one document, which may be indented, or one
+// a line. The values in them keep the bytes with which they were recorded.
+func DecodeRecordings(data []byte) (all []Recording, err error) {
+	documents := json.NewDecoder(bytes.NewReader(data))
+	for {
+		var document json.RawMessage
+		if err := documents.Decode(&document); err == io.EOF && len(all) > 0 {
+			return all, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("the recording cannot be read: %w", err)
+		}
+		r, err := DecodeRecording(document)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
 }
 
 // DecodeRecording decodes a recording. The document may be indented; the values in it keep
@@ -65,8 +106,16 @@ func DecodeRecording(data []byte) (Recording, error) {
 	if err != nil {
 		return Recording{}, fmt.Errorf("the recording cannot be read: %w", err)
 	}
-	if d.Kind != recordingKind {
-		return Recording{}, fmt.Errorf("this is no recording of a history: its kind is %q, not %q; make one: perdure history ID --record", d.Kind, recordingKind)
+	if d.Kind != RecordingKind {
+		return Recording{}, fmt.Errorf("this is no recording of a history: its kind is %q, not %q; make one: perdure history ID --record", d.Kind, RecordingKind)
+	}
+	switch {
+	case d.Redacted:
+		return Recording{}, errors.New("the recording is redacted: it has no values with which code could run; make one without --redact")
+	case bytes.HasPrefix(d.Start, []byte(`"`)):
+		return Recording{}, errEncoded
+	case d.Run != nil:
+		return d.stored()
 	}
 	if err := checkFormat(formatOf(d.Start)); err != nil {
 		return Recording{}, err
@@ -79,6 +128,26 @@ func DecodeRecording(data []byte) (Recording, error) {
 		events, err := DecodeTurn(t.Turn)
 		if err != nil {
 			return Recording{}, fmt.Errorf("turn %d: %w", t.Number, err)
+		}
+		r.Turns = append(r.Turns, RecordedTurn{t.Number, t.Time, events})
+	}
+	return r, nil
+}
+
+// stored decodes the documents of a database.
+func (d *recording) stored() (r Recording, err error) {
+	row := Row{d.Run.WorkflowID, d.Run.ID, d.Run.Type, d.Run.Group, d.Run.Chain, d.Run.Attempt, d.Run.Created}
+	if r.Start, err = OpenStart(row, d.Start); err != nil {
+		return r, fmt.Errorf("the start event of the recording cannot be read: %w", err)
+	}
+	var words Words
+	for _, t := range d.Turns {
+		if bytes.HasPrefix(t.Turn, []byte(`"`)) {
+			return r, errEncoded
+		}
+		events, err := words.OpenTurn(r.Start.Author(t.Number), t.Number, t.Time, t.Turn)
+		if err != nil {
+			return r, err
 		}
 		r.Turns = append(r.Turns, RecordedTurn{t.Number, t.Time, events})
 	}

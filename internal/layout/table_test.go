@@ -239,6 +239,11 @@ var table = []row{
 		why:  "it stands between the engine and any store, and knows of the engine only who wrote a turn; nothing but programs imports it, so nobody pays who does not",
 	},
 	{
+		pkg: "store/copying",
+		may: []string{"store", "internal/entity", "internal/envelope", "internal/history", "internal/ident"},
+		why: "it copies over the contract, whatever the stores; it knows where an engine places rows, and the form of a recording",
+	},
+	{
 		pkg: "store/memory",
 		may: []string{"store", "internal/mailbox"},
 		why: "a store knows the contract, not the engine",
@@ -479,7 +484,7 @@ var table = []row{
 	},
 	{
 		pkg:  "cmd/perdure/...",
-		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "codec", "store/memory", "store/sqlite", "store/postgres", "flow", "internal/flow/syntax", "internal/flow/eval", "internal/flow/check", "internal/flow/rehearsal", "access", "api", "dashboard", "internal/dbname", "internal/filelock", "internal/human", "internal/near", "internal/notation", "internal/command", "internal/listing", "internal/param", "internal/policyedit", "internal/torture", "internal/wording", "cmd/perdure/...", "internal/seal"},
+		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "codec", "store/copying", "store/memory", "store/sqlite", "store/postgres", "flow", "internal/flow/syntax", "internal/flow/eval", "internal/flow/check", "internal/flow/rehearsal", "access", "api", "dashboard", "internal/dbname", "internal/filelock", "internal/human", "internal/near", "internal/notation", "internal/command", "internal/listing", "internal/param", "internal/policyedit", "internal/torture", "internal/wording", "cmd/perdure/...", "internal/seal"},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "github.com/clipperhouse/displaywidth", "golang.org/x/sys", "github.com/jackc/pgx/v5"},
 		test: []string{"github.com/rogpeppe/go-internal/testscript"},
 		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot. Its help lists the keys of internal/notation, as docs/notation.md does. It checks, formats and rehearses flow files, which needs their trees",

@@ -41,7 +41,7 @@ func (c *Client) HeartbeatAttempt(ctx context.Context, token string, details his
 		if err != nil {
 			return err
 		}
-		w, err := c.awaited(ctx, a, "")
+		w, err := c.awaited(ctx, &a, "")
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (c *Client) AttemptOf(ctx context.Context, token string) (view.TokenAttempt
 	if err != nil {
 		return view.TokenAttempt{}, err
 	}
-	row, err := c.db.Find(ctx, a.Partition, "", a.Run)
+	row, err := c.runOf(ctx, &a)
 	if err != nil {
 		return view.TokenAttempt{}, err
 	}
@@ -84,7 +84,7 @@ func (c *Client) endAttempt(ctx context.Context, token string, outcome core.Outc
 	if err != nil {
 		return err
 	}
-	w, err := c.awaited(ctx, a, outcome)
+	w, err := c.awaited(ctx, &a, outcome)
 	if err == nil && outcome == core.Completed && !w.known {
 		err = c.misfit(ctx, a, w, d.Value)
 	}
@@ -97,7 +97,7 @@ func (c *Client) endAttempt(ctx context.Context, token string, outcome core.Outc
 	if stale := errors.Is(err, ErrStaleToken); stale || err == nil && time.Since(looked) > old {
 		// The run, or the attempt, ended after the look at it, perhaps by this very outcome. What
 		// is durable stays so if nobody can look now.
-		if w, again := c.awaited(ctx, a, outcome); w.known || stale && again != nil || errors.Is(again, ErrStaleToken) {
+		if w, again := c.awaited(ctx, &a, outcome); w.known || stale && again != nil || errors.Is(again, ErrStaleToken) {
 			return again
 		}
 	}
@@ -132,6 +132,24 @@ func (c *Client) attempt(ctx context.Context, token string) (Attempt, error) {
 	return verify(c.secret, token)
 }
 
+// runOf returns the run of an attempt. If it was copied from another database, after the token
+// was made, it is in another partition, which runOf notes.
+func (c *Client) runOf(ctx context.Context, a *Attempt) (*store.Run, error) {
+	row, err := c.db.Find(ctx, a.Partition, "", a.Run)
+	if !errors.Is(err, store.ErrNotFound) {
+		return row, err
+	}
+	upTo, later := c.db.List(ctx, store.Filter{Before: a.Run + "\x01", Limit: 1})
+	if later != nil {
+		return nil, later
+	}
+	if len(upTo) == 0 || upTo[0].ID != a.Run {
+		return nil, err
+	}
+	a.Partition = upTo[0].Partition
+	return &upTo[0], nil
+}
+
 // wanted is an attempt whose end its run waits for or, if known, has received already.
 type wanted struct {
 	row   *store.Run
@@ -147,8 +165,8 @@ var begun = []store.CallState{store.Dispatched, store.External, store.Remote, st
 // awaited returns ErrStaleToken if the run does not wait for the end of the attempt. The
 // attempt is known if it has ended with this outcome. awaited reads the committed state; the
 // run decides when the message arrives.
-func (c *Client) awaited(ctx context.Context, a Attempt, outcome core.Outcome) (wanted, error) {
-	row, err := c.db.Find(ctx, a.Partition, "", a.Run)
+func (c *Client) awaited(ctx context.Context, a *Attempt, outcome core.Outcome) (wanted, error) {
+	row, err := c.runOf(ctx, a)
 	if err != nil {
 		return wanted{}, err
 	}

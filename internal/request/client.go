@@ -49,6 +49,10 @@ type Config struct {
 type Database interface {
 	store.Client
 	store.Reader
+
+	// Info is that of store.Store, Sealed that of store.Copies.
+	Info() store.Info
+	Sealed(ctx context.Context) (store.Seal, error)
 }
 
 // Local is the engine of this process. Its methods are safe for concurrent use.

@@ -17,6 +17,8 @@ type poller struct {
 	runs    map[string]*polled
 	working bool
 	more    chan struct{} // signals another run
+	seal    doubt         // when to check whether the database is still in use
+	sealed  error         // that it was copied to another one, as of the last check
 }
 
 // polled is a run that a caller waits for.
@@ -84,6 +86,7 @@ func (c *Client) pollLoop() {
 		if over {
 			return
 		}
+		c.checkSeal()
 		for page := range slices.Chunk(due, pollPage) {
 			ended, err := c.db.Ended(c.ctx, page)
 			if err != nil {
@@ -109,6 +112,38 @@ func (c *Client) pollLoop() {
 		}
 		timer.Stop()
 	}
+}
+
+// checkSeal finds out whether the database was copied to another one. No run ends here then,
+// so all callers that wait are to look and learn it.
+func (c *Client) checkSeal() {
+	p := &c.poller
+	if !p.seal.due(time.Now()) { // only pollLoop uses it
+		return
+	}
+	seal, err := c.db.Sealed(c.ctx)
+	if err != nil {
+		return // the next look may succeed
+	}
+	var sealed error
+	if seal.Closed() {
+		sealed = &store.SealedError{Location: c.db.Info().Location, Seal: seal}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.sealed = sealed; sealed == nil {
+		return
+	}
+	for run := range p.runs {
+		c.Notify(run)
+	}
+}
+
+// copied returns a *store.SealedError if the database is known to be closed.
+func (c *Client) copied() error {
+	c.poller.mu.Lock()
+	defer c.poller.mu.Unlock()
+	return c.poller.sealed
 }
 
 // duePolls returns the runs to check now, those of them that may not exist, and the time

@@ -100,7 +100,10 @@ func (c *Client) awaitEnd(ctx context.Context, w *waiter, run string) (end, erro
 			return false, err
 		}
 		found = end{row.ID, row.Chain, record.State(row.RunState)}
-		return !row.Status.Open(), nil
+		if row.Status.Open() {
+			return false, c.copied()
+		}
+		return true, nil
 	}
 	if run == "" { // the run to wait for is not known yet
 		closed := false

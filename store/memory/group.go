@@ -11,7 +11,7 @@ func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
 	if err := store.CheckGroup(name); err != nil {
 		return store.Group{}, err
 	}
-	if err := h.write(ctx); err != nil {
+	if err := h.enter(ctx); err != nil {
 		return store.Group{}, err
 	}
 	defer h.done()

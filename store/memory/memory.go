@@ -20,6 +20,7 @@ type Database struct {
 
 	secret []byte
 	mark   string // see store.Node.Mark
+	seal   store.Seal
 
 	mu         sync.RWMutex
 	turn       *sync.Cond // signals that writing or queue has changed
@@ -62,7 +63,7 @@ func Clock(now func() int64) Option {
 // New returns an empty database.
 func New(options ...Option) *Database {
 	db := &Database{
-		info:      store.Info{Kind: "memory", Location: "memory", Partitions: 1, Shared: true, Wards: true, Domain: func(int) int { return 0 }},
+		info:      store.Info{Kind: "memory", Location: "memory", Partitions: 1, Shared: true, Wards: true, Closes: true, Domain: func(int) int { return 0 }},
 		clock:     func() int64 { return time.Now().UnixNano() },
 		secret:    make([]byte, 32),
 		groups:    map[string]store.Group{},
@@ -112,8 +113,21 @@ func (h *handle) isClosed() bool {
 	}
 }
 
-// write waits for the write in progress and locks the data. The caller must call done.
+// write waits for the write in progress and locks the data, unless the database is closed. The
+// caller must call done.
 func (h *handle) write(ctx context.Context) error {
+	if err := h.enter(ctx); err != nil {
+		return err
+	}
+	if h.db.seal.Closed() {
+		defer h.done()
+		return &store.SealedError{Location: h.db.info.Location, Seal: h.db.seal}
+	}
+	return nil
+}
+
+// enter is write for what a closed database permits, too.
+func (h *handle) enter(ctx context.Context) error {
 	db := h.db
 	if err := ctx.Err(); err != nil {
 		return err
@@ -215,7 +229,7 @@ func (h *handle) readThese(ctx context.Context, ids []int) error {
 // Close closes the handle. The data remain in the Database, and so do the nodes that joined
 // through the handle.
 func (h *handle) Close() error {
-	if h.write(context.Background()) != nil {
+	if h.enter(context.Background()) != nil {
 		return nil // closed before
 	}
 	defer h.done()

@@ -153,6 +153,7 @@ func (h *handle) prepare(ctx context.Context, partitions int) error {
 	h.info.Partitions = id.partitions
 	h.partitions.Store(int64(id.partitions))
 	h.info.Wards = bits.UintSize == 64 // see store.Place
+	h.info.Closes = !id.distributed
 	if h.distributed = id.distributed; h.distributed && !h.own {
 		if err := h.checkDistributed(ctx); err != nil {
 			return err

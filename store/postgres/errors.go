@@ -143,6 +143,9 @@ func (h *handle) fail(ctx context.Context, op string, err error) error {
 	if !ok {
 		return err // nil, a refusal, or ErrStoreClosed
 	}
+	if code(err) == closedState {
+		return h.closedError(err)
+	}
 	if h.isClosed() {
 		return store.ErrStoreClosed
 	}

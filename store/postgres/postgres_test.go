@@ -48,8 +48,8 @@ func (r *recycled) next(t testing.TB) (schema string) {
 }
 
 // emptied leaves what populate made.
-const emptied = `DELETE FROM perdure.runs; DELETE FROM perdure.attributes; DELETE FROM perdure.turns; DELETE FROM perdure.calls; DELETE FROM perdure.attempts; DELETE FROM perdure.tallies; DELETE FROM perdure.inbox; DELETE FROM perdure.tasks; DELETE FROM perdure.workers;
-	DELETE FROM perdure.nodes; DELETE FROM perdure.meta WHERE key = 'codecs'; DELETE FROM perdure.owners; DELETE FROM perdure.switches; DELETE FROM perdure.node_groups WHERE name <> '';
+const emptied = `DROP FUNCTION IF EXISTS perdure.closed CASCADE; DELETE FROM perdure.runs; DELETE FROM perdure.attributes; DELETE FROM perdure.turns; DELETE FROM perdure.calls; DELETE FROM perdure.attempts; DELETE FROM perdure.tallies; DELETE FROM perdure.inbox; DELETE FROM perdure.tasks; DELETE FROM perdure.workers;
+	DELETE FROM perdure.nodes; DELETE FROM perdure.meta WHERE key IN ('codecs', 'seal'); DELETE FROM perdure.owners; DELETE FROM perdure.switches; DELETE FROM perdure.node_groups WHERE name <> '';
 	DELETE FROM perdure.partitions WHERE id >= (SELECT value::bigint FROM perdure.meta WHERE key = 'partitions');
 	UPDATE perdure.partitions SET node = NULL, epoch = 0, clock = 0`
 

@@ -30,7 +30,7 @@ func code(err error) int {
 }
 
 // isConstraint reports whether a statement violated a constraint.
-func isConstraint(err error) bool { return code(err) == lib.SQLITE_CONSTRAINT }
+func isConstraint(err error) bool { return code(err) == lib.SQLITE_CONSTRAINT && !isClosed(err) }
 
 // breaks reports whether a connection should be reopened after an error.
 func breaks(err error) bool {
@@ -57,6 +57,8 @@ func (h *handle) fail(op string, err error) error {
 	switch {
 	case code(err) == 0:
 		return err // nil, a refusal, an error of the context, or ErrStoreClosed
+	case isClosed(err):
+		return h.closedError(err)
 	case unavailable(err), misfit(err):
 		return &store.UnavailableError{Op: op, Err: fmt.Errorf("%s: %w", h.path, err), Undone: !committing || code(err) == lib.SQLITE_BUSY, Refused: misfit(err)}
 	}

@@ -240,6 +240,14 @@ func (c *conn) count(partition int64, t *store.Tally) error {
 	return err
 }
 
+// tally reads bucket, type, name and tallyCounts.
+func (r row) tally() store.Tally {
+	return store.Tally{
+		Bucket: r.int(0), Type: r.text(1), Name: r.text(2), FirstTry: r.int(3), Recovered: r.int(4),
+		Exhausted: r.int(5), Failed: r.int(6), Canceled: r.int(7), ByHand: r.int(8), Attempts: r.int(9), Retrying: r.int(10),
+	}
+}
+
 func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store.Tally, error) {
 	until := filter.Until
 	if until == 0 {
@@ -252,15 +260,12 @@ func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store
 		q.equal("type", filter.Type)
 		q.equal("name", filter.Name)
 		return c.query(ctx, `SELECT bucket, type, name, `+tallyCounts+` FROM tallies WHERE `+q.where, func(r row) error {
-			t := &store.Tally{
-				Bucket: r.int(0), Type: r.text(1), Name: r.text(2), FirstTry: r.int(3), Recovered: r.int(4),
-				Exhausted: r.int(5), Failed: r.int(6), Canceled: r.int(7), ByHand: r.int(8), Attempts: r.int(9), Retrying: r.int(10),
-			}
+			t := r.tally()
 			if sum := sums[key{t.Type, t.Name}]; sum != nil {
 				sum.Bucket = min(sum.Bucket, t.Bucket)
-				sum.Add(t)
+				sum.Add(&t)
 			} else {
-				sums[key{t.Type, t.Name}] = t
+				sums[key{t.Type, t.Name}] = &t
 			}
 			return nil
 		}, q.args...)

@@ -115,6 +115,7 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 			Kind:       "sqlite",
 			Location:   path,
 			Partitions: 1,
+			Closes:     true,
 			Domain:     func(int) int { return 0 },
 		},
 		path:      path,

@@ -137,14 +137,18 @@ const taskColumns = `partition, run, number, attempt, workflow_id, queue, name, 
 func (c *conn) tasks(ctx context.Context, query string, args ...driver.Value) ([]store.Task, error) {
 	var tasks []store.Task
 	err := c.query(ctx, query, func(r row) error {
-		tasks = append(tasks, store.Task{
-			TaskRef: r.task(), WorkflowID: r.text(4), Queue: r.text(5), Name: r.text(6), Priority: int(r.int(7)), Suspect: r.int(8) == 1,
-			Offered: r.int(9), Worker: r.text(10), Claimed: r.int(11), Settled: r.int(12) == 1, Data: r.bytes(13), Stopped: r.int(14) == 1, Latest: r.int(15),
-			Key: r.text(16), Weight: int(r.int(17)),
-		})
+		tasks = append(tasks, scanTask(r))
 		return nil
 	}, args...)
 	return tasks, err
+}
+
+func scanTask(r row) store.Task {
+	return store.Task{
+		TaskRef: r.task(), WorkflowID: r.text(4), Queue: r.text(5), Name: r.text(6), Priority: int(r.int(7)), Suspect: r.int(8) == 1,
+		Offered: r.int(9), Worker: r.text(10), Claimed: r.int(11), Settled: r.int(12) == 1, Data: r.bytes(13), Stopped: r.int(14) == 1, Latest: r.int(15),
+		Key: r.text(16), Weight: int(r.int(17)),
+	}
 }
 
 // inTurn is the order in which tasks run.

@@ -25,12 +25,19 @@ func Run(t *testing.T, open func(t *testing.T) store.Opener) {
 	} else {
 		lists = append(lists, aloneChecks)
 	}
+	if start(t, open(t)).store.Info().Closes {
+		lists = append(lists, copyChecks)
+	}
 	if start(t, open(t)).store.Info().Wards {
 		lists = append(lists, wardChecks)
 	}
 	for _, list := range lists {
 		for _, c := range list {
-			t.Run(c.name, func(t *testing.T) { c.test(start(t, open(t))) })
+			t.Run(c.name, func(t *testing.T) {
+				f := start(t, open(t))
+				f.fresh = func() store.Store { return (&fixture{T: t, opener: open(t)}).open() }
+				c.test(f)
+			})
 		}
 	}
 }
@@ -45,6 +52,7 @@ type check struct {
 type fixture struct {
 	*testing.T
 	opener    store.Opener
+	fresh     func() store.Store // opens another, empty database
 	store     store.Store
 	group     store.Group // not the first one
 	partition int         // the last of the group, which is never 0

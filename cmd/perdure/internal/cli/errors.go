@@ -67,6 +67,7 @@ func explain(scr *screen, ctx context.Context, err error) *Error {
 	input, isInput := errors.AsType[*view.InputError](err)
 	unusable, isUnusable := errors.AsType[*database.Error](err)
 	outdated, isOutdated := errors.AsType[*store.SchemaError](err)
+	sealed, isSealed := errors.AsType[*store.SealedError](err)
 	switch {
 	case isUnusable:
 		e.What, e.Hint = unusable.What, unusable.Hint
@@ -77,6 +78,8 @@ func explain(scr *screen, ctx context.Context, err error) *Error {
 	case isOutdated:
 		e.What = human.Sentence(outdated.Text())
 		e.Hint = "Let a user who may change it run: perdure migrate\nTo see the statements: perdure migrate --print"
+	case isSealed:
+		e.What, e.Hint = human.Sentence(sealed.Text()), human.Sentence(sealed.Advice())
 	case isDemo:
 		e.Hint = stuck.Hint
 	case isInput:

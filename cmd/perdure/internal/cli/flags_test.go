@@ -16,8 +16,9 @@ import (
 // twoMeanings are the flags that mean different things, each with the reason.
 var twoMeanings = map[string]string{
 	"all":    "the word of each field: all workflows to act on, all nodes that were",
-	"from":   "from where to where, in runs that move to a build and in times",
+	"from":   "from where to where: of runs that move to a build, of times, of databases",
 	"id":     "the ID of what is made: of a run, of a signal, of an update",
+	"to":     "from where to where, as in --from",
 	"reason": "one is given with an operation, one is recorded with an attempt",
 }
 
