@@ -127,7 +127,7 @@ func appendCall(list []store.Call, r pgx.Rows) ([]store.Call, error) {
 const selectWaiting = `WITH waiting AS (SELECT c.* FROM (SELECT id FROM perdure.partitions WHERE $1 OR id = ANY ($2::bigint[])) p, LATERAL (
 		SELECT * FROM perdure.calls c WHERE c.partition = p.id AND c.state = $3 ORDER BY c.due LIMIT $4) c ORDER BY c.due LIMIT $4)
 	SELECT ` + callColumns + `, r.workflow_id, r.type, r.run_key FROM waiting c, LATERAL (
-		SELECT workflow_id, type FROM perdure.runs r WHERE r.partition = c.partition AND r.id = c.run LIMIT 1) r ORDER BY c.due`
+		SELECT workflow_id, type, run_key FROM perdure.runs r WHERE r.partition = c.partition AND r.id = c.run LIMIT 1) r ORDER BY c.due`
 
 // selectWaitingOf is selectWaiting for one partition.
 const selectWaitingOf = `SELECT ` + callColumns + `, r.workflow_id, r.type, r.run_key

@@ -290,7 +290,7 @@ func (c *conn) exportRuns(ctx context.Context, rows *store.Rows, after int64, li
 	var numbers []int64
 	err := c.query(ctx, `SELECT `+runColumns+`, seq FROM runs WHERE seq > ? ORDER BY seq LIMIT ?`, func(r row) error {
 		run, err := scanRun(r)
-		numbers, rows.Runs = append(numbers, r.int(17)), append(rows.Runs, store.WholeRun{Run: run})
+		numbers, rows.Runs = append(numbers, r.int(19)), append(rows.Runs, store.WholeRun{Run: run})
 		return err
 	}, after, int64(limit))
 	if err != nil || len(numbers) == 0 {
@@ -343,7 +343,7 @@ func (c *conn) exportRuns(ctx context.Context, rows *store.Rows, after int64, li
 	}
 	at = 0
 	return c.query(ctx, belongs(taskColumns, "tasks")+", number", func(r row) error {
-		w := of(r.int(16))
+		w := of(r.int(18))
 		w.Tasks = append(w.Tasks, scanTask(r))
 		return nil
 	}, after, last)

@@ -157,7 +157,7 @@ func TestE84_AFailedSyncIsNoProofThatNothingWasWritten(t *testing.T) {
 }
 
 func TestI1_EveryVerbThatWritesMeetsAPowerCut(t *testing.T) {
-	reading := []string{"Due", "Inbox", "Secret", "Within", "Move", "Dissolve"} // there are no wards
+	reading := []string{"Due", "Line", "Inbox", "Secret", "Within", "Move", "Dissolve"} // there are no wards
 	for _, verbs := range []reflect.Type{reflect.TypeFor[store.Owner](), reflect.TypeFor[store.Client]()} {
 		for method := range verbs.Methods() {
 			tested := slices.ContainsFunc(writings(), func(w writing) bool { return w.verb == method.Name })

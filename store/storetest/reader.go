@@ -350,7 +350,7 @@ var readerChecks = []check{
 			t.Calls = []store.Call{{Number: 1, State: store.Paused}, c}
 			f.commits(t)
 			c.Partition, c.Run = f.partition, run.ID
-			want = append([]store.WaitingCall{{Call: c, WorkflowID: run.WorkflowID, Type: run.Type}}, want...)
+			want = append([]store.WaitingCall{{Call: c, WorkflowID: run.WorkflowID, Type: run.Type, Key: "ann"}}, want...)
 		}
 		ask := func(filter store.CallFilter) []store.WaitingCall {
 			found, err := f.store.Waiting(f.Context(), filter)
