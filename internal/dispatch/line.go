@@ -175,77 +175,85 @@ func (l *Line) BeginRead(atWork int) LineRead {
 	return LineRead{lineAhead + l.slots.InLine() + atWork, l.turns.From, l.left}
 }
 
+// Found is a run that a read has found in line.
+type Found struct {
+	store.LineRun
+	Tenure
+	Gone bool  // it is not in line any more, or not here
+	Wake int64 // of a run without a key
+}
+
 // EndRead makes the runs that a read has found wait for slots, those without a key and those of
-// each key, of which share were read of each partition. It skips those for which tenure reports
-// false: they are not in line any more, or not here.
-func (l *Line) EndRead(r LineRead, first []store.Wake, byKey []store.LineRun, share int, tenure func(partition int, run string) (Tenure, bool)) []Grant {
+// each key, of which share were read of each partition.
+func (l *Line) EndRead(r LineRead, first, byKey []Found, share int) []Grant {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before := l.slots.InLine()
 	l.more, l.until = len(first) >= r.Limit, math.MaxInt64
-	for _, w := range first {
+	for _, f := range first {
 		if l.slots.InLine() >= 2*lineAhead {
-			l.more, l.until = true, w.Time
+			l.more, l.until = true, f.Wake
 			break
 		}
-		if of, is := tenure(w.Partition, w.Run); is {
-			l.Stand(&Waiter{Call: Call{Run: w.Run}, Tenure: of, Priority: store.PriorityInLine(w.Time)})
+		if !f.Gone {
+			l.Stand(f.waiter())
 		}
-		l.until = w.Time
+		l.until = f.Wake
 	}
 	if !l.more {
 		l.until = math.MaxInt64
 	}
-	l.endReadByKey(byKey, share, tenure)
+	l.endReadByKey(byKey, share)
 	l.news = l.news || l.left != r.left // the read may have been too early for it
 	l.read, l.barren = time.Now(), l.slots.InLine() == before
 	return l.slots.Serve()
 }
 
 // endReadByKey is EndRead for runs with keys.
-func (l *Line) endReadByKey(all []store.LineRun, share int, tenure func(partition int, run string) (Tenure, bool)) {
+func (l *Line) endReadByKey(all []Found, share int) {
 	l.whose = nil
 	count := map[int]int{}
-	for _, r := range all {
-		count[r.Partition]++
+	for _, f := range all {
+		count[f.LineRun.Partition]++
 	}
 	l.turns = nextTurns(l.turns.From, all, func(partition int) bool { return count[partition] >= share })
-	slices.SortStableFunc(all, func(a, b store.LineRun) int {
+	slices.SortStableFunc(all, func(a, b Found) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Created, b.Created))
 	})
-	for _, r := range all {
-		if count[r.Partition] >= share { // there may be more
+	for _, f := range all {
+		full := l.slots.InLine() >= 2*lineAhead && l.slots.toBegin(f.Key) > 0
+		if count[f.LineRun.Partition] >= share || full && !f.Gone { // there may be more
 			l.more = true
-			l.leave(r.Key)
+			l.leave(f.Key)
 		}
-		of, is := tenure(r.Partition, r.Run)
-		switch {
-		case !is:
-		case l.slots.InLine() >= 2*lineAhead && l.slots.toBegin(r.Key) > 0:
-			l.more = true
-			l.leave(r.Key)
-		default:
-			l.Stand(&Waiter{Call: Call{Run: r.Run}, Tenure: of, Key: r.Key, Weight: r.Weight, Priority: r.Priority})
+		if !full && !f.Gone {
+			l.Stand(f.waiter())
 		}
 	}
 }
 
+func (f *Found) waiter() *Waiter {
+	return &Waiter{Call: Call{Run: f.Run}, Tenure: f.Tenure, Key: f.Key, Weight: f.Weight, Priority: f.Priority}
+}
+
+func keyOfFound(f *Found) (string, int) { return store.KeyOfLineRun(&f.LineRun) }
+
 // nextTurns returns whose turn it is after a read of several partitions. The one of which the
 // fewest keys were read decides, so that no key is passed over for ever; one that was read to
 // its end has none that was.
-func nextTurns(from string, all []store.LineRun, cut func(partition int) bool) store.Turns {
+func nextTurns(from string, all []Found, cut func(partition int) bool) store.Turns {
 	least, decided := store.Turns{From: from}, false
 	for len(all) > 0 {
-		n := slices.IndexFunc(all, func(r store.LineRun) bool { return r.Partition != all[0].Partition })
+		n := slices.IndexFunc(all, func(f Found) bool { return f.LineRun.Partition != all[0].LineRun.Partition })
 		if n < 0 {
 			n = len(all)
 		}
 		of := all[:n]
 		all = all[n:]
-		if !cut(of[0].Partition) {
+		if !cut(of[0].LineRun.Partition) {
 			continue
 		}
-		after := store.After(store.Turns{From: from}, of, store.KeyOfLineRun)
+		after := store.After(store.Turns{From: from}, of, keyOfFound)
 		if turned := after.From < from; !decided || turned == (least.From < from) && after.From < least.From || !turned && least.From < from {
 			least, decided = after, true
 		}

@@ -130,9 +130,11 @@ func (l *lineOf) readOnce() {
 	slices.SortFunc(rows, func(a, b store.LineRun) int { return store.CompareLineRuns(&a, &b) })
 	keys := store.LineRead{Partitions: []int{0}, From: read.From, Limit: read.Limit}
 	taken := store.Take(store.Turns{From: read.From, Limit: keys.Share()}, rows, store.KeyOfLineRun)
-	l.EndRead(read, nil, taken, keys.Share(), func(_ int, run string) (Tenure, bool) {
-		return Tenure{}, l.slots.waiting[Call{run, ToBegin}] == nil
-	})
+	var found []Found
+	for _, r := range taken {
+		found = append(found, Found{LineRun: r, Gone: l.slots.waiting[Call{r.Run, ToBegin}] != nil})
+	}
+	l.EndRead(read, nil, found, keys.Share())
 }
 
 // begin lets the first run begin.
@@ -199,16 +201,16 @@ func TestT2_RunsInLineBeginInOrder(t *testing.T) {
 }
 
 func TestT2_NoKeyIsPassedOver(t *testing.T) {
-	rows := func(partition int, keys ...string) (all []store.LineRun) {
+	rows := func(partition int, keys ...string) (all []Found) {
 		for _, k := range keys {
-			all = append(all, store.LineRun{Partition: partition, Key: k})
+			all = append(all, Found{LineRun: store.LineRun{Partition: partition, Key: k}})
 		}
 		return all
 	}
 	cut := func(int) bool { return true }
 	for _, c := range []struct {
 		from string
-		all  []store.LineRun
+		all  []Found
 		want string
 	}{
 		{"", slices.Concat(rows(0, "a", "z"), rows(1, "a", "b")), "b\x01"},

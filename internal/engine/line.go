@@ -230,13 +230,22 @@ func (d *dispatcher) readLine() error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	d.grantLocked(d.line.EndRead(read, first, byKey, keys.Share(), func(partition int, run string) (dispatch.Tenure, bool) {
-		p := e.locations.all[partition]
-		if p == nil || p.leaving || !slices.Contains(open, p) || e.residents.all[run] != nil {
-			return dispatch.Tenure{}, false
+	found := func(r store.LineRun, wake int64) dispatch.Found {
+		f := dispatch.Found{LineRun: r, Wake: wake}
+		p := e.locations.all[r.Partition]
+		if f.Gone = p == nil || p.leaving || !slices.Contains(open, p) || e.residents.all[r.Run] != nil; !f.Gone {
+			f.Tenure = p.tenure()
 		}
-		return p.tenure(), true
-	}))
+		return f
+	}
+	var runs, keyed []dispatch.Found
+	for _, w := range first {
+		runs = append(runs, found(store.LineRun{Partition: w.Partition, Run: w.Run, Priority: store.PriorityInLine(w.Time)}, w.Time))
+	}
+	for _, r := range byKey {
+		keyed = append(keyed, found(r, 0))
+	}
+	d.grantLocked(d.line.EndRead(read, runs, keyed, keys.Share()))
 	return nil
 }
 

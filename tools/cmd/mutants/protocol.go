@@ -102,7 +102,7 @@ var protocolFaults = []protocolFault{
 	},
 	{
 		"a task that a worker has is claimed by another one",
-		map[string][]change{"store/postgres/task.go": {{"WHERE queue = $2 AND NOT suspect AND worker = '' AND name", "WHERE queue = $2 AND NOT suspect AND NOT settled AND name"}}},
+		map[string][]change{"store/postgres/task.go": {{"queue = $2 AND worker = '' AND name", "queue = $2 AND NOT settled AND name"}}},
 	},
 	{
 		"tasks of a dead worker are never offered again",
