@@ -72,9 +72,10 @@ func (i *inbox) read(l *post.Look) error {
 			return err
 		}
 		crowded := len(page) == inboxPage && i.crowded()
+		leaves := l.Leaves(crowded)
 		for _, m := range page {
 			after = m.Sequence
-			if crowded && l.Awaited() && !i.wants(l, &m) {
+			if leaves && !i.wants(l, &m) {
 				passed = true
 				continue
 			}

@@ -137,3 +137,17 @@ func TestWhatALookPassesOverIsNotHeard(t *testing.T) {
 		t.Error("it did not hear what it was asked for")
 	}
 }
+
+// TestE48_ALookKeepsTheOrder: a look that leaves messages of a page to others, because the node is crowded,
+// leaves those of later pages too. Else a run would hear its third message before its first.
+func TestE48_ALookKeepsTheOrder(t *testing.T) {
+	o := NewOffice()
+	b := o.Open(1)
+	awaited := b.BeginAsked(1, "id", []*Box{b})
+	if awaited.Leaves(false) || !awaited.Leaves(true) || !awaited.Leaves(false) {
+		t.Error("it leaves messages when it need not, or goes on with later ones")
+	}
+	if regular := o.Begin(1, []*Box{b}); regular.Leaves(true) {
+		t.Error("a look for which nobody waits ends, and leaves nothing out")
+	}
+}

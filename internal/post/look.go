@@ -22,6 +22,7 @@ type Look struct {
 	began  int64 // engine time
 	asked  Asked // nil for a regular look
 	passed map[*Box]bool
+	leaves bool // what nobody waits for
 }
 
 // Asked are the workflow IDs whose runs wait for a look, by box. The ID "" stands for all of the
@@ -126,6 +127,14 @@ func (l *Look) PassOver(b *Box) {
 		l.passed = map[*Box]bool{}
 	}
 	l.passed[b] = true
+}
+
+// Leaves reports whether the look leaves the messages of a page in the inbox for which no run waits,
+// because the page is one of many and the node is crowded. Once it does it goes on to: of the
+// messages for one run it must not deliver a later one before an earlier one.
+func (l *Look) Leaves(crowded bool) bool {
+	l.leaves = l.leaves || crowded && l.Awaited()
+	return l.leaves
 }
 
 // Wants reports whether runs wait for a message.
