@@ -62,6 +62,8 @@ var startOptions = map[string]StartOption{
 	"Attributes":   workflow.Attributes(map[string]string{"a": "b"}),
 	"Headers":      workflow.Headers(map[string]string{"a": "b"}),
 	"Priority":     workflow.Priority(7),
+	"Key":          workflow.Key("k"),
+	"WeightedKey":  workflow.WeightedKey("k", 7),
 	"NewAfter":     NewAfter(AnyEnd),
 	"MustBeNew":    MustBeNew(),
 	"AnyInput":     AnyInput(),

@@ -77,8 +77,9 @@ func (*heap) Delete(context.Context, string, time.Time) error { return errors.Er
 func TestE65_AStoreOverCodecsIsAStore(t *testing.T) {
 	extent.NotInShort(t, "the whole contract of stores")
 	t.Run("memory", func(t *testing.T) {
+		shared := extent.AtNight(func() codec.Blobs { return &heap{} }, func() codec.Blobs { return blobs(t) })() // copies name the same blobs
 		storetest.Run(t, func(t *testing.T) store.Opener {
-			return codec.Over(memory.New(), over(t, extent.AtNight(func() codec.Blobs { return &heap{} }, func() codec.Blobs { return blobs(t) })())...)
+			return codec.Over(memory.New(), over(t, shared)...)
 		})
 	})
 	t.Run("sqlite", func(t *testing.T) {

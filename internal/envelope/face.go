@@ -40,7 +40,7 @@ var classes = map[string]class{
 	"rate": kept, "budget": kept, "breaker": kept, "declared": kept, "asked": kept, "states": kept, "parts": kept,
 
 	// Names, IDs and words of perdure itself.
-	"v": kept, "kind": kept, "call": kept, "name": kept, "queue": kept, "priority": kept, "trace": kept, "version": kept,
+	"v": kept, "kind": kept, "call": kept, "name": kept, "queue": kept, "key": kept, "weight": kept, "priority": kept, "trace": kept, "version": kept,
 	"due": kept, "block": kept, "attempt": kept, "node": kept, "queued": kept, "started": kept, "ended": kept, "id": kept,
 	"place": kept, "closed": kept, "operation": kept, "by": kept, "outcome": kept, "initiator": kept, "deadline": kept,
 	"run": kept, "status": kept, "on_parent_close": kept, "reuse": kept, "run_timeout": kept, "chain_timeout": kept,

@@ -13,7 +13,7 @@ import (
 type Runs struct {
 	Status     []string     `json:"status,omitempty" query:"status" enum:"running,paused,waiting-for-code,parked,completed,failed,canceled,terminated,timed-out,continued" help:"only with this {status}; several with commas: running, paused, waiting-for-code, parked, completed, failed, canceled, terminated, timed-out, continued"`
 	Workflow   string       `json:"workflow,omitempty" query:"workflow" flag:"type" help:"only of the workflow with this {name}"`
-	Key        string       `json:"key,omitempty" query:"key" help:"only of this {key}; see workflow.Key"`
+	Key        string       `json:"key,omitempty" query:"key" help:"only with this {key}, which they got at their start"`
 	Prefix     string       `json:"prefix,omitempty" query:"prefix" help:"only with workflow IDs that begin with this {text}"`
 	Attributes param.Pairs  `json:"attributes,omitempty" query:"attribute" flag:"attribute" help:"only with this attribute, as {NAME=VALUE}; repeatable"`
 	Since      param.Moment `json:"since,omitzero" query:"since" help:"only started since this {time}: how long ago (90m, 24h, 7d), or a time such as 2026-11-21T15:04:05Z"`

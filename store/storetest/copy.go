@@ -117,9 +117,9 @@ var copyChecks = []check{
 			if w.Run.Partition != there.partition || w.Run.ID == "" {
 				continue
 			}
-			equal(f, there.find(w.Run.ID), w.Run)
-			equal(f, there.calls(w.Run.ID), w.Calls)
-			equal(f, there.attempts(w.Run.ID), w.Attempts)
+			equal(f, there.find(w.Run.ID), f.find(w.Run.ID)) // exports are coded, what is read is not
+			equal(f, there.calls(w.Run.ID), f.calls(w.Run.ID))
+			equal(f, there.attempts(w.Run.ID), f.attempts(w.Run.ID))
 		}
 		_, is := errors.AsType[*store.ConflictError](there.store.Create(f.Context(), f.again(all.Runs[0].Run)))
 		if !is {

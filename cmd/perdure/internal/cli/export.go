@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -65,11 +66,17 @@ func exportRuns(scr *screen, db *source, ctx context.Context, ids []string, filt
 		write := func(runs []view.Run) error {
 			for _, r := range runs {
 				whole, err := copying.Read(ctx, rows, group, r.WorkflowID, r.RunID)
+				var line bytes.Buffer
 				if err == nil {
-					err = copying.Write(scr.out, whole, redact)
+					err = copying.Write(&line, whole, redact)
 				}
 				if err != nil {
 					return err
+				}
+				if scr.stdout.Known() {
+					scr.json(line.Bytes()) // what people look at must not command their terminal
+				} else {
+					scr.out.Write(line.Bytes())
 				}
 			}
 			return nil

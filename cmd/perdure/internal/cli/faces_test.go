@@ -15,6 +15,9 @@ import (
 
 // onlyHere are the commands that no address stands for, and why.
 var onlyHere = map[string]string{
+	"copy":       "opens two databases, of which no server serves one",
+	"export":     "writes a file; over HTTP: the record of a run",
+	"import":     "reads a file into a database that no engine serves",
 	"check-code": "replays runs with the code of a program, which the server does not have",
 	"dashboard":  "is the server",
 	"demo":       "starts and kills processes on this machine",

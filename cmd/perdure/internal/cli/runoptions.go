@@ -23,7 +23,7 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&r.runTimeout, "run-timeout", 0, "close a run that takes longer than this `duration`; its retry policy decides what follows")
 	flags.DurationVar(&r.chainTimeout, "chain-timeout", 0, "close the workflow if all its runs together take longer than this `duration`")
 	flags.IntVar(&r.priority, "priority", 0, "`number` from -1000 to 1000: waiting calls of higher workflows run first")
-	flags.StringVar(&r.key, "key", "", "`name` whose turn it takes where runs and calls wait, for instance of a customer")
+	flags.StringVar(&r.key, "key", "", "its `key`, for instance a customer: where runs and calls wait, keys take turns")
 	flags.IntVar(&r.weight, "weight", 0, "`number` from 1 to 1000: the key takes as many turns where others take one")
 	flags.StringVar(&r.memo, "memo", "", "a `JSON` value to keep with the workflow")
 	flags.StringArrayVar(&r.attrs, "attribute", nil, "an attribute to find it by, as `NAME=VALUE`; repeatable")

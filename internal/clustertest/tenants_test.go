@@ -1,4 +1,4 @@
-package perdure_test
+package clustertest
 
 import (
 	"context"
@@ -63,8 +63,8 @@ func behindMany(t *testing.T, db store.Opener, nodes int, at string) {
 	for i := range nodes {
 		eng, err := perdure.Open(ctx, db, perdure.Register(job, body), perdure.Concurrency(4), perdure.ServeQueue("mill", 2),
 			perdure.NodeName(fmt.Sprint("node-", i)), perdure.Logger(slog.New(slog.DiscardHandler)))
-		ok(t, err)
-		ok(t, eng.Start(ctx))
+		fatal(t, err)
+		fatal(t, eng.Start(ctx))
 		defer eng.Close()
 		engines = append(engines, eng)
 	}
@@ -83,9 +83,16 @@ func behindMany(t *testing.T, db store.Opener, nodes int, at string) {
 	asked := begun.Load()
 	start := time.Now()
 	_, err := perdure.Run(ctx, engines[nodes-1], job, "b", "b", workflow.Key("b"))
-	ok(t, err)
+	fatal(t, err)
 	t.Logf("%d of %d bodies of a had begun; %d more did before that of b, which ended after %s", asked, many, beforeB.Load()-asked, time.Since(start))
 	if n := beforeB.Load() - asked; n > int64(many)/10 {
 		t.Errorf("%d bodies of a began before that of b", n)
+	}
+}
+
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
