@@ -90,7 +90,8 @@ func (l *Line) Join(w *Waiter, wake int64) []Grant {
 	if w.Key != "" {
 		return l.joinByKey(w, n)
 	}
-	if before := l.more && wake >= l.until; before || n >= lineAhead && (!l.more || n >= 2*lineAhead) {
+	full := n >= lineAhead && (!l.more || n >= 2*lineAhead) && l.slots.toBegin("") > 0
+	if before := l.more && wake >= l.until; before || full {
 		if !l.more {
 			l.more, l.until = true, wake
 		}
@@ -191,7 +192,7 @@ func (l *Line) EndRead(r LineRead, first, byKey []Found, share int) []Grant {
 	before := l.slots.InLine()
 	l.more, l.until = len(first) >= r.Limit, math.MaxInt64
 	for _, f := range first {
-		if l.slots.InLine() >= 2*lineAhead {
+		if l.slots.InLine() >= 2*lineAhead && l.slots.toBegin("") > 0 {
 			l.more, l.until = true, f.Wake
 			break
 		}

@@ -172,6 +172,26 @@ func TestT6_OneRunBehindManyInLine(t *testing.T) {
 	}
 }
 
+// A run without a key has one like others: those of A do not keep it out of memory.
+func TestT6_OneRunWithoutAKeyBehindMany(t *testing.T) {
+	slots := NewSlots(1, func() bool { return true })
+	slots.Take(Regular)
+	l := &lineOf{Line: NewLine(slots, time.Second)}
+	l.start(20_000, "a")
+	for slots.InLine() < 2*lineAhead {
+		l.readOnce()
+	}
+	l.begin()
+	l.begin()
+	l.start(2, "a")
+	l.readOnce()
+	none := &Waiter{Call: Call{Run: "none"}}
+	l.Join(none, store.InLine(0, 1e9))
+	if first, second := l.begin(), l.begin(); first != "" && second != "" {
+		t.Error(first, second)
+	}
+}
+
 // All runs begin, those of each key in the order in which they came.
 func TestT2_RunsInLineBeginInOrder(t *testing.T) {
 	slots := NewSlots(1, func() bool { return true })
