@@ -125,7 +125,10 @@ func inspect(ctx context.Context, path string, known int) (version int64, err er
 	for _, mode := range []string{"ro", reading(path)} {
 		var c *conn
 		if c, err = connect(ctx, dsn(path, mode)); err == nil {
-			version, _, err = identify(c, path, known)
+			// All at one moment: another process may be making the file.
+			if _, err = c.exec("BEGIN"); err == nil {
+				version, _, err = identify(c, path, known)
+			}
 			err = errors.Join(err, c.close())
 		}
 		err = explain(path, err)
