@@ -66,8 +66,8 @@ type DelayOption interface {
 // the order in which they came. It is between -1,000 and 1,000. The default is 0, for
 // children that of the parent. activity.Priority sets the priority of a call.
 //
-// Running calls are not interrupted. Priority is strict: while calls of a higher priority
-// wait, no call of a lower one starts; the QueueTimeout of a policy bounds the wait. A
+// Running calls are not interrupted. Among runs of one Key, and of none, priority is strict:
+// while calls of a higher priority wait, no call of a lower one starts; the QueueTimeout of a policy bounds the wait. A
 // process that starts learns within a second which calls were waiting, and continues by
 // their priority. Calls that were lost in a crash run one at a time whatever their
 // priority; among those that were lost equally often, the priority decides.

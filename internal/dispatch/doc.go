@@ -1,8 +1,8 @@
 // Package dispatch decides who may start on this node, and when. It holds who waits and for
 // what, and knows neither what a run is nor what a body does.
 //
-//   - Slots limits how many attempts run at a time. A Slot is permission for one attempt. Calls
-//     without a slot wait in queues by priority; of equal priority, calls that were lost with
+//   - Slots limits how many attempts run at a time. A Slot is permission for one attempt. The
+//     keys of runs take turns at a free one (package fair). Calls of a key wait by priority; of equal priority, calls that were lost with
 //     their process go first. Suspects (calls that were lost with their process repeatedly) run
 //     in the probation lane, in groups that package suspects chooses: if the process dies again,
 //     fewer of them remain that may be the cause.
@@ -24,5 +24,5 @@
 // A slot whose attempt has ended may stay with its run for the next call, within limits that
 // bound the wait of every other call.
 //
-// Priority is strict. QueueTimeout bounds a wait; a gate bounds what a class of calls takes.
+// Priority is strict within a key. QueueTimeout bounds a wait; a gate bounds what a class of calls takes.
 package dispatch

@@ -9,8 +9,9 @@
 // running (its attempt was granted), in backoff, or standing by. A slot is one of Limit
 // places. A running ticket has a slot, and in mode Hold it keeps the slot in backoff.
 //
-// Waiting tickets are served by priority, highest first, and within a priority in the order
-// of arrival. Tickets in backoff or standing by are skipped.
+// A free slot goes to the run keys in turn (package fair, share.go); a key whose own limit or rate
+// is reached takes none. Waiting tickets of a key are served by priority, highest first, and within a
+// priority in the order of arrival; with PriorityFirst the priority stands above the keys. Tickets in backoff or standing by are skipped.
 //
 // # Admission
 //

@@ -17,30 +17,25 @@ type key struct {
 // turnsOf returns the keys whose turn it is, sorted by name. first returns the first key that has
 // something, of those with a name that compares so.
 func turnsOf(t store.Turns, first func(where, name string) (key string, weight int, found bool, err error)) (keys []key, err error) {
-	where, from, turned := ">=", t.From, false
-	for len(keys) < t.Limit {
-		name, weight, found, err := first(where, from)
-		switch {
-		case err != nil:
-			return nil, err
-		case found && turned && name >= t.From:
-			found = false // it is among them
-			fallthrough
-		case !found && turned:
-			return sorted(keys), nil
-		case !found:
-			where, from, turned = ">=", "", true
-			continue
+	for _, turned := range []bool{false, true} { // from the one whose turn it is on, then round to it
+		where, from := ">=", t.From
+		if turned {
+			from = ""
 		}
-		keys = append(keys, key{name, max(weight, 1)})
-		where, from = ">", name
+		for len(keys) < t.Limit && !(turned && t.From == "") {
+			name, weight, found, err := first(where, from)
+			if err != nil {
+				return nil, err
+			}
+			if !found || turned && name >= t.From {
+				break
+			}
+			keys = append(keys, key{name, max(weight, 1)})
+			where, from = ">", name
+		}
 	}
-	return sorted(keys), nil
-}
-
-func sorted(keys []key) []key {
 	slices.SortFunc(keys, func(a, b key) int { return cmp.Compare(a.name, b.name) })
-	return keys
+	return keys, nil
 }
 
 func (h *handle) Line(ctx context.Context, read store.LineRead) ([]store.LineRun, error) {
