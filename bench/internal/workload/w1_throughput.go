@@ -146,11 +146,21 @@ func (w Throughput) chains(ctx context.Context, b *bed, prefix string, n int) er
 	if !is {
 		return fmt.Errorf("%s cannot start without waiting: %w", b.system.Name(), errors.ErrUnsupported)
 	}
-	id := func(i int) string { return fmt.Sprintf("%s-%06d", prefix, i) }
-	if err := atOnce(w.Clients, n, func(i int) error { return starts.Start(ctx, id(i), w.Steps) }); err != nil {
+	ends := make([]func(context.Context) (int, error), n)
+	err := atOnce(w.Clients, n, func(i int) (err error) {
+		ends[i], err = starts.Start(ctx, fmt.Sprintf("%s-%06d", prefix, i), w.Steps)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	return atOnce(w.Clients, n, func(i int) error { return b.chain(ctx, id(i), w.Steps) })
+	return atOnce(w.Clients, n, func(i int) error {
+		done, err := ends[i](ctx)
+		if err == nil && done != w.Steps {
+			err = fmt.Errorf("%s-%06d answers %d steps, want %d", prefix, i, done, w.Steps)
+		}
+		return err
+	})
 }
 
 // load measures some work.
