@@ -294,15 +294,17 @@ func (s *Slots) freeKept(t *Seats) (grants []Grant) {
 	return grants
 }
 
-// Return frees a slot that the run was given to begin and does not need.
+// Return frees a slot that the run was given to begin, unless a call of it has that already.
 func (t *Seats) Return(slot *Slot) []Grant {
 	s := t.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := slices.Index(t.kept, slot); i >= 0 {
-		t.kept = slices.Delete(t.kept, i, i+1)
-		t.keeps.Store(len(t.kept) > 0)
+	i := slices.Index(t.kept, slot)
+	if i < 0 {
+		return nil
 	}
+	t.kept = slices.Delete(t.kept, i, i+1)
+	t.keeps.Store(len(t.kept) > 0)
 	return s.free(slot)
 }
 
