@@ -86,7 +86,7 @@ func excerpt(source string, names []string) (string, error) {
 		}
 		found = append(found, mine...)
 		from := decl.Pos()
-		if doc := comment(decl); doc != nil {
+		if doc := docOf(decl); doc != nil {
 			from = doc.Pos()
 		}
 		fmt.Fprintf(&out, "%s\n\n", source[fset.Position(from).Offset:fset.Position(decl.End()).Offset])
@@ -136,8 +136,8 @@ func declared(decl ast.Decl) (names []string) {
 	return names
 }
 
-// comment is the comment above a declaration.
-func comment(decl ast.Decl) *ast.CommentGroup {
+// docOf is the comment above a declaration.
+func docOf(decl ast.Decl) *ast.CommentGroup {
 	if f, ok := decl.(*ast.FuncDecl); ok {
 		return f.Doc
 	}
