@@ -10,10 +10,13 @@ import "time"
 // There are as many promises as are likely to be redeemed at once. By Little's law (L = λW),
 // of n calls in commits of length c whose bodies take b, n·b/c run at a time. So each free slot
 // bears c/b promises: one where bodies are slow, never more than maxPromises. No more than limit
-// bodies run in any case, and there is no promise while all slots are taken.
+// bodies run in any case, and there is no promise while all slots are taken. Nor are there more
+// than fill commits: those beyond would only make each other, and who starts runs, wait.
 
-// maxPromises is how many calls a free slot may be promised to.
-const maxPromises = 8
+const (
+	maxPromises = 8   // to how many calls a free slot may be promised
+	enough      = 256 // promises, unless there are more slots: longer commits are hardly cheaper a turn
+)
 
 // stage is how far the attempt of a slot has come.
 type stage int
@@ -88,12 +91,13 @@ func (w *Waiter) gets() stage {
 // pace is how long calls were lately in commits, and their bodies took.
 type pace struct{ commit, body average }
 
-// promises returns to how many calls a free slot may be promised.
-func (p *pace) promises() int {
+// promises returns how many calls may be promised a slot when so many are free.
+func (p *pace) promises(free int) int {
 	if !p.body.known || p.commit.mean <= p.body.mean {
-		return 1
+		return free
 	}
-	return int(min(p.commit.mean/max(p.body.mean, 1), maxPromises))
+	each := int(min(p.commit.mean/max(p.body.mean, 1), maxPromises))
+	return min(free*each, max(free, enough))
 }
 
 // average is an exponentially weighted moving average.

@@ -490,7 +490,7 @@ func (s *Slots) open(l Lane, as stage) bool {
 	}
 	room := s.limit - s.used - max(0, s.lane.running-1)
 	if as == promised {
-		return room > 0 && !s.keptBack && s.promised < room*s.pace.promises()
+		return room > 0 && !s.keptBack && s.promised < s.pace.promises(room)
 	}
 	return room > 0 && !s.keptBack
 }
