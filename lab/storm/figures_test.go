@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/chart"
 	"github.com/perdure/perdure/internal/docs"
 	"github.com/perdure/perdure/lab/storm"
 	"github.com/perdure/perdure/retry"
@@ -22,6 +23,20 @@ var update = flag.Bool("update", false, "rewrite the figures in docs/retry-storm
 func section(t *testing.T, name string, text string) {
 	t.Helper()
 	docs.Section(t, *update, "retry-storms.md", "storm:"+name, text)
+}
+
+// load draws how many calls came in each second of some experiments.
+func load(t *testing.T, name, title string, least, most float64, fault chart.Span, reports ...*storm.Report) {
+	t.Helper()
+	const seconds = 180
+	var says []string
+	p := chart.Curves{Title: title, X: "seconds", Y: "calls/s", Least: least, Most: most, Spans: []chart.Span{fault}}
+	for _, r := range reports {
+		p.Series = append(p.Series, chart.Series{Name: r.Name, Values: r.Load[:min(seconds, len(r.Load))]})
+		says = append(says, fmt.Sprintf("%s: %d calls in all, at most %d a second after the fault", r.Name, r.Calls, r.PeakAfter))
+	}
+	p.Text = strings.Join(says, "; ") + "."
+	docs.Picture(t, *update, name, p.SVG())
 }
 
 // kinds are the jitters that the page compares.
@@ -120,6 +135,7 @@ func TestJitterSpreadsThoseThatFailedTogether(t *testing.T) {
 		reports, of[k.name] = append(reports, r), r
 	}
 	section(t, "together", storm.Table(reports...))
+	load(t, "storm-jitter.svg", "Calls a second: 100,000 tasks meet an outage of a minute", 1, 1e6, chart.Span{Name: "outage", From: 0, To: 60}, reports[0], reports[1], reports[3])
 
 	none, slight, full := of["no jitter"], of["proportional 10 %"], of["full"]
 	if none.PeakAfter < 95_000 || none.Unsettled < 50_000 {
@@ -249,6 +265,7 @@ func TestAStormOutlivesItsCause(t *testing.T) {
 		}
 	}
 	section(t, "outlives", storm.Table(reports...))
+	load(t, "storm-outlives.svg", "Calls a second: ten slow seconds, and callers that time out", 100, 1e4, chart.Span{Name: "slow", From: 30, To: 40}, reports[0], reports[1], reports[3])
 }
 
 // Tasks that come one by one are spread already.

@@ -44,7 +44,7 @@ func generate(root, out string) error {
 
 // copyPictures puts the pictures that pages show where the pages look for them.
 func copyPictures(root, out string) error {
-	pictures, err := filepath.Glob(filepath.Join(root, "docs", "pictures", "*.png"))
+	pictures, err := filepath.Glob(filepath.Join(root, "docs", "pictures", "*.[ps][nv]g"))
 	if err != nil || len(pictures) == 0 {
 		return err
 	}

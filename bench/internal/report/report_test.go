@@ -70,7 +70,7 @@ func TestDocumentWithoutAPlaceIsRefusedAndNotTouched(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := Report{Tables: []Table{sample()}}.WriteInto(path)
-		if err == nil || !strings.Contains(err.Error(), "there is no place for W0") {
+		if err == nil || !strings.Contains(err.Error(), "it has no place for bench:W0") {
 			t.Errorf("%q: %v", text, err)
 		}
 		if after, err := os.ReadFile(path); err != nil || string(after) != text {
