@@ -15,14 +15,14 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// The tests in this file make the experiments that docs/retry-storms.md tells of,
-// hold them to what the page says in words, and the page to their figures.
+// The tests in this file make the experiments that docs/retry-storms.md tells of, hold them to
+// what the page says in words, and RESULTS.md and the pictures of the page to their figures.
 
-var update = flag.Bool("update", false, "rewrite the figures in docs/retry-storms.md")
+var update = flag.Bool("update", false, "rewrite RESULTS.md and the pictures of docs/retry-storms.md")
 
 func section(t *testing.T, name string, text string) {
 	t.Helper()
-	docs.Section(t, *update, "retry-storms.md", "storm:"+name, text)
+	docs.Section(t, *update, "../lab/storm/RESULTS.md", "storm:"+name, text)
 }
 
 // load draws how many calls came in each second of some experiments.
