@@ -86,8 +86,8 @@ type Task struct {
 // Open reports whether a worker may claim the task at a time.
 func (t *Task) Open(now int64) bool { return t.Worker == "" && (t.Latest == 0 || now < t.Latest) }
 
-// CompareTasks orders tasks as they are to run: by priority, higher first, then by when
-// they were offered. It returns a negative number if a comes before b.
+// CompareTasks orders tasks in the order in which they run: by priority, higher first, then by
+// when they were offered. It returns a negative number if a comes before b.
 func CompareTasks(a, b *Task) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Offered, b.Offered), a.Compare(b.TaskRef))
 }

@@ -74,10 +74,10 @@ type DelayOption interface {
 func Priority(n int) RunOption { return seal.SetRun(func(s *seal.StartSettings) { s.Priority = n }) }
 
 // Key sets the key of the run and of its children, for instance a customer. Where calls or runs
-// wait, for a slot of the process or at a gate, keys take turns: one work of each, so that nobody
-// waits for all the work of somebody else. Within a key the priority decides and then the age. A key has
-// at most 200 bytes. Runs without one have the key "", which takes turns like any other. The
-// default is "", for children the key of the parent.
+// wait, for a slot of the process or at a gate, keys take turns: one piece of work of each, so
+// that no key waits for all the work of somebody else. Within a key the priority decides and
+// then the age. A key has at most 200 bytes. Runs without one have the key "", which takes
+// turns like any other. The default is "", for children the key of the parent.
 //
 // gate.WithPerKey bounds what one key takes of a gate. While others wait, a run may keep a slot for
 // 16 short calls in a row, at most a second; they are turns of its key.
