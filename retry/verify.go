@@ -45,7 +45,7 @@ const (
 )
 
 // Found is what a Verify function returns: make one with Done, Absent or AskAgain. The zero
-// Found is no answer, and counts as an error.
+// Found is not an answer, and counts as an error.
 type Found[T any] struct {
 	answer Answer
 	result T
@@ -95,7 +95,7 @@ func Verify[T any](f func(context.Context, Doubt) (Found[T], error)) Option {
 }
 
 // SettleAfter says how long a request of an attempt that has ended may still be under way. The
-// first question waits for that long. Zero, the default, is no wait.
+// first question waits for that long. Zero, the default, means no wait.
 func SettleAfter(d time.Duration) Option { return Option{kind: optionSettle, settle: d} }
 
 // VerifyRetry is the policy for questions that fail. The zero Policy is five questions with

@@ -6,7 +6,7 @@ import "time"
 // first ones, up to WaitGatePaused, end only when a person acts.
 const (
 	WaitQuarantined    = "quarantined"     // a person: the attempts crashed their processes
-	WaitInDoubt        = "in-doubt"        // a person: an attempt may have had its effect, and nobody can say
+	WaitInDoubt        = "in-doubt"        // a person: an attempt may have had its effect, and that is not known
 	WaitDamaged        = "damaged"         // to be mended or ended: part of what is on record cannot be read
 	WaitParked         = "parked"          // code that fits the history of the run, or does not fail in it
 	WaitCode           = "code"            // a node that has the code of the run
