@@ -2,14 +2,31 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 )
 
-// WriteJSON writes all samples to a file.
+// WriteJSON writes all samples to a file. Tables that the file has of workloads that did not run
+// stay as they are; the machine is that of the latest run.
 func (r Report) WriteJSON(path string) error {
-	raw, err := json.MarshalIndent(r, "", "  ")
+	switch old, err := ReadJSON(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	default:
+		for _, t := range r.Tables {
+			if at := old.Table(t.Workload); at != nil {
+				*at = t
+			} else {
+				old.Tables = append(old.Tables, t)
+			}
+		}
+		r.Tables = old.Tables
+	}
+	raw, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
 		return err
 	}
