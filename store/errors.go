@@ -7,8 +7,8 @@ import (
 
 // Errors about one turn, run or message; the database works.
 var (
-	// ErrFenced refuses a write under an epoch that is not the current one: the partition has
-	// another owner, or none.
+	// ErrFenced refuses a write under an outdated epoch: the partition has another owner, or
+	// none.
 	ErrFenced = errors.New("the partition has another owner")
 	// ErrStale refuses a turn whose number belongs to another turn.
 	ErrStale = errors.New("another turn of this number exists")

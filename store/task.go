@@ -54,9 +54,9 @@ func (t TaskRef) Compare(o TaskRef) int {
 	return cmp.Or(cmp.Compare(t.Partition, o.Partition), cmp.Compare(t.Run, o.Run), cmp.Compare(t.Number, o.Number), cmp.Compare(t.Attempt, o.Attempt))
 }
 
-// Foresight is how far a sign of life may lie in the future. A later one comes from before the
-// database's clock was set back, and counts as one of now: a lease must not last longer for
-// that, nor end.
+// Foresight is how far in the future the time of a heartbeat of a node may be. A later time was
+// written before the database's clock was set back, and counts as now, so that it neither
+// extends nor ends a lease.
 const Foresight = time.Second
 
 // WorkersRemembered is how long a worker is listed after it has left or died.
@@ -134,7 +134,7 @@ type WorkerState struct {
 	Claimed int   // tasks that it has claimed and not settled
 }
 
-// Attendance is the result of a worker's sign of life.
+// Attendance is the result of a worker's heartbeat.
 type Attendance struct {
 	Now  int64      // the database's clock, ns
 	Held []HeldTask // the worker's tasks that it has not settled
