@@ -5,7 +5,7 @@
 //
 //	err := retry.Do(ctx, retry.Standard, charge, gate.Through(payments))
 //
-// At most ten calls run at a time; the others wait in the order in which they came, higher
+// At most ten calls hold a slot at a time; the others wait in the order in which they came, higher
 // priorities ([ThroughAt]) first. The gate's [Mode] says what a failed call does with its slot
 // during backoff. Hold keeps it, so that no later call overtakes. Release frees it, and the
 // retry queues at the end. Rejoin frees it, and the retry goes before all calls that came later
