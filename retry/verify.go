@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Doubt describes an attempt whose outcome is unknown to the function that is asked about it.
-// It is plain data.
+// Doubt describes an attempt of unknown outcome to the Verify function. It is plain data.
 type Doubt struct {
 	// Attempt is the number of the attempt, and ID its ID, which the attempt had itself.
 	Attempt int

@@ -69,11 +69,19 @@ func Number(v float64) string {
 	unit := math.Pow(10, float64(digits-3))
 	text := strconv.FormatFloat(math.Round(v/unit)*unit, 'f', max(0, 3-digits), 64)
 	whole, rest, _ := strings.Cut(text, ".")
-	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
+	whole = commas(whole)
 	if rest = strings.TrimRight(rest, "0"); rest != "" {
 		whole += "." + rest
 	}
 	return whole
+}
+
+// Thousands writes a count with commas, all of its digits.
+func Thousands(n int) string { return commas(strconv.Itoa(n)) }
+
+func commas(digits string) string {
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
 }
