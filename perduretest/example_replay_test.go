@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"path/filepath"
+	"testing"
 
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/workflow"
@@ -32,4 +34,21 @@ func ExampleReplay() {
 	// Output:
 	// <nil>
 	// the code does not fit the history: turn 1, command 1: history has ActivityScheduled "charge", the code asks for ActivityScheduled "remind" (the name differs)
+}
+
+// Each history that is kept beside the tests must fit the code, whoever changes it.
+func TestExampleReplayAll(t *testing.T) {
+	files, err := filepath.Glob("testdata/order-*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no histories", err)
+	}
+	for _, file := range files {
+		recorded, err := os.ReadFile(file)
+		if err == nil {
+			err = perduretest.Replay(recorded, checkout)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
 }

@@ -115,3 +115,28 @@ func BenchmarkClassify(b *testing.B) {
 		_ = retry.Classify(err)
 	}
 }
+
+// BenchmarkDoAgain is a call whose first attempts fail.
+func BenchmarkDoAgain(b *testing.B) {
+	failure := errors.New("no")
+	for failures, name := range []string{1: "one retry", 2: "two retries", 4: "exhausted"} {
+		if name == "" {
+			continue
+		}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			p := retry.Policy{MaxAttempts: 4, Backoff: retry.None}
+			ctx, left := b.Context(), 0
+			fn := func(context.Context) error {
+				if left--; left >= 0 {
+					return failure
+				}
+				return nil
+			}
+			for b.Loop() {
+				left = failures
+				sinkError = retry.Do(ctx, p, fn)
+			}
+		})
+	}
+}

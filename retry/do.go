@@ -251,7 +251,10 @@ func (c *call) judge(p *Policy, at *attempt, previous time.Duration, err error) 
 	if at.probe {
 		state.Attempt-- // it is not charged if another attempt follows
 	}
-	failure, u := Classify(err), c.draw()
+	var w walk
+	w.classify(err)
+	failure, u := w.Failure, c.draw()
+	failure.Types = w.types() // on the stack, unless there are many
 
 	d := Decide(p, state, failure, now, u)
 	if d.Verify {
@@ -288,7 +291,7 @@ func (c *call) judge(p *Policy, at *attempt, previous time.Duration, err error) 
 	}
 	return d, &ExhaustedError{
 		Name: c.name, Attempts: at.number - c.free, Reason: d.Reason, Max: d.Max,
-		Within: p.Within, Records: c.failed, Err: err,
+		Within: p.Within, Records: c.failures(), Err: err,
 	}
 }
 
@@ -388,12 +391,18 @@ func (e *hookError) Error() string { return e.err.Error() }
 
 // invoke runs fn and turns a panic into an error.
 func invoke(ctx context.Context, fn func(context.Context) error) (err error) {
+	returned := false
 	defer func() {
+		if returned { // recover costs more than this
+			return
+		}
 		if v := recover(); v != nil { // nil even if the goroutine is ending (Goexit)
 			err = NewPanicError(v)
 		}
 	}()
-	return fn(ctx)
+	err = fn(ctx)
+	returned = true
+	return err
 }
 
 // succeeded records the last attempt of a call that succeeded.
@@ -407,13 +416,16 @@ func (c *call) succeeded(at attempt) {
 // record keeps the record of an attempt and hands it out.
 func (c *call) record(at attempt, r Record) {
 	r.Number, r.ID, r.Start = at.number, at.id, at.start
-	if r.ID == "" {
+	if r.ID == "" && c.recorded() {
 		_, r.ID = c.id.ids(at.number)
 	}
 	if r.Question, r.Answer = at.question, at.answer; r.Question > 0 {
 		r.Err = at.fault
 	}
 	if r.Err != nil {
+		if c.failed == nil {
+			c.failed = make([]Record, 0, min(c.limit, usualFailures))
+		}
 		c.failed = firstlast.Append(c.failed, r)
 	}
 	if c.records != nil {
@@ -422,6 +434,19 @@ func (c *call) record(at attempt, r Record) {
 	if c.sink != nil {
 		c.sink(r)
 	}
+}
+
+// usualFailures is for how many failures there is room at once.
+const usualFailures = 2
+
+// failures returns the records of failures, with the IDs that nobody has asked for before.
+func (c *call) failures() []Record {
+	for i := range c.failed {
+		if r := &c.failed[i]; r.ID == "" {
+			_, r.ID = c.id.ids(r.Number)
+		}
+	}
+	return c.failed
 }
 
 // aborted is what a canceled call returns.

@@ -59,24 +59,58 @@ const maxNodes = 1000
 // because its timeout ended its context does not cancel the call. If a method of an error
 // panics, Classify uses what it found before.
 func Classify(err error) Failure {
-	w := walk{left: maxNodes}
+	var w walk
+	w.classify(err)
+	if w.Types == nil && err != nil {
+		w.Types = slices.Clone(w.types())
+	}
+	return w.Failure
+}
+
+// classify is Classify, but for the names of the types: see types.
+func (w *walk) classify(err error) {
+	w.left = maxNodes
 	if err != nil {
 		w.guarded(err)
-		if len(w.Types) == 0 {
-			w.Types = []string{TypeError}
+		if w.found == 0 {
+			w.add(TypeError)
 		}
 	}
 	if !w.marked {
 		w.Unknown = w.Timeout == TimeoutAttempt || w.Timeout == TimeoutHeartbeat
 	}
-	return w.Failure
 }
 
 // walk collects a Failure.
 type walk struct {
 	Failure
 	left   int
-	marked bool // an error above says whether the attempt had its effect
+	marked bool      // an error above says whether the attempt had its effect
+	few    [4]string // the names of the types, while that is room enough: no allocation
+	found  int       // how many there are
+}
+
+// types returns the names of the types.
+func (w *walk) types() []string {
+	if w.Types != nil {
+		return w.Types
+	}
+	return w.few[:w.found]
+}
+
+// add adds the name of a type.
+func (w *walk) add(name string) {
+	switch {
+	case slices.Contains(w.types(), name):
+		return
+	case w.found < len(w.few):
+		w.few[w.found] = name
+	case w.Types == nil:
+		w.Types = append(append(make([]string, 0, 2*len(w.few)), w.few[:]...), name)
+	default:
+		w.Types = append(w.Types, name)
+	}
+	w.found++
 }
 
 // guarded is visit for errors whose methods may panic.
@@ -112,9 +146,7 @@ func (w *walk) visit(err error, timedOut bool) {
 	}
 	if name := ownName(err); name != "" && !(timedOut && hiddenByTimeout(name)) {
 		w.Canceled = w.Canceled || name == TypeCanceled
-		if !slices.Contains(w.Types, name) {
-			w.Types = append(w.Types, name)
-		}
+		w.add(name)
 	}
 
 	switch e := err.(type) {

@@ -146,7 +146,7 @@ func (c *call) halted(p *Policy, at attempt, halt *haltError) error {
 	}
 	return &ExhaustedError{
 		Name: c.name, Attempts: at.number - 1 - c.free, Reason: halt.reason, Max: c.limit,
-		Within: p.Within, Records: c.failed, Err: halt.cause,
+		Within: p.Within, Records: c.failures(), Err: halt.cause,
 	}
 }
 

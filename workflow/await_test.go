@@ -118,6 +118,7 @@ var awaits = map[string]func(wf *workflow.Context) error{
 		return err
 	},
 	"RunChild": func(wf *workflow.Context) error {
+		//perdure:deterministic these runs have no engine; the examples beside them register what they start
 		_, err := workflow.RunChild(wf, kid, "")
 		return err
 	},

@@ -71,6 +71,12 @@ type Reader interface{ Read(history.Payload) error }
 // Probation reports whether the next attempt runs in the probation lane.
 func (c *Call) Probation() bool { return c.OnProbation }
 
+// MayWaitOnRecord reports whether an attempt of the call may be on record before it has a slot:
+// nothing is kept from others meanwhile, and it may be lost without having begun.
+func (c *Call) MayWaitOnRecord() bool {
+	return len(c.Gates) == 0 && (c.Queue == "" || c.Step()) && !c.OnProbation && crashLimit(c.Policy) > 1
+}
+
 // Unslotted reports whether the next attempt needs no slot until it begins: see
 // Config.Unslotted.
 func (c *Call) Unslotted() bool { return c.unslotted }

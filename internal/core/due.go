@@ -61,7 +61,7 @@ func (t *callTable) lookAt(c *Call) int64 {
 
 // awaitBackoff watches for the end of a call's backoff.
 func (t *callTable) awaitBackoff(c *Call) {
-	c.early = t.journal.config.Unslotted != nil && len(c.Gates) == 0 && (c.Queue == "" || c.Step()) && !c.OnProbation && crashLimit(c.Policy) > 1
+	c.early = t.journal.config.Unslotted != nil && c.MayWaitOnRecord()
 	t.watch(c)
 }
 

@@ -15,7 +15,9 @@ type Slots struct {
 	may   func() bool // whether slots may be granted now
 
 	mu       sync.Mutex
-	used     int
+	used     int // regular slots of running attempts, and those reserved for calls that need one
+	promised int // see promises.go
+	pace     pace
 	closed   bool // waiting calls get no more slots
 	keptBack bool // no regular slot is granted yet
 	lane     lane
@@ -75,6 +77,7 @@ type Waiter struct {
 	Priority int    // among those of the key; higher goes first
 	Lost     bool   // its process died while it ran; it precedes others of its priority
 	Activity string // or the inline step, named so that no other has its name
+	Promise  bool   // a promise of a slot is enough
 	// Doubted says that it is in the probation lane only because of its activity.
 	Doubted bool
 	// Attempt is set for an attempt that is on record and due; nil for a call whose next
@@ -92,7 +95,8 @@ type Slot struct {
 	slots    *Slots
 	lane     atomic.Int32 // a Lane
 	activity string       // whose suspect it was granted to
-	freed    bool
+	stage    stage
+	since    time.Time // when that began
 	turns    turns
 }
 
@@ -128,14 +132,14 @@ func NewSlots(limit int, may func() bool) *Slots {
 func (s *Slots) Take(l Lane) *Slot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.take(l)
+	return s.take(l, reserved)
 }
 
-func (s *Slots) take(l Lane) *Slot {
-	if !s.open(l) || l == Regular && s.first() != nil {
+func (s *Slots) take(l Lane, as stage) *Slot {
+	if !s.open(l, as) || l == Regular && s.first() != nil {
 		return nil
 	}
-	return s.occupy(l)
+	return s.occupy(l, as)
 }
 
 // Wait enqueues a call in its lane. A call that waits already keeps its place, even if its
@@ -162,7 +166,9 @@ func (s *Slots) wait(w *Waiter) {
 	if own == nil {
 		own = s.waiting[Call{w.Run, ToBegin}]
 	}
-	switch {
+	switch place := s.placeOf(w); {
+	case place != 0:
+		w.number = place
 	case own == nil:
 		s.came++
 		w.number = s.came
@@ -175,12 +181,14 @@ func (s *Slots) wait(w *Waiter) {
 	s.enqueue(w)
 }
 
-// Forget removes an attempt that no longer needs a slot from the queue.
+// Forget removes an attempt that no longer waits for a slot from the queue. If its call queues
+// again, it has its place.
 func (s *Slots) Forget(c Call, x OnRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w := s.waiting[c]; w != nil && w.Attempt == x {
 		s.withdraw(w)
+		s.keepPlace(w)
 	}
 }
 
@@ -208,7 +216,7 @@ func (s *Slots) Want(w *Waiter) (slot *Slot, may bool) {
 		s.holdBack(nil, w.Activity)
 		return nil, false
 	}
-	if slot = s.take(Regular); slot == nil && !w.Attempt.Ended() {
+	if slot = s.take(Regular, running); slot == nil && !w.Attempt.Ended() {
 		s.wait(w)
 	}
 	return slot, true
@@ -329,6 +337,7 @@ func (s *Slots) Close() {
 // Usage is a snapshot of how slots are used.
 type Usage struct {
 	Regular   int // slots in use
+	Promised  int
 	Waiting   int // calls
 	Probation bool
 	KeptBack  bool
@@ -338,7 +347,7 @@ type Usage struct {
 func (s *Slots) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Usage{Regular: s.used, Waiting: len(s.waiting), Probation: s.lane.running > 0, KeptBack: s.keptBack}
+	return Usage{Regular: s.used, Promised: s.promised, Waiting: len(s.waiting), Probation: s.lane.running > 0, KeptBack: s.keptBack}
 }
 
 // Lane returns the lane of a slot.
@@ -356,14 +365,14 @@ func (t *Slot) Free() []Grant {
 }
 
 func (s *Slots) free(t *Slot) []Grant {
-	if t == nil || t.freed {
+	if t == nil || t.stage == freed {
 		return nil
 	}
-	t.freed = true
 	if t.Lane() == Probation {
 		s.leaveLane(t)
+		t.stage = freed
 	} else {
-		s.used--
+		t.become(freed)
 	}
 	return s.grantAll()
 }
@@ -385,7 +394,7 @@ func (g *Grant) Void() (grants []Grant) {
 // which is a turn of the key. If keep returns false, the slot is to be freed.
 func (t *Slot) keep(c *Ask) bool {
 	s := t.slots
-	if t.freed || t.Lane() != Regular || s.keptBack || s.used > s.limit {
+	if t.stage == freed || t.Lane() != Regular || s.keptBack || s.used > s.limit {
 		return false
 	}
 	next := s.first()
@@ -410,16 +419,19 @@ func (s *Slots) grantAll() []Grant { return append(s.grantLane(), s.grantRegular
 
 // grantRegular grants free regular slots to the calls that wait for them.
 func (s *Slots) grantRegular() (grants []Grant) {
-	for s.open(Regular) && s.grants() {
+	for s.open(Regular, promised) && s.grants() {
 		k := s.turns.Next()
 		if k == nil {
 			break
 		}
 		w := k.State.first()
+		if !s.open(Regular, w.gets()) {
+			break
+		}
 		k.State.leave(w)
 		s.left(w)
 		if s.wants(w) {
-			grants = append(grants, s.seat(w, s.occupy(Regular), 0))
+			grants = append(grants, s.seat(w, s.occupy(Regular, w.gets()), 0))
 			s.turns.Served(k)
 		}
 		s.look(k)
@@ -471,21 +483,26 @@ func (s *Slots) first() *Waiter {
 // grants reports whether waiting calls may get slots.
 func (s *Slots) grants() bool { return !s.closed && s.may() }
 
-// open reports whether a lane has a free slot.
-func (s *Slots) open(l Lane) bool {
+// open reports whether a lane has room for a slot.
+func (s *Slots) open(l Lane, as stage) bool {
 	if l == Probation {
 		return s.lane.running == 0
 	}
-	return s.used+max(0, s.lane.running-1) < s.limit && !s.keptBack
+	room := s.limit - s.used - max(0, s.lane.running-1)
+	if as == promised {
+		return room > 0 && !s.keptBack && s.promised < room*s.pace.promises()
+	}
+	return room > 0 && !s.keptBack
 }
 
-func (s *Slots) occupy(l Lane) *Slot {
-	if l == Probation {
-		s.lane.running++
-	} else {
-		s.used++
-	}
+func (s *Slots) occupy(l Lane, as stage) *Slot {
 	t := &Slot{slots: s}
 	t.lane.Store(int32(l))
+	if l == Probation {
+		s.lane.running++
+		t.stage = as
+	} else {
+		t.become(as)
+	}
 	return t
 }

@@ -13,7 +13,7 @@ import (
 // packages are those that snippets may use, by the names they use them by.
 var packages = map[string]string{
 	"context": "context", "errors": "errors", "flag": "flag", "fmt": "fmt", "io": "io", "log": "log", "http": "net/http",
-	"os": "os", "regexp": "regexp", "slog": "log/slog", "strconv": "strconv", "testing": "testing", "time": "time", "sql": "database/sql", "json": "encoding/json",
+	"os": "os", "regexp": "regexp", "slog": "log/slog", "strconv": "strconv", "strings": "strings", "testing": "testing", "filepath": "path/filepath", "time": "time", "sql": "database/sql", "json": "encoding/json",
 
 	"perdure":     module,
 	"access":      module + "/access",
@@ -33,6 +33,7 @@ var packages = map[string]string{
 	"sqlite":      module + "/store/sqlite",
 	"schedule":    module + "/schedule",
 	"telemetry":   module + "/telemetry",
+	"store":       module + "/store",
 	"storm":       module + "/lab/storm",
 	"view":        module + "/view",
 	"workflow":    module + "/workflow",

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -152,6 +153,29 @@ func BeginWhileLeaving(e *Engine, start *history.Start) error {
 	}
 	r.evict()
 	r.rest()
+	return nil
+}
+
+// BeginWhileWritten orders the row of a run to be written that waits in memory, and lets it begin
+// before the goroutine that is to write it has looked.
+func BeginWhileWritten(e *Engine, start *history.Start) error {
+	row, err := record.NewRun(0, start)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.locations.all[row.Partition]
+	r := &activeRun{resident: &resident{location: p, id: row.ID, create: row, seats: e.dispatcher.slots.SeatsOf(row.ID, p.tenure())}, engine: e}
+	r.stepper = r
+	e.residents.all[r.id] = r.resident
+	if e.hold(r, start) {
+		return errors.New("it begins")
+	}
+	r.writeDown()
+	for _, w := range e.dispatcher.slots.PassBy(1) {
+		p.letBegin(w.Run, nil)
+	}
 	return nil
 }
 

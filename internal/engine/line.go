@@ -69,9 +69,10 @@ func (p *location) letBegin(run string, slot *dispatch.Slot) []dispatch.Grant {
 	} else {
 		x, is := r.stepper.(*activeRun)
 		switch {
-		case is && r.entry == held:
+		case is && x.entry == held:
 			x.begins(x.origin)
-		case is && r.entry == written: // it begins once its row is written
+		case is && x.entry == written: // it begins once its row is written
+			r.first = true
 		default:
 			return r.seats.Return(slot) // it has begun already
 		}
@@ -143,7 +144,7 @@ func (r *activeRun) getInLine(todo []post.Mail) error {
 		return err
 	}
 	r.mail = append(slices.DeleteFunc(todo, func(m post.Mail) bool { return m.Input == nil }), r.mail...)
-	if r.elsewhere || r.poked || len(r.mail) > 0 || len(r.questions) > 0 || r.seats.Kept() {
+	if r.elsewhere || r.first || r.poked || len(r.mail) > 0 || len(r.questions) > 0 || r.seats.Kept() {
 		r.entry, r.poked, r.first = entered, true, true
 		return nil
 	}

@@ -342,6 +342,28 @@ func TestE103_WhoBeginsWhileItLeavesMemoryBegins(t *testing.T) {
 	})
 }
 
+// TestE103_WhoBeginsBeforeItsRowIsWrittenBegins: who may begin when its row is about to be written
+// begins once it is.
+func TestE103_WhoBeginsBeforeItsRowIsWrittenBegins(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		pure := workflow.New("pure", func(_ *workflow.Context, n int) (int, error) { return n, nil })
+		config := w.config(pure, holding, hold)
+		config.Concurrency, config.InboxEvery = 1, 24*time.Hour
+		e := w.startWith(config)
+		begin(t, e, holding, "holder", time.Hour)
+		pass(time.Second)
+		id := ident.NewRun(here())
+		start := history.Start{WorkflowID: "late", Run: id, Type: pure.Name(), Chain: id, Attempt: 1, Input: *payload(t, 1), Created: here()}
+		if err := engine.BeginWhileWritten(e, &start); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		if d := describe(t, e, "late"); d.Status != view.StatusCompleted {
+			t.Errorf("the run is %s", d.Status)
+		}
+	})
+}
+
 // TestE102_SlowWorkDoesNotLetAllBegin: while slots are taken for long, so that the line
 // moves without them, most of it stays rows that have not begun.
 func TestE102_SlowWorkDoesNotLetAllBegin(t *testing.T) {

@@ -121,7 +121,7 @@ func Of(err error) (name string, ok bool) {
 
 // OfSentinel returns the name under which err itself is registered.
 func OfSentinel(err error) (name string, ok bool) {
-	if err == nil || !reflect.ValueOf(err).Comparable() {
+	if err == nil || reflect.TypeOf(err).Kind() != reflect.Pointer && !reflect.ValueOf(err).Comparable() {
 		return "", false // a map key that cannot be compared would panic
 	}
 	registry.mu.RLock()

@@ -109,12 +109,15 @@ func (ts *topics) has(name string) bool {
 	return ts.byName[name] != nil
 }
 
-func (ts *topics) notify(name string, e ended) {
+// notify reports whether a caller waited under the name.
+func (ts *topics) notify(name string, e ended) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if t := ts.byName[name]; t != nil {
+	t := ts.byName[name]
+	if t != nil {
 		ts.end(t, e)
 	}
+	return t != nil
 }
 
 func (ts *topics) end(t *topic, e ended) {
@@ -123,8 +126,12 @@ func (ts *topics) end(t *topic, e ended) {
 	delete(ts.byName, t.name)
 }
 
-// Ended tells callers in this process how a run ended.
-func (c *Client) Ended(run string, s core.State) { c.topics.notify(run, &s) }
+// Ended tells callers in this process, also those that ask soon, how a run ended.
+func (c *Client) Ended(run string, s core.State) {
+	if !c.topics.notify(run, &s) {
+		c.lately.add(run, s)
+	}
+}
 
 // Notify makes callers in this process look again: an answer is durable, in the history of
 // the run of this name or under the workflow ID of message.AnswerTo.

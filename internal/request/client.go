@@ -109,6 +109,7 @@ type Client struct {
 	lacks error // why no requests with payloads are possible, nil if they are
 
 	topics  topics
+	lately  lately
 	waiters waiters
 	poller  poller
 	working sync.WaitGroup // counts the poller

@@ -117,6 +117,9 @@ func (c *Client) awaitEnd(ctx context.Context, w *waiter, run string) (end, erro
 	}
 	w.move(found.run)
 	err := c.await(ctx, partition, found.run, 0, func(told ended) (done bool, err error) {
+		if told == nil {
+			told = c.lately.get(found.run)
+		}
 		if told != nil {
 			found = end{run: found.run, state: *told}
 			return true, nil

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
 )
@@ -11,19 +10,22 @@ import (
 // writes. The driver boxes each element, looks up its encoder and grows its buffer step by
 // step, which was a seventh of a commit's allocations. The bytes are the same.
 
-// writeColumns makes a connection encode lists of texts and numbers by hand.
-func writeColumns(types *pgtype.Map) {
+// writeColumns makes a connection encode lists of texts and numbers by hand, in its buffers.
+func writeColumns(types *pgtype.Map, in *buffers) {
 	for _, oid := range []uint32{pgtype.TextArrayOID, pgtype.Int8ArrayOID} {
 		if t, is := types.TypeForOID(oid); is {
 			if codec, is := t.Codec.(*pgtype.ArrayCodec); is {
-				types.RegisterType(&pgtype.Type{Name: t.Name, OID: oid, Codec: columnCodec{codec}})
+				types.RegisterType(&pgtype.Type{Name: t.Name, OID: oid, Codec: columnCodec{codec, in}})
 			}
 		}
 	}
 }
 
 // columnCodec is the codec of an array, with its own plans for columns.
-type columnCodec struct{ *pgtype.ArrayCodec }
+type columnCodec struct {
+	*pgtype.ArrayCodec
+	in *buffers
+}
 
 // PlanEncode implements pgtype.Codec.
 func (c columnCodec) PlanEncode(types *pgtype.Map, oid uint32, format int16, value any) pgtype.EncodePlan {
@@ -31,11 +33,11 @@ func (c columnCodec) PlanEncode(types *pgtype.Map, oid uint32, format int16, val
 		switch value.(type) {
 		case []string:
 			if c.ElementType.OID == pgtype.TextOID {
-				return textColumn{}
+				return textColumn{c.in}
 			}
 		case []int64:
 			if c.ElementType.OID == pgtype.Int8OID {
-				return numberColumn{}
+				return numberColumn{c.in}
 			}
 		}
 	}
@@ -46,8 +48,8 @@ const arrayHead = 5 * 4 // bytes
 
 // appendHead appends the header of a one-dimensional array and reserves space for its
 // elements.
-func appendHead(buf []byte, of uint32, length, size int) []byte {
-	buf = slices.Grow(buf, arrayHead+size)
+func (b *buffers) appendHead(buf []byte, of uint32, length, size int) []byte {
+	buf = b.grow(buf, arrayHead+size)
 	for _, n := range [...]uint32{1, 0, of, uint32(length), 1} { // dimensions, NULLs, type, length, first index
 		buf = binary.BigEndian.AppendUint32(buf, n)
 	}
@@ -55,10 +57,10 @@ func appendHead(buf []byte, of uint32, length, size int) []byte {
 }
 
 // textColumn encodes a []string.
-type textColumn struct{}
+type textColumn struct{ in *buffers }
 
 // Encode implements pgtype.EncodePlan.
-func (textColumn) Encode(value any, buf []byte) ([]byte, error) {
+func (c textColumn) Encode(value any, buf []byte) ([]byte, error) {
 	column := value.([]string)
 	if column == nil {
 		return nil, nil
@@ -67,7 +69,7 @@ func (textColumn) Encode(value any, buf []byte) ([]byte, error) {
 	for _, s := range column {
 		size += 4 + len(s)
 	}
-	buf = appendHead(buf, pgtype.TextOID, len(column), size)
+	buf = c.in.appendHead(buf, pgtype.TextOID, len(column), size)
 	for _, s := range column {
 		buf = append(binary.BigEndian.AppendUint32(buf, uint32(len(s))), s...)
 	}
@@ -75,15 +77,15 @@ func (textColumn) Encode(value any, buf []byte) ([]byte, error) {
 }
 
 // numberColumn encodes a []int64.
-type numberColumn struct{}
+type numberColumn struct{ in *buffers }
 
 // Encode implements pgtype.EncodePlan.
-func (numberColumn) Encode(value any, buf []byte) ([]byte, error) {
+func (c numberColumn) Encode(value any, buf []byte) ([]byte, error) {
 	column := value.([]int64)
 	if column == nil {
 		return nil, nil
 	}
-	buf = appendHead(buf, pgtype.Int8OID, len(column), (4+8)*len(column))
+	buf = c.in.appendHead(buf, pgtype.Int8OID, len(column), (4+8)*len(column))
 	for _, n := range column {
 		buf = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(buf, 8), uint64(n))
 	}

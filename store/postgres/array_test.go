@@ -12,7 +12,7 @@ import (
 // values than columns are left to the driver.
 func TestColumnsAreWrittenAsTheDriverDoes(t *testing.T) {
 	theirs, ours := pgtype.NewMap(), pgtype.NewMap()
-	writeColumns(ours)
+	writeColumns(ours, &buffers{})
 	long := string(bytes.Repeat([]byte("é"), 10_000))
 	for _, c := range []struct {
 		oid    uint32

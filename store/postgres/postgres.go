@@ -118,7 +118,7 @@ func URL(url string, options ...Option) store.Opener {
 			config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 		}
 		config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
-			writeColumns(c.TypeMap())
+			keepBuffers(c)
 			return nil
 		}
 		return pgxpool.NewWithConfig(ctx, config)

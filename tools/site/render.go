@@ -19,8 +19,8 @@ var tmpl = template.Must(template.New("page").Parse(layout))
 
 // menu is what every page leads to, in the order of a reader's day.
 var menu = []string{
-	"README.md", "docs/getting-started.md", "docs/concepts.md", "docs/coming-from.md", "docs/faq.md",
-	"docs/retries.md", "docs/gates.md", "docs/tenants.md", "docs/notation.md", "docs/flow.md", "docs/services.md", "docs/transactions.md", "docs/http.md", "docs/deploying.md", "docs/moving.md",
+	"README.md", "docs/should-i-use-it.md", "docs/getting-started.md", "docs/workflows.md", "docs/testing.md", "docs/concepts.md", "docs/glossary.md", "docs/coming-from.md",
+	"docs/retries.md", "docs/gates.md", "docs/tenants.md", "docs/notation.md", "docs/flow.md", "docs/services.md", "docs/transactions.md", "docs/http.md", "docs/deploy-version-2.md", "docs/deploying.md", "docs/moving.md",
 	"docs/production.md", "docs/dashboard.md", "docs/scaling.md", "docs/queues.md", "docs/limits.md", "docs/logs.md", "docs/middleware.md", "docs/codec.md", "docs/telemetry.md", "docs/performance.md", "docs/retry-storms.md",
 	"docs/retries-reference.md", "docs/proof.md", "docs/statements.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
 }

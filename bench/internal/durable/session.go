@@ -60,9 +60,9 @@ func (s *session) Sleep(ctx context.Context, id string, d time.Duration) error {
 	return err
 }
 
-func (s *session) Start(ctx context.Context, id string, steps int) error {
-	_, err := perdure.Start(ctx, s.Engine, chain, id, steps)
-	return err
+func (s *session) Start(ctx context.Context, id string, steps int) (func(context.Context) (int, error), error) {
+	run, err := perdure.Start(ctx, s.Engine, chain, id, steps)
+	return run.Result, err
 }
 
 func (s *session) Newest(ctx context.Context) (int, error) {

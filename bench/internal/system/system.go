@@ -92,6 +92,7 @@ type Keeper interface {
 
 // Starter is a Session that returns from a start before the run has ended.
 type Starter interface {
-	// Start starts what Chain runs and returns when the start is durable.
-	Start(ctx context.Context, id string, steps int) error
+	// Start starts what Chain runs and returns when the start is durable. What it returns
+	// waits for the end, as Chain does.
+	Start(ctx context.Context, id string, steps int) (wait func(context.Context) (int, error), err error)
 }

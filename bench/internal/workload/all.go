@@ -25,6 +25,13 @@ func Throughputs(scale Scale, runs int) Throughput {
 	return w
 }
 
+// Started is Throughputs with clients that do not wait.
+func Started(scale Scale, runs int) Throughput {
+	w := Throughputs(scale, runs)
+	w.Clients = 32
+	return w
+}
+
 // All returns the workloads at a scale.
 func All(scale Scale, runs int) []Workload {
 	w1 := Throughputs(scale, runs)
@@ -40,6 +47,7 @@ func All(scale Scale, runs int) []Workload {
 			Crash{Runs: 5, Steps: 6, Bodies: []time.Duration{0, 5 * time.Millisecond}},
 			Queues{w1, Latency{Steps: []int{1}, Runs: 10}},
 			Crowd{Runs: 300, Steps: 2, Width: 20},
+			Started(scale, runs),
 		}
 	case Short:
 		return []Workload{
@@ -52,6 +60,7 @@ func All(scale Scale, runs int) []Workload {
 			Crash{Runs: 200, Steps: 20, Bodies: []time.Duration{0, 20 * time.Millisecond, 250 * time.Millisecond}},
 			Queues{w1, Latency{Steps: []int{1}, Runs: 50}},
 			Crowd{Runs: 2000, Steps: 5, Width: 200},
+			Started(scale, runs),
 		}
 	}
 	return []Workload{
@@ -64,6 +73,7 @@ func All(scale Scale, runs int) []Workload {
 		Crash{Runs: 200, Steps: 50, Bodies: []time.Duration{0, 20 * time.Millisecond, 250 * time.Millisecond}},
 		Queues{w1, Latency{Steps: []int{1}, Runs: 100}},
 		Crowd{Runs: 20_000, Steps: 5, Width: 200},
+		Started(scale, runs),
 	}
 }
 

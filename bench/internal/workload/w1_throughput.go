@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -15,12 +16,17 @@ import (
 type Throughput struct {
 	Steps    int           // of a workflow
 	InFlight int           // workflows at once
+	Clients  int           // that start workflows and do not wait for them; 0: each waits, as in InFlight
 	Runs     int           // workflows; 0: as many as take about For
 	For      time.Duration // how long the measured part lasts
 }
 
 // About explains the table.
 func (w Throughput) About() About {
+	if w.Clients > 0 {
+		return About{"W1s", "Throughput of clients that do not wait", fmt.Sprintf("The workflows of W1. %d clients start them, one after the other, as fast as each start is durable; "+
+			"then they fetch all results. The time is from the first start to the last result.", w.Clients)}
+	}
 	return About{"W1", "Throughput", fmt.Sprintf("Workflows of %d activities that do nothing, one after the other, %d workflows at once. "+
 		"CPU, turns, commits, bytes and allocations are those of one workflow. CPU is of this process, load generator included, and of all processes of PostgreSQL, whose part is shown too. "+
 		"Written is what the process sent to the disk (SQLite) or the write-ahead log (PostgreSQL).", w.Steps, w.InFlight)}
@@ -51,7 +57,7 @@ func (w Throughput) Run(ctx context.Context, p *place.Places, s system.System) (
 	defer b.strip(ctx, &err)
 	warm := 2 * w.InFlight
 	begin := time.Now()
-	if err := b.chains(ctx, "warm", warm, w.Steps); err != nil {
+	if err := w.chains(ctx, b, "warm", warm); err != nil {
 		return nil, err
 	}
 	n := w.Runs
@@ -92,7 +98,7 @@ func (w Throughput) measure(ctx context.Context, b *bed, n int) (map[string]floa
 	if err := b.open(ctx); err != nil {
 		return nil, err
 	}
-	load, err := b.load(ctx, "run", n, w.Steps)
+	load, err := b.load(ctx, func() error { return w.chains(ctx, b, "run", n) })
 	if err != nil {
 		return nil, err
 	}
@@ -131,13 +137,39 @@ func (w Throughput) measure(ctx context.Context, b *bed, n int) (map[string]floa
 	return values, nil
 }
 
-// load measures n chains.
-func (b *bed) load(ctx context.Context, prefix string, n, steps int) (meter.Spent, error) {
+// chains runs n chains whose IDs begin with prefix.
+func (w Throughput) chains(ctx context.Context, b *bed, prefix string, n int) error {
+	if w.Clients == 0 {
+		return b.chains(ctx, prefix, n, w.Steps)
+	}
+	starts, is := b.Session.(system.Starter)
+	if !is {
+		return fmt.Errorf("%s cannot start without waiting: %w", b.system.Name(), errors.ErrUnsupported)
+	}
+	ends := make([]func(context.Context) (int, error), n)
+	err := atOnce(w.Clients, n, func(i int) (err error) {
+		ends[i], err = starts.Start(ctx, fmt.Sprintf("%s-%06d", prefix, i), w.Steps)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return atOnce(w.Clients, n, func(i int) error {
+		done, err := ends[i](ctx)
+		if err == nil && done != w.Steps {
+			err = fmt.Errorf("%s-%06d answers %d steps, want %d", prefix, i, done, w.Steps)
+		}
+		return err
+	})
+}
+
+// load measures some work.
+func (b *bed) load(ctx context.Context, work func() error) (meter.Spent, error) {
 	m, err := meter.Start(ctx, b.db)
 	if err != nil {
 		return meter.Spent{}, err
 	}
-	if err := b.chains(ctx, prefix, n, steps); err != nil {
+	if err := work(); err != nil {
 		return meter.Spent{}, err
 	}
 	return m.Stop(ctx)

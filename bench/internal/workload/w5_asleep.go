@@ -190,7 +190,7 @@ func (t *night) probe(ctx context.Context, values map[string]float64) error {
 
 // load is W1.
 func (t *night) load(ctx context.Context) (meter.Spent, error) {
-	spent, err := t.bed.load(ctx, fmt.Sprintf("load-%d", t.tally.Runs), t.Load, t.Steps)
+	spent, err := t.bed.load(ctx, func() error { return t.bed.chains(ctx, fmt.Sprintf("load-%d", t.tally.Runs), t.Load, t.Steps) })
 	t.tally.Runs += t.Load
 	t.steps += int64(t.Load * t.Steps)
 	return spent, err

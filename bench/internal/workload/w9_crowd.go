@@ -126,7 +126,10 @@ func (w Crowd) start(ctx context.Context, b *bed) error {
 	if !is {
 		return errors.ErrUnsupported
 	}
-	return atOnce(w.Width, w.Runs, func(i int) error { return starter.Start(ctx, fmt.Sprintf("run-%06d", i), w.Steps) })
+	return atOnce(w.Width, w.Runs, func(i int) error {
+		_, err := starter.Start(ctx, fmt.Sprintf("run-%06d", i), w.Steps)
+		return err
+	})
 }
 
 // settled waits until so many bodies ran, and then until the database says what it should.

@@ -1,4 +1,4 @@
-package perdure_test
+package workflow_test
 
 import (
 	"context"
@@ -32,39 +32,30 @@ var (
 	})
 )
 
-// An update changes a run and is answered; its validator may reject it.
-func Example_update() {
+// An update changes a run and returns a result; its validator may reject it.
+func ExampleHandleUpdate() {
 	ctx := context.Background()
-	eng, err := perdure.Open(ctx, memory.New(), perdure.Register(Cart))
-	if err != nil {
-		log.Fatal(err)
-	}
+	eng := open(memory.New(), Cart)
 	defer eng.Close()
-	if err := eng.Start(ctx); err != nil {
-		log.Fatal(err)
-	}
 	cart, err := perdure.Start(ctx, eng, Cart, "cart-1", 2)
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, item := range []string{"grinder", "beans", "cup"} {
-		n, err := AddItem.CallOnce(ctx, eng.Workflow("cart-1"), "the "+
-			item, item)
+		n, err := AddItem.CallOnce(ctx, cart, "the "+item, item)
 		if rejected, is := errors.AsType[*workflow.RejectedError](err); is {
 			fmt.Println(rejected)
-		} else if err != nil {
-			log.Fatal(err)
-		} else {
-			fmt.Println(n)
+			break
 		}
+		fmt.Println(n, err)
 	}
-	if err := CheckOut.Send(ctx, eng.Workflow("cart-1"), struct{}{}); err != nil {
+	if err := CheckOut.Send(ctx, cart, struct{}{}); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(cart.Result(ctx))
 	// Output:
-	// 1
-	// 2
+	// 1 <nil>
+	// 2 <nil>
 	// update "add-item" was rejected: there are 2 items already
 	// [grinder beans] <nil>
 }

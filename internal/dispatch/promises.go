@@ -1,0 +1,135 @@
+package dispatch
+
+import "time"
+
+// A body often takes a small part of the time in which its attempt is put on record. If a slot
+// were taken for all of that, most slots would wait for commits. So a call whose attempt may
+// wait on record is admitted with a promise: it takes its slot when its attempt begins. If none
+// is free then, the attempt waits for one as those do that were recorded ahead of their time.
+//
+// There are as many promises as are likely to be redeemed at once. By Little's law (L = λW),
+// of n calls in commits of length c whose bodies take b, n·b/c run at a time. So each free slot
+// bears c/b promises: one where bodies are slow, never more than maxPromises. No more than limit
+// bodies run in any case, and there is no promise while all slots are taken.
+
+// maxPromises is how many calls a free slot may be promised to.
+const maxPromises = 8
+
+// stage is how far the attempt of a slot has come.
+type stage int
+
+const (
+	freed    stage = iota // there is no slot
+	promised              // it is being recorded and takes its slot when it begins
+	reserved              // it is being recorded and has its slot
+	running
+)
+
+// become changes the stage of a regular slot.
+func (t *Slot) become(next stage) {
+	s, now := t.slots, time.Now()
+	switch t.stage {
+	case promised:
+		s.promised--
+	case reserved, running:
+		s.used--
+	}
+	switch {
+	case t.stage == running:
+		s.pace.body.add(now.Sub(t.since))
+	case next == running && t.stage != freed:
+		s.pace.commit.add(now.Sub(t.since))
+	}
+	switch t.stage, t.since = next, now; next {
+	case promised:
+		s.promised++
+	case reserved, running:
+		s.used++
+	}
+}
+
+// redeem makes a slot that of a running attempt. It returns nil if it was promised and none is
+// free.
+func (t *Slot) redeem() *Slot {
+	switch {
+	case t == nil || t.Lane() != Regular:
+		return t
+	case t.stage == promised && !t.slots.open(Regular, running):
+		t.become(freed)
+		return nil
+	}
+	t.become(running)
+	return t
+}
+
+// secure makes sure that a call which needs a slot has one, and not a promise.
+func (t *Slot) secure() bool {
+	if t.stage != promised {
+		return true
+	}
+	if !t.slots.open(Regular, reserved) {
+		return false
+	}
+	t.become(reserved)
+	return true
+}
+
+// gets returns with what a call is admitted.
+func (w *Waiter) gets() stage {
+	switch {
+	case w.Attempt != nil:
+		return running
+	case w.Promise || w.Number == ToBegin:
+		return promised
+	}
+	return reserved
+}
+
+// pace is how long calls were lately in commits, and their bodies took.
+type pace struct{ commit, body average }
+
+// promises returns to how many calls a free slot may be promised.
+func (p *pace) promises() int {
+	if !p.body.known || p.commit.mean <= p.body.mean {
+		return 1
+	}
+	return int(min(p.commit.mean/max(p.body.mean, 1), maxPromises))
+}
+
+// average is an exponentially weighted moving average.
+type average struct {
+	mean  time.Duration
+	known bool
+}
+
+// averageOver is how many values count.
+const averageOver = 16
+
+func (a *average) add(d time.Duration) {
+	if !a.known {
+		a.mean, a.known = d, true
+		return
+	}
+	a.mean += (d - a.mean) / averageOver
+}
+
+// keepPlace notes the place of a call whose attempt got no slot.
+func (s *Slots) keepPlace(w *Waiter) {
+	if t := s.seats[w.Run]; t != nil && t.tenure == w.Tenure {
+		if t.places == nil {
+			t.places = map[int64]int64{}
+		}
+		t.places[w.Call.Number] = w.number
+	}
+}
+
+// placeOf returns the place that a call had before; 0 for none.
+func (s *Slots) placeOf(w *Waiter) int64 {
+	t := s.seats[w.Run]
+	if t == nil || t.tenure != w.Tenure {
+		return 0
+	}
+	place := t.places[w.Call.Number]
+	delete(t.places, w.Call.Number)
+	return place
+}
