@@ -74,7 +74,7 @@ func MaxResident(n int) Option {
 // CheckDeterminism replays the history of a run after its turns and parks the run, with
 // the first difference as its reason, if its code asks for something else the second
 // time. Without it, code that depends on chance, the clock, a map's order or a global
-// variable goes on unnoticed until its run leaves memory, perhaps on the day of a deploy.
+// variable stays unnoticed until its run leaves memory, perhaps on the day of a deploy.
 // It is for development and staging: it reads and replays the history after every turn,
 // of a run of more than 64 turns after each 64th part of it. Package perduretest does it
 // unless runs are Resident.
@@ -107,7 +107,7 @@ func MaxPendingCalls(n int) Option {
 // is paused, parked or waits for code. At four fifths of it the engine logs a warning,
 // which Describe also returns; at the limit Signal returns a *view.LimitError until the
 // code has read a fifth of them. A signal that the run waits for is always accepted, so
-// signals of other names cannot keep the run from going on. Signals that were under way,
+// signals of other names cannot keep the run from continuing. Signals that were under way,
 // and signals from workflows, are accepted beyond the limit, too. Signals that are sent
 // while no node serves the run wait in the database and count when a node does. The
 // default is 10,000.
@@ -251,8 +251,8 @@ func (e *Engine) in() *engine.Engine {
 	return engine.Of(e)
 }
 
-// Start makes the engine a worker, which continues runs that were interrupted. It returns
-// when the engine serves; the work goes on until Stop or Close.
+// Start makes the engine a worker, which continues runs that were interrupted. It returns when
+// the engine serves; the work continues until Stop or Close.
 //
 // On PostgreSQL several processes share the work: each owns an even share of its group's
 // partitions, and partitions move when a process joins, leaves or dies. After a crash the

@@ -16,7 +16,7 @@ type Identity struct {
 	Role Role
 }
 
-// Token is a secret that stands for an identity.
+// Token is a secret that identifies a caller.
 type Token struct {
 	Name   string // in the audit, different for each token; at most 200 bytes
 	Role   Role

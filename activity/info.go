@@ -17,8 +17,8 @@ type Info struct {
 	Workflow   string // name of the workflow
 	Activity   string // name of the activity or inline step
 
-	CallID    string // the same for all attempts of this call, unlike any other call's
-	AttemptID string // unlike any other attempt's, ever
+	CallID    string // the same for all attempts of this call, and unique to it
+	AttemptID string // globally unique, never reused
 	Trace     string // trace parent of the call, empty if there is none
 
 	// Headers are those of the run: see package intercept. They must not be changed.

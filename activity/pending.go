@@ -6,9 +6,9 @@ import (
 )
 
 // ErrPending is what a body returns to leave its attempt open: a person decides, or another
-// system calls back. Whoever has the attempt's Token ends it from any process, with
-// perdure.Engine.Complete or FailAttempt. Until then the attempt holds no goroutine and
-// no slot, and survives the process.
+// system calls back. Any process that has the attempt's Token ends it, with
+// perdure.Engine.Complete or FailAttempt. Until then the attempt holds no goroutine and no
+// slot, and survives the process.
 //
 //	var Approve = activity.New("approve", func(ctx context.Context, o Order) (bool, error) {
 //		if err := mail.Ask(ctx, o, activity.Token(ctx)); err != nil {

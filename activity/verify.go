@@ -52,7 +52,7 @@ func Verify[In, Out any](f VerifyFunc[In, Out]) Option {
 
 // SettleAfter says how long a request of an attempt that has ended may still be under way: the
 // first question waits for that long, counted from the end of the attempt; for one that was
-// lost, from when it was found to be. Zero, the default, is no wait.
+// lost, from when it was found to be. Zero, the default, means no wait.
 func SettleAfter(d time.Duration) Option {
 	return seal.With(func(o *seal.ActivityOptions) { o.SettleAfter = d })
 }

@@ -42,7 +42,7 @@ type auditList struct {
 	Runs    int                `json:"runs" doc:"whose history was read"`
 	Unread  bool               `json:"unread" doc:"there are runs that started before those and were not read"`
 
-	Searched string `json:"searched,omitempty" doc:"the last of the runs that were read, if there are more: before goes on there"`
+	Searched string `json:"searched,omitempty" doc:"the last of the runs that were read, if there are more: pass it as before to continue"`
 }
 
 func listAudit(c *call, q auditQuery, _ none) (auditList, error) {

@@ -207,7 +207,7 @@ func parseBodyInto(r *http.Request, body any) error {
 		return badRequest("the body is not as it should be: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return badRequest("the body goes on behind its JSON value; send one value")
+		return badRequest("the body has more after its JSON value; send one value")
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ type runList struct {
 	Runs []view.Run `json:"runs" doc:"newest first"`
 	Next string     `json:"next,omitempty" doc:"before of the next page, if there is one"`
 	// Partial says that the page may lack runs that match.
-	Partial bool `json:"partial,omitempty" doc:"only about the newest 100,000 runs (25,000 by error_type; 1,000 of those that may be retrying or paused) were looked at, and fewer found than asked for; go on with next"`
+	Partial bool `json:"partial,omitempty" doc:"only about the newest 100,000 runs (25,000 by error_type; 1,000 of those that may be retrying or paused) were looked at, and fewer found than asked for; continue with next"`
 }
 
 func listRuns(c *call, q listQuery, _ none) (runList, error) {

@@ -4,7 +4,9 @@
 //	go run .                                      everything; takes hours
 //	go run . -short                               one small round of everything
 //	go run . -only W1,W3 -store sqlite -repeat 3  a part
-//	go run . -markdown ../docs/performance.md     write the tables into the document
+//	go run . -o results.json -markdown RESULTS.md keep the samples, and write the tables
+//	go run . -from results.json -page ../docs/performance.md
+//	                                              draw the pictures of the page from them
 //
 // It needs Linux, PostgreSQL's server programs, and a directory on a disk, where
 // it makes its databases and its own durable PostgreSQL server.

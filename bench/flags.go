@@ -18,7 +18,8 @@ type options struct {
 	repeat, runs, grown   int
 	scale                 workload.Scale
 	dir                   string
-	json, markdown        string
+	from                  string
+	json, markdown, page  string
 	cpuProfile            string
 	memProfile            string
 	mutexProfile          string
@@ -48,6 +49,8 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	f.StringVar(&o.dir, "dir", os.TempDir(), "`directory` on a disk for the databases")
 	f.StringVar(&o.json, "o", "", "`file` for all samples as JSON")
 	f.StringVar(&o.markdown, "markdown", "", "`document` into which the tables are written, between its markers")
+	f.StringVar(&o.page, "page", "", "`document` into which pictures and figures are written, between its markers; the pictures go to pictures beside it")
+	f.StringVar(&o.from, "from", "", "`file` of an earlier -o, whose figures are written; nothing is measured")
 	f.StringVar(&o.cpuProfile, "cpuprofile", "", "`file` for a CPU profile")
 	f.StringVar(&o.memProfile, "memprofile", "", "`file` for a profile of allocations")
 	f.StringVar(&o.mutexProfile, "mutexprofile", "", "`file` for a profile of waits for locks")

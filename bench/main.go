@@ -42,6 +42,13 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
+	if o.from != "" {
+		r, err := report.ReadJSON(o.from)
+		if err != nil {
+			return err
+		}
+		return save(r, o)
+	}
 	chosen, err := choose(plans(o.scale, o.runs, o.grown), o)
 	if err != nil {
 		return err
@@ -85,7 +92,12 @@ func save(r report.Report, o options) error {
 		}
 	}
 	if o.markdown != "" {
-		return r.WriteInto(o.markdown)
+		if err := r.WriteInto(o.markdown); err != nil {
+			return err
+		}
+	}
+	if o.page != "" {
+		return illustrate(r, o.page)
 	}
 	return nil
 }

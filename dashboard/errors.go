@@ -92,7 +92,7 @@ func (q *request) failed(err error) failure {
 		}
 	case errors.As(err, &away), errors.Is(err, context.DeadlineExceeded), q.engine.Health() != nil:
 		f = failure{http.StatusServiceUnavailable, "The database does not answer", q.away(err),
-			"Check that it runs and can be reached: " + q.engine.Location() + ". Nothing is lost: what is in the database goes on when it is back. This page tries again by itself."}
+			"Check that it runs and can be reached: " + q.engine.Location() + ". Nothing is lost: what is in the database continues when it is back. This page tries again by itself."}
 	}
 	f.Why = human.Clip(f.Why, 2000)
 	q.status, q.page = f.Status, &page{path: q.path, under: q.under, title: q.title, file: "error"}

@@ -63,7 +63,7 @@ func targetOf(v url.Values) (t target, err error) {
 		}
 	}
 	if t.id == "" && !t.many() {
-		return t, &badRequest{"The address says not which run.", "Choose one in the list of runs."}
+		return t, &badRequest{"The address does not name a run.", "Choose one in the list of runs."}
 	}
 	return t, nil
 }
@@ -144,7 +144,7 @@ func (t *target) do(q *request, params any, key string) (result view.BulkResult,
 			return result, effect, err
 		}
 	case t.many():
-		return result, effect, &badRequest{"The form says not which runs were chosen.", "Choose them in the list of runs."}
+		return result, effect, &badRequest{"The form does not say which runs were chosen.", "Choose them in the list of runs."}
 	}
 	if t.many() {
 		to.ID = ""

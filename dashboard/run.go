@@ -104,7 +104,7 @@ func runParts(here, id, run string) (all []listTab) {
 func (q *request) which() (h perdure.Handle[view.Payload], id, run string, err error) {
 	id, run = q.URL.Query().Get("id"), q.URL.Query().Get("run")
 	if id == "" {
-		return h, "", "", &badRequest{"The address says not which run.", "Choose one in the list of runs."}
+		return h, "", "", &badRequest{"The address does not name a run.", "Choose one in the list of runs."}
 	}
 	h = perdure.Attach[view.Payload](q.engine, id)
 	if run != "" {
@@ -284,14 +284,14 @@ func holdOf(d *view.Description) *hold {
 	case d.Mismatch != nil:
 		return &hold{
 			fmt.Sprintf("Parked: in turn %d, command %d, its code asks for something other than its history records.", d.Mismatch.Turn, d.Mismatch.Command),
-			"Nothing is lost: start an engine with code that fits, and the run goes on.", eventText(d.Mismatch.Expected), eventText(d.Mismatch.Actual),
+			"Nothing is lost: start an engine with code that fits, and the run continues.", eventText(d.Mismatch.Expected), eventText(d.Mismatch.Actual),
 		}
 	case d.Status == view.StatusWaitingForCode:
 		return &hold{What: "It waits for an engine that has its code.", Why: "Nothing is lost. " + d.Reason + needed(d.Needs)}
 	case d.Status == view.StatusParked:
-		return &hold{What: "Parked: its code could not run.", Why: "Nothing is lost: start an engine with code that can, and the run goes on. " + d.Reason}
+		return &hold{What: "Parked: its code could not run.", Why: "Nothing is lost: start an engine with code that can, and the run continues. " + d.Reason}
 	case d.Paused != nil:
-		return &hold{What: "Paused " + wording.ByAndWhy(d.Paused.By, d.Paused.Why), Why: "Since " + human.Time(d.Paused.Since) + ". It goes on when it is resumed."}
+		return &hold{What: "Paused " + wording.ByAndWhy(d.Paused.By, d.Paused.Why), Why: "Since " + human.Time(d.Paused.Since) + ". It continues when it is resumed."}
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func Exceptions(types ...string) CallOption {
 }
 
 // BackoffSeconds sets the first wait, in seconds, which may have a fraction; each further
-// one is twice as long. Zero is no wait.
+// one is twice as long. Zero means no wait.
 func BackoffSeconds(s float64) CallOption { return func(c *callPolicy) { c.backoff = &s } }
 
 // Timeout sets how long one attempt may take.

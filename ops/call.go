@@ -19,14 +19,14 @@ type Operation struct {
 	err     error
 }
 
-// RetryNow starts the next attempt of a call that is in backoff, paused, quarantined or in doubt.
-// The attempt starts even if all are used up or Within has passed. It is charged like any
-// other, and if it fails, the policy decides: a call that is paused because it was
-// exhausted pauses again unless ChangePolicy allows more. A quarantined call runs alone,
-// and its crashes are forgotten; while every live node has a build on which it crashed, it is
-// refused unless Force is given. A block of code in backoff (workflow.Retry) begins its
-// next try. A call that is in doubt repeats the attempt, which may have had its effect already;
-// one that is being asked about is asked about at once.
+// RetryNow starts the next attempt of a call that is in backoff, paused, quarantined or in
+// doubt. The attempt starts even if all are used up or Within has passed. It is charged like
+// any other, and if it fails, the policy decides: a call that is paused because it was
+// exhausted pauses again unless ChangePolicy allows more. A quarantined call runs alone, and
+// its crashes are forgotten; while every live node has a build on which it crashed, it is
+// refused unless Force is given. A block of code in backoff (workflow.Retry) begins its next
+// try. A call that is in doubt repeats the attempt, which may have had its effect already; one
+// that is being asked about is asked about without further delay.
 func RetryNow() Operation { return Operation{control: core.Control{Operation: core.RetryNow}} }
 
 // Ask asks again whether the attempt that is in doubt had its effect, by the activity's Verify
@@ -70,10 +70,10 @@ func ChangePolicy(text string) Operation {
 	return Operation{core.Control{Operation: core.EditPolicy, Change: text}, err}
 }
 
-// Control carries out an operation on the selected calls of the latest run of a workflow
-// ID. It waits until the outcome is durable or ctx ends, and returns a record for each
-// call whose Outcome is view.Applied, view.Unchanged (the call was that way already) or
-// view.Refused. With DryRun it returns the selected calls.
+// Control carries out an operation on the selected calls of the latest run of a workflow ID. It
+// waits until the outcome is durable or ctx ends, and returns a record for each call whose
+// Outcome is view.Applied, view.Unchanged (the call was already in that state) or view.Refused.
+// With DryRun it returns the selected calls.
 //
 // The error is perdure.ErrNotPending if no call is selected, a *view.RefusedError if all
 // of them refused, perdure.ErrClosed if the run is closed, and perdure.ErrNoAnswer with

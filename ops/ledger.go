@@ -34,7 +34,7 @@ func FindCalls(ctx context.Context, e *perdure.Engine, filter view.AttemptFilter
 }
 
 // ActivityStats returns how the calls of each activity and step ended between two times,
-// by workflow and name; a zero time is no bound. Calls are counted by the hour in which
+// by workflow and name; a zero time means no bound. Calls are counted by the hour in which
 // they end: the hours of since and until count as a whole.
 //
 // Successes at the first try are included, although they have no record in the ledger. The

@@ -41,13 +41,13 @@ func SignalRun(name string, value any) RunOperation {
 	return RunOperation{core.Control{Operation: core.SignalTheRun, Signal: name, Value: payload}, err}
 }
 
-// PauseRun pauses a run until it is resumed: its code does not continue and no attempt
-// starts. Events are still recorded: signals arrive, timers fire, running attempts end.
-// The code sees all of them when it continues. Backoffs go on during the pause;
-// QueueTimeout starts again when the run is resumed. Calls can be skipped or failed, and
-// the run canceled and terminated; the code learns of a cancellation when it continues. A
-// pause outlives the process and applies to the whole chain. The status of the run is
-// view.StatusPaused, unless it is view.StatusWaitingForCode.
+// PauseRun pauses a run until it is resumed: its code does not continue and no attempt starts.
+// Events are still recorded: signals arrive, timers fire, running attempts end. The code sees
+// all of them when it continues. Backoffs continue during the pause; QueueTimeout starts again
+// when the run is resumed. Calls can be skipped or failed, and the run canceled and terminated;
+// the code learns of a cancellation when it continues. A pause outlives the process and applies
+// to the whole chain. The status of the run is view.StatusPaused, unless it is
+// view.StatusWaitingForCode.
 func PauseRun() RunOperation { return RunOperation{control: core.Control{Operation: core.PauseTheRun}} }
 
 // ResumeRun lets a paused run and its calls continue. A call that was paused by itself
@@ -101,9 +101,9 @@ func MoveRun(from, to string) RunOperation {
 	return RunOperation{control: core.Control{Operation: core.MoveTheRun, From: from, To: to}}
 }
 
-// ControlRun carries out an operation on the latest run of a workflow ID. It waits until
-// the outcome is durable or ctx ends, and returns it: view.Applied, or view.Unchanged if
-// the run was that way already. With DryRun it only checks that there is a run.
+// ControlRun carries out an operation on the latest run of a workflow ID. It waits until the
+// outcome is durable or ctx ends, and returns it: view.Applied, or view.Unchanged if the run
+// was already in that state. With DryRun it only checks that there is a run.
 //
 // The error is perdure.ErrClosed if the run is closed and the operation is not ResetRun;
 // a *view.RefusedError if the run is not in a state for the operation; and

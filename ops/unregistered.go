@@ -12,11 +12,11 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Unregistered returns a warning if nothing is known in the engine's group by the name of a
-// workflow or an activity, with names that are written almost like it. kind is "workflow" or
+// Unregistered returns a warning if no program in the engine's group is known to have a
+// workflow or activity of that name, and suggests similar names. kind is "workflow" or
 // "activity". It is empty if a node or a worker that is remembered has registered the name, if
-// calls of an activity or step of that name have ended, or if none is remembered. A request with
-// an unknown name is not wrong: its program may come later.
+// calls of an activity or step of that name have ended, or if none is remembered. A request
+// with an unknown name is not wrong: its program may come later.
 func Unregistered(ctx context.Context, e *perdure.Engine, kind, name string) (string, error) {
 	if kind != "workflow" && kind != "activity" {
 		return "", &view.InputError{What: fmt.Sprintf("kind %q", kind), Problem: "is neither workflow nor activity"}

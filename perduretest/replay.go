@@ -19,8 +19,9 @@ const replayLimit = 30 * time.Second
 
 // Replay runs the code of a workflow against a history that was recorded with
 // [perdure.Handle.Record], with the command `perdure history ID --record`, or with `perdure
-// export`, which writes one run a line: then all of them are replayed. It returns nil if the code fits: a run with this history can go on with it. Keep recordings of
-// open runs beside the tests, and change the code freely as long as they pass.
+// export`, which writes one run a line: then all of them are replayed. It returns nil if the
+// code fits: a run with this history can continue with it. Keep recordings of open runs beside
+// the tests, and change the code freely as long as they pass.
 //
 //	recorded, err := os.ReadFile("testdata/order-17.json")
 //	...
@@ -66,8 +67,8 @@ type Difference struct {
 	Turn    int64 // of the history, from 1
 	Command int   // among those of the turn, from 1
 
-	// What the history has there and what the code asked for, as JSON; empty if
-	// there is nothing more.
+	// What the history has there and what the code called, as JSON; empty if there is nothing
+	// more.
 	Recorded, Asked string
 
 	text string

@@ -22,14 +22,14 @@ type Explanation struct {
 
 	// Waits is the longest time that one call can spend waiting between attempts, and
 	// Worst the longest time from its first schedule to its end, with attempts that take
-	// their full AttemptTimeout. Forever is no bound, or more than 292 years. Neither
+	// their full AttemptTimeout. Forever means no bound, or more than 292 years. Neither
 	// counts delays that errors ask for (see After), the time between due and started, or
 	// attempts lost in a crash.
 	Waits, Worst time.Duration
 
 	// Layers is how many layers retry by this policy, one inside the other,
 	// and Executions how often one call of the outermost can make the innermost
-	// run; Unlimited is no limit.
+	// run; Unlimited means no limit.
 	Layers, Executions int
 
 	// Warnings list what may be a mistake.

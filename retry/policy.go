@@ -40,7 +40,7 @@ const (
 // first included.
 type Policy struct {
 	// MaxAttempts is the number of executions, the first included. Zero is 5;
-	// Unlimited is no limit.
+	// Unlimited means no limit.
 	MaxAttempts int
 
 	// Backoff is the wait between attempts. The zero Backoff is
@@ -51,15 +51,15 @@ type Policy struct {
 	// waits are NoJitter.
 	Jitter Jitter
 
-	// AttemptTimeout bounds one attempt. Zero is no bound.
+	// AttemptTimeout bounds one attempt. Zero means no bound.
 	AttemptTimeout time.Duration
 
 	// HeartbeatTimeout is the longest silence of one attempt between two
-	// heartbeats. Zero is no bound.
+	// heartbeats. Zero means no bound.
 	HeartbeatTimeout time.Duration
 
 	// QueueTimeout is the longest wait of an attempt between the moment it is
-	// due and the moment it starts. Zero is no bound. In process an attempt
+	// due and the moment it starts. Zero means no bound. In process an attempt
 	// starts the moment it is due, so only a queue (a gate, or the workers of
 	// the durable engine) can exceed it. An attempt that does has failed.
 	QueueTimeout time.Duration
@@ -67,7 +67,7 @@ type Policy struct {
 	// Within is the time, from when the call is first scheduled, in which attempts may
 	// start. If the next one would start later, the call ends immediately; a start
 	// exactly at the end is allowed, and a running attempt is never cut. Zero and Forever
-	// are no bound.
+	// mean no bound.
 	Within time.Duration
 
 	// OnTimeout says how a timed-out attempt is judged. Zero is RetryTimeouts.

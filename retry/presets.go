@@ -24,7 +24,7 @@ var (
 		Within:      time.Minute,
 	}
 
-	// Conservative retries seldom, for calls that cost the other side much.
+	// Conservative retries seldom, for calls that are expensive for the dependency.
 	Conservative = Policy{
 		MaxAttempts: 3,
 		Backoff:     Exponential(5*time.Second, 2, 5*time.Minute),

@@ -22,7 +22,7 @@ const (
 const (
 	// ReasonCanceled: the call was canceled, or the error is a cancellation.
 	ReasonCanceled Reason = "canceled"
-	// ReasonUnknown: the attempt may have had its effect, and nobody can be asked, or the
+	// ReasonUnknown: the attempt may have had its effect, and no question can find out, or the
 	// questions are used up; OnUnknown says whether the call has failed or waits for a person.
 	ReasonUnknown Reason = "unknown_outcome"
 	// ReasonTerminal: the error was marked with Terminal.

@@ -19,8 +19,8 @@ import (
 //		retry.OnType[*RateLimited]().Attempts(20),
 //	}}
 //
-// A policy is data all the same: the rule holds the names of the errors, which stand in the
-// ledger. Rename an error, and calls that are open go on by the name that is on record.
+// A policy is data nevertheless: the rule holds the names of the errors, as the ledger does.
+// After an error is renamed, open calls still use the recorded name.
 type Match struct{ types []string }
 
 // On matches sentinel errors, and errors that wrap one. A sentinel without a name gets one as

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Doubt describes an attempt whose outcome is unknown to the function that is asked about it.
-// It is plain data.
+// Doubt describes an attempt of unknown outcome to the Verify function. It is plain data.
 type Doubt struct {
 	// Attempt is the number of the attempt, and ID its ID, which the attempt had itself.
 	Attempt int
@@ -45,7 +44,7 @@ const (
 )
 
 // Found is what a Verify function returns: make one with Done, Absent or AskAgain. The zero
-// Found is no answer, and counts as an error.
+// Found is not an answer, and counts as an error.
 type Found[T any] struct {
 	answer Answer
 	result T
@@ -95,7 +94,7 @@ func Verify[T any](f func(context.Context, Doubt) (Found[T], error)) Option {
 }
 
 // SettleAfter says how long a request of an attempt that has ended may still be under way. The
-// first question waits for that long. Zero, the default, is no wait.
+// first question waits for that long. Zero, the default, means no wait.
 func SettleAfter(d time.Duration) Option { return Option{kind: optionSettle, settle: d} }
 
 // VerifyRetry is the policy for questions that fail. The zero Policy is five questions with

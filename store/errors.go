@@ -7,8 +7,8 @@ import (
 
 // Errors about one turn, run or message; the database works.
 var (
-	// ErrFenced refuses a write under an epoch that is not the current one: the partition has
-	// another owner, or none.
+	// ErrFenced refuses a write under an outdated epoch: the partition has another owner, or
+	// none.
 	ErrFenced = errors.New("the partition has another owner")
 	// ErrStale refuses a turn whose number belongs to another turn.
 	ErrStale = errors.New("another turn of this number exists")
@@ -20,7 +20,7 @@ var (
 	// ErrClosed reports that the run has ended.
 	ErrClosed = errors.New("the run has ended")
 	// ErrFull reports that the run has as many unread messages as it may have.
-	ErrFull = errors.New("the run has as much to read as it may")
+	ErrFull = errors.New("the run has as many unread messages as it may have")
 	// ErrReplaced reports that a node is not a member: it left, another node took its name, or
 	// another process uses its ID.
 	ErrReplaced = errors.New("another process has taken this node's place, or it has left")
@@ -33,7 +33,7 @@ var (
 	ErrHookLeft = errors.New("the step transaction did not end in time")
 	// ErrTx reports that a value is not a transaction in this database that can be used for
 	// writing.
-	ErrTx = errors.New("this is no transaction in the engine's database")
+	ErrTx = errors.New("this is not a transaction of the engine's database")
 	// ErrStoreClosed reports that the store was used after Close.
 	ErrStoreClosed = errors.New("the store is closed")
 )

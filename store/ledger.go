@@ -98,7 +98,8 @@ type LedgerEntry struct {
 	Type       string // name of the workflow definition
 }
 
-// ErrorGroup sums up one type of error of one activity or step in the ledger.
+// ErrorGroup counts the attempts of one activity or step in the ledger that ended with one type
+// of error.
 type ErrorGroup struct {
 	Name      string
 	ErrorType string

@@ -45,9 +45,10 @@ type Turns struct {
 // weight multiplies it.
 func (t Turns) Keys(keys int) int { return (t.Limit + keys - 1) / max(keys, 1) }
 
-// Take chooses of rows, which are sorted by key and then as they are served, those whose turn it is,
-// at most Limit, in order. of returns the key of a row and its weight. Rows beyond the first Limit keys
-// in turn, and of each key beyond Keys times its weight, need not be given.
+// Take returns the rows that are next in turn, in order, at most Limit. The rows given are
+// sorted by key and, within a key, in the order in which they are served. of returns the key of
+// a row and its weight. Rows beyond the first Limit keys in turn, and of each key beyond Keys
+// times its weight, need not be given.
 func Take[T any](t Turns, rows []T, of func(*T) (key string, weight int)) []T {
 	type chosen struct {
 		row        T

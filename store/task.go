@@ -54,9 +54,9 @@ func (t TaskRef) Compare(o TaskRef) int {
 	return cmp.Or(cmp.Compare(t.Partition, o.Partition), cmp.Compare(t.Run, o.Run), cmp.Compare(t.Number, o.Number), cmp.Compare(t.Attempt, o.Attempt))
 }
 
-// Foresight is how far a sign of life may lie in the future. A later one comes from before the
-// database's clock was set back, and counts as one of now: a lease must not last longer for
-// that, nor end.
+// Foresight is how far in the future the time of a heartbeat of a node may be. A later time was
+// written before the database's clock was set back, and counts as now, so that it neither
+// extends nor ends a lease.
 const Foresight = time.Second
 
 // WorkersRemembered is how long a worker is listed after it has left or died.
@@ -86,8 +86,8 @@ type Task struct {
 // Open reports whether a worker may claim the task at a time.
 func (t *Task) Open(now int64) bool { return t.Worker == "" && (t.Latest == 0 || now < t.Latest) }
 
-// CompareTasks orders tasks as they are to run: by priority, higher first, then by when
-// they were offered. It returns a negative number if a comes before b.
+// CompareTasks orders tasks in the order in which they run: by priority, higher first, then by
+// when they were offered. It returns a negative number if a comes before b.
 func CompareTasks(a, b *Task) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Offered, b.Offered), a.Compare(b.TaskRef))
 }
@@ -134,7 +134,7 @@ type WorkerState struct {
 	Claimed int   // tasks that it has claimed and not settled
 }
 
-// Attendance is the result of a worker's sign of life.
+// Attendance is the result of a worker's heartbeat.
 type Attendance struct {
 	Now  int64      // the database's clock, ns
 	Held []HeldTask // the worker's tasks that it has not settled

@@ -29,8 +29,8 @@ const (
 	topPriority = 1000
 )
 
-// InLine returns the wake time of a run that has not begun, because no slot was free when it
-// was started. Its owner lets it begin when there is one. All such times are at most
+// InLine returns the wake time of a run that has not begun, because all slots were taken when
+// it was started. Its owner begins it when a slot is free. All such times are at most
 // LastInLine. They are lower for a higher priority, then for an earlier creation, so Due
 // returns runs in line in the order in which they begin. Priorities beyond ±1000 count as
 // ±1000.

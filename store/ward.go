@@ -19,8 +19,8 @@ import (
 // room for wards; all places are partitions there.
 const wardShift = 32
 
-// Place returns the number by which methods of Owner know a ward of a partition. For ward 0 it
-// is the number of the partition.
+// Place returns the number that identifies a ward of a partition in methods of Owner. For ward
+// 0 it is the number of the partition.
 func Place(partition, ward int) int { return partition | ward<<wardShift }
 
 // SplitPlace is the inverse of Place.

@@ -27,7 +27,7 @@ type Attempt struct {
 	Call    int64  `json:"call"`    // number in its run
 	Name    string `json:"name"`    // of the activity or step
 	Number  int    `json:"attempt"` // place among the attempts of its call, from 1
-	ID      string `json:"id"`      // unlike any other attempt's, ever: see activity.Info
+	ID      string `json:"id"`      // globally unique, never reused: see activity.Info
 	Outcome string `json:"outcome"` // see OutcomeRunning
 	// Reason says why another attempt followed, or why none did.
 	Reason    string `json:"reason,omitempty"`
@@ -119,7 +119,7 @@ type AttemptFilter struct {
 	Limit     int       // per page, at most 1,000,000; 0: 100
 }
 
-// TokenAttempt is the attempt that a token stands for: see activity.ErrPending.
+// TokenAttempt is the attempt that a token identifies: see activity.ErrPending.
 type TokenAttempt struct {
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`

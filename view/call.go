@@ -14,7 +14,7 @@ const (
 	CallExternal    = "external"    // its attempt is completed from outside, by a token
 	CallPaused      = "paused"      // waits until it is resumed
 	CallQuarantined = "quarantined" // its attempts crashed their processes; waits for a person
-	CallInDoubt     = "in-doubt"    // an attempt may have had its effect, and nobody can say; waits for a person
+	CallInDoubt     = "in-doubt"    // an attempt may have had its effect, and that is not known; waits for a person
 	CallWaiting     = "waiting"
 )
 

@@ -2,8 +2,8 @@ package view
 
 import "time"
 
-// Changes is what happened in a group lately, as far as the database remembers it. Runs that
-// ended and attempts that failed are elsewhere in a Status.
+// Changes lists what happened in a group in the last hour, as far as the database still has it.
+// Ended runs and failed attempts are elsewhere in a Status.
 type Changes struct {
 	Since time.Time `json:"since"` // an hour before the Status
 
@@ -20,8 +20,8 @@ type Changes struct {
 	// Builds are those of the live nodes that serve runs, the oldest first; none unless there
 	// are several.
 	Builds []ServingBuild `json:"builds,omitempty"`
-	// Suspects are calls and runs that may be what processes died of. They are tried apart from
-	// everything else.
+	// Suspects are calls and runs that may have crashed their processes. They are tried apart
+	// from all other work.
 	Suspects []Suspect `json:"suspects,omitempty"`
 
 	// Operations are the latest operations on activities, builds, gates and schedules since, at
@@ -31,7 +31,7 @@ type Changes struct {
 	MoreOperations int           `json:"more_operations,omitempty"` // earlier ones
 }
 
-// NodeChange is what became of the processes with the name of a node.
+// NodeChange counts the processes with one node name that ended recently.
 type NodeChange struct {
 	Name   string `json:"name"`             // see perdure.NodeName
 	Worker bool   `json:"worker,omitempty"` // it serves only queues
@@ -52,8 +52,8 @@ type ServingBuild struct {
 	Since time.Time `json:"since"` // when the first of these nodes joined
 }
 
-// Suspect sums up calls of an activity, or runs of a workflow, that may be what processes died
-// of.
+// Suspect groups calls of an activity, or runs of a workflow, that may have crashed their
+// processes.
 type Suspect struct {
 	Activity string `json:"activity,omitempty"` // of calls; empty for runs, whose code is suspected
 	Workflow string `json:"workflow"`           // of the example: name of the definition

@@ -21,10 +21,10 @@ type CodeFilter struct {
 
 // The verdicts of CheckCode on a run.
 const (
-	CodeFits       = "fits"       // it goes on
-	CodeParks      = "parks"      // its code asks for something else than is on record, panics or does not end
+	CodeFits       = "fits"       // the run continues
+	CodeParks      = "parks"      // the code makes other calls than the history has, panics, or does not yield
 	CodeMissing    = "no code"    // its workflow is not registered
-	CodeUnreadable = "unreadable" // what is on record of it cannot be worked with, whatever the code
+	CodeUnreadable = "unreadable" // its history cannot be read, whatever the code
 )
 
 // CodeCheck is the result of ops.CheckCode: the open runs that could not continue with
@@ -50,7 +50,7 @@ type CodeType struct {
 	Parks      int    `json:"parks"`
 	NoCode     int    `json:"no_code"`
 	Unreadable int    `json:"unreadable"`
-	Stops      int    `json:"stops"` // of those that do not fit, those that stand for that reason not yet
+	Stops      int    `json:"stops"` // runs that do not fit and have not stopped yet
 }
 
 // CodeFinding is a run that could not continue. Its texts have no payloads.
@@ -60,7 +60,7 @@ type CodeFinding struct {
 	Workflow   string `json:"workflow"` // name of the definition
 	Status     string `json:"status"`   // as it is now, see StatusRunning
 	Verdict    string `json:"verdict"`  // see CodeFits
-	Stops      bool   `json:"stops"`    // it would stop: it has not yet, and this code is to continue it
+	Stops      bool   `json:"stops"`    // the run has not stopped, and would stop with this code
 	// Build is the build to which the run is pinned (see workflow.Pinned), empty for
 	// none. If the code is another build, the run stops only if it is moved to it.
 	Build  string `json:"build,omitempty"`

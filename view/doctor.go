@@ -12,13 +12,13 @@ type DoctorFilter struct {
 
 // The values of Finding.Kind.
 const (
-	FindingDamage   = "damage"   // its bytes are not those that were written
+	FindingDamage   = "damage"   // its bytes differ from those that were written
 	FindingNewer    = "newer"    // a newer version has written it, or it is damaged
 	FindingCoded    = "coded"    // it is encoded, and this program has no codec, key or blob that decodes it
-	FindingMissing  = "missing"  // turns of a history are not there
+	FindingMissing  = "missing"  // turns are missing from a history
 	FindingLeak     = "leak"     // a closed run is at a gate
 	FindingUnserved = "unserved" // a call that no live node runs
-	FindingCrash    = "crash"    // code that ended its process is held until a person lets it go
+	FindingCrash    = "crash"    // code that crashed its process is held until a person releases it
 
 	// Of the database as a whole, as the SQL stores see it: see the constants of package
 	// store that begin with Symptom.

@@ -45,15 +45,15 @@ type Gate struct {
 // MaxKeys is how many run keys a view lists.
 const MaxKeys = 10
 
-// KeyWait is what waits and runs of one run key; see workflow.Key.
+// KeyWait counts the waiting and running calls of one run key; see workflow.Key.
 type KeyWait struct {
 	Key     string     `json:"key"`              // "": of runs without one
 	Waiting int        `json:"waiting"`          // calls
 	Running int        `json:"running"`          // calls that have a slot of the gate; 0 in a Status
-	Oldest  *time.Time `json:"oldest,omitempty"` // since when the one waits that has waited longest; nil if none waits
+	Oldest  *time.Time `json:"oldest,omitempty"` // when the oldest call began to wait; nil if none waits
 }
 
-// Ticket is the place of a call at a gate.
+// Ticket is a call at a gate: running, waiting or in backoff.
 type Ticket struct {
 	WorkflowID string     `json:"workflow_id"`        // of the run of the call
 	RunID      string     `json:"run_id"`             // of the run of the call
@@ -67,7 +67,7 @@ type Ticket struct {
 	Until      *time.Time `json:"until,omitempty"`    // end of the backoff; nil if it waits at another gate
 }
 
-// GateWait is the place of an open call at the gate where it waits.
+// GateWait is the position of an open call in the line of a gate.
 type GateWait struct {
 	Name    string `json:"name"`              // of the gate
 	Place   int    `json:"place,omitempty"`   // from 1; 0 if it is not known

@@ -45,7 +45,7 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Place returns the place of the event in its history.
+// Place returns the key to continue a listing after this event.
 func (e *Event) Place() Place { return Place{Turn: e.Turn, Event: e.Number} }
 
 // HistoryRange selects a part of a history. The zero value selects all of it. Reading a
@@ -53,7 +53,7 @@ func (e *Event) Place() Place { return Place{Turn: e.Turn, Event: e.Number} }
 // is set.
 type HistoryRange struct {
 	After Place // only events behind this place; zero: from the start event on
-	Limit int   // at most so many events; 0: all
+	Limit int   // at most this many events; 0: all
 	Call  int64 // only events of the call with this number; 0: all
 }
 
@@ -93,6 +93,6 @@ func (p *Place) UnmarshalText(text []byte) error {
 type Mismatch struct {
 	Turn     int64  `json:"turn"`               // of the history, in which they differ; 0 of the start
 	Command  int    `json:"command"`            // position among the commands of the turn, from 1
-	Expected *Event `json:"expected,omitempty"` // on record; nil: nothing more
-	Actual   *Event `json:"actual,omitempty"`   // asked for; nil: nothing more
+	Expected *Event `json:"expected,omitempty"` // what the history has; nil: nothing more
+	Actual   *Event `json:"actual,omitempty"`   // what the code calls; nil: nothing more
 }

@@ -4,7 +4,7 @@ import "time"
 
 // Node is a process that serves workflows, or served some recently.
 type Node struct {
-	ID         string `json:"id"`              // its name and a random part; a process that joins again has another one
+	ID         string `json:"id"`              // its name and a random part; a process gets a new one each time it joins
 	Name       string `json:"name"`            // see perdure.NodeName
 	Group      string `json:"group,omitempty"` // of nodes, see perdure.Group; empty is the default group
 	State      string `json:"state"`           // see NodeLive

@@ -8,7 +8,7 @@ import (
 // The outcomes of an operation.
 const (
 	Applied    = "applied"
-	Unchanged  = "unchanged"   // the call or run was that way already
+	Unchanged  = "unchanged"   // the call or run was already in that state
 	Refused    = "refused"     // the call or run is not in a state for it
 	NotPending = "not-pending" // there is no such open call
 	Selected   = "selected"    // of a dry run
@@ -54,16 +54,16 @@ type SwitchRecord struct {
 
 // BulkResult sums up an operation on many runs.
 type BulkResult struct {
-	Request string `json:"request,omitempty"` // its ID: asking with it again does the rest
+	Request string `json:"request,omitempty"` // its ID: repeating the request with it does what is left
 	DryRun  bool   `json:"dry_run,omitempty"` // nothing was done: runs, calls and records say what is selected
 	Runs    int    `json:"runs"`              // that were selected, or have calls that were
 	Calls   int    `json:"calls"`             // that were selected; 0 of an operation on runs
 
 	// A run may change between selection and operation.
 
-	Applied    int `json:"applied"`     // calls, or runs, that were changed
-	Unchanged  int `json:"unchanged"`   // calls, or runs, that were that way already
-	Refused    int `json:"refused"`     // calls, or runs, that were in no state for it
+	Applied    int `json:"applied"`     // calls or runs that were changed
+	Unchanged  int `json:"unchanged"`   // calls or runs that were already in that state
+	Refused    int `json:"refused"`     // calls or runs whose state does not allow it
 	NotPending int `json:"not_pending"` // calls that were not open any more
 	// Waiting is how many calls a dry run of retry-now selects whose attempts would not start: see
 	// WouldWait.

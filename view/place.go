@@ -12,7 +12,7 @@ import (
 // before it, and without those after it if its calls have ended.
 type AttemptRange struct {
 	After AttemptPlace // only attempts behind this place; zero: from the first on
-	Limit int          // at most so many, up to 1,000,000; 0: all
+	Limit int          // at most this many, up to 1,000,000; 0: all
 	Call  int64        // only attempts of the call with this number; 0: all
 }
 
@@ -20,7 +20,7 @@ type AttemptRange struct {
 // selects all of them.
 type CallRange struct {
 	After int64 // only calls with a higher number
-	Limit int   // at most so many, up to 1,000,000; 0: all
+	Limit int   // at most this many, up to 1,000,000; 0: all
 }
 
 // AttemptPlace is a place among the attempts of a run. Its text is "17.3" for the third
@@ -34,7 +34,7 @@ type AttemptPlace struct {
 // EndOfCall is the Number of the place after all attempts of a call.
 const EndOfCall = math.MaxInt
 
-// Place returns the place of the attempt among those of its run.
+// Place returns the key to continue a listing after this attempt.
 func (a *Attempt) Place() AttemptPlace { return AttemptPlace{Call: a.Call, Number: a.Number} }
 
 // String returns the text of the place.

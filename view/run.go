@@ -13,7 +13,7 @@ const (
 	StatusCanceled       = "canceled"
 	StatusTerminated     = "terminated"
 	StatusTimedOut       = "timed-out"
-	StatusContinued      = "continued" // another run of its chain goes on for it
+	StatusContinued      = "continued" // another run of its chain continues it
 )
 
 // RunPage is a page of runs, newest first.
@@ -28,7 +28,7 @@ type RunPage struct {
 // Run is a run in a listing.
 type Run struct {
 	WorkflowID string     `json:"workflow_id"`          // that the caller of the start chose; the runs of its chain share it
-	RunID      string     `json:"run_id"`               // unlike any other run's
+	RunID      string     `json:"run_id"`               // globally unique
 	Workflow   string     `json:"workflow"`             // name of the definition, or of the flow file
 	Definition string     `json:"definition,omitempty"` // if Workflow is the name of a flow file
 	Status     string     `json:"status"`               // see StatusRunning
@@ -77,8 +77,8 @@ type Description struct {
 	// not fit the code of its node; nil if no known node had it. For a pinned run it is
 	// its build.
 	Needs *NeededCode `json:"needs,omitempty"`
-	// Away is the name of the node on which an open run goes on because its code fits there, or
-	// where a canary lets it begin, if that is not the owner of its partition; else empty.
+	// Away is the name of the node that runs an open run, if that is not the owner of its
+	// partition: its code fits there, or a canary lets it begin there.
 	Away string `json:"away,omitempty"`
 	// Damage says which part of the run's record cannot be read, nil if all can. Wait and
 	// Pending are then computed from the rest.
@@ -121,7 +121,7 @@ type NeededCode struct {
 	Version string    `json:"version,omitempty"` // workflow.Version, "" if the workflow declares none
 	Node    string    `json:"node,omitempty"`    // name of the node that has it, or had it last; "" if none is remembered
 	Seen    time.Time `json:"seen,omitzero"`     // when that node last renewed its lease; zero if none is remembered
-	Live    bool      `json:"live"`              // the node is there
+	Live    bool      `json:"live"`              // whether the node is live
 }
 
 // Damage is the first part of a run's record that cannot be read.
@@ -140,7 +140,7 @@ type Damage struct {
 // ChainRun is a run as a member of its chain: why it began and how it ended.
 type ChainRun struct {
 	Number   int    `json:"number"`   // position in the chain, from 1
-	RunID    string `json:"run_id"`   // unlike any other run's
+	RunID    string `json:"run_id"`   // globally unique
 	Workflow string `json:"workflow"` // name of the definition
 	// Initiator says why the run began: continue-as-new, retry or reset; for the first
 	// run schedule, fork, or empty.

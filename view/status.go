@@ -13,7 +13,7 @@ type Status struct {
 	// Nodes are the live and draining nodes of the group, and dead nodes whose work no
 	// other node has taken over.
 	Nodes []Node `json:"nodes,omitempty"`
-	// Canary is what decides at nodes of which build runs begin, nil if nothing does.
+	// Canary is the canary in force, nil if there is none.
 	Canary *Canary `json:"canary,omitempty"`
 	// Served reports whether a live node takes work.
 	Served bool `json:"served"`
@@ -45,12 +45,11 @@ type Status struct {
 	Attention bool `json:"attention"`
 }
 
-// Waiting sums up calls, or runs, that wait for the same.
+// Waiting groups calls or runs that are blocked for the same reason.
 type Waiting struct {
-	// Wait is that of the example. Its Since is the earliest that is known of all, its
-	// Until the earliest.
+	// Wait is that of the example, but Since and Until are the earliest of all.
 	Wait
-	Count   int  `json:"count"`              // calls, or runs; 0 of a pause or a breaker in whose way nothing stands
+	Count   int  `json:"count"`              // calls or runs; 0 for a pause or a breaker that blocks nothing
 	AtLeast bool `json:"at_least,omitempty"` // there may be more than Count
 	// WorkflowID, RunID and Workflow are those of the example, the one that has waited
 	// longest.
@@ -59,8 +58,8 @@ type Waiting struct {
 	Workflow   string `json:"workflow,omitempty"` // name of the definition, or of the flow file
 }
 
-// NeedsAttention reports whether a person has to look at it: as for Wait, and if an activity or
-// a gate is paused in whose way calls stand, whoever paused it.
+// NeedsAttention reports whether a person has to look at it: as for Wait, and also if calls are
+// blocked by a paused activity or gate, even if a person paused it.
 func (w *Waiting) NeedsAttention() bool {
 	return w.Wait.NeedsAttention() || w.Count > 0 && (w.For == WaitActivityPaused || w.For == WaitGatePaused)
 }

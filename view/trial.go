@@ -78,16 +78,16 @@ type TrialNumbers struct {
 	P99 time.Duration `json:"p99"`
 }
 
-// TrialBound is the least or the most that calls can have done.
+// TrialBound is a lower or upper bound on what the calls would have done.
 type TrialBound struct {
 	Succeeded int `json:"succeeded"` // calls
 	Attempts  int `json:"attempts"`  // of all calls
-	// More says that some calls would have gone on beyond the 1,000 attempts after
-	// their record that are counted.
+	// More says that some calls would have made more attempts than the 1,000 beyond their
+	// record that are counted.
 	More bool `json:"more,omitempty"`
 }
 
-// TrialClass is calls that ended alike, on record and with the policy.
+// TrialClass groups calls with the same ending on record and the same ending with the policy.
 type TrialClass struct {
 	Recorded string `json:"recorded"` // see EndedSucceeded
 	Trial    string `json:"trial"`    // with the policy, one of the same
@@ -110,14 +110,14 @@ type TrialCall struct {
 	TrialAttempts    int    `json:"trial_attempts"`    // with the policy, as far as it is known
 }
 
-// TrialLoad is how many attempts start over time: in at most 50 equal spans, those without
-// any left out.
+// TrialLoad counts the attempts that start over time, in at most 50 equal spans; empty spans
+// are left out.
 type TrialLoad struct {
 	Width  time.Duration `json:"width"`  // of a span
 	Points []TrialPoint  `json:"points"` // by time
 }
 
-// TrialPoint is one span.
+// TrialPoint counts the attempts that start in one span of a TrialLoad.
 type TrialPoint struct {
 	Time     time.Time `json:"time"`     // its beginning
 	Recorded int       `json:"recorded"` // attempts that start in it, on record

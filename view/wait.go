@@ -6,7 +6,7 @@ import "time"
 // first ones, up to WaitGatePaused, end only when a person acts.
 const (
 	WaitQuarantined    = "quarantined"     // a person: the attempts crashed their processes
-	WaitInDoubt        = "in-doubt"        // a person: an attempt may have had its effect, and nobody can say
+	WaitInDoubt        = "in-doubt"        // a person: an attempt may have had its effect, and that is not known
 	WaitDamaged        = "damaged"         // to be mended or ended: part of what is on record cannot be read
 	WaitParked         = "parked"          // code that fits the history of the run, or does not fail in it
 	WaitCode           = "code"            // a node that has the code of the run
@@ -28,7 +28,7 @@ const (
 	WaitMessage        = "message" // something that is sent to the run; listings do not look further in a long history
 )
 
-// What code did that parks its run: the values of Wait.Broken.
+// Why a run was parked because of its code: the values of Wait.Broken.
 const (
 	BrokenPanicked = "panicked"
 	BrokenStuck    = "stuck"   // it never yields
@@ -87,10 +87,9 @@ type Wait struct {
 	Paused int `json:"paused,omitempty"`
 }
 
-// ByItself reports whether the wait ends without a person: by time, or when something
-// else goes on.
+// ByItself reports whether the wait ends without a person: at a time, or when other work ends.
 func (w *Wait) ByItself() bool { return WaitRank(w.For) > WaitRank(WaitGatePaused) }
 
-// NeedsAttention reports whether something stands still that no person made stand still: a wait
-// that does not end by itself and that nobody decided, or a circuit breaker that is open.
+// NeedsAttention reports whether a person has to look at the wait: it does not end by itself
+// and was not ordered by a person, or a circuit breaker is open.
 func (w *Wait) NeedsAttention() bool { return w.For == WaitBreaker || !w.ByItself() && w.By == "" }

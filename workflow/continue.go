@@ -41,7 +41,7 @@ func ContinueAsNew[In, Out any](wf *Context, w Workflow[In, Out], in In) (Out, e
 // ContinueError is the error that ContinueAsNew returns. Return it from the workflow's
 // function.
 type ContinueError struct {
-	Workflow string // name of the one to go on as
+	Workflow string // name of the workflow to continue as
 	input    history.Payload
 }
 

@@ -74,10 +74,10 @@ type DelayOption interface {
 func Priority(n int) RunOption { return seal.SetRun(func(s *seal.StartSettings) { s.Priority = n }) }
 
 // Key sets the key of the run and of its children, for instance a customer. Where calls or runs
-// wait, for a slot of the process or at a gate, keys take turns: one work of each, so that nobody
-// waits for all the work of somebody else. Within a key the priority decides and then the age. A key has
-// at most 200 bytes. Runs without one have the key "", which takes turns like any other. The
-// default is "", for children the key of the parent.
+// wait, for a slot of the process or at a gate, keys take turns: one piece of work of each, so
+// that no key waits for all the work of somebody else. Within a key the priority decides and
+// then the age. A key has at most 200 bytes. Runs without one have the key "", which takes
+// turns like any other. The default is "", for children the key of the parent.
 //
 // gate.WithPerKey bounds what one key takes of a gate. While others wait, a run may keep a slot for
 // 16 short calls in a row, at most a second; they are turns of its key.
@@ -96,7 +96,7 @@ func WeightedKey(name string, weight int) RunOption {
 // *retry.TimeoutError of kind retry.TimeoutRun, and its RetryPolicy decides whether
 // another run follows, with its full time. If none follows, the workflow ends as timed
 // out, with a *retry.ExhaustedError around the *retry.TimeoutError. After ContinueAsNew
-// the next run has its full time. 0 is no limit.
+// the next run has its full time. 0 means no limit.
 //
 // If no node has the code of the run, it is retried only by a policy given at the start.
 func RunTimeout(d time.Duration) RunOption {
@@ -106,7 +106,7 @@ func RunTimeout(d time.Duration) RunOption {
 // ChainTimeout limits all runs of the chain together, counted from when the code of the
 // first may begin, backoffs included. The run that is open then is closed as by
 // RunTimeout, but with the kind retry.TimeoutChain, and no run follows. A failed run is
-// not retried if the next one would begin after that time. 0 is no limit; a limit shorter
+// not retried if the next one would begin after that time. 0 means no limit; a limit shorter
 // than RunTimeout is refused.
 //
 // The Within of a RetryPolicy differs: it only limits when another attempt may begin, and

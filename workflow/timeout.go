@@ -15,7 +15,7 @@ import (
 // the next wait. fn must use the context it is given: an outer context would lose the
 // deadline, so using one panics; see Outer. The deadline does not end the Get of a future
 // that was made outside fn: begin the call inside fn, or use Select with a timer. A d of
-// zero or less is no deadline.
+// zero or less means no deadline.
 func Timeout[T any](wf *Context, d time.Duration, fn func(wf *Context) (T, error)) (T, error) {
 	wf.enter()
 	wf.belongs()

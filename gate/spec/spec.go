@@ -35,7 +35,7 @@ type Spec struct {
 
 	// MaxHold is the longest time for which a slot is kept in one backoff. It requires
 	// the mode Hold. After that the call is treated as in mode Rejoin until its next
-	// attempt. Zero is no bound.
+	// attempt. Zero means no bound.
 	MaxHold time.Duration `json:"max_hold,omitempty"`
 
 	Rate    Rate    `json:"rate,omitzero"`    // zero: attempts start as often as slots allow

@@ -9,7 +9,7 @@ import (
 var activityCommands = []Command{
 	Row(Command{
 		On: Activity, Name: "pause", Did: "paused", Short: "Pause an activity on all nodes", Typed: "pause --activity",
-		Means: "No attempt of the activity starts, on any node of the group and across restarts, until it is resumed. Attempts that run go on.",
+		Means: "No attempt of the activity starts, on any node of the group and across restarts, until it is resumed. Attempts that run continue.",
 	}, func(a *Ask, p *Reason) (view.SwitchRecord, Effect, error) {
 		return switchActivity(a, p, ops.PauseActivity)
 	}),

@@ -9,7 +9,7 @@ import (
 
 var forkRun = Row(Command{
 	On: Runs, Name: "fork", Address: "POST /api/runs/{id}/fork", Short: "Start a copy of a workflow that continues from one of its calls", NoKey: true,
-	Means: "A workflow under a new ID goes on from a call of another one, which is not touched. With another input of the call, if it is of an activity or a child, or of the workflow, it goes on from there with it. If its code then does something else before that call, it is parked with the difference.",
+	Means: "A workflow under a new ID continues from a call of another one, which is not touched. With another input of the call, if it is of an activity or a child, or of the workflow, it continues from there with it. If its code then does something else before that call, it is parked with the difference.",
 	More:  "See also: perdure reset",
 	Example: `  perdure fork order-17 order-17-again --call 4
   perdure fork order-17 what-if --call 4 --call-input '{"cents": 100}'`,

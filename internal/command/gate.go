@@ -18,7 +18,7 @@ var gateCommands = []Command{
 	editGate,
 	Row(Command{
 		On: Gate, Name: "pause", Did: "paused", Short: "Pause a gate",
-		Means:   "No attempt passes the gate, on any node and across restarts, until it is resumed. Attempts that run go on.",
+		Means:   "No attempt passes the gate, on any node and across restarts, until it is resumed. Attempts that run continue.",
 		Example: `  perdure gates pause payments --reason "the bank asked for it"`,
 	}, tellGate("pause", ops.PauseGate)),
 	Row(Command{

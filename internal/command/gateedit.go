@@ -78,7 +78,7 @@ type gateSettings struct {
 	KeyRate   *float64       `json:"-" flag:"per-key-rate" help:"let this {number} of attempts of one run key start per second; 0 for no rate of a key" label:"Rate of one key per second" hint:"attempts that start; empty: no rate"`
 	KeyBurst  *int           `json:"-" flag:"per-key-burst" help:"of the rate of a key: the {number} of attempts that may start together after a rest" label:"Burst of one key" hint:"so many may start together after a rest"`
 	Without   []string       `json:"-" flag:"without" form:"-" enum:"rate,budget,breaker,per-key" help:"have no rate, budget, breaker or bounds per key: their {names}, with commas"`
-	Anew      bool           `json:"-" flag:"as-in-code" help:"end all earlier edits first" label:"Set it back: as in code, but for what is changed above"`
+	Anew      bool           `json:"-" flag:"as-in-code" help:"discard all earlier edits first" label:"Discard earlier edits and use the values from code, except for what is changed above"`
 
 	Whole json.RawMessage `json:"-" flag:"json" form:"-" arg:"[JSON]" help:"an edit in one piece"`
 }

@@ -56,7 +56,7 @@ attempt on any node of the group. See what is paused: perdure audit`,
 	}, onCalls(ops.Pause())),
 	bulk(Command{
 		On: Calls, Name: "resume", Did: "resumed", Short: "Resume paused calls, or an activity",
-		Means: "Each call goes on with what is left of its backoff. One that was paused because its attempts were used up gets one more.",
+		Means: "Each call continues with what is left of its backoff. One that was paused because its attempts were used up gets one more.",
 		More:  "With --activity alone the activity is resumed that was paused as a whole.",
 		Example: `  perdure resume order-17
   perdure resume --activity charge
@@ -65,7 +65,7 @@ attempt on any node of the group. See what is paused: perdure audit`,
 	editPolicy,
 	bulk(Command{
 		On: Runs, Name: "pause-run", Label: "Pause run", Did: "paused", Short: "Pause workflows as a whole",
-		Means: "The code does not go on and no attempt starts until the workflow is resumed. Attempts that run may end; signals and timers are recorded, and the code sees them when it goes on.",
+		Means: "The code does not continue and no attempt starts until the workflow is resumed. Attempts that run may end; signals and timers are recorded, and the code sees them when it continues.",
 		More:  "To pause only calls: perdure pause",
 		Example: `  perdure pause-run order-17 --reason "the customer is on the phone"
   perdure pause-run --all --type checkout --dry-run
@@ -73,7 +73,7 @@ attempt on any node of the group. See what is paused: perdure audit`,
 	}, onRuns(ops.PauseRun())),
 	bulk(Command{
 		On: Runs, Name: "resume-run", Label: "Resume run", Did: "resumed", Short: "Resume paused workflows",
-		Means: "The workflow goes on, with the calls that were paused with it. A run that is parked because its code ended its process is tried again. Calls that were paused by themselves stay paused.",
+		Means: "The workflow continues, with the calls that were paused with it. A run that is parked because its code ended its process is tried again. Calls that were paused by themselves stay paused.",
 		More:  "To resume calls that were paused by themselves: perdure resume",
 		Example: `  perdure resume-run order-17
   perdure resume-run --all --status paused --type checkout`,
@@ -156,7 +156,7 @@ type signalParams struct {
 
 var reset = fills(bulk(Command{
 	On: Runs, Name: "reset", Did: "reset", Short: "Send workflows back to a call",
-	Means: "The workflow goes on as if its code, as it is now, had just reached the call. Calls before it keep their results; the call and all later ones are made again, under other idempotency keys: what they have done is done twice, unless they keep their keys. A workflow that has ended is continued by a new run. Signals that came since then are delivered again.",
+	Means: "The workflow continues as if its code, as it is now, had just reached the call. Calls before it keep their results; the call and all later ones are made again, under other idempotency keys: what they have done is done twice, unless they keep their keys. A workflow that has ended is continued by a new run. Signals that came since then are delivered again.",
 	More:  "A dry run names the calls that have completed. See the numbers of calls: perdure history ID",
 	Example: `  perdure reset order-17 --call 4 --reason "the stock system is fixed" --dry-run
   perdure reset --all --call 4 --status failed --type checkout --dry-run`,
@@ -171,14 +171,14 @@ var reset = fills(bulk(Command{
 }), proposeReset)
 
 type resetParams struct {
-	Call     int64 `json:"call,omitempty" help:"{number} of the first call that runs again" label:"Number of the first call to make again" hint:"as the history shows it" need:"name the one from which to go on, as histories number it"`
+	Call     int64 `json:"call,omitempty" help:"{number} of the first call that runs again" label:"Number of the first call to make again" hint:"as the history shows it" need:"name the one from which to continue, as histories number it"`
 	KeepKeys bool  `json:"keep_keys,omitempty" help:"calls that run again keep their idempotency keys" label:"Under the idempotency keys that they had: what is behind them does not do twice what it has done"`
 	Reason
 }
 
 var moveRuns = bulk(Command{
 	On: Runs, Name: "move-runs", Label: "Move to a build", Did: "moved", Everywhere: true, Short: "Move pinned workflows to another build",
-	Means: "Workflows that are pinned to a build (workflow.Pinned) stay on another one from now on. What a workflow runs ends where it is; then it goes on at a node of that build. It is parked there if its code does not fit, and moving it back undoes that. If there is no such node, it waits for one.",
+	Means: "Workflows that are pinned to a build (workflow.Pinned) stay on another one from now on. What a workflow runs ends where it is; then it continues at a node of that build. It is parked there if its code does not fit, and moving it back undoes that. If there is no such node, it waits for one.",
 	More: `Without an ID it is all of those on the build --from, or that flags select among them. See
 which builds there are: perdure nodes
 

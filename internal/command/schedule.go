@@ -17,7 +17,7 @@ var scheduleCommands = []Command{
 	backfillSchedule,
 	Row(Command{
 		On: Schedule, Name: "pause", Did: "paused", Short: "Pause a schedule",
-		Means:   "The schedule fires nothing by itself until it is resumed. Fires that wait are skipped; open runs go on.",
+		Means:   "The schedule fires nothing by itself until it is resumed. Fires that wait are skipped; open runs continue.",
 		Example: `  perdure schedules pause nightly --reason "the warehouse is closed"`,
 	}, tellSchedule("pause", ops.PauseSchedule)),
 	Row(Command{
@@ -27,7 +27,7 @@ var scheduleCommands = []Command{
 	}, tellSchedule("resume", ops.ResumeSchedule)),
 	Row(Command{
 		On: Schedule, Name: "delete", Did: "deleted", Short: "Delete a schedule", Danger: true, Gone: true, Address: "DELETE /api/schedules/{name}",
-		Means:   "The schedule fires nothing any more. Runs that it started go on; fires that wait are dropped.",
+		Means:   "The schedule fires nothing any more. Runs that it started continue; fires that wait are dropped.",
 		Example: `  perdure schedules delete nightly --reason "the report is no longer read"`,
 	}, tellSchedule("delete", ops.DeleteSchedule)),
 }

@@ -18,13 +18,13 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// The tests in this file write the tables of docs/retries.md and docs/gates.md.
+// The tests in this file write the tables of docs/retries-reference.md and docs/gates.md.
 
 var update = flag.Bool("update", false, "rewrite the tables in docs")
 
 func section(t *testing.T, name, text string) {
 	t.Helper()
-	Section(t, *update, "retries.md", "retries:"+name, text)
+	Section(t, *update, "retries-reference.md", "retries:"+name, text)
 }
 
 func TestTheTableOfPolicyFields(t *testing.T) {
@@ -222,14 +222,14 @@ func TestE60_TheTableOfOperations(t *testing.T) {
 // TestE23_ThePageExplainsEveryStateAndOutcome compares the page to the constants that
 // list them.
 func TestE23_ThePageExplainsEveryStateAndOutcome(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(Root(), "docs", "retries.md"))
+	text, err := os.ReadFile(filepath.Join(Root(), "docs", "retries-reference.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	words := append(constants(t, "view/call.go", "The states of open calls"), constants(t, "view/attempt.go", "The outcomes of attempts")...)
 	for _, c := range words {
 		if !strings.Contains(string(text), "\n| `"+c.value+"` |") {
-			t.Errorf("docs/retries.md does not say what view.%s %q means; add a row to its table", c.name, c.value)
+			t.Errorf("docs/retries-reference.md does not say what view.%s %q means; add a row to its table", c.name, c.value)
 		}
 	}
 }

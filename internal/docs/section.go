@@ -34,6 +34,28 @@ func Section(t testing.TB, update bool, page, name, text string) {
 	}
 }
 
+// Picture holds a picture in docs/pictures to what code draws; with update it writes it there
+// instead.
+func Picture(t testing.TB, update bool, name, svg string) {
+	t.Helper()
+	path := filepath.Join(Root(), "docs", "pictures", name)
+	if update {
+		if err := os.WriteFile(path, []byte(svg), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.ReplaceAll(string(is), "\r\n", "\n") != svg {
+		t.Errorf("docs/pictures/%s is not what the code draws. Run this test with -update, and look at the picture.", name)
+	}
+	if len(svg) > 200<<10 {
+		t.Errorf("docs/pictures/%s has %d bytes, of 200 KiB at most", name, len(svg))
+	}
+}
+
 // cut finds what stands between the marks of a section.
 func cut(text, name string) (before, between, after string, err error) {
 	open, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"

@@ -27,7 +27,7 @@ func BaseRecord(row *store.Run, start *history.Start) []view.ControlRecord {
 	}
 	return []view.ControlRecord{{
 		WorkflowID: row.WorkflowID, RunID: row.ID, Call: b.Call, Operation: operation, Request: b.Request, By: b.By, Why: b.Reason,
-		Outcome: core.Applied, Note: "goes on from run " + b.Run + " of workflow " + b.WorkflowID, Time: at(start.Created),
+		Outcome: core.Applied, Note: "continues from run " + b.Run + " of workflow " + b.WorkflowID, Time: at(start.Created),
 	}}
 }
 

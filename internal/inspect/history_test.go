@@ -283,7 +283,7 @@ func TestE60_AResetIsShown(t *testing.T) {
 		t.Errorf("pending are %+v", d.Pending)
 	}
 	audit, err := in.Audit(t.Context(), "o", "")
-	if err != nil || len(audit) == 0 || audit[0].Operation != "reset" || audit[0].Note != "goes on from run "+r.ID+" of workflow o" {
+	if err != nil || len(audit) == 0 || audit[0].Operation != "reset" || audit[0].Note != "continues from run "+r.ID+" of workflow o" {
 		t.Errorf("the audit is %+v, %v", audit, err)
 	}
 	calls, err := in.Calls(t.Context(), "o", "", view.CallRange{})

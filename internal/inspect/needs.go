@@ -102,9 +102,9 @@ func (in *Inspector) WouldMove(ctx context.Context, row *store.Run, from, to str
 	case !is.Live:
 		return "build " + to + " " + lastSeen(is) + ": it would wait for it", nil
 	case is.Version != "" && is.Version == was.Version:
-		return "the node " + is.Node + " has build " + to + " with the same version of the workflow: it would go on there", nil
+		return "the node " + is.Node + " has build " + to + " with the same version of the workflow: it would continue there", nil
 	}
-	return "the node " + is.Node + " has build " + to + " with other code of the workflow: it would go on there, or be parked if that does not fit its history", nil
+	return "the node " + is.Node + " has build " + to + " with other code of the workflow: it would continue there, or be parked if that does not fit its history", nil
 }
 
 // away returns the name of the node in whose ward a run is, "" if it is at home.

@@ -278,7 +278,7 @@ func TestE116_AHeldRunSaysWhichBuildItNeeds(t *testing.T) {
 	}
 	s.Must(s.DB.Join(t.Context(), store.Node{ID: "three", Name: "node-3", Lease: time.Hour, Build: "build-3", Definitions: `{"workflows":[{"name":"pinned","version":"1"}]}`}))
 	s.Must(s.DB.Join(t.Context(), store.Node{ID: "four", Name: "node-4", Lease: time.Hour, Build: "build-4", Definitions: `{"workflows":[{"name":"pinned","version":"1"}]}`}))
-	for from, want := range map[string]string{"build-2": "with other code of the workflow: it would go on there, or be parked", "build-3": "with the same version of the workflow: it would go on there"} {
+	for from, want := range map[string]string{"build-2": "with other code of the workflow: it would continue there, or be parked", "build-3": "with the same version of the workflow: it would continue there"} {
 		if says, err := in.WouldMove(t.Context(), pinned.Row(), from, "build-4"); !strings.Contains(says, want) || err != nil {
 			t.Errorf("from %s: %q, %v", from, says, err)
 		}

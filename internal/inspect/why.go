@@ -40,7 +40,7 @@ func (in *Inspector) Why(ctx context.Context, workflowID, run string) (string, e
 }
 
 // Mend is what to do about a run whose record is partly unreadable.
-const Mend = "restore it from a backup and start the engine again, go on from a call before the damage with ops.ResetRun, or end it with ops.TerminateRun"
+const Mend = "restore it from a backup and start the engine again, continue from a call before the damage with ops.ResetRun, or end it with ops.TerminateRun"
 
 // sentence says what is waited for, and what to do about it.
 func sentence(w *view.Wait) string {

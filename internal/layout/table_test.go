@@ -500,6 +500,10 @@ var table = []row{
 		why: "tests only; it holds pages to code",
 	},
 	{
+		pkg: "internal/chart",
+		why: "it draws the pictures of the documents from numbers; the bench and the storm laboratory have them",
+	},
+	{
 		pkg: "internal/layout",
 		why: "tests only",
 	},

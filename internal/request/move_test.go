@@ -31,7 +31,7 @@ func TestE119_AMoveIsForeseen(t *testing.T) {
 		a.start("pinned", "p")
 		to := core.Control{Operation: core.MoveTheRun, From: "b1", To: "b2"}
 		records, err := a.Preview(a.ctx, "p", to)
-		if err != nil || len(records) != 1 || !strings.HasSuffix(records[0].Note, "; the node node-2 has build b2 with other code of the workflow: it would go on there, or be parked if that does not fit its history") {
+		if err != nil || len(records) != 1 || !strings.HasSuffix(records[0].Note, "; the node node-2 has build b2 with other code of the workflow: it would continue there, or be parked if that does not fit its history") {
 			a.Errorf("it is foreseen as %+v, %v", records, err)
 		}
 		var refused *RefusedError

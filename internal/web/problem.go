@@ -49,7 +49,7 @@ var (
 	ForeignHost = Kind{"foreign-host", http.StatusMisdirectedRequest, "The server is not known by this name.",
 		"Use a name that the server allows, or allow this one: perdure dashboard --allow-host NAME."}
 	CrossOrigin = Kind{"cross-origin", http.StatusForbidden, "Another site sent the request.",
-		"Send it from the server's own pages, or from a program that is no browser."}
+		"Send it from the server's own pages, or from a program that is not a browser."}
 	NotFound = Kind{"no-such-route", http.StatusNotFound, "There is nothing at this address.",
 		"The document at /api/openapi.json lists all addresses."}
 	WrongMethod = Kind{"wrong-method", http.StatusMethodNotAllowed, "The address does not take this method.",

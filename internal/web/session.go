@@ -77,7 +77,7 @@ func (g *Guard) Login(w http.ResponseWriter, r *http.Request, secret string, to 
 	who := g.bearer(secret)
 	switch {
 	case who.Role == "":
-		return NoToken.Of("That is no token of this server.")
+		return NoToken.Of("The token does not belong to this server.")
 	case !to.Admits(who.Role):
 		return TooLittle(who, to.Needs(""))
 	}

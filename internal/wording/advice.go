@@ -45,19 +45,19 @@ func Steps(w *view.Wait) []Step {
 		return []Step{{"", parked(w)}}
 	case view.WaitCode:
 		if w.Build != "" {
-			return []Step{{"", node(w.Needs, w.Build)}, {"move-runs", "let them go on with another build, which has to fit"}}
+			return []Step{{"", node(w.Needs, w.Build)}, {"move-runs", "let them continue with another build, which has to fit"}}
 		}
 		return []Step{{"", node(w.Needs, "")}}
 	case view.WaitBuild:
-		return []Step{{"", "keep a node of build " + w.Build + ", or start one, until they have ended"}, {"move-runs", "let them go on with another build, which has to fit"}}
+		return []Step{{"", "keep a node of build " + w.Build + ", or start one, until they have ended"}, {"move-runs", "let them continue with another build, which has to fit"}}
 	case view.WaitPaused:
 		switch {
 		case w.Call > 0 && w.By == "":
 			return []Step{{"retry-now", "give it another attempt now"}, {"fail", "give up"}}
 		case w.Call > 0:
-			return []Step{{"resume", "go on with what is left of the backoff"}}
+			return []Step{{"resume", "continue with what is left of the backoff"}}
 		}
-		return []Step{{"resume-run", "go on"}}
+		return []Step{{"resume-run", "continue"}}
 	case view.WaitActivityPaused:
 		return []Step{{DoResumeActivity, "let its attempts start again"}}
 	case view.WaitGatePaused:

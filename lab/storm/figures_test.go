@@ -9,19 +9,49 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/chart"
 	"github.com/perdure/perdure/internal/docs"
 	"github.com/perdure/perdure/lab/storm"
 	"github.com/perdure/perdure/retry"
 )
 
-// The tests in this file make the experiments that docs/retry-storms.md tells of,
-// hold them to what the page says in words, and the page to their figures.
+// The tests in this file make the experiments that docs/retry-storms.md tells of, hold them to
+// what the page says in words, and RESULTS.md and the pictures of the page to their figures.
 
-var update = flag.Bool("update", false, "rewrite the figures in docs/retry-storms.md")
+var update = flag.Bool("update", false, "rewrite RESULTS.md and the pictures of docs/retry-storms.md")
 
 func section(t *testing.T, name string, text string) {
 	t.Helper()
-	docs.Section(t, *update, "retry-storms.md", "storm:"+name, text)
+	docs.Section(t, *update, "../lab/storm/RESULTS.md", "storm:"+name, text)
+}
+
+// brief is what the page says of some experiments: the rest is in RESULTS.md.
+func brief(t *testing.T, name string, reports ...*storm.Report) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("| | calls | most a second after the fault | done | last one done after the fault |\n|---|--:|--:|--:|--:|\n")
+	for _, r := range reports {
+		last := r.Drain.Round(time.Second).String()
+		if r.Unsettled > 0 {
+			last = "not within " + last
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %d %% | %s |\n", r.Name, chart.Thousands(r.Calls), chart.Thousands(r.PeakAfter), 100*r.Succeeded/r.Tasks, last)
+	}
+	docs.Section(t, *update, "retry-storms.md", "storm:"+name, b.String())
+}
+
+// load draws how many calls came in each second of some experiments.
+func load(t *testing.T, name, title string, least, most float64, fault chart.Span, reports ...*storm.Report) {
+	t.Helper()
+	const seconds = 180
+	var says []string
+	p := chart.Curves{Title: title, X: "seconds", Y: "calls/s", Least: least, Most: most, Spans: []chart.Span{fault}}
+	for _, r := range reports {
+		p.Series = append(p.Series, chart.Series{Name: r.Name, Values: r.Load[:min(seconds, len(r.Load))]})
+		says = append(says, fmt.Sprintf("%s: %d calls in all, at most %d a second after the fault", r.Name, r.Calls, r.PeakAfter))
+	}
+	p.Text = strings.Join(says, "; ") + "."
+	docs.Picture(t, *update, name, p.SVG())
 }
 
 // kinds are the jitters that the page compares.
@@ -120,6 +150,8 @@ func TestJitterSpreadsThoseThatFailedTogether(t *testing.T) {
 		reports, of[k.name] = append(reports, r), r
 	}
 	section(t, "together", storm.Table(reports...))
+	brief(t, "together", reports[0], reports[1], reports[3])
+	load(t, "storm-jitter.svg", "Calls a second: 100,000 tasks meet an outage of a minute", 1, 1e6, chart.Span{Name: "outage", From: 0, To: 60}, reports[0], reports[1], reports[3])
 
 	none, slight, full := of["no jitter"], of["proportional 10 %"], of["full"]
 	if none.PeakAfter < 95_000 || none.Unsettled < 50_000 {
@@ -195,6 +227,7 @@ func TestAGateHoldsBackThoseThatFailedTogether(t *testing.T) {
 		}
 	}
 	section(t, "gates", storm.Table(reports...))
+	brief(t, "gates", reports[1], reports[4], reports[7], reports[10])
 }
 
 // Retry-After replaces jitter. A server that tells everybody the same time gets
@@ -249,6 +282,8 @@ func TestAStormOutlivesItsCause(t *testing.T) {
 		}
 	}
 	section(t, "outlives", storm.Table(reports...))
+	brief(t, "outlives", reports[0], reports[1], reports[3])
+	load(t, "storm-outlives.svg", "Calls a second: ten slow seconds, and callers that time out", 100, 1e4, chart.Span{Name: "slow", From: 30, To: 40}, reports[0], reports[1], reports[3])
 }
 
 // Tasks that come one by one are spread already.

@@ -13,7 +13,7 @@ import (
 
 // sending follows how far a request has come. Once a header was written, the server may have
 // the request, or as much of it as it needs. It is nil for a request that changes nothing at
-// the server, whose outcome is in nobody's doubt.
+// the server, whose outcome does not matter.
 type sending struct{ begun atomic.Bool }
 
 // follow returns the request with a trace that notes when it is written.

@@ -18,7 +18,9 @@ type SQLiteFile struct{ path string }
 // Location is the path of the file.
 func (d *SQLiteFile) Location() string { return d.path }
 
-// Cost tells what this process has sent to disks; nobody else writes the file.
+// Cost tells what this process has passed to write calls, which is what the file layer of
+// SQLite writes: its log and the pages of checkpoints. The kernel's write_bytes is not used: it
+// charges each touched folio in full, and large folios made 201 MiB of 71.
 func (d *SQLiteFile) Cost(context.Context) (Cost, error) {
 	f, err := os.Open("/proc/self/io")
 	if err != nil {
@@ -27,12 +29,12 @@ func (d *SQLiteFile) Cost(context.Context) (Cost, error) {
 	defer f.Close()
 	var c Cost
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if value, ok := strings.CutPrefix(lines.Text(), "write_bytes: "); ok {
+		if value, ok := strings.CutPrefix(lines.Text(), "wchar: "); ok {
 			_, err := fmt.Sscan(value, &c.Written)
 			return c, err
 		}
 	}
-	return Cost{}, fmt.Errorf("/proc/self/io has no write_bytes; this kernel lacks task I/O accounting")
+	return Cost{}, fmt.Errorf("/proc/self/io has no wchar; this kernel lacks task I/O accounting")
 }
 
 // Commits are not known to SQLite.

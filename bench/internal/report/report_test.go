@@ -70,11 +70,39 @@ func TestDocumentWithoutAPlaceIsRefusedAndNotTouched(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := Report{Tables: []Table{sample()}}.WriteInto(path)
-		if err == nil || !strings.Contains(err.Error(), "there is no place for W0") {
+		if err == nil || !strings.Contains(err.Error(), "it has no place for bench:W0") {
 			t.Errorf("%q: %v", text, err)
 		}
 		if after, err := os.ReadFile(path); err != nil || string(after) != text {
 			t.Errorf("%q became %q (%v)", text, after, err)
 		}
+	}
+}
+
+func TestSamplesOfOtherWorkloadsAreKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "samples.json")
+	first, second := sample(), sample()
+	second.Workload, second.Title = "other", "Other"
+	for _, r := range []Report{{Machine: Machine{Date: "old"}, Tables: []Table{first}}, {Machine: Machine{Date: "new"}, Tables: []Table{second}}, {Machine: Machine{Date: "new"}, Tables: []Table{second}}} {
+		if err := r.WriteJSON(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := ReadJSON(path)
+	if err != nil || len(r.Tables) != 2 || r.Table(first.Workload) == nil || r.Table("other") == nil || r.Machine.Date != "new" {
+		t.Errorf("%v, %+v", err, r)
+	}
+	median, least, most, ok := r.Table("other").Figure(first.Rows[0].Store, first.Rows[0].Case, first.Rows[0].System, first.Metrics[0].Name)
+	if !ok || least > median || median > most {
+		t.Errorf("%v (%v to %v), %v", median, least, most, ok)
+	}
+	if _, _, _, ok := r.Table("other").Figure("none", "", "perdure", first.Metrics[0].Name); ok {
+		t.Error("a store that was not measured has a figure")
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := (Report{}).WriteJSON(path); err == nil {
+		t.Error("a file that is not a report was replaced")
 	}
 }

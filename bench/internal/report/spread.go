@@ -7,6 +7,17 @@ import (
 // spread is what remains of the rounds.
 type spread struct{ median, least, most float64 }
 
+// Figure returns the median of a metric with the least and the most of its rounds, and whether
+// it was measured.
+func (t *Table) Figure(store, name, system, metric string) (median, least, most float64, ok bool) {
+	row := t.row(store, name, system)
+	if row == nil {
+		return 0, 0, 0, false
+	}
+	s, ok := row.of(metric)
+	return s.median, s.least, s.most, ok
+}
+
 // of sums up one metric of a row; false if no round has it.
 func (r *Row) of(metric string) (spread, bool) {
 	var values []float64

@@ -26,7 +26,7 @@ Without an ID, show this of everything, latest first: workflows and their calls,
 activities that were paused and resumed as a whole, canaries of builds, gates and schedules, which remember
 the last hundred requests each. What was done to a workflow is in its history, so the
 workflows that started last are read; those that closed before --since are not. --before
-goes on with those that started earlier.`,
+continues with those that started earlier.`,
 		Example: `  perdure audit
   perdure audit order-17
   perdure audit --since 12h --limit 0 -o jsonl`,

@@ -30,7 +30,7 @@ A run of a flow file keeps the text with which it was started, so changed files 
 concern it. The workflows of a Go program are checked by that program, which has their code:
 see ops.CheckCode and docs/deploying.md.
 
-The exit code is 7 if a run that goes on now would stop.`,
+The exit code is 7 if a run that continues now would stop.`,
 		Example: `  perdure check-code --db flows.db
   perdure check-code --db flows.db --sample 100 -o json`,
 		Args: noArguments,

@@ -28,7 +28,7 @@ with kill -9 in the middle, several times. At the end compare its account with t
 service's own book: was every card charged exactly once?
 
 The demo takes less than a minute. Everything is kept in one directory; Ctrl-C stops
-the demo, and the same command goes on from there. With --keep the dashboard stays open
+the demo, and the same command continues from there. With --keep the dashboard stays open
 on what is there, until it is interrupted.
 
 With --db and the URL of a PostgreSQL database several worker processes share the

@@ -157,7 +157,7 @@ func importRuns(scr *screen, db *source, ctx context.Context, path string, open 
 	}
 	if ids := copying.Open(all); len(ids) > 0 && !open {
 		return &Error{
-			Code: exitError, What: fmt.Sprintf("%s of the file would go on in this database: %s.", human.Plural(len(ids), "open run", "open runs"), strings.Join(ids[:min(len(ids), 3)], ", ")),
+			Code: exitError, What: fmt.Sprintf("%s of the file would continue in this database: %s.", human.Plural(len(ids), "open run", "open runs"), strings.Join(ids[:min(len(ids), 3)], ", ")),
 			Hint: "To import them, add --open. Their effects happen again unless they ended where they come from.",
 		}
 	}

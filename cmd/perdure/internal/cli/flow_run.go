@@ -88,7 +88,7 @@ func flowServeCommand(scr *screen, db *source) *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the flow files that are started in a database",
 		Long: `Run the flow files that are started in a database with perdure start FILE, until
-interrupted. Runs that were interrupted go on. The database is created if need be.`,
+interrupted. Runs that were interrupted continue. The database is created if need be.`,
 		Example: `  perdure flow serve --db flows.db
   perdure start nightly.flow --db flows.db`,
 		Args: noArguments,
@@ -106,7 +106,7 @@ interrupted. Runs that were interrupted go on. The database is created if need b
 				if err := startFlows(cmd.Context(), eng); err != nil {
 					return err
 				}
-				scr.notef("Serving flow files in %s, %s. What needs more waits for a process that allows it.\nInterrupt to stop; open runs go on with the next engine.\n", eng.Location(), actions.allowed())
+				scr.notef("Serving flow files in %s, %s. What needs more waits for a process that allows it.\nInterrupt to stop; open runs continue with the next engine.\n", eng.Location(), actions.allowed())
 				<-cmd.Context().Done()
 				return cmd.Context().Err()
 			})
@@ -304,7 +304,7 @@ func others(scr *screen, db *source, ctx context.Context, eng *perdure.Engine, i
 	switch {
 	case n == 0:
 	case shared:
-		scr.notef("%s of the group may go on here, too, %s.\n", human.Plural(n, "other run", "other runs"), actions.allowed())
+		scr.notef("%s of the group may continue here, too, %s.\n", human.Plural(n, "other run", "other runs"), actions.allowed())
 	default:
 		scr.notef("%s meanwhile. To run all: %s\n", human.Plural(n, "other run waits", "other runs wait"), db.sameDatabase("perdure flow serve"))
 	}

@@ -97,7 +97,7 @@ func request(ctx context.Context, service, worker string, s shop.Step, o shop.Or
 	}
 	req.Header.Set("User-Agent", worker)
 	if info, _ := activity.FromContext(ctx); s == shop.Ship {
-		req.Header.Set("Idempotency-Key", info.AttemptID) // unlike any other's
+		req.Header.Set("Idempotency-Key", info.AttemptID) // unique to the attempt
 	}
 	// With GetBody, net/http repeats a request that has a key by itself when its
 	// connection breaks. Such a retry would be in no ledger.
