@@ -40,9 +40,7 @@ func (r *Runner) execute(ctx context.Context, x *Attempt, body seal.Body) {
 // slot and its body was not called.
 func (r *Runner) bodyReturned(ctx context.Context, x *Attempt, result history.Payload, err, cause error, unbegun bool) {
 	first := !x.over.Swap(true)
-	r.mu.Lock()
 	x.stopTimers()
-	r.mu.Unlock()
 	if !first {
 		r.lateReturn(x)
 		return
@@ -127,7 +125,7 @@ func (r *Runner) lateReturn(x *Attempt) {
 	}
 }
 
-// stopTimers stops all timers of an attempt. The runner's mu is held.
+// stopTimers stops all timers of an attempt, which are set before its body begins.
 func (x *Attempt) stopTimers() {
 	for _, t := range []*time.Timer{x.timer, x.lease, x.trial, x.launch} {
 		if t != nil {

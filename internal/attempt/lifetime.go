@@ -3,6 +3,7 @@ package attempt
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // lifetime is the context of an attempt: a child of the runner's that ends with the attempt or
@@ -15,23 +16,34 @@ import (
 type lifetime struct {
 	context.Context // the runner's
 
-	mu     sync.Mutex
-	inner  context.Context // made at the first look
+	mu    sync.Mutex             // held while inner is made
+	inner atomic.Pointer[looked] // made at the first look
+	ended atomic.Bool            // the attempt has ended by itself
+}
+
+// looked is the context that cancels.
+type looked struct {
+	context.Context
 	cancel context.CancelCauseFunc
-	ended  bool // the attempt has ended before anything looked
 }
 
 // live returns the context that cancels, and makes it the first time.
-func (l *lifetime) live() context.Context {
+func (l *lifetime) live() *looked {
+	if inner := l.inner.Load(); inner != nil {
+		return inner
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.inner == nil {
-		l.inner, l.cancel = context.WithCancelCause(l.Context)
-		if l.ended {
-			l.cancel(nil)
+	inner := l.inner.Load()
+	if inner == nil {
+		inner = &looked{}
+		inner.Context, inner.cancel = context.WithCancelCause(l.Context)
+		l.inner.Store(inner)
+		if l.ended.Load() { // over saw no inner, or cancels it as well
+			inner.cancel(nil)
 		}
 	}
-	return l.inner
+	return inner
 }
 
 // Done implements context.Context.
@@ -43,10 +55,7 @@ func (l *lifetime) Err() error { return l.live().Err() }
 // Value implements context.Context. Through it the standard library finds the context that
 // cancels.
 func (l *lifetime) Value(key any) any {
-	l.mu.Lock()
-	inner := l.inner
-	l.mu.Unlock()
-	if inner != nil {
+	if inner := l.inner.Load(); inner != nil {
 		return inner.Value(key)
 	}
 	return l.Context.Value(key)
@@ -54,28 +63,22 @@ func (l *lifetime) Value(key any) any {
 
 // end cancels the context with a cause.
 func (l *lifetime) end(cause error) {
-	l.live()
-	l.cancel(cause)
+	l.live().cancel(cause)
 }
 
 // over says that the attempt has ended by itself.
 func (l *lifetime) over() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.ended = true
-	if l.cancel != nil {
-		l.cancel(nil)
+	l.ended.Store(true)
+	if inner := l.inner.Load(); inner != nil {
+		inner.cancel(nil)
 	}
 }
 
 // cause returns why the attempt should end, nil if it should not. It is context.Cause, but
 // makes nothing.
 func (l *lifetime) cause() error {
-	l.mu.Lock()
-	inner := l.inner
-	l.mu.Unlock()
-	if inner != nil {
-		return context.Cause(inner)
+	if inner := l.inner.Load(); inner != nil {
+		return context.Cause(inner.Context)
 	}
 	return context.Cause(l.Context)
 }

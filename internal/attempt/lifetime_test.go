@@ -65,7 +65,7 @@ func TestLifetimeKnowsItsCauseWithoutALook(t *testing.T) {
 		t.Error("it has a cause before it ended")
 	}
 	cancel(stop)
-	if l.cause() != stop || l.inner != nil {
-		t.Errorf("the cause is %v, and inner %v", l.cause(), l.inner)
+	if l.cause() != stop || l.inner.Load() != nil {
+		t.Errorf("the cause is %v, and inner %v", l.cause(), l.inner.Load())
 	}
 }

@@ -116,24 +116,3 @@ func (a *average) add(d time.Duration) {
 	}
 	a.mean += (d - a.mean) / averageOver
 }
-
-// keepPlace notes the place of a call whose attempt got no slot.
-func (s *Slots) keepPlace(w *Waiter) {
-	if t := s.seats[w.Run]; t != nil && t.tenure == w.Tenure {
-		if t.places == nil {
-			t.places = map[int64]int64{}
-		}
-		t.places[w.Call.Number] = w.number
-	}
-}
-
-// placeOf returns the place that a call had before; 0 for none.
-func (s *Slots) placeOf(w *Waiter) int64 {
-	t := s.seats[w.Run]
-	if t == nil || t.tenure != w.Tenure {
-		return 0
-	}
-	place := t.places[w.Call.Number]
-	delete(t.places, w.Call.Number)
-	return place
-}

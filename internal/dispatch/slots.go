@@ -45,13 +45,6 @@ type Call struct {
 	Number int64
 }
 
-// OnRecord is an attempt that is on record and due, and waits for its slot.
-type OnRecord interface {
-	// Launch starts it in a slot. It returns false if the attempt no longer wants one.
-	Launch(*Slot) bool
-	Ended() bool
-}
-
 // ToBegin is the call number under which a run that has not begun waits for a slot, for
 // whatever its code calls first.
 const ToBegin int64 = 0
@@ -179,47 +172,6 @@ func (s *Slots) wait(w *Waiter) {
 		s.leave(w.Run)
 	}
 	s.enqueue(w)
-}
-
-// Forget removes an attempt that no longer waits for a slot from the queue. If its call queues
-// again, it has its place.
-func (s *Slots) Forget(c Call, x OnRecord) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if w := s.waiting[c]; w != nil && w.Attempt == x {
-		s.withdraw(w)
-		s.keepPlace(w)
-	}
-}
-
-// MaxOvertaken is how long attempts on record may overtake a waiting call.
-const MaxOvertaken = 5 * time.Second
-
-// Moving reports whether slots come free often enough for the runs of a key: no call waits, or the
-// first one has not waited for long. Only then may an attempt be put on record before it has a slot.
-func (s *Slots) Moving(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k := s.turns.Find(key)
-	return !s.keptBack && !s.closed && (k == nil || len(k.State.calls) == 0 || time.Since(k.State.calls[0].since) < MaxOvertaken)
-}
-
-// Want returns a slot for an attempt on record that is due, or enqueues it. If may is false it
-// is not to wait: its partition is handed over, or its activity is switched off or tried.
-func (s *Slots) Want(w *Waiter) (slot *Slot, may bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.closed || s.leaving[w.Tenure] || s.off[w.Activity]:
-		return nil, false
-	case s.suspected(w.Activity):
-		s.holdBack(nil, w.Activity)
-		return nil, false
-	}
-	if slot = s.take(Regular, running); slot == nil && !w.Attempt.Ended() {
-		s.wait(w)
-	}
-	return slot, true
 }
 
 // Leave removes a run that has begun from the line, if it is there.

@@ -15,7 +15,7 @@ import (
 
 // maxLocks is how many locks one activity result takes from the return of its body to the begin
 // of the next one, and maxOfEngine how many of these are the engine's own.
-const maxLocks, maxOfEngine = 23, 3
+const maxLocks, maxOfEngine = 15, 3
 
 // TestLocksOfAResult counts them in a program whose rooms were compiled with mutexes that count.
 // The functions that take one are listed with -v.

@@ -125,7 +125,7 @@ func (m *Member) unserved(ms *store.Membership, served []Partition) (ps []int) {
 	for i := range ms.Owners {
 		o := &ms.Owners[i]
 		at, released := m.released[o.Partition]
-		if released && at.Before(m.lease.sent) {
+		if released && at.Before(m.lastSent()) {
 			delete(m.released, o.Partition)
 			released = false
 		}

@@ -16,9 +16,6 @@ type lease struct {
 	// none. The database may have recorded it: a new token would look like that of another
 	// process.
 	next int64
-	// sent is when the last successful renewal was sent, or when Join was called. The lease
-	// runs from then, however long the reply took.
-	sent time.Time
 	// returned is when an overdue renewal succeeded, after an outage of the database or after
 	// the process had stood still.
 	returned time.Time
@@ -95,14 +92,16 @@ func (m *Member) renewed(sent time.Time, ms *store.Membership) {
 	}
 	m.mu.Lock()
 	l := &m.lease
-	if clock.LeaseLeft(m.config.Lease, l.sent, sent) <= 0 || l.failed && clock.Passed(l.sent, sent) > m.config.Lease/2 {
+	last := m.lastSent()
+	if clock.LeaseLeft(m.config.Lease, last, sent) <= 0 || l.failed && clock.Passed(last, sent) > m.config.Lease/2 {
 		l.returned = time.Now()
 	}
-	if l.database > 0 && time.Duration(ms.Now-l.database) > time.Since(l.sent)+leap {
+	if l.database > 0 && time.Duration(ms.Now-l.database) > time.Since(last)+leap {
 		l.leapt = time.Now()
 	}
 	l.database = ms.Now
-	l.token, l.next, l.sent, l.failed = l.next, 0, sent, false
+	l.token, l.next, l.failed = l.next, 0, false
+	m.sent.Store(&sent)
 	m.mu.Unlock()
 	m.config.Holder.Renewed(ms)
 }
@@ -113,24 +112,24 @@ func (m *Member) Holds() bool { return m.Left() > 0 }
 // Left returns for how long that is certain. If the wall clock was set, the next renewal
 // corrects the result.
 func (m *Member) Left() time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.left()
-}
-
-func (m *Member) left() time.Duration {
 	if !m.config.Shared {
 		return clock.Forever
 	}
-	return clock.LeaseLeft(m.config.Lease, m.lease.sent, time.Now())
+	return clock.LeaseLeft(m.config.Lease, m.lastSent(), time.Now())
+}
+
+// lastSent returns when the last successful renewal was sent, the zero time before Join.
+func (m *Member) lastSent() time.Time {
+	if sent := m.sent.Load(); sent != nil {
+		return *sent
+	}
+	return time.Time{}
 }
 
 // slept reports whether the machine slept since the last renewal: the monotonic clock stops
 // meanwhile, and timers are late.
 func (m *Member) slept() bool {
-	m.mu.Lock()
-	sent := m.lease.sent
-	m.mu.Unlock()
+	sent := m.lastSent()
 	now := time.Now()
 	return now.Round(0).Sub(sent.Round(0))-now.Sub(sent) > time.Second
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/internal/clock"
@@ -68,6 +69,10 @@ type Member struct {
 	kick   clock.Bell     // attend now
 	moves  sync.WaitGroup // handovers in progress
 
+	// sent is when the last successful renewal was sent, or when Join was called. The lease runs
+	// from then, however long the reply took. It is written with mu held; each attempt reads it.
+	sent atomic.Pointer[time.Time]
+
 	mu       sync.Mutex
 	node     store.Node
 	joined   bool
@@ -91,6 +96,7 @@ func (m *Member) begin() {
 	m.node = store.Node{ID: m.config.Name + "/" + ident.NewToken()[:8], Name: m.config.Name, Group: m.config.Group, Lease: m.config.Lease, Supersede: m.config.Supersede,
 		Build: m.config.Build, Definitions: m.config.Definitions}
 	m.joined, m.replaced, m.lease = false, false, lease{}
+	m.sent.Store(nil)
 	m.staying, m.moving, m.released = map[int]time.Time{}, map[int]bool{}, map[int]time.Time{}
 }
 
@@ -102,6 +108,7 @@ func (m *Member) Impersonate(other *Member) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.node, m.lease = node, lease
+	m.sent.Store(other.sent.Load())
 }
 
 func (m *Member) id() string {
@@ -114,7 +121,9 @@ func (m *Member) id() string {
 func (m *Member) Join(ctx context.Context) error {
 	m.mu.Lock()
 	node := m.node
-	m.joined, m.lease.sent = true, time.Now()
+	now := time.Now()
+	m.joined = true
+	m.sent.Store(&now)
 	m.mu.Unlock()
 	return m.config.Store.Join(ctx, node)
 }
@@ -177,8 +186,8 @@ func (m *Member) Kick() { m.kick.Ring() }
 func (m *Member) Health() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.joined && !m.replaced && !m.draining && m.left() <= 0 {
-		return fmt.Errorf("the lease of this node could not be renewed for %s; it starts no attempts until it is", time.Since(m.lease.sent).Round(time.Second))
+	if m.joined && !m.replaced && !m.draining && m.Left() <= 0 {
+		return fmt.Errorf("the lease of this node could not be renewed for %s; it starts no attempts until it is", time.Since(m.lastSent()).Round(time.Second))
 	}
 	return nil
 }
