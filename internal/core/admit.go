@@ -3,8 +3,6 @@ package core
 import (
 	"cmp"
 	"slices"
-
-	"github.com/perdure/perdure/retry"
 )
 
 // admitReady starts the ready attempts that have or get a slot and enqueues the rest. If the
@@ -81,7 +79,7 @@ func (a *attempts) dispatchOf(c *Call) Dispatch {
 		Scheduled: c.First, Queued: c.QueuedAt, Started: c.StartedAt, Latest: c.queueDue(),
 		AttemptTimeout: terms.AttemptTimeout, HeartbeatTimeout: terms.HeartbeatTimeout, Details: c.Details,
 	}
-	d.Leased = c.Policy.AfterUnknown(retry.TypeWorkerLost) != retry.RepeatUnknown
+	d.Leased = c.leased()
 	if c.asking() {
 		about := *c.Doubt
 		d.Doubt, d.VerifyBy, d.Final = &about, c.Verify.By, false

@@ -72,9 +72,14 @@ type Reader interface{ Read(history.Payload) error }
 func (c *Call) Probation() bool { return c.OnProbation }
 
 // MayWaitOnRecord reports whether an attempt of the call may be on record before it has a slot:
-// nothing is kept from others meanwhile, and it may be lost without having begun.
+// nothing is kept from others meanwhile, and if it is lost without having begun, it is repeated.
 func (c *Call) MayWaitOnRecord() bool {
-	return len(c.Gates) == 0 && (c.Queue == "" || c.Step()) && !c.OnProbation && crashLimit(c.Policy) > 1
+	return len(c.Gates) == 0 && (c.Queue == "" || c.Step()) && !c.OnProbation && crashLimit(c.Policy) > 1 && !c.leased()
+}
+
+// leased reports whether an attempt would not simply be repeated if it was lost.
+func (c *Call) leased() bool {
+	return c.Policy.AfterUnknown(retry.TypeWorkerLost) != retry.RepeatUnknown
 }
 
 // Unslotted reports whether the next attempt needs no slot until it begins: see

@@ -87,3 +87,21 @@ func TestE147_RetryNowShortlyBeforeItsTime(t *testing.T) {
 		}
 	}
 }
+
+// TestU1_WhatIsAskedAboutIsOnRecordWhenItBegins: an attempt that would not simply be repeated if it
+// was lost is not on record before it has a slot: it would be in doubt without having begun.
+func TestU1_WhatIsAskedAboutIsOnRecordWhenItBegins(t *testing.T) {
+	for policy, may := range map[*retry.Policy]bool{
+		{}:                               true,
+		{OnUnknown: retry.RepeatUnknown}: true,
+		{OnUnknown: retry.FailUnknown}:   false,
+		{OnUnknown: retry.PauseUnknown}:  false,
+		{OnUnknown: retry.VerifyUnknown}: false,
+		{CrashLimit: 1}:                  false,
+		{Rules: []retry.Rule{{Types: []string{retry.TypeWorkerLost}, OnUnknown: retry.FailUnknown}}}: false,
+	} {
+		if c := (&Call{Policy: policy}); c.MayWaitOnRecord() != may {
+			t.Errorf("%+v: it may wait on record: %t", *policy, !may)
+		}
+	}
+}

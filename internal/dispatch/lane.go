@@ -95,7 +95,7 @@ func (s *Slots) nextGroup() []*Waiter {
 	if others >= 0 {
 		ready = ready[:others]
 	}
-	size := suspects.Next(ready, func(w *Waiter) suspects.Suspect { return w.Suspect }, s.limit-s.used-s.promised, s.lane.passed)
+	size := suspects.Next(ready, func(w *Waiter) suspects.Suspect { return w.Suspect }, s.limit-s.used, s.lane.passed)
 	return ready[:size]
 }
 

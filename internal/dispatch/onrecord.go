@@ -1,6 +1,9 @@
 package dispatch
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // OnRecord is an attempt that is on record and due, and waits for its slot.
 type OnRecord interface {
@@ -9,14 +12,16 @@ type OnRecord interface {
 	Ended() bool
 }
 
-// Forget removes an attempt that no longer waits for a slot from the queue. If its call queues
-// again, it has its place.
+// Forget removes an attempt that no longer waits for a slot from the queue. A call that had been
+// promised one and queues again has its place.
 func (s *Slots) Forget(c Call, x OnRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w := s.waiting[c]; w != nil && w.Attempt == x {
 		s.withdraw(w)
-		s.keepPlace(w)
+		if t := s.seats[w.Run]; w.charged && t != nil && t.tenure == w.Tenure {
+			t.keepPlace(w.Call.Number, w.number)
+		}
 	}
 }
 
@@ -44,29 +49,50 @@ func (s *Slots) Want(w *Waiter) (slot *Slot, may bool) {
 		s.holdBack(nil, w.Activity)
 		return nil, false
 	}
-	if slot = s.take(Regular, running); slot == nil && !w.Attempt.Ended() {
+	// Who waits for a promise may do so because there are enough of them, while slots are free.
+	if first := s.first(); s.open(Regular, running) && (first == nil || !s.open(Regular, first.gets())) {
+		s.placeOf(w)
+		return s.occupy(Regular, running), true
+	}
+	if !w.Attempt.Ended() {
 		s.wait(w)
 	}
-	return slot, true
+	return nil, true
 }
+
+// place is that of a call in its queue, while no slot comes of its turn: because its attempt, which
+// was promised one, found none free, and waits for one, or is given up and the call queues again.
+type place struct {
+	number int64
+	since  time.Time
+}
+
+// placeKept is for how long a place is kept: much longer than it takes to queue again, and too
+// short for a later attempt of the call to overtake others by it.
+const placeKept = 10 * time.Second
 
 // keepPlace notes the place of a call whose attempt got no slot.
-func (s *Slots) keepPlace(w *Waiter) {
-	if t := s.seats[w.Run]; t != nil && t.tenure == w.Tenure {
-		if t.places == nil {
-			t.places = map[int64]int64{}
-		}
-		t.places[w.Call.Number] = w.number
+func (t *Seats) keepPlace(call, number int64) {
+	now := time.Now()
+	if t.places == nil {
+		t.places = map[int64]place{}
 	}
+	if len(t.places) >= 16 { // calls that ended instead
+		maps.DeleteFunc(t.places, func(_ int64, p place) bool { return now.Sub(p.since) > placeKept })
+	}
+	t.places[call] = place{number, now}
 }
 
-// placeOf returns the place that a call had before; 0 for none.
+// placeOf takes the place that a call had before, for which its key was charged; 0 for none.
 func (s *Slots) placeOf(w *Waiter) int64 {
 	t := s.seats[w.Run]
 	if t == nil || t.tenure != w.Tenure {
 		return 0
 	}
-	place := t.places[w.Call.Number]
+	p := t.places[w.Call.Number]
 	delete(t.places, w.Call.Number)
-	return place
+	if time.Since(p.since) > placeKept {
+		return 0
+	}
+	return p.number
 }

@@ -70,11 +70,12 @@ func (t *Slot) secure() bool {
 	if t.stage != promised {
 		return true
 	}
-	if !t.slots.open(Regular, reserved) {
-		return false
+	t.slots.promised-- // of others
+	free := t.slots.open(Regular, reserved)
+	if t.slots.promised++; free {
+		t.become(reserved)
 	}
-	t.become(reserved)
-	return true
+	return free
 }
 
 // gets returns with what a call is admitted.

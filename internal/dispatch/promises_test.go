@@ -182,21 +182,141 @@ func TestE49_PromisesEndWhenBodiesHang(t *testing.T) {
 	})
 }
 
-// TestE49_AnAttemptInVainKeepsItsPlace: a call whose attempt got no slot queues again before the
-// calls that came after it.
+// busySlots returns slots whose bodies take a tenth of their commits.
+func busySlots(limit int) *Slots {
+	s := NewSlots(limit, func() bool { return true })
+	s.pace = pace{average{10 * time.Millisecond, true}, average{time.Millisecond, true}}
+	return s
+}
+
+func admit(s *Slots, run string) bool {
+	var by Step
+	admitted, _ := s.SeatsOf(run, Tenure{}).Admit(&by, &Ask{Number: 1, Promise: true})
+	return admitted
+}
+
+// TestE49_AnAttemptInVainKeepsItsPlace: a call whose attempt got no slot queues again before all
+// that were behind it when it was promised one.
 func TestE49_AnAttemptInVainKeepsItsPlace(t *testing.T) {
-	s := NewSlots(1, func() bool { return true })
-	taken := s.Take(Regular)
-	seats, other := s.SeatsOf("first", Tenure{}), s.SeatsOf("second", Tenure{})
-	x := &onRecord{make(chan *Slot)}
-	if slot, may := s.Want(&Waiter{Call: Call{"first", 1}, Attempt: x}); slot != nil || !may {
-		t.Fatal("there is a slot")
+	synctest.Test(t, func(t *testing.T) {
+		s := busySlots(1)
+		for i := range 20 {
+			if admitted := admit(s, fmt.Sprint(i)); admitted != (i < maxPromises) {
+				t.Fatalf("call %d is admitted: %t", i, admitted)
+			}
+		}
+		body := s.SeatsOf("0", Tenure{}).Begin(1)
+		x := &onRecord{make(chan *Slot)}
+		if s.SeatsOf("1", Tenure{}).Begin(1) != nil {
+			t.Fatal("two bodies run")
+		}
+		for i := 2; i < maxPromises; i++ {
+			s.SeatsOf(fmt.Sprint(i), Tenure{}).Withdraw(1)
+		}
+		s.Want(&Waiter{Call: Call{"1", 1}, Attempt: x})
+		s.Forget(Call{"1", 1}, x)
+		if admit(s, "1") {
+			t.Fatal("it is admitted while the slot is taken")
+		}
+		s.pace = pace{} // one promise
+		if grants := body.Free(); len(grants) != 1 || grants[0].Run != "1" {
+			t.Errorf("the slot goes to %+v", grants)
+		}
+		// The place is for queueing again, and not for ever.
+		t1 := s.SeatsOf("1", Tenure{})
+		t1.keepPlace(1, 1)
+		time.Sleep(placeKept + 1)
+		if n := s.placeOf(&Waiter{Call: Call{"1", 1}}); n != 0 {
+			t.Errorf("after a while it has the place %d", n)
+		}
+		for i := range int64(1000) {
+			time.Sleep(placeKept / 10)
+			t1.keepPlace(i, 1)
+		}
+		if n := len(t1.places); n > 32 {
+			t.Errorf("%d places are kept", n)
+		}
+	})
+}
+
+// TestT2_APromiseIsATurn: a call that was granted a promise and then waits on record is no further
+// turn of its key, whether it gets a slot there or queues again.
+func TestT2_APromiseIsATurn(t *testing.T) {
+	s := busySlots(1)
+	body := s.Take(Regular)
+	wait := func(run, key string) {
+		var by Step
+		s.SeatsOf(run, Tenure{}).Admit(&by, &Ask{Number: 1, Key: key, Promise: true})
 	}
-	var step Step
-	other.Admit(&step, &Ask{Number: 1, Promise: true})
-	s.Forget(Call{"first", 1}, x)
-	seats.Admit(&step, &Ask{Number: 1, Promise: true})
-	if grants := taken.Free(); len(grants) != 1 || grants[0].Run != "first" {
-		t.Errorf("the slot goes to %+v", grants)
+	for i := range 3 {
+		wait(fmt.Sprint("a", i), "a")
+	}
+	s.pace = pace{} // one promise
+	if g := body.Free(); len(g) != 1 || g[0].Run != "a0" {
+		t.Fatalf("%+v", g)
+	}
+	taken := s.occupy(Regular, running) // by an attempt on record
+	seats := s.SeatsOf("a0", Tenure{})
+	if seats.Begin(1) != nil {
+		t.Fatal("two bodies run")
+	}
+	x := &onRecord{make(chan *Slot)}
+	s.Want(&Waiter{Call: Call{"a0", 1}, Key: "a", Attempt: x})
+	wait("b0", "b")
+	wait("b1", "b")
+	var got []string
+	for _, g := range taken.Free() {
+		got = append(got, g.Run)
+	}
+	if fmt.Sprint(got) != "[b0 a0]" { // a promise for b, and the slot for the attempt on record
+		t.Fatalf("the grants are %v", got)
+	}
+	// Each key had one turn.
+	if k := s.turns.Next(); k == nil || k.Name != "a" {
+		t.Errorf("the next turn is that of %v", k)
+	}
+}
+
+// TestE49_WhoNeedsASlotDoesNotWaitForPromises: an attempt on record takes a free slot although
+// others wait for promises, of which there are enough.
+func TestE49_WhoNeedsASlotDoesNotWaitForPromises(t *testing.T) {
+	s := busySlots(8)
+	for i := range 100 {
+		admit(s, fmt.Sprint(i))
+	}
+	if u := s.Usage(); u.Regular != 0 || u.Promised != 8*maxPromises || u.Waiting != 100-8*maxPromises {
+		t.Fatalf("%+v", u)
+	}
+	if slot, _ := s.Want(&Waiter{Call: Call{"due", 1}, Attempt: &onRecord{make(chan *Slot)}}); slot == nil {
+		t.Error("an attempt on record waits while eight slots are free")
+	}
+}
+
+// TestE49_APromiseIsBackedWhereBodiesAreSlow: there, who needs a reserved slot does not take the
+// one that was promised.
+func TestE49_APromiseIsBackedWhereBodiesAreSlow(t *testing.T) {
+	s := NewSlots(1, func() bool { return true })
+	if !admit(s, "first") {
+		t.Fatal("no slot is free")
+	}
+	var by Step
+	if admitted, _ := s.SeatsOf("gated", Tenure{}).Admit(&by, &Ask{Number: 1}); admitted {
+		t.Error("another call has the slot that was promised")
+	}
+	if s.SeatsOf("first", Tenure{}).Begin(1) == nil {
+		t.Error("the promise was not kept")
+	}
+}
+
+// TestE49_WhatWasRefusedSaysNothingAboutBodies: slots that attempts did not want any more do not
+// make bodies look short.
+func TestE49_WhatWasRefusedSaysNothingAboutBodies(t *testing.T) {
+	s := NewSlots(1, func() bool { return true })
+	s.pace.body = average{time.Second, true}
+	for range 100 {
+		s.occupy(Regular, running).Refuse()
+	}
+	if s.pace.body.mean != time.Second {
+		t.Errorf("bodies take %s", s.pace.body.mean)
 	}
 }

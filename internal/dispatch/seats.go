@@ -21,7 +21,7 @@ type Seats struct {
 	// Guarded by the mutex of slots:
 	reserved map[int64]*Slot // by call
 	kept     []*Slot
-	places   map[int64]int64 // in the queue, of calls whose attempts got no slot
+	places   map[int64]place // in the queue, of calls whose attempts got no slot
 	closed   bool            // the run was evicted
 }
 
@@ -156,6 +156,7 @@ func (t *Seats) reserve(call int64, slot *Slot) {
 		t.reserved = map[int64]*Slot{}
 	}
 	t.reserved[call] = slot
+	delete(t.places, call)
 }
 
 // withdraw takes back the slot that is reserved for a call; nil for none.
@@ -170,7 +171,12 @@ func (t *Seats) withdraw(call int64) *Slot {
 func (t *Seats) Begin(call int64) *Slot {
 	t.slots.mu.Lock()
 	defer t.slots.mu.Unlock()
-	return t.withdraw(call).redeem()
+	promise := t.withdraw(call)
+	slot := promise.redeem()
+	if slot == nil && promise != nil {
+		t.keepPlace(call, promise.place)
+	}
+	return slot
 }
 
 // Withdraw frees the slots that are reserved for calls.

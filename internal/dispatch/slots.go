@@ -78,9 +78,10 @@ type Waiter struct {
 	// record early once a call has waited for MaxOvertaken; see Moving.
 	Attempt OnRecord
 
-	since  time.Time // when it came
-	number int64     // rank by time of arrival
-	at     int       // its index in its queue
+	since   time.Time // when it came
+	number  int64     // rank by time of arrival
+	charged bool      // its key was charged for the turn
+	at      int       // its index in its queue
 }
 
 // Slot is permission for one attempt to run.
@@ -90,6 +91,7 @@ type Slot struct {
 	activity string       // whose suspect it was granted to
 	stage    stage
 	since    time.Time // when that began
+	place    int64     // in the queue, of the call that it was granted to
 	turns    turns
 }
 
@@ -161,7 +163,7 @@ func (s *Slots) wait(w *Waiter) {
 	}
 	switch place := s.placeOf(w); {
 	case place != 0:
-		w.number = place
+		w.number, w.charged = place, true
 	case own == nil:
 		s.came++
 		w.number = s.came
@@ -316,6 +318,16 @@ func (t *Slot) Free() []Grant {
 	return t.slots.free(t)
 }
 
+// Refuse frees a slot that an attempt was offered and did not want.
+func (t *Slot) Refuse() []Grant {
+	t.slots.mu.Lock()
+	defer t.slots.mu.Unlock()
+	if t.stage == running {
+		t.stage = reserved // what follows is not how long a body took
+	}
+	return t.slots.free(t)
+}
+
 func (s *Slots) free(t *Slot) []Grant {
 	if t == nil || t.stage == freed {
 		return nil
@@ -371,7 +383,7 @@ func (s *Slots) grantAll() []Grant { return append(s.grantLane(), s.grantRegular
 
 // grantRegular grants free regular slots to the calls that wait for them.
 func (s *Slots) grantRegular() (grants []Grant) {
-	for s.open(Regular, promised) && s.grants() {
+	for s.grants() {
 		k := s.turns.Next()
 		if k == nil {
 			break
@@ -384,7 +396,9 @@ func (s *Slots) grantRegular() (grants []Grant) {
 		s.left(w)
 		if s.wants(w) {
 			grants = append(grants, s.seat(w, s.occupy(Regular, w.gets()), 0))
-			s.turns.Served(k)
+			if !w.charged {
+				s.turns.Served(k)
+			}
 		}
 		s.look(k)
 	}
@@ -414,6 +428,7 @@ func (s *Slots) wants(w *Waiter) bool {
 // seat reserves a granted slot for its call or, if the run has not begun, for whatever its code
 // calls first. One for an attempt on record is launched by who delivers the grant.
 func (s *Slots) seat(w *Waiter, slot *Slot, group int) Grant {
+	slot.place = w.number
 	if w.Attempt == nil {
 		if t := s.seatsOf(w.Run, w.Tenure); w.Number == ToBegin {
 			t.keep(slot)
@@ -441,10 +456,15 @@ func (s *Slots) open(l Lane, as stage) bool {
 		return s.lane.running == 0
 	}
 	room := s.limit - s.used - max(0, s.lane.running-1)
-	if as == promised {
-		return room > 0 && !s.keptBack && s.promised < s.pace.promises(room)
+	switch {
+	case room <= 0 || s.keptBack:
+		return false
+	case as == promised:
+		return s.promised < s.pace.promises(room)
+	case as == reserved && s.pace.promises(room) == room:
+		return s.promised < room // each free slot that was promised will be taken
 	}
-	return room > 0 && !s.keptBack
+	return true
 }
 
 func (s *Slots) occupy(l Lane, as stage) *Slot {
@@ -453,8 +473,10 @@ func (s *Slots) occupy(l Lane, as stage) *Slot {
 	if l == Probation {
 		s.lane.running++
 		t.stage = as
-	} else {
-		t.become(as)
+		return t
 	}
+	s.came++
+	t.place = s.came
+	t.become(as)
 	return t
 }

@@ -14,7 +14,8 @@ import (
 
 // resident is a run, a gate or a schedule in memory. Its first group of fields belongs to the
 // goroutine that works on it, the second is guarded by the engine's mu. While there is such a
-// goroutine, only it changes entry and first.
+// goroutine, only it changes entry and first; but letBegin sets first of a run whose row is being
+// written, and the goroutine then reads it with mu held.
 type resident struct {
 	location *location
 	id       string

@@ -227,7 +227,7 @@ func (r *activeRun) carryOut(out *core.Turn) {
 		r.poked = true
 	}
 	if out.Ended {
-		e.Ended(r.id, *out.State)
+		e.Ended(r.run.Start().WorkflowID, r.id, *out.State)
 		if out.Next != nil {
 			r.handOn(out.Next)
 		} else {

@@ -127,9 +127,9 @@ func (ts *topics) end(t *topic, e ended) {
 }
 
 // Ended tells callers in this process, also those that ask soon, how a run ended.
-func (c *Client) Ended(run string, s core.State) {
+func (c *Client) Ended(workflowID, run string, s core.State) {
 	if !c.topics.notify(run, &s) {
-		c.lately.add(run, s)
+		c.lately.add(workflowID, run, s)
 	}
 }
 

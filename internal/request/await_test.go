@@ -28,7 +28,7 @@ func TestANotificationEndsAPause(t *testing.T) {
 			time.Sleep(time.Hour)
 			c.Notify("run")
 			synctest.Wait()
-			c.Ended("run", core.State{Status: core.StatusCompleted})
+			c.Ended("workflow", "run", core.State{Status: core.StatusCompleted})
 		}()
 		n := 0
 		err := c.await(t.Context(), 0, "run", 0, func(e ended) (bool, error) {

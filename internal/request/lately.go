@@ -13,15 +13,18 @@ import (
 // it had been. The zero value is empty.
 type lately struct {
 	mu    sync.Mutex
-	byRun map[string]core.State
-	order []passed // the oldest first
+	byRun map[string]outcome
+	order []string // runs, the oldest first
 	bytes int
 }
 
-type passed struct {
-	run string
-	at  time.Time
+type outcome struct {
+	workflowID string
+	state      core.State
+	at         time.Time
 }
+
+func (o *outcome) size() int { return latelyEach + len(o.state.Detail) }
 
 const (
 	latelyTime  = time.Minute
@@ -30,36 +33,45 @@ const (
 )
 
 // add remembers an outcome.
-func (l *lately) add(run string, s core.State) {
-	size := latelyEach + len(s.Detail)
-	if size > latelyBytes/16 {
+func (l *lately) add(workflowID, run string, s core.State) {
+	o := outcome{workflowID, s, time.Now()}
+	if o.size() > latelyBytes/16 {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.byRun == nil {
-		l.byRun = map[string]core.State{}
+		l.byRun = map[string]outcome{}
 	}
 	if _, is := l.byRun[run]; is {
 		return
 	}
-	now := time.Now()
-	l.byRun[run], l.bytes = s, l.bytes+size
-	l.order = append(l.order, passed{run, now})
-	for l.bytes > latelyBytes || now.Sub(l.order[0].at) > latelyTime {
-		l.bytes -= latelyEach + len(l.byRun[l.order[0].run].Detail)
-		delete(l.byRun, l.order[0].run)
-		l.order[0] = passed{}
-		l.order = l.order[1:]
-	}
+	l.byRun[run], l.bytes = o, l.bytes+o.size()
+	l.order = append(l.order, run)
+	l.forget(o.at)
 }
 
-// get returns the outcome of a run, nil if it is not known.
-func (l *lately) get(run string) *core.State {
+// forget drops what is too old, or too much.
+func (l *lately) forget(now time.Time) {
+	for len(l.order) > 0 {
+		o := l.byRun[l.order[0]]
+		if l.bytes <= latelyBytes && now.Sub(o.at) <= latelyTime {
+			return
+		}
+		l.bytes -= o.size()
+		delete(l.byRun, l.order[0])
+		l.order[0], l.order = "", l.order[1:]
+	}
+	l.order = nil
+}
+
+// get returns the outcome of a run of a workflow ID, nil if it is not known.
+func (l *lately) get(workflowID, run string) *core.State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s, is := l.byRun[run]; is {
-		return &s
+	l.forget(time.Now())
+	if o, is := l.byRun[run]; is && o.workflowID == workflowID {
+		return &o.state
 	}
 	return nil
 }

@@ -93,7 +93,8 @@ func (c *Client) pollLoop() {
 				continue // the next look may succeed
 			}
 			for i := range ended {
-				c.Ended(ended[i].ID, record.State(ended[i].RunState))
+				s := record.State(ended[i].RunState)
+				c.topics.notify(ended[i].ID, &s)
 			}
 		}
 		for _, ref := range doubted {

@@ -96,6 +96,9 @@ func (c *Client) awaitEnd(ctx context.Context, w *waiter, run string) (end, erro
 	partition, found := c.place(workflowID), end{run: run}
 	find := func() (closed bool, err error) {
 		row, err := c.db.Find(ctx, partition, workflowID, found.run)
+		if err == nil && row.WorkflowID != workflowID {
+			err = store.ErrNotFound // it is a run of another workflow ID
+		}
 		if err != nil {
 			return false, err
 		}
@@ -118,7 +121,7 @@ func (c *Client) awaitEnd(ctx context.Context, w *waiter, run string) (end, erro
 	w.move(found.run)
 	err := c.await(ctx, partition, found.run, 0, func(told ended) (done bool, err error) {
 		if told == nil {
-			told = c.lately.get(found.run)
+			told = c.lately.get(workflowID, found.run)
 		}
 		if told != nil {
 			found = end{run: found.run, state: *told}

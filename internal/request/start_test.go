@@ -355,6 +355,9 @@ func TestE67_AResultIsThatOfTheChain(t *testing.T) {
 		if last, s, err := a.Result(a.ctx, "p", first); err != nil || last == first || s.Status != core.StatusCompleted { // at once
 			a.Errorf("of an ended chain %s, %+v, %v", last, s, err)
 		}
+		if last, s, err := a.Result(a.ctx, "another's", first); !errors.Is(err, store.ErrNotFound) {
+			a.Errorf("under another workflow ID it ended as %+v in %s, %v", s, last, err)
+		}
 	})
 }
 

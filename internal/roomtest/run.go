@@ -88,7 +88,7 @@ func (r *Run) commit(turn *core.Turn) {
 	if turn.Ended {
 		r.drop()
 		if r.Ended != nil {
-			r.Ended(r.ID, *turn.State)
+			r.Ended(r.WorkflowID, r.ID, *turn.State)
 		}
 		if turn.Next != nil {
 			r.load(turn.Next.Run, r.Partition)

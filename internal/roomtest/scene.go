@@ -33,7 +33,7 @@ type Scene struct {
 	// Config changes the machine of each run that is made from here on.
 	Config func(*core.Config)
 	// Ended and Notify hear of runs that end and of answers, as the engine tells its process.
-	Ended  func(run string, s core.State)
+	Ended  func(workflowID, run string, s core.State)
 	Notify func(name string)
 
 	clock  func() int64

@@ -16,6 +16,7 @@ type buffers struct {
 	wire   []byte // of one batch
 	sent   int    // bytes of columns since wire was lent
 	usual  int    // the most of these lately
+	lent   bool   // the driver sends a batch of ours: what others encode must not share memory
 }
 
 const (
@@ -42,14 +43,14 @@ func keepBuffers(c *pgx.Conn) {
 // grow returns buf with room for n more bytes: in the kept buffer, unless it is there already. The
 // driver begins with a buffer of its own for each statement, and has sent the one before by then.
 func (b *buffers) grow(buf []byte, n int) []byte {
-	if b == nil {
+	if b == nil || !b.lent || buf == nil {
 		return slices.Grow(buf, n)
 	}
 	b.sent += n
-	if cap(buf)-len(buf) >= n {
+	switch {
+	case cap(buf)-len(buf) >= n:
 		return buf
-	}
-	if len(buf)+n > keptBuffer {
+	case len(buf)+n > keptBuffer:
 		return slices.Grow(buf, n)
 	}
 	if cap(b.params) < len(buf)+n {
@@ -58,19 +59,27 @@ func (b *buffers) grow(buf []byte, n int) []byte {
 	return append(b.params[:0], buf...)
 }
 
-// lend gives the driver the kept buffer for the next batch. It is as long as the batches were lately.
+// lend lends the driver the buffers for the next batch, until takeBack. They are as long as the
+// batches were lately.
 func (b *buffers) lend(to *pgproto3.Frontend) {
+	b.lent = true
 	b.usual = max(b.sent, b.usual-b.usual/16)
 	b.sent = 0
 	need := b.usual + b.usual/4 + wireExtra
+	if cap(b.params) > 4*need {
+		b.params = nil
+	}
 	if b.usual <= ownBuffer || need > keptBuffer {
 		return
 	}
-	if cap(b.wire) < need {
+	if cap(b.wire) < need || cap(b.wire) > 4*need {
 		b.wire = make([]byte, 0, need)
 	}
 	to.Send((*loan)(b))
 }
+
+// takeBack ends a loan. The driver has sent what it encoded.
+func (b *buffers) takeBack() { b.lent = false }
 
 // loan is a message without content. Encoding it moves what the driver has not sent yet, usually
 // nothing, into the lent buffer, to which the driver then appends.

@@ -34,6 +34,7 @@ func newLine(own *buffers) *line {
 func (l *line) send(t rapid.TB, batch [][]any) {
 	if l.own != nil {
 		l.own.lend(l.to)
+		defer l.own.takeBack()
 	}
 	for _, args := range batch {
 		sd := &pgconn.StatementDescription{}
@@ -84,6 +85,32 @@ func TestLentBuffersSendTheSame(t *testing.T) {
 			t.Fatalf("%d and %d bytes are kept", cap(ours.own.params), cap(ours.own.wire))
 		}
 	})
+}
+
+// TestBuffersAreLentToOurBatchesAlone: what a hook encodes with the types of its connection does
+// not share memory.
+func TestBuffersAreLentToOurBatchesAlone(t *testing.T) {
+	l := newLine(&buffers{})
+	for range 2 {
+		l.send(t, [][]any{{[]string{strings.Repeat("x", 2*ownBuffer)}}})
+	}
+	encode := func(s string, into []byte) []byte {
+		b, err := l.types.Encode(pgtype.TextArrayOID, pgtype.BinaryFormatCode, []string{s}, into)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	first := encode("first", nil)
+	before := string(first)
+	encode("later", nil)
+	encode("later", make([]byte, 0, 1))
+	l.own.lend(l.to)
+	encode("later", nil)
+	l.own.takeBack()
+	if string(first) != before {
+		t.Errorf("it was %q and is %q", before, first)
+	}
 }
 
 // BenchmarkBatch is a batch of ten statements of a hundred rows each.

@@ -214,8 +214,9 @@ func (b *batch) query(sql string, args []any, each func(r pgx.Rows) error) {
 
 // send sends the statements that fill adds. The first error ends the batch.
 func (c *conn) send(ctx context.Context, fill func(b *batch)) error {
-	if b := buffersOf(c.raw); b != nil {
-		b.lend(c.raw.PgConn().Frontend())
+	if b, p := buffersOf(c.raw), c.raw.PgConn(); b != nil && !p.IsClosed() && !p.IsBusy() {
+		b.lend(p.Frontend())
+		defer b.takeBack()
 	}
 	return c.h.send(ctx, c.raw, fill)
 }
