@@ -69,7 +69,8 @@ func (h Handle[Out]) Attached() bool { return h.attached }
 // the last run of its chain. If the workflow did not complete, the error is a *RunError
 // around the error of its code; errors.Is and errors.As find errors that are registered
 // with package retry, as inside the workflow. If ctx ends first, Result returns its
-// error, and the workflow continues.
+// error, and the workflow continues. The result of a run that ended in this process less than
+// a minute ago comes from memory, even if the run was deleted since.
 func (h Handle[Out]) Result(ctx context.Context) (Out, error) {
 	e := h.engine.in()
 	if !e.Intercepted(intercept.Result) {

@@ -196,6 +196,17 @@ func (f *fixture) commit(turns ...store.Turn) []error {
 	return result.Errors
 }
 
+// commitAvailable is commit of one turn for a database on which others are at work: it is repeated, as
+// the engine does, while the answer is that the database did not get to it.
+func (f *fixture) commitAvailable(turn store.Turn) []error {
+	f.Helper()
+	for {
+		if errs := f.commit(turn); !store.Unavailable(errs[0]) || !store.Undone(errs[0]) {
+			return errs
+		}
+	}
+}
+
 // commits demands that every turn becomes durable.
 func (f *fixture) commits(turns ...store.Turn) {
 	f.Helper()

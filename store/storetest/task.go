@@ -331,7 +331,7 @@ var taskChecks = []check{
 					}
 				}
 			})
-			errs := f.commit(withdraw)
+			errs := f.commitAvailable(withdraw)
 			wg.Wait()
 			if won := errs[0] == nil; won == (len(claimed) == 1) || !won && errs[0] != store.ErrClaimed {
 				f.Fatalf("round %d: the turn was answered %v and %d tasks were claimed", i, errs, len(claimed))
@@ -362,7 +362,7 @@ var taskChecks = []check{
 					}
 				}
 			})
-			errs := f.commit(lose)
+			errs := f.commitAvailable(lose)
 			wg.Wait()
 			taken := len(told) == 2 && told[0] == nil && told[1] == nil
 			stale := len(told) == 2 && told[0] == store.ErrStale && told[1] == store.ErrStale
