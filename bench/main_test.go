@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 
 // unable names the systems that cannot do a workload; all others must.
 var unable = map[string][]string{
+	"W1s": {"floor on sqlite", "floor on postgres"},
+
 	"W5": {"floor on sqlite", "floor on postgres", "perdure on memory"},
 	"W7": {"perdure on memory"},
 	"W9": {"floor on sqlite", "floor on postgres"},
