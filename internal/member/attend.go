@@ -61,8 +61,11 @@ func (m *Member) attend() (next time.Duration, ok bool) {
 		m.moves.Go(func() { m.giveAway(excess) })
 	}
 	if err := m.takeMore(claim); err != nil {
+		if m.ctx.Err() != nil {
+			return renewPause, false // the node stops, and the database did not fail
+		}
 		m.config.Watch.Away("claiming partitions", err)
-		return renewPause, m.ctx.Err() == nil
+		return renewPause, true
 	}
 	return next, true
 }

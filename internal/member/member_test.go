@@ -126,8 +126,20 @@ func (h *fakeHolder) open() []int {
 // cut is a store that can be cut off from one node.
 type cut struct {
 	store.Owner
-	mu  sync.Mutex
-	off bool
+	mu    sync.Mutex
+	off   bool
+	hangs bool // claims do not return before their context ends
+}
+
+func (c *cut) Claim(ctx context.Context, node string, partitions []int) ([]store.Ownership, error) {
+	c.mu.Lock()
+	hangs := c.hangs
+	c.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return c.Owner.Claim(ctx, node, partitions)
 }
 
 func (c *cut) set(off bool) {
@@ -226,6 +238,24 @@ func TestNodesShareThePartitions(t *testing.T) {
 		pass(term)
 		demand(t, "a, when b has drained", len(a.holder.open()), 8)
 		demand(t, "b, when it has drained", len(b.holder.Served()), 0)
+	})
+}
+
+// TestStoppingIsNoOutage: a node that stops while it claims partitions does not say that the
+// database is away.
+func TestStoppingIsNoOutage(t *testing.T) {
+	inGroup(t, func(t *testing.T, db store.Store) {
+		a, b := begin(t, db, "a", false), begin(t, db, "b", false)
+		pass(2 * term)
+		a.line.mu.Lock()
+		a.line.hangs = true
+		a.line.mu.Unlock()
+		b.kill()
+		pass(term + time.Second) // its lease has expired, and a claims
+		a.kill()
+		if err := a.config.Watch.Err(); err != nil {
+			t.Errorf("the database is away: %v", err)
+		}
 	})
 }
 
