@@ -332,3 +332,13 @@ func TestU1_WhatNeverBeganIsNotAskedAbout(t *testing.T) {
 		t.Errorf("in a queue: %+v", one.call.Doubt)
 	}
 }
+
+// TestU2_TheClockOfADeadNodeProvesNothing: an attempt that was to begin later than now, by the clock
+// of its node, may have begun: that clock may have been ahead. Found by the simulator.
+func TestU2_TheClockOfADeadNodeProvesNothing(t *testing.T) {
+	r, one := inDoubt(t, retry.Policy{}, StartCall{})
+	one.call.StartedAt = 50
+	if out := stepped(t, r, 10, TakenOver{}); one.call.Doubt == nil || records(out) != "1 lost worker_lost" {
+		t.Errorf("it is repeated without a question: %s, %+v", records(out), one.call.Progress)
+	}
+}

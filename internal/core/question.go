@@ -9,10 +9,11 @@ import (
 )
 
 // lostInDoubt says what follows an attempt that ended without a word of its own: it was lost,
-// or given back by a shutdown. One that never began, or says that it did nothing, is in no
-// doubt.
+// or given back by a shutdown. One that says that it never began, or did nothing, is in no doubt.
+// That it was to begin later than now proves nothing: its node's clock may have been ahead of
+// this one's.
 func (a *attempts) lostInDoubt(c *Call, e *ending) retry.OnUnknown {
-	if e.settled || e.notDone || e.outcome != Lost && e.outcome != Drained || c.StartedAt > a.journal.now {
+	if e.settled || e.notDone || e.outcome != Lost && e.outcome != Drained {
 		return retry.RepeatUnknown
 	}
 	return c.Policy.AfterUnknown(retry.TypeWorkerLost)
