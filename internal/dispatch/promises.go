@@ -57,6 +57,8 @@ func (t *Slot) redeem() *Slot {
 	switch {
 	case t == nil || t.Lane() != Regular:
 		return t
+	case t.stage == freed:
+		return nil // it was given back when its run began in another way
 	case t.stage == promised && !t.slots.open(Regular, running):
 		t.become(freed)
 		return nil

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -300,17 +301,20 @@ func (s *Slots) freeKept(t *Seats) (grants []Grant) {
 	return grants
 }
 
-// Return frees a slot that the run was given to begin, unless a call of it has that already.
+// Return frees a slot that the run was given to begin, unless a call of it has that already. It may
+// be kept in other seats of the run, which nobody will use.
 func (t *Seats) Return(slot *Slot) []Grant {
 	s := t.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.Index(t.kept, slot)
-	if i < 0 {
+	switch {
+	case i >= 0:
+		t.kept = slices.Delete(t.kept, i, i+1)
+		t.keeps.Store(len(t.kept) > 0)
+	case slot == nil, slot.stage == running, slices.Contains(slices.Collect(maps.Values(t.reserved)), slot):
 		return nil
 	}
-	t.kept = slices.Delete(t.kept, i, i+1)
-	t.keeps.Store(len(t.kept) > 0)
 	return s.free(slot)
 }
 
