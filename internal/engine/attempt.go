@@ -207,9 +207,7 @@ func (r *resident) keeps(slot *dispatch.Slot) bool {
 	if r == nil || r.stepping {
 		return false
 	}
-	kept, grants := r.seats.Keep(slot)
-	r.location.engine.dispatcher.grantLocked(grants)
-	return kept
+	return r.seats.Keep(slot)
 }
 
 // Beat puts the last heartbeat of a running attempt into the mailbox of its run.
