@@ -204,10 +204,7 @@ func (o attemptOwner) Ended(end attempt.End) {
 // keeps leaves the slot of an ended attempt to its run if that may use it soon. The engine's mu
 // is held.
 func (r *resident) keeps(slot *dispatch.Slot) bool {
-	if r == nil || r.stepping {
-		return false
-	}
-	return r.seats.Keep(slot)
+	return r != nil && !r.stepping && r.seats.Keep(slot)
 }
 
 // Beat puts the last heartbeat of a running attempt into the mailbox of its run.

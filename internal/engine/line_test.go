@@ -323,28 +323,17 @@ func TestE103_WhatASlotWaitsForBegins(t *testing.T) {
 // TestE103_WhoBeginsWhileItLeavesMemoryBegins: a run whose row is just written is not
 // forgotten because it is still in memory when its turn comes.
 func TestE103_WhoBeginsWhileItLeavesMemoryBegins(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
-		pure := workflow.New("pure", func(_ *workflow.Context, n int) (int, error) { return n, nil })
-		config := w.config(pure, holding, hold)
-		config.Concurrency, config.InboxEvery = 1, 24*time.Hour
-		e := w.startWith(config)
-		begin(t, e, holding, "holder", time.Hour)
-		pass(time.Second)
-		id := ident.NewRun(here())
-		start := history.Start{WorkflowID: "late", Run: id, Type: pure.Name(), Chain: id, Attempt: 1, Input: *payload(t, 1), Created: here()}
-		if err := engine.BeginWhileLeaving(e, &start); err != nil {
-			t.Fatal(err)
-		}
-		pass(time.Second)
-		if d := describe(t, e, "late"); d.Status != view.StatusCompleted {
-			t.Errorf("the run is %s", d.Status)
-		}
-	})
+	beginsInBetween(t, engine.BeginWhileLeaving)
 }
 
 // TestE103_WhoBeginsBeforeItsRowIsWrittenBegins: who may begin when its row is about to be written
 // begins once it is.
 func TestE103_WhoBeginsBeforeItsRowIsWrittenBegins(t *testing.T) {
+	beginsInBetween(t, engine.BeginWhileWritten)
+}
+
+// beginsInBetween demands that a run begins which is let begin at a certain moment.
+func beginsInBetween(t *testing.T, let func(*engine.Engine, *history.Start) error) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		pure := workflow.New("pure", func(_ *workflow.Context, n int) (int, error) { return n, nil })
 		config := w.config(pure, holding, hold)
@@ -354,7 +343,7 @@ func TestE103_WhoBeginsBeforeItsRowIsWrittenBegins(t *testing.T) {
 		pass(time.Second)
 		id := ident.NewRun(here())
 		start := history.Start{WorkflowID: "late", Run: id, Type: pure.Name(), Chain: id, Attempt: 1, Input: *payload(t, 1), Created: here()}
-		if err := engine.BeginWhileWritten(e, &start); err != nil {
+		if err := let(e, &start); err != nil {
 			t.Fatal(err)
 		}
 		pass(time.Second)
