@@ -301,7 +301,7 @@ func TestG2_RunsGoThroughAFile(t *testing.T) {
 		t.Error(err)
 	}
 	changed := workflow.New("say", func(wf *workflow.Context, text string) (string, error) { return text, nil })
-	if err := perduretest.Replay(file.Bytes(), changed); err == nil || !strings.Contains(err.Error(), "workflow two") {
+	if err := perduretest.Replay(file.Bytes(), changed); err == nil || !strings.Contains(err.Error(), "workflow "+runs[0].WorkflowID) {
 		t.Errorf("changed code: %v", err)
 	}
 
