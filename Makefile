@@ -37,7 +37,8 @@ quick: format vet short ## what most mistakes fail in, without databases and bro
 	@.ci/missing.sh report
 
 nightly: export PERDURE_NIGHTLY := 1
-nightly: FUZZTIME := 1m
+nightly: export TIMEOUT := 6h
+nightly: export FUZZTIME := 1m
 nightly: setup ## the exhaustive product: all shapes, settings and seeds, Patroni, long fuzzing; hours
 	@.ci/steps.sh $(MAKE) static test race others fuzz sample
 
@@ -76,7 +77,7 @@ typecheck:
 # One test of the engine takes as long as all others of it, one after the other: it has a process
 # of its own, or all would wait for it at the end.
 ALONE := ^TestEveryWriteOfEveryShape$$
-TEST = CGO_ENABLED=0 $(GO) test -vet=off -timeout 30m $(TESTFLAGS)
+TEST = CGO_ENABLED=0 $(GO) test -vet=off -timeout $(or $(TIMEOUT),30m) $(TESTFLAGS)
 
 test: ## all tests, every statement
 	@$(TEST) -run '$(ALONE)' ./internal/engine & alone=$$!; rest=0; \
@@ -123,13 +124,13 @@ others: ## benchmarks and modules, two at a time
 	@$(MAKE) -j2 tools benchmarks bench lab
 
 lab tools:
-	CGO_ENABLED=0 $(GO) -C $@ vet ./... && CGO_ENABLED=0 $(GO) -C $@ test -vet=off -timeout 20m ./...
+	CGO_ENABLED=0 $(GO) -C $@ vet ./... && CGO_ENABLED=0 $(GO) -C $@ test -vet=off -timeout $(or $(TIMEOUT),20m) ./...
 
 # By day the systems that we are measured against are read and not compiled: that takes longer
 # than to compile ours. At night each workload runs once on each of them.
 bench: typecheck
 	cd bench && ../bin/typecheck $$($(GO) env GOOS)
-	$(if $(PERDURE_NIGHTLY),,CGO_ENABLED=0) $(GO) -C bench test -vet=off -timeout 20m $(if $(PERDURE_NIGHTLY),./...,./internal/...)
+	$(if $(PERDURE_NIGHTLY),,CGO_ENABLED=0) $(GO) -C bench test -vet=off -timeout $(or $(TIMEOUT),20m) $(if $(PERDURE_NIGHTLY),./...,./internal/...)
 
 # The analyzer of workflow code finds nothing in ours.
 tools: analyzed

@@ -8,7 +8,7 @@
 set -euo pipefail
 said=$(mktemp)
 trap 'rm -f "$said"' EXIT
-flags=(-race -short -vet=off -timeout 30m "$@")
+flags=(-race -short -vet=off -timeout "${TIMEOUT:-30m}" "$@")
 if [[ -n "${PERDURE_NIGHTLY:-}" ]]; then
 	flags+=(-tags databases)
 	mapfile -t packages < <(go list ./...)
