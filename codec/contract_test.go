@@ -43,9 +43,7 @@ func blobs(t testing.TB) codec.Blobs {
 	return b
 }
 
-// all is every codec of the package, used for every document.
-func all(t testing.TB) []codec.Codec { return over(t, blobs(t)) }
-
+// over is every codec of the package, used for every document.
 func over(t testing.TB, blobs codec.Blobs) []codec.Codec {
 	return []codec.Codec{codec.Compress(1), keys(t, "2026-11"), codec.Offload(1, blobs)}
 }

@@ -120,10 +120,10 @@ func TestU6_TextOfOnUnknown(t *testing.T) {
 
 // provider does the work, and sometimes loses the answer.
 type provider struct {
-	done, calls int
-	answers     []Found[int] // of the questions, in turn; the last repeats
-	fails       int          // questions that fail first
-	asked       []Doubt
+	calls   int
+	answers []Found[int] // of the questions, in turn; the last repeats
+	fails   int          // questions that fail first
+	asked   []Doubt
 }
 
 func (p *provider) charge(err error) func(context.Context) (int, error) {
