@@ -72,19 +72,19 @@ func (w *runRow) updateWithoutCode(paused *Pause, news bool) {
 
 // Hold changes the status of an open run that has no program to parked or waiting for code,
 // with the reason. It takes effect with the next step. It returns false if the row already
-// says so.
-func (r *Run) Hold(status Status, d Detail) (changed bool) {
+// gives that reason, although less may have been known of where else its code was tried.
+func (r *Run) Hold(status Status, d Detail) (news bool) {
 	d.Says, d.Paused, d.Pin, d.Awaited = r.row.says, r.journal.paused, r.row.pin, r.row.awaited
+	news = true
 	if was, err := DecodeDetail(r.row.state.Detail); err == nil && r.row.state.Status == status {
-		d.Since = was.Since
+		d.Since, news = was.Since, was.Reason != d.Reason
 	}
 	detail := EncodeDetail(d)
-	if r.row.state.Status == status && bytes.Equal(r.row.state.Detail, detail) {
-		return false
+	if r.row.state.Status != status || !bytes.Equal(r.row.state.Detail, detail) {
+		r.row.state.Status, r.row.state.Detail = status, detail
+		r.row.stateChanged = true
 	}
-	r.row.state.Status, r.row.state.Detail = status, detail
-	r.row.stateChanged = true
-	return true
+	return news
 }
 
 // Resume ends Hold with the next step and reports whether the row says that the run has no
