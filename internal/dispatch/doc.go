@@ -6,9 +6,10 @@
 //     their process go first. Suspects (calls that were lost with their process repeatedly) run
 //     in the probation lane, in groups that package suspects chooses: if the process dies again,
 //     fewer of them remain that may be the cause.
-//   - Seats are the slots of one run apart from those of its running attempts: reserved for calls
-//     whose attempts are being recorded, and kept from attempts that have ended. Seats.Admit is
-//     where a call gets a slot, a place in a queue, or a refusal that ends when its reason does.
+//   - Seats are the slots of one run apart from those of its running attempts: reserved for, or
+//     only promised to, calls whose attempts are being recorded, and kept from attempts that have
+//     ended. Seats.Admit is where a call gets a slot, a promise of one, a place in a queue, or a
+//     refusal that ends when its reason does. Seats.Begin redeems a promise.
 //   - Line has the started runs that wait for a slot, in memory and in the database.
 //   - Due knows when runs want a step next.
 //   - Unserved are the runs whose activities this node lacks.
@@ -21,8 +22,8 @@
 // can be delivered under the locks of its owner, and the lock of this package comes after them.
 // Freeing a slot twice is harmless.
 //
-// A slot whose attempt has ended may stay with its run for the next call, within limits that
-// bound the wait of every other call.
+// A slot whose attempt has ended may stay with its run for the next call, as a promise, within
+// limits that bound the wait of every other call.
 //
 // Priority is strict within a key. QueueTimeout bounds a wait; a gate bounds what a class of calls takes.
 package dispatch

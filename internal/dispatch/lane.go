@@ -34,18 +34,19 @@ func (t *Slot) LeaveProbation() []Grant {
 	s := t.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t.freed || t.Lane() != Probation {
+	if t.stage == freed || t.Lane() != Probation {
 		return nil
 	}
 	t.lane.Store(int32(Regular))
-	s.used++
+	t.stage = freed
+	t.become(running)
 	s.leaveLane(t)
 	return s.grantAll()
 }
 
 // grantLane admits the next group of suspects to the probation lane.
 func (s *Slots) grantLane() (grants []Grant) {
-	if !s.open(Probation) || len(s.suspects) == 0 || !s.grants() {
+	if !s.open(Probation, reserved) || len(s.suspects) == 0 || !s.grants() {
 		return nil
 	}
 	for _, w := range slices.Clone(s.suspects) {
@@ -57,7 +58,7 @@ func (s *Slots) grantLane() (grants []Grant) {
 	group := s.nextGroup()
 	for _, w := range group {
 		s.withdraw(w)
-		slot := s.occupy(Probation)
+		slot := s.occupy(Probation, reserved)
 		slot.activity = w.Activity
 		s.lane.of[w.Activity]++
 		grants = append(grants, s.seat(w, slot, len(group)))

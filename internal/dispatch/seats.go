@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -21,7 +22,8 @@ type Seats struct {
 	// Guarded by the mutex of slots:
 	reserved map[int64]*Slot // by call
 	kept     []*Slot
-	closed   bool // the run was evicted
+	places   map[int64]place // in the queue, of calls whose attempts got no slot
+	closed   bool            // the run was evicted
 }
 
 // Ask is a call that wants a slot for its next attempt.
@@ -34,7 +36,8 @@ type Ask struct {
 	Lost      bool // its process died while it ran
 	Suspect   suspects.Suspect
 	Probation bool // it is a suspect
-	Unslotted bool // it may take its slot when it begins
+	Promise   bool // its attempt may wait on record: a promise of a slot is enough
+	Unslotted bool // not even that: its attempt is recorded ahead of its time
 }
 
 // Step collects the calls that one step of a run admits. The zero value is an empty one.
@@ -104,7 +107,7 @@ func (t *Seats) Admit(by *Step, c *Ask) (admitted bool, grants []Grant) {
 		slot, freed := t.unkeep(c)
 		grants = append(grants, freed...)
 		if slot == nil {
-			slot = s.take(lane)
+			slot = s.take(lane, c.gets())
 		}
 		if slot == nil {
 			s.wait(t.waiter(c, lane))
@@ -138,8 +141,15 @@ func (b *Step) Reset() { b.admitted = b.admitted[:0] }
 func (t *Seats) waiter(c *Ask, lane Lane) *Waiter {
 	return &Waiter{
 		Call: Call{Run: t.run, Number: c.Number}, Tenure: t.tenure, Lane: lane, Suspect: c.Suspect, Key: c.Key, Weight: c.Weight, Priority: c.Priority,
-		Lost: c.Lost, Activity: c.Code, Doubted: !c.Probation,
+		Lost: c.Lost, Activity: c.Code, Promise: c.Promise, Doubted: !c.Probation,
 	}
+}
+
+func (c *Ask) gets() stage {
+	if c.Promise {
+		return promised
+	}
+	return reserved
 }
 
 func (t *Seats) reserve(call int64, slot *Slot) {
@@ -147,6 +157,7 @@ func (t *Seats) reserve(call int64, slot *Slot) {
 		t.reserved = map[int64]*Slot{}
 	}
 	t.reserved[call] = slot
+	delete(t.places, call)
 }
 
 // withdraw takes back the slot that is reserved for a call; nil for none.
@@ -156,12 +167,17 @@ func (t *Seats) withdraw(call int64) *Slot {
 	return slot
 }
 
-// Begin returns the slot that is reserved for a call, nil for none. It belongs to the attempt
-// from now on.
+// Begin returns the slot of a call whose attempt begins. It belongs to the attempt from now on. If
+// it is nil, the attempt waits for one; see Slots.Want.
 func (t *Seats) Begin(call int64) *Slot {
 	t.slots.mu.Lock()
 	defer t.slots.mu.Unlock()
-	return t.withdraw(call)
+	promise := t.withdraw(call)
+	slot := promise.redeem()
+	if slot == nil && promise != nil {
+		t.keepPlace(call, promise.place)
+	}
+	return slot
 }
 
 // Withdraw frees the slots that are reserved for calls.
@@ -208,7 +224,7 @@ func (t *Seats) Take() bool {
 	s := t.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	slot := s.take(Regular)
+	slot := s.take(Regular, promised)
 	if slot != nil {
 		t.keep(slot)
 	}
@@ -216,17 +232,22 @@ func (t *Seats) Take() bool {
 }
 
 // Keep leaves the slot of an ended attempt to the run, whose next step may use it for another
-// call. The caller says so only if no step is in progress, because a slot must not wait for a
-// commit. If Keep returns false the slot is to be freed.
-func (t *Seats) Keep(slot *Slot) bool {
+// call: as a promise, so that others run meanwhile. The caller says so only if no step is in
+// progress, so that the promise does not wait for a commit before it is used. If Keep returns
+// false the slot is to be freed.
+func (t *Seats) Keep(slot *Slot) (kept bool, grants []Grant) {
 	s := t.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slot == nil || s.closed || t.closed || s.leaving[t.tenure] {
-		return false
+		return false, nil
 	}
 	t.keep(slot)
-	return true
+	if slot.Lane() == Regular {
+		slot.become(promised)
+		grants = s.grantRegular()
+	}
+	return true, grants
 }
 
 func (t *Seats) keep(slot *Slot) {
@@ -246,7 +267,7 @@ func (t *Seats) unkeep(c *Ask) (slot *Slot, grants []Grant) {
 		slot = t.kept[last]
 		t.kept[last], t.kept = nil, t.kept[:last]
 		t.keeps.Store(last > 0)
-		if slot.keep(c) {
+		if slot.keep(c) && (c.Promise || slot.secure()) {
 			return slot, grants
 		}
 		grants = append(grants, t.slots.free(slot)...)
@@ -280,14 +301,19 @@ func (s *Slots) freeKept(t *Seats) (grants []Grant) {
 	return grants
 }
 
-// Return frees a slot that the run was given to begin and does not need.
+// Return frees a slot that the run was given to begin, unless a call of it has that already. It may
+// be kept in other seats of the run, which nobody will use.
 func (t *Seats) Return(slot *Slot) []Grant {
 	s := t.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := slices.Index(t.kept, slot); i >= 0 {
+	i := slices.Index(t.kept, slot)
+	switch {
+	case i >= 0:
 		t.kept = slices.Delete(t.kept, i, i+1)
 		t.keeps.Store(len(t.kept) > 0)
+	case slot == nil, slot.stage == running, slices.Contains(slices.Collect(maps.Values(t.reserved)), slot):
+		return nil
 	}
 	return s.free(slot)
 }

@@ -15,7 +15,9 @@ type Slots struct {
 	may   func() bool // whether slots may be granted now
 
 	mu       sync.Mutex
-	used     int
+	used     int // regular slots of running attempts, and those reserved for calls that need one
+	promised int // see promises.go
+	pace     pace
 	closed   bool // waiting calls get no more slots
 	keptBack bool // no regular slot is granted yet
 	lane     lane
@@ -43,13 +45,6 @@ type Call struct {
 	Number int64
 }
 
-// OnRecord is an attempt that is on record and due, and waits for its slot.
-type OnRecord interface {
-	// Launch starts it in a slot. It returns false if the attempt no longer wants one.
-	Launch(*Slot) bool
-	Ended() bool
-}
-
 // ToBegin is the call number under which a run that has not begun waits for a slot, for
 // whatever its code calls first.
 const ToBegin int64 = 0
@@ -75,6 +70,7 @@ type Waiter struct {
 	Priority int    // among those of the key; higher goes first
 	Lost     bool   // its process died while it ran; it precedes others of its priority
 	Activity string // or the inline step, named so that no other has its name
+	Promise  bool   // a promise of a slot is enough
 	// Doubted says that it is in the probation lane only because of its activity.
 	Doubted bool
 	// Attempt is set for an attempt that is on record and due; nil for a call whose next
@@ -82,9 +78,10 @@ type Waiter struct {
 	// record early once a call has waited for MaxOvertaken; see Moving.
 	Attempt OnRecord
 
-	since  time.Time // when it came
-	number int64     // rank by time of arrival
-	at     int       // its index in its queue
+	since   time.Time // when it came
+	number  int64     // rank by time of arrival
+	charged bool      // its key was charged for the turn
+	at      int       // its index in its queue
 }
 
 // Slot is permission for one attempt to run.
@@ -92,7 +89,9 @@ type Slot struct {
 	slots    *Slots
 	lane     atomic.Int32 // a Lane
 	activity string       // whose suspect it was granted to
-	freed    bool
+	stage    stage
+	since    time.Time // when that began
+	place    int64     // in the queue, of the call that it was granted to
 	turns    turns
 }
 
@@ -128,14 +127,14 @@ func NewSlots(limit int, may func() bool) *Slots {
 func (s *Slots) Take(l Lane) *Slot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.take(l)
+	return s.take(l, reserved)
 }
 
-func (s *Slots) take(l Lane) *Slot {
-	if !s.open(l) || l == Regular && s.first() != nil {
+func (s *Slots) take(l Lane, as stage) *Slot {
+	if !s.open(l, as) || l == Regular && s.first() != nil {
 		return nil
 	}
-	return s.occupy(l)
+	return s.occupy(l, as)
 }
 
 // Wait enqueues a call in its lane. A call that waits already keeps its place, even if its
@@ -162,7 +161,9 @@ func (s *Slots) wait(w *Waiter) {
 	if own == nil {
 		own = s.waiting[Call{w.Run, ToBegin}]
 	}
-	switch {
+	switch place := s.placeOf(w); {
+	case place != 0:
+		w.number, w.charged = place, true
 	case own == nil:
 		s.came++
 		w.number = s.came
@@ -173,45 +174,6 @@ func (s *Slots) wait(w *Waiter) {
 		s.leave(w.Run)
 	}
 	s.enqueue(w)
-}
-
-// Forget removes an attempt that no longer needs a slot from the queue.
-func (s *Slots) Forget(c Call, x OnRecord) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if w := s.waiting[c]; w != nil && w.Attempt == x {
-		s.withdraw(w)
-	}
-}
-
-// MaxOvertaken is how long attempts on record may overtake a waiting call.
-const MaxOvertaken = 5 * time.Second
-
-// Moving reports whether slots come free often enough for the runs of a key: no call waits, or the
-// first one has not waited for long. Only then may an attempt be put on record before it has a slot.
-func (s *Slots) Moving(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k := s.turns.Find(key)
-	return !s.keptBack && !s.closed && (k == nil || len(k.State.calls) == 0 || time.Since(k.State.calls[0].since) < MaxOvertaken)
-}
-
-// Want returns a slot for an attempt on record that is due, or enqueues it. If may is false it
-// is not to wait: its partition is handed over, or its activity is switched off or tried.
-func (s *Slots) Want(w *Waiter) (slot *Slot, may bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.closed || s.leaving[w.Tenure] || s.off[w.Activity]:
-		return nil, false
-	case s.suspected(w.Activity):
-		s.holdBack(nil, w.Activity)
-		return nil, false
-	}
-	if slot = s.take(Regular); slot == nil && !w.Attempt.Ended() {
-		s.wait(w)
-	}
-	return slot, true
 }
 
 // Leave removes a run that has begun from the line, if it is there.
@@ -329,6 +291,7 @@ func (s *Slots) Close() {
 // Usage is a snapshot of how slots are used.
 type Usage struct {
 	Regular   int // slots in use
+	Promised  int
 	Waiting   int // calls
 	Probation bool
 	KeptBack  bool
@@ -338,7 +301,7 @@ type Usage struct {
 func (s *Slots) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Usage{Regular: s.used, Waiting: len(s.waiting), Probation: s.lane.running > 0, KeptBack: s.keptBack}
+	return Usage{Regular: s.used, Promised: s.promised, Waiting: len(s.waiting), Probation: s.lane.running > 0, KeptBack: s.keptBack}
 }
 
 // Lane returns the lane of a slot.
@@ -355,15 +318,25 @@ func (t *Slot) Free() []Grant {
 	return t.slots.free(t)
 }
 
+// Refuse frees a slot that an attempt was offered and did not want.
+func (t *Slot) Refuse() []Grant {
+	t.slots.mu.Lock()
+	defer t.slots.mu.Unlock()
+	if t.stage == running {
+		t.stage = reserved // what follows is not how long a body took
+	}
+	return t.slots.free(t)
+}
+
 func (s *Slots) free(t *Slot) []Grant {
-	if t == nil || t.freed {
+	if t == nil || t.stage == freed {
 		return nil
 	}
-	t.freed = true
 	if t.Lane() == Probation {
 		s.leaveLane(t)
+		t.stage = freed
 	} else {
-		s.used--
+		t.become(freed)
 	}
 	return s.grantAll()
 }
@@ -385,7 +358,7 @@ func (g *Grant) Void() (grants []Grant) {
 // which is a turn of the key. If keep returns false, the slot is to be freed.
 func (t *Slot) keep(c *Ask) bool {
 	s := t.slots
-	if t.freed || t.Lane() != Regular || s.keptBack || s.used > s.limit {
+	if t.stage == freed || t.Lane() != Regular || s.keptBack || s.used > s.limit {
 		return false
 	}
 	next := s.first()
@@ -410,17 +383,22 @@ func (s *Slots) grantAll() []Grant { return append(s.grantLane(), s.grantRegular
 
 // grantRegular grants free regular slots to the calls that wait for them.
 func (s *Slots) grantRegular() (grants []Grant) {
-	for s.open(Regular) && s.grants() {
+	for s.grants() {
 		k := s.turns.Next()
 		if k == nil {
 			break
 		}
 		w := k.State.first()
+		if !s.open(Regular, w.gets()) {
+			break
+		}
 		k.State.leave(w)
 		s.left(w)
 		if s.wants(w) {
-			grants = append(grants, s.seat(w, s.occupy(Regular), 0))
-			s.turns.Served(k)
+			grants = append(grants, s.seat(w, s.occupy(Regular, w.gets()), 0))
+			if !w.charged {
+				s.turns.Served(k)
+			}
 		}
 		s.look(k)
 	}
@@ -450,6 +428,7 @@ func (s *Slots) wants(w *Waiter) bool {
 // seat reserves a granted slot for its call or, if the run has not begun, for whatever its code
 // calls first. One for an attempt on record is launched by who delivers the grant.
 func (s *Slots) seat(w *Waiter, slot *Slot, group int) Grant {
+	slot.place = w.number
 	if w.Attempt == nil {
 		if t := s.seatsOf(w.Run, w.Tenure); w.Number == ToBegin {
 			t.keep(slot)
@@ -471,21 +450,33 @@ func (s *Slots) first() *Waiter {
 // grants reports whether waiting calls may get slots.
 func (s *Slots) grants() bool { return !s.closed && s.may() }
 
-// open reports whether a lane has a free slot.
-func (s *Slots) open(l Lane) bool {
+// open reports whether a lane has room for a slot.
+func (s *Slots) open(l Lane, as stage) bool {
 	if l == Probation {
 		return s.lane.running == 0
 	}
-	return s.used+max(0, s.lane.running-1) < s.limit && !s.keptBack
+	room := s.limit - s.used - max(0, s.lane.running-1)
+	switch {
+	case room <= 0 || s.keptBack:
+		return false
+	case as == promised:
+		return s.promised < s.pace.promises(room)
+	case as == reserved && s.pace.promises(room) == room:
+		return s.promised < room // each free slot that was promised will be taken
+	}
+	return true
 }
 
-func (s *Slots) occupy(l Lane) *Slot {
-	if l == Probation {
-		s.lane.running++
-	} else {
-		s.used++
-	}
+func (s *Slots) occupy(l Lane, as stage) *Slot {
 	t := &Slot{slots: s}
 	t.lane.Store(int32(l))
+	if l == Probation {
+		s.lane.running++
+		t.stage = as
+		return t
+	}
+	s.came++
+	t.place = s.came
+	t.become(as)
 	return t
 }

@@ -204,7 +204,12 @@ func (o attemptOwner) Ended(end attempt.End) {
 // keeps leaves the slot of an ended attempt to its run if that may use it soon. The engine's mu
 // is held.
 func (r *resident) keeps(slot *dispatch.Slot) bool {
-	return r != nil && !r.stepping && r.seats.Keep(slot)
+	if r == nil || r.stepping {
+		return false
+	}
+	kept, grants := r.seats.Keep(slot)
+	r.location.engine.dispatcher.grantLocked(grants)
+	return kept
 }
 
 // Beat puts the last heartbeat of a running attempt into the mailbox of its run.

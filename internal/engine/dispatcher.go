@@ -33,7 +33,7 @@ func (d *dispatcher) want(x *attempt.Attempt, w dispatch.Waiter) {
 	case !may:
 		x.Decline() // it is enqueued for another node, or until the activity is resumed
 	case slot != nil && !x.Launch(slot):
-		d.grant(slot.Free())
+		d.grant(slot.Refuse())
 	}
 }
 
@@ -60,7 +60,7 @@ func (d *dispatcher) grantLocked(grants []dispatch.Grant) {
 		case g.Attempt == nil:
 			p.deliverLocked(g.Run, post.Mail{Input: core.Granted{Call: g.Number, Group: g.Group}})
 		case !g.Attempt.Launch(g.Slot):
-			grants = append(grants, g.Slot.Free()...)
+			grants = append(grants, g.Slot.Refuse()...)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 	}
 	admitted, grants := r.seats.Admit(&now.admitted, &dispatch.Ask{
 		Number: c.Number, Code: r.code(c), Key: r.start.Key, Weight: r.start.Weight, Priority: c.Priority, Lost: c.LostAt != 0, Suspect: c.Suspect(),
-		Probation: c.Probation(), Unslotted: c.Unslotted(),
+		Probation: c.Probation(), Promise: c.MayWaitOnRecord(), Unslotted: c.Unslotted(),
 	})
 	e.dispatcher.grant(grants)
 	return admitted
