@@ -71,9 +71,9 @@ type Reader interface{ Read(history.Payload) error }
 // Probation reports whether the next attempt runs in the probation lane.
 func (c *Call) Probation() bool { return c.OnProbation }
 
-// mayWaitOnRecord reports whether an attempt of the call may be on record before it has a slot:
+// MayWaitOnRecord reports whether an attempt of the call may be on record before it has a slot:
 // nothing is kept from others meanwhile, and if it is lost without having begun, it is repeated.
-func (c *Call) mayWaitOnRecord() bool {
+func (c *Call) MayWaitOnRecord() bool {
 	return len(c.Gates) == 0 && (c.Queue == "" || c.Step()) && !c.OnProbation && crashLimit(c.Policy) > 1 && !c.leased()
 }
 

@@ -61,7 +61,7 @@ func (t *callTable) lookAt(c *Call) int64 {
 
 // awaitBackoff watches for the end of a call's backoff.
 func (t *callTable) awaitBackoff(c *Call) {
-	c.early = t.journal.config.Unslotted != nil && c.mayWaitOnRecord()
+	c.early = t.journal.config.Unslotted != nil && c.MayWaitOnRecord()
 	t.watch(c)
 }
 

@@ -100,7 +100,7 @@ func TestU1_WhatIsAskedAboutIsOnRecordWhenItBegins(t *testing.T) {
 		{CrashLimit: 1}:                  false,
 		{Rules: []retry.Rule{{Types: []string{retry.TypeWorkerLost}, OnUnknown: retry.FailUnknown}}}: false,
 	} {
-		if c := (&Call{Policy: policy}); c.mayWaitOnRecord() != may {
+		if c := (&Call{Policy: policy}); c.MayWaitOnRecord() != may {
 			t.Errorf("%+v: it may wait on record: %t", *policy, !may)
 		}
 	}
