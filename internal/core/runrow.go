@@ -72,12 +72,12 @@ func (w *runRow) updateWithoutCode(paused *Pause, news bool) {
 
 // Hold changes the status of an open run that has no program to parked or waiting for code,
 // with the reason. It takes effect with the next step. It returns false if the row already
-// gives that reason, although less may have been known of where else its code was tried.
+// gives that reason for this code, although it may not say yet where else the code was tried.
 func (r *Run) Hold(status Status, d Detail) (news bool) {
 	d.Says, d.Paused, d.Pin, d.Awaited = r.row.says, r.journal.paused, r.row.pin, r.row.awaited
 	news = true
 	if was, err := DecodeDetail(r.row.state.Detail); err == nil && r.row.state.Status == status {
-		d.Since, news = was.Since, was.Reason != d.Reason
+		d.Since, news = was.Since, was.Reason != d.Reason || was.Fingerprint != d.Fingerprint
 	}
 	detail := EncodeDetail(d)
 	if r.row.state.Status != status || !bytes.Equal(r.row.state.Detail, detail) {

@@ -50,6 +50,7 @@ func rootCommand(scr *screen, db *source) *cobra.Command {
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors:     true,
 		SilenceUsage:      true,
+		Version:           readVersion().String(), // for who types --version
 		PersistentPreRunE: checkFlags,
 
 		SuggestionsMinimumDistance: 2,
@@ -60,6 +61,7 @@ func rootCommand(scr *screen, db *source) *cobra.Command {
 	flags.String("group", "", "`name` of the group of nodes (default $PERDURE_GROUP)")
 	db.groupFlag = flags.Lookup("group")
 	flags.VarP(&scr.format, "output", "o", "table for people, json or jsonl for programs")
+	root.SetVersionTemplate("{{.Version}}")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		hint := "See: " + cmd.CommandPath() + " --help"
 		if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {

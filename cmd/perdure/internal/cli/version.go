@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"regexp"
 	"runtime"
 	"runtime/debug"
@@ -66,15 +67,21 @@ func versionCommand(scr *screen) *cobra.Command {
 			if scr.format != formatTable {
 				return scr.document(v)
 			}
-			scr.printf("perdure %s (%s, %s)\n", v.Version, v.Go, v.System)
-			if v.Revision != "" {
-				changed := ""
-				if v.Modified {
-					changed = ", with changes"
-				}
-				scr.printf("commit %s of %s%s\n", v.Revision, v.Date, changed)
-			}
+			scr.printf("%s", v)
 			return nil
 		},
 	}
+}
+
+// String returns what the command prints.
+func (v versionInfo) String() string {
+	text := fmt.Sprintf("perdure %s (%s, %s)\n", v.Version, v.Go, v.System)
+	if v.Revision == "" {
+		return text
+	}
+	changed := ""
+	if v.Modified {
+		changed = ", with changes"
+	}
+	return text + fmt.Sprintf("commit %s of %s%s\n", v.Revision, v.Date, changed)
 }
