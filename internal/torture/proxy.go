@@ -27,10 +27,10 @@ type Proxy struct {
 	hold   func(b *Batch) int // how many bytes of a batch pass before the rest of it waits
 	lose   func() Lot         // asked at each COMMIT that the server answers
 
-	waiting int // so many batches wait
-	durable int // so many transactions the server committed
-	lost    int // so many of these answers were lost
-	refused int // so many commits the server refused, because a partition has another owner
+	waiting int // batches that wait
+	durable int // transactions that the server committed
+	lost    int // those of which the reply was lost
+	refused int // commits that the server refused, because a partition has another owner
 }
 
 // Lot is what becomes of an answer.

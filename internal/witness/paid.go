@@ -120,7 +120,7 @@ func paymentsIn(entries []Entry) payments {
 }
 
 // judgePayments looks for calls that were charged twice. A process that others took for dead, and
-// that went on, may have charged what nobody could prevent.
+// that continued, may have charged what nobody could prevent.
 func (j *judge) judgePayments() {
 	for key, n := range j.payments.paid {
 		if j.Zombies {
