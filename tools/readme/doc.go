@@ -18,5 +18,7 @@
 //	<!-- not run: why -->
 //
 // A block of which neither holds fails the test, so that nothing on the page goes unproved
-// by oversight. Blocks of Go that are no programs are compiled by internal/docs.
+// by oversight. Blocks of Go that are not programs are compiled by internal/docs.
+//
+// The files with which docs/moving.md deploys a program are read strictly (files_test.go).
 package readme
