@@ -47,7 +47,7 @@ func TestErrorsLeadToSections(t *testing.T) {
 		}
 		slices.Sort(texts[c.name])
 		for _, text := range slices.Compact(texts[c.name]) {
-			rows = append(rows, []string{text, fmt.Sprintf("[%s](%s#%s)", title, m[1], m[2])})
+			rows = append(rows, []string{text, fmt.Sprintf("[%s: %s](%s#%s)", strings.TrimSuffix(m[1], ".md"), title, m[1], m[2])})
 		}
 	}
 	Section(t, *update, "errors.md", "errors", table([]string{"the text says", "read"}, rows))
