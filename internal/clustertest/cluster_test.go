@@ -240,7 +240,7 @@ func (c *cluster) start(label string, s torture.Setup) *node {
 	return n
 }
 
-// ask queries the database itself, and answers one text per row. Looks that are repeated share a
+// ask queries the database itself, and returns one text per row. Looks that are repeated share a
 // session: to begin one costs the server many times as much as to answer.
 func (c *cluster) ask(sql string, args ...any) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

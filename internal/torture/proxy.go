@@ -189,7 +189,7 @@ func (p *Proxy) tarry() {
 	time.Sleep(late)
 }
 
-// pass waits until more of a batch may pass than did before, and answers how much.
+// pass waits until more of a batch may pass than did before, and returns how much.
 // Without a batch it waits until anything may.
 func (p *Proxy) pass(l *link, b *Batch, passed int) (int, error) {
 	p.mu.Lock()

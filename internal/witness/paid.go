@@ -79,7 +79,7 @@ var paid = workflow.New("paid", func(wf *workflow.Context, v int) (int, error) {
 	return v, nil
 })
 
-// Charges answers how often a call was charged.
+// Charges returns how often a call was charged.
 func (d *desk) Charges(key string, n *int) error {
 	d.book.mu.Lock()
 	defer d.book.mu.Unlock()
