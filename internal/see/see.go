@@ -4,6 +4,7 @@ package see
 // is about.
 const (
 	CodeRules   = "(see docs/workflows.md#rules)"                            // workflow code that loops or waits for nothing
+	Updates     = "(see docs/workflows.md#updates)"                          // an update whose handler did not return
 	Testing     = "(see docs/testing.md#histories-from-production-in-ci)"    // recordings for replay
 	Unknown     = "(see docs/retries.md#unknown-outcomes)"                   // an attempt whose outcome is unknown
 	FlowTests   = "(see docs/flow.md#tests)"                                 // a test file beside a flow file
