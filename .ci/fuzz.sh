@@ -6,8 +6,8 @@ time=$1
 shift
 for package; do
 	for target in $(grep -ho '^func Fuzz[A-Za-z0-9_]*' "$package"/*_test.go | cut -d' ' -f2); do
-		# One target at a time: the go command asks for that. A short time would be used up by
-		# making inputs shorter that only reach new code, hence the bound.
+		# One target at a time: the go command asks for that. A short time would be spent on
+		# shortening inputs that only reach new code, hence the bound.
 		if ! said=$(go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 20x "$package" 2>&1); then
 			# Until Go 1.27 the end of the time may look like a failure (go.dev/issue/75804);
 			# a true one names its input.

@@ -14,7 +14,7 @@ has() {
 }
 
 apt=() brew=() what=()
-needs() { # WHAT APT BREW NAME...; - is a package that there is none of
+needs() { # WHAT APT BREW NAME...; - where no package exists
 	local says=$1 deb=$2 cask=$3
 	shift 3
 	if ! has "$@"; then
@@ -52,7 +52,7 @@ report)
 	;;
 install)
 	if [[ $line == apt-get* && $(id -u) == 0 ]]; then
-		# The tests start servers of their own; one for the machine is not wanted.
+		# The tests start servers of their own, so none for the machine is made.
 		mkdir -p /etc/postgresql-common
 		[ -e /etc/postgresql-common/createcluster.conf ] || echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
 		export DEBIAN_FRONTEND=noninteractive
@@ -62,7 +62,7 @@ install)
 		$line
 	else
 		printf 'The tests that need them will be skipped: %s. Install them: %s\n' "$list" "${line:+sudo }${line:-with the package manager of this system}"
-		[ -z "${CI:-}" ] # which must not leave anything out
+		[ -z "${CI:-}" ] # there nothing may be left out
 	fi
 	;;
 esac

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/perdure/perdure/internal/see"
 )
 
 // Identity is the caller of a request. The zero value has no rights.
@@ -115,7 +117,7 @@ func (r Rules) ForListen(address string) (Rules, error) {
 		return r, r.Validate()
 	}
 	if len(r.Tokens) == 0 && r.Identify == nil {
-		return r, fmt.Errorf("access: %q can be reached from other machines, and no token is needed; set tokens, or listen on 127.0.0.1", address)
+		return r, fmt.Errorf("access: %q can be reached from other machines, and no token is needed; set tokens, or listen on 127.0.0.1 %s", address, see.Access)
 	}
 	r.Anonymous = Identity{}
 	if len(r.Hosts) == 0 {

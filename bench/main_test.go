@@ -156,7 +156,7 @@ func TestCommandWritesWhatItMeasured(t *testing.T) {
 
 func TestWhatTheCommandCannotDoItSays(t *testing.T) {
 	for args, want := range map[string]string{
-		"-only W99":                            "there is no such workload",
+		"-only W99":                            "no such workload exists",
 		"-store oracle":                        "there are sqlite, postgres and memory",
 		"-system River -store sqlite":          "nothing is left to run",
 		"-repeat 0":                            "at least 1",

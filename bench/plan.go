@@ -76,7 +76,7 @@ var aside = []string{"drivers", "growth", "nodes"}
 func choose(all []plan, o options) ([]plan, error) {
 	for _, name := range o.only {
 		if !slices.ContainsFunc(all, func(p plan) bool { return strings.EqualFold(p.About().Name, name) }) {
-			return nil, fmt.Errorf("-only %s: there is no such workload; -help lists them", name)
+			return nil, fmt.Errorf("-only %s: no such workload exists; -help lists them", name)
 		}
 	}
 	var chosen []plan

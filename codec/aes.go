@@ -7,13 +7,15 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+
+	"github.com/perdure/perdure/internal/see"
 )
 
 // KeyError means that a document is encrypted with a key that the program does not have.
 type KeyError struct{ Key string }
 
 func (e *KeyError) Error() string {
-	return fmt.Sprintf("it is encrypted with the key %q, which this program does not have; give codec.AES that key and start again", e.Key)
+	return fmt.Sprintf("it is encrypted with the key %q, which this program does not have; give codec.AES that key and start again %s", e.Key, see.Decoding)
 }
 
 // AES returns a codec that encrypts with AES-GCM. It writes with the key that is named and
@@ -62,7 +64,7 @@ func (a *sealer) Encode(_ context.Context, at Place, data []byte) (Encoded, erro
 	return Encoded{Data: aead.Seal(out, out, data, bound(at, a.write)), Label: a.write, Shown: "encrypted, key " + a.write}, nil
 }
 
-var errSealed = errors.New("this name has a different key, or the document was changed or belongs elsewhere; restore the right key, or the database from a backup")
+var errSealed = errors.New("this name has a different key, or the document was changed or belongs elsewhere; restore the right key, or the database from a backup " + see.Decoding)
 
 func (a *sealer) Decode(_ context.Context, at Place, e Encoded) ([]byte, error) {
 	aead := a.keys[e.Label]

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/perdure/perdure/internal/see"
 )
 
 // Blobs keeps documents outside the database. Its methods are called concurrently. For a
@@ -67,7 +69,7 @@ func (o *offload) Decode(ctx context.Context, _ Place, e Encoded) ([]byte, error
 	data, err := o.blobs.Get(ctx, e.Label)
 	switch {
 	case errors.Is(err, ErrNoBlob):
-		return nil, fmt.Errorf("it is in the blob %s, which is missing; restore the blob and start again", e.Label)
+		return nil, fmt.Errorf("it is in the blob %s, which is missing; restore the blob and start again %s", e.Label, see.Decoding)
 	case err != nil:
 		return nil, err
 	case blobName(data) != e.Label:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/internal/flow/eval"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -30,7 +31,7 @@ func withSecrets(name string, run body, lookup func(name string) (string, bool))
 		if value, ok := lookup(name); ok {
 			return value, nil
 		}
-		return "", &ActionError{secretError, fmt.Errorf("the secret %s is not there where the attempt ran: set it in the environment of that process, and allow it: --secret %s", name, name)}
+		return "", &ActionError{secretError, fmt.Errorf("the secret %s is not there where the attempt ran: set it in the environment of that process, and allow it: --secret %s %s", name, name, see.FlowSecrets)}
 	}
 	if name == "log" { // it shows what it gets
 		find = func(string) (string, error) { return eval.Masked, nil }

@@ -67,6 +67,6 @@ func ExampleCheckCode() {
 	}
 	fmt.Println("deploy:", found.OK)
 	// Output:
-	// order-17 parks: the code does not fit the history: turn 1, command 1: history has ActivityScheduled "reserve", the code asks for ActivityScheduled "charge" (the name differs)
+	// order-17 parks: the code does not fit the history: turn 1, command 1: history has ActivityScheduled "reserve", the code asks for ActivityScheduled "charge" (the name differs) (see docs/deploying.md#changes-that-do-not-fit)
 	// deploy: false
 }

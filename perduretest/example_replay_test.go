@@ -33,7 +33,7 @@ func ExampleReplay() {
 	}
 	// Output:
 	// <nil>
-	// the code does not fit the history: turn 1, command 1: history has ActivityScheduled "charge", the code asks for ActivityScheduled "remind" (the name differs)
+	// the code does not fit the history: turn 1, command 1: history has ActivityScheduled "charge", the code asks for ActivityScheduled "remind" (the name differs) (see docs/deploying.md#changes-that-do-not-fit)
 }
 
 // Each history that is kept beside the tests must fit the code, whoever changes it.

@@ -12,7 +12,7 @@ import (
 
 // The expectations below look at what is on record of the latest run of a
 // workflow ID at this moment, open or closed. Where it is not as expected they
-// fail the test, which goes on, and show what is on record.
+// fail the test, which continues, and show what is on record.
 
 // ExpectCalls expects that the run has called these activities and steps (see
 // Step), in this order, and no others. How many attempts each took does not

@@ -36,7 +36,7 @@ func (l *life) crashed() bool {
 	}
 }
 
-// ops lists the writes of the life, of which so many came before.
+// ops lists the writes of the life, with the number of writes before it.
 func (l *life) ops(before int) []string {
 	ops := l.plan.Ops()
 	for i, op := range ops {

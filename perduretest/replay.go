@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/see"
 )
 
 // replayLimit is how long a replay may take. It waits for nothing, so only a loop
@@ -59,7 +60,7 @@ func replayOne(r history.Recording, definitions []perdure.Definition) error {
 		}
 		return difference(replay.Recording(r, def, replayLimit))
 	}
-	return fmt.Errorf("the recording is of the workflow %q, which is not among the definitions; pass its definition too", r.Start.Type)
+	return fmt.Errorf("the recording is of the workflow %q, which is not among the definitions; pass its definition too %s", r.Start.Type, see.Testing)
 }
 
 // Difference is the first place at which code and history differ.

@@ -134,7 +134,7 @@ func TestE41_Replay(t *testing.T) {
 }
 
 // TestE41_ReplayUnderAnotherPolicy: with another policy an activity, a block or a run
-// goes on with what is on record, unless the policy takes back what has happened.
+// continues with what is on record, unless the policy takes back what has happened.
 func TestE41_ReplayUnderAnotherPolicy(t *testing.T) {
 	type policies struct{ activity, block, run retry.Policy }
 	send := activity.Declare[string, string]("send")

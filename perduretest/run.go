@@ -192,7 +192,7 @@ func (e *Env) ControlRun(id string, op ops.RunOperation, options ...ops.ControlO
 }
 
 // send is persist for messages. One that got through without an answer may have
-// ended its run: what is said to the second try then is no failure.
+// ended its run: what the second try returns then is not a failure.
 func (e *Env) send(ctx context.Context, f func(context.Context, *perdure.Engine) error) error {
 	tries := 0
 	err := e.persist(ctx, func(ctx context.Context, eng *perdure.Engine) error {
@@ -209,7 +209,7 @@ func (e *Env) send(ctx context.Context, f func(context.Context, *perdure.Engine)
 var errImpatient = errors.New("perduretest: stuck")
 
 // persist asks the engine that lives until it has answered. What an engine says
-// while it dies or stops is no answer, nor is that the database is away.
+// while it dies or stops does not count, nor does an error that the database is not available.
 func (e *Env) persist(parent context.Context, ask func(context.Context, *perdure.Engine) error) error {
 	ctx, cancel := context.WithTimeoutCause(parent, e.config.patience, errImpatient)
 	defer cancel()

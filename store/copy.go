@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/perdure/perdure/internal/see"
 )
 
 // Copies has the methods that copy a database into another one, if Info.Closes is set: the
@@ -77,9 +79,9 @@ func (e *SealedError) Text() string {
 // Advice returns what to do.
 func (e *SealedError) Advice() string {
 	if e.Seal.State == SealedTarget {
-		return "let that command finish, or run it again; if the copy was undone, drop this database"
+		return "let that command finish, or run it again; if the copy was undone, drop this database " + see.Copying
 	}
-	return "use that database; if nothing has run there, perdure copy --unseal with the same --from and --to opens this one again"
+	return "use that database; if nothing has run there, perdure copy --unseal with the same --from and --to opens this one again " + see.Copying
 }
 
 // Cursor is a place in the rows of a database. Only the store knows what its numbers and texts

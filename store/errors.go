@@ -3,6 +3,8 @@ package store
 import (
 	"errors"
 	"fmt"
+
+	"github.com/perdure/perdure/internal/see"
 )
 
 // Errors about one turn, run or message; the database works.
@@ -33,7 +35,7 @@ var (
 	ErrHookLeft = errors.New("the step transaction did not end in time")
 	// ErrTx reports that a value is not a transaction in this database that can be used for
 	// writing.
-	ErrTx = errors.New("this is not a transaction of the engine's database")
+	ErrTx = errors.New("this is not a transaction of the engine's database " + see.Transaction)
 	// ErrStoreClosed reports that the store was used after Close.
 	ErrStoreClosed = errors.New("the store is closed")
 )
@@ -54,7 +56,7 @@ type InUseError struct {
 }
 
 func (e *InUseError) Error() string {
-	return fmt.Sprintf("%s is served by another engine (%s); stop that one, or use the database without starting an engine", e.Location, e.Holder)
+	return fmt.Sprintf("%s is served by another engine (%s); stop that one, or use the database without starting an engine %s", e.Location, e.Holder, see.SQLite)
 }
 
 // HookError wraps the error of a turn's hook.

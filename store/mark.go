@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/perdure/perdure/internal/see"
 )
 
 // CodecError refuses a program that lacks codecs with which the database is written. Such a
@@ -24,8 +26,8 @@ func (e *CodecError) Error() string {
 	if len(names) > 1 {
 		what += "s"
 	}
-	return fmt.Sprintf("%s is written with %s %s, which this program does not have: wrap the store in codec.Over with all of them, or in codec.Reading to write in clear from now on and still read what is there; give the command perdure the file of the codecs with --codec",
-		e.Location, what, strings.Join(names, ", "))
+	return fmt.Sprintf("%s is written with %s %s, which this program does not have: wrap the store in codec.Over with all of them, or in codec.Reading to write in clear from now on and still read what is there; give the command perdure the file of the codecs with --codec %s",
+		e.Location, what, strings.Join(names, ", "), see.Codecs)
 }
 
 // Mark returns the mark of a database after the node has joined, given the mark before: the

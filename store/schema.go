@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/perdure/perdure/internal/see"
 )
 
 // ErrOlder means that the schema of a database is missing or older than this program
@@ -61,7 +63,7 @@ type SchemaError struct {
 }
 
 func (e *SchemaError) Error() string {
-	return e.Text() + "; let a user who may change it run perdure migrate, or what perdure migrate --print prints"
+	return e.Text() + "; let a user who may change it run perdure migrate, or what perdure migrate --print prints " + see.Schema
 }
 
 // Text returns the error without the advice.

@@ -3,6 +3,8 @@ package store
 import (
 	"errors"
 	"fmt"
+
+	"github.com/perdure/perdure/internal/see"
 )
 
 // A ward is the part of a partition that another node than the partition's owner serves: runs
@@ -43,7 +45,7 @@ func WardOf(epoch int64) int { return int(epoch >> wardShift) }
 var (
 	// ErrNoPlace reports that a run cannot move to a node: the node is not live or drains, or a
 	// member of the group cannot tell the places of a partition apart.
-	ErrNoPlace = errors.New("the node takes no runs of other nodes: it is gone or draining, or a 32-bit process uses the database; choose another node, or end that process")
+	ErrNoPlace = errors.New("the node takes no runs of other nodes: it is gone or draining, or a 32-bit process uses the database; choose another node, or end that process " + see.NoCode)
 	// ErrElsewhere reports that a run is not at the place that would move it.
 	ErrElsewhere = errors.New("the run is on another node, and only that one or its home may move it: read where it is, and ask again")
 )

@@ -117,7 +117,7 @@ func newClusterAt(t *testing.T, server *pgtest.Cluster, dsn string) *cluster {
 }
 
 // underLoad makes a database on a server, with two nodes of even shares and a load that asks
-// both. Runs that have not ended after so many minutes are failures.
+// both. Runs that have not ended after this number of minutes are failures.
 func underLoad(t *testing.T, server *pgtest.Cluster, minutes int) (c *cluster, nodes []*node, load *witness.Load) {
 	t.Helper()
 	c = newCluster(t, server)
@@ -240,7 +240,7 @@ func (c *cluster) start(label string, s torture.Setup) *node {
 	return n
 }
 
-// ask queries the database itself, and answers one text per row. Looks that are repeated share a
+// ask queries the database itself, and returns one text per row. Looks that are repeated share a
 // session: to begin one costs the server many times as much as to answer.
 func (c *cluster) ask(sql string, args ...any) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -399,11 +399,11 @@ func (c *cluster) awaitHealth(nodes ...*node) {
 	}
 }
 
-// awaitProgress waits until so many more runs of a load have ended.
+// awaitProgress waits until a number of further runs of a load have ended.
 func (c *cluster) awaitProgress(l *witness.Load, runs int) {
 	c.t.Helper()
 	runs += l.Finished()
-	c.await("runs go on", func() bool { return l.Finished() >= runs })
+	c.await("runs continue", func() bool { return l.Finished() >= runs })
 }
 
 // moment is a random time, shorter than the given one.

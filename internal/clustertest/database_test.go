@@ -14,7 +14,7 @@ import (
 
 // TestE83_DatabaseCrashes crashes the server, as "pg_ctl stop -m immediate" does,
 // under the work of two nodes, and starts it again before their leases have run
-// out or after. Nothing is lost or doubled, the work goes on by itself, and it
+// out or after. Nothing is lost or doubled, the work continues by itself, and it
 // does not end up on one node.
 func TestE83_DatabaseCrashes(t *testing.T) {
 	extent.OnlyAtNight(t, "TestE132 crashes the server, too")

@@ -9,7 +9,7 @@
 // The test process is the parent. It owns the server (package pgtest), the book of
 // effects (package witness), and proxies that nodes reach the server through (package torture). It
 // is a client of the database, too, which never becomes a worker. A node is the
-// same test binary, started anew (package torture), under the race detector if the test is; the
+// same test binary, started again (package torture), under the race detector if the test is; the
 // parent tells it what to do by calls over its standard input and output.
 //
 // Some tests let things happen at random moments under load; their verdict is that

@@ -20,7 +20,7 @@ import (
 	"github.com/perdure/perdure/store/sqlite"
 )
 
-// smallDisk mounts a file system of so many MiB for the time of the test. That needs the
+// smallDisk mounts a file system of a size in MiB for the time of the test. That needs the
 // rights of root, as containers that run tests usually have.
 func smallDisk(t *testing.T, size int) string {
 	t.Helper()
@@ -43,7 +43,7 @@ func smallDisk(t *testing.T, size int) string {
 	return dir
 }
 
-// fill takes all room of a disk but so many bytes, and returns what gives it back.
+// fill takes all room of a disk except for some bytes, and returns what gives it back.
 func fill(t *testing.T, dir string, but int64) (free func()) {
 	t.Helper()
 	path := filepath.Join(dir, "balloon")
@@ -71,7 +71,7 @@ func fill(t *testing.T, dir string, but int64) (free func()) {
 
 // TestE83_TheServersDiskIsFull: the server refuses to write, or ends because it cannot
 // write its log, and a supervisor starts it when there is room. The nodes say what is
-// wrong, and go on.
+// wrong, and continue.
 func TestE83_TheServersDiskIsFull(t *testing.T) {
 	extent.OnlyAtNight(t, "TestE83_TheDiskOfAFileIsFull fills a disk, too")
 	t.Parallel()

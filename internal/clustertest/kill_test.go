@@ -13,7 +13,7 @@ import (
 
 // TestE1_E9_E80_KillNineOfNodes kills one of two nodes, or of three, again and
 // again while clients start, signal and cancel. What was acknowledged comes true,
-// exactly once where that is promised, and the others go on.
+// exactly once where that is promised, and the others continue.
 func TestE1_E9_E80_KillNineOfNodes(t *testing.T) {
 	extent.OnlyAtNight(t, "TestE132 kills nodes, too")
 	t.Parallel()

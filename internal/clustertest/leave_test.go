@@ -69,7 +69,7 @@ func (c *cluster) noneLost(end witness.Case) {
 }
 
 // TestE64_LeavingWithoutTheDatabase: a node that cannot reach the database stops
-// all the same, in bounded time. Its work goes on elsewhere when its lease is over.
+// all the same, in bounded time. Its work continues elsewhere when its lease is over.
 func TestE64_LeavingWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	together(t, []subtest{

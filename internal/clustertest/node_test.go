@@ -98,7 +98,7 @@ func spawn(t *testing.T, label, program string) *node {
 // stop makes the process stand still.
 func (n *node) stop() { n.must(n.Freeze()) }
 
-// proceed lets it go on.
+// proceed lets it continue.
 func (n *node) proceed() { n.must(n.Thaw()) }
 
 // health is what the node says of itself.

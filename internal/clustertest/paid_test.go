@@ -18,8 +18,8 @@ import (
 var payKills = flag.Int("pay-kills", extent.AtNight(30, 3000), "how often one of two nodes that pay is killed")
 
 // TestU4_AFrozenProcessDoesNotPayWhenItWakes: it stood still just before it would have paid, until
-// another node had asked, paid and ended the run. When it goes on nothing from the database
-// reaches it, and the first thing that goes on is its body.
+// another node had asked, paid and ended the run. When it continues, nothing from the database
+// reaches it, and the first thing that continues is its body.
 func TestU4_AFrozenProcessDoesNotPayWhenItWakes(t *testing.T) {
 	t.Parallel()
 	s := &stage{cluster: newCluster(t, pgtest.Shared(t))}
@@ -41,7 +41,7 @@ func TestU4_AFrozenProcessDoesNotPayWhenItWakes(t *testing.T) {
 	phase := func(n *node, phase string) int {
 		return s.book.Count(func(e witness.Entry) bool { return e.Workflow == id && e.Process == n.Label && e.Phase == phase })
 	}
-	s.await("the body on a goes on", func() bool { return phase(s.a, witness.GivenUp)+phase(s.a, witness.Charged) > 0 })
+	s.await("the body on a continues", func() bool { return phase(s.a, witness.GivenUp)+phase(s.a, witness.Charged) > 0 })
 	if twice := phase(s.a, witness.Charged); twice > 0 || phase(s.b, witness.Charged) != 1 {
 		t.Errorf("a paid %d times after it stood still, b %d times", twice, phase(s.b, witness.Charged))
 	}

@@ -42,7 +42,7 @@ func climb(wf *workflow.Context, v int) (int, error) {
 
 // TestE118_E119_KillNineOfABuild: runs that stay on their build are in flight when its only
 // node is killed with kill -9, and again when a second one is. They wait and say for which
-// build, go on at the second node, and, when a request has moved them, at the other build, of
+// build, continue at the second node, and, when a request has moved them, at the other build, of
 // which a node is killed while it obeys. Nothing of them is done there before.
 func TestE118_E119_KillNineOfABuild(t *testing.T) {
 	extent.OnlyAtNight(t, "TestE132 kills nodes of two builds, too")
@@ -74,7 +74,7 @@ func killBuild(c *cluster, trouble func()) {
 	hold.Release()
 	trouble()
 	p.must(<-sent)
-	c.await("runs of the other build go on", func() bool { return p.count(ofB, witness.Done, "middle") == runs })
+	c.await("runs of the other build continue", func() bool { return p.count(ofB, witness.Done, "middle") == runs })
 	p.awaitWaiting(ofA, "A")
 	before := p.count(ofA, witness.Begin, "middle")
 	if before == 0 || p.count(ofA, witness.Done, "middle") > runs/2 {

@@ -79,7 +79,7 @@ func staged(t *testing.T) (s *stage, first, second *node, body *witness.Hold) {
 }
 
 // TestE131_AWorkerThatStoodStillIsFenced: its lease ran out, another one has done what it had
-// in its hands, and what it says then counts for nothing. It goes on with other work.
+// in its hands, and what it says then counts for nothing. It continues with other work.
 func TestE131_AWorkerThatStoodStillIsFenced(t *testing.T) {
 	t.Parallel()
 	s, first, second, body := staged(t)
@@ -103,7 +103,7 @@ func TestE131_AWorkerThatStoodStillIsFenced(t *testing.T) {
 	s.listen()
 }
 
-// TestE131_AWorkerThatLeavesGivesBack: at once, and it is charged to nobody.
+// TestE131_AWorkerThatLeavesGivesBack: immediately, and no attempt is charged.
 func TestE131_AWorkerThatLeavesGivesBack(t *testing.T) {
 	t.Parallel()
 	s, first, _, _ := staged(t)

@@ -64,7 +64,7 @@ func TestE83_ErrorsAtAnyStatementAndAtCommit(t *testing.T) {
 	t.Logf("%s statements and %s commits were refused", given("statement"), given("commit"))
 }
 
-// command runs statements as one transaction, anew if those of the nodes and it waited for each
+// command runs statements as one transaction, again if those of the nodes and it waited for each
 // other and it was chosen to give way, as migrations do.
 func (c *cluster) command(sql string) {
 	c.t.Helper()
@@ -99,7 +99,7 @@ func TestE83_NoConnectionIsLeft(t *testing.T) {
 	c, nodes, load := underLoad(t, server, 1+*times)
 	c.awaitProgress(load, 20)
 	for range *times {
-		keeper, err := pgx.Connect(t.Context(), c.dsn) // it ends sessions while there is no room for another
+		keeper, err := pgx.Connect(t.Context(), c.dsn) // it ends sessions while the server has no room for another
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestE83_TheServersClockJumps(t *testing.T) {
 }
 
 // TestE83_AMigrationWhileNodesServe: a later version adds to the schema under the work of
-// two nodes, as perdure migrate does. They go on; one of them that is started again is
+// two nodes, as perdure migrate does. They continue; one of them that is started again is
 // refused in words, and the other serves all.
 func TestE83_AMigrationWhileNodesServe(t *testing.T) {
 	t.Parallel()

@@ -100,7 +100,7 @@ func (f *effects) definitions() (perdure.Option, workflow.Workflow[string, strin
 	return perdure.Register(act, flow), flow
 }
 
-// TestE127_AnOlderDatabase: an engine goes on from a backup that was taken while it was at
+// TestE127_AnOlderDatabase: an engine continues from a backup that was taken while it was at
 // work. What had ended by then does not run again. What was under way is on record as lost
 // and runs again under the next number. What began later runs again under the number it
 // had, as nothing on record can tell. All of that has the keys it had before. A run that
@@ -133,7 +133,7 @@ func TestE127_AnOlderDatabase(t *testing.T) {
 }
 
 // older runs an engine on a database, takes a backup while it works, lets it end its work,
-// and lets another one go on from the backup.
+// and lets another one continue from the backup.
 func older(t *testing.T, db store.Opener, backup func() store.Opener) {
 	f := &effects{begun: make(chan string, 100), hold: make(chan struct{})}
 	registered, flow := f.definitions()

@@ -44,7 +44,7 @@ type moment struct {
 	after     func(s *stage)              // looks at what became of it when a is a good node again
 	owner     bool                        // it is about who owns partitions: it is not refused, but must do nothing
 	night     bool                        // another moment has a write of the same way to the database
-	tells     bool                        // its answer, which has arrived when a goes on, tells a how it stands
+	tells     bool                        // its answer, which has arrived when a continues, tells a how it stands
 }
 
 // TestE7_I4_StaleWrites stops a node while a write of it is under way, for each kind

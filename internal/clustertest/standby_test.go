@@ -12,7 +12,7 @@ import (
 
 // TestE83_ASynchronousStandbyTakesOver crashes the primary under the work of two nodes
 // and promotes its synchronous standby. The nodes know both by one URL. What was
-// acknowledged is there, nothing runs twice without being on record, and the work goes on
+// acknowledged is there, nothing runs twice without being on record, and the work continues
 // without a restart of any process.
 func TestE83_ASynchronousStandbyTakesOver(t *testing.T) {
 	extent.OnlyAtNight(t, "TestE132 promotes a standby, too")

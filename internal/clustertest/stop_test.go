@@ -11,7 +11,7 @@ import (
 )
 
 // TestE7_E9_NodesStandStill stops one, two or all of three nodes under load, for
-// less than their lease and for more, and lets them go on with what they had in
+// less than their lease and for more, and lets them continue with what they had in
 // their hands.
 func TestE7_E9_NodesStandStill(t *testing.T) {
 	extent.OnlyAtNight(t, "TestE7_I4_StaleWrites stops nodes, too")

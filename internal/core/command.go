@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -161,7 +162,7 @@ func (r *Run) limitPending(e *history.Event) {
 	}
 	if !replayed {
 		refusal.Failure = history.FromError(retry.Terminal(&history.LimitError{
-			What: "pending calls", Limit: limit, Hint: "wait for some before it begins more, as workflow.Map does with a limit, or raise perdure.MaxPendingCalls",
+			What: "pending calls", Limit: limit, Hint: "wait for some before it begins more, as workflow.Map does with a limit, or raise perdure.MaxPendingCalls " + see.Limits,
 		}))
 	}
 	*e = refusal

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -15,7 +16,7 @@ func (r *Run) tooLong() bool {
 	if limit <= 0 || r.length < limit || r.journal.program == nil || r.journal.paused != nil {
 		return false
 	}
-	err := &history.LimitError{What: "events of history", Limit: limit, Hint: "give many items to child workflows, let its code continue as new in time (see workflow.GetInfo), or raise perdure.MaxHistory"}
+	err := &history.LimitError{What: "events of history", Limit: limit, Hint: "give many items to child workflows, let its code continue as new in time (see workflow.GetInfo), or raise perdure.MaxHistory " + see.Limits}
 	r.journal.append(history.Event{Kind: history.CodeDeferred})
 	r.emit(history.Event{Kind: history.RunFailed, Failure: history.FromError(retry.Terminal(err)), Reason: string(retry.ReasonTerminal)})
 	return true

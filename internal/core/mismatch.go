@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -37,8 +38,8 @@ func (m *Mismatch) Outlines() (expected, actual string) {
 }
 
 func (m *Mismatch) text(expected, actual string) string {
-	return fmt.Sprintf("the code does not fit the history: turn %d, command %d: history has %s, the code asks for %s%s",
-		m.Turn, m.Command, expected, actual, m.hint())
+	return fmt.Sprintf("the code does not fit the history: turn %d, command %d: history has %s, the code asks for %s%s %s",
+		m.Turn, m.Command, expected, actual, m.hint(), see.Misfit)
 }
 
 // hint names the one thing that differs between two commands of a kind.

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -74,7 +75,7 @@ type StoredTurn struct {
 
 // ErrDeadlock says that the code waits for something that cannot happen, such as a receive
 // from a channel that no coroutine sends to.
-var ErrDeadlock = errors.New("the workflow's code waits forever: no activity, timer, signal or child is open that could wake it")
+var ErrDeadlock = errors.New("the workflow's code waits forever: no activity, timer, signal or child is open that could wake it " + see.CodeRules)
 
 // Run is the step machine of one run. It drives the parts of the machine (see parts.go) and
 // holds what belongs to none of them. It is not safe for concurrent use. After an error

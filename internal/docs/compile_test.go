@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"iter"
 	"maps"
 	"os"
 	"os/exec"
@@ -64,7 +65,7 @@ func newCompiler(t *testing.T) *compiler {
 	fset := token.NewFileSet()
 	return &compiler{fset: fset, importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
 		if files[path] == "" {
-			return nil, fmt.Errorf("there is no package %s", path)
+			return nil, fmt.Errorf("no package is called %s", path)
 		}
 		return os.Open(files[path])
 	})}
@@ -128,19 +129,36 @@ func pages(t *testing.T) []string {
 	return append(names, filepath.Join(Root(), "README.md"))
 }
 
+// texts yields the documents of pages with their paths, and then others of the repository.
+func texts(t *testing.T, others ...string) iter.Seq2[string, string] {
+	t.Helper()
+	paths := pages(t)
+	for _, name := range others {
+		paths = append(paths, filepath.Join(Root(), name))
+	}
+	return func(yield func(path, text string) bool) {
+		t.Helper()
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !yield(path, string(text)) {
+				return
+			}
+		}
+	}
+}
+
 func TestEverySnippetCompiles(t *testing.T) {
 	c := newCompiler(t)
 	blocks := 0
-	for _, name := range pages(t) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for name, text := range texts(t) {
 		rel, err := filepath.Rel(Root(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := readPage(filepath.ToSlash(rel), string(text))
+		p := readPage(filepath.ToSlash(rel), text)
 		for i, block := range p.blocks {
 			blocks++
 			if err := c.check(p, i); err != nil {

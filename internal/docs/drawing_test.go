@@ -3,8 +3,6 @@ package docs
 import (
 	"fmt"
 	"html"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -26,20 +24,7 @@ func TestDrawings(t *testing.T) {
 	for name, draw := range map[string]func(*drawing){"turn": turn, "takeover": takeover, "house": house} {
 		d := &drawing{}
 		draw(d)
-		file := filepath.Join(Root(), "docs", "pictures", name+".svg")
-		if *update {
-			if err := os.WriteFile(file, []byte(d.svg()), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		is, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.ReplaceAll(string(is), "\r\n", "\n") != d.svg() {
-			t.Errorf("docs/pictures/%s is not what is drawn. Run this test with -update, and look at it.", filepath.Base(file))
-		}
+		Picture(t, *update, name+".svg", d.svg())
 	}
 }
 

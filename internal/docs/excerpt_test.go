@@ -26,12 +26,8 @@ var excerptMark = regexp.MustCompile(`(?m)^<!-- (from ([\w/]+_test\.go)(?:: ([\w
 // excerpts. An example of these files has an output, which go test compares.
 func TestPagesShowProgramsThatRun(t *testing.T) {
 	shown := 0
-	for _, name := range pages(t) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, mark := range excerptMark.FindAllStringSubmatch(string(text), -1) {
+	for name, text := range texts(t) {
+		for _, mark := range excerptMark.FindAllStringSubmatch(text, -1) {
 			source, err := os.ReadFile(filepath.Join(Root(), mark[2]))
 			if err != nil {
 				t.Fatal(err)

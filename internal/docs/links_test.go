@@ -132,7 +132,7 @@ func follow(root, from, target string) string {
 		return "it points outside of the repository"
 	}
 	if _, err := os.Stat(path); err != nil {
-		return "there is no such file"
+		return "no such file exists"
 	}
 	if u.Fragment == "" || filepath.Ext(path) != ".md" {
 		return ""
@@ -142,7 +142,7 @@ func follow(root, from, target string) string {
 		return err.Error()
 	}
 	if !headings(string(text))[u.Fragment] {
-		return fmt.Sprintf("there is no heading for #%s in it", u.Fragment)
+		return fmt.Sprintf("it has no heading for #%s", u.Fragment)
 	}
 	return ""
 }

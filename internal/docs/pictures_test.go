@@ -18,11 +18,7 @@ var (
 // second file. Each picture is on a page.
 func TestPicturesSayWhatTheyShow(t *testing.T) {
 	shown := map[string]bool{}
-	for _, page := range append(pages(t), filepath.Join(Root(), "ARCHITECTURE.md")) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for page, text := range texts(t, "ARCHITECTURE.md") {
 		show := func(alt string, files ...string) {
 			if len(strings.Fields(alt)) < 10 {
 				t.Errorf("%s: %v is described by %q only", filepath.Base(page), files, alt)
@@ -40,13 +36,13 @@ func TestPicturesSayWhatTheyShow(t *testing.T) {
 				shown[filepath.Base(file)] = true
 			}
 		}
-		for _, m := range inlinePicture.FindAllStringSubmatch(string(text), -1) {
+		for _, m := range inlinePicture.FindAllStringSubmatch(text, -1) {
 			show(m[1], m[2])
 		}
-		for _, m := range schemePicture.FindAllStringSubmatch(string(text), -1) {
+		for _, m := range schemePicture.FindAllStringSubmatch(text, -1) {
 			show(m[2], m[1], m[3])
 		}
-		if n := strings.Count(string(text), "<img"); n != len(schemePicture.FindAllString(string(text), -1)) {
+		if n := strings.Count(text, "<img"); n != len(schemePicture.FindAllString(text, -1)) {
 			t.Errorf("%s has a picture of another form", filepath.Base(page))
 		}
 	}

@@ -43,7 +43,7 @@ func TestI11_EverySettingHasATest(t *testing.T) {
 		for _, test := range strings.Fields(tests) {
 			files := sources[test]
 			if len(files) == 0 {
-				t.Errorf("%s: there is no test %s", setting, test)
+				t.Errorf("%s: no test is called %s", setting, test)
 			} else if !used.MatchString(strings.Join(files, "\n")) {
 				t.Errorf("%s: the file of %s does not say %s", setting, test, known)
 			}
@@ -58,7 +58,7 @@ func TestI11_EverySettingHasATest(t *testing.T) {
 		}
 	}
 	for setting := range listed {
-		t.Errorf("there is no setting %s", setting)
+		t.Errorf("no setting is called %s", setting)
 	}
 }
 

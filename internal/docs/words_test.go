@@ -24,16 +24,12 @@ var notForUsers = []string{"proof.md", "statements.md"}
 func TestThePagesForUsersAreShort(t *testing.T) {
 	var counts []string
 	total := 0
-	for _, path := range pages(t) {
+	for path, text := range texts(t) {
 		name := filepath.Base(path)
 		if slices.Contains(notForUsers, name) {
 			continue
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := words(string(text))
+		n := words(text)
 		total += n
 		counts = append(counts, fmt.Sprintf("%6d %s", n, name))
 		if n > maxPageWords {

@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
@@ -23,7 +24,7 @@ const answerTime = time.Minute
 // Errors of queries.
 var (
 	// ErrNoCode reports that the process that owns the run lacks its code.
-	ErrNoCode = errors.New("the code of the run is missing")
+	ErrNoCode = errors.New("the code of the run is missing " + see.NoCode)
 	// ErrParked reports that the run is parked: its code has no current state.
 	ErrParked = errors.New("the run is parked")
 )

@@ -15,6 +15,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/internal/sweep"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
@@ -252,7 +253,7 @@ func (c *Config) definitions() (*definitions, error) {
 		}
 		errs = append(errs, readable("workflow", w.Name, w.Input, w.Output))
 		if w.Pinned && unknownBuild(c.Build) {
-			errs = append(errs, fmt.Errorf("workflow %q is pinned to the build on which a run begins, and the build of this program is not known: it has no revision, and its file cannot be read; name it with perdure.Build", w.Name))
+			errs = append(errs, fmt.Errorf("workflow %q is pinned to the build on which a run begins, and the build of this program is not known: it has no revision, and its file cannot be read; name it with perdure.Build %s", w.Name, see.Pinned))
 		}
 		d.workflows[w.Name] = w
 	}
@@ -295,7 +296,7 @@ func checkVerify(a *seal.ActivityDeclaration) error {
 	case v == nil:
 		return nil
 	case v.Ask == nil:
-		return fmt.Errorf("activity %q is declared with activity.Verify(nil) and has no Verify function; register what its ImplVerify method returns", a.Name)
+		return fmt.Errorf("activity %q is declared with activity.Verify(nil) and has no Verify function; register what its ImplVerify method returns %s", a.Name, see.Unknown)
 	case v.Input != a.Input || v.Output != a.Output:
 		return fmt.Errorf("the Verify function of activity %q takes a %s and finds a %s; the activity takes a %s and returns a %s", a.Name, v.Input, v.Output, a.Input, a.Output)
 	}
@@ -328,7 +329,7 @@ func (c *Config) checkQueues() (errs []error) {
 		seen[q.Name] = true
 	}
 	if len(c.Queues) > 0 && len(c.Activities) == 0 {
-		errs = append(errs, fmt.Errorf("the queue %q is served without any activity; register those whose calls wait there", c.Queues[0].Name))
+		errs = append(errs, fmt.Errorf("the queue %q is served without any activity; register those whose calls wait there %s", c.Queues[0].Name, see.Queues))
 	}
 	return errs
 }

@@ -201,7 +201,7 @@ func TestI13_PayloadsAreRefused(t *testing.T) {
 		"function":   {func() {}, "a value of type func() cannot be encoded as JSON: json: unsupported type: func()"},
 		"NaN":        {math.NaN(), "a value of type float64 cannot be encoded as JSON: json: unsupported value: NaN"},
 		"cycle":      {loop, "a value of type *engine_test.cycle cannot be encoded as JSON: json: unsupported value: encountered a cycle via *engine_test.cycle"},
-		"too long":   {big, "a value of type string is 2097154 bytes long when encoded, and 2097152 is the limit; keep it elsewhere (in a file, an object store, a table) and pass a reference to it"},
+		"too long":   {big, "a value of type string is 2097154 bytes long when encoded, and 2097152 is the limit; keep it elsewhere and pass a reference to it (see docs/limits.md#what-to-do-at-a-limit)"},
 		"not JSON":   {json.RawMessage("{"), "a value of type json.RawMessage cannot be encoded as JSON: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input"},
 		"too nested": {nested(9_999), "a value of type json.RawMessage is nested too deeply when encoded: lists and objects may be nested 5000 deep"},
 	} {

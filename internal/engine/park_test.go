@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -182,7 +183,7 @@ func TestE41_DifferencesPark(t *testing.T) {
 				signal(t, e, "order", proceed.Name(), "", "go") // and so there is something to do
 				settle()
 				d := describe(t, e, "order")
-				if want := "the code does not fit the history: " + test.want; d.Status != "parked" || d.Reason != want {
+				if want := "the code does not fit the history: " + test.want + " " + see.Misfit; d.Status != "parked" || d.Reason != want {
 					t.Errorf("%s: %s\nwant parked: %s", d.Status, d.Reason, want)
 				}
 				if d.Mismatch == nil || !strings.HasPrefix(test.want, fmt.Sprintf("turn %d, command %d:", d.Mismatch.Turn, d.Mismatch.Command)) {
@@ -486,7 +487,7 @@ func TestE10_UnregisteredActivity(t *testing.T) {
 		} else if want := "no live node has registered activity reserve"; p.Unserved != want {
 			t.Errorf("it waits because %q, want %q", p.Unserved, want)
 		}
-		want := `activity "reserve" is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again`
+		want := `activity "reserve" is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again ` + see.Queues
 		if err := e.Health(); err == nil || err.Error() != want {
 			t.Errorf("Health says %v", err)
 		}

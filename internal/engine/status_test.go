@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -84,7 +85,7 @@ func TestE41_RemovedMark(t *testing.T) {
 		stop(t, e)
 		e = w.start(marked("2", false))
 		pass(2 * time.Hour)
-		want := `the code does not fit the history: turn 1, command 1: history has VersionMarked "x" version 1, the code asks for TimerStarted "sleep" (a version mark must stay where it is as long as there are runs with it)`
+		want := `the code does not fit the history: turn 1, command 1: history has VersionMarked "x" version 1, the code asks for TimerStarted "sleep" (a version mark must stay where it is as long as there are runs with it) ` + see.Misfit
 		if d := describe(t, e, "w"); d.Status != string(store.Parked) || d.Reason != want {
 			t.Errorf("the run is %s: %s", d.Status, d.Reason)
 		}

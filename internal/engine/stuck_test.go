@@ -10,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -51,7 +52,7 @@ func TestE47_BlockedWorkflowParks(t *testing.T) {
 				}
 				pass(10 * time.Second)
 				d := describe(t, e, "order")
-				want := "the workflow's code ran for 10s without waiting for anything durable: it loops, or blocks on something that is not of package workflow"
+				want := "the workflow's code ran for 10s without waiting for anything durable: it loops, or blocks on something that is not of package workflow " + see.CodeRules
 				if d.Status != "parked" || d.Reason != want {
 					t.Errorf("the run is %s: %s", d.Status, d.Reason)
 				}

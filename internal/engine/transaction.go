@@ -7,6 +7,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/post"
+	"github.com/perdure/perdure/internal/see"
 )
 
 // transactionRule allows a turn at most one end of an attempt with a transaction, so that a
@@ -34,7 +35,7 @@ func (e *Engine) hook(out *core.Turn, todo []post.Mail) func(tx any) error {
 // wrongTransaction is why a run is parked whose function takes a type of transaction that the
 // database does not give: no attempt can mend that, and a build may.
 func wrongTransaction(failure error) error {
-	return fmt.Errorf("step transaction: %w; nothing of the attempt is recorded: mend the code and restart the engine, which then makes an attempt again", failure)
+	return fmt.Errorf("step transaction: %w; nothing of the attempt is recorded: mend the code and restart the engine, which then makes an attempt again %s", failure, see.Commit)
 }
 
 // transactionFailed replaces the end of the attempt whose transaction failed by a failure.

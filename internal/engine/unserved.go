@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/see"
 )
 
 // noteUnserved records what calls of a run wait for after a durable step. A run that is pinned
@@ -24,9 +25,9 @@ func (r *activeRun) noteUnserved() {
 // unservedCalls returns faults, sorted, about what runs wait for here.
 func (d *dispatcher) unservedCalls() (faults []error) {
 	for _, l := range d.unserved.All() {
-		fault := fmt.Errorf("activity %q is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again", l.Activity)
+		fault := fmt.Errorf("activity %q is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again %s", l.Activity, see.Queues)
 		if l.Why != core.NotRegistered {
-			fault = fmt.Errorf("calls of activity %q wait for another process: %s", l.Activity, l.Why)
+			fault = fmt.Errorf("calls of activity %q wait for another process: %s %s", l.Activity, l.Why, see.Queues)
 		}
 		faults = append(faults, fault)
 	}

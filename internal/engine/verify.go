@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -63,7 +64,7 @@ func (d *definitions) verificationBy(name string, by *history.VerifyBy) seal.Bod
 
 // errNobodyToAsk is the failure of a question in a process whose code has no Verify function.
 // Another process may have one.
-var errNobodyToAsk = errors.New("the code of this process has no Verify function to ask; deploy code that declares one, or decide by hand")
+var errNobodyToAsk = errors.New("the code of this process has no Verify function to ask; deploy code that declares one, or decide by hand " + see.Unknown)
 
 // doubt returns an attempt in doubt as its Verify function sees it.
 func doubt(ctx context.Context, d *core.Doubt) retry.Doubt {

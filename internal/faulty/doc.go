@@ -11,7 +11,7 @@
 // node renews its lease depends on time alone.
 //
 // A crash is as final as kill -9: that call and every later one of the store,
-// reads included, answers ErrCrashed, and nothing reaches the database any
+// reads included, returns ErrCrashed, and nothing reaches the database any
 // more. The test then opens the database again:
 //
 //	db := memory.New()

@@ -9,7 +9,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// ErrCrashed answers every call of a store whose process died. It is not
+// ErrCrashed is the error of every call of a store whose process died. It is not
 // Unavailable: nobody is left who could try again.
 var ErrCrashed = errors.New("the process has crashed")
 
@@ -32,9 +32,9 @@ const (
 
 // The faults that need no argument.
 var (
-	// FailBefore answers an Unavailable error and does nothing.
+	// FailBefore returns an Unavailable error and does nothing.
 	FailBefore = Fault{kind: failBefore}
-	// FailAfter does the work and answers an Unavailable error: the answer was
+	// FailAfter does the work and returns an Unavailable error: the answer was
 	// lost on its way. If the work itself fails, its own error is answered.
 	FailAfter = Fault{kind: failAfter}
 	// CrashBefore ends the process before the work is done.
@@ -126,10 +126,10 @@ func (p *Plan) at(c count, k int, faults []Fault) *Plan {
 	return p
 }
 
-// Writes answers how many writes have begun.
+// Writes returns how many writes have begun.
 func (p *Plan) Writes() int { return p.count(writes) }
 
-// Renewals answers how many renewals have begun.
+// Renewals returns how many renewals have begun.
 func (p *Plan) Renewals() int { return p.count(renewals) }
 
 func (p *Plan) count(c count) int {

@@ -95,7 +95,7 @@ func makeError(expr, name string, inner []error) (error, error) {
 		return retry.NewPanicError(inner[0]), nil
 	}
 	if len(inner) > 1 || name == "" || name == "ok" {
-		return nil, fmt.Errorf("%q is no outcome", expr)
+		return nil, fmt.Errorf("%q is not an outcome", expr)
 	}
 	if len(inner) == 1 {
 		return &TypedError{Name: name, Err: inner[0]}, nil

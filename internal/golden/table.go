@@ -210,7 +210,7 @@ func (a *Attempt) set(word, value string) (err error) {
 			a.Beats = append(a.Beats, beat)
 		}
 	default:
-		err = fmt.Errorf("%q is no word of an attempt", word)
+		err = fmt.Errorf("%q is not a word of an attempt", word)
 	}
 	return err
 }
@@ -228,7 +228,7 @@ func parseJudgment(words []string) (j Judgment, err error) {
 	case len(words) == 3 && words[0] == string(Retry):
 		j.Delay, err = time.ParseDuration(words[1])
 	case len(words) != 2:
-		err = fmt.Errorf("%q is no judgment", strings.Join(words, " "))
+		err = fmt.Errorf("%q is not a judgment", strings.Join(words, " "))
 	}
 	if err != nil {
 		return j, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -42,8 +43,8 @@ func Encode(v any) (Payload, error) {
 	case p.Encoding == EncodingJSON && !utf8.Valid(p.Data):
 		return Payload{}, fmt.Errorf("a value of type %T cannot be encoded as JSON: its JSON is not valid UTF-8", v)
 	case len(p.Data) > MaxPayload:
-		return Payload{}, fmt.Errorf("a value of type %T is %d bytes long when encoded, and %d is the limit; keep it elsewhere (in a file, an object store, a table) and pass a reference to it",
-			v, len(p.Data), MaxPayload)
+		return Payload{}, fmt.Errorf("a value of type %T is %d bytes long when encoded, and %d is the limit; keep it elsewhere and pass a reference to it %s",
+			v, len(p.Data), MaxPayload, see.Limits)
 	case p.Encoding == EncodingJSON && nesting(p.Data) > MaxNesting:
 		return Payload{}, fmt.Errorf("a value of type %T is nested too deeply when encoded: lists and objects may be nested %d deep", v, MaxNesting)
 	}

@@ -172,7 +172,7 @@ func TestE48_WhatCannotBeEncodedIsRefused(t *testing.T) {
 		{badJSON{"{]"}, "badJSON"},
 		{badJSON{"\"\xc3\""}, "UTF-8"},
 		{history.Payload{Encoding: history.EncodingJSON, Data: []byte("{")}, "Payload"},
-		{strings.Repeat("x", history.MaxPayload), "2097154 bytes long when encoded, and 2097152 is the limit; keep it elsewhere (in a file, an object store, a table) and pass a reference"},
+		{strings.Repeat("x", history.MaxPayload), "2097154 bytes long when encoded, and 2097152 is the limit; keep it elsewhere and pass a reference to it (see docs/limits.md#"},
 		{json.RawMessage(`"` + strings.Repeat("x", history.MaxPayload) + `"`), "2097154 bytes"},
 		{history.Payload{Encoding: "proto", Data: make([]byte, history.MaxPayload+1)}, "2097153 bytes"},
 	} {

@@ -233,7 +233,7 @@ func TestE87_I9_CodeThatEndsItsProcess(t *testing.T) {
 				}
 				progress += fmt.Sprintf(" %d", done-before)
 			}
-			t.Logf("%s: %d processes died; after each of them so many of %d healthy runs had completed:%s", how, deaths, runs, progress)
+			t.Logf("%s: %d processes died; completed of %d healthy runs after each of them:%s", how, deaths, runs, progress)
 		}
 	})
 }

@@ -6,7 +6,7 @@
 // sends signals, cancels and waits for results through an engine of its own on
 // the same SQLite file, which never becomes a worker.
 //
-// The worker is the same test binary, started anew after every death (package torture).
+// The worker is the same test binary, started again after every death (package torture).
 // It registers the workflows of package witness and starts.
 //
 //	go test ./internal/killtest                  50 kills, another seed each time

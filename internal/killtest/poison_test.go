@@ -108,7 +108,7 @@ func (s *scene) judgePoison(poisons int) {
 			continue
 		}
 		// The other one may have killed the process before this one's body began:
-		// not every loss was an execution. In the lane there is no other one.
+		// not every loss was an execution. The lane has no other one.
 		lost, ran := d.Pending[0].LostToCrashes, executions[id]
 		// Of the first one two losses came before it was a suspect; the second one shares its
 		// activity, and may have been tried alone at once.

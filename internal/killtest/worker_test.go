@@ -45,7 +45,7 @@ type worker struct {
 }
 
 // isComplaint reports whether a line is one that a worker must never write, whatever is done to
-// it. There is no other one that could take its partition over.
+// it. No other one could take its partition over.
 func isComplaint(line string) bool {
 	return torture.IsComplaint(line) || strings.Contains(line, "event=partitions_lost") || strings.Contains(line, "could not")
 }

@@ -20,7 +20,7 @@ const maxLocks, maxOfEngine = 15, 3
 // TestLocksOfAResult counts them in a program whose rooms were compiled with mutexes that count.
 // The functions that take one are listed with -v.
 func TestLocksOfAResult(t *testing.T) {
-	extent.NotInShort(t, "it compiles the engine anew")
+	extent.NotInShort(t, "it compiles the engine again")
 	h, err := loadHouse()
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestLocksOfAResult(t *testing.T) {
 	if err := json.Unmarshal(out, &all); err != nil {
 		t.Fatal(err)
 	}
-	// What other goroutines do meanwhile is no part of it, so the least of many results counts.
+	// What other goroutines do meanwhile is not part of it, so the least of many results counts.
 	least := all[0]
 	for _, counts := range all {
 		for of := range least {

@@ -19,6 +19,10 @@ var table = []row{
 		why: "the command and the dashboard say durations, times and texts of others in the same words",
 	},
 	{
+		pkg: "internal/see",
+		why: "errors of all storeys lead to sections of the documents; a constant needs nothing",
+	},
+	{
 		pkg: "internal/wording",
 		may: []string{"gate", "retry", "schedule", "view", "internal/human"},
 		why: "the command, the dashboard and the API say in the same words what runs are found by, and the first two how runs, gates, schedules and trials stand",
@@ -74,11 +78,11 @@ var table = []row{
 	},
 	{
 		pkg: "internal/envelope",
-		why: "history shows of an encoded document what is no secret; the codecs make the envelope, which must outlive all code around it",
+		why: "history shows of an encoded document what is not secret; the codecs make the envelope, which must outlive all code around it",
 	},
 	{
 		pkg: "internal/history",
-		may: []string{"retry", "view/bounds", "internal/envelope", "internal/errname", "gate/spec", "internal/mark"},
+		may: []string{"retry", "view/bounds", "internal/envelope", "internal/errname", "gate/spec", "internal/mark", "internal/see"},
 		why: "the format of history must outlive all code around it; it knows policies and durable errors, and refuses what is out of bounds",
 	},
 	{
@@ -107,7 +111,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/core",
-		may: []string{"internal/history", "gate/spec", "internal/gates", "internal/suspects", "retry"},
+		may: []string{"internal/history", "gate/spec", "internal/gates", "internal/suspects", "retry", "internal/see"},
 		why: "the core is pure: what it does is decided by its arguments, so that replay decides the same",
 	},
 	{
@@ -122,7 +126,7 @@ var table = []row{
 	{
 		pkg: "intercept",
 		may: []string{"retry"},
-		why: "interceptors are functions of users; who calls them is no business of theirs",
+		why: "interceptors are functions of users; who calls them does not concern them",
 	},
 	{
 		pkg: "telemetry/internal/metric",
@@ -163,7 +167,7 @@ var table = []row{
 	{
 		pkg: "activity",
 		may: []string{"retry", "gate", "internal/attemptkey", "internal/seal"},
-		why: "a declaration; who runs it is no business of it",
+		why: "a declaration; who runs it does not concern it",
 	},
 	{
 		pkg: "workflow",
@@ -200,7 +204,7 @@ var table = []row{
 	},
 	{
 		pkg: "flow",
-		may: []string{".", "activity", "workflow", "gate", "retry", "retry/httpretry", "internal/flow/syntax", "internal/flow/eval", "internal/flow/check", "internal/seal"},
+		may: []string{".", "activity", "workflow", "gate", "retry", "retry/httpretry", "internal/flow/syntax", "internal/flow/eval", "internal/flow/check", "internal/seal", "internal/see"},
 		why: "the interpreter is an ordinary workflow: what it cannot do with the public packages, no user can. Activities it takes apart, because it knows neither their types nor what files add: gates and secrets",
 	},
 	{
@@ -209,8 +213,8 @@ var table = []row{
 	},
 	{
 		pkg: "store",
-		may: []string{"internal/dbname"},
-		why: "the contract is for those who write stores: they need no other package",
+		may: []string{"internal/dbname", "internal/see"},
+		why: "the contract is for those who write stores: they need no other package, and texts only an address",
 	},
 	{
 		pkg:  "store/storetest",
@@ -234,13 +238,13 @@ var table = []row{
 	},
 	{
 		pkg:  "codec",
-		may:  []string{"store", "retry", "internal/entity", "internal/envelope", "internal/history"},
+		may:  []string{"store", "retry", "internal/entity", "internal/envelope", "internal/history", "internal/see"},
 		test: []string{"github.com/jackc/pgx/v5"},
 		why:  "it stands between the engine and any store, and knows of the engine only who wrote a turn; nothing but programs imports it, so nobody pays who does not",
 	},
 	{
 		pkg: "store/copying",
-		may: []string{"store", "internal/entity", "internal/envelope", "internal/history", "internal/ident"},
+		may: []string{"store", "internal/entity", "internal/envelope", "internal/history", "internal/ident", "internal/see"},
 		why: "it copies over the contract, whatever the stores; it knows where an engine places rows, and the form of a recording",
 	},
 	{
@@ -250,14 +254,14 @@ var table = []row{
 	},
 	{
 		pkg:  "store/sqlite",
-		may:  []string{"store", "internal/dbname", "internal/mailbox", "internal/filelock", "internal/migration"},
+		may:  []string{"store", "internal/dbname", "internal/mailbox", "internal/filelock", "internal/migration", "internal/see"},
 		from: []string{"modernc.org/sqlite"},
 		test: []string{"modernc.org/libc"},
 		why:  "a store knows the contract, not the engine; each database driver lives in one package. A test replaces the file layer below SQLite",
 	},
 	{
 		pkg:  "store/postgres",
-		may:  []string{"store", "internal/dbname", "internal/migration"},
+		may:  []string{"store", "internal/dbname", "internal/migration", "internal/see"},
 		from: []string{"github.com/jackc/pgx/v5"},
 		why:  "a store knows the contract, not the engine; each database driver lives in one package",
 	},
@@ -265,7 +269,7 @@ var table = []row{
 		pkg:  "internal/pgtest",
 		may:  []string{"internal/extent"},
 		from: []string{"github.com/jackc/pgx/v5"},
-		why:  "it starts a server for any test; what runs on it is no business of it",
+		why:  "it starts a server for any test; what runs on it does not concern it",
 	},
 	{
 		pkg:  "internal/pgbubble",
@@ -290,7 +294,7 @@ var table = []row{
 	{
 		pkg: "internal/sqlitetest",
 		may: []string{"store/sqlite"},
-		why: "it makes files for any test; what they hold is no business of it",
+		why: "it makes files for any test; what they hold does not concern it",
 	},
 	{
 		pkg: "internal/upgradetest",
@@ -342,7 +346,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/replay",
-		may: []string{"internal/workers", "workflow", "internal/core", "internal/history", "internal/coro", "internal/seal"},
+		may: []string{"internal/workers", "workflow", "internal/core", "internal/history", "internal/coro", "internal/seal", "internal/see"},
 		why: "recorded histories are replayed beside tests: that needs no store and no engine",
 	},
 	{
@@ -384,12 +388,12 @@ var table = []row{
 	},
 	{
 		pkg: "internal/member",
-		may: []string{"store", "internal/clock", "internal/ident", "internal/logs", "internal/outage"},
+		may: []string{"store", "internal/clock", "internal/ident", "internal/logs", "internal/outage", "internal/see"},
 		why: "who owns a partition is decided without knowing what is done in it",
 	},
 	{
 		pkg: "internal/request",
-		may: []string{"gate/spec", "intercept", "internal/around", "retry", "internal/core", "internal/entity", "internal/history", "internal/ident", "internal/inspect", "internal/message", "internal/record", "internal/steptx", "schedule", "store", "view"},
+		may: []string{"gate/spec", "intercept", "internal/around", "retry", "internal/core", "internal/entity", "internal/history", "internal/ident", "internal/inspect", "internal/message", "internal/record", "internal/steptx", "schedule", "store", "view", "internal/see"},
 		why: "it asks by rows, in a process that serves runs and in one that does not; what the engine does faster is an interface",
 	},
 	{
@@ -405,7 +409,7 @@ var table = []row{
 	{
 		pkg: "internal/placement",
 		may: []string{"store", "internal/clock", "internal/core", "internal/entity", "internal/history", "internal/outage", "internal/record"},
-		why: "where a run goes on is decided by what nodes have of its code; who moves it is the engine",
+		why: "where a run continues is decided by what nodes have of its code; who moves it is the engine",
 	},
 	{
 		pkg: "internal/suspicion",
@@ -424,12 +428,12 @@ var table = []row{
 	},
 	{
 		pkg: "internal/serve",
-		may: []string{"activity", "retry", "store", "internal/attempt", "internal/clock", "internal/core", "internal/dispatch", "internal/history", "internal/ident", "internal/message", "internal/record", "internal/seal"},
+		may: []string{"activity", "retry", "store", "internal/attempt", "internal/clock", "internal/core", "internal/dispatch", "internal/history", "internal/ident", "internal/message", "internal/record", "internal/seal", "internal/see"},
 		why: "a process that serves queues runs attempts as a node does, and has neither runs nor partitions",
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"intercept", "internal/around", "internal/attempt", "internal/dispatch", "internal/placement", "internal/post", "internal/suspicion", "internal/sweep", "internal/serve", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/errname", "internal/lossy", "internal/near", "internal/record", "internal/message", "internal/seal"},
+		may: []string{"intercept", "internal/around", "internal/attempt", "internal/dispatch", "internal/placement", "internal/post", "internal/suspicion", "internal/sweep", "internal/serve", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/errname", "internal/lossy", "internal/near", "internal/record", "internal/message", "internal/seal", "internal/see"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{
@@ -439,6 +443,7 @@ var table = []row{
 	},
 	{
 		pkg: "access",
+		may: []string{"internal/see"},
 		why: "who may ask over HTTP is data, the same for every handler; it needs no engine",
 	},
 	{
@@ -473,7 +478,7 @@ var table = []row{
 	},
 	{
 		pkg: "perduretest",
-		may: []string{"internal/replay", "view", ".", "ops", "activity", "workflow", "retry", "store", "store/memory", "internal/engine", "internal/faulty", "internal/history", "internal/core", "internal/seal"},
+		may: []string{"internal/replay", "view", ".", "ops", "activity", "workflow", "retry", "store", "store/memory", "internal/engine", "internal/faulty", "internal/history", "internal/core", "internal/seal", "internal/see"},
 		why: "it runs the engine in virtual time, in memory",
 	},
 	{
@@ -484,7 +489,7 @@ var table = []row{
 	},
 	{
 		pkg:  "cmd/perdure/...",
-		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "codec", "store/copying", "store/memory", "store/sqlite", "store/postgres", "flow", "internal/flow/syntax", "internal/flow/eval", "internal/flow/check", "internal/flow/rehearsal", "access", "api", "dashboard", "internal/dbname", "internal/filelock", "internal/human", "internal/near", "internal/notation", "internal/command", "internal/listing", "internal/param", "internal/policyedit", "internal/torture", "internal/wording", "cmd/perdure/...", "internal/seal"},
+		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "codec", "store/copying", "store/memory", "store/sqlite", "store/postgres", "flow", "internal/flow/syntax", "internal/flow/eval", "internal/flow/check", "internal/flow/rehearsal", "access", "api", "dashboard", "internal/dbname", "internal/filelock", "internal/human", "internal/see", "internal/near", "internal/notation", "internal/command", "internal/listing", "internal/param", "internal/policyedit", "internal/torture", "internal/wording", "cmd/perdure/...", "internal/seal"},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "github.com/clipperhouse/displaywidth", "golang.org/x/sys", "github.com/jackc/pgx/v5"},
 		test: []string{"github.com/rogpeppe/go-internal/testscript"},
 		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot. Its help lists the keys of internal/notation, as docs/notation.md does. It checks, formats and rehearses flow files, which needs their trees",

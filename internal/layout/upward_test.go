@@ -20,7 +20,7 @@ import (
 )
 
 // rooms are the rooms of the engine above the core, the lowest first: a call from one to an
-// earlier one runs down. The log is no room: all of them write to it.
+// earlier one runs down. The log is not a room: all of them write to it.
 var rooms = []string{
 	"internal/ident", "internal/entity", "internal/record", "internal/message", "internal/clock", "internal/workers", "internal/outage",
 	"internal/steptx", "internal/inspect", "internal/request", "internal/commit", "internal/member", "internal/dispatch", "internal/attempt", "internal/post",
@@ -153,7 +153,7 @@ func (s *storeys) room(o types.Object) int {
 	return -1
 }
 
-// object is what an expression names, nil if it is no name.
+// object is what an expression names, nil if it is not a name.
 func (r *storey) object(e ast.Expr) types.Object {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:

@@ -27,7 +27,7 @@ func TestOneWordOneThing(t *testing.T) {
 	for _, row := range rows {
 		cells := strings.Split(strings.Trim(row, "| "), " | ")
 		if len(cells) != 4 {
-			t.Errorf("%q is no row of four cells", row)
+			t.Errorf("%q is not a row of four cells", row)
 			continue
 		}
 		for _, in := range strings.Split(cells[3], ", ") {

@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/logs"
 	"github.com/perdure/perdure/internal/outage"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 )
 
@@ -187,7 +188,7 @@ func (m *Member) Health() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.joined && !m.replaced && !m.draining && m.Left() <= 0 {
-		return fmt.Errorf("the lease of this node could not be renewed for %s; it starts no attempts until it is", time.Since(m.lastSent()).Round(time.Second))
+		return fmt.Errorf("the lease of this node could not be renewed for %s; it starts no attempts until it is %s", time.Since(m.lastSent()).Round(time.Second), see.Failover)
 	}
 	return nil
 }
@@ -198,7 +199,7 @@ func (m *Member) Replaced() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.replaced {
-		return fmt.Errorf("another process has joined under the name of this node, %q; stop this one, or give it its own perdure.NodeName", m.node.Name)
+		return fmt.Errorf("another process has joined under the name of this node, %q; stop this one, or give it its own perdure.NodeName %s", m.node.Name, see.Nodes)
 	}
 	return nil
 }

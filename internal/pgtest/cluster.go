@@ -19,7 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// patience is how long a server may take to start: a slow machine is no bug.
+// patience is how long a server may take to start: a slow machine is not a bug.
 const patience = time.Minute
 
 // Cluster is a server with its files.

@@ -43,7 +43,7 @@ func give(path string) error {
 func servant() (uid, gid int, err error) {
 	u, err := user.Lookup("postgres")
 	if err != nil {
-		return 0, 0, fmt.Errorf("PostgreSQL does not run as root, and there is no user postgres in its place (%w): run the tests as another user, or create that one with useradd --system postgres", err)
+		return 0, 0, fmt.Errorf("PostgreSQL does not run as root, and this system has no user postgres to run it as (%w): run the tests as another user, or create that one with useradd --system postgres", err)
 	}
 	if uid, err = strconv.Atoi(u.Uid); err == nil {
 		gid, err = strconv.Atoi(u.Gid)

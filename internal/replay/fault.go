@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/coro"
+	"github.com/perdure/perdure/internal/see"
 )
 
 // StuckError reports that a turn of workflow code did not end.
@@ -17,7 +18,7 @@ type StuckError struct {
 }
 
 func (e *StuckError) Error() string {
-	return fmt.Sprintf("the workflow's code ran for %s without waiting for anything durable: it loops, or blocks on something that is not of package workflow", e.After)
+	return fmt.Sprintf("the workflow's code ran for %s without waiting for anything durable: it loops, or blocks on something that is not of package workflow %s", e.After, see.CodeRules)
 }
 
 // ErrGoexit reports that workflow code ended its goroutine.

@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 )
 
@@ -75,7 +76,7 @@ func postSignal(ctx context.Context, in rows, m store.Message, name string) erro
 // full turns the error that a run has no room for a signal into a *history.LimitError.
 func full(err error) error {
 	if errors.Is(err, store.ErrFull) { // the owner's limit applies
-		return &history.LimitError{What: "unread signals", Hint: "send it again when its code has read some, or raise perdure.MaxSignalBacklog where it runs; or 100,000 with keys came within an hour, and it takes more when that is over"}
+		return &history.LimitError{What: "unread signals", Hint: "send it again when its code has read some, or raise perdure.MaxSignalBacklog where it runs; or 100,000 with keys came within an hour, and it takes more when that is over " + see.Limits}
 	}
 	return err
 }

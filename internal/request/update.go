@@ -11,13 +11,14 @@ import (
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 )
 
 // ErrUpdateUnfinished says that a run accepted an update and ended, continued as new or was
 // retried before the handler returned. How far the handler got is not known, and it does
 // not continue.
-var ErrUpdateUnfinished = errors.New("the run ended before the update was answered")
+var ErrUpdateUnfinished = errors.New("the run ended before the update was answered " + see.Updates)
 
 // ErrNoAnswer says that a request is durable and was not carried out within the caller's
 // time. It will be carried out; the same request ID asks again.

@@ -37,7 +37,7 @@ func (s *Scene) deliver(m store.Message) bool {
 	s.Helper()
 	switch m.Kind {
 	case message.KindAnswer:
-		return false // its reader is no run
+		return false // its reader is not a run
 	case message.KindStart:
 		return s.startChild(m)
 	case message.KindQuery:

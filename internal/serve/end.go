@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
@@ -36,7 +37,7 @@ type beat struct {
 
 // errTransaction is the failure of a body that used activity.OnCommit.
 var errTransaction = retry.Terminal(errors.New("the body used activity.OnCommit, but ran in a process that serves its queue: " +
-	"what is done with a result is done in the transaction of the run's owner; call the activity without a queue, or write in the body itself"))
+	"what is done with a result is done in the transaction of the run's owner; call the activity without a queue, or write in the body itself " + see.Commit))
 
 // owner is the server as attempt.Owner.
 type owner struct{ s *Server }

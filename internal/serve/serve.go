@@ -17,6 +17,7 @@ import (
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 )
 
@@ -161,7 +162,7 @@ func (s *Server) Health() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.begun && !s.draining && clock.Passed(*s.attended.Load(), time.Now()) > s.config.Lease {
-		return errors.New("this process serves queues, and could not show a sign of life for longer than its lease: others may run its attempts")
+		return errors.New("this process serves queues, and could not show a sign of life for longer than its lease: others may run its attempts " + see.Workers)
 	}
 	return cmp.Or(s.unreadHealth(), s.untold, s.attempts.Health())
 }

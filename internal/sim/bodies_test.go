@@ -114,7 +114,7 @@ func writtenBody(ctx context.Context, n int) (int, error) {
 // beats is how often a beating body beats.
 const beats = 4
 
-// beatingBody goes on from where an earlier attempt was.
+// beatingBody continues from where an earlier attempt was.
 func beatingBody(ctx context.Context, n int) (int, error) {
 	s := begin(ctx, n)
 	at, known, err := activity.Details[int](ctx)

@@ -134,7 +134,7 @@ func (b *book) charge(payment string) {
 	b.charged[payment]++
 }
 
-// ask answers whether a payment was taken. It may lie once about each.
+// ask returns whether a payment was taken. It may lie once about each.
 func (b *book) ask(e *entry, payment string, lies bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -62,7 +62,7 @@ func (w *world) order(o *order) {
 	w.insist(o, "result", func(ctx context.Context) any { return w.result(ctx, o) })
 }
 
-// insist repeats a request until it is answered. It reports whether that is worth going on.
+// insist repeats a request until it is answered. It reports whether to continue.
 func (w *world) insist(o *order, what string, ask func(ctx context.Context) any) bool {
 	for begun := time.Now(); time.Since(begun) < hour; {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

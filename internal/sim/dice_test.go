@@ -1,6 +1,6 @@
 package sim
 
-// dice answers what happens by chance in a world. The same question gets the same answer,
+// dice decides what happens by chance in a world. The same question gets the same answer,
 // whatever else was asked before: so a world from which something is taken away stays the same
 // otherwise, and a failing one can be made smaller.
 type dice uint64

@@ -246,7 +246,7 @@ func (w *world) taken() (all []core.Operation) {
 	return all
 }
 
-// release takes back all that people keep from going on, and ends what need not end by itself.
+// release takes back all that people keep from continuing, and ends what need not end by itself.
 func (w *world) release() {
 	ctx, by := context.Background(), request.By{Who: "ann"}
 	try := func(what string, do func() error) {

@@ -181,7 +181,7 @@ func (w *world) judgeHistory(run string, r *history.Recording) {
 }
 
 // punctual reports whether attempts start when they are due or later: nobody hurries them, and the
-// clock goes on evenly.
+// clock advances evenly.
 func (w *world) punctual() bool {
 	return !slices.ContainsFunc(w.events, func(ev event) bool { return ev.what == clockSteps || ev.what >= pausesCall })
 }

@@ -41,7 +41,7 @@ func TestP4_WhatTheModelRefuses(t *testing.T) {
 		"an epoch that does not grow": {"has epoch 1 after 1", func(m *model) {
 			m.claim("a", []store.Ownership{{Partition: 0, Epoch: 1}}, nil)
 		}},
-		"a claim by nobody": {"is no member", func(m *model) { m.claim("c", nil, nil) }},
+		"a claim by nobody": {"is not a member", func(m *model) { m.claim("c", nil, nil) }},
 		"a renewal after the end": {"renews the lease that it has not", func(m *model) {
 			m.leave("b", nil)
 			m.renew(&store.Renewal{Node: "b"}, &store.Membership{}, nil)

@@ -157,7 +157,7 @@ func (m *model) leave(node string, err error) {
 func (m *model) claim(node string, got []store.Ownership, err error) {
 	k := m.members[node]
 	if err == nil && (k == nil || k.over) {
-		m.wrong("node %s claims, and is no member", node)
+		m.wrong("node %s claims, and is not a member", node)
 	}
 	for _, o := range got {
 		p := m.place(o.Partition)

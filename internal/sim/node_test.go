@@ -30,7 +30,7 @@ type node struct {
 	count  map[question]int
 	died   chan struct{}
 	waited int       // how often something waited for a thaw
-	frozen time.Time // until then nothing of it goes on
+	frozen time.Time // until then nothing of it continues
 	cut    time.Time // until then it does not reach the database
 	deaths []func()
 }
@@ -190,7 +190,7 @@ func (n *node) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// thaws returns how long it is until something of a frozen process goes on. What waited goes on
+// thaws returns how long it is until something of a frozen process continues. What waited continues
 // in some order.
 func (n *node) thaws() time.Duration {
 	n.mu.Lock()

@@ -85,7 +85,7 @@ func profileNamed(t *testing.T, name string) *profile {
 		for _, p := range profiles {
 			known = append(known, p.name)
 		}
-		t.Fatalf("there is no kind of world %q; there are %q", name, known)
+		t.Fatalf("no kind of world is called %q; the kinds are %q", name, known)
 	}
 	return profiles[at]
 }

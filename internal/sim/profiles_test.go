@@ -39,7 +39,7 @@ var profiles = []*profile{
 		only: []happening{storms, storms, dies, joins, isCutOff},
 		of:   []kind{queued, queued, failing, call}},
 
-	// Nothing goes on after kill -9 (vercel/workflow#1531).
+	// Nothing continues after kill -9 (vercel/workflow#1531).
 	{name: "killed", programs: 4, events: 8, lasts: 10 * time.Second, only: []happening{dies, deadlyStorm, joins}},
 
 	// One paused function wedges a whole queue (inngest/inngest#3549).

@@ -13,7 +13,7 @@ const (
 	gated                // one that passes a gate
 	queued               // one in a queue
 	written              // one with a step transaction
-	beating              // one that beats, and goes on from where it was
+	beating              // one that beats, and continues from where it was
 	outside              // one that is completed from outside
 	failing              // one that fails as often as its policy allows
 	charged              // one that must not be made twice, and is asked about when that is in doubt
@@ -112,7 +112,7 @@ func after(value, number int) int { return (value*31 + number) % 1_000_003 }
 // expectation is what must become of a program.
 type expectation struct {
 	value   int
-	signals int      // it waits for so many
+	signals int      // the number that it waits for
 	apart   []uint64 // seeds of the programs that it starts detached
 }
 

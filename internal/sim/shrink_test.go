@@ -38,7 +38,7 @@ func (p plan) keeping(t *testing.T, text string) plan {
 	for _, field := range strings.Split(text, ",") {
 		i, err := strconv.Atoi(field)
 		if err != nil || i < 0 || i >= p.elements() {
-			t.Fatalf("-keep %s: %q is no element of this world, which has 0 to %d", text, field, p.elements()-1)
+			t.Fatalf("-keep %s: %q is not an element of this world, which has 0 to %d", text, field, p.elements()-1)
 		}
 		kept = append(kept, i)
 	}

@@ -42,7 +42,7 @@ func change[T any](ctx context.Context, c *connection, v verb, about string, siz
 	})
 }
 
-// only is change for a verb that answers with an error alone.
+// only is change for a verb that returns an error alone.
 func only(ctx context.Context, c *connection, v verb, about string, do func() error, see func(m *model, err error)) error {
 	_, err := change(ctx, c, v, about, 0, func() (struct{}, error) { return struct{}{}, do() }, func(m *model, _ struct{}, err error) {
 		if see != nil {

@@ -19,7 +19,7 @@ type trace struct {
 	full  io.Writer // nil: only its sum is kept
 }
 
-// add adds what somebody did to the trace: the number-th time, with so many things.
+// add adds what somebody did to the trace: the number-th time, with a count of things.
 func (t *trace) add(who int, what string, number, size int, how string) {
 	at := time.Since(t.begun)
 	t.mu.Lock()
@@ -47,7 +47,7 @@ func (t *trace) explain(format string, args ...any) {
 	fmt.Fprintf(t.full, "%14s  "+format+"\n", append([]any{time.Since(t.begun)}, args...)...)
 }
 
-// end ends the trace: how processes leave a world that has been judged is no part of it.
+// end ends the trace: how processes leave a world that has been judged is not part of it.
 func (t *trace) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -181,7 +181,7 @@ func (w *world) run() {
 		w.happen(ev)
 	}
 	w.settle(&customers)
-	for tries := 0; w.open() > 0 && tries < 20; tries++ { // what goes on without a customer: what was reset, or a schedule
+	for tries := 0; w.open() > 0 && tries < 20; tries++ { // what continues without a customer: what was reset, or a schedule
 		time.Sleep(5 * time.Second)
 		w.release()
 	}

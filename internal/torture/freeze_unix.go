@@ -10,5 +10,5 @@ const CanFreeze = true
 // Freeze makes the process stand still.
 func (p *Process) Freeze() error { return p.cmd.Process.Signal(syscall.SIGSTOP) }
 
-// Thaw lets it go on.
+// Thaw lets it continue.
 func (p *Process) Thaw() error { return p.cmd.Process.Signal(syscall.SIGCONT) }

@@ -22,7 +22,7 @@ func TestP5_WhatAProcessMayNotSay(t *testing.T) {
 	}
 	for _, name := range slices.Concat(expected, unexpected) {
 		if !slices.Contains(names, name) {
-			t.Errorf("there is no event %q", name)
+			t.Errorf("no event is called %q", name)
 		}
 	}
 	for _, piece := range []string{"pan", "ic: oh no\n\ngorou", "tine 1 [running]:\n"} {

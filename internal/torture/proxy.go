@@ -27,10 +27,10 @@ type Proxy struct {
 	hold   func(b *Batch) int // how many bytes of a batch pass before the rest of it waits
 	lose   func() Lot         // asked at each COMMIT that the server answers
 
-	waiting int // so many batches wait
-	durable int // so many transactions the server committed
-	lost    int // so many of these answers were lost
-	refused int // so many commits the server refused, because a partition has another owner
+	waiting int // batches that wait
+	durable int // transactions that the server committed
+	lost    int // those of which the reply was lost
+	refused int // commits that the server refused, because a partition has another owner
 }
 
 // Lot is what becomes of an answer.
@@ -189,7 +189,7 @@ func (p *Proxy) tarry() {
 	time.Sleep(late)
 }
 
-// pass waits until more of a batch may pass than did before, and answers how much.
+// pass waits until more of a batch may pass than did before, and returns how much.
 // Without a batch it waits until anything may.
 func (p *Proxy) pass(l *link, b *Batch, passed int) (int, error) {
 	p.mu.Lock()

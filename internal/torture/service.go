@@ -159,7 +159,7 @@ func (s *service) Result(id string, out *int) (err error) {
 	return err
 }
 
-// Health answers what keeps the process from working.
+// Health returns what keeps the process from working.
 func (s *service) Health(_ struct{}, problem *string) error {
 	e, err := s.engine()
 	if err != nil {

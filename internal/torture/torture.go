@@ -122,7 +122,7 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 
 // play is the torture and its verdict.
 func (t *torture) play(ctx context.Context) (*Report, error) {
-	// The load and the verdict go on when ctx ends: an interrupt ends the torture early.
+	// The load and the verdict continue when ctx ends: an interrupt ends the torture early.
 	whole := context.WithoutCancel(ctx)
 	working, giveUp := context.WithCancelCause(whole)
 	defer giveUp(nil)
@@ -156,7 +156,7 @@ func (t *torture) play(ctx context.Context) (*Report, error) {
 // newLoad is clients of all kinds of work that the place allows.
 func (t *torture) newLoad() *witness.Load {
 	l := &witness.Load{Engine: t.client, Book: t.book, Seed: t.Seed, Relay: relay{t.crew}, More: map[string]witness.Job{"bank": witness.Banking, "crowd": witness.Crowding}}
-	if t.place.shared() { // else there is no second node that runs of another build could go to
+	if t.place.shared() { // else no second node exists that could take runs of another build
 		l.More["route"] = witness.Routing
 	}
 	l.Only = slices.Collect(maps.Keys(witness.Jobs))

@@ -213,7 +213,7 @@ func (t *torture) hurtServer(ctx context.Context) error {
 	return nil
 }
 
-// awaitProgress waits until so many more runs have ended. If they do not, all is stuck.
+// awaitProgress waits until a number of further runs have ended. If they do not, all is stuck.
 func (t *torture) awaitProgress(ctx context.Context, runs int) {
 	before := t.load.Finished()
 	for end := time.Now().Add(patience); t.load.Finished() < before+runs && ctx.Err() == nil; t.sleep(ctx, 20*time.Millisecond) {

@@ -19,7 +19,7 @@ type message struct {
 // maxMessage is the limit that PostgreSQL itself has.
 const maxMessage = 1 << 30
 
-var errNoMessage = errors.New("what came is no message of PostgreSQL's protocol")
+var errNoMessage = errors.New("what came is not a message of PostgreSQL's protocol")
 
 func readMessage(r *bufio.Reader, first bool) (message, error) {
 	var m message

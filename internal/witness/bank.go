@@ -30,7 +30,7 @@ var (
 		return n, errors.Join(activity.OnCommit(ctx, postingOf(key, "debit")), activity.OnCommit(ctx, postingOf(key, "credit")))
 	}, activity.Retry(retry.Policy{MaxAttempts: 100, Backoff: retry.Fixed(time.Millisecond), CrashLimit: 100}))
 
-	// Bank posts so many times.
+	// Bank posts n times.
 	Bank = workflow.New("bank", func(wf *workflow.Context, n int) (int, error) {
 		v := n
 		for i := range n {

@@ -100,7 +100,7 @@ func (b *Book) Address() string { return b.listener.Addr().String() }
 // desk is what pens can ask of a book.
 type desk struct{ book *Book }
 
-// Enter answers when the entry is there, and nobody holds the body.
+// Enter returns when the entry is there and no one holds the body.
 func (d *desk) Enter(e Entry, a *Answer) (err error) {
 	*a, err = d.book.enter(e)
 	return err
@@ -173,7 +173,7 @@ func (b *Book) Hold(match func(Entry) bool) *Hold {
 	return h
 }
 
-// Release lets those go who are held, and holds nobody any more.
+// Release lets held bodies continue and holds none after that.
 func (h *Hold) Release() { h.end(false) }
 
 // Fail is Release that tells those who are held, and all who would be, to fail.

@@ -36,7 +36,7 @@ func found(kind Kind, format string, args ...any) error {
 	return Finding{kind, fmt.Sprintf(format, args...)}
 }
 
-// amiss is the kind of what came so many times more than it should.
+// amiss is the kind of finding for a difference in number.
 func amiss(more int) Kind {
 	switch {
 	case more < 0:

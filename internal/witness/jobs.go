@@ -148,7 +148,7 @@ func Signal(ctx context.Context, e *perdure.Engine, id string, n int) error {
 		n), n)
 }
 
-// Repeat is what so many effects in a row make of a value.
+// Repeat returns what a number of effects in a row make of a value.
 func Repeat(n, v int) int {
 	for range n {
 		v = Grow(v)

@@ -70,7 +70,7 @@ func (l *Load) Case() Case {
 	return Case{Engine: l.Engine, Entries: l.Book.Entries(), Runs: l.runs, Closed: l.closed, Found: l.Found()}
 }
 
-// Progress waits until another run has ended and so many entries more are in the book, for some
+// Progress waits until another run has ended and a number of further entries are in the book, for some
 // seconds at most. Code that never survives is held, whatever kills it.
 func (l *Load) Progress(entries int) {
 	runs, at := l.Finished(), l.Book.Length()+entries

@@ -79,7 +79,7 @@ var paid = workflow.New("paid", func(wf *workflow.Context, v int) (int, error) {
 	return v, nil
 })
 
-// Charges answers how often a call was charged.
+// Charges returns how often a call was charged.
 func (d *desk) Charges(key string, n *int) error {
 	d.book.mu.Lock()
 	defer d.book.mu.Unlock()
@@ -120,7 +120,7 @@ func paymentsIn(entries []Entry) payments {
 }
 
 // judgePayments looks for calls that were charged twice. A process that others took for dead, and
-// that went on, may have charged what nobody could prevent.
+// that continued, may have charged what nobody could prevent.
 func (j *judge) judgePayments() {
 	for key, n := range j.payments.paid {
 		if j.Zombies {

@@ -87,7 +87,7 @@ func isQueued(e Entry) bool {
 
 // judgeCrowd makes sure that no more bodies were between their begin and their end than may
 // be in one place: the function says where an entry is, "" for nowhere of interest, and how
-// many that may be. A body whose attempt was lost may have gone on for a while that others
+// many that may be. A body whose attempt was lost may have continued for a while that others
 // took for dead.
 func (j *judge) judgeCrowd(place func(Entry) (string, int)) {
 	over := map[string]bool{} // those of which the book has an end

@@ -74,7 +74,7 @@ var (
 		MaxAttempts: 3, Backoff: retry.Exponential(5*time.Millisecond, 4, time.Second), CrashLimit: bystander,
 	}))
 
-	// linger ends only when it is no longer wanted.
+	// linger ends only when its context does.
 	linger = activity.New("linger", func(ctx context.Context, e Effect) (int, error) {
 		ink.must(line(ctx, e))
 		<-ctx.Done()

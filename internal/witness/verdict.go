@@ -47,7 +47,7 @@ type Case struct {
 	Closed  Completions
 	Found   []Finding // by the clients
 
-	// Zombies says that processes may have gone on that others took for dead. What
+	// Zombies says that processes may have continued that others took for dead. What
 	// they executed then, nobody could prevent; but it must be on record as lost.
 	Zombies bool
 	// Server says that the server is not ours, or that its clock was set: what the doctor says of

@@ -28,9 +28,9 @@
 // for all tasks, as in one process or in the engine.
 //
 // The dependency is a model. A [Server] has a capacity and a queue, fails by a
-// script of faults, and goes on working for callers who have given up. A
+// script of faults, and continues to work for callers who have given up. A
 // [Contended] row has no limit but lets one of those that read the same version
-// win. There is no network, except where a type says so, and an engine adds no
+// win. It has no network, except where a type says so, and an engine adds no
 // time of its own.
 //
 // # What the figures mean

@@ -95,7 +95,7 @@ func TestEverythingIsAccountedFor(t *testing.T) {
 		for reason, n := range r.Reasons {
 			reasons += n
 			if reason.Retries() {
-				t.Errorf("%s is no reason to stop", reason)
+				t.Errorf("%s is not a reason to stop", reason)
 			}
 		}
 		if loads != r.Calls || reasons != r.Failed+r.Paused || r.PeakAfter > r.Peak {

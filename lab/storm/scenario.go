@@ -95,7 +95,7 @@ func Errors(from, to time.Duration, rate float64) Fault {
 	return Fault{From: from, To: to, ErrorRate: rate}
 }
 
-// Slow is a time in which calls take so many times as long.
+// Slow is a time in which calls take several times as long.
 func Slow(from, to time.Duration, times float64) Fault {
 	return Fault{From: from, To: to, Slow: times}
 }

@@ -15,7 +15,7 @@ const Endless = math.MaxInt
 // DefaultRefusal is how long a server takes for a failure if it does not say.
 const DefaultRefusal = time.Millisecond
 
-// Server is a dependency that can do so many calls at once, queues a few more
+// Server is a dependency that can do a number of calls at a time, queues a few more
 // and refuses the rest. It does not notice when a caller has given up: it does
 // the work all the same, for nobody. That is what makes a storm last.
 type Server struct {

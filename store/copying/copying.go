@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 )
 
@@ -397,9 +398,9 @@ func (c *Copy) shut(ctx context.Context, target store.Seal, since int64) (closed
 	switch {
 	case err != nil:
 	case len(nodes) > 0:
-		err = refuse("Use that database. To come back, copy it into a new file or schema.", "An engine has run in %s: %s.", c.To.Info().Location, nodes[0].Name)
+		err = refuse("Use that database. To come back, copy it into a new file or schema "+see.Copying+".", "An engine has run in %s: %s.", c.To.Info().Location, nodes[0].Name)
 	case differences != nil:
-		err = refuse("Use that database. To come back, copy it into a new file or schema.", "%s has changed since the copy: %s.", c.To.Info().Location, strings.Join(differences, "; "))
+		err = refuse("Use that database. To come back, copy it into a new file or schema "+see.Copying+".", "%s has changed since the copy: %s.", c.To.Info().Location, strings.Join(differences, "; "))
 	default:
 		return closed, nil
 	}

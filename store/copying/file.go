@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/envelope"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 )
 
@@ -255,7 +256,7 @@ func Parse(from io.Reader) (all []store.Rows, err error) {
 			return nil, fmt.Errorf("run %d of the file cannot be read: %w", n, err)
 		}
 		if l.Run.ID == "" || l.Run.WorkflowID == "" || l.Run.Chain == "" || len(l.Start) == 0 {
-			return nil, fmt.Errorf("run %d of the file has only a history, which can be replayed but not imported: make the file with perdure export", n)
+			return nil, fmt.Errorf("run %d of the file has only a history, which can be replayed but not imported: make the file with perdure export %s", n, see.Files)
 		}
 		if l.Redacted {
 			return nil, fmt.Errorf("run %d of the file is redacted, so no database could read it: make the file without --redact", n)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 )
 
@@ -54,7 +55,7 @@ INSERT INTO perdure.meta (key, value) VALUES ('distributed', '` + byCitus + `');
 const hasCitus = `SELECT count(*) > 0 FROM pg_extension WHERE extname = 'citus'`
 
 var (
-	errNoCitus          = errors.New("the database has no extension citus, over whose workers tables are distributed: let a superuser run CREATE EXTENSION citus on the coordinator and add its workers (citus_add_node), or leave --distribute (postgres.Distributed) out")
+	errNoCitus          = errors.New("the database has no extension citus, over whose workers tables are distributed: let a superuser run CREATE EXTENSION citus on the coordinator and add its workers (citus_add_node), or leave --distribute (postgres.Distributed) out " + see.Citus)
 	errEngineRuns       = errors.New("an engine runs on the database, which is not distributed under it")
 	errDistributedSince = errors.New("the tables were distributed after this process had opened the database: restart it")
 )

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 )
 
@@ -172,17 +173,17 @@ func (h *handle) explain(err error) error {
 	case c == "08P01" && h.pooled:
 		return fmt.Errorf("the pooler refuses a setting of the connection: leave it out, or name it in the pooler's ignore_startup_parameters: %w", u.Err)
 	case c == engineRuns:
-		return fmt.Errorf("%s: %w: stop all engines that use the database, and distribute it then", h.info.Location, errEngineRuns)
+		return fmt.Errorf("%s: %w: stop all engines that use the database, and distribute it then %s", h.info.Location, errEngineRuns, see.Citus)
 	case c == "08P01" || c == "26000" || c == duplicateStatement: // the other side does not know a setting or a prepared statement
-		return fmt.Errorf("is a pooler in transaction mode in between? then use postgres.Pooled(), or add pooled=true to the parameters of the URL: %w", u.Err)
+		return fmt.Errorf("is a pooler in transaction mode in between? then use postgres.Pooled(), or add pooled=true to the parameters of the URL %s: %w", see.Nodes, u.Err)
 	case strings.HasPrefix(c, "28"): // invalid authorization
 		return fmt.Errorf("the server does not let this user in; check user and password: %w", u.Err)
 	case c == "3D000": // no such database
 		return fmt.Errorf("create the database first: %w", u.Err)
 	case c == insufficientRights:
-		return fmt.Errorf("the user lacks a right on the schema %s; let its owner run perdure migrate --grant USER: %w", h.schema, u.Err)
+		return fmt.Errorf("the user lacks a right on the schema %s; let its owner run perdure migrate --grant USER %s: %w", h.schema, see.Schema, u.Err)
 	case strings.HasPrefix(c, "42") || strings.HasPrefix(c, "0A"): // something does not exist or is not supported
-		return fmt.Errorf("the server does not understand perdure's statements; is it PostgreSQL, and was nothing in the schema %s changed by hand? %w", h.schema, u.Err)
+		return fmt.Errorf("the server does not understand perdure's statements; is it PostgreSQL, and was nothing in the schema %s changed by hand? %s: %w", h.schema, see.PostgreSQL, u.Err)
 	}
 	return err
 }

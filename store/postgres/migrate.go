@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/internal/migration"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 )
 
@@ -64,8 +65,8 @@ func (c *conn) identify(ctx context.Context) (identity, error) {
 		return id, fmt.Errorf("%s: the table %s.meta is damaged; restore it from a backup: %w", h.info.Location, h.schema, err)
 	}
 	if id.version > len(h.scripts) {
-		return id, fmt.Errorf("%s: %w: its schema is version %d and this program knows versions up to %d; use a later program",
-			h.info.Location, store.ErrNewer, id.version, len(h.scripts))
+		return id, fmt.Errorf("%s: %w: its schema is version %d and this program knows versions up to %d; use a later program %s",
+			h.info.Location, store.ErrNewer, id.version, len(h.scripts), see.Schema)
 	}
 	return id, nil
 }

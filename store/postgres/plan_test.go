@@ -206,7 +206,7 @@ func (n *planNode) scans() (faults []string) {
 
 var parameter = regexp.MustCompile(`\$\d+`)
 
-// parameters answers how many parameters a statement has.
+// parameters returns how many parameters a statement has.
 func parameters(sql string) (n int) {
 	for _, p := range parameter.FindAllString(sql, -1) {
 		i, _ := strconv.Atoi(p[1:])

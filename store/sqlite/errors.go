@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -90,7 +91,7 @@ func explain(path string, err error) error {
 	case lib.SQLITE_NOTADB:
 		return fmt.Errorf("%s: %w: it is not an SQLite file", path, store.ErrForeign)
 	case lib.SQLITE_CORRUPT:
-		return fmt.Errorf("%s is damaged: restore it from a backup; to see what is wrong: sqlite3 FILE 'PRAGMA integrity_check' (%w)", path, cause(err))
+		return fmt.Errorf("%s is damaged: restore it from a backup; to see what is wrong: sqlite3 FILE 'PRAGMA integrity_check' %s: %w", path, see.Damage, cause(err))
 	case lib.SQLITE_IOERR:
 		return fmt.Errorf("%s cannot be read or written: %w", path, cause(err))
 	case lib.SQLITE_ERROR:

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 )
 
@@ -17,7 +18,7 @@ import (
 // that of the new file. So each verb looks whether the names still lead to what is open.
 
 // errGone says that the file is not the one that was opened.
-var errGone = errors.New("the file was deleted or replaced while it was open, and what is written now would be lost: stop the process, put the file back, and start again")
+var errGone = errors.New("the file was deleted or replaced while it was open, and what is written now would be lost: stop the process, put the file back, and start again " + see.SQLite)
 
 // guard knows what a handle has open.
 type guard struct {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/filelock"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 )
 
@@ -57,7 +58,7 @@ func acquire(path, location, holder string) (*fileLock, error) {
 	}
 	if err != nil {
 		file.Close()
-		return nil, fmt.Errorf("the file system cannot lock %s, so it cannot be told whether another engine uses the database: %w", path, err)
+		return nil, fmt.Errorf("the file system cannot lock %s, so it cannot be told whether another engine uses the database %s: %w", path, see.SQLite, err)
 	}
 	if !free {
 		defer file.Close()

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 	lib "modernc.org/sqlite/lib"
 )
@@ -161,7 +162,7 @@ func identify(c *conn, path string, known int) (version int64, empty bool, err e
 	case owner != applicationID:
 		return 0, false, fmt.Errorf("%s: %w: it is an SQLite file of another program", path, store.ErrForeign)
 	case version > int64(known):
-		return 0, false, fmt.Errorf("%s: %w: its schema is version %d and this program knows versions up to %d; use a later program", path, store.ErrNewer, version, known)
+		return 0, false, fmt.Errorf("%s: %w: its schema is version %d and this program knows versions up to %d; use a later program %s", path, store.ErrNewer, version, known, see.Schema)
 	}
 	return version, false, nil
 }
@@ -196,7 +197,7 @@ func create(ctx context.Context, path string) error {
 		return explain(path, err)
 	}
 	if mode != "wal" {
-		return fmt.Errorf("%s cannot be put into WAL mode (it is in mode %q): its file system may lack shared memory or locks; use a local disk", path, mode)
+		return fmt.Errorf("%s cannot be put into WAL mode (it is in mode %q): its file system may lack shared memory or locks; use a local disk %s", path, mode, see.SQLite)
 	}
 	return nil
 }

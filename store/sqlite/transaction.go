@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 )
 
@@ -49,7 +50,7 @@ func (h *handle) Within(tx any) (store.Transaction, error) {
 }
 
 // errNotLent says where transactions come from.
-var errNotLent = errors.New("an SQLite file has one writer at a time, the engine's own connection: take the *sql.Tx that perdure.Transact or activity.OnCommit hands out")
+var errNotLent = errors.New("an SQLite file has one writer at a time, the engine's own connection: take the *sql.Tx that perdure.Transact or activity.OnCommit hands out " + see.Transaction)
 
 // visit is a verb that runs on the connection of a lent transaction. It travels there as
 // the argument of a statement, so that database/sql makes sure that the transaction has not

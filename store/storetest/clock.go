@@ -55,7 +55,7 @@ func testLeaseByTheClock(f *fixture, now *int64) {
 	}
 	joined := *now
 	expires(joined + lease)
-	f.must(timed.store.Join(f.Context(), node)) // is no sign of life
+	f.must(timed.store.Join(f.Context(), node)) // is not a sign of life
 	expires(joined + lease)
 	*now = joined + lease/2
 	seen := timed.renew()

@@ -179,7 +179,7 @@ func (f *fixture) fillForCopy() {
 			at.commits(first)
 			f.must(f.store.Post(f.Context(), store.Message{Partition: run.Partition, WorkflowID: run.WorkflowID, Key: "b", Kind: "signal", Data: []byte("1")}))
 			f.must(f.store.Post(f.Context(), store.Message{Partition: run.Partition, WorkflowID: run.WorkflowID, Key: "a", Kind: "signal", Data: []byte("2")}))
-			if n == 0 { // the chain goes on
+			if n == 0 { // the chain continues
 				next := at.newRun()
 				next.WorkflowID, next.Chain = run.WorkflowID, run.Chain
 				second := at.turn(run, 2)

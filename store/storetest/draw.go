@@ -44,7 +44,7 @@ func aSet(t *rapid.T) []int {
 
 func aNewRun(t *rapid.T, partition int) store.Run {
 	id, workflow := aRun(t, partition, "run"), aWorkflow.Draw(t, "workflow")
-	// Chains are few too, so that they sometimes go on.
+	// Chains are few too, so that they are sometimes continued.
 	return store.Run{Base: aBase(t), Partition: partition, ID: id, WorkflowID: workflow, Type: "type of " + workflow, Chain: "chain of " + workflow, Attempt: 1,
 		Start: someBytes.Draw(t, "start"), Created: rapid.Int64Range(6, 8).Draw(t, "created"), RunState: aState(t), Priority: rapid.IntRange(-1, 1).Draw(t, "priority"), Key: rapid.SampledFrom([]string{"", "k", "key"}).Draw(t, "run key"), Weight: rapid.IntRange(0, 2).Draw(t, "weight"),
 		Attributes: rapid.SliceOfN(anAttribute, 0, 2).Draw(t, "attributes")}

@@ -143,7 +143,7 @@ var entityChecks = []check{
 	}},
 }
 
-// newEntity describes an entity that is no workflow.
+// newEntity describes an entity that is not a workflow.
 func (f *fixture) newEntity() store.Run {
 	gate := f.newRun()
 	gate.Status = store.Standing

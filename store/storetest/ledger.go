@@ -95,7 +95,7 @@ var ledgerChecks = []check{
 }
 
 // manyAttempts writes attempts of several runs in two partitions, many of which
-// ended at the same time, and answers them as Ledger should.
+// ended at the same time, and returns them as Ledger should.
 func (f *fixture) manyAttempts() []store.LedgerEntry {
 	f.Helper()
 	random := rand.New(rand.NewPCG(1, 2))

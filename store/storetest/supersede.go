@@ -84,7 +84,7 @@ var supersedeChecks = []check{
 		node.ID, node.Supersede = "heir", true
 		f.peer(node).claim()
 		if f.member(dying.node).Left == 0 {
-			f.Error("its membership goes on")
+			f.Error("its membership continues")
 		}
 		_, err := dying.tryRenew()
 		f.is(err, store.ErrReplaced)

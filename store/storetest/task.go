@@ -402,7 +402,7 @@ func (f *fixture) worker(id string) store.Worker {
 	return store.Worker{ID: id, Name: "name of " + id, Group: f.group.Name, Lease: time.Hour, Serves: []byte("gpu")}
 }
 
-// attend is a sign of life of a worker, which answers what it holds.
+// attend is a sign of life of a worker, which returns what it holds.
 func (f *fixture) attend(id string) []store.TaskRef {
 	f.Helper()
 	answer, err := f.store.Attend(f.Context(), f.worker(id))

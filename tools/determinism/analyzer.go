@@ -148,7 +148,7 @@ func (c *checker) reportIn(*ast.BlockStmt) func(finding) bool {
 	}
 }
 
-// impurity answers what a function does that workflow code must not, nil if
+// impurity returns what a function does that workflow code must not, nil if
 // nothing is known.
 func (c *checker) impurity(f *types.Func) *impure {
 	if found, done := c.known[f]; done {

@@ -49,7 +49,7 @@ func (c *checker) isWorkflowLogger(x ast.Expr, seen map[*types.Var]bool) bool {
 	return false
 }
 
-// valuesOf returns what is assigned to a variable, nil for what is no single expression.
+// valuesOf returns what is assigned to a variable, nil unless it is a single expression.
 func (c *checker) valuesOf(v *types.Var) (values []ast.Expr) {
 	note := func(names, from []ast.Expr) {
 		for i, name := range names {

@@ -19,7 +19,7 @@ type finding struct {
 }
 
 // scan goes through the code of a function. found is called for each finding and
-// answers whether to go on.
+// returns whether to continue.
 type scan struct {
 	*checker
 	context string // the name of the *workflow.Context, if there is one

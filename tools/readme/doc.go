@@ -4,7 +4,7 @@
 // caches of modules and builds are empty as well, and `make quick` is run in that place. Its
 // test runs the fenced blocks of the page in their order, the first in the checkout:
 //
-//   - a block of sh is run, in one shell, whose directory and variables go on from block
+//   - a block of sh is run, in one shell, whose directory and variables last from block
 //     to block;
 //   - a block of Go that is a program, or of flow, is written to the file that the
 //     paragraph before it names;
@@ -18,5 +18,7 @@
 //	<!-- not run: why -->
 //
 // A block of which neither holds fails the test, so that nothing on the page goes unproved
-// by oversight. Blocks of Go that are no programs are compiled by internal/docs.
+// by oversight. Blocks of Go that are not programs are compiled by internal/docs.
+//
+// The files with which docs/moving.md deploys a program are read strictly (files_test.go).
 package readme

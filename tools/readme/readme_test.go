@@ -20,7 +20,7 @@ const root = "../.."
 // the other in a home that begins empty.
 func TestF16_AStrangerFollowsThePages(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles the checkout anew")
+		t.Skip("compiles the checkout again")
 	}
 	home := stranger(t)
 	for _, program := range []string{"gcc", "cc", "clang", "chromium", "google-chrome", "promtool", "pgbouncer", "psql", "postgres", "python3"} {
@@ -38,7 +38,7 @@ func TestF16_AStrangerFollowsThePages(t *testing.T) {
 
 // nightly makes the test take its time: everything is fetched and compiled into empty caches in a
 // copy of the checkout, and the tests that need no other programs are run. On each push the checkout
-// and the caches of this machine serve: what is compiled at another path is compiled anew.
+// and the caches of this machine serve: what is compiled at another path is compiled again.
 var nightly = os.Getenv("PERDURE_NIGHTLY") != ""
 
 // fromHere is a block as the stranger whose checkout is ours runs it: what lies beside the checkout
@@ -77,7 +77,7 @@ func (p *place) follow(t *testing.T, page string) {
 		switch {
 		case b.proof != "":
 			if !exists(t, b.proof) {
-				t.Errorf(page+":%d is said to be proved by %s, which is no test", b.line, b.proof)
+				t.Errorf(page+":%d is said to be proved by %s, which is not a test", b.line, b.proof)
 			}
 		case b.excuse != "":
 		case b.language == "sh":

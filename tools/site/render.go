@@ -21,7 +21,7 @@ var tmpl = template.Must(template.New("page").Parse(layout))
 var menu = []string{
 	"README.md", "docs/should-i-use-it.md", "docs/getting-started.md", "docs/workflows.md", "docs/testing.md", "docs/concepts.md", "docs/glossary.md", "docs/coming-from.md",
 	"docs/retries.md", "docs/gates.md", "docs/tenants.md", "docs/notation.md", "docs/flow.md", "docs/services.md", "docs/transactions.md", "docs/http.md", "docs/deploy-version-2.md", "docs/deploying.md", "docs/moving.md",
-	"docs/production.md", "docs/dashboard.md", "docs/scaling.md", "docs/queues.md", "docs/limits.md", "docs/logs.md", "docs/middleware.md", "docs/codec.md", "docs/telemetry.md", "docs/performance.md", "docs/retry-storms.md",
+	"docs/production.md", "docs/dashboard.md", "docs/scaling.md", "docs/queues.md", "docs/limits.md", "docs/errors.md", "docs/logs.md", "docs/middleware.md", "docs/codec.md", "docs/telemetry.md", "docs/performance.md", "docs/retry-storms.md",
 	"docs/retries-reference.md", "docs/proof.md", "docs/statements.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
 }
 

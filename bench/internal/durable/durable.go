@@ -20,7 +20,7 @@ func On(kind place.Kind) system.System { return durable{kind: kind} }
 // Measured is On with the metrics of package telemetry: what they cost is the difference.
 func Measured(kind place.Kind) system.System { return durable{kind: kind, metrics: true} }
 
-// Traced is On with the spans of package telemetry/tracing for one run in so many, given by
+// Traced is On with the spans of package telemetry/tracing for one run in several, given by
 // OpenTelemetry's batcher to an exporter that drops them: what they cost without a network is
 // the difference.
 func Traced(kind place.Kind, oneIn int) system.System { return durable{kind: kind, spans: oneIn} }
@@ -37,7 +37,7 @@ type durable struct {
 	kind    place.Kind
 	slots   bool // one for each step in flight
 	metrics bool // counted by package telemetry
-	spans   int  // of package telemetry/tracing, for one run in so many; 0: none
+	spans   int  // of package telemetry/tracing, for one run in this number; 0: none
 
 	intercepted bool // by an interceptor that does nothing
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/perdure/perdure/ops"
 )
 
-// Nodes is so many engines that share a database: what a step costs must not depend on how
+// Nodes is a number of engines that share a database: what a step costs must not depend on how
 // many there are.
 func Nodes(n int) system.System { return nodes{durable{kind: place.Postgres}, n} }
 
@@ -88,7 +88,7 @@ func (s *nodesSession) even(ctx context.Context) (bool, error) {
 	return live == len(s.all) && total > 0 && most <= (total+live-1)/live, nil
 }
 
-// Chain starts it at one node after the other, wherever its run goes on.
+// Chain starts it at one node after the other, wherever its run continues.
 func (s *nodesSession) Chain(ctx context.Context, id string, steps int) (int, error) {
 	at := s.all[int(s.next.Add(1))%len(s.all)]
 	return perdure.Run(ctx, at.Engine, chain, id, steps)

@@ -29,7 +29,7 @@ func open(ctx context.Context, db store.Opener, c system.Config, settings ...per
 func openAs(ctx context.Context, db store.Opener, name string, settings ...perdure.Option) (*session, error) {
 	s := &session{store: &counted{Opener: db}}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	// The name lets the next process go on at once after a crash, without waiting
+	// The name lets the next process continue immediately after a crash, without waiting
 	// for the lease.
 	eng, err := perdure.Open(ctx, s.store, append(settings, perdure.Logger(log), perdure.NodeName(name),
 		perdure.MaxHistory(1_000_000))...) // W6 is about runs that grow long

@@ -15,7 +15,7 @@ func Thousands[N ~int | ~int64](n N) string {
 	return text
 }
 
-// Significant rounds a number to so many significant digits.
+// Significant rounds a number to some significant digits.
 func Significant(v float64, digits int) string {
 	if v == 0 {
 		return "0"

@@ -37,7 +37,7 @@ func On(kind place.Kind) system.System {
 	case place.Postgres:
 		f.open = openPostgres
 	default:
-		panic(fmt.Sprintf("there is no floor on %s", kind))
+		panic(fmt.Sprintf("no floor is made for %s", kind))
 	}
 	return f
 }

@@ -102,7 +102,7 @@ func (p *Places) Fresh(ctx context.Context, kind Kind) (Database, error) {
 		}
 		return newPostgres(ctx, cluster, fmt.Sprintf("bench_%d", p.made))
 	}
-	return nil, fmt.Errorf("there is no kind of database %q", kind)
+	return nil, fmt.Errorf("no kind of database is called %q", kind)
 }
 
 // At returns a database that another process has made. It cannot tell what the

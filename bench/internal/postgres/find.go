@@ -22,7 +22,7 @@ func binaries() (string, error) {
 	}
 	if dir := os.Getenv(BinEnv); dir != "" {
 		if !has(dir) {
-			return "", errors.New(BinEnv + " is " + dir + ", and there is no initdb in it")
+			return "", errors.New(BinEnv + " is " + dir + ", which has no initdb")
 		}
 		return dir, nil
 	}

@@ -22,7 +22,7 @@ func serverUser() (account, error) {
 	}
 	u, err := user.Lookup("postgres")
 	if err != nil {
-		return account{}, fmt.Errorf("PostgreSQL refuses to run as root, and there is no user postgres to run it as: %w", err)
+		return account{}, fmt.Errorf("PostgreSQL refuses to run as root, and this system has no user postgres to run it as: %w", err)
 	}
 	uid, err := strconv.Atoi(u.Uid)
 	if err != nil {

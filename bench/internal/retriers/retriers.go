@@ -32,7 +32,7 @@ type Peer struct {
 	Immediate func(context.Context, Body) func() error
 }
 
-// Peers are all that are compared; the first is no package, but the call itself.
+// Peers are all that are compared; the first is the call itself, without a package.
 func Peers() []Peer {
 	return []Peer{
 		{"direct call", direct, nil},

@@ -11,7 +11,7 @@ import (
 type System interface {
 	Name() string
 	Kind() place.Kind
-	// Resumes reports whether the next session goes on at once with what an
+	// Resumes reports whether the next session continues immediately with what an
 	// earlier one left, however that ended.
 	Resumes() bool
 	// Open begins to work on a database.

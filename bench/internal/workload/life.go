@@ -53,7 +53,7 @@ func Given() (*Life, error) {
 func (l *Life) Lead(ctx context.Context, all []system.System, out io.Writer) error {
 	i := slices.IndexFunc(all, func(s system.System) bool { return s.Name() == l.System && s.Kind() == l.Kind })
 	if i < 0 {
-		return fmt.Errorf("there is no system %s on %s", l.System, l.Kind)
+		return fmt.Errorf("no system %s runs on %s", l.System, l.Kind)
 	}
 	db, err := place.At(l.Kind, l.Location)
 	if err != nil {
@@ -109,7 +109,7 @@ func (l Life) untilDone(ctx context.Context, dir string) (past, error) {
 }
 
 // watch runs the process until its end. A line for which last answers true must
-// come; if it was killed for it, its end is no error.
+// come; if it was killed for it, its end is not an error.
 func (l Life) watch(ctx context.Context, dir string, last func(cmd *exec.Cmd, line string) bool) (past, error) {
 	file, err := os.CreateTemp(dir, "book-")
 	if err != nil {

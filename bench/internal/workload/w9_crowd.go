@@ -79,7 +79,7 @@ func (w Crowd) atOnce(ctx context.Context, p *place.Places, s system.System) (sa
 	}}, nil
 }
 
-// restart opens a database in which nearly all wait, and lets them go on then.
+// restart opens a database in which nearly all wait, and lets them continue then.
 func (w Crowd) restart(ctx context.Context, p *place.Places, s system.System) (sample Sample, err error) {
 	if !s.Resumes() {
 		return sample, errors.ErrUnsupported
@@ -158,7 +158,7 @@ func (w Crowd) start(ctx context.Context, b *bed) error {
 	})
 }
 
-// settled waits until so many bodies ran, and then until the database says what it should.
+// settled waits until a number of bodies ran, and then until the database says what it should.
 // It is not asked before: to count all its runs is work.
 func (b *bed) settled(ctx context.Context, want system.Tally, executed *atomic.Int64, bodies int) error {
 	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {

@@ -34,7 +34,7 @@ func formed(form string, do func(letter byte, text string) error) error {
 				return err
 			}
 		case forms[rest[0]] == "":
-			return fault(TypeValue, "the form of a time has no %%%c; it has %%Y %%m %%d %%H %%M %%S and others, as in docs/flow.md", rest[0])
+			return fault(TypeValue, "the form of a time has no %%%c; it has %%Y %%m %%d %%H %%M %%S %%y %%B %%b %%A %%a %%I %%p %%z %%Z %%f %%j", rest[0])
 		default:
 			if err := do(rest[0], ""); err != nil {
 				return err

@@ -132,7 +132,7 @@ func (s *tally) end(out io.Writer) error {
 	return fmt.Errorf("%d faults live: write a test that finds each, or give the reason why it changes nothing in equivalent.txt", len(s.alive))
 }
 
-// sampled returns so many mutants of the rooms, each room with a share as large as its code.
+// sampled returns a number of mutants of the rooms, each room with a share as large as its code.
 func sampled(root string, rooms []string, seed uint64, n int, only string) (sample []mutant, all int, err error) {
 	for _, room := range rooms {
 		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(room), "*.go"))
@@ -140,7 +140,7 @@ func sampled(root string, rooms []string, seed uint64, n int, only string) (samp
 			return nil, 0, err
 		}
 		if files == nil {
-			return nil, 0, fmt.Errorf("there is no Go file in %s", room)
+			return nil, 0, fmt.Errorf("no Go file is in %s", room)
 		}
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {

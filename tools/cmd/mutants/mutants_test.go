@@ -95,7 +95,7 @@ func TestP3_TheSampleIsTheSame(t *testing.T) {
 	if other := names([]string{"internal/gates", "internal/commit"}, 2); slices.Equal(first, other) {
 		t.Error("another seed gives the same")
 	}
-	if _, _, err := sampled(root, []string{"internal/gate"}, 1, 1, ""); err == nil || !strings.Contains(err.Error(), "there is no Go file in internal/gate") {
+	if _, _, err := sampled(root, []string{"internal/gate"}, 1, 1, ""); err == nil || !strings.Contains(err.Error(), "no Go file is in internal/gate") {
 		t.Errorf("a room that is not there: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/codec"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 )
 
@@ -98,7 +99,7 @@ func (db *source) opener(name database.Name) (store.Opener, error) {
 	}
 	codecs, err := codec.File(path)
 	if err != nil {
-		return nil, usage("The form of the file is in docs/codec.md. Without --codec and PERDURE_CODEC, what is encrypted is shown as such.", "%s", human.Sentence(err.Error()))
+		return nil, usage("The file has a form of its own "+see.Decoding+". Without --codec and PERDURE_CODEC, what is encrypted is shown as such.", "%s", human.Sentence(err.Error()))
 	}
 	return codec.Over(name.Opener(), codecs...), nil
 }

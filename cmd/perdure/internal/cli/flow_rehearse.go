@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/flow/rehearsal"
 	"github.com/perdure/perdure/internal/flow/syntax"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/spf13/cobra"
 )
 
@@ -70,7 +71,7 @@ func rehearsed(scr *screen, path string, known check.Actions) (*syntax.File, []*
 	}
 	cases, err := rehearsal.Cases(data)
 	if err != nil {
-		return nil, nil, &Error{Code: exitError, What: fmt.Sprintf("%s: %s", beside, human.Sentence(err.Error())), Hint: "The form is described in docs/flow.md."}
+		return nil, nil, &Error{Code: exitError, What: fmt.Sprintf("%s: %s", beside, human.Sentence(err.Error())), Hint: "Write it as a test file " + see.FlowTests + "."}
 	}
 	return file, cases, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 )
@@ -34,9 +35,18 @@ func tellCommands(scr *screen, db *source, s *view.Status) {
 	}
 }
 
+// beforeDeciding says what to read before one of the commands is chosen.
+var beforeDeciding = map[string]string{
+	view.WaitInDoubt:     "a call in doubt may have had its effect " + see.Unknown,
+	view.WaitQuarantined: "a quarantined call ran when its process died " + see.Probation,
+}
+
 // nextLines returns what to type about something that waits; nothing if it soon continues by
 // itself.
 func nextLines(db *source, w *view.Waiting) (lines []string) {
+	if text := beforeDeciding[w.For]; text != "" {
+		lines = append(lines, "# "+text)
+	}
 	for _, step := range wording.Steps(&w.Wait) {
 		switch {
 		case step.Do == "" && w.Gate == "" && w.Queue == "":

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/view"
 )
 
@@ -33,8 +35,8 @@ func TestF11_SuggestionsCanBeTyped(t *testing.T) {
 			if w.NoOtherBuild && strings.Contains(strings.Join(lines, "\n"), "retry-now") {
 				t.Errorf("%s: %q would crash more processes", w.For, lines)
 			}
-			if w.For == view.WaitQuarantined && !w.NoOtherBuild && len(w.Crashes) == 0 && !strings.HasPrefix(lines[0], "#") {
-				t.Errorf("%s: the first thing to type is %q", w.For, lines[0])
+			if w.For == view.WaitQuarantined && !w.NoOtherBuild && len(w.Crashes) == 0 && !strings.HasPrefix(lines[1], "#") { // below what to read
+				t.Errorf("%s: the first thing to type is %q", w.For, lines[1])
 			}
 			for _, line := range lines {
 				if strings.HasPrefix(line, "# ") {
@@ -52,6 +54,19 @@ func TestF11_SuggestionsCanBeTyped(t *testing.T) {
 					t.Errorf("%s: %q does it to %d without showing them first", w.For, line, n)
 				}
 			}
+		}
+	}
+}
+
+// TestADecisionHasSomethingToRead: what a person has to know before choosing among the commands is
+// the first line, a comment of the shell; a wait that has one next step leads nowhere.
+func TestADecisionHasSomethingToRead(t *testing.T) {
+	_, db, _ := printer(time.Now())
+	for kind, address := range map[string]string{view.WaitInDoubt: see.Unknown, view.WaitQuarantined: see.Probation, view.WaitBackoff: ""} {
+		lines := nextLines(db, &view.Waiting{Wait: view.Wait{For: kind, Name: "charge", Call: 1}, Count: 1, WorkflowID: "order-17"})
+		reads := strings.HasPrefix(lines[0], "# ") && address != "" && strings.HasSuffix(lines[0], address)
+		if reads != (address != "") || !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "perdure ") }) {
+			t.Errorf("%s: %q", kind, lines)
 		}
 	}
 }

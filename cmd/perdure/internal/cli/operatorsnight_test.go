@@ -20,6 +20,7 @@ import (
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/faulty"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -225,6 +226,9 @@ func TestF11_AnOperatorsNight(t *testing.T) {
 		begin(t, v.eng, workflow.Declare[int, int]("of-mail"), "mail-1", 0)
 		time.Sleep(time.Second)
 		status := v.facesTell()
+		if !strings.Contains(status, see.Probation) {
+			t.Errorf("status does not say what to read of quarantined calls:\n%s", status)
+		}
 		v.typesWhatIsSuggested(status)
 		v.pausesByForm()
 		v.die() // the mend of what is to be done elsewhere is a deployment
