@@ -29,7 +29,7 @@ with = $(sort $(dir $(shell grep -rl --include=*_test.go '^func $(1)' $(filter-o
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
-check: setup ## everything, as CI runs it: 14 minutes on two cores, some five more with empty caches
+check: setup ## everything, as CI runs it: 12 minutes on two cores, some five more with empty caches
 	@.ci/steps.sh $(MAKE) static test race others
 	@.ci/missing.sh report
 
