@@ -6,10 +6,24 @@ import (
 	"time"
 )
 
-// Moment reads a time as people write it: how long ago it is (90m, 24h, 7d), or in full.
+// moments are the forms of a time. Time prints the second one; those without a zone are of the zone
+// in which times are shown.
+var moments = []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", time.DateTime, "2006-01-02 15:04", time.DateOnly}
+
+// Moment reads a time as people write it: how long ago it is (90m, 24h, 7d), today or yesterday,
+// when they began, a date, or a time as it is shown.
 func Moment(text string, now time.Time) (t time.Time, ok bool) {
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		return t, true
+	now = now.Local()
+	switch text {
+	case "today":
+		return midnight(now, 0), true
+	case "yesterday":
+		return midnight(now, 1), true
+	}
+	for _, form := range moments {
+		if t, err := time.ParseInLocation(form, text, now.Location()); err == nil {
+			return t, true
+		}
 	}
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
@@ -20,4 +34,10 @@ func Moment(text string, now time.Time) (t time.Time, ok bool) {
 		return now.Add(-d), true
 	}
 	return time.Time{}, false
+}
+
+// midnight returns when the day began that was this number of days ago: a day may have 23 hours.
+func midnight(now time.Time, days int) time.Time {
+	y, m, d := now.Date()
+	return time.Date(y, m, d-days, 0, 0, 0, 0, now.Location())
 }

@@ -16,7 +16,7 @@ type Runs struct {
 	Key        string       `json:"key,omitempty" query:"key" help:"only with this {key}, which they got at their start"`
 	Prefix     string       `json:"prefix,omitempty" query:"prefix" help:"only with workflow IDs that begin with this {text}"`
 	Attributes param.Pairs  `json:"attributes,omitempty" query:"attribute" flag:"attribute" help:"only with this attribute, as {NAME=VALUE}; repeatable"`
-	Since      param.Moment `json:"since,omitzero" query:"since" help:"only started since this {time}: how long ago (90m, 24h, 7d), or a time such as 2026-11-21T15:04:05Z"`
+	Since      param.Moment `json:"since,omitzero" query:"since" help:"only started since this {time}: how long ago (90m, 24h, 7d), yesterday, 2026-11-21, or a time such as 2026-11-21T15:04:05Z"`
 	Until      param.Moment `json:"until,omitzero" query:"until" help:"only started before this {time}"`
 }
 
@@ -51,7 +51,7 @@ func (f *Runs) Filter(calls *ByCalls) (view.Filter, error) {
 
 // Span is a span of time.
 type Span struct {
-	Since param.Moment `json:"since,omitzero" query:"since" help:"only since this {time}: how long ago (90m, 24h, 7d), or a time such as 2026-11-21T15:04:05Z"`
+	Since param.Moment `json:"since,omitzero" query:"since" help:"only since this {time}: how long ago (90m, 24h, 7d), yesterday, 2026-11-21, or a time such as 2026-11-21T15:04:05Z"`
 	Until param.Moment `json:"until,omitzero" query:"until" help:"only before this {time}"`
 }
 

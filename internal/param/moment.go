@@ -8,14 +8,14 @@ import (
 	"github.com/perdure/perdure/internal/human"
 )
 
-// Moment is a time: in RFC 3339, or how long ago it was.
+// Moment is a time as human.Moment reads it.
 type Moment struct{ At time.Time }
 
 // UnmarshalText reads a time.
 func (m *Moment) UnmarshalText(text []byte) error {
 	at, ok := human.Moment(string(text), time.Now())
 	if !ok {
-		return Bad("time", "write one as in 2026-11-22T08:00:00Z, or how long ago it was, as in 90m, 24h or 7d", "is %q, which is no time", Clip(string(text)))
+		return Bad("time", "write one as in 2026-11-22T08:00:00Z, a date, yesterday, or how long ago it was, as in 90m, 24h or 7d", "is %q, which is no time", Clip(string(text)))
 	}
 	m.At = at.UTC()
 	return nil

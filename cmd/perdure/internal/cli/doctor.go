@@ -40,7 +40,7 @@ The exit code is 7 if something is wrong.`,
 			return db.withEngine(cmd.Context(), func(e *perdure.Engine) error { return doctor(scr, cmd.Context(), e, filter) })
 		},
 	}
-	cmd.Flags().StringVar(&since, "since", "", "only workflows started since this `time`: how long ago (90m, 24h, 7d), or a time such as 2026-11-21T15:04:05Z")
+	cmd.Flags().StringVar(&since, "since", "", "only workflows started since this `time`: how long ago (90m, 24h, 7d), yesterday, 2026-11-21, or a time such as 2026-11-21T15:04:05Z")
 	cmd.Flags().IntVar(&limit, "limit", 1000, "at most this `number`")
 	return cmd
 }

@@ -45,7 +45,7 @@ func moment(flag, text string, now time.Time) (time.Time, error) {
 	if t, ok := human.Moment(text, now); ok {
 		return t, nil
 	}
-	return time.Time{}, usage("Give how long ago it is (90m, 24h, 7d), or a time such as "+now.UTC().Format(time.RFC3339)+".",
+	return time.Time{}, usage("Give how long ago it is (90m, 24h, 7d), yesterday, a date, or a time such as "+now.UTC().Format(time.RFC3339)+".",
 		"%q is not a time for --%s.", text, flag)
 }
 
