@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/perdure/perdure"
@@ -13,7 +14,9 @@ import (
 	"github.com/perdure/perdure/codec"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/see"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 const (
@@ -110,10 +113,11 @@ func (db *source) withRun(ctx context.Context, id string, f func(e *perdure.Engi
 		err := f(e)
 		switch {
 		case errors.Is(err, perdure.ErrNotFound):
-			return &Error{
-				Code: exitNotFound, What: fmt.Sprintf("There is no workflow %q in %s.", id, db.place(e)),
-				Hint: "See which ones there are: " + db.sameDatabase("perdure list"),
+			what := fmt.Sprintf("There is no workflow %q in %s.", id, db.place(e))
+			if isActivity(ctx, e, id) {
+				what += fmt.Sprintf(" It is the name of an activity, as in --activity %s.", term.Quote(id))
 			}
+			return &Error{Code: exitNotFound, What: what, Hint: "See which ones there are: " + db.sameDatabase("perdure list")}
 		case errors.Is(err, perdure.ErrClosed):
 			return &Error{
 				Code: exitError, What: fmt.Sprintf("Workflow %q has ended.", id),
@@ -122,6 +126,12 @@ func (db *source) withRun(ctx context.Context, id string, f func(e *perdure.Engi
 		}
 		return err
 	})
+}
+
+// isActivity reports whether a node is known that has an activity of this name.
+func isActivity(ctx context.Context, e *perdure.Engine, name string) bool {
+	nodes, _ := ops.Nodes(ctx, e) // without them the error says less
+	return slices.ContainsFunc(nodes, func(n view.Node) bool { return slices.Contains(n.Activities, name) })
 }
 
 // inGroup names the group, if it has a name, for the end of a sentence.
