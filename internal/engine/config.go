@@ -52,6 +52,8 @@ type Config struct {
 	// TurnTimeout is how long workflow code may run without yielding before its run is parked;
 	// default 10 s.
 	TurnTimeout time.Duration
+	// PerKey is how many runs of a key may run at a time, over all nodes; 0 for no limit.
+	PerKey int
 	// MaxHistory is how many events the history of a run may have before the run fails; default
 	// 50,000.
 	MaxHistory int
@@ -145,6 +147,9 @@ func (c *Config) normalize() error {
 		c.MaxResident = defaultMaxResident
 	case c.MaxResident < 0:
 		c.MaxResident = 0
+	}
+	if c.PerKey < 0 {
+		errs = append(errs, fmt.Errorf("the limit of runs per key is %d: it must be at least 1, or 0 for no limit", c.PerKey))
 	}
 	if c.TurnTimeout == 0 {
 		c.TurnTimeout = defaultTurnTimeout

@@ -61,6 +61,9 @@ func sentence(w *view.Wait) string {
 		}
 	}
 	call := fmt.Sprintf("call %d (%s)", w.Call, w.Name)
+	if w.Call == 0 {
+		call = "it"
+	}
 	until := ""
 	if w.Until != nil {
 		until = " until " + w.Until.UTC().Format(time.RFC3339)
@@ -95,6 +98,9 @@ func sentence(w *view.Wait) string {
 	case view.WaitBreaker:
 		return fmt.Sprintf("%s waits at gate %s, whose circuit breaker is open%s%s", call, w.Gate, until, failed)
 	case view.WaitGate:
+		if w.Call == 0 {
+			return "it has not begun: as many runs of its key run as may (perdure.PerKey); change that with ops.EditGate of " + w.Gate
+		}
 		return call + " waits at a gate" + named(w.Gate) + failed
 	case view.WaitBackoff:
 		return call + " is in backoff" + until + failed
