@@ -221,8 +221,8 @@ func TestT3_ResetsKeepTheirPlaceAndForksTakeNone(t *testing.T) {
 	})
 }
 
-// TestT3_TheNumberOfRunsIsEditedLive: for all keys, until the code's number holds again. Without a number
-// nobody waits any more.
+// TestT3_TheNumberOfRunsIsEditedLive: for all keys or one, also after a crash, until the code's number
+// holds again. Without a number nobody waits any more.
 func TestT3_TheNumberOfRunsIsEditedLive(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		c := newGuests()
@@ -236,11 +236,40 @@ func TestT3_TheNumberOfRunsIsEditedLive(t *testing.T) {
 		}
 		pass(time.Second)
 		same(t, "inside", c.who(), "a0 a1 a2")
+		edit := func(edit spec.Edit) view.GateChange {
+			t.Helper()
+			change, err := e.EditGate(t.Context(), gates.Runs, edit, false, request.By{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pass(time.Second)
+			return change
+		}
+		change := edit(spec.Edit{Key: "ann", PerKey: &spec.PerKey{Limit: 4}})
+		same(t, "change", fmt.Sprint(change.Before.PerKey, " ", change.After.PerKey, " ", change.Starting), "3 slots 4 slots 1")
+		same(t, "inside", c.who(), "a0 a1 a2 a3")
+		w.kill(e)
+		e = w.startWith(c.config(w, 1))
+		pass(time.Second)
+		edit(spec.Edit{AsInCode: true, PerKey: &spec.PerKey{Limit: 2}, Key: "bob"})
+		c.as(t, e, "bob", "b0", 0)
+		c.as(t, e, "bob", "b1", 0)
+		c.as(t, e, "bob", "b2", 0)
+		pass(time.Second)
+		same(t, "bounds", gateOf(t, e, gates.Runs).KeyBounds, "map[ann:4 slots bob:2 slots]")
+		if who := c.who(); strings.Count(who, "b") != 2 {
+			t.Errorf("inside: %s", who)
+		}
+		edit(spec.Edit{AsInCode: true})
+		same(t, "bounds", len(gateOf(t, e, gates.Runs).KeyBounds), 0)
+		if _, err := e.EditGate(t.Context(), gates.Runs, spec.Edit{Key: "bob", Limit: 3}, false, request.By{}); err == nil {
+			t.Error("an edit of a key edits more")
+		}
 		stop(t, e)
 		e = w.startWith(c.config(w, 0))
 		pass(time.Hour)
-		for i := range 5 {
-			if _, err := finish[int](t, e, fmt.Sprint("a", i)); err != nil {
+		for _, id := range strings.Fields("a0 a1 a2 a3 a4 b0 b1 b2") {
+			if _, err := finish[int](t, e, id); err != nil {
 				t.Error(err)
 			}
 		}

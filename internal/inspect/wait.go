@@ -9,8 +9,8 @@ import (
 
 	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
