@@ -50,7 +50,10 @@ func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
 			return nil, err
 		}
 	}
-	s.Waiting, s.Keys = sum.sorted(&s.Counts), sum.keys.most()
+	s.Waiting = sum.sorted(&s.Counts)
+	if s.Keys = sum.keys.most(); s.Keys != nil {
+		s.OtherKeys = sum.keys.beyond(s.Keys)
+	}
 	if err := in.addNeeds(ctx, s.Waiting); err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func Unbegun(w *view.Wait) string {
 	if w.Gate != "" {
 		return "as many runs of its key run as may (gate " + w.Gate + ")"
 	}
-	return "it waits for a slot"
+	return "it waits for a slot of a node"
 }
 
 // AtQueue says where the attempts of a queued call are.
