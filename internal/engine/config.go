@@ -148,9 +148,6 @@ func (c *Config) normalize() error {
 	case c.MaxResident < 0:
 		c.MaxResident = 0
 	}
-	if c.PerKey < 0 {
-		errs = append(errs, fmt.Errorf("the limit of runs per key is %d: it must be at least 1, or 0 for no limit", c.PerKey))
-	}
 	if c.TurnTimeout == 0 {
 		c.TurnTimeout = defaultTurnTimeout
 	}
@@ -208,8 +205,15 @@ func (c *Config) normalize() error {
 	if c.SweepEvery < 0 {
 		errs = append(errs, fmt.Errorf("the time between sweeps is %s: it must be positive, or 0 for the default (%s)", c.SweepEvery, defaultSweepEvery))
 	}
-	errs = append(errs, checkPolicy(&c.Policy))
+	errs = append(errs, checkPolicy(&c.Policy), checkPerKey(c.PerKey))
 	return errors.Join(errs...)
+}
+
+func checkPerKey(runs int) error {
+	if runs < 0 {
+		return fmt.Errorf("the limit of runs per key is %d: it must be at least 1, or 0 for no limit", runs)
+	}
+	return nil
 }
 
 // identify sets the name and the build of this node where they are missing, and checks names.

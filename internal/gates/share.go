@@ -132,7 +132,8 @@ func (m *Machine[K]) touchShare(k *fair.Key[share[K]]) {
 	}
 }
 
-// setOwn gives a key bounds of its own, or nil for those of all keys.
+// setOwn gives a key bounds of its own, or nil for those of all keys. Its rate is to be set next: a
+// key that has nothing may be forgotten before.
 func (m *Machine[K]) setOwn(k *fair.Key[share[K]], own *spec.PerKey) {
 	if k.State.record.Own != nil {
 		m.line.owning--
@@ -140,7 +141,6 @@ func (m *Machine[K]) setOwn(k *fair.Key[share[K]], own *spec.PerKey) {
 	if k.State.record.Own = own; own != nil {
 		m.line.owning++
 	}
-	m.look(k)
 }
 
 // fitShares applies a changed spec to all keys.

@@ -263,6 +263,14 @@ func TestT3_OneKeyHasBoundsOfItsOwn(t *testing.T) {
 	for i := range 10 {
 		m.Leave(4, i)
 	}
+	for range 2 { // with nothing else that would keep the key
+		if m, err = gates.Restore[int](config, m.Record(), nil, map[string]gates.ShareRecord{"ann": m.Share("ann")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := fmt.Sprint(m.OwnBounds()); got != "map[ann:4 slots]" {
+		t.Errorf("after two restarts the keys have %s", got)
+	}
 	if m.Forgettable(5) {
 		t.Error("the bounds of ann would be forgotten")
 	}
