@@ -88,6 +88,17 @@ func TurnTimeout(d time.Duration) Option {
 	return seal.With(func(c *engine.Config) { c.TurnTimeout = d })
 }
 
+// PerKey sets how many runs of a key (workflow.Key) run at a time, over all nodes. Further ones
+// wait, by priority and age, before their code begins; those of other keys pass them. A run counts
+// until it has ended, also while it sleeps, waits or is paused; runs that continue it, by
+// continue-as-new, retry or reset, count with it. Runs without a key, runs that another run
+// started, forks, and runs that were reset when they had ended neither wait nor count. Give all nodes of a group the same number; a run
+// that began on a node without one does not count. An operator changes the number with
+// "perdure gates edit perdure.runs --per-key-limit". The default is 0, no limit.
+func PerKey(runs int) Option {
+	return seal.With(func(c *engine.Config) { c.PerKey = runs })
+}
+
 // MaxHistory sets how many events a run may have on record. At four fifths of it the
 // engine logs a warning, which Describe also returns; at the limit the run fails with a
 // *view.LimitError and is not retried. Runs that may grow so long should continue as new:

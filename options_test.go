@@ -33,6 +33,7 @@ var engineOptions = map[string]Option{
 	"Retry":            Retry(retry.Policy{MaxAttempts: 7}),
 	"Concurrency":      Concurrency(7),
 	"MaxResident":      MaxResident(7),
+	"PerKey":           PerKey(7),
 	"CheckDeterminism": CheckDeterminism(),
 	"TurnTimeout":      TurnTimeout(7),
 	"MaxHistory":       MaxHistory(7),

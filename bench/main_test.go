@@ -136,7 +136,7 @@ func TestCommandWritesWhatItMeasured(t *testing.T) {
 	if err := json.Unmarshal(raw, &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Tables) != 1 || len(r.Tables[0].Rows) != 12 || len(r.Tables[0].Rows[0].Samples) != 2 {
+	if len(r.Tables) != 1 || len(r.Tables[0].Rows) != 14 || len(r.Tables[0].Rows[0].Samples) != 2 {
 		t.Errorf("the JSON is %s", raw)
 	}
 	text, err := os.ReadFile(document)

@@ -46,6 +46,7 @@ func plans(scale workload.Scale, runs, grown int) []plan {
 			against = append(against, durable.On(place.SQLite).Name()) // of the variants of perdure
 			under = append(under, durable.WithSlots(place.SQLite), durable.WithSlots(place.Postgres),
 				durable.Measured(place.SQLite), durable.Measured(place.Memory), durable.Measured(place.Postgres),
+				durable.Keyed(place.SQLite, 0), durable.Keyed(place.Postgres, 0), durable.Keyed(place.SQLite, 4), durable.Keyed(place.Postgres, 4),
 				durable.Intercepted(place.SQLite), durable.Intercepted(place.Memory), durable.Intercepted(place.Postgres),
 				durable.Traced(place.SQLite, 1), durable.Traced(place.Memory, 1), durable.Traced(place.Postgres, 1),
 				durable.Traced(place.SQLite, 100), durable.Traced(place.Memory, 100), durable.Traced(place.Postgres, 100))

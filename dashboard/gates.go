@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -25,7 +26,8 @@ type gateRow struct {
 	Gate                   linked
 	State, Says            string // Says describes the state
 	Until                  *stamp
-	Held, Limit, Waiting   int
+	Held, Waiting          int
+	Limit                  string
 	InBackoff, HeldBackoff int
 	Slots                  *barChart
 	Oldest                 string
@@ -68,7 +70,7 @@ func gateLink(name string) linked { return linked{name, link("gate", "name", nam
 
 func rowOfGate(q *request, g *view.Gate) gateRow {
 	row := gateRow{
-		Gate: gateLink(g.Name), Held: g.Holders, Limit: g.Limit, Waiting: g.Waiting, InBackoff: g.InBackoff, HeldBackoff: g.HeldInBackoff,
+		Gate: gateLink(g.Name), Held: g.Holders, Limit: wording.GateLimit(g.Limit), Waiting: g.Waiting, InBackoff: g.InBackoff, HeldBackoff: g.HeldInBackoff,
 		Mode: g.Mode, Edited: g.Edited != nil, Problem: g.Problem,
 	}
 	row.State, row.Says = gateState(g)
@@ -226,6 +228,9 @@ func (p *gatePage) gateFacts(q *request, g *view.Gate) {
 	}[g.Mode]})
 	if g.Spec.MaxHold > 0 {
 		add(trait{Name: "longest hold", Text: human.Exact(g.Spec.MaxHold)})
+	}
+	for _, key := range slices.Sorted(maps.Keys(g.KeyBounds)) {
+		add(trait{Name: "key " + key, Text: g.KeyBounds[key].String()})
 	}
 	if e := g.Edited; e != nil {
 		add(trait{Name: "edited", Time: q.ago(&e.Since), After: wording.ByAndWhy(e.By, e.Why)})

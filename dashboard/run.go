@@ -292,6 +292,8 @@ func holdOf(d *view.Description) *hold {
 		return &hold{What: "Parked: its code could not run.", Why: "Nothing is lost: start an engine with code that can, and the run continues. " + d.Reason}
 	case d.Paused != nil:
 		return &hold{What: "Paused " + wording.ByAndWhy(d.Paused.By, d.Paused.Why), Why: "Since " + human.Time(d.Paused.Since) + ". It continues when it is resumed."}
+	case d.Wait != nil && d.Wait.Gate != "":
+		return &hold{What: "It has not begun: " + wording.Unbegun(d.Wait) + ".", Why: "It begins when one of them has ended."}
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package gate
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"math"
 	"sync"
 	"time"
@@ -37,6 +39,9 @@ func New(name string, limit int, opts ...Option) *Gate {
 // FromSpec makes the gate of a Spec, such as one read from a file; see New.
 func FromSpec(s Spec) *Gate {
 	g := &Gate{spec: s, err: s.Validate()}
+	if s.Name == gates.Runs {
+		g.err = errors.Join(g.err, fmt.Errorf("its name is %q, which is that of the gate of perdure.PerKey", s.Name))
+	}
 	if g.err == nil {
 		s.Mode = cmp.Or(s.Mode, Hold)
 		g.machine, g.err = gates.New[*place](s)

@@ -102,3 +102,10 @@ func FuzzSpec(f *testing.F) {
 		}
 	})
 }
+
+// TestT3_TheGateOfRunsIsNotMade by a program: calls at it would count as runs.
+func TestT3_TheGateOfRunsIsNotMade(t *testing.T) {
+	if err := gate.New("perdure.runs", 1).Validate(); err == nil || !strings.Contains(err.Error(), "perdure.PerKey") {
+		t.Error(err)
+	}
+}

@@ -3,6 +3,7 @@ package telemetry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -170,6 +171,21 @@ func queuesAtGate(w *world) {
 	time.Sleep(time.Minute)
 }
 
+// keysWait lets a call of each of thirteen keys and three of ann wait.
+func keysWait(w *world) {
+	call := w.blocks(activity.Through(gate.New("till", 1)))
+	flow := workflow.New("flow", func(wf *workflow.Context, n int) (int, error) { return workflow.Call(wf, call, n) })
+	w.again(perdure.Register(call, flow))
+	w.start(flow, 1)
+	for i := range 15 {
+		key := []string{"ann", fmt.Sprint("k", i)}[min(i/3, 1)]
+		if _, err := perdure.Start(w.t.Context(), w.eng, flow, fmt.Sprint("of ", i), i, workflow.Key(key)); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	time.Sleep(time.Minute)
+}
+
 func queuesForSlots(w *world) {
 	refund := activity.New("refund", func(context.Context, int) (int, error) { return 0, nil })
 	flow := workflow.New("flow", func(wf *workflow.Context, _ int) (int, error) {
@@ -263,6 +279,9 @@ var moves = []struct {
 	{`perdure_waiting{for="quarantined",activity="charge",gate="",queue=""}`, quarantines, "", "1"},
 	{`perdure_waiting_oldest_seconds{for="gate",activity="",gate="till",queue=""}`, queuesAtGate, "", "*"},
 	{`perdure_waiting_oldest_seconds{for="slot",activity="refund",gate="",queue=""}`, queuesForSlots, "", "*"},
+	{`perdure_key_waiting{key="ann"}`, keysWait, "", "3"},
+	{`perdure_key_waiting{key="other"}`, keysWait, "", "3"},
+	{`perdure_key_waiting_oldest_seconds{key="ann"}`, keysWait, "", "60"},
 	{`perdure_breaker_open{gate="till"}`, breaks, "", "1"},
 	{`perdure_breaker_open{gate="till"}`, mends, "", "0"},
 	{`perdure_nodes{state="live"}`, func(w *world) { w.plan.Crash(); time.Sleep(time.Minute); w.page = w.metrics.Handler(open(w.t, w.db)) }, "1", "0"},

@@ -37,6 +37,8 @@ type Gate struct {
 	// Keys are the run keys with the most calls that wait here, at most MaxKeys. It is empty if all
 	// calls are of runs without a key.
 	Keys []KeyWait `json:"keys,omitempty"`
+	// KeyBounds are the bounds of those keys that a person gave their own.
+	KeyBounds map[string]gate.PerKey `json:"key_bounds,omitempty"`
 	// Tickets are the calls at the gate: the running ones, the waiting ones in the order
 	// in which they are let through, those in backoff.
 	Tickets []Ticket `json:"tickets,omitempty"`

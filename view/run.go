@@ -60,7 +60,7 @@ type Run struct {
 	Error     string `json:"error,omitempty"`
 	ErrorType string `json:"error_type,omitempty"`
 	// Wait is what an open run waits for, nil if its code runs. Only listings with
-	// Filter.Waits have it.
+	// Filter.Waits have it; of a run that is described, only why its code has not begun.
 	Wait *Wait `json:"wait,omitempty"`
 }
 

@@ -25,6 +25,8 @@ type Status struct {
 	// Keys are the run keys of which most calls wait for a slot, a gate or a worker, at most
 	// MaxKeys, counted among the calls that Waiting counts. It is empty if no run has a key.
 	Keys []KeyWait `json:"keys,omitempty"`
+	// OtherKeys is how many calls wait that are of further keys.
+	OtherKeys int `json:"other_keys,omitempty"`
 	// Queues are the queues in which attempts are offered or run, or that a worker
 	// serves, by name.
 	Queues []Queue `json:"queues,omitempty"`

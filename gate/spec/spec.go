@@ -175,6 +175,9 @@ type Edit struct {
 	Budget  *Budget  `json:"budget,omitempty"`  // nil: left out; zero: no budget
 	Breaker *Breaker `json:"breaker,omitempty"` // nil: left out; zero: no breaker
 	PerKey  *PerKey  `json:"per_key,omitempty"` // nil: left out; zero: no bounds of a key
-	// AsInCode removes all earlier edits first.
+	// Key is the run key to which alone PerKey applies, "" for all keys. An edit of one key names
+	// nothing else.
+	Key string `json:"key,omitempty"`
+	// AsInCode removes all earlier edits first; with a Key those of that key.
 	AsInCode bool `json:"as_in_code,omitempty"`
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -23,12 +24,14 @@ var editGate = fills(Row(Command{
 	More: `The command shows the difference and what it means for waiting calls; with --dry-run it
 stops there. A deployment with other values does not end an edit: "perdure gates show NAME"
 says what is in force and where it comes from. A lower limit takes effect as attempts end.
-A breaker that is open stays so: see "perdure gates probe" and "perdure gates reset".
+With --key the bounds are those of one run key, and --as-in-code sets that key back; without it,
+all. A breaker that is open stays so: see "perdure gates probe" and "perdure gates reset".
 
 JSON is an edit in one piece, such as '{"limit": 10}' or the spec of another database's
 "perdure gates show NAME -o json"; with - it is read from standard input.`,
 	Example: `  perdure gates edit payments --limit 10 --dry-run
   perdure gates edit payments --rate 50 --burst 10 --reason "the provider asked for it"
+  perdure gates edit payments --key customer-17 --per-key-limit 3
   perdure gates edit payments --without breaker
   perdure gates edit payments --as-in-code`,
 }, func(a *Ask, p *gateEdit) (view.GateChange, Effect, error) {
@@ -77,6 +80,7 @@ type gateSettings struct {
 	KeySlots  *int           `json:"-" flag:"per-key-limit" help:"let this {number} of attempts of one run key run at a time; 0 for as many as the gate has" label:"Limit of one key" hint:"attempts at a time; empty: as the gate"`
 	KeyRate   *float64       `json:"-" flag:"per-key-rate" help:"let this {number} of attempts of one run key start per second; 0 for no rate of a key" label:"Rate of one key per second" hint:"attempts that start; empty: no rate"`
 	KeyBurst  *int           `json:"-" flag:"per-key-burst" help:"of the rate of a key: the {number} of attempts that may start together after a rest" label:"Burst of one key" hint:"so many may start together after a rest"`
+	OfKey     string         `json:"-" flag:"key" help:"set the bounds of this run {key} alone" label:"Only of the key" hint:"empty: of every key"`
 	Without   []string       `json:"-" flag:"without" form:"-" enum:"rate,budget,breaker,per-key" help:"have no rate, budget, breaker or bounds per key: their {names}, with commas"`
 	Anew      bool           `json:"-" flag:"as-in-code" help:"discard all earlier edits first" label:"Discard earlier edits and use the values from code, except for what is changed above"`
 
@@ -97,6 +101,11 @@ func (p *gateEdit) settle(g *view.Gate) error {
 	rate := some(given(p.PerSecond, &now.Rate.PerSecond), given(p.Burst, &now.Rate.Burst))
 	budget := some(given(p.Tokens, &now.Budget.Tokens), given(p.Cost, &now.Budget.Cost), given(p.Refund, &now.Budget.Refund))
 	breaker := some(given(p.Failures, &now.Breaker.Failures), given(p.Cooldown, &now.Breaker.Cooldown), given(p.WaitOpen, &now.Breaker.Wait))
+	if p.Key = cmp.Or(p.OfKey, p.Key); p.Key != "" {
+		if own, has := g.KeyBounds[p.Key]; has && !p.AsInCode {
+			now.PerKey = own
+		}
+	}
 	perKey := some(given(p.KeySlots, &now.PerKey.Limit), given(p.KeyRate, &now.PerKey.Rate.PerSecond), given(p.KeyBurst, &now.PerKey.Rate.Burst))
 	if given(p.Slots, &now.Limit) {
 		if p.Limit = now.Limit; p.Limit < 1 {

@@ -34,7 +34,7 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 }
 
 // carry returns what passes on to the next run: unread signals, the IDs of received
-// signals, updates and operations, the pause, and the cancel request. The request is passed
+// signals, updates and operations, the pause, the ticket of admission, and the cancel request. The request is passed
 // on even if the code has been told, because a cancellation that comes in the moment in
 // which the code continues would be lost otherwise.
 func (r *Run) carry() *history.Carried {
@@ -68,12 +68,13 @@ func (r *Run) carry() *history.Carried {
 	if r.journal.paused != nil {
 		all.Paused = &history.CarriedPause{By: r.journal.paused.By, Reason: r.journal.paused.Reason, At: r.journal.paused.At}
 	}
+	all.Admission = r.admission.ticket
 	done := r.chainOperationIDs.toHandOn(r.journal.now, maxHandedOn)
 	for _, key := range done {
 		all.Asked = append(all.Asked, key.id)
 	}
 	all.AskedAt = stamps(done, r.journal.now)
-	if all.Signals == nil && all.Seen == nil && all.Updates == nil && all.Cancel == nil && all.Paused == nil && all.Asked == nil {
+	if all.Signals == nil && all.Seen == nil && all.Updates == nil && all.Cancel == nil && all.Paused == nil && all.Asked == nil && all.Admission == nil {
 		return nil
 	}
 	return &all
@@ -84,6 +85,7 @@ func (r *Run) inherit(c *history.Carried) {
 	if c == nil {
 		return
 	}
+	r.admission.ticket = c.Admission
 	for i, s := range c.Seen {
 		r.signals.ids.add(signalKey(s[0], s[1]), stampOf(c.SeenAt, i, len(c.Seen)))
 	}

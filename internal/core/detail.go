@@ -73,6 +73,8 @@ type Detail struct {
 	// Pin is the build to which an open run is pinned, empty for none. History holds it
 	// too.
 	Pin string `json:"pin,omitempty"`
+	// Admission is the ticket of an open run at the gate that bounds the runs of its key.
+	Admission *history.Admission `json:"admission,omitempty"`
 	// Awaited are the names of the signals that a full run waits for. It takes them all the
 	// same.
 	Awaited []string `json:"awaited,omitempty"`

@@ -218,9 +218,9 @@ type GatePreview struct {
 func (g *Gate) Preview(now int64, m *ToGate) GatePreview {
 	g.Step(now, nil) // changes due to time alone are not consequences
 	stats := g.machine.Stats(g.now)
-	p := GatePreview{Before: spec.Spec(g.detail.Spec), Waiting: stats.Depth, Holders: stats.Holders}
+	p := GatePreview{Before: g.specOf(m), Waiting: stats.Depth, Holders: stats.Holders}
 	out := g.Step(now, []Input{*m})
-	p.After = spec.Spec(g.detail.Spec)
+	p.After = g.specOf(m)
 	for _, said := range out.Say {
 		switch said.Word {
 		case GateGranted:

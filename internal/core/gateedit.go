@@ -3,6 +3,8 @@ package core
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/perdure/perdure/gate/spec"
@@ -87,6 +89,9 @@ func (g *Gate) carryOut(m *ToGate) (outcome, text string) {
 
 // edit changes the gate's spec away from what the code declares.
 func (g *Gate) edit(m *ToGate) (outcome, text string) {
+	if m.Edits != nil && m.Edits.Key != "" {
+		return g.editKey(m)
+	}
 	declared, was, had := g.detail.Declared(), spec.Spec(g.detail.Spec), spec.Edit{}
 	if g.detail.Edited != nil {
 		had = g.detail.Edited.Recorded()
@@ -98,7 +103,11 @@ func (g *Gate) edit(m *ToGate) (outcome, text string) {
 	if m.Edits != nil {
 		edit = mergeEdits(edit, m.Edits.Recorded())
 	}
-	if equalEdits(edit, had) {
+	var own []string // keys whose bounds are set back
+	if m.Anew {
+		own = slices.Sorted(maps.Keys(g.machine.OwnBounds()))
+	}
+	if equalEdits(edit, had) && len(own) == 0 {
 		return Unchanged, "it does that already"
 	}
 	is := applyEdit(declared, edit)
@@ -111,7 +120,42 @@ func (g *Gate) edit(m *ToGate) (outcome, text string) {
 		g.detail.Edited = &GateEdited{GateEdit: history.RecordGateEdit(edit), Declared: history.GateSpec(declared), By: m.By, Why: m.Why, At: g.now}
 	}
 	g.apply(step)
-	return Applied, strings.Join(GateDifference(was, is), ", ")
+	for _, key := range own {
+		if step, err := g.machine.BoundKey(g.now, key, nil); err == nil {
+			g.apply(step)
+		}
+	}
+	return Applied, strings.Join(append(GateDifference(was, is), own...), ", ")
+}
+
+// editKey changes what bounds one run key.
+func (g *Gate) editKey(m *ToGate) (outcome, text string) {
+	key, was := m.Edits.Key, g.specOf(m)
+	var own *spec.PerKey
+	if had, has := g.machine.OwnBounds()[key]; has && !m.Anew {
+		own = &had
+	}
+	own = cmp.Or(m.Edits.PerKey, own)
+	if had, has := g.machine.OwnBounds()[key]; has == (own != nil) && (own == nil || had == *own) {
+		return Unchanged, "it does that already"
+	}
+	step, err := g.machine.BoundKey(g.now, key, own)
+	if err != nil {
+		return Refused, err.Error()
+	}
+	g.apply(step)
+	return Applied, "key " + key + ": " + strings.Join(GateDifference(was, g.specOf(m)), ", ")
+}
+
+// specOf returns what the gate does, to the key alone that a request is about.
+func (g *Gate) specOf(m *ToGate) spec.Spec {
+	is := spec.Spec(g.detail.Spec)
+	if m.Edits != nil {
+		if own, has := g.machine.OwnBounds()[m.Edits.Key]; has {
+			is.PerKey = own
+		}
+	}
+	return is
 }
 
 // equalEdits compares edits by value.

@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 )
@@ -141,6 +142,9 @@ func (g *Gate) Detail() GateDetail { return g.detail }
 
 // Stats counts the tickets at the gate.
 func (g *Gate) Stats(now int64) gates.Stats { return g.machine.Stats(now) }
+
+// OwnBounds returns the bounds of those run keys that have their own.
+func (g *Gate) OwnBounds() map[string]spec.PerKey { return g.machine.OwnBounds() }
 
 // Tickets returns the tickets at the gate, ordered by number.
 func (g *Gate) Tickets() []gates.Ticket[TicketKey] { return g.machine.Tickets() }

@@ -29,9 +29,9 @@ func (r *Run) neverBegins() bool {
 	s := &r.journal.start
 	end := history.Event{Kind: history.RunCanceled}
 	switch {
-	case r.journal.cancellation.requested && r.journal.cancellation.at < s.FirstTurn && !r.codeRan:
+	case r.journal.cancellation.requested && (r.journal.cancellation.at < s.FirstTurn || r.admission.waits()) && !r.codeRan:
 		phase := retry.PhaseBackoff
-		if s.Failure == nil { // started with a delay
+		if s.Failure == nil { // started with a delay, or it waits for others of its key
 			phase = retry.PhaseQueue
 		}
 		end.Failure = history.Aborted(s.Type, max(s.Attempt-1, 1), phase, s.Failure)

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,7 +28,7 @@ func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
 			return err
 		}
 	}
-	r.row.load(state, r.journal.program != nil)
+	r.loadRow(state, r.journal.program != nil)
 	for _, c := range r.calls.sorted() {
 		if c.state == Queued {
 			r.attempts.ready = append(r.attempts.ready, c)
@@ -51,8 +52,14 @@ func (r *Run) LoadDamaged(turns []StoredTurn, last int64, rows []Row, state Stat
 			r.strays = append(r.strays, row.Call)
 		}
 	}
-	r.row.load(state, false)
+	r.loadRow(state, false)
 	return nil
+}
+
+// loadRow takes over what only the row of the run holds.
+func (r *Run) loadRow(state State, withCode bool) {
+	r.row.load(state, withCode)
+	r.admission.ticket = cmp.Or(r.row.admission, r.admission.ticket)
 }
 
 // replayAll brings the machine and its code to the end of the record.

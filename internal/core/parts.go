@@ -10,6 +10,7 @@ import "github.com/perdure/perdure/internal/history"
 //	operations  operators' requests on calls    children  runs that this one starts
 //	signals     received and awaited            retries   the retry policy of the run itself
 //	attempts    the life of attempts: slots, failures, backoff, pauses, losses
+//	admission   whether the code may begin, if its key bounds that
 //	gating      the position of calls at their gates
 //	calls       the open calls, their states, due times and rows
 //	ledger      records of attempts, summaries and tallies
@@ -135,6 +136,7 @@ func (r *Run) connect() {
 	g.journal, g.calls = j, t
 	a.journal, a.ledger, a.calls, a.gating = j, l, t, g
 	r.signals.journal, r.signals.attempts = j, a
+	r.admission.journal, r.admission.gating = j, g
 }
 
 // operations, children and retries have no state of their own.

@@ -17,6 +17,7 @@ func (c *Cut) Reset(source *history.Start, run string, now int64, in Control) *h
 	carried := history.Carried{}
 	if source.Carried != nil {
 		carried = *source.Carried
+		carried.Admission = nil // resetRun hands on that of an open run
 	}
 	carried.Asked = slices.Clone(c.operationIDs)
 	if in.ID != "" && !slices.Contains(carried.Asked, in.ID) {
@@ -38,7 +39,7 @@ func (c *Cut) Fork(source *history.Start, workflowID, run string, now int64, in 
 	}
 	if source.Carried != nil {
 		carried := *source.Carried
-		carried.Asked, carried.Updates = nil, nil
+		carried.Asked, carried.Updates, carried.Admission = nil, nil, nil
 		s.Carried = &carried
 	}
 	return s

@@ -20,6 +20,8 @@ type Config struct {
 	MaxHistory, MaxPending int
 	// MaxBacklog is how many unread signals make the run full; 0 means no limit.
 	MaxBacklog int
+	// PerKey is how many runs of a key may run at a time; 0 means no limit. See admission.
+	PerKey int
 	// Draw returns the u in [0, 1) that jitters the delay after an attempt. It must depend
 	// on its arguments only. Nil means Uniform.
 	Draw func(run string, call int64, attempt int) float64
@@ -81,13 +83,14 @@ var ErrDeadlock = errors.New("the workflow's code waits forever: no activity, ti
 // holds what belongs to none of them. It is not safe for concurrent use. After an error
 // from Load or Step it must be dropped.
 type Run struct {
-	journal  journal
-	row      runRow
-	ledger   ledger
-	calls    callTable
-	gating   gating
-	attempts attempts
-	signals  signals
+	journal   journal
+	row       runRow
+	ledger    ledger
+	calls     callTable
+	gating    gating
+	attempts  attempts
+	signals   signals
+	admission admission
 
 	length int // events in history before the current turn
 

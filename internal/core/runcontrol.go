@@ -136,6 +136,7 @@ func (r *Run) resetRun(in Control) {
 	id := NextRunID(r.journal.start.Run, r.journal.now)
 	r.journal.append(history.Event{Kind: history.CodeDeferred})
 	in.Cut.reset = in.Cut.Reset(&r.journal.start, id, r.journal.now, in)
+	in.Cut.reset.Carried.Admission = r.admission.ticket
 	r.journal.out.Base = in.Cut
 	r.emit(history.Event{
 		Kind: history.RunContinued, Call: in.Call, Initiator: history.ResetOfRun, ID: id, Attempt: 1,

@@ -3,6 +3,8 @@ package core
 import (
 	"bytes"
 	"slices"
+
+	"github.com/perdure/perdure/internal/history"
 )
 
 // MaxSays is the maximum length of the status text that the code sets with Say, in bytes.
@@ -10,15 +12,16 @@ const MaxSays = 500
 
 // runRow is the part of the run's row that turns change.
 type runRow struct {
-	state        State    // as last committed, or about to be committed
-	stateChanged bool     // state has changes that no turn carries yet
-	pauseChanged bool     // the pause changed and state does not show it yet
-	pinChanged   bool     // the pin changed and state does not show it yet
-	outOfDate    bool     // state still shows that the code did not fit, and now it does
-	says         string   // status text that the code set
-	writtenSays  string   // status text in state
-	pin          string   // build to which the run is pinned, empty for none
-	awaited      []string // names of signals in state; see Detail.Awaited
+	state        State              // as last committed, or about to be committed
+	stateChanged bool               // state has changes that no turn carries yet
+	pauseChanged bool               // the pause changed and state does not show it yet
+	pinChanged   bool               // the pin changed and state does not show it yet
+	outOfDate    bool               // state still shows that the code did not fit, and now it does
+	says         string             // status text that the code set
+	writtenSays  string             // status text in state
+	pin          string             // build to which the run is pinned, empty for none
+	awaited      []string           // names of signals in state; see Detail.Awaited
+	admission    *history.Admission // in state
 }
 
 // load sets the state of a replayed run, with or without its code.
@@ -26,6 +29,7 @@ func (w *runRow) load(state State, withCode bool) {
 	w.state, w.pauseChanged, w.outOfDate = state, false, false
 	if d, err := DecodeDetail(state.Detail); err == nil {
 		w.writtenSays, w.pinChanged, w.awaited = d.Says, d.Pin != w.pin, d.Awaited
+		w.admission = d.Admission
 		w.outOfDate = withCode && (len(d.Tried) > 0 || d.Suspect != nil)
 	}
 	if !withCode {
@@ -36,9 +40,9 @@ func (w *runRow) load(state State, withCode bool) {
 // update writes the status and the code's status text into the row of a running run, and which
 // signals it takes although it is full. A closed run and one without code
 // keep their last text.
-func (w *runRow) update(ended bool, paused *Pause, awaited []string) {
-	news := !slices.Equal(awaited, w.awaited)
-	w.awaited = awaited
+func (w *runRow) update(ended bool, paused *Pause, awaited []string, admission *history.Admission) {
+	news := !slices.Equal(awaited, w.awaited) || admission != w.admission
+	w.awaited, w.admission = awaited, admission
 	status := StatusRunning
 	if paused != nil {
 		status = StatusPaused
@@ -50,8 +54,8 @@ func (w *runRow) update(ended bool, paused *Pause, awaited []string) {
 	case status == w.state.Status && w.says == w.writtenSays && !w.pauseChanged && !w.pinChanged && !w.outOfDate && !news:
 	default:
 		w.state.Status, w.state.Detail = status, nil
-		if w.says != "" || paused != nil || w.pin != "" || len(awaited) > 0 {
-			w.state.Detail = EncodeDetail(Detail{Says: w.says, Paused: paused, Pin: w.pin, Awaited: awaited})
+		if w.says != "" || paused != nil || w.pin != "" || len(awaited) > 0 || admission != nil {
+			w.state.Detail = EncodeDetail(Detail{Says: w.says, Paused: paused, Pin: w.pin, Awaited: awaited, Admission: admission})
 		}
 		w.writtenSays, w.stateChanged, w.outOfDate = w.says, true, false
 	}
@@ -65,7 +69,7 @@ func (w *runRow) updateWithoutCode(paused *Pause, news bool) {
 		return
 	}
 	if d, err := DecodeDetail(w.state.Detail); err == nil {
-		d.Paused, d.Pin, d.Awaited = paused, w.pin, w.awaited
+		d.Paused, d.Pin, d.Awaited, d.Admission = paused, w.pin, w.awaited, w.admission
 		w.state.Detail, w.stateChanged = EncodeDetail(d), true
 	}
 }
@@ -74,7 +78,7 @@ func (w *runRow) updateWithoutCode(paused *Pause, news bool) {
 // with the reason. It takes effect with the next step. It returns false if the row already
 // gives that reason for this code, although it may not say yet where else the code was tried.
 func (r *Run) Hold(status Status, d Detail) (news bool) {
-	d.Says, d.Paused, d.Pin, d.Awaited = r.row.says, r.journal.paused, r.row.pin, r.row.awaited
+	d.Says, d.Paused, d.Pin, d.Awaited, d.Admission = r.row.says, r.journal.paused, r.row.pin, r.row.awaited, r.row.admission
 	news = true
 	if was, err := DecodeDetail(r.row.state.Detail); err == nil && r.row.state.Status == status {
 		d.Since, news = was.Since, was.Reason != d.Reason || was.Fingerprint != d.Fingerprint

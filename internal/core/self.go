@@ -111,10 +111,10 @@ func (r *Run) Unserved() []Lack {
 	return slices.SortedFunc(maps.Keys(r.calls.unserved), Lack.Compare)
 }
 
-// AwaitsMessage reports whether the code waits for a signal or for another run. A message
+// AwaitsMessage reports whether the code waits for a signal, for another run, or to begin. A message
 // may then come soon, however far off the next due time is.
 func (r *Run) AwaitsMessage() bool {
-	if r.calls.childCalls > 0 || r.calls.inQueues > 0 {
+	if r.calls.childCalls > 0 || r.calls.inQueues > 0 || r.admission.waits() {
 		return true
 	}
 	for _, m := range r.signals.byName {

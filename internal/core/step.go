@@ -95,6 +95,9 @@ func (r *Run) stepInputs(inputs []Input) error {
 	}
 	if r.ended {
 		r.endCalls()
+		if r.journal.out.Next == nil {
+			r.admission.leave()
+		}
 		r.journal.out.Closed = append(r.journal.out.Closed, r.strays...)
 	}
 	return nil
@@ -133,7 +136,7 @@ func (r *Run) work() error {
 	case !r.journal.mustAdvance || r.neverBegins() || r.tooLong():
 		return nil
 	}
-	if r.journal.program != nil && r.journal.paused == nil && r.journal.moment >= r.firstTurn() {
+	if r.journal.program != nil && r.journal.paused == nil && r.journal.moment >= r.firstTurn() && (r.codeRan || r.admission.admits()) {
 		return r.runCode()
 	}
 	r.cancelOpen()

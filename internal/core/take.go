@@ -41,7 +41,11 @@ func (r *Run) handle(in Input) {
 	case TakenOver:
 		r.attempts.takeOver(in)
 	case FromGate:
-		r.attempts.handleGate(in)
+		if in.Ticket.OfRun() {
+			r.admission.hear(in)
+		} else {
+			r.attempts.handleGate(in)
+		}
 	case SlotsOpen:
 		r.attempts.askSlotsAgain()
 	case UpdateArrived:
@@ -72,6 +76,9 @@ func (r *Run) refuseInput(in Input) bool {
 		r.journal.out.Dropped++
 		r.journal.out.Unused = append(r.journal.out.Unused, in.Call)
 	case FromGate:
+		if in.Ticket.OfRun() && r.journal.out.Next != nil {
+			return false
+		}
 		r.gating.decline(in)
 	default:
 		if r.journal.out.Next != nil {

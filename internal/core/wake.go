@@ -9,7 +9,7 @@ func (r *Run) updateState() {
 			awaited = r.signals.awaited()
 		}
 	}
-	r.row.update(r.ended, r.journal.paused, awaited)
+	r.row.update(r.ended, r.journal.paused, awaited, r.admission.ticket)
 	if !r.ended && !r.damaged {
 		wake = r.wakeAfterStep()
 	}

@@ -65,7 +65,7 @@ func (i *inbox) routeStart(m store.Message, l *post.Look) {
 	if e.residents.all[start.Run] == nil { // else it was loaded, so it exists
 		r := p.resident(start.Run)
 		r.create, r.pending = row, &pendingStart{start: start, sequence: m.Sequence}
-		if r.elsewhere = away; away || core.CanWait(&start) && !r.seats.Take() {
+		if r.elsewhere = away; away || e.canWait(&start) && !r.seats.Take() {
 			r.entry = written
 		}
 		e.inbox.office.Direct(start.WorkflowID, post.Route{Box: p.box, Run: start.Run, Stage: post.Starting})

@@ -53,6 +53,8 @@ type Config struct {
 	// TurnTimeout is how long workflow code may run without yielding before its run is parked;
 	// default 10 s.
 	TurnTimeout time.Duration
+	// PerKey is how many runs of a key may run at a time, over all nodes; 0 for no limit.
+	PerKey int
 	// MaxHistory is how many events the history of a run may have before the run fails; default
 	// 50,000.
 	MaxHistory int
@@ -204,8 +206,15 @@ func (c *Config) normalize() error {
 	if c.SweepEvery < 0 {
 		errs = append(errs, fmt.Errorf("the time between sweeps is %s: it must be positive, or 0 for the default (%s)", c.SweepEvery, defaultSweepEvery))
 	}
-	errs = append(errs, checkPolicy(&c.Policy))
+	errs = append(errs, checkPolicy(&c.Policy), checkPerKey(c.PerKey))
 	return errors.Join(errs...)
+}
+
+func checkPerKey(runs int) error {
+	if runs < 0 {
+		return fmt.Errorf("the limit of runs per key is %d: it must be at least 1, or 0 for no limit", runs)
+	}
+	return nil
 }
 
 // identify sets the name and the build of this node where they are missing, and checks names.

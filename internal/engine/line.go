@@ -30,6 +30,12 @@ const (
 	written              // its row is to be written, without a turn
 )
 
+// canWait reports whether a run may stand in line. One that has to ask first whether others of its
+// key let it begin does that without a slot.
+func (e *Engine) canWait(start *history.Start) bool {
+	return core.CanWait(start) && (e.config.PerKey == 0 || !core.Counts(start))
+}
+
 // hold starts a new run of this process if there is a slot, else puts it in line. Of a run that
 // begins at another node only the row is written. The engine's mu is held.
 func (e *Engine) hold(r *activeRun, start *history.Start) (begins bool) {
@@ -37,7 +43,7 @@ func (e *Engine) hold(r *activeRun, start *history.Start) (begins bool) {
 		r.entry = written
 		return true
 	}
-	if !core.CanWait(start) || r.seats.Take() {
+	if !e.canWait(start) || r.seats.Take() {
 		r.begins(start)
 		return true
 	}

@@ -314,7 +314,7 @@ func (r *activeRun) coreConfig(start *history.Start) core.Config {
 		}
 	}
 	return core.Config{
-		Node: p.node, Retry: retries, Build: build, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
+		Node: p.node, Retry: retries, Build: build, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, PerKey: e.config.PerKey, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
 		Unslotted: r.moving, Early: int64(early),
 		Tell: e.config.OnPaused != nil, Closings: e.config.Closings != nil && e.config.Closings(start), Stopped: func(c *core.Call) bool { return r.seats.Stopped(r.code(c)) }, Lacks: func(c *core.Call) string { return r.lacks(c) },
 		Owner: func(epoch int64) string { return p.lineage.Owners().Node(epoch) },

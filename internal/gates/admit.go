@@ -84,7 +84,7 @@ func (m *Machine[K]) nextProbe() *entry[K] {
 	look(&m.due)
 	if m.holders < m.config.Limit {
 		for _, k := range m.line.turns.All() {
-			if m.may(&k.State) {
+			if m.may(k) {
 				look(&k.State.queue)
 			}
 		}

@@ -46,7 +46,7 @@ func reach(full int64, r spec.Rate, now int64) int64 {
 func (m *Machine[K]) takeRate(e *entry[K], now int64) {
 	m.record.RateAt = charge(m.record.RateAt, m.config.Rate, now)
 	e.RateAt = m.record.RateAt
-	if r := m.config.PerKey.Rate; r != (spec.Rate{}) {
+	if r := m.bounds(e.share).Rate; r != (spec.Rate{}) {
 		m.setRate(e.share, charge(e.share.State.record.RateAt, r, now))
 		e.KeyRateAt = e.share.State.record.RateAt
 	}
@@ -58,7 +58,7 @@ func (m *Machine[K]) untakeRate(e *entry[K]) {
 	if r := m.config.Rate; r != (spec.Rate{}) && e.RateAt != 0 && e.RateAt == m.record.RateAt {
 		m.record.RateAt -= interval(r)
 	}
-	if r := m.config.PerKey.Rate; r != (spec.Rate{}) && e.KeyRateAt != 0 && e.KeyRateAt == e.share.State.record.RateAt {
+	if r := m.bounds(e.share).Rate; r != (spec.Rate{}) && e.KeyRateAt != 0 && e.KeyRateAt == e.share.State.record.RateAt {
 		m.setRate(e.share, e.KeyRateAt-interval(r))
 	}
 	e.RateAt, e.KeyRateAt = 0, 0

@@ -1,8 +1,10 @@
 package gates
 
 import (
+	"cmp"
 	"container/heap"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/fair"
 )
 
@@ -26,6 +28,8 @@ type share[K comparable] struct {
 type ShareRecord struct {
 	// RateAt is when the rate of the key has its full burst again.
 	RateAt int64 `json:"rate_at,omitempty"`
+	// Own are the bounds of this key alone, nil for those of all keys.
+	Own *spec.PerKey `json:"own,omitempty"`
 }
 
 // line is the tickets that wait without a slot, by run key.
@@ -35,6 +39,7 @@ type line[K comparable] struct {
 
 	parked timeline[K] // keys with waiting tickets, by when their rate lets one start
 	fading timeline[K] // keys with a record, by when it can be forgotten
+	owning int         // keys with bounds of their own
 }
 
 // Share returns the record of a run key; zero if there is none.
@@ -78,17 +83,23 @@ func (m *Machine[K]) look(k *fair.Key[share[K]]) {
 		at = 0
 	}
 	s.parked = m.line.parked.set(s.parked, k, at)
-	m.line.turns.Wait(k, first != nil && m.may(s), s.tickets > 0 || s.fading != nil, rank)
+	m.line.turns.Wait(k, first != nil && m.may(k), s.tickets > 0 || s.fading != nil || s.record.Own != nil, rank)
 }
 
 // startAt returns when the rate of a key lets the next attempt start; perhaps in the past.
 func (m *Machine[K]) startAt(k *fair.Key[share[K]]) int64 {
-	return startAt(k.State.record.RateAt, m.config.PerKey.Rate)
+	return startAt(k.State.record.RateAt, m.bounds(k).Rate)
+}
+
+// bounds returns what bounds a key.
+func (m *Machine[K]) bounds(k *fair.Key[share[K]]) spec.PerKey {
+	return *cmp.Or(k.State.record.Own, &m.config.PerKey)
 }
 
 // may reports whether the limit and the rate of a key let a ticket without a slot start now.
-func (m *Machine[K]) may(s *share[K]) bool {
-	return s.parked == nil && (m.config.PerKey.Limit == 0 || s.holders < m.config.PerKey.Limit)
+func (m *Machine[K]) may(k *fair.Key[share[K]]) bool {
+	limit := m.bounds(k).Limit
+	return k.State.parked == nil && (limit == 0 || k.State.holders < limit)
 }
 
 // advanceShares lets the keys start something whose rate allows it again, and forgets those whose
@@ -108,20 +119,35 @@ func (m *Machine[K]) setRate(k *fair.Key[share[K]], at int64) {
 	s := &k.State
 	if s.record.RateAt != at {
 		s.record.RateAt = at
-		if !s.dirty {
-			s.dirty = true
-			m.step.Shares = append(m.step.Shares, k.Name)
-		}
+		m.touchShare(k)
 	}
 	s.fading = m.line.fading.set(s.fading, k, at)
 	m.look(k)
+}
+
+func (m *Machine[K]) touchShare(k *fair.Key[share[K]]) {
+	if !k.State.dirty {
+		k.State.dirty = true
+		m.step.Shares = append(m.step.Shares, k.Name)
+	}
+}
+
+// setOwn gives a key bounds of its own, or nil for those of all keys. Its rate is to be set next: a
+// key that has nothing may be forgotten before.
+func (m *Machine[K]) setOwn(k *fair.Key[share[K]], own *spec.PerKey) {
+	if k.State.record.Own != nil {
+		m.line.owning--
+	}
+	if k.State.record.Own = own; own != nil {
+		m.line.owning++
+	}
 }
 
 // fitShares applies a changed spec to all keys.
 func (m *Machine[K]) fitShares(now int64) {
 	m.now = now
 	for _, k := range m.line.turns.All() {
-		m.setRate(k, reach(k.State.record.RateAt, m.config.PerKey.Rate, now))
+		m.setRate(k, reach(k.State.record.RateAt, m.bounds(k).Rate, now))
 	}
 }
 

@@ -214,3 +214,68 @@ func BenchmarkKeysAtAGate(b *testing.B) {
 		})
 	}
 }
+
+// TestT3_OneKeyHasBoundsOfItsOwn: they hold for it alone, are in its record, and are forgotten when they
+// are taken back. A gate that has some is not forgotten.
+func TestT3_OneKeyHasBoundsOfItsOwn(t *testing.T) {
+	config := spec.Spec{Mode: spec.Hold, Limit: 100, PerKey: spec.PerKey{Limit: 1}}
+	m, err := gates.New[int](config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound := func(own *spec.PerKey) *gates.Step[int] {
+		t.Helper()
+		s, err := m.BoundKey(1, "ann", own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	if s := bound(&spec.PerKey{Limit: 3}); len(s.Shares) != 1 || s.Shares[0] != "ann" {
+		t.Errorf("the records of %q changed", s.Shares)
+	}
+	for i := range 10 {
+		m.Enter(2, gates.Ask[int]{Key: i, Attempt: 1, RunKey: []string{"ann", "bob"}[i%2]})
+	}
+	running := func() string {
+		n := map[string]int{}
+		for _, k := range m.Tickets() {
+			if k.Phase == gates.Running {
+				n[k.RunKey]++
+			}
+		}
+		return fmt.Sprint(n)
+	}
+	if got := running(); got != "map[ann:3 bob:1]" {
+		t.Errorf("there run %s", got)
+	}
+	m, err = gates.Restore(config, m.Record(), m.Tickets(), map[string]gates.ShareRecord{"ann": m.Share("ann")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound(&spec.PerKey{Limit: 4})
+	if got := running(); got != "map[ann:4 bob:1]" {
+		t.Errorf("after a restart there run %s", got)
+	}
+	if _, err := m.BoundKey(3, "ann", &spec.PerKey{Limit: 101}); err == nil {
+		t.Error("a key may have more than the gate")
+	}
+	for i := range 10 {
+		m.Leave(4, i)
+	}
+	for range 2 { // with nothing else that would keep the key
+		if m, err = gates.Restore[int](config, m.Record(), nil, map[string]gates.ShareRecord{"ann": m.Share("ann")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := fmt.Sprint(m.OwnBounds()); got != "map[ann:4 slots]" {
+		t.Errorf("after two restarts the keys have %s", got)
+	}
+	if m.Forgettable(5) {
+		t.Error("the bounds of ann would be forgotten")
+	}
+	bound(nil)
+	if m.Share("ann") != (gates.ShareRecord{}) || m.OwnBounds() != nil || !m.Forgettable(5) {
+		t.Errorf("something is left: %+v", m.Share("ann"))
+	}
+}

@@ -7,6 +7,10 @@ import (
 	"github.com/perdure/perdure/gate/spec"
 )
 
+// Runs is the name of the gate that runs pass before they begin, of which only the limit of each
+// key counts; see core.Config.PerKey. No other gate has it.
+const Runs = "perdure.runs"
+
 // check returns what is wrong with a spec. The machine does not use the name, and has no
 // default for the mode, because the shells have different ones.
 func check(s spec.Spec) error {

@@ -24,7 +24,7 @@ func (m *Machine[K]) Record() Record { return m.record }
 // ticket, and no state is left of earlier ones.
 func (m *Machine[K]) Forgettable(now int64) bool {
 	r := m.record
-	return len(m.tickets) == 0 && !r.Paused && r.RateAt <= now && r.Spent == 0 && r.Failures == 0 && r.OpenUntil == 0 && len(m.line.fading) == 0
+	return len(m.tickets) == 0 && !r.Paused && r.RateAt <= now && r.Spent == 0 && r.Failures == 0 && r.OpenUntil == 0 && len(m.line.fading) == 0 && m.line.owning == 0
 }
 
 // Tickets returns all tickets, ordered by number.
@@ -47,6 +47,7 @@ func Restore[K comparable](c spec.Spec, r Record, tickets []Ticket[K], shares ma
 	m.record = r
 	for _, runKey := range slices.Sorted(maps.Keys(shares)) {
 		k := m.line.turns.Key(runKey, 0)
+		m.setOwn(k, shares[runKey].Own)
 		m.setRate(k, shares[runKey].RateAt)
 	}
 	sorted := slices.Clone(tickets)

@@ -404,6 +404,16 @@ type Carried struct {
 	Paused *CarriedPause `json:"paused,omitempty"`
 	// Asked are the IDs of operations that the workflow has carried out, oldest first.
 	Asked []string `json:"asked,omitempty"`
+	// Admission is the ticket of the chain, nil for none.
+	Admission *Admission `json:"admission,omitempty"`
+}
+
+// Admission is the ticket of a chain at the gate that bounds how many runs of a key run at a
+// time.
+type Admission struct {
+	Run   string `json:"run"`            // the run of the chain that asked
+	Since int64  `json:"since"`          // when it asked, or was let in, ns
+	Held  bool   `json:"held,omitempty"` // it was let in
 }
 
 // CarriedSignal is a signal that the code has not read.

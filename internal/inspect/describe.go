@@ -84,7 +84,7 @@ func (in *Inspector) describe(ctx context.Context, row *store.Run, s *Snapshot) 
 // describeOpen adds what only open runs have. unread says why the run's state cannot be
 // read, or is nil.
 func (in *Inspector) describeOpen(ctx context.Context, row *store.Run, s *Snapshot, d *view.Description, detail *core.Detail, unread error) (err error) {
-	d.Damage = firstDamage(s, unread)
+	d.Damage, d.Wait = firstDamage(s, unread), unbegun(row, detail)
 	if d.Needs, err = in.needs(ctx, row, detail, s); err != nil {
 		return err
 	}

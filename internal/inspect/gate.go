@@ -88,7 +88,7 @@ func (in *Inspector) gateOf(g *core.Gate) view.Gate {
 	if d.Spec.Budget != (spec.Budget{}) {
 		v.Tokens = &s.Tokens
 	}
-	v.Keys = keysAt(g)
+	v.Keys, v.KeyBounds = keysAt(g), g.OwnBounds()
 	for _, t := range inOrder(g.Tickets()) {
 		ticket := view.Ticket{
 			WorkflowID: t.Key.Workflow, RunID: t.Key.Run, Call: t.Key.Call, Attempt: t.Attempt, State: string(t.Phase),

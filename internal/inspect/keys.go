@@ -27,6 +27,17 @@ func (c keyCounts) waits(key string, since *time.Time) {
 	}
 }
 
+// beyond counts the waiting calls of keys that are not listed.
+func (c keyCounts) beyond(listed []view.KeyWait) (n int) {
+	for _, k := range c {
+		n += k.Waiting
+	}
+	for i := range listed {
+		n -= listed[i].Waiting
+	}
+	return n
+}
+
 // most returns the keys of which most calls wait; nil if no run has a key.
 func (c keyCounts) most() (keys []view.KeyWait) {
 	if len(c) == 0 || len(c) == 1 && c[""] != nil {

@@ -50,7 +50,10 @@ func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
 			return nil, err
 		}
 	}
-	s.Waiting, s.Keys = sum.sorted(&s.Counts), sum.keys.most()
+	s.Waiting = sum.sorted(&s.Counts)
+	if s.Keys = sum.keys.most(); s.Keys != nil {
+		s.OtherKeys = sum.keys.beyond(s.Keys)
+	}
 	if err := in.addNeeds(ctx, s.Waiting); err != nil {
 		return nil, err
 	}
@@ -243,7 +246,7 @@ func (in *Inspector) addHeld(ctx context.Context, o *obstacles, sum *summary) er
 
 // addCalls adds the waiting calls.
 func (in *Inspector) addCalls(ctx context.Context, o *obstacles, sum *summary) error {
-	tickets, err := in.waitingTickets(ctx)
+	tickets, err := in.waitingTickets(ctx, sum)
 	if err != nil {
 		return err
 	}
@@ -293,8 +296,9 @@ type place struct {
 	since int64
 }
 
-// waitingTickets returns the calls that wait at gates.
-func (in *Inspector) waitingTickets(ctx context.Context) (map[callKey]place, error) {
+// waitingTickets returns the calls that wait at gates, and adds the runs that wait for others of
+// their key.
+func (in *Inspector) waitingTickets(ctx context.Context, sum *summary) (map[callKey]place, error) {
 	rows, err := in.db.Waiting(ctx, store.CallFilter{Partitions: in.group.All(), State: store.TicketWaiting, Limit: statusCalls})
 	if err != nil {
 		return nil, err
@@ -305,7 +309,14 @@ func (in *Inspector) waitingTickets(ctx context.Context) (map[callKey]place, err
 		if err != nil {
 			continue // the status names its gate
 		}
-		if t.Phase == gates.Waiting {
+		switch {
+		case t.Phase != gates.Waiting:
+		case t.Key.OfRun():
+			w := view.Wait{For: view.WaitGate, Gate: entity.NameOf(rows[i].Run), Since: optional(t.Since)}
+			sum.keys.waits(t.RunKey, w.Since)
+			sum.add(w, t.Key.Workflow, t.Key.Run, "")
+			sum.partly[view.WaitGate] = len(rows) == statusCalls
+		default:
 			tickets[callKey{t.Key.Run, t.Key.Call}] = place{entity.NameOf(rows[i].Run), t.Since}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -165,12 +166,20 @@ func heldRun(row *store.Run) *view.Wait {
 			w.Since, w.By, w.Why = optional(p.At), p.By, p.Reason
 		}
 	default:
-		if !store.IsInLine(row.Wake) {
-			return nil
-		}
-		w.For, w.Since = view.WaitSlot, optional(row.Created) // it has not begun
+		return unbegun(row, &d)
 	}
 	return w
+}
+
+// unbegun returns what a run waits for whose code may not begin yet, or nil for any other run.
+func unbegun(row *store.Run, d *core.Detail) *view.Wait {
+	switch a := d.Admission; {
+	case a != nil && !a.Held:
+		return &view.Wait{For: view.WaitGate, Gate: gates.Runs, Name: row.Type, Since: optional(a.Since)}
+	case store.IsInLine(row.Wake): // it has not begun
+		return &view.Wait{For: view.WaitSlot, Name: row.Type, Since: optional(row.Created)}
+	}
+	return nil
 }
 
 // shortHistory is how many turns of a run a listing reads to say what the run waits for.
@@ -181,7 +190,11 @@ func (o *obstacles) addWait(ctx context.Context, row *store.Run, v *view.Run) er
 	if !row.Status.Open() {
 		return nil
 	}
-	if v.Wait = heldRun(row); v.Wait != nil {
+	switch v.Wait = heldRun(row); {
+	case v.Wait == nil:
+	case v.Wait.Gate != "":
+		return o.atGate(ctx, v.Wait)
+	default:
 		return o.awaitsBuild(ctx, row, v.Wait)
 	}
 	all, err := o.waits(ctx, row)

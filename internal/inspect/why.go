@@ -60,7 +60,10 @@ func sentence(w *view.Wait) string {
 			failed = ", after a failed attempt: " + w.Error
 		}
 	}
-	call := fmt.Sprintf("call %d (%s)", w.Call, w.Name)
+	if text := notBegun(w); text != "" {
+		return text
+	}
+	call := whichCall(w)
 	until := ""
 	if w.Until != nil {
 		until = " until " + w.Until.UTC().Format(time.RFC3339)
@@ -106,9 +109,6 @@ func sentence(w *view.Wait) string {
 	case view.WaitQueue:
 		return fmt.Sprintf("%s waits in the queue %s for a process that serves it and is free%s", call, w.Queue, failed)
 	case view.WaitSlot:
-		if w.Call == 0 {
-			return "it has not begun: it waits for a free slot of its node"
-		}
 		return call + " waits for a free slot of its node, or for a node that has registered its activity" + failed
 	case view.WaitExternal:
 		return call + " waits for its completion by a token" + failed
@@ -162,3 +162,21 @@ const (
 	inDoubt     = " is in doubt: an attempt may have had its effect, and nobody could say"
 	decideDoubt = "; ask again with ops.Ask, or find out and complete it with ops.Skip, repeat it with ops.RetryNow, or end it with ops.FailNow"
 )
+
+// notBegun says why the code of a run may not begin, "" if that is not what is waited for.
+func notBegun(w *view.Wait) string {
+	switch {
+	case w.Call == 0 && w.For == view.WaitGate:
+		return "it has not begun: as many runs of its key run as may (perdure.PerKey); change that with ops.EditGate of " + w.Gate
+	case w.Call == 0 && w.For == view.WaitSlot:
+		return "it has not begun: it waits for a free slot of its node"
+	}
+	return ""
+}
+
+func whichCall(w *view.Wait) string {
+	if w.Call == 0 {
+		return "it"
+	}
+	return fmt.Sprintf("call %d (%s)", w.Call, w.Name)
+}

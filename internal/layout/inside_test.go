@@ -25,7 +25,7 @@ var insides = []inside{
 		ledger:     tally ledger
 		row:        runrow
 		calls:      due calls row
-		gating:     gating collect
+		gating:     gating collect admission
 		attempts:   ready apply closing question verdict questionend attempt admit
 		signals:    mailbox
 		children:   child

@@ -19,10 +19,14 @@ func ControlGate(g store.Group, m *core.ToGate) store.Message {
 	return to(entity.Find(g, entity.Gate, m.Gate), KindToGate, said(string(m.Word), m.Request), m)
 }
 
-// FromGate returns a message of a gate to a run.
+// FromGate returns a message of a gate to a run: that of a call, or the latest of a chain.
 func FromGate(g store.Group, m *core.FromGate) store.Message {
+	run := m.Ticket.Run
+	if m.Ticket.OfRun() {
+		run = ""
+	}
 	return store.Message{
-		Partition: entity.Place(g, m.Ticket.Workflow), WorkflowID: m.Ticket.Workflow, Run: m.Ticket.Run, Kind: KindFromGate,
+		Partition: entity.Place(g, m.Ticket.Workflow), WorkflowID: m.Ticket.Workflow, Run: run, Kind: KindFromGate,
 		Key: gateKey(m.Gate, m.Word, m.Ticket, m.Attempt, m.Returns), Data: encode(m),
 	}
 }

@@ -52,8 +52,30 @@ func (c *Client) EditGate(ctx context.Context, name string, edit view.GateEdit, 
 		if edit == (view.GateEdit{}) {
 			return view.GateChange{}, &history.InputError{What: "edit of a gate", Problem: "names nothing; name a limit, rate, budget or breaker, or restore what the code declares"}
 		}
+		if err := checkKeyEdit(edit); err != nil {
+			return view.GateChange{}, err
+		}
 		return c.operateGate(ctx, m, dry, by)
 	})
+}
+
+// checkKeyEdit returns what is wrong with an edit of one run key.
+func checkKeyEdit(edit view.GateEdit) error {
+	if edit.Key == "" {
+		return nil
+	}
+	if err := history.CheckKey(edit.Key); err != nil {
+		return err
+	}
+	rest := edit
+	rest.Key, rest.PerKey, rest.AsInCode = "", nil, false
+	switch {
+	case rest != view.GateEdit{}:
+		return &history.InputError{What: "edit of a gate", Problem: "names a key, and more than the bounds of one; leave the key or the rest out"}
+	case edit.PerKey == nil && !edit.AsInCode:
+		return &history.InputError{What: "edit of a gate", Problem: "names a key and no bounds for it"}
+	}
+	return nil
 }
 
 // ProbeGate ends the cooldown of a gate's circuit breaker. It returns the change as

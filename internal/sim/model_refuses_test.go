@@ -9,6 +9,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
 )
@@ -67,6 +68,18 @@ func TestP4_WhatTheModelRefuses(t *testing.T) {
 			x := turn(1, 5)
 			x.Ward = 2
 			m.turn(x, nil)
+		}},
+		"a run too many of a key": {"T3: 2 runs of ann have begun, of which 1 may run", func(m *model) {
+			m.perKey = 1
+			for _, id := range []string{"s", "u"} {
+				r := run(id)
+				r.WorkflowID, r.Key = id, "ann"
+				m.create(&r, nil)
+				x := turn(1, 1)
+				x.Run = id
+				x.Events, _ = history.SealTurn(id, 1, 0, []history.Event{{Kind: history.CodeAdvanced}})
+				m.turn(x, nil)
+			}
 		}},
 		"more than a gate lets pass": {"3 attempts are behind a gate of 2", func(m *model) {
 			for call := range int64(3) {

@@ -20,6 +20,7 @@ import (
 //     comes when the one before is closed.
 //   - A call is opened, makes attempts whose numbers never fall, and is closed once.
 //   - A message is consumed once, by the run that it is for.
+//   - Of the runs of a key no more have begun, and not ended, than may.
 //   - Behind a gate, and at the workers of a queue, there are never more attempts than the limit.
 type model struct {
 	world    *world
@@ -29,7 +30,9 @@ type model struct {
 	latest   map[string]string // run IDs by workflow ID
 	consumed map[int64]string  // by sequence number: which turn
 	tasks    map[store.TaskRef]string
-	inside   map[callKey]bool // attempts behind the gate
+	inside   map[callKey]bool  // attempts behind the gate
+	perKey   int               // how many runs of a key may run; 0 for any
+	begun    map[string]string // those that count and have begun, with their keys
 }
 
 // membership is what the model knows of a node.
@@ -54,6 +57,7 @@ type life struct {
 	partition  int
 	turns      int64
 	closed     bool
+	key        string // under which it counts, "" for none
 	ward       int
 	calls      map[int64]*callState
 }
@@ -72,6 +76,7 @@ func newModel(w *world) *model {
 	return &model{
 		world: w, members: map[string]*membership{}, places: map[int]*holding{}, runs: map[string]*life{}, latest: map[string]string{},
 		consumed: map[int64]string{}, tasks: map[store.TaskRef]string{}, inside: map[callKey]bool{},
+		perKey: w.perKey(), begun: map[string]string{},
 	}
 }
 
@@ -250,7 +255,10 @@ func (m *model) begin(run *store.Run, ward int, closing string) {
 			m.wrong("run %s of %s begins, and %s is open", run.ID, run.WorkflowID, before)
 		}
 	}
-	r := &life{workflowID: run.WorkflowID, partition: run.Partition, ward: ward, calls: map[int64]*callState{}, closed: !run.Status.Open()}
+	r := &life{workflowID: run.WorkflowID, partition: run.Partition, ward: ward, calls: map[int64]*callState{}, closed: !run.Status.Open(), key: m.countedAs(run, closing)}
+	if key, is := m.begun[closing]; is {
+		m.begun[run.ID] = key
+	}
 	if run.Base != nil {
 		r.turns = run.Base.Turns + 1
 	}
@@ -317,6 +325,7 @@ func (m *model) advance(r *life, t *store.Turn) {
 			r.ward = 0
 		}
 	}
+	m.crowd(r, t)
 	for i := range t.Calls {
 		m.call(r, t.Run, &t.Calls[i])
 	}

@@ -60,6 +60,7 @@ func (w *world) born(r role, name, build string) *node {
 func (n *node) config() engine.Config {
 	c := engine.Config{
 		Store: opener{n}, Node: n.name, Build: n.build, Lease: n.world.lease, Supersede: n.role == server,
+		PerKey:      n.world.perKey(),
 		Concurrency: []int{2, 8, 128}[n.dice.of("concurrency").below(3)],
 		Logger:      slog.New(slog.DiscardHandler),
 		Draw: func(run string, call int64, attempt int) float64 {

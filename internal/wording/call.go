@@ -98,6 +98,14 @@ func AtGate(w *view.GateWait) string {
 	return text
 }
 
+// Unbegun says what a run waits for whose code may not begin.
+func Unbegun(w *view.Wait) string {
+	if w.Gate != "" {
+		return "as many runs of its key run as may (gate " + w.Gate + ")"
+	}
+	return "it waits for a slot of a node"
+}
+
 // AtQueue says where the attempts of a queued call are.
 func AtQueue(c *view.Call, now time.Time) string {
 	queue := "queue " + c.Queue

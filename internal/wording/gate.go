@@ -1,9 +1,11 @@
 package wording
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/view"
 )
 
@@ -14,6 +16,9 @@ var GateParts = []string{"limit", "rate", "budget", "breaker", "per key"}
 func GatePart(s gate.Spec, part string) string {
 	switch part {
 	case "limit":
+		if s.Limit == math.MaxInt32 {
+			return GateLimit(s.Limit)
+		}
 		return strconv.Itoa(s.Limit)
 	case "rate":
 		return s.Rate.String()
@@ -23,6 +28,14 @@ func GatePart(s gate.Spec, part string) string {
 		return s.PerKey.String()
 	}
 	return s.Breaker.String()
+}
+
+// GateLimit is the number of slots of a gate.
+func GateLimit(n int) string {
+	if n == math.MaxInt32 { // that of perdure.PerKey
+		return "unlimited"
+	}
+	return human.Count(n)
 }
 
 // GatePartEdited says what the code declares for a part of a gate that people have edited; ""

@@ -60,10 +60,14 @@ func refuse(hint, what string, values ...any) error {
 	return &RefusedError{fmt.Sprintf(what, values...), hint}
 }
 
-// Count reads all rows of the source and writes nothing. It returns their sums.
+// Count reads all rows of the source and writes nothing. It returns the sums of those that would be
+// copied.
 func (c *Copy) Count(ctx context.Context) (Sums, error) {
 	sums := Sums{}
-	err := c.read(ctx, c.From, "counted", func(rows *store.Rows) { sums.Add(rows) })
+	err := c.read(ctx, c.From, "counted", func(rows *store.Rows) {
+		leaveBehind(rows)
+		sums.Add(rows)
+	})
 	return sums, err
 }
 

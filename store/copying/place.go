@@ -26,8 +26,7 @@ func (p *places) group(partition int) (store.Group, error) {
 
 // move makes rows of the source those of the target, and returns how many books stay behind.
 func (p *places) move(rows *store.Rows) (left int, err error) {
-	whole := len(rows.Runs)
-	rows.Runs = slices.DeleteFunc(rows.Runs, func(w store.WholeRun) bool { return entity.KindOf(w.Run.ID) == entity.Book })
+	left = leaveBehind(rows)
 	for i := range rows.Runs {
 		w := &rows.Runs[i]
 		g, known := p.to[w.Run.Group]
@@ -47,7 +46,14 @@ func (p *places) move(rows *store.Rows) (left int, err error) {
 	if rows.Tallies, err = p.addUp(rows.Tallies); err != nil {
 		return 0, err
 	}
-	return whole - len(rows.Runs), nil
+	return left, nil
+}
+
+// leaveBehind takes out the rows about processes of the source, and counts them.
+func leaveBehind(rows *store.Rows) int {
+	whole := len(rows.Runs)
+	rows.Runs = slices.DeleteFunc(rows.Runs, func(w store.WholeRun) bool { return entity.KindOf(w.Run.ID) == entity.Book })
+	return whole - len(rows.Runs)
 }
 
 // placeRun makes a run one of a group, which it does not know yet.

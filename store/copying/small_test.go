@@ -14,6 +14,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
@@ -141,6 +142,44 @@ func isInUse(err error) bool  { _, is := errors.AsType[*store.InUseError](err); 
 
 // TestG1_ACopyIsUndoneUnlessSomethingRan: the source opens again, and the target stays closed;
 // once an engine has run in the target, it does not.
+// TestG1_ADryRunCountsWhatIsCopied and not what stays behind: the book of code that ended its processes.
+func TestG1_ADryRunCountsWhatIsCopied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, token := t.Context(), ""
+		from, to := parts(1), parts(3)
+		e := started(t, from, perdure.Register(buy, pending(&token)))
+		if _, err := perdure.Start(ctx, e, buy, "order-1", "tea"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		e.Close()
+		c := between(t, from, to)
+		g, err := c.From.Group(ctx, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		book, err := entity.Find(g, entity.Book, "shop").Row(1)
+		if err == nil {
+			book.RunState = store.RunState{Status: store.Standing, Wake: store.Never}
+			err = c.From.Create(ctx, book)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		would, err := c.Count(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		did, err := c.Run(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if differences := did.Sums.Differ(would); would["runs"].Rows != 1 || did.Sums["runs"].Rows != 1 || did.Left != 1 {
+			t.Errorf("%d would be copied, %d were, %d left: %q", would["runs"].Rows, did.Sums["runs"].Rows, did.Left, differences)
+		}
+	})
+}
+
 func TestG1_ACopyIsUndoneUnlessSomethingRan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, token := t.Context(), ""

@@ -33,11 +33,19 @@ func Intercepted(kind place.Kind) system.System { return durable{kind: kind, int
 // is the difference.
 func WithSlots(kind place.Kind) system.System { return durable{kind: kind, slots: true} }
 
+// Keyed is On with one of a thousand run keys for each run, and with perKey not 0 so many runs of a
+// key at a time: what keys cost is the difference.
+func Keyed(kind place.Kind, perKey int) system.System {
+	return durable{kind: kind, keys: 1000, perKey: perKey}
+}
+
 type durable struct {
 	kind    place.Kind
 	slots   bool // one for each step in flight
 	metrics bool // counted by package telemetry
 	spans   int  // of package telemetry/tracing, for one run in this number; 0: none
+	keys    int  // of runs
+	perKey  int  // see perdure.PerKey
 
 	intercepted bool // by an interceptor that does nothing
 }
@@ -50,6 +58,10 @@ func (d durable) Name() string {
 		return "perdure+metrics"
 	case d.intercepted:
 		return "perdure+interceptor"
+	case d.perKey > 0:
+		return fmt.Sprintf("perdure+%d runs of a key", d.perKey)
+	case d.keys > 0:
+		return "perdure+keys"
 	case d.spans == 1:
 		return "perdure+spans"
 	case d.spans > 1:
@@ -75,6 +87,13 @@ func (d durable) Open(ctx context.Context, db place.Database, c system.Config) (
 	}
 	if d.intercepted {
 		return open(ctx, opener, c, perdure.Intercept(intercept.New("nothing", nothing)))
+	}
+	if d.keys > 0 {
+		s, err := open(ctx, opener, c, perdure.PerKey(d.perKey))
+		if err == nil {
+			s.keys = d.keys
+		}
+		return s, err
 	}
 	if d.spans > 0 {
 		return openTraced(ctx, opener, c, d.spans)

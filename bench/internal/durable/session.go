@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"os"
 	"time"
@@ -13,12 +14,24 @@ import (
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
+	"github.com/perdure/perdure/workflow"
 )
 
 // session is an engine at work.
 type session struct {
 	*perdure.Engine
 	store *counted
+	keys  int // 0: runs have none
+}
+
+// key returns the option that gives a run its key.
+func (s *session) key(id string) []perdure.StartOption {
+	if s.keys == 0 {
+		return nil
+	}
+	h := fnv.New32a()
+	h.Write([]byte(id))
+	return []perdure.StartOption{workflow.Key(fmt.Sprint("tenant-", h.Sum32()%uint32(s.keys)))}
 }
 
 func open(ctx context.Context, db store.Opener, c system.Config, settings ...perdure.Option) (*session, error) {
@@ -44,7 +57,7 @@ func openAs(ctx context.Context, db store.Opener, name string, settings ...perdu
 }
 
 func (s *session) Chain(ctx context.Context, id string, steps int) (int, error) {
-	return perdure.Run(ctx, s.Engine, chain, id, steps)
+	return perdure.Run(ctx, s.Engine, chain, id, steps, s.key(id)...)
 }
 
 func (s *session) Flaky(ctx context.Context, id string) (int, error) {
@@ -61,7 +74,7 @@ func (s *session) Sleep(ctx context.Context, id string, d time.Duration) error {
 }
 
 func (s *session) Start(ctx context.Context, id string, steps int) (func(context.Context) (int, error), error) {
-	run, err := perdure.Start(ctx, s.Engine, chain, id, steps)
+	run, err := perdure.Start(ctx, s.Engine, chain, id, steps, s.key(id)...)
 	return run.Result, err
 }
 

@@ -140,6 +140,23 @@ var groupGauges = []struct {
 				}
 			}
 		}},
+	{gauge("perdure_key_waiting", "Calls that wait for a slot, a gate or a worker, and runs that wait for others of their key, by run key: the keys of which most wait; the rest is \"other\". Counts as perdure_waiting does.", "key"), view.MaxKeys + 1, true,
+		func(g *group, add adder) {
+			for i := range g.status.Keys {
+				add(float64(g.status.Keys[i].Waiting), g.status.Keys[i].Key)
+			}
+			if n := g.status.OtherKeys; n > 0 {
+				add(float64(n), metric.Other)
+			}
+		}},
+	{gauge("perdure_key_waiting_oldest_seconds", "How long the oldest of them has waited, by key.", "key"), view.MaxKeys, false,
+		func(g *group, add adder) {
+			for i := range g.status.Keys {
+				if k := &g.status.Keys[i]; k.Oldest != nil {
+					add(max(g.status.Time.Sub(*k.Oldest).Seconds(), 0), k.Key)
+				}
+			}
+		}},
 	{gauge("perdure_breaker_open", "1 if the circuit breaker of the gate is open, 0 if it lets attempts pass.", "gate"), maxWaits, false,
 		func(g *group, add adder) {
 			for name, open := range g.breakers {

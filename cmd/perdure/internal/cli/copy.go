@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
@@ -75,10 +76,10 @@ func (f *copyFlags) run(scr *screen, ctx context.Context) (err error) {
 	}
 	c := &copying.Copy{Now: scr.env.Now, Progress: progress(scr)}
 	if err := from.Find(ctx, ""); err != nil {
-		return err
+		return ofFlag("--from", err)
 	}
 	if c.From, err = store.AsIs(from.Opener()).Open(ctx); err != nil {
-		return err
+		return ofFlag("--from", err)
 	}
 	defer func() { err = errors.Join(err, c.From.Close()) }()
 	if f.dryRun {
@@ -89,7 +90,7 @@ func (f *copyFlags) run(scr *screen, ctx context.Context) (err error) {
 		return copied(scr, "Would copy", sums, nil)
 	}
 	if c.To, err = openTarget(ctx, to); err != nil {
-		return err
+		return ofFlag("--to", err)
 	}
 	defer func() { err = errors.Join(err, c.To.Close()) }()
 	if f.unseal {
@@ -113,6 +114,19 @@ func (f *copyFlags) run(scr *screen, ctx context.Context) (err error) {
 	}
 	scr.printf("%s\nStart engines with %s now.\n", term.Painted{Text: fmt.Sprintf("Verified by checksums, in %s.", human.Duration(scr.env.Now().Sub(began).Round(time.Millisecond))), Colour: term.Good}, to)
 	return nil
+}
+
+// ofFlag lets what is said about a database that cannot be used name the flag that names it.
+func ofFlag(flag string, err error) error {
+	if unusable, ok := errors.AsType[*database.Error](err); ok {
+		said := *unusable
+		said.Hint = strings.NewReplacer(" or PERDURE_DB", "", "--db", flag).Replace(said.Hint)
+		return &said
+	}
+	if errors.Is(err, perdure.ErrForeign) {
+		return &Error{Code: exitError, What: human.Sentence(err.Error()), Hint: "Name an engine's database with " + flag + "."}
+	}
+	return err
 }
 
 func openTarget(ctx context.Context, to database.Name) (store.Store, error) {

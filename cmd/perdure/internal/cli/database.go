@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/perdure/perdure"
@@ -41,7 +42,11 @@ func (db *source) database() (database.Name, error) {
 func parseDatabase(from, text string) (database.Name, error) {
 	name, err := database.Parse(text)
 	if wrong, ok := errors.AsType[*database.NameError](err); ok {
-		return name, usage(wrong.Hint, "%s is %s: %s", from, wrong.Name, wrong.Why)
+		hint := wrong.Hint
+		if strings.HasPrefix(from, "--") {
+			hint = strings.ReplaceAll(hint, "--db", from)
+		}
+		return name, usage(hint, "%s is %s: %s", from, wrong.Name, wrong.Why)
 	}
 	return name, err
 }

@@ -64,7 +64,7 @@ func gateTable(scr *screen, db *source, gates []view.Gate) error {
 		if g.Tokens != nil {
 			budget = fmt.Sprintf("%g of %d", *g.Tokens, g.Spec.Budget.Tokens)
 		}
-		table.Row(g.Name, g.Mode, human.Count(g.Holders), human.Count(g.Limit), backoffOf(g), human.Count(g.Waiting), oldest, breakerOf(g, now), budget)
+		table.Row(g.Name, g.Mode, human.Count(g.Holders), wording.GateLimit(g.Limit), backoffOf(g), human.Count(g.Waiting), oldest, breakerOf(g, now), budget)
 		if g.Problem != "" {
 			notes = append(notes, fmt.Sprintf("%s lets no call pass: %s. Restore it from a backup and start the engine again.", g.Name, g.Problem))
 		}

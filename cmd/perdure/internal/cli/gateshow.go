@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
@@ -58,10 +60,13 @@ func showGate(scr *screen, db *source, ctx context.Context, e *perdure.Engine, n
 	if state := breakerOf(*g, now); state.Text != "" {
 		fact("breaker is", state)
 	}
+	for _, key := range slices.Sorted(maps.Keys(g.KeyBounds)) {
+		fact("key "+key, g.KeyBounds[key].String())
+	}
 	if g.Tokens != nil {
 		fact("budget has", fmt.Sprintf("%g of %d tokens", *g.Tokens, g.Spec.Budget.Tokens))
 	}
-	calls := fmt.Sprintf("%s of %s slots are held, %s waiting, %s in backoff", human.Count(g.Holders), human.Count(g.Limit), human.Count(g.Waiting), human.Count(g.InBackoff))
+	calls := fmt.Sprintf("%s of %s slots are held, %s waiting, %s in backoff", human.Count(g.Holders), wording.GateLimit(g.Limit), human.Count(g.Waiting), human.Count(g.InBackoff))
 	if g.Waiting > 0 {
 		calls += ", the oldest for " + human.Duration(g.OldestWait)
 	}

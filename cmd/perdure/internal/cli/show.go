@@ -121,6 +121,9 @@ func times(d *view.Description, now time.Time, fact func(name, text string)) {
 	if d.Closed == nil && d.ChainDeadline != nil {
 		fact("deadline", human.Time(*d.ChainDeadline)+" ("+human.When(*d.ChainDeadline, now)+")")
 	}
+	if w := d.Wait; w != nil && w.Since != nil {
+		fact("not begun", wording.Unbegun(w)+", since "+human.Time(*w.Since)+" ("+human.Ago(*w.Since, now)+")")
+	}
 	if p := d.Paused; p != nil {
 		fact("paused", human.Time(p.Since)+" ("+human.Ago(p.Since, now)+")"+wording.Person(p.By, p.Why))
 	}
