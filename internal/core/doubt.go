@@ -44,6 +44,10 @@ type Doubt struct {
 // asking reports whether the coming or running execution of the call is a question.
 func (c *Call) asking() bool { return c.Doubt != nil && c.Doubt.Asking }
 
+// settling reports whether a request of the attempt in doubt may still be under way: an answer
+// would prove nothing, so nobody can have the question earlier.
+func (c *Call) settling(now int64) bool { return c.asking() && c.Doubt.Since > now }
+
 // attemptNumber returns the number of the coming or running attempt among attempts alone: without
 // questions.
 func (c *Call) attemptNumber() int { return c.attempt - c.Asked }

@@ -225,13 +225,31 @@ func TestU5_APersonDecides(t *testing.T) {
 	}
 }
 
-// TestU5_RetryNowDoesNotRepeatInDoubt: who is asked about is asked about at once.
-func TestU5_RetryNowDoesNotRepeatInDoubt(t *testing.T) {
-	r, _ := inDoubt(t, retry.Policy{}, StartCall{})
-	stepped(t, r, 10, ended(1, Failed, broken, 10))
-	out := stepped(t, r, 20, Control{ID: "x", Operation: RetryNow})
-	if len(out.Dispatch) != 1 || out.Dispatch[0].Doubt == nil {
-		t.Errorf("%+v starts", out.Dispatch)
+// TestU5_NobodyAsksTooEarly: who is in a hurry gets the next question at once, and the first one
+// when no request of the attempt can be under way any more, also out of a pause.
+func TestU5_NobodyAsksTooEarly(t *testing.T) {
+	for _, hurry := range []Operation{RetryNow, Ask} {
+		for _, paused := range []bool{false, true} {
+			r, one := inDoubt(t, retry.Policy{}, StartCall{})
+			stepped(t, r, 10, ended(1, Failed, broken, 10))
+			want := Unchanged
+			if paused {
+				stepped(t, r, 15, Control{ID: "p", Operation: PauseCall})
+				want = Applied
+			}
+			out := stepped(t, r, 20, Control{ID: "early", Operation: hurry})
+			if len(out.Dispatch) != 0 || out.Events[0].Outcome != want || one.call.state != Backoff || r.NextDue() != 110 {
+				t.Fatalf("%s, paused %t: %+v, %+v starts; it is %s until %d", hurry, paused, out.Events, out.Dispatch, one.call.state, r.NextDue())
+			}
+			if out = stepped(t, r, 110); len(out.Dispatch) != 1 || out.Dispatch[0].Doubt == nil {
+				t.Fatalf("%s, paused %t: %+v starts", hurry, paused, out.Dispatch)
+			}
+			stepped(t, r, 120, ended(2, Failed, errors.New("closed"), 120))
+			out = stepped(t, r, 121, Control{ID: "now", Operation: hurry})
+			if len(out.Dispatch) != 1 || out.Dispatch[0].Doubt == nil || out.Dispatch[0].Doubt.Question != 2 {
+				t.Errorf("%s, paused %t: %+v starts", hurry, paused, out.Dispatch)
+			}
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/perdure/perdure/internal/history"
 )
@@ -111,6 +112,8 @@ func (o operations) answerRetry(c *Call, in *Control) (outcome, note string) {
 	switch {
 	case c.state == Quarantined && CrashedEverywhere(in.Builds, c.CrashedOn):
 		return Refused, CrashesAgain(len(c.CrashedOn))
+	case c.settling(o.journal.now):
+		return o.answerSettling(c)
 	case c.state == Backoff && c.asking(), c.state == Paused && c.asking():
 		return Applied, askedFirst
 	case c.state == Backoff, c.state == Paused, c.state == Quarantined, c.state == InDoubt:
@@ -130,6 +133,15 @@ func (o operations) answerRetry(c *Call, in *Control) (outcome, note string) {
 // askedFirst is the note of a retry-now of a call that is being asked about.
 const askedFirst = "an attempt may have had its effect: that is asked now, and the call is repeated only if it had none"
 
+// answerSettling is the answer to who wants a question before it can be answered. It ends a pause.
+func (o operations) answerSettling(c *Call) (outcome, note string) {
+	note = "it is asked about when no request of the attempt can be under way any more: " + time.Unix(0, c.Doubt.Since).UTC().Format(time.RFC3339)
+	if c.state == Paused {
+		return Applied, note
+	}
+	return Unchanged, note
+}
+
 func (o operations) answerAsk(c *Call) (outcome, note string) {
 	switch {
 	case c.Doubt == nil:
@@ -138,6 +150,8 @@ func (o operations) answerAsk(c *Call) (outcome, note string) {
 		return Refused, "it has no Verify function to ask; decide with skip, fail or retry-now"
 	case o.journal.paused != nil:
 		return Refused, "its run is paused: nothing is asked until the run is resumed"
+	case c.settling(o.journal.now):
+		return o.answerSettling(c)
 	case c.state == Backoff, c.state == Paused, c.state == Quarantined, c.state == InDoubt:
 		return Applied, ""
 	}
@@ -215,6 +229,10 @@ func (o operations) retryNow(c *Call) {
 		c.Doubt = nil
 	}
 	o.release(c)
+	if c.settling(o.journal.now) {
+		o.attempts.backOffUntil(c, c.Doubt.Since)
+		return
+	}
 	o.gating.askNow(c)
 	o.attempts.wantSlot(c)
 }
@@ -226,7 +244,8 @@ func (o operations) clearCrashes(c *Call) {
 	}
 }
 
-// ask asks about the attempt in doubt now, as if it had not been asked about before.
+// ask asks about the attempt in doubt as soon as that can be answered, as if it had not been asked
+// about before.
 func (o operations) ask(c *Call) {
 	o.clearCrashes(c)
 	c.Pause = nil
@@ -234,6 +253,10 @@ func (o operations) ask(c *Call) {
 	if d := c.Doubt; !d.Asking {
 		d.Failed, d.Previous, d.Since = 0, 0, o.journal.now
 		o.attempts.ask(c, cmp.Or(d.Ended, o.journal.now))
+		return
+	}
+	if c.settling(o.journal.now) {
+		o.attempts.backOffUntil(c, c.Doubt.Since)
 		return
 	}
 	o.attempts.wantSlot(c)
