@@ -343,6 +343,10 @@ func fresh(ctx context.Context, db store.Store, all []store.Rows) (*store.Rows, 
 		}
 		placeRun(g, w)
 		at := &w.Run
+		if atGate(w) {
+			return nil, refuse("Export it again when it has left its gates, or copy the whole database "+see.Copying+".",
+				"Run %s of workflow %q has a place at a gate, or in the line before it, which is not in the file: it would wait for ever. Nothing was imported.", at.ID, at.WorkflowID)
+		}
 		switch _, err := db.Find(ctx, at.Partition, "", at.ID); {
 		case err == nil || taken["run "+at.Group+"/"+at.ID]:
 			continue
@@ -369,6 +373,23 @@ func fresh(ctx context.Context, db store.Store, all []store.Rows) (*store.Rows, 
 		rows.Runs = append(rows.Runs, *w)
 	}
 	return rows, nil
+}
+
+// atGate reports whether an open run, or a call of it, has a ticket at a gate. The other half of a
+// ticket is with the gate. Of documents behind codecs only the states of calls can be read.
+func atGate(w *store.WholeRun) bool {
+	if !w.Run.Status.Open() {
+		return false
+	}
+	var run struct{ Admission *struct{} }
+	if json.Unmarshal(w.Run.Detail, &run) == nil && run.Admission != nil {
+		return true
+	}
+	return slices.ContainsFunc(w.Calls, func(c store.Call) bool {
+		var call struct{ Passes []struct{ State string } }
+		_ = json.Unmarshal(c.Data, &call)
+		return c.State == store.Gated || slices.ContainsFunc(call.Passes, func(p struct{ State string }) bool { return p.State != "" })
+	})
 }
 
 // Open returns the IDs of the runs that an engine would go on with.
