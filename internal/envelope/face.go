@@ -36,7 +36,7 @@ var classes = map[string]class{
 	"paused": opened, "pause": opened, "base": opened, "cuts": opened, "was": opened, "undecided": opened, "doubt": opened, "said": opened, "spec": opened,
 	"recovered": opened, "updates": opened, "recent": opened, "calls": opened, "ticket": opened, "record": opened, "edited": opened, "edits": opened,
 
-	"policy": kept, "gates": kept, "attributes": kept, "judged": kept, "totals": kept, "passes": kept, "crashed_on": kept,
+	"policy": kept, "gates": kept, "attributes": kept, "judged": kept, "admission": kept, "totals": kept, "passes": kept, "crashed_on": kept,
 	"rate": kept, "budget": kept, "breaker": kept, "declared": kept, "asked": kept, "states": kept, "parts": kept,
 
 	// Names, IDs and words of perdure itself.

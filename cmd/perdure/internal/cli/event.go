@@ -49,7 +49,7 @@ var units = map[string]unit{
 	"first.created": nanoTime, "first.first_turn": nanoTime, "first.chain_deadline": nanoTime, "first.deadline": nanoTime,
 	"scheduled.nominal": nanoTime, "gates.max_hold": nanos, "gates.breaker.cooldown": nanos,
 	"base.was.created": nanoTime, "base.was.first_turn": nanoTime, "base.was.chain_deadline": nanoTime,
-	"carried.seen_at": milliTime, "carried.asked_at": milliTime, "carried.updates.at": milliTime, "carried.paused.at": nanoTime,
+	"carried.seen_at": milliTime, "carried.asked_at": milliTime, "carried.updates.at": milliTime, "carried.paused.at": nanoTime, "carried.admission.since": nanoTime,
 	"retry.total_duration_ms": {"total_duration", func(n int64) string { return (time.Duration(n) * time.Millisecond).String() }},
 	"retry.errors.at_ms":      {"at", milliTime.text},
 }
