@@ -92,9 +92,9 @@ func TurnTimeout(d time.Duration) Option {
 // wait, by priority and age, before their code begins; those of other keys pass them. A run counts
 // until it has ended, also while it sleeps, waits or is paused; runs that continue it, by
 // continue-as-new, retry or reset, count with it. Runs without a key, runs that another run
-// started, forks, and runs that were reset when they had ended neither wait nor count. Give all nodes of a group the same number; a run
-// that began on a node without one does not count. An operator changes the number with
-// "perdure gates edit perdure.runs --per-key-limit". The default is 0, no limit.
+// started, forks, and resets of runs that had ended neither wait nor count. Give all nodes of a
+// group the same number: a run that began on a node without one does not count. An operator changes
+// the number with "perdure gates edit perdure.runs --per-key-limit". The default is 0, no limit.
 func PerKey(runs int) Option {
 	return seal.With(func(c *engine.Config) { c.PerKey = runs })
 }
