@@ -229,10 +229,6 @@ func (o operations) retryNow(c *Call) {
 		c.Doubt = nil
 	}
 	o.release(c)
-	if c.settling(o.journal.now) {
-		o.attempts.backOffUntil(c, c.Doubt.Since)
-		return
-	}
 	o.gating.askNow(c)
 	o.attempts.wantSlot(c)
 }
@@ -253,10 +249,6 @@ func (o operations) ask(c *Call) {
 	if d := c.Doubt; !d.Asking {
 		d.Failed, d.Previous, d.Since = 0, 0, o.journal.now
 		o.attempts.ask(c, cmp.Or(d.Ended, o.journal.now))
-		return
-	}
-	if c.settling(o.journal.now) {
-		o.attempts.backOffUntil(c, c.Doubt.Since)
 		return
 	}
 	o.attempts.wantSlot(c)

@@ -6,8 +6,14 @@ import (
 )
 
 // wantSlot makes an attempt ready once it has passed its gates. The end of the step starts
-// it if there is a slot.
-func (a *attempts) wantSlot(c *Call) { a.wantSlotSince(c, a.journal.now) }
+// it if there is a slot. A question waits until it can be answered, whoever wants it earlier.
+func (a *attempts) wantSlot(c *Call) {
+	if c.settling(a.journal.now) {
+		a.backOffUntil(c, c.Doubt.Since)
+		return
+	}
+	a.wantSlotSince(c, a.journal.now)
+}
 
 // wantSlotSince is wantSlot for an attempt that is ready at a time. One that may no longer
 // start waits for the end of its time, which closes the call in the order of what else
