@@ -168,7 +168,7 @@ func TestE115_WhatIsTamperedWithIsNotTaken(t *testing.T) {
 		want   string
 	}{
 		"another key":     {codecs: []codec.Codec{wrong}, want: `does not decrypt with the key "2026-11"`},
-		"another byte":    {sql: `UPDATE turns SET events = CAST(substr(events, 1, length(events)-1) || X'00' AS BLOB) WHERE run = (SELECT seq FROM runs WHERE workflow_id = 'a')`, want: "does not decrypt"},
+		"another byte":    {sql: `UPDATE turns SET events = CAST(substr(events, 1, length(events)-1) || CASE WHEN substr(events, -1) = X'00' THEN X'01' ELSE X'00' END AS BLOB) WHERE run = (SELECT seq FROM runs WHERE workflow_id = 'a')`, want: "does not decrypt"},
 		"exchanged turns": {sql: `UPDATE turns SET events = (SELECT events FROM turns WHERE run = (SELECT seq FROM runs WHERE workflow_id = 'b') AND number = 1) WHERE run = (SELECT seq FROM runs WHERE workflow_id = 'a') AND number = 1`, want: "belongs to run"},
 		"exchanged start": {sql: `UPDATE runs SET start = (SELECT start FROM runs WHERE workflow_id = 'b') WHERE workflow_id = 'a'`, want: "belongs to run"},
 	} {
