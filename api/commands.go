@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"reflect"
 	"strings"
@@ -39,9 +40,13 @@ func commandEndpoint(c *command.Command) endpoint {
 	if c.On == command.Records {
 		e = e.waits()
 	}
-	if c.On == command.Token {
+	switch c.On {
+	case command.Token:
 		e.result = reflect.TypeFor[sent]()
 		e = e.also(access.Worker, queueOfToken)
+	case command.Workflow:
+		e.result = reflect.TypeFor[started]()
+		e = e.also(access.Starter, workflowOfBody)
 	}
 	e.do = func(call *call) (any, error) {
 		params := c.New()
@@ -51,9 +56,15 @@ func commandEndpoint(c *command.Command) endpoint {
 		if err := call.limited(params); err != nil {
 			return nil, err
 		}
+		if s, ok := params.(*command.Start); ok {
+			s.TraceParent = cmp.Or(s.TraceParent, call.Header.Get("Traceparent"))
+		}
 		result, _, err := c.Do(call.ask(call.Context()), params)
-		if s, ok := result.(command.Sent); ok {
-			result = sent{s}
+		switch r := result.(type) { // those with a status of their own
+		case command.Sent:
+			result = sent{r}
+		case command.Started:
+			result = started{r}
 		}
 		return result, err
 	}
@@ -68,6 +79,8 @@ func operationID(c *command.Command) string {
 		on = "attempt"
 	case command.Records:
 		return "sweep"
+	case command.Workflow:
+		on = "run"
 	}
 	return verb + strings.ToUpper(on[:1]) + on[1:]
 }

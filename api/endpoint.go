@@ -252,7 +252,7 @@ func (c *call) within(wait *span) (context.Context, context.CancelFunc, error) {
 	if limit < 0 || limit > maxWait {
 		return nil, nil, badRequest("the wait is %v; it can be 0s to %v", limit, maxWait)
 	}
-	ctx, cancel := context.WithTimeout(c.Context(), limit.duration())
+	ctx, cancel := context.WithTimeout(c.Context(), time.Duration(limit))
 	return ctx, cancel, nil
 }
 

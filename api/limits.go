@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/access"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/web"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -50,7 +51,7 @@ func (c *call) concerns(name string) error {
 }
 
 // workflowOfBody is the workflow that a request starts.
-func workflowOfBody(_ *call, body any) (string, error) { return body.(startBody).Workflow, nil }
+func workflowOfBody(_ *call, body any) (string, error) { return body.(*command.Start).Workflow, nil }
 
 // workflowOfRun is the workflow of the run that a request is about. What is sent goes to the run
 // that has the workflow ID when it arrives, as it does for every caller.

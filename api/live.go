@@ -63,7 +63,7 @@ func follow[Q interface{ every() *span }](line, name, summary, does string, look
 			if every < span(time.Second) || every > span(time.Minute) {
 				return nil, badRequest("every is %v; it can be 1s to 1m", every)
 			}
-			s := &stream{call: c, every: every.duration(), last: c.Header.Get("Last-Event-ID"), to: http.NewResponseController(c.w)}
+			s := &stream{call: c, every: time.Duration(every), last: c.Header.Get("Last-Event-ID"), to: http.NewResponseController(c.w)}
 			return nil, s.run(func(ctx context.Context) (any, error) { return look(ctx, c, q) })
 		}).waits()
 	e.stream, e.media = true, "text/event-stream"

@@ -212,7 +212,7 @@ func (c *call) ask(ctx context.Context) *command.Ask {
 	if name == "" {
 		name = c.PathValue("id")
 	}
-	return &command.Ask{Ctx: ctx, Engine: c.e, Name: name, By: c.who.Name, Request: c.key, Now: time.Now()}
+	return &command.Ask{Ctx: ctx, Engine: c.e, Name: name, By: c.who.Name, Request: c.key, Now: time.Now(), Served: c.names}
 }
 
 // operate carries out an operation on its target. done is false if no engine did it in time.

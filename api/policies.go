@@ -1,6 +1,7 @@
 package api
 
 import (
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/retry"
@@ -15,12 +16,12 @@ func policyEndpoints() []endpoint {
 }
 
 type explainBody struct {
-	Policy *policy `json:"policy" doc:"text in brackets, or an object" need:"write one as in [retry: 3, backoff: 60]"`
+	Policy *command.Policy `json:"policy" doc:"text in brackets, or an object" need:"write one as in [retry: 3, backoff: 60]"`
 	Nested int     `json:"nested,omitempty" doc:"nested layers that retry by it; default 1"`
 }
 
 func explainPolicy(_ *call, _ none, b explainBody) (view.PolicyExplanation, error) {
-	e, err := retry.Explain(b.Policy.value, max(b.Nested, 1))
+	e, err := retry.Explain(b.Policy.Policy, max(b.Nested, 1))
 	if err != nil {
 		return view.PolicyExplanation{}, badRequest("%v", err)
 	}
@@ -28,7 +29,7 @@ func explainPolicy(_ *call, _ none, b explainBody) (view.PolicyExplanation, erro
 }
 
 type tryBody struct {
-	Policy   *policy      `json:"policy" doc:"text in brackets, or an object" need:"write one as in [retry: 3, backoff: 60]"`
+	Policy   *command.Policy      `json:"policy" doc:"text in brackets, or an object" need:"write one as in [retry: 3, backoff: 60]"`
 	Workflow string       `json:"workflow,omitempty" doc:"name of the definition"`
 	Activity string       `json:"activity,omitempty" doc:"name of the activity or step"`
 	Since    param.Moment `json:"since,omitzero" doc:"only calls whose first attempt ended at this time or later: RFC 3339, or how long ago"`
@@ -36,7 +37,7 @@ type tryBody struct {
 }
 
 func tryPolicy(c *call, _ none, b tryBody) (*view.PolicyTrial, error) {
-	return ops.TryPolicy(c.Context(), c.e, b.Policy.value, view.TrialFilter{
+	return ops.TryPolicy(c.Context(), c.e, b.Policy.Policy, view.TrialFilter{
 		Workflow: b.Workflow, Activity: b.Activity, Since: b.Since.At, Until: b.Until.At,
 	})
 }

@@ -8,16 +8,13 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/access"
-	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/view"
-	"github.com/perdure/perdure/workflow"
 )
 
 func runEndpoints() []endpoint {
 	return []endpoint{
 		define("GET /api/runs", "listRuns", "List runs, newest first.", "list", listRuns),
-		define("POST /api/runs", "startRun", "Start a workflow. If the ID has a run of that workflow with that input, it is attached to: starting twice starts once.",
-			"start", startRun).writes().also(access.Starter, workflowOfBody).withKey().values(),
 		define("GET /api/runs/{id}", "describeRun", "Describe a run: where it stands, what it waits for, its open calls and their retries.", "show", describeRun).also(access.Starter, workflowOfRun),
 		define("GET /api/runs/{id}/result", "awaitResult", "Wait for the end of a run. 200: it has ended, however. 202: it has not; ask again.", "show, flow run", awaitResult).also(access.Starter, workflowOfRun).waits(),
 		define("GET /api/runs/{id}/history", "listHistory", "List the events of a run, oldest first.", "history", listHistory),
@@ -28,132 +25,14 @@ func runEndpoints() []endpoint {
 	}
 }
 
-// runSettings are the settings of a run that is started now or by a schedule.
-type runSettings struct {
-	Priority     int               `json:"priority,omitempty" doc:"from -1000 to 1000: waiting calls of higher runs start first"`
-	Key          string            `json:"key,omitempty" doc:"of a customer, for instance: where runs and calls wait, keys take turns"`
-	Weight       int               `json:"weight,omitempty" doc:"of the key, from 1 to 1000: as many turns where others take one"`
-	RunTimeout   span              `json:"run_timeout,omitempty" doc:"closes a run that takes so long"`
-	ChainTimeout span              `json:"chain_timeout,omitempty" doc:"closes the workflow if all its runs together take so long"`
-	Retry        *policy           `json:"retry,omitempty" doc:"by which a run that fails is started again"`
-	Memo         json.RawMessage   `json:"memo,omitempty" doc:"a value to keep with the run"`
-	Attributes   map[string]string `json:"attributes,omitempty" doc:"by which the run is found"`
-}
-
-func (s runSettings) options() (options []workflow.RunOption) {
-	if s.Priority != 0 {
-		options = append(options, workflow.Priority(s.Priority))
-	}
-	if s.Key != "" || s.Weight != 0 {
-		options = append(options, workflow.WeightedKey(s.Key, s.Weight))
-	}
-	if s.RunTimeout != 0 {
-		options = append(options, workflow.RunTimeout(s.RunTimeout.duration()))
-	}
-	if s.ChainTimeout != 0 {
-		options = append(options, workflow.ChainTimeout(s.ChainTimeout.duration()))
-	}
-	if s.Retry != nil {
-		options = append(options, workflow.RetryPolicy(s.Retry.value))
-	}
-	if s.Memo != nil {
-		options = append(options, workflow.Memo(s.Memo))
-	}
-	if len(s.Attributes) > 0 {
-		options = append(options, workflow.Attributes(s.Attributes))
-	}
-	return options
-}
-
-type startBody struct {
-	Workflow   string          `json:"workflow" doc:"name of the definition" need:"name the definition with workflow"`
-	WorkflowID string          `json:"workflow_id,omitempty" doc:"is the idempotency key of the start; without one the header Idempotency-Key is the ID"`
-	Input      json.RawMessage `json:"input,omitempty" doc:"of the workflow; without one it is null"`
-	runSettings
-	Delay       span   `json:"delay,omitempty" doc:"its code begins after so long"`
-	NewAfter    string `json:"new_after,omitempty" enum:"any,failure" doc:"uses the ID of a closed run again: however it ended, or unless it completed"`
-	MustBeNew   bool   `json:"must_be_new,omitempty" doc:"refuses an ID that has a run, instead of attaching to it"`
-	AnyInput    bool   `json:"any_input,omitempty" doc:"attaches to the run of the workflow that has the ID, also if its input is another one"`
-	TraceParent string `json:"trace_parent,omitempty" doc:"W3C trace parent; default is the header Traceparent"`
-}
-
-type started struct {
-	WorkflowID string `json:"workflow_id" doc:"as given, or the Idempotency-Key"`
-	RunID      string `json:"run_id" doc:"of the run that was started, or of the one that was there"`
-	Workflow   string `json:"workflow" doc:"name of the definition"`
-	Attached   bool   `json:"attached" doc:"it was there before"`
-	Warning    string `json:"warning,omitempty" doc:"no node is known that has the workflow, with names that are written almost like it"`
-}
+// started is the result of a start.
+type started struct{ command.Started }
 
 func (s started) status() int {
 	if s.Attached {
 		return http.StatusOK
 	}
 	return http.StatusCreated
-}
-
-func startRun(c *call, _ none, b startBody) (started, error) {
-	id := b.WorkflowID
-	switch {
-	case id == "" && c.key == "":
-		return started{}, badRequest("the workflow_id is missing; choose one, so that a repeated request finds its run")
-	case id == "":
-		id = c.key
-	case c.key != "" && c.key != id:
-		return started{}, badRequest("the workflow_id and the Idempotency-Key differ, and both identify the run; leave one out")
-	}
-	var options []perdure.StartOption
-	for _, o := range b.options() {
-		options = append(options, o)
-	}
-	switch b.NewAfter {
-	case "":
-	case "any":
-		options = append(options, perdure.NewAfter(perdure.AnyEnd))
-	case "failure":
-		options = append(options, perdure.NewAfter(perdure.Failure))
-	default:
-		return started{}, badRequest("new_after is %q; it can be any or failure", b.NewAfter)
-	}
-	if b.MustBeNew {
-		options = append(options, perdure.MustBeNew())
-	}
-	if b.AnyInput {
-		options = append(options, perdure.AnyInput())
-	}
-	if b.Delay != 0 {
-		options = append(options, workflow.Delay(b.Delay.duration()))
-	}
-	trace := b.TraceParent
-	if trace == "" {
-		trace = c.Header.Get("Traceparent")
-	}
-	if trace != "" {
-		options = append(options, perdure.TraceParent(trace))
-	}
-	h, err := perdure.Start(c.Context(), c.e, named(b.Workflow), id, orNull(b.Input), options...)
-	if err != nil {
-		return started{}, err
-	}
-	return started{WorkflowID: id, RunID: h.RunID(), Workflow: b.Workflow, Attached: h.Attached(), Warning: c.unregistered(b.Workflow)}, nil
-}
-
-// unregistered returns a warning if no node is known that has a workflow. That it cannot be known
-// does not matter: the request was carried out.
-func (c *call) unregistered(workflow string) string {
-	if _, known := c.names.Load(workflow); known {
-		return ""
-	}
-	warning, err := ops.Unregistered(c.Context(), c.e, "workflow", workflow)
-	if err == nil && warning == "" {
-		c.names.Store(workflow, true)
-	}
-	return warning
-}
-
-// named returns a workflow of which only the name is known.
-func named(name string) workflow.Workflow[json.RawMessage, json.RawMessage] {
-	return workflow.Declare[json.RawMessage, json.RawMessage](name)
 }
 
 // orNull returns v, or null if v is absent.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/view"
@@ -37,7 +38,7 @@ type scheduleBody struct {
 	Workflow string          `json:"workflow" doc:"name of the definition that it starts" need:"name the definition with workflow"`
 	Input    json.RawMessage `json:"input,omitempty" doc:"of the runs that it starts; without one it is null"`
 	Spec     schedule.Spec   `json:"spec" doc:"when it fires" need:"say when it fires, as in {\"every\": \"1h\"} or {\"cron\": \"0 8 * * MON-FRI\"}"`
-	runSettings
+	command.RunSettings
 }
 
 type scheduleSet struct {
@@ -52,13 +53,13 @@ func setSchedule(c *call, _ none, b scheduleBody) (scheduleSet, error) {
 	s := scheduleSet{Name: c.PathValue("name"), Workflow: b.Workflow, Spec: b.Spec, Next: []time.Time{}}
 	times, err := b.Spec.Times()
 	if err == nil {
-		err = perdure.Schedule(c.Context(), c.e, s.Name, named(b.Workflow), orNull(b.Input), b.Spec, b.options()...)
+		err = perdure.Schedule(c.Context(), c.e, s.Name, command.Declared(b.Workflow), orNull(b.Input), b.Spec, b.Options()...)
 	}
 	if err != nil {
 		return s, err
 	}
 	s.Next = append(s.Next, times.Upcoming(time.Now(), 3)...)
-	s.Warning = c.unregistered(b.Workflow)
+	s.Warning = c.ask(c.Context()).Unserved(b.Workflow)
 	return s, nil
 }
 

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"net/http"
 	"reflect"
 	"slices"
@@ -10,37 +9,16 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/param"
-	"github.com/perdure/perdure/internal/policyedit"
-	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 )
 
 // span is a duration as text: "30s", "1h30m", "7d".
-type span time.Duration
+type span = param.Span
 
 const (
 	defaultWait = span(20 * time.Second)
 	maxWait     = span(time.Minute)
 )
-
-func (s span) duration() time.Duration { return time.Duration(s) }
-func (s span) String() string          { return time.Duration(s).String() }
-
-// UnmarshalText parses a duration, which may be in days.
-func (s *span) UnmarshalText(text []byte) error {
-	if days, ok := strings.CutSuffix(string(text), "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
-			*s = span(time.Duration(n) * 24 * time.Hour)
-			return nil
-		}
-	}
-	d, err := time.ParseDuration(string(text))
-	if err != nil {
-		return badRequest("%q is not a duration; write one with its units, as in 1h30m, 500ms or 7d", text)
-	}
-	*s = span(d)
-	return nil
-}
 
 // place is the place of an event in a history.
 type place struct{ view.Place }
@@ -60,29 +38,6 @@ type attemptPlace struct{ view.AttemptPlace }
 func (p *attemptPlace) UnmarshalText(text []byte) error {
 	if p.AttemptPlace.UnmarshalText(text) != nil {
 		return badRequest("%q is not the number of a step or attempt; take next of the page before, or the number of a call", text)
-	}
-	return nil
-}
-
-// policy is a retry policy: text in brackets, or an object.
-type policy struct {
-	value retry.Policy
-}
-
-// UnmarshalJSON decodes a policy.
-func (p *policy) UnmarshalJSON(data []byte) error {
-	var err error
-	var text string
-	if json.Unmarshal(data, &text) == nil {
-		p.value, err = policyedit.Read(text)
-	} else {
-		err = json.Unmarshal(data, &p.value)
-	}
-	if err == nil {
-		err = p.value.Validate()
-	}
-	if err != nil {
-		return badRequest("the policy cannot be used: %v", err)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/perdure/perdure"
@@ -22,6 +23,7 @@ const (
 	Calls    On = "call"     // open calls of runs
 	Runs     On = "run"      // runs as a whole
 	Activity On = "activity" // all calls of it, in the group
+	Workflow On = "workflow" // by the name of its definition
 	Gate     On = "gate"     // that activities pass through
 	Schedule On = "schedule" // of the group
 	Canary   On = "canary"   // of the group
@@ -74,7 +76,7 @@ func fills[P any](c Command, form func(a *Ask, p *P) (Form, error)) Command {
 }
 
 // All is the table.
-var All = slices.Concat(operations, activityCommands, gateCommands, scheduleCommands, canaryCommands, tokenCommands, recordCommands)
+var All = slices.Concat(startCommands, operations, activityCommands, gateCommands, scheduleCommands, canaryCommands, tokenCommands, recordCommands)
 
 // Find returns a row, nil if there is none.
 func Find(on On, name string) *Command {
@@ -137,6 +139,9 @@ func (c *Command) New() any {
 
 // Do carries the command out, or says what it would come to.
 func (c *Command) Do(a *Ask, params any) (result any, effect Effect, err error) {
+	if p, ok := params.(interface{ of(name string) }); ok { // what it is done to is one of them
+		p.of(a.Name)
+	}
 	if err := param.Complete(params); err != nil {
 		return nil, Effect{}, err
 	}
@@ -161,6 +166,7 @@ type Ask struct {
 	Request string // idempotency key; may be empty
 	Now     time.Time
 	Options []ops.ControlOption // more
+	Served  *sync.Map           // workflows that nodes are known to have, to be asked about once; may be nil
 }
 
 // Reason is a part of all parameters: why, and whether it is only asked what would come of it.

@@ -1,6 +1,8 @@
 package param
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,22 +50,49 @@ func (p *Pairs) Add(text string) error {
 	return nil
 }
 
+// String writes one pair a line, by name.
+func (p Pairs) String() string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		lines = append(lines, name+"="+p[name])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Span is a duration as text: 500ms, 1h30m or 7d.
+type Span time.Duration
+
+// UnmarshalText reads a duration, which may be in days.
+func (s *Span) UnmarshalText(text []byte) error {
+	if days, ok := strings.CutSuffix(string(text), "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			*s = Span(time.Duration(n) * 24 * time.Hour)
+			return nil
+		}
+	}
+	d, err := time.ParseDuration(string(text))
+	if err != nil {
+		return Bad("duration", "write one with its units, as in 1h30m, 500ms or 7d", "is %q, which is none", Clip(string(text)))
+	}
+	*s = Span(d)
+	return nil
+}
+
+// MarshalText writes a duration.
+func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+func (s Span) String() string { return time.Duration(s).String() }
+
 // Age is how long ago something was, as text: 90m, 24h or 30d.
 type Age time.Duration
 
 // UnmarshalText reads an age, which may be in days.
 func (a *Age) UnmarshalText(text []byte) error {
-	if days, ok := strings.CutSuffix(string(text), "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil && n > 0 {
-			*a = Age(time.Duration(n) * 24 * time.Hour)
-			return nil
-		}
-	}
-	d, err := time.ParseDuration(string(text))
-	if err != nil || d <= 0 {
+	var s Span
+	if err := s.UnmarshalText(text); err != nil || s <= 0 {
 		return Bad("age", "give one such as 90m, 24h or 30d", "is %q, which is no age", Clip(string(text)))
 	}
-	*a = Age(d)
+	*a = Age(s)
 	return nil
 }
 

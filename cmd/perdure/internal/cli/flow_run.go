@@ -17,8 +17,10 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/flow/syntax"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
@@ -245,11 +247,9 @@ func flowRun(scr *screen, db *source, ctx context.Context, path string, opt flow
 		id = flowID(program)
 	}
 	var options []perdure.StartOption
-	named, err := (&runFlags{attrs: fileAttribute(program.Name)}).options(scr)
-	if err != nil {
-		return err
-	}
-	for _, o := range named {
+	named := command.RunSettings{}
+	nameFile(&named, program.Name)
+	for _, o := range named.Options() {
 		options = append(options, o)
 	}
 	if opt.actions.files != "" {
@@ -311,14 +311,17 @@ func others(scr *screen, db *source, ctx context.Context, eng *perdure.Engine, i
 	return nil
 }
 
-// fileAttribute returns the attribute, as flags give it, by which a run is listed under the
-// name of its file; none for a name that no attribute can have.
-func fileAttribute(name string) []string {
+// nameFile gives a run the attribute by which it is listed under the name of its file, unless
+// no attribute can have that name, or another one is given.
+func nameFile(s *command.RunSettings, name string) {
 	const most = 128
-	if !strings.HasSuffix(name, flowEnding) || len(name) > most || strings.ContainsFunc(name, unicode.IsControl) {
-		return nil
+	if _, given := s.Attributes[view.FileAttribute]; given || !strings.HasSuffix(name, flowEnding) || len(name) > most || strings.ContainsFunc(name, unicode.IsControl) {
+		return
 	}
-	return []string{view.FileAttribute + "=" + name}
+	if s.Attributes == nil {
+		s.Attributes = param.Pairs{}
+	}
+	s.Attributes[view.FileAttribute] = name
 }
 
 // flowOf returns the file that a run runs, if it runs one.

@@ -54,15 +54,6 @@ its breaker too: when that is, and how they failed. With --calls, list the steps
 	return cmd
 }
 
-// attribute parses NAME=VALUE.
-func attribute(text string) (name, value string, err error) {
-	name, value, ok := strings.Cut(text, "=")
-	if !ok || name == "" {
-		err = usage("Write it as in customer=ann.", "%q is not an attribute.", text)
-	}
-	return name, value, err
-}
-
 // filter returns the filter that the flags are.
 func (opt *listOptions) filter() (view.Filter, error) {
 	if opt.limit < 0 {

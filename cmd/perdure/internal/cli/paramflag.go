@@ -64,7 +64,7 @@ func (f *paramFlag) String() string {
 // Type returns the name of the value in the help.
 func (f *paramFlag) Type() string {
 	switch t := f.Param.Type(); t {
-	case reflect.TypeFor[time.Duration]():
+	case reflect.TypeFor[time.Duration](), reflect.TypeFor[param.Span]():
 		return "duration"
 	case reflect.TypeFor[[]string]():
 		return "stringSlice"

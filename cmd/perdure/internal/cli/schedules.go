@@ -66,8 +66,8 @@ forward, a time that is skipped fires at the change.`,
 		Args: arguments,
 	}
 	addParams(scr, cmd, &fires, "")
-	var run runFlags
-	run.add(cmd.Flags())
+	run := &command.RunSettings{}
+	addParams(scr, cmd, run, "")
 	actions := otherActions(cmd)
 	given := inputFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -135,8 +135,8 @@ the group, an earlier change does not show yet: repeat it together with the new 
 		ValidArgsFunction: db.completeArgument(scheduleNames),
 	}
 	addParams(scr, cmd, &fires, "")
-	var run runFlags
-	run.add(cmd.Flags())
+	run := &command.RunSettings{}
+	addParams(scr, cmd, run, "")
 	actions := otherActions(cmd)
 	given := inputFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -166,8 +166,8 @@ the group, an earlier change does not show yet: repeat it together with the new 
 		if err != nil {
 			return err
 		}
-		if run.memo == "" && !old.Memo.Absent() {
-			run.memo = string(old.Memo.JSON)
+		if run.Memo == nil && !old.Memo.Absent() {
+			run.Memo = old.Memo.JSON
 		}
 		return createSchedule(scr, db, cmd.Context(), args[0], workflow, input, run, spec)
 	}
@@ -194,25 +194,21 @@ func rescheduled(scr *screen, db *source, old *view.Schedule, args, actions []st
 	return scheduled(scr, db, args[0], input, actions)
 }
 
-func createSchedule(scr *screen, db *source, ctx context.Context, name, workflow, text string, run runFlags, spec schedule.Spec) error {
+func createSchedule(scr *screen, db *source, ctx context.Context, name, workflow, text string, run *command.RunSettings, spec schedule.Spec) error {
 	input, err := scr.jsonValue("input of the workflow", text)
 	if err != nil {
 		return err
 	}
 	var file flow.Program
 	if workflow == flow.Workflow.Name() && json.Unmarshal(input, &file) == nil {
-		run.attrs = append(run.attrs, fileAttribute(file.Name)...)
-	}
-	options, err := run.options(scr)
-	if err != nil {
-		return err
+		nameFile(run, file.Name)
 	}
 	times, err := spec.Times()
 	if err != nil {
 		return err
 	}
 	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		if err := perdure.Schedule(ctx, e, name, named(workflow), input, spec, options...); err != nil {
+		if err := perdure.Schedule(ctx, e, name, command.Declared(workflow), input, spec, run.Options()...); err != nil {
 			return err
 		}
 		warning, _ := ops.Unregistered(ctx, e, "workflow", workflow) // the schedule is set, warning or not

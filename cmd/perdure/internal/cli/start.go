@@ -6,19 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
-	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/view"
-	"github.com/perdure/perdure/workflow"
 	"github.com/spf13/cobra"
 )
 
 func startCommand(scr *screen, db *source) *cobra.Command {
-	var s startFlags
+	s := &startFlags{Start: command.Start{}}
 	cmd := &cobra.Command{
 		Use:   "start WORKFLOW|FILE [ID] [JSON]",
 		Short: "Start a workflow, or a flow file",
@@ -47,30 +45,20 @@ serve, or a program with package flow); name the actions of such a program with 
 			return startArguments(scr, db, cmd, args, s)
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&s.newAfter, "new-after", "", "use the ID of a closed run again: `any`, or failure for one that did not complete")
-	flags.BoolVar(&s.mustBeNew, "must-be-new", false, "fail if the ID is in use")
-	flags.BoolVar(&s.anyInput, "any-input", false, "attach to the workflow with this ID, also if its input is another one")
-	flags.DurationVar(&s.delay, "delay", 0, "start its code after this `duration`")
-	s.run.add(flags)
-	flags.StringSliceVar(&s.actions, "action", nil, "of a flow file: `name` of an action of the program that runs it; several with commas")
-	s.input = inputFlag(flags)
-	_ = cmd.RegisterFlagCompletionFunc("new-after", cobra.FixedCompletions([]string{"any", "failure"}, cobra.ShellCompDirectiveNoFileComp))
+	addParams(scr, cmd, &s.Start, "")
+	s.actions = otherActions(cmd)
+	s.input = inputFlag(cmd.Flags())
 	return cmd
 }
 
 type startFlags struct {
-	newAfter  string
-	mustBeNew bool
-	anyInput  bool
-	delay     time.Duration
-	actions   []string
-	run       runFlags
-	input     func(argument string, given bool) (string, error)
+	command.Start
+	actions *[]string
+	input   func(argument string, given bool) (string, error)
 }
 
 // startArguments interprets the arguments, and starts the workflow or flow file.
-func startArguments(scr *screen, db *source, cmd *cobra.Command, args []string, s startFlags) error {
+func startArguments(scr *screen, db *source, cmd *cobra.Command, args []string, s *startFlags) error {
 	workflow, id, input := args[0], "", "null"
 	if len(args) > 1 {
 		id = args[1]
@@ -91,15 +79,18 @@ func startArguments(scr *screen, db *source, cmd *cobra.Command, args []string, 
 		switch {
 		case id == "":
 			return usage("Usage: "+cmd.UseLine(), "The ID is missing.")
-		case len(s.actions) > 0:
+		case len(*s.actions) > 0:
 			return usage("Leave --action out.", "%q is not a flow file, and only flow files have actions.", workflow)
 		}
-		return start(scr, db, cmd.Context(), workflow, id, input, s)
+		return start(scr, db, cmd.Context(), workflow, id, input, &s.Start)
+	}
+	if s.Like != "" {
+		return usage("Leave --like out, and give the input.", "A flow file is started as it is now, not like an earlier run.")
 	}
 	if input == "null" {
 		input = ""
 	}
-	program, err := flowStart(scr, workflow, input, s.actions)
+	program, err := flowStart(scr, workflow, input, *s.actions)
 	if err != nil {
 		return err
 	}
@@ -111,60 +102,21 @@ func startArguments(scr *screen, db *source, cmd *cobra.Command, args []string, 
 		return err
 	}
 	db.creates = true
-	s.run.attrs = append(s.run.attrs, fileAttribute(program.Name)...)
-	return start(scr, db, cmd.Context(), flow.Workflow.Name(), id, string(text), s)
+	nameFile(&s.RunSettings, program.Name)
+	return start(scr, db, cmd.Context(), flow.Workflow.Name(), id, string(text), &s.Start)
 }
 
-// named returns a workflow of which only the name is known.
-func named(name string) workflow.Workflow[json.RawMessage, json.RawMessage] {
-	return workflow.Declare[json.RawMessage, json.RawMessage](name)
-}
-
-// started is the result for programs.
-type started struct {
-	WorkflowID string `json:"workflow_id"`
-	RunID      string `json:"run_id"`
-	Workflow   string `json:"workflow"`
-	Attached   bool   `json:"attached"` // the run existed before
-	Warning    string `json:"warning,omitempty"`
-}
-
-func start(scr *screen, db *source, ctx context.Context, name, id, text string, s startFlags) error {
+// start starts a workflow. A text of null is an input if none is to be taken over.
+func start(scr *screen, db *source, ctx context.Context, name, id, text string, p *command.Start) error {
 	input, err := scr.jsonValue("input of the workflow", text)
 	if err != nil {
 		return err
 	}
-	all, err := s.run.options(scr)
-	if err != nil {
-		return err
-	}
-	var options []perdure.StartOption
-	for _, o := range all {
-		options = append(options, o)
-	}
-	switch s.newAfter {
-	case "":
-	case "any":
-		options = append(options, perdure.NewAfter(perdure.AnyEnd))
-	case "failure":
-		options = append(options, perdure.NewAfter(perdure.Failure))
-	default:
-		return usage("Use any, or failure.", "%q is not a value for --new-after.", s.newAfter)
-	}
-	if s.mustBeNew && s.anyInput {
-		return usage("Leave one out.", "--any-input says how to attach to a workflow, and --must-be-new that it must not be done.")
-	}
-	if s.mustBeNew {
-		options = append(options, perdure.MustBeNew())
-	}
-	if s.anyInput {
-		options = append(options, perdure.AnyInput())
-	}
-	if s.delay != 0 {
-		options = append(options, workflow.Delay(s.delay))
+	if p.Workflow, p.WorkflowID = name, id; p.Like == "" || text != "null" {
+		p.Input = input
 	}
 	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		h, err := perdure.Start(ctx, e, named(name), id, json.RawMessage(input), options...)
+		result, effect, err := command.Find(command.Workflow, "start").Do(&command.Ask{Ctx: ctx, Engine: e, Now: scr.env.Now()}, p)
 		if used, ok := errors.AsType[*view.IDInUseError](err); ok {
 			namesFile(ctx, e, used, input)
 			return &Error{
@@ -173,18 +125,21 @@ func start(scr *screen, db *source, ctx context.Context, name, id, text string, 
 			}
 		}
 		if err != nil {
-			return err
+			return wrongParam(p, err)
 		}
-		warning, _ := ops.Unregistered(ctx, e, "workflow", name) // the workflow has started, warning or not
 		if scr.format != formatTable {
-			return scr.document(started{WorkflowID: id, RunID: h.RunID(), Workflow: name, Attached: h.Attached(), Warning: warning})
+			return scr.document(result)
 		}
-		defer scr.warn(warning)
-		if h.Attached() {
-			scr.printf("Workflow %s was started before: run %s. See: %s\n", id, h.RunID(), db.sameDatabase("perdure show "+term.Quote(id)))
-			return nil
+		defer scr.warn(effect.Warning)
+		switch s := result.(command.Started); {
+		case s.DryRun:
+			showEffect(scr, &effect)
+			scr.printf("\nNothing was changed: this is a dry run.\n")
+		case s.Attached:
+			scr.printf("Workflow %s was started before: run %s. See: %s\n", id, s.RunID, db.sameDatabase("perdure show "+term.Quote(id)))
+		default:
+			scr.printf("Started workflow %s: run %s. To see its progress: %s\n", id, s.RunID, db.sameDatabase("perdure show "+term.Quote(id)))
 		}
-		scr.printf("Started workflow %s: run %s. To see its progress: %s\n", id, h.RunID(), db.sameDatabase("perdure show "+term.Quote(id)))
 		return nil
 	})
 }
