@@ -296,17 +296,25 @@ func (a *attempts) beat(in Heartbeat) {
 	}
 }
 
-// noteReportedEnds notes the attempts in queues whose end is among the inputs. Their workers
-// were told that it counts, so it comes before the end of the attempt's time.
+// noteReportedEnds notes the attempts in queues whose end is among the inputs, or waits for a
+// later step. Their workers were told that it counts, so it comes before the end of the
+// attempt's time.
 func (a *attempts) noteReportedEnds(inputs []Input) {
 	if a.calls.inQueues == 0 {
 		return
 	}
+	note := func(end AttemptEnded) {
+		if c := a.calls.byNumber[end.Call]; end.Outside && c != nil && c.attempt == end.Attempt && (c.state == Remote || c.state == Offered) {
+			c.endReported = true
+		}
+	}
 	for _, in := range inputs {
-		in, _ := moment(in)
-		if end, is := in.(AttemptEnded); is && end.Outside {
-			if c := a.calls.byNumber[end.Call]; c != nil && c.attempt == end.Attempt && (c.state == Remote || c.state == Offered) {
-				c.endReported = true
+		switch in, _ := moment(in); in := in.(type) {
+		case AttemptEnded:
+			note(in)
+		case More:
+			for _, end := range in.Ends {
+				note(end)
 			}
 		}
 	}

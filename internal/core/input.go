@@ -155,7 +155,10 @@ type Timed struct {
 
 // More says that an input of this moment waits and is passed to a later step. Nothing that is
 // due later happens in this one. It is the last input.
-type More struct{ At int64 }
+type More struct {
+	At   int64
+	Ends []AttemptEnded // those from outside that wait: they count, too
+}
 
 // moment returns an input and its moment, 0 if it has none.
 func moment(in Input) (Input, int64) {

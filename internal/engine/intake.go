@@ -100,8 +100,8 @@ func (r *activeRun) inputs(t *turn) []core.Input {
 		}
 		inputs = append(inputs, t.mail[i].Timed())
 	}
-	if t.more != 0 {
-		inputs = append(inputs, core.More{At: t.more})
+	if t.more.At != 0 {
+		inputs = append(inputs, t.more)
 	}
 	t.inputs = inputs
 	return inputs

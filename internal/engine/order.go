@@ -47,6 +47,6 @@ func (r *resident) mustHear(t *turn, now int64) (at int64) {
 // complete completes the mail of a turn at a time at which nothing is due that was not heard before.
 // The engine's mu is held.
 func (r *resident) complete(t *turn, now int64) {
-	t.heard, t.now, t.more = true, now, post.First(r.mail)
+	t.heard, t.now, t.more = true, now, post.Rest(r.mail)
 	r.stepper.takeDeferred(t)
 }

@@ -18,7 +18,7 @@ type turn struct {
 	onlyAsked bool        // it only answers
 	heard     bool        // mail is complete, as of now
 	now       int64       // engine time: nothing that comes due later happens in this turn
-	more      int64       // the moment of the first mail that waits for the next turn; 0 for none
+	more      core.More   // what waits for the next turn; the zero value for nothing
 	loaded    bool        // the resident was loaded for it
 	stepped   bool        // a step was taken, and is durable if there was something to commit
 	trial     *suspicion.Turn

@@ -86,8 +86,12 @@ func TestMailIsSortedByMoment(t *testing.T) {
 	if want := []int64{3, 0, 1, 2, 4, 0}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if First(all) != 35 || First(nil) != 0 || len(Sequences(all)) != 4 {
+	if Rest(all).At != 35 || Rest(nil).At != 0 || len(Sequences(all)) != 4 {
 		t.Error("the first moment is not that of the worker that is gone, or the numbers are others")
+	}
+	outside := core.AttemptEnded{Call: 2, Attempt: 1, Outside: true}
+	if more := Rest([]Mail{{Input: core.AttemptEnded{Call: 1}, At: 5}, {Input: outside, At: 9}, {At: 7}}); more.At != 5 || len(more.Ends) != 1 || more.Ends[0].Call != 2 {
+		t.Errorf("of what waits it says %+v", more)
 	}
 }
 

@@ -100,14 +100,18 @@ func (m *Mail) Stamp(now func() int64) {
 	}
 }
 
-// First returns the earliest moment of the mail, 0 if there is none.
-func First(all []Mail) (at int64) {
+// Rest says of mail that waits for a later turn when it came, and which attempts have ended by it.
+func Rest(all []Mail) (more core.More) {
 	for i := range all {
-		if m := &all[i]; m.At != 0 && (at == 0 || m.At < at) {
-			at = m.At
+		m := &all[i]
+		if m.At != 0 && (more.At == 0 || m.At < more.At) {
+			more.At = m.At
+		}
+		if end, is := m.Input.(core.AttemptEnded); is && end.Outside {
+			more.Ends = append(more.Ends, end)
 		}
 	}
-	return at
+	return more
 }
 
 // Divide divides mail into what is for the latest run of a workflow ID and what is for one run.

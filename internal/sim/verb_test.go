@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/perdure/perdure/store"
@@ -59,11 +60,17 @@ const (
 	crashesAfter
 )
 
+// mostOfAVerb is more than what any process asks for in a world.
+const mostOfAVerb = 200_000
+
 // carry carries out a verb for a node: after a while, with what the world has in store for it.
 // do is called at most once, at one moment; nothing else of the world happens meanwhile.
 func carry[T any](ctx context.Context, n *node, v verb, about string, size int, do func() (T, error)) (T, error) {
 	var none T
 	number, d := n.next(v, about)
+	if number > mostOfAVerb { // a test that hangs would not say in which world
+		panic(fmt.Sprintf("node %d goes round in circles: it asks for %s, number %d; repeat it with\n    %s", n.number, verbNames[v], number, n.command()))
+	}
 	latency, f, slow := n.world.chance(n, v, d)
 	if err := n.wait(ctx, latency+slow); err != nil {
 		n.trace.add(n.number, verbNames[v], number, 0, "gives up")
