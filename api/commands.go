@@ -45,7 +45,7 @@ func commandEndpoint(c *command.Command) endpoint {
 		e.result = reflect.TypeFor[sent]()
 		e = e.also(access.Worker, queueOfToken)
 	case command.Workflow:
-		e.result = reflect.TypeFor[started]()
+		e.result, e.keyed = reflect.TypeFor[started](), true // the key is the ID
 		e = e.also(access.Starter, workflowOfBody)
 	}
 	e.do = func(call *call) (any, error) {

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"time"
+
 	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/ops"
@@ -14,6 +16,7 @@ func databaseEndpoints() []endpoint {
 		}),
 		define("GET /api/canary", "showCanary", "Show which share of new runs begins on which build; canary is null if none is set.", "canary", showCanary),
 		define("GET /api/nodes", "listNodes", "List the nodes of all groups.", "nodes", listNodes),
+		define("GET /api/workflows", "listWorkflows", "List the workflows of the group: which builds have each, how many runs are open, and how those ended that were started lately.", "workflows", listWorkflows),
 		define("GET /api/audit", "listAudit", "List who did what in the group, when and why, latest first.", "audit", listAudit),
 		define("GET /api/doctor", "doctor", "Read all that is on record, and list what is damaged, missing or left behind. It takes as long as reading the database.", "doctor", doctor).waits(),
 	}
@@ -26,6 +29,23 @@ type nodeList struct {
 func listNodes(c *call, _, _ none) (nodeList, error) {
 	nodes, err := ops.Nodes(c.Context(), c.e)
 	return nodeList{append([]view.Node{}, nodes...)}, err
+}
+
+type workflowsQuery struct {
+	Since *param.Moment `query:"since" doc:"when lately begins: RFC 3339, or how long ago; default 24h"`
+}
+
+type workflowList struct {
+	Workflows []view.WorkflowStats `json:"workflows" doc:"by name"`
+}
+
+func listWorkflows(c *call, q workflowsQuery, _ none) (workflowList, error) {
+	since := time.Now().Add(-listing.Lately)
+	if q.Since != nil {
+		since = q.Since.At
+	}
+	stats, err := ops.WorkflowStats(c.Context(), c.e, since)
+	return workflowList{append([]view.WorkflowStats{}, stats...)}, err
 }
 
 type auditQuery struct {

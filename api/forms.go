@@ -29,7 +29,7 @@ var forms = map[reflect.Type]func() Schema{
 	reflect.TypeFor[param.Age]():          durationForm,
 	reflect.TypeFor[param.Moment]():       textForm,
 	reflect.TypeFor[command.PolicyEdit](): policyForm,
-	reflect.TypeFor[command.Policy]():             policyForm,
+	reflect.TypeFor[command.Policy]():     policyForm,
 	reflect.TypeFor[retry.Policy]():       objectForm,
 	reflect.TypeFor[Document]():           objectForm,
 	reflect.TypeFor[view.Event]():         objectForm,

@@ -17,7 +17,7 @@ func policyEndpoints() []endpoint {
 
 type explainBody struct {
 	Policy *command.Policy `json:"policy" doc:"text in brackets, or an object" need:"write one as in [retry: 3, backoff: 60]"`
-	Nested int     `json:"nested,omitempty" doc:"nested layers that retry by it; default 1"`
+	Nested int             `json:"nested,omitempty" doc:"nested layers that retry by it; default 1"`
 }
 
 func explainPolicy(_ *call, _ none, b explainBody) (view.PolicyExplanation, error) {
@@ -29,11 +29,11 @@ func explainPolicy(_ *call, _ none, b explainBody) (view.PolicyExplanation, erro
 }
 
 type tryBody struct {
-	Policy   *command.Policy      `json:"policy" doc:"text in brackets, or an object" need:"write one as in [retry: 3, backoff: 60]"`
-	Workflow string       `json:"workflow,omitempty" doc:"name of the definition"`
-	Activity string       `json:"activity,omitempty" doc:"name of the activity or step"`
-	Since    param.Moment `json:"since,omitzero" doc:"only calls whose first attempt ended at this time or later: RFC 3339, or how long ago"`
-	Until    param.Moment `json:"until,omitzero" doc:"only calls whose first attempt ended before this time"`
+	Policy   *command.Policy `json:"policy" doc:"text in brackets, or an object" need:"write one as in [retry: 3, backoff: 60]"`
+	Workflow string          `json:"workflow,omitempty" doc:"name of the definition"`
+	Activity string          `json:"activity,omitempty" doc:"name of the activity or step"`
+	Since    param.Moment    `json:"since,omitzero" doc:"only calls whose first attempt ended at this time or later: RFC 3339, or how long ago"`
+	Until    param.Moment    `json:"until,omitzero" doc:"only calls whose first attempt ended before this time"`
 }
 
 func tryPolicy(c *call, _ none, b tryBody) (*view.PolicyTrial, error) {

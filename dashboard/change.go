@@ -26,7 +26,7 @@ import (
 
 // changes are the commands that are done so.
 func changes() (all []*command.Command) {
-	for _, c := range command.Of(command.Gate, command.Schedule, command.Activity, command.Canary, command.Runs) {
+	for _, c := range command.Of(command.Workflow, command.Gate, command.Schedule, command.Activity, command.Canary, command.Runs) {
 		if !c.Bulk() {
 			all = append(all, c)
 		}
@@ -67,6 +67,7 @@ type changeForm struct {
 	Diff         []command.Difference
 	Says         []string // what the change means
 	Sure         bool     // the change can be made: show the second form
+	Reasoned     bool     // why it is made is on record
 	Params       string   // what was shown, for the second form
 	Key          string   // idempotency key of the request
 	Button       string
@@ -120,6 +121,8 @@ func about(on command.On, name string) linked {
 		return linked{name, link("ledger", "activity", name)}
 	case command.Runs:
 		return runLink(name, "")
+	case command.Workflow:
+		return linked{name, link("runs", "workflow", name)}
 	}
 	return linked{"of the nodes", link("nodes")}
 }
@@ -130,12 +133,13 @@ func (q *request) changeForm(v url.Values, problem error) (any, error) {
 		return nil, err
 	}
 	in := *q.page
-	if in.under = string(c.On) + "s"; c.On == command.Canary || c.On == command.Activity {
+	switch in.under = string(c.On) + "s"; c.On {
+	case command.Canary, command.Activity:
 		in.under = shownOn(c.On)
 	}
 	q.page = &in
 	f := &changeForm{
-		Title: c.Label, Means: c.Means, Danger: c.Danger, Kind: string(c.On), Op: c.Name, Name: v.Get("name"), Button: c.Label, Reason: v.Get("reason"),
+		Title: c.Label, Means: c.Means, Danger: c.Danger, Kind: string(c.On), Op: c.Name, Name: v.Get("name"), Button: c.Label, Reasoned: c.Reasoned(), Reason: v.Get("reason"),
 		Key: rand.Text(),
 	}
 	f.About = about(c.On, f.Name)
@@ -164,6 +168,9 @@ func (f *changeForm) ask(q *request, c *command.Command, v url.Values) error {
 		return &wrongField{text}
 	}
 	ask, shown := q.ask(f.Name, ""), c.New()
+	if s, ok := shown.(*command.Start); ok {
+		s.Like = v.Get("like")
+	}
 	form, err := c.Form(ask, shown)
 	if err != nil {
 		return err
@@ -239,7 +246,11 @@ func makeChange(q *request) (any, error) {
 	}
 	reason := command.ReasonOf(params)
 	reason.Why, command.DryOf(params).DryRun = form.Get("reason"), false
-	_, effect, err := c.Do(q.ask(name, form.Get("request")), params) // a form that is sent twice is carried out once
+	key := form.Get("request") // a form that is sent twice is carried out once
+	if c.NoKey {
+		key = ""
+	}
+	_, effect, err := c.Do(q.ask(name, key), params)
 	switch {
 	case err != nil && q.entered(c, &err):
 		q.status = http.StatusUnprocessableEntity
@@ -252,7 +263,7 @@ func makeChange(q *request) (any, error) {
 	switch {
 	case c.Gone:
 		q.redirect = string(link(string(c.On)+"s", "deleted", name))
-	case c.On == command.Runs:
+	case c.On == command.Runs || c.On == command.Workflow:
 		q.redirect = string(runLink(cmp.Or(effect.Run, name), "").Link)
 	default:
 		q.redirect = string(link(shownOn(c.On), "done", c.Name, "name", name, "fired", effect.Run))

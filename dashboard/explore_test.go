@@ -249,6 +249,54 @@ func (b *tab) press(text string) {
 	b.calm()
 }
 
+// TestF38_AnotherRunIsStartedFromAPage: the form is filled in as the run began, says what a start
+// comes to, an ID in use above all, and starts once, however often it is sent.
+func TestF38_AnotherRunIsStartedFromAPage(t *testing.T) {
+	b := browse(t)
+	srv, eng := served(t, explored(t), perdure.Register(shop, pay, card, load))
+	must(t, eng.Start(t.Context()))
+	old, err := perdure.Start(t.Context(), eng, shop, "first", "fine", workflow.Priority(3), workflow.WeightedKey("ann", 2),
+		workflow.Attributes(map[string]string{"city": "Paris", "street": "Rue <b>"}), workflow.Memo([]int{1, 2}))
+	must(t, err)
+	_, err = old.Result(t.Context())
+	must(t, err)
+	b.open(srv.URL + "/shop/run?id=first")
+	b.press("Start another")
+	if got := js[string](b, `document.querySelector("[name=input]").value + "|" + document.querySelector("[name=attribute]").value + "|" + document.querySelector("[name=memo]").value`); got != `"fine"|city=Paris`+"\n"+`street=Rue <b>|[1,2]` {
+		t.Errorf("the form has %q", got)
+	}
+	b.press("Show what it means")
+	if got := b.text(".notice.bad"); !strings.Contains(got, "The id is missing") {
+		t.Errorf("without an ID it says %q", got)
+	}
+	b.fill("id", "first")
+	b.press("Show what it means")
+	if got := b.text("main"); !strings.Contains(got, "has a run already (completed)") || strings.Contains(got, "for the audit") {
+		t.Errorf("with an ID in use it says %q", got)
+	}
+	b.fill("id", "second")
+	b.press("Show what it means")
+	if got := b.text("main"); !strings.Contains(got, "A run of shop would begin under the workflow ID second.") {
+		t.Errorf("it says %q", got)
+	}
+	if got := js[string](b, `document.querySelector("[name=attribute]").value`); got != "city=Paris\nstreet=Rue <b>" {
+		t.Errorf("the lines have become %q", got)
+	}
+	b.looks("start")
+	if _, err := eng.Workflow("second").Describe(t.Context()); !errors.Is(err, perdure.ErrNotFound) {
+		t.Fatalf("it was started before anybody said yes: %v", err)
+	}
+	b.press("Start")
+	if got := b.text("main"); !strings.Contains(got, "second") {
+		t.Errorf("the next page is of %q", got)
+	}
+	d, err := eng.Workflow("second").Describe(t.Context())
+	must(t, err)
+	if d.Priority != 3 || d.Key != "ann" || d.Weight != 2 || d.Attributes["street"] != "Rue <b>" || string(d.Memo.JSON) != "[1,2]" || string(d.Input.JSON) != `"fine"` {
+		t.Errorf("it is %+v", d)
+	}
+}
+
 func TestF38_ChangesAreShownBeforeTheyAreMade(t *testing.T) {
 	b := browse(t)
 	srv, eng := served(t, explored(t), perdure.Register(shop, pay, card, load))

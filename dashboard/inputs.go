@@ -41,7 +41,7 @@ func inputs(c *command.Command, form *command.Form, params any, entered url.Valu
 			in.Hint = hint
 		}
 		if entered != nil {
-			in.Value = strings.TrimSpace(entered.Get(p.Flag))
+			in.Value = typed(entered, p.Flag)
 		}
 		for _, choice := range form.Choices[p.Flag] {
 			in.Choices = append(in.Choices, inputChoice{choice, choice.Value == in.Value})
@@ -51,6 +51,11 @@ func inputs(c *command.Command, form *command.Form, params any, entered url.Valu
 	return all
 }
 
+// typed is what a person typed into a field. Browsers end lines with CR and LF.
+func typed(entered url.Values, name string) string {
+	return strings.TrimSpace(strings.ReplaceAll(entered.Get(name), "\r\n", "\n"))
+}
+
 // enter reads parameters from what was entered into a form that showed others. What is as it was
 // shown is left out where that means something else than naming it.
 func enter(c *command.Command, params, shown any, entered url.Values) error {
@@ -58,7 +63,7 @@ func enter(c *command.Command, params, shown any, entered url.Values) error {
 		return nil
 	}
 	for _, p := range c.Takes() {
-		text := strings.TrimSpace(entered.Get(p.Flag))
+		text := typed(entered, p.Flag)
 		unsent := p.Check() && text == "" // a box that is not ticked
 		if p.NoForm || !entered.Has(p.Flag) && !unsent {
 			continue
@@ -66,8 +71,10 @@ func enter(c *command.Command, params, shown any, entered url.Values) error {
 		if p.Optional() && p.Need == "" && text == p.Text(shown) {
 			continue
 		}
-		if err := p.Set(params, text); err != nil {
-			return err
+		for line := range p.Lines(text) {
+			if err := p.Set(params, strings.TrimSpace(line)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -53,7 +53,7 @@ func lab(q *request) (any, error) {
 		return nil, err
 	}
 	v := q.URL.Query()
-	p := &labPage{Text: v.Get("policy"), Activity: v.Get("activity"), Workflow: v.Get("workflow"), Span: s}
+	p := &labPage{Text: typed(v, "policy"), Activity: v.Get("activity"), Workflow: v.Get("workflow"), Span: s}
 	rest := url.Values{}
 	for name, text := range map[string]string{"policy": p.Text, "activity": p.Activity, "workflow": p.Workflow} {
 		if text != "" {

@@ -95,16 +95,16 @@ func runButtons(d *view.Description) []button {
 	names := []string{"pause-run", "signal", "reset", "cancel", "terminate"}
 	switch {
 	case d.Closed != nil && d.Next == "":
-		return append(buttons(d.WorkflowID, 0, "", "reset"), changeButtons(command.Runs, d.WorkflowID, "fork")...)
+		names = []string{"reset"}
 	case d.Closed != nil:
 		return nil
 	case d.Paused != nil:
 		names[0] = "resume-run"
 	}
-	if d.Build != "" {
+	if d.Build != "" && d.Closed == nil {
 		names = append(names, "move-runs")
 	}
-	return append(buttons(d.WorkflowID, 0, "", names...), changeButtons(command.Runs, d.WorkflowID, "fork")...)
+	return append(append(buttons(d.WorkflowID, 0, "", names...), changeButtons(command.Runs, d.WorkflowID, "fork")...), startLike(d))
 }
 
 // offered returns the operations that may apply to runs that a filter selects, with labels: only a

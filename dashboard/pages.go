@@ -24,6 +24,7 @@ type page struct {
 var pages = []page{
 	{path: "", title: "Overview", menu: "Overview", file: "overview", command: "status", show: overview},
 	{path: "runs", title: "Runs", menu: "Runs", file: "runs", command: "list", show: runsList},
+	{path: "workflows", title: "Workflows", menu: "Workflows", file: "workflows", command: "workflows", show: workflows},
 	{path: "run", title: "Run", under: "runs", file: "run", command: "show, calls, audit", show: showRun},
 	{path: "history", title: "History", under: "runs", file: "history", command: "history", show: history},
 	{path: "attempts", title: "Attempts", under: "runs", file: "attempts", command: "attempts", show: attemptsList},

@@ -15,6 +15,7 @@ func TestF6_EveryPageInABrowser(t *testing.T) {
 	srv, eng := served(t, made(t))
 	for _, p := range []struct{ name, path string }{
 		{"overview", ""},
+		{"workflows", "workflows"},
 		{"runs", "runs"},
 		{"runs-retrying", "runs?call=retrying"},
 		{"run-retrying", "run?id=bad-1"},

@@ -47,7 +47,7 @@ type plannedRow struct {
 
 func showPolicy(q *request) (any, error) {
 	v := q.URL.Query()
-	p := &policyPage{Text: v.Get("policy"), Nested: v.Get("nested")}
+	p := &policyPage{Text: typed(v, "policy"), Nested: v.Get("nested")}
 	for _, preset := range policyedit.Presets {
 		p.Presets = append(p.Presets, linked{preset.Name, link("policy", "policy", preset.Policy.String())})
 	}

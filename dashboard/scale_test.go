@@ -104,6 +104,7 @@ func TestF33_LargeRuns(t *testing.T) {
 		string(link("gate", "name", worst)), string(link("schedule", "name", worst)),
 		string(link("change", "kind", "gate", "do", "edit", "name", worst)), string(link("change", "kind", "gate", "do", "pause", "name", worst)),
 		string(link("change", "kind", "schedule", "do", "trigger", "name", worst)),
+		"workflows", "change?kind=workflow&do=start&name=big&like=bytes",
 	}
 	for _, p := range pages {
 		if p.path != "text" && !slices.ContainsFunc(paths, func(path string) bool { at, _, _ := strings.Cut(path, "?"); return at == p.path }) {

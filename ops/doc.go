@@ -18,6 +18,7 @@
 //   - Gates and schedules: [Gates], [PauseGate], [Schedules], [TriggerSchedule] and others.
 //   - The database: [Status], the overview to begin with; [Nodes], [Counts], Doctor,
 //     [Sweep].
+//   - Workflows by name, and how their runs go: [WorkflowStats].
 //   - New code before it serves open runs: [CheckCode].
 //   - The ledgers of all runs: [FindAttempts], [FindCalls], [ActivityStats], [ErrorStats], and
 //     [TryPolicy], another policy tried on them.

@@ -36,6 +36,7 @@ type (
 	plainGate          Gate
 	plainActivityStats ActivityStats
 	plainTrialNumbers  TrialNumbers
+	plainWorkflowStats WorkflowStats
 	plainTrialLoad     TrialLoad
 )
 
@@ -132,6 +133,22 @@ func (s ActivityStats) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON writes.
 func (s *ActivityStats) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &activityStatsJSON{(*plainActivityStats)(s), (*span)(&s.Retrying), (*span)(&s.MeanRetrying)})
+}
+
+type workflowStatsJSON struct {
+	*plainWorkflowStats
+	Median *span `json:"median"`
+	P95    *span `json:"p95"`
+}
+
+// MarshalJSON writes durations as text.
+func (s WorkflowStats) MarshalJSON() ([]byte, error) {
+	return json.Marshal(workflowStatsJSON{(*plainWorkflowStats)(&s), (*span)(&s.Median), (*span)(&s.P95)})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (s *WorkflowStats) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &workflowStatsJSON{(*plainWorkflowStats)(s), (*span)(&s.Median), (*span)(&s.P95)})
 }
 
 type trialNumbersJSON struct {

@@ -141,7 +141,7 @@
   // Keys. None of them works while a text is typed.
   let first = "";
   const up = document.querySelector("header .brand").getAttribute("href").slice(0, -"./".length);
-  const pages = { o: "./", r: "runs", l: "ledger", a: "gates", s: "schedules", n: "nodes", p: "policy" };
+  const pages = { o: "./", r: "runs", w: "workflows", l: "ledger", a: "gates", s: "schedules", n: "nodes", p: "policy" };
   function move(step) {
     const rows = [...document.querySelectorAll("main a.row")];
     if (!rows.length) return;

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -17,7 +18,7 @@ import (
 
 var startCommands = []Command{
 	fills(Row(Command{
-		On: Workflow, Name: "start", Label: "Start", Address: "POST /api/runs", Short: "Start a workflow",
+		On: Workflow, Name: "start", Label: "Start", Address: "POST /api/runs", NoKey: true, Short: "Start a workflow",
 		Means: "A run of the workflow begins under a workflow ID. If the ID has a run of that workflow with that input, it is attached to: starting twice starts once.",
 	}, func(a *Ask, p *Start) (Started, Effect, error) { return p.start(a) }), proposeStart),
 }
@@ -26,12 +27,12 @@ var startCommands = []Command{
 type RunSettings struct {
 	Priority     int             `json:"priority,omitempty" label:"Priority" hint:"from -1000 to 1000: waiting calls of higher workflows run first" help:"{number} from -1000 to 1000: waiting calls of higher workflows run first"`
 	Key          string          `json:"key,omitempty" label:"Key" hint:"of a customer, for instance: where runs and calls wait, keys take turns" help:"its {key}, for instance a customer: where runs and calls wait, keys take turns"`
-	Weight       int             `json:"weight,omitempty" form:"-" help:"{number} from 1 to 1000: the key takes as many turns where others take one"`
+	Weight       int             `json:"weight,omitempty" label:"Weight of the key" hint:"from 1 to 1000: as many turns where others take one" help:"{number} from 1 to 1000: the key takes as many turns where others take one"`
 	RunTimeout   param.Span      `json:"run_timeout,omitempty" label:"Run timeout" hint:"closes a run that takes longer" help:"close a run that takes longer than this {duration}; its retry policy decides what follows"`
 	ChainTimeout param.Span      `json:"chain_timeout,omitempty" form:"-" help:"close the workflow if all its runs together take longer than this {duration}"`
-	Retry        *Policy         `json:"retry,omitempty" label:"Retry policy of the run" hint:"as in [retry: 3, backoff: 60]: a run that fails is started again" help:"start a run that fails again by this {policy}, as in '[retry: 3, backoff: 60]'"`
+	Retry        *Policy         `json:"retry,omitempty" doc:"by which a run that fails is started again: text in brackets, or an object" label:"Retry policy of the run" hint:"as in [retry: 3, backoff: 60]: a run that fails is started again" help:"start a run that fails again by this {policy}, as in '[retry: 3, backoff: 60]'"`
 	Memo         json.RawMessage `json:"memo,omitempty" label:"Memo, as JSON" hint:"is kept with the run" help:"a {JSON} value to keep with the workflow"`
-	Attributes   param.Pairs     `json:"attributes,omitempty" flag:"attribute" kind:"text" label:"Attributes" hint:"to find it by, as NAME=VALUE, one a line" help:"an attribute to find it by, as {NAME=VALUE}; repeatable"`
+	Attributes   param.Pairs     `json:"attributes,omitempty" doc:"by which the run is found" flag:"attribute" kind:"text" label:"Attributes" hint:"to find it by, as NAME=VALUE, one a line" help:"an attribute to find it by, as {NAME=VALUE}; repeatable"`
 }
 
 // Options returns the settings that are given as options of a start or a schedule.
@@ -134,7 +135,7 @@ func (p *Start) likeness(a *Ask) error {
 	}
 	name := cmp.Or(d.Definition, d.Workflow)
 	if p.Workflow != name {
-		return param.Bad("like", "name that workflow", "is a run of workflow %s, not of %s", name, param.Clip(p.Workflow))
+		return param.Bad("like", "name that workflow", "is %s, a run of workflow %s, not of %s", param.Clip(p.Like), name, param.Clip(p.Workflow))
 	}
 	for _, value := range []struct {
 		what string
@@ -209,11 +210,17 @@ func (p *Start) preview(a *Ask, s Started) (Started, Effect, error) {
 
 func (p *Start) of(name string) { p.Workflow = cmp.Or(p.Workflow, name) }
 
+// mostInForm is how many bytes of an input a form shows.
+const mostInForm = 64 << 10
+
 // proposeStart fills the form with how the run began that it is to be like.
 func proposeStart(a *Ask, p *Start) (Form, error) {
 	p.of(a.Name)
 	if err := p.likeness(a); err != nil {
 		return Form{}, err
+	}
+	if n := len(p.Input) + len(p.Memo); n > mostInForm {
+		return Form{}, param.Bad("like", "start it from the command line: perdure start "+a.Name+" NEWID --like "+param.Clip(p.Like), "is a run with %s bytes of input, which is too much for a form", human.Count(n))
 	}
 	return Form{Button: "Show what it means", Choices: map[string][]Choice{"new-after": {
 		{"", "it is attached to, or the start fails"}, {"any", "start another one"}, {"failure", "start another one unless it completed"},

@@ -15,10 +15,11 @@ import (
 )
 
 // statuses are the statuses of runs. Rows of gates and schedules have another one.
-var statuses = []string{
-	view.StatusRunning, view.StatusWaitingForCode, view.StatusParked, view.StatusPaused, view.StatusCompleted,
-	view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued,
-}
+var statuses = append(slices.Clone(openStatuses),
+	view.StatusCompleted, view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued)
+
+// openStatuses are those of open runs.
+var openStatuses = []string{view.StatusRunning, view.StatusWaitingForCode, view.StatusParked, view.StatusPaused}
 
 // callStates are the call states by which runs can be found: calls in these states have a
 // row.

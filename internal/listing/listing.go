@@ -3,11 +3,15 @@ package listing
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 )
+
+// Lately is how far lists of workflows look back, if nothing is said.
+const Lately = 24 * time.Hour
 
 // Runs selects runs.
 type Runs struct {

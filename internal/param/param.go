@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -140,6 +142,15 @@ func (p *Param) Text(of any) string {
 		return "yes"
 	}
 	return fmt.Sprint(v.Interface())
+}
+
+// Lines splits what stands in a field of a form into what Set takes: names with values are given
+// one by one.
+func (p *Param) Lines(text string) iter.Seq[string] {
+	if p.Type() == reflect.TypeFor[Pairs]() {
+		return strings.Lines(text)
+	}
+	return slices.Values([]string{text})
 }
 
 // Set reads the value from text. An empty text is the zero value, which a pointer tells from

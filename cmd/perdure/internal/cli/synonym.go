@@ -18,7 +18,7 @@ var synonyms = map[string]string{
 	"gates":      "limits locks semaphores breakers",
 	"gc":         "delete purge prune rm remove clean cleanup vacuum",
 	"history":    "logs log events trace",
-	"list":       "ls ps runs workflows find search",
+	"list":       "ls ps runs find search",
 	"nodes":      "workers members cluster builds",
 	"resume":     "unpause continue",
 	"resume-run": "unpause continue",

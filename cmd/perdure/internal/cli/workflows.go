@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
+	"github.com/perdure/perdure/internal/param"
+	"github.com/perdure/perdure/internal/wording"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
+	"github.com/spf13/cobra"
+)
+
+type workflowsOptions struct {
+	Since param.Moment `json:"since,omitzero" help:"count runs that were started since this {time} (default 24h)"`
+}
+
+func workflowsCommand(scr *screen, db *source) *cobra.Command {
+	var opt workflowsOptions
+	cmd := &cobra.Command{
+		Use:   "workflows",
+		Short: "List the workflows: who has them, and how their runs go",
+		Long: fmt.Sprintf(`List the workflows of a group: those that a live node has registered, and those of the
+newest runs, also flow files. OPEN is how many runs are open, HELD how many of these wait
+for code or are parked. STARTED and what follows are about the runs that were started in
+the last day, or since --since; MEDIAN and 95%% is how long those took that completed.
+
+At most %s runs are counted of the open ones, and as many of the others: the newest.`, human.Count(view.MaxWorkflowRuns)),
+		Example: `  perdure workflows
+  perdure workflows --since 7d
+  perdure workflows -o json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return workflows(scr, db, cmd.Context(), &opt) },
+	}
+	addParams(scr, cmd, &opt, "")
+	return cmd
+}
+
+func workflows(scr *screen, db *source, ctx context.Context, opt *workflowsOptions) error {
+	since := opt.Since.At
+	if opt.Since.IsZero() {
+		since = scr.env.Now().Add(-listing.Lately)
+	}
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
+		stats, err := ops.WorkflowStats(ctx, e, since)
+		if err != nil {
+			return err
+		}
+		return showAll(scr, stats, "No workflow is known"+db.inGroup()+": no node is there, and no run.", with(scr, workflowTable))
+	})
+}
+
+func workflowTable(scr *screen, stats []view.WorkflowStats) error {
+	table := scr.table("WORKFLOW", "OPEN", "HELD", "STARTED", "COMPLETED", "FAILED", "CANCELED", "MEDIAN", "95%", "LATEST", "BUILDS")
+	table.Right(1, 2, 3, 4, 5, 6)
+	table.Spare("CANCELED", "BUILDS")
+	for i := range stats {
+		w := &stats[i]
+		table.Row(w.Workflow, human.Count(w.Open), painted(w.Held, term.Bad), human.Count(w.Started), human.Count(w.Completed), painted(w.Failed, term.Bad), human.Count(w.Canceled),
+			tookOf(w, w.Median), tookOf(w, w.P95), latest(scr, w), wording.Builds(w.Builds))
+	}
+	if err := table.Write(scr.out); err != nil {
+		return err
+	}
+	if len(stats) > 0 && stats[0].AtLeast {
+		scr.printf("\nThere are more runs: the newest %s were counted, of the open ones and of the others.\n", human.Count(view.MaxWorkflowRuns))
+	}
+	return nil
+}
+
+// tookOf is how long runs took; nothing if none has completed.
+func tookOf(w *view.WorkflowStats, d time.Duration) string {
+	if w.Completed == 0 {
+		return ""
+	}
+	return human.Duration(d)
+}
+
+func latest(scr *screen, w *view.WorkflowStats) term.Either {
+	if w.Latest == nil {
+		return term.Either{}
+	}
+	return scr.ago(*w.Latest)
+}
+
+// painted is a number that has a colour unless it is 0.
+func painted(n int, colour term.Colour) term.Painted {
+	if n == 0 {
+		return term.Painted{Text: "0"}
+	}
+	return term.Painted{Text: human.Count(n), Colour: colour}
+}

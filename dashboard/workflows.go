@@ -1,0 +1,63 @@
+package dashboard
+
+import (
+	"cmp"
+	"html/template"
+	"strings"
+
+	"github.com/perdure/perdure/internal/command"
+	"github.com/perdure/perdure/internal/listing"
+	"github.com/perdure/perdure/internal/wording"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
+)
+
+// workflowsPage lists the workflows of the group.
+type workflowsPage struct {
+	Rows   []workflowRow
+	Starts bool // the caller may start runs
+	More   bool // not all runs were counted
+	Most   int
+}
+
+type workflowRow struct {
+	*view.WorkflowStats
+	Runs, OpenRuns, HeldRuns, FailedRuns, Calls template.URL
+	Latest                                      *stamp
+	Builds                                      string
+	Buttons                                     []button
+}
+
+func workflows(q *request) (any, error) {
+	stats, err := ops.WorkflowStats(q.ctx, q.engine, q.now.Add(-listing.Lately))
+	if err != nil {
+		return nil, err
+	}
+	p := &workflowsPage{Starts: q.operator(), Most: view.MaxWorkflowRuns, More: len(stats) > 0 && stats[0].AtLeast}
+	for i := range stats {
+		w := &stats[i]
+		runs := func(since string, status ...string) template.URL {
+			f := runFilter{Workflow: w.Workflow, Status: status, Since: since}
+			return linkTo("runs", f.query())
+		}
+		row := workflowRow{
+			WorkflowStats: w, Runs: runs(""), OpenRuns: runs("", wording.OpenStatuses...), HeldRuns: runs("", view.StatusParked, view.StatusWaitingForCode),
+			FailedRuns: runs("24h", view.StatusFailed, view.StatusTimedOut), Calls: link("ledger", "workflow", w.Workflow),
+			Latest: q.ago(w.Latest), Builds: wording.Builds(w.Builds),
+		}
+		if q.operator() && !strings.HasSuffix(w.Workflow, view.FlowEnding) { // a file is started from the command line
+			row.Buttons = changeButtons(command.Workflow, w.Workflow, "start")
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	return p, nil
+}
+
+// startLike is the button that leads to the form that starts another run, filled in as a run
+// began.
+func startLike(d *view.Description) button {
+	b := changeButtons(command.Workflow, cmp.Or(d.Definition, d.Workflow), "start")[0]
+	b.Label, b.Says = "Start another", "Start another workflow like this one"
+	b.Link += template.URL("&" + template.URLQueryEscaper("like") + "=" + template.URLQueryEscaper(d.WorkflowID))
+	return b
+}
