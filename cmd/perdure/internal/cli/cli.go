@@ -50,9 +50,10 @@ type screen struct {
 // source is the database that a run of the command is about.
 type source struct {
 	scr     *screen
-	named   string // flag
-	codec   string // flag
-	creates bool   // the database is made if it is a file that is not there
+	named   string        // flag
+	codec   string        // flag
+	creates bool          // the database is made if it is a file that is not there
+	every   time.Duration // how often what is shown is shown again; 0: once
 
 	groupFlag *pflag.Flag
 }

@@ -161,5 +161,9 @@ func (db *source) withEngine(ctx context.Context, f func(e *perdure.Engine) erro
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(e), e.Close())
+	once := func() error { return f(e) }
+	if db.every == 0 {
+		return errors.Join(once(), e.Close())
+	}
+	return errors.Join(db.scr.again(ctx, db.every, once), e.Close())
 }

@@ -84,6 +84,7 @@ func rootCommand(scr *screen, db *source) *cobra.Command {
 	)
 	root.AddCommand(operationCommands(scr, db)...)
 	root.AddCommand(tabled(scr, db, command.Runs, command.Token, command.Records)...)
+	watchable(db, root, "status", "list", "show", "attempts", "workflows", "nodes", "gates", "schedules")
 	completeFlags(db, root)
 	inGroups(root)
 	addSynonyms(root)

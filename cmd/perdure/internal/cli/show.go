@@ -47,6 +47,9 @@ not complete, and 6 if it has not ended in time.`,
 					return err
 				}
 			}
+			if wait > 0 && cmd.Flags().Changed("watch") {
+				return usage("Leave one of them out.", "--wait waits for the end of the workflow, and --watch shows it meanwhile.")
+			}
 			if wait > 0 && run.id != "" {
 				return usage("Leave one of them out.", "--wait waits for the end of the workflow; --run shows one of its runs.")
 			}

@@ -17,8 +17,7 @@ import (
 )
 
 func statusCommand(scr *screen, db *source) *cobra.Command {
-	var watch time.Duration
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "status",
 		Short: "Show what runs, what waits for what, and what fails",
 		Long: `Show on one screen which nodes serve the workflows, what waits for what and since when,
@@ -39,12 +38,6 @@ database takes long to read, so that watching costs it little.`,
   perdure status > /dev/null || echo "look at it"`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("watch") {
-				if watch < 100*time.Millisecond {
-					return usage("Use 100ms or more, as in --watch=5s.", "The status cannot be drawn every %s.", watch)
-				}
-				return watchStatus(scr, db, cmd.Context(), watch)
-			}
 			return db.withEngine(cmd.Context(), func(e *perdure.Engine) error {
 				s, err := showStatus(scr, db, cmd.Context(), e)
 				if err == nil && s.Attention {
@@ -54,39 +47,6 @@ database takes long to read, so that watching costs it little.`,
 			})
 		},
 	}
-	cmd.Flags().DurationVar(&watch, "watch", 0, "draw it again every so `often`")
-	cmd.Flags().Lookup("watch").NoOptDefVal = "2s"
-	return cmd
-}
-
-// watchStatus shows the status until it is interrupted, which is its normal end.
-func watchStatus(scr *screen, db *source, ctx context.Context, every time.Duration) error {
-	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		for first := true; ; first = false {
-			switch {
-			case scr.format == formatTable && scr.stdout.Moves:
-				scr.clear()
-			case scr.format == formatTable && !first:
-				scr.printf("\n")
-			}
-			begun := time.Now()
-			_, err := showStatus(scr, db, ctx, e)
-			if ctx.Err() != nil {
-				return nil
-			}
-			if err == nil {
-				err = scr.out.Flush()
-			}
-			if err != nil {
-				return err
-			}
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-time.After(max(every, 10*time.Since(begun))):
-			}
-		}
-	})
 }
 
 // status shows the status once.
