@@ -69,6 +69,7 @@ type changeForm struct {
 	Sure         bool     // the change can be made: show the second form
 	Reasoned     bool     // why it is made is on record
 	Params       string   // what was shown, for the second form
+	Shell        string   // the command line that does the same; may be empty
 	Key          string   // idempotency key of the request
 	Button       string
 	Reason       string
@@ -198,7 +199,9 @@ func (f *changeForm) ask(q *request, c *command.Command, v url.Values) error {
 	if err != nil {
 		return err
 	}
-	f.Diff, f.Says, f.Sure = effect.Diff, effect.Says, !effect.Same
+	if f.Diff, f.Says, f.Sure = effect.Diff, effect.Says, !effect.Same; f.Sure {
+		f.Shell = c.Shell(f.Name, params)
+	}
 	if effect.Warning != "" {
 		f.Says = append(f.Says, human.Sentence(effect.Warning))
 	}

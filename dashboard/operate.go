@@ -177,6 +177,7 @@ type operateForm struct {
 	Unnamed   bool
 	Reason    string
 	Back      template.URL
+	Shell     string // the command line that does the same; empty for many runs, and while something is to be entered
 }
 
 func (f *operateForm) title() string { return f.Title }
@@ -289,12 +290,23 @@ func (f *operateForm) dryRun(q *request, t *target, shown any, entered url.Value
 		case isNotation:
 			wrong = notation
 		case wrong == nil:
+			if err == nil && !t.many() && (entered != nil || !slices.ContainsFunc(f.Fields, func(e entry) bool { return !e.Check })) {
+				f.Shell = t.shell(params)
+			}
 			return result, effect, err
 		}
 		f.Problem = cmp.Or(f.Problem, "It cannot be used: "+wrong.Error())
 		params = t.op.New()
 	}
 	return result, effect, err
+}
+
+// shell is the command line that does the operation on one run or call.
+func (t *target) shell(params any) string {
+	if t.number == 0 {
+		return t.op.Shell(t.id, params)
+	}
+	return t.op.Shell(t.id, params, "--call", strconv.FormatInt(t.number, 10))
 }
 
 // shownRecords is how many selected records a form shows.

@@ -11,6 +11,19 @@
   let paused = storage?.getItem("perdure-paused") === "1";
   const age = document.getElementById("age"), pause = document.getElementById("pause"), away = document.getElementById("away");
 
+  // What a person has chosen stays chosen in this browser: light or dark, ages or times.
+  const kept = (() => { try { return window.localStorage; } catch { return null; } })();
+  const choices = { theme: ["system", "light", "dark"], times: ["ages", "times"] };
+  const chose = (what) => choices[what].includes(kept?.getItem("perdure-" + what)) ? kept.getItem("perdure-" + what) : choices[what][0];
+  function apply() {
+    document.documentElement.style.colorScheme = chose("theme") === "system" ? "" : chose("theme");
+    for (const b of document.querySelectorAll("button[data-choice]")) {
+      b.hidden = !kept;
+      b.querySelector("span").textContent = chose(b.dataset.choice);
+    }
+  }
+  apply();
+
   // duration says a number of milliseconds as the server does.
   function duration(ms) {
     const s = Math.floor(ms / 1000), two = (n) => String(n).padStart(2, "0");
@@ -33,6 +46,7 @@
       const late = t.dataset.kind === "until" && d <= -5000; // what was to happen has not
       t.classList.toggle("late", late);
       const want = late ? duration(-d) + " overdue" : t.dataset.kind === "until" ? (d <= 0 ? "now" : "in " + duration(d)) : (d > 0 ? "in " + duration(d) : duration(-d) + " ago");
+      if (chose("times") === "times") { if (t.textContent !== t.title) t.textContent = t.title; continue; }
       if (Math.abs(d) >= 1000 || d <= 0 && t.dataset.kind === "until") { if (t.textContent !== want) t.textContent = want; }
     }
   }
@@ -101,6 +115,7 @@
       document.title = page.title;
       change(document.getElementById("main"), main);
       chosen();
+      copies();
     } catch {
       missed("The server does not answer", "It has stopped, or the network is broken.", "See whether perdure dashboard still runs. This page tries again by itself.");
     } finally { busy = false; tick(); }
@@ -120,6 +135,24 @@
   document.addEventListener("change", (e) => {
     if (e.target.closest?.("#every")) for (const p of picks()) p.checked = e.target.checked;
     if (e.target.matches?.("input[type=checkbox]")) chosen();
+  });
+
+  // Copy puts a text where it can be pasted. A browser lets no page do that that came unencrypted
+  // from elsewhere.
+  const copies = () => { for (const b of document.querySelectorAll("button.copy")) b.hidden = !navigator.clipboard; };
+  document.addEventListener("click", async (e) => {
+    const b = e.target.closest?.("button");
+    if (b?.dataset.choice) {
+      const all = choices[b.dataset.choice];
+      kept.setItem("perdure-" + b.dataset.choice, all[(all.indexOf(chose(b.dataset.choice)) + 1) % all.length]);
+      apply();
+      tick();
+    } else if (b?.matches(".copy")) {
+      let text = "Copied";
+      try { await navigator.clipboard.writeText(b.dataset.copy); } catch { text = "Not copied"; }
+      b.textContent = text;
+      setTimeout(() => { b.textContent = "Copy"; }, 2000);
+    }
   });
 
   function show() {
@@ -167,6 +200,7 @@
 
   show();
   chosen();
+  copies();
   setInterval(tick, 1000);
   again();
 })();

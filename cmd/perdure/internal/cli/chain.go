@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
@@ -36,7 +35,7 @@ func (w *whichRun) explain(db *source, workflow string, err error) error {
 	}
 	return &Error{
 		Code: exitNotFound, What: fmt.Sprintf("Workflow %q has no run %q.", workflow, w.id),
-		Hint: "See which ones it has: " + db.sameDatabase("perdure show "+term.Quote(workflow)),
+		Hint: "See which ones it has: " + db.sameDatabase("perdure show "+human.ShellWord(workflow)),
 	}
 }
 

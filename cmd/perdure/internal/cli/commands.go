@@ -143,7 +143,7 @@ func carryOut(scr *screen, db *source, ctx context.Context, u *use, name string)
 			scr.printf("\nNothing was changed: this is a dry run.\n")
 		case effect.Same:
 		case effect.Run != "":
-			scr.printf("%s See the workflow: %s\n", effect.Done, db.sameDatabase("perdure show "+term.Quote(effect.Run)))
+			scr.printf("%s See the workflow: %s\n", effect.Done, db.sameDatabase("perdure show "+human.ShellWord(effect.Run)))
 		case effect.Done != "":
 			scr.printf("%s\n", effect.Done)
 		case u.Did != "":
@@ -158,7 +158,7 @@ func carryOut(scr *screen, db *source, ctx context.Context, u *use, name string)
 // see is the command line that shows what a command was done to.
 func (u *use) see(name string) string {
 	if u.On == command.Gate || u.On == command.Schedule {
-		return string(u.On) + "s show " + term.Quote(name)
+		return string(u.On) + "s show " + human.ShellWord(name)
 	}
 	return string(u.On)
 }

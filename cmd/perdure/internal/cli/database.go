@@ -11,7 +11,6 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/codec"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/see"
@@ -120,13 +119,13 @@ func (db *source) withRun(ctx context.Context, id string, f func(e *perdure.Engi
 		case errors.Is(err, perdure.ErrNotFound):
 			what := fmt.Sprintf("There is no workflow %q in %s.", id, db.place(e))
 			if isActivity(ctx, e, id) {
-				what += fmt.Sprintf(" It is the name of an activity, as in --activity %s.", term.Quote(id))
+				what += fmt.Sprintf(" It is the name of an activity, as in --activity %s.", human.ShellWord(id))
 			}
 			return &Error{Code: exitNotFound, What: what, Hint: "See which ones there are: " + db.sameDatabase("perdure list")}
 		case errors.Is(err, perdure.ErrClosed):
 			return &Error{
 				Code: exitError, What: fmt.Sprintf("Workflow %q has ended.", id),
-				Hint: "See how it ended: " + db.sameDatabase("perdure show "+term.Quote(id)),
+				Hint: "See how it ended: " + db.sameDatabase("perdure show "+human.ShellWord(id)),
 			}
 		}
 		return err

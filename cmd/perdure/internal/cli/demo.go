@@ -13,7 +13,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/demo"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/spf13/cobra"
 )
 
@@ -152,7 +152,7 @@ func ownName() string {
 	if found, err := exec.LookPath("perdure"); err == nil && sameFile(found, self) {
 		return "perdure"
 	}
-	return term.Quote(os.Args[0])
+	return human.ShellWord(os.Args[0])
 }
 
 // goRun returns the go run command of a program: by version if it came from a module proxy,

@@ -318,7 +318,7 @@ func flowFormat(scr *screen, paths []string, write, differ bool) error {
 			if other != nil {
 				return other
 			}
-			return &Error{Code: exitError, What: "The text is not a flow file.\n" + faults.Error(), Hint: "See all faults: perdure flow check " + term.Quote(path)}
+			return &Error{Code: exitError, What: "The text is not a flow file.\n" + faults.Error(), Hint: "See all faults: perdure flow check " + human.ShellWord(path)}
 		}
 		formatted := syntax.Format(file)
 		if formatted != text {

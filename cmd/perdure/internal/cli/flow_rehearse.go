@@ -58,7 +58,7 @@ func rehearsed(scr *screen, path string, known check.Actions) (*syntax.File, []*
 	}
 	for _, f := range faults {
 		if f.Code != syntax.CodeOff { // mocks need no flags
-			return nil, nil, &Error{Code: exitError, What: faults.Error(), Hint: "See all faults: perdure flow check " + term.Quote(path)}
+			return nil, nil, &Error{Code: exitError, What: faults.Error(), Hint: "See all faults: perdure flow check " + human.ShellWord(path)}
 		}
 	}
 	beside := strings.TrimSuffix(path, flowEnding) + casesEnding

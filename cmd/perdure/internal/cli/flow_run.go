@@ -15,7 +15,6 @@ import (
 	"unicode"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/flow/syntax"
@@ -355,12 +354,12 @@ func otherFlowOf(db *source, id string, used *view.IDInUseError) error {
 	if used.Status != "running" {
 		return &Error{
 			Code: exitError, What: fmt.Sprintf("The workflow %q has ended (%s), and %s.", id, used.Status, used.Difference),
-			Hint: "Start a new run with this file and input: --again. See the last one: " + db.sameDatabase("perdure show "+term.Quote(id)),
+			Hint: "Start a new run with this file and input: --again. See the last one: " + db.sameDatabase("perdure show "+human.ShellWord(id)),
 		}
 	}
 	return &Error{
 		Code: exitError, What: fmt.Sprintf("The workflow %q is open, and %s. It keeps the file and the input with which it was started.", id, used.Difference),
-		Hint: "Go on with it: " + db.sameDatabase("perdure flow serve") + ". Or choose another ID with --id, or end it: " + db.sameDatabase("perdure cancel "+term.Quote(id)),
+		Hint: "Go on with it: " + db.sameDatabase("perdure flow serve") + ". Or choose another ID with --id, or end it: " + db.sameDatabase("perdure cancel "+human.ShellWord(id)),
 	}
 }
 
@@ -390,7 +389,7 @@ func flowResult(scr *screen, db *source, ctx context.Context, id, run string, re
 		end.ErrorType, end.Message = flowFailure(failed)
 		outcome = &Error{
 			Code: exitRunFailed, What: fmt.Sprintf("Workflow %q %s: %s", id, wasStatus(failed.Status), wording.Typed(end.ErrorType, end.Message)),
-			Hint: "See every attempt: " + db.sameDatabase("perdure attempts "+term.Quote(id)),
+			Hint: "See every attempt: " + db.sameDatabase("perdure attempts "+human.ShellWord(id)),
 		}
 	}
 	switch {

@@ -222,23 +222,23 @@ func (s *flowScreen) draw(ctx context.Context, eng *perdure.Engine) {
 // tellHeld says, once per held call, why it is held and what to type.
 func (s *flowScreen) tellHeld(d *view.Description) {
 	if d.Paused != nil {
-		s.tellOnce("run", "paused", "the run as a whole", "perdure resume-run "+term.Quote(s.id))
+		s.tellOnce("run", "paused", "the run as a whole", "perdure resume-run "+human.ShellWord(s.id))
 	}
 	for _, p := range d.Pending {
 		call := fmt.Sprint(p.Call)
 		name := "@" + p.Name
-		verb := fmt.Sprintf("%s --call %d", term.Quote(s.id), p.Call)
+		verb := fmt.Sprintf("%s --call %d", human.ShellWord(s.id), p.Call)
 		switch {
 		case p.State == "quarantined":
-			s.tellOnce(call, "quarantined", name+", whose attempts ended their processes: another attempt may end this one, too", "perdure show "+term.Quote(s.id))
+			s.tellOnce(call, "quarantined", name+", whose attempts ended their processes: another attempt may end this one, too", "perdure show "+human.ShellWord(s.id))
 		case p.Paused != nil:
 			s.tellOnce(call, "paused", name+because(p), "perdure resume "+verb)
 		case p.ActivityPaused != nil:
-			s.tellOnce(call, "paused", name+" in the whole group", "perdure resume --activity "+term.Quote(p.Name))
+			s.tellOnce(call, "paused", name+" in the whole group", "perdure resume --activity "+human.ShellWord(p.Name))
 		case p.State == "paused":
 			s.tellOnce(call, "paused", name+because(p), "perdure retry-now "+verb)
 		case p.Unserved != "":
-			s.tellOnce(call, "waiting", name+": "+p.Unserved, "perdure show "+term.Quote(s.id))
+			s.tellOnce(call, "waiting", name+": "+p.Unserved, "perdure show "+human.ShellWord(s.id))
 		case p.State == "gated" && p.Gate != nil:
 			s.tellOnce(call, "waiting", fmt.Sprintf("%s at gate %s", name, p.Gate.Name), "perdure gates")
 		}

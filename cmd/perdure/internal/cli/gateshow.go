@@ -88,7 +88,7 @@ func showGate(scr *screen, db *source, ctx context.Context, e *perdure.Engine, n
 // nextForGate prints the next command to type.
 func nextForGate(scr *screen, db *source, g *view.Gate) {
 	say := func(why, command string) {
-		scr.printf("\n%s: %s\n", why, db.sameDatabase("perdure gates "+command+" "+term.Quote(g.Name)))
+		scr.printf("\n%s: %s\n", why, db.sameDatabase("perdure gates "+command+" "+human.ShellWord(g.Name)))
 	}
 	switch {
 	case g.Paused != nil:
@@ -97,6 +97,6 @@ func nextForGate(scr *screen, db *source, g *view.Gate) {
 		say("To send one attempt through now, as the probe", "probe")
 	}
 	if g.Edited != nil {
-		scr.printf("\nTo have it as in code: %s\n", db.sameDatabase("perdure gates edit "+term.Quote(g.Name)+" --as-in-code"))
+		scr.printf("\nTo have it as in code: %s\n", db.sameDatabase("perdure gates edit "+human.ShellWord(g.Name)+" --as-in-code"))
 	}
 }

@@ -135,7 +135,7 @@ func migrate(scr *screen, ctx context.Context, name database.Name, f migrateFlag
 		scr.printf("Migrated the schema from version %d to %d: %s\n", schema.Version, schema.Wanted, schema.Location)
 	}
 	if f.grant != "" {
-		scr.printf("The role %s can run engines.\n", term.Quote(f.grant))
+		scr.printf("The role %s can run engines.\n", human.ShellWord(f.grant))
 	}
 	return nil
 }

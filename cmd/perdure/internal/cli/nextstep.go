@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
@@ -58,14 +58,14 @@ func nextLines(db *source, w *view.Waiting) (lines []string) {
 		}
 	}
 	if len(lines) == 1 && w.WorkflowID != "" && (w.For == view.WaitParked || w.For == view.WaitDamaged || w.For == view.WaitCode) {
-		lines = append(lines, db.sameDatabase("perdure show "+term.Quote(w.WorkflowID)))
+		lines = append(lines, db.sameDatabase("perdure show "+human.ShellWord(w.WorkflowID)))
 	}
 	return lines
 }
 
 // stepCommand returns the command of a step. About several calls or runs it is a dry run.
 func stepCommand(w *view.Waiting, do string) string {
-	id, name := term.Quote(w.WorkflowID), term.Quote(w.Name)
+	id, name := human.ShellWord(w.WorkflowID), human.ShellWord(w.Name)
 	state := map[string]string{
 		view.WaitQuarantined: view.CallQuarantined, view.WaitInDoubt: view.CallInDoubt, view.WaitPaused: view.CallPaused, view.WaitBackoff: view.CallBackoff,
 	}[w.For]
@@ -74,11 +74,11 @@ func stepCommand(w *view.Waiting, do string) string {
 	case wording.DoResumeActivity:
 		return "perdure resume --activity " + name
 	case wording.DoResumeGate:
-		return "perdure gates resume " + term.Quote(w.Gate)
+		return "perdure gates resume " + human.ShellWord(w.Gate)
 	case wording.DoProbeGate:
-		return "perdure gates probe " + term.Quote(w.Gate)
+		return "perdure gates probe " + human.ShellWord(w.Gate)
 	case "move-runs":
-		return fmt.Sprintf("perdure move-runs --all --from %s --to BUILD --dry-run", term.Quote(w.Build))
+		return fmt.Sprintf("perdure move-runs --all --from %s --to BUILD --dry-run", human.ShellWord(w.Build))
 	case "resume-run":
 		if w.Count == 1 {
 			return "perdure resume-run " + id

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 )
@@ -43,7 +43,7 @@ func inTheWay(db *source, ctx context.Context, e *perdure.Engine, id string, rec
 			continue
 		}
 		o := obstacle{call: p.Call, Waits: wording.AtGate(p.Gate) + "."}
-		switch name := term.Quote(p.Gate.Name); {
+		switch name := human.ShellWord(p.Gate.Name); {
 		case p.Gate.Paused != nil:
 			o.effect, o.Next = "To let attempts pass", db.sameDatabase("perdure gates resume "+name)
 		case p.Gate.OpenUntil != nil:

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/listing"
@@ -246,7 +245,7 @@ func sent(scr *screen, db *source, s command.Sent, err error) error {
 	if scr.format != formatTable {
 		return scr.document(s)
 	}
-	scr.printf("%s To see its progress: %s\n", s.Says, db.sameDatabase("perdure show "+term.Quote(s.WorkflowID)))
+	scr.printf("%s To see its progress: %s\n", s.Says, db.sameDatabase("perdure show "+human.ShellWord(s.WorkflowID)))
 	return nil
 }
 
@@ -275,7 +274,7 @@ func (r *request) explain(ctx context.Context, db *source, id string, err error)
 	case errors.Is(err, perdure.ErrNotPending):
 		return &Error{
 			Code: exitNotFound, What: fmt.Sprintf("Workflow %q has no such pending call.", id),
-			Hint: "See which ones it has: " + db.sameDatabase("perdure show "+term.Quote(id)),
+			Hint: "See which ones it has: " + db.sameDatabase("perdure show "+human.ShellWord(id)),
 		}
 	case isRefused && !r.OnCalls():
 		return &Error{Code: exitError, What: fmt.Sprintf("Workflow %q refuses: %s.", id, refused.Record.Note)}
@@ -310,7 +309,7 @@ func operateOnAll(scr *screen, db *source, ctx context.Context, r *request) erro
 			err = &Error{
 				Code: exitTimedOut,
 				What: fmt.Sprintf("Within %s it was not done everywhere. The requests are in the database, and are carried out when an engine serves them.", human.Duration(r.wait)),
-				Hint: "To do the rest, once, run the same again with --request " + term.Quote(result.Request),
+				Hint: "To do the rest, once, run the same again with --request " + human.ShellWord(result.Request),
 			}
 		} else if err != nil {
 			return err

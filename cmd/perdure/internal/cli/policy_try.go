@@ -212,5 +212,5 @@ func trialEnd(scr *screen, db *source, t *view.PolicyTrial) {
 			break
 		}
 	}
-	scr.printf("\nTo see an example: %s\n", db.sameDatabase(fmt.Sprintf("perdure attempts %s", term.Quote(e.WorkflowID))))
+	scr.printf("\nTo see an example: %s\n", db.sameDatabase(fmt.Sprintf("perdure attempts %s", human.ShellWord(e.WorkflowID))))
 }

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/goldenfile"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/postgres"
@@ -200,7 +200,7 @@ func (p *player) record(ts *testscript.TestScript, args []string) {
 	env, stdin := map[string]string{}, ""
 	for name, value, ok := strings.Cut(args[0], "="); ok; name, value, ok = strings.Cut(args[0], "=") {
 		env[name] = value
-		line.WriteString(" " + name + "=" + term.Quote(value))
+		line.WriteString(" " + name + "=" + human.ShellWord(value))
 		args = args[1:]
 	}
 	if args[0] != "perdure" {
@@ -208,7 +208,7 @@ func (p *player) record(ts *testscript.TestScript, args []string) {
 	}
 	for _, arg := range args {
 		if arg != "<" {
-			arg = term.Quote(arg)
+			arg = human.ShellWord(arg)
 		}
 		line.WriteString(" " + arg)
 	}

@@ -293,7 +293,7 @@ func explainDamage(scr *screen, db *source, d *view.Description) {
 		scr.printf("Restore")
 	}
 	scr.printf(" the\ndatabase from a backup and start the engine again, or\n\n")
-	id := term.Quote(d.WorkflowID)
+	id := human.ShellWord(d.WorkflowID)
 	if n := d.Damage.LastCall; n > 0 {
 		scr.printf("  %s\n", db.sameDatabase(fmt.Sprintf("perdure reset %s --call %d --dry-run", id, n)))
 	}
@@ -376,7 +376,7 @@ func pending(scr *screen, db *source, id string, calls []view.Call, now time.Tim
 			scr.printf("\n  Call %d: %s.\n", p.Call, wording.InDoubt(p.Doubt))
 		}
 		if c := p.Child; c != nil && (c.Status == "parked" || c.Status == "waiting-for-code") {
-			scr.printf("\n  Call %d: the child cannot continue. See: %s\n", p.Call, db.sameDatabase("perdure show "+term.Quote(c.WorkflowID)))
+			scr.printf("\n  Call %d: the child cannot continue. See: %s\n", p.Call, db.sameDatabase("perdure show "+human.ShellWord(c.WorkflowID)))
 		}
 		decide(scr, db, id, p, now)
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/internal/command"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
@@ -121,7 +121,7 @@ func start(scr *screen, db *source, ctx context.Context, name, id, text string, 
 			namesFile(ctx, e, used, input)
 			return &Error{
 				Code: exitError, What: fmt.Sprintf("Workflow ID %q belongs to run %s (%s), and %s.", id, used.Run, used.Status, used.Difference),
-				Hint: "Use another ID, or --new-after if that run is closed. See: " + db.sameDatabase("perdure show "+term.Quote(id)),
+				Hint: "Use another ID, or --new-after if that run is closed. See: " + db.sameDatabase("perdure show "+human.ShellWord(id)),
 			}
 		}
 		if err != nil {
@@ -136,9 +136,9 @@ func start(scr *screen, db *source, ctx context.Context, name, id, text string, 
 			showEffect(scr, &effect)
 			scr.printf("\nNothing was changed: this is a dry run.\n")
 		case s.Attached:
-			scr.printf("Workflow %s was started before: run %s. See: %s\n", id, s.RunID, db.sameDatabase("perdure show "+term.Quote(id)))
+			scr.printf("Workflow %s was started before: run %s. See: %s\n", id, s.RunID, db.sameDatabase("perdure show "+human.ShellWord(id)))
 		default:
-			scr.printf("Started workflow %s: run %s. To see its progress: %s\n", id, s.RunID, db.sameDatabase("perdure show "+term.Quote(id)))
+			scr.printf("Started workflow %s: run %s. To see its progress: %s\n", id, s.RunID, db.sameDatabase("perdure show "+human.ShellWord(id)))
 		}
 		return nil
 	})

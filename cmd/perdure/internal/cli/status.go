@@ -264,10 +264,10 @@ func (db *source) sameDatabase(command string) string {
 		if name.HidesPassword() {
 			text = name.String()
 		}
-		command += " --db " + term.Quote(text)
+		command += " --db " + human.ShellWord(text)
 	}
 	if db.groupFlag.Changed {
-		command += " --group " + term.Quote(db.groupFlag.Value.String())
+		command += " --group " + human.ShellWord(db.groupFlag.Value.String())
 	}
 	return command
 }

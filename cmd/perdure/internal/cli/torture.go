@@ -149,9 +149,9 @@ func removeScratch(ctx context.Context, own database.Name, keep bool) error {
 
 // tortureAgain is the command that does the same again.
 func tortureAgain(name database.Name, f tortureFlags) string {
-	again := fmt.Sprintf("%s torture --db %s --for %s --seed %d", ownName(), term.Quote(name.String()), human.Exact(f.long), f.seed)
+	again := fmt.Sprintf("%s torture --db %s --for %s --seed %d", ownName(), human.ShellWord(name.String()), human.Exact(f.long), f.seed)
 	if f.trouble != "" {
-		again += " --trouble " + term.Quote(f.trouble)
+		again += " --trouble " + human.ShellWord(f.trouble)
 	}
 	return again
 }

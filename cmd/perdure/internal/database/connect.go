@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/store/postgres"
 )
 
@@ -81,7 +81,7 @@ func (n Name) explain(c *pgx.ConnConfig, err error) error {
 	if why := unreachable(err); why != "" {
 		return &Error{
 			fmt.Sprintf("No PostgreSQL server answers at %s: %s.", servers(c), why),
-			fmt.Sprintf("Check the host, the port, and that the server runs and admits this machine:\npg_isready -h %s -p %d", term.Quote(c.Host), c.Port),
+			fmt.Sprintf("Check the host, the port, and that the server runs and admits this machine:\npg_isready -h %s -p %d", human.ShellWord(c.Host), c.Port),
 		}
 	}
 	text := err.Error()
@@ -105,7 +105,7 @@ func (n Name) refused(c *pgx.ConnConfig, e *pgconn.PgError) error {
 		return &Error{
 			fmt.Sprintf("There is no database %q on the PostgreSQL server at %s.", c.Database, at),
 			fmt.Sprintf("The database is after the last slash of the URL. To create it: createdb -h %s -p %d -U %s %s",
-				term.Quote(c.Host), c.Port, term.Quote(c.User), term.Quote(c.Database)),
+				human.ShellWord(c.Host), c.Port, human.ShellWord(c.User), human.ShellWord(c.Database)),
 		}
 	case e.Code == "08P01": // a pooler refuses a setting
 		hint := "If a pooler in transaction mode is in between, add pooled=true to the parameters of the URL: .../DATABASE?pooled=true"

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/filelock"
 	"github.com/perdure/perdure/internal/human"
 )
@@ -141,7 +140,7 @@ func (d directory) matches(s *state, opt Options) error {
 	case s.Server == "":
 		with, flag = "in an SQLite file", "without --db"
 	default:
-		with, flag = "in the database "+s.Server, "--db "+term.Quote(s.Server)
+		with, flag = "in the database "+s.Server, "--db "+human.ShellWord(s.Server)
 	}
 	return &Error{
 		What: fmt.Sprintf("The demo in %s was begun %s.", d, with),
@@ -210,5 +209,5 @@ func (s *state) dropping() string {
 	if s.Schema == "" {
 		return ""
 	}
-	return fmt.Sprintf("psql %s -c 'DROP SCHEMA %s CASCADE'", term.Quote(s.Server), s.Schema)
+	return fmt.Sprintf("psql %s -c 'DROP SCHEMA %s CASCADE'", human.ShellWord(s.Server), s.Schema)
 }

@@ -53,7 +53,7 @@ where a dead one was. One of them, drawn by lot, is killed with kill -9 %s.`, d.
 		return
 	}
 	s.Say("The database is %s.\nThe demo creates the schema %s there and touches nothing else.\nLook at it from another terminal while the demo runs:\n\n  %s nodes --db %s\n",
-		d.state.Server, d.state.Schema, d.opt.Command, term.Quote(d.db.String()))
+		d.state.Server, d.state.Schema, d.opt.Command, human.ShellWord(d.db.String()))
 	if old := d.state.before; old != nil && old.Schema != "" {
 		s.Say("What the demo before it left in %s stays there. To remove it:\n\n  %s\n", old.Schema, old.dropping())
 	}
@@ -66,10 +66,10 @@ func (d *demo) flags() string {
 		b.WriteString(" --orders " + strconv.Itoa(d.opt.Orders))
 	}
 	if d.opt.Dir != DefaultDir {
-		b.WriteString(" --dir " + term.Quote(d.opt.Dir))
+		b.WriteString(" --dir " + human.ShellWord(d.opt.Dir))
 	}
 	if d.opt.Database.Shared() {
-		b.WriteString(" --db " + term.Quote(d.opt.Database.String()))
+		b.WriteString(" --db " + human.ShellWord(d.opt.Database.String()))
 	}
 	if d.opt.Workers != DefaultWorkers(d.opt.Database) {
 		b.WriteString(" --workers " + strconv.Itoa(d.opt.Workers))

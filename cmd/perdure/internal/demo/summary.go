@@ -143,11 +143,11 @@ func (r *Report) shopBook(p *printer) {
 
 // next says what to look at.
 func (r *Report) next(p *printer, command string) {
-	db := " --db " + term.Quote(r.Database)
+	db := " --db " + human.ShellWord(r.Database)
 	p.printf("\nSee for yourself:\n\n")
 	p.printf("  %s list%s\n", command, db)
 	if r.Longest != "" {
-		id := " " + term.Quote(r.Longest)
+		id := " " + human.ShellWord(r.Longest)
 		p.printf("  %s show%s%s\n", command, id, db)
 		p.printf("  %s attempts%s%s\n", command, id, db)
 	}

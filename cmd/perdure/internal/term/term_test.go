@@ -85,14 +85,3 @@ func TestF2_ColoursOnlyWhereWanted(t *testing.T) {
 		t.Errorf("a buffer is taken for a terminal: %+v", d)
 	}
 }
-
-func TestCommandsCanBePasted(t *testing.T) {
-	for in, want := range map[string]string{
-		"perdure-demo/demo.db": "perdure-demo/demo.db", "my demo": "'my demo'", "it's": `'it'\''s'`, "": "''", "$HOME": "'$HOME'",
-		"postgres://shop@db/shop?schema=x": "'postgres://shop@db/shop?schema=x'",
-	} {
-		if got := Quote(in); got != want {
-			t.Errorf("Quote(%q) is %s; want %s", in, got, want)
-		}
-	}
-}

@@ -1,12 +1,12 @@
-package term
+package human
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Quote makes a text one word for a shell.
-func Quote(s string) string {
+// ShellWord makes a text one word for a shell.
+func ShellWord(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,+@=\\", r)
 	}
