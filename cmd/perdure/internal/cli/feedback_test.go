@@ -45,6 +45,7 @@ var feeds = map[string][]feed{
 		{"show order-1", "pending.0.next", "list --until %s"},
 	},
 	"list":         {{"list --limit 1", "0.created", "list --since %s"}},
+	"workflows":    {{"workflows", "0.latest", "list --since %s"}},
 	"attempts":     {{"attempts order-1", "0.delay", "attempts --since %s"}, {"attempts order-1", "0.ended", "attempts --since %s"}},
 	"calls":        {{"calls order-1", "0.last", "calls --until %s"}},
 	"policy try":   {{"policy try [retry: 3] --activity pay", "load.width", "policy try [retry: 3] --activity pay --since %s"}},
