@@ -13,6 +13,7 @@ import (
 type listQuery struct {
 	listing.Runs
 	listing.ByCalls
+	listing.ByText
 	Waits  bool   `query:"waits" doc:"say what each open run waits for, which costs a few reads each"`
 	Before string `query:"before" doc:"next of the page before"`
 	Limit  int    `query:"limit" doc:"at most so many, up to 1000; default 100"`
@@ -22,7 +23,7 @@ type runList struct {
 	Runs []view.Run `json:"runs" doc:"newest first"`
 	Next string     `json:"next,omitempty" doc:"before of the next page, if there is one"`
 	// Partial says that the page may lack runs that match.
-	Partial bool `json:"partial,omitempty" doc:"only about the newest 100,000 runs (25,000 by error_type; 1,000 of those that may be retrying or paused) were looked at, and fewer found than asked for; continue with next"`
+	Partial bool `json:"partial,omitempty" doc:"only about the newest 100,000 runs (25,000 by error_type; 5,000 by text; 1,000 of those that may be retrying or paused) were looked at, and fewer found than asked for; continue with next"`
 }
 
 func listRuns(c *call, q listQuery, _ none) (runList, error) {
@@ -39,7 +40,7 @@ func selectRuns(ctx context.Context, e *perdure.Engine, q listQuery) (l runList,
 	if limit > 1000 {
 		return l, badRequest("the limit is %d; at most 1000 runs are listed on a page", limit)
 	}
-	filter.Before, filter.Waits, filter.Limit = q.Before, q.Waits, limit+1
+	filter.Text, filter.Before, filter.Waits, filter.Limit = q.Text, q.Before, q.Waits, limit+1
 	page, err := ops.Search(ctx, e, filter)
 	l.Runs, l.Next, l.Partial = append([]view.Run{}, page.Runs...), page.Searched, page.Searched != ""
 	if len(l.Runs) > limit {

@@ -126,6 +126,9 @@ func (t *target) calls() view.CallFilter {
 // runs returns the filter of the runs.
 func (t *target) runs() (view.Filter, error) {
 	f, err := t.filter.filter()
+	if t.all {
+		f.Text = t.filter.Text // which is refused: a search does not find all
+	}
 	if f.Call = t.filter.Call; f.Call == view.CallRetrying {
 		f.Call = view.CallBackoff
 	}

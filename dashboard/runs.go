@@ -23,6 +23,7 @@ var callStates = append([]string{view.CallRetrying}, wording.FoundStates...)
 // runFilter selects runs, as in the address of the list.
 type runFilter struct {
 	Search    string // prefix of the workflow ID
+	Text      string // that occurs in the run
 	Workflow  string
 	Status    []string
 	Call      string // state of one of its calls, or retrying
@@ -34,7 +35,7 @@ type runFilter struct {
 
 func filterOf(v url.Values) runFilter {
 	return runFilter{
-		Search: v.Get("q"), Workflow: v.Get("workflow"), Status: slices.DeleteFunc(v["status"], func(s string) bool { return s == "" }),
+		Search: v.Get("q"), Text: v.Get("text"), Workflow: v.Get("workflow"), Status: slices.DeleteFunc(v["status"], func(s string) bool { return s == "" }),
 		Call: v.Get("call"), Error: v.Get("error"), Attribute: v.Get("attribute"), Since: v.Get("since"), Until: v.Get("until"),
 	}
 }
@@ -43,7 +44,7 @@ func filterOf(v url.Values) runFilter {
 func (f runFilter) query() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{
-		"q": f.Search, "workflow": f.Workflow, "call": f.Call, "error": f.Error, "attribute": f.Attribute, "since": f.Since, "until": f.Until,
+		"q": f.Search, "text": f.Text, "workflow": f.Workflow, "call": f.Call, "error": f.Error, "attribute": f.Attribute, "since": f.Since, "until": f.Until,
 	} {
 		if value != "" {
 			v.Set(name, value)
@@ -94,6 +95,7 @@ func (f runFilter) says() string {
 	add("that are %s", strings.Join(f.Status, " or "))
 	add("of workflow %s", f.Workflow)
 	add("whose ID begins with %s", f.Search)
+	add("in which %q occurs", f.Text)
 	add("with a call that is %s", f.Call)
 	add("with a call whose latest error is %s", f.Error)
 	add("with %s", f.Attribute)
@@ -169,7 +171,7 @@ func runsList(q *request) (any, error) {
 		return nil, err
 	}
 	before := q.URL.Query().Get("before")
-	filter.Call, filter.Before = f.Call, before
+	filter.Call, filter.Text, filter.Before = f.Call, f.Text, before
 	if len(f.Status) == 0 && f.Call == "" {
 		filter.Status = wording.LastStatuses
 	}
@@ -205,7 +207,9 @@ func runsList(q *request) (any, error) {
 		p.Pager.First = linkTo("runs", f.query())
 	}
 	if q.operator() && len(runs) > 0 {
-		p.Bulk, p.Choose = bulkLinks(f), newChooser(f)
+		if p.Choose = newChooser(f); f.Text == "" { // what is searched for a text is not all that has it
+			p.Bulk = bulkLinks(f)
+		}
 	}
 	return p, nil
 }

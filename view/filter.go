@@ -28,6 +28,10 @@ type Filter struct {
 	Call       string            // runs with a call in this state; empty: any
 	ErrorType  string            // runs with a call whose latest attempt in the ledger ended with this type of error
 	Attributes map[string]string // all of these
+	// Text finds runs in whose workflow ID, input, memo, result, error, status text or attributes
+	// it occurs, whatever the case of its letters. No index serves it: a search looks at about
+	// 5,000 runs. Operations on all runs that match do not take it.
+	Text string
 	Since      time.Time         // only runs created at this time or later; zero: all
 	Until      time.Time         // only runs created before this time; zero: all
 	Before     string            // run ID of the last run of the page before; empty: the first page

@@ -35,6 +35,9 @@ func RunFilter(f view.Filter, partitions []int) (store.Filter, error) {
 		Partitions: partitions, IDPrefix: f.IDPrefix, Call: store.CallState(f.Call), ErrorType: f.ErrorType,
 		Since: f.Since, Until: f.Until, Before: f.Before, Limit: f.Limit,
 	}
+	if f.Text != "" {
+		return out, &history.InputError{What: fmt.Sprintf("text %q", f.Text), Problem: "is searched for in lists alone, and not together with the state of a call; leave one of them out"}
+	}
 	out.Type, out.Attributes = ofWorkflow(f.Workflow, f.Attributes, f.Key)
 	if err := checkLimit(f.Limit); err != nil {
 		return out, err

@@ -51,6 +51,10 @@ func (in *Inspector) page(ctx context.Context, filter view.Filter, bounded bool)
 	if err := in.check(ctx); err != nil {
 		return p, err
 	}
+	text := filter.Text
+	if filter.Call == "" {
+		filter.Text = ""
+	}
 	search, byCalls := callSearches[filter.Call]
 	if byCalls {
 		filter.Call = string(search.states[0])
@@ -72,6 +76,17 @@ func (in *Inspector) page(ctx context.Context, filter view.Filter, bounded bool)
 	if byCalls {
 		var stopped string
 		p.Runs, stopped, err = in.byCalls(ctx, selected, search, most)
+		if p.Searched = cmp.Or(stopped, p.Searched); len(p.Runs) >= store.Page(filter.Limit) {
+			p.Searched = ""
+		}
+		return p, err
+	}
+	if text != "" {
+		var stopped string
+		if bounded {
+			most = max(1, in.search/20)
+		}
+		p.Runs, stopped, err = in.byText(ctx, selected, text, filter.Waits, most)
 		if p.Searched = cmp.Or(stopped, p.Searched); len(p.Runs) >= store.Page(filter.Limit) {
 			p.Searched = ""
 		}

@@ -24,6 +24,11 @@ type Runs struct {
 	Until      param.Moment `json:"until,omitzero" query:"until" help:"only started before this {time}"`
 }
 
+// ByText selects runs by what they say.
+type ByText struct {
+	Text string `json:"text,omitempty" query:"text" help:"only those in whose ID, input, memo, result, error or attributes this {text} occurs"`
+}
+
 // ByCalls selects runs by their calls.
 type ByCalls struct {
 	Call      string `json:"call,omitempty" query:"call" flag:"calls" enum:"queued,offered,external,backoff,gated,paused,quarantined,in-doubt" help:"only those with a call in this {state}: queued, offered, external, backoff, gated, paused, quarantined, in-doubt"`

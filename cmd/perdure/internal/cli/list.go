@@ -22,6 +22,7 @@ import (
 type listOptions struct {
 	listing.Runs
 	listing.ByCalls
+	listing.ByText
 	limit int
 }
 
@@ -44,12 +45,14 @@ its breaker too: when that is, and how they failed. With --calls, list the steps
   perdure list --retrying
   perdure list --calls paused
   perdure list --attribute customer=ann --since 7d
+  perdure list --text 4711 --status failed
   perdure list --prefix order- --limit 0 -o jsonl`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return list(scr, db, cmd.Context(), opt) },
 	}
 	addParams(scr, cmd, &opt.Runs, "")
 	addParams(scr, cmd, &opt.ByCalls, "")
+	addParams(scr, cmd, &opt.ByText, "")
 	cmd.Flags().IntVar(&opt.limit, "limit", 100, "at most this `number`; 0 for all")
 	return cmd
 }
@@ -60,6 +63,7 @@ func (opt *listOptions) filter() (view.Filter, error) {
 		return view.Filter{}, usage("Use a number from 1, or 0 for all.", "The limit is %d.", opt.limit)
 	}
 	f, err := opt.Runs.Filter(&opt.ByCalls)
+	f.Text = opt.Text
 	return f, wrongParam(opt, err)
 }
 
@@ -110,7 +114,7 @@ func selectRuns(scr *screen, ctx context.Context, e *perdure.Engine, filter view
 			filter.Limit = min(page, limit-len(all)+1)
 		}
 		found := view.RunPage{}
-		if filter.Call == "" {
+		if filter.Call == "" && (filter.Text == "" || limit == 0) {
 			found.Runs, err = e.List(ctx, filter)
 		} else {
 			found, err = ops.Search(ctx, e, filter)
@@ -124,7 +128,7 @@ func selectRuns(scr *screen, ctx context.Context, e *perdure.Engine, filter view
 			return all[:limit], true, nil
 		case found.Searched != "" && limit > 0 && searches == mostSearches:
 			if scr.format == formatTable {
-				scr.notef("Only the newest of the workflows that wait were looked at. To look at all: --limit 0\n")
+				scr.notef("Only the newest were looked at of the workflows %s. To look at all: --limit 0\n", map[bool]string{true: "that wait", false: "that may have the text"}[filter.Text == ""])
 			}
 			return all, false, nil
 		case found.Searched != "":
