@@ -31,10 +31,10 @@ type Filter struct {
 	// Text finds runs in whose workflow ID, input, memo, result, error, status text or attributes
 	// it occurs, whatever the case of its letters. No index serves it: a search looks at about
 	// 5,000 runs. Operations on all runs that match do not take it.
-	Text string
-	Since      time.Time         // only runs created at this time or later; zero: all
-	Until      time.Time         // only runs created before this time; zero: all
-	Before     string            // run ID of the last run of the page before; empty: the first page
-	Limit      int               // per page, at most 1,000,000; 0: 100
-	Waits      bool              // set Run.Wait, which costs a few reads for each open run
+	Text   string
+	Since  time.Time // only runs created at this time or later; zero: all
+	Until  time.Time // only runs created before this time; zero: all
+	Before string    // run ID of the last run of the page before; empty: the first page
+	Limit  int       // per page, at most 1,000,000; 0: 100
+	Waits  bool      // set Run.Wait, which costs a few reads for each open run
 }
