@@ -105,8 +105,10 @@ func (m *model) healthOf(perKey bool, runKey string) *modelHealth {
 	return m.health[runKey]
 }
 
-func (m *model) breakerOf(t *modelTicket) *modelHealth { return m.healthOf(m.c.Breaker.PerKey, t.runKey) }
-func (m *model) budgetOf(t *modelTicket) *modelHealth  { return m.healthOf(m.c.Budget.PerKey, t.runKey) }
+func (m *model) breakerOf(t *modelTicket) *modelHealth {
+	return m.healthOf(m.c.Breaker.PerKey, t.runKey)
+}
+func (m *model) budgetOf(t *modelTicket) *modelHealth { return m.healthOf(m.c.Budget.PerKey, t.runKey) }
 
 // rateOf returns the rate of a run key.
 func (m *model) rateOf(runKey string) *modelRate {

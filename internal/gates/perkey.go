@@ -145,12 +145,11 @@ func (m *Machine[K]) forget(k *fair.Key[share[K]]) {
 
 // KeyHealth is what the own breaker and budget of a run key are at a moment.
 type KeyHealth struct {
-	Key       string
-	Breaker   spec.BreakerState // NoBreaker if all keys have the same
-	Probing   bool
-	OpenUntil int64
-	Failures  int
-	Tokens    float64 // left in the budget
+	Key string
+	Health
+	Breaker spec.BreakerState // NoBreaker if all keys have the same
+	Probing bool
+	Tokens  float64 // left in the budget
 }
 
 // KeyHealths returns the run keys whose own breaker or budget remembers something, by age.
@@ -163,7 +162,7 @@ func (m *Machine[K]) KeyHealths(now int64) (all []KeyHealth) {
 		if h == (Health{}) {
 			continue
 		}
-		key := KeyHealth{Key: k.Name, Probing: k.State.probe != nil, OpenUntil: h.OpenUntil, Failures: h.Failures, Tokens: float64(capacity(m.config.Budget)-h.Spent) / 1000}
+		key := KeyHealth{Key: k.Name, Health: h, Probing: k.State.probe != nil, Tokens: float64(capacity(m.config.Budget)-h.Spent) / 1000}
 		if m.config.Breaker.PerKey {
 			key.Breaker = breakerState(h, now)
 		}

@@ -95,6 +95,10 @@ func nextForGate(scr *screen, db *source, g *view.Gate) {
 		say("To let attempts pass", "resume")
 	case g.Breaker == "open":
 		say("To send one attempt through now, as the probe", "probe")
+	case g.OpenKeys > 0 && g.Keys[0].Key != "":
+		say("To send one attempt of key "+g.Keys[0].Key+" through now, as the probe", "probe --key "+term.Quote(g.Keys[0].Key))
+	case g.OpenKeys > 0:
+		say("To send one attempt of each such key through now, as the probe", "probe")
 	}
 	if g.Edited != nil {
 		scr.printf("\nTo have it as in code: %s\n", db.sameDatabase("perdure gates edit "+term.Quote(g.Name)+" --as-in-code"))

@@ -76,6 +76,9 @@ func stepCommand(w *view.Waiting, do string) string {
 	case wording.DoResumeGate:
 		return "perdure gates resume " + term.Quote(w.Gate)
 	case wording.DoProbeGate:
+		if w.Key != "" && w.Keys == 1 {
+			return "perdure gates probe " + term.Quote(w.Gate) + " --key " + term.Quote(w.Key)
+		}
 		return "perdure gates probe " + term.Quote(w.Gate)
 	case "move-runs":
 		return fmt.Sprintf("perdure move-runs --all --from %s --to BUILD --dry-run", term.Quote(w.Build))
