@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
@@ -216,7 +215,7 @@ func showGate(q *request) (any, error) {
 		if g.Breaker == "open" || g.OpenKeys > 0 {
 			names = append(names, "probe")
 		}
-		if g.Breaker != "" || g.Spec.Budget != (gate.Budget{}) {
+		if g.Breaker != "" || g.Spec.Budget.Tokens > 0 {
 			names = append(names, "reset")
 		}
 		p.Buttons = changeButtons(command.Gate, g.Name, names...)
