@@ -26,21 +26,8 @@ var gateCommands = []Command{
 		Means:   "Attempts pass the gate again, as its limit, rate and breaker allow. A gate that is not paused stays as it is.",
 		Example: `  perdure gates resume payments --reason "the bank is ready"`,
 	}, tellGate("resume", ops.ResumeGate)),
-	Row(Command{
-		On: Gate, Name: "probe", Short: "Let one attempt pass an open circuit breaker",
-		Means:   "The cooldown of the breaker ends: the first call in line starts its attempt now, as the probe. If it succeeds the breaker closes and the others pass; if it fails the breaker is open again for its cooldown. If no call waits, the next one that comes is the probe. Where each run key has a breaker of its own, this is about the key that is named, or about all.",
-		Example: "  perdure gates probe payments --reason \"they say that it is up\"\n  perdure gates probe payments --key customer-17\n  perdure gates probe payments --dry-run",
-	}, func(a *Ask, p *gateProbe) (view.GateChange, Effect, error) {
-		c, err := ops.ProbeGateKey(a.Ctx, a.Engine, a.Name, p.Key, a.Settings(&p.Reason)...)
-		return c, gateEffect(&c), err
-	}),
+	probeGate,
 	resetGate,
-}
-
-// gateProbe says whose breaker is probed.
-type gateProbe struct {
-	Key string `json:"key,omitempty" help:"probe the breaker of this run {key} alone, if each has its own" label:"Only of the key" hint:"empty: of every key"`
-	Reason
 }
 
 // tellGate is a request to a gate that its owner obeys when it sees it. A dry run says who is at

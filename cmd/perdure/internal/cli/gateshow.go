@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
@@ -87,8 +88,8 @@ func showGate(scr *screen, db *source, ctx context.Context, e *perdure.Engine, n
 
 // nextForGate prints the next command to type.
 func nextForGate(scr *screen, db *source, g *view.Gate) {
-	say := func(why, command string) {
-		scr.printf("\n%s: %s\n", why, db.sameDatabase("perdure gates "+command+" "+term.Quote(g.Name)))
+	say := func(why, command string, more ...string) {
+		scr.printf("\n%s: %s\n", why, db.sameDatabase(strings.Join(append([]string{"perdure gates", command, term.Quote(g.Name)}, more...), " ")))
 	}
 	switch {
 	case g.Paused != nil:
@@ -96,7 +97,7 @@ func nextForGate(scr *screen, db *source, g *view.Gate) {
 	case g.Breaker == "open":
 		say("To send one attempt through now, as the probe", "probe")
 	case g.OpenKeys > 0 && g.Keys[0].Key != "":
-		say("To send one attempt of key "+g.Keys[0].Key+" through now, as the probe", "probe --key "+term.Quote(g.Keys[0].Key))
+		say("To send one attempt of key "+g.Keys[0].Key+" through now, as the probe", "probe", "--key", term.Quote(g.Keys[0].Key))
 	case g.OpenKeys > 0:
 		say("To send one attempt of each such key through now, as the probe", "probe")
 	}
