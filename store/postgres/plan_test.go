@@ -286,7 +286,7 @@ func TestT4_StatementsUseIndexes(t *testing.T) {
 		INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, posted, data) SELECT partition, workflow_id, '', 'k', '', 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.attributes SELECT partition, 'n', 'v', id FROM perdure.runs ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.runs (partition, id, workflow_id, type, node_group, chain, attempt, created, status, wake, closed, start, detail, run_key)
-			SELECT n % 4, 'line-' || n, 'line-' || n, 't', '', 'line-' || n, 1, n, 'running', `+inLineByKey+`, 0, '', '', 'k' || n % 1000 FROM generate_series(1, 50000) n;
+			SELECT n % 4, 'line-' || n, 'line-' || n, 't', '', 'line-' || n, 1, n, 'running', ` + inLineByKey + `, 0, '', '', 'k' || n % 1000 FROM generate_series(1, 50000) n;
 		INSERT INTO perdure.attributes SELECT partition, '#key', run_key, id FROM perdure.runs WHERE run_key <> '' ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.tasks (partition, run, number, attempt, workflow_id, queue, name, run_key, weight, priority, suspect, offered, data)
 			SELECT n % 4, 'line-' || n, 1, 1, 'line-' || n, 'q', 'n', 'k' || n % 1000, 1, 0, false, n, '' FROM generate_series(1, 50000) n;
