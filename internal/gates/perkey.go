@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/perdure/perdure/gate/spec"
@@ -119,11 +120,7 @@ func (m *Machine[K]) remember(k *fair.Key[share[K]]) {
 // fade sets when something of the record of a key can be forgotten.
 func (m *Machine[K]) fade(k *fair.Key[share[K]]) {
 	s := &k.State
-	at := s.record.RateAt
-	if u := s.record.Until; at == 0 || u != 0 && u < at {
-		at = u
-	}
-	s.fading = m.line.fading.set(s.fading, k, at)
+	s.fading = m.line.fading.set(s.fading, k, cmp.Or(s.record.RateAt, s.record.Until))
 }
 
 // forget drops what is at rest in the record of a key.

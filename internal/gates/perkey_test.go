@@ -182,6 +182,34 @@ func TestT3_TheBreakerOfAKeyRefusesItsCallsAlone(t *testing.T) {
 	c.expect("+a7 -a8")
 }
 
+// TestT3_TheBreakerOfAKeyRefusesWhatItsRateHoldsBack: a call that keeps its slot too.
+func TestT3_TheBreakerOfAKeyRefusesWhatItsRateHoldsBack(t *testing.T) {
+	c := newClinic(t, spec.Spec{
+		Mode: spec.Hold, Limit: 3, PerKey: spec.PerKey{Rate: spec.Rate{PerSecond: 0.1, Burst: 2}},
+		Breaker: spec.Breaker{Failures: 2, Cooldown: time.Minute, PerKey: true},
+	})
+	c.enter("a1")
+	c.enter("a2")
+	c.fail("a1")
+	c.expect("+a1 +a2")
+	c.fail("a2")
+	c.expect("-a1 -a2")
+}
+
+// TestT3_ALongCooldownIsNotForgotten while it lasts, and for an hour after it.
+func TestT3_ALongCooldownIsNotForgotten(t *testing.T) {
+	c := newClinic(t, spec.Spec{Limit: 1, Breaker: spec.Breaker{Failures: 1, Cooldown: 10 * time.Hour, PerKey: true}})
+	c.enter("a1")
+	c.end("a1", gates.Failure)
+	c.pass(11*time.Hour - 1)
+	if got := c.health(); got != "[a half_open false 0]" {
+		t.Error(got)
+	}
+	if c.pass(1); !c.m.Forgettable(c.now) {
+		t.Errorf("the gate remembers %s", c.health())
+	}
+}
+
 // TestT3_TheBudgetOfAKeyIsSpentByItAlone.
 func TestT3_TheBudgetOfAKeyIsSpentByItAlone(t *testing.T) {
 	c := newClinic(t, spec.Spec{Limit: 9, Budget: spec.Budget{Tokens: 2, Refund: 0.5, PerKey: true}})
@@ -313,10 +341,15 @@ func TestT3_WorkThatTellsNothingPassesTheBreakerOfItsKey(t *testing.T) {
 	c.expect("+b1")
 	c.pass(time.Minute)
 	c.expect("+a3")
+	c.enter("b2")
+	c.expect("+b2") // it stops nobody else
+	c.end("a3", gates.Neutral)
+	c.expect("+a4")
+	c.heed(c.m.Enter(c.now, gates.Ask[string]{Key: "a6", Attempt: 1, RunKey: "a", Silent: true}))
 	c.enter("a5")
 	c.expect("+a5") // the probe
-	c.end("a3", gates.Neutral)
+	c.end("a4", gates.Neutral)
 	c.expect("")
 	c.end("a5", gates.Success)
-	c.expect("+a4")
+	c.expect("+a6")
 }
