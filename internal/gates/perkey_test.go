@@ -342,7 +342,9 @@ func TestT3_WorkThatTellsNothingPassesTheBreakerOfItsKey(t *testing.T) {
 	c.pass(time.Minute)
 	c.expect("+a3")
 	c.enter("b2")
-	c.expect("+b2") // it stops nobody else
+	c.enter("b3")
+	c.enter("b4")
+	c.expect("+b2 +b3 +b4") // it stops no other key, not even in its turn
 	c.end("a3", gates.Neutral)
 	c.expect("+a4")
 	c.heed(c.m.Enter(c.now, gates.Ask[string]{Key: "a6", Attempt: 1, RunKey: "a", Silent: true}))
