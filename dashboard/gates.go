@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
@@ -48,7 +49,7 @@ func gates(q *request) (any, error) {
 		switch {
 		case g.Problem != "":
 			return 0
-		case g.Breaker == "open", g.Breaker == "half_open":
+		case g.Breaker == "open", g.Breaker == "half_open", g.OpenKeys > 0:
 			return 1
 		case g.Paused != nil:
 			return 2
@@ -105,6 +106,8 @@ func gateState(g *view.Gate) (state, says string) {
 		return g.Breaker, "breaker open"
 	case g.Breaker == "half_open":
 		return g.Breaker, "breaker half open"
+	case g.OpenKeys > 0:
+		return "half_open", "breaker " + wording.GateBreaker(g)
 	case g.Waiting > 0:
 		return view.CallGated, "calls wait"
 	}
@@ -145,11 +148,17 @@ type keyRow struct {
 	Link             template.URL // its runs; none for those without a key
 	Waiting, Running int
 	Oldest           *stamp // since when the one waits that has waited longest
+	Breaker, Tokens  string // of the key alone, "" if it has none
+	Says             string // how the breaker is
+	Until            *stamp // end of the cooldown of the breaker, nil if it is not open
 }
 
 func keyRows(q *request, all []view.KeyWait) (rows []keyRow) {
 	for _, k := range all {
-		row := keyRow{Name: wording.Key(k.Key, 0), Waiting: k.Waiting, Running: k.Running, Oldest: q.ago(k.Oldest)}
+		row := keyRow{Name: wording.Key(k.Key, 0), Waiting: k.Waiting, Running: k.Running, Oldest: q.ago(k.Oldest), Breaker: k.Breaker, Says: strings.ReplaceAll(k.Breaker, "_", " "), Until: q.until(k.OpenUntil)}
+		if k.Tokens != nil {
+			row.Tokens = fmt.Sprintf("%g", *k.Tokens)
+		}
 		if k.Key != "" {
 			row.Link = link("runs", "key", k.Key)
 		}
@@ -203,10 +212,10 @@ func showGate(q *request) (any, error) {
 		} else {
 			names = append(names, "pause")
 		}
-		if g.Breaker == "open" {
+		if g.Breaker == "open" || g.OpenKeys > 0 {
 			names = append(names, "probe")
 		}
-		if g.Breaker != "" || g.Tokens != nil {
+		if g.Breaker != "" || g.Spec.Budget.Tokens > 0 {
 			names = append(names, "reset")
 		}
 		p.Buttons = changeButtons(command.Gate, g.Name, names...)
@@ -239,8 +248,7 @@ func (p *gatePage) gateFacts(q *request, g *view.Gate) {
 		p.Paused, p.Since = wording.ByAndWhy(g.Paused.By, g.Paused.Why), q.ago(&g.Paused.Since)
 	}
 	if g.Breaker != "" {
-		f := trait{Name: "breaker is", Text: map[string]string{"half_open": "half open"}[g.Breaker]}
-		f.Text = cmp.Or(f.Text, g.Breaker)
+		f := trait{Name: "breaker is", Text: wording.GateBreaker(g)}
 		if g.Breaker == "open" {
 			p.Opens = q.until(g.OpenUntil)
 		}

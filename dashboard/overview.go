@@ -157,7 +157,7 @@ func tiles(s *view.Status) []tile {
 func rowOfWaiting(q *request, w *view.Waiting) waitingRow {
 	row := waitingRow{
 		For: w.For, Name: wording.WaitName(w.For), Next: nextSteps(q, w),
-		Count: human.Count(w.Count), What: linked{Text: cmp.Or(w.Gate, w.Queue, w.Name)}, Since: q.ago(w.Since), Until: q.until(w.Until), Why: fold(wording.Why(&w.Wait), ""),
+		Count: human.Count(w.Count), What: linked{Text: cmp.Or(wording.GateAndKeys(w), w.Queue, w.Name)}, Since: q.ago(w.Since), Until: q.until(w.Until), Why: fold(wording.Why(&w.Wait), ""),
 	}
 	switch {
 	case w.NeedsAttention():

@@ -336,3 +336,43 @@ func TestR8_ARetryThatQueuesBeyondWithinDoesNotStart(t *testing.T) {
 		deserted(t, g)
 	})
 }
+
+// TestT3_EachKeyHasItsOwnBreakerAndBudget in process: what fails for one key stops no other.
+func TestT3_EachKeyHasItsOwnBreakerAndBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gate.New("api", 5, gate.WithBreaker(gate.Breaker{Failures: 3, Cooldown: time.Minute, PerKey: true}),
+			gate.WithBudget(gate.Budget{Tokens: 1, PerKey: true}))
+		ann, bob := gate.ContextWithKey(t.Context(), "ann", 1), gate.ContextWithKey(t.Context(), "bob", 1)
+		do := func(ctx context.Context, f func(context.Context) error, attempts int) retry.Reason {
+			var exhausted *retry.ExhaustedError
+			switch err := retry.Do(ctx, fixed(time.Second, attempts), f, gate.Through(g)); {
+			case err == nil:
+				return retry.ReasonSucceeded
+			case errors.As(err, &exhausted):
+				return exhausted.Reason
+			default:
+				t.Error(err)
+				return ""
+			}
+		}
+		got := []retry.Reason{
+			do(ann, failAlways, 9), do(ann, failAlways, 1), do(ann, succeed, 1), // two attempts, the third failure, none
+			do(bob, failAlways, 2), do(bob, failAlways, 2), // a retry of its own budget, and none
+			do(t.Context(), succeed, 1),
+		}
+		want := []retry.Reason{
+			retry.ReasonBudget, retry.ReasonMaxAttempts, retry.ReasonBreaker,
+			retry.ReasonMaxAttempts, retry.ReasonBudget, retry.ReasonSucceeded,
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the calls ended with %v, not %v", got, want)
+		}
+		if s := g.Stats(); s.Breaker != gate.Closed || s.OpenKeys != 2 || s.Tokens != 0 {
+			t.Errorf("%+v", s)
+		}
+		time.Sleep(time.Minute)
+		if got := do(ann, succeed, 1); got != retry.ReasonSucceeded || g.Stats().OpenKeys != 1 {
+			t.Errorf("after the cooldown a call of ann ends with %s: %+v", got, g.Stats())
+		}
+	})
+}

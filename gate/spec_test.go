@@ -12,8 +12,8 @@ import (
 
 func full() gate.Spec {
 	return gate.New("payments", 10, gate.WithMaxHold(time.Minute), gate.WithRate(50, 10),
-		gate.WithBudget(gate.Budget{Tokens: 100, Cost: 2, Refund: 0.1}),
-		gate.WithBreaker(gate.Breaker{Failures: 5, Cooldown: 30 * time.Second, Wait: true}),
+		gate.WithBudget(gate.Budget{Tokens: 100, Cost: 2, Refund: 0.1, PerKey: true}),
+		gate.WithBreaker(gate.Breaker{Failures: 5, Cooldown: 30 * time.Second, Wait: true, PerKey: true}),
 		gate.WithPerKey(gate.PerKey{Limit: 2, Rate: gate.Rate{PerSecond: 5, Burst: 3}}), gate.WithPriorityFirst()).Spec()
 }
 
@@ -36,7 +36,7 @@ func TestFullIsFull(t *testing.T) {
 
 func TestASpecIsPlainData(t *testing.T) {
 	for want, spec := range map[string]gate.Spec{
-		`{"name":"payments","limit":10,"mode":"hold","max_hold":"1m0s","rate":{"per_second":50,"burst":10},"budget":{"tokens":100,"cost":2,"refund":0.1},"breaker":{"failures":5,"cooldown":"30s","wait":true},"per_key":{"limit":2,"rate":{"per_second":5,"burst":3}},"priority_first":true}`: full(),
+		`{"name":"payments","limit":10,"mode":"hold","max_hold":"1m0s","rate":{"per_second":50,"burst":10},"budget":{"tokens":100,"cost":2,"refund":0.1,"per_key":true},"breaker":{"failures":5,"cooldown":"30s","wait":true,"per_key":true},"per_key":{"limit":2,"rate":{"per_second":5,"burst":3}},"priority_first":true}`: full(),
 		`{"name":"small","limit":1}`: {Name: "small", Limit: 1},
 	} {
 		data, err := json.Marshal(spec)

@@ -62,18 +62,26 @@ func EditGate(ctx context.Context, e *perdure.Engine, name string, edit view.Gat
 // ProbeGate ends the cooldown of an open circuit breaker: the first call in line starts
 // its attempt now, as the probe, whose outcome closes the breaker or opens it again. If
 // no call waits, the next call is the probe. A breaker that is closed, or has a probe
-// already, stays as it is. Result and errors are those of EditGate; a paused gate and a
+// already, stays as it is. Where each run key has a breaker of its own, it is about all of
+// them; see ProbeGateKey. Result and errors are those of EditGate; a paused gate and a
 // gate without a breaker refuse.
 func ProbeGate(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) (view.GateChange, error) {
+	return ProbeGateKey(ctx, e, name, "", options...)
+}
+
+// ProbeGateKey is ProbeGate for the breaker of one run key (workflow.Key). A gate with one breaker
+// for all keys refuses.
+func ProbeGateKey(ctx context.Context, e *perdure.Engine, name, key string, options ...ControlOption) (view.GateChange, error) {
 	s := settingsOf(options)
 	s.unselected()
-	change, err := inside(e).ProbeGate(ctx, name, s.dry, s.whom())
+	change, err := inside(e).ProbeGate(ctx, name, key, s.dry, s.whom())
 	return change, failed(err, "probe gate %q", name)
 }
 
 // ResetGate resets parts of a gate: the circuit breaker closes, the retry budget gets all
-// its tokens. Waiting calls start as the gate allows. Result and errors are those of
-// EditGate.
+// its tokens. Waiting calls start as the gate allows. Where each run key has its own,
+// parts.Key says of which. Result and errors are those of EditGate; a gate with one for all
+// keys refuses a key.
 func ResetGate(ctx context.Context, e *perdure.Engine, name string, parts view.GateReset, options ...ControlOption) (view.GateChange, error) {
 	s := settingsOf(options)
 	s.unselected()

@@ -388,6 +388,7 @@ const (
 	TicketHolding CallState = "#holding" // an attempt may be running
 	TicketResting CallState = "#resting" // between two attempts
 	GateShare     CallState = "#share"   // what a gate remembers of a run key
+	GateTripped   CallState = "#tripped" // the same, of one whose own breaker is not closed
 
 	FireOpen    CallState = "#fired"    // of a schedule: its run is open
 	FireWaiting CallState = "#buffered" // of a schedule: waits until the runs of earlier fires close

@@ -205,6 +205,14 @@ func breaks(w *world) {
 	w.call(fails(1, activity.Through(till)), 1)
 }
 
+// breaksForAKey opens the breaker of runs without a key.
+func breaksForAKey(w *world) {
+	till := gate.New("till", 1, gate.WithBreaker(gate.Breaker{Failures: 1, Cooldown: time.Hour, Wait: true, PerKey: true}))
+	w.call(fails(1, activity.Through(till)), 1)
+}
+
+func mendsForAKey(w *world) { breaksForAKey(w); time.Sleep(2 * time.Hour) }
+
 func mends(w *world) { breaks(w); time.Sleep(2 * time.Hour) }
 
 func parks(w *world) {
@@ -284,6 +292,8 @@ var moves = []struct {
 	{`perdure_key_waiting_oldest_seconds{key="ann"}`, keysWait, "", "60"},
 	{`perdure_breaker_open{gate="till"}`, breaks, "", "1"},
 	{`perdure_breaker_open{gate="till"}`, mends, "", "0"},
+	{`perdure_breaker_open_keys{gate="till"}`, breaksForAKey, "", "1"},
+	{`perdure_breaker_open_keys{gate="till"}`, mendsForAKey, "", "0"},
 	{`perdure_nodes{state="live"}`, func(w *world) { w.plan.Crash(); time.Sleep(time.Minute); w.page = w.metrics.Handler(open(w.t, w.db)) }, "1", "0"},
 	{`perdure_builds`, func(w *world) { closes(w); w.page = w.metrics.Handler(open(w.t, w.db)) }, "1", "0"},
 	{`perdure_runs_away`, movesAway, "0", "*"},

@@ -22,9 +22,10 @@ type Gate struct {
 	HeldInBackoff int           `json:"held_in_backoff"` // slots
 	InBackoff     int           `json:"in_backoff"`      // calls, with or without a slot
 
-	Breaker   string     `json:"breaker,omitempty"`    // closed, open or half_open; empty without one
+	Breaker   string     `json:"breaker,omitempty"`    // closed, open or half_open; empty without one, closed if each key has one (see OpenKeys)
 	OpenUntil *time.Time `json:"open_until,omitempty"` // end of the cooldown of an open breaker, nil of another one
-	Tokens    *float64   `json:"tokens,omitempty"`     // left in the retry budget; nil without one
+	Tokens    *float64   `json:"tokens,omitempty"`     // left in the retry budget; nil without one, and if each key has one
+	OpenKeys  int        `json:"open_keys,omitempty"`  // run keys whose own breaker is open or half open
 
 	Paused *Pause `json:"paused,omitempty"` // who paused the gate, nil if it is not paused
 	// Edited says which fields of Spec people have edited; nil if none.
@@ -34,8 +35,8 @@ type Gate struct {
 	// Problem says why the gate's record cannot be read. Then nothing else is known about
 	// the gate, and no call passes it.
 	Problem string `json:"problem,omitempty"`
-	// Keys are the run keys with the most calls that wait here, at most MaxKeys. It is empty if all
-	// calls are of runs without a key.
+	// Keys are the run keys whose own breaker is open or half open, and those with the most calls
+	// that wait here: at most MaxKeys. It is empty if all calls are of runs without a key.
 	Keys []KeyWait `json:"keys,omitempty"`
 	// KeyBounds are the bounds of those keys that a person gave their own.
 	KeyBounds map[string]gate.PerKey `json:"key_bounds,omitempty"`
@@ -53,6 +54,11 @@ type KeyWait struct {
 	Waiting int        `json:"waiting"`          // calls
 	Running int        `json:"running"`          // calls that have a slot of the gate; 0 in a Status
 	Oldest  *time.Time `json:"oldest,omitempty"` // when the oldest call began to wait; nil if none waits
+
+	// Breaker, OpenUntil and Tokens are those of a Gate, where each key has its own.
+	Breaker   string     `json:"breaker,omitempty"`
+	OpenUntil *time.Time `json:"open_until,omitempty"`
+	Tokens    *float64   `json:"tokens,omitempty"`
 }
 
 // Ticket is a call at a gate: running, waiting or in backoff.
@@ -78,9 +84,10 @@ type GateWait struct {
 	// another one may follow.
 	Verdict bool `json:"verdict,omitempty"`
 	// Paused and OpenUntil say that no call passes the gate: it is paused, or its
-	// circuit breaker is open.
+	// circuit breaker is open. If Key is not empty, it is that of the calls of one run key.
 	Paused    *Pause     `json:"paused,omitempty"`
 	OpenUntil *time.Time `json:"open_until,omitempty"`
+	Key       string     `json:"key,omitempty"`
 }
 
 // GateEdit overrides fields of what the code declares for a gate: Limit, Rate, Budget and
@@ -102,6 +109,8 @@ type GateEdited struct {
 type GateReset struct {
 	Breaker bool // it closes, and counts no failures
 	Budget  bool // it has all its tokens
+	// Key is the run key whose own breaker or budget is meant; empty for those of all keys.
+	Key string
 }
 
 // GateChange is the effect of a request to a gate, according to the state that was

@@ -52,6 +52,7 @@ type Waiting struct {
 	// Wait is that of the example, but Since and Until are the earliest of all.
 	Wait
 	Count   int  `json:"count"`              // calls or runs; 0 for a pause or a breaker that blocks nothing
+	Keys    int  `json:"keys,omitempty"`     // how many run keys have an open breaker of their own at the gate; Key is one of them
 	AtLeast bool `json:"at_least,omitempty"` // there may be more than Count
 	// WorkflowID, RunID and Workflow are those of the example, the one that has waited
 	// longest.

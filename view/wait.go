@@ -57,6 +57,7 @@ type Wait struct {
 	Call  int64  `json:"call,omitempty"`  // number in its run; 0 if the run as a whole waits
 	Name  string `json:"name,omitempty"`  // of the activity, step, signal, timer or child workflow
 	Gate  string `json:"gate,omitempty"`  // where the call waits
+	Key   string `json:"key,omitempty"`   // the run key whose own breaker is open there; empty if it is that of the gate
 	Queue string `json:"queue,omitempty"` // in which the call waits
 	Build string `json:"build,omitempty"` // on which the run stays that waits for it (see workflow.Pinned)
 

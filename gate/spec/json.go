@@ -34,6 +34,7 @@ type breakerJSON struct {
 	Failures int      `json:"failures"`
 	Cooldown duration `json:"cooldown"`
 	Wait     bool     `json:"wait,omitzero"`
+	PerKey   bool     `json:"per_key,omitzero"`
 }
 
 // MarshalJSON writes the Spec as UnmarshalJSON reads it.
@@ -60,7 +61,7 @@ func (s *Spec) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON writes the Breaker as UnmarshalJSON reads it.
 func (b Breaker) MarshalJSON() ([]byte, error) {
-	return json.Marshal(breakerJSON{b.Failures, duration(b.Cooldown), b.Wait})
+	return json.Marshal(breakerJSON{b.Failures, duration(b.Cooldown), b.Wait, b.PerKey})
 }
 
 // UnmarshalJSON reads a Breaker as Spec.UnmarshalJSON does.
@@ -69,7 +70,7 @@ func (b *Breaker) UnmarshalJSON(data []byte) error {
 	if err := strictJSON(data, &w); err != nil {
 		return err
 	}
-	*b = Breaker{w.Failures, time.Duration(w.Cooldown), w.Wait}
+	*b = Breaker{w.Failures, time.Duration(w.Cooldown), w.Wait, w.PerKey}
 	return nil
 }
 

@@ -113,6 +113,10 @@ type Budget struct {
 	// Cost of 1, a Refund of 0.1 allows one retry for ten such calls. With zero no token
 	// comes back.
 	Refund float64 `json:"refund,omitempty"`
+
+	// PerKey gives each run key a budget of its own, which is full again when the key has had no
+	// attempt for an hour.
+	PerKey bool `json:"per_key,omitempty"`
 }
 
 // String returns the budget in words: "100 tokens, refund 0.1", or "none".
@@ -126,6 +130,9 @@ func (b Budget) String() string {
 	}
 	if b.Refund != 0 {
 		text += fmt.Sprintf(", refund %g", b.Refund)
+	}
+	if b.PerKey {
+		text += ", for each key"
 	}
 	return text
 }
@@ -147,6 +154,10 @@ type Breaker struct {
 	// with retry.ReasonBreaker. Neither costs an attempt; nor does a failed probe
 	// while calls wait.
 	Wait bool `json:"wait,omitempty"`
+
+	// PerKey gives each run key a breaker of its own: calls of one key that fail stop no others. It
+	// is closed again when the key has had no attempt for an hour after the Cooldown.
+	PerKey bool `json:"per_key,omitempty"`
 }
 
 // String returns the breaker in words: "5 failures, open for 30s", or "none".
@@ -163,6 +174,9 @@ func (b Breaker) String() string {
 	text := fmt.Sprintf("%d failures, open for %s", b.Failures, cooldown)
 	if b.Wait {
 		text += ", calls wait"
+	}
+	if b.PerKey {
+		text += ", for each key"
 	}
 	return text
 }

@@ -33,11 +33,14 @@ type Stats struct {
 	InBackoff     int `json:"in_backoff"`
 	HeldInBackoff int `json:"held_in_backoff"`
 
-	Breaker BreakerState `json:"breaker,omitempty"`
+	// Breaker is closed if each run key has a breaker of its own; OpenKeys counts those that are
+	// not.
+	Breaker  BreakerState `json:"breaker,omitempty"`
+	OpenKeys int          `json:"open_keys,omitempty"`
 
 	// Cooldown is how long an open breaker stays open from now.
 	Cooldown time.Duration `json:"cooldown,omitempty"`
 
-	// Tokens is what is left in the retry budget; zero without one.
+	// Tokens is what is left in the retry budget; zero without one, and if each run key has its own.
 	Tokens float64 `json:"tokens,omitempty"`
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/torture"
+	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/postgres"
 	"github.com/perdure/perdure/store/sqlite"
@@ -34,6 +36,51 @@ func TestT6_NobodyWaitsOverAllNodes(t *testing.T) {
 		for _, at := range []string{"line", "gate", "queue"} {
 			t.Run(name+"/"+at, func(t *testing.T) { behindMany(t, c.db(t), c.nodes, at) })
 		}
+	}
+}
+
+// TestT3_NoKeyExceedsItsLimitOverTwoNodes: two processes share a gate that lets two bodies pass at a
+// time, and of each run key one. By the book, which knows nothing of gates, no more ever were behind
+// it, also when a process is killed and another one takes its place (package witness, narrow.go).
+func TestT3_NoKeyExceedsItsLimitOverTwoNodes(t *testing.T) {
+	extent.NotInShort(t, "a server")
+	t.Parallel()
+	c := newCluster(t, pgtest.Shared(t))
+	nodes := c.two()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	defer cancel()
+	load := c.newLoad()
+	load.Only, load.More = []string{"crowd"}, map[string]witness.Job{"crowd": witness.Crowding}
+	load.Begin(ctx)
+	for range 3 * *times {
+		c.awaitProgress(load, 20)
+		nodes[1].Kill()
+		nodes[1] = c.start("b", torture.Setup{Name: "b"})
+		c.setCrew(nodes...)
+	}
+	c.awaitProgress(load, 20)
+	end := load.End()
+	c.awaitShares(nodes...)
+	c.awaitHealth(nodes...)
+	c.verdict(end)
+
+	// What the verdict is worth: bodies of all keys passed in both processes, and those of two keys
+	// together.
+	passed, inside, together := map[string]bool{}, map[string]string{}, false
+	for _, e := range end.Entries {
+		if e.Phase != witness.Begin {
+			delete(inside, e.Attempt)
+			continue
+		}
+		key := witness.KeyOf(e.Workflow)
+		passed[e.Process+" "+key] = true
+		for _, other := range inside {
+			together = together || other != key
+		}
+		inside[e.Attempt] = key
+	}
+	if len(passed) < 6 || !together {
+		t.Errorf("there passed %v, two keys together: %v", passed, together)
 	}
 }
 

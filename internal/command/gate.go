@@ -26,14 +26,7 @@ var gateCommands = []Command{
 		Means:   "Attempts pass the gate again, as its limit, rate and breaker allow. A gate that is not paused stays as it is.",
 		Example: `  perdure gates resume payments --reason "the bank is ready"`,
 	}, tellGate("resume", ops.ResumeGate)),
-	Row(Command{
-		On: Gate, Name: "probe", Short: "Let one attempt pass an open circuit breaker",
-		Means:   "The cooldown of the breaker ends: the first call in line starts its attempt now, as the probe. If it succeeds the breaker closes and the others pass; if it fails the breaker is open again for its cooldown. If no call waits, the next one that comes is the probe.",
-		Example: "  perdure gates probe payments --reason \"they say that it is up\"\n  perdure gates probe payments --dry-run",
-	}, func(a *Ask, p *Reason) (view.GateChange, Effect, error) {
-		c, err := ops.ProbeGate(a.Ctx, a.Engine, a.Name, a.Settings(p)...)
-		return c, gateEffect(&c), err
-	}),
+	probeGate,
 	resetGate,
 }
 

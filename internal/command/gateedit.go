@@ -68,21 +68,23 @@ func (p gateEdit) OneOf() ([]string, string) {
 // gateSettings are the settings of a gate that are to be others. Zero takes away what is not
 // there with it.
 type gateSettings struct {
-	Slots     *int           `json:"-" flag:"limit" help:"let this {number} of attempts run at a time" label:"Limit" hint:"attempts at a time"`
-	PerSecond *float64       `json:"-" flag:"rate" help:"let this {number} of attempts start per second; 0 for no rate" label:"Rate per second" hint:"attempts that start; empty: no rate"`
-	Burst     *int           `json:"-" flag:"burst" help:"of the rate: the {number} of attempts that may start together after a rest" label:"Burst" hint:"so many may start together after a rest"`
-	Tokens    *int           `json:"-" flag:"tokens" help:"of the retry budget: the {number} of tokens; 0 for no budget" label:"Retry budget, tokens" hint:"empty: no budget"`
-	Cost      *float64       `json:"-" flag:"cost" help:"of the retry budget: the tokens that a {retry} costs" label:"Cost of a retry" hint:"tokens; empty: 1"`
-	Refund    *float64       `json:"-" flag:"refund" help:"of the retry budget: the tokens that a {success} at the first attempt brings" label:"Refund of a success at the first try" hint:"tokens; empty: none"`
-	Failures  *int           `json:"-" flag:"failures" help:"of the circuit breaker: the {number} of failures in succession that open it; 0 for no breaker" label:"Breaker opens after failures" hint:"in succession; empty: no breaker"`
-	Cooldown  *time.Duration `json:"-" flag:"cooldown" help:"of the circuit breaker: the {duration} for which it stays open" label:"Breaker stays open for" hint:"such as 30s or 5m"`
-	WaitOpen  *bool          `json:"-" flag:"wait-open" help:"of the circuit breaker: calls wait while it is open; with =false they fail" label:"Calls wait while the breaker is open, and do not fail"`
-	KeySlots  *int           `json:"-" flag:"per-key-limit" help:"let this {number} of attempts of one run key run at a time; 0 for as many as the gate has" label:"Limit of one key" hint:"attempts at a time; empty: as the gate"`
-	KeyRate   *float64       `json:"-" flag:"per-key-rate" help:"let this {number} of attempts of one run key start per second; 0 for no rate of a key" label:"Rate of one key per second" hint:"attempts that start; empty: no rate"`
-	KeyBurst  *int           `json:"-" flag:"per-key-burst" help:"of the rate of a key: the {number} of attempts that may start together after a rest" label:"Burst of one key" hint:"so many may start together after a rest"`
-	OfKey     string         `json:"-" flag:"key" help:"set the bounds of this run {key} alone" label:"Only of the key" hint:"empty: of every key"`
-	Without   []string       `json:"-" flag:"without" form:"-" enum:"rate,budget,breaker,per-key" help:"have no rate, budget, breaker or bounds per key: their {names}, with commas"`
-	Anew      bool           `json:"-" flag:"as-in-code" help:"discard all earlier edits first" label:"Discard earlier edits and use the values from code, except for what is changed above"`
+	Slots      *int           `json:"-" flag:"limit" help:"let this {number} of attempts run at a time" label:"Limit" hint:"attempts at a time"`
+	PerSecond  *float64       `json:"-" flag:"rate" help:"let this {number} of attempts start per second; 0 for no rate" label:"Rate per second" hint:"attempts that start; empty: no rate"`
+	Burst      *int           `json:"-" flag:"burst" help:"of the rate: the {number} of attempts that may start together after a rest" label:"Burst" hint:"so many may start together after a rest"`
+	Tokens     *int           `json:"-" flag:"tokens" help:"of the retry budget: the {number} of tokens; 0 for no budget" label:"Retry budget, tokens" hint:"empty: no budget"`
+	Cost       *float64       `json:"-" flag:"cost" help:"of the retry budget: the tokens that a {retry} costs" label:"Cost of a retry" hint:"tokens; empty: 1"`
+	Refund     *float64       `json:"-" flag:"refund" help:"of the retry budget: the tokens that a {success} at the first attempt brings" label:"Refund of a success at the first try" hint:"tokens; empty: none"`
+	Failures   *int           `json:"-" flag:"failures" help:"of the circuit breaker: the {number} of failures in succession that open it; 0 for no breaker" label:"Breaker opens after failures" hint:"in succession; empty: no breaker"`
+	Cooldown   *time.Duration `json:"-" flag:"cooldown" help:"of the circuit breaker: the {duration} for which it stays open" label:"Breaker stays open for" hint:"such as 30s or 5m"`
+	WaitOpen   *bool          `json:"-" flag:"wait-open" help:"of the circuit breaker: calls wait while it is open; with =false they fail" label:"Calls wait while the breaker is open, and do not fail"`
+	OwnBreaker *bool          `json:"-" flag:"breaker-per-key" help:"of the circuit breaker: each run key has its own; with =false all share one" label:"Each run key has a breaker of its own"`
+	OwnBudget  *bool          `json:"-" flag:"budget-per-key" help:"of the retry budget: each run key has its own; with =false all share one" label:"Each run key has a retry budget of its own"`
+	KeySlots   *int           `json:"-" flag:"per-key-limit" help:"let this {number} of attempts of one run key run at a time; 0 for as many as the gate has" label:"Limit of one key" hint:"attempts at a time; empty: as the gate"`
+	KeyRate    *float64       `json:"-" flag:"per-key-rate" help:"let this {number} of attempts of one run key start per second; 0 for no rate of a key" label:"Rate of one key per second" hint:"attempts that start; empty: no rate"`
+	KeyBurst   *int           `json:"-" flag:"per-key-burst" help:"of the rate of a key: the {number} of attempts that may start together after a rest" label:"Burst of one key" hint:"so many may start together after a rest"`
+	OfKey      string         `json:"-" flag:"key" help:"set the bounds of this run {key} alone" label:"Only of the key" hint:"empty: of every key"`
+	Without    []string       `json:"-" flag:"without" form:"-" enum:"rate,budget,breaker,per-key" help:"have no rate, budget, breaker or bounds per key: their {names}, with commas"`
+	Anew       bool           `json:"-" flag:"as-in-code" help:"discard all earlier edits first" label:"Discard earlier edits and use the values from code, except for what is changed above"`
 
 	Whole json.RawMessage `json:"-" flag:"json" form:"-" arg:"[JSON]" help:"an edit in one piece"`
 }
@@ -99,8 +101,8 @@ func (p *gateEdit) settle(g *view.Gate) error {
 		now = g.Edited.Declared
 	}
 	rate := some(given(p.PerSecond, &now.Rate.PerSecond), given(p.Burst, &now.Rate.Burst))
-	budget := some(given(p.Tokens, &now.Budget.Tokens), given(p.Cost, &now.Budget.Cost), given(p.Refund, &now.Budget.Refund))
-	breaker := some(given(p.Failures, &now.Breaker.Failures), given(p.Cooldown, &now.Breaker.Cooldown), given(p.WaitOpen, &now.Breaker.Wait))
+	budget := some(given(p.Tokens, &now.Budget.Tokens), given(p.Cost, &now.Budget.Cost), given(p.Refund, &now.Budget.Refund), given(p.OwnBudget, &now.Budget.PerKey))
+	breaker := some(given(p.Failures, &now.Breaker.Failures), given(p.Cooldown, &now.Breaker.Cooldown), given(p.WaitOpen, &now.Breaker.Wait), given(p.OwnBreaker, &now.Breaker.PerKey))
 	if p.Key = cmp.Or(p.OfKey, p.Key); p.Key != "" {
 		if own, has := g.KeyBounds[p.Key]; has && !p.AsInCode {
 			now.PerKey = own
@@ -126,7 +128,7 @@ func (p *gateEdit) settle(g *view.Gate) error {
 	case p.Tokens != nil && now.Budget.Tokens == 0:
 		p.Budget = &gate.Budget{}
 	case now.Budget.Tokens == 0:
-		return param.Bad("tokens", "cost and refund need a number of tokens", "are missing")
+		return param.Bad("tokens", "the rest of a budget needs a number of tokens", "are missing")
 	default:
 		p.Budget = &now.Budget
 	}
@@ -253,7 +255,7 @@ func gateEditForm(a *Ask, p *gateEdit) (f Form, err error) {
 	s := &g.Spec
 	p.gateSettings = gateSettings{
 		Slots: &s.Limit, PerSecond: &s.Rate.PerSecond, Burst: &s.Rate.Burst, Tokens: &s.Budget.Tokens, Cost: &s.Budget.Cost, Refund: &s.Budget.Refund,
-		Failures: &s.Breaker.Failures, Cooldown: &s.Breaker.Cooldown, WaitOpen: &s.Breaker.Wait,
+		Failures: &s.Breaker.Failures, Cooldown: &s.Breaker.Cooldown, WaitOpen: &s.Breaker.Wait, OwnBreaker: &s.Breaker.PerKey, OwnBudget: &s.Budget.PerKey,
 		KeySlots: &s.PerKey.Limit, KeyRate: &s.PerKey.Rate.PerSecond, KeyBurst: &s.PerKey.Rate.Burst,
 	}
 	f.Button = "Show the difference"

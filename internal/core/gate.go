@@ -20,11 +20,14 @@ type Gate struct {
 	detail  GateDetail
 
 	rows    map[TicketKey]int64 // row numbers of the tickets
-	shares  map[string]int64    // row numbers of the run keys that have one
+	shares  map[string]shareRow // of the run keys that have one
 	lastRow int64
 	touched []TicketKey // tickets changed since the last step, perhaps repeated
 	changed []string    // run keys, likewise
 }
+
+// shareRow is the row of a run key: its number, and until when its breaker was open when it was written.
+type shareRow struct{ number, openUntil int64 }
 
 // GateDetail is the document in a gate's row: everything except its tickets.
 type GateDetail struct {
@@ -53,7 +56,7 @@ const forgetAfter = 7 * 24 * time.Hour
 
 // NewGate returns the machine of a gate that has no row yet.
 func NewGate(name string) *Gate {
-	return &Gate{name: name, rows: map[TicketKey]int64{}, shares: map[string]int64{}, standing: standing{state: State{Status: StatusStanding, Wake: Never}}}
+	return &Gate{name: name, rows: map[TicketKey]int64{}, shares: map[string]shareRow{}, standing: standing{state: State{Status: StatusStanding, Wake: Never}}}
 }
 
 // LoadGate returns the machine of a gate from its rows.
@@ -69,12 +72,12 @@ func LoadGate(name string, rows []Row, state State) (*Gate, error) {
 	shares := map[string]gates.ShareRecord{}
 	for _, row := range rows {
 		g.lastRow = max(g.lastRow, row.Call)
-		if row.State == GateShare {
-			var r gates.ShareRecord
-			if err := history.Unseal(row.Data, &r); err != nil {
-				return nil, history.Damaged("the row of a run key", err)
+		if row.State == GateShare || row.State == GateTripped {
+			r, err := DecodeShare(row.Data)
+			if err != nil {
+				return nil, err
 			}
-			shares[row.Name], g.shares[row.Name] = r, row.Call
+			shares[row.Name], g.shares[row.Name] = r, shareRow{row.Call, r.OpenUntil}
 			continue
 		}
 		t, err := DecodeTicket(row.Data)
@@ -104,6 +107,15 @@ func DecodeTicket(data []byte) (gates.Ticket[TicketKey], error) {
 		return t, history.Damaged("the row of a ticket", err)
 	}
 	return t, nil
+}
+
+// DecodeShare decodes the document in the row of a run key.
+func DecodeShare(data []byte) (gates.ShareRecord, error) {
+	var r gates.ShareRecord
+	if err := history.Unseal(data, &r); err != nil {
+		return r, history.Damaged("the row of a run key", err)
+	}
+	return r, nil
 }
 
 // maxHeard is the maximum number of inputs that a gate takes in one step.

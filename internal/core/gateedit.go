@@ -80,7 +80,7 @@ func (g *Gate) carryOut(m *ToGate) (outcome, text string) {
 	case GateEdit:
 		return g.edit(m)
 	case GateProbe:
-		return g.probe()
+		return g.probe(m.Key)
 	case GateReset:
 		return g.reset(m)
 	}
@@ -165,67 +165,6 @@ func equalEdits(a, b spec.Edit) bool {
 
 func equal[T comparable](a, b *T) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
-}
-
-// probe sends the next attempt through an open breaker.
-func (g *Gate) probe() (outcome, text string) {
-	s := g.machine.Stats(g.now)
-	switch {
-	case s.Breaker == spec.NoBreaker:
-		return Refused, "it has no circuit breaker"
-	case s.Breaker == spec.Closed:
-		return Unchanged, "its circuit breaker is closed: attempts pass"
-	case s.Paused:
-		return Refused, "it is paused: no attempt passes until it is resumed"
-	case s.Probing:
-		return Unchanged, "a probe runs: its outcome decides"
-	case s.Breaker == spec.HalfOpen:
-		return Unchanged, "its circuit breaker is half-open: the next attempt is the probe"
-	}
-	g.apply(g.machine.Probe(g.now))
-	switch after := g.machine.Stats(g.now); {
-	case after.Probing:
-		return Applied, "one attempt passes as the probe"
-	case after.Depth > 0:
-		return Applied, "the next attempt that gets a slot is the probe"
-	}
-	return Applied, "no call waits: the next one that comes is the probe"
-}
-
-// The parts of a gate that GateReset resets.
-const (
-	PartBreaker = "breaker"
-	PartBudget  = "budget"
-)
-
-// reset makes parts of the gate forget their state.
-func (g *Gate) reset(m *ToGate) (outcome, text string) {
-	var did, why []string
-	for _, part := range m.Parts {
-		r := g.machine.Record()
-		switch {
-		case part == PartBreaker && g.detail.Spec.Breaker == spec.Breaker{}:
-			why = append(why, "it has no circuit breaker")
-		case part == PartBudget && g.detail.Spec.Budget == spec.Budget{}:
-			why = append(why, "it has no retry budget")
-		case part == PartBreaker && r.Failures > 0:
-			g.apply(g.machine.Close(g.now))
-			did = append(did, "its circuit breaker is closed")
-		case part == PartBreaker:
-			why = append(why, "its circuit breaker counts no failures")
-		case part == PartBudget && r.Spent > 0:
-			g.apply(g.machine.Refill(g.now))
-			did = append(did, "its retry budget is full")
-		case part == PartBudget:
-			why = append(why, "its retry budget is full already")
-		default:
-			return Refused, fmt.Sprintf("it has no part %q that this version knows", part)
-		}
-	}
-	if len(did) == 0 {
-		return Unchanged, strings.Join(why, "; ")
-	}
-	return Applied, strings.Join(append(did, why...), "; ")
 }
 
 // GateDifference describes the differences between two specs.

@@ -211,3 +211,37 @@ func TestF21_TheLogIsBounded(t *testing.T) {
 		t.Errorf("the log is in the gate's document: %s", data)
 	}
 }
+
+// TestT3_OfAKeyOnlyAChangeIsReported: that its breaker opened, and that it closed, once each, although the
+// gate is read from its rows in between; and the row says whether it is open.
+func TestT3_OfAKeyOnlyAChangeIsReported(t *testing.T) {
+	d := newDoor(t)
+	declared := spec.Spec{Name: "door", Mode: spec.Rejoin, Limit: 5, Breaker: spec.Breaker{Failures: 1, Cooldown: time.Hour, Wait: true, PerKey: true}, Budget: spec.Budget{Tokens: 9, PerKey: true}}
+	state := func() (all []CallState) {
+		for _, r := range d.rows {
+			if r.Name == "ann" {
+				all = append(all, r.State)
+			}
+		}
+		return all
+	}
+	say := func(m ToGate) []KeyBreaker { return d.hear(m).Breakers }
+	for _, run := range []string{"a", "b"} {
+		if got := say(ToGate{Word: GateEnter, Ticket: ticket(run, 1), Attempt: 1, RunKey: "ann", Spec: onRecord(declared)}); got != nil {
+			t.Errorf("the first call changes %+v", got)
+		}
+	}
+	backoff := func(run string) []KeyBreaker {
+		return say(ToGate{Word: GateBackoff, Ticket: ticket(run, 1), Attempt: 1, Outcome: gates.Failure, Until: d.now})
+	}
+	if got := backoff("a"); len(got) != 1 || got[0].Key != "ann" || got[0].Was != 0 || got[0].Until == 0 || got[0].Failures != 1 || fmt.Sprint(state()) != "[#tripped]" {
+		t.Errorf("when it opens: %+v, %v", got, state())
+	}
+	if got := backoff("b"); got != nil { // which costs a token
+		t.Errorf("when something else of the key changes: %+v", got)
+	}
+	got := say(ToGate{Word: GateReset, Parts: []string{PartBreaker}, Key: "ann"})
+	if len(got) != 1 || got[0].Was == 0 || got[0].Until != 0 || fmt.Sprint(state()) != "[#share]" {
+		t.Errorf("when it is closed: %+v, %v", got, state())
+	}
+}

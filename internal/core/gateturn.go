@@ -101,22 +101,35 @@ func (g *Gate) writeRows() {
 	}
 	g.touched = g.touched[:0]
 	for _, runKey := range slices.Compact(slices.Sorted(slices.Values(g.changed))) {
-		number, has := g.shares[runKey]
-		switch r := g.machine.Share(runKey); {
-		case r != gates.ShareRecord{}:
-			if !has {
-				g.lastRow++
-				number = g.lastRow
-				g.shares[runKey] = number
-			}
-			data, _ := history.Seal(r) // a number only: cannot fail
-			g.out.Rows = append(g.out.Rows, Row{Call: number, State: GateShare, Name: runKey, Data: data})
-		case has:
-			delete(g.shares, runKey)
-			g.out.Closed = append(g.out.Closed, number)
-		}
+		g.writeShare(runKey, g.machine.Share(runKey))
 	}
 	g.changed = g.changed[:0]
+}
+
+// writeShare writes or deletes the row of a run key, and reports what became of its breaker.
+func (g *Gate) writeShare(runKey string, r gates.ShareRecord) {
+	row, has := g.shares[runKey]
+	if r.OpenUntil != row.openUntil {
+		g.out.Breakers = append(g.out.Breakers, KeyBreaker{Key: runKey, Was: row.openUntil, Until: r.OpenUntil, Failures: r.Failures})
+	}
+	switch {
+	case r != gates.ShareRecord{}:
+		if !has {
+			g.lastRow++
+			row.number = g.lastRow
+		}
+		row.openUntil = r.OpenUntil
+		g.shares[runKey] = row
+		state := GateShare
+		if r.OpenUntil != 0 {
+			state = GateTripped
+		}
+		data, _ := history.Seal(r) // numbers only: cannot fail
+		g.out.Rows = append(g.out.Rows, Row{Call: row.number, State: state, Name: runKey, Data: data})
+	case has:
+		delete(g.shares, runKey)
+		g.out.Closed = append(g.out.Closed, row.number)
+	}
 }
 
 // NextDue returns when the gate must be stepped if no message comes, or Never.
@@ -142,6 +155,9 @@ func (g *Gate) Detail() GateDetail { return g.detail }
 
 // Stats counts the tickets at the gate.
 func (g *Gate) Stats(now int64) gates.Stats { return g.machine.Stats(now) }
+
+// KeyHealths returns the run keys whose own breaker or budget remembers something.
+func (g *Gate) KeyHealths(now int64) []gates.KeyHealth { return g.machine.KeyHealths(now) }
 
 // OwnBounds returns the bounds of those run keys that have their own.
 func (g *Gate) OwnBounds() map[string]spec.PerKey { return g.machine.OwnBounds() }

@@ -92,6 +92,8 @@ type ToGate struct {
 	Anew  bool              `json:"anew,omitempty"`
 	// Of GateReset: PartBreaker, PartBudget.
 	Parts []string `json:"parts,omitempty"`
+	// Of GateProbe and GateReset: the run key whose own breaker or budget is meant, "" for all.
+	Key string `json:"key,omitempty"`
 }
 
 // FromGate is a message from a gate to a run. It may arrive twice.

@@ -35,9 +35,17 @@ type StandingTurn struct {
 	// Replaced is the gate's previous spec, if a call's spec Replacing took its place;
 	// otherwise nil.
 	Replaced, Replacing *spec.Spec
-	Noted               []Note  // operations by people
-	Faults              []error // what could not be understood or done
-	Dropped             int     // late or repeated inputs
+	Breakers            []KeyBreaker // of run keys that have their own, which opened or closed
+	Noted               []Note       // operations by people
+	Faults              []error      // what could not be understood or done
+	Dropped             int          // late or repeated inputs
+}
+
+// KeyBreaker is a change of the breaker of a run key: until when it was open and is, 0 if it is closed.
+type KeyBreaker struct {
+	Key        string
+	Was, Until int64
+	Failures   int
 }
 
 // Empty reports whether there is nothing to commit.

@@ -199,5 +199,6 @@ const (
 	TicketWaiting CallState = "#waiting"
 	TicketHolding CallState = "#holding"
 	TicketResting CallState = "#resting"
-	GateShare     CallState = "#share" // what a gate remembers of a run key
+	GateShare     CallState = "#share"   // what a gate remembers of a run key
+	GateTripped   CallState = "#tripped" // the same, of one whose own breaker is not closed
 )

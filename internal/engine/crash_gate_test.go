@@ -123,6 +123,32 @@ var editedGateShape = shape{
 	},
 }
 
+// breakerShape is a gate whose breaker opens, that of all keys or of the one of the run, and closes.
+func breakerShape(name, door string, perKey bool) shape {
+	return shape{
+		gated: true, name: name,
+		flow: func(*book) workflow.Func[string, string] {
+			return func(wf *workflow.Context, in string) (string, error) {
+				through := activity.Through(gate.New(door, 5, gate.WithBreaker(gate.Breaker{Failures: 1, Cooldown: time.Minute, PerKey: perKey})))
+				_, err := workflow.Call(wf, more, in, through, once)
+				in += reasonOf(err)
+				_, err = workflow.Call(wf, work, in, through)
+				in += reasonOf(err)
+				if err := workflow.Sleep(wf, time.Hour); err != nil {
+					return "", err
+				}
+				return workflow.Call(wf, work, in, through)
+			}
+		},
+		bodies: func(b *book) bodies {
+			return bodies{
+				"work": after(time.Second),
+				"more": func(context.Context, string) (string, error) { return "", errRefused },
+			}
+		},
+	}
+}
+
 var gateShapes = []shape{
 	editedGateShape,
 	{
@@ -200,28 +226,8 @@ var gateShapes = []shape{
 			}
 		},
 	},
-	{
-		gated: true, name: "gate-breaker",
-		flow: func(*book) workflow.Func[string, string] {
-			return func(wf *workflow.Context, in string) (string, error) {
-				through := activity.Through(gate.New("fuse", 5, gate.WithBreaker(gate.Breaker{Failures: 1, Cooldown: time.Minute})))
-				_, err := workflow.Call(wf, more, in, through, once)
-				in += reasonOf(err)
-				_, err = workflow.Call(wf, work, in, through)
-				in += reasonOf(err)
-				if err := workflow.Sleep(wf, time.Hour); err != nil {
-					return "", err
-				}
-				return workflow.Call(wf, work, in, through)
-			}
-		},
-		bodies: func(b *book) bodies {
-			return bodies{
-				"work": after(time.Second),
-				"more": func(context.Context, string) (string, error) { return "", errRefused },
-			}
-		},
-	},
+	breakerShape("gate-breaker", "fuse", false),
+	breakerShape("gate-key-breaker", "fuses", true),
 	{
 		gated: true, name: "gate-forgotten", // it is removed between the calls
 		flow: func(*book) workflow.Func[string, string] {

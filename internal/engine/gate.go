@@ -40,6 +40,9 @@ func (k gateKind) notice(name string, entity core.Standing) func(out *core.Stand
 		if out.State != nil {
 			k.reportGate(name, &before, gate.Detail())
 		}
+		for _, b := range out.Breakers {
+			k.reportBreaker(name, b)
+		}
 		k.reportNotes(name, out.Noted)
 		if out.Replaced == nil {
 			return

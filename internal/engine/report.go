@@ -103,11 +103,16 @@ func (k gateKind) reportGate(name string, before *core.GateDetail, now core.Gate
 	case before.Pause != nil && now.Pause == nil:
 		log.GateResumed(name)
 	}
-	switch was, is := before.Record.OpenUntil, now.Record.OpenUntil; {
-	case is > was:
-		log.BreakerOpened(name, time.Unix(0, is).UTC(), now.Record.Failures)
-	case was > 0 && is == 0:
-		log.BreakerClosed(name)
+	k.reportBreaker(name, core.KeyBreaker{Was: before.Record.OpenUntil, Until: now.Record.OpenUntil, Failures: now.Record.Failures})
+}
+
+// reportBreaker logs that a breaker has opened or closed.
+func (k gateKind) reportBreaker(name string, b core.KeyBreaker) {
+	switch {
+	case b.Until > b.Was:
+		k.engine.log.BreakerOpened(name, b.Key, time.Unix(0, b.Until).UTC(), b.Failures)
+	case b.Was > 0 && b.Until == 0:
+		k.engine.log.BreakerClosed(name, b.Key)
 	}
 }
 

@@ -3,6 +3,7 @@ package gates
 import (
 	"slices"
 
+	"github.com/perdure/perdure/internal/fair"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -11,10 +12,10 @@ import (
 // which they are blocked.
 func (m *Machine[K]) admit(now int64) {
 	m.blocked = 0
-	for !m.record.Paused && m.line.count+m.due.len() > 0 {
-		if m.shut(now) {
+	for !m.record.Paused && m.line.count+m.due.len()+len(m.barred) > 0 {
+		if m.refuseBarred(); m.shut(now) {
 			if !m.config.Breaker.Wait {
-				m.refuseAll()
+				m.refuseAll(nil)
 			} else if now < m.record.OpenUntil {
 				m.blocked = m.record.OpenUntil
 			}
@@ -36,7 +37,7 @@ func (m *Machine[K]) admit(now int64) {
 // breaker is open that is the next probe.
 func (m *Machine[K]) candidate() *entry[K] {
 	if m.record.OpenUntil != 0 {
-		return m.nextProbe()
+		return m.nextProbe(nil)
 	}
 	holder := m.holder()
 	if m.holders >= m.config.Limit {
@@ -50,19 +51,31 @@ func (m *Machine[K]) candidate() *entry[K] {
 	if holder != nil && m.due.items[0].before(&k.State.queue.items[0]) {
 		return holder
 	}
+	if m.halfOpen(k) {
+		return m.nextProbe(k)
+	}
 	return first
 }
 
-// holder returns the first ticket in line that has a slot. One whose key has started too many
-// lately is set aside for as long.
+// holder returns the first ticket in line that has a slot, or what its key has for a probe. One
+// whose key may not start anything now is set aside for as long.
 func (m *Machine[K]) holder() *entry[K] {
 	for {
 		e := m.due.top()
-		if e == nil || m.startAt(e.share) <= m.now {
+		switch {
+		case e == nil:
+			return nil
+		case m.opensAt(e.share) > m.now:
+			m.setAside(e)
+			m.look(e.share)
+		case !m.halfOpen(e.share):
 			return e
+		default:
+			if probe := m.nextProbe(e.share); probe != nil {
+				return probe
+			}
+			m.setAside(e)
 		}
-		m.due.pop()
-		m.backoffs.push(e, m.startAt(e.share), 0)
 	}
 }
 
@@ -71,25 +84,29 @@ func (m *Machine[K]) holder() *entry[K] {
 // a probe in vain go first, in line, and then the one that was for the longest time not. A
 // call that a failure would end is a probe only if there is no other. Work of whose end the gate
 // learns nothing cannot be one: where nothing else waits it passes, one at a time, and the
-// breaker waits for the next attempt.
-func (m *Machine[K]) nextProbe() *entry[K] {
+// breaker waits for the next attempt. It is that of one key, or nil for that of all.
+func (m *Machine[K]) nextProbe(of *fair.Key[share[K]]) *entry[K] {
 	var best *item[K]
 	look := func(q *queue[K]) {
 		for i := range q.items {
-			if it := &q.items[i]; !it.isStale() && m.startAt(it.entry.share) <= m.now && (best == nil || it.probesBefore(best)) {
+			it := &q.items[i]
+			if !it.isStale() && (of == nil || it.entry.share == of) && m.startAt(it.entry.share) <= m.now && (best == nil || it.probesBefore(best)) {
 				best = it
 			}
 		}
 	}
 	look(&m.due)
 	if m.holders < m.config.Limit {
-		for _, k := range m.line.turns.All() {
-			if m.may(k) {
+		for _, k := range m.these(of) {
+			if m.hasRoom(k) {
 				look(&k.State.queue)
 			}
 		}
 	}
-	if best == nil || best.entry.Silent && m.passing != nil {
+	if best == nil {
+		return nil
+	}
+	if _, p := m.breaker(best.entry.share); best.entry.Silent && p.passing != nil {
 		return nil
 	}
 	return best.entry
@@ -117,12 +134,12 @@ func (m *Machine[K]) grant(e *entry[K], now int64) {
 		e.share.State.holders++
 		m.line.turns.Served(e.share)
 	}
-	switch {
-	case m.record.OpenUntil == 0:
+	switch h, p := m.breaker(e.share); {
+	case h.OpenUntil == 0:
 	case e.Silent:
-		m.passing = e
+		p.passing = e
 	default:
-		e.Probe, m.probe = true, e
+		e.Probe, p.probe = true, e
 	}
 	m.step.Granted = append(m.step.Granted, Grant[K]{Key: e.Key, Attempt: e.Attempt, Returns: e.Returns, Probe: e.Probe && m.config.Breaker.Wait, Waited: max(now-e.Since, 0)})
 	e.Phase, e.Since = Running, now
@@ -131,42 +148,49 @@ func (m *Machine[K]) grant(e *entry[K], now int64) {
 	m.touch(e)
 }
 
-// passed notes that a ticket holds no slot any more.
-func (m *Machine[K]) passed(e *entry[K]) {
-	if m.passing == e {
-		m.passing = nil
-	}
-}
-
 // refuse ends a ticket without an attempt.
 func (m *Machine[K]) refuse(e *entry[K], reason retry.Reason) {
 	m.step.Refused = append(m.step.Refused, Refusal[K]{Key: e.Key, Attempt: e.Attempt, Reason: reason})
 	m.remove(e)
 }
 
-// refuseAll refuses all waiting tickets because the breaker is open.
-func (m *Machine[K]) refuseAll() {
-	var all []item[K]
-	take := func(q *queue[K]) {
+// refuseBarred refuses what waits of the keys whose own breaker refuses it.
+func (m *Machine[K]) refuseBarred() {
+	for len(m.barred) > 0 {
+		last := len(m.barred) - 1
+		k := m.barred[last]
+		m.barred[last], m.barred = nil, m.barred[:last]
+		if k.State.barred = false; m.refuses(k) {
+			m.refuseAll(k)
+		}
+	}
+}
+
+// refuseAll refuses the waiting tickets because the breaker is open: those of one key, or of all if
+// it is nil. Tickets with a slot come first.
+func (m *Machine[K]) refuseAll(of *fair.Key[share[K]]) {
+	var held, line []item[K]
+	take := func(all *[]item[K], q *queue[K]) {
 		for _, i := range q.items {
-			if !i.isStale() {
-				all = append(all, i)
+			if !i.isStale() && (of == nil || i.entry.share == of) {
+				*all = append(*all, i)
 			}
 		}
 	}
-	for _, k := range m.line.turns.All() {
-		take(&k.State.queue)
+	take(&held, &m.due)
+	for _, k := range m.these(of) {
+		take(&held, &k.State.aside)
+		take(&line, &k.State.queue)
 	}
-	slices.SortFunc(all, func(a, b item[K]) int {
-		if a.before(&b) {
-			return -1
+	for _, all := range [][]item[K]{held, line} {
+		slices.SortFunc(all, func(a, b item[K]) int {
+			if a.before(&b) {
+				return -1
+			}
+			return 1
+		})
+		for _, i := range all {
+			m.refuse(i.entry, retry.ReasonBreaker)
 		}
-		return 1
-	})
-	for e := m.holder(); e != nil; e = m.holder() {
-		m.refuse(e, retry.ReasonBreaker)
-	}
-	for _, i := range all {
-		m.refuse(i.entry, retry.ReasonBreaker)
 	}
 }

@@ -79,15 +79,16 @@ func cost(b spec.Budget) int64 {
 
 // pay charges a retry and reports whether the budget had enough for it.
 func (m *Machine[K]) pay(e *entry[K]) bool {
-	b := m.config.Budget
+	b, spent := m.config.Budget, m.spent(e)
 	if b == (spec.Budget{}) {
 		return true
 	}
-	if m.record.Spent+cost(b) > capacity(b) {
+	if *spent+cost(b) > capacity(b) {
 		return false
 	}
-	m.record.Spent += cost(b)
+	*spent += cost(b)
 	e.Paid = true
+	m.learned(e.share, b.PerKey)
 	return true
 }
 
@@ -95,22 +96,34 @@ func (m *Machine[K]) pay(e *entry[K]) bool {
 func (m *Machine[K]) unpay(e *entry[K]) {
 	if e.Paid {
 		e.Paid = false
-		m.record.Spent = max(m.record.Spent-cost(m.config.Budget), 0)
+		m.refund(e, cost(m.config.Budget))
 	}
 }
 
 // reward refunds a success at the first attempt.
 func (m *Machine[K]) reward(e *entry[K], outcome Outcome) {
 	if outcome == Success && e.Attempt == 1 {
-		m.record.Spent = max(m.record.Spent-thousandths(m.config.Budget.Refund), 0)
+		m.refund(e, thousandths(m.config.Budget.Refund))
 	}
 }
 
-// shut reports whether the breaker blocks all attempts: in its cooldown, or while it waits
-// for the probe.
-func (m *Machine[K]) shut(now int64) bool {
-	return m.record.OpenUntil != 0 && (now < m.record.OpenUntil || m.probe != nil)
+func (m *Machine[K]) refund(e *entry[K], tokens int64) {
+	spent := m.spent(e)
+	*spent = max(*spent-tokens, 0)
+	m.learned(e.share, m.config.Budget.PerKey)
 }
+
+// spent is what the budget of a ticket lacks.
+func (m *Machine[K]) spent(e *entry[K]) *int64 {
+	if m.config.Budget.PerKey {
+		return &e.share.State.record.Spent
+	}
+	return &m.record.Spent
+}
+
+// shut reports whether the breaker of the gate blocks all attempts: in its cooldown, or while it
+// waits for the probe.
+func (m *Machine[K]) shut(now int64) bool { return m.probing.shut(m.record.Health, now) }
 
 // judge tells the breaker how a running attempt ended. While the breaker is open only the
 // probe counts: the others started before.
@@ -119,9 +132,10 @@ func (m *Machine[K]) judge(e *entry[K], outcome Outcome, now int64) {
 	if b == (spec.Breaker{}) {
 		return
 	}
-	isProbe, r := m.probe == e, &m.record
+	r, p := m.breaker(e.share)
+	isProbe := p.probe == e
 	if isProbe {
-		m.probe, e.Probe = nil, false
+		p.probe, e.Probe = nil, false
 	} else if r.OpenUntil != 0 {
 		return
 	}
@@ -136,17 +150,25 @@ func (m *Machine[K]) judge(e *entry[K], outcome Outcome, now int64) {
 			r.Failures, r.OpenUntil = b.Failures, now+int64(b.Cooldown)
 		}
 	}
+	m.learned(e.share, b.PerKey)
 }
 
 // fit drops the state that the spec has no use for.
 func (m *Machine[K]) fit() {
-	r := &m.record
 	if m.config.Rate == (spec.Rate{}) {
-		r.RateAt = 0
+		m.record.RateAt = 0
 	}
-	r.Spent = min(r.Spent, capacity(m.config.Budget))
-	if m.config.Breaker == (spec.Breaker{}) {
-		r.Failures, r.OpenUntil = 0, 0
-		m.noProbe()
+	m.fitHealth(&m.record.Health, &m.probing, false)
+}
+
+// fitHealth drops what a breaker and a budget remember that do not count any more: those of the gate,
+// or of one key.
+func (m *Machine[K]) fitHealth(h *Health, p *probing[K], ofKey bool) {
+	if h.Spent = min(h.Spent, capacity(m.config.Budget)); m.config.Budget.PerKey != ofKey {
+		h.Spent = 0
+	}
+	if b := m.config.Breaker; b == (spec.Breaker{}) || b.PerKey != ofKey {
+		h.Failures, h.OpenUntil, p.passing = 0, 0, nil
+		m.noProbe(p)
 	}
 }

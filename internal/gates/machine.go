@@ -2,6 +2,7 @@ package gates
 
 import (
 	"github.com/perdure/perdure/gate/spec"
+	"github.com/perdure/perdure/internal/fair"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -71,15 +72,16 @@ type Machine[K comparable] struct {
 	config spec.Spec
 	record Record
 
-	tickets  map[K]*entry[K]
-	line     line[K]   // waiting without a slot
-	due      queue[K]  // waiting with a slot
-	backoffs queue[K]  // ordered by when something happens to them
-	holders  int       // slots taken
-	probe    *entry[K] // whose outcome the breaker waits for
-	now      int64     // of the step
-	passing  *entry[K] // of which it learns none, and that has passed while it was half-open
-	blocked  int64     // when rate or breaker admit the next attempt, 0 if neither blocks it
+	tickets    map[K]*entry[K]
+	line       line[K]  // waiting without a slot
+	due        queue[K] // waiting with a slot
+	backoffs   queue[K] // ordered by when something happens to them
+	holders    int      // slots taken
+	now        int64    // of the step
+	blocked    int64    // when rate or breaker admit the next attempt, 0 if neither blocks it
+	probing[K]          // by the breaker of the gate
+
+	barred []*fair.Key[share[K]] // whose own breaker may have calls to refuse
 
 	step   Step[K]
 	dirty  []*entry[K] // entries of step.Changed
@@ -132,10 +134,7 @@ func (m *Machine[K]) Enter(now int64, ask Ask[K]) *Step[K] {
 func (m *Machine[K]) Return(now int64, key K, attempt, returns int) *Step[K] {
 	m.begin(now)
 	if e := m.tickets[key]; e != nil && e.Phase == Running && e.Attempt == attempt && e.Returns == returns {
-		m.passed(e)
-		if m.probe == e {
-			m.probe, e.Probe = nil, false
-		}
+		m.forgo(e)
 		m.untakeRate(e)
 		m.free(e)
 		e.Returns++
@@ -273,13 +272,10 @@ func (m *Machine[K]) advance(now int64) {
 		}
 		yields := m.backoffs.items[0].rank < e.Until
 		m.backoffs.pop()
-		switch {
-		case e.Phase == Waiting: // the rate of its key lets it pass
-			m.queue(e)
-		case yields: // MaxHold has passed
+		if yields { // MaxHold has passed
 			m.free(e)
 			m.rest(e)
-		default:
+		} else {
 			m.endBackoff(e, e.Until, now)
 		}
 	}
@@ -309,6 +305,7 @@ func (m *Machine[K]) queue(e *entry[K]) {
 		q = &e.share.State.queue
 		m.line.count++
 	}
+	e.share.State.waiting++
 	q.push(e, -int64(e.Priority), e.Came)
 	m.look(e.share)
 }
@@ -343,10 +340,7 @@ func (m *Machine[K]) remove(e *entry[K]) {
 		m.unpay(e)
 	}
 	m.free(e)
-	m.passed(e)
-	if m.probe == e {
-		m.probe = nil
-	}
+	m.forgo(e)
 	m.touch(e)
 	delete(m.tickets, e.Key)
 	m.leave(e)

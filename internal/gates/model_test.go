@@ -22,12 +22,7 @@ type model struct {
 	rate   *modelRate
 	rates  map[string]*modelRate // of run keys
 
-	tokens int // thousandths
-
-	breaker  string // closed, open, half-open
-	failures int
-	reopens  int64
-	probe    *modelTicket
+	health map[string]*modelHealth // of run keys; of all in "all"
 
 	events []string // of the step
 }
@@ -86,9 +81,34 @@ type modelStart struct {
 	at, credit int64
 }
 
-func newModel(c spec.Spec) *model {
-	return &model{c: c, tokens: c.Budget.Tokens * 1000, breaker: "closed", rate: newModelRate(c.Rate), rates: map[string]*modelRate{}}
+// modelHealth is what breaker and budget remember of all, or of a run key.
+type modelHealth struct {
+	tokens int // thousandths
+
+	breaker  string // closed, open, half-open
+	failures int
+	reopens  int64
+	probe    *modelTicket
 }
+
+func newModel(c spec.Spec) *model {
+	return &model{c: c, rate: newModelRate(c.Rate), rates: map[string]*modelRate{}, health: map[string]*modelHealth{}}
+}
+
+func (m *model) healthOf(perKey bool, runKey string) *modelHealth {
+	if !perKey {
+		runKey = "all"
+	}
+	if m.health[runKey] == nil {
+		m.health[runKey] = &modelHealth{tokens: m.c.Budget.Tokens * 1000, breaker: "closed"}
+	}
+	return m.health[runKey]
+}
+
+func (m *model) breakerOf(t *modelTicket) *modelHealth {
+	return m.healthOf(m.c.Breaker.PerKey, t.runKey)
+}
+func (m *model) budgetOf(t *modelTicket) *modelHealth { return m.healthOf(m.c.Budget.PerKey, t.runKey) }
 
 // rateOf returns the rate of a run key.
 func (m *model) rateOf(runKey string) *modelRate {
@@ -133,10 +153,11 @@ func (m *model) slots() (n int) {
 
 func (m *model) remove(t *modelTicket) {
 	if t.paid && t.phase != gates.Running {
-		m.tokens = min(m.tokens+m.cost(), m.c.Budget.Tokens*1000)
+		b := m.budgetOf(t)
+		b.tokens = min(b.tokens+m.cost(), m.c.Budget.Tokens*1000)
 	}
-	if m.probe == t {
-		m.probe = nil
+	if b := m.breakerOf(t); b.probe == t {
+		b.probe = nil
 	}
 	m.tickets = slices.DeleteFunc(m.tickets, func(o *modelTicket) bool { return o == t })
 }
@@ -181,12 +202,13 @@ func (m *model) backoff(now int64, key, attempt int, o gates.Outcome, until int6
 	m.judge(now, t, o)
 	t.paid = false
 	if o == gates.Failure && m.c.Budget.Tokens > 0 {
-		if m.tokens < m.cost() {
+		b := m.budgetOf(t)
+		if b.tokens < m.cost() {
 			m.events = append(m.events, fmt.Sprintf("refuse %d.%d budget", t.key, t.attempt))
 			m.remove(t)
 			return
 		}
-		m.tokens -= m.cost()
+		b.tokens -= m.cost()
 		t.paid = true
 	}
 	t.attempt++
@@ -205,7 +227,8 @@ func (m *model) done(now int64, key int, o gates.Outcome) {
 	if t.phase == gates.Running {
 		m.judge(now, t, o)
 		if o == gates.Success && t.attempt == 1 {
-			m.tokens = min(m.tokens+int(m.c.Budget.Refund*1000+0.5), m.c.Budget.Tokens*1000)
+			b := m.budgetOf(t)
+			b.tokens = min(b.tokens+int(m.c.Budget.Refund*1000+0.5), m.c.Budget.Tokens*1000)
 		}
 	}
 	m.remove(t)
@@ -215,24 +238,25 @@ func (m *model) judge(now int64, t *modelTicket, o gates.Outcome) {
 	if m.c.Breaker.Failures == 0 {
 		return
 	}
-	open := func() { m.breaker, m.reopens = "open", now+int64(m.c.Breaker.Cooldown) }
+	b := m.breakerOf(t)
+	open := func() { b.breaker, b.reopens = "open", now+int64(m.c.Breaker.Cooldown) }
 	if o == gates.FailedProbe { // perhaps of another gate
 		o = gates.Failure
 	}
 	switch {
-	case m.probe == t:
-		m.probe = nil
+	case b.probe == t:
+		b.probe = nil
 		if o == gates.Success {
-			m.breaker, m.failures = "closed", 0
+			b.breaker, b.failures = "closed", 0
 		} else if o == gates.Failure {
 			t.probed = now
 			open()
 		}
-	case m.breaker != "closed":
+	case b.breaker != "closed":
 	case o == gates.Success:
-		m.failures = 0
+		b.failures = 0
 	case o == gates.Failure:
-		if m.failures++; m.failures == m.c.Breaker.Failures {
+		if b.failures++; b.failures == m.c.Breaker.Failures {
 			open()
 		}
 	}
@@ -245,8 +269,8 @@ func (m *model) giveBack(key, attempt, returns int) {
 	}
 	t.phase, t.slot = gates.StandingBy, false
 	t.returns++
-	if m.probe == t {
-		m.probe = nil
+	if b := m.breakerOf(t); b.probe == t {
+		b.probe = nil
 	}
 	m.rate.takeBack(t, m.filled)
 	m.rateOf(t.runKey).takeBack(t, m.filled)
@@ -286,8 +310,10 @@ func (m *model) pass(now int64) {
 		r.fill(now - m.filled)
 	}
 	m.filled = now
-	if m.breaker == "open" && now >= m.reopens {
-		m.breaker = "half-open"
+	for _, h := range m.health {
+		if h.breaker == "open" && now >= h.reopens {
+			h.breaker = "half-open"
+		}
 	}
 }
 
@@ -304,26 +330,17 @@ func (m *model) serve(granted []gates.Grant[int]) {
 		slices.SortFunc(waiting, func(a, b *modelTicket) int {
 			return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.came, b.came), cmp.Compare(a.number, b.number))
 		})
-		if m.breaker == "open" || m.probe != nil {
-			if !m.c.Breaker.Wait {
-				for _, t := range waiting {
-					m.events = append(m.events, fmt.Sprintf("refuse %d.%d breaker", t.key, t.attempt))
-					m.remove(t)
-				}
+		waiting = slices.DeleteFunc(waiting, func(t *modelTicket) bool {
+			b := m.breakerOf(t)
+			if b.breaker != "open" && b.probe == nil {
+				return false
 			}
-			return
-		}
-		if m.breaker == "half-open" { // those take turns that a failure would not end
-			slices.SortStableFunc(waiting, func(a, b *modelTicket) int {
-				switch {
-				case a.once != b.once && a.once:
-					return 1
-				case a.once != b.once:
-					return -1
-				}
-				return cmp.Compare(a.probed, b.probed)
-			})
-		}
+			if !m.c.Breaker.Wait {
+				m.events = append(m.events, fmt.Sprintf("refuse %d.%d breaker", t.key, t.attempt))
+				m.remove(t)
+			}
+			return true
+		})
 		waiting = slices.DeleteFunc(waiting, func(t *modelTicket) bool {
 			full := m.slots() == m.c.Limit || m.c.PerKey.Limit > 0 && m.held(t.runKey) == m.c.PerKey.Limit
 			return !t.slot && full || m.rateOf(t.runKey).empty()
@@ -331,24 +348,39 @@ func (m *model) serve(granted []gates.Grant[int]) {
 		if len(waiting) == 0 || m.rate.empty() {
 			return
 		}
-		t := waiting[0]
-		if m.breaker != "half-open" && len(granted) > 0 {
+		var t *modelTicket
+		if len(granted) > 0 {
 			t = m.choose(waiting, granted[0].Key)
 			granted = granted[1:]
+		} else {
+			t = waiting[0]
 		}
 		t.slot, t.phase = true, gates.Running
 		m.rate.start(t, m.filled)
 		m.rateOf(t.runKey).start(t, m.filled)
-		if m.breaker == "half-open" {
-			m.probe = t
+		if b := m.breakerOf(t); b.breaker == "half-open" {
+			b.probe = t
 		}
 		m.events = append(m.events, fmt.Sprintf("grant %d.%d", t.key, t.attempt))
 	}
 }
 
 // choose returns the ticket of a key if it may be the next one: the first of its run key without a
-// slot, or the first with one. Otherwise it returns another.
+// slot, or the first with one; behind a breaker that is half-open the first that should be the probe.
+// Otherwise it returns another.
 func (m *model) choose(waiting []*modelTicket, key int) *modelTicket {
+	if i := slices.IndexFunc(waiting, func(t *modelTicket) bool { return t.key == key }); i >= 0 && m.breakerOf(waiting[i]).breaker == "half-open" {
+		of := m.breakerOf(waiting[i])
+		return slices.MinFunc(slices.DeleteFunc(slices.Clone(waiting), func(t *modelTicket) bool { return m.breakerOf(t) != of }), func(a, b *modelTicket) int {
+			switch { // those take turns that a failure would not end
+			case a.once != b.once && a.once:
+				return 1
+			case a.once != b.once:
+				return -1
+			}
+			return cmp.Compare(a.probed, b.probed)
+		})
+	}
 	seen := map[string]bool{}
 	holder := slices.IndexFunc(waiting, func(t *modelTicket) bool { return t.slot })
 	for i, t := range waiting {
@@ -372,7 +404,7 @@ func (m *model) choose(waiting []*modelTicket, key int) *modelTicket {
 func (m *model) String() string {
 	var s []string
 	for _, t := range m.tickets {
-		s = append(s, fmt.Sprintf("%d.%d #%d p%d %s returns=%d slot=%v paid=%v probe=%v once=%v probed=%d", t.key, t.attempt, t.number, t.priority, t.phase, t.returns, t.slot, t.paid, m.probe == t, t.once, t.probed))
+		s = append(s, fmt.Sprintf("%d.%d #%d p%d %s returns=%d slot=%v paid=%v probe=%v once=%v probed=%d", t.key, t.attempt, t.number, t.priority, t.phase, t.returns, t.slot, t.paid, m.breakerOf(t).probe == t, t.once, t.probed))
 	}
 	slices.Sort(s)
 	return fmt.Sprint(s, m.paused)

@@ -13,6 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
+var runKeys = []string{"", "a", "b"}
+
 // choices is where a scenario comes from: rapid or the fuzzer.
 type choices interface {
 	// below returns a number from 0 to n-1.
@@ -54,10 +56,10 @@ func newScenario(c choices, f fatal) *scenario {
 		s.c.Rate = spec.Rate{PerSecond: 1e8, Burst: c.below("burst", 3)}
 	}
 	if c.below("budget", 3) == 0 {
-		s.c.Budget = spec.Budget{Tokens: 1 + c.below("tokens", 3), Cost: float64(c.below("cost", 2)), Refund: float64(c.below("refund", 3)) / 4}
+		s.c.Budget = spec.Budget{Tokens: 1 + c.below("tokens", 3), Cost: float64(c.below("cost", 2)), Refund: float64(c.below("refund", 3)) / 4, PerKey: c.below("budgets", 2) == 0}
 	}
 	if c.below("breaker", 2) == 0 {
-		s.c.Breaker = spec.Breaker{Failures: 1 + c.below("failures", 3), Cooldown: 50, Wait: c.below("wait", 2) == 0}
+		s.c.Breaker = spec.Breaker{Failures: 1 + c.below("failures", 3), Cooldown: 50, Wait: c.below("wait", 2) == 0, PerKey: c.below("breakers", 2) == 0}
 	}
 	if c.below("per key", 3) == 0 {
 		s.c.PerKey.Limit = c.below("limit of a key", s.c.Limit+1)
@@ -97,7 +99,7 @@ func (s *scenario) step() {
 	switch s.below("input", 11) {
 	case 0, 1, 2:
 		priority := s.below("priority", 3) / 2
-		ask := gates.Ask[int]{Key: key, Attempt: attempt, Priority: priority, Returns: returns, Once: s.below("once", 4) == 0, RunKey: []string{"", "a", "b"}[s.below("run key", 3)], Weight: s.below("weight", 3)}
+		ask := gates.Ask[int]{Key: key, Attempt: attempt, Priority: priority, Returns: returns, Once: s.below("once", 4) == 0, RunKey: runKeys[s.below("run key", 3)], Weight: s.below("weight", 3)}
 		if s.below("came before", 3) == 0 {
 			ask.Came = s.now - int64(s.below("before", 4)*15)
 		}
@@ -212,11 +214,28 @@ func (s *scenario) compareStats(input string) {
 	if stats.Holders > s.c.Limit || stats.Holders != s.model.slots() {
 		s.Fatalf("after %s: %d holders, limit %d, should be %d", input, stats.Holders, s.c.Limit, s.model.slots())
 	}
-	if stats.Tokens != float64(s.model.tokens)/1000 {
-		s.Fatalf("after %s: %v tokens, not %d thousandths", input, stats.Tokens, s.model.tokens)
-	}
-	if want := map[string]spec.BreakerState{"closed": spec.Closed, "open": spec.Open, "half-open": spec.HalfOpen}[s.model.breaker]; s.c.Breaker.Failures > 0 && stats.Breaker != want {
+	states := map[string]spec.BreakerState{"closed": spec.Closed, "open": spec.Open, "half-open": spec.HalfOpen}
+	if all := s.model.healthOf(false, ""); !s.c.Budget.PerKey && stats.Tokens != float64(all.tokens)/1000 {
+		s.Fatalf("after %s: %v tokens, not %d thousandths", input, stats.Tokens, all.tokens)
+	} else if want := states[all.breaker]; s.c.Breaker.Failures > 0 && stats.Breaker != want {
 		s.Fatalf("after %s: the breaker is %q, not %q", input, stats.Breaker, want)
+	}
+	own := map[string]gates.KeyHealth{}
+	for _, k := range s.m.KeyHealths(s.now) {
+		own[k.Key] = k
+	}
+	for _, runKey := range runKeys {
+		is, known := own[runKey]
+		if s.c.Budget.PerKey {
+			if want := float64(s.model.healthOf(true, runKey).tokens) / 1000; known && is.Tokens != want || !known && want != float64(s.c.Budget.Tokens) {
+				s.Fatalf("after %s: key %q has %+v, not %v tokens", input, runKey, is, want)
+			}
+		}
+		if s.c.Breaker.PerKey {
+			if want := s.model.healthOf(true, runKey); known && is.Breaker != states[want.breaker] || !known && want.breaker != "closed" || is.Probing != (want.probe != nil) {
+				s.Fatalf("after %s: the breaker of key %q is %+v, not %+v", input, runKey, is, want)
+			}
+		}
 	}
 	if at, ok := s.m.Next(); ok && at <= s.now {
 		s.Fatalf("after %s: Next is %d and now is %d", input, at, s.now)
@@ -229,6 +248,7 @@ func (s *scenario) restart() {
 	if s.m.Forgettable(s.now) && s.below("forget", 2) == 0 {
 		s.m, _ = gates.New[int](s.c)
 		s.record, s.model.number = gates.Record{}, 0
+		s.model.health = map[string]*modelHealth{}
 		return
 	}
 	var tickets []gates.Ticket[int]

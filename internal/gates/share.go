@@ -14,12 +14,16 @@ import (
 
 // share is what belongs to one run key.
 type share[K comparable] struct {
-	queue   queue[K] // waiting without a slot
-	holders int      // slots taken
-	tickets int
-	record  ShareRecord
+	queue      queue[K] // waiting without a slot
+	aside      queue[K] // waiting with a slot while rate or breaker of the key let none start
+	waiting    int      // in both, or with a slot in the line of all
+	holders    int      // slots taken
+	tickets    int
+	record     ShareRecord
+	probing[K] // by the breaker of the key
 
 	dirty          bool // listed in Step.Shares
+	barred         bool // listed in Machine.barred
 	parked, fading *moment[K]
 }
 
@@ -30,6 +34,10 @@ type ShareRecord struct {
 	RateAt int64 `json:"rate_at,omitempty"`
 	// Own are the bounds of this key alone, nil for those of all keys.
 	Own *spec.PerKey `json:"own,omitempty"`
+	// Health is that of the key if breaker or budget are its own, and Until is until when it is
+	// remembered.
+	Health
+	Until int64 `json:"until,omitempty"`
 }
 
 // line is the tickets that wait without a slot, by run key.
@@ -37,7 +45,7 @@ type line[K comparable] struct {
 	turns fair.Turns[share[K]]
 	count int
 
-	parked timeline[K] // keys with waiting tickets, by when their rate lets one start
+	parked timeline[K] // keys with waiting tickets, by when rate and breaker let one start
 	fading timeline[K] // keys with a record, by when it can be forgotten
 	owning int         // keys with bounds of their own
 }
@@ -67,6 +75,9 @@ func (m *Machine[K]) unqueue(e *entry[K]) {
 	if e.home == &e.share.State.queue {
 		m.line.count--
 	}
+	if e.Phase == Waiting {
+		e.share.State.waiting--
+	}
 	e.home.leave(e)
 	m.look(e.share)
 }
@@ -78,11 +89,22 @@ func (m *Machine[K]) look(k *fair.Key[share[K]]) {
 	if first != nil && m.config.PriorityFirst {
 		rank = s.queue.items[0].rank
 	}
-	at := m.startAt(k)
-	if first == nil || at <= m.now {
+	at := m.opensAt(k)
+	if at <= m.now {
+		for e := s.aside.top(); e != nil; e = s.aside.top() {
+			i := s.aside.items[0]
+			s.aside.pop()
+			m.due.push(e, i.rank, i.came)
+		}
+	}
+	if s.waiting == 0 || at <= m.now {
 		at = 0
 	}
 	s.parked = m.line.parked.set(s.parked, k, at)
+	if !s.barred && m.refuses(k) {
+		s.barred = true
+		m.barred = append(m.barred, k)
+	}
 	m.line.turns.Wait(k, first != nil && m.may(k), s.tickets > 0 || s.fading != nil || s.record.Own != nil, rank)
 }
 
@@ -96,21 +118,24 @@ func (m *Machine[K]) bounds(k *fair.Key[share[K]]) spec.PerKey {
 	return *cmp.Or(k.State.record.Own, &m.config.PerKey)
 }
 
-// may reports whether the limit and the rate of a key let a ticket without a slot start now.
-func (m *Machine[K]) may(k *fair.Key[share[K]]) bool {
+// may reports whether a ticket of a key without a slot may start now.
+func (m *Machine[K]) may(k *fair.Key[share[K]]) bool { return k.State.parked == nil && m.hasRoom(k) }
+
+// hasRoom reports whether a key may take another slot.
+func (m *Machine[K]) hasRoom(k *fair.Key[share[K]]) bool {
 	limit := m.bounds(k).Limit
-	return k.State.parked == nil && (limit == 0 || k.State.holders < limit)
+	return limit == 0 || k.State.holders < limit
 }
 
-// advanceShares lets the keys start something whose rate allows it again, and forgets those whose
-// rate is at rest.
+// advanceShares lets the keys start something whose rate or breaker allows it again, and forgets what
+// is at rest.
 func (m *Machine[K]) advanceShares(now int64) {
 	m.now = now
 	for m.line.parked.next() <= now {
 		m.look(m.line.parked[0].key)
 	}
 	for m.line.fading.next() <= now {
-		m.setRate(m.line.fading[0].key, 0)
+		m.forget(m.line.fading[0].key)
 	}
 }
 
@@ -121,7 +146,7 @@ func (m *Machine[K]) setRate(k *fair.Key[share[K]], at int64) {
 		s.record.RateAt = at
 		m.touchShare(k)
 	}
-	s.fading = m.line.fading.set(s.fading, k, at)
+	m.fade(k)
 	m.look(k)
 }
 
@@ -147,7 +172,13 @@ func (m *Machine[K]) setOwn(k *fair.Key[share[K]], own *spec.PerKey) {
 func (m *Machine[K]) fitShares(now int64) {
 	m.now = now
 	for _, k := range m.line.turns.All() {
-		m.setRate(k, reach(k.State.record.RateAt, m.bounds(k).Rate, now))
+		s := &k.State
+		if was := s.record.Health; was != (Health{}) {
+			if m.fitHealth(&s.record.Health, &s.probing, true); was != s.record.Health {
+				m.learned(k, true)
+			}
+		}
+		m.setRate(k, reach(s.record.RateAt, m.bounds(k).Rate, now))
 	}
 }
 

@@ -48,6 +48,7 @@ func Restore[K comparable](c spec.Spec, r Record, tickets []Ticket[K], shares ma
 	for _, runKey := range slices.Sorted(maps.Keys(shares)) {
 		k := m.line.turns.Key(runKey, 0)
 		m.setOwn(k, shares[runKey].Own)
+		k.State.record.Health, k.State.record.Until = shares[runKey].Health, shares[runKey].Until
 		m.setRate(k, shares[runKey].RateAt)
 	}
 	sorted := slices.Clone(tickets)
@@ -71,12 +72,13 @@ func Restore[K comparable](c spec.Spec, r Record, tickets []Ticket[K], shares ma
 func (m *Machine[K]) restore(t Ticket[K]) error {
 	e := &entry[K]{Ticket: t}
 	m.join(e)
+	_, p := m.breaker(e.share)
 	switch {
 	case t.Phase == Running && !t.Slot:
 		return fmt.Errorf("it runs without a slot")
 	case t.Phase == StandingBy && t.Slot:
 		return fmt.Errorf("it stands by and has a slot")
-	case t.Probe && (t.Phase != Running || m.probe != nil):
+	case t.Probe && (t.Phase != Running || p.probe != nil):
 		return fmt.Errorf("it is a probe that does not run, or not the only one")
 	case t.Phase == Running, t.Phase == StandingBy:
 	case t.Phase == Waiting:
@@ -91,10 +93,10 @@ func (m *Machine[K]) restore(t Ticket[K]) error {
 	if t.Slot {
 		m.holders++
 		e.share.State.holders++
-		m.look(e.share)
 	}
 	if t.Probe {
-		m.probe = e
+		p.probe = e
 	}
+	m.look(e.share)
 	return nil
 }

@@ -17,9 +17,20 @@ type Stats struct {
 func (m *Machine[K]) Stats(now int64) Stats {
 	s := Stats{OpenUntil: m.record.OpenUntil, Probing: m.probe != nil, Stats: spec.Stats{
 		Limit: m.config.Limit, Holders: m.holders, Paused: m.record.Paused,
-		Breaker: m.breakerState(now), Cooldown: time.Duration(max(m.record.OpenUntil-now, 0)),
+		Breaker: breakerState(m.record.Health, now), Cooldown: time.Duration(max(m.record.OpenUntil-now, 0)),
 		Tokens: float64(capacity(m.config.Budget)-m.record.Spent) / 1000,
 	}}
+	if m.config.Breaker == (spec.Breaker{}) {
+		s.Breaker = spec.NoBreaker
+	}
+	if m.config.Budget.PerKey {
+		s.Tokens = 0
+	}
+	for _, k := range m.KeyHealths(now) {
+		if k.OpenUntil != 0 {
+			s.OpenKeys++
+		}
+	}
 	for _, e := range m.tickets {
 		switch e.Phase {
 		case Waiting:
@@ -37,13 +48,11 @@ func (m *Machine[K]) Stats(now int64) Stats {
 	return s
 }
 
-func (m *Machine[K]) breakerState(now int64) spec.BreakerState {
+func breakerState(h Health, now int64) spec.BreakerState {
 	switch {
-	case m.config.Breaker == (spec.Breaker{}):
-		return spec.NoBreaker
-	case m.record.OpenUntil == 0:
+	case h.OpenUntil == 0:
 		return spec.Closed
-	case now < m.record.OpenUntil:
+	case now < h.OpenUntil:
 		return spec.Open
 	}
 	return spec.HalfOpen

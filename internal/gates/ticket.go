@@ -90,6 +90,12 @@ type Record struct {
 	// RateAt is when the rate has its full burst again.
 	RateAt int64 `json:"rate_at,omitempty"`
 
+	// Health is zero in what each run key has for itself.
+	Health
+}
+
+// Health is what a budget and a breaker remember: those of the gate, or of one run key.
+type Health struct {
 	// Spent is what the budget lacks, in thousandths of a token.
 	Spent int64 `json:"spent,omitempty"`
 

@@ -3,6 +3,7 @@ package history
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,9 @@ func TestE41_GatesOnRecord(t *testing.T) {
 		Budget: spec.Budget{Tokens: 100, Cost: 2, Refund: 0.1}, Breaker: spec.Breaker{Failures: 5, Cooldown: 30 * time.Second, Wait: true},
 	}
 	const onRecord = `{"name":"payments","limit":10,"mode":"hold","max_hold":60000000000,"rate":{"per_second":50,"burst":10},"budget":{"tokens":100,"cost":2,"refund":0.1},"breaker":{"failures":5,"cooldown":30000000000,"wait":true}}`
+	own := full
+	own.Budget.PerKey, own.Breaker.PerKey = true, true
+	ownOnRecord := strings.NewReplacer(`"refund":0.1`, `"refund":0.1,"per_key":true`, `"wait":true`, `"wait":true,"per_key":true`).Replace(onRecord)
 	small := spec.Spec{Name: "small", Limit: 1, Mode: spec.Rejoin}
 	const smallOnRecord = `{"name":"small","limit":1,"mode":"rejoin"}`
 	edit := spec.Edit{Limit: 3, Rate: &spec.Rate{}, Budget: &full.Budget, Breaker: &full.Breaker}
@@ -27,6 +31,7 @@ func TestE41_GatesOnRecord(t *testing.T) {
 	}
 	for want, v := range map[string]any{
 		onRecord:      GateSpec(full),
+		ownOnRecord:   GateSpec(own),
 		smallOnRecord: GateSpec(small),
 		`[` + onRecord + `,` + smallOnRecord + `]`: []GateSpec{GateSpec(full), GateSpec(small)},
 		`{}`: RecordGateEdit(spec.Edit{AsInCode: true}),

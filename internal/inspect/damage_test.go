@@ -241,7 +241,7 @@ func TestI24_ADamagedGateOrScheduleIsNamed(t *testing.T) {
 	if err != nil || len(schedules) != 1 || !strings.Contains(schedules[0].Problem, "the row of the schedule is damaged") {
 		t.Errorf("the schedules are %+v, %v", schedules, err)
 	}
-	if open, err := in.Breakers(t.Context()); len(open) != 0 || err != nil {
+	if open, keys, err := in.Breakers(t.Context()); len(open)+len(keys) != 0 || err != nil {
 		t.Errorf("the breakers are %v, %v", open, err)
 	}
 	got, err := in.Doctor(t.Context(), view.DoctorFilter{})

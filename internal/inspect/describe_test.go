@@ -383,7 +383,7 @@ func TestE64_AStoppedEngineReadsNothing(t *testing.T) {
 		"Nodes":            func() error { _, err := in.Nodes(t.Context()); return err },
 		"Gates":            func() error { _, err := in.Gates(t.Context()); return err },
 		"Gate":             func() error { _, err := in.Gate(t.Context(), "door"); return err },
-		"Breakers":         func() error { _, err := in.Breakers(t.Context()); return err },
+		"Breakers":         func() error { _, _, err := in.Breakers(t.Context()); return err },
 		"Schedules":        func() error { _, err := in.Schedules(t.Context()); return err },
 		"DescribeSchedule": func() error { _, err := in.DescribeSchedule(t.Context(), "s"); return err },
 		"Switches":         func() error { _, err := in.Switches(t.Context(), true); return err },

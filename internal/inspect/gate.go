@@ -41,24 +41,34 @@ func (in *Inspector) Gates(ctx context.Context) ([]view.Gate, error) {
 	return gates, err
 }
 
-// Breakers reports for the gates with a circuit breaker, by name, whether it is open. It
-// covers as many gates as a status does, and reads none of the calls at them.
-func (in *Inspector) Breakers(ctx context.Context) (map[string]bool, error) {
+// Breakers reports for the gates with a circuit breaker, by name, whether it is open, and for those
+// with one for each run key how many of these are. It covers as many gates as a status does, and
+// reads none of the calls at them.
+func (in *Inspector) Breakers(ctx context.Context) (open map[string]bool, ofKeys map[string]int, err error) {
 	if err := in.check(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	open, read := map[string]bool{}, 0
-	err := in.eachStanding(ctx, entity.Gate, func(row *store.Run) error {
+	keys, err := in.openKeys(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	open, ofKeys = map[string]bool{}, map[string]int{}
+	read := 0
+	err = in.eachStanding(ctx, entity.Gate, func(row *store.Run) error {
 		if read++; read > statusGates {
 			return errEnough
 		}
 		d, err := core.DecodeGate(row.Detail)
-		if err == nil && hasBreaker(&d) { // the status names an unreadable gate
-			open[entity.NameOf(row.ID)] = breakerOpen(&d, in.now())
+		switch name := entity.NameOf(row.ID); {
+		case err != nil || !hasBreaker(&d): // the status names an unreadable gate
+		case d.Spec.Breaker.PerKey:
+			ofKeys[name] = len(keys[name])
+		default:
+			open[name] = breakerOpen(&d, in.now())
 		}
 		return nil
 	})
-	return open, err
+	return open, ofKeys, err
 }
 
 // Gate returns the committed machine of a gate.
@@ -85,10 +95,10 @@ func (in *Inspector) gateOf(g *core.Gate) view.Gate {
 	if by := d.Edited; by != nil {
 		v.Edited = &view.GateEdited{GateEdit: by.Recorded(), Declared: spec.Spec(by.Declared), By: by.By, Why: by.Why, Since: at(by.At)}
 	}
-	if d.Spec.Budget != (spec.Budget{}) {
+	if b := d.Spec.Budget; b != (spec.Budget{}) && !b.PerKey {
 		v.Tokens = &s.Tokens
 	}
-	v.Keys, v.KeyBounds = keysAt(g), g.OwnBounds()
+	v.Keys, v.KeyBounds, v.OpenKeys = keysAt(g, in.now()), g.OwnBounds(), s.OpenKeys
 	for _, t := range inOrder(g.Tickets()) {
 		ticket := view.Ticket{
 			WorkflowID: t.Key.Workflow, RunID: t.Key.Run, Call: t.Key.Call, Attempt: t.Attempt, State: string(t.Phase),
@@ -110,8 +120,9 @@ func GateChange(name string, word core.GateWord, p core.GatePreview) view.GateCh
 	}
 }
 
-// keysAt counts the calls at a gate by run key.
-func keysAt(g *core.Gate) []view.KeyWait {
+// keysAt counts the calls at a gate by run key, and says how the breaker and the budget of a key are
+// that has its own.
+func keysAt(g *core.Gate, now int64) []view.KeyWait {
 	keys := keyCounts{}
 	for _, t := range g.Tickets() {
 		switch t.Phase {
@@ -121,7 +132,37 @@ func keysAt(g *core.Gate) []view.KeyWait {
 			keys.waits(t.RunKey, optional(t.Since))
 		}
 	}
+	is, health := g.Detail().Spec, healthAt(g, now)
+	for _, h := range health {
+		if h.OpenUntil != 0 {
+			keys.of(h.Key)
+		}
+	}
+	for _, k := range keys {
+		h, known := health[k.Key]
+		if is.Breaker.PerKey {
+			k.Breaker = cmp.Or(string(h.Breaker), string(spec.Closed))
+		}
+		if h.Breaker == spec.Open {
+			k.OpenUntil = optional(h.OpenUntil)
+		}
+		if is.Budget.PerKey {
+			if k.Tokens = &h.Tokens; !known {
+				h.Tokens = float64(is.Budget.Tokens)
+			}
+		}
+	}
 	return keys.most()
+}
+
+// healthAt returns how breaker and budget are of those run keys at a gate that have their own, unless
+// they are as at first.
+func healthAt(g *core.Gate, now int64) map[string]gates.KeyHealth {
+	health := map[string]gates.KeyHealth{}
+	for _, h := range g.KeyHealths(now) {
+		health[h.Key] = h
+	}
+	return health
 }
 
 // inOrder sorts tickets: running ones, waiting ones in the order in which they are
@@ -164,7 +205,7 @@ func (in *Inspector) addPlaces(ctx context.Context, run string, calls []view.Cal
 		if line == nil {
 			continue
 		}
-		wait.Paused, wait.OpenUntil = line.paused, line.openUntil
+		wait.Paused, wait.OpenUntil, wait.Key = line.paused, line.openUntil, line.openKey
 		wait.Waiting, wait.Place = line.waiting, line.places[calls[i].Call]
 	}
 	return nil
@@ -174,6 +215,7 @@ func (in *Inspector) addPlaces(ctx context.Context, run string, calls []view.Cal
 type gateLine struct {
 	paused    *view.Pause
 	openUntil *time.Time
+	openKey   string // if the breaker that is open is that of a run key alone
 	waiting   int
 	places    map[int64]int
 }
@@ -192,12 +234,16 @@ func (in *Inspector) lineAt(ctx context.Context, gate, run string) (*gateLine, e
 	if s := g.Stats(in.now()); s.Breaker == spec.Open {
 		line.openUntil = optional(s.OpenUntil)
 	}
+	health := healthAt(g, in.now())
 	for _, t := range inOrder(g.Tickets()) {
 		if t.Phase != gates.Waiting {
 			continue
 		}
 		line.waiting++
 		if t.Key.Run == run {
+			if h := health[t.RunKey]; h.Breaker == spec.Open {
+				line.openUntil, line.openKey = optional(h.OpenUntil), h.Key
+			}
 			line.places[t.Key.Call] = line.waiting
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/view"
 )
 
@@ -27,6 +28,11 @@ func (c keyCounts) waits(key string, since *time.Time) {
 	}
 }
 
+// tripped reports whether a key has a breaker of its own, which is not closed.
+func tripped(k *view.KeyWait) bool {
+	return k.Breaker == string(spec.Open) || k.Breaker == string(spec.HalfOpen)
+}
+
 // beyond counts the waiting calls of keys that are not listed.
 func (c keyCounts) beyond(listed []view.KeyWait) (n int) {
 	for _, k := range c {
@@ -38,16 +44,23 @@ func (c keyCounts) beyond(listed []view.KeyWait) (n int) {
 	return n
 }
 
-// most returns the keys of which most calls wait; nil if no run has a key.
+// most returns the keys whose breaker is not closed, and those of which most calls wait; nil if no run
+// has a key, and there is no such breaker.
 func (c keyCounts) most() (keys []view.KeyWait) {
-	if len(c) == 0 || len(c) == 1 && c[""] != nil {
+	if len(c) == 0 || len(c) == 1 && c[""] != nil && !tripped(c[""]) {
 		return nil
 	}
 	for _, k := range c {
 		keys = append(keys, *k)
 	}
+	rank := func(k *view.KeyWait) int {
+		if tripped(k) {
+			return 1
+		}
+		return 0
+	}
 	slices.SortFunc(keys, func(a, b view.KeyWait) int {
-		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(b.Running, a.Running), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(-cmp.Compare(rank(&a), rank(&b)), cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(b.Running, a.Running), cmp.Compare(a.Key, b.Key))
 	})
 	return keys[:min(len(keys), view.MaxKeys)]
 }

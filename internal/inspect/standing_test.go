@@ -54,7 +54,7 @@ func TestR45_GatesAreSeen(t *testing.T) {
 	if want := []string{"c waiting false 1 false", "b waiting false 1 false", "a backoff true 2 true"}; !slices.Equal(line, want) {
 		t.Errorf("there are %q, not %q", line, want)
 	}
-	if open, err := in.Breakers(t.Context()); err != nil || fmt.Sprint(open) != "map[door:false]" {
+	if open, keys, err := in.Breakers(t.Context()); err != nil || fmt.Sprint(open, keys) != "map[door:false] map[]" {
 		t.Errorf("the breakers are %v, %v", open, err)
 	}
 	if all[0].Tokens != nil || all[0].Breaker != "" || all[0].Running != 1 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -44,7 +45,7 @@ func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := &summary{groups: map[waitGroup]*view.Waiting{}, partly: map[string]bool{}, keys: keyCounts{}}
+	sum := &summary{groups: map[waitGroup]*view.Waiting{}, open: map[waitGroup]map[string]bool{}, partly: map[string]bool{}, keys: keyCounts{}}
 	for _, add := range []func(context.Context, *obstacles, *summary) error{in.addPauses, in.addHeld, in.addCalls, in.addDeparted} {
 		if err := add(ctx, o, sum); err != nil {
 			return nil, err
@@ -115,8 +116,9 @@ type waitGroup struct{ kind, name, gate, queue, by, why string }
 type summary struct {
 	groups map[waitGroup]*view.Waiting
 	order  []waitGroup
-	partly map[string]bool // kinds of waits of which not all were read
-	keys   keyCounts       // of calls that wait for a slot, a gate or a worker
+	open   map[waitGroup]map[string]bool // of which run keys the own breaker is open
+	partly map[string]bool               // kinds of waits of which not all were read
+	keys   keyCounts                     // of calls that wait for a slot, a gate or a worker
 }
 
 // add counts something that waits.
@@ -136,6 +138,13 @@ func (s *summary) add(w view.Wait, workflowID, run, workflow string) {
 		g = &view.Waiting{Wait: w, WorkflowID: workflowID, RunID: run, Workflow: workflow}
 		s.groups[at] = g
 		s.order = append(s.order, at)
+	}
+	if w.Key != "" {
+		if s.open[at] == nil {
+			s.open[at] = map[string]bool{}
+		}
+		s.open[at][w.Key] = true
+		g.Keys = len(s.open[at])
 	}
 	if run == "" {
 		return // only the obstacle itself
@@ -220,8 +229,16 @@ func (in *Inspector) addPauses(ctx context.Context, o *obstacles, sum *summary) 
 				w.Since = optional(d.Pause.At)
 			}
 			sum.add(w, "", "", "")
+			return nil
 		}
-		return nil
+		if !d.Spec.Breaker.PerKey {
+			return nil
+		}
+		open, err := o.openKeys(ctx)
+		for _, key := range slices.Sorted(maps.Keys(open[w.Gate])) {
+			sum.add(view.Wait{For: view.WaitBreaker, Gate: w.Gate, Key: key, Until: optional(open[w.Gate][key])}, "", "", "")
+		}
+		return err
 	})
 }
 
@@ -266,7 +283,7 @@ func (in *Inspector) addCalls(ctx context.Context, o *obstacles, sum *summary) e
 			}
 			if t, waits := tickets[callKey{c.Run, c.Number}]; waits && state == store.Gated {
 				w.Gate, w.Since = t.gate, optional(t.since)
-				if err := o.atGate(ctx, &w); err != nil {
+				if err := o.atGate(ctx, &w, c.Key); err != nil {
 					return err
 				}
 			}

@@ -21,6 +21,7 @@ type obstacles struct {
 	in     *Inspector
 	paused map[string]store.Switch
 	gates  map[string]*core.GateDetail // nil: the gate does not exist yet
+	open   openKeys                    // nil: not read yet
 	queues *serving                    // nil: not read yet
 	nodes  []store.Member              // nil: not read yet
 	builds *builds
@@ -58,14 +59,51 @@ func (o *obstacles) gate(ctx context.Context, name string) (*core.GateDetail, er
 	return &d, nil
 }
 
-// atGate adds why a call does not pass a gate.
-func (o *obstacles) atGate(ctx context.Context, w *view.Wait) error {
+// atGate adds why a call of a run key does not pass a gate.
+func (o *obstacles) atGate(ctx context.Context, w *view.Wait, key string) error {
 	w.For = view.WaitGate
 	d, err := o.gate(ctx, w.Gate)
-	if d != nil {
-		gateObstacle(d, o.in.now(), w)
+	if d == nil || gateObstacle(d, o.in.now(), w) || !d.Spec.Breaker.PerKey {
+		return err
+	}
+	open, err := o.openKeys(ctx)
+	if until, is := open[w.Gate][key]; is {
+		w.For, w.Key, w.Until = view.WaitBreaker, key, optional(until)
 	}
 	return err
+}
+
+// openKeys are the run keys whose own breakers are open, and until when, by gate.
+type openKeys map[string]map[string]int64
+
+// maxOpenKeys is how many of them are read.
+const maxOpenKeys = 10_000
+
+func (o *obstacles) openKeys(ctx context.Context) (_ openKeys, err error) {
+	if o.open == nil {
+		o.open, err = o.in.openKeys(ctx)
+	}
+	return o.open, err
+}
+
+func (in *Inspector) openKeys(ctx context.Context) (openKeys, error) {
+	rows, err := in.db.Waiting(ctx, store.CallFilter{Partitions: in.group.All(), State: store.GateTripped, Limit: maxOpenKeys})
+	if err != nil {
+		return nil, err
+	}
+	open := openKeys{}
+	for i := range rows {
+		r, err := core.DecodeShare(rows[i].Data)
+		if err != nil || r.OpenUntil <= in.now() { // the status names a gate that cannot be read
+			continue
+		}
+		gate := entity.NameOf(rows[i].Run)
+		if open[gate] == nil {
+			open[gate] = map[string]int64{}
+		}
+		open[gate][rows[i].Name] = r.OpenUntil
+	}
+	return open, nil
 }
 
 func hasBreaker(d *core.GateDetail) bool { return d.Spec.Breaker != (spec.Breaker{}) }
@@ -193,7 +231,7 @@ func (o *obstacles) addWait(ctx context.Context, row *store.Run, v *view.Run) er
 	switch v.Wait = heldRun(row); {
 	case v.Wait == nil:
 	case v.Wait.Gate != "":
-		return o.atGate(ctx, v.Wait)
+		return o.atGate(ctx, v.Wait, row.Key)
 	default:
 		return o.awaitsBuild(ctx, row, v.Wait)
 	}
@@ -249,7 +287,7 @@ func (o *obstacles) waits(ctx context.Context, row *store.Run) (all []view.Wait,
 		}
 		if w.For == view.WaitGate && p.Gate != nil {
 			w.Gate = p.Gate.Name
-			if err := o.atGate(ctx, &w); err != nil {
+			if err := o.atGate(ctx, &w, row.Key); err != nil {
 				return nil, err
 			}
 		}

@@ -96,7 +96,7 @@ func sentence(w *view.Wait) string {
 	case view.WaitGatePaused:
 		return fmt.Sprintf("%s waits at gate %s, which is paused%s; resume it with ops.ResumeGate", call, w.Gate, by)
 	case view.WaitBreaker:
-		return fmt.Sprintf("%s waits at gate %s, whose circuit breaker is open%s%s", call, w.Gate, until, failed)
+		return fmt.Sprintf("%s waits at gate %s, whose circuit breaker%s is open%s%s", call, w.Gate, ofKey(w.Key), until, failed)
 	case view.WaitGate:
 		return call + " waits at a gate" + named(w.Gate) + failed
 	case view.WaitBackoff:
@@ -148,6 +148,14 @@ func crashed(all []view.Crash) string {
 		}
 	}
 	return text
+}
+
+// ofKey says to which run key alone a breaker belongs.
+func ofKey(key string) string {
+	if key == "" {
+		return ""
+	}
+	return " for key " + key
 }
 
 func named(name string) string {

@@ -33,7 +33,7 @@ var insides = []inside{
 		retries:    runretry
 		run:        self chain events record command blockcommand attribute version update replay rejoin load
 		            run cut reset runcontrol canceled limit take wake step
-		gates:      standing note gateturn gateedit gate
+		gates:      standing note gateturn gateedit gatereset gate
 		schedules:  nominal fire fireend scheduleword timetable
 	`},
 	{"internal/engine", 18, `

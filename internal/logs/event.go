@@ -97,8 +97,8 @@ var (
 
 // Gates and schedules.
 var (
-	breakerOpened = event("breaker_opened", slog.LevelWarn, "the circuit breaker of a gate has opened; attempts wait or are refused", "gate", "until", "failures")
-	breakerClosed = event("breaker_closed", slog.LevelInfo, "the circuit breaker of a gate has closed", "gate")
+	breakerOpened = event("breaker_opened", slog.LevelWarn, "the circuit breaker of a gate has opened, or that of a run key; attempts wait or are refused", "gate", "key", "until", "failures")
+	breakerClosed = event("breaker_closed", slog.LevelInfo, "the circuit breaker of a gate has closed, or that of a run key", "gate", "key")
 	gatePaused    = event("gate_paused", slog.LevelWarn, "a gate is paused", "gate", "by", "reason")
 	gateResumed   = event("gate_resumed", slog.LevelInfo, "a gate is resumed", "gate")
 	gateEdited    = event("gate_edited", slog.LevelWarn, "a gate was edited, or an edit was removed", "gate", "by", "reason", "change")

@@ -2,13 +2,14 @@ package logs
 
 import "time"
 
-// BreakerOpened is written when a breaker opens, and again when its probe fails.
-func (l *Log) BreakerOpened(gate string, until time.Time, failures int) {
-	l.write(breakerOpened, gate, until, failures)
+// BreakerOpened is written when a breaker opens, and again when its probe fails. The key is that of the
+// runs to which alone it belongs, "" if it belongs to all.
+func (l *Log) BreakerOpened(gate, key string, until time.Time, failures int) {
+	l.write(breakerOpened, gate, key, until, failures)
 }
 
 // BreakerClosed is written when the probe of a breaker succeeds.
-func (l *Log) BreakerClosed(gate string) { l.write(breakerClosed, gate) }
+func (l *Log) BreakerClosed(gate, key string) { l.write(breakerClosed, gate, key) }
 
 // GatePaused is written when a gate is paused.
 func (l *Log) GatePaused(gate, by, reason string) { l.write(gatePaused, gate, by, reason) }

@@ -119,7 +119,7 @@ func TestE63_BurstsAreSummedUp(t *testing.T) {
 			l.GateResumed("bank")
 			l.InputsLate("run", 1)
 		}
-		l.BreakerClosed("bank")
+		l.BreakerClosed("bank", "")
 		if n := strings.Count(b.String(), gateResumed.Name); n != burstSize {
 			t.Errorf("%d records of one burst", n)
 		}

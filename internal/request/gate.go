@@ -78,11 +78,11 @@ func checkKeyEdit(edit view.GateEdit) error {
 	return nil
 }
 
-// ProbeGate ends the cooldown of a gate's circuit breaker. It returns the change as
-// EditGate does.
-func (c *Client) ProbeGate(ctx context.Context, name string, dry bool, by By) (view.GateChange, error) {
+// ProbeGate ends the cooldown of a gate's circuit breaker, or of that of one key. It returns the
+// change as EditGate does.
+func (c *Client) ProbeGate(ctx context.Context, name, key string, dry bool, by By) (view.GateChange, error) {
 	return Intercept(ctx, c, operate("probe-gate"), func(ctx context.Context) (view.GateChange, error) {
-		return c.operateGate(ctx, core.ToGate{Gate: name, Word: core.GateProbe}, dry, by)
+		return c.operateGate(ctx, core.ToGate{Gate: name, Word: core.GateProbe, Key: key}, dry, by)
 	})
 }
 
@@ -90,7 +90,7 @@ func (c *Client) ProbeGate(ctx context.Context, name string, dry bool, by By) (v
 // EditGate does.
 func (c *Client) ResetGate(ctx context.Context, name string, parts view.GateReset, dry bool, by By) (view.GateChange, error) {
 	return Intercept(ctx, c, operate("reset-gate"), func(ctx context.Context) (view.GateChange, error) {
-		m := core.ToGate{Gate: name, Word: core.GateReset}
+		m := core.ToGate{Gate: name, Word: core.GateReset, Key: parts.Key}
 		if parts.Breaker {
 			m.Parts = append(m.Parts, core.PartBreaker)
 		}
@@ -108,6 +108,11 @@ func (c *Client) ResetGate(ctx context.Context, name string, parts view.GateRese
 func (c *Client) operateGate(ctx context.Context, m core.ToGate, dry bool, by By) (out view.GateChange, err error) {
 	if err := c.check(ctx, named("gate", m.Gate), by.check()); err != nil {
 		return out, err
+	}
+	if m.Key != "" {
+		if err := history.CheckKey(m.Key); err != nil {
+			return out, err
+		}
 	}
 	g, err := c.gate(ctx, m.Gate)
 	if err != nil {

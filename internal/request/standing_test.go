@@ -111,7 +111,7 @@ func TestE104_AGateIsProbedAndReset(t *testing.T) {
 		a.Define("bank", charges(roomtest.Seconds(9), roomtest.Through(door)))
 		a.start("bank", "b")
 		a.settle()
-		if _, err := a.ProbeGate(a.ctx, "nothing", true, By{}); err == nil {
+		if _, err := a.ProbeGate(a.ctx, "nothing", "", true, By{}); err == nil {
 			a.Error("a gate that is not there is probed")
 		}
 		a.Latest("b").Fails(1, "Busy", "no")
@@ -119,7 +119,7 @@ func TestE104_AGateIsProbedAndReset(t *testing.T) {
 		if g := a.gateOf(); g.Breaker != "open" {
 			a.Fatalf("the breaker is %s", g.Breaker)
 		}
-		change, err := a.ProbeGate(a.ctx, "door", false, by("p"))
+		change, err := a.ProbeGate(a.ctx, "door", "", false, by("p"))
 		a.settle()
 		if g := a.gateOf(); err != nil || change.Outcome != view.Applied || g.Breaker == "open" {
 			a.Errorf("probed it is %s after %+v, %v", g.Breaker, change, err)

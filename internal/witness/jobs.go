@@ -59,7 +59,7 @@ func start[In, Out any](ctx context.Context, c *Client, w workflow.Workflow[In, 
 	}
 	for range 1 + c.Random.IntN(2) {
 		err := Patiently(ctx, func() (err error) {
-			h, err = perdure.Start(ctx, c.Engine, w, id, in)
+			h, err = perdure.Start(ctx, c.Engine, w, id, in, keyed(id)...)
 			return err
 		})
 		if err != nil {
@@ -138,7 +138,7 @@ func Start(ctx context.Context, e *perdure.Engine, shape, id string, v int) (run
 }
 
 func startOne[Out any](ctx context.Context, e *perdure.Engine, w workflow.Workflow[int, Out], id string, v int) (string, error) {
-	h, err := perdure.Start(ctx, e, w, id, v)
+	h, err := perdure.Start(ctx, e, w, id, v, keyed(id)...)
 	return h.RunID(), err
 }
 

@@ -3,6 +3,7 @@ package witness
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"strings"
 
 	"github.com/perdure/perdure"
@@ -11,11 +12,15 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// passes is how many calls of narrow pass its gates at a time, over all nodes.
-const passes = 2
+// passes is how many calls of narrow pass its gates at a time, over all nodes, and passesOfKey how
+// many of these are of one run key.
+const (
+	passes      = 2
+	passesOfKey = 1
+)
 
 var (
-	passage = gate.New("passage", passes)
+	passage = gate.New("passage", passes, gate.WithPerKey(gate.PerKey{Limit: passesOfKey}))
 	second  = gate.New("second passage", passes, gate.WithMode(gate.Hold))
 
 	// narrow leads its calls through gates; those that hold two of them and those
@@ -34,6 +39,22 @@ var (
 		return v, nil
 	})
 )
+
+// KeyOf is the run key of a run: one of three for those of narrow.
+func KeyOf(id string) string {
+	if !strings.HasPrefix(id, narrow.Name()+" ") {
+		return ""
+	}
+	return fmt.Sprint("key ", crc32.ChecksumIEEE([]byte(id))%3)
+}
+
+// keyed are the options with which a run is started.
+func keyed(id string) (options []perdure.StartOption) {
+	if key := KeyOf(id); key != "" {
+		options = append(options, workflow.Key(key))
+	}
+	return options
+}
 
 // narrowStep begins the names of the steps of narrow.
 const narrowStep = "n"
@@ -63,13 +84,20 @@ func Crowding(ctx context.Context, c *Client, id string, v int) (runs []Run, err
 	return runs, nil
 }
 
-// judgeGate makes sure that no more bodies were behind the gate than it lets pass.
+// judgeGate makes sure that no more bodies were behind the gate than it lets pass: of all runs, and of
+// those of one key.
 func (j *judge) judgeGate() {
 	j.judgeCrowd(func(e Entry) (string, int) {
 		if !isNarrow(e) {
 			return "", 0
 		}
 		return "gate " + passage.Name(), passes
+	})
+	j.judgeCrowd(func(e Entry) (string, int) {
+		if !isNarrow(e) {
+			return "", 0
+		}
+		return "gate " + passage.Name() + " of " + KeyOf(e.Workflow), passesOfKey
 	})
 }
 

@@ -108,6 +108,13 @@ func TestP5_TheVerdictFindsWhatIsWrong(t *testing.T) {
 		"a client found something": {Wrong, "the result", func(c *Case) {
 			c.Found = append(c.Found, Finding{Wrong, "the result is 2, want 1"})
 		}},
+		"more of a key are behind a gate than may": {Wrong, "bodies run at gate passage of key", func(c *Case) {
+			first := slices.IndexFunc(c.Entries, func(e Entry) bool { return isNarrow(e) && e.Phase == Begin })
+			key := KeyOf(c.Entries[first].Workflow)
+			later := first + 1 + slices.IndexFunc(c.Entries[first+1:], func(e Entry) bool { return isNarrow(e) && e.Phase == Begin && KeyOf(e.Workflow) == key })
+			e := c.Entries[later] // it begins together with the first
+			c.Entries = slices.Insert(slices.Delete(c.Entries, later, later+1), first, e)
+		}},
 		"more are behind a gate than may": {Wrong, "bodies run at gate", func(c *Case) {
 			var more []Entry
 			for _, e := range c.Entries {

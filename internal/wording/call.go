@@ -90,7 +90,7 @@ func AtGate(w *view.GateWait) string {
 		text += fmt.Sprintf(" (place %d of %d)", w.Place, w.Waiting)
 	}
 	if w.OpenUntil != nil {
-		text += ", breaker open until " + human.Time(*w.OpenUntil)
+		text += ", breaker" + OfKey(w.Key) + " open until " + human.Time(*w.OpenUntil)
 	}
 	if p := w.Paused; p != nil {
 		text += ", paused since " + human.Time(p.Since) + Person(p.By, p.Why)

@@ -3,6 +3,7 @@ package wording
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/human"
@@ -46,4 +47,26 @@ func GatePartEdited(g *view.Gate, part string) string {
 		return ""
 	}
 	return "edited; in code " + GatePart(e.Declared, part)
+}
+
+// GateAndKeys names a gate at which something waits, and the run keys whose own breakers are open.
+func GateAndKeys(w *view.Waiting) string {
+	switch {
+	case w.Keys > 1:
+		return w.Gate + " for " + human.Count(w.Keys) + " keys"
+	case w.Key != "":
+		return w.Gate + OfKey(w.Key)
+	}
+	return w.Gate
+}
+
+// GateBreaker says how the breaker of a gate is, or those of its run keys: "" without one.
+func GateBreaker(g *view.Gate) string {
+	switch {
+	case g.OpenKeys > 0:
+		return "open for " + human.Plural(g.OpenKeys, "key", "keys")
+	case g.Spec.Breaker.PerKey:
+		return "closed for each key"
+	}
+	return strings.ReplaceAll(g.Breaker, "_", " ")
 }

@@ -12,3 +12,11 @@ func Key(name string, weight int) string {
 	}
 	return name
 }
+
+// OfKey says to which run key alone something belongs; "" if the key is empty.
+func OfKey(key string) string {
+	if key == "" {
+		return ""
+	}
+	return " for key " + key
+}

@@ -36,6 +36,7 @@ type Source struct {
 type group struct {
 	status   *view.Status
 	breakers map[string]bool // whether open, by gate
+	ofKeys   map[string]int  // how many are open, by gate that has one for each run key
 	at       time.Time       // of this process
 }
 
@@ -78,14 +79,15 @@ func (s *Source) refresh(ctx context.Context) {
 	defer cancel()
 	status, err := ops.Status(ctx, s.engine)
 	var breakers map[string]bool
+	var ofKeys map[string]int
 	if err == nil {
-		breakers, err = engine.Of(s.engine).Breakers(ctx)
+		breakers, ofKeys, err = engine.Of(s.engine).Breakers(ctx)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tried, s.fails = time.Now(), err != nil
 	if err == nil {
-		s.last = &group{status, breakers, s.tried}
+		s.last = &group{status, breakers, ofKeys, s.tried}
 	}
 }
 

@@ -163,6 +163,12 @@ var groupGauges = []struct {
 				add(flag(open), name)
 			}
 		}},
+	{gauge("perdure_breaker_open_keys", "Run keys whose circuit breaker is open, by gate that gives each its own.", "gate"), maxWaits, false,
+		func(g *group, add adder) {
+			for name, n := range g.ofKeys {
+				add(float64(n), name)
+			}
+		}},
 	{gauge("perdure_nodes", "Nodes of the group by state.", "state"), len(nodeStates), true, func(g *group, add adder) {
 		nodes := map[string]int{}
 		for _, n := range g.status.Nodes {

@@ -96,12 +96,24 @@ func backoffOf(g view.Gate) string {
 }
 
 func breakerOf(g view.Gate, now time.Time) term.Painted {
-	text := map[string]string{"half_open": "half open"}[g.Breaker]
-	if text == "" {
-		text = g.Breaker
+	state := g.Breaker
+	if g.OpenKeys > 0 {
+		state = "open"
 	}
-	if g.Breaker == "open" && g.OpenUntil != nil {
-		text += ", " + human.Until(*g.OpenUntil, now)
+	return breakerPainted(wording.GateBreaker(&g), state, g.OpenUntil, now)
+}
+
+func breakerPainted(text, state string, until *time.Time, now time.Time) term.Painted {
+	if state == "open" && until != nil {
+		text += ", " + human.Until(*until, now)
 	}
-	return term.Painted{Text: text, Colour: colourOf(g.Breaker)}
+	return term.Painted{Text: text, Colour: colourOf(state)}
+}
+
+// tokensLeft is what a run key has in a budget of its own.
+func tokensLeft(tokens *float64) string {
+	if tokens == nil {
+		return ""
+	}
+	return fmt.Sprintf("%g", *tokens)
 }

@@ -268,7 +268,7 @@ func gatePassed(w *view.GateWait, now time.Time) string {
 	case w.Paused != nil:
 		return "when gate " + w.Name + " is resumed"
 	case w.OpenUntil != nil:
-		return human.Until(*w.OpenUntil, now) + ", breaker of " + w.Name // a narrow terminal cuts the end
+		return human.Until(*w.OpenUntil, now) + ", breaker of " + w.Name + wording.OfKey(w.Key) // a narrow terminal cuts the end
 	}
 	return "at gate " + w.Name
 }

@@ -76,6 +76,9 @@ func stepCommand(w *view.Waiting, do string) string {
 	case wording.DoResumeGate:
 		return "perdure gates resume " + human.ShellWord(w.Gate)
 	case wording.DoProbeGate:
+		if w.Key != "" && w.Keys == 1 {
+			return "perdure gates probe " + human.ShellWord(w.Gate) + " --key " + human.ShellWord(w.Key)
+		}
 		return "perdure gates probe " + human.ShellWord(w.Gate)
 	case "move-runs":
 		return fmt.Sprintf("perdure move-runs --all --from %s --to BUILD --dry-run", human.ShellWord(w.Build))

@@ -48,6 +48,9 @@ func inTheWay(db *source, ctx context.Context, e *perdure.Engine, id string, rec
 			o.effect, o.Next = "To let attempts pass", db.sameDatabase("perdure gates resume "+name)
 		case p.Gate.OpenUntil != nil:
 			o.hint = "When that time has come, one attempt passes as a probe; its success closes the breaker."
+			if p.Gate.Key != "" {
+				name += " --key " + human.ShellWord(p.Gate.Key)
+			}
 			o.effect, o.Next = "To send one through now", db.sameDatabase("perdure gates probe "+name)
 		}
 		way = append(way, o)

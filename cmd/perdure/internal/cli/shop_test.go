@@ -123,6 +123,7 @@ var fixtures = map[string]fixture{
 	"shop-v2":   {defs: []perdure.Definition{buy, send, hold, approve, remindV2, charge, ship, reserve}, begin: beginShop},
 	"chain":     {defs: []perdure.Definition{watch.Impl(watching)}, begin: beginChain},
 	"family":    {defs: []perdure.Definition{fulfilment, parcel}, begin: beginFamily},
+	"front":     {defs: []perdure.Definition{visit, login}, begin: beginAtFront},
 	"gates":     {defs: []perdure.Definition{queue, tell, pay, report}, begin: beginAtGates},
 	"night":     {defs: []perdure.Definition{payment, invoice, tidy, export, debit, render}, begin: beginNight},
 	"night-v2":  {defs: []perdure.Definition{payment, invoice, tidyV2, export, debit, render}, begin: beginNightV2},

@@ -157,7 +157,7 @@ func waitPainted(kind string) term.Painted {
 // whatWaits names the activity, the gate or the workflow.
 func whatWaits(w *view.Waiting) string {
 	if w.Gate != "" {
-		return w.Gate
+		return wording.GateAndKeys(w)
 	}
 	if w.Queue != "" {
 		return w.Name + " in " + w.Queue
@@ -185,7 +185,16 @@ func keysTable(scr *screen, title string, all []view.KeyWait, now time.Time) err
 		return nil
 	}
 	scr.printf("\n%s:\n\n", title)
-	table := scr.table("KEY", "WAITING", "OLDEST", "RUNNING")
+	columns := []string{"KEY", "WAITING", "OLDEST", "RUNNING"}
+	breakers := slices.ContainsFunc(all, func(k view.KeyWait) bool { return k.Breaker != "" })
+	budgets := slices.ContainsFunc(all, func(k view.KeyWait) bool { return k.Tokens != nil })
+	if breakers {
+		columns = append(columns, "BREAKER")
+	}
+	if budgets {
+		columns = append(columns, "TOKENS")
+	}
+	table := scr.table(columns...)
 	table.Right(1, 3)
 	table.Spare("RUNNING")
 	for _, k := range all {
@@ -193,7 +202,14 @@ func keysTable(scr *screen, title string, all []view.KeyWait, now time.Time) err
 		if k.Running > 0 {
 			running = human.Count(k.Running)
 		}
-		table.Row(wording.Key(k.Key, 0), human.Count(k.Waiting), whenPast(k.Oldest, now), running)
+		row := []any{wording.Key(k.Key, 0), human.Count(k.Waiting), whenPast(k.Oldest, now), running}
+		if breakers {
+			row = append(row, breakerPainted(strings.ReplaceAll(k.Breaker, "_", " "), k.Breaker, k.OpenUntil, now))
+		}
+		if budgets {
+			row = append(row, tokensLeft(k.Tokens))
+		}
+		table.Row(row...)
 	}
 	return table.Write(scr.out)
 }
