@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 
 	"github.com/perdure/perdure/internal/human"
@@ -130,7 +131,8 @@ func servesOf(n *view.Node) string {
 	return strings.Join(parts, ", ")
 }
 
-// tiles returns the counts that people look for first, with links to their lists.
+// tiles returns the counts that people look for first, with links to their lists. Those that are
+// expected stay if they are 0, so that a page without trouble has them alone.
 func tiles(s *view.Status) []tile {
 	runs := func(name, status string) tile {
 		return tile{name, s.Runs[status], tone(status), link("runs", "status", status)}
@@ -138,7 +140,7 @@ func tiles(s *view.Status) []tile {
 	calls := func(name, state string) tile {
 		return tile{name, s.Calls[state], tone(state), link("runs", "call", state)}
 	}
-	return []tile{
+	all := []tile{
 		runs("running", view.StatusRunning),
 		calls("calls in backoff", view.CallBackoff),
 		calls("calls at gates", view.CallGated),
@@ -152,6 +154,9 @@ func tiles(s *view.Status) []tile {
 		runs("failed", view.StatusFailed),
 		runs("completed", view.StatusCompleted),
 	}
+	return slices.DeleteFunc(all, func(t tile) bool {
+		return t.N == 0 && t.Name != "running" && t.Name != "failed" && t.Name != "completed"
+	})
 }
 
 func rowOfWaiting(q *request, w *view.Waiting) waitingRow {
