@@ -225,6 +225,10 @@ var verbs = map[string]func(a arguments) error{
 		_, err := ops.ProbeGate(a.ctx, a.engine, a.name, a.control()...)
 		return err
 	},
+	"ops.ProbeGateKey": func(a arguments) error {
+		_, err := ops.ProbeGateKey(a.ctx, a.engine, a.name, a.key, a.control()...)
+		return err
+	},
 	"ops.ResetGate": func(a arguments) error {
 		_, err := ops.ResetGate(a.ctx, a.engine, a.name, view.GateReset{Breaker: true}, a.control()...)
 		return err
@@ -235,6 +239,10 @@ var verbs = map[string]func(a arguments) error{
 	"ops.FindCalls":    func(a arguments) error { _, _, err := ops.FindCalls(a.ctx, a.engine, a.found()); return err },
 	"ops.ActivityStats": func(a arguments) error {
 		_, err := ops.ActivityStats(a.ctx, a.engine, time.Time{}, time.Time{})
+		return err
+	},
+	"ops.WorkflowStats": func(a arguments) error {
+		_, err := ops.WorkflowStats(a.ctx, a.engine, time.Time{})
 		return err
 	},
 	"ops.ErrorStats": func(a arguments) error { _, err := ops.ErrorStats(a.ctx, a.engine, a.found()); return err },

@@ -16,7 +16,7 @@ import (
 // way in which any shape writes. Each way is struck where it comes first.
 var onDisk = []string{
 	"cancel-in-backoff", "timeout-of-a-chain", "terminated", "attributes", "external", "paused-activity", "paused-run",
-	"reset-ended", "children-awaited", "pinned-and-moved", "step-transactions", "gate-forgotten", "updates", "gate-edited",
+	"reset-ended", "children-awaited", "pinned-and-moved", "step-transactions", "gate-forgotten", "updates", "gate-edited", "gate-key-breaker",
 }
 
 // TestShapesOnDiskWriteInEveryWay: what any shape asks of the store at a write, one of those

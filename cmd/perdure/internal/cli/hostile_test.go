@@ -84,6 +84,7 @@ var hostile = map[string][][]string{
 	"stats activities":   {{}},
 	"stats errors":       {{}},
 	"canary":             {{}, {"--build", evil, "--share", "10", "--reason", evil, "--by", evil}, {"--build", evil, "--share", evil}, {"--end", "--reason", evil}},
+	"workflows":          {{}, {"--since", evil}},
 	"nodes":              {{"--all"}, {"--group", evil}},
 	"gates":              {{}, {"-o", evil}},
 	"gates show":         {{evilGateName}, {evil}},
