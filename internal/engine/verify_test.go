@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
@@ -217,5 +218,42 @@ func TestU5_InDoubtUntilAPersonDecides(t *testing.T) {
 		pass(time.Minute)
 		same(t, "the run", describe(t, e, "order").Status, "completed")
 		same(t, "charges", b.times("9"), 1)
+	})
+}
+
+// TestU6_AResetSaysWhatMayHaveBeenDone: the next run knows nothing of an attempt that is under way,
+// and asks nobody. So the dry run of a reset or a fork names its call.
+func TestU6_AResetSaysWhatMayHaveBeenDone(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		slow := func(ctx context.Context, _ string) (string, error) { <-ctx.Done(); return "", ctx.Err() }
+		asked := activity.New("asked", slow, activity.Verify(func(context.Context, string, activity.Doubt) (activity.Found[string], error) {
+			return retry.Absent[string](), nil
+		}))
+		once := activity.New("once", slow, activity.Retry(retry.Policy{CrashLimit: 1}))
+		plain := activity.New("plain", slow)
+		quick := activity.New("quick", func(context.Context, string) (string, error) { return "", nil })
+		both := workflow.New("both", func(wf *workflow.Context, order string) (string, error) {
+			for _, a := range []activity.Activity[string, string]{asked, once, plain} {
+				workflow.Async(wf, a, order)
+			}
+			if _, err := workflow.Call(wf, quick, order); err != nil {
+				return "", err
+			}
+			return "", workflow.Sleep(wf, 2*time.Hour)
+		})
+		e := w.start(asked, once, plain, quick, both)
+		begin(t, e, both, "order", "7")
+		settle()
+		preview, err := e.Preview(t.Context(), "order", core.Control{Operation: core.ResetTheRun, Call: 5})
+		if err != nil || len(preview) != 1 {
+			t.Fatalf("%+v, %v", preview, err)
+		}
+		const want = "; perhaps done, and made again without a question: call 1 (asked), 2 (once)"
+		if note := preview[0].Note; !strings.HasSuffix(note, want) {
+			t.Errorf("the dry run says %q", note)
+		}
+		if note, err := e.PreviewFork(t.Context(), request.Fork{WorkflowID: "order", NewID: "copy", Call: 4}); err != nil || !strings.HasSuffix(note, "call 4 (quick)"+want) {
+			t.Errorf("the dry run of a fork says %q, %v", note, err)
+		}
 	})
 }
