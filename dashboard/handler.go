@@ -23,20 +23,26 @@ import (
 //	...
 //	mux.Handle("/perdure/", http.StripPrefix("/perdure", pages))
 //
-// The error is that of the rules. The handler is safe for concurrent use. It keeps
+// The error is that of the rules or of an option. The handler is safe for concurrent use. It keeps
 // nothing between requests.
-func Handler(e *perdure.Engine, rules access.Rules) (http.Handler, error) {
+func Handler(e *perdure.Engine, rules access.Rules, options ...Option) (http.Handler, error) {
 	guard, err := web.New(rules)
 	if err != nil {
 		return nil, err
 	}
 	s := &server{engine: e, guard: guard}
+	for _, set := range options {
+		if err := set(s); err != nil {
+			return nil, err
+		}
+	}
 	return guard.Handler(s.routes(), web.Look{Refuse: s.refuse, Policy: web.OwnFiles}), nil
 }
 
 type server struct {
-	engine *perdure.Engine
-	guard  *web.Guard
+	engine  *perdure.Engine
+	guard   *web.Guard
+	outside []outward // from the page of a run
 }
 
 // maxForm is the maximum size of a form in bytes.
@@ -91,6 +97,7 @@ type request struct {
 	engine *perdure.Engine
 	w      http.ResponseWriter
 	guard  *web.Guard
+	places []outward
 	person access.Identity
 	now    time.Time // engine time if the page knows it, otherwise that of this process
 	begun  time.Time
@@ -128,7 +135,7 @@ func (s *server) serve(p *page, show func(*request) (any, error)) http.HandlerFu
 func (s *server) request(ctx context.Context, w http.ResponseWriter, r *http.Request, p *page) *request {
 	now := time.Now()
 	return &request{
-		Request: r, page: p, ctx: ctx, engine: s.engine, w: w, guard: s.guard, person: web.Who(r.Context()),
+		Request: r, page: p, ctx: ctx, engine: s.engine, w: w, guard: s.guard, places: s.outside, person: web.Who(r.Context()),
 		now: now, begun: now, status: http.StatusOK,
 	}
 }

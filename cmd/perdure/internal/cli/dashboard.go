@@ -32,6 +32,7 @@ type serverFlags struct {
 	listen, tokens, cert, key string
 	hosts                     []string
 	readOnly                  bool
+	logs, traces              string
 }
 
 func dashboardCommand(scr *screen, db *source) *cobra.Command {
@@ -73,7 +74,20 @@ behind a proxy that has one: a token sent in clear text can be read on its way.`
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse everything that changes something, from every caller")
 	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the certificate chain, in PEM")
 	flags.StringVar(&f.key, "tls-key", "", "`file` with the key of the certificate, in PEM")
+	flags.StringVar(&f.logs, "log-url", "", "`address` of the logs of a run, with {workflow_id}, {run_id} or {trace_id} in it")
+	flags.StringVar(&f.traces, "trace-url", "", "`address` of the trace of a run, likewise")
 	return cmd
+}
+
+// links are the options for links from the page of a run.
+func (f *serverFlags) links() (options []dashboard.Option) {
+	if f.logs != "" {
+		options = append(options, dashboard.Logs(f.logs))
+	}
+	if f.traces != "" {
+		options = append(options, dashboard.Traces(f.traces))
+	}
+	return options
 }
 
 // rules returns the access rules of the flags.
@@ -125,7 +139,7 @@ func serve(scr *screen, db *source, ctx context.Context, f serverFlags) error {
 
 // serveEngine serves an engine until ctx ends.
 func serveEngine(scr *screen, ctx context.Context, e *perdure.Engine, f serverFlags, rules access.Rules, secure *tls.Config) error {
-	handler, err := webHandler(e, rules)
+	handler, err := webHandler(e, rules, f.links()...)
 	if err != nil {
 		return err
 	}
@@ -146,12 +160,12 @@ func serveEngine(scr *screen, ctx context.Context, e *perdure.Engine, f serverFl
 }
 
 // webHandler returns the handler of everything that the server serves.
-func webHandler(e *perdure.Engine, rules access.Rules) (http.Handler, error) {
+func webHandler(e *perdure.Engine, rules access.Rules, links ...dashboard.Option) (http.Handler, error) {
 	served, err := api.Handler(e, rules)
 	if err != nil {
 		return nil, err
 	}
-	pages, err := dashboard.Handler(e, rules)
+	pages, err := dashboard.Handler(e, rules, links...)
 	if err != nil {
 		return nil, err
 	}
