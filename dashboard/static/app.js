@@ -198,6 +198,10 @@
     }
   });
 
+  // On a phone the menu is one line, which begins where the page is.
+  const menu = document.querySelector("header nav"), here = menu.querySelector("[aria-current]");
+  if (here) menu.scrollLeft = here.offsetLeft - menu.offsetLeft - 40;
+
   show();
   chosen();
   copies();
