@@ -32,6 +32,38 @@ func (c *client) refused(status int, code, method, path string, body any) {
 	}
 }
 
+// TestF9_AStartIsLikeAnother: with its input and settings; a dry run starts nothing; a run of another
+// workflow is not told from one that there is not.
+func TestF9_AStartIsLikeAnother(t *testing.T) {
+	onDisk(t, func(t *testing.T, db store.Opener) {
+		c, _, _ := serveOn(t, db, perdure.Register(checkout))
+		c.want(201, "POST", "/api/runs", object{"workflow": "checkout", "workflow_id": "a", "input": order{"grinder"}, "memo": "m", "key": "ann", "priority": 3, "attributes": object{"city": "Paris"}})
+		like := object{"workflow": "checkout", "workflow_id": "b", "like": "a", "key": "bob", "dry_run": true}
+		if a := c.want(200, "POST", "/api/runs", like); a.Body["dry_run"] != true || a.Body["run_id"] != "" {
+			t.Errorf("the dry run says %s", a.Raw)
+		}
+		c.refused(404, "not-found", "GET", "/api/runs/b", nil)
+		like["dry_run"] = false
+		c.want(201, "POST", "/api/runs", like)
+		b := c.want(200, "GET", "/api/runs/b", nil)
+		for name, want := range map[string]any{"key": "bob", "priority": 3.0} {
+			if b.Body[name] != want {
+				t.Errorf("the %s is %v in %s", name, b.Body[name], b.Raw)
+			}
+		}
+		for _, part := range []string{`"grinder"`, `"city":"Paris"`, `"memo":{"json":"m"}`} {
+			if !strings.Contains(string(b.Raw), part) {
+				t.Errorf("it has no %s: %s", part, b.Raw)
+			}
+		}
+		none := c.want(400, "POST", "/api/runs", object{"workflow": "checkout", "workflow_id": "c", "like": "nobody"}).Body["detail"]
+		other := c.want(400, "POST", "/api/runs", object{"workflow": "other", "workflow_id": "c", "like": "a"}).Body["detail"]
+		if fmt.Sprint(none) != strings.NewReplacer(`"a"`, `"nobody"`, "other", "checkout").Replace(fmt.Sprint(other)) {
+			t.Errorf("%v\n%v", none, other)
+		}
+	})
+}
+
 // TestF40_SchedulesByRequest: a schedule is made, looked at, paused, fired by hand for now
 // and for the past, and deleted.
 func TestF40_SchedulesByRequest(t *testing.T) {

@@ -29,7 +29,7 @@ func runEndpoints() []endpoint {
 type started struct{ command.Started }
 
 func (s started) status() int {
-	if s.Attached {
+	if s.Attached || s.DryRun {
 		return http.StatusOK
 	}
 	return http.StatusCreated

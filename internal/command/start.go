@@ -127,15 +127,12 @@ func (p *Start) likeness(a *Ask) error {
 		return nil
 	}
 	d, err := a.Engine.Workflow(p.Like).Describe(a.Ctx)
-	if errors.Is(err, perdure.ErrNotFound) {
-		return param.Bad("like", "see which ones there are: perdure list", "is %q, and there is no such workflow", param.Clip(p.Like))
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, perdure.ErrNotFound) {
 		return err
 	}
-	name := cmp.Or(d.Definition, d.Workflow)
-	if p.Workflow != name {
-		return param.Bad("like", "name that workflow", "is %s, a run of workflow %s, not of %s", param.Clip(p.Like), name, param.Clip(p.Workflow))
+	// Who may start this workflow alone is not told what other runs there are.
+	if err != nil || cmp.Or(d.Definition, d.Workflow) != p.Workflow {
+		return param.Bad("like", "see which ones there are: perdure list --type "+human.ShellWord(param.Clip(p.Workflow)), "is %q, and workflow %s has no such run", param.Clip(p.Like), param.Clip(p.Workflow))
 	}
 	for _, value := range []struct {
 		what string
