@@ -68,8 +68,9 @@ func createdMeanwhile(err error) bool {
 	return conflicted(err)
 }
 
-// retries is how often a transaction that lost against others is retried.
-const retries = 5
+// retries is how often a transaction that lost against others is retried. Each time one of the
+// others has succeeded; eight rivals lose up to seven times.
+const retries = 20
 
 // again calls f until it returns nil or an error for which condition is false, but at most
 // retries times more.
