@@ -31,20 +31,12 @@ func listNodes(c *call, _, _ none) (nodeList, error) {
 	return nodeList{append([]view.Node{}, nodes...)}, err
 }
 
-type workflowsQuery struct {
-	Since *param.Moment `query:"since" doc:"when lately begins: RFC 3339, or how long ago; default 24h"`
-}
-
 type workflowList struct {
 	Workflows []view.WorkflowStats `json:"workflows" doc:"by name"`
 }
 
-func listWorkflows(c *call, q workflowsQuery, _ none) (workflowList, error) {
-	since := time.Now().Add(-listing.Lately)
-	if q.Since != nil {
-		since = q.Since.At
-	}
-	stats, err := ops.WorkflowStats(c.Context(), c.e, since)
+func listWorkflows(c *call, q listing.Workflows, _ none) (workflowList, error) {
+	stats, err := ops.WorkflowStats(c.Context(), c.e, q.From(time.Now()))
 	return workflowList{append([]view.WorkflowStats{}, stats...)}, err
 }
 

@@ -93,15 +93,15 @@ const limit = 10 * time.Second
 type request struct {
 	*http.Request
 	*page
-	ctx    context.Context
-	engine *perdure.Engine
-	w      http.ResponseWriter
-	guard  *web.Guard
-	places []outward
-	person access.Identity
-	now    time.Time // engine time if the page knows it, otherwise that of this process
-	begun  time.Time
-	status int
+	ctx     context.Context
+	engine  *perdure.Engine
+	w       http.ResponseWriter
+	guard   *web.Guard
+	outside []outward
+	person  access.Identity
+	now     time.Time // engine time if the page knows it, otherwise that of this process
+	begun   time.Time
+	status  int
 
 	// redirect is where to send the browser instead; empty for nowhere.
 	redirect string
@@ -135,7 +135,7 @@ func (s *server) serve(p *page, show func(*request) (any, error)) http.HandlerFu
 func (s *server) request(ctx context.Context, w http.ResponseWriter, r *http.Request, p *page) *request {
 	now := time.Now()
 	return &request{
-		Request: r, page: p, ctx: ctx, engine: s.engine, w: w, guard: s.guard, places: s.outside, person: web.Who(r.Context()),
+		Request: r, page: p, ctx: ctx, engine: s.engine, w: w, guard: s.guard, outside: s.outside, person: web.Who(r.Context()),
 		now: now, begun: now, status: http.StatusOK,
 	}
 }

@@ -204,7 +204,7 @@ func (q *request) facts(d *view.Description) (all []fact) {
 		all = append(all, fact{Name: "attribute", Text: name + "=" + d.Attributes[name], Link: link("runs", "attribute", name+"="+d.Attributes[name])})
 	}
 	add("trace", d.Trace)
-	for _, o := range q.places {
+	for _, o := range q.outside {
 		if to := o.of(d); to != "" {
 			all = append(all, fact{Name: "see", Text: "its " + o.name, Link: to})
 		}

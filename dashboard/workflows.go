@@ -29,7 +29,7 @@ type workflowRow struct {
 }
 
 func workflows(q *request) (any, error) {
-	stats, err := ops.WorkflowStats(q.ctx, q.engine, q.now.Add(-listing.Lately))
+	stats, err := ops.WorkflowStats(q.ctx, q.engine, (&listing.Workflows{}).From(q.now))
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +56,7 @@ func workflows(q *request) (any, error) {
 // startLike is the button that leads to the form that starts another run, filled in as a run
 // began.
 func startLike(d *view.Description) button {
-	b := changeButtons(command.Workflow, cmp.Or(d.Definition, d.Workflow), "start")[0]
+	b := buttonOf(command.Find(command.Workflow, "start"), "", link("change", "kind", string(command.Workflow), "do", "start", "name", cmp.Or(d.Definition, d.Workflow), "like", d.WorkflowID))
 	b.Label, b.Says = "Start another", "Start another workflow like this one"
-	b.Link += template.URL("&" + template.URLQueryEscaper("like") + "=" + template.URLQueryEscaper(d.WorkflowID))
 	return b
 }

@@ -58,16 +58,12 @@ func (e *PolicyEdit) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &e.Text) == nil {
 		return nil
 	}
-	var p retry.Policy
-	err := json.Unmarshal(data, &p)
+	var p Policy
+	err := p.UnmarshalJSON(data)
 	if err == nil {
-		err = p.Validate()
+		*e = PolicyEdit{Text: p.String(), whole: &p.Policy}
 	}
-	if err != nil {
-		return param.Bad("policy", "", "cannot be used: %s", err.Error())
-	}
-	*e = PolicyEdit{Text: p.String(), whole: &p}
-	return nil
+	return err
 }
 
 func (e PolicyEdit) String() string { return e.Text }

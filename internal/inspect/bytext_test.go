@@ -15,7 +15,7 @@ import (
 // match refuses a text.
 func TestF12_ATextFindsRuns(t *testing.T) {
 	s, in := scene(t)
-	in.search = 20 * 7 // it looks at 7 runs
+	in.search = 140 // a twentieth, in steps of five: five runs are looked at
 	for i := range 10 {
 		s.Create("w", fmt.Sprint("plain-", i))
 	}

@@ -63,7 +63,7 @@ func (in *Inspector) page(ctx context.Context, filter view.Filter, bounded bool)
 	if err != nil {
 		return p, err
 	}
-	most := 0 // how many runs' waits to read
+	most := 0 // how many runs' waits to read; a text costs a fifth of that
 	if bounded {
 		most = max(1, in.search/100)
 		if p.Searched, err = in.floor(ctx, &selected); err != nil {
@@ -73,33 +73,21 @@ func (in *Inspector) page(ctx context.Context, filter view.Filter, bounded bool)
 			selected.Above = p.Searched[:len(p.Searched)-1] // the last run itself is included
 		}
 	}
-	if byCalls {
-		var stopped string
+	var stopped string
+	switch {
+	case byCalls:
 		p.Runs, stopped, err = in.byCalls(ctx, selected, search, most)
-		if p.Searched = cmp.Or(stopped, p.Searched); len(p.Runs) >= store.Page(filter.Limit) {
-			p.Searched = ""
+	case text != "":
+		p.Runs, stopped, err = in.byText(ctx, selected, text, filter.Waits, 5*most)
+	default:
+		var rows []store.Run
+		if rows, err = in.db.List(ctx, selected); err == nil {
+			p.Runs, err = in.shownRuns(ctx, rows, filter.Waits)
 		}
-		return p, err
 	}
-	if text != "" {
-		var stopped string
-		if bounded {
-			most = max(1, in.search/20)
-		}
-		p.Runs, stopped, err = in.byText(ctx, selected, text, filter.Waits, most)
-		if p.Searched = cmp.Or(stopped, p.Searched); len(p.Runs) >= store.Page(filter.Limit) {
-			p.Searched = ""
-		}
-		return p, err
-	}
-	rows, err := in.db.List(ctx, selected)
-	if err != nil {
-		return p, err
-	}
-	if len(rows) >= store.Page(filter.Limit) {
+	if p.Searched = cmp.Or(stopped, p.Searched); len(p.Runs) >= store.Page(filter.Limit) {
 		p.Searched = "" // the next page starts after the last of them
 	}
-	p.Runs, err = in.shownRuns(ctx, rows, filter.Waits)
 	return p, err
 }
 

@@ -10,8 +10,21 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Lately is how far lists of workflows look back, if nothing is said.
+// Workflows says which runs the list of workflows counts.
+type Workflows struct {
+	Since param.Moment `json:"since,omitzero" query:"since" help:"count runs that were started since this {time} (default 24h)"`
+}
+
+// Lately is how far the list looks back, if nothing is said.
 const Lately = 24 * time.Hour
+
+// From returns the time since which runs are counted.
+func (w *Workflows) From(now time.Time) time.Time {
+	if w.Since.IsZero() {
+		return now.Add(-Lately)
+	}
+	return w.Since.At
+}
 
 // Runs selects runs.
 type Runs struct {

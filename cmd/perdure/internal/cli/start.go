@@ -16,7 +16,7 @@ import (
 )
 
 func startCommand(scr *screen, db *source) *cobra.Command {
-	s := &startFlags{Start: command.Start{}}
+	s := &startFlags{}
 	cmd := &cobra.Command{
 		Use:   "start WORKFLOW|FILE [ID] [JSON]",
 		Short: "Start a workflow, or a flow file",

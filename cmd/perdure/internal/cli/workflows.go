@@ -9,19 +9,14 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/listing"
-	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
-type workflowsOptions struct {
-	Since param.Moment `json:"since,omitzero" help:"count runs that were started since this {time} (default 24h)"`
-}
-
 func workflowsCommand(scr *screen, db *source) *cobra.Command {
-	var opt workflowsOptions
+	var opt listing.Workflows
 	cmd := &cobra.Command{
 		Use:   "workflows",
 		Short: "List the workflows: who has them, and how their runs go",
@@ -41,13 +36,9 @@ At most %s runs are counted of the open ones, and as many of the others: the new
 	return cmd
 }
 
-func workflows(scr *screen, db *source, ctx context.Context, opt *workflowsOptions) error {
-	since := opt.Since.At
-	if opt.Since.IsZero() {
-		since = scr.env.Now().Add(-listing.Lately)
-	}
+func workflows(scr *screen, db *source, ctx context.Context, opt *listing.Workflows) error {
 	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		stats, err := ops.WorkflowStats(ctx, e, since)
+		stats, err := ops.WorkflowStats(ctx, e, opt.From(scr.env.Now()))
 		if err != nil {
 			return err
 		}
