@@ -21,8 +21,11 @@ var (
 
 var errUnlucky = errors.New("unlucky")
 
-// narrow lets two attempts pass at a time, and of each run key few a second.
-var narrow = gate.New("narrow", narrowness, gate.WithPerKey(gate.PerKey{Rate: gate.Rate{PerSecond: 5, Burst: 2}}))
+// narrow lets two attempts pass at a time, and of each run key few a second; and for a while none of
+// a key of which one has failed.
+var narrow = gate.New("narrow", narrowness, gate.WithPerKey(gate.PerKey{Rate: gate.Rate{PerSecond: 5, Burst: 2}}),
+	gate.WithBreaker(gate.Breaker{Failures: 1, Cooldown: 1200 * time.Millisecond, Wait: true, PerKey: true}),
+	gate.WithBudget(gate.Budget{Tokens: 1_000_000, PerKey: true}))
 
 const (
 	narrowness = 2

@@ -9,6 +9,8 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
@@ -81,6 +83,15 @@ func TestP4_WhatTheModelRefuses(t *testing.T) {
 				m.turn(x, nil)
 			}
 		}},
+		"an attempt past an open breaker": {"T3: the gate lets attempt 0", func(m *model) {
+			m.fuse(atGate(1, gateRow(store.GateTripped, 1, "ann", gates.ShareRecord{Health: gates.Health{OpenUntil: 9}})))
+			m.fuse(atGate(8, gateRow(store.TicketHolding, 2, "", gates.Ticket[core.TicketKey]{RunKey: "ann", Phase: gates.Running})))
+		}},
+		"two that try a breaker": {"T3: 2 attempts of \"ann\" try", func(m *model) {
+			m.fuse(atGate(1,
+				gateRow(store.TicketHolding, 1, "", gates.Ticket[core.TicketKey]{RunKey: "ann", Phase: gates.Running, Probe: true}),
+				gateRow(store.TicketHolding, 2, "", gates.Ticket[core.TicketKey]{RunKey: "ann", Phase: gates.Running, Probe: true})))
+		}},
 		"more than a gate lets pass": {"3 attempts are behind a gate of 2", func(m *model) {
 			for call := range int64(3) {
 				m.turn(at(call, 1, store.Dispatched, gatedCall.Name()), nil)
@@ -104,6 +115,19 @@ func TestP4_WhatTheModelRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// atGate is a turn of the gate.
+func atGate(time int64, rows ...store.Call) *store.Turn {
+	return &store.Turn{Run: entity.Find(store.Group{Partitions: 1}, entity.Gate, narrow.Name()).Run, Time: time, Calls: rows}
+}
+
+func gateRow(state store.CallState, number int64, name string, document any) store.Call {
+	data, err := history.Seal(document)
+	if err != nil {
+		panic(err)
+	}
+	return store.Call{Number: number, State: state, Name: name, Data: data}
 }
 
 // TestP2_WhatClientsMayNotBeTold: each answer that contradicts another one is found, and an

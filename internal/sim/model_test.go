@@ -21,7 +21,8 @@ import (
 //   - A call is opened, makes attempts whose numbers never fall, and is closed once.
 //   - A message is consumed once, by the run that it is for.
 //   - Of the runs of a key no more have begun, and not ended, than may.
-//   - Behind a gate, and at the workers of a queue, there are never more attempts than the limit.
+//   - Behind a gate, and at the workers of a queue, there are never more attempts than the limit; and
+//     while the breaker of a run key is open, no attempt of that key is let in.
 type model struct {
 	world    *world
 	members  map[string]*membership
@@ -30,7 +31,8 @@ type model struct {
 	latest   map[string]string // run IDs by workflow ID
 	consumed map[int64]string  // by sequence number: which turn
 	tasks    map[store.TaskRef]string
-	inside   map[callKey]bool  // attempts behind the gate
+	inside   map[callKey]bool // attempts behind the gate
+	fuses    *fuses
 	perKey   int               // how many runs of a key may run; 0 for any
 	begun    map[string]string // those that count and have begun, with their keys
 }
@@ -75,7 +77,7 @@ type callKey struct {
 func newModel(w *world) *model {
 	return &model{
 		world: w, members: map[string]*membership{}, places: map[int]*holding{}, runs: map[string]*life{}, latest: map[string]string{},
-		consumed: map[int64]string{}, tasks: map[store.TaskRef]string{}, inside: map[callKey]bool{},
+		consumed: map[int64]string{}, tasks: map[store.TaskRef]string{}, inside: map[callKey]bool{}, fuses: newFuses(),
 		perKey: w.perKey(), begun: map[string]string{},
 	}
 }
@@ -326,6 +328,7 @@ func (m *model) advance(r *life, t *store.Turn) {
 		}
 	}
 	m.crowd(r, t)
+	m.fuse(t)
 	for i := range t.Calls {
 		m.call(r, t.Run, &t.Calls[i])
 	}
@@ -417,7 +420,7 @@ func (m *model) tickets() (n int) {
 			continue
 		}
 		for _, c := range r.calls {
-			if c.state != store.Noted {
+			if c.state != store.Noted && c.state != store.GateShare && c.state != store.GateTripped {
 				n++
 			}
 		}
