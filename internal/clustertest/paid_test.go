@@ -15,7 +15,7 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-var payKills = flag.Int("pay-kills", extent.AtNight(30, 3000), "how often one of two nodes that pay is killed")
+var payKills = flag.Int("pay-kills", extent.AtNight(30, 300), "how often one of two nodes that pay is killed")
 
 // TestU4_AFrozenProcessDoesNotPayWhenItWakes: it stood still just before it would have paid, until
 // another node had asked, paid and ended the run. When it continues, nothing from the database

@@ -12,7 +12,7 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-var payKills = flag.Int("pay-kills", extent.AtNight(200, 7000), "how often a process that pays is killed")
+var payKills = flag.Int("pay-kills", extent.AtNight(200, 700), "how often a process that pays is killed")
 
 // TestU9_PaidOnceHoweverOftenItIsKilled: a provider without idempotency keys does the work and
 // loses the answer one time in five, or sends it too late, and the process that pays is killed

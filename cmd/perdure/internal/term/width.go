@@ -1,17 +1,39 @@
 package term
 
-import "github.com/clipperhouse/displaywidth"
+import (
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// spacing are vowels that are of one character with what stands before them, as Unicode counts, and
+// that terminals draw in a column of their own: SARA AM of Thai, and that of Lao.
+const spacing = "\u0e33\u0eb3"
 
 // Width returns how many columns of a terminal an escaped text takes: two for a Chinese character
 // or an emoji, none for a combining mark.
-func Width(s string) int { return displaywidth.String(s) }
+func Width(s string) int {
+	width := displaywidth.String(s)
+	if !strings.ContainsAny(s, spacing) {
+		return width
+	}
+	for g := displaywidth.StringGraphemes(s); g.Next(); {
+		for at, r := range g.Value() {
+			if at > 0 && strings.ContainsRune(spacing, r) {
+				width++
+			}
+		}
+	}
+	return width
+}
 
 // Clip cuts a text to a number of columns and marks the cut. Zero and less is no limit.
 func Clip(s string, columns int) string {
-	if columns <= 0 {
+	if columns <= 0 || Width(s) <= columns {
 		return s
 	}
-	return displaywidth.TruncateString(s, columns, "…")
+	head, _ := Cut(s, columns-1)
+	return head + "…"
 }
 
 // ClipMiddle cuts a text to a number of columns as Clip does, but keeps its end, by which names
@@ -33,7 +55,7 @@ func ClipMiddle(s string, columns int) string {
 func Cut(s string, columns int) (head, rest string) {
 	at, width := 0, 0
 	for g := displaywidth.StringGraphemes(s); g.Next(); at += len(g.Value()) {
-		if width += g.Width(); width > columns {
+		if width += Width(g.Value()); width > columns {
 			break
 		}
 	}

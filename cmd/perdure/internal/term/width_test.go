@@ -13,6 +13,7 @@ import (
 // sequences of emoji.
 var wide = map[string]int{
 	"order-17": 8, "größer": 6, "gro\u0308\u00dfer": 6, "注文-17": 7, "ｆｕｌｌ": 8, "ﾊﾝｶｸ": 4, "서울": 4, "مرحبا": 5, "ok✅": 4, "👩\u200d🔧": 2, "🇩🇪": 2, "👍🏽": 2, "❤\ufe0f": 2, "": 0, "a\u200bb": 2,
+	"น้ำ": 2, "ทำงาน": 5, "ำ": 1, "ຄຳ": 2,
 }
 
 // TestF14_WideCharacters: a table of characters that are two columns wide, or none, is aligned,
