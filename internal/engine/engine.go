@@ -214,7 +214,11 @@ func (e *Engine) assemble(secret []byte) {
 	e.attempts = attempt.NewRunner(attempt.Config{
 		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code.pool, Left: e.member.Left, MaxLate: config.MaxAbandoned, Logger: config.Logger,
 	})
-	e.suspicion = e.newSuspicion()
+	e.suspicion = suspicion.New(suspicion.Config{
+		Context: e.life.ctx, Store: db, Name: config.Group, Group: group, Node: config.Node, Build: config.Build,
+		Clock: e.clock, Log: e.log, Watch: e.db.reads, Slots: e.dispatcher.slots, OnProbation: e.attempts.OnProbation,
+		Commit: e.db.committer.Commit, Go: e.life.work.Go, Granted: e.dispatcher.grant, Reread: e.switches.read,
+	})
 	e.sweeper = sweep.New(sweep.Config{
 		Context: e.life.ctx, Store: db, Name: config.Group, Group: group, Clock: e.clock, Log: e.log, Retention: config.Retention,
 		Every: config.SweepEvery, MaxKept: config.MaxKept, Owned: e.locations.owned, Awaits: e.Awaits,

@@ -276,7 +276,8 @@ func (r *activeRun) takenOver(t *turn) core.TakenOver {
 	if o := r.location.lineage.Owners(); o != nil {
 		in.Survivors, in.Unheard = o.Survivors, o.Unheard
 	}
-	in.Excused, in.CopiedAt = r.location.suspicion.Excused(r.id), e.db.copied
+	suspect, _ := r.location.suspicion.Suspect(r.id)
+	in.Excused, in.CopiedAt = suspect.Nodes, e.db.copied
 	return in
 }
 

@@ -209,7 +209,7 @@ func (r *activeRun) carryOut(out *core.Turn) {
 			e.acquit(x.Activity(), core.AttemptID(r.id, ref.Call, ref.Attempt), x.LeaveProbation)
 		}
 	}
-	r.accuse(out.Crashed)
+	r.crashed(out.Crashed)
 	r.tellWaiting(out.Waiting)
 	if out.Dropped > 0 {
 		e.log.InputsLate(r.id, out.Dropped)

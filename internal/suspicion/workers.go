@@ -37,20 +37,20 @@ func (s *Room) WorkersDied(died map[string][]store.Task) {
 		}
 		var doubted []store.Task
 		for activity, its := range of {
-			if s.blame(code{store.SwitchCrash, activity, build}, worker) {
+			if s.doubt(code{store.SwitchCrash, activity, build}, worker) {
 				doubted = append(doubted, its...)
 			}
 		}
 		if len(doubted) == 1 { // the only call of a doubted activity
 			t := doubted[0]
-			s.noteCrash(Crash{Name: t.Name, Node: worker, Limit: crashLimit, Attempt: core.AttemptID(t.Run, t.Number, t.Attempt), WorkflowID: t.WorkflowID})
+			s.noteCrash(suspects.Crash{Name: t.Name, Node: worker, Limit: suspects.Limit, Attempt: core.AttemptID(t.Run, t.Number, t.Attempt), WorkflowID: t.WorkflowID})
 		}
 	}
 }
 
-// blame reports whether an activity was doubted when a worker died with calls of it. If it was
+// doubt reports whether an activity was doubted when a worker died with calls of it. If it was
 // not and another worker had died so before, it is doubted from now on.
-func (s *Room) blame(key code, worker string) (was bool) {
+func (s *Room) doubt(key code, worker string) (was bool) {
 	before, is := s.workers.lost[key]
 	s.workers.lost[key] = time.Now()
 	s.mu.Lock()
@@ -58,13 +58,7 @@ func (s *Room) blame(key code, worker string) (was bool) {
 	was = known.Held == nil && known.doubted(s.config.Clock.Now())
 	s.mu.Unlock()
 	if known.Held == nil && !was && is && time.Since(before) < suspects.Window {
-		s.write(store.Switch{
-			Kind: key.kind, Name: store.CrashName(key.name, key.build), Request: lostAgain + key.name + " with " + worker,
-			Why: "workers died one after the other, each with calls of it",
-		})
+		s.write(key, lostAgain+key.name+" with "+worker, "workers died one after the other, each with calls of it", false)
 	}
 	return was
 }
-
-// crashLimit is how many calls of an activity workers must have died with.
-const crashLimit = 3
