@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -115,14 +116,9 @@ func (r *resident) startConflict(todo []post.Mail, existing *store.Run) {
 	r.mail = nil
 	r.location.routeAgain(again)
 	e.mu.Unlock()
-	t := store.Turn{
-		Partition: r.location.partition, Ward: r.location.ward, Epoch: r.location.epoch, Run: r.id,
-		Consumed: post.Sequences(own), Messages: []store.Message{answer}, Repeatable: true,
-	}
-	if e.db.committer.Commit(t) == nil {
-		r.recordDurable(&t)
-		e.deliverSoon(&t)
-	}
+	t := r.change()
+	t.Consumed, t.Messages, t.Repeatable = post.Sequences(own), []store.Message{answer}, true
+	_ = r.commit(t) // else the message stays for another try, or another owner
 }
 
 // parkedStart returns the turn that creates a run as parked, because it cannot take its first
@@ -134,10 +130,9 @@ func (r *resident) parkedStart(state store.RunState) store.Turn {
 	if err != nil {
 		r.location.engine.log.ParentNotTold(r.id, err)
 	}
-	return store.Turn{
-		Partition: r.location.partition, Ward: r.location.ward, Epoch: r.location.epoch, Run: r.id,
-		Create: &row, Consumed: []int64{r.pending.sequence}, Messages: messages,
-	}
+	t := r.change()
+	t.Create, t.Consumed, t.Messages = &row, []int64{r.pending.sequence}, messages
+	return t
 }
 
 // deferStart leaves the start message of a run that could not even be parked in the inbox,
@@ -148,4 +143,23 @@ func (r *resident) deferStart() {
 	p.box.AwaitStart(id, r.id, own...)
 	p.routeAgain(latest) // it may be for the run that gets the ID instead
 	r.mail = nil
+}
+
+// alreadyFired reports whether the run that a schedule starts exists, and drops the message if
+// so: a schedule may send the start of a run twice.
+func (p *location) alreadyFired(m store.Message) bool {
+	e := p.engine
+	err := e.db.reads.Insist(e.life.ctx, "looking for the run of a schedule", func() error {
+		_, err := e.db.Find(e.life.ctx, p.partition, "", m.Run)
+		return err
+	})
+	switch {
+	case err == nil:
+		(&resident{location: p, id: m.Run}).discard([]post.Mail{{Sequence: m.Sequence}})
+		return true
+	case !errors.Is(err, store.ErrNotFound):
+		p.box.Forget(m.Sequence)
+		return true
+	}
+	return false
 }

@@ -136,85 +136,47 @@ func (c *Config) normalize() error {
 	if c.Store == nil {
 		errs = append(errs, errors.New("no database was given; pass what sqlite.File, postgres.URL or memory.New returns"))
 	}
-	if c.Concurrency == 0 {
-		c.Concurrency = defaultConcurrency
-	}
-	if c.Concurrency < 0 {
-		errs = append(errs, fmt.Errorf("the concurrency is %d: it must be at least 1, or 0 for the default (%d)", c.Concurrency, defaultConcurrency))
-	}
 	c.MaxAtWork = cmp.Or(c.MaxAtWork, defaultMaxAtWork)
-	switch {
-	case c.MaxResident == 0:
-		c.MaxResident = defaultMaxResident
-	case c.MaxResident < 0:
-		c.MaxResident = 0
-	}
-	if c.TurnTimeout == 0 {
-		c.TurnTimeout = defaultTurnTimeout
-	}
-	if c.TurnTimeout < 0 {
-		errs = append(errs, fmt.Errorf("the turn timeout is %s: it must be positive, or 0 for the default (%s)", c.TurnTimeout, defaultTurnTimeout))
-	}
+	c.MaxResident = max(cmp.Or(c.MaxResident, defaultMaxResident), 0)
 	for _, limit := range []struct {
 		name  string
 		value *int
 		usual int
 	}{
+		{"concurrency", &c.Concurrency, defaultConcurrency},
 		{"history limit", &c.MaxHistory, defaultMaxHistory},
 		{"limit of pending calls", &c.MaxPendingCalls, defaultMaxPending},
 		{"limit of unread signals", &c.MaxSignalBacklog, defaultMaxBacklog},
-		{"limit of abandoned goroutines", &c.MaxAbandoned, c.Concurrency},
+		{"limit of abandoned goroutines", &c.MaxAbandoned, max(cmp.Or(c.Concurrency, defaultConcurrency), 1)},
 	} {
-		switch {
-		case *limit.value == 0:
-			*limit.value = limit.usual
-		case *limit.value < 0:
+		if *limit.value = cmp.Or(*limit.value, limit.usual); *limit.value < 0 {
 			errs = append(errs, fmt.Errorf("the %s is %d: it must be at least 1, or 0 for the default (%d)", limit.name, *limit.value, limit.usual))
 		}
 	}
-	if c.Lease == 0 {
-		c.Lease = defaultLease
+	for _, span := range []struct {
+		name  string
+		value *time.Duration
+		usual time.Duration
+	}{
+		{"turn timeout", &c.TurnTimeout, defaultTurnTimeout},
+		{"time between sweeps", &c.SweepEvery, defaultSweepEvery},
+	} {
+		if *span.value = cmp.Or(*span.value, span.usual); *span.value < 0 {
+			errs = append(errs, fmt.Errorf("the %s is %s: it must be positive, or 0 for the default (%s)", span.name, *span.value, span.usual))
+		}
 	}
-	if c.Lease < minLease {
+	if c.Lease = cmp.Or(c.Lease, defaultLease); c.Lease < minLease {
 		errs = append(errs, fmt.Errorf("the lease is %s: it must be at least %s, or 0 for the default (%s)", c.Lease, minLease, defaultLease))
 	}
-	if c.InboxEvery == 0 {
-		c.InboxEvery = defaultInboxEvery
-	}
-	if c.SweepEvery == 0 {
-		c.SweepEvery = defaultSweepEvery
-	}
+	c.InboxEvery, c.ScanAhead = cmp.Or(c.InboxEvery, defaultInboxEvery), cmp.Or(c.ScanAhead, defaultScanAhead)
 	c.MaxKept = cmp.Or(c.MaxKept, defaultMaxKept)
-	if c.ScanAhead == 0 {
-		c.ScanAhead = defaultScanAhead
-	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	errs = append(errs, c.identify())
-	if c.Node == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			host = "localhost"
-		}
-		c.Node = fmt.Sprintf("%s:%d", host, os.Getpid())
+	if c.PerKey < 0 {
+		errs = append(errs, fmt.Errorf("the limit of runs per key is %d: it must be at least 1, or 0 for no limit", c.PerKey))
 	}
-	if c.Group != "" {
-		errs = append(errs, history.CheckName("group", c.Group))
-	}
-	errs = append(errs, sweep.Check(c.Retention))
-	if c.SweepEvery < 0 {
-		errs = append(errs, fmt.Errorf("the time between sweeps is %s: it must be positive, or 0 for the default (%s)", c.SweepEvery, defaultSweepEvery))
-	}
-	errs = append(errs, checkPolicy(&c.Policy), checkPerKey(c.PerKey))
-	return errors.Join(errs...)
-}
-
-func checkPerKey(runs int) error {
-	if runs < 0 {
-		return fmt.Errorf("the limit of runs per key is %d: it must be at least 1, or 0 for no limit", runs)
-	}
-	return nil
+	return errors.Join(append(errs, c.identify(), sweep.Check(c.Retention), checkPolicy(&c.Policy))...)
 }
 
 // identify sets the name and the build of this node where they are missing, and checks names.

@@ -61,8 +61,5 @@ func (r *activeRun) endsDamaged(todo []post.Mail) bool {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.ContainsFunc(slices.Concat(todo, r.mail), func(m post.Mail) bool {
-		in, is := m.Input.(core.Control)
-		return is && in.Operation == core.ResetTheRun
-	})
+	return slices.ContainsFunc(slices.Concat(todo, r.mail), resets)
 }

@@ -14,8 +14,8 @@
 //
 // A resident that only waits for a distant time is evicted. When it is needed, it is loaded
 // and replayed. A message that a run cannot take yet is deferred: it waits beside the
-// mailbox and does not cause the run to be loaded. Features register rules that decide what
-// a turn takes of its mail; see intake.go.
+// mailbox and does not cause the run to be loaded. What a turn takes of its mail is decided in
+// intake.go.
 //
 // # Rooms
 //
@@ -54,7 +54,6 @@
 //	verify.go       questions about attempts that may have had their effect
 //	queue.go        attempts in queues: offering and withdrawing them
 //	queues.go       serving queues, and losing a worker
-//	external.go     attempts that are completed from outside
 //	transaction.go  functions passed to activity.OnCommit
 //	dispatcher.go   what lets runs and attempts start: want, grant
 //	slots.go        admission of calls
@@ -71,20 +70,15 @@
 //	line.go         runs that begin, at once or in line
 //	chain.go        from a run of a chain to the next
 //	child.go        start of children
-//	intake.go       rules about the mail that one turn takes
+//	intake.go       the mail that one turn takes
 //	waiting.go      claiming messages, and routing them again
-//	gate.go         gates: what is special about them
-//	schedule.go     schedules: what is special about them
 //	local.go        shortcuts for requests of this process
 //	answer.go       queries
-//	update.go       replies to updates
-//	reset.go        reset of an open run
 //	pause.go        the OnPaused hook
 //	switches.go     reading the switches of the group
-//	report.go       log records of failures and of gates
+//	report.go       log records of failures, of limits that are near, and of gates
 //	observe.go      observers and gauges
 //	declared.go     what registered types and policies lose or misname
-//	limit.go        warnings when a run comes close to a limit
 //	determinism.go  a second replay after each turn, in development
 //	reuse.go        reuse of the workflow ID of a closed run by a child
 //	health.go       Health, Live and Ready

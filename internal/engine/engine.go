@@ -142,14 +142,14 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		return nil, err
 	}
 	group, err := db.Group(ctx, config.Group)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
+	var secret []byte
+	if err == nil {
+		secret, err = db.Secret(ctx)
 	}
-	secret, err := db.Secret(ctx)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
+	var seal store.Seal
+	if err == nil {
+		seal, err = db.Sealed(ctx)
 	}
-	seal, err := db.Sealed(ctx)
 	if err == nil && seal.Closed() {
 		err = &store.SealedError{Location: db.Info().Location, Seal: seal}
 	}

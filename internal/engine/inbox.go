@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/message"
@@ -23,7 +24,6 @@ type inbox struct {
 	later   clock.Bell    // some mail can wait
 	reading chan struct{} // one look at a time; it may last as long as an outage
 	office  *post.Office
-	rules   rules // about the mail of a turn
 
 	// Guarded by the engine's mu:
 
@@ -32,7 +32,7 @@ type inbox struct {
 }
 
 func newInbox(e *Engine) *inbox {
-	return &inbox{engine: e, bell: clock.NewBell(), later: clock.NewBell(), reading: make(chan struct{}, 1), office: post.NewOffice(), rules: newRules(e)}
+	return &inbox{engine: e, bell: clock.NewBell(), later: clock.NewBell(), reading: make(chan struct{}, 1), office: post.NewOffice()}
 }
 
 // hear handles notifications of the database.
@@ -142,9 +142,9 @@ func (i *inbox) route(m store.Message, l *post.Look) error {
 	if to != "" && p.box.DeferUntilStart(m.Sequence, m.WorkflowID, to) {
 		return nil
 	}
-	for k := range i.rules {
-		if arrived := i.rules[k].arrived; arrived != nil {
-			arrived(run, in)
+	if beat, is := in.(core.Heartbeat); is { // from outside: a sign of life of the body that runs here
+		if x := e.attempts.Get(attempt.Key{Run: run, Call: beat.Call, Number: beat.Attempt}); x != nil {
+			x.Alive()
 		}
 	}
 	got := post.Mail{Input: in, Sequence: m.Sequence, At: m.Posted}

@@ -172,13 +172,11 @@ func (r *activeRun) writeRow(todo []post.Mail) error {
 	if err != nil {
 		return err
 	}
-	t := store.Turn{Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: r.id, Create: &row, Messages: messages}
-	if r.pending != nil {
+	t := r.change()
+	if t.Create, t.Messages = &row, messages; r.pending != nil {
 		t.Consumed = []int64{r.pending.sequence}
 	}
-	if err = e.db.committer.Commit(t); err == nil {
-		r.recordDurable(&t)
-		e.deliverSoon(&t)
+	if err = r.commit(t); err == nil {
 		if !r.elsewhere {
 			p.join(&row)
 		}
@@ -189,7 +187,6 @@ func (r *activeRun) writeRow(todo []post.Mail) error {
 	case errors.As(err, &conflict):
 		r.startConflict(todo, &conflict.Existing)
 	case errors.Is(err, store.ErrFenced):
-		e.locations.lose(p)
 	case e.life.ctx.Err() == nil:
 		r.parkCulprit(err)
 	}

@@ -292,13 +292,10 @@ func (r *resident) discard(todo []post.Mail) {
 	if len(todo) > 0 {
 		e.log.InputsLate(r.id, len(todo))
 	}
-	t := store.Turn{
-		Partition: r.location.partition, Ward: r.location.ward, Epoch: r.location.epoch, Run: r.id,
-		Consumed: post.Sequences(todo), Messages: r.location.refusals(todo), Repeatable: true,
-	}
-	if len(t.Consumed) > 0 && e.db.committer.Commit(t) == nil {
-		r.recordDurable(&t)
-		e.deliverSoon(&t)
+	t := r.change()
+	if t.Consumed = post.Sequences(todo); len(t.Consumed) > 0 {
+		t.Messages, t.Repeatable = r.location.refusals(todo), true
+		_ = r.commit(t) // else they stay for another try, or another owner
 	}
 }
 

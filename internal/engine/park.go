@@ -58,11 +58,9 @@ func (r *activeRun) obeyLetGo(past *core.Past, d core.Detail) error {
 	d.Deaths, d.Shared = 0, false
 	past.State.Detail = core.EncodeDetail(d)
 	state := record.StoreState(past.State)
-	err := e.db.committer.Commit(store.Turn{Partition: r.location.partition, Ward: r.location.ward, Epoch: r.location.epoch, Run: r.id, State: &state})
-	if errors.Is(err, store.ErrFenced) {
-		e.locations.lose(r.location)
-	}
-	return err
+	t := r.change()
+	t.State = &state
+	return r.commit(t)
 }
 
 // untilRestart is the fingerprint of runs that are parked for a reason that a restart of the
@@ -123,19 +121,15 @@ func (r *activeRun) parkCulprit(cause error) {
 		}
 	}
 	state := store.RunState{Status: store.Parked, Wake: wake, Detail: core.EncodeDetail(d), Full: r.run != nil && r.run.State().Full}
-	t := store.Turn{Partition: r.location.partition, Ward: r.location.ward, Epoch: r.location.epoch, Run: r.id, State: &state}
-	if r.pending != nil {
+	t := r.change()
+	if t.State = &state; r.pending != nil {
 		t = r.parkedStart(state)
 	}
-	err := e.db.committer.Commit(t)
+	err := r.commit(t)
 	r.run = nil // rememberWake must not use its due times
 	if conflict, taken := errors.AsType[*store.ConflictError](err); taken {
 		r.startConflict(nil, &conflict.Existing)
 		return
-	}
-	if err == nil {
-		r.recordDurable(&t)
-		e.deliverSoon(&t)
 	}
 	if err != nil {
 		e.log.ParkFailed(r.id, err)

@@ -46,8 +46,8 @@ func (r *activeRun) machine() machine {
 
 func (r *activeRun) step(t *turn) (err error) {
 	e := r.engine
-	if by := e.inbox.rules.alone(t.mail); by != nil {
-		if err := by.alone(r, &t.mail[0]); err != nil {
+	if len(t.mail) == 1 && resets(t.mail[0]) {
+		if err := r.prepareReset(&t.mail[0]); err != nil {
 			return err
 		}
 	}
@@ -61,10 +61,10 @@ func (r *activeRun) step(t *turn) (err error) {
 	if err != nil {
 		return err
 	}
-	r.warnOfBacklog(unread)
+	r.warnNear(e.config.MaxSignalBacklog, unread, r.run.Backlog(), e.log.BacklogLong)
 	taken, deferred := split(t.out, t.mail)
 	t.deferred = deferred
-	r.warnOfLength(len(t.out.Events))
+	r.warnNear(e.config.MaxHistory, r.run.Length()-len(t.out.Events), r.run.Length(), e.log.HistoryLong)
 	consumed := post.Sequences(taken)
 	if t.out.Empty() && len(consumed) == 0 && r.create == nil {
 		return nil
@@ -97,8 +97,7 @@ func (r *activeRun) committed(t *turn) {
 func (r *activeRun) apply(t *turn) error {
 	e := r.engine
 	if t.due {
-		r.recordDurableLocked(&t.commit)
-		e.deliverSoonLocked(&t.commit)
+		r.recordDurable(&t.commit)
 	}
 	e.recovery.lost += t.lost
 	r.putOff(t)
@@ -242,7 +241,8 @@ func (r *activeRun) storeTurn(out *core.Turn) (t store.Turn, err error) {
 	e := r.engine
 	p := r.location
 	of := r.ref()
-	t = store.Turn{Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: r.id, Number: out.Number, Time: out.Time, Closed: out.Closed}
+	t = r.change()
+	t.Number, t.Time, t.Closed = out.Number, out.Time, out.Closed
 	if out.Number > 0 {
 		events, err := history.SealTurn(r.id, out.Number, out.Time, out.Events)
 		if err != nil {
@@ -298,7 +298,13 @@ func (r *activeRun) storeTurn(out *core.Turn) (t store.Turn, err error) {
 		t.Messages = append(t.Messages, message.ToGate(e.db.group, &out.Gates[i]))
 	}
 	t.Repeatable = len(t.Messages) == len(out.Gates)
-	answers, err := replies(p, out) // they may arrive twice as well
-	t.Messages = append(t.Messages, answers...)
-	return t, err
+	for i := range out.Replies { // to the callers of updates; they may arrive twice as well
+		reply := &out.Replies[i]
+		m, err := message.Answer(p.partition, reply.Asker, message.Data{Run: reply.Run, Turn: reply.Turn, Failure: reply.Failure})
+		if err != nil {
+			return t, err
+		}
+		t.Messages = append(t.Messages, m)
+	}
+	return t, nil
 }

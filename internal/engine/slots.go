@@ -4,7 +4,6 @@ import (
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
-	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/store"
 )
@@ -35,14 +34,6 @@ func (r *activeRun) moving() bool { return r.engine.dispatcher.slots.Moving(r.st
 func (r *activeRun) wanting(d *core.Dispatch) func(*attempt.Attempt) {
 	waiter := dispatch.Waiter{Key: r.start.Key, Weight: r.start.Weight, Priority: d.Priority, Activity: r.named(d.Step, d.Name)}
 	return func(x *attempt.Attempt) { r.engine.dispatcher.want(x, waiter) }
-}
-
-// slotRule makes grants void whose slot was withdrawn meanwhile.
-func slotRule() rule {
-	return rule{void: func(r *activeRun, m post.Mail) bool {
-		g, is := m.Input.(core.Granted)
-		return is && !r.seats.Has(g.Call)
-	}}
 }
 
 // lacks returns why this node cannot run a call's attempts, or "".

@@ -47,11 +47,8 @@ type machine interface {
 // newStepper returns the stepper of a resident, not loaded. The ID tells the kind.
 func (r *resident) newStepper() stepper {
 	e := r.location.engine
-	switch entity.KindOf(r.id) {
-	case entity.Gate:
-		return &standing{resident: r, engine: e, kind: gateKind{e}}
-	case entity.Schedule:
-		return &standing{resident: r, engine: e, kind: scheduleKind{e}}
+	if kind := entity.KindOf(r.id); kind == entity.Gate || kind == entity.Schedule {
+		return &standing{resident: r, engine: e, kind: kind}
 	}
 	return &activeRun{resident: r, engine: e}
 }

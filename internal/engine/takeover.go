@@ -114,8 +114,9 @@ func (l *locations) loseLocked(ps []*location) {
 // drop forgets partitions and evicts their runs. The engine's mu is held.
 func (l *locations) drop(ps []*location) {
 	e := l.engine
-	gone := setOf(ps)
+	gone := make(map[*location]bool, len(ps))
 	for _, p := range ps {
+		gone[p] = true
 		e.dispatcher.unserved.Drop(p.tenure())
 		if l.all[p.number] == p {
 			delete(l.all, p.number)
@@ -140,12 +141,4 @@ func (l *locations) noteMoved(ps []*location) {
 		places[p.partition] = true
 	}
 	l.engine.Moved(places)
-}
-
-func setOf(ps []*location) map[*location]bool {
-	set := make(map[*location]bool, len(ps))
-	for _, p := range ps {
-		set[p] = true
-	}
-	return set
 }

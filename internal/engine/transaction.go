@@ -10,12 +10,6 @@ import (
 	"github.com/perdure/perdure/internal/see"
 )
 
-// transactionRule allows a turn at most one end of an attempt with a transaction, so that a
-// failure of the transaction belongs to that attempt.
-func transactionRule() rule {
-	return rule{limits: func(m post.Mail) bool { return m.Transaction != nil }}
-}
-
 // hook returns what the store has to run inside the turn's transaction, nil for nothing. The
 // machine has accepted the attempt.
 func (e *Engine) hook(out *core.Turn, todo []post.Mail) func(tx any) error {

@@ -37,10 +37,10 @@ var insides = []inside{
 		schedules:  nominal fire fireend scheduleword timetable
 	`},
 	{"internal/engine", 18, `
-		values:    declared config build pools stepper report limit
+		values:    declared config build pools stepper report
 		locations: location
-		residents: external update reset transaction gate slots intake order waiting durable inbox look resident dispatcher wake line
-		runs:      pause reuse unserved observe child chain unread verify attempt queue suspects determinism watched checkcode damaged park move load run turn schedule answer standing
+		residents: transaction slots intake order waiting durable inbox look resident dispatcher wake line
+		runs:      pause reuse unserved observe child chain unread verify attempt queue suspects determinism watched checkcode damaged park move load run turn answer standing
 		places:    recovery takeover holder switches queues
 		engine:    health local engine
 	`},
