@@ -97,15 +97,19 @@ func EncodeDetail(d Detail) []byte {
 
 // DecodeDetail decodes the document beside a status. An absent document is the zero Detail.
 func DecodeDetail(data []byte) (Detail, error) {
-	var d Detail
 	if len(data) == 0 {
-		return d, nil
+		return Detail{}, nil
 	}
 	if result, is := history.UnsealResult(data); is {
 		return Detail{Result: &result}, nil
 	}
-	if err := history.Unseal(data, &d); err != nil {
-		return d, history.Damaged("the outcome or reason in the row of the run", err)
+	return decode[Detail](data, "the outcome or reason in the row of the run")
+}
+
+// decode decodes a document, which part names.
+func decode[T any](data []byte, part string) (d T, err error) {
+	if err = history.Unseal(data, &d); err != nil {
+		err = history.Damaged(part, err)
 	}
-	return d, nil
+	return d, err
 }

@@ -27,20 +27,15 @@ func (o operations) apply(in Control) {
 		}
 		if in.Calls.Has(shown.Number, shown.Name, state, last) && (len(in.Only) == 0 || slices.Contains(in.Only, shown.Number)) {
 			found = true
-			o.applyTo(c, in)
+			outcome, note := o.answer(c, &in)
+			o.recordOutcome(in, shown, outcome, note)
+			if outcome == Applied {
+				o.carryOut(c, in)
+			}
 		}
 	}
 	if !found {
 		o.recordOutcome(in, &Call{Number: in.Calls.Call, Name: in.Calls.Name}, NotPending, "")
-	}
-}
-
-// applyTo carries out an operation on one call and records the outcome.
-func (o operations) applyTo(c *Call, in Control) {
-	outcome, note := o.answer(c, &in)
-	o.recordOutcome(in, c.subject(), outcome, note)
-	if outcome == Applied {
-		o.carryOut(c, in)
 	}
 }
 

@@ -258,11 +258,7 @@ func (o attemptOwner) TrialOver(x *attempt.Attempt) {
 	e.dispatcher.grantLocked(x.LeaveProbation())
 }
 
-func (o attemptOwner) Granted(grants []dispatch.Grant) {
-	o.e.mu.Lock()
-	defer o.e.mu.Unlock()
-	o.e.dispatcher.grantLocked(grants)
-}
+func (o attemptOwner) Granted(grants []dispatch.Grant) { o.e.dispatcher.grant(grants) }
 
 func (o attemptOwner) Token(x *attempt.Attempt) string {
 	return o.e.Client.Token(request.Attempt{Partition: placement.Home(x.Partition), Run: x.Run, Call: x.Call, Number: x.Number})

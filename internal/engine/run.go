@@ -186,15 +186,11 @@ func (r *activeRun) carryOut(out *core.Turn) {
 		return
 	}
 	r.noteUnserved()
-	for _, i := range out.Interrupt {
-		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: i.Call, Number: i.Attempt}); x != nil {
-			x.Cancel()
-		}
+	for _, x := range r.running(out.Interrupt) {
+		x.Cancel()
 	}
-	for _, ref := range out.Halted {
-		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: ref.Call, Number: ref.Attempt}); x != nil {
-			x.Decline()
-		}
+	for _, x := range r.running(out.Halted) {
+		x.Decline()
 	}
 	if len(out.Unused) > 0 {
 		e.dispatcher.grantLocked(r.seats.Withdraw(out.Unused...))
@@ -203,10 +199,8 @@ func (r *activeRun) carryOut(out *core.Turn) {
 		d := &out.Dispatch[i]
 		r.begin(d, r.seats.Begin(d.Call))
 	}
-	for _, ref := range out.OffProbation {
-		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: ref.Call, Number: ref.Attempt}); x != nil {
-			e.acquit(x.Activity(), core.AttemptID(r.id, ref.Call, ref.Attempt), x.LeaveProbation)
-		}
+	for _, x := range r.running(out.OffProbation) {
+		e.acquit(x.Activity(), core.AttemptID(r.id, x.Call, x.Number), x.LeaveProbation)
 	}
 	r.crashed(out.Crashed)
 	r.tellWaiting(out.Waiting)
@@ -234,6 +228,16 @@ func (r *activeRun) carryOut(out *core.Turn) {
 		}
 		r.evict()
 	}
+}
+
+// running returns those of some attempts that run here.
+func (r *activeRun) running(refs []core.AttemptRef) (all []*attempt.Attempt) {
+	for _, ref := range refs {
+		if x := r.engine.attempts.Get(attempt.Key{Run: r.id, Call: ref.Call, Number: ref.Attempt}); x != nil {
+			all = append(all, x)
+		}
+	}
+	return all
 }
 
 // storeTurn translates a turn of the core for the store.

@@ -423,7 +423,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/serve",
-		may: []string{"activity", "retry", "store", "internal/attempt", "internal/clock", "internal/core", "internal/dispatch", "internal/history", "internal/ident", "internal/message", "internal/record", "internal/seal", "internal/see"},
+		may: []string{"activity", "retry", "store", "internal/attempt", "internal/clock", "internal/core", "internal/dispatch", "internal/history", "internal/ident", "internal/logs", "internal/message", "internal/outage", "internal/record", "internal/seal", "internal/see"},
 		why: "a process that serves queues runs attempts as a node does, and has neither runs nor partitions",
 	},
 	{
