@@ -74,14 +74,7 @@ func (c *lane) retryOnce() bool {
 	turns := c.blocked.turns
 	c.blocked.turns = nil
 	c.blocked.mu.Unlock()
-	var plain, hooked []*pending
-	for _, p := range turns {
-		if p.turn.Hook == nil {
-			plain = append(plain, p)
-		} else {
-			hooked = append(hooked, p)
-		}
-	}
+	plain, hooked := byHook(turns)
 	if len(plain) > 0 {
 		c.commitGroup(plain)
 	}

@@ -49,15 +49,20 @@ func (c *lane) apart(group []*pending) [][]*pending {
 	if !c.slow {
 		return [][]*pending{group}
 	}
-	var parts [2][]*pending
+	plain, hooked := byHook(group)
+	return slices.DeleteFunc([][]*pending{plain, hooked}, func(part []*pending) bool { return len(part) == 0 })
+}
+
+// byHook divides turns into those without a hook and those with one.
+func byHook(group []*pending) (plain, hooked []*pending) {
 	for _, p := range group {
 		if p.turn.Hook == nil {
-			parts[0] = append(parts[0], p)
+			plain = append(plain, p)
 		} else {
-			parts[1] = append(parts[1], p)
+			hooked = append(hooked, p)
 		}
 	}
-	return slices.DeleteFunc(parts[:], func(part []*pending) bool { return len(part) == 0 })
+	return plain, hooked
 }
 
 // noteHooks records whether the hooks of a group, if it had any, were slow.
