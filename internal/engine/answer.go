@@ -151,7 +151,11 @@ func (p *location) answerMessage(m store.Message, d message.Data, left time.Dura
 	e := p.engine
 	ctx, cancel := context.WithTimeout(e.life.ctx, left)
 	defer cancel()
-	value, err := e.answerOf(ctx, p, m, d)
+	var value history.Payload
+	row, err := e.db.Find(ctx, p.partition, m.WorkflowID, m.Run)
+	if err == nil {
+		value, err = e.queryHere(ctx, p, row, d.Name, d.Value)
+	}
 	if e.life.ctx.Err() != nil {
 		return
 	}
@@ -168,14 +172,6 @@ func (p *location) answerMessage(m store.Message, d message.Data, left time.Dura
 	t := of.change()
 	t.Consumed, t.Messages, t.Repeatable = []int64{m.Sequence}, []store.Message{reply}, true
 	_ = of.commit(t) // else it stays for another owner
-}
-
-func (e *Engine) answerOf(ctx context.Context, p *location, m store.Message, d message.Data) (history.Payload, error) {
-	row, err := e.db.Find(ctx, p.partition, m.WorkflowID, m.Run)
-	if err != nil {
-		return history.Payload{}, err
-	}
-	return e.queryHere(ctx, p, row, d.Name, d.Value)
 }
 
 // sweepAnswer deletes an answer that its caller did not fetch in time.

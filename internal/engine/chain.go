@@ -73,11 +73,3 @@ func (r *activeRun) createFirst(out *core.Turn) error {
 	t.Create, t.Messages = r.create, messages
 	return r.commit(t)
 }
-
-// reroute routes those messages again that are for the latest run of a chain, because this run
-// has successors. It returns the rest.
-func (r *resident) reroute(todo []post.Mail) []post.Mail {
-	again, rest := post.Divide(todo)
-	r.location.routeAgain(again)
-	return rest
-}

@@ -37,11 +37,11 @@ var insides = []inside{
 		schedules:  fire timetable
 	`},
 	{"internal/engine", 18, `
-		values:    declared config build pools stepper report
+		values:    definitions config build pools stepper report
 		locations: location
-		residents: transaction slots intake order waiting durable inbox look resident dispatcher wake line
-		runs:      pause reuse unserved observe child chain unread verify attempt queue suspects determinism watched checkcode damaged park move load run turn answer standing
-		places:    recovery takeover holder switches queues
+		residents: slots intake inbox durable look resident dispatcher line
+		runs:      observe child chain unread attempt suspects watched park checkcode move load run turn answer standing
+		places:    takeover holder queues switches
 		engine:    health local engine
 	`},
 }

@@ -458,13 +458,8 @@ func (s *Server) begin(t store.Task, queue int, slot *dispatch.Slot) {
 		return
 	}
 	info := activity.Info{
-		WorkflowID: data.WorkflowID, RunID: t.Run, Workflow: data.Workflow, Activity: d.Name,
-		CallID: data.CallID, AttemptID: core.AttemptID(t.Run, d.Call, d.Attempt), Trace: d.Trace,
-		Question: d.Question(), Attempt: d.Attempt, Max: d.Max, Allowed: d.Allowed, Final: d.Final,
-		Scheduled: time.Unix(0, d.Scheduled), Started: time.Unix(0, t.Claimed), Headers: data.Headers,
-	}
-	if d.AttemptTimeout > 0 {
-		info.Deadline = info.Started.Add(d.AttemptTimeout)
+		WorkflowID: data.WorkflowID, RunID: t.Run, Workflow: data.Workflow, CallID: data.CallID, AttemptID: core.AttemptID(t.Run, d.Call, d.Attempt),
+		Started: time.Unix(0, t.Claimed), Headers: data.Headers,
 	}
 	s.attempts.Begin(attempt.Spec{
 		Run: t.Run, Tenure: dispatch.Tenure{Partition: t.Partition}, Dispatch: d, Info: info, Body: body, Slot: slot,
