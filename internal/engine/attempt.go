@@ -333,12 +333,6 @@ func (e *Engine) hook(out *core.Turn, todo []post.Mail) func(tx any) error {
 	return nil
 }
 
-// wrongTransaction is why a run is parked whose function takes a type of transaction that the
-// database does not give: no attempt can mend that, and a build may.
-func wrongTransaction(failure error) error {
-	return fmt.Errorf("step transaction: %w; nothing of the attempt is recorded: mend the code and restart the engine, which then makes an attempt again %s", failure, see.Commit)
-}
-
 // transactionFailed replaces the end of the attempt whose transaction failed by a failure.
 // Nothing of the turn is durable; the run is loaded again and gets the failure.
 func (r *resident) transactionFailed(todo []post.Mail, failure error) {

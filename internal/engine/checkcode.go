@@ -258,20 +258,12 @@ func (c *codeCheck) fault(f *view.CodeFinding, err error) {
 	if differ(f, err) {
 		return
 	}
-	var panicked *coro.PanicError
-	var stuck *replay.StuckError
-	var damage *replay.DamageError
-	switch {
-	case errors.As(err, &panicked):
-		f.Reason, f.Stack = "the workflow's code panicked with "+panicOf(panicked.Value), string(panicked.Stack)
-	case errors.As(err, &stuck):
-		f.Reason, f.Stack = stuck.Error(), stuck.Stack
-	case errors.As(err, &damage):
-		f.Verdict, f.Reason, f.Stack = view.CodeUnreadable, damage.Error(), string(damage.Stack)
-	case errors.Is(err, replay.ErrGoexit):
-		f.Reason = err.Error()
-	default:
-		f.Verdict, f.Reason = view.CodeUnreadable, err.Error()
+	d := c.e.parked("", err).detail
+	f.Reason, f.Stack = d.Reason, d.Stack
+	if panicked, is := errors.AsType[*coro.PanicError](err); is {
+		f.Reason = "the workflow's code panicked with " + panicOf(panicked.Value)
+	} else if d.Broken == "" && !errors.Is(err, replay.ErrGoexit) {
+		f.Verdict = view.CodeUnreadable
 	}
 }
 

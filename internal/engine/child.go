@@ -180,14 +180,10 @@ func mayFollow(start *history.Start, existing *store.Run) bool {
 		return existing.Status != store.Completed
 	case history.ReuseOwn:
 		before, err := record.Start(existing)
-		return err == nil && existing.Type == start.Type && sameChain(before.Parent, p)
+		was := before.Parent // of one chain with the parent
+		return err == nil && existing.Type == start.Type && was != nil && was.WorkflowID == p.WorkflowID && was.Chain == p.Chain
 	}
 	return false
-}
-
-// sameChain reports whether two parents are runs of one chain.
-func sameChain(a, b *history.Parent) bool {
-	return a != nil && a.WorkflowID == b.WorkflowID && a.Chain == b.Chain
 }
 
 // startAfter starts a refused child again, as the successor of the run that had its workflow

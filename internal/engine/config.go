@@ -178,6 +178,17 @@ func (c *Config) normalize() error {
 	return errors.Join(append(errs, c.identify(), sweep.Check(c.Retention), checkPolicy(&c.Policy))...)
 }
 
+// checkPolicy returns what is wrong with the policy of calls without one.
+func checkPolicy(p *retry.Policy) error {
+	switch err := p.Validate(); {
+	case err != nil:
+		return fmt.Errorf("the engine's retry policy: %w", err)
+	case p.Verifies():
+		return errors.New("the engine's retry policy: OnUnknown is VerifyUnknown, which needs a function to ask: leave it zero, which means that for activities with a Verify function")
+	}
+	return nil
+}
+
 // identify sets the name and the build of this node where they are missing, and checks names.
 func (c *Config) identify() error {
 	if c.Node == "" {

@@ -72,17 +72,6 @@ func (c *Config) definitions() (*definitions, error) {
 	return d, errors.Join(errs...)
 }
 
-// checkPolicy returns what is wrong with the policy of calls without one.
-func checkPolicy(p *retry.Policy) error {
-	switch err := p.Validate(); {
-	case err != nil:
-		return fmt.Errorf("the engine's retry policy: %w", err)
-	case p.Verifies():
-		return errors.New("the engine's retry policy: OnUnknown is VerifyUnknown, which needs a function to ask: leave it zero, which means that for activities with a Verify function")
-	}
-	return nil
-}
-
 // checkVerify returns what is wrong with the Verify function of an activity.
 func checkVerify(a *seal.ActivityDeclaration) error {
 	v := a.Options.Verify

@@ -22,11 +22,6 @@ type dispatcher struct {
 	beginLater []*resident // runs that begin when fewer turns are in progress; guarded by the engine's mu
 }
 
-func newDispatcher(e *Engine, holds func() bool) *dispatcher {
-	slots := dispatch.NewSlots(e.config.Concurrency, holds)
-	return &dispatcher{engine: e, slots: slots, line: dispatch.NewLine(slots, e.config.InboxEvery), due: dispatch.NewDue(store.Hot)}
-}
-
 // want gives a slot to an attempt or enqueues it.
 func (d *dispatcher) want(x *attempt.Attempt, w dispatch.Waiter) {
 	w.Call, w.Tenure, w.Attempt = dispatch.Call{Run: x.Run, Number: x.Call}, x.Tenure, x

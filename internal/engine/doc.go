@@ -46,15 +46,15 @@
 //	standing.go     gates and schedules as steppers
 //	load.go         loading and replaying a run
 //	park.go         holds: why a run is parked or waits for code, when it is tried again, and what is damaged
-//	unread.go       results of attempts that this process cannot read
 //	checkcode.go    CheckCode, and the check of determinism: replay of open runs with the code of this engine
 //	suspects.go     the code of runs on trial, and what moves to another node with a suspect
 //	watched.go      one guarded step of a run
 //	attempt.go      what attempts and questions run, their results, heartbeats and transactions
-//	queues.go       serving queues, losing a worker, offering and withdrawing attempts
+//	queue.go        attempts in queues: offering and withdrawing them
+//	queues.go       serving queues, and losing a worker
 //	dispatcher.go   what lets runs and attempts start: want, grant, due times
 //	slots.go        admission of calls, and what cannot start here
-//	inbox.go        news of the inbox, routing its messages, claiming them
+//	inbox.go        news of the inbox, routing its messages, claiming them, and those that cannot be read
 //	look.go         reading the inbox
 //	location.go     the locations that this node owns: partitions, and parts of them
 //	takeover.go     taking locations over, resuming what was in flight, losing them

@@ -108,14 +108,6 @@ func (d *dispatcher) beginNext() {
 	}
 }
 
-// leavesLine frees what a step did not use of the slots that its run had, and takes a run out
-// of the line after its first step. If a call of the run waits for a slot, it has taken over
-// the run's place.
-func (r *resident) leavesLine() {
-	r.location.engine.dispatcher.grant(r.seats.Stepped(r.first))
-	r.first = false
-}
-
 // begins creates the machine of a new run of this process, for its first turn. The engine's mu
 // is held.
 func (r *activeRun) begins(start *history.Start) {

@@ -130,12 +130,15 @@ func (p *location) resident(run string) *resident {
 	return r
 }
 
+// newResident returns a resident that is not loaded. The ID tells the kind.
 func (p *location) newResident(id string) *resident {
 	r := &resident{location: p, id: id}
-	if entity.KindOf(id) == entity.Run {
-		r.seats = p.engine.dispatcher.slots.SeatsOf(id, p.tenure())
+	if kind := entity.KindOf(id); kind == entity.Gate || kind == entity.Schedule {
+		r.stepper = &standing{resident: r, engine: p.engine, kind: kind}
+		return r
 	}
-	r.stepper = r.newStepper()
+	r.seats = p.engine.dispatcher.slots.SeatsOf(id, p.tenure())
+	r.stepper = &activeRun{resident: r, engine: p.engine}
 	return r
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/attempt"
@@ -12,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -57,7 +59,10 @@ func (r *activeRun) step(t *turn) (err error) {
 		cannot, r.differs = r.differs, nil
 	}
 	t.out, err = r.stepOrPark(t, cannot)
-	r.leavesLine()
+	// What the step did not use of the slots that the run had is free. After its first step the run is
+	// not in line any more: if a call of it waits for a slot, it has taken over the run's place.
+	e.dispatcher.grant(r.seats.Stepped(r.first))
+	r.first = false
 	if err != nil {
 		return err
 	}
@@ -135,7 +140,9 @@ func (r *activeRun) refused(t *turn, err error) {
 	conflict, failed, other := (*store.ConflictError)(nil), (*store.HookError)(nil), (*seal.OtherTxError)(nil)
 	switch {
 	case errors.As(err, &failed) && errors.As(err, &other):
-		r.parkCulprit(wrongTransaction(failed.Err))
+		// The function takes a type of transaction that the database does not give: no attempt can
+		// mend that, and a build may.
+		r.parkCulprit(fmt.Errorf("step transaction: %w; nothing of the attempt is recorded: mend the code and restart the engine, which then makes an attempt again %s", failed.Err, see.Commit))
 	case errors.As(err, &failed):
 		r.transactionFailed(t.mail, failed.Err)
 	case errors.As(err, &conflict):

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/post"
 )
 
@@ -42,13 +41,4 @@ type machine interface {
 	AwaitsMessage() bool
 	Ended() bool
 	State() core.State
-}
-
-// newStepper returns the stepper of a resident, not loaded. The ID tells the kind.
-func (r *resident) newStepper() stepper {
-	e := r.location.engine
-	if kind := entity.KindOf(r.id); kind == entity.Gate || kind == entity.Schedule {
-		return &standing{resident: r, engine: e, kind: kind}
-	}
-	return &activeRun{resident: r, engine: e}
 }

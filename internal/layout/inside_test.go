@@ -20,7 +20,7 @@ type inside struct {
 
 var insides = []inside{
 	{"internal/core", 2, `
-		values:     ids dedup gateword mismatch turn detail control pin times input progress doubt call
+		values:     ids dedup gateword mismatch turn detail control pin times input progress call
 		journal:    parts journal
 		ledger:     tally ledger
 		row:        runrow
@@ -37,10 +37,10 @@ var insides = []inside{
 		schedules:  fire timetable
 	`},
 	{"internal/engine", 18, `
-		values:    definitions config build pools stepper report
+		values:    build config definitions pools stepper report
 		locations: location
 		residents: slots intake inbox durable look resident dispatcher line
-		runs:      observe child chain unread attempt suspects watched park checkcode move load run turn answer standing
+		runs:      observe child chain attempt queue suspects watched park checkcode move load run turn answer standing
 		places:    takeover holder queues switches
 		engine:    health local engine
 	`},

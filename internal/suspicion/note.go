@@ -85,15 +85,6 @@ func (s *Room) SurvivedInQueue(activity, attemptID string, wake func()) {
 	}
 }
 
-// acquitWorkflow notes that runs of a workflow have gone on of which others died alone.
-func (s *Room) acquitWorkflow(workflow string) {
-	if !s.begun.IsZero() {
-		s.config.Go(func() {
-			s.write(s.hereIs(store.SwitchWorkflow, workflow), survived+ident.NewToken(), "its runs went on", false)
-		})
-	}
-}
-
 // LetGo lets a workflow go that is held on this build, because a person let one of its runs go.
 // Its other runs follow.
 func (s *Room) LetGo(workflow string) {

@@ -9,20 +9,16 @@ import (
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/logs"
-	"github.com/perdure/perdure/internal/outage"
+	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/store"
 )
 
 // Config configures a Room.
 type Config struct {
-	Context     context.Context // ends with the engine
-	Store       store.Store
-	Name        string // of the group
-	Group       store.Group
-	Node, Build string // of this process
+	placement.Config
+	Node        string // this process
 	Clock       *clock.Clock
 	Log         *logs.Log
-	Watch       *outage.Watch // of reads
 	Slots       *dispatch.Slots
 	Commit      func(store.Turn) error
 	OnProbation func() bool            // an attempt runs in the probation lane

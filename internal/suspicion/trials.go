@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/clock"
+	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/suspects"
 	"github.com/perdure/perdure/store"
 )
@@ -166,8 +167,9 @@ func (w *Turn) WentOn(is bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.clear(w.ID, func() {
-		if t.book.WentOn(w.ID, w.code.Workflow) {
-			s.acquitWorkflow(w.code.Workflow)
+		if t.book.WentOn(w.ID, w.code.Workflow) && !s.begun.IsZero() {
+			workflow := s.hereIs(store.SwitchWorkflow, w.code.Workflow)
+			s.config.Go(func() { s.write(workflow, survived+ident.NewToken(), "its runs went on", false) })
 		}
 	})
 }
