@@ -64,6 +64,8 @@ func (w *world) happen(ev *event) {
 		n := w.client
 		w.mu.Unlock()
 		n.die()
+	case copiesAll:
+		w.copyAll(d)
 	default:
 		w.errands.Go(func() { w.meddle(ev) })
 	}
@@ -232,7 +234,8 @@ func mayBeTold(err error) bool {
 			return true
 		}
 	}
-	return store.Unavailable(err)
+	_, copied := errors.AsType[*store.SealedError](err)
+	return copied || store.Unavailable(err)
 }
 
 // taken are the operations that take back what people have paused.

@@ -64,7 +64,7 @@ func (w *world) judge() {
 // left says what is left in queues and inboxes, "" for nothing.
 func (w *world) left() string {
 	ctx := context.Background()
-	db, err := w.db.Open(ctx)
+	db, err := w.database().Open(ctx)
 	if err != nil {
 		return err.Error()
 	}
