@@ -99,6 +99,8 @@ func (w *world) ill() string {
 
 // open is how many runs are open.
 func (w *world) open() (n int) {
+	w.writing.Lock()
+	defer w.writing.Unlock()
 	for id, r := range w.model.runs {
 		if entity.KindOf(id) == entity.Run && !r.closed {
 			n++

@@ -415,6 +415,8 @@ func (m *model) ended(id string) bool {
 
 // tickets is how many calls stand at gates, or rest there.
 func (m *model) tickets() (n int) {
+	m.world.writing.Lock()
+	defer m.world.writing.Unlock()
 	for id, r := range m.runs {
 		if entity.KindOf(id) != entity.Gate {
 			continue
