@@ -221,10 +221,7 @@ func (w *world) judgeLedger(row *store.Run, ledger []view.Attempt) {
 		}
 	}
 	w.judgeCharges(row.ID, ledger)
-	for _, e := range w.book.order {
-		if e.run != row.ID {
-			continue
-		}
+	for _, e := range w.book.of(row.ID) {
 		a := byID[e.attempt]
 		switch {
 		case a == nil:
@@ -239,7 +236,7 @@ func (w *world) judgeLedger(row *store.Run, ledger []view.Attempt) {
 				if w.steady() && a.Ended != nil && a.Ended.After(e.answered.Add(time.Second)) {
 					w.complain("who answered attempt %s of %s was told that it is over; it ended %s later: %s", e.attempt, e.activity, a.Ended.Sub(e.answered), a.Outcome)
 				}
-			case !w.cameLate(e, a):
+			case !w.cameLate(&e, a):
 				w.complain("attempt %s of %s was answered from outside, %s; it ended %s", e.attempt, e.activity, e.answer, a.Outcome)
 			}
 		case a.Outcome == view.OutcomeCompleted && !e.did:
