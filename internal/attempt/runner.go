@@ -76,7 +76,7 @@ type Spec struct {
 	Run string
 	dispatch.Tenure
 	Dispatch core.Dispatch
-	Info     activity.Info
+	Info     activity.Info // of the run and the names of the attempt; if it is set, also when it started
 	Body     seal.Body
 	Values   context.Context // provides values for the body's context; nil: none
 	Slot     *dispatch.Slot  // belongs to the attempt from now on

@@ -2,7 +2,6 @@ package core
 
 import (
 	"sort"
-	"strings"
 	"time"
 )
 
@@ -21,18 +20,12 @@ const maxHandedOn = 10_000
 var maxYoung = 100_000
 
 // signalKey returns the key that identifies a signal: name and ID, so that IDs of different
-// signals do not collide. It returns "" for a signal without an ID.
+// signals do not collide: no name contains a NUL. It returns "" for a signal without an ID.
 func signalKey(name, id string) string {
 	if id == "" {
 		return ""
 	}
 	return name + "\x00" + id
-}
-
-// splitSignalKey reverses signalKey. No name contains a NUL.
-func splitSignalKey(key string) (name, id string) {
-	name, id, _ = strings.Cut(key, "\x00")
-	return name, id
 }
 
 // idSet remembers IDs. It ignores the empty ID.

@@ -27,8 +27,9 @@ type Turn struct {
 	Transactions []AttemptRef
 
 	// Work for after the turn is durable.
-	Dispatch  []Dispatch
-	Interrupt []Interrupt
+	Dispatch []Dispatch
+	// Interrupt are attempts that are asked to end, or whose result is no longer wanted.
+	Interrupt []AttemptRef
 	// Halted are recorded attempts whose calls were paused. The caller must not start those
 	// that have not begun.
 	Halted []AttemptRef
@@ -161,12 +162,6 @@ func (d *Dispatch) Question() int {
 		return 0
 	}
 	return d.Doubt.Question
-}
-
-// Interrupt is an attempt that is asked to end, or whose result is no longer wanted.
-type Interrupt struct {
-	Call    int64
-	Attempt int
 }
 
 // Row is the durable state of a call that must be found without a replay.

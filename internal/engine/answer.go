@@ -46,11 +46,7 @@ func (p *location) ask(run string, q question) {
 	e := p.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p.askLocked(run, q)
-}
-
-func (p *location) askLocked(run string, q question) {
-	if p.engine.locations.all[p.number] != p {
+	if e.locations.all[p.number] != p {
 		q.answer <- answer{err: request.ErrMoved}
 		return
 	}
@@ -155,7 +151,11 @@ func (p *location) answerMessage(m store.Message, d message.Data, left time.Dura
 	e := p.engine
 	ctx, cancel := context.WithTimeout(e.life.ctx, left)
 	defer cancel()
-	value, err := e.answerOf(ctx, p, m, d)
+	var value history.Payload
+	row, err := e.db.Find(ctx, p.partition, m.WorkflowID, m.Run)
+	if err == nil {
+		value, err = e.queryHere(ctx, p, row, d.Name, d.Value)
+	}
 	if e.life.ctx.Err() != nil {
 		return
 	}
@@ -168,21 +168,10 @@ func (p *location) answerMessage(m store.Message, d message.Data, left time.Dura
 		e.log.AnswerFailed(err)
 		return
 	}
-	t := store.Turn{
-		Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: m.Run, Consumed: []int64{m.Sequence}, Repeatable: true,
-		Messages: []store.Message{reply},
-	}
-	if e.db.committer.Commit(t) == nil {
-		(&resident{location: p}).recordDurable(&t)
-	}
-}
-
-func (e *Engine) answerOf(ctx context.Context, p *location, m store.Message, d message.Data) (history.Payload, error) {
-	row, err := e.db.Find(ctx, p.partition, m.WorkflowID, m.Run)
-	if err != nil {
-		return history.Payload{}, err
-	}
-	return e.queryHere(ctx, p, row, d.Name, d.Value)
+	of := resident{location: p, id: m.Run}
+	t := of.change()
+	t.Consumed, t.Messages, t.Repeatable = []int64{m.Sequence}, []store.Message{reply}, true
+	_ = of.commit(t) // else it stays for another owner
 }
 
 // sweepAnswer deletes an answer that its caller did not fetch in time.

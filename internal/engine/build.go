@@ -1,13 +1,11 @@
 package engine
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 
@@ -83,18 +81,4 @@ func executableHash() string {
 		return unhashed
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
-}
-
-// declared returns the definitions as the row of this node records them.
-func (d *definitions) declared() record.Definitions {
-	var all record.Definitions
-	for name, w := range d.workflows {
-		all.Workflows = append(all.Workflows, record.Workflow{Name: name, Version: w.Version, Pinned: w.Pinned})
-	}
-	for name := range d.activities {
-		all.Activities = append(all.Activities, name)
-	}
-	slices.SortFunc(all.Workflows, func(a, b record.Workflow) int { return cmp.Compare(a.Name, b.Name) })
-	slices.Sort(all.Activities)
-	return all
 }

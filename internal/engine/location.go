@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/perdure/perdure/internal/dispatch"
@@ -36,13 +37,7 @@ type locations struct {
 }
 
 // served returns the partitions that this node serves. The engine's mu is held.
-func (l *locations) served() []*location {
-	all := make([]*location, 0, len(l.all))
-	for _, p := range l.all {
-		all = append(all, p)
-	}
-	return all
-}
+func (l *locations) served() []*location { return slices.Collect(maps.Values(l.all)) }
 
 // open returns the partitions that this node looks after: those it serves and is not handing
 // over. The engine's mu is held.
@@ -53,9 +48,14 @@ func (l *locations) open() []*location {
 // numbers returns the places of partitions as the store names them, sorted. It is never nil,
 // because to the store nil means all.
 func numbers(ps []*location) []int {
+	return sorted(ps, func(p *location) int { return p.number })
+}
+
+// sorted returns a number of each location, sorted.
+func sorted(ps []*location, of func(*location) int) []int {
 	list := make([]int, len(ps))
 	for i, p := range ps {
-		list[i] = p.number
+		list[i] = of(p)
 	}
 	slices.Sort(list)
 	return list
@@ -109,12 +109,7 @@ func (p *location) learnLineage() error {
 // homes returns the partitions that hold the rows of runs, sorted and without duplicates. It
 // is never nil.
 func partitionsOf(ps []*location) []int {
-	list := make([]int, len(ps))
-	for i, p := range ps {
-		list[i] = p.partition
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
+	return slices.Compact(sorted(ps, func(p *location) int { return p.partition }))
 }
 
 // servesOf reports whether this node serves a partition or a ward of it. The engine's mu is

@@ -6,13 +6,9 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/post"
-	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/serve"
 	"github.com/perdure/perdure/store"
 )
-
-// Queue is a queue that is served.
-type Queue = record.Queue
 
 // storeTasks translates what a turn says about queues for the store.
 func (r *activeRun) storeTasks(out *core.Turn, t *store.Turn) error {

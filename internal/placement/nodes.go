@@ -17,7 +17,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Config configures a Nodes.
+// Config is what a Nodes, and who stands on it, knows of the process and its group.
 type Config struct {
 	Context context.Context // ends with the engine
 	Store   store.Store

@@ -37,22 +37,17 @@ func (c *Client) foreseeRetries(ctx context.Context, row *store.Run, in *core.Co
 		case call != nil:
 			foreseeRetry(call, in, off[call.Name], r)
 		case r.Note == core.StateRunning: // a step or a block of code, which has no row
-			r.Outcome, r.Note = view.Unchanged, "an attempt is running already"
+			r.Outcome, r.Note = view.Unchanged, core.Already(core.Dispatched)
 		}
 	}
 	return nil
 }
 
 func foreseeRetry(call *store.Call, in *core.Control, paused bool, r *view.ControlRecord) {
+	if note := core.Already(core.CallState(call.State)); note != "" {
+		r.Outcome, r.Note = view.Unchanged, note
+	}
 	switch call.State {
-	case store.Queued:
-		r.Outcome, r.Note = view.Unchanged, "it waits for a free slot already"
-	case store.Offered:
-		r.Outcome, r.Note = view.Unchanged, "it waits in its queue already"
-	case store.Gated:
-		r.Outcome, r.Note = view.Unchanged, "it waits for its gate already"
-	case store.Dispatched, store.Remote, store.External:
-		r.Outcome, r.Note = view.Unchanged, "an attempt is running already"
 	case store.InDoubt:
 		r.Note = "an attempt may have had its effect: this repeats it all the same"
 	case store.Quarantined:

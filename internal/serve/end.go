@@ -68,7 +68,7 @@ func (o owner) Ended(e attempt.End) {
 	if name != "" && e.Survived() {
 		s.config.Survived(name, core.AttemptID(x.Run, x.Call, x.Number))
 	}
-	s.config.Free(e.Slot)
+	s.config.Granted(e.Slot.Free())
 	s.ended.Ring()
 	s.Freed()
 }
@@ -118,7 +118,7 @@ func (s *Server) giveBack(k attempt.Key, h *held) {
 	h.counts = false
 	s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: k.Call, Attempt: k.Number, Outcome: core.Drained, Unbegun: true}})
 	s.mu.Unlock()
-	s.config.Free(h.slot)
+	s.config.Granted(h.slot.Free())
 	s.ended.Ring()
 }
 
@@ -160,8 +160,8 @@ func (s *Server) say() bool {
 		_ = s.postBeat(b.held, b.beat, b.over)
 	}
 	left, err := s.settleAll(ends)
-	if err != nil {
-		s.away("telling how attempts ended", err)
+	if err != nil && s.ctx.Err() == nil {
+		s.config.Watch.Away("telling how attempts ended", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -289,14 +289,18 @@ func (s *Server) settleTogether(ends []*end) error {
 	if err != nil {
 		return err
 	}
-	s.config.Back()
+	s.config.Watch.Back()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, e := range ends {
 		delete(s.held, e.key)
 		s.settled[e.key] = true
-		if errs[i] != nil {
-			s.config.Dropped(e.key, e.input.Outcome)
+		switch { // those with an error came too late
+		case errs[i] == nil:
+		case e.input.Outcome == core.Completed:
+			s.config.Log.ResultRefused(e.key.Run, e.key.Call, e.key.Number)
+		default:
+			s.config.Log.InputsLate(e.key.Run, 1)
 		}
 	}
 	s.quiet.Broadcast()

@@ -1,27 +1,18 @@
 package suspicion
 
 import (
+	"context"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/suspects"
-	"github.com/perdure/perdure/internal/trial"
 	"github.com/perdure/perdure/store"
 )
 
-// Crash is a call that was alone when its process died.
-type Crash struct {
-	Name       string // the activity, or the inline step as switches name it
-	Node       string // that died
-	Limit      int    // of such deaths
-	Attempt    string // its ID
-	WorkflowID string
-}
-
-// Accuse notes crashes, and calls then when that is durable.
-func (s *Room) Accuse(all []Crash, then func()) {
+// Crashed notes crashes, and calls then when that is durable.
+func (s *Room) Crashed(all []suspects.Crash, then func()) {
 	s.config.Go(func() {
 		for _, c := range all {
 			s.noteCrash(c)
@@ -30,51 +21,38 @@ func (s *Room) Accuse(all []Crash, then func()) {
 	})
 }
 
-// noteCrash writes the entry of a call that died alone.
-func (s *Room) noteCrash(c Crash) {
-	s.noteDeath(store.SwitchCrash, c.Name, c.Node, c.Limit, store.Switch{
-		Request: diedAlone + c.Attempt, Why: fmt.Sprintf("a call of %s was the only suspect when its process ended", c.WorkflowID),
-	}, func(of *suspects.Shared, build string) string {
-		s.config.Log.ActivityHeld(c.Name, build, of.Deaths())
-		return fmt.Sprintf("%d calls in a row ended their process, each while it ran alone, the last one that of %s: on build %s none is tried", of.Deaths(), c.WorkflowID, build)
-	})
-}
-
-// accuseRuns notes that runs of workflows were alone when their nodes died.
-func (s *Room) accuseRuns(all []trial.Accusation) {
-	for _, a := range all {
-		if a.Workflow == "" {
-			continue
-		}
-		s.noteDeath(store.SwitchWorkflow, a.Workflow, a.Node, trial.Limit, store.Switch{
-			Request: diedAlone + runOn(a.Run, a.Node), Why: "the code of run " + a.Run + " ran alone when its process ended",
-		}, func(of *suspects.Shared, build string) string {
-			s.config.Log.WorkflowHeld(a.Workflow, build, of.Deaths())
-			return fmt.Sprintf("the workflow's code ended its process with %d runs in a row, each while it ran alone: on build %s no run of it is tried", of.Deaths(), build)
-		})
+// noteCrash writes the entry of a death, which says so if the code is held with it. It does
+// nothing if the build of the node is not known any more, or the workflow.
+func (s *Room) noteCrash(c suspects.Crash) {
+	build := ""
+	if c.Name != "" {
+		build = s.buildOfNode(c.Node)
 	}
-}
-
-// noteDeath writes the entry of a death, which held completes if it convicts the code. It does
-// nothing if the build of the node is not known any more.
-func (s *Room) noteDeath(kind, name, node string, limit int, w store.Switch, held func(of *suspects.Shared, build string) string) {
-	build := s.buildOfNode(node)
 	if build == "" || s.reread() != nil {
 		return
 	}
+	kind, culprit, why := store.SwitchCrash, c.Attempt, fmt.Sprintf("a call of %s was the only suspect when its process ended", c.WorkflowID)
+	if c.Run != "" {
+		kind, culprit, why = store.SwitchWorkflow, runOn(c.Run, c.Node), "the code of run "+c.Run+" ran alone when its process ended"
+	}
 	s.mu.Lock()
-	key := code{kind, name, build}
+	key := code{kind, c.Name, build}
 	of := s.deaths[key]
 	s.mu.Unlock()
 	if of.Held != nil {
 		return
 	}
-	of.died(key.culprit(strings.TrimPrefix(w.Request, diedAlone)), s.config.Clock.Now())
-	w.Kind, w.Name = kind, store.CrashName(name, build)
-	if w.Off = of.Convicted(limit); w.Off {
-		w.Why = held(&of.Shared, build)
+	of.died(key.culprit(culprit), s.config.Clock.Now())
+	held := of.Convicted(c.Limit)
+	switch {
+	case held && c.Run != "":
+		why = fmt.Sprintf("the workflow's code ended its process with %d runs in a row, each while it ran alone: on build %s no run of it is tried", of.Deaths(), build)
+		s.config.Log.WorkflowHeld(c.Name, build, of.Deaths())
+	case held:
+		why = fmt.Sprintf("%d calls in a row ended their process, each while it ran alone, the last one that of %s: on build %s none is tried", of.Deaths(), c.WorkflowID, build)
+		s.config.Log.ActivityHeld(c.Name, build, of.Deaths())
 	}
-	s.write(w)
+	s.write(key, diedAlone+culprit, why, held)
 }
 
 // Acquit notes that a call of an activity has survived. If others of it died alone, that is
@@ -89,7 +67,7 @@ func (s *Room) Acquit(activity, attemptID string, then func()) (now bool) {
 		return true
 	}
 	s.config.Go(func() {
-		s.write(store.Switch{Kind: store.SwitchCrash, Name: store.CrashName(activity, s.config.Build), Request: survived + attemptID, Why: "a call survived"})
+		s.write(s.hereIs(store.SwitchCrash, activity), survived+attemptID, "a call survived", false)
 		then()
 	})
 	return false
@@ -107,29 +85,18 @@ func (s *Room) SurvivedInQueue(activity, attemptID string, wake func()) {
 	}
 }
 
-// acquitWorkflow notes that runs of a workflow have gone on of which others died alone.
-func (s *Room) acquitWorkflow(workflow string) {
-	if !s.begun.IsZero() {
-		s.config.Go(func() { s.writeWorkflow(workflow, survived, "its runs went on") })
-	}
-}
-
 // LetGo lets a workflow go that is held on this build, because a person let one of its runs go.
 // Its other runs follow.
 func (s *Room) LetGo(workflow string) {
 	if s.Workflow(workflow).Held != nil {
-		s.writeWorkflow(workflow, letGo, "a person let one of its runs go")
+		s.write(s.hereIs(store.SwitchWorkflow, workflow), letGo+ident.NewToken(), "a person let one of its runs go", false)
 	}
 }
 
-func (s *Room) writeWorkflow(workflow, what, why string) {
-	s.write(store.Switch{Kind: store.SwitchWorkflow, Name: store.CrashName(workflow, s.config.Build), Request: what + ident.NewToken(), Why: why})
-}
-
-// write makes an entry durable, and applies it here.
-func (s *Room) write(w store.Switch) {
+// write makes an entry about code durable, and applies it here.
+func (s *Room) write(of code, request, why string, held bool) {
 	c := &s.config
-	w.Group, w.By = c.Name, c.Node
+	w := store.Switch{Kind: of.kind, Name: store.CrashName(of.name, of.build), Off: held, Request: request, Why: why, Group: c.Name, By: c.Node}
 	err := c.Watch.Persist(c.Context, "noting which code ends its process", func() error {
 		_, err := c.Store.Switch(c.Context, w)
 		return err
@@ -145,29 +112,37 @@ func (s *Room) reread() error {
 	return c.Watch.Persist(c.Context, "reading switches", func() error { return c.Reread(c.Context) })
 }
 
+// process is a node or a worker.
+type process struct {
+	id, build string
+	live      bool // and of this group
+}
+
+// processes returns all nodes and workers that are on record.
+func (s *Room) processes(ctx context.Context) (all []process, err error) {
+	nodes, err := s.config.Store.Nodes(ctx)
+	for _, n := range nodes {
+		all = append(all, process{n.ID, n.Build, n.Live && n.Group == s.config.Name})
+	}
+	if err != nil {
+		return nil, err
+	}
+	workers, err := s.config.Store.Workers(ctx)
+	for _, w := range workers {
+		all = append(all, process{w.ID, record.WhatServes(&w.Worker).Build, w.Live && w.Group == s.config.Name})
+	}
+	return all, err
+}
+
 // buildOfNode returns the build of a node or worker that is gone, "" if it is not known.
 func (s *Room) buildOfNode(id string) (build string) {
 	c := &s.config
-	err := c.Watch.Persist(c.Context, "reading the nodes of the group", func() error {
-		nodes, err := c.Store.Nodes(c.Context)
-		for _, n := range nodes {
-			if n.ID == id {
-				build = n.Build
-			}
-		}
-		if err != nil || build != "" {
-			return err
-		}
-		workers, err := c.Store.Workers(c.Context)
-		for _, w := range workers {
-			if w.ID == id {
-				build = record.WhatServes(&w.Worker).Build
-			}
+	_ = c.Watch.Persist(c.Context, "reading the nodes of the group", func() error {
+		all, err := s.processes(c.Context)
+		if at := slices.IndexFunc(all, func(p process) bool { return p.id == id }); at >= 0 && err == nil {
+			build = all[at].build
 		}
 		return err
-	})
-	if err != nil {
-		return ""
-	}
+	}) // else the engine ends
 	return build
 }

@@ -1,4 +1,4 @@
-package trial
+package suspects
 
 import (
 	"testing"
@@ -23,8 +23,8 @@ func TestE87_AWorkflowIsFoundAsAWhole(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, a := range b.Accused() {
-				if a.Workflow != "bad" {
+			for _, a := range b.Crashes() {
+				if a.Name != "bad" {
 					t.Fatalf("%+v is accused", a)
 				}
 				alone[a.Run] = true
@@ -32,7 +32,7 @@ func TestE87_AWorkflowIsFoundAsAWhole(t *testing.T) {
 			if len(alone) == Limit {
 				return
 			}
-			b.Blame(map[string]int{"bad": len(alone)})
+			b.Alone(map[string]int{"bad": len(alone)})
 			left = liveWith(t, b, bad, good)
 		}
 	})
@@ -76,7 +76,7 @@ func TestE87_AWorkflowIsAcquitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Blame(map[string]int{"w": 1})
+	b.Alone(map[string]int{"w": 1})
 	for i := range 2 * Limit {
 		if got, want := b.WentOn(run(i), "w"), i == Limit-1; got != want {
 			t.Errorf("after %d runs went on it is acquitted: %v", i+1, got)

@@ -45,7 +45,8 @@ func (s *simulation) run(most int) {
 		if len(open) == 0 {
 			return
 		}
-		n := Next(open, func(c *call) Suspect { return c.Suspect }, s.room, s.passed)
+		n := Next(open, func(*call) bool { return false }, func(a, b *call) bool { return Compare(a.Suspect, b.Suspect) == 0 },
+			func(alike int) int { return min(open[0].Most(alike, s.passed), s.room) })
 		group := open[:n]
 		s.rounds++
 		if !slices.ContainsFunc(group, func(c *call) bool { return c.poison }) {

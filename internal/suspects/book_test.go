@@ -1,4 +1,4 @@
-package trial
+package suspects
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/perdure/perdure/store"
 	"pgregory.net/rapid"
 )
 
@@ -55,7 +54,7 @@ func live(b *Book, n int, poison map[string]bool, left *[]byte) (died bool, park
 	var waiting []Waiter
 	parked = map[string]bool{}
 	for i := range n {
-		if _, is := b.Poisoned(run(i), "v1"); is {
+		if _, is := poisoned(b, run(i), "v1"); is {
 			parked[run(i)] = true
 		} else {
 			waiting = append(waiting, Waiter{run(i), v1})
@@ -90,6 +89,12 @@ func live(b *Book, n int, poison map[string]bool, left *[]byte) (died bool, park
 	return false, parked
 }
 
+// poisoned reports how many deaths a run was alone at, and whether it is tried no more.
+func poisoned(b *Book, run, code string) (deaths int, is bool) {
+	s, _ := b.Suspect(run)
+	return s.Deaths, s.Poisoned(code)
+}
+
 var v1 = Code{Fingerprint: "v1"}
 
 func run(i int) string { return fmt.Sprint("run ", i) }
@@ -114,35 +119,35 @@ func TestE87_OneDeathIsNoProof(t *testing.T) {
 		die(open(dies), "v1") // the first makes it a suspect
 	}
 	b := open(dies)
-	if n, is := b.Poisoned("a", "v1"); n != Limit-1 || is {
+	if n, is := poisoned(b, "a", "v1"); n != Limit-1 || is {
 		t.Errorf("after %d deaths it is %v", n, is)
 	}
 	b.Admit([]Waiter{{"a", v1}}, time.Hour, true)
 	b.Survived("a", false)
-	if n, _ := b.Poisoned("a", "v1"); n != Limit-1 {
+	if n, _ := poisoned(b, "a", "v1"); n != Limit-1 {
 		t.Errorf("after it was only loaded, %d deaths are left", n)
 	}
 	b.Admit([]Waiter{{"a", v1}}, time.Hour, true)
 	b.Survived("a", true)
 	die(b, "v1")
-	if n, is := open(dies).Poisoned("a", "v1"); n != 0 || is {
+	if n, is := poisoned(open(dies), "a", "v1"); n != 0 || is {
 		t.Errorf("after it survived, %d deaths are left", n)
 	}
 	for range Limit {
 		die(open(dies), "v1")
 	}
-	if _, is := open(func(int64) bool { return false }).Poisoned("a", "v1"); is {
+	if _, is := poisoned(open(func(int64) bool { return false }), "a", "v1"); is {
 		t.Error("the last owner lives, and its run is poisoned")
 	}
 	b = open(dies)
-	if _, is := b.Poisoned("a", "v1"); !is {
+	if _, is := poisoned(b, "a", "v1"); !is {
 		t.Error("it is not poisoned")
 	}
-	if _, is := b.Poisoned("a", "v2"); is {
+	if _, is := poisoned(b, "a", "v2"); is {
 		t.Error("other code is poisoned")
 	}
 	die(b, "v2")
-	if n, is := open(dies).Poisoned("a", "v2"); n != 1 || is {
+	if n, is := poisoned(open(dies), "a", "v2"); n != 1 || is {
 		t.Errorf("other code died %d times", n)
 	}
 	left = []byte("{")
@@ -151,37 +156,15 @@ func TestE87_OneDeathIsNoProof(t *testing.T) {
 	}
 }
 
-// TestE87_Suspicion: two owners in a row that died soon are suspicious.
-func TestE87_Suspicion(t *testing.T) {
-	long := int64(tenure) + 1
-	for _, c := range []struct {
-		name   string
-		owners []store.Ownership
-		want   bool
-	}{
-		{"the first", []store.Ownership{{Epoch: 1}}, false},
-		{"one died", []store.Ownership{{Epoch: 2}, {Epoch: 3, Since: 1}}, false},
-		{"two died", []store.Ownership{{Epoch: 1}, {Epoch: 2, Since: 1}, {Epoch: 3, Since: 2}}, true},
-		{"one survived", []store.Ownership{{Epoch: 1}, {Epoch: 2, Since: 1, Survived: true}, {Epoch: 3, Since: 2}}, false},
-		{"the one before survived", []store.Ownership{{Epoch: 1, Survived: true}, {Epoch: 2, Since: 1}, {Epoch: 3, Since: 2}}, false},
-		{"one lived long", []store.Ownership{{Epoch: 1}, {Epoch: 2, Since: 1}, {Epoch: 3, Since: 1 + long}}, false},
-		{"lost again", []store.Ownership{{Epoch: 1}, {Epoch: 2, Since: 1}, {Epoch: 3, Since: 2}, {Epoch: 4, Since: 3}}, true},
-	} {
-		if got := Suspected(c.owners, 3); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
-	}
-}
-
 // TestE87_KillsFromOutsideMissASuspect: a run that was alone at a death is tried again when
-// the process has lived for a second, and after two deaths for two; others are not held up.
+// the process has lived for a time.Second, and after two deaths for two; others are not held up.
 func TestE87_KillsFromOutsideMissASuspect(t *testing.T) {
-	b := &Book{trying: map[string]Code{}, suspects: map[string]Suspect{"once": {Deaths: 1, Code: "v1"}, "twice": {Deaths: 2, Code: "v1"}, "new": {Code: "v1"}}, among: 3}
+	b := &Book{trying: map[string]Code{}, runs: map[string]Run{"once": {Deaths: 1, Code: "v1"}, "twice": {Deaths: 2, Code: "v1"}, "new": {Code: "v1"}}, among: 3}
 	waiting := []Waiter{{"twice", v1}, {"once", v1}, {"other", v1}, {"new", v1}}
 	for _, step := range []struct {
 		lived time.Duration
 		want  string
-	}{{0, "other"}, {0, "new"}, {Patience - 1, ""}, {Patience, "once"}, {2*Patience - 1, ""}, {2 * Patience, "twice"}} {
+	}{{0, "other"}, {0, "new"}, {time.Second - 1, ""}, {time.Second, "once"}, {2*time.Second - 1, ""}, {2 * time.Second, "twice"}} {
 		got := ""
 		for _, w := range b.Admit(waiting, step.lived, true) {
 			got = w.Run
