@@ -117,6 +117,9 @@ func (l *ledger) observeClosing(c *Call, e *history.Event) {
 	switch e.Kind {
 	case history.CallCompleted:
 		told.Status = ClosedCompleted
+		if c.attempt == 1 {
+			told.Started = c.StartedAt
+		}
 	case history.CallFailed:
 		told.Status, told.ErrorType = ClosedFailed, e.Failure.TypeName()
 	case "":
@@ -133,7 +136,10 @@ type Closing struct {
 	ErrorType string // of its failure, if it failed
 	Attempts  int    // how many it had
 	Scheduled int64
-	Ended     int64
+	// Started is when its attempt started, if it completed with its first one, of which there is no
+	// record in Attempts; else 0.
+	Started int64
+	Ended   int64
 }
 
 // ClosingStatus is how a call ended.

@@ -77,7 +77,7 @@ type Turn struct {
 
 // Clear empties a turn that is no longer used, so that Reuse can take it.
 func (t *Turn) Clear() {
-	*t = Turn{Events: reuse(t.Events), Dispatch: reuse(t.Dispatch)}
+	*t = Turn{Events: reuse(t.Events), Dispatch: reuse(t.Dispatch), Closings: reuse(t.Closings)}
 }
 
 func reuse[T any](list []T) []T {

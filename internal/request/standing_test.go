@@ -302,7 +302,7 @@ func TestE49_SchedulesAreRefusedInWords(t *testing.T) {
 func TestE60_AnActivityIsSwitched(t *testing.T) {
 	here(t, func(a *asker) {
 		for range 2 {
-			record, err := a.SwitchActivity(a.ctx, "charge", true, "r", By{Why: "enough"})
+			record, err := a.SwitchActivity(a.ctx, "charge", true, 0, "r", By{Why: "enough"})
 			if err != nil || !record.Paused || record.By != "asker-1" || record.Why != "enough" || record.Request != "r" {
 				a.Errorf("it is %+v, %v", record, err)
 			}
@@ -328,7 +328,7 @@ func TestE150_ACanaryIsSetAndEnded(t *testing.T) {
 		}
 		for name, err := range map[string]error{
 			"share": second(a.SetCanary(a.ctx, "b2", 50, false, by("r"))), "build": second(a.SetCanary(a.ctx, "b3", 12.5, false, by("r"))), "end": second(a.EndCanary(a.ctx, false, by("r"))),
-			"switch": second(a.SwitchActivity(a.ctx, "charge", true, "r", By{})),
+			"switch": second(a.SwitchActivity(a.ctx, "charge", true, 0, "r", By{})),
 		} {
 			if !asInput(err, "was used for something else") {
 				a.Errorf("the ID for another %s: %v", name, err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
@@ -14,18 +15,27 @@ import (
 
 // SwitchActivity stops calls of an activity from starting attempts on all nodes of the
 // group, or lets them start again. Attempts in flight may end. When it returns nil, the
-// request is durable; other nodes learn of it soon. Repeating the request ID does nothing.
-func (c *Client) SwitchActivity(ctx context.Context, name string, off bool, request string, by By) (view.SwitchRecord, error) {
+// request is durable; other nodes learn of it soon. Repeating the request ID does nothing. A pause
+// that lasts for a time ends by itself; 0 is for ever.
+func (c *Client) SwitchActivity(ctx context.Context, name string, off bool, lasts time.Duration, request string, by By) (view.SwitchRecord, error) {
 	return Intercept(ctx, c, operate(map[bool]string{true: "pause-activity", false: "resume-activity"}[off]), func(ctx context.Context) (view.SwitchRecord, error) {
-		if err := c.check(ctx, named("activity", name), identified("request", request), by.check()); err != nil {
+		if err := c.check(ctx, named("activity", name), identified("request", request), by.check(), duration(lasts)); err != nil {
 			return view.SwitchRecord{}, err
 		}
-		written, err := c.writeSwitch(ctx, store.Switch{Kind: store.SwitchActivity, Name: name, Off: off, Request: request, By: by.Who, Why: by.Why})
+		written, err := c.writeSwitch(ctx, store.Switch{Kind: store.SwitchActivity, Name: name, Off: off, Lasts: int64(lasts), Request: request, By: by.Who, Why: by.Why})
 		if err != nil {
 			return view.SwitchRecord{}, err
 		}
 		return inspect.SwitchRecord(written), nil
 	})
+}
+
+// duration refuses a pause that would have ended before it began.
+func duration(lasts time.Duration) error {
+	if lasts < 0 {
+		return &history.InputError{What: "time of the pause", Problem: fmt.Sprintf("is %s; it must be more than zero, or left out", lasts)}
+	}
+	return nil
 }
 
 // writeSwitch makes an entry of the group's log durable, and says what that has of a request
