@@ -20,8 +20,8 @@ type inside struct {
 
 var insides = []inside{
 	{"internal/core", 2, `
-		values:     ids dedup gateword mismatch turn detail control pin times input progress call
-		journal:    parts journal
+		values:     ids dedup mismatch turn detail control pin times input progress call
+		journal:    parts
 		ledger:     tally ledger
 		row:        runrow
 		calls:      calls
@@ -31,8 +31,7 @@ var insides = []inside{
 		children:   child
 		operations: operate
 		retries:    runretry
-		run:        self chain events replay command block update
-		            run cut runcontrol limit step
+		run:        run chain events replay command block update cut runcontrol step
 		gates:      standing gate gateoperate
 		schedules:  fire timetable
 	`},
