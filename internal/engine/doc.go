@@ -40,7 +40,7 @@
 //	resident.go     residents: mailbox, the goroutine that works on one, eviction
 //	stepper.go      the interface common to runs, gates and schedules
 //	pools.go        what is used again
-//	turn.go         one turn of a resident: fill, step, commit, apply
+//	turn.go         one turn of a resident: fill, step, commit, apply; the guarded step of a run
 //	run.go          runs as steppers
 //	durable.go      what a durable turn changes in memory
 //	standing.go     gates and schedules as steppers
@@ -48,7 +48,6 @@
 //	park.go         holds: why a run is parked or waits for code, when it is tried again, and what is damaged
 //	checkcode.go    CheckCode, and the check of determinism: replay of open runs with the code of this engine
 //	suspects.go     the code of runs on trial, and what moves to another node with a suspect
-//	watched.go      one guarded step of a run
 //	attempt.go      what attempts and questions run, their results, heartbeats and transactions
 //	queue.go        attempts in queues: offering and withdrawing them
 //	queues.go       serving queues, and losing a worker

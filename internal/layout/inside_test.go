@@ -39,7 +39,7 @@ var insides = []inside{
 		values:    build config definitions pools stepper report
 		locations: location
 		residents: slots intake inbox durable look resident dispatcher line
-		runs:      observe child chain attempt queue suspects watched park checkcode move load run turn answer standing
+		runs:      observe child chain attempt queue suspects park checkcode move load run turn answer standing
 		places:    takeover holder queues switches
 		engine:    health local engine
 	`},
