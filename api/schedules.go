@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -65,12 +64,3 @@ func setSchedule(c *call, _ none, b scheduleBody) (scheduleSet, error) {
 
 // quote quotes a name in a sentence.
 func quote(name string) string { return strconv.Quote(name) }
-
-// parseQuery parses the parameters of an address.
-func parseQuery(raw string) (url.Values, error) {
-	given, err := url.ParseQuery(raw)
-	if err != nil {
-		return nil, badRequest("the parameters of the address cannot be read: %v", err)
-	}
-	return given, nil
-}

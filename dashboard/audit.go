@@ -2,11 +2,11 @@ package dashboard
 
 import (
 	"html/template"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
@@ -32,18 +32,12 @@ type auditPageData struct {
 }
 
 type auditFilter struct {
-	span
-	Kind, Name, Operation, By, Outcome string
-}
-
-func (f *auditFilter) query() url.Values {
-	v := url.Values{"since": {f.SinceText}}
-	for name, value := range map[string]string{"until": f.UntilText, "kind": f.Kind, "name": f.Name, "operation": f.Operation, "by": f.By, "outcome": f.Outcome} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
-	return v
+	listing.Span
+	Kind      string `query:"kind"`
+	Name      string `query:"name"`
+	Operation string `query:"operation"`
+	By        string `query:"by"`
+	Outcome   string `query:"outcome"`
 }
 
 // selects reports whether an entry matches the filter. Names of things and people match by
@@ -94,12 +88,11 @@ func rowOfAudit(q *request, r *view.AuditRecord) auditEntry {
 }
 
 func audit(q *request) (any, error) {
-	s, err := q.spanOf("7d")
-	if err != nil {
+	var f auditFilter
+	if err := q.readSpanned(&f, &f.Span, "7d"); err != nil {
 		return nil, err
 	}
 	v := q.URL.Query()
-	f := auditFilter{s, v.Get("kind"), v.Get("name"), v.Get("operation"), v.Get("by"), v.Get("outcome")}
 	for _, c := range []struct {
 		value string
 		all   []string
@@ -108,13 +101,13 @@ func audit(q *request) (any, error) {
 			return nil, &badRequest{"There is nothing called " + strconv.Quote(c.value) + " in the audit.", "Use one of: " + strings.Join(c.all, ", ") + "."}
 		}
 	}
-	a, err := ops.Audit(q.ctx, q.engine, view.AuditFilter{Since: f.Since, Until: f.Until, Limit: auditRead, Before: v.Get("before")})
+	a, err := ops.Audit(q.ctx, q.engine, view.AuditFilter{Since: f.Since.At, Until: f.Until.At, Limit: auditRead, Before: v.Get("before")})
 	if err != nil {
 		return nil, err
 	}
-	p := &auditPageData{Filter: f, Kinds: auditKinds, Outcomes: auditOutcomes, Tabs: s.spanTabs("audit", f.query())}
-	if f.Kind+f.Name+f.Operation+f.By+f.Outcome != "" {
-		p.Clear = linkTo("audit", url.Values{"since": {f.SinceText}, "until": {f.UntilText}})
+	p := &auditPageData{Filter: f, Kinds: auditKinds, Outcomes: auditOutcomes, Tabs: spanTabs("audit", &f.Span, spanned(&f))}
+	if everything := (auditFilter{Span: f.Span}); f != everything {
+		p.Clear = linkTo("audit", spanned(&everything))
 	}
 	var found []*view.AuditRecord
 	for i := range a.Records {
@@ -130,7 +123,7 @@ func audit(q *request) (any, error) {
 		p.Rows = append(p.Rows, rowOfAudit(q, r))
 	}
 	at := func(n int) template.URL {
-		e := f.query()
+		e := spanned(&f)
 		e.Set("from", strconv.Itoa(n))
 		if before := v.Get("before"); before != "" {
 			e.Set("before", before)
@@ -148,7 +141,7 @@ func audit(q *request) (any, error) {
 	}
 	if a.Unread {
 		p.Says = append(p.Says, "What was done to a run is in its history: those of the "+strconv.Itoa(a.Runs)+" runs that started last were read, and not those before them.")
-		e := f.query()
+		e := spanned(&f)
 		e.Set("before", a.Searched)
 		p.Earlier = linkTo("audit", e)
 	}

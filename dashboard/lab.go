@@ -4,34 +4,41 @@ import (
 	"context"
 	"fmt"
 	"html/template"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/policyedit"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
 
+// labFilter says which policy is tried on which calls.
+type labFilter struct {
+	Text     string `query:"policy"`
+	Activity string `query:"activity"`
+	Workflow string `query:"workflow"`
+	listing.Span
+}
+
 // labPage shows a trial of another policy on recorded calls.
 type labPage struct {
-	Text, Activity, Workflow string
-	Span                     span
-	Tabs                     []spanTab
-	Problem                  string
-	Explain                  template.URL
-	Canonical                string
-	Tried                    bool
-	Says                     []string
-	Numbers                  []wording.TrialRow
-	Saved                    string
-	Classes                  []classRow
-	Load                     *barChart
-	Assumptions              []string
-	Record                   *onRecord
+	labFilter
+	Tabs        []spanTab
+	Problem     string
+	Explain     template.URL
+	Canonical   string
+	Tried       bool
+	Says        []string
+	Numbers     []wording.TrialRow
+	Saved       string
+	Classes     []classRow
+	Load        *barChart
+	Assumptions []string
+	Record      *onRecord
 }
 
 type classRow struct {
@@ -48,19 +55,12 @@ type classRow struct {
 const labTime = 8 * time.Second
 
 func lab(q *request) (any, error) {
-	s, err := q.spanOf("7d")
-	if err != nil {
+	p := &labPage{}
+	if err := q.readSpanned(&p.labFilter, &p.Span, "7d"); err != nil {
 		return nil, err
 	}
-	v := q.URL.Query()
-	p := &labPage{Text: typed(v, "policy"), Activity: v.Get("activity"), Workflow: v.Get("workflow"), Span: s}
-	rest := url.Values{}
-	for name, text := range map[string]string{"policy": p.Text, "activity": p.Activity, "workflow": p.Workflow} {
-		if text != "" {
-			rest.Set(name, text)
-		}
-	}
-	p.Tabs = s.spanTabs("lab", rest)
+	p.Text = typed(q.URL.Query(), "policy")
+	p.Tabs = spanTabs("lab", &p.Span, spanned(&p.labFilter))
 	p.Record = q.onRecord("lab")
 	if p.Text == "" {
 		return p, nil
@@ -74,7 +74,7 @@ func lab(q *request) (any, error) {
 	p.Canonical, p.Explain = policy.String(), link("policy", "policy", policy.String())
 	ctx, cancel := context.WithTimeout(q.ctx, labTime)
 	defer cancel()
-	t, err := ops.TryPolicy(ctx, q.engine, policy, view.TrialFilter{Workflow: p.Workflow, Activity: p.Activity, Since: s.Since, Until: s.Until})
+	t, err := ops.TryPolicy(ctx, q.engine, policy, view.TrialFilter{Workflow: p.Workflow, Activity: p.Activity, Since: p.Since.At, Until: p.Until.At})
 	if q.tooMuch(err) {
 		p.Problem = fmt.Sprintf("There is too much on record to read it in %s. Choose an activity or a shorter time, or let the command take its time: perdure policy try.", human.Duration(labTime))
 		return p, nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"html/template"
-	"net/url"
 	"slices"
 	"time"
 
@@ -26,10 +25,7 @@ const (
 )
 
 // ledgerFilter selects records of the ledger, as in the address.
-type ledgerFilter struct {
-	span
-	Workflow, Activity, Error, Outcome string
-}
+type ledgerFilter struct{ listing.Attempts }
 
 // ledgerPage shows the failed attempts of all runs in a time span.
 type ledgerPage struct {
@@ -87,21 +83,17 @@ type ledgerAttempt struct {
 }
 
 func ledger(q *request) (any, error) {
-	s, err := q.spanOf("24h")
-	if err != nil {
+	var f ledgerFilter
+	if err := q.readSpanned(&f, &f.Span, "24h"); err != nil {
 		return nil, err
 	}
-	v := q.URL.Query()
-	f := ledgerFilter{s, v.Get("workflow"), v.Get("activity"), v.Get("error"), v.Get("outcome")}
-	asked := listing.Attempts{Workflow: f.Workflow, Activity: f.Activity, ErrorType: f.Error, Outcome: f.Outcome}
-	filter, err := asked.Filter()
+	filter, err := f.Filter()
 	if err != nil {
 		return nil, notRead(err)
 	}
-	filter.Since, filter.Until = f.Since, f.Until
-	p := &ledgerPage{Filter: f, Tabs: s.spanTabs("ledger", f.query()), Outcomes: wording.Outcomes}
-	if f.Workflow+f.Activity+f.Error+f.Outcome != "" {
-		p.Clear = linkTo("ledger", url.Values{"since": {f.SinceText}, "until": {f.UntilText}})
+	p := &ledgerPage{Filter: f, Tabs: spanTabs("ledger", &f.Span, spanned(&f)), Outcomes: wording.Outcomes}
+	if everything := (ledgerFilter{listing.Attempts{Span: f.Span}}); f != everything {
+		p.Clear = linkTo("ledger", spanned(&everything))
 	}
 	switch err := p.errors(q, filter); {
 	case q.tooMuch(err):
@@ -115,20 +107,9 @@ func ledger(q *request) (any, error) {
 	return p, p.attempts(q, filter)
 }
 
-// query returns the filter as parameters of an address.
-func (f *ledgerFilter) query() url.Values {
-	v := url.Values{"since": {f.SinceText}} // an empty value means all times
-	for name, value := range map[string]string{"until": f.UntilText, "workflow": f.Workflow, "activity": f.Activity, "error": f.Error, "outcome": f.Outcome} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
-	return v
-}
-
 // only returns a link to the page with other conditions.
 func (f ledgerFilter) only(pairs ...string) template.URL {
-	v := f.query()
+	v := spanned(&f)
 	for i := 0; i < len(pairs); i += 2 {
 		v.Set(pairs[i], pairs[i+1])
 	}
@@ -173,8 +154,8 @@ func (p *ledgerPage) errors(q *request, filter view.AttemptFilter) error {
 	for i := range shown {
 		s := &shown[i]
 		row := ledgerError{
-			Key: "e" + s.Name + "\x00" + s.ErrorType, Step: s.Name, Type: s.ErrorType, Only: p.Filter.only("activity", s.Name, "error", s.ErrorType),
-			Runs: link("runs", "error", s.ErrorType), Attempts: s.Attempts, Calls: s.Calls, Recovered: s.Recovered, Others: s.Calls - s.Recovered,
+			Key: "e" + s.Name + "\x00" + s.ErrorType, Step: s.Name, Type: s.ErrorType, Only: p.Filter.only("activity", s.Name, "error_type", s.ErrorType),
+			Runs: link("runs", "error_type", s.ErrorType), Attempts: s.Attempts, Calls: s.Calls, Recovered: s.Recovered, Others: s.Calls - s.Recovered,
 			Last: q.ago(&s.Last), Message: fold(s.Example.Message, ""),
 		}
 		if p.Chart != nil {
@@ -222,7 +203,7 @@ func errorsOverTime(q *request, ctx context.Context, line *timeSpans, filter vie
 
 // sums adds how calls ended.
 func (p *ledgerPage) sums(q *request, f *ledgerFilter) error {
-	stats, err := ops.ActivityStats(q.ctx, q.engine, f.Since, f.Until)
+	stats, err := ops.ActivityStats(q.ctx, q.engine, f.Since.At, f.Until.At)
 	if err != nil {
 		return err
 	}
@@ -268,7 +249,7 @@ func (p *ledgerPage) attempts(q *request, filter view.AttemptFilter) error {
 		})
 	}
 	if filter.After != "" {
-		p.First = linkTo("ledger", p.Filter.query())
+		p.First = linkTo("ledger", spanned(&p.Filter))
 	}
 	if next != "" {
 		p.Next = p.Filter.only("after", next)

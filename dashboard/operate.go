@@ -46,7 +46,10 @@ func targetOf(v url.Values) (t target, err error) {
 	if t.op, err = operationNamed(v.Get("op")); err != nil {
 		return t, err
 	}
-	t.id, t.all, t.filter, t.name = v.Get("id"), v.Get("all") != "", filterOf(v), v.Get("name")
+	if t.filter, err = filterOf(v); err != nil {
+		return t, err
+	}
+	t.id, t.all, t.name = v.Get("id"), v.Get("all") != "", v.Get("name")
 	t.give(v)
 	if n := v.Get("number"); n != "" {
 		if t.number, err = strconv.ParseInt(n, 10, 64); err != nil || t.number < 1 {
@@ -111,7 +114,7 @@ func (t *target) query() url.Values {
 func (t *target) calls() view.CallFilter {
 	f := view.CallFilter{Call: t.number, Name: t.name}
 	if t.many() {
-		f.ErrorType = t.filter.Error
+		f.ErrorType = t.filter.ErrorType
 		switch t.filter.Call {
 		case "":
 		case view.CallRetrying:

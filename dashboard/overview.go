@@ -256,7 +256,7 @@ func stepLink(w *view.Waiting, do string) linked {
 
 func rowOfError(q *request, t *view.ErrorTrend) errorRow {
 	row := errorRow{
-		Step: t.Name, Type: t.ErrorType, Runs: link("runs", "error", t.ErrorType), Ledger: link("ledger", "activity", t.Name, "since", "6h"), Attempts: t.Attempts, Before: t.Before, Calls: t.Calls,
+		Step: t.Name, Type: t.ErrorType, Runs: link("runs", "error_type", t.ErrorType), Ledger: link("ledger", "activity", t.Name, "since", "6h"), Attempts: t.Attempts, Before: t.Before, Calls: t.Calls,
 		Trend: "as before", Arrow: "=", Last: q.ago(&t.Last), Message: fold(t.Example.Message, ""),
 	}
 	if t.Outcome == view.OutcomeLost {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/listing"
+	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -22,66 +23,30 @@ var callStates = append([]string{view.CallRetrying}, wording.FoundStates...)
 
 // runFilter selects runs, as in the address of the list.
 type runFilter struct {
-	Search    string // prefix of the workflow ID
-	Text      string // that occurs in the run
-	Workflow  string
-	Status    []string
-	Call      string // state of one of its calls, or retrying
-	Error     string // type of the latest error of one of its calls
-	Attribute string // NAME=VALUE
-	Since     string
-	Until     string
+	listing.Runs
+	listing.ByCalls
+	listing.ByText
 }
 
-func filterOf(v url.Values) runFilter {
-	return runFilter{
-		Search: v.Get("q"), Text: v.Get("text"), Workflow: v.Get("workflow"), Status: slices.DeleteFunc(v["status"], func(s string) bool { return s == "" }),
-		Call: v.Get("call"), Error: v.Get("error"), Attribute: v.Get("attribute"), Since: v.Get("since"), Until: v.Get("until"),
+func filterOf(v url.Values) (f runFilter, err error) {
+	if err = readFilter(v, &f); f.Retrying { // one of the states that can be chosen
+		f.Call, f.Retrying = view.CallRetrying, false
 	}
+	return f, err
 }
 
 // query returns the filter as parameters of an address.
-func (f runFilter) query() url.Values {
-	v := url.Values{}
-	for name, value := range map[string]string{
-		"q": f.Search, "text": f.Text, "workflow": f.Workflow, "call": f.Call, "error": f.Error, "attribute": f.Attribute, "since": f.Since, "until": f.Until,
-	} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
-	if len(f.Status) > 0 {
-		v["status"] = f.Status
-	}
-	return v
-}
+func (f runFilter) query() url.Values { return param.Query(&f) }
 
 // filter returns the filter for the engine, without the state of calls.
 func (f runFilter) filter() (view.Filter, error) {
-	by := listing.ByCalls{Call: f.Call, ErrorType: f.Error}
-	if f.Call == view.CallRetrying {
-		by = listing.ByCalls{Retrying: true, ErrorType: f.Error}
+	by := f.ByCalls
+	if by.Call == view.CallRetrying {
+		by.Call, by.Retrying = "", true
 	}
-	runs := listing.Runs{Status: f.Status, Workflow: f.Workflow, Prefix: f.Search}
-	err := f.read(&runs)
-	if err == nil {
-		var out view.Filter
-		if out, err = runs.Filter(&by); err == nil {
-			out.Call = ""
-			return out, nil
-		}
-	}
-	return view.Filter{}, notRead(err)
-}
-
-// read reads what is not taken as it is written.
-func (f runFilter) read(runs *listing.Runs) error {
-	if f.Attribute != "" {
-		if err := runs.Attributes.Add(f.Attribute); err != nil {
-			return err
-		}
-	}
-	return readSpan(f.Since, f.Until, &runs.Since, &runs.Until)
+	out, err := f.Runs.Filter(&by)
+	out.Call = ""
+	return out, notRead(err)
 }
 
 // says describes the filter.
@@ -94,13 +59,14 @@ func (f runFilter) says() string {
 	}
 	add("that are %s", strings.Join(f.Status, " or "))
 	add("of workflow %s", f.Workflow)
-	add("whose ID begins with %s", f.Search)
+	add("with key %s", f.Key)
+	add("whose ID begins with %s", f.Prefix)
 	add("in which %q occurs", f.Text)
 	add("with a call that is %s", f.Call)
-	add("with a call whose latest error is %s", f.Error)
-	add("with %s", f.Attribute)
-	add("since %s", f.Since)
-	add("until %s", f.Until)
+	add("with a call whose latest error is %s", f.ErrorType)
+	add("with %s", strings.ReplaceAll(f.Attributes.String(), "\n", " and "))
+	add("since %s", f.Since.Written)
+	add("until %s", f.Until.Written)
 	if len(parts) == 0 {
 		return "all runs"
 	}
@@ -165,7 +131,10 @@ type runRow struct {
 }
 
 func runsList(q *request) (any, error) {
-	f := filterOf(q.URL.Query())
+	f, err := filterOf(q.URL.Query())
+	if err != nil {
+		return nil, err
+	}
 	filter, err := f.filter()
 	if err != nil {
 		return nil, err
@@ -183,7 +152,7 @@ func runsList(q *request) (any, error) {
 	if len(f.query()) == 0 && before == "" {
 		p.Empty = "There is no run yet."
 	}
-	p.More = f.Workflow+f.Error+f.Attribute+f.Since+f.Until != ""
+	p.More = f.Workflow+f.Key+f.ErrorType+f.Since.Written+f.Until.Written != "" || len(f.Attributes) > 0
 	for _, s := range wording.Statuses {
 		p.Statuses = append(p.Statuses, choice{s, slices.Contains(f.Status, s)})
 	}
@@ -216,24 +185,23 @@ func runsList(q *request) (any, error) {
 
 // tabs returns the frequently used lists.
 func tabs(f runFilter) []listTab {
-	all := []struct {
-		name   string
-		filter runFilter
-	}{
-		{"All", runFilter{}},
-		{"Open", runFilter{Status: wording.OpenStatuses}},
-		{"Retrying", runFilter{Call: view.CallRetrying}},
-		{"Paused calls", runFilter{Call: view.CallPaused}},
-		{"Quarantined", runFilter{Call: view.CallQuarantined}},
-		{"Parked", runFilter{Status: []string{view.StatusParked, view.StatusWaitingForCode}}},
-		{"Failed", runFilter{Status: []string{view.StatusFailed, view.StatusTimedOut}}},
-		{"Completed", runFilter{Status: []string{view.StatusCompleted}}},
-	}
 	var out []listTab
-	for _, t := range all {
-		same := t.filter.Call == f.Call && slices.Equal(t.filter.Status, f.Status)
+	for _, t := range []struct {
+		name, call string
+		status     []string
+	}{
+		{"All", "", nil},
+		{"Open", "", wording.OpenStatuses},
+		{"Retrying", view.CallRetrying, nil},
+		{"Paused calls", view.CallPaused, nil},
+		{"Quarantined", view.CallQuarantined, nil},
+		{"Parked", "", []string{view.StatusParked, view.StatusWaitingForCode}},
+		{"Failed", "", []string{view.StatusFailed, view.StatusTimedOut}},
+		{"Completed", "", []string{view.StatusCompleted}},
+	} {
+		same := t.call == f.Call && slices.Equal(t.status, f.Status)
 		keep := f // the search is kept
-		keep.Call, keep.Status = t.filter.Call, t.filter.Status
+		keep.Call, keep.Status = t.call, t.status
 		out = append(out, listTab{t.name, linkTo("runs", keep.query()), same})
 	}
 	return out

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"html/template"
+	"net/url"
 	"strings"
 
 	"github.com/perdure/perdure/internal/command"
@@ -37,8 +38,11 @@ func workflows(q *request) (any, error) {
 	for i := range stats {
 		w := &stats[i]
 		runs := func(since string, status ...string) template.URL {
-			f := runFilter{Workflow: w.Workflow, Status: status, Since: since}
-			return linkTo("runs", f.query())
+			v := url.Values{"workflow": {w.Workflow}, "status": status}
+			if since != "" {
+				v.Set("since", since)
+			}
+			return linkTo("runs", v)
 		}
 		row := workflowRow{
 			WorkflowStats: w, Runs: runs(""), OpenRuns: runs("", wording.OpenStatuses...), HeldRuns: runs("", view.StatusParked, view.StatusWaitingForCode),
