@@ -213,7 +213,7 @@ func (q *request) facts(d *view.Description) (all []fact) {
 		add("schedule", s.Name+", for "+human.Time(s.Nominal))
 	}
 	if d.Parent != nil {
-		all = append(all, fact{Name: "parent", Text: fmt.Sprintf("%s, call %d", d.Parent.WorkflowID, d.Parent.Call), Link: runLink(d.Parent.WorkflowID, d.Parent.RunID).Link})
+		all = append(all, fact{Name: "parent", Text: wording.Parent(d.Parent.WorkflowID, d.Parent.Call, d.Parent.Detached), Link: runLink(d.Parent.WorkflowID, d.Parent.RunID).Link})
 	}
 	if d.After != "" {
 		all = append(all, fact{Name: "run before", Text: d.After, Link: link("run", "id", d.WorkflowID, "run", d.After)})

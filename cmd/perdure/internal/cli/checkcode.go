@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -17,7 +18,7 @@ import (
 
 func checkCodeCommand(scr *screen, db *source) *cobra.Command {
 	var actions flowActions
-	var filter view.CodeFilter
+	filter := view.CodeFilter{Limit: 100}
 	cmd := &cobra.Command{
 		Use:   "check-code",
 		Short: "Try open runs of flow files with this perdure, before it serves",
@@ -35,14 +36,7 @@ The exit code is 7 if a run that continues now would stop.`,
   perdure check-code --db flows.db --sample 100 -o json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case filter.Sample < 0:
-				return usage("Use a number from 1, or 0 for all.", "--sample is %d.", filter.Sample)
-			case filter.Limit < 0:
-				return usage("Use a number from 1, or 0 for all.", "The limit is %d.", filter.Limit)
-			case filter.Limit == 0:
-				filter.Limit = math.MaxInt32
-			}
+			filter.Limit = cmp.Or(filter.Limit, math.MaxInt32)
 			runtime, err := actions.runtime(func(string) {})
 			if err != nil {
 				return err
@@ -52,9 +46,9 @@ The exit code is 7 if a run that continues now would stop.`,
 	}
 	actions.flags(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&filter.Sample, "sample", 0, "`number` of runs to replay, 0 for all; the same ones each time")
+	number(flags, &filter.Sample, "sample", 0, math.MaxInt32, "Use a number from 1, or 0 for all.", "`number` of runs to replay, 0 for all; the same ones each time")
 	flags.StringVar(&filter.IDPrefix, "prefix", "", "only with workflow IDs that begin with this `text`")
-	flags.IntVar(&filter.Limit, "limit", 100, "at most this `number`; 0 for all")
+	limited(flags, &filter.Limit, "at most this `number`; 0 for all")
 	return cmd
 }
 

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
@@ -90,7 +92,7 @@ func documents[T any](scr *screen, all []T) error {
 
 // showAll prints several objects: as documents for programs, or for people with show, or
 // with the line none if there are none.
-func showAll[T any](scr *screen, all []T, none string, show func([]T) error) error {
+func showAll[T any](scr *screen, all []T, none string, show func(*screen, []T) error) error {
 	switch {
 	case scr.format != formatTable:
 		return documents(scr, all)
@@ -98,7 +100,26 @@ func showAll[T any](scr *screen, all []T, none string, show func([]T) error) err
 		scr.printf("%s\n", none)
 		return nil
 	}
-	return show(all)
+	return show(scr, all)
+}
+
+// listed shows the objects that a verb reads from the database.
+func listed[T any](scr *screen, db *source, ctx context.Context, none string, read func(context.Context, *perdure.Engine) ([]T, error), show func(*screen, []T) error) error {
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
+		all, err := read(ctx, e)
+		if err != nil {
+			return err
+		}
+		return showAll(scr, all, none, show)
+	})
+}
+
+// unlessZero is a number in a table, where 0 is none.
+func unlessZero[N int | int64](n N) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
 }
 
 // cutOff says that --limit cut a list.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
@@ -55,7 +56,7 @@ The exit code of --check is 7 if a migration is due.`,
 			if err != nil {
 				return err
 			}
-			if err := f.wrong(name, cmd); err != nil {
+			if err := f.wrong(name); err != nil {
 				return err
 			}
 			return migrate(scr, cmd.Context(), name, f)
@@ -64,20 +65,18 @@ The exit code of --check is 7 if a migration is due.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&f.print, "print", false, "print the statements that are due, and change nothing")
 	flags.BoolVar(&f.check, "check", false, "say whether a migration is due, and change nothing")
-	flags.IntVar(&f.partitions, "partitions", 0, "`number` of partitions of a new PostgreSQL database (default 256)")
+	number(flags, &f.partitions, "partitions", 1, math.MaxInt32, "Use a number from 1.", "`number` of partitions of a new PostgreSQL database (default 256)")
 	flags.BoolVar(&f.distribute, "distribute", false, "distribute the tables over the workers of a Citus cluster")
 	flags.StringVar(&f.grant, "grant", "", "`role` of a PostgreSQL server that engines are to use")
 	return cmd
 }
 
-func (f *migrateFlags) wrong(name database.Name, cmd *cobra.Command) error {
+func (f *migrateFlags) wrong(name database.Name) error {
 	switch {
 	case f.print && f.check:
 		return usage("Give one of them.", "--print and --check exclude each other.")
 	case f.check && f.grant != "":
 		return usage("Leave one of them out.", "--check changes nothing, so there is nothing to --grant.")
-	case cmd.Flags().Changed("partitions") && f.partitions < 1:
-		return usage("Use a number from 1.", "The number of partitions is %d.", f.partitions)
 	case !name.Shared() && f.partitions != 0:
 		return usage("Leave --partitions out.", "An SQLite file has one partition.")
 	case !name.Shared() && f.distribute:

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -61,13 +62,10 @@ Keys of the text (D is a duration such as 60, 500ms, 1h30m; TYPES one or (severa
 			return presetNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if layers < 1 {
-				return usage("Use a number from 1.", "--nested is %d.", layers)
-			}
 			return explainPolicy(scr, args[0], layers)
 		},
 	}
-	cmd.Flags().IntVar(&layers, "nested", 1, "`number` of nested layers that retry by this policy")
+	number(cmd.Flags(), &layers, "nested", 1, math.MaxInt32, "Use a number from 1.", "`number` of nested layers that retry by this policy")
 	return cmd
 }
 

@@ -31,7 +31,9 @@ runs are open, and how the last one ended.`,
   perdure schedules pause nightly --reason "the warehouse is closed"
   perdure schedules backfill nightly --from 2026-11-01T00:00:00Z --until 2026-11-20T00:00:00Z`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return schedules(scr, db, cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return listed(scr, db, cmd.Context(), "There are no schedules. Create one: perdure schedules create --help", ops.Schedules, scheduleTable)
+		},
 	}
 	cmd.AddCommand(createScheduleCommand(scr, db), updateScheduleCommand(scr, db), showScheduleCommand(scr, db))
 	cmd.AddCommand(tabled(scr, db, command.Schedule)...)
@@ -232,16 +234,6 @@ type createdSchedule struct {
 	Spec     schedule.Spec `json:"spec"`
 	Next     []time.Time   `json:"next"`
 	Warning  string        `json:"warning,omitempty"`
-}
-
-func schedules(scr *screen, db *source, ctx context.Context) error {
-	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		all, err := ops.Schedules(ctx, e)
-		if err != nil {
-			return err
-		}
-		return showAll(scr, all, "There are no schedules. Create one: perdure schedules create --help", with(scr, scheduleTable))
-	})
 }
 
 func scheduleTable(scr *screen, all []view.Schedule) error {

@@ -383,14 +383,6 @@ func pending(scr *screen, db *source, id string, calls []view.Call, now time.Tim
 	return nil
 }
 
-// parentOf says which call started a workflow.
-func parentOf(id string, call int64, detached bool) string {
-	if detached {
-		return fmt.Sprintf("%s (call %d, detached)", id, call)
-	}
-	return fmt.Sprintf("%s (call %d)", id, call)
-}
-
 // decide says that a call waits for an operator, and what to type.
 func decide(scr *screen, db *source, id string, p view.Call, now time.Time) {
 	if w := p.ActivityPaused; w != nil {
@@ -451,6 +443,6 @@ func origin(d *view.Description, fact func(name, text string)) {
 		fact("continues", fmt.Sprintf("from call %d of run %s of %s", b.Call, b.RunID, b.WorkflowID)+wording.Person(b.By, b.Why))
 	}
 	if p := d.Parent; p != nil {
-		fact("parent", parentOf(p.WorkflowID, p.Call, p.Detached))
+		fact("parent", wording.Parent(p.WorkflowID, p.Call, p.Detached))
 	}
 }
