@@ -24,7 +24,7 @@ type auditPageData struct {
 	Tabs            []spanTab
 	Kinds, Outcomes []string
 	Clear           template.URL
-	Rows            []auditEntry
+	Rows            []*view.AuditRecord
 	Says            []string // what is not shown
 	Prev, Next      template.URL
 	Earlier         template.URL // operations on runs that this page does not read
@@ -50,41 +50,24 @@ func (f *auditFilter) selects(r *view.AuditRecord) bool {
 		(part(r.Name, f.Name) || f.Name != "" && part(r.Step, f.Name)) && part(r.By, f.By)
 }
 
-// rowOfAudit is an entry of the audit.
-type auditEntry struct {
-	Time      *stamp
-	Kind      string
-	About     linked
-	Call      int64
-	Step      string
-	Operation string
-	By        string
-	Why       folded
-	Outcome   string
-	Note      folded
-}
-
 var (
 	auditKinds    = []string{"workflow", "activity", "gate", "schedule"}
 	auditOutcomes = []string{view.Applied, view.Unchanged, view.Refused, view.NotPending}
 )
 
-func rowOfAudit(q *request, r *view.AuditRecord) auditEntry {
-	row := auditEntry{
-		Time: q.ago(&r.Time), Kind: r.Kind, About: linked{Text: r.Name}, Call: r.Call, Step: r.Step, Operation: r.Operation, By: r.By,
-		Why: fold(r.Why, ""), Outcome: r.Outcome, Note: fold(r.Note, ""),
-	}
+// aboutRecord is the link to what an entry of the audit is about.
+func aboutRecord(r *view.AuditRecord) linked {
 	switch r.Kind {
 	case "workflow":
-		row.About = runLink(r.Name, r.RunID)
+		return runLink(r.Name, r.RunID)
 	case "activity":
-		row.About.Link = link("ledger", "activity", r.Name)
+		return linked{r.Name, link("ledger", "activity", r.Name)}
 	case "gate":
-		row.About = gateLink(r.Name)
+		return gateLink(r.Name)
 	case "schedule":
-		row.About = scheduleLink(r.Name)
+		return scheduleLink(r.Name)
 	}
-	return row
+	return linked{Text: r.Name}
 }
 
 func audit(q *request) (any, error) {
@@ -119,9 +102,7 @@ func audit(q *request) (any, error) {
 	from, _ := strconv.Atoi(v.Get("from"))
 	from = max(0, min(from, len(found)-1)) / auditPage * auditPage
 	to := min(len(found), from+auditPage)
-	for _, r := range found[from:to] {
-		p.Rows = append(p.Rows, rowOfAudit(q, r))
-	}
+	p.Rows = found[from:to]
 	at := func(n int) template.URL {
 		e := spanned(&f)
 		e.Set("from", strconv.Itoa(n))

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
@@ -18,24 +17,19 @@ import (
 
 // gatesPage is the list of gates.
 type gatesPage struct {
-	Rows []gateRow
+	Rows []*gateRow
 	More int
 }
 
-// rowOfGate is a gate in the list.
+// gateRow is a gate with its state.
 type gateRow struct {
-	Gate                   linked
-	State, Says            string // Says describes the state
-	Until                  *stamp
-	Held, Waiting          int
-	Limit                  string
-	InBackoff, HeldBackoff int
-	Slots                  *barChart
-	Oldest                 string
-	Rate, Budget, Mode     string
-	Edited, Grave          bool
-	Problem                string
+	*view.Gate
+	State, Says string // Says describes the state
+	Slots       *barChart
 }
+
+// Grave reports whether it needs attention.
+func (r *gateRow) Grave() bool { return tone(r.State) == "held" || tone(r.State) == "bad" }
 
 // maxGates is how many gates the list shows. Those that need attention come first.
 const maxGates = 500
@@ -61,7 +55,7 @@ func gates(q *request) (any, error) {
 	slices.SortStableFunc(all, func(a, b view.Gate) int { return cmp.Compare(rank(&a), rank(&b)) })
 	p := &gatesPage{More: max(0, len(all)-maxGates)}
 	for i := range all[:len(all)-p.More] {
-		p.Rows = append(p.Rows, rowOfGate(q, &all[i]))
+		p.Rows = append(p.Rows, rowOfGate(&all[i]))
 	}
 	return p, nil
 }
@@ -69,28 +63,11 @@ func gates(q *request) (any, error) {
 // gateLink returns a link to a gate.
 func gateLink(name string) linked { return linked{name, link("gate", "name", name)} }
 
-func rowOfGate(q *request, g *view.Gate) gateRow {
-	row := gateRow{
-		Gate: gateLink(g.Name), Held: g.Holders, Limit: wording.GateLimit(g.Limit), Waiting: g.Waiting, InBackoff: g.InBackoff, HeldBackoff: g.HeldInBackoff,
-		Mode: g.Mode, Edited: g.Edited != nil, Problem: g.Problem,
-	}
-	row.State, row.Says = gateState(g)
-	row.Grave = tone(row.State) == "held" || tone(row.State) == "bad"
-	if g.Breaker == "open" {
-		row.Until = q.until(g.OpenUntil)
-	}
-	if g.Waiting > 0 {
-		row.Oldest = human.Duration(g.OldestWait)
-	}
-	if g.Spec.Rate.PerSecond > 0 {
-		row.Rate = g.Spec.Rate.String()
-	}
-	if g.Tokens != nil {
-		row.Budget = fmt.Sprintf("%g of %d", *g.Tokens, g.Spec.Budget.Tokens)
-	}
-	row.Slots = shares([]share{
+func rowOfGate(g *view.Gate) *gateRow {
+	row := &gateRow{Gate: g, Slots: shares([]share{
 		{"running", "busy", g.Holders - g.HeldInBackoff}, {"held in backoff", "retry", g.HeldInBackoff}, {"free", "track", max(0, g.Limit-g.Holders)},
-	})
+	})}
+	row.State, row.Says = gateState(g)
 	return row
 }
 
@@ -116,20 +93,14 @@ func gateState(g *view.Gate) (state, says string) {
 
 // gatePage shows one gate.
 type gatePage struct {
-	Row     gateRow
-	Name    string
+	*gateRow
 	Done    string
 	Facts   []trait
 	Buttons []button
-	Paused  string
-	Since   *stamp
-	Opens   *stamp // when a breaker that is open lets an attempt pass; nil if it is not
-	Keys    []keyRow
-	Tickets []ticketRow
-	Says    string // which of them are shown
+	Calls   []ticketRow
+	Shown   string // which of them are shown
 	Prev    template.URL
 	Next    template.URL
-	Log     []auditEntry
 }
 
 func (p *gatePage) title() string { return p.Name + " · gate" }
@@ -142,68 +113,22 @@ type trait struct {
 	After      string
 }
 
-// keyRow is what waits and runs of a run key.
-type keyRow struct {
-	Name             string
-	Link             template.URL // its runs; none for those without a key
-	Waiting, Running int
-	Oldest           *stamp // since when the one waits that has waited longest
-	Breaker, Tokens  string // of the key alone, "" if it has none
-	Says             string // how the breaker is
-	Until            *stamp // end of the cooldown of the breaker, nil if it is not open
-}
-
-func keyRows(q *request, all []view.KeyWait) (rows []keyRow) {
-	for _, k := range all {
-		row := keyRow{Name: wording.Key(k.Key, 0), Waiting: k.Waiting, Running: k.Running, Oldest: q.ago(k.Oldest), Breaker: k.Breaker, Says: strings.ReplaceAll(k.Breaker, "_", " "), Until: q.until(k.OpenUntil)}
-		if k.Tokens != nil {
-			row.Tokens = fmt.Sprintf("%g", *k.Tokens)
-		}
-		if k.Key != "" {
-			row.Link = link("runs", "key", k.Key)
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
 // ticketRow is a call at a gate.
 type ticketRow struct {
-	Key          string
-	Place        int // place in the line, from 1; 0: not waiting
-	Run          linked
-	Of           string // run key
-	Call         int64
-	Attempt      int
-	State        string
-	Slot         bool
-	Priority     int
-	Since, Until *stamp
+	view.Ticket
+	Place int // place in the line, from 1; 0: not waiting
 }
 
 // pageTickets is how many calls at a gate a page shows.
 const pageTickets = 100
 
-// gateNamed returns a gate.
-func (q *request) gateNamed(name string) (*view.Gate, error) {
-	all, err := ops.Gates(q.ctx, q.engine)
-	if err != nil {
-		return nil, err
-	}
-	for i := range all {
-		if all[i].Name == name {
-			return &all[i], nil
-		}
-	}
-	return nil, &absent{"gate", name}
-}
-
 func showGate(q *request) (any, error) {
-	g, err := q.gateNamed(q.URL.Query().Get("name"))
+	name := q.URL.Query().Get("name")
+	g, err := command.FindGate(q.ctx, q.engine, name)
 	if err != nil {
-		return nil, err
+		return nil, missing("gate", name, err)
 	}
-	p := &gatePage{Row: rowOfGate(q, g), Name: g.Name, Done: doneText(q, command.Gate)}
+	p := &gatePage{gateRow: rowOfGate(g), Done: doneText(q, command.Gate)}
 	p.gateFacts(q, g)
 	if q.operator() && g.Problem == "" {
 		names := []string{"edit"}
@@ -221,9 +146,6 @@ func showGate(q *request) (any, error) {
 		p.Buttons = changeButtons(command.Gate, g.Name, names...)
 	}
 	p.tickets(q, g)
-	for i := range g.Log {
-		p.Log = append(p.Log, rowOfAudit(q, &g.Log[i]))
-	}
 	return p, nil
 }
 
@@ -244,15 +166,8 @@ func (p *gatePage) gateFacts(q *request, g *view.Gate) {
 	if e := g.Edited; e != nil {
 		add(trait{Name: "edited", Time: q.ago(&e.Since), After: wording.ByAndWhy(e.By, e.Why)})
 	}
-	if g.Paused != nil {
-		p.Paused, p.Since = wording.ByAndWhy(g.Paused.By, g.Paused.Why), q.ago(&g.Paused.Since)
-	}
 	if g.Breaker != "" {
-		f := trait{Name: "breaker is", Text: wording.GateBreaker(g)}
-		if g.Breaker == "open" {
-			p.Opens = q.until(g.OpenUntil)
-		}
-		add(f)
+		add(trait{Name: "breaker is", Text: wording.GateBreaker(g)})
 	}
 	if g.Tokens != nil {
 		add(trait{Name: "budget has", Text: fmt.Sprintf("%g of %d tokens", *g.Tokens, g.Spec.Budget.Tokens)})
@@ -262,7 +177,6 @@ func (p *gatePage) gateFacts(q *request, g *view.Gate) {
 // tickets adds a page of the calls at the gate: running ones, waiting ones in order, and
 // those in backoff.
 func (p *gatePage) tickets(q *request, g *view.Gate) {
-	p.Keys = keyRows(q, g.Keys)
 	n := len(g.Tickets)
 	from, _ := strconv.Atoi(q.URL.Query().Get("from"))
 	from = max(0, min(from, n-1)) / pageTickets * pageTickets
@@ -277,17 +191,14 @@ func (p *gatePage) tickets(q *request, g *view.Gate) {
 		if i < from || i >= to {
 			continue
 		}
-		row := ticketRow{
-			Key: fmt.Sprint(t.RunID, "/", t.Call), Run: runLink(t.WorkflowID, t.RunID), Call: t.Call, Attempt: t.Attempt, State: t.State, Slot: t.Slot,
-			Priority: t.Priority, Of: t.Key, Since: q.ago(&t.Since), Until: q.until(t.Until),
-		}
+		row := ticketRow{Ticket: *t}
 		if waits {
 			row.Place = place
 		}
-		p.Tickets = append(p.Tickets, row)
+		p.Calls = append(p.Calls, row)
 	}
 	if n > pageTickets {
-		p.Says = fmt.Sprintf("%s to %s of %s", human.Count(from+1), human.Count(to), human.Plural(n, "call", "calls"))
+		p.Shown = fmt.Sprintf("%s to %s of %s", human.Count(from+1), human.Count(to), human.Plural(n, "call", "calls"))
 	}
 	if from > 0 {
 		p.Prev = link("gate", "name", g.Name, "from", strconv.Itoa(from-pageTickets))

@@ -35,20 +35,10 @@ type labPage struct {
 	Says        []string
 	Numbers     []wording.TrialRow
 	Saved       string
-	Classes     []classRow
+	Classes     []view.TrialClass
 	Load        *barChart
 	Assumptions []string
 	Record      *onRecord
-}
-
-type classRow struct {
-	Recorded, Trial    string
-	Tone               string
-	Calls, Assumed     int
-	Attempts           string
-	Example            linked
-	Call               int64
-	Name, ExampleTries string
 }
 
 // labTime limits the duration of a trial.
@@ -105,23 +95,8 @@ func (p *labPage) trial(t *view.PolicyTrial) {
 		return
 	}
 	p.Numbers, p.Saved = wording.TrialRows(t), strings.Join(nonEmpty(wording.TrialSaved(t), wording.TrialEstimate(t)), " ")
-	for i := range t.Classes {
-		c := &t.Classes[i]
-		row := classRow{
-			Recorded: c.Recorded, Trial: c.Trial, Calls: c.Calls, Assumed: c.Assumed, Attempts: fromTo(c.RecordedAttempts, c.TrialAttempts), Tone: "calm",
-			Example: runLink(c.Example.WorkflowID, c.Example.RunID), Call: c.Example.Call, Name: c.Example.Name, ExampleTries: fromTo(c.Example.RecordedAttempts, c.Example.TrialAttempts),
-		}
-		switch {
-		case c.Recorded == c.Trial:
-		case c.Trial == view.EndedSucceeded:
-			row.Tone = "good"
-		case c.Recorded == view.EndedSucceeded:
-			row.Tone = "bad"
-		}
-		p.Classes = append(p.Classes, row)
-	}
 	p.load(&t.Load)
-	p.Assumptions = t.Assumptions
+	p.Classes, p.Assumptions = t.Classes, t.Assumptions
 }
 
 // load draws how many attempts start over time.
@@ -143,6 +118,18 @@ func (p *labPage) load(l *view.TrialLoad) {
 	for _, s := range all {
 		p.Load.Key = append(p.Load.Key, chartKey{s.tone, s.name})
 	}
+}
+
+// classTone is the tone of calls by whether they would succeed where they did not.
+func classTone(c *view.TrialClass) string {
+	switch {
+	case c.Recorded == c.Trial:
+	case c.Trial == view.EndedSucceeded:
+		return "good"
+	case c.Recorded == view.EndedSucceeded:
+		return "bad"
+	}
+	return "calm"
 }
 
 func fromTo(recorded, trial int) string {

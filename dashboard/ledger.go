@@ -43,43 +43,23 @@ type ledgerPage struct {
 	MoreErrs int
 	Sums     []ledgerSum
 	MoreSums int
-	Attempts []ledgerAttempt
+	Attempts []view.FoundAttempt
 	First    template.URL
 	Next     template.URL
 }
 
-// ledgerError is an error type of an activity.
+// ledgerError is an error type of an activity, with a link to the page about it alone.
 type ledgerError struct {
-	Key               string
-	Step, Type        string
-	Only, Runs        template.URL
-	Attempts, Calls   int
-	Recovered, Others int
-	Spark             *barChart
-	Last              *stamp
-	Message           folded
+	*view.ErrorStats
+	Only  template.URL
+	Spark *barChart
 }
 
 // ledgerSum is how the calls of an activity ended.
 type ledgerSum struct {
-	Step, Workflow                   string
-	Only                             template.URL
-	Calls, FirstTry, Recovered, Gave int
-	Failed, ByHand, Canceled         int
-	Ends                             *barChart
-	PerCall                          string
-	Retrying                         time.Duration
-}
-
-// ledgerAttempt is a recorded attempt.
-type ledgerAttempt struct {
-	Key           string
-	Ended         *stamp
-	Run           linked
-	Step, Outcome string
-	Number        int
-	Then          string
-	Message       folded
+	*view.ActivityStats
+	Only template.URL
+	Ends *barChart
 }
 
 func ledger(q *request) (any, error) {
@@ -153,11 +133,7 @@ func (p *ledgerPage) errors(q *request, filter view.AttemptFilter) error {
 	p.MoreErrs = len(stats) - len(shown)
 	for i := range shown {
 		s := &shown[i]
-		row := ledgerError{
-			Key: "e" + s.Name + "\x00" + s.ErrorType, Step: s.Name, Type: s.ErrorType, Only: p.Filter.only("activity", s.Name, "error_type", s.ErrorType),
-			Runs: link("runs", "error_type", s.ErrorType), Attempts: s.Attempts, Calls: s.Calls, Recovered: s.Recovered, Others: s.Calls - s.Recovered,
-			Last: q.ago(&s.Last), Message: fold(s.Example.Message, ""),
-		}
+		row := ledgerError{ErrorStats: s, Only: p.Filter.only("activity", s.Name, "error_type", s.ErrorType)}
 		if p.Chart != nil {
 			row.Spark = line.draw("Attempts", "attempts", 20, series{"Attempts", "bad", counts[errorKind{s.Name, s.ErrorType}]})
 		}
@@ -217,14 +193,10 @@ func (p *ledgerPage) sums(q *request, f *ledgerFilter) error {
 	p.MoreSums = max(0, len(stats)-ledgerSums)
 	for i := range stats[:len(stats)-p.MoreSums] {
 		s := &stats[i]
-		row := ledgerSum{
-			Step: s.Name, Workflow: s.Workflow, Only: p.Filter.only("activity", s.Name, "workflow", s.Workflow), Calls: int(s.Calls), FirstTry: int(s.FirstTry),
-			Recovered: int(s.Recovered), Gave: int(s.Exhausted), Failed: int(s.Failed), ByHand: int(s.ByHand), Canceled: int(s.Canceled),
-			PerCall: hundredths(s.AttemptsPerCall), Retrying: s.MeanRetrying,
-		}
+		row := ledgerSum{ActivityStats: s, Only: p.Filter.only("activity", s.Name, "workflow", s.Workflow)}
 		row.Ends = shares([]share{
-			{"at the first try", "good", row.FirstTry}, {"recovered", "retry", row.Recovered}, {"gave up", "bad", row.Gave}, {"failed", "bad", row.Failed},
-			{"by hand", "held", row.ByHand}, {"canceled", "calm", row.Canceled},
+			{"at the first try", "good", int(s.FirstTry)}, {"recovered", "retry", int(s.Recovered)}, {"gave up", "bad", int(s.Exhausted)}, {"failed", "bad", int(s.Failed)},
+			{"by hand", "held", int(s.ByHand)}, {"canceled", "calm", int(s.Canceled)},
 		})
 		p.Sums = append(p.Sums, row)
 	}
@@ -241,13 +213,7 @@ func (p *ledgerPage) attempts(q *request, filter view.AttemptFilter) error {
 		}
 		return err
 	}
-	for i := range found {
-		a := &found[i]
-		p.Attempts = append(p.Attempts, ledgerAttempt{
-			Key: a.ID, Ended: q.ago(a.Ended), Run: runLink(a.WorkflowID, a.RunID), Step: a.Name, Outcome: a.Outcome, Number: a.Number,
-			Then: a.Reason, Message: fold(wording.Typed(a.ErrorType, a.Message), ""),
-		})
-	}
+	p.Attempts = found
 	if filter.After != "" {
 		p.First = linkTo("ledger", spanned(&p.Filter))
 	}

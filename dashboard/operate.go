@@ -169,7 +169,7 @@ type operateForm struct {
 
 	Count   string // how much is selected
 	Gone    int    // how much an earlier form showed that no longer matches
-	Records []recordRow
+	Records []view.ControlRecord
 	More    int
 
 	Asks   *shownForm
@@ -196,13 +196,6 @@ type shownForm struct {
 	Now    []command.Difference
 	Diff   []command.Difference
 	Says   []string
-}
-
-type recordRow struct {
-	Run           linked
-	Call          int64
-	Name          string
-	Outcome, Note string
 }
 
 // operate shows the form.
@@ -335,10 +328,7 @@ func (f *operateForm) count(t *target, result *view.BulkResult) {
 	if t.many() {
 		f.Gone, f.Selection, f.Unnamed = result.Gone, result.Selection, result.Selection == ""
 	}
-	for i := range result.Records[:min(len(result.Records), shownRecords)] {
-		r := &result.Records[i]
-		f.Records = append(f.Records, recordRow{runLink(r.WorkflowID, ""), r.Call, r.Name, r.Outcome, r.Note})
-	}
+	f.Records = result.Records[:min(len(result.Records), shownRecords)]
 	f.More = max(0, n-len(f.Records))
 }
 

@@ -195,7 +195,7 @@ func TestF32_OperationsByKeyboard(t *testing.T) {
 	protocol(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: "/"})
 	at(`document.activeElement.name === "prefix"`)
 	key("first" + kb.Enter)
-	at(`location.search.includes("q=first") && document.readyState === "complete"`)
+	at(`location.search.includes("prefix=first") && document.readyState === "complete"`)
 	key("j")
 	at(`document.activeElement.textContent === "first"`)
 	key(kb.Enter)

@@ -18,17 +18,12 @@ type policyPage struct {
 	Problem   string
 	Presets   []linked
 	Canonical string
-	Verdicts  []verdictRow
+	Verdicts  []retry.Verdict
 	Schedules []plannedAttempts
 	Facts     []trait
 	Warnings  []string
 	Try       template.URL
 	Record    *onRecord
-}
-
-type verdictRow struct {
-	Errors, Attempts, Why string
-	Retried               bool
 }
 
 // plannedAttempts are the attempts for one kind of error.
@@ -81,13 +76,7 @@ func showPolicy(q *request) (any, error) {
 // explain adds an explanation.
 func (p *policyPage) explain(e *retry.Explanation) {
 	p.Canonical, p.Try = e.Policy.String(), link("lab", "policy", e.Policy.String())
-	for _, v := range e.Verdicts {
-		row := verdictRow{Errors: v.Errors, Why: v.Why(), Retried: v.Retried}
-		if v.Retried {
-			row.Attempts = limited(v.Attempts)
-		}
-		p.Verdicts = append(p.Verdicts, row)
-	}
+	p.Verdicts = e.Verdicts
 	for i := range e.Schedules {
 		p.Schedules = append(p.Schedules, planned(&e.Schedules[i]))
 	}

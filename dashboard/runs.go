@@ -80,7 +80,7 @@ type runsPage struct {
 	Statuses []choice
 	Calls    []choice
 	Tabs     []listTab
-	Rows     []runRow
+	Rows     []*runRow
 	Retrying bool
 	More     bool // a less common filter is set
 	Empty    string
@@ -112,22 +112,19 @@ type pager struct {
 // Others reports whether there are other pages.
 func (p *pager) Others() bool { return p.First+p.Prev+p.Next != "" }
 
+// runRow is a run in the list.
 type runRow struct {
-	Key      string
-	Run      linked
-	Workflow string
-	Status   string
-	Says     string
-	For      string // what it waits for, empty for nothing
-	Waits    string // name of what it waits for
-	At       string // the call, or the gate
-	Others   int    // other waiting calls
-	Failures int
-	Until    *stamp
-	Since    *stamp
-	Why      folded
-	Started  *stamp
-	Took     string
+	*view.Run
+	Badge string // the status, or what the only call waits for, if that is a person
+	At    string // the call, or the gate
+}
+
+// Why says why it waits, or how it ended.
+func (r *runRow) Why() string {
+	if r.Wait != nil {
+		return wording.Why(r.Wait)
+	}
+	return cmp.Or(wording.Typed(r.ErrorType, r.Error), r.Reason)
 }
 
 func runsList(q *request) (any, error) {
@@ -160,7 +157,7 @@ func runsList(q *request) (any, error) {
 		p.Calls = append(p.Calls, choice{s, f.Call == s})
 	}
 	for i := range runs {
-		p.Rows = append(p.Rows, rowOfRun(q, &runs[i]))
+		p.Rows = append(p.Rows, rowOfRun(&runs[i]))
 	}
 	p.Pager = &pager{Text: human.Plural(len(runs), "run", "runs") + " on this page, newest first"}
 	if next != "" && len(runs) < pageRuns {
@@ -218,25 +215,15 @@ func (q *request) list(f view.Filter) (runs []view.Run, next string, err error) 
 	return page.Runs, page.Searched, err
 }
 
-func rowOfRun(q *request, r *view.Run) runRow {
-	row := runRow{
-		Key: r.RunID, Run: runLink(r.WorkflowID, r.RunID), Workflow: r.Workflow, Status: r.Status, Says: r.CustomStatus, Started: q.ago(&r.Created),
+func rowOfRun(r *view.Run) *runRow {
+	row := &runRow{Run: r, Badge: r.Status}
+	if w := r.Wait; w != nil {
+		if r.Status == view.StatusRunning && w.Others == 0 && (w.For == view.WaitQuarantined || w.For == view.WaitPaused) {
+			row.Badge = w.For
+		}
+		if w.Name != r.Workflow {
+			row.At = cmp.Or(w.Gate, w.Queue, w.Name)
+		}
 	}
-	if r.Closed != nil {
-		row.Took = human.Duration(max(0, r.Closed.Sub(r.Created)))
-	}
-	w := r.Wait
-	if w == nil {
-		row.Why = fold(cmp.Or(wording.Typed(r.ErrorType, r.Error), r.Reason), "")
-		return row
-	}
-	if r.Status == view.StatusRunning && w.Others == 0 && (w.For == view.WaitQuarantined || w.For == view.WaitPaused) {
-		row.Status = w.For // the only call waits for a person
-	}
-	row.For, row.Waits, row.Others = w.For, wording.WaitName(w.For), w.Others
-	if w.Name != r.Workflow {
-		row.At = cmp.Or(w.Gate, w.Queue, w.Name)
-	}
-	row.Failures, row.Until, row.Since, row.Why = w.Failures, q.until(w.Until), q.ago(w.Since), fold(wording.Why(w), "")
 	return row
 }

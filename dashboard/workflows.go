@@ -23,10 +23,8 @@ type workflowsPage struct {
 
 type workflowRow struct {
 	*view.WorkflowStats
-	Runs, OpenRuns, HeldRuns, FailedRuns, Calls template.URL
-	Latest                                      *stamp
-	Builds                                      string
-	Buttons                                     []button
+	OpenRuns, HeldRuns, FailedRuns template.URL
+	Buttons                        []button
 }
 
 func workflows(q *request) (any, error) {
@@ -45,9 +43,7 @@ func workflows(q *request) (any, error) {
 			return linkTo("runs", v)
 		}
 		row := workflowRow{
-			WorkflowStats: w, Runs: runs(""), OpenRuns: runs("", wording.OpenStatuses...), HeldRuns: runs("", view.StatusParked, view.StatusWaitingForCode),
-			FailedRuns: runs("24h", view.StatusFailed, view.StatusTimedOut), Calls: link("ledger", "workflow", w.Workflow),
-			Latest: q.ago(w.Latest), Builds: wording.Builds(w.Builds),
+			WorkflowStats: w, OpenRuns: runs("", wording.OpenStatuses...), HeldRuns: runs("", view.StatusParked, view.StatusWaitingForCode), FailedRuns: runs("24h", view.StatusFailed, view.StatusTimedOut),
 		}
 		if q.operator() && !strings.HasSuffix(w.Workflow, view.FlowEnding) { // a file is started from the command line
 			row.Buttons = changeButtons(command.Workflow, w.Workflow, "start")
