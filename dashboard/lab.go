@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"html/template"
-	"slices"
 	"strings"
 	"time"
 
@@ -85,12 +84,7 @@ func (p *labPage) trial(t *view.PolicyTrial) {
 	} else {
 		say("Tried on %s with %s, from %s to %s.", human.Plural(t.Calls, "call", "calls"), human.Plural(t.Recorded.Attempts, "attempt", "attempts"), human.Time(*t.From), human.Time(*t.To))
 	}
-	if t.LeftOut > 0 {
-		say("Left out: %s whose first attempt is not on record any more, or before this time.", human.Plural(t.LeftOut, "call", "calls"))
-	}
-	if t.FirstTry > 0 {
-		say("%s succeeded at the first attempt, which no policy changes.", human.Plural(int(t.FirstTry), "more call", "more calls"))
-	}
+	p.Says = append(p.Says, wording.TrialUntried(t, "this time")...)
 	if t.Calls == 0 {
 		return
 	}
@@ -104,37 +98,14 @@ func (p *labPage) load(l *view.TrialLoad) {
 	if len(l.Points) == 0 || l.Width <= 0 {
 		return
 	}
-	first := l.Points[0].Time
-	line := timeSpans{first, l.Width, int(l.Points[len(l.Points)-1].Time.Sub(first)/l.Width) + 1}
-	all := []series{{"recorded", "wait", make([]int, line.n)}, {"with the policy", "busy", make([]int, line.n)}, {"at worst", "retry", make([]int, line.n)}}
-	for _, point := range l.Points {
-		at := int(point.Time.Sub(first) / l.Width)
-		all[0].counts[at], all[1].counts[at], all[2].counts[at] = point.Recorded, point.Trial, point.Worst
-	}
-	if slices.Equal(all[1].counts, all[2].counts) {
-		all = all[:2]
+	counts := wording.TrialStarts(l)
+	line := timeSpans{l.Points[0].Time, l.Width, len(counts[0])}
+	var all []series
+	for i, tone := range []string{"wait", "busy", "retry"}[:len(counts)] {
+		all = append(all, series{[]string{"recorded", "with the policy", "at worst"}[i], tone, counts[i]})
 	}
 	p.Load = line.draw("Attempts that start, "+per(l.Width), "attempts", 96, all...)
 	for _, s := range all {
 		p.Load.Key = append(p.Load.Key, chartKey{s.tone, s.name})
 	}
-}
-
-// classTone is the tone of calls by whether they would succeed where they did not.
-func classTone(c *view.TrialClass) string {
-	switch {
-	case c.Recorded == c.Trial:
-	case c.Trial == view.EndedSucceeded:
-		return "good"
-	case c.Recorded == view.EndedSucceeded:
-		return "bad"
-	}
-	return "calm"
-}
-
-func fromTo(recorded, trial int) string {
-	if recorded == trial {
-		return human.Count(recorded)
-	}
-	return human.Count(recorded) + " → " + human.Count(trial)
 }

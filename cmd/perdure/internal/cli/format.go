@@ -169,16 +169,10 @@ func (scr *screen) clip(s string, columns int) string {
 }
 
 // colourOf is the colour of a state: what waits for a person is as bad as what has failed.
-func colourOf(state string) term.Colour {
-	switch wording.ToneOf(state) {
-	case "good":
-		return term.Good
-	case "bad", "held":
-		return term.Bad
-	case "busy", "wait", "retry":
-		return term.Busy
-	}
-	return term.Plain
+func colourOf(state string) term.Colour { return colours[wording.ToneOf(state)] }
+
+var colours = map[wording.Tone]term.Colour{
+	"good": term.Good, "bad": term.Bad, "held": term.Bad, "busy": term.Busy, "wait": term.Busy, "retry": term.Busy,
 }
 
 func status(s string) term.Painted { return term.Painted{Text: s, Colour: colourOf(s)} }
