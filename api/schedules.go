@@ -52,7 +52,7 @@ func setSchedule(c *call, _ none, b scheduleBody) (scheduleSet, error) {
 	s := scheduleSet{Name: c.PathValue("name"), Workflow: b.Workflow, Spec: b.Spec, Next: []time.Time{}}
 	times, err := b.Spec.Times()
 	if err == nil {
-		err = perdure.Schedule(c.Context(), c.e, s.Name, command.Declared(b.Workflow), orNull(b.Input), b.Spec, b.Options()...)
+		err = perdure.Schedule(c.Context(), c.e, s.Name, command.Declared(b.Workflow), command.OrNull(b.Input), b.Spec, b.Options()...)
 	}
 	if err != nil {
 		return s, err
