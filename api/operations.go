@@ -31,7 +31,7 @@ func operationEndpoints() []endpoint {
 }
 
 func operationNames() (names []string) {
-	for _, c := range command.Operations {
+	for _, c := range command.Operations() {
 		names = append(names, c.Name)
 	}
 	return names
@@ -73,7 +73,7 @@ func (o *operation) decode(data []byte, common any, name *string) error {
 		return err
 	}
 	o.params = reflect.New(operationShape(reflect.TypeFor[none]())).Interface() // of all operations
-	if o.kind = command.Named(command.Operations, *name); o.kind != nil {
+	if o.kind = command.Named(command.Operations(), *name); o.kind != nil {
 		all, takes := fieldsOf(reflect.TypeOf(o.params).Elem()), fieldsOf(o.kind.Params)
 		for _, f := range slices.Sorted(maps.Keys(fields)) {
 			if slices.Contains(all, f) && !slices.Contains(takes, f) {
@@ -129,7 +129,7 @@ func operationShape(common reflect.Type) reflect.Type {
 			add(f, f.Tag.Get("doc"))
 		}
 	}
-	for _, c := range command.Operations {
+	for _, c := range command.Operations() {
 		for _, f := range reflect.VisibleFields(c.Params) {
 			doc := param.Plain(f.Tag.Get("help"))
 			if _, shared := reflect.TypeFor[command.Reason]().FieldByName(f.Name); !shared {
@@ -150,7 +150,7 @@ func (operationBody) conditions(schema Schema) { operationConditions(schema, fal
 func operationConditions(schema Schema, selectable bool) {
 	schema["properties"].(map[string]Schema)["operation"]["enum"] = operationNames()
 	var all []Schema
-	for _, k := range command.Operations {
+	for _, k := range command.Operations() {
 		then, needs := Schema{}, []string{}
 		for _, p := range k.Takes() {
 			if p.Need != "" {

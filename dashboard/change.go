@@ -25,11 +25,13 @@ import (
 // the change by POST. The second form posts what was shown: for an edit the difference, not
 // everything in the form, so that another person's concurrent edit is kept.
 
-// changes are the commands that are done so.
-var changes = command.Single(command.Workflow, command.Gate, command.Schedule, command.Activity, command.Canary, command.Runs)
+// changes returns the commands that are done so.
+func changes() []*command.Command {
+	return command.Single(command.Workflow, command.Gate, command.Schedule, command.Activity, command.Canary, command.Runs)
+}
 
 func changeOf(kind, name string) (*command.Command, error) {
-	if c := command.Find(command.On(kind), name); slices.Contains(changes, c) {
+	if c := command.Find(command.On(kind), name); slices.Contains(changes(), c) {
 		return c, nil
 	}
 	return nil, &badRequest{fmt.Sprintf("There is nothing called %q to do to a %s.", name, kind), "Choose it on the page of a gate, of a schedule, of a run or of the nodes."}

@@ -45,11 +45,11 @@ func TestF42_EveryRouteHasACommand(t *testing.T) {
 			add(p.command, fmt.Sprintf("page %s", p.title))
 		case r.Method == http.MethodGet && p.post != nil: // the form of what follows
 		case r.Method == http.MethodPost && path == "operate":
-			for _, c := range command.Operations {
+			for _, c := range command.Operations() {
 				add(c.Name, fmt.Sprintf("%s, of one, those chosen or all listed", c.Label))
 			}
 		case r.Method == http.MethodPost && path == "change":
-			for _, c := range changes {
+			for _, c := range changes() {
 				line, _, _ := strings.Cut(c.Line(), " --") // one command sets and ends the canary
 				text := c.Label
 				if c.On != command.Canary {

@@ -71,11 +71,11 @@ func TestF32_NoMistakeOnAPageIsAFaultOfTheServer(t *testing.T) {
 	for _, p := range everyPage("bad-1", "charge", "bank", "nightly") {
 		pagesToSee = append(pagesToSee, p.path)
 	}
-	for _, op := range command.Operations {
+	for _, op := range command.Operations() {
 		pagesToSee = append(pagesToSee, string(link("operate", "op", op.Name, "id", "bad-1")), string(link("operate", "op", op.Name, "id", "bad-1", "number", "2")),
 			string(link("operate", "op", op.Name, "all", "yes")), string(link("operate", "op", op.Name, "id", "ok-0")))
 	}
-	for _, c := range changes {
+	for _, c := range changes() {
 		name := map[command.On]string{command.Gate: "bank", command.Schedule: "nightly", command.Runs: "bad-1"}[c.On]
 		pagesToSee = append(pagesToSee, string(link("change", "kind", string(c.On), "do", c.Name, "name", name)), string(link("change", "kind", string(c.On), "do", c.Name, "name", name, "asked", "yes")))
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func operationNamed(name string) (*command.Command, error) {
-	if c := command.Named(command.Operations, name); c != nil {
+	if c := command.Named(command.Operations(), name); c != nil {
 		return c, nil
 	}
 	return nil, &badRequest{fmt.Sprintf("There is no operation %q.", name), "Choose one on the page of a run, or below the list of runs."}
@@ -99,7 +99,7 @@ func runButtons(d *view.Description) []button {
 // reset does to runs that have ended.
 func offered(f runFilter) (all [][2]string) {
 	isOpen := func(s string) bool { return slices.Contains(wording.OpenStatuses, s) }
-	for _, c := range command.Operations {
+	for _, c := range command.Operations() {
 		if len(f.Status) > 0 && !slices.ContainsFunc(f.Status, isOpen) && c.Name != "reset" {
 			continue
 		}

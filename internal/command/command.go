@@ -91,8 +91,10 @@ func Of(on ...On) (rows []*Command) {
 	return rows
 }
 
-// Operations are the rows that are operations on any number of runs or their open calls.
-var Operations = slices.DeleteFunc(Of(Calls, Runs), func(c *Command) bool { return !c.Bulk() })
+// Operations returns the rows that are operations on any number of runs or their open calls.
+func Operations() []*Command {
+	return slices.DeleteFunc(Of(Calls, Runs), func(c *Command) bool { return !c.Bulk() })
+}
 
 // Single returns the rows of what is done to one thing that are no operations.
 func Single(on ...On) []*Command {

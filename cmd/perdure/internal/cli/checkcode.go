@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -79,20 +80,13 @@ func checkCode(scr *screen, db *source, ctx context.Context, runtime *flow.Runti
 	}
 	c, err := ops.CheckCode(ctx, e, filter)
 	if err == nil {
-		err = codeChecked(scr, db, ctx, e, c)
+		err = scr.judge(c, c.OK, "Open runs would stop.", func() error { return codeChecked(scr, db, ctx, e, c) })
 	}
 	return errors.Join(err, e.Close())
 }
 
-// codeChecked shows the result of a code check.
+// codeChecked shows the result of a code check to people.
 func codeChecked(scr *screen, db *source, ctx context.Context, e *perdure.Engine, c *view.CodeCheck) error {
-	var outcome error
-	if !c.OK {
-		outcome = &Error{Code: exitAttention, What: "Open runs would stop.", Silent: true}
-	}
-	if scr.format != formatTable {
-		return errors.Join(scr.document(c), outcome)
-	}
 	counts, err := ops.Counts(ctx, e)
 	if err != nil {
 		return err
@@ -109,13 +103,13 @@ func codeChecked(scr *screen, db *source, ctx context.Context, e *perdure.Engine
 		return err
 	}
 	others := -c.Open
-	for _, status := range []string{view.StatusRunning, view.StatusPaused, view.StatusWaitingForCode, view.StatusParked} {
+	for _, status := range wording.OpenStatuses {
 		others += counts.Runs[status]
 	}
 	if others > 0 {
 		scr.printf("\n%s left out. Go programs check their own: ops.CheckCode.\n", human.Plural(others, "other open run is", "other open runs are"))
 	}
-	return outcome
+	return nil
 }
 
 // replayed says how many runs were replayed, out of how many.

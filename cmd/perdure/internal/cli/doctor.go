@@ -56,29 +56,21 @@ func doctor(scr *screen, ctx context.Context, e *perdure.Engine, filter view.Doc
 	if err != nil {
 		return err
 	}
-	var outcome error
-	if !c.OK {
-		outcome = &Error{Code: exitAttention, What: "Something on record is wrong.", Silent: true}
-	}
-	if scr.format != formatTable {
-		if err := scr.document(c); err != nil {
-			return err
+	return scr.judge(c, c.OK, "Something on record is wrong.", func() error {
+		scr.printf("Read %s with %s, and %s.\n", human.Plural(c.Runs, "run", "runs"), human.Plural(c.Turns, "turn", "turns"), human.Plural(c.Others, "gate or schedule", "gates and schedules"))
+		if c.OK {
+			scr.printf("%s\n", term.Painted{Text: "Nothing is wrong.", Colour: term.Good})
+			return nil
 		}
-		return outcome
-	}
-	scr.printf("Read %s with %s, and %s.\n", human.Plural(c.Runs, "run", "runs"), human.Plural(c.Turns, "turn", "turns"), human.Plural(c.Others, "gate or schedule", "gates and schedules"))
-	if c.OK {
-		scr.printf("%s\n", term.Painted{Text: "Nothing is wrong.", Colour: term.Good})
+		scr.printf("%s\n", term.Painted{Text: human.Plural(len(c.Findings), "thing is wrong:", "things are wrong:"), Colour: term.Bad})
+		for _, f := range c.Findings {
+			scr.printf("\n%s\n  %s\n  %s.\n", whose(f), f.Problem, f.Do)
+		}
+		if c.More {
+			scr.printf("\nThere is more. Set a higher --limit.\n")
+		}
 		return nil
-	}
-	scr.printf("%s\n", term.Painted{Text: human.Plural(len(c.Findings), "thing is wrong:", "things are wrong:"), Colour: term.Bad})
-	for _, f := range c.Findings {
-		scr.printf("\n%s\n  %s\n  %s.\n", whose(f), f.Problem, f.Do)
-	}
-	if c.More {
-		scr.printf("\nThere is more. Set a higher --limit.\n")
-	}
-	return outcome
+	})
 }
 
 // whose names the object of a finding.

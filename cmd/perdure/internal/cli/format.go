@@ -74,6 +74,23 @@ func (scr *screen) text(text string) {
 	}
 }
 
+// show shows one value: as a document to programs, and to people as tell does.
+func (scr *screen) show(v any, tell func() error) error {
+	if scr.format != formatTable {
+		return scr.document(v)
+	}
+	return tell()
+}
+
+// judge shows what came of a check. The exit code says that it is not well; wrong says it in words.
+func (scr *screen) judge(v any, well bool, wrong string, tell func() error) error {
+	err := scr.show(v, tell)
+	if err == nil && !well {
+		err = &Error{Code: exitAttention, What: wrong, Silent: true}
+	}
+	return err
+}
+
 // documents prints several objects for programs: as one array, or one per line.
 func documents[T any](scr *screen, all []T) error {
 	if scr.format == formatJSON {
@@ -134,6 +151,25 @@ func (scr *screen) table(heads ...string) *term.Table {
 	t := term.NewTable(scr.stdout.Style, heads...)
 	t.Width = scr.stdout.Width()
 	return t
+}
+
+// titled returns a table that is left out if it has no rows, with a title above it.
+func (scr *screen) titled(title string, heads ...string) *term.Table {
+	t := scr.table(heads...)
+	t.Title = title
+	return t
+}
+
+// facts returns a table of names and texts, and adds one of them to it unless its text is empty.
+func (scr *screen) facts() (table *term.Table, fact func(name, text string)) {
+	table = scr.table()
+	table.Indent = "  "
+	return table, func(name, text string) {
+		for _, line := range scr.broken(text) {
+			table.Row(term.Painted{Text: name, Colour: term.Faint}, line)
+			name = ""
+		}
+	}
 }
 
 // ago formats a time in a table; where space is short, as how long ago it was.

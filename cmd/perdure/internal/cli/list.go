@@ -152,12 +152,7 @@ func noteUnserved(scr *screen, db *source, ctx context.Context, e *perdure.Engin
 
 func runTable(scr *screen, runs []view.Run) error {
 	now := scr.env.Now()
-	columns := []string{"ID", "WORKFLOW", "STATUS", "STARTED", "TOOK", "PRIORITY", "WAITS FOR", "WHY"}
-	saying := slices.ContainsFunc(runs, func(r view.Run) bool { return r.CustomStatus != "" })
-	if saying {
-		columns = append(columns, "SAYS")
-	}
-	table := scr.table(columns...)
+	table := scr.table("ID", "WORKFLOW", "STATUS", "STARTED", "TOOK", "PRIORITY", "WAITS FOR", "WHY", "SAYS")
 	table.Spare("SAYS", "TOOK", "PRIORITY", "STARTED") // the newest come first
 	for _, r := range runs {
 		took := human.Duration(now.Sub(r.Created)) + " so far"
@@ -168,11 +163,7 @@ func runTable(scr *screen, runs []view.Run) error {
 			took = human.Duration(r.Closed.Sub(r.Created))
 		}
 		waits, why := runWaits(&r, now)
-		row := []any{r.WorkflowID, r.Workflow, status(r.Status), scr.ago(r.Created), took, unlessZero(r.Priority), waits, why}
-		if saying {
-			row = append(row, r.CustomStatus)
-		}
-		table.Row(row...)
+		table.Row(r.WorkflowID, r.Workflow, status(r.Status), scr.ago(r.Created), took, unlessZero(r.Priority), waits, why, r.CustomStatus)
 	}
 	return table.Write(scr.out)
 }

@@ -161,29 +161,21 @@ func printSchema(scr *screen, s store.Schema, due []store.Script) error {
 
 // checkSchema says what is outstanding. The exit code is 7 if anything is.
 func checkSchema(scr *screen, s store.Schema) error {
-	var outcome error
-	if len(s.Due) > 0 {
-		outcome = &Error{Code: exitAttention, What: "A migration is due.", Silent: true}
-	}
-	if scr.format != formatTable {
-		if err := scr.document(schemaDocument(s, s.Due)); err != nil {
-			return err
+	return scr.judge(schemaDocument(s, s.Due), len(s.Due) == 0, "A migration is due.", func() error {
+		switch {
+		case len(s.Due) == 0:
+			scr.printf("%s\n", term.Painted{Text: fmt.Sprintf("The schema is up to date: version %d.", s.Version), Colour: term.Good})
+		case s.Version == 0:
+			scr.printf("%s\nTo create it: perdure migrate\n", term.Painted{Text: "There is no schema of perdure yet.", Colour: term.Bad})
+		case s.Version == s.Wanted:
+			scr.printf("%s\nTo distribute them: perdure migrate --distribute\nTo see the statements: perdure migrate --distribute --print\n",
+				term.Painted{Text: "The tables are not distributed.", Colour: term.Bad})
+		default:
+			scr.printf("%s\nTo migrate it: perdure migrate\nTo see the statements: perdure migrate --print\n",
+				term.Painted{Text: fmt.Sprintf("The schema is version %d, and this perdure uses version %d.", s.Version, s.Wanted), Colour: term.Bad})
 		}
-		return outcome
-	}
-	switch {
-	case len(s.Due) == 0:
-		scr.printf("%s\n", term.Painted{Text: fmt.Sprintf("The schema is up to date: version %d.", s.Version), Colour: term.Good})
-	case s.Version == 0:
-		scr.printf("%s\nTo create it: perdure migrate\n", term.Painted{Text: "There is no schema of perdure yet.", Colour: term.Bad})
-	case s.Version == s.Wanted:
-		scr.printf("%s\nTo distribute them: perdure migrate --distribute\nTo see the statements: perdure migrate --distribute --print\n",
-			term.Painted{Text: "The tables are not distributed.", Colour: term.Bad})
-	default:
-		scr.printf("%s\nTo migrate it: perdure migrate\nTo see the statements: perdure migrate --print\n",
-			term.Painted{Text: fmt.Sprintf("The schema is version %d, and this perdure uses version %d.", s.Version, s.Wanted), Colour: term.Bad})
-	}
-	return outcome
+		return nil
+	})
 }
 
 // schemaDocument returns a schema as JSON.

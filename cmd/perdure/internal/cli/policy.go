@@ -153,10 +153,7 @@ func explainPolicy(scr *screen, text string, layers int) error {
 		return usage("", "%s", human.Sentence(err.Error()))
 	}
 	e.Warnings = append(e.Warnings, strangeTypes(p)...)
-	if scr.format != formatTable {
-		return scr.document(view.ExplainPolicy(e))
-	}
-	return policyTables(scr, e)
+	return scr.show(view.ExplainPolicy(e), func() error { return policyTables(scr, e) })
 }
 
 // strangeTypes warns of error types that almost match those of flow files and of the
@@ -214,8 +211,7 @@ func policyTables(scr *screen, e *retry.Explanation) error {
 
 // schedule shows when attempts start.
 func planTable(scr *screen, s *retry.Schedule) error {
-	scr.printf("\nIf attempts fail immediately with %s:\n\n", s.Errors)
-	table := scr.table("ATTEMPT", "WAIT", "STARTS AT", "EARLIEST", "LATEST", "")
+	table := scr.titled("If attempts fail immediately with "+s.Errors, "ATTEMPT", "WAIT", "STARTS AT", "EARLIEST", "LATEST", "")
 	table.Indent = "  "
 	table.Right(0, 1, 2, 3, 4)
 	for _, p := range wording.Planned(s) {

@@ -66,10 +66,7 @@ func tryPolicy(scr *screen, db *source, ctx context.Context, p retry.Policy, f *
 		if err != nil {
 			return err
 		}
-		if scr.format != formatTable {
-			return scr.document(t)
-		}
-		return policyTrial(scr, db, t)
+		return scr.show(t, func() error { return policyTrial(scr, db, t) })
 	})
 }
 

@@ -40,11 +40,6 @@ runs are open, and how the last one ended.`,
 	return cmd
 }
 
-// withSchedule opens the database for a command about one schedule.
-func (db *source) withSchedule(ctx context.Context, name string, f func(e *perdure.Engine) error) error {
-	return db.withNamed(ctx, "schedule", name, f)
-}
-
 func createScheduleCommand(scr *screen, db *source) *cobra.Command {
 	var fires firing
 	cmd := &cobra.Command{
@@ -153,7 +148,7 @@ the group, an earlier change does not show yet: repeat it together with the new 
 			args = append(args, input)
 		}
 		var old *view.Schedule
-		err = db.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) (err error) {
+		err = db.withNamed(cmd.Context(), "schedule", args[0], func(e *perdure.Engine) (err error) {
 			old, err = ops.DescribeSchedule(cmd.Context(), e, args[0])
 			return err
 		})
@@ -266,38 +261,18 @@ func lastOf(s *view.Schedule) term.Painted {
 }
 
 func showScheduleCommand(scr *screen, db *source) *cobra.Command {
-	return &cobra.Command{
-		Use: "show NAME", Short: "Show where a schedule stands",
-		Long: "Show when a schedule fires, what it starts, its open runs, and how the last 20 ended.",
+	return showNamed(scr, db, command.Schedule, &cobra.Command{
+		Short: "Show where a schedule stands",
+		Long:  "Show when a schedule fires, what it starts, its open runs, and how the last 20 ended.",
 		Example: `  perdure schedules show nightly
   perdure schedules show nightly -o json`,
-		Args:              arguments,
-		ValidArgsFunction: db.completeArgument(scheduleNames),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return db.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
-				s, err := ops.DescribeSchedule(cmd.Context(), e, args[0])
-				if err != nil {
-					return err
-				}
-				if scr.format != formatTable {
-					return scr.document(s)
-				}
-				return showSchedule(scr, s)
-			})
-		},
-	}
+	}, ops.DescribeSchedule, func(s *view.Schedule) error { return showSchedule(scr, s) })
 }
 
 func showSchedule(scr *screen, s *view.Schedule) error {
 	now := scr.env.Now()
 	scr.printf("%s  %s\n\n", s.Name, s.Workflow)
-	facts := scr.table()
-	facts.Indent = "  "
-	fact := func(name, text string) {
-		if text != "" {
-			facts.Row(term.Painted{Text: name, Colour: term.Faint}, text)
-		}
-	}
+	facts, fact := scr.facts()
 	fact("times", wording.Times(s.Spec))
 	fact("input", s.Input.String())
 	if !s.Memo.Absent() {
