@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -21,14 +22,13 @@ const (
 // auditPageData is the audit of the whole group.
 type auditPageData struct {
 	Filter          auditFilter
-	Tabs            []spanTab
+	Tabs            []listTab
 	Kinds, Outcomes []string
 	Clear           template.URL
 	Rows            []*view.AuditRecord
-	Says            []string // what is not shown
-	Prev, Next      template.URL
+	Says            []string     // what is not shown
 	Earlier         template.URL // operations on runs that this page does not read
-	Found           int
+	Pager           *pager
 }
 
 type auditFilter struct {
@@ -98,25 +98,16 @@ func audit(q *request) (any, error) {
 			found = append(found, &a.Records[i])
 		}
 	}
-	p.Found = len(found)
-	from, _ := strconv.Atoi(v.Get("from"))
-	from = max(0, min(from, len(found)-1)) / auditPage * auditPage
-	to := min(len(found), from+auditPage)
-	p.Rows = found[from:to]
-	at := func(n int) template.URL {
+	from, to, pages := q.part(len(found), auditPage, func(from string) template.URL {
 		e := spanned(&f)
-		e.Set("from", strconv.Itoa(n))
+		e.Set("from", from)
 		if before := v.Get("before"); before != "" {
 			e.Set("before", before)
 		}
 		return linkTo("audit", e)
-	}
-	if from > 0 {
-		p.Prev = at(from - auditPage)
-	}
-	if to < len(found) {
-		p.Next = at(to)
-	}
+	})
+	p.Rows, p.Pager = found[from:to], pages
+	p.Pager.Text = human.Plural(len(found), "entry", "entries") + ", latest first"
 	if a.More {
 		p.Says = append(p.Says, "There are earlier entries: end the time span where these end.")
 	}

@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
@@ -95,23 +94,13 @@ func gateState(g *view.Gate) (state, says string) {
 type gatePage struct {
 	*gateRow
 	Done    string
-	Facts   []trait
+	Facts   []fact
 	Buttons []button
 	Calls   []ticketRow
-	Shown   string // which of them are shown
-	Prev    template.URL
-	Next    template.URL
+	Pager   *pager // nil if all are shown
 }
 
 func (p *gatePage) title() string { return p.Name + " · gate" }
-
-// trait is a fact about a gate or a schedule.
-type trait struct {
-	Name, Text string
-	Note       string
-	Time       *stamp
-	After      string
-}
 
 // ticketRow is a call at a gate.
 type ticketRow struct {
@@ -150,27 +139,27 @@ func showGate(q *request) (any, error) {
 }
 
 func (p *gatePage) gateFacts(q *request, g *view.Gate) {
-	add := func(f trait) { p.Facts = append(p.Facts, f) }
+	add := func(f fact) { p.Facts = append(p.Facts, f) }
 	for _, part := range wording.GateParts {
-		add(trait{Name: part, Text: wording.GatePart(g.Spec, part), Note: wording.GatePartEdited(g, part)})
+		add(fact{Name: part, Text: wording.GatePart(g.Spec, part), Note: wording.GatePartEdited(g, part)})
 	}
-	add(trait{Name: "mode", Text: g.Mode, Note: map[string]string{
+	add(fact{Name: "mode", Text: g.Mode, Note: map[string]string{
 		"hold": "a call keeps its slot in backoff", "release": "a retry queues again, at the end", "rejoin": "a retry goes before calls that came later",
 	}[g.Mode]})
 	if g.Spec.MaxHold > 0 {
-		add(trait{Name: "longest hold", Text: human.Exact(g.Spec.MaxHold)})
+		add(fact{Name: "longest hold", Text: human.Exact(g.Spec.MaxHold)})
 	}
 	for _, key := range slices.Sorted(maps.Keys(g.KeyBounds)) {
-		add(trait{Name: "key " + key, Text: g.KeyBounds[key].String()})
+		add(fact{Name: "key " + key, Text: g.KeyBounds[key].String()})
 	}
 	if e := g.Edited; e != nil {
-		add(trait{Name: "edited", Time: q.ago(&e.Since), After: wording.ByAndWhy(e.By, e.Why)})
+		add(fact{Name: "edited", Time: q.ago(&e.Since), After: wording.ByAndWhy(e.By, e.Why)})
 	}
 	if g.Breaker != "" {
-		add(trait{Name: "breaker is", Text: wording.GateBreaker(g)})
+		add(fact{Name: "breaker is", Text: wording.GateBreaker(g)})
 	}
 	if g.Tokens != nil {
-		add(trait{Name: "budget has", Text: fmt.Sprintf("%g of %d tokens", *g.Tokens, g.Spec.Budget.Tokens)})
+		add(fact{Name: "budget has", Text: fmt.Sprintf("%g of %d tokens", *g.Tokens, g.Spec.Budget.Tokens)})
 	}
 }
 
@@ -178,9 +167,7 @@ func (p *gatePage) gateFacts(q *request, g *view.Gate) {
 // those in backoff.
 func (p *gatePage) tickets(q *request, g *view.Gate) {
 	n := len(g.Tickets)
-	from, _ := strconv.Atoi(q.URL.Query().Get("from"))
-	from = max(0, min(from, n-1)) / pageTickets * pageTickets
-	to := min(n, from+pageTickets)
+	from, to, pages := q.part(n, pageTickets, func(from string) template.URL { return link("gate", "name", g.Name, "from", from) })
 	place := 0
 	for i := range g.Tickets {
 		t := &g.Tickets[i]
@@ -198,12 +185,7 @@ func (p *gatePage) tickets(q *request, g *view.Gate) {
 		p.Calls = append(p.Calls, row)
 	}
 	if n > pageTickets {
-		p.Shown = fmt.Sprintf("%s to %s of %s", human.Count(from+1), human.Count(to), human.Plural(n, "call", "calls"))
-	}
-	if from > 0 {
-		p.Prev = link("gate", "name", g.Name, "from", strconv.Itoa(from-pageTickets))
-	}
-	if to < n {
-		p.Next = link("gate", "name", g.Name, "from", strconv.Itoa(to))
+		p.Pager = pages
+		p.Pager.Text = fmt.Sprintf("%s to %s of %s", human.Count(from+1), human.Count(to), human.Plural(n, "call", "calls"))
 	}
 }

@@ -26,7 +26,7 @@ type labFilter struct {
 // labPage shows a trial of another policy on recorded calls.
 type labPage struct {
 	labFilter
-	Tabs        []spanTab
+	Tabs        []listTab
 	Problem     string
 	Explain     template.URL
 	Canonical   string

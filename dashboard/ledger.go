@@ -30,7 +30,7 @@ type ledgerFilter struct{ listing.Attempts }
 // ledgerPage shows the failed attempts of all runs in a time span.
 type ledgerPage struct {
 	Filter   ledgerFilter
-	Tabs     []spanTab
+	Tabs     []listTab
 	Outcomes []string
 	Clear    template.URL // the same without conditions; empty if there are none
 	TooMuch  string       // why there are no errors; empty if there are
@@ -44,8 +44,7 @@ type ledgerPage struct {
 	Sums     []ledgerSum
 	MoreSums int
 	Attempts []view.FoundAttempt
-	First    template.URL
-	Next     template.URL
+	Pager    *pager
 }
 
 // ledgerError is an error type of an activity, with a link to the page about it alone.
@@ -213,12 +212,12 @@ func (p *ledgerPage) attempts(q *request, filter view.AttemptFilter) error {
 		}
 		return err
 	}
-	p.Attempts = found
+	p.Attempts, p.Pager = found, &pager{Text: human.Plural(len(found), "attempt", "attempts") + " on this page, latest first"}
 	if filter.After != "" {
-		p.First = linkTo("ledger", spanned(&p.Filter))
+		p.Pager.First = linkTo("ledger", spanned(&p.Filter))
 	}
 	if next != "" {
-		p.Next = p.Filter.only("after", next)
+		p.Pager.Next = p.Filter.only("after", next)
 	}
 	return nil
 }

@@ -51,10 +51,8 @@ func targetOf(v url.Values) (t target, err error) {
 	}
 	t.id, t.all, t.name = v.Get("id"), v.Get("all") != "", v.Get("name")
 	t.give(v)
-	if n := v.Get("number"); n != "" {
-		if t.number, err = strconv.ParseInt(n, 10, 64); err != nil || t.number < 1 {
-			return t, &badRequest{fmt.Sprintf("%q is no number of a call.", n), "Choose the call on the page of its run."}
-		}
+	if t.number, err = numbered(v.Get("number")); err != nil {
+		return t, err
 	}
 	if t.chosen, err = chosenIn(v); err != nil {
 		return t, err

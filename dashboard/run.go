@@ -37,11 +37,12 @@ type runPage struct {
 
 func (p *runPage) title() string { return p.WorkflowID }
 
+// fact is a line about a run, a gate or a schedule.
 type fact struct {
-	Name string
-	Text string
-	Time *stamp
-	Link template.URL
+	Name, Text, Note string
+	Time             *stamp
+	After            string // what follows the time
+	Link             template.URL
 }
 
 type namedText struct {

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/perdure/perdure/internal/human"
@@ -107,6 +108,21 @@ type listTab struct {
 type pager struct {
 	First, Prev, Next template.URL
 	Text              string
+}
+
+// part returns which of n elements the page shows that the address asks for, each page with so many,
+// and links to the pages around it.
+func (q *request) part(n, size int, to func(from string) template.URL) (begin, end int, p *pager) {
+	begin, _ = strconv.Atoi(q.URL.Query().Get("from"))
+	begin = max(0, min(begin, n-1)) / size * size
+	end, p = min(n, begin+size), &pager{}
+	if begin > 0 {
+		p.Prev = to(strconv.Itoa(begin - size))
+	}
+	if end < n {
+		p.Next = to(strconv.Itoa(end))
+	}
+	return begin, end, p
 }
 
 // Others reports whether there are other pages.

@@ -73,7 +73,7 @@ type schedulePage struct {
 	*scheduleRow
 	Done    string
 	Buttons []button
-	Facts   []trait
+	Facts   []fact
 	Fires   []fireRow
 	Fired   linked // for a requested trigger
 }
@@ -105,16 +105,16 @@ func showSchedule(q *request) (any, error) {
 		p.Buttons = changeButtons(command.Schedule, s.Name, names...)
 	}
 	overlap := cmp.Or(s.Spec.Overlap, schedule.Skip)
-	p.Facts = []trait{
+	p.Facts = []fact{
 		{Name: "times", Text: wording.Times(s.Spec)}, {Name: "starts", Text: s.Workflow}, {Name: "overlap", Text: string(overlap), Note: wording.Overlaps[overlap]},
 	}
 	if s.Spec.Jitter > 0 {
-		p.Facts = append(p.Facts, trait{Name: "jitter", Text: human.Exact(s.Spec.Jitter)})
+		p.Facts = append(p.Facts, fact{Name: "jitter", Text: human.Exact(s.Spec.Jitter)})
 	}
 	p.Facts = append(p.Facts,
-		trait{Name: "catch-up", Text: human.Exact(cmp.Or(s.Spec.CatchUp, schedule.DefaultCatchUp)), Note: "how late a fire may be after a downtime"},
-		trait{Name: "started", Text: human.Count(int(s.Started))}, trait{Name: "skipped", Text: human.Count(int(s.Skipped)), Note: "because of overlap or a pause"},
-		trait{Name: "missed", Text: human.Count(int(s.Missed)), Note: "no node was up in time"}, trait{Name: "set", Time: q.ago(&s.Set)})
+		fact{Name: "catch-up", Text: human.Exact(cmp.Or(s.Spec.CatchUp, schedule.DefaultCatchUp)), Note: "how late a fire may be after a downtime"},
+		fact{Name: "started", Text: human.Count(int(s.Started))}, fact{Name: "skipped", Text: human.Count(int(s.Skipped)), Note: "because of overlap or a pause"},
+		fact{Name: "missed", Text: human.Count(int(s.Missed)), Note: "no node was up in time"}, fact{Name: "set", Time: q.ago(&s.Set)})
 	p.fires(q, s)
 	return p, nil
 }

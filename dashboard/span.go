@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"errors"
-	"html/template"
 	"maps"
 	"net/url"
 
@@ -55,15 +54,8 @@ func notRead(err error) error {
 	return err
 }
 
-// spanTab is a frequently used time span.
-type spanTab struct {
-	Name    string
-	Link    template.URL
-	Current string // for aria-current
-}
-
 // spanTabs returns tabs for the frequently used spans, keeping the rest of the address.
-func spanTabs(path string, s *listing.Span, rest url.Values) (tabs []spanTab) {
+func spanTabs(path string, s *listing.Span, rest url.Values) (tabs []listTab) {
 	for _, t := range []struct{ name, since string }{{"1 hour", "1h"}, {"6 hours", "6h"}, {"1 day", "24h"}, {"7 days", "7d"}, {"30 days", "30d"}} {
 		v := url.Values{"since": {t.since}}
 		for name, values := range rest {
@@ -71,11 +63,7 @@ func spanTabs(path string, s *listing.Span, rest url.Values) (tabs []spanTab) {
 				v[name] = values
 			}
 		}
-		tab := spanTab{Name: t.name, Link: linkTo(path, v)}
-		if s.Since.Written == t.since && s.Until.IsZero() {
-			tab.Current = "true"
-		}
-		tabs = append(tabs, tab)
+		tabs = append(tabs, listTab{t.name, linkTo(path, v), s.Since.Written == t.since && s.Until.IsZero()})
 	}
 	return tabs
 }
