@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -53,7 +52,7 @@ func setSchedule(c *call, _ none, b scheduleBody) (scheduleSet, error) {
 	s := scheduleSet{Name: c.PathValue("name"), Workflow: b.Workflow, Spec: b.Spec, Next: []time.Time{}}
 	times, err := b.Spec.Times()
 	if err == nil {
-		err = perdure.Schedule(c.Context(), c.e, s.Name, command.Declared(b.Workflow), orNull(b.Input), b.Spec, b.Options()...)
+		err = perdure.Schedule(c.Context(), c.e, s.Name, command.Declared(b.Workflow), command.OrNull(b.Input), b.Spec, b.Options()...)
 	}
 	if err != nil {
 		return s, err
@@ -65,12 +64,3 @@ func setSchedule(c *call, _ none, b scheduleBody) (scheduleSet, error) {
 
 // quote quotes a name in a sentence.
 func quote(name string) string { return strconv.Quote(name) }
-
-// parseQuery parses the parameters of an address.
-func parseQuery(raw string) (url.Values, error) {
-	given, err := url.ParseQuery(raw)
-	if err != nil {
-		return nil, badRequest("the parameters of the address cannot be read: %v", err)
-	}
-	return given, nil
-}

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -45,26 +44,10 @@ type eventRow struct {
 	Detail folded
 }
 
-// recorded is the part of an event that its row shows.
-type recorded struct {
-	Input   view.Payload  `json:"input"`
-	Result  view.Payload  `json:"result"`
-	Failure *view.Failure `json:"failure"`
-	Reason  string        `json:"reason"`
-	By      string        `json:"by"`
-	Op      string        `json:"operation"`
-	Outcome string        `json:"outcome"`
-	ID      string        `json:"id"` // of a child, a signal or an update
-	Retry   *struct {
-		Attempts int `json:"total_attempts"`
-	} `json:"retry"`
-}
-
-// read decodes what a row shows. An event of a newer version may have other fields. The row
-// then shows less, and the whole event can be opened.
-func read(raw json.RawMessage) (r recorded) {
-	_ = json.Unmarshal(raw, &r)
-	return r
+// lineOf describes an event in a line. What cannot be read of it is shown when it is opened.
+func lineOf(e *view.Event) string {
+	said, _ := wording.EventOf(e)
+	return said.String()
 }
 
 func history(q *request) (any, error) {
@@ -154,10 +137,10 @@ func numbered(text string) (call int64, err error) {
 
 func rowOfEvent(q *request, first, last *view.Event, of runRef) eventRow {
 	row := eventRow{Place: last.Place().String(), Turn: first.Turn, Time: q.at(first.Time), Kind: first.Kind, Call: first.Call, Name: first.Name, Tone: eventTone(last.Kind)}
-	text := detail(read(last.Record), last.ErrorType)
+	text := lineOf(last)
 	if first != last {
 		row.Ended, row.Took = last.Kind, human.Duration(last.Time.Sub(first.Time))
-		text = strings.Join(nonEmpty(detail(read(first.Record), first.ErrorType), text), " → ")
+		text = strings.Join(nonEmpty(lineOf(first), text), " → ")
 	}
 	all := link("text", "id", of.id, "run", of.run, "what", "event", "place", row.Place)
 	whole := indentedJSON(last.Record)
@@ -167,30 +150,6 @@ func rowOfEvent(q *request, first, last *view.Event, of runRef) eventRow {
 		row.Detail.Text = whole
 	}
 	return row
-}
-
-// detail describes an event in a line.
-func detail(r recorded, errorType string) string {
-	var parts []string
-	parts = append(parts, nonEmpty(r.Op, r.Outcome)...)
-	if r.By != "" {
-		parts = append(parts, "by "+r.By)
-	}
-	for _, v := range []view.Payload{r.Input, r.Result} {
-		if !v.Absent() {
-			parts = append(parts, v.String())
-		}
-	}
-	if r.Failure != nil {
-		parts = append(parts, wording.Typed(errorType, r.Failure.Message))
-	}
-	if r.ID != "" {
-		parts = append(parts, r.ID)
-	}
-	if r.Retry != nil && r.Retry.Attempts > 1 {
-		parts = append(parts, human.Plural(r.Retry.Attempts, "attempt", "attempts"))
-	}
-	return strings.Join(append(parts, nonEmpty(r.Reason)...), ", ")
 }
 
 func eventTone(kind string) string {
@@ -325,8 +284,8 @@ func childrenOf(q *request, d *view.Description) (ids []string, whole bool, err 
 	}
 	for i := range events {
 		if e := &events[i]; e.Kind == "ChildScheduled" || e.Kind == "DetachedScheduled" {
-			if id := read(e.Record).ID; id != "" {
-				ids = append(ids, id)
+			if said, _ := wording.EventOf(e); said.ID != "" {
+				ids = append(ids, said.ID)
 			}
 		}
 	}

@@ -44,8 +44,7 @@ func chain(scr *screen, d *view.Description) error {
 	if len(d.Chain) == 0 {
 		return nil
 	}
-	scr.printf("\nRuns%s:\n\n", earlier(d.Chain))
-	table := scr.table("", "NO", "RUN", "STARTED AS", "ATTEMPT", "STATUS", "STARTED", "ENDED", "ERROR")
+	table := scr.titled("Runs"+earlier(d.Chain), "", "NO", "RUN", "STARTED AS", "ATTEMPT", "STATUS", "STARTED", "ENDED", "ERROR")
 	table.Indent = "  "
 	table.Right(1, 4)
 	for _, run := range d.Chain {

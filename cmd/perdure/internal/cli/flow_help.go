@@ -46,7 +46,7 @@ func flowHelp(scr *screen, name string) error {
 			shown = shown || n == name || group == name
 		}
 		if shown {
-			for i, line := range whyBroken(scr, meaning) {
+			for i, line := range scr.broken(meaning) {
 				if i > 0 {
 					form = ""
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
+	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 )
 
@@ -137,12 +138,8 @@ func (s *flowScreen) news(ctx context.Context, eng *perdure.Engine) {
 }
 
 func (s *flowScreen) event(ctx context.Context, eng *perdure.Engine, e view.Event) {
-	text, err := e.MarshalJSON()
+	r, err := wording.EventOf(&e)
 	if err != nil {
-		return
-	}
-	var r recorded
-	if json.Unmarshal(text, &r) != nil {
 		return
 	}
 	name := s.names[e.Call]
@@ -168,7 +165,10 @@ func (s *flowScreen) event(ctx context.Context, eng *perdure.Engine, e view.Even
 		}
 		s.done++
 		s.attempts(ctx, eng, e.Call)
-		last := r.Failure.last()
+		last := r.Failure
+		if last.Type == retry.TypeExhausted && len(last.Causes) > 0 {
+			last = last.Causes[0] // of the last attempt
+		}
 		s.sayOf(e.Time, "%s  %s: %s", term.Painted{Text: "failed", Colour: term.Bad}, name, human.Clip(wording.Typed(last.Type, last.Message), 200))
 	}
 }

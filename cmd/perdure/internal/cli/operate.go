@@ -43,10 +43,8 @@ func (r *request) dry() bool { return command.DryOf(r.params).DryRun }
 
 // operationCommands returns the operations on any number of workflows.
 func operationCommands(scr *screen, db *source) (commands []*cobra.Command) {
-	for _, c := range command.Of(command.Calls, command.Runs) {
-		if c.Bulk() {
-			commands = append(commands, operationCommand(scr, db, c))
-		}
+	for _, c := range command.Operations() {
+		commands = append(commands, operationCommand(scr, db, c))
 	}
 	return commands
 }

@@ -31,16 +31,13 @@ runs are open, and how the last one ended.`,
   perdure schedules pause nightly --reason "the warehouse is closed"
   perdure schedules backfill nightly --from 2026-11-01T00:00:00Z --until 2026-11-20T00:00:00Z`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return schedules(scr, db, cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return listed(scr, db, cmd.Context(), "There are no schedules. Create one: perdure schedules create --help", ops.Schedules, scheduleTable)
+		},
 	}
 	cmd.AddCommand(createScheduleCommand(scr, db), updateScheduleCommand(scr, db), showScheduleCommand(scr, db))
 	cmd.AddCommand(tabled(scr, db, command.Schedule)...)
 	return cmd
-}
-
-// withSchedule opens the database for a command about one schedule.
-func (db *source) withSchedule(ctx context.Context, name string, f func(e *perdure.Engine) error) error {
-	return db.withNamed(ctx, "schedule", name, f)
 }
 
 func createScheduleCommand(scr *screen, db *source) *cobra.Command {
@@ -151,7 +148,7 @@ the group, an earlier change does not show yet: repeat it together with the new 
 			args = append(args, input)
 		}
 		var old *view.Schedule
-		err = db.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) (err error) {
+		err = db.withNamed(cmd.Context(), "schedule", args[0], func(e *perdure.Engine) (err error) {
 			old, err = ops.DescribeSchedule(cmd.Context(), e, args[0])
 			return err
 		})
@@ -234,16 +231,6 @@ type createdSchedule struct {
 	Warning  string        `json:"warning,omitempty"`
 }
 
-func schedules(scr *screen, db *source, ctx context.Context) error {
-	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		all, err := ops.Schedules(ctx, e)
-		if err != nil {
-			return err
-		}
-		return showAll(scr, all, "There are no schedules. Create one: perdure schedules create --help", with(scr, scheduleTable))
-	})
-}
-
 func scheduleTable(scr *screen, all []view.Schedule) error {
 	table := scr.table("SCHEDULE", "TIMES", "WORKFLOW", "NEXT", "OPEN", "LAST")
 	table.Right(4)
@@ -274,38 +261,18 @@ func lastOf(s *view.Schedule) term.Painted {
 }
 
 func showScheduleCommand(scr *screen, db *source) *cobra.Command {
-	return &cobra.Command{
-		Use: "show NAME", Short: "Show where a schedule stands",
-		Long: "Show when a schedule fires, what it starts, its open runs, and how the last 20 ended.",
+	return showNamed(scr, db, command.Schedule, &cobra.Command{
+		Short: "Show where a schedule stands",
+		Long:  "Show when a schedule fires, what it starts, its open runs, and how the last 20 ended.",
 		Example: `  perdure schedules show nightly
   perdure schedules show nightly -o json`,
-		Args:              arguments,
-		ValidArgsFunction: db.completeArgument(scheduleNames),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return db.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
-				s, err := ops.DescribeSchedule(cmd.Context(), e, args[0])
-				if err != nil {
-					return err
-				}
-				if scr.format != formatTable {
-					return scr.document(s)
-				}
-				return showSchedule(scr, s)
-			})
-		},
-	}
+	}, ops.DescribeSchedule, func(s *view.Schedule) error { return showSchedule(scr, s) })
 }
 
 func showSchedule(scr *screen, s *view.Schedule) error {
 	now := scr.env.Now()
 	scr.printf("%s  %s\n\n", s.Name, s.Workflow)
-	facts := scr.table()
-	facts.Indent = "  "
-	fact := func(name, text string) {
-		if text != "" {
-			facts.Row(term.Painted{Text: name, Colour: term.Faint}, text)
-		}
-	}
+	facts, fact := scr.facts()
 	fact("times", wording.Times(s.Spec))
 	fact("input", s.Input.String())
 	if !s.Memo.Absent() {
