@@ -31,10 +31,6 @@ type Owner interface {
 	Beat(*Attempt)
 	// TrialOver is called when an attempt may leave the probation lane.
 	TrialOver(*Attempt)
-	// Granted delivers slots that came free.
-	Granted([]dispatch.Grant)
-	// Token returns the token by which an attempt can be ended from outside.
-	Token(*Attempt) string
 }
 
 // End is how an attempt ended.
@@ -96,6 +92,10 @@ type Config struct {
 	Logger *slog.Logger // for bodies
 	// MaxLate is how many bodies may ignore their timeout before they keep their slots.
 	MaxLate int
+	// Granted delivers slots that came free.
+	Granted func([]dispatch.Grant)
+	// Token returns the token by which an attempt can be ended from outside.
+	Token func(*Attempt) string
 }
 
 // Runner runs attempts. It is safe for concurrent use.

@@ -15,9 +15,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/post"
-	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
@@ -246,12 +244,6 @@ func (o attemptOwner) TrialOver(x *attempt.Attempt) {
 		return
 	}
 	e.dispatcher.grantLocked(x.LeaveProbation())
-}
-
-func (o attemptOwner) Granted(grants []dispatch.Grant) { o.e.dispatcher.grant(grants) }
-
-func (o attemptOwner) Token(x *attempt.Attempt) string {
-	return o.e.Client.Token(request.Attempt{Partition: placement.Home(x.Partition), Run: x.Run, Call: x.Call, Number: x.Number})
 }
 
 // verification returns what a question about an attempt runs.

@@ -219,9 +219,13 @@ func (e *Engine) assemble(secret []byte) {
 	}
 	slots := dispatch.NewSlots(config.Concurrency, holds)
 	e.dispatcher = &dispatcher{engine: e, slots: slots, line: dispatch.NewLine(slots, config.InboxEvery), due: dispatch.NewDue(store.Hot)}
-	e.attempts = attempt.NewRunner(attempt.Config{
-		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code.pool, Left: e.member.Left, MaxLate: config.MaxAbandoned, Logger: config.Logger,
-	})
+	attempts := attempt.Config{
+		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code.pool, Left: e.member.Left, MaxLate: config.MaxAbandoned, Logger: config.Logger, Granted: e.dispatcher.grant,
+		Token: func(x *attempt.Attempt) string {
+			return e.Client.Token(request.Attempt{Partition: placement.Home(x.Partition), Run: x.Run, Call: x.Call, Number: x.Number})
+		},
+	}
+	e.attempts = attempt.NewRunner(attempts)
 	e.suspicion = suspicion.New(suspicion.Config{
 		Config: here, Node: config.Node, Clock: e.clock, Log: e.log, Slots: e.dispatcher.slots, OnProbation: e.attempts.OnProbation,
 		Commit: e.db.committer.Commit, Go: e.life.work.Go, Granted: e.dispatcher.grant, Reread: e.switches.read,
@@ -230,7 +234,7 @@ func (e *Engine) assemble(secret []byte) {
 		Context: e.life.ctx, Store: db, Name: config.Group, Group: group, Clock: e.clock, Log: e.log, Retention: config.Retention,
 		Every: config.SweepEvery, MaxKept: config.MaxKept, Owned: e.locations.owned, Awaits: e.Awaits,
 	})
-	e.queues.open()
+	e.queues.open(attempts)
 }
 
 // None stands for a missing engine. Methods of a nil engine or an empty handle use it, and all

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/store"
 )
@@ -184,10 +186,8 @@ func (p *location) deliverByRoute(m post.Mail) bool {
 // latest returns the latest run of a workflow ID in the database, "" if there is none.
 func (p *location) latest(workflowID string) (string, error) {
 	e := p.engine
-	var row *store.Run
-	err := e.db.reads.Insist(e.life.ctx, "finding the run of a message", func() (err error) {
-		row, err = e.db.Find(e.life.ctx, p.partition, workflowID, "")
-		return err
+	row, err := outage.Read(e.life.ctx, e.db.reads, "finding the run of a message", func(ctx context.Context) (*store.Run, error) {
+		return e.db.Find(ctx, p.partition, workflowID, "")
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):

@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/store"
 )
@@ -41,10 +43,10 @@ func (r *activeRun) prepareReset(m *post.Mail) error {
 	e := r.engine
 	in := m.Input.(core.Control)
 	start := r.run.Start()
-	err := e.db.reads.Insist(e.life.ctx, "reading the history of run "+r.id, func() (err error) {
-		in.Cut, err = e.CutAt(e.life.ctx, r.location.partition, &start, in.Call, in.KeepKeys)
-		return err
+	cut, err := outage.Read(e.life.ctx, e.db.reads, "reading the history of run "+r.id, func(ctx context.Context) (*core.Cut, error) {
+		return e.CutAt(ctx, r.location.partition, &start, in.Call, in.KeepKeys)
 	})
+	in.Cut = cut
 	if refusal, is := errors.AsType[*inspect.CutError](err); is {
 		in.Fault, err = refusal, nil
 	}

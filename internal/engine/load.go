@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
@@ -119,12 +121,9 @@ func (r *activeRun) readPast(todo []post.Mail) (*core.Past, error) {
 // taken no step yet.
 func (r *resident) readRecord() (*store.Record, error) {
 	e := r.location.engine
-	var rec *store.Record
 	if r.first {
-		var row *store.Run
-		err := e.db.reads.Insist(e.life.ctx, "loading run "+r.id, func() (err error) {
-			row, err = e.db.Find(e.life.ctx, r.location.partition, "", r.id)
-			return err
+		row, err := outage.Read(e.life.ctx, e.db.reads, "loading run "+r.id, func(ctx context.Context) (*store.Run, error) {
+			return e.db.Find(ctx, r.location.partition, "", r.id)
 		})
 		if err != nil {
 			return nil, err
@@ -133,11 +132,9 @@ func (r *resident) readRecord() (*store.Record, error) {
 			return &store.Record{Run: *row}, nil
 		}
 	}
-	err := e.db.reads.Insist(e.life.ctx, "loading run "+r.id, func() (err error) {
-		rec, err = e.db.Load(e.life.ctx, r.location.partition, r.id)
-		return err
+	return outage.Read(e.life.ctx, e.db.reads, "loading run "+r.id, func(ctx context.Context) (*store.Record, error) {
+		return e.db.Load(ctx, r.location.partition, r.id)
 	})
-	return rec, err
 }
 
 // loadWithCode replays a run with its code. A non-nil hold says why that is not possible. The

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"context"
 	"maps"
 	"slices"
 
 	"github.com/perdure/perdure/internal/dispatch"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/suspicion"
@@ -94,10 +96,8 @@ func (p *location) learnLineage() error {
 	if known {
 		return nil
 	}
-	var owners []store.Ownership
-	err := e.db.reads.Insist(e.life.ctx, "reading the owners of a partition", func() (err error) {
-		owners, err = e.db.Owners(e.life.ctx, p.partition)
-		return err
+	owners, err := outage.Read(e.life.ctx, e.db.reads, "reading the owners of a partition", func(ctx context.Context) ([]store.Ownership, error) {
+		return e.db.Owners(ctx, p.partition)
 	})
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
-	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/serve"
 	"github.com/perdure/perdure/store"
@@ -26,7 +25,7 @@ type queues struct {
 }
 
 // open creates the server of the queues, if this process serves any.
-func (q *queues) open() {
+func (q *queues) open(attempts attempt.Config) {
 	e := q.engine
 	q.gone.kick = clock.NewBell()
 	if len(e.config.Queues) == 0 {
@@ -53,14 +52,8 @@ func (q *queues) open() {
 				Call: t.Dispatch.Call, Attempt: t.Dispatch.Attempt, Headers: history.WithTrace(t.Headers, t.Dispatch.Trace),
 			})
 		},
-		Granted: e.dispatcher.grant,
-		Attempts: attempt.Config{
-			Clock: e.clock, Pool: &e.code.pool, MaxLate: e.config.MaxAbandoned, Logger: e.config.Logger,
-		},
-		Token: func(partition int, run string, call int64, number int) string {
-			return e.Client.Token(request.Attempt{Partition: partition, Run: run, Call: call, Number: number})
-		},
-		Watch: e.db.reads, Log: e.log,
+		Attempts: attempts,
+		Watch:    e.db.reads, Log: e.log,
 	})
 }
 

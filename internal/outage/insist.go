@@ -29,6 +29,15 @@ func (w *Watch) Insist(ctx context.Context, what string, read func() error) erro
 	return definite
 }
 
+// Read is Insist for a read that returns something.
+func Read[T any](ctx context.Context, w *Watch, what string, read func(context.Context) (T, error)) (got T, err error) {
+	err = w.Insist(ctx, what, func() (err error) {
+		got, err = read(ctx)
+		return err
+	})
+	return got, err
+}
+
 // Persist retries a read that its caller cannot do without, whatever the error, until it
 // succeeds or ctx ends. Then it returns the cause of ctx.
 func (w *Watch) Persist(ctx context.Context, what string, read func() error) error {

@@ -124,11 +124,7 @@ func (n *Nodes) all() []store.Member {
 	if known != nil {
 		return known
 	}
-	var read []store.Member
-	err := n.config.Watch.Insist(n.config.Context, "reading the nodes of the group", func() (err error) {
-		read, err = n.config.Store.Nodes(n.config.Context)
-		return err
-	})
+	read, err := outage.Read(n.config.Context, n.config.Watch, "reading the nodes of the group", n.config.Store.Nodes)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if err != nil {

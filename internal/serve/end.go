@@ -8,7 +8,6 @@ import (
 
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/see"
@@ -68,7 +67,7 @@ func (o owner) Ended(e attempt.End) {
 	if name != "" && e.Survived() {
 		s.config.Survived(name, core.AttemptID(x.Run, x.Call, x.Number))
 	}
-	s.config.Granted(e.Slot.Free())
+	s.config.Attempts.Granted(e.Slot.Free())
 	s.ended.Ring()
 	s.Freed()
 }
@@ -101,13 +100,7 @@ func (o owner) TrialOver(x *attempt.Attempt) {
 		s.config.Survived(name, core.AttemptID(x.Run, x.Call, x.Number))
 		s.Wake() // others of its activity may be claimed
 	}
-	s.config.Granted(x.LeaveProbation())
-}
-
-func (o owner) Granted(grants []dispatch.Grant) { o.s.config.Granted(grants) }
-
-func (o owner) Token(x *attempt.Attempt) string {
-	return o.s.config.Token(x.Partition, x.Run, x.Call, x.Number)
+	s.config.Attempts.Granted(x.LeaveProbation())
 }
 
 // giveBack returns a task that cannot run here. The reason is this process, so no attempt is
@@ -118,7 +111,7 @@ func (s *Server) giveBack(k attempt.Key, h *held) {
 	h.counts = false
 	s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: k.Call, Attempt: k.Number, Outcome: core.Drained, Unbegun: true}})
 	s.mu.Unlock()
-	s.config.Granted(h.slot.Free())
+	s.config.Attempts.Granted(h.slot.Free())
 	s.ended.Ring()
 }
 

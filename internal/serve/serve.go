@@ -43,12 +43,10 @@ type Config struct {
 	Survived func(activity, attemptID string)    // is told of attempts that ended, or ran for long
 	Body     func(run string, t *Task) seal.Body // returns nil if there is none
 	Slots    *dispatch.Slots                     // of the process
-	Granted  func([]dispatch.Grant)
-	Ahead    time.Duration  // how long before its time an attempt may be offered
-	Alone    bool           // the process serves no runs, so the server sets the clock
-	Attempts attempt.Config // without Owner and Left
-	Token    func(partition int, run string, call int64, number int) string
-	Watch    *outage.Watch // of the database
+	Ahead    time.Duration                       // how long before its time an attempt may be offered
+	Alone    bool                                // the process serves no runs, so the server sets the clock
+	Attempts attempt.Config                      // without Owner and Left
+	Watch    *outage.Watch                       // of the database
 	Log      *logs.Log
 }
 
@@ -357,7 +355,7 @@ func (s *Server) claim(i int, names []string, most int) (more, left bool) {
 	}
 	defer func() {
 		for _, slot := range slots {
-			s.config.Granted(slot.Free())
+			s.config.Attempts.Granted(slot.Free())
 		}
 	}()
 	if len(slots) == 0 {
@@ -370,7 +368,7 @@ func (s *Server) claim(i int, names []string, most int) (more, left bool) {
 	lane := s.config.Slots.Take(dispatch.Probation)
 	laneTaken := lane == nil // a suspect would have to wait
 	defer func() {
-		s.config.Granted(lane.Free())
+		s.config.Attempts.Granted(lane.Free())
 	}()
 	claim := store.TaskClaim{Worker: s.id, Partitions: s.config.Group, Queue: q.Name, Names: names, Suspects: lane != nil, Turns: s.turns[i]}
 	claim.Limit = len(slots)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/suspects"
 	"github.com/perdure/perdure/store"
@@ -221,9 +222,8 @@ func (p *Place) booksOfWards(owners []store.Ownership) (left []*store.Record, er
 // readBook returns nil if there is no such book.
 func (p *Place) readBook(run string) (rec *store.Record, err error) {
 	c := &p.room.config
-	err = c.Watch.Insist(c.Context, "reading which runs are suspected", func() (err error) {
-		rec, err = c.Store.Load(c.Context, p.Home, run)
-		return err
+	rec, err = outage.Read(c.Context, c.Watch, "reading which runs are suspected", func(ctx context.Context) (*store.Record, error) {
+		return c.Store.Load(ctx, p.Home, run)
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
