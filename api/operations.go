@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -204,11 +205,7 @@ func (r controlled) status() int {
 
 // ask is the request as the table of commands wants it.
 func (c *call) ask(ctx context.Context) *command.Ask {
-	name := c.PathValue("name")
-	if name == "" {
-		name = c.PathValue("id")
-	}
-	return &command.Ask{Ctx: ctx, Engine: c.e, Name: name, By: c.who.Name, Request: c.key, Now: time.Now(), Served: c.names}
+	return &command.Ask{Ctx: ctx, Engine: c.e, Name: cmp.Or(c.PathValue("name"), c.PathValue("id")), By: c.who.Name, Request: c.key, Now: time.Now(), Served: c.names}
 }
 
 // operate carries out an operation on its target. done is false if no engine did it in time.

@@ -146,9 +146,7 @@ func rowOfEvent(q *request, first, last *view.Event, of runRef) eventRow {
 	whole := indentedJSON(last.Record)
 	row.Detail = fold(whole, all)
 	row.Detail.Head = cmp.Or(oneLine(text), "the record")
-	if row.Detail.Text == "" {
-		row.Detail.Text = whole
-	}
+	row.Detail.Text = cmp.Or(row.Detail.Text, whole)
 	return row
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
@@ -97,7 +98,7 @@ func showRun(q *request) (any, error) {
 	}
 	d := o.Description
 	p := &runPage{
-		Description: d, Badge: standing(d), Hold: holdOf(d), Facts: q.facts(d), Values: values(d, run), Causes: wording.Causes(d.Failure),
+		Description: d, Badge: standing(d), Hold: q.holdOf(d), Facts: q.facts(d), Values: values(d, run), Causes: wording.Causes(d.Failure),
 		Parts: runParts("run", id, run), History: link("history", "id", id, "run", run), Attempts: link("attempts", "id", id, "run", run),
 	}
 	stack := d.Stack
@@ -216,7 +217,7 @@ func standing(d *view.Description) string {
 }
 
 // holdOf returns why an open run cannot continue, or nil if it can.
-func holdOf(d *view.Description) *hold {
+func (q *request) holdOf(d *view.Description) *hold {
 	switch {
 	case d.Closed != nil:
 		return nil
@@ -235,7 +236,11 @@ func holdOf(d *view.Description) *hold {
 			"Nothing is lost: start an engine with code that fits, and the run continues.", eventText(d.Mismatch.Expected), eventText(d.Mismatch.Actual),
 		}
 	case d.Status == view.StatusWaitingForCode:
-		return &hold{What: "It waits for an engine that has its code.", Why: "Nothing is lost. " + d.Reason + needed(d.Needs)}
+		reason := ""
+		if d.Reason != "" {
+			reason = human.Sentence(d.Reason)
+		}
+		return &hold{What: "It waits for an engine that has its code.", Why: strings.Join(nonEmpty("Nothing is lost.", reason, wording.Needed(d, q.now)), " ")}
 	case d.Status == view.StatusParked:
 		return &hold{What: "Parked: its code could not run.", Why: "Nothing is lost: start an engine with code that can, and the run continues. " + d.Reason}
 	case d.Paused != nil:
@@ -244,19 +249,6 @@ func holdOf(d *view.Description) *hold {
 		return &hold{What: "It has not begun: " + wording.Unbegun(d.Wait) + ".", Why: "It begins when one of them has ended."}
 	}
 	return nil
-}
-
-// needed says which build has the code for which a run waits, if known.
-func needed(n *view.NeededCode) string {
-	switch {
-	case n == nil:
-		return ""
-	case n.Node == "":
-		return fmt.Sprintf(". No node is remembered that had build %s.", n.Build)
-	case n.Live:
-		return fmt.Sprintf(". The node %s has build %s.", n.Node, n.Build)
-	}
-	return fmt.Sprintf(". Build %s was seen last on the node %s, %s.", n.Build, n.Node, human.Time(n.Seen))
 }
 
 func eventText(e *view.Event) string {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,9 +59,7 @@ func chain(scr *screen, d *view.Description) error {
 		if run.Closed != nil {
 			ended = human.Time(*run.Closed)
 		}
-		if why == "" {
-			why = "start"
-		}
+		why = cmp.Or(why, "start")
 		table.Row(here, fmt.Sprint(run.Number), run.RunID, why, fmt.Sprint(run.Attempt), status(run.Status),
 			human.Time(began), ended, wording.Typed(run.ErrorType, run.Error))
 	}

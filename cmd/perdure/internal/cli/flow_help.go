@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -62,11 +63,7 @@ func flowHelp(scr *screen, name string) error {
 		add([]string{b.Name}, b.Form, b.Meaning)
 	}
 	if !found {
-		hint := near.Hint(name, maps.Keys(known))
-		if hint == "" {
-			hint = "See all: perdure flow help"
-		}
-		return usage(hint, "There is no function or action %q.", name)
+		return usage(cmp.Or(near.Hint(name, maps.Keys(known)), "See all: perdure flow help"), "There is no function or action %q.", name)
 	}
 	if name == "" {
 		scr.printf("Statements: %s\n\n", strings.Join(statements, "; "))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -186,10 +187,7 @@ func (s *flowScreen) attempts(ctx context.Context, eng *perdure.Engine, call int
 			continue
 		}
 		s.told[call] = a.Number
-		name := s.names[call]
-		if name == "" {
-			name = "@" + a.Name
-		}
+		name := cmp.Or(s.names[call], "@"+a.Name)
 		s.sayOf(*a.Ended, "%s  %s, attempt %d: %s; next in %s", term.Painted{Text: "retry", Colour: term.Busy}, name, a.Number,
 			human.Clip(wording.Typed(a.ErrorType, a.Message), 200), human.Duration(a.Next.Sub(*a.Ended)))
 	}

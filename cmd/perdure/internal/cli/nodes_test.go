@@ -173,23 +173,3 @@ func TestE80_ADeadNodeIsShownUntilItsWorkIsTakenOver(t *testing.T) {
 		}, "--db", url, "--all")
 	})
 }
-
-// TestE116_AHeldRunNamesItsBuild: what to deploy, and where it was.
-func TestE116_AHeldRunNamesItsBuild(t *testing.T) {
-	for _, c := range []struct {
-		status string
-		needs  *view.NeededCode
-		want   string
-	}{
-		{view.StatusWaitingForCode, nil, "No node is remembered that had it.\n"},
-		{view.StatusParked, nil, ""}, // whether it is known what fits depends on why
-		{view.StatusParked, &view.NeededCode{Build: "v1.2.0", Node: "web-1\x1b[2J", Seen: noon.Add(-time.Hour)}, "It continues with build v1.2.0, last seen 1h00m ago on the node web-1\\u001b[2J.\n"},
-		{view.StatusWaitingForCode, &view.NeededCode{Build: "v2", Node: "web-2", Version: "7", Seen: noon, Live: true}, "The node web-2 has build v2 (version 7 of its workflow), with which it continues when that node serves its partition.\n"},
-	} {
-		scr, _, output := printer(noon)
-		explainNeed(scr, &view.Description{Run: view.Run{Status: c.status}, Needs: c.needs}, noon)
-		if got := output(); got != c.want {
-			t.Errorf("of %+v: %q, want %q", c.needs, got, c.want)
-		}
-	}
-}

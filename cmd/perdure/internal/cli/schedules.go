@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
@@ -63,13 +62,13 @@ forward, a time that is skipped fires at the change.`,
 		Args: arguments,
 	}
 	addParams(scr, cmd, &fires, "")
-	run := &command.RunSettings{}
-	addParams(scr, cmd, run, "")
+	set := &command.ScheduleSetting{}
+	addParams(scr, cmd, &set.RunSettings, "")
 	actions := otherActions(cmd)
 	given := inputFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		spec, err := fires.over(schedule.Spec{})
-		if err != nil {
+		var err error
+		if set.Spec, err = fires.over(schedule.Spec{}); err != nil {
 			return err
 		}
 		input := "null"
@@ -79,11 +78,10 @@ forward, a time that is skipped fires at the change.`,
 		if input, err = given(input, len(args) == 3); err != nil {
 			return err
 		}
-		workflow, input, err := scheduled(scr, db, args[1], input, *actions)
-		if err != nil {
+		if set.Workflow, input, err = scheduled(scr, db, args[1], input, *actions); err != nil {
 			return err
 		}
-		return createSchedule(scr, db, cmd.Context(), args[0], workflow, input, run, spec)
+		return setSchedule(scr, db, cmd.Context(), args[0], input, set)
 	}
 	return cmd
 }
@@ -132,8 +130,8 @@ the group, an earlier change does not show yet: repeat it together with the new 
 		ValidArgsFunction: db.completeArgument(scheduleNames),
 	}
 	addParams(scr, cmd, &fires, "")
-	run := &command.RunSettings{}
-	addParams(scr, cmd, run, "")
+	set := &command.ScheduleSetting{}
+	addParams(scr, cmd, &set.RunSettings, "")
 	actions := otherActions(cmd)
 	given := inputFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -155,18 +153,16 @@ the group, an earlier change does not show yet: repeat it together with the new 
 		if err != nil {
 			return err
 		}
-		spec, err := fires.over(old.Spec)
-		if err != nil {
+		if set.Spec, err = fires.over(old.Spec); err != nil {
 			return err
 		}
-		workflow, input, err := rescheduled(scr, db, old, args[1:], *actions)
-		if err != nil {
+		if set.Workflow, input, err = rescheduled(scr, db, old, args[1:], *actions); err != nil {
 			return err
 		}
-		if run.Memo == nil && !old.Memo.Absent() {
-			run.Memo = old.Memo.JSON
+		if set.Memo == nil && !old.Memo.Absent() {
+			set.Memo = old.Memo.JSON
 		}
-		return createSchedule(scr, db, cmd.Context(), args[0], workflow, input, run, spec)
+		return setSchedule(scr, db, cmd.Context(), args[0], input, set)
 	}
 	return cmd
 }
@@ -191,44 +187,29 @@ func rescheduled(scr *screen, db *source, old *view.Schedule, args, actions []st
 	return scheduled(scr, db, args[0], input, actions)
 }
 
-func createSchedule(scr *screen, db *source, ctx context.Context, name, workflow, text string, run *command.RunSettings, spec schedule.Spec) error {
-	input, err := scr.jsonValue("input of the workflow", text)
-	if err != nil {
+// setSchedule creates a schedule, or sets what it does.
+func setSchedule(scr *screen, db *source, ctx context.Context, name, input string, set *command.ScheduleSetting) (err error) {
+	if set.Input, err = scr.jsonValue("input of the workflow", input); err != nil {
 		return err
 	}
 	var file flow.Program
-	if workflow == flow.Workflow.Name() && json.Unmarshal(input, &file) == nil {
-		nameFile(run, file.Name)
-	}
-	times, err := spec.Times()
-	if err != nil {
-		return err
+	if set.Workflow == flow.Workflow.Name() && json.Unmarshal(set.Input, &file) == nil {
+		nameFile(&set.RunSettings, file.Name)
 	}
 	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		if err := perdure.Schedule(ctx, e, name, command.Declared(workflow), input, spec, run.Options()...); err != nil {
+		s, err := set.Set(&command.Ask{Ctx: ctx, Engine: e, Name: name, Now: scr.env.Now()})
+		if err != nil {
 			return err
 		}
-		warning, _ := ops.Unregistered(ctx, e, "workflow", workflow) // the schedule is set, warning or not
-		next := times.Upcoming(scr.env.Now(), 3)
-		if scr.format != formatTable {
-			return scr.document(createdSchedule{name, workflow, spec, next, warning})
-		}
-		defer scr.warn(warning)
-		scr.printf("Schedule %s starts workflow %s. Next times:\n", name, workflow)
-		for _, at := range next {
-			scr.printf("  %s (%s)\n", human.Time(at), human.When(at, scr.env.Now()))
-		}
-		return nil
+		return scr.show(s, func() error {
+			scr.printf("Schedule %s starts workflow %s. Next times:\n", name, s.Workflow)
+			for _, at := range s.Next {
+				scr.printf("  %s (%s)\n", human.Time(at), human.When(at, scr.env.Now()))
+			}
+			scr.warn(s.Warning)
+			return nil
+		})
 	})
-}
-
-// createdSchedule is the result for programs.
-type createdSchedule struct {
-	Name     string        `json:"name"`
-	Workflow string        `json:"workflow"`
-	Spec     schedule.Spec `json:"spec"`
-	Next     []time.Time   `json:"next"`
-	Warning  string        `json:"warning,omitempty"`
 }
 
 func scheduleTable(scr *screen, all []view.Schedule) error {

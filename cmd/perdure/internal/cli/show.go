@@ -189,7 +189,9 @@ func describe(scr *screen, db *source, d *view.Description) error {
 	}
 	if d.Status == "parked" || d.Status == "waiting-for-code" {
 		explainHold(scr, db, d)
-		explainNeed(scr, d, now)
+		if text := wording.Needed(d, now); text != "" {
+			scr.printf("%s\n", text)
+		}
 	}
 	stack := d.Stack
 	if d.Failure != nil && stack == "" {
@@ -247,25 +249,6 @@ func explainHold(scr *screen, db *source, d *view.Description) {
 		scr.printf("Waiting for an engine that has its code. Nothing is lost.\n")
 	default:
 		scr.printf("Parked: its code could not run. Nothing is lost: start an engine with code that can,\nand the workflow continues.\n")
-	}
-}
-
-// explainNeed says where the code is, or was, that the run needs.
-func explainNeed(scr *screen, d *view.Description, now time.Time) {
-	n, version := d.Needs, ""
-	if n != nil && n.Version != "" {
-		version = " (version " + n.Version + " of its workflow)"
-	}
-	switch {
-	case n == nil && d.Status == view.StatusWaitingForCode:
-		scr.printf("No node is remembered that had it.\n")
-	case n == nil:
-	case n.Node == "":
-		scr.printf("It stays on build %s, and no node is remembered that had it.\n", n.Build)
-	case n.Live:
-		scr.printf("The node %s has build %s%s, with which it continues when that node serves its partition.\n", n.Node, n.Build, version)
-	default:
-		scr.printf("It continues with build %s%s, last seen %s on the node %s.\n", n.Build, version, human.Ago(n.Seen, now), n.Node)
 	}
 }
 
