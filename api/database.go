@@ -15,7 +15,7 @@ func databaseEndpoints() []endpoint {
 			return ops.Status(c.Context(), c.e)
 		}),
 		define("GET /api/canary", "showCanary", "Show which share of new runs begins on which build; canary is null if none is set.", "canary", showCanary),
-		define("GET /api/nodes", "listNodes", "List the nodes of all groups.", "nodes", listNodes),
+		list("GET /api/nodes", "listNodes", "List the nodes of all groups.", "nodes", ops.Nodes, func(all []view.Node) nodeList { return nodeList{all} }),
 		define("GET /api/workflows", "listWorkflows", "List the workflows of the group: which builds have each, how many runs are open, and how those ended that were started lately.", "workflows", listWorkflows),
 		define("GET /api/audit", "listAudit", "List who did what in the group, when and why, latest first.", "audit", listAudit),
 		define("GET /api/doctor", "doctor", "Read all that is on record, and list what is damaged, missing or left behind. It takes as long as reading the database.", "doctor", doctor).waits(),
@@ -24,11 +24,6 @@ func databaseEndpoints() []endpoint {
 
 type nodeList struct {
 	Nodes []view.Node `json:"nodes" doc:"of all groups, by the time they joined, with those that left or died recently"`
-}
-
-func listNodes(c *call, _, _ none) (nodeList, error) {
-	nodes, err := ops.Nodes(c.Context(), c.e)
-	return nodeList{append([]view.Node{}, nodes...)}, err
 }
 
 type workflowList struct {
@@ -82,8 +77,8 @@ func doctor(c *call, q doctorQuery, _ none) (*view.Checkup, error) {
 
 func activityEndpoints() []endpoint {
 	return []endpoint{
-		define("GET /api/activities/paused", "listPausedActivities", "List the activities that are paused in the whole group.", "status", listPaused),
-		define("GET /api/activities/switches", "listSwitches", "List which activities were paused and resumed, by whom and why, oldest first.", "audit", listSwitches),
+		list("GET /api/activities/paused", "listPausedActivities", "List the activities that are paused in the whole group.", "status", ops.PausedActivities, switchesOf),
+		list("GET /api/activities/switches", "listSwitches", "List which activities were paused and resumed, by whom and why, oldest first.", "audit", ops.Switches, switchesOf),
 	}
 }
 
@@ -91,15 +86,7 @@ type switchList struct {
 	Activities []view.SwitchRecord `json:"activities" doc:"those that are paused, by name; or the log, oldest first"`
 }
 
-func listPaused(c *call, _, _ none) (switchList, error) {
-	all, err := ops.PausedActivities(c.Context(), c.e)
-	return switchList{append([]view.SwitchRecord{}, all...)}, err
-}
-
-func listSwitches(c *call, _, _ none) (switchList, error) {
-	all, err := ops.Switches(c.Context(), c.e)
-	return switchList{append([]view.SwitchRecord{}, all...)}, err
-}
+func switchesOf(all []view.SwitchRecord) switchList { return switchList{all} }
 
 type canaryState struct {
 	Canary *view.Canary `json:"canary" doc:"the one in force; null if every build gets new runs"`

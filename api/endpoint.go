@@ -63,6 +63,14 @@ const (
 	largeBody = 4 << 20 // for bodies with values of users
 )
 
+// list returns an endpoint that lists all of something, as one field of an object.
+func list[T, R any](line, name, summary, does string, all func(context.Context, *perdure.Engine) ([]T, error), as func([]T) R) endpoint {
+	return define(line, name, summary, does, func(c *call, _, _ none) (R, error) {
+		found, err := all(c.Context(), c.e)
+		return as(append([]T{}, found...)), err
+	})
+}
+
 // define returns an endpoint. line is the method and the pattern.
 func define[Q, B, R any](line, name, summary, does string, do func(c *call, q Q, b B) (R, error)) endpoint {
 	method, pattern, _ := strings.Cut(line, " ")

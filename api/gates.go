@@ -8,18 +8,13 @@ import (
 
 func gateEndpoints() []endpoint {
 	return []endpoint{
-		define("GET /api/gates", "listGates", "List gates: what they let pass, who holds them and who waits.", "gates", listGates),
+		list("GET /api/gates", "listGates", "List gates: what they let pass, who holds them and who waits.", "gates", ops.Gates, func(all []view.Gate) gateList { return gateList{all} }),
 		define("GET /api/gates/{name}", "describeGate", "Describe a gate with the calls at it.", "gates show", describeGate),
 	}
 }
 
 type gateList struct {
 	Gates []view.Gate `json:"gates" doc:"by name"`
-}
-
-func listGates(c *call, _, _ none) (gateList, error) {
-	gates, err := ops.Gates(c.Context(), c.e)
-	return gateList{append([]view.Gate{}, gates...)}, err
 }
 
 func describeGate(c *call, _, _ none) (*view.Gate, error) {

@@ -35,7 +35,7 @@ func (sent) status() int { return http.StatusAccepted }
 
 func signalRun(c *call, _ none, b signalBody) (sent, error) {
 	id, name := c.PathValue("id"), c.PathValue("name")
-	err := workflow.NewSignal[json.RawMessage](name).SendOnce(c.Context(), c.e.Workflow(id), c.key, orNull(b.Value))
+	err := workflow.NewSignal[json.RawMessage](name).SendOnce(c.Context(), c.e.Workflow(id), c.key, command.OrNull(b.Value))
 	return sent{command.Sent{WorkflowID: id, Sent: "signal", Name: name, Key: c.key}}, err
 }
 
@@ -57,8 +57,8 @@ func queryRun(c *call, _ none, b askBody) (asked, error) {
 	}
 	defer cancel()
 	id, name := c.PathValue("id"), c.PathValue("name")
-	result, err := c.e.Workflow(id).Query(ctx, name, orNull(b.Input))
-	return asked{id, name, orNull(result)}, handlerError(c, err)
+	result, err := c.e.Workflow(id).Query(ctx, name, command.OrNull(b.Input))
+	return asked{id, name, command.OrNull(result)}, handlerError(c, err)
 }
 
 type updated struct {
@@ -83,11 +83,11 @@ func updateRun(c *call, _ none, b askBody) (updated, error) {
 	}
 	defer cancel()
 	u := updated{WorkflowID: c.PathValue("id"), Name: c.PathValue("name"), Key: c.key}
-	result, err := workflow.NewUpdate[json.RawMessage, json.RawMessage](u.Name).CallOnce(ctx, c.e.Workflow(u.WorkflowID), c.key, orNull(b.Input))
+	result, err := workflow.NewUpdate[json.RawMessage, json.RawMessage](u.Name).CallOnce(ctx, c.e.Workflow(u.WorkflowID), c.key, command.OrNull(b.Input))
 	if errors.Is(err, perdure.ErrNoAnswer) {
 		return u, nil
 	}
-	u.Done, u.Result = true, orNull(result)
+	u.Done, u.Result = true, command.OrNull(result)
 	return u, handlerError(c, err)
 }
 

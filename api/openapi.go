@@ -120,8 +120,8 @@ func (s *schemas) operation(e endpoint) Operation {
 	for _, m := range pathParams.FindAllStringSubmatch(e.Pattern, -1) {
 		o.Parameters = append(o.Parameters, Parameter{Name: m[2], In: "path", Description: pathDocs[m[1]], Required: true, Schema: Schema{"type": "string"}})
 	}
-	for _, f := range params(e.query) {
-		o.Parameters = append(o.Parameters, Parameter{Name: f.Tag.Get("query"), In: "query", Description: cmp.Or(f.Tag.Get("doc"), param.Plain(f.Tag.Get("help"))), Schema: paramSchema(f.Type)})
+	for _, p := range param.Queried(e.query) {
+		o.Parameters = append(o.Parameters, Parameter{Name: p.Name, In: "query", Description: p.Plain(), Schema: paramSchema(&p)})
 	}
 	if e.keyed {
 		o.Parameters = append(o.Parameters, Parameter{
@@ -194,17 +194,13 @@ type schemas struct {
 }
 
 // paramSchema returns the schema of a parameter of an address.
-func paramSchema(t reflect.Type) Schema {
-	switch t {
-	case reflect.TypeFor[[]string](), reflect.TypeFor[param.Pairs]():
+func paramSchema(p *param.Param) Schema {
+	switch k := p.Type().Kind(); {
+	case k == reflect.Slice, k == reflect.Map: // given once for each
 		return Schema{"type": "array", "items": Schema{"type": "string"}}
-	case reflect.TypeFor[*span](), reflect.TypeFor[span](), reflect.TypeFor[param.Moment]():
-		return Schema{"type": "string"}
-	}
-	switch t.Kind() {
-	case reflect.Bool:
+	case p.Check():
 		return Schema{"type": "boolean"}
-	case reflect.Int, reflect.Int64:
+	case p.Number():
 		return Schema{"type": "integer", "minimum": 0}
 	}
 	return Schema{"type": "string"}

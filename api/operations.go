@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -30,11 +31,8 @@ func operationEndpoints() []endpoint {
 	}
 }
 
-// operationKinds are the rows of the table of commands that are operations on any number of runs.
-var operationKinds = slices.DeleteFunc(command.Of(command.Calls, command.Runs), func(c *command.Command) bool { return !c.Bulk() })
-
 func operationNames() (names []string) {
-	for _, c := range operationKinds {
+	for _, c := range command.Operations() {
 		names = append(names, c.Name)
 	}
 	return names
@@ -76,8 +74,7 @@ func (o *operation) decode(data []byte, common any, name *string) error {
 		return err
 	}
 	o.params = reflect.New(operationShape(reflect.TypeFor[none]())).Interface() // of all operations
-	if at := slices.IndexFunc(operationKinds, func(c *command.Command) bool { return c.Name == *name }); at >= 0 {
-		o.kind = operationKinds[at]
+	if o.kind = command.Named(command.Operations(), *name); o.kind != nil {
 		all, takes := fieldsOf(reflect.TypeOf(o.params).Elem()), fieldsOf(o.kind.Params)
 		for _, f := range slices.Sorted(maps.Keys(fields)) {
 			if slices.Contains(all, f) && !slices.Contains(takes, f) {
@@ -133,7 +130,7 @@ func operationShape(common reflect.Type) reflect.Type {
 			add(f, f.Tag.Get("doc"))
 		}
 	}
-	for _, c := range operationKinds {
+	for _, c := range command.Operations() {
 		for _, f := range reflect.VisibleFields(c.Params) {
 			doc := param.Plain(f.Tag.Get("help"))
 			if _, shared := reflect.TypeFor[command.Reason]().FieldByName(f.Name); !shared {
@@ -154,7 +151,7 @@ func (operationBody) conditions(schema Schema) { operationConditions(schema, fal
 func operationConditions(schema Schema, selectable bool) {
 	schema["properties"].(map[string]Schema)["operation"]["enum"] = operationNames()
 	var all []Schema
-	for _, k := range operationKinds {
+	for _, k := range command.Operations() {
 		then, needs := Schema{}, []string{}
 		for _, p := range k.Takes() {
 			if p.Need != "" {
@@ -208,11 +205,7 @@ func (r controlled) status() int {
 
 // ask is the request as the table of commands wants it.
 func (c *call) ask(ctx context.Context) *command.Ask {
-	name := c.PathValue("name")
-	if name == "" {
-		name = c.PathValue("id")
-	}
-	return &command.Ask{Ctx: ctx, Engine: c.e, Name: name, By: c.who.Name, Request: c.key, Now: time.Now(), Served: c.names}
+	return &command.Ask{Ctx: ctx, Engine: c.e, Name: cmp.Or(c.PathValue("name"), c.PathValue("id")), By: c.who.Name, Request: c.key, Now: time.Now(), Served: c.names}
 }
 
 // operate carries out an operation on its target. done is false if no engine did it in time.

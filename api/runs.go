@@ -35,14 +35,6 @@ func (s started) status() int {
 	return http.StatusCreated
 }
 
-// orNull returns v, or null if v is absent.
-func orNull(v json.RawMessage) json.RawMessage {
-	if len(v) == 0 {
-		return json.RawMessage("null")
-	}
-	return v
-}
-
 // ofRun identifies one run of a workflow ID.
 type ofRun struct {
 	Run string `query:"run" doc:"run ID; default is the latest run of the workflow ID"`
@@ -143,33 +135,23 @@ type eventList struct {
 // mostOnPage is the maximum number of events, attempts or calls in a page.
 const mostOnPage = 100_000
 
-// onPage returns the length of a page from what the caller asks for.
-func onPage(limit int, what string) (int, error) {
+// paged reads a page of a list, with one more than is asked for. It returns the last one of the page if there are more.
+func paged[T any](limit int, what string, read func(limit int) ([]T, error)) (page []T, last *T, err error) {
 	if limit > mostOnPage {
-		return 0, badRequest("the limit is %d; at most %d %s are listed on a page", limit, mostOnPage, what)
+		return nil, nil, badRequest("the limit is %d; at most %d %s are listed on a page", limit, mostOnPage, what)
 	}
-	return cmp.Or(limit, 1000), nil
-}
-
-// cut returns a page of a list that was read with one extra element, and the last element
-// of the page if there is an extra one.
-func cut[T any](all []T, limit int) (page []T, last *T) {
+	limit = cmp.Or(limit, 1000)
+	all, err := read(limit + 1)
 	if len(all) <= limit {
-		return append([]T{}, all...), nil
+		return append([]T{}, all...), nil, err
 	}
-	return all[:limit:limit], &all[limit-1]
+	return all[:limit:limit], &all[limit-1], err
 }
 
 func listHistory(c *call, q historyQuery, _ none) (l eventList, err error) {
-	limit, err := onPage(q.Limit, "events")
-	if err != nil {
-		return l, err
-	}
-	events, err := c.handle(q.ofRun).HistoryRange(c.Context(), view.HistoryRange{After: q.After.Place, Call: q.Call, Limit: limit + 1})
-	if err != nil {
-		return l, err
-	}
-	events, last := cut(events, limit)
+	events, last, err := paged(q.Limit, "events", func(limit int) ([]view.Event, error) {
+		return c.handle(q.ofRun).HistoryRange(c.Context(), view.HistoryRange{After: q.After.Place, Call: q.Call, Limit: limit})
+	})
 	if last != nil {
 		l.Next = last.Place().String()
 	}
@@ -177,7 +159,7 @@ func listHistory(c *call, q historyQuery, _ none) (l eventList, err error) {
 	for i := range events {
 		l.Events[i] = events[i].Record
 	}
-	return l, nil
+	return l, err
 }
 
 type attemptsQuery struct {
@@ -193,12 +175,9 @@ type attemptList struct {
 }
 
 func listAttempts(c *call, q attemptsQuery, _ none) (l attemptList, err error) {
-	limit, err := onPage(q.Limit, "attempts")
-	if err != nil {
-		return l, err
-	}
-	attempts, err := c.handle(q.ofRun).AttemptsRange(c.Context(), view.AttemptRange{After: q.After.AttemptPlace, Call: q.Call, Limit: limit + 1})
-	attempts, last := cut(attempts, limit)
+	attempts, last, err := paged(q.Limit, "attempts", func(limit int) ([]view.Attempt, error) {
+		return c.handle(q.ofRun).AttemptsRange(c.Context(), view.AttemptRange{After: q.After.AttemptPlace, Call: q.Call, Limit: limit})
+	})
 	if l.Attempts = attempts; last != nil {
 		l.Next = last.Place().String()
 	}
@@ -217,12 +196,9 @@ type callList struct {
 }
 
 func listCalls(c *call, q callsQuery, _ none) (l callList, err error) {
-	limit, err := onPage(q.Limit, "calls")
-	if err != nil {
-		return l, err
-	}
-	calls, err := c.handle(q.ofRun).CallsRange(c.Context(), view.CallRange{After: q.After, Limit: limit + 1})
-	calls, last := cut(calls, limit)
+	calls, last, err := paged(q.Limit, "calls", func(limit int) ([]view.CallAttempts, error) {
+		return c.handle(q.ofRun).CallsRange(c.Context(), view.CallRange{After: q.After, Limit: limit})
+	})
 	if l.Calls = calls; last != nil {
 		l.Next = last.Call
 	}

@@ -2,9 +2,9 @@ package api
 
 import (
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -42,16 +42,6 @@ func (p *attemptPlace) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// params returns the fields of a query that are read from an address: those with a tag.
-func params(t reflect.Type) (fields []reflect.StructField) {
-	for _, f := range reflect.VisibleFields(t) {
-		if f.Tag.Get("query") != "" {
-			fields = append(fields, f)
-		}
-	}
-	return fields
-}
-
 // decodeQuery decodes the parameters of an address into a struct.
 func decodeQuery[Q any](r *http.Request) (query Q, err error) {
 	err = decodeQueryInto(r, &query)
@@ -59,89 +49,22 @@ func decodeQuery[Q any](r *http.Request) (query Q, err error) {
 }
 
 func decodeQueryInto(r *http.Request, query any) error {
-	given, err := parseQuery(r.URL.RawQuery)
+	given, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return err
+		return badRequest("the parameters of the address cannot be read: %v", err)
 	}
-	into, known := reflect.ValueOf(query).Elem(), []string{}
-	for _, f := range params(into.Type()) {
-		name := f.Tag.Get("query")
-		known = append(known, name)
-		if values, found := given[name]; found {
-			if err := setParam(into.FieldByIndex(f.Index), name, values); err != nil {
-				return err
-			}
-			delete(given, name)
-		}
+	var known []string
+	for _, p := range param.Queried(reflect.TypeOf(query).Elem()) {
+		known = append(known, p.Name)
 	}
 	for name := range given {
-		if len(known) == 0 {
+		switch {
+		case slices.Contains(known, name):
+		case len(known) == 0:
 			return badRequest("there is no parameter %q here; the address takes none", name)
+		default:
+			return badRequest("there is no parameter %q; there are %s", name, strings.Join(known, ", "))
 		}
-		return badRequest("there is no parameter %q; there are %s", name, strings.Join(known, ", "))
 	}
-	return nil
-}
-
-// setParam sets a field to the values of a parameter.
-func setParam(field reflect.Value, name string, values []string) error {
-	switch field.Interface().(type) {
-	case []string:
-		var all []string
-		for _, v := range values {
-			all = append(all, strings.Split(v, ",")...)
-		}
-		field.Set(reflect.ValueOf(slices.DeleteFunc(all, func(s string) bool { return s == "" })))
-		return nil
-	case param.Pairs:
-		for _, v := range values {
-			if err := field.Addr().Interface().(*param.Pairs).Add(v); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(values) > 1 {
-		return badRequest("the parameter %q is given %d times; give it once", name, len(values))
-	}
-	text := values[0]
-	if field.Kind() == reflect.Pointer {
-		field.Set(reflect.New(field.Type().Elem()))
-		field = field.Elem()
-	}
-	if u, ok := field.Addr().Interface().(interface{ UnmarshalText([]byte) error }); ok {
-		return u.UnmarshalText([]byte(text))
-	}
-	var err error
-	switch field.Kind() {
-	case reflect.String:
-		field.SetString(text)
-	case reflect.Bool:
-		var b bool
-		b, err = strconv.ParseBool(text)
-		field.SetBool(b)
-	case reflect.Int, reflect.Int64:
-		var n int64
-		n, err = strconv.ParseInt(text, 10, 64)
-		if n < 0 {
-			err = strconv.ErrRange
-		}
-		field.SetInt(n)
-	default:
-		panic("api: the parameter " + name + " has a type without a form; give it one here")
-	}
-	if err != nil {
-		return badRequest("%q is no value for %q, which is a %s", text, name, kindName(field.Kind()))
-	}
-	return nil
-}
-
-func kindName(k reflect.Kind) string {
-	switch k {
-	case reflect.Bool:
-		return "truth value: true or false"
-	case reflect.Int, reflect.Int64:
-		return "number from 0"
-	}
-	return k.String()
+	return param.ReadQuery(query, given)
 }

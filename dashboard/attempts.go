@@ -5,7 +5,6 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
-	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 )
 
@@ -14,25 +13,12 @@ type attemptsPage struct {
 	Run   linked
 	Parts []listTab
 	Tabs  []listTab
-	Rows  []attemptRow
+	Rows  []view.Attempt
 	Empty string
 	Pager *pager
 }
 
 func (p *attemptsPage) title() string { return "Attempts of " + p.Run.Text }
-
-type attemptRow struct {
-	Call             int64
-	Name             string
-	Number           int
-	Outcome, Reason  string
-	Waited, Ran, Off string
-	Started          stamp
-	Node             string
-	NotKept          int
-	Error            folded
-	Stack            folded
-}
 
 func attemptsList(q *request) (any, error) {
 	h, id, run, err := q.which()
@@ -57,9 +43,7 @@ func attemptsList(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range rows {
-		p.Rows = append(p.Rows, rowOfAttempt(q, &rows[i]))
-	}
+	p.Rows = rows
 	p.Pager.Text = human.Plural(len(rows), "attempt", "attempts")
 	if n := len(rows); n > 0 {
 		first, last := &rows[0], &rows[n-1]
@@ -112,24 +96,4 @@ func someAttempts(q *request, h perdure.Handle[view.Payload], part view.AttemptR
 		}
 		part.Limit = blockEvents
 	}
-}
-
-func rowOfAttempt(q *request, a *view.Attempt) attemptRow {
-	row := attemptRow{
-		Call: a.Call, Name: a.Name, Number: a.Number, Outcome: a.Outcome, Reason: a.Reason, Node: a.Node, NotKept: a.NotKept,
-		Error: fold(wording.Typed(a.ErrorType, a.Message), ""), Stack: fold(a.Stack, ""),
-	}
-	if a.Started != nil {
-		row.Started = q.at(*a.Started)
-		if a.Queued != nil && a.Started.After(*a.Queued) {
-			row.Waited = human.Duration(a.Started.Sub(*a.Queued))
-		}
-		if a.Ended != nil {
-			row.Ran = human.Duration(a.Ended.Sub(*a.Started))
-		}
-	}
-	if a.Delay > 0 {
-		row.Off = human.Duration(a.Delay)
-	}
-	return row
 }

@@ -2,11 +2,12 @@ package dashboard
 
 import (
 	"html/template"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
@@ -21,29 +22,22 @@ const (
 // auditPageData is the audit of the whole group.
 type auditPageData struct {
 	Filter          auditFilter
-	Tabs            []spanTab
+	Tabs            []listTab
 	Kinds, Outcomes []string
 	Clear           template.URL
-	Rows            []auditEntry
-	Says            []string // what is not shown
-	Prev, Next      template.URL
+	Rows            []*view.AuditRecord
+	Says            []string     // what is not shown
 	Earlier         template.URL // operations on runs that this page does not read
-	Found           int
+	Pager           *pager
 }
 
 type auditFilter struct {
-	span
-	Kind, Name, Operation, By, Outcome string
-}
-
-func (f *auditFilter) query() url.Values {
-	v := url.Values{"since": {f.SinceText}}
-	for name, value := range map[string]string{"until": f.UntilText, "kind": f.Kind, "name": f.Name, "operation": f.Operation, "by": f.By, "outcome": f.Outcome} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
-	return v
+	listing.Span
+	Kind      string `query:"kind"`
+	Name      string `query:"name"`
+	Operation string `query:"operation"`
+	By        string `query:"by"`
+	Outcome   string `query:"outcome"`
 }
 
 // selects reports whether an entry matches the filter. Names of things and people match by
@@ -56,50 +50,32 @@ func (f *auditFilter) selects(r *view.AuditRecord) bool {
 		(part(r.Name, f.Name) || f.Name != "" && part(r.Step, f.Name)) && part(r.By, f.By)
 }
 
-// rowOfAudit is an entry of the audit.
-type auditEntry struct {
-	Time      *stamp
-	Kind      string
-	About     linked
-	Call      int64
-	Step      string
-	Operation string
-	By        string
-	Why       folded
-	Outcome   string
-	Note      folded
-}
-
 var (
 	auditKinds    = []string{"workflow", "activity", "gate", "schedule"}
 	auditOutcomes = []string{view.Applied, view.Unchanged, view.Refused, view.NotPending}
 )
 
-func rowOfAudit(q *request, r *view.AuditRecord) auditEntry {
-	row := auditEntry{
-		Time: q.ago(&r.Time), Kind: r.Kind, About: linked{Text: r.Name}, Call: r.Call, Step: r.Step, Operation: r.Operation, By: r.By,
-		Why: fold(r.Why, ""), Outcome: r.Outcome, Note: fold(r.Note, ""),
-	}
+// aboutRecord is the link to what an entry of the audit is about.
+func aboutRecord(r *view.AuditRecord) linked {
 	switch r.Kind {
 	case "workflow":
-		row.About = runLink(r.Name, r.RunID)
+		return runLink(r.Name, r.RunID)
 	case "activity":
-		row.About.Link = link("ledger", "activity", r.Name)
+		return linked{r.Name, link("ledger", "activity", r.Name)}
 	case "gate":
-		row.About = gateLink(r.Name)
+		return gateLink(r.Name)
 	case "schedule":
-		row.About = scheduleLink(r.Name)
+		return scheduleLink(r.Name)
 	}
-	return row
+	return linked{Text: r.Name}
 }
 
 func audit(q *request) (any, error) {
-	s, err := q.spanOf("7d")
-	if err != nil {
+	var f auditFilter
+	if err := q.readSpanned(&f, &f.Span, "7d"); err != nil {
 		return nil, err
 	}
 	v := q.URL.Query()
-	f := auditFilter{s, v.Get("kind"), v.Get("name"), v.Get("operation"), v.Get("by"), v.Get("outcome")}
 	for _, c := range []struct {
 		value string
 		all   []string
@@ -108,13 +84,13 @@ func audit(q *request) (any, error) {
 			return nil, &badRequest{"There is nothing called " + strconv.Quote(c.value) + " in the audit.", "Use one of: " + strings.Join(c.all, ", ") + "."}
 		}
 	}
-	a, err := ops.Audit(q.ctx, q.engine, view.AuditFilter{Since: f.Since, Until: f.Until, Limit: auditRead, Before: v.Get("before")})
+	a, err := ops.Audit(q.ctx, q.engine, view.AuditFilter{Since: f.Since.At, Until: f.Until.At, Limit: auditRead, Before: v.Get("before")})
 	if err != nil {
 		return nil, err
 	}
-	p := &auditPageData{Filter: f, Kinds: auditKinds, Outcomes: auditOutcomes, Tabs: s.spanTabs("audit", f.query())}
-	if f.Kind+f.Name+f.Operation+f.By+f.Outcome != "" {
-		p.Clear = linkTo("audit", url.Values{"since": {f.SinceText}, "until": {f.UntilText}})
+	p := &auditPageData{Filter: f, Kinds: auditKinds, Outcomes: auditOutcomes, Tabs: spanTabs("audit", &f.Span, spanned(&f))}
+	if everything := (auditFilter{Span: f.Span}); f != everything {
+		p.Clear = linkTo("audit", spanned(&everything))
 	}
 	var found []*view.AuditRecord
 	for i := range a.Records {
@@ -122,33 +98,22 @@ func audit(q *request) (any, error) {
 			found = append(found, &a.Records[i])
 		}
 	}
-	p.Found = len(found)
-	from, _ := strconv.Atoi(v.Get("from"))
-	from = max(0, min(from, len(found)-1)) / auditPage * auditPage
-	to := min(len(found), from+auditPage)
-	for _, r := range found[from:to] {
-		p.Rows = append(p.Rows, rowOfAudit(q, r))
-	}
-	at := func(n int) template.URL {
-		e := f.query()
-		e.Set("from", strconv.Itoa(n))
+	from, to, pages := q.part(len(found), auditPage, func(from string) template.URL {
+		e := spanned(&f)
+		e.Set("from", from)
 		if before := v.Get("before"); before != "" {
 			e.Set("before", before)
 		}
 		return linkTo("audit", e)
-	}
-	if from > 0 {
-		p.Prev = at(from - auditPage)
-	}
-	if to < len(found) {
-		p.Next = at(to)
-	}
+	})
+	p.Rows, p.Pager = found[from:to], pages
+	p.Pager.Text = human.Plural(len(found), "entry", "entries") + ", latest first"
 	if a.More {
 		p.Says = append(p.Says, "There are earlier entries: end the time span where these end.")
 	}
 	if a.Unread {
 		p.Says = append(p.Says, "What was done to a run is in its history: those of the "+strconv.Itoa(a.Runs)+" runs that started last were read, and not those before them.")
-		e := f.query()
+		e := spanned(&f)
 		e.Set("before", a.Searched)
 		p.Earlier = linkTo("audit", e)
 	}

@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/perdure/perdure"
@@ -24,21 +25,14 @@ import (
 // the change by POST. The second form posts what was shown: for an edit the difference, not
 // everything in the form, so that another person's concurrent edit is kept.
 
-// changes are the commands that are done so.
-func changes() (all []*command.Command) {
-	for _, c := range command.Of(command.Workflow, command.Gate, command.Schedule, command.Activity, command.Canary, command.Runs) {
-		if !c.Bulk() {
-			all = append(all, c)
-		}
-	}
-	return all
+// changes returns the commands that are done so.
+func changes() []*command.Command {
+	return command.Single(command.Workflow, command.Gate, command.Schedule, command.Activity, command.Canary, command.Runs)
 }
 
 func changeOf(kind, name string) (*command.Command, error) {
-	for _, c := range changes() {
-		if string(c.On) == kind && c.Name == name {
-			return c, nil
-		}
+	if c := command.Find(command.On(kind), name); slices.Contains(changes(), c) {
+		return c, nil
 	}
 	return nil, &badRequest{fmt.Sprintf("There is nothing called %q to do to a %s.", name, kind), "Choose it on the page of a gate, of a schedule, of a run or of the nodes."}
 }

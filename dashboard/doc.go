@@ -2,9 +2,10 @@
 //
 // A request passes three steps. A row of the table of pages (pages.go) defines the page's
 // name, its place in the menu and whether it changes something. The row's function reads
-// the engine through the public verbs (perdure and ops) and returns a view model: a struct
-// of texts, times and links. The page's template turns that into HTML inside the layout
-// that all pages share.
+// the engine through the public verbs (perdure and ops) and returns what the page shows:
+// values of package view, and structs of texts and links for what is computed of them. The
+// page's template turns that into HTML inside the layout that all pages share; its
+// functions (text.go) format times, texts and links.
 //
 // What applies to every page is in one place each:
 //

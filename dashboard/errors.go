@@ -41,6 +41,14 @@ func (a *absent) Error() string {
 	return fmt.Sprintf("there is no %s %q; see the page of %[1]ss", a.kind, a.name)
 }
 
+// missing makes the error that says what is not there of one that says that something is not.
+func missing(kind, name string, err error) error {
+	if errors.Is(err, perdure.ErrNotFound) {
+		return &absent{kind, name}
+	}
+	return err
+}
+
 // next says why it may be missing.
 func (a *absent) next() string {
 	if a.kind == "gate" {

@@ -45,7 +45,7 @@ func TestF42_EveryRouteHasACommand(t *testing.T) {
 			add(p.command, fmt.Sprintf("page %s", p.title))
 		case r.Method == http.MethodGet && p.post != nil: // the form of what follows
 		case r.Method == http.MethodPost && path == "operate":
-			for _, c := range operations() {
+			for _, c := range command.Operations() {
 				add(c.Name, fmt.Sprintf("%s, of one, those chosen or all listed", c.Label))
 			}
 		case r.Method == http.MethodPost && path == "change":

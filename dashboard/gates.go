@@ -6,8 +6,6 @@ import (
 	"html/template"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
@@ -18,24 +16,19 @@ import (
 
 // gatesPage is the list of gates.
 type gatesPage struct {
-	Rows []gateRow
+	Rows []*gateRow
 	More int
 }
 
-// rowOfGate is a gate in the list.
+// gateRow is a gate with its state.
 type gateRow struct {
-	Gate                   linked
-	State, Says            string // Says describes the state
-	Until                  *stamp
-	Held, Waiting          int
-	Limit                  string
-	InBackoff, HeldBackoff int
-	Slots                  *barChart
-	Oldest                 string
-	Rate, Budget, Mode     string
-	Edited, Grave          bool
-	Problem                string
+	*view.Gate
+	State, Says string // Says describes the state
+	Slots       *barChart
 }
+
+// Grave reports whether it needs attention.
+func (r *gateRow) Grave() bool { return tone(r.State) == "held" || tone(r.State) == "bad" }
 
 // maxGates is how many gates the list shows. Those that need attention come first.
 const maxGates = 500
@@ -61,7 +54,7 @@ func gates(q *request) (any, error) {
 	slices.SortStableFunc(all, func(a, b view.Gate) int { return cmp.Compare(rank(&a), rank(&b)) })
 	p := &gatesPage{More: max(0, len(all)-maxGates)}
 	for i := range all[:len(all)-p.More] {
-		p.Rows = append(p.Rows, rowOfGate(q, &all[i]))
+		p.Rows = append(p.Rows, rowOfGate(&all[i]))
 	}
 	return p, nil
 }
@@ -69,28 +62,11 @@ func gates(q *request) (any, error) {
 // gateLink returns a link to a gate.
 func gateLink(name string) linked { return linked{name, link("gate", "name", name)} }
 
-func rowOfGate(q *request, g *view.Gate) gateRow {
-	row := gateRow{
-		Gate: gateLink(g.Name), Held: g.Holders, Limit: wording.GateLimit(g.Limit), Waiting: g.Waiting, InBackoff: g.InBackoff, HeldBackoff: g.HeldInBackoff,
-		Mode: g.Mode, Edited: g.Edited != nil, Problem: g.Problem,
-	}
-	row.State, row.Says = gateState(g)
-	row.Grave = tone(row.State) == "held" || tone(row.State) == "bad"
-	if g.Breaker == "open" {
-		row.Until = q.until(g.OpenUntil)
-	}
-	if g.Waiting > 0 {
-		row.Oldest = human.Duration(g.OldestWait)
-	}
-	if g.Spec.Rate.PerSecond > 0 {
-		row.Rate = g.Spec.Rate.String()
-	}
-	if g.Tokens != nil {
-		row.Budget = fmt.Sprintf("%g of %d", *g.Tokens, g.Spec.Budget.Tokens)
-	}
-	row.Slots = shares([]share{
+func rowOfGate(g *view.Gate) *gateRow {
+	row := &gateRow{Gate: g, Slots: shares([]share{
 		{"running", "busy", g.Holders - g.HeldInBackoff}, {"held in backoff", "retry", g.HeldInBackoff}, {"free", "track", max(0, g.Limit-g.Holders)},
-	})
+	})}
+	row.State, row.Says = gateState(g)
 	return row
 }
 
@@ -116,94 +92,32 @@ func gateState(g *view.Gate) (state, says string) {
 
 // gatePage shows one gate.
 type gatePage struct {
-	Row     gateRow
-	Name    string
+	*gateRow
 	Done    string
-	Facts   []trait
+	Facts   []fact
 	Buttons []button
-	Paused  string
-	Since   *stamp
-	Opens   *stamp // when a breaker that is open lets an attempt pass; nil if it is not
-	Keys    []keyRow
-	Tickets []ticketRow
-	Says    string // which of them are shown
-	Prev    template.URL
-	Next    template.URL
-	Log     []auditEntry
+	Calls   []ticketRow
+	Pager   *pager // nil if all are shown
 }
 
 func (p *gatePage) title() string { return p.Name + " · gate" }
 
-// trait is a fact about a gate or a schedule.
-type trait struct {
-	Name, Text string
-	Note       string
-	Time       *stamp
-	After      string
-}
-
-// keyRow is what waits and runs of a run key.
-type keyRow struct {
-	Name             string
-	Link             template.URL // its runs; none for those without a key
-	Waiting, Running int
-	Oldest           *stamp // since when the one waits that has waited longest
-	Breaker, Tokens  string // of the key alone, "" if it has none
-	Says             string // how the breaker is
-	Until            *stamp // end of the cooldown of the breaker, nil if it is not open
-}
-
-func keyRows(q *request, all []view.KeyWait) (rows []keyRow) {
-	for _, k := range all {
-		row := keyRow{Name: wording.Key(k.Key, 0), Waiting: k.Waiting, Running: k.Running, Oldest: q.ago(k.Oldest), Breaker: k.Breaker, Says: strings.ReplaceAll(k.Breaker, "_", " "), Until: q.until(k.OpenUntil)}
-		if k.Tokens != nil {
-			row.Tokens = fmt.Sprintf("%g", *k.Tokens)
-		}
-		if k.Key != "" {
-			row.Link = link("runs", "key", k.Key)
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
 // ticketRow is a call at a gate.
 type ticketRow struct {
-	Key          string
-	Place        int // place in the line, from 1; 0: not waiting
-	Run          linked
-	Of           string // run key
-	Call         int64
-	Attempt      int
-	State        string
-	Slot         bool
-	Priority     int
-	Since, Until *stamp
+	view.Ticket
+	Place int // place in the line, from 1; 0: not waiting
 }
 
 // pageTickets is how many calls at a gate a page shows.
 const pageTickets = 100
 
-// gateNamed returns a gate.
-func (q *request) gateNamed(name string) (*view.Gate, error) {
-	all, err := ops.Gates(q.ctx, q.engine)
-	if err != nil {
-		return nil, err
-	}
-	for i := range all {
-		if all[i].Name == name {
-			return &all[i], nil
-		}
-	}
-	return nil, &absent{"gate", name}
-}
-
 func showGate(q *request) (any, error) {
-	g, err := q.gateNamed(q.URL.Query().Get("name"))
+	name := q.URL.Query().Get("name")
+	g, err := command.FindGate(q.ctx, q.engine, name)
 	if err != nil {
-		return nil, err
+		return nil, missing("gate", name, err)
 	}
-	p := &gatePage{Row: rowOfGate(q, g), Name: g.Name, Done: doneText(q, command.Gate)}
+	p := &gatePage{gateRow: rowOfGate(g), Done: doneText(q, command.Gate)}
 	p.gateFacts(q, g)
 	if q.operator() && g.Problem == "" {
 		names := []string{"edit"}
@@ -221,52 +135,39 @@ func showGate(q *request) (any, error) {
 		p.Buttons = changeButtons(command.Gate, g.Name, names...)
 	}
 	p.tickets(q, g)
-	for i := range g.Log {
-		p.Log = append(p.Log, rowOfAudit(q, &g.Log[i]))
-	}
 	return p, nil
 }
 
 func (p *gatePage) gateFacts(q *request, g *view.Gate) {
-	add := func(f trait) { p.Facts = append(p.Facts, f) }
+	add := func(f fact) { p.Facts = append(p.Facts, f) }
 	for _, part := range wording.GateParts {
-		add(trait{Name: part, Text: wording.GatePart(g.Spec, part), Note: wording.GatePartEdited(g, part)})
+		add(fact{Name: part, Text: wording.GatePart(g.Spec, part), Note: wording.GatePartEdited(g, part)})
 	}
-	add(trait{Name: "mode", Text: g.Mode, Note: map[string]string{
+	add(fact{Name: "mode", Text: g.Mode, Note: map[string]string{
 		"hold": "a call keeps its slot in backoff", "release": "a retry queues again, at the end", "rejoin": "a retry goes before calls that came later",
 	}[g.Mode]})
 	if g.Spec.MaxHold > 0 {
-		add(trait{Name: "longest hold", Text: human.Exact(g.Spec.MaxHold)})
+		add(fact{Name: "longest hold", Text: human.Exact(g.Spec.MaxHold)})
 	}
 	for _, key := range slices.Sorted(maps.Keys(g.KeyBounds)) {
-		add(trait{Name: "key " + key, Text: g.KeyBounds[key].String()})
+		add(fact{Name: "key " + key, Text: g.KeyBounds[key].String()})
 	}
 	if e := g.Edited; e != nil {
-		add(trait{Name: "edited", Time: q.ago(&e.Since), After: wording.ByAndWhy(e.By, e.Why)})
-	}
-	if g.Paused != nil {
-		p.Paused, p.Since = wording.ByAndWhy(g.Paused.By, g.Paused.Why), q.ago(&g.Paused.Since)
+		add(fact{Name: "edited", Time: q.ago(&e.Since), After: wording.ByAndWhy(e.By, e.Why)})
 	}
 	if g.Breaker != "" {
-		f := trait{Name: "breaker is", Text: wording.GateBreaker(g)}
-		if g.Breaker == "open" {
-			p.Opens = q.until(g.OpenUntil)
-		}
-		add(f)
+		add(fact{Name: "breaker is", Text: wording.GateBreaker(g)})
 	}
 	if g.Tokens != nil {
-		add(trait{Name: "budget has", Text: fmt.Sprintf("%g of %d tokens", *g.Tokens, g.Spec.Budget.Tokens)})
+		add(fact{Name: "budget has", Text: fmt.Sprintf("%g of %d tokens", *g.Tokens, g.Spec.Budget.Tokens)})
 	}
 }
 
 // tickets adds a page of the calls at the gate: running ones, waiting ones in order, and
 // those in backoff.
 func (p *gatePage) tickets(q *request, g *view.Gate) {
-	p.Keys = keyRows(q, g.Keys)
 	n := len(g.Tickets)
-	from, _ := strconv.Atoi(q.URL.Query().Get("from"))
-	from = max(0, min(from, n-1)) / pageTickets * pageTickets
-	to := min(n, from+pageTickets)
+	from, to, pages := q.part(n, pageTickets, func(from string) template.URL { return link("gate", "name", g.Name, "from", from) })
 	place := 0
 	for i := range g.Tickets {
 		t := &g.Tickets[i]
@@ -277,22 +178,14 @@ func (p *gatePage) tickets(q *request, g *view.Gate) {
 		if i < from || i >= to {
 			continue
 		}
-		row := ticketRow{
-			Key: fmt.Sprint(t.RunID, "/", t.Call), Run: runLink(t.WorkflowID, t.RunID), Call: t.Call, Attempt: t.Attempt, State: t.State, Slot: t.Slot,
-			Priority: t.Priority, Of: t.Key, Since: q.ago(&t.Since), Until: q.until(t.Until),
-		}
+		row := ticketRow{Ticket: *t}
 		if waits {
 			row.Place = place
 		}
-		p.Tickets = append(p.Tickets, row)
+		p.Calls = append(p.Calls, row)
 	}
 	if n > pageTickets {
-		p.Says = fmt.Sprintf("%s to %s of %s", human.Count(from+1), human.Count(to), human.Plural(n, "call", "calls"))
-	}
-	if from > 0 {
-		p.Prev = link("gate", "name", g.Name, "from", strconv.Itoa(from-pageTickets))
-	}
-	if to < n {
-		p.Next = link("gate", "name", g.Name, "from", strconv.Itoa(to))
+		p.Pager = pages
+		p.Pager.Text = fmt.Sprintf("%s to %s of %s", human.Count(from+1), human.Count(to), human.Plural(n, "call", "calls"))
 	}
 }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -28,6 +27,7 @@ type historyPage struct {
 	Events  []eventRow
 	Pager   *pager
 	Empty   string
+	Record  template.URL // of the whole history as a file
 }
 
 func (p *historyPage) title() string { return "History of " + p.Run.Text }
@@ -45,26 +45,10 @@ type eventRow struct {
 	Detail folded
 }
 
-// recorded is the part of an event that its row shows.
-type recorded struct {
-	Input   view.Payload  `json:"input"`
-	Result  view.Payload  `json:"result"`
-	Failure *view.Failure `json:"failure"`
-	Reason  string        `json:"reason"`
-	By      string        `json:"by"`
-	Op      string        `json:"operation"`
-	Outcome string        `json:"outcome"`
-	ID      string        `json:"id"` // of a child, a signal or an update
-	Retry   *struct {
-		Attempts int `json:"total_attempts"`
-	} `json:"retry"`
-}
-
-// read decodes what a row shows. An event of a newer version may have other fields. The row
-// then shows less, and the whole event can be opened.
-func read(raw json.RawMessage) (r recorded) {
-	_ = json.Unmarshal(raw, &r)
-	return r
+// lineOf describes an event in a line. What cannot be read of it is shown when it is opened.
+func lineOf(e *view.Event) string {
+	said, _ := wording.EventOf(e)
+	return said.String()
 }
 
 func history(q *request) (any, error) {
@@ -77,7 +61,8 @@ func history(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &historyPage{Run: runLink(id, run), Parts: runParts("history", id, run), Compact: v.Get("form") != "full", Empty: "There is no such event."}
+	p := &historyPage{Run: runLink(id, run), Parts: runParts("history", id, run), Compact: v.Get("form") != "full", Empty: "There is no such event.",
+		Record: link("text", "id", id, "run", run, "what", "record")}
 	p.Tabs = []listTab{
 		{"One row per call", link("history", "id", id, "run", run, "call", v.Get("call")), p.Compact},
 		{"Every event", link("history", "id", id, "run", run, "call", v.Get("call"), "form", "full"), !p.Compact},
@@ -154,43 +139,17 @@ func numbered(text string) (call int64, err error) {
 
 func rowOfEvent(q *request, first, last *view.Event, of runRef) eventRow {
 	row := eventRow{Place: last.Place().String(), Turn: first.Turn, Time: q.at(first.Time), Kind: first.Kind, Call: first.Call, Name: first.Name, Tone: eventTone(last.Kind)}
-	text := detail(read(last.Record), last.ErrorType)
+	text := lineOf(last)
 	if first != last {
 		row.Ended, row.Took = last.Kind, human.Duration(last.Time.Sub(first.Time))
-		text = strings.Join(nonEmpty(detail(read(first.Record), first.ErrorType), text), " → ")
+		text = strings.Join(nonEmpty(lineOf(first), text), " → ")
 	}
 	all := link("text", "id", of.id, "run", of.run, "what", "event", "place", row.Place)
 	whole := indentedJSON(last.Record)
 	row.Detail = fold(whole, all)
 	row.Detail.Head = cmp.Or(oneLine(text), "the record")
-	if row.Detail.Text == "" {
-		row.Detail.Text = whole
-	}
+	row.Detail.Text = cmp.Or(row.Detail.Text, whole)
 	return row
-}
-
-// detail describes an event in a line.
-func detail(r recorded, errorType string) string {
-	var parts []string
-	parts = append(parts, nonEmpty(r.Op, r.Outcome)...)
-	if r.By != "" {
-		parts = append(parts, "by "+r.By)
-	}
-	for _, v := range []view.Payload{r.Input, r.Result} {
-		if !v.Absent() {
-			parts = append(parts, v.String())
-		}
-	}
-	if r.Failure != nil {
-		parts = append(parts, wording.Typed(errorType, r.Failure.Message))
-	}
-	if r.ID != "" {
-		parts = append(parts, r.ID)
-	}
-	if r.Retry != nil && r.Retry.Attempts > 1 {
-		parts = append(parts, human.Plural(r.Retry.Attempts, "attempt", "attempts"))
-	}
-	return strings.Join(append(parts, nonEmpty(r.Reason)...), ", ")
 }
 
 func eventTone(kind string) string {
@@ -325,8 +284,8 @@ func childrenOf(q *request, d *view.Description) (ids []string, whole bool, err 
 	}
 	for i := range events {
 		if e := &events[i]; e.Kind == "ChildScheduled" || e.Kind == "DetachedScheduled" {
-			if id := read(e.Record).ID; id != "" {
-				ids = append(ids, id)
+			if said, _ := wording.EventOf(e); said.ID != "" {
+				ids = append(ids, said.ID)
 			}
 		}
 	}

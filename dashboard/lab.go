@@ -4,63 +4,52 @@ import (
 	"context"
 	"fmt"
 	"html/template"
-	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/policyedit"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
 
-// labPage shows a trial of another policy on recorded calls.
-type labPage struct {
-	Text, Activity, Workflow string
-	Span                     span
-	Tabs                     []spanTab
-	Problem                  string
-	Explain                  template.URL
-	Canonical                string
-	Tried                    bool
-	Says                     []string
-	Numbers                  []wording.TrialRow
-	Saved                    string
-	Classes                  []classRow
-	Load                     *barChart
-	Assumptions              []string
-	Record                   *onRecord
+// labFilter says which policy is tried on which calls.
+type labFilter struct {
+	Text     string `query:"policy"`
+	Activity string `query:"activity"`
+	Workflow string `query:"workflow"`
+	listing.Span
 }
 
-type classRow struct {
-	Recorded, Trial    string
-	Tone               string
-	Calls, Assumed     int
-	Attempts           string
-	Example            linked
-	Call               int64
-	Name, ExampleTries string
+// labPage shows a trial of another policy on recorded calls.
+type labPage struct {
+	labFilter
+	Tabs        []listTab
+	Problem     string
+	Explain     template.URL
+	Canonical   string
+	Tried       bool
+	Says        []string
+	Numbers     []wording.TrialRow
+	Saved       string
+	Classes     []view.TrialClass
+	Load        *barChart
+	Assumptions []string
+	Record      *onRecord
 }
 
 // labTime limits the duration of a trial.
 const labTime = 8 * time.Second
 
 func lab(q *request) (any, error) {
-	s, err := q.spanOf("7d")
-	if err != nil {
+	p := &labPage{}
+	if err := q.readSpanned(&p.labFilter, &p.Span, "7d"); err != nil {
 		return nil, err
 	}
-	v := q.URL.Query()
-	p := &labPage{Text: typed(v, "policy"), Activity: v.Get("activity"), Workflow: v.Get("workflow"), Span: s}
-	rest := url.Values{}
-	for name, text := range map[string]string{"policy": p.Text, "activity": p.Activity, "workflow": p.Workflow} {
-		if text != "" {
-			rest.Set(name, text)
-		}
-	}
-	p.Tabs = s.spanTabs("lab", rest)
+	p.Text = typed(q.URL.Query(), "policy")
+	p.Tabs = spanTabs("lab", &p.Span, spanned(&p.labFilter))
 	p.Record = q.onRecord("lab")
 	if p.Text == "" {
 		return p, nil
@@ -74,7 +63,7 @@ func lab(q *request) (any, error) {
 	p.Canonical, p.Explain = policy.String(), link("policy", "policy", policy.String())
 	ctx, cancel := context.WithTimeout(q.ctx, labTime)
 	defer cancel()
-	t, err := ops.TryPolicy(ctx, q.engine, policy, view.TrialFilter{Workflow: p.Workflow, Activity: p.Activity, Since: s.Since, Until: s.Until})
+	t, err := ops.TryPolicy(ctx, q.engine, policy, view.TrialFilter{Workflow: p.Workflow, Activity: p.Activity, Since: p.Since.At, Until: p.Until.At})
 	if q.tooMuch(err) {
 		p.Problem = fmt.Sprintf("There is too much on record to read it in %s. Choose an activity or a shorter time, or let the command take its time: perdure policy try.", human.Duration(labTime))
 		return p, nil
@@ -95,33 +84,13 @@ func (p *labPage) trial(t *view.PolicyTrial) {
 	} else {
 		say("Tried on %s with %s, from %s to %s.", human.Plural(t.Calls, "call", "calls"), human.Plural(t.Recorded.Attempts, "attempt", "attempts"), human.Time(*t.From), human.Time(*t.To))
 	}
-	if t.LeftOut > 0 {
-		say("Left out: %s whose first attempt is not on record any more, or before this time.", human.Plural(t.LeftOut, "call", "calls"))
-	}
-	if t.FirstTry > 0 {
-		say("%s succeeded at the first attempt, which no policy changes.", human.Plural(int(t.FirstTry), "more call", "more calls"))
-	}
+	p.Says = append(p.Says, wording.TrialUntried(t, "this time")...)
 	if t.Calls == 0 {
 		return
 	}
 	p.Numbers, p.Saved = wording.TrialRows(t), strings.Join(nonEmpty(wording.TrialSaved(t), wording.TrialEstimate(t)), " ")
-	for i := range t.Classes {
-		c := &t.Classes[i]
-		row := classRow{
-			Recorded: c.Recorded, Trial: c.Trial, Calls: c.Calls, Assumed: c.Assumed, Attempts: fromTo(c.RecordedAttempts, c.TrialAttempts), Tone: "calm",
-			Example: runLink(c.Example.WorkflowID, c.Example.RunID), Call: c.Example.Call, Name: c.Example.Name, ExampleTries: fromTo(c.Example.RecordedAttempts, c.Example.TrialAttempts),
-		}
-		switch {
-		case c.Recorded == c.Trial:
-		case c.Trial == view.EndedSucceeded:
-			row.Tone = "good"
-		case c.Recorded == view.EndedSucceeded:
-			row.Tone = "bad"
-		}
-		p.Classes = append(p.Classes, row)
-	}
 	p.load(&t.Load)
-	p.Assumptions = t.Assumptions
+	p.Classes, p.Assumptions = t.Classes, t.Assumptions
 }
 
 // load draws how many attempts start over time.
@@ -129,25 +98,14 @@ func (p *labPage) load(l *view.TrialLoad) {
 	if len(l.Points) == 0 || l.Width <= 0 {
 		return
 	}
-	first := l.Points[0].Time
-	line := timeSpans{first, l.Width, int(l.Points[len(l.Points)-1].Time.Sub(first)/l.Width) + 1}
-	all := []series{{"recorded", "wait", make([]int, line.n)}, {"with the policy", "busy", make([]int, line.n)}, {"at worst", "retry", make([]int, line.n)}}
-	for _, point := range l.Points {
-		at := int(point.Time.Sub(first) / l.Width)
-		all[0].counts[at], all[1].counts[at], all[2].counts[at] = point.Recorded, point.Trial, point.Worst
-	}
-	if slices.Equal(all[1].counts, all[2].counts) {
-		all = all[:2]
+	counts := wording.TrialStarts(l)
+	line := timeSpans{l.Points[0].Time, l.Width, len(counts[0])}
+	var all []series
+	for i, tone := range []string{"wait", "busy", "retry"}[:len(counts)] {
+		all = append(all, series{[]string{"recorded", "with the policy", "at worst"}[i], tone, counts[i]})
 	}
 	p.Load = line.draw("Attempts that start, "+per(l.Width), "attempts", 96, all...)
 	for _, s := range all {
 		p.Load.Key = append(p.Load.Key, chartKey{s.tone, s.name})
 	}
-}
-
-func fromTo(recorded, trial int) string {
-	if recorded == trial {
-		return human.Count(recorded)
-	}
-	return human.Count(recorded) + " → " + human.Count(trial)
 }

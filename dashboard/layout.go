@@ -90,7 +90,11 @@ func (q *request) write(w http.ResponseWriter, data any) {
 	// Live updates must not load the database: a slow page is fetched less often.
 	l.Every = max(2*time.Second, 20*time.Since(q.begun)).Milliseconds()
 	var text bytes.Buffer
-	if err := templates()[q.file].ExecuteTemplate(&text, "layout", l); err != nil {
+	pool := sheets()[q.file]
+	s := pool.Get().(*sheet)
+	defer pool.Put(s)
+	s.now = q.now
+	if err := s.ExecuteTemplate(&text, "layout", l); err != nil {
 		http.Error(w, "The page cannot be shown: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -109,19 +113,33 @@ func (q *request) live() bool { return q.Header.Get("X-Perdure-Live") != "" && !
 // titled is page data with another title than in the table.
 type titled interface{ title() string }
 
-// templates are the templates by page: each with the layout and the shared parts.
-var templates = sync.OnceValue(func() map[string]*template.Template {
-	base := template.Must(template.New("layout").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
+// sheet is the template of a page, whose functions tell times from the time of the request for
+// which it is executed.
+type sheet struct {
+	*template.Template
+	now time.Time
+}
+
+// sheets are the sheets by page that no request is executing: each has the layout, the shared parts
+// and the page.
+var sheets = sync.OnceValue(func() map[string]*sync.Pool {
+	base := template.Must(template.New("layout").Funcs((&sheet{}).functions()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	files, err := fs.Glob(templateFiles, "templates/*.html")
 	if err != nil {
 		panic(err)
 	}
-	all := map[string]*template.Template{}
+	all := map[string]*sync.Pool{}
 	for _, file := range files {
 		name := file[len("templates/") : len(file)-len(".html")]
-		if name != "layout" && name != "parts" {
-			all[name] = template.Must(template.Must(base.Clone()).ParseFS(templateFiles, file))
+		if name == "layout" || name == "parts" {
+			continue
 		}
+		page := template.Must(template.Must(base.Clone()).ParseFS(templateFiles, file))
+		all[name] = &sync.Pool{New: func() any {
+			s := &sheet{}
+			s.Template = template.Must(page.Clone()).Funcs(s.functions())
+			return s
+		}}
 	}
 	return all
 })

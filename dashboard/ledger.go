@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"html/template"
-	"net/url"
 	"slices"
 	"time"
 
@@ -26,15 +25,12 @@ const (
 )
 
 // ledgerFilter selects records of the ledger, as in the address.
-type ledgerFilter struct {
-	span
-	Workflow, Activity, Error, Outcome string
-}
+type ledgerFilter struct{ listing.Attempts }
 
 // ledgerPage shows the failed attempts of all runs in a time span.
 type ledgerPage struct {
 	Filter   ledgerFilter
-	Tabs     []spanTab
+	Tabs     []listTab
 	Outcomes []string
 	Clear    template.URL // the same without conditions; empty if there are none
 	TooMuch  string       // why there are no errors; empty if there are
@@ -47,61 +43,36 @@ type ledgerPage struct {
 	MoreErrs int
 	Sums     []ledgerSum
 	MoreSums int
-	Attempts []ledgerAttempt
-	First    template.URL
-	Next     template.URL
+	Attempts []view.FoundAttempt
+	Pager    *pager
 }
 
-// ledgerError is an error type of an activity.
+// ledgerError is an error type of an activity, with a link to the page about it alone.
 type ledgerError struct {
-	Key               string
-	Step, Type        string
-	Only, Runs        template.URL
-	Attempts, Calls   int
-	Recovered, Others int
-	Spark             *barChart
-	Last              *stamp
-	Message           folded
+	*view.ErrorStats
+	Only  template.URL
+	Spark *barChart
 }
 
 // ledgerSum is how the calls of an activity ended.
 type ledgerSum struct {
-	Step, Workflow                   string
-	Only                             template.URL
-	Calls, FirstTry, Recovered, Gave int
-	Failed, ByHand, Canceled         int
-	Ends                             *barChart
-	PerCall                          string
-	Retrying                         time.Duration
-}
-
-// ledgerAttempt is a recorded attempt.
-type ledgerAttempt struct {
-	Key           string
-	Ended         *stamp
-	Run           linked
-	Step, Outcome string
-	Number        int
-	Then          string
-	Message       folded
+	*view.ActivityStats
+	Only template.URL
+	Ends *barChart
 }
 
 func ledger(q *request) (any, error) {
-	s, err := q.spanOf("24h")
-	if err != nil {
+	var f ledgerFilter
+	if err := q.readSpanned(&f, &f.Span, "24h"); err != nil {
 		return nil, err
 	}
-	v := q.URL.Query()
-	f := ledgerFilter{s, v.Get("workflow"), v.Get("activity"), v.Get("error"), v.Get("outcome")}
-	asked := listing.Attempts{Workflow: f.Workflow, Activity: f.Activity, ErrorType: f.Error, Outcome: f.Outcome}
-	filter, err := asked.Filter()
+	filter, err := f.Filter()
 	if err != nil {
 		return nil, notRead(err)
 	}
-	filter.Since, filter.Until = f.Since, f.Until
-	p := &ledgerPage{Filter: f, Tabs: s.spanTabs("ledger", f.query()), Outcomes: wording.Outcomes}
-	if f.Workflow+f.Activity+f.Error+f.Outcome != "" {
-		p.Clear = linkTo("ledger", url.Values{"since": {f.SinceText}, "until": {f.UntilText}})
+	p := &ledgerPage{Filter: f, Tabs: spanTabs("ledger", &f.Span, spanned(&f)), Outcomes: wording.Outcomes}
+	if everything := (ledgerFilter{listing.Attempts{Span: f.Span}}); f != everything {
+		p.Clear = linkTo("ledger", spanned(&everything))
 	}
 	switch err := p.errors(q, filter); {
 	case q.tooMuch(err):
@@ -115,20 +86,9 @@ func ledger(q *request) (any, error) {
 	return p, p.attempts(q, filter)
 }
 
-// query returns the filter as parameters of an address.
-func (f *ledgerFilter) query() url.Values {
-	v := url.Values{"since": {f.SinceText}} // an empty value means all times
-	for name, value := range map[string]string{"until": f.UntilText, "workflow": f.Workflow, "activity": f.Activity, "error": f.Error, "outcome": f.Outcome} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
-	return v
-}
-
 // only returns a link to the page with other conditions.
 func (f ledgerFilter) only(pairs ...string) template.URL {
-	v := f.query()
+	v := spanned(&f)
 	for i := 0; i < len(pairs); i += 2 {
 		v.Set(pairs[i], pairs[i+1])
 	}
@@ -172,11 +132,7 @@ func (p *ledgerPage) errors(q *request, filter view.AttemptFilter) error {
 	p.MoreErrs = len(stats) - len(shown)
 	for i := range shown {
 		s := &shown[i]
-		row := ledgerError{
-			Key: "e" + s.Name + "\x00" + s.ErrorType, Step: s.Name, Type: s.ErrorType, Only: p.Filter.only("activity", s.Name, "error", s.ErrorType),
-			Runs: link("runs", "error", s.ErrorType), Attempts: s.Attempts, Calls: s.Calls, Recovered: s.Recovered, Others: s.Calls - s.Recovered,
-			Last: q.ago(&s.Last), Message: fold(s.Example.Message, ""),
-		}
+		row := ledgerError{ErrorStats: s, Only: p.Filter.only("activity", s.Name, "error_type", s.ErrorType)}
 		if p.Chart != nil {
 			row.Spark = line.draw("Attempts", "attempts", 20, series{"Attempts", "bad", counts[errorKind{s.Name, s.ErrorType}]})
 		}
@@ -222,7 +178,7 @@ func errorsOverTime(q *request, ctx context.Context, line *timeSpans, filter vie
 
 // sums adds how calls ended.
 func (p *ledgerPage) sums(q *request, f *ledgerFilter) error {
-	stats, err := ops.ActivityStats(q.ctx, q.engine, f.Since, f.Until)
+	stats, err := ops.ActivityStats(q.ctx, q.engine, f.Since.At, f.Until.At)
 	if err != nil {
 		return err
 	}
@@ -236,14 +192,10 @@ func (p *ledgerPage) sums(q *request, f *ledgerFilter) error {
 	p.MoreSums = max(0, len(stats)-ledgerSums)
 	for i := range stats[:len(stats)-p.MoreSums] {
 		s := &stats[i]
-		row := ledgerSum{
-			Step: s.Name, Workflow: s.Workflow, Only: p.Filter.only("activity", s.Name, "workflow", s.Workflow), Calls: int(s.Calls), FirstTry: int(s.FirstTry),
-			Recovered: int(s.Recovered), Gave: int(s.Exhausted), Failed: int(s.Failed), ByHand: int(s.ByHand), Canceled: int(s.Canceled),
-			PerCall: hundredths(s.AttemptsPerCall), Retrying: s.MeanRetrying,
-		}
+		row := ledgerSum{ActivityStats: s, Only: p.Filter.only("activity", s.Name, "workflow", s.Workflow)}
 		row.Ends = shares([]share{
-			{"at the first try", "good", row.FirstTry}, {"recovered", "retry", row.Recovered}, {"gave up", "bad", row.Gave}, {"failed", "bad", row.Failed},
-			{"by hand", "held", row.ByHand}, {"canceled", "calm", row.Canceled},
+			{"at the first try", "good", int(s.FirstTry)}, {"recovered", "retry", int(s.Recovered)}, {"gave up", "bad", int(s.Exhausted)}, {"failed", "bad", int(s.Failed)},
+			{"by hand", "held", int(s.ByHand)}, {"canceled", "calm", int(s.Canceled)},
 		})
 		p.Sums = append(p.Sums, row)
 	}
@@ -260,18 +212,12 @@ func (p *ledgerPage) attempts(q *request, filter view.AttemptFilter) error {
 		}
 		return err
 	}
-	for i := range found {
-		a := &found[i]
-		p.Attempts = append(p.Attempts, ledgerAttempt{
-			Key: a.ID, Ended: q.ago(a.Ended), Run: runLink(a.WorkflowID, a.RunID), Step: a.Name, Outcome: a.Outcome, Number: a.Number,
-			Then: a.Reason, Message: fold(wording.Typed(a.ErrorType, a.Message), ""),
-		})
-	}
+	p.Attempts, p.Pager = found, &pager{Text: human.Plural(len(found), "attempt", "attempts") + " on this page, latest first"}
 	if filter.After != "" {
-		p.First = linkTo("ledger", p.Filter.query())
+		p.Pager.First = linkTo("ledger", spanned(&p.Filter))
 	}
 	if next != "" {
-		p.Next = p.Filter.only("after", next)
+		p.Pager.Next = p.Filter.only("after", next)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func TestF32_NoMistakeOnAPageIsAFaultOfTheServer(t *testing.T) {
 	for _, p := range everyPage("bad-1", "charge", "bank", "nightly") {
 		pagesToSee = append(pagesToSee, p.path)
 	}
-	for _, op := range operations() {
+	for _, op := range command.Operations() {
 		pagesToSee = append(pagesToSee, string(link("operate", "op", op.Name, "id", "bad-1")), string(link("operate", "op", op.Name, "id", "bad-1", "number", "2")),
 			string(link("operate", "op", op.Name, "all", "yes")), string(link("operate", "op", op.Name, "id", "ok-0")))
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"html/template"
 	"slices"
+	"time"
 
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
@@ -18,8 +19,8 @@ type nodesPage struct {
 	Gone     int
 	Tiles    []tile
 	Builds   []buildRow
-	Queues   []queueRow
-	Lines    []lineRow
+	Queues   []view.Queue
+	Lines    []*view.Waiting // for a slot of a node, or its code
 	All      template.URL
 	Unserved bool
 	Canary   string // on which build runs begin
@@ -28,41 +29,17 @@ type nodesPage struct {
 	Buttons  []button
 }
 
-// rowOfNode is a node.
+// servingNode is a node with its share of the partitions of its group.
 type servingNode struct {
-	Key, Name, Group, State string
-	Partitions              int
-	Share                   *barChart
-	Build                   string
-	Joined, Seen, Expires   *stamp
-	Workflows, Activities   int
-	Code                    []string
-	Grave                   bool
+	*view.Node
+	Share *barChart
 }
 
 // buildRow is a build of the code and the nodes that run it.
 type buildRow struct {
 	Group, Build      string
 	Nodes, Partitions int
-	Since             *stamp
-}
-
-// queueRow is a queue of attempts and the processes that serve it.
-type queueRow struct {
-	Name             string
-	Waiting, Running int
-	Limit, Workers   int
-	Oldest           *stamp
-	Unserved         []string // activities that no process there has
-	Grave            bool
-}
-
-// lineRow is what waits in line for a slot of a node.
-type lineRow struct {
-	Name  string
-	Count string
-	Since *stamp
-	Run   *linked
+	Since             time.Time
 }
 
 func nodes(q *request) (any, error) {
@@ -105,9 +82,9 @@ func nodes(q *request) (any, error) {
 				continue
 			}
 		} else {
-			p.build(q, n)
+			p.build(n)
 		}
-		p.Nodes = append(p.Nodes, rowOfNode(q, n, total[n.Group]))
+		p.Nodes = append(p.Nodes, servingNode{n, shares([]share{{"of this node", "busy", n.Partitions}, {"of others", "track", total[n.Group] - n.Partitions}})})
 	}
 	if p.Gone == 0 {
 		p.All = ""
@@ -119,64 +96,26 @@ func nodes(q *request) (any, error) {
 		call("calls in queues", view.CallOffered), call("calls in line", view.CallQueued), call("calls at gates", view.CallGated),
 		{"calls retrying", status.Calls[view.CallBackoff], "retry", link("runs", "call", view.CallRetrying)}, call("completed from outside", view.CallExternal),
 	}
-	for i := range status.Queues {
-		u := &status.Queues[i]
-		p.Queues = append(p.Queues, queueRow{u.Queue, u.Waiting, u.Running, u.Limit, u.Workers, q.ago(u.Oldest), u.Unserved, len(u.Unserved) > 0 || u.Waiting > 0 && u.Workers == 0})
-	}
+	p.Queues = status.Queues
 	for i := range status.Waiting {
-		w := &status.Waiting[i]
-		if w.For != view.WaitSlot && w.For != view.WaitActivityPaused && w.For != view.WaitCode {
-			continue
+		if w := &status.Waiting[i]; w.For == view.WaitSlot || w.For == view.WaitActivityPaused || w.For == view.WaitCode {
+			p.Lines = append(p.Lines, w)
 		}
-		row := lineRow{Name: cmp.Or(w.Name, w.Gate), Count: human.Count(w.Count), Since: q.ago(w.Since)}
-		if w.For != view.WaitSlot {
-			row.Name += " (" + wording.WaitName(w.For) + ")"
-		}
-		if w.AtLeast {
-			row.Count += "+"
-		}
-		if w.WorkflowID != "" {
-			to := runLink(w.WorkflowID, w.RunID)
-			row.Run = &to
-		}
-		p.Lines = append(p.Lines, row)
 	}
 	return p, nil
 }
 
 // build counts a node with those of the same code.
-func (p *nodesPage) build(q *request, n *view.Node) {
+func (p *nodesPage) build(n *view.Node) {
 	at := slices.IndexFunc(p.Builds, func(b buildRow) bool { return b.Group == n.Group && b.Build == n.Build })
 	if at < 0 {
-		p.Builds = append(p.Builds, buildRow{Group: n.Group, Build: n.Build, Since: q.ago(&n.Joined)})
+		p.Builds = append(p.Builds, buildRow{Group: n.Group, Build: n.Build, Since: n.Joined})
 		at = len(p.Builds) - 1
 	}
 	b := &p.Builds[at]
 	b.Nodes++
 	b.Partitions += n.Partitions
-	if since := q.ago(&n.Joined); since != nil && since.ISO < b.Since.ISO {
-		b.Since = since
+	if n.Joined.Before(b.Since) {
+		b.Since = n.Joined
 	}
-}
-
-func rowOfNode(q *request, n *view.Node, total int) servingNode {
-	row := servingNode{
-		Key: n.ID, Name: n.Name, Group: n.Group, State: n.State, Partitions: n.Partitions, Build: n.Build, Joined: q.ago(&n.Joined), Seen: q.ago(&n.Seen),
-		Workflows: len(n.Workflows), Activities: len(n.Activities), Grave: n.State == view.NodeExpired && n.Partitions > 0,
-	}
-	if n.State == view.NodeLive || n.State == view.NodeDraining {
-		row.Expires = q.until(n.Expires)
-	}
-	row.Share = shares([]share{{"of this node", "busy", n.Partitions}, {"of others", "track", total - n.Partitions}})
-	for _, w := range n.Workflows {
-		text := "workflow " + w.Name
-		if w.Version != "" {
-			text += ", version " + w.Version
-		}
-		row.Code = append(row.Code, text)
-	}
-	for _, a := range n.Activities {
-		row.Code = append(row.Code, "activity "+a)
-	}
-	return row
 }

@@ -11,21 +11,9 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// operations are the commands on any number of runs and their calls.
-func operations() (all []*command.Command) {
-	for _, c := range command.Of(command.Calls, command.Runs) {
-		if c.Bulk() {
-			all = append(all, c)
-		}
-	}
-	return all
-}
-
 func operationNamed(name string) (*command.Command, error) {
-	for _, c := range operations() {
-		if c.Name == name {
-			return c, nil
-		}
+	if c := command.Named(command.Operations(), name); c != nil {
+		return c, nil
 	}
 	return nil, &badRequest{fmt.Sprintf("There is no operation %q.", name), "Choose one on the page of a run, or below the list of runs."}
 }
@@ -111,7 +99,7 @@ func runButtons(d *view.Description) []button {
 // reset does to runs that have ended.
 func offered(f runFilter) (all [][2]string) {
 	isOpen := func(s string) bool { return slices.Contains(wording.OpenStatuses, s) }
-	for _, c := range operations() {
+	for _, c := range command.Operations() {
 		if len(f.Status) > 0 && !slices.ContainsFunc(f.Status, isOpen) && c.Name != "reset" {
 			continue
 		}

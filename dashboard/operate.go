@@ -46,12 +46,13 @@ func targetOf(v url.Values) (t target, err error) {
 	if t.op, err = operationNamed(v.Get("op")); err != nil {
 		return t, err
 	}
-	t.id, t.all, t.filter, t.name = v.Get("id"), v.Get("all") != "", filterOf(v), v.Get("name")
+	if t.filter, err = filterOf(v); err != nil {
+		return t, err
+	}
+	t.id, t.all, t.name = v.Get("id"), v.Get("all") != "", v.Get("name")
 	t.give(v)
-	if n := v.Get("number"); n != "" {
-		if t.number, err = strconv.ParseInt(n, 10, 64); err != nil || t.number < 1 {
-			return t, &badRequest{fmt.Sprintf("%q is no number of a call.", n), "Choose the call on the page of its run."}
-		}
+	if t.number, err = numbered(v.Get("number")); err != nil {
+		return t, err
 	}
 	if t.chosen, err = chosenIn(v); err != nil {
 		return t, err
@@ -111,7 +112,7 @@ func (t *target) query() url.Values {
 func (t *target) calls() view.CallFilter {
 	f := view.CallFilter{Call: t.number, Name: t.name}
 	if t.many() {
-		f.ErrorType = t.filter.Error
+		f.ErrorType = t.filter.ErrorType
 		switch t.filter.Call {
 		case "":
 		case view.CallRetrying:
@@ -166,7 +167,7 @@ type operateForm struct {
 
 	Count   string // how much is selected
 	Gone    int    // how much an earlier form showed that no longer matches
-	Records []recordRow
+	Records []view.ControlRecord
 	More    int
 
 	Asks   *shownForm
@@ -193,13 +194,6 @@ type shownForm struct {
 	Now    []command.Difference
 	Diff   []command.Difference
 	Says   []string
-}
-
-type recordRow struct {
-	Run           linked
-	Call          int64
-	Name          string
-	Outcome, Note string
 }
 
 // operate shows the form.
@@ -332,10 +326,7 @@ func (f *operateForm) count(t *target, result *view.BulkResult) {
 	if t.many() {
 		f.Gone, f.Selection, f.Unnamed = result.Gone, result.Selection, result.Selection == ""
 	}
-	for i := range result.Records[:min(len(result.Records), shownRecords)] {
-		r := &result.Records[i]
-		f.Records = append(f.Records, recordRow{runLink(r.WorkflowID, ""), r.Call, r.Name, r.Outcome, r.Note})
-	}
+	f.Records = result.Records[:min(len(result.Records), shownRecords)]
 	f.More = max(0, n-len(f.Records))
 }
 

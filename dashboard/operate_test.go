@@ -193,9 +193,9 @@ func TestF32_OperationsByKeyboard(t *testing.T) {
 	at(`location.pathname.endsWith("/runs") && document.readyState === "complete"`)
 	// A key whose default is prevented makes no character; chromedp would send one.
 	protocol(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: "/"})
-	at(`document.activeElement.name === "q"`)
+	at(`document.activeElement.name === "prefix"`)
 	key("first" + kb.Enter)
-	at(`location.search.includes("q=first") && document.readyState === "complete"`)
+	at(`location.search.includes("prefix=first") && document.readyState === "complete"`)
 	key("j")
 	at(`document.activeElement.textContent === "first"`)
 	key(kb.Enter)

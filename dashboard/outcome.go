@@ -19,7 +19,7 @@ type outcome struct {
 	Text    string
 	Good    bool
 	Next    string
-	Records []recordRow
+	Records []view.ControlRecord
 	Again   *operateForm // the form to repeat the request for what is left
 	Back    linked
 }
@@ -116,9 +116,6 @@ func (q *request) summary(t *target, result *view.BulkResult) *outcome {
 	if o.Text = t.op.Summary(result); o.Text == "" && t.many() {
 		o.Text = "Nothing was selected."
 	}
-	for i := range result.Records[:min(len(result.Records), 5*shownRecords)] {
-		r := &result.Records[i]
-		o.Records = append(o.Records, recordRow{runLink(r.WorkflowID, ""), r.Call, r.Name, r.Outcome, r.Note})
-	}
+	o.Records = result.Records[:min(len(result.Records), 5*shownRecords)]
 	return o
 }

@@ -26,12 +26,12 @@ type overviewPage struct {
 	Open     int // runs, if no node serves
 	Group    string
 	Tiles    []tile
-	Waiting  []waitingRow
-	Keys     []keyRow
+	Waiting  []*waitingRow
+	Keys     []view.KeyWait
 	Changes  []string
-	Errors   []errorRow
-	Failed   []failedRow
-	Nodes    []nodeRow
+	Errors   []*errorRow
+	Failed   []view.Run
+	Nodes    []view.Node
 }
 
 type tile struct {
@@ -41,38 +41,30 @@ type tile struct {
 	Link template.URL
 }
 
+// waitingRow is something that waits, with what can be done about it.
 type waitingRow struct {
-	For, Name    string
-	Mark         string // grave: it needs attention; held: a person made it wait; empty: it ends by itself
-	Count        string
-	All          template.URL // the runs, if the list can select them
-	What         linked
-	Since, Until *stamp
-	Run          *linked
-	Why          folded
-	Next         []linked // what to do about it
+	*view.Waiting
+	Mark  string       // grave: it needs attention; held: a person made it wait; empty: it ends by itself
+	All   template.URL // the runs, if the list can select them
+	What  linked
+	Steps []linked
 }
 
+// errorRow is an error of the last hour; one that is no error is called by what happened.
 type errorRow struct {
-	Step, Type              string
-	Runs, Ledger            template.URL
-	Attempts, Before, Calls int
-	Trend, Arrow            string
-	Last                    *stamp
-	Message                 folded
+	*view.ErrorTrend
+	Type, Message string
+	Runs, Ledger  template.URL
 }
 
-type failedRow struct {
-	Run      linked
-	Workflow string
-	Closed   *stamp
-	Why      folded
+// Trend says how often it came, compared with the hour before.
+func (r *errorRow) Trend() string {
+	return []string{"falling", "as before", "rising"}[1+cmp.Compare(r.Attempts, r.Before)]
 }
 
-type nodeRow struct {
-	Name, State  string
-	Serves       string // partitions of runs, queues
-	Joined, Seen *stamp
+// Arrow is the sign of the trend.
+func (r *errorRow) Arrow() string {
+	return []string{"↓", "=", "↑"}[1+cmp.Compare(r.Attempts, r.Before)]
 }
 
 func overview(q *request) (any, error) {
@@ -104,17 +96,9 @@ func overview(q *request) (any, error) {
 	for i := range s.Waiting {
 		p.Waiting = append(p.Waiting, rowOfWaiting(q, &s.Waiting[i]))
 	}
-	p.Keys, p.Changes = keyRows(q, s.Keys), wording.Changes(s, s.Time)
+	p.Keys, p.Changes, p.Failed, p.Nodes = s.Keys, wording.Changes(s, s.Time), s.Failed, s.Nodes
 	for i := range s.Errors {
-		p.Errors = append(p.Errors, rowOfError(q, &s.Errors[i]))
-	}
-	for i := range s.Failed {
-		r := &s.Failed[i]
-		p.Failed = append(p.Failed, failedRow{runLink(r.WorkflowID, r.RunID), r.Workflow, q.ago(r.Closed), fold(wording.Typed(r.ErrorType, r.Error), "")})
-	}
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		p.Nodes = append(p.Nodes, nodeRow{n.Name, n.State, servesOf(n), q.ago(&n.Joined), q.ago(&n.Seen)})
+		p.Errors = append(p.Errors, rowOfError(&s.Errors[i]))
 	}
 	return p, nil
 }
@@ -159,11 +143,8 @@ func tiles(s *view.Status) []tile {
 	})
 }
 
-func rowOfWaiting(q *request, w *view.Waiting) waitingRow {
-	row := waitingRow{
-		For: w.For, Name: wording.WaitName(w.For), Next: nextSteps(q, w),
-		Count: human.Count(w.Count), What: linked{Text: cmp.Or(wording.GateAndKeys(w), w.Queue, w.Name)}, Since: q.ago(w.Since), Until: q.until(w.Until), Why: fold(wording.Why(&w.Wait), ""),
-	}
+func rowOfWaiting(q *request, w *view.Waiting) *waitingRow {
+	row := &waitingRow{Waiting: w, What: linked{Text: cmp.Or(wording.GateAndKeys(w), w.Queue, w.Name)}, Steps: nextSteps(q, w)}
 	switch {
 	case w.NeedsAttention():
 		row.Mark = "grave"
@@ -175,13 +156,6 @@ func rowOfWaiting(q *request, w *view.Waiting) waitingRow {
 		row.What.Link = link("gate", "name", w.Gate)
 	case w.Queue != "":
 		row.What.Link = link("nodes")
-	}
-	if w.AtLeast {
-		row.Count += "+"
-	}
-	if w.WorkflowID != "" {
-		to := runLink(w.WorkflowID, w.RunID)
-		row.Run = &to
 	}
 	switch {
 	case w.For == view.WaitBackoff:
@@ -254,22 +228,12 @@ func stepLink(w *view.Waiting, do string) linked {
 	return linked{op.Label, link("operate", "op", op.Name, "all", "yes", "status", status, "workflow", w.Name)}
 }
 
-func rowOfError(q *request, t *view.ErrorTrend) errorRow {
-	row := errorRow{
-		Step: t.Name, Type: t.ErrorType, Runs: link("runs", "error", t.ErrorType), Ledger: link("ledger", "activity", t.Name, "since", "6h"), Attempts: t.Attempts, Before: t.Before, Calls: t.Calls,
-		Trend: "as before", Arrow: "=", Last: q.ago(&t.Last), Message: fold(t.Example.Message, ""),
-	}
+func rowOfError(t *view.ErrorTrend) *errorRow {
 	if t.Outcome == view.OutcomeLost {
-		row.Type, row.Runs = wording.Lost, link("ledger", "activity", t.Name, "outcome", view.OutcomeLost, "since", "6h")
-		row.Ledger, row.Message = row.Runs, fold(wording.LostMessage, "")
+		runs := link("ledger", "activity", t.Name, "outcome", view.OutcomeLost, "since", "6h")
+		return &errorRow{t, wording.Lost, wording.LostMessage, runs, runs}
 	}
-	switch {
-	case t.Attempts > t.Before:
-		row.Trend, row.Arrow = "rising", "↑"
-	case t.Attempts < t.Before:
-		row.Trend, row.Arrow = "falling", "↓"
-	}
-	return row
+	return &errorRow{t, t.ErrorType, t.Example.Message, link("runs", "error_type", t.ErrorType), link("ledger", "activity", t.Name, "since", "6h")}
 }
 
 // runLink returns a link to a run.

@@ -8,41 +8,29 @@ import (
 
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/policyedit"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/retry"
 )
 
 // policyPage explains a policy that a person enters, using the code that decides.
 type policyPage struct {
-	Text      string
-	Nested    string
-	Problem   string
-	Presets   []linked
-	Canonical string
-	Verdicts  []verdictRow
-	Schedules []plannedAttempts
-	Facts     []trait
-	Warnings  []string
-	Try       template.URL
-	Record    *onRecord
-}
-
-type verdictRow struct {
-	Errors, Attempts, Why string
-	Retried               bool
+	*retry.Explanation // nil if there is none to show
+	Text               string
+	Nested             string
+	Problem            string
+	Presets            []linked
+	Schedules          []plannedAttempts
+	Facts              []wording.Fact
+	Try                template.URL
+	Record             *onRecord
 }
 
 // plannedAttempts are the attempts for one kind of error.
 type plannedAttempts struct {
 	Errors  string
-	Rows    []plannedRow
+	Rows    []wording.PlannedAttempt
 	More    string
 	Drawing *barChart
-}
-
-type plannedRow struct {
-	Number                              int
-	Wait, Start, Earliest, Latest, Note string
-	Gap                                 bool // attempts before it are omitted
 }
 
 func showPolicy(q *request) (any, error) {
@@ -69,71 +57,22 @@ func showPolicy(q *request) (any, error) {
 		return p, nil
 	}
 	p.Record.check(policy)
-	e, err := retry.Explain(policy, layers)
-	if err != nil {
+	if p.Explanation, err = retry.Explain(policy, layers); err != nil {
 		p.Problem = err.Error()
 		return p, nil
 	}
-	p.explain(e)
+	p.Try, p.Facts = link("lab", "policy", policy.String()), wording.PolicyTotals(p.Explanation)
+	for i := range p.Explanation.Schedules {
+		p.Schedules = append(p.Schedules, planned(&p.Explanation.Schedules[i]))
+	}
 	return p, nil
 }
-
-// explain adds an explanation.
-func (p *policyPage) explain(e *retry.Explanation) {
-	p.Canonical, p.Try = e.Policy.String(), link("lab", "policy", e.Policy.String())
-	for _, v := range e.Verdicts {
-		row := verdictRow{Errors: v.Errors, Why: v.Why(), Retried: v.Retried}
-		if v.Retried {
-			row.Attempts = limited(v.Attempts)
-		}
-		p.Verdicts = append(p.Verdicts, row)
-	}
-	for i := range e.Schedules {
-		p.Schedules = append(p.Schedules, planned(&e.Schedules[i]))
-	}
-	for _, w := range e.Warnings {
-		p.Warnings = append(p.Warnings, w.Text)
-	}
-	attempts := "at most " + limited(e.Executions) + " in a call"
-	if e.Executions >= retry.Unlimited {
-		attempts = "no limit"
-	}
-	if e.Layers > 1 {
-		attempts += fmt.Sprintf(", in %d nested layers", e.Layers)
-	}
-	waits, worst := "at most "+lasts(e.Waits)+" in all", "no bound: an attempt may take any time (set a timeout)"
-	if e.Waits == retry.Forever {
-		waits = "no bound"
-	}
-	if w := e.Policy.AttemptTimeout; w > 0 {
-		worst = lasts(e.Worst) + ", if attempts take their full timeout of " + lasts(w)
-	}
-	d := e.Policy.WithDefaults()
-	p.Facts = []trait{{Name: "attempts", Text: attempts}, {Name: "waits", Text: waits}, {Name: "worst case", Text: worst}, {Name: "not counted", Text: fmt.Sprintf(
-		"waits that errors ask for (at most %s each), queues, attempts lost in a crash (%d allowed)", lasts(d.MaxServerDelay), d.CrashLimit-1)}}
-}
-
-// drawnAttempts is how many attempts a table and a drawing show: the first ones and the
-// last.
-const drawnAttempts = 20
 
 // planned shows when attempts start, as a table and as a drawing: a line from the earliest
 // to the latest start of each, and a mark where it starts without jitter.
 func planned(s *retry.Schedule) plannedAttempts {
-	out := plannedAttempts{Errors: s.Errors}
-	var shown []retry.PlannedAttempt
-	for i, a := range s.Attempts {
-		if i >= drawnAttempts-1 && i < len(s.Attempts)-1 {
-			continue
-		}
-		row := plannedRow{Number: a.Number, Wait: lasts(a.Delay), Start: lasts(a.Start), Earliest: lasts(a.Earliest), Latest: lasts(a.Latest)}
-		row.Gap = i >= drawnAttempts && i == len(s.Attempts)-1
-		if i >= s.Sure {
-			row.Note = "if jitter leaves time"
-		}
-		out.Rows = append(out.Rows, row)
-		shown = append(shown, a)
-	}
+	shown := wording.Planned(s)
+	out := plannedAttempts{Errors: s.Errors, Rows: shown}
 	if !s.Complete {
 		out.More = "And so on."
 	}
@@ -147,31 +86,15 @@ func planned(s *retry.Schedule) plannedAttempts {
 	c := &barChart{Title: "When attempts start, from the first on", Height: row * len(shown)}
 	at := func(d time.Duration) float64 { return 99 * float64(min(d, end)) / float64(end) }
 	for i, a := range shown {
-		says := fmt.Sprintf("attempt %d: %s, from %s to %s", a.Number, lasts(a.Start), lasts(a.Earliest), lasts(a.Latest))
+		says := fmt.Sprintf("attempt %d: %s, from %s to %s", a.Number, wording.StartsAt(a.Start), wording.StartsAt(a.Earliest), wording.StartsAt(a.Latest))
 		y := float64(row * i)
 		c.Bars = append(c.Bars, rectangle{"gap", hundredths(at(a.Earliest)), hundredths(y + 4), hundredths(max(0.3, at(a.Latest)-at(a.Earliest))), "6", says},
 			rectangle{"busy", hundredths(at(a.Start)), hundredths(y + 2), "0.5", "10", says})
 	}
-	c.Says = fmt.Sprintf("%s: %s in %s", c.Title, human.Plural(len(s.Attempts), "attempt", "attempts"), lasts(end))
-	c.Labels = []chartLabel{{"0.00", "start", "0s"}, {"50.00", "middle", lasts(end / 2)}, {"100.00", "end", lasts(end)}}
+	c.Says = fmt.Sprintf("%s: %s in %s", c.Title, human.Plural(len(s.Attempts), "attempt", "attempts"), wording.Lasts(end))
+	c.Labels = []chartLabel{{"0.00", "start", "0s"}, {"50.00", "middle", wording.Lasts(end / 2)}, {"100.00", "end", wording.Lasts(end)}}
 	if len(shown) > 1 && end > 1 {
 		out.Drawing = c
 	}
 	return out
-}
-
-// limited formats a number of attempts.
-func limited(n int) string {
-	if n >= retry.Unlimited {
-		return "unlimited"
-	}
-	return human.Count(n)
-}
-
-// lasts formats a duration for comparison.
-func lasts(d time.Duration) string {
-	if d == retry.Forever {
-		return "after 292y"
-	}
-	return human.Exact(d)
 }

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"maps"
@@ -17,37 +16,34 @@ import (
 
 // runPage shows a run and its state.
 type runPage struct {
-	ID, Workflow, Status string
-	Badge                string // the status, or that of the calls at which it stands still
-	Says                 string
-	Done                 []doneRow // the outcome of the form that led here
-	Hold                 *hold
-	Buttons              []button
-	Facts                []fact
-	Values               []namedText
-	Failure              []cause
-	Stack                folded
-	Warnings             []string
-	Timeline             *timeline
-	Pending              []callRow
-	MorePending          int
-	Calls                []sumRow
-	MoreCalls            int
-	Chain                []chainRow
-	Updates              []updateRow
-	Audit                []auditRow
-	MoreAudit            int
-	Parts                []listTab
-	History, Attempts    template.URL
+	*view.Description
+	Badge             string               // the status, or that of the calls at which it stands still
+	Done              []view.ControlRecord // the outcome of the form that led here
+	Hold              *hold
+	Buttons           []button
+	Facts             []fact
+	Values            []namedText
+	Causes            []wording.Cause
+	StackText         folded
+	Timeline          *timeline
+	Open              []*callRow
+	MorePending       int
+	Calls             []sumRow
+	MoreCalls         int
+	Audit             []view.ControlRecord
+	MoreAudit         int
+	Parts             []listTab
+	History, Attempts template.URL
 }
 
-func (p *runPage) title() string { return p.ID }
+func (p *runPage) title() string { return p.WorkflowID }
 
+// fact is a line about a run, a gate or a schedule.
 type fact struct {
-	Name string
-	Text string
-	Time *stamp
-	Link template.URL
+	Name, Text, Note string
+	Time             *stamp
+	After            string // what follows the time
+	Link             template.URL
 }
 
 type namedText struct {
@@ -59,37 +55,6 @@ type namedText struct {
 type hold struct {
 	What, Why    string
 	Expect, Asks string // for code that does not fit
-}
-
-// cause is an error in a chain, outermost first.
-type cause struct {
-	Name, Type, Message string
-}
-
-type chainRow struct {
-	Number  int
-	Run     linked
-	Begun   string
-	Status  string
-	Created *stamp
-	Error   folded
-	Here    bool
-}
-
-type updateRow struct {
-	Name, ID string
-	Accepted *stamp
-}
-
-type doneRow struct{ Text, Outcome, Note string }
-
-type auditRow struct {
-	Time      *stamp
-	Operation string
-	Call      int64
-	Name, By  string
-	Outcome   string
-	Why       folded
 }
 
 // runParts are the pages about one run, for the tabs that they share.
@@ -133,38 +98,27 @@ func showRun(q *request) (any, error) {
 	}
 	d := o.Description
 	p := &runPage{
-		ID: d.WorkflowID, Workflow: d.Workflow, Status: d.Status, Badge: standing(d), Says: d.CustomStatus, Hold: holdOf(d), Warnings: d.Warnings,
+		Description: d, Badge: standing(d), Hold: q.holdOf(d), Facts: q.facts(d), Values: values(d, run), Causes: wording.Causes(d.Failure),
 		Parts: runParts("run", id, run), History: link("history", "id", id, "run", run), Attempts: link("attempts", "id", id, "run", run),
-		Facts: q.facts(d), Values: values(d, run), Failure: causes(d.Failure),
 	}
 	stack := d.Stack
 	if stack == "" && d.Failure != nil {
 		stack = d.Failure.StackTrace()
 	}
-	p.Stack = fold(stack, link("text", "id", id, "run", run, "what", "stack"))
+	p.StackText = fold(stack, link("text", "id", id, "run", run, "what", "stack"))
 	if q.operator() && (run == "" || d.Next == "") {
 		p.Buttons = runButtons(d)
 	}
 	p.Timeline = q.timeline(d, o.Attempts)
 	p.MorePending = max(0, len(d.Pending)-mostPending)
 	for i := range d.Pending[:len(d.Pending)-p.MorePending] {
-		p.Pending = append(p.Pending, rowOfCall(q, d, &d.Pending[i]))
+		p.Open = append(p.Open, rowOfCall(q, d, &d.Pending[i]))
 	}
 	if err := childWaits(q, p); err != nil {
 		return nil, err
 	}
 	q.sums(p, o, id, run)
 	q.records(p, o.Audit)
-	for i := range d.Chain {
-		c := &d.Chain[i]
-		p.Chain = append(p.Chain, chainRow{
-			c.Number, linked{c.RunID, link("run", "id", id, "run", c.RunID)}, cmp.Or(c.Initiator, "started"), c.Status, q.ago(&c.Created),
-			fold(wording.Typed(c.ErrorType, c.Error), ""), c.RunID == d.RunID,
-		})
-	}
-	for _, u := range d.Updates {
-		p.Updates = append(p.Updates, updateRow{u.Name, u.ID, q.ago(&u.Accepted)})
-	}
 	return p, nil
 }
 
@@ -213,7 +167,7 @@ func (q *request) facts(d *view.Description) (all []fact) {
 		add("schedule", s.Name+", for "+human.Time(s.Nominal))
 	}
 	if d.Parent != nil {
-		all = append(all, fact{Name: "parent", Text: fmt.Sprintf("%s, call %d", d.Parent.WorkflowID, d.Parent.Call), Link: runLink(d.Parent.WorkflowID, d.Parent.RunID).Link})
+		all = append(all, fact{Name: "parent", Text: wording.Parent(d.Parent.WorkflowID, d.Parent.Call, d.Parent.Detached), Link: runLink(d.Parent.WorkflowID, d.Parent.RunID).Link})
 	}
 	if d.After != "" {
 		all = append(all, fact{Name: "run before", Text: d.After, Link: link("run", "id", d.WorkflowID, "run", d.After)})
@@ -243,16 +197,6 @@ func values(d *view.Description, run string) (all []namedText) {
 	return all
 }
 
-// causes returns an error and what it wraps, as far as that adds something.
-func causes(f *view.Failure) (all []cause) {
-	name := "failure"
-	for _, c := range wording.Causes(f) {
-		all = append(all, cause{name, c.Type, human.Clip(wording.Untyped(c.Type, c.Message), 4000)})
-		name = "because of"
-	}
-	return all
-}
-
 // standing returns the status of a run; of one that is running although all its open calls wait
 // for a person, the state of the calls.
 func standing(d *view.Description) string {
@@ -273,7 +217,7 @@ func standing(d *view.Description) string {
 }
 
 // holdOf returns why an open run cannot continue, or nil if it can.
-func holdOf(d *view.Description) *hold {
+func (q *request) holdOf(d *view.Description) *hold {
 	switch {
 	case d.Closed != nil:
 		return nil
@@ -292,7 +236,11 @@ func holdOf(d *view.Description) *hold {
 			"Nothing is lost: start an engine with code that fits, and the run continues.", eventText(d.Mismatch.Expected), eventText(d.Mismatch.Actual),
 		}
 	case d.Status == view.StatusWaitingForCode:
-		return &hold{What: "It waits for an engine that has its code.", Why: "Nothing is lost. " + d.Reason + needed(d.Needs)}
+		reason := ""
+		if d.Reason != "" {
+			reason = human.Sentence(d.Reason)
+		}
+		return &hold{What: "It waits for an engine that has its code.", Why: strings.Join(nonEmpty("Nothing is lost.", reason, wording.Needed(d, q.now)), " ")}
 	case d.Status == view.StatusParked:
 		return &hold{What: "Parked: its code could not run.", Why: "Nothing is lost: start an engine with code that can, and the run continues. " + d.Reason}
 	case d.Paused != nil:
@@ -301,19 +249,6 @@ func holdOf(d *view.Description) *hold {
 		return &hold{What: "It has not begun: " + wording.Unbegun(d.Wait) + ".", Why: "It begins when one of them has ended."}
 	}
 	return nil
-}
-
-// needed says which build has the code for which a run waits, if known.
-func needed(n *view.NeededCode) string {
-	switch {
-	case n == nil:
-		return ""
-	case n.Node == "":
-		return fmt.Sprintf(". No node is remembered that had build %s.", n.Build)
-	case n.Live:
-		return fmt.Sprintf(". The node %s has build %s.", n.Node, n.Build)
-	}
-	return fmt.Sprintf(". Build %s was seen last on the node %s, %s.", n.Build, n.Node, human.Time(n.Seen))
 }
 
 func eventText(e *view.Event) string {
@@ -342,15 +277,11 @@ func (q *request) records(p *runPage, audit []view.ControlRecord) {
 	p.MoreAudit = max(0, len(audit)-mostAudit)
 	for i := len(audit) - 1; i >= 0; i-- {
 		r := &audit[i]
-		what := r.Operation
-		if r.Call > 0 {
-			what += fmt.Sprintf(" of call %d, %s", r.Call, r.Name)
-		}
 		if key != "" && r.Request == key && len(p.Done) < shownRecords {
-			p.Done = append(p.Done, doneRow{what, r.Outcome, r.Note})
+			p.Done = append(p.Done, *r)
 		}
 		if len(p.Audit) < mostAudit {
-			p.Audit = append(p.Audit, auditRow{q.ago(&r.Time), r.Operation, r.Call, r.Name, cmp.Or(r.By, "the engine"), r.Outcome, fold(strings.Join(nonEmpty(r.Why, r.Note), "; "), "")})
+			p.Audit = append(p.Audit, *r)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
@@ -17,22 +18,18 @@ import (
 // sums of those that have ended.
 
 type callRow struct {
-	Key          string
-	Call         int64
-	Kind, Name   string
-	State        string
-	Attempt      string
-	Until, Since *stamp
-	Child        *linked
-	ChildStatus  string
-	Node         string
-	Error        folded
-	Gate, Queue  *linked // where it waits
-	Notes        []note
-	Policy       string
-	Heartbeat    folded
-	Buttons      []button
+	*view.Call
+	Until   *time.Time // when it continues
+	Tries   string     // which attempt it is at
+	Error   string
+	AtQueue string // where its attempts are
+	Notes   []note
+	Beat    folded
+	Buttons []button
 }
+
+// Number is that of the call.
+func (r *callRow) Number() int64 { return r.Call.Call }
 
 // note is something that is to be known of a call, with the time that it is about.
 type note struct {
@@ -41,38 +38,26 @@ type note struct {
 	After string
 }
 
+// sumRow is a call with its state, if it is open, or how it ended.
 type sumRow struct {
-	Call                                      int64
-	Name, Outcome                             string
-	Attempts, Failed, TimedOut, Lost, NotKept int
-	Run, Backoff, Took                        string
-	Last                                      *stamp
-	Error                                     folded
-	Link                                      template.URL
+	view.CallAttempts
+	State string
+	End   *time.Time // until when it took; nil if that is not known
+	Link  template.URL
 }
 
-func rowOfCall(q *request, d *view.Description, c *view.Call) callRow {
-	row := callRow{
-		Key: strconv.FormatInt(c.Call, 10), Call: c.Call, Kind: c.Kind, Name: c.Name, State: c.State, Attempt: wording.Attempt(c), Until: q.until(c.Next), Since: q.ago(&c.Scheduled),
-		Node: c.Node, Policy: c.Policy, Error: fold(wording.Typed(c.LastErrorType, c.LastError), ""),
-	}
-	if c.Child != nil {
-		to := runLink(c.Child.WorkflowID, c.Child.RunID)
-		row.Child, row.ChildStatus = &to, c.Child.Status
-	}
+func rowOfCall(q *request, d *view.Description, c *view.Call) *callRow {
+	row := &callRow{Call: c, Until: c.Next, Tries: wording.Attempt(c), Error: wording.Typed(c.LastErrorType, c.LastError)}
 	if c.Heartbeat != nil {
-		row.Heartbeat = fold(indented(*c.Heartbeat), link("text", "id", d.WorkflowID, "run", d.RunID, "what", "heartbeat", "number", row.Key))
+		row.Beat = fold(indented(*c.Heartbeat), link("text", "id", d.WorkflowID, "run", d.RunID, "what", "heartbeat", "number", strconv.FormatInt(c.Call, 10)))
 	}
 	if c.Queue != "" {
-		row.Queue = &linked{wording.AtQueue(c, q.now), link("nodes")}
+		row.AtQueue = wording.AtQueue(c, q.now)
+	}
+	if c.Gate != nil {
+		row.Until = cmp.Or(c.Next, c.Gate.OpenUntil)
 	}
 	say := func(text string, at *stamp, after string) { row.Notes = append(row.Notes, note{text, at, after}) }
-	if g := c.Gate; g != nil {
-		row.Gate = &linked{wording.AtGate(g), link("gate", "name", g.Name)}
-		if row.Until == nil {
-			row.Until = q.until(g.OpenUntil)
-		}
-	}
 	if w := c.Paused; w != nil && c.State != view.CallInDoubt {
 		say("paused", q.ago(&w.Since), wording.ByAndWhy(w.By, w.Why))
 	}
@@ -119,13 +104,12 @@ func rowOfCall(q *request, d *view.Description, c *view.Call) callRow {
 // childWaits adds what the children wait for, which is what their parent waits for.
 func childWaits(q *request, p *runPage) error {
 	looked := 0
-	for i := range p.Pending {
-		row := &p.Pending[i]
+	for _, row := range p.Open {
 		if row.Child == nil || looked == mostChildren {
 			continue
 		}
 		looked++
-		d, err := q.engine.Workflow(row.Child.Text).Describe(q.ctx)
+		d, err := q.engine.Workflow(row.Child.WorkflowID).Describe(q.ctx)
 		if errors.Is(err, perdure.ErrNotFound) {
 			continue
 		}
@@ -137,7 +121,7 @@ func childWaits(q *request, p *runPage) error {
 			row.Notes = append(row.Notes, note{Text: "where it stands:", After: child.Waits})
 		}
 		if child.Why != "" {
-			row.Error = fold(child.Why, "")
+			row.Error = child.Why
 		}
 	}
 	return nil
@@ -157,19 +141,10 @@ func (q *request) sums(p *runPage, o *view.Overview, id, run string) {
 	for i := range calls {
 		c := &calls[i]
 		row := sumRow{
-			Call: c.Call, Name: c.Name, Outcome: cmp.Or(open[c.Call], c.Outcome), Attempts: c.Attempts, Failed: c.Failed, TimedOut: c.TimedOut, Lost: c.Lost, NotKept: c.NotKept,
-			Run: human.Duration(c.Run), Last: q.ago(c.Last), Error: fold(wording.Error(c), ""),
-			Link: link("attempts", "id", id, "run", run, "number", strconv.FormatInt(c.Call, 10)),
+			CallAttempts: *c, State: cmp.Or(open[c.Call], c.Outcome), End: c.Last, Link: link("attempts", "id", id, "run", run, "number", strconv.FormatInt(c.Call, 10)),
 		}
-		if c.Backoff > 0 {
-			row.Backoff = human.Duration(c.Backoff)
-		}
-		if c.First != nil && c.Last != nil {
-			end := *c.Last
-			if open[c.Call] != "" {
-				end = q.now
-			}
-			row.Took = human.Duration(end.Sub(*c.First))
+		if open[c.Call] != "" && c.Last != nil {
+			row.End = &q.now
 		}
 		p.Calls = append(p.Calls, row)
 	}

@@ -6,10 +6,12 @@ import (
 	"html/template"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/listing"
+	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -22,66 +24,30 @@ var callStates = append([]string{view.CallRetrying}, wording.FoundStates...)
 
 // runFilter selects runs, as in the address of the list.
 type runFilter struct {
-	Search    string // prefix of the workflow ID
-	Text      string // that occurs in the run
-	Workflow  string
-	Status    []string
-	Call      string // state of one of its calls, or retrying
-	Error     string // type of the latest error of one of its calls
-	Attribute string // NAME=VALUE
-	Since     string
-	Until     string
+	listing.Runs
+	listing.ByCalls
+	listing.ByText
 }
 
-func filterOf(v url.Values) runFilter {
-	return runFilter{
-		Search: v.Get("q"), Text: v.Get("text"), Workflow: v.Get("workflow"), Status: slices.DeleteFunc(v["status"], func(s string) bool { return s == "" }),
-		Call: v.Get("call"), Error: v.Get("error"), Attribute: v.Get("attribute"), Since: v.Get("since"), Until: v.Get("until"),
+func filterOf(v url.Values) (f runFilter, err error) {
+	if err = readFilter(v, &f); f.Retrying { // one of the states that can be chosen
+		f.Call, f.Retrying = view.CallRetrying, false
 	}
+	return f, err
 }
 
 // query returns the filter as parameters of an address.
-func (f runFilter) query() url.Values {
-	v := url.Values{}
-	for name, value := range map[string]string{
-		"q": f.Search, "text": f.Text, "workflow": f.Workflow, "call": f.Call, "error": f.Error, "attribute": f.Attribute, "since": f.Since, "until": f.Until,
-	} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
-	if len(f.Status) > 0 {
-		v["status"] = f.Status
-	}
-	return v
-}
+func (f runFilter) query() url.Values { return param.Query(&f) }
 
 // filter returns the filter for the engine, without the state of calls.
 func (f runFilter) filter() (view.Filter, error) {
-	by := listing.ByCalls{Call: f.Call, ErrorType: f.Error}
-	if f.Call == view.CallRetrying {
-		by = listing.ByCalls{Retrying: true, ErrorType: f.Error}
+	by := f.ByCalls
+	if by.Call == view.CallRetrying {
+		by.Call, by.Retrying = "", true
 	}
-	runs := listing.Runs{Status: f.Status, Workflow: f.Workflow, Prefix: f.Search}
-	err := f.read(&runs)
-	if err == nil {
-		var out view.Filter
-		if out, err = runs.Filter(&by); err == nil {
-			out.Call = ""
-			return out, nil
-		}
-	}
-	return view.Filter{}, notRead(err)
-}
-
-// read reads what is not taken as it is written.
-func (f runFilter) read(runs *listing.Runs) error {
-	if f.Attribute != "" {
-		if err := runs.Attributes.Add(f.Attribute); err != nil {
-			return err
-		}
-	}
-	return readSpan(f.Since, f.Until, &runs.Since, &runs.Until)
+	out, err := f.Runs.Filter(&by)
+	out.Call = ""
+	return out, notRead(err)
 }
 
 // says describes the filter.
@@ -94,13 +60,14 @@ func (f runFilter) says() string {
 	}
 	add("that are %s", strings.Join(f.Status, " or "))
 	add("of workflow %s", f.Workflow)
-	add("whose ID begins with %s", f.Search)
+	add("with key %s", f.Key)
+	add("whose ID begins with %s", f.Prefix)
 	add("in which %q occurs", f.Text)
 	add("with a call that is %s", f.Call)
-	add("with a call whose latest error is %s", f.Error)
-	add("with %s", f.Attribute)
-	add("since %s", f.Since)
-	add("until %s", f.Until)
+	add("with a call whose latest error is %s", f.ErrorType)
+	add("with %s", strings.ReplaceAll(f.Attributes.String(), "\n", " and "))
+	add("since %s", f.Since.Written)
+	add("until %s", f.Until.Written)
 	if len(parts) == 0 {
 		return "all runs"
 	}
@@ -114,7 +81,7 @@ type runsPage struct {
 	Statuses []choice
 	Calls    []choice
 	Tabs     []listTab
-	Rows     []runRow
+	Rows     []*runRow
 	Retrying bool
 	More     bool // a less common filter is set
 	Empty    string
@@ -143,29 +110,44 @@ type pager struct {
 	Text              string
 }
 
+// part returns which of n elements the page shows that the address asks for, each page with so many,
+// and links to the pages around it.
+func (q *request) part(n, size int, to func(from string) template.URL) (begin, end int, p *pager) {
+	begin, _ = strconv.Atoi(q.URL.Query().Get("from"))
+	begin = max(0, min(begin, n-1)) / size * size
+	end, p = min(n, begin+size), &pager{}
+	if begin > 0 {
+		p.Prev = to(strconv.Itoa(begin - size))
+	}
+	if end < n {
+		p.Next = to(strconv.Itoa(end))
+	}
+	return begin, end, p
+}
+
 // Others reports whether there are other pages.
 func (p *pager) Others() bool { return p.First+p.Prev+p.Next != "" }
 
+// runRow is a run in the list.
 type runRow struct {
-	Key      string
-	Run      linked
-	Workflow string
-	Status   string
-	Says     string
-	For      string // what it waits for, empty for nothing
-	Waits    string // name of what it waits for
-	At       string // the call, or the gate
-	Others   int    // other waiting calls
-	Failures int
-	Until    *stamp
-	Since    *stamp
-	Why      folded
-	Started  *stamp
-	Took     string
+	*view.Run
+	Badge string // the status, or what the only call waits for, if that is a person
+	At    string // the call, or the gate
+}
+
+// Why says why it waits, or how it ended.
+func (r *runRow) Why() string {
+	if r.Wait != nil {
+		return wording.Why(r.Wait)
+	}
+	return cmp.Or(wording.Typed(r.ErrorType, r.Error), r.Reason)
 }
 
 func runsList(q *request) (any, error) {
-	f := filterOf(q.URL.Query())
+	f, err := filterOf(q.URL.Query())
+	if err != nil {
+		return nil, err
+	}
 	filter, err := f.filter()
 	if err != nil {
 		return nil, err
@@ -183,7 +165,7 @@ func runsList(q *request) (any, error) {
 	if len(f.query()) == 0 && before == "" {
 		p.Empty = "There is no run yet."
 	}
-	p.More = f.Workflow+f.Error+f.Attribute+f.Since+f.Until != ""
+	p.More = f.Workflow+f.Key+f.ErrorType+f.Since.Written+f.Until.Written != "" || len(f.Attributes) > 0
 	for _, s := range wording.Statuses {
 		p.Statuses = append(p.Statuses, choice{s, slices.Contains(f.Status, s)})
 	}
@@ -191,7 +173,7 @@ func runsList(q *request) (any, error) {
 		p.Calls = append(p.Calls, choice{s, f.Call == s})
 	}
 	for i := range runs {
-		p.Rows = append(p.Rows, rowOfRun(q, &runs[i]))
+		p.Rows = append(p.Rows, rowOfRun(&runs[i]))
 	}
 	p.Pager = &pager{Text: human.Plural(len(runs), "run", "runs") + " on this page, newest first"}
 	if next != "" && len(runs) < pageRuns {
@@ -216,24 +198,23 @@ func runsList(q *request) (any, error) {
 
 // tabs returns the frequently used lists.
 func tabs(f runFilter) []listTab {
-	all := []struct {
-		name   string
-		filter runFilter
-	}{
-		{"All", runFilter{}},
-		{"Open", runFilter{Status: wording.OpenStatuses}},
-		{"Retrying", runFilter{Call: view.CallRetrying}},
-		{"Paused calls", runFilter{Call: view.CallPaused}},
-		{"Quarantined", runFilter{Call: view.CallQuarantined}},
-		{"Parked", runFilter{Status: []string{view.StatusParked, view.StatusWaitingForCode}}},
-		{"Failed", runFilter{Status: []string{view.StatusFailed, view.StatusTimedOut}}},
-		{"Completed", runFilter{Status: []string{view.StatusCompleted}}},
-	}
 	var out []listTab
-	for _, t := range all {
-		same := t.filter.Call == f.Call && slices.Equal(t.filter.Status, f.Status)
+	for _, t := range []struct {
+		name, call string
+		status     []string
+	}{
+		{"All", "", nil},
+		{"Open", "", wording.OpenStatuses},
+		{"Retrying", view.CallRetrying, nil},
+		{"Paused calls", view.CallPaused, nil},
+		{"Quarantined", view.CallQuarantined, nil},
+		{"Parked", "", []string{view.StatusParked, view.StatusWaitingForCode}},
+		{"Failed", "", []string{view.StatusFailed, view.StatusTimedOut}},
+		{"Completed", "", []string{view.StatusCompleted}},
+	} {
+		same := t.call == f.Call && slices.Equal(t.status, f.Status)
 		keep := f // the search is kept
-		keep.Call, keep.Status = t.filter.Call, t.filter.Status
+		keep.Call, keep.Status = t.call, t.status
 		out = append(out, listTab{t.name, linkTo("runs", keep.query()), same})
 	}
 	return out
@@ -250,25 +231,15 @@ func (q *request) list(f view.Filter) (runs []view.Run, next string, err error) 
 	return page.Runs, page.Searched, err
 }
 
-func rowOfRun(q *request, r *view.Run) runRow {
-	row := runRow{
-		Key: r.RunID, Run: runLink(r.WorkflowID, r.RunID), Workflow: r.Workflow, Status: r.Status, Says: r.CustomStatus, Started: q.ago(&r.Created),
+func rowOfRun(r *view.Run) *runRow {
+	row := &runRow{Run: r, Badge: r.Status}
+	if w := r.Wait; w != nil {
+		if r.Status == view.StatusRunning && w.Others == 0 && (w.For == view.WaitQuarantined || w.For == view.WaitPaused) {
+			row.Badge = w.For
+		}
+		if w.Name != r.Workflow {
+			row.At = cmp.Or(w.Gate, w.Queue, w.Name)
+		}
 	}
-	if r.Closed != nil {
-		row.Took = human.Duration(max(0, r.Closed.Sub(r.Created)))
-	}
-	w := r.Wait
-	if w == nil {
-		row.Why = fold(cmp.Or(wording.Typed(r.ErrorType, r.Error), r.Reason), "")
-		return row
-	}
-	if r.Status == view.StatusRunning && w.Others == 0 && (w.For == view.WaitQuarantined || w.For == view.WaitPaused) {
-		row.Status = w.For // the only call waits for a person
-	}
-	row.For, row.Waits, row.Others = w.For, wording.WaitName(w.For), w.Others
-	if w.Name != r.Workflow {
-		row.At = cmp.Or(w.Gate, w.Queue, w.Name)
-	}
-	row.Failures, row.Until, row.Since, row.Why = w.Failures, q.until(w.Until), q.ago(w.Since), fold(wording.Why(w), "")
 	return row
 }

@@ -2,50 +2,48 @@ package dashboard
 
 import (
 	"errors"
-	"html/template"
+	"maps"
 	"net/url"
-	"time"
 
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/param"
 )
 
-// span is a time span with its bounds as a person wrote them.
-type span struct {
-	SinceText, UntilText string
-	Since, Until         time.Time // zero: no bound
+// renamed are the parameters of addresses that were called otherwise before.
+var renamed = map[string]string{"q": "prefix", "error": "error_type"}
+
+// readFilter reads a filter from the parameters of an address.
+func readFilter(given url.Values, into any) error {
+	v := maps.Clone(given)
+	for old, name := range renamed {
+		if len(v[name]) == 0 {
+			v[name] = v[old]
+		}
+	}
+	return notRead(param.ReadQuery(into, v))
 }
 
-// spanOf parses the parameters since and until of an address.
-func (q *request) spanOf(standard string) (s span, err error) {
+// readSpanned reads a filter with a span of time, which has a standard beginning: an address in
+// which it is empty means all times.
+func (q *request) readSpanned(into any, span *listing.Span, standard string) error {
 	v := q.URL.Query()
-	s.SinceText, s.UntilText = standard, v.Get("until")
-	if v.Has("since") {
-		s.SinceText = v.Get("since")
+	if !v.Has("since") {
+		v.Set("since", standard)
 	}
-	var both listing.Span
-	if err = readSpan(s.SinceText, s.UntilText, &both.Since, &both.Until); err == nil {
-		err = both.Check()
+	if err := readFilter(v, into); err != nil {
+		return err
 	}
-	s.Since, s.Until = both.Since.At, both.Until.At
-	return s, notRead(err)
+	return notRead(span.Check())
 }
 
-// readSpan reads the bounds of a time span. Empty text means none.
-func readSpan(since, until string, from, to *param.Moment) error {
-	for _, b := range []struct {
-		text string
-		into *param.Moment
-	}{{since, from}, {until, to}} {
-		if b.text == "" {
-			continue
-		}
-		if err := b.into.UnmarshalText([]byte(b.text)); err != nil {
-			return err
-		}
+// spanned are the parameters of an address with a filter that has a span of time.
+func spanned(filter any) url.Values {
+	v := param.Query(filter)
+	if !v.Has("since") {
+		v.Set("since", "")
 	}
-	return nil
+	return v
 }
 
 // notRead is the answer to a filter that cannot be read.
@@ -56,15 +54,8 @@ func notRead(err error) error {
 	return err
 }
 
-// spanTab is a frequently used time span.
-type spanTab struct {
-	Name    string
-	Link    template.URL
-	Current string // for aria-current
-}
-
 // spanTabs returns tabs for the frequently used spans, keeping the rest of the address.
-func (s *span) spanTabs(path string, rest url.Values) (tabs []spanTab) {
+func spanTabs(path string, s *listing.Span, rest url.Values) (tabs []listTab) {
 	for _, t := range []struct{ name, since string }{{"1 hour", "1h"}, {"6 hours", "6h"}, {"1 day", "24h"}, {"7 days", "7d"}, {"30 days", "30d"}} {
 		v := url.Values{"since": {t.since}}
 		for name, values := range rest {
@@ -72,11 +63,7 @@ func (s *span) spanTabs(path string, rest url.Values) (tabs []spanTab) {
 				v[name] = values
 			}
 		}
-		tab := spanTab{Name: t.name, Link: linkTo(path, v)}
-		if s.SinceText == t.since && s.UntilText == "" {
-			tab.Current = "true"
-		}
-		tabs = append(tabs, tab)
+		tabs = append(tabs, listTab{t.name, linkTo(path, v), s.Since.Written == t.since && s.Until.IsZero()})
 	}
 	return tabs
 }

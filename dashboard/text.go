@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
+	"github.com/perdure/perdure/view"
 )
 
 // visible makes characters visible that would not just show themselves: control characters,
@@ -38,19 +40,51 @@ func visible(page []byte) []byte {
 // obeyed reports whether a character would affect the layout of a page.
 func obeyed(r rune) bool { return r != '\n' && r != '\t' && human.Obeyed(r) }
 
-// functions are the functions for templates. The templates escape what they return.
-var functions = template.FuncMap{
-	"count":    human.Count,
-	"count64":  func(n int64) string { return human.Count(int(n)) },
-	"plural":   human.Plural,
-	"duration": human.Duration,
-	"clip":     func(n int, s string) string { return human.Clip(s, n) },
-	"glyph":    glyph,
-	"tone":     tone,
-	"link":     link,
-	"form":     func(data any) bool { _, ok := data.(*operateForm); return ok },
-	"value":    value,
-	"str":      func(v any) string { return fmt.Sprint(v) },
+// functions are the functions for templates. The templates escape what they return. Lists show
+// values of package view, so that a row needs a struct of its own only for what is computed.
+func (s *sheet) functions() template.FuncMap {
+	at := func(format func(time.Time, time.Time) *stamp) func(any) *stamp {
+		return func(v any) *stamp {
+			switch t := v.(type) {
+			case time.Time:
+				return format(t, s.now)
+			case *time.Time:
+				if t != nil {
+					return format(*t, s.now)
+				}
+			}
+			return nil
+		}
+	}
+	return template.FuncMap{
+		"ago": at(agoStamp), "until": at(untilStamp), "at": at(atStamp),
+		"count": count, "plural": human.Plural, "duration": human.Duration, "took": took, "minus": func(a, b int) int { return a - b },
+		"clip":  func(n int, s string) string { return human.Clip(s, n) },
+		"glyph": glyph, "tone": tone, "link": link, "run": runLink, "gate": gateLink, "schedule": scheduleLink, "about": aboutRecord,
+		"fold": func(text string) folded { return fold(text, "") }, "typed": wording.Typed, "byandwhy": wording.ByAndWhy, "waitname": wording.WaitName, "waitwhy": func(w *waitingRow) string { return wording.Why(&w.Wait) },
+		"slots": wording.GateLimit, "key": func(name string) string { return wording.Key(name, 0) }, "breaker": wording.Breaker, "times": wording.Times,
+		"serves": servesOf, "atgate": wording.AtGate, "callerror": func(c *sumRow) string { return wording.Error(&c.CallAttempts) },
+		"whynote": func(r *view.ControlRecord) string { return strings.Join(nonEmpty(r.Why, r.Note), "; ") }, "builds": wording.Builds, "untyped": wording.Untyped, "fromto": func(recorded, trial int) string { return wording.FromTo(recorded, trial, "→") },
+		"classtone": func(c *view.TrialClass) string { return string(wording.TrialTone(c)) }, "limited": wording.AttemptLimit, "lasts": wording.Lasts, "startsat": wording.StartsAt,
+		"form":  func(data any) bool { _, ok := data.(*operateForm); return ok },
+		"value": value,
+	}
+}
+
+// count formats a number of any size.
+func count(n any) string {
+	if n, is := n.(int64); is {
+		return human.Count(int(n))
+	}
+	return human.Count(n.(int))
+}
+
+// took formats the time between two times; "" if one of them is not known.
+func took(from, to *time.Time) string {
+	if from == nil || to == nil {
+		return ""
+	}
+	return human.Duration(max(0, to.Sub(*from)))
 }
 
 // value returns the attribute with the value of a hidden field. Characters that visible
@@ -79,30 +113,45 @@ type stamp struct {
 	Late bool // it should have happened and has not
 }
 
-// ago formats a past time as how long ago it was, nil for nil.
-func (q *request) ago(t *time.Time) *stamp {
-	if t == nil || t.IsZero() {
+// agoStamp formats a past time as how long ago it was.
+func agoStamp(t, now time.Time) *stamp {
+	if t.IsZero() {
 		return nil
 	}
-	return &stamp{Text: human.Ago(*t, q.now), Full: human.Time(*t), ISO: iso(*t), Kind: "ago"}
+	return &stamp{Text: human.Ago(t, now), Full: human.Time(t), ISO: iso(t), Kind: "ago"}
 }
 
-// until formats a future time as a countdown, nil for nil.
-func (q *request) until(t *time.Time) *stamp {
-	if t == nil || t.IsZero() {
+// untilStamp formats a future time as a countdown.
+func untilStamp(t, now time.Time) *stamp {
+	if t.IsZero() {
 		return nil
 	}
-	return &stamp{human.Until(*t, q.now), human.Time(*t), iso(*t), "until", human.Overdue(*t, q.now)}
+	return &stamp{human.Until(t, now), human.Time(t), iso(t), "until", human.Overdue(t, now)}
 }
 
-// at formats a time. It includes the day unless that is today.
-func (q *request) at(t time.Time) stamp {
+// atStamp formats a time. It includes the day unless that is today.
+func atStamp(t, now time.Time) *stamp {
 	format := "2006-01-02 15:04:05.000"
-	if t.Local().Format(time.DateOnly) == q.now.Local().Format(time.DateOnly) {
+	if t.Local().Format(time.DateOnly) == now.Local().Format(time.DateOnly) {
 		format = "15:04:05.000"
 	}
-	return stamp{Text: t.Local().Format(format), Full: human.Time(t), ISO: iso(t)}
+	return &stamp{Text: t.Local().Format(format), Full: human.Time(t), ISO: iso(t)}
 }
+
+// ago, until and at format times as seen at the time of the request, nil for nil.
+func (q *request) ago(t *time.Time) *stamp   { return q.stamp(t, agoStamp) }
+func (q *request) until(t *time.Time) *stamp { return q.stamp(t, untilStamp) }
+func (q *request) at(t time.Time) stamp      { return *atStamp(t, q.now) }
+
+func (q *request) stamp(t *time.Time, format func(t, now time.Time) *stamp) *stamp {
+	if t == nil {
+		return nil
+	}
+	return format(*t, q.now)
+}
+
+// Whole is the text without a fraction of a second that is none: nominal times rarely have one.
+func (s *stamp) Whole() string { return strings.TrimSuffix(s.Text, ".000") }
 
 func iso(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 

@@ -18,16 +18,12 @@ import (
 type timeline struct {
 	Height int
 	Says   string // for readers who cannot see it
-	Ticks  []tick
+	Ticks  []chartLabel
 	Rows   []timeRow
 	Now    string // position of the present; empty if the run is closed
 	Left   string // what is omitted
 	Paused bool   // a bar shows a pause
 	Asked  bool   // a bar shows a question about an attempt
-}
-
-type tick struct {
-	X, Text, Anchor string
 }
 
 type timeRow struct {
@@ -191,7 +187,7 @@ var steps = []time.Duration{
 }
 
 // ticks returns at most five times on the scale, as time since its beginning.
-func (s scale) ticks() (all []tick) {
+func (s scale) ticks() (all []chartLabel) {
 	step := steps[len(steps)-1]
 	for _, d := range steps {
 		if s.span/d <= 4 {
@@ -202,7 +198,7 @@ func (s scale) ticks() (all []tick) {
 	step = max(step, s.span/5)
 	for d := time.Duration(0); d <= s.span && len(all) < 8; d += step {
 		x := 100 * float64(d) / float64(s.span)
-		t := tick{X: percent(x), Text: "+" + human.Exact(d), Anchor: "middle"}
+		t := chartLabel{X: percent(x), Text: "+" + human.Exact(d), Anchor: "middle"}
 		switch {
 		case d == 0:
 			t.Anchor, t.Text = "start", s.from.Local().Format("15:04:05")

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"html/template"
+	"net/url"
 	"strings"
 
 	"github.com/perdure/perdure/internal/command"
@@ -22,10 +23,8 @@ type workflowsPage struct {
 
 type workflowRow struct {
 	*view.WorkflowStats
-	Runs, OpenRuns, HeldRuns, FailedRuns, Calls template.URL
-	Latest                                      *stamp
-	Builds                                      string
-	Buttons                                     []button
+	OpenRuns, HeldRuns, FailedRuns template.URL
+	Buttons                        []button
 }
 
 func workflows(q *request) (any, error) {
@@ -37,13 +36,14 @@ func workflows(q *request) (any, error) {
 	for i := range stats {
 		w := &stats[i]
 		runs := func(since string, status ...string) template.URL {
-			f := runFilter{Workflow: w.Workflow, Status: status, Since: since}
-			return linkTo("runs", f.query())
+			v := url.Values{"workflow": {w.Workflow}, "status": status}
+			if since != "" {
+				v.Set("since", since)
+			}
+			return linkTo("runs", v)
 		}
 		row := workflowRow{
-			WorkflowStats: w, Runs: runs(""), OpenRuns: runs("", wording.OpenStatuses...), HeldRuns: runs("", view.StatusParked, view.StatusWaitingForCode),
-			FailedRuns: runs("24h", view.StatusFailed, view.StatusTimedOut), Calls: link("ledger", "workflow", w.Workflow),
-			Latest: q.ago(w.Latest), Builds: wording.Builds(w.Builds),
+			WorkflowStats: w, OpenRuns: runs("", wording.OpenStatuses...), HeldRuns: runs("", view.StatusParked, view.StatusWaitingForCode), FailedRuns: runs("24h", view.StatusFailed, view.StatusTimedOut),
 		}
 		if q.operator() && !strings.HasSuffix(w.Workflow, view.FlowEnding) { // a file is started from the command line
 			row.Buttons = changeButtons(command.Workflow, w.Workflow, "start")

@@ -17,19 +17,18 @@ import (
 // has. With DryRun it returns the record that it
 // would write, without a time. With For the pause ends by itself, also while no node runs.
 func PauseActivity(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) (view.SwitchRecord, error) {
-	record, err := switchActivity(ctx, e, name, true, settingsOf(options))
+	record, err := switchActivity(ctx, e, name, true, unselected(options))
 	return record, failed(err, "pause activity %q", name)
 }
 
 // ResumeActivity lets calls of an activity continue that is paused, or held because its calls
 // ended their process, on all builds. DryRun works as for PauseActivity.
 func ResumeActivity(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) (view.SwitchRecord, error) {
-	record, err := switchActivity(ctx, e, name, false, settingsOf(options))
+	record, err := switchActivity(ctx, e, name, false, unselected(options))
 	return record, failed(err, "resume activity %q", name)
 }
 
 func switchActivity(ctx context.Context, e *perdure.Engine, name string, off bool, s settings) (view.SwitchRecord, error) {
-	s.unselected()
 	var lasts time.Duration
 	if off {
 		lasts, s.lasts = s.lasts, 0

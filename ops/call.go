@@ -80,8 +80,7 @@ func ChangePolicy(text string) Operation {
 // the error of ctx if no node serves the run in time: the request is still carried out
 // later, and a call with the same RequestID returns its outcome.
 func Control(ctx context.Context, e *perdure.Engine, id string, calls view.CallFilter, op Operation, options ...ControlOption) ([]view.ControlRecord, error) {
-	s := settingsOf(options)
-	s.unselected()
+	s := unselected(options)
 	in, err := op.on(calls, &s)
 	if err != nil {
 		return nil, err

@@ -21,8 +21,7 @@ import (
 // A database whose runs do not move among nodes, such as a SQLite file, refuses it. With
 // DryRun it returns what it would write, without a time.
 func SetCanary(ctx context.Context, e *perdure.Engine, build string, percent float64, options ...ControlOption) (view.Canary, error) {
-	s := settingsOf(options)
-	s.unselected()
+	s := unselected(options)
 	c, err := inside(e).SetCanary(ctx, build, percent, s.dry, s.whom())
 	return c, failed(err, "canary of build %q", build)
 }
@@ -31,8 +30,7 @@ func SetCanary(ctx context.Context, e *perdure.Engine, build string, percent flo
 // them, at nodes of whatever build. Runs that have begun stay where they are. To let none
 // begin at nodes of a build while others live, set its share to 0 instead.
 func EndCanary(ctx context.Context, e *perdure.Engine, options ...ControlOption) (view.Canary, error) {
-	s := settingsOf(options)
-	s.unselected()
+	s := unselected(options)
 	c, err := inside(e).EndCanary(ctx, s.dry, s.whom())
 	return c, failed(err, "end of the canary")
 }

@@ -25,18 +25,12 @@ func Gates(ctx context.Context, e *perdure.Engine) ([]view.Gate, error) {
 // RequestID of a request that was carried out, it does nothing. The error is
 // perdure.ErrNotFound if no call has come to such a gate yet.
 func PauseGate(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) error {
-	s := settingsOf(options)
-	s.unselected()
-	s.wet("ops.PauseGate")
-	return failed(inside(e).PauseGate(ctx, name, true, s.whom()), "pause gate %q", name)
+	return failed(inside(e).PauseGate(ctx, name, true, undryable(options, "ops.PauseGate")), "pause gate %q", name)
 }
 
 // ResumeGate ends a pause; see PauseGate. It changes nothing if the gate is not paused.
 func ResumeGate(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) error {
-	s := settingsOf(options)
-	s.unselected()
-	s.wet("ops.ResumeGate")
-	return failed(inside(e).PauseGate(ctx, name, false, s.whom()), "resume gate %q", name)
+	return failed(inside(e).PauseGate(ctx, name, false, undryable(options, "ops.ResumeGate")), "resume gate %q", name)
 }
 
 // EditGate overrides what the code declares for a gate: its limit, rate, retry budget or
@@ -53,8 +47,7 @@ func ResumeGate(ctx context.Context, e *perdure.Engine, name string, options ...
 // outcome, with the gate as it is now. The error is perdure.ErrNotFound if no call has
 // come to such a gate yet, and a *view.InputError if the edit is invalid for the gate.
 func EditGate(ctx context.Context, e *perdure.Engine, name string, edit view.GateEdit, options ...ControlOption) (view.GateChange, error) {
-	s := settingsOf(options)
-	s.unselected()
+	s := unselected(options)
 	change, err := inside(e).EditGate(ctx, name, edit, s.dry, s.whom())
 	return change, failed(err, "edit gate %q", name)
 }
@@ -72,8 +65,7 @@ func ProbeGate(ctx context.Context, e *perdure.Engine, name string, options ...C
 // ProbeGateKey is ProbeGate for the breaker of one run key (workflow.Key). A gate with one breaker
 // for all keys refuses.
 func ProbeGateKey(ctx context.Context, e *perdure.Engine, name, key string, options ...ControlOption) (view.GateChange, error) {
-	s := settingsOf(options)
-	s.unselected()
+	s := unselected(options)
 	change, err := inside(e).ProbeGate(ctx, name, key, s.dry, s.whom())
 	return change, failed(err, "probe gate %q", name)
 }
@@ -83,8 +75,7 @@ func ProbeGateKey(ctx context.Context, e *perdure.Engine, name, key string, opti
 // parts.Key says of which. Result and errors are those of EditGate; a gate with one for all
 // keys refuses a key.
 func ResetGate(ctx context.Context, e *perdure.Engine, name string, parts view.GateReset, options ...ControlOption) (view.GateChange, error) {
-	s := settingsOf(options)
-	s.unselected()
+	s := unselected(options)
 	change, err := inside(e).ResetGate(ctx, name, parts, s.dry, s.whom())
 	return change, failed(err, "reset gate %q", name)
 }

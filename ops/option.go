@@ -80,14 +80,17 @@ func Chosen(ids ...string) ControlOption {
 	return controlOption(func(s *settings) { s.chosen = append(append([]string{}, s.chosen...), ids...) })
 }
 
-// unselected refuses a selection for a verb that has nothing to select from.
-func (s *settings) unselected() {
-	if s.chosen != nil && s.fault == nil {
+// unselected are the settings of a verb that has nothing to select from.
+func unselected(options []ControlOption) settings {
+	s := settingsOf(options)
+	switch {
+	case s.fault != nil:
+	case s.chosen != nil:
 		s.fault = errors.New("ops.Chosen is for ops.ControlAll and ops.ControlRuns; leave it out")
-	}
-	if s.selection != nil && s.fault == nil {
+	case s.selection != nil:
 		s.fault = errors.New("ops.Selected is for ops.ControlAll and ops.ControlRuns; leave it out")
 	}
+	return s
 }
 
 // endless refuses a time for a verb that pauses no activity.
@@ -97,11 +100,13 @@ func (s *settings) endless() {
 	}
 }
 
-// wet refuses a dry run for a verb that has none.
-func (s *settings) wet(verb string) {
+// undryable says who asks a verb, and why, that has no dry run either.
+func undryable(options []ControlOption, verb string) request.By {
+	s := unselected(options)
 	if s.dry && s.fault == nil {
 		s.fault = errors.New(verb + " has no dry run; leave ops.DryRun out")
 	}
+	return s.whom()
 }
 
 func settingsOf[O ControlOption](options []O) (s settings) {

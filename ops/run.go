@@ -111,8 +111,7 @@ func MoveRun(from, to string) RunOperation {
 // request is still carried out later, and a call with the same RequestID returns its
 // outcome.
 func ControlRun(ctx context.Context, e *perdure.Engine, id string, op RunOperation, options ...ControlOption) (view.ControlRecord, error) {
-	s := settingsOf(options)
-	s.unselected()
+	s := unselected(options)
 	in, err := op.with(&s)
 	if err != nil {
 		return view.ControlRecord{}, err

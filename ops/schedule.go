@@ -28,19 +28,13 @@ func DescribeSchedule(ctx context.Context, e *perdure.Engine, name string) (*vie
 // request is durable. Pausing a paused schedule changes nothing. Repeated with the
 // RequestID of a request that was carried out, it does nothing.
 func PauseSchedule(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) error {
-	s := settingsOf(options)
-	s.unselected()
-	s.wet("ops.PauseSchedule")
-	return failed(inside(e).PauseSchedule(ctx, name, true, s.whom()), "pause schedule %q", name)
+	return failed(inside(e).PauseSchedule(ctx, name, true, undryable(options, "ops.PauseSchedule")), "pause schedule %q", name)
 }
 
 // ResumeSchedule ends a pause. Nominal times within the pause are not fired: see
 // BackfillSchedule. RequestID works as for PauseSchedule.
 func ResumeSchedule(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) error {
-	s := settingsOf(options)
-	s.unselected()
-	s.wet("ops.ResumeSchedule")
-	return failed(inside(e).PauseSchedule(ctx, name, false, s.whom()), "resume schedule %q", name)
+	return failed(inside(e).PauseSchedule(ctx, name, false, undryable(options, "ops.ResumeSchedule")), "resume schedule %q", name)
 }
 
 // TriggerSchedule fires a schedule now, even if it is paused. The nominal time is that of
@@ -49,10 +43,7 @@ func ResumeSchedule(ctx context.Context, e *perdure.Engine, name string, options
 // nothing and returns the same. overlap says what happens to the fire while runs are
 // open; empty is the Overlap of the schedule.
 func TriggerSchedule(ctx context.Context, e *perdure.Engine, name string, overlap schedule.Overlap, options ...ControlOption) (id string, err error) {
-	s := settingsOf(options)
-	s.unselected()
-	s.wet("ops.TriggerSchedule")
-	if id, err = inside(e).TriggerSchedule(ctx, name, overlap, s.whom()); err != nil {
+	if id, err = inside(e).TriggerSchedule(ctx, name, overlap, undryable(options, "ops.TriggerSchedule")); err != nil {
 		return "", failed(err, "trigger schedule %q", name)
 	}
 	return id, nil
@@ -64,10 +55,7 @@ func TriggerSchedule(ctx context.Context, e *perdure.Engine, name string, overla
 // empty is schedule.BufferAll, one after the other. Repeated with the same RequestID, it
 // fires nothing and returns the same.
 func BackfillSchedule(ctx context.Context, e *perdure.Engine, name string, from, until time.Time, overlap schedule.Overlap, options ...ControlOption) (n int, err error) {
-	s := settingsOf(options)
-	s.unselected()
-	s.wet("ops.BackfillSchedule")
-	if n, err = inside(e).BackfillSchedule(ctx, name, from, until, overlap, s.whom()); err != nil {
+	if n, err = inside(e).BackfillSchedule(ctx, name, from, until, overlap, undryable(options, "ops.BackfillSchedule")); err != nil {
 		return 0, failed(err, "backfill schedule %q", name)
 	}
 	return n, nil
@@ -77,8 +65,5 @@ func BackfillSchedule(ctx context.Context, e *perdure.Engine, name string, from,
 // dropped. perdure.Schedule with the same name makes a new one, which a repeated request
 // with the same RequestID does not delete.
 func DeleteSchedule(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) error {
-	s := settingsOf(options)
-	s.unselected()
-	s.wet("ops.DeleteSchedule")
-	return failed(inside(e).DeleteSchedule(ctx, name, s.whom()), "delete schedule %q", name)
+	return failed(inside(e).DeleteSchedule(ctx, name, undryable(options, "ops.DeleteSchedule")), "delete schedule %q", name)
 }

@@ -9,11 +9,15 @@ import (
 )
 
 // Durations are written as Go prints them, "1h30m0s", which time.ParseDuration and the
-// notation of policies read, and retry.Forever as "forever". Each type that has some writes and reads itself: a field of
-// the same name that is less deep takes the place of the one that has the number.
+// notation of policies read, and retry.Forever as "forever". Each type that has some is written and
+// read as another one that points to its fields: one that is less deep takes the place of the
+// number of the same name.
 
 // span is a duration in JSON.
 type span time.Duration
+
+// IsZero is for fields that are not written if they are zero.
+func (d *span) IsZero() bool { return *d == 0 }
 
 func (d span) MarshalText() ([]byte, error) { return []byte(exactly(time.Duration(d))), nil }
 
@@ -35,149 +39,118 @@ type (
 	plainCallAttempts  CallAttempts
 	plainGate          Gate
 	plainActivityStats ActivityStats
-	plainTrialNumbers  TrialNumbers
 	plainWorkflowStats WorkflowStats
+	plainTrialNumbers  TrialNumbers
 	plainTrialLoad     TrialLoad
 )
 
 type attemptJSON struct {
 	*plainAttempt
-	Delay *span `json:"delay,omitempty"`
+	Delay *span `json:"delay,omitzero"`
 }
 
-func (a *Attempt) json() attemptJSON {
-	j := attemptJSON{plainAttempt: (*plainAttempt)(a)}
-	if a.Delay != 0 {
-		j.Delay = (*span)(&a.Delay)
-	}
-	return j
-}
+func (a *Attempt) json() *attemptJSON { return &attemptJSON{(*plainAttempt)(a), (*span)(&a.Delay)} }
 
 // MarshalJSON writes durations as text.
 func (a Attempt) MarshalJSON() ([]byte, error) { return json.Marshal(a.json()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (a *Attempt) UnmarshalJSON(data []byte) error {
-	return json.Unmarshal(data, &attemptJSON{(*plainAttempt)(a), (*span)(&a.Delay)})
-}
+func (a *Attempt) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, a.json()) }
 
-type foundAttemptJSON struct {
-	WorkflowID *string `json:"workflow_id"`
-	RunID      *string `json:"run_id"`
-	Workflow   *string `json:"workflow"`
-	attemptJSON
-}
-
-// MarshalJSON writes durations as text.
-func (a FoundAttempt) MarshalJSON() ([]byte, error) {
-	return json.Marshal(foundAttemptJSON{&a.WorkflowID, &a.RunID, &a.Workflow, a.json()})
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (a *FoundAttempt) UnmarshalJSON(data []byte) error {
-	return json.Unmarshal(data, &foundAttemptJSON{
-		&a.WorkflowID, &a.RunID, &a.Workflow, attemptJSON{(*plainAttempt)(&a.Attempt), (*span)(&a.Delay)},
-	})
-}
-
-type callAttemptsJSON struct {
-	*plainCallAttempts
-	Run      *span `json:"run,omitzero"`
-	Backoff  *span `json:"backoff,omitzero"`
-	Retrying *span `json:"retrying,omitzero"`
+func (a *FoundAttempt) json() any {
+	return &struct {
+		WorkflowID *string `json:"workflow_id"`
+		RunID      *string `json:"run_id"`
+		Workflow   *string `json:"workflow"`
+		*attemptJSON
+	}{&a.WorkflowID, &a.RunID, &a.Workflow, a.Attempt.json()}
 }
 
 // MarshalJSON writes durations as text.
-func (c CallAttempts) MarshalJSON() ([]byte, error) {
-	return json.Marshal(callAttemptsJSON{(*plainCallAttempts)(&c), unlessZero(&c.Run), unlessZero(&c.Backoff), unlessZero(&c.Retrying)})
-}
+func (a FoundAttempt) MarshalJSON() ([]byte, error) { return json.Marshal(a.json()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (c *CallAttempts) UnmarshalJSON(data []byte) error {
-	return json.Unmarshal(data, &callAttemptsJSON{(*plainCallAttempts)(c), (*span)(&c.Run), (*span)(&c.Backoff), (*span)(&c.Retrying)})
-}
+func (a *FoundAttempt) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, a.json()) }
 
-func unlessZero(d *time.Duration) *span {
-	if *d == 0 {
-		return nil
-	}
-	return (*span)(d)
-}
-
-type gateJSON struct {
-	*plainGate
-	OldestWait *span `json:"oldest_wait"`
+func (c *CallAttempts) json() any {
+	return &struct {
+		*plainCallAttempts
+		Run      *span `json:"run,omitzero"`
+		Backoff  *span `json:"backoff,omitzero"`
+		Retrying *span `json:"retrying,omitzero"`
+	}{(*plainCallAttempts)(c), (*span)(&c.Run), (*span)(&c.Backoff), (*span)(&c.Retrying)}
 }
 
 // MarshalJSON writes durations as text.
-func (g Gate) MarshalJSON() ([]byte, error) {
-	return json.Marshal(gateJSON{(*plainGate)(&g), (*span)(&g.OldestWait)})
-}
+func (c CallAttempts) MarshalJSON() ([]byte, error) { return json.Marshal(c.json()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (g *Gate) UnmarshalJSON(data []byte) error {
-	return json.Unmarshal(data, &gateJSON{(*plainGate)(g), (*span)(&g.OldestWait)})
-}
+func (c *CallAttempts) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, c.json()) }
 
-type activityStatsJSON struct {
-	*plainActivityStats
-	Retrying     *span `json:"retrying"`
-	MeanRetrying *span `json:"mean_retrying"`
+func (g *Gate) json() any {
+	return &struct {
+		*plainGate
+		OldestWait *span `json:"oldest_wait"`
+	}{(*plainGate)(g), (*span)(&g.OldestWait)}
 }
 
 // MarshalJSON writes durations as text.
-func (s ActivityStats) MarshalJSON() ([]byte, error) {
-	return json.Marshal(activityStatsJSON{(*plainActivityStats)(&s), (*span)(&s.Retrying), (*span)(&s.MeanRetrying)})
-}
+func (g Gate) MarshalJSON() ([]byte, error) { return json.Marshal(g.json()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (s *ActivityStats) UnmarshalJSON(data []byte) error {
-	return json.Unmarshal(data, &activityStatsJSON{(*plainActivityStats)(s), (*span)(&s.Retrying), (*span)(&s.MeanRetrying)})
-}
+func (g *Gate) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, g.json()) }
 
-type workflowStatsJSON struct {
-	*plainWorkflowStats
-	Median *span `json:"median"`
-	P95    *span `json:"p95"`
+func (s *ActivityStats) json() any {
+	return &struct {
+		*plainActivityStats
+		Retrying     *span `json:"retrying"`
+		MeanRetrying *span `json:"mean_retrying"`
+	}{(*plainActivityStats)(s), (*span)(&s.Retrying), (*span)(&s.MeanRetrying)}
 }
 
 // MarshalJSON writes durations as text.
-func (s WorkflowStats) MarshalJSON() ([]byte, error) {
-	return json.Marshal(workflowStatsJSON{(*plainWorkflowStats)(&s), (*span)(&s.Median), (*span)(&s.P95)})
-}
+func (s ActivityStats) MarshalJSON() ([]byte, error) { return json.Marshal(s.json()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (s *WorkflowStats) UnmarshalJSON(data []byte) error {
-	return json.Unmarshal(data, &workflowStatsJSON{(*plainWorkflowStats)(s), (*span)(&s.Median), (*span)(&s.P95)})
-}
+func (s *ActivityStats) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, s.json()) }
 
-type trialNumbersJSON struct {
-	*plainTrialNumbers
-	P50 *span `json:"p50"`
-	P99 *span `json:"p99"`
+func (s *WorkflowStats) json() any {
+	return &struct {
+		*plainWorkflowStats
+		Median *span `json:"median"`
+		P95    *span `json:"p95"`
+	}{(*plainWorkflowStats)(s), (*span)(&s.Median), (*span)(&s.P95)}
 }
 
 // MarshalJSON writes durations as text.
-func (n TrialNumbers) MarshalJSON() ([]byte, error) {
-	return json.Marshal(trialNumbersJSON{(*plainTrialNumbers)(&n), (*span)(&n.P50), (*span)(&n.P99)})
-}
+func (s WorkflowStats) MarshalJSON() ([]byte, error) { return json.Marshal(s.json()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (n *TrialNumbers) UnmarshalJSON(data []byte) error {
-	return json.Unmarshal(data, &trialNumbersJSON{(*plainTrialNumbers)(n), (*span)(&n.P50), (*span)(&n.P99)})
-}
+func (s *WorkflowStats) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, s.json()) }
 
-type trialLoadJSON struct {
-	*plainTrialLoad
-	Width *span `json:"width"`
+func (n *TrialNumbers) json() any {
+	return &struct {
+		*plainTrialNumbers
+		P50 *span `json:"p50"`
+		P99 *span `json:"p99"`
+	}{(*plainTrialNumbers)(n), (*span)(&n.P50), (*span)(&n.P99)}
 }
 
 // MarshalJSON writes durations as text.
-func (l TrialLoad) MarshalJSON() ([]byte, error) {
-	return json.Marshal(trialLoadJSON{(*plainTrialLoad)(&l), (*span)(&l.Width)})
-}
+func (n TrialNumbers) MarshalJSON() ([]byte, error) { return json.Marshal(n.json()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (l *TrialLoad) UnmarshalJSON(data []byte) error {
-	return json.Unmarshal(data, &trialLoadJSON{(*plainTrialLoad)(l), (*span)(&l.Width)})
+func (n *TrialNumbers) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, n.json()) }
+
+func (l *TrialLoad) json() any {
+	return &struct {
+		*plainTrialLoad
+		Width *span `json:"width"`
+	}{(*plainTrialLoad)(l), (*span)(&l.Width)}
 }
+
+// MarshalJSON writes durations as text.
+func (l TrialLoad) MarshalJSON() ([]byte, error) { return json.Marshal(l.json()) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (l *TrialLoad) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, l.json()) }

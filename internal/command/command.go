@@ -79,13 +79,7 @@ func fills[P any](c Command, form func(a *Ask, p *P) (Form, error)) Command {
 var All = slices.Concat(startCommands, operations, activityCommands, gateCommands, scheduleCommands, canaryCommands, tokenCommands, recordCommands)
 
 // Find returns a row, nil if there is none.
-func Find(on On, name string) *Command {
-	i := slices.IndexFunc(All, func(c Command) bool { return c.On == on && c.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &All[i]
-}
+func Find(on On, name string) *Command { return Named(Of(on), name) }
 
 // Of returns the rows of what is done to one thing.
 func Of(on ...On) (rows []*Command) {
@@ -95,6 +89,24 @@ func Of(on ...On) (rows []*Command) {
 		}
 	}
 	return rows
+}
+
+// Operations returns the rows that are operations on any number of runs or their open calls.
+func Operations() []*Command {
+	return slices.DeleteFunc(Of(Calls, Runs), func(c *Command) bool { return !c.Bulk() })
+}
+
+// Single returns the rows of what is done to one thing that are no operations.
+func Single(on ...On) []*Command {
+	return slices.DeleteFunc(Of(on...), func(c *Command) bool { return c.Bulk() })
+}
+
+// Named returns the row of a name, nil if there is none.
+func Named(rows []*Command, name string) *Command {
+	if i := slices.IndexFunc(rows, func(c *Command) bool { return c.Name == name }); i >= 0 {
+		return rows[i]
+	}
+	return nil
 }
 
 // Line is the command on the command line, without its arguments.

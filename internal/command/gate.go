@@ -20,31 +20,36 @@ var gateCommands = []Command{
 		On: Gate, Name: "pause", Did: "paused", Short: "Pause a gate",
 		Means:   "No attempt passes the gate, on any node and across restarts, until it is resumed. Attempts that run continue.",
 		Example: `  perdure gates pause payments --reason "the bank asked for it"`,
-	}, tellGate("pause", ops.PauseGate)),
+	}, tell("pause", ops.PauseGate, atGate)),
 	Row(Command{
 		On: Gate, Name: "resume", Did: "resumed", Short: "Resume a paused gate",
 		Means:   "Attempts pass the gate again, as its limit, rate and breaker allow. A gate that is not paused stays as it is.",
 		Example: `  perdure gates resume payments --reason "the bank is ready"`,
-	}, tellGate("resume", ops.ResumeGate)),
+	}, tell("resume", ops.ResumeGate, atGate)),
 	probeGate,
 	resetGate,
 }
 
-// tellGate is a request to a gate that its owner obeys when it sees it. A dry run says who is at
-// the gate.
-func tellGate(verb string, tell func(context.Context, *perdure.Engine, string, ...ops.ControlOption) error) func(*Ask, *Reason) (Told, Effect, error) {
+// tell is a request to a gate or schedule that its owner obeys when it sees it. A dry run says how
+// it stands.
+func tell(verb string, do func(context.Context, *perdure.Engine, string, ...ops.ControlOption) error, stands func(*Ask) ([]string, error)) func(*Ask, *Reason) (Told, Effect, error) {
 	return func(a *Ask, r *Reason) (told Told, e Effect, err error) {
 		told = Told{Name: a.Name, Operation: verb, By: a.By, Why: r.Why, DryRun: r.DryRun}
 		if !r.DryRun {
-			return told, e, tell(a.Ctx, a.Engine, a.Name, a.Settings(r)...)
+			return told, e, do(a.Ctx, a.Engine, a.Name, a.Settings(r)...)
 		}
-		g, err := FindGate(a.Ctx, a.Engine, a.Name)
-		if err == nil {
-			e.say(human.Plural(g.Running, "attempt runs", "attempts run") + ", " + human.Plural(g.Waiting, "call waits", "calls wait") + ".")
-			told.Says = e.Says
-		}
-		return told, e, err
+		told.Says, err = stands(a)
+		return told, Effect{Says: told.Says}, err
 	}
+}
+
+// atGate says who is at a gate.
+func atGate(a *Ask) ([]string, error) {
+	g, err := FindGate(a.Ctx, a.Engine, a.Name)
+	if err != nil {
+		return nil, err
+	}
+	return []string{human.Plural(g.Running, "attempt runs", "attempts run") + ", " + human.Plural(g.Waiting, "call waits", "calls wait") + "."}, nil
 }
 
 // FindGate returns a gate by its name.

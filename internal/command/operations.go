@@ -34,7 +34,7 @@ on which it did, it is refused, unless it is forced. See the builds: perdure sho
 		Means:   "The calls complete with a result, as if their activity had returned it. An attempt that runs is abandoned. A result that the workflow's code cannot read is refused.",
 		Example: `  perdure skip order-17 --call 3 --result '{"receipt": "paid in cash"}' --reason "the customer is in the shop"`,
 	}, func(p *skip) (Operation, error) {
-		op := ops.Skip(orNull(p.Result))
+		op := ops.Skip(OrNull(p.Result))
 		return Operation{calls: &op}, nil
 	}),
 	bulk(Command{
@@ -124,8 +124,8 @@ type fail struct {
 	Reason
 }
 
-// orNull returns a value, or null if there is none.
-func orNull(v json.RawMessage) json.RawMessage {
+// OrNull returns a value, or null if there is none.
+func OrNull(v json.RawMessage) json.RawMessage {
 	if len(v) == 0 {
 		return json.RawMessage("null")
 	}
@@ -146,7 +146,7 @@ the arguments are NAME [JSON].`,
   perdure signal order-17 comment '"a text needs quotes inside quotes"'
   perdure signal --all --type checkout close --dry-run`,
 }, func(p *signalParams) (Operation, error) {
-	value := orNull(p.Value)
+	value := OrNull(p.Value)
 	return Operation{runs: ops.SignalRun(p.Signal, value), send: func(a *Ask, _ *Reason) (Sent, error) {
 		sent := Sent{WorkflowID: a.Name, Sent: "signal", Name: p.Signal, Key: p.Key, Says: "Signal " + p.Signal + " is in the database; workflow " + a.Name + " receives it when its code asks for it."}
 		return sent, workflow.NewSignal[json.RawMessage](p.Signal).SendOnce(a.Ctx, a.Engine.Workflow(a.Name), p.Key, value)

@@ -1,10 +1,8 @@
 package command
 
 import (
-	"context"
 	"time"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/wording"
@@ -19,38 +17,30 @@ var scheduleCommands = []Command{
 		On: Schedule, Name: "pause", Did: "paused", Short: "Pause a schedule",
 		Means:   "The schedule fires nothing by itself until it is resumed. Fires that wait are skipped; open runs continue.",
 		Example: `  perdure schedules pause nightly --reason "the warehouse is closed"`,
-	}, tellSchedule("pause", ops.PauseSchedule)),
+	}, tell("pause", ops.PauseSchedule, openOf)),
 	Row(Command{
 		On: Schedule, Name: "resume", Did: "resumed", Short: "Resume a paused schedule",
 		Means:   "The schedule fires again, from its next time on. Times in the pause are not fired: that is what a backfill does.",
 		Example: `  perdure schedules resume nightly --reason "the warehouse is open"`,
-	}, tellSchedule("resume", ops.ResumeSchedule)),
+	}, tell("resume", ops.ResumeSchedule, openOf)),
 	Row(Command{
 		On: Schedule, Name: "delete", Did: "deleted", Short: "Delete a schedule", Danger: true, Gone: true, Address: "DELETE /api/schedules/{name}",
 		Means:   "The schedule fires nothing any more. Runs that it started continue; fires that wait are dropped.",
 		Example: `  perdure schedules delete nightly --reason "the report is no longer read"`,
-	}, tellSchedule("delete", ops.DeleteSchedule)),
+	}, tell("delete", ops.DeleteSchedule, openOf)),
 }
 
-// tellSchedule is a request to a schedule that its owner obeys when it sees it. A dry run says
-// what of it is open.
-func tellSchedule(verb string, tell func(context.Context, *perdure.Engine, string, ...ops.ControlOption) error) func(*Ask, *Reason) (Told, Effect, error) {
-	return func(a *Ask, r *Reason) (told Told, e Effect, err error) {
-		told = Told{Name: a.Name, Operation: verb, By: a.By, Why: r.Why, DryRun: r.DryRun}
-		if !r.DryRun {
-			return told, e, tell(a.Ctx, a.Engine, a.Name, a.Settings(r)...)
-		}
-		s, err := ops.DescribeSchedule(a.Ctx, a.Engine, a.Name)
-		if err != nil {
-			return told, e, err
-		}
-		e.say(human.Plural(len(s.Open), "run is open", "runs are open") + ", " + human.Plural(len(s.Waiting), "fire waits", "fires wait") + ".")
-		if len(s.Next) > 0 {
-			e.say("The next time is " + human.Time(s.Next[0].Due) + ".")
-		}
-		told.Says = e.Says
-		return told, e, nil
+// openOf says what of a schedule is open.
+func openOf(a *Ask) ([]string, error) {
+	s, err := ops.DescribeSchedule(a.Ctx, a.Engine, a.Name)
+	if err != nil {
+		return nil, err
 	}
+	says := []string{human.Plural(len(s.Open), "run is open", "runs are open") + ", " + human.Plural(len(s.Waiting), "fire waits", "fires wait") + "."}
+	if len(s.Next) > 0 {
+		says = append(says, "The next time is "+human.Time(s.Next[0].Due)+".")
+	}
+	return says, nil
 }
 
 var triggerSchedule = fills(Row(Command{

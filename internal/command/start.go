@@ -95,7 +95,7 @@ func (p *Start) start(a *Ask) (s Started, e Effect, err error) {
 	if p.DryRun {
 		return p.preview(a, s)
 	}
-	h, err := perdure.Start(a.Ctx, a.Engine, Declared(p.Workflow), s.WorkflowID, orNull(p.Input), p.options()...)
+	h, err := perdure.Start(a.Ctx, a.Engine, Declared(p.Workflow), s.WorkflowID, OrNull(p.Input), p.options()...)
 	if err != nil {
 		return s, e, err
 	}

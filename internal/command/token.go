@@ -14,7 +14,7 @@ var tokenCommands = []Command{
 		Example: `  perdure complete AQEBAXJ1bi0x... true
   perdure complete AQEBAXJ1bi0x... '{"approved_by": "Ada"}'`,
 	}, func(a *Ask, p *complete) (Sent, Effect, error) {
-		return Sent{Sent: "complete"}, recorded, a.Engine.Complete(a.Ctx, p.Token, orNull(p.Result))
+		return Sent{Sent: "complete"}, recorded, a.Engine.Complete(a.Ctx, p.Token, OrNull(p.Result))
 	}),
 	Row(Command{
 		On: Token, Name: "fail-attempt", Short: "Fail an external attempt by its token", Address: "POST /api/attempts/fail", NoKey: true,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 )
 
 // class says what happens to a field in the face of its document.
@@ -62,27 +63,27 @@ var classes = map[string]class{
 // Face returns a document, which is a JSON object, without its secrets. shown is the
 // description that replaces them. Face returns nil if doc is not a JSON object.
 func Face(doc []byte, shown string) []byte {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(doc, &fields) != nil || fields == nil {
+	var plain bytes.Buffer
+	if json.Compact(&plain, doc) != nil || plain.Bytes()[0] != '{' {
 		return nil
 	}
-	b := appendFace(make([]byte, 0, len(doc)), doc, shown)
+	b := appendFace(make([]byte, 0, len(doc)), plain.Bytes(), shown)
 	if !json.Valid(b) {
 		return nil
 	}
 	return b
 }
 
-// appendFace appends the face of valid JSON whose fields are classified.
+// appendFace appends the face of compact JSON whose fields are classified.
 func appendFace(b, doc []byte, shown string) []byte {
-	s := scanner{doc: doc}
-	switch s.peek() {
+	s := scanner{doc}
+	switch doc[0] {
 	case '{':
 		return appendObject(b, &s, shown)
 	case '[':
 		b = append(b, '[')
 		n := 0
-		for s.next('[', ']') {
+		for s.next() {
 			if n++; n > 1 {
 				b = append(b, ',')
 			}
@@ -90,8 +91,8 @@ func appendFace(b, doc []byte, shown string) []byte {
 		}
 		return append(b, ']')
 	}
-	if raw := s.element(); raw[0] != '"' {
-		return append(b, raw...)
+	if doc[0] != '"' {
+		return append(b, doc...)
 	}
 	return append(b, `""`...)
 }
@@ -105,9 +106,9 @@ func appendObject(b []byte, s *scanner, shown string) []byte {
 		}
 		b = append(append(b, name...), ':')
 	}
-	for s.next('{', '}') {
+	for s.next() {
 		name := s.element()
-		s.colon()
+		s.rest = s.rest[1:] // the colon
 		raw := s.element()
 		switch c := classes[string(name[1:len(name)-1])]; {
 		case c == secret:
@@ -152,92 +153,35 @@ func sizeOf(payload []byte) int {
 	return len(payload)
 }
 
-// scanner iterates over valid JSON.
-type scanner struct {
-	doc []byte
-	at  int
-}
+// scanner iterates over compact JSON.
+type scanner struct{ rest []byte }
 
-func (s *scanner) blanks() {
-	for s.at < len(s.doc) {
-		switch s.doc[s.at] {
-		case ' ', '\t', '\n', '\r':
-			s.at++
-		default:
-			return
-		}
-	}
-}
-
-func (s *scanner) peek() byte {
-	s.blanks()
-	return s.doc[s.at]
-}
-
-// next moves to the next element of a list or object, past its comma. It returns false at
-// the end.
-func (s *scanner) next(begin, end byte) bool {
-	if c := s.peek(); c == begin && s.at == s.first() || c == ',' {
-		s.at++
-	}
-	if s.peek() == end {
-		s.at++
-		return false
-	}
-	return true
-}
-
-// first returns where the scanned value begins.
-func (s *scanner) first() int {
-	first := scanner{doc: s.doc}
-	first.blanks()
-	return first.at
-}
-
-func (s *scanner) colon() {
-	s.blanks()
-	s.at++
+// next moves to the next element of a list or object, past what stands before it. It returns false
+// at the end.
+func (s *scanner) next() bool {
+	before := s.rest[0]
+	s.rest = s.rest[1:]
+	return before != '}' && before != ']' && s.rest[0] != '}' && s.rest[0] != ']'
 }
 
 // element returns the next value and moves past it.
 func (s *scanner) element() []byte {
-	s.blanks()
-	begin, depth := s.at, 0
-	for s.at < len(s.doc) {
-		switch s.doc[s.at] {
+	at, depth := 0, 0
+	for ; at < len(s.rest) && (depth > 0 || !strings.ContainsRune(",:}]", rune(s.rest[at]))); at++ {
+		switch s.rest[at] {
 		case '"':
-			for s.at++; s.doc[s.at] != '"'; s.at++ {
-				if s.doc[s.at] == '\\' {
-					s.at++
+			for at++; s.rest[at] != '"'; at++ {
+				if s.rest[at] == '\\' {
+					at++
 				}
 			}
-			if s.at++; depth == 0 {
-				return s.doc[begin:s.at]
-			}
-			continue
 		case '{', '[':
 			depth++
 		case '}', ']':
-			if depth == 0 {
-				return trimmed(s.doc[begin:s.at])
-			}
-			if depth--; depth == 0 {
-				s.at++
-				return s.doc[begin:s.at]
-			}
-		case ',', ':':
-			if depth == 0 {
-				return trimmed(s.doc[begin:s.at])
-			}
+			depth--
 		}
-		s.at++
 	}
-	return trimmed(s.doc[begin:])
-}
-
-func trimmed(b []byte) []byte {
-	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\n' || b[len(b)-1] == '\t' || b[len(b)-1] == '\r') {
-		b = b[:len(b)-1]
-	}
-	return b
+	value := s.rest[:at]
+	s.rest = s.rest[at:]
+	return value
 }

@@ -484,7 +484,7 @@ var table = []row{
 	},
 	{
 		pkg:  "cmd/perdure/...",
-		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "codec", "store/copying", "store/memory", "store/sqlite", "store/postgres", "flow", "internal/flow/syntax", "internal/flow/eval", "internal/flow/check", "internal/flow/rehearsal", "access", "api", "dashboard", "internal/dbname", "internal/filelock", "internal/human", "internal/see", "internal/near", "internal/notation", "internal/command", "internal/listing", "internal/param", "internal/policyedit", "internal/torture", "internal/wording", "cmd/perdure/...", "internal/seal"},
+		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "codec", "store/copying", "store/memory", "store/sqlite", "store/postgres", "flow", "internal/flow/syntax", "internal/flow/eval", "internal/flow/check", "internal/flow/rehearsal", "access", "api", "dashboard", "internal/dbname", "internal/filelock", "internal/human", "internal/see", "internal/near", "internal/notation", "internal/command", "internal/listing", "internal/param", "internal/policyedit", "internal/torture", "internal/wording", "telemetry", "cmd/perdure/...", "internal/seal"},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "github.com/clipperhouse/displaywidth", "golang.org/x/sys", "github.com/jackc/pgx/v5"},
 		test: []string{"github.com/rogpeppe/go-internal/testscript"},
 		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot. Its help lists the keys of internal/notation, as docs/notation.md does. It checks, formats and rehearses flow files, which needs their trees",

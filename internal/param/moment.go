@@ -11,7 +11,10 @@ import (
 )
 
 // Moment is a time as human.Moment reads it.
-type Moment struct{ At time.Time }
+type Moment struct {
+	At      time.Time
+	Written string // as it was read; empty if it was not
+}
 
 // UnmarshalText reads a time.
 func (m *Moment) UnmarshalText(text []byte) error {
@@ -19,7 +22,7 @@ func (m *Moment) UnmarshalText(text []byte) error {
 	if !ok {
 		return Bad("time", "write one as in 2026-11-22T08:00:00Z, a date, yesterday, or how long ago it was, as in 90m, 24h or 7d", "is %q, which is no time", Clip(string(text)))
 	}
-	m.At = at.UTC()
+	m.At, m.Written = at.UTC(), string(text)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package policyedit
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -42,14 +43,9 @@ func (c *Classes) Seen() int { return c.seen }
 
 // All returns the classes, the largest first.
 func (c *Classes) All() []*Class {
-	all := make([]*Class, 0, len(c.all))
-	for _, class := range c.all {
-		all = append(all, class)
-	}
-	slices.SortFunc(all, func(x, y *Class) int {
+	return slices.SortedFunc(maps.Values(c.all), func(x, y *Class) int {
 		return cmp.Or(cmp.Compare(y.Calls, x.Calls), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Example, y.Example))
 	})
-	return all
 }
 
 // Add adds a call of a workflow ID to its class. The error says why it cannot have the

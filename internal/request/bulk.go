@@ -78,9 +78,7 @@ func (b *bulk) all(ctx context.Context, selected view.Filter) error {
 		if err != nil || b.result.DryRun || !in.Operation.OfRun() || touched == 0 {
 			return err
 		}
-		if b.began == "" {
-			b.began = newest
-		}
+		b.began = cmp.Or(b.began, newest)
 		b.seen, filter.Before = max(b.seen, b.began, newest), ""
 	}
 }

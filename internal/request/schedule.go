@@ -50,9 +50,7 @@ func scheduleOf(when schedule.Spec, start *Start) *history.Schedule {
 	if s.CatchUp == 0 {
 		s.CatchUp = schedule.DefaultCatchUp
 	}
-	if s.Overlap == "" {
-		s.Overlap = string(schedule.Skip)
-	}
+	s.Overlap = cmp.Or(s.Overlap, string(schedule.Skip))
 	return s
 }
 
@@ -110,9 +108,7 @@ func (c *Client) BackfillSchedule(ctx context.Context, name string, from, until 
 		if err != nil {
 			return 0, err
 		}
-		if overlap == "" {
-			overlap = schedule.BufferAll
-		}
+		overlap = cmp.Or(overlap, schedule.BufferAll)
 		return n, c.askSchedule(ctx, name, core.ToSchedule{
 			Word: core.ScheduleBackfill, At: now, From: from.UnixNano(), Until: until.UnixNano(), Overlap: string(overlap),
 		}, by)

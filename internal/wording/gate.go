@@ -68,5 +68,8 @@ func GateBreaker(g *view.Gate) string {
 	case g.Spec.Breaker.PerKey:
 		return "closed for each key"
 	}
-	return strings.ReplaceAll(g.Breaker, "_", " ")
+	return Breaker(g.Breaker)
 }
+
+// Breaker is the state of a circuit breaker in words.
+func Breaker(state string) string { return strings.ReplaceAll(state, "_", " ") }

@@ -2,6 +2,7 @@ package wording
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/human"
@@ -77,4 +78,50 @@ func TrialEstimate(t *view.PolicyTrial) string {
 		return ""
 	}
 	return fmt.Sprintf("Estimate: %.1f of the %s would have succeeded.", *t.Estimate, human.Plural(t.Trial.Unknown, "unknown call", "unknown calls"))
+}
+
+// TrialUntried says on which calls the policy was not tried; since is what the time was asked for by.
+func TrialUntried(t *view.PolicyTrial, since string) (says []string) {
+	if t.LeftOut > 0 {
+		says = append(says, human.Plural(t.LeftOut, "call is", "calls are")+" left out: the first attempt is not on record any more, or before "+since+".")
+	}
+	if t.FirstTry > 0 {
+		says = append(says, human.Plural(int(t.FirstTry), "more call", "more calls")+" succeeded at the first attempt, which no policy changes.")
+	}
+	return says
+}
+
+// TrialTone is the tone of calls by whether they would succeed where they did not.
+func TrialTone(c *view.TrialClass) Tone {
+	switch {
+	case c.Recorded == c.Trial:
+	case c.Trial == view.EndedSucceeded:
+		return "good"
+	case c.Recorded == view.EndedSucceeded:
+		return "bad"
+	}
+	return "calm"
+}
+
+// FromTo is a number on record and with the policy, with an arrow between them if they differ.
+func FromTo(recorded, trial int, arrow string) string {
+	if recorded == trial {
+		return human.Count(recorded)
+	}
+	return human.Count(recorded) + " " + arrow + " " + human.Count(trial)
+}
+
+// TrialStarts are how many attempts start in each span of a load that is not empty: on record, with
+// the policy and, where that differs, at worst.
+func TrialStarts(l *view.TrialLoad) [][]int {
+	at := func(p view.TrialPoint) int { return int(p.Time.Sub(l.Points[0].Time) / l.Width) }
+	n := at(l.Points[len(l.Points)-1]) + 1
+	all := [][]int{make([]int, n), make([]int, n), make([]int, n)}
+	for _, p := range l.Points {
+		all[0][at(p)], all[1][at(p)], all[2][at(p)] = p.Recorded, p.Trial, p.Worst
+	}
+	if slices.Equal(all[1], all[2]) {
+		return all[:2]
+	}
+	return all
 }

@@ -105,3 +105,22 @@ func TestTrials(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestE116_AHeldRunNamesItsBuild: what to deploy, and where it was.
+func TestE116_AHeldRunNamesItsBuild(t *testing.T) {
+	noon := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		status string
+		needs  *view.NeededCode
+		want   string
+	}{
+		{view.StatusWaitingForCode, nil, "No node is remembered that had it."},
+		{view.StatusParked, nil, ""}, // whether it is known what fits depends on why
+		{view.StatusParked, &view.NeededCode{Build: "v1.2.0", Node: "web-1", Seen: noon.Add(-time.Hour)}, "It continues with build v1.2.0, last seen 1h00m ago on the node web-1."},
+		{view.StatusWaitingForCode, &view.NeededCode{Build: "v2", Node: "web-2", Version: "7", Seen: noon, Live: true}, "The node web-2 has build v2 (version 7 of its workflow), with which it continues when that node serves its partition."},
+	} {
+		if got := Needed(&view.Description{Run: view.Run{Status: c.status}, Needs: c.needs}, noon); got != c.want {
+			t.Errorf("of %+v: %q, want %q", c.needs, got, c.want)
+		}
+	}
+}

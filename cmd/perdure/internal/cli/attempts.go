@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/perdure/perdure"
@@ -16,7 +17,7 @@ import (
 func attemptsCommand(scr *screen, db *source) *cobra.Command {
 	var opt ledgerOptions
 	var run whichRun
-	var from part
+	var from partFlags
 	var call int64
 	cmd := &cobra.Command{
 		Use:   "attempts [ID]",
@@ -40,26 +41,23 @@ the first try are not found there; "perdure stats activities" counts them.`,
 			if err := opt.resolve(); err != nil {
 				return err
 			}
-			if err := from.check(); err != nil {
-				return err
-			}
 			if len(args) == 0 {
 				if err := from.ofAll(cmd, &opt, "attempts", "run", "after", "call"); err != nil {
 					return err
 				}
-				return findAttempts(scr, db, cmd.Context(), &opt)
+				return find(scr, db, cmd.Context(), opt.filter, "No attempts match", ops.FindAttempts, foundTable)
 			}
 			if cmd.Flags().Changed("type") {
 				return usage("Leave it out, or the ID.", "--type is for the attempts of many workflows.")
 			}
-			r := view.AttemptRange{Call: call, Limit: from.limit}
+			var after view.AttemptPlace
 			switch {
 			case call < 0:
 				return noCall(call)
-			case r.After.UnmarshalText([]byte(from.after)) != nil:
+			case after.UnmarshalText([]byte(from.after)) != nil:
 				return usage("Write the number of a step, and with a point that of an attempt: 17 or 17.3.", "%q is not the number of a step or attempt.", from.after)
 			}
-			return attempts(scr, db, cmd.Context(), args[0], run, r, &opt)
+			return attemptsOf(args[0], view.AttemptRange{Call: call, After: after}, &opt).show(scr, db, cmd.Context(), args[0], run, from.limit)
 		},
 	}
 	opt.flags(scr, cmd)
@@ -69,78 +67,29 @@ the first try are not found there; "perdure stats activities" counts them.`,
 	return cmd
 }
 
-func attempts(scr *screen, db *source, ctx context.Context, id string, run whichRun, part view.AttemptRange, opt *ledgerOptions) error {
-	return db.withRun(ctx, id, func(e *perdure.Engine) error {
-		limit, whole := part.Limit, part.Call == 0 && part.After == view.AttemptPlace{}
-		if run.id == "" && whole && limit == 0 && scr.format == formatTable {
-			runs, err := continuedRuns(ctx, e, id)
-			if err != nil {
-				return err
+// attemptsOf is the list of the attempts of a workflow.
+func attemptsOf(id string, part view.AttemptRange, opt *ledgerOptions) *workflowList[view.Attempt] {
+	l := &workflowList[view.Attempt]{
+		selects: opt.selector(), table: attemptTable, place: func(last *view.Attempt) string { return last.Place().String() },
+		read: func(ctx context.Context, h perdure.Handle[json.RawMessage], last *view.Attempt, n int) ([]view.Attempt, error) {
+			next := part
+			if next.Limit = n; last != nil {
+				next.After = last.Place()
 			}
-			if len(runs) > 0 {
-				return attemptsOfRuns(scr, ctx, e, id, runs, opt)
+			return h.AttemptsRange(ctx, next)
+		},
+		none: func(int) string { return fmt.Sprintf("No attempt of workflow %s matches.", id) },
+	}
+	if part == (view.AttemptRange{}) {
+		l.ofChain = "an attempt"
+		l.none = func(read int) string {
+			if read == 0 {
+				return fmt.Sprintf("Workflow %s has made no attempt yet.", id)
 			}
+			return fmt.Sprintf("No attempt of workflow %s matches; there are %d in all.", id, read)
 		}
-		p, err := inParts(scr, limit, opt.selector(), func(last *view.Attempt, n int) ([]view.Attempt, error) {
-			if part.Limit = n; last != nil {
-				part.After = last.Place()
-			}
-			attempts, err := run.of(e, id).AttemptsRange(ctx, part)
-			return attempts, run.explain(db, id, err)
-		})
-		switch {
-		case err != nil || scr.format != formatTable:
-			return err
-		case p.read == 0 && whole:
-			scr.printf("Workflow %s has made no attempt yet.\n", id)
-			return nil
-		case len(p.rows) == 0 && whole:
-			scr.printf("No attempt of workflow %s matches; there are %d in all.\n", id, p.read)
-			return nil
-		case len(p.rows) == 0:
-			scr.printf("No attempt of workflow %s matches.\n", id)
-			return nil
-		}
-		if err := attemptTable(scr, p.rows); err != nil || !p.more {
-			return err
-		}
-		scr.tellMore(limit, p.last.Place().String())
-		return nil
-	})
-}
-
-// attemptsOfRuns shows the attempts of all runs of a workflow that went on as new.
-func attemptsOfRuns(scr *screen, ctx context.Context, e *perdure.Engine, id string, runs []view.ChainRun, opt *ledgerOptions) error {
-	return eachRun(scr, id, "an attempt", runs, func(run, heading string) (int, error) {
-		p, err := inParts(scr, 0, opt.selector(), func(last *view.Attempt, n int) ([]view.Attempt, error) {
-			part := view.AttemptRange{Limit: n}
-			if last != nil {
-				part.After = last.Place()
-			}
-			return e.Workflow(id).OfRun(run).AttemptsRange(ctx, part)
-		})
-		if err != nil || len(p.rows) == 0 {
-			return 0, err
-		}
-		scr.printf("%s", heading)
-		err = attemptTable(scr, p.rows)
-		scr.printf("\n")
-		return len(p.rows), err
-	})
-}
-
-// findAttempts searches all workflows.
-func findAttempts(scr *screen, db *source, ctx context.Context, opt *ledgerOptions) error {
-	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		found, more, err := find(ctx, e, opt.filter, ops.FindAttempts)
-		if err == nil {
-			err = showAll(scr, found, "No attempts match"+db.inGroup()+".", with(scr, foundTable))
-		}
-		if err == nil && more {
-			scr.cutOff("latest", len(found))
-		}
-		return err
-	})
+	}
+	return l
 }
 
 // foundTable shows attempts of several workflows.

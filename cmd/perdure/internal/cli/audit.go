@@ -40,32 +40,26 @@ continues with those that started earlier.`,
 			if flag := anyChanged(cmd, []string{"since", "until", "limit", "runs", "before"}); flag != "" {
 				return usage("Leave one of them out.", "--%s is for the audit over everything, without an ID.", flag)
 			}
-			return audit(scr, db, cmd.Context(), args[0])
+			return db.withRun(cmd.Context(), args[0], func(e *perdure.Engine) error {
+				records, err := e.Workflow(args[0]).Audit(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return showAll(scr, records, "Nothing was done to workflow "+args[0]+" or its calls.", controlTable)
+			})
 		},
 	}
 	opt.span(scr, cmd)
-	cmd.Flags().IntVar(&opt.filter.Limit, "limit", 100, "without an ID: at most this `number`; 0 for all")
-	cmd.Flags().IntVar(&filter.Runs, "runs", 0, "without an ID: read the `number` of workflows that started last; 0 for 1,000, or fewer with long histories")
+	opt.filter.Limit = 100
+	limited(cmd.Flags(), &opt.filter.Limit, "without an ID: at most this `number`; 0 for all")
+	number(cmd.Flags(), &filter.Runs, "runs", 0, mostAudited, fmt.Sprintf("Use a number from 1 to %d, or 0.", mostAudited), "without an ID: read the `number` of workflows that started last; 0 for 1,000, or fewer with long histories")
 	cmd.Flags().StringVar(&filter.Before, "before", "", "without an ID: only what was done to workflows that started before this `run`")
 	return cmd
-}
-
-func audit(scr *screen, db *source, ctx context.Context, id string) error {
-	return db.withRun(ctx, id, func(e *perdure.Engine) error {
-		records, err := e.Workflow(id).Audit(ctx)
-		if err != nil {
-			return err
-		}
-		return showAll(scr, records, "Nothing was done to workflow "+id+" or its calls.", with(scr, controlTable))
-	})
 }
 
 func auditGroup(scr *screen, db *source, ctx context.Context, opt *ledgerOptions, filter view.AuditFilter) error {
 	if err := opt.resolve(); err != nil {
 		return err
-	}
-	if filter.Runs < 0 || filter.Runs > mostAudited {
-		return usage(fmt.Sprintf("Use a number from 1 to %d, or 0.", mostAudited), "--runs is %d.", filter.Runs)
 	}
 	filter.Since, filter.Until, filter.Limit = opt.filter.Since, opt.filter.Until, cmp.Or(opt.filter.Limit, mostAudited)
 	return db.withEngine(ctx, func(e *perdure.Engine) error {
@@ -73,7 +67,7 @@ func auditGroup(scr *screen, db *source, ctx context.Context, opt *ledgerOptions
 		if err != nil {
 			return err
 		}
-		err = showAll(scr, found.Records, "Nothing that was done"+db.inGroup()+" is on record; what no engine has seen yet is not.", func(records []view.AuditRecord) error {
+		err = showAll(scr, found.Records, "Nothing that was done"+db.inGroup()+" is on record; what no engine has seen yet is not.", func(scr *screen, records []view.AuditRecord) error {
 			return errors.Join(auditTable(scr, records), pausedNow(scr, ctx, e))
 		})
 		if err != nil || scr.format != formatTable {
@@ -115,15 +109,7 @@ func controlTable(scr *screen, records []view.ControlRecord) error {
 	table.Spare("ID", "NOTE")
 	table.Right(2)
 	for _, r := range records {
-		call := ""
-		if r.Call > 0 {
-			call = fmt.Sprint(r.Call)
-		}
-		by := r.By
-		if by == "" {
-			by = "(the engine)"
-		}
-		table.Row(scr.ago(r.Time), r.WorkflowID, call, r.Name, r.Operation, r.Outcome, by, r.Why, r.Note)
+		table.Row(scr.ago(r.Time), r.WorkflowID, unlessZero(r.Call), r.Name, r.Operation, r.Outcome, cmp.Or(r.By, "(the engine)"), r.Why, r.Note)
 	}
 	return table.Write(scr.out)
 }
@@ -134,11 +120,7 @@ func auditTable(scr *screen, records []view.AuditRecord) error {
 	table.Spare("STEP", "CALL", "NOTE", "KIND")
 	table.Right(3)
 	for _, r := range records {
-		call := ""
-		if r.Call > 0 {
-			call = fmt.Sprint(r.Call)
-		}
-		table.Row(scr.ago(r.Time), r.Kind, r.Name, call, r.Step, r.Operation, r.Outcome, cmp.Or(r.By, "(the engine)"), r.Why, r.Note)
+		table.Row(scr.ago(r.Time), r.Kind, r.Name, unlessZero(r.Call), r.Step, r.Operation, r.Outcome, cmp.Or(r.By, "(the engine)"), r.Why, r.Note)
 	}
 	return table.Write(scr.out)
 }

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/perdure/perdure"
@@ -17,7 +19,7 @@ import (
 func callsCommand(scr *screen, db *source) *cobra.Command {
 	var opt ledgerOptions
 	var run whichRun
-	var from part
+	var from partFlags
 	cmd := &cobra.Command{
 		Use:   "calls [ID]",
 		Short: "Show how many attempts each step needed, and how long they took",
@@ -40,119 +42,67 @@ the latest attempt of a step.`,
 			if err := opt.resolve(); err != nil {
 				return err
 			}
-			if err := from.check(); err != nil {
-				return err
-			}
 			if len(args) == 0 {
 				if err := from.ofAll(cmd, &opt, "steps", "run", "after"); err != nil {
 					return err
 				}
-				return findCalls(scr, db, cmd.Context(), &opt)
+				return find(scr, db, cmd.Context(), opt.filter, noCalls, ops.FindCalls, callTable)
 			}
 			if flag := anyChanged(cmd, []string{"type", "activity", errorType, "outcome", "reason", "since", "until"}); flag != "" {
 				return usage("Leave it out, or the ID.", "--%s is for the steps of many workflows.", flag)
 			}
-			r := view.CallRange{Limit: from.limit}
+			part := view.CallRange{}
 			if from.after != "" {
 				var err error
-				if r.After, err = strconv.ParseInt(from.after, 10, 64); err != nil || r.After < 0 {
+				if part.After, err = strconv.ParseInt(from.after, 10, 64); err != nil || part.After < 0 {
 					return usage("Write the number of a step, such as 17.", "%q is not the number of a step.", from.after)
 				}
 			}
-			return showCalls(scr, db, cmd.Context(), args[0], run, r, &opt)
+			return callsOf(db, part, opt.filter.MoreThan).show(scr, db, cmd.Context(), args[0], run, from.limit)
 		},
 	}
 	opt.flags(scr, cmd)
-	cmd.Flags().IntVar(&opt.filter.MoreThan, "more-than", 0, "only those with more attempts than this `number`")
+	number(cmd.Flags(), &opt.filter.MoreThan, "more-than", 0, math.MaxInt32, "Use a number from 0.", "only those with more attempts than this `number`")
 	from.flags(cmd, "the number of a step", "; the default is all of one workflow, and 100 of many")
 	run.flag(cmd)
 	return cmd
 }
 
-func showCalls(scr *screen, db *source, ctx context.Context, id string, run whichRun, part view.CallRange, opt *ledgerOptions) error {
-	return db.withRun(ctx, id, func(e *perdure.Engine) error {
-		limit := part.Limit
-		var selects func(*view.CallAttempts) bool
-		if opt.filter.MoreThan > 0 {
-			selects = func(c *view.CallAttempts) bool { return c.Attempts > opt.filter.MoreThan }
-		}
-		if run.id == "" && part == (view.CallRange{}) && scr.format == formatTable {
-			runs, err := continuedRuns(ctx, e, id)
-			if err != nil {
-				return err
+// callsOf is the list of the calls of a workflow that needed more attempts than some.
+func callsOf(db *source, part view.CallRange, moreThan int) *workflowList[view.CallAttempts] {
+	l := &workflowList[view.CallAttempts]{
+		table: callTable, place: func(last *view.CallAttempts) string { return fmt.Sprint(last.Call) },
+		read: func(ctx context.Context, h perdure.Handle[json.RawMessage], last *view.CallAttempts, n int) ([]view.CallAttempts, error) {
+			next := part
+			if next.Limit = n; last != nil {
+				next.After = last.Call
 			}
-			if len(runs) > 0 {
-				return callsOfRuns(scr, ctx, e, id, runs, selects)
-			}
-		}
-		p, err := inParts(scr, limit, selects, func(last *view.CallAttempts, n int) ([]view.CallAttempts, error) {
-			if part.Limit = n; last != nil {
-				part.After = last.Call
-			}
-			calls, err := run.of(e, id).CallsRange(ctx, part)
-			return calls, run.explain(db, id, err)
-		})
-		if err != nil || scr.format != formatTable {
-			return err
-		}
-		if err := listCallAttempts(scr, db, p.rows); err != nil || !p.more {
-			return err
-		}
-		scr.tellMore(limit, fmt.Sprint(p.last.Call))
-		return nil
-	})
+			return h.CallsRange(ctx, next)
+		},
+		none: func(int) string { return noCalls + db.inGroup() + "." },
+	}
+	if moreThan > 0 {
+		l.selects = func(c *view.CallAttempts) bool { return c.Attempts > moreThan }
+	}
+	if part.After == 0 {
+		l.ofChain = "a step"
+	}
+	return l
 }
 
-// callsOfRuns shows the steps of all runs of a workflow that went on as new.
-func callsOfRuns(scr *screen, ctx context.Context, e *perdure.Engine, id string, runs []view.ChainRun, selects func(*view.CallAttempts) bool) error {
-	return eachRun(scr, id, "a step", runs, func(run, heading string) (int, error) {
-		p, err := inParts(scr, 0, selects, func(last *view.CallAttempts, n int) ([]view.CallAttempts, error) {
-			part := view.CallRange{Limit: n}
-			if last != nil {
-				part.After = last.Call
-			}
-			return e.Workflow(id).OfRun(run).CallsRange(ctx, part)
-		})
-		if err != nil || len(p.rows) == 0 {
-			return 0, err
-		}
-		scr.printf("%s", heading)
-		err = callTable(scr, p.rows)
-		scr.printf("\n")
-		return len(p.rows), err
-	})
-}
-
-func findCalls(scr *screen, db *source, ctx context.Context, opt *ledgerOptions) error {
-	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		calls, more, err := find(ctx, e, opt.filter, ops.FindCalls)
-		if err == nil {
-			err = listCallAttempts(scr, db, calls)
-		}
-		if err == nil && more {
-			scr.cutOff("latest", len(calls))
-		}
-		return err
-	})
-}
-
-func listCallAttempts(scr *screen, db *source, calls []view.CallAttempts) error {
-	return showAll(scr, calls, "No steps match"+db.inGroup()+".", with(scr, callTable))
-}
+// noCalls says that nothing is found.
+const noCalls = "No steps match"
 
 func callTable(scr *screen, calls []view.CallAttempts) error {
 	table := scr.table("ID", "CALL", "STEP", "ATTEMPTS", "NOT KEPT", "RAN", "BACKED OFF", "RETRYING", "LAST ENDED", "OUTCOME", "REASON", "ERROR")
 	table.Right(1, 3, 4)
 	table.Spare("REASON", "NOT KEPT", "LAST ENDED", "BACKED OFF", "RAN")
 	for _, c := range calls {
-		missing, last := "", term.Either{}
-		if c.NotKept > 0 {
-			missing = fmt.Sprint(c.NotKept)
-		}
+		last := term.Either{}
 		if c.Last != nil {
 			last = scr.ago(*c.Last)
 		}
-		table.Row(c.WorkflowID, fmt.Sprint(c.Call), c.Name, fmt.Sprint(c.Attempts), missing, human.Duration(c.Run), human.Duration(c.Backoff),
+		table.Row(c.WorkflowID, fmt.Sprint(c.Call), c.Name, fmt.Sprint(c.Attempts), unlessZero(c.NotKept), human.Duration(c.Run), human.Duration(c.Backoff),
 			human.Duration(c.Retrying), last, status(c.Outcome), c.Reason, wording.Error(&c))
 	}
 	return table.Write(scr.out)

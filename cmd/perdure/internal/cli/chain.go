@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,8 +45,7 @@ func chain(scr *screen, d *view.Description) error {
 	if len(d.Chain) == 0 {
 		return nil
 	}
-	scr.printf("\nRuns%s:\n\n", earlier(d.Chain))
-	table := scr.table("", "NO", "RUN", "STARTED AS", "ATTEMPT", "STATUS", "STARTED", "ENDED", "ERROR")
+	table := scr.titled("Runs"+earlier(d.Chain), "", "NO", "RUN", "STARTED AS", "ATTEMPT", "STATUS", "STARTED", "ENDED", "ERROR")
 	table.Indent = "  "
 	table.Right(1, 4)
 	for _, run := range d.Chain {
@@ -59,9 +59,7 @@ func chain(scr *screen, d *view.Description) error {
 		if run.Closed != nil {
 			ended = human.Time(*run.Closed)
 		}
-		if why == "" {
-			why = "start"
-		}
+		why = cmp.Or(why, "start")
 		table.Row(here, fmt.Sprint(run.Number), run.RunID, why, fmt.Sprint(run.Attempt), status(run.Status),
 			human.Time(began), ended, wording.Typed(run.ErrorType, run.Error))
 	}

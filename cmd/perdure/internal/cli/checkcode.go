@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -17,7 +19,7 @@ import (
 
 func checkCodeCommand(scr *screen, db *source) *cobra.Command {
 	var actions flowActions
-	var filter view.CodeFilter
+	filter := view.CodeFilter{Limit: 100}
 	cmd := &cobra.Command{
 		Use:   "check-code",
 		Short: "Try open runs of flow files with this perdure, before it serves",
@@ -35,14 +37,7 @@ The exit code is 7 if a run that continues now would stop.`,
   perdure check-code --db flows.db --sample 100 -o json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case filter.Sample < 0:
-				return usage("Use a number from 1, or 0 for all.", "--sample is %d.", filter.Sample)
-			case filter.Limit < 0:
-				return usage("Use a number from 1, or 0 for all.", "The limit is %d.", filter.Limit)
-			case filter.Limit == 0:
-				filter.Limit = math.MaxInt32
-			}
+			filter.Limit = cmp.Or(filter.Limit, math.MaxInt32)
 			runtime, err := actions.runtime(func(string) {})
 			if err != nil {
 				return err
@@ -52,9 +47,9 @@ The exit code is 7 if a run that continues now would stop.`,
 	}
 	actions.flags(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&filter.Sample, "sample", 0, "`number` of runs to replay, 0 for all; the same ones each time")
+	number(flags, &filter.Sample, "sample", 0, math.MaxInt32, "Use a number from 1, or 0 for all.", "`number` of runs to replay, 0 for all; the same ones each time")
 	flags.StringVar(&filter.IDPrefix, "prefix", "", "only with workflow IDs that begin with this `text`")
-	flags.IntVar(&filter.Limit, "limit", 100, "at most this `number`; 0 for all")
+	limited(flags, &filter.Limit, "at most this `number`; 0 for all")
 	return cmd
 }
 
@@ -85,20 +80,13 @@ func checkCode(scr *screen, db *source, ctx context.Context, runtime *flow.Runti
 	}
 	c, err := ops.CheckCode(ctx, e, filter)
 	if err == nil {
-		err = codeChecked(scr, db, ctx, e, c)
+		err = scr.judge(c, c.OK, "Open runs would stop.", func() error { return codeChecked(scr, db, ctx, e, c) })
 	}
 	return errors.Join(err, e.Close())
 }
 
-// codeChecked shows the result of a code check.
+// codeChecked shows the result of a code check to people.
 func codeChecked(scr *screen, db *source, ctx context.Context, e *perdure.Engine, c *view.CodeCheck) error {
-	var outcome error
-	if !c.OK {
-		outcome = &Error{Code: exitAttention, What: "Open runs would stop.", Silent: true}
-	}
-	if scr.format != formatTable {
-		return errors.Join(scr.document(c), outcome)
-	}
 	counts, err := ops.Counts(ctx, e)
 	if err != nil {
 		return err
@@ -115,13 +103,13 @@ func codeChecked(scr *screen, db *source, ctx context.Context, e *perdure.Engine
 		return err
 	}
 	others := -c.Open
-	for _, status := range []string{view.StatusRunning, view.StatusPaused, view.StatusWaitingForCode, view.StatusParked} {
+	for _, status := range wording.OpenStatuses {
 		others += counts.Runs[status]
 	}
 	if others > 0 {
 		scr.printf("\n%s left out. Go programs check their own: ops.CheckCode.\n", human.Plural(others, "other open run is", "other open runs are"))
 	}
-	return outcome
+	return nil
 }
 
 // replayed says how many runs were replayed, out of how many.

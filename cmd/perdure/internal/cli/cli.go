@@ -58,9 +58,6 @@ type source struct {
 	groupFlag *pflag.Flag
 }
 
-// with returns a function with its first argument given.
-func with[A, B, R any](a A, f func(A, B) R) func(B) R { return func(b B) R { return f(a, b) } }
-
 // Run runs the command and returns its exit code.
 func Run(ctx context.Context, env Env) int {
 	scr := &screen{

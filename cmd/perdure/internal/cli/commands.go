@@ -19,13 +19,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// tabled returns the commands of the table that are done to something, but for those on many
-// runs.
+// tabled returns the commands of the table that are done to one thing.
 func tabled(scr *screen, db *source, on ...command.On) (all []*cobra.Command) {
-	for _, c := range command.Of(on...) {
-		if !c.Bulk() {
-			all = append(all, ofTable(scr, db, c))
-		}
+	for _, c := range command.Single(on...) {
+		all = append(all, ofTable(scr, db, c))
 	}
 	return all
 }

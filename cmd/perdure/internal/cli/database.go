@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,10 +98,7 @@ func (db *source) open(ctx context.Context) (*perdure.Engine, error) {
 // opener returns the opener of a database, with the codecs in the file that the flag or the
 // environment names.
 func (db *source) opener(name database.Name) (store.Opener, error) {
-	path := db.codec
-	if path == "" {
-		path = db.scr.env.Getenv(codecVar)
-	}
+	path := cmp.Or(db.codec, db.scr.env.Getenv(codecVar))
 	if path == "" {
 		return name.Opener(), nil
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 func demoCommand(scr *screen, db *source) *cobra.Command {
-	var opt demo.Options
+	opt := demo.Options{Orders: demo.DefaultOrders, Kills: demo.DefaultKills}
 	var keep bool
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -49,10 +49,10 @@ name, and touches nothing else.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&opt.Orders, "orders", demo.DefaultOrders, "`number` of orders")
+	number(flags, &opt.Orders, "orders", 1, maxOrders, fmt.Sprintf("Use a number from 1 to %d.", maxOrders), "`number` of orders")
 	flags.StringVar(&opt.Dir, "dir", demo.DefaultDir, "`directory` in which everything is kept")
 	flags.BoolVar(&opt.Fresh, "fresh", false, "begin again, and delete what an earlier demo left there")
-	flags.IntVar(&opt.Kills, "kills", demo.DefaultKills, "`number` of times that a worker is killed")
+	number(flags, &opt.Kills, "kills", 0, maxKills, fmt.Sprintf("Use a number from 0 to %d.", maxKills), "`number` of times that a worker is killed")
 	flags.IntVar(&opt.Workers, "workers", 0, "`number` of worker processes (default 2 on PostgreSQL, else 1)")
 	flags.BoolVar(&keep, "keep", false, "serve the dashboard on the demo's data at the end")
 	cmd.AddCommand(demoWorkerCommand(scr))
@@ -93,12 +93,6 @@ func demoDatabase(db *source, opt *demo.Options, workersGiven bool) error {
 }
 
 func runDemo(scr *screen, ctx context.Context, opt demo.Options, keep bool) error {
-	switch {
-	case opt.Orders < 1 || opt.Orders > maxOrders:
-		return usage(fmt.Sprintf("Use a number from 1 to %d.", maxOrders), "--orders is %d.", opt.Orders)
-	case opt.Kills < 0 || opt.Kills > maxKills:
-		return usage(fmt.Sprintf("Use a number from 0 to %d.", maxKills), "--kills is %d.", opt.Kills)
-	}
 	if opt.Dir == "" {
 		return usage("Leave --dir out, or name a directory.", "--dir is empty.")
 	}

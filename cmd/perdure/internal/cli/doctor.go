@@ -3,18 +3,22 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
 func doctorCommand(scr *screen, db *source) *cobra.Command {
-	var since string
-	var limit int
+	var opt struct {
+		Since param.Moment `flag:"since" help:"only workflows started since this {time}: how long ago (90m, 24h, 7d), yesterday, 2026-11-21, or a time such as 2026-11-21T15:04:05Z"`
+	}
+	limit := 1000
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong with the database",
@@ -29,19 +33,12 @@ The exit code is 7 if something is wrong.`,
   perdure doctor --since 24h -o json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 0 {
-				return usage("Use a number from 1, or 0 for 1,000.", "The limit is %d.", limit)
-			}
-			from, err := moment("since", since, scr.env.Now())
-			if err != nil {
-				return err
-			}
-			filter := view.DoctorFilter{Since: from, Limit: limit}
+			filter := view.DoctorFilter{Since: opt.Since.At, Limit: limit}
 			return db.withEngine(cmd.Context(), func(e *perdure.Engine) error { return doctor(scr, cmd.Context(), e, filter) })
 		},
 	}
-	cmd.Flags().StringVar(&since, "since", "", "only workflows started since this `time`: how long ago (90m, 24h, 7d), yesterday, 2026-11-21, or a time such as 2026-11-21T15:04:05Z")
-	cmd.Flags().IntVar(&limit, "limit", 1000, "at most this `number`")
+	addParams(scr, cmd, &opt, "")
+	number(cmd.Flags(), &limit, "limit", 0, math.MaxInt32, "Use a number from 1, or 0 for 1,000.", "at most this `number`")
 	return cmd
 }
 
@@ -59,29 +56,21 @@ func doctor(scr *screen, ctx context.Context, e *perdure.Engine, filter view.Doc
 	if err != nil {
 		return err
 	}
-	var outcome error
-	if !c.OK {
-		outcome = &Error{Code: exitAttention, What: "Something on record is wrong.", Silent: true}
-	}
-	if scr.format != formatTable {
-		if err := scr.document(c); err != nil {
-			return err
+	return scr.judge(c, c.OK, "Something on record is wrong.", func() error {
+		scr.printf("Read %s with %s, and %s.\n", human.Plural(c.Runs, "run", "runs"), human.Plural(c.Turns, "turn", "turns"), human.Plural(c.Others, "gate or schedule", "gates and schedules"))
+		if c.OK {
+			scr.printf("%s\n", term.Painted{Text: "Nothing is wrong.", Colour: term.Good})
+			return nil
 		}
-		return outcome
-	}
-	scr.printf("Read %s with %s, and %s.\n", human.Plural(c.Runs, "run", "runs"), human.Plural(c.Turns, "turn", "turns"), human.Plural(c.Others, "gate or schedule", "gates and schedules"))
-	if c.OK {
-		scr.printf("%s\n", term.Painted{Text: "Nothing is wrong.", Colour: term.Good})
+		scr.printf("%s\n", term.Painted{Text: human.Plural(len(c.Findings), "thing is wrong:", "things are wrong:"), Colour: term.Bad})
+		for _, f := range c.Findings {
+			scr.printf("\n%s\n  %s\n  %s.\n", whose(f), f.Problem, f.Do)
+		}
+		if c.More {
+			scr.printf("\nThere is more. Set a higher --limit.\n")
+		}
 		return nil
-	}
-	scr.printf("%s\n", term.Painted{Text: human.Plural(len(c.Findings), "thing is wrong:", "things are wrong:"), Colour: term.Bad})
-	for _, f := range c.Findings {
-		scr.printf("\n%s\n  %s\n  %s.\n", whose(f), f.Problem, f.Do)
-	}
-	if c.More {
-		scr.printf("\nThere is more. Set a higher --limit.\n")
-	}
-	return outcome
+	})
 }
 
 // whose names the object of a finding.

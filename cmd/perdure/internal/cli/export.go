@@ -18,7 +18,7 @@ import (
 )
 
 func exportCommand(scr *screen, db *source) *cobra.Command {
-	var opt listOptions
+	opt := listOptions{limit: 100}
 	var redact bool
 	cmd := &cobra.Command{
 		Use:   "export [ID...]",
@@ -44,7 +44,7 @@ has encrypted stays encrypted. --redact drops payloads and the words of errors a
 	}
 	addParams(scr, cmd, &opt.Runs, "")
 	addParams(scr, cmd, &opt.ByCalls, "")
-	cmd.Flags().IntVar(&opt.limit, "limit", 100, "at most this `number`; 0 for all")
+	limited(cmd.Flags(), &opt.limit, "at most this `number`; 0 for all")
 	cmd.Flags().BoolVar(&redact, "redact", false, "drop payloads and the words of errors and people")
 	return cmd
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func flowHelp(scr *screen, name string) error {
 			shown = shown || n == name || group == name
 		}
 		if shown {
-			for i, line := range whyBroken(scr, meaning) {
+			for i, line := range scr.broken(meaning) {
 				if i > 0 {
 					form = ""
 				}
@@ -62,11 +63,7 @@ func flowHelp(scr *screen, name string) error {
 		add([]string{b.Name}, b.Form, b.Meaning)
 	}
 	if !found {
-		hint := near.Hint(name, maps.Keys(known))
-		if hint == "" {
-			hint = "See all: perdure flow help"
-		}
-		return usage(hint, "There is no function or action %q.", name)
+		return usage(cmp.Or(near.Hint(name, maps.Keys(known)), "See all: perdure flow help"), "There is no function or action %q.", name)
 	}
 	if name == "" {
 		scr.printf("Statements: %s\n\n", strings.Join(statements, "; "))

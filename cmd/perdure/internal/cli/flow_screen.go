@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
+	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 )
 
@@ -137,12 +139,8 @@ func (s *flowScreen) news(ctx context.Context, eng *perdure.Engine) {
 }
 
 func (s *flowScreen) event(ctx context.Context, eng *perdure.Engine, e view.Event) {
-	text, err := e.MarshalJSON()
+	r, err := wording.EventOf(&e)
 	if err != nil {
-		return
-	}
-	var r recorded
-	if json.Unmarshal(text, &r) != nil {
 		return
 	}
 	name := s.names[e.Call]
@@ -168,7 +166,10 @@ func (s *flowScreen) event(ctx context.Context, eng *perdure.Engine, e view.Even
 		}
 		s.done++
 		s.attempts(ctx, eng, e.Call)
-		last := r.Failure.last()
+		last := r.Failure
+		if last.Type == retry.TypeExhausted && len(last.Causes) > 0 {
+			last = last.Causes[0] // of the last attempt
+		}
 		s.sayOf(e.Time, "%s  %s: %s", term.Painted{Text: "failed", Colour: term.Bad}, name, human.Clip(wording.Typed(last.Type, last.Message), 200))
 	}
 }
@@ -186,10 +187,7 @@ func (s *flowScreen) attempts(ctx context.Context, eng *perdure.Engine, call int
 			continue
 		}
 		s.told[call] = a.Number
-		name := s.names[call]
-		if name == "" {
-			name = "@" + a.Name
-		}
+		name := cmp.Or(s.names[call], "@"+a.Name)
 		s.sayOf(*a.Ended, "%s  %s, attempt %d: %s; next in %s", term.Painted{Text: "retry", Colour: term.Busy}, name, a.Number,
 			human.Clip(wording.Typed(a.ErrorType, a.Message), 200), human.Duration(a.Next.Sub(*a.Ended)))
 	}

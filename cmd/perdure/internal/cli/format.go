@@ -2,12 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
@@ -72,6 +74,23 @@ func (scr *screen) text(text string) {
 	}
 }
 
+// show shows one value: as a document to programs, and to people as tell does.
+func (scr *screen) show(v any, tell func() error) error {
+	if scr.format != formatTable {
+		return scr.document(v)
+	}
+	return tell()
+}
+
+// judge shows what came of a check. The exit code says that it is not well; wrong says it in words.
+func (scr *screen) judge(v any, well bool, wrong string, tell func() error) error {
+	err := scr.show(v, tell)
+	if err == nil && !well {
+		err = &Error{Code: exitAttention, What: wrong, Silent: true}
+	}
+	return err
+}
+
 // documents prints several objects for programs: as one array, or one per line.
 func documents[T any](scr *screen, all []T) error {
 	if scr.format == formatJSON {
@@ -90,7 +109,7 @@ func documents[T any](scr *screen, all []T) error {
 
 // showAll prints several objects: as documents for programs, or for people with show, or
 // with the line none if there are none.
-func showAll[T any](scr *screen, all []T, none string, show func([]T) error) error {
+func showAll[T any](scr *screen, all []T, none string, show func(*screen, []T) error) error {
 	switch {
 	case scr.format != formatTable:
 		return documents(scr, all)
@@ -98,7 +117,26 @@ func showAll[T any](scr *screen, all []T, none string, show func([]T) error) err
 		scr.printf("%s\n", none)
 		return nil
 	}
-	return show(all)
+	return show(scr, all)
+}
+
+// listed shows the objects that a verb reads from the database.
+func listed[T any](scr *screen, db *source, ctx context.Context, none string, read func(context.Context, *perdure.Engine) ([]T, error), show func(*screen, []T) error) error {
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
+		all, err := read(ctx, e)
+		if err != nil {
+			return err
+		}
+		return showAll(scr, all, none, show)
+	})
+}
+
+// unlessZero is a number in a table, where 0 is none.
+func unlessZero[N int | int64](n N) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
 }
 
 // cutOff says that --limit cut a list.
@@ -113,6 +151,25 @@ func (scr *screen) table(heads ...string) *term.Table {
 	t := term.NewTable(scr.stdout.Style, heads...)
 	t.Width = scr.stdout.Width()
 	return t
+}
+
+// titled returns a table that is left out if it has no rows, with a title above it.
+func (scr *screen) titled(title string, heads ...string) *term.Table {
+	t := scr.table(heads...)
+	t.Title = title
+	return t
+}
+
+// facts returns a table of names and texts, and adds one of them to it unless its text is empty.
+func (scr *screen) facts() (table *term.Table, fact func(name, text string)) {
+	table = scr.table()
+	table.Indent = "  "
+	return table, func(name, text string) {
+		for _, line := range scr.broken(text) {
+			table.Row(term.Painted{Text: name, Colour: term.Faint}, line)
+			name = ""
+		}
+	}
 }
 
 // ago formats a time in a table; where space is short, as how long ago it was.
@@ -148,16 +205,10 @@ func (scr *screen) clip(s string, columns int) string {
 }
 
 // colourOf is the colour of a state: what waits for a person is as bad as what has failed.
-func colourOf(state string) term.Colour {
-	switch wording.ToneOf(state) {
-	case "good":
-		return term.Good
-	case "bad", "held":
-		return term.Bad
-	case "busy", "wait", "retry":
-		return term.Busy
-	}
-	return term.Plain
+func colourOf(state string) term.Colour { return colours[wording.ToneOf(state)] }
+
+var colours = map[wording.Tone]term.Colour{
+	"good": term.Good, "bad": term.Bad, "held": term.Bad, "busy": term.Busy, "wait": term.Busy, "retry": term.Busy,
 }
 
 func status(s string) term.Painted { return term.Painted{Text: s, Colour: colourOf(s)} }

@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"time"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
@@ -32,24 +30,16 @@ A gate appears when the first call comes to it.`,
   perdure gates edit payments --limit 10 --dry-run
   perdure gates probe payments`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return gates(scr, db, cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return listed(scr, db, cmd.Context(), "There are no gates: no call of this group has come to one yet.", ops.Gates, db.gateTable)
+		},
 	}
 	cmd.AddCommand(showGateCommand(scr, db))
 	cmd.AddCommand(tabled(scr, db, command.Gate)...)
 	return cmd
 }
 
-func gates(scr *screen, db *source, ctx context.Context) error {
-	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		gates, err := ops.Gates(ctx, e)
-		if err != nil {
-			return err
-		}
-		return showAll(scr, gates, "There are no gates: no call of this group has come to one yet.", func(gates []view.Gate) error { return gateTable(scr, db, gates) })
-	})
-}
-
-func gateTable(scr *screen, db *source, gates []view.Gate) error {
+func (db *source) gateTable(scr *screen, gates []view.Gate) error {
 	table := scr.table("GATE", "MODE", "HELD", "LIMIT", "IN BACKOFF", "WAITING", "OLDEST", "BREAKER", "BUDGET")
 	for column := 2; column <= 5; column++ {
 		table.Right(column)

@@ -17,33 +17,34 @@ import (
 )
 
 func showGateCommand(scr *screen, db *source) *cobra.Command {
-	return &cobra.Command{
-		Use: "show NAME", Short: "Show what a gate does, since when and because of whom",
+	return showNamed(scr, db, command.Gate, &cobra.Command{
+		Short: "Show what a gate does, since when and because of whom",
 		Long: `Show what a gate does, what of it was edited and what the code declares, who holds it and
 who waits, and what people did to it.`,
 		Example: `  perdure gates show payments
   perdure gates show payments -o json`,
-		Args:              arguments,
-		ValidArgsFunction: db.completeArgument(gateNames),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return db.withNamed(cmd.Context(), "gate", args[0], func(e *perdure.Engine) error { return showGate(scr, db, cmd.Context(), e, args[0]) })
-		},
-	}
+	}, command.FindGate, func(g *view.Gate) error { return showGate(scr, db, g) })
 }
 
-func showGate(scr *screen, db *source, ctx context.Context, e *perdure.Engine, name string) error {
-	g, err := command.FindGate(ctx, e, name)
-	if err != nil {
-		return err
+// showNamed completes the command that shows one gate or schedule.
+func showNamed[T any](scr *screen, db *source, on command.On, cmd *cobra.Command, read func(context.Context, *perdure.Engine, string) (*T, error), tell func(*T) error) *cobra.Command {
+	cmd.Use, cmd.Args, cmd.ValidArgsFunction = "show NAME", arguments, db.completeArgument(targets[on].names)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return db.withNamed(cmd.Context(), string(on), args[0], func(e *perdure.Engine) error {
+			v, err := read(cmd.Context(), e, args[0])
+			if err != nil {
+				return err
+			}
+			return scr.show(v, func() error { return tell(v) })
+		})
 	}
-	if scr.format != formatTable {
-		return scr.document(g)
-	}
+	return cmd
+}
+
+func showGate(scr *screen, db *source, g *view.Gate) error {
 	now := scr.env.Now()
 	scr.printf("%s\n\n", g.Name)
-	facts := scr.table()
-	facts.Indent = "  "
-	fact := func(name string, value any) { facts.Row(term.Painted{Text: name, Colour: term.Faint}, value) }
+	facts, fact := scr.facts()
 	for _, part := range wording.GateParts {
 		text := wording.GatePart(g.Spec, part)
 		if edited := wording.GatePartEdited(g, part); edited != "" {
@@ -59,7 +60,7 @@ func showGate(scr *screen, db *source, ctx context.Context, e *perdure.Engine, n
 		fact("paused", "since "+human.Time(g.Paused.Since)+" ("+human.Ago(g.Paused.Since, now)+")"+wording.Person(g.Paused.By, g.Paused.Why))
 	}
 	if state := breakerOf(*g, now); state.Text != "" {
-		fact("breaker is", state)
+		facts.Row(term.Painted{Text: "breaker is", Colour: term.Faint}, state)
 	}
 	for _, key := range slices.Sorted(maps.Keys(g.KeyBounds)) {
 		fact("key "+key, g.KeyBounds[key].String())

@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -26,27 +24,9 @@ func (opt *ledgerOptions) span(scr *screen, cmd *cobra.Command) {
 // resolve makes the filter.
 func (opt *ledgerOptions) resolve() (err error) {
 	limit, more := opt.filter.Limit, opt.filter.MoreThan
-	switch {
-	case limit < 0:
-		return usage("Use a number from 1, or 0 for all.", "The limit is %d.", limit)
-	case more < 0:
-		return usage("Use a number from 0.", "--more-than is %d.", more)
-	}
 	opt.filter, err = opt.asked.Filter()
 	opt.filter.Limit, opt.filter.MoreThan = limit, more
 	return wrongParam(&opt.asked, err)
-}
-
-// moment parses a time, or how long ago it was.
-func moment(flag, text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if t, ok := human.Moment(text, now); ok {
-		return t, nil
-	}
-	return time.Time{}, usage("Give how long ago it is (90m, 24h, 7d), yesterday, a date, or a time such as "+now.UTC().Format(time.RFC3339)+".",
-		"%q is not a time for --%s.", text, flag)
 }
 
 // selector returns the filter for attempts of one workflow, nil for all.
@@ -67,23 +47,27 @@ func (opt *ledgerOptions) selects(t *view.Attempt) bool {
 		(f.Outcome == "" || t.Outcome == f.Outcome) && (f.Reason == "" || t.Reason == f.Reason)
 }
 
-// find reads pages of the ledger until it has as many records as wanted, and reports
-// whether there are more.
-func find[T any](ctx context.Context, e *perdure.Engine, filter view.AttemptFilter, page func(context.Context, *perdure.Engine, view.AttemptFilter) ([]T, string, error)) (all []T, more bool, err error) {
+// find searches the ledger of all workflows, in pages, and shows as much as is wanted.
+func find[T any](scr *screen, db *source, ctx context.Context, filter view.AttemptFilter, none string, page func(context.Context, *perdure.Engine, view.AttemptFilter) ([]T, string, error), table func(*screen, []T) error) error {
 	const size = 500
-	limit := filter.Limit
-	for {
-		if filter.Limit = size; limit > 0 {
-			filter.Limit = min(size, limit-len(all))
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
+		var all []T
+		limit := filter.Limit
+		for full := false; !full; {
+			if filter.Limit = size; limit > 0 {
+				filter.Limit = min(size, limit-len(all))
+			}
+			some, next, err := page(ctx, e, filter)
+			if err != nil {
+				return err
+			}
+			all, filter.After = append(all, some...), next
+			full = next == "" || limit > 0 && len(all) >= limit
 		}
-		some, next, err := page(ctx, e, filter)
-		if err != nil {
-			return nil, false, err
+		err := showAll(scr, all, none+db.inGroup()+".", table)
+		if err == nil && filter.After != "" {
+			scr.cutOff("latest", len(all))
 		}
-		all = append(all, some...)
-		if next == "" || limit > 0 && len(all) >= limit {
-			return all, next != "", nil
-		}
-		filter.After = next
-	}
+		return err
+	})
 }

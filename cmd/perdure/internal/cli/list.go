@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,7 +26,7 @@ type listOptions struct {
 }
 
 func listCommand(scr *screen, db *source) *cobra.Command {
-	var opt listOptions
+	opt := listOptions{limit: 100}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List workflows, newest first",
@@ -53,15 +52,12 @@ its breaker too: when that is, and how they failed. With --calls, list the steps
 	addParams(scr, cmd, &opt.Runs, "")
 	addParams(scr, cmd, &opt.ByCalls, "")
 	addParams(scr, cmd, &opt.ByText, "")
-	cmd.Flags().IntVar(&opt.limit, "limit", 100, "at most this `number`; 0 for all")
+	limited(cmd.Flags(), &opt.limit, "at most this `number`; 0 for all")
 	return cmd
 }
 
 // filter returns the filter that the flags are.
 func (opt *listOptions) filter() (view.Filter, error) {
-	if opt.limit < 0 {
-		return view.Filter{}, usage("Use a number from 1, or 0 for all.", "The limit is %d.", opt.limit)
-	}
 	f, err := opt.Runs.Filter(&opt.ByCalls)
 	f.Text = opt.Text
 	return f, wrongParam(opt, err)
@@ -83,7 +79,7 @@ func list(scr *screen, db *source, ctx context.Context, opt listOptions) error {
 		if filter.Call != "" {
 			err = listCalls(scr, db, ctx, e, runs, opt)
 		} else {
-			err = showAll(scr, runs, "No workflows match"+db.inGroup()+".", with(scr, runTable))
+			err = showAll(scr, runs, "No workflows match"+db.inGroup()+".", runTable)
 		}
 		if err == nil && more {
 			scr.cutOff("newest", len(runs))
@@ -156,12 +152,7 @@ func noteUnserved(scr *screen, db *source, ctx context.Context, e *perdure.Engin
 
 func runTable(scr *screen, runs []view.Run) error {
 	now := scr.env.Now()
-	columns := []string{"ID", "WORKFLOW", "STATUS", "STARTED", "TOOK", "PRIORITY", "WAITS FOR", "WHY"}
-	saying := slices.ContainsFunc(runs, func(r view.Run) bool { return r.CustomStatus != "" })
-	if saying {
-		columns = append(columns, "SAYS")
-	}
-	table := scr.table(columns...)
+	table := scr.table("ID", "WORKFLOW", "STATUS", "STARTED", "TOOK", "PRIORITY", "WAITS FOR", "WHY", "SAYS")
 	table.Spare("SAYS", "TOOK", "PRIORITY", "STARTED") // the newest come first
 	for _, r := range runs {
 		took := human.Duration(now.Sub(r.Created)) + " so far"
@@ -171,16 +162,8 @@ func runTable(scr *screen, runs []view.Run) error {
 		if r.Closed != nil {
 			took = human.Duration(r.Closed.Sub(r.Created))
 		}
-		priority := ""
-		if r.Priority != 0 {
-			priority = strconv.Itoa(r.Priority)
-		}
 		waits, why := runWaits(&r, now)
-		row := []any{r.WorkflowID, r.Workflow, status(r.Status), scr.ago(r.Created), took, priority, waits, why}
-		if saying {
-			row = append(row, r.CustomStatus)
-		}
-		table.Row(row...)
+		table.Row(r.WorkflowID, r.Workflow, status(r.Status), scr.ago(r.Created), took, unlessZero(r.Priority), waits, why, r.CustomStatus)
 	}
 	return table.Write(scr.out)
 }
@@ -229,9 +212,9 @@ func listCalls(scr *screen, db *source, ctx context.Context, e *perdure.Engine, 
 			all = append(all, waitingRun{d.Run, waiting})
 		}
 	}
-	none, show := "No step waits for another attempt", with(scr, retryingTable)
+	none, show := "No step waits for another attempt", retryingTable
 	if !opt.Retrying {
-		none, show = "No step is "+opt.Call, with(scr, waitingTable)
+		none, show = "No step is "+opt.Call, waitingTable
 	}
 	return showAll(scr, all, none+db.inGroup()+".", show)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
@@ -55,7 +56,7 @@ The exit code of --check is 7 if a migration is due.`,
 			if err != nil {
 				return err
 			}
-			if err := f.wrong(name, cmd); err != nil {
+			if err := f.wrong(name); err != nil {
 				return err
 			}
 			return migrate(scr, cmd.Context(), name, f)
@@ -64,20 +65,18 @@ The exit code of --check is 7 if a migration is due.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&f.print, "print", false, "print the statements that are due, and change nothing")
 	flags.BoolVar(&f.check, "check", false, "say whether a migration is due, and change nothing")
-	flags.IntVar(&f.partitions, "partitions", 0, "`number` of partitions of a new PostgreSQL database (default 256)")
+	number(flags, &f.partitions, "partitions", 1, math.MaxInt32, "Use a number from 1.", "`number` of partitions of a new PostgreSQL database (default 256)")
 	flags.BoolVar(&f.distribute, "distribute", false, "distribute the tables over the workers of a Citus cluster")
 	flags.StringVar(&f.grant, "grant", "", "`role` of a PostgreSQL server that engines are to use")
 	return cmd
 }
 
-func (f *migrateFlags) wrong(name database.Name, cmd *cobra.Command) error {
+func (f *migrateFlags) wrong(name database.Name) error {
 	switch {
 	case f.print && f.check:
 		return usage("Give one of them.", "--print and --check exclude each other.")
 	case f.check && f.grant != "":
 		return usage("Leave one of them out.", "--check changes nothing, so there is nothing to --grant.")
-	case cmd.Flags().Changed("partitions") && f.partitions < 1:
-		return usage("Use a number from 1.", "The number of partitions is %d.", f.partitions)
 	case !name.Shared() && f.partitions != 0:
 		return usage("Leave --partitions out.", "An SQLite file has one partition.")
 	case !name.Shared() && f.distribute:
@@ -162,29 +161,21 @@ func printSchema(scr *screen, s store.Schema, due []store.Script) error {
 
 // checkSchema says what is outstanding. The exit code is 7 if anything is.
 func checkSchema(scr *screen, s store.Schema) error {
-	var outcome error
-	if len(s.Due) > 0 {
-		outcome = &Error{Code: exitAttention, What: "A migration is due.", Silent: true}
-	}
-	if scr.format != formatTable {
-		if err := scr.document(schemaDocument(s, s.Due)); err != nil {
-			return err
+	return scr.judge(schemaDocument(s, s.Due), len(s.Due) == 0, "A migration is due.", func() error {
+		switch {
+		case len(s.Due) == 0:
+			scr.printf("%s\n", term.Painted{Text: fmt.Sprintf("The schema is up to date: version %d.", s.Version), Colour: term.Good})
+		case s.Version == 0:
+			scr.printf("%s\nTo create it: perdure migrate\n", term.Painted{Text: "There is no schema of perdure yet.", Colour: term.Bad})
+		case s.Version == s.Wanted:
+			scr.printf("%s\nTo distribute them: perdure migrate --distribute\nTo see the statements: perdure migrate --distribute --print\n",
+				term.Painted{Text: "The tables are not distributed.", Colour: term.Bad})
+		default:
+			scr.printf("%s\nTo migrate it: perdure migrate\nTo see the statements: perdure migrate --print\n",
+				term.Painted{Text: fmt.Sprintf("The schema is version %d, and this perdure uses version %d.", s.Version, s.Wanted), Colour: term.Bad})
 		}
-		return outcome
-	}
-	switch {
-	case len(s.Due) == 0:
-		scr.printf("%s\n", term.Painted{Text: fmt.Sprintf("The schema is up to date: version %d.", s.Version), Colour: term.Good})
-	case s.Version == 0:
-		scr.printf("%s\nTo create it: perdure migrate\n", term.Painted{Text: "There is no schema of perdure yet.", Colour: term.Bad})
-	case s.Version == s.Wanted:
-		scr.printf("%s\nTo distribute them: perdure migrate --distribute\nTo see the statements: perdure migrate --distribute --print\n",
-			term.Painted{Text: "The tables are not distributed.", Colour: term.Bad})
-	default:
-		scr.printf("%s\nTo migrate it: perdure migrate\nTo see the statements: perdure migrate --print\n",
-			term.Painted{Text: fmt.Sprintf("The schema is version %d, and this perdure uses version %d.", s.Version, s.Wanted), Colour: term.Bad})
-	}
-	return outcome
+		return nil
+	})
 }
 
 // schemaDocument returns a schema as JSON.

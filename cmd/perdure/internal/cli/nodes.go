@@ -8,21 +8,11 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
-)
-
-// States of a node.
-const (
-	live     = "live"
-	draining = "draining"
-	left     = "left"
-	died     = "died"
-	expired  = "expired"
 )
 
 func nodesCommand(scr *screen, db *source) *cobra.Command {
@@ -81,7 +71,7 @@ func isGone(n view.Node) bool {
 }
 
 // works reports whether a node takes runs.
-func works(n view.Node) bool { return n.State == live && !n.Worker }
+func works(n view.Node) bool { return n.State == view.NodeLive && !n.Worker }
 
 // consistent returns the time of this machine, unless it contradicts the database. The
 // database's clock decides which nodes are live, and may be ahead or behind.
@@ -92,14 +82,12 @@ func consistent(now time.Time, nodes []view.Node) time.Time {
 		}
 	}
 	for _, n := range nodes {
-		if (n.State == live || n.State == draining) && n.Expires != nil && n.Expires.Before(now) {
+		if (n.State == view.NodeLive || n.State == view.NodeDraining) && n.Expires != nil && n.Expires.Before(now) {
 			now = *n.Expires
 		}
 	}
 	return now
 }
-
-var nodeColours = map[string]term.Colour{live: term.Good, draining: term.Busy, left: term.Faint, died: term.Bad, expired: term.Bad}
 
 func writeNodeTable(scr *screen, db *source, nodes []view.Node, gone int, canary *view.Canary, now time.Time) error {
 	head := []string{"NODE", "GROUP", "STATE", "PARTITIONS", "SEEN", "LEASE", "JOINED", "BUILD"}
@@ -110,7 +98,7 @@ func writeNodeTable(scr *screen, db *source, nodes []view.Node, gone int, canary
 	table := scr.table(head...)
 	table.Right(3)
 	for _, n := range nodes {
-		row := []any{n.Name, n.Group, term.Painted{Text: n.State, Colour: nodeColours[n.State]}, human.Count(n.Partitions),
+		row := []any{n.Name, n.Group, status(n.State), human.Count(n.Partitions),
 			human.Ago(n.Seen, now), lease(n, now), human.Time(n.Joined), n.Build}
 		if queues {
 			row = append(row, queuesOf(n), human.Count(n.Attempts))
@@ -143,7 +131,7 @@ func writeNodeTable(scr *screen, db *source, nodes []view.Node, gone int, canary
 func codeNotes(nodes []view.Node) []string {
 	var notes []string
 	for _, n := range nodes {
-		if n.Worker || n.State != live && n.State != draining {
+		if n.Worker || n.State != view.NodeLive && n.State != view.NodeDraining {
 			continue
 		}
 		note := fmt.Sprintf("Build %s has %s.", n.Build, registered(n))
@@ -214,7 +202,7 @@ func lease(n view.Node, now time.Time) string {
 	switch {
 	case n.Expires == nil:
 		return ""
-	case n.State == expired:
+	case n.State == view.NodeExpired:
 		return "expired " + human.When(*n.Expires, now)
 	}
 	return human.Duration(n.Expires.Sub(now)) + " left"
@@ -236,12 +224,12 @@ func nodeNotes(nodes []view.Node, now time.Time) []string {
 		name := n.Name
 		switch {
 		case n.Partitions == 0 && n.Attempts == 0:
-		case n.Worker && n.State == expired:
+		case n.Worker && n.State == view.NodeExpired:
 			notes = append(notes, fmt.Sprintf("%s is dead; its %s soon.", name, attemptsGoBack(n.Attempts)))
 		case n.Worker:
-		case n.State == expired && successor:
+		case n.State == view.NodeExpired && successor:
 			notes = append(notes, fmt.Sprintf("%s is dead; another node takes over %s soon.", name, work))
-		case n.State == expired:
+		case n.State == view.NodeExpired:
 			notes = append(notes, fmt.Sprintf("%s is dead; %s waits for an engine to start.", name, work))
 		case n.Expires != nil && now.Sub(n.Seen) > n.Expires.Sub(n.Seen)/2: // it should have renewed its lease by now
 			when := "is taken over " + human.When(*n.Expires, now)

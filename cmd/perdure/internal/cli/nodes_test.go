@@ -19,7 +19,7 @@ var noon = time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC)
 // lease of ten seconds.
 func node(name, group, state string, partitions int, seen time.Duration) view.Node {
 	n := view.Node{ID: name + "/1", Name: name, Group: group, State: state, Partitions: partitions, Joined: noon.Add(-time.Hour), Seen: noon.Add(-seen), Build: "v1"}
-	if state != left {
+	if state != view.NodeLeft {
 		end := n.Seen.Add(10 * time.Second)
 		n.Expires = &end
 	}
@@ -39,13 +39,13 @@ func nodeTable(t *testing.T, gone int, nodes ...view.Node) string {
 
 func TestNodesSayWhenWorkGoesOn(t *testing.T) {
 	got := nodeTable(t, 2,
-		node("web-1", "", live, 128, time.Second),
-		node("web-2", "", live, 100, 7*time.Second),
-		node("web-3", "", draining, 28, 2*time.Second),
-		node("web-4", "", left, 0, time.Minute),
-		node("web-5\x1b[2J", "", expired, 1, 11*time.Second),
-		node("night-1", "night", expired, 200, time.Minute),
-		node("batch-1", "batch", live, 1256, 8*time.Second))
+		node("web-1", "", view.NodeLive, 128, time.Second),
+		node("web-2", "", view.NodeLive, 100, 7*time.Second),
+		node("web-3", "", view.NodeDraining, 28, 2*time.Second),
+		node("web-4", "", view.NodeLeft, 0, time.Minute),
+		node("web-5\x1b[2J", "", view.NodeExpired, 1, 11*time.Second),
+		node("night-1", "night", view.NodeExpired, 200, time.Minute),
+		node("batch-1", "batch", view.NodeLive, 1256, 8*time.Second))
 	want := `
 NODE            GROUP  STATE     PARTITIONS  SEEN       LEASE            JOINED                    BUILD
 web-1                  live             128  1s ago     9s left          2000-01-01 11:00:00.000Z  v1
@@ -69,7 +69,7 @@ Not shown: 2 nodes that are gone. Add --all to see them.
 }
 
 func TestNodesOfAFileHaveNoLease(t *testing.T) {
-	n := node("host:4711", "", live, 1, 3*time.Second)
+	n := node("host:4711", "", view.NodeLive, 1, 3*time.Second)
 	n.Expires = nil
 	want := `
 NODE       STATE  PARTITIONS  SEEN    JOINED                    BUILD
@@ -83,7 +83,7 @@ Build v1 has no workflows, and no activities.
 }
 
 func TestE116_NodesSayWhatTheyRun(t *testing.T) {
-	blue, green, again, old := node("blue", "", live, 100, time.Second), node("green", "", live, 156, time.Second), node("green-2", "", live, 0, time.Second), node("gone", "", left, 0, time.Minute)
+	blue, green, again, old := node("blue", "", view.NodeLive, 100, time.Second), node("green", "", view.NodeLive, 156, time.Second), node("green-2", "", view.NodeLive, 0, time.Second), node("gone", "", view.NodeLeft, 0, time.Minute)
 	blue.Build, green.Build, again.Build, old.Build = "v1", "v2", "v2", "v0"
 	blue.Workflows = []view.Definition{{Name: "checkout"}, {Name: "refund", Version: "7"}}
 	blue.Activities = []string{"charge"}
@@ -105,7 +105,7 @@ Build v2 has no workflows, and the activities a, b, c, d, e, f, g, h and 2 more.
 }
 
 func TestAWrongClockDoesNotContradictTheDatabase(t *testing.T) {
-	nodes := []view.Node{node("a", "", live, 8, time.Second), node("b", "", expired, 8, time.Minute)}
+	nodes := []view.Node{node("a", "", view.NodeLive, 8, time.Second), node("b", "", view.NodeExpired, 8, time.Minute)}
 	for clock, want := range map[time.Duration]time.Time{
 		0: noon, time.Hour: *nodes[0].Expires, -time.Hour: nodes[0].Seen,
 	} {
@@ -156,7 +156,7 @@ func TestE80_ADeadNodeIsShownUntilItsWorkIsTakenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the ghost's lease runs out", func(nodes []view.Node) bool {
-		return len(nodes) == 1 && nodes[0].Name == "ghost" && nodes[0].State == expired && nodes[0].Partitions == 3
+		return len(nodes) == 1 && nodes[0].Name == "ghost" && nodes[0].State == view.NodeExpired && nodes[0].Partitions == 3
 	}, "--db", url)
 	stdout, _, code := call(t, "nodes", "--db", url)
 	for _, want := range []string{"ghost", "expired", "expired ", "No node serves this database. Work waits until an engine starts.", "ghost is dead; the work of its 3 partitions waits for an engine to start."} {
@@ -166,30 +166,10 @@ func TestE80_ADeadNodeIsShownUntilItsWorkIsTakenOver(t *testing.T) {
 	}
 	fixtures["shop"].serve(t, postgres.URL(url), func() {
 		until(t, "the engine takes the work over", func(nodes []view.Node) bool {
-			return len(nodes) == 1 && nodes[0].Name == "node-1" && nodes[0].State == live && nodes[0].Partitions == 256 && nodes[0].Expires != nil
+			return len(nodes) == 1 && nodes[0].Name == "node-1" && nodes[0].State == view.NodeLive && nodes[0].Partitions == 256 && nodes[0].Expires != nil
 		}, "--db", url)
 		until(t, "with --all the ghost is still listed", func(nodes []view.Node) bool {
-			return slices.ContainsFunc(nodes, func(n view.Node) bool { return n.Name == "ghost" && n.State == expired && n.Partitions == 0 })
+			return slices.ContainsFunc(nodes, func(n view.Node) bool { return n.Name == "ghost" && n.State == view.NodeExpired && n.Partitions == 0 })
 		}, "--db", url, "--all")
 	})
-}
-
-// TestE116_AHeldRunNamesItsBuild: what to deploy, and where it was.
-func TestE116_AHeldRunNamesItsBuild(t *testing.T) {
-	for _, c := range []struct {
-		status string
-		needs  *view.NeededCode
-		want   string
-	}{
-		{view.StatusWaitingForCode, nil, "No node is remembered that had it.\n"},
-		{view.StatusParked, nil, ""}, // whether it is known what fits depends on why
-		{view.StatusParked, &view.NeededCode{Build: "v1.2.0", Node: "web-1\x1b[2J", Seen: noon.Add(-time.Hour)}, "It continues with build v1.2.0, last seen 1h00m ago on the node web-1\\u001b[2J.\n"},
-		{view.StatusWaitingForCode, &view.NeededCode{Build: "v2", Node: "web-2", Version: "7", Seen: noon, Live: true}, "The node web-2 has build v2 (version 7 of its workflow), with which it continues when that node serves its partition.\n"},
-	} {
-		scr, _, output := printer(noon)
-		explainNeed(scr, &view.Description{Run: view.Run{Status: c.status}, Needs: c.needs}, noon)
-		if got := output(); got != c.want {
-			t.Errorf("of %+v: %q, want %q", c.needs, got, c.want)
-		}
-	}
 }

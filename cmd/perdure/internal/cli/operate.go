@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,10 +44,8 @@ func (r *request) dry() bool { return command.DryOf(r.params).DryRun }
 
 // operationCommands returns the operations on any number of workflows.
 func operationCommands(scr *screen, db *source) (commands []*cobra.Command) {
-	for _, c := range command.Of(command.Calls, command.Runs) {
-		if c.Bulk() {
-			commands = append(commands, operationCommand(scr, db, c))
-		}
+	for _, c := range command.Operations() {
+		commands = append(commands, operationCommand(scr, db, c))
 	}
 	return commands
 }
@@ -318,11 +317,8 @@ func operateOnAll(scr *screen, db *source, ctx context.Context, r *request) erro
 			return errors.Join(scr.document(result), err)
 		}
 		if !r.dry() || len(result.Records) == 0 {
-			summary := r.Summary(&result)
-			if summary == "" {
-				summary = map[bool]string{true: "No call was selected.", false: "No workflow was selected."}[r.OnCalls()]
-			}
-			scr.printf("%s\n", summary)
+			none := map[bool]string{true: "No call was selected.", false: "No workflow was selected."}[r.OnCalls()]
+			scr.printf("%s\n", cmp.Or(r.Summary(&result), none))
 			return err
 		}
 		const most = 50 // maximum number that a person is shown
@@ -363,10 +359,7 @@ func count(records []view.ControlRecord, outcome string) (n int) {
 
 // user returns who runs the command, for the audit.
 func whoAsks(scr *screen, by string) string {
-	if by != "" {
-		return by
-	}
-	if by := scr.env.Getenv("PERDURE_BY"); by != "" {
+	if by = cmp.Or(by, scr.env.Getenv("PERDURE_BY")); by != "" {
 		return by
 	}
 	if u, err := user.Current(); err == nil && u.Username != "" {

@@ -11,29 +11,21 @@ import (
 // the whole list, because a table is as wide as its widest row.
 const partSize = 1000
 
-// part is the requested part of a list.
-type part struct {
+// partFlags choose a part of a list.
+type partFlags struct {
 	after string
 	limit int // 0: all
 }
 
 // flags adds the flags of a part. place describes the place of an element in the list.
-func (p *part) flags(cmd *cobra.Command, place, standard string) {
+func (p *partFlags) flags(cmd *cobra.Command, place, standard string) {
 	cmd.Flags().StringVar(&p.after, "after", "", "only those behind this `place`: "+place)
-	cmd.Flags().IntVar(&p.limit, "limit", 0, "at most this `number`; 0 for all"+standard)
-}
-
-// check returns an error for an invalid limit.
-func (p *part) check() error {
-	if p.limit < 0 {
-		return usage("Use a number from 1, or 0 for all.", "The limit is %d.", p.limit)
-	}
-	return nil
+	limited(cmd.Flags(), &p.limit, "at most this `number`; 0 for all"+standard)
 }
 
 // ofAll limits a search over all workflows to the part. It refuses the flags that choose a
 // part of the list of one workflow.
-func (p *part) ofAll(cmd *cobra.Command, opt *ledgerOptions, what string, ofOne ...string) error {
+func (p *partFlags) ofAll(cmd *cobra.Command, opt *ledgerOptions, what string, ofOne ...string) error {
 	if flag := anyChanged(cmd, ofOne); flag != "" {
 		return usage("Name the workflow as well.", "--%s is about the %s of one workflow.", flag, what)
 	}
@@ -84,11 +76,6 @@ func inParts[T any](scr *screen, limit int, selects func(*T) bool, read func(las
 		}
 		at = &some[n-1]
 	}
-}
-
-// tellMore says how to continue after a part of a table.
-func (scr *screen) tellMore(limit int, place string) {
-	scr.printf("\nThere are more than these %d. To see the next ones: --after %s\n", limit, place)
 }
 
 // array writes objects for programs as they come: as one array, or one per line.

@@ -3,15 +3,16 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/flow/check"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/notation"
 	"github.com/perdure/perdure/internal/policyedit"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -61,13 +62,10 @@ Keys of the text (D is a duration such as 60, 500ms, 1h30m; TYPES one or (severa
 			return presetNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if layers < 1 {
-				return usage("Use a number from 1.", "--nested is %d.", layers)
-			}
 			return explainPolicy(scr, args[0], layers)
 		},
 	}
-	cmd.Flags().IntVar(&layers, "nested", 1, "`number` of nested layers that retry by this policy")
+	number(cmd.Flags(), &layers, "nested", 1, math.MaxInt32, "Use a number from 1.", "`number` of nested layers that retry by this policy")
 	return cmd
 }
 
@@ -155,10 +153,7 @@ func explainPolicy(scr *screen, text string, layers int) error {
 		return usage("", "%s", human.Sentence(err.Error()))
 	}
 	e.Warnings = append(e.Warnings, strangeTypes(p)...)
-	if scr.format != formatTable {
-		return scr.document(view.ExplainPolicy(e))
-	}
-	return policyTables(scr, e)
+	return scr.show(view.ExplainPolicy(e), func() error { return policyTables(scr, e) })
 }
 
 // strangeTypes warns of error types that almost match those of flow files and of the
@@ -183,7 +178,7 @@ func policyTables(scr *screen, e *retry.Explanation) error {
 	for _, v := range e.Verdicts {
 		retried, attempts := term.Painted{Text: "no", Colour: term.Bad}, ""
 		if v.Retried {
-			retried, attempts = term.Painted{Text: "yes", Colour: term.Good}, attemptLimit(v.Attempts)
+			retried, attempts = term.Painted{Text: "yes", Colour: term.Good}, wording.AttemptLimit(v.Attempts)
 		}
 		table.Row(v.Errors, retried, attempts, v.Why())
 	}
@@ -195,7 +190,14 @@ func policyTables(scr *screen, e *retry.Explanation) error {
 			return err
 		}
 	}
-	policyTotals(scr, e)
+	scr.printf("\n")
+	facts := scr.table()
+	for _, f := range wording.PolicyTotals(e) {
+		facts.Row(term.Painted{Text: f.Name, Colour: term.Faint}, f.Text)
+	}
+	if err := facts.Write(scr.out); err != nil {
+		return err
+	}
 	if len(e.Warnings) > 0 {
 		scr.printf("\n%s\n", term.Painted{Text: "Possible mistakes:", Colour: term.Busy})
 	}
@@ -207,88 +209,19 @@ func policyTables(scr *screen, e *retry.Explanation) error {
 	return nil
 }
 
-// shownAttempts is the maximum number of attempts in a table.
-const shownAttempts = 20
-
 // schedule shows when attempts start.
 func planTable(scr *screen, s *retry.Schedule) error {
-	scr.printf("\nIf attempts fail immediately with %s:\n\n", s.Errors)
-	table := scr.table("ATTEMPT", "WAIT", "STARTS AT", "EARLIEST", "LATEST", "")
+	table := scr.titled("If attempts fail immediately with "+s.Errors, "ATTEMPT", "WAIT", "STARTS AT", "EARLIEST", "LATEST", "")
 	table.Indent = "  "
 	table.Right(0, 1, 2, 3, 4)
-	for i, p := range s.Attempts {
-		if i == shownAttempts-1 && len(s.Attempts) > shownAttempts {
+	for _, p := range wording.Planned(s) {
+		if p.Gap {
 			table.Row("...")
 		}
-		if i >= shownAttempts-1 && i < len(s.Attempts)-1 {
-			continue
-		}
-		note := ""
-		if i >= s.Sure {
-			note = "if jitter leaves time"
-		}
-		table.Row(fmt.Sprint(p.Number), exactly(p.Delay), startsAt(p.Start), startsAt(p.Earliest), startsAt(p.Latest), note)
+		table.Row(fmt.Sprint(p.Number), wording.Lasts(p.Delay), wording.StartsAt(p.Start), wording.StartsAt(p.Earliest), wording.StartsAt(p.Latest), p.Note)
 	}
 	if !s.Complete {
 		table.Row("...")
 	}
 	return table.Write(scr.out)
-}
-
-// startsAt says when an attempt starts, as far as a duration can hold it.
-func startsAt(d time.Duration) string {
-	if d == retry.Forever {
-		return "after 292y"
-	}
-	return exactly(d)
-}
-
-// unboundedWaits says whether waits that no duration can hold end.
-func unboundedWaits(e *retry.Explanation) string {
-	for _, s := range e.Schedules {
-		if !s.Complete {
-			return "no bound"
-		}
-	}
-	return "more than 292y in all"
-}
-
-// policyTotals prints the totals.
-func policyTotals(scr *screen, e *retry.Explanation) {
-	scr.printf("\n")
-	facts := scr.table()
-	fact := func(name, text string) { facts.Row(term.Painted{Text: name, Colour: term.Faint}, text) }
-	fact("attempts", atMost(e.Executions, e.Layers))
-	if e.Waits == retry.Forever {
-		fact("waits", unboundedWaits(e))
-	} else {
-		fact("waits", "at most "+exactly(e.Waits)+" in all")
-	}
-	if w := e.Policy.AttemptTimeout; w > 0 {
-		fact("worst case", fmt.Sprintf("%s, if attempts take their full timeout of %s", exactly(e.Worst), exactly(w)))
-	} else {
-		fact("worst case", "no bound: an attempt may take any time (set a timeout)")
-	}
-	fact("not counted", fmt.Sprintf("waits that errors ask for (at most %s each), queues, attempts lost in a crash (%d allowed)",
-		exactly(e.Policy.WithDefaults().MaxServerDelay), e.Policy.WithDefaults().CrashLimit-1))
-	_ = facts.Write(scr.out) // a.out keeps its error
-}
-
-// atMost says how many attempts one call can make.
-func atMost(n, layers int) string {
-	text := "at most " + attemptLimit(n) + " in a call"
-	if n >= retry.Unlimited {
-		text = "no limit"
-	}
-	if layers > 1 {
-		text += fmt.Sprintf(", in %d nested layers", layers)
-	}
-	return text
-}
-
-func attemptLimit(n int) string {
-	if n >= retry.Unlimited {
-		return "unlimited"
-	}
-	return human.Count(n)
 }

@@ -2,20 +2,9 @@ package cli
 
 import (
 	"strings"
-	"time"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
-	"github.com/perdure/perdure/internal/human"
-	"github.com/perdure/perdure/retry"
 )
-
-// exactly formats a duration for comparison.
-func exactly(d time.Duration) string {
-	if d == retry.Forever {
-		return "no end"
-	}
-	return human.Exact(d)
-}
 
 // wrap breaks a text at blanks into lines of at most width columns.
 func wrap(text string, width int) []string {

@@ -66,24 +66,26 @@ func tryPolicy(scr *screen, db *source, ctx context.Context, p retry.Policy, f *
 		if err != nil {
 			return err
 		}
-		if scr.format != formatTable {
-			return scr.document(t)
-		}
-		return policyTrial(scr, db, t)
+		return scr.show(t, func() error { return policyTrial(scr, db, t) })
 	})
 }
 
 // policyTrial shows a trial to people.
 func policyTrial(scr *screen, db *source, t *view.PolicyTrial) error {
 	scr.printf("%s\n\n", term.Painted{Text: t.Policy, Colour: term.Strong})
+	untried := func(t *view.PolicyTrial) {
+		for _, text := range wording.TrialUntried(t, "--since") {
+			scr.printf("%s\n", text)
+		}
+	}
 	if t.Calls == 0 {
 		scr.printf("No call that failed at first is on record%s.\n", db.inGroup())
-		notTried(scr, t)
+		untried(t)
 		return nil
 	}
 	scr.printf("Tried on %s with %s that ran\nfrom %s to %s.\n", human.Plural(t.Calls, "call", "calls"), human.Plural(t.Recorded.Attempts, "attempt", "attempts"),
 		human.Time(*t.From), human.Time(*t.To))
-	notTried(scr, t)
+	untried(t)
 	if err := trialNumbers(scr, t); err != nil {
 		return err
 	}
@@ -93,23 +95,6 @@ func policyTrial(scr *screen, db *source, t *view.PolicyTrial) error {
 	trialLoad(scr, &t.Load)
 	trialEnd(scr, db, t)
 	return nil
-}
-
-// notTried says on which calls the policy was not tried.
-func notTried(scr *screen, t *view.PolicyTrial) {
-	if t.LeftOut > 0 {
-		scr.printf("%s left out: the first attempt is not on record any more, or before --since.\n", are(t.LeftOut))
-	}
-	if t.FirstTry > 0 {
-		scr.printf("%s succeeded at the first attempt, which no policy changes.\n", human.Plural(int(t.FirstTry), "more call", "more calls"))
-	}
-}
-
-func are(n int) string {
-	if n == 1 {
-		return "1 call is"
-	}
-	return human.Count(n) + " calls are"
 }
 
 // trialNumbers shows the sums side by side.
@@ -137,25 +122,10 @@ func trialClasses(scr *screen, all []view.TrialClass) error {
 	table.Right(2, 3, 6)
 	for i := range all {
 		c := &all[i]
-		colour := term.Plain
-		switch {
-		case c.Recorded == c.Trial:
-		case c.Trial == view.EndedSucceeded:
-			colour = term.Good
-		case c.Recorded == view.EndedSucceeded:
-			colour = term.Bad
-		}
-		table.Row(c.Recorded, term.Painted{Text: c.Trial, Colour: colour}, human.Count(c.Calls), human.Count(c.Assumed),
-			fromTo(c.RecordedAttempts, c.TrialAttempts), c.Example.WorkflowID, fmt.Sprint(c.Example.Call), fromTo(c.Example.RecordedAttempts, c.Example.TrialAttempts))
+		table.Row(c.Recorded, term.Painted{Text: c.Trial, Colour: colours[wording.TrialTone(c)]}, human.Count(c.Calls), human.Count(c.Assumed),
+			wording.FromTo(c.RecordedAttempts, c.TrialAttempts, "->"), c.Example.WorkflowID, fmt.Sprint(c.Example.Call), wording.FromTo(c.Example.RecordedAttempts, c.Example.TrialAttempts, "->"))
 	}
 	return table.Write(scr.out)
-}
-
-func fromTo(recorded, trial int) string {
-	if recorded == trial {
-		return human.Count(recorded)
-	}
-	return human.Count(recorded) + " -> " + human.Count(trial)
 }
 
 // bars are bar heights from empty to full.
@@ -166,32 +136,19 @@ func trialLoad(scr *screen, l *view.TrialLoad) {
 	if len(l.Points) == 0 {
 		return
 	}
-	first := l.Points[0].Time
-	spans := int(l.Points[len(l.Points)-1].Time.Sub(first)/l.Width) + 1
-	rows := []struct {
-		name   string
-		counts []int
-	}{{"recorded", make([]int, spans)}, {"trial", make([]int, spans)}, {"worst", make([]int, spans)}}
-	highest := 0
-	for _, p := range l.Points {
-		at := int(p.Time.Sub(first) / l.Width)
-		rows[0].counts[at], rows[1].counts[at], rows[2].counts[at] = p.Recorded, p.Trial, p.Worst
-		highest = max(highest, p.Recorded, p.Trial, p.Worst)
-	}
-	if slices.Equal(rows[1].counts, rows[2].counts) {
-		rows = rows[:2]
-	}
-	scr.printf("\nAttempts that start, by %s from %s:\n\n", exactly(l.Width), human.Time(first))
-	for _, r := range rows {
+	scr.printf("\nAttempts that start, by %s from %s:\n\n", wording.Lasts(l.Width), human.Time(l.Points[0].Time))
+	all := wording.TrialStarts(l)
+	highest := slices.Max(slices.Concat(all...))
+	for i, counts := range all {
 		var line strings.Builder
-		for _, n := range r.counts {
+		for _, n := range counts {
 			height := n * (len(bars) - 1) / highest
 			if n > 0 {
 				height = max(height, 1)
 			}
 			line.WriteRune(bars[height])
 		}
-		scr.printf("  %-8s %s  highest %s\n", r.name, line.String(), human.Count(slices.Max(r.counts)))
+		scr.printf("  %-8s %s  highest %s\n", []string{"recorded", "trial", "worst"}[i], line.String(), human.Count(slices.Max(counts)))
 	}
 }
 

@@ -64,6 +64,9 @@ func rootCommand(scr *screen, db *source) *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		hint := "See: " + cmd.CommandPath() + " --help"
+		if wrong, ok := errors.AsType[*Error](err); ok {
+			return wrong
+		}
 		if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			if w, ok := errors.AsType[*param.Wrong](err); ok {
 				return wrongValue("--"+wrong.GetFlag().Name, w)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
@@ -31,16 +30,13 @@ runs are open, and how the last one ended.`,
   perdure schedules pause nightly --reason "the warehouse is closed"
   perdure schedules backfill nightly --from 2026-11-01T00:00:00Z --until 2026-11-20T00:00:00Z`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return schedules(scr, db, cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return listed(scr, db, cmd.Context(), "There are no schedules. Create one: perdure schedules create --help", ops.Schedules, scheduleTable)
+		},
 	}
 	cmd.AddCommand(createScheduleCommand(scr, db), updateScheduleCommand(scr, db), showScheduleCommand(scr, db))
 	cmd.AddCommand(tabled(scr, db, command.Schedule)...)
 	return cmd
-}
-
-// withSchedule opens the database for a command about one schedule.
-func (db *source) withSchedule(ctx context.Context, name string, f func(e *perdure.Engine) error) error {
-	return db.withNamed(ctx, "schedule", name, f)
 }
 
 func createScheduleCommand(scr *screen, db *source) *cobra.Command {
@@ -66,13 +62,13 @@ forward, a time that is skipped fires at the change.`,
 		Args: arguments,
 	}
 	addParams(scr, cmd, &fires, "")
-	run := &command.RunSettings{}
-	addParams(scr, cmd, run, "")
+	set := &command.ScheduleSetting{}
+	addParams(scr, cmd, &set.RunSettings, "")
 	actions := otherActions(cmd)
 	given := inputFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		spec, err := fires.over(schedule.Spec{})
-		if err != nil {
+		var err error
+		if set.Spec, err = fires.over(schedule.Spec{}); err != nil {
 			return err
 		}
 		input := "null"
@@ -82,11 +78,10 @@ forward, a time that is skipped fires at the change.`,
 		if input, err = given(input, len(args) == 3); err != nil {
 			return err
 		}
-		workflow, input, err := scheduled(scr, db, args[1], input, *actions)
-		if err != nil {
+		if set.Workflow, input, err = scheduled(scr, db, args[1], input, *actions); err != nil {
 			return err
 		}
-		return createSchedule(scr, db, cmd.Context(), args[0], workflow, input, run, spec)
+		return setSchedule(scr, db, cmd.Context(), args[0], input, set)
 	}
 	return cmd
 }
@@ -135,8 +130,8 @@ the group, an earlier change does not show yet: repeat it together with the new 
 		ValidArgsFunction: db.completeArgument(scheduleNames),
 	}
 	addParams(scr, cmd, &fires, "")
-	run := &command.RunSettings{}
-	addParams(scr, cmd, run, "")
+	set := &command.ScheduleSetting{}
+	addParams(scr, cmd, &set.RunSettings, "")
 	actions := otherActions(cmd)
 	given := inputFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -151,25 +146,23 @@ the group, an earlier change does not show yet: repeat it together with the new 
 			args = append(args, input)
 		}
 		var old *view.Schedule
-		err = db.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) (err error) {
+		err = db.withNamed(cmd.Context(), "schedule", args[0], func(e *perdure.Engine) (err error) {
 			old, err = ops.DescribeSchedule(cmd.Context(), e, args[0])
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		spec, err := fires.over(old.Spec)
-		if err != nil {
+		if set.Spec, err = fires.over(old.Spec); err != nil {
 			return err
 		}
-		workflow, input, err := rescheduled(scr, db, old, args[1:], *actions)
-		if err != nil {
+		if set.Workflow, input, err = rescheduled(scr, db, old, args[1:], *actions); err != nil {
 			return err
 		}
-		if run.Memo == nil && !old.Memo.Absent() {
-			run.Memo = old.Memo.JSON
+		if set.Memo == nil && !old.Memo.Absent() {
+			set.Memo = old.Memo.JSON
 		}
-		return createSchedule(scr, db, cmd.Context(), args[0], workflow, input, run, spec)
+		return setSchedule(scr, db, cmd.Context(), args[0], input, set)
 	}
 	return cmd
 }
@@ -194,53 +187,28 @@ func rescheduled(scr *screen, db *source, old *view.Schedule, args, actions []st
 	return scheduled(scr, db, args[0], input, actions)
 }
 
-func createSchedule(scr *screen, db *source, ctx context.Context, name, workflow, text string, run *command.RunSettings, spec schedule.Spec) error {
-	input, err := scr.jsonValue("input of the workflow", text)
-	if err != nil {
+// setSchedule creates a schedule, or sets what it does.
+func setSchedule(scr *screen, db *source, ctx context.Context, name, input string, set *command.ScheduleSetting) (err error) {
+	if set.Input, err = scr.jsonValue("input of the workflow", input); err != nil {
 		return err
 	}
 	var file flow.Program
-	if workflow == flow.Workflow.Name() && json.Unmarshal(input, &file) == nil {
-		nameFile(run, file.Name)
-	}
-	times, err := spec.Times()
-	if err != nil {
-		return err
+	if set.Workflow == flow.Workflow.Name() && json.Unmarshal(set.Input, &file) == nil {
+		nameFile(&set.RunSettings, file.Name)
 	}
 	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		if err := perdure.Schedule(ctx, e, name, command.Declared(workflow), input, spec, run.Options()...); err != nil {
-			return err
-		}
-		warning, _ := ops.Unregistered(ctx, e, "workflow", workflow) // the schedule is set, warning or not
-		next := times.Upcoming(scr.env.Now(), 3)
-		if scr.format != formatTable {
-			return scr.document(createdSchedule{name, workflow, spec, next, warning})
-		}
-		defer scr.warn(warning)
-		scr.printf("Schedule %s starts workflow %s. Next times:\n", name, workflow)
-		for _, at := range next {
-			scr.printf("  %s (%s)\n", human.Time(at), human.When(at, scr.env.Now()))
-		}
-		return nil
-	})
-}
-
-// createdSchedule is the result for programs.
-type createdSchedule struct {
-	Name     string        `json:"name"`
-	Workflow string        `json:"workflow"`
-	Spec     schedule.Spec `json:"spec"`
-	Next     []time.Time   `json:"next"`
-	Warning  string        `json:"warning,omitempty"`
-}
-
-func schedules(scr *screen, db *source, ctx context.Context) error {
-	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		all, err := ops.Schedules(ctx, e)
+		s, err := set.Set(&command.Ask{Ctx: ctx, Engine: e, Name: name, Now: scr.env.Now()})
 		if err != nil {
 			return err
 		}
-		return showAll(scr, all, "There are no schedules. Create one: perdure schedules create --help", with(scr, scheduleTable))
+		return scr.show(s, func() error {
+			scr.printf("Schedule %s starts workflow %s. Next times:\n", name, s.Workflow)
+			for _, at := range s.Next {
+				scr.printf("  %s (%s)\n", human.Time(at), human.When(at, scr.env.Now()))
+			}
+			scr.warn(s.Warning)
+			return nil
+		})
 	})
 }
 
@@ -274,38 +242,18 @@ func lastOf(s *view.Schedule) term.Painted {
 }
 
 func showScheduleCommand(scr *screen, db *source) *cobra.Command {
-	return &cobra.Command{
-		Use: "show NAME", Short: "Show where a schedule stands",
-		Long: "Show when a schedule fires, what it starts, its open runs, and how the last 20 ended.",
+	return showNamed(scr, db, command.Schedule, &cobra.Command{
+		Short: "Show where a schedule stands",
+		Long:  "Show when a schedule fires, what it starts, its open runs, and how the last 20 ended.",
 		Example: `  perdure schedules show nightly
   perdure schedules show nightly -o json`,
-		Args:              arguments,
-		ValidArgsFunction: db.completeArgument(scheduleNames),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return db.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
-				s, err := ops.DescribeSchedule(cmd.Context(), e, args[0])
-				if err != nil {
-					return err
-				}
-				if scr.format != formatTable {
-					return scr.document(s)
-				}
-				return showSchedule(scr, s)
-			})
-		},
-	}
+	}, ops.DescribeSchedule, func(s *view.Schedule) error { return showSchedule(scr, s) })
 }
 
 func showSchedule(scr *screen, s *view.Schedule) error {
 	now := scr.env.Now()
 	scr.printf("%s  %s\n\n", s.Name, s.Workflow)
-	facts := scr.table()
-	facts.Indent = "  "
-	fact := func(name, text string) {
-		if text != "" {
-			facts.Row(term.Painted{Text: name, Colour: term.Faint}, text)
-		}
-	}
+	facts, fact := scr.facts()
 	fact("times", wording.Times(s.Spec))
 	fact("input", s.Input.String())
 	if !s.Memo.Absent() {

@@ -74,14 +74,12 @@ func show(scr *screen, db *source, ctx context.Context, id string, wait time.Dur
 		if err != nil {
 			return run.explain(db, id, err)
 		}
-		if scr.format != formatTable {
-			err = scr.document(d)
-		} else {
-			err = describe(scr, db, d)
-			if err == nil && d.Closed == nil {
-				err = noteUnserved(scr, db, ctx, e)
+		err = scr.show(d, func() error {
+			if err := describe(scr, db, d); err != nil || d.Closed != nil {
+				return err
 			}
-		}
+			return noteUnserved(scr, db, ctx, e)
+		})
 		return errors.Join(err, outcome)
 	})
 }
@@ -150,14 +148,7 @@ func describe(scr *screen, db *source, d *view.Description) error {
 	now := scr.env.Now()
 	scr.printf("%s  %s  %s\n\n", term.Painted{Text: d.WorkflowID, Colour: term.Strong}, d.Workflow,
 		status(d.Status))
-	facts := scr.table()
-	facts.Indent = "  "
-	fact := func(name, text string) {
-		for _, line := range whyBroken(scr, text) {
-			facts.Row(term.Painted{Text: name, Colour: term.Faint}, line)
-			name = ""
-		}
-	}
+	facts, fact := scr.facts()
 	fact("says", d.CustomStatus)
 	fact("run", d.RunID)
 	origin(d, fact)
@@ -198,7 +189,9 @@ func describe(scr *screen, db *source, d *view.Description) error {
 	}
 	if d.Status == "parked" || d.Status == "waiting-for-code" {
 		explainHold(scr, db, d)
-		explainNeed(scr, d, now)
+		if text := wording.Needed(d, now); text != "" {
+			scr.printf("%s\n", text)
+		}
 	}
 	stack := d.Stack
 	if d.Failure != nil && stack == "" {
@@ -223,7 +216,7 @@ func describe(scr *screen, db *source, d *view.Description) error {
 const factWidth = 20
 
 // broken wraps a text to fit beside the name of a fact.
-func whyBroken(scr *screen, text string) (lines []string) {
+func (scr *screen) broken(text string) (lines []string) {
 	if text == "" {
 		return nil
 	}
@@ -256,25 +249,6 @@ func explainHold(scr *screen, db *source, d *view.Description) {
 		scr.printf("Waiting for an engine that has its code. Nothing is lost.\n")
 	default:
 		scr.printf("Parked: its code could not run. Nothing is lost: start an engine with code that can,\nand the workflow continues.\n")
-	}
-}
-
-// explainNeed says where the code is, or was, that the run needs.
-func explainNeed(scr *screen, d *view.Description, now time.Time) {
-	n, version := d.Needs, ""
-	if n != nil && n.Version != "" {
-		version = " (version " + n.Version + " of its workflow)"
-	}
-	switch {
-	case n == nil && d.Status == view.StatusWaitingForCode:
-		scr.printf("No node is remembered that had it.\n")
-	case n == nil:
-	case n.Node == "":
-		scr.printf("It stays on build %s, and no node is remembered that had it.\n", n.Build)
-	case n.Live:
-		scr.printf("The node %s has build %s%s, with which it continues when that node serves its partition.\n", n.Node, n.Build, version)
-	default:
-		scr.printf("It continues with build %s%s, last seen %s on the node %s.\n", n.Build, version, human.Ago(n.Seen, now), n.Node)
 	}
 }
 
@@ -314,11 +288,7 @@ func event[E any](e *E) string {
 
 // pending shows the open calls.
 func pending(scr *screen, db *source, id string, calls []view.Call, now time.Time) error {
-	if len(calls) == 0 {
-		return nil
-	}
-	scr.printf("\nWaiting for:\n\n")
-	table := scr.table("CALL", "KIND", "NAME", "STATE", "ATTEMPT", "NEXT", "NODE", "LAST ERROR")
+	table := scr.titled("Waiting for", "CALL", "KIND", "NAME", "STATE", "ATTEMPT", "NEXT", "NODE", "LAST ERROR")
 	table.Indent = "  "
 	table.Right(0)
 	for _, p := range calls {
@@ -383,14 +353,6 @@ func pending(scr *screen, db *source, id string, calls []view.Call, now time.Tim
 	return nil
 }
 
-// parentOf says which call started a workflow.
-func parentOf(id string, call int64, detached bool) string {
-	if detached {
-		return fmt.Sprintf("%s (call %d, detached)", id, call)
-	}
-	return fmt.Sprintf("%s (call %d)", id, call)
-}
-
 // decide says that a call waits for an operator, and what to type.
 func decide(scr *screen, db *source, id string, p view.Call, now time.Time) {
 	if w := p.ActivityPaused; w != nil {
@@ -451,6 +413,6 @@ func origin(d *view.Description, fact func(name, text string)) {
 		fact("continues", fmt.Sprintf("from call %d of run %s of %s", b.Call, b.RunID, b.WorkflowID)+wording.Person(b.By, b.Why))
 	}
 	if p := d.Parent; p != nil {
-		fact("parent", parentOf(p.WorkflowID, p.Call, p.Detached))
+		fact("parent", wording.Parent(p.WorkflowID, p.Call, p.Detached))
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,9 +95,7 @@ func startArguments(scr *screen, db *source, cmd *cobra.Command, args []string, 
 	if err != nil {
 		return err
 	}
-	if id == "" {
-		id = flowID(program)
-	}
+	id = cmp.Or(id, flowID(program))
 	text, err := json.Marshal(program)
 	if err != nil {
 		return err

@@ -43,21 +43,13 @@ Up to 31 recent first-try successes of an open workflow may not be counted yet.`
 			if err := opt.resolve(); err != nil {
 				return err
 			}
-			return activityStats(scr, db, cmd.Context(), &opt)
+			return listed(scr, db, cmd.Context(), "No call has ended"+db.inGroup()+".", func(ctx context.Context, e *perdure.Engine) ([]view.ActivityStats, error) {
+				return ops.ActivityStats(ctx, e, opt.filter.Since, opt.filter.Until)
+			}, activityTable)
 		},
 	}
 	opt.span(scr, cmd)
 	return cmd
-}
-
-func activityStats(scr *screen, db *source, ctx context.Context, opt *ledgerOptions) error {
-	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		stats, err := ops.ActivityStats(ctx, e, opt.filter.Since, opt.filter.Until)
-		if err != nil {
-			return err
-		}
-		return showAll(scr, stats, "No call has ended"+db.inGroup()+".", with(scr, activityTable))
-	})
 }
 
 func activityTable(scr *screen, stats []view.ActivityStats) error {
@@ -95,21 +87,13 @@ the error was seen first and last, and the latest message.`,
 			if err := opt.resolve(); err != nil {
 				return err
 			}
-			return errorStats(scr, db, cmd.Context(), &opt)
+			return listed(scr, db, cmd.Context(), "No errors match"+db.inGroup()+".", func(ctx context.Context, e *perdure.Engine) ([]view.ErrorStats, error) {
+				return ops.ErrorStats(ctx, e, opt.filter)
+			}, errorTable)
 		},
 	}
 	opt.flags(scr, cmd)
 	return cmd
-}
-
-func errorStats(scr *screen, db *source, ctx context.Context, opt *ledgerOptions) error {
-	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		stats, err := ops.ErrorStats(ctx, e, opt.filter)
-		if err != nil {
-			return err
-		}
-		return showAll(scr, stats, "No errors match"+db.inGroup()+".", with(scr, errorTable))
-	})
 }
 
 func errorTable(scr *screen, stats []view.ErrorStats) error {

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -39,25 +39,18 @@ database takes long to read, so that watching costs it little.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return db.withEngine(cmd.Context(), func(e *perdure.Engine) error {
-				s, err := showStatus(scr, db, cmd.Context(), e)
-				if err == nil && s.Attention {
-					err = &Error{Code: exitAttention, What: "Something needs attention.", Silent: true}
+				s, err := ops.Status(cmd.Context(), e)
+				if err != nil {
+					return err
 				}
-				return err
+				return scr.judge(s, !s.Attention, "Something needs attention.", func() error { return tellStatus(scr, db, e, s) })
 			})
 		},
 	}
 }
 
-// status shows the status once.
-func showStatus(scr *screen, db *source, ctx context.Context, e *perdure.Engine) (*view.Status, error) {
-	s, err := ops.Status(ctx, e)
-	if err != nil {
-		return nil, err
-	}
-	if scr.format != formatTable {
-		return s, scr.document(s)
-	}
+// tellStatus shows the status to people.
+func tellStatus(scr *screen, db *source, e *perdure.Engine, s *view.Status) error {
 	now := consistent(s.Time, s.Nodes)
 	scr.printf("%s\n", headline(db, e, s))
 	if !s.Served {
@@ -66,14 +59,8 @@ func showStatus(scr *screen, db *source, ctx context.Context, e *perdure.Engine)
 	for _, note := range slices.Concat(canaryNotes(s.Canary), nodeNotes(s.Nodes, now)) {
 		scr.printf("%s\n", note)
 	}
-	if err := waitingNow(scr, s.Waiting, now); err != nil {
-		return nil, err
-	}
-	if err := keysTable(scr, "Whose calls wait", s.Keys, now); err != nil {
-		return nil, err
-	}
-	if err := queues(scr, s.Queues, now); err != nil {
-		return nil, err
+	if err := errors.Join(waitingNow(scr, s.Waiting, now), keysTable(scr, "Whose calls wait", s.Keys, now), queues(scr, s.Queues, now)); err != nil {
+		return err
 	}
 	for i, line := range wording.Changes(s, now) {
 		if i == 0 {
@@ -81,14 +68,11 @@ func showStatus(scr *screen, db *source, ctx context.Context, e *perdure.Engine)
 		}
 		scr.printf("  %s\n", line)
 	}
-	if err := errorTrends(scr, s.Errors, now); err != nil {
-		return nil, err
-	}
-	if err := failedRuns(scr, s.Failed, now); err != nil {
-		return nil, err
+	if err := errors.Join(errorTrends(scr, s.Errors, now), failedRuns(scr, s.Failed, now)); err != nil {
+		return err
 	}
 	tellCommands(scr, db, s)
-	return s, nil
+	return nil
 }
 
 // headline names the database, the nodes that serve it, and the number of workflows.
@@ -181,46 +165,19 @@ func whenNext(t *time.Time, now time.Time) string {
 
 // keysTable shows the run keys of which most calls wait.
 func keysTable(scr *screen, title string, all []view.KeyWait, now time.Time) error {
-	if len(all) == 0 {
-		return nil
-	}
-	scr.printf("\n%s:\n\n", title)
-	columns := []string{"KEY", "WAITING", "OLDEST", "RUNNING"}
-	breakers := slices.ContainsFunc(all, func(k view.KeyWait) bool { return k.Breaker != "" })
-	budgets := slices.ContainsFunc(all, func(k view.KeyWait) bool { return k.Tokens != nil })
-	if breakers {
-		columns = append(columns, "BREAKER")
-	}
-	if budgets {
-		columns = append(columns, "TOKENS")
-	}
-	table := scr.table(columns...)
+	table := scr.titled(title, "KEY", "WAITING", "OLDEST", "RUNNING", "BREAKER", "TOKENS")
 	table.Right(1, 3)
 	table.Spare("RUNNING")
 	for _, k := range all {
-		running := ""
-		if k.Running > 0 {
-			running = human.Count(k.Running)
-		}
-		row := []any{wording.Key(k.Key, 0), human.Count(k.Waiting), whenPast(k.Oldest, now), running}
-		if breakers {
-			row = append(row, breakerPainted(strings.ReplaceAll(k.Breaker, "_", " "), k.Breaker, k.OpenUntil, now))
-		}
-		if budgets {
-			row = append(row, tokensLeft(k.Tokens))
-		}
-		table.Row(row...)
+		table.Row(wording.Key(k.Key, 0), human.Count(k.Waiting), whenPast(k.Oldest, now), unlessZero(k.Running),
+			breakerPainted(wording.Breaker(k.Breaker), k.Breaker, k.OpenUntil, now), tokensLeft(k.Tokens))
 	}
 	return table.Write(scr.out)
 }
 
 // queues shows which processes serve each queue, and what is in it.
 func queues(scr *screen, all []view.Queue, now time.Time) error {
-	if len(all) == 0 {
-		return nil
-	}
-	scr.printf("\nQueues:\n\n")
-	table := scr.table("QUEUE", "WAITING", "OLDEST", "RUNNING", "LIMIT", "PROCESSES", "UNSERVED")
+	table := scr.titled("Queues", "QUEUE", "WAITING", "OLDEST", "RUNNING", "LIMIT", "PROCESSES", "UNSERVED")
 	table.Right(1, 3, 4, 5)
 	for i := range all {
 		q := &all[i]
@@ -232,11 +189,7 @@ func queues(scr *screen, all []view.Queue, now time.Time) error {
 
 // errorTrends shows the worst errors of the last hour.
 func errorTrends(scr *screen, all []view.ErrorTrend, now time.Time) error {
-	if len(all) == 0 {
-		return nil
-	}
-	scr.printf("\nErrors of the last hour:\n\n")
-	table := scr.table("STEP", "ERROR", "ATTEMPTS", "HOUR BEFORE", "", "CALLS", "LAST", "MESSAGE")
+	table := scr.titled("Errors of the last hour", "STEP", "ERROR", "ATTEMPTS", "HOUR BEFORE", "", "CALLS", "LAST", "MESSAGE")
 	table.Right(2, 3, 5)
 	for i := range all {
 		t := &all[i]
@@ -261,11 +214,7 @@ func errorTrends(scr *screen, all []view.ErrorTrend, now time.Time) error {
 
 // failedRuns shows the latest workflows that failed.
 func failedRuns(scr *screen, runs []view.Run, now time.Time) error {
-	if len(runs) == 0 {
-		return nil
-	}
-	scr.printf("\nFailed in the last hour:\n\n")
-	table := scr.table("ID", "WORKFLOW", "FAILED", "ERROR")
+	table := scr.titled("Failed in the last hour", "ID", "WORKFLOW", "FAILED", "ERROR")
 	for _, r := range runs {
 		table.Row(r.WorkflowID, r.Workflow, whenPast(r.Closed, now), wording.Typed(r.ErrorType, r.Error))
 	}

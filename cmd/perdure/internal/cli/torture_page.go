@@ -19,23 +19,13 @@ type tortured struct {
 	*torture.Report
 }
 
-// tellTorture prints what came of a torture, and returns an error if anything was found.
+// tellTorture shows what came of a torture.
 func tellTorture(scr *screen, t tortured) error {
-	var outcome error
-	if !t.Clean() {
-		outcome = &Error{Code: exitAttention, What: "The torture has found something.", Silent: true}
-	}
-	if scr.format != formatTable {
-		if err := scr.document(t); err != nil {
-			return err
-		}
-		return outcome
-	}
-	torturePage(scr, t)
-	return outcome
+	return scr.judge(t, t.Clean(), "The torture has found something.", func() error { return torturePage(scr, t) })
 }
 
-func torturePage(scr *screen, t tortured) {
+// torturePage shows people what came of a torture.
+func torturePage(scr *screen, t tortured) error {
 	early := ""
 	if t.Interrupted {
 		early = ", until it was interrupted"
@@ -89,6 +79,7 @@ func torturePage(scr *screen, t tortured) {
 		scr.printf("\nThere are %s more.\n", human.Count(all-len(t.Findings)))
 	}
 	scr.printf("\nThe seed is %s. To do the same again:\n\n  %s\n", fmt.Sprint(t.Seed), t.Again)
+	return nil
 }
 
 // maxAmid is how many of the deeds are shown amid which nothing moved.

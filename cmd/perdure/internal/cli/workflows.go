@@ -30,20 +30,14 @@ At most %s runs are counted of the open ones, and as many of the others: the new
   perdure workflows --since 7d
   perdure workflows -o json`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return workflows(scr, db, cmd.Context(), &opt) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return listed(scr, db, cmd.Context(), "No workflow is known"+db.inGroup()+": no node is there, and no run.", func(ctx context.Context, e *perdure.Engine) ([]view.WorkflowStats, error) {
+				return ops.WorkflowStats(ctx, e, opt.From(scr.env.Now()))
+			}, workflowTable)
+		},
 	}
 	addParams(scr, cmd, &opt, "")
 	return cmd
-}
-
-func workflows(scr *screen, db *source, ctx context.Context, opt *listing.Workflows) error {
-	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		stats, err := ops.WorkflowStats(ctx, e, opt.From(scr.env.Now()))
-		if err != nil {
-			return err
-		}
-		return showAll(scr, stats, "No workflow is known"+db.inGroup()+": no node is there, and no run.", with(scr, workflowTable))
-	})
 }
 
 func workflowTable(scr *screen, stats []view.WorkflowStats) error {

@@ -15,6 +15,8 @@ type Table struct {
 	right map[int]bool // columns of numbers
 	rows  [][]cell
 	Style Style
+	// Title stands above the heads. A table that has one is not written without rows.
+	Title string
 	// Indent stands before each line.
 	Indent string
 	// Width is how many columns a line may have, 0 for any number. In a table that is
@@ -70,6 +72,9 @@ func (t *Table) Row(values ...any) {
 // Write writes heads and rows. Columns are as wide as their widest cell; the
 // last one is not padded, and those without any text are left out.
 func (t *Table) Write(w io.Writer) error {
+	if t.Title != "" && len(t.rows) == 0 {
+		return nil
+	}
 	head := make([]cell, len(t.heads))
 	for i, h := range t.heads {
 		head[i] = cell{text: h, colour: Faint}
@@ -92,6 +97,9 @@ func (t *Table) Write(w io.Writer) error {
 		t.fit(widths)
 	}
 	var b strings.Builder
+	if t.Title != "" {
+		b.WriteString("\n" + human.Escape(t.Title) + ":\n\n")
+	}
 	for _, row := range lines {
 		for i := range row {
 			if i < len(lines[0]) && lines[0][i].text == "ID" { // those of children differ at their ends
