@@ -89,7 +89,11 @@ func (c *Committer) Run() {
 	for {
 		select {
 		case <-c.lanes.kick:
-			for _, l := range c.lanes.takeIdle() {
+			c.lanes.mu.Lock()
+			idle := c.lanes.idle
+			c.lanes.idle = nil
+			c.lanes.mu.Unlock()
+			for _, l := range idle {
 				run(l)
 			}
 		case <-c.ctx.Done():
@@ -198,8 +202,8 @@ func (c *lane) commitGroup(group []*pending) {
 				c.watch.Back()
 			}
 			c.Clock.Observe(result.Now)
-			if cap(c.lone) == 0 {
-				c.noteHooks(group, *spent)
+			if cap(c.lone) == 0 && slices.ContainsFunc(group, func(p *pending) bool { return p.turn.Hook != nil }) {
+				c.slow = *spent > slowHooks
 			}
 			c.settle(group, result.Errors)
 			return

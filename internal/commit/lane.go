@@ -75,11 +75,3 @@ func (c *Committer) laneOf(t *store.Turn) *lane {
 	c.lanes.kick.Ring()
 	return l
 }
-
-// takeIdle returns the lanes without a goroutine. The caller must serve them from then on.
-func (l *lanes) takeIdle() (idle []*lane) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	idle, l.idle = l.idle, nil
-	return idle
-}

@@ -143,10 +143,3 @@ func byHook(group []*pending) (plain, hooked []*pending) {
 	}
 	return plain, hooked
 }
-
-// noteHooks records whether the hooks of a group, if it had any, were slow.
-func (c *lane) noteHooks(group []*pending, spent time.Duration) {
-	if slices.ContainsFunc(group, func(p *pending) bool { return p.turn.Hook != nil }) {
-		c.slow = spent > slowHooks
-	}
-}

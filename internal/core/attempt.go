@@ -410,11 +410,3 @@ func (a *attempts) offer(c *Call) {
 	a.calls.setState(c, Offered)
 	a.calls.await(c, c.queueDue())
 }
-
-// describeOffers describes the newly queued attempts for the workers.
-func (a *attempts) describeOffers() {
-	for _, c := range a.calls.offered {
-		a.journal.out.Offered = append(a.journal.out.Offered, a.dispatchOf(c))
-	}
-	a.calls.offered = a.calls.offered[:0]
-}

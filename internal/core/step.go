@@ -33,7 +33,10 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 		r.attempts.admitReady(admit, r.codeFirst)
 	}
 	r.calls.writeRows()
-	r.attempts.describeOffers()
+	for _, c := range r.calls.offered { // the workers learn how to run them
+		r.journal.out.Offered = append(r.journal.out.Offered, r.attempts.dispatchOf(c))
+	}
+	r.calls.offered = r.calls.offered[:0]
 	r.updateState()
 	out := r.journal.out
 	r.journal.out = nil

@@ -9,7 +9,6 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
-	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
@@ -134,12 +133,12 @@ func (i *inbox) routeQuery(m store.Message) {
 	d, err := message.Read(m)
 	if err != nil {
 		e.log.QueryUnreadable(err)
-		(&resident{location: p}).discard([]post.Mail{{Sequence: m.Sequence}})
+		p.drop(m)
 		return
 	}
 	left := time.Duration(m.Posted + d.Wait - e.clock.Now())
 	if left <= 0 { // the caller has given up
-		(&resident{location: p}).discard([]post.Mail{{Sequence: m.Sequence}})
+		p.drop(m)
 		return
 	}
 	e.steps.Run(func() { p.answerMessage(m, d, left) })
@@ -172,14 +171,4 @@ func (p *location) answerMessage(m store.Message, d message.Data, left time.Dura
 	t := of.change()
 	t.Consumed, t.Messages, t.Repeatable = []int64{m.Sequence}, []store.Message{reply}, true
 	_ = of.commit(t) // else it stays for another owner
-}
-
-// sweepAnswer deletes an answer that its caller did not fetch in time.
-func (i *inbox) sweepAnswer(m store.Message) {
-	if i.engine.clock.Now()-m.Posted < int64(answerTime) {
-		return
-	}
-	if p := i.claim(m, nil); p != nil {
-		(&resident{location: p}).discard([]post.Mail{{Sequence: m.Sequence}})
-	}
 }

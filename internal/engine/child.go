@@ -156,7 +156,7 @@ func (p *location) alreadyFired(m store.Message) bool {
 	})
 	switch {
 	case err == nil:
-		(&resident{location: p, id: m.Run}).discard([]post.Mail{{Sequence: m.Sequence}})
+		p.drop(m)
 		return true
 	case !errors.Is(err, store.ErrNotFound):
 		p.box.Forget(m.Sequence)

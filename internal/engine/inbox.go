@@ -121,7 +121,12 @@ func (i *inbox) route(m store.Message, l *post.Look) error {
 		i.routeQuery(m)
 		return nil
 	case message.KindAnswer:
-		i.sweepAnswer(m)
+		if e.clock.Now()-m.Posted < int64(answerTime) {
+			return nil
+		}
+		if p := i.claim(m, nil); p != nil { // its caller did not fetch it in time
+			p.drop(m)
+		}
 		return nil
 	case message.KindStart:
 		i.routeStart(m, l)

@@ -280,6 +280,11 @@ func (r *activeRun) takenOver(t *turn) core.TakenOver {
 	return in
 }
 
+// drop consumes a message that no run takes.
+func (p *location) drop(m store.Message) {
+	(&resident{location: p, id: m.Run}).discard([]post.Mail{{Sequence: m.Sequence}})
+}
+
 // discard consumes the messages of a run that has ended. It makes callers that wait for the
 // run look again.
 func (r *resident) discard(todo []post.Mail) {

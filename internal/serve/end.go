@@ -107,12 +107,16 @@ func (o owner) TrialOver(x *attempt.Attempt) {
 // charged.
 func (s *Server) giveBack(k attempt.Key, h *held) {
 	s.mu.Lock()
-	s.held[k] = h
-	h.counts = false
-	s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: k.Call, Attempt: k.Number, Outcome: core.Drained, Unbegun: true}})
+	s.returns(k, h)
 	s.mu.Unlock()
 	s.config.Attempts.Granted(h.slot.Free())
 	s.ended.Ring()
+}
+
+// returns enqueues the end of an attempt that does not begin here. The server's mu is held.
+func (s *Server) returns(k attempt.Key, h *held) {
+	s.held[k], h.counts = h, false
+	s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: k.Call, Attempt: k.Number, Outcome: core.Drained, Unbegun: true}})
 }
 
 // settle makes ends durable and posts heartbeats until the server ends.

@@ -285,9 +285,7 @@ func (s *Server) attend() {
 		k := keyOf(t.TaskRef)
 		still[k] = t
 		if s.held[k] == nil && !s.settled[k] { // the reply to its claim was lost
-			h := &held{task: store.Task{TaskRef: t.TaskRef}}
-			s.held[k] = h
-			s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: t.Number, Attempt: t.Attempt, Outcome: core.Drained, Unbegun: true}})
+			s.returns(k, &held{task: store.Task{TaskRef: t.TaskRef}})
 		}
 	}
 	for k, h := range s.held {
@@ -361,10 +359,19 @@ func (s *Server) claim(i int, names []string, most int) (more, left bool) {
 	if len(slots) == 0 {
 		return false, true
 	}
-	if !s.beginClaim() {
+	s.mu.Lock()
+	s.claiming = !s.draining
+	draining := s.draining
+	s.mu.Unlock()
+	if draining {
 		return false, false
 	}
-	defer s.endClaim()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.claiming = false
+		s.quiet.Broadcast()
+	}()
 	lane := s.config.Slots.Take(dispatch.Probation)
 	laneTaken := lane == nil // a suspect would have to wait
 	defer func() {
@@ -393,21 +400,6 @@ func (s *Server) claim(i int, names []string, most int) (more, left bool) {
 	// Of several keys each was asked for its part, and some may have had less.
 	more = len(claimed) == claim.Limit || len(usual) > 0 && usual[0].Key != usual[len(usual)-1].Key
 	return more, more || laneTaken
-}
-
-// beginClaim records that a claim is in flight. It returns false if the server drains.
-func (s *Server) beginClaim() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.claiming = !s.draining
-	return s.claiming
-}
-
-func (s *Server) endClaim() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.claiming = false
-	s.quiet.Broadcast()
 }
 
 // free returns how many more attempts of a queue may run.
