@@ -19,7 +19,7 @@
 //     the group. Its turn is postponed to the next group (waiting.go).
 //
 // A store may have several commit domains, such as servers. Turns of each domain have a lane
-// of their own (lane.go), and so have turns with messages for another domain, which concern
+// of their own (commit.go), and so have turns with messages for another domain, which concern
 // both. So a domain that is unavailable holds up only the turns that concern it.
 //
 // # Order

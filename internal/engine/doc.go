@@ -34,15 +34,14 @@
 // # Where things are
 //
 //	engine.go       Engine and its life: Open, Start, Stop
-//	config.go       Config, its defaults and their validation
-//	build.go        the build of this program, and fingerprints
+//	config.go       Config, its defaults and their validation; the build of this program
 //	definitions.go  what is registered: its faults, what of it is lost or misnamed
 //	resident.go     residents: mailbox, the goroutine that works on one, eviction
 //	stepper.go      the interface common to runs, gates and schedules
 //	pools.go        what is used again
 //	turn.go         one turn of a resident: fill, step, commit, apply; the guarded step of a run
 //	run.go          runs as steppers
-//	durable.go      what a durable turn changes in memory
+//	durable.go      what a durable turn changes in memory, and what is durable without a step
 //	standing.go     gates and schedules as steppers
 //	load.go         loading and replaying a run
 //	park.go         holds: why a run is parked or waits for code, when it is tried again, and what is damaged

@@ -20,9 +20,9 @@ type inside struct {
 
 var insides = []inside{
 	{"internal/core", 2, `
-		values:     ids dedup mismatch turn detail control pin times input progress call
+		values:     ids mismatch turn detail control pin times input progress call
 		journal:    parts
-		ledger:     tally ledger
+		ledger:     ledger
 		row:        runrow
 		calls:      calls
 		gating:     gating admission
@@ -36,7 +36,7 @@ var insides = []inside{
 		schedules:  fire timetable
 	`},
 	{"internal/engine", 18, `
-		values:    build config definitions pools stepper report
+		values:    config definitions pools stepper report
 		locations: location
 		residents: slots intake inbox durable look resident dispatcher line
 		runs:      observe child chain attempt queue suspects park checkcode move load run turn answer standing
