@@ -52,8 +52,7 @@
 //	queues.go       serving queues, and losing a worker
 //	dispatcher.go   what lets runs and attempts start: want, grant, due times
 //	slots.go        admission of calls, and what cannot start here
-//	inbox.go        news of the inbox, routing its messages, claiming them, and those that cannot be read
-//	look.go         reading the inbox
+//	inbox.go        news of the inbox, reading it, routing its messages, claiming them, and those that cannot be read
 //	location.go     the locations that this node owns: partitions, and parts of them
 //	takeover.go     taking locations over, resuming what was in flight, losing them
 //	move.go         runs that move to a node whose code fits

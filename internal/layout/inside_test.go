@@ -25,8 +25,8 @@ var insides = []inside{
 		ledger:     ledger
 		row:        runrow
 		calls:      calls
-		gating:     gating admission
-		attempts:   ready apply question verdict attempt
+		gating:     gating
+		attempts:   ready apply verdict attempt
 		signals:    mailbox
 		children:   child
 		operations: operate
@@ -38,7 +38,7 @@ var insides = []inside{
 	{"internal/engine", 18, `
 		values:    config definitions pools stepper report
 		locations: location
-		residents: slots intake inbox durable look resident dispatcher line
+		residents: slots intake inbox durable resident dispatcher line
 		runs:      observe child chain attempt queue suspects park checkcode move load run turn answer standing
 		places:    takeover holder queues switches
 		engine:    health local engine

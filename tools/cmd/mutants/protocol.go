@@ -130,7 +130,7 @@ var protocolFaults = []protocolFault{
 	},
 	{
 		"what may have been done is repeated without a question",
-		map[string][]change{"internal/core/question.go": {{"	return c.Policy.AfterUnknown(retry.TypeWorkerLost)\n", "	return retry.RepeatUnknown\n"}}},
+		map[string][]change{"internal/core/verdict.go": {{"	return c.Policy.AfterUnknown(retry.TypeWorkerLost)\n", "	return retry.RepeatUnknown\n"}}},
 	},
 	{
 		"what an effect is known by differs from attempt to attempt",
