@@ -40,20 +40,6 @@ type answer struct {
 	err   error
 }
 
-// ask puts a question to a run. It is answered between two turns.
-func (p *location) ask(run string, q question) {
-	e := p.engine
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.locations.all[p.number] != p {
-		q.answer <- answer{err: request.ErrMoved}
-		return
-	}
-	r := p.resident(run)
-	r.questions = append(r.questions, q)
-	r.activate()
-}
-
 // answer implements stepper.
 func (r *activeRun) answer(questions []question) error {
 	if len(questions) > 0 && r.instance != nil {

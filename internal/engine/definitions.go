@@ -154,7 +154,12 @@ func (d *definitions) warn(log *logs.Log, policy *retry.Policy) {
 		if p == nil {
 			continue
 		}
-		for _, name := range namesIn(p) {
+		names := slices.Concat(p.Retryable, p.NonRetryable)
+		for _, r := range p.Rules {
+			names = append(names, r.Types...)
+		}
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
 			if errname.Known(name) {
 				continue
 			}
@@ -176,14 +181,4 @@ func letters(name string) string {
 		}
 		return r
 	}, name)
-}
-
-// namesIn returns the error types that a policy names.
-func namesIn(p *retry.Policy) []string {
-	names := slices.Concat(p.Retryable, p.NonRetryable)
-	for _, r := range p.Rules {
-		names = append(names, r.Types...)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }

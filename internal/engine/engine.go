@@ -278,7 +278,12 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.member.Join(ctx); err != nil {
 		return err
 	}
-	taken, err := e.locations.takeFirst(ctx)
+	node, owned, err := e.member.TakeShare(ctx)
+	var taken *takeover
+	if err == nil {
+		taken = e.locations.takeOver(node, owned)
+		err = e.locations.readWakes(ctx, taken)
+	}
 	if err == nil && e.queues.server != nil {
 		err = e.queues.server.Register(ctx)
 	}
@@ -301,14 +306,6 @@ func (e *Engine) Start(ctx context.Context) error {
 		e.queues.server.Start()
 	}
 	return nil
-}
-
-// leave ends the membership of a node. An engine that serves only queues has none.
-func (e *Engine) leave() error {
-	if e.config.onlyQueues() {
-		return nil
-	}
-	return e.member.Leave()
 }
 
 func (e *Engine) currentPhase() phase {
@@ -360,8 +357,12 @@ func (e *Engine) Stop(ctx context.Context) error {
 	clock.Await(settle, e.residents.quiet, func() bool { return e.residents.busy == 0 })
 	cancel()
 	<-served
-	e.end()
-	err := errors.Join(e.leave(), e.db.Close())
+	e.Kill()
+	var left error
+	if !e.config.onlyQueues() { // else it is no member
+		left = e.member.Leave()
+	}
+	err := errors.Join(left, e.db.Close())
 	e.log.EngineStopped(e.config.Node)
 	e.log.Close()
 	return err
@@ -398,14 +399,9 @@ func (e *Engine) drain() {
 	e.suspicion.End()
 }
 
-// Kill ends the engine as a crash would: it writes nothing more and leaves the database open.
-// It is for tests.
+// Kill stops the engine's goroutines and evicts all residents. Without Stop it ends the engine as a
+// crash would: it writes nothing more and leaves the database open, for tests.
 func (e *Engine) Kill() {
-	e.end()
-}
-
-// end stops the engine's goroutines and evicts all residents.
-func (e *Engine) end() {
 	e.mu.Lock()
 	e.life.phase = stopped
 	e.mu.Unlock()

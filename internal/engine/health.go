@@ -53,7 +53,11 @@ func (e *Engine) doomed() error {
 
 // away returns faults of the database, or of the connection to it.
 func (e *Engine) away() error {
-	return errors.Join(e.db.reads.Err(), e.db.writes.Err(), e.member.Health(), e.queues.health())
+	var queues error
+	if e.queues.server != nil {
+		queues = e.queues.server.Health()
+	}
+	return errors.Join(e.db.reads.Err(), e.db.writes.Err(), e.member.Health(), queues)
 }
 
 // impaired returns faults that stop only part of the work.

@@ -127,7 +127,16 @@ func (e *Engine) queryHere(ctx context.Context, p *location, row *store.Run, nam
 		return e.queryEnded(ctx, row, name, input)
 	}
 	answered := make(chan answer, 1)
-	p.ask(row.ID, question{name, input, answered})
+	q := question{name, input, answered} // it is answered between two turns
+	e.mu.Lock()
+	if e.locations.all[p.number] == p {
+		r := p.resident(row.ID)
+		r.questions = append(r.questions, q)
+		r.activate()
+	} else {
+		turnAway([]question{q})
+	}
+	e.mu.Unlock()
 	select {
 	case a := <-answered:
 		return a.value, a.err

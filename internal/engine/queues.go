@@ -88,13 +88,6 @@ func (q *queues) stop(ctx context.Context) <-chan struct{} {
 	return done
 }
 
-func (q *queues) health() error {
-	if q.server == nil {
-		return nil
-	}
-	return q.server.Health()
-}
-
 // goneWorkers are workers that this node has seen dead, and since when. A worker counts as
 // dead only if that lasts for some time in which the database answers: right after an outage
 // no worker has renewed its lease.

@@ -17,16 +17,6 @@ type takeover struct {
 	wakes     []store.Wake // runs with work in flight, and runs due up to the horizon
 }
 
-// takeFirst claims the node's share when it starts.
-func (l *locations) takeFirst(ctx context.Context) (*takeover, error) {
-	node, owned, err := l.engine.member.TakeShare(ctx)
-	if err != nil {
-		return nil, err
-	}
-	t := l.takeOver(node, owned)
-	return t, l.readWakes(ctx, t)
-}
-
 // backOut undoes a start that failed.
 func (l *locations) backOut(ctx context.Context) error {
 	e := l.engine
