@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 )
@@ -43,15 +42,12 @@ func inTheWay(db *source, ctx context.Context, e *perdure.Engine, id string, rec
 			continue
 		}
 		o := obstacle{call: p.Call, Waits: wording.AtGate(p.Gate) + "."}
-		switch name := human.ShellWord(p.Gate.Name); {
+		switch {
 		case p.Gate.Paused != nil:
-			o.effect, o.Next = "To let attempts pass", db.sameDatabase("perdure gates resume "+name)
+			o.effect, o.Next = "To let attempts pass", db.sameDatabase(gateCommand("resume", p.Gate.Name, ""))
 		case p.Gate.OpenUntil != nil:
 			o.hint = "When that time has come, one attempt passes as a probe; its success closes the breaker."
-			if p.Gate.Key != "" {
-				name += " --key " + human.ShellWord(p.Gate.Key)
-			}
-			o.effect, o.Next = "To send one through now", db.sameDatabase("perdure gates probe "+name)
+			o.effect, o.Next = "To send one through now", db.sameDatabase(gateCommand("probe", p.Gate.Name, p.Gate.Key))
 		}
 		way = append(way, o)
 	}
