@@ -186,6 +186,6 @@ func (p *gatePage) tickets(q *request, g *view.Gate) {
 	}
 	if n > pageTickets {
 		p.Pager = pages
-		p.Pager.Text = fmt.Sprintf("%s to %s of %s", human.Count(from+1), human.Count(to), human.Plural(n, "call", "calls"))
+		p.Pager.Of, p.Pager.Text = "the calls", fmt.Sprintf("%s to %s of %s", human.Count(from+1), human.Count(to), human.Plural(n, "call", "calls"))
 	}
 }
