@@ -28,12 +28,7 @@ func runEndpoints() []endpoint {
 // started is the result of a start.
 type started struct{ command.Started }
 
-func (s started) status() int {
-	if s.Attached || s.DryRun {
-		return http.StatusOK
-	}
-	return http.StatusCreated
-}
+func (s started) status() int { return statusOf(s.Attached || s.DryRun, http.StatusCreated) }
 
 // ofRun identifies one run of a workflow ID.
 type ofRun struct {
@@ -74,12 +69,7 @@ type outcome struct {
 	Reason  string          `json:"reason,omitempty" doc:"why it was terminated"`
 }
 
-func (o outcome) status() int {
-	if o.Closed {
-		return http.StatusOK
-	}
-	return http.StatusAccepted
-}
+func (o outcome) status() int { return statusOf(o.Closed, http.StatusAccepted) }
 
 func awaitResult(c *call, q awaitQuery, _ none) (outcome, error) {
 	ctx, cancel, err := c.within(q.Wait)

@@ -100,16 +100,16 @@ func (p *gateEdit) settle(g *view.Gate) error {
 	if p.AsInCode = p.AsInCode || p.Anew; p.AsInCode && g.Edited != nil {
 		now = g.Edited.Declared
 	}
-	rate := some(given(p.PerSecond, &now.Rate.PerSecond), given(p.Burst, &now.Rate.Burst))
-	budget := some(given(p.Tokens, &now.Budget.Tokens), given(p.Cost, &now.Budget.Cost), given(p.Refund, &now.Budget.Refund), given(p.OwnBudget, &now.Budget.PerKey))
-	breaker := some(given(p.Failures, &now.Breaker.Failures), given(p.Cooldown, &now.Breaker.Cooldown), given(p.WaitOpen, &now.Breaker.Wait), given(p.OwnBreaker, &now.Breaker.PerKey))
+	rate := some(param.Over(p.PerSecond, &now.Rate.PerSecond), param.Over(p.Burst, &now.Rate.Burst))
+	budget := some(param.Over(p.Tokens, &now.Budget.Tokens), param.Over(p.Cost, &now.Budget.Cost), param.Over(p.Refund, &now.Budget.Refund), param.Over(p.OwnBudget, &now.Budget.PerKey))
+	breaker := some(param.Over(p.Failures, &now.Breaker.Failures), param.Over(p.Cooldown, &now.Breaker.Cooldown), param.Over(p.WaitOpen, &now.Breaker.Wait), param.Over(p.OwnBreaker, &now.Breaker.PerKey))
 	if p.Key = cmp.Or(p.OfKey, p.Key); p.Key != "" {
 		if own, has := g.KeyBounds[p.Key]; has && !p.AsInCode {
 			now.PerKey = own
 		}
 	}
-	perKey := some(given(p.KeySlots, &now.PerKey.Limit), given(p.KeyRate, &now.PerKey.Rate.PerSecond), given(p.KeyBurst, &now.PerKey.Rate.Burst))
-	if given(p.Slots, &now.Limit) {
+	perKey := some(param.Over(p.KeySlots, &now.PerKey.Limit), param.Over(p.KeyRate, &now.PerKey.Rate.PerSecond), param.Over(p.KeyBurst, &now.PerKey.Rate.Burst))
+	if param.Over(p.Slots, &now.Limit) {
 		if p.Limit = now.Limit; p.Limit < 1 {
 			return param.Bad("limit", "to let no attempt pass, pause the gate", "is %d; a gate has a limit of at least 1", p.Limit)
 		}
@@ -192,10 +192,10 @@ func (p *gateEdit) bounds(now gate.Spec) error {
 	if p.Limit != 0 {
 		now.Limit = p.Limit
 	}
-	given(p.Rate, &now.Rate)
-	given(p.Budget, &now.Budget)
-	given(p.Breaker, &now.Breaker)
-	given(p.PerKey, &now.PerKey)
+	param.Over(p.Rate, &now.Rate)
+	param.Over(p.Budget, &now.Budget)
+	param.Over(p.Breaker, &now.Breaker)
+	param.Over(p.PerKey, &now.PerKey)
 	if fault, ok := errors.AsType[*spec.FieldError](now.Validate()); ok && settingOf[fault.Field] != "" {
 		return param.Bad(settingOf[fault.Field], "", "is %v; allowed is %s", fault.Value, fault.Allowed)
 	}
@@ -203,14 +203,6 @@ func (p *gateEdit) bounds(now gate.Spec) error {
 }
 
 func some(given ...bool) bool { return slices.Contains(given, true) }
-
-// given lays a setting that is given over the one that there is.
-func given[T any](setting, over *T) bool {
-	if setting != nil {
-		*over = *setting
-	}
-	return setting != nil
-}
 
 // read reads an edit in one piece, in the form of spec or edited of a gate. What cannot be
 // edited must be as it is.
