@@ -168,6 +168,14 @@ func (e endpoint) serve(c *call) (any, error) {
 // coded is a result with a status of its own.
 type coded interface{ status() int }
 
+// statusOf is 200 for what is done, or was there before, and another status for what is not.
+func statusOf(done bool, otherwise int) int {
+	if done {
+		return http.StatusOK
+	}
+	return otherwise
+}
+
 // answer writes a result as JSON.
 func answer(w http.ResponseWriter, result any) {
 	text, err := json.Marshal(result)

@@ -69,12 +69,7 @@ type updated struct {
 	Key        string          `json:"key,omitempty" doc:"the Idempotency-Key, with which the result can be asked for again"`
 }
 
-func (u updated) status() int {
-	if u.Done {
-		return http.StatusOK
-	}
-	return http.StatusAccepted
-}
+func (u updated) status() int { return statusOf(u.Done, http.StatusAccepted) }
 
 func updateRun(c *call, _ none, b askBody) (updated, error) {
 	ctx, cancel, err := c.within(b.Wait)

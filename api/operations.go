@@ -196,12 +196,7 @@ type controlled struct {
 	Records []view.ControlRecord `json:"records" doc:"the outcome for each call, or for the run"`
 }
 
-func (r controlled) status() int {
-	if r.Done {
-		return http.StatusOK
-	}
-	return http.StatusAccepted
-}
+func (r controlled) status() int { return statusOf(r.Done, http.StatusAccepted) }
 
 // ask is the request as the table of commands wants it.
 func (c *call) ask(ctx context.Context) *command.Ask {
@@ -268,12 +263,7 @@ func (b *bulkBody) UnmarshalJSON(data []byte) error {
 // bulk is the result of an operation on many runs.
 type bulk struct{ view.BulkResult }
 
-func (r bulk) status() int {
-	if r.Unanswered > 0 {
-		return http.StatusAccepted
-	}
-	return http.StatusOK
-}
+func (r bulk) status() int { return statusOf(r.Unanswered == 0, http.StatusAccepted) }
 
 func operateOnRuns(c *call, _ none, b bulkBody) (r bulk, err error) {
 	if err := b.check(&b.operationFields, b.Selection != ""); err != nil {

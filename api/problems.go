@@ -73,31 +73,18 @@ func problemOf(c *call, err error) *web.Problem {
 }
 
 func kindOf(ctx context.Context, err error) web.Kind {
-	if _, ok := errors.AsType[*view.InputError](err); ok {
+	switch {
+	case web.Is[*view.InputError](err), web.Is[*param.Wrong](err), web.Is[*schedule.SpecError](err), web.Is[*retry.NotationError](err):
 		return web.BadRequest
-	}
-	if _, ok := errors.AsType[*param.Wrong](err); ok {
-		return web.BadRequest
-	}
-	if _, ok := errors.AsType[*schedule.SpecError](err); ok {
-		return web.BadRequest
-	}
-	if _, ok := errors.AsType[*retry.NotationError](err); ok {
-		return web.BadRequest
-	}
-	if _, ok := errors.AsType[*view.LimitError](err); ok {
+	case web.Is[*view.LimitError](err):
 		return limitReached
-	}
-	if _, ok := errors.AsType[*view.IDInUseError](err); ok {
+	case web.Is[*view.IDInUseError](err):
 		return idInUse
-	}
-	if _, ok := errors.AsType[*view.RefusedError](err); ok {
+	case web.Is[*view.RefusedError](err):
 		return refused
-	}
-	if _, ok := errors.AsType[*store.CodecError](err); ok {
+	case web.Is[*store.CodecError](err):
 		return noCodec
-	}
-	if _, ok := errors.AsType[*workflow.RejectedError](err); ok {
+	case web.Is[*workflow.RejectedError](err):
 		return rejected
 	}
 	for _, k := range known {

@@ -28,12 +28,7 @@ func runEndpoints() []endpoint {
 // started is the result of a start.
 type started struct{ command.Started }
 
-func (s started) status() int {
-	if s.Attached || s.DryRun {
-		return http.StatusOK
-	}
-	return http.StatusCreated
-}
+func (s started) status() int { return statusOf(s.Attached || s.DryRun, http.StatusCreated) }
 
 // ofRun identifies one run of a workflow ID.
 type ofRun struct {
@@ -74,12 +69,7 @@ type outcome struct {
 	Reason  string          `json:"reason,omitempty" doc:"why it was terminated"`
 }
 
-func (o outcome) status() int {
-	if o.Closed {
-		return http.StatusOK
-	}
-	return http.StatusAccepted
-}
+func (o outcome) status() int { return statusOf(o.Closed, http.StatusAccepted) }
 
 func awaitResult(c *call, q awaitQuery, _ none) (outcome, error) {
 	ctx, cancel, err := c.within(q.Wait)
@@ -124,7 +114,7 @@ type historyQuery struct {
 	ofRun
 	After place `query:"after" doc:"next of the page before; or a turn, behind which the page begins"`
 	Call  int64 `query:"call" doc:"only events of the call with this number"`
-	Limit int   `query:"limit" doc:"at most so many; default 1000"`
+	Limit int   `query:"limit" doc:"maximum number; default 1000"`
 }
 
 type eventList struct {
@@ -166,7 +156,7 @@ type attemptsQuery struct {
 	ofRun
 	After attemptPlace `query:"after" doc:"next of the page before; or a call, behind which the page begins"`
 	Call  int64        `query:"call" doc:"only attempts of the call with this number"`
-	Limit int          `query:"limit" doc:"at most so many; default 1000"`
+	Limit int          `query:"limit" doc:"maximum number; default 1000"`
 }
 
 type attemptList struct {
@@ -187,7 +177,7 @@ func listAttempts(c *call, q attemptsQuery, _ none) (l attemptList, err error) {
 type callsQuery struct {
 	ofRun
 	After int64 `query:"after" doc:"next of the page before: a call, behind which the page begins"`
-	Limit int   `query:"limit" doc:"at most so many; default 1000"`
+	Limit int   `query:"limit" doc:"maximum number; default 1000"`
 }
 
 type callList struct {

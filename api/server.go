@@ -67,12 +67,7 @@ type health struct {
 	OK bool `json:"ok" doc:"true with status 200, false with 503"`
 }
 
-func (h health) status() int {
-	if h.OK {
-		return http.StatusOK
-	}
-	return http.StatusServiceUnavailable
-}
+func (h health) status() int { return statusOf(h.OK, http.StatusServiceUnavailable) }
 
 // healthOf hides details from callers without a token.
 func healthOf(_ *call, err error) (health, error) { return health{OK: err == nil}, nil }

@@ -107,7 +107,7 @@ func audit(q *request) (any, error) {
 		return linkTo("audit", e)
 	})
 	p.Rows, p.Pager = found[from:to], pages
-	p.Pager.Text = human.Plural(len(found), "entry", "entries") + ", latest first"
+	p.Pager.Of, p.Pager.Text = "the audit", human.Plural(len(found), "entry", "entries")+", latest first"
 	if a.More {
 		p.Says = append(p.Says, "There are earlier entries: end the time span where these end.")
 	}

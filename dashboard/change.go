@@ -16,6 +16,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/web"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/view"
 )
@@ -215,10 +216,7 @@ func (q *request) entered(c *command.Command, err *error) bool {
 		*err = wrong
 		return true
 	}
-	var input *view.InputError
-	var field *wrongField
-	var spec *schedule.SpecError
-	return errors.As(*err, &input) || errors.As(*err, &field) || errors.As(*err, &spec)
+	return web.Is[*view.InputError](*err) || web.Is[*wrongField](*err) || web.Is[*schedule.SpecError](*err)
 }
 
 // makeChange makes the change of the second form.

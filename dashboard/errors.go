@@ -62,15 +62,7 @@ func (q *request) failed(err error) failure {
 	f := failure{http.StatusInternalServerError, "The page cannot be shown", err.Error(), "Try again; the log of the program may say more."}
 	var missing *absent
 	var bad *badRequest
-	var input *view.InputError
-	var wrong *param.Wrong
-	var field *wrongField
-	var notation *retry.NotationError
-	var spec *schedule.SpecError
 	var refused *view.RefusedError
-	var full *view.LimitError
-	var codec *store.CodecError
-	var away *store.UnavailableError
 	switch {
 	case errors.As(err, &missing):
 		f = failure{http.StatusNotFound, "There is no such " + missing.kind, err.Error(), missing.next()}
@@ -78,19 +70,19 @@ func (q *request) failed(err error) failure {
 		f = failure{http.StatusNotFound, "There is no such run", fmt.Sprintf("No run in this database has the ID %q.", human.Clip(q.URL.Query().Get("id"), 200)), "It may be of another group, or retention removed it. Search for it in the list of runs."}
 	case errors.As(err, &bad):
 		f = failure{http.StatusBadRequest, "The request cannot be understood", bad.what, bad.next}
-	case errors.As(err, &wrong), errors.As(err, &field), errors.As(err, &notation), errors.As(err, &spec):
+	case web.Is[*param.Wrong](err), web.Is[*wrongField](err), web.Is[*retry.NotationError](err), web.Is[*schedule.SpecError](err):
 		f = failure{http.StatusUnprocessableEntity, "A value cannot be used", err.Error(), "Go back, and change it in the form."}
 	case errors.As(err, &refused):
 		f = failure{http.StatusConflict, "It is refused", refused.Record.Note, "See the page of the run: its state may be another one now."}
-	case errors.As(err, &full):
+	case web.Is[*view.LimitError](err):
 		f = failure{http.StatusTooManyRequests, "A limit is reached", err.Error(), "Let the run work off what it has, or raise the limit in its program."}
-	case errors.Is(err, perdure.ErrNotPending), errors.Is(err, perdure.ErrClosed), errors.Is(err, perdure.ErrNoCode), errors.As(err, &codec):
+	case errors.Is(err, perdure.ErrNotPending), errors.Is(err, perdure.ErrClosed), errors.Is(err, perdure.ErrNoCode), web.Is[*store.CodecError](err):
 		f = failure{http.StatusConflict, "It is in no state for this", err.Error(), "See its page: its state may be another one now."}
 	case errors.Is(err, perdure.ErrNoAnswer):
 		f = failure{http.StatusGatewayTimeout, "No engine has answered in time", err.Error(), "See on the page of nodes whether one serves. The request is in the database, and is carried out when one does."}
 	case errors.Is(err, perdure.ErrStopped):
 		f = failure{http.StatusServiceUnavailable, "The program stops", err.Error(), "Try again, or at another server."}
-	case errors.As(err, &input):
+	case web.Is[*view.InputError](err):
 		f = failure{http.StatusBadRequest, "The request cannot be understood", err.Error(), "Change what was given, and try again."}
 	case errors.Is(err, context.DeadlineExceeded) && q.answers():
 		f = failure{http.StatusServiceUnavailable, "There is too much to read", "The database answers, but this page could not be read within " + human.Duration(limit) + ".",
@@ -98,7 +90,7 @@ func (q *request) failed(err error) failure {
 		if command, _, _ := strings.Cut(q.command, ","); command != "" {
 			f.Next += " The command has no such limit: perdure " + command + "."
 		}
-	case errors.As(err, &away), errors.Is(err, context.DeadlineExceeded), q.engine.Health() != nil:
+	case web.Is[*store.UnavailableError](err), errors.Is(err, context.DeadlineExceeded), q.engine.Health() != nil:
 		f = failure{http.StatusServiceUnavailable, "The database does not answer", q.away(err),
 			"Check that it runs and can be reached: " + q.engine.Location() + ". Nothing is lost: what is in the database continues when it is back. This page tries again by itself."}
 	}

@@ -38,18 +38,10 @@ func gates(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	order := []string{view.WaitDamaged, "open", "half_open", view.StatusPaused, view.CallGated, "closed"}
 	rank := func(g *view.Gate) int {
-		switch {
-		case g.Problem != "":
-			return 0
-		case g.Breaker == "open", g.Breaker == "half_open", g.OpenKeys > 0:
-			return 1
-		case g.Paused != nil:
-			return 2
-		case g.Waiting > 0:
-			return 3
-		}
-		return 4
+		state, _ := gateState(g)
+		return slices.Index(order, state)
 	}
 	slices.SortStableFunc(all, func(a, b view.Gate) int { return cmp.Compare(rank(&a), rank(&b)) })
 	p := &gatesPage{More: max(0, len(all)-maxGates)}
@@ -186,6 +178,6 @@ func (p *gatePage) tickets(q *request, g *view.Gate) {
 	}
 	if n > pageTickets {
 		p.Pager = pages
-		p.Pager.Text = fmt.Sprintf("%s to %s of %s", human.Count(from+1), human.Count(to), human.Plural(n, "call", "calls"))
+		p.Pager.Of, p.Pager.Text = "the calls", fmt.Sprintf("%s to %s of %s", human.Count(from+1), human.Count(to), human.Plural(n, "call", "calls"))
 	}
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"slices"
@@ -31,14 +32,8 @@ func inputs(c *command.Command, form *command.Form, params any, entered url.Valu
 			continue
 		}
 		in := entry{
-			Name: p.Flag, Label: p.Label, Hint: p.Hint, Value: p.Text(params), Long: p.Long, Number: p.Number(), Check: p.Check(),
+			Name: p.Flag, Label: cmp.Or(form.Labels[p.Flag], p.Label), Hint: cmp.Or(form.Hints[p.Flag], p.Hint), Value: p.Text(params), Long: p.Long, Number: p.Number(), Check: p.Check(),
 			Needed: p.Need != "" || p.Default != "",
-		}
-		if label := form.Labels[p.Flag]; label != "" {
-			in.Label = label
-		}
-		if hint := form.Hints[p.Flag]; hint != "" {
-			in.Hint = hint
 		}
 		if entered != nil {
 			in.Value = typed(entered, p.Flag)

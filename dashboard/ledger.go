@@ -212,7 +212,7 @@ func (p *ledgerPage) attempts(q *request, filter view.AttemptFilter) error {
 		}
 		return err
 	}
-	p.Attempts, p.Pager = found, &pager{Text: human.Plural(len(found), "attempt", "attempts") + " on this page, latest first"}
+	p.Attempts, p.Pager = found, &pager{Of: "the attempts"}
 	if filter.After != "" {
 		p.Pager.First = linkTo("ledger", spanned(&p.Filter))
 	}

@@ -157,32 +157,15 @@ func rowOfWaiting(q *request, w *view.Waiting) *waitingRow {
 	case w.Queue != "":
 		row.What.Link = link("nodes")
 	}
+	status, state := wording.WaitingRuns[w.For], wording.WaitingCalls[w.For]
 	switch {
-	case w.For == view.WaitBackoff:
-		row.All = link("runs", "call", view.CallBackoff)
-	case w.For == view.WaitCode:
-		row.All = link("runs", "status", view.StatusWaitingForCode)
+	case w.Count == 0:
 	case w.For == view.WaitBuild:
 		row.All = link("runs", "status", view.StatusRunning, "workflow", w.Name)
-	case w.For == view.WaitParked || w.For == view.WaitDamaged:
-		row.All = link("runs", "status", view.StatusParked)
-	case w.For == view.WaitPaused && w.Call == 0:
-		row.All = link("runs", "status", view.StatusPaused)
-	case w.For == view.WaitPaused:
-		row.All = link("runs", "call", view.CallPaused)
-	case w.For == view.WaitQuarantined:
-		row.All = link("runs", "call", view.CallQuarantined)
-	case w.For == view.WaitSlot, w.For == view.WaitActivityPaused:
-		row.All = link("runs", "call", view.CallQueued)
-	case w.For == view.WaitGate, w.For == view.WaitBreaker, w.For == view.WaitGatePaused:
-		row.All = link("runs", "call", view.CallGated)
-	case w.For == view.WaitQueue, w.For == view.WaitUnserved:
-		row.All = link("runs", "call", view.CallOffered)
-	case w.For == view.WaitExternal:
-		row.All = link("runs", "call", view.CallExternal)
-	}
-	if w.Count == 0 {
-		row.All = ""
+	case status != "" && w.Call == 0:
+		row.All = link("runs", "status", status)
+	case state != "":
+		row.All = link("runs", "call", state)
 	}
 	return row
 }
@@ -218,14 +201,10 @@ func stepLink(w *view.Waiting, do string) linked {
 	if err != nil {
 		panic(err) // the table of steps names operations
 	}
-	state := map[string]string{
-		view.WaitQuarantined: view.CallQuarantined, view.WaitInDoubt: view.CallInDoubt, view.WaitPaused: view.CallPaused, view.WaitBackoff: view.CallBackoff,
-	}[w.For]
 	if op.OnCalls() {
-		return linked{op.Label, link("operate", "op", op.Name, "all", "yes", "call", state, "name", w.Name)}
+		return linked{op.Label, link("operate", "op", op.Name, "all", "yes", "call", wording.WaitingCalls[w.For], "name", w.Name)}
 	}
-	status := map[string]string{view.WaitPaused: view.StatusPaused, view.WaitParked: view.StatusParked, view.WaitCode: view.StatusWaitingForCode}[w.For]
-	return linked{op.Label, link("operate", "op", op.Name, "all", "yes", "status", status, "workflow", w.Name)}
+	return linked{op.Label, link("operate", "op", op.Name, "all", "yes", "status", wording.WaitingRuns[w.For], "workflow", w.Name)}
 }
 
 func rowOfError(t *view.ErrorTrend) *errorRow {

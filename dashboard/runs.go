@@ -108,6 +108,7 @@ type listTab struct {
 type pager struct {
 	First, Prev, Next template.URL
 	Text              string
+	Of                string // what the pages are of; empty: the list that the page shows
 }
 
 // part returns which of n elements the page shows that the address asks for, each page with so many,

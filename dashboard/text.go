@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/perdure/perdure/internal/human"
@@ -21,20 +20,7 @@ func visible(page []byte) []byte {
 	if !bytes.ContainsFunc(page, obeyed) && utf8.Valid(page) {
 		return page
 	}
-	var out bytes.Buffer
-	for i := 0; i < len(page); {
-		r, n := utf8.DecodeRune(page[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&out, `\x%02x`, page[i])
-		case obeyed(r):
-			fmt.Fprintf(&out, `\u%04x`, r)
-		default:
-			out.Write(page[i : i+n])
-		}
-		i += n
-	}
-	return out.Bytes()
+	return []byte(human.EscapeFunc(string(page), obeyed))
 }
 
 // obeyed reports whether a character would affect the layout of a page.
@@ -182,25 +168,9 @@ func fold(text string, all template.URL) folded {
 	return f
 }
 
-// oneLine returns the beginning of a text, with blanks for line breaks.
+// oneLine returns the beginning of a text, with single blanks between its words.
 func oneLine(text string) string {
-	runes, blank := make([]rune, 0, headRunes), false
-	for _, r := range text {
-		if len(runes) == headRunes {
-			runes[len(runes)-1] = '…'
-			break
-		}
-		if unicode.IsSpace(r) {
-			if blank || len(runes) == 0 {
-				continue
-			}
-			blank, r = true, ' '
-		} else {
-			blank = false
-		}
-		runes = append(runes, r)
-	}
-	return string(runes)
+	return human.Clip(strings.Join(strings.Fields(clipBytes(text, foldBytes)), " "), headRunes)
 }
 
 // clipBytes cuts a text at a character boundary.

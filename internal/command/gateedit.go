@@ -70,7 +70,7 @@ func (p gateEdit) OneOf() ([]string, string) {
 type gateSettings struct {
 	Slots      *int           `json:"-" flag:"limit" help:"let this {number} of attempts run at a time" label:"Limit" hint:"attempts at a time"`
 	PerSecond  *float64       `json:"-" flag:"rate" help:"let this {number} of attempts start per second; 0 for no rate" label:"Rate per second" hint:"attempts that start; empty: no rate"`
-	Burst      *int           `json:"-" flag:"burst" help:"of the rate: the {number} of attempts that may start together after a rest" label:"Burst" hint:"so many may start together after a rest"`
+	Burst      *int           `json:"-" flag:"burst" help:"of the rate: the {number} of attempts that may start together after a rest" label:"Burst" hint:"how many may start together after a rest"`
 	Tokens     *int           `json:"-" flag:"tokens" help:"of the retry budget: the {number} of tokens; 0 for no budget" label:"Retry budget, tokens" hint:"empty: no budget"`
 	Cost       *float64       `json:"-" flag:"cost" help:"of the retry budget: the tokens that a {retry} costs" label:"Cost of a retry" hint:"tokens; empty: 1"`
 	Refund     *float64       `json:"-" flag:"refund" help:"of the retry budget: the tokens that a {success} at the first attempt brings" label:"Refund of a success at the first try" hint:"tokens; empty: none"`
@@ -81,7 +81,7 @@ type gateSettings struct {
 	OwnBudget  *bool          `json:"-" flag:"budget-per-key" help:"of the retry budget: each run key has its own; with =false all share one" label:"Each run key has a retry budget of its own"`
 	KeySlots   *int           `json:"-" flag:"per-key-limit" help:"let this {number} of attempts of one run key run at a time; 0 for as many as the gate has" label:"Limit of one key" hint:"attempts at a time; empty: as the gate"`
 	KeyRate    *float64       `json:"-" flag:"per-key-rate" help:"let this {number} of attempts of one run key start per second; 0 for no rate of a key" label:"Rate of one key per second" hint:"attempts that start; empty: no rate"`
-	KeyBurst   *int           `json:"-" flag:"per-key-burst" help:"of the rate of a key: the {number} of attempts that may start together after a rest" label:"Burst of one key" hint:"so many may start together after a rest"`
+	KeyBurst   *int           `json:"-" flag:"per-key-burst" help:"of the rate of a key: the {number} of attempts that may start together after a rest" label:"Burst of one key" hint:"how many may start together after a rest"`
 	OfKey      string         `json:"-" flag:"key" help:"set the bounds of this run {key} alone" label:"Only of the key" hint:"empty: of every key"`
 	Without    []string       `json:"-" flag:"without" form:"-" enum:"rate,budget,breaker,per-key" help:"have no rate, budget, breaker or bounds per key: their {names}, with commas"`
 	Anew       bool           `json:"-" flag:"as-in-code" help:"discard all earlier edits first" label:"Discard earlier edits and use the values from code, except for what is changed above"`
@@ -100,16 +100,16 @@ func (p *gateEdit) settle(g *view.Gate) error {
 	if p.AsInCode = p.AsInCode || p.Anew; p.AsInCode && g.Edited != nil {
 		now = g.Edited.Declared
 	}
-	rate := some(given(p.PerSecond, &now.Rate.PerSecond), given(p.Burst, &now.Rate.Burst))
-	budget := some(given(p.Tokens, &now.Budget.Tokens), given(p.Cost, &now.Budget.Cost), given(p.Refund, &now.Budget.Refund), given(p.OwnBudget, &now.Budget.PerKey))
-	breaker := some(given(p.Failures, &now.Breaker.Failures), given(p.Cooldown, &now.Breaker.Cooldown), given(p.WaitOpen, &now.Breaker.Wait), given(p.OwnBreaker, &now.Breaker.PerKey))
+	rate := some(param.Over(p.PerSecond, &now.Rate.PerSecond), param.Over(p.Burst, &now.Rate.Burst))
+	budget := some(param.Over(p.Tokens, &now.Budget.Tokens), param.Over(p.Cost, &now.Budget.Cost), param.Over(p.Refund, &now.Budget.Refund), param.Over(p.OwnBudget, &now.Budget.PerKey))
+	breaker := some(param.Over(p.Failures, &now.Breaker.Failures), param.Over(p.Cooldown, &now.Breaker.Cooldown), param.Over(p.WaitOpen, &now.Breaker.Wait), param.Over(p.OwnBreaker, &now.Breaker.PerKey))
 	if p.Key = cmp.Or(p.OfKey, p.Key); p.Key != "" {
 		if own, has := g.KeyBounds[p.Key]; has && !p.AsInCode {
 			now.PerKey = own
 		}
 	}
-	perKey := some(given(p.KeySlots, &now.PerKey.Limit), given(p.KeyRate, &now.PerKey.Rate.PerSecond), given(p.KeyBurst, &now.PerKey.Rate.Burst))
-	if given(p.Slots, &now.Limit) {
+	perKey := some(param.Over(p.KeySlots, &now.PerKey.Limit), param.Over(p.KeyRate, &now.PerKey.Rate.PerSecond), param.Over(p.KeyBurst, &now.PerKey.Rate.Burst))
+	if param.Over(p.Slots, &now.Limit) {
 		if p.Limit = now.Limit; p.Limit < 1 {
 			return param.Bad("limit", "to let no attempt pass, pause the gate", "is %d; a gate has a limit of at least 1", p.Limit)
 		}
@@ -192,10 +192,10 @@ func (p *gateEdit) bounds(now gate.Spec) error {
 	if p.Limit != 0 {
 		now.Limit = p.Limit
 	}
-	given(p.Rate, &now.Rate)
-	given(p.Budget, &now.Budget)
-	given(p.Breaker, &now.Breaker)
-	given(p.PerKey, &now.PerKey)
+	param.Over(p.Rate, &now.Rate)
+	param.Over(p.Budget, &now.Budget)
+	param.Over(p.Breaker, &now.Breaker)
+	param.Over(p.PerKey, &now.PerKey)
 	if fault, ok := errors.AsType[*spec.FieldError](now.Validate()); ok && settingOf[fault.Field] != "" {
 		return param.Bad(settingOf[fault.Field], "", "is %v; allowed is %s", fault.Value, fault.Allowed)
 	}
@@ -203,14 +203,6 @@ func (p *gateEdit) bounds(now gate.Spec) error {
 }
 
 func some(given ...bool) bool { return slices.Contains(given, true) }
-
-// given lays a setting that is given over the one that there is.
-func given[T any](setting, over *T) bool {
-	if setting != nil {
-		*over = *setting
-	}
-	return setting != nil
-}
 
 // read reads an edit in one piece, in the form of spec or edited of a gate. What cannot be
 // edited must be as it is.

@@ -10,8 +10,11 @@ import (
 // Escape returns a text of others (a payload, an error, an ID) as one line that
 // a terminal shows and does not obey: control characters, characters that turn
 // the direction of writing, and broken bytes become visible escapes.
-func Escape(s string) string {
-	if !strings.ContainsFunc(s, Obeyed) && utf8.ValidString(s) {
+func Escape(s string) string { return EscapeFunc(s, Obeyed) }
+
+// EscapeFunc is Escape for the characters that are obeyed.
+func EscapeFunc(s string, obeyed func(rune) bool) string {
+	if !strings.ContainsFunc(s, obeyed) && utf8.ValidString(s) {
 		return s
 	}
 	var b strings.Builder
@@ -19,16 +22,16 @@ func Escape(s string) string {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
 			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case !obeyed(r):
+			b.WriteRune(r)
 		case r == '\n':
 			b.WriteString(`\n`)
 		case r == '\r':
 			b.WriteString(`\r`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case Obeyed(r):
-			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
-			b.WriteRune(r)
+			fmt.Fprintf(&b, `\u%04x`, r)
 		}
 	}
 	return b.String()

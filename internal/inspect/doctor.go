@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,10 +52,7 @@ func (in *Inspector) Doctor(ctx context.Context, f view.DoctorFilter) (*view.Che
 	if err := checkLimit(f.Limit); err != nil {
 		return nil, err
 	}
-	d := &doctor{in: in, limit: f.Limit, out: view.Checkup{Findings: []view.Finding{}}, coded: map[string]*undecoded{}, obstacles: &obstacles{in: in}}
-	if d.limit == 0 {
-		d.limit = 1000
-	}
+	d := &doctor{in: in, limit: cmp.Or(f.Limit, 1000), out: view.Checkup{Findings: []view.Finding{}}, coded: map[string]*undecoded{}, obstacles: &obstacles{in: in}}
 	for _, look := range []func() error{
 		func() error { return d.database(ctx) }, func() error { return d.activities(ctx) }, func() error { return d.runs(ctx, &f) }, func() error { return d.gates(ctx) }, func() error { return d.schedules(ctx) },
 	} {

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -99,9 +100,7 @@ func ledgerFilter(f *view.AttemptFilter) (store.LedgerFilter, error) {
 	if f.MoreThan < 0 {
 		return out, &history.InputError{What: "number of attempts", Problem: fmt.Sprintf("is %d, which is negative", f.MoreThan)}
 	}
-	if out.Limit == 0 {
-		out.Limit = 100
-	}
+	out.Limit = cmp.Or(out.Limit, 100)
 	if f.After != "" {
 		key, err := parseCursor(f.After)
 		if err == nil && key.Run != "" { // databases do not take every text

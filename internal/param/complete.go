@@ -51,3 +51,11 @@ func NameOf(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name
 }
+
+// Over lays a value over another one, if it is given, and reports whether it is.
+func Over[T any](given, over *T) bool {
+	if given != nil {
+		*over = *given
+	}
+	return given != nil
+}

@@ -243,7 +243,7 @@ func attachToFork(existing *store.Run, want *history.Start) (started, error) {
 // againNamed is how many calls a preview names that are made once more.
 const againNamed = 5
 
-// again says which calls of a run are made once more if another run goes on from a call, although
+// again says which calls of a run are made once more if another run continues from a call, although
 // their work is done or may be done; "" if none. Of those behind the call it is known that they
 // completed. Those that are open now may have an attempt under way, and the other run, which knows
 // nothing of it, asks nobody.

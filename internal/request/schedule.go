@@ -47,9 +47,7 @@ func scheduleOf(when schedule.Spec, start *Start) *history.Schedule {
 		Workflow: start.Type, Input: start.Input, Trace: start.Trace, Settings: start.Settings,
 	}
 	s.Headers, _ = history.CutTrace(start.Headers)
-	if s.CatchUp == 0 {
-		s.CatchUp = schedule.DefaultCatchUp
-	}
+	s.CatchUp = cmp.Or(s.CatchUp, schedule.DefaultCatchUp)
 	s.Overlap = cmp.Or(s.Overlap, string(schedule.Skip))
 	return s
 }
@@ -136,9 +134,7 @@ func (c *Client) askSchedule(ctx context.Context, name string, m core.ToSchedule
 	if err != nil {
 		return err
 	}
-	if m.At == 0 {
-		m.At = c.now()
-	}
+	m.At = cmp.Or(m.At, c.now())
 	m.By, m.Why, m.Request = cmp.Or(by.Who, c.node), by.Why, by.Request
 	return c.deliver(ctx, message.ToSchedule(c.group, name, &m))
 }

@@ -366,7 +366,7 @@ func twoCalls(w *roomtest.Work) (any, error) {
 	return "shipped", w.Call("ship", roomtest.Seconds(1))
 }
 
-// TestE60_ARunIsReset: the next run of the chain goes on from a call, of an open run as of a closed
+// TestE60_ARunIsReset: the next run of the chain continues from a call, of an open run as of a closed
 // one; the same request does it once.
 func TestE60_ARunIsReset(t *testing.T) {
 	both(t, func(a *asker) {
@@ -389,7 +389,7 @@ func TestE60_ARunIsReset(t *testing.T) {
 			row := a.state(id)
 			d, err := a.read.Describe(a.ctx, id, "")
 			if err != nil || row.ID == run || d.Base == nil || d.Base.RunID != run || d.Base.Call != 2 || d.Base.Why != "mended" || len(d.Pending) != 1 || d.Pending[0].Name != "ship" {
-				a.Errorf("%s goes on as %+v, %v", id, d, err)
+				a.Errorf("%s continues as %+v, %v", id, d, err)
 			}
 			resets := 0
 			group, err := a.read.AuditGroup(a.ctx, view.AuditFilter{})

@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 )
@@ -80,6 +81,12 @@ var (
 var Kinds = []Kind{
 	TooLong, HeadersTooLarge, ForeignHost, CrossOrigin, NotFound, WrongMethod, NoToken, NotAllowed, ReadOnly,
 	WrongMedia, BodyTooLarge, BodyTooSlow, BadBody, BadRequest, TooManyWaiting, TooManyOfYours,
+}
+
+// Is reports whether an error is one of a type.
+func Is[E error](err error) bool {
+	_, is := errors.AsType[E](err)
+	return is
 }
 
 // WriteProblem writes a problem as application/problem+json.

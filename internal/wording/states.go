@@ -50,6 +50,19 @@ var (
 	}
 )
 
+// What calls and runs that wait are found by: the state of calls that wait for something, and the
+// status of runs that wait as a whole. The maps must not be modified.
+var (
+	WaitingCalls = map[string]string{
+		view.WaitBackoff: view.CallBackoff, view.WaitPaused: view.CallPaused, view.WaitQuarantined: view.CallQuarantined, view.WaitInDoubt: view.CallInDoubt,
+		view.WaitSlot: view.CallQueued, view.WaitActivityPaused: view.CallQueued, view.WaitGate: view.CallGated, view.WaitBreaker: view.CallGated, view.WaitGatePaused: view.CallGated,
+		view.WaitQueue: view.CallOffered, view.WaitUnserved: view.CallOffered, view.WaitExternal: view.CallExternal,
+	}
+	WaitingRuns = map[string]string{
+		view.WaitCode: view.StatusWaitingForCode, view.WaitParked: view.StatusParked, view.WaitDamaged: view.StatusParked, view.WaitPaused: view.StatusPaused,
+	}
+)
+
 // WaitName is the name of a kind of wait.
 func WaitName(kind string) string {
 	return cmp.Or(map[string]string{

@@ -70,14 +70,7 @@ func checkCode(scr *screen, db *source, ctx context.Context, runtime *flow.Runti
 	if err != nil {
 		return err
 	}
-	filter.Workflow = flow.Workflow.Name()
-	if scr.stderr.Moves && scr.format == formatTable {
-		filter.Progress = func(checked int) {
-			if checked%1000 == 0 && checked > 0 {
-				scr.notef("%s so far\n", human.Plural(checked, "run", "runs"))
-			}
-		}
-	}
+	filter.Workflow, filter.Progress = flow.Workflow.Name(), scr.counted()
 	c, err := ops.CheckCode(ctx, e, filter)
 	if err == nil {
 		err = scr.judge(c, c.OK, "Open runs would stop.", func() error { return codeChecked(scr, db, ctx, e, c) })

@@ -43,15 +43,7 @@ The exit code is 7 if something is wrong.`,
 }
 
 func doctor(scr *screen, ctx context.Context, e *perdure.Engine, filter view.DoctorFilter) error {
-	if scr.stderr.Moves && scr.format == formatTable {
-		said := 0
-		filter.Progress = func(runs int) {
-			if runs >= said+1000 {
-				said = runs
-				scr.notef("%s so far\n", human.Plural(runs, "run", "runs"))
-			}
-		}
-	}
+	filter.Progress = scr.counted()
 	c, err := ops.Doctor(ctx, e, filter)
 	if err != nil {
 		return err

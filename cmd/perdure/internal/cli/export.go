@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/perdure/perdure"
@@ -97,12 +98,7 @@ func exportRuns(scr *screen, db *source, ctx context.Context, ids []string, filt
 			if err != nil {
 				return err
 			}
-			var own []view.Run
-			for _, r := range runs {
-				if r.WorkflowID == id {
-					own = append(own, r)
-				}
-			}
+			own := slices.DeleteFunc(runs, func(r view.Run) bool { return r.WorkflowID != id })
 			if len(own) == 0 {
 				return &Error{Code: exitNotFound, What: fmt.Sprintf("There is no workflow %q in %s.", id, db.place(e)), Hint: "See which ones there are: " + db.sameDatabase("perdure list")}
 			}
@@ -123,7 +119,7 @@ func importCommand(scr *screen, db *source) *cobra.Command {
 a database that no engine uses. A new SQLite file is made. Runs that are there already stay
 as they are, so the command can be repeated.
 
-An engine goes on with runs that are open, beside the database from which they came: the
+An engine continues with runs that are open, beside the database from which they came: the
 command refuses them without --open.`,
 		Example: `  perdure import order-17.jsonl --db lab.db
   perdure export --limit 0 | perdure import - --db archive.db`,

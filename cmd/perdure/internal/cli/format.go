@@ -195,6 +195,20 @@ func (scr *screen) notef(format string, args ...any) {
 	_, _ = io.WriteString(scr.env.Stderr, term.Sprintf(scr.stderr.Style, format, args...)) // there is nowhere to report this error
 }
 
+// counted returns what tells a person, on a terminal, how many runs were read so far; nil for others.
+func (scr *screen) counted() func(runs int) {
+	if !scr.stderr.Moves || scr.format != formatTable {
+		return nil
+	}
+	said := 0
+	return func(runs int) {
+		if runs >= said+1000 {
+			said = runs
+			scr.notef("%s so far\n", human.Plural(runs, "run", "runs"))
+		}
+	}
+}
+
 // clip cuts a text that would make a table much wider than the terminal. It does not cut
 // piped output.
 func (scr *screen) clip(s string, columns int) string {

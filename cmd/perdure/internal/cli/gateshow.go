@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
@@ -89,20 +88,19 @@ func showGate(scr *screen, db *source, g *view.Gate) error {
 
 // nextForGate prints the next command to type.
 func nextForGate(scr *screen, db *source, g *view.Gate) {
-	say := func(why, command string, more ...string) {
-		scr.printf("\n%s: %s\n", why, db.sameDatabase(strings.Join(append([]string{"perdure gates", command, human.ShellWord(g.Name)}, more...), " ")))
-	}
+	say := func(why, line string) { scr.printf("\n%s: %s\n", why, db.sameDatabase(line)) }
+	probe := gateCommand("probe", g.Name, "")
 	switch {
 	case g.Paused != nil:
-		say("To let attempts pass", "resume")
+		say("To let attempts pass", gateCommand("resume", g.Name, ""))
 	case g.Breaker == "open":
-		say("To send one attempt through now, as the probe", "probe")
+		say("To send one attempt through now, as the probe", probe)
 	case g.OpenKeys > 0 && g.Keys[0].Key != "":
-		say("To send one attempt of key "+g.Keys[0].Key+" through now, as the probe", "probe", "--key", human.ShellWord(g.Keys[0].Key))
+		say("To send one attempt of key "+g.Keys[0].Key+" through now, as the probe", gateCommand("probe", g.Name, g.Keys[0].Key))
 	case g.OpenKeys > 0:
-		say("To send one attempt of each such key through now, as the probe", "probe")
+		say("To send one attempt of each such key through now, as the probe", probe)
 	}
 	if g.Edited != nil {
-		scr.printf("\nTo have it as in code: %s\n", db.sameDatabase("perdure gates edit "+human.ShellWord(g.Name)+" --as-in-code"))
+		say("To have it as in code", gateCommand("edit", g.Name, "")+" --as-in-code")
 	}
 }

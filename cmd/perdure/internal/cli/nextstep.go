@@ -66,31 +66,36 @@ func nextLines(db *source, w *view.Waiting) (lines []string) {
 // stepCommand returns the command of a step. About several calls or runs it is a dry run.
 func stepCommand(w *view.Waiting, do string) string {
 	id, name := human.ShellWord(w.WorkflowID), human.ShellWord(w.Name)
-	state := map[string]string{
-		view.WaitQuarantined: view.CallQuarantined, view.WaitInDoubt: view.CallInDoubt, view.WaitPaused: view.CallPaused, view.WaitBackoff: view.CallBackoff,
-	}[w.For]
 	more := map[string]string{"fail": " --error 'given up by hand'", "skip": " --result null"}[do]
 	switch do {
 	case wording.DoResumeActivity:
 		return "perdure resume --activity " + name
 	case wording.DoResumeGate:
-		return "perdure gates resume " + human.ShellWord(w.Gate)
+		return gateCommand("resume", w.Gate, "")
 	case wording.DoProbeGate:
-		if w.Key != "" && w.Keys == 1 {
-			return "perdure gates probe " + human.ShellWord(w.Gate) + " --key " + human.ShellWord(w.Key)
+		if w.Keys == 1 {
+			return gateCommand("probe", w.Gate, w.Key)
 		}
-		return "perdure gates probe " + human.ShellWord(w.Gate)
+		return gateCommand("probe", w.Gate, "")
 	case "move-runs":
 		return fmt.Sprintf("perdure move-runs --all --from %s --to BUILD --dry-run", human.ShellWord(w.Build))
 	case "resume-run":
 		if w.Count == 1 {
 			return "perdure resume-run " + id
 		}
-		status := map[bool]string{true: view.StatusParked, false: view.StatusPaused}[w.For == view.WaitParked]
-		return "perdure resume-run --all --status " + status + " --type " + name + " --dry-run"
+		return "perdure resume-run --all --status " + wording.WaitingRuns[w.For] + " --type " + name + " --dry-run"
 	}
 	if w.Count == 1 {
 		return fmt.Sprintf("perdure %s %s --call %d%s", do, id, w.Call, more)
 	}
-	return fmt.Sprintf("perdure %s --all --activity %s --state %s%s --dry-run", do, name, state, more)
+	return fmt.Sprintf("perdure %s --all --activity %s --state %s%s --dry-run", do, name, wording.WaitingCalls[w.For], more)
+}
+
+// gateCommand is the command line of an operation on a gate, or on what one run key has of it.
+func gateCommand(do, gate, key string) string {
+	line := "perdure gates " + do + " " + human.ShellWord(gate)
+	if key != "" {
+		line += " --key " + human.ShellWord(key)
+	}
+	return line
 }

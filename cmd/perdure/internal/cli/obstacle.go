@@ -5,80 +5,63 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 )
 
-// obstacle is what keeps a resumed call from its next attempt, and the command that removes
-// it, if there is one.
-type obstacle struct {
-	call         int64
+// controlled is what was done to a call, with what keeps the call from its next attempt and the
+// command that removes it, if there is one.
+type controlled struct {
+	view.ControlRecord
 	Waits        string `json:"waits,omitempty"`
 	Next         string `json:"next,omitempty"`
 	effect, hint string // of the command
 }
 
-// controlled is a record for programs, with what blocks the call.
-type controlled struct {
-	view.ControlRecord
-	obstacle
-}
-
-// inTheWay returns what keeps calls that wait at a gate from their next attempt.
-func inTheWay(db *source, ctx context.Context, e *perdure.Engine, id string, records []view.ControlRecord) ([]obstacle, error) {
-	waits := func(r view.ControlRecord) bool {
-		return r.Operation == "retry-now" && r.Outcome == view.Unchanged
-	}
-	if !slices.ContainsFunc(records, waits) {
-		return nil, nil
-	}
-	d, err := e.Workflow(id).Describe(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var way []obstacle
-	for _, p := range d.Pending {
-		if p.Gate == nil || !slices.ContainsFunc(records, func(r view.ControlRecord) bool { return waits(r) && r.Call == p.Call }) {
+// withObstacles adds to records of calls that were to be retried and wait at a gate what they wait for.
+func withObstacles(db *source, ctx context.Context, e *perdure.Engine, id string, records []view.ControlRecord) ([]controlled, error) {
+	all := make([]controlled, len(records))
+	var d *view.Description
+	for i, r := range records {
+		c := &all[i]
+		c.ControlRecord = r
+		if r.Operation != "retry-now" || r.Outcome != view.Unchanged {
 			continue
 		}
-		o := obstacle{call: p.Call, Waits: wording.AtGate(p.Gate) + "."}
-		switch name := human.ShellWord(p.Gate.Name); {
-		case p.Gate.Paused != nil:
-			o.effect, o.Next = "To let attempts pass", db.sameDatabase("perdure gates resume "+name)
-		case p.Gate.OpenUntil != nil:
-			o.hint = "When that time has come, one attempt passes as a probe; its success closes the breaker."
-			if p.Gate.Key != "" {
-				name += " --key " + human.ShellWord(p.Gate.Key)
+		if d == nil {
+			var err error
+			if d, err = e.Workflow(id).Describe(ctx); err != nil {
+				return nil, err
 			}
-			o.effect, o.Next = "To send one through now", db.sameDatabase("perdure gates probe "+name)
 		}
-		way = append(way, o)
-	}
-	return way, nil
-}
-
-// withObstacles adds to each record what blocks its call.
-func withObstacles(records []view.ControlRecord, way []obstacle) []controlled {
-	all := make([]controlled, len(records))
-	for i, r := range records {
-		all[i].ControlRecord = r
-		if at := slices.IndexFunc(way, func(o obstacle) bool { return o.call == r.Call }); at >= 0 {
-			all[i].obstacle = way[at]
+		at := slices.IndexFunc(d.Pending, func(p view.Call) bool { return p.Call == r.Call && p.Gate != nil })
+		if at < 0 {
+			continue
+		}
+		gate := d.Pending[at].Gate
+		switch c.Waits = wording.AtGate(gate) + "."; {
+		case gate.Paused != nil:
+			c.effect, c.Next = "To let attempts pass", db.sameDatabase(gateCommand("resume", gate.Name, ""))
+		case gate.OpenUntil != nil:
+			c.hint = "When that time has come, one attempt passes as a probe; its success closes the breaker."
+			c.effect, c.Next = "To send one through now", db.sameDatabase(gateCommand("probe", gate.Name, gate.Key))
 		}
 	}
-	return all
+	return all, nil
 }
 
 // tellObstacles says what blocks calls, and what to type.
-func tellObstacles(scr *screen, way []obstacle) {
-	for _, o := range way {
-		scr.printf("\nCall %d: %s\n", o.call, o.Waits)
-		if o.hint != "" {
-			scr.printf("%s\n", o.hint)
+func tellObstacles(scr *screen, all []controlled) {
+	for _, c := range all {
+		if c.Waits == "" {
+			continue
 		}
-		if o.Next != "" {
-			scr.printf("%s: %s\n", o.effect, o.Next)
+		scr.printf("\nCall %d: %s\n", c.Call, c.Waits)
+		if c.hint != "" {
+			scr.printf("%s\n", c.hint)
+		}
+		if c.Next != "" {
+			scr.printf("%s: %s\n", c.effect, c.Next)
 		}
 	}
 }

@@ -218,12 +218,12 @@ func operateOnOne(scr *screen, db *source, ctx context.Context, r *request, e *p
 		return r.explain(ctx, db, id, err)
 	}
 	records := result.Records
-	way, err := inTheWay(db, ctx, e, id, records)
+	all, err := withObstacles(db, ctx, e, id, records)
 	if err != nil {
 		return err
 	}
 	if scr.format != formatTable {
-		return documents(scr, withObstacles(records, way))
+		return documents(scr, all)
 	}
 	if r.dry() {
 		result.Calls, result.Unchanged, result.Refused, result.Waiting = len(records), count(records, view.Unchanged), count(records, view.Refused), count(records, view.WouldWait)
@@ -232,7 +232,7 @@ func operateOnOne(scr *screen, db *source, ctx context.Context, r *request, e *p
 	if err := controlTable(scr, records); err != nil {
 		return err
 	}
-	tellObstacles(scr, way)
+	tellObstacles(scr, all)
 	return nil
 }
 

@@ -53,14 +53,9 @@ Keys of the text (D is a duration such as 60, 500ms, 1h30m; TYPES one or (severa
 		Example: `  perdure policy explain '[retry: 3, backoff: 60] [timeout: 2m]'
   perdure policy explain '[NetworkError -> retry: 5, backoff: 2m]' -o json
   perdure policy explain standard --nested 2`,
-		Args:        arguments,
-		Annotations: map[string]string{noDatabase: aboutText, noGroup: aboutText},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return presetNames(), cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:              arguments,
+		Annotations:       map[string]string{noDatabase: aboutText, noGroup: aboutText},
+		ValidArgsFunction: completePolicy,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return explainPolicy(scr, args[0], layers)
 		},
@@ -89,6 +84,14 @@ func keyList() string {
 	}
 	_ = table.Write(&b) // a builder returns no error
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// completePolicy offers the names of presets for the argument.
+func completePolicy(_ *cobra.Command, args []string, _ string) (offers []string, _ cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		offers = presetNames()
+	}
+	return offers, cobra.ShellCompDirectiveNoFileComp
 }
 
 func presetNames() (names []string) {

@@ -35,13 +35,8 @@ The ledger has the calls with an attempt that did not succeed, as far back as th
 kept. POLICY is text in brackets, JSON, or the name of a preset, as in policy explain.`,
 		Example: `  perdure policy try '[retry: 3, backoff: 10s]' --activity charge --since 7d
   perdure policy try standard --activity charge -o json`,
-		Args: arguments,
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return presetNames(), cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:              arguments,
+		ValidArgsFunction: completePolicy,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := policyValue(scr, args[0])
 			if err != nil {

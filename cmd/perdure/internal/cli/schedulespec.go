@@ -43,23 +43,17 @@ func (f *firing) over(spec schedule.Spec) (schedule.Spec, error) {
 	case f.Every != nil:
 		spec.Cron, spec.TimeZone = "", ""
 	}
-	lay(f.Cron, &spec.Cron)
-	lay(f.TimeZone, &spec.TimeZone)
-	lay(f.Every, &spec.Every)
-	lay(f.Offset, &spec.Offset)
-	lay(f.Jitter, &spec.Jitter)
-	lay(f.CatchUp, &spec.CatchUp)
-	lay(f.Overlap, &spec.Overlap)
+	param.Over(f.Cron, &spec.Cron)
+	param.Over(f.TimeZone, &spec.TimeZone)
+	param.Over(f.Every, &spec.Every)
+	param.Over(f.Offset, &spec.Offset)
+	param.Over(f.Jitter, &spec.Jitter)
+	param.Over(f.CatchUp, &spec.CatchUp)
+	param.Over(f.Overlap, &spec.Overlap)
 	if err := spec.Validate(); err != nil {
 		return spec, usage("See: perdure schedules create --help", "%s", human.Sentence(scheduleWords.Replace(err.Error())))
 	}
 	return spec, nil
-}
-
-func lay[T any](given, over *T) {
-	if given != nil {
-		*over = *given
-	}
 }
 
 // scheduleWords replaces the field names of a schedule by the flags.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +27,7 @@ func showCommand(scr *screen, db *source) *cobra.Command {
 		Short: "Show where a workflow stands",
 		Long: `Show where a workflow stands: its input, its result or failure, and what it waits for.
 For a step in backoff: which attempt comes next, when, and how the last one failed. For a
-workflow that cannot go on: why.
+workflow that cannot continue: why.
 
 A workflow that continued as new, or was retried as a whole, is a chain of runs. The
 last runs are listed, and --run shows an earlier one. Children that the workflow waits
@@ -154,9 +153,7 @@ func describe(scr *screen, db *source, d *view.Description) error {
 	origin(d, fact)
 	times(d, now, fact)
 	fact("away at", d.Away)
-	if d.Priority != 0 {
-		fact("priority", strconv.Itoa(d.Priority))
-	}
+	fact("priority", unlessZero(d.Priority))
 	if d.Key != "" {
 		fact("key", wording.Key(d.Key, d.Weight))
 	}
@@ -337,7 +334,7 @@ func pending(scr *screen, db *source, id string, calls []view.Call, now time.Tim
 			scr.printf("\n  Call %d: no attempt starts after %s (%s).\n", p.Call, human.Time(*p.Deadline), human.When(*p.Deadline, now))
 		}
 		if p.LostToCrashes > 0 {
-			scr.printf("\n  Call %d: %s lost with the process that ran it.\n", p.Call, attemptsWere(p.LostToCrashes))
+			scr.printf("\n  Call %d: %s lost with the process that ran it.\n", p.Call, human.Plural(p.LostToCrashes, "attempt was", "attempts were"))
 		}
 		if p.State == "quarantined" {
 			scr.printf("\n  Call %d: quarantined, because it %s.\n", p.Call, wording.Crashed(p.Crashes, p.Crashed, now))
@@ -391,13 +388,6 @@ func byAndWhy(w *view.Pause) (text string) {
 		text += " (" + w.Why + ")"
 	}
 	return text
-}
-
-func attemptsWere(n int) string {
-	if n == 1 {
-		return "1 attempt was"
-	}
-	return fmt.Sprintf("%d attempts were", n)
 }
 
 func lastError(p view.Call) string { return wording.Typed(p.LastErrorType, p.LastError) }

@@ -64,11 +64,10 @@ func versionCommand(scr *screen) *cobra.Command {
 		Annotations: map[string]string{noDatabase: aboutItself, noGroup: aboutItself},
 		RunE: func(*cobra.Command, []string) error {
 			v := readVersion()
-			if scr.format != formatTable {
-				return scr.document(v)
-			}
-			scr.printf("%s", v)
-			return nil
+			return scr.show(v, func() error {
+				scr.printf("%s", v)
+				return nil
+			})
 		},
 	}
 }

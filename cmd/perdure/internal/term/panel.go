@@ -1,6 +1,7 @@
 package term
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -30,10 +31,7 @@ func (p *Panel) Draw(lines []string) {
 	if len(lines) == 0 && up == "" {
 		return
 	}
-	columns := p.Terminal.Width()
-	if columns == 0 {
-		columns = 80
-	}
+	columns := cmp.Or(p.Terminal.Width(), 80)
 	for _, line := range lines {
 		up += Clip(human.Escape(line), max(columns-1, 1)) + "\n"
 	}
