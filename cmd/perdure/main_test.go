@@ -136,7 +136,7 @@ func TestDemoGoesOnAfterAnInterrupt(t *testing.T) {
 		t.Errorf("other orders: exit code %d\n%s", code, stderr)
 	}
 	stdout, stderr, code := run(t, dir, "demo", "--orders", "24", "-o", "json")
-	if code != 0 || !strings.Contains(stderr, "goes on where it was stopped") {
+	if code != 0 || !strings.Contains(stderr, "continues where it was stopped") {
 		t.Errorf("the second start: exit code %d\n%s", code, stderr)
 	}
 	check(t, stdout, 24, 2)
@@ -167,7 +167,7 @@ func interrupt(t *testing.T, cmd *exec.Cmd) {
 	if code := cmd.ProcessState.ExitCode(); code != 130 {
 		t.Errorf("an interrupted demo ends with exit code %d\n%s", code, rest)
 	}
-	if !strings.Contains(string(rest), "The same command goes on from here") {
+	if !strings.Contains(string(rest), "The same command continues from here") {
 		t.Errorf("an interrupted demo does not say how to go on:\n%s", rest)
 	}
 }

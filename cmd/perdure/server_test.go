@@ -101,7 +101,7 @@ func TestDemoOnAServerGoesOnAfterAnInterrupt(t *testing.T) {
 	}
 	args = append(args, "-o", "json")
 	stdout, stderr, code := run(t, dir, args...)
-	if code != 0 || !strings.Contains(stderr, "goes on where it was stopped") {
+	if code != 0 || !strings.Contains(stderr, "continues where it was stopped") {
 		t.Errorf("the second start: exit code %d\n%s", code, stderr)
 	}
 	r := check(t, stdout, 24, 2)
