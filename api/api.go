@@ -13,12 +13,24 @@ import (
 // concurrent use, and does not close the engine.
 //
 // The error is that of the rules.
-func Handler(e *perdure.Engine, rules access.Rules) (http.Handler, error) {
+func Handler(e *perdure.Engine, rules access.Rules, options ...Option) (http.Handler, error) {
 	g, err := web.New(rules)
 	if err != nil {
 		return nil, err
 	}
-	return g.Handler(routes(e, g), web.Look{Refuse: web.WriteProblem, Policy: web.NoContent}), nil
+	all := routes(e, g)
+	for _, o := range options {
+		all = append(all, o.route)
+	}
+	return g.Handler(all, web.Look{Refuse: web.WriteProblem, Policy: web.NoContent}), nil
+}
+
+// Option adds something to what Handler serves: Metrics.
+type Option struct{ route web.Route }
+
+// Metrics serves a handler of package telemetry at /metrics, to callers who may look.
+func Metrics(h http.Handler) Option {
+	return Option{web.Route{Method: http.MethodGet, Pattern: "/metrics", Name: "metrics", Summary: "Metrics for Prometheus.", Role: access.Viewer, Handler: h.ServeHTTP}}
 }
 
 // routes returns the endpoints of an engine for a guard.

@@ -37,7 +37,7 @@ func listWorkflows(c *call, q listing.Workflows, _ none) (workflowList, error) {
 
 type auditQuery struct {
 	listing.Span
-	Limit int `query:"limit" doc:"the latest so many, up to 10000; default 100"`
+	Limit int `query:"limit" doc:"number of the latest entries, up to 10000; default 100"`
 	Runs  int `query:"runs" doc:"of how many runs the history is read, the latest first, up to 100000; default 1000, or fewer that have 10000 turns in all"`
 
 	Before string `query:"before" doc:"searched of the answer before: only what was done to runs that started before that one"`
@@ -65,7 +65,7 @@ func listAudit(c *call, q auditQuery, _ none) (auditList, error) {
 
 type doctorQuery struct {
 	Since param.Moment `query:"since" doc:"only runs created at this time or later: RFC 3339, or how long ago"`
-	Limit int          `query:"limit" doc:"at most so many findings, up to 10000; default 1000"`
+	Limit int          `query:"limit" doc:"maximum number of findings, up to 10000; default 1000"`
 }
 
 func doctor(c *call, q doctorQuery, _ none) (*view.Checkup, error) {

@@ -20,7 +20,7 @@ type ledgerPage struct {
 	listing.Attempts
 	MoreThan int    `query:"more_than" doc:"only attempts with a higher number, and calls with more attempts"`
 	After    string `query:"after" doc:"next of the page before"`
-	Limit    int    `query:"limit" doc:"at most so many, up to 1000; default 100"`
+	Limit    int    `query:"limit" doc:"maximum number, up to 1000; default 100"`
 }
 
 func (q ledgerPage) view() (view.AttemptFilter, error) {

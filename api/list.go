@@ -16,7 +16,7 @@ type listQuery struct {
 	listing.ByText
 	Waits  bool   `query:"waits" doc:"say what each open run waits for, which costs a few reads each"`
 	Before string `query:"before" doc:"next of the page before"`
-	Limit  int    `query:"limit" doc:"at most so many, up to 1000; default 100"`
+	Limit  int    `query:"limit" doc:"maximum number, up to 1000; default 100"`
 }
 
 type runList struct {

@@ -114,7 +114,7 @@ type historyQuery struct {
 	ofRun
 	After view.Place `query:"after" doc:"next of the page before; or a turn, behind which the page begins"`
 	Call  int64      `query:"call" doc:"only events of the call with this number"`
-	Limit int        `query:"limit" doc:"at most so many; default 1000"`
+	Limit int        `query:"limit" doc:"maximum number; default 1000"`
 }
 
 type eventList struct {
@@ -156,7 +156,7 @@ type attemptsQuery struct {
 	ofRun
 	After view.AttemptPlace `query:"after" doc:"next of the page before; or a call, behind which the page begins"`
 	Call  int64             `query:"call" doc:"only attempts of the call with this number"`
-	Limit int               `query:"limit" doc:"at most so many; default 1000"`
+	Limit int               `query:"limit" doc:"maximum number; default 1000"`
 }
 
 type attemptList struct {
@@ -177,7 +177,7 @@ func listAttempts(c *call, q attemptsQuery, _ none) (l attemptList, err error) {
 type callsQuery struct {
 	ofRun
 	After int64 `query:"after" doc:"next of the page before: a call, behind which the page begins"`
-	Limit int   `query:"limit" doc:"at most so many; default 1000"`
+	Limit int   `query:"limit" doc:"maximum number; default 1000"`
 }
 
 type callList struct {

@@ -54,7 +54,7 @@ func TestF6_WhatAPersonChoosesStays(t *testing.T) {
 		"operate?op=retry-now&id=bad-1&number=2":                                        "perdure retry-now bad-1 --call 2",
 		"operate?op=edit-policy&id=bad-1&number=2&policy=%5Bretry:%203%5D":              "perdure edit-policy bad-1 --call 2 --policy '[retry: 3]'",
 		"change?kind=workflow&do=start&name=checkout&asked=yes&id=ok-9&input=%22a+b%22": `perdure start checkout ok-9 '"a b"'`,
-		"change?kind=activity&do=pause&name=charge":                                     "perdure pause --activity charge",
+		"change?kind=activity&do=pause&name=charge&asked=yes&for=2h":                    "perdure pause --activity charge --for 2h0m0s",
 		string(link("change", "kind", "gate", "do", "pause", "name", "bank")):           "perdure gates pause bank",
 	} {
 		b.open(srv.URL + "/shop/" + path)

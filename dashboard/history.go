@@ -27,6 +27,7 @@ type historyPage struct {
 	Events  []eventRow
 	Pager   *pager
 	Empty   string
+	Record  template.URL // of the whole history as a file
 }
 
 func (p *historyPage) title() string { return "History of " + p.Run.Text }
@@ -60,7 +61,8 @@ func history(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &historyPage{Run: runLink(id, run), Parts: runParts("history", id, run), Compact: v.Get("form") != "full", Empty: "There is no such event."}
+	p := &historyPage{Run: runLink(id, run), Parts: runParts("history", id, run), Compact: v.Get("form") != "full", Empty: "There is no such event.",
+		Record: link("text", "id", id, "run", run, "what", "record")}
 	p.Tabs = []listTab{
 		{"One row per call", link("history", "id", id, "run", run, "call", v.Get("call")), p.Compact},
 		{"Every event", link("history", "id", id, "run", run, "call", v.Get("call"), "form", "full"), !p.Compact},

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"bytes"
 	"encoding/json"
+	"mime"
 	"net/http"
 	"strconv"
 
@@ -25,9 +26,10 @@ func indentedJSON(raw json.RawMessage) string {
 	return out.String()
 }
 
-// wholeText is a plain-text page with the whole of a text that other pages fold.
+// wholeText is a plain-text page with the whole of a text that other pages fold, or the whole history
+// as a file.
 func wholeText(q *request) (any, error) {
-	h, _, _, err := q.which()
+	h, id, _, err := q.which()
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +52,13 @@ func wholeText(q *request) (any, error) {
 			return nil, none
 		}
 		return nil, q.plain(indentedJSON(events[0].Record))
+	}
+	if v.Get("what") == "record" {
+		document, err := h.Record(q.ctx)
+		if err != nil {
+			return nil, err
+		}
+		return nil, q.attach(id+".json", document)
 	}
 	d, err := h.Describe(q.ctx)
 	if err != nil {
@@ -77,6 +86,16 @@ func wholeText(q *request) (any, error) {
 		}
 	}
 	return nil, none
+}
+
+// attach responds with a JSON document that browsers save.
+func (q *request) attach(name string, document []byte) error {
+	q.done = true
+	q.w.Header().Set("Content-Type", "application/json")
+	q.w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	q.w.WriteHeader(http.StatusOK)
+	_, _ = q.w.Write(document) // an error means that the client is gone
+	return nil
 }
 
 // plain responds with a text that browsers cannot mistake for another type.

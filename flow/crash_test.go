@@ -67,7 +67,7 @@ func TestW8_EveryCrash(t *testing.T) {
 						continue
 					}
 					if testing.Short() && (fault != perduretest.CrashAfter || !in.resident) {
-						continue // what goes on at once is the same after each
+						continue // what continues at once is the same after each
 					}
 					t.Run(in.name+"/"+blow, func(t *testing.T) {
 						if in.database != nil {

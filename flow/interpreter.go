@@ -47,7 +47,7 @@ func (r *Runtime) run(wf *workflow.Context, p Program) (json.RawMessage, error) 
 		if _, fits := errors.AsType[*workflow.ContinueError](err); fits || fx.most > continueAfter {
 			return nil, err
 		}
-		// Its variables are too large for the input of a run. It goes on in this one: they
+		// Its variables are too large for the input of a run. It continues in this one: they
 		// may be smaller, or it at its end, before it is too long for that as well.
 		fx.most *= eval.Longest
 		v, err = eval.Resume(file, state, fx)

@@ -72,7 +72,7 @@ fn poll(input: [seen, failed], output: [next]):
 	})
 }
 
-// TestW15_WhereARunCannotContinue it goes on until the next statement at which it can;
+// TestW15_WhereARunCannotContinue it continues until the next statement at which it can;
 // if there is none in time, it fails with what to do.
 func TestW15_WhereARunCannotContinue(t *testing.T) {
 	extent.NotInShort(t, "tens of thousands of events")
@@ -101,7 +101,7 @@ func TestW15_WhereARunCannotContinue(t *testing.T) {
 }
 
 // TestW15_LargeVariables: a run whose variables do not fit into the input of another one
-// goes on, and fails when it is four times as long as it should be.
+// continues, and fails when it is four times as long as it should be.
 func TestW15_LargeVariables(t *testing.T) {
 	extent.NotInShort(t, "megabytes, copied in every turn")
 	after := extent.AtNight(8, 20)

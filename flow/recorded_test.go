@@ -16,7 +16,7 @@ import (
 var recordNew = flag.Bool("record", false, "record the histories that testdata/histories lacks")
 
 // recordedIn is where the histories of this version are. They are never changed: an
-// interpreter that cannot go on with them would park the runs of its users. What has
+// interpreter that cannot continue with them would park the runs of its users. What has
 // to run differently is another version of the language.
 const recordedIn = "testdata/histories/0.1"
 
@@ -29,7 +29,7 @@ func recorded() map[string]string {
 	return all
 }
 
-// TestE41_RecordedFlows: the interpreter goes on with every history that an earlier
+// TestE41_RecordedFlows: the interpreter continues with every history that an earlier
 // version has recorded, and with every beginning of one.
 func TestE41_RecordedFlows(t *testing.T) {
 	definitions := newWorld().runtime(t).Definitions()

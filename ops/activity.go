@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/history"
@@ -14,7 +15,7 @@ import (
 // Within. Running attempts may end. When PauseActivity returns, the pause is durable;
 // other nodes follow within about a second. The record warns of a name that no node or worker
 // has. With DryRun it returns the record that it
-// would write, without a time.
+// would write, without a time. With For the pause ends by itself, also while no node runs.
 func PauseActivity(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) (view.SwitchRecord, error) {
 	record, err := switchActivity(ctx, e, name, true, unselected(options))
 	return record, failed(err, "pause activity %q", name)
@@ -28,10 +29,14 @@ func ResumeActivity(ctx context.Context, e *perdure.Engine, name string, options
 }
 
 func switchActivity(ctx context.Context, e *perdure.Engine, name string, off bool, s settings) (view.SwitchRecord, error) {
+	var lasts time.Duration
+	if off {
+		lasts, s.lasts = s.lasts, 0
+	}
 	record := view.SwitchRecord{Kind: "activity", Name: name, Paused: off, Request: s.request, By: s.by, Why: s.why}
 	var err error
 	if !s.dry || s.fault != nil {
-		record, err = inside(e).SwitchActivity(ctx, name, off, s.request, s.whom())
+		record, err = inside(e).SwitchActivity(ctx, name, off, lasts, s.request, s.whom())
 	} else {
 		err = history.CheckName("activity name", name)
 	}

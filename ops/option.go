@@ -2,6 +2,7 @@ package ops
 
 import (
 	"errors"
+	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/core"
@@ -22,6 +23,7 @@ type settings struct {
 	by, why, request string
 	selection        *string
 	chosen           []string // nil: a filter says what is meant
+	lasts            time.Duration
 	dry, force       bool
 	fault            error // of an option
 }
@@ -60,6 +62,10 @@ func DryRun() ControlOption { return controlOption(func(s *settings) { s.dry = t
 // crashed their process on every build that a live node has.
 func Force() ControlOption { return controlOption(func(s *settings) { s.force = true }) }
 
+// For ends a pause of PauseActivity by itself after a time, counted from the moment at which it was
+// recorded. Zero, and without it, somebody has to end it.
+func For(d time.Duration) ControlOption { return controlOption(func(s *settings) { s.lasts = d }) }
+
 // Selected replaces the filters of ControlAll and ControlRuns: it selects what a dry run
 // selected (view.BulkResult.Selection), except for what has changed since, and nothing
 // new. Gone of the result counts what has changed.
@@ -87,6 +93,13 @@ func unselected(options []ControlOption) settings {
 	return s
 }
 
+// endless refuses a time for a verb that pauses no activity.
+func (s *settings) endless() {
+	if s.lasts != 0 && s.fault == nil {
+		s.fault = errors.New("ops.For is for ops.PauseActivity; leave it out")
+	}
+}
+
 // undryable says who asks a verb, and why, that has no dry run either.
 func undryable(options []ControlOption, verb string) request.By {
 	s := unselected(options)
@@ -109,12 +122,14 @@ func settingsOf[O ControlOption](options []O) (s settings) {
 
 // control is an operation with what the settings say of it.
 func (s *settings) control(c core.Control) core.Control {
+	s.endless()
 	c.ID, c.By, c.Reason, c.Fault, c.Force = s.request, s.by, s.why, s.fault, s.force
 	return c
 }
 
 // whom is who asks and why.
 func (s *settings) whom() request.By {
+	s.endless()
 	return request.By{Who: s.by, Why: s.why, Request: s.request, Fault: s.fault}
 }
 

@@ -85,7 +85,7 @@ func (j *Jitter) common() bool {
 	return j.Proportion == 0 && (j.Kind <= jitterNone || j.Kind == jitterFull || j.Kind == jitterEqual)
 }
 
-// doAgain goes on with a call without options whose first attempt failed.
+// doAgain continues with a call without options whose first attempt failed.
 func doAgain(ctx context.Context, p *Policy, fn func(context.Context) error, err error) error {
 	c := call{parent: ctx, limit: p.AttemptLimit()}
 	return c.resume(p, fn, err)
@@ -194,7 +194,7 @@ func (c *call) check(p *Policy, fn func(context.Context) error) error {
 	return c.checkGates()
 }
 
-// resume goes on after a first attempt that was made in the caller's context.
+// resume continues after a first attempt that was made in the caller's context.
 func (c *call) resume(p *Policy, fn func(context.Context) error, err error) error {
 	if err == nil {
 		return nil

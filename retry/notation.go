@@ -74,7 +74,7 @@ func parse(text string, d draft) (Policy, error) {
 }
 
 // ParseAt reads the brackets that begin at an offset of a larger text, for a
-// language in which a policy stands at the end of a line. It goes on as long as
+// language in which a policy stands at the end of a line. It continues as long as
 // another bracket follows on the same line, and returns the offset behind the
 // last one. Errors have the positions of the larger text. Unlike Parse it accepts a
 // bound that says zero, such as [timeout: 0], which has no effect.

@@ -23,11 +23,11 @@ type Copies interface {
 	//
 	// Closing a database waits for the transactions that write to it. It is refused with an
 	// *InUseError while a node or a worker is live. From then on every method that writes
-	// returns a *SealedError, and so does Join; those that read go on. Group still creates
+	// returns a *SealedError, and so does Join; those that read continue. Group still creates
 	// groups.
 	Seal(ctx context.Context, before, after Seal, rows *Rows) error
 
-	// Export returns rows after a place of a closed database, and the place to go on from:
+	// Export returns rows after a place of a closed database, and the place to continue from:
 	// about limit of them, but at least one unless nothing follows. All rows of a run are
 	// together. The zero Cursor is before the first row; a Cursor whose Part is CopyEnd is
 	// behind the last one. Messages of a workflow ID are in the order of their numbers;
@@ -42,7 +42,7 @@ type Seal struct {
 	Copy  string    `json:"copy,omitempty"`  // identifies the copy
 	Other string    `json:"other,omitempty"` // location of the other database, without credentials
 	Since int64     `json:"since,omitempty"` // when the copy began, ns
-	Note  string    `json:"note,omitempty"`  // what the copier needs to go on
+	Note  string    `json:"note,omitempty"`  // what the copier needs to continue
 	Clock int64     `json:"clock,omitempty"` // of an opened database: attempts that began earlier began in the other one, ns
 }
 

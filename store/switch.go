@@ -15,6 +15,7 @@ type Switch struct {
 	Name    string // of what is switched
 	Off     bool
 	Share   int    // of a SwitchCanary: see there
+	Lasts   int64  // of a SwitchActivity that is Off: ns from Time, after which it is on again by itself; 0: until it is switched
 	Request string // idempotency key: a repeated request is not written again
 	By      string // the person
 	Why     string
@@ -24,6 +25,17 @@ type Switch struct {
 // SwitchActivity is the kind of a switch that stops calls of an activity from starting
 // attempts. The inline steps of one name of a workflow are switched under their StepName.
 const SwitchActivity = "activity"
+
+// IsOff reports whether what is switched is off at a time.
+func (s *Switch) IsOff(now int64) bool { return s.Off && (s.Lasts == 0 || now < s.Ends()) }
+
+// Ends is when it is on again by itself, 0 if it does not end.
+func (s *Switch) Ends() int64 {
+	if !s.Off || s.Lasts == 0 {
+		return 0
+	}
+	return s.Time + s.Lasts
+}
 
 // SwitchCanary is the kind of a switch that gives a share of the runs that begin to nodes
 // of one build, which is its name: Share of WholeShare. While it is Off the share is in
@@ -64,6 +76,8 @@ func (s *Switch) Validate() error {
 		return fmt.Errorf("a switch needs a kind and a name: it has %q and %q", s.Kind, s.Name)
 	case s.Share < 0 || s.Share > WholeShare || s.Share != 0 && s.Kind != SwitchCanary:
 		return fmt.Errorf("the share of the switch of %s %q is %d: only that of a %s has one, from 0 to %d", s.Kind, s.Name, s.Share, SwitchCanary, WholeShare)
+	case s.Lasts < 0 || s.Lasts != 0 && (s.Kind != SwitchActivity || !s.Off):
+		return fmt.Errorf("the switch of %s %q lasts %d ns: only one that switches an activity off may end by itself", s.Kind, s.Name, s.Lasts)
 	case s.Request == "":
 		return fmt.Errorf("the switch of %s %q names no request: a repeated one could not be told from the first", s.Kind, s.Name)
 	}

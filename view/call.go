@@ -133,6 +133,8 @@ type Pause struct {
 	By    string    `json:"by,omitempty"`  // empty if the engine did
 	Why   string    `json:"why,omitempty"` // reason that was given; empty if none was
 	Since time.Time `json:"since"`         // when it was paused
+	// Until is when the pause ends by itself; nil if somebody has to end it.
+	Until *time.Time `json:"until,omitempty"`
 }
 
 // CallFilter selects open calls of activities and steps and, for operations that apply to

@@ -50,6 +50,9 @@ type SwitchRecord struct {
 	// Warning says that no node or worker is known that has the activity.
 	Warning string    `json:"warning,omitempty"`
 	Time    time.Time `json:"time,omitzero"` // when it was paused or resumed; zero in a dry run
+	// Until is when the pause ends by itself; nil if it lasts until the activity is resumed, and in a dry
+	// run.
+	Until *time.Time `json:"until,omitempty"`
 }
 
 // BulkResult sums up an operation on many runs.

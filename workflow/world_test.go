@@ -222,7 +222,7 @@ func (w *world) invoke(d core.Dispatch) (result history.Payload, err error) {
 }
 
 // interrupt makes an attempt in flight fail, a second later.
-func (w *world) interrupt(in core.Interrupt) {
+func (w *world) interrupt(in core.AttemptRef) {
 	is := func(l timed) bool {
 		end, ok := l.input.(core.AttemptEnded)
 		return ok && end.Call == in.Call && end.Attempt == in.Attempt

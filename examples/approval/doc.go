@@ -1,3 +1,3 @@
-// Command approval asks a person, reminds them, and goes on without them when the
+// Command approval asks a person, reminds them, and continues without them when the
 // time is up.
 package main

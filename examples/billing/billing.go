@@ -55,7 +55,7 @@ var Charge = activity.Declare[Invoice, string]("charge", activity.Retry(retry.Po
 }))
 
 // Billing bills a period, which is the nominal time of its fire and not the time of
-// the clock: a run that is late, or goes on after a crash, still bills its own.
+// the clock: a run that is late, or continues after a crash, still bills its own.
 var Billing = workflow.New("billing", func(wf *workflow.Context, _ struct{}) (Report, error) {
 	period := workflow.GetInfo(wf).Nominal
 	all, err := workflow.Call(wf, Subscriptions, struct{}{})

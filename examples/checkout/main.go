@@ -24,7 +24,7 @@ func main() {
 	}
 }
 
-// run takes three orders through the checkout. Run again after a crash it goes on
+// run takes three orders through the checkout. Run again after a crash it continues
 // where it was; after that it has nothing to do but to tell.
 func run(ctx context.Context, db string, shop *shop) error {
 	eng, err := perdure.Open(ctx, sqlite.File(db), perdure.Register(Checkout), perdure.Register(shop.activities()...))

@@ -24,7 +24,7 @@ func main() {
 	}
 }
 
-// run imports a file, under its name: again, it goes on, or has nothing to do.
+// run imports a file, under its name: again, it continues, or has nothing to do.
 func run(ctx context.Context, db, geocoder, file string) error {
 	customers, err := readFile(file)
 	if err != nil {

@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// run polls until it is interrupted. The poller is started once; it goes on with
+// run polls until it is interrupted. The poller is started once; it continues with
 // every process.
 func run(ctx context.Context, db, url string, every time.Duration) error {
 	eng, err := perdure.Open(ctx, sqlite.File(db), perdure.Register(Poller.Impl(poll), Fetch.Impl(fetch(url))))

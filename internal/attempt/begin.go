@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/retry"
 )
@@ -107,13 +108,7 @@ func (x *Attempt) startOnce() {
 // start runs the body of an attempt. The runner's mu is held.
 func (r *Runner) start(x *Attempt, s *Spec) {
 	d := &s.Dispatch
-	if x.began > d.Started {
-		s.Info.Started = time.Unix(0, x.began)
-		if d.AttemptTimeout > 0 {
-			s.Info.Deadline = s.Info.Started.Add(d.AttemptTimeout)
-		}
-	}
-	ctx := x.context(s.Values, s.Info)
+	ctx := x.context(s.Values, s.info(x.began))
 	free := func() {} // releases the body's deadline
 	if d.AttemptTimeout > 0 {
 		timeout := &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: d.AttemptTimeout}
@@ -133,4 +128,20 @@ func (r *Runner) start(x *Attempt, s *Spec) {
 		defer free()
 		r.execute(ctx, x, do)
 	})
+}
+
+// info returns what the body learns of its attempt, which got its slot at a time, 0 if it began with
+// one.
+func (s *Spec) info(began int64) activity.Info {
+	d, info := &s.Dispatch, s.Info
+	info.Activity, info.Trace = d.Name, d.Trace
+	info.Question, info.Attempt, info.Max, info.Allowed, info.Final = d.Question(), d.Attempt, d.Max, d.Allowed, d.Final
+	info.Scheduled = time.Unix(0, d.Scheduled)
+	if began > d.Started || info.Started.IsZero() {
+		info.Started = time.Unix(0, max(began, d.Started))
+	}
+	if d.AttemptTimeout > 0 {
+		info.Deadline = info.Started.Add(d.AttemptTimeout)
+	}
+	return info
 }

@@ -21,7 +21,7 @@
 //   - Liveness is judged in memory; progress is recorded. The node decides whether a
 //     heartbeat is overdue from the calls it received, so an outage of the database fails no
 //     attempt. Details reach the run at most once per interval, and always with a failure.
-//   - A body whose attempt would be asked about ends with the lease (lease.go). All others run
+//   - A body whose attempt would be asked about ends with the lease (context.go). All others run
 //     on through an outage of the database, after which their results still count.
 //   - An external attempt belongs to no node. After activity.ErrPending it is a row with a
 //     due time. Its token is signed with the database's secret; there is no table of tokens.

@@ -121,7 +121,7 @@ func (r *Runner) lateReturn(x *Attempt) {
 	holds := x.holds
 	r.mu.Unlock()
 	if holds {
-		r.config.Owner.Granted(x.slot.Free())
+		r.config.Granted(x.slot.Free())
 	}
 }
 

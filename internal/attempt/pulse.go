@@ -164,4 +164,4 @@ func (x *Attempt) Details(into any) (bool, error) {
 }
 
 // Token implements seal.AttemptLink.
-func (x *Attempt) Token() string { return x.runner.config.Owner.Token(x) }
+func (x *Attempt) Token() string { return x.runner.config.Token(x) }

@@ -31,10 +31,6 @@ type Owner interface {
 	Beat(*Attempt)
 	// TrialOver is called when an attempt may leave the probation lane.
 	TrialOver(*Attempt)
-	// Granted delivers slots that came free.
-	Granted([]dispatch.Grant)
-	// Token returns the token by which an attempt can be ended from outside.
-	Token(*Attempt) string
 }
 
 // End is how an attempt ended.
@@ -76,7 +72,7 @@ type Spec struct {
 	Run string
 	dispatch.Tenure
 	Dispatch core.Dispatch
-	Info     activity.Info
+	Info     activity.Info // of the run and the names of the attempt; if it is set, also when it started
 	Body     seal.Body
 	Values   context.Context // provides values for the body's context; nil: none
 	Slot     *dispatch.Slot  // belongs to the attempt from now on
@@ -96,6 +92,10 @@ type Config struct {
 	Logger *slog.Logger // for bodies
 	// MaxLate is how many bodies may ignore their timeout before they keep their slots.
 	MaxLate int
+	// Granted delivers slots that came free.
+	Granted func([]dispatch.Grant)
+	// Token returns the token by which an attempt can be ended from outside.
+	Token func(*Attempt) string
 }
 
 // Runner runs attempts. It is safe for concurrent use.

@@ -82,7 +82,7 @@ func onStage(t *testing.T, test func(t *testing.T, s *stage)) {
 		s.slots = dispatch.NewSlots(2, s.holds.Load)
 		s.runner = NewRunner(Config{
 			Owner: s.fakeOwner, Clock: clock.New(time.Now().UnixNano()), Pool: &s.pool,
-			Left: s.left, MaxLate: 1,
+			Left: s.left, MaxLate: 1, Granted: s.Granted, Token: s.Token,
 		})
 		test(t, s)
 	})

@@ -70,7 +70,7 @@ func (p gateEdit) OneOf() ([]string, string) {
 type gateSettings struct {
 	Slots      *int           `json:"-" flag:"limit" help:"let this {number} of attempts run at a time" label:"Limit" hint:"attempts at a time"`
 	PerSecond  *float64       `json:"-" flag:"rate" help:"let this {number} of attempts start per second; 0 for no rate" label:"Rate per second" hint:"attempts that start; empty: no rate"`
-	Burst      *int           `json:"-" flag:"burst" help:"of the rate: the {number} of attempts that may start together after a rest" label:"Burst" hint:"so many may start together after a rest"`
+	Burst      *int           `json:"-" flag:"burst" help:"of the rate: the {number} of attempts that may start together after a rest" label:"Burst" hint:"how many may start together after a rest"`
 	Tokens     *int           `json:"-" flag:"tokens" help:"of the retry budget: the {number} of tokens; 0 for no budget" label:"Retry budget, tokens" hint:"empty: no budget"`
 	Cost       *float64       `json:"-" flag:"cost" help:"of the retry budget: the tokens that a {retry} costs" label:"Cost of a retry" hint:"tokens; empty: 1"`
 	Refund     *float64       `json:"-" flag:"refund" help:"of the retry budget: the tokens that a {success} at the first attempt brings" label:"Refund of a success at the first try" hint:"tokens; empty: none"`
@@ -81,7 +81,7 @@ type gateSettings struct {
 	OwnBudget  *bool          `json:"-" flag:"budget-per-key" help:"of the retry budget: each run key has its own; with =false all share one" label:"Each run key has a retry budget of its own"`
 	KeySlots   *int           `json:"-" flag:"per-key-limit" help:"let this {number} of attempts of one run key run at a time; 0 for as many as the gate has" label:"Limit of one key" hint:"attempts at a time; empty: as the gate"`
 	KeyRate    *float64       `json:"-" flag:"per-key-rate" help:"let this {number} of attempts of one run key start per second; 0 for no rate of a key" label:"Rate of one key per second" hint:"attempts that start; empty: no rate"`
-	KeyBurst   *int           `json:"-" flag:"per-key-burst" help:"of the rate of a key: the {number} of attempts that may start together after a rest" label:"Burst of one key" hint:"so many may start together after a rest"`
+	KeyBurst   *int           `json:"-" flag:"per-key-burst" help:"of the rate of a key: the {number} of attempts that may start together after a rest" label:"Burst of one key" hint:"how many may start together after a rest"`
 	OfKey      string         `json:"-" flag:"key" help:"set the bounds of this run {key} alone" label:"Only of the key" hint:"empty: of every key"`
 	Without    []string       `json:"-" flag:"without" form:"-" enum:"rate,budget,breaker,per-key" help:"have no rate, budget, breaker or bounds per key: their {names}, with commas"`
 	Anew       bool           `json:"-" flag:"as-in-code" help:"discard all earlier edits first" label:"Discard earlier edits and use the values from code, except for what is changed above"`

@@ -51,9 +51,15 @@ on which it did, it is refused, unless it is forced. See the builds: perdure sho
 		More: `With --activity alone the activity is paused as a whole: no call of it starts an
 attempt on any node of the group. See what is paused: perdure audit`,
 		Example: `  perdure pause order-17 --call 3 --reason "the customer is on the phone"
-  perdure pause --activity charge --reason "the bank is down"
+  perdure pause --activity charge --for 2h --reason "the bank is down"
   perdure pause --all --activity charge --type checkout`,
-	}, onCalls(ops.Pause())),
+	}, func(p *pauseCalls) (Operation, error) {
+		if p.For != 0 {
+			return Operation{}, param.Bad("for", "leave it out, or name the activity alone, with --activity", "pauses an activity as a whole; calls that are paused wait until they are resumed")
+		}
+		op := ops.Pause()
+		return Operation{calls: &op}, nil
+	}),
 	bulk(Command{
 		On: Calls, Name: "resume", Did: "resumed", Short: "Resume paused calls, or an activity",
 		Means: "Each call continues with what is left of its backoff. One that was paused because its attempts were used up gets one more.",

@@ -14,12 +14,12 @@
 //     halved until the culprit is alone. The culprit gets the error; the others commit.
 //   - It waits for a transaction that is not the engine's, such as one in which a user
 //     started a run under the same workflow ID. Such a turn is blocked: it is retried apart
-//     from all others, which do not wait for it (blocked.go).
+//     from all others, which do not wait for it (waiting.go).
 //   - Its hook, a user's function that runs inside the transaction, would exceed the time of
-//     the group. Its turn is postponed to the next group (postpone.go).
+//     the group. Its turn is postponed to the next group (waiting.go).
 //
 // A store may have several commit domains, such as servers. Turns of each domain have a lane
-// of their own (lane.go), and so have turns with messages for another domain, which concern
+// of their own (commit.go), and so have turns with messages for another domain, which concern
 // both. So a domain that is unavailable holds up only the turns that concern it.
 //
 // # Order

@@ -224,6 +224,27 @@ func (c *Call) gatedDue() int64 {
 	return due
 }
 
+// queueDue returns when a queued call stops waiting for a slot: at the end of its
+// QueueTimeout, or when the attempt may no longer start.
+func (c *Call) queueDue() int64 {
+	var due int64
+	if c.asking() {
+		return due
+	}
+	if c.Policy.QueueTimeout > 0 {
+		due = addTime(c.QueuedAt, c.Policy.QueueTimeout)
+	}
+	if end := c.deadline(); c.attempt > 1 && !c.Forced && end != Never && (due == 0 || end < due) {
+		due = end + 1
+	}
+	return due
+}
+
+// deadline returns the last moment at which an attempt after a failure may start.
+func (c *Call) deadline() int64 {
+	return withinEnd(c.First, c.Policy.Within)
+}
+
 // setOutcome records how a child ended.
 func (c *ChildCall) setOutcome(e *history.Event) {
 	if c != nil && e.Child != nil {

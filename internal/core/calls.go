@@ -2,6 +2,8 @@ package core
 
 import (
 	"cmp"
+	"container/heap"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -180,5 +182,187 @@ func (t *callTable) noteBackoff(c *Call, e *history.Event) {
 func (t *callTable) dropForeignTries() {
 	for _, b := range t.blocks {
 		b.call.Totals = Totals{}
+	}
+}
+
+// due is a time at which to look at a call. It is void if the call's due time has changed
+// since.
+type due struct {
+	at   int64
+	call *Call
+}
+
+// dueHeap orders due times, and calls with the same time by number.
+type dueHeap []due
+
+func (h dueHeap) Len() int { return len(h) }
+func (h dueHeap) Less(i, j int) bool {
+	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].call.Number < h[j].call.Number
+}
+func (h dueHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *dueHeap) Push(x any)   { *h = append(*h, x.(due)) }
+func (h *dueHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	old[len(old)-1] = due{}
+	*h = old[:len(old)-1]
+	return last
+}
+func (h *dueHeap) pop() due { return heap.Pop(h).(due) }
+
+// watch schedules a look at a call that has a due time.
+func (t *callTable) watch(c *Call) {
+	if c.due > 0 {
+		heap.Push(&t.dues, due{at: t.lookAt(c), call: c})
+	}
+}
+
+// nextDue returns when to look at the first call, or Never.
+func (t *callTable) nextDue() int64 {
+	for len(t.dues) > 0 {
+		if d := t.dues[0]; d.call.due > 0 && t.lookAt(d.call) == d.at && !d.call.Done {
+			return d.at
+		}
+		t.dues.pop()
+	}
+	return Never
+}
+
+// lookAt returns when to look at a call that has a due time. The attempt that ends a
+// backoff is recorded a little ahead of its time, so that it is durable when its time
+// comes. It is recorded even earlier if it needs no slot until then. A call that must not run
+// again after a loss is an exception: its attempt is recorded when it begins, not before.
+func (t *callTable) lookAt(c *Call) int64 {
+	switch {
+	case c.state != Backoff || crashLimit(c.Policy) == 1:
+		return c.due
+	case c.early:
+		return c.due - t.journal.config.Early
+	}
+	return c.due - t.journal.config.Ahead
+}
+
+// awaitBackoff watches for the end of a call's backoff.
+func (t *callTable) awaitBackoff(c *Call) {
+	c.early = t.journal.config.Unslotted != nil && c.MayWaitOnRecord()
+	t.watch(c)
+}
+
+// mayEndBackoff reports whether the attempt that ends a backoff may be recorded now. Without a
+// slot it may not if other calls wait long for slots; it is then looked at again nearer to
+// its due time.
+func (t *callTable) mayEndBackoff(c *Call) bool {
+	c.unslotted = c.early && t.journal.config.Unslotted()
+	if c.early && !c.unslotted {
+		c.early = false
+		t.watch(c)
+		return false
+	}
+	return true
+}
+
+// writeRows turns the touched calls into rows to write or delete.
+func (t *callTable) writeRows() {
+	for _, c := range t.dirty {
+		c.isDirty = false
+		t.writeTask(c)
+		switch {
+		case c.Done:
+			if c.hasRow {
+				c.hasRow = false
+				t.journal.out.Closed = append(t.journal.out.Closed, c.subject().Number)
+			}
+		case c.backoffOf != nil:
+			c.hasRow = true
+			row := c.subject().row()
+			row.State, row.Due = Backoff, c.due
+			t.journal.out.Rows = append(t.journal.out.Rows, row)
+		case !c.attempted():
+		case c.state == Dispatched && c.attempt == 1 && !c.hasRow && c.BeatAt == 0 && c.Pause == nil && !c.renewed:
+			// History alone says so.
+		default:
+			c.hasRow = true
+			t.journal.out.Rows = append(t.journal.out.Rows, c.row())
+		}
+	}
+	t.dirty = t.dirty[:0]
+}
+
+// hasBlockRow notes that a block in backoff has a row. It returns false if there is no such
+// block. The row holds nothing that is not in history.
+func (t *callTable) hasBlockRow(number int64) bool {
+	for _, c := range t.byNumber {
+		if c.backoffOf != nil && c.subject().Number == number {
+			c.hasRow = true
+			return true
+		}
+	}
+	return false
+}
+
+// restore gives a replayed call the state in its row.
+func (t *callTable) restore(c *Call, row Row) error {
+	t.setState(c, row.State)
+	c.Progress = Progress{state: row.State} // drops what the replay assumed
+	if err := history.Unseal(row.Data, &c.Progress); err != nil {
+		return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), err)
+	}
+	c.attempt = row.Attempt
+	c.hasRow = true
+	if c.Untold {
+		t.unnotified++
+	}
+	c.cancelRequested = c.cancelRequested || c.Cancel
+	if len(c.AtGates) != len(c.Gates) {
+		return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), fmt.Errorf("it is at %d of %d gates", len(c.AtGates), len(c.Gates)))
+	}
+	switch c.state {
+	case Backoff:
+		c.due = row.Due
+		t.awaitBackoff(c)
+		return nil
+	case Queued, Offered:
+		c.due = c.queueDue()
+	case External, Remote:
+		c.due, _ = c.timesOut(c.terms())
+	case Gated:
+		if c.Undecided == nil {
+			c.due = c.gatedDue()
+		}
+	}
+	t.watch(c)
+	return nil
+}
+
+// writeTask keeps the queue's row in step with the call. The row exists while the attempt
+// is offered, and until a claimed attempt has ended.
+func (t *callTable) writeTask(c *Call) {
+	want := 0
+	if !c.Done && (c.state == Offered || c.state == Remote) {
+		want = c.attempt
+	}
+	if c.Task != 0 && c.Task != want {
+		ref := AttemptRef{c.Number, c.Task}
+		switch {
+		case !c.Claimed:
+			t.journal.out.Withdrawn = append(t.journal.out.Withdrawn, ref)
+		case c.abandoned:
+			t.journal.out.GivenUp = append(t.journal.out.GivenUp, ref)
+		default:
+			t.journal.out.Over = append(t.journal.out.Over, ref)
+		}
+		c.Task, c.Claimed, c.abandoned = 0, false, false
+		t.offered = slices.DeleteFunc(t.offered, func(o *Call) bool { return o == c }) // else a worker would find it
+	}
+	if want != 0 && c.Task == 0 {
+		c.Task, c.Claimed = want, false
+		t.offered = append(t.offered, c)
+	}
+}
+
+// offerAgain tells the queue of an offered attempt that the end of its time has moved.
+func (t *callTable) offerAgain(c *Call) {
+	if c.state == Offered && c.Task != 0 && !c.Claimed && !slices.Contains(t.offered, c) {
+		t.offered = append(t.offered, c)
 	}
 }

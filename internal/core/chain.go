@@ -3,6 +3,7 @@ package core
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -54,7 +55,7 @@ func (r *Run) carry() *history.Carried {
 	}
 	seen := r.signals.ids.toHandOn(r.journal.now, maxHandedOn)
 	for _, key := range seen {
-		name, id := splitSignalKey(key.id)
+		name, id, _ := strings.Cut(key.id, "\x00") // see signalKey
 		all.Seen = append(all.Seen, [2]string{name, id})
 	}
 	all.SeenAt = stamps(seen, r.journal.now)

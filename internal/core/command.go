@@ -260,3 +260,68 @@ func (r *Run) ChildID(name string) string {
 	}
 	return id
 }
+
+// SetAttribute sets an attribute of the run. Once the turn is durable, the run and its
+// successors are found by it. Setting the same value again records nothing. An invalid
+// attribute returns an error and records nothing.
+func (r *Run) SetAttribute(name, value string) error {
+	if err := history.CheckAttribute(name, value); err != nil {
+		return err
+	}
+	have, has := r.attributes[name]
+	switch {
+	case has && have == value:
+		return nil
+	case !has && len(r.attributes) >= history.MaxAttributes:
+		return &history.InputError{What: fmt.Sprintf("attribute %q", name), Problem: fmt.Sprintf("is one too many; a run has at most %d", history.MaxAttributes)}
+	}
+	encoded, err := history.Encode(value)
+	if err != nil {
+		return err
+	}
+	r.command(history.Event{Kind: history.AttributeSet, Name: name, Input: encoded})
+	return nil
+}
+
+// RemoveAttribute removes an attribute, if the run has it.
+func (r *Run) RemoveAttribute(name string) {
+	if _, has := r.attributes[name]; has {
+		r.command(history.Event{Kind: history.AttributeRemoved, Name: name})
+	}
+}
+
+// Version returns the version of a change that this run has, between least and latest. It
+// is latest when the code first gets here, and the recorded version afterwards. A run that
+// passed this point before the code had the mark has version 0, which is not recorded. A
+// version outside the range is a mismatch.
+func (r *Run) Version(change string, least, latest int) int {
+	recorded := r.nextRecorded()
+	if recorded != nil && (recorded.Kind != history.VersionMarked || recorded.Name != change) {
+		recorded = nil
+	}
+	v, known := r.versions[change]
+	switch {
+	case known:
+	case recorded != nil:
+		v = recorded.Version
+	case !r.OnRecord():
+		v = latest
+	}
+	if v < least || v > latest {
+		expected := r.nextRecorded()
+		if v > 0 {
+			expected = &history.Event{Kind: history.VersionMarked, Name: change, Version: v}
+		}
+		r.stopMismatched(expected, &history.Event{
+			Kind: history.VersionMarked, Name: change, Note: fmt.Sprintf("a version from %d to %d", least, latest),
+		})
+	}
+	switch {
+	case known:
+	case recorded != nil || !r.OnRecord():
+		r.command(history.Event{Kind: history.VersionMarked, Call: r.calls.lastCall + 1, Name: change, Version: v})
+	default:
+		r.setVersion(change, v)
+	}
+	return v
+}

@@ -1,6 +1,9 @@
 package core
 
-import "github.com/perdure/perdure/internal/history"
+import (
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/suspects"
+)
 
 // State is the part of a run's row that turns change.
 type State struct {
@@ -65,7 +68,7 @@ type Detail struct {
 	// did.
 	Tried []string `json:"tried,omitempty"`
 	// Suspect describes attempts to run the code that may have killed their nodes.
-	Suspect *Suspicion `json:"suspect,omitempty"`
+	Suspect *suspects.Run `json:"suspect,omitempty"`
 	// Says is the status text that the code set last.
 	Says string `json:"says,omitempty"`
 	// Paused says who paused an open run and when.
@@ -78,16 +81,6 @@ type Detail struct {
 	// Awaited are the names of the signals that a full run waits for. It takes them all the
 	// same.
 	Awaited []string `json:"awaited,omitempty"`
-}
-
-// Suspicion describes a run whose code may have ended processes. Package trial has the same
-// type.
-type Suspicion struct {
-	Deaths int      `json:"deaths,omitempty"` // consecutive deaths with this run alone
-	Code   string   `json:"code,omitempty"`   // fingerprint of the code that was tried
-	Nodes  []string `json:"nodes,omitempty"`  // IDs of the nodes that died while they tried it
-
-	Workflow string `json:"workflow,omitempty"`
 }
 
 // LetGo reports whether an operator wants the code of a run with this status to be tried
@@ -104,15 +97,19 @@ func EncodeDetail(d Detail) []byte {
 
 // DecodeDetail decodes the document beside a status. An absent document is the zero Detail.
 func DecodeDetail(data []byte) (Detail, error) {
-	var d Detail
 	if len(data) == 0 {
-		return d, nil
+		return Detail{}, nil
 	}
 	if result, is := history.UnsealResult(data); is {
 		return Detail{Result: &result}, nil
 	}
-	if err := history.Unseal(data, &d); err != nil {
-		return d, history.Damaged("the outcome or reason in the row of the run", err)
+	return decode[Detail](data, "the outcome or reason in the row of the run")
+}
+
+// decode decodes a document, which part names.
+func decode[T any](data []byte, part string) (d T, err error) {
+	if err = history.Unseal(data, &d); err != nil {
+		err = history.Damaged(part, err)
 	}
-	return d, nil
+	return d, err
 }

@@ -93,7 +93,7 @@
 //     first what came before; what it then begins does not start.
 //   - A request to cancel the run reaches open calls by its place in history. Code that is
 //     away cannot give them up, so the machine does for it what cannot wait (see
-//     canceled.go). Which calls are shielded is therefore on record.
+//     runcontrol.go). Which calls are shielded is therefore on record.
 //   - Attributes are commands. A turn carries all attributes of the run and replaces its
 //     rows.
 //   - A cancel request applies to the whole chain, because the code may continue as new in

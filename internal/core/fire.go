@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/perdure/perdure/internal/history"
 )
@@ -146,4 +148,138 @@ func (s *Timetable) write(f *Fire) {
 	}
 	s.out.Rows = slices.DeleteFunc(s.out.Rows, func(r Row) bool { return r.Call == f.Number })
 	s.out.Rows = append(s.out.Rows, row)
+}
+
+// handleEnd notes how the run of a fire ended and starts a waiting fire.
+func (s *Timetable) handleEnd(in FromChild, when int64) {
+	at := slices.IndexFunc(s.fires, func(f *Fire) bool { return f.Number == in.Call && f.Run != "" })
+	if at < 0 {
+		s.out.Dropped++
+		return
+	}
+	f := *s.fires[at]
+	s.remove(at)
+	s.detail.LastEnd = max(s.detail.LastEnd, when)
+	if s.waiting() == len(s.fires) {
+		s.rewind(s.detail.LastEnd)
+		s.detail.LastEnd = 0
+	}
+	f.Status, f.Closed, f.Error = in.Status, s.now, clip(failureText(in))
+	s.detail.Recent = append(s.detail.Recent, f)
+	if n := len(s.detail.Recent) - shownFires; n > 0 {
+		s.detail.Recent = slices.Delete(s.detail.Recent, 0, n)
+	}
+	if len(s.fires) > 0 && s.waiting() == len(s.fires) {
+		s.start(s.fires[0])
+	}
+}
+
+func failureText(in FromChild) string {
+	switch {
+	case in.Status == ChildIDInUse:
+		return fmt.Sprintf("the workflow ID belongs to run %s (%s)", in.Run, in.Note)
+	case in.Failure == nil:
+		return in.Reason
+	}
+	text := in.Failure.Message
+	for f := in.Failure; len(f.Causes) > 0; {
+		if f = f.Causes[0]; !strings.Contains(text, f.Message) {
+			text += ": " + f.Message
+		}
+	}
+	return text
+}
+
+// rewind takes back the decisions about nominal times that came after the last open run had
+// already ended, so that they are decided again. The schedule may learn of the end only
+// after it decided such a time: after a downtime both wait to be handled, and a commit
+// takes a moment. The outcome must depend on when the time came and when the run ended, not
+// on which is handled first. A nominal time equal to the end finds the run open.
+//
+// Only Skip and BufferOne depend on that. The other policies start all fires, or the
+// latest, in either order.
+func (s *Timetable) rewind(ended int64) {
+	since := s.detail.Overlapped
+	s.detail.Overlapped = 0
+	policy := s.detail.Spec.Overlap
+	if since == 0 || s.calendar == nil || policy != OverlapSkip && policy != OverlapBufferOne {
+		return
+	}
+	first := max(since, s.calendar.After(ended-int64(s.detail.Spec.Jitter)))
+	for first != 0 && first <= s.detail.Decided && s.due(first) <= ended {
+		first = s.calendar.After(first)
+	}
+	if first == 0 || first > s.detail.Decided {
+		return
+	}
+	again := int64(0)
+	for nominal := first; nominal != 0 && nominal <= s.detail.Decided; nominal = s.calendar.After(nominal) {
+		if again++; again > maxMissed {
+			return // too many for one step: the decisions stand
+		}
+	}
+	s.skipWaiting(func(f *Fire) bool { return f.Kind == "" && f.Nominal >= first })
+	s.detail.Skipped = max(s.detail.Skipped-again, 0) // the waiting ones were just counted
+	s.detail.Decided = first - 1
+	s.setNext(first)
+}
+
+// setSpec puts a spec in force.
+func (s *Timetable) setSpec(spec history.Schedule) {
+	s.detail.Spec, s.detail.Set = spec, s.now
+	s.compile()
+}
+
+// compileAgain is how long a schedule without nominal times waits before it tries again:
+// another node may know its time zone.
+const compileAgain = int64(time.Minute)
+
+func (s *Timetable) compile() {
+	calendar, err := s.config.Calendar(s.detail.Spec)
+	s.calendar, s.detail.Problem, s.detail.Retry = calendar, "", 0
+	if err != nil {
+		s.calendar, s.detail.Problem = nil, err.Error()
+	}
+}
+
+// restart starts the nominal times after a moment.
+func (s *Timetable) restart(after int64) {
+	s.detail.Next, s.detail.Due, s.detail.Overlapped = 0, 0, 0
+	s.detail.Decided = max(after, s.detail.Decided)
+	if s.calendar != nil && s.detail.Pause == nil && !s.detail.Deleted {
+		s.setNext(s.calendar.After(s.detail.Decided))
+	}
+}
+
+// setNext sets the next nominal time.
+func (s *Timetable) setNext(nominal int64) {
+	s.detail.Next, s.detail.Due = nominal, s.due(nominal)
+}
+
+// due returns when a nominal time fires.
+func (s *Timetable) due(nominal int64) int64 {
+	if nominal == 0 || s.detail.Spec.Jitter <= 0 {
+		return nominal
+	}
+	span := int64(s.detail.Spec.Jitter)
+	if following := s.calendar.After(nominal); following != 0 {
+		span = min(span, following-nominal)
+	}
+	return nominal + int64(Uniform(s.config.Name, nominal, 0)*float64(span))
+}
+
+// Upcoming returns the next undecided nominal times and when each fires.
+func (s *Timetable) Upcoming(n int) (nominal, due []int64) {
+	ahead := *s
+	for len(due) < n && ahead.detail.Next != 0 && ahead.calendar != nil {
+		nominal, due = append(nominal, ahead.detail.Next), append(due, ahead.detail.Due)
+		ahead.setNext(ahead.calendar.After(ahead.detail.Next))
+	}
+	return nominal, due
+}
+
+// Calendar computes nominal times.
+type Calendar interface {
+	// After returns the first nominal time after at, or 0 if there is none.
+	After(at int64) int64
 }

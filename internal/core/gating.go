@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/gates"
@@ -111,7 +112,7 @@ func (g *gating) backOff(c *Call, outcome gates.Outcome, until int64, judge bool
 			m.Until, m.Yield = Never, true
 			p.becomes(resting)
 		}
-		if judge && budgeted(c.Gates[i]) {
+		if judge && c.Gates[i].Budget != (spec.Budget{}) {
 			m.Judge, p.Judged = true, false
 			judges++
 		}
@@ -142,8 +143,6 @@ func keeps(g history.GateSpec, delay int64) bool {
 	return g.Mode == spec.Hold && (g.MaxHold == 0 || delay <= int64(g.MaxHold))
 }
 
-func budgeted(g history.GateSpec) bool { return g.Budget != (spec.Budget{}) }
-
 // decline returns an unwanted ticket.
 func (g *gating) decline(in FromGate) {
 	g.journal.out.Dropped++
@@ -154,4 +153,36 @@ func (g *gating) decline(in FromGate) {
 
 func (g *gating) stopped(c *Call) bool {
 	return g.journal.config.Stopped != nil && g.journal.config.Stopped(c)
+}
+
+// A slot of one gate must not lie idle while its holder waits for another gate. A call
+// therefore keeps the slots of several gates only for a moment, in case the next gate
+// grants promptly. Then it gives all of them back, keeps its places in line, and waits for
+// the next gate alone. When that gate grants, the call asks the others again. See
+// gates.Patience for why no call waits for ever.
+
+// Patience is how long a slot is kept at first: longer than messages take between nodes.
+const Patience = 500 * time.Millisecond
+
+// giveBackLate gives back what a call has held for too long, unless the call has to give up
+// anyway.
+func (g *gating) giveBackLate(c *Call) bool {
+	back, end := c.givesBack(), c.queueDue()
+	if back == 0 || g.journal.now < back || end != 0 && end <= g.journal.now {
+		return false
+	}
+	if c.inOrder() {
+		c.Returned++
+	}
+	for i := range c.AtGates {
+		p := &c.AtGates[i]
+		if !p.holds() {
+			continue
+		}
+		g.journal.out.Gates = append(g.journal.out.Gates, g.toGate(c, i, GateReturn, c.attempt))
+		p.becomes(resting)
+		p.Returns++
+	}
+	g.await(c)
+	return true
 }

@@ -27,20 +27,15 @@ func (o operations) apply(in Control) {
 		}
 		if in.Calls.Has(shown.Number, shown.Name, state, last) && (len(in.Only) == 0 || slices.Contains(in.Only, shown.Number)) {
 			found = true
-			o.applyTo(c, in)
+			outcome, note := o.answer(c, &in)
+			o.recordOutcome(in, shown, outcome, note)
+			if outcome == Applied {
+				o.carryOut(c, in)
+			}
 		}
 	}
 	if !found {
 		o.recordOutcome(in, &Call{Number: in.Calls.Call, Name: in.Calls.Name}, NotPending, "")
-	}
-}
-
-// applyTo carries out an operation on one call and records the outcome.
-func (o operations) applyTo(c *Call, in Control) {
-	outcome, note := o.answer(c, &in)
-	o.recordOutcome(in, c.subject(), outcome, note)
-	if outcome == Applied {
-		o.carryOut(c, in)
 	}
 }
 
@@ -118,16 +113,27 @@ func (o operations) answerRetry(c *Call, in *Control) (outcome, note string) {
 		return Applied, askedFirst
 	case c.state == Backoff, c.state == Paused, c.state == Quarantined, c.state == InDoubt:
 		return Applied, ""
-	case c.state == Queued:
-		return Unchanged, "it waits for a free slot already"
-	case c.state == Offered:
-		return Unchanged, "it waits in its queue already"
-	case c.state == Gated:
-		return Unchanged, "it waits for its gate already"
+	case !inFlight(c.state) && Already(c.state) != "":
+		return Unchanged, Already(c.state)
 	case c.StartedAt > o.journal.now: // on record ahead of its time
 		return Unchanged, "its next attempt is about to begin"
 	}
-	return Unchanged, "an attempt is running already"
+	return Unchanged, Already(Dispatched)
+}
+
+// Already says why a call in a state needs no retry by hand, or "".
+func Already(s CallState) string {
+	switch s {
+	case Queued:
+		return "it waits for a free slot already"
+	case Offered:
+		return "it waits in its queue already"
+	case Gated:
+		return "it waits for its gate already"
+	case Dispatched, Remote, External:
+		return "an attempt is running already"
+	}
+	return ""
 }
 
 // askedFirst is the note of a retry-now of a call that is being asked about.

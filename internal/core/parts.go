@@ -1,6 +1,10 @@
 package core
 
-import "github.com/perdure/perdure/internal/history"
+import (
+	"slices"
+
+	"github.com/perdure/perdure/internal/history"
+)
 
 // A Run is made of parts, each with its own state and one reason to change. A part has
 // pointers to the parts below it that it uses, and knows nothing of those above: it tells them
@@ -55,6 +59,31 @@ type cancellation struct {
 
 // timerPlace is a timer that has fired.
 type timerPlace struct{ place, turn, due int64 }
+
+// Program is the code of a run as the machine sees it. The code calls the command methods
+// of its Run only while Advance runs.
+type Program interface {
+	// Advance runs the code until all of it waits or it has ended. An error means that the
+	// code panicked.
+	Advance() error
+	// CancelComes says where in history the request to cancel the run stands. The code issues
+	// no command for it before Canceled.
+	CancelComes(reason string)
+	// Canceled tells the code that the run was asked to cancel. It is called once, right
+	// before an Advance.
+	Canceled(reason string)
+	// Validate returns why an update is not accepted, or nil. It is called between two
+	// turns of the code and changes nothing.
+	Validate(update string, input history.Payload) error
+	// Accept makes the handler of an update begin first in the next Advance. It returns
+	// false if there is no handler.
+	Accept(id, update string, input history.Payload) bool
+	// Unread returns the calls that received a signal which the code has not read. It is
+	// called when the run continues as new.
+	Unread() []*Call
+	// Halt stops the code from inside a command for good. It does not return.
+	Halt()
+}
 
 // ledger records what happened to attempts.
 type ledger struct {
@@ -145,3 +174,61 @@ func (r *Run) operations() operations {
 }
 func (r *Run) children() children { return children{&r.journal, &r.calls, &r.attempts} }
 func (r *Run) retries() runRetry  { return runRetry{&r.journal} }
+
+// nextPlace returns the next place in the order of the run. See Run.Place.
+func (j *journal) nextPlace() int64 {
+	if j.codePlace != 0 {
+		return j.codePlace
+	}
+	j.place++
+	return j.place
+}
+
+// currentTurn returns the number of the turn in which the code runs.
+func (j *journal) currentTurn() int64 {
+	if j.out != nil {
+		return j.turn + 1
+	}
+	return j.turn
+}
+
+// jitter returns the draw that jitters the delay after an attempt of a call.
+func (j *journal) jitter(call int64, attempt int) float64 {
+	return j.config.Draw(j.identity(call).Run, call, attempt)
+}
+
+// append adds an event to the turn being made.
+func (j *journal) append(e history.Event) {
+	j.out.Events = append(j.out.Events, e)
+}
+
+// send adds a message to the turn being made. A replay sends nothing.
+func (j *journal) send(m Message) {
+	if j.out != nil {
+		j.out.Messages = append(j.out.Messages, m)
+	}
+}
+
+// identity returns the identity under which the run made a call.
+func (j *journal) identity(call int64) history.Identity {
+	s := &j.start
+	if s.Base != nil && call > 0 {
+		for _, was := range s.Base.Was {
+			if call < was.Before {
+				return was
+			}
+		}
+	}
+	return identityOf(s)
+}
+
+// ofOtherChain reports whether a request is for another chain than this one, which had the
+// workflow ID before or was meant to get it.
+func (j *journal) ofOtherChain(chain string) bool { return chain != "" && chain != j.start.Chain }
+
+// endsAfterCut reports whether a call ended in the run whose history this one continues,
+// and its end has not taken effect yet. If the code gives the call up or the run ends
+// first, that end comes too late, but the node that ran the attempts has counted the call.
+func (j *journal) endsAfterCut(call int64) bool {
+	return slices.ContainsFunc(j.afterCut, func(e history.Event) bool { return e.Call == call })
+}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -61,7 +62,7 @@ func (a *attempts) unanswered(c *Call, f *history.Failure, after time.Duration, 
 	}
 	s := retry.State{Attempt: d.Failed, First: time.Unix(0, d.Since), Previous: d.Previous}
 	next := retry.NextQuestion(c.terms(), s, after, f.Err(), time.Unix(0, ended), a.journal.jitter(c.Number, c.attempt))
-	a.ledger.recordQuestion(c, Unknown, f, next, ended)
+	a.ledger.recordDecision(c, Unknown, f, next, ended)
 	c.attempt++
 	if d.Previous = next.Delay; next.Retry {
 		a.ask(c, next.At.UnixNano())
@@ -105,18 +106,33 @@ func (a *attempts) noteLoss(c *Call, reason retry.Reason) {
 	c.LostAt = a.journal.now
 }
 
-// unknownError returns the failure of a call that ends in doubt.
-func (a *attempts) unknownError(c *Call, e ending) *history.Failure {
-	err := retry.UnknownError{
-		Name: c.Name, Attempt: c.attempt, ID: AttemptID(a.journal.start.Run, c.Number, c.attempt), Node: c.Node,
-		Start: time.Unix(0, c.StartedAt).UTC(),
+// errPendingQuestion is why a question cannot be answered from outside.
+var errPendingQuestion = errors.New("the Verify function returned activity.ErrPending: a question is answered by its function; return retry.AskAgain to be asked later")
+
+// endQuestion handles the end of a question.
+func (a *attempts) endQuestion(c *Call, in AttemptEnded, ended int64) {
+	canceled := a.isCanceled(c)
+	switch {
+	case in.Outcome == Completed:
+		a.ledger.record(c, Found, nil, string(retry.ReasonFound), ended)
+		a.closeCompleted(c, in, ended)
+	case canceled:
+		a.ledger.record(c, Unknown, in.Failure, string(retry.ReasonCanceled), ended)
+		a.closeCanceled(c, ended)
+	case in.Outcome == Absent:
+		c.clearProbation()
+		d := c.Doubt
+		a.conclude(c, ending{outcome: d.Outcome, failure: d.Failure, reason: d.Reason, at: ended, charged: true, settled: true})
+	case in.Outcome == Drained:
+		a.ledger.record(c, Unknown, nil, string(retry.ReasonDrained), ended)
+		c.attempt++
+		c.clearProbation()
+		a.ask(c, a.journal.now)
+	case in.Outcome == Unknown:
+		a.unanswered(c, nil, in.After, ended)
+	case in.Outcome == Pending:
+		a.unanswered(c, history.FromError(retry.Terminal(errPendingQuestion)), 0, ended)
+	default:
+		a.unanswered(c, in.Failure, 0, ended)
 	}
-	if e.failure != nil || e.outcome == Drained {
-		err.End = time.Unix(0, e.at).UTC()
-	}
-	last := e.failure
-	if last == nil {
-		last = history.FromError(&retry.WorkerLostError{Worker: c.Node, Attempt: c.attempt, Losses: c.Losses + c.Drains, Limit: crashLimit(c.Policy)})
-	}
-	return history.InDoubt(err, last)
 }

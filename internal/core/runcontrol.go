@@ -26,11 +26,20 @@ func (r *Run) controlRun(in Control) {
 			Kind: history.SignalReceived, Name: in.Signal, ID: in.signalID(), Input: in.Value, By: in.By, Operation: in.named(),
 		})
 	case PauseTheRun:
-		r.pauseCalls(in)
+		// No attempt starts while the run is paused. What happens meanwhile is recorded, and the code
+		// sees it when the run is resumed. An attempt in flight may end.
+		for _, c := range r.calls.sorted() {
+			if c.attempted() && c.Pause == nil && c.state != Quarantined && c.state != InDoubt {
+				r.operations().halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.journal.now, OfRun: true})
+			}
+		}
 	case ResumeTheRun:
-		if paused {
-			r.resumeCalls()
-		} else if d, is := r.row.parkedForCrash(); is {
+		for _, c := range r.calls.sorted() {
+			if paused && c.Pause != nil && c.Pause.OfRun {
+				r.operations().unpause(c)
+			}
+		}
+		if d, is := r.row.parkedForCrash(); is && !paused {
 			r.row.releaseCode(d)
 		}
 	case ResetTheRun:
@@ -111,25 +120,6 @@ func (r *Run) recordRunOutcome(in Control, outcome, note string) {
 	})
 }
 
-// pauseCalls keeps attempts from starting while the run is paused. What happens meanwhile is
-// recorded, and the code sees it when the run is resumed. An attempt in flight may end.
-func (r *Run) pauseCalls(in Control) {
-	for _, c := range r.calls.sorted() {
-		if c.attempted() && c.Pause == nil && c.state != Quarantined && c.state != InDoubt {
-			r.operations().halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.journal.now, OfRun: true})
-		}
-	}
-}
-
-// resumeCalls resumes the calls that were paused with the run.
-func (r *Run) resumeCalls() {
-	for _, c := range r.calls.sorted() {
-		if c.Pause != nil && c.Pause.OfRun {
-			r.operations().unpause(c)
-		}
-	}
-}
-
 // resetRun closes the run, and the next run of its chain continues from a call. The code
 // does not run, so the turn says CodeDeferred.
 func (r *Run) resetRun(in Control) {
@@ -142,4 +132,30 @@ func (r *Run) resetRun(in Control) {
 		Kind: history.RunContinued, Call: in.Call, Initiator: history.ResetOfRun, ID: id, Attempt: 1,
 		Operation: string(in.Operation), By: in.By, Reason: in.Reason,
 	})
+}
+
+// A request to cancel the run has its place in history, and what ends after it ends canceled.
+// Code that is there gives up its calls itself, in the same step. While it is away (missing,
+// parked, paused), the machine does for it what cannot wait: no further attempt starts, those
+// in flight are asked to end, and awaited children are asked to cancel. Timers and waits for
+// signals stay as they are: the code gives them up when it is back, whatever came meanwhile.
+
+// cancelOpen does for code that is away what a request to cancel the run asks for.
+func (r *Run) cancelOpen() {
+	if !r.journal.cancellation.untold {
+		return
+	}
+	for _, c := range r.calls.sorted() {
+		switch {
+		case c.Shielded || c.cancelRequested:
+		case c.attempted() && c.state != Dispatched && c.state != Remote:
+			r.attempts.closeWaiting(c, r.journal.now)
+		case !r.journal.cancellation.fresh: // the turn that took the request has asked them
+		case c.attempted():
+			r.attempts.interrupt(c, false)
+		case c.awaitsRun():
+			r.children().cancel(c)
+		}
+	}
+	r.journal.cancellation.fresh = false
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/history"
@@ -74,6 +75,29 @@ func (s *standing) Idle() bool { return true }
 // Log returns the operations by people, oldest first. The entity owns the slice.
 func (s *standing) Log() []Note { return s.log.notes }
 
+// begin begins a step, and end returns what it decided.
+func (s *standing) begin(now int64) {
+	s.now = max(s.now, now)
+	s.out = &StandingTurn{Time: s.now}
+}
+
+func (s *standing) end() (out *StandingTurn) {
+	out, s.out = s.out, nil
+	return out
+}
+
+// obey carries out a request of a person and notes it. One that came before is dropped, and one
+// without an outcome is not noted.
+func (s *standing) obey(n Note, carryOut func() (outcome, text string)) {
+	if s.Asked(n.Word, n.Request) != nil {
+		s.out.Dropped++
+		return
+	}
+	if n.Outcome, n.Text = carryOut(); n.Outcome != "" {
+		s.log.add(s.out, n)
+	}
+}
+
 // Asked returns the note of the request with this word and idempotency key. It returns nil
 // if the request is new, has no key, or is no longer in the log.
 func (s *standing) Asked(word, request string) *Note {
@@ -95,5 +119,72 @@ func (s *standing) updateState(detail any, wake int64) {
 	s.state = next
 	if s.out != nil {
 		s.out.State = &next
+	}
+}
+
+// Noted is the state of the rows that are the log of a gate or schedule.
+const Noted CallState = "#noted"
+
+// Note records what a person did to a gate or schedule.
+type Note struct {
+	At      int64  `json:"at"` // ns since 1970
+	Word    string `json:"word"`
+	Request string `json:"request,omitempty"` // idempotency key, if any
+	By      string `json:"by,omitempty"`
+	Why     string `json:"why,omitempty"`
+	Outcome string `json:"outcome"` // Applied, Unchanged or Refused
+	Text    string `json:"text,omitempty"`
+}
+
+// maxNotes is how many notes a gate or schedule keeps. The oldest are deleted first.
+const maxNotes = 100
+
+// notebook is the log of a gate or schedule. Each note is a row of its own, numbered -1, -2
+// and so on, so that a turn of a busy gate does not rewrite its log.
+type notebook struct {
+	notes []Note // oldest first
+	first int64  // the number of notes[0], 0 if there has been no note
+}
+
+// load takes the notes out of rows and returns the other rows.
+func (b *notebook) load(rows []Row) (rest []Row) {
+	var noted []Row
+	for _, row := range rows {
+		if row.State == Noted {
+			noted = append(noted, row)
+		} else {
+			rest = append(rest, row)
+		}
+	}
+	slices.SortFunc(noted, func(a, b Row) int { return int(b.Call - a.Call) })
+	for i, row := range noted {
+		if i == 0 {
+			b.first = row.Call
+		}
+		b.notes = append(b.notes, DecodeNote(row.Name, row.Data))
+	}
+	return rest
+}
+
+// DecodeNote returns the note in a row. A damaged one says so and must not block the entity.
+func DecodeNote(word string, data []byte) (n Note) {
+	if err := history.Unseal(data, &n); err != nil {
+		n = Note{Word: word, Text: history.Damaged("this note", err).Error()}
+	}
+	return n
+}
+
+// add writes a note into a turn and deletes the notes beyond maxNotes.
+func (b *notebook) add(out *StandingTurn, n Note) {
+	if b.first == 0 {
+		b.first = -1
+	}
+	data, _ := history.Seal(n) // strings and numbers only: cannot fail
+	out.Rows = append(out.Rows, Row{Call: b.first - int64(len(b.notes)), State: Noted, Name: n.Word, Data: data})
+	out.Noted = append(out.Noted, n)
+	b.notes = append(b.notes, n)
+	for len(b.notes) > maxNotes {
+		out.Closed = append(out.Closed, b.first)
+		b.notes, b.first = b.notes[1:], b.first-1
 	}
 }

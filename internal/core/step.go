@@ -3,8 +3,11 @@ package core
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/see"
+	"github.com/perdure/perdure/retry"
 )
 
 // Every input has its moment: the engine time at which it became durable, or at which its
@@ -30,14 +33,19 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 		r.attempts.admitReady(admit, r.codeFirst)
 	}
 	r.calls.writeRows()
-	r.attempts.describeOffers()
-	r.updateState()
-	if len(r.journal.out.Events) > 0 {
-		r.carryAttributes()
+	for _, c := range r.calls.offered { // the workers learn how to run them
+		r.journal.out.Offered = append(r.journal.out.Offered, r.attempts.dispatchOf(c))
 	}
+	r.calls.offered = r.calls.offered[:0]
+	r.updateState()
 	out := r.journal.out
 	r.journal.out = nil
 	if len(out.Events) > 0 {
+		// The first turn of a reset or forked run has the attributes that the code had set in the
+		// copied history. The row has only those of the start event.
+		if r.journal.turn == r.journal.start.Base.LastCut() && !maps.Equal(r.attributes, r.journal.start.Attributes) {
+			out.Attributes = r.attributes
+		}
 		r.length += len(out.Events)
 		r.journal.turn++
 		out.Number = r.journal.turn
@@ -146,10 +154,228 @@ func (r *Run) work() error {
 	return nil
 }
 
-// carryAttributes adds to the first turn of a reset or forked run the attributes that the code
-// had set in the copied history. The row has only those of the start event.
-func (r *Run) carryAttributes() {
-	if r.journal.turn == r.journal.start.Base.LastCut() && !maps.Equal(r.attributes, r.journal.start.Attributes) {
-		r.journal.out.Attributes = r.attributes
+// Takes reports whether the run can take an input in the next step. A run that rejoins its
+// history takes nothing before its code has rejoined; without code it can only be ended. An
+// update needs code that can validate it, unless it is already on record. The end of an
+// attempt from a queue waits for the message that the attempt was claimed.
+func (r *Run) Takes(in Input) bool {
+	if r.damaged {
+		return endsDamaged(in)
 	}
+	switch in := in.(type) {
+	case TakenOver:
+		return true
+	case AttemptEnded:
+		return !r.Rejoins() && !(in.Outside && r.calls.awaitsClaim(in))
+	case UpdateArrived:
+		_, known := r.updates.get(in.ID)
+		// It can be validated if the code is there and has reached its first wait, so that all its
+		// handlers are set.
+		return !r.Rejoins() && (known || r.journal.program != nil && r.codeRan && r.journal.paused == nil && !r.ended)
+	case Control:
+		ends := in.Operation == TerminateTheRun || in.Operation == ResetTheRun && in.Cut != nil
+		return !r.Rejoins() || r.journal.program == nil && ends && !r.chainOperationIDs.has(in.ID)
+	}
+	return !r.Rejoins()
+}
+
+// handle handles one input.
+func (r *Run) handle(in Input) {
+	switch in := in.(type) {
+	case AttemptEnded:
+		r.attempts.end(in)
+	case Heartbeat:
+		r.attempts.beat(in)
+	case Granted:
+		r.attempts.reserve(in)
+	case OffProbation:
+		r.attempts.leaveProbation(in)
+	case Claimed:
+		r.attempts.claim(in)
+	case WorkerGone:
+		r.attempts.loseWorker(in)
+	case TakenOver:
+		r.attempts.takeOver(in)
+	case FromGate:
+		if in.Ticket.OfRun() {
+			r.admission.hear(in)
+		} else {
+			r.attempts.handleGate(in)
+		}
+	case SlotsOpen:
+		r.attempts.askSlotsAgain()
+	case UpdateArrived:
+		r.handleUpdate(in)
+	case Control:
+		switch {
+		case r.attempts.operationIDs.has(in.ID):
+			r.journal.out.Dropped++
+		case in.Operation.OfRun():
+			r.controlRun(in)
+		default:
+			r.operations().apply(in)
+		}
+	case Told:
+		r.calls.markTold(in)
+	case FromChild:
+		r.children().close(in)
+	}
+}
+
+// refuseInput drops an input of a closed run. It returns false if the next run of the chain may
+// take the input.
+func (r *Run) refuseInput(in Input) bool {
+	switch in := in.(type) {
+	case UpdateArrived:
+		return false
+	case Granted:
+		r.journal.out.Dropped++
+		r.journal.out.Unused = append(r.journal.out.Unused, in.Call)
+	case FromGate:
+		if in.Ticket.OfRun() && r.journal.out.Next != nil {
+			return false
+		}
+		r.gating.decline(in)
+	default:
+		if r.journal.out.Next != nil {
+			return false
+		}
+		r.journal.out.Dropped++
+	}
+	return true
+}
+
+// endsDamaged reports whether an input ends a damaged run, or is answered with the reason
+// why it does not.
+func endsDamaged(in Input) bool {
+	c, is := in.(Control)
+	return is && (c.Operation == TerminateTheRun || c.Operation == ResetTheRun && (c.Cut != nil || c.Fault != nil))
+}
+
+// updateState computes the state of the run's row at the end of a step.
+func (r *Run) updateState() {
+	wake, full := Never, r.row.state.Full
+	var awaited []string
+	if !r.ended && !r.damaged {
+		if full = r.signals.full(full); full {
+			awaited = r.signals.awaited()
+		}
+	}
+	r.row.update(r.ended, r.journal.paused, awaited, r.admission.ticket)
+	if !r.ended && !r.damaged {
+		wake = r.wakeAfterStep()
+	}
+	if r.row.stateChanged || wake != r.row.state.Wake || full != r.row.state.Full || r.journal.out.Ended {
+		r.row.stateChanged = false
+		r.row.state.Wake, r.row.state.Full = wake, full
+		next := r.row.state
+		r.journal.out.State = &next
+	}
+}
+
+// wakeAfterStep returns the wake time for the row. A row may stay Hot while the run waits
+// only for a near time, which saves writes. A run that was in line leaves the line.
+func (r *Run) wakeAfterStep() int64 {
+	due := r.NextDue()
+	if due != Never && len(r.calls.dues) > 0 && r.calls.dues[0].at == due {
+		due = min(r.calls.dues[0].call.due, r.Deadline()) // readers of the row want the due time, not the earlier look
+	}
+	switch {
+	case r.calls.busy > 0 || r.calls.unnotified > 0 || r.journal.out.Again:
+		return Hot
+	case due != Never && due-r.journal.now <= r.journal.config.Near && r.row.state.Wake >= Hot && r.row.state.Wake <= due:
+		return r.row.state.Wake
+	}
+	return due
+}
+
+// NextDue returns when the run must be stepped if no input comes, or Never.
+func (r *Run) NextDue() int64 {
+	if r.ended || r.damaged {
+		return Never
+	}
+	due := r.Deadline()
+	if at := r.firstTurn(); at > r.journal.now && r.journal.program != nil {
+		due = min(due, at)
+	}
+	if r.Rejoins() {
+		return due
+	}
+	return min(due, r.calls.nextDue(), r.signals.roomAt(r.row.state.Full))
+}
+
+// firstTurn returns the time before which the code must not run.
+func (r *Run) firstTurn() int64 {
+	if r.codeRan {
+		return 0
+	}
+	return r.journal.start.FirstTurn
+}
+
+// tooLong closes a run that reached MaxHistory, before its code makes the history longer.
+// The failure is terminal because a retry would end the same way. The code does not run, so
+// the turn says CodeDeferred.
+func (r *Run) tooLong() bool {
+	limit := r.journal.config.MaxHistory
+	if limit <= 0 || r.length < limit || r.journal.program == nil || r.journal.paused != nil {
+		return false
+	}
+	err := &history.LimitError{What: "events of history", Limit: limit, Hint: "give many items to child workflows, let its code continue as new in time (see workflow.GetInfo), or raise perdure.MaxHistory " + see.Limits}
+	r.journal.append(history.Event{Kind: history.CodeDeferred})
+	r.emit(history.Event{Kind: history.RunFailed, Failure: history.FromError(retry.Terminal(err)), Reason: string(retry.ReasonTerminal)})
+	return true
+}
+
+// neverBegins closes a run whose code has not begun and may no longer begin: it was
+// canceled before its first turn, or it is a retry and the time for all attempts has
+// passed. The code does not run, so the turn says CodeDeferred.
+func (r *Run) neverBegins() bool {
+	s := &r.journal.start
+	end := history.Event{Kind: history.RunCanceled}
+	switch {
+	case r.journal.cancellation.requested && (r.journal.cancellation.at < s.FirstTurn || r.admission.waits()) && !r.codeRan:
+		phase := retry.PhaseBackoff
+		if s.Failure == nil { // started with a delay, or it waits for others of its key
+			phase = retry.PhaseQueue
+		}
+		end.Failure = history.Aborted(s.Type, max(s.Attempt-1, 1), phase, s.Failure)
+	case s.Deadline != 0 && r.journal.now > s.Deadline && !r.codeRan && r.journal.program != nil:
+		within := time.Duration(s.Deadline - r.retries().firstAttempt())
+		end.Kind, end.Reason = history.RunFailed, string(retry.ReasonWithin)
+		end.Failure = r.retries().exhaustedRun(s.Attempt-1, retry.ReasonWithin, 0, within, s.Failure)
+	default:
+		return false
+	}
+	r.journal.append(history.Event{Kind: history.CodeDeferred})
+	r.emit(end)
+	return true
+}
+
+// expire closes the run if its time has run out. That comes before any other input of the
+// moment, which is then too late. For the run's retry policy a run timeout is a failure
+// like any other; a chain timeout ends the chain.
+func (r *Run) expire() {
+	at, kind, limit := deadline(&r.journal.start)
+	if r.ended || r.journal.now < at {
+		return
+	}
+	r.applyToCut()
+	end := history.Event{Kind: history.RunTimedOut, Failure: history.FromError(&retry.TimeoutError{Kind: kind, Limit: limit})}
+	if policy := r.retries().retryPolicy(); policy != nil && kind == retry.TimeoutRun {
+		end = r.retries().decide(end.Failure, policy)
+	}
+	if end.Kind == history.RunFailed {
+		end.Kind = history.RunTimedOut
+	}
+	if end.Kind.Command() { // the code has no part in this command
+		r.journal.append(history.Event{Kind: history.CodeDeferred})
+	}
+	r.emit(end)
+}
+
+// Deadline returns when an open run is closed as timed out, with or without its code, or
+// Never.
+func (r *Run) Deadline() int64 {
+	at, _, _ := deadline(&r.journal.start)
+	return at
 }

@@ -56,27 +56,6 @@ func crashLimit(p *retry.Policy) int {
 // bounded reports whether the policy limits how long an attempt may stay open.
 func bounded(p *retry.Policy) bool { return p.AttemptTimeout > 0 || p.HeartbeatTimeout > 0 }
 
-// queueDue returns when a queued call stops waiting for a slot: at the end of its
-// QueueTimeout, or when the attempt may no longer start.
-func (c *Call) queueDue() int64 {
-	var due int64
-	if c.asking() {
-		return due
-	}
-	if c.Policy.QueueTimeout > 0 {
-		due = addTime(c.QueuedAt, c.Policy.QueueTimeout)
-	}
-	if end := c.deadline(); c.attempt > 1 && !c.Forced && end != Never && (due == 0 || end < due) {
-		due = end + 1
-	}
-	return due
-}
-
-// deadline returns the last moment at which an attempt after a failure may start.
-func (c *Call) deadline() int64 {
-	return withinEnd(c.First, c.Policy.Within)
-}
-
 // nextOf returns when the next attempt is due, 0 for none.
 func nextOf(d retry.Decision) int64 {
 	if !d.Retry {

@@ -27,8 +27,9 @@ type Turn struct {
 	Transactions []AttemptRef
 
 	// Work for after the turn is durable.
-	Dispatch  []Dispatch
-	Interrupt []Interrupt
+	Dispatch []Dispatch
+	// Interrupt are attempts that are asked to end, or whose result is no longer wanted.
+	Interrupt []AttemptRef
 	// Halted are recorded attempts whose calls were paused. The caller must not start those
 	// that have not begun.
 	Halted []AttemptRef
@@ -76,7 +77,7 @@ type Turn struct {
 
 // Clear empties a turn that is no longer used, so that Reuse can take it.
 func (t *Turn) Clear() {
-	*t = Turn{Events: reuse(t.Events), Dispatch: reuse(t.Dispatch)}
+	*t = Turn{Events: reuse(t.Events), Dispatch: reuse(t.Dispatch), Closings: reuse(t.Closings)}
 }
 
 func reuse[T any](list []T) []T {
@@ -161,12 +162,6 @@ func (d *Dispatch) Question() int {
 		return 0
 	}
 	return d.Doubt.Question
-}
-
-// Interrupt is an attempt that is asked to end, or whose result is no longer wanted.
-type Interrupt struct {
-	Call    int64
-	Attempt int
 }
 
 // Row is the durable state of a call that must be found without a replay.

@@ -34,12 +34,6 @@ type acceptance struct {
 // nothing of its own is open.
 func (r *Run) TakeUpdates() { r.updatable = true }
 
-// canValidateUpdates reports whether an update can be validated now: the code is there, is not
-// paused, and has reached its first wait, so that all its handlers are set.
-func (r *Run) canValidateUpdates() bool {
-	return r.journal.program != nil && r.codeRan && r.journal.paused == nil && !r.ended
-}
-
 // handleUpdate records an update if the code's validator accepts it. The validator sees the
 // state after the code's last turn.
 func (r *Run) handleUpdate(in UpdateArrived) {

@@ -195,7 +195,7 @@ func (a *attempts) recordEnding(c *Call, e ending, v verdict) {
 		if v.then == thenRetry && (e.outcome == Lost || e.outcome == Drained) {
 			v.Reason = retry.ReasonAbsent
 		}
-		a.ledger.recordQuestion(c, Absent, nil, v.Decision, e.at)
+		a.ledger.recordDecision(c, Absent, nil, v.Decision, e.at)
 	case e.outcome == RefusedByGate:
 		a.ledger.recordRefusal(c, e.failure)
 		c.attempt--

@@ -86,17 +86,11 @@ func (s *Slots) nextGroup() []*Waiter {
 	single := func(w *Waiter) bool {
 		return w.Activity != "" && (s.blame[w.Activity].Deaths > 0 || w.Suspect.Single(s.lane.survived[w.Activity]))
 	}
-	if single(ready[0]) {
-		return ready[:1]
+	alike := func(a, b *Waiter) bool {
+		return s.blame[a.Activity].Deaths == s.blame[b.Activity].Deaths && suspects.Compare(a.Suspect, b.Suspect) == 0
 	}
-	others := slices.IndexFunc(ready, func(w *Waiter) bool {
-		return single(w) || s.blame[w.Activity].Deaths != s.blame[ready[0].Activity].Deaths
-	})
-	if others >= 0 {
-		ready = ready[:others]
-	}
-	size := suspects.Next(ready, func(w *Waiter) suspects.Suspect { return w.Suspect }, s.limit-s.used, s.lane.passed)
-	return ready[:size]
+	most := func(alike int) int { return min(ready[0].Suspect.Most(alike, s.lane.passed), s.limit-s.used) }
+	return ready[:suspects.Next(ready, single, alike, most)]
 }
 
 // Blame says of which activities calls died alone. Suspects of others run first. Calls of them

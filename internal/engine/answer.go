@@ -9,7 +9,6 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
-	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
@@ -46,11 +45,7 @@ func (p *location) ask(run string, q question) {
 	e := p.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p.askLocked(run, q)
-}
-
-func (p *location) askLocked(run string, q question) {
-	if p.engine.locations.all[p.number] != p {
+	if e.locations.all[p.number] != p {
 		q.answer <- answer{err: request.ErrMoved}
 		return
 	}
@@ -138,12 +133,12 @@ func (i *inbox) routeQuery(m store.Message) {
 	d, err := message.Read(m)
 	if err != nil {
 		e.log.QueryUnreadable(err)
-		(&resident{location: p}).discard([]post.Mail{{Sequence: m.Sequence}})
+		p.drop(m)
 		return
 	}
 	left := time.Duration(m.Posted + d.Wait - e.clock.Now())
 	if left <= 0 { // the caller has given up
-		(&resident{location: p}).discard([]post.Mail{{Sequence: m.Sequence}})
+		p.drop(m)
 		return
 	}
 	e.steps.Run(func() { p.answerMessage(m, d, left) })
@@ -155,7 +150,11 @@ func (p *location) answerMessage(m store.Message, d message.Data, left time.Dura
 	e := p.engine
 	ctx, cancel := context.WithTimeout(e.life.ctx, left)
 	defer cancel()
-	value, err := e.answerOf(ctx, p, m, d)
+	var value history.Payload
+	row, err := e.db.Find(ctx, p.partition, m.WorkflowID, m.Run)
+	if err == nil {
+		value, err = e.queryHere(ctx, p, row, d.Name, d.Value)
+	}
 	if e.life.ctx.Err() != nil {
 		return
 	}
@@ -168,29 +167,8 @@ func (p *location) answerMessage(m store.Message, d message.Data, left time.Dura
 		e.log.AnswerFailed(err)
 		return
 	}
-	t := store.Turn{
-		Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: m.Run, Consumed: []int64{m.Sequence}, Repeatable: true,
-		Messages: []store.Message{reply},
-	}
-	if e.db.committer.Commit(t) == nil {
-		(&resident{location: p}).recordDurable(&t)
-	}
-}
-
-func (e *Engine) answerOf(ctx context.Context, p *location, m store.Message, d message.Data) (history.Payload, error) {
-	row, err := e.db.Find(ctx, p.partition, m.WorkflowID, m.Run)
-	if err != nil {
-		return history.Payload{}, err
-	}
-	return e.queryHere(ctx, p, row, d.Name, d.Value)
-}
-
-// sweepAnswer deletes an answer that its caller did not fetch in time.
-func (i *inbox) sweepAnswer(m store.Message) {
-	if i.engine.clock.Now()-m.Posted < int64(answerTime) {
-		return
-	}
-	if p := i.claim(m, nil); p != nil {
-		(&resident{location: p}).discard([]post.Mail{{Sequence: m.Sequence}})
-	}
+	of := resident{location: p, id: m.Run}
+	t := of.change()
+	t.Consumed, t.Messages, t.Repeatable = []int64{m.Sequence}, []store.Message{reply}, true
+	_ = of.commit(t) // else it stays for another owner
 }

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -13,10 +15,9 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/post"
-	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -35,15 +36,17 @@ func (r *activeRun) begin(d *core.Dispatch, slot *dispatch.Slot) {
 		return
 	}
 	a := r.aroundAttempts()
+	start := r.run.Began()
 	if e.surrounds(a) {
-		start := r.run.Began()
 		body = e.surrounded(body, a, intercept.Op{
 			Kind: intercept.Attempt, Name: d.Name, WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type,
 			Call: d.Call, Attempt: d.Attempt, Headers: r.headers(),
 		})
 	}
 	p.active++
-	spec := attempt.Spec{Run: r.id, Tenure: p.tenure(), Dispatch: *d, Info: attemptInfo(r, d), Body: body, Values: a.Values, Slot: slot}
+	info := activity.Info{WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type, Headers: start.Headers}
+	info.CallID, info.AttemptID = r.run.AttemptIDs(d.Call, d.Name, d.Attempt)
+	spec := attempt.Spec{Run: r.id, Tenure: p.tenure(), Dispatch: *d, Info: info, Body: body, Values: a.Values, Slot: slot}
 	if slot == nil {
 		spec.Wants = r.wanting(d)
 	}
@@ -141,21 +144,6 @@ func encoded(activity string, out any) (history.Payload, error) {
 		return history.Payload{}, retry.Terminal(fmt.Errorf("the result of activity %q: %w", activity, err))
 	}
 	return result, nil
-}
-
-func attemptInfo(r *activeRun, d *core.Dispatch) activity.Info {
-	start := r.run.Began()
-	ofCall, ofAttempt := r.run.AttemptIDs(d.Call, d.Name, d.Attempt)
-	info := activity.Info{
-		WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type, Activity: d.Name,
-		CallID: ofCall, AttemptID: ofAttempt, Trace: d.Trace,
-		Question: d.Question(), Attempt: d.Attempt, Max: d.Max, Allowed: d.Allowed, Final: d.Final,
-		Scheduled: time.Unix(0, d.Scheduled), Started: time.Unix(0, d.Started), Headers: start.Headers,
-	}
-	if d.AttemptTimeout > 0 {
-		info.Deadline = info.Started.Add(d.AttemptTimeout)
-	}
-	return info
 }
 
 // attemptOwner is the engine as attempt.Owner.
@@ -258,12 +246,97 @@ func (o attemptOwner) TrialOver(x *attempt.Attempt) {
 	e.dispatcher.grantLocked(x.LeaveProbation())
 }
 
-func (o attemptOwner) Granted(grants []dispatch.Grant) {
-	o.e.mu.Lock()
-	defer o.e.mu.Unlock()
-	o.e.dispatcher.grantLocked(grants)
+// verification returns what a question about an attempt runs.
+func (d *definitions) verification(def *seal.ActivityDeclaration, of *core.Dispatch) seal.Body {
+	if of.VerifyBy != nil {
+		return d.verificationBy(of.Name, of.VerifyBy)
+	}
+	name, input, about := of.Name, of.Input, *of.Doubt
+	if def.Options.Verify == nil || def.Options.Verify.Ask == nil {
+		return func(context.Context) (history.Payload, error) {
+			return history.Payload{}, fmt.Errorf("activity %q: %w", name, errNobodyToAsk)
+		}
+	}
+	return func(ctx context.Context) (history.Payload, error) {
+		answer, out, after, err := def.Options.Verify.Ask(ctx, input.Decode, doubt(ctx, &about))
+		switch {
+		case err != nil:
+			return history.Payload{}, err
+		case answer == retry.AnswerFound:
+			return encoded(name, out)
+		case answer == "":
+			return history.Payload{}, retry.ErrNoAnswer
+		}
+		seal.AttemptIn(ctx).SetAnswer(answer, after)
+		return history.Payload{}, nil
+	}
 }
 
-func (o attemptOwner) Token(x *attempt.Attempt) string {
-	return o.e.Client.Token(request.Attempt{Partition: placement.Home(x.Partition), Run: x.Run, Call: x.Call, Number: x.Number})
+// verificationBy returns what a question runs that another activity answers. Null says that the
+// attempt had no effect; anything else is the result that it had.
+func (d *definitions) verificationBy(name string, by *history.VerifyBy) seal.Body {
+	def := d.activities[by.Activity]
+	return func(ctx context.Context) (history.Payload, error) {
+		if def == nil {
+			return history.Payload{}, fmt.Errorf("activity %q, by %q: %w", name, by.Activity, errNobodyToAsk)
+		}
+		out, err := def.Invoke(ctx, by.Input.Decode)
+		if err != nil {
+			return history.Payload{}, err
+		}
+		result, err := encoded(name, out)
+		if err == nil && bytes.Equal(result.Data, []byte("null")) {
+			seal.AttemptIn(ctx).SetAnswer(retry.AnswerAbsent, 0)
+			return history.Payload{}, nil
+		}
+		return result, err
+	}
+}
+
+// errNobodyToAsk is the failure of a question in a process whose code has no Verify function.
+// Another process may have one.
+var errNobodyToAsk = errors.New("the code of this process has no Verify function to ask; deploy code that declares one, or decide by hand " + see.Unknown)
+
+// doubt returns an attempt in doubt as its Verify function sees it.
+func doubt(ctx context.Context, d *core.Doubt) retry.Doubt {
+	seen := retry.Doubt{
+		Attempt: d.Attempt, ID: d.ID, Key: activity.IdempotencyKey(ctx), Node: d.Node,
+		Start: time.Unix(0, d.Started), Outcome: string(d.Outcome), Err: d.Failure.Err(), Question: d.Question,
+	}
+	if d.Ended != 0 {
+		seen.End = time.Unix(0, d.Ended)
+	}
+	return seen
+}
+
+// hook returns what the store has to run inside the turn's transaction, nil for nothing. The
+// machine has accepted the attempt.
+func (e *Engine) hook(out *core.Turn, todo []post.Mail) func(tx any) error {
+	if len(out.Transactions) == 0 {
+		return nil
+	}
+	for _, m := range todo {
+		if m.Transaction != nil {
+			return func(tx any) error {
+				return e.code.transactions.Run(context.WithoutCancel(m.Transaction.Context), m.Transaction.Run, tx)
+			}
+		}
+	}
+	return nil
+}
+
+// transactionFailed replaces the end of the attempt whose transaction failed by a failure.
+// Nothing of the turn is durable; the run is loaded again and gets the failure.
+func (r *resident) transactionFailed(todo []post.Mail, failure error) {
+	for i, m := range todo {
+		end, ok := m.Input.(core.AttemptEnded)
+		if !ok || m.Transaction == nil {
+			continue
+		}
+		todo[i] = post.Mail{Sequence: m.Sequence, At: m.At, Input: core.AttemptEnded{
+			Call: end.Call, Attempt: end.Attempt, Outcome: core.Failed, Ended: r.location.engine.clock.Now(),
+			Failure: history.FromError(fmt.Errorf("step transaction: %w", failure)),
+		}}
+	}
+	r.putBack(todo)
 }

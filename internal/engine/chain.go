@@ -4,7 +4,6 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/post"
-	"github.com/perdure/perdure/store"
 )
 
 // continues records that a turn creates the next run of a chain. Until the turn is durable,
@@ -66,22 +65,11 @@ func (r *activeRun) createFirst(out *core.Turn) error {
 	if r.create == nil || out.Next == nil {
 		return nil
 	}
-	p := r.location
 	messages, err := r.announcement()
 	if err != nil {
 		return err
 	}
-	t := store.Turn{Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: r.id, Create: r.create, Messages: messages}
-	if err = r.engine.db.committer.Commit(t); err == nil {
-		r.recordDurable(&t)
-	}
-	return err
-}
-
-// reroute routes those messages again that are for the latest run of a chain, because this run
-// has successors. It returns the rest.
-func (r *resident) reroute(todo []post.Mail) []post.Mail {
-	again, rest := post.Divide(todo)
-	r.location.routeAgain(again)
-	return rest
+	t := r.change()
+	t.Create, t.Messages = r.create, messages
+	return r.commit(t)
 }

@@ -258,20 +258,12 @@ func (c *codeCheck) fault(f *view.CodeFinding, err error) {
 	if differ(f, err) {
 		return
 	}
-	var panicked *coro.PanicError
-	var stuck *replay.StuckError
-	var damage *replay.DamageError
-	switch {
-	case errors.As(err, &panicked):
-		f.Reason, f.Stack = "the workflow's code panicked with "+panicOf(panicked.Value), string(panicked.Stack)
-	case errors.As(err, &stuck):
-		f.Reason, f.Stack = stuck.Error(), stuck.Stack
-	case errors.As(err, &damage):
-		f.Verdict, f.Reason, f.Stack = view.CodeUnreadable, damage.Error(), string(damage.Stack)
-	case errors.Is(err, replay.ErrGoexit):
-		f.Reason = err.Error()
-	default:
-		f.Verdict, f.Reason = view.CodeUnreadable, err.Error()
+	d := c.e.parked("", err).detail
+	f.Reason, f.Stack = d.Reason, d.Stack
+	if panicked, is := errors.AsType[*coro.PanicError](err); is {
+		f.Reason = "the workflow's code panicked with " + panicOf(panicked.Value)
+	} else if d.Broken == "" && !errors.Is(err, replay.ErrGoexit) {
+		f.Verdict = view.CodeUnreadable
 	}
 }
 
@@ -293,3 +285,45 @@ func differ(f *view.CodeFinding, err error) bool {
 	}
 	return ok
 }
+
+// Code that asks for other things each time goes on unnoticed while its run stays in memory.
+// With Config.CheckDeterminism the record of a run is replayed by a second instance of its code
+// after each turn, and the run is parked if that asks for something else.
+
+// checksEvery limits what the checks of a long run cost: there are at most so many while its
+// history doubles, one after each turn until then.
+const checksEvery = 64
+
+// checkDeterminism replays a run that has just taken a turn. It returns the difference, nil if
+// there is none or it is not time to look.
+func (r *activeRun) checkDeterminism(turn int64) error {
+	e := r.engine
+	if !e.config.CheckDeterminism || r.instance == nil || r.run.Ended() || turn < r.checked+turn/checksEvery {
+		return nil
+	}
+	if e.config.MaxResident == 0 && r.run.Idle() {
+		return nil // it leaves memory, and is replayed when it comes back
+	}
+	r.checked = turn
+	rec, err := e.db.Load(e.life.ctx, r.location.partition, r.id)
+	if err != nil {
+		return nil // the next turn looks again
+	}
+	past, err := record.Decode(rec)
+	if err != nil {
+		return nil // who loads the run finds the damage
+	}
+	if m, is := errors.AsType[*core.Mismatch](e.replayAside(past, e.defs.workflows[past.Start.Type])); is {
+		return &differs{m}
+	}
+	return nil
+}
+
+// differs is a Mismatch of code with what it did itself a moment ago.
+type differs struct{ *core.Mismatch }
+
+func (d *differs) Error() string {
+	return "the code is not deterministic: replayed right after this turn it asked for something else (" + d.Mismatch.Error() + "); use workflow.Now, workflow.Rand, workflow.SideEffect or a step for what may differ"
+}
+
+func (d *differs) Unwrap() error { return d.Mismatch }

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/post"
@@ -115,14 +117,9 @@ func (r *resident) startConflict(todo []post.Mail, existing *store.Run) {
 	r.mail = nil
 	r.location.routeAgain(again)
 	e.mu.Unlock()
-	t := store.Turn{
-		Partition: r.location.partition, Ward: r.location.ward, Epoch: r.location.epoch, Run: r.id,
-		Consumed: post.Sequences(own), Messages: []store.Message{answer}, Repeatable: true,
-	}
-	if e.db.committer.Commit(t) == nil {
-		r.recordDurable(&t)
-		e.deliverSoon(&t)
-	}
+	t := r.change()
+	t.Consumed, t.Messages, t.Repeatable = post.Sequences(own), []store.Message{answer}, true
+	_ = r.commit(t) // else the message stays for another try, or another owner
 }
 
 // parkedStart returns the turn that creates a run as parked, because it cannot take its first
@@ -134,10 +131,9 @@ func (r *resident) parkedStart(state store.RunState) store.Turn {
 	if err != nil {
 		r.location.engine.log.ParentNotTold(r.id, err)
 	}
-	return store.Turn{
-		Partition: r.location.partition, Ward: r.location.ward, Epoch: r.location.epoch, Run: r.id,
-		Create: &row, Consumed: []int64{r.pending.sequence}, Messages: messages,
-	}
+	t := r.change()
+	t.Create, t.Consumed, t.Messages = &row, []int64{r.pending.sequence}, messages
+	return t
 }
 
 // deferStart leaves the start message of a run that could not even be parked in the inbox,
@@ -148,4 +144,75 @@ func (r *resident) deferStart() {
 	p.box.AwaitStart(id, r.id, own...)
 	p.routeAgain(latest) // it may be for the run that gets the ID instead
 	r.mail = nil
+}
+
+// alreadyFired reports whether the run that a schedule starts exists, and drops the message if
+// so: a schedule may send the start of a run twice.
+func (p *location) alreadyFired(m store.Message) bool {
+	e := p.engine
+	err := e.db.reads.Insist(e.life.ctx, "looking for the run of a schedule", func() error {
+		_, err := e.db.Find(e.life.ctx, p.partition, "", m.Run)
+		return err
+	})
+	switch {
+	case err == nil:
+		p.drop(m)
+		return true
+	case !errors.Is(err, store.ErrNotFound):
+		p.box.Forget(m.Sequence)
+		return true
+	}
+	return false
+}
+
+// mayFollow reports whether a child may use the workflow ID of an existing closed run. A fire
+// of a schedule never may: each time fires once. Starts of one parent arrive in order, so the
+// existing run was not started later than the child.
+func mayFollow(start *history.Start, existing *store.Run) bool {
+	p := start.Parent
+	if existing.Status.Open() || existing.Status == store.Continued || entity.KindOf(p.WorkflowID) != entity.Run {
+		return false
+	}
+	switch p.Reuse {
+	case history.ReuseEnded:
+		return true
+	case history.ReuseFailed:
+		return existing.Status != store.Completed
+	case history.ReuseOwn:
+		before, err := record.Start(existing)
+		was := before.Parent // of one chain with the parent
+		return err == nil && existing.Type == start.Type && was != nil && was.WorkflowID == p.WorkflowID && was.Chain == p.Chain
+	}
+	return false
+}
+
+// startAfter starts a refused child again, as the successor of the run that had its workflow
+// ID, and delivers its mail again. It replaces the refused resident, because the turn of its
+// code began without the existing run.
+func (r *resident) startAfter(todo []post.Mail, existing *store.Run) {
+	e := r.location.engine
+	p, s := r.location, r.pending
+	start := s.start
+	start.After = existing.ID
+	row, err := record.NewRun(p.partition, &start)
+	if err != nil {
+		e.log.ChildNotStarted(start.WorkflowID, r.id, err)
+		return
+	}
+	row.After = existing.ID
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.locations.all[p.number] != p || e.residents.all[r.id] != r {
+		return // another node owns it
+	}
+	e.dispatcher.grantLocked(r.seats.Close()) // the next resident has seats of its own
+	again := p.newResident(r.id)
+	again.create, again.pending = row, &pendingStart{start: start, sequence: s.sequence}
+	again.mail = slices.DeleteFunc(slices.Concat(todo, r.mail), func(m post.Mail) bool {
+		_, granted := m.Input.(core.Granted) // its slot is freed with the refused resident
+		return granted
+	})
+	r.pending, r.create, r.mail = nil, nil, nil
+	e.residents.all[r.id] = again
+	again.activate()
 }

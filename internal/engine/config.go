@@ -3,11 +3,16 @@ package engine
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
-	"reflect"
+	"runtime/debug"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/perdure/perdure/intercept"
@@ -136,83 +141,56 @@ func (c *Config) normalize() error {
 	if c.Store == nil {
 		errs = append(errs, errors.New("no database was given; pass what sqlite.File, postgres.URL or memory.New returns"))
 	}
-	if c.Concurrency == 0 {
-		c.Concurrency = defaultConcurrency
-	}
-	if c.Concurrency < 0 {
-		errs = append(errs, fmt.Errorf("the concurrency is %d: it must be at least 1, or 0 for the default (%d)", c.Concurrency, defaultConcurrency))
-	}
 	c.MaxAtWork = cmp.Or(c.MaxAtWork, defaultMaxAtWork)
-	switch {
-	case c.MaxResident == 0:
-		c.MaxResident = defaultMaxResident
-	case c.MaxResident < 0:
-		c.MaxResident = 0
-	}
-	if c.TurnTimeout == 0 {
-		c.TurnTimeout = defaultTurnTimeout
-	}
-	if c.TurnTimeout < 0 {
-		errs = append(errs, fmt.Errorf("the turn timeout is %s: it must be positive, or 0 for the default (%s)", c.TurnTimeout, defaultTurnTimeout))
-	}
+	c.MaxResident = max(cmp.Or(c.MaxResident, defaultMaxResident), 0)
 	for _, limit := range []struct {
 		name  string
 		value *int
 		usual int
 	}{
+		{"concurrency", &c.Concurrency, defaultConcurrency},
 		{"history limit", &c.MaxHistory, defaultMaxHistory},
 		{"limit of pending calls", &c.MaxPendingCalls, defaultMaxPending},
 		{"limit of unread signals", &c.MaxSignalBacklog, defaultMaxBacklog},
-		{"limit of abandoned goroutines", &c.MaxAbandoned, c.Concurrency},
+		{"limit of abandoned goroutines", &c.MaxAbandoned, max(cmp.Or(c.Concurrency, defaultConcurrency), 1)},
 	} {
-		switch {
-		case *limit.value == 0:
-			*limit.value = limit.usual
-		case *limit.value < 0:
+		if *limit.value = cmp.Or(*limit.value, limit.usual); *limit.value < 0 {
 			errs = append(errs, fmt.Errorf("the %s is %d: it must be at least 1, or 0 for the default (%d)", limit.name, *limit.value, limit.usual))
 		}
 	}
-	if c.Lease == 0 {
-		c.Lease = defaultLease
+	for _, span := range []struct {
+		name  string
+		value *time.Duration
+		usual time.Duration
+	}{
+		{"turn timeout", &c.TurnTimeout, defaultTurnTimeout},
+		{"time between sweeps", &c.SweepEvery, defaultSweepEvery},
+	} {
+		if *span.value = cmp.Or(*span.value, span.usual); *span.value < 0 {
+			errs = append(errs, fmt.Errorf("the %s is %s: it must be positive, or 0 for the default (%s)", span.name, *span.value, span.usual))
+		}
 	}
-	if c.Lease < minLease {
+	if c.Lease = cmp.Or(c.Lease, defaultLease); c.Lease < minLease {
 		errs = append(errs, fmt.Errorf("the lease is %s: it must be at least %s, or 0 for the default (%s)", c.Lease, minLease, defaultLease))
 	}
-	if c.InboxEvery == 0 {
-		c.InboxEvery = defaultInboxEvery
-	}
-	if c.SweepEvery == 0 {
-		c.SweepEvery = defaultSweepEvery
-	}
+	c.InboxEvery, c.ScanAhead = cmp.Or(c.InboxEvery, defaultInboxEvery), cmp.Or(c.ScanAhead, defaultScanAhead)
 	c.MaxKept = cmp.Or(c.MaxKept, defaultMaxKept)
-	if c.ScanAhead == 0 {
-		c.ScanAhead = defaultScanAhead
-	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	errs = append(errs, c.identify())
-	if c.Node == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			host = "localhost"
-		}
-		c.Node = fmt.Sprintf("%s:%d", host, os.Getpid())
+	if c.PerKey < 0 {
+		errs = append(errs, fmt.Errorf("the limit of runs per key is %d: it must be at least 1, or 0 for no limit", c.PerKey))
 	}
-	if c.Group != "" {
-		errs = append(errs, history.CheckName("group", c.Group))
-	}
-	errs = append(errs, sweep.Check(c.Retention))
-	if c.SweepEvery < 0 {
-		errs = append(errs, fmt.Errorf("the time between sweeps is %s: it must be positive, or 0 for the default (%s)", c.SweepEvery, defaultSweepEvery))
-	}
-	errs = append(errs, checkPolicy(&c.Policy), checkPerKey(c.PerKey))
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.identify(), sweep.Check(c.Retention), checkPolicy(&c.Policy))...)
 }
 
-func checkPerKey(runs int) error {
-	if runs < 0 {
-		return fmt.Errorf("the limit of runs per key is %d: it must be at least 1, or 0 for no limit", runs)
+// checkPolicy returns what is wrong with the policy of calls without one.
+func checkPolicy(p *retry.Policy) error {
+	switch err := p.Validate(); {
+	case err != nil:
+		return fmt.Errorf("the engine's retry policy: %w", err)
+	case p.Verifies():
+		return errors.New("the engine's retry policy: OnUnknown is VerifyUnknown, which needs a function to ask: leave it zero, which means that for activities with a Verify function")
 	}
 	return nil
 }
@@ -236,94 +214,6 @@ func (c *Config) identify() error {
 	return err
 }
 
-// definitions are the workflows and activities of an engine by name, and what surrounds them.
-type definitions struct {
-	around     *around.Chain // nil for no interceptors
-	workflows  map[string]*seal.WorkflowDeclaration
-	activities map[string]*seal.ActivityDeclaration
-}
-
-func (c *Config) definitions() (*definitions, error) {
-	d := &definitions{workflows: map[string]*seal.WorkflowDeclaration{}, activities: map[string]*seal.ActivityDeclaration{}}
-	interceptors, err := around.New(c.Interceptors, c.Watchers)
-	d.around = interceptors
-	errs := append(c.checkQueues(), err)
-	for _, definition := range c.Workflows {
-		w := seal.Of(definition)
-		errs = append(errs, history.CheckName("workflow name", w.Name))
-		if d.workflows[w.Name] != nil {
-			errs = append(errs, fmt.Errorf("two workflows have the name %q; rename one, or register it once", w.Name))
-		}
-		if w.Begin == nil {
-			errs = append(errs, fmt.Errorf("workflow %q is declared but has no code; register what its Impl method returns", w.Name))
-		}
-		if err := w.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("workflow %q: %w", w.Name, err))
-		}
-		errs = append(errs, readable("workflow", w.Name, w.Input, w.Output))
-		if w.Pinned && unknownBuild(c.Build) {
-			errs = append(errs, fmt.Errorf("workflow %q is pinned to the build on which a run begins, and the build of this program is not known: it has no revision, and its file cannot be read; name it with perdure.Build %s", w.Name, see.Pinned))
-		}
-		d.workflows[w.Name] = w
-	}
-	for _, definition := range c.Activities {
-		a := seal.Of(definition)
-		errs = append(errs, history.CheckName("activity name", a.Name))
-		if d.activities[a.Name] != nil {
-			errs = append(errs, fmt.Errorf("two activities have the name %q; rename one, or register it once", a.Name))
-		}
-		if a.Invoke == nil {
-			errs = append(errs, fmt.Errorf("activity %q is declared but has no implementation; register what its Impl method returns", a.Name))
-		}
-		if err := a.Options.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("activity %q: %w", a.Name, err))
-		}
-		errs = append(errs, readable("activity", a.Name, a.Input, a.Output), checkVerify(a))
-		if a.Options.Queue != "" {
-			errs = append(errs, history.CheckName("queue", a.Options.Queue))
-		}
-		d.activities[a.Name] = a
-	}
-	return d, errors.Join(errs...)
-}
-
-// checkPolicy returns what is wrong with the policy of calls without one.
-func checkPolicy(p *retry.Policy) error {
-	switch err := p.Validate(); {
-	case err != nil:
-		return fmt.Errorf("the engine's retry policy: %w", err)
-	case p.Verifies():
-		return errors.New("the engine's retry policy: OnUnknown is VerifyUnknown, which needs a function to ask: leave it zero, which means that for activities with a Verify function")
-	}
-	return nil
-}
-
-// checkVerify returns what is wrong with the Verify function of an activity.
-func checkVerify(a *seal.ActivityDeclaration) error {
-	v := a.Options.Verify
-	switch {
-	case v == nil:
-		return nil
-	case v.Ask == nil:
-		return fmt.Errorf("activity %q is declared with activity.Verify(nil) and has no Verify function; register what its ImplVerify method returns %s", a.Name, see.Unknown)
-	case v.Input != a.Input || v.Output != a.Output:
-		return fmt.Errorf("the Verify function of activity %q takes a %s and finds a %s; the activity takes a %s and returns a %s", a.Name, v.Input, v.Output, a.Input, a.Output)
-	}
-	return nil
-}
-
-// fits returns an error if a result is not of the type that a registered activity returns.
-func (d *definitions) fits(activity string, result history.Payload) error {
-	def := d.activities[activity]
-	if def == nil {
-		return nil
-	}
-	if err := result.Decode(reflect.New(def.Output).Interface()); err != nil {
-		return fmt.Errorf("does not fit %s, the type that activity %q returns: %w", def.Output, activity, cmp.Or(errors.Unwrap(err), err))
-	}
-	return nil
-}
-
 // checkQueues returns what is wrong with the queues to serve.
 func (c *Config) checkQueues() (errs []error) {
 	seen := map[string]bool{}
@@ -345,3 +235,73 @@ func (c *Config) checkQueues() (errs []error) {
 
 // onlyQueues reports whether the process serves queues and takes no partitions.
 func (c *Config) onlyQueues() bool { return len(c.Queues) > 0 && len(c.Workflows) == 0 }
+
+// fingerprint identifies code: by its declared version, else by the build of this program. A
+// run that is pinned to a build (pin is set) is always identified by build.
+func (e *Engine) fingerprint(def *seal.WorkflowDeclaration, pin string) string {
+	if pin != "" {
+		return record.Fingerprint("", e.config.Build)
+	}
+	return record.Fingerprint(def.Version, e.config.Build)
+}
+
+// thisBuild returns the default build of this program.
+var thisBuild = sync.OnceValue(func() string {
+	info, _ := debug.ReadBuildInfo()
+	return buildOf(info, executableHash)
+})
+
+// buildOf returns the version of the main module and the revision it was built from. If there
+// is no revision, or files were modified, a hash of the executable is appended.
+func buildOf(info *debug.BuildInfo, hash func() string) string {
+	var version, revision string
+	var parts []string
+	clean := false
+	if info != nil {
+		version = info.Main.Version
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				revision = s.Value[:min(12, len(s.Value))]
+			case "vcs.modified":
+				clean = s.Value == "false"
+			}
+		}
+	}
+	if version != "" && version != "(devel)" {
+		parts = append(parts, version)
+	}
+	if revision != "" && !strings.Contains(version, revision) { // a pseudo-version contains it
+		parts = append(parts, revision)
+	}
+	if revision == "" || !clean {
+		parts = append(parts, hash())
+	}
+	return strings.Join(parts, "-")
+}
+
+// unhashed stands for the hash of an executable that cannot be read.
+const unhashed = "unknown"
+
+// unknownBuild reports whether a build from buildOf does not distinguish programs.
+func unknownBuild(build string) bool {
+	return build == unhashed || strings.HasSuffix(build, "-"+unhashed)
+}
+
+// executableHash returns a hash of the running executable, unhashed if it cannot be read.
+func executableHash() string {
+	path, err := os.Executable()
+	if err != nil {
+		return unhashed
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return unhashed
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return unhashed
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}

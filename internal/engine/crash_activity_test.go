@@ -140,7 +140,7 @@ func TestE3_APersonLetsAHeldActivityGo(t *testing.T) {
 		e = f.live(e, 12)
 		was := f.exits
 		resume := func() {
-			if _, err := e.SwitchActivity(t.Context(), "poison", false, "", request.By{Who: "ann"}); err != nil {
+			if _, err := e.SwitchActivity(t.Context(), "poison", false, 0, "", request.By{Who: "ann"}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -178,7 +178,7 @@ func TestE3_AStepThatCrashesIsHeldAsAWhole(t *testing.T) {
 		w.kill(e)
 		f.deadly = func(int) bool { return false }
 		e = f.live(f.start(), f.exits)
-		if _, err := e.SwitchActivity(t.Context(), "ends/write", false, "", request.By{Who: "ann"}); err != nil {
+		if _, err := e.SwitchActivity(t.Context(), "ends/write", false, 0, "", request.By{Who: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 		for n := range crashing {
@@ -236,7 +236,7 @@ func TestE3_AnActivityOfAQueueIsHeldAsAWhole(t *testing.T) {
 			}
 		}
 		f.deadly = func(int) bool { return false }
-		if _, err := e.SwitchActivity(t.Context(), "poison", false, "", request.By{Who: "ann"}); err != nil {
+		if _, err := e.SwitchActivity(t.Context(), "poison", false, 0, "", request.By{Who: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 		for n := range crashing {

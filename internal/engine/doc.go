@@ -14,8 +14,8 @@
 //
 // A resident that only waits for a distant time is evicted. When it is needed, it is loaded
 // and replayed. A message that a run cannot take yet is deferred: it waits beside the
-// mailbox and does not cause the run to be loaded. Features register rules that decide what
-// a turn takes of its mail; see intake.go.
+// mailbox and does not cause the run to be loaded. What a turn takes of its mail is decided in
+// intake.go.
 //
 // # Rooms
 //
@@ -34,59 +34,39 @@
 // # Where things are
 //
 //	engine.go       Engine and its life: Open, Start, Stop
-//	config.go       Config, its defaults and their validation
-//	build.go        the build of this program, fingerprints, and the definitions it registers
+//	config.go       Config, its defaults and their validation; the build of this program
+//	definitions.go  what is registered: its faults, what of it is lost or misnamed
 //	resident.go     residents: mailbox, the goroutine that works on one, eviction
 //	stepper.go      the interface common to runs, gates and schedules
 //	pools.go        what is used again
-//	turn.go         one turn of a resident: fill, step, commit, apply
+//	turn.go         one turn of a resident: fill, step, commit, apply; the guarded step of a run
 //	run.go          runs as steppers
-//	durable.go      what a durable turn changes in memory
+//	durable.go      what a durable turn changes in memory, and what is durable without a step
 //	standing.go     gates and schedules as steppers
 //	load.go         loading and replaying a run
-//	park.go         holds: why a run is parked or waits for code, and when it is tried again
-//	unread.go       results of attempts that this process cannot read
-//	checkcode.go    CheckCode: replay of open runs with the code of this engine
-//	damaged.go      runs whose record cannot be read
+//	park.go         holds: why a run is parked or waits for code, when it is tried again, and what is damaged
+//	checkcode.go    CheckCode, and the check of determinism: replay of open runs with the code of this engine
 //	suspects.go     the code of runs on trial, and what moves to another node with a suspect
-//	watched.go      one guarded step of a run
-//	attempt.go      start of attempts, their results and heartbeats
-//	verify.go       questions about attempts that may have had their effect
+//	attempt.go      what attempts and questions run, their results, heartbeats and transactions
 //	queue.go        attempts in queues: offering and withdrawing them
 //	queues.go       serving queues, and losing a worker
-//	external.go     attempts that are completed from outside
-//	transaction.go  functions passed to activity.OnCommit
-//	dispatcher.go   what lets runs and attempts start: want, grant
-//	slots.go        admission of calls
-//	unserved.go     what runs wait for that is not registered here
-//	wake.go         steps of what is due, and the scan that reads it ahead
-//	inbox.go        news of the inbox, and routing its messages
+//	dispatcher.go   what lets runs and attempts start: want, grant, due times
+//	slots.go        admission of calls, and what cannot start here
+//	inbox.go        news of the inbox, routing its messages, claiming them, and those that cannot be read
 //	look.go         reading the inbox
-//	order.go        what a run hears before something comes due
 //	location.go     the locations that this node owns: partitions, and parts of them
-//	takeover.go     taking locations over, and losing them
-//	recovery.go     resuming what was in flight when a location was taken
+//	takeover.go     taking locations over, resuming what was in flight, losing them
 //	move.go         runs that move to a node whose code fits
 //	holder.go       the engine as member.Holder
 //	line.go         runs that begin, at once or in line
 //	chain.go        from a run of a chain to the next
-//	child.go        start of children
-//	intake.go       rules about the mail that one turn takes
-//	waiting.go      claiming messages, and routing them again
-//	gate.go         gates: what is special about them
-//	schedule.go     schedules: what is special about them
+//	child.go        start of children, and whose workflow ID they may use
+//	intake.go       the mail that one turn takes, and what must be heard before it
 //	local.go        shortcuts for requests of this process
 //	answer.go       queries
-//	update.go       replies to updates
-//	reset.go        reset of an open run
-//	pause.go        the OnPaused hook
 //	switches.go     reading the switches of the group
-//	report.go       log records of failures and of gates
-//	observe.go      observers and gauges
-//	declared.go     what registered types and policies lose or misname
-//	limit.go        warnings when a run comes close to a limit
-//	determinism.go  a second replay after each turn, in development
-//	reuse.go        reuse of the workflow ID of a closed run by a child
+//	report.go       log records of failures, of limits that are near, and of gates
+//	observe.go      observers, the OnPaused hook, and gauges
 //	health.go       Health, Live and Ready
 //
 // # Decisions

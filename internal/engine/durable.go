@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"errors"
+
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/post"
@@ -16,34 +18,37 @@ func (r *resident) putBack(todo []post.Mail) {
 	r.poked = true
 }
 
-// recordDurable records that a turn is durable: its messages are consumed, and the row that it
-// creates exists.
-func (r *resident) recordDurable(t *store.Turn) {
-	e := r.location.engine
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	r.recordDurableLocked(t)
+// change returns an empty change of the rows of a resident.
+func (r *resident) change() store.Turn {
+	p := r.location
+	return store.Turn{Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: r.id}
 }
 
-func (r *resident) recordDurableLocked(t *store.Turn) {
+// commit makes a change durable that is no step of the machine, and records it.
+func (r *resident) commit(t store.Turn) error {
+	e := r.location.engine
+	err := e.db.committer.Commit(t)
+	if errors.Is(err, store.ErrFenced) {
+		e.locations.lose(r.location)
+	}
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r.recordDurable(&t)
+	return nil
+}
+
+// recordDurable records that a change is durable: its messages are consumed, and the row that it
+// creates exists. If it sent messages to this node, the inbox is read soon. The engine's mu is held.
+func (r *resident) recordDurable(t *store.Turn) {
+	e := r.location.engine
 	if created := t.Create != nil && t.Create.ID == r.id; created {
 		r.noteCreated()
 		r.tellStarted(nil)
 	}
 	r.location.box.Consumed(t.Consumed)
-}
-
-// deliverSoon makes the inbox be read soon if a durable turn sent messages to this node.
-func (e *Engine) deliverSoon(t *store.Turn) {
-	if len(t.Messages) == 0 {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.deliverSoonLocked(t)
-}
-
-func (e *Engine) deliverSoonLocked(t *store.Turn) {
 	for i := range t.Messages {
 		if m := &t.Messages[i]; m.Kind != message.KindAnswer && e.locations.servesOf(m.Partition) {
 			e.inbox.kick()

@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/commit"
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/inspect"
@@ -17,6 +18,7 @@ import (
 	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/placement"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
@@ -142,14 +144,14 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		return nil, err
 	}
 	group, err := db.Group(ctx, config.Group)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
+	var secret []byte
+	if err == nil {
+		secret, err = db.Secret(ctx)
 	}
-	secret, err := db.Secret(ctx)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
+	var seal store.Seal
+	if err == nil {
+		seal, err = db.Sealed(ctx)
 	}
-	seal, err := db.Sealed(ctx)
 	if err == nil && seal.Closed() {
 		err = &store.SealedError{Location: db.Info().Location, Seal: seal}
 	}
@@ -174,7 +176,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 func (e *Engine) assemble(secret []byte) {
 	config, db, group, defs := &e.config, e.db.Store, e.db.group, e.defs
 	e.residents.quiet = sync.NewCond(&e.mu)
-	e.inbox = newInbox(e)
+	e.inbox = &inbox{engine: e, bell: clock.NewBell(), later: clock.NewBell(), reading: make(chan struct{}, 1), office: post.NewOffice()}
 	e.queues.engine = e
 	e.switches = switches{engine: e, kick: clock.NewBell()}
 	e.locations = locations{engine: e, all: map[int]*location{}}
@@ -185,13 +187,18 @@ func (e *Engine) assemble(secret []byte) {
 	e.life.hasten = hasten
 	e.code.guard = replay.Guard{Pool: &e.code.pool, Limit: config.TurnTimeout, Hurry: hurry, Grace: stopGrace, Abandoned: e.abandoned}
 	e.db.reads, e.db.writes = outage.New(e.log), outage.New(e.log)
-	e.nodes = placement.New(placement.Config{
-		Context: e.life.ctx, Store: db, Name: config.Group, Group: group, Build: config.Build, Watch: e.db.reads,
-	})
+	here := placement.Config{Context: e.life.ctx, Store: db, Name: config.Group, Group: group, Build: config.Build, Watch: e.db.reads}
+	e.nodes = placement.New(here)
 	e.code.transactions = steptx.Runner{Life: e.life.ctx, Pool: &e.code.pool}
 	e.Inspector = inspect.New(db, inspect.Config{
-		Draw:  config.Draw,
-		Group: group, Now: e.clock.Now, Usable: e.notStopped, Paused: e.switches.paused,
+		Draw: config.Draw,
+		Usable: func() error {
+			if e.currentPhase() == stopped {
+				return ErrStopped
+			}
+			return nil
+		},
+		Group: group, Now: e.clock.Now, Paused: e.switches.paused,
 		Limits: inspect.Limits{Events: config.MaxHistory, PendingCalls: config.MaxPendingCalls, Signals: config.MaxSignalBacklog},
 	})
 	e.Client = request.New(request.Config{
@@ -210,16 +217,24 @@ func (e *Engine) assemble(secret []byte) {
 	if e.config.onlyQueues() {
 		holds = func() bool { return true } // it has no lease
 	}
-	e.dispatcher = newDispatcher(e, holds)
-	e.attempts = attempt.NewRunner(attempt.Config{
-		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code.pool, Left: e.member.Left, MaxLate: config.MaxAbandoned, Logger: config.Logger,
+	slots := dispatch.NewSlots(config.Concurrency, holds)
+	e.dispatcher = &dispatcher{engine: e, slots: slots, line: dispatch.NewLine(slots, config.InboxEvery), due: dispatch.NewDue(store.Hot)}
+	attempts := attempt.Config{
+		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code.pool, Left: e.member.Left, MaxLate: config.MaxAbandoned, Logger: config.Logger, Granted: e.dispatcher.grant,
+		Token: func(x *attempt.Attempt) string {
+			return e.Client.Token(request.Attempt{Partition: placement.Home(x.Partition), Run: x.Run, Call: x.Call, Number: x.Number})
+		},
+	}
+	e.attempts = attempt.NewRunner(attempts)
+	e.suspicion = suspicion.New(suspicion.Config{
+		Config: here, Node: config.Node, Clock: e.clock, Log: e.log, Slots: e.dispatcher.slots, OnProbation: e.attempts.OnProbation,
+		Commit: e.db.committer.Commit, Go: e.life.work.Go, Granted: e.dispatcher.grant, Reread: e.switches.read,
 	})
-	e.suspicion = e.newSuspicion()
 	e.sweeper = sweep.New(sweep.Config{
 		Context: e.life.ctx, Store: db, Name: config.Group, Group: group, Clock: e.clock, Log: e.log, Retention: config.Retention,
 		Every: config.SweepEvery, MaxKept: config.MaxKept, Owned: e.locations.owned, Awaits: e.Awaits,
 	})
-	e.queues.open()
+	e.queues.open(attempts)
 }
 
 // None stands for a missing engine. Methods of a nil engine or an empty handle use it, and all
@@ -429,12 +444,4 @@ func (e *Engine) Info() store.Info {
 		return store.Info{}
 	}
 	return e.db.Info()
-}
-
-// notStopped returns ErrStopped if the engine is stopped.
-func (e *Engine) notStopped() error {
-	if e.currentPhase() == stopped {
-		return ErrStopped
-	}
-	return nil
 }

@@ -2,12 +2,16 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/store"
 )
@@ -23,16 +27,11 @@ type inbox struct {
 	later   clock.Bell    // some mail can wait
 	reading chan struct{} // one look at a time; it may last as long as an outage
 	office  *post.Office
-	rules   rules // about the mail of a turn
 
 	// Guarded by the engine's mu:
 
 	claimed []claimWaits // runs whose mail can wait, oldest first
 	full    bool         // it is not read until fewer turns are in progress
-}
-
-func newInbox(e *Engine) *inbox {
-	return &inbox{engine: e, bell: clock.NewBell(), later: clock.NewBell(), reading: make(chan struct{}, 1), office: post.NewOffice(), rules: newRules(e)}
 }
 
 // hear handles notifications of the database.
@@ -122,7 +121,12 @@ func (i *inbox) route(m store.Message, l *post.Look) error {
 		i.routeQuery(m)
 		return nil
 	case message.KindAnswer:
-		i.sweepAnswer(m)
+		if e.clock.Now()-m.Posted < int64(answerTime) {
+			return nil
+		}
+		if p := i.claim(m, nil); p != nil { // its caller did not fetch it in time
+			p.drop(m)
+		}
 		return nil
 	case message.KindStart:
 		i.routeStart(m, l)
@@ -142,9 +146,9 @@ func (i *inbox) route(m store.Message, l *post.Look) error {
 	if to != "" && p.box.DeferUntilStart(m.Sequence, m.WorkflowID, to) {
 		return nil
 	}
-	for k := range i.rules {
-		if arrived := i.rules[k].arrived; arrived != nil {
-			arrived(run, in)
+	if beat, is := in.(core.Heartbeat); is { // from outside: a sign of life of the body that runs here
+		if x := e.attempts.Get(attempt.Key{Run: run, Call: beat.Call, Number: beat.Attempt}); x != nil {
+			x.Alive()
 		}
 	}
 	got := post.Mail{Input: in, Sequence: m.Sequence, At: m.Posted}
@@ -187,10 +191,8 @@ func (p *location) deliverByRoute(m post.Mail) bool {
 // latest returns the latest run of a workflow ID in the database, "" if there is none.
 func (p *location) latest(workflowID string) (string, error) {
 	e := p.engine
-	var row *store.Run
-	err := e.db.reads.Insist(e.life.ctx, "finding the run of a message", func() (err error) {
-		row, err = e.db.Find(e.life.ctx, p.partition, workflowID, "")
-		return err
+	row, err := outage.Read(e.life.ctx, e.db.reads, "finding the run of a message", func(ctx context.Context) (*store.Run, error) {
+		return e.db.Find(ctx, p.partition, workflowID, "")
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -199,4 +201,122 @@ func (p *location) latest(workflowID string) (string, error) {
 		return "", err
 	}
 	return row.ID, nil
+}
+
+// routeAgain lets the next look at the inbox route messages again, soon.
+func (p *location) routeAgain(all []post.Mail) {
+	p.box.Forget(post.Sequences(all)...)
+	p.engine.inbox.lookAgain(len(all) > 0)
+}
+
+// lookAgain makes the inbox be read soon if there is a reason.
+func (i *inbox) lookAgain(reason bool) {
+	if reason {
+		i.kick()
+	}
+}
+
+// claim records that a message is about to be delivered. It returns nil if that has happened
+// before, or if the message is not for this node. A partition that is being handed over gets
+// only what its runs wait for.
+func (i *inbox) claim(m store.Message, l *post.Look) *location {
+	e := i.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.locations.all[m.Partition]
+	switch {
+	case p == nil:
+		return nil
+	case p.leaving && !l.Asks(p.box):
+		l.PassOver(p.box)
+		return nil
+	case !p.box.Claim(m.Sequence):
+		return nil
+	}
+	return p
+}
+
+// claimsWait is how long the message that an attempt was claimed may wait for the next message
+// about it. If that is its end, one look at the inbox and one turn take both, and the row of
+// the call is not written in between. It is too short for a person to notice.
+const claimsWait = 200 * time.Millisecond
+
+// postponed reports whether a run may wait with a claim in its mailbox. It sets a timer so
+// that the run waits no longer than claimsWait. The engine's mu is held.
+func (r *resident) postponed(in core.Claimed) bool {
+	e := r.location.engine
+	left := claimsWait - time.Duration(e.clock.Now()-in.At)
+	if r.busy || left <= 0 {
+		return false
+	}
+	e.inbox.claimed = append(e.inbox.claimed, claimWaits{r, time.Now().Add(min(left, claimsWait))})
+	if len(e.inbox.claimed) == 1 {
+		time.AfterFunc(left, e.inbox.rouseClaimed)
+	}
+	return true
+}
+
+// claimWaits is a resident that waits with a claim in its mailbox.
+type claimWaits struct {
+	run   *resident
+	until time.Time
+}
+
+// rouseClaimed resumes residents whose claims have waited long enough.
+func (i *inbox) rouseClaimed() {
+	i.engine.mu.Lock()
+	defer i.engine.mu.Unlock()
+	for len(i.claimed) > 0 {
+		next := i.claimed[0]
+		if left := time.Until(next.until); left > 0 {
+			time.AfterFunc(left, i.rouseClaimed)
+			return
+		}
+		i.claimed[0] = claimWaits{}
+		i.claimed = i.claimed[1:]
+		if !next.run.dropped && len(next.run.mail) > 0 {
+			next.run.activate()
+		}
+	}
+	i.claimed = nil
+}
+
+// kick makes the inbox be read soon.
+func (i *inbox) kick() { i.bell.Ring() }
+
+// The message that reports the end of an attempt may be unreadable here: its key or its blob
+// is missing, or its bytes were changed. Without more, its call would stay open for ever
+// without any notice. So the run is parked until this process restarts, and the message stays
+// in the inbox for an owner that can read it. Time limits of the attempt hold meanwhile.
+
+// routeUnread delivers the end of an attempt that cannot be read.
+func (p *location) routeUnread(m store.Message, cause error) {
+	if m.Kind != message.KindAttempt || m.Run == "" {
+		return
+	}
+	d, _ := message.Read(m) // the unencrypted part
+	ref := core.AttemptRef{Call: d.Call, Attempt: d.Attempt}
+	p.box.NoteUnread(store.TaskRef{Partition: p.partition, Run: m.Run, Number: d.Call, Attempt: d.Attempt}, m.Sequence)
+	p.deliver(m.Run, post.Mail{
+		Input: core.AttemptEnded{Call: ref.Call, Attempt: ref.Attempt, Outside: true}, Sequence: m.Sequence, Unread: &post.UnreadEnd{AttemptRef: ref, Cause: cause},
+	})
+}
+
+// leaveUnread takes unreadable ends out of the mail of a turn, unless they come too late
+// anyway. It returns the first, for which the run is parked, and nil if the run has no code
+// now: then it is held already or about to end.
+func (r *activeRun) leaveUnread(t *turn) (first error) {
+	if !slices.ContainsFunc(t.mail, func(m post.Mail) bool { return m.Unread != nil }) {
+		return nil // the usual case
+	}
+	t.mail = slices.DeleteFunc(slices.Clone(t.mail), func(m post.Mail) bool {
+		if m.Unread == nil || m.Unread.Call != 0 && !r.run.AwaitsEnd(m.Unread.AttemptRef) {
+			return false
+		}
+		if first == nil && r.instance != nil {
+			first = m.Unread
+		}
+		return true
+	})
+	return first
 }

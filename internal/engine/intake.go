@@ -1,77 +1,62 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/inspect"
+	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/store"
 )
 
-// rule is what one feature requires of the mail that a run takes. The turn of a run names no
-// feature: it asks the rules, which Open registers. Each field may be nil.
-type rule struct {
-	// limits reports whether m limits its turn: a turn takes at most one such message of a
-	// rule. If alone is set, the turn takes no other message at all.
-	limits func(m post.Mail) bool
-	// alone completes a message that has a turn to itself.
-	alone func(r *activeRun, m *post.Mail) error
-	// void reports whether a message has become meaningless while it waited.
-	void func(r *activeRun, m post.Mail) bool
-	// arrived is called for each message that is delivered to a run.
-	arrived func(run string, in core.Input)
-	// refusal returns the reply to the sender of a message that no run takes.
-	refusal func(p *location, in core.Input) (store.Message, bool)
-}
-
-// rules are asked in this order.
-type rules []rule
-
-func newRules(e *Engine) rules {
-	return rules{transactionRule(), resetRule(e), outsideRule(e), slotRule(), gateRule(e), updateRule()}
-}
-
-// limited returns the rule that limits m, nil if there is none.
-func (all rules) limited(m post.Mail) *rule {
-	for i := range all {
-		if limits := all[i].limits; limits != nil && limits(m) {
-			return &all[i]
-		}
-	}
-	return nil
-}
-
-// upTo returns how many of the first messages go into one turn.
-func (all rules) upTo(mail []post.Mail) int {
-	var seen []*rule
+// turnOf returns how many of the first messages go into one turn. A request for a reset has a turn
+// to itself, so that everything before it is in the history. A turn takes at most one end of an
+// attempt with a transaction, so that a failure of the transaction belongs to that attempt.
+func turnOf(mail []post.Mail) int {
+	commits := false
 	for i, m := range mail {
-		by := all.limited(m)
-		switch {
-		case by == nil:
-			continue
-		case by.alone != nil:
+		if resets(m) {
 			return max(i, 1)
-		case slices.Contains(seen, by):
+		}
+		if m.Transaction != nil && commits {
 			return i
 		}
-		seen = append(seen, by)
+		commits = commits || m.Transaction != nil
 	}
 	return len(mail)
 }
 
-// alone returns the rule of a message that has a turn to itself, nil for any other mail.
-func (all rules) alone(mail []post.Mail) *rule {
-	if len(mail) == 1 {
-		if by := all.limited(mail[0]); by != nil && by.alone != nil {
-			return by
-		}
+// resets reports whether a message asks for the reset of its run.
+func resets(m post.Mail) bool {
+	in, is := m.Input.(core.Control)
+	return is && in.Operation == core.ResetTheRun
+}
+
+// prepareReset adds to a reset request the part of the history to keep, or why there is none. The
+// history does not grow meanwhile. The database copies it; only the turn that is cut passes
+// through this process.
+func (r *activeRun) prepareReset(m *post.Mail) error {
+	e := r.engine
+	in := m.Input.(core.Control)
+	start := r.run.Start()
+	cut, err := outage.Read(e.life.ctx, e.db.reads, "reading the history of run "+r.id, func(ctx context.Context) (*core.Cut, error) {
+		return e.CutAt(ctx, r.location.partition, &start, in.Call, in.KeepKeys)
+	})
+	in.Cut = cut
+	if refusal, is := errors.AsType[*inspect.CutError](err); is {
+		in.Fault, err = refusal, nil
 	}
-	return nil
+	m.Input = in
+	return err
 }
 
 // takeDeferred implements stepper.
 func (r *activeRun) takeDeferred(t *turn) {
-	if r.engine.inbox.rules.alone(t.mail) != nil {
+	if len(t.mail) == 1 && resets(t.mail[0]) {
 		return
 	}
 	if before := r.location.box.Deferred(r.id); takesAny(r.run, before) {
@@ -85,18 +70,15 @@ func takesAny(run *core.Run, deferred []post.Mail) bool {
 }
 
 // inputs returns the inputs of a step: first core.TakenOver if the run was loaded, else nil,
-// then the input of each message, nil if the message is void.
+// then the input of each message, nil if it is a grant whose slot was withdrawn meanwhile.
 func (r *activeRun) inputs(t *turn) []core.Input {
-	e := r.engine
 	inputs := append(t.inputs[:0], nil)
 	if t.loaded {
 		inputs[0] = r.takenOver(t)
 	}
 	for i, m := range t.mail {
-		for k := range e.inbox.rules {
-			if void := e.inbox.rules[k].void; void != nil && void(r, m) {
-				t.mail[i].Input = nil
-			}
+		if g, is := m.Input.(core.Granted); is && !r.seats.Has(g.Call) {
+			t.mail[i].Input = nil
 		}
 		inputs = append(inputs, t.mail[i].Timed())
 	}
@@ -139,17 +121,64 @@ func (r *activeRun) putOff(t *turn) {
 	}
 }
 
-// refusals returns the replies to the senders of mail that no run takes.
+// refusals returns the replies to the senders of mail that no run takes: gates get back what they
+// hold for the run, and callers of updates learn that it has ended.
 func (p *location) refusals(todo []post.Mail) (messages []store.Message) {
-	e := p.engine
 	for _, m := range todo {
-		for i := range e.inbox.rules {
-			if refusal := e.inbox.rules[i].refusal; refusal != nil {
-				if answer, due := refusal(p, m.Input); due {
-					messages = append(messages, answer)
-				}
+		switch in := m.Input.(type) {
+		case core.FromGate:
+			if answer, needed := in.Decline(); needed {
+				messages = append(messages, message.ToGate(p.engine.db.group, &answer))
+			}
+		case core.UpdateArrived:
+			if answer, err := message.Answer(p.partition, in.Asker, message.Data{Closed: true}); err == nil {
+				messages = append(messages, answer)
 			}
 		}
 	}
 	return messages
+}
+
+// hearFirst delivers the messages that a resident has to hear before its next turn, and
+// completes the mail of that turn.
+func (r *resident) hearFirst(t *turn) error {
+	e := r.location.engine
+	if t.heard {
+		return nil // the usual case
+	}
+	if at := r.mustHear(t, e.clock.Now()); at != 0 {
+		if err := r.location.hearSince(r.stepper.workflowID(), at); err != nil {
+			return err
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(r.mail) > 0 {
+		r.mail = slices.Concat(t.mail, r.mail)
+		t.mail = r.takeMail()
+	}
+	r.complete(t, e.clock.Now())
+	return nil
+}
+
+// mustHear returns since when the inbox must have been heard before a turn at a time: what has
+// come before that is due, or before a worker was found dead, comes first. It returns 0 if
+// nothing is due.
+func (r *resident) mustHear(t *turn, now int64) (at int64) {
+	if due := r.machine().NextDue(); due <= now {
+		at = max(due, 1)
+	}
+	for i := range t.mail {
+		if _, is := t.mail[i].Input.(core.WorkerGone); is {
+			at = max(at, t.mail[i].At)
+		}
+	}
+	return at
+}
+
+// complete completes the mail of a turn at a time at which nothing is due that was not heard before.
+// The engine's mu is held.
+func (r *resident) complete(t *turn, now int64) {
+	t.heard, t.now, t.more = true, now, post.Rest(r.mail)
+	r.stepper.takeDeferred(t)
 }

@@ -108,14 +108,6 @@ func (d *dispatcher) beginNext() {
 	}
 }
 
-// leavesLine frees what a step did not use of the slots that its run had, and takes a run out
-// of the line after its first step. If a call of the run waits for a slot, it has taken over
-// the run's place.
-func (r *resident) leavesLine() {
-	r.location.engine.dispatcher.grant(r.seats.Stepped(r.first))
-	r.first = false
-}
-
 // begins creates the machine of a new run of this process, for its first turn. The engine's mu
 // is held.
 func (r *activeRun) begins(start *history.Start) {
@@ -172,13 +164,11 @@ func (r *activeRun) writeRow(todo []post.Mail) error {
 	if err != nil {
 		return err
 	}
-	t := store.Turn{Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: r.id, Create: &row, Messages: messages}
-	if r.pending != nil {
+	t := r.change()
+	if t.Create, t.Messages = &row, messages; r.pending != nil {
 		t.Consumed = []int64{r.pending.sequence}
 	}
-	if err = e.db.committer.Commit(t); err == nil {
-		r.recordDurable(&t)
-		e.deliverSoon(&t)
+	if err = r.commit(t); err == nil {
 		if !r.elsewhere {
 			p.join(&row)
 		}
@@ -189,7 +179,6 @@ func (r *activeRun) writeRow(todo []post.Mail) error {
 	case errors.As(err, &conflict):
 		r.startConflict(todo, &conflict.Existing)
 	case errors.Is(err, store.ErrFenced):
-		e.locations.lose(p)
 	case e.life.ctx.Err() == nil:
 		r.parkCulprit(err)
 	}

@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
@@ -92,8 +94,10 @@ func (r *activeRun) readPast(todo []post.Mail) (*core.Past, error) {
 	rec, err := r.readRecord()
 	switch {
 	case errors.Is(err, store.ErrNotFound) || (err == nil && !rec.Run.Status.Open()):
-		if err == nil && rec.Run.Status == store.Continued {
-			todo = r.reroute(todo)
+		if err == nil && rec.Run.Status == store.Continued { // what is for the latest run is for its successors
+			again, rest := post.Divide(todo)
+			r.location.routeAgain(again)
+			todo = rest
 		}
 		r.discard(todo)
 		return nil, errGone
@@ -117,12 +121,9 @@ func (r *activeRun) readPast(todo []post.Mail) (*core.Past, error) {
 // taken no step yet.
 func (r *resident) readRecord() (*store.Record, error) {
 	e := r.location.engine
-	var rec *store.Record
 	if r.first {
-		var row *store.Run
-		err := e.db.reads.Insist(e.life.ctx, "loading run "+r.id, func() (err error) {
-			row, err = e.db.Find(e.life.ctx, r.location.partition, "", r.id)
-			return err
+		row, err := outage.Read(e.life.ctx, e.db.reads, "loading run "+r.id, func(ctx context.Context) (*store.Run, error) {
+			return e.db.Find(ctx, r.location.partition, "", r.id)
 		})
 		if err != nil {
 			return nil, err
@@ -131,11 +132,9 @@ func (r *resident) readRecord() (*store.Record, error) {
 			return &store.Record{Run: *row}, nil
 		}
 	}
-	err := e.db.reads.Insist(e.life.ctx, "loading run "+r.id, func() (err error) {
-		rec, err = e.db.Load(e.life.ctx, r.location.partition, r.id)
-		return err
+	return outage.Read(e.life.ctx, e.db.reads, "loading run "+r.id, func(ctx context.Context) (*store.Record, error) {
+		return e.db.Load(ctx, r.location.partition, r.id)
 	})
-	return rec, err
 }
 
 // loadWithCode replays a run with its code. A non-nil hold says why that is not possible. The
@@ -143,11 +142,11 @@ func (r *resident) readRecord() (*store.Record, error) {
 func (r *activeRun) loadWithCode(past *core.Past) (*hold, error) {
 	e := r.engine
 	if r.pin = core.PinIn(&past.Start, past.Turns); r.pin != "" && r.pin != e.config.Build {
-		return e.elsewhere(r.pin), nil
+		return e.lacksCode("it stays on build %s, with which it began or to which it was moved, and the engine %s has build %s", r.pin, e.config.Node, e.config.Build), nil
 	}
 	def := e.defs.workflows[past.Start.Type]
 	if def == nil {
-		return e.missing(past.Start.Type), nil
+		return e.lacksCode("workflow %q is not registered with the engine %s", past.Start.Type, e.config.Node), nil
 	}
 	if h := e.stillParked(def, past); h != nil {
 		return h, nil
@@ -276,8 +275,14 @@ func (r *activeRun) takenOver(t *turn) core.TakenOver {
 	if o := r.location.lineage.Owners(); o != nil {
 		in.Survivors, in.Unheard = o.Survivors, o.Unheard
 	}
-	in.Excused, in.CopiedAt = r.location.suspicion.Excused(r.id), e.db.copied
+	suspect, _ := r.location.suspicion.Suspect(r.id)
+	in.Excused, in.CopiedAt = suspect.Nodes, e.db.copied
 	return in
+}
+
+// drop consumes a message that no run takes.
+func (p *location) drop(m store.Message) {
+	(&resident{location: p, id: m.Run}).discard([]post.Mail{{Sequence: m.Sequence}})
 }
 
 // discard consumes the messages of a run that has ended. It makes callers that wait for the
@@ -291,13 +296,10 @@ func (r *resident) discard(todo []post.Mail) {
 	if len(todo) > 0 {
 		e.log.InputsLate(r.id, len(todo))
 	}
-	t := store.Turn{
-		Partition: r.location.partition, Ward: r.location.ward, Epoch: r.location.epoch, Run: r.id,
-		Consumed: post.Sequences(todo), Messages: r.location.refusals(todo), Repeatable: true,
-	}
-	if len(t.Consumed) > 0 && e.db.committer.Commit(t) == nil {
-		r.recordDurable(&t)
-		e.deliverSoon(&t)
+	t := r.change()
+	if t.Consumed = post.Sequences(todo); len(t.Consumed) > 0 {
+		t.Messages, t.Repeatable = r.location.refusals(todo), true
+		_ = r.commit(t) // else they stay for another try, or another owner
 	}
 }
 

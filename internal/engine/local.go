@@ -35,8 +35,8 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start,
 		e.mu.Unlock()
 		return true, &history.InputError{What: "workflow " + fmt.Sprintf("%q", row.Type), Problem: "is not registered with this engine; register it where the engine is opened"}
 	}
-	r := &activeRun{resident: &resident{location: p, id: row.ID, create: row, elsewhere: away, seats: e.dispatcher.slots.SeatsOf(row.ID, p.tenure())}, engine: e.Engine}
-	r.stepper = r
+	r := p.newResident(row.ID).stepper.(*activeRun)
+	r.create, r.elsewhere = row, away
 	started := make(chan error, 1)
 	r.started = append(r.started, started)
 	e.residents.all[row.ID] = r.resident

@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"context"
+	"maps"
 	"slices"
 
 	"github.com/perdure/perdure/internal/dispatch"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/suspicion"
@@ -36,13 +39,7 @@ type locations struct {
 }
 
 // served returns the partitions that this node serves. The engine's mu is held.
-func (l *locations) served() []*location {
-	all := make([]*location, 0, len(l.all))
-	for _, p := range l.all {
-		all = append(all, p)
-	}
-	return all
-}
+func (l *locations) served() []*location { return slices.Collect(maps.Values(l.all)) }
 
 // open returns the partitions that this node looks after: those it serves and is not handing
 // over. The engine's mu is held.
@@ -53,9 +50,14 @@ func (l *locations) open() []*location {
 // numbers returns the places of partitions as the store names them, sorted. It is never nil,
 // because to the store nil means all.
 func numbers(ps []*location) []int {
+	return sorted(ps, func(p *location) int { return p.number })
+}
+
+// sorted returns a number of each location, sorted.
+func sorted(ps []*location, of func(*location) int) []int {
 	list := make([]int, len(ps))
 	for i, p := range ps {
-		list[i] = p.number
+		list[i] = of(p)
 	}
 	slices.Sort(list)
 	return list
@@ -94,10 +96,8 @@ func (p *location) learnLineage() error {
 	if known {
 		return nil
 	}
-	var owners []store.Ownership
-	err := e.db.reads.Insist(e.life.ctx, "reading the owners of a partition", func() (err error) {
-		owners, err = e.db.Owners(e.life.ctx, p.partition)
-		return err
+	owners, err := outage.Read(e.life.ctx, e.db.reads, "reading the owners of a partition", func(ctx context.Context) ([]store.Ownership, error) {
+		return e.db.Owners(ctx, p.partition)
 	})
 	if err != nil {
 		return err
@@ -109,12 +109,7 @@ func (p *location) learnLineage() error {
 // homes returns the partitions that hold the rows of runs, sorted and without duplicates. It
 // is never nil.
 func partitionsOf(ps []*location) []int {
-	list := make([]int, len(ps))
-	for i, p := range ps {
-		list[i] = p.partition
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
+	return slices.Compact(sorted(ps, func(p *location) int { return p.partition }))
 }
 
 // servesOf reports whether this node serves a partition or a ward of it. The engine's mu is

@@ -182,6 +182,7 @@ func (l *locations) watchWards() {
 	}
 }
 
+// lookAtWards brings the runs of wards home whose nodes are gone, and wakes those that have arrived.
 func (l *locations) lookAtWards() {
 	e := l.engine
 	ms, review := e.nodes.Seen()

@@ -7,6 +7,8 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/post"
+	"github.com/perdure/perdure/view"
 )
 
 // Observer learns of durable turns and commits. Its methods are called concurrently, on the
@@ -22,13 +24,8 @@ type Observer interface {
 
 // observe tells the observers of a durable turn.
 func (r *activeRun) observe(out *core.Turn) {
-	e := r.engine
-	if len(e.config.Observers) == 0 {
-		return
-	}
-	start := r.run.Began()
-	for _, o := range e.config.Observers {
-		e.observeWith(o, start, out)
+	for _, o := range r.engine.config.Observers {
+		r.engine.observeWith(o, r.run.Began(), out)
 	}
 }
 
@@ -81,4 +78,36 @@ func (e *Engine) Gauges() Gauges {
 		g.Residents, g.Partitions, g.Away = len(e.residents.all), len(e.locations.all), e.away() != nil
 	}
 	return g
+}
+
+// tellWaiting calls the hook for each call that waits for a person, and then delivers to the
+// run that the hook has returned. The engine's mu is held.
+func (r *activeRun) tellWaiting(waiting []core.Waiting) {
+	e := r.engine
+	if len(waiting) == 0 || e.life.phase == stopped {
+		return
+	}
+	start := r.run.Start()
+	p, id := r.location, r.id
+	e.code.pool.Run(func() {
+		for _, w := range waiting {
+			e.tellPaused(view.PausedCall{
+				WorkflowID: start.WorkflowID, RunID: id, Workflow: start.Type, Call: w.Call, Name: w.Name,
+				State: string(w.State), Reason: w.Reason, Failures: w.Failures, Err: w.Failure.Err(), Time: time.Unix(0, w.At).UTC(),
+			})
+			p.deliver(id, post.Mail{Input: core.Told{AttemptRef: w.AttemptRef}})
+		}
+	})
+}
+
+// tellPaused calls the hook and recovers its panics.
+func (e *Engine) tellPaused(p view.PausedCall) {
+	defer func() {
+		if v := recover(); v != nil {
+			e.log.HookPanicked(p.WorkflowID, p.Call, fmt.Sprint(v), string(debug.Stack()))
+		}
+	}()
+	if e.config.OnPaused != nil {
+		e.config.OnPaused(p)
+	}
 }

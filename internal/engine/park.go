@@ -3,9 +3,11 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/coro"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
@@ -20,18 +22,9 @@ type hold struct {
 	detail core.Detail
 }
 
-// missing returns the hold of a run whose code this engine lacks.
-func (e *Engine) missing(name string) *hold {
-	return &hold{core.StatusWaitingForCode, core.Detail{
-		Reason: fmt.Sprintf("workflow %q is not registered with the engine %s", name, e.config.Node), Since: e.clock.Now(),
-	}}
-}
-
-// elsewhere returns the hold of a run that is pinned to another build.
-func (e *Engine) elsewhere(build string) *hold {
-	return &hold{core.StatusWaitingForCode, core.Detail{
-		Reason: fmt.Sprintf("it stays on build %s, with which it began or to which it was moved, and the engine %s has build %s", build, e.config.Node, e.config.Build), Since: e.clock.Now(),
-	}}
+// lacksCode returns the hold of a run whose code this engine lacks, with the reason.
+func (e *Engine) lacksCode(why string, args ...any) *hold {
+	return &hold{core.StatusWaitingForCode, core.Detail{Reason: fmt.Sprintf(why, args...), Since: e.clock.Now()}}
 }
 
 // stillParked returns the hold of a parked run if the code to try is the code that parked it.
@@ -58,11 +51,9 @@ func (r *activeRun) obeyLetGo(past *core.Past, d core.Detail) error {
 	d.Deaths, d.Shared = 0, false
 	past.State.Detail = core.EncodeDetail(d)
 	state := record.StoreState(past.State)
-	err := e.db.committer.Commit(store.Turn{Partition: r.location.partition, Ward: r.location.ward, Epoch: r.location.epoch, Run: r.id, State: &state})
-	if errors.Is(err, store.ErrFenced) {
-		e.locations.lose(r.location)
-	}
-	return err
+	t := r.change()
+	t.State = &state
+	return r.commit(t)
 }
 
 // untilRestart is the fingerprint of runs that are parked for a reason that a restart of the
@@ -123,21 +114,71 @@ func (r *activeRun) parkCulprit(cause error) {
 		}
 	}
 	state := store.RunState{Status: store.Parked, Wake: wake, Detail: core.EncodeDetail(d), Full: r.run != nil && r.run.State().Full}
-	t := store.Turn{Partition: r.location.partition, Ward: r.location.ward, Epoch: r.location.epoch, Run: r.id, State: &state}
-	if r.pending != nil {
+	t := r.change()
+	if t.State = &state; r.pending != nil {
 		t = r.parkedStart(state)
 	}
-	err := e.db.committer.Commit(t)
+	err := r.commit(t)
 	r.run = nil // rememberWake must not use its due times
 	if conflict, taken := errors.AsType[*store.ConflictError](err); taken {
 		r.startConflict(nil, &conflict.Existing)
 		return
 	}
-	if err == nil {
-		r.recordDurable(&t)
-		e.deliverSoon(&t)
-	}
 	if err != nil {
 		e.log.ParkFailed(r.id, err)
 	}
+}
+
+// A run is damaged if part of its record cannot be read or does not fit together. It is parked
+// through its row alone and is not kept in memory. A message that ends it loads what precedes
+// the damage, without code.
+
+// errDamaged reports that a damaged run did not end after all, and has to be parked.
+var errDamaged = errors.New("the run is damaged")
+
+// isDamage reports whether err says that the record of a run is unusable.
+func isDamage(err error) bool {
+	var unreadable *history.DamageError
+	var useless *replay.DamageError
+	return errors.As(err, &unreadable) || errors.As(err, &useless)
+}
+
+// damageDetail returns the detail of a run that is parked because its record is unusable.
+func (e *Engine) damageDetail(cause error) *core.Detail {
+	d := &core.Detail{Reason: cause.Error(), Since: e.clock.Now(), Fingerprint: e.untilRestart(), Damaged: true}
+	if useless, is := errors.AsType[*replay.DamageError](cause); is {
+		d.Stack = string(useless.Stack)
+	}
+	return d
+}
+
+// loadDamaged parks a run whose record is unusable, unless a message ends it. Past holds what
+// precedes the damage.
+func (r *activeRun) loadDamaged(past *core.Past, cause error, todo []post.Mail) error {
+	if !isDamage(cause) || !r.endsDamaged(todo) {
+		r.parkCulprit(cause)
+		return cause
+	}
+	var run *core.Run
+	for _, turns := range [][]core.StoredTurn{past.Turns, nil} {
+		run = core.New(r.coreConfig(&past.Start), past.Start)
+		if replay.Protect(func() error { return run.LoadDamaged(turns, past.Last, past.Rows, past.State) }) == nil {
+			break
+		}
+	}
+	h := &hold{core.StatusParked, *r.engine.damageDetail(cause)}
+	r.run, r.instance, r.hold = run, nil, h
+	run.Hold(h.status, h.detail)
+	return nil
+}
+
+// endsDamaged reports whether a message ends a run even if little of it can be read.
+func (r *activeRun) endsDamaged(todo []post.Mail) bool {
+	e := r.engine
+	if r.endsSoon(todo) {
+		return true
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.ContainsFunc(slices.Concat(todo, r.mail), resets)
 }

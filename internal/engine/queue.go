@@ -1,18 +1,16 @@
 package engine
 
 import (
+	"context"
 	"math"
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/post"
-	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/serve"
 	"github.com/perdure/perdure/store"
 )
-
-// Queue is a queue that is served.
-type Queue = record.Queue
 
 // storeTasks translates what a turn says about queues for the store.
 func (r *activeRun) storeTasks(out *core.Turn, t *store.Turn) error {
@@ -54,14 +52,12 @@ func (r *activeRun) storeTasks(out *core.Turn, t *store.Turn) error {
 // tasksOf returns the tasks of a run.
 func (r *activeRun) tasksOf() (refs []store.TaskRef, err error) {
 	e := r.engine
-	err = e.db.reads.Insist(e.life.ctx, "reading what is in queues for run "+r.id, func() error {
-		all, err := e.db.Tasks(e.life.ctx, store.TaskFilter{Partitions: []int{r.location.partition}, Run: r.id, Limit: math.MaxInt32})
-		refs = nil
-		for i := range all {
-			refs = append(refs, all[i].TaskRef)
-		}
-		return err
+	all, err := outage.Read(e.life.ctx, e.db.reads, "reading what is in queues for run "+r.id, func(ctx context.Context) ([]store.Task, error) {
+		return e.db.Tasks(ctx, store.TaskFilter{Partitions: []int{r.location.partition}, Run: r.id, Limit: math.MaxInt32})
 	})
+	for i := range all {
+		refs = append(refs, all[i].TaskRef)
+	}
 	return refs, err
 }
 

@@ -8,10 +8,9 @@ import (
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/post"
-	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/serve"
 	"github.com/perdure/perdure/store"
@@ -26,7 +25,7 @@ type queues struct {
 }
 
 // open creates the server of the queues, if this process serves any.
-func (q *queues) open() {
+func (q *queues) open(attempts attempt.Config) {
 	e := q.engine
 	q.gone.kick = clock.NewBell()
 	if len(e.config.Queues) == 0 {
@@ -53,22 +52,8 @@ func (q *queues) open() {
 				Call: t.Dispatch.Call, Attempt: t.Dispatch.Attempt, Headers: history.WithTrace(t.Headers, t.Dispatch.Trace),
 			})
 		},
-		Free:    func(slot *dispatch.Slot) { e.dispatcher.grant(slot.Free()) },
-		Granted: attemptOwner{e}.Granted,
-		Attempts: attempt.Config{
-			Clock: e.clock, Pool: &e.code.pool, MaxLate: e.config.MaxAbandoned, Logger: e.config.Logger,
-		},
-		Token: func(partition int, run string, call int64, number int) string {
-			return e.Client.Token(request.Attempt{Partition: partition, Run: run, Call: call, Number: number})
-		},
-		Away: e.db.reads.Away, Back: e.db.reads.Back, Unreadable: e.log.AttemptUnreadable,
-		Dropped: func(k attempt.Key, how core.Outcome) {
-			if how == core.Completed {
-				e.log.ResultRefused(k.Run, k.Call, k.Number)
-			} else {
-				e.log.InputsLate(k.Run, 1)
-			}
-		},
+		Attempts: attempts,
+		Watch:    e.db.reads, Log: e.log,
 	})
 }
 
@@ -194,3 +179,6 @@ func (q *queues) takeBack(patience time.Duration) error {
 	e.suspicion.WorkersDied(died)
 	return nil
 }
+
+// Queue is a queue that is served.
+type Queue = record.Queue

@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"fmt"
 	"math/bits"
 	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/logs"
 	"github.com/perdure/perdure/retry"
 )
@@ -14,6 +16,14 @@ import (
 // logged returns a run as log records name it.
 func logged(start history.Start) logs.Run {
 	return logs.Run{WorkflowID: start.WorkflowID, ID: start.Run, Workflow: start.Type}
+}
+
+// warnNear warns in a turn in which a run comes close to a limit: its length, once, or its unread
+// signals, each time.
+func (r *activeRun) warnNear(limit, before, now int, warn func(of logs.Run, now, limit int)) {
+	if mark := inspect.Near(limit); now >= mark && before < mark {
+		warn(logged(r.run.Start()), now, limit)
+	}
 }
 
 // report logs the failures of a durable turn, and returns how many attempts were lost.
@@ -94,37 +104,47 @@ func retriesBlock(out *core.Turn) bool {
 	})
 }
 
-// reportGate logs changes of a gate: pause and breaker.
-func (k gateKind) reportGate(name string, before *core.GateDetail, now core.GateDetail) {
-	log := k.engine.log
-	switch {
-	case before.Pause == nil && now.Pause != nil:
-		log.GatePaused(name, now.Pause.By, now.Pause.Reason)
-	case before.Pause != nil && now.Pause == nil:
-		log.GateResumed(name)
+// reportGate logs what a step changed of a gate: its declaration, a pause, a breaker, and what
+// people did.
+func (s *standing) reportGate(gate *core.Gate, before *core.GateDetail, out *core.StandingTurn) {
+	e, name := s.engine, s.name()
+	breaker := func(b core.KeyBreaker) {
+		switch {
+		case b.Until > b.Was:
+			e.log.BreakerOpened(name, b.Key, time.Unix(0, b.Until).UTC(), b.Failures)
+		case b.Was > 0 && b.Until == 0:
+			e.log.BreakerClosed(name, b.Key)
+		}
 	}
-	k.reportBreaker(name, core.KeyBreaker{Was: before.Record.OpenUntil, Until: now.Record.OpenUntil, Failures: now.Record.Failures})
-}
-
-// reportBreaker logs that a breaker has opened or closed.
-func (k gateKind) reportBreaker(name string, b core.KeyBreaker) {
-	switch {
-	case b.Until > b.Was:
-		k.engine.log.BreakerOpened(name, b.Key, time.Unix(0, b.Until).UTC(), b.Failures)
-	case b.Was > 0 && b.Until == 0:
-		k.engine.log.BreakerClosed(name, b.Key)
+	if now := gate.Detail(); out.State != nil {
+		switch {
+		case before.Pause == nil && now.Pause != nil:
+			e.log.GatePaused(name, now.Pause.By, now.Pause.Reason)
+		case before.Pause != nil && now.Pause == nil:
+			e.log.GateResumed(name)
+		}
+		breaker(core.KeyBreaker{Was: before.Record.OpenUntil, Until: now.Record.OpenUntil, Failures: now.Record.Failures})
 	}
-}
-
-// reportNotes logs other operations of people on a gate.
-func (k gateKind) reportNotes(name string, notes []core.Note) {
-	for _, n := range notes {
+	for _, b := range out.Breakers {
+		breaker(b)
+	}
+	for _, n := range out.Noted {
 		switch {
 		case n.Outcome != core.Applied:
 		case n.Word == string(core.GateEdit):
-			k.engine.log.GateEdited(name, n.By, n.Why, n.Text)
+			e.log.GateEdited(name, n.By, n.Why, n.Text)
 		case n.Word == string(core.GateProbe):
-			k.engine.log.BreakerProbed(name, n.By, n.Why)
+			e.log.BreakerProbed(name, n.By, n.Why)
 		}
+	}
+	if out.Replaced == nil {
+		return
+	}
+	e.mu.Lock()
+	said := e.residents.conflicts[name]
+	e.residents.conflicts[name] = true
+	e.mu.Unlock()
+	if !said {
+		e.log.GateConflict(name, fmt.Sprintf("%+v", *out.Replaced), fmt.Sprintf("%+v", *out.Replacing))
 	}
 }

@@ -130,12 +130,15 @@ func (p *location) resident(run string) *resident {
 	return r
 }
 
+// newResident returns a resident that is not loaded. The ID tells the kind.
 func (p *location) newResident(id string) *resident {
 	r := &resident{location: p, id: id}
-	if entity.KindOf(id) == entity.Run {
-		r.seats = p.engine.dispatcher.slots.SeatsOf(id, p.tenure())
+	if kind := entity.KindOf(id); kind == entity.Gate || kind == entity.Schedule {
+		r.stepper = &standing{resident: r, engine: p.engine, kind: kind}
+		return r
 	}
-	r.stepper = r.newStepper()
+	r.seats = p.engine.dispatcher.slots.SeatsOf(id, p.tenure())
+	r.stepper = &activeRun{resident: r, engine: p.engine}
 	return r
 }
 
@@ -197,7 +200,7 @@ func (r *resident) advance() {
 // takeMail takes the mail for one turn out of the mailbox. The engine's mu is held.
 func (r *resident) takeMail() (todo []post.Mail) {
 	post.Sort(r.mail)
-	n := r.location.engine.inbox.rules.upTo(r.mail)
+	n := turnOf(r.mail)
 	todo = r.mail[:n:n]
 	if r.mail = r.mail[n:]; len(r.mail) == 0 {
 		r.mail = nil

@@ -71,7 +71,7 @@ func sweepUnderFault(t *testing.T, w *world, k int, fault faulty.Fault) (got swe
 	}
 	signal(t, e, "ended", "number", "", 2)
 	for i, off := range []bool{true, false} {
-		if _, err := e.SwitchActivity(t.Context(), "fragile", off, fmt.Sprint("s", i), request.By{Who: "ann"}); err != nil {
+		if _, err := e.SwitchActivity(t.Context(), "fragile", off, 0, fmt.Sprint("s", i), request.By{Who: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 	}

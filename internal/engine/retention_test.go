@@ -312,7 +312,7 @@ func TestE62_Batches(t *testing.T) {
 		}
 		settle()
 		for i, off := range []bool{true, false} {
-			if _, err := e.SwitchActivity(t.Context(), "fragile", off, fmt.Sprint("s", i), request.By{Who: "ann"}); err != nil {
+			if _, err := e.SwitchActivity(t.Context(), "fragile", off, 0, fmt.Sprint("s", i), request.By{Who: "ann"}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/attempt"
@@ -12,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -46,8 +48,8 @@ func (r *activeRun) machine() machine {
 
 func (r *activeRun) step(t *turn) (err error) {
 	e := r.engine
-	if by := e.inbox.rules.alone(t.mail); by != nil {
-		if err := by.alone(r, &t.mail[0]); err != nil {
+	if len(t.mail) == 1 && resets(t.mail[0]) {
+		if err := r.prepareReset(&t.mail[0]); err != nil {
 			return err
 		}
 	}
@@ -57,14 +59,17 @@ func (r *activeRun) step(t *turn) (err error) {
 		cannot, r.differs = r.differs, nil
 	}
 	t.out, err = r.stepOrPark(t, cannot)
-	r.leavesLine()
+	// What the step did not use of the slots that the run had is free. After its first step the run is
+	// not in line any more: if a call of it waits for a slot, it has taken over the run's place.
+	e.dispatcher.grant(r.seats.Stepped(r.first))
+	r.first = false
 	if err != nil {
 		return err
 	}
-	r.warnOfBacklog(unread)
+	r.warnNear(e.config.MaxSignalBacklog, unread, r.run.Backlog(), e.log.BacklogLong)
 	taken, deferred := split(t.out, t.mail)
 	t.deferred = deferred
-	r.warnOfLength(len(t.out.Events))
+	r.warnNear(e.config.MaxHistory, r.run.Length()-len(t.out.Events), r.run.Length(), e.log.HistoryLong)
 	consumed := post.Sequences(taken)
 	if t.out.Empty() && len(consumed) == 0 && r.create == nil {
 		return nil
@@ -97,8 +102,7 @@ func (r *activeRun) committed(t *turn) {
 func (r *activeRun) apply(t *turn) error {
 	e := r.engine
 	if t.due {
-		r.recordDurableLocked(&t.commit)
-		e.deliverSoonLocked(&t.commit)
+		r.recordDurable(&t.commit)
 	}
 	e.recovery.lost += t.lost
 	r.putOff(t)
@@ -136,7 +140,9 @@ func (r *activeRun) refused(t *turn, err error) {
 	conflict, failed, other := (*store.ConflictError)(nil), (*store.HookError)(nil), (*seal.OtherTxError)(nil)
 	switch {
 	case errors.As(err, &failed) && errors.As(err, &other):
-		r.parkCulprit(wrongTransaction(failed.Err))
+		// The function takes a type of transaction that the database does not give: no attempt can
+		// mend that, and a build may.
+		r.parkCulprit(fmt.Errorf("step transaction: %w; nothing of the attempt is recorded: mend the code and restart the engine, which then makes an attempt again %s", failed.Err, see.Commit))
 	case errors.As(err, &failed):
 		r.transactionFailed(t.mail, failed.Err)
 	case errors.As(err, &conflict):
@@ -187,15 +193,11 @@ func (r *activeRun) carryOut(out *core.Turn) {
 		return
 	}
 	r.noteUnserved()
-	for _, i := range out.Interrupt {
-		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: i.Call, Number: i.Attempt}); x != nil {
-			x.Cancel()
-		}
+	for _, x := range r.running(out.Interrupt) {
+		x.Cancel()
 	}
-	for _, ref := range out.Halted {
-		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: ref.Call, Number: ref.Attempt}); x != nil {
-			x.Decline()
-		}
+	for _, x := range r.running(out.Halted) {
+		x.Decline()
 	}
 	if len(out.Unused) > 0 {
 		e.dispatcher.grantLocked(r.seats.Withdraw(out.Unused...))
@@ -204,12 +206,10 @@ func (r *activeRun) carryOut(out *core.Turn) {
 		d := &out.Dispatch[i]
 		r.begin(d, r.seats.Begin(d.Call))
 	}
-	for _, ref := range out.OffProbation {
-		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: ref.Call, Number: ref.Attempt}); x != nil {
-			e.acquit(x.Activity(), core.AttemptID(r.id, ref.Call, ref.Attempt), x.LeaveProbation)
-		}
+	for _, x := range r.running(out.OffProbation) {
+		e.acquit(x.Activity(), core.AttemptID(r.id, x.Call, x.Number), x.LeaveProbation)
 	}
-	r.accuse(out.Crashed)
+	r.crashed(out.Crashed)
 	r.tellWaiting(out.Waiting)
 	if out.Dropped > 0 {
 		e.log.InputsLate(r.id, out.Dropped)
@@ -237,12 +237,23 @@ func (r *activeRun) carryOut(out *core.Turn) {
 	}
 }
 
+// running returns those of some attempts that run here.
+func (r *activeRun) running(refs []core.AttemptRef) (all []*attempt.Attempt) {
+	for _, ref := range refs {
+		if x := r.engine.attempts.Get(attempt.Key{Run: r.id, Call: ref.Call, Number: ref.Attempt}); x != nil {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
 // storeTurn translates a turn of the core for the store.
 func (r *activeRun) storeTurn(out *core.Turn) (t store.Turn, err error) {
 	e := r.engine
 	p := r.location
 	of := r.ref()
-	t = store.Turn{Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: r.id, Number: out.Number, Time: out.Time, Closed: out.Closed}
+	t = r.change()
+	t.Number, t.Time, t.Closed = out.Number, out.Time, out.Closed
 	if out.Number > 0 {
 		events, err := history.SealTurn(r.id, out.Number, out.Time, out.Events)
 		if err != nil {
@@ -298,7 +309,13 @@ func (r *activeRun) storeTurn(out *core.Turn) (t store.Turn, err error) {
 		t.Messages = append(t.Messages, message.ToGate(e.db.group, &out.Gates[i]))
 	}
 	t.Repeatable = len(t.Messages) == len(out.Gates)
-	answers, err := replies(p, out) // they may arrive twice as well
-	t.Messages = append(t.Messages, answers...)
-	return t, err
+	for i := range out.Replies { // to the callers of updates; they may arrive twice as well
+		reply := &out.Replies[i]
+		m, err := message.Answer(p.partition, reply.Asker, message.Data{Run: reply.Run, Turn: reply.Turn, Failure: reply.Failure})
+		if err != nil {
+			return t, err
+		}
+		t.Messages = append(t.Messages, m)
+	}
+	return t, nil
 }

@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
-	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 )
 
@@ -35,14 +38,6 @@ func (r *activeRun) moving() bool { return r.engine.dispatcher.slots.Moving(r.st
 func (r *activeRun) wanting(d *core.Dispatch) func(*attempt.Attempt) {
 	waiter := dispatch.Waiter{Key: r.start.Key, Weight: r.start.Weight, Priority: d.Priority, Activity: r.named(d.Step, d.Name)}
 	return func(x *attempt.Attempt) { r.engine.dispatcher.want(x, waiter) }
-}
-
-// slotRule makes grants void whose slot was withdrawn meanwhile.
-func slotRule() rule {
-	return rule{void: func(r *activeRun, m post.Mail) bool {
-		g, is := m.Input.(core.Granted)
-		return is && !r.seats.Has(g.Call)
-	}}
 }
 
 // lacks returns why this node cannot run a call's attempts, or "".
@@ -85,4 +80,30 @@ func (r *activeRun) named(step bool, name string) string {
 		return store.StepName(r.start.Type, name)
 	}
 	return name
+}
+
+// noteUnserved records what calls of a run wait for after a durable step. A run that is pinned
+// to another build waits for a node, not for an activity.
+func (r *activeRun) noteUnserved() {
+	e := r.engine
+	lacks := slices.DeleteFunc(r.run.Unserved(), func(l core.Lack) bool { return l.Why == otherBuild })
+	for _, l := range e.dispatcher.unserved.Set(r.location.tenure(), r.id, lacks) {
+		if l.Why == core.NotRegistered {
+			e.log.ActivityMissing(l.Activity)
+		} else {
+			e.log.ActivityRefused(r.run.Began().WorkflowID, l.Activity, l.Why)
+		}
+	}
+}
+
+// unservedCalls returns faults, sorted, about what runs wait for here.
+func (d *dispatcher) unservedCalls() (faults []error) {
+	for _, l := range d.unserved.All() {
+		fault := fmt.Errorf("activity %q is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again %s", l.Activity, see.Queues)
+		if l.Why != core.NotRegistered {
+			fault = fmt.Errorf("calls of activity %q wait for another process: %s %s", l.Activity, l.Why, see.Queues)
+		}
+		faults = append(faults, fault)
+	}
+	return faults
 }

@@ -19,25 +19,9 @@ import (
 type standing struct {
 	*resident
 	engine *Engine
-	kind   standingKind
+	kind   entity.Kind // entity.Gate or entity.Schedule
 
 	entity core.Standing // nil: to be loaded
-}
-
-// standingKind is the difference between gates and schedules.
-type standingKind interface {
-	// decode returns the entity of a record.
-	decode(rec *store.Record) (core.Standing, error)
-	// missing returns the entity for a name without a record, with its row; nil if there is
-	// none.
-	missing(name string) (core.Standing, *store.Run, error)
-	// notice is called before a step; the function it returns logs what the step changed.
-	notice(name string, entity core.Standing) func(out *core.StandingTurn)
-	// removed is called when the row of the entity has been removed, with the engine's mu held.
-	removed(name string)
-	// rest returns how long an entity that failed waits before it is tried again, 0 for the
-	// next look at the inbox.
-	rest() time.Duration
 }
 
 func (s *standing) name() string { return entity.NameOf(s.id) }
@@ -55,15 +39,20 @@ func (s *standing) load(todo []post.Mail) error {
 	defer func() { <-e.residents.loading }()
 	rec, err := s.readRecord()
 	switch {
-	case errors.Is(err, store.ErrNotFound):
-		s.entity, s.create, err = s.kind.missing(s.name())
-		if err == nil && s.entity == nil {
-			s.discard(todo)
-			return errGone
-		}
+	case errors.Is(err, store.ErrNotFound) && s.kind == entity.Gate: // no call has used it before
+		var row store.Run
+		row, err = entity.Find(e.db.group, entity.Gate, s.name()).Row(e.clock.Now())
+		s.entity, s.create = core.NewGate(s.name()), &row
+	case errors.Is(err, store.ErrNotFound): // the schedule was deleted
+		s.discard(todo)
+		return errGone
 	case err == nil:
-		err = replay.Protect(func() error {
-			s.entity, err = s.kind.decode(rec)
+		err = replay.Protect(func() (err error) {
+			if s.kind == entity.Gate {
+				s.entity, err = record.Gate(rec)
+			} else {
+				s.entity, err = record.Schedule(e.db.group, rec)
+			}
 			return err
 		})
 	}
@@ -75,7 +64,7 @@ func (s *standing) load(todo []post.Mail) error {
 
 // workflowID implements stepper.
 func (s *standing) workflowID() string {
-	return entity.Find(s.engine.db.group, entity.KindOf(s.id), s.name()).WorkflowID
+	return entity.Find(s.engine.db.group, s.kind, s.name()).WorkflowID
 }
 
 func (s *standing) takeDeferred(*turn) {}
@@ -85,15 +74,21 @@ func (s *standing) step(t *turn) (err error) {
 	for i, m := range t.mail {
 		inputs[i] = m.Input
 	}
-	notice := s.kind.notice(s.name(), s.entity)
+	gate, _ := s.entity.(*core.Gate)
+	var before core.GateDetail
+	if gate != nil {
+		before = gate.Detail()
+	}
 	if err := replay.Protect(func() error { t.said = s.entity.Step(t.now, inputs); return nil }); err != nil {
 		s.stuck(t.mail, err)
 		return err
 	}
 	for _, fault := range t.said.Faults {
-		s.engine.log.EntityFault(entity.KindOf(s.id).String(), s.name(), fault)
+		s.engine.log.EntityFault(s.kind.String(), s.name(), fault)
 	}
-	notice(t.said)
+	if gate != nil {
+		s.reportGate(gate, &before, t.said)
+	}
 	if n := t.said.Heard; n < len(t.mail) {
 		s.putBack(t.mail[n:])
 		t.mail = t.mail[:n]
@@ -109,10 +104,9 @@ func (s *standing) step(t *turn) (err error) {
 // storeTurn translates the turn for the store.
 func (s *standing) storeTurn(of *turn) (store.Turn, error) {
 	out := of.said
-	t := store.Turn{
-		Partition: s.location.partition, Ward: s.location.ward, Epoch: s.location.epoch, Run: s.id, Time: out.Time,
-		Calls: record.StoreRows(s.ref(), out.Rows), Closed: out.Closed, Remove: out.Over, Consumed: post.Sequences(of.mail), Repeatable: true,
-	}
+	t := s.change()
+	t.Time, t.Calls, t.Closed, t.Remove = out.Time, record.StoreRows(s.ref(), out.Rows), out.Closed, out.Over
+	t.Consumed, t.Repeatable = post.Sequences(of.mail), true
 	if out.State != nil {
 		state := record.StoreState(*out.State)
 		if s.create != nil {
@@ -139,11 +133,10 @@ func (s *standing) committed(*turn) {}
 
 func (s *standing) apply(t *turn) error {
 	if t.due {
-		s.recordDurableLocked(&t.commit)
-		s.engine.deliverSoonLocked(&t.commit)
+		s.recordDurable(&t.commit)
 	}
 	if t.said.Over { // a later message creates a new one
-		s.kind.removed(s.name())
+		delete(s.engine.residents.conflicts, s.name())
 		return errGone
 	}
 	return nil
@@ -155,6 +148,10 @@ func (s *standing) refused(t *turn, err error) {
 	}
 }
 
+// scheduleRests is how long a schedule that failed waits before it is tried again. A gate is tried
+// again with the next look at the inbox.
+const scheduleRests = time.Minute
+
 // stuck makes an entity that cannot be read or written try again later. Its messages stay in
 // the inbox.
 func (s *standing) stuck(todo []post.Mail, err error) {
@@ -162,12 +159,12 @@ func (s *standing) stuck(todo []post.Mail, err error) {
 	if e.life.ctx.Err() != nil {
 		return
 	}
-	e.log.EntityStuck(entity.KindOf(s.id).String(), s.name(), err)
+	e.log.EntityStuck(s.kind.String(), s.name(), err)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s.location.box.Forget(post.Sequences(todo)...)
-	if rest := s.kind.rest(); rest > 0 {
-		e.dispatcher.addWake(e.clock.Now()+int64(rest), s.location, s.id)
+	if s.kind == entity.Schedule {
+		e.dispatcher.addWake(e.clock.Now()+int64(scheduleRests), s.location, s.id)
 	}
 }
 

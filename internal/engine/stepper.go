@@ -2,7 +2,6 @@ package engine
 
 import (
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/post"
 )
 
@@ -42,16 +41,4 @@ type machine interface {
 	AwaitsMessage() bool
 	Ended() bool
 	State() core.State
-}
-
-// newStepper returns the stepper of a resident, not loaded. The ID tells the kind.
-func (r *resident) newStepper() stepper {
-	e := r.location.engine
-	switch entity.KindOf(r.id) {
-	case entity.Gate:
-		return &standing{resident: r, engine: e, kind: gateKind{e}}
-	case entity.Schedule:
-		return &standing{resident: r, engine: e, kind: scheduleKind{e}}
-	}
-	return &activeRun{resident: r, engine: e}
 }

@@ -9,23 +9,13 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/post"
+	"github.com/perdure/perdure/internal/suspects"
 	"github.com/perdure/perdure/internal/suspicion"
-	"github.com/perdure/perdure/internal/trial"
-	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
 
 // errUntried reports that a suspect was loaded but its code is not on trial yet.
 var errUntried = errors.New("the code of the run is to be tried")
-
-// newSuspicion returns the room that knows what may kill this process.
-func (e *Engine) newSuspicion() *suspicion.Room {
-	return suspicion.New(suspicion.Config{
-		Context: e.life.ctx, Store: e.db.Store, Name: e.config.Group, Group: e.db.group, Node: e.config.Node, Build: e.config.Build,
-		Clock: e.clock, Log: e.log, Watch: e.db.reads, Slots: e.dispatcher.slots, OnProbation: e.attempts.OnProbation,
-		Commit: e.db.committer.Commit, Go: e.life.work.Go, Granted: e.dispatcher.grant, Reread: e.switches.read,
-	})
-}
 
 // locate tells the suspicion of a location.
 func (p *location) locate() {
@@ -47,8 +37,8 @@ func (r *activeRun) try(t *turn) (*suspicion.Turn, error) {
 	loaded, todo := r.run != nil, t.mail
 	return r.location.suspicion.Try(suspicion.Run{
 		ID: r.id,
-		Code: func() (code trial.Code, harmless bool) {
-			code.Workflow = r.typeOf()
+		Code: func() (code suspects.Code, harmless bool) {
+			_, code.Workflow = r.names()
 			if def := e.defs.workflows[code.Workflow]; def != nil {
 				code.Fingerprint, harmless = e.fingerprint(def, ""), def.Harmless
 			}
@@ -58,41 +48,26 @@ func (r *activeRun) try(t *turn) (*suspicion.Turn, error) {
 	})
 }
 
-// row returns the row of a run that is not loaded, nil if it cannot be read.
-func (r *activeRun) row() *store.Run {
+// names returns the workflow ID and the workflow of a run, even before it is loaded: the ID of
+// the run and "" if they are not known.
+func (r *activeRun) names() (workflowID, workflow string) {
+	switch {
+	case r.run != nil:
+		return r.run.Began().WorkflowID, r.run.Began().Type
+	case r.pending != nil:
+		return r.pending.start.WorkflowID, r.pending.start.Type
+	}
 	row, err := r.engine.db.Find(r.engine.life.ctx, r.location.partition, "", r.id)
 	if err != nil {
-		return nil
+		return r.id, ""
 	}
-	return row
+	return row.WorkflowID, row.Type
 }
 
-// workflowID returns the workflow ID of a run, or the run ID if that is not known.
+// workflowID implements stepper.
 func (r *activeRun) workflowID() string {
-	switch {
-	case r.run != nil:
-		return r.run.Start().WorkflowID
-	case r.pending != nil:
-		return r.pending.start.WorkflowID
-	}
-	if row := r.row(); row != nil {
-		return row.WorkflowID
-	}
-	return r.id
-}
-
-// typeOf returns the name of a run's workflow, even before the run is loaded; "" if unknown.
-func (r *activeRun) typeOf() string {
-	switch {
-	case r.run != nil:
-		return r.run.Start().Type
-	case r.pending != nil:
-		return r.pending.start.Type
-	}
-	if row := r.row(); row != nil {
-		return row.Type
-	}
-	return ""
+	id, _ := r.names()
+	return id
 }
 
 // ends reports whether one of the messages ends its run without running code.
@@ -109,14 +84,14 @@ func (r *activeRun) poisoned(workflow, code string) *hold {
 	if all := r.engine.suspicion.Workflow(workflow); all.Held != nil {
 		return heldWithAll(&all, r.workflowID(), code)
 	}
-	n, is := r.location.suspicion.Poisoned(r.id, code)
-	if !is {
+	suspect, _ := r.location.suspicion.Suspect(r.id)
+	if !suspect.Poisoned(code) {
 		return nil
 	}
 	return &hold{core.StatusParked, core.Detail{
 		Reason: fmt.Sprintf("the workflow's code ended its process %d times in a row, each time while the code of no other run of its partition ran: it recurses without end, uses up the memory or exits; "+
-			"it is tried again when the code changes, or after perdure resume-run "+r.workflowID(), n),
-		Fingerprint: code, Deaths: n, Broken: view.BrokenCrashed,
+			"it is tried again when the code changes, or after perdure resume-run "+r.workflowID(), suspect.Deaths),
+		Fingerprint: code, Deaths: suspect.Deaths, Broken: view.BrokenCrashed,
 	}}
 }
 
@@ -148,8 +123,8 @@ func (r *activeRun) bringsSuspicion(past *core.Past, todo []post.Mail) bool {
 // another node. A run that was parked because its code crashed processes keeps that reason,
 // and that code stays among the tried.
 func (r *activeRun) noteSuspicion(status core.Status, detail *core.Detail, h *hold) {
-	if evidence := r.location.suspicion.Evidence(r.id); evidence != nil {
-		detail.Suspect = evidence
+	if evidence, is := r.location.suspicion.Suspect(r.id); is {
+		detail.Suspect = &evidence
 	}
 	if status == core.StatusParked && detail.Mismatch == nil && slices.Contains(detail.Tried, detail.Fingerprint) && detail.Fingerprint != "" {
 		h.status, h.detail = status, *detail // a better reason than that the code of this node does not fit
@@ -158,22 +133,22 @@ func (r *activeRun) noteSuspicion(status core.Status, detail *core.Detail, h *ho
 	h.detail.Tried, h.detail.Suspect = detail.Tried, detail.Suspect
 }
 
-// accuse notes that calls of activities were alone when their nodes died. The probation lane
+// crashed notes that calls of activities were alone when their nodes died. The probation lane
 // stays closed until that is durable. The engine's mu is held.
-func (r *activeRun) accuse(all []core.Crash) {
+func (r *activeRun) crashed(all []core.Crash) {
 	e := r.engine
 	if len(all) == 0 || e.life.phase != running {
 		return
 	}
 	e.recovery.closeLane()
-	var noted []suspicion.Crash
+	var noted []suspects.Crash
 	for _, c := range all {
-		noted = append(noted, suspicion.Crash{
+		noted = append(noted, suspects.Crash{
 			Name: r.named(c.Step, c.Name), Node: c.Node, Limit: c.Limit,
 			Attempt: core.AttemptID(r.id, c.Call, c.Attempt), WorkflowID: r.run.Began().WorkflowID,
 		})
 	}
-	e.suspicion.Accuse(noted, func() {
+	e.suspicion.Crashed(noted, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.recovery.done()

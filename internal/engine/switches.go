@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/placement"
@@ -13,6 +14,8 @@ type switches struct {
 	placement.Switches
 	engine *Engine
 	kick   clock.Bell
+	off    map[string]bool // as of the last look, under the engine's mu
+	ends   int64           // when the first of the pauses ends by itself, 0 for never
 }
 
 // paused returns the switches that pause activities, by name of the activity.
@@ -24,7 +27,7 @@ func (s *switches) paused(ctx context.Context) (map[string]store.Switch, error) 
 			return nil, err
 		}
 	}
-	paused := s.Paused()
+	paused, _ := s.Paused(e.clock.Now())
 	return paused, e.suspicion.HeldAnywhere(ctx, phase != client, paused)
 }
 
@@ -36,7 +39,8 @@ func (s *switches) follow() {
 	})
 }
 
-// read reads new entries of the log. If an activity is resumed, its calls continue.
+// read reads new entries of the log. If an activity is resumed, or its pause has ended, its calls
+// continue.
 func (s *switches) read(ctx context.Context) error {
 	e := s.engine
 	log, err := e.db.Switches(ctx, e.config.Group, s.Read())
@@ -49,11 +53,20 @@ func (s *switches) read(ctx context.Context) error {
 	letGo, ask := e.suspicion.Add(fresh)
 	e.nodes.SetCanary(s.Canary())
 	off := map[string]bool{}
-	for name := range s.Paused() {
+	paused, ends := s.Paused(e.clock.Now())
+	for name := range paused {
 		off[name] = true
 	}
 	e.suspicion.HeldHere(off)
 	e.dispatcher.slots.SwitchOff(off)
+	for name := range s.off {
+		released = released || !off[name] // it may have ended by itself
+	}
+	if s.off = off; s.ends != ends {
+		if s.ends = ends; ends != 0 {
+			time.AfterFunc(e.clock.Until(ends), s.kick.Ring)
+		}
+	}
 	if e.life.phase != running {
 		return nil
 	}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ import (
 // pauseActivity pauses an activity in the group, or resumes it.
 func pauseActivity(t *testing.T, e *engine.Engine, name string, off bool, id string) view.SwitchRecord {
 	t.Helper()
-	r, err := e.SwitchActivity(t.Context(), name, off, id, request.By{Who: "ann", Why: "the bank is down"})
+	r, err := e.SwitchActivity(t.Context(), name, off, 0, id, request.By{Who: "ann", Why: "the bank is down"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +92,68 @@ func TestE60_PauseOfAnActivity(t *testing.T) {
 		log, err := e.Switches(t.Context(), false)
 		if err != nil || len(log) != 2 {
 			t.Errorf("%+v, %v", log, err)
+		}
+	})
+}
+
+// TestE60_APauseOfAnActivityEndsByItself: at its time calls start, also if the process that was told
+// has died; a later pause of the same activity counts instead.
+func TestE60_APauseOfAnActivityEndsByItself(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		var ran atomic.Int64
+		charge := activity.New("charge", func(context.Context, int) (int, error) { return int(ran.Add(1)), nil })
+		flow := workflow.New("flow", func(wf *workflow.Context, n int) (int, error) { return workflow.Call(wf, charge, n) })
+		config := w.config(flow, charge)
+		e := w.startWith(config)
+		pause := func(lasts time.Duration) view.SwitchRecord {
+			t.Helper()
+			r, err := e.SwitchActivity(t.Context(), "charge", true, lasts, "", request.By{Who: "ann"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			settle()
+			return r
+		}
+		paused := pause(2 * time.Hour)
+		if paused.Until == nil || paused.Until.Sub(paused.Time) != 2*time.Hour {
+			t.Errorf("%+v", paused)
+		}
+		begin(t, e, flow, "a", 0)
+		pass(time.Hour)
+		w.kill(e)
+		e = w.startWith(config)
+		pass(59 * time.Minute)
+		same(t, "ran before the end", ran.Load(), 0)
+		if c := onlyCall(t, e, "a"); c.ActivityPaused == nil || c.ActivityPaused.Until == nil || !c.ActivityPaused.Until.Equal(*paused.Until) {
+			t.Errorf("%+v", c)
+		}
+		client := w.open(w.config())
+		if v, err := client.Why(t.Context(), "a", ""); err != nil || !strings.Contains(v, "is paused by ann until ") {
+			t.Errorf("%s, %v", v, err)
+		}
+		pass(time.Minute + time.Second)
+		same(t, "ran at the end", ran.Load(), 1)
+		for _, who := range []*engine.Engine{e, client} {
+			if current, err := who.Switches(t.Context(), true); err != nil || len(current) != 0 {
+				t.Errorf("%+v, %v", current, err)
+			}
+		}
+		stop(t, client)
+
+		pause(time.Minute)
+		pause(time.Hour) // instead
+		begin(t, e, flow, "b", 0)
+		pass(59 * time.Minute)
+		same(t, "ran in the longer pause", ran.Load(), 1)
+		pause(0)
+		pass(10 * time.Hour)
+		same(t, "ran in the one without an end", ran.Load(), 1)
+		pause(time.Second)
+		pass(2 * time.Second)
+		same(t, "ran", ran.Load(), 2)
+
+		if _, err := e.SwitchActivity(t.Context(), "charge", true, -1, "", request.By{}); err == nil || !strings.Contains(err.Error(), "must be more than zero") {
+			t.Errorf("a pause that has ended: %v", err)
 		}
 	})
 }

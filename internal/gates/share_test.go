@@ -2,7 +2,9 @@ package gates_test
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -184,34 +186,37 @@ func TestT4_AKeyIsSmall(t *testing.T) {
 
 // What an admission costs, by the number of keys that wait.
 func BenchmarkKeysAtAGate(b *testing.B) {
+	breakers := map[string]spec.Breaker{"": {}, "/breaker": {Failures: 3, Cooldown: time.Minute, Wait: true}, "/breaker-of-each-key": {Failures: 3, Cooldown: time.Minute, Wait: true, PerKey: true}}
 	for _, keys := range []int{1, 1000, 100_000} {
-		b.Run(fmt.Sprint(keys), func(b *testing.B) {
-			m, err := gates.New[int](spec.Spec{Limit: 1, Mode: spec.Rejoin})
-			if err != nil {
-				b.Fatal(err)
-			}
-			names := make([]string, keys)
-			for i := range names {
-				names[i] = fmt.Sprint(i)
-			}
-			next, running := 0, 0
-			enter := func() {
-				for _, g := range m.Enter(1, gates.Ask[int]{Key: next, Attempt: 1, RunKey: names[next%keys]}).Granted {
-					running = g.Key
+		for _, name := range slices.Sorted(maps.Keys(breakers)) {
+			b.Run(fmt.Sprint(keys, name), func(b *testing.B) {
+				m, err := gates.New[int](spec.Spec{Limit: 1, Mode: spec.Rejoin, Breaker: breakers[name]})
+				if err != nil {
+					b.Fatal(err)
 				}
-				next++
-			}
-			for range 100_000 {
-				enter()
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				enter()
-				for _, g := range m.Done(1, running, gates.Success).Granted {
-					running = g.Key
+				names := make([]string, keys)
+				for i := range names {
+					names[i] = fmt.Sprint(i)
 				}
-			}
-		})
+				next, running := 0, 0
+				enter := func() {
+					for _, g := range m.Enter(1, gates.Ask[int]{Key: next, Attempt: 1, RunKey: names[next%keys]}).Granted {
+						running = g.Key
+					}
+					next++
+				}
+				for range 100_000 {
+					enter()
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					enter()
+					for _, g := range m.Done(1, running, gates.Success).Granted {
+						running = g.Key
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -36,6 +36,9 @@ func (e *Event) appendOptions(b []byte) (_ []byte, err error) {
 	b = appendInt(b, `,"priority":`, int64(e.Priority))
 	b = appendText(b, `,"trace":`, e.Trace)
 	b = appendInt(b, `,"version":`, int64(e.Version))
+	if e.Shielded {
+		b = append(b, `,"shielded":true`...)
+	}
 	return b, nil
 }
 

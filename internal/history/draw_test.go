@@ -45,7 +45,7 @@ func drawEvent(t *rapid.T) Event {
 		ID:      rapid.String().Draw(t, "id"),
 		Place:   rapid.Int64().Draw(t, "place"),
 		Reason:  rapid.String().Draw(t, "reason"),
-		Closed:  rapid.Bool().Draw(t, "closed"),
+		Closed:  rapid.Bool().Draw(t, "closed"), Shielded: rapid.Bool().Draw(t, "shielded"),
 
 		Version:   rapid.Int().Draw(t, "version"),
 		Block:     rapid.Int64().Draw(t, "block"),

@@ -80,6 +80,9 @@ func (r *reader) rare(e *Event, key string) {
 	case `"closed"`:
 		e.Closed = true
 		r.expect(`true`)
+	case `"shielded"`:
+		e.Shielded = true
+		r.expect(`true`)
 	case `"operation"`:
 		e.Operation = r.string()
 	case `"by"`:

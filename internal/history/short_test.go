@@ -53,6 +53,39 @@ func TestI24_TurnsAreReadAsTheyWere(t *testing.T) {
 	})
 }
 
+// TestI24_EachFieldOfAnEventIsKept: also one that drawTurn does not know.
+func TestI24_EachFieldOfAnEventIsKept(t *testing.T) {
+	for i := range reflect.TypeFor[Event]().NumField() {
+		e := Event{Kind: TimerStarted}
+		switch f := reflect.ValueOf(&e).Elem().Field(i); f.Interface().(type) {
+		case Kind:
+			continue
+		case Payload:
+			f.Set(reflect.ValueOf(Payload{Encoding: EncodingJSON, Data: []byte("1")}))
+		case string:
+			f.SetString("text")
+		case bool:
+			f.SetBool(true)
+		case int, int64:
+			f.SetInt(7)
+		default:
+			if f.Kind() == reflect.Slice {
+				f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+			} else {
+				f.Set(reflect.New(f.Type().Elem()))
+			}
+		}
+		doc, err := SealTurn("r", 3, 0, []Event{e})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := new(Words).OpenTurn("r", 3, 0, doc)
+		if want := []Event{e}; err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %s is read as %+v, %v", reflect.TypeFor[Event]().Field(i).Name, doc, got, err)
+		}
+	}
+}
+
 // TestI24_ATurnOfTheDatabaseIsReadNowhereElse: it does not say when it was, so by itself it
 // means nothing.
 func TestI24_ATurnOfTheDatabaseIsReadNowhereElse(t *testing.T) {

@@ -71,12 +71,15 @@ func (a *auditor) sort() {
 func (in *Inspector) auditSwitches(ctx context.Context, a *auditor) error {
 	log, err := in.Switches(ctx, false)
 	for _, w := range slices.Backward(log) {
-		operation := "resume"
+		operation, note := "resume", ""
 		if w.Paused {
 			operation = "pause"
 		}
+		if w.Until != nil {
+			note = "until " + w.Until.UTC().Format(time.RFC3339)
+		}
 		a.add(view.AuditRecord{
-			Time: w.Time, Kind: w.Kind, Name: w.Name, Operation: operation, Request: w.Request, By: w.By, Why: w.Why, Outcome: view.Applied,
+			Time: w.Time, Kind: w.Kind, Name: w.Name, Operation: operation, Request: w.Request, By: w.By, Why: w.Why, Outcome: view.Applied, Note: note,
 		})
 	}
 	return err

@@ -9,7 +9,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
-	"github.com/perdure/perdure/internal/trial"
+	"github.com/perdure/perdure/internal/suspects"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -117,7 +117,7 @@ func (in *Inspector) suspects(ctx context.Context) (all []view.Suspect, err erro
 func (in *Inspector) suspectedRuns(ctx context.Context) (all []view.Suspect, err error) {
 	read := 0
 	err = in.eachStanding(ctx, entity.Book, func(book *store.Run) error {
-		for run, s := range trial.Suspects(book.Detail) {
+		for run, s := range suspects.Runs(book.Detail) {
 			if read++; read > suspectsRead {
 				return errEnough
 			}

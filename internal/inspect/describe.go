@@ -115,7 +115,7 @@ func (in *Inspector) addSwitches(ctx context.Context, workflow string, calls []v
 			continue
 		}
 		if w, off := paused[name]; off {
-			c.ActivityPaused = &view.Pause{By: w.By, Why: w.Why, Since: at(w.Time)}
+			c.ActivityPaused = &view.Pause{By: w.By, Why: w.Why, Since: at(w.Time), Until: optional(w.Ends())}
 		}
 	}
 	return nil

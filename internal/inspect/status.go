@@ -210,7 +210,7 @@ var (
 // addPauses adds the paused activities and gates, whether or not anything waits for them.
 func (in *Inspector) addPauses(ctx context.Context, o *obstacles, sum *summary) error {
 	for name, off := range o.paused {
-		sum.add(view.Wait{For: view.WaitActivityPaused, Name: name, Since: optional(off.Time), By: off.By, Why: off.Why}, "", "", "")
+		sum.add(view.Wait{For: view.WaitActivityPaused, Name: name, Since: optional(off.Time), Until: optional(off.Ends()), By: off.By, Why: off.Why}, "", "", "")
 	}
 	read := 0
 	return in.eachStanding(ctx, entity.Gate, func(row *store.Run) error {

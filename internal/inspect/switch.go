@@ -26,7 +26,7 @@ func (in *Inspector) Switches(ctx context.Context, current bool) ([]view.SwitchR
 		log = slices.SortedFunc(maps.Values(latest), func(a, b store.Switch) int {
 			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 		})
-		log = slices.DeleteFunc(log, func(w store.Switch) bool { return !w.Off })
+		log = slices.DeleteFunc(log, func(w store.Switch) bool { return !w.IsOff(in.now()) })
 		if log, err = in.withHeld(ctx, log); err != nil {
 			return nil, err
 		}
@@ -54,6 +54,6 @@ func (in *Inspector) withHeld(ctx context.Context, paused []store.Switch) ([]sto
 func SwitchRecord(s store.Switch) view.SwitchRecord {
 	return view.SwitchRecord{
 		Group: s.Group, Kind: s.Kind, Name: s.Name, Paused: s.Off, Request: s.Request, By: s.By, Why: s.Why,
-		Time: at(s.Time),
+		Time: at(s.Time), Until: optional(s.Ends()),
 	}
 }

@@ -164,7 +164,7 @@ func (o *obstacles) ofRow(c *store.Call, workflow string) view.Wait {
 		code = store.StepName(workflow, c.Name)
 	}
 	if off, paused := o.paused[code]; paused && (c.State == store.Queued || c.State == store.Offered) {
-		w.For, w.Name, w.By, w.Why = view.WaitActivityPaused, code, off.By, off.Why
+		w.For, w.Name, w.By, w.Why, w.Until = view.WaitActivityPaused, code, off.By, off.Why, optional(off.Ends())
 	}
 	return w
 }

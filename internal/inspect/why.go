@@ -92,7 +92,7 @@ func sentence(w *view.Wait) string {
 	case view.WaitInDoubt:
 		return call + inDoubt + failed + decideDoubt
 	case view.WaitActivityPaused:
-		return fmt.Sprintf("activity %s is paused%s; resume it with ops.ResumeActivity", w.Name, by)
+		return fmt.Sprintf("activity %s is paused%s%s; resume it with ops.ResumeActivity", w.Name, by, until)
 	case view.WaitGatePaused:
 		return fmt.Sprintf("%s waits at gate %s, which is paused%s; resume it with ops.ResumeGate", call, w.Gate, by)
 	case view.WaitBreaker:

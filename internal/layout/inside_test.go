@@ -20,28 +20,27 @@ type inside struct {
 
 var insides = []inside{
 	{"internal/core", 2, `
-		values:     totals ids uniform dedup gateword judged mismatch turn detail control program pin times input progress doubt call block
-		journal:    parts journal
-		ledger:     tally ledger
+		values:     ids mismatch turn detail control pin times input progress call
+		journal:    parts
+		ledger:     ledger
 		row:        runrow
-		calls:      due calls row
-		gating:     gating collect admission
-		attempts:   ready apply closing question verdict questionend attempt admit
+		calls:      calls
+		gating:     gating admission
+		attempts:   ready apply question verdict attempt
 		signals:    mailbox
 		children:   child
 		operations: operate
 		retries:    runretry
-		run:        self chain events record command blockcommand attribute version update replay rejoin load
-		            run cut reset runcontrol canceled limit take wake step
-		gates:      standing note gateturn gateedit gatereset gate
-		schedules:  nominal fire fireend scheduleword timetable
+		run:        run chain events replay command block update cut runcontrol step
+		gates:      standing gate gateoperate
+		schedules:  fire timetable
 	`},
 	{"internal/engine", 18, `
-		values:    declared config build pools stepper report limit
+		values:    config definitions pools stepper report
 		locations: location
-		residents: external update reset transaction gate slots intake order waiting durable inbox look resident dispatcher wake line
-		runs:      pause reuse unserved observe child chain unread verify attempt queue suspects determinism watched checkcode damaged park move load run turn schedule answer standing
-		places:    recovery takeover holder switches queues
+		residents: slots intake inbox durable look resident dispatcher line
+		runs:      observe child chain attempt queue suspects park checkcode move load run turn answer standing
+		places:    takeover holder queues switches
 		engine:    health local engine
 	`},
 }

@@ -107,7 +107,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/suspects",
-		why: "which calls are tried together is decided by what is on record of them, and by nothing else",
+		why: "which calls and runs are tried together is decided by what is on record of them, and by nothing else",
 	},
 	{
 		pkg: "internal/core",
@@ -341,7 +341,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/inspect",
-		may: []string{"internal/policylab", "store", "view", "gate/spec", "retry", "internal/core", "internal/entity", "internal/near", "internal/history", "internal/ident", "internal/message", "internal/record", "internal/gates", "internal/trial"},
+		may: []string{"internal/policylab", "store", "view", "gate/spec", "retry", "internal/core", "internal/entity", "internal/near", "internal/history", "internal/ident", "internal/message", "internal/record", "internal/gates", "internal/suspects"},
 		why: "what only reads stands on store.Reader: it can change nothing and needs no engine",
 	},
 	{
@@ -353,11 +353,6 @@ var table = []row{
 		pkg: "internal/message",
 		may: []string{"store", "internal/core", "internal/history", "internal/entity", "internal/ident"},
 		why: "those who send and those who read a message share its format and nothing else",
-	},
-	{
-		pkg: "internal/trial",
-		may: []string{"store"},
-		why: "which runs are suspects follows from what is on record: it needs no engine",
 	},
 	{
 		pkg: "internal/clock",
@@ -413,7 +408,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/suspicion",
-		may: []string{"store", "internal/clock", "internal/core", "internal/dispatch", "internal/entity", "internal/ident", "internal/logs", "internal/outage", "internal/placement", "internal/record", "internal/suspects", "internal/trial"},
+		may: []string{"store", "internal/clock", "internal/core", "internal/dispatch", "internal/entity", "internal/ident", "internal/logs", "internal/outage", "internal/placement", "internal/record", "internal/suspects"},
 		why: "what may kill a process is known from what is on record: it runs no code, and asks for no run",
 	},
 	{
@@ -428,12 +423,12 @@ var table = []row{
 	},
 	{
 		pkg: "internal/serve",
-		may: []string{"activity", "retry", "store", "internal/attempt", "internal/clock", "internal/core", "internal/dispatch", "internal/history", "internal/ident", "internal/message", "internal/record", "internal/seal", "internal/see"},
+		may: []string{"activity", "retry", "store", "internal/attempt", "internal/clock", "internal/core", "internal/dispatch", "internal/history", "internal/ident", "internal/logs", "internal/message", "internal/outage", "internal/record", "internal/seal", "internal/see"},
 		why: "a process that serves queues runs attempts as a node does, and has neither runs nor partitions",
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"intercept", "internal/around", "internal/attempt", "internal/dispatch", "internal/placement", "internal/post", "internal/suspicion", "internal/sweep", "internal/serve", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/errname", "internal/lossy", "internal/near", "internal/record", "internal/message", "internal/seal", "internal/see"},
+		may: []string{"intercept", "internal/around", "internal/attempt", "internal/dispatch", "internal/placement", "internal/post", "internal/suspicion", "internal/sweep", "internal/serve", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/suspects", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/errname", "internal/lossy", "internal/near", "internal/record", "internal/message", "internal/seal", "internal/see"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{
@@ -489,7 +484,7 @@ var table = []row{
 	},
 	{
 		pkg:  "cmd/perdure/...",
-		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "codec", "store/copying", "store/memory", "store/sqlite", "store/postgres", "flow", "internal/flow/syntax", "internal/flow/eval", "internal/flow/check", "internal/flow/rehearsal", "access", "api", "dashboard", "internal/dbname", "internal/filelock", "internal/human", "internal/see", "internal/near", "internal/notation", "internal/command", "internal/listing", "internal/param", "internal/policyedit", "internal/torture", "internal/wording", "cmd/perdure/...", "internal/seal"},
+		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "codec", "store/copying", "store/memory", "store/sqlite", "store/postgres", "flow", "internal/flow/syntax", "internal/flow/eval", "internal/flow/check", "internal/flow/rehearsal", "access", "api", "dashboard", "internal/dbname", "internal/filelock", "internal/human", "internal/see", "internal/near", "internal/notation", "internal/command", "internal/listing", "internal/param", "internal/policyedit", "internal/torture", "internal/wording", "telemetry", "cmd/perdure/...", "internal/seal"},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "github.com/clipperhouse/displaywidth", "golang.org/x/sys", "github.com/jackc/pgx/v5"},
 		test: []string{"github.com/rogpeppe/go-internal/testscript"},
 		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot. Its help lists the keys of internal/notation, as docs/notation.md does. It checks, formats and rehearses flow files, which needs their trees",

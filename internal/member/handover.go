@@ -61,29 +61,18 @@ func (m *Member) giveAll(ms *store.Membership) {
 	m.mu.Lock()
 	node := m.node.ID
 	unserved := m.unserved(ms, served)
-	for _, p := range unserved {
+	all := slices.DeleteFunc(served, func(p Partition) bool { return p.Closed || m.moving[p.Number] })
+	for _, p := range append(numbers(all), unserved...) {
 		m.moving[p] = true
 	}
 	m.mu.Unlock()
 	if len(unserved) > 0 {
 		m.moves.Go(func() { m.release(node, unserved) })
 	}
-	if all := m.closeAll(); len(all) > 0 {
+	if len(all) > 0 {
+		m.config.Holder.Close(all)
 		m.moves.Go(func() { m.handOver(m.ctx, all) })
 	}
-}
-
-// closeAll closes the partitions that are not moving, and returns them.
-func (m *Member) closeAll() []Partition {
-	served := m.config.Holder.Served()
-	m.mu.Lock()
-	all := slices.DeleteFunc(served, func(p Partition) bool { return p.Closed || m.moving[p.Number] })
-	for _, p := range all {
-		m.moving[p.Number] = true
-	}
-	m.mu.Unlock()
-	m.config.Holder.Close(all)
-	return all
 }
 
 // handOver hands over closed partitions that are marked as moving. It releases each when

@@ -17,7 +17,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Config configures a Nodes.
+// Config is what a Nodes, and who stands on it, knows of the process and its group.
 type Config struct {
 	Context context.Context // ends with the engine
 	Store   store.Store
@@ -124,11 +124,7 @@ func (n *Nodes) all() []store.Member {
 	if known != nil {
 		return known
 	}
-	var read []store.Member
-	err := n.config.Watch.Insist(n.config.Context, "reading the nodes of the group", func() (err error) {
-		read, err = n.config.Store.Nodes(n.config.Context)
-		return err
-	})
+	read, err := outage.Read(n.config.Context, n.config.Watch, "reading the nodes of the group", n.config.Store.Nodes)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if err != nil {

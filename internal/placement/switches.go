@@ -44,17 +44,22 @@ func (s *Switches) Add(log []store.Switch) (fresh []store.Switch, released bool)
 	return fresh, released
 }
 
-// Paused returns the switches that pause activities, by name of the activity.
-func (s *Switches) Paused() map[string]store.Switch {
+// Paused returns the switches that pause activities at a time, by name of the activity, and when the
+// first of the pauses ends by itself, 0 if none does.
+func (s *Switches) Paused(now int64) (paused map[string]store.Switch, ends int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	paused := map[string]store.Switch{}
+	paused = map[string]store.Switch{}
 	for key, w := range s.latest {
-		if key.kind == store.SwitchActivity && w.Off {
-			paused[key.name] = w
+		if key.kind != store.SwitchActivity || !w.IsOff(now) {
+			continue
+		}
+		paused[key.name] = w
+		if at := w.Ends(); at != 0 && (ends == 0 || at < ends) {
+			ends = at
 		}
 	}
-	return paused
+	return paused, ends
 }
 
 // Canary returns the switch that is in force, nil if none is.

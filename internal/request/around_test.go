@@ -29,8 +29,15 @@ func TestE110_WithoutInterceptorsAStartCostsNoMore(t *testing.T) {
 	c := beside(nil)
 	defer c.Close()
 	req := Start{WorkflowID: "a", Type: "w"}
-	bare := testing.AllocsPerRun(100, func() { _, _ = c.startRun(t.Context(), req) })
-	decorated := testing.AllocsPerRun(100, func() { _, _, _ = c.StartRun(t.Context(), req) })
+	fewest := func(f func()) float64 { // what else the process does is counted, too
+		n := testing.AllocsPerRun(100, f)
+		for range 4 {
+			n = min(n, testing.AllocsPerRun(100, f))
+		}
+		return n
+	}
+	bare := fewest(func() { _, _ = c.startRun(t.Context(), req) })
+	decorated := fewest(func() { _, _, _ = c.StartRun(t.Context(), req) })
 	if decorated > bare {
 		t.Errorf("a start allocates %v times, and %v times without what decorates it", decorated, bare)
 	}

@@ -166,7 +166,7 @@ func TestI22_RequestsOutOfBoundsAreRefused(t *testing.T) {
 			"an update without a name":  second(a.Update(a.ctx, "o", "", "", history.Payload{})),
 			"a gate without a name":     a.PauseGate(a.ctx, "", true, By{}),
 			"an empty edit of a gate":   second(a.EditGate(a.ctx, "door", view.GateEdit{}, true, By{})),
-			"an activity without name":  second(a.SwitchActivity(a.ctx, "", true, "", By{})),
+			"an activity without name":  second(a.SwitchActivity(a.ctx, "", true, 0, "", By{})),
 			"a share over everything":   second(a.SetCanary(a.ctx, "b", 101, true, By{})),
 			"a share of nothing":        second(a.SetCanary(a.ctx, "", 5, true, By{})),
 			"the end of no canary":      second(a.EndCanary(a.ctx, false, By{})),

@@ -97,7 +97,7 @@ func TestE110_EveryVerbIsIntercepted(t *testing.T) {
 		a.Must(err)
 		_, err = a.Control(a.ctx, "c", "", core.Control{Operation: core.PauseTheRun})
 		a.Must(err)
-		_, err = a.SwitchActivity(a.ctx, "charge", true, "", By{})
+		_, err = a.SwitchActivity(a.ctx, "charge", true, 0, "", By{})
 		a.Must(err)
 		a.Must(a.Cancel(a.ctx, "c", "", By{}))
 		a.Must(a.Terminate(a.ctx, "c", "", By{}))

@@ -302,7 +302,7 @@ func TestE49_SchedulesAreRefusedInWords(t *testing.T) {
 func TestE60_AnActivityIsSwitched(t *testing.T) {
 	here(t, func(a *asker) {
 		for range 2 {
-			record, err := a.SwitchActivity(a.ctx, "charge", true, "r", By{Why: "enough"})
+			record, err := a.SwitchActivity(a.ctx, "charge", true, 0, "r", By{Why: "enough"})
 			if err != nil || !record.Paused || record.By != "asker-1" || record.Why != "enough" || record.Request != "r" {
 				a.Errorf("it is %+v, %v", record, err)
 			}
@@ -328,7 +328,7 @@ func TestE150_ACanaryIsSetAndEnded(t *testing.T) {
 		}
 		for name, err := range map[string]error{
 			"share": second(a.SetCanary(a.ctx, "b2", 50, false, by("r"))), "build": second(a.SetCanary(a.ctx, "b3", 12.5, false, by("r"))), "end": second(a.EndCanary(a.ctx, false, by("r"))),
-			"switch": second(a.SwitchActivity(a.ctx, "charge", true, "r", By{})),
+			"switch": second(a.SwitchActivity(a.ctx, "charge", true, 0, "r", By{})),
 		} {
 			if !asInput(err, "was used for something else") {
 				a.Errorf("the ID for another %s: %v", name, err)
@@ -366,7 +366,7 @@ func twoCalls(w *roomtest.Work) (any, error) {
 	return "shipped", w.Call("ship", roomtest.Seconds(1))
 }
 
-// TestE60_ARunIsReset: the next run of the chain goes on from a call, of an open run as of a closed
+// TestE60_ARunIsReset: the next run of the chain continues from a call, of an open run as of a closed
 // one; the same request does it once.
 func TestE60_ARunIsReset(t *testing.T) {
 	both(t, func(a *asker) {
@@ -389,7 +389,7 @@ func TestE60_ARunIsReset(t *testing.T) {
 			row := a.state(id)
 			d, err := a.read.Describe(a.ctx, id, "")
 			if err != nil || row.ID == run || d.Base == nil || d.Base.RunID != run || d.Base.Call != 2 || d.Base.Why != "mended" || len(d.Pending) != 1 || d.Pending[0].Name != "ship" {
-				a.Errorf("%s goes on as %+v, %v", id, d, err)
+				a.Errorf("%s continues as %+v, %v", id, d, err)
 			}
 			resets := 0
 			group, err := a.read.AuditGroup(a.ctx, view.AuditFilter{})

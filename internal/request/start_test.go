@@ -454,7 +454,7 @@ func TestE64_ARefusingClientRefusesEverything(t *testing.T) {
 		"complete": func() error { return c.CompleteAttempt(ctx, "token", history.Payload{}) },
 		"gate":     func() error { return c.PauseGate(ctx, "door", true, By{}) },
 		"schedule": func() error { return c.PauseSchedule(ctx, "s", true, By{}) },
-		"switch":   func() error { _, err := c.SwitchActivity(ctx, "charge", true, "", By{}); return err },
+		"switch":   func() error { _, err := c.SwitchActivity(ctx, "charge", true, 0, "", By{}); return err },
 		"transact": func() error { return c.Transact(ctx, func(context.Context, any) error { return nil }) },
 		"canary":   func() error { _, err := c.SetCanary(ctx, "build-2", 5, false, By{}); return err },
 	} {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/see"
@@ -68,7 +67,7 @@ func (o owner) Ended(e attempt.End) {
 	if name != "" && e.Survived() {
 		s.config.Survived(name, core.AttemptID(x.Run, x.Call, x.Number))
 	}
-	s.config.Free(e.Slot)
+	s.config.Attempts.Granted(e.Slot.Free())
 	s.ended.Ring()
 	s.Freed()
 }
@@ -101,25 +100,23 @@ func (o owner) TrialOver(x *attempt.Attempt) {
 		s.config.Survived(name, core.AttemptID(x.Run, x.Call, x.Number))
 		s.Wake() // others of its activity may be claimed
 	}
-	s.config.Granted(x.LeaveProbation())
-}
-
-func (o owner) Granted(grants []dispatch.Grant) { o.s.config.Granted(grants) }
-
-func (o owner) Token(x *attempt.Attempt) string {
-	return o.s.config.Token(x.Partition, x.Run, x.Call, x.Number)
+	s.config.Attempts.Granted(x.LeaveProbation())
 }
 
 // giveBack returns a task that cannot run here. The reason is this process, so no attempt is
 // charged.
 func (s *Server) giveBack(k attempt.Key, h *held) {
 	s.mu.Lock()
-	s.held[k] = h
-	h.counts = false
-	s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: k.Call, Attempt: k.Number, Outcome: core.Drained, Unbegun: true}})
+	s.returns(k, h)
 	s.mu.Unlock()
-	s.config.Free(h.slot)
+	s.config.Attempts.Granted(h.slot.Free())
 	s.ended.Ring()
+}
+
+// returns enqueues the end of an attempt that does not begin here. The server's mu is held.
+func (s *Server) returns(k attempt.Key, h *held) {
+	s.held[k], h.counts = h, false
+	s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: k.Call, Attempt: k.Number, Outcome: core.Drained, Unbegun: true}})
 }
 
 // settle makes ends durable and posts heartbeats until the server ends.
@@ -160,8 +157,8 @@ func (s *Server) say() bool {
 		_ = s.postBeat(b.held, b.beat, b.over)
 	}
 	left, err := s.settleAll(ends)
-	if err != nil {
-		s.away("telling how attempts ended", err)
+	if err != nil && s.ctx.Err() == nil {
+		s.config.Watch.Away("telling how attempts ended", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -289,14 +286,18 @@ func (s *Server) settleTogether(ends []*end) error {
 	if err != nil {
 		return err
 	}
-	s.config.Back()
+	s.config.Watch.Back()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, e := range ends {
 		delete(s.held, e.key)
 		s.settled[e.key] = true
-		if errs[i] != nil {
-			s.config.Dropped(e.key, e.input.Outcome)
+		switch { // those with an error came too late
+		case errs[i] == nil:
+		case e.input.Outcome == core.Completed:
+			s.config.Log.ResultRefused(e.key.Run, e.key.Call, e.key.Number)
+		default:
+			s.config.Log.InputsLate(e.key.Run, 1)
 		}
 	}
 	s.quiet.Broadcast()

@@ -15,6 +15,8 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/logs"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/see"
@@ -37,20 +39,15 @@ type Config struct {
 	Paused     func(activity string) bool // in the group
 	// Doubted reports whether workers of this build died with calls of an activity, how many
 	// calls were alone at that, and whether another may be tried.
-	Doubted    func(activity string) (deaths int, doubted, try bool)
-	Survived   func(activity, attemptID string)    // is told of attempts that ended, or ran for long
-	Body       func(run string, t *Task) seal.Body // returns nil if there is none
-	Slots      *dispatch.Slots                     // of the process
-	Free       func(*dispatch.Slot)                // frees a slot
-	Granted    func([]dispatch.Grant)
-	Ahead      time.Duration  // how long before its time an attempt may be offered
-	Alone      bool           // the process serves no runs, so the server sets the clock
-	Attempts   attempt.Config // without Owner and Left
-	Token      func(partition int, run string, call int64, number int) string
-	Away       func(what string, err error) // reports an outage of the database
-	Back       func()
-	Unreadable func(activity string, rest time.Duration, err error)
-	Dropped    func(k attempt.Key, how core.Outcome) // an end came too late
+	Doubted  func(activity string) (deaths int, doubted, try bool)
+	Survived func(activity, attemptID string)    // is told of attempts that ended, or ran for long
+	Body     func(run string, t *Task) seal.Body // returns nil if there is none
+	Slots    *dispatch.Slots                     // of the process
+	Ahead    time.Duration                       // how long before its time an attempt may be offered
+	Alone    bool                                // the process serves no runs, so the server sets the clock
+	Attempts attempt.Config                      // without Owner and Left
+	Watch    *outage.Watch                       // of the database
+	Log      *logs.Log
 }
 
 // Server claims and runs attempts. It is safe for concurrent use.
@@ -288,9 +285,7 @@ func (s *Server) attend() {
 		k := keyOf(t.TaskRef)
 		still[k] = t
 		if s.held[k] == nil && !s.settled[k] { // the reply to its claim was lost
-			h := &held{task: store.Task{TaskRef: t.TaskRef}}
-			s.held[k] = h
-			s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: t.Number, Attempt: t.Attempt, Outcome: core.Drained, Unbegun: true}})
+			s.returns(k, &held{task: store.Task{TaskRef: t.TaskRef}})
 		}
 	}
 	for k, h := range s.held {
@@ -304,12 +299,6 @@ func (s *Server) attend() {
 		}
 	}
 	s.ended.Ring()
-}
-
-func (s *Server) away(what string, err error) {
-	if s.ctx.Err() == nil {
-		s.config.Away(what, err)
-	}
 }
 
 func keyOf(t store.TaskRef) attempt.Key {
@@ -364,22 +353,29 @@ func (s *Server) claim(i int, names []string, most int) (more, left bool) {
 	}
 	defer func() {
 		for _, slot := range slots {
-			s.config.Free(slot)
+			s.config.Attempts.Granted(slot.Free())
 		}
 	}()
 	if len(slots) == 0 {
 		return false, true
 	}
-	if !s.beginClaim() {
+	s.mu.Lock()
+	s.claiming = !s.draining
+	draining := s.draining
+	s.mu.Unlock()
+	if draining {
 		return false, false
 	}
-	defer s.endClaim()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.claiming = false
+		s.quiet.Broadcast()
+	}()
 	lane := s.config.Slots.Take(dispatch.Probation)
 	laneTaken := lane == nil // a suspect would have to wait
 	defer func() {
-		if lane != nil {
-			s.config.Free(lane)
-		}
+		s.config.Attempts.Granted(lane.Free())
 	}()
 	claim := store.TaskClaim{Worker: s.id, Partitions: s.config.Group, Queue: q.Name, Names: names, Suspects: lane != nil, Turns: s.turns[i]}
 	claim.Limit = len(slots)
@@ -404,21 +400,6 @@ func (s *Server) claim(i int, names []string, most int) (more, left bool) {
 	// Of several keys each was asked for its part, and some may have had less.
 	more = len(claimed) == claim.Limit || len(usual) > 0 && usual[0].Key != usual[len(usual)-1].Key
 	return more, more || laneTaken
-}
-
-// beginClaim records that a claim is in flight. It returns false if the server drains.
-func (s *Server) beginClaim() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.claiming = !s.draining
-	return s.claiming
-}
-
-func (s *Server) endClaim() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.claiming = false
-	s.quiet.Broadcast()
 }
 
 // free returns how many more attempts of a queue may run.
@@ -467,13 +448,8 @@ func (s *Server) begin(t store.Task, queue int, slot *dispatch.Slot) {
 		return
 	}
 	info := activity.Info{
-		WorkflowID: data.WorkflowID, RunID: t.Run, Workflow: data.Workflow, Activity: d.Name,
-		CallID: data.CallID, AttemptID: core.AttemptID(t.Run, d.Call, d.Attempt), Trace: d.Trace,
-		Question: d.Question(), Attempt: d.Attempt, Max: d.Max, Allowed: d.Allowed, Final: d.Final,
-		Scheduled: time.Unix(0, d.Scheduled), Started: time.Unix(0, t.Claimed), Headers: data.Headers,
-	}
-	if d.AttemptTimeout > 0 {
-		info.Deadline = info.Started.Add(d.AttemptTimeout)
+		WorkflowID: data.WorkflowID, RunID: t.Run, Workflow: data.Workflow, CallID: data.CallID, AttemptID: core.AttemptID(t.Run, d.Call, d.Attempt),
+		Started: time.Unix(0, t.Claimed), Headers: data.Headers,
 	}
 	s.attempts.Begin(attempt.Spec{
 		Run: t.Run, Tenure: dispatch.Tenure{Partition: t.Partition}, Dispatch: d, Info: info, Body: body, Slot: slot,

@@ -49,7 +49,7 @@ func (s *Server) cannotRead(activity string, err error) {
 		u.failures++
 		rest := readAgain.Delay(u.failures)
 		s.unread[activity] = unreadable{err, time.Now().Add(rest), u.failures, false}
-		defer s.config.Unreadable(activity, rest, err)
+		defer s.config.Log.AttemptUnreadable(activity, rest, err)
 	}
 	s.mu.Unlock()
 }

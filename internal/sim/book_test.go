@@ -59,6 +59,18 @@ func (b *book) end(e *entry, did bool) {
 	e.did, e.failed = did, !did
 }
 
+// of is what is noted of the attempts of a run; somebody may still answer them from outside.
+func (b *book) of(run string) (all []entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.order {
+		if e.run == run {
+			all = append(all, *e)
+		}
+	}
+	return all
+}
+
 // turnedAway stands for the outcome of an answer to an attempt that was over, as its sender was told.
 const turnedAway = "turned away"
 

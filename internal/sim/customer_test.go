@@ -77,7 +77,7 @@ func (w *world) insist(o *order, what string, ask func(ctx context.Context) any)
 			w.complain("%s of %s: %v", what, o.id, err)
 			return false
 		}
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(rest(err))
 	}
 	w.complain("I6: %s of %s got no answer in an hour: %s", what, o.id, w.describe(o.id))
 	return false
@@ -130,8 +130,17 @@ func (w *world) update(o *order, i int) {
 			}
 			return
 		}
-		time.Sleep(time.Second)
+		time.Sleep(time.Second + rest(err))
 	}
+}
+
+// rest is how long a customer waits before asking again: longer when told that the database is
+// copied, because what may have been done is much to check.
+func rest(err error) time.Duration {
+	if _, copied := errors.AsType[*store.SealedError](err); copied {
+		return 5 * time.Second
+	}
+	return 300 * time.Millisecond
 }
 
 func (w *world) isMarred(id string) bool {

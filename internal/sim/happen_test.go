@@ -64,6 +64,8 @@ func (w *world) happen(ev *event) {
 		n := w.client
 		w.mu.Unlock()
 		n.die()
+	case copiesAll:
+		w.copyAll(d)
 	default:
 		w.errands.Go(func() { w.meddle(ev) })
 	}
@@ -153,7 +155,11 @@ func (w *world) meddle(ev *event) {
 	case editsPolicy:
 		control(core.Control{Operation: core.EditPolicy, Change: fmt.Sprintf("[backoff: %dms, jitter: none]", 1+d.of("backoff").below(3000))})
 	case switchesOff, switchesOn:
-		_, err := c.SwitchActivity(ctx, name, ev.what == switchesOff, "", by)
+		lasts := time.Duration(0) // until somebody switches it on
+		if ev.what == switchesOff && d.of("lasts").oneIn(2) {
+			lasts = time.Duration(1+d.of("for").below(6000)) * time.Millisecond
+		}
+		_, err := c.SwitchActivity(ctx, name, ev.what == switchesOff, lasts, "", by)
 		w.tolerate(err, "a switch of %s", name)
 	case pausesGate, resumesGate:
 		err := c.PauseGate(ctx, narrow.Name(), ev.what == pausesGate, by)
@@ -232,7 +238,8 @@ func mayBeTold(err error) bool {
 			return true
 		}
 	}
-	return store.Unavailable(err)
+	_, copied := errors.AsType[*store.SealedError](err)
+	return copied || store.Unavailable(err)
 }
 
 // taken are the operations that take back what people have paused.
@@ -266,10 +273,10 @@ func (w *world) release() {
 	for _, s := range on {
 		switch {
 		case s.Paused && s.Kind == store.SwitchActivity:
-			try("a switch", func() error { _, err := w.desk().SwitchActivity(ctx, s.Name, false, "", by); return err })
+			try("a switch", func() error { _, err := w.desk().SwitchActivity(ctx, s.Name, false, 0, "", by); return err })
 		case s.Paused && s.Kind == store.SwitchCrash:
 			of, _ := store.OfCrash(s.Name)
-			try("what is held back", func() error { _, err := w.desk().SwitchActivity(ctx, of, false, "", by); return err })
+			try("what is held back", func() error { _, err := w.desk().SwitchActivity(ctx, of, false, 0, "", by); return err })
 		case s.Paused && s.Kind == store.SwitchCanary:
 			try("the end of the canary", func() error { _, err := w.desk().EndCanary(ctx, false, by); return err })
 		}

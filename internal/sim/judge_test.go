@@ -64,7 +64,7 @@ func (w *world) judge() {
 // left says what is left in queues and inboxes, "" for nothing.
 func (w *world) left() string {
 	ctx := context.Background()
-	db, err := w.db.Open(ctx)
+	db, err := w.database().Open(ctx)
 	if err != nil {
 		return err.Error()
 	}
@@ -99,6 +99,8 @@ func (w *world) ill() string {
 
 // open is how many runs are open.
 func (w *world) open() (n int) {
+	w.writing.Lock()
+	defer w.writing.Unlock()
 	for id, r := range w.model.runs {
 		if entity.KindOf(id) == entity.Run && !r.closed {
 			n++
@@ -219,10 +221,7 @@ func (w *world) judgeLedger(row *store.Run, ledger []view.Attempt) {
 		}
 	}
 	w.judgeCharges(row.ID, ledger)
-	for _, e := range w.book.order {
-		if e.run != row.ID {
-			continue
-		}
+	for _, e := range w.book.of(row.ID) {
 		a := byID[e.attempt]
 		switch {
 		case a == nil:
@@ -237,7 +236,7 @@ func (w *world) judgeLedger(row *store.Run, ledger []view.Attempt) {
 				if w.steady() && a.Ended != nil && a.Ended.After(e.answered.Add(time.Second)) {
 					w.complain("who answered attempt %s of %s was told that it is over; it ended %s later: %s", e.attempt, e.activity, a.Ended.Sub(e.answered), a.Outcome)
 				}
-			case !w.cameLate(e, a):
+			case !w.cameLate(&e, a):
 				w.complain("attempt %s of %s was answered from outside, %s; it ended %s", e.attempt, e.activity, e.answer, a.Outcome)
 			}
 		case a.Outcome == view.OutcomeCompleted && !e.did:

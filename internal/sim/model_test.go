@@ -203,7 +203,7 @@ func (m *model) move(move *store.Move, err error) {
 		return
 	}
 	// Which ward that is, and its epoch, is the store's affair.
-	db, _ := m.world.db.Open(m.world.t.Context())
+	db, _ := m.world.database().Open(m.world.t.Context())
 	defer db.Close()
 	row, err := db.Find(m.world.t.Context(), move.Partition, r.workflowID, move.Run)
 	if err != nil || row.Ward == 0 {
@@ -415,6 +415,8 @@ func (m *model) ended(id string) bool {
 
 // tickets is how many calls stand at gates, or rest there.
 func (m *model) tickets() (n int) {
+	m.world.writing.Lock()
+	defer m.world.writing.Unlock()
 	for id, r := range m.runs {
 		if entity.KindOf(id) != entity.Gate {
 			continue

@@ -65,6 +65,7 @@ const (
 	cancelsAll
 	setsSchedule
 	setsCanary
+	copiesAll
 	happenings
 )
 

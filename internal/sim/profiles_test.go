@@ -72,6 +72,10 @@ var profiles = []*profile{
 		only: []happening{dies, leaves, leaves, leaves, joins, freezes, isCutOff, storms, databaseAway, movesRun, retriesNow, pausesCall, resumesCalls},
 		of:   []kind{charged, charged, charged, spread}},
 
+	// Open work is lost, doubled or early when it moves to another database.
+	{name: "moved-to-a-server", programs: 4, events: 6, lasts: 10 * time.Second,
+		only: []happening{copiesAll, copiesAll, dies, joins, storms, deadlyStorm, pausesCall, setsSchedule}},
+
 	// A limit over all nodes is passed while its calls move between them.
 	{name: "over-the-limit", programs: 4, events: 10, lasts: 10 * time.Second,
 		only: []happening{dies, leaves, joins, freezes, isCutOff, pausesGate, resumesGate, movesRun},

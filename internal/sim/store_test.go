@@ -14,7 +14,7 @@ type opener struct{ node *node }
 
 func (o opener) Open(ctx context.Context) (store.Store, error) {
 	n := o.node
-	inner, err := carry(ctx, n, vOpen, "", 0, func() (store.Store, error) { return n.world.db.Open(ctx) })
+	inner, err := carry(ctx, n, vOpen, "", 0, func() (store.Store, error) { return n.world.database().Open(ctx) })
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ const (
 	vAttend
 	vClaimTasks
 	vSettleTasks
+	vSeal
 	lastWrite
 	vDue
 	vInbox
@@ -44,7 +45,7 @@ const (
 var verbNames = [verbs]string{
 	vOpen: "open", vJoin: "join", vRenew: "renew", vLeave: "leave", vClaim: "claim", vRelease: "release", vMove: "move", vDissolve: "dissolve",
 	vCommit: "commit", vGroup: "group", vSecret: "secret", vCreate: "create", vPost: "post", vTake: "take", vSwitch: "switch", vDelete: "delete",
-	vTransact: "transact", vAttend: "attend", vClaimTasks: "grab", vSettleTasks: "settle", vDue: "due", vInbox: "inbox", vLoad: "load", vRead: "read",
+	vTransact: "transact", vAttend: "attend", vClaimTasks: "grab", vSettleTasks: "settle", vSeal: "seal", vDue: "due", vInbox: "inbox", vLoad: "load", vRead: "read",
 }
 
 var errCrashed = errors.New("the process is dead")

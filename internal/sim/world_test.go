@@ -20,7 +20,6 @@ type world struct {
 	plan
 	t       *testing.T
 	dice    dice
-	db      *memory.Database
 	trace   *trace
 	book    *book
 	model   *model
@@ -28,8 +27,12 @@ type world struct {
 	lease   time.Duration
 	writing sync.Mutex // a verb that writes, and what the model makes of it, are one
 	errands sync.WaitGroup
+	copies  sync.WaitGroup // to other databases
 
 	mu      sync.Mutex
+	db      *memory.Database
+	copying bool
+	made    int     // databases
 	nodes   []*node // all that there ever were
 	alive   []*node // servers and workers
 	client  *node
@@ -136,7 +139,7 @@ func play(t *testing.T, p plan, show io.Writer) (r result) {
 		w.seen = &hearsay{begun: w.trace.begun, forgetful: w.forgets()}
 		w.book, w.model = newBook(w.complain), newModel(w)
 		w.lease = []time.Duration{3 * time.Second, 5 * time.Second, 10 * time.Second}[w.dice.of("lease").below(3)]
-		w.db = memory.New(memory.Partitions([]int{1, 2, 5}[w.dice.of("partitions").below(3)]), memory.Clock(w.clock))
+		w.db = w.newDatabase()
 		w.run()
 		seen = w
 		r = result{faults: w.faults, sum: w.trace.sum, lines: w.trace.lines, effort: w.effort()}
@@ -201,6 +204,7 @@ func (w *world) settle(customers *sync.WaitGroup) {
 	}
 	w.mu.Unlock()
 	w.trace.add(0, "calm", 0, 0, "")
+	w.copies.Wait()
 	w.lack(server, 0, func(n *node) bool { return n.role == server && n.build == buildOf(0) })
 	w.lack(server, 1, func(n *node) bool { return n.role == server && n.build == buildOf(1) })
 	w.lack(worker, 0, (*node).serves)

@@ -1,16 +1,18 @@
 package suspicion
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/internal/clock"
-	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/placement"
-	"github.com/perdure/perdure/internal/trial"
+	"github.com/perdure/perdure/internal/suspects"
 	"github.com/perdure/perdure/store"
 )
 
@@ -41,7 +43,7 @@ type Place struct {
 	// Guarded by the room's mutex:
 	trials  *trials // nil if no run is suspected or that is not known
 	judged  int     // one more than the arrivals when that was found out; 0: not yet
-	brought map[string]core.Suspicion
+	brought map[string]suspects.Run
 	closed  bool // another node owns the location
 
 	read    map[int64]bool // epochs of dissolved wards whose books were looked for; guarded by judging
@@ -64,12 +66,20 @@ func (p *Place) Close() {
 	}
 }
 
-// book returns where the book of a place is stored.
-func (p *Place) book() entity.Standing {
+// row returns where the book of a place is stored.
+func (p *Place) row() entity.Standing {
 	if p.Ward == 0 {
 		return entity.Trials(p.room.config.Group, p.Home, 0)
 	}
 	return entity.Trials(p.room.config.Group, p.Home, p.Epoch)
+}
+
+// current returns the trials in progress, nil if nothing is suspected. The room's mutex is held.
+func (p *Place) current() *trials {
+	if t := p.trials; t != nil && !t.over {
+		return t
+	}
+	return nil
 }
 
 // trialsOf returns the trials of a place, nil if nothing is suspected. The first caller, and
@@ -104,49 +114,50 @@ func (p *Place) trialsOf(brought bool) (*trials, error) {
 // is held.
 func (p *Place) known(brought bool) (*trials, bool) {
 	t := p.trials
-	return t, p.judged != 0 && !p.Lineage.Since(p.judged-1) && (!brought || t != nil && !t.over)
+	return t, p.judged != 0 && !p.Lineage.Since(p.judged-1) && (!brought || p.current() != nil)
 }
 
 // judge starts trials if there is a reason, and makes them adopt the books of wards.
 func (p *Place) judge(brought bool) error {
 	s := p.room
 	owners := p.Lineage.Owners().All
-	died := func(epoch int64) bool { return epoch != p.Epoch && trial.Died(owners, epoch) }
+	open := func(left []byte) *suspects.Book {
+		book, err := suspects.Open(p.Epoch, p.Node, left, func(epoch int64) bool { return epoch != p.Epoch && died(owners, epoch) })
+		if err != nil {
+			s.config.Log.TrialFailed(p.Home, err)
+		}
+		return book
+	}
 	left, err := p.booksOfWards(owners)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	t, first := p.trials, p.judged == 0
+	t, first := p.current(), p.judged == 0
 	s.mu.Unlock()
-	var accused []trial.Accusation
-	if t == nil || t.over {
+	var crashes []suspects.Crash
+	if t == nil {
 		own, suspected, err := p.suspect(owners, first, brought || len(left) > 0)
 		if err != nil || !suspected {
 			return err
 		}
-		book, err := trial.Open(p.Epoch, p.Node, own, died)
-		if err != nil {
-			s.config.Log.TrialFailed(p.Home, err)
-		}
-		accused = book.Accused()
-		t = &trials{place: p, kicked: clock.NewBell(), book: book, exists: own != nil, begun: time.Now()}
+		t = &trials{place: p, kicked: clock.NewBell(), book: open(own), exists: own != nil, begun: time.Now()}
 		t.ctx, t.cancel = context.WithCancel(s.config.Context)
+		crashes = t.book.Crashes()
 	}
+	var ofWards []*suspects.Book
 	for _, rec := range left {
-		book, err := trial.Open(p.Epoch, p.Node, rec.Run.Detail, died)
-		if err == nil {
-			accused = append(accused, book.Accused()...)
-		}
+		book := open(rec.Run.Detail)
+		ofWards, crashes = append(ofWards, book), append(crashes, book.Crashes()...)
 	}
-	s.accuseRuns(accused) // before any of them is tried again
+	for _, c := range crashes { // before any of these runs is tried again
+		s.noteCrash(c)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.book.Blame(s.blamedWorkflows())
-	for _, rec := range left {
-		if err := t.book.Adopt(rec.Run.Detail, died); err != nil {
-			s.config.Log.TrialFailed(p.Home, err)
-		}
+	t.book.Alone(s.alone(store.SwitchWorkflow))
+	for i, rec := range left {
+		t.book.Adopt(ofWards[i])
 		t.adopted = append(t.adopted, rec.Run.ID)
 	}
 	if p.trials == t {
@@ -169,14 +180,15 @@ func (p *Place) judge(brought bool) error {
 // whether code is suspected: for a known reason, or because of how owners ended.
 func (p *Place) suspect(owners []store.Ownership, first, known bool) (left []byte, is bool, err error) {
 	c := &p.room.config
-	known = known || c.Store.Info().Wards && trial.SuspectedAmong(owners, c.Clock.Now())
-	died := first && trial.DiedBefore(owners, p.Epoch)
-	if p.Ward != 0 || !known && !died {
+	known = known || c.Store.Info().Wards && suspectedAmong(owners, c.Clock.Now())
+	// An owner that died may have left a book that was not removed.
+	before := first && slices.ContainsFunc(owners, func(o store.Ownership) bool { return o.Epoch < p.Epoch && !o.Survived })
+	if p.Ward != 0 || !known && !before {
 		return nil, known, nil
 	}
-	rec, err := p.readBook(p.book().Run)
+	rec, err := p.readBook(p.row().Run)
 	if rec == nil {
-		return nil, known || trial.Suspected(owners, p.Epoch), err
+		return nil, known || suspected(owners, p.Epoch), err
 	}
 	return rec.Run.Detail, true, nil
 }
@@ -210,9 +222,8 @@ func (p *Place) booksOfWards(owners []store.Ownership) (left []*store.Record, er
 // readBook returns nil if there is no such book.
 func (p *Place) readBook(run string) (rec *store.Record, err error) {
 	c := &p.room.config
-	err = c.Watch.Insist(c.Context, "reading which runs are suspected", func() (err error) {
-		rec, err = c.Store.Load(c.Context, p.Home, run)
-		return err
+	rec, err = outage.Read(c.Context, c.Watch, "reading which runs are suspected", func(ctx context.Context) (*store.Record, error) {
+		return c.Store.Load(ctx, p.Home, run)
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -222,62 +233,88 @@ func (p *Place) readBook(run string) (rec *store.Record, err error) {
 
 // Bring says that a run came from another node with evidence against it. It reports whether the
 // run is to be loaded again, because it is not on trial here yet.
-func (p *Place) Bring(run string, evidence core.Suspicion) (again bool) {
+func (p *Place) Bring(run string, evidence suspects.Run) (again bool) {
 	p.room.mu.Lock()
 	defer p.room.mu.Unlock()
-	_, seen := p.brought[run]
-	if t := p.trials; seen || t != nil && !t.over && t.book.Suspected(run) {
+	_, known := p.brought[run]
+	if t := p.current(); t != nil && !known {
+		_, known = t.book.Suspect(run)
+	}
+	if known {
 		delete(p.brought, run)
 		return false
 	}
 	if p.brought == nil {
-		p.brought = map[string]core.Suspicion{}
+		p.brought = map[string]suspects.Run{}
 	}
 	p.brought[run] = evidence
 	p.calm.Store(0)
 	return true
 }
 
-// Evidence returns what goes with a run that moves to another node, nil for nothing.
-func (p *Place) Evidence(run string) *core.Suspicion {
+// Suspect returns what is known of a run, and whether it is a suspect. It goes with a run that
+// moves to another node.
+func (p *Place) Suspect(run string) (s suspects.Run, is bool) {
 	p.room.mu.Lock()
 	defer p.room.mu.Unlock()
-	if t := p.trials; t != nil && !t.over {
-		if s, is := t.book.Suspect(run); is {
-			return (*core.Suspicion)(&s)
-		}
+	if t := p.current(); t != nil {
+		return t.book.Suspect(run)
 	}
-	return nil
-}
-
-// Poisoned reports whether the code of a run has crashed its process too often, and how often.
-func (p *Place) Poisoned(run, fingerprint string) (deaths int, is bool) {
-	p.room.mu.Lock()
-	defer p.room.mu.Unlock()
-	if t := p.trials; t != nil && !t.over {
-		return t.book.Poisoned(run, fingerprint)
-	}
-	return 0, false
-}
-
-// Excused returns the nodes that died while the code of a run was tried: its attempts on them
-// are not charged.
-func (p *Place) Excused(run string) []string {
-	p.room.mu.Lock()
-	defer p.room.mu.Unlock()
-	if t := p.trials; t != nil && !t.over {
-		return t.book.Nodes(run)
-	}
-	return nil
+	return s, false
 }
 
 // Clear takes a run out of the suspects, because a person wants it tried again.
 func (p *Place) Clear(run string) {
 	p.room.mu.Lock()
 	defer p.room.mu.Unlock()
-	if t := p.trials; t != nil && !t.over && t.book.Suspected(run) {
-		t.book.Clear(run)
-		t.cleared = append(t.cleared, run)
-		t.kicked.Ring()
+	if t := p.current(); t != nil {
+		t.clear(run, func() { t.book.Clear(run) })
 	}
+}
+
+// tenure is the longest time for which an owner that dies of the code it loads has a
+// partition: moments, plus its lease and the pause of its supervisor.
+const tenure = 10 * time.Minute
+
+// died reports whether the owner of an epoch is presumed dead.
+func died(owners []store.Ownership, epoch int64) bool {
+	return slices.ContainsFunc(owners, func(o store.Ownership) bool { return o.Epoch == epoch && !o.Survived })
+}
+
+// suspected reports whether the owners of a partition before the current epoch died one after
+// the other: the last two did, neither had it for long, and none is known to have survived. A
+// single death raises no suspicion.
+func suspected(owners []store.Ownership, current int64) bool {
+	var before []store.Ownership
+	until := int64(0)
+	for _, o := range owners {
+		if o.Epoch == current {
+			until = o.Since
+		} else if o.Epoch < current {
+			before = append(before, o)
+		}
+	}
+	return diedInARow(before, until)
+}
+
+// suspectedAmong is suspected for databases where runs move among nodes of several versions.
+// It considers the last two owners of a partition and its wards whose nodes died, up to now.
+// Nodes that survived do not count, because they may have lacked the code of the run in question.
+func suspectedAmong(owners []store.Ownership, now int64) bool {
+	dead := slices.DeleteFunc(slices.Clone(owners), func(o store.Ownership) bool { return !o.Over || o.Survived })
+	slices.SortFunc(dead, func(a, b store.Ownership) int { return cmp.Compare(a.Since, b.Since) })
+	return diedInARow(dead, now)
+}
+
+// diedInARow reports whether the last two owners died one after the other, until a time.
+func diedInARow(owners []store.Ownership, until int64) bool {
+	for at := len(owners) - 1; at >= 0; at-- {
+		if owners[at].Survived || until-owners[at].Since > int64(tenure) {
+			return false
+		}
+		if until = owners[at].Since; at == len(owners)-2 {
+			return true
+		}
+	}
+	return false
 }

@@ -9,21 +9,16 @@ import (
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/logs"
-	"github.com/perdure/perdure/internal/outage"
-	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/store"
 )
 
 // Config configures a Room.
 type Config struct {
-	Context     context.Context // ends with the engine
-	Store       store.Store
-	Name        string // of the group
-	Group       store.Group
-	Node, Build string // of this process
+	placement.Config
+	Node        string // this process
 	Clock       *clock.Clock
 	Log         *logs.Log
-	Watch       *outage.Watch // of reads
 	Slots       *dispatch.Slots
 	Commit      func(store.Turn) error
 	OnProbation func() bool            // an attempt runs in the probation lane
@@ -74,10 +69,9 @@ func (s *Room) Add(log []store.Switch) (released, ask bool) {
 	return released, s.spread()
 }
 
-// here returns what is known of code on this node's build.
-func (s *Room) here(kind, name string) Deaths {
-	return s.deaths[code{kind, name, s.config.Build}]
-}
+// hereIs names code on this node's build, and here returns what is known of it.
+func (s *Room) hereIs(kind, name string) code      { return code{kind, name, s.config.Build} }
+func (s *Room) here(kind, name string) (of Deaths) { return s.deaths[s.hereIs(kind, name)] }
 
 // Workflow returns what is known of a workflow on this node's build.
 func (s *Room) Workflow(name string) Deaths {
@@ -108,20 +102,12 @@ func (s *Room) HeldAnywhere(ctx context.Context, serves bool, paused map[string]
 		return nil
 	}
 	live := map[string]bool{s.config.Build: serves}
-	nodes, err := s.config.Store.Nodes(ctx)
+	processes, err := s.processes(ctx)
 	if err != nil {
 		return err
 	}
-	for _, n := range nodes {
-		live[n.Build] = live[n.Build] || n.Live && n.Group == s.config.Name
-	}
-	workers, err := s.config.Store.Workers(ctx)
-	if err != nil {
-		return err
-	}
-	for _, w := range workers {
-		build := record.WhatServes(&w.Worker).Build
-		live[build] = live[build] || w.Live && w.Group == s.config.Name
+	for _, p := range processes {
+		live[p.build] = live[p.build] || p.live
 	}
 	for key, of := range all {
 		if _, off := paused[key.name]; live[key.build] && !off {
@@ -148,15 +134,13 @@ func (s *Room) Doubted(activity string) (deaths int, is, try bool) {
 // dispatch.Slots.Blame.
 func (s *Room) spread() bool {
 	for t := range s.tried {
-		t.book.Blame(s.blamedWorkflows())
+		t.book.Alone(s.alone(store.SwitchWorkflow))
 	}
 	blame := map[string]dispatch.Blame{}
-	for key, of := range s.deaths {
-		if key.build != s.config.Build || of.Held != nil || key.kind != store.SwitchCrash || of.old(s.config.Clock.Now()) {
-			continue
-		}
+	for name, deaths := range s.alone(store.SwitchCrash) {
+		of := s.here(store.SwitchCrash, name)
 		until := s.begun.Add(of.Patience())
-		blame[key.name] = dispatch.Blame{Deaths: of.Deaths(), Until: until}
+		blame[name] = dispatch.Blame{Deaths: deaths, Until: until}
 		if wait := time.Until(until); wait > 0 && !s.begun.IsZero() {
 			time.AfterFunc(wait, func() { s.config.Granted(s.config.Slots.Serve()) })
 		}
@@ -164,11 +148,12 @@ func (s *Room) spread() bool {
 	return s.config.Slots.Blame(blame)
 }
 
-// blamedWorkflows returns how many runs of a workflow were alone at deaths on this node's build.
-func (s *Room) blamedWorkflows() map[string]int {
+// alone returns how many calls or runs of code of a kind were alone at deaths on this node's
+// build, by name, unless it is held.
+func (s *Room) alone(kind string) map[string]int {
 	all := map[string]int{}
 	for key, of := range s.deaths {
-		if key.kind == store.SwitchWorkflow && key.build == s.config.Build && of.Held == nil && !of.old(s.config.Clock.Now()) {
+		if key == s.hereIs(kind, key.name) && of.Held == nil && !of.old(s.config.Clock.Now()) {
 			all[key.name] = of.Deaths()
 		}
 	}

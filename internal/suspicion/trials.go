@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/clock"
-	"github.com/perdure/perdure/internal/trial"
+	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/suspects"
 	"github.com/perdure/perdure/store"
 )
 
@@ -16,7 +17,7 @@ import (
 const calm = 30 * time.Second
 
 // trials run the code of a location's runs only under a durable mark, because the previous
-// owners died one after the other, perhaps of that code. See package trial.
+// owners died one after the other, perhaps of that code. See package suspects.
 type trials struct {
 	place  *Place
 	ctx    context.Context // ends with the trials or the location
@@ -27,10 +28,10 @@ type trials struct {
 	again  *time.Timer // fires when a suspect may be tried; nil before the first
 
 	// Guarded by the room's mutex:
-	book    *trial.Book
+	book    *suspects.Book
 	waiting []*Turn
 	left    []*Turn  // their marks are to be removed
-	cleared []string // runs that went on: they are suspects no longer
+	cleared bool     // the book does not say yet that some runs are suspects no longer
 	adopted []string // rows of wards' books whose suspects this book has taken over
 
 	departing int  // turns that have left the book and are not carried out yet
@@ -41,7 +42,7 @@ type trials struct {
 type Run struct {
 	ID string
 	// Code returns the code, which may have to be looked up. Harmless code needs no mark.
-	Code func() (code trial.Code, harmless bool)
+	Code func() (code suspects.Code, harmless bool)
 	// Ends reports whether the run is about to end without its code.
 	Ends func() bool
 }
@@ -50,7 +51,7 @@ type Run struct {
 type Turn struct {
 	Run
 	trials *trials
-	code   trial.Code
+	code   suspects.Code
 	went   bool          // the run went on; see WentOn
 	done   bool          // Survived was called
 	next   chan struct{} // closed when its mark is durable; replaced by a channel that is closed when the mark is gone
@@ -95,7 +96,7 @@ func (p *Place) Try(r Run) (*Turn, error) {
 		return nil, nil
 	}
 	if brought {
-		t.book.Inherit(r.ID, trial.Suspect(evidence))
+		t.book.Inherit(r.ID, evidence)
 	}
 	t.waiting = append(t.waiting, w)
 	s.mu.Unlock()
@@ -152,29 +153,33 @@ func (w *Turn) Finished() {
 	w.trials.kicked.Ring()
 }
 
-// WentOn says whether the run went on: its turn is on record, or it moved to another node.
+// WentOn says whether the run went on: its turn is on record, so that its workflow, too, is less
+// of a suspect, or it moved to another node.
 func (w *Turn) WentOn(is bool) {
 	switch {
-	case w == nil:
+	case w == nil, w.done && !is:
+		return
 	case !w.done:
 		w.went = is
-	case is:
-		w.trials.wentOn(w)
+		return
 	}
-}
-
-// wentOn records that a turn of a run is on record, so that its workflow, too, is less of a
-// suspect.
-func (t *trials) wentOn(w *Turn) {
-	s := t.place.room
+	t, s := w.trials, w.trials.place.room
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	suspected := t.book.Suspected(w.ID)
-	if t.book.WentOn(w.ID, w.code.Workflow) {
-		s.acquitWorkflow(w.code.Workflow)
-	}
-	if suspected {
-		t.cleared = append(t.cleared, w.ID)
+	t.clear(w.ID, func() {
+		if t.book.WentOn(w.ID, w.code.Workflow) && !s.begun.IsZero() {
+			workflow := s.hereIs(store.SwitchWorkflow, w.code.Workflow)
+			s.config.Go(func() { s.write(workflow, survived+ident.NewToken(), "its runs went on", false) })
+		}
+	})
+}
+
+// clear takes a run out of the suspects by a change of the book, which is written if it was one.
+// The room's mutex is held.
+func (t *trials) clear(run string, change func()) {
+	_, was := t.book.Suspect(run)
+	if change(); was {
+		t.cleared = true
 		t.kicked.Ring()
 	}
 }
@@ -218,37 +223,32 @@ func (t *trials) choose() (changed bool, left, admitted []*Turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	left, t.left = t.left, nil
-	cleared := len(t.cleared) > 0
-	t.cleared = nil
+	cleared := t.cleared
+	t.cleared = false
 	t.departing += len(left)
 	for _, w := range left {
 		t.book.Survived(w.ID, w.went)
 	}
-	var ask []trial.Waiter
-	rest := t.waiting[:0]
+	var ask []suspects.Waiter
 	for _, w := range t.waiting {
-		if _, is := t.book.Poisoned(w.ID, w.code.Fingerprint); is || ends[w] || s.here(store.SwitchWorkflow, w.code.Workflow).Held != nil {
-			admitted = append(admitted, w) // it runs without its code
-			continue
+		known, _ := t.book.Suspect(w.ID)
+		if known.Poisoned(w.code.Fingerprint) || s.here(store.SwitchWorkflow, w.code.Workflow).Held != nil {
+			ends[w] = true // it runs without its code
 		}
-		ask = append(ask, trial.Waiter{Run: w.ID, Code: w.code})
-		rest = append(rest, w)
+		if !ends[w] {
+			ask = append(ask, suspects.Waiter{Run: w.ID, Code: w.code})
+		}
 	}
 	lived := time.Since(t.begun)
 	tried := t.book.Admit(ask, lived, t.alone())
 	t.lookAgain(ask, lived)
-	now := make(map[string]bool, len(tried))
-	for _, w := range tried {
-		now[w.Run] = true
-	}
-	t.waiting = nil
-	for _, w := range rest {
-		if now[w.ID] {
+	t.waiting = slices.DeleteFunc(t.waiting, func(w *Turn) bool {
+		now := ends[w] || slices.ContainsFunc(tried, func(x suspects.Waiter) bool { return x.Run == w.ID })
+		if now {
 			admitted = append(admitted, w)
-		} else {
-			t.waiting = append(t.waiting, w)
 		}
-	}
+		return now
+	})
 	return cleared || len(left)+len(tried)+len(t.adopted) > 0, left, admitted
 }
 
@@ -269,7 +269,7 @@ func (t *trials) whoEnds() map[*Turn]bool {
 
 // lookAgain sets the timer for the next suspect that waits until the process has lived long
 // enough.
-func (t *trials) lookAgain(ask []trial.Waiter, lived time.Duration) {
+func (t *trials) lookAgain(ask []suspects.Waiter, lived time.Duration) {
 	var next time.Duration
 	for _, w := range ask {
 		if wait := t.book.Again(w) - lived; wait > 0 && (next == 0 || wait < next) {
@@ -304,37 +304,37 @@ func (t *trials) alone() bool {
 // write makes the book durable.
 func (t *trials) write() bool {
 	p, s := t.place, t.place.room
-	at := p.book()
 	s.mu.Lock()
 	adopted := t.adopted
 	t.adopted = nil
 	state := store.RunState{Status: store.Standing, Wake: store.Never, Detail: t.book.Write()}
 	s.mu.Unlock()
-	turn := store.Turn{Partition: p.Home, Ward: p.Ward, Epoch: p.Epoch, Run: at.Run, State: &state}
+	turn := store.Turn{State: &state}
 	if !t.exists {
-		row, err := at.Row(s.config.Clock.Now())
+		row, err := p.row().Row(s.config.Clock.Now())
 		if err != nil {
 			s.config.Log.TrialFailed(p.Home, err)
 			return false
 		}
 		row.RunState, turn.State, turn.Create = state, nil, &row
 	}
-	t.exists = t.commit(turn)
+	t.exists = t.commit(p.row().Run, turn)
 	for _, row := range adopted {
 		if t.exists {
-			t.commit(store.Turn{Partition: p.Home, Epoch: p.Epoch, Run: row, Remove: true})
+			t.commit(row, store.Turn{Remove: true})
 		}
 	}
 	return t.exists
 }
 
-// commit writes a change of the book.
-func (t *trials) commit(turn store.Turn) bool {
-	s := t.place.room
+// commit writes a change of a row: of the book, or of one that it has adopted.
+func (t *trials) commit(row string, turn store.Turn) bool {
+	p, s := t.place, t.place.room
+	turn.Partition, turn.Ward, turn.Epoch, turn.Run = p.Home, p.Ward, p.Epoch, row
 	err := s.config.Commit(turn)
 	switch {
 	case errors.Is(err, store.ErrFenced):
-		t.place.Lose()
+		p.Lose()
 	case err != nil && s.config.Context.Err() == nil:
 		s.config.Log.TrialFailed(turn.Partition, err)
 		s.mu.Lock()
@@ -347,14 +347,16 @@ func (t *trials) commit(turn store.Turn) bool {
 // end ends the trials and removes the book if the node has lived long enough and no suspect
 // waits.
 func (t *trials) end() bool {
-	p, s := t.place, t.place.room
+	s := t.place.room
 	s.mu.Lock()
-	over := time.Since(t.begun) >= calm && !t.book.TriesSuspects() &&
-		!slices.ContainsFunc(t.waiting, func(w *Turn) bool { return t.book.Suspected(w.ID) })
+	over := time.Since(t.begun) >= calm && !t.book.TriesSuspects() && !slices.ContainsFunc(t.waiting, func(w *Turn) bool {
+		_, is := t.book.Suspect(w.ID)
+		return is
+	})
 	t.over = t.over || over
 	s.mu.Unlock()
 	if over && t.exists {
-		t.commit(store.Turn{Partition: p.Home, Ward: p.Ward, Epoch: p.Epoch, Run: p.book().Run, Remove: true})
+		t.commit(t.place.row().Run, store.Turn{Remove: true})
 	}
 	return over
 }

@@ -34,7 +34,7 @@ type Result struct {
 	Seal store.Seal // of the target
 	Sums Sums       // of the rows in the target
 	Left int64      // books of runs whose code is tried, which stay behind
-	Went bool       // the copy went on that an earlier one began
+	Went bool       // the copy continued one that an earlier process began
 	Done bool       // an earlier one had done it all
 }
 
@@ -105,7 +105,7 @@ func runsOf(ctx context.Context, db store.Store) (total int64, err error) {
 	return total, err
 }
 
-// Run makes the copy, or goes on with the one that an earlier process began. It is safe to
+// Run makes the copy, or continues with the one that an earlier process began. It is safe to
 // repeat after every error.
 func (c *Copy) Run(ctx context.Context) (*Result, error) {
 	seal, went, err := c.begin(ctx)

@@ -4,7 +4,7 @@
 // The source is closed before its first row is read, and the target before its first row is
 // written; both are told where the other one is. What a copy has done so far is noted in the
 // target, in the transaction that writes the rows. So a process that dies at any moment loses
-// nothing and doubles nothing: the next one goes on from the note.
+// nothing and doubles nothing: the next one continues from the note.
 //
 // # What changes on the way
 //

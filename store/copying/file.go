@@ -392,7 +392,7 @@ func atGate(w *store.WholeRun) bool {
 	})
 }
 
-// Open returns the IDs of the runs that an engine would go on with.
+// Open returns the IDs of the runs that an engine would continue with.
 func Open(all []store.Rows) (ids []string) {
 	for i := range all {
 		if r := &all[i].Runs[0].Run; r.Status.Open() {

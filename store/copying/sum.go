@@ -90,7 +90,7 @@ func (s Sums) Add(rows *store.Rows) {
 		s.add("tallies", 1, hash)
 	}
 	for _, w := range rows.Switches {
-		s.add("switches", 1, d.text(w.Group, w.Kind, w.Name, w.Request, w.By, w.Why).number(w.Number, w.Time, int64(w.Share)).flag(w.Off).hash())
+		s.add("switches", 1, d.text(w.Group, w.Kind, w.Name, w.Request, w.By, w.Why).number(w.Number, w.Time, int64(w.Share), w.Lasts).flag(w.Off).hash())
 	}
 }
 

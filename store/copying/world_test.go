@@ -29,7 +29,7 @@ var kinds = []string{"sleeping", "backoff", "gate", "signals", "chain", "child",
 // held is how many bodies stand still in the process that is killed.
 const held = 40
 
-// task is the input of all runs. Due is the moment before which none goes on.
+// task is the input of all runs. Due is the moment before which none continues.
 type task struct {
 	Number int
 	Due    time.Time

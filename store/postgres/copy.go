@@ -212,9 +212,9 @@ func (c *conn) insertRows(ctx context.Context, tx pgx.Tx, rows *store.Rows) erro
 			m := &messages[i]
 			return []any{m.Partition, m.WorkflowID, m.Run, m.Key, m.Kind, m.Posted, payload(m.Data)}
 		}},
-		{"switches", []string{"number", "node_group", "kind", "name", "off", "request", "by", "why", "time", "share"}, len(switches), func(i int) []any {
+		{"switches", []string{"number", "node_group", "kind", "name", "off", "request", "by", "why", "time", "share", "lasts"}, len(switches), func(i int) []any {
 			s := &switches[i]
-			return []any{s.Number, s.Group, s.Kind, s.Name, s.Off, s.Request, s.By, s.Why, s.Time, s.Share}
+			return []any{s.Number, s.Group, s.Kind, s.Name, s.Off, s.Request, s.By, s.Why, s.Time, s.Share, s.Lasts}
 		}},
 	} {
 		if err := put(ctx, tx, c.h, t.table, t.columns, t.n, t.row); err != nil {

@@ -4,7 +4,7 @@ import "testing"
 
 // TestE149_ADistributedDatabaseIsMigrated: on the Citus cluster that $PERDURE_TEST_URL names,
 // a distributed database of an earlier version is brought up to date with the run that it
-// holds, its tables stay distributed, and work goes on there.
+// holds, its tables stay distributed, and work continues there.
 func TestE149_ADistributedDatabaseIsMigrated(t *testing.T) {
 	url, options := anyServer(t)
 	if len(options) == 0 {

@@ -260,7 +260,7 @@ func TestE27_HookLeftBehindLosesItsTransaction(t *testing.T) {
 				s.step(s.insert("after")),
 			}, 1)
 			if err := <-left; err == nil {
-				t.Error("it goes on")
+				t.Error("it continues")
 			}
 			if s.orders() != "after" || s.turns() != "3" {
 				t.Errorf("%q, %s turns", s.orders(), s.turns())

@@ -61,7 +61,7 @@ func shape(w *world, schema string) string {
 }
 
 // TestE124_OpenWorkIsMigrated: a database of an earlier version is brought up to date with
-// all that it holds, and its runs go on.
+// all that it holds, and its runs continue.
 func TestE124_OpenWorkIsMigrated(t *testing.T) {
 	dsn, schema := pgtest.Shared(t).DSN("postgres"), freshSchema()
 	upgradetest.Open(t, URL(dsn, Schema(schema), Partitions(4)), URL(dsn, Schema(schema), later()))

@@ -72,7 +72,7 @@ func Pooled() Option {
 func Distributed() Option { return func(s *settings) { s.distribute = true } }
 
 // Poll makes Listen poll at this interval instead of listening. Under testing/synctest
-// virtual time stands still while a connection listens; with Poll it goes on.
+// virtual time stands still while a connection listens; with Poll it continues.
 func Poll(every time.Duration) Option { return func(s *settings) { s.poll = every } }
 
 // schemaName is the pattern of schema names: those that need no quoting in a shell.

@@ -42,7 +42,7 @@ func (s *aftermath) hear(sql string) {
 	s.role = s.role || (set || strings.Contains(strings.ToLower(sql), "set_config")) && ofRole.MatchString(sql)
 }
 
-// left returns what the hook has done so far: an abandoned one may still go on.
+// left returns what the hook has done so far: an abandoned one may still continue.
 func (t *lentTx) left() aftermath {
 	t.mu.Lock()
 	defer t.mu.Unlock()

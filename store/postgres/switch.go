@@ -8,7 +8,7 @@ import (
 )
 
 // switchColumns are what switches reads.
-const switchColumns = `number, node_group, kind, name, off, request, by, why, time, share`
+const switchColumns = `number, node_group, kind, name, off, request, by, why, time, share, lasts`
 
 func (h *handle) Switch(ctx context.Context, s store.Switch) (store.Switch, error) {
 	if err := s.Validate(); err != nil {
@@ -37,9 +37,9 @@ func (c *conn) addSwitch(ctx context.Context, s store.Switch) ([]store.Switch, e
 	if _, err := c.exec(ctx, `LOCK TABLE perdure.switches IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return nil, err
 	}
-	_, err := c.exec(ctx, `INSERT INTO perdure.switches (number, node_group, kind, name, off, request, by, why, time, share)
-		SELECT coalesce(max(number), 0) + 1, $1, $2, $3, $4, $5, $6, $7, perdure.now(), $8 FROM perdure.switches WHERE node_group = $1
-		ON CONFLICT (node_group, request) DO NOTHING`, s.Group, s.Kind, s.Name, s.Off, s.Request, s.By, s.Why, s.Share)
+	_, err := c.exec(ctx, `INSERT INTO perdure.switches (number, node_group, kind, name, off, request, by, why, time, share, lasts)
+		SELECT coalesce(max(number), 0) + 1, $1, $2, $3, $4, $5, $6, $7, perdure.now(), $8, $9 FROM perdure.switches WHERE node_group = $1
+		ON CONFLICT (node_group, request) DO NOTHING`, s.Group, s.Kind, s.Name, s.Off, s.Request, s.By, s.Why, s.Share, s.Lasts)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (c *conn) switches(ctx context.Context, query string, args ...any) ([]store
 	var log []store.Switch
 	err := c.query(ctx, query, args, func(r pgx.Rows) error {
 		var s store.Switch
-		err := r.Scan(&s.Number, &s.Group, &s.Kind, &s.Name, &s.Off, &s.Request, &s.By, &s.Why, &s.Time, &s.Share)
+		err := r.Scan(&s.Number, &s.Group, &s.Kind, &s.Name, &s.Off, &s.Request, &s.By, &s.Why, &s.Time, &s.Share, &s.Lasts)
 		log = append(log, s)
 		return err
 	})

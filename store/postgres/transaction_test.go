@@ -184,13 +184,13 @@ func TestE28_WhatASnapshotCannotSeeIsASerializationFailure(t *testing.T) {
 			if err := c.within(open.tx).Create(t.Context(), rival); code(err) != serializationFailure {
 				t.Errorf("%s, %s: got %v", name, isolation, err)
 			}
-			c.must(open.exec(`SELECT 1`)) // it can go on
+			c.must(open.exec(`SELECT 1`)) // it can continue
 			c.must(open.rollback())
 		}
 	}
 }
 
-// TestE28_OtherDatabasesAreRefused, also another schema's, and the transaction goes on.
+// TestE28_OtherDatabasesAreRefused, also another schema's, and the transaction continues.
 func TestE28_OtherDatabasesAreRefused(t *testing.T) {
 	c := newCaller(t, newWorld(t))
 	other := newWorld(t) // in the same database of the server, with another schema
@@ -205,7 +205,7 @@ func TestE28_OtherDatabasesAreRefused(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := elsewhere.Exec(t.Context(), `SELECT 1`); err != nil {
-		t.Errorf("it cannot go on: %v", err)
+		t.Errorf("it cannot continue: %v", err)
 	}
 	// A database of the same names, which is another one all the same.
 	twin := newWorldAt(t, url, Schema(c.schema))

@@ -162,8 +162,8 @@ func (c *conn) insertRows(rows *store.Rows) error {
 		}
 	}
 	for _, s := range rows.Switches {
-		_, err := c.exec(`INSERT INTO switches (`+switchColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			s.Number, s.Group, s.Kind, s.Name, flag(s.Off), s.Request, s.By, s.Why, s.Time, int64(s.Share))
+		_, err := c.exec(`INSERT INTO switches (`+switchColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			s.Number, s.Group, s.Kind, s.Name, flag(s.Off), s.Request, s.By, s.Why, s.Time, int64(s.Share), s.Lasts)
 		if err != nil {
 			return err
 		}

@@ -274,7 +274,7 @@ func TestE27_HookLeftBehindLosesItsTransaction(t *testing.T) {
 				t.Errorf("got %v", result.Errors)
 			}
 			if err := <-left; err == nil {
-				t.Error("it goes on")
+				t.Error("it continues")
 			}
 			if s.orders() != "" || s.turns() != before+2 {
 				t.Errorf("%q, %d turns", s.orders(), s.turns()-before)

@@ -45,7 +45,7 @@ func later() Option {
 }
 
 // TestE124_OpenWorkIsMigrated: a database of an earlier version is brought up to date with
-// all that it holds, and its runs go on.
+// all that it holds, and its runs continue.
 func TestE124_OpenWorkIsMigrated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shop.db")
 	upgradetest.Open(t, File(path), File(path, later()))

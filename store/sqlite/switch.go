@@ -8,7 +8,7 @@ import (
 )
 
 // switchColumns are the columns that switches reads.
-const switchColumns = `number, node_group, kind, name, off, request, by, why, time, share`
+const switchColumns = `number, node_group, kind, name, off, request, by, why, time, share, lasts`
 
 func (h *handle) Switch(ctx context.Context, s store.Switch) (store.Switch, error) {
 	if err := s.Validate(); err != nil {
@@ -16,10 +16,10 @@ func (h *handle) Switch(ctx context.Context, s store.Switch) (store.Switch, erro
 	}
 	var written []store.Switch
 	err := h.write(ctx, "Switch", func(c *conn) error {
-		_, err := c.exec(`INSERT INTO switches (number, node_group, kind, name, off, request, by, why, time, share)
-			SELECT ifnull(max(number), 0) + 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM switches WHERE node_group = ?1
+		_, err := c.exec(`INSERT INTO switches (number, node_group, kind, name, off, request, by, why, time, share, lasts)
+			SELECT ifnull(max(number), 0) + 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM switches WHERE node_group = ?1
 			ON CONFLICT (node_group, request) DO NOTHING`,
-			s.Group, s.Kind, s.Name, flag(s.Off), s.Request, s.By, s.Why, h.clock(), int64(s.Share))
+			s.Group, s.Kind, s.Name, flag(s.Off), s.Request, s.By, s.Why, h.clock(), int64(s.Share), s.Lasts)
 		if err == nil {
 			written, err = c.switches(ctx, `SELECT `+switchColumns+` FROM switches WHERE node_group = ? AND request = ?`, s.Group, s.Request)
 		}
@@ -46,7 +46,7 @@ func (c *conn) switches(ctx context.Context, query string, args ...driver.Value)
 	err := c.query(ctx, query, func(r row) error {
 		log = append(log, store.Switch{
 			Number: r.int(0), Group: r.text(1), Kind: r.text(2), Name: r.text(3), Off: r.int(4) == 1,
-			Request: r.text(5), By: r.text(6), Why: r.text(7), Time: r.int(8), Share: int(r.int(9)),
+			Request: r.text(5), By: r.text(6), Why: r.text(7), Time: r.int(8), Share: int(r.int(9)), Lasts: r.int(10),
 		})
 		return nil
 	}, args...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/perdure/perdure/store"
 )
@@ -188,7 +189,7 @@ func (f *fixture) fillForCopy() {
 			}
 		}
 	}
-	f.switches(store.Switch{Group: f.group.Name, Kind: "activity", Name: "charge", Off: true, Request: "r1", By: "me", Why: "it's 100% down"})
+	f.switches(store.Switch{Group: f.group.Name, Kind: "activity", Name: "charge", Off: true, Lasts: int64(time.Hour), Request: "r1", By: "me", Why: "it's 100% down"})
 	for _, at := range []*fixture{f, there} {
 		f.must(f.store.Leave(f.Context(), at.node))
 	}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/perdure/perdure/store"
 )
@@ -44,6 +45,12 @@ var switchChecks = []check{
 		none := share(store.Switch{Request: "3"})
 		equal(f, f.switchLog(0), []store.Switch{some, all, none})
 	}},
+	{"Switch/AnEndIsKept", func(f *fixture) {
+		off := f.switches(store.Switch{Name: "charge", Off: true, Lasts: int64(time.Hour), Request: "1", By: "ann"})
+		equal(f, f.switchLog(0), []store.Switch{off})
+		equal(f, off.Ends(), off.Time+int64(time.Hour))
+		equal(f, []bool{off.IsOff(off.Ends() - 1), off.IsOff(off.Ends())}, []bool{true, false})
+	}},
 	{"Switch/EachGroupHasItsOwn", func(f *fixture) {
 		here := f.switches(store.Switch{Name: "charge", Off: true, Request: "1"})
 		there, err := f.store.Switch(f.Context(), store.Switch{Group: "another", Kind: store.SwitchActivity, Name: "charge", Request: "1"})
@@ -56,6 +63,8 @@ var switchChecks = []check{
 			{Kind: "activity", Name: "a"}, {Kind: "activity", Request: "1"}, {Name: "a", Request: "1"},
 			{Kind: "activity", Name: "a", Request: "1", Share: 1}, {Kind: store.SwitchCanary, Name: "a", Request: "1", Share: -1},
 			{Kind: store.SwitchCanary, Name: "a", Request: "1", Share: store.WholeShare + 1},
+			{Kind: "activity", Name: "a", Request: "1", Lasts: 1}, {Kind: "activity", Name: "a", Off: true, Request: "1", Lasts: -1},
+			{Kind: store.SwitchCanary, Name: "a", Off: true, Request: "1", Lasts: 1},
 			{Kind: "activity", Name: "a\x00", Request: "1"}, {Kind: "activity", Name: "a", Request: "1", Why: "\xff"},
 		} {
 			_, err := f.store.Switch(f.Context(), s)

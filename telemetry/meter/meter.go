@@ -68,7 +68,9 @@ func (m *Metrics) histogram(d *metric.Distribution) error {
 	name, unit := d.OTel()
 	h, err := m.meter.Float64Histogram(name, otel.WithDescription(d.Help), otel.WithUnit(unit), otel.WithExplicitBucketBoundaries(d.Bounds()...))
 	if err == nil {
-		d.Tell = func(seconds float64) { h.Record(context.Background(), seconds) }
+		d.Tell = func(seconds float64, labels []string) {
+			h.Record(context.Background(), seconds, otel.WithAttributes(attributesOf(d.Definition, labels)...))
+		}
 	}
 	return err
 }
@@ -108,14 +110,19 @@ func (m *Metrics) Watch(e *perdure.Engine) error {
 
 func observe(o otel.Observer, instrument otel.Float64Observable, f metric.Family) {
 	for _, s := range f.Samples {
-		attributes := make([]attribute.KeyValue, 0, len(s.Labels))
-		for i, value := range s.Labels {
-			if value != "" { // as in Prometheus, where an empty label is none
-				attributes = append(attributes, attribute.String(metric.Attribute(f.Labels[i]), value))
-			}
-		}
-		o.ObserveFloat64(instrument, s.Value, otel.WithAttributes(attributes...))
+		o.ObserveFloat64(instrument, s.Value, otel.WithAttributes(attributesOf(f.Definition, s.Labels)...))
 	}
+}
+
+// attributesOf are the labels of a value.
+func attributesOf(d metric.Definition, labels []string) []attribute.KeyValue {
+	attributes := make([]attribute.KeyValue, 0, len(labels))
+	for i, value := range labels {
+		if value != "" { // as in Prometheus, where an empty label is none
+			attributes = append(attributes, attribute.String(metric.Attribute(d.Labels[i]), value))
+		}
+	}
+	return attributes
 }
 
 // Close ends Watch; the engine that was watched may be closed before or after. The error

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
@@ -55,9 +56,10 @@ func translated(t *testing.T, reader sdk.Reader) map[string]float64 {
 				points(got, name, d.DataPoints)
 			case metricdata.Histogram[float64]:
 				for _, p := range d.DataPoints {
-					got[name+"_count"], got[name+"_sum"] = float64(p.Count), p.Sum
-					if len(p.Bounds) != 16 {
-						t.Errorf("%s has %d bounds", m.Name, len(p.Bounds))
+					labels := labelsOf(p.Attributes)
+					got[name+"_count"+labels], got[name+"_sum"+labels] = float64(p.Count), p.Sum
+					if want := map[bool]int{true: 12, false: 16}[p.Attributes.Len() > 0]; len(p.Bounds) != want {
+						t.Errorf("%s has %d bounds, want %d", m.Name, len(p.Bounds), want)
 					}
 				}
 			default:
@@ -70,13 +72,17 @@ func translated(t *testing.T, reader sdk.Reader) map[string]float64 {
 
 func points(got map[string]float64, name string, all []metricdata.DataPoint[float64]) {
 	for _, p := range all {
-		var labels []string
-		for _, a := range p.Attributes.ToSlice() {
-			labels = append(labels, strings.ReplaceAll(string(a.Key), ".", "_")+"="+strconv.Quote(a.Value.AsString()))
-		}
-		slices.Sort(labels)
-		got[name+"{"+strings.Join(labels, ",")+"}"] = p.Value
+		got[name+labelsOf(p.Attributes)] = p.Value
 	}
+}
+
+func labelsOf(set attribute.Set) string {
+	var labels []string
+	for _, a := range set.ToSlice() {
+		labels = append(labels, strings.ReplaceAll(string(a.Key), ".", "_")+"="+strconv.Quote(a.Value.AsString()))
+	}
+	slices.Sort(labels)
+	return "{" + strings.Join(labels, ",") + "}"
 }
 
 // scraped is the page of Prometheus in the same form.
@@ -95,10 +101,6 @@ func scraped(t *testing.T, h http.Handler) map[string]float64 {
 			t.Fatal(err)
 		}
 		name, rest, _ := strings.Cut(line[:at], "{")
-		if strings.HasSuffix(name, "_count") || strings.HasSuffix(name, "_sum") {
-			got[name] = value
-			continue
-		}
 		var labels []string
 		for _, l := range strings.Split(strings.TrimSuffix(rest, "}"), ",") {
 			if l != "" && !strings.HasSuffix(l, `=""`) {

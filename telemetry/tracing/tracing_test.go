@@ -296,7 +296,7 @@ var empties = map[string]func(t *testing.T) func() store.Opener{
 func bubbleClock() int64 { return time.Now().UnixNano() }
 
 // TestE129_KilledAtEachWrite: a process is killed before and after each of its writes, and
-// another one goes on. No span has two IDs, and no ID two spans; each is below the one that
+// another one continues. No span has two IDs, and no ID two spans; each is below the one that
 // it belongs to, but for an attempt whose end was told and not durable. Missing are at most
 // those that the last turn of each run closed before the process could tell. On a real
 // database it is killed in one of the two ways at each write, by turns.

@@ -264,6 +264,7 @@ CREATE TABLE perdure.switches (
     why        text    COLLATE "C" NOT NULL,
     time       bigint  NOT NULL,
     share      integer NOT NULL DEFAULT 0, -- in ten-thousandths
+    lasts      bigint  NOT NULL DEFAULT 0, -- ns, after which an activity is on again by itself; 0: for ever
     PRIMARY KEY (node_group, number),
     UNIQUE (node_group, request)
 );

@@ -239,6 +239,7 @@ CREATE TABLE switches (
     why        TEXT    NOT NULL,
     time       INTEGER NOT NULL,
     share      INTEGER NOT NULL DEFAULT 0, -- in ten-thousandths
+    lasts      INTEGER NOT NULL DEFAULT 0, -- ns, after which an activity is on again by itself; 0: for ever
     PRIMARY KEY (node_group, number),
     UNIQUE (node_group, request)
 ) STRICT;

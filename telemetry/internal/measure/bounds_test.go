@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/perdure/perdure/internal/core"
@@ -26,7 +27,7 @@ func TestE128_WhateverComesSeriesAreBounded(t *testing.T) {
 				{Name: fmt.Sprint("name-", i%150), Outcome: core.Failed, ErrorType: kind, Call: 1},
 				{Name: name, Outcome: core.Lost, Reason: kind, Call: 1},
 			},
-			Dispatch: []core.Dispatch{{Call: 1}}, Fired: 1,
+			Dispatch: []core.Dispatch{{Call: 1}}, Fired: 1, Closings: []core.Closing{{Name: name, Started: 1, Ended: 2}},
 		})
 		g.status.Waiting = append(g.status.Waiting, view.Waiting{Wait: view.Wait{For: view.WaitSlot, Name: name, Since: &g.status.Time}, Count: 1})
 		g.status.Runs[kind]++
@@ -43,6 +44,14 @@ func TestE128_WhateverComesSeriesAreBounded(t *testing.T) {
 	reached := 0
 	for _, f := range families {
 		if f.Kind == metric.Histogram {
+			series := slices.DeleteFunc(f.Samples, func(s metric.Sample) bool { return s.Suffix != "_count" })
+			total := 0.0
+			for _, s := range series {
+				total += s.Value
+			}
+			if f.Labels != nil && (len(series) != most[f.Name] || total < n) {
+				t.Errorf("%s has %d series of %d values, want %d", f.Name, len(series), int(total), most[f.Name])
+			}
 			continue
 		}
 		if len(f.Samples) > most[f.Name] {

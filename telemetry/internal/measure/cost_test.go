@@ -8,7 +8,7 @@ import (
 )
 
 // TestE63_CountingAllocatesNothing: a turn whose series are known costs no memory, whether it
-// begins a run, goes on or ends it.
+// begins a run, continues or ends it.
 func TestE63_CountingAllocatesNothing(t *testing.T) {
 	o := observer{New()}
 	start := &history.Start{Type: "flow"}

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/perdure/perdure"
@@ -22,12 +23,16 @@ type Metrics struct {
 	lost           *metric.Vector
 	questions      *metric.Vector
 	backoff        *metric.Vector
+	run, worked    *metric.Distribution
 	late, waited   *metric.Distribution
 }
 
 // Engine is the option of perdure.Open by which an engine is counted.
 func (m *Metrics) Engine() perdure.Option {
-	return seal.With(func(s *engine.Config) { s.Observers = append(s.Observers, observer{m}) })
+	return seal.With(func(s *engine.Config) {
+		s.Observers = append(s.Observers, observer{m})
+		s.Closings = func(*history.Start) bool { return true }
+	})
 }
 
 type observer struct{ *Metrics }
@@ -48,12 +53,18 @@ func (o observer) Turn(start *history.Start, t *core.Turn) {
 	}
 	if t.Ended && t.State != nil {
 		o.ended.Add(1, start.Type, string(t.State.Status))
+		o.run.Observe(cmp.Or(t.State.Closed, t.Time)-start.Created, start.Type)
 	}
 	for i := range t.Tallies {
 		o.tally(&t.Tallies[i])
 	}
 	for i := range t.Attempts {
 		o.attempt(t, &t.Attempts[i])
+	}
+	for i := range t.Closings {
+		if c := &t.Closings[i]; c.Started > 0 {
+			o.worked.Observe(c.Ended-c.Started, c.Name)
+		}
 	}
 	for i := range t.Dispatch {
 		o.waited.Observe(t.Dispatch[i].Started - t.Dispatch[i].Queued)
@@ -79,6 +90,12 @@ func (o observer) tally(t *core.Tally) {
 
 // attempt counts an attempt that ended.
 func (o observer) attempt(t *core.Turn, a *core.Record) {
+	switch a.Outcome {
+	case core.Completed, core.Canceled, core.Failed, core.TimedOut:
+		if a.Started > 0 {
+			o.worked.Observe(a.Ended-a.Started, a.Name)
+		}
+	}
 	switch a.Outcome {
 	case core.Completed, core.Canceled, core.Drained:
 		return
@@ -120,7 +137,7 @@ func goesOn(t *core.Turn, call int64) bool {
 // counted are the metrics that are counted in memory.
 func (m *Metrics) counted() []counted {
 	return []counted{
-		m.turns, m.commits, m.committed, m.started, m.ended, m.calls, m.failures, m.retries, m.lost, m.questions, m.backoff, m.late, m.waited,
+		m.turns, m.commits, m.committed, m.started, m.ended, m.calls, m.failures, m.retries, m.lost, m.questions, m.backoff, m.run, m.worked, m.late, m.waited,
 	}
 }
 
@@ -132,5 +149,5 @@ type counted interface {
 
 // Distributions are the metrics that are no numbers but many.
 func (m *Metrics) Distributions() []*metric.Distribution {
-	return []*metric.Distribution{m.committed, m.late, m.waited}
+	return []*metric.Distribution{m.committed, m.run, m.worked, m.late, m.waited}
 }

@@ -57,8 +57,16 @@ func vector(d metric.Definition, bounds ...int) *metric.Vector {
 
 var latencies = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300}
 
+// lengths are for what takes from milliseconds to days; there may be many names, so they are few.
+var lengths = []float64{0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 7200, 86400}
+
 func distribution(name, help string) *metric.Distribution {
-	return metric.NewDistribution(metric.Definition{Name: name, Kind: metric.Histogram, Help: help}, latencies...)
+	return metric.NewDistribution(metric.Definition{Name: name, Kind: metric.Histogram, Help: help}, 1, latencies...)
+}
+
+// lengthsOf is a histogram for each name.
+func lengthsOf(name, help, label string) *metric.Distribution {
+	return metric.NewDistribution(metric.Definition{Name: name, Kind: metric.Histogram, Labels: []string{label}, Help: help}, maxNames+1, lengths...)
 }
 
 // New returns Metrics that have counted nothing.
@@ -82,6 +90,8 @@ func New() *Metrics {
 		questions: vector(counter("perdure_questions_total", "Questions about attempts that may have had their effect, by answer: found, absent, unknown.",
 			"activity", "answer"), maxNames, maxOutcomes),
 		backoff: vector(counter("perdure_backoff_seconds_total", "Backoff that was chosen for retries.", "activity"), maxNames),
+		run:     lengthsOf("perdure_run_seconds", "How long runs that ended in this process took, from their start; each run of a chain counts.", "workflow"),
+		worked:  lengthsOf("perdure_attempt_seconds", "How long attempts took whose end this process made durable, whatever their outcome; lost ones are not counted.", "activity"),
 		late:    distribution("perdure_lateness_seconds", "How late timers fired and backoffs ended; the latest of each turn."),
 		waited:  distribution("perdure_attempt_wait_seconds", "How long due attempts waited for gates and a slot."),
 	}

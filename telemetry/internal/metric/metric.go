@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"cmp"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 )
 
 // Kinds of metrics.
@@ -152,53 +152,99 @@ func (v *Vector) Family() Family {
 	return f
 }
 
-// Distribution is a histogram of seconds without labels.
+// Distribution is histograms of seconds by the value of at most one label.
 type Distribution struct {
 	Definition
 	// Tell, if set before the first value, is told of each, in seconds.
-	Tell func(seconds float64)
+	Tell func(seconds float64, labels []string)
 
 	bounds []float64
-	counts []atomic.Uint64
-	sum    atomic.Uint64 // nanoseconds
+	limit  int // of series
+
+	mu  sync.Mutex
+	all map[string]*buckets // by label value
 }
 
-// NewDistribution returns a histogram with upper bounds in seconds, in rising order.
-func NewDistribution(d Definition, bounds ...float64) *Distribution {
-	return &Distribution{Definition: d, bounds: bounds, counts: make([]atomic.Uint64, len(bounds)+1)}
+// buckets is one histogram.
+type buckets struct {
+	counts []uint64
+	sum    uint64 // nanoseconds
+}
+
+// NewDistribution returns at most limit histograms, further label values count as Other, with upper
+// bounds in seconds, in rising order.
+func NewDistribution(d Definition, limit int, bounds ...float64) *Distribution {
+	return &Distribution{Definition: d, limit: limit, bounds: bounds, all: map[string]*buckets{}}
 }
 
 // Observe counts a duration in nanoseconds; a negative one is zero.
-func (d *Distribution) Observe(ns int64) {
+func (d *Distribution) Observe(ns int64, labels ...string) {
 	ns = max(ns, 0)
-	i, _ := slices.BinarySearch(d.bounds, float64(ns)/1e9)
-	d.counts[i].Add(1)
-	d.sum.Add(uint64(ns))
-	if d.Tell != nil {
-		d.Tell(float64(ns) / 1e9)
+	seconds, value := float64(ns)/1e9, ""
+	if len(labels) > 0 {
+		value = labels[0]
 	}
+	i, _ := slices.BinarySearch(d.bounds, seconds)
+	d.mu.Lock()
+	b := d.all[value]
+	if b == nil {
+		b = d.add(&value)
+	}
+	b.counts[i]++
+	b.sum += uint64(ns)
+	d.mu.Unlock()
+	if d.Tell != nil {
+		kept := make([]string, len(labels))
+		for i := range kept {
+			kept[i] = value
+		}
+		d.Tell(seconds, kept)
+	}
+}
+
+// add returns the histogram of a label value, or that which counts for it, which it says.
+func (d *Distribution) add(value *string) *buckets {
+	if len(d.all) >= d.limit-1 && len(d.Labels) > 0 {
+		*value = Other
+	}
+	b := d.all[*value]
+	if b == nil {
+		b = &buckets{counts: make([]uint64, len(d.bounds)+1)}
+		d.all[*value] = b
+	}
+	return b
 }
 
 // Bounds are the upper bounds in seconds, without the infinite one. They are read-only.
 func (d *Distribution) Bounds() []float64 { return d.bounds }
 
-// Series returns 1.
-func (d *Distribution) Series() int { return 1 }
+// Series returns how many histograms there can be.
+func (d *Distribution) Series() int { return d.limit }
 
-// Family returns the histogram.
+// Family returns all histograms, sorted by their labels. One without a label is told before it has a
+// value.
 func (d *Distribution) Family() Family {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	f := Family{Definition: d.Definition}
-	var total uint64
-	for i := range d.counts {
-		total += d.counts[i].Load()
-		le := "+Inf"
-		if i < len(d.bounds) {
-			le = text(d.bounds[i])
-		}
-		f.Samples = append(f.Samples, Sample{Suffix: "_bucket", LE: le, Value: float64(total)})
+	if len(d.Labels) == 0 && len(d.all) == 0 {
+		none := ""
+		d.add(&none)
 	}
-	return Family{d.Definition, append(f.Samples,
-		Sample{Suffix: "_sum", Value: float64(d.sum.Load()) / 1e9}, Sample{Suffix: "_count", Value: float64(total)})}
+	for _, value := range slices.Sorted(maps.Keys(d.all)) {
+		b, labels := d.all[value], slices.Repeat([]string{value}, len(d.Labels))
+		var total uint64
+		for i, n := range b.counts {
+			total += n
+			le := "+Inf"
+			if i < len(d.bounds) {
+				le = text(d.bounds[i])
+			}
+			f.Samples = append(f.Samples, Sample{Labels: labels, Suffix: "_bucket", LE: le, Value: float64(total)})
+		}
+		f.Samples = append(f.Samples, Sample{Labels: labels, Suffix: "_sum", Value: float64(b.sum) / 1e9}, Sample{Labels: labels, Suffix: "_count", Value: float64(total)})
+	}
+	return f
 }
 
 var (

@@ -22,7 +22,7 @@ import (
 // say when something is due and who is next.
 var rooms = []string{
 	"internal/core", "internal/commit", "internal/mailbox", "internal/member", "internal/message", "internal/attempt",
-	"internal/dispatch", "internal/post", "internal/placement", "internal/suspects", "internal/suspicion", "internal/trial", "internal/sweep", "internal/workers", "internal/gates", "internal/steptx", "internal/request", "internal/engine",
+	"internal/dispatch", "internal/post", "internal/placement", "internal/suspects", "internal/suspicion", "internal/sweep", "internal/workers", "internal/gates", "internal/steptx", "internal/request", "internal/engine",
 	"gate", "retry", "schedule", "store/memory",
 }
 

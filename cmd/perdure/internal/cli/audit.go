@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -90,7 +91,11 @@ func pausedNow(scr *screen, ctx context.Context, e *perdure.Engine) error {
 	current, err := ops.PausedActivities(ctx, e)
 	var names []string
 	for _, r := range current {
-		names = append(names, r.Name)
+		name := r.Name
+		if r.Until != nil {
+			name += " (until " + human.Time(*r.Until) + ")"
+		}
+		names = append(names, name)
 	}
 	if len(names) > 0 {
 		scr.printf("\nPaused now: %s\n", strings.Join(names, ", "))

@@ -27,7 +27,7 @@ share 0 none begins on the build, with 100 all. --end lets them begin at whichev
 their IDs.
 
 It is about where workflows begin. Those that are pinned (workflow.Pinned) stay there;
-others go on where code is that fits. If no node of the right build lives, a workflow
+others continue where code is that fits. If no node of the right build lives, a workflow
 begins where it would without this. See which builds there are: perdure nodes`,
 		Example: `  perdure canary --build v1.5.0 --share 10% --reason "the new tariffs"
   perdure canary --build v1.5.0 --share 0

@@ -28,12 +28,12 @@ func copyCommand(scr *screen) *cobra.Command {
 		Use:   "copy",
 		Short: "Copy a database into another one, with its open work",
 		Long: `Copy everything in a database into a new one: an SQLite file into a PostgreSQL schema, or
-back. Open runs go on there, with their histories, timers, calls, ledgers, messages, gates,
+back. Open runs continue there, with their histories, timers, calls, ledgers, messages, gates,
 schedules, switches and tokens. Stop all engines and workers first.
 
 The source is closed before the first row is read: it can be read by a copy alone, and who
 opens it is told where the rows went. The target cannot be used until the copy is complete
-and was compared with what was written. A copy that was interrupted goes on when the command
+and was compared with what was written. A copy that was interrupted continues when the command
 is run again. Attempts that ran when the engines died are made again (reason: copied).
 
 --dry-run counts what would be copied and changes nothing. --unseal opens the source again,

@@ -18,6 +18,7 @@ import (
 	"github.com/perdure/perdure/api"
 	"github.com/perdure/perdure/dashboard"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/telemetry"
 	"github.com/spf13/cobra"
 )
 
@@ -42,8 +43,9 @@ func dashboardCommand(scr *screen, db *source) *cobra.Command {
 		Short: "Serve the dashboard and the HTTP API of a database",
 		Long: `Serve the dashboard and the HTTP API of a database, until interrupted: pages to look at
 and operate workflows in a browser, the API under /api, its description at
-/api/openapi.json, and /healthz and /readyz for probes. The server is a client of the
-database: it needs no engine and runs no workflows.
+/api/openapi.json, /healthz and /readyz for probes, and the metrics of the whole group for
+Prometheus at /metrics. The server is a client of the database: it needs no engine and runs
+no workflows.
 
 Without --token-file everyone on this machine may do everything, as with this command: the
 server then listens on a loopback address only. With it, each request needs a token. The file
@@ -161,7 +163,7 @@ func serveEngine(scr *screen, ctx context.Context, e *perdure.Engine, f serverFl
 
 // webHandler returns the handler of everything that the server serves.
 func webHandler(e *perdure.Engine, rules access.Rules, links ...dashboard.Option) (http.Handler, error) {
-	served, err := api.Handler(e, rules)
+	served, err := api.Handler(e, rules, api.Metrics(telemetry.New().Handler(e)))
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +172,7 @@ func webHandler(e *perdure.Engine, rules access.Rules, links ...dashboard.Option
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	for _, at := range []string{"/api/", "/healthz", "/readyz"} {
+	for _, at := range []string{"/api/", "/healthz", "/readyz", "/metrics"} {
 		mux.Handle(at, served)
 	}
 	mux.Handle("/", pages)

@@ -119,7 +119,7 @@ func importCommand(scr *screen, db *source) *cobra.Command {
 a database that no engine uses. A new SQLite file is made. Runs that are there already stay
 as they are, so the command can be repeated.
 
-An engine goes on with runs that are open, beside the database from which they came: the
+An engine continues with runs that are open, beside the database from which they came: the
 command refuses them without --open.`,
 		Example: `  perdure import order-17.jsonl --db lab.db
   perdure export --limit 0 | perdure import - --db archive.db`,

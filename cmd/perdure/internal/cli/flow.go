@@ -35,7 +35,7 @@ with @ are actions, and brackets after them say how they are retried.
   reply = @http.get(url="https://example.org/") [retry: 3, backoff: 60]
   @log(message=reply.status)
 
-Kill it while it runs and run it again: it goes on where it was.
+Kill it while it runs and run it again: it continues where it was.
 The language is described in docs/flow.md; perdure flow help lists what files can call.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

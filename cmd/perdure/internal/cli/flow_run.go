@@ -47,7 +47,7 @@ func flowRunCommand(scr *screen, db *source) *cobra.Command {
 when the next one is due, and what it waits for. The result is written to standard
 output as JSON.
 
-If the command is killed, the same command goes on where the run was: the ID is made of
+If the command is killed, the same command continues where the run was: the ID is made of
 the file name and the input, unless --id gives one. Once the run has ended, the same
 command only shows its result; --again starts a new run.
 
@@ -258,7 +258,7 @@ func flowRun(scr *screen, db *source, ctx context.Context, path string, opt flow
 		options = append(options, perdure.NewAfter(perdure.AnyEnd))
 	}
 	return withFlowEngine(db, ctx, runtime, slog.New(slog.DiscardHandler), func(eng *perdure.Engine) error {
-		// Before the engine starts: an open run may go on at once, and end before the next look.
+		// Before the engine starts: an open run may continue at once, and end before the next look.
 		last, err := eng.Workflow(id).Describe(ctx)
 		if err != nil && !errors.Is(err, perdure.ErrNotFound) {
 			return err

@@ -31,7 +31,7 @@ there is none. Engines do so by themselves when they open a database, unless
 perdure.NoMigrate says otherwise or their user has no right to.
 
 --print prints the statements instead of running them, for psql or sqlite3. --check says
-whether something is due, and changes nothing. An engine of an earlier version goes on
+whether something is due, and changes nothing. An engine of an earlier version continues
 beside a newer schema, and does not open it again once it has stopped: migrate before the
 first newer engine starts, and do not go back afterwards.
 

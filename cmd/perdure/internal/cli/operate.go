@@ -192,7 +192,7 @@ func operateOnActivity(scr *screen, db *source, ctx context.Context, r *request,
 	if flag := anyChanged(r.cmd, append([]string{"call", "state", errorType}, flagsOf(listing.Runs{})...)); flag != "" {
 		return usage("To act on calls of workflows, name a workflow or add --all.", "--%s means nothing for an activity as a whole.", flag)
 	}
-	return carryOut(scr, db, ctx, &use{Command: whole, params: r.params, by: r.by, key: r.key}, r.calls.Name)
+	return carryOut(scr, db, ctx, &use{Command: whole, params: command.OfActivity(r.params), by: r.by, key: r.key}, r.calls.Name)
 }
 
 func operateOnOne(scr *screen, db *source, ctx context.Context, r *request, e *perdure.Engine, id string) error {

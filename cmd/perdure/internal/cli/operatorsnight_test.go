@@ -167,7 +167,7 @@ func (v *vigil) change(do, name string) {
 	v.t.Helper()
 	h, err := webHandler(v.eng, access.Rules{Anonymous: access.Identity{Name: "zoe", Role: access.Operator}})
 	must(v.t, err)
-	if page := v.face("/change?kind=activity&name=" + name + "&do=" + do); !strings.Contains(page, `method="post"`) {
+	if page := v.face("/change?kind=activity&name=" + name + "&do=" + do + "&asked=1"); !strings.Contains(page, `method="post"`) {
 		v.t.Errorf("there is no form to %s %s", do, name)
 	}
 	form := url.Values{"kind": {"activity"}, "do": {do}, "name": {name}, "reason": {"by form"}}

@@ -119,7 +119,7 @@ func updateScheduleCommand(scr *screen, db *source) *cobra.Command {
 		Short: "Change what a schedule starts, or when",
 		Long: `Change a schedule: the workflow or flow file that it starts, its input, or its times.
 What is not given stays, except --priority, --attribute and the timeouts, which are set
-as given. Open runs go on unchanged.
+as given. Open runs continue unchanged.
 
 The command reads the schedule as "perdure schedules show" does. While no engine serves
 the group, an earlier change does not show yet: repeat it together with the new one.`,

@@ -27,7 +27,7 @@ func showCommand(scr *screen, db *source) *cobra.Command {
 		Short: "Show where a workflow stands",
 		Long: `Show where a workflow stands: its input, its result or failure, and what it waits for.
 For a step in backoff: which attempt comes next, when, and how the last one failed. For a
-workflow that cannot go on: why.
+workflow that cannot continue: why.
 
 A workflow that continued as new, or was retried as a whole, is a chain of runs. The
 last runs are listed, and --run shows an earlier one. Children that the workflow waits

@@ -63,7 +63,7 @@ is 7 if anything was lost, doubled, left behind or wrong.`,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runTorture(scr, db, cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&f.long, "for", 5*time.Minute, "how `long`")
+	flags.DurationVar(&f.long, "for", 5*time.Minute, "for this `duration`")
 	flags.Uint64Var(&f.seed, "seed", 0, "`number` that decides what happens; 0 draws one")
 	flags.StringVar(&f.trouble, "trouble", "", "`command` that restarts the server or fails it over")
 	flags.BoolVar(&f.keep, "keep", false, "leave the schema or the file where it is")

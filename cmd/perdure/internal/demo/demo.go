@@ -31,10 +31,10 @@ type Options struct {
 	Terminal term.Terminal // what Out is
 }
 
-// ErrInterrupted says that the demo was stopped before its end; it can go on.
+// ErrInterrupted says that the demo was stopped before its end; it can continue.
 var ErrInterrupted = errors.New("the demo was interrupted")
 
-// Error says that the demo cannot go on, and what to do about it.
+// Error says that the demo cannot continue, and what to do about it.
 type Error struct{ What, Hint string }
 
 func (e *Error) Error() string { return e.What }
@@ -54,7 +54,7 @@ type demo struct {
 }
 
 // Run runs the demo and returns its report, which may say that something does not
-// hold. If ctx ends first the error is ErrInterrupted, and another Run goes on.
+// hold. If ctx ends first the error is ErrInterrupted, and another Run continues.
 func Run(ctx context.Context, opt Options) (*Report, error) {
 	// Before an old demo is deleted, it must be known that the new one can begin.
 	if err := opt.Database.Reach(ctx); err != nil {
@@ -86,7 +86,7 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 	report, err := d.play(ctx)
 	if ctx.Err() != nil {
 		err = ErrInterrupted
-		d.screen.Say("\nStopped: %d of %s are done. The same command goes on from here:\n\n  %s demo%s",
+		d.screen.Say("\nStopped: %d of %s are done. The same command continues from here:\n\n  %s demo%s",
 			d.progress().done(), human.Plural(opt.Orders, "order", "orders"), opt.Command, d.flags())
 	}
 	return report, err

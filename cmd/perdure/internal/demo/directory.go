@@ -124,7 +124,7 @@ func (d directory) prepare(opt Options) (*state, error) {
 	return begun, d.save(begun)
 }
 
-// matches refuses to go on with other orders, or in another database, than the demo
+// matches refuses to continue with other orders, or in another database, than the demo
 // was begun with.
 func (d directory) matches(s *state, opt Options) error {
 	server := ""
@@ -188,7 +188,7 @@ func (d directory) database(s *state, server database.Name) database.Name {
 	return database.File(d.file(databaseName))
 }
 
-// stillThere refuses to go on if what was done so far has been removed: a new database
+// stillThere refuses to continue if what was done so far has been removed: a new database
 // would be reported as one that lost it.
 func (d *demo) stillThere(ctx context.Context) error {
 	if d.state.Active == 0 {

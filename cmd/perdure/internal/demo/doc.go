@@ -14,6 +14,6 @@
 //
 // Everything is kept in one directory: the database of the engine, the book of the
 // service, the logs of the workers, and a small file that says how far the demo is. A
-// demo that was interrupted goes on from there. On a server the database is a schema
+// demo that was interrupted continues from there. On a server the database is a schema
 // that no other demo uses, and that is never deleted.
 package demo

@@ -28,7 +28,7 @@ func DefaultWorkers(db database.Name) int {
 func (d *demo) introduce() {
 	s, orders := &d.screen, human.Plural(len(d.orders), "order", "orders")
 	if d.state.Active > 0 {
-		s.Say("The demo in %s goes on where it was stopped:\n%d of %s are done, after %s and %s.\nTo begin again: %s demo --fresh%s\n", d.dir, d.progress().done(),
+		s.Say("The demo in %s continues where it was stopped:\n%d of %s are done, after %s and %s.\nTo begin again: %s demo --fresh%s\n", d.dir, d.progress().done(),
 			orders, human.Duration(d.state.Active), human.Plural(d.state.Kills, "crash", "crashes"), d.opt.Command, d.flags())
 		return
 	}
@@ -41,11 +41,11 @@ requests a second, and once it is down for three seconds.
 `)
 	if kills := human.Plural(d.opt.Kills, "time", "times"); d.opt.Workers == 1 {
 		s.Say(`A worker process fulfils the orders. perdure retries what fails and keeps every step
-in a database, so that a worker that is started again goes on where the dead one
+in a database, so that a worker that is started again continues where the dead one
 was. It is killed with kill -9 %s.`, kills)
 	} else {
 		s.Say(`%d worker processes share the orders. perdure retries what fails and keeps every
-step in a database, so that the others, and a worker that is started again, go on
+step in a database, so that the others, and a worker that is started again, continue
 where a dead one was. One of them, drawn by lot, is killed with kill -9 %s.`, d.opt.Workers, kills)
 	}
 	s.Say("At the end the service's own book shows whether every card was charged exactly once.\n")

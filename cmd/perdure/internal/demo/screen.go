@@ -22,7 +22,7 @@ type progress struct {
 	requests int            // that the service received
 	inFlight map[string]int // requests, by worker
 	waiting  int            // calls that wait for their next attempt
-	next     time.Time      // when the first of the waiting goes on
+	next     time.Time      // when the first of the waiting continues
 
 	kills   int
 	workers []string // process IDs

@@ -32,7 +32,7 @@ type WorkerOptions struct {
 // Worker fulfils all orders of a demo and returns when they are done, when ctx ends
 // or when the parent is gone. It knows nothing of the kills, nor of other workers.
 // Started again after its process died, it asks for the same orders under the same
-// IDs, and so goes on with each where it was.
+// IDs, and so continues with each where it was.
 func Worker(ctx context.Context, opt WorkerOptions) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
