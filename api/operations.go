@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -119,9 +120,9 @@ func operationShape(common reflect.Type) reflect.Type {
 		if slices.ContainsFunc(fields, func(other reflect.StructField) bool { return param.NameOf(other) == param.NameOf(f) }) || name == "" || name == "-" {
 			return
 		}
-		tag := reflect.StructTag(`json:"` + name + `" doc:` + quote(doc))
+		tag := reflect.StructTag(`json:"` + name + `" doc:` + strconv.Quote(doc))
 		if need := f.Tag.Get("need"); need != "" && !strings.Contains(name, ",omit") {
-			tag += reflect.StructTag(` need:` + quote(need))
+			tag += reflect.StructTag(` need:` + strconv.Quote(need))
 		}
 		fields = append(fields, reflect.StructField{Name: "F" + f.Name, Type: f.Type, Tag: tag})
 	}

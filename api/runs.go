@@ -112,9 +112,9 @@ func awaitResult(c *call, q awaitQuery, _ none) (outcome, error) {
 
 type historyQuery struct {
 	ofRun
-	After place `query:"after" doc:"next of the page before; or a turn, behind which the page begins"`
-	Call  int64 `query:"call" doc:"only events of the call with this number"`
-	Limit int   `query:"limit" doc:"maximum number; default 1000"`
+	After view.Place `query:"after" doc:"next of the page before; or a turn, behind which the page begins"`
+	Call  int64      `query:"call" doc:"only events of the call with this number"`
+	Limit int        `query:"limit" doc:"maximum number; default 1000"`
 }
 
 type eventList struct {
@@ -140,7 +140,7 @@ func paged[T any](limit int, what string, read func(limit int) ([]T, error)) (pa
 
 func listHistory(c *call, q historyQuery, _ none) (l eventList, err error) {
 	events, last, err := paged(q.Limit, "events", func(limit int) ([]view.Event, error) {
-		return c.handle(q.ofRun).HistoryRange(c.Context(), view.HistoryRange{After: q.After.Place, Call: q.Call, Limit: limit})
+		return c.handle(q.ofRun).HistoryRange(c.Context(), view.HistoryRange{After: q.After, Call: q.Call, Limit: limit})
 	})
 	if last != nil {
 		l.Next = last.Place().String()
@@ -154,9 +154,9 @@ func listHistory(c *call, q historyQuery, _ none) (l eventList, err error) {
 
 type attemptsQuery struct {
 	ofRun
-	After attemptPlace `query:"after" doc:"next of the page before; or a call, behind which the page begins"`
-	Call  int64        `query:"call" doc:"only attempts of the call with this number"`
-	Limit int          `query:"limit" doc:"maximum number; default 1000"`
+	After view.AttemptPlace `query:"after" doc:"next of the page before; or a call, behind which the page begins"`
+	Call  int64             `query:"call" doc:"only attempts of the call with this number"`
+	Limit int               `query:"limit" doc:"maximum number; default 1000"`
 }
 
 type attemptList struct {
@@ -166,7 +166,7 @@ type attemptList struct {
 
 func listAttempts(c *call, q attemptsQuery, _ none) (l attemptList, err error) {
 	attempts, last, err := paged(q.Limit, "attempts", func(limit int) ([]view.Attempt, error) {
-		return c.handle(q.ofRun).AttemptsRange(c.Context(), view.AttemptRange{After: q.After.AttemptPlace, Call: q.Call, Limit: limit})
+		return c.handle(q.ofRun).AttemptsRange(c.Context(), view.AttemptRange{After: q.After, Call: q.Call, Limit: limit})
 	})
 	if l.Attempts = attempts; last != nil {
 		l.Next = last.Place().String()

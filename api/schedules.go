@@ -1,8 +1,6 @@
 package api
 
 import (
-	"strconv"
-
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -29,6 +27,3 @@ type scheduleBody struct{ command.ScheduleSetting }
 func setSchedule(c *call, _ none, b scheduleBody) (command.ScheduleSet, error) {
 	return b.Set(c.ask(c.Context()))
 }
-
-// quote quotes a name in a sentence.
-func quote(name string) string { return strconv.Quote(name) }

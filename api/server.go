@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -97,7 +98,7 @@ func kindsOf(code string) []problemKind {
 func describeProblem(c *call, _, _ none) (problemKind, error) {
 	found := kindsOf(c.PathValue("code"))
 	if len(found) == 0 {
-		return problemKind{}, notFound.Of(human.Sentence("there is no kind of problem " + quote(c.PathValue("code"))))
+		return problemKind{}, notFound.Of(human.Sentence("there is no kind of problem " + strconv.Quote(c.PathValue("code"))))
 	}
 	return found[0], nil
 }

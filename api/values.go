@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/param"
-	"github.com/perdure/perdure/view"
 )
 
 // span is a duration as text: "30s", "1h30m", "7d".
@@ -19,28 +18,6 @@ const (
 	defaultWait = span(20 * time.Second)
 	maxWait     = span(time.Minute)
 )
-
-// place is the place of an event in a history.
-type place struct{ view.Place }
-
-// UnmarshalText parses a place.
-func (p *place) UnmarshalText(text []byte) error {
-	if p.Place.UnmarshalText(text) != nil {
-		return badRequest("%q is not the number of a turn or event; take next of the page before, or the number of a turn", text)
-	}
-	return nil
-}
-
-// attemptPlace is the place of an attempt among those of a run.
-type attemptPlace struct{ view.AttemptPlace }
-
-// UnmarshalText parses a place.
-func (p *attemptPlace) UnmarshalText(text []byte) error {
-	if p.AttemptPlace.UnmarshalText(text) != nil {
-		return badRequest("%q is not the number of a step or attempt; take next of the page before, or the number of a call", text)
-	}
-	return nil
-}
 
 // decodeQuery decodes the parameters of an address into a struct.
 func decodeQuery[Q any](r *http.Request) (query Q, err error) {

@@ -83,7 +83,7 @@ func (p Place) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 func (p *Place) UnmarshalText(text []byte) error {
 	var ok bool
 	if p.Turn, p.Event, ok = parsePlace(string(text)); !ok {
-		return fmt.Errorf("view: %q is not the number of a turn or event; write the number of a turn, and with a point the number of an event in it, as in 17 or 17.3", text)
+		return &InputError{What: fmt.Sprintf("place %q", text), Problem: "is not the number of a turn or event; write the number of a turn, and with a point the number of an event in it, as in 17 or 17.3"}
 	}
 	return nil
 }

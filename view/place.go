@@ -47,7 +47,7 @@ func (p AttemptPlace) MarshalText() ([]byte, error) { return []byte(p.String()),
 func (p *AttemptPlace) UnmarshalText(text []byte) error {
 	var ok bool
 	if p.Call, p.Number, ok = parsePlace(string(text)); !ok {
-		return fmt.Errorf("view: %q is not the number of a step or attempt; write the number of a call, and with a point that of an attempt, as in 17 or 17.3", text)
+		return &InputError{What: fmt.Sprintf("place %q", text), Problem: "is not the number of a step or attempt; write the number of a call, and with a point that of an attempt, as in 17 or 17.3"}
 	}
 	return nil
 }

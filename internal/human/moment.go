@@ -25,15 +25,20 @@ func Moment(text string, now time.Time) (t time.Time, ok bool) {
 			return t, true
 		}
 	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
-			return now.Add(-time.Duration(n) * 24 * time.Hour), true
-		}
-	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+	if d, ok := Span(text); ok && d >= 0 {
 		return now.Add(-d), true
 	}
 	return time.Time{}, false
+}
+
+// Span reads a duration as people write it: 500ms, 1h30m or 7d.
+func Span(text string) (d time.Duration, ok bool) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * 24 * time.Hour, err == nil
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil
 }
 
 // midnight returns when the day began that was this number of days ago: a day may have 23 hours.

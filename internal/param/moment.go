@@ -3,7 +3,6 @@ package param
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -67,14 +66,8 @@ type Span time.Duration
 
 // UnmarshalText reads a duration, which may be in days.
 func (s *Span) UnmarshalText(text []byte) error {
-	if days, ok := strings.CutSuffix(string(text), "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
-			*s = Span(time.Duration(n) * 24 * time.Hour)
-			return nil
-		}
-	}
-	d, err := time.ParseDuration(string(text))
-	if err != nil {
+	d, ok := human.Span(string(text))
+	if !ok {
 		return Bad("duration", "write one with its units, as in 1h30m, 500ms or 7d", "is %q, which is none", Clip(string(text)))
 	}
 	*s = Span(d)

@@ -128,14 +128,7 @@ func waitingNow(scr *screen, all []view.Waiting, now time.Time) error {
 }
 
 func waitPainted(kind string) term.Painted {
-	p := term.Painted{Text: wording.WaitName(kind)}
-	switch rank := view.WaitRank(kind); {
-	case rank <= view.WaitRank(view.WaitBreaker):
-		p.Colour = term.Bad
-	case rank <= view.WaitRank(view.WaitAttempt):
-		p.Colour = term.Busy
-	}
-	return p
+	return term.Painted{Text: wording.WaitName(kind), Colour: colourOf(kind)}
 }
 
 // whatWaits names the activity, the gate or the workflow.
