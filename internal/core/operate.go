@@ -27,15 +27,22 @@ func (o operations) apply(in Control) {
 		}
 		if in.Calls.Has(shown.Number, shown.Name, state, last) && (len(in.Only) == 0 || slices.Contains(in.Only, shown.Number)) {
 			found = true
-			outcome, note := o.answer(c, &in)
-			o.recordOutcome(in, shown, outcome, note)
-			if outcome == Applied {
-				o.carryOut(c, in)
-			}
+			o.applyTo(c, shown, in)
 		}
 	}
 	if !found {
 		o.recordOutcome(in, &Call{Number: in.Calls.Call, Name: in.Calls.Name}, NotPending, "")
+	}
+}
+
+// applyTo carries out an operation on one call and records the outcome. What the operation means for
+// this call, such as its policy with an edit, is written into in, which is a copy: it means something
+// else for the next one.
+func (o operations) applyTo(c, shown *Call, in Control) {
+	outcome, note := o.answer(c, &in)
+	o.recordOutcome(in, shown, outcome, note)
+	if outcome == Applied {
+		o.carryOut(c, in)
 	}
 }
 

@@ -298,6 +298,31 @@ func TestE60_PauseOfARunningCall(t *testing.T) {
 	})
 }
 
+// TestE60_AnEditOfSeveralCalls: an edit changes the field that it names in the policy of each call, and
+// what else the policies say stays that of each.
+func TestE60_AnEditOfSeveralCalls(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		fails := func(context.Context, int) (int, error) { return 0, errors.New("down") }
+		few := activity.New("few", fails, activity.Retry(retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(time.Hour)}))
+		many := activity.New("many", fails, activity.Retry(retry.Policy{MaxAttempts: 90, AttemptTimeout: time.Minute, Backoff: retry.Fixed(time.Hour)}))
+		flow := workflow.New("flow", func(wf *workflow.Context, n int) (int, error) {
+			a, b := workflow.Async(wf, many, n), workflow.Async(wf, few, n)
+			_, errA := a.Get(wf)
+			_, errB := b.Get(wf)
+			return 0, errors.Join(errA, errB)
+		})
+		e := w.start(flow, few, many)
+		begin(t, e, flow, "x", 1)
+		pass(time.Minute)
+		same(t, "outcomes", verdicts(control(t, e, "x", core.Control{Operation: core.EditPolicy, Change: "[backoff: 2h]"})), "[edit-policy applied edit-policy applied]")
+		for _, c := range describe(t, e, "x").Pending {
+			if want := map[string]string{"few": "[retry: 2, backoff: 2h] [on-timeout: retry]", "many": "[retry: 89, backoff: 2h] [timeout: 1m, on-timeout: retry]"}[c.Name]; c.Policy != want {
+				t.Errorf("%s has %s, want %s", c.Name, c.Policy, want)
+			}
+		}
+	})
+}
+
 // TestE60_EditPolicy: the next decision is by the new policy, what was decided
 // stays; the same after a replay.
 func TestE60_EditPolicy(t *testing.T) {
