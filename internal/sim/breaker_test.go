@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"maps"
+
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/gates"
@@ -24,10 +26,8 @@ func (m *model) fuse(t *store.Turn) {
 	if entity.KindOf(t.Run) != entity.Gate || entity.NameOf(t.Run) != narrow.Name() { // the line of runs is a gate, too
 		return
 	}
-	f, before := m.fuses, map[string]int64{}
-	for key, until := range f.open {
-		before[key] = until
-	}
+	f := m.fuses
+	before := maps.Clone(f.open)
 	for _, row := range t.Closed {
 		delete(f.tickets, row)
 		delete(f.open, f.shares[row])
