@@ -124,6 +124,30 @@ func TestALeaseIsNoLongerForAClockThatWasSetBack(t *testing.T) {
 	}
 }
 
+// TestAClaimReadsTheTimeOnce takes over from a node whose lease ends between any two readings
+// of a clock that moves with each.
+func TestAClaimReadsTheTimeOnce(t *testing.T) {
+	w := newWorld(t)
+	w.must(w.Join(t.Context(), w.describe("dead")))
+	w.must(w.Join(t.Context(), w.describe("heir")))
+	w.exec(`CREATE SEQUENCE perdure.test_clock MINVALUE 0`)
+	w.exec(`CREATE OR REPLACE FUNCTION perdure.now() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT nextval('perdure.test_clock') $$`)
+	const lease = 1000
+	for readings := range 8 {
+		w.exec(`UPDATE perdure.partitions SET node = 'dead', clock = 0 WHERE id = 1`)
+		w.exec(`UPDATE perdure.nodes SET clock = 0, seen = 0, lease = CASE id WHEN 'dead' THEN $1 ELSE 1000000 * $1 END`, lease)
+		w.exec(`SELECT setval('perdure.test_clock', $1)`, lease-readings)
+		w.clock.Store(0)
+		claimed, err := w.Claim(t.Context(), "heir", []int{1})
+		w.must(err)
+		for _, o := range claimed {
+			if o.Since < lease {
+				t.Errorf("after %d readings: taken over %d before the lease was over", readings, lease-o.Since)
+			}
+		}
+	}
+}
+
 // TestReadersDoNotCostALease lets more readers wait for a table than there are
 // connections. A node renews its lease all the same.
 func TestReadersDoNotCostALease(t *testing.T) {

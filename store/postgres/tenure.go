@@ -8,9 +8,11 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// takeable selects the partitions that a node ($1) may claim: free ones, its own, and those
-// of nodes that are gone.
-const takeable = `(p.node = $1 OR NOT EXISTS (SELECT FROM perdure.nodes n WHERE n.id = p.node AND n.departed IS NULL AND n.expires > perdure.now()))`
+// takeableAt selects the partitions that a node ($1) may claim at a time: free ones, its own,
+// and those of nodes that are gone.
+func takeableAt(time string) string {
+	return `(p.node = $1 OR NOT EXISTS (SELECT FROM perdure.nodes n WHERE n.id = p.node AND n.departed IS NULL AND n.expires > ` + time + `))`
+}
 
 func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]store.Ownership, error) {
 	partitions, err := h.info.Ordered(partitions)
@@ -45,16 +47,17 @@ func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]st
 
 // claim adds the statements that make the node the owner of what it may claim. A statement
 // of its own locks the rows in order and waits for commits in progress, so the next one
-// sees their results.
+// sees their results. That one reads the time once: what is recorded as the time of a claim is
+// the time at which the lease of the owner before was over.
 func (b *batch) claim(node string, partitions []int, each func(store.Ownership)) {
 	b.limitLocks(takePatience)
 	b.do(`SELECT CASE WHEN count(*) = 0 THEN perdure.refuse('`+noMember+`', 'the node is no member') END
 		FROM (SELECT FROM perdure.nodes WHERE id = $1 AND departed IS NULL FOR KEY SHARE) member`, node)
-	b.do(`SELECT FROM perdure.partitions p WHERE id = ANY ($2::bigint[]) AND `+takeable+` ORDER BY id FOR UPDATE`, node, partitions)
-	b.query(`WITH moment AS MATERIALIZED (SELECT nextval('perdure.moments') AS at, greatest(perdure.now(), $3) AS clock),
+	b.do(`SELECT FROM perdure.partitions p WHERE id = ANY ($2::bigint[]) AND `+takeableAt(`perdure.now()`)+` ORDER BY id FOR UPDATE`, node, partitions)
+	b.query(`WITH moment AS MATERIALIZED (SELECT nextval('perdure.moments') AS at, now, greatest(now, $3) AS clock FROM perdure.now()),
 		taken AS (UPDATE perdure.partitions p SET epoch = p.epoch + 1, node = $1,
 				clock = greatest(p.clock, moment.clock, (SELECT clock FROM perdure.nodes n WHERE n.id = p.node))
-			FROM moment WHERE p.id = ANY ($2::bigint[]) AND `+takeable+` RETURNING p.id, p.epoch, p.clock),
+			FROM moment WHERE p.id = ANY ($2::bigint[]) AND `+takeableAt(`moment.now`)+` RETURNING p.id, p.epoch, p.clock),
 		ended AS (UPDATE perdure.owners o SET over = moment.at, survived = o.node = $1 FROM taken, moment
 			WHERE o.partition = taken.id & `+home+` AND o.epoch = taken.epoch - 1 AND o.over IS NULL),
 		began AS (INSERT INTO perdure.owners (partition, epoch, node, since) SELECT id & `+home+`, epoch, $1, clock FROM taken),
