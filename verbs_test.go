@@ -245,6 +245,10 @@ var verbs = map[string]func(a arguments) error{
 		_, err := ops.WorkflowStats(a.ctx, a.engine, time.Time{})
 		return err
 	},
+	"ops.HourStats": func(a arguments) error {
+		_, err := ops.HourStats(a.ctx, a.engine, view.HourFilter{Activity: a.name, Since: time.Now().Add(-time.Hour), Until: time.Now()})
+		return err
+	},
 	"ops.ErrorStats": func(a arguments) error { _, err := ops.ErrorStats(a.ctx, a.engine, a.found()); return err },
 	"ops.CheckCode":  func(a arguments) error { _, err := ops.CheckCode(a.ctx, a.engine, view.CodeFilter{}); return err },
 	"ops.TryPolicy": func(a arguments) error {

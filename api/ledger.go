@@ -1,6 +1,8 @@
 package api
 
 import (
+	"time"
+
 	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -12,6 +14,7 @@ func ledgerEndpoints() []endpoint {
 		define("GET /api/ledger/calls", "findCalls", "Find calls in the ledgers of all runs, with sums over their attempts.", "calls", findCalls),
 		define("GET /api/ledger/errors", "errorStats", "Count the errors with which attempts ended, by activity and type.", "stats errors", errorStats),
 		define("GET /api/ledger/activities", "activityStats", "Count how the calls of each activity ended.", "stats activities", activityStats),
+		define("GET /api/ledger/hours", "hourStats", "Count what began and ended in each hour, of a day if nothing else is said.", "stats hours", hourStats),
 	}
 }
 
@@ -71,6 +74,19 @@ func errorStats(c *call, q listing.Attempts, _ none) (errorList, error) {
 	}
 	stats, err := ops.ErrorStats(c.Context(), c.e, filter)
 	return errorList{append([]view.ErrorStats{}, stats...)}, err
+}
+
+type hourList struct {
+	Hours []view.HourStats `json:"hours" doc:"oldest first, also those in which nothing happened"`
+}
+
+func hourStats(c *call, q listing.Hours, _ none) (hourList, error) {
+	filter, err := q.Filter(time.Now())
+	if err != nil {
+		return hourList{}, err
+	}
+	stats, err := ops.HourStats(c.Context(), c.e, filter)
+	return hourList{stats}, err
 }
 
 type activityList struct {

@@ -254,7 +254,7 @@ func (b *tab) tree() string {
 		if role == "InlineTextBox" {
 			return
 		}
-		shown := !n.Ignored && role != "none" && role != "generic" && !(role == "StaticText" && name == outer) &&
+		shown := !n.Ignored && !anHour.MatchString(name) && role != "none" && role != "generic" && !(role == "StaticText" && name == outer) &&
 			!(role == "form" && name == "") // no landmark, which only some versions of the browser leave out
 		if shown {
 			line := role
@@ -318,6 +318,9 @@ func axText(v *accessibility.Value) string {
 	return text
 }
 
+// anHour is a bar of a chart by the hour: what is in it depends on when the hours begin.
+var anHour = regexp.MustCompile(`^\d\d:\d\d, (started|completed|failed): `)
+
 var unsteady = []struct {
 	is *regexp.Regexp
 	to string
@@ -327,6 +330,8 @@ var unsteady = []struct {
 	{regexp.MustCompile(`\b\d+(\.\d)?(µs|ms|s|m\d\ds|h\d\dm|d\d\dh)\b`), "DURATION"},
 	{regexp.MustCompile(`\bUTC[+-]\d\d:\d\d\b`), "ZONE"},
 	{regexp.MustCompile(`that start, per [^:]+:`), "that start, per SPAN:"}, // which depends on when the hours begin
+	{regexp.MustCompile(`per hour, at most \d+; those that ended from \d\d:\d\d on`), "per hour, at most N; those that ended from HOUR on"},
+	{regexp.MustCompile(`the most are \d+ (runs|calls) from \d\d:\d\d on`), "the most are N $1 from HOUR on"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "ID"},
 	{regexp.MustCompile(`\b[0-9a-z]{20,40}\b`), "ID"},
 	{regexp.MustCompile(`[-/]([0-9a-f]{12}|[0-9a-f]{8})\b`), "-ID"},

@@ -36,6 +36,7 @@ type ledgerPage struct {
 	TooMuch  string       // why there are no errors; empty if there are
 	NoChart  string       // why there is no chart; empty if there is
 	Chart    *barChart
+	Hours    *barChart // of the last day, if one activity is asked for
 	Failed   int
 	Calls    int
 	Saved    int
@@ -79,6 +80,11 @@ func ledger(q *request) (any, error) {
 		p.TooMuch = fmt.Sprintf("There are too many attempts on record to sum up their errors in %s.", human.Duration(ledgerTime))
 	case err != nil:
 		return nil, err
+	}
+	if f.Activity != "" {
+		if p.Hours, err = lastDay(q, f.Workflow, f.Activity); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.sums(q, &f); err != nil {
 		return nil, err

@@ -26,6 +26,7 @@ type overviewPage struct {
 	Open     int // runs, if no node serves
 	Group    string
 	Tiles    []tile
+	Hours    *barChart // of the last day; nil if nothing happened
 	Waiting  []*waitingRow
 	Keys     []view.KeyWait
 	Changes  []string
@@ -95,6 +96,9 @@ func overview(q *request) (any, error) {
 	p.Tiles = tiles(s)
 	for i := range s.Waiting {
 		p.Waiting = append(p.Waiting, rowOfWaiting(q, &s.Waiting[i]))
+	}
+	if p.Hours, err = lastDay(q, "", ""); err != nil {
+		return nil, err
 	}
 	p.Keys, p.Changes, p.Failed, p.Nodes = s.Keys, wording.Changes(s, s.Time), s.Failed, s.Nodes
 	for i := range s.Errors {

@@ -31,7 +31,7 @@ var pages = []page{
 	{path: "tree", title: "Children", under: "runs", file: "tree", command: "show", show: tree},
 	{path: "text", title: "Text", under: "runs", file: "text", still: true, command: "show, history", show: wholeText},
 	{path: "operate", title: "Operate", under: "runs", file: "operate", still: true, show: operate, post: carryOut},
-	{path: "ledger", title: "Ledger", menu: "Ledger", file: "ledger", command: "stats errors, stats activities, attempts", show: ledger},
+	{path: "ledger", title: "Ledger", menu: "Ledger", file: "ledger", command: "stats errors, stats activities, stats hours, attempts", show: ledger},
 	{path: "gates", title: "Gates", menu: "Gates", file: "gates", command: "gates", show: gates},
 	{path: "gate", title: "Gate", under: "gates", file: "gate", command: "gates show", show: showGate},
 	{path: "schedules", title: "Schedules", menu: "Schedules", file: "schedules", command: "schedules", show: schedules},

@@ -82,6 +82,7 @@ type runsPage struct {
 	Calls    []choice
 	Tabs     []listTab
 	Rows     []*runRow
+	Hours    *barChart // of the last day, if one workflow is asked for
 	Retrying bool
 	More     bool // a less common filter is set
 	Empty    string
@@ -175,6 +176,11 @@ func runsList(q *request) (any, error) {
 	}
 	for i := range runs {
 		p.Rows = append(p.Rows, rowOfRun(&runs[i]))
+	}
+	if f.Workflow != "" && before == "" {
+		if p.Hours, err = lastDay(q, f.Workflow, ""); err != nil {
+			return nil, err
+		}
 	}
 	p.Pager = &pager{Text: human.Plural(len(runs), "run", "runs") + " on this page, newest first"}
 	if next != "" && len(runs) < pageRuns {

@@ -35,15 +35,11 @@ func workflows(q *request) (any, error) {
 	p := &workflowsPage{Starts: q.operator(), Most: view.MaxWorkflowRuns, More: len(stats) > 0 && stats[0].AtLeast}
 	for i := range stats {
 		w := &stats[i]
-		runs := func(since string, status ...string) template.URL {
-			v := url.Values{"workflow": {w.Workflow}, "status": status}
-			if since != "" {
-				v.Set("since", since)
-			}
-			return linkTo("runs", v)
+		runs := func(status ...string) template.URL {
+			return linkTo("runs", url.Values{"workflow": {w.Workflow}, "status": status})
 		}
 		row := workflowRow{
-			WorkflowStats: w, OpenRuns: runs("", wording.OpenStatuses...), HeldRuns: runs("", view.StatusParked, view.StatusWaitingForCode), FailedRuns: runs("24h", view.StatusFailed, view.StatusTimedOut),
+			WorkflowStats: w, OpenRuns: runs(wording.OpenStatuses...), HeldRuns: runs(view.StatusParked, view.StatusWaitingForCode), FailedRuns: runs(view.StatusFailed, view.StatusTimedOut),
 		}
 		if q.operator() && !strings.HasSuffix(w.Workflow, view.FlowEnding) { // a file is started from the command line
 			row.Buttons = changeButtons(command.Workflow, w.Workflow, "start")

@@ -20,7 +20,7 @@
 //     [Sweep].
 //   - Workflows by name, and how their runs go: [WorkflowStats].
 //   - New code before it serves open runs: [CheckCode].
-//   - The ledgers of all runs: [FindAttempts], [FindCalls], [ActivityStats], [ErrorStats], and
+//   - The ledgers of all runs: [FindAttempts], [FindCalls], [ActivityStats], [HourStats], [ErrorStats], and
 //     [TryPolicy], another policy tried on them.
 //
 // Results are structs of package view, whose JSON is stable.

@@ -92,6 +92,7 @@ type Cursor struct {
 	Number    int64    `json:"number,omitempty"`
 	ID        string   `json:"id,omitempty"`
 	Name      string   `json:"name,omitempty"`
+	More      int64    `json:"more,omitempty"`
 }
 
 // CopyPart is a kind of rows that are exported together.
@@ -117,7 +118,7 @@ type Rows struct {
 	Facts    *Facts // nil except after the zero Cursor
 	Runs     []WholeRun
 	Messages []Message // Seal assigns their numbers in this order, and keeps Posted
-	Tallies  []PlacedTally
+	Tallies  []Tally   // Seal adds them to what is there
 	Switches []Switch
 
 	Next Cursor // set by Export
@@ -139,12 +140,6 @@ type WholeRun struct {
 	Calls    []Call
 	Attempts []Attempt
 	Tasks    []Task
-}
-
-// PlacedTally is a row of counters. Seal adds it to what the row already counts.
-type PlacedTally struct {
-	Partition int
-	Tally
 }
 
 // CopiedEpoch is the epoch of the turns that were copied from another database, and of no

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 )
 
@@ -135,54 +136,79 @@ func MergeErrors(groups []ErrorGroup) []ErrorGroup {
 	return merged
 }
 
-// Tally counts closed calls. A turn adds its tallies to the counters of one bucket, type and
-// name. Counters belong to all partitions of a group together; the store chooses in which of
-// the partitions that share a commit domain it keeps them.
-type Tally struct {
-	Bucket int64  // start of its time span, ns
-	Type   string // name of the workflow definition
-	Name   string // of the activity or step
+// TallyKey says what a tally counts.
+type TallyKey struct {
+	Partition int    // where a store keeps it, in copies of databases; 0 in turns and in what is added up
+	Bucket    int64  // start of its time span, ns; 0 for all of them together
+	Type      string // name of the workflow definition
+	Name      string // of the activity or step; empty for the runs of the workflow themselves
+	Took      int64  // what ended took less than this, ns, from when it was scheduled; 0: unknown
+}
 
-	FirstTry  int64 // succeeded at the first attempt
+// Compare orders keys.
+func (k TallyKey) Compare(other TallyKey) int {
+	return cmp.Or(cmp.Compare(k.Partition, other.Partition), cmp.Compare(k.Bucket, other.Bucket),
+		cmp.Compare(k.Type, other.Type), cmp.Compare(k.Name, other.Name), cmp.Compare(k.Took, other.Took))
+}
+
+// Tally counts closed calls, and runs. A turn adds its tallies to the counters of their keys.
+// Counters belong to all partitions of a group together; the store chooses in which of the
+// partitions that share a commit domain it keeps them.
+type Tally struct {
+	TallyKey
+
+	Started   int64 // runs; calls are not counted when they start
+	FirstTry  int64 // succeeded at the first attempt; runs that completed
 	Recovered int64 // succeeded later
 	Exhausted int64 // exhausted their attempts, time or budget
-	Failed    int64 // stopped for another reason
-	Canceled  int64 // no longer wanted
+	Failed    int64 // stopped for another reason; runs that failed or timed out
+	Canceled  int64 // no longer wanted; runs that were canceled or terminated
 	ByHand    int64 // ended by a person
 	Attempts  int64 // of all these calls
 	Retrying  int64 // ns from the end of the first attempt to the end of the call, of calls with several attempts
 }
 
-// Add adds the counts of another tally.
-func (t *Tally) Add(more *Tally) {
-	t.FirstTry += more.FirstTry
-	t.Recovered += more.Recovered
-	t.Exhausted += more.Exhausted
-	t.Failed += more.Failed
-	t.Canceled += more.Canceled
-	t.ByHand += more.ByHand
-	t.Attempts += more.Attempts
-	t.Retrying += more.Retrying
+// TallyCounts are the names of the columns of what a tally counts, in the order of Counts.
+const TallyCounts = "started, first_try, recovered, exhausted, failed, canceled, by_hand, attempts, retrying"
+
+// Counts returns where the tally's counts are.
+func (t *Tally) Counts() [9]*int64 {
+	return [...]*int64{&t.Started, &t.FirstTry, &t.Recovered, &t.Exhausted, &t.Failed, &t.Canceled, &t.ByHand, &t.Attempts, &t.Retrying}
 }
 
-// MergeTallies adds up the tallies of the same activity of the same workflow, for stores
-// that read them in parts. The result is ordered by type and name; it reuses the slice.
-func MergeTallies(tallies []Tally) []Tally {
-	compare := func(a, b Tally) int {
-		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
+// Add adds the counts of another tally.
+func (t *Tally) Add(more *Tally) {
+	counts := more.Counts()
+	for i, n := range t.Counts() {
+		*n += *counts[i]
 	}
-	slices.SortFunc(tallies, compare)
-	merged := tallies[:0]
-	for i := range tallies {
-		t := tallies[i]
-		if n := len(merged) - 1; n >= 0 && compare(merged[n], t) == 0 {
-			merged[n].Bucket = min(merged[n].Bucket, t.Bucket)
-			merged[n].Add(&t)
-			continue
+}
+
+// AddUp adds up tallies under the keys that are given with them. The sums are in the order of
+// their keys.
+func AddUp(tallies iter.Seq2[TallyKey, *Tally]) (sums []Tally) {
+	places := map[TallyKey]int{}
+	for key, t := range tallies {
+		at, known := places[key]
+		if !known {
+			at = len(sums)
+			places[key], sums = at, append(sums, Tally{TallyKey: key})
 		}
-		merged = append(merged, t)
+		sums[at].Add(t)
 	}
-	return merged
+	slices.SortFunc(sums, func(a, b Tally) int { return a.Compare(b.TallyKey) })
+	return sums
+}
+
+// Keyed returns tallies with their keys.
+func Keyed(tallies []Tally, key func(*Tally) TallyKey) iter.Seq2[TallyKey, *Tally] {
+	return func(yield func(TallyKey, *Tally) bool) {
+		for i := range tallies {
+			if !yield(key(&tallies[i]), &tallies[i]) {
+				return
+			}
+		}
+	}
 }
 
 // TallyFilter selects counters. The zero value selects all.
@@ -192,4 +218,19 @@ type TallyFilter struct {
 	Name       string // of the activity or step
 	From       int64  // buckets that begin at this time or later, ns
 	Until      int64  // buckets that begin before this time, ns; 0: all
+	ByBucket   bool   // a sum for each bucket; else for all of them together, in the bucket 0
+}
+
+// Key returns the key of the sum to which a tally belongs.
+func (f *TallyFilter) Key(t *Tally) TallyKey {
+	key := t.TallyKey
+	if key.Partition = 0; !f.ByBucket {
+		key.Bucket = 0
+	}
+	return key
+}
+
+// Selects reports whether the filter selects a tally, wherever it is kept.
+func (f *TallyFilter) Selects(t *Tally) bool {
+	return (f.Type == "" || t.Type == f.Type) && (f.Name == "" || t.Name == f.Name) && t.Bucket >= f.From && (f.Until == 0 || t.Bucket < f.Until)
 }

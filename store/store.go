@@ -222,7 +222,7 @@ type Reader interface {
 	// error, in this order. It ignores Before, Latest, Above and Limit of the filter.
 	Errors(ctx context.Context, filter LedgerFilter) ([]ErrorGroup, error)
 
-	// Tallies returns the sums of the counters, by type and name.
+	// Tallies returns the sums of the counters, by the keys of the filter and in their order.
 	Tallies(ctx context.Context, filter TallyFilter) ([]Tally, error)
 
 	// Owners returns the owners of a partition and its wards by epoch.

@@ -200,11 +200,13 @@ func (t *Turn) validateRows(info Info) error {
 }
 
 func (t *Tally) validate() error {
-	if t.Type == "" || t.Name == "" {
-		return fmt.Errorf("a tally counts calls of %q in runs of %q: it needs both names", t.Name, t.Type)
+	if t.Type == "" {
+		return fmt.Errorf("a tally counts runs, or calls of %q, of a workflow without a name", t.Name)
 	}
-	if min(t.FirstTry, t.Recovered, t.Exhausted, t.Failed, t.Canceled, t.ByHand, t.Attempts, t.Retrying) < 0 {
-		return fmt.Errorf("the tally of %q takes counts back", t.Name)
+	for _, n := range t.Counts() {
+		if *n < 0 || t.Took < 0 {
+			return fmt.Errorf("the tally of %q takes counts or time back", t.Name)
+		}
 	}
 	return text("tally", t.Type, t.Name)
 }

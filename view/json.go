@@ -39,6 +39,7 @@ type (
 	plainCallAttempts  CallAttempts
 	plainGate          Gate
 	plainActivityStats ActivityStats
+	plainHourStats     HourStats
 	plainWorkflowStats WorkflowStats
 	plainTrialNumbers  TrialNumbers
 	plainTrialLoad     TrialLoad
@@ -105,7 +106,9 @@ func (s *ActivityStats) json() any {
 		*plainActivityStats
 		Retrying     *span `json:"retrying"`
 		MeanRetrying *span `json:"mean_retrying"`
-	}{(*plainActivityStats)(s), (*span)(&s.Retrying), (*span)(&s.MeanRetrying)}
+		Median       *span `json:"median"`
+		P95          *span `json:"p95"`
+	}{(*plainActivityStats)(s), (*span)(&s.Retrying), (*span)(&s.MeanRetrying), (*span)(&s.Median), (*span)(&s.P95)}
 }
 
 // MarshalJSON writes durations as text.
@@ -113,6 +116,20 @@ func (s ActivityStats) MarshalJSON() ([]byte, error) { return json.Marshal(s.jso
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (s *ActivityStats) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, s.json()) }
+
+func (s *HourStats) json() any {
+	return &struct {
+		*plainHourStats
+		Median *span `json:"median"`
+		P95    *span `json:"p95"`
+	}{(*plainHourStats)(s), (*span)(&s.Median), (*span)(&s.P95)}
+}
+
+// MarshalJSON writes durations as text.
+func (s HourStats) MarshalJSON() ([]byte, error) { return json.Marshal(s.json()) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (s *HourStats) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, s.json()) }
 
 func (s *WorkflowStats) json() any {
 	return &struct {

@@ -25,6 +25,12 @@ type ActivityStats struct {
 	// summed over the calls with more than one attempt.
 	Retrying time.Duration `json:"retrying"`
 
+	// Median and P95 are the times from when a call was scheduled to its end that half and 95 of
+	// 100 of those did not exceed that succeeded, exhausted or failed; 0 if there are none. They
+	// are within a half of the truth.
+	Median time.Duration `json:"median"`
+	P95    time.Duration `json:"p95"`
+
 	// FirstTryRate is FirstTry divided by the calls that were neither canceled nor
 	// ended by hand; 0 if there are none.
 	FirstTryRate float64 `json:"first_try_rate"`
@@ -33,6 +39,34 @@ type ActivityStats struct {
 	// MeanRetrying is Retrying divided by the calls that did not succeed at the first
 	// attempt; 0 if there are none.
 	MeanRetrying time.Duration `json:"mean_retrying"`
+}
+
+// HourFilter selects what is counted by the hour.
+type HourFilter struct {
+	Workflow string // name of the definition, or of the flow file; empty: all
+	Activity string // of the activity or step, whose calls are counted; empty: runs are
+	// Since and Until bound the hours: the first has Since in it, and the last begins before
+	// Until. There are at most MaxHours.
+	Since, Until time.Time
+}
+
+// MaxHours is how many hours are counted at a time.
+const MaxHours = 24 * 31
+
+// HourStats says how runs began and ended in an hour, or how calls ended.
+type HourStats struct {
+	Hour time.Time `json:"hour"` // when it began
+
+	Started   int64 `json:"started"`   // runs; calls are not counted when they start
+	Completed int64 `json:"completed"` // with a result
+	Failed    int64 `json:"failed"`    // failed, exhausted or timed out
+	Canceled  int64 `json:"canceled"`  // canceled, terminated or ended by hand
+	// Attempts are those of the calls that ended in the hour, also where runs are counted.
+	Attempts int64 `json:"attempts"`
+
+	// Median and P95 are as in ActivityStats and WorkflowStats.
+	Median time.Duration `json:"median"`
+	P95    time.Duration `json:"p95"`
 }
 
 // ErrorStats says how often attempts of an activity or step ended with a type of error.

@@ -101,7 +101,7 @@ func (r *Run) countBlock(b *Block, succeeded bool, reason retry.Reason) {
 	end := history.Event{Kind: history.CallFailed, Retry: &history.Summary{Exhausted: reason.Exhausts()}}
 	switch {
 	case succeeded && b.call.attempt == 1:
-		r.journal.out.Tallies = append(r.journal.out.Tallies, Tally{Name: BlockName, FirstTry: 1, Attempts: 1})
+		r.journal.out.Tallies = append(r.journal.out.Tallies, Tally{Name: BlockName, Took: b.call.took(&end, r.journal.now), FirstTry: 1, Attempts: 1})
 		return
 	case succeeded:
 		end.Kind = history.CallCompleted

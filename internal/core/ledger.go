@@ -205,7 +205,9 @@ func (j *Judged) same(other *Judged) bool {
 // Tally is what a turn adds to the counters of an activity or step: closed calls by
 // outcome.
 type Tally struct {
-	Name      string
+	Name string
+	// Took is the class of the time from when they were scheduled to their end: see Within.
+	Took      time.Duration
 	FirstTry  int // succeeded with the first attempt
 	Recovered int // succeeded later
 	Exhausted int // used up their attempts, time or budget
@@ -234,18 +236,19 @@ type uncounted struct {
 
 type firstTries struct {
 	name string
+	took time.Duration
 	n    int
 }
 
-func (u *uncounted) add(name string) {
+func (u *uncounted) add(name string, took time.Duration) {
 	u.total++
 	for i := range u.names {
-		if u.names[i].name == name {
-			u.names[i].n++
+		if f := &u.names[i]; f.name == name && f.took == took {
+			f.n++
 			return
 		}
 	}
-	u.names = append(u.names, firstTries{name, 1})
+	u.names = append(u.names, firstTries{name, took, 1})
 }
 
 // count notes the end of a call by its closing event.
@@ -255,7 +258,7 @@ func (l *ledger) count(c *Call, e *history.Event) {
 		return
 	}
 	if e.Kind == history.CallCompleted && e.Retry == nil && e.Operation == "" {
-		if l.uncounted.add(c.Name); l.uncounted.total >= maxUncounted {
+		if l.uncounted.add(c.Name, c.took(e, l.journal.now)); l.uncounted.total >= maxUncounted {
 			l.countFirstTries()
 		}
 		return
@@ -271,15 +274,20 @@ func (l *ledger) count(c *Call, e *history.Event) {
 func (l *ledger) countFirstTries() {
 	if l.journal.out != nil {
 		for _, f := range l.uncounted.names {
-			l.journal.out.Tallies = append(l.journal.out.Tallies, Tally{Name: f.name, FirstTry: f.n, Attempts: f.n})
+			l.journal.out.Tallies = append(l.journal.out.Tallies, Tally{Name: f.name, Took: f.took, FirstTry: f.n, Attempts: f.n})
 		}
 	}
 	l.uncounted.names, l.uncounted.total = l.uncounted.names[:0], 0
 }
 
+// took returns the class of the time from when a call was scheduled to its end.
+func (c *Call) took(e *history.Event, now int64) time.Duration {
+	return Within(time.Duration(cmp.Or(e.Ended, now) - c.First))
+}
+
 // tally returns what the end of a call counts, unless it is a first-try success.
 func (c *Call) tally(e *history.Event, now int64) Tally {
-	t := Tally{Name: c.Name, Attempts: c.attemptNumber()}
+	t := Tally{Name: c.Name, Took: c.took(e, now), Attempts: c.attemptNumber()}
 	givenUp := e.Kind != history.CallCompleted && e.Kind != history.CallFailed && (e.Kind != history.CallCanceled || c.attempted())
 	if givenUp || e.Operation != "" {
 		t.Attempts = c.attemptsMade() // wherever it stood

@@ -195,10 +195,10 @@ func TestE22_CallsAreCountedOnce(t *testing.T) {
 		}
 	}
 	want := []string{
-		"turn 4: [{Name:charge FirstTry:0 Recovered:1 Exhausted:0 Failed:0 Canceled:0 ByHand:0 Attempts:2 Retrying:2s} {Name:charge FirstTry:2 Recovered:0 Exhausted:0 Failed:0 Canceled:0 ByHand:0 Attempts:2 Retrying:0s}]",
-		"turn 36: [{Name:charge FirstTry:32 Recovered:0 Exhausted:0 Failed:0 Canceled:0 ByHand:0 Attempts:32 Retrying:0s}]",
-		"turn 39: [{Name:charge FirstTry:0 Recovered:0 Exhausted:1 Failed:0 Canceled:0 ByHand:0 Attempts:3 Retrying:5s} {Name:charge FirstTry:2 Recovered:0 Exhausted:0 Failed:0 Canceled:0 ByHand:0 Attempts:2 Retrying:0s}]",
-		"turn 41: [{Name:charge FirstTry:2 Recovered:0 Exhausted:0 Failed:0 Canceled:0 ByHand:0 Attempts:2 Retrying:0s}]",
+		"turn 4: [{Name:charge Took:3.072s FirstTry:0 Recovered:1 Exhausted:0 Failed:0 Canceled:0 ByHand:0 Attempts:2 Retrying:2s} {Name:charge Took:1.024s FirstTry:2 Recovered:0 Exhausted:0 Failed:0 Canceled:0 ByHand:0 Attempts:2 Retrying:0s}]",
+		"turn 36: [{Name:charge Took:1.024s FirstTry:32 Recovered:0 Exhausted:0 Failed:0 Canceled:0 ByHand:0 Attempts:32 Retrying:0s}]",
+		"turn 39: [{Name:charge Took:6.144s FirstTry:0 Recovered:0 Exhausted:1 Failed:0 Canceled:0 ByHand:0 Attempts:3 Retrying:5s} {Name:charge Took:1.024s FirstTry:2 Recovered:0 Exhausted:0 Failed:0 Canceled:0 ByHand:0 Attempts:2 Retrying:0s}]",
+		"turn 41: [{Name:charge Took:1.024s FirstTry:2 Recovered:0 Exhausted:0 Failed:0 Canceled:0 ByHand:0 Attempts:2 Retrying:0s}]",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the turns count\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

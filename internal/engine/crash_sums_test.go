@@ -60,7 +60,7 @@ func judgeSums(t *testing.T, e *perdure.Engine, id, run string, attempts []view.
 // judgeStats does so over all runs of the chain.
 func judgeStats(t *testing.T, e *perdure.Engine, attempts int, histories [][]view.Event) {
 	t.Helper()
-	scheduled, completed := 0, 0
+	scheduled, completed, runs := 0, 0, view.WorkflowStats{Started: len(histories)}
 	for _, events := range histories {
 		made := map[int64]bool{}
 		for _, ev := range events {
@@ -72,6 +72,12 @@ func judgeStats(t *testing.T, e *perdure.Engine, attempts int, histories [][]vie
 				if made[ev.Call] {
 					completed++
 				}
+			case history.RunCompleted:
+				runs.Completed++
+			case history.RunFailed, history.RunTimedOut:
+				runs.Failed++
+			case history.RunCanceled, history.RunTerminated:
+				runs.Canceled++
 			}
 		}
 	}
@@ -93,5 +99,16 @@ func judgeStats(t *testing.T, e *perdure.Engine, attempts int, histories [][]vie
 	good := sum.FirstTry + sum.Recovered
 	if sum.Calls != int64(scheduled) || sum.Attempts != int64(attempts) || good > int64(completed) || good+sum.ByHand < int64(completed) {
 		t.Errorf("Counted are %+v; the history has %d calls, of which %d completed, with %d attempts.", sum, scheduled, completed, attempts)
+	}
+	workflows, err := ops.WorkflowStats(t.Context(), e, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range workflows {
+		w := &workflows[i]
+		runs.Started, runs.Completed, runs.Failed, runs.Canceled = runs.Started-w.Started, runs.Completed-w.Completed, runs.Failed-w.Failed, runs.Canceled-w.Canceled
+	}
+	if runs.Started != 0 || runs.Completed != 0 || runs.Failed != 0 || runs.Canceled != 0 {
+		t.Errorf("The histories are those of %d runs; so much more or less than in these is counted: %+v", len(histories), runs)
 	}
 }

@@ -286,9 +286,9 @@ func (r *activeRun) storeTurn(out *core.Turn) (t store.Turn, err error) {
 	}
 	t.Calls = record.StoreRows(of, out.Rows)
 	t.Attempts = record.Attempts(of, out.Attempts)
-	if len(out.Tallies) > 0 {
+	if out.Number > 0 {
 		began := r.run.Began()
-		t.Tallies = record.Tallies(record.NameOf(began.Type, began.Attributes[view.FileAttribute]), out.Time, out.Tallies)
+		t.Tallies = record.Tallies(record.NameOf(began.Type, began.Attributes[view.FileAttribute]), began, out)
 	}
 	if err := r.storeTasks(out, &t); err != nil {
 		return t, err

@@ -393,9 +393,13 @@ func TestE64_AStoppedEngineReadsNothing(t *testing.T) {
 		"FindCalls":        func() error { _, _, err := in.FindCalls(t.Context(), view.AttemptFilter{}); return err },
 		"ErrorStats":       func() error { _, err := in.ErrorStats(t.Context(), view.AttemptFilter{}); return err },
 		"ActivityStats":    func() error { _, err := in.ActivityStats(t.Context(), time.Time{}, time.Time{}); return err },
-		"TryPolicy":        func() error { _, err := in.TryPolicy(t.Context(), retry.Policy{}, view.TrialFilter{}); return err },
-		"AuditGroup":       func() error { _, err := in.AuditGroup(t.Context(), view.AuditFilter{}); return err },
-		"Doctor":           func() error { _, err := in.Doctor(t.Context(), view.DoctorFilter{}); return err },
+		"HourStats": func() error {
+			_, err := in.HourStats(t.Context(), view.HourFilter{Since: roomtest.Began, Until: roomtest.Began})
+			return err
+		},
+		"TryPolicy":  func() error { _, err := in.TryPolicy(t.Context(), retry.Policy{}, view.TrialFilter{}); return err },
+		"AuditGroup": func() error { _, err := in.AuditGroup(t.Context(), view.AuditFilter{}); return err },
+		"Doctor":     func() error { _, err := in.Doctor(t.Context(), view.DoctorFilter{}); return err },
 	} {
 		if err := verb(); !errors.Is(err, stopped) {
 			t.Errorf("%s: %v", name, err)

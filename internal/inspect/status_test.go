@@ -337,6 +337,7 @@ func TestE22_TheRatesOfAnActivity(t *testing.T) {
 	want := view.ActivityStats{
 		Workflow: "order", Name: "charge", Calls: 4, FirstTry: 1, Recovered: 2, Exhausted: 1, Attempts: 9, Retrying: 5 * time.Second,
 		FirstTryRate: 0.25, AttemptsPerCall: 2.25, MeanRetrying: 5 * time.Second / 3,
+		Median: 900 * time.Millisecond, P95: 1900 * time.Millisecond, // the middle of the class of 1 s, and three quarters of that of 2 s
 	}
 	if err != nil || len(stats) != 1 || stats[0] != want {
 		t.Errorf("counted are %+v, %v; want %+v", stats, err, want)

@@ -55,7 +55,7 @@ func (in *Inspector) firstTries(ctx context.Context, filter view.TrialFilter) (n
 	})
 	for i := range tallies {
 		t := &tallies[i]
-		others := of != filter.Workflow && t.Type != view.FlowWorkflow && !strings.HasSuffix(t.Type, view.FlowEnding)
+		others := t.Name == "" || of != filter.Workflow && t.Type != view.FlowWorkflow && !strings.HasSuffix(t.Type, view.FlowEnding)
 		if !others && (filter.Activity != "" || t.Name != core.BlockName) {
 			n += t.FirstTry
 		}

@@ -24,7 +24,7 @@ type bigLedger struct {
 }
 
 func (b *bigLedger) Tallies(context.Context, store.TallyFilter) ([]store.Tally, error) {
-	return []store.Tally{{Name: "charge", FirstTry: 7}, {Name: core.BlockName, FirstTry: 5}}, nil
+	return []store.Tally{{TallyKey: store.TallyKey{Name: "charge"}, FirstTry: 7}, {TallyKey: store.TallyKey{Name: core.BlockName}, FirstTry: 5}}, nil
 }
 
 func (b *bigLedger) Ledger(_ context.Context, f store.LedgerFilter) (out []store.LedgerEntry, err error) {

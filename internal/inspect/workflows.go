@@ -7,11 +7,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
 
-// WorkflowStats returns the workflows of the group by name: those that a live node has, and those
-// of the newest runs. Since is when "lately" begins.
+// WorkflowStats returns the workflows of the group by name: those that a live node has, those of
+// open runs, and those whose runs were counted since a time.
 func (in *Inspector) WorkflowStats(ctx context.Context, since time.Time) ([]view.WorkflowStats, error) {
 	nodes, err := in.Nodes(ctx)
 	if err != nil {
@@ -21,7 +22,7 @@ func (in *Inspector) WorkflowStats(ctx context.Context, since time.Time) ([]view
 	if err != nil {
 		return nil, err
 	}
-	lately, err := in.List(ctx, view.Filter{Since: since, Limit: view.MaxWorkflowRuns})
+	counted, err := in.counted(ctx, store.TallyFilter{From: bound(since), ByBucket: true})
 	if err != nil {
 		return nil, err
 	}
@@ -30,10 +31,12 @@ func (in *Inspector) WorkflowStats(ctx context.Context, since time.Time) ([]view
 	for i := range open {
 		all.addOpen(&open[i])
 	}
-	for i := range lately {
-		all.addLately(&lately[i])
+	for i := range counted {
+		if counted[i].Name == "" {
+			all.addCounted(&counted[i])
+		}
 	}
-	return all.stats(max(len(open), len(lately)) == view.MaxWorkflowRuns), nil
+	return all.stats(len(open) == view.MaxWorkflowRuns), nil
 }
 
 // workflowSums are the workflows by name, with the times that their runs took.
@@ -41,7 +44,7 @@ type workflowSums map[string]*workflowSum
 
 type workflowSum struct {
 	view.WorkflowStats
-	took []time.Duration
+	took took
 }
 
 func (all workflowSums) of(name string) *workflowSum {
@@ -78,42 +81,28 @@ func (all workflowSums) addOpen(r *view.Run) {
 	}
 }
 
-func (all workflowSums) addLately(r *view.Run) {
-	w := all.of(r.Workflow)
-	w.Started++
-	if w.Latest == nil || r.Created.After(*w.Latest) {
-		w.Latest = &r.Created
+// addCounted adds an hour, later than those before.
+func (all workflowSums) addCounted(c *counted) {
+	w := all.of(c.Type)
+	if w.Started += int(c.Started); c.Started > 0 {
+		w.Latest = optional(c.Bucket)
 	}
-	switch r.Status {
-	case view.StatusCompleted:
-		w.Completed++
-		w.took = append(w.took, r.Closed.Sub(r.Created))
-	case view.StatusFailed, view.StatusTimedOut:
-		w.Failed++
-	case view.StatusCanceled, view.StatusTerminated:
-		w.Canceled++
-	}
+	w.Completed += int(c.FirstTry)
+	w.Failed += int(c.Failed)
+	w.Canceled += int(c.Canceled)
+	w.took = append(w.took, c.took...)
 }
 
 func (all workflowSums) stats(more bool) []view.WorkflowStats {
 	var stats []view.WorkflowStats
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		w := all[name]
-		slices.Sort(w.took)
-		w.Median, w.P95, w.AtLeast = rank(w.took, 50), rank(w.took, 95), more
+		w.Median, w.P95 = w.took.says()
+		w.AtLeast = more
 		slices.SortFunc(w.Builds, func(a, b view.WorkflowBuild) int {
 			return cmp.Or(cmp.Compare(a.Build, b.Build), cmp.Compare(a.Version, b.Version))
 		})
 		stats = append(stats, w.WorkflowStats)
 	}
 	return stats
-}
-
-// rank returns the smallest of sorted times that so many percent do not exceed (nearest rank); 0
-// if there are none.
-func rank(sorted []time.Duration, percent int) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[(len(sorted)*percent+99)/100-1]
 }

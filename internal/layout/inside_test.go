@@ -20,7 +20,7 @@ type inside struct {
 
 var insides = []inside{
 	{"internal/core", 2, `
-		values:     ids mismatch turn detail control pin times input progress call
+		values:     ids mismatch turn detail control pin times input progress within call
 		journal:    parts
 		ledger:     ledger
 		row:        runrow

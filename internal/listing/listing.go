@@ -12,7 +12,7 @@ import (
 
 // Workflows says which runs the list of workflows counts.
 type Workflows struct {
-	Since param.Moment `json:"since,omitzero" query:"since" help:"count runs that were started since this {time} (default 24h)"`
+	Since param.Moment `json:"since,omitzero" query:"since" help:"count what began and ended since this {time} (default 24h)"`
 }
 
 // Lately is how far the list looks back, if nothing is said.
@@ -103,4 +103,23 @@ func (f *Attempts) Filter() (view.AttemptFilter, error) {
 	return view.AttemptFilter{
 		Workflow: f.Workflow, Activity: f.Activity, ErrorType: f.ErrorType, Outcome: f.Outcome, Reason: f.Reason, Since: f.Since.At, Until: f.Until.At,
 	}, f.Check()
+}
+
+// Hours selects what is counted by the hour.
+type Hours struct {
+	Workflow string `json:"workflow,omitempty" query:"workflow" flag:"type" help:"only of the workflow with this {name}"`
+	Activity string `json:"activity,omitempty" query:"activity" help:"count the calls of the activity or step with this {name}; else runs are counted"`
+	Span
+}
+
+// Filter returns the filter; without a beginning, it begins a day before its end.
+func (f *Hours) Filter(now time.Time) (view.HourFilter, error) {
+	out := view.HourFilter{Workflow: f.Workflow, Activity: f.Activity, Since: f.Since.At, Until: f.Until.At}
+	if out.Until.IsZero() {
+		out.Until = now
+	}
+	if out.Since.IsZero() {
+		out.Since = out.Until.Add(-Lately + time.Hour) // the hour that is not over is one of them
+	}
+	return out, f.Check()
 }

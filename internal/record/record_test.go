@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,9 +51,40 @@ func TestANewRunIsDueWhenItsFirstTurnIs(t *testing.T) {
 }
 
 func TestTalliesCountByTheHour(t *testing.T) {
-	tallies := Tallies("flow", 3*int64(TallySpan)+5, []core.Tally{{Name: "charge", FirstTry: 2}})
-	if len(tallies) != 1 || tallies[0].Bucket != 3*int64(TallySpan) || tallies[0].Type != "flow" || tallies[0].FirstTry != 2 {
+	turn := &core.Turn{Number: 2, Time: 3*int64(TallySpan) + 5, Tallies: []core.Tally{{Name: "charge", Took: 3, FirstTry: 2}}}
+	charge := store.Tally{TallyKey: store.TallyKey{Bucket: 3 * int64(TallySpan), Type: "flow", Name: "charge", Took: 3}, FirstTry: 2}
+	if tallies := Tallies("flow", &history.Start{}, turn); !slices.Equal(tallies, []store.Tally{charge}) {
 		t.Errorf("counted %+v", tallies)
+	}
+}
+
+// TestRunsAreCounted when their first turn is taken and when they end.
+func TestRunsAreCounted(t *testing.T) {
+	copied := &history.Base{Cuts: []history.Cut{{Turn: 4}}}
+	of := func(took int64) store.TallyKey { return store.TallyKey{Type: "w", Took: took} }
+	for _, c := range []struct {
+		base   *history.Base
+		number int64
+		status core.Status
+		want   []store.Tally
+	}{
+		{nil, 1, core.StatusRunning, []store.Tally{{TallyKey: of(0), Started: 1}}},
+		{nil, 2, core.StatusRunning, nil},
+		{copied, 1, core.StatusRunning, nil},
+		{copied, 5, core.StatusRunning, []store.Tally{{TallyKey: of(0), Started: 1}}},
+		{nil, 1, core.StatusCompleted, []store.Tally{{TallyKey: of(0), Started: 1}, {TallyKey: of(3e6), FirstTry: 1}}},
+		{nil, 2, core.StatusFailed, []store.Tally{{TallyKey: of(3e6), Failed: 1}}},
+		{nil, 2, core.StatusTimedOut, []store.Tally{{TallyKey: of(3e6), Failed: 1}}},
+		{nil, 2, core.StatusTerminated, []store.Tally{{TallyKey: of(3e6), Canceled: 1}}},
+		{nil, 2, core.StatusContinued, nil},
+	} {
+		turn := &core.Turn{Number: c.number, Time: 2e6 + 1, State: &core.State{Detail: nil}}
+		if turn.State.Status = c.status; c.status != core.StatusRunning {
+			turn.State.Closed = 2e6 + 1
+		}
+		if got := Tallies("w", &history.Start{Base: c.base, Created: 1}, turn); !slices.Equal(got, c.want) {
+			t.Errorf("turn %d after %+v that leaves the run %s counts %+v", c.number, c.base, c.status, got)
+		}
 	}
 }
 

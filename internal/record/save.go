@@ -94,15 +94,35 @@ func NameOf(workflow, file string) string {
 	return workflow
 }
 
-// Tallies returns what the calls that ended in a turn add to the counters of a workflow, under
-// the name of NameOf. Now is the time of the turn, in nanoseconds since 1970.
-func Tallies(workflow string, now int64, ended []core.Tally) (tallies []store.Tally) {
-	for _, c := range ended {
+// Tallies returns what a turn adds to the counters of a workflow, under the name of NameOf: the
+// calls that ended in it, and the run if it is the first turn of its own or ends it.
+func Tallies(workflow string, began *history.Start, turn *core.Turn) (tallies []store.Tally) {
+	of := store.TallyKey{Bucket: turn.Time - turn.Time%int64(TallySpan), Type: workflow}
+	for _, c := range turn.Tallies {
+		of.Name, of.Took = c.Name, int64(c.Took)
 		tallies = append(tallies, store.Tally{
-			Bucket: now - now%int64(TallySpan), Type: workflow, Name: c.Name,
-			FirstTry: int64(c.FirstTry), Recovered: int64(c.Recovered), Exhausted: int64(c.Exhausted), Failed: int64(c.Failed),
+			TallyKey: of, FirstTry: int64(c.FirstTry), Recovered: int64(c.Recovered), Exhausted: int64(c.Exhausted), Failed: int64(c.Failed),
 			Canceled: int64(c.Canceled), ByHand: int64(c.ByHand), Attempts: int64(c.Attempts), Retrying: int64(c.Retrying),
 		})
+	}
+	of.Name, of.Took = "", 0
+	if turn.Number == max(began.Base.LastCut(), 0)+1 {
+		tallies = append(tallies, store.Tally{TallyKey: of, Started: 1})
+	}
+	if s := turn.State; s != nil && s.Closed != 0 {
+		of.Took = int64(core.Within(time.Duration(s.Closed - began.Created)))
+		ended := store.Tally{TallyKey: of}
+		switch s.Status {
+		case core.StatusCompleted:
+			ended.FirstTry = 1
+		case core.StatusFailed, core.StatusTimedOut:
+			ended.Failed = 1
+		case core.StatusCanceled, core.StatusTerminated:
+			ended.Canceled = 1
+		default: // its chain continues
+			return tallies
+		}
+		tallies = append(tallies, ended)
 	}
 	return tallies
 }

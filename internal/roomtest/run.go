@@ -116,7 +116,7 @@ func (r *Run) stored(out *core.Turn) store.Turn {
 	if out.Number > 0 {
 		t.Events, err = history.SealTurn(r.ID, out.Number, out.Time, out.Events)
 		r.Must(err)
-		t.CommitID, t.Tallies = ident.NewCommit(), record.Tallies(record.NameOf(started.Type, started.Attributes[view.FileAttribute]), out.Time, out.Tallies)
+		t.CommitID, t.Tallies = ident.NewCommit(), record.Tallies(record.NameOf(started.Type, started.Attributes[view.FileAttribute]), started, out)
 	}
 	if out.State != nil {
 		state := record.StoreState(*out.State)

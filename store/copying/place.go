@@ -1,6 +1,7 @@
 package copying
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -82,27 +83,11 @@ func placeRun(g store.Group, w *store.WholeRun) {
 
 // addUp makes one row of those counters that get one place. All go into the first partition of
 // their group: counters are only read for whole groups.
-func (p *places) addUp(all []store.PlacedTally) ([]store.PlacedTally, error) {
-	type key struct {
-		partition  int
-		bucket     int64
-		kind, name string
-	}
-	at := map[key]int{}
-	var sums []store.PlacedTally
-	for _, t := range all {
-		g, err := p.group(t.Partition)
-		if err != nil {
-			return nil, err
-		}
-		k := key{g.First, t.Bucket, t.Type, t.Name}
-		if i, known := at[k]; known {
-			sums[i].Add(&t.Tally)
-			continue
-		}
-		t.Partition = g.First
-		at[k] = len(sums)
-		sums = append(sums, t)
-	}
-	return sums, nil
+func (p *places) addUp(all []store.Tally) (_ []store.Tally, err error) {
+	return store.AddUp(store.Keyed(all, func(t *store.Tally) store.TallyKey {
+		key := t.TallyKey
+		g, unknown := p.group(t.Partition)
+		key.Partition, err = g.First, cmp.Or(err, unknown)
+		return key
+	})), err
 }

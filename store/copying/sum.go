@@ -84,8 +84,8 @@ func (s Sums) Add(rows *store.Rows) {
 	}
 	for _, t := range rows.Tallies {
 		hash := uint64(0)
-		for i, n := range []int64{t.FirstTry, t.Recovered, t.Exhausted, t.Failed, t.Canceled, t.ByHand, t.Attempts, t.Retrying} {
-			hash += uint64(n) * (d.text(t.Type, t.Name).number(t.Bucket, int64(i)).hash() | 1)
+		for i, n := range t.Counts() {
+			hash += uint64(*n) * (d.text(t.Type, t.Name).number(t.Bucket, t.Took, int64(i)).hash() | 1)
 		}
 		s.add("tallies", 1, hash)
 	}

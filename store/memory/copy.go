@@ -116,7 +116,7 @@ func (db *Database) insertRows(rows *store.Rows) {
 		p.inbox[len(p.inbox)-1].Posted = posted
 	}
 	for i := range rows.Tallies {
-		db.partition(rows.Tallies[i].Partition).count(&rows.Tallies[i].Tally)
+		db.partition(rows.Tallies[i].Partition).count(&rows.Tallies[i])
 	}
 	for _, s := range rows.Switches {
 		db.switches[s.Group] = append(db.switches[s.Group], s)
@@ -153,7 +153,9 @@ func (h *handle) Export(ctx context.Context, after store.Cursor, limit int) (*st
 		if after.Part == store.CopyTallies {
 			for _, p := range db.partitions {
 				for _, t := range p.tallies {
-					rows.Tallies = append(rows.Tallies, store.PlacedTally{Partition: p.id, Tally: *t})
+					placed := *t
+					placed.Partition = p.id
+					rows.Tallies = append(rows.Tallies, placed)
 				}
 			}
 		}

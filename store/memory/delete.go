@@ -22,7 +22,7 @@ func (h *handle) Delete(ctx context.Context, d store.Deletion) (int, error) {
 			}
 		}
 		for key := range p.tallies {
-			if key.bucket < d.TalliesBefore {
+			if key.Bucket < d.TalliesBefore {
 				delete(p.tallies, key)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/perdure/perdure/store"
@@ -166,19 +165,12 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 	return store.MergeErrors(list), nil
 }
 
-// tallyKey identifies the counters of a partition.
-type tallyKey struct {
-	bucket     int64
-	kind, name string
-}
-
 // count adds to the counters of a partition.
 func (p *partition) count(t *store.Tally) {
-	key := tallyKey{t.Bucket, t.Type, t.Name}
-	sum := p.tallies[key]
+	sum := p.tallies[t.TallyKey]
 	if sum == nil {
-		sum = &store.Tally{Bucket: t.Bucket, Type: t.Type, Name: t.Name}
-		p.tallies[key] = sum
+		sum = &store.Tally{TallyKey: t.TallyKey}
+		p.tallies[t.TallyKey] = sum
 	}
 	sum.Add(t)
 }
@@ -192,22 +184,13 @@ func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store
 	if filter.Partitions == nil {
 		partitions = h.db.partitions
 	}
-	sums := map[tallyKey]store.Tally{}
-	for _, p := range partitions {
-		for key, t := range p.tallies {
-			if (filter.Type != "" && t.Type != filter.Type) || (filter.Name != "" && t.Name != filter.Name) ||
-				t.Bucket < filter.From || (filter.Until > 0 && t.Bucket >= filter.Until) {
-				continue
+	return store.AddUp(func(yield func(store.TallyKey, *store.Tally) bool) {
+		for _, p := range partitions {
+			for _, t := range p.tallies {
+				if filter.Selects(t) && !yield(filter.Key(t), t) {
+					return
+				}
 			}
-			key.bucket = 0
-			sum, known := sums[key]
-			if !known {
-				sum = store.Tally{Bucket: t.Bucket, Type: t.Type, Name: t.Name}
-			}
-			sum.Bucket = min(sum.Bucket, t.Bucket)
-			sum.Add(t)
-			sums[key] = sum
 		}
-	}
-	return store.MergeTallies(slices.Collect(maps.Values(sums))), nil
+	}), nil
 }

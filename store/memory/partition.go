@@ -19,7 +19,7 @@ type partition struct {
 	wakes   ordered[store.Wake]
 	inbox   []store.Message // by sequence
 	waiting map[messageKey]struct{}
-	tallies map[tallyKey]*store.Tally
+	tallies map[store.TallyKey]*store.Tally
 	tasks   map[taskKey]*store.Task
 }
 
@@ -40,7 +40,7 @@ func newPartition(id int) *partition {
 		runs:    map[string]*run{},
 		latest:  map[string]*run{},
 		waiting: map[messageKey]struct{}{},
-		tallies: map[tallyKey]*store.Tally{},
+		tallies: map[store.TallyKey]*store.Tally{},
 		tasks:   map[taskKey]*store.Task{},
 	}
 	p.wakes.compare = func(a, b store.Wake) int {

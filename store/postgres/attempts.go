@@ -1,9 +1,8 @@
 package postgres
 
 import (
-	"cmp"
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/perdure/perdure/store"
 )
@@ -73,11 +72,16 @@ func (b *batch) pruneAttempts(attempts []of[store.Attempt]) {
 	}
 }
 
-var intoTallies = insertion("tallies", "bucket, type, name, first_try, recovered, exhausted, failed, canceled, by_hand, attempts, retrying",
-	"bigint, text, text, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint",
-	`ON CONFLICT (partition, bucket, type, name) DO UPDATE SET first_try = t.first_try + excluded.first_try,
-			recovered = t.recovered + excluded.recovered, exhausted = t.exhausted + excluded.exhausted, failed = t.failed + excluded.failed,
-			canceled = t.canceled + excluded.canceled, by_hand = t.by_hand + excluded.by_hand, attempts = t.attempts + excluded.attempts, retrying = t.retrying + excluded.retrying`)
+const tallyKey = "bucket, type, name, took"
+
+var intoTallies = func() statement {
+	var adds []string
+	for _, n := range strings.Split(store.TallyCounts, ", ") {
+		adds = append(adds, n+" = t."+n+" + excluded."+n)
+	}
+	return insertion("tallies", tallyKey+", "+store.TallyCounts, "bigint, text, text, bigint"+strings.Repeat(", bigint", len(adds)),
+		"ON CONFLICT (partition, "+tallyKey+") DO UPDATE SET "+strings.Join(adds, ", "))
+}()
 
 // count adds to the counters. What the turns count in one place becomes one row. Tallies of
 // different partitions of one group also go to one place, because counters are only read
@@ -85,48 +89,39 @@ var intoTallies = insertion("tallies", "bucket, type, name, first_try, recovered
 // partition has its own counters. Rows are written in one order, so that two commits cannot
 // deadlock.
 func (b *batch) count(turns []*store.Turn) {
-	type place struct {
-		partition  int
-		bucket     int64
-		kind, name string
-	}
-	sums := map[place]*store.Tally{}
 	chosen := map[int]int{} // by the group's index: the partition
-	for _, c := range collect(turns, func(t *store.Turn) []store.Tally { return t.Tallies }) {
-		partition := c.turn.Partition
-		if group := partition / b.h.info.Partitions; !b.h.distributed {
-			if _, is := chosen[group]; !is {
-				chosen[group] = partition
+	b.addTallies(store.AddUp(func(yield func(store.TallyKey, *store.Tally) bool) {
+		for _, c := range collect(turns, func(t *store.Turn) []store.Tally { return t.Tallies }) {
+			key := c.part.TallyKey
+			key.Partition = c.turn.Partition
+			if group := key.Partition / b.h.info.Partitions; !b.h.distributed {
+				if _, is := chosen[group]; !is {
+					chosen[group] = key.Partition
+				}
+				key.Partition = chosen[group]
 			}
-			partition = chosen[group]
+			if !yield(key, c.part) {
+				return
+			}
 		}
-		at := place{partition, c.part.Bucket, c.part.Type, c.part.Name}
-		if sums[at] == nil {
-			sums[at] = &store.Tally{}
-		}
-		sums[at].Add(c.part)
-	}
+	}))
+}
+
+// addTallies adds to counters, each of which is named once.
+func (b *batch) addTallies(sums []store.Tally) {
 	n := len(sums)
 	if n == 0 {
 		return
 	}
-	places := slices.SortedFunc(maps.Keys(sums), func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(a.bucket, b.bucket), cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
-	})
-	counts := func(which func(t *store.Tally) int64) []int64 {
-		return column(n, func(i int) int64 { return which(sums[places[i]]) })
+	columns := []any{
+		column(n, func(i int) int64 { return int64(sums[i].Partition) }),
+		column(n, func(i int) int64 { return sums[i].Bucket }),
+		column(n, func(i int) string { return sums[i].Type }),
+		column(n, func(i int) string { return sums[i].Name }),
+		column(n, func(i int) int64 { return sums[i].Took }),
 	}
-	b.put(intoTallies,
-		column(n, func(i int) int64 { return int64(places[i].partition) }),
-		column(n, func(i int) int64 { return places[i].bucket }),
-		column(n, func(i int) string { return places[i].kind }),
-		column(n, func(i int) string { return places[i].name }),
-		counts(func(t *store.Tally) int64 { return t.FirstTry }),
-		counts(func(t *store.Tally) int64 { return t.Recovered }),
-		counts(func(t *store.Tally) int64 { return t.Exhausted }),
-		counts(func(t *store.Tally) int64 { return t.Failed }),
-		counts(func(t *store.Tally) int64 { return t.Canceled }),
-		counts(func(t *store.Tally) int64 { return t.ByHand }),
-		counts(func(t *store.Tally) int64 { return t.Attempts }),
-		counts(func(t *store.Tally) int64 { return t.Retrying }))
+	for c := range sums[0].Counts() {
+		columns = append(columns, column(n, func(i int) int64 { return *sums[i].Counts()[c] }))
+	}
+	b.put(intoTallies, columns...)
 }

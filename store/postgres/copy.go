@@ -222,11 +222,7 @@ func (c *conn) insertRows(ctx context.Context, tx pgx.Tx, rows *store.Rows) erro
 		}
 	}
 	return c.send(ctx, func(b *batch) {
-		for i := range rows.Tallies {
-			t := &rows.Tallies[i]
-			b.put(intoTallies, []int64{int64(t.Partition)}, []int64{t.Bucket}, []string{t.Type}, []string{t.Name}, []int64{t.FirstTry}, []int64{t.Recovered}, []int64{t.Exhausted},
-				[]int64{t.Failed}, []int64{t.Canceled}, []int64{t.ByHand}, []int64{t.Attempts}, []int64{t.Retrying})
-		}
+		b.addTallies(rows.Tallies)
 	})
 }
 

@@ -12,7 +12,7 @@ func TestRunsThatEndTogetherShareACounter(t *testing.T) {
 	w := newWorld(t)
 	other, err := w.Group(w.Context(), "others")
 	w.must(err)
-	tally := store.Tally{Bucket: 1, Type: "order", Name: "charge", FirstTry: 1, Attempts: 1}
+	tally := store.Tally{TallyKey: store.TallyKey{Bucket: 1, Type: "order", Name: "charge"}, FirstTry: 1, Attempts: 1}
 	node := w.describe("node-2")
 	node.Group = "others"
 	w.must(w.Join(w.Context(), node))

@@ -47,7 +47,7 @@ func oneRunIsOneWorker(t *testing.T, url string) {
 	ended := func() store.Turn {
 		turn := next()
 		turn.State = &store.RunState{Status: store.Completed, Wake: store.Never, Closed: 9}
-		turn.Tallies = []store.Tally{{Bucket: 1, Type: "test", Name: "charge", Attempts: 1}}
+		turn.Tallies = []store.Tally{{TallyKey: store.TallyKey{Bucket: 1, Type: "test", Name: "charge"}, Attempts: 1}}
 		return turn
 	}
 	for _, c := range []struct {

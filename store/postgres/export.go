@@ -31,13 +31,12 @@ func (h *handle) Export(ctx context.Context, after store.Cursor, limit int) (*st
 					return err
 				})
 		case store.CopyTallies:
-			return c.query(ctx, `SELECT partition, bucket, type, name, first_try, recovered, exhausted, failed, canceled, by_hand, attempts, retrying FROM perdure.tallies
-				WHERE (partition, bucket, type, name) > ($1, $2, $3, $4) ORDER BY partition, bucket, type, name LIMIT $5`,
-				[]any{after.Partition, after.Number, after.ID, after.Name, limit}, func(r pgx.Rows) error {
-					var t store.PlacedTally
-					err := r.Scan(&t.Partition, &t.Bucket, &t.Type, &t.Name, &t.FirstTry, &t.Recovered, &t.Exhausted, &t.Failed, &t.Canceled, &t.ByHand, &t.Attempts, &t.Retrying)
+			return c.query(ctx, `SELECT partition, `+tallyKey+`, `+store.TallyCounts+` FROM perdure.tallies
+				WHERE (partition, `+tallyKey+`) > ($1, $2, $3, $4, $5) ORDER BY partition, `+tallyKey+` LIMIT $6`,
+				[]any{after.Partition, after.Number, after.ID, after.Name, after.More, limit}, func(r pgx.Rows) error {
+					t, err := scanTally(r)
 					if rows.Tallies = append(rows.Tallies, t); len(rows.Tallies) == limit {
-						rows.Next = store.Cursor{Part: store.CopyTallies, Partition: t.Partition, Number: t.Bucket, ID: t.Type, Name: t.Name}
+						rows.Next = store.Cursor{Part: store.CopyTallies, Partition: t.Partition, Number: t.Bucket, ID: t.Type, Name: t.Name, More: t.Took}
 					}
 					return err
 				})

@@ -259,23 +259,38 @@ func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store
 	if q.never {
 		return nil, nil
 	}
-	from := q.places + ` (SELECT * FROM perdure.tallies a WHERE ` + q.where + ` OFFSET 0) a`
+	sums, group := "", "a.type, a.name, a.took"
+	for _, n := range strings.Split(store.TallyCounts, ", ") {
+		sums += ", sum(a." + n + ")::bigint"
+	}
+	bucket := "0::bigint"
+	if filter.ByBucket {
+		bucket, group = "a.bucket", "a.bucket, "+group
+	}
 	var tallies []store.Tally
 	err = h.share(ctx, "Tallies", func(c *conn) error {
 		tallies = nil
-		err := q.run(ctx, c, `SELECT min(a.bucket), a.type, a.name, sum(a.first_try)::bigint, sum(a.recovered)::bigint, sum(a.exhausted)::bigint,
-				sum(a.failed)::bigint, sum(a.canceled)::bigint, sum(a.by_hand)::bigint, sum(a.attempts)::bigint, sum(a.retrying)::bigint
-			FROM `+from+` GROUP BY a.type, a.name ORDER BY a.type, a.name`,
+		err := q.run(ctx, c, `SELECT 0::bigint, `+bucket+`, a.type, a.name, a.took`+sums+`
+			FROM `+q.places+` (SELECT * FROM perdure.tallies a WHERE `+q.where+` OFFSET 0) a GROUP BY `+group+` ORDER BY `+group,
 			q.args, func(r pgx.Rows) error {
-				var t store.Tally
-				err := r.Scan(&t.Bucket, &t.Type, &t.Name, &t.FirstTry, &t.Recovered, &t.Exhausted, &t.Failed, &t.Canceled, &t.ByHand, &t.Attempts, &t.Retrying)
+				t, err := scanTally(r)
 				tallies = append(tallies, t)
 				return err
 			})
 		if h.distributed {
-			tallies = store.MergeTallies(tallies)
+			tallies = store.AddUp(store.Keyed(tallies, filter.Key))
 		}
 		return err
 	})
 	return tallies, err
+}
+
+// scanTally reads partition, tallyKey and store.TallyCounts.
+func scanTally(r pgx.Rows) (t store.Tally, err error) {
+	to := []any{&t.Partition, &t.Bucket, &t.Type, &t.Name, &t.Took}
+	for _, n := range t.Counts() {
+		to = append(to, n)
+	}
+	err = r.Scan(to...)
+	return t, err
 }

@@ -136,7 +136,7 @@ func stepCosts(w *world) []stepCost {
 		next.Events = doc(165)
 		return next
 	}
-	tally := store.Tally{Bucket: 1, Type: "order", Name: "charge", FirstTry: 1, Attempts: 1}
+	tally := store.Tally{TallyKey: store.TallyKey{Bucket: 1, Type: "order", Name: "charge"}, FirstTry: 1, Attempts: 1}
 	w.commits(func() store.Turn { t := first(); t.Tallies = []store.Tally{tally}; return t }())
 	step := func() store.Turn { return after(2) }
 	return []stepCost{

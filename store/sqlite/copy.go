@@ -157,7 +157,7 @@ func (c *conn) insertRows(rows *store.Rows) error {
 		}
 	}
 	for i := range rows.Tallies {
-		if err := c.count(int64(rows.Tallies[i].Partition), &rows.Tallies[i].Tally); err != nil {
+		if err := c.count(&rows.Tallies[i]); err != nil {
 			return err
 		}
 	}
@@ -239,14 +239,14 @@ func (h *handle) Export(ctx context.Context, after store.Cursor, limit int) (*st
 			}, int64(after.Partition), after.Number, int64(limit))
 		},
 		store.CopyTallies: func(c *conn) error {
-			return c.query(ctx, `SELECT bucket, type, name, `+tallyCounts+`, partition FROM tallies WHERE (partition, bucket, type, name) > (?, ?, ?, ?)
-				ORDER BY partition, bucket, type, name LIMIT ?`, func(r row) error {
-				t := store.PlacedTally{Partition: int(r.int(11)), Tally: r.tally()}
+			return c.query(ctx, `SELECT `+tallyColumns+` FROM tallies WHERE (partition, bucket, type, name, took) > (?, ?, ?, ?, ?)
+				ORDER BY partition, bucket, type, name, took LIMIT ?`, func(r row) error {
+				t := r.tally()
 				if rows.Tallies = append(rows.Tallies, t); len(rows.Tallies) == limit {
-					rows.Next = store.Cursor{Part: store.CopyTallies, Partition: t.Partition, Number: t.Bucket, ID: t.Type, Name: t.Name}
+					rows.Next = store.Cursor{Part: store.CopyTallies, Partition: t.Partition, Number: t.Bucket, ID: t.Type, Name: t.Name, More: t.Took}
 				}
 				return nil
-			}, int64(after.Partition), after.Number, after.ID, after.Name, int64(limit))
+			}, int64(after.Partition), after.Number, after.ID, after.Name, after.More, int64(limit))
 		},
 		store.CopySwitches: func(c *conn) (err error) { // people wrote them: there are few
 			rows.Switches, err = c.switches(ctx, `SELECT `+switchColumns+` FROM switches ORDER BY node_group, number`)

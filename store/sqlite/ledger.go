@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"slices"
+	"strings"
 
 	"github.com/perdure/perdure/store"
 )
@@ -196,56 +197,55 @@ func (c *conn) errors(ctx context.Context, f *store.LedgerFilter, partition int)
 	return groups, nil
 }
 
-// tallyCounts are the columns that are summed.
-const tallyCounts = `first_try, recovered, exhausted, failed, canceled, by_hand, attempts, retrying`
+const tallyColumns = `partition, bucket, type, name, took, ` + store.TallyCounts
+
+var countTally = func() string {
+	var adds []string
+	for _, n := range strings.Split(store.TallyCounts, ", ") {
+		adds = append(adds, n+" = "+n+" + excluded."+n)
+	}
+	return `INSERT INTO tallies (` + tallyColumns + `) VALUES (?, ?, ?, ?, ?` + strings.Repeat(", ?", len(adds)) + `)
+		ON CONFLICT (partition, bucket, type, name, took) DO UPDATE SET ` + strings.Join(adds, ", ")
+}()
 
 // count adds the tallies of turns to the counters, each counter once: turns of one moment
 // mostly count the same.
 func (b *batch) count(turns ...int) error {
-	type key struct {
-		partition  int
-		bucket     int64
-		kind, name string
-	}
-	var sums map[key]*store.Tally
-	for _, i := range turns {
-		t := &b.turns[i]
-		for _, more := range t.Tallies {
-			of := key{t.Partition, more.Bucket, more.Type, more.Name}
-			if sum := sums[of]; sum != nil {
-				sum.Add(&more)
-				continue
+	for _, sum := range store.AddUp(func(yield func(store.TallyKey, *store.Tally) bool) {
+		for _, i := range turns {
+			for j := range b.turns[i].Tallies {
+				t := &b.turns[i].Tallies[j]
+				key := t.TallyKey
+				if key.Partition = b.turns[i].Partition; !yield(key, t) {
+					return
+				}
 			}
-			if sums == nil {
-				sums = map[key]*store.Tally{}
-			}
-			sums[of] = &more
 		}
-	}
-	for of, sum := range sums {
-		if err := b.c.count(int64(of.partition), sum); err != nil {
+	}) {
+		if err := b.c.count(&sum); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// count adds to the counters of a partition.
-func (c *conn) count(partition int64, t *store.Tally) error {
-	_, err := c.exec(`INSERT INTO tallies (partition, bucket, type, name, `+tallyCounts+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (partition, bucket, type, name) DO UPDATE SET first_try = first_try + excluded.first_try,
-		recovered = recovered + excluded.recovered, exhausted = exhausted + excluded.exhausted, failed = failed + excluded.failed,
-		canceled = canceled + excluded.canceled, by_hand = by_hand + excluded.by_hand, attempts = attempts + excluded.attempts, retrying = retrying + excluded.retrying`,
-		partition, t.Bucket, t.Type, t.Name, t.FirstTry, t.Recovered, t.Exhausted, t.Failed, t.Canceled, t.ByHand, t.Attempts, t.Retrying)
+// count adds to a counter.
+func (c *conn) count(t *store.Tally) error {
+	args := []driver.Value{int64(t.Partition), t.Bucket, t.Type, t.Name, t.Took}
+	for _, n := range t.Counts() {
+		args = append(args, *n)
+	}
+	_, err := c.exec(countTally, args...)
 	return err
 }
 
-// tally reads bucket, type, name and tallyCounts.
-func (r row) tally() store.Tally {
-	return store.Tally{
-		Bucket: r.int(0), Type: r.text(1), Name: r.text(2), FirstTry: r.int(3), Recovered: r.int(4),
-		Exhausted: r.int(5), Failed: r.int(6), Canceled: r.int(7), ByHand: r.int(8), Attempts: r.int(9), Retrying: r.int(10),
+// tally reads tallyColumns.
+func (r row) tally() (t store.Tally) {
+	t.TallyKey = store.TallyKey{Partition: int(r.int(0)), Bucket: r.int(1), Type: r.text(2), Name: r.text(3), Took: r.int(4)}
+	for i, n := range t.Counts() {
+		*n = r.int(5 + i)
 	}
+	return t
 }
 
 func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store.Tally, error) {
@@ -253,29 +253,18 @@ func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store
 	if until == 0 {
 		until = store.Never
 	}
-	type key struct{ kind, name string }
-	sums := map[key]*store.Tally{}
+	var read []store.Tally
 	err := h.eachPartition(ctx, "Tallies", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
 		q := &conditions{where: "partition = ? AND bucket >= ? AND bucket < ?", args: []driver.Value{int64(partition), filter.From, until}}
 		q.equal("type", filter.Type)
 		q.equal("name", filter.Name)
-		return c.query(ctx, `SELECT bucket, type, name, `+tallyCounts+` FROM tallies WHERE `+q.where, func(r row) error {
-			t := r.tally()
-			if sum := sums[key{t.Type, t.Name}]; sum != nil {
-				sum.Bucket = min(sum.Bucket, t.Bucket)
-				sum.Add(&t)
-			} else {
-				sums[key{t.Type, t.Name}] = &t
-			}
+		return c.query(ctx, `SELECT `+tallyColumns+` FROM tallies WHERE `+q.where, func(r row) error {
+			read = append(read, r.tally())
 			return nil
 		}, q.args...)
 	})
 	if err != nil {
 		return nil, err
 	}
-	var tallies []store.Tally
-	for _, t := range sums {
-		tallies = append(tallies, *t)
-	}
-	return store.MergeTallies(tallies), nil
+	return store.AddUp(store.Keyed(read, filter.Key)), nil
 }

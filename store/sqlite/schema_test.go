@@ -41,7 +41,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 	turn.Calls = []store.Call{{Number: 1, State: store.Queued}}
 	turn.Closed, turn.Consumed = []int64{2}, []int64{3}
 	turn.Attempts = []store.Attempt{{Call: 1, Number: 2, Prune: 1}}
-	turn.Tallies = []store.Tally{{Type: "t", Name: "n", FirstTry: 1}}
+	turn.Tallies = []store.Tally{{TallyKey: store.TallyKey{Type: "t", Name: "n"}, FirstTry: 1}}
 	turn.Messages = []store.Message{{WorkflowID: "workflow-r", Key: "k"}}
 	err := errors.Join(
 		commitAll(ctx, h, turn),

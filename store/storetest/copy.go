@@ -176,7 +176,7 @@ func (f *fixture) fillForCopy() {
 			first.Calls = []store.Call{{Number: 1, State: store.Backoff, Name: "charge", Attempt: 2, Due: 99, Data: []byte("{}")}}
 			first.Attempts = []store.Attempt{{Call: 1, Number: 1, Name: "charge", Outcome: "failed", ErrorType: "e", Reason: "backoff", Started: 1, Ended: 2, Data: []byte(`\x`)}}
 			first.Offered = []store.Task{{TaskRef: store.TaskRef{Number: 2, Attempt: 1}, WorkflowID: run.WorkflowID, Queue: "q", Name: "ship", Offered: 5, Data: []byte("work")}}
-			first.Tallies = []store.Tally{{Bucket: int64(i), Type: "order", Name: "charge", Failed: 1}}
+			first.Tallies = []store.Tally{{TallyKey: store.TallyKey{Bucket: int64(i), Type: "order", Name: "charge"}, Failed: 1}}
 			at.commits(first)
 			f.must(f.store.Post(f.Context(), store.Message{Partition: run.Partition, WorkflowID: run.WorkflowID, Key: "b", Kind: "signal", Data: []byte("1")}))
 			f.must(f.store.Post(f.Context(), store.Message{Partition: run.Partition, WorkflowID: run.WorkflowID, Key: "a", Kind: "signal", Data: []byte("2")}))
@@ -219,8 +219,6 @@ func (f *fixture) export(limit int) *store.Rows {
 	slices.SortStableFunc(all.Messages, func(a, b store.Message) int {
 		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.WorkflowID, b.WorkflowID))
 	})
-	slices.SortFunc(all.Tallies, func(a, b store.PlacedTally) int {
-		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Bucket, b.Bucket))
-	})
+	slices.SortFunc(all.Tallies, func(a, b store.Tally) int { return a.Compare(b.TallyKey) })
 	return all
 }

@@ -80,7 +80,7 @@ var deleteChecks = []check{
 	}},
 	{"Delete/CountersAndSwitchesOfLongAgo", func(f *fixture) {
 		t := f.first(f.newRun())
-		t.Tallies = []store.Tally{{Bucket: 100, Type: "t", Name: "n", FirstTry: 1}, {Bucket: 200, Type: "t", Name: "n", FirstTry: 2}}
+		t.Tallies = []store.Tally{{TallyKey: store.TallyKey{Bucket: 100, Type: "t", Name: "n"}, FirstTry: 1}, {TallyKey: store.TallyKey{Bucket: 200, Type: "t", Name: "n"}, FirstTry: 2}}
 		f.commits(t)
 		off := f.switches(store.Switch{Name: "charge", Off: true, Request: "1"})
 		on := f.switches(store.Switch{Name: "charge", Request: "2"})

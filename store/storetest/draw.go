@@ -116,8 +116,8 @@ func (l *lockstep) aTurn(t *rapid.T) store.Turn {
 		turn.Attempts = append(turn.Attempts, a)
 	}
 	for turn.Number > 0 && some("tally", 2) {
-		turn.Tallies = append(turn.Tallies, store.Tally{Bucket: rapid.Int64Range(0, 2).Draw(t, "bucket"), Type: aWorkflow.Draw(t, "type"), Name: aWorkflow.Draw(t, "name"),
-			FirstTry: rapid.Int64Range(0, 3).Draw(t, "first tries"), Attempts: 1, Retrying: 5})
+		turn.Tallies = append(turn.Tallies, store.Tally{TallyKey: store.TallyKey{Bucket: rapid.Int64Range(0, 2).Draw(t, "bucket"), Type: aWorkflow.Draw(t, "type"), Name: rapid.OneOf(aWorkflow, rapid.Just("")).Draw(t, "name"), Took: rapid.Int64Range(0, 2).Draw(t, "took")},
+			Started: 3, FirstTry: rapid.Int64Range(0, 3).Draw(t, "first tries"), Attempts: 1, Retrying: 5})
 	}
 	for some("consume", 2) {
 		turn.Consumed = append(turn.Consumed, rapid.Int64Range(1, 10).Draw(t, "consumed"))

@@ -11,41 +11,60 @@ import (
 var tallyChecks = []check{
 	{"Tallies/AreAddedUp", func(f *fixture) {
 		run, other := f.created(), f.created()
-		one := store.Tally{Bucket: 100, Type: "order", Name: "charge", FirstTry: 1, Recovered: 2, Exhausted: 3, Failed: 4, Canceled: 5, ByHand: 9, Attempts: 6, Retrying: 7}
+		one := store.Tally{TallyKey: tallyOf(100, "charge"), FirstTry: 1, Recovered: 2, Exhausted: 3, Failed: 4, Canceled: 5, ByHand: 9, Attempts: 6, Retrying: 7}
 		more := one
 		more.Bucket, more.FirstTry = 200, 10
-		ship := store.Tally{Bucket: 100, Type: "order", Name: "ship", FirstTry: 1, Attempts: 1}
+		ship := store.Tally{TallyKey: tallyOf(100, "ship"), FirstTry: 1, Attempts: 1}
 		first, second := f.turn(run, 2), f.turn(other, 2)
 		first.Tallies = []store.Tally{one, more, one, ship}
 		second.Tallies = []store.Tally{one}
 		f.commits(first, second)
 		f.commits(first, second) // again: they count once
+		all := func(t store.Tally) store.Tally {
+			t.Bucket = 0
+			return t
+		}
 		equal(f, f.tallies(store.TallyFilter{}), []store.Tally{
-			{Bucket: 100, Type: "order", Name: "charge", FirstTry: 13, Recovered: 8, Exhausted: 12, Failed: 16, Canceled: 20, ByHand: 36, Attempts: 24, Retrying: 28},
-			ship,
+			{TallyKey: tallyOf(0, "charge"), FirstTry: 13, Recovered: 8, Exhausted: 12, Failed: 16, Canceled: 20, ByHand: 36, Attempts: 24, Retrying: 28},
+			all(ship),
 		})
-		equal(f, f.tallies(store.TallyFilter{From: 101}), []store.Tally{more})
-		equal(f, f.tallies(store.TallyFilter{From: 100, Until: 200, Name: "ship"}), []store.Tally{ship})
+		three := one
+		for i, n := range three.Counts() {
+			*n += 2 * *one.Counts()[i]
+		}
+		equal(f, f.tallies(store.TallyFilter{ByBucket: true}), []store.Tally{three, ship, more})
+		equal(f, f.tallies(store.TallyFilter{From: 101}), []store.Tally{all(more)})
+		equal(f, f.tallies(store.TallyFilter{From: 100, Until: 200, Name: "ship"}), []store.Tally{all(ship)})
 		equal(f, f.tallies(store.TallyFilter{Until: 100}), nil)
 		equal(f, f.tallies(store.TallyFilter{Type: "refund"}), nil)
 		equal(f, f.tallies(store.TallyFilter{Type: "\x00"}), nil)
+	}},
+	{"Tallies/OfRunsAndByTheTimeThatTheyTook", func(f *fixture) {
+		runs, short := tallyOf(100, ""), tallyOf(100, "charge")
+		short.Took = 10
+		long := short
+		long.Took = 20
+		t := f.turn(f.created(), 2)
+		t.Tallies = []store.Tally{{TallyKey: long, FirstTry: 1}, {TallyKey: runs, Started: 2}, {TallyKey: short, Failed: 3}}
+		f.commits(t)
+		equal(f, f.tallies(store.TallyFilter{ByBucket: true}), []store.Tally{{TallyKey: runs, Started: 2}, {TallyKey: short, Failed: 3}, {TallyKey: long, FirstTry: 1}})
 	}},
 	{"Tallies/OfSeveralPartitions", func(f *fixture) {
 		there := f.other()
 		for i, at := range []*fixture{f, there} {
 			t := at.first(at.newRun())
-			t.Tallies = []store.Tally{{Bucket: int64(2 - i), Type: "order", Name: "charge", FirstTry: 1}, {Type: "order", Name: fmt.Sprint("only-", i), Failed: 1}}
+			t.Tallies = []store.Tally{{TallyKey: tallyOf(int64(2-i), "charge"), FirstTry: 1}, {TallyKey: tallyOf(0, fmt.Sprint("only-", i)), Failed: 1}}
 			at.commits(t)
 		}
-		only := []store.Tally{{Type: "order", Name: "only-0", Failed: 1}, {Type: "order", Name: "only-1", Failed: 1}}
-		equal(f, f.tallies(store.TallyFilter{}), []store.Tally{{Bucket: 1, Type: "order", Name: "charge", FirstTry: 2}, only[0], only[1]})
-		equal(f, f.tallies(store.TallyFilter{Partitions: []int{f.partition}}), []store.Tally{{Bucket: 2, Type: "order", Name: "charge", FirstTry: 1}, only[0]})
+		only := []store.Tally{{TallyKey: tallyOf(0, "only-0"), Failed: 1}, {TallyKey: tallyOf(0, "only-1"), Failed: 1}}
+		equal(f, f.tallies(store.TallyFilter{}), []store.Tally{{TallyKey: tallyOf(0, "charge"), FirstTry: 2}, only[0], only[1]})
+		equal(f, f.tallies(store.TallyFilter{Partitions: []int{f.partition}}), []store.Tally{{TallyKey: tallyOf(0, "charge"), FirstTry: 1}, only[0]})
 		equal(f, f.tallies(store.TallyFilter{Partitions: []int{}}), nil)
 	}},
 	{"Tallies/OfRefusedTurnsDoNotCount", func(f *fixture) {
 		run := f.created()
 		count := func(t store.Turn) store.Turn {
-			t.Tallies = []store.Tally{{Type: "order", Name: "charge", FirstTry: 1}}
+			t.Tallies = []store.Tally{{TallyKey: tallyOf(0, "charge"), FirstTry: 1}}
 			return t
 		}
 		good, stale, fenced, hooked := count(f.turn(run, 2)), count(f.turn(run, 1)), count(f.turn(run, 3)), count(f.turn(run, 3))
@@ -56,20 +75,28 @@ var tallyChecks = []check{
 		if errs[0] != nil || errs[1] == nil || errs[2] == nil || errs[3] == nil || errs[4] == nil {
 			f.Fatal(errs)
 		}
-		equal(f, f.tallies(store.TallyFilter{}), []store.Tally{{Type: "order", Name: "charge", FirstTry: 1}})
+		equal(f, f.tallies(store.TallyFilter{}), []store.Tally{{TallyKey: tallyOf(0, "charge"), FirstTry: 1}})
 	}},
 	{"Tallies/MalformedOnesAreRefused", func(f *fixture) {
 		run := f.created()
-		for _, bad := range []store.Tally{{Type: "order"}, {Name: "charge"}, {Type: "order", Name: "charge", Failed: -1}, {Type: "order", Name: "\xc0"}} {
+		for _, bad := range []store.Tally{
+			{TallyKey: store.TallyKey{Name: "charge"}}, {TallyKey: tallyOf(0, "charge"), Failed: -1},
+			{TallyKey: tallyOf(0, "\xc0")}, {TallyKey: store.TallyKey{Type: "order", Took: -1}},
+		} {
 			t := f.turn(run, 2)
 			t.Tallies = []store.Tally{bad}
 			f.malformed(f.commit(t)[0])
 		}
 		t := f.turn(run, 0) // which may be repeated
-		t.Tallies = []store.Tally{{Type: "order", Name: "charge"}}
+		t.Tallies = []store.Tally{{TallyKey: tallyOf(0, "charge")}}
 		f.malformed(f.commit(t)[0])
 		equal(f, f.tallies(store.TallyFilter{}), nil)
 	}},
+}
+
+// tallyOf is the key of a call of the workflow "order", or of its runs.
+func tallyOf(bucket int64, name string) store.TallyKey {
+	return store.TallyKey{Bucket: bucket, Type: "order", Name: name}
 }
 
 func (f *fixture) tallies(filter store.TallyFilter) []store.Tally {

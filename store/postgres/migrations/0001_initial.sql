@@ -176,13 +176,15 @@ CREATE TABLE perdure.attempts (
 -- The ledger across runs, by time.
 CREATE INDEX attempts_ended ON perdure.attempts (partition, ended, run, call, number);
 
--- Counters of closed calls, by the hour or whatever span their bucket begins.
+-- Counters of closed calls and of runs, by the hour or whatever span their bucket begins.
 -- They are updated often and no index has to know.
 CREATE TABLE perdure.tallies (
     partition bigint NOT NULL,
     bucket    bigint NOT NULL,
     type      text   COLLATE "C" NOT NULL, -- of the workflow
-    name      text   COLLATE "C" NOT NULL, -- of the activity or step
+    name      text   COLLATE "C" NOT NULL, -- of the activity or step; '': runs
+    took      bigint NOT NULL, -- less than this, ns; 0: unknown
+    started   bigint NOT NULL,
     first_try bigint NOT NULL,
     recovered bigint NOT NULL,
     exhausted bigint NOT NULL,
@@ -191,7 +193,7 @@ CREATE TABLE perdure.tallies (
     by_hand   bigint NOT NULL,
     attempts  bigint NOT NULL,
     retrying  bigint NOT NULL, -- ns
-    PRIMARY KEY (partition, bucket, type, name)
+    PRIMARY KEY (partition, bucket, type, name, took)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 1000);
 
 -- Messages that no turn has consumed yet. Their runs need not exist.

@@ -154,12 +154,14 @@ CREATE TABLE attempts (
 -- The ledger across runs, by time.
 CREATE INDEX attempts_ended ON attempts (partition, ended, run, call, number);
 
--- Counters of closed calls, by the hour or whatever span their bucket begins.
+-- Counters of closed calls and of runs, by the hour or whatever span their bucket begins.
 CREATE TABLE tallies (
     partition INTEGER NOT NULL,
     bucket    INTEGER NOT NULL,
     type      TEXT    NOT NULL, -- of the workflow
-    name      TEXT    NOT NULL, -- of the activity or step
+    name      TEXT    NOT NULL, -- of the activity or step; '': runs
+    took      INTEGER NOT NULL, -- less than this, ns; 0: unknown
+    started   INTEGER NOT NULL,
     first_try INTEGER NOT NULL,
     recovered INTEGER NOT NULL,
     exhausted INTEGER NOT NULL,
@@ -168,7 +170,7 @@ CREATE TABLE tallies (
     by_hand   INTEGER NOT NULL,
     attempts  INTEGER NOT NULL,
     retrying  INTEGER NOT NULL, -- ns
-    PRIMARY KEY (partition, bucket, type, name)
+    PRIMARY KEY (partition, bucket, type, name, took)
 ) STRICT, WITHOUT ROWID;
 
 -- Messages that no turn has consumed yet. Their runs need not exist.

@@ -59,7 +59,7 @@ var feeds = map[string][]feed{
 const nothing = `ask, cancel, canary, check-code, complete, copy, dashboard, demo, doctor, edit-policy, export, fail, fail-attempt, flow check, flow fmt, flow run,
 	flow serve, flow test, fork, gates pause, gates resume, gc, history, migrate, move-runs, nodes, pause, pause-run, query,
 	import, reset, resume, resume-run, retry-now, schedules backfill, schedules delete, schedules pause,
-	schedules resume, schedules trigger, signal, skip, start, stats activities, terminate, torture, update, version`
+	schedules resume, schedules trigger, signal, skip, start, stats activities, stats hours, terminate, torture, update, version`
 
 // TestF22_OutputIsInput: each object of -o json for which there is an input is accepted
 // there, as it is.

@@ -82,6 +82,7 @@ var hostile = map[string][][]string{
 	"attempts":           {{"run " + evil}, {"panic " + evil}, {"run " + evil, "--error-type", evil}, {}, {"--outcome", evil}},
 	"calls":              {{"run " + evil}, {}, {"run " + evil, "--type", evil}},
 	"stats activities":   {{}},
+	"stats hours":        {{}, {"--type", evil}, {"--activity", evil, "--since", "2h"}, {"--since", evil}},
 	"stats errors":       {{}},
 	"canary":             {{}, {"--build", evil, "--share", "10", "--reason", evil, "--by", evil}, {"--build", evil, "--share", evil}, {"--end", "--reason", evil}},
 	"workflows":          {{}, {"--since", evil}},

@@ -3,9 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -15,12 +18,13 @@ func statsCommand(scr *screen, db *source) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stats",
 		Example: `  perdure stats activities --since 24h
+  perdure stats hours
   perdure stats errors --since 1h`,
-		Short: "Show how often steps succeed, what retries cost, and the errors",
+		Short: "Show how runs and steps went: successes, retries, errors, hour by hour",
 		Args:  noArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(activityStatsCommand(scr, db), errorStatsCommand(scr, db))
+	cmd.AddCommand(activityStatsCommand(scr, db), hourStatsCommand(scr, db), errorStatsCommand(scr, db))
 	return cmd
 }
 
@@ -31,8 +35,10 @@ func activityStatsCommand(scr *screen, db *source) *cobra.Command {
 		Short: "Show how calls of each step ended, and what retries cost",
 		Long: `Show, for each activity and step, how many calls there were and how they ended:
 succeeded at the first try, recovered by retrying, exhausted, failed for another reason,
-canceled, or by hand. RETRYING is the mean time from the end of the first attempt to the
-end of the call, over calls that did not succeed at the first try.
+canceled, or by hand. MEDIAN and 95% are the times from when a call was scheduled to its
+end, waiting included, which half of the calls and 95 of 100 did not exceed, to within a
+third. RETRYING is the mean time from the end of the first attempt to the end of the call,
+over calls that did not succeed at the first try.
 
 Calls are counted in the hour in which they end, so --since and --until mean whole hours.
 Up to 31 recent first-try successes of an open workflow may not be counted yet.`,
@@ -53,14 +59,60 @@ Up to 31 recent first-try successes of an open workflow may not be counted yet.`
 }
 
 func activityTable(scr *screen, stats []view.ActivityStats) error {
-	table := scr.table("WORKFLOW", "STEP", "CALLS", "FIRST TRY", "", "RECOVERED", "EXHAUSTED", "FAILED", "CANCELED", "BY HAND", "ATTEMPTS/CALL", "RETRYING")
-	table.Right(2, 3, 4, 5, 6, 7, 8, 9, 10)
-	table.Spare("BY HAND", "CANCELED", "", "ATTEMPTS/CALL")
+	table := scr.table("WORKFLOW", "STEP", "CALLS", "FIRST TRY", "", "RECOVERED", "EXHAUSTED", "FAILED", "CANCELED", "BY HAND", "ATTEMPTS/CALL", "MEDIAN", "95%", "RETRYING")
+	table.Right(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+	table.Spare("BY HAND", "CANCELED", "", "ATTEMPTS/CALL", "MEDIAN")
 	for _, s := range stats {
 		table.Row(s.Workflow, s.Name, fmt.Sprint(s.Calls), fmt.Sprint(s.FirstTry), percent(s.FirstTryRate), fmt.Sprint(s.Recovered), fmt.Sprint(s.Exhausted),
-			fmt.Sprint(s.Failed), fmt.Sprint(s.Canceled), fmt.Sprint(s.ByHand), fmt.Sprintf("%.2f", s.AttemptsPerCall), human.Duration(s.MeanRetrying))
+			fmt.Sprint(s.Failed), fmt.Sprint(s.Canceled), fmt.Sprint(s.ByHand), fmt.Sprintf("%.2f", s.AttemptsPerCall), tookOf(s.Median), tookOf(s.P95), human.Duration(s.MeanRetrying))
 	}
 	return table.Write(scr.out)
+}
+
+func hourStatsCommand(scr *screen, db *source) *cobra.Command {
+	var opt listing.Hours
+	cmd := &cobra.Command{
+		Use:   "hours",
+		Short: "Show what began and ended in each hour",
+		Long: `Show, for each hour of the last day or of another span, how many runs began, how many
+ended and how, how many attempts the calls had that ended, and how long the runs took that
+completed or failed: half of them and 95 of 100 took at most this, to within a half. With
+--activity, the calls of an activity or step are counted instead of runs.`,
+		Example: `  perdure stats hours
+  perdure stats hours --type order --since 7d
+  perdure stats hours --activity charge -o json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			filter, err := opt.Filter(scr.env.Now())
+			if err != nil {
+				return err
+			}
+			return listed(scr, db, cmd.Context(), "", func(ctx context.Context, e *perdure.Engine) ([]view.HourStats, error) {
+				return ops.HourStats(ctx, e, filter)
+			}, hourTable)
+		},
+	}
+	addParams(scr, cmd, &opt, "")
+	return cmd
+}
+
+func hourTable(scr *screen, stats []view.HourStats) error {
+	table := scr.table("HOUR", "STARTED", "COMPLETED", "FAILED", "CANCELED", "ATTEMPTS", "MEDIAN", "95%")
+	table.Right(1, 2, 3, 4, 5, 6, 7)
+	for i := range stats {
+		s := &stats[i]
+		table.Row(s.Hour.Local().Format("01-02 15:04Z07:00"), human.Count(int(s.Started)), human.Count(int(s.Completed)), painted(int(s.Failed), term.Bad), human.Count(int(s.Canceled)), human.Count(int(s.Attempts)),
+			tookOf(s.Median), tookOf(s.P95))
+	}
+	return table.Write(scr.out)
+}
+
+// tookOf is how long something took; nothing if nothing ended.
+func tookOf(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return human.Duration(d)
 }
 
 // percent formats a share. It is 100% only if it is everything.

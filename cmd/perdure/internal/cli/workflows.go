@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
@@ -20,12 +19,12 @@ func workflowsCommand(scr *screen, db *source) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workflows",
 		Short: "List the workflows: who has them, and how their runs go",
-		Long: fmt.Sprintf(`List the workflows of a group: those that a live node has registered, and those of the
-newest runs, also flow files. OPEN is how many runs are open, HELD how many of these wait
-for code or are parked. STARTED and what follows are about the runs that were started in
-the last day, or since --since; MEDIAN and 95%% is how long those took that completed.
-
-At most %s runs are counted of the open ones, and as many of the others: the newest.`, human.Count(view.MaxWorkflowRuns)),
+		Long: fmt.Sprintf(`List the workflows of a group: those that a live node has registered, and those of runs,
+also flow files. OPEN is how many runs are open, HELD how many of these wait for code or
+are parked; of the open runs the newest %s are counted. STARTED and what follows are about
+what began or ended in the last day, or since --since, by whole hours; MEDIAN and 95%% is
+how long those took that completed or failed, to within a half, and LATEST the hour in
+which the latest began.`, human.Count(view.MaxWorkflowRuns)),
 		Example: `  perdure workflows
   perdure workflows --since 7d
   perdure workflows -o json`,
@@ -47,23 +46,15 @@ func workflowTable(scr *screen, stats []view.WorkflowStats) error {
 	for i := range stats {
 		w := &stats[i]
 		table.Row(w.Workflow, human.Count(w.Open), painted(w.Held, term.Bad), human.Count(w.Started), human.Count(w.Completed), painted(w.Failed, term.Bad), human.Count(w.Canceled),
-			tookOf(w, w.Median), tookOf(w, w.P95), latest(scr, w), wording.Builds(w.Builds))
+			tookOf(w.Median), tookOf(w.P95), latest(scr, w), wording.Builds(w.Builds))
 	}
 	if err := table.Write(scr.out); err != nil {
 		return err
 	}
 	if len(stats) > 0 && stats[0].AtLeast {
-		scr.printf("\nThere are more runs: the newest %s were counted, of the open ones and of the others.\n", human.Count(view.MaxWorkflowRuns))
+		scr.printf("\nThere are more open runs: the newest %s were counted.\n", human.Count(view.MaxWorkflowRuns))
 	}
 	return nil
-}
-
-// tookOf is how long runs took; nothing if none has completed.
-func tookOf(w *view.WorkflowStats, d time.Duration) string {
-	if w.Completed == 0 {
-		return ""
-	}
-	return human.Duration(d)
 }
 
 func latest(scr *screen, w *view.WorkflowStats) term.Either {
