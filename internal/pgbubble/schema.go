@@ -125,10 +125,11 @@ func (s *Schema) learn(ctx context.Context, conn *pgx.Conn) error {
 	}
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	var deletes strings.Builder
+	fmt.Fprintf(&deletes, "DROP FUNCTION IF EXISTS %s.closed CASCADE;", s.name) // with the triggers of a closed database
 	for _, table := range tables {
 		fmt.Fprintf(&deletes, "DELETE FROM %s.%s;", s.name, table)
 	}
-	fmt.Fprintf(&deletes, "DELETE FROM %s.meta WHERE key = 'codecs';", s.name) // a mark of a node that joined
+	fmt.Fprintf(&deletes, "DELETE FROM %s.meta WHERE key IN ('codecs', 'seal');", s.name) // marks of a node that joined, and of a copy
 	s.deletes = deletes.String()
 	return err
 }
