@@ -145,7 +145,7 @@ func (p *pooler) transaction(c net.Conn, r *bufio.Reader, s *session, m message)
 			if _, err := s.Write(m.raw); err != nil {
 				return false
 			}
-			if m.kind == 'S' || m.kind == 'Q' {
+			if strings.ContainsRune("SQcf", rune(m.kind)) { // also the end of what it copies
 				break
 			}
 			var err error
@@ -153,7 +153,7 @@ func (p *pooler) transaction(c net.Conn, r *bufio.Reader, s *session, m message)
 				return false
 			}
 		}
-		for m.kind != 'Z' {
+		for m.kind != 'Z' && m.kind != 'G' { // or until the server waits for what is copied
 			var err error
 			if m, err = readMessage(s.r, false); err != nil {
 				return false
@@ -162,7 +162,7 @@ func (p *pooler) transaction(c net.Conn, r *bufio.Reader, s *session, m message)
 				return false
 			}
 		}
-		if m.body()[0] == 'I' {
+		if m.kind == 'Z' && m.body()[0] == 'I' {
 			return true
 		}
 		var err error
