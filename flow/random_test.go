@@ -150,7 +150,11 @@ func (g *programmer) value(depth int) string {
 	case 1:
 		return "{\"k\": " + g.value(depth-1) + "}"
 	case 2:
-		return g.value(depth-1) + g.pick(" == ", " != ", " and ", " or ") + g.value(depth-1)
+		left, op, right := g.value(depth-1), g.pick(" == ", " != ", " and ", " or "), g.value(depth-1)
+		if strings.ContainsAny(op, "=") { // the checker refuses a comparison with a comparison
+			return "(" + left + ")" + op + "(" + right + ")"
+		}
+		return left + op + right
 	case 3:
 		return "len(str(" + g.value(depth-1) + ")) * " + g.pick("2", "3")
 	case 4:
@@ -161,6 +165,9 @@ func (g *programmer) value(depth int) string {
 		left := g.value(depth - 1)
 		if left == "\"s\"" { // the checker sees that this fails
 			left = g.name()
+		}
+		if strings.Contains(left, " ") {
+			left = "(" + left + ")"
 		}
 		return left + g.pick(" + ", " * ", " - ") + g.pick("1", g.name())
 	}

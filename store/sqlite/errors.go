@@ -61,7 +61,7 @@ func (h *handle) fail(op string, err error) error {
 	case isClosed(err):
 		return h.closedError(err)
 	case unavailable(err), misfit(err):
-		return &store.UnavailableError{Op: op, Err: fmt.Errorf("%s: %w", h.path, err), Undone: !committing || code(err) == lib.SQLITE_BUSY, Refused: misfit(err)}
+		return &store.UnavailableError{Op: op, Err: fmt.Errorf("%s: %w", h.path, full(err)), Undone: !committing || code(err) == lib.SQLITE_BUSY, Refused: misfit(err)}
 	}
 	return fmt.Errorf("%s: %s: %w", op, h.path, err)
 }
@@ -74,6 +74,15 @@ func unavailable(err error) bool {
 		return true
 	}
 	return false
+}
+
+// full says of an error that the disk is full, where SQLite does not: its index of the
+// write-ahead log could not grow.
+func full(err error) error {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code() == lib.SQLITE_IOERR_SHMSIZE {
+		return fmt.Errorf("the disk is full, or the file beside it that ends in -shm may not grow: %w", err)
+	}
+	return err
 }
 
 // misfit reports whether SQLite refused a statement of the store itself: it does not know a
