@@ -110,7 +110,7 @@ func (q *request) summary(t *target, result *view.BulkResult) *outcome {
 		o.Back = linked{"To the run", runLink(t.id, "").Link}
 	case did == 0:
 		o.Title, o.Good = t.op.Label+": nothing was done", false
-	case result.Refused+result.NotPending+result.Ended+result.Gone > 0:
+	case result.Refused+result.NotPending+result.Ended+result.Gone+len(result.Unknown) > 0:
 		o.Title, o.Good = t.op.Label+": done in part", false
 	}
 	if o.Text = t.op.Summary(result); o.Text == "" && t.many() {

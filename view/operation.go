@@ -70,9 +70,11 @@ type BulkResult struct {
 	NotPending int `json:"not_pending"` // calls that were not open any more
 	// Waiting is how many calls a dry run of retry-now selects whose attempts would not start: see
 	// WouldWait.
-	Waiting    int `json:"waiting,omitempty"`
-	Ended      int `json:"ended"`      // runs that had closed before the operation
-	Unanswered int `json:"unanswered"` // runs whose owner has not carried it out yet, or of a selection that were not reached in time
+	Waiting int `json:"waiting,omitempty"`
+	Ended   int `json:"ended"` // runs that had closed before the operation
+	// Unknown are the workflow IDs that were named and that no run has.
+	Unknown    []string `json:"unknown,omitempty"`
+	Unanswered int      `json:"unanswered"` // runs whose owner has not carried it out yet, or of a selection that were not reached in time
 
 	// Gone counts the runs or calls of a selection that have changed since: nothing is
 	// done to them. It includes those to which the same request was applied before.

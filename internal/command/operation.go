@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/perdure/perdure"
@@ -183,10 +184,26 @@ func (c *Command) Summary(r *view.BulkResult) string {
 			parts = append(parts, human.Count(part.n)+" "+part.what+notes(r.Records, part.outcome))
 		}
 	}
+	if len(r.Unknown) > 0 {
+		parts = append(parts, NoWorkflow(r.Unknown))
+	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return strings.Join(parts, ", ") + "."
+}
+
+// NoWorkflow says that no run has these workflow IDs.
+func NoWorkflow(ids []string) string {
+	var some []string
+	for _, id := range ids[:min(len(ids), 5)] {
+		some = append(some, strconv.Quote(id))
+	}
+	text := "no workflow " + strings.Join(some, ", ")
+	if more := len(ids) - len(some); more > 0 {
+		text += " and " + human.Count(more) + " more"
+	}
+	return text
 }
 
 // notes returns the reasons in records with an outcome, in parentheses.

@@ -98,9 +98,11 @@ func (b *bulk) these(ctx context.Context, ids []string) error {
 			return err
 		}
 		var rows []store.Run
-		for _, r := range found {
+		for i, r := range found {
 			switch {
-			case r != nil && (r.Status.Open() || b.in.Operation == core.ResetTheRun):
+			case r == nil:
+				b.result.Unknown = append(b.result.Unknown, some[i])
+			case r.Status.Open() || b.in.Operation == core.ResetTheRun:
 				if b.means(r) {
 					rows = append(rows, *r)
 				}

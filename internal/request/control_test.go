@@ -437,7 +437,7 @@ func TestE60_BulkIsDoneToWhatTheFilterSelects(t *testing.T) {
 			a.Errorf("again it says %+v, %v", again, err)
 		}
 		chosen, err := a.ControlChosen(a.ctx, []string{"o-001", "o-009", "nobody", "o-001"}, core.Control{Operation: core.PauseTheRun}, false)
-		if err != nil || chosen.Applied != 1 || chosen.Ended != 2 {
+		if err != nil || chosen.Applied != 1 || chosen.Ended != 1 || !slices.Equal(chosen.Unknown, []string{"nobody"}) {
 			a.Errorf("of chosen ones it says %+v, %v", chosen, err)
 		}
 		if a.state("o-001").Status != store.OnHold {

@@ -200,8 +200,8 @@ func (c *Client) ControlSelected(ctx context.Context, text string, in core.Contr
 // chosenMost is the maximum number of workflow IDs for ControlChosen.
 const chosenMost = 1000
 
-// ControlChosen is ControlAll for the latest runs of workflow IDs instead of a filter. Runs
-// that do not exist count as ended, and so do closed runs unless they are reset.
+// ControlChosen is ControlAll for the latest runs of workflow IDs instead of a filter. Closed
+// runs count as ended, unless they are reset.
 func (c *Client) ControlChosen(ctx context.Context, ids []string, in core.Control, dry bool) (view.BulkResult, error) {
 	return Intercept(ctx, c, operate(string(in.Operation)), func(ctx context.Context) (view.BulkResult, error) {
 		ids = slices.Clone(ids)

@@ -282,7 +282,7 @@ func TestT4_StatementsUseIndexes(t *testing.T) {
 		INSERT INTO perdure.turns SELECT partition, id, 1, 1, 1, 1, '' FROM perdure.runs ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.calls SELECT partition, id, 1, 'backoff', '', '', 1, 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.attempts SELECT partition, id, 1, 1, '', '', '', '', 1, 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
-		INSERT INTO perdure.tallies SELECT n % 4, n, 't', 'n', 1, 1, 1, 1, 1, 1, 1, 1 FROM generate_series(1, 20000) n;
+		INSERT INTO perdure.tallies SELECT n % 4, n, 't', 'n', n % 5, 1, 1, 1, 1, 1, 1, 1, 1, 1 FROM generate_series(1, 20000) n;
 		INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, posted, data) SELECT partition, workflow_id, '', 'k', '', 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.attributes SELECT partition, 'n', 'v', id FROM perdure.runs ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.runs (partition, id, workflow_id, type, node_group, chain, attempt, created, status, wake, closed, start, detail, run_key)

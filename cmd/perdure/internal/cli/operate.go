@@ -34,7 +34,10 @@ type request struct {
 }
 
 // many reports whether the request is for several workflows.
-func (r *request) many() bool { return r.all || r.cmd.Flags().Changed("ids") }
+func (r *request) many() bool { return r.all || r.named() }
+
+// named reports whether the request names several workflows.
+func (r *request) named() bool { return len(r.ids) > 0 || r.cmd.Flags().Changed("ids") }
 
 // message reports whether the operation has arguments of its own: with --all or --ids they are
 // all that there are.
@@ -54,17 +57,20 @@ func operationCommand(scr *screen, db *source, c *command.Command) *cobra.Comman
 	r := &request{use: use{Command: c, params: c.New(), names: true}}
 	r.cmd = r.cobra(scr)
 	r.cmd.ValidArgsFunction, r.cmd.PreRunE = db.completeID, nil
-	if !r.message() {
-		r.cmd.Use = strings.Replace(r.cmd.Use, " ID", " [ID]", 1)
-	}
 	for _, p := range c.Takes() {
 		if p.Arg == "" && (p.Need != "" || p.Default != "") { // users give it as an argument by mistake
 			r.cmd.Annotations = map[string]string{givenBy: p.Flag}
 			break
 		}
 	}
+	severalIDs := strings.HasSuffix(r.cmd.Use, " ID") && r.cmd.Annotations == nil
+	if severalIDs {
+		r.cmd.Use = strings.Replace(r.cmd.Use, " ID", " [ID...]", 1)
+	} else if !r.message() {
+		r.cmd.Use = strings.Replace(r.cmd.Use, " ID", " [ID]", 1)
+	}
 	r.cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if r.message() && r.many() {
+		if severalIDs || r.message() && r.many() {
 			return nil // operate checks them
 		}
 		return arguments(cmd, args)
@@ -72,6 +78,9 @@ func operationCommand(scr *screen, db *source, c *command.Command) *cobra.Comman
 	r.addFlags(scr)
 	r.cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r.args = args
+		if severalIDs && len(args) > 1 && !r.many() {
+			r.args, r.ids = nil, args
+		}
 		return operate(scr, db, cmd.Context(), r)
 	}
 	return r.cmd
@@ -312,6 +321,10 @@ func operateOnAll(scr *screen, db *source, ctx context.Context, r *request) erro
 			}
 		} else if err != nil {
 			return err
+		}
+		result.Unknown = append(result.Unknown, selected.Unknown...) // the selection has only those that exist
+		if err == nil && len(result.Unknown) > 0 {
+			err = &Error{Code: exitNotFound, What: "There is " + command.NoWorkflow(result.Unknown) + ".", Hint: "See which ones there are: " + db.sameDatabase("perdure list")}
 		}
 		if scr.format != formatTable {
 			return errors.Join(scr.document(result), err)

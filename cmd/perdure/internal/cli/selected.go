@@ -16,7 +16,7 @@ import (
 func which(scr *screen, r *request) (t *command.Target, err error) {
 	t = &command.Target{Calls: r.calls}
 	switch {
-	case r.cmd.Flags().Changed("ids"):
+	case r.named():
 		t.Chosen, err = chosen(scr, r.ids)
 		t.Chosen = append([]string{}, t.Chosen...)
 		return t, err

@@ -20,7 +20,7 @@ func statsCommand(scr *screen, db *source) *cobra.Command {
 		Example: `  perdure stats activities --since 24h
   perdure stats hours
   perdure stats errors --since 1h`,
-		Short: "Show how runs and steps went: successes, retries, errors, hour by hour",
+		Short: "Show how runs and steps went, hour by hour, and the errors",
 		Args:  noArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
