@@ -12,7 +12,7 @@ import (
 var activityCommands = []Command{
 	Row(Command{
 		On: Activity, Name: "pause", Did: "paused", Short: "Pause an activity on all nodes", Typed: "pause --activity",
-		Means: "No attempt of the activity starts, on any node of the group and across restarts, until it is resumed. Attempts that run continue.",
+		Means: "No attempt of the activity starts, on any node of the group and across restarts, until it is resumed or the time that you give is over. Attempts that run continue.",
 	}, func(a *Ask, p *pauseActivity) (view.SwitchRecord, Effect, error) {
 		record, e, err := switchActivity(a, &p.Reason, ops.PauseActivity, ops.For(time.Duration(p.For)))
 		if err == nil && p.For > 0 {
