@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
@@ -74,7 +75,7 @@ func (in *Inspector) HourStats(ctx context.Context, filter view.HourFilter) ([]v
 	for _, c := range counted {
 		i := (c.Bucket - from) / hour
 		s := &stats[i]
-		if c.Name != "" {
+		if c.Name != core.BlockName || filter.Activity != "" { // the calls in a block have attempts of their own
 			s.Attempts += c.Attempts
 		}
 		if c.Name != filter.Activity {
