@@ -29,18 +29,24 @@ func TestF43_AChainIsOneRowOfTheList(t *testing.T) {
 	must(t, err)
 	h, err := Handler(eng, webtest.Rules())
 	must(t, err)
-	rows := func(address string) int {
+	page := func(address string) string {
 		r, w := httptest.NewRequest("GET", address, nil), httptest.NewRecorder()
 		r.Host = webtest.Host
 		r.Header.Set("Authorization", "Bearer "+webtest.ViewerSecret)
 		h.ServeHTTP(w, r)
-		return strings.Count(w.Body.String(), "<tr data-key=")
+		return w.Body.String()
 	}
 	for address, want := range map[string]int{
 		"/runs": 1, "/runs?q=lo": 1, "/runs?workflow=again": 1, "/runs?status=completed": 1, "/runs?status=continued": 3, "/runs?status=": 1, "/runs?since=1h": 1,
 	} {
-		if got := rows(address); got != want {
+		if got := strings.Count(page(address), "<tr data-key="); got != want {
 			t.Errorf("%s has %d rows, want %d", address, got, want)
+		}
+	}
+	// The filters say how many there are, unless something else selects, too.
+	for address, want := range map[string]bool{"/runs": true, "/runs?status=failed": true, "/runs?workflow=again": false, "/runs?call=backoff": false} {
+		if got := strings.Contains(page(address), ">continued (3)<"); got != want {
+			t.Errorf("%s counts what has a status: %t", address, got)
 		}
 	}
 }

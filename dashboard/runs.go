@@ -95,6 +95,7 @@ type runsPage struct {
 type choice struct {
 	Value  string
 	Chosen bool
+	N      int // how many there are, if that is counted
 }
 
 // listTab is a frequently used list.
@@ -168,11 +169,22 @@ func runsList(q *request) (any, error) {
 		p.Empty = "There is no run yet."
 	}
 	p.More = f.Workflow+f.Key+f.ErrorType+f.Since.Written+f.Until.Written != "" || len(f.Attributes) > 0
+	var counts view.Counts // of all runs: they say nothing of those that something else selects, too
+	if v := f.query(); len(v) == 0 || len(v) == 1 && (v.Has("status") || v.Has("call")) {
+		if counts, err = ops.Counts(q.ctx, q.engine); err != nil {
+			return nil, err
+		}
+		if v.Has("status") {
+			counts.Calls = nil
+		} else if v.Has("call") {
+			counts.Runs = nil
+		}
+	}
 	for _, s := range wording.Statuses {
-		p.Statuses = append(p.Statuses, choice{s, slices.Contains(f.Status, s)})
+		p.Statuses = append(p.Statuses, choice{s, slices.Contains(f.Status, s), counts.Runs[s]})
 	}
 	for _, s := range callStates {
-		p.Calls = append(p.Calls, choice{s, f.Call == s})
+		p.Calls = append(p.Calls, choice{s, f.Call == s, counts.Calls[s]})
 	}
 	for i := range runs {
 		p.Rows = append(p.Rows, rowOfRun(&runs[i]))
