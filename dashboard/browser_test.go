@@ -327,6 +327,7 @@ var unsteady = []struct {
 }{
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?`), "TIME"},
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d(\.\d+)?\b`), "TIME"},
+	{regexp.MustCompile(`\b\d\d-\d\d \d\d:\d\d(Z|[+-]\d\d:\d\d)`), "HOUR"},
 	{regexp.MustCompile(`\b\d+(\.\d)?(µs|ms|s|m\d\ds|h\d\dm|d\d\dh)\b`), "DURATION"},
 	{regexp.MustCompile(`\bUTC[+-]\d\d:\d\d\b`), "ZONE"},
 	{regexp.MustCompile(`that start, per [^:]+:`), "that start, per SPAN:"}, // which depends on when the hours begin

@@ -49,7 +49,7 @@ func (s *sheet) functions() template.FuncMap {
 		"glyph": glyph, "tone": tone, "link": link, "run": runLink, "gate": gateLink, "schedule": scheduleLink, "about": aboutRecord,
 		"fold": func(text string) folded { return fold(text, "") }, "typed": wording.Typed, "byandwhy": wording.ByAndWhy, "waitname": wording.WaitName, "waitwhy": func(w *waitingRow) string { return wording.Why(&w.Wait) },
 		"slots": wording.GateLimit, "key": func(name string) string { return wording.Key(name, 0) }, "breaker": wording.Breaker, "times": wording.Times,
-		"serves": servesOf, "atgate": wording.AtGate, "callerror": func(c *sumRow) string { return wording.Error(&c.CallAttempts) },
+		"serves": servesOf, "hour": human.Hour, "atgate": wording.AtGate, "callerror": func(c *sumRow) string { return wording.Error(&c.CallAttempts) },
 		"whynote": func(r *view.ControlRecord) string { return strings.Join(nonEmpty(r.Why, r.Note), "; ") }, "builds": wording.Builds, "untyped": wording.Untyped, "fromto": func(recorded, trial int) string { return wording.FromTo(recorded, trial, "→") },
 		"classtone": func(c *view.TrialClass) string { return string(wording.TrialTone(c)) }, "limited": wording.AttemptLimit, "lasts": wording.Lasts, "startsat": wording.StartsAt,
 		"form":  func(data any) bool { _, ok := data.(*operateForm); return ok },

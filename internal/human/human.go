@@ -91,6 +91,9 @@ func Clock(t, now time.Time) string {
 	return t.Format("01-02 15:04:05Z07:00")
 }
 
+// Hour is an hour of a day.
+func Hour(t time.Time) string { return t.Local().Format("01-02 15:04Z07:00") }
+
 // Count is a number with its thousands set apart: 1,234.
 func Count(n int) string {
 	if n < 0 {

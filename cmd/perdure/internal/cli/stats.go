@@ -101,7 +101,7 @@ func hourTable(scr *screen, stats []view.HourStats) error {
 	table.Right(1, 2, 3, 4, 5, 6, 7)
 	for i := range stats {
 		s := &stats[i]
-		table.Row(s.Hour.Local().Format("01-02 15:04Z07:00"), human.Count(int(s.Started)), human.Count(int(s.Completed)), painted(int(s.Failed), term.Bad), human.Count(int(s.Canceled)), human.Count(int(s.Attempts)),
+		table.Row(human.Hour(s.Hour), human.Count(int(s.Started)), human.Count(int(s.Completed)), painted(int(s.Failed), term.Bad), human.Count(int(s.Canceled)), human.Count(int(s.Attempts)),
 			tookOf(s.Median), tookOf(s.P95))
 	}
 	return table.Write(scr.out)

@@ -23,7 +23,7 @@ func workflowsCommand(scr *screen, db *source) *cobra.Command {
 also flow files. OPEN is how many runs are open, HELD how many of these wait for code or
 are parked; of the open runs the newest %s are counted. STARTED and what follows are about
 what began or ended in the last day, or since --since, by whole hours; MEDIAN and 95%% is
-how long those took that completed or failed, to within a half, and LATEST the hour in
+how long those took that completed or failed, to within a half, and LATEST HOUR that in
 which the latest began.`, human.Count(view.MaxWorkflowRuns)),
 		Example: `  perdure workflows
   perdure workflows --since 7d
@@ -40,13 +40,13 @@ which the latest began.`, human.Count(view.MaxWorkflowRuns)),
 }
 
 func workflowTable(scr *screen, stats []view.WorkflowStats) error {
-	table := scr.table("WORKFLOW", "OPEN", "HELD", "STARTED", "COMPLETED", "FAILED", "CANCELED", "MEDIAN", "95%", "LATEST", "BUILDS")
+	table := scr.table("WORKFLOW", "OPEN", "HELD", "STARTED", "COMPLETED", "FAILED", "CANCELED", "MEDIAN", "95%", "LATEST HOUR", "BUILDS")
 	table.Right(1, 2, 3, 4, 5, 6)
 	table.Spare("CANCELED", "BUILDS")
 	for i := range stats {
 		w := &stats[i]
 		table.Row(w.Workflow, human.Count(w.Open), painted(w.Held, term.Bad), human.Count(w.Started), human.Count(w.Completed), painted(w.Failed, term.Bad), human.Count(w.Canceled),
-			tookOf(w.Median), tookOf(w.P95), latest(scr, w), wording.Builds(w.Builds))
+			tookOf(w.Median), tookOf(w.P95), latestHour(w), wording.Builds(w.Builds))
 	}
 	if err := table.Write(scr.out); err != nil {
 		return err
@@ -57,11 +57,11 @@ func workflowTable(scr *screen, stats []view.WorkflowStats) error {
 	return nil
 }
 
-func latest(scr *screen, w *view.WorkflowStats) term.Either {
+func latestHour(w *view.WorkflowStats) string {
 	if w.Latest == nil {
-		return term.Either{}
+		return ""
 	}
-	return scr.ago(*w.Latest)
+	return human.Hour(*w.Latest)
 }
 
 // painted is a number that has a colour unless it is 0.
