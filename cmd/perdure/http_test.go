@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/perdure/perdure/internal/extent"
 )
 
 // TestF29_ThePageAboutHTTPIsAScript does what docs/http.md says, in its order: an engine, a
@@ -18,6 +20,9 @@ func TestF29_ThePageAboutHTTPIsAScript(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "http.md"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, err := exec.LookPath("curl"); err != nil {
+		extent.Missing(t, "The page about the HTTP API is played with curl. Install it: apt-get install curl, brew install curl.")
 	}
 	text, dir := strings.ReplaceAll(string(page), "\r\n", "\n"), t.TempDir()
 	flow, python, commands := blocks(text, "flow", ""), blocks(text, "python", ""), blocks(text, "sh", "")

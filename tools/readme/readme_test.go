@@ -116,7 +116,7 @@ type place struct {
 // programs are those of the stranger's machine: Go, and what every system has.
 var programs = strings.Fields("go gofmt git make bash sh env uname id nproc" +
 	" cat cp mv rm ln ls mkdir mktemp rmdir touch chmod pwd dirname basename readlink" +
-	" echo printf test true false expr date sleep kill ps head tail sort uniq tr cut wc tee grep sed awk find xargs")
+	" echo printf test true false expr date sleep kill ps head tail sort uniq tr cut wc tee grep sed awk find xargs yes")
 
 // stranger makes a home with a checkout, on a machine that has Go and a shell.
 func stranger(t *testing.T) *place {
