@@ -21,8 +21,10 @@ func TestF29_ThePageAboutHTTPIsAScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := exec.LookPath("curl"); err != nil {
-		extent.Missing(t, "The page about the HTTP API is played with curl. Install it: apt-get install curl, brew install curl.")
+	for _, program := range []string{"curl", "python3"} {
+		if _, err := exec.LookPath(program); err != nil {
+			extent.Missing(t, "The page about the HTTP API is played with "+program+". Install it: apt-get install "+program+", brew install "+program+".")
+		}
 	}
 	text, dir := strings.ReplaceAll(string(page), "\r\n", "\n"), t.TempDir()
 	flow, python, commands := blocks(text, "flow", ""), blocks(text, "python", ""), blocks(text, "sh", "")
