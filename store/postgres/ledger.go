@@ -259,10 +259,7 @@ func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store
 	if q.never {
 		return nil, nil
 	}
-	sums, group := "", "a.type, a.name, a.took"
-	for _, n := range strings.Split(store.TallyCounts, ", ") {
-		sums += ", sum(a." + n + ")::bigint"
-	}
+	sums, group := "sum(a."+strings.ReplaceAll(store.TallyCounts, ", ", ")::bigint, sum(a.")+")::bigint", "a.type, a.name, a.took"
 	bucket := "0::bigint"
 	if filter.ByBucket {
 		bucket, group = "a.bucket", "a.bucket, "+group
@@ -270,7 +267,7 @@ func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store
 	var tallies []store.Tally
 	err = h.share(ctx, "Tallies", func(c *conn) error {
 		tallies = nil
-		err := q.run(ctx, c, `SELECT 0::bigint, `+bucket+`, a.type, a.name, a.took`+sums+`
+		err := q.run(ctx, c, `SELECT 0::bigint, `+bucket+`, a.type, a.name, a.took, `+sums+`
 			FROM `+q.places+` (SELECT * FROM perdure.tallies a WHERE `+q.where+` OFFSET 0) a GROUP BY `+group+` ORDER BY `+group,
 			q.args, func(r pgx.Rows) error {
 				t, err := scanTally(r)

@@ -199,6 +199,8 @@ func (c *conn) errors(ctx context.Context, f *store.LedgerFilter, partition int)
 
 const tallyColumns = `partition, bucket, type, name, took, ` + store.TallyCounts
 
+var sumsOfTallies = "sum(" + strings.ReplaceAll(store.TallyCounts, ", ", "), sum(") + ")"
+
 var countTally = func() string {
 	var adds []string
 	for _, n := range strings.Split(store.TallyCounts, ", ") {
@@ -253,12 +255,16 @@ func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store
 	if until == 0 {
 		until = store.Never
 	}
+	bucket, group := "0", "type, name, took"
+	if filter.ByBucket {
+		bucket, group = "bucket", "bucket, "+group
+	}
 	var read []store.Tally
 	err := h.eachPartition(ctx, "Tallies", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
 		q := &conditions{where: "partition = ? AND bucket >= ? AND bucket < ?", args: []driver.Value{int64(partition), filter.From, until}}
 		q.equal("type", filter.Type)
 		q.equal("name", filter.Name)
-		return c.query(ctx, `SELECT `+tallyColumns+` FROM tallies WHERE `+q.where, func(r row) error {
+		return c.query(ctx, `SELECT 0, `+bucket+`, type, name, took, `+sumsOfTallies+` FROM tallies WHERE `+q.where+` GROUP BY `+group, func(r row) error {
 			read = append(read, r.tally())
 			return nil
 		}, q.args...)
