@@ -97,6 +97,12 @@ func NameOf(workflow, file string) string {
 // Tallies returns what a turn adds to the counters of a workflow, under the name of NameOf: the
 // calls that ended in it, and the run if it is the first turn of its own or ends it.
 func Tallies(workflow string, began *history.Start, turn *core.Turn) (tallies []store.Tally) {
+	begins := turn.Number == max(began.Base.LastCut(), 0)+1
+	ends := turn.State != nil && turn.State.Closed != 0
+	if len(turn.Tallies) == 0 && !begins && !ends {
+		return nil
+	}
+	tallies = make([]store.Tally, 0, len(turn.Tallies)+2)
 	of := store.TallyKey{Bucket: turn.Time - turn.Time%int64(TallySpan), Type: workflow}
 	for _, c := range turn.Tallies {
 		of.Name, of.Took = c.Name, int64(c.Took)
@@ -106,13 +112,13 @@ func Tallies(workflow string, began *history.Start, turn *core.Turn) (tallies []
 		})
 	}
 	of.Name, of.Took = "", 0
-	if turn.Number == max(began.Base.LastCut(), 0)+1 {
+	if begins {
 		tallies = append(tallies, store.Tally{TallyKey: of, Started: 1})
 	}
-	if s := turn.State; s != nil && s.Closed != 0 {
-		of.Took = int64(core.Within(time.Duration(s.Closed - began.Created)))
+	if ends {
+		of.Took = int64(core.Within(time.Duration(turn.State.Closed - began.Created)))
 		ended := store.Tally{TallyKey: of}
-		switch s.Status {
+		switch turn.State.Status {
 		case core.StatusCompleted:
 			ended.FirstTry = 1
 		case core.StatusFailed, core.StatusTimedOut:
