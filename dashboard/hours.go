@@ -61,13 +61,6 @@ func rowOfHour(label string, h *view.HourStats, drawn []series, i int) chartRow 
 	for _, s := range drawn {
 		row.Values = append(row.Values, human.Count(s.counts[i]))
 	}
-	row.Values = append(row.Values, human.Count(int(h.Canceled)), human.Count(int(h.Attempts)))
-	for _, d := range []time.Duration{h.Median, h.P95} {
-		text := ""
-		if d > 0 {
-			text = human.Duration(d)
-		}
-		row.Values = append(row.Values, text)
-	}
+	row.Values = append(row.Values, human.Count(int(h.Canceled)), human.Count(int(h.Attempts)), human.Took(h.Median), human.Took(h.P95))
 	return row
 }

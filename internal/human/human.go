@@ -41,6 +41,14 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
 }
 
+// Took is how long something took; nothing if nothing ended.
+func Took(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return Duration(d)
+}
+
 // When says how far a time is from now: "in 1.2s", "3m04s ago", "now".
 func When(t, now time.Time) string {
 	d := t.Sub(now)

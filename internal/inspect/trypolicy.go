@@ -10,7 +10,6 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/policylab"
-	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -45,16 +44,13 @@ func (in *Inspector) TryPolicy(ctx context.Context, policy retry.Policy, filter 
 
 // firstTries returns how many calls succeeded at their first attempt.
 func (in *Inspector) firstTries(ctx context.Context, filter view.TrialFilter) (n int64, err error) {
-	from, of := bound(filter.Since), filter.Workflow
+	of := filter.Workflow
 	if of == view.FlowWorkflow { // counted by their files
 		of = ""
 	}
-	tallies, err := in.db.Tallies(ctx, store.TallyFilter{
-		Partitions: in.group.All(), Type: of, Name: filter.Activity,
-		From: from - from%int64(record.TallySpan), Until: bound(filter.Until),
-	})
-	for i := range tallies {
-		t := &tallies[i]
+	counted, err := in.counted(ctx, store.TallyFilter{Type: of, Name: filter.Activity, From: bound(filter.Since), Until: bound(filter.Until)})
+	for i := range counted {
+		t := &counted[i]
 		others := t.Name == "" || of != filter.Workflow && t.Type != view.FlowWorkflow && !strings.HasSuffix(t.Type, view.FlowEnding)
 		if !others && (filter.Activity != "" || t.Name != core.BlockName) {
 			n += t.FirstTry

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
@@ -37,7 +36,7 @@ func activityStatsCommand(scr *screen, db *source) *cobra.Command {
 succeeded at the first try, recovered by retrying, exhausted, failed for another reason,
 canceled, or by hand. MEDIAN and 95% are the times from when a call was scheduled to its
 end, waiting included, which half of the calls and 95 of 100 did not exceed, to within a
-third. RETRYING is the mean time from the end of the first attempt to the end of the call,
+half. RETRYING is the mean time from the end of the first attempt to the end of the call,
 over calls that did not succeed at the first try.
 
 Calls are counted in the hour in which they end, so --since and --until mean whole hours.
@@ -64,7 +63,7 @@ func activityTable(scr *screen, stats []view.ActivityStats) error {
 	table.Spare("BY HAND", "CANCELED", "", "ATTEMPTS/CALL", "MEDIAN")
 	for _, s := range stats {
 		table.Row(s.Workflow, s.Name, fmt.Sprint(s.Calls), fmt.Sprint(s.FirstTry), percent(s.FirstTryRate), fmt.Sprint(s.Recovered), fmt.Sprint(s.Exhausted),
-			fmt.Sprint(s.Failed), fmt.Sprint(s.Canceled), fmt.Sprint(s.ByHand), fmt.Sprintf("%.2f", s.AttemptsPerCall), tookOf(s.Median), tookOf(s.P95), human.Duration(s.MeanRetrying))
+			fmt.Sprint(s.Failed), fmt.Sprint(s.Canceled), fmt.Sprint(s.ByHand), fmt.Sprintf("%.2f", s.AttemptsPerCall), human.Took(s.Median), human.Took(s.P95), human.Duration(s.MeanRetrying))
 	}
 	return table.Write(scr.out)
 }
@@ -102,17 +101,9 @@ func hourTable(scr *screen, stats []view.HourStats) error {
 	for i := range stats {
 		s := &stats[i]
 		table.Row(human.Hour(s.Hour), human.Count(int(s.Started)), human.Count(int(s.Completed)), painted(int(s.Failed), term.Bad), human.Count(int(s.Canceled)), human.Count(int(s.Attempts)),
-			tookOf(s.Median), tookOf(s.P95))
+			human.Took(s.Median), human.Took(s.P95))
 	}
 	return table.Write(scr.out)
-}
-
-// tookOf is how long something took; nothing if nothing ended.
-func tookOf(d time.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	return human.Duration(d)
 }
 
 // percent formats a share. It is 100% only if it is everything.

@@ -46,7 +46,7 @@ func workflowTable(scr *screen, stats []view.WorkflowStats) error {
 	for i := range stats {
 		w := &stats[i]
 		table.Row(w.Workflow, human.Count(w.Open), painted(w.Held, term.Bad), human.Count(w.Started), human.Count(w.Completed), painted(w.Failed, term.Bad), human.Count(w.Canceled),
-			tookOf(w.Median), tookOf(w.P95), latestHour(w), wording.Builds(w.Builds))
+			human.Took(w.Median), human.Took(w.P95), latestHour(w), wording.Builds(w.Builds))
 	}
 	if err := table.Write(scr.out); err != nil {
 		return err
