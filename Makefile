@@ -98,11 +98,8 @@ benchmarks: ## each benchmark once
 fuzz: ## each fuzz target for a while: FUZZTIME, a second by default
 	.ci/fuzz.sh $(or $(FUZZTIME),1s) $(addprefix ./,$(call with,Fuzz))
 
-# Compiled for what a few hundred of them spend their time with, they take a third less of it.
 worlds: ## WORLDS simulated worlds (a million) from the seed FIRST (1) on, on all cores; what fails is printed as a command
 	CGO_ENABLED=0 $(GO) test -vet=off -c -o bin/sim ./internal/sim
-	cd internal/sim && ../../bin/sim -test.run P1_Worlds -seeds 300 -test.cpuprofile ../../bin/sim.pgo
-	CGO_ENABLED=0 $(GO) test -vet=off -pgo bin/sim.pgo -c -o bin/sim ./internal/sim
 	@cores=$$(getconf _NPROCESSORS_ONLN); each=$$(( ($(or $(WORLDS),1000000) + cores - 1) / cores )); failed=0; \
 	for i in $$(seq 0 $$((cores - 1))); do \
 	  (cd internal/sim && ../../bin/sim -test.run P1_Worlds -test.v -test.timeout 0 -seeds $$each -first $$(( $(or $(FIRST),1) + i * each ))) & pids="$${pids:-} $$!"; \

@@ -75,10 +75,14 @@ func unsealBeside(row Row, doc []byte, b *beside) error {
 	if _, err := cutSum(doc, key{a: int64(row.sum()), b: Format}); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(doc, b); err != nil && formatOf(doc) <= Format {
-		return damaged("%w", err)
+	err := json.Unmarshal(doc, b)
+	if err == nil {
+		return checkFormat(b.Format)
 	}
-	return checkFormat(formatOf(doc))
+	if v := formatOf(doc); v > Format {
+		return checkFormat(v)
+	}
+	return damaged("%w", err)
 }
 
 // EncodeStart encodes a start event that stands by itself, such as in a message, with a
@@ -93,7 +97,9 @@ func EncodeStart(s Start) ([]byte, error) {
 func DecodeStart(data []byte) (Start, error) {
 	var s Start
 	err := Unseal(data, &s)
-	if v := formatOf(data); err == nil || !IsCoded(err) && v > Format {
+	if err == nil {
+		err = checkFormat(s.Format)
+	} else if v := formatOf(data); !IsCoded(err) && v > Format {
 		err = checkFormat(v)
 	}
 	switch {

@@ -5,8 +5,8 @@ import "github.com/perdure/perdure/retry"
 // Words caches recently read short texts and policies. Kinds, names and nodes occur in
 // nearly every turn of a history; the cache stores each once instead of once per event. It
 // also shares the decoded policies of calls, which must not be modified: decoding them is
-// most of the work of reading a history. The zero value is ready to use. It is not safe for
-// concurrent use.
+// most of the work of reading a history. It may serve one history after the other. The zero
+// value is ready to use. It is not safe for concurrent use.
 type Words struct {
 	lately   [64]string
 	policies [8]readPolicy

@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
@@ -45,10 +46,15 @@ func Start(r *store.Run) (history.Start, error) {
 	return start, err
 }
 
+// words keeps what one history taught for the next one: runs of one workflow have the same
+// names, nodes and policies.
+var words = sync.Pool{New: func() any { return new(history.Words) }}
+
 // Turns decodes turns of a run's history that follow the turn with the number after. It also
 // returns which turns are unreadable or missing.
 func Turns(start *history.Start, after int64, stored []store.TurnRow) (turns []core.StoredTurn, damage []*history.DamageError) {
-	var words history.Words
+	known := words.Get().(*history.Words)
+	defer words.Put(known)
 	turns = make([]core.StoredTurn, 0, len(stored))
 	bad := func(err error) {
 		d, _ := errors.AsType[*history.DamageError](err)
@@ -62,7 +68,7 @@ func Turns(start *history.Start, after int64, stored []store.TurnRow) (turns []c
 			bad(history.DamagedTurn(after+1, fmt.Errorf("%w, as are the %d that follow", history.ErrMissing, missing-1)))
 		}
 		after = t.Number
-		events, err := words.OpenTurn(start.Author(t.Number), t.Number, t.Time, t.Events)
+		events, err := known.OpenTurn(start.Author(t.Number), t.Number, t.Time, t.Events)
 		if err != nil {
 			bad(err)
 			if !history.IsCoded(err) {
