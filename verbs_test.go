@@ -190,7 +190,7 @@ var verbs = map[string]func(a arguments) error{
 	"ops.Terminate": func(a arguments) error { return ops.Terminate(a.ctx, a.engine, a.id, a.options()...) },
 	"ops.Nodes":     func(a arguments) error { _, err := ops.Nodes(a.ctx, a.engine); return err },
 	"ops.Status":    func(a arguments) error { _, err := ops.Status(a.ctx, a.engine); return err },
-	"ops.Counts":    func(a arguments) error { _, err := ops.Counts(a.ctx, a.engine); return err },
+	"ops.Counts":    func(a arguments) error { _, err := ops.Counts(a.ctx, a.engine, 0); return err },
 	"ops.Doctor": func(a arguments) error {
 		_, err := ops.Doctor(a.ctx, a.engine, view.DoctorFilter{Limit: a.limit})
 		return err

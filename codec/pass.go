@@ -122,8 +122,8 @@ func (s *coded) Floor(ctx context.Context, partitions []int, before string, each
 }
 
 // Counts implements store.Reader.
-func (s *coded) Counts(ctx context.Context, partitions []int) (store.Counts, error) {
-	return s.db.Counts(ctx, partitions)
+func (s *coded) Counts(ctx context.Context, partitions []int, most int) (store.Counts, error) {
+	return s.db.Counts(ctx, partitions, most)
 }
 
 // Sealed implements store.Copies.

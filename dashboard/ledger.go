@@ -38,6 +38,7 @@ type ledgerPage struct {
 	Chart    *barChart
 	Hours    *barChart // of the last day, if one activity is asked for
 	Failed   int
+	From     time.Time // of the earliest of them, if earlier ones were not read
 	Calls    int
 	Saved    int
 	Errors   []ledgerError
@@ -105,6 +106,7 @@ func (f ledgerFilter) only(pairs ...string) template.URL {
 func (p *ledgerPage) errors(q *request, filter view.AttemptFilter) error {
 	ctx, cancel := context.WithTimeout(q.ctx, ledgerTime)
 	defer cancel()
+	filter.Limit = view.MaxErrors
 	stats, err := ops.ErrorStats(ctx, q.engine, filter)
 	if err != nil {
 		return err
@@ -113,13 +115,20 @@ func (p *ledgerPage) errors(q *request, filter view.AttemptFilter) error {
 	if to.IsZero() {
 		to = q.now
 	}
+	var first time.Time
 	for i := range stats {
 		p.Failed += stats[i].Attempts
 		p.Calls += stats[i].Calls
 		p.Saved += stats[i].Recovered
-		if filter.Since.IsZero() && (from.IsZero() || stats[i].First.Before(from)) {
-			from = stats[i].First
+		if first.IsZero() || stats[i].First.Before(first) {
+			first = stats[i].First
 		}
+	}
+	if p.Failed >= view.MaxErrors {
+		p.From, filter.Since = first, first
+	}
+	if filter.Limit = 0; filter.Since.IsZero() || !p.From.IsZero() {
+		from = first
 	}
 	if from.IsZero() || !from.Before(to) {
 		from = to.Add(-time.Hour)

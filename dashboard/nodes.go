@@ -90,11 +90,11 @@ func nodes(q *request) (any, error) {
 		p.All = ""
 	}
 	call := func(name, state string) tile {
-		return tile{name, status.Calls[state], tone(state), link("runs", "call", state)}
+		return tile{name, amountOf(&status.Counts, status.Calls[state]), tone(state), link("runs", "call", state)}
 	}
 	p.Tiles = []tile{
 		call("calls in queues", view.CallOffered), call("calls in line", view.CallQueued), call("calls at gates", view.CallGated),
-		{"calls retrying", status.Calls[view.CallBackoff], "retry", link("runs", "call", view.CallRetrying)}, call("completed from outside", view.CallExternal),
+		{"calls retrying", amountOf(&status.Counts, status.Calls[view.CallBackoff]), "retry", link("runs", "call", view.CallRetrying)}, call("completed from outside", view.CallExternal),
 	}
 	p.Queues = status.Queues
 	for i := range status.Waiting {

@@ -23,7 +23,7 @@ type linked struct {
 type overviewPage struct {
 	Headline string
 	Served   bool
-	Open     int // runs, if no node serves
+	Open     amount // of runs, if no node serves
 	Group    string
 	Tiles    []tile
 	Hours    *barChart // of the last day; nil if nothing happened
@@ -37,10 +37,18 @@ type overviewPage struct {
 
 type tile struct {
 	Name string
-	N    int
+	amount
 	Tone string
 	Link template.URL
 }
+
+// amount is how many there are, 0 if that is not counted.
+type amount struct {
+	N    int
+	More bool // or more
+}
+
+func amountOf(c *view.Counts, n int) amount { return amount{n, c.More(n)} }
 
 // waitingRow is something that waits, with what can be done about it.
 type waitingRow struct {
@@ -90,7 +98,8 @@ func overview(q *request) (any, error) {
 	if !s.Served {
 		p.Headline = "No node serves " + p.Group
 		for _, status := range wording.OpenStatuses {
-			p.Open += s.Runs[status]
+			p.Open.N += s.Runs[status]
+			p.Open.More = p.Open.More || s.More(s.Runs[status])
 		}
 	}
 	p.Tiles = tiles(s)
@@ -120,13 +129,14 @@ func servesOf(n *view.Node) string {
 }
 
 // tiles returns the counts that people look for first, with links to their lists. Those that are
-// expected stay if they are 0, so that a page without trouble has them alone.
+// expected stay if they are 0, so that a page without trouble has them alone; completed runs that
+// are not counted have no tile.
 func tiles(s *view.Status) []tile {
 	runs := func(name, status string) tile {
-		return tile{name, s.Runs[status], tone(status), link("runs", "status", status)}
+		return tile{name, amountOf(&s.Counts, s.Runs[status]), tone(status), link("runs", "status", status)}
 	}
 	calls := func(name, state string) tile {
-		return tile{name, s.Calls[state], tone(state), link("runs", "call", state)}
+		return tile{name, amountOf(&s.Counts, s.Calls[state]), tone(state), link("runs", "call", state)}
 	}
 	all := []tile{
 		runs("running", view.StatusRunning),
@@ -143,7 +153,7 @@ func tiles(s *view.Status) []tile {
 		runs("completed", view.StatusCompleted),
 	}
 	return slices.DeleteFunc(all, func(t tile) bool {
-		return t.N == 0 && t.Name != "running" && t.Name != "failed" && t.Name != "completed"
+		return t.N == 0 && t.Name != "running" && t.Name != "failed" && (t.Name != "completed" || s.Most > 0)
 	})
 }
 

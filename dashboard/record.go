@@ -55,7 +55,7 @@ func (q *request) onRecord(page string) *onRecord {
 	for _, name := range builtIn {
 		r.types[name] = true
 	}
-	stats, err := ops.ErrorStats(ctx, q.engine, view.AttemptFilter{Since: q.now.Add(-recordSpan)})
+	stats, err := ops.ErrorStats(ctx, q.engine, view.AttemptFilter{Since: q.now.Add(-recordSpan), Limit: view.MaxErrors})
 	if err == nil {
 		err = r.read(ctx, q, page, stats)
 	}

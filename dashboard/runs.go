@@ -95,7 +95,7 @@ type runsPage struct {
 type choice struct {
 	Value  string
 	Chosen bool
-	N      int // how many there are, if that is counted
+	amount
 }
 
 // listTab is a frequently used list.
@@ -171,7 +171,7 @@ func runsList(q *request) (any, error) {
 	p.More = f.Workflow+f.Key+f.ErrorType+f.Since.Written+f.Until.Written != "" || len(f.Attributes) > 0
 	var counts view.Counts // of all runs: they say nothing of those that something else selects, too
 	if v := f.query(); len(v) == 0 || len(v) == 1 && (v.Has("status") || v.Has("call")) {
-		if counts, err = ops.Counts(q.ctx, q.engine); err != nil {
+		if counts, err = ops.Counts(q.ctx, q.engine, view.MaxCounted); err != nil {
 			return nil, err
 		}
 		if v.Has("status") {
@@ -181,10 +181,10 @@ func runsList(q *request) (any, error) {
 		}
 	}
 	for _, s := range wording.Statuses {
-		p.Statuses = append(p.Statuses, choice{s, slices.Contains(f.Status, s), counts.Runs[s]})
+		p.Statuses = append(p.Statuses, choice{s, slices.Contains(f.Status, s), amountOf(&counts, counts.Runs[s])})
 	}
 	for _, s := range callStates {
-		p.Calls = append(p.Calls, choice{s, f.Call == s, counts.Calls[s]})
+		p.Calls = append(p.Calls, choice{s, f.Call == s, amountOf(&counts, counts.Calls[s])})
 	}
 	for i := range runs {
 		p.Rows = append(p.Rows, rowOfRun(&runs[i]))

@@ -15,9 +15,10 @@ func Nodes(ctx context.Context, e *perdure.Engine) ([]view.Node, error) {
 	return nodes, failed(err, "nodes")
 }
 
-// Counts returns how many runs and calls are in which state.
-func Counts(ctx context.Context, e *perdure.Engine) (view.Counts, error) {
-	counts, err := inside(e).Counts(ctx)
+// Counts returns how many runs and calls are in which state. It stops counting a state at most,
+// as [view.Counts] says. If most is 0 it counts all: about half a second for a million runs.
+func Counts(ctx context.Context, e *perdure.Engine, most int) (view.Counts, error) {
+	counts, err := inside(e).Counts(ctx, most)
 	return counts, failed(err, "counts")
 }
 

@@ -46,8 +46,9 @@ func ActivityStats(ctx context.Context, e *perdure.Engine, since, until time.Tim
 }
 
 // ErrorStats groups the attempts in the ledgers that ended with an error, by activity and
-// type of error, the most frequent first. It ignores MoreThan, After and Limit of the
-// filter.
+// type of error, the most frequent first. It considers as many of the latest as Limit of the
+// filter says, and those that ended at the same moment as the last of them; 0: all. It ignores
+// MoreThan and After.
 func ErrorStats(ctx context.Context, e *perdure.Engine, filter view.AttemptFilter) ([]view.ErrorStats, error) {
 	stats, err := inside(e).ErrorStats(ctx, filter)
 	return stats, failed(err, "error stats")

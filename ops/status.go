@@ -9,8 +9,7 @@ import (
 
 // Status returns an overview of the engine's group: the nodes that serve it, what calls
 // wait for and since when, and what failed in the last hour. It reads a bounded number of
-// rows of each kind; counting the runs reads an index, about half a second for a million
-// of them. It reads committed state, so it works beside engines and without one.
+// rows of each kind. It reads committed state, so it works beside engines and without one.
 func Status(ctx context.Context, e *perdure.Engine) (*view.Status, error) {
 	s, err := inside(e).Status(ctx)
 	return s, failed(err, "status")

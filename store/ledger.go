@@ -78,7 +78,7 @@ type LedgerFilter struct {
 	Latest     bool        // only the last attempt of each call
 	Above      int         // only attempts with a higher number
 	Before     *LedgerKey  // only those that are listed after this one (paging)
-	Limit      int         // 0: 100
+	Limit      int         // 0: 100; see Reader.Errors
 }
 
 // Selects reports whether the filter's conditions on the attempt itself hold.
@@ -110,6 +110,16 @@ type ErrorGroup struct {
 	First     int64       // when the earliest of the attempts ended, ns
 	Last      int64       // when the latest of the attempts ended, ns
 	Example   LedgerEntry // the latest attempt
+}
+
+// FromLatest returns the time from which on at least n of the given times are, the latest ones;
+// otherwise from. It reorders the slice.
+func FromLatest(n int, times []int64, from int64) int64 {
+	if n == 0 || len(times) < n {
+		return from
+	}
+	slices.Sort(times)
+	return max(from, times[len(times)-n])
 }
 
 // MergeErrors merges the groups of the same error, for stores that read them in parts. The

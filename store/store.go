@@ -219,7 +219,9 @@ type Reader interface {
 	Ledger(ctx context.Context, filter LedgerFilter) ([]LedgerEntry, error)
 
 	// Errors groups the attempts of the ledger that ended with an error by name and type of the
-	// error, in this order. It ignores Before, Latest, Above and Limit of the filter.
+	// error, in this order. Limit restricts it to so many of the latest, and to those that
+	// ended at the same moment as the last of them; 0: all. It ignores Before, Latest and
+	// Above of the filter.
 	Errors(ctx context.Context, filter LedgerFilter) ([]ErrorGroup, error)
 
 	// Tallies returns the sums of the counters, by the keys of the filter and in their order.
@@ -249,5 +251,7 @@ type Reader interface {
 	Workers(ctx context.Context) ([]WorkerState, error)
 
 	// Counts returns how many runs and calls of the partitions (nil: all) are in each state.
-	Counts(ctx context.Context, partitions []int) (Counts, error)
+	// They are as Counts.Bound leaves them, so that no state has to be counted beyond most; 0
+	// counts all.
+	Counts(ctx context.Context, partitions []int, most int) (Counts, error)
 }

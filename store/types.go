@@ -257,6 +257,11 @@ const (
 	Continued      Status = "continued" // closed; a later run of the chain continues it
 )
 
+// Statuses returns all statuses but Standing.
+func Statuses() []Status {
+	return []Status{Running, OnHold, WaitingForCode, Parked, Completed, Failed, Canceled, Terminated, TimedOut, Continued}
+}
+
 // Standing is the status of an entity that is not a workflow, such as a gate: it has rows, an
 // inbox and a wake time like a run, but does not end. Reader.List omits it unless
 // Filter.Status names it; Reader.Counts always omits it.
@@ -382,6 +387,11 @@ const (
 	Quarantined CallState = "quarantined" // lost too many attempts to crashes
 )
 
+// CallStates returns the states of calls of workflows.
+func CallStates() []CallState {
+	return []CallState{Queued, Dispatched, External, Offered, Remote, Backoff, Gated, Paused, InDoubt, Quarantined}
+}
+
 // The states of an entity's rows, which are not calls of workflows. Counts omits them.
 const (
 	TicketWaiting CallState = "#waiting" // for its turn at a gate
@@ -475,17 +485,4 @@ type Filter struct {
 // SelectsTime reports whether created, in ns, is between Since and Until.
 func (f *Filter) SelectsTime(created int64) bool {
 	return (f.Since.IsZero() || created >= f.Since.UnixNano()) && (f.Until.IsZero() || created < f.Until.UnixNano())
-}
-
-// Counts has the numbers of runs and of calls of workflows by state.
-type Counts struct {
-	Runs  map[Status]int
-	Calls map[CallState]int
-
-	// Away is how many runs are in wards: another node serves them than the owner of their
-	// partition.
-	Away int
-
-	// NextRetry is the earliest Due of a call in backoff, 0 if there is none.
-	NextRetry int64
 }

@@ -116,7 +116,7 @@ type AttemptFilter struct {
 	Until     time.Time // only attempts that ended before this time; zero: all
 	MoreThan  int       // only attempts with a higher number; only calls with more attempts
 	After     string    // cursor that came with the page before; empty: the first page
-	Limit     int       // per page, at most 1,000,000; 0: 100
+	Limit     int       // per page, at most 1,000,000; 0: 100; see also ops.ErrorStats
 }
 
 // TokenAttempt is the attempt that a token identifies: see activity.ErrPending.

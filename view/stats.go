@@ -84,6 +84,10 @@ type ErrorStats struct {
 	Example FoundAttempt `json:"example"` // the latest one
 }
 
+// MaxErrors is how many failed attempts are read for the errors of an hour in Status, and for
+// those of a page of the dashboard: the latest.
+const MaxErrors = 10_000
+
 // Counts says how many runs and calls are in which state.
 type Counts struct {
 	Runs  map[string]int `json:"runs"`  // by status, see StatusRunning
@@ -95,4 +99,15 @@ type Counts struct {
 
 	// NextRetry is when the next call ends its backoff, nil if none is in backoff.
 	NextRetry *time.Time `json:"next_retry,omitempty"`
+
+	// Most is set if counting stopped somewhere: a number that has reached it says how many
+	// there are at least. Completed runs are counted as all that are nothing else: if another
+	// number of runs has reached Most, they are not among Runs.
+	Most int `json:"most,omitempty"`
 }
+
+// More reports whether there may be more than a number of c says.
+func (c *Counts) More(n int) bool { return c.Most > 0 && n >= c.Most }
+
+// MaxCounted is how far Status counts runs and calls of a state.
+const MaxCounted = 100_000

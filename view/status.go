@@ -4,8 +4,7 @@ import "time"
 
 // Status is an overview of a group: who serves it, what waits for what, and what fails.
 // Of each kind of wait a bounded number of calls and runs is read, and AtLeast says where
-// there are more. What grows with the database is the count of runs by status, which reads
-// an index: about half a second for a million runs.
+// there are more. Runs and calls of a state are counted up to MaxCounted.
 type Status struct {
 	Time  time.Time `json:"time"`            // engine time
 	Group string    `json:"group,omitempty"` // of nodes, see perdure.Group; empty is the default group
@@ -75,5 +74,5 @@ type ErrorTrend struct {
 	// lease of their node: they have no type of error. It is empty for all others.
 	Outcome string `json:"outcome,omitempty"`
 	Before  int    `json:"before"`             // attempts in the hour before the last one
-	AtLeast bool   `json:"at_least,omitempty"` // there may be more, in both hours
+	AtLeast bool   `json:"at_least,omitempty"` // there may be more, in both hours: only the latest were read
 }

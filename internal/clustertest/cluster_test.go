@@ -367,7 +367,7 @@ func (c *cluster) verdict(end witness.Case) {
 	end.Zombies = true // on a machine that is busy enough, any node may be one
 	end.Limits = c.limits
 	judge(c.t, end)
-	counts, err := ops.Counts(c.t.Context(), c.client)
+	counts, err := ops.Counts(c.t.Context(), c.client, 0)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -166,7 +166,7 @@ func TestE6_WaitingCostsNothing(t *testing.T) {
 	starters.Wait()
 	for counts := (view.Counts{}); counts.Calls[view.CallBackoff] < runs/3; {
 		time.Sleep(10 * time.Millisecond)
-		if counts, err = e.Counts(t.Context()); err != nil {
+		if counts, err = e.Counts(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -62,7 +62,7 @@ func TestE40_AChildIsAwaited(t *testing.T) {
 		if d := describe(t, e, id); d.Status != "completed" {
 			t.Errorf("the child is %s", d.Status)
 		}
-		if counts, err := e.Counts(t.Context()); err != nil || counts.Runs["completed"] != 2 {
+		if counts, err := e.Counts(t.Context(), 0); err != nil || counts.Runs["completed"] != 2 {
 			t.Errorf("there are %+v, %v", counts, err)
 		}
 	})
@@ -495,7 +495,7 @@ func TestE40_AThousandChildren(t *testing.T) {
 		if got := complete(t, e, parent, "p", all); got != 2*all {
 			t.Errorf("got %d", got)
 		}
-		if counts, err := e.Counts(t.Context()); err != nil || counts.Runs["completed"] != all+1 {
+		if counts, err := e.Counts(t.Context(), 0); err != nil || counts.Runs["completed"] != all+1 {
 			t.Errorf("there are %+v, %v", counts, err)
 		}
 	})
@@ -554,7 +554,7 @@ func TestE80_ParentAndChildOnTwoNodes(t *testing.T) {
 		if len(started) != 64 {
 			t.Errorf("%d children were started, want 64", len(started))
 		}
-		if counts, err := nodes[2].Counts(t.Context()); err != nil || counts.Runs["completed"] != 72 {
+		if counts, err := nodes[2].Counts(t.Context(), 0); err != nil || counts.Runs["completed"] != 72 {
 			t.Errorf("there are %+v, %v", counts, err)
 		}
 	})

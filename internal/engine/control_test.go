@@ -110,7 +110,7 @@ func TestE60_OnExhaustedPause(t *testing.T) {
 		if p := <-told; p.WorkflowID != "x" || p.Call != 1 || p.Name != "fragile" || p.State != "paused" || p.Reason != "max_attempts" || !errors.Is(p.Err, errRefused) {
 			t.Errorf("the hook was told %+v", p)
 		}
-		counts, err := e.Counts(t.Context())
+		counts, err := e.Counts(t.Context(), 0)
 		if err != nil || counts.Calls[view.CallPaused] != 1 {
 			t.Errorf("counts: %+v, %v", counts, err)
 		}

@@ -301,7 +301,7 @@ func (b *book) remains(ctx context.Context) (all []string, err error) {
 	for _, m := range inbox {
 		all = append(all, fmt.Sprintf("message %s", m.Key))
 	}
-	counts, err := b.store.Counts(ctx, nil)
+	counts, err := b.store.Counts(ctx, nil, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func family(t *testing.T, env *perduretest.Env) (ids []string) {
 func awaitFamily(t *testing.T, env *perduretest.Env) {
 	t.Helper()
 	for range 1000 {
-		counts, err := ops.Counts(t.Context(), env.Engine())
+		counts, err := ops.Counts(t.Context(), env.Engine(), 0)
 		if err == nil && counts.Runs["running"] == 0 {
 			return
 		}

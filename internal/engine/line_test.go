@@ -51,7 +51,7 @@ func startAll(t *testing.T, e *engine.Engine, flow workflow.Workflow[int, int], 
 // demandCompleted fails for each of n runs of a workflow that has not completed.
 func demandCompleted(t *testing.T, e *engine.Engine, name string, n int) {
 	t.Helper()
-	counts, err := e.Counts(t.Context())
+	counts, err := e.Counts(t.Context(), 0)
 	if err != nil || counts.Runs[view.StatusCompleted] < n || counts.Runs[view.StatusRunning] > 0 {
 		t.Errorf("the runs of %s are %v, want %d completed ones; %v", name, counts.Runs, n, err)
 	}

@@ -474,7 +474,7 @@ func TestGroupsAreApart(t *testing.T) {
 				t.Errorf("run %d: %q, %v", i, got, err)
 			}
 		}
-		if counts, err := red.Counts(t.Context()); err != nil || counts.Runs["completed"] != 10 || counts.Runs["running"] != 0 {
+		if counts, err := red.Counts(t.Context(), 0); err != nil || counts.Runs["completed"] != 10 || counts.Runs["running"] != 0 {
 			t.Errorf("the red group counts %+v, %v", counts, err)
 		}
 		list, err := red.List(t.Context(), view.Filter{})

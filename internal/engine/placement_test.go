@@ -181,7 +181,7 @@ func TestE120_AGroupForEachVersion(t *testing.T) {
 			t.Helper()
 			settle()
 			for group, want := range open {
-				counts, err := clients[group].Counts(t.Context())
+				counts, err := clients[group].Counts(t.Context(), 0)
 				if err != nil || counts.Runs["running"] != want || counts.Runs["parked"] != 0 || counts.Runs["waiting-for-code"] != 0 {
 					t.Fatalf("%s, %s has %+v, %v, want %d that run", when, group, counts, err, want)
 				}

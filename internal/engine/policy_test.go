@@ -152,7 +152,7 @@ func TestE3_BlameIsSpread(t *testing.T) {
 			w.kill(e)
 			e = w.start(once, innocent)
 			settle()
-			counts, err := e.Counts(t.Context())
+			counts, err := e.Counts(t.Context(), 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -156,7 +156,7 @@ func TestE49_PriorityAtGates(t *testing.T) {
 func awaitAll(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	for range 1000 {
-		counts, err := e.Counts(t.Context())
+		counts, err := e.Counts(t.Context(), 0)
 		if err == nil && counts.Runs["running"] == 0 {
 			return
 		}

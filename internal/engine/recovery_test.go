@@ -177,7 +177,7 @@ func TestE3_QueuedCallsAreNotLost(t *testing.T) {
 				t.Errorf("run %d: the attempts are %s, want %s", i, got, want)
 			}
 		}
-		counts, err := e.Counts(t.Context())
+		counts, err := e.Counts(t.Context(), 0)
 		if err != nil || len(counts.Calls) != 0 || counts.Runs[view.StatusCompleted] != 5 {
 			t.Errorf("at the end there are %+v, %v", counts, err)
 		}

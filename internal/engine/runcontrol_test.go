@@ -120,7 +120,7 @@ func TestE60_RunsThatGoOn(t *testing.T) {
 			t.Errorf("terminated %s", tally(r))
 		}
 		pass(time.Second)
-		counts, err := e.Counts(t.Context())
+		counts, err := e.Counts(t.Context(), 0)
 		if err != nil || counts.Runs[view.StatusRunning] != 0 || counts.Runs[view.StatusTerminated] != runs {
 			t.Errorf("%+v, %v", counts.Runs, err)
 		}

@@ -79,7 +79,7 @@ func TestI6_ManyDueAtOnce(t *testing.T) {
 // mustComplete checks that there are that many runs and all of them completed.
 func (w *world) mustComplete(e *engine.Engine, runs int) {
 	w.t.Helper()
-	counts, err := e.Counts(w.t.Context())
+	counts, err := e.Counts(w.t.Context(), 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestE10_ManyHeldRuns(t *testing.T) {
 		}
 		e := w.start(reserve)
 		settle()
-		if counts, err := e.Counts(t.Context()); err != nil || counts.Runs["waiting-for-code"] != runs {
+		if counts, err := e.Counts(t.Context(), 0); err != nil || counts.Runs["waiting-for-code"] != runs {
 			t.Errorf("there are %+v, %v", counts, err)
 		}
 		stop(t, e)

@@ -15,7 +15,7 @@ import (
 // onRecordAhead demands that the retry of the only call is on record ahead of its time.
 func onRecordAhead(t *testing.T, e *engine.Engine) {
 	t.Helper()
-	counts, err := e.Counts(t.Context())
+	counts, err := e.Counts(t.Context(), 0)
 	if c := onlyCall(t, e, "run"); err != nil || counts.Calls[view.CallRunning] != 1 || c.State != view.CallBackoff || c.Attempt != 2 {
 		t.Fatalf("shortly before its time the second attempt is %+v; on record is %v, %v", c, counts.Calls, err)
 	}

@@ -30,7 +30,7 @@ func TestE5_NoWakeIsLostBehindTheScan(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		e = w.start(order)
 		pass(time.Minute)
-		c, err := e.Counts(t.Context())
+		c, err := e.Counts(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -130,7 +130,7 @@ func everyVerb(ctx context.Context, s store.Store) map[string]error {
 	_, errs["Owners"] = s.Owners(ctx, 0)
 	_, errs["Nodes"] = s.Nodes(ctx)
 	_, errs["Floor"] = s.Floor(ctx, nil, "", 1)
-	_, errs["Counts"] = s.Counts(ctx, nil)
+	_, errs["Counts"] = s.Counts(ctx, nil, 0)
 	return errs
 }
 
@@ -230,12 +230,12 @@ func TestCutOffIsAnOutageFromOneWriteOn(t *testing.T) {
 				t.Errorf("run %q: got %v, want an outage", id, err)
 			}
 		}
-		if _, err := s.Counts(t.Context(), nil); !store.Unavailable(err) {
+		if _, err := s.Counts(t.Context(), nil, 0); !store.Unavailable(err) {
 			t.Errorf("a read answered %v during the outage", err)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		counts, err := s.Counts(t.Context(), nil)
+		counts, err := s.Counts(t.Context(), nil, 0)
 		if err != nil || counts.Runs[store.Running] != 1 {
 			t.Errorf("after the outage: %+v, %v, want the one run of before", counts, err)
 		}

@@ -237,8 +237,8 @@ func (s *faultyStore) Floor(ctx context.Context, partitions []int, before string
 	return read(s, "Floor", func() (string, error) { return s.inner.Floor(ctx, partitions, before, each) })
 }
 
-func (s *faultyStore) Counts(ctx context.Context, partitions []int) (store.Counts, error) {
-	return read(s, "Counts", func() (store.Counts, error) { return s.inner.Counts(ctx, partitions) })
+func (s *faultyStore) Counts(ctx context.Context, partitions []int, most int) (store.Counts, error) {
+	return read(s, "Counts", func() (store.Counts, error) { return s.inner.Counts(ctx, partitions, most) })
 }
 
 func (s *faultyStore) Sealed(ctx context.Context) (store.Seal, error) {

@@ -378,7 +378,7 @@ func TestE64_AStoppedEngineReadsNothing(t *testing.T) {
 		"Describe":         func() error { _, err := in.Describe(t.Context(), "o", ""); return err },
 		"List":             func() error { _, err := in.List(t.Context(), view.Filter{}); return err },
 		"Search":           func() error { _, err := in.Search(t.Context(), view.Filter{}); return err },
-		"Counts":           func() error { _, err := in.Counts(t.Context()); return err },
+		"Counts":           func() error { _, err := in.Counts(t.Context(), 0); return err },
 		"Status":           func() error { _, err := in.Status(t.Context()); return err },
 		"Nodes":            func() error { _, err := in.Nodes(t.Context()); return err },
 		"Gates":            func() error { _, err := in.Gates(t.Context()); return err },

@@ -72,7 +72,7 @@ func TestARunIsShownBeforeAnyEngineServesIt(t *testing.T) {
 	if err != nil || len(events) != 1 || events[0].Kind != string(history.RunStarted) {
 		t.Errorf("its history is %+v, %v", events, err)
 	}
-	counts, err := in.Counts(t.Context())
+	counts, err := in.Counts(t.Context(), 0)
 	if err != nil || counts.Runs[view.StatusRunning] != 1 {
 		t.Errorf("counted %+v, %v", counts, err)
 	}

@@ -262,7 +262,7 @@ func (r *life) selected(f view.Filter) bool {
 // TestE61_CountsAreThoseOfTheList: runs by status, calls by state, and when the next retry is.
 func TestE61_CountsAreThoseOfTheList(t *testing.T) {
 	inWorlds(t, func(t *rapid.T, w *world) {
-		got, err := w.in.Counts(w.Context())
+		got, err := w.in.Counts(w.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,9 +3,11 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -111,21 +113,31 @@ func (in *Inspector) shownRuns(ctx context.Context, rows []store.Run, waits bool
 	return out, nil
 }
 
-// Counts returns how many runs and calls are in each state.
-func (in *Inspector) Counts(ctx context.Context) (view.Counts, error) {
+// Counts returns how many runs and calls are in each state, up to most of each; 0 counts all.
+func (in *Inspector) Counts(ctx context.Context, most int) (view.Counts, error) {
 	if err := in.check(ctx); err != nil {
 		return view.Counts{}, err
 	}
-	c, err := in.db.Counts(ctx, in.group.All())
+	if most < 0 {
+		return view.Counts{}, &history.InputError{What: "number up to which to count", Problem: fmt.Sprintf("is %d, which is negative", most)}
+	}
+	c, err := in.db.Counts(ctx, in.group.All(), most)
 	if err != nil {
 		return view.Counts{}, err
 	}
 	v := view.Counts{Runs: map[string]int{}, Calls: map[string]int{}, Away: c.Away, NextRetry: optional(c.NextRetry)}
+	reached := func(n int) {
+		if most > 0 && n >= most {
+			v.Most = most
+		}
+	}
 	for status, n := range c.Runs {
 		v.Runs[string(status)] = n
+		reached(n)
 	}
 	for state, n := range c.Calls {
-		v.Calls[core.ShownState(core.CallState(state))] = n
+		v.Calls[core.ShownState(core.CallState(state))] += n // running ones have two states: here, and on a worker
+		reached(n)
 	}
 	return v, nil
 }

@@ -124,19 +124,19 @@ func (in *Inspector) counted(ctx context.Context, filter store.TallyFilter) (all
 }
 
 // ErrorStats groups the attempts in the ledger that ended with an error by activity and
-// error type, most frequent first. It ignores MoreThan, After and Limit of the filter. For
-// a call with very many attempts it counts those that the ledger keeps: the first 100 and
-// the last 1,000.
+// error type, most frequent first: as many of the latest as the filter's limit says, 0: all. It
+// ignores MoreThan and After. For a call with very many attempts it counts those that the
+// ledger keeps: the first 100 and the last 1,000.
 func (in *Inspector) ErrorStats(ctx context.Context, filter view.AttemptFilter) ([]view.ErrorStats, error) {
 	if err := in.check(ctx); err != nil {
 		return nil, err
 	}
-	filter.MoreThan, filter.After, filter.Limit = 0, "", 0
+	filter.MoreThan, filter.After = 0, ""
 	f, err := ledgerFilter(&filter)
 	if err != nil {
 		return nil, err
 	}
-	f.Partitions = in.group.All()
+	f.Partitions, f.Limit = in.group.All(), filter.Limit
 	groups, err := in.db.Errors(ctx, f)
 	if err != nil {
 		return nil, err

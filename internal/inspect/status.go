@@ -38,7 +38,7 @@ func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
 	if s.Canary, err = in.CurrentCanary(ctx); err != nil {
 		return nil, err
 	}
-	if s.Counts, err = in.Counts(ctx); err != nil {
+	if s.Counts, err = in.Counts(ctx, view.MaxCounted); err != nil {
 		return nil, err
 	}
 	o, err := in.obstacles(ctx)
@@ -378,21 +378,26 @@ func (in *Inspector) lost(ctx context.Context, now time.Time) (trends []view.Err
 
 // trends returns the errors of the last hour compared with the hour before.
 func (in *Inspector) trends(ctx context.Context, now time.Time) ([]view.ErrorTrend, error) {
-	last, err := in.ErrorStats(ctx, view.AttemptFilter{Since: now.Add(-statusSpan)})
+	last, err := in.ErrorStats(ctx, view.AttemptFilter{Since: now.Add(-statusSpan), Limit: view.MaxErrors})
 	if err != nil || len(last) == 0 {
 		return nil, err
 	}
-	earlier, err := in.ErrorStats(ctx, view.AttemptFilter{Since: now.Add(-2 * statusSpan), Until: now.Add(-statusSpan)})
+	earlier, err := in.ErrorStats(ctx, view.AttemptFilter{Since: now.Add(-2 * statusSpan), Until: now.Add(-statusSpan), Limit: view.MaxErrors})
 	if err != nil {
 		return nil, err
 	}
-	before := map[[2]string]int{}
+	lately, then, before := 0, 0, map[[2]string]int{}
+	for _, e := range last {
+		lately += e.Attempts
+	}
 	for _, e := range earlier {
+		then += e.Attempts
 		before[[2]string{e.Name, e.ErrorType}] = e.Attempts
 	}
+	more := max(lately, then) >= view.MaxErrors
 	trends := make([]view.ErrorTrend, 0, statusErrors)
 	for _, e := range last[:min(statusErrors, len(last))] {
-		trends = append(trends, view.ErrorTrend{ErrorStats: e, Before: before[[2]string{e.Name, e.ErrorType}]})
+		trends = append(trends, view.ErrorTrend{ErrorStats: e, Before: before[[2]string{e.Name, e.ErrorType}], AtLeast: more})
 	}
 	return trends, nil
 }

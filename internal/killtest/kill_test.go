@@ -148,7 +148,7 @@ func TestE1_E9_KillNineAtRandomMoments(t *testing.T) {
 	s.listen()
 
 	judge(t, end)
-	counts, err := ops.Counts(t.Context(), s.client)
+	counts, err := ops.Counts(t.Context(), s.client, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

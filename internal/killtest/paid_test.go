@@ -52,7 +52,7 @@ func TestU9_PaidOnceHoweverOftenItIsKilled(t *testing.T) {
 	}
 	s.listen("run_held")
 	judge(t, end)
-	counts, err := ops.Counts(t.Context(), s.client)
+	counts, err := ops.Counts(t.Context(), s.client, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

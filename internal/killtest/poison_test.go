@@ -76,7 +76,7 @@ func (s *scene) awaitDeathOrQuarantine(w *worker, all int) int {
 		}
 		var counts view.Counts
 		err := witness.Patiently(s.t.Context(), func() (err error) {
-			counts, err = ops.Counts(s.t.Context(), s.client)
+			counts, err = ops.Counts(s.t.Context(), s.client, 0)
 			return err
 		})
 		if err != nil {

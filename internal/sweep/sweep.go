@@ -399,7 +399,7 @@ const growthEvery = 144
 
 // warn warns if more closed runs are kept than most, and returns the new maximum.
 func (w *Sweeper) warn(most int) int {
-	counts, err := w.config.Store.Counts(w.config.Context, w.config.Owned())
+	counts, err := w.config.Store.Counts(w.config.Context, w.config.Owned(), 0)
 	if err != nil {
 		return most // an outage, logged elsewhere
 	}

@@ -58,7 +58,7 @@ func leftNow(ctx context.Context, e *perdure.Engine, schema string) (found []wit
 	}
 	var counts view.Counts
 	err := witness.Patiently(ctx, func() (err error) {
-		counts, err = ops.Counts(ctx, e)
+		counts, err = ops.Counts(ctx, e, 0)
 		return err
 	})
 	if err != nil {

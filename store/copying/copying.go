@@ -98,7 +98,7 @@ func (c *Copy) tell(step string, runs, of int64) {
 
 // runsOf counts the runs of a database, for an estimate.
 func runsOf(ctx context.Context, db store.Store) (total int64, err error) {
-	counts, err := db.Counts(ctx, nil)
+	counts, err := db.Counts(ctx, nil, 0)
 	for _, n := range counts.Runs {
 		total += int64(n)
 	}

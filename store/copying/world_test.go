@@ -196,7 +196,7 @@ func fill(ctx context.Context, db store.Opener, b book, n int, due time.Time) er
 		return err
 	}
 	for {
-		c, err := ops.Counts(ctx, e)
+		c, err := ops.Counts(ctx, e, 0)
 		if err != nil {
 			return err
 		}

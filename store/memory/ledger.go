@@ -138,10 +138,15 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 		call int64
 	}
 	groups, members := map[kind]*store.ErrorGroup{}, map[member]bool{}
+	n, last := 0, int64(0)
 	for r, a := range h.db.attempts(&filter) {
 		if a.ErrorType == "" {
 			continue
 		}
+		if filter.Limit > 0 && n >= filter.Limit && a.Ended < last {
+			break
+		}
+		n, last = n+1, a.Ended
 		k := kind{a.Name, a.ErrorType}
 		g := groups[k]
 		if g == nil { // the first attempt is the latest

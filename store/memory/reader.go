@@ -159,7 +159,7 @@ func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.
 	return waiting, nil
 }
 
-func (h *handle) Counts(ctx context.Context, ids []int) (store.Counts, error) {
+func (h *handle) Counts(ctx context.Context, ids []int, most int) (store.Counts, error) {
 	counts := store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}}
 	partitions, err := h.readPartitions(ctx, ids)
 	if err != nil {
@@ -186,5 +186,6 @@ func (h *handle) Counts(ctx context.Context, ids []int) (store.Counts, error) {
 			}
 		}
 	}
+	counts.Bound(most)
 	return counts, nil
 }

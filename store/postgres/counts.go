@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
@@ -10,11 +11,15 @@ import (
 // placesCounted selects the partitions whose runs and calls are counted.
 const placesCounted = `places AS (SELECT id FROM perdure.partitions WHERE $1 OR id = ANY ($2::bigint[]))`
 
-func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, error) {
+func (h *handle) Counts(ctx context.Context, partitions []int, most int) (store.Counts, error) {
 	all := partitions == nil
 	partitions, err := h.info.Ordered(partitions)
 	if err != nil {
 		return store.Counts{}, err
+	}
+	var limit any
+	if most > 0 {
+		limit = most
 	}
 	var counts store.Counts
 	err = h.share(ctx, "Counts", func(c *conn) error {
@@ -25,30 +30,39 @@ func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, er
 			}
 		}
 		return c.send(ctx, func(b *batch) {
-			b.countRuns(all, partitions, &counts)
-			b.countCalls(all, partitions, &counts)
+			b.countRuns(all, partitions, limit, &counts)
+			b.countCalls(all, partitions, limit, &counts)
 			b.countAway(all, partitions, &counts)
 		})
 	})
+	counts.Bound(most)
 	return counts, err
 }
 
+// Each counts one state at a time, no further than $4 (NULL: all), in an index.
 const (
 	countedRuns = `WITH ` + placesCounted + `,
-		others AS (SELECT r.status, count(*) AS n FROM places p JOIN perdure.runs r ON r.partition = p.id AND r.status <> 'completed' GROUP BY r.status)
+		others AS (SELECT s.status, (SELECT count(*) FROM (
+			SELECT FROM places p JOIN perdure.runs r ON r.partition = p.id AND r.status = s.status AND r.status <> 'completed' LIMIT $4) AS found) AS n
+			FROM unnest($3::text[]) s (status))
 		SELECT status, n FROM others UNION ALL
-		SELECT 'completed', (SELECT count(*) FROM places p JOIN perdure.runs r ON r.partition = p.id) - coalesce((SELECT sum(n) FROM others), 0)::bigint`
+		SELECT 'completed', (SELECT count(*) FROM (SELECT FROM places p JOIN perdure.runs r ON r.partition = p.id LIMIT $4 + (SELECT sum(n) FROM others)::bigint) AS found)
+			- (SELECT sum(n) FROM others)::bigint`
 
 	countedCalls = `WITH ` + placesCounted + `
-		SELECT c.state, count(*), coalesce(min(c.due) FILTER (WHERE c.due > 0 AND c.state = $3), 0) FROM places p JOIN perdure.calls c ON c.partition = p.id GROUP BY c.state`
+		SELECT s.state, (SELECT count(*) FROM (SELECT FROM places p JOIN perdure.calls c ON c.partition = p.id AND c.state = s.state LIMIT $4) AS found),
+			coalesce((SELECT min((SELECT c.due FROM perdure.calls c WHERE c.partition = p.id AND c.state = $5 AND c.due > 0 ORDER BY c.due LIMIT 1))
+				FROM places p WHERE s.state = $5), 0)
+		FROM unnest($3::text[]) s (state)`
 )
 
 // countRuns adds a query that reads only indexes. No index of states has completed runs,
 // which are counted as all runs minus the others.
-func (b *batch) countRuns(all bool, partitions []int, counts *store.Counts) {
-	query, args := countedRuns, []any{all, partitions}
+func (b *batch) countRuns(all bool, partitions []int, most any, counts *store.Counts) {
+	others := slices.DeleteFunc(append(store.Statuses(), store.Standing), func(s store.Status) bool { return s == store.Completed })
+	query, args := countedRuns, []any{all, partitions, others, most}
 	if b.h.distributed {
-		query, args = `SELECT status, count(*) FROM perdure.runs WHERE partition = ANY ($1::bigint[]) GROUP BY status`, args[1:]
+		query, args = `SELECT status, count(*) FROM perdure.runs WHERE partition = ANY ($1::bigint[]) GROUP BY status`, []any{partitions}
 	}
 	b.query(query, args, func(r pgx.Rows) error {
 		var status store.Status
@@ -68,21 +82,21 @@ func (b *batch) countAway(all bool, partitions []int, counts *store.Counts) {
 		[]any{all && !b.h.distributed, partitions, store.Standing}, func(r pgx.Rows) error { return r.Scan(&counts.Away) })
 }
 
-func (b *batch) countCalls(all bool, partitions []int, counts *store.Counts) {
-	query, args := countedCalls, []any{all, partitions, store.Backoff}
+func (b *batch) countCalls(all bool, partitions []int, most any, counts *store.Counts) {
+	query, args := countedCalls, []any{all, partitions, store.CallStates(), most, store.Backoff}
 	if b.h.distributed {
-		query, args = `SELECT c.state, count(*), coalesce(min(c.due) FILTER (WHERE c.due > 0 AND c.state = $2), 0) FROM perdure.calls c WHERE c.partition = ANY ($1::bigint[]) GROUP BY c.state`, args[1:]
+		query, args = `SELECT c.state, count(*), coalesce(min(c.due) FILTER (WHERE c.due > 0 AND c.state = $2), 0) FROM perdure.calls c WHERE c.partition = ANY ($1::bigint[]) GROUP BY c.state`,
+			[]any{partitions, store.Backoff}
 	}
 	b.query(query, args, func(r pgx.Rows) error {
 		var state store.CallState
 		var n int
 		var due int64
 		err := r.Scan(&state, &n, &due)
-		if state.OfEntity() {
-			return err
+		if n > 0 && !state.OfEntity() {
+			counts.Calls[state] = n
+			counts.NextRetry = max(counts.NextRetry, due)
 		}
-		counts.Calls[state] = n
-		counts.NextRetry = max(counts.NextRetry, due)
 		return err
 	})
 }

@@ -208,6 +208,11 @@ func laterFirst(a, b store.LedgerEntry) int {
 }
 
 func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store.ErrorGroup, error) {
+	if filter.Limit > 0 {
+		if err := h.fromLatest(ctx, &filter); err != nil {
+			return nil, err
+		}
+	}
 	q, err := h.selected(&filter)
 	if err != nil || q.never {
 		return nil, err
@@ -228,6 +233,31 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 		return err
 	})
 	return groups, err
+}
+
+// fromLatest moves the beginning of what a filter selects, so that its limit of failed records
+// remains.
+func (h *handle) fromLatest(ctx context.Context, filter *store.LedgerFilter) error {
+	q, err := h.selected(filter)
+	if err != nil || q.never {
+		return err
+	}
+	query := `SELECT a.ended FROM perdure.attempts a WHERE ` + q.where + ` AND a.error_type <> '' ORDER BY a.ended DESC LIMIT ` + q.parameter(filter.Limit)
+	if q.places != `` {
+		query = `SELECT a.ended FROM ` + q.places + ` (` + query + `) a ORDER BY a.ended DESC LIMIT ` + q.parameter(filter.Limit)
+	}
+	var ended []int64
+	err = h.share(ctx, "Errors", func(c *conn) error {
+		ended = nil
+		return q.run(ctx, c, query, q.args, func(r pgx.Rows) error {
+			var at int64
+			err := r.Scan(&at)
+			ended = append(ended, at)
+			return err
+		})
+	})
+	filter.From = store.FromLatest(filter.Limit, ended, filter.From)
+	return err
 }
 
 // errors returns the query for the groups of failed records: first by call, then by error,

@@ -149,6 +149,9 @@ func statements(t *testing.T, config *pgxpool.Config) []string {
 		w.must(err)
 		_, err = w.Errors(ctx, f)
 		w.must(err)
+		f.Limit = 10
+		_, err = w.Errors(ctx, f)
+		w.must(err)
 	}
 	for _, f := range []store.TallyFilter{{}, {Type: "t", Name: "n", Partitions: []int{0, 1}}} {
 		_, err = w.Tallies(ctx, f)
@@ -163,7 +166,7 @@ func statements(t *testing.T, config *pgxpool.Config) []string {
 	_, err = w.Owners(ctx, 1)
 	w.must(err)
 	for _, partitions := range [][]int{nil, {1}} {
-		_, err = w.Counts(ctx, partitions)
+		_, err = w.Counts(ctx, partitions, 10)
 		w.must(err)
 		_, err = w.Waiting(ctx, store.CallFilter{Partitions: partitions, State: store.Backoff})
 		w.must(err)

@@ -147,6 +147,21 @@ func (c *conn) entries(ctx context.Context, q *conditions, partition, limit int)
 }
 
 func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store.ErrorGroup, error) {
+	if filter.Limit > 0 {
+		var ended []int64
+		err := h.eachPartition(ctx, "Errors", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
+			q := selected(&filter, partition)
+			q.add("error_type <> ''")
+			return c.query(ctx, `SELECT ended FROM attempts a WHERE `+q.where+` ORDER BY ended DESC LIMIT ?`, func(r row) error {
+				ended = append(ended, r.int(0))
+				return nil
+			}, append(q.args, int64(filter.Limit))...)
+		})
+		if err != nil {
+			return nil, err
+		}
+		filter.From = store.FromLatest(filter.Limit, ended, filter.From)
+	}
 	var groups []store.ErrorGroup
 	err := h.eachPartition(ctx, "Errors", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
 		some, err := c.errors(ctx, &filter, partition)

@@ -21,7 +21,7 @@ var entityChecks = []check{
 		equal(f, f.list(store.Filter{Status: []store.Status{store.Running}}), []string{run.ID})
 		equal(f, f.list(store.Filter{Status: []store.Status{store.Standing}}), []string{gate.ID})
 		equal(f, f.list(store.Filter{Status: []store.Status{store.Standing}, Before: gate.ID}), nil)
-		counts, err := f.store.Counts(f.Context(), []int{f.partition})
+		counts, err := f.store.Counts(f.Context(), []int{f.partition}, 0)
 		f.must(err)
 		equal(f, counts, store.Counts{
 			Runs: map[store.Status]int{store.Running: 1}, Calls: map[store.CallState]int{store.Gated: 1},

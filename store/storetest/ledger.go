@@ -84,6 +84,7 @@ var ledgerChecks = []check{
 		for _, filter := range []store.LedgerFilter{
 			{}, {Name: "name-1"}, {ErrorType: "error-2"}, {Type: "type-0"}, {Outcome: "failed", Reason: "reason-1"}, {From: 5, Until: 12},
 			{Partitions: []int{f.partition}}, {Partitions: []int{}}, {Name: "unheard of"}, {Name: "\x00"}, {Attributes: kinds(1)}, {Attributes: kinds(0, 1)},
+			{Limit: 1}, {Limit: 7}, {Limit: 9, ErrorType: "error-2"}, {Limit: 1000, From: 3}, {Limit: 5, Until: 12, Partitions: []int{f.partition}},
 			{Latest: true, Above: 2, Limit: 1, Before: &store.LedgerKey{Ended: 3}},
 		} {
 			got, err := f.store.Errors(f.Context(), filter)
@@ -190,11 +191,16 @@ func hasKinds(e *store.LedgerEntry, all []store.Attribute) bool {
 // errorGroups is what Errors means.
 func errorGroups(all []store.LedgerEntry, filter *store.LedgerFilter) (groups []store.ErrorGroup) {
 	calls := map[string]bool{}
+	n, last := 0, int64(0)
 	for i := range all { // the latest first
 		e := &all[i]
 		if e.ErrorType == "" || !selects(all, filter, e) {
 			continue
 		}
+		if filter.Limit > 0 && n >= filter.Limit && e.Ended < last {
+			break
+		}
+		n, last = n+1, e.Ended
 		at := slices.IndexFunc(groups, func(g store.ErrorGroup) bool { return g.Name == e.Name && g.ErrorType == e.ErrorType })
 		if at < 0 {
 			at = len(groups)
@@ -209,13 +215,13 @@ func errorGroups(all []store.LedgerEntry, filter *store.LedgerFilter) (groups []
 		}
 		calls[key] = true
 		g.Calls++
-		last := e
+		ending := e
 		for j := range all {
-			if o := &all[j]; o.Run == e.Run && o.Call == e.Call && o.Number > last.Number {
-				last = o
+			if o := &all[j]; o.Run == e.Run && o.Call == e.Call && o.Number > ending.Number {
+				ending = o
 			}
 		}
-		if last.Outcome == store.OutcomeCompleted {
+		if ending.Outcome == store.OutcomeCompleted {
 			g.Recovered++
 		}
 	}

@@ -241,6 +241,6 @@ func verbs(ctx context.Context, s store.Store, run store.Run, p int) map[string]
 	_, errs["Owners"] = s.Owners(ctx, p)
 	_, errs["Nodes"] = s.Nodes(ctx)
 	_, errs["Floor"] = s.Floor(ctx, nil, "", 1)
-	_, errs["Counts"] = s.Counts(ctx, nil)
+	_, errs["Counts"] = s.Counts(ctx, nil, 0)
 	return errs
 }

@@ -93,7 +93,7 @@ var readerChecks = []check{
 			due, err5 := s.Due(ctx, []int{p}, -1, store.Never, 0)
 			inbox, err6 := s.Inbox(ctx, []int{p}, 0, 0)
 			list, err7 := s.List(ctx, store.Filter{Partitions: []int{p}})
-			counts, err8 := s.Counts(ctx, []int{p})
+			counts, err8 := s.Counts(ctx, []int{p}, 0)
 			ledger, err9 := s.Ledger(ctx, store.LedgerFilter{Partitions: []int{p}})
 			failed, err10 := s.Errors(ctx, store.LedgerFilter{Partitions: []int{p}})
 			tallies, err11 := s.Tallies(ctx, store.TallyFilter{Partitions: []int{p}})
@@ -249,7 +249,7 @@ var readerChecks = []check{
 				filter.Before = page[len(page)-1]
 			}
 			equal(f, f.list(filter), nil)
-			counts, err := f.store.Counts(f.Context(), []int{f.partition})
+			counts, err := f.store.Counts(f.Context(), []int{f.partition}, 0)
 			f.must(err)
 			equal(f, counts.Runs[store.Running], len(want))
 		}
@@ -398,7 +398,7 @@ var readerChecks = []check{
 	{"Reader/Counts", func(f *fixture) {
 		counts := func(partitions []int) store.Counts {
 			f.Helper()
-			c, err := f.store.Counts(f.Context(), partitions)
+			c, err := f.store.Counts(f.Context(), partitions, 0)
 			f.must(err)
 			return c
 		}
@@ -432,6 +432,18 @@ var readerChecks = []check{
 		want.Runs[store.Running]++
 		equal(f, counts(nil), want)
 		equal(f, counts([]int{there, f.partition}), want)
+		run := f.newRun()
+		run.Status, run.Closed = store.Completed, 1
+		f.commits(f.first(run))
+		want.Runs[store.Completed] = 1
+		for _, most := range []int{6, 4, 1} {
+			got, err := f.store.Counts(f.Context(), nil, most)
+			f.must(err)
+			want.Bound(most)
+			equal(f, got, want)
+			_, has := got.Runs[store.Completed]
+			equal(f, has, most == 6)
+		}
 	}},
 	{"Reader/ListByPartitions", func(f *fixture) {
 		here, there := f.created(), f.elsewhere()

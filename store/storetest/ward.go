@@ -13,7 +13,7 @@ var wardChecks = []check{
 		run, other := f.created(), f.created()
 		b := f.host("node-b")
 		f.must(f.store.Move(f.Context(), b.away(f, run, []byte(`"tried"`))))
-		counts, err := f.store.Counts(f.Context(), []int{f.partition})
+		counts, err := f.store.Counts(f.Context(), []int{f.partition}, 0)
 		f.must(err)
 		equal(f, counts.Away, 1)
 		got := f.find(run.ID)
@@ -26,7 +26,7 @@ var wardChecks = []check{
 		back := store.Move{Partition: f.partition, Ward: b.ward, Epoch: b.epoch, Run: run.ID}
 		f.must(b.store.Move(f.Context(), back))
 		equal(f, f.find(run.ID).Ward, 0)
-		counts, err = f.store.Counts(f.Context(), nil)
+		counts, err = f.store.Counts(f.Context(), nil, 0)
 		f.must(err)
 		equal(f, counts.Away, 0)
 		equal(f, string(f.find(run.ID).Detail), `"tried"`)

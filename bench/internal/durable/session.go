@@ -97,7 +97,7 @@ func (s *session) Close(ctx context.Context) error { return s.Stop(ctx) }
 // Verify compares the counts of the database, and of the newest runs the
 // attempts on record.
 func (s *session) Verify(ctx context.Context, want system.Tally) error {
-	counts, err := ops.Counts(ctx, s.Engine)
+	counts, err := ops.Counts(ctx, s.Engine, 0)
 	if err != nil {
 		return err
 	}

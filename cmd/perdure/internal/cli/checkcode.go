@@ -80,7 +80,7 @@ func checkCode(scr *screen, db *source, ctx context.Context, runtime *flow.Runti
 
 // codeChecked shows the result of a code check to people.
 func codeChecked(scr *screen, db *source, ctx context.Context, e *perdure.Engine, c *view.CodeCheck) error {
-	counts, err := ops.Counts(ctx, e)
+	counts, err := ops.Counts(ctx, e, 0)
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func activities(ctx context.Context, e *perdure.Engine, found names) error {
 	if err != nil {
 		return err
 	}
-	failed, err := ops.ErrorStats(ctx, e, view.AttemptFilter{Since: time.Now().Add(-recently)})
+	failed, err := ops.ErrorStats(ctx, e, view.AttemptFilter{Since: time.Now().Add(-recently), Limit: view.MaxErrors})
 	for _, s := range failed {
 		found[s.Name] = ""
 	}
@@ -128,7 +128,7 @@ func activities(ctx context.Context, e *perdure.Engine, found names) error {
 }
 
 func errorTypes(ctx context.Context, e *perdure.Engine, found names) error {
-	stats, err := ops.ErrorStats(ctx, e, view.AttemptFilter{Since: time.Now().Add(-recently)})
+	stats, err := ops.ErrorStats(ctx, e, view.AttemptFilter{Since: time.Now().Add(-recently), Limit: view.MaxErrors})
 	for _, s := range stats {
 		found[s.ErrorType] = ""
 	}

@@ -92,13 +92,21 @@ func headline(db *source, e *perdure.Engine, s *view.Status) string {
 		}
 		text += human.Plural(working, "node", "nodes") + " (" + strings.Join(names, ", ") + "), "
 	}
-	text += human.Plural(s.Runs[view.StatusRunning], "workflow", "workflows") + " running"
+	text += atLeast(s, s.Runs[view.StatusRunning]) + human.Plural(s.Runs[view.StatusRunning], "workflow", "workflows") + " running"
 	for _, status := range []string{view.StatusPaused, view.StatusWaitingForCode, view.StatusParked} {
 		if n := s.Runs[status]; n > 0 {
-			text += ", " + human.Count(n) + " " + status
+			text += ", " + atLeast(s, n) + human.Count(n) + " " + status
 		}
 	}
 	return text + "."
+}
+
+// atLeast goes before a number of runs that were not all counted.
+func atLeast(s *view.Status, n int) string {
+	if s.More(n) {
+		return "at least "
+	}
+	return ""
 }
 
 // unserved says that no node serves the group.

@@ -49,7 +49,7 @@ func (d *demo) progress() progress {
 
 // look adds what the database says. What cannot be read now is read the next time.
 func (p *progress) look(ctx context.Context, engine *perdure.Engine) {
-	counts, err := ops.Counts(ctx, engine)
+	counts, err := ops.Counts(ctx, engine, 0)
 	if err != nil {
 		return
 	}
