@@ -245,7 +245,7 @@ func (p *parser) program() {
 	p.file.Tail = p.tail(0)
 	switch {
 	case len(body) > 0 && len(p.file.Functions) > 0:
-		if at := body[0].Range(); p.lex.src[at.From] == '@' && p.file.lines.number(at.From)+1 == p.file.lines.number(p.file.Functions[0].From) {
+		if at := body[0].Range(); strings.HasPrefix(p.lex.src[at.From:], "@") && p.file.lines.number(at.From)+1 == p.file.lines.number(p.file.Functions[0].From) {
 			line := p.file.lines.number(at.From)
 			p.faults = slices.DeleteFunc(p.faults, func(d Diagnostic) bool { return d.Line == line })
 			p.report(at, CodePlace, "A policy stands behind the call of a function: f(x) [retry: 3].", "a function has no decorators")
@@ -271,7 +271,7 @@ func (p *parser) lineSpan() Span {
 
 // strayHint is about a line that is indented for no reason.
 func (p *parser) strayHint(otherwise string) string {
-	if span := p.lineSpan(); p.lex.src[span.From] == '[' {
+	if span := p.lineSpan(); strings.HasPrefix(p.lex.src[span.From:], "[") {
 		return "A policy begins in the line in which its action ends; inside of its brackets it may go on in the next."
 	}
 	return otherwise
