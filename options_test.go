@@ -85,7 +85,7 @@ func TestI11_EveryOptionReachesTheEngine(t *testing.T) {
 	judgeSettings(t, "Option", names(engineOptions), reflect.TypeFor[engine.Config](), told, map[string]string{
 		"Store": "an argument of Open", "Faults": "mistakes in options",
 		"Activities": "as workflows: of Register", "Observers": "of package telemetry", "Closings": "of package telemetry/tracing", "Watchers": "of package telemetry/tracing",
-		"Draw": "of tests", "Around": "of tests", "InboxEvery": "of tests", "ScanAhead": "of tests", "SweepEvery": "of tests", "MaxAtWork": "of tests", "MaxKept": "of tests",
+		"Draw": "of tests", "Around": "of tests", "InboxEvery": "of tests", "ScanAhead": "of tests", "SweepEvery": "of tests", "MaxAtWork": "of tests", "InboxPage": "of tests", "MaxKept": "of tests",
 	})
 	told = map[string]bool{}
 	for name, o := range startOptions {

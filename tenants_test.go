@@ -59,9 +59,9 @@ func TestT6_NobodyWaitsForSomebodyElse(t *testing.T) {
 				ok(t, eng.Start(ctx))
 				defer eng.Close()
 
-				n, calls := extent.AtNight(20, 200), 500
+				n, calls := extent.Volume(20, 200), 500
 				if c.runs {
-					n, calls = extent.AtNight(3000, 100_000), 1
+					n, calls = extent.Volume(3000, 100_000), 1
 				}
 				for i := range n {
 					_, err := perdure.Start(ctx, eng, job, fmt.Sprint("a", i), calls, workflow.Key("a"))

@@ -85,8 +85,8 @@ func (c chain) decodeTurns(ctx context.Context, run string, turns []store.TurnRo
 }
 
 // Inbox implements store.Owner.
-func (s *coded) Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]store.Message, error) {
-	all, err := s.db.Inbox(ctx, partitions, after, limit)
+func (s *coded) Inbox(ctx context.Context, partitions []int, read store.InboxRead) ([]store.Message, error) {
+	all, err := s.db.Inbox(ctx, partitions, read)
 	if err != nil {
 		return nil, err
 	}

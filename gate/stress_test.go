@@ -15,7 +15,7 @@ import (
 )
 
 // tries is for the long form: go test ./gate -run Races -tries 10000000
-var tries = flag.Int("tries", extent.AtNight(20_000, 10_000_000), "how often the tests of races between grant and cancel try")
+var tries = flag.Int("tries", extent.Volume(20_000, 10_000_000), "how often the tests of races between grant and cancel try")
 
 // racers runs f often, on a few goroutines, and hands it a way to have a context
 // canceled by another goroutine at about the same time.

@@ -118,10 +118,10 @@ type Owner interface {
 	// LineRead.Share: of each key by priority, highest first, then age, then ID.
 	Line(ctx context.Context, read LineRead) ([]LineRun, error)
 
-	// Inbox returns messages of the partitions with sequence numbers above after, by number, at
-	// most limit (0: all). Turns consume them by number. Of concurrent posts the one with the
-	// lower number may appear later, so a complete read begins at 0.
-	Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]Message, error)
+	// Inbox returns messages of the partitions by number. Turns consume them by number. Of
+	// concurrent posts the one with the lower number may appear later, so a complete read
+	// begins at 0.
+	Inbox(ctx context.Context, partitions []int, read InboxRead) ([]Message, error)
 }
 
 // Client has the methods that need no ownership.

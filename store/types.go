@@ -424,6 +424,13 @@ type WaitingCall struct {
 // OfEntity reports whether calls in this state belong to an entity that is not a workflow.
 func (s CallState) OfEntity() bool { return len(s) > 0 && s[0] == '#' }
 
+// InboxRead says what is read of inboxes. The zero value reads everything.
+type InboxRead struct {
+	After int64    // only messages with higher numbers
+	Limit int      // at most so many; 0: all
+	Of    []string // only those for runs of these workflow IDs, by an index; nil: for any
+}
+
 // Message is a message to a run or another entity.
 type Message struct {
 	Partition  int

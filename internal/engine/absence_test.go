@@ -134,10 +134,11 @@ func (a *absentee) ended(t *testing.T, e *engine.Engine) string {
 
 // TestE9_E45_WhatWasAskedBeforeATimeComesBeforeIt: what was acknowledged has its moment, and
 // what comes due later is later, also if no process serves the runs until both have passed.
-// The oracle is the engine that served all the time.
+// The oracle is the engine that served all the time. One that comes back to more than it can take at
+// once reads of its inbox what the runs need that it takes first.
 func TestE9_E45_WhatWasAskedBeforeATimeComesBeforeIt(t *testing.T) {
 	needsClocks.inBothModes(t, func(t *testing.T, w *world) {
-		play := func(away bool) string {
+		play := func(away bool, atWork, page int) string {
 			w.anew()
 			a := newAbsentee()
 			e := w.start(a.definitions...)
@@ -152,14 +153,19 @@ func TestE9_E45_WhatWasAskedBeforeATimeComesBeforeIt(t *testing.T) {
 			a.ask(t, client)
 			pass(4 * time.Minute)
 			if away {
-				e = w.start(a.definitions...)
+				c := w.config(a.definitions...)
+				c.MaxAtWork, c.InboxPage = atWork, page
+				e = w.startWith(c)
 			}
 			got := a.ended(t, e)
 			stop(t, e)
 			return got
 		}
-		if want, got := play(false), play(true); got != want {
-			t.Errorf("after an absence they end so:\n%s\nand else so:\n%s", got, want)
+		want := play(false, 0, 0)
+		for _, c := range [][2]int{{0, 0}, {1, 1}, {3, 1}, {4, 2}} {
+			if got := play(true, c[0], c[1]); got != want {
+				t.Errorf("after an absence they end so with %d at work and pages of %d:\n%s\nand else so:\n%s", c[0], c[1], got, want)
+			}
 		}
 	})
 }
@@ -174,9 +180,9 @@ func (s slowInbox) Open(ctx context.Context) (store.Store, error) {
 	return slowInboxStore{db}, err
 }
 
-func (s slowInboxStore) Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]store.Message, error) {
+func (s slowInboxStore) Inbox(ctx context.Context, partitions []int, read store.InboxRead) ([]store.Message, error) {
 	time.Sleep(100 * time.Millisecond)
-	return s.Store.Inbox(ctx, partitions, after, limit)
+	return s.Store.Inbox(ctx, partitions, read)
 }
 
 // TestE9_E45_ATakeoverHearsBeforeItActs: a node that takes over runs reads what was asked of

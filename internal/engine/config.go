@@ -53,6 +53,8 @@ type Config struct {
 	// MaxAtWork limits how many runs may have a turn in progress while more messages are read
 	// from the inbox; default 2,000. One page of messages may exceed it.
 	MaxAtWork int
+	// InboxPage is how many messages one query reads; default 500.
+	InboxPage int
 	// MaxResident is how many idle runs stay in memory; default 1,000, negative for none.
 	MaxResident int
 	// TurnTimeout is how long workflow code may run without yielding before its run is parked;
@@ -122,6 +124,7 @@ const (
 	defaultMaxBacklog  = 10_000
 	defaultLease       = 10 * time.Second
 	minLease           = 100 * time.Millisecond
+	defaultInboxPage   = 500
 	defaultInboxEvery  = 5 * time.Second
 	defaultScanAhead   = time.Minute
 	defaultSweepEvery  = 10 * time.Minute
@@ -141,7 +144,7 @@ func (c *Config) normalize() error {
 	if c.Store == nil {
 		errs = append(errs, errors.New("no database was given; pass what sqlite.File, postgres.URL or memory.New returns"))
 	}
-	c.MaxAtWork = cmp.Or(c.MaxAtWork, defaultMaxAtWork)
+	c.MaxAtWork, c.InboxPage = cmp.Or(c.MaxAtWork, defaultMaxAtWork), cmp.Or(c.InboxPage, defaultInboxPage)
 	c.MaxResident = max(cmp.Or(c.MaxResident, defaultMaxResident), 0)
 	for _, limit := range []struct {
 		name  string

@@ -294,7 +294,7 @@ func (w witness) Close() error { return closeDatabase(w.Opener) }
 func (b *book) remains(ctx context.Context) (all []string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	inbox, err := b.store.Inbox(ctx, []int{0}, 0, 0)
+	inbox, err := b.store.Inbox(ctx, []int{0}, store.InboxRead{})
 	if err != nil {
 		return nil, err
 	}

@@ -294,7 +294,7 @@ func TestE29_HeartbeatsFromOutsideDoNotPileUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		waiting, err := s.Inbox(t.Context(), []int{0}, 0, 0)
+		waiting, err := s.Inbox(t.Context(), []int{0}, store.InboxRead{})
 		if err = errors.Join(err, s.Close()); err != nil || len(waiting) != 3 {
 			t.Errorf("%d messages wait, %v", len(waiting), err)
 		}

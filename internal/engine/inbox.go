@@ -16,16 +16,14 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// inboxPage is how many messages one query reads. The inbox is read on notification, and
+// inbox is the reader of the messages for the locations of this node. It reads on notification, and
 // periodically in case a notification was lost.
-const inboxPage = 500
-
-// inbox is the reader of the messages for the locations of this node.
 type inbox struct {
 	engine  *Engine
 	bell    clock.Bell
 	later   clock.Bell    // some mail can wait
 	reading chan struct{} // one look at a time; it may last as long as an outage
+	long    bool          // a look last found more than a page; for who looks
 	office  *post.Office
 
 	// Guarded by the engine's mu:
@@ -347,7 +345,8 @@ func (p *location) hearSince(workflowID string, at int64) error {
 	if err := e.inbox.read(e.inbox.beginLook(p.box, workflowID)); err != nil && e.life.ctx.Err() != nil {
 		return err
 	}
-	return nil // what cannot be read now comes later
+	p.box.Heard(at, workflowID) // nobody asks any more
+	return nil                  // what cannot be read now comes later
 }
 
 // beginLook begins a look for which runs wait that asked box, or a regular one at all partitions
@@ -374,23 +373,31 @@ func boxes(ps []*location) []*post.Box {
 func (i *inbox) read(l *post.Look) error {
 	e := i.engine
 	defer l.End()
-	owned, passed := l.Locations(), false
+	owned := l.Locations()
 	if len(owned) == 0 {
 		return nil
 	}
-	for after := int64(0); ; {
+	next := store.InboxRead{Limit: e.config.InboxPage}
+	if i.long && l.Awaited() && i.crowded() {
+		l.Leaves(true)
+		next.Of = l.Awaits()
+	}
+	for passed := next.Of != nil; ; {
 		var page []store.Message
 		err := e.db.reads.Persist(e.life.ctx, "reading messages", func() (err error) {
-			page, err = e.db.Inbox(e.life.ctx, owned, after, inboxPage)
+			page, err = e.db.Inbox(e.life.ctx, owned, next)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		crowded := len(page) == inboxPage && i.crowded()
+		if next.Of == nil {
+			i.long = next.After > 0 || len(page) == next.Limit
+		}
+		crowded := len(page) == next.Limit && i.crowded()
 		leaves := l.Leaves(crowded)
 		for _, m := range page {
-			after = m.Sequence
+			next.After = m.Sequence
 			if leaves && !i.wants(l, &m) {
 				passed = true
 				continue
@@ -400,11 +407,13 @@ func (i *inbox) read(l *post.Look) error {
 			}
 		}
 		switch {
-		case len(page) < inboxPage:
-			l.Whole = !passed
+		case len(page) < next.Limit:
+			l.Whole, l.Through = !passed, l.Awaited()
 			return nil
 		case crowded && !l.Awaited():
 			return nil
+		case leaves: // nor is the rest read: there may be many times as much as runs wait for
+			next.Of, passed = l.Awaits(), true
 		}
 	}
 }

@@ -24,8 +24,8 @@ func (o oldVersion) Open(ctx context.Context) (store.Store, error) {
 
 type oldReader struct{ store.Store }
 
-func (o oldReader) Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]store.Message, error) {
-	messages, err := o.Store.Inbox(ctx, partitions, after, limit)
+func (o oldReader) Inbox(ctx context.Context, partitions []int, read store.InboxRead) ([]store.Message, error) {
+	messages, err := o.Store.Inbox(ctx, partitions, read)
 	for i := range messages {
 		if messages[i].Kind == "start" {
 			messages[i].Data = []byte("a newer version's")

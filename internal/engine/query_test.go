@@ -312,7 +312,7 @@ func (w *world) inInbox() int {
 		w.t.Fatal(err)
 	}
 	defer db.Close()
-	messages, err := db.Inbox(w.t.Context(), []int{0}, 0, 0)
+	messages, err := db.Inbox(w.t.Context(), []int{0}, store.InboxRead{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

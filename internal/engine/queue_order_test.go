@@ -31,8 +31,8 @@ type pages struct {
 	of *pager
 }
 
-func (p pages) Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]store.Message, error) {
-	all, err := p.Store.Inbox(ctx, partitions, after, limit)
+func (p pages) Inbox(ctx context.Context, partitions []int, read store.InboxRead) ([]store.Message, error) {
+	all, err := p.Store.Inbox(ctx, partitions, read)
 	if p.of.ended.Load() {
 		return all, err
 	}

@@ -302,7 +302,7 @@ func familyAbroad(t *testing.T, w *world) {
 	})
 	pass(time.Minute)
 	db := x.raw()
-	if left, err := db.Inbox(t.Context(), engine.Owned(x.b), 0, 0); len(left) > 0 || err != nil {
+	if left, err := db.Inbox(t.Context(), engine.Owned(x.b), store.InboxRead{}); len(left) > 0 || err != nil {
 		t.Errorf("messages are left: %+v, %v", left, err)
 	}
 }

@@ -116,7 +116,7 @@ func everyVerb(ctx context.Context, s store.Store) map[string]error {
 	_, errs["Claim"] = s.Claim(ctx, "n", []int{0})
 	_, errs["Commit"] = s.Commit(ctx, nil)
 	_, errs["Due"] = s.Due(ctx, []int{0}, 0, 1, 1)
-	_, errs["Inbox"] = s.Inbox(ctx, []int{0}, 0, 1)
+	_, errs["Inbox"] = s.Inbox(ctx, []int{0}, store.InboxRead{Limit: 1})
 	_, errs["Load"] = s.Load(ctx, 0, "a")
 	_, errs["Find"] = s.Find(ctx, 0, "", "a")
 	_, errs["List"] = s.List(ctx, store.Filter{})

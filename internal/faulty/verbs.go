@@ -173,8 +173,8 @@ func (s *faultyStore) Due(ctx context.Context, partitions []int, after, until in
 	return read(s, "Due", func() ([]store.Wake, error) { return s.inner.Due(ctx, partitions, after, until, limit) })
 }
 
-func (s *faultyStore) Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]store.Message, error) {
-	return read(s, "Inbox", func() ([]store.Message, error) { return s.inner.Inbox(ctx, partitions, after, limit) })
+func (s *faultyStore) Inbox(ctx context.Context, partitions []int, in store.InboxRead) ([]store.Message, error) {
+	return read(s, "Inbox", func() ([]store.Message, error) { return s.inner.Inbox(ctx, partitions, in) })
 }
 
 func (s *faultyStore) Posted(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {

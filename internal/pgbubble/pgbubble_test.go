@@ -56,7 +56,7 @@ func TestTimeIsThatOfTheBubble(t *testing.T) {
 		if err := s.Create(t.Context(), run("r")); err != nil {
 			t.Fatal(err)
 		}
-		inbox, err := s.Inbox(t.Context(), []int{0}, 0, 0)
+		inbox, err := s.Inbox(t.Context(), []int{0}, store.InboxRead{})
 		if err != nil || len(inbox) != 1 || inbox[0].Posted != now() {
 			t.Errorf("the inbox has %+v, %v", inbox, err)
 		}

@@ -44,13 +44,16 @@ type Box struct {
 	// Guarded by the office's mutex:
 
 	// heard is the engine time at which the last look began that has read the box to its end, 0
-	// for none since the location was taken.
-	heard int64
+	// for none since the location was taken; answered is the same for the messages of those
+	// workflow IDs for which a look was asked, until who asked hears of it.
+	heard    int64
+	answered map[string]int64
 	// known has the sequence numbers of messages that wait in memory (false) or are consumed
 	// (true). Consumed ones stay until no look at the inbox can show them any more.
 	known map[int64]bool
-	// gone are the known messages that were consumed before the current look began.
-	gone []int64
+	// consumed are the messages that were consumed since the last look began, and gone those that
+	// were before the current one.
+	consumed, gone []int64
 	// deferred is mail that waits for a cause to end.
 	deferred map[cause][]Mail
 	// starts are the runs whose start messages wait, by workflow ID.
@@ -137,6 +140,7 @@ func (b *Box) Consumed(sequences []int64) {
 	for _, s := range sequences {
 		b.known[s] = true
 	}
+	b.consumed = append(b.consumed, sequences...)
 	if len(b.unread) > 0 {
 		maps.DeleteFunc(b.unread, func(_ store.TaskRef, s int64) bool { return slices.Contains(sequences, s) })
 	}

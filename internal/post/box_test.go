@@ -155,3 +155,39 @@ func TestE48_ALookKeepsTheOrder(t *testing.T) {
 		t.Error("a look for which nobody waits ends, and leaves nothing out")
 	}
 }
+
+// TestALookForSomeAnswersThem: a look that has read only what some runs wait for has answered them,
+// each once, and nobody else; one that did not get that far has answered nobody.
+func TestALookForSomeAnswersThem(t *testing.T) {
+	o := NewOffice()
+	b, other := o.Open(1), o.Open(2)
+	all := func() []*Box { return []*Box{b, other} }
+	b.Ask("x")
+	l := b.BeginAsked(5, "y", all())
+	if got := l.Awaits(); !slices.Equal(got, []string{"x", "y"}) {
+		t.Errorf("it reads what is for %q", got)
+	}
+	l.End()
+	if b.Heard(5, "x") || b.Heard(5, "y") {
+		t.Error("a look that did not reach the end answered somebody")
+	}
+	b.Ask("x")
+	other.Ask("y")
+	l = other.BeginAsked(7, "y", all())
+	l.Through = true
+	l.End()
+	if b.HeardSince(1) || b.Heard(7, "y") || b.Heard(8, "x") || !other.Heard(7, "y") {
+		t.Error("it answered others, or of another time")
+	}
+	b.Ask("x")
+	l = b.BeginAsked(9, "x", all())
+	l.Through = true
+	l.End()
+	if !b.Heard(9, "x") || b.Heard(9, "x") {
+		t.Error("who asked is answered once")
+	}
+	other.Ask("")
+	if l = b.BeginAsked(10, "x", all()); l.Awaits() != nil {
+		t.Error("somebody waits for all of a box, and not all is read")
+	}
+}

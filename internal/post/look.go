@@ -14,8 +14,9 @@ import (
 
 // Look is a look at the inbox in progress.
 type Look struct {
-	// Whole says that it reached the end, and passed over nothing but what PassOver says.
-	Whole bool
+	// Whole says that it reached the end, and passed over nothing but what PassOver says;
+	// Through that it did so with what runs wait for.
+	Whole, Through bool
 
 	office *Office
 	boxes  []*Box
@@ -60,7 +61,8 @@ func (b *Box) Heard(at int64, workflowID string) bool {
 	o := b.office
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if b.heard < max(at, 1) {
+	heard := max(b.heard, b.answered[workflowID])
+	if delete(b.answered, workflowID); heard < max(at, 1) {
 		return false
 	}
 	if delete(o.asked[b], workflowID); len(o.asked[b]) == 0 {
@@ -91,11 +93,12 @@ func (o *Office) begin(now int64, boxes []*Box, asked Asked) *Look {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, b := range boxes {
-		for s, consumed := range b.known {
-			if consumed {
+		for _, s := range b.consumed {
+			if b.known[s] { // else it was forgotten, and may be delivered again
 				b.gone = append(b.gone, s)
 			}
 		}
+		b.consumed = b.consumed[:0]
 	}
 	return &Look{office: o, boxes: boxes, began: now, asked: asked}
 }
@@ -112,6 +115,18 @@ func (l *Look) Locations() []int {
 
 // Awaited reports whether runs wait for the look.
 func (l *Look) Awaited() bool { return l.asked != nil }
+
+// Awaits returns the workflow IDs whose runs wait for the look, nil if some wait for all of a box.
+func (l *Look) Awaits() (workflowIDs []string) {
+	for _, of := range l.asked {
+		if of[""] {
+			return nil
+		}
+		workflowIDs = slices.AppendSeq(workflowIDs, maps.Keys(of))
+	}
+	slices.Sort(workflowIDs)
+	return slices.Compact(workflowIDs)
+}
 
 // Asks reports whether runs of a location wait for the look. There is none for messages that no
 // run waits for: then l is nil.
@@ -151,8 +166,18 @@ func (l *Look) End() {
 	read := map[*Box]bool{}
 	for _, b := range l.boxes {
 		read[b] = true
-		if l.Whole && !l.passed[b] {
+		switch {
+		case l.passed[b]:
+		case l.Whole:
 			b.heard = max(b.heard, l.began)
+			b.answered = nil
+		case l.Through:
+			if b.answered == nil {
+				b.answered = map[string]int64{}
+			}
+			for workflowID := range l.asked[b] {
+				b.answered[workflowID] = l.began
+			}
 		}
 		b.forget(b.gone...)
 		b.gone = b.gone[:0]

@@ -183,7 +183,7 @@ func TestI22_RequestsOutOfBoundsAreRefused(t *testing.T) {
 		if bad == nil || !strings.Contains(bad.Error(), "many") {
 			a.Errorf("a policy that cannot be read: %v", bad)
 		}
-		if messages, err := a.DB.Inbox(a.ctx, a.group.All(), 0, 0); len(messages) != 0 || err != nil || len(a.audit("o")) != 0 {
+		if messages, err := a.DB.Inbox(a.ctx, a.group.All(), store.InboxRead{}); len(messages) != 0 || err != nil || len(a.audit("o")) != 0 {
 			a.Errorf("on record are %+v, %v", messages, err)
 		}
 	})

@@ -161,7 +161,7 @@ func TestE40_QueriesAreAnsweredByTheCode(t *testing.T) {
 		if _, err := a.Query(a.ctx, "nobody", "", "sum", history.Payload{}); !errors.Is(err, store.ErrNotFound) {
 			a.Errorf("a question to nobody: %v", err)
 		}
-		if messages, err := a.DB.Inbox(a.ctx, a.group.All(), 0, 0); len(messages) != 0 || err != nil {
+		if messages, err := a.DB.Inbox(a.ctx, a.group.All(), store.InboxRead{}); len(messages) != 0 || err != nil {
 			a.Errorf("left are %+v, %v", messages, err)
 		}
 	})

@@ -24,7 +24,7 @@ func (s *Scene) Serve() {
 
 func (s *Scene) serveMessages() (moved bool) {
 	s.Helper()
-	messages, err := s.DB.Inbox(s.ctx(), s.Group.All(), 0, 0)
+	messages, err := s.DB.Inbox(s.ctx(), s.Group.All(), store.InboxRead{})
 	s.Must(err)
 	for _, m := range messages {
 		moved = s.deliver(m) || moved

@@ -77,7 +77,7 @@ func (w *world) left() string {
 	if err != nil || len(tasks) > 0 {
 		return fmt.Sprintf("in queues %+v, %v", tasks, err)
 	}
-	mail, err := db.Inbox(ctx, group.All(), 0, 0)
+	mail, err := db.Inbox(ctx, group.All(), store.InboxRead{})
 	mail = slices.DeleteFunc(mail, func(m store.Message) bool { return m.Kind == message.KindAnswer }) // whose client has died: swept later
 	if err != nil || len(mail) > 0 {
 		return fmt.Sprintf("in inboxes %+v, %v", mail, err)

@@ -71,6 +71,9 @@ func (n *node) config() engine.Config {
 		},
 	}
 	c.CheckDeterminism = n.dice.of("replays").oneIn(8)
+	if d := n.dice.of("crowded"); d.oneIn(3) { // of what is in the inbox only a part is read
+		c.MaxAtWork, c.InboxPage = 1+d.of("at work").below(3), 1+d.of("page").below(3)
+	}
 	if n.dice.of("evicts").oneIn(3) {
 		c.MaxResident = -1
 	}

@@ -189,8 +189,8 @@ func (c *connection) Line(ctx context.Context, l store.LineRead) ([]store.LineRu
 	return carry(ctx, c.node, vDue, l.From, len(l.Partitions), func() ([]store.LineRun, error) { return c.Store.Line(ctx, l) })
 }
 
-func (c *connection) Inbox(ctx context.Context, places []int, after int64, limit int) ([]store.Message, error) {
-	return carry(ctx, c.node, vInbox, "", len(places), func() ([]store.Message, error) { return c.Store.Inbox(ctx, places, after, limit) })
+func (c *connection) Inbox(ctx context.Context, places []int, read store.InboxRead) ([]store.Message, error) {
+	return carry(ctx, c.node, vInbox, "", len(places), func() ([]store.Message, error) { return c.Store.Inbox(ctx, places, read) })
 }
 
 func (c *connection) Load(ctx context.Context, partition int, run string) (*store.Record, error) {

@@ -75,7 +75,7 @@ func cutWakes(due []store.Wake, limit int) []store.Wake {
 	return due[:end]
 }
 
-func (h *handle) Inbox(ctx context.Context, ids []int, after int64, limit int) ([]store.Message, error) {
+func (h *handle) Inbox(ctx context.Context, ids []int, read store.InboxRead) ([]store.Message, error) {
 	partitions, wards, err := h.readPlaces(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -83,14 +83,23 @@ func (h *handle) Inbox(ctx context.Context, ids []int, after int64, limit int) (
 	defer h.db.mu.RUnlock()
 	var messages []store.Message
 	for i, p := range partitions {
-		from, found := p.findMessage(after)
+		from, found := p.findMessage(read.After)
 		if found {
 			from++
 		}
-		messages = append(messages, head(p.mail(p.inbox[from:], wards[i]), limit)...)
+		mail := p.mail(p.inbox[from:], wards[i])
+		if read.Of == nil {
+			messages = append(messages, head(mail, read.Limit)...)
+			continue
+		}
+		for k := range mail {
+			if slices.Contains(read.Of, mail[k].WorkflowID) {
+				messages = append(messages, mail[k])
+			}
+		}
 	}
 	slices.SortFunc(messages, func(a, b store.Message) int { return cmp.Compare(a.Sequence, b.Sequence) })
-	messages = head(messages, limit)
+	messages = head(messages, read.Limit)
 	for i := range messages {
 		messages[i].Data = bytes(messages[i].Data)
 	}

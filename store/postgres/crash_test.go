@@ -103,7 +103,7 @@ func TestE83_ServerCrashes(t *testing.T) {
 			}
 		}
 	}
-	inbox, err := w.Inbox(t.Context(), []int{mailbox.Partition}, 0, 0)
+	inbox, err := w.Inbox(t.Context(), []int{mailbox.Partition}, store.InboxRead{})
 	w.must(err)
 	if int64(len(inbox)) != posts {
 		t.Errorf("%d posts were acknowledged, %d are there", posts, len(inbox))

@@ -103,7 +103,7 @@ func (w *world) batch() []store.Turn {
 	many.Calls = []store.Call{{Number: 1, State: store.Paused, Attempt: 2}, {Number: 3, State: store.Queued}}
 	many.Closed = []int64{2}
 	many.Attempts = []store.Attempt{{Call: 1, Number: 2, Prune: 1}}
-	inbox, err := w.Inbox(w.Context(), []int{many.Partition}, 0, 0)
+	inbox, err := w.Inbox(w.Context(), []int{many.Partition}, store.InboxRead{})
 	w.must(err)
 	many.Consumed = []int64{inbox[0].Sequence}
 	many.Messages = []store.Message{{Partition: 1, WorkflowID: "anybody", Key: "m", Data: []byte("y")}}

@@ -80,7 +80,7 @@ func oneRunIsOneWorker(t *testing.T, url string) {
 			w.commits(turn)
 		}},
 		{"a turn that takes messages", func() {
-			inbox, err := w.Inbox(t.Context(), []int{run.Partition}, 0, 0)
+			inbox, err := w.Inbox(t.Context(), []int{run.Partition}, store.InboxRead{})
 			w.must(err)
 			turn := next()
 			for _, m := range inbox {

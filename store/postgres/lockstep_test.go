@@ -63,7 +63,7 @@ type counting struct {
 
 // count takes in what has appeared.
 func (s *counting) count(ctx context.Context) error {
-	messages, err := s.Store.Inbox(ctx, []int{0, 1}, 0, 0)
+	messages, err := s.Store.Inbox(ctx, []int{0, 1}, store.InboxRead{})
 	for _, m := range messages {
 		if !slices.Contains(s.c.real, m.Sequence) {
 			s.c.real = append(s.c.real, m.Sequence)
@@ -103,13 +103,13 @@ func (s *counting) Commit(ctx context.Context, turns []store.Turn) (store.Result
 	return result, cmp.Or(err, s.count(ctx))
 }
 
-func (s *counting) Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]store.Message, error) {
-	if after > 0 && after <= int64(len(s.c.real)) {
-		after = s.c.real[after-1]
-	} else if after > 0 {
-		after = 1 << 62
+func (s *counting) Inbox(ctx context.Context, partitions []int, read store.InboxRead) ([]store.Message, error) {
+	if read.After > 0 && read.After <= int64(len(s.c.real)) {
+		read.After = s.c.real[read.After-1]
+	} else if read.After > 0 {
+		read.After = 1 << 62
 	}
-	messages, err := s.Store.Inbox(ctx, partitions, after, limit)
+	messages, err := s.Store.Inbox(ctx, partitions, read)
 	return s.renumbered(messages), err
 }
 

@@ -33,16 +33,20 @@ const (
 			FROM first JOIN perdure.inbox ON partition = place AND sequence = number ORDER BY sequence`
 	// For a distributed database, in one query, because inboxes are short: with wards and
 	// without.
-	selectInboxOfPlaces = `SELECT inbox.partition, coalesce(runs.ward, 0), sequence, inbox.workflow_id, run, key, kind, posted, data
+	selectInboxOfPlaces = inboxOfPlaces + `
+			ORDER BY sequence LIMIT $3`
+	// Of some workflow IDs, which are few.
+	selectInboxOf = inboxOfPlaces + ` AND inbox.workflow_id = ANY ($5::text[])
+			ORDER BY sequence LIMIT $3`
+	inboxOfPlaces = `SELECT inbox.partition, coalesce(runs.ward, 0), sequence, inbox.workflow_id, run, key, kind, posted, data
 			FROM perdure.inbox LEFT JOIN perdure.runs ON inbox.partition = runs.partition AND runs.workflow_id = inbox.workflow_id AND runs.ward <> 0
 				AND (runs.id = inbox.run OR inbox.run = '' AND runs.latest)
-			WHERE inbox.partition = ANY ($1::bigint[]) AND sequence > $2 AND inbox.partition | (coalesce(runs.ward, 0) << 32) = ANY ($4::bigint[])
-			ORDER BY sequence LIMIT $3`
+			WHERE inbox.partition = ANY ($1::bigint[]) AND sequence > $2 AND inbox.partition | (coalesce(runs.ward, 0) << 32) = ANY ($4::bigint[])`
 	selectInboxOfPartitions = `SELECT partition, 0, sequence, workflow_id, run, key, kind, posted, data FROM perdure.inbox
 			WHERE partition = ANY ($1::bigint[]) AND sequence > $2 ORDER BY sequence LIMIT $3`
 )
 
-func (h *handle) Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]store.Message, error) {
+func (h *handle) Inbox(ctx context.Context, partitions []int, read store.InboxRead) ([]store.Message, error) {
 	partitions, err := h.info.Ordered(partitions)
 	if err != nil || len(partitions) == 0 {
 		return nil, err
@@ -55,15 +59,18 @@ func (h *handle) Inbox(ctx context.Context, partitions []int, after int64, limit
 	}
 	err = h.share(ctx, "Inbox", func(c *conn) error {
 		messages = nil
-		query, args := selectInbox, []any{homes, after, atMost(limit), wards}
-		if h.distributed {
+		query, args := selectInbox, []any{homes, read.After, atMost(read.Limit), wards}
+		switch {
+		case read.Of != nil:
+			query, args = selectInboxOf, []any{homes, read.After, atMost(read.Limit), partitions, read.Of}
+		case h.distributed:
 			wards, err := c.one(ctx, `SELECT 1 WHERE `+hasWards, nil, new(int))
 			if err != nil {
 				return err
 			}
-			if query, args = selectInboxOfPlaces, []any{homes, after, atMost(limit), partitions}; !wards {
+			if query, args = selectInboxOfPlaces, []any{homes, read.After, atMost(read.Limit), partitions}; !wards {
 				noWards := slices.DeleteFunc(slices.Clone(partitions), func(p int) bool { _, ward := store.SplitPlace(p); return ward != 0 })
-				query, args = selectInboxOfPartitions, []any{noWards, after, atMost(limit)}
+				query, args = selectInboxOfPartitions, []any{noWards, read.After, atMost(read.Limit)}
 			}
 		}
 		return c.query(ctx, query, args, func(r pgx.Rows) error {

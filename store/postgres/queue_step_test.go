@@ -92,7 +92,7 @@ func (w *world) attemptInQueue(ear *batches, n int) (phases []phase) {
 		}
 	})
 	sequences := map[string][]int64{}
-	messages, err := w.Inbox(w.Context(), []int{0, 1, 2, 3}, 0, 1000)
+	messages, err := w.Inbox(w.Context(), []int{0, 1, 2, 3}, store.InboxRead{Limit: 1000})
 	w.must(err)
 	for _, m := range messages {
 		sequences[m.Run] = append(sequences[m.Run], m.Sequence)

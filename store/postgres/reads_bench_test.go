@@ -33,7 +33,7 @@ func BenchmarkReadsOfAllPartitions(b *testing.B) {
 		}},
 		{"counts", func(w *world) error { _, err := w.Counts(b.Context(), nil, 0); return err }},
 		{"due, 100 of 256 partitions", func(w *world) error { _, err := w.Due(b.Context(), all, -1, store.Never, 100); return err }},
-		{"inbox of 256 partitions, empty", func(w *world) error { _, err := w.Inbox(b.Context(), all, 0, 100); return err }},
+		{"inbox of 256 partitions, empty", func(w *world) error { _, err := w.Inbox(b.Context(), all, store.InboxRead{Limit: 100}); return err }},
 		{"one run with its history", func(w *world) error { _, err := w.Load(b.Context(), 0, "run-000001"); return err }},
 	} {
 		for name, w := range map[string]*world{"one server": whole, "Citus": apart} {

@@ -282,7 +282,7 @@ func TestE28_WhoMustWaitHoldsUpNobody(t *testing.T) {
 	end.State = &store.RunState{Status: store.Completed, Wake: store.Never, Closed: 1}
 	c.commits(end)
 	var unread int64
-	messages, err := c.Inbox(t.Context(), []int{ended.Partition}, 0, 0)
+	messages, err := c.Inbox(t.Context(), []int{ended.Partition}, store.InboxRead{})
 	c.must(err)
 	for _, m := range messages {
 		if m.Key == "unread" {

@@ -31,7 +31,7 @@ func TestE1_NothingIsAcknowledgedInAFileThatIsGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			aMomentLater(h)
-			_, err := h.Inbox(t.Context(), []int{0}, 0, 0)
+			_, err := h.Inbox(t.Context(), []int{0}, store.InboxRead{})
 			for verb, err := range map[string]error{
 				"Commit": commitAll(t.Context(), h, firstTurn(epoch, "b")), "Create": h.Create(t.Context(), *firstTurn(0, "c").Create), "Inbox": err,
 			} {
@@ -84,11 +84,11 @@ func TestE7_ALockThatIsRemovedIsTakenAgain(t *testing.T) {
 	}
 	for range 2 {
 		aMomentLater(h)
-		_, err := h.Inbox(t.Context(), []int{0}, 0, 0)
+		_, err := h.Inbox(t.Context(), []int{0}, store.InboxRead{})
 		if !store.Refused(err) || !strings.Contains(err.Error(), "another engine") {
 			t.Errorf("the first: %v", err)
 		}
-		if _, err := other.Inbox(t.Context(), []int{0}, 0, 0); err != nil && !errors.Is(err, store.ErrStoreClosed) {
+		if _, err := other.Inbox(t.Context(), []int{0}, store.InboxRead{}); err != nil && !errors.Is(err, store.ErrStoreClosed) {
 			t.Errorf("the other: %v", err)
 		}
 		other.Close()
@@ -105,7 +105,7 @@ func TestE7_ALockThatIsRemovedIsTakenAgain(t *testing.T) {
 	}
 	third.Close()
 	aMomentLater(second)
-	if _, err := second.Inbox(t.Context(), []int{0}, 0, 0); !store.Refused(err) || !strings.Contains(err.Error(), "another engine") {
+	if _, err := second.Inbox(t.Context(), []int{0}, store.InboxRead{}); !store.Refused(err) || !strings.Contains(err.Error(), "another engine") {
 		t.Errorf("the second: %v", err)
 	}
 }

@@ -46,7 +46,7 @@ func TestVirtualTime(t *testing.T) {
 		if len(heard) != 2 || news != store.NewsNodes {
 			t.Errorf("heard %b at %v, want one more, of nodes", news, heard)
 		}
-		inbox, err := client.Inbox(t.Context(), []int{0}, 0, 0)
+		inbox, err := client.Inbox(t.Context(), []int{0}, store.InboxRead{})
 		if err != nil || inbox[0].Posted != time.Now().UnixNano() {
 			t.Errorf("the store's time is %+v, %v; want the virtual one", inbox, err)
 		}

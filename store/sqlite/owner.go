@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"database/sql/driver"
 	"slices"
 
 	"github.com/perdure/perdure/store"
@@ -55,21 +56,24 @@ func all(limit int) int64 {
 	return int64(limit)
 }
 
-func (h *handle) Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]store.Message, error) {
+func (h *handle) Inbox(ctx context.Context, partitions []int, read store.InboxRead) ([]store.Message, error) {
+	from, of := "inbox WHERE partition = ?", []driver.Value(nil)
+	if read.Of != nil {
+		from, of = "inbox INDEXED BY inbox_key WHERE partition = ? AND workflow_id IN (SELECT value FROM json_each(?))", []driver.Value{list(read.Of)}
+	}
 	var messages []store.Message
 	err := h.eachPartition(ctx, "Inbox", partitions, false, func(c *conn, partition int) error {
-		return c.query(ctx, `SELECT `+messageColumns+` FROM inbox
-			WHERE partition = ? AND sequence > ? ORDER BY sequence LIMIT ?`, func(r row) error {
+		return c.query(ctx, `SELECT `+messageColumns+` FROM `+from+` AND sequence > ? ORDER BY sequence LIMIT ?`, func(r row) error {
 			messages = append(messages, r.message(partition))
 			return nil
-		}, int64(partition), after, all(limit))
+		}, slices.Concat([]driver.Value{int64(partition)}, of, []driver.Value{read.After, all(read.Limit)})...)
 	})
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(messages, func(a, b store.Message) int { return cmp.Compare(a.Sequence, b.Sequence) })
-	if limit > 0 && len(messages) > limit {
-		messages = messages[:limit]
+	if read.Limit > 0 && len(messages) > read.Limit {
+		messages = messages[:read.Limit]
 	}
 	return messages, nil
 }

@@ -112,7 +112,7 @@ func TestListenHearsAnotherProcess(t *testing.T) {
 	if err := s.Create(t.Context(), newRun("listener")); err != nil {
 		t.Fatal(err)
 	}
-	before, err := s.Inbox(t.Context(), []int{0}, 0, 0)
+	before, err := s.Inbox(t.Context(), []int{0}, store.InboxRead{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestListenHearsAnotherProcess(t *testing.T) {
 			t.Fatal("nothing was heard of another process's post")
 		}
 		// What was heard before may be news of other things.
-		inbox, err := s.Inbox(t.Context(), []int{0}, before[len(before)-1].Sequence, 0)
+		inbox, err := s.Inbox(t.Context(), []int{0}, store.InboxRead{After: before[len(before)-1].Sequence})
 		if err != nil {
 			t.Fatal(err)
 		}

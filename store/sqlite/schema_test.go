@@ -55,7 +55,8 @@ func TestQueriesUseIndexes(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Due(ctx, []int{0}, -1, 100, 1)
-	h.Inbox(ctx, []int{0}, 0, 1)
+	h.Inbox(ctx, []int{0}, store.InboxRead{Limit: 1})
+	h.Inbox(ctx, []int{0}, store.InboxRead{Limit: 1, Of: []string{"w"}})
 	h.Load(ctx, 0, "r")
 	h.Find(ctx, 0, "w", "")
 	for _, part := range []store.AttemptRange{{}, {Call: 1}, {After: store.AttemptKey{Call: 1, Number: 2}, Limit: 3}, {Latest: true, Limit: 3}} {

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/perdure/perdure/store"
@@ -278,15 +279,41 @@ var inboxChecks = []check{
 		for _, key := range []string{"a", "b", "c", "d"} {
 			f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: key}))
 		}
-		page, err := f.store.Inbox(f.Context(), []int{f.partition}, 0, 3)
+		page, err := f.store.Inbox(f.Context(), []int{f.partition}, store.InboxRead{Limit: 3})
 		f.must(err)
 		equal(f, keys(page), []string{"a", "b", "c"})
-		page, err = f.store.Inbox(f.Context(), []int{f.partition}, page[2].Sequence, 3)
+		page, err = f.store.Inbox(f.Context(), []int{f.partition}, store.InboxRead{After: page[2].Sequence, Limit: 3})
 		f.must(err)
 		equal(f, keys(page), []string{"d"})
-		page, err = f.store.Inbox(f.Context(), []int{f.partition}, page[0].Sequence, 3)
+		page, err = f.store.Inbox(f.Context(), []int{f.partition}, store.InboxRead{After: page[0].Sequence, Limit: 3})
 		f.must(err)
 		equal(f, len(page), 0)
+		other, third := f.created(), f.created()
+		for i, to := range []store.Run{other, run, third, other} {
+			f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: to.WorkflowID, Key: fmt.Sprint("later ", i)}))
+		}
+		of := func(limit int, runs ...store.Run) (got []string) {
+			read := store.InboxRead{Limit: limit, Of: []string{"nobody"}}
+			for _, r := range runs {
+				read.Of = append(read.Of, r.WorkflowID)
+			}
+			for {
+				page, err := f.store.Inbox(f.Context(), []int{f.partition}, read)
+				f.must(err)
+				for _, m := range page {
+					got, read.After = append(got, m.WorkflowID), m.Sequence
+				}
+				if len(page) < max(limit, 1) {
+					return got
+				}
+			}
+		}
+		for _, limit := range []int{1, 2, 1000} {
+			equal(f, of(limit), nil)
+			equal(f, of(limit, other), []string{other.WorkflowID, other.WorkflowID})
+			equal(f, of(limit, run, other), []string{run.WorkflowID, run.WorkflowID, run.WorkflowID, run.WorkflowID, other.WorkflowID, run.WorkflowID, other.WorkflowID})
+		}
+		equal(f, len(f.inbox()), 8)
 	}},
 	{"Inbox/ConsumedIsGoneAndNumbersAreNotUsedAgain", func(f *fixture) {
 		run := f.created()
@@ -394,10 +421,10 @@ var inboxChecks = []check{
 		}
 		equal(f, f.inbox(there, f.partition, there), all)
 		equal(f, f.inbox(there), []store.Message{all[0], all[2], all[4], all[6]})
-		page, err := f.store.Inbox(f.Context(), []int{there, f.partition}, all[1].Sequence, 3)
+		page, err := f.store.Inbox(f.Context(), []int{there, f.partition}, store.InboxRead{After: all[1].Sequence, Limit: 3})
 		f.must(err)
 		equal(f, page, all[2:5])
-		none, err := f.store.Inbox(f.Context(), nil, 0, 0)
+		none, err := f.store.Inbox(f.Context(), nil, store.InboxRead{})
 		f.must(err)
 		equal(f, len(none), 0)
 	}},

@@ -53,7 +53,7 @@ var deleteChecks = []check{
 		for i, tasks := range []int{0, 1} {
 			equal(f, len(f.tasks(store.TaskFilter{Run: all[i].ID})), tasks)
 		}
-		inbox, err := f.store.Inbox(f.Context(), []int{f.partition}, 0, 0)
+		inbox, err := f.store.Inbox(f.Context(), []int{f.partition}, store.InboxRead{})
 		f.must(err)
 		equal(f, slices.ContainsFunc(inbox, func(m store.Message) bool { return m.Run == all[0].ID }), false)
 		equal(f, slices.ContainsFunc(inbox, func(m store.Message) bool { return m.Run == all[1].ID }), true)

@@ -225,7 +225,7 @@ func verbs(ctx context.Context, s store.Store, run store.Run, p int) map[string]
 	_, errs["Group"] = s.Group(ctx, "g")
 	_, errs["Secret"] = s.Secret(ctx)
 	_, errs["Due"] = s.Due(ctx, []int{p}, 0, 1, 1)
-	_, errs["Inbox"] = s.Inbox(ctx, []int{p}, 0, 1)
+	_, errs["Inbox"] = s.Inbox(ctx, []int{p}, store.InboxRead{Limit: 1})
 	_, errs["Posted"] = s.Posted(ctx, p, "asker")
 	_, errs["Load"] = s.Load(ctx, p, run.ID)
 	_, errs["Find"] = s.Find(ctx, p, "", run.ID)

@@ -318,7 +318,11 @@ func (l *lockstep) page(t *rapid.T) {
 		return s.History(l.ctx, partition, run, after, limit)
 	})
 	partitions := aSet(t)
-	both(l, fmt.Sprint("Inbox ", partitions, after, limit), func(s store.Store) ([]store.Message, error) { return s.Inbox(l.ctx, partitions, after, limit) })
+	read := store.InboxRead{After: after, Limit: limit}
+	if rapid.Bool().Draw(t, "of some") {
+		read.Of = []string{aWorkflow.Draw(t, "of"), aWorkflow.Draw(t, "and of")}
+	}
+	both(l, fmt.Sprintf("Inbox %v %+v", partitions, read), func(s store.Store) ([]store.Message, error) { return s.Inbox(l.ctx, partitions, read) })
 }
 
 // compare demands that both stores hold the same.
@@ -326,7 +330,8 @@ func (l *lockstep) compare() {
 	for _, p := range worldPartitions {
 		l.comparePartition(p)
 	}
-	both(l, "Inbox", func(s store.Store) ([]store.Message, error) { return s.Inbox(l.ctx, worldPartitions, 0, 0) })
+	all := store.InboxRead{}
+	both(l, "Inbox", func(s store.Store) ([]store.Message, error) { return s.Inbox(l.ctx, worldPartitions, all) })
 	both(l, "Due", func(s store.Store) ([]store.Wake, error) { return l.wakes(s, worldPartitions, -1, store.Never, 0) })
 	both(l, "List", func(s store.Store) ([]store.Run, error) { return s.List(l.ctx, store.Filter{}) })
 	both(l, "Nodes", func(s store.Store) ([]store.Member, error) {

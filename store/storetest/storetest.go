@@ -314,7 +314,7 @@ func (f *fixture) inbox(partitions ...int) []store.Message {
 	if len(partitions) == 0 {
 		partitions = []int{f.partition}
 	}
-	messages, err := f.store.Inbox(f.Context(), partitions, 0, 0)
+	messages, err := f.store.Inbox(f.Context(), partitions, store.InboxRead{})
 	f.must(err)
 	return messages
 }

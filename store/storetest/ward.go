@@ -114,7 +114,7 @@ var wardChecks = []check{
 		}
 		equal(f, f.keysAt(f.partition), []string{"c", "d", "e"})
 		equal(f, f.keysAt(b.place), []string{"a", "b"})
-		all, err := f.store.Inbox(f.Context(), []int{f.partition, b.place}, 0, 0)
+		all, err := f.store.Inbox(f.Context(), []int{f.partition, b.place}, store.InboxRead{})
 		f.must(err)
 		equal(f, len(all), 5)
 		equal(f, [2]int{all[0].Partition, all[2].Partition}, [2]int{b.place, f.partition})
@@ -299,7 +299,7 @@ func (f *fixture) dueAt(place int) (ids []string) {
 // keysAt lists the messages at a place.
 func (f *fixture) keysAt(place int) (keys []string) {
 	f.Helper()
-	all, err := f.store.Inbox(f.Context(), []int{place}, 0, 0)
+	all, err := f.store.Inbox(f.Context(), []int{place}, store.InboxRead{})
 	f.must(err)
 	for _, m := range all {
 		keys = append(keys, m.Key)
