@@ -25,8 +25,12 @@ type Attempt struct {
 	Prune int
 }
 
-// OutcomeCompleted is the outcome of a successful attempt.
-const OutcomeCompleted = "completed"
+// Outcomes of attempts that stores know: of one that succeeded, and of one that was lost with its
+// process.
+const (
+	OutcomeCompleted = "completed"
+	OutcomeLost      = "lost"
+)
 
 // LedgerKey is the position of an attempt in the ledger. Listings are descending by Ended,
 // Run, Call and Number.

@@ -125,7 +125,11 @@ func (h *handle) selected(f *store.LedgerFilter) (*conditions, error) {
 	}
 	q.equal(`a.name`, f.Name)
 	q.equal(`a.error_type`, f.ErrorType)
-	q.equal(`a.outcome`, f.Outcome)
+	if f.Outcome == store.OutcomeLost {
+		q.where += ` AND a.outcome = '` + store.OutcomeLost + `'` // which has an index
+	} else {
+		q.equal(`a.outcome`, f.Outcome)
+	}
 	q.equal(`a.reason`, f.Reason)
 	q.equal(`(SELECT r.type FROM perdure.runs r WHERE r.partition = `+q.of(`a`)+` AND r.id = a.run)`, f.Type)
 	for _, has := range f.Attributes {

@@ -143,7 +143,7 @@ func statements(t *testing.T, config *pgxpool.Config) []string {
 	}
 	key := store.LedgerKey{Ended: 1, Run: "r", Call: 1, Number: 1}
 	for _, f := range []store.LedgerFilter{
-		{}, {Before: &key, Partitions: []int{1}}, {Latest: true, Above: 3}, {Name: "n", ErrorType: "e", Outcome: "o", Reason: "w", Type: "t", Partitions: []int{0, 1}},
+		{}, {Before: &key, Partitions: []int{1}}, {Latest: true, Above: 3}, {Name: "n", ErrorType: "e", Outcome: "o", Reason: "w", Type: "t", Partitions: []int{0, 1}}, {Outcome: "lost"},
 	} {
 		_, err = w.Ledger(ctx, f)
 		w.must(err)

@@ -96,7 +96,11 @@ func selected(f *store.LedgerFilter, partition int) *conditions {
 	q := &conditions{where: "partition = ? AND ended >= ? AND ended < ?", args: []driver.Value{int64(partition), f.From, until}}
 	q.equal("name", f.Name)
 	q.equal("error_type", f.ErrorType)
-	q.equal("outcome", f.Outcome)
+	if f.Outcome == store.OutcomeLost {
+		q.add("outcome = '" + store.OutcomeLost + "'") // which has an index
+	} else {
+		q.equal("outcome", f.Outcome)
+	}
 	q.equal("reason", f.Reason)
 	q.equal(typeOfRun, f.Type)
 	for _, has := range f.Attributes {

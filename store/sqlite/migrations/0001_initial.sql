@@ -153,6 +153,8 @@ CREATE TABLE attempts (
 
 -- The ledger across runs, by time.
 CREATE INDEX attempts_ended ON attempts (partition, ended, run, call, number);
+-- Those that were lost with their processes: there are few, and each status shows them.
+CREATE INDEX attempts_lost ON attempts (partition, ended, run, call, number) WHERE outcome = 'lost';
 
 -- Counters of closed calls and of runs, by the hour or whatever span their bucket begins.
 CREATE TABLE tallies (
