@@ -38,7 +38,7 @@ type ledgerPage struct {
 	Chart    *barChart
 	Hours    *barChart // of the last day, if one activity is asked for
 	Failed   int
-	From     time.Time // of the earliest of them, if earlier ones were not read
+	From     time.Time // of the earliest of them, if there are more, which were not read
 	Calls    int
 	Saved    int
 	Errors   []ledgerError
@@ -106,7 +106,7 @@ func (f ledgerFilter) only(pairs ...string) template.URL {
 func (p *ledgerPage) errors(q *request, filter view.AttemptFilter) error {
 	ctx, cancel := context.WithTimeout(q.ctx, ledgerTime)
 	defer cancel()
-	filter.Limit = view.MaxErrors
+	filter.Limit = view.MaxErrors + 1
 	stats, err := ops.ErrorStats(ctx, q.engine, filter)
 	if err != nil {
 		return err
@@ -124,8 +124,8 @@ func (p *ledgerPage) errors(q *request, filter view.AttemptFilter) error {
 			first = stats[i].First
 		}
 	}
-	if p.Failed >= view.MaxErrors {
-		p.From, filter.Since = first, first
+	if p.Failed > view.MaxErrors {
+		p.Failed, p.From, filter.Since = view.MaxErrors, first, first
 	}
 	if filter.Limit = 0; filter.Since.IsZero() || !p.From.IsZero() {
 		from = first

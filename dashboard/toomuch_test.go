@@ -59,18 +59,67 @@ func TestF43_TooMuchIsNoDeadDatabase(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			db, err := memory.New().Open(t.Context())
 			must(t, err)
-			eng, err := perdure.Open(t.Context(), &endlessly{db, try.entries, try.answers}, perdure.Logger(slog.New(slog.DiscardHandler)))
-			must(t, err)
-			defer eng.Close()
-			pages, err := Handler(eng, access.Rules{Anonymous: access.Identity{Name: "ann", Role: access.Operator}})
-			must(t, err)
-			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "http://127.0.0.1"+try.path, nil)
-			r.RemoteAddr = "127.0.0.1:1"
-			pages.ServeHTTP(w, r)
-			page := w.Body.String()
-			if w.Code != try.status || !strings.Contains(page, try.want) || strings.Contains(page, "does not answer") {
-				t.Errorf("%s has status %d and says %s", try.path, w.Code, page)
+			code, page := pageAbout(t, &endlessly{db, try.entries, try.answers}, try.path)
+			if code != try.status || !strings.Contains(page, try.want) || strings.Contains(page, "does not answer") {
+				t.Errorf("%s has status %d and says %s", try.path, code, page)
 			}
 		})
 	}
+}
+
+// pageAbout returns a page about a database.
+func pageAbout(t *testing.T, db store.Opener, path string) (code int, page string) {
+	t.Helper()
+	eng, err := perdure.Open(t.Context(), db, perdure.Logger(slog.New(slog.DiscardHandler)))
+	must(t, err)
+	defer eng.Close()
+	pages, err := Handler(eng, access.Rules{Anonymous: access.Identity{Name: "ann", Role: access.Operator}})
+	must(t, err)
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "http://127.0.0.1"+path, nil)
+	r.RemoteAddr = "127.0.0.1:1"
+	pages.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+// crowded is a database that has more of everything than is counted.
+type crowded struct{ store.Store }
+
+func (d crowded) Open(context.Context) (store.Store, error) { return d, nil }
+
+func (d crowded) Counts(_ context.Context, _ []int, most int) (store.Counts, error) {
+	c := store.Counts{
+		Runs:  map[store.Status]int{store.Running: 2_000_000, store.Failed: 7, store.Completed: 3},
+		Calls: map[store.CallState]int{store.Backoff: 300_000},
+	}
+	c.Bound(most)
+	return c, nil
+}
+
+func (d crowded) Errors(_ context.Context, f store.LedgerFilter) ([]store.ErrorGroup, error) {
+	return []store.ErrorGroup{{Name: "charge", ErrorType: "Declined", Attempts: f.Limit, Calls: 1, First: 1, Last: 2}}, nil
+}
+
+// TestF43_WhatIsNotCountedToItsEndSaysSo: with millions of runs a page counts to a bound, and shows
+// that there are more; what it cannot know it leaves out.
+func TestF43_WhatIsNotCountedToItsEndSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for path, want := range map[string][]string{
+			"/":       {"<b>100,000+</b> <span>running", "<b>100,000+</b> <span>calls in backoff", "<b>7</b> <span>failed", "At least 100,000 runs wait", "10,001+"},
+			"/runs":   {"running (100,000+)", "failed (7)", "completed</option>", "backoff (100,000+)"},
+			"/nodes":  {"<b>100,000+</b> <span>calls retrying"},
+			"/ledger": {"More than <strong>10,000 attempts</strong> ended with an error."},
+		} {
+			db, err := memory.New().Open(t.Context())
+			must(t, err)
+			code, page := pageAbout(t, crowded{db}, path)
+			for _, words := range want {
+				if code != http.StatusOK || !strings.Contains(page, words) {
+					t.Errorf("%s, status %d, does not say %q: %s", path, code, words, page)
+				}
+			}
+			if strings.Contains(page, "</b> <span>completed</span>") {
+				t.Errorf("%s counts completed runs, which nobody has counted", path)
+			}
+		}
+	})
 }

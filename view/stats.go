@@ -84,8 +84,8 @@ type ErrorStats struct {
 	Example FoundAttempt `json:"example"` // the latest one
 }
 
-// MaxErrors is how many failed attempts are read for the errors of an hour in Status, and for
-// those of a page of the dashboard: the latest.
+// MaxErrors is how many failed attempts are counted, the latest, for the errors of an hour in
+// Status, and for those of a page of the dashboard.
 const MaxErrors = 10_000
 
 // Counts says how many runs and calls are in which state.

@@ -378,11 +378,11 @@ func (in *Inspector) lost(ctx context.Context, now time.Time) (trends []view.Err
 
 // trends returns the errors of the last hour compared with the hour before.
 func (in *Inspector) trends(ctx context.Context, now time.Time) ([]view.ErrorTrend, error) {
-	last, err := in.ErrorStats(ctx, view.AttemptFilter{Since: now.Add(-statusSpan), Limit: view.MaxErrors})
+	last, err := in.ErrorStats(ctx, view.AttemptFilter{Since: now.Add(-statusSpan), Limit: view.MaxErrors + 1})
 	if err != nil || len(last) == 0 {
 		return nil, err
 	}
-	earlier, err := in.ErrorStats(ctx, view.AttemptFilter{Since: now.Add(-2 * statusSpan), Until: now.Add(-statusSpan), Limit: view.MaxErrors})
+	earlier, err := in.ErrorStats(ctx, view.AttemptFilter{Since: now.Add(-2 * statusSpan), Until: now.Add(-statusSpan), Limit: view.MaxErrors + 1})
 	if err != nil {
 		return nil, err
 	}
@@ -394,7 +394,7 @@ func (in *Inspector) trends(ctx context.Context, now time.Time) ([]view.ErrorTre
 		then += e.Attempts
 		before[[2]string{e.Name, e.ErrorType}] = e.Attempts
 	}
-	more := max(lately, then) >= view.MaxErrors
+	more := max(lately, then) > view.MaxErrors
 	trends := make([]view.ErrorTrend, 0, statusErrors)
 	for _, e := range last[:min(statusErrors, len(last))] {
 		trends = append(trends, view.ErrorTrend{ErrorStats: e, Before: before[[2]string{e.Name, e.ErrorType}], AtLeast: more})
