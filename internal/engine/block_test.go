@@ -126,9 +126,12 @@ func TestE43_R8_ABlockThatWakesUpTooLateStops(t *testing.T) {
 				for _, id := range []string{"block", "call"} {
 					demandEnd(t, e, id)
 					_, err := finish[string](t, e, id)
+					mu.Lock()
+					tried := tries[id]
+					mu.Unlock()
 					exhausted := new(retry.ExhaustedError)
-					if !errors.As(err, &exhausted) || exhausted.Reason != retry.ReasonWithin || exhausted.Attempts != c.tries || exhausted.Within != policy.Within || tries[id] != c.tries {
-						t.Errorf("%s: %d tries, %v; want %d and the reason within", id, tries[id], err, c.tries)
+					if !errors.As(err, &exhausted) || exhausted.Reason != retry.ReasonWithin || exhausted.Attempts != c.tries || exhausted.Within != policy.Within || tried != c.tries {
+						t.Errorf("%s: %d tries, %v; want %d and the reason within", id, tried, err, c.tries)
 					}
 				}
 			})

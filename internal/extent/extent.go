@@ -16,6 +16,10 @@ func AtNight[T any](push, night T) T {
 	return push
 }
 
+// Watched reports whether the race detector is on: what goroutines do then takes many times as long,
+// and other turns.
+func Watched() bool { return race }
+
 // Volume is AtNight for how often something is repeated: under the race detector, which finds in
 // fewer what it can find, by night as by day.
 func Volume[T any](push, night T) T {
