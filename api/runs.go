@@ -20,6 +20,7 @@ func runEndpoints() []endpoint {
 		define("GET /api/runs/{id}/history", "listHistory", "List the events of a run, oldest first.", "history", listHistory),
 		define("GET /api/runs/{id}/attempts", "listAttempts", "List the attempts of the calls of a run, by call and number.", "attempts", listAttempts),
 		define("GET /api/runs/{id}/calls", "listCalls", "Sum up the attempts of each call of a run, by number.", "attempts, calls", listCalls),
+		define("GET /api/runs/{id}/comparison", "compareRuns", "Say where a run differs from another one: in its input, and in how its activities and steps went.", "compare", compareRuns),
 		define("GET /api/runs/{id}/audit", "listRunAudit", "List what people and engines did to a run, oldest first.", "audit", listRunAudit),
 		define("GET /api/runs/{id}/record", "recordRun", "Get the history of a run as a document for replay tests.", "history", recordRun),
 	}
@@ -49,6 +50,29 @@ func describeRun(c *call, q ofRun, _ none) (*view.Description, error) {
 		err = c.concerns(definitionOf(d))
 	}
 	return d, err
+}
+
+type comparedWith struct {
+	ofRun
+	With    string `query:"with" doc:"workflow ID of the other run; required"`
+	WithRun string `query:"with_run" doc:"its run ID; default is the latest run of the workflow ID"`
+}
+
+func compareRuns(c *call, q comparedWith, _ none) (*view.Comparison, error) {
+	a, err := c.handle(q.ofRun).Overview(c.Context())
+	if err != nil {
+		return nil, err
+	}
+	other := c.e.Workflow(q.With)
+	if q.WithRun != "" {
+		other = other.OfRun(q.WithRun)
+	}
+	b, err := other.Overview(c.Context())
+	if err != nil {
+		return nil, err
+	}
+	compared := view.Compare(a, b)
+	return &compared, nil
 }
 
 type awaitQuery struct {

@@ -29,6 +29,7 @@ var pages = []page{
 	{path: "history", title: "History", under: "runs", file: "history", command: "history", show: history},
 	{path: "attempts", title: "Attempts", under: "runs", file: "attempts", command: "attempts", show: attemptsList},
 	{path: "tree", title: "Children", under: "runs", file: "tree", command: "show", show: tree},
+	{path: "compare", title: "Comparison", under: "runs", file: "compare", command: "compare", show: compare},
 	{path: "text", title: "Text", under: "runs", file: "text", still: true, command: "show, history", show: wholeText},
 	{path: "operate", title: "Operate", under: "runs", file: "operate", still: true, show: operate, post: carryOut},
 	{path: "ledger", title: "Ledger", menu: "Ledger", file: "ledger", command: "stats errors, stats activities, stats hours, attempts", show: ledger},

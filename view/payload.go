@@ -23,6 +23,11 @@ func (p Payload) Absent() bool {
 	return p.JSON == nil && p.Encoding == "" && len(p.Bytes) == 0 && p.Locked == ""
 }
 
+// equal reports whether the values were recorded alike. A Locked value is unlike any.
+func (p Payload) equal(o Payload) bool {
+	return p.Locked == "" && o.Locked == "" && string(p.JSON) == string(o.JSON) && p.Encoding == o.Encoding && string(p.Bytes) == string(o.Bytes)
+}
+
 // Decode unmarshals the value into v, as encoding/json does. An absent value leaves v
 // unchanged; a Locked value is an error.
 func (p Payload) Decode(v any) error {

@@ -111,23 +111,25 @@ func (db *source) opener(name database.Name) (store.Opener, error) {
 
 // withRun opens the database for a command about one workflow.
 func (db *source) withRun(ctx context.Context, id string, f func(e *perdure.Engine) error) error {
-	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		err := f(e)
-		switch {
-		case errors.Is(err, perdure.ErrNotFound):
-			what := fmt.Sprintf("There is no workflow %q in %s.", id, db.place(e))
-			if isActivity(ctx, e, id) {
-				what += fmt.Sprintf(" It is the name of an activity, as in --activity %s.", human.ShellWord(id))
-			}
-			return &Error{Code: exitNotFound, What: what, Hint: "See which ones there are: " + db.sameDatabase("perdure list")}
-		case errors.Is(err, perdure.ErrClosed):
-			return &Error{
-				Code: exitError, What: fmt.Sprintf("Workflow %q has ended.", id),
-				Hint: "See how it ended: " + db.sameDatabase("perdure show "+human.ShellWord(id)),
-			}
+	return db.withEngine(ctx, func(e *perdure.Engine) error { return db.ofRun(ctx, e, id, f(e)) })
+}
+
+// ofRun says which workflow does not exist, or has ended.
+func (db *source) ofRun(ctx context.Context, e *perdure.Engine, id string, err error) error {
+	switch {
+	case errors.Is(err, perdure.ErrNotFound):
+		what := fmt.Sprintf("There is no workflow %q in %s.", id, db.place(e))
+		if isActivity(ctx, e, id) {
+			what += fmt.Sprintf(" It is the name of an activity, as in --activity %s.", human.ShellWord(id))
 		}
-		return err
-	})
+		return &Error{Code: exitNotFound, What: what, Hint: "See which ones there are: " + db.sameDatabase("perdure list")}
+	case errors.Is(err, perdure.ErrClosed):
+		return &Error{
+			Code: exitError, What: fmt.Sprintf("Workflow %q has ended.", id),
+			Hint: "See how it ended: " + db.sameDatabase("perdure show "+human.ShellWord(id)),
+		}
+	}
+	return err
 }
 
 // isActivity reports whether a node is known that has an activity of this name.
