@@ -66,8 +66,12 @@ type errorRow struct {
 	Runs, Ledger  template.URL
 }
 
-// Trend says how often it came, compared with the hour before.
+// Trend says how often it came, compared with the hour before; "" if only the latest of each hour
+// were counted.
 func (r *errorRow) Trend() string {
+	if r.AtLeast {
+		return ""
+	}
 	return []string{"falling", "as before", "rising"}[1+cmp.Compare(r.Attempts, r.Before)]
 }
 

@@ -62,3 +62,21 @@ func TestE93_StartsOfOthersAreAdmittedInBounds(t *testing.T) {
 		}
 	})
 }
+
+// TestE93_WhatWasLeftIsReadAgain: a look that finds the node no longer crowded does not forget that an
+// earlier one has left messages.
+func TestE93_WhatWasLeftIsReadAgain(t *testing.T) {
+	needsNothing.inBothModes(t, func(t *testing.T, w *world) {
+		c := w.config()
+		c.MaxAtWork = 4
+		e := w.startWith(c)
+		for _, step := range []struct {
+			busy          int
+			crowded, full bool
+		}{{3, false, false}, {4, true, true}, {3, false, true}} {
+			if crowded, full := engine.CrowdedAt(e, step.busy); crowded != step.crowded || full != step.full {
+				t.Errorf("with %d at work it is crowded: %t, and to be read again: %t", step.busy, crowded, full)
+			}
+		}
+	})
+}

@@ -109,6 +109,20 @@ func Tell(e *Engine, m core.Message) error {
 	return e.db.Post(e.life.ctx, out)
 }
 
+// CrowdedAt reports whether an inbox leaves messages while so many turns are in progress, and
+// whether it is to be read again when there are fewer.
+func CrowdedAt(e *Engine, busy int) (crowded, full bool) {
+	e.mu.Lock()
+	was := e.residents.busy
+	e.residents.busy = busy
+	e.mu.Unlock()
+	crowded = e.inbox.crowded()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.residents.busy = was
+	return crowded, e.inbox.full
+}
+
 // AtWork is how many runs are worked on, each by a goroutine.
 func AtWork(e *Engine) int {
 	e.mu.Lock()

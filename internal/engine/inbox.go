@@ -413,7 +413,8 @@ func (i *inbox) read(l *post.Look) error {
 		case crowded && !l.Awaited():
 			return nil
 		case leaves: // nor is the rest read: there may be many times as much as runs wait for
-			next.Of, passed = l.Awaits(), true
+			next.Of = l.Awaits()
+			passed = passed || next.Of != nil
 		}
 	}
 }
@@ -434,8 +435,9 @@ func (i *inbox) crowded() bool {
 	e := i.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	i.full = e.residents.busy >= e.config.MaxAtWork
-	return i.full
+	is := e.residents.busy >= e.config.MaxAtWork
+	i.full = i.full || is // until it is roomier: somebody has left messages
+	return is
 }
 
 // roomier lets the inbox be read again when the turns in progress are down to half the limit.

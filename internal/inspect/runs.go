@@ -135,6 +135,7 @@ func (in *Inspector) Counts(ctx context.Context, most int) (view.Counts, error) 
 		v.Runs[string(status)] = n
 		reached(n)
 	}
+	reached(c.Away)
 	for state, n := range c.Calls {
 		v.Calls[core.ShownState(core.CallState(state))] += n // running ones have two states: here, and on a worker
 		reached(n)

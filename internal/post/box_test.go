@@ -190,4 +190,9 @@ func TestALookForSomeAnswersThem(t *testing.T) {
 	if l = b.BeginAsked(10, "x", all()); l.Awaits() != nil {
 		t.Error("somebody waits for all of a box, and not all is read")
 	}
+	l.Through = true
+	l.End()
+	if !other.HeardSince(10) || b.HeardSince(10) {
+		t.Error("a box of which all was read is not heard, or one of which something was left is")
+	}
 }

@@ -171,6 +171,8 @@ func (l *Look) End() {
 		case l.Whole:
 			b.heard = max(b.heard, l.began)
 			b.answered = nil
+		case l.Through && l.asked[b][""]: // all of this box
+			b.heard = max(b.heard, l.began)
 		case l.Through:
 			if b.answered == nil {
 				b.answered = map[string]int64{}

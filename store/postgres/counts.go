@@ -39,11 +39,12 @@ func (h *handle) Counts(ctx context.Context, partitions []int, most int) (store.
 	return counts, err
 }
 
-// Each counts one state at a time, no further than $4 (NULL: all), in an index.
+// Each counts one state at a time, no further than $4 (NULL: all), in an index. Standing entities
+// are all counted: they are not in the result, so nobody would see that there are more.
 const (
 	countedRuns = `WITH ` + placesCounted + `,
 		others AS (SELECT s.status, (SELECT count(*) FROM (
-			SELECT FROM places p JOIN perdure.runs r ON r.partition = p.id AND r.status = s.status AND r.status <> 'completed' LIMIT $4) AS found) AS n
+			SELECT FROM places p JOIN perdure.runs r ON r.partition = p.id AND r.status = s.status AND r.status <> 'completed' LIMIT CASE WHEN s.status <> $5 THEN $4::bigint END) AS found) AS n
 			FROM unnest($3::text[]) s (status))
 		SELECT status, n FROM others UNION ALL
 		SELECT 'completed', (SELECT count(*) FROM (SELECT FROM places p JOIN perdure.runs r ON r.partition = p.id LIMIT $4 + (SELECT sum(n) FROM others)::bigint) AS found)
@@ -60,7 +61,7 @@ const (
 // which are counted as all runs minus the others.
 func (b *batch) countRuns(all bool, partitions []int, most any, counts *store.Counts) {
 	others := slices.DeleteFunc(append(store.Statuses(), store.Standing), func(s store.Status) bool { return s == store.Completed })
-	query, args := countedRuns, []any{all, partitions, others, most}
+	query, args := countedRuns, []any{all, partitions, others, most, store.Standing}
 	if b.h.distributed {
 		query, args = `SELECT status, count(*) FROM perdure.runs WHERE partition = ANY ($1::bigint[]) GROUP BY status`, []any{partitions}
 	}

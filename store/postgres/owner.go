@@ -35,11 +35,16 @@ const (
 	// without.
 	selectInboxOfPlaces = inboxOfPlaces + `
 			ORDER BY sequence LIMIT $3`
-	// Of some workflow IDs, which are few.
-	selectInboxOf = inboxOfPlaces + ` AND inbox.workflow_id = ANY ($5::text[])
+	// Of some workflow IDs, which are few, while an inbox may be long. The fence and the sum keep
+	// the planner, who may have seen a short one, from the index by number.
+	selectInboxOf = inboxOf + `unnest($5::text[]) AS w (id), unnest($1::bigint[]) AS p (id), LATERAL (
+				SELECT * FROM perdure.inbox i WHERE i.partition = p.id AND i.workflow_id = w.id AND i.sequence + 0 > $2 ORDER BY i.key OFFSET 0) inbox` + atPlaces + `
 			ORDER BY sequence LIMIT $3`
-	inboxOfPlaces = `SELECT inbox.partition, coalesce(runs.ward, 0), sequence, inbox.workflow_id, run, key, kind, posted, data
-			FROM perdure.inbox LEFT JOIN perdure.runs ON inbox.partition = runs.partition AND runs.workflow_id = inbox.workflow_id AND runs.ward <> 0
+	selectInboxOfDistributed = inboxOfPlaces + ` AND inbox.workflow_id = ANY ($5::text[])
+			ORDER BY sequence LIMIT $3`
+	inboxOfPlaces = inboxOf + `perdure.inbox` + atPlaces
+	inboxOf       = `SELECT inbox.partition, coalesce(runs.ward, 0), sequence, inbox.workflow_id, run, key, kind, posted, data FROM `
+	atPlaces      = ` LEFT JOIN perdure.runs ON inbox.partition = runs.partition AND runs.workflow_id = inbox.workflow_id AND runs.ward <> 0
 				AND (runs.id = inbox.run OR inbox.run = '' AND runs.latest)
 			WHERE inbox.partition = ANY ($1::bigint[]) AND sequence > $2 AND inbox.partition | (coalesce(runs.ward, 0) << 32) = ANY ($4::bigint[])`
 	selectInboxOfPartitions = `SELECT partition, 0, sequence, workflow_id, run, key, kind, posted, data FROM perdure.inbox
@@ -61,8 +66,11 @@ func (h *handle) Inbox(ctx context.Context, partitions []int, read store.InboxRe
 		messages = nil
 		query, args := selectInbox, []any{homes, read.After, atMost(read.Limit), wards}
 		switch {
+		case read.Of != nil && h.distributed:
+			query, args = selectInboxOfDistributed, []any{homes, read.After, atMost(read.Limit), partitions, read.Of}
 		case read.Of != nil:
-			query, args = selectInboxOf, []any{homes, read.After, atMost(read.Limit), partitions, read.Of}
+			slices.Sort(homes)
+			query, args = selectInboxOf, []any{slices.Compact(homes), read.After, atMost(read.Limit), partitions, read.Of}
 		case h.distributed:
 			wards, err := c.one(ctx, `SELECT 1 WHERE `+hasWards, nil, new(int))
 			if err != nil {

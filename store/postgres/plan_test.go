@@ -135,6 +135,8 @@ func statements(t *testing.T, config *pgxpool.Config) []string {
 	w.must(err)
 	_, err = w.Find(ctx, r.Partition, r.WorkflowID, "")
 	w.must(err)
+	_, err = w.Inbox(ctx, []int{0, 1}, store.InboxRead{Limit: 500, Of: []string{"a", "b"}})
+	w.must(err)
 	_, err = w.Ended(ctx, []store.RunRef{{Partition: r.Partition, Run: r.ID}})
 	w.must(err)
 	for _, part := range []store.AttemptRange{{}, {Call: 1}, {After: store.AttemptKey{Call: 1, Number: 2}, Limit: 3}, {Latest: true, Limit: 3}} {

@@ -28,10 +28,13 @@ type counter struct {
 	err       error
 }
 
+// unbounded counts all that a query selects.
+const unbounded = -1
+
 // rows counts the rows that a query selects, up to a number beyond most.
 func (n *counter) rows(beyond int, query string, args ...driver.Value) (count int) {
-	limit := int64(-1)
-	if n.most > 0 {
+	limit := int64(unbounded)
+	if n.most > 0 && beyond != unbounded {
 		limit = int64(n.most + beyond)
 	}
 	if n.err == nil {
@@ -51,7 +54,11 @@ func (n *counter) runs(runs map[store.Status]int) {
 		if status == store.Completed {
 			continue
 		}
-		count := n.rows(0, `SELECT 1 FROM runs WHERE partition = ? AND status = ? AND status <> 'completed' AND (status <> 'running' OR wake IS NOT 0)`, string(status))
+		beyond := 0
+		if status == store.Standing { // is not in the result, so nobody would see that there are more
+			beyond = unbounded
+		}
+		count := n.rows(beyond, `SELECT 1 FROM runs WHERE partition = ? AND status = ? AND status <> 'completed' AND (status <> 'running' OR wake IS NOT 0)`, string(status))
 		if status == store.Running {
 			count += n.rows(0, `SELECT 1 FROM runs WHERE partition = ? AND wake = 0 AND status = 'running'`)
 		}

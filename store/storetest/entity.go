@@ -26,6 +26,14 @@ var entityChecks = []check{
 		equal(f, counts, store.Counts{
 			Runs: map[store.Status]int{store.Running: 1}, Calls: map[store.CallState]int{store.Gated: 1},
 		})
+		for range 3 { // more entities than are counted are no completed runs
+			t := f.first(f.newEntity())
+			t.Number, t.Events, t.CommitID = 0, nil, 0
+			f.commits(t)
+		}
+		counts, err = f.store.Counts(f.Context(), []int{f.partition}, 2)
+		f.must(err)
+		equal(f, counts.Runs, map[store.Status]int{store.Running: 1})
 	}},
 	{"Entity/KeepsNotes", func(f *fixture) {
 		gate := f.newEntity()

@@ -118,6 +118,14 @@ var wardChecks = []check{
 		f.must(err)
 		equal(f, len(all), 5)
 		equal(f, [2]int{all[0].Partition, all[2].Partition}, [2]int{b.place, f.partition})
+		for place, want := range map[int][]store.Message{f.partition: all[2:], b.place: all[:2]} {
+			got, err := f.store.Inbox(f.Context(), []int{place}, store.InboxRead{Of: []string{run.WorkflowID, other.WorkflowID, "nobody"}})
+			f.must(err)
+			equal(f, got, want)
+		}
+		both, err := f.store.Inbox(f.Context(), []int{f.partition, b.place}, store.InboxRead{Of: []string{run.WorkflowID}})
+		f.must(err)
+		equal(f, both, []store.Message{all[0], all[1], all[4]})
 		turn := b.wardTurn(run, 0)
 		turn.Consumed = []int64{all[0].Sequence}
 		b.commits(turn)

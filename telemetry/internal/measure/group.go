@@ -78,6 +78,9 @@ func (s *Source) refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Limit)
 	defer cancel()
 	status, err := ops.Status(ctx, s.engine)
+	if err == nil && status.Most > 0 { // a page shows that there are more; a metric cannot
+		status.Counts, err = ops.Counts(ctx, s.engine, 0)
+	}
 	var breakers map[string]bool
 	var ofKeys map[string]int
 	if err == nil {

@@ -196,19 +196,21 @@ func errorTrends(scr *screen, all []view.ErrorTrend, now time.Time) error {
 		t := &all[i]
 		arrow := term.Painted{Text: "="}
 		switch {
+		case t.AtLeast: // only the latest of each hour were counted
+			arrow = term.Painted{}
 		case t.Attempts > t.Before:
 			arrow = term.Painted{Text: "↑", Colour: term.Bad}
 		case t.Attempts < t.Before:
 			arrow = term.Painted{Text: "↓", Colour: term.Good}
 		}
-		kind, message, attempts := t.ErrorType, t.Example.Message, human.Count(t.Attempts)
+		kind, message, more := t.ErrorType, t.Example.Message, ""
 		if t.Outcome == view.OutcomeLost {
 			kind, message = wording.Lost, wording.LostMessage
 		}
 		if t.AtLeast {
-			attempts += "+"
+			more = "+"
 		}
-		table.Row(t.Name, kind, attempts, human.Count(t.Before), arrow, human.Count(t.Calls), human.Ago(t.Last, now), message)
+		table.Row(t.Name, kind, human.Count(t.Attempts)+more, human.Count(t.Before)+more, arrow, human.Count(t.Calls)+more, human.Ago(t.Last, now), message)
 	}
 	return table.Write(scr.out)
 }
