@@ -7,9 +7,9 @@ import (
 
 // Comparison says where two runs differ, such as one that failed and one that did not.
 type Comparison struct {
-	A         Run  `json:"a"`
-	B         Run  `json:"b"`
-	SameInput bool `json:"same_input"`
+	A         Run  `json:"a"`          // the one
+	B         Run  `json:"b"`          // the other
+	SameInput bool `json:"same_input"` // both began with the same value; of encrypted ones nobody can know
 	// Alike is how many activities and steps went alike in both: under the same number, with
 	// the same name, outcome, type of error and number of attempts.
 	Alike int `json:"alike"`
@@ -20,9 +20,9 @@ type Comparison struct {
 // CallPair is what two runs did under one call number. A run that made no such activity or step,
 // or has not ended its first attempt, has nil.
 type CallPair struct {
-	Call int64         `json:"call"`
-	A    *CallAttempts `json:"a,omitempty"`
-	B    *CallAttempts `json:"b,omitempty"`
+	Call int64         `json:"call"`        // number in both runs
+	A    *CallAttempts `json:"a,omitempty"` // of the one
+	B    *CallAttempts `json:"b,omitempty"` // of the other
 }
 
 // Parted reports whether the code of the two runs did different things.
