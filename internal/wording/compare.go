@@ -15,7 +15,7 @@ func Compared(c *view.Comparison) string {
 	case c.Alike == 0 && len(c.Calls) == 0:
 		return text + ", and made no activities and steps."
 	case len(c.Calls) == 0:
-		return text + ", and all " + human.Plural(c.Alike, "activity or step", "activities and steps") + " went alike."
+		return text + ", and all went alike: " + human.Plural(c.Alike, "activity or step", "activities and steps") + "."
 	case c.Alike == 0:
 		return text + ", and no activity or step went alike."
 	}
