@@ -30,6 +30,7 @@ func TestI24_OperationsOnADamagedRunAreRefused(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s, known %t", in.Operation, known), func(t *testing.T) {
 				inVirtualTime(t, func(t *testing.T, w *world) {
+					in := in         // of this setting, beside which others are played
 					const runs = 130 // more than a batch
 					v := vandalise(w)
 					f := newFragile(slowRetry)
