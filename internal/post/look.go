@@ -10,7 +10,8 @@ import (
 // A look reads the inbox of locations once, in pages. Regular looks follow the news; they read
 // all locations that this node looks after, and stop early when so many turns are in progress
 // that more messages have to wait. A look that runs wait for reads to the end of their
-// locations, and one look serves all that began to wait before it began.
+// locations or, of a long inbox while the node is crowded, only the messages for them; and one
+// look serves all that began to wait before it began.
 
 // Look is a look at the inbox in progress.
 type Look struct {
