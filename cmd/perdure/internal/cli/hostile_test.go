@@ -81,6 +81,7 @@ var hostile = map[string][][]string{
 	"history":            {{"run " + evil}, {"end " + evil}, {"panic " + evil}, {"run " + evil, "--record"}, {evil}},
 	"attempts":           {{"run " + evil}, {"panic " + evil}, {"run " + evil, "--error-type", evil}, {}, {"--outcome", evil}},
 	"calls":              {{"run " + evil}, {}, {"run " + evil, "--type", evil}},
+	"compare":            {{"run " + evil, "run " + evil}, {evil, evil}, {"run " + evil, "run " + evil, "--other-run", evil}},
 	"stats activities":   {{}},
 	"stats hours":        {{}, {"--type", evil}, {"--activity", evil, "--since", "2h"}, {"--since", evil}},
 	"stats errors":       {{}},
