@@ -95,7 +95,7 @@ func TestF33_LargeRuns(t *testing.T) {
 	srv, _ := served(t, large(t))
 	last := fmt.Sprintf("1.%d", manyEvents-200)
 	paths := []string{
-		"", "runs", "run?id=attempts", "attempts?id=attempts", "attempts?id=attempts&after=20.299", "attempts?id=attempts&number=7&only=failed",
+		"", "runs", "run?id=attempts", "compare?id=attempts&with=events", "attempts?id=attempts", "attempts?id=attempts&after=20.299", "attempts?id=attempts&number=7&only=failed",
 		"run?id=events", "history?id=events&form=full", "history?id=events&form=full&after=" + last, "history?id=events",
 		"run?id=bytes", "history?id=bytes", "attempts?id=bytes", "tree?id=attempts", "tree?id=events",
 		"runs?error=boom", "ledger?since=30d", "ledger?since=30d&activity=fail", "lab?policy=%5Bretry:%205%5D", "policy?policy=%5Bretry:%205%5D",
