@@ -49,7 +49,7 @@ func (e *Engine) Workflow(id string) Handle[json.RawMessage] { return Attach[jso
 
 // OfRun returns a handle to one run of the workflow ID instead of the latest: Describe,
 // History, Attempts, Calls, Audit and Record read that run, and Result waits for its
-// chain. Messages still go to the latest run.
+// chain. Messages still go to the latest run. An empty run ID is that of the latest.
 func (h Handle[Out]) OfRun(runID string) Handle[Out] {
 	h.run, h.of = runID, runID
 	return h

@@ -37,11 +37,7 @@ type ofRun struct {
 }
 
 func (c *call) handle(q ofRun) perdure.Handle[json.RawMessage] {
-	h := c.e.Workflow(c.PathValue("id"))
-	if q.Run != "" {
-		h = h.OfRun(q.Run)
-	}
-	return h
+	return c.e.Workflow(c.PathValue("id")).OfRun(q.Run)
 }
 
 func describeRun(c *call, q ofRun, _ none) (*view.Description, error) {
@@ -63,11 +59,7 @@ func compareRuns(c *call, q comparedWith, _ none) (*view.Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	other := c.e.Workflow(q.With)
-	if q.WithRun != "" {
-		other = other.OfRun(q.WithRun)
-	}
-	b, err := other.Overview(c.Context())
+	b, err := c.e.Workflow(q.With).OfRun(q.WithRun).Overview(c.Context())
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 )
@@ -37,15 +36,11 @@ func compare(q *request) (any, error) {
 	if with == "" {
 		return nil, &badRequest{"The address does not name the other run.", "Enter its workflow ID on the page of a run."}
 	}
-	other := perdure.Attach[view.Payload](q.engine, with)
-	if run := q.URL.Query().Get("with_run"); run != "" {
-		other = other.OfRun(run)
-	}
 	a, err := h.Overview(q.ctx)
 	if err != nil {
 		return nil, err
 	}
-	b, err := other.Overview(q.ctx)
+	b, err := q.engine.Workflow(with).OfRun(q.URL.Query().Get("with_run")).Overview(q.ctx)
 	if err != nil {
 		return nil, err
 	}

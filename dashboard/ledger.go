@@ -127,7 +127,8 @@ func (p *ledgerPage) errors(q *request, filter view.AttemptFilter) error {
 	if p.Failed > view.MaxErrors {
 		p.Failed, p.From, filter.Since = view.MaxErrors, first, first
 	}
-	if filter.Limit = 0; filter.Since.IsZero() || !p.From.IsZero() {
+	filter.Limit = 0 // all from there on
+	if from = filter.Since; from.IsZero() {
 		from = first
 	}
 	if from.IsZero() || !from.Before(to) {

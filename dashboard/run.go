@@ -71,11 +71,7 @@ func (q *request) which() (h perdure.Handle[view.Payload], id, run string, err e
 	if id == "" {
 		return h, "", "", &badRequest{"The address does not name a run.", "Choose one in the list of runs."}
 	}
-	h = perdure.Attach[view.Payload](q.engine, id)
-	if run != "" {
-		h = h.OfRun(run)
-	}
-	return h, id, run, nil
+	return perdure.Attach[view.Payload](q.engine, id).OfRun(run), id, run, nil
 }
 
 // described returns the run that the address names, and its description.

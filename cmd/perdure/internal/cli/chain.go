@@ -22,11 +22,7 @@ func (w *whichRun) flag(cmd *cobra.Command) {
 
 // of returns the handle to a workflow, or to one of its runs.
 func (w *whichRun) of(e *perdure.Engine, id string) perdure.Handle[json.RawMessage] {
-	h := e.Workflow(id)
-	if w.id == "" {
-		return h
-	}
-	return h.OfRun(w.id)
+	return e.Workflow(id).OfRun(w.id)
 }
 
 // explain says that the run, not the workflow, does not exist.
