@@ -111,7 +111,7 @@ func (p *ledgerPage) errors(q *request, filter view.AttemptFilter) error {
 	if err != nil {
 		return err
 	}
-	from, to := filter.Since, filter.Until
+	to := filter.Until
 	if to.IsZero() {
 		to = q.now
 	}
@@ -128,7 +128,8 @@ func (p *ledgerPage) errors(q *request, filter view.AttemptFilter) error {
 		p.Failed, p.From, filter.Since = view.MaxErrors, first, first
 	}
 	filter.Limit = 0 // all from there on
-	if from = filter.Since; from.IsZero() {
+	from := filter.Since
+	if from.IsZero() {
 		from = first
 	}
 	if from.IsZero() || !from.Before(to) {
