@@ -428,7 +428,7 @@ func (s CallState) OfEntity() bool { return len(s) > 0 && s[0] == '#' }
 type InboxRead struct {
 	After int64    // only messages with higher numbers
 	Limit int      // at most so many; 0: all
-	Of    []string // only those for runs of these workflow IDs, by an index; nil: for any
+	Of    []string // only those for runs of these workflow IDs, by an index; one named twice counts once; nil: for any
 }
 
 // Message is a message to a run or another entity.

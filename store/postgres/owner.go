@@ -70,7 +70,7 @@ func (h *handle) Inbox(ctx context.Context, partitions []int, read store.InboxRe
 			query, args = selectInboxOfDistributed, []any{homes, read.After, atMost(read.Limit), partitions, read.Of}
 		case read.Of != nil:
 			slices.Sort(homes)
-			query, args = selectInboxOf, []any{slices.Compact(homes), read.After, atMost(read.Limit), partitions, read.Of}
+			query, args = selectInboxOf, []any{slices.Compact(homes), read.After, atMost(read.Limit), partitions, slices.Compact(slices.Sorted(slices.Values(read.Of)))}
 		case h.distributed:
 			wards, err := c.one(ctx, `SELECT 1 WHERE `+hasWards, nil, new(int))
 			if err != nil {

@@ -295,7 +295,7 @@ var inboxChecks = []check{
 		of := func(limit int, runs ...store.Run) (got []string) {
 			read := store.InboxRead{Limit: limit, Of: []string{"nobody"}}
 			for _, r := range runs {
-				read.Of = append(read.Of, r.WorkflowID)
+				read.Of = append(read.Of, r.WorkflowID, r.WorkflowID)
 			}
 			for {
 				page, err := f.store.Inbox(f.Context(), []int{f.partition}, read)
