@@ -13,9 +13,13 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // rooms are those whose lines order commit and effect, fence, tell twice from once, count, and
@@ -51,6 +55,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	torture := flags.String("torture", "", "let perdure torture look for planted faults of the protocol, on the database with this `URL`")
 	long := flags.Duration("for", 10*time.Minute, "how long it may look for each")
 	patient := flags.Duration("timeout", 4*time.Minute, "after this time tests that do not end have found it")
+	lanes := flags.Int("lanes", runtime.NumCPU(), "how `many` are tried beside each other")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -75,21 +80,34 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "%d of %d faults, seed %d.\n", len(sample), all, *seed)
-	l := &lab{root: root, patient: *patient}
-	var score tally
-	for i, m := range sample {
-		if *list {
-			fmt.Fprintf(out, "%s:%d %s: %s\n", m.File, m.Line, m.Fault, clip(m.Was))
-			continue
-		}
-		v, err := l.try(ctx, m)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(out, "%3d/%d %s:%d %s: %s\n\t%s\n", i+1, len(sample), m.File, m.Line, m.Fault, clip(m.Was), score.add(m, v, known))
-	}
 	if *list {
+		for _, m := range sample {
+			fmt.Fprintf(out, "%s:%d %s: %s\n", m.File, m.Line, m.Fault, clip(m.Was))
+		}
 		return nil
+	}
+	l := &lab{root: root, patient: *patient}
+	var mu sync.Mutex // of score and out
+	var score tally
+	tries, ctx := errgroup.WithContext(ctx)
+	tries.SetLimit(max(*lanes, 1)) // one compiles while another is tested
+	for i, m := range sample {
+		tries.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			v, err := l.try(ctx, m)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			fmt.Fprintf(out, "%3d/%d %s:%d %s: %s\n\t%s\n", i+1, len(sample), m.File, m.Line, m.Fault, clip(m.Was), score.add(m, v, known))
+			return nil
+		})
+	}
+	if err := tries.Wait(); err != nil {
+		return err
 	}
 	return score.end(out)
 }
