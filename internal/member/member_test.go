@@ -1,10 +1,12 @@
 package member
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -129,6 +131,17 @@ type cut struct {
 	mu    sync.Mutex
 	off   bool
 	hangs bool // claims do not return before their context ends
+	keeps bool // releases fail
+}
+
+func (c *cut) Release(ctx context.Context, node string, partitions []int) error {
+	c.mu.Lock()
+	keeps := c.keeps
+	c.mu.Unlock()
+	if keeps {
+		return &store.UnavailableError{Op: "release", Err: errors.New("the line is cut")}
+	}
+	return c.Owner.Release(ctx, node, partitions)
 }
 
 func (c *cut) Claim(ctx context.Context, node string, partitions []int) ([]store.Ownership, error) {
@@ -173,12 +186,17 @@ var quiet = logs.New(slog.New(slog.DiscardHandler), false)
 
 func begin(t *testing.T, db store.Store, name string, supersede bool) *node {
 	t.Helper()
+	return beginLogging(t, db, name, supersede, quiet)
+}
+
+func beginLogging(t *testing.T, db store.Store, name string, supersede bool, log *logs.Log) *node {
+	t.Helper()
 	n := &node{holder: newHolder(), line: &cut{Owner: db}}
 	var ctx context.Context
 	ctx, n.end = context.WithCancel(t.Context())
 	n.Member = New(ctx, Config{
 		Store: n.line, Shared: true, Name: name, Lease: term, Supersede: supersede,
-		Clock: clock.New(time.Now().UnixNano()), Watch: outage.New(quiet), Holder: n.holder, Log: quiet,
+		Clock: clock.New(time.Now().UnixNano()), Watch: outage.New(quiet), Holder: n.holder, Log: log,
 	})
 	if err := n.Join(ctx); err != nil {
 		t.Fatal(err)
@@ -273,6 +291,35 @@ func TestPartitionsAtWorkStay(t *testing.T) {
 		pass(moveAgain + term)
 		demand(t, "a", len(a.holder.open()), 4)
 		demand(t, "b", len(b.holder.open()), 4)
+	})
+}
+
+// TestE91_AHandoverThatFailsIsLogged: with the reason. The node goes on with what it could not hand
+// over, and tries again.
+func TestE91_AHandoverThatFailsIsLogged(t *testing.T) {
+	inGroup(t, func(t *testing.T, db store.Store) {
+		var text bytes.Buffer
+		a := beginLogging(t, db, "a", false, logs.New(slog.New(slog.NewTextHandler(&text, nil)), false))
+		fail := func(keeps bool) {
+			a.line.mu.Lock()
+			defer a.line.mu.Unlock()
+			a.line.keeps = keeps
+		}
+		fail(true)
+		b := begin(t, db, "b", false)
+		a.Kick()
+		pass(time.Millisecond)
+		demand(t, "b", len(b.holder.open()), 0)
+		if said := text.String(); !strings.Contains(said, "event=partitions_kept") || !strings.Contains(said, "the line is cut") || strings.Contains(said, "event=partitions_given") {
+			t.Errorf("the log says %q", said)
+		}
+		fail(false)
+		pass(2 * term)
+		demand(t, "a", len(a.holder.open()), 4)
+		demand(t, "b", len(b.holder.open()), 4)
+		if said := text.String(); !strings.Contains(said, "event=partitions_given") {
+			t.Errorf("the log says %q", said)
+		}
 	})
 }
 
