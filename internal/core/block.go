@@ -50,87 +50,87 @@ func BlockFault(p *retry.Policy) string {
 	return ""
 }
 
-// StartBlock begins a block of code. The policy must not change afterwards. In a replay the
+// Start begins a block of code. The policy must not change afterwards. In a replay the
 // recorded policy is in force.
-func (r *Run) StartBlock(policy *retry.Policy) *Block {
-	e := history.Event{Kind: history.BlockStarted, Call: r.calls.lastCall + 1}
+func (b Blocks) Start(policy *retry.Policy) *Block {
+	e := history.Event{Kind: history.BlockStarted, Call: b.calls.lastCall + 1}
 	if !policy.IsZero() {
 		e.Policy = policy
 	}
-	r.command(e)
-	return r.calls.blocks[r.calls.lastCall]
+	b.code.command(e)
+	return b.calls.blocks[b.calls.lastCall]
 }
 
 // Tried adds a try to the ledger and, if no other try follows, counts the block. A replay
 // only adds it to the totals.
-func (r *Run) Tried(b *Block, t Try) {
-	c := &b.call
+func (b Blocks) Tried(block *Block, t Try) {
+	c := &block.call
 	c.attempt, c.QueuedAt, c.StartedAt = t.Number, t.Started, t.Started
 	outcome, reason := Completed, string(retry.ReasonSucceeded)
 	if t.Failure != nil {
 		outcome, reason = Failed, string(t.Reason)
 		c.Failures = t.Number
-		c.remember(t.Number, t.Failure, r.journal.now)
+		c.remember(t.Number, t.Failure, b.journal.now)
 	}
 	var next int64
 	if t.Retry && t.Delay > 0 {
-		next = addTime(r.journal.now, t.Delay)
+		next = addTime(b.journal.now, t.Delay)
 	}
 	detail := AttemptDetail{Delay: t.Delay, Next: next, Rule: t.Rule + 1}
 	switch {
 	case t.Failure == nil && t.Number == 1:
-	case r.replaying || r.journal.out == nil:
-		c.Totals.add(outcome, t.Started, t.Started, r.journal.now, t.Delay)
+	case b.journal.out == nil:
+		c.Totals.add(outcome, t.Started, t.Started, b.journal.now, t.Delay)
 	case t.Failure == nil:
-		r.ledger.record(c, outcome, nil, reason, r.journal.now)
+		b.ledger.record(c, outcome, nil, reason, b.journal.now)
 	default:
 		detail.Judged = newJudged(outcome, t.Failure, t.Decision)
-		r.ledger.append(c, outcome, t.Failure, reason, detail, r.journal.now)
+		b.ledger.append(c, outcome, t.Failure, reason, detail, b.journal.now)
 	}
 	if !t.Retry {
-		r.countBlock(b, t.Failure == nil, t.Reason)
+		b.count(block, t.Failure == nil, t.Reason)
 	}
 }
 
-// countBlock counts a block that has ended. No event says so: the turn in which the code
+// count counts a block that has ended. No event says so: the turn in which the code
 // leaves the block counts it.
-func (r *Run) countBlock(b *Block, succeeded bool, reason retry.Reason) {
-	if r.replaying || r.journal.out == nil {
+func (b Blocks) count(block *Block, succeeded bool, reason retry.Reason) {
+	if b.journal.out == nil {
 		return
 	}
 	end := history.Event{Kind: history.CallFailed, Retry: &history.Summary{Exhausted: reason.Exhausts()}}
 	switch {
-	case succeeded && b.call.attempt == 1:
-		r.journal.out.Tallies = append(r.journal.out.Tallies, Tally{Name: BlockName, Took: b.call.took(&end, r.journal.now), FirstTry: 1, Attempts: 1})
+	case succeeded && block.call.attempt == 1:
+		b.journal.out.Tallies = append(b.journal.out.Tallies, Tally{Name: BlockName, Took: block.call.took(&end, b.journal.now), FirstTry: 1, Attempts: 1})
 		return
 	case succeeded:
 		end.Kind = history.CallCompleted
 	case reason == retry.ReasonCanceled:
 		end.Kind = history.CallCanceled
 	}
-	r.journal.out.Tallies = append(r.journal.out.Tallies, b.call.tally(&end, r.journal.now))
+	b.journal.out.Tallies = append(b.journal.out.Tallies, block.call.tally(&end, b.journal.now))
 }
 
 // EndBackoff counts a block that ends during a backoff, without its next try.
-func (r *Run) EndBackoff(b *Block, reason retry.Reason) {
-	b.call.attempt = b.call.Failures
-	r.countBlock(b, false, reason)
+func (b Blocks) EndBackoff(block *Block, reason retry.Reason) {
+	block.call.attempt = block.call.Failures
+	b.count(block, false, reason)
 }
 
-// EndBlock removes a block that the code has left.
-func (r *Run) EndBlock(b *Block) { delete(r.calls.blocks, b.Number()) }
+// Leave removes a block that the code has left.
+func (b Blocks) Leave(block *Block) { delete(b.calls.blocks, block.Number()) }
 
-// StartBackoff begins the timer before the next try of a block.
-func (r *Run) StartBackoff(b *Block, t Try) *Call {
-	return r.begin(history.Event{
-		Kind: history.TimerStarted, Call: r.calls.lastCall + 1, Name: "backoff", Due: addTime(r.journal.now, t.Delay),
-		Block: b.Number(), Attempt: t.Number, Failure: t.Failure,
+// Backoff begins the timer before the next try of a block.
+func (b Blocks) Backoff(block *Block, t Try) *Call {
+	return b.code.begin(history.Event{
+		Kind: history.TimerStarted, Call: b.calls.lastCall + 1, Name: "backoff", Due: addTime(b.journal.now, t.Delay),
+		Block: block.Number(), Attempt: t.Number, Failure: t.Failure,
 	})
 }
 
 // TooLate reports whether Within had passed when the code woke up after a backoff.
-func (r *Run) TooLate(b *Block) bool {
-	late := !b.forced && r.journal.now > withinEnd(b.call.First, b.call.Policy.Within)
-	b.forced = false
+func (b Blocks) TooLate(block *Block) bool {
+	late := !block.forced && b.journal.now > withinEnd(block.call.First, block.call.Policy.Within)
+	block.forced = false
 	return late
 }

@@ -7,79 +7,79 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// controlRun carries out an operation on the run and records the outcome. An operation that
+// control carries out an operation on the run and records the outcome. An operation that
 // an earlier run of the chain carried out is only answered.
-func (r *Run) controlRun(in Control) {
-	outcome, note := r.answerRun(in)
-	paused := r.journal.paused != nil
-	r.recordRunOutcome(in, outcome, note)
+func (q requests) control(in Control) {
+	outcome, note := q.answer(in)
+	paused := q.journal.paused != nil
+	q.recordOutcome(in, outcome, note)
 	if outcome != Applied {
 		return
 	}
 	switch in.Operation {
 	case CancelTheRun:
-		r.emit(history.Event{Kind: history.RunCancelRequested, Reason: in.Reason, By: in.By, Operation: in.named()})
+		q.facts.emit(history.Event{Kind: history.RunCancelRequested, Reason: in.Reason, By: in.By, Operation: in.named()})
 	case TerminateTheRun:
-		r.emit(history.Event{Kind: history.RunTerminated, Reason: in.Reason, By: in.By, Operation: in.named()})
+		q.facts.emit(history.Event{Kind: history.RunTerminated, Reason: in.Reason, By: in.By, Operation: in.named()})
 	case SignalTheRun:
-		r.emit(history.Event{
+		q.facts.emit(history.Event{
 			Kind: history.SignalReceived, Name: in.Signal, ID: in.signalID(), Input: in.Value, By: in.By, Operation: in.named(),
 		})
 	case PauseTheRun:
 		// No attempt starts while the run is paused. What happens meanwhile is recorded, and the code
 		// sees it when the run is resumed. An attempt in flight may end.
-		for _, c := range r.calls.sorted() {
+		for _, c := range q.calls.sorted() {
 			if c.attempted() && c.Pause == nil && c.state != Quarantined && c.state != InDoubt {
-				r.operations().halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.journal.now, OfRun: true})
+				q.operations.halt(c, &Pause{By: in.By, Reason: in.Reason, At: q.journal.now, OfRun: true})
 			}
 		}
 	case ResumeTheRun:
-		for _, c := range r.calls.sorted() {
+		for _, c := range q.calls.sorted() {
 			if paused && c.Pause != nil && c.Pause.OfRun {
-				r.operations().unpause(c)
+				q.operations.unpause(c)
 			}
 		}
-		if d, is := r.row.parkedForCrash(); is && !paused {
-			r.row.releaseCode(d)
+		if d, is := q.row.parkedForCrash(); is && !paused {
+			q.row.releaseCode(d)
 		}
 	case ResetTheRun:
-		r.resetRun(in)
+		q.reset(in)
 	}
 }
 
-// answerRun returns the outcome of an operation on the run, without carrying it out.
-func (r *Run) answerRun(in Control) (outcome, note string) {
+// answer returns the outcome of an operation on the run, without carrying it out.
+func (q requests) answer(in Control) (outcome, note string) {
 	switch {
-	case r.chainOperationIDs.has(in.ID):
+	case q.facts.chainOperationIDs.has(in.ID):
 		return Unchanged, "it was carried out on an earlier run of the chain"
-	case r.journal.ofOtherChain(in.Chain):
+	case q.journal.ofOtherChain(in.Chain):
 		return Unchanged, "it was asked of the runs of another chain"
 	}
 	switch in.Operation {
 	case TerminateTheRun:
 	case CancelTheRun:
-		if r.journal.cancellation.requested {
+		if q.journal.cancellation.requested {
 			return Unchanged, "it was asked to cancel before"
 		}
 	case SignalTheRun:
 		switch {
-		case r.signals.ids.has(signalKey(in.Signal, in.signalID())):
+		case q.signals.ids.has(signalKey(in.Signal, in.signalID())):
 			return Unchanged, "it has received this signal before"
-		case !in.Unanswered() && r.signals.full(r.row.state.Full) && !r.signals.awaits(in.Signal): // an unanswered sender learned it from the store
+		case !in.Unanswered() && q.signals.full(q.row.state.Full) && !q.signals.awaits(in.Signal): // an unanswered sender learned it from the store
 			return Refused, "it has as many unread signals as it may have, or too many with keys came within " + KeepKeys.String()
 		}
 	case PauseTheRun:
-		if r.journal.paused != nil {
+		if q.journal.paused != nil {
 			return Unchanged, "it is paused already"
 		}
-		for _, c := range r.calls.byNumber {
+		for _, c := range q.calls.byNumber {
 			if inFlight(c.state) {
 				return Applied, "attempts that are running may end; no other starts until the run is resumed"
 			}
 		}
 	case ResumeTheRun:
-		switch _, crashed := r.row.parkedForCrash(); {
-		case r.journal.paused != nil:
+		switch _, crashed := q.row.parkedForCrash(); {
+		case q.journal.paused != nil:
 		case crashed:
 			return Applied, "its code is tried again"
 		default:
@@ -91,11 +91,11 @@ func (r *Run) answerRun(in Control) (outcome, note string) {
 		}
 		return Applied, in.Cut.String()
 	case MoveTheRun:
-		outcome, note = WouldMove(r.row.pin, &in)
+		outcome, note = WouldMove(q.row.pin, &in)
 		switch {
 		case outcome == Applied:
-			note = "from build " + r.row.pin
-		case r.row.pin == "":
+			note = "from build " + q.row.pin
+		case q.row.pin == "":
 			note += ": its workflow is not workflow.Pinned, or was not when it began, or its code has not begun"
 		}
 		return outcome, note
@@ -105,30 +105,30 @@ func (r *Run) answerRun(in Control) (outcome, note string) {
 	return Applied, ""
 }
 
-// recordRunOutcome records the outcome of an operation on the run, if a caller waits for it.
-func (r *Run) recordRunOutcome(in Control, outcome, note string) {
+// recordOutcome records the outcome of an operation on the run, if a caller waits for it.
+func (q requests) recordOutcome(in Control, outcome, note string) {
 	if in.Unanswered() {
 		if outcome != Applied {
-			r.journal.out.Dropped++
+			q.journal.out.Dropped++
 		}
 		return
 	}
-	r.journal.out.Answered = true
-	r.emit(history.Event{
+	q.journal.out.Answered = true
+	q.facts.emit(history.Event{
 		Kind: history.RunControlled, Call: in.Call, Name: cmp.Or(in.Signal, in.To), ID: in.ID, Operation: string(in.Operation),
 		By: in.By, Reason: in.Reason, Outcome: outcome, Note: note,
 	})
 }
 
-// resetRun closes the run, and the next run of its chain continues from a call. The code
+// reset closes the run, and the next run of its chain continues from a call. The code
 // does not run, so the turn says CodeDeferred.
-func (r *Run) resetRun(in Control) {
-	id := NextRunID(r.journal.start.Run, r.journal.now)
-	r.journal.append(history.Event{Kind: history.CodeDeferred})
-	in.Cut.reset = in.Cut.Reset(&r.journal.start, id, r.journal.now, in)
-	in.Cut.reset.Carried.Admission = r.admission.ticket
-	r.journal.out.Base = in.Cut
-	r.emit(history.Event{
+func (q requests) reset(in Control) {
+	id := NextRunID(q.journal.start.Run, q.journal.now)
+	q.journal.append(history.Event{Kind: history.CodeDeferred})
+	in.Cut.reset = in.Cut.Reset(&q.journal.start, id, q.journal.now, in)
+	in.Cut.reset.Carried.Admission = q.admission.ticket
+	q.journal.out.Base = in.Cut
+	q.facts.emit(history.Event{
 		Kind: history.RunContinued, Call: in.Call, Initiator: history.ResetOfRun, ID: id, Attempt: 1,
 		Operation: string(in.Operation), By: in.By, Reason: in.Reason,
 	})
@@ -141,21 +141,21 @@ func (r *Run) resetRun(in Control) {
 // signals stay as they are: the code gives them up when it is back, whatever came meanwhile.
 
 // cancelOpen does for code that is away what a request to cancel the run asks for.
-func (r *Run) cancelOpen() {
-	if !r.journal.cancellation.untold {
+func (q requests) cancelOpen() {
+	if !q.journal.cancellation.untold {
 		return
 	}
-	for _, c := range r.calls.sorted() {
+	for _, c := range q.calls.sorted() {
 		switch {
 		case c.Shielded || c.cancelRequested:
 		case c.attempted() && c.state != Dispatched && c.state != Remote:
-			r.attempts.closeWaiting(c, r.journal.now)
-		case !r.journal.cancellation.fresh: // the turn that took the request has asked them
+			q.attempts.closeWaiting(c, q.journal.now)
+		case !q.journal.cancellation.fresh: // the turn that took the request has asked them
 		case c.attempted():
-			r.attempts.interrupt(c, false)
+			q.attempts.interrupt(c, false)
 		case c.awaitsRun():
-			r.children().cancel(c)
+			q.facts.children().cancel(c)
 		}
 	}
-	r.journal.cancellation.fresh = false
+	q.journal.cancellation.fresh = false
 }

@@ -31,7 +31,11 @@ var insides = []inside{
 		children:   child
 		operations: operate
 		retries:    runretry
-		run:        run chain events replay command block update cut runcontrol step
+		facts:      chain events
+		code:       code replay cut
+		blocks:     block
+		requests:   update runcontrol
+		run:        run command step
 		gates:      standing gate gateoperate
 		schedules:  fire timetable
 	`},
