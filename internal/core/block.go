@@ -17,6 +17,7 @@ type Block struct {
 	call   Call  // the block as ledger and row show it; its tries are the attempts
 	wait   *Call // the latest backoff, nil for none
 	forced bool  // an operator wants the next try regardless of the time
+	code   *code // that retries it
 }
 
 // Number returns the block's number among the calls of its run.
@@ -50,87 +51,89 @@ func BlockFault(p *retry.Policy) string {
 	return ""
 }
 
-// Start begins a block of code. The policy must not change afterwards. In a replay the
+// StartBlock begins a block of code. The policy must not change afterwards. In a replay the
 // recorded policy is in force.
-func (b Blocks) Start(policy *retry.Policy) *Block {
-	e := history.Event{Kind: history.BlockStarted, Call: b.calls.lastCall + 1}
+func (r *Run) StartBlock(policy *retry.Policy) *Block {
+	e := history.Event{Kind: history.BlockStarted}
 	if !policy.IsZero() {
 		e.Policy = policy
 	}
-	b.code.command(e)
-	return b.calls.blocks[b.calls.lastCall]
+	r.code.begin(e)
+	b := r.calls.blocks[r.calls.lastCall]
+	b.code = &r.code
+	return b
 }
 
 // Tried adds a try to the ledger and, if no other try follows, counts the block. A replay
 // only adds it to the totals.
-func (b Blocks) Tried(block *Block, t Try) {
-	c := &block.call
+func (b *Block) Tried(t Try) {
+	c := &b.call
 	c.attempt, c.QueuedAt, c.StartedAt = t.Number, t.Started, t.Started
 	outcome, reason := Completed, string(retry.ReasonSucceeded)
 	if t.Failure != nil {
 		outcome, reason = Failed, string(t.Reason)
 		c.Failures = t.Number
-		c.remember(t.Number, t.Failure, b.journal.now)
+		c.remember(t.Number, t.Failure, b.code.journal.now)
 	}
 	var next int64
 	if t.Retry && t.Delay > 0 {
-		next = addTime(b.journal.now, t.Delay)
+		next = addTime(b.code.journal.now, t.Delay)
 	}
 	detail := AttemptDetail{Delay: t.Delay, Next: next, Rule: t.Rule + 1}
 	switch {
 	case t.Failure == nil && t.Number == 1:
-	case b.journal.out == nil:
-		c.Totals.add(outcome, t.Started, t.Started, b.journal.now, t.Delay)
+	case b.code.journal.out == nil:
+		c.Totals.add(outcome, t.Started, t.Started, b.code.journal.now, t.Delay)
 	case t.Failure == nil:
-		b.ledger.record(c, outcome, nil, reason, b.journal.now)
+		b.code.ledger.record(c, outcome, nil, reason, b.code.journal.now)
 	default:
 		detail.Judged = newJudged(outcome, t.Failure, t.Decision)
-		b.ledger.append(c, outcome, t.Failure, reason, detail, b.journal.now)
+		b.code.ledger.append(c, outcome, t.Failure, reason, detail, b.code.journal.now)
 	}
 	if !t.Retry {
-		b.count(block, t.Failure == nil, t.Reason)
+		b.count(t.Failure == nil, t.Reason)
 	}
 }
 
 // count counts a block that has ended. No event says so: the turn in which the code
 // leaves the block counts it.
-func (b Blocks) count(block *Block, succeeded bool, reason retry.Reason) {
-	if b.journal.out == nil {
+func (b *Block) count(succeeded bool, reason retry.Reason) {
+	if b.code.journal.out == nil {
 		return
 	}
 	end := history.Event{Kind: history.CallFailed, Retry: &history.Summary{Exhausted: reason.Exhausts()}}
 	switch {
-	case succeeded && block.call.attempt == 1:
-		b.journal.out.Tallies = append(b.journal.out.Tallies, Tally{Name: BlockName, Took: block.call.took(&end, b.journal.now), FirstTry: 1, Attempts: 1})
+	case succeeded && b.call.attempt == 1:
+		b.code.journal.out.Tallies = append(b.code.journal.out.Tallies, Tally{Name: BlockName, Took: b.call.took(&end, b.code.journal.now), FirstTry: 1, Attempts: 1})
 		return
 	case succeeded:
 		end.Kind = history.CallCompleted
 	case reason == retry.ReasonCanceled:
 		end.Kind = history.CallCanceled
 	}
-	b.journal.out.Tallies = append(b.journal.out.Tallies, block.call.tally(&end, b.journal.now))
+	b.code.journal.out.Tallies = append(b.code.journal.out.Tallies, b.call.tally(&end, b.code.journal.now))
 }
 
 // EndBackoff counts a block that ends during a backoff, without its next try.
-func (b Blocks) EndBackoff(block *Block, reason retry.Reason) {
-	block.call.attempt = block.call.Failures
-	b.count(block, false, reason)
+func (b *Block) EndBackoff(reason retry.Reason) {
+	b.call.attempt = b.call.Failures
+	b.count(false, reason)
 }
 
 // Leave removes a block that the code has left.
-func (b Blocks) Leave(block *Block) { delete(b.calls.blocks, block.Number()) }
+func (b *Block) Leave() { delete(b.code.calls.blocks, b.Number()) }
 
-// Backoff begins the timer before the next try of a block.
-func (b Blocks) Backoff(block *Block, t Try) *Call {
+// Backoff begins the timer before the next try.
+func (b *Block) Backoff(t Try) *Call {
 	return b.code.begin(history.Event{
-		Kind: history.TimerStarted, Call: b.calls.lastCall + 1, Name: "backoff", Due: addTime(b.journal.now, t.Delay),
-		Block: block.Number(), Attempt: t.Number, Failure: t.Failure,
+		Kind: history.TimerStarted, Name: "backoff", Due: addTime(b.code.journal.now, t.Delay),
+		Block: b.Number(), Attempt: t.Number, Failure: t.Failure,
 	})
 }
 
 // TooLate reports whether Within had passed when the code woke up after a backoff.
-func (b Blocks) TooLate(block *Block) bool {
-	late := !block.forced && b.journal.now > withinEnd(block.call.First, block.call.Policy.Within)
-	block.forced = false
+func (b *Block) TooLate() bool {
+	late := !b.forced && b.code.journal.now > withinEnd(b.call.First, b.call.Policy.Within)
+	b.forced = false
 	return late
 }

@@ -30,8 +30,9 @@ func (k *code) advance() error {
 	return err
 }
 
-// begin issues a command that begins a call and returns the call.
+// begin issues a command that begins the next call and returns the call.
 func (k *code) begin(e history.Event) *Call {
+	e.Call = k.calls.lastCall + 1
 	k.limitPending(&e)
 	k.command(e)
 	return k.calls.opened
@@ -211,4 +212,30 @@ func (k *code) resetCopiedCalls() {
 			k.calls.setState(c, "")
 		}
 	}
+}
+
+// A request to cancel the run has its place in history, and what ends after it ends canceled.
+// Code that is there gives up its calls itself, in the same step. While it is away (missing,
+// parked, paused), the machine does for it what cannot wait: no further attempt starts, those
+// in flight are asked to end, and awaited children are asked to cancel. Timers and waits for
+// signals stay as they are: the code gives them up when it is back, whatever came meanwhile.
+
+// cancelOpen does for code that is away what a request to cancel the run asks for.
+func (k *code) cancelOpen() {
+	if !k.journal.cancellation.untold {
+		return
+	}
+	for _, c := range k.calls.sorted() {
+		switch {
+		case c.Shielded || c.cancelRequested:
+		case c.attempted() && c.state != Dispatched && c.state != Remote:
+			k.attempts.closeWaiting(c, k.journal.now)
+		case !k.journal.cancellation.fresh: // the turn that took the request has asked them
+		case c.attempted():
+			k.attempts.interrupt(c, false)
+		case c.awaitsRun():
+			k.facts.children().cancel(c)
+		}
+	}
+	k.journal.cancellation.fresh = false
 }

@@ -30,7 +30,7 @@ type StartCall struct {
 
 // StartCall begins an activity call or an inline step.
 func (r *Run) StartCall(s StartCall) *Call {
-	e := history.Event{Kind: s.Kind, Call: r.calls.lastCall + 1, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input, Gates: s.Gates, Priority: s.Priority, Shielded: s.Shielded, Verify: s.Verify}
+	e := history.Event{Kind: s.Kind, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input, Gates: s.Gates, Priority: s.Priority, Shielded: s.Shielded, Verify: s.Verify}
 	if s.Policy != nil && !s.Policy.IsZero() {
 		e.Policy = s.Policy
 	}
@@ -39,31 +39,30 @@ func (r *Run) StartCall(s StartCall) *Call {
 
 // StartTimer begins a timer that fires d from now.
 func (r *Run) StartTimer(name string, d time.Duration) *Call {
-	return r.code.begin(history.Event{Kind: history.TimerStarted, Call: r.calls.lastCall + 1, Name: name, Due: addTime(r.journal.now, d)})
+	return r.code.begin(history.Event{Kind: history.TimerStarted, Name: name, Due: addTime(r.journal.now, d)})
 }
 
 // StartDeadline begins the timer that is the deadline of a block of code, d from now. If
 // block is 0, the timer's own number stands for the block.
 func (r *Run) StartDeadline(block int64, name string, d time.Duration) *Call {
-	n := r.calls.lastCall + 1
-	return r.code.begin(history.Event{Kind: history.TimerStarted, Call: n, Name: name, Due: addTime(r.journal.now, d), Block: cmp.Or(block, n)})
+	return r.code.begin(history.Event{Kind: history.TimerStarted, Name: name, Due: addTime(r.journal.now, d), Block: cmp.Or(block, r.NextCall())})
 }
 
 // AwaitSignal begins to wait for the next signal of a name. A buffered signal is received
 // immediately.
 func (r *Run) AwaitSignal(name string) *Call {
-	return r.code.begin(history.Event{Kind: history.SignalAwaited, Call: r.calls.lastCall + 1, Name: name})
+	return r.code.begin(history.Event{Kind: history.SignalAwaited, Name: name})
 }
 
 // Send sends a signal to the latest run of a workflow ID.
 func (r *Run) Send(workflowID, signal string, value history.Payload) {
-	r.code.begin(history.Event{Kind: history.SignalSent, Call: r.calls.lastCall + 1, Name: signal, ID: workflowID, Input: value})
+	r.code.begin(history.Event{Kind: history.SignalSent, Name: signal, ID: workflowID, Input: value})
 }
 
 // SideEffect records and returns the value of f. A replay returns the recorded value
 // without calling f. If f returns an error, SideEffect returns it and records nothing.
 func (r *Run) SideEffect(name string, f func() (history.Payload, error)) (history.Payload, error) {
-	e := history.Event{Kind: history.SideEffectRecorded, Call: r.calls.lastCall + 1, Name: name}
+	e := history.Event{Kind: history.SideEffectRecorded, Name: name}
 	if !r.code.onRecord() {
 		var err error
 		if e.Result, err = f(); err != nil {
@@ -86,19 +85,14 @@ func (r *Run) Cancel(c *Call, abandon bool) {
 	case c.Kind == history.DetachedScheduled && !abandon: // the reply comes soon and is worth knowing
 	case c.cancelRequested && !abandon:
 	default:
-		r.code.command(r.cancelRequest(c, abandon))
+		// History does not say how far a call came after its first attempt started, so the command
+		// must hold what the code is told of it.
+		e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched && c.state != Remote && !c.awaitsRun()}
+		if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.code.onRecord() {
+			e.Failure, e.Retry = abortedFailure(c), r.ledger.summaryNow(c)
+		}
+		r.code.command(e)
 	}
-}
-
-// cancelRequest returns the command that gives a call up. History does not say how far a
-// call came after its first attempt started, so the command must hold what the code is told
-// of it.
-func (r *Run) cancelRequest(c *Call, abandon bool) history.Event {
-	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched && c.state != Remote && !c.awaitsRun()}
-	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.code.onRecord() {
-		e.Failure, e.Retry = abortedFailure(c), r.ledger.summaryNow(c)
-	}
-	return e
 }
 
 // Return puts a received signal back to its place before all later ones. The call is then
@@ -148,15 +142,14 @@ func (r *Run) Fail(f *history.Failure, canceled, replaced bool) {
 // StartChild starts a run under a workflow ID of its own. The message that starts it is
 // part of the turn.
 func (r *Run) StartChild(s StartChild) *Call {
-	call := r.calls.lastCall + 1
 	if s.WorkflowID == "" {
 		s.WorkflowID = r.ChildID(s.Workflow)
 	}
 	e := history.Event{
-		Kind: history.ChildScheduled, Call: call, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
+		Kind: history.ChildScheduled, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
 		Policy: s.Retry, Priority: s.Priority, Trace: s.Trace, Shielded: s.Shielded,
 		Child: &history.Child{
-			Run: ChildRunID(r.journal.start.Run, call, r.journal.now), OnParentClose: s.OnParentClose, Reuse: s.Reuse, Memo: s.Memo, Attributes: s.Attributes, Key: s.Key, Weight: s.Weight,
+			Run: ChildRunID(r.journal.start.Run, r.NextCall(), r.journal.now), OnParentClose: s.OnParentClose, Reuse: s.Reuse, Memo: s.Memo, Attributes: s.Attributes, Key: s.Key, Weight: s.Weight,
 			Headers: history.HeaderChanges(r.journal.start.Headers, s.Headers), RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout,
 		},
 	}
@@ -175,7 +168,7 @@ func (r *Run) StartChild(s StartChild) *Call {
 // separates the children of different runs of the parent's workflow ID, such as earlier
 // attempts.
 func (r *Run) ChildID(name string) string {
-	call := r.calls.lastCall + 1
+	call := r.NextCall()
 	parent := r.journal.identity(call)
 	id := fmt.Sprintf("%s/%s/%d-%s", parent.WorkflowID, name, call, parent.Run[strings.LastIndexByte(parent.Run, '-')+1:])
 	if len(id) > history.MaxID || history.Reserved(id) != "" {
@@ -242,7 +235,7 @@ func (r *Run) Version(change string, least, latest int) int {
 	switch {
 	case known:
 	case recorded != nil || !r.code.onRecord():
-		r.code.command(history.Event{Kind: history.VersionMarked, Call: r.calls.lastCall + 1, Name: change, Version: v})
+		r.code.begin(history.Event{Kind: history.VersionMarked, Name: change, Version: v})
 	default:
 		r.facts.setVersion(change, v)
 	}

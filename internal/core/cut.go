@@ -271,7 +271,7 @@ func (c *Cut) Reset(source *history.Start, run string, now int64, in Control) *h
 	carried := history.Carried{}
 	if source.Carried != nil {
 		carried = *source.Carried
-		carried.Admission = nil // requests.reset hands on that of an open run
+		carried.Admission = nil // resetRun hands on that of an open run
 	}
 	carried.Asked = slices.Clone(c.operationIDs)
 	if in.ID != "" && !slices.Contains(carried.Asked, in.ID) {

@@ -92,7 +92,7 @@ func TestE99_WhatCannotBeHandedOnIsRefused(t *testing.T) {
 		t.Fatal("it takes more")
 	}
 	r.journal.out = &Turn{}
-	r.requests().update(UpdateArrived{Name: "add", ID: "one more", Asker: "somebody"})
+	r.handleUpdate(UpdateArrived{Name: "add", ID: "one more", Asker: "somebody"})
 	if len(r.journal.out.Replies) != 1 || r.journal.out.Replies[0].Failure.TypeName() != "perdure.LimitError" {
 		t.Errorf("an update more was answered %+v", r.journal.out.Replies)
 	}

@@ -11,11 +11,11 @@ import (
 // what it did by what it returns, and by the turn that it fills.
 //
 //	Run         takes inputs, lets time pass, closes the run
-//	requests    on the run itself: operators' and updates
-//	blocks      retried blocks of code: their tries
+//	operations  operators' requests on calls and on the run
+//	blocks      blocks of code that the code retries
 //	code        runs the code, replays it and compares it with the record
-//	facts       applies events; what they say of the whole run, and what its successor gets
-//	operations  operators' requests on calls    children  runs that this one starts
+//	facts       what events say of the run as a whole, and what its successor gets of it
+//	children    runs that this one starts
 //	signals     received and awaited            retries   the retry policy of the run itself
 //	attempts    the life of attempts: slots, failures, backoff, pauses, losses
 //	admission   whether the code may begin, if its key bounds that
@@ -134,15 +134,6 @@ type attempts struct {
 	reserved     []*Call // queued calls that have a reserved slot
 }
 
-// operations carries out operations on calls.
-type operations struct {
-	journal  *journal
-	ledger   *ledger
-	calls    *callTable
-	gating   *gating
-	attempts *attempts
-}
-
 // children starts runs and receives their outcomes.
 type children struct {
 	journal  *journal
@@ -199,24 +190,17 @@ type code struct {
 	rejoining rejoining
 }
 
-// Blocks are the blocks of code that the code retries. See Block.
-type Blocks struct {
-	journal *journal
-	ledger  *ledger
-	calls   *callTable
-	code    *code
-}
-
-// requests carries out what was asked of the run itself: operations and updates.
-type requests struct {
-	journal    *journal
-	row        *runRow
-	calls      *callTable
-	attempts   *attempts
-	signals    *signals
-	admission  *admission
-	facts      *facts
-	operations operations
+// operations carries out operations on calls and on the run.
+type operations struct {
+	journal   *journal
+	row       *runRow
+	ledger    *ledger
+	calls     *callTable
+	gating    *gating
+	attempts  *attempts
+	signals   *signals
+	admission *admission
+	facts     *facts
 }
 
 // connect gives the parts that have a state those below them.
@@ -236,14 +220,8 @@ func (r *Run) connect() {
 func (f *facts) children() children { return children{f.journal, f.calls, f.attempts} }
 func (f *facts) retries() runRetry  { return runRetry{f.journal} }
 func (r *Run) operations() operations {
-	return operations{&r.journal, &r.ledger, &r.calls, &r.gating, &r.attempts}
+	return operations{&r.journal, &r.row, &r.ledger, &r.calls, &r.gating, &r.attempts, &r.signals, &r.admission, &r.facts}
 }
-func (r *Run) requests() requests {
-	return requests{&r.journal, &r.row, &r.calls, &r.attempts, &r.signals, &r.admission, &r.facts, r.operations()}
-}
-
-// Blocks returns the part for blocks of code that are retried.
-func (r *Run) Blocks() Blocks { return Blocks{&r.journal, &r.ledger, &r.calls, &r.code} }
 
 // nextPlace returns the next place in the order of the run. See Run.Place.
 func (j *journal) nextPlace() int64 {

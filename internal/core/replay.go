@@ -133,6 +133,9 @@ type rejoining struct {
 	out   *Turn        // turn in which the code goes live
 }
 
+// rejoins reports whether the run has yet to continue from the history it began with.
+func (k *code) rejoins() bool { return k.rejoining.turns != nil }
+
 // stopAtCut ends a replay at the point where the run goes live. The code gets there in a
 // step, because only a step lets it issue commands beyond the record.
 func (k *code) stopAtCut(turns []StoredTurn) (err error) {

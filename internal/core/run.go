@@ -312,9 +312,6 @@ func (r *Run) Pin() string { return r.row.pin }
 // Awaited returns the names in the run's row of signals that it takes although it is full.
 func (r *Run) Awaited() []string { return r.row.awaited }
 
-// Rejoins reports whether the run has yet to continue from the history it began with.
-func (r *Run) Rejoins() bool { return r.code.rejoining.turns != nil }
-
 // OnRecord reports whether the record holds the command that the code issues now. Code that
 // reaches the end of a cut turn continues with the next turn, or goes live.
 func (r *Run) OnRecord() bool { return r.code.onRecord() }

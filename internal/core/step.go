@@ -120,13 +120,13 @@ func (r *Run) passTime(due, to int64) {
 		return
 	}
 	end := r.Deadline()
-	if r.journal.moment = max(r.journal.moment, min(due, end-1)); !r.Rejoins() {
+	if r.journal.moment = max(r.journal.moment, min(due, end-1)); !r.code.rejoins() {
 		r.attempts.fireDue()
 	}
 	if to < end {
 		return
 	}
-	if r.codeFirst = r.journal.mustAdvance && r.code.ran && r.journal.program != nil && r.journal.paused == nil && !r.Rejoins(); r.codeFirst {
+	if r.codeFirst = r.journal.mustAdvance && r.code.ran && r.journal.program != nil && r.journal.paused == nil && !r.code.rejoins(); r.codeFirst {
 		r.journal.out.Again = true
 		return
 	}
@@ -139,15 +139,15 @@ func (r *Run) work() error {
 	switch {
 	case r.facts.ended || r.damaged:
 		return nil
-	case r.Rejoins():
+	case r.code.rejoins():
 		return r.code.rejoin()
 	case !r.journal.mustAdvance || r.neverBegins() || r.tooLong():
 		return nil
 	}
-	if r.journal.program != nil && r.journal.paused == nil && r.journal.moment >= r.firstTurn() && (r.code.ran || r.admission.admits()) {
+	if r.journal.program != nil && r.journal.paused == nil && (r.code.ran || r.journal.moment >= r.journal.start.FirstTurn && r.admission.admits()) {
 		return r.runCode()
 	}
-	r.requests().cancelOpen()
+	r.code.cancelOpen()
 	if len(r.journal.out.Events) > 0 {
 		r.journal.append(history.Event{Kind: history.CodeDeferred})
 	}
@@ -166,17 +166,17 @@ func (r *Run) Takes(in Input) bool {
 	case TakenOver:
 		return true
 	case AttemptEnded:
-		return !r.Rejoins() && !(in.Outside && r.calls.awaitsClaim(in))
+		return !r.code.rejoins() && !(in.Outside && r.calls.awaitsClaim(in))
 	case UpdateArrived:
 		_, known := r.facts.updates.get(in.ID)
 		// It can be validated if the code is there and has reached its first wait, so that all its
 		// handlers are set.
-		return !r.Rejoins() && (known || r.journal.program != nil && r.code.ran && r.journal.paused == nil && !r.facts.ended)
+		return !r.code.rejoins() && (known || r.journal.program != nil && r.code.ran && r.journal.paused == nil && !r.facts.ended)
 	case Control:
 		ends := in.Operation == TerminateTheRun || in.Operation == ResetTheRun && in.Cut != nil
-		return !r.Rejoins() || r.journal.program == nil && ends && !r.facts.chainOperationIDs.has(in.ID)
+		return !r.code.rejoins() || r.journal.program == nil && ends && !r.facts.chainOperationIDs.has(in.ID)
 	}
-	return !r.Rejoins()
+	return !r.code.rejoins()
 }
 
 // handle handles one input.
@@ -205,13 +205,13 @@ func (r *Run) handle(in Input) {
 	case SlotsOpen:
 		r.attempts.askSlotsAgain()
 	case UpdateArrived:
-		r.requests().update(in)
+		r.handleUpdate(in)
 	case Control:
 		switch {
 		case r.attempts.operationIDs.has(in.ID):
 			r.journal.out.Dropped++
 		case in.Operation.OfRun():
-			r.requests().control(in)
+			r.operations().controlRun(in)
 		default:
 			r.operations().apply(in)
 		}
@@ -260,11 +260,9 @@ func (r *Run) updateState() {
 		if full = r.signals.full(full); full {
 			awaited = r.signals.awaited()
 		}
-	}
-	r.row.update(r.facts.ended, r.journal.paused, awaited, r.admission.ticket)
-	if !r.facts.ended && !r.damaged {
 		wake = r.wakeAfterStep()
 	}
+	r.row.update(r.facts.ended, r.journal.paused, awaited, r.admission.ticket)
 	if r.row.stateChanged || wake != r.row.state.Wake || full != r.row.state.Full || r.journal.out.Ended {
 		r.row.stateChanged = false
 		r.row.state.Wake, r.row.state.Full = wake, full
@@ -295,21 +293,13 @@ func (r *Run) NextDue() int64 {
 		return Never
 	}
 	due := r.Deadline()
-	if at := r.firstTurn(); at > r.journal.now && r.journal.program != nil {
+	if at := r.journal.start.FirstTurn; at > r.journal.now && !r.code.ran && r.journal.program != nil {
 		due = min(due, at)
 	}
-	if r.Rejoins() {
+	if r.code.rejoins() {
 		return due
 	}
 	return min(due, r.calls.nextDue(), r.signals.roomAt(r.row.state.Full))
-}
-
-// firstTurn returns the time before which the code must not run.
-func (r *Run) firstTurn() int64 {
-	if r.code.ran {
-		return 0
-	}
-	return r.journal.start.FirstTurn
 }
 
 // tooLong closes a run that reached MaxHistory, before its code makes the history longer.

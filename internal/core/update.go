@@ -34,24 +34,22 @@ type acceptance struct {
 // nothing of its own is open.
 func (r *Run) TakeUpdates() { r.code.updatable = true }
 
-// update records an update if the code's validator accepts it. The validator sees the
+// handleUpdate records an update if the code's validator accepts it. The validator sees the
 // state after the code's last turn.
-func (q requests) update(in UpdateArrived) {
-	if at, seen := q.facts.updates.get(in.ID); seen {
-		q.journal.out.Replies = append(q.journal.out.Replies, Reply{Asker: in.Asker, Run: at.run, Turn: at.turn})
-		return
+func (r *Run) handleUpdate(in UpdateArrived) {
+	var refusal error
+	at, seen := r.facts.updates.get(in.ID)
+	switch {
+	case seen:
+	case r.facts.updates.young(r.journal.now) >= maxYoung:
+		refusal = &history.LimitError{What: "updates within " + KeepKeys.String(), Limit: maxYoung, Hint: "send it again later"}
+	default:
+		if refusal = r.journal.program.Validate(in.Name, in.Value); refusal == nil {
+			r.facts.emit(history.Event{Kind: history.UpdateAccepted, Name: in.Name, ID: in.ID, Input: in.Value})
+			at = acceptance{r.journal.start.Run, r.journal.currentTurn()}
+		}
 	}
-	if q.facts.updates.young(q.journal.now) >= maxYoung {
-		err := &history.LimitError{What: "updates within " + KeepKeys.String(), Limit: maxYoung, Hint: "send it again later"}
-		q.journal.out.Replies = append(q.journal.out.Replies, Reply{Asker: in.Asker, Failure: history.FromError(err)})
-		return
-	}
-	if err := q.journal.program.Validate(in.Name, in.Value); err != nil {
-		q.journal.out.Replies = append(q.journal.out.Replies, Reply{Asker: in.Asker, Failure: history.FromError(err)})
-		return
-	}
-	q.facts.emit(history.Event{Kind: history.UpdateAccepted, Name: in.Name, ID: in.ID, Input: in.Value})
-	q.journal.out.Replies = append(q.journal.out.Replies, Reply{Asker: in.Asker, Run: q.journal.start.Run, Turn: q.journal.currentTurn()})
+	r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Run: at.run, Turn: at.turn, Failure: history.FromError(refusal)})
 }
 
 // handlerPanicked is the note of an update whose handler panicked.

@@ -167,12 +167,12 @@ func TestE90_ABlockInBackoffIsShownLikeACall(t *testing.T) {
 	s, in := scene(t)
 	policy := retry.Policy{MaxAttempts: 4, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter, Within: time.Hour}
 	s.Define("order", func(w *roomtest.Work) (any, error) {
-		block := w.Blocks().Start(&policy)
+		block := w.StartBlock(&policy)
 		failed := core.Try{
 			Number: 1, Started: w.Now(), Failure: history.FromError(&roomtest.Error{Kind: "Busy", Text: "not now"}),
 			Decision: retry.Decision{Retry: true, Delay: time.Minute, At: time.Unix(0, w.Now()).Add(time.Minute), Reason: retry.ReasonBackoff},
 		}
-		return nil, w.Wait(w.Blocks().Backoff(block, failed))
+		return nil, w.Wait(block.Backoff(failed))
 	})
 	s.Begin("order", "order-17")
 	d := describe(t, in, "order-17")

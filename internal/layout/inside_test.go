@@ -29,13 +29,12 @@ var insides = []inside{
 		attempts:   ready apply verdict attempt
 		signals:    mailbox
 		children:   child
-		operations: operate
 		retries:    runretry
 		facts:      chain events
 		code:       code replay cut
 		blocks:     block
-		requests:   update runcontrol
-		run:        run command step
+		operations: operate runcontrol
+		run:        run command update step
 		gates:      standing gate gateoperate
 		schedules:  fire timetable
 	`},
