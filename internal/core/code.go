@@ -8,6 +8,7 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
+// advance runs the code until it waits or ends, once it knows of a request to cancel the run.
 func (k *code) advance() error {
 	k.journal.codePlace = k.journal.nextPlace()
 	defer func() { k.journal.codePlace = 0 }()

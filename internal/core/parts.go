@@ -10,7 +10,7 @@ import (
 // pointers to the parts below it that it uses, and knows nothing of those above: it tells them
 // what it did by what it returns, and by the turn that it fills.
 //
-//	Run         takes inputs, lets time pass, closes the run
+//	Run         takes inputs and the commands of the code, lets time pass, closes the run
 //	operations  operators' requests on calls and on the run
 //	blocks      blocks of code that the code retries
 //	code        runs the code, replays it and compares it with the record
@@ -192,15 +192,14 @@ type code struct {
 
 // operations carries out operations on calls and on the run.
 type operations struct {
-	journal   *journal
-	row       *runRow
-	ledger    *ledger
-	calls     *callTable
-	gating    *gating
-	attempts  *attempts
-	signals   *signals
-	admission *admission
-	facts     *facts
+	journal  *journal
+	row      *runRow
+	ledger   *ledger
+	calls    *callTable
+	gating   *gating
+	attempts *attempts
+	signals  *signals
+	facts    *facts
 }
 
 // connect gives the parts that have a state those below them.
@@ -220,7 +219,7 @@ func (r *Run) connect() {
 func (f *facts) children() children { return children{f.journal, f.calls, f.attempts} }
 func (f *facts) retries() runRetry  { return runRetry{f.journal} }
 func (r *Run) operations() operations {
-	return operations{&r.journal, &r.row, &r.ledger, &r.calls, &r.gating, &r.attempts, &r.signals, &r.admission, &r.facts}
+	return operations{&r.journal, &r.row, &r.ledger, &r.calls, &r.gating, &r.attempts, &r.signals, &r.facts}
 }
 
 // nextPlace returns the next place in the order of the run. See Run.Place.

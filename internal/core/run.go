@@ -132,15 +132,12 @@ func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
 		return err
 	}
 	for _, row := range rows {
-		c, ok := r.calls.byNumber[row.Call]
-		if !ok && r.calls.hasBlockRow(row.Call) {
-			continue
-		}
-		if !ok {
+		if c, open := r.calls.byNumber[row.Call]; open {
+			if err := r.calls.restore(c, row); err != nil {
+				return err
+			}
+		} else if !r.calls.hasBlockRow(row.Call) {
 			return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), errors.New("no call of its number is open in history"))
-		}
-		if err := r.calls.restore(c, row); err != nil {
-			return err
 		}
 	}
 	r.loadRow(state, r.journal.program != nil)

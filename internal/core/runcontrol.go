@@ -122,7 +122,7 @@ func (o operations) resetRun(in Control) {
 	id := NextRunID(o.journal.start.Run, o.journal.now)
 	o.journal.append(history.Event{Kind: history.CodeDeferred})
 	in.Cut.reset = in.Cut.Reset(&o.journal.start, id, o.journal.now, in)
-	in.Cut.reset.Carried.Admission = o.admission.ticket
+	in.Cut.reset.Carried.Admission = o.facts.admission.ticket
 	o.journal.out.Base = in.Cut
 	o.facts.emit(history.Event{
 		Kind: history.RunContinued, Call: in.Call, Initiator: history.ResetOfRun, ID: id, Attempt: 1,
