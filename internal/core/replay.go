@@ -59,6 +59,7 @@ func (k *code) replay(turns []StoredTurn) error {
 			k.signals.unread = nil
 		}
 		k.applyAfterCut()
+		k.noteRenewed(turns)
 		return nil
 	}
 	k.rejoining.rest = turns[1:]
@@ -70,8 +71,22 @@ func (k *code) replay(turns []StoredTurn) error {
 	k.replaying = false
 	if err == nil {
 		k.applyAfterCut()
+		k.noteRenewed(turns)
 	}
 	return err
+}
+
+// noteRenewed notes when the last turn of a stretch started the copied calls again: see
+// restartCopiedCalls. A call that was done before it had to be counted has no row that says so.
+func (k *code) noteRenewed(turns []StoredTurn) {
+	if len(turns) == 1 || k.journal.out != nil {
+		return
+	}
+	for _, c := range k.calls.byNumber {
+		if c.attempted() && c.Number < k.journal.start.Base.Call {
+			c.First = k.journal.now
+		}
+	}
 }
 
 // applyAfterCut applies the later events of a stretch. The node that ran the attempts has
