@@ -62,10 +62,15 @@ func (r *Reasons) Still(def *seal.WorkflowDeclaration, past *core.Past) *Hold {
 	if err == nil && d.Shared && !r.heldAsWhole(past.Start.Type) {
 		return nil
 	}
-	if err != nil || (d.Fingerprint != r.Registry.Fingerprint(def, core.PinIn(&past.Start, past.Turns)) && d.Fingerprint != r.UntilRestart()) {
+	if err != nil || !r.tried(&d, def, core.PinIn(&past.Start, past.Turns)) {
 		return nil
 	}
 	return &Hold{core.StatusParked, d}
+}
+
+// tried reports whether the code that parked a run is the code to try.
+func (r *Reasons) tried(d *core.Detail, def *seal.WorkflowDeclaration, pin string) bool {
+	return d.Fingerprint == r.Registry.Fingerprint(def, pin) || d.Fingerprint == r.UntilRestart()
 }
 
 // WorthTrying reports whether a held run might continue with the code of this node or of another.
@@ -77,7 +82,7 @@ func (r *Reasons) WorthTrying(row *store.Run) bool {
 		return elsewhere(d.Pin)
 	}
 	return err != nil || row.Status != store.Parked || d.Shared && !r.heldAsWhole(row.Type) ||
-		d.Fingerprint != r.Registry.Fingerprint(def, d.Pin) || d.Pin == "" && elsewhere("")
+		!r.tried(&d, def, d.Pin) || d.Pin == "" && elsewhere("")
 }
 
 // Failed returns the hold of a run whose code failed in a way that does not fail the run.
