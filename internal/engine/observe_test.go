@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/view"
@@ -99,4 +100,11 @@ func TestE64_WhoIsStoppedTellsNobody(t *testing.T) {
 		same(t, "state", onlyCall(t, e, "x").State, "paused")
 		same(t, "told by the next", told.Load(), 1)
 	})
+}
+
+// TestE63_WithoutAnEngineAllGaugesAreZero: metrics may be read before there is an engine.
+func TestE63_WithoutAnEngineAllGaugesAreZero(t *testing.T) {
+	if g := engine.None.Gauges(); g != (engine.Gauges{}) {
+		t.Errorf("they are %+v", g)
+	}
 }
