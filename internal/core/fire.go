@@ -50,8 +50,7 @@ func (s *Timetable) fire(f Fire) {
 	}
 	f.ID, f.At = cmp.Or(f.ID, FireID(s.config.Name, f.Nominal)), s.now
 	if slices.ContainsFunc(s.fires, func(other *Fire) bool { return other.ID == f.ID }) {
-		s.out.Dropped++ // already fired
-		return
+		return // already fired
 	}
 	waiting := s.waiting()
 	switch {
@@ -153,7 +152,6 @@ func (s *Timetable) write(f *Fire) {
 func (s *Timetable) handleEnd(in FromChild, when int64) {
 	at := slices.IndexFunc(s.fires, func(f *Fire) bool { return f.Number == in.Call && f.Run != "" })
 	if at < 0 {
-		s.out.Dropped++
 		return
 	}
 	f := *s.fires[at]

@@ -39,7 +39,6 @@ type StandingTurn struct {
 	Breakers            []KeyBreaker // of run keys that have their own, which opened or closed
 	Noted               []Note       // operations by people
 	Faults              []error      // what could not be understood or done
-	Dropped             int          // late or repeated inputs
 }
 
 // KeyBreaker is a change of the breaker of a run key: until when it was open and is, 0 if it is closed.
@@ -90,7 +89,6 @@ func (s *standing) end() (out *StandingTurn) {
 // without an outcome is not noted.
 func (s *standing) obey(n Note, carryOut func() (outcome, text string)) {
 	if s.Asked(n.Word, n.Request) != nil {
-		s.out.Dropped++
 		return
 	}
 	if n.Outcome, n.Text = carryOut(); n.Outcome != "" {

@@ -238,15 +238,12 @@ func (s *Timetable) handle(in Input) bool {
 			return false
 		}
 		s.handleRequest(&in)
-	default:
-		s.out.Dropped++
 	}
 	return true
 }
 
 func (s *Timetable) handleRequest(in *ToSchedule) {
 	if s.detail.Deleted && in.Word != ScheduleSet {
-		s.out.Dropped++
 		return
 	}
 	s.obey(Note{At: in.At, Word: string(in.Word), Request: in.Request, By: in.By, Why: in.Why}, func() (outcome, text string) { return s.carryOut(in) })
