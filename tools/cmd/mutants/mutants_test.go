@@ -200,3 +200,18 @@ func TestP5_FaultsOfTheProtocolCanBePlanted(t *testing.T) {
 		}
 	}
 }
+
+// TestP3_ReasonsAreOfFaultsThatCanBePlanted: a reason whose line has moved or changed would hide
+// nothing, and its fault would be said to live.
+func TestP3_ReasonsAreOfFaultsThatCanBePlanted(t *testing.T) {
+	known, err := reasons(equivalents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range known {
+		room := filepath.ToSlash(filepath.Dir(strings.Fields(name)[0]))
+		if sample, _, err := sampled(filepath.Join("..", "..", ".."), []string{room}, 1, 1, name); err != nil || len(sample) == 0 {
+			t.Errorf("no fault is called %q (%v)", name, err)
+		}
+	}
+}
