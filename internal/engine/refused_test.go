@@ -17,9 +17,9 @@ type choosy struct {
 
 func (c choosy) Name() string { return c.name }
 
-// TestE91_ARefusedCallIsLoggedOnce: once for each activity and reason, with a run for which it
+// TestE63_ARefusedCallIsLoggedOnce: once for each activity and reason, with a run for which it
 // matters. Other calls of the activity run.
-func TestE91_ARefusedCallIsLoggedOnce(t *testing.T) {
+func TestE63_ARefusedCallIsLoggedOnce(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		fetch := activity.New("fetch", func(_ context.Context, n int) (int, error) { return n, nil })
 		flow := calls(fetch)

@@ -294,9 +294,9 @@ func TestPartitionsAtWorkStay(t *testing.T) {
 	})
 }
 
-// TestE91_AHandoverThatFailsIsLogged: with the reason. The node goes on with what it could not hand
+// TestE63_AHandoverThatFailsIsLogged: with the reason. The node goes on with what it could not hand
 // over, and tries again.
-func TestE91_AHandoverThatFailsIsLogged(t *testing.T) {
+func TestE63_AHandoverThatFailsIsLogged(t *testing.T) {
 	inGroup(t, func(t *testing.T, db store.Store) {
 		var text bytes.Buffer
 		a := beginLogging(t, db, "a", false, logs.New(slog.New(slog.NewTextHandler(&text, nil)), false))
