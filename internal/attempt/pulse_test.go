@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
 )
 
@@ -56,4 +58,29 @@ func TestE24_HowOftenTheRunIsTold(t *testing.T) {
 			t.Errorf("with a timeout of %s it is told each %s, want %s", limit, got, want)
 		}
 	}
+}
+
+// TestE24_ABeatAfterTheTimeoutCountsForNothing: the body does not heed its context and says that it
+// goes on, when its silence has ended the attempt. The run hears nothing of that.
+func TestE24_ABeatAfterTheTimeoutCountsForNothing(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		var late error
+		body := func(ctx context.Context) (history.Payload, error) {
+			for _, silence := range []time.Duration{time.Second, 4 * time.Second} {
+				time.Sleep(silence)
+				late = activity.Heartbeat(ctx, silence)
+			}
+			return history.Payload{}, nil
+		}
+		s.begin(dispatch.Regular, core.Dispatch{HeartbeatTimeout: 3 * time.Second}, body)
+		pass(4500 * time.Millisecond)
+		if got := s.ended(t).Outcome; got != core.TimedOut {
+			t.Errorf("a silent attempt has %s", got)
+		}
+		pass(time.Minute)
+		beats := s.heard().beats
+		if len(beats) != 1 || beats[0].Details.String() != value(t, time.Second).String() {
+			t.Errorf("heard: %+v; the late one got %v", beats, late)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,8 +67,17 @@ func TestE3_AnActivityWithWhichWorkersDieInARowIsDoubted(t *testing.T) {
 					}
 					doubts(t, what, other, c.doubted && what == "another node")
 				}
-				here.SurvivedInQueue("render", "run/1.1", func() {})
+				told := 0
+				here.SurvivedInQueue("render", "run/1.1", func() {
+					told++
+					if log, err := db.Switches(t.Context(), "", 0); err != nil || !strings.HasPrefix(log[len(log)-1].Request, survived) {
+						t.Errorf("the next call may begin before the log says that one has survived: %+v, %v", log, err)
+					}
+				})
 				synctest.Wait()
+				if (told == 1) != c.doubted {
+					t.Errorf("the next call may begin: that is said %d times", told)
+				}
 				doubts(t, "when a call has survived", here, false)
 			})
 		})
