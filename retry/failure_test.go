@@ -215,3 +215,13 @@ func TestR11_MistakesInRegistrationPanic(t *testing.T) {
 		}()
 	}
 }
+
+// TestR11_AFailureWithoutTypesIsAnError: one that a program makes itself need not name any.
+func TestR11_AFailureWithoutTypesIsAnError(t *testing.T) {
+	if got := (retry.Failure{}).Type(); got != retry.TypeError {
+		t.Errorf("it has the type %q", got)
+	}
+	if got := (retry.Failure{Types: []string{"Declined", "Error"}}).Type(); got != "Declined" {
+		t.Errorf("one with types has the type %q", got)
+	}
+}

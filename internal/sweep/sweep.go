@@ -151,9 +151,6 @@ func (w *Sweeper) Sweep(ctx context.Context, keep view.Retention, partitions []i
 			return s.result, err
 		}
 	}
-	if dry {
-		return s.result, nil
-	}
 	return s.result, s.rest(ctx)
 }
 
