@@ -18,6 +18,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/access"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/web"
@@ -110,12 +111,6 @@ func (e endpoint) withKey() endpoint {
 	return e
 }
 
-// withNeededKey makes an endpoint refuse requests without an idempotency key.
-func (e endpoint) withNeededKey(why string) endpoint {
-	e.keyed, e.needsKey = true, why
-	return e
-}
-
 // values makes an endpoint accept values of users.
 func (e endpoint) values() endpoint {
 	e.Body = largeBody
@@ -165,11 +160,26 @@ func (e endpoint) serve(c *call) (any, error) {
 	return e.do(c)
 }
 
-// coded is a result with a status of its own.
-type coded interface{ status() int }
-
-// statusOf is 200 for what is done, or was there before, and another status for what is not.
-func statusOf(done bool, otherwise int) int {
+// status is that of the response with a result: 200 for what is done, or was there before, and
+// another one for what is not.
+func status(result any) int {
+	done, otherwise := true, http.StatusAccepted
+	switch r := result.(type) {
+	case command.Sent:
+		done = false
+	case command.Started:
+		done, otherwise = r.Attached || r.DryRun, http.StatusCreated
+	case command.Updated:
+		done = r.Done
+	case controlled:
+		done = r.Done
+	case bulk:
+		done = r.Unanswered == 0
+	case outcome:
+		done = r.Closed
+	case health:
+		done, otherwise = r.OK, http.StatusServiceUnavailable
+	}
 	if done {
 		return http.StatusOK
 	}
@@ -187,9 +197,7 @@ func answer(w http.ResponseWriter, result any) {
 	// callers that take nothing would hold the places of all that wait.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * web.Patience)) // not all writers have deadlines
 	w.Header().Set("Content-Type", "application/json")
-	if c, ok := result.(coded); ok {
-		w.WriteHeader(c.status())
-	}
+	w.WriteHeader(status(result))
 	_, _ = w.Write(append(text, '\n')) // an error means that the caller is gone
 }
 
@@ -265,11 +273,18 @@ func (c *call) within(wait *span) (context.Context, context.CancelFunc, error) {
 	if wait != nil {
 		limit = *wait
 	}
-	if limit < 0 || limit > maxWait {
-		return nil, nil, badRequest("the wait is %v; it can be 0s to %v", limit, maxWait)
+	if err := bounded(limit); err != nil {
+		return nil, nil, err
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), time.Duration(limit))
 	return ctx, cancel, nil
+}
+
+func bounded(wait span) error {
+	if wait < 0 || wait > maxWait {
+		return badRequest("the wait is %v; it can be 0s to %v", wait, maxWait)
+	}
+	return nil
 }
 
 func badRequest(format string, args ...any) error {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
@@ -104,6 +105,8 @@ func showRun(q *request) (any, error) {
 	p.StackText = fold(stack, link("text", "id", id, "run", run, "what", "stack"))
 	if q.operator() && (run == "" || d.Next == "") {
 		p.Buttons = runButtons(d)
+	} else if d.Next == "" {
+		p.Buttons = changeButtons(command.Runs, id, "query") // which changes nothing
 	}
 	p.Timeline = q.timeline(d, o.Attempts)
 	p.MorePending = max(0, len(d.Pending)-mostPending)
