@@ -20,6 +20,7 @@ import (
 	"github.com/perdure/perdure/access"
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/web"
 )
@@ -64,11 +65,11 @@ const (
 	largeBody = 4 << 20 // for bodies with values of users
 )
 
-// list returns an endpoint that lists all of something, as one field of an object.
-func list[T, R any](line, name, summary, does string, all func(context.Context, *perdure.Engine) ([]T, error), as func([]T) R) endpoint {
-	return define(line, name, summary, does, func(c *call, _, _ none) (R, error) {
-		found, err := all(c.Context(), c.e)
-		return as(append([]T{}, found...)), err
+// list returns the endpoint of a row of the table of lists. Its answer is an object with one field.
+func list[Q, T, R any](l *listing.List[Q, T], as func([]T) R) endpoint {
+	return define(l.Address, l.Name, l.Short+".", l.Line, func(c *call, q Q, _ none) (R, error) {
+		all, err := l.Read(c.Context(), c.e, &q, time.Now())
+		return as(append([]T{}, all...)), err
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/param"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -81,7 +82,7 @@ func rootCommand(scr *screen, db *source) *cobra.Command {
 	})
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(
-		demoCommand(scr, db), statusCommand(scr, db), doctorCommand(scr, db), listCommand(scr, db), showCommand(scr, db), historyCommand(scr, db), attemptsCommand(scr, db), callsCommand(scr, db), compareCommand(scr, db), statsCommand(scr, db), workflowsCommand(scr, db),
+		demoCommand(scr, db), statusCommand(scr, db), doctorCommand(scr, db), listCommand(scr, db), showCommand(scr, db), historyCommand(scr, db), attemptsCommand(scr, db), callsCommand(scr, db), compareCommand(scr, db), statsCommand(scr, db), listOf(scr, db, &listing.WorkflowStats, workflowTable),
 		flowCommand(scr, db), checkCodeCommand(scr, db), startCommand(scr, db),
 		auditCommand(scr, db), migrateCommand(scr, db), copyCommand(scr), exportCommand(scr, db), importCommand(scr, db), dashboardCommand(scr, db), tortureCommand(scr, db), nodesCommand(scr, db), canaryCommand(scr, db), gatesCommand(scr, db), schedulesCommand(scr, db), policyCommand(scr, db), versionCommand(scr),
 	)

@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/schedule"
@@ -19,21 +20,7 @@ import (
 )
 
 func schedulesCommand(scr *screen, db *source) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "schedules",
-		Short: "List schedules, which start workflows repeatedly",
-		Long: `List the schedules of a group: when each fires next, what it starts, how many of its
-runs are open, and how the last one ended.`,
-		Example: `  perdure schedules
-  perdure schedules create nightly report '{"of": "yesterday"}' --cron "30 2 * * *" --zone Europe/Paris
-  perdure schedules show nightly
-  perdure schedules pause nightly --reason "the warehouse is closed"
-  perdure schedules backfill nightly --from 2026-11-01T00:00:00Z --until 2026-11-20T00:00:00Z`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return listed(scr, db, cmd.Context(), "There are no schedules. Create one: perdure schedules create --help", ops.Schedules, scheduleTable)
-		},
-	}
+	cmd := listOf(scr, db, &listing.Schedules, scheduleTable)
 	cmd.AddCommand(createScheduleCommand(scr, db), updateScheduleCommand(scr, db), showScheduleCommand(scr, db))
 	cmd.AddCommand(tabled(scr, db, command.Schedule)...)
 	return cmd
