@@ -1,6 +1,9 @@
 package api
 
 import (
+	"context"
+
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -39,12 +42,18 @@ type foundAttempts struct {
 }
 
 func findAttempts(c *call, q ledgerPage, _ none) (l foundAttempts, err error) {
+	l.Attempts, l.Next, err = found(c, q, ops.FindAttempts)
+	return l, err
+}
+
+// found reads a page of the ledger.
+func found[T any](c *call, q ledgerPage, find func(context.Context, *perdure.Engine, view.AttemptFilter) ([]T, string, error)) ([]T, string, error) {
 	filter, err := q.view()
 	if err != nil {
-		return l, err
+		return nil, "", err
 	}
-	found, next, err := ops.FindAttempts(c.Context(), c.e, filter)
-	return foundAttempts{append([]view.FoundAttempt{}, found...), next}, err
+	page, next, err := find(c.Context(), c.e, filter)
+	return append([]T{}, page...), next, err
 }
 
 type foundCalls struct {
@@ -53,12 +62,8 @@ type foundCalls struct {
 }
 
 func findCalls(c *call, q ledgerPage, _ none) (l foundCalls, err error) {
-	filter, err := q.view()
-	if err != nil {
-		return l, err
-	}
-	found, next, err := ops.FindCalls(c.Context(), c.e, filter)
-	return foundCalls{append([]view.CallAttempts{}, found...), next}, err
+	l.Calls, l.Next, err = found(c, q, ops.FindCalls)
+	return l, err
 }
 
 type errorList struct {

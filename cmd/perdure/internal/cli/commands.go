@@ -66,6 +66,8 @@ type use struct {
 	names  bool // the usage names what it is done to
 	by     string
 	key    string
+
+	explain func(e *perdure.Engine, err error) error // says of an error what is more than it; may be nil
 }
 
 // cobra makes a command with the parameters as flags.
@@ -134,7 +136,10 @@ func (u *use) ask(ctx context.Context, scr *screen, e *perdure.Engine, name stri
 func carryOut(scr *screen, db *source, ctx context.Context, u *use, name string) error {
 	return db.withTarget(ctx, u, name, func(e *perdure.Engine) error {
 		result, effect, err := u.Do(u.ask(ctx, scr, e, name), u.params)
-		if err != nil {
+		switch {
+		case err != nil && u.explain != nil:
+			return u.explain(e, err)
+		case err != nil:
 			return err
 		}
 		defer scr.warn(effect.Warning)
@@ -149,7 +154,7 @@ func carryOut(scr *screen, db *source, ctx context.Context, u *use, name string)
 		case effect.Answer != nil:
 			scr.printf("%s\n", string(effect.Answer))
 		case effect.Run != "":
-			scr.printf("%s See the workflow: %s\n", effect.Done, db.sameDatabase("perdure show "+human.ShellWord(effect.Run)))
+			scr.printf("%s To see its progress: %s\n", effect.Done, db.sameDatabase("perdure show "+human.ShellWord(effect.Run)))
 		case effect.Done != "":
 			scr.printf("%s\n", effect.Done)
 		case u.Did != "":

@@ -27,7 +27,6 @@ func schedulesCommand(scr *screen, db *source) *cobra.Command {
 }
 
 func createScheduleCommand(scr *screen, db *source) *cobra.Command {
-	var fires firing
 	cmd := &cobra.Command{
 		Use:   "create NAME WORKFLOW|FILE [JSON]",
 		Short: "Create a schedule, or change it",
@@ -48,11 +47,7 @@ forward, a time that is skipped fires at the change.`,
   perdure schedules create sweep sweep '{"limit": 100}' --every 15m --overlap buffer_one`,
 		Args: arguments,
 	}
-	addParams(scr, cmd, &fires, "")
-	set := &command.ScheduleSetting{}
-	addParams(scr, cmd, &set.RunSettings, "")
-	actions := otherActions(cmd)
-	given := inputFlag(cmd.Flags())
+	set, fires, actions, given := scheduleFlags(scr, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var err error
 		if set.Spec, err = fires.over(schedule.Spec{}); err != nil {
@@ -71,6 +66,14 @@ forward, a time that is skipped fires at the change.`,
 		return setSchedule(scr, db, cmd.Context(), args[0], input, set)
 	}
 	return cmd
+}
+
+// scheduleFlags adds the flags that say what a schedule starts, and when.
+func scheduleFlags(scr *screen, cmd *cobra.Command) (set *command.ScheduleSetting, fires *firing, actions *[]string, input func(argument string, given bool) (string, error)) {
+	set, fires = &command.ScheduleSetting{}, &firing{}
+	addParams(scr, cmd, fires, "")
+	addParams(scr, cmd, &set.RunSettings, "")
+	return set, fires, otherActions(cmd), inputFlag(cmd.Flags())
 }
 
 // otherActions adds the flag for the actions of flow files that only other programs have.
@@ -100,7 +103,6 @@ func scheduled(scr *screen, db *source, workflow, input string, actions []string
 }
 
 func updateScheduleCommand(scr *screen, db *source) *cobra.Command {
-	var fires firing
 	cmd := &cobra.Command{
 		Use:   "update NAME [WORKFLOW|FILE [JSON]]",
 		Short: "Change what a schedule starts, or when",
@@ -116,11 +118,7 @@ the group, an earlier change does not show yet: repeat it together with the new 
 		Args:              arguments,
 		ValidArgsFunction: db.completeArgument(scheduleNames),
 	}
-	addParams(scr, cmd, &fires, "")
-	set := &command.ScheduleSetting{}
-	addParams(scr, cmd, &set.RunSettings, "")
-	actions := otherActions(cmd)
-	given := inputFlag(cmd.Flags())
+	set, fires, actions, given := scheduleFlags(scr, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		input, err := given("", len(args) == 3)
 		if err != nil {
