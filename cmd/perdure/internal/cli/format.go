@@ -172,11 +172,36 @@ func (scr *screen) titled(title string, heads ...string) *term.Table {
 func (scr *screen) facts() (table *term.Table, fact func(name, text string)) {
 	table = scr.table()
 	table.Indent = "  "
-	return table, func(name, text string) {
-		for _, line := range scr.broken(text) {
-			table.Row(term.Painted{Text: name, Colour: term.Faint}, line)
-			name = ""
+	return table, func(name, text string) { scr.fact(table, name, text, "") }
+}
+
+// fact adds a name and a text, with the tone of a state, to a table.
+func (scr *screen) fact(table *term.Table, name, text, state string) {
+	for _, line := range scr.broken(text) {
+		table.Row(term.Painted{Text: name, Colour: term.Faint}, term.Painted{Text: line, Colour: colourOf(state)})
+		name = ""
+	}
+}
+
+// tell adds facts to a table.
+func (scr *screen) tell(table *term.Table, facts []wording.Fact) {
+	now := scr.env.Now()
+	for _, f := range facts {
+		text := f.Text
+		if f.At != nil {
+			far := human.Ago(*f.At, now)
+			switch {
+			case f.Due:
+				far = human.When(*f.At, now)
+			case f.Took != "":
+				far = "took " + f.Took
+			}
+			text = strings.TrimSpace(text + " " + human.Time(*f.At) + " (" + far + ")")
 		}
+		if f.Note != "" {
+			text += " (" + f.Note + ")"
+		}
+		scr.fact(table, f.Name, text+wording.Person(f.By, f.Why), f.State)
 	}
 }
 

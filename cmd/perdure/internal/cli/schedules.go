@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/perdure/perdure"
@@ -239,16 +238,11 @@ func showSchedule(scr *screen, s *view.Schedule) error {
 	now := scr.env.Now()
 	scr.printf("%s  %s\n\n", s.Name, s.Workflow)
 	facts, fact := scr.facts()
-	fact("times", wording.Times(s.Spec))
+	scr.tell(facts, wording.ScheduleFacts(s))
 	fact("input", s.Input.String())
 	if !s.Memo.Absent() {
 		fact("memo", s.Memo.String())
 	}
-	fact("overlap", string(s.Spec.Overlap))
-	if s.Spec.Jitter > 0 {
-		fact("jitter", human.Exact(s.Spec.Jitter))
-	}
-	fact("catch-up", human.Exact(s.Spec.CatchUp))
 	if s.Paused != nil {
 		fact("paused", "since "+human.Time(s.Paused.Since)+wording.Person(s.Paused.By, s.Paused.Why))
 	}
@@ -256,7 +250,6 @@ func showSchedule(scr *screen, s *view.Schedule) error {
 	for i, next := range s.Next {
 		fact([]string{"next", "then"}[min(i, 1)], human.Time(next.Due)+" ("+human.When(next.Due, now)+")")
 	}
-	fact("counts", fmt.Sprintf("%d started, %d skipped, %d missed", s.Started, s.Skipped, s.Missed))
 	if err := facts.Write(scr.out); err != nil {
 		return err
 	}

@@ -109,18 +109,8 @@ func wasStatus(status string) string {
 	return "was " + status
 }
 
-// times shows when a run began, when it ended or has to end, and since when it is paused.
-func times(d *view.Description, now time.Time, fact func(name, text string)) {
-	fact("started", human.Time(d.Created)+" ("+human.Ago(d.Created, now)+")")
-	if d.Closed != nil {
-		fact("ended", human.Time(*d.Closed)+" (took "+human.Duration(d.Closed.Sub(d.Created))+")")
-	}
-	if d.Closed == nil && d.RunDeadline != nil {
-		fact("run deadline", human.Time(*d.RunDeadline)+" ("+human.When(*d.RunDeadline, now)+")")
-	}
-	if d.Closed == nil && d.ChainDeadline != nil {
-		fact("deadline", human.Time(*d.ChainDeadline)+" ("+human.When(*d.ChainDeadline, now)+")")
-	}
+// rests shows since when a run has not begun or is paused.
+func rests(d *view.Description, now time.Time, fact func(name, text string)) {
 	if w := d.Wait; w != nil && w.Since != nil {
 		fact("not begun", wording.Unbegun(w)+", since "+human.Time(*w.Since)+" ("+human.Ago(*w.Since, now)+")")
 	}
@@ -149,18 +139,9 @@ func describe(scr *screen, db *source, d *view.Description) error {
 		status(d.Status))
 	facts, fact := scr.facts()
 	fact("says", d.CustomStatus)
-	fact("run", d.RunID)
-	origin(d, fact)
-	times(d, now, fact)
+	scr.tell(facts, wording.RunFacts(d))
+	rests(d, now, fact)
 	fact("away at", d.Away)
-	fact("priority", unlessZero(d.Priority))
-	if d.Key != "" {
-		fact("key", wording.Key(d.Key, d.Weight))
-	}
-	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
-		fact("attribute", name+"="+d.Attributes[name])
-	}
-	fact("trace", d.Trace)
 	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
 		fact("header", name+"="+d.Headers[name])
 	}
@@ -391,18 +372,3 @@ func byAndWhy(w *view.Pause) (text string) {
 }
 
 func lastError(p view.Call) string { return wording.Typed(p.LastErrorType, p.LastError) }
-
-// origin says which run came before, and which follows.
-func origin(d *view.Description, fact func(name, text string)) {
-	if d.Schedule != nil {
-		fact("schedule", d.Schedule.Name+", for "+human.Time(d.Schedule.Nominal))
-	}
-	fact("run before", d.After)
-	fact("next run", d.Next)
-	if b := d.Base; b != nil {
-		fact("continues", fmt.Sprintf("from call %d of run %s of %s", b.Call, b.RunID, b.WorkflowID)+wording.Person(b.By, b.Why))
-	}
-	if p := d.Parent; p != nil {
-		fact("parent", wording.Parent(p.WorkflowID, p.Call, p.Detached))
-	}
-}
