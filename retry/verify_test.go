@@ -67,7 +67,7 @@ func TestU6_DecideByOnUnknown(t *testing.T) {
 		{"pause", Policy{OnUnknown: PauseUnknown}, State{Attempt: 1}, unknown, Decision{Pause: true, Reason: ReasonUnknown, Rule: -1, Max: 5}},
 		{"fail", Policy{OnUnknown: FailUnknown}, State{Attempt: 1}, unknown, Decision{Reason: ReasonUnknown, Rule: -1, Max: 5}},
 		{"canceled", Policy{OnUnknown: FailUnknown}, State{Attempt: 1, Canceled: true}, unknown, Decision{Reason: ReasonCanceled, Rule: -1, Max: 5}},
-		{"by rule", Policy{OnUnknown: FailUnknown, Rules: []Rule{{Types: []string{"Broken"}, OnUnknown: PauseUnknown}}}, State{Attempt: 1}, unknown, Decision{Pause: true, Reason: ReasonUnknown, Rule: 0, Max: 5}},
+		{"by rule", Policy{OnUnknown: FailUnknown, Rules: []Rule{Match{types: []string{"Broken"}}.OnUnknown(PauseUnknown)}}, State{Attempt: 1}, unknown, Decision{Pause: true, Reason: ReasonUnknown, Rule: 0, Max: 5}},
 		{"not by another rule", Policy{OnUnknown: FailUnknown, Rules: []Rule{{Types: []string{"Other"}, OnUnknown: PauseUnknown}}}, State{Attempt: 1}, unknown, Decision{Reason: ReasonUnknown, Rule: -1, Max: 5}},
 		{"timeouts stop", Policy{OnTimeout: StopOnTimeout}, State{Attempt: 1}, late, Decision{Reason: ReasonTimeout, Rule: -1, Max: 5}},
 		{"unless settled", Policy{OnTimeout: StopOnTimeout, OnUnknown: VerifyUnknown, Backoff: None}, State{Attempt: 1, Settled: true}, late, Decision{Retry: true, Reason: ReasonImmediate, Rule: -1, Max: 5}},

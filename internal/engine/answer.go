@@ -8,8 +8,10 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/hold"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/replay"
+	"github.com/perdure/perdure/internal/report"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/see"
@@ -28,18 +30,6 @@ var (
 	ErrParked = errors.New("the run is parked")
 )
 
-// question is a query of a run that this node owns.
-type question struct {
-	name   string
-	input  history.Payload
-	answer chan<- answer // capacity 1
-}
-
-type answer struct {
-	value history.Payload
-	err   error
-}
-
 // answer implements stepper.
 func (r *activeRun) answer(questions []question) error {
 	if len(questions) > 0 && r.instance != nil {
@@ -52,12 +42,12 @@ func (r *activeRun) answer(questions []question) error {
 	}
 	for i, q := range questions {
 		if r.instance == nil {
-			q.answer <- answer{err: r.hold.refusal()}
+			q.answer <- answer{err: refusal(r.hold)}
 			continue
 		}
 		value, err := r.engine.handle(r.instance, q.name, q.input)
 		if p, is := errors.AsType[*retry.PanicError](err); is {
-			r.engine.log.HandlerPanicked(logged(r.run.Start()), "query "+q.name, p.Value, p.Stack)
+			r.engine.log.HandlerPanicked(report.Of(r.run.Began()), "query "+q.name, p.Value, p.Stack)
 		}
 		q.answer <- answer{value, told(err)}
 		if stuck := (*replay.StuckError)(nil); errors.As(err, &stuck) {
@@ -69,22 +59,15 @@ func (r *activeRun) answer(questions []question) error {
 	return nil
 }
 
-// turnAway makes the callers look for the run again.
-func turnAway(questions []question) {
-	for _, q := range questions {
-		q.answer <- answer{err: request.ErrMoved}
-	}
-}
-
 // refusal returns the error of a query to a run without code.
-func (h *hold) refusal() error {
+func refusal(h *hold.Hold) error {
 	switch {
 	case h == nil:
 		return request.ErrMoved
-	case h.status == core.StatusParked:
-		return fmt.Errorf("%w: %s", ErrParked, h.detail.Reason)
+	case h.Status == core.StatusParked:
+		return fmt.Errorf("%w: %s", ErrParked, h.Detail.Reason)
 	}
-	return fmt.Errorf("%w: %s", ErrNoCode, h.detail.Reason)
+	return fmt.Errorf("%w: %s", ErrNoCode, h.Detail.Reason)
 }
 
 // handle runs a query handler under the turn timeout.

@@ -1,12 +1,9 @@
 package engine
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/intercept"
@@ -17,8 +14,6 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/seal"
-	"github.com/perdure/perdure/internal/see"
-	"github.com/perdure/perdure/retry"
 )
 
 // begin starts an attempt whose turn is durable, in the given slot. The engine's mu is held.
@@ -37,8 +32,8 @@ func (r *activeRun) begin(d *core.Dispatch, slot *dispatch.Slot) {
 	}
 	a := r.aroundAttempts()
 	start := r.run.Began()
-	if e.surrounds(a) {
-		body = e.surrounded(body, a, intercept.Op{
+	if e.registry.Surrounds(a) {
+		body = e.registry.Surrounded(body, a, intercept.Op{
 			Kind: intercept.Attempt, Name: d.Name, WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type,
 			Call: d.Call, Attempt: d.Attempt, Headers: r.headers(),
 		})
@@ -56,13 +51,10 @@ func (r *activeRun) begin(d *core.Dispatch, slot *dispatch.Slot) {
 // aroundAttempts returns what surrounds the attempts of a run. The engine's mu is held.
 func (r *activeRun) aroundAttempts() *around.Attempts {
 	if !r.around.Asked {
-		r.around = r.engine.defs.around.OfRun(r.run.Began())
+		r.around = r.engine.registry.Around.OfRun(r.run.Began())
 	}
 	return &r.around
 }
-
-// surrounds reports whether tests, interceptors or watchers wrap attempts.
-func (e *Engine) surrounds(a *around.Attempts) bool { return e.config.Around != nil || a.Any() }
 
 // headers returns the headers of the run as interceptors of its attempts see them, with the
 // trace parent. All attempts share the map. The engine's mu is held.
@@ -74,40 +66,6 @@ func (r *activeRun) headers() map[string]string {
 	return r.withTrace
 }
 
-// surrounded wraps a body in Config.Around, interceptors and watchers.
-func (e *Engine) surrounded(body seal.Body, a *around.Attempts, op intercept.Op) seal.Body {
-	if around := e.config.Around; around != nil {
-		inner := body
-		body = func(ctx context.Context) (history.Payload, error) { return around(ctx, inner) }
-	}
-	if !a.Any() {
-		return body
-	}
-	i := &intercepted{op: op, body: body}
-	i.operation.Around(a)
-	return i.attempt
-}
-
-// intercepted is one attempt inside interceptors or watchers. It is used once.
-type intercepted struct {
-	operation around.Operation
-	op        intercept.Op
-	body      seal.Body
-	result    history.Payload
-}
-
-func (i *intercepted) attempt(ctx context.Context) (history.Payload, error) {
-	i.operation.Op, i.operation.Inner = &i.op, i
-	err := i.operation.Do(ctx)
-	return i.result, err
-}
-
-// Next implements around.Inner.
-func (i *intercepted) Next(ctx context.Context) (err error) {
-	i.result, err = i.body(ctx)
-	return err
-}
-
 // body returns what the attempt runs, nil if the code is gone.
 func (r *activeRun) body(d *core.Dispatch) seal.Body {
 	if d.Step {
@@ -116,34 +74,7 @@ func (r *activeRun) body(d *core.Dispatch) seal.Body {
 		}
 		return r.instance.Body(d.Call)
 	}
-	return r.engine.defs.body(d)
-}
-
-// body returns what an attempt of an activity runs, nil if it is not registered.
-func (d *definitions) body(of *core.Dispatch) seal.Body {
-	def := d.activities[of.Name]
-	if def == nil {
-		return nil
-	}
-	if of.Doubt != nil {
-		return d.verification(def, of)
-	}
-	name, input := of.Name, of.Input // so that the closure does not retain all of d
-	return func(ctx context.Context) (history.Payload, error) {
-		out, err := def.Invoke(ctx, input.Decode)
-		if err != nil {
-			return history.Payload{}, err
-		}
-		return encoded(name, out)
-	}
-}
-
-func encoded(activity string, out any) (history.Payload, error) {
-	result, err := history.Encode(out)
-	if err != nil {
-		return history.Payload{}, retry.Terminal(fmt.Errorf("the result of activity %q: %w", activity, err))
-	}
-	return result, nil
+	return r.engine.registry.Body(d)
 }
 
 // attemptOwner is the engine as attempt.Owner.
@@ -244,69 +175,6 @@ func (o attemptOwner) TrialOver(x *attempt.Attempt) {
 		return
 	}
 	e.dispatcher.grantLocked(x.LeaveProbation())
-}
-
-// verification returns what a question about an attempt runs.
-func (d *definitions) verification(def *seal.ActivityDeclaration, of *core.Dispatch) seal.Body {
-	if of.VerifyBy != nil {
-		return d.verificationBy(of.Name, of.VerifyBy)
-	}
-	name, input, about := of.Name, of.Input, *of.Doubt
-	if def.Options.Verify == nil || def.Options.Verify.Ask == nil {
-		return func(context.Context) (history.Payload, error) {
-			return history.Payload{}, fmt.Errorf("activity %q: %w", name, errNobodyToAsk)
-		}
-	}
-	return func(ctx context.Context) (history.Payload, error) {
-		answer, out, after, err := def.Options.Verify.Ask(ctx, input.Decode, doubt(ctx, &about))
-		switch {
-		case err != nil:
-			return history.Payload{}, err
-		case answer == retry.AnswerFound:
-			return encoded(name, out)
-		case answer == "":
-			return history.Payload{}, retry.ErrNoAnswer
-		}
-		seal.AttemptIn(ctx).SetAnswer(answer, after)
-		return history.Payload{}, nil
-	}
-}
-
-// verificationBy returns what a question runs that another activity answers. Null says that the
-// attempt had no effect; anything else is the result that it had.
-func (d *definitions) verificationBy(name string, by *history.VerifyBy) seal.Body {
-	def := d.activities[by.Activity]
-	return func(ctx context.Context) (history.Payload, error) {
-		if def == nil {
-			return history.Payload{}, fmt.Errorf("activity %q, by %q: %w", name, by.Activity, errNobodyToAsk)
-		}
-		out, err := def.Invoke(ctx, by.Input.Decode)
-		if err != nil {
-			return history.Payload{}, err
-		}
-		result, err := encoded(name, out)
-		if err == nil && bytes.Equal(result.Data, []byte("null")) {
-			seal.AttemptIn(ctx).SetAnswer(retry.AnswerAbsent, 0)
-			return history.Payload{}, nil
-		}
-		return result, err
-	}
-}
-
-// errNobodyToAsk is the failure of a question in a process whose code has no Verify function.
-// Another process may have one.
-var errNobodyToAsk = errors.New("the code of this process has no Verify function to ask; deploy code that declares one, or decide by hand " + see.Unknown)
-
-// doubt returns an attempt in doubt as its Verify function sees it.
-func doubt(ctx context.Context, d *core.Doubt) retry.Doubt {
-	seen := retry.Doubt{
-		Attempt: d.Attempt, ID: d.ID, Key: activity.IdempotencyKey(ctx), Node: d.Node,
-		Start: time.Unix(0, d.Started), Outcome: string(d.Outcome), Err: d.Failure.Err(), Question: d.Question,
-	}
-	if d.Ended != 0 {
-		seen.End = time.Unix(0, d.Ended)
-	}
-	return seen
 }
 
 // hook returns what the store has to run inside the turn's transaction, nil for nothing. The

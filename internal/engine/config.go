@@ -2,23 +2,18 @@ package engine
 
 import (
 	"cmp"
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
-	"runtime/debug"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/program"
 	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/registry"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/internal/sweep"
@@ -81,9 +76,8 @@ type Config struct {
 	Faults []error
 	// Draw replaces the draw of jitter, for tests.
 	Draw func(run string, call int64, attempt int) float64
-	// Around, if set, is called in place of the body of each attempt and gets the body, for
-	// tests. The context identifies the attempt.
-	Around func(ctx context.Context, body seal.Body) (history.Payload, error)
+	// Around, if set, is called in place of the body of each attempt, for tests.
+	Around registry.Around
 	// Interceptors wrap attempts, requests and operations of workflow code.
 	Interceptors []intercept.Interceptor
 	// Watchers are placed among the interceptors.
@@ -208,7 +202,7 @@ func (c *Config) identify() error {
 		c.Node = fmt.Sprintf("%s:%d", host, os.Getpid())
 	}
 	if c.Build == "" {
-		c.Build = thisBuild()
+		c.Build = program.Build()
 	}
 	err := history.CheckName("build", c.Build)
 	if c.Group != "" {
@@ -236,75 +230,14 @@ func (c *Config) checkQueues() (errs []error) {
 	return errs
 }
 
+// registry returns what is registered, or all that is wrong with it and with the queues.
+func (c *Config) registry() (*registry.Registry, error) {
+	r, err := registry.New(registry.Config{
+		Workflows: c.Workflows, Activities: c.Activities, Interceptors: c.Interceptors, Watchers: c.Watchers,
+		Build: c.Build, Logger: c.Logger, Around: c.Around,
+	})
+	return r, errors.Join(append(c.checkQueues(), err)...)
+}
+
 // onlyQueues reports whether the process serves queues and takes no partitions.
 func (c *Config) onlyQueues() bool { return len(c.Queues) > 0 && len(c.Workflows) == 0 }
-
-// fingerprint identifies code: by its declared version, else by the build of this program. A
-// run that is pinned to a build (pin is set) is always identified by build.
-func (e *Engine) fingerprint(def *seal.WorkflowDeclaration, pin string) string {
-	if pin != "" {
-		return record.Fingerprint("", e.config.Build)
-	}
-	return record.Fingerprint(def.Version, e.config.Build)
-}
-
-// thisBuild returns the default build of this program.
-var thisBuild = sync.OnceValue(func() string {
-	info, _ := debug.ReadBuildInfo()
-	return buildOf(info, executableHash)
-})
-
-// buildOf returns the version of the main module and the revision it was built from. If there
-// is no revision, or files were modified, a hash of the executable is appended.
-func buildOf(info *debug.BuildInfo, hash func() string) string {
-	var version, revision string
-	var parts []string
-	clean := false
-	if info != nil {
-		version = info.Main.Version
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				revision = s.Value[:min(12, len(s.Value))]
-			case "vcs.modified":
-				clean = s.Value == "false"
-			}
-		}
-	}
-	if version != "" && version != "(devel)" {
-		parts = append(parts, version)
-	}
-	if revision != "" && !strings.Contains(version, revision) { // a pseudo-version contains it
-		parts = append(parts, revision)
-	}
-	if revision == "" || !clean {
-		parts = append(parts, hash())
-	}
-	return strings.Join(parts, "-")
-}
-
-// unhashed stands for the hash of an executable that cannot be read.
-const unhashed = "unknown"
-
-// unknownBuild reports whether a build from buildOf does not distinguish programs.
-func unknownBuild(build string) bool {
-	return build == unhashed || strings.HasSuffix(build, "-"+unhashed)
-}
-
-// executableHash returns a hash of the running executable, unhashed if it cannot be read.
-func executableHash() string {
-	path, err := os.Executable()
-	if err != nil {
-		return unhashed
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return unhashed
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return unhashed
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
-}

@@ -22,8 +22,9 @@
 // What is decided without a run in hand stands in rooms below this one, each with its own state
 // and lock: who may start, and when (dispatch); where a message waits (post); at which node a run
 // goes on (placement); what may kill a process (suspicion); bodies (attempt); leases (member);
-// durable turns (commit); workflow code under a time limit (replay.Guard); deletion (sweep). They
-// do not call back: the engine leads values from one to the other.
+// durable turns (commit); workflow code under a time limit (replay.Guard); deletion (sweep); what is
+// registered (registry); why a run has no code (hold). They do not call back: the engine leads values
+// from one to the other.
 //
 // What has a run in hand is a method of the run (activeRun), of the resident, or of its location.
 // The rest is a part of the Engine: the inbox reads messages and routes them; the dispatcher lets
@@ -34,8 +35,7 @@
 // # Where things are
 //
 //	engine.go       Engine and its life: Open, Start, Stop
-//	config.go       Config, its defaults and their validation; the build of this program
-//	definitions.go  what is registered: its faults, what of it is lost or misnamed
+//	config.go       Config, its defaults and their validation
 //	resident.go     residents: mailbox, the goroutine that works on one, eviction
 //	stepper.go      the interface common to runs, gates and schedules
 //	pools.go        what is used again
@@ -44,8 +44,8 @@
 //	durable.go      what a durable turn changes in memory, and what is durable without a step
 //	standing.go     gates and schedules as steppers
 //	load.go         loading and replaying a run
-//	park.go         holds: why a run is parked or waits for code, when it is tried again, and what is damaged
-//	checkcode.go    CheckCode, and the check of determinism: replay of open runs with the code of this engine
+//	park.go         runs that are parked, and runs whose record is damaged
+//	determinism.go  replay of runs beside those in memory, for CheckCode and the check of determinism
 //	suspects.go     the code of runs on trial, and what moves to another node with a suspect
 //	attempt.go      what attempts and questions run, their results, heartbeats and transactions
 //	queue.go        attempts in queues: offering and withdrawing them
@@ -64,7 +64,6 @@
 //	local.go        shortcuts for requests of this process
 //	answer.go       queries
 //	switches.go     reading the switches of the group
-//	report.go       log records of failures, of limits that are near, and of gates
 //	observe.go      observers, the OnPaused hook, and gauges
 //	health.go       Health, Live and Ready
 //
@@ -77,10 +76,6 @@
 //   - Pausing an activity in a whole group is an entry in the group's log of switches,
 //     which nodes read at start, when notified, and periodically.
 //   - Workflow code that waits while nothing is open is parked with that reason.
-//   - A parked run is tried again when its owner's code has another fingerprint:
-//     workflow.Version, else the build of the program. One whose code ended processes is
-//     tried again when a person resumes it, too. A run that was stuck, cannot be
-//     read, or whose turn the database refused, is tried again at the next start.
 //   - A call of an unregistered activity stays queued; log and Health say so.
 //   - The attempt after a backoff is committed early and begins when it is due: up to
 //     200 ms early if it needs no slot before it begins, else 20 ms. If its process dies

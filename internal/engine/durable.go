@@ -86,3 +86,26 @@ func (r *resident) undo(out *core.Turn) {
 		r.location.engine.dispatcher.grantLocked(r.seats.Withdraw(d.Call))
 	}
 }
+
+// drop consumes a message that no run takes.
+func (p *location) drop(m store.Message) {
+	(&resident{location: p, id: m.Run}).discard([]post.Mail{{Sequence: m.Sequence}})
+}
+
+// discard consumes the messages of a run that has ended. It makes callers that wait for the
+// run look again.
+func (r *resident) discard(todo []post.Mail) {
+	e := r.location.engine
+	e.mu.Lock()
+	r.gone = true // later callers must not wait for it
+	e.Notify(r.id)
+	e.mu.Unlock()
+	if len(todo) > 0 {
+		e.log.InputsLate(r.id, len(todo))
+	}
+	t := r.change()
+	if t.Consumed = post.Sequences(todo); len(t.Consumed) > 0 {
+		t.Messages, t.Repeatable = r.location.refusals(todo), true
+		_ = r.commit(t) // else they stay for another try, or another owner
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/commit"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/hold"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/logs"
@@ -19,7 +20,9 @@ import (
 	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/post"
+	"github.com/perdure/perdure/internal/registry"
 	"github.com/perdure/perdure/internal/replay"
+	"github.com/perdure/perdure/internal/report"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/steptx"
@@ -36,21 +39,21 @@ type Engine struct {
 	*request.Client    // starts, controls and awaits runs
 	*inspect.Inspector // reads runs
 
-	config  Config
-	defs    *definitions
-	db      database
-	log     *logs.Log
-	process string // a random name
-	clock   *clock.Clock
-	life    life
-	code    code
-	steps   workers.Pool // turns of residents
-	pools   pools
+	config   Config
+	registry *registry.Registry // of workflows and activities
+	db       database
+	log      *report.Log
+	clock    *clock.Clock
+	life     life
+	code     code
+	steps    workers.Pool // turns of residents
+	pools    pools
 
 	member     *member.Member
 	nodes      *placement.Nodes // where runs go on
 	switches   switches
 	suspicion  *suspicion.Room
+	holds      hold.Reasons // why runs have no code
 	inbox      *inbox
 	dispatcher *dispatcher
 	attempts   *attempt.Runner
@@ -94,13 +97,12 @@ type life struct {
 
 // residents are what is in memory. All but loading is guarded by the engine's mu.
 type residents struct {
-	loading   chan struct{}        // bounds how many runs are loaded at a time
-	all       map[string]*resident // by run ID
-	idle      *list.List           // those that may be evicted, oldest first
-	busy      int                  // those with a turn in progress
-	queued    int                  // those at rest whose calls wait for slots
-	quiet     *sync.Cond           // busy or the number of attempts went down
-	conflicts map[string]bool      // gates that calls declare differently, as already logged
+	loading chan struct{}        // bounds how many runs are loaded at a time
+	all     map[string]*resident // by run ID
+	idle    *list.List           // those that may be evicted, oldest first
+	busy    int                  // those with a turn in progress
+	queued  int                  // those at rest whose calls wait for slots
+	quiet   *sync.Cond           // busy or the number of attempts went down
 }
 
 // phase is a phase in the life of an engine.
@@ -131,7 +133,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	if err := config.normalize(); err != nil {
 		return nil, err
 	}
-	defs, err := config.definitions()
+	registered, err := config.registry()
 	if err != nil {
 		return nil, err
 	}
@@ -159,13 +161,12 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	e := &Engine{
-		config: config, defs: defs,
-		db:      database{Store: db, group: group, copied: seal.Clock},
-		log:     logs.New(config.Logger, db.Info().Private),
-		process: ident.NewToken(),
-		clock:   clock.New(time.Now().UnixNano()),
+		config: config, registry: registered,
+		db:    database{Store: db, group: group, copied: seal.Clock},
+		log:   report.To(logs.New(config.Logger, db.Info().Private)),
+		clock: clock.New(time.Now().UnixNano()),
 		residents: residents{
-			loading: make(chan struct{}, maxLoading), all: map[string]*resident{}, idle: list.New(), conflicts: map[string]bool{},
+			loading: make(chan struct{}, maxLoading), all: map[string]*resident{}, idle: list.New(),
 		},
 	}
 	e.assemble(secret)
@@ -174,7 +175,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 
 // assemble makes the rooms of a new engine, the lowest first.
 func (e *Engine) assemble(secret []byte) {
-	config, db, group, defs := &e.config, e.db.Store, e.db.group, e.defs
+	config, db, group := &e.config, e.db.Store, e.db.group
 	e.residents.quiet = sync.NewCond(&e.mu)
 	e.inbox = &inbox{engine: e, bell: clock.NewBell(), later: clock.NewBell(), reading: make(chan struct{}, 1), office: post.NewOffice()}
 	e.queues.engine = e
@@ -186,7 +187,7 @@ func (e *Engine) assemble(secret []byte) {
 	hurry, hasten := context.WithCancelCause(ctx)
 	e.life.hasten = hasten
 	e.code.guard = replay.Guard{Pool: &e.code.pool, Limit: config.TurnTimeout, Hurry: hurry, Grace: stopGrace, Abandoned: e.abandoned}
-	e.db.reads, e.db.writes = outage.New(e.log), outage.New(e.log)
+	e.db.reads, e.db.writes = outage.New(e.log.Log), outage.New(e.log.Log)
 	here := placement.Config{Context: e.life.ctx, Store: db, Name: config.Group, Group: group, Build: config.Build, Watch: e.db.reads}
 	e.nodes = placement.New(here)
 	e.code.transactions = steptx.Runner{Life: e.life.ctx, Pool: &e.code.pool}
@@ -203,15 +204,15 @@ func (e *Engine) assemble(secret []byte) {
 	})
 	e.Client = request.New(request.Config{
 		DB: db, Read: e.Inspector, Group: group, Lacks: group.Lacks(db.Info().Location), Secret: secret, Node: config.Node, Now: e.clock.Now,
-		Runner: &e.code.transactions, Local: local{e}, Fits: defs.fits, Around: defs.around, Moves: db.Info().Wards,
+		Runner: &e.code.transactions, Local: local{e}, Fits: e.registry.Fits, Around: e.registry.Around, Moves: db.Info().Wards,
 	})
 	e.db.committer = commit.New(e.life.ctx, commit.Config{
-		Store: db, Info: db.Info(), Log: e.log, Clock: e.clock, Watch: e.db.writes, Committed: config.committed(),
+		Store: db, Info: db.Info(), Log: e.log.Log, Clock: e.clock, Watch: e.db.writes, Committed: config.committed(),
 	})
 	e.member = member.New(e.life.ctx, member.Config{
 		Store: db, Shared: db.Info().Shared, Name: config.Node, Group: config.Group, Lease: config.Lease, Supersede: config.Supersede,
-		Build: config.Build, Definitions: defs.declared().Encode(),
-		Clock: e.clock, Watch: e.db.reads, Holder: holder{e}, Log: e.log,
+		Build: config.Build, Definitions: e.registry.Declared().Encode(),
+		Clock: e.clock, Watch: e.db.reads, Holder: holder{e}, Log: e.log.Log,
 	})
 	holds := e.member.Holds
 	if e.config.onlyQueues() {
@@ -227,11 +228,15 @@ func (e *Engine) assemble(secret []byte) {
 	}
 	e.attempts = attempt.NewRunner(attempts)
 	e.suspicion = suspicion.New(suspicion.Config{
-		Config: here, Node: config.Node, Clock: e.clock, Log: e.log, Slots: e.dispatcher.slots, OnProbation: e.attempts.OnProbation,
+		Config: here, Node: config.Node, Clock: e.clock, Log: e.log.Log, Slots: e.dispatcher.slots, OnProbation: e.attempts.OnProbation,
 		Commit: e.db.committer.Commit, Go: e.life.work.Go, Granted: e.dispatcher.grant, Reread: e.switches.read,
 	})
+	e.holds = hold.Reasons{
+		Node: config.Node, Build: config.Build, Process: ident.NewToken(), Now: e.clock.Now,
+		Registry: e.registry, Nodes: e.nodes, Suspicion: e.suspicion,
+	}
 	e.sweeper = sweep.New(sweep.Config{
-		Context: e.life.ctx, Store: db, Name: config.Group, Group: group, Clock: e.clock, Log: e.log, Retention: config.Retention,
+		Context: e.life.ctx, Store: db, Name: config.Group, Group: group, Clock: e.clock, Log: e.log.Log, Retention: config.Retention,
 		Every: config.SweepEvery, MaxKept: config.MaxKept, Owned: e.locations.owned, Awaits: e.Awaits,
 	})
 	e.queues.open(attempts)
@@ -296,7 +301,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.recovery.keepSlotsBack()
 	e.mu.Unlock()
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.locations))
-	e.defs.warn(e.log, &e.config.Policy)
+	e.registry.Warn(e.log.Log, &e.config.Policy)
 	e.recovery.begin(taken)
 	for _, loop := range []func(){e.db.committer.Run, e.dispatcher.stepDue, e.inbox.loop, e.dispatcher.keepLineMoving, e.switches.follow, e.inbox.listen, e.locations.watchWards, e.member.Run, e.queues.watchWorkers} {
 		e.life.work.Go(loop)

@@ -52,7 +52,7 @@ func (i *inbox) hear(news store.News) {
 	}
 	if news&store.NewsNodes != 0 {
 		e.member.Kick()
-		e.queues.gone.kick.Ring()
+		e.queues.news.Ring()
 	}
 }
 
@@ -66,39 +66,6 @@ func (i *inbox) listen() {
 		if !clock.Pause(e.life.ctx, time.Second) {
 			return
 		}
-	}
-}
-
-// keepLooking calls look when it is kicked, claimsWait after a value from later, and
-// periodically in case a notification was lost, until the engine ends. Look reports its errors
-// itself.
-func (i *inbox) keepLooking(kicked, later <-chan struct{}, look func() error) {
-	e := i.engine
-	timer := time.NewTimer(e.config.InboxEvery)
-	defer timer.Stop()
-	soon := false
-	for {
-		select {
-		case <-kicked:
-		case <-later:
-			if !soon {
-				soon = true
-				timer.Reset(min(claimsWait, e.config.InboxEvery))
-			}
-			continue
-		case <-timer.C:
-		case <-e.life.ctx.Done():
-			return
-		}
-		select {
-		case <-later: // this look finds what can wait, too
-		default:
-		}
-		if look() != nil && e.life.ctx.Err() != nil {
-			return
-		}
-		soon = false
-		timer.Reset(e.config.InboxEvery)
 	}
 }
 
@@ -320,7 +287,8 @@ func (r *activeRun) leaveUnread(t *turn) (first error) {
 }
 
 func (i *inbox) loop() {
-	i.keepLooking(i.bell, i.later, func() error {
+	watch := clock.Watch{Bell: i.bell, Later: i.later, Soon: claimsWait, Every: i.engine.config.InboxEvery}
+	watch.Run(i.engine.life.ctx, func() error {
 		i.reading <- struct{}{}
 		defer func() { <-i.reading }()
 		return i.read(i.beginLook(nil, ""))

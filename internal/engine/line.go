@@ -10,6 +10,8 @@ import (
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/post"
+	"github.com/perdure/perdure/internal/report"
+	"github.com/perdure/perdure/internal/suspects"
 	"github.com/perdure/perdure/store"
 )
 
@@ -115,16 +117,13 @@ func (r *activeRun) begins(start *history.Start) {
 	r.entry, r.origin = entered, nil
 	r.first = true
 	r.run = core.New(r.coreConfig(start), *start)
-	if of := e.suspicion.Workflow(start.Type); of.Held != nil {
-		r.hold = heldWithAll(&of, start.WorkflowID, e.fingerprint(e.defs.workflows[start.Type], ""))
-		r.run.Hold(r.hold.status, r.hold.detail)
-		e.log.RunHeld(logged(*start), string(r.hold.status), r.hold.detail.Reason, "")
+	def := e.registry.Workflow(start.Type)
+	if r.hold = e.holds.Crashing(start.Type, e.registry.Fingerprint(def, ""), suspects.Run{}, r.workflowID); r.hold != nil {
+		r.run.Hold(r.hold.Status, r.hold.Detail)
+		e.log.RunHeld(report.Of(start), string(r.hold.Status), r.hold.Detail.Reason, "")
 		return
 	}
-	r.instance = e.defs.workflows[start.Type].Begin(r.run)
-	r.instance.LogTo(e.config.Logger)
-	r.instance.Intercept(e.defs.around)
-	r.run.Bind(r.instance)
+	r.instance = e.registry.Begin(def, r.run)
 }
 
 // getInLine writes the row of a run that does not begin yet, so that its caller returns. If a

@@ -7,10 +7,12 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/hold"
 	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
+	"github.com/perdure/perdure/internal/report"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
@@ -66,7 +68,7 @@ func (r *activeRun) load(todo []post.Mail) error {
 		}
 		err = r.loadWithoutCode(past, h)
 	} else if r.run.Resume() {
-		e.log.RunGoesOn(logged(past.Start), string(past.State.Status))
+		e.log.RunGoesOn(report.Of(&past.Start), string(past.State.Status))
 	}
 	if err != nil {
 		return r.loadDamaged(past, err, todo)
@@ -139,16 +141,14 @@ func (r *resident) readRecord() (*store.Record, error) {
 
 // loadWithCode replays a run with its code. A non-nil hold says why that is not possible. The
 // error is that the engine stops.
-func (r *activeRun) loadWithCode(past *core.Past) (*hold, error) {
+func (r *activeRun) loadWithCode(past *core.Past) (*hold.Hold, error) {
 	e := r.engine
-	if r.pin = core.PinIn(&past.Start, past.Turns); r.pin != "" && r.pin != e.config.Build {
-		return e.lacksCode("it stays on build %s, with which it began or to which it was moved, and the engine %s has build %s", r.pin, e.config.Node, e.config.Build), nil
+	r.pin = core.PinIn(&past.Start, past.Turns)
+	if h := e.holds.Missing(past.Start.Type, r.pin); h != nil {
+		return h, nil
 	}
-	def := e.defs.workflows[past.Start.Type]
-	if def == nil {
-		return e.lacksCode("workflow %q is not registered with the engine %s", past.Start.Type, e.config.Node), nil
-	}
-	if h := e.stillParked(def, past); h != nil {
+	def := e.registry.Workflow(past.Start.Type)
+	if h := e.holds.Still(def, past); h != nil {
 		return h, nil
 	}
 	if d, err := core.DecodeDetail(past.State.Detail); err == nil && d.LetGo(past.State.Status) {
@@ -156,7 +156,8 @@ func (r *activeRun) loadWithCode(past *core.Past) (*hold, error) {
 			return nil, err
 		}
 	}
-	if h := r.poisoned(past.Start.Type, e.fingerprint(def, "")); h != nil {
+	suspect, _ := r.location.suspicion.Suspect(r.id)
+	if h := e.holds.Crashing(past.Start.Type, e.registry.Fingerprint(def, ""), suspect, r.workflowID); h != nil {
 		return h, nil
 	}
 	run, instance, err := e.replay(r.coreConfig(&past.Start), def, past)
@@ -164,7 +165,7 @@ func (r *activeRun) loadWithCode(past *core.Past) (*hold, error) {
 	case errors.Is(err, ErrStopped):
 		return nil, err
 	case err != nil:
-		return e.parked(e.fingerprint(def, r.pin), err), nil
+		return e.holds.Failed(e.registry.Fingerprint(def, r.pin), err), nil
 	}
 	r.run, r.instance, r.hold = run, instance, nil
 	return nil, nil
@@ -175,10 +176,7 @@ func (e *Engine) replay(config core.Config, def *seal.WorkflowDeclaration, past 
 	var stint replay.Stint
 	config.Progress = func() { stint.Progress.Add(1) }
 	run := core.New(config, past.Start)
-	instance := def.Begin(run)
-	instance.LogTo(e.config.Logger)
-	instance.Intercept(e.defs.around)
-	run.Bind(instance)
+	instance := e.registry.Begin(def, run)
 	load := func() error { return run.Load(past.Turns, past.Rows, past.State) }
 	stint.Instance = instance
 	if err := e.code.guard.Do(&stint, load); err != nil {
@@ -189,14 +187,14 @@ func (e *Engine) replay(config core.Config, def *seal.WorkflowDeclaration, past 
 }
 
 // loadWithoutCode loads the machine of a run without code. If h is not nil, the run is held.
-func (r *activeRun) loadWithoutCode(past *core.Past, h *hold) error {
+func (r *activeRun) loadWithoutCode(past *core.Past, h *hold.Hold) error {
 	run := core.New(r.coreConfig(&past.Start), past.Start)
 	if err := replay.Protect(func() error { return run.Load(past.Turns, past.Rows, past.State) }); err != nil {
 		return err
 	}
 	r.run, r.instance, r.hold = run, nil, h
-	if h != nil && run.Hold(h.status, h.detail) {
-		r.engine.log.RunHeld(logged(past.Start), string(h.status), h.detail.Reason, h.detail.Stack)
+	if h != nil && run.Hold(h.Status, h.Detail) {
+		r.engine.log.RunHeld(report.Of(&past.Start), string(h.Status), h.Detail.Reason, h.Detail.Stack)
 	}
 	return nil
 }
@@ -216,14 +214,14 @@ func (r *activeRun) stepOrPark(t *turn, err error) (out *core.Turn, _ error) {
 	if e.life.ctx.Err() != nil || errors.Is(err, ErrStopped) {
 		return nil, err
 	}
-	if isDamage(err) {
+	if hold.IsDamage(err) {
 		r.parkCulprit(err)
 		return nil, err
 	}
 	takenOver := r.takenOver(t)
 	start := r.run.Start()
-	h := e.parked(e.fingerprint(e.defs.workflows[start.Type], r.run.Pin()), err)
-	r.again = h.detail.Mismatch != nil && e.db.Info().Wards
+	h := e.holds.Failed(e.registry.Fingerprint(e.registry.Workflow(start.Type), r.run.Pin()), err)
+	r.again = h.Detail.Mismatch != nil && e.db.Info().Wards
 	if err := r.reloadHeld(start, h); err != nil {
 		return nil, err
 	}
@@ -232,7 +230,7 @@ func (r *activeRun) stepOrPark(t *turn, err error) (out *core.Turn, _ error) {
 }
 
 // reloadHeld loads a run without its code after the code failed.
-func (r *activeRun) reloadHeld(start history.Start, h *hold) error {
+func (r *activeRun) reloadHeld(start history.Start, h *hold.Hold) error {
 	past := &core.Past{Start: start, State: core.State{Status: core.StatusRunning}}
 	if r.create == nil {
 		rec, err := r.readRecord()
@@ -280,36 +278,13 @@ func (r *activeRun) takenOver(t *turn) core.TakenOver {
 	return in
 }
 
-// drop consumes a message that no run takes.
-func (p *location) drop(m store.Message) {
-	(&resident{location: p, id: m.Run}).discard([]post.Mail{{Sequence: m.Sequence}})
-}
-
-// discard consumes the messages of a run that has ended. It makes callers that wait for the
-// run look again.
-func (r *resident) discard(todo []post.Mail) {
-	e := r.location.engine
-	e.mu.Lock()
-	r.gone = true // later callers must not wait for it
-	e.Notify(r.id)
-	e.mu.Unlock()
-	if len(todo) > 0 {
-		e.log.InputsLate(r.id, len(todo))
-	}
-	t := r.change()
-	if t.Consumed = post.Sequences(todo); len(t.Consumed) > 0 {
-		t.Messages, t.Repeatable = r.location.refusals(todo), true
-		_ = r.commit(t) // else they stay for another try, or another owner
-	}
-}
-
 func (r *activeRun) coreConfig(start *history.Start) core.Config {
 	e := r.engine
 	p := r.location
 	r.start = start
 	var retries *retry.Policy // even for code that does not fit its history
 	build := ""
-	if def := e.defs.workflows[start.Type]; def != nil {
+	if def := e.registry.Workflow(start.Type); def != nil {
 		retries = def.Retry
 		if def.Pinned {
 			build = e.config.Build

@@ -31,7 +31,7 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start,
 		e.mu.Unlock()
 		return false, nil
 	}
-	if e.defs.workflows[row.Type] == nil {
+	if e.registry.Workflow(row.Type) == nil {
 		e.mu.Unlock()
 		return true, &history.InputError{What: "workflow " + fmt.Sprintf("%q", row.Type), Problem: "is not registered with this engine; register it where the engine is opened"}
 	}
@@ -114,7 +114,7 @@ func (e local) Query(ctx context.Context, row *store.Run, name string, input his
 	e.mu.Lock()
 	p := e.locations.owns(store.Place(row.Partition, row.Ward))
 	e.mu.Unlock()
-	if p == nil && (row.Status.Open() || e.defs.workflows[row.Type] == nil) {
+	if p == nil && (row.Status.Open() || e.registry.Workflow(row.Type) == nil) {
 		return answer, false, nil
 	}
 	answer, err = e.queryHere(ctx, p, row, name, input)
@@ -149,7 +149,7 @@ func (e *Engine) queryHere(ctx context.Context, p *location, row *store.Run, nam
 
 // queryEnded replays a run that has ended and runs the query on its code.
 func (e *Engine) queryEnded(ctx context.Context, row *store.Run, name string, input history.Payload) (history.Payload, error) {
-	def := e.defs.workflows[row.Type]
+	def := e.registry.Workflow(row.Type)
 	if def == nil {
 		return history.Payload{}, fmt.Errorf("%w: workflow %q is not registered with the engine %s", ErrNoCode, row.Type, e.config.Node)
 	}

@@ -6,8 +6,10 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/hold"
 	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/post"
+	"github.com/perdure/perdure/internal/report"
 	"github.com/perdure/perdure/store"
 )
 
@@ -22,7 +24,7 @@ var errElsewhere = errors.New("the run moved to another node: repeat the request
 
 // sendAway moves a run that cannot continue here to a node where it may, and returns
 // errElsewhere. If it returns nil, the run is to be held.
-func (r *activeRun) sendAway(past *core.Past, h *hold, todo []post.Mail) error {
+func (r *activeRun) sendAway(past *core.Past, h *hold.Hold, todo []post.Mail) error {
 	e := r.engine
 	p := r.location
 	detail, err := core.DecodeDetail(past.State.Detail)
@@ -30,15 +32,15 @@ func (r *activeRun) sendAway(past *core.Past, h *hold, todo []post.Mail) error {
 		return nil
 	}
 	r.reviews = e.nodes.Reviews()
-	if h.status == core.StatusParked && (h.detail.Mismatch == nil || r.pin != "") { // it fits, or no other code may run it
-		h.detail.Tried = detail.Tried
-		if code := h.detail.Fingerprint; code != "" && code != e.untilRestart() && !slices.Contains(detail.Tried, code) {
-			h.detail.Tried = append(h.detail.Tried, code)
+	if h.Status == core.StatusParked && (h.Detail.Mismatch == nil || r.pin != "") { // it fits, or no other code may run it
+		h.Detail.Tried = detail.Tried
+		if code := h.Detail.Fingerprint; code != "" && code != e.holds.UntilRestart() && !slices.Contains(detail.Tried, code) {
+			h.Detail.Tried = append(h.Detail.Tried, code)
 		}
 		return nil
 	}
-	if def := e.defs.workflows[past.Start.Type]; def != nil && r.pin == "" && !slices.Contains(detail.Tried, e.fingerprint(def, "")) {
-		detail.Tried = append(detail.Tried, e.fingerprint(def, ""))
+	if def := e.registry.Workflow(past.Start.Type); def != nil && r.pin == "" && !slices.Contains(detail.Tried, e.registry.Fingerprint(def, "")) {
+		detail.Tried = append(detail.Tried, e.registry.Fingerprint(def, ""))
 	}
 	r.noteSuspicion(past.State.Status, &detail, h)
 	move := store.Move{Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: r.id, Detail: core.EncodeDetail(detail)}
@@ -50,7 +52,7 @@ func (r *activeRun) sendAway(past *core.Past, h *hold, todo []post.Mail) error {
 		r.again = true // when its row is there, and nothing of it runs here
 		return nil
 	}
-	moved := func(node string) { e.log.RunMoved(logged(past.Start), e.nodes.Name(node), h.detail.Reason) }
+	moved := func(node string) { e.log.RunMoved(report.Of(&past.Start), e.nodes.Name(node), h.Detail.Reason) }
 	return r.giveAway(todo, move, to, moved)
 }
 

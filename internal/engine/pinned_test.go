@@ -342,23 +342,6 @@ func TestE118_OnlyWhatBeginsPinnedIsPinned(t *testing.T) {
 	})
 }
 
-// TestE118_AProgramThatDoesNotKnowItsBuild refuses pinned workflows.
-func TestE118_AProgramThatDoesNotKnowItsBuild(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
-		for build, refused := range map[string]bool{"unknown": true, "v1.2.0-unknown": true, "v1.2.0": false} {
-			c := w.config(pinnedOrder("1"))
-			c.Build = build
-			e, err := engine.Open(t.Context(), c)
-			if err == nil {
-				stop(t, e)
-			}
-			if (err != nil) != refused || refused && !strings.Contains(err.Error(), "name it with perdure.Build") {
-				t.Errorf("build %q: %v", build, err)
-			}
-		}
-	})
-}
-
 // TestE118_ACodeThatDoesNotFitItsOwnBuild: such a run is parked where it is and goes to and
 // fro between no nodes.
 func TestE118_ACodeThatDoesNotFitItsOwnBuild(t *testing.T) {

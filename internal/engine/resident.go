@@ -8,7 +8,9 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/post"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 )
 
@@ -344,4 +346,23 @@ func (r *resident) evict() {
 	}
 	turnAway(r.questions)
 	r.mail, r.questions = nil, nil
+}
+
+// question is a query of a run that this node owns.
+type question struct {
+	name   string
+	input  history.Payload
+	answer chan<- answer // capacity 1
+}
+
+type answer struct {
+	value history.Payload
+	err   error
+}
+
+// turnAway makes the callers look for the run again.
+func turnAway(questions []question) {
+	for _, q := range questions {
+		q.answer <- answer{err: request.ErrMoved}
+	}
 }

@@ -8,10 +8,14 @@ import (
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/hold"
 	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/inspect"
+	"github.com/perdure/perdure/internal/logs"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/report"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
@@ -26,7 +30,7 @@ type activeRun struct {
 
 	run      *core.Run      // nil: to be loaded
 	instance seal.Instance  // nil: no code; see hold
-	hold     *hold          // why there is no code
+	hold     *hold.Hold     // why there is no code
 	pin      string         // the build to which it was pinned when its code was last loaded
 	again    bool           // it is held; it is reloaded when it may move to a node that has its code
 	reviews  int            // how many reviews of held runs there had been when no node was found for it
@@ -94,7 +98,8 @@ func (r *activeRun) step(t *turn) (err error) {
 }
 
 func (r *activeRun) committed(t *turn) {
-	t.lost = r.report(t.out)
+	e := r.engine
+	t.lost = e.log.Failures(report.Of(r.run.Began()), t.out)
 	r.observe(t.out)
 	t.differs = r.checkDeterminism(t.out.Number)
 }
@@ -216,7 +221,7 @@ func (r *activeRun) carryOut(out *core.Turn) {
 	}
 	for _, reply := range out.Replies {
 		if p, is := errors.AsType[*retry.PanicError](reply.Failure.Err()); is {
-			e.log.HandlerPanicked(logged(r.run.Start()), "validator", p.Value, p.Stack)
+			e.log.HandlerPanicked(report.Of(r.run.Began()), "validator", p.Value, p.Stack)
 		}
 		e.Notify(message.AnswerTo(reply.Asker))
 	}
@@ -318,4 +323,12 @@ func (r *activeRun) storeTurn(out *core.Turn) (t store.Turn, err error) {
 		t.Messages = append(t.Messages, m)
 	}
 	return t, nil
+}
+
+// warnNear warns in a turn in which a run comes close to a limit: its length, once, or its unread
+// signals, each time.
+func (r *activeRun) warnNear(limit, before, now int, warn func(of logs.Run, now, limit int)) {
+	if mark := inspect.Near(limit); now >= mark && before < mark {
+		warn(report.Of(r.run.Began()), now, limit)
+	}
 }

@@ -48,7 +48,7 @@ func (r *activeRun) lacks(c *core.Call) string {
 	if r.staysElsewhere() {
 		return otherBuild
 	}
-	def := r.engine.defs.activities[c.Name]
+	def := r.engine.registry.Activity(c.Name)
 	switch {
 	case def == nil:
 		return core.NotRegistered

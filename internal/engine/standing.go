@@ -87,7 +87,7 @@ func (s *standing) step(t *turn) (err error) {
 		s.engine.log.EntityFault(s.kind.String(), s.name(), fault)
 	}
 	if gate != nil {
-		s.reportGate(gate, &before, t.said)
+		s.engine.log.Gate(s.name(), gate, &before, t.said)
 	}
 	if n := t.said.Heard; n < len(t.mail) {
 		s.putBack(t.mail[n:])
@@ -136,7 +136,7 @@ func (s *standing) apply(t *turn) error {
 		s.recordDurable(&t.commit)
 	}
 	if t.said.Over { // a later message creates a new one
-		delete(s.engine.residents.conflicts, s.name())
+		s.engine.log.Forget(s.name())
 		return errGone
 	}
 	return nil

@@ -3,15 +3,14 @@ package engine
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
+	"github.com/perdure/perdure/internal/hold"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/suspects"
 	"github.com/perdure/perdure/internal/suspicion"
-	"github.com/perdure/perdure/view"
 )
 
 // errUntried reports that a suspect was loaded but its code is not on trial yet.
@@ -39,8 +38,8 @@ func (r *activeRun) try(t *turn) (*suspicion.Turn, error) {
 		ID: r.id,
 		Code: func() (code suspects.Code, harmless bool) {
 			_, code.Workflow = r.names()
-			if def := e.defs.workflows[code.Workflow]; def != nil {
-				code.Fingerprint, harmless = e.fingerprint(def, ""), def.Harmless
+			if def := e.registry.Workflow(code.Workflow); def != nil {
+				code.Fingerprint, harmless = e.registry.Fingerprint(def, ""), def.Harmless
 			}
 			return code, harmless
 		},
@@ -78,33 +77,6 @@ func ends(all []post.Mail) bool {
 	})
 }
 
-// poisoned returns the hold of a run whose code has crashed its process too often, nil for any
-// other run.
-func (r *activeRun) poisoned(workflow, code string) *hold {
-	if all := r.engine.suspicion.Workflow(workflow); all.Held != nil {
-		return heldWithAll(&all, r.workflowID(), code)
-	}
-	suspect, _ := r.location.suspicion.Suspect(r.id)
-	if !suspect.Poisoned(code) {
-		return nil
-	}
-	return &hold{core.StatusParked, core.Detail{
-		Reason: fmt.Sprintf("the workflow's code ended its process %d times in a row, each time while the code of no other run of its partition ran: it recurses without end, uses up the memory or exits; "+
-			"it is tried again when the code changes, or after perdure resume-run "+r.workflowID(), suspect.Deaths),
-		Fingerprint: code, Deaths: suspect.Deaths, Broken: view.BrokenCrashed,
-	}}
-}
-
-// heldWithAll returns the hold of a run of a workflow that is held as a whole.
-func heldWithAll(all *suspicion.Deaths, workflowID, fingerprint string) *hold {
-	return &hold{core.StatusParked, core.Detail{
-		Reason:      all.Held.Why + "; they are tried again on another build, or after perdure resume-run " + workflowID,
-		Fingerprint: fingerprint, Deaths: all.Deaths(), Shared: true,
-	}}
-}
-
-func (e *Engine) isHeld(workflow string) bool { return e.suspicion.Workflow(workflow).Held != nil }
-
 // bringsSuspicion reports whether a run came from another node with evidence against it and is
 // not on trial here. It is then loaded again, on trial.
 func (r *activeRun) bringsSuspicion(past *core.Past, todo []post.Mail) bool {
@@ -122,15 +94,15 @@ func (r *activeRun) bringsSuspicion(past *core.Past, todo []post.Mail) bool {
 // noteSuspicion puts the evidence against a run into the detail that moves with it to
 // another node. A run that was parked because its code crashed processes keeps that reason,
 // and that code stays among the tried.
-func (r *activeRun) noteSuspicion(status core.Status, detail *core.Detail, h *hold) {
+func (r *activeRun) noteSuspicion(status core.Status, detail *core.Detail, h *hold.Hold) {
 	if evidence, is := r.location.suspicion.Suspect(r.id); is {
 		detail.Suspect = &evidence
 	}
 	if status == core.StatusParked && detail.Mismatch == nil && slices.Contains(detail.Tried, detail.Fingerprint) && detail.Fingerprint != "" {
-		h.status, h.detail = status, *detail // a better reason than that the code of this node does not fit
+		h.Status, h.Detail = status, *detail // a better reason than that the code of this node does not fit
 		return
 	}
-	h.detail.Tried, h.detail.Suspect = detail.Tried, detail.Suspect
+	h.Detail.Tried, h.Detail.Suspect = detail.Tried, detail.Suspect
 }
 
 // crashed notes that calls of activities were alone when their nodes died. The probation lane

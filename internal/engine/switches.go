@@ -34,7 +34,8 @@ func (s *switches) paused(ctx context.Context) (map[string]store.Switch, error) 
 // follow reads switches when notified.
 func (s *switches) follow() {
 	e := s.engine
-	e.inbox.keepLooking(s.kick, nil, func() error {
+	watch := clock.Watch{Bell: s.kick, Every: e.config.InboxEvery}
+	watch.Run(e.life.ctx, func() error {
 		return e.db.reads.Persist(e.life.ctx, "reading switches", func() error { return s.read(e.life.ctx) })
 	})
 }

@@ -72,7 +72,7 @@ func (l *locations) reviewHeld(ps []*location) {
 			return
 		}
 		for _, r := range held {
-			if e.worthTrying(r) {
+			if e.holds.WorthTrying(&r) {
 				l.tryAgain(store.Place(r.Partition, r.Ward), r.ID)
 			}
 			filter.Before = r.ID

@@ -36,10 +36,10 @@ var insides = []inside{
 		schedules:  fire timetable
 	`},
 	{"internal/engine", 18, `
-		values:    config definitions pools stepper report
+		values:    config pools stepper
 		locations: location
-		residents: slots intake inbox durable resident dispatcher line
-		runs:      observe child chain attempt queue suspects park checkcode move load run turn answer standing
+		residents: slots durable inbox resident intake dispatcher line
+		runs:      observe child chain attempt queue suspects park move determinism load run turn answer standing
 		places:    takeover holder queues switches
 		engine:    health local engine
 	`},

@@ -427,8 +427,32 @@ var table = []row{
 		why: "a process that serves queues runs attempts as a node does, and has neither runs nor partitions",
 	},
 	{
+		pkg: "internal/registry",
+		may: []string{"activity", "intercept", "internal/around", "internal/core", "internal/errname", "internal/history", "internal/logs", "internal/lossy", "internal/near", "internal/program", "internal/record", "internal/seal", "internal/see", "retry"},
+		why: "what is registered is known before anything runs, to workers of queues as to nodes",
+	},
+	{
+		pkg: "internal/program",
+		why: "which program this is depends on nothing",
+	},
+	{
+		pkg: "internal/report",
+		may: []string{"internal/core", "internal/history", "internal/logs", "retry"},
+		why: "what a durable turn is worth telling follows from the turn",
+	},
+	{
+		pkg: "internal/hold",
+		may: []string{"internal/core", "internal/coro", "internal/history", "internal/placement", "internal/post", "internal/registry", "internal/replay", "internal/seal", "internal/suspects", "internal/suspicion", "store", "view"},
+		why: "why a run has no code follows from its record, from what is registered and from what is under suspicion; what is done about it is the engine's",
+	},
+	{
+		pkg: "internal/codecheck",
+		may: []string{"internal/core", "internal/coro", "internal/history", "internal/hold", "internal/inspect", "internal/record", "internal/replay", "internal/seal", "store", "view"},
+		why: "it reads and replays, and needs no engine that runs",
+	},
+	{
 		pkg: "internal/engine",
-		may: []string{"intercept", "internal/around", "internal/attempt", "internal/dispatch", "internal/placement", "internal/post", "internal/suspicion", "internal/sweep", "internal/serve", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/suspects", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/errname", "internal/lossy", "internal/near", "internal/record", "internal/message", "internal/seal", "internal/see"},
+		may: []string{"activity", "intercept", "internal/around", "internal/attempt", "internal/clock", "internal/codecheck", "internal/commit", "internal/core", "internal/dispatch", "internal/entity", "internal/history", "internal/hold", "internal/ident", "internal/inspect", "internal/logs", "internal/member", "internal/message", "internal/outage", "internal/placement", "internal/post", "internal/program", "internal/record", "internal/registry", "internal/replay", "internal/report", "internal/request", "internal/seal", "internal/see", "internal/serve", "internal/steptx", "internal/suspects", "internal/suspicion", "internal/sweep", "internal/workers", "retry", "store", "view"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{

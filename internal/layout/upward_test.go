@@ -24,7 +24,8 @@ import (
 var rooms = []string{
 	"internal/ident", "internal/entity", "internal/record", "internal/message", "internal/clock", "internal/workers", "internal/outage",
 	"internal/steptx", "internal/inspect", "internal/request", "internal/commit", "internal/member", "internal/dispatch", "internal/attempt", "internal/post",
-	"internal/placement", "internal/suspicion", "internal/sweep", "internal/serve", "internal/replay", "internal/engine",
+	"internal/placement", "internal/suspicion", "internal/sweep", "internal/serve", "internal/replay",
+	"internal/registry", "internal/report", "internal/hold", "internal/codecheck", "internal/engine",
 }
 
 // maxUpward is the share of the calls between rooms that may run up, in percent. Imports

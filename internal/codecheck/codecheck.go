@@ -1,4 +1,4 @@
-package engine
+package codecheck
 
 import (
 	"cmp"
@@ -8,10 +8,12 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/hold"
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
@@ -20,59 +22,73 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// checkPage is how many runs one query lists, checkFindings the default limit of reported
-// findings, and checkProgress how many runs are checked between two progress reports.
+// page is how many runs one query lists, maxFindings the default limit of reported
+// findings, and progressEvery how many runs are checked between two progress reports.
 const (
-	checkPage     = 500
-	checkFindings = 1000
-	checkProgress = 100
+	page          = 500
+	maxFindings   = 1000
+	progressEvery = 100
 )
 
-// CheckCode replays open runs with the code of this engine, which need not be started, and
-// reports those that could not continue with it. It owns nothing and writes nothing. Runs
-// continue meanwhile; each is checked as of its last commit.
-func (e *Engine) CheckCode(ctx context.Context, filter view.CodeFilter) (*view.CodeCheck, error) {
-	if err := e.Check(ctx); err != nil {
-		return nil, err
-	}
+// Checker checks runs against the code of a process.
+type Checker struct {
+	Store store.Reader
+	Group store.Group
+	Holds *hold.Reasons
+	// Core has the limits and defaults with which machines of runs are made.
+	Core core.Config
+	// TurnTimeout is how long code may run without yielding.
+	TurnTimeout time.Duration
+}
+
+// Run replays open runs and reports those that could not continue. Runs continue meanwhile; each
+// is checked as of its last commit.
+func (k *Checker) Run(ctx context.Context, filter view.CodeFilter) (*view.CodeCheck, error) {
 	for what, n := range map[string]int{"sample": filter.Sample, "limit": filter.Limit} {
 		if n < 0 {
 			return nil, &history.InputError{What: what, Problem: fmt.Sprintf("is %d; it is 0 or more", n)}
 		}
 	}
-	c := &codeCheck{e: e, filter: filter, types: map[string]*codeType{}}
-	c.filter.Limit = cmp.Or(filter.Limit, checkFindings)
+	c := &check{of: k, filter: filter, types: map[string]*workflowType{}}
+	c.filter.Limit = cmp.Or(filter.Limit, maxFindings)
 	if err := c.list(ctx); err != nil {
 		return nil, err
 	}
 	return c.report(), nil
 }
 
-// codeCheck is one call of CheckCode.
-type codeCheck struct {
-	e      *Engine
+// Replay replays a run beside the one in memory, if it is there.
+func (k *Checker) Replay(past *core.Past, def *seal.WorkflowDeclaration) error {
+	config := k.Core
+	config.Retry = def.Retry
+	return replay.Run(config, past, def, k.TurnTimeout)
+}
+
+// check is one call of Run.
+type check struct {
+	of     *Checker
 	filter view.CodeFilter
-	types  map[string]*codeType
+	types  map[string]*workflowType
 	out    view.CodeCheck
 }
 
-// codeType collects the results for one workflow.
-type codeType struct {
+// workflowType collects the results for one workflow.
+type workflowType struct {
 	view.CodeType
 	sample []store.Run // the sample of runs to check; unused if all are checked
 }
 
 // list lists all open runs and checks all of them, or a sample.
-func (c *codeCheck) list(ctx context.Context) error {
+func (c *check) list(ctx context.Context) error {
 	selected, err := inspect.RunFilter(view.Filter{
 		Status:   []string{view.StatusRunning, view.StatusPaused, view.StatusWaitingForCode, view.StatusParked},
-		Workflow: c.filter.Workflow, IDPrefix: c.filter.IDPrefix, Limit: checkPage,
-	}, c.e.db.group.All())
+		Workflow: c.filter.Workflow, IDPrefix: c.filter.IDPrefix, Limit: page,
+	}, c.of.Group.All())
 	if err != nil {
 		return err
 	}
 	for {
-		rows, err := c.e.db.List(ctx, selected)
+		rows, err := c.of.Store.List(ctx, selected)
 		if err != nil {
 			return err
 		}
@@ -81,7 +97,7 @@ func (c *codeCheck) list(ctx context.Context) error {
 				return err
 			}
 		}
-		if len(rows) < checkPage {
+		if len(rows) < page {
 			break
 		}
 		selected.Before = rows[len(rows)-1].ID
@@ -102,10 +118,10 @@ func (c *codeCheck) list(ctx context.Context) error {
 }
 
 // open counts an open run, and checks it or adds it to the candidates of the sample.
-func (c *codeCheck) open(ctx context.Context, row store.Run) error {
+func (c *check) open(ctx context.Context, row store.Run) error {
 	t := c.types[row.Type]
 	if t == nil {
-		t = &codeType{CodeType: view.CodeType{Workflow: row.Type}}
+		t = &workflowType{CodeType: view.CodeType{Workflow: row.Type}}
 		c.types[row.Type] = t
 	}
 	t.Open++
@@ -114,7 +130,7 @@ func (c *codeCheck) open(ctx context.Context, row store.Run) error {
 		return c.look(ctx, t, &row)
 	}
 	t.sample = append(t.sample, store.Run{Partition: row.Partition, ID: row.ID})
-	if len(t.sample) >= 2*c.filter.Sample+checkPage {
+	if len(t.sample) >= 2*c.filter.Sample+page {
 		t.choose(c.filter.Sample)
 	}
 	return nil
@@ -122,7 +138,7 @@ func (c *codeCheck) open(ctx context.Context, row store.Run) error {
 
 // choose keeps n runs: those with the lowest hash of their ID, so the choice does not depend
 // on which others are open.
-func (t *codeType) choose(n int) {
+func (t *workflowType) choose(n int) {
 	slices.SortFunc(t.sample, func(a, b store.Run) int {
 		return cmp.Or(cmp.Compare(core.Uniform(a.ID, 0, 0), core.Uniform(b.ID, 0, 0)), cmp.Compare(a.ID, b.ID))
 	})
@@ -130,11 +146,11 @@ func (t *codeType) choose(n int) {
 }
 
 // look replays one run. A run that has closed meanwhile is not counted.
-func (c *codeCheck) look(ctx context.Context, t *codeType, row *store.Run) error {
+func (c *check) look(ctx context.Context, t *workflowType, row *store.Run) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	rec, err := c.e.db.Load(ctx, row.Partition, row.ID)
+	rec, err := c.of.Store.Load(ctx, row.Partition, row.ID)
 	switch {
 	case errors.Is(err, store.ErrNotFound) || err == nil && !rec.Run.Status.Open():
 		t.Open--
@@ -162,7 +178,7 @@ func (c *codeCheck) look(ctx context.Context, t *codeType, row *store.Run) error
 	if f.Verdict != view.CodeFits {
 		c.found(f)
 	}
-	if c.filter.Progress != nil && c.out.Checked%checkProgress == 0 {
+	if c.filter.Progress != nil && c.out.Checked%progressEvery == 0 {
 		c.filter.Progress(c.out.Checked)
 	}
 	return nil
@@ -170,7 +186,7 @@ func (c *codeCheck) look(ctx context.Context, t *codeType, row *store.Run) error
 
 // found adds a finding. Above the limit it only counts, but findings that stop a run replace
 // those that do not.
-func (c *codeCheck) found(f view.CodeFinding) {
+func (c *check) found(f view.CodeFinding) {
 	if len(c.out.Findings) < c.filter.Limit {
 		c.out.Findings = append(c.out.Findings, f)
 		return
@@ -184,7 +200,7 @@ func (c *codeCheck) found(f view.CodeFinding) {
 	}
 }
 
-func (c *codeCheck) report() *view.CodeCheck {
+func (c *check) report() *view.CodeCheck {
 	out := &c.out
 	out.OK, out.Types = true, []view.CodeType{}
 	for _, name := range slices.Sorted(maps.Keys(c.types)) {
@@ -209,48 +225,39 @@ func (c *codeCheck) report() *view.CodeCheck {
 }
 
 // judge returns what would happen to a run with the code of this engine.
-func (c *codeCheck) judge(rec *store.Record) view.CodeFinding {
+func (c *check) judge(rec *store.Record) view.CodeFinding {
 	r := &rec.Run
 	f := view.CodeFinding{WorkflowID: r.WorkflowID, RunID: r.ID, Workflow: r.Type, Status: string(r.Status), Verdict: view.CodeFits}
 	c.judgeInto(&f, rec)
-	elsewhere := f.Build != "" && f.Build != c.e.config.Build
+	elsewhere := f.Build != "" && f.Build != c.of.Holds.Build
 	f.Stops = f.Verdict != view.CodeFits && !elsewhere && (r.Status == store.Running || r.Status == store.OnHold)
 	return f
 }
 
-func (c *codeCheck) judgeInto(f *view.CodeFinding, rec *store.Record) {
+func (c *check) judgeInto(f *view.CodeFinding, rec *store.Record) {
 	past, err := record.Decode(rec)
 	if err != nil {
 		f.Verdict, f.Reason = view.CodeUnreadable, err.Error()
 		return
 	}
 	f.Build = core.PinIn(&past.Start, past.Turns)
-	def := c.e.defs.workflows[rec.Run.Type]
+	def := c.of.Holds.Registry.Workflow(rec.Run.Type)
 	if def == nil {
 		f.Verdict, f.Reason = view.CodeMissing, "the workflow is not registered"
 		return
 	}
-	if h := c.e.stillParked(def, past); h != nil {
+	if h := c.of.Holds.Still(def, past); h != nil {
 		f.Verdict = view.CodeParks
-		if h.detail.Mismatch == nil || !differ(f, h.detail.Mismatch) {
+		if h.Detail.Mismatch == nil || !differ(f, h.Detail.Mismatch) {
 			f.Reason = "this code parked it: it is tried again only when the version or the program changes"
 		}
 		return
 	}
-	c.fault(f, c.e.replayAside(past, def))
-}
-
-// replayAside replays a run beside the one in memory, if it is there.
-func (e *Engine) replayAside(past *core.Past, def *seal.WorkflowDeclaration) error {
-	config := core.Config{
-		Retry: def.Retry, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls,
-		MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw,
-	}
-	return replay.Run(config, past, def, e.config.TurnTimeout)
+	c.fault(f, c.of.Replay(past, def))
 }
 
 // fault describes why code does not fit. It includes no payloads.
-func (c *codeCheck) fault(f *view.CodeFinding, err error) {
+func (c *check) fault(f *view.CodeFinding, err error) {
 	if err == nil {
 		return
 	}
@@ -258,7 +265,7 @@ func (c *codeCheck) fault(f *view.CodeFinding, err error) {
 	if differ(f, err) {
 		return
 	}
-	d := c.e.parked("", err).detail
+	d := c.of.Holds.Failed("", err).Detail
 	f.Reason, f.Stack = d.Reason, d.Stack
 	if panicked, is := errors.AsType[*coro.PanicError](err); is {
 		f.Reason = "the workflow's code panicked with " + panicOf(panicked.Value)
@@ -285,45 +292,3 @@ func differ(f *view.CodeFinding, err error) bool {
 	}
 	return ok
 }
-
-// Code that asks for other things each time goes on unnoticed while its run stays in memory.
-// With Config.CheckDeterminism the record of a run is replayed by a second instance of its code
-// after each turn, and the run is parked if that asks for something else.
-
-// checksEvery limits what the checks of a long run cost: there are at most so many while its
-// history doubles, one after each turn until then.
-const checksEvery = 64
-
-// checkDeterminism replays a run that has just taken a turn. It returns the difference, nil if
-// there is none or it is not time to look.
-func (r *activeRun) checkDeterminism(turn int64) error {
-	e := r.engine
-	if !e.config.CheckDeterminism || r.instance == nil || r.run.Ended() || turn < r.checked+turn/checksEvery {
-		return nil
-	}
-	if e.config.MaxResident == 0 && r.run.Idle() {
-		return nil // it leaves memory, and is replayed when it comes back
-	}
-	r.checked = turn
-	rec, err := e.db.Load(e.life.ctx, r.location.partition, r.id)
-	if err != nil {
-		return nil // the next turn looks again
-	}
-	past, err := record.Decode(rec)
-	if err != nil {
-		return nil // who loads the run finds the damage
-	}
-	if m, is := errors.AsType[*core.Mismatch](e.replayAside(past, e.defs.workflows[past.Start.Type])); is {
-		return &differs{m}
-	}
-	return nil
-}
-
-// differs is a Mismatch of code with what it did itself a moment ago.
-type differs struct{ *core.Mismatch }
-
-func (d *differs) Error() string {
-	return "the code is not deterministic: replayed right after this turn it asked for something else (" + d.Mismatch.Error() + "); use workflow.Now, workflow.Rand, workflow.SideEffect or a step for what may differ"
-}
-
-func (d *differs) Unwrap() error { return d.Mismatch }

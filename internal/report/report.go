@@ -1,60 +1,62 @@
-package engine
+package report
 
 import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/logs"
 	"github.com/perdure/perdure/retry"
 )
 
-// logged returns a run as log records name it.
-func logged(start history.Start) logs.Run {
+// Log writes log records, also of whole turns. It is safe for concurrent use.
+type Log struct {
+	*logs.Log
+
+	mu     sync.Mutex
+	differ map[string]bool // gates that calls declare differently, as already logged
+}
+
+// To returns a log that writes to another.
+func To(log *logs.Log) *Log { return &Log{Log: log, differ: map[string]bool{}} }
+
+// Of returns a run as log records name it.
+func Of(start *history.Start) logs.Run {
 	return logs.Run{WorkflowID: start.WorkflowID, ID: start.Run, Workflow: start.Type}
 }
 
-// warnNear warns in a turn in which a run comes close to a limit: its length, once, or its unread
-// signals, each time.
-func (r *activeRun) warnNear(limit, before, now int, warn func(of logs.Run, now, limit int)) {
-	if mark := inspect.Near(limit); now >= mark && before < mark {
-		warn(logged(r.run.Start()), now, limit)
-	}
-}
-
-// report logs the failures of a durable turn, and returns how many attempts were lost.
-func (r *activeRun) report(out *core.Turn) (lost int) {
+// Failures logs the failures of a durable turn of a run, and returns how many attempts were lost.
+func (l *Log) Failures(of logs.Run, out *core.Turn) (lost int) {
 	for i := range out.Attempts {
 		a := &out.Attempts[i]
 		switch a.Outcome {
 		case core.Lost:
 			lost++
-			r.reportAttempt(out, a)
+			l.attempt(of, out, a)
 		case core.Failed, core.TimedOut, core.RefusedByGate, core.Unknown:
-			r.reportAttempt(out, a)
+			l.attempt(of, out, a)
 		}
 	}
 	if out.Ended && out.State != nil && out.State.Status == core.StatusFailed {
 		if d, err := core.DecodeDetail(out.State.Detail); err == nil && d.Failure != nil {
-			r.engine.log.RunFailed(logged(r.run.Start()), d.Failure.TypeName(), d.Failure.Message)
+			l.RunFailed(of, d.Failure.TypeName(), d.Failure.Message)
 		}
 	}
 	return lost
 }
 
-// reportAttempt logs a failed attempt according to what follows from it.
-func (r *activeRun) reportAttempt(out *core.Turn, a *core.Record) {
-	e := r.engine
-	tell := e.log.CallGaveUp
+// attempt logs a failed attempt according to what follows from it.
+func (l *Log) attempt(of logs.Run, out *core.Turn, a *core.Record) {
+	tell := l.CallGaveUp
 	switch {
 	case a.Name != core.BlockName && retriesBlock(out):
-		tell = e.log.AttemptFailed // what matters is how the block stands
+		tell = l.AttemptFailed // what matters is how the block stands
 	case retry.Reason(a.Reason).Retries():
-		tell = e.retried(a)
+		tell = l.retried(a)
 	}
 	for i := range out.Rows {
 		if out.Rows[i].Call != a.Call {
@@ -62,14 +64,14 @@ func (r *activeRun) reportAttempt(out *core.Turn, a *core.Record) {
 		}
 		switch out.Rows[i].State {
 		case core.Paused:
-			tell = e.log.CallPaused
+			tell = l.CallPaused
 		case core.Quarantined:
-			tell = e.log.CallQuarantined
+			tell = l.CallQuarantined
 		case core.InDoubt:
-			tell = e.log.CallInDoubt
+			tell = l.CallInDoubt
 		default: // the call continues
-			if tell = e.retried(a); a.Reason == string(retry.ReasonVerify) { // it is asked about, not retried
-				tell = e.log.AttemptFailed
+			if tell = l.retried(a); a.Reason == string(retry.ReasonVerify) { // it is asked about, not retried
+				tell = l.AttemptFailed
 			}
 		}
 	}
@@ -78,7 +80,7 @@ func (r *activeRun) reportAttempt(out *core.Turn, a *core.Record) {
 	}
 	var d core.AttemptDetail
 	_ = history.Unseal(a.Data, &d) // core made it, so it can be read
-	tell(logged(r.run.Start()), logs.Attempt{
+	tell(of, logs.Attempt{
 		Call: a.Call, Activity: a.Name, Number: a.Attempt, Outcome: string(a.Outcome), Reason: a.Reason, Delay: d.Delay,
 		ErrorType: a.ErrorType, Error: d.Message,
 	})
@@ -86,12 +88,12 @@ func (r *activeRun) reportAttempt(out *core.Turn, a *core.Record) {
 
 // retried returns how a failed attempt that is followed by another is logged, nil for not at
 // all. The first failure of a call is told, and then each time there are twice as many.
-func (e *Engine) retried(a *core.Record) func(logs.Run, logs.Attempt) {
+func (l *Log) retried(a *core.Record) func(logs.Run, logs.Attempt) {
 	switch {
 	case bits.OnesCount(uint(a.Attempt)) == 1:
-		return e.log.CallRetries
-	case e.log.WantsAttempts():
-		return e.log.AttemptFailed
+		return l.CallRetries
+	case l.WantsAttempts():
+		return l.AttemptFailed
 	}
 	return nil
 }
@@ -104,24 +106,23 @@ func retriesBlock(out *core.Turn) bool {
 	})
 }
 
-// reportGate logs what a step changed of a gate: its declaration, a pause, a breaker, and what
-// people did.
-func (s *standing) reportGate(gate *core.Gate, before *core.GateDetail, out *core.StandingTurn) {
-	e, name := s.engine, s.name()
+// Gate logs what a step changed of a gate: its declaration, a pause, a breaker, and what people
+// did.
+func (l *Log) Gate(name string, gate *core.Gate, before *core.GateDetail, out *core.StandingTurn) {
 	breaker := func(b core.KeyBreaker) {
 		switch {
 		case b.Until > b.Was:
-			e.log.BreakerOpened(name, b.Key, time.Unix(0, b.Until).UTC(), b.Failures)
+			l.BreakerOpened(name, b.Key, time.Unix(0, b.Until).UTC(), b.Failures)
 		case b.Was > 0 && b.Until == 0:
-			e.log.BreakerClosed(name, b.Key)
+			l.BreakerClosed(name, b.Key)
 		}
 	}
 	if now := gate.Detail(); out.State != nil {
 		switch {
 		case before.Pause == nil && now.Pause != nil:
-			e.log.GatePaused(name, now.Pause.By, now.Pause.Reason)
+			l.GatePaused(name, now.Pause.By, now.Pause.Reason)
 		case before.Pause != nil && now.Pause == nil:
-			e.log.GateResumed(name)
+			l.GateResumed(name)
 		}
 		breaker(core.KeyBreaker{Was: before.Record.OpenUntil, Until: now.Record.OpenUntil, Failures: now.Record.Failures})
 	}
@@ -132,19 +133,26 @@ func (s *standing) reportGate(gate *core.Gate, before *core.GateDetail, out *cor
 		switch {
 		case n.Outcome != core.Applied:
 		case n.Word == string(core.GateEdit):
-			e.log.GateEdited(name, n.By, n.Why, n.Text)
+			l.GateEdited(name, n.By, n.Why, n.Text)
 		case n.Word == string(core.GateProbe):
-			e.log.BreakerProbed(name, n.By, n.Why)
+			l.BreakerProbed(name, n.By, n.Why)
 		}
 	}
 	if out.Replaced == nil {
 		return
 	}
-	e.mu.Lock()
-	said := e.residents.conflicts[name]
-	e.residents.conflicts[name] = true
-	e.mu.Unlock()
+	l.mu.Lock()
+	said := l.differ[name]
+	l.differ[name] = true
+	l.mu.Unlock()
 	if !said {
-		e.log.GateConflict(name, fmt.Sprintf("%+v", *out.Replaced), fmt.Sprintf("%+v", *out.Replacing))
+		l.GateConflict(name, fmt.Sprintf("%+v", *out.Replaced), fmt.Sprintf("%+v", *out.Replacing))
 	}
+}
+
+// Forget notes that a gate is gone.
+func (l *Log) Forget(gate string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.differ, gate)
 }

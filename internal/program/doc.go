@@ -1,0 +1,2 @@
+// Package program names the program that this process runs.
+package program

@@ -1,0 +1,72 @@
+package registry
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/perdure/perdure/internal/errname"
+	"github.com/perdure/perdure/internal/logs"
+	"github.com/perdure/perdure/internal/lossy"
+	spelling "github.com/perdure/perdure/internal/near"
+	"github.com/perdure/perdure/retry"
+)
+
+// Warn writes what the registered types lose in silence, and names of error types in policies
+// that look like mistakes.
+func (r *Registry) Warn(log *logs.Log, policy *retry.Policy) {
+	lost := func(kind, name, of string, t reflect.Type) {
+		if t == nil {
+			return
+		}
+		if fields := lossy.Lost(t); len(fields) > 0 {
+			log.ValueLoses(kind, name, of, t.String(), strings.Join(fields, ", "))
+		}
+	}
+	policies := map[[2]string]*retry.Policy{{"engine", ""}: policy}
+	for _, name := range slices.Sorted(maps.Keys(r.workflows)) {
+		w := r.workflows[name]
+		lost("workflow", name, "input", w.Input)
+		lost("workflow", name, "result", w.Output)
+		policies[[2]string{"workflow", name}] = w.Retry
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.activities)) {
+		a := r.activities[name]
+		lost("activity", name, "input", a.Input)
+		lost("activity", name, "result", a.Output)
+		policies[[2]string{"activity", name}] = a.Options.Retry
+	}
+	known := errname.All()
+	for of, p := range policies {
+		if p == nil {
+			continue
+		}
+		names := slices.Concat(p.Retryable, p.NonRetryable)
+		for _, rule := range p.Rules {
+			names = append(names, rule.Types...)
+		}
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			if errname.Known(name) {
+				continue
+			}
+			meant := spelling.Names(name, slices.Values(known))
+			// HTTP402 is no misspelling of HTTP401.
+			meant = slices.DeleteFunc(meant, func(other string) bool { return letters(other) == letters(name) })
+			if len(meant) > 0 {
+				log.NameUnknown(of[0], of[1], name, strings.Join(meant, " or "))
+			}
+		}
+	}
+}
+
+// letters is a name without its digits.
+func letters(name string) string {
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return -1
+		}
+		return r
+	}, name)
+}
