@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"fmt"
 	"html/template"
 	"slices"
 	"strconv"
@@ -75,6 +74,7 @@ type namedText struct {
 // hold says why an open run cannot continue.
 type hold struct {
 	What, Why    string
+	Do           string // sentences
 	Expect, Asks string // for code that does not fit
 }
 
@@ -196,33 +196,21 @@ func standing(d *view.Description) string {
 	return state
 }
 
-// holdOf returns why an open run cannot continue, or nil if it can.
+// holdOf returns why an open run cannot continue, or does not; nil if it can.
 func (q *request) holdOf(d *view.Description) *hold {
-	switch {
-	case d.Closed != nil:
-		return nil
-	case d.Damage != nil:
-		h := &hold{What: "Parked: what is on record of it cannot be read.", Why: d.Damage.Problem}
-		if d.Damage.Newer {
-			h.Why += " A newer version may have written it."
-		}
-		if n := d.Damage.LastCall; n > 0 {
-			h.Why += fmt.Sprintf(" It can be reset to call %d.", n)
-		}
-		return h
-	case d.Mismatch != nil:
-		return &hold{
-			fmt.Sprintf("Parked: in turn %d, command %d, its code asks for something other than its history records.", d.Mismatch.Turn, d.Mismatch.Command),
-			"Nothing is lost: start an engine with code that fits, and the run continues.", eventText(d.Mismatch.Expected), eventText(d.Mismatch.Actual),
-		}
-	case d.Status == view.StatusWaitingForCode:
+	if h := wording.HoldOf(d); h != nil {
 		reason := ""
-		if d.Reason != "" {
+		if d.Reason != "" && d.Damage == nil && d.Mismatch == nil {
 			reason = human.Sentence(d.Reason)
 		}
-		return &hold{What: "It waits for an engine that has its code.", Why: strings.Join(nonEmpty("Nothing is lost.", reason, wording.Needed(d, q.now)), " ")}
-	case d.Status == view.StatusParked:
-		return &hold{What: "Parked: its code could not run.", Why: "Nothing is lost: start an engine with code that can, and the run continues. " + d.Reason}
+		out := &hold{What: h.What, Why: h.Why, Do: strings.Join(nonEmpty(append(h.Do, reason, wording.Needed(d, q.now))...), " ")}
+		if m := h.Difference; m != nil {
+			out.Expect, out.Asks = eventText(m.Expected), eventText(m.Actual)
+		}
+		return out
+	}
+	switch {
+	case d.Closed != nil:
 	case d.Paused != nil:
 		return &hold{What: "Paused " + wording.ByAndWhy(d.Paused.By, d.Paused.Why), Why: "Since " + human.Time(d.Paused.Since) + ". It continues when it is resumed."}
 	case d.Wait != nil && d.Wait.Gate != "":

@@ -165,8 +165,8 @@ func describe(scr *screen, db *source, d *view.Description) error {
 	if err := facts.Write(scr.out); err != nil {
 		return err
 	}
-	if d.Status == "parked" || d.Status == "waiting-for-code" {
-		explainHold(scr, db, d)
+	if h := wording.HoldOf(d); h != nil {
+		explainHold(scr, db, d, h)
 		if text := wording.Needed(d, now); text != "" {
 			scr.printf("%s\n", text)
 		}
@@ -212,39 +212,25 @@ func (scr *screen) broken(text string) (lines []string) {
 }
 
 // explainHold says why an open run cannot continue.
-func explainHold(scr *screen, db *source, d *view.Description) {
-	scr.printf("\n")
-	switch {
-	case d.Damage != nil:
-		explainDamage(scr, db, d)
-	case d.Mismatch != nil:
-		scr.printf("Parked: its code asks for something other than its history records.\n")
-		scr.printf("  turn %d, command %d\n", d.Mismatch.Turn, d.Mismatch.Command)
-		scr.printf("  %s %s\n", term.Painted{Text: "-", Colour: term.Good}, event(d.Mismatch.Expected))
-		scr.printf("  %s %s\n", term.Painted{Text: "+", Colour: term.Bad}, event(d.Mismatch.Actual))
-		scr.printf("- is the history, + is the code. Nothing is lost: start an engine with code that fits,\nand the workflow continues.\n")
-	case d.Status == "waiting-for-code":
-		scr.printf("Waiting for an engine that has its code. Nothing is lost.\n")
-	default:
-		scr.printf("Parked: its code could not run. Nothing is lost: start an engine with code that can,\nand the workflow continues.\n")
+func explainHold(scr *screen, db *source, d *view.Description, h *wording.Hold) {
+	scr.printf("\n%s\n", h.What)
+	if h.Why != "" {
+		scr.printf("  %s\n", h.Why)
 	}
-}
-
-// explainDamage says what cannot be read of the record, and what to do.
-func explainDamage(scr *screen, db *source, d *view.Description) {
-	if d.Damage.Coded {
-		scr.printf("Parked. What is on record of it cannot be read here.\n  %s\n", d.Damage.Problem)
-		scr.printf("Nothing is lost and nothing is done twice. Other workflows continue. If an engine has no codec,\nkey or blob that decodes it, give it that and start it again: the workflow continues.\n")
+	if m := h.Difference; m != nil {
+		scr.printf("  %s %s\n", term.Painted{Text: "-", Colour: term.Good}, event(m.Expected))
+		scr.printf("  %s %s\n", term.Painted{Text: "+", Colour: term.Bad}, event(m.Actual))
+		scr.printf("- is the history, + is the code.\n")
+	}
+	if do := strings.Join(h.Do, " "); do != "" {
+		for _, line := range wrap(do, helpWidth) {
+			scr.printf("%s\n", line)
+		}
+	}
+	if d.Damage == nil || d.Damage.Coded {
 		return
 	}
-	scr.printf("Parked: what is on record of it cannot be read.\n  %s\n", d.Damage.Problem)
-	scr.printf("Its code does not run, and nothing is done twice. Other workflows continue. ")
-	if d.Damage.Newer {
-		scr.printf("If a newer version has\nwritten it, start an engine of that version. Else restore")
-	} else {
-		scr.printf("Restore")
-	}
-	scr.printf(" the\ndatabase from a backup and start the engine again, or\n\n")
+	scr.printf("\n")
 	id := human.ShellWord(d.WorkflowID)
 	if n := d.Damage.LastCall; n > 0 {
 		scr.printf("  %s\n", db.sameDatabase(fmt.Sprintf("perdure reset %s --call %d --dry-run", id, n)))
