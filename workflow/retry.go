@@ -106,11 +106,11 @@ func (wf *Context) startBlock(name string, policy *retry.Policy) *block {
 	return b
 }
 
-func (b *block) leave() { b.wf.instance.run.EndBlock(b.record) }
+func (b *block) leave() { b.record.Leave() }
 
 // succeeded is the end of a try that succeeded.
 func (b *block) succeeded(started time.Time) {
-	b.wf.instance.run.Tried(b.record, core.Try{Number: b.state.Attempt + 1, Started: started.UnixNano()})
+	b.record.Tried(core.Try{Number: b.state.Attempt + 1, Started: started.UnixNano()})
 	b.leave()
 }
 
@@ -130,7 +130,7 @@ func (b *block) failed(err error, started time.Time) error {
 		Number: b.state.Attempt, Start: started, End: now, Err: err, Delay: d.Delay, Reason: d.Reason,
 	})
 	try := core.Try{Number: b.state.Attempt, Started: started.UnixNano(), Failure: failure, Decision: d}
-	run.Tried(b.record, try)
+	b.record.Tried(try)
 	if !d.Retry {
 		return b.failure(d.Reason, d.Max, err)
 	}
@@ -141,8 +141,8 @@ func (b *block) failed(err error, started time.Time) error {
 	if failed := b.backOff(try, err); failed != nil {
 		return failed
 	}
-	if run.TooLate(b.record) {
-		run.EndBackoff(b.record, retry.ReasonWithin)
+	if b.record.TooLate() {
+		b.record.EndBackoff(retry.ReasonWithin)
 		return b.failure(retry.ReasonWithin, b.policy().AttemptLimit(), err)
 	}
 	return nil
@@ -169,7 +169,7 @@ func (b *block) backOff(t core.Try, last error) error {
 	if err := b.canceled(last); err != nil {
 		return err
 	}
-	err := Timer{b.wf.follow(b.wf.instance.run.StartBackoff(b.record, t))}.Wait(b.wf)
+	err := Timer{b.wf.follow(b.record.Backoff(t))}.Wait(b.wf)
 	if err == nil {
 		return nil
 	}
@@ -181,7 +181,7 @@ func (b *block) canceled(last error) error {
 	if !b.wf.over() {
 		return nil
 	}
-	b.wf.instance.run.EndBackoff(b.record, retry.ReasonCanceled)
+	b.record.EndBackoff(retry.ReasonCanceled)
 	return &retry.AbortedError{Attempt: b.state.Attempt, Phase: retry.PhaseBackoff, Cause: b.wf.scope.err, Last: last}
 }
 

@@ -78,9 +78,7 @@ func (a *attempts) applyScheduled(e *history.Event) {
 	c := a.calls.open(e)
 	c.Verify = e.Verify
 	c.Policy = c.Verify.InForce(cmp.Or(e.Policy, &zeroPolicy))
-	c.attempt = 1
-	c.First = a.journal.now
-	c.QueuedAt = a.journal.now
+	c.attempt, c.First, c.QueuedAt = 1, a.journal.now, a.journal.now
 	c.Gates, c.Priority = e.Gates, cmp.Or(e.Priority, a.journal.start.Priority)
 	c.AtGates = make([]atGate, len(e.Gates))
 	if a.journal.out != nil {

@@ -239,10 +239,8 @@ func (a *attempts) loseWorker(in WorkerGone) {
 func (a *attempts) takeOver(in TakenOver) {
 	for _, c := range a.calls.sorted() {
 		alive := slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt})
-		if c.state == Remote && c.StartedAt < in.CopiedAt && !alive {
-			c.abandoned = true
-			a.lose(c, in)
-		} else if c.state == Dispatched && !alive {
+		if copied := c.state == Remote && c.StartedAt < in.CopiedAt; !alive && (copied || c.state == Dispatched) {
+			c.abandoned = copied
 			a.lose(c, in)
 		} else if c.Untold { // its process may have died before it called the hook
 			a.calls.notifyWaiting(c)
@@ -340,28 +338,21 @@ func (a *attempts) admitReady(admit func(*Call) bool, over bool) {
 	}
 	slices.SortStableFunc(ready, func(c, d *Call) int { return cmp.Compare(d.Priority, c.Priority) })
 	for _, c := range ready {
-		if c.Done || (c.state != "" && c.state != Queued) {
-			continue
-		}
-		if over {
+		switch {
+		case c.Done || (c.state != "" && c.state != Queued):
+		case over:
 			a.calls.enqueue(c)
-			continue
-		}
-		if a.gating.askNext(c) {
-			continue
-		}
-		if c.Queue != "" && !c.Step() {
+		case a.gating.askNext(c):
+		case c.Queue != "" && !c.Step():
 			a.offer(c)
-			continue
-		}
-		admitted := admit(c)
-		c.unslotted = false
-		if admitted {
+		case admit(c):
+			c.unslotted = false
 			a.dispatch(c)
-			continue
+		default:
+			c.unslotted = false
+			a.calls.enqueue(c)
+			a.calls.noteLack(c, a.gating.lacks(c))
 		}
-		a.calls.enqueue(c)
-		a.calls.noteLack(c, a.gating.lacks(c))
 	}
 	if a.ready == nil {
 		clear(ready)

@@ -17,6 +17,7 @@ type Block struct {
 	call   Call  // the block as ledger and row show it; its tries are the attempts
 	wait   *Call // the latest backoff, nil for none
 	forced bool  // an operator wants the next try regardless of the time
+	code   *code // that retries it
 }
 
 // Number returns the block's number among the calls of its run.
@@ -53,84 +54,86 @@ func BlockFault(p *retry.Policy) string {
 // StartBlock begins a block of code. The policy must not change afterwards. In a replay the
 // recorded policy is in force.
 func (r *Run) StartBlock(policy *retry.Policy) *Block {
-	e := history.Event{Kind: history.BlockStarted, Call: r.calls.lastCall + 1}
+	e := history.Event{Kind: history.BlockStarted}
 	if !policy.IsZero() {
 		e.Policy = policy
 	}
-	r.command(e)
-	return r.calls.blocks[r.calls.lastCall]
+	r.code.begin(e)
+	b := r.calls.blocks[r.calls.lastCall]
+	b.code = &r.code
+	return b
 }
 
 // Tried adds a try to the ledger and, if no other try follows, counts the block. A replay
 // only adds it to the totals.
-func (r *Run) Tried(b *Block, t Try) {
+func (b *Block) Tried(t Try) {
 	c := &b.call
 	c.attempt, c.QueuedAt, c.StartedAt = t.Number, t.Started, t.Started
 	outcome, reason := Completed, string(retry.ReasonSucceeded)
 	if t.Failure != nil {
 		outcome, reason = Failed, string(t.Reason)
 		c.Failures = t.Number
-		c.remember(t.Number, t.Failure, r.journal.now)
+		c.remember(t.Number, t.Failure, b.code.journal.now)
 	}
 	var next int64
 	if t.Retry && t.Delay > 0 {
-		next = addTime(r.journal.now, t.Delay)
+		next = addTime(b.code.journal.now, t.Delay)
 	}
 	detail := AttemptDetail{Delay: t.Delay, Next: next, Rule: t.Rule + 1}
 	switch {
 	case t.Failure == nil && t.Number == 1:
-	case r.replaying || r.journal.out == nil:
-		c.Totals.add(outcome, t.Started, t.Started, r.journal.now, t.Delay)
+	case b.code.journal.out == nil:
+		c.Totals.add(outcome, t.Started, t.Started, b.code.journal.now, t.Delay)
 	case t.Failure == nil:
-		r.ledger.record(c, outcome, nil, reason, r.journal.now)
+		b.code.ledger.record(c, outcome, nil, reason, b.code.journal.now)
 	default:
 		detail.Judged = newJudged(outcome, t.Failure, t.Decision)
-		r.ledger.append(c, outcome, t.Failure, reason, detail, r.journal.now)
+		b.code.ledger.append(c, outcome, t.Failure, reason, detail, b.code.journal.now)
 	}
 	if !t.Retry {
-		r.countBlock(b, t.Failure == nil, t.Reason)
+		b.count(t.Failure == nil, t.Reason)
 	}
 }
 
-// countBlock counts a block that has ended. No event says so: the turn in which the code
+// count counts a block that has ended. No event says so: the turn in which the code
 // leaves the block counts it.
-func (r *Run) countBlock(b *Block, succeeded bool, reason retry.Reason) {
-	if r.replaying || r.journal.out == nil {
+func (b *Block) count(succeeded bool, reason retry.Reason) {
+	if b.code.journal.out == nil {
 		return
 	}
 	end := history.Event{Kind: history.CallFailed, Retry: &history.Summary{Exhausted: reason.Exhausts()}}
 	switch {
 	case succeeded && b.call.attempt == 1:
-		r.journal.out.Tallies = append(r.journal.out.Tallies, Tally{Name: BlockName, Took: b.call.took(&end, r.journal.now), FirstTry: 1, Attempts: 1})
+		b.code.journal.out.Tallies = append(b.code.journal.out.Tallies, Tally{Name: BlockName, Took: b.call.took(&end, b.code.journal.now), FirstTry: 1, Attempts: 1})
 		return
 	case succeeded:
 		end.Kind = history.CallCompleted
 	case reason == retry.ReasonCanceled:
 		end.Kind = history.CallCanceled
 	}
-	r.journal.out.Tallies = append(r.journal.out.Tallies, b.call.tally(&end, r.journal.now))
+	b.code.journal.out.Tallies = append(b.code.journal.out.Tallies, b.call.tally(&end, b.code.journal.now))
 }
 
 // EndBackoff counts a block that ends during a backoff, without its next try.
-func (r *Run) EndBackoff(b *Block, reason retry.Reason) {
+func (b *Block) EndBackoff(reason retry.Reason) {
 	b.call.attempt = b.call.Failures
-	r.countBlock(b, false, reason)
+	b.count(false, reason)
 }
 
-// EndBlock removes a block that the code has left.
-func (r *Run) EndBlock(b *Block) { delete(r.calls.blocks, b.Number()) }
+// Leave removes a block that the code has left.
+func (b *Block) Leave() { delete(b.code.calls.blocks, b.Number()) }
 
-// StartBackoff begins the timer before the next try of a block.
-func (r *Run) StartBackoff(b *Block, t Try) *Call {
-	return r.begin(history.Event{
-		Kind: history.TimerStarted, Call: r.calls.lastCall + 1, Name: "backoff", Due: addTime(r.journal.now, t.Delay),
+// Backoff begins the timer before the next try.
+func (b *Block) Backoff(t Try) *Call {
+	return b.code.begin(history.Event{
+		Kind: history.TimerStarted, Name: "backoff", Due: addTime(b.code.journal.now, t.Delay),
 		Block: b.Number(), Attempt: t.Number, Failure: t.Failure,
 	})
 }
 
 // TooLate reports whether Within had passed when the code woke up after a backoff.
-func (r *Run) TooLate(b *Block) bool {
-	late := !b.forced && r.journal.now > withinEnd(b.call.First, b.call.Policy.Within)
+func (b *Block) TooLate() bool {
+	late := !b.forced && b.code.journal.now > withinEnd(b.call.First, b.call.Policy.Within)
 	b.forced = false
 	return late
 }

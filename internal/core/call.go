@@ -192,8 +192,7 @@ func inFlight(s CallState) bool { return s == Dispatched || s == External || s =
 func (c *Call) row() Row {
 	c.Cancel = c.cancelRequested
 	c.Inline = c.Step()
-	data, _ := history.Seal(&c.Progress) // strings and numbers only: cannot fail
-	row := Row{Call: c.Number, State: c.state, Name: c.Name, Queue: c.Queue, Attempt: c.attempt, Data: data}
+	row := Row{Call: c.Number, State: c.state, Name: c.Name, Queue: c.Queue, Attempt: c.attempt, Data: seal(&c.Progress)}
 	if c.state == Backoff {
 		row.Due = c.due
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -31,47 +30,46 @@ type StartCall struct {
 
 // StartCall begins an activity call or an inline step.
 func (r *Run) StartCall(s StartCall) *Call {
-	e := history.Event{Kind: s.Kind, Call: r.calls.lastCall + 1, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input, Gates: s.Gates, Priority: s.Priority, Shielded: s.Shielded, Verify: s.Verify}
+	e := history.Event{Kind: s.Kind, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input, Gates: s.Gates, Priority: s.Priority, Shielded: s.Shielded, Verify: s.Verify}
 	if s.Policy != nil && !s.Policy.IsZero() {
 		e.Policy = s.Policy
 	}
-	return r.begin(e)
+	return r.code.begin(e)
 }
 
 // StartTimer begins a timer that fires d from now.
 func (r *Run) StartTimer(name string, d time.Duration) *Call {
-	return r.begin(history.Event{Kind: history.TimerStarted, Call: r.calls.lastCall + 1, Name: name, Due: addTime(r.journal.now, d)})
+	return r.code.begin(history.Event{Kind: history.TimerStarted, Name: name, Due: addTime(r.journal.now, d)})
 }
 
 // StartDeadline begins the timer that is the deadline of a block of code, d from now. If
 // block is 0, the timer's own number stands for the block.
 func (r *Run) StartDeadline(block int64, name string, d time.Duration) *Call {
-	n := r.calls.lastCall + 1
-	return r.begin(history.Event{Kind: history.TimerStarted, Call: n, Name: name, Due: addTime(r.journal.now, d), Block: cmp.Or(block, n)})
+	return r.code.begin(history.Event{Kind: history.TimerStarted, Name: name, Due: addTime(r.journal.now, d), Block: cmp.Or(block, r.NextCall())})
 }
 
 // AwaitSignal begins to wait for the next signal of a name. A buffered signal is received
 // immediately.
 func (r *Run) AwaitSignal(name string) *Call {
-	return r.begin(history.Event{Kind: history.SignalAwaited, Call: r.calls.lastCall + 1, Name: name})
+	return r.code.begin(history.Event{Kind: history.SignalAwaited, Name: name})
 }
 
 // Send sends a signal to the latest run of a workflow ID.
 func (r *Run) Send(workflowID, signal string, value history.Payload) {
-	r.begin(history.Event{Kind: history.SignalSent, Call: r.calls.lastCall + 1, Name: signal, ID: workflowID, Input: value})
+	r.code.begin(history.Event{Kind: history.SignalSent, Name: signal, ID: workflowID, Input: value})
 }
 
 // SideEffect records and returns the value of f. A replay returns the recorded value
 // without calling f. If f returns an error, SideEffect returns it and records nothing.
 func (r *Run) SideEffect(name string, f func() (history.Payload, error)) (history.Payload, error) {
-	e := history.Event{Kind: history.SideEffectRecorded, Call: r.calls.lastCall + 1, Name: name}
-	if !r.OnRecord() {
+	e := history.Event{Kind: history.SideEffectRecorded, Name: name}
+	if !r.code.onRecord() {
 		var err error
 		if e.Result, err = f(); err != nil {
 			return history.Payload{}, err
 		}
 	}
-	return r.begin(e).Result, nil
+	return r.code.begin(e).Result, nil
 }
 
 // Cancel gives a call up. With abandon, its outcome is dropped. Without abandon, an attempt
@@ -83,23 +81,18 @@ func (r *Run) Cancel(c *Call, abandon bool) {
 	switch {
 	case c.Done:
 	case c.Kind == history.TimerStarted:
-		r.command(history.Event{Kind: history.TimerCanceled, Call: c.Number})
+		r.code.command(history.Event{Kind: history.TimerCanceled, Call: c.Number})
 	case c.Kind == history.DetachedScheduled && !abandon: // the reply comes soon and is worth knowing
 	case c.cancelRequested && !abandon:
 	default:
-		r.command(r.cancelRequest(c, abandon))
+		// History does not say how far a call came after its first attempt started, so the command
+		// must hold what the code is told of it.
+		e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched && c.state != Remote && !c.awaitsRun()}
+		if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.code.onRecord() {
+			e.Failure, e.Retry = abortedFailure(c), r.ledger.summaryNow(c)
+		}
+		r.code.command(e)
 	}
-}
-
-// cancelRequest returns the command that gives a call up. History does not say how far a
-// call came after its first attempt started, so the command must hold what the code is told
-// of it.
-func (r *Run) cancelRequest(c *Call, abandon bool) history.Event {
-	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched && c.state != Remote && !c.awaitsRun()}
-	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.OnRecord() {
-		e.Failure, e.Retry = abortedFailure(c), r.ledger.summaryNow(c)
-	}
-	return e
 }
 
 // Return puts a received signal back to its place before all later ones. The call is then
@@ -110,94 +103,18 @@ func (r *Run) Return(c *Call) {
 	}
 	value := c.Result
 	c.Result, c.Failure = history.Payload{}, abortedFailure(c)
-	r.command(history.Event{Kind: history.CallCancelRequested, Call: c.Number, Name: c.Name, Input: value, Place: c.arrival, Closed: true})
+	r.code.command(history.Event{Kind: history.CallCancelRequested, Call: c.Number, Name: c.Name, Input: value, Place: c.arrival, Closed: true})
 }
 
 // Complete ends the run with a result.
 func (r *Run) Complete(result history.Payload) {
-	r.command(history.Event{Kind: history.RunCompleted, Result: result})
-}
-
-// begin issues a command that begins a call and returns the call.
-func (r *Run) begin(e history.Event) *Call {
-	r.limitPending(&e)
-	r.command(e)
-	return r.calls.opened
-}
-
-// command records and applies a command. In a replay it compares the command with the
-// recorded one and applies that.
-func (r *Run) command(e history.Event) {
-	r.exchangeInput(&e)
-	if !r.OnRecord() {
-		r.emit(e)
-		return
-	}
-	if r.position >= len(r.expected) || !same(&r.expected[r.position], &e) {
-		actual := e // a copy, so that e does not escape in the usual case
-		r.stopMismatched(r.nextRecorded(), &actual)
-	}
-	recorded := &r.expected[r.position]
-	r.position++
-	r.apply(recorded)
-}
-
-// limitPending replaces a command that begins a call with a refusal, if the run has
-// MaxPending calls open. Replay takes the refusal from the record, so the limit may change
-// at any time.
-func (r *Run) limitPending(e *history.Event) {
-	limit := r.journal.config.MaxPending
-	replayed := r.OnRecord()
-	switch {
-	case !waits(e.Kind):
-		return
-	case replayed && (r.nextRecorded() == nil || r.nextRecorded().Kind != history.CallRefused):
-		return
-	case !replayed && (limit <= 0 || len(r.calls.byNumber) < limit):
-		return
-	}
-	refusal := history.Event{Kind: history.CallRefused, Call: e.Call, Name: e.Name, Note: string(e.Kind), Block: e.Block}
-	if replayed && !same(r.nextRecorded(), &refusal) {
-		return
-	}
-	if !replayed {
-		refusal.Failure = history.FromError(retry.Terminal(&history.LimitError{
-			What: "pending calls", Limit: limit, Hint: "wait for some before it begins more, as workflow.Map does with a limit, or raise perdure.MaxPendingCalls " + see.Limits,
-		}))
-	}
-	*e = refusal
-}
-
-// waits reports whether a command of this kind begins a call that stays open.
-func waits(k history.Kind) bool {
-	switch k {
-	case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.SignalAwaited,
-		history.ChildScheduled, history.DetachedScheduled:
-		return true
-	}
-	return false
-}
-
-// exchangeInput replaces the input of a call if the request for the reset gave another one.
-func (r *Run) exchangeInput(e *history.Event) {
-	if r.journal.start.Base == nil || !takesInput(e.Kind) {
-		return
-	}
-	if input, other := r.journal.start.Base.Inputs[e.Call]; other {
-		e.Input = input
-	}
-}
-
-// takesInput reports whether a call that this command begins has an input that the run
-// passes on.
-func takesInput(k history.Kind) bool {
-	return k == history.ActivityScheduled || k == history.ChildScheduled || k == history.DetachedScheduled
+	r.code.command(history.Event{Kind: history.RunCompleted, Result: result})
 }
 
 // Continue closes the run. The next run of its chain begins with the input, as attempt 1 of
 // the workflow.
 func (r *Run) Continue(workflow string, input history.Payload) {
-	r.command(history.Event{
+	r.code.command(history.Event{
 		Kind: history.RunContinued, Name: workflow, Input: input, Initiator: history.ContinueAsNew,
 		ID: NextRunID(r.journal.start.Run, r.journal.now), Attempt: 1,
 	})
@@ -213,27 +130,26 @@ func (r *Run) Fail(f *history.Failure, canceled, replaced bool) {
 	e := history.Event{Kind: history.RunFailed, Failure: f}
 	if canceled {
 		e.Kind = history.RunCanceled
-	} else if policy := r.retries().retryPolicy(); policy != nil && !r.OnRecord() {
-		e = r.retries().decide(f, policy)
+	} else if policy := r.facts.retries().retryPolicy(); policy != nil && !r.code.onRecord() {
+		e = r.facts.retries().decide(f, policy)
 	}
 	if replaced {
 		e.Note = failureReplaced
 	}
-	r.command(e)
+	r.code.command(e)
 }
 
 // StartChild starts a run under a workflow ID of its own. The message that starts it is
 // part of the turn.
 func (r *Run) StartChild(s StartChild) *Call {
-	call := r.calls.lastCall + 1
 	if s.WorkflowID == "" {
 		s.WorkflowID = r.ChildID(s.Workflow)
 	}
 	e := history.Event{
-		Kind: history.ChildScheduled, Call: call, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
+		Kind: history.ChildScheduled, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
 		Policy: s.Retry, Priority: s.Priority, Trace: s.Trace, Shielded: s.Shielded,
 		Child: &history.Child{
-			Run: ChildRunID(r.journal.start.Run, call, r.journal.now), OnParentClose: s.OnParentClose, Reuse: s.Reuse, Memo: s.Memo, Attributes: s.Attributes, Key: s.Key, Weight: s.Weight,
+			Run: ChildRunID(r.journal.start.Run, r.NextCall(), r.journal.now), OnParentClose: s.OnParentClose, Reuse: s.Reuse, Memo: s.Memo, Attributes: s.Attributes, Key: s.Key, Weight: s.Weight,
 			Headers: history.HeaderChanges(r.journal.start.Headers, s.Headers), RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout,
 		},
 	}
@@ -243,7 +159,7 @@ func (r *Run) StartChild(s StartChild) *Call {
 	if s.Delay > 0 {
 		e.Due = addTime(r.journal.now, s.Delay)
 	}
-	return r.begin(e)
+	return r.code.begin(e)
 }
 
 // ChildID returns the default workflow ID of a child of this workflow name that the next
@@ -252,7 +168,7 @@ func (r *Run) StartChild(s StartChild) *Call {
 // separates the children of different runs of the parent's workflow ID, such as earlier
 // attempts.
 func (r *Run) ChildID(name string) string {
-	call := r.calls.lastCall + 1
+	call := r.NextCall()
 	parent := r.journal.identity(call)
 	id := fmt.Sprintf("%s/%s/%d-%s", parent.WorkflowID, name, call, parent.Run[strings.LastIndexByte(parent.Run, '-')+1:])
 	if len(id) > history.MaxID || history.Reserved(id) != "" {
@@ -268,25 +184,25 @@ func (r *Run) SetAttribute(name, value string) error {
 	if err := history.CheckAttribute(name, value); err != nil {
 		return err
 	}
-	have, has := r.attributes[name]
+	have, has := r.facts.attributes[name]
 	switch {
 	case has && have == value:
 		return nil
-	case !has && len(r.attributes) >= history.MaxAttributes:
+	case !has && len(r.facts.attributes) >= history.MaxAttributes:
 		return &history.InputError{What: fmt.Sprintf("attribute %q", name), Problem: fmt.Sprintf("is one too many; a run has at most %d", history.MaxAttributes)}
 	}
 	encoded, err := history.Encode(value)
 	if err != nil {
 		return err
 	}
-	r.command(history.Event{Kind: history.AttributeSet, Name: name, Input: encoded})
+	r.code.command(history.Event{Kind: history.AttributeSet, Name: name, Input: encoded})
 	return nil
 }
 
 // RemoveAttribute removes an attribute, if the run has it.
 func (r *Run) RemoveAttribute(name string) {
-	if _, has := r.attributes[name]; has {
-		r.command(history.Event{Kind: history.AttributeRemoved, Name: name})
+	if _, has := r.facts.attributes[name]; has {
+		r.code.command(history.Event{Kind: history.AttributeRemoved, Name: name})
 	}
 }
 
@@ -295,33 +211,33 @@ func (r *Run) RemoveAttribute(name string) {
 // passed this point before the code had the mark has version 0, which is not recorded. A
 // version outside the range is a mismatch.
 func (r *Run) Version(change string, least, latest int) int {
-	recorded := r.nextRecorded()
+	recorded := r.code.next()
 	if recorded != nil && (recorded.Kind != history.VersionMarked || recorded.Name != change) {
 		recorded = nil
 	}
-	v, known := r.versions[change]
+	v, known := r.facts.versions[change]
 	switch {
 	case known:
 	case recorded != nil:
 		v = recorded.Version
-	case !r.OnRecord():
+	case !r.code.onRecord():
 		v = latest
 	}
 	if v < least || v > latest {
-		expected := r.nextRecorded()
+		expected := r.code.next()
 		if v > 0 {
 			expected = &history.Event{Kind: history.VersionMarked, Name: change, Version: v}
 		}
-		r.stopMismatched(expected, &history.Event{
+		r.code.stop(expected, &history.Event{
 			Kind: history.VersionMarked, Name: change, Note: fmt.Sprintf("a version from %d to %d", least, latest),
 		})
 	}
 	switch {
 	case known:
-	case recorded != nil || !r.OnRecord():
-		r.command(history.Event{Kind: history.VersionMarked, Call: r.calls.lastCall + 1, Name: change, Version: v})
+	case recorded != nil || !r.code.onRecord():
+		r.code.begin(history.Event{Kind: history.VersionMarked, Name: change, Version: v})
 	default:
-		r.setVersion(change, v)
+		r.facts.setVersion(change, v)
 	}
 	return v
 }

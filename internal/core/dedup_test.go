@@ -45,8 +45,8 @@ func TestE99_YoungKeysAreHandedOn(t *testing.T) {
 	for i := range many {
 		r.journal.now = begin + int64(i)*int64(time.Millisecond)
 		r.signals.ids.add(signalKey("paid", fmt.Sprint(i)), r.journal.now)
-		r.chainOperationIDs.add(fmt.Sprint(i), r.journal.now)
-		r.updates.put(fmt.Sprint(i), acceptance{"run", 1}, r.journal.now)
+		r.facts.chainOperationIDs.add(fmt.Sprint(i), r.journal.now)
+		r.facts.updates.put(fmt.Sprint(i), acceptance{"run", 1}, r.journal.now)
 	}
 	for _, hop := range []struct {
 		at             time.Duration
@@ -60,8 +60,8 @@ func TestE99_YoungKeysAreHandedOn(t *testing.T) {
 		{3 * time.Hour, maxHandedOn, maxUpdates},
 	} {
 		r.journal.now = begin + int64(hop.at)
-		next := run(r.carry(), hop.at)
-		if s, d, u := len(next.signals.ids.order), len(next.chainOperationIDs.order), len(next.updates.order); s != hop.signals || d != hop.signals || u != hop.fewer {
+		next := run(r.facts.carry(), hop.at)
+		if s, d, u := len(next.signals.ids.order), len(next.facts.chainOperationIDs.order), len(next.facts.updates.order); s != hop.signals || d != hop.signals || u != hop.fewer {
 			t.Fatalf("after %s the next run knows %d signals, %d operations and %d updates, want %d and %d", hop.at, s, d, u, hop.signals, hop.fewer)
 		}
 		if !next.signals.ids.has(signalKey("paid", fmt.Sprint(many-1))) {
@@ -85,7 +85,7 @@ func TestE99_WhatCannotBeHandedOnIsRefused(t *testing.T) {
 		}
 		r.journal.now += int64(time.Minute)
 		r.signals.ids.add(fmt.Sprint(i), r.journal.now)
-		r.updates.put(fmt.Sprint(i), acceptance{"run", 1}, r.journal.now)
+		r.facts.updates.put(fmt.Sprint(i), acceptance{"run", 1}, r.journal.now)
 		r.settleAlone()
 	}
 	if !r.State().Full {

@@ -90,8 +90,12 @@ func (d *Detail) LetGo(status Status) bool {
 }
 
 // EncodeDetail encodes the document beside a status.
-func EncodeDetail(d Detail) []byte {
-	data, _ := history.Seal(d) // payloads are valid JSON already: cannot fail
+func EncodeDetail(d Detail) []byte { return seal(d) }
+
+// seal encodes a document. It holds strings, numbers and payloads, which are valid JSON already,
+// so that cannot fail.
+func seal(document any) []byte {
+	data, _ := history.Seal(document)
 	return data
 }
 

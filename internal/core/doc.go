@@ -18,8 +18,9 @@
 // # Parts
 //
 // A Run consists of parts: the journal of the current turn, the ledger, the table of open
-// calls, gating, the life of attempts, operations, children and signals. A part uses only the
-// parts below it. See parts.go, and verdict.go for what follows when an attempt ends.
+// calls, gating, the life of attempts, signals, children, the facts about the whole run, its
+// code and operations. A part uses only the parts below it. See parts.go, and verdict.go for
+// what follows when an attempt ends.
 //
 // # History and rows
 //
@@ -93,7 +94,7 @@
 //     first what came before; what it then begins does not start.
 //   - A request to cancel the run reaches open calls by its place in history. Code that is
 //     away cannot give them up, so the machine does for it what cannot wait (see
-//     runcontrol.go). Which calls are shielded is therefore on record.
+//     code.go). Which calls are shielded is therefore on record.
 //   - Attributes are commands. A turn carries all attributes of the run and replaces its
 //     rows.
 //   - A cancel request applies to the whole chain, because the code may continue as new in

@@ -8,59 +8,59 @@ import (
 )
 
 // emit records an event and applies it.
-func (r *Run) emit(e history.Event) {
-	r.journal.append(e)
-	r.apply(&e)
+func (f *facts) emit(e history.Event) {
+	f.journal.append(e)
+	f.apply(&e)
 }
 
 // apply changes the machine as an event says, both live and in replay.
-func (r *Run) apply(e *history.Event) {
+func (f *facts) apply(e *history.Event) {
 	switch e.Kind {
 	case history.SignalAwaited:
-		r.signals.await(r.calls.open(e))
+		f.signals.await(f.calls.open(e))
 	case history.VersionMarked:
-		r.attempts.close(r.calls.open(e))
-		r.setVersion(e.Name, e.Version)
+		f.attempts.close(f.calls.open(e))
+		f.setVersion(e.Name, e.Version)
 	case history.BlockStarted:
-		r.attempts.close(r.calls.open(e))
-		r.calls.startBlock(e)
+		f.attempts.close(f.calls.open(e))
+		f.calls.startBlock(e)
 	case history.SignalSent:
-		r.attempts.close(r.calls.open(e))
-		r.journal.send(Message{
-			WorkflowID: e.ID, Input: Control{Operation: SignalTheRun, Signal: e.Name, SignalID: sentID(r.journal.start.Run, e.Call), Value: e.Input},
+		f.attempts.close(f.calls.open(e))
+		f.journal.send(Message{
+			WorkflowID: e.ID, Input: Control{Operation: SignalTheRun, Signal: e.Name, SignalID: sentID(f.journal.start.Run, e.Call), Value: e.Input},
 		})
 	case history.ChildScheduled, history.DetachedScheduled:
-		r.children().open(e)
+		f.children().open(e)
 	case history.CallCancelRequested:
-		r.applyCancelRequested(e)
+		f.applyCancelRequested(e)
 	case history.RunControlled:
-		r.applyRunControlled(e)
+		f.applyRunControlled(e)
 	case history.SignalReceived:
-		r.signals.apply(e)
+		f.signals.apply(e)
 	case history.UpdateAccepted:
-		r.applyUpdateAccepted(e)
+		f.applyUpdateAccepted(e)
 	case history.AttributeSet, history.AttributeRemoved:
-		r.applyAttribute(e)
+		f.applyAttribute(e)
 	case history.UpdateCompleted:
-		if r.journal.out != nil {
-			r.journal.out.Answered = true
+		if f.journal.out != nil {
+			f.journal.out.Answered = true
 		}
 	case history.RunCancelRequested:
-		r.applyCancellation(e)
+		f.applyCancellation(e)
 	case history.CodeAdvanced:
-		r.journal.mustAdvance = true
+		f.journal.mustAdvance = true
 	case history.RunPinned:
-		r.applyPin(e)
+		f.applyPin(e)
 	case history.RunCompleted, history.RunFailed, history.RunCanceled, history.RunTerminated, history.RunTimedOut, history.RunContinued:
-		r.applyEnd(e)
+		f.applyEnd(e)
 	default:
-		r.attempts.apply(e)
+		f.attempts.apply(e)
 	}
 }
 
-func (r *Run) applyEnd(e *history.Event) {
-	r.ended = true
-	detail := Detail{Failure: e.Failure, Says: r.row.says}
+func (f *facts) applyEnd(e *history.Event) {
+	f.ended = true
+	detail := Detail{Failure: e.Failure, Says: f.row.says}
 	switch e.Kind {
 	case history.RunCompleted:
 		result := e.Result // not &e.Result: that would keep every event alive
@@ -70,14 +70,14 @@ func (r *Run) applyEnd(e *history.Event) {
 	case history.RunContinued:
 		detail.Next, detail.Initiator = e.ID, e.Initiator
 	}
-	if r.journal.out != nil {
-		r.journal.out.Ended = true
+	if f.journal.out != nil {
+		f.journal.out.Ended = true
 		if e.Kind == history.RunContinued {
-			r.journal.out.Next = r.nextStart(e)
+			f.journal.out.Next = f.nextStart(e)
 		}
-		r.children().notifyParent(e)
+		f.children().notifyParent(e)
 	}
-	r.row.state = State{Status: endStatus[e.Kind], Wake: Never, Closed: r.journal.now, Detail: EncodeDetail(detail)}
+	f.row.state = State{Status: endStatus[e.Kind], Wake: Never, Closed: f.journal.now, Detail: EncodeDetail(detail)}
 }
 
 var endStatus = map[history.Kind]Status{
@@ -89,54 +89,54 @@ var endStatus = map[history.Kind]Status{
 	history.RunContinued:  StatusContinued,
 }
 
-func (r *Run) applyCancelRequested(e *history.Event) {
-	c := r.calls.byNumber[e.Call]
+func (f *facts) applyCancelRequested(e *history.Event) {
+	c := f.calls.byNumber[e.Call]
 	if c == nil {
 		if e.Place != 0 { // give back a signal that was delivered but not read
-			r.signals.deliver(r.signals.mailbox(e.Name), signal{e.Input, e.Place})
+			f.signals.deliver(f.signals.mailbox(e.Name), signal{e.Input, e.Place})
 		}
 		return
 	}
 	switch {
 	case c.Kind == history.SignalAwaited:
-		r.signals.withdraw(c)
+		f.signals.withdraw(c)
 	case c.Child != nil && e.Closed:
-		r.children().abandon(c, "its parent does not want it any more")
+		f.children().abandon(c, "its parent does not want it any more")
 	case c.Child != nil:
-		r.children().cancel(c)
+		f.children().cancel(c)
 	}
 	c.cancelRequested = true
-	if r.journal.out != nil && inFlight(c.state) {
-		r.attempts.interrupt(c, e.Closed)
+	if f.journal.out != nil && inFlight(c.state) {
+		f.attempts.interrupt(c, e.Closed)
 	}
 	if e.Closed {
 		c.Failure, c.Retry = e.Failure, e.Retry
 		if c.Failure == nil {
 			c.Failure = abortedFailure(c)
 		}
-		r.ledger.count(c, e)
-		r.attempts.close(c)
+		f.ledger.count(c, e)
+		f.attempts.close(c)
 	}
 }
 
 // applyRunControlled applies the effects of an operation that no other event carries.
-func (r *Run) applyRunControlled(e *history.Event) {
-	r.attempts.operationIDs.add(e.ID, r.journal.now)
-	r.chainOperationIDs.add(e.ID, r.journal.now)
+func (f *facts) applyRunControlled(e *history.Event) {
+	f.attempts.operationIDs.add(e.ID, f.journal.now)
+	f.chainOperationIDs.add(e.ID, f.journal.now)
 	switch {
 	case e.Outcome != Applied:
 	case Operation(e.Operation) == PauseTheRun:
-		r.setPaused(&Pause{By: e.By, Reason: e.Reason, At: r.journal.now})
+		f.pause(&Pause{By: e.By, Reason: e.Reason, At: f.journal.now})
 	case Operation(e.Operation) == ResumeTheRun:
-		r.setPaused(nil)
+		f.pause(nil)
 	}
-	r.applyPin(e)
+	f.applyPin(e)
 }
 
 // applyAttribute changes the attributes of the run. It copies the map, which may be that of
 // a start event and must not be modified.
-func (r *Run) applyAttribute(e *history.Event) {
-	changed := maps.Clone(r.attributes)
+func (f *facts) applyAttribute(e *history.Event) {
+	changed := maps.Clone(f.attributes)
 	if changed == nil {
 		changed = map[string]string{}
 	}
@@ -147,64 +147,74 @@ func (r *Run) applyAttribute(e *history.Event) {
 		_ = e.Input.Decode(&value) // what was recorded is a string
 		changed[e.Name] = value
 	}
-	r.attributes = changed
-	if r.journal.out != nil {
-		r.journal.out.Attributes = changed
+	f.attributes = changed
+	if f.journal.out != nil {
+		f.journal.out.Attributes = changed
 	}
 }
 
 // applyUpdateAccepted makes the handler of an update begin in the code's next turn.
-func (r *Run) applyUpdateAccepted(e *history.Event) {
-	r.updates.put(e.ID, acceptance{r.journal.start.Run, r.journal.currentTurn()}, r.journal.now)
-	r.journal.mustAdvance = true
-	if r.journal.program != nil && !r.journal.program.Accept(e.ID, e.Name, e.Input) && r.mismatch == nil {
+func (f *facts) applyUpdateAccepted(e *history.Event) {
+	f.updates.put(e.ID, acceptance{f.journal.start.Run, f.journal.currentTurn()}, f.journal.now)
+	f.journal.mustAdvance = true
+	if f.journal.program != nil && !f.journal.program.Accept(e.ID, e.Name, e.Input) && f.journal.mismatch == nil {
 		expected := *e
-		r.mismatch = &Mismatch{Turn: r.journal.currentTurn(), Expected: &expected}
+		f.journal.mismatch = &Mismatch{Turn: f.journal.currentTurn(), Expected: &expected}
 	}
 }
 
 // applyPin applies an event that may pin the run to a build.
-func (r *Run) applyPin(e *history.Event) {
-	if build, is := PinOf(e); is && (r.journal.out != nil || r.journal.turn > r.journal.start.Base.LastCut()) {
-		r.row.pin, r.row.pinChanged = build, true
+func (f *facts) applyPin(e *history.Event) {
+	if build, is := PinOf(e); is && (f.journal.out != nil || f.journal.turn > f.journal.start.Base.LastCut()) {
+		f.row.pin, f.row.pinChanged = build, true
 	}
 }
 
 // applyCancellation applies a request to cancel the run.
-func (r *Run) applyCancellation(e *history.Event) {
-	r.journal.cancellation = cancellation{requested: true, untold: true, reason: e.Reason, at: r.journal.now}
-	if r.journal.out != nil {
-		r.journal.cancellation.fresh = true
-		r.journal.cancellation.at = cmp.Or(r.journal.moment, r.journal.now)
+func (f *facts) applyCancellation(e *history.Event) {
+	f.journal.cancellation = cancellation{requested: true, untold: true, reason: e.Reason, at: f.journal.now}
+	if f.journal.out != nil {
+		f.journal.cancellation.fresh = true
+		f.journal.cancellation.at = cmp.Or(f.journal.moment, f.journal.now)
 	}
-	r.journal.mustAdvance = true
-	if r.journal.program != nil {
-		r.journal.program.CancelComes(e.Reason)
+	f.journal.mustAdvance = true
+	if f.journal.program != nil {
+		f.journal.program.CancelComes(e.Reason)
 	}
 }
 
-func (r *Run) setVersion(change string, v int) {
-	if r.versions == nil {
-		r.versions = map[string]int{}
+// pause pauses the run, or resumes it.
+func (f *facts) pause(p *Pause) { f.journal.paused, f.row.pauseChanged = p, true }
+
+func (f *facts) setVersion(change string, v int) {
+	if f.versions == nil {
+		f.versions = map[string]int{}
 	}
-	r.versions[change] = v
+	f.versions[change] = v
 }
 
 // endCalls gives up the calls that are still open when the run ends, and counts those not
 // counted yet.
-func (r *Run) endCalls() {
-	for _, c := range r.calls.sorted() {
+func (f *facts) endCalls() {
+	for _, c := range f.calls.sorted() {
 		if inFlight(c.state) {
-			r.attempts.interrupt(c, true)
+			f.attempts.interrupt(c, true)
 		}
 		if c.Child != nil {
-			r.children().abandon(c, "its parent has ended")
+			f.children().abandon(c, "its parent has ended")
 		}
-		r.ledger.observeClosing(c, &history.Event{})
-		if (c.attempted() || c.backoffOf != nil) && !r.journal.endsAfterCut(c.Number) {
-			r.journal.out.Tallies = append(r.journal.out.Tallies, c.subject().tally(&history.Event{}, r.journal.now))
+		f.ledger.observeClosing(c, &history.Event{})
+		if (c.attempted() || c.backoffOf != nil) && !f.journal.endsAfterCut(c.Number) {
+			f.journal.out.Tallies = append(f.journal.out.Tallies, c.subject().tally(&history.Event{}, f.journal.now))
 		}
-		r.attempts.remove(c)
+		f.attempts.remove(c)
 	}
-	r.ledger.countFirstTries()
+	f.ledger.countFirstTries()
+}
+
+// pinBegin pins the run to the build with which its code begins, if configured.
+func (f *facts) pinBegin() {
+	if f.journal.config.Build != "" && f.row.pin == "" {
+		f.emit(history.Event{Kind: history.RunPinned, Name: f.journal.config.Build})
+	}
 }

@@ -13,10 +13,10 @@ import (
 func (r *Run) Dump() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "length %d, turn %d, last call %d, busy %d, status %s, wake %d, closed %d, detail %s\n",
-		r.length, r.journal.turn, r.calls.lastCall, r.calls.busy, r.row.state.Status, r.row.state.Wake, r.row.state.Closed, r.row.state.Detail)
+		r.journal.length, r.journal.turn, r.calls.lastCall, r.calls.busy, r.row.state.Status, r.row.state.Wake, r.row.state.Closed, r.row.state.Detail)
 	fmt.Fprintf(&b, "children %d\n", r.calls.childCalls)
 	fmt.Fprintf(&b, "ended %t, must advance %t, cancel requested %t (%q), untold %t, next due %d\n",
-		r.ended, r.journal.mustAdvance, r.journal.cancellation.requested, r.journal.cancellation.reason, r.journal.cancellation.untold, r.NextDue())
+		r.facts.ended, r.journal.mustAdvance, r.journal.cancellation.requested, r.journal.cancellation.reason, r.journal.cancellation.untold, r.NextDue())
 	for _, c := range r.calls.sorted() {
 		c.Cancel = c.cancelRequested // as its row would say
 		data, _ := json.Marshal(&c.Progress)
@@ -38,7 +38,7 @@ func (r *Run) Dump() string {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "seen %v\n", r.signals.ids.order)
-	fmt.Fprintf(&b, "updates %v %v, updatable %t\n", r.updates.order, r.updates.known, r.updatable)
+	fmt.Fprintf(&b, "updates %v %v, updatable %t\n", r.facts.updates.order, r.facts.updates.known, r.code.updatable)
 	fmt.Fprintf(&b, "asked %v, untold %d\n", r.attempts.operationIDs.order, r.calls.unnotified)
 	return b.String()
 }

@@ -141,8 +141,7 @@ func (s *Timetable) remove(at int) {
 
 // write puts the row of a fire into the turn.
 func (s *Timetable) write(f *Fire) {
-	data, _ := history.Seal(f) // strings and numbers only: cannot fail
-	row := Row{Call: f.Number, State: FireOpen, Name: f.ID, Due: f.Nominal, Data: data}
+	row := Row{Call: f.Number, State: FireOpen, Name: f.ID, Due: f.Nominal, Data: seal(f)}
 	if f.Run == "" {
 		row.State = FireWaiting
 	}

@@ -316,9 +316,8 @@ func (g *Gate) writeRows() {
 				number = g.lastRow
 				g.rows[key] = number
 			}
-			data, _ := history.Seal(t) // strings and numbers only: cannot fail
 			g.out.Rows = append(g.out.Rows, Row{
-				Call: number, State: ticketStates[t.Phase], Name: key.Run, Attempt: t.Attempt, Due: t.Until, Data: data,
+				Call: number, State: ticketStates[t.Phase], Name: key.Run, Attempt: t.Attempt, Due: t.Until, Data: seal(t),
 			})
 		case has:
 			delete(g.rows, key)
@@ -350,8 +349,7 @@ func (g *Gate) writeShare(runKey string, r gates.ShareRecord) {
 		if r.OpenUntil != 0 {
 			state = GateTripped
 		}
-		data, _ := history.Seal(r) // numbers only: cannot fail
-		g.out.Rows = append(g.out.Rows, Row{Call: row.number, State: state, Name: runKey, Data: data})
+		g.out.Rows = append(g.out.Rows, Row{Call: row.number, State: state, Name: runKey, Data: seal(r)})
 	case has:
 		delete(g.shares, runKey)
 		g.out.Closed = append(g.out.Closed, row.number)

@@ -27,12 +27,7 @@ func sentID(run string, call int64) string { return "#send/" + CallID(run, call)
 // NextRunID returns the ID of the run that follows another one in its chain. Like all run
 // IDs it is a UUID of version 7. It is greater than the previous ID, so that run IDs sort
 // by creation time. Instead of random bits it has a hash of the previous ID.
-func NextRunID(run string, now int64) string {
-	ms := uint64(max(RunTimeAfter(run, now), 0)) / 1e6
-	sum := fnv.New128a()
-	_, _ = sum.Write([]byte(run)) // never fails
-	return hashedRunID(ms, sum.Sum(nil))
-}
+func NextRunID(run string, now int64) string { return hashedRunID(RunTimeAfter(run, now), run) }
 
 // RunTimeAfter returns the time that makes a new run ID greater than an earlier one: now,
 // or just after the time in that ID.
@@ -47,16 +42,19 @@ func RunTimeAfter(run string, now int64) int64 {
 
 // ChildRunID returns the ID of the first run of a child. The machine derives it, as it
 // derives the ID of the next run of a chain.
-func ChildRunID(run string, call, now int64) string {
-	sum := fnv.New128a()
-	_, _ = sum.Write([]byte(CallID(run, call))) // never fails
-	return hashedRunID(uint64(max(now, 0))/1e6, sum.Sum(nil))
-}
+func ChildRunID(run string, call, now int64) string { return hashedRunID(now, CallID(run, call)) }
 
-// hashedRunID returns a UUID of version 7 whose random part is a hash.
-func hashedRunID(ms uint64, h []byte) string {
+// hashedRunID returns a UUID of version 7 with a time, whose random part is a hash.
+func hashedRunID(at int64, of string) string {
+	ms, h := uint64(max(at, 0))/1e6, hash(of)
 	return fmt.Sprintf("%08x-%04x-7%01x%02x-%02x%02x-%012x",
 		ms>>16&0xffffffff, ms&0xffff, h[0]&0xf, h[1], h[2]&0x3f|0x80, h[3], h[4:10])
+}
+
+func hash(s string) []byte {
+	sum := fnv.New128a()
+	_, _ = sum.Write([]byte(s)) // never fails
+	return sum.Sum(nil)
 }
 
 // keyRun returns the run after which a call of an activity or step is named.
@@ -94,9 +92,7 @@ func TriggerID(schedule string, nominal int64, request string) string {
 	if request == "" {
 		return FireID(schedule, nominal)
 	}
-	sum := fnv.New128a()
-	sum.Write([]byte(request))
-	return schedule + "/trigger-" + hex.EncodeToString(sum.Sum(nil))
+	return schedule + "/trigger-" + hex.EncodeToString(hash(request))
 }
 
 // Uniform maps a run, a call and an attempt to a number in [0, 1). It is uniform and

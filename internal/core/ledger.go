@@ -109,7 +109,7 @@ func (l *ledger) append(c *Call, outcome Outcome, f *history.Failure, reason str
 	if old := c.attempt - LastAttempts; old > FirstAttempts {
 		rec.Prune = old
 	}
-	rec.Data, _ = history.Seal(detail) // strings and numbers only: cannot fail
+	rec.Data = seal(detail)
 	l.journal.out.Attempts = append(l.journal.out.Attempts, rec)
 }
 

@@ -48,15 +48,18 @@ func (o operations) applyTo(c, shown *Call, in Control) {
 
 // recordOutcome records the outcome of an operation on a call.
 func (o operations) recordOutcome(in Control, c *Call, outcome, note string) {
-	e := history.Event{
-		Kind: history.CallControlled, Call: c.Number, Name: c.Name, ID: in.ID, Operation: string(in.Operation),
-		By: in.By, Reason: in.Reason, Outcome: outcome, Note: note,
-	}
+	e := history.Event{Kind: history.CallControlled, Call: c.Number, Name: c.Name}
 	if outcome == Applied {
 		e.Policy = in.Policy
 	}
+	o.record(in, e, outcome, note)
+}
+
+// record puts the outcome of an operation on record, in an event that says what it was about.
+func (o operations) record(in Control, e history.Event, outcome, note string) {
+	e.ID, e.Operation, e.By, e.Reason, e.Outcome, e.Note = in.ID, string(in.Operation), in.By, in.Reason, outcome, note
 	o.journal.out.Answered = true
-	o.attempts.emit(e)
+	o.facts.emit(e)
 }
 
 // answer returns the outcome of an operation on one call, without carrying it out. It sets the

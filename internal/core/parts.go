@@ -10,8 +10,12 @@ import (
 // pointers to the parts below it that it uses, and knows nothing of those above: it tells them
 // what it did by what it returns, and by the turn that it fills.
 //
-//	Run         takes inputs, runs the code, replays, closes the run
-//	operations  operators' requests on calls    children  runs that this one starts
+//	Run         takes inputs and the commands of the code, lets time pass, closes the run
+//	operations  operators' requests on calls and on the run
+//	blocks      blocks of code that the code retries
+//	code        runs the code, replays it and compares it with the record
+//	facts       what events say of the run as a whole, and what its successor gets of it
+//	children    runs that this one starts
 //	signals     received and awaited            retries   the retry policy of the run itself
 //	attempts    the life of attempts: slots, failures, backoff, pauses, losses
 //	admission   whether the code may begin, if its key bounds that
@@ -31,6 +35,7 @@ type journal struct {
 	// moment is how far the step has come: see passTime.
 	moment int64
 	turn   int64 // number of the last turn
+	length int   // events in history before the current turn
 	epoch  int64 // epoch under which the last loaded turn was committed
 	out    *Turn // the turn being made; nil in a replay
 
@@ -42,8 +47,9 @@ type journal struct {
 	codePlace int64      // the place of what the running code does, 0 if it does not run
 	lastTimer timerPlace // the timer with that place, if it is one
 
-	mustAdvance bool   // something happened that the code can see
-	paused      *Pause // set while the code must not run and no attempt may start
+	mustAdvance bool      // something happened that the code can see
+	paused      *Pause    // set while the code must not run and no attempt may start
+	mismatch    *Mismatch // the first difference between the code and the record
 
 	cancellation cancellation
 }
@@ -128,15 +134,6 @@ type attempts struct {
 	reserved     []*Call // queued calls that have a reserved slot
 }
 
-// operations carries out operations on calls.
-type operations struct {
-	journal  *journal
-	ledger   *ledger
-	calls    *callTable
-	gating   *gating
-	attempts *attempts
-}
-
 // children starts runs and receives their outcomes.
 type children struct {
 	journal  *journal
@@ -158,6 +155,53 @@ type signals struct {
 // runRetry applies the retry policy of the run itself.
 type runRetry struct{ journal *journal }
 
+// facts is what the events of a run say of the run as a whole. Applying an event changes this and
+// the parts below.
+type facts struct {
+	journal   *journal
+	row       *runRow
+	ledger    *ledger
+	calls     *callTable
+	attempts  *attempts
+	signals   *signals
+	admission *admission
+
+	versions          map[string]int    // by change name, as the code asked for them
+	updates           dedup[acceptance] // by ID
+	chainOperationIDs idSet             // IDs of operations on the run and on earlier runs of its chain
+	attributes        map[string]string // never modified: a change replaces the map
+	ended             bool
+}
+
+// code runs the code of a run, and compares its commands with the record while that has them.
+type code struct {
+	journal  *journal
+	ledger   *ledger
+	calls    *callTable
+	attempts *attempts
+	signals  *signals
+	facts    *facts
+
+	ran       bool            // at least once
+	updatable bool            // it has an update handler
+	replaying bool            // the record has its commands
+	expected  []history.Event // the commands of the recorded turn
+	position  int             // of the next one
+	rejoining rejoining
+}
+
+// operations carries out operations on calls and on the run.
+type operations struct {
+	journal  *journal
+	row      *runRow
+	ledger   *ledger
+	calls    *callTable
+	gating   *gating
+	attempts *attempts
+	signals  *signals
+	facts    *facts
+}
+
 // connect gives the parts that have a state those below them.
 func (r *Run) connect() {
 	j, l, t, g, a := &r.journal, &r.ledger, &r.calls, &r.gating, &r.attempts
@@ -166,14 +210,17 @@ func (r *Run) connect() {
 	a.journal, a.ledger, a.calls, a.gating = j, l, t, g
 	r.signals.journal, r.signals.attempts = j, a
 	r.admission.journal, r.admission.gating = j, g
+	f, k := &r.facts, &r.code
+	f.journal, f.row, f.ledger, f.calls, f.attempts, f.signals, f.admission = j, &r.row, l, t, a, &r.signals, &r.admission
+	k.journal, k.ledger, k.calls, k.attempts, k.signals, k.facts = j, l, t, a, &r.signals, f
 }
 
-// operations, children and retries have no state of their own.
+// The other parts have no state of their own.
+func (f *facts) children() children { return children{f.journal, f.calls, f.attempts} }
+func (f *facts) retries() runRetry  { return runRetry{f.journal} }
 func (r *Run) operations() operations {
-	return operations{&r.journal, &r.ledger, &r.calls, &r.gating, &r.attempts}
+	return operations{&r.journal, &r.row, &r.ledger, &r.calls, &r.gating, &r.attempts, &r.signals, &r.facts}
 }
-func (r *Run) children() children { return children{&r.journal, &r.calls, &r.attempts} }
-func (r *Run) retries() runRetry  { return runRetry{&r.journal} }
 
 // nextPlace returns the next place in the order of the run. See Run.Place.
 func (j *journal) nextPlace() int64 {

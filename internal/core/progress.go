@@ -65,7 +65,7 @@ type Progress struct {
 	// Undecided is the failed attempt while a budget has yet to say whether another one may
 	// follow.
 	Undecided *undecided `json:"undecided,omitempty"`
-	// granted is the group size of the slot for the coming attempt.
+	// slotGroup is the group size of the slot for the coming attempt.
 	slotGroup int
 	// gateOutcome is what the attempt that ends showed about what is behind the gates.
 	gateOutcome gates.Outcome
@@ -90,9 +90,9 @@ type Progress struct {
 	// taken it.
 	Task    int  `json:"task,omitempty"`
 	Claimed bool `json:"claimed,omitempty"`
-	// settled says that the end of the claimed attempt is among the inputs of this step.
+	// endReported says that the end of the claimed attempt is among the inputs of this step.
 	endReported bool
-	// givenUp says that the claimed attempt was lost or timed out in this step, without a
+	// abandoned says that the claimed attempt was lost or timed out in this step, without a
 	// message of its end.
 	abandoned bool
 

@@ -3,6 +3,7 @@ package core_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -47,13 +48,18 @@ func drawReset(t *rapid.T, d *driver, program maker) *driver {
 		return nil
 	}
 	t.Logf("go on from call %d: %s", call, cut)
-	next := newDriver(t, program, 0)
 	request := core.Control{ID: "reset", By: "ann", Reason: "so"}
 	if rapid.Bool().Draw(t, "fork") {
-		next.start = *cut.Fork(&d.start, "order-2", d.start.Run+"f", d.now, request)
-	} else {
-		next.start = *cut.Reset(&d.start, d.start.Run+"r", d.now, request)
+		return goOn(t, d, program, cut, cut.Fork(&d.start, "order-2", d.start.Run+"f", d.now, request))
 	}
+	return goOn(t, d, program, cut, cut.Reset(&d.start, d.start.Run+"r", d.now, request))
+}
+
+// goOn begins a run that goes on from a cut.
+func goOn(t tester, d *driver, program maker, cut *core.Cut, start *history.Start) *driver {
+	turns := decoded(t, d.turns)
+	next := newDriver(t, program, 0)
+	next.start = *start
 	next.now, next.before, next.late = d.now, map[int64]bool{}, map[int64]bool{}
 	for _, turn := range append(slices.Clone(turns[:cut.Turns]), cut.Last) {
 		events, err := history.EncodeTurn(turn.Events)
@@ -85,6 +91,47 @@ func drawReset(t *rapid.T, d *driver, program maker) *driver {
 		t.Fatalf("the run that goes on cannot be loaded: %v", err)
 	}
 	return next
+}
+
+// TestE60_ACallThatBeginsAgainTakesItsOwnTime: the counters hold a call that is started again from
+// when the run went on, also if the run is loaded before it counts the call.
+func TestE60_ACallThatBeginsAgainTakesItsOwnTime(t *testing.T) {
+	parallel := programOf(t, "parallel")
+	d := newDriver(t, parallel, 0)
+	step := func(d *driver, inputs ...core.Input) *core.Turn {
+		t.Helper()
+		turn, err := d.step(inputs, func(*core.Call) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return turn
+	}
+	step(d)
+	d.now += int64(time.Hour)
+	cut, err := core.CutAt(&d.start, decoded(t, d.turns), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d = goOn(t, d, parallel, cut, cut.Reset(&d.start, d.start.Run+"r", d.now, core.Control{ID: "reset"}))
+	step(d, core.TakenOver{})
+	done, _ := history.Encode("done")
+	end := func(call int64) core.Input {
+		return core.AttemptEnded{Call: call, Attempt: 1, Outcome: core.Completed, Result: done, Ended: d.now}
+	}
+	step(d, end(1))
+	if err := d.reload(parallel); err != nil {
+		t.Fatal(err)
+	}
+	step(d, core.TakenOver{Alive: d.alive()}, end(2))
+	turn := step(d, end(3))
+	for _, tally := range turn.Tallies {
+		if tally.Took != time.Millisecond {
+			t.Errorf("%s took %v of the time before it was started again", tally.Name, tally.Took)
+		}
+	}
+	if len(turn.Tallies) != 3 {
+		t.Errorf("it counts %+v", turn.Tallies)
+	}
 }
 
 func decoded(t tester, stored []storedTurn) (turns []core.StoredTurn) {

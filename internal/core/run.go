@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -95,32 +96,15 @@ type Run struct {
 	attempts  attempts
 	signals   signals
 	admission admission
+	facts     facts
+	code      code
 
-	length int // events in history before the current turn
-
-	versions          map[string]int    // by change name, as the code asked for them
-	updates           dedup[acceptance] // by ID
-	chainOperationIDs idSet             // IDs of operations on the run and on earlier runs of its chain
-	attributes        map[string]string // never modified: a change replaces the map
-
-	updatable bool // the code has an update handler
-	codeRan   bool // at least once
-	ended     bool
-	damaged   bool // only part of the record could be read
-	replaying bool
+	damaged bool    // only part of the record could be read
+	strays  []int64 // rows of calls that are not in the readable part
 	// codeFirst says that the time of the run is over, and that the code sees in this step
 	// what came before.
 	codeFirst bool
-
-	strays []int64 // rows of calls that are not in the readable part
-
-	// The record of the turn that is being replayed.
-	expected  []history.Event
-	position  int
-	mismatch  *Mismatch
-	rejoining rejoining
-
-	spare *Turn // see Reuse
+	spare     *Turn // see Reuse
 }
 
 // New makes the machine of a run that has no turn and no code yet. See Bind.
@@ -128,20 +112,67 @@ func New(config Config, start history.Start) *Run {
 	if config.Draw == nil {
 		config.Draw = Uniform
 	}
-	r := &Run{
-		attributes: start.Attributes,
-		row:        runRow{state: State{Status: StatusRunning, Wake: Hot}},
-	}
+	r := &Run{row: runRow{state: State{Status: StatusRunning, Wake: Hot}}, facts: facts{attributes: start.Attributes}}
 	r.journal.config, r.journal.start, r.journal.mustAdvance = config, start, true
 	r.calls.byNumber = map[int64]*Call{}
 	r.connect()
-	r.inherit(start.Carried)
+	r.facts.inherit(start.Carried)
 	return r
 }
 
 // Bind sets the program of the machine. Programs are usually made from the machine. Call
 // Bind before Load and Step.
 func (r *Run) Bind(program Program) { r.journal.program = program }
+
+// Load replays turns and applies the rows and the state of a run. It must be the first call
+// on a Run that has history. It returns a *Mismatch if the code differs from the history,
+// or the program's error if the code panicked.
+func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
+	if err := r.code.replayAll(turns); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if c, open := r.calls.byNumber[row.Call]; open {
+			if err := r.calls.restore(c, row); err != nil {
+				return err
+			}
+		} else if !r.calls.hasBlockRow(row.Call) {
+			return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), errors.New("no call of its number is open in history"))
+		}
+	}
+	r.loadRow(state, r.journal.program != nil)
+	for _, c := range r.calls.sorted() {
+		if c.state == Queued {
+			r.attempts.ready = append(r.attempts.ready, c)
+		}
+	}
+	return nil
+}
+
+// LoadDamaged is Load for a run whose record can be read only in part. turns are those
+// before the damage, and last is the number of the last turn on record. Such a run takes
+// only inputs that end it. Nothing falls due and no attempt starts, because what follows
+// the damage may have closed any call.
+func (r *Run) LoadDamaged(turns []StoredTurn, last int64, rows []Row, state State) error {
+	r.damaged = true
+	if err := r.code.replayAll(turns); err != nil {
+		return err
+	}
+	r.journal.turn = max(r.journal.turn, last)
+	for _, row := range rows {
+		if c, open := r.calls.byNumber[row.Call]; !open || r.calls.restore(c, row) != nil {
+			r.strays = append(r.strays, row.Call)
+		}
+	}
+	r.loadRow(state, false)
+	return nil
+}
+
+// loadRow takes over what only the row of the run holds.
+func (r *Run) loadRow(state State, withCode bool) {
+	r.row.load(state, withCode)
+	r.admission.ticket = cmp.Or(r.row.admission, r.admission.ticket)
+}
 
 // Place returns the next place in the order of the run, from 1. It orders what becomes ready
 // for the code, and is the same in every replay. What the code makes ready while it runs has
@@ -207,13 +238,13 @@ func (r *Run) AwaitsEnd(a AttemptRef) bool {
 }
 
 // Length returns the number of recorded events, not counting the start event.
-func (r *Run) Length() int { return r.length }
+func (r *Run) Length() int { return r.journal.length }
 
 // Backlog returns the number of signals that the code has not read.
 func (r *Run) Backlog() int { return r.signals.backlog }
 
 // Ended reports whether the run is closed.
-func (r *Run) Ended() bool { return r.ended }
+func (r *Run) Ended() bool { return r.facts.ended }
 
 // Idle reports whether the run can be evicted: no attempt runs or waits for a slot, and no
 // hook is still to be called for a pause.
@@ -278,5 +309,9 @@ func (r *Run) Pin() string { return r.row.pin }
 // Awaited returns the names in the run's row of signals that it takes although it is full.
 func (r *Run) Awaited() []string { return r.row.awaited }
 
-// Rejoins reports whether the run has yet to continue from the history it began with.
-func (r *Run) Rejoins() bool { return r.rejoining.turns != nil }
+// OnRecord reports whether the record holds the command that the code issues now. Code that
+// reaches the end of a cut turn continues with the next turn, or goes live.
+func (r *Run) OnRecord() bool { return r.code.onRecord() }
+
+// Replaying reports whether the code repeats recorded commands.
+func (r *Run) Replaying() bool { return r.code.replaying }

@@ -9,77 +9,77 @@ import (
 
 // controlRun carries out an operation on the run and records the outcome. An operation that
 // an earlier run of the chain carried out is only answered.
-func (r *Run) controlRun(in Control) {
-	outcome, note := r.answerRun(in)
-	paused := r.journal.paused != nil
-	r.recordRunOutcome(in, outcome, note)
+func (o operations) controlRun(in Control) {
+	outcome, note := o.answerRun(in)
+	paused := o.journal.paused != nil
+	o.recordRunOutcome(in, outcome, note)
 	if outcome != Applied {
 		return
 	}
 	switch in.Operation {
 	case CancelTheRun:
-		r.emit(history.Event{Kind: history.RunCancelRequested, Reason: in.Reason, By: in.By, Operation: in.named()})
+		o.facts.emit(history.Event{Kind: history.RunCancelRequested, Reason: in.Reason, By: in.By, Operation: in.named()})
 	case TerminateTheRun:
-		r.emit(history.Event{Kind: history.RunTerminated, Reason: in.Reason, By: in.By, Operation: in.named()})
+		o.facts.emit(history.Event{Kind: history.RunTerminated, Reason: in.Reason, By: in.By, Operation: in.named()})
 	case SignalTheRun:
-		r.emit(history.Event{
+		o.facts.emit(history.Event{
 			Kind: history.SignalReceived, Name: in.Signal, ID: in.signalID(), Input: in.Value, By: in.By, Operation: in.named(),
 		})
 	case PauseTheRun:
 		// No attempt starts while the run is paused. What happens meanwhile is recorded, and the code
 		// sees it when the run is resumed. An attempt in flight may end.
-		for _, c := range r.calls.sorted() {
+		for _, c := range o.calls.sorted() {
 			if c.attempted() && c.Pause == nil && c.state != Quarantined && c.state != InDoubt {
-				r.operations().halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.journal.now, OfRun: true})
+				o.halt(c, &Pause{By: in.By, Reason: in.Reason, At: o.journal.now, OfRun: true})
 			}
 		}
 	case ResumeTheRun:
-		for _, c := range r.calls.sorted() {
+		for _, c := range o.calls.sorted() {
 			if paused && c.Pause != nil && c.Pause.OfRun {
-				r.operations().unpause(c)
+				o.unpause(c)
 			}
 		}
-		if d, is := r.row.parkedForCrash(); is && !paused {
-			r.row.releaseCode(d)
+		if d, is := o.row.parkedForCrash(); is && !paused {
+			o.row.releaseCode(d)
 		}
 	case ResetTheRun:
-		r.resetRun(in)
+		o.resetRun(in)
 	}
 }
 
 // answerRun returns the outcome of an operation on the run, without carrying it out.
-func (r *Run) answerRun(in Control) (outcome, note string) {
+func (o operations) answerRun(in Control) (outcome, note string) {
 	switch {
-	case r.chainOperationIDs.has(in.ID):
+	case o.facts.chainOperationIDs.has(in.ID):
 		return Unchanged, "it was carried out on an earlier run of the chain"
-	case r.journal.ofOtherChain(in.Chain):
+	case o.journal.ofOtherChain(in.Chain):
 		return Unchanged, "it was asked of the runs of another chain"
 	}
 	switch in.Operation {
 	case TerminateTheRun:
 	case CancelTheRun:
-		if r.journal.cancellation.requested {
+		if o.journal.cancellation.requested {
 			return Unchanged, "it was asked to cancel before"
 		}
 	case SignalTheRun:
 		switch {
-		case r.signals.ids.has(signalKey(in.Signal, in.signalID())):
+		case o.signals.ids.has(signalKey(in.Signal, in.signalID())):
 			return Unchanged, "it has received this signal before"
-		case !in.Unanswered() && r.signals.full(r.row.state.Full) && !r.signals.awaits(in.Signal): // an unanswered sender learned it from the store
+		case !in.Unanswered() && o.signals.full(o.row.state.Full) && !o.signals.awaits(in.Signal): // an unanswered sender learned it from the store
 			return Refused, "it has as many unread signals as it may have, or too many with keys came within " + KeepKeys.String()
 		}
 	case PauseTheRun:
-		if r.journal.paused != nil {
+		if o.journal.paused != nil {
 			return Unchanged, "it is paused already"
 		}
-		for _, c := range r.calls.byNumber {
+		for _, c := range o.calls.byNumber {
 			if inFlight(c.state) {
 				return Applied, "attempts that are running may end; no other starts until the run is resumed"
 			}
 		}
 	case ResumeTheRun:
-		switch _, crashed := r.row.parkedForCrash(); {
-		case r.journal.paused != nil:
+		switch _, crashed := o.row.parkedForCrash(); {
+		case o.journal.paused != nil:
 		case crashed:
 			return Applied, "its code is tried again"
 		default:
@@ -91,11 +91,11 @@ func (r *Run) answerRun(in Control) (outcome, note string) {
 		}
 		return Applied, in.Cut.String()
 	case MoveTheRun:
-		outcome, note = WouldMove(r.row.pin, &in)
+		outcome, note = WouldMove(o.row.pin, &in)
 		switch {
 		case outcome == Applied:
-			note = "from build " + r.row.pin
-		case r.row.pin == "":
+			note = "from build " + o.row.pin
+		case o.row.pin == "":
 			note += ": its workflow is not workflow.Pinned, or was not when it began, or its code has not begun"
 		}
 		return outcome, note
@@ -106,56 +106,26 @@ func (r *Run) answerRun(in Control) (outcome, note string) {
 }
 
 // recordRunOutcome records the outcome of an operation on the run, if a caller waits for it.
-func (r *Run) recordRunOutcome(in Control, outcome, note string) {
+func (o operations) recordRunOutcome(in Control, outcome, note string) {
 	if in.Unanswered() {
 		if outcome != Applied {
-			r.journal.out.Dropped++
+			o.journal.out.Dropped++
 		}
 		return
 	}
-	r.journal.out.Answered = true
-	r.emit(history.Event{
-		Kind: history.RunControlled, Call: in.Call, Name: cmp.Or(in.Signal, in.To), ID: in.ID, Operation: string(in.Operation),
-		By: in.By, Reason: in.Reason, Outcome: outcome, Note: note,
-	})
+	o.record(in, history.Event{Kind: history.RunControlled, Call: in.Call, Name: cmp.Or(in.Signal, in.To)}, outcome, note)
 }
 
 // resetRun closes the run, and the next run of its chain continues from a call. The code
 // does not run, so the turn says CodeDeferred.
-func (r *Run) resetRun(in Control) {
-	id := NextRunID(r.journal.start.Run, r.journal.now)
-	r.journal.append(history.Event{Kind: history.CodeDeferred})
-	in.Cut.reset = in.Cut.Reset(&r.journal.start, id, r.journal.now, in)
-	in.Cut.reset.Carried.Admission = r.admission.ticket
-	r.journal.out.Base = in.Cut
-	r.emit(history.Event{
+func (o operations) resetRun(in Control) {
+	id := NextRunID(o.journal.start.Run, o.journal.now)
+	o.journal.append(history.Event{Kind: history.CodeDeferred})
+	in.Cut.reset = in.Cut.Reset(&o.journal.start, id, o.journal.now, in)
+	in.Cut.reset.Carried.Admission = o.facts.admission.ticket
+	o.journal.out.Base = in.Cut
+	o.facts.emit(history.Event{
 		Kind: history.RunContinued, Call: in.Call, Initiator: history.ResetOfRun, ID: id, Attempt: 1,
 		Operation: string(in.Operation), By: in.By, Reason: in.Reason,
 	})
-}
-
-// A request to cancel the run has its place in history, and what ends after it ends canceled.
-// Code that is there gives up its calls itself, in the same step. While it is away (missing,
-// parked, paused), the machine does for it what cannot wait: no further attempt starts, those
-// in flight are asked to end, and awaited children are asked to cancel. Timers and waits for
-// signals stay as they are: the code gives them up when it is back, whatever came meanwhile.
-
-// cancelOpen does for code that is away what a request to cancel the run asks for.
-func (r *Run) cancelOpen() {
-	if !r.journal.cancellation.untold {
-		return
-	}
-	for _, c := range r.calls.sorted() {
-		switch {
-		case c.Shielded || c.cancelRequested:
-		case c.attempted() && c.state != Dispatched && c.state != Remote:
-			r.attempts.closeWaiting(c, r.journal.now)
-		case !r.journal.cancellation.fresh: // the turn that took the request has asked them
-		case c.attempted():
-			r.attempts.interrupt(c, false)
-		case c.awaitsRun():
-			r.children().cancel(c)
-		}
-	}
-	r.journal.cancellation.fresh = false
 }

@@ -127,5 +127,3 @@ func (r *Run) LetGo() bool {
 func (w *runRow) withoutCode() bool {
 	return w.state.Status == StatusParked || w.state.Status == StatusWaitingForCode
 }
-
-func (r *Run) setPaused(p *Pause) { r.journal.paused, r.row.pauseChanged = p, true }

@@ -111,9 +111,8 @@ func (s *standing) Asked(word, request string) *Note {
 
 // updateState computes the state of the row at the end of a step.
 func (s *standing) updateState(detail any, wake int64) {
-	data, _ := history.Seal(detail) // strings and numbers only: cannot fail
-	next := State{Status: StatusStanding, Wake: wake, Detail: data}
-	if next.Wake == s.state.Wake && next.Status == s.state.Status && bytes.Equal(data, s.state.Detail) {
+	next := State{Status: StatusStanding, Wake: wake, Detail: seal(detail)}
+	if next.Wake == s.state.Wake && next.Status == s.state.Status && bytes.Equal(next.Detail, s.state.Detail) {
 		return
 	}
 	s.state = next
@@ -179,8 +178,7 @@ func (b *notebook) add(out *StandingTurn, n Note) {
 	if b.first == 0 {
 		b.first = -1
 	}
-	data, _ := history.Seal(n) // strings and numbers only: cannot fail
-	out.Rows = append(out.Rows, Row{Call: b.first - int64(len(b.notes)), State: Noted, Name: n.Word, Data: data})
+	out.Rows = append(out.Rows, Row{Call: b.first - int64(len(b.notes)), State: Noted, Name: n.Word, Data: seal(n)})
 	out.Noted = append(out.Noted, n)
 	b.notes = append(b.notes, n)
 	for len(b.notes) > maxNotes {

@@ -43,10 +43,10 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 	if len(out.Events) > 0 {
 		// The first turn of a reset or forked run has the attributes that the code had set in the
 		// copied history. The row has only those of the start event.
-		if r.journal.turn == r.journal.start.Base.LastCut() && !maps.Equal(r.attributes, r.journal.start.Attributes) {
-			out.Attributes = r.attributes
+		if r.journal.turn == r.journal.start.Base.LastCut() && !maps.Equal(r.facts.attributes, r.journal.start.Attributes) {
+			out.Attributes = r.facts.attributes
 		}
-		r.length += len(out.Events)
+		r.journal.length += len(out.Events)
 		r.journal.turn++
 		out.Number = r.journal.turn
 	}
@@ -54,14 +54,14 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 }
 
 func (r *Run) runCode() error {
-	if !r.codeRan {
-		r.pinBegin()
+	if !r.code.ran {
+		r.facts.pinBegin()
 	}
 	resuming := len(r.journal.out.Events) == 0
-	if err := r.advance(); err != nil {
+	if err := r.code.advance(); err != nil {
 		return err
 	}
-	if !r.ended && len(r.calls.byNumber) == 0 && !r.updatable {
+	if !r.facts.ended && len(r.calls.byNumber) == 0 && !r.code.updatable {
 		return ErrDeadlock
 	}
 	if resuming && (len(r.journal.out.Events) == 0 || r.journal.turn > 0) {
@@ -91,9 +91,9 @@ func (r *Run) stepInputs(inputs []Input) error {
 			r.passTime(at-1, at)
 		}
 		switch {
-		case r.codeFirst, r.ended && !r.refuseInput(in), !r.ended && !r.Takes(in):
+		case r.codeFirst, r.facts.ended && !r.refuseInput(in), !r.facts.ended && !r.Takes(in):
 			r.journal.out.Deferred = append(r.journal.out.Deferred, i)
-		case !r.ended:
+		case !r.facts.ended:
 			r.handle(in)
 		}
 	}
@@ -101,8 +101,8 @@ func (r *Run) stepInputs(inputs []Input) error {
 	if err := r.work(); err != nil {
 		return err
 	}
-	if r.ended {
-		r.endCalls()
+	if r.facts.ended {
+		r.facts.endCalls()
 		if r.journal.out.Next == nil {
 			r.admission.leave()
 		}
@@ -116,17 +116,17 @@ func (r *Run) stepInputs(inputs []Input) error {
 // which time passes in any case. Where that ends, the code must have seen what came before; if
 // it has not, time stops there, and the run is closed in the next step.
 func (r *Run) passTime(due, to int64) {
-	if r.ended || r.damaged || r.codeFirst || due < r.journal.moment && to < r.Deadline() {
+	if r.facts.ended || r.damaged || r.codeFirst || due < r.journal.moment && to < r.Deadline() {
 		return
 	}
 	end := r.Deadline()
-	if r.journal.moment = max(r.journal.moment, min(due, end-1)); !r.Rejoins() {
+	if r.journal.moment = max(r.journal.moment, min(due, end-1)); !r.code.rejoins() {
 		r.attempts.fireDue()
 	}
 	if to < end {
 		return
 	}
-	if r.codeFirst = r.journal.mustAdvance && r.codeRan && r.journal.program != nil && r.journal.paused == nil && !r.Rejoins(); r.codeFirst {
+	if r.codeFirst = r.journal.mustAdvance && r.code.ran && r.journal.program != nil && r.journal.paused == nil && !r.code.rejoins(); r.codeFirst {
 		r.journal.out.Again = true
 		return
 	}
@@ -137,17 +137,17 @@ func (r *Run) passTime(due, to int64) {
 // work runs the code if there is something that it has to see.
 func (r *Run) work() error {
 	switch {
-	case r.ended || r.damaged:
+	case r.facts.ended || r.damaged:
 		return nil
-	case r.Rejoins():
-		return r.rejoin()
+	case r.code.rejoins():
+		return r.code.rejoin()
 	case !r.journal.mustAdvance || r.neverBegins() || r.tooLong():
 		return nil
 	}
-	if r.journal.program != nil && r.journal.paused == nil && r.journal.moment >= r.firstTurn() && (r.codeRan || r.admission.admits()) {
+	if r.journal.program != nil && r.journal.paused == nil && (r.code.ran || r.journal.moment >= r.journal.start.FirstTurn && r.admission.admits()) {
 		return r.runCode()
 	}
-	r.cancelOpen()
+	r.code.cancelOpen()
 	if len(r.journal.out.Events) > 0 {
 		r.journal.append(history.Event{Kind: history.CodeDeferred})
 	}
@@ -166,17 +166,17 @@ func (r *Run) Takes(in Input) bool {
 	case TakenOver:
 		return true
 	case AttemptEnded:
-		return !r.Rejoins() && !(in.Outside && r.calls.awaitsClaim(in))
+		return !r.code.rejoins() && !(in.Outside && r.calls.awaitsClaim(in))
 	case UpdateArrived:
-		_, known := r.updates.get(in.ID)
+		_, known := r.facts.updates.get(in.ID)
 		// It can be validated if the code is there and has reached its first wait, so that all its
 		// handlers are set.
-		return !r.Rejoins() && (known || r.journal.program != nil && r.codeRan && r.journal.paused == nil && !r.ended)
+		return !r.code.rejoins() && (known || r.journal.program != nil && r.code.ran && r.journal.paused == nil && !r.facts.ended)
 	case Control:
 		ends := in.Operation == TerminateTheRun || in.Operation == ResetTheRun && in.Cut != nil
-		return !r.Rejoins() || r.journal.program == nil && ends && !r.chainOperationIDs.has(in.ID)
+		return !r.code.rejoins() || r.journal.program == nil && ends && !r.facts.chainOperationIDs.has(in.ID)
 	}
-	return !r.Rejoins()
+	return !r.code.rejoins()
 }
 
 // handle handles one input.
@@ -211,14 +211,14 @@ func (r *Run) handle(in Input) {
 		case r.attempts.operationIDs.has(in.ID):
 			r.journal.out.Dropped++
 		case in.Operation.OfRun():
-			r.controlRun(in)
+			r.operations().controlRun(in)
 		default:
 			r.operations().apply(in)
 		}
 	case Told:
 		r.calls.markTold(in)
 	case FromChild:
-		r.children().close(in)
+		r.facts.children().close(in)
 	}
 }
 
@@ -256,15 +256,13 @@ func endsDamaged(in Input) bool {
 func (r *Run) updateState() {
 	wake, full := Never, r.row.state.Full
 	var awaited []string
-	if !r.ended && !r.damaged {
+	if !r.facts.ended && !r.damaged {
 		if full = r.signals.full(full); full {
 			awaited = r.signals.awaited()
 		}
-	}
-	r.row.update(r.ended, r.journal.paused, awaited, r.admission.ticket)
-	if !r.ended && !r.damaged {
 		wake = r.wakeAfterStep()
 	}
+	r.row.update(r.facts.ended, r.journal.paused, awaited, r.admission.ticket)
 	if r.row.stateChanged || wake != r.row.state.Wake || full != r.row.state.Full || r.journal.out.Ended {
 		r.row.stateChanged = false
 		r.row.state.Wake, r.row.state.Full = wake, full
@@ -291,25 +289,17 @@ func (r *Run) wakeAfterStep() int64 {
 
 // NextDue returns when the run must be stepped if no input comes, or Never.
 func (r *Run) NextDue() int64 {
-	if r.ended || r.damaged {
+	if r.facts.ended || r.damaged {
 		return Never
 	}
 	due := r.Deadline()
-	if at := r.firstTurn(); at > r.journal.now && r.journal.program != nil {
+	if at := r.journal.start.FirstTurn; at > r.journal.now && !r.code.ran && r.journal.program != nil {
 		due = min(due, at)
 	}
-	if r.Rejoins() {
+	if r.code.rejoins() {
 		return due
 	}
 	return min(due, r.calls.nextDue(), r.signals.roomAt(r.row.state.Full))
-}
-
-// firstTurn returns the time before which the code must not run.
-func (r *Run) firstTurn() int64 {
-	if r.codeRan {
-		return 0
-	}
-	return r.journal.start.FirstTurn
 }
 
 // tooLong closes a run that reached MaxHistory, before its code makes the history longer.
@@ -317,12 +307,12 @@ func (r *Run) firstTurn() int64 {
 // the turn says CodeDeferred.
 func (r *Run) tooLong() bool {
 	limit := r.journal.config.MaxHistory
-	if limit <= 0 || r.length < limit || r.journal.program == nil || r.journal.paused != nil {
+	if limit <= 0 || r.journal.length < limit || r.journal.program == nil || r.journal.paused != nil {
 		return false
 	}
 	err := &history.LimitError{What: "events of history", Limit: limit, Hint: "give many items to child workflows, let its code continue as new in time (see workflow.GetInfo), or raise perdure.MaxHistory " + see.Limits}
 	r.journal.append(history.Event{Kind: history.CodeDeferred})
-	r.emit(history.Event{Kind: history.RunFailed, Failure: history.FromError(retry.Terminal(err)), Reason: string(retry.ReasonTerminal)})
+	r.facts.emit(history.Event{Kind: history.RunFailed, Failure: history.FromError(retry.Terminal(err)), Reason: string(retry.ReasonTerminal)})
 	return true
 }
 
@@ -333,21 +323,21 @@ func (r *Run) neverBegins() bool {
 	s := &r.journal.start
 	end := history.Event{Kind: history.RunCanceled}
 	switch {
-	case r.journal.cancellation.requested && (r.journal.cancellation.at < s.FirstTurn || r.admission.waits()) && !r.codeRan:
+	case r.journal.cancellation.requested && (r.journal.cancellation.at < s.FirstTurn || r.admission.waits()) && !r.code.ran:
 		phase := retry.PhaseBackoff
 		if s.Failure == nil { // started with a delay, or it waits for others of its key
 			phase = retry.PhaseQueue
 		}
 		end.Failure = history.Aborted(s.Type, max(s.Attempt-1, 1), phase, s.Failure)
-	case s.Deadline != 0 && r.journal.now > s.Deadline && !r.codeRan && r.journal.program != nil:
-		within := time.Duration(s.Deadline - r.retries().firstAttempt())
+	case s.Deadline != 0 && r.journal.now > s.Deadline && !r.code.ran && r.journal.program != nil:
+		within := time.Duration(s.Deadline - r.facts.retries().firstAttempt())
 		end.Kind, end.Reason = history.RunFailed, string(retry.ReasonWithin)
-		end.Failure = r.retries().exhaustedRun(s.Attempt-1, retry.ReasonWithin, 0, within, s.Failure)
+		end.Failure = r.facts.retries().exhaustedRun(s.Attempt-1, retry.ReasonWithin, 0, within, s.Failure)
 	default:
 		return false
 	}
 	r.journal.append(history.Event{Kind: history.CodeDeferred})
-	r.emit(end)
+	r.facts.emit(end)
 	return true
 }
 
@@ -356,13 +346,13 @@ func (r *Run) neverBegins() bool {
 // like any other; a chain timeout ends the chain.
 func (r *Run) expire() {
 	at, kind, limit := deadline(&r.journal.start)
-	if r.ended || r.journal.now < at {
+	if r.facts.ended || r.journal.now < at {
 		return
 	}
-	r.applyToCut()
+	r.code.applyToCut()
 	end := history.Event{Kind: history.RunTimedOut, Failure: history.FromError(&retry.TimeoutError{Kind: kind, Limit: limit})}
-	if policy := r.retries().retryPolicy(); policy != nil && kind == retry.TimeoutRun {
-		end = r.retries().decide(end.Failure, policy)
+	if policy := r.facts.retries().retryPolicy(); policy != nil && kind == retry.TimeoutRun {
+		end = r.facts.retries().decide(end.Failure, policy)
 	}
 	if end.Kind == history.RunFailed {
 		end.Kind = history.RunTimedOut
@@ -370,7 +360,7 @@ func (r *Run) expire() {
 	if end.Kind.Command() { // the code has no part in this command
 		r.journal.append(history.Event{Kind: history.CodeDeferred})
 	}
-	r.emit(end)
+	r.facts.emit(end)
 }
 
 // Deadline returns when an open run is closed as timed out, with or without its code, or

@@ -32,26 +32,24 @@ type acceptance struct {
 
 // TakeUpdates says that the code has an update handler. From then on it may wait although
 // nothing of its own is open.
-func (r *Run) TakeUpdates() { r.updatable = true }
+func (r *Run) TakeUpdates() { r.code.updatable = true }
 
 // handleUpdate records an update if the code's validator accepts it. The validator sees the
 // state after the code's last turn.
 func (r *Run) handleUpdate(in UpdateArrived) {
-	if at, seen := r.updates.get(in.ID); seen {
-		r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Run: at.run, Turn: at.turn})
-		return
+	var refusal error
+	at, seen := r.facts.updates.get(in.ID)
+	switch {
+	case seen:
+	case r.facts.updates.young(r.journal.now) >= maxYoung:
+		refusal = &history.LimitError{What: "updates within " + KeepKeys.String(), Limit: maxYoung, Hint: "send it again later"}
+	default:
+		if refusal = r.journal.program.Validate(in.Name, in.Value); refusal == nil {
+			r.facts.emit(history.Event{Kind: history.UpdateAccepted, Name: in.Name, ID: in.ID, Input: in.Value})
+			at = acceptance{r.journal.start.Run, r.journal.currentTurn()}
+		}
 	}
-	if r.updates.young(r.journal.now) >= maxYoung {
-		err := &history.LimitError{What: "updates within " + KeepKeys.String(), Limit: maxYoung, Hint: "send it again later"}
-		r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Failure: history.FromError(err)})
-		return
-	}
-	if err := r.journal.program.Validate(in.Name, in.Value); err != nil {
-		r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Failure: history.FromError(err)})
-		return
-	}
-	r.emit(history.Event{Kind: history.UpdateAccepted, Name: in.Name, ID: in.ID, Input: in.Value})
-	r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Run: r.journal.start.Run, Turn: r.journal.currentTurn()})
+	r.journal.out.Replies = append(r.journal.out.Replies, Reply{Asker: in.Asker, Run: at.run, Turn: at.turn, Failure: history.FromError(refusal)})
 }
 
 // handlerPanicked is the note of an update whose handler panicked.
@@ -59,10 +57,10 @@ const handlerPanicked = "the handler panicked"
 
 // AnswerUpdate completes an update with a result or a failure.
 func (r *Run) AnswerUpdate(id, name string, result history.Payload, failure *history.Failure) {
-	r.command(history.Event{Kind: history.UpdateCompleted, Name: name, ID: id, Result: result, Failure: failure})
+	r.code.command(history.Event{Kind: history.UpdateCompleted, Name: name, ID: id, Result: result, Failure: failure})
 }
 
 // UpdatePanicked completes an update whose handler panicked.
 func (r *Run) UpdatePanicked(id, name string, failure *history.Failure) {
-	r.command(history.Event{Kind: history.UpdateCompleted, Name: name, ID: id, Failure: failure, Note: handlerPanicked})
+	r.code.command(history.Event{Kind: history.UpdateCompleted, Name: name, ID: id, Failure: failure, Note: handlerPanicked})
 }

@@ -167,15 +167,13 @@ func (a *attempts) conclude(c *Call, e ending) {
 
 // retry waits for the next attempt, or makes it ready.
 func (a *attempts) retry(c *Call, e ending, v verdict) {
-	switch {
-	case e.settled:
-		c.Previous = v.Delay
-	case e.outcome == Drained:
-		c.clearProbation()
-	case e.outcome == Lost && v.next == 0:
+	switch lost := e.outcome == Lost && !e.settled; {
+	case lost && v.next == 0:
 		a.noteLoss(c, e.reason)
-	case e.outcome == Lost:
+	case lost:
 		c.StartedAt, c.Node = 0, ""
+	case e.outcome == Drained && !e.settled:
+		c.clearProbation()
 	default:
 		c.Previous = v.Delay
 	}
@@ -407,7 +405,6 @@ func (a *attempts) unanswered(c *Call, f *history.Failure, after time.Duration, 
 // loseQuestion handles a question whose process died or lost the run: it is asked again, unless
 // it has killed as many processes as an attempt may.
 func (a *attempts) loseQuestion(c *Call, e ending) {
-	again := c.StartedAt > a.journal.now // on record ahead of its time
 	at := max(c.StartedAt, a.journal.now)
 	a.ledger.record(c, Unknown, nil, string(e.reason), at)
 	if e.canceled {
@@ -420,7 +417,7 @@ func (a *attempts) loseQuestion(c *Call, e ending) {
 		c.Doubt.Asking = false
 		a.suspendByEngine(c, Quarantined, e.reason)
 		return
-	case again:
+	case c.StartedAt > a.journal.now: // on record ahead of its time
 		c.StartedAt, c.Node = 0, ""
 	default:
 		a.noteLoss(c, e.reason)
@@ -443,12 +440,11 @@ var errPendingQuestion = errors.New("the Verify function returned activity.ErrPe
 
 // endQuestion handles the end of a question.
 func (a *attempts) endQuestion(c *Call, in AttemptEnded, ended int64) {
-	canceled := a.isCanceled(c)
 	switch {
 	case in.Outcome == Completed:
 		a.ledger.record(c, Found, nil, string(retry.ReasonFound), ended)
 		a.closeCompleted(c, in, ended)
-	case canceled:
+	case a.isCanceled(c):
 		a.ledger.record(c, Unknown, in.Failure, string(retry.ReasonCanceled), ended)
 		a.closeCanceled(c, ended)
 	case in.Outcome == Absent:

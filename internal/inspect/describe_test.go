@@ -172,7 +172,7 @@ func TestE90_ABlockInBackoffIsShownLikeACall(t *testing.T) {
 			Number: 1, Started: w.Now(), Failure: history.FromError(&roomtest.Error{Kind: "Busy", Text: "not now"}),
 			Decision: retry.Decision{Retry: true, Delay: time.Minute, At: time.Unix(0, w.Now()).Add(time.Minute), Reason: retry.ReasonBackoff},
 		}
-		return nil, w.Wait(w.StartBackoff(block, failed))
+		return nil, w.Wait(block.Backoff(failed))
 	})
 	s.Begin("order", "order-17")
 	d := describe(t, in, "order-17")

@@ -29,9 +29,12 @@ var insides = []inside{
 		attempts:   ready apply verdict attempt
 		signals:    mailbox
 		children:   child
-		operations: operate
 		retries:    runretry
-		run:        run chain events replay command block update cut runcontrol step
+		facts:      chain events
+		code:       code replay cut
+		blocks:     block
+		operations: operate runcontrol
+		run:        run command update step
 		gates:      standing gate gateoperate
 		schedules:  fire timetable
 	`},

@@ -9,7 +9,7 @@ import (
 // may only fall.
 var maxMethods = map[string]int{
 	"internal/engine": 100,
-	"internal/core":   125, // Run
+	"internal/core":   75, // Run
 
 	"cmd/perdure/internal/cli": 40, "api": 40, "dashboard": 40, "internal/command": 40,
 }

@@ -94,7 +94,7 @@ var protocolFaults = []protocolFault{
 	},
 	{
 		"a signal that comes twice counts twice",
-		map[string][]change{"internal/core/runcontrol.go": {{"case r.signals.ids.has(signalKey(in.Signal, in.signalID())):", "case in.Signal == \"\":"}}},
+		map[string][]change{"internal/core/runcontrol.go": {{"case o.signals.ids.has(signalKey(in.Signal, in.signalID())):", "case in.Signal == \"\":"}}},
 	},
 	{
 		"a gate lets one more pass",
