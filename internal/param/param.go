@@ -179,7 +179,7 @@ func (p *Param) Set(of any, text string) error {
 		*into = strings.Split(text, ",")
 	case *json.RawMessage:
 		if !json.Valid([]byte(text)) {
-			return Bad(p.name(), `write a text in double quotes, as in "done"`, "is not JSON: %s", Clip(strings.TrimSpace(text)))
+			return Bad(p.name(), `write a text in double quotes, as in "done"`, "must be JSON, not %s", Clip(strings.TrimSpace(text)))
 		}
 		*into = json.RawMessage(text)
 	case interface{ UnmarshalText([]byte) error }:

@@ -282,7 +282,7 @@ func wrongParam(params any, err error) error {
 func wrongValue(name string, w *param.Wrong) error {
 	remedy := w.Remedy
 	switch {
-	case strings.HasPrefix(w.Problem, "is not JSON"):
+	case strings.HasPrefix(w.Problem, "must be JSON"):
 		remedy = `a text needs double quotes inside single quotes: '"like this"'`
 	case remedy == "":
 		return usage("", "%s", human.Sentence(name+" "+w.Problem))
