@@ -66,7 +66,7 @@ func TestF30_TheCodeOfARunAnswersInAForm(t *testing.T) {
 	get([]string{"a currency is missing"}, "do", "query", "asked", "yes", "handler", "total", "input", `""`)
 	get([]string{"it has total"}, "do", "query", "asked", "yes", "handler", "sum")
 	get([]string{"The handler is missing. Give the one"}, "do", "query", "asked", "yes")
-	get([]string{"is not JSON"}, "do", "query", "asked", "yes", "handler", "total", "input", "{")
+	get([]string{"must be JSON"}, "do", "query", "asked", "yes", "handler", "total", "input", "{")
 
 	form := get([]string{"Name of the update", `method="post"`}, "do", "update", "asked", "yes", "handler", "add", "input", "3")
 	total := []string{"do", "query", "asked", "yes", "handler", "total", "input", `"EUR"`}
