@@ -44,7 +44,7 @@ func routes(e *perdure.Engine, g *web.Guard) (all []web.Route) {
 // table returns all endpoints.
 func table() (all []endpoint) {
 	for _, part := range [][]endpoint{
-		runEndpoints(), messageEndpoints(), operationEndpoints(), tokenEndpoints(), ledgerEndpoints(), databaseEndpoints(),
+		runEndpoints(), messageEndpoints(), operationEndpoints(), ledgerEndpoints(), databaseEndpoints(),
 		activityEndpoints(), gateEndpoints(), scheduleEndpoints(), policyEndpoints(), liveEndpoints(), serverEndpoints(), commandEndpoints(),
 	} {
 		all = append(all, part...)

@@ -2,13 +2,17 @@ package api
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"reflect"
 	"strings"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/access"
 	"github.com/perdure/perdure/internal/command"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/web"
+	"github.com/perdure/perdure/retry"
 )
 
 // commandEndpoints returns the endpoints of the table of commands, but for those on any number of
@@ -27,7 +31,10 @@ func commandEndpoint(c *command.Command) endpoint {
 	method, path := c.Path()
 	e := endpoint{
 		Route: web.Route{Method: method, Pattern: path, Name: operationID(c), Summary: c.Short + ". " + c.Means, Role: access.Operator, Writes: true, Body: smallBody},
-		query: reflect.TypeFor[none](), body: c.Params, result: c.Result, does: c.Line(), keyed: !c.NoKey,
+		query: reflect.TypeFor[none](), body: c.Params, result: c.Result, does: c.Line(), keyed: !c.NoKey, needsKey: c.KeyedFor,
+	}
+	if c.Reads {
+		e.Role, e.Writes = access.Viewer, false
 	}
 	if e.decode = parseBodyInto; method == http.MethodDelete {
 		e.query, e.body, e.decode, e.Body = c.Params, e.query, decodeQueryInto, 0
@@ -37,15 +44,15 @@ func commandEndpoint(c *command.Command) endpoint {
 			e = e.values()
 		}
 	}
-	if c.On == command.Records {
+	_, answers := command.WaitOf(c.New())
+	if answers || c.On == command.Records {
 		e = e.waits()
 	}
 	switch c.On {
 	case command.Token:
-		e.result = reflect.TypeFor[sent]()
 		e = e.also(access.Worker, queueOfToken)
 	case command.Workflow:
-		e.result, e.keyed = reflect.TypeFor[started](), true // the key is the ID
+		e.keyed = true // the key is the ID
 		e = e.also(access.Starter, workflowOfBody)
 	}
 	e.do = func(call *call) (any, error) {
@@ -59,16 +66,39 @@ func commandEndpoint(c *command.Command) endpoint {
 		if s, ok := params.(*command.Start); ok {
 			s.TraceParent = cmp.Or(s.TraceParent, call.Header.Get("Traceparent"))
 		}
+		for _, p := range c.Takes() {
+			if p.Path == "" {
+				continue
+			}
+			if err := p.Set(params, call.PathValue(p.Path)); err != nil {
+				return nil, err
+			}
+		}
+		if wait, waits := command.WaitOf(params); waits {
+			if err := bounded(span(wait)); err != nil {
+				return nil, err
+			}
+		}
 		result, _, err := c.Do(call.ask(call.Context()), params)
-		switch r := result.(type) { // those with a status of their own
-		case command.Sent:
-			result = sent{r}
-		case command.Started:
-			result = started{r}
+		switch _, updates := result.(command.Updated); {
+		case updates && errors.Is(err, perdure.ErrNoAnswer): // the result says it
+			return result, nil
+		case answers:
+			err = handlerError(call, err)
 		}
 		return result, err
 	}
 	return e
+}
+
+// handlerError tells the error of a handler, which may be any error, from errors of the request.
+func handlerError(c *call, err error) error {
+	if err == nil || kindOf(c.Context(), err).Code != internalError.Code {
+		return err
+	}
+	p := handlerFailed.Of(human.Sentence(err.Error()))
+	p.Next = "The error is of the type " + retry.TypeName(err) + "."
+	return p
 }
 
 // operationID names a command and what it is done to, as in pauseGate.

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"time"
-
 	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/ops"
@@ -15,8 +13,8 @@ func databaseEndpoints() []endpoint {
 			return ops.Status(c.Context(), c.e)
 		}),
 		define("GET /api/canary", "showCanary", "Show which share of new runs begins on which build; canary is null if none is set.", "canary", showCanary),
-		list("GET /api/nodes", "listNodes", "List the nodes of all groups.", "nodes", ops.Nodes, func(all []view.Node) nodeList { return nodeList{all} }),
-		define("GET /api/workflows", "listWorkflows", "List the workflows of the group: which builds have each, how many runs are open, and how those ended that were started lately.", "workflows", listWorkflows),
+		list(&listing.Nodes, func(all []view.Node) nodeList { return nodeList{all} }),
+		list(&listing.WorkflowStats, func(all []view.WorkflowStats) workflowList { return workflowList{all} }),
 		define("GET /api/audit", "listAudit", "List who did what in the group, when and why, latest first.", "audit", listAudit),
 		define("GET /api/doctor", "doctor", "Read all that is on record, and list what is damaged, missing or left behind. It takes as long as reading the database.", "doctor", doctor).waits(),
 	}
@@ -28,11 +26,6 @@ type nodeList struct {
 
 type workflowList struct {
 	Workflows []view.WorkflowStats `json:"workflows" doc:"by name"`
-}
-
-func listWorkflows(c *call, q listing.Workflows, _ none) (workflowList, error) {
-	stats, err := ops.WorkflowStats(c.Context(), c.e, q.From(time.Now()))
-	return workflowList{append([]view.WorkflowStats{}, stats...)}, err
 }
 
 type auditQuery struct {
@@ -77,8 +70,7 @@ func doctor(c *call, q doctorQuery, _ none) (*view.Checkup, error) {
 
 func activityEndpoints() []endpoint {
 	return []endpoint{
-		list("GET /api/activities/paused", "listPausedActivities", "List the activities that are paused in the whole group.", "status", ops.PausedActivities, switchesOf),
-		list("GET /api/activities/switches", "listSwitches", "List which activities were paused and resumed, by whom and why, oldest first.", "audit", ops.Switches, switchesOf),
+		list(&listing.PausedActivities, switchesOf), list(&listing.Switches, switchesOf),
 	}
 }
 

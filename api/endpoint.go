@@ -18,7 +18,9 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/access"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/web"
 )
@@ -63,11 +65,11 @@ const (
 	largeBody = 4 << 20 // for bodies with values of users
 )
 
-// list returns an endpoint that lists all of something, as one field of an object.
-func list[T, R any](line, name, summary, does string, all func(context.Context, *perdure.Engine) ([]T, error), as func([]T) R) endpoint {
-	return define(line, name, summary, does, func(c *call, _, _ none) (R, error) {
-		found, err := all(c.Context(), c.e)
-		return as(append([]T{}, found...)), err
+// list returns the endpoint of a row of the table of lists. Its answer is an object with one field.
+func list[Q, T, R any](l *listing.List[Q, T], as func([]T) R) endpoint {
+	return define(l.Address, l.Name, l.Short+".", l.Line, func(c *call, q Q, _ none) (R, error) {
+		all, err := l.Read(c.Context(), c.e, &q, time.Now())
+		return as(append([]T{}, all...)), err
 	})
 }
 
@@ -107,12 +109,6 @@ func (e endpoint) writes() endpoint {
 // withKey makes an endpoint accept an idempotency key.
 func (e endpoint) withKey() endpoint {
 	e.keyed = true
-	return e
-}
-
-// withNeededKey makes an endpoint refuse requests without an idempotency key.
-func (e endpoint) withNeededKey(why string) endpoint {
-	e.keyed, e.needsKey = true, why
 	return e
 }
 
@@ -165,11 +161,26 @@ func (e endpoint) serve(c *call) (any, error) {
 	return e.do(c)
 }
 
-// coded is a result with a status of its own.
-type coded interface{ status() int }
-
-// statusOf is 200 for what is done, or was there before, and another status for what is not.
-func statusOf(done bool, otherwise int) int {
+// status is that of the response with a result: 200 for what is done, or was there before, and
+// another one for what is not.
+func status(result any) int {
+	done, otherwise := true, http.StatusAccepted
+	switch r := result.(type) {
+	case command.Sent:
+		done = false
+	case command.Started:
+		done, otherwise = r.Attached || r.DryRun, http.StatusCreated
+	case command.Updated:
+		done = r.Done
+	case controlled:
+		done = r.Done
+	case bulk:
+		done = r.Unanswered == 0
+	case outcome:
+		done = r.Closed
+	case health:
+		done, otherwise = r.OK, http.StatusServiceUnavailable
+	}
 	if done {
 		return http.StatusOK
 	}
@@ -187,9 +198,7 @@ func answer(w http.ResponseWriter, result any) {
 	// callers that take nothing would hold the places of all that wait.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * web.Patience)) // not all writers have deadlines
 	w.Header().Set("Content-Type", "application/json")
-	if c, ok := result.(coded); ok {
-		w.WriteHeader(c.status())
-	}
+	w.WriteHeader(status(result))
 	_, _ = w.Write(append(text, '\n')) // an error means that the caller is gone
 }
 
@@ -265,11 +274,18 @@ func (c *call) within(wait *span) (context.Context, context.CancelFunc, error) {
 	if wait != nil {
 		limit = *wait
 	}
-	if limit < 0 || limit > maxWait {
-		return nil, nil, badRequest("the wait is %v; it can be 0s to %v", limit, maxWait)
+	if err := bounded(limit); err != nil {
+		return nil, nil, err
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), time.Duration(limit))
 	return ctx, cancel, nil
+}
+
+func bounded(wait span) error {
+	if wait < 0 || wait > maxWait {
+		return badRequest("the wait is %v; it can be 0s to %v", wait, maxWait)
+	}
+	return nil
 }
 
 func badRequest(format string, args ...any) error {

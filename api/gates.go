@@ -2,13 +2,13 @@ package api
 
 import (
 	"github.com/perdure/perdure/internal/command"
-	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/view"
 )
 
 func gateEndpoints() []endpoint {
 	return []endpoint{
-		list("GET /api/gates", "listGates", "List gates: what they let pass, who holds them and who waits.", "gates", ops.Gates, func(all []view.Gate) gateList { return gateList{all} }),
+		list(&listing.Gates, func(all []view.Gate) gateList { return gateList{all} }),
 		define("GET /api/gates/{name}", "describeGate", "Describe a gate with the calls at it.", "gates show", describeGate),
 	}
 }

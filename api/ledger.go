@@ -1,8 +1,9 @@
 package api
 
 import (
-	"time"
+	"context"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -12,9 +13,9 @@ func ledgerEndpoints() []endpoint {
 	return []endpoint{
 		define("GET /api/ledger/attempts", "findAttempts", "Find attempts in the ledgers of all runs, those that ended last first.", "attempts", findAttempts),
 		define("GET /api/ledger/calls", "findCalls", "Find calls in the ledgers of all runs, with sums over their attempts.", "calls", findCalls),
-		define("GET /api/ledger/errors", "errorStats", "Count the errors with which attempts ended, by activity and type.", "stats errors", errorStats),
-		define("GET /api/ledger/activities", "activityStats", "Count how the calls of each activity ended.", "stats activities", activityStats),
-		define("GET /api/ledger/hours", "hourStats", "Count what began and ended in each hour, of a day if nothing else is said.", "stats hours", hourStats),
+		list(&listing.ErrorStats, func(all []view.ErrorStats) errorList { return errorList{all} }),
+		list(&listing.ActivityStats, func(all []view.ActivityStats) activityList { return activityList{all} }),
+		list(&listing.HourStats, func(all []view.HourStats) hourList { return hourList{all} }),
 	}
 }
 
@@ -41,12 +42,18 @@ type foundAttempts struct {
 }
 
 func findAttempts(c *call, q ledgerPage, _ none) (l foundAttempts, err error) {
+	l.Attempts, l.Next, err = found(c, q, ops.FindAttempts)
+	return l, err
+}
+
+// found reads a page of the ledger.
+func found[T any](c *call, q ledgerPage, find func(context.Context, *perdure.Engine, view.AttemptFilter) ([]T, string, error)) ([]T, string, error) {
 	filter, err := q.view()
 	if err != nil {
-		return l, err
+		return nil, "", err
 	}
-	found, next, err := ops.FindAttempts(c.Context(), c.e, filter)
-	return foundAttempts{append([]view.FoundAttempt{}, found...), next}, err
+	page, next, err := find(c.Context(), c.e, filter)
+	return append([]T{}, page...), next, err
 }
 
 type foundCalls struct {
@@ -55,45 +62,18 @@ type foundCalls struct {
 }
 
 func findCalls(c *call, q ledgerPage, _ none) (l foundCalls, err error) {
-	filter, err := q.view()
-	if err != nil {
-		return l, err
-	}
-	found, next, err := ops.FindCalls(c.Context(), c.e, filter)
-	return foundCalls{append([]view.CallAttempts{}, found...), next}, err
+	l.Calls, l.Next, err = found(c, q, ops.FindCalls)
+	return l, err
 }
 
 type errorList struct {
 	Errors []view.ErrorStats `json:"errors" doc:"the most frequent first"`
 }
 
-func errorStats(c *call, q listing.Attempts, _ none) (errorList, error) {
-	filter, err := q.Filter()
-	if err != nil {
-		return errorList{}, err
-	}
-	stats, err := ops.ErrorStats(c.Context(), c.e, filter)
-	return errorList{append([]view.ErrorStats{}, stats...)}, err
-}
-
 type hourList struct {
 	Hours []view.HourStats `json:"hours" doc:"oldest first, also those in which nothing happened"`
 }
 
-func hourStats(c *call, q listing.Hours, _ none) (hourList, error) {
-	filter, err := q.Filter(time.Now())
-	if err != nil {
-		return hourList{}, err
-	}
-	stats, err := ops.HourStats(c.Context(), c.e, filter)
-	return hourList{stats}, err
-}
-
 type activityList struct {
 	Activities []view.ActivityStats `json:"activities" doc:"by workflow and name"`
-}
-
-func activityStats(c *call, q listing.Span, _ none) (activityList, error) {
-	stats, err := ops.ActivityStats(c.Context(), c.e, q.Since.At, q.Until.At)
-	return activityList{append([]view.ActivityStats{}, stats...)}, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/perdure/perdure/access"
 	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/web"
+	"github.com/perdure/perdure/view"
 )
 
 // Document is an OpenAPI 3.1 document.
@@ -135,10 +136,21 @@ func (s *schemas) operation(e endpoint) Operation {
 		})
 	}
 	if e.body != reflect.TypeFor[none]() {
-		o.Body = &Content{Required: param.Complete(reflect.Zero(e.body).Interface()) != nil, Content: map[string]MediaType{"application/json": {s.of(e.body, false)}}}
+		o.Body = &Content{Required: needed(e.body), Content: map[string]MediaType{"application/json": {s.of(e.body, false)}}}
 	}
 	s.responses(e, &o)
 	return o
+}
+
+// needed reports whether a request needs a body with something in it, besides what its path has.
+func needed(body reflect.Type) bool {
+	b := reflect.New(body)
+	for _, p := range param.Of(body) {
+		if p.Path != "" {
+			_ = p.Set(b.Interface(), "x") // a text
+		}
+	}
+	return param.Complete(b.Interface()) != nil
 }
 
 // pathParams matches a parameter with the part of the path before it, which says what it names.
@@ -157,33 +169,17 @@ func (s *schemas) responses(e endpoint, o *Operation) {
 	if e.stream {
 		success.Content = map[string]MediaType{e.media: {Schema{"type": "string"}}}
 	}
-	if e.result == reflect.TypeFor[health]() {
-		o.Responses["503"] = Content{Description: http.StatusText(http.StatusServiceUnavailable) + ".", Content: success.Content}
-	}
 	o.Responses["200"] = success
-	if !e.stream && reflect.PointerTo(e.result).Implements(reflect.TypeFor[coded]()) {
-		for _, code := range []int{http.StatusCreated, http.StatusAccepted} {
-			if answers(e.result, code) {
-				o.Responses[strconv.Itoa(code)] = Content{Description: http.StatusText(code) + ".", Content: success.Content}
-			}
-		}
+	undone := reflect.Zero(e.result).Interface()
+	if e.result == reflect.TypeFor[bulk]() {
+		undone = bulk{view.BulkResult{Unanswered: 1}}
+	}
+	if code := status(undone); code != http.StatusOK {
+		o.Responses[strconv.Itoa(code)] = Content{Description: http.StatusText(code) + ".", Content: success.Content}
 	}
 	o.Responses["default"] = Content{
 		Description: "A problem.", Content: map[string]MediaType{"application/problem+json": {s.of(reflect.TypeFor[web.Problem](), true)}},
 	}
-}
-
-// answers reports whether a result can have a status.
-func answers(result reflect.Type, status int) bool {
-	switch v := reflect.Zero(result).Interface().(type) {
-	case started:
-		return status == http.StatusCreated
-	case health:
-		return false
-	case coded:
-		return v.status() == status || status == http.StatusAccepted
-	}
-	return false
 }
 
 // schemas are the schemas of a document's named types.

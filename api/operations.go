@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -197,11 +196,9 @@ type controlled struct {
 	Records []view.ControlRecord `json:"records" doc:"the outcome for each call, or for the run"`
 }
 
-func (r controlled) status() int { return statusOf(r.Done, http.StatusAccepted) }
-
 // ask is the request as the table of commands wants it.
 func (c *call) ask(ctx context.Context) *command.Ask {
-	return &command.Ask{Ctx: ctx, Engine: c.e, Name: cmp.Or(c.PathValue("name"), c.PathValue("id")), By: c.who.Name, Request: c.key, Now: time.Now(), Served: c.names}
+	return &command.Ask{Ctx: ctx, Engine: c.e, Name: cmp.Or(c.PathValue("id"), c.PathValue("name")), By: c.who.Name, Request: c.key, Now: time.Now(), Served: c.names}
 }
 
 // operate carries out an operation on its target. done is false if no engine did it in time.
@@ -263,8 +260,6 @@ func (b *bulkBody) UnmarshalJSON(data []byte) error {
 
 // bulk is the result of an operation on many runs.
 type bulk struct{ view.BulkResult }
-
-func (r bulk) status() int { return statusOf(r.Unanswered == 0, http.StatusAccepted) }
 
 func operateOnRuns(c *call, _ none, b bulkBody) (r bulk, err error) {
 	if err := b.check(&b.operationFields, b.Selection != ""); err != nil {

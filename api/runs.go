@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"net/http"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/access"
-	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/view"
 )
 
@@ -25,11 +23,6 @@ func runEndpoints() []endpoint {
 		define("GET /api/runs/{id}/record", "recordRun", "Get the history of a run as a document for replay tests.", "history", recordRun),
 	}
 }
-
-// started is the result of a start.
-type started struct{ command.Started }
-
-func (s started) status() int { return statusOf(s.Attached || s.DryRun, http.StatusCreated) }
 
 // ofRun identifies one run of a workflow ID.
 type ofRun struct {
@@ -84,8 +77,6 @@ type outcome struct {
 	Failure *view.Failure   `json:"failure,omitempty" doc:"of a failed run"`
 	Reason  string          `json:"reason,omitempty" doc:"why it was terminated"`
 }
-
-func (o outcome) status() int { return statusOf(o.Closed, http.StatusAccepted) }
 
 func awaitResult(c *call, q awaitQuery, _ none) (outcome, error) {
 	ctx, cancel, err := c.within(q.Wait)

@@ -2,13 +2,14 @@ package api
 
 import (
 	"github.com/perdure/perdure/internal/command"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
 
 func scheduleEndpoints() []endpoint {
 	return []endpoint{
-		list("GET /api/schedules", "listSchedules", "List schedules: when each fires next, and how its last runs ended.", "schedules", ops.Schedules, func(all []view.Schedule) scheduleList { return scheduleList{all} }),
+		list(&listing.Schedules, func(all []view.Schedule) scheduleList { return scheduleList{all} }),
 		define("GET /api/schedules/{name}", "describeSchedule", "Describe a schedule with its fires.", "schedules show", describeSchedule),
 		define("PUT /api/schedules/{name}", "setSchedule", "Create a schedule, or set what it does. The same again changes nothing.", "schedules create, schedules update", setSchedule).writes().values(),
 	}

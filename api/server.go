@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 	"sync"
 	"time"
@@ -67,8 +66,6 @@ func (p *pulse) ready(c *call) error {
 type health struct {
 	OK bool `json:"ok" doc:"true with status 200, false with 503"`
 }
-
-func (h health) status() int { return statusOf(h.OK, http.StatusServiceUnavailable) }
 
 // healthOf hides details from callers without a token.
 func healthOf(_ *call, err error) (health, error) { return health{OK: err == nil}, nil }

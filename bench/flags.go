@@ -39,12 +39,12 @@ func parse(args []string, errOut io.Writer) (options, error) {
 			return nil
 		})
 	}
-	list(&o.only, "only", "`workloads` to run, such as W1,W3; without it all but drivers, growth and nodes")
+	list(&o.only, "only", "`workloads` to run, such as W1,W3; without it all but drivers, growth, nodes and pages")
 	list(&o.stores, "store", "`databases` to run on: sqlite, postgres, memory; without it all")
 	list(&o.systems, "system", "`systems` to run: perdure, floor, River; without it all")
 	f.IntVar(&o.repeat, "repeat", 5, "`rounds`; medians are reported")
 	f.IntVar(&o.runs, "n", 0, "`workflows` of W1 (default: as many as take 3 s)")
-	f.IntVar(&o.grown, "growth", 0, "`runs` that sleep in the workload growth, and as many that have ended (default 1,000,000)")
+	f.IntVar(&o.grown, "growth", 0, "`runs` that sleep in the workload growth, and as many that have ended; those of the workload pages (default 1,000,000)")
 	short := f.Bool("short", false, "one small round: it shows that everything works, its figures mean little")
 	f.StringVar(&o.dir, "dir", os.TempDir(), "`directory` on a disk for the databases")
 	f.StringVar(&o.json, "o", "", "`file` for all samples as JSON")

@@ -42,6 +42,7 @@ var unable = map[string][]string{
 	"W9": {"floor on sqlite", "floor on postgres"},
 
 	"growth": {"floor on sqlite", "floor on postgres", "perdure on memory"},
+	"pages":  {"floor on sqlite", "floor on postgres", "perdure on memory"},
 }
 
 // Each workload checks its own outcome, so that to run them all proves that all

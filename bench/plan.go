@@ -67,11 +67,12 @@ func plans(scale workload.Scale, runs, grown int) []plan {
 	return append(all,
 		plan{workload.Drivers{Throughput: w1}, drivers.Systems(), []string{drivers.Reference}},
 		plan{workload.Grown(scale, grown), systems(), nil},
+		plan{workload.Looked(scale, grown), systems(), nil},
 		plan{workload.Nodes{Throughput: w1, Lengths: []int{5, 50}}, []system.System{durable.Nodes(1), durable.Nodes(2), durable.Nodes(4)}, []string{durable.OneNode}})
 }
 
 // aside are the workloads that run only when they are asked for.
-var aside = []string{"drivers", "growth", "nodes"}
+var aside = []string{"drivers", "growth", "nodes", "pages"}
 
 // choose takes from the plans what the options ask for.
 func choose(all []plan, o options) ([]plan, error) {

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -16,8 +17,10 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/web"
 	"github.com/perdure/perdure/schedule"
+	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
 
@@ -59,6 +62,8 @@ type changeForm struct {
 	Problem      string // why the change cannot be or was not made
 	Fields       []entry
 	Asks         string // the button that leads to the second step; empty if there is nothing to enter
+	Post         bool   // it is done when the first form is sent, as nothing can say what it comes to
+	Answer       string // of the code of a run, as JSON
 	Diff         []command.Difference
 	Says         []string // what the change means
 	Sure         bool     // the change can be made: show the second form
@@ -146,7 +151,9 @@ func (q *request) changeForm(v url.Values, problem error) (any, error) {
 		if f.Sure, f.Diff = false, nil; !q.entered(c, &err) {
 			return nil, err
 		}
-		f.Problem = err.Error()
+		if f.Problem = err.Error(); q.Method == http.MethodPost {
+			q.status = http.StatusUnprocessableEntity
+		}
 	}
 	if problem != nil {
 		f.Problem = problem.Error()
@@ -156,7 +163,7 @@ func (q *request) changeForm(v url.Values, problem error) (any, error) {
 
 // ask fills the form: with how things are, and with what comes of what was entered.
 func (f *changeForm) ask(q *request, c *command.Command, v url.Values) error {
-	if !q.operator() {
+	if !c.Reads && !q.operator() {
 		text := "Only operators may change the " + f.Kind + "; you may look."
 		if q.guard.ReadOnly() {
 			text = "This dashboard only shows, so nothing can be changed here."
@@ -179,15 +186,22 @@ func (f *changeForm) ask(q *request, c *command.Command, v url.Values) error {
 	for i := range f.Fields {
 		f.Fields[i].Needed = false // the answer says better what is missing
 	}
+	_, answers := command.WaitOf(shown)
+	if f.Post = answers && !c.Reads; answers {
+		form.Button = c.Label
+	}
 	if len(f.Fields) > 0 {
 		f.Asks = cmp.Or(form.Button, "Show what it means")
-		if entered == nil {
+		if entered == nil || f.Post && q.Method != http.MethodPost {
 			return nil
 		}
 	}
 	params := c.New()
 	if err := enter(c, params, shown, entered); err != nil {
 		return err
+	}
+	if answers {
+		return f.answer(q, c, params)
 	}
 	command.DryOf(params).DryRun = true
 	_, effect, err := c.Do(ask, params)
@@ -203,6 +217,29 @@ func (f *changeForm) ask(q *request, c *command.Command, v url.Values) error {
 	text, err := json.Marshal(params)
 	f.Params = string(text)
 	return err
+}
+
+// answer shows what the code of a run answers. Whatever its error is, it is about what was asked.
+func (f *changeForm) answer(q *request, c *command.Command, params any) error {
+	ctx, cancel := context.WithTimeout(q.ctx, patience)
+	defer cancel()
+	ask := q.ask(f.Name, "")
+	if ask.Ctx = ctx; !c.NoKey {
+		ask.Request = f.Key // a form that is sent again has the answer of the first
+	}
+	_, effect, err := c.Do(ask, params)
+	switch {
+	case err == nil:
+		f.Answer, f.Shell = indentedJSON(effect.Answer), c.Shell(f.Name, params)
+		return nil
+	case errors.Is(err, perdure.ErrNotFound):
+		return &absent{string(c.On), f.Name}
+	case web.Is[*param.Wrong](err), store.Unavailable(err):
+		return err
+	case errors.Is(err, perdure.ErrNoAnswer):
+		return &wrongField{"There is no result yet. The update is in the database, and is carried out when an engine serves the run. Send the form again to ask for the result."}
+	}
+	return &wrongField{human.Clip(human.Sentence(err.Error()), 2000)}
 }
 
 // ask is a use of a command of the table.
@@ -228,6 +265,9 @@ func makeChange(q *request) (any, error) {
 	c, err := changeOf(form.Get("kind"), form.Get("do"))
 	if err != nil {
 		return nil, err
+	}
+	if _, answers := command.WaitOf(c.New()); answers {
+		return q.changeForm(form, nil)
 	}
 	name, params := form.Get("name"), c.New()
 	if text := form.Get("params"); text != "" {

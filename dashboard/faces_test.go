@@ -64,3 +64,15 @@ func TestF42_EveryRouteHasACommand(t *testing.T) {
 	slices.Sort(lines)
 	goldenfile.Compare(t, filepath.Join("testdata", "faces.tsv"), strings.Join(lines, ""))
 }
+
+// TestF30_AFormDoesNothingBeforeItIsSent: what a page shows before a form is sent is a dry run, so a
+// command of the page of changes has one, or waits for the answer of a form that is sent at once.
+func TestF30_AFormDoesNothingBeforeItIsSent(t *testing.T) {
+	for _, c := range changes() {
+		params := c.New()
+		command.DryOf(params).DryRun = true
+		if _, answers := command.WaitOf(params); !answers && !command.DryOf(params).DryRun {
+			t.Errorf("%s of a %s has no dry run", c.Name, c.On)
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
-	"maps"
 	"slices"
 
 	"github.com/perdure/perdure/internal/command"
@@ -109,8 +108,7 @@ func showGate(q *request) (any, error) {
 	if err != nil {
 		return nil, missing("gate", name, err)
 	}
-	p := &gatePage{gateRow: rowOfGate(g), Done: doneText(q, command.Gate)}
-	p.gateFacts(q, g)
+	p := &gatePage{gateRow: rowOfGate(g), Done: doneText(q, command.Gate), Facts: q.factsOf(wording.GateFacts(g))}
 	if q.operator() && g.Problem == "" {
 		names := []string{"edit"}
 		if g.Paused != nil {
@@ -128,31 +126,6 @@ func showGate(q *request) (any, error) {
 	}
 	p.tickets(q, g)
 	return p, nil
-}
-
-func (p *gatePage) gateFacts(q *request, g *view.Gate) {
-	add := func(f fact) { p.Facts = append(p.Facts, f) }
-	for _, part := range wording.GateParts {
-		add(fact{Name: part, Text: wording.GatePart(g.Spec, part), Note: wording.GatePartEdited(g, part)})
-	}
-	add(fact{Name: "mode", Text: g.Mode, Note: map[string]string{
-		"hold": "a call keeps its slot in backoff", "release": "a retry queues again, at the end", "rejoin": "a retry goes before calls that came later",
-	}[g.Mode]})
-	if g.Spec.MaxHold > 0 {
-		add(fact{Name: "longest hold", Text: human.Exact(g.Spec.MaxHold)})
-	}
-	for _, key := range slices.Sorted(maps.Keys(g.KeyBounds)) {
-		add(fact{Name: "key " + key, Text: g.KeyBounds[key].String()})
-	}
-	if e := g.Edited; e != nil {
-		add(fact{Name: "edited", Time: q.ago(&e.Since), After: wording.ByAndWhy(e.By, e.Why)})
-	}
-	if g.Breaker != "" {
-		add(fact{Name: "breaker is", Text: wording.GateBreaker(g)})
-	}
-	if g.Tokens != nil {
-		add(fact{Name: "budget has", Text: fmt.Sprintf("%g of %d tokens", *g.Tokens, g.Spec.Budget.Tokens)})
-	}
 }
 
 // tickets adds a page of the calls at the gate: running ones, waiting ones in order, and

@@ -117,7 +117,8 @@ func everyPage(id, step, gate, schedule string) []struct{ name, path string } {
 	}
 	return []struct{ name, path string }{
 		{"overview", ""}, {"workflows", "workflows"}, {"start", string(link("change", "kind", "workflow", "do", "start", "name", step, "like", id))}, {"runs", "runs"}, {"runs-retrying", "runs?call=retrying"}, {"run", call("run")}, {"history", call("history")},
-		{"history-full", call("history", "form", "full")}, {"attempts", call("attempts")}, {"compare", call("compare", "with", id)}, {"tree", call("tree")},
+		{"history-full", call("history", "form", "full")}, {"attempts", call("attempts")}, {"compare", call("compare", "with", id)},
+		{"query", string(link("change", "kind", "run", "do", "query", "name", id, "asked", "yes", "handler", step))}, {"update", string(link("change", "kind", "run", "do", "update", "name", id))}, {"tree", call("tree")},
 		{"operate-pause-run", call("operate", "op", "pause-run")}, {"operate-bulk", "operate?op=retry-now&all=yes"},
 		{"operate-edit", "operate?op=edit-policy&all=yes&policy=%5Bretry:%203%5D"},
 		{"ledger", string(link("ledger", "since", "30d"))}, {"ledger-step", string(link("ledger", "since", "30d", "activity", step))},

@@ -6,18 +6,13 @@ import (
 
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/listing"
-	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
 
 // lastDay draws what began and ended in each hour of the last day: runs, or the calls of an
 // activity. It is nil if nothing did.
 func lastDay(q *request, workflow, activity string) (*barChart, error) {
-	filter, err := (&listing.Hours{Workflow: workflow, Activity: activity}).Filter(q.now)
-	if err != nil {
-		return nil, err
-	}
-	hours, err := ops.HourStats(q.ctx, q.engine, filter)
+	hours, err := listing.HourStats.Read(q.ctx, q.engine, &listing.Hours{Workflow: workflow, Activity: activity}, q.now)
 	if err != nil {
 		return nil, err
 	}

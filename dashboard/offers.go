@@ -80,10 +80,10 @@ func activityButton(c *view.Call) []button {
 
 // runButtons returns the buttons of a run.
 func runButtons(d *view.Description) []button {
-	names := []string{"pause-run", "signal", "reset", "cancel", "terminate"}
+	names, others := []string{"pause-run", "signal", "reset", "cancel", "terminate"}, []string{"fork", "query", "update"}
 	switch {
 	case d.Closed != nil && d.Next == "":
-		names = []string{"reset"}
+		names, others = []string{"reset"}, []string{"fork", "query"}
 	case d.Closed != nil:
 		return nil
 	case d.Paused != nil:
@@ -92,7 +92,7 @@ func runButtons(d *view.Description) []button {
 	if d.Build != "" && d.Closed == nil {
 		names = append(names, "move-runs")
 	}
-	return append(append(buttons(d.WorkflowID, 0, "", names...), changeButtons(command.Runs, d.WorkflowID, "fork")...), startLike(d))
+	return append(append(buttons(d.WorkflowID, 0, "", names...), changeButtons(command.Runs, d.WorkflowID, others...)...), startLike(d))
 }
 
 // offered returns the operations that may apply to runs that a filter selects, with labels: only a

@@ -141,7 +141,7 @@ func TestF32_OperationsByForm(t *testing.T) {
 	b.do(chromedp.SetValue(chromedp.CSS("textarea[name=result]"), "no JSON"))
 	b.do(chromedp.Click(chromedp.CSS("main form[method=post] button")))
 	b.wait(`document.querySelector("main [role=alert]") !== null`)
-	if text := b.text("main"); !strings.Contains(text, "is not JSON") || js[string](b, `document.querySelector("textarea[name=result]").value`) != "no JSON" {
+	if text := b.text("main"); !strings.Contains(text, "must be JSON") || js[string](b, `document.querySelector("textarea[name=result]").value`) != "no JSON" {
 		t.Errorf("the form says %s", text)
 	}
 	b.complaints = nil // the browser notes that the answer has the status of an error

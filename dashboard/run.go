@@ -1,14 +1,13 @@
 package dashboard
 
 import (
-	"fmt"
 	"html/template"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
@@ -40,10 +39,31 @@ func (p *runPage) title() string { return p.WorkflowID }
 
 // fact is a line about a run, a gate or a schedule.
 type fact struct {
-	Name, Text, Note string
-	Time             *stamp
-	After            string // what follows the time
-	Link             template.URL
+	wording.Fact
+	Time  *stamp
+	After string // what follows the time
+	Link  template.URL
+}
+
+// factsOf are facts as a page shows them.
+func (q *request) factsOf(facts []wording.Fact) (all []fact) {
+	for _, f := range facts {
+		one := fact{Fact: f, Time: q.ago(f.At), After: wording.ByAndWhy(f.By, f.Why)}
+		switch {
+		case f.Due:
+			one.Time = q.until(f.At)
+		case f.Took != "":
+			one.After = "after " + f.Took
+		}
+		switch {
+		case f.WorkflowID != "":
+			one.Link = runLink(f.WorkflowID, f.RunID).Link
+		case f.Name == "attribute":
+			one.Link = link("runs", "attribute", f.Text)
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 type namedText struct {
@@ -54,6 +74,7 @@ type namedText struct {
 // hold says why an open run cannot continue.
 type hold struct {
 	What, Why    string
+	Do           string // sentences
 	Expect, Asks string // for code that does not fit
 }
 
@@ -104,6 +125,8 @@ func showRun(q *request) (any, error) {
 	p.StackText = fold(stack, link("text", "id", id, "run", run, "what", "stack"))
 	if q.operator() && (run == "" || d.Next == "") {
 		p.Buttons = runButtons(d)
+	} else if d.Next == "" {
+		p.Buttons = changeButtons(command.Runs, id, "query") // which changes nothing
 	}
 	p.Timeline = q.timeline(d, o.Attempts)
 	p.MorePending = max(0, len(d.Pending)-mostPending)
@@ -119,62 +142,23 @@ func showRun(q *request) (any, error) {
 }
 
 // facts returns the facts about a run, each for one line.
-func (q *request) facts(d *view.Description) (all []fact) {
-	add := func(name, text string) {
-		if text != "" {
-			all = append(all, fact{Name: name, Text: text})
-		}
-	}
-	all = append(all, fact{Name: "started", Time: q.ago(&d.Created)})
-	if d.Closed != nil {
-		all = append(all, fact{Name: "ended", Time: q.ago(d.Closed)})
-		add("took", human.Duration(max(0, d.Closed.Sub(d.Created))))
-	} else {
-		if d.RunDeadline != nil {
-			all = append(all, fact{Name: "run deadline", Time: q.until(d.RunDeadline)})
-		}
-		if d.ChainDeadline != nil {
-			all = append(all, fact{Name: "deadline", Time: q.until(d.ChainDeadline)})
-		}
-	}
-	add("run", d.RunID)
+func (q *request) facts(d *view.Description) []fact {
+	facts := wording.RunFacts(d)
 	if d.Attempt > 1 {
-		add("attempt of the run", strconv.Itoa(d.Attempt))
-	}
-	if d.Priority != 0 {
-		add("priority", strconv.Itoa(d.Priority))
-	}
-	if d.Key != "" {
-		add("key", wording.Key(d.Key, d.Weight))
+		facts = append(facts, wording.Fact{Name: "attempt of the run", Text: strconv.Itoa(d.Attempt)})
 	}
 	if d.HistoryLength > 0 {
-		add("events", human.Count(d.HistoryLength))
+		facts = append(facts, wording.Fact{Name: "events", Text: human.Count(d.HistoryLength)})
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
-		all = append(all, fact{Name: "attribute", Text: name + "=" + d.Attributes[name], Link: link("runs", "attribute", name+"="+d.Attributes[name])})
+	if d.Reason != "" {
+		facts = append(facts, wording.Fact{Name: "reason", Text: d.Reason})
 	}
-	add("trace", d.Trace)
+	all := q.factsOf(facts)
 	for _, o := range q.outside {
 		if to := o.of(d); to != "" {
-			all = append(all, fact{Name: "see", Text: "its " + o.name, Link: to})
+			all = append(all, fact{Fact: wording.Fact{Name: "see", Text: "its " + o.name}, Link: to})
 		}
 	}
-	if s := d.Schedule; s != nil {
-		add("schedule", s.Name+", for "+human.Time(s.Nominal))
-	}
-	if d.Parent != nil {
-		all = append(all, fact{Name: "parent", Text: wording.Parent(d.Parent.WorkflowID, d.Parent.Call, d.Parent.Detached), Link: runLink(d.Parent.WorkflowID, d.Parent.RunID).Link})
-	}
-	if d.After != "" {
-		all = append(all, fact{Name: "run before", Text: d.After, Link: link("run", "id", d.WorkflowID, "run", d.After)})
-	}
-	if d.Next != "" {
-		all = append(all, fact{Name: "next run", Text: d.Next, Link: link("run", "id", d.WorkflowID, "run", d.Next)})
-	}
-	if b := d.Base; b != nil {
-		all = append(all, fact{Name: "continues", Text: fmt.Sprintf("from call %d of run %s of %s %s", b.Call, b.RunID, b.WorkflowID, wording.ByAndWhy(b.By, b.Why)), Link: runLink(b.WorkflowID, b.RunID).Link})
-	}
-	add("reason", d.Reason)
 	return all
 }
 
@@ -212,33 +196,21 @@ func standing(d *view.Description) string {
 	return state
 }
 
-// holdOf returns why an open run cannot continue, or nil if it can.
+// holdOf returns why an open run cannot continue, or does not; nil if it can.
 func (q *request) holdOf(d *view.Description) *hold {
-	switch {
-	case d.Closed != nil:
-		return nil
-	case d.Damage != nil:
-		h := &hold{What: "Parked: what is on record of it cannot be read.", Why: d.Damage.Problem}
-		if d.Damage.Newer {
-			h.Why += " A newer version may have written it."
-		}
-		if n := d.Damage.LastCall; n > 0 {
-			h.Why += fmt.Sprintf(" It can be reset to call %d.", n)
-		}
-		return h
-	case d.Mismatch != nil:
-		return &hold{
-			fmt.Sprintf("Parked: in turn %d, command %d, its code asks for something other than its history records.", d.Mismatch.Turn, d.Mismatch.Command),
-			"Nothing is lost: start an engine with code that fits, and the run continues.", eventText(d.Mismatch.Expected), eventText(d.Mismatch.Actual),
-		}
-	case d.Status == view.StatusWaitingForCode:
+	if h := wording.HoldOf(d); h != nil {
 		reason := ""
-		if d.Reason != "" {
+		if d.Reason != "" && d.Damage == nil && d.Mismatch == nil {
 			reason = human.Sentence(d.Reason)
 		}
-		return &hold{What: "It waits for an engine that has its code.", Why: strings.Join(nonEmpty("Nothing is lost.", reason, wording.Needed(d, q.now)), " ")}
-	case d.Status == view.StatusParked:
-		return &hold{What: "Parked: its code could not run.", Why: "Nothing is lost: start an engine with code that can, and the run continues. " + d.Reason}
+		out := &hold{What: h.What, Why: h.Why, Do: strings.Join(nonEmpty(append(h.Do, reason, wording.Needed(d, q.now))...), " ")}
+		if m := h.Difference; m != nil {
+			out.Expect, out.Asks = eventText(m.Expected), eventText(m.Actual)
+		}
+		return out
+	}
+	switch {
+	case d.Closed != nil:
 	case d.Paused != nil:
 		return &hold{What: "Paused " + wording.ByAndWhy(d.Paused.By, d.Paused.Why), Why: "Since " + human.Time(d.Paused.Since) + ". It continues when it is resumed."}
 	case d.Wait != nil && d.Wait.Gate != "":

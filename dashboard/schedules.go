@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/command"
-	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
-	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/view"
 )
 
@@ -104,17 +102,7 @@ func showSchedule(q *request) (any, error) {
 		}
 		p.Buttons = changeButtons(command.Schedule, s.Name, names...)
 	}
-	overlap := cmp.Or(s.Spec.Overlap, schedule.Skip)
-	p.Facts = []fact{
-		{Name: "times", Text: wording.Times(s.Spec)}, {Name: "starts", Text: s.Workflow}, {Name: "overlap", Text: string(overlap), Note: wording.Overlaps[overlap]},
-	}
-	if s.Spec.Jitter > 0 {
-		p.Facts = append(p.Facts, fact{Name: "jitter", Text: human.Exact(s.Spec.Jitter)})
-	}
-	p.Facts = append(p.Facts,
-		fact{Name: "catch-up", Text: human.Exact(cmp.Or(s.Spec.CatchUp, schedule.DefaultCatchUp)), Note: "how late a fire may be after a downtime"},
-		fact{Name: "started", Text: human.Count(int(s.Started))}, fact{Name: "skipped", Text: human.Count(int(s.Skipped)), Note: "because of overlap or a pause"},
-		fact{Name: "missed", Text: human.Count(int(s.Missed)), Note: "no node was up in time"}, fact{Name: "set", Time: q.ago(&s.Set)})
+	p.Facts = q.factsOf(append([]wording.Fact{{Name: "starts", Text: s.Workflow}}, wording.ScheduleFacts(s)...))
 	p.fires(q, s)
 	return p, nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/wording"
-	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
 
@@ -28,7 +27,7 @@ type workflowRow struct {
 }
 
 func workflows(q *request) (any, error) {
-	stats, err := ops.WorkflowStats(q.ctx, q.engine, (&listing.Workflows{}).From(q.now))
+	stats, err := listing.WorkflowStats.Read(q.ctx, q.engine, &listing.Workflows{}, q.now)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"reflect"
 	"slices"
@@ -44,6 +45,11 @@ type Command struct {
 	Danger  bool   // it undoes something for good
 	Gone    bool   // what it is done to is gone after it
 	NoKey   bool   // it takes no idempotency key: it is done once by itself
+	Reads   bool   // it changes nothing: who may look may ask for it
+
+	// KeyedFor says what programs must give an idempotency key for. On the command line it is --id, and
+	// may be left out.
+	KeyedFor string
 
 	Address string // method and path over HTTP, where they do not follow from On and Name
 	Typed   string // on the command line, likewise
@@ -241,7 +247,8 @@ type Effect struct {
 	Done string   // a sentence about what was done, if there is more to say than Says
 	Run  string   // workflow ID of the run that it starts; may be empty
 
-	Warning string // a clause; may be empty
+	Warning string          // a clause; may be empty
+	Answer  json.RawMessage // of the code of a run; nil if it was not asked
 }
 
 // Difference is how a part is before and after, and what that means; that may be empty.

@@ -106,6 +106,8 @@ With --all or --ids many workflows are ended, and the command waits for each of 
   perdure terminate --all --status parked --type checkout --dry-run`,
 	}, sending(ops.TerminateRun(), "terminate", "Workflow %s ends as soon as an engine serves it.", ops.Terminate)),
 	forkRun,
+	queryRun,
+	updateRun,
 }
 
 type retryNow struct {

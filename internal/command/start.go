@@ -100,9 +100,9 @@ func (p *Start) start(a *Ask) (s Started, e Effect, err error) {
 		return s, e, err
 	}
 	s.RunID, s.Attached, s.Warning = h.RunID(), h.Attached(), a.Unserved(p.Workflow)
-	e = Effect{Run: s.WorkflowID, Warning: s.Warning, Done: "Workflow " + s.WorkflowID + " is started."}
+	e = Effect{Run: s.WorkflowID, Warning: s.Warning, Done: "Started workflow " + s.WorkflowID + ": run " + s.RunID + "."}
 	if s.Attached {
-		e.Done = "Workflow " + s.WorkflowID + " was started before."
+		e.Done = "Workflow " + s.WorkflowID + " was started before: run " + s.RunID + "."
 	}
 	return s, e, nil
 }

@@ -28,6 +28,19 @@ var tokenCommands = []Command{
 		}
 		return Sent{Sent: "fail"}, recorded, a.Engine.FailAttempt(a.Ctx, p.Token, failure)
 	}),
+	Row(Command{
+		On: Token, Name: "heartbeat", Short: "Say that an external attempt is alive", Address: "POST /api/attempts/heartbeat", NoKey: true,
+		Means: "The attempt of an activity that has handed out its token, and waits, has given a sign of life: its heartbeat timeout begins anew. The next attempt gets the details.",
+		More:  "The details are JSON; without them earlier ones are kept, and with - they are read from\nstandard input.",
+		Example: `  perdure heartbeat AQEBAXJ1bi0x...
+  perdure heartbeat AQEBAXJ1bi0x... '{"line": 4200}'`,
+	}, func(a *Ask, p *heartbeat) (Sent, Effect, error) {
+		var details any
+		if p.Details != nil {
+			details = p.Details
+		}
+		return Sent{Sent: "heartbeat"}, Effect{Done: "Recorded."}, a.Engine.HeartbeatAttempt(a.Ctx, p.Token, details)
+	}),
 }
 
 var recorded = Effect{Done: "Recorded; the workflow continues when an engine serves it."}
@@ -50,4 +63,9 @@ type failAttempt struct {
 	Error    string `json:"error" arg:"MESSAGE" help:"what went wrong" need:"say what went wrong with error"`
 	As       string `json:"as,omitempty" help:"{type} of the error, for the rules of policies"`
 	Terminal bool   `json:"terminal,omitempty" help:"do not retry, whatever the policy says"`
+}
+
+type heartbeat struct {
+	Attempt
+	Details json.RawMessage `json:"details,omitempty" arg:"[JSON]" help:"for the next attempt; without them earlier ones are kept"`
 }

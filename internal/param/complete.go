@@ -1,6 +1,7 @@
 package param
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 )
@@ -16,7 +17,7 @@ func Complete(of any) error {
 	v := reflect.Indirect(reflect.ValueOf(of))
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		if need := f.Tag.Get("need"); need != "" && v.FieldByIndex(f.Index).IsZero() {
-			return Bad(NameOf(f), need, "is missing")
+			return Bad(cmp.Or(strings.TrimPrefix(NameOf(f), "-"), f.Tag.Get("flag")), need, "is missing")
 		}
 	}
 	c, ok := v.Interface().(Chooser)

@@ -20,6 +20,7 @@ import (
 //
 //	json     its name in a body over HTTP; "-" for none
 //	query    its name in an address
+//	path     its name in the path of an address
 //	flag     its name on the command line and in forms, where it is not the one of json; "-" for none
 //	arg      its name as an argument of the command line, in place of a flag
 //	help     what it is, for the command line and the API; in braces is what the flag takes
@@ -33,9 +34,9 @@ import (
 //
 // A field without help is only over HTTP.
 type Param struct {
-	Name, Query, Flag, Arg, Help, Label, Hint, Need, Default string
-	Enum                                                     []string
-	Long, NoForm                                             bool
+	Name, Query, Path, Flag, Arg, Help, Label, Hint, Need, Default string
+	Enum                                                           []string
+	Long, NoForm                                                   bool
 
 	field reflect.StructField
 }
@@ -49,7 +50,7 @@ func Of(t reflect.Type) (all []Param) {
 		}
 		name, _, _ := strings.Cut(tag.Get("json"), ",")
 		p := Param{
-			Name: name, Query: tag.Get("query"), Flag: cmp.Or(tag.Get("flag"), strings.ReplaceAll(name, "_", "-")), Arg: tag.Get("arg"), Help: tag.Get("help"), Label: tag.Get("label"),
+			Name: name, Query: tag.Get("query"), Path: tag.Get("path"), Flag: cmp.Or(tag.Get("flag"), strings.ReplaceAll(name, "_", "-")), Arg: tag.Get("arg"), Help: tag.Get("help"), Label: tag.Get("label"),
 			Hint: tag.Get("hint"), Need: tag.Get("need"), Default: tag.Get("default"), Long: tag.Get("kind") == "text", NoForm: tag.Get("form") == "-", field: f,
 		}
 		if values := tag.Get("enum"); values != "" {
@@ -178,7 +179,7 @@ func (p *Param) Set(of any, text string) error {
 		*into = strings.Split(text, ",")
 	case *json.RawMessage:
 		if !json.Valid([]byte(text)) {
-			return Bad(p.name(), `write a text in double quotes, as in "done"`, "is not JSON: %s", Clip(strings.TrimSpace(text)))
+			return Bad(p.name(), `write a text in double quotes, as in "done"`, "must be JSON, not %s", Clip(strings.TrimSpace(text)))
 		}
 		*into = json.RawMessage(text)
 	case interface{ UnmarshalText([]byte) error }:

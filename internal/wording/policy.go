@@ -8,9 +8,6 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Fact is a line about something: a name and a text.
-type Fact struct{ Name, Text string }
-
 // PolicyTotals says how often and how long one call can try by a policy.
 func PolicyTotals(e *retry.Explanation) []Fact {
 	attempts := "at most " + AttemptLimit(e.Executions) + " in a call"
@@ -28,8 +25,10 @@ func PolicyTotals(e *retry.Explanation) []Fact {
 		worst = Lasts(e.Worst) + ", if attempts take their full timeout of " + Lasts(w)
 	}
 	d := e.Policy.WithDefaults()
-	return []Fact{{"attempts", attempts}, {"waits", waits}, {"worst case", worst}, {"not counted", fmt.Sprintf(
-		"waits that errors ask for (at most %s each), queues, attempts lost in a crash (%d allowed)", Lasts(d.MaxServerDelay), d.CrashLimit-1)}}
+	free := fmt.Sprintf("waits that errors ask for (at most %s each), queues, attempts lost in a crash (%d allowed)", Lasts(d.MaxServerDelay), d.CrashLimit-1)
+	return []Fact{
+		{Name: "attempts", Text: attempts}, {Name: "waits", Text: waits}, {Name: "worst case", Text: worst}, {Name: "not counted", Text: free},
+	}
 }
 
 // unboundedWaits says whether waits that no duration can hold end.

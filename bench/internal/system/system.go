@@ -90,6 +90,14 @@ type Keeper interface {
 	Delete(ctx context.Context) (int, error)
 }
 
+// Viewer is a Session whose database people look at.
+type Viewer interface {
+	Sleeper
+	Retrier
+	// Page returns the size of a page, whose path it is given.
+	Page(ctx context.Context, path string) (bytes int, err error)
+}
+
 // Starter is a Session that returns from a start before the run has ended.
 type Starter interface {
 	// Start starts what Chain runs and returns when the start is durable. What it returns

@@ -77,6 +77,22 @@ func All(scale Scale, runs int) []Workload {
 	}
 }
 
+// Looked returns the workload of pages at a scale. Runs sets their number, 0 leaves it to the
+// scale.
+func Looked(scale Scale, runs int) Pages {
+	w := Pages{Runs: 1_000_000, InFlight: 200, Times: 5}
+	switch scale {
+	case Short:
+		w.Runs = 2000
+	case Tiny:
+		w.Runs, w.Times = 100, 1
+	}
+	if runs > 0 {
+		w.Runs = runs
+	}
+	return w
+}
+
 // Grown returns the growth workload at a scale. Runs sets the number of runs of each kind,
 // 0 leaves it to the scale.
 func Grown(scale Scale, runs int) Growth {

@@ -40,8 +40,11 @@ func ofTable(scr *screen, db *source, c *command.Command) *cobra.Command {
 	u := &use{Command: c, params: c.New(), names: true}
 	cmd := u.cobra(scr)
 	cmd.Args = arguments
-	if target := targets[c.On]; target.names != nil {
+	switch target := targets[c.On]; {
+	case target.names != nil:
 		cmd.ValidArgsFunction = db.completeArgument(target.names)
+	case target.argument != "":
+		cmd.ValidArgsFunction = db.completeID
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		name := ""
@@ -63,6 +66,8 @@ type use struct {
 	names  bool // the usage names what it is done to
 	by     string
 	key    string
+
+	explain func(e *perdure.Engine, err error) error // says of an error what is more than it; may be nil
 }
 
 // cobra makes a command with the parameters as flags.
@@ -91,10 +96,14 @@ func (u *use) flags(scr *screen, cmd *cobra.Command) {
 	if u.NoKey {
 		return
 	}
-	cmd.Flags().StringVar(&u.key, "request", "", "idempotency `key` of this request: repeating it does nothing")
+	flag, means := "request", "idempotency `key` of this request: repeating it does nothing"
+	if u.KeyedFor != "" {
+		flag, means = "id", "idempotency `key` of the "+u.Name
+	}
+	cmd.Flags().StringVar(&u.key, flag, "", means)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		if cmd.Flags().Changed("request") && u.key == "" {
-			return usage("Leave --request out, or give the request a key.", "The --request is empty.")
+		if cmd.Flags().Changed(flag) && u.key == "" {
+			return usage("Leave --"+flag+" out, or give the request a key.", "The --%s is empty.", flag)
 		}
 		return nil
 	}
@@ -127,7 +136,10 @@ func (u *use) ask(ctx context.Context, scr *screen, e *perdure.Engine, name stri
 func carryOut(scr *screen, db *source, ctx context.Context, u *use, name string) error {
 	return db.withTarget(ctx, u, name, func(e *perdure.Engine) error {
 		result, effect, err := u.Do(u.ask(ctx, scr, e, name), u.params)
-		if err != nil {
+		switch {
+		case err != nil && u.explain != nil:
+			return u.explain(e, err)
+		case err != nil:
 			return err
 		}
 		defer scr.warn(effect.Warning)
@@ -139,8 +151,10 @@ func carryOut(scr *screen, db *source, ctx context.Context, u *use, name string)
 		case command.DryOf(u.params).DryRun:
 			scr.printf("\nNothing was changed: this is a dry run.\n")
 		case effect.Same:
+		case effect.Answer != nil:
+			scr.printf("%s\n", string(effect.Answer))
 		case effect.Run != "":
-			scr.printf("%s See the workflow: %s\n", effect.Done, db.sameDatabase("perdure show "+human.ShellWord(effect.Run)))
+			scr.printf("%s To see its progress: %s\n", effect.Done, db.sameDatabase("perdure show "+human.ShellWord(effect.Run)))
 		case effect.Done != "":
 			scr.printf("%s\n", effect.Done)
 		case u.Did != "":
@@ -181,6 +195,13 @@ func showEffect(scr *screen, e *command.Effect) {
 // target is.
 func (db *source) withTarget(ctx context.Context, u *use, name string, f func(e *perdure.Engine) error) error {
 	open := db.withEngine
+	if wait, waits := command.WaitOf(u.params); waits {
+		if err := checkWait(wait); err != nil {
+			return err
+		}
+		ask := f
+		f = func(e *perdure.Engine) error { return db.unanswered(ctx, ask(e), wait) }
+	}
 	switch u.On {
 	case command.Gate, command.Schedule:
 		open = func(ctx context.Context, f func(*perdure.Engine) error) error {
@@ -261,7 +282,7 @@ func wrongParam(params any, err error) error {
 func wrongValue(name string, w *param.Wrong) error {
 	remedy := w.Remedy
 	switch {
-	case strings.HasPrefix(w.Problem, "is not JSON"):
+	case strings.HasPrefix(w.Problem, "must be JSON"):
 		remedy = `a text needs double quotes inside single quotes: '"like this"'`
 	case remedy == "":
 		return usage("", "%s", human.Sentence(name+" "+w.Problem))

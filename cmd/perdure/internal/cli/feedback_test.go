@@ -57,7 +57,7 @@ var feeds = map[string][]feed{
 // nothing are the commands whose output has no object that a command takes: what they
 // print is told, not configured.
 const nothing = `ask, cancel, canary, check-code, compare, complete, copy, dashboard, demo, doctor, edit-policy, export, fail, fail-attempt, flow check, flow fmt, flow run,
-	flow serve, flow test, fork, gates pause, gates resume, gc, history, migrate, move-runs, nodes, pause, pause-run, query,
+	flow serve, flow test, fork, gates pause, gates resume, gc, heartbeat, history, migrate, move-runs, nodes, pause, pause-run, query,
 	import, reset, resume, resume-run, retry-now, schedules backfill, schedules delete, schedules pause,
 	schedules resume, schedules trigger, signal, skip, start, stats activities, stats hours, terminate, torture, update, version`
 

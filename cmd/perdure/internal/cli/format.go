@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,7 +11,9 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/wording"
+	"github.com/spf13/cobra"
 )
 
 // format is the format of the output.
@@ -120,15 +121,22 @@ func showAll[T any](scr *screen, all []T, none string, show func(*screen, []T) e
 	return show(scr, all)
 }
 
-// listed shows the objects that a verb reads from the database.
-func listed[T any](scr *screen, db *source, ctx context.Context, none string, read func(context.Context, *perdure.Engine) ([]T, error), show func(*screen, []T) error) error {
-	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		all, err := read(ctx, e)
-		if err != nil {
-			return err
-		}
-		return showAll(scr, all, none, show)
-	})
+// listOf makes the command of a row of the table of lists.
+func listOf[Q, T any](scr *screen, db *source, l *listing.List[Q, T], table func(*screen, []T) error) *cobra.Command {
+	q := new(Q)
+	words := strings.Fields(l.Line)
+	cmd := &cobra.Command{Use: words[len(words)-1], Short: l.Short, Long: l.Long, Example: l.Example, Args: noArguments}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return db.withEngine(cmd.Context(), func(e *perdure.Engine) error {
+			all, err := l.Read(cmd.Context(), e, q, scr.env.Now())
+			if err != nil {
+				return wrongParam(q, err)
+			}
+			return showAll(scr, all, strings.ReplaceAll(l.None, "{group}", db.inGroup()), table)
+		})
+	}
+	addParams(scr, cmd, q, "")
+	return cmd
 }
 
 // unlessZero is a number in a table, where 0 is none.
@@ -164,11 +172,36 @@ func (scr *screen) titled(title string, heads ...string) *term.Table {
 func (scr *screen) facts() (table *term.Table, fact func(name, text string)) {
 	table = scr.table()
 	table.Indent = "  "
-	return table, func(name, text string) {
-		for _, line := range scr.broken(text) {
-			table.Row(term.Painted{Text: name, Colour: term.Faint}, line)
-			name = ""
+	return table, func(name, text string) { scr.fact(table, name, text, "") }
+}
+
+// fact adds a name and a text, with the tone of a state, to a table.
+func (scr *screen) fact(table *term.Table, name, text, state string) {
+	for _, line := range scr.broken(text) {
+		table.Row(term.Painted{Text: name, Colour: term.Faint}, term.Painted{Text: line, Colour: colourOf(state)})
+		name = ""
+	}
+}
+
+// tell adds facts to a table.
+func (scr *screen) tell(table *term.Table, facts []wording.Fact) {
+	now := scr.env.Now()
+	for _, f := range facts {
+		text := f.Text
+		if f.At != nil {
+			far := human.Ago(*f.At, now)
+			switch {
+			case f.Due:
+				far = human.When(*f.At, now)
+			case f.Took != "":
+				far = "took " + f.Took
+			}
+			text = strings.TrimSpace(text + " " + human.Time(*f.At) + " (" + far + ")")
 		}
+		if f.Note != "" {
+			text += " (" + f.Note + ")"
+		}
+		scr.fact(table, f.Name, text+wording.Person(f.By, f.Why), f.State)
 	}
 }
 

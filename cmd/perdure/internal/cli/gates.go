@@ -7,33 +7,14 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/wording"
-	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
 func gatesCommand(scr *screen, db *source) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "gates",
-		Short: "List the gates that attempts pass through",
-		Long: `List the gates of a group: how many attempts each admits at a time over all nodes, how
-many hold it, how many calls wait and for how long, and the state of its circuit breaker
-and retry budget. With -o json also which calls hold it or wait.
-
-A gate appears when the first call comes to it.`,
-		Example: `  perdure gates
-  perdure gates -o json
-  perdure gates pause payments --reason "maintenance until noon"
-  perdure gates resume payments
-  perdure gates show payments
-  perdure gates edit payments --limit 10 --dry-run
-  perdure gates probe payments`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return listed(scr, db, cmd.Context(), "There are no gates: no call of this group has come to one yet.", ops.Gates, db.gateTable)
-		},
-	}
+	cmd := listOf(scr, db, &listing.Gates, db.gateTable)
 	cmd.AddCommand(showGateCommand(scr, db))
 	cmd.AddCommand(tabled(scr, db, command.Gate)...)
 	return cmd

@@ -3,11 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
@@ -44,28 +41,9 @@ func showGate(scr *screen, db *source, g *view.Gate) error {
 	now := scr.env.Now()
 	scr.printf("%s\n\n", g.Name)
 	facts, fact := scr.facts()
-	for _, part := range wording.GateParts {
-		text := wording.GatePart(g.Spec, part)
-		if edited := wording.GatePartEdited(g, part); edited != "" {
-			text += " (" + edited + ")"
-		}
-		fact(part, text)
-	}
-	fact("mode", g.Mode)
-	if e := g.Edited; e != nil {
-		fact("edited", human.Time(e.Since)+" ("+human.Ago(e.Since, now)+")"+wording.Person(e.By, e.Why))
-	}
+	scr.tell(facts, wording.GateFacts(g))
 	if g.Paused != nil {
 		fact("paused", "since "+human.Time(g.Paused.Since)+" ("+human.Ago(g.Paused.Since, now)+")"+wording.Person(g.Paused.By, g.Paused.Why))
-	}
-	if state := breakerOf(*g, now); state.Text != "" {
-		facts.Row(term.Painted{Text: "breaker is", Colour: term.Faint}, state)
-	}
-	for _, key := range slices.Sorted(maps.Keys(g.KeyBounds)) {
-		fact("key "+key, g.KeyBounds[key].String())
-	}
-	if g.Tokens != nil {
-		fact("budget has", fmt.Sprintf("%g of %d tokens", *g.Tokens, g.Spec.Budget.Tokens))
 	}
 	calls := fmt.Sprintf("%s of %s slots are held, %s waiting, %s in backoff", human.Count(g.Holders), wording.GateLimit(g.Limit), human.Count(g.Waiting), human.Count(g.InBackoff))
 	if g.Waiting > 0 {

@@ -111,6 +111,7 @@ var hostile = map[string][][]string{
 	"update":       {{"run " + evil, "change " + evil, `"u"`}, {"run " + evil, "change " + evil, `"no"`}, {"run " + evil, evil}, {evil, evil}},
 	"complete":     {{evil}, {evil, evil}},
 	"fail-attempt": {{evil, evil, "--as", evil}},
+	"heartbeat":    {{evil}, {evil, evil}},
 
 	"retry-now":   {{"run " + evil, "--by", evil, "--reason", evil}, {"--all", "--dry-run"}, {evil}, {"run " + evil, "--state", evil}, {"run " + evil, "--wait", evil}},
 	"ask":         {{"run " + evil, "--by", evil, "--reason", evil}, {"--all", "--dry-run"}, {"run " + evil, "--state", evil}},

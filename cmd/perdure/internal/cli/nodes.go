@@ -9,6 +9,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -17,23 +18,8 @@ import (
 
 func nodesCommand(scr *screen, db *source) *cobra.Command {
 	var all bool
-	cmd := &cobra.Command{
-		Use:   "nodes",
-		Short: "List the nodes that run workflows",
-		Long: `List the nodes of a database: the processes that run its workflows. Each owns a share of
-the partitions, which hold the workflows, while it renews its lease. If it dies, others
-take its share over when the lease expires. BUILD names the code of the process, and below the table
-is what it has registered. Processes that serve queues of activities alone own no partitions;
-their queues are listed with how many attempts run at a time.
-
-All groups are listed unless --group names one. Nodes that are gone are listed only with
---all, unless their work has not been taken over yet.`,
-		Example: `  perdure nodes
-  perdure nodes --db postgres://shop@db.example/shop
-  perdure nodes --all -o json`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return nodes(scr, db, cmd.Context(), all) },
-	}
+	cmd := listOf(scr, db, &listing.Nodes, nil)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return nodes(scr, db, cmd.Context(), all) }
 	cmd.Flags().BoolVar(&all, "all", false, "include nodes that left or died recently")
 	return cmd
 }

@@ -56,7 +56,7 @@ func operationCommands(scr *screen, db *source) (commands []*cobra.Command) {
 func operationCommand(scr *screen, db *source, c *command.Command) *cobra.Command {
 	r := &request{use: use{Command: c, params: c.New(), names: true}}
 	r.cmd = r.cobra(scr)
-	r.cmd.ValidArgsFunction, r.cmd.PreRunE = db.completeID, nil
+	r.cmd.ValidArgsFunction = db.completeID
 	for _, p := range c.Takes() {
 		if p.Arg == "" && (p.Need != "" || p.Default != "") { // users give it as an argument by mistake
 			r.cmd.Annotations = map[string]string{givenBy: p.Flag}
@@ -141,8 +141,6 @@ func (r *request) check() error {
 		return usage("Select calls of many workflows by --activity, --state or --error-type.", "--call is the number of a call in one workflow.")
 	case r.OnCalls() && changed("call") && r.calls.Call < 1:
 		return usage("See the numbers of calls: perdure show ID", "There is no call %d.", r.calls.Call)
-	case changed("request") && r.key == "":
-		return usage("Leave --request out, or give the request a key.", "The --request is empty.")
 	case r.Named && r.calls.Call == 0 && r.calls.Name == "" && !changed("selected"):
 		return usage("Name it with --call or --activity.", "The call is missing.")
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/param"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -81,8 +82,8 @@ func rootCommand(scr *screen, db *source) *cobra.Command {
 	})
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(
-		demoCommand(scr, db), statusCommand(scr, db), doctorCommand(scr, db), listCommand(scr, db), showCommand(scr, db), historyCommand(scr, db), attemptsCommand(scr, db), callsCommand(scr, db), compareCommand(scr, db), statsCommand(scr, db), workflowsCommand(scr, db),
-		flowCommand(scr, db), checkCodeCommand(scr, db), startCommand(scr, db), queryCommand(scr, db), updateCommand(scr, db),
+		demoCommand(scr, db), statusCommand(scr, db), doctorCommand(scr, db), listCommand(scr, db), showCommand(scr, db), historyCommand(scr, db), attemptsCommand(scr, db), callsCommand(scr, db), compareCommand(scr, db), statsCommand(scr, db), listOf(scr, db, &listing.WorkflowStats, workflowTable),
+		flowCommand(scr, db), checkCodeCommand(scr, db), startCommand(scr, db),
 		auditCommand(scr, db), migrateCommand(scr, db), copyCommand(scr), exportCommand(scr, db), importCommand(scr, db), dashboardCommand(scr, db), tortureCommand(scr, db), nodesCommand(scr, db), canaryCommand(scr, db), gatesCommand(scr, db), schedulesCommand(scr, db), policyCommand(scr, db), versionCommand(scr),
 	)
 	root.AddCommand(operationCommands(scr, db)...)
@@ -102,7 +103,7 @@ func rootCommand(scr *screen, db *source) *cobra.Command {
 // helpGroups are the headings of the help, each with its commands.
 var helpGroups = []struct{ title, commands string }{
 	{"Look:", "status list show history attempts calls compare stats workflows nodes gates schedules audit"},
-	{"Act:", "start signal query update retry-now ask pause resume skip fail edit-policy pause-run resume-run reset move-runs canary fork cancel terminate complete fail-attempt"},
+	{"Act:", "start signal query update retry-now ask pause resume skip fail edit-policy pause-run resume-run reset move-runs canary fork cancel terminate complete fail-attempt heartbeat"},
 	{"Flows and policies:", "flow policy check-code"},
 	{"Administration:", "dashboard migrate copy export import gc demo torture version doctor"},
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/perdure/perdure"
@@ -11,6 +10,7 @@ import (
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/schedule"
@@ -19,28 +19,13 @@ import (
 )
 
 func schedulesCommand(scr *screen, db *source) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "schedules",
-		Short: "List schedules, which start workflows repeatedly",
-		Long: `List the schedules of a group: when each fires next, what it starts, how many of its
-runs are open, and how the last one ended.`,
-		Example: `  perdure schedules
-  perdure schedules create nightly report '{"of": "yesterday"}' --cron "30 2 * * *" --zone Europe/Paris
-  perdure schedules show nightly
-  perdure schedules pause nightly --reason "the warehouse is closed"
-  perdure schedules backfill nightly --from 2026-11-01T00:00:00Z --until 2026-11-20T00:00:00Z`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return listed(scr, db, cmd.Context(), "There are no schedules. Create one: perdure schedules create --help", ops.Schedules, scheduleTable)
-		},
-	}
+	cmd := listOf(scr, db, &listing.Schedules, scheduleTable)
 	cmd.AddCommand(createScheduleCommand(scr, db), updateScheduleCommand(scr, db), showScheduleCommand(scr, db))
 	cmd.AddCommand(tabled(scr, db, command.Schedule)...)
 	return cmd
 }
 
 func createScheduleCommand(scr *screen, db *source) *cobra.Command {
-	var fires firing
 	cmd := &cobra.Command{
 		Use:   "create NAME WORKFLOW|FILE [JSON]",
 		Short: "Create a schedule, or change it",
@@ -61,11 +46,7 @@ forward, a time that is skipped fires at the change.`,
   perdure schedules create sweep sweep '{"limit": 100}' --every 15m --overlap buffer_one`,
 		Args: arguments,
 	}
-	addParams(scr, cmd, &fires, "")
-	set := &command.ScheduleSetting{}
-	addParams(scr, cmd, &set.RunSettings, "")
-	actions := otherActions(cmd)
-	given := inputFlag(cmd.Flags())
+	set, fires, actions, given := scheduleFlags(scr, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var err error
 		if set.Spec, err = fires.over(schedule.Spec{}); err != nil {
@@ -84,6 +65,14 @@ forward, a time that is skipped fires at the change.`,
 		return setSchedule(scr, db, cmd.Context(), args[0], input, set)
 	}
 	return cmd
+}
+
+// scheduleFlags adds the flags that say what a schedule starts, and when.
+func scheduleFlags(scr *screen, cmd *cobra.Command) (set *command.ScheduleSetting, fires *firing, actions *[]string, input func(argument string, given bool) (string, error)) {
+	set, fires = &command.ScheduleSetting{}, &firing{}
+	addParams(scr, cmd, fires, "")
+	addParams(scr, cmd, &set.RunSettings, "")
+	return set, fires, otherActions(cmd), inputFlag(cmd.Flags())
 }
 
 // otherActions adds the flag for the actions of flow files that only other programs have.
@@ -113,7 +102,6 @@ func scheduled(scr *screen, db *source, workflow, input string, actions []string
 }
 
 func updateScheduleCommand(scr *screen, db *source) *cobra.Command {
-	var fires firing
 	cmd := &cobra.Command{
 		Use:   "update NAME [WORKFLOW|FILE [JSON]]",
 		Short: "Change what a schedule starts, or when",
@@ -129,11 +117,7 @@ the group, an earlier change does not show yet: repeat it together with the new 
 		Args:              arguments,
 		ValidArgsFunction: db.completeArgument(scheduleNames),
 	}
-	addParams(scr, cmd, &fires, "")
-	set := &command.ScheduleSetting{}
-	addParams(scr, cmd, &set.RunSettings, "")
-	actions := otherActions(cmd)
-	given := inputFlag(cmd.Flags())
+	set, fires, actions, given := scheduleFlags(scr, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		input, err := given("", len(args) == 3)
 		if err != nil {
@@ -254,16 +238,11 @@ func showSchedule(scr *screen, s *view.Schedule) error {
 	now := scr.env.Now()
 	scr.printf("%s  %s\n\n", s.Name, s.Workflow)
 	facts, fact := scr.facts()
-	fact("times", wording.Times(s.Spec))
+	scr.tell(facts, wording.ScheduleFacts(s))
 	fact("input", s.Input.String())
 	if !s.Memo.Absent() {
 		fact("memo", s.Memo.String())
 	}
-	fact("overlap", string(s.Spec.Overlap))
-	if s.Spec.Jitter > 0 {
-		fact("jitter", human.Exact(s.Spec.Jitter))
-	}
-	fact("catch-up", human.Exact(s.Spec.CatchUp))
 	if s.Paused != nil {
 		fact("paused", "since "+human.Time(s.Paused.Since)+wording.Person(s.Paused.By, s.Paused.Why))
 	}
@@ -271,7 +250,6 @@ func showSchedule(scr *screen, s *view.Schedule) error {
 	for i, next := range s.Next {
 		fact([]string{"next", "then"}[min(i, 1)], human.Time(next.Due)+" ("+human.When(next.Due, now)+")")
 	}
-	fact("counts", fmt.Sprintf("%d started, %d skipped, %d missed", s.Started, s.Skipped, s.Missed))
 	if err := facts.Write(scr.out); err != nil {
 		return err
 	}

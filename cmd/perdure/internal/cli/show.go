@@ -109,18 +109,8 @@ func wasStatus(status string) string {
 	return "was " + status
 }
 
-// times shows when a run began, when it ended or has to end, and since when it is paused.
-func times(d *view.Description, now time.Time, fact func(name, text string)) {
-	fact("started", human.Time(d.Created)+" ("+human.Ago(d.Created, now)+")")
-	if d.Closed != nil {
-		fact("ended", human.Time(*d.Closed)+" (took "+human.Duration(d.Closed.Sub(d.Created))+")")
-	}
-	if d.Closed == nil && d.RunDeadline != nil {
-		fact("run deadline", human.Time(*d.RunDeadline)+" ("+human.When(*d.RunDeadline, now)+")")
-	}
-	if d.Closed == nil && d.ChainDeadline != nil {
-		fact("deadline", human.Time(*d.ChainDeadline)+" ("+human.When(*d.ChainDeadline, now)+")")
-	}
+// rests shows since when a run has not begun or is paused.
+func rests(d *view.Description, now time.Time, fact func(name, text string)) {
 	if w := d.Wait; w != nil && w.Since != nil {
 		fact("not begun", wording.Unbegun(w)+", since "+human.Time(*w.Since)+" ("+human.Ago(*w.Since, now)+")")
 	}
@@ -149,18 +139,9 @@ func describe(scr *screen, db *source, d *view.Description) error {
 		status(d.Status))
 	facts, fact := scr.facts()
 	fact("says", d.CustomStatus)
-	fact("run", d.RunID)
-	origin(d, fact)
-	times(d, now, fact)
+	scr.tell(facts, wording.RunFacts(d))
+	rests(d, now, fact)
 	fact("away at", d.Away)
-	fact("priority", unlessZero(d.Priority))
-	if d.Key != "" {
-		fact("key", wording.Key(d.Key, d.Weight))
-	}
-	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
-		fact("attribute", name+"="+d.Attributes[name])
-	}
-	fact("trace", d.Trace)
 	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
 		fact("header", name+"="+d.Headers[name])
 	}
@@ -184,8 +165,8 @@ func describe(scr *screen, db *source, d *view.Description) error {
 	if err := facts.Write(scr.out); err != nil {
 		return err
 	}
-	if d.Status == "parked" || d.Status == "waiting-for-code" {
-		explainHold(scr, db, d)
+	if h := wording.HoldOf(d); h != nil {
+		explainHold(scr, db, d, h)
 		if text := wording.Needed(d, now); text != "" {
 			scr.printf("%s\n", text)
 		}
@@ -231,39 +212,25 @@ func (scr *screen) broken(text string) (lines []string) {
 }
 
 // explainHold says why an open run cannot continue.
-func explainHold(scr *screen, db *source, d *view.Description) {
-	scr.printf("\n")
-	switch {
-	case d.Damage != nil:
-		explainDamage(scr, db, d)
-	case d.Mismatch != nil:
-		scr.printf("Parked: its code asks for something other than its history records.\n")
-		scr.printf("  turn %d, command %d\n", d.Mismatch.Turn, d.Mismatch.Command)
-		scr.printf("  %s %s\n", term.Painted{Text: "-", Colour: term.Good}, event(d.Mismatch.Expected))
-		scr.printf("  %s %s\n", term.Painted{Text: "+", Colour: term.Bad}, event(d.Mismatch.Actual))
-		scr.printf("- is the history, + is the code. Nothing is lost: start an engine with code that fits,\nand the workflow continues.\n")
-	case d.Status == "waiting-for-code":
-		scr.printf("Waiting for an engine that has its code. Nothing is lost.\n")
-	default:
-		scr.printf("Parked: its code could not run. Nothing is lost: start an engine with code that can,\nand the workflow continues.\n")
+func explainHold(scr *screen, db *source, d *view.Description, h *wording.Hold) {
+	scr.printf("\n%s\n", h.What)
+	if h.Why != "" {
+		scr.printf("  %s\n", h.Why)
 	}
-}
-
-// explainDamage says what cannot be read of the record, and what to do.
-func explainDamage(scr *screen, db *source, d *view.Description) {
-	if d.Damage.Coded {
-		scr.printf("Parked. What is on record of it cannot be read here.\n  %s\n", d.Damage.Problem)
-		scr.printf("Nothing is lost and nothing is done twice. Other workflows continue. If an engine has no codec,\nkey or blob that decodes it, give it that and start it again: the workflow continues.\n")
+	if m := h.Difference; m != nil {
+		scr.printf("  %s %s\n", term.Painted{Text: "-", Colour: term.Good}, event(m.Expected))
+		scr.printf("  %s %s\n", term.Painted{Text: "+", Colour: term.Bad}, event(m.Actual))
+		scr.printf("- is the history, + is the code.\n")
+	}
+	if do := strings.Join(h.Do, " "); do != "" {
+		for _, line := range wrap(do, helpWidth) {
+			scr.printf("%s\n", line)
+		}
+	}
+	if d.Damage == nil || d.Damage.Coded {
 		return
 	}
-	scr.printf("Parked: what is on record of it cannot be read.\n  %s\n", d.Damage.Problem)
-	scr.printf("Its code does not run, and nothing is done twice. Other workflows continue. ")
-	if d.Damage.Newer {
-		scr.printf("If a newer version has\nwritten it, start an engine of that version. Else restore")
-	} else {
-		scr.printf("Restore")
-	}
-	scr.printf(" the\ndatabase from a backup and start the engine again, or\n\n")
+	scr.printf("\n")
 	id := human.ShellWord(d.WorkflowID)
 	if n := d.Damage.LastCall; n > 0 {
 		scr.printf("  %s\n", db.sameDatabase(fmt.Sprintf("perdure reset %s --call %d --dry-run", id, n)))
@@ -391,18 +358,3 @@ func byAndWhy(w *view.Pause) (text string) {
 }
 
 func lastError(p view.Call) string { return wording.Typed(p.LastErrorType, p.LastError) }
-
-// origin says which run came before, and which follows.
-func origin(d *view.Description, fact func(name, text string)) {
-	if d.Schedule != nil {
-		fact("schedule", d.Schedule.Name+", for "+human.Time(d.Schedule.Nominal))
-	}
-	fact("run before", d.After)
-	fact("next run", d.Next)
-	if b := d.Base; b != nil {
-		fact("continues", fmt.Sprintf("from call %d of run %s of %s", b.Call, b.RunID, b.WorkflowID)+wording.Person(b.By, b.Why))
-	}
-	if p := d.Parent; p != nil {
-		fact("parent", wording.Parent(p.WorkflowID, p.Call, p.Detached))
-	}
-}

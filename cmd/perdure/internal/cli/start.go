@@ -114,31 +114,17 @@ func start(scr *screen, db *source, ctx context.Context, name, id, text string, 
 	if p.Workflow, p.WorkflowID = name, id; p.Like == "" || text != "null" {
 		p.Input = input
 	}
-	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		result, effect, err := command.Find(command.Workflow, "start").Do(&command.Ask{Ctx: ctx, Engine: e, Now: scr.env.Now()}, p)
-		if used, ok := errors.AsType[*view.IDInUseError](err); ok {
-			namesFile(ctx, e, used, input)
-			return &Error{
-				Code: exitError, What: fmt.Sprintf("Workflow ID %q belongs to run %s (%s), and %s.", id, used.Run, used.Status, used.Difference),
-				Hint: "Use another ID, or --new-after if that run is closed. See: " + db.sameDatabase("perdure show "+human.ShellWord(id)),
-			}
+	u := &use{Command: command.Find(command.Workflow, "start"), params: p}
+	u.explain = func(e *perdure.Engine, err error) error {
+		used, is := errors.AsType[*view.IDInUseError](err)
+		if !is {
+			return err
 		}
-		if err != nil {
-			return wrongParam(p, err)
+		namesFile(ctx, e, used, input)
+		return &Error{
+			Code: exitError, What: fmt.Sprintf("Workflow ID %q belongs to run %s (%s), and %s.", id, used.Run, used.Status, used.Difference),
+			Hint: "Use another ID, or --new-after if that run is closed. See: " + db.sameDatabase("perdure show "+human.ShellWord(id)),
 		}
-		if scr.format != formatTable {
-			return scr.document(result)
-		}
-		defer scr.warn(effect.Warning)
-		switch s := result.(command.Started); {
-		case s.DryRun:
-			showEffect(scr, &effect)
-			scr.printf("\nNothing was changed: this is a dry run.\n")
-		case s.Attached:
-			scr.printf("Workflow %s was started before: run %s. See: %s\n", id, s.RunID, db.sameDatabase("perdure show "+human.ShellWord(id)))
-		default:
-			scr.printf("Started workflow %s: run %s. To see its progress: %s\n", id, s.RunID, db.sameDatabase("perdure show "+human.ShellWord(id)))
-		}
-		return nil
-	})
+	}
+	return carryOut(scr, db, ctx, u, name)
 }

@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/listing"
-	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
@@ -23,37 +20,9 @@ func statsCommand(scr *screen, db *source) *cobra.Command {
 		Args:  noArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(activityStatsCommand(scr, db), hourStatsCommand(scr, db), errorStatsCommand(scr, db))
-	return cmd
-}
-
-func activityStatsCommand(scr *screen, db *source) *cobra.Command {
-	var opt ledgerOptions
-	cmd := &cobra.Command{
-		Use:   "activities",
-		Short: "Show how calls of each step ended, and what retries cost",
-		Long: `Show, for each activity and step, how many calls there were and how they ended:
-succeeded at the first try, recovered by retrying, exhausted, failed for another reason,
-canceled, or by hand. MEDIAN and 95% are the times from when a call was scheduled to its
-end, waiting included, which half of the calls and 95 of 100 did not exceed, to within a
-half. RETRYING is the mean time from the end of the first attempt to the end of the call,
-over calls that did not succeed at the first try.
-
-Calls are counted in the hour in which they end, so --since and --until mean whole hours.
-Up to 31 recent first-try successes of an open workflow may not be counted yet.`,
-		Example: `  perdure stats activities
-  perdure stats activities --since 24h -o json`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := opt.resolve(); err != nil {
-				return err
-			}
-			return listed(scr, db, cmd.Context(), "No call has ended"+db.inGroup()+".", func(ctx context.Context, e *perdure.Engine) ([]view.ActivityStats, error) {
-				return ops.ActivityStats(ctx, e, opt.filter.Since, opt.filter.Until)
-			}, activityTable)
-		},
-	}
-	opt.span(scr, cmd)
+	cmd.AddCommand(
+		listOf(scr, db, &listing.ActivityStats, activityTable), listOf(scr, db, &listing.HourStats, hourTable), listOf(scr, db, &listing.ErrorStats, errorTable),
+	)
 	return cmd
 }
 
@@ -66,33 +35,6 @@ func activityTable(scr *screen, stats []view.ActivityStats) error {
 			fmt.Sprint(s.Failed), fmt.Sprint(s.Canceled), fmt.Sprint(s.ByHand), fmt.Sprintf("%.2f", s.AttemptsPerCall), human.Took(s.Median), human.Took(s.P95), human.Duration(s.MeanRetrying))
 	}
 	return table.Write(scr.out)
-}
-
-func hourStatsCommand(scr *screen, db *source) *cobra.Command {
-	var opt listing.Hours
-	cmd := &cobra.Command{
-		Use:   "hours",
-		Short: "Show what began and ended in each hour",
-		Long: `Show, for each hour of the last day or of another span, how many runs began, how many
-ended and how, how many attempts the calls had that ended, and how long the runs took that
-completed or failed: half of them and 95 of 100 took at most this, to within a half. With
---activity, the calls of an activity or step are counted instead of runs.`,
-		Example: `  perdure stats hours
-  perdure stats hours --type order --since 7d
-  perdure stats hours --activity charge -o json`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			filter, err := opt.Filter(scr.env.Now())
-			if err != nil {
-				return err
-			}
-			return listed(scr, db, cmd.Context(), "", func(ctx context.Context, e *perdure.Engine) ([]view.HourStats, error) {
-				return ops.HourStats(ctx, e, filter)
-			}, hourTable)
-		},
-	}
-	addParams(scr, cmd, &opt, "")
-	return cmd
 }
 
 func hourTable(scr *screen, stats []view.HourStats) error {
@@ -113,30 +55,6 @@ func percent(share float64) string {
 		return "99.9%"
 	}
 	return text
-}
-
-func errorStatsCommand(scr *screen, db *source) *cobra.Command {
-	var opt ledgerOptions
-	cmd := &cobra.Command{
-		Use:   "errors",
-		Short: "Show which errors occur, how often, and whether calls recovered",
-		Long: `Show the types of errors with which attempts ended, by activity or step, most frequent
-first: how many attempts and calls, which share of these calls succeeded in the end, when
-the error was seen first and last, and the latest message.`,
-		Example: `  perdure stats errors --since 24h
-  perdure stats errors --activity charge -o json`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := opt.resolve(); err != nil {
-				return err
-			}
-			return listed(scr, db, cmd.Context(), "No errors match"+db.inGroup()+".", func(ctx context.Context, e *perdure.Engine) ([]view.ErrorStats, error) {
-				return ops.ErrorStats(ctx, e, opt.filter)
-			}, errorTable)
-		},
-	}
-	opt.flags(scr, cmd)
-	return cmd
 }
 
 func errorTable(scr *screen, stats []view.ErrorStats) error {

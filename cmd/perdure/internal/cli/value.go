@@ -12,7 +12,7 @@ import (
 func (scr *screen) jsonValue(what, text string) (json.RawMessage, error) {
 	text, err := scr.textValue(what, text)
 	if err == nil && !json.Valid([]byte(text)) {
-		err = usage(`A text needs double quotes inside single quotes: '"like this"'.`, "The %s is not JSON: %s", what, human.Escape(human.Clip(strings.TrimSpace(text), 60)))
+		err = usage(`A text needs double quotes inside single quotes: '"like this"'.`, "The %s must be JSON, not %s", what, human.Escape(human.Clip(strings.TrimSpace(text), 60)))
 	}
 	return json.RawMessage(text), err
 }
