@@ -49,7 +49,7 @@ var protocolFaults = []protocolFault{
 	},
 	{
 		"an attempt that ran in a process that is gone is taken for running",
-		map[string][]change{"internal/core/attempt.go": {{"if c.state == Dispatched && !alive {", "if c.state == Dispatched && c.Untold && !alive {"}}},
+		map[string][]change{"internal/core/attempt.go": {{"!alive && (copied || c.state == Dispatched) {", "!alive && (copied || c.state == Dispatched && c.Untold) {"}}},
 	},
 	{
 		"the loss of an attempt is not on record",
