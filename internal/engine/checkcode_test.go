@@ -281,7 +281,7 @@ func TestF26_RecordsThatCannotBeRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := checkOf(t, w.open(w.config(flow, never)), view.CodeFilter{})
-		if len(c.Findings) != 1 || c.Findings[0].WorkflowID != "broken" || c.Findings[0].Verdict != view.CodeUnreadable || c.OK || c.Types[0].Fits != 1 {
+		if len(c.Findings) != 1 || c.Findings[0].WorkflowID != "broken" || c.Findings[0].Verdict != view.CodeUnreadable || c.OK || c.Types[0].Fits != 1 || c.Types[0].Unreadable != 1 {
 			t.Errorf("found %+v", c)
 		}
 	})
