@@ -125,6 +125,15 @@ func TestR20_EveryDurationIsPrintedAsItself(t *testing.T) {
 	})
 }
 
+// TestR20_ADurationDoesNotWrap: 2^64 nanoseconds and some are not those some.
+func TestR20_ADurationDoesNotWrap(t *testing.T) {
+	for _, text := range []string{"18446744074s", "99999999999999999999ns", "9223372037s", "5124095577h"} {
+		if p, err := retry.Parse("[timeout: " + text + "]"); err == nil {
+			t.Errorf("%s is read as %s", text, p.AttemptTimeout)
+		}
+	}
+}
+
 func TestR21_WithoutBackoffRetriesAreImmediate(t *testing.T) {
 	for _, text := range []string{"[retry: 3]", "[A -> retry: 3]", "[retry: 3, backoff: 1h] [A -> retry: 3]"} {
 		p := mustParse(t, text)

@@ -62,6 +62,7 @@ func TestR1_EachFaultIsNamed(t *testing.T) {
 		{rule(retry.Rule{Types: []string{"A"}, MaxAttempts: -2}), []string{"Rules[0].MaxAttempts|-2"}},
 		{rule(retry.Rule{Types: []string{"A"}, MaxAttempts: retry.Unlimited}), []string{"Rules[0].MaxAttempts|Unlimited without Within"}},
 		{rule(retry.Rule{Types: []string{"A"}, Backoff: retry.Linear(2, 1)}), []string{"Rules[0].Backoff.Max|1ns"}},
+		{rule(retry.Rule{Types: []string{"A"}, MaxAttempts: -2, Backoff: retry.Linear(2, 1)}), []string{"Rules[0].MaxAttempts|-2", "Rules[0].Backoff.Max|1ns"}},
 		{rule(retry.Rule{Types: []string{"A"}, Jitter: retry.Proportional(3)}), []string{"Rules[0].Jitter.Proportion|3"}},
 		{retry.Policy{Jitter: retry.Decorrelated, Rules: []retry.Rule{{Types: []string{"A"}, Backoff: retry.Fixed(1)}}},
 			[]string{"Rules[0].Jitter.Kind|decorrelated with a backoff that is fixed"}},

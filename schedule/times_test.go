@@ -65,6 +65,20 @@ func TestE49_DaylightSaving(t *testing.T) {
 	expectTimes(t, cron(apia, "0 12 * * *"), "2011-12-29T12:00:00Z", "2011-12-29 12:00 -10", "2011-12-31 00:00 +14", "2011-12-31 12:00 +14")
 }
 
+// TestE49_TheEndOfTime: after the last time that there can be there is none, and never an early one.
+func TestE49_TheEndOfTime(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	late := time.Unix(8_000_000_000, 0)
+	for range 20 {
+		for every := 10 * year; every <= 200*year; every += 10 * year {
+			if next := times(t, schedule.Spec{Every: every}).Next(late); !next.IsZero() && next.Before(late) {
+				t.Fatalf("every %s: %s comes after %s", every, next, late)
+			}
+		}
+		late = late.Add(50_000_000 * time.Second)
+	}
+}
+
 func TestCronFields(t *testing.T) {
 	cron := func(text string) schedule.Spec { return schedule.Spec{Cron: text} }
 	expectTimes(t, cron("0 9 * * MON-FRI"), "2026-11-20T09:00:00Z", "2026-11-23 09:00 +00", "2026-11-24 09:00 +00")
