@@ -118,7 +118,7 @@ func (r *activeRun) begins(start *history.Start) {
 	r.first = true
 	r.run = core.New(r.coreConfig(start), *start)
 	def := e.registry.Workflow(start.Type)
-	if r.hold = e.holds.Crashing(start.Type, e.registry.Fingerprint(def, ""), suspects.Run{}, r.workflowID); r.hold != nil {
+	if r.hold = e.holds.Crashing(def, suspects.Run{}, r.workflowID); r.hold != nil {
 		r.run.Hold(r.hold.Status, r.hold.Detail)
 		e.log.RunHeld(report.Of(start), string(r.hold.Status), r.hold.Detail.Reason, "")
 		return

@@ -157,7 +157,7 @@ func (r *activeRun) loadWithCode(past *core.Past) (*hold.Hold, error) {
 		}
 	}
 	suspect, _ := r.location.suspicion.Suspect(r.id)
-	if h := e.holds.Crashing(past.Start.Type, e.registry.Fingerprint(def, ""), suspect, r.workflowID); h != nil {
+	if h := e.holds.Crashing(def, suspect, r.workflowID); h != nil {
 		return h, nil
 	}
 	run, instance, err := e.replay(r.coreConfig(&past.Start), def, past)

@@ -128,8 +128,13 @@ func (r *Reasons) Unloadable(cause error) *Hold {
 
 // Crashing returns the hold of a run whose code, or that of its whole workflow, has ended its
 // process too often, nil for any other run. The workflow ID is asked for if there is a hold.
-func (r *Reasons) Crashing(workflow, code string, suspect suspects.Run, workflowID func() string) *Hold {
-	if all := r.Suspicion.Workflow(workflow); all.Held != nil {
+func (r *Reasons) Crashing(def *seal.WorkflowDeclaration, suspect suspects.Run, workflowID func() string) *Hold {
+	all := r.Suspicion.Workflow(def.Name)
+	if all.Held == nil && suspect.Deaths == 0 {
+		return nil // the usual case: each run that begins asks
+	}
+	code := r.Registry.Fingerprint(def, "")
+	if all.Held != nil {
 		return &Hold{core.StatusParked, core.Detail{
 			Reason:      all.Held.Why + "; they are tried again on another build, or after perdure resume-run " + workflowID(),
 			Fingerprint: code, Deaths: all.Deaths(), Shared: true,

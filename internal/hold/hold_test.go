@@ -130,17 +130,20 @@ func TestE41_WhenCodeIsTriedAgain(t *testing.T) {
 // tries.
 func TestE3_CodeThatEndsItsProcess(t *testing.T) {
 	r := reasons(t)
+	order := r.Registry.Workflow("order")
+	code := r.Registry.Fingerprint(order, "")
 	id := func() string { return "order-17" }
 	for deaths, held := range map[int]bool{0: false, suspects.Limit - 1: false, suspects.Limit: true} {
-		suspect := suspects.Run{Deaths: deaths, Code: "c"}
-		h := r.Crashing("order", "c", suspect, id)
+		suspect := suspects.Run{Deaths: deaths, Code: code}
+		h := r.Crashing(order, suspect, id)
 		if (h != nil) != held {
 			t.Errorf("%d deaths: %+v", deaths, h)
 		}
 		if h != nil && (h.Detail.Broken != view.BrokenCrashed || h.Detail.Deaths != deaths || !strings.HasSuffix(h.Detail.Reason, "perdure resume-run order-17")) {
 			t.Errorf("%d deaths: %+v", deaths, h.Detail)
 		}
-		if h := r.Crashing("order", "other", suspect, id); h != nil {
+		suspect.Code = "other"
+		if h := r.Crashing(order, suspect, id); h != nil {
 			t.Errorf("other code: %+v", h)
 		}
 	}
