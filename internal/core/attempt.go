@@ -130,6 +130,30 @@ func (a *attempts) awaitOutside(c *Call) {
 	a.calls.await(c, due)
 }
 
+// DueFrom returns when an attempt times out of which an input says that it goes on outside, Never
+// if the input says nothing of the kind. NextDue does not know that time before the input.
+func (r *Run) DueFrom(in Input) int64 {
+	var ref AttemptRef
+	from := int64(0)
+	switch in := in.(type) {
+	case Claimed:
+		ref, from = in.AttemptRef, in.At
+	case AttemptEnded:
+		if in.Outcome != Pending {
+			return Never
+		}
+		ref = AttemptRef{in.Call, in.Attempt}
+	default:
+		return Never
+	}
+	c := r.calls.byNumber[ref.Call]
+	if c == nil || c.attempt != ref.Attempt {
+		return Never
+	}
+	p := Progress{StartedAt: max(from, c.StartedAt), BeatAt: c.BeatAt}
+	return p.TimesOut(c.terms())
+}
+
 // timeOut fails an external attempt whose time has run out.
 func (a *attempts) timeOut(c *Call) {
 	_, as := c.timesOut(c.terms())

@@ -83,19 +83,26 @@ func (h holder) DropQuiet(ctx context.Context, ps []member.Partition) (quiet, re
 	return quiet, rest
 }
 
-// Reopen also puts the calls of the partitions back into the queue for slots, and makes up for a
-// review of held runs that left them out.
+// Reopen also puts the calls of the partitions back into the queue for slots, and makes up for
+// what left them out: a review of held runs, and runs that came home.
 func (h holder) Reopen(ps []member.Partition) {
 	e := h.e
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	open := h.still(ps)
+	var missed []*location
 	for _, p := range open {
-		p.leaving = false
+		if p.leaving = false; p.missed {
+			missed = append(missed, p)
+		}
+		p.missed = false
 	}
 	e.dispatcher.slots.Resume(tenures(open))
 	if len(open) > 0 {
-		e.life.work.Go(func() { e.locations.reviewHeld(open) })
+		e.life.work.Go(func() {
+			_ = e.locations.wakeMissed(missed) // else the engine ends
+			e.locations.reviewHeld(open)
+		})
 	}
 	for _, r := range e.residents.all {
 		if r.poked && slices.Contains(open, r.location) {

@@ -168,9 +168,14 @@ func (r *resident) mustHear(t *turn, now int64) (at int64) {
 	if due := r.machine().NextDue(); due <= now {
 		at = max(due, 1)
 	}
+	run, _ := r.machine().(*core.Run)
 	for i := range t.mail {
 		if _, is := t.mail[i].Input.(core.WorkerGone); is {
 			at = max(at, t.mail[i].At)
+		} else if run == nil {
+			continue
+		} else if due := run.DueFrom(t.mail[i].Input); due <= now {
+			at = max(at, due) // the turn is so late that it begins the attempt and times it out
 		}
 	}
 	return at

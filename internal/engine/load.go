@@ -38,12 +38,15 @@ func (r *activeRun) load(todo []post.Mail) error {
 	if err != nil {
 		return err
 	}
+	moved := false
 	if n := len(past.Turns); n > 0 && past.Turns[n-1].Epoch != r.location.epoch {
-		r.location.lineage.CameFrom(past.Turns[n-1].Epoch)
+		last := past.Turns[n-1].Epoch
+		r.location.lineage.CameFrom(last)
+		moved = store.WardOf(last) != r.location.ward
 	}
 	heard := int64(0)
-	if known, _ := r.location.lineage.Known(); !known {
-		heard = e.clock.Now() // runs have arrived, and their messages with them
+	if known, _ := r.location.lineage.Known(); !known || moved {
+		heard = e.clock.Now() // runs have arrived, and their messages with them; another run may have learned that, and heard only its own
 	}
 	if r.create == nil { // else nobody knew it before
 		if err := r.location.hearSince(past.Start.WorkflowID, heard); err != nil {
@@ -95,7 +98,10 @@ func (r *activeRun) readPast(todo []post.Mail) (*core.Past, error) {
 	}
 	rec, err := r.readRecord()
 	switch {
-	case errors.Is(err, store.ErrNotFound) || (err == nil && !rec.Run.Status.Open()):
+	case r.location.ward != 0 && isOver(rec, err): // its home has the messages again, and may be reading them
+		r.isElsewhere(todo, 0)
+		return nil, errElsewhere
+	case isOver(rec, err):
 		if err == nil && rec.Run.Status == store.Continued { // what is for the latest run is for its successors
 			again, rest := post.Divide(todo)
 			r.location.routeAgain(again)
@@ -117,6 +123,11 @@ func (r *activeRun) readPast(todo []post.Mail) (*core.Past, error) {
 		e.clock.AtLeast(past.Turns[n-1].Time) // engine time is never before the last turn
 	}
 	return past, err
+}
+
+// isOver reports whether the record that was read is of no open run.
+func isOver(rec *store.Record, err error) bool {
+	return errors.Is(err, store.ErrNotFound) || err == nil && !rec.Run.Status.Open()
 }
 
 // readRecord reads the record of a resident. For a run in line that is only its row: it has

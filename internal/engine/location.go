@@ -26,6 +26,7 @@ type location struct {
 
 	lineage placement.Lineage
 	leaving bool // it is being handed over; nothing new starts in it
+	missed  bool // runs have arrived meanwhile and were not woken
 	active  int  // residents with a turn in progress, and running attempts
 	box     *post.Box
 

@@ -236,11 +236,18 @@ func (p *location) dissolve(ward int) {
 	if err != nil || !gone {
 		return // the next renewal shows the ward again
 	}
-	if e.db.reads.Insist(e.life.ctx, "reading the runs of a ward", func() error { return e.locations.wakeArrived([]*location{p}, e.dispatcher.due.Horizon()) }) != nil {
+	if e.locations.wakeMissed([]*location{p}) != nil {
 		return // the engine ends
 	}
 	e.inbox.kick()
 	e.locations.reviewHeld([]*location{p})
+}
+
+// wakeMissed wakes the runs that want a step soon of places in which no scan has seen them. It
+// returns an error only if the engine ends.
+func (l *locations) wakeMissed(ps []*location) error {
+	e := l.engine
+	return e.db.reads.Insist(e.life.ctx, "reading the runs of a ward", func() error { return l.wakeArrived(ps, e.dispatcher.due.Horizon()) })
 }
 
 // wakeArrived steps runs that have arrived in places of this node: runs that were moved here,
@@ -258,7 +265,11 @@ func (l *locations) wakeArrived(ps []*location, until int64) error {
 	defer e.mu.Unlock()
 	for _, w := range due {
 		p := l.all[w.Partition]
-		if p == nil || p.leaving {
+		if p == nil {
+			continue
+		}
+		if p.leaving { // its next owner finds them, or this node does if it keeps the place; see Reopen
+			p.missed = true
 			continue
 		}
 		if r := e.residents.all[w.Run]; r != nil && (r.busy || r.atRest()) {

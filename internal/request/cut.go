@@ -182,6 +182,9 @@ func (c *Client) ForkRun(ctx context.Context, req Fork) (run string, attached bo
 		}
 		err = c.createBased(ctx, source, cut, next, "")
 		if conflict := (*store.ConflictError)(nil); errors.As(err, &conflict) {
+			if conflict.Existing.Chain == next.Run { // an earlier try created it; the chain went on since
+				return started{run: conflict.Existing.ID}, nil
+			}
 			return attachToFork(&conflict.Existing, next)
 		}
 		return started{run: next.Run}, err

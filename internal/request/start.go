@@ -133,6 +133,9 @@ func (c *Client) startRun(ctx context.Context, req Start) (started, error) {
 			return started{run: row.ID}, err
 		}
 		existing = &conflict.Existing // it was created meanwhile
+		if existing.Chain == row.ID { // by an earlier try, whose answer was lost; the chain went on since
+			return started{run: existing.ID}, nil
+		}
 	}
 }
 
