@@ -372,3 +372,38 @@ func TestEndOfTheCommitterEndsCommit(t *testing.T) {
 		running.Wait()
 	})
 }
+
+// TestEachTurnIsCommittedOnce by many at a time, who use what carries a turn after each other. The
+// race detector sees a carrier that is cleared after it was given on.
+func TestEachTurnIsCommittedOnce(t *testing.T) {
+	const committers, turns = 16, 500
+	b := newBench(store.Info{}, func(turns []store.Turn) (store.Result, error) { return durable(turns), nil })
+	var running, all sync.WaitGroup
+	running.Go(b.Run)
+	for i := range committers {
+		all.Go(func() {
+			for n := range turns {
+				if err := b.Commit(turn(fmt.Sprintf("%d/%d", i, n))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	b.stop(errors.New("the test is over"))
+	running.Wait()
+	times := map[string]int{}
+	for _, group := range b.store.commits {
+		for _, run := range strings.Fields(group) {
+			times[run]++
+		}
+	}
+	for run, n := range times {
+		if n != 1 {
+			t.Errorf("turn %q was committed %d times", run, n)
+		}
+	}
+	if len(times) != committers*turns {
+		t.Errorf("%d of %d turns were committed", len(times), committers*turns)
+	}
+}

@@ -158,3 +158,35 @@ func TestE13_AStartThatIsRepeatedWhileItsChainGoesOn(t *testing.T) {
 		}
 	})
 }
+
+// TestE102_AChildBeginsWithItsRow if there is a slot for it: one turn writes both.
+func TestE102_AChildBeginsWithItsRow(t *testing.T) {
+	inBothModesShared(t, 1, func(t *testing.T, w *world) {
+		charge := activity.New("charge", func(_ context.Context, n int) (int, error) { return n, nil })
+		child := calls(charge)
+		parent := workflow.New("parent", func(wf *workflow.Context, n int) (int, error) {
+			return workflow.RunChild(wf, child, n)
+		})
+		db := &stalled{Opener: w.db}
+		var rows, begun int
+		write := func(turns []store.Turn) {
+			for _, turn := range turns {
+				if turn.Create != nil {
+					rows++
+					begun += int(min(turn.Number, 1))
+				}
+			}
+		}
+		db.write.Store(&write)
+		c := w.config(parent, child, charge)
+		c.Store = db
+		e := w.startWith(c)
+		begin(t, e, parent, "parent", 1)
+		if _, err := finish[int](t, e, "parent"); err != nil {
+			t.Fatal(err)
+		}
+		if rows != 2 || begun != 2 {
+			t.Errorf("%d of %d runs began with their rows", begun, rows)
+		}
+	})
+}
