@@ -45,8 +45,10 @@ func (r *activeRun) load(todo []post.Mail) error {
 		moved = store.WardOf(last) != r.location.ward
 	}
 	heard := int64(0)
+	// Runs have arrived, and their messages with them. Another run may have learned that before,
+	// and have heard only its own.
 	if known, _ := r.location.lineage.Known(); !known || moved {
-		heard = e.clock.Now() // runs have arrived, and their messages with them; another run may have learned that, and heard only its own
+		heard = e.clock.Now()
 	}
 	if r.create == nil { // else nobody knew it before
 		if err := r.location.hearSince(past.Start.WorkflowID, heard); err != nil {
