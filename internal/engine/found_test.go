@@ -128,9 +128,9 @@ func TestE117_WhatWaitsForARunThatEndedAway(t *testing.T) {
 	})
 }
 
-// TestE13_AStartThatIsRepeatedWhileItsChainGoesOn: the answer of the start is lost, and until it is
+// TestE11_AStartThatIsRepeatedWhileItsChainGoesOn: the answer of the start is lost, and until it is
 // repeated the chain has gone on and its first run was deleted. It is told that it has started it.
-func TestE13_AStartThatIsRepeatedWhileItsChainGoesOn(t *testing.T) {
+func TestE11_AStartThatIsRepeatedWhileItsChainGoesOn(t *testing.T) {
 	inBothModesShared(t, 1, func(t *testing.T, w *world) {
 		var chain workflow.Workflow[int, int]
 		chain = workflow.New("chain", func(wf *workflow.Context, n int) (int, error) {
