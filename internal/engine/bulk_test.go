@@ -99,3 +99,45 @@ func TestE60_BulkUnanswered(t *testing.T) {
 		}
 	})
 }
+
+// TestE60_BulkBeforeACursor touches what a listing from there shows, as its dry run says, and no run
+// that is newer because its chain went on.
+func TestE60_BulkBeforeACursor(t *testing.T) {
+	needsQueries.inBothModes(t, func(t *testing.T, w *world) {
+		var chain workflow.Workflow[int, int]
+		chain = workflow.New("chain", func(wf *workflow.Context, n int) (int, error) {
+			if n > 0 {
+				return n, workflow.Sleep(wf, 48*time.Hour)
+			}
+			if _, err := workflow.Receive(wf, proceed); err != nil {
+				return 0, err
+			}
+			return workflow.ContinueAsNew(wf, chain, n+1)
+		})
+		e := w.start(chain)
+		begin(t, e, chain, "goes on", 0)
+		pass(time.Second)
+		begin(t, e, chain, "before", 1)
+		pass(time.Second)
+		begin(t, e, chain, "goes on, too", 0)
+		pass(time.Second)
+		cursor := begin(t, e, chain, "at", 1)
+		pass(time.Second)
+		signal(t, e, "goes on", "proceed", "", "now")
+		signal(t, e, "goes on, too", "proceed", "", "now")
+		pass(time.Second)
+		in := core.Control{Operation: core.CancelTheRun, By: "ann", Reason: "enough"}
+		for _, dry := range []bool{true, false} {
+			r, err := e.ControlAll(t.Context(), view.Filter{Before: cursor}, in, dry)
+			if err != nil || r.Runs != 1 {
+				t.Errorf("dry: %t: %d runs, %v", dry, r.Runs, err)
+			}
+		}
+		pass(time.Second)
+		for id, want := range map[string]string{"before": "canceled", "goes on": "running", "goes on, too": "running", "at": "running"} {
+			if d := describe(t, e, id); string(d.Status) != want {
+				t.Errorf("%s is %s, want %s", id, d.Status, want)
+			}
+		}
+	})
+}

@@ -13,7 +13,9 @@ import (
 	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/placement"
+	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/suspects"
 	"github.com/perdure/perdure/store"
 )
 
@@ -34,6 +36,18 @@ func LoseHome(e *Engine) {
 	homes := slices.DeleteFunc(e.locations.served(), func(p *location) bool { return p.ward != 0 })
 	e.mu.Unlock()
 	e.locations.lose(homes...)
+}
+
+// ComesWithEvidence loads a run, so far, that comes from another node with evidence against it, for
+// mail with a number. It reports whether the run is to be loaded again, on trial, and the numbers of
+// the mail that waits for that.
+func ComesWithEvidence(e *Engine, sequence int64) (again bool, waits []int64) {
+	e.mu.Lock()
+	r := &activeRun{resident: e.locations.served()[0].newResident("a run"), engine: e}
+	e.mu.Unlock()
+	past := &core.Past{State: core.State{Detail: core.EncodeDetail(core.Detail{Suspect: &suspects.Run{Deaths: 1}})}}
+	again = r.bringsSuspicion(past, []post.Mail{{Sequence: sequence}})
+	return again, post.Sequences(r.mail)
 }
 
 // HandOver lets an engine give all of its partitions away, until the patience ends.

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -187,6 +188,20 @@ func TestE102_AChildBeginsWithItsRow(t *testing.T) {
 		}
 		if rows != 2 || begun != 2 {
 			t.Errorf("%d of %d runs began with their rows", begun, rows)
+		}
+	})
+}
+
+// TestE87_WhatASuspectWasLoadedForWaits until it is loaded again, on trial: no other look at the inbox
+// would bring it.
+func TestE87_WhatASuspectWasLoadedForWaits(t *testing.T) {
+	inAGroupOf(t, 1, func(t *testing.T, w *world) {
+		e := w.start(nothing)
+		if again, waits := engine.ComesWithEvidence(e, 7); !again || !slices.Equal(waits, []int64{7}) {
+			t.Errorf("it is loaded again: %t, and %v waits", again, waits)
+		}
+		if again, _ := engine.ComesWithEvidence(e, 8); again {
+			t.Error("a run on trial is loaded again")
 		}
 	})
 }

@@ -72,14 +72,13 @@ func (b *bulk) all(ctx context.Context, selected view.Filter) error {
 		return err
 	}
 	narrow(&filter, in.Calls)
-	b.began = filter.Before
 	for {
 		newest, touched, err := b.pass(ctx, filter)
-		if err != nil || b.result.DryRun || !in.Operation.OfRun() || touched == 0 {
+		// What follows runs before a cursor is not selected by it.
+		if err != nil || b.result.DryRun || !in.Operation.OfRun() || touched == 0 || filter.Before != "" {
 			return err
 		}
-		b.began = cmp.Or(b.began, newest)
-		b.seen, filter.Before = max(b.seen, b.began, newest), ""
+		b.began, b.seen = cmp.Or(b.began, newest), max(b.seen, newest)
 	}
 }
 

@@ -34,7 +34,7 @@ func extentOf(short, push, night uint64) uint64 {
 func TestI6_P1_Worlds(t *testing.T) {
 	p := profileNamed(t, *kindOf)
 	if *oneSeed == 0 {
-		playSeeds(t, p, extentOf(300, 2000, 50_000))
+		playSeeds(t, p, extentOf(300, 4500, 50_000))
 		return
 	}
 	r := play(t, draw(*oneSeed, p).keeping(t, *keep), os.Stdout)
