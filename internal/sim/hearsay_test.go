@@ -38,12 +38,15 @@ type (
 	}
 )
 
+// never is when a request returns whose answer says nothing about its effect.
+const never = 1 << 62
+
 // record asks something and records the answer, which it returns. An error says that the client
 // knows nothing about the effect, unless it is one that the model knows.
 func (h *hearsay) record(w *world, id string, what any, ask func() any) any {
 	h.mu.Lock()
 	i := len(h.all)
-	h.all = append(h.all, porcupine.Operation{ClientId: i, Input: asked{id, what}, Call: h.now(), Return: 1 << 62})
+	h.all = append(h.all, porcupine.Operation{ClientId: i, Input: asked{id, what}, Call: h.now(), Return: never})
 	h.mu.Unlock()
 	answer := ask()
 	w.trace.explain("  %s of %s: %v", nameOf(what), id, answer)

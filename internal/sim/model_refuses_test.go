@@ -137,7 +137,7 @@ func TestP2_WhatClientsMayNotBeTold(t *testing.T) {
 	say := func(from, to int64, what, answer any) told {
 		return told{Input: asked{"w", what}, Output: answer, Call: from << 10, Return: to << 10}
 	}
-	const never = 1 << 40
+	const late = never >> 10
 	start, done := say(0, 1, starts{}, started{"r", false}), ending{status: core.StatusCompleted, value: 3}
 	for name, c := range map[string]struct {
 		fine bool
@@ -150,16 +150,61 @@ func TestP2_WhatClientsMayNotBeTold(t *testing.T) {
 		"a refusal while it is open":        {false, []told{start, say(2, 3, signals{0}, store.ErrClosed), say(4, 5, signals{1}, nil)}},
 		"two ends":                          {false, []told{start, say(2, 3, results{}, done), say(4, 5, results{}, ending{status: core.StatusCompleted, value: 4})}},
 		"canceled by nobody":                {false, []told{start, say(2, 3, results{}, ending{status: core.StatusCanceled})}},
-		"canceled by one without an answer": {true, []told{start, say(2, never, asksForEnd{}, errCrashed), say(4, 5, results{}, ending{status: core.StatusCanceled})}},
+		"canceled by one without an answer": {true, []told{start, say(2, late, asksForEnd{}, errCrashed), say(4, 5, results{}, ending{status: core.StatusCanceled})}},
 		"an update that was counted twice":  {false, []told{start, say(2, 3, updates{0}, 1), say(4, 5, updates{0}, 2)}},
 		"an update that was left out":       {false, []told{start, say(2, 3, updates{0}, 1), say(4, 5, updates{1}, 3)}},
-		"an unanswered update was counted":  {true, []told{start, say(2, never, updates{0}, errCrashed), say(4, 5, updates{1}, 2)}},
+		"an unanswered update was counted":  {true, []told{start, say(2, late, updates{0}, errCrashed), say(4, 5, updates{1}, 2)}},
 		"no run after its beginning":        {false, []told{start, say(2, 3, signals{0}, store.ErrNotFound)}},
 	} {
 		h := &hearsay{all: c.all}
 		if wrong := h.check(nil); (len(wrong) == 0) != c.fine {
 			t.Errorf("%s: %q", name, wrong)
 		}
+	}
+}
+
+// TestP2_WhatIsLeftOutMakesNoDifference: of histories drawn at random, with many requests that got
+// no answer, the same are found wrong with and without those that telling leaves out.
+func TestP2_WhatIsLeftOutMakesNoDifference(t *testing.T) {
+	visibly := visibly
+	model := visibly.ToModel()
+	fine, wrong, less := 0, 0, 0
+	for seed := range 20_000 {
+		d := dice(seed).of("told")
+		all := []porcupine.Operation{{Input: asked{"w", starts{}}, Output: started{"r", false}, Call: 0, Return: 1}}
+		for i := range 3 + d.of("many").below(6) {
+			d := d.of("ask", i)
+			op := porcupine.Operation{ClientId: i + 1, Call: int64(2 + 2*i), Return: int64(3 + 2*i + d.of("long").below(6))}
+			n := d.of("n").below(2)
+			what := []asked{{"w", starts{}}, {"w", signals{n}}, {"w", updates{n}}, {"w", updates{n}}, {"w", results{}}, {"w", asksForEnd{}}}[d.of("what").below(6)]
+			op.Input = what
+			switch answers := map[any]any{starts{}: started{"r", true}, signals{n}: nil, updates{n}: 1 + d.of("count").below(2),
+				results{}: ending{status: []core.Status{core.StatusCompleted, core.StatusCanceled}[d.of("end").below(2)]}, asksForEnd{}: nil}; {
+			case d.of("lost").oneIn(2):
+				op.Output, op.Return = errCrashed, never
+			case d.of("closed").oneIn(8):
+				op.Output = store.ErrClosed
+			default:
+				op.Output = answers[what.what]
+			}
+			all = append(all, op)
+		}
+		some := telling(all)
+		want, got := porcupine.CheckOperations(model, all), porcupine.CheckOperations(model, some)
+		if want != got {
+			t.Fatalf("seed %d: %v of all, %v of what is left: %v", seed, want, got, all)
+		}
+		if len(some) < len(all) {
+			less++
+		}
+		if want {
+			fine++
+		} else {
+			wrong++
+		}
+	}
+	if fine < 1000 || wrong < 1000 || less < 1000 {
+		t.Errorf("%d histories are fine, %d wrong, of %d something was left out", fine, wrong, less)
 	}
 }
 
