@@ -1,7 +1,6 @@
 package api
 
 import (
-	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -11,7 +10,6 @@ func scheduleEndpoints() []endpoint {
 	return []endpoint{
 		list(&listing.Schedules, func(all []view.Schedule) scheduleList { return scheduleList{all} }),
 		define("GET /api/schedules/{name}", "describeSchedule", "Describe a schedule with its fires.", "schedules show", describeSchedule),
-		define("PUT /api/schedules/{name}", "setSchedule", "Create a schedule, or set what it does. The same again changes nothing.", "schedules create, schedules update", setSchedule).writes().values(),
 	}
 }
 
@@ -21,10 +19,4 @@ type scheduleList struct {
 
 func describeSchedule(c *call, _, _ none) (*view.Schedule, error) {
 	return ops.DescribeSchedule(c.Context(), c.e, c.PathValue("name"))
-}
-
-type scheduleBody struct{ command.ScheduleSetting }
-
-func setSchedule(c *call, _ none, b scheduleBody) (command.ScheduleSet, error) {
-	return b.Set(c.ask(c.Context()))
 }

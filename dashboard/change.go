@@ -19,7 +19,6 @@ import (
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/web"
-	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -59,6 +58,7 @@ type changeForm struct {
 	About        linked
 	Kind, Op     string
 	Name         string
+	Makes        bool   // it makes a new one: the form asks for its name
 	Problem      string // why the change cannot be or was not made
 	Fields       []entry
 	Asks         string // the button that leads to the second step; empty if there is nothing to enter
@@ -144,6 +144,9 @@ func (q *request) changeForm(v url.Values, problem error) (any, error) {
 		Key: rand.Text(),
 	}
 	f.About = about(c.On, f.Name)
+	if f.Makes = c.Makes != "" && v.Has("new"); f.Makes {
+		f.Title, f.Button, f.About = c.Makes, c.Makes, linked{"", link(string(c.On) + "s")}
+	}
 	if q.Method == http.MethodPost { // the form is shown again
 		f.Key = cmp.Or(v.Get("request"), f.Key)
 	}
@@ -189,6 +192,9 @@ func (f *changeForm) ask(q *request, c *command.Command, v url.Values) error {
 	_, answers := command.WaitOf(shown)
 	if f.Post = answers && !c.Reads; answers {
 		form.Button = c.Label
+	}
+	if f.Makes && entered != nil && f.Name == "" {
+		return &wrongField{"The name is missing. Choose one that says what it is for: it begins the IDs of the workflows."}
 	}
 	if len(f.Fields) > 0 {
 		f.Asks = cmp.Or(form.Button, "Show what it means")
@@ -253,7 +259,7 @@ func (q *request) entered(c *command.Command, err *error) bool {
 		*err = wrong
 		return true
 	}
-	return web.Is[*view.InputError](*err) || web.Is[*wrongField](*err) || web.Is[*schedule.SpecError](*err)
+	return web.Is[*view.InputError](*err) || web.Is[*wrongField](*err)
 }
 
 // makeChange makes the change of the second form.
@@ -298,6 +304,8 @@ func makeChange(q *request) (any, error) {
 	switch {
 	case c.Gone:
 		q.redirect = string(link(string(c.On)+"s", "deleted", name))
+	case c.Makes != "" && form.Has("new"): // it need not have a page before an engine serves it
+		q.redirect = string(link(string(c.On)+"s", "done", c.Name, "name", name))
 	case c.On == command.Runs || c.On == command.Workflow:
 		q.redirect = string(runLink(cmp.Or(effect.Run, name), "").Link)
 	default:
@@ -315,6 +323,9 @@ func doneText(q *request, on command.On) string {
 	who := "the engine that serves the " + string(on) + " sees"
 	if on == command.Canary {
 		who = "the nodes of the group see"
+	}
+	if c.Makes != "" {
+		return "What " + string(on) + " " + q.URL.Query().Get("name") + " does is on record, and is so as soon as " + who + " it."
 	}
 	return strings.ToUpper(c.Label[:1]) + c.Label[1:] + ": it is on record, and is so as soon as " + who + " it."
 }

@@ -52,6 +52,9 @@ func TestF42_EveryRouteHasACommand(t *testing.T) {
 			for _, c := range changes() {
 				line, _, _ := strings.Cut(c.Line(), " --") // one command sets and ends the canary
 				text := c.Label
+				if c.Makes != "" {
+					text = c.Makes + ", " + c.Label
+				}
 				if c.On != command.Canary {
 					text += strings.ReplaceAll(fmt.Sprintf(", of a %s", c.On), "a activity", "an activity")
 				}

@@ -124,6 +124,7 @@ func everyPage(id, step, gate, schedule string) []struct{ name, path string } {
 		{"ledger", string(link("ledger", "since", "30d"))}, {"ledger-step", string(link("ledger", "since", "30d", "activity", step))},
 		{"gates", "gates"}, {"gate", string(link("gate", "name", gate))}, {"gate-edit", string(link("change", "kind", "gate", "do", "edit", "name", gate))},
 		{"schedules", "schedules"}, {"schedule", string(link("schedule", "name", schedule))},
+		{"schedule-set", string(link("change", "kind", "schedule", "do", "set", "name", schedule))},
 		{"schedule-trigger", string(link("change", "kind", "schedule", "do", "trigger", "name", schedule))},
 		{"nodes", "nodes?all=yes"}, {"policy", "policy"}, {"policy-explained", "policy?policy=%5Bretry:%205%5D"}, {"lab", "lab?policy=%5Bretry:%205%5D"},
 		{"audit", "audit?since=30d"},

@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/param"
+	"github.com/perdure/perdure/schedule"
 )
 
 // entry is a field of a form: a parameter of a command.
@@ -63,7 +64,11 @@ func enter(c *command.Command, params, shown any, entered url.Values) error {
 		if p.NoForm || !entered.Has(p.Flag) && !unsent {
 			continue
 		}
-		if p.Optional() && p.Need == "" && text == p.Text(shown) {
+		asShown := text == p.Text(shown)
+		if c.Makes != "" { // it is set as a whole
+			asShown = text == ""
+		}
+		if p.Optional() && p.Need == "" && asShown {
 			continue
 		}
 		for line := range p.Lines(text) {
@@ -78,6 +83,10 @@ func enter(c *command.Command, params, shown any, entered url.Values) error {
 // wrongInput says what is wrong with what a person entered, by the names of the form; nil if it is
 // something else.
 func wrongInput(c *command.Command, err error) error {
+	if spec, ok := errors.AsType[*schedule.SpecError](err); ok {
+		label := param.Field(c.Params, spec.Field).Label
+		return &wrongField{"The " + strings.ToLower(label[:1]) + label[1:] + " " + spec.Problem + "."}
+	}
 	w, ok := errors.AsType[*param.Wrong](err)
 	if !ok {
 		return nil

@@ -103,7 +103,7 @@ func TestF33_LargeRuns(t *testing.T) {
 		"history?id=attempts", "history?id=events&after=" + last, "run?id=crowd", "history?id=crowd", "tree?id=crowd",
 		string(link("gate", "name", worst)), string(link("schedule", "name", worst)),
 		string(link("change", "kind", "gate", "do", "edit", "name", worst)), string(link("change", "kind", "gate", "do", "pause", "name", worst)),
-		string(link("change", "kind", "schedule", "do", "trigger", "name", worst)),
+		string(link("change", "kind", "schedule", "do", "trigger", "name", worst)), string(link("change", "kind", "schedule", "do", "set", "name", worst)),
 		"workflows", "change?kind=workflow&do=start&name=big&like=bytes",
 	}
 	for _, p := range pages {

@@ -13,8 +13,10 @@ import (
 
 // schedulesPage is the list of schedules.
 type schedulesPage struct {
-	Rows []*scheduleRow
-	More int
+	Done    string
+	Buttons []button
+	Rows    []*scheduleRow
+	More    int
 }
 
 // scheduleRow is a schedule with its state.
@@ -44,7 +46,11 @@ func schedules(q *request) (any, error) {
 		}
 		return cmp.Compare(rank(&a), rank(&b))
 	})
-	p := &schedulesPage{More: max(0, len(all)-maxSchedules)}
+	p := &schedulesPage{More: max(0, len(all)-maxSchedules), Done: doneText(q, command.Schedule)}
+	if q.operator() {
+		set := command.Find(command.Schedule, "set")
+		p.Buttons = []button{{Label: set.Makes, Says: set.Makes, Link: link("change", "kind", string(set.On), "do", set.Name, "new", "yes")}}
+	}
 	for i := range all[:len(all)-p.More] {
 		p.Rows = append(p.Rows, rowOfSchedule(&all[i]))
 	}
@@ -96,7 +102,7 @@ func showSchedule(q *request) (any, error) {
 		p.Fired = runLink(id, "")
 	}
 	if q.operator() {
-		names := []string{"trigger", "backfill", "pause", "delete"}
+		names := []string{"trigger", "backfill", "pause", "set", "delete"}
 		if s.Paused != nil {
 			names[2] = "resume"
 		}

@@ -38,6 +38,7 @@ type (
 	plainAttempt       Attempt
 	plainCallAttempts  CallAttempts
 	plainGate          Gate
+	plainSchedule      Schedule
 	plainActivityStats ActivityStats
 	plainHourStats     HourStats
 	plainWorkflowStats WorkflowStats
@@ -100,6 +101,20 @@ func (g Gate) MarshalJSON() ([]byte, error) { return json.Marshal(g.json()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (g *Gate) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, g.json()) }
+
+func (s *Schedule) json() any {
+	return &struct {
+		*plainSchedule
+		RunTimeout   *span `json:"run_timeout,omitzero"`
+		ChainTimeout *span `json:"chain_timeout,omitzero"`
+	}{(*plainSchedule)(s), (*span)(&s.RunTimeout), (*span)(&s.ChainTimeout)}
+}
+
+// MarshalJSON writes durations as text.
+func (s Schedule) MarshalJSON() ([]byte, error) { return json.Marshal(s.json()) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (s *Schedule) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, s.json()) }
 
 func (s *ActivityStats) json() any {
 	return &struct {

@@ -18,7 +18,7 @@ import (
 // shown are the types that are written as JSON and have times or durations somewhere. The
 // test finds out if one is missing.
 var shown = []any{
-	view.Attempt{}, view.FoundAttempt{}, view.CallAttempts{}, view.Gate{}, view.ActivityStats{}, view.HourStats{}, view.WorkflowStats{}, view.TrialNumbers{}, view.TrialLoad{},
+	view.Attempt{}, view.FoundAttempt{}, view.CallAttempts{}, view.Gate{}, view.Schedule{}, view.ActivityStats{}, view.HourStats{}, view.WorkflowStats{}, view.TrialNumbers{}, view.TrialLoad{},
 }
 
 // TestF14_DurationsAreTextAndComeBack: each view with a duration writes it as

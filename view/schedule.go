@@ -3,18 +3,29 @@ package view
 import (
 	"time"
 
+	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/schedule"
 )
 
 // Schedule is a schedule with its fires.
 type Schedule struct {
-	Name     string        `json:"name"`             // unique in its group
-	Spec     schedule.Spec `json:"spec"`             // when it fires
-	Workflow string        `json:"workflow"`         // name of the definition that it starts
-	Input    Payload       `json:"input,omitzero"`   // of the runs that it starts
-	Memo     Payload       `json:"memo,omitzero"`    // of the runs that it starts, see workflow.Memo
-	Set      time.Time     `json:"set"`              // when it was created or changed
-	Paused   *Pause        `json:"paused,omitempty"` // who paused the schedule, nil if it is not paused
+	Name     string        `json:"name"`           // unique in its group
+	Spec     schedule.Spec `json:"spec"`           // when it fires
+	Workflow string        `json:"workflow"`       // name of the definition that it starts
+	Input    Payload       `json:"input,omitzero"` // of the runs that it starts
+	Memo     Payload       `json:"memo,omitzero"`  // of the runs that it starts, see workflow.Memo
+	Set      time.Time     `json:"set"`            // when it was created or changed
+
+	// Of the runs that it starts, see the options of package workflow; zero where it says nothing.
+	Priority     int               `json:"priority,omitempty"`      // from -1000 to 1000: waiting calls of higher ones go first
+	Key          string            `json:"key,omitempty"`           // where runs and calls wait, keys take turns
+	Weight       int               `json:"weight,omitempty"`        // of the key, 0 for 1
+	Attributes   map[string]string `json:"attributes,omitempty"`    // by which they are found
+	Retry        *retry.Policy     `json:"retry,omitempty"`         // by which a run that fails is started again; nil: that of the code
+	RunTimeout   time.Duration     `json:"run_timeout,omitempty"`   // limits each run
+	ChainTimeout time.Duration     `json:"chain_timeout,omitempty"` // limits all runs of a chain together
+
+	Paused *Pause `json:"paused,omitempty"` // who paused the schedule, nil if it is not paused
 	// Problem says why the schedule cannot fire: for example, its node does not know
 	// the time zone. It is empty if the schedule can.
 	Problem string `json:"problem,omitempty"`

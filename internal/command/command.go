@@ -37,6 +37,7 @@ type Command struct {
 	On      On
 	Name    string // as the audit has it
 	Label   string // on buttons
+	Makes   string // the label where a new one is made of what it is done to; empty if it makes none
 	Did     string // what was done, as in "7 retried" and "the gate is paused"
 	Short   string // what it does, in the imperative
 	Means   string // what comes of it, in sentences

@@ -11,6 +11,7 @@ import (
 )
 
 var scheduleCommands = []Command{
+	setSchedule,
 	triggerSchedule,
 	backfillSchedule,
 	Row(Command{

@@ -140,6 +140,8 @@ func scheduleOf(t *core.Timetable) *view.Schedule {
 	d := t.Detail()
 	s := &view.Schedule{
 		Name: t.Name(), Spec: record.ScheduleSpec(&d.Spec), Workflow: d.Spec.Workflow, Input: payload(d.Spec.Input), Memo: payload(d.Spec.Memo),
+		Priority: d.Spec.Priority, Key: d.Spec.Key, Weight: d.Spec.Weight, Attributes: d.Spec.Attributes, Retry: d.Spec.Retry,
+		RunTimeout: d.Spec.RunTimeout, ChainTimeout: d.Spec.ChainTimeout,
 		Set: at(d.Set), Problem: d.Problem, Started: d.Started, Skipped: d.Skipped, Missed: d.Missed,
 		Paused: pause(d.Pause), Log: logOf("schedule", t.Name(), t.Log()),
 	}

@@ -75,6 +75,16 @@ func Find(t reflect.Type, name string) *Param {
 	return nil
 }
 
+// Field returns the parameter that a field of a struct is, nil if there is none.
+func Field(t reflect.Type, name string) *Param {
+	for _, p := range Of(t) {
+		if p.field.Name == name {
+			return &p
+		}
+	}
+	return nil
+}
+
 // Plain is the help without braces.
 func (p *Param) Plain() string { return Plain(p.Help) }
 
@@ -115,6 +125,9 @@ func (p *Param) value(of any) reflect.Value {
 
 // Given reports whether the struct has it.
 func (p *Param) Given(of any) bool { return !p.value(of).IsZero() }
+
+// Copy sets the value of one struct to that of another.
+func (p *Param) Copy(from, to any) { p.value(to).Set(p.value(from)) }
 
 // Text is the value as text, as a form shows it; a zero is empty.
 func (p *Param) Text(of any) string {

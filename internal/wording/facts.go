@@ -52,15 +52,7 @@ func RunFacts(d *view.Description) []Fact {
 	} else {
 		all = append(all, Fact{Name: "run deadline", At: d.RunDeadline, Due: true}, Fact{Name: "deadline", At: d.ChainDeadline, Due: true})
 	}
-	if d.Priority != 0 {
-		all = append(all, Fact{Name: "priority", Text: strconv.Itoa(d.Priority)})
-	}
-	if d.Key != "" {
-		all = append(all, Fact{Name: "key", Text: Key(d.Key, d.Weight)})
-	}
-	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
-		all = append(all, Fact{Name: "attribute", Text: name + "=" + d.Attributes[name]})
-	}
+	all = append(all, runSettings(d.Priority, d.Key, d.Weight, d.Attributes)...)
 	return nonEmpty(append(all, Fact{Name: "trace", Text: d.Trace})...)
 }
 
@@ -104,8 +96,32 @@ func ScheduleFacts(s *view.Schedule) []Fact {
 	if s.Spec.Jitter > 0 {
 		all = append(all, Fact{Name: "jitter", Text: human.Exact(s.Spec.Jitter)})
 	}
+	all = append(all, runSettings(s.Priority, s.Key, s.Weight, s.Attributes)...)
+	if s.RunTimeout > 0 {
+		all = append(all, Fact{Name: "run timeout", Text: human.Exact(s.RunTimeout)})
+	}
+	if s.ChainTimeout > 0 {
+		all = append(all, Fact{Name: "chain timeout", Text: human.Exact(s.ChainTimeout)})
+	}
+	if s.Retry != nil {
+		all = append(all, Fact{Name: "retry", Text: s.Retry.String()})
+	}
 	return append(all,
 		Fact{Name: "catch-up", Text: human.Exact(cmp.Or(s.Spec.CatchUp, schedule.DefaultCatchUp)), Note: "how late a fire may be after a downtime"},
 		Fact{Name: "started", Text: human.Count(int(s.Started))}, Fact{Name: "skipped", Text: human.Count(int(s.Skipped)), Note: "because of overlap or a pause"},
 		Fact{Name: "missed", Text: human.Count(int(s.Missed)), Note: "no node was up in time"}, Fact{Name: "set", At: &s.Set})
+}
+
+// runSettings say what is set for a run, or for those that a schedule starts.
+func runSettings(priority int, key string, weight int, attributes map[string]string) (all []Fact) {
+	if priority != 0 {
+		all = append(all, Fact{Name: "priority", Text: strconv.Itoa(priority)})
+	}
+	if key != "" {
+		all = append(all, Fact{Name: "key", Text: Key(key, weight)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		all = append(all, Fact{Name: "attribute", Text: name + "=" + attributes[name]})
+	}
+	return all
 }

@@ -19,10 +19,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// tabled returns the commands of the table that are done to one thing.
+// tabled returns the commands of the table that are done to one thing. Those that make one are
+// written out, because they take files.
 func tabled(scr *screen, db *source, on ...command.On) (all []*cobra.Command) {
 	for _, c := range command.Single(on...) {
-		all = append(all, ofTable(scr, db, c))
+		if c.Makes == "" {
+			all = append(all, ofTable(scr, db, c))
+		}
 	}
 	return all
 }

@@ -15,20 +15,21 @@ import (
 
 // onlyHere are the commands that no address stands for, and why.
 var onlyHere = map[string]string{
-	"copy":       "opens two databases, of which no server serves one",
-	"export":     "writes a file; over HTTP: the record of a run",
-	"import":     "reads a file into a database that no engine serves",
-	"check-code": "replays runs with the code of a program, which the server does not have",
-	"dashboard":  "is the server",
-	"demo":       "starts and kills processes on this machine",
-	"flow check": "reads files",
-	"flow fmt":   "rewrites files",
-	"flow run":   "runs an engine; over HTTP: start, then wait for the result",
-	"flow serve": "is an engine",
-	"flow test":  "reads files and runs nothing durable",
-	"migrate":    "changes the schema, for which servers have no rights",
-	"torture":    "starts and kills processes on this machine",
-	"version":    "is about the command",
+	"copy":             "opens two databases, of which no server serves one",
+	"export":           "writes a file; over HTTP: the record of a run",
+	"import":           "reads a file into a database that no engine serves",
+	"check-code":       "replays runs with the code of a program, which the server does not have",
+	"dashboard":        "is the server",
+	"demo":             "starts and kills processes on this machine",
+	"flow check":       "reads files",
+	"flow fmt":         "rewrites files",
+	"flow run":         "runs an engine; over HTTP: start, then wait for the result",
+	"flow serve":       "is an engine",
+	"flow test":        "reads files and runs nothing durable",
+	"migrate":          "changes the schema, for which servers have no rights",
+	"schedules update": "reads the schedule, and sets it with what is to be another: see its addresses",
+	"torture":          "starts and kills processes on this machine",
+	"version":          "is about the command",
 }
 
 // TestF30_EveryCommandHasAnAddress holds the table of docs/http.md to the commands and to

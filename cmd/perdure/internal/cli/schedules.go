@@ -1,8 +1,9 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
+	"reflect"
 	"strings"
 
 	"github.com/perdure/perdure"
@@ -11,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/listing"
+	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/schedule"
@@ -46,33 +48,39 @@ forward, a time that is skipped fires at the change.`,
   perdure schedules create sweep sweep '{"limit": 100}' --every 15m --overlap buffer_one`,
 		Args: arguments,
 	}
-	set, fires, actions, given := scheduleFlags(scr, cmd)
+	flags := scheduleFlags(scr, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		var err error
-		if set.Spec, err = fires.over(schedule.Spec{}); err != nil {
-			return err
-		}
 		input := "null"
 		if len(args) == 3 {
 			input = args[2]
 		}
-		if input, err = given(input, len(args) == 3); err != nil {
+		input, err := flags.input(input, len(args) == 3)
+		if err != nil {
 			return err
 		}
-		if set.Workflow, input, err = scheduled(scr, db, args[1], input, *actions); err != nil {
+		workflow, input, err := scheduled(scr, db, args[1], input, *flags.actions)
+		if err != nil {
 			return err
 		}
-		return setSchedule(scr, db, cmd.Context(), args[0], input, set)
+		return flags.set(scr, db, cmd, args[0], workflow, input, command.ScheduleSetting{})
 	}
 	return cmd
 }
 
-// scheduleFlags adds the flags that say what a schedule starts, and when.
-func scheduleFlags(scr *screen, cmd *cobra.Command) (set *command.ScheduleSetting, fires *firing, actions *[]string, input func(argument string, given bool) (string, error)) {
-	set, fires = &command.ScheduleSetting{}, &firing{}
-	addParams(scr, cmd, fires, "")
-	addParams(scr, cmd, &set.RunSettings, "")
-	return set, fires, otherActions(cmd), inputFlag(cmd.Flags())
+// scheduleSetting are the flags that say what a schedule starts, and when.
+type scheduleSetting struct {
+	spec    specText
+	given   command.ScheduleSetting
+	actions *[]string
+	input   func(argument string, given bool) (string, error)
+}
+
+func scheduleFlags(scr *screen, cmd *cobra.Command) *scheduleSetting {
+	f := &scheduleSetting{}
+	cmd.Flags().Var(&f.spec, "spec", "begin with this `object`, as \"perdure schedules show NAME -o json\" has it; other flags change it")
+	addParams(scr, cmd, &f.given, "")
+	f.actions, f.input = otherActions(cmd), inputFlag(cmd.Flags())
+	return f
 }
 
 // otherActions adds the flag for the actions of flow files that only other programs have.
@@ -106,8 +114,7 @@ func updateScheduleCommand(scr *screen, db *source) *cobra.Command {
 		Use:   "update NAME [WORKFLOW|FILE [JSON]]",
 		Short: "Change what a schedule starts, or when",
 		Long: `Change a schedule: the workflow or flow file that it starts, its input, or its times.
-What is not given stays, except --priority, --attribute and the timeouts, which are set
-as given. Open runs continue unchanged.
+What is not given stays. Open runs continue unchanged.
 
 The command reads the schedule as "perdure schedules show" does. While no engine serves
 the group, an earlier change does not show yet: repeat it together with the new one.`,
@@ -117,9 +124,9 @@ the group, an earlier change does not show yet: repeat it together with the new 
 		Args:              arguments,
 		ValidArgsFunction: db.completeArgument(scheduleNames),
 	}
-	set, fires, actions, given := scheduleFlags(scr, cmd)
+	flags := scheduleFlags(scr, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		input, err := given("", len(args) == 3)
+		input, err := flags.input("", len(args) == 3)
 		if err != nil {
 			return err
 		}
@@ -137,16 +144,15 @@ the group, an earlier change does not show yet: repeat it together with the new 
 		if err != nil {
 			return err
 		}
-		if set.Spec, err = fires.over(old.Spec); err != nil {
+		workflow, input, err := rescheduled(scr, db, old, args[1:], *flags.actions)
+		if err != nil {
 			return err
 		}
-		if set.Workflow, input, err = rescheduled(scr, db, old, args[1:], *actions); err != nil {
-			return err
+		now, err := command.SettingOf(old)
+		if wrong, is := errors.AsType[*param.Wrong](err); is && (wrong.Param == "input") != (len(args) > 1) {
+			return wrongParam(&now, err)
 		}
-		if set.Memo == nil && !old.Memo.Absent() {
-			set.Memo = old.Memo.JSON
-		}
-		return setSchedule(scr, db, cmd.Context(), args[0], input, set)
+		return flags.set(scr, db, cmd, args[0], workflow, input, now)
 	}
 	return cmd
 }
@@ -171,30 +177,59 @@ func rescheduled(scr *screen, db *source, old *view.Schedule, args, actions []st
 	return scheduled(scr, db, args[0], input, actions)
 }
 
-// setSchedule creates a schedule, or sets what it does.
-func setSchedule(scr *screen, db *source, ctx context.Context, name, input string, set *command.ScheduleSetting) (err error) {
+// set creates a schedule, or sets what it does: what it did, with what the flags say over that.
+func (f *scheduleSetting) set(scr *screen, db *source, cmd *cobra.Command, name, workflow, input string, set command.ScheduleSetting) (err error) {
+	if set.Workflow = workflow; f.spec.given {
+		set.Firing = command.Firing(f.spec.spec)
+	}
 	if set.Input, err = scr.jsonValue("input of the workflow", input); err != nil {
 		return err
+	}
+	changed := cmd.Flags().Changed
+	switch { // one takes the place of the other
+	case changed("cron"):
+		set.Every, set.Offset = 0, 0
+	case changed("every"):
+		set.Cron, set.TimeZone = "", ""
+	}
+	for _, p := range param.Of(reflect.TypeFor[command.ScheduleSetting]()) {
+		if p.Arg == "" && changed(p.Flag) {
+			p.Copy(&f.given, &set)
+		}
 	}
 	var file flow.Program
 	if set.Workflow == flow.Workflow.Name() && json.Unmarshal(set.Input, &file) == nil {
 		nameFile(&set.RunSettings, file.Name)
 	}
-	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		s, err := set.Set(&command.Ask{Ctx: ctx, Engine: e, Name: name, Now: scr.env.Now()})
-		if err != nil {
-			return err
-		}
-		return scr.show(s, func() error {
-			scr.printf("Schedule %s starts workflow %s. Next times:\n", name, s.Workflow)
-			for _, at := range s.Next {
-				scr.printf("  %s (%s)\n", human.Time(at), human.When(at, scr.env.Now()))
-			}
-			scr.warn(s.Warning)
-			return nil
-		})
-	})
+	if err := schedule.Spec(set.Firing).Validate(); err != nil {
+		return usage("See: perdure schedules create --help", "%s", human.Sentence(scheduleWords.Replace(err.Error())))
+	}
+	return carryOut(scr, db, cmd.Context(), &use{Command: command.Find(command.Schedule, "set"), params: &set}, name)
 }
+
+// scheduleWords replaces the field names of a schedule by the flags.
+var scheduleWords = strings.NewReplacer("schedule: ", "", "Cron", "--cron", "TimeZone", "--zone", "Every", "--every",
+	"Offset", "--offset", "Jitter", "--jitter", "CatchUp", "--catch-up", "Overlap", "--overlap")
+
+// specText is a schedule's spec in JSON.
+type specText struct {
+	spec  schedule.Spec
+	given bool
+}
+
+// Set implements the flag.
+func (s *specText) Set(text string) error {
+	s.given = true
+	if err := json.Unmarshal([]byte(text), &s.spec); err != nil {
+		return param.Bad("spec", "see: perdure schedules show NAME -o json", "is not a spec: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+func (s *specText) String() string { return "" }
+
+// Type returns the name of the value in the help.
+func (s *specText) Type() string { return "object" }
 
 func scheduleTable(scr *screen, all []view.Schedule) error {
 	table := scr.table("SCHEDULE", "TIMES", "WORKFLOW", "NEXT", "OPEN", "LAST")
