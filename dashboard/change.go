@@ -325,7 +325,7 @@ func doneText(q *request, on command.On) string {
 		who = "the nodes of the group see"
 	}
 	if c.Makes != "" {
-		return "What " + string(on) + " " + q.URL.Query().Get("name") + " does is on record, and is so as soon as " + who + " it."
+		return "The " + string(on) + " " + q.URL.Query().Get("name") + " is on record, and does what you set as soon as " + who + " it."
 	}
 	return strings.ToUpper(c.Label[:1]) + c.Label[1:] + ": it is on record, and is so as soon as " + who + " it."
 }

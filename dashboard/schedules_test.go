@@ -68,7 +68,7 @@ func TestE49_ASchedulesForms(t *testing.T) {
 	send("form.ask button")
 	says("main", "There is no schedule of that name yet.", "Its next times: ")
 	send("main form[method=post] button")
-	says("main [role=status]", "What schedule hourly does is on record")
+	says("main [role=status]", "The schedule hourly is on record")
 	made, err := ops.DescribeSchedule(t.Context(), eng, "hourly")
 	must(t, err)
 	if made.Spec.Every != time.Hour || made.Workflow != c.workflow.Name() || !strings.Contains(string(made.Input.JSON), "kettle") {
