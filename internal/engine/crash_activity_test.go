@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -200,6 +201,50 @@ func TestE3_CallsThatCrashOneAtATime(t *testing.T) {
 			if c := onlyCall(t, e, fmt.Sprint("ends ", n)); c.State != view.CallQueued || c.ActivityPaused == nil {
 				t.Fatalf("call %d is %s, %+v", n, c.State, c.ActivityPaused)
 			}
+		}
+	})
+}
+
+// TestE3_WhatSurvivesWhileItsNodeDrains: a call that is tried alone, because its process died with
+// it, survives while its node stops. That is on record, so no node has to try others of its activity.
+func TestE3_WhatSurvivesWhileItsNodeDrains(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		f := newFatality(w)
+		e := f.start()
+		begin(t, e, f.ends, "charged", 1)
+		for range 2 { // the first time others could have been to blame
+			pass(time.Second)
+			w.kill(e)
+			e = f.start()
+		}
+		pass(time.Second)
+		w.kill(e)
+		runs, over := make(chan bool, 1), make(chan bool)
+		f.deadly = func(int) bool {
+			runs <- true
+			<-over
+			return false
+		}
+		e = f.start()
+		<-runs
+		stopped := make(chan bool)
+		go func() {
+			defer close(stopped)
+			if err := e.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}()
+		pass(time.Second)
+		close(over)
+		<-stopped
+		db, err := w.bare.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		log, err := db.Switches(t.Context(), "", 0)
+		if err != nil || len(log) == 0 || !strings.HasPrefix(log[len(log)-1].Request, "survived") {
+			t.Errorf("the log of switches is %+v, %v", log, err)
 		}
 	})
 }

@@ -401,7 +401,6 @@ func (e *Engine) drain() {
 	e.life.phase = draining
 	e.member.Drain()
 	e.dispatcher.slots.Close()
-	e.suspicion.End()
 }
 
 // Kill stops the engine's goroutines and evicts all residents. Without Stop it ends the engine as a
