@@ -53,8 +53,8 @@ type ScheduleSet struct {
 	DryRun   bool          `json:"dry_run,omitempty" doc:"nothing was set"`
 }
 
-// SettingOf is what a schedule is set to. The error is about what no person can be shown.
-func SettingOf(s *view.Schedule) (p ScheduleSetting, err error) {
+// SettingOf is what a schedule is set to, and what of that cannot be read here.
+func SettingOf(s *view.Schedule) (p ScheduleSetting, unread []*param.Wrong) {
 	p = ScheduleSetting{Workflow: s.Workflow, Firing: Firing(s.Spec), RunSettings: RunSettings{
 		Priority: s.Priority, Key: s.Key, Weight: s.Weight, RunTimeout: param.Span(s.RunTimeout), ChainTimeout: param.Span(s.ChainTimeout), Attributes: s.Attributes,
 	}}
@@ -67,10 +67,10 @@ func SettingOf(s *view.Schedule) (p ScheduleSetting, err error) {
 		to   *json.RawMessage
 	}{{"input", s.Input, &p.Input}, {"memo", s.Memo, &p.Memo}} {
 		if *value.to = value.from.JSON; value.from.JSON == nil && !value.from.Absent() {
-			err = param.Bad(value.what, "give another one", "of the schedule is no JSON that can be read here")
+			unread = append(unread, param.Bad(value.what, "give another one", "of the schedule is no JSON that can be read here"))
 		}
 	}
-	return p, err
+	return p, unread
 }
 
 func (p *ScheduleSetting) of(string) {
@@ -141,11 +141,15 @@ func proposeSchedule(a *Ask, p *ScheduleSetting) (Form, error) {
 	if errors.Is(err, perdure.ErrNotFound) { // it is to be made
 		return form, nil
 	}
-	if err == nil {
-		*p, err = SettingOf(s)
+	if err != nil {
+		return form, err
 	}
-	if n := len(p.Input) + len(p.Memo); err == nil && n > mostInForm {
-		err = param.Bad("input", "change it from the command line: perdure schedules update "+human.ShellWord(a.Name), "has %s bytes, which is too much for a form", human.Count(n))
+	var unread []*param.Wrong
+	if *p, unread = SettingOf(s); len(unread) > 0 {
+		return form, unread[0]
 	}
-	return form, err
+	if n := len(p.Input) + len(p.Memo); n > mostInForm {
+		return form, param.Bad("input", "change it from the command line: perdure schedules update "+human.ShellWord(a.Name), "has %s bytes, which is too much for a form", human.Count(n))
+	}
+	return form, nil
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"reflect"
 	"strings"
 
@@ -144,13 +143,15 @@ the group, an earlier change does not show yet: repeat it together with the new 
 		if err != nil {
 			return err
 		}
+		now, unread := command.SettingOf(old)
+		for _, wrong := range unread {
+			if given := len(args) == 3; wrong.Param == "memo" && !cmd.Flags().Changed("memo") || wrong.Param == "input" && !given {
+				return wrongParam(&now, wrong)
+			}
+		}
 		workflow, input, err := rescheduled(scr, db, old, args[1:], *flags.actions)
 		if err != nil {
 			return err
-		}
-		now, err := command.SettingOf(old)
-		if wrong, is := errors.AsType[*param.Wrong](err); is && (wrong.Param == "input") != (len(args) > 1) {
-			return wrongParam(&now, err)
 		}
 		return flags.set(scr, db, cmd, args[0], workflow, input, now)
 	}
