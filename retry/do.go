@@ -50,8 +50,12 @@ func Do(ctx context.Context, policy Policy, fn func(context.Context) error, opts
 		!policy.asksNothing() || !policy.boundsValid() || !policy.Backoff.common() || !policy.Jitter.common() {
 		return doFully(ctx, &policy, fn, opts)
 	}
+	var first time.Time
+	if policy.bounded() {
+		first = time.Now()
+	}
 	if err := invoke(ctx, fn); err != nil {
-		return doAgain(ctx, &policy, fn, err)
+		return doAgain(ctx, &policy, fn, first, err)
 	}
 	return nil
 }
@@ -63,13 +67,13 @@ func Do(ctx context.Context, policy Policy, fn func(context.Context) error, opts
 
 // asksNothing reports whether the policy has no lists, rules and timeouts.
 func (p *Policy) asksNothing() bool {
-	return int64(len(p.Rules)|len(p.Retryable)|len(p.NonRetryable))|int64(p.AttemptTimeout|p.HeartbeatTimeout|p.Within)|
+	return int64(len(p.Rules)|len(p.Retryable)|len(p.NonRetryable))|int64(p.AttemptTimeout|p.HeartbeatTimeout)|
 		int64(p.OnTimeout)|int64(p.OnExhausted)|int64(p.OnUnknown) == 0
 }
 
 // boundsValid reports whether the other numbers of the policy are valid.
 func (p *Policy) boundsValid() bool {
-	return int64(p.MaxAttempts|p.CrashLimit)|int64(p.QueueTimeout|p.MaxServerDelay) >= 0 && p.MaxAttempts < Unlimited
+	return int64(p.MaxAttempts|p.CrashLimit)|int64(p.QueueTimeout|p.MaxServerDelay|p.Within) >= 0 && p.MaxAttempts < Unlimited
 }
 
 // common recognizes the default, None, Fixed, and an exponential backoff with a Max.
@@ -86,8 +90,8 @@ func (j *Jitter) common() bool {
 }
 
 // doAgain continues with a call without options whose first attempt failed.
-func doAgain(ctx context.Context, p *Policy, fn func(context.Context) error, err error) error {
-	c := call{parent: ctx, limit: p.AttemptLimit()}
+func doAgain(ctx context.Context, p *Policy, fn func(context.Context) error, first time.Time, err error) error {
+	c := call{parent: ctx, limit: p.AttemptLimit(), first: first}
 	return c.resume(p, fn, err)
 }
 
