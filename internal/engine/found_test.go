@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/faulty"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -156,6 +157,42 @@ func TestE11_AStartThatIsRepeatedWhileItsChainGoesOn(t *testing.T) {
 		}
 		if d := describe(t, e, "chain"); d.RunID != run {
 			t.Errorf("the start names run %s, and %s runs", run, d.RunID)
+		}
+	})
+}
+
+// TestE60_AForkThatIsRepeatedWhileItsChainGoesOn: the answer of a fork is lost, and before it is
+// repeated its chain has gone on and its first run is deleted. It is told the run that it has become.
+func TestE60_AForkThatIsRepeatedWhileItsChainGoesOn(t *testing.T) {
+	inBothModesShared(t, 1, func(t *testing.T, w *world) {
+		var chain workflow.Workflow[int, int]
+		chain = workflow.New("chain", func(wf *workflow.Context, n int) (int, error) {
+			if err := workflow.Sleep(wf, time.Second); err != nil {
+				return 0, err
+			}
+			if n == 0 && workflow.GetInfo(wf).WorkflowID == "fork" {
+				return workflow.ContinueAsNew(wf, chain, n+1)
+			}
+			return n, workflow.Sleep(wf, 48*time.Hour)
+		})
+		c := w.config(chain)
+		c.Retention = view.Retention{Continued: time.Minute}
+		c.SweepEvery = time.Minute
+		e := w.startWith(c)
+		begin(t, e, chain, "source", 0)
+		pass(time.Minute)
+		client := w.open(w.config(chain))
+		plan := w.plans[client]
+		plan.At(plan.Writes()+1, faulty.FailAfter)
+		plan.At(plan.Writes()+2, faulty.CutOff(time.Hour))
+		patient, end := context.WithTimeout(t.Context(), 2*time.Hour)
+		defer end()
+		run, attached, err := client.ForkRun(patient, request.Fork{WorkflowID: "source", NewID: "fork", Call: 2})
+		if err != nil || attached {
+			t.Errorf("run %s, attached: %t, %v", run, attached, err)
+		}
+		if d := describe(t, e, "fork"); d.RunID != run {
+			t.Errorf("the fork names run %s, and %s runs", run, d.RunID)
 		}
 	})
 }
