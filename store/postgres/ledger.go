@@ -168,23 +168,33 @@ func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store
 	var entries []store.LedgerEntry
 	err = h.share(ctx, "Ledger", func(c *conn) error {
 		entries = nil
-		query, args := q.ledger(filter.Limit)
-		err := q.run(ctx, c, query, args, func(r pgx.Rows) error {
-			e, err := scanEntry(r)
-			entries = append(entries, e)
-			return err
-		})
+		read := func(each int) error {
+			entries = nil
+			query, args := q.ledger(filter.Limit, each)
+			return q.run(ctx, c, query, args, func(r pgx.Rows) error {
+				e, err := scanEntry(r)
+				entries = append(entries, e)
+				return err
+			})
+		}
 		if h.distributed {
+			err := read(filter.Limit)
 			entries = newest(entries, filter.Limit, laterFirst)
+			return err
+		}
+		each := few(filter.Limit, h.places(filter.Partitions))
+		err := read(each)
+		if err == nil && each < filter.Limit && exceeds(entries, each, func(e *store.LedgerEntry) int { return e.Partition }) {
+			err = read(filter.Limit)
 		}
 		return err
 	})
 	return entries, err
 }
 
-// ledger returns the query for the latest records. It takes at most the limit from each
+// ledger returns the query for the latest records. It takes at most so many from each
 // partition's end of the index.
-func (q *conditions) ledger(limit int) (query string, args []any) {
+func (q *conditions) ledger(limit, each int) (query string, args []any) {
 	const down = ` ORDER BY a.ended DESC, a.run DESC, a.call DESC, a.number DESC`
 	most := fmt.Sprintf(` LIMIT $%d`, len(q.args)+1)
 	args = append(slices.Clone(q.args), limit)
@@ -192,7 +202,8 @@ func (q *conditions) ledger(limit int) (query string, args []any) {
 		return `SELECT ` + attemptColumns + `, r.workflow_id, r.type FROM (SELECT * FROM perdure.attempts a WHERE ` + q.where + down + most + `) a
 			JOIN perdure.runs r ON r.partition = ` + q.home + ` AND r.id = a.run` + down, args
 	}
-	return `WITH latest AS (SELECT a.* FROM ` + q.places + ` (SELECT * FROM perdure.attempts a WHERE ` + q.where + down + most + `) a` + down + most + `)
+	args = append(args, each)
+	return `WITH latest AS (SELECT a.* FROM ` + q.places + ` (SELECT * FROM perdure.attempts a WHERE ` + q.where + down + fmt.Sprintf(` LIMIT $%d`, len(args)) + `) a` + down + most + `)
 		SELECT ` + attemptColumns + `, r.workflow_id, r.type FROM latest a, LATERAL (
 			SELECT workflow_id, type FROM perdure.runs r WHERE r.partition = a.partition AND r.id = a.run LIMIT 1) r` + down, args
 }
@@ -246,20 +257,40 @@ func (h *handle) fromLatest(ctx context.Context, filter *store.LedgerFilter) err
 	if err != nil || q.never {
 		return err
 	}
-	query := `SELECT a.ended FROM perdure.attempts a WHERE ` + q.where + ` AND a.error_type <> '' ORDER BY a.ended DESC LIMIT ` + q.parameter(filter.Limit)
-	if q.places != `` {
-		query = `SELECT a.ended FROM ` + q.places + ` (` + query + `) a ORDER BY a.ended DESC LIMIT ` + q.parameter(filter.Limit)
+	each := filter.Limit
+	if !h.distributed {
+		each = few(filter.Limit, h.places(filter.Partitions))
 	}
-	var ended []int64
-	err = h.share(ctx, "Errors", func(c *conn) error {
-		ended = nil
+	query := `SELECT a.partition, a.ended FROM perdure.attempts a WHERE ` + q.where + ` AND a.error_type <> '' ORDER BY a.ended DESC LIMIT ` + q.parameter(each)
+	if q.places != `` {
+		query = `SELECT a.partition, a.ended FROM ` + q.places + ` (` + query + `) a ORDER BY a.ended DESC LIMIT ` + q.parameter(filter.Limit)
+	}
+	type failed struct {
+		partition int
+		ended     int64
+	}
+	var latest []failed
+	read := func(c *conn) error {
+		latest = nil
 		return q.run(ctx, c, query, q.args, func(r pgx.Rows) error {
-			var at int64
-			err := r.Scan(&at)
-			ended = append(ended, at)
+			var f failed
+			err := r.Scan(&f.partition, &f.ended)
+			latest = append(latest, f)
 			return err
 		})
+	}
+	err = h.share(ctx, "Errors", func(c *conn) error {
+		err := read(c)
+		if err == nil && each < filter.Limit && exceeds(latest, each, func(f *failed) int { return f.partition }) {
+			q.args[len(q.args)-2] = filter.Limit // in place of each
+			err = read(c)
+		}
+		return err
 	})
+	var ended []int64
+	for _, f := range latest {
+		ended = append(ended, f.ended)
+	}
 	filter.From = store.FromLatest(filter.Limit, ended, filter.From)
 	return err
 }

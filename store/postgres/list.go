@@ -19,7 +19,12 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 			return nil, err
 		}
 	}
-	query, args := listing(&filter, h.distributed)
+	limit := store.Page(filter.Limit)
+	each := few(limit, h.places(filter.Partitions))
+	if h.distributed {
+		each = limit
+	}
+	query, args := listing(&filter, h.distributed, each)
 	if query == "" {
 		return nil, nil
 	}
@@ -33,12 +38,18 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 		}
 		if h.distributed {
 			err := c.eachPartition(ctx, filter.Partitions == nil, filter.Partitions, query, args[1:], add)
-			runs = newest(runs, store.Page(filter.Limit), func(a, b store.Run) int {
+			runs = newest(runs, limit, func(a, b store.Run) int {
 				return -cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Partition, b.Partition))
 			})
 			return err
 		}
-		return c.query(ctx, query, args, add)
+		err := c.query(ctx, query, args, add)
+		if err == nil && each < limit && exceeds(runs, each, func(r *store.Run) int { return r.Partition }) {
+			runs = nil
+			query, args := listing(&filter, h.distributed, limit)
+			err = c.query(ctx, query, args, add)
+		}
+		return err
 	})
 	return runs, err
 }
@@ -75,10 +86,10 @@ func (h *handle) Floor(ctx context.Context, partitions []int, before string, eac
 }
 
 // listing returns the query for a filter, "" if it selects nothing. It takes the newest
-// runs of each partition, and of each status if there is an index for it, up to the limit.
-// It then reads the rows of the newest of all. In a distributed database the query is for
+// runs of each partition, and of each status if there is an index for it, up to a number.
+// It then reads the rows of the newest of all, up to the limit. In a distributed database the query is for
 // one partition, its first parameter.
-func listing(filter *store.Filter, distributed bool) (query string, args []any) {
+func listing(filter *store.Filter, distributed bool, each int) (query string, args []any) {
 	parameter := func(value any) string {
 		args = append(args, value)
 		return fmt.Sprintf("$%d", len(args))
@@ -144,7 +155,7 @@ func listing(filter *store.Filter, distributed bool) (query string, args []any) 
 			JOIN perdure.runs ON partition = ` + home + ` AND id = place ORDER BY id DESC`, args
 	}
 	return `WITH newest AS (SELECT r.partition AS place, r.id AS run FROM ` + places + `, LATERAL (
-			SELECT r.partition, r.id FROM ` + from + ` WHERE ` + where + ` ORDER BY ` + order + ` DESC LIMIT ` + most + `) r
+			SELECT r.partition, r.id FROM ` + from + ` WHERE ` + where + ` ORDER BY ` + order + ` DESC LIMIT ` + parameter(each) + `) r
 			ORDER BY r.id DESC LIMIT ` + most + `)
 		SELECT ` + runColumns + ` FROM newest JOIN perdure.runs ON partition = place AND id = run ORDER BY id DESC, partition DESC`, args
 }
