@@ -29,11 +29,21 @@ func (h *handle) Counts(ctx context.Context, partitions []int, most int) (store.
 				return err
 			}
 		}
-		return c.send(ctx, func(b *batch) {
-			b.countRuns(all, partitions, limit, &counts)
+		counted := 0
+		err := c.send(ctx, func(b *batch) {
+			if h.distributed {
+				b.countRuns(all, partitions, limit, &counts)
+			} else {
+				b.countTogether(all, partitions, limit, &counts, &counted)
+			}
 			b.countCalls(all, partitions, limit, &counts)
 			b.countAway(all, partitions, &counts)
 		})
+		if err != nil || most == 0 || counted < most {
+			return err
+		}
+		clear(counts.Runs) // of which status the rest is, nobody knows
+		return c.send(ctx, func(b *batch) { b.countRuns(all, partitions, limit, &counts) })
 	})
 	counts.Bound(most)
 	return counts, err
@@ -57,6 +67,26 @@ const (
 		FROM unnest($3::text[]) s (state)`
 )
 
+// countedTogether reads the runs of all statuses but completed in one go, no further than $3, which
+// with few of them is much less than to look for each status in each partition.
+const countedTogether = `WITH ` + placesCounted + `,
+		others AS (SELECT status, count(*) AS n FROM (SELECT status FROM perdure.runs
+			WHERE status <> 'completed' AND partition = ANY (ARRAY (SELECT id FROM places)) LIMIT $3) r GROUP BY status),
+		beyond AS (SELECT coalesce(sum(n), 0)::bigint AS n FROM others)
+	SELECT status, n FROM others UNION ALL
+	SELECT 'completed', (SELECT count(*) FROM (SELECT FROM perdure.runs WHERE partition = ANY (ARRAY (SELECT id FROM places)) LIMIT $3 + (SELECT n FROM beyond)) r) - (SELECT n FROM beyond)`
+
+// countTogether adds a query for the runs of partitions, which adds up those that have not completed.
+func (b *batch) countTogether(all bool, partitions []int, most any, counts *store.Counts, others *int) {
+	b.query(countedTogether, []any{all, partitions, most}, func(r pgx.Rows) error {
+		status, n, err := scanCount(r, counts)
+		if status != store.Completed {
+			*others += n
+		}
+		return err
+	})
+}
+
 // countRuns adds a query that reads only indexes. No index of states has completed runs,
 // which are counted as all runs minus the others.
 func (b *batch) countRuns(all bool, partitions []int, most any, counts *store.Counts) {
@@ -66,14 +96,17 @@ func (b *batch) countRuns(all bool, partitions []int, most any, counts *store.Co
 		query, args = `SELECT status, count(*) FROM perdure.runs WHERE partition = ANY ($1::bigint[]) GROUP BY status`, []any{partitions}
 	}
 	b.query(query, args, func(r pgx.Rows) error {
-		var status store.Status
-		var n int
-		err := r.Scan(&status, &n)
-		if n > 0 && status != store.Standing {
-			counts.Runs[status] = n
-		}
+		_, _, err := scanCount(r, counts)
 		return err
 	})
+}
+
+// scanCount reads how many runs have a status, and keeps it. Standing entities are no runs.
+func scanCount(r pgx.Rows, counts *store.Counts) (status store.Status, n int, err error) {
+	if err = r.Scan(&status, &n); n > 0 && status != store.Standing {
+		counts.Runs[status] = n
+	}
+	return status, n, err
 }
 
 // countAway adds a query that reads only the runs in wards: they have an index of their own.

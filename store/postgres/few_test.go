@@ -48,3 +48,28 @@ func TestE61_APageOfFewPlaces(t *testing.T) {
 		t.Errorf("%d failed attempts are summed up, and %d are the latest", sum, page)
 	}
 }
+
+// TestE61_CountsUpToANumber: up to whatever number runs are counted, what is below it is exact.
+func TestE61_CountsUpToANumber(t *testing.T) {
+	w := newWorld(t)
+	for i := range 120 {
+		r := w.newRun()
+		turn := w.first(r)
+		if r.Status = []store.Status{store.Running, store.Completed, store.Failed, store.Completed, store.Canceled, store.Completed}[i%6]; !r.Status.Open() {
+			r.Closed = 9
+		}
+		turn.State = &r.RunState
+		w.commits(turn)
+	}
+	for _, most := range []int{0, 1, 19, 20, 21, 40, 59, 60, 61, 100, 500} {
+		want := store.Counts{Runs: map[store.Status]int{store.Running: 20, store.Completed: 60, store.Failed: 20, store.Canceled: 20}}
+		want.Bound(most)
+		for _, partitions := range [][]int{nil, {0, 1, 2, 3}} {
+			got, err := w.Counts(t.Context(), partitions, most)
+			w.must(err)
+			if !reflect.DeepEqual(got.Runs, want.Runs) {
+				t.Errorf("up to %d: %v, and it is to be %v", most, got.Runs, want.Runs)
+			}
+		}
+	}
+}

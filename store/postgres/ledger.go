@@ -224,7 +224,7 @@ func laterFirst(a, b store.LedgerEntry) int {
 
 func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store.ErrorGroup, error) {
 	if filter.Limit > 0 {
-		if err := h.fromLatest(ctx, &filter); err != nil {
+		if some, err := h.fromLatest(ctx, &filter); err != nil || !some {
 			return nil, err
 		}
 	}
@@ -251,11 +251,11 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 }
 
 // fromLatest moves the beginning of what a filter selects, so that its limit of failed records
-// remains.
-func (h *handle) fromLatest(ctx context.Context, filter *store.LedgerFilter) error {
+// remains. It reports whether there are some.
+func (h *handle) fromLatest(ctx context.Context, filter *store.LedgerFilter) (some bool, err error) {
 	q, err := h.selected(filter)
 	if err != nil || q.never {
-		return err
+		return false, err
 	}
 	each := filter.Limit
 	if !h.distributed {
@@ -292,7 +292,7 @@ func (h *handle) fromLatest(ctx context.Context, filter *store.LedgerFilter) err
 		ended = append(ended, f.ended)
 	}
 	filter.From = store.FromLatest(filter.Limit, ended, filter.From)
-	return err
+	return len(ended) > 0, err
 }
 
 // errors returns the query for the groups of failed records: first by call, then by error,

@@ -58,15 +58,15 @@ func (t *lentTx) As(target any) bool {
 // has ended it.
 func (t *lentTx) end() (ended bool) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.over = true
-	if t.std == nil {
+	std, db := t.std, t.db
+	t.over, t.std, t.db = true, nil, nil
+	t.mu.Unlock() // the rollback waits for a statement of an abandoned hook, which wants the lock
+	if std == nil {
 		return false
 	}
-	t.h.lent.Delete(t.std)
-	ended = errors.Is(t.std.Rollback(), sql.ErrTxDone)
-	t.db.Close()
-	t.std, t.db = nil, nil
+	t.h.lent.Delete(std)
+	ended = errors.Is(std.Rollback(), sql.ErrTxDone)
+	db.Close()
 	return ended
 }
 

@@ -112,3 +112,24 @@ func TestE27_AStandardTransactionHarmsOnlyItself(t *testing.T) {
 		t.Errorf("left is %q", s.orders())
 	}
 }
+
+// TestE27_AHookThatIsLeftInTheMiddleOfAStatement: however often a hook is left while it goes on
+// asking, the commit ends.
+func TestE27_AHookThatIsLeftInTheMiddleOfAStatement(t *testing.T) {
+	s := newShop(t)
+	for range 100 {
+		bad := s.standard(func(tx *sql.Tx) error {
+			for range 4 {
+				go func() {
+					for err := error(nil); err == nil; {
+						_, err = tx.Exec(`SELECT 1`)
+					}
+				}()
+			}
+			return store.ErrHookLeft
+		})
+		if result, err := s.Commit(t.Context(), []store.Turn{bad}); err != nil || result.Errors[0] == nil {
+			t.Fatalf("%v, %v", err, result.Errors)
+		}
+	}
+}

@@ -161,7 +161,7 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 				return nil
 			}, append(q.args, int64(filter.Limit))...)
 		})
-		if err != nil {
+		if err != nil || len(ended) == 0 {
 			return nil, err
 		}
 		filter.From = store.FromLatest(filter.Limit, ended, filter.From)
