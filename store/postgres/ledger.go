@@ -166,27 +166,19 @@ func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store
 	}
 	filter.Limit = store.Page(filter.Limit)
 	var entries []store.LedgerEntry
-	err = h.share(ctx, "Ledger", func(c *conn) error {
-		entries = nil
-		read := func(each int) error {
-			entries = nil
+	err = h.share(ctx, "Ledger", func(c *conn) (err error) {
+		entries, err = page(h, filter.Limit, filter.Partitions, func(e *store.LedgerEntry) int { return e.Partition }, func(each int) (entries []store.LedgerEntry, err error) {
 			query, args := q.ledger(filter.Limit, each)
-			return q.run(ctx, c, query, args, func(r pgx.Rows) error {
+			err = q.run(ctx, c, query, args, func(r pgx.Rows) error {
 				e, err := scanEntry(r)
 				entries = append(entries, e)
 				return err
 			})
-		}
-		if h.distributed {
-			err := read(filter.Limit)
-			entries = newest(entries, filter.Limit, laterFirst)
-			return err
-		}
-		each := few(filter.Limit, h.places(filter.Partitions))
-		err := read(each)
-		if err == nil && each < filter.Limit && exceeds(entries, each, func(e *store.LedgerEntry) int { return e.Partition }) {
-			err = read(filter.Limit)
-		}
+			if h.distributed {
+				entries = newest(entries, filter.Limit, laterFirst)
+			}
+			return entries, err
+		})
 		return err
 	})
 	return entries, err
@@ -257,11 +249,8 @@ func (h *handle) fromLatest(ctx context.Context, filter *store.LedgerFilter) (so
 	if err != nil || q.never {
 		return false, err
 	}
-	each := filter.Limit
-	if !h.distributed {
-		each = few(filter.Limit, h.places(filter.Partitions))
-	}
-	query := `SELECT a.partition, a.ended FROM perdure.attempts a WHERE ` + q.where + ` AND a.error_type <> '' ORDER BY a.ended DESC LIMIT ` + q.parameter(each)
+	query := `SELECT a.partition, a.ended FROM perdure.attempts a WHERE ` + q.where + ` AND a.error_type <> '' ORDER BY a.ended DESC LIMIT ` + q.parameter(filter.Limit)
+	mostOfEach := len(q.args) - 1
 	if q.places != `` {
 		query = `SELECT a.partition, a.ended FROM ` + q.places + ` (` + query + `) a ORDER BY a.ended DESC LIMIT ` + q.parameter(filter.Limit)
 	}
@@ -270,21 +259,17 @@ func (h *handle) fromLatest(ctx context.Context, filter *store.LedgerFilter) (so
 		ended     int64
 	}
 	var latest []failed
-	read := func(c *conn) error {
-		latest = nil
-		return q.run(ctx, c, query, q.args, func(r pgx.Rows) error {
-			var f failed
-			err := r.Scan(&f.partition, &f.ended)
-			latest = append(latest, f)
-			return err
+	err = h.share(ctx, "Errors", func(c *conn) (err error) {
+		latest, err = page(h, filter.Limit, filter.Partitions, func(f *failed) int { return f.partition }, func(each int) (latest []failed, err error) {
+			q.args[mostOfEach] = each
+			err = q.run(ctx, c, query, q.args, func(r pgx.Rows) error {
+				var f failed
+				err := r.Scan(&f.partition, &f.ended)
+				latest = append(latest, f)
+				return err
+			})
+			return latest, err
 		})
-	}
-	err = h.share(ctx, "Errors", func(c *conn) error {
-		err := read(c)
-		if err == nil && each < filter.Limit && exceeds(latest, each, func(f *failed) int { return f.partition }) {
-			q.args[len(q.args)-2] = filter.Limit // in place of each
-			err = read(c)
-		}
 		return err
 	})
 	var ended []int64

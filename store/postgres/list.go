@@ -20,35 +20,27 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 		}
 	}
 	limit := store.Page(filter.Limit)
-	each := few(limit, h.places(filter.Partitions))
-	if h.distributed {
-		each = limit
-	}
-	query, args := listing(&filter, h.distributed, each)
-	if query == "" {
-		return nil, nil
-	}
 	var runs []store.Run
-	err := h.share(ctx, "List", func(c *conn) error {
-		runs = nil
-		add := func(r pgx.Rows) error {
-			run, err := scanRun(r)
-			runs = append(runs, *run)
-			return err
-		}
-		if h.distributed {
-			err := c.eachPartition(ctx, filter.Partitions == nil, filter.Partitions, query, args[1:], add)
-			runs = newest(runs, limit, func(a, b store.Run) int {
+	err := h.share(ctx, "List", func(c *conn) (err error) {
+		runs, err = page(h, limit, filter.Partitions, func(r *store.Run) int { return r.Partition }, func(each int) (runs []store.Run, err error) {
+			add := func(r pgx.Rows) error {
+				run, err := scanRun(r)
+				runs = append(runs, *run)
+				return err
+			}
+			query, args := listing(&filter, h.distributed, each)
+			switch {
+			case query == "":
+				return nil, nil
+			case !h.distributed:
+				err = c.query(ctx, query, args, add)
+				return runs, err
+			}
+			err = c.eachPartition(ctx, filter.Partitions == nil, filter.Partitions, query, args[1:], add)
+			return newest(runs, limit, func(a, b store.Run) int {
 				return -cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Partition, b.Partition))
-			})
-			return err
-		}
-		err := c.query(ctx, query, args, add)
-		if err == nil && each < limit && exceeds(runs, each, func(r *store.Run) int { return r.Partition }) {
-			runs = nil
-			query, args := listing(&filter, h.distributed, limit)
-			err = c.query(ctx, query, args, add)
-		}
+			}), err
+		})
 		return err
 	})
 	return runs, err
