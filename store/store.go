@@ -202,7 +202,7 @@ type Reader interface {
 	// all).
 	History(ctx context.Context, partition int, run string, after int64, limit int) ([]TurnRow, error)
 
-	// Calls returns the calls of a run that have a row, by number.
+	// Calls returns the rows of a run's calls, by number. See Apart.
 	Calls(ctx context.Context, partition int, run string) ([]Call, error)
 
 	// Waiting returns calls of all runs in one state, earliest Due first and otherwise in no

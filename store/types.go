@@ -357,11 +357,13 @@ type TurnRow struct {
 	Events   []byte
 }
 
-// Call is the row of a call that must be found without replay.
+// Call is the row of a call that must be found without replay, or of several calls of a run that
+// follow each other and are alike. See Apart.
 type Call struct {
 	Partition int
 	Run       string
-	Number    int64 // of the call in its run
+	Number    int64 // of the call in its run, or of the last of several
+	First     int64 // of several, the number of the first; 0: there is only one
 	State     CallState
 	Name      string // of the activity or step
 	Queue     string

@@ -59,6 +59,7 @@ type Call struct {
 	unserved        bool  // queued, and counted in callTable.unserved with its reason
 	hasRow          bool  // the call has a row on disk
 	isDirty         bool
+	shared          *sharedRow // its row, if it has it together with others
 }
 
 // Follower is code that waits for a call. Follower and Reader are interfaces because a

@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"container/heap"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -259,79 +258,6 @@ func (t *callTable) mayEndBackoff(c *Call) bool {
 		return false
 	}
 	return true
-}
-
-// writeRows turns the touched calls into rows to write or delete.
-func (t *callTable) writeRows() {
-	for _, c := range t.dirty {
-		c.isDirty = false
-		t.writeTask(c)
-		switch {
-		case c.Done:
-			if c.hasRow {
-				c.hasRow = false
-				t.journal.out.Closed = append(t.journal.out.Closed, c.subject().Number)
-			}
-		case c.backoffOf != nil:
-			c.hasRow = true
-			row := c.subject().row()
-			row.State, row.Due = Backoff, c.due
-			t.journal.out.Rows = append(t.journal.out.Rows, row)
-		case !c.attempted():
-		case c.state == Dispatched && c.attempt == 1 && !c.hasRow && c.BeatAt == 0 && c.Pause == nil && !c.renewed:
-			// History alone says so.
-		default:
-			c.hasRow = true
-			t.journal.out.Rows = append(t.journal.out.Rows, c.row())
-		}
-	}
-	t.dirty = t.dirty[:0]
-}
-
-// hasBlockRow notes that a block in backoff has a row. It returns false if there is no such
-// block. The row holds nothing that is not in history.
-func (t *callTable) hasBlockRow(number int64) bool {
-	for _, c := range t.byNumber {
-		if c.backoffOf != nil && c.subject().Number == number {
-			c.hasRow = true
-			return true
-		}
-	}
-	return false
-}
-
-// restore gives a replayed call the state in its row.
-func (t *callTable) restore(c *Call, row Row) error {
-	t.setState(c, row.State)
-	c.Progress = Progress{state: row.State} // drops what the replay assumed
-	if err := history.Unseal(row.Data, &c.Progress); err != nil {
-		return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), err)
-	}
-	c.attempt = row.Attempt
-	c.hasRow = true
-	if c.Untold {
-		t.unnotified++
-	}
-	c.cancelRequested = c.cancelRequested || c.Cancel
-	if len(c.AtGates) != len(c.Gates) {
-		return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), fmt.Errorf("it is at %d of %d gates", len(c.AtGates), len(c.Gates)))
-	}
-	switch c.state {
-	case Backoff:
-		c.due = row.Due
-		t.awaitBackoff(c)
-		return nil
-	case Queued, Offered:
-		c.due = c.queueDue()
-	case External, Remote:
-		c.due, _ = c.timesOut(c.terms())
-	case Gated:
-		if c.Undecided == nil {
-			c.due = c.gatedDue()
-		}
-	}
-	t.watch(c)
-	return nil
 }
 
 // writeTask keeps the queue's row in step with the call. The row exists while the attempt

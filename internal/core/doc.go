@@ -28,7 +28,7 @@
 // (an attempt failed and another follows) is in the ledger and in the call's row. A call
 // has a row only while it waits, after its first attempt, or once a heartbeat of it is on
 // record. A call that is scheduled in history, is not closed and has no row is therefore in
-// its first attempt.
+// its first attempt. Calls that follow each other and are alike share a row: see callrows.go.
 //
 // # Code and machine
 //

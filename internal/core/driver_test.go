@@ -117,6 +117,34 @@ func (d *driver) build(c maker) (*core.Run, seal.Instance) {
 	return run, instance
 }
 
+// calls returns the rows with one for each call. No call may have two.
+func (d *driver) calls() map[int64]core.Row {
+	d.t.Helper()
+	all := map[int64]core.Row{}
+	for _, row := range d.rows {
+		for _, own := range apart(row) {
+			if before, has := all[own.Call]; has {
+				d.t.Fatalf("call %d has two rows: %+v and %+v", own.Call, before, row)
+			}
+			all[own.Call] = own
+		}
+	}
+	return all
+}
+
+// apart returns a row for each call that a row is about.
+func apart(row core.Row) (all []core.Row) {
+	first, last := row.First, row.Call
+	if first == 0 {
+		first = last
+	}
+	row.First = 0
+	for row.Call = first; row.Call <= last; row.Call++ {
+		all = append(all, row)
+	}
+	return all
+}
+
 func nodeName(epoch int64) string { return fmt.Sprintf("node-%d", epoch) }
 
 // drop unwinds the code.
@@ -213,11 +241,13 @@ func (d *driver) keep(turn *core.Turn) {
 	}
 	for _, row := range turn.Rows {
 		d.rows[row.Call] = row
-		if row.State == core.External { // it runs outside
-			delete(d.running, core.AttemptRef{Call: row.Call, Attempt: row.Attempt})
-		}
-		if row.Due != 0 {
-			d.due[row.Call] = row.Due
+		for _, row := range apart(row) {
+			if row.State == core.External { // it runs outside
+				delete(d.running, core.AttemptRef{Call: row.Call, Attempt: row.Attempt})
+			}
+			if row.Due != 0 {
+				d.due[row.Call] = row.Due
+			}
 		}
 	}
 	for _, n := range turn.Closed {
@@ -225,6 +255,11 @@ func (d *driver) keep(turn *core.Turn) {
 			d.t.Errorf("the row of call %d is deleted but was never written", n)
 		}
 		delete(d.rows, n)
+	}
+	for n := range d.calls() {
+		if d.closed[n] {
+			d.t.Errorf("call %d is closed and has a row", n)
+		}
 	}
 	for _, rec := range turn.Attempts {
 		d.keepRecord(rec)
@@ -331,7 +366,7 @@ func (d *driver) keepAttempts(turn *core.Turn) {
 		if d.begun[ref] || x.Attempt <= d.highest[x.Call] {
 			d.t.Errorf("attempt %d.%d starts after attempt %d", x.Call, x.Attempt, d.highest[x.Call])
 		}
-		if row, ok := d.rows[x.Call]; x.Attempt > 1 && (!ok || row.State != core.Dispatched || row.Attempt != x.Attempt) {
+		if row, ok := d.calls()[x.Call]; x.Attempt > 1 && (!ok || row.State != core.Dispatched || row.Attempt != x.Attempt) {
 			d.t.Errorf("attempt %d.%d starts without a row that says so", x.Call, x.Attempt)
 		}
 		d.begun[ref], d.running[ref], d.highest[x.Call] = true, x, x.Attempt

@@ -296,17 +296,18 @@ func drawInputs(t *rapid.T, d *driver, program maker) []core.Input {
 			inputs = append(inputs, core.OffProbation{AttemptRef: ref})
 		}
 	}
-	for _, n := range slices.Sorted(maps.Keys(d.rows)) {
-		if d.rows[n].State == core.Queued && rapid.Bool().Draw(t, "granted") {
+	rows := d.calls()
+	for _, n := range slices.Sorted(maps.Keys(rows)) {
+		if rows[n].State == core.Queued && rapid.Bool().Draw(t, "granted") {
 			inputs = append(inputs, core.Granted{Call: n})
 		}
-		if d.rows[n].State == core.External {
-			inputs = append(inputs, drawOutside(t, d, core.AttemptRef{Call: n, Attempt: d.rows[n].Attempt})...)
+		if rows[n].State == core.External {
+			inputs = append(inputs, drawOutside(t, d, core.AttemptRef{Call: n, Attempt: rows[n].Attempt})...)
 		}
 	}
-	for _, n := range slices.Sorted(maps.Keys(d.rows)) {
-		if p, err := core.DecodeProgress(d.rows[n].Data); err == nil && p.Untold && rapid.Bool().Draw(t, "told") {
-			inputs = append(inputs, core.Told{AttemptRef: core.AttemptRef{Call: n, Attempt: d.rows[n].Attempt}})
+	for _, n := range slices.Sorted(maps.Keys(rows)) {
+		if p, err := core.DecodeProgress(rows[n].Data); err == nil && p.Untold && rapid.Bool().Draw(t, "told") {
+			inputs = append(inputs, core.Told{AttemptRef: core.AttemptRef{Call: n, Attempt: rows[n].Attempt}})
 		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(d.asked), func(a, b askedGate) int {
@@ -462,7 +463,7 @@ func drawEnd(t *rapid.T, d *driver, ref core.AttemptRef) core.Input {
 func twinStep(t *rapid.T, d *driver, inputs []core.Input) {
 	slots := rapid.IntRange(0, 3).Draw(t, "slots")
 	queued := map[int64]bool{}
-	for n, row := range d.rows {
+	for n, row := range d.calls() {
 		queued[n] = row.State == core.Queued
 	}
 	admit := func() func(*core.Call) bool {

@@ -218,7 +218,11 @@ func renderFailure(f *history.Failure) string {
 }
 
 func renderRow(r core.Row) string {
-	s := fmt.Sprintf("row %d %s attempt=%d", r.Call, r.State, r.Attempt)
+	calls := fmt.Sprint(r.Call)
+	if r.First != 0 {
+		calls = fmt.Sprintf("%d-%d", r.First, r.Call)
+	}
+	s := fmt.Sprintf("row %s %s attempt=%d", calls, r.State, r.Attempt)
 	if r.Due != 0 {
 		s += " due=" + at(r.Due)
 	}

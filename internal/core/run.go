@@ -132,12 +132,11 @@ func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
 		return err
 	}
 	for _, row := range rows {
-		if c, open := r.calls.byNumber[row.Call]; open {
-			if err := r.calls.restore(c, row); err != nil {
-				return err
-			}
-		} else if !r.calls.hasBlockRow(row.Call) {
-			return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), errors.New("no call of its number is open in history"))
+		switch absent, err := r.calls.load(row); {
+		case err != nil:
+			return err
+		case absent != 0 && !r.calls.hasBlockRow(row.Call):
+			return history.Damaged(fmt.Sprintf("the row of call %d", absent), errors.New("no call of its number is open in history"))
 		}
 	}
 	r.loadRow(state, r.journal.program != nil)
@@ -160,7 +159,8 @@ func (r *Run) LoadDamaged(turns []StoredTurn, last int64, rows []Row, state Stat
 	}
 	r.journal.turn = max(r.journal.turn, last)
 	for _, row := range rows {
-		if c, open := r.calls.byNumber[row.Call]; !open || r.calls.restore(c, row) != nil {
+		if absent, err := r.calls.load(row); absent != 0 || err != nil {
+			r.calls.disown(row)
 			r.strays = append(r.strays, row.Call)
 		}
 	}

@@ -164,17 +164,6 @@ func (d *Dispatch) Question() int {
 	return d.Doubt.Question
 }
 
-// Row is the durable state of a call that must be found without a replay.
-type Row struct {
-	Call    int64
-	State   CallState
-	Name    string
-	Queue   string
-	Attempt int
-	Due     int64
-	Data    []byte
-}
-
 // CallState is the state of a call between turns.
 type CallState string
 

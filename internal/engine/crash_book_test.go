@@ -222,7 +222,7 @@ func (b *book) durable(t *store.Turn) {
 			b.failed[id][a.Number] = true // not for the second time if the turn is
 		}
 	}
-	for _, c := range t.Calls {
+	for _, c := range store.Apart(t.Calls) {
 		id := core.CallID(t.Run, c.Number)
 		delete(b.dispatched, id)
 		if c.State == store.Dispatched {

@@ -17,6 +17,7 @@ import (
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/storetest"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -28,6 +29,7 @@ type porter struct {
 	gates  map[string][]string // by activity
 
 	mu     sync.Mutex
+	rows   map[string]storetest.CallRows
 	inside map[string]map[string]bool // by gate: call IDs
 	most   map[string]int             // that were ever inside
 	faults []string
@@ -45,7 +47,7 @@ type slot struct {
 }
 
 func newPorter(db store.Opener, limits map[string]int, gates map[string][]string) *porter {
-	p := &porter{Opener: db, limits: limits, gates: gates, inside: map[string]map[string]bool{}, most: map[string]int{}, slots: map[string]*slot{}}
+	p := &porter{Opener: db, limits: limits, gates: gates, rows: map[string]storetest.CallRows{}, inside: map[string]map[string]bool{}, most: map[string]int{}, slots: map[string]*slot{}}
 	for name := range limits {
 		p.inside[name] = map[string]bool{}
 	}
@@ -82,12 +84,16 @@ func (p *porter) see(t *store.Turn) {
 		p.seeGate(t)
 		return
 	}
-	for _, number := range t.Closed {
+	if p.rows[t.Run] == nil {
+		p.rows[t.Run] = storetest.CallRows{}
+	}
+	said, gone := p.rows[t.Run].Take(t)
+	for _, number := range gone {
 		for _, inside := range p.inside {
 			delete(inside, core.CallID(t.Run, number))
 		}
 	}
-	for _, c := range t.Calls {
+	for _, c := range said {
 		for _, name := range p.gates[c.Name] {
 			inside, id := p.inside[name], core.CallID(t.Run, c.Number)
 			delete(inside, id)

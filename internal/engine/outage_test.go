@@ -468,7 +468,7 @@ func dump(t *testing.T, s store.Store) string {
 		for _, turn := range rec.Turns {
 			fmt.Fprintf(&b, "  %d %s\n", turn.Number, turn.Events)
 		}
-		for _, c := range rec.Calls {
+		for _, c := range store.Apart(rec.Calls) {
 			fmt.Fprintf(&b, "  %d %s %s\n", c.Number, c.State, c.Data)
 		}
 		fmt.Fprintf(&b, "  %+v\n", attempts)

@@ -105,9 +105,11 @@ func (in *Inspector) suspects(ctx context.Context) (all []view.Suspect, err erro
 			if !readable(err) || !p.OnProbation {
 				continue
 			}
-			all = withSuspect(all, view.Suspect{
-				Activity: c.Name, Workflow: c.Type, Deaths: len(p.CrashedOn), WorkflowID: c.WorkflowID, RunID: c.Run, Call: c.Number,
-			})
+			for number := range c.Numbers() {
+				all = withSuspect(all, view.Suspect{
+					Activity: c.Name, Workflow: c.Type, Deaths: len(p.CrashedOn), WorkflowID: c.WorkflowID, RunID: c.Run, Call: number,
+				})
+			}
 		}
 	}
 	return all, nil

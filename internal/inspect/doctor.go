@@ -225,7 +225,7 @@ func (d *doctor) run(ctx context.Context, row *store.Run) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range calls {
+	for _, c := range store.Apart(calls) {
 		progress, err := core.DecodeProgress(c.Data)
 		if err != nil {
 			if err := d.damage(at, history.Damaged(fmt.Sprintf("the row of call %d", c.Number), err)); err != nil {

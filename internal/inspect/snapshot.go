@@ -94,7 +94,7 @@ func (in *Inspector) unread(ctx context.Context, row *store.Run) (s *Snapshot, e
 	// Rows first: a call that closes in between then shows as closed in the history.
 	calls, err := in.db.Calls(ctx, row.Partition, row.ID)
 	quarantined := false
-	for _, c := range calls {
+	for _, c := range store.Apart(calls) {
 		s.rows[c.Number] = c
 		quarantined = quarantined || c.State == store.Quarantined
 	}

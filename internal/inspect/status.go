@@ -272,25 +272,33 @@ func (in *Inspector) addCalls(ctx context.Context, o *obstacles, sum *summary) e
 		if err != nil {
 			return err
 		}
+		told := 0
 		for i := range calls {
 			c := &calls[i]
-			w := o.ofRow(&c.Call, c.Type)
-			if err := errors.Join(o.atQueue(ctx, &w), o.atSlot(ctx, &w)); err != nil {
+			of := o.ofRow(&c.Call, c.Type)
+			if err := errors.Join(o.atQueue(ctx, &of), o.atSlot(ctx, &of)); err != nil {
 				return err
 			}
 			if state == store.Paused && pausedWithRun(&c.Call) {
 				continue
 			}
-			if t, waits := tickets[callKey{c.Run, c.Number}]; waits && state == store.Gated {
-				w.Gate, w.Since = t.gate, optional(t.since)
-				if err := o.atGate(ctx, &w, c.Key); err != nil {
-					return err
+			for number := range c.Numbers() {
+				if told++; told > statusCalls {
+					break
 				}
+				w := of
+				w.Call = number
+				if t, waits := tickets[callKey{c.Run, number}]; waits && state == store.Gated {
+					w.Gate, w.Since = t.gate, optional(t.since)
+					if err := o.atGate(ctx, &w, c.Key); err != nil {
+						return err
+					}
+				}
+				if state == store.Gated || state == store.Queued || state == store.Offered {
+					sum.keys.waits(c.Key, w.Since)
+				}
+				sum.add(w, c.WorkflowID, c.Run, c.Type)
 			}
-			if state == store.Gated || state == store.Queued || state == store.Offered {
-				sum.keys.waits(c.Key, w.Since)
-			}
-			sum.add(w, c.WorkflowID, c.Run, c.Type)
 		}
 	}
 	return nil

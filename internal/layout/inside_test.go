@@ -24,7 +24,7 @@ var insides = []inside{
 		journal:    parts
 		ledger:     ledger
 		row:        runrow
-		calls:      calls
+		calls:      calls callrows
 		gating:     gating
 		attempts:   ready apply verdict attempt
 		signals:    mailbox

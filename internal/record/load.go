@@ -94,7 +94,7 @@ func Before(turns []core.StoredTurn, number int64) []core.StoredTurn {
 func Rows(calls []store.Call) (rows []core.Row) {
 	for _, c := range calls {
 		rows = append(rows, core.Row{
-			Call: c.Number, State: core.CallState(c.State), Name: c.Name, Queue: c.Queue,
+			Call: c.Number, First: c.First, State: core.CallState(c.State), Name: c.Name, Queue: c.Queue,
 			Attempt: c.Attempt, Due: c.Due, Data: c.Data,
 		})
 	}

@@ -42,7 +42,7 @@ func StoreBase(run string, of store.RunRef, cut *core.Cut) (*store.Base, error) 
 func StoreRows(of store.RunRef, rows []core.Row) (calls []store.Call) {
 	for _, row := range rows {
 		calls = append(calls, store.Call{
-			Partition: of.Partition, Run: of.Run, Number: row.Call, State: store.CallState(row.State), Name: row.Name,
+			Partition: of.Partition, Run: of.Run, Number: row.Call, First: row.First, State: store.CallState(row.State), Name: row.Name,
 			Queue: row.Queue, Attempt: row.Attempt, Due: row.Due, Data: row.Data,
 		})
 	}

@@ -59,7 +59,7 @@ func (l *Log) attempt(of logs.Run, out *core.Turn, a *core.Record) {
 		tell = l.retried(a)
 	}
 	for i := range out.Rows {
-		if out.Rows[i].Call != a.Call {
+		if !out.Rows[i].Has(a.Call) {
 			continue
 		}
 		switch out.Rows[i].State {

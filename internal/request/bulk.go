@@ -367,7 +367,7 @@ func (c *Client) selected(ctx context.Context, row *store.Run, in core.Control) 
 		if err != nil {
 			return nil, err
 		}
-		for _, call := range calls {
+		for _, call := range store.Apart(calls) {
 			errorType := ""
 			if p, err := core.DecodeProgress(call.Data); err == nil && p.Last != nil {
 				errorType = p.Last.TypeName()

@@ -35,6 +35,7 @@ func (all *rooms) foresee(ctx context.Context, row *store.Run, in *core.Control,
 	if err != nil {
 		return err
 	}
+	rows = store.Apart(rows)
 	gated := map[int64]bool{}
 	for i := range rows {
 		if p, err := core.DecodeProgress(rows[i].Data); err == nil && p.HasGates() {
@@ -139,6 +140,7 @@ func (c *Client) foreseeRetries(ctx context.Context, row *store.Run, in *core.Co
 	if err != nil {
 		return err
 	}
+	rows = store.Apart(rows)
 	by := map[int64]*store.Call{}
 	for i := range rows {
 		by[rows[i].Number] = &rows[i]

@@ -5,6 +5,7 @@ import (
 
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/storetest"
 )
 
 // model says in short what owners, turns and messages are, and what may happen to them (P4). It
@@ -61,6 +62,7 @@ type life struct {
 	closed     bool
 	key        string // under which it counts, "" for none
 	ward       int
+	rows       storetest.CallRows
 	calls      map[int64]*callState
 }
 
@@ -257,7 +259,7 @@ func (m *model) begin(run *store.Run, ward int, closing string) {
 			m.wrong("run %s of %s begins, and %s is open", run.ID, run.WorkflowID, before)
 		}
 	}
-	r := &life{workflowID: run.WorkflowID, partition: run.Partition, ward: ward, calls: map[int64]*callState{}, closed: !run.Status.Open(), key: m.countedAs(run, closing)}
+	r := &life{workflowID: run.WorkflowID, partition: run.Partition, ward: ward, rows: storetest.CallRows{}, calls: map[int64]*callState{}, closed: !run.Status.Open(), key: m.countedAs(run, closing)}
 	if key, is := m.begun[closing]; is {
 		m.begun[run.ID] = key
 	}
@@ -329,12 +331,13 @@ func (m *model) advance(r *life, t *store.Turn) {
 	}
 	m.crowd(r, t)
 	m.fuse(t)
-	for i := range t.Calls {
-		m.call(r, t.Run, &t.Calls[i])
-	}
-	for _, number := range t.Closed {
+	said, gone := r.rows.Take(t)
+	for _, number := range gone {
 		delete(r.calls, number)
 		delete(m.inside, callKey{t.Run, number})
+	}
+	for i := range said {
+		m.call(r, t.Run, &said[i])
 	}
 	if r.closed {
 		for number := range r.calls {

@@ -61,6 +61,7 @@ type turn struct {
 
 type call struct {
 	Number  int64           `json:"number"`
+	First   int64           `json:"first,omitempty"`
 	State   store.CallState `json:"state"`
 	Name    string          `json:"name"`
 	Queue   string          `json:"queue,omitempty"`
@@ -197,7 +198,7 @@ func Write(to io.Writer, rows *store.Rows, redact bool) error {
 		l.Turns = append(l.Turns, turn{t.Number, t.Time, t.CommitID, t.Events})
 	}
 	for _, k := range w.Calls {
-		l.Calls = append(l.Calls, call{k.Number, k.State, k.Name, k.Queue, k.Attempt, k.Due, k.Data})
+		l.Calls = append(l.Calls, call{k.Number, k.First, k.State, k.Name, k.Queue, k.Attempt, k.Due, k.Data})
 	}
 	for _, a := range w.Attempts {
 		l.Attempts = append(l.Attempts, attempt{a.Call, a.Number, a.Name, a.Outcome, a.ErrorType, a.Reason, a.Started, a.Ended, a.Data})
@@ -279,7 +280,7 @@ func (l *line) rows() store.Rows {
 		w.Turns = append(w.Turns, store.TurnRow{Number: t.Number, CommitID: t.Commit, Time: t.Time, Events: t.Turn})
 	}
 	for _, k := range l.Calls {
-		w.Calls = append(w.Calls, store.Call{Number: k.Number, State: k.State, Name: k.Name, Queue: k.Queue, Attempt: k.Attempt, Due: k.Due, Data: k.Data})
+		w.Calls = append(w.Calls, store.Call{Number: k.Number, First: k.First, State: k.State, Name: k.Name, Queue: k.Queue, Attempt: k.Attempt, Due: k.Due, Data: k.Data})
 	}
 	for _, a := range l.Attempts {
 		w.Attempts = append(w.Attempts, store.Attempt{Call: a.Call, Number: a.Number, Name: a.Name, Outcome: a.Outcome, ErrorType: a.ErrorType, Reason: a.Reason, Started: a.Started, Ended: a.Ended, Data: a.Data})

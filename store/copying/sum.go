@@ -108,7 +108,7 @@ func (s Sums) addRun(d *digest, w *store.WholeRun) {
 	}
 	for i := range w.Calls {
 		k := &w.Calls[i]
-		s.add("calls", 1, d.text(r.ID, string(k.State), k.Name, k.Queue).number(k.Number, int64(k.Attempt), k.Due).data(k.Data).hash())
+		s.add("calls", 1, d.text(r.ID, string(k.State), k.Name, k.Queue).number(k.Number, k.First, int64(k.Attempt), k.Due).data(k.Data).hash())
 	}
 	for i := range w.Attempts {
 		a := &w.Attempts[i]

@@ -179,7 +179,7 @@ func (h *handle) Counts(ctx context.Context, ids []int, most int) (store.Counts,
 				counts.Away++
 			}
 			for _, c := range r.calls {
-				counts.Calls[c.State]++
+				counts.Calls[c.State] += c.Calls()
 				if c.State == store.Backoff && c.Due > 0 && (counts.NextRetry == 0 || c.Due < counts.NextRetry) {
 					counts.NextRetry = c.Due
 				}

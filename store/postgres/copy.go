@@ -196,9 +196,9 @@ func (c *conn) insertRows(ctx context.Context, tx pgx.Tx, rows *store.Rows) erro
 			t := turns[i]
 			return []any{t.partition, t.run, t.row.Number, t.row.CommitID, t.row.Epoch, t.row.Time, payload(t.row.Events)}
 		}},
-		{"calls", []string{"partition", "run", "number", "state", "name", "queue", "attempt", "due", "data"}, len(calls), func(i int) []any {
+		{"calls", []string{"partition", "run", "number", "first", "state", "name", "queue", "attempt", "due", "data"}, len(calls), func(i int) []any {
 			k := calls[i]
-			return []any{k.partition, k.run, k.row.Number, string(k.row.State), k.row.Name, k.row.Queue, k.row.Attempt, k.row.Due, payload(k.row.Data)}
+			return []any{k.partition, k.run, k.row.Number, k.row.First, string(k.row.State), k.row.Name, k.row.Queue, k.row.Attempt, k.row.Due, payload(k.row.Data)}
 		}},
 		{"attempts", []string{"partition", "run", "call", "number", "name", "outcome", "error_type", "reason", "started", "ended", "data"}, len(attempts), func(i int) []any {
 			a := attempts[i]

@@ -60,8 +60,10 @@ const (
 		SELECT 'completed', (SELECT count(*) FROM (SELECT FROM places p JOIN perdure.runs r ON r.partition = p.id LIMIT $4 + (SELECT sum(n) FROM others)::bigint) AS found)
 			- (SELECT sum(n) FROM others)::bigint`
 
-	countedCalls = `WITH ` + placesCounted + `
-		SELECT s.state, (SELECT count(*) FROM (SELECT FROM places p JOIN perdure.calls c ON c.partition = p.id AND c.state = s.state LIMIT $4) AS found),
+	countedCalls = `WITH ` + placesCounted + `,
+		shared AS (SELECT state, sum(number - first) AS more FROM perdure.calls WHERE first <> 0 AND partition = ANY (ARRAY (SELECT id FROM places)) GROUP BY state)
+		SELECT s.state, (SELECT count(*) FROM (SELECT FROM places p JOIN perdure.calls c ON c.partition = p.id AND c.state = s.state LIMIT $4) AS found)
+				+ coalesce((SELECT more FROM shared WHERE shared.state = s.state), 0)::bigint,
 			coalesce((SELECT min((SELECT c.due FROM perdure.calls c WHERE c.partition = p.id AND c.state = $5 AND c.due > 0 ORDER BY c.due LIMIT 1))
 				FROM places p WHERE s.state = $5), 0)
 		FROM unnest($3::text[]) s (state)`
@@ -119,7 +121,7 @@ func (b *batch) countAway(all bool, partitions []int, counts *store.Counts) {
 func (b *batch) countCalls(all bool, partitions []int, most any, counts *store.Counts) {
 	query, args := countedCalls, []any{all, partitions, store.CallStates(), most, store.Backoff}
 	if b.h.distributed {
-		query, args = `SELECT c.state, count(*), coalesce(min(c.due) FILTER (WHERE c.due > 0 AND c.state = $2), 0) FROM perdure.calls c WHERE c.partition = ANY ($1::bigint[]) GROUP BY c.state`,
+		query, args = `SELECT c.state, count(*) + coalesce(sum(c.number - c.first) FILTER (WHERE c.first <> 0), 0)::bigint, coalesce(min(c.due) FILTER (WHERE c.due > 0 AND c.state = $2), 0) FROM perdure.calls c WHERE c.partition = ANY ($1::bigint[]) GROUP BY c.state`,
 			[]any{partitions, store.Backoff}
 	}
 	b.query(query, args, func(r pgx.Rows) error {

@@ -45,7 +45,7 @@ func TestE126_TheServerIsLookedAt(t *testing.T) {
 	run := w.created()
 	w.finds(w.handle, usual)
 
-	w.exec(`INSERT INTO perdure.calls SELECT 0, 'gone', 1, 'backoff', 'pay', '', 2, 7, '{}'`)
+	w.exec(`INSERT INTO perdure.calls SELECT 0, 'gone', 1, 0, 'backoff', 'pay', '', 2, 7, '{}'`)
 	w.exec(`INSERT INTO perdure.attempts SELECT 0, 'gone', 1, n, 'pay', 'failed', '', '', 1, 2, '{}' FROM generate_series(1, 3) n`)
 	w.exec(`INSERT INTO perdure.turns VALUES (0, 'gone', 1, 1, 1, 1, '[]')`)
 	w.exec(`INSERT INTO perdure.attributes VALUES (0, 'a', 'b', 'gone')`)

@@ -4,8 +4,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-var intoCalls = insertion("calls", "run, number, state, name, queue, attempt, due, data", "text, bigint, text, text, text, bigint, bigint, text",
-	`ON CONFLICT (partition, run, number) DO UPDATE SET state = excluded.state, name = excluded.name, queue = excluded.queue,
+var intoCalls = insertion("calls", "run, number, first, state, name, queue, attempt, due, data", "text, bigint, bigint, text, text, text, bigint, bigint, text",
+	`ON CONFLICT (partition, run, number) DO UPDATE SET first = excluded.first, state = excluded.state, name = excluded.name, queue = excluded.queue,
 				attempt = excluded.attempt, due = excluded.due, data = excluded.data`)
 
 var deleteCalls = forms(`DELETE FROM perdure.calls c USING unnest($1::bigint[], $2::text[], $3::bigint[]) AS d (partition, run, number)
@@ -19,6 +19,7 @@ func (b *batch) writeCalls(turns []*store.Turn) {
 			column(n, func(i int) int64 { return int64(calls[i].turn.Partition) }),
 			column(n, func(i int) string { return calls[i].turn.Run }),
 			column(n, func(i int) int64 { return calls[i].part.Number }),
+			column(n, func(i int) int64 { return calls[i].part.First }),
 			column(n, func(i int) string { return string(calls[i].part.State) }),
 			column(n, func(i int) string { return calls[i].part.Name }),
 			column(n, func(i int) string { return calls[i].part.Queue }),

@@ -285,7 +285,7 @@ func TestT4_StatementsUseIndexes(t *testing.T) {
 			SELECT n % 4, 'many-' || n, 'many-' || n, 't', '', 'many-' || n, 1, n, CASE n % 10 WHEN 0 THEN 'running' ELSE 'completed' END, CASE n % 10 WHEN 0 THEN n END, 0, '', ''
 			FROM generate_series(1, 200000) n;
 		INSERT INTO perdure.turns SELECT partition, id, 1, 1, 1, 1, '' FROM perdure.runs ON CONFLICT DO NOTHING;
-		INSERT INTO perdure.calls SELECT partition, id, 1, 'backoff', '', '', 1, 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
+		INSERT INTO perdure.calls SELECT partition, id, 1, 0, 'backoff', '', '', 1, 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.attempts SELECT partition, id, 1, 1, '', '', '', '', 1, 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.tallies SELECT n % 4, n, 't', 'n', n % 5, 1, 1, 1, 1, 1, 1, 1, 1, 1 FROM generate_series(1, 20000) n;
 		INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, posted, data) SELECT partition, workflow_id, '', 'k', '', 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;

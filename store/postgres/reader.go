@@ -107,10 +107,10 @@ func (h *handle) History(ctx context.Context, partition int, run string, after i
 }
 
 // callColumns are the columns that callFields scans.
-const callColumns = `c.partition, c.run, c.number, c.state, c.name, c.queue, c.attempt, c.due, c.data`
+const callColumns = `c.partition, c.run, c.number, c.first, c.state, c.name, c.queue, c.attempt, c.due, c.data`
 
 func callFields(c *store.Call) []any {
-	return []any{&c.Partition, &c.Run, &c.Number, &c.State, &c.Name, &c.Queue, &c.Attempt, &c.Due, (*opaque)(&c.Data)}
+	return []any{&c.Partition, &c.Run, &c.Number, &c.First, &c.State, &c.Name, &c.Queue, &c.Attempt, &c.Due, (*opaque)(&c.Data)}
 }
 
 const selectCalls = `SELECT ` + callColumns + ` FROM perdure.calls c

@@ -204,9 +204,9 @@ func (c *conn) insertWhole(w *store.WholeRun) error {
 		t := &w.Turns[i]
 		return []driver.Value{number, t.Number, t.CommitID, t.Epoch, t.Time, payload(t.Events)}
 	})
-	each(len(w.Calls), `INSERT INTO calls (partition, `+callColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, func(i int) []driver.Value {
+	each(len(w.Calls), `INSERT INTO calls (partition, `+callColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, func(i int) []driver.Value {
 		k := &w.Calls[i]
-		return []driver.Value{partition, r.ID, k.Number, string(k.State), k.Name, k.Queue, int64(k.Attempt), k.Due, payload(k.Data)}
+		return []driver.Value{partition, r.ID, k.Number, string(k.State), k.Name, k.Queue, int64(k.Attempt), k.Due, payload(k.Data), k.First}
 	})
 	each(len(w.Attempts), `INSERT INTO attempts (partition, `+attemptColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, func(i int) []driver.Value {
 		a := &w.Attempts[i]
@@ -325,7 +325,7 @@ func (c *conn) exportRuns(ctx context.Context, rows *store.Rows, after int64, li
 	}
 	at = 0
 	err = c.query(ctx, belongs(callColumns, "calls")+", number", func(r row) error {
-		w := of(r.int(8))
+		w := of(r.int(9))
 		w.Calls = append(w.Calls, scanCall(w.Run.Partition, r))
 		return nil
 	}, after, last)

@@ -79,6 +79,14 @@ func (n *counter) calls(counts *store.Counts) {
 		}
 	}
 	if n.err == nil {
+		n.err = n.c.query(n.ctx, `SELECT state, number - first FROM calls WHERE partition = ? AND first <> 0`, func(r row) error {
+			if state := store.CallState(r.text(0)); counts.Calls[state] > 0 { // not of an entity
+				counts.Calls[state] += int(r.int(1))
+			}
+			return nil
+		}, n.partition)
+	}
+	if n.err == nil {
 		n.err = n.c.query(n.ctx, `SELECT due FROM calls WHERE partition = ? AND state = ? AND due > 0 ORDER BY due LIMIT 1`, func(r row) error {
 			if due := r.int(0); counts.NextRetry == 0 || due < counts.NextRetry {
 				counts.NextRetry = due

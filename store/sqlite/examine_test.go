@@ -16,7 +16,7 @@ const filled = `
 	INSERT INTO runs (partition, id, workflow_id, latest, type, node_group, chain, attempt, created, status, wake, closed, start, detail, priority, is_full)
 	SELECT 0, 'run-' || i, 'flow-' || i, 1, 'flow', '', 'run-' || i, 1, i, iif(i % 3, 'running', 'completed'), iif(i % 3, 0, NULL), iif(i % 3, 0, 7), '5', x'00ff', i, i % 2 FROM n;
 	INSERT INTO turns SELECT seq, n.column1, 70 + n.column1, 1, 17, 'turn ' || n.column1 || ' of ' || id FROM runs CROSS JOIN (VALUES (1), (2), (3)) n;
-	INSERT INTO calls SELECT partition, id, 1, 'backoff', 'charge', 'q', 2, 99, NULL FROM runs WHERE status = 'running';
+	INSERT INTO calls SELECT partition, id, 1, 0, 'backoff', 'charge', 'q', 2, 99, NULL FROM runs WHERE status = 'running';
 	INSERT INTO attempts SELECT partition, id, 1, 1, 'charge', 'failed', 'E', '', 1, 2, '{}' FROM runs;
 	INSERT INTO attributes SELECT partition, 'customer', 'ann', id FROM runs;`
 

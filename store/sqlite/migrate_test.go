@@ -27,6 +27,7 @@ func later() Option {
 				partition INTEGER NOT NULL,
 				run       TEXT    NOT NULL,
 				number    INTEGER NOT NULL,
+				first     INTEGER NOT NULL,
 				state     TEXT    NOT NULL,
 				name      TEXT    NOT NULL,
 				queue     TEXT    NOT NULL,
@@ -40,6 +41,7 @@ func later() Option {
 			INSERT INTO calls SELECT *, 8 FROM calls_before;
 			DROP TABLE calls_before;
 			CREATE INDEX calls_state ON calls (partition, state, due);
+			CREATE INDEX calls_shared ON calls (partition, state) WHERE first <> 0;
 			ALTER TABLE runs ADD COLUMN later TEXT NOT NULL DEFAULT 'a;b';`})
 	}
 }

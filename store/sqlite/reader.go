@@ -194,7 +194,7 @@ func (h *handle) Calls(ctx context.Context, partition int, run string) ([]store.
 }
 
 // callColumns are the columns that scanCall reads.
-const callColumns = `run, number, state, name, queue, attempt, due, data`
+const callColumns = `run, number, state, name, queue, attempt, due, data, first`
 
 func scanCall(partition int, r row) store.Call {
 	return store.Call{
@@ -207,6 +207,7 @@ func scanCall(partition int, r row) store.Call {
 		Attempt:   int(r.int(5)),
 		Due:       r.int(6),
 		Data:      r.bytes(7),
+		First:     r.int(8),
 	}
 }
 
@@ -226,7 +227,7 @@ func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.
 		return c.query(ctx, `SELECT `+callColumns+`, (SELECT workflow_id FROM runs WHERE partition = c.partition AND id = c.run),
 				(SELECT type FROM runs WHERE partition = c.partition AND id = c.run), (SELECT run_key FROM runs WHERE partition = c.partition AND id = c.run)
 			FROM calls c WHERE partition = ? AND state = ? ORDER BY due LIMIT ?`, func(r row) error {
-			waiting = append(waiting, store.WaitingCall{Call: scanCall(partition, r), WorkflowID: r.text(8), Type: r.text(9), Key: r.text(10)})
+			waiting = append(waiting, store.WaitingCall{Call: scanCall(partition, r), WorkflowID: r.text(9), Type: r.text(10), Key: r.text(11)})
 			return nil
 		}, int64(partition), string(filter.State), int64(filter.Limit))
 	})

@@ -216,6 +216,7 @@ var commitChecks = []check{
 			func(t *store.Turn) { t.State = &store.RunState{} },
 			func(t *store.Turn) { t.State = &store.RunState{Status: store.Running, Wake: -5} },
 			func(t *store.Turn) { t.Calls = []store.Call{{Number: 1}} },
+			func(t *store.Turn) { t.Calls = []store.Call{{Number: 2, First: 2, State: store.Queued}} },
 			func(t *store.Turn) { t.Calls = []store.Call{{Number: 1, State: store.Queued, Run: "another"}} },
 			func(t *store.Turn) { t.Calls = []store.Call{{Number: 1, State: store.Queued, Name: "a\x00"}} },
 			func(t *store.Turn) { t.Attempts = []store.Attempt{{Call: 1}} },

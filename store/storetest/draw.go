@@ -101,7 +101,8 @@ func (l *lockstep) aTurn(t *rapid.T) store.Turn {
 		turn.Attributes = &all
 	}
 	for some("call", 2) {
-		turn.Calls = append(turn.Calls, store.Call{Number: rapid.Int64Range(1, 3).Draw(t, "call"), Due: rapid.Int64Range(0, 3).Draw(t, "due"),
+		number := rapid.Int64Range(1, 3).Draw(t, "call")
+		turn.Calls = append(turn.Calls, store.Call{Number: number, First: rapid.Int64Range(0, number-1).Draw(t, "first"), Due: rapid.Int64Range(0, 3).Draw(t, "due"),
 			State: rapid.SampledFrom([]store.CallState{store.Queued, store.Backoff}).Draw(t, "state")})
 	}
 	for some("close", 2) {

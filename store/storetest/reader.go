@@ -410,7 +410,7 @@ var readerChecks = []check{
 				run.Status = store.Parked
 			}
 			t := f.first(run)
-			t.Calls = []store.Call{{Number: 1, State: store.Backoff, Due: int64(100 + i)}, {Number: 2, State: store.Queued}, {Number: 3, State: store.Gated, Due: 1}}
+			t.Calls = []store.Call{{Number: 1, State: store.Backoff, Due: int64(100 + i)}, {Number: 2, State: store.Queued}, {Number: 3, State: store.Gated, Due: 1}, {Number: 9, First: 4, State: store.InDoubt}}
 			if i%2 == 1 {
 				t.Calls = nil
 			}
@@ -418,7 +418,7 @@ var readerChecks = []check{
 		}
 		want := store.Counts{
 			Runs:      map[store.Status]int{store.Running: 4, store.Parked: 2},
-			Calls:     map[store.CallState]int{store.Backoff: 3, store.Queued: 3, store.Gated: 3},
+			Calls:     map[store.CallState]int{store.Backoff: 3, store.Queued: 3, store.Gated: 3, store.InDoubt: 18},
 			NextRetry: 100,
 		}
 		equal(f, counts(nil), want)

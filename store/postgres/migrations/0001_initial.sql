@@ -141,11 +141,12 @@ CREATE TABLE perdure.turns (
     PRIMARY KEY (partition, run, number)
 );
 
--- Calls that wait for something.
+-- Calls that wait for something. Those that follow each other and are alike share a row.
 CREATE TABLE perdure.calls (
     partition bigint NOT NULL,
     run       text   COLLATE "C" NOT NULL,
-    number    bigint NOT NULL,
+    number    bigint NOT NULL, -- the last, if several share the row
+    first     bigint NOT NULL, -- the first of several, 0: there is only one
     state     text   COLLATE "C" NOT NULL,
     name      text   COLLATE "C" NOT NULL,
     queue     text   COLLATE "C" NOT NULL,
@@ -156,6 +157,7 @@ CREATE TABLE perdure.calls (
 ) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 
 CREATE INDEX calls_state ON perdure.calls (partition, state, due);
+CREATE INDEX calls_shared ON perdure.calls (partition, state) WHERE first <> 0;
 
 -- The ledger: one row for each closed attempt that is worth one.
 CREATE TABLE perdure.attempts (

@@ -117,11 +117,12 @@ CREATE VIEW histories AS
     SELECT r.partition, r.id AS run, r.workflow_id, t.number, t.commit_id, t.epoch, t.time, t.events
     FROM turns t JOIN runs r ON r.seq = t.run;
 
--- Calls that wait for something.
+-- Calls that wait for something. Those that follow each other and are alike share a row.
 CREATE TABLE calls (
     partition INTEGER NOT NULL,
     run       TEXT    NOT NULL,
-    number    INTEGER NOT NULL,
+    number    INTEGER NOT NULL, -- the last, if several share the row
+    first     INTEGER NOT NULL, -- the first of several, 0: there is only one
     state     TEXT    NOT NULL,
     name      TEXT    NOT NULL,
     queue     TEXT    NOT NULL,
@@ -133,6 +134,7 @@ CREATE TABLE calls (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX calls_state ON calls (partition, state, due);
+CREATE INDEX calls_shared ON calls (partition, state) WHERE first <> 0;
 
 -- The ledger: one row for each closed attempt that is worth one.
 CREATE TABLE attempts (
