@@ -159,6 +159,36 @@ var shapes = []shape{
 		bodies:   someFaster,
 	},
 	{
+		name:     "more-calls-than-slots", // which share rows
+		anyOrder: true,
+		slots:    3,
+		flow: func(*book) workflow.Func[string, string] {
+			return func(wf *workflow.Context, in string) (string, error) {
+				var futures []workflow.Future[string]
+				for i := range 9 {
+					futures = append(futures, workflow.Async(wf, work, fmt.Sprint(in, i)))
+				}
+				var all []string
+				for _, f := range futures {
+					out, err := f.Get(wf)
+					if err != nil {
+						return "", err
+					}
+					all = append(all, out)
+				}
+				return strings.Join(all, ","), nil
+			}
+		},
+		bodies: func(b *book) bodies {
+			return bodies{"work": func(ctx context.Context, in string) (string, error) {
+				if b.failures(ctx) < 1 && strings.HasSuffix(in, "4") {
+					return "", errRefused
+				}
+				return after(time.Duration(1+len(in)%2) * time.Second)(ctx, in)
+			}}
+		},
+	},
+	{
 		name: "select-won-by-the-activity",
 		flow: race(time.Hour),
 		bodies: func(*book) bodies {
