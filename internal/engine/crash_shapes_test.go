@@ -184,7 +184,7 @@ var shapes = []shape{
 				if b.failures(ctx) < 1 && strings.HasSuffix(in, "4") {
 					return "", errRefused
 				}
-				return after(time.Duration(1+len(in)%2) * time.Second)(ctx, in)
+				return after(time.Duration(1+len(in)%2)*time.Second)(ctx, in)
 			}}
 		},
 	},
