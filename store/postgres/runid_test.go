@@ -92,8 +92,7 @@ func TestTheSchemaReadsRunIDs(t *testing.T) {
 
 // TestStatementsGetRunIDsAsBytes: a text in place of one would be sent, too, and found nowhere.
 func TestStatementsGetRunIDsAsBytes(t *testing.T) {
-	server := pgtest.Start(t)
-	config, err := pgxpool.ParseConfig(server.DSN("postgres"))
+	config, err := pgxpool.ParseConfig(pgtest.Database(t))
 	if err != nil {
 		t.Fatal(err)
 	}
