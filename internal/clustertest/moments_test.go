@@ -219,7 +219,7 @@ func (s *stage) startOn(n *node) {
 func (s *stage) sameRun() {
 	s.t.Helper()
 	got := <-s.told
-	if runs := s.query(`SELECT id FROM perdure.runs WHERE workflow_id = $1`, s.id); got.err != nil || len(runs) != 1 || runs[0] != got.run {
+	if runs := s.query(`SELECT perdure.run_id(id) FROM perdure.runs WHERE workflow_id = $1`, s.id); got.err != nil || len(runs) != 1 || runs[0] != got.run {
 		s.t.Errorf("the start was answered with run %q, %v, and the runs are %v", got.run, got.err, runs)
 	}
 }

@@ -59,7 +59,7 @@ func killOnTheWay(c *cluster, which string, trouble func()) {
 		sent <- err
 	}()
 	c.await("runs are on their way", func() bool {
-		return len(c.query(`SELECT id FROM perdure.runs WHERE ward <> 0 OR closed <> 0 LIMIT 1`)) > 0
+		return len(c.query(`SELECT perdure.run_id(id) FROM perdure.runs WHERE ward <> 0 OR closed <> 0 LIMIT 1`)) > 0
 	})
 	time.Sleep(c.moment(100 * time.Millisecond))
 	switch which {

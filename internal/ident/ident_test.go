@@ -1,6 +1,8 @@
 package ident
 
 import (
+	"bytes"
+	"encoding/hex"
 	"strings"
 	"testing"
 	"time"
@@ -25,10 +27,13 @@ func TestRunFloorIsBelowRunsOfItsMillisecond(t *testing.T) {
 	if id := NewRun(at.UnixNano()); id < floor {
 		t.Errorf("run %s is below the floor %s of its time", id, floor)
 	}
+	if !IsRun(floor) {
+		t.Errorf("the floor %s has not the form of a run ID", floor)
+	}
 	if id := NewRun(at.Add(-time.Millisecond).UnixNano()); id >= floor {
 		t.Errorf("run %s of an earlier time is above the floor %s", id, floor)
 	}
-	if floor := RunFloor(time.Time{}); floor != "00000000-0000" {
+	if floor := RunFloor(time.Time{}); floor != "00000000-0000-0000-0000-000000000000" {
 		t.Errorf("the floor of a time before 1970 is %s", floor)
 	}
 }
@@ -44,5 +49,21 @@ func TestRunIDsHaveTheirForm(t *testing.T) {
 		if IsRun(text) {
 			t.Errorf("%q is a run ID", text)
 		}
+	}
+}
+
+func TestRunIDsAreTextsOfTheirBytes(t *testing.T) {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC).UnixNano()
+	var last [16]byte
+	for i := range int64(100) {
+		id := NewRun(at + i*1e6)
+		b, is := RunBytes(id)
+		if !is || RunOf(b) != id || hex.EncodeToString(b[:]) != strings.ReplaceAll(id, "-", "") {
+			t.Errorf("the bytes of %s are %x, which are those of %s", id, b, RunOf(b))
+		}
+		if bytes.Compare(last[:], b[:]) >= 0 {
+			t.Errorf("the bytes %x of a later run are not greater than %x", b, last)
+		}
+		last = b
 	}
 }

@@ -10,9 +10,9 @@ import (
 // writes. The driver boxes each element, looks up its encoder and grows its buffer step by
 // step, which was a seventh of a commit's allocations. The bytes are the same.
 
-// writeColumns makes a connection encode lists of texts and numbers by hand, in its buffers.
+// writeColumns makes a connection encode lists of texts, run IDs and numbers by hand, in its buffers.
 func writeColumns(types *pgtype.Map, in *buffers) {
-	for _, oid := range []uint32{pgtype.TextArrayOID, pgtype.Int8ArrayOID} {
+	for _, oid := range []uint32{pgtype.TextArrayOID, pgtype.ByteaArrayOID, pgtype.Int8ArrayOID} {
 		if t, is := types.TypeForOID(oid); is {
 			if codec, is := t.Codec.(*pgtype.ArrayCodec); is {
 				types.RegisterType(&pgtype.Type{Name: t.Name, OID: oid, Codec: columnCodec{codec, in}})
@@ -34,6 +34,10 @@ func (c columnCodec) PlanEncode(types *pgtype.Map, oid uint32, format int16, val
 		case []string:
 			if c.ElementType.OID == pgtype.TextOID {
 				return textColumn{c.in}
+			}
+		case runIDs:
+			if c.ElementType.OID == pgtype.ByteaOID {
+				return runIDColumn{c.in}
 			}
 		case []int64:
 			if c.ElementType.OID == pgtype.Int8OID {
@@ -72,6 +76,24 @@ func (c textColumn) Encode(value any, buf []byte) ([]byte, error) {
 	buf = c.in.appendHead(buf, pgtype.TextOID, len(column), size)
 	for _, s := range column {
 		buf = append(binary.BigEndian.AppendUint32(buf, uint32(len(s))), s...)
+	}
+	return buf, nil
+}
+
+// runIDColumn encodes runIDs.
+type runIDColumn struct{ in *buffers }
+
+// Encode implements pgtype.EncodePlan.
+func (c runIDColumn) Encode(value any, buf []byte) ([]byte, error) {
+	column := value.(runIDs)
+	if column == nil {
+		return nil, nil
+	}
+	buf = c.in.appendHead(buf, pgtype.ByteaOID, len(column), (4+runSize)*len(column)) // names may take more
+	for _, id := range column {
+		head := len(buf)
+		buf = appendRun(append(buf, 0, 0, 0, 0), id)
+		binary.BigEndian.PutUint32(buf[head:], uint32(len(buf)-head-4))
 	}
 	return buf, nil
 }

@@ -23,6 +23,10 @@ func TestColumnsAreWrittenAsTheDriverDoes(t *testing.T) {
 		{pgtype.TextArrayOID, []string{}, false},
 		{pgtype.TextArrayOID, []string(nil), false},
 		{pgtype.TextArrayOID, []*string{nil, &long}, true},
+		{pgtype.ByteaArrayOID, runIDs{"0192f000-0000-7000-8000-00000000002a", "", "#gate/0/stripe", "run-1", "of fifteen char", long}, false},
+		{pgtype.ByteaArrayOID, runIDs{}, false},
+		{pgtype.ByteaArrayOID, runIDs(nil), false},
+		{pgtype.ByteaArrayOID, [][]byte{{1}, {}}, true},
 		{pgtype.Int8ArrayOID, []int64{0, 1, -1, 1<<63 - 1, -1 << 63}, false},
 		{pgtype.Int8ArrayOID, []int64{}, false},
 		{pgtype.Int8ArrayOID, []int64(nil), false},
@@ -44,7 +48,7 @@ func TestColumnsAreWrittenAsTheDriverDoes(t *testing.T) {
 		}
 		var byHand bool
 		switch ours.PlanEncode(c.oid, pgtype.BinaryFormatCode, c.value).(type) {
-		case textColumn, numberColumn:
+		case textColumn, runIDColumn, numberColumn:
 			byHand = true
 		}
 		if byHand == c.driver {

@@ -40,13 +40,13 @@ func rounds(attempts []of[store.Attempt]) int {
 }
 
 var intoAttempts = insertion("attempts", "run, call, number, name, outcome, error_type, reason, started, ended, data",
-	"text, bigint, bigint, text, text, text, text, bigint, bigint, text", "ON CONFLICT DO NOTHING")
+	"bytea, bigint, bigint, text, text, text, text, bigint, bigint, text", "ON CONFLICT DO NOTHING")
 
 func (b *batch) insertAttempts(attempts []of[store.Attempt]) {
 	n := len(attempts)
 	b.put(intoAttempts,
 		column(n, func(i int) int64 { return int64(attempts[i].turn.Partition) }),
-		column(n, func(i int) string { return attempts[i].turn.Run }),
+		runColumn(n, func(i int) string { return attempts[i].turn.Run }),
 		column(n, func(i int) int64 { return attempts[i].part.Call }),
 		column(n, func(i int) int64 { return int64(attempts[i].part.Number) }),
 		column(n, func(i int) string { return attempts[i].part.Name }),
@@ -58,7 +58,7 @@ func (b *batch) insertAttempts(attempts []of[store.Attempt]) {
 		column(n, func(i int) string { return payload(attempts[i].part.Data) }))
 }
 
-var deleteAttempts = forms(`DELETE FROM perdure.attempts a USING unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, call, number)
+var deleteAttempts = forms(`DELETE FROM perdure.attempts a USING unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[]) AS d (partition, run, call, number)
 			WHERE a.partition =@ d.partition AND a.run = d.run AND a.call = d.call AND a.number = d.number`)
 
 func (b *batch) pruneAttempts(attempts []of[store.Attempt]) {
@@ -66,7 +66,7 @@ func (b *batch) pruneAttempts(attempts []of[store.Attempt]) {
 	if n := len(attempts); n > 0 {
 		b.put(deleteAttempts,
 			column(n, func(i int) int64 { return int64(attempts[i].turn.Partition) }),
-			column(n, func(i int) string { return attempts[i].turn.Run }),
+			runColumn(n, func(i int) string { return attempts[i].turn.Run }),
 			column(n, func(i int) int64 { return attempts[i].part.Call }),
 			column(n, func(i int) int64 { return int64(attempts[i].part.Prune) }))
 	}

@@ -15,7 +15,7 @@ func (b *batch) insertBases(runs []*store.Run) {
 					SELECT $1, $2, number, commit_id, 0, time, events FROM perdure.turns
 					WHERE partition = $3 AND run = $4 AND number <= $5 RETURNING 1)
 				SELECT CASE WHEN count(*) <> $5 THEN perdure.refuse('`+unheardOf+`', 'the history to begin with is not there') END FROM copied`,
-				r.Partition, r.ID, base.Partition, base.Run, base.Turns)
+				r.Partition, runID(r.ID), base.Partition, runID(base.Run), base.Turns)
 		}
 		last := &base.Last
 		b.insertTurns([]*store.Turn{{

@@ -136,7 +136,7 @@ func (b *batch) post(m *store.Message, p *posting) {
 		posted AS (INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, data, posted)
 			SELECT $1, $3, $4, $5, $6, $7, greatest(perdure.now(), $8) FROM reader WHERE status = ANY ($9::text[]) ON CONFLICT `+unlessPosted(m)+`)
 		SELECT status FROM reader`,
-		[]any{m.Partition, key, m.WorkflowID, m.Run, m.Key, m.Kind, payload(m.Data), b.h.clock.Load(), open}, func(r pgx.Rows) error {
+		[]any{m.Partition, key, m.WorkflowID, runID(m.Run), m.Key, m.Kind, payload(m.Data), b.h.clock.Load(), open}, func(r pgx.Rows) error {
 			return r.Scan(&p.reader)
 		})
 }
@@ -144,13 +144,13 @@ func (b *batch) post(m *store.Message, p *posting) {
 // readerOf returns a query for the status of the run that would read a message, and its
 // second parameter. The first parameter is the partition; the other placeholders are
 // arguments.
-func readerOf(m *store.Message, workflow, open string) (query, key string) {
+func readerOf(m *store.Message, workflow, open string) (query string, key any) {
 	standing := `status` // few columns: a run may hold megabytes
 	if m.IfRoom {
 		standing = `CASE WHEN is_full AND status = ANY (` + open + `::text[]) THEN '` + full + `' ELSE status END AS status`
 	}
 	if m.Run != "" {
-		return `SELECT ` + standing + ` FROM perdure.runs WHERE partition = $1 AND id = $2 AND workflow_id = ` + workflow, m.Run
+		return `SELECT ` + standing + ` FROM perdure.runs WHERE partition = $1 AND id = $2 AND workflow_id = ` + workflow, runID(m.Run)
 	}
 	return `SELECT ` + standing + ` FROM perdure.runs WHERE partition = $1 AND workflow_id = $2 AND latest`, m.WorkflowID
 }

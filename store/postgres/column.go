@@ -19,8 +19,8 @@ func places(turns []*store.Turn) []int64 {
 	return column(len(turns), func(i int) int64 { return int64(turns[i].Place()) })
 }
 
-func runs(turns []*store.Turn) []string {
-	return column(len(turns), func(i int) string { return turns[i].Run })
+func runs(turns []*store.Turn) runIDs {
+	return runColumn(len(turns), func(i int) string { return turns[i].Run })
 }
 
 // selected returns the turns for which keep returns true.

@@ -150,7 +150,7 @@ func put(ctx context.Context, tx pgx.Tx, h *handle, table string, columns []stri
 // belonging is a row that belongs to a run.
 type belonging[T any] struct {
 	partition int
-	run       string
+	run       runID
 	row       *T
 }
 
@@ -160,7 +160,7 @@ func belongings[T any](runs []store.WholeRun, parts func(w *store.WholeRun) []T)
 		w := &runs[i]
 		own := parts(w)
 		for k := range own {
-			all = append(all, belonging[T]{w.Run.Partition, w.Run.ID, &own[k]})
+			all = append(all, belonging[T]{w.Run.Partition, runID(w.Run.ID), &own[k]})
 		}
 	}
 	return all
@@ -186,7 +186,7 @@ func (c *conn) insertRows(ctx context.Context, tx pgx.Tx, rows *store.Rows) erro
 	}{
 		{"runs", []string{"partition", "id", "workflow_id", "latest", "type", "node_group", "chain", "attempt", "created", "priority", "run_key", "weight", "status", "wake", "closed", "is_full", "start", "detail"}, len(runs), func(i int) []any {
 			r := &runs[i].Run
-			return []any{r.Partition, r.ID, r.WorkflowID, r.Latest, r.Type, r.Group, r.Chain, r.Attempt, r.Created, r.Priority, r.Key, r.Weight, string(r.Status), orNull(r.Wake), r.Closed, r.Full, payload(r.Start), payload(r.Detail)}
+			return []any{r.Partition, runID(r.ID), r.WorkflowID, r.Latest, r.Type, r.Group, runID(r.Chain), r.Attempt, r.Created, r.Priority, r.Key, r.Weight, string(r.Status), orNull(r.Wake), r.Closed, r.Full, payload(r.Start), payload(r.Detail)}
 		}},
 		{"attributes", []string{"partition", "run", "name", "value"}, len(attributes), func(i int) []any {
 			a := attributes[i]
@@ -210,7 +210,7 @@ func (c *conn) insertRows(ctx context.Context, tx pgx.Tx, rows *store.Rows) erro
 		}},
 		{"inbox", []string{"partition", "workflow_id", "run", "key", "kind", "posted", "data"}, len(messages), func(i int) []any {
 			m := &messages[i]
-			return []any{m.Partition, m.WorkflowID, m.Run, m.Key, m.Kind, m.Posted, payload(m.Data)}
+			return []any{m.Partition, m.WorkflowID, runID(m.Run), m.Key, m.Kind, m.Posted, payload(m.Data)}
 		}},
 		{"switches", []string{"number", "node_group", "kind", "name", "off", "request", "by", "why", "time", "share", "lasts"}, len(switches), func(i int) []any {
 			s := &switches[i]

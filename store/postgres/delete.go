@@ -43,28 +43,29 @@ func (c *conn) deleteRuns(ctx context.Context, partition int, runs []string) (in
 	if len(runs) == 0 {
 		return 0, nil
 	}
-	var ended, workflows []string
-	err := c.query(ctx, `SELECT id, workflow_id FROM perdure.runs WHERE partition = $1 AND id = ANY ($2::text[]) AND NOT status = ANY ($3::text[])
-		ORDER BY id FOR UPDATE SKIP LOCKED`, []any{partition, runs, open}, func(r pgx.Rows) error {
+	var ended runIDs
+	var workflows []string
+	err := c.query(ctx, `SELECT id, workflow_id FROM perdure.runs WHERE partition = $1 AND id = ANY ($2::bytea[]) AND NOT status = ANY ($3::text[])
+		ORDER BY id FOR UPDATE SKIP LOCKED`, []any{partition, runIDs(runs), open}, func(r pgx.Rows) error {
 		var id, workflow string
-		err := r.Scan(&id, &workflow)
+		err := r.Scan((*runID)(&id), &workflow)
 		ended, workflows = append(ended, id), append(workflows, workflow)
 		return err
 	})
 	if err != nil || len(ended) == 0 {
 		return 0, err
 	}
-	_, err = c.exec(ctx, `DELETE FROM perdure.inbox WHERE partition = $1 AND workflow_id = ANY ($2::text[]) AND run = ANY ($3::text[])`, partition, workflows, ended)
+	_, err = c.exec(ctx, `DELETE FROM perdure.inbox WHERE partition = $1 AND workflow_id = ANY ($2::text[]) AND run = ANY ($3::bytea[])`, partition, workflows, ended)
 	if err != nil {
 		return 0, err
 	}
 	for _, statement := range []string{
-		`DELETE FROM perdure.turns WHERE partition = $1 AND run = ANY ($2::text[])`,
-		`DELETE FROM perdure.calls WHERE partition = $1 AND run = ANY ($2::text[])`,
-		`DELETE FROM perdure.attempts WHERE partition = $1 AND run = ANY ($2::text[])`,
-		`DELETE FROM perdure.tasks WHERE partition = $1 AND run = ANY ($2::text[])`,
-		`DELETE FROM perdure.attributes WHERE partition = $1 AND run = ANY ($2::text[])`,
-		`DELETE FROM perdure.runs WHERE partition = $1 AND id = ANY ($2::text[])`,
+		`DELETE FROM perdure.turns WHERE partition = $1 AND run = ANY ($2::bytea[])`,
+		`DELETE FROM perdure.calls WHERE partition = $1 AND run = ANY ($2::bytea[])`,
+		`DELETE FROM perdure.attempts WHERE partition = $1 AND run = ANY ($2::bytea[])`,
+		`DELETE FROM perdure.tasks WHERE partition = $1 AND run = ANY ($2::bytea[])`,
+		`DELETE FROM perdure.attributes WHERE partition = $1 AND run = ANY ($2::bytea[])`,
+		`DELETE FROM perdure.runs WHERE partition = $1 AND id = ANY ($2::bytea[])`,
 	} {
 		if _, err := c.exec(ctx, statement, partition, ended); err != nil {
 			return 0, err

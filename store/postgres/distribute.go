@@ -47,6 +47,8 @@ SELECT citus_add_local_table_to_metadata('perdure.steps');
 	if !id.distributed {
 		sql.WriteString(`SELECT create_distributed_function('perdure.now()');
 SELECT create_distributed_function('perdure.refuse(text, text)');
+SELECT create_distributed_function('perdure.run_id(bytea)');
+SELECT create_distributed_function('perdure.run_bytes(text)');
 INSERT INTO perdure.meta (key, value) VALUES ('distributed', '` + byCitus + `');`)
 	}
 	return sql.String()

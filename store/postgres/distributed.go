@@ -84,7 +84,7 @@ func (b *batch) deliverEach(messages []of[store.Message]) {
 func (b *batch) insertMessage(m *store.Message, taken string) {
 	b.do(`INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, data, posted)
 		VALUES ($1, $2, $3, $4, $5, $6, greatest(perdure.now(), $7)) ON CONFLICT `+taken,
-		m.Partition, m.WorkflowID, m.Run, m.Key, m.Kind, payload(m.Data), b.h.clock.Load())
+		m.Partition, m.WorkflowID, runID(m.Run), m.Key, m.Kind, payload(m.Data), b.h.clock.Load())
 }
 
 // seek queries the status of the run that would read a message, and postSeen posts the

@@ -79,7 +79,7 @@ func (d *dueRuns) round(ctx context.Context, c *conn, share int64) error {
 	add := func(r pgx.Rows) error {
 		var w store.Wake
 		var ward int
-		err := r.Scan(&w.Partition, &ward, &w.Run, &w.Time)
+		err := r.Scan(&w.Partition, &ward, (*runID)(&w.Run), &w.Time)
 		w.Partition = store.Place(w.Partition, ward)
 		d.found = append(d.found, w)
 		counts[w.Partition]++

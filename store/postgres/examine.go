@@ -176,7 +176,7 @@ func (x *examination) sessions() error {
 // orphans finds rows of runs that do not exist. No statement of the store creates any.
 func (x *examination) orphans() error {
 	for _, table := range []string{"turns", "calls", "attempts", "attributes"} {
-		err := x.rows(`SELECT count(*)::text, min(run) FROM perdure.`+table+` t
+		err := x.rows(`SELECT count(*)::text, min(perdure.run_id(run)) FROM perdure.`+table+` t
 			WHERE NOT EXISTS (SELECT FROM perdure.runs r WHERE r.partition = t.partition AND r.id = t.run) HAVING count(*) > 0`, nil, func(v []string) {
 			x.find(store.SymptomOrphan, "table "+table, fmt.Sprintf("%s rows belong to runs that do not exist, such as %s: something else than perdure has deleted runs, or a restored backup is not of one moment", v[0], v[1]),
 				fmt.Sprintf("restore a consistent backup; or delete them: DELETE FROM %s t WHERE NOT EXISTS (SELECT FROM %s r WHERE r.partition = t.partition AND r.id = t.run)",

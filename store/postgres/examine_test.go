@@ -45,10 +45,10 @@ func TestE126_TheServerIsLookedAt(t *testing.T) {
 	run := w.created()
 	w.finds(w.handle, usual)
 
-	w.exec(`INSERT INTO perdure.calls SELECT 0, 'gone', 1, 0, 'backoff', 'pay', '', 2, 7, '{}'`)
-	w.exec(`INSERT INTO perdure.attempts SELECT 0, 'gone', 1, n, 'pay', 'failed', '', '', 1, 2, '{}' FROM generate_series(1, 3) n`)
-	w.exec(`INSERT INTO perdure.turns VALUES (0, 'gone', 1, 1, 1, 1, '[]')`)
-	w.exec(`INSERT INTO perdure.attributes VALUES (0, 'a', 'b', 'gone')`)
+	w.exec(`INSERT INTO perdure.calls SELECT 0, perdure.run_bytes('gone'), 1, 0, 'backoff', 'pay', '', 2, 7, '{}'`)
+	w.exec(`INSERT INTO perdure.attempts SELECT 0, perdure.run_bytes('gone'), 1, n, 'pay', 'failed', '', '', 1, 2, '{}' FROM generate_series(1, 3) n`)
+	w.exec(`INSERT INTO perdure.turns VALUES (0, perdure.run_bytes('gone'), 1, 1, 1, 1, '[]')`)
+	w.exec(`INSERT INTO perdure.attributes VALUES (0, 'a', 'b', perdure.run_bytes('gone'))`)
 	found := w.finds(w.handle, usual, "orphan table turns", "orphan table calls", "orphan table attempts", "orphan table attributes")
 	if !strings.HasPrefix(found[2].Problem, "3 rows") || !strings.Contains(found[2].Problem, "gone") {
 		t.Errorf("%+v", found[2])

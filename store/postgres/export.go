@@ -24,7 +24,7 @@ func (h *handle) Export(ctx context.Context, after store.Cursor, limit int) (*st
 			return c.query(ctx, `SELECT `+messageColumns+`, partition FROM perdure.inbox WHERE (partition, sequence) > ($1, $2) ORDER BY partition, sequence LIMIT $3`,
 				[]any{after.Partition, after.Number, limit}, func(r pgx.Rows) error {
 					var m store.Message
-					err := r.Scan(&m.Sequence, &m.WorkflowID, &m.Run, &m.Key, &m.Kind, &m.Posted, (*opaque)(&m.Data), &m.Partition)
+					err := r.Scan(&m.Sequence, &m.WorkflowID, (*runID)(&m.Run), &m.Key, &m.Kind, &m.Posted, (*opaque)(&m.Data), &m.Partition)
 					if rows.Messages = append(rows.Messages, m); len(rows.Messages) == limit {
 						rows.Next = store.Cursor{Part: store.CopyMessages, Partition: m.Partition, Number: m.Sequence}
 					}
@@ -77,7 +77,7 @@ var errEnough = errors.New("the export has enough rows: ask for those that follo
 // exportRuns reads runs above a partition and an ID, in the order of both.
 func (c *conn) exportRuns(ctx context.Context, rows *store.Rows, after store.Cursor, limit int) error {
 	err := c.query(ctx, `SELECT `+runColumns+` FROM perdure.runs WHERE (partition, id) > ($1, $2) ORDER BY partition, id LIMIT $3`,
-		[]any{after.Partition, after.ID, limit}, func(r pgx.Rows) error {
+		[]any{after.Partition, runID(after.ID), limit}, func(r pgx.Rows) error {
 			run, err := scanRun(r)
 			if err == nil {
 				rows.Runs = append(rows.Runs, store.WholeRun{Run: *run})
@@ -96,7 +96,7 @@ func (c *conn) exportRuns(ctx context.Context, rows *store.Rows, after store.Cur
 		at = 0
 		last := &rows.Runs[len(rows.Runs)-1].Run
 		return c.query(ctx, `SELECT `+columns+` WHERE (partition, run) > ($1, $2) AND (partition, run) <= ($3, $4) ORDER BY partition, run`+order,
-			[]any{after.Partition, after.ID, last.Partition, last.ID}, read)
+			[]any{after.Partition, runID(after.ID), last.Partition, runID(last.ID)}, read)
 	}
 	of := func(partition int, run string) *store.WholeRun {
 		for !is(partition, run) {
@@ -108,7 +108,7 @@ func (c *conn) exportRuns(ctx context.Context, rows *store.Rows, after store.Cur
 		var t store.TurnRow
 		var partition int
 		var run string
-		if err := r.Scan(&partition, &run, &t.Number, &t.CommitID, &t.Epoch, &t.Time, (*opaque)(&t.Events)); err != nil {
+		if err := r.Scan(&partition, (*runID)(&run), &t.Number, &t.CommitID, &t.Epoch, &t.Time, (*opaque)(&t.Events)); err != nil {
 			return err
 		}
 		if size > store.ExportBytes && !is(partition, run) {

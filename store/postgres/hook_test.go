@@ -105,7 +105,7 @@ func TestHookSeesItsTurn(t *testing.T) {
 	turn := s.turn(s.run, 2)
 	turn.Hook = func(tx any) error {
 		var turns int
-		err := tx.(pgx.Tx).QueryRow(t.Context(), s.sql(`SELECT count(*) FROM perdure.turns WHERE run = $1`), s.run.ID).Scan(&turns)
+		err := tx.(pgx.Tx).QueryRow(t.Context(), s.sql(`SELECT count(*) FROM perdure.turns WHERE perdure.run_id(run) = $1`), s.run.ID).Scan(&turns)
 		if turns != 2 {
 			t.Errorf("the hook sees %d turns", turns)
 		}

@@ -23,7 +23,7 @@ func appendAttempt(list []store.Attempt, r pgx.Rows) ([]store.Attempt, error) {
 }
 
 func attemptFields(a *store.Attempt) []any {
-	return []any{&a.Partition, &a.Run, &a.Call, &a.Number, &a.Name, &a.Outcome, &a.ErrorType, &a.Reason, &a.Started, &a.Ended, (*opaque)(&a.Data)}
+	return []any{&a.Partition, (*runID)(&a.Run), &a.Call, &a.Number, &a.Name, &a.Outcome, &a.ErrorType, &a.Reason, &a.Started, &a.Ended, (*opaque)(&a.Data)}
 }
 
 func (h *handle) Attempts(ctx context.Context, partition int, run string, part store.AttemptRange) ([]store.Attempt, error) {
@@ -158,7 +158,7 @@ func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store
 		q.where += ` AND a.number > ` + q.parameter(filter.Above)
 	}
 	if k := filter.Before; k != nil {
-		q.where += ` AND (a.ended, a.run, a.call, a.number) < (` + q.parameter(k.Ended) + `, ` + q.parameter(k.Run) + `, ` + q.parameter(k.Call) + `, ` + q.parameter(k.Number) + `)`
+		q.where += ` AND (a.ended, a.run, a.call, a.number) < (` + q.parameter(k.Ended) + `, ` + q.parameter(runID(k.Run)) + `, ` + q.parameter(k.Call) + `, ` + q.parameter(k.Number) + `)`
 		q.never = q.never || !isText(k.Run)
 	}
 	if q.never {

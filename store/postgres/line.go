@@ -20,7 +20,7 @@ func (h *handle) Line(ctx context.Context, read store.LineRead) ([]store.LineRun
 	add := func(r pgx.Rows) error {
 		var l store.LineRun
 		var ward int
-		err := r.Scan(&l.Partition, &ward, &l.Run, &l.Key, &l.Weight, &l.Priority, &l.Created)
+		err := r.Scan(&l.Partition, &ward, (*runID)(&l.Run), &l.Key, &l.Weight, &l.Priority, &l.Created)
 		l.Partition = store.Place(l.Partition, ward)
 		found[l.Partition] = append(found[l.Partition], l)
 		return err

@@ -54,14 +54,14 @@ func (h *handle) Floor(ctx context.Context, partitions []int, before string, eac
 	const newest = `SELECT r.id FROM perdure.runs r WHERE r.partition = `
 	below, args := ``, []any{max(each, 1) - 1}
 	if before != "" {
-		below, args = ` AND r.id < $3`, append(args, before)
+		below, args = ` AND r.id < $3`, append(args, runID(before))
 	}
 	const one = ` ORDER BY r.id DESC OFFSET $2 LIMIT 1`
 	err = h.share(ctx, "Floor", func(c *conn) error {
 		floor = ""
 		add := func(r pgx.Rows) error {
 			var id string
-			err := r.Scan(&id)
+			err := r.Scan((*runID)(&id))
 			floor = max(floor, id)
 			return err
 		}
@@ -111,10 +111,10 @@ func listing(filter *store.Filter, distributed bool, each int) (query string, ar
 		where += ` AND r.status = ANY (` + parameter(statuses) + `::text[])`
 	}
 	if filter.Before != "" {
-		where += ` AND r.id < ` + parameter(filter.Before)
+		where += ` AND r.id < ` + parameter(runID(filter.Before))
 	}
 	if filter.Above != "" {
-		where += ` AND r.id > ` + parameter(filter.Above)
+		where += ` AND r.id > ` + parameter(runID(filter.Above))
 	}
 	if !filter.Since.IsZero() {
 		where += ` AND r.created >= ` + parameter(filter.Since.UnixNano())
@@ -172,10 +172,10 @@ func byAttributes(filter *store.Filter, home string, parameter func(any) string)
 			continue
 		}
 		if filter.Before != "" {
-			has += ` AND run < ` + parameter(filter.Before)
+			has += ` AND run < ` + parameter(runID(filter.Before))
 		}
 		if filter.Above != "" {
-			has += ` AND run > ` + parameter(filter.Above)
+			has += ` AND run > ` + parameter(runID(filter.Above))
 		}
 		from = `(SELECT run FROM perdure.attributes WHERE ` + has + ` ORDER BY run DESC OFFSET 0) a JOIN perdure.runs r ON r.id = a.run`
 		order = `a.run`

@@ -84,7 +84,7 @@ func (h *handle) Inbox(ctx context.Context, partitions []int, read store.InboxRe
 		return c.query(ctx, query, args, func(r pgx.Rows) error {
 			var m store.Message
 			var ward int
-			err := r.Scan(&m.Partition, &ward, &m.Sequence, &m.WorkflowID, &m.Run, &m.Key, &m.Kind, &m.Posted, (*opaque)(&m.Data))
+			err := r.Scan(&m.Partition, &ward, &m.Sequence, &m.WorkflowID, (*runID)(&m.Run), &m.Key, &m.Kind, &m.Posted, (*opaque)(&m.Data))
 			m.Partition = store.Place(m.Partition, ward)
 			messages = append(messages, m)
 			return err
@@ -101,18 +101,18 @@ func (h *handle) Load(ctx context.Context, partition int, run string) (*store.Re
 		record = nil
 		err := c.send(ctx, func(b *batch) {
 			b.do(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`) // one snapshot
-			b.query(`SELECT `+runColumnsOf1+` FROM perdure.runs WHERE partition = $1 AND id = $2`, []any{partition, run}, func(r pgx.Rows) error {
+			b.query(`SELECT `+runColumnsOf1+` FROM perdure.runs WHERE partition = $1 AND id = $2`, []any{partition, runID(run)}, func(r pgx.Rows) error {
 				found, err := scanRun(r)
 				record = &store.Record{Run: *found}
 				return err
 			})
-			b.query(selectTurns, []any{partition, run, math.MinInt64, math.MaxInt64}, func(r pgx.Rows) (err error) {
+			b.query(selectTurns, []any{partition, runID(run), math.MinInt64, math.MaxInt64}, func(r pgx.Rows) (err error) {
 				if record != nil {
 					record.Turns, err = appendTurn(record.Turns, r)
 				}
 				return err
 			})
-			b.query(selectCalls, []any{partition, run}, func(r pgx.Rows) (err error) {
+			b.query(selectCalls, []any{partition, runID(run)}, func(r pgx.Rows) (err error) {
 				if record != nil {
 					record.Calls, err = appendCall(record.Calls, r)
 				}

@@ -4,11 +4,11 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-var intoCalls = insertion("calls", "run, number, first, state, name, queue, attempt, due, data", "text, bigint, bigint, text, text, text, bigint, bigint, text",
+var intoCalls = insertion("calls", "run, number, first, state, name, queue, attempt, due, data", "bytea, bigint, bigint, text, text, text, bigint, bigint, text",
 	`ON CONFLICT (partition, run, number) DO UPDATE SET first = excluded.first, state = excluded.state, name = excluded.name, queue = excluded.queue,
 				attempt = excluded.attempt, due = excluded.due, data = excluded.data`)
 
-var deleteCalls = forms(`DELETE FROM perdure.calls c USING unnest($1::bigint[], $2::text[], $3::bigint[]) AS d (partition, run, number)
+var deleteCalls = forms(`DELETE FROM perdure.calls c USING unnest($1::bigint[], $2::bytea[], $3::bigint[]) AS d (partition, run, number)
 			WHERE c.partition =@ d.partition AND c.run = d.run AND c.number = d.number`)
 
 // writeCalls inserts, replaces and deletes rows of calls.
@@ -17,7 +17,7 @@ func (b *batch) writeCalls(turns []*store.Turn) {
 	if n := len(calls); n > 0 {
 		b.put(intoCalls,
 			column(n, func(i int) int64 { return int64(calls[i].turn.Partition) }),
-			column(n, func(i int) string { return calls[i].turn.Run }),
+			runColumn(n, func(i int) string { return calls[i].turn.Run }),
 			column(n, func(i int) int64 { return calls[i].part.Number }),
 			column(n, func(i int) int64 { return calls[i].part.First }),
 			column(n, func(i int) string { return string(calls[i].part.State) }),
@@ -31,7 +31,7 @@ func (b *batch) writeCalls(turns []*store.Turn) {
 	if n := len(closed); n > 0 {
 		b.put(deleteCalls,
 			column(n, func(i int) int64 { return int64(closed[i].turn.Partition) }),
-			column(n, func(i int) string { return closed[i].turn.Run }),
+			runColumn(n, func(i int) string { return closed[i].turn.Run }),
 			column(n, func(i int) int64 { return *closed[i].part }))
 	}
 }
@@ -81,12 +81,12 @@ func (b *batch) deliver(turns []*store.Turn) {
 	if n := len(messages); n > 0 {
 		b.do(`INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, data, posted)
 			SELECT partition, workflow_id, run, key, kind, data, greatest(now, $7)
-			FROM perdure.now(), unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) WITH ORDINALITY
+			FROM perdure.now(), unnest($1::bigint[], $2::text[], $3::bytea[], $4::text[], $5::text[], $6::text[]) WITH ORDINALITY
 				AS m (partition, workflow_id, run, key, kind, data, place)
 			ORDER BY place ON CONFLICT DO NOTHING`,
 			column(n, func(i int) int64 { return int64(messages[i].part.Partition) }),
 			column(n, func(i int) string { return messages[i].part.WorkflowID }),
-			column(n, func(i int) string { return messages[i].part.Run }),
+			runColumn(n, func(i int) string { return messages[i].part.Run }),
 			column(n, func(i int) string { return messages[i].part.Key }),
 			column(n, func(i int) string { return messages[i].part.Kind }),
 			column(n, func(i int) string { return payload(messages[i].part.Data) }),

@@ -103,11 +103,11 @@ func (s *sight) place(p *plan) error {
 }
 
 var (
-	lookForTurns = forms(`SELECT w.place - 1, t.commit_id FROM unnest($1::bigint[], $2::text[], $3::bigint[]) WITH ORDINALITY AS w (partition, run, number, place)
+	lookForTurns = forms(`SELECT w.place - 1, t.commit_id FROM unnest($1::bigint[], $2::bytea[], $3::bigint[]) WITH ORDINALITY AS w (partition, run, number, place)
 		JOIN perdure.turns t ON t.partition =@ w.partition AND t.run = w.run AND t.number = w.number`)
-	lookForOwn = forms(`SELECT w.place - 1 FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS w (partition, run, place)
+	lookForOwn = forms(`SELECT w.place - 1 FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS w (partition, run, place)
 		JOIN perdure.runs r ON r.partition =@ w.partition AND r.id = w.run`)
-	lookForCreated = forms(`SELECT w.place, r.workflow_id FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS w (place, partition, run)
+	lookForCreated = forms(`SELECT w.place, r.workflow_id FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS w (place, partition, run)
 		JOIN perdure.runs r ON r.partition =@ w.partition AND r.id = w.run`)
 	lookForLatest = forms(`SELECT w.place, ` + runColumnsHere + ` FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS w (place, home, workflow)
 		JOIN perdure.runs ON partition =@ w.home AND workflow_id = w.workflow AND latest`)
@@ -152,7 +152,7 @@ func (b *batch) lookForRuns(turns []*store.Turn, sights []sight) {
 	}
 	places := column(len(creating), func(n int) int64 { return int64(turns[creating[n]].Partition) })
 	b.ask(lookForCreated,
-		[]any{creating, places, column(len(creating), func(n int) string { return turns[creating[n]].Create.ID })}, func(r pgx.Rows) error {
+		[]any{creating, places, runColumn(len(creating), func(n int) string { return turns[creating[n]].Create.ID })}, func(r pgx.Rows) error {
 			var n int
 			var workflow string
 			err := r.Scan(&n, &workflow)

@@ -23,27 +23,31 @@ import (
 type eavesdropper struct {
 	mu    sync.Mutex
 	said  []string
-	trips atomic.Int64 // to the server and back
+	with  map[string][]any // parameters of what was said
+	trips atomic.Int64     // to the server and back
 }
 
-func (e *eavesdropper) note(sql string) {
+func (e *eavesdropper) note(sql string, args []any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if words := strings.Fields(sql); slices.Contains([]string{"SELECT", "WITH", "INSERT", "UPDATE", "DELETE"}, words[0]) && !slices.Contains(e.said, sql) {
-		e.said = append(e.said, sql)
+		if e.said = append(e.said, sql); e.with == nil {
+			e.with = map[string][]any{}
+		}
+		e.with[sql] = args
 	}
 }
 
 func (e *eavesdropper) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
 	e.trips.Add(1)
-	e.note(d.SQL)
+	e.note(d.SQL, d.Args)
 	return ctx
 }
 func (e *eavesdropper) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 func (e *eavesdropper) TraceBatchStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceBatchStartData) context.Context {
 	e.trips.Add(1)
 	for _, q := range d.Batch.QueuedQueries {
-		e.note(q.SQL)
+		e.note(q.SQL, q.Arguments)
 	}
 	return ctx
 }
@@ -116,8 +120,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// statements are all that the verbs say which are called often.
-func statements(t *testing.T, config *pgxpool.Config) []string {
+// statements hears all that the verbs say which are called often.
+func statements(t *testing.T, config *pgxpool.Config) *eavesdropper {
 	t.Helper()
 	w, ear := overheard(t, config)
 	w.exec(`CREATE TABLE perdure.effects (what text)`)
@@ -184,7 +188,7 @@ func statements(t *testing.T, config *pgxpool.Config) []string {
 	w.must(err)
 	_, err = w.ClaimTasks(ctx, store.TaskClaim{Worker: "w", Partitions: store.Group{Partitions: 4}, Queue: "q", Names: []string{"n"}, Turns: store.Turns{From: "k", Limit: 10}})
 	w.must(err)
-	return ear.said
+	return ear
 }
 
 // node is a node of a plan.
@@ -243,7 +247,7 @@ func TestT4_StatementsUseIndexes(t *testing.T) {
 		t.Fatal(err)
 	}
 	Tune(config)
-	said := statements(t, config.Copy())
+	said := statements(t, config.Copy()).said
 	if len(said) < 30 {
 		t.Fatalf("only %d statements were heard", len(said))
 	}
@@ -282,7 +286,7 @@ func TestT4_StatementsUseIndexes(t *testing.T) {
 	}
 	explain("young")
 	exec(`INSERT INTO perdure.runs (partition, id, workflow_id, type, node_group, chain, attempt, created, status, wake, closed, start, detail)
-			SELECT n % 4, 'many-' || n, 'many-' || n, 't', '', 'many-' || n, 1, n, CASE n % 10 WHEN 0 THEN 'running' ELSE 'completed' END, CASE n % 10 WHEN 0 THEN n END, 0, '', ''
+			SELECT n % 4, perdure.run_bytes('many-' || n), 'many-' || n, 't', '', perdure.run_bytes('many-' || n), 1, n, CASE n % 10 WHEN 0 THEN 'running' ELSE 'completed' END, CASE n % 10 WHEN 0 THEN n END, 0, '', ''
 			FROM generate_series(1, 200000) n;
 		INSERT INTO perdure.turns SELECT partition, id, 1, 1, 1, 1, '' FROM perdure.runs ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.calls SELECT partition, id, 1, 0, 'backoff', '', '', 1, 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
@@ -291,10 +295,10 @@ func TestT4_StatementsUseIndexes(t *testing.T) {
 		INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, posted, data) SELECT partition, workflow_id, '', 'k', '', 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.attributes SELECT partition, 'n', 'v', id FROM perdure.runs ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.runs (partition, id, workflow_id, type, node_group, chain, attempt, created, status, wake, closed, start, detail, run_key)
-			SELECT n % 4, 'line-' || n, 'line-' || n, 't', '', 'line-' || n, 1, n, 'running', ` + inLineByKey + `, 0, '', '', 'k' || n % 1000 FROM generate_series(1, 50000) n;
+			SELECT n % 4, perdure.run_bytes('line-' || n), 'line-' || n, 't', '', perdure.run_bytes('line-' || n), 1, n, 'running', ` + inLineByKey + `, 0, '', '', 'k' || n % 1000 FROM generate_series(1, 50000) n;
 		INSERT INTO perdure.attributes SELECT partition, '#key', run_key, id FROM perdure.runs WHERE run_key <> '' ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.tasks (partition, run, number, attempt, workflow_id, queue, name, run_key, weight, priority, suspect, offered, data)
-			SELECT n % 4, 'line-' || n, 1, 1, 'line-' || n, 'q', 'n', 'k' || n % 1000, 1, 0, false, n, '' FROM generate_series(1, 50000) n;
+			SELECT n % 4, perdure.run_bytes('line-' || n), 1, 1, 'line-' || n, 'q', 'n', 'k' || n % 1000, 1, 0, false, n, '' FROM generate_series(1, 50000) n;
 		INSERT INTO perdure.owners SELECT n % 4, n, 'x', 1 FROM generate_series(1000, 20000) n`)
 	explain("grown")
 	exec(`ANALYZE`)

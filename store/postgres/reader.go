@@ -27,11 +27,11 @@ func (h *handle) findQuery(partition int, workflowID, run string) (string, []any
 	if err := h.info.Check(partition); err != nil {
 		return "", nil, err
 	}
-	query, key := `SELECT `+runColumnsOf1+` FROM perdure.runs WHERE partition = $1 AND id = $2`, run
+	query, key := `SELECT `+runColumnsOf1+` FROM perdure.runs WHERE partition = $1 AND id = $2`, any(runID(run))
 	if run == "" {
 		query, key = `SELECT `+runColumnsOf1+` FROM perdure.runs WHERE partition = $1 AND workflow_id = $2 AND latest`, workflowID
 	}
-	if !isText(key) {
+	if !isText(cmp.Or(run, workflowID)) {
 		return "", nil, store.ErrNotFound
 	}
 	return query, []any{partition, key}, nil
@@ -55,9 +55,9 @@ func foundRun(found *store.Run, err error) (*store.Run, error) {
 }
 
 const (
-	selectEnded = `SELECT ` + runColumns + ` FROM (SELECT DISTINCT w.place, w.run FROM unnest($1::bigint[], $2::text[]) AS w (place, run)) w
+	selectEnded = `SELECT ` + runColumns + ` FROM (SELECT DISTINCT w.place, w.run FROM unnest($1::bigint[], $2::bytea[]) AS w (place, run)) w
 			JOIN perdure.runs ON partition = w.place AND id = w.run WHERE NOT status = ANY ($3::text[])`
-	selectEndedOf = `SELECT ` + runColumns + ` FROM perdure.runs WHERE partition = ANY ($1::bigint[]) AND id = ANY ($2::text[]) AND NOT status = ANY ($3::text[])`
+	selectEndedOf = `SELECT ` + runColumns + ` FROM perdure.runs WHERE partition = ANY ($1::bigint[]) AND id = ANY ($2::bytea[]) AND NOT status = ANY ($3::text[])`
 )
 
 func (h *handle) Ended(ctx context.Context, runs []store.RunRef) ([]store.Run, error) {
@@ -80,7 +80,7 @@ func (h *handle) Ended(ctx context.Context, runs []store.RunRef) ([]store.Run, e
 		return c.query(ctx, query,
 			[]any{
 				column(len(runs), func(i int) int64 { return int64(runs[i].Partition) }),
-				column(len(runs), func(i int) string { return runs[i].Run }),
+				runColumn(len(runs), func(i int) string { return runs[i].Run }),
 				open,
 			}, func(r pgx.Rows) error {
 				run, err := scanRun(r)
@@ -110,7 +110,7 @@ func (h *handle) History(ctx context.Context, partition int, run string, after i
 const callColumns = `c.partition, c.run, c.number, c.first, c.state, c.name, c.queue, c.attempt, c.due, c.data`
 
 func callFields(c *store.Call) []any {
-	return []any{&c.Partition, &c.Run, &c.Number, &c.First, &c.State, &c.Name, &c.Queue, &c.Attempt, &c.Due, (*opaque)(&c.Data)}
+	return []any{&c.Partition, (*runID)(&c.Run), &c.Number, &c.First, &c.State, &c.Name, &c.Queue, &c.Attempt, &c.Due, (*opaque)(&c.Data)}
 }
 
 const selectCalls = `SELECT ` + callColumns + ` FROM perdure.calls c
@@ -175,7 +175,7 @@ func readRun[T any](ctx context.Context, h *handle, op string, partition int, ru
 	var list []T
 	err := h.share(ctx, op, func(c *conn) error {
 		list = nil
-		return c.query(ctx, query, append([]any{partition, run}, args...), func(r pgx.Rows) (err error) {
+		return c.query(ctx, query, append([]any{partition, runID(run)}, args...), func(r pgx.Rows) (err error) {
 			list, err = add(list, r)
 			return err
 		})

@@ -248,7 +248,7 @@ func (b *batch) carryOut(plans []plan) {
 		}
 	}
 	b.byPartition(following, func(part []*store.Turn) {
-		b.follow(part, column(len(part), func(i int) string { return followed[part[i]] })...)
+		b.follow(part, runColumn(len(part), func(i int) string { return followed[part[i]] }))
 	})
 	b.write(turns)
 }

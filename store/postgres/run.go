@@ -22,7 +22,7 @@ var runColumnsHere = strings.ReplaceAll(runColumns, "a.partition = ", "a.partiti
 func scanRun(row pgx.Row, before ...any) (*store.Run, error) {
 	r := &store.Run{}
 	var attributes opaque
-	err := row.Scan(append(before, &r.Partition, &r.ID, &r.WorkflowID, &r.Type, &r.Group, &r.Chain, &r.Attempt, &r.Created,
+	err := row.Scan(append(before, &r.Partition, (*runID)(&r.ID), &r.WorkflowID, &r.Type, &r.Group, (*runID)(&r.Chain), &r.Attempt, &r.Created,
 		&r.Status, &r.Wake, &r.Closed, (*opaque)(&r.Start), (*opaque)(&r.Detail), &r.Priority, &r.Full, &r.Ward, &r.Latest, &r.Key, &r.Weight, &attributes)...)
 	if err == nil {
 		r.Attributes, err = store.DecodeAttributes(attributes)

@@ -100,6 +100,10 @@ var types = pgtype.NewMap()
 
 // portable converts a parameter to a form that every driver accepts.
 func portable(v any) (any, error) {
+	if own, is := v.(pgtype.TextValuer); is {
+		text, err := own.TextValue()
+		return text.String, err
+	}
 	if reflect.TypeOf(v).Kind() != reflect.Slice {
 		return v, nil
 	}
@@ -142,7 +146,7 @@ func (r *sqlRows) Scan(dest ...any) error {
 	var read []func() error
 	for i, d := range dest {
 		plain[i] = d
-		switch o, ok := d.(*opaque); {
+		switch o, ok := d.(pgtype.BytesScanner); {
 		case d == nil:
 			plain[i] = new(any)
 		case ok:

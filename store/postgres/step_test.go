@@ -140,22 +140,22 @@ func stepCosts(w *world) []stepCost {
 	w.commits(func() store.Turn { t := first(); t.Tallies = []store.Tally{tally}; return t }())
 	step := func() store.Turn { return after(2) }
 	return []stepCost{
-		{"a start, with the first call", 1200, func() []store.Turn { return []store.Turn{first()} }},
-		{"a step: the end of a call and the next one", 600, func() []store.Turn { return []store.Turn{step()} }},
-		{"a failed attempt and its backoff", 1400, func() []store.Turn {
+		{"a start, with the first call", 1100, func() []store.Turn { return []store.Turn{first()} }},
+		{"a step: the end of a call and the next one", 550, func() []store.Turn { return []store.Turn{step()} }},
+		{"a failed attempt and its backoff", 1300, func() []store.Turn {
 			t := step()
 			t.Number, t.Events, t.CommitID = 0, nil, 0
 			t.Calls = []store.Call{{Partition: t.Partition, Run: t.Run, Number: 1, State: store.Backoff, Name: "charge", Attempt: 2, Due: 5, Data: doc(120)}}
 			t.Attempts = []store.Attempt{{Partition: t.Partition, Run: t.Run, Call: 1, Number: 1, Name: "charge", Outcome: "failed", ErrorType: "Unavailable", Reason: "backoff", Started: 1, Ended: 2, Data: doc(150)}}
 			return []store.Turn{t}
 		}},
-		{"the end, with its result and counters", 1300, func() []store.Turn {
+		{"the end, with its result and counters", 1250, func() []store.Turn {
 			t := step()
 			t.State = &store.RunState{Status: store.Completed, Wake: store.Never, Closed: 9, Detail: []byte(`{"result":{"json":5},"crc":1234567890}`)}
 			t.Tallies = []store.Tally{tally}
 			return []store.Turn{t}
 		}},
-		{"100 steps of 100 workflows", 48_000, func() []store.Turn {
+		{"100 steps of 100 workflows", 45_000, func() []store.Turn {
 			var all []store.Turn
 			for range 100 {
 				all = append(all, step())

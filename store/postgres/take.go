@@ -25,7 +25,7 @@ func (h *handle) messages(ctx context.Context, verb, query string, partition int
 		all = nil
 		return c.query(ctx, query, []any{partition, workflowID}, func(r pgx.Rows) error {
 			m := store.Message{Partition: partition}
-			err := r.Scan(&m.Sequence, &m.WorkflowID, &m.Run, &m.Key, &m.Kind, &m.Posted, (*opaque)(&m.Data))
+			err := r.Scan(&m.Sequence, &m.WorkflowID, (*runID)(&m.Run), &m.Key, &m.Kind, &m.Posted, (*opaque)(&m.Data))
 			all = append(all, m)
 			return err
 		})

@@ -24,7 +24,7 @@ func (b *batch) writeTasks(turns []*store.Turn) {
 	withdrawn := tasksOf(turns, func(t *store.Turn) []store.TaskRef { return t.Withdrawn })
 	stopped := tasksOf(turns, func(t *store.Turn) []store.TaskRef { return t.Stopped })
 	if len(givenUp)+len(withdrawn)+len(stopped) > 0 { // several statements would lock one after the other
-		b.do(`SELECT FROM perdure.tasks t JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
+		b.do(`SELECT FROM perdure.tasks t JOIN unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
 			ON t.partition = d.partition AND t.run = d.run AND t.number = d.number ORDER BY t.partition, t.run, t.number FOR UPDATE OF t`,
 			taskKeys(inOrder(slices.Concat(over, givenUp, withdrawn, stopped)))...)
 	}
@@ -35,11 +35,11 @@ func (b *batch) writeTasks(turns []*store.Turn) {
 		// The statement before waited for claims and ends in progress; this one sees their
 		// result.
 		b.do(`SELECT CASE WHEN count(*) > 0 THEN perdure.refuse('`+claimedState+`', 'a task is claimed or settled') END
-			FROM perdure.tasks t JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
+			FROM perdure.tasks t JOIN unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
 			ON t.partition = d.partition AND t.run = d.run AND t.number = d.number AND t.attempt = d.attempt`, taskKeys(stay)...)
 	}
 	if len(stopped) > 0 {
-		b.do(`UPDATE perdure.tasks t SET stopped = true FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
+		b.do(`UPDATE perdure.tasks t SET stopped = true FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
 			WHERE t.partition = d.partition AND t.run = d.run AND t.number = d.number AND t.attempt = d.attempt`, taskKeys(stopped)...)
 	}
 	offered := collect(turns, func(t *store.Turn) []store.Task { return t.Offered })
@@ -49,13 +49,13 @@ func (b *batch) writeTasks(turns []*store.Turn) {
 	}
 	b.do(`INSERT INTO perdure.tasks AS t (partition, run, number, attempt, workflow_id, queue, name, run_key, weight, priority, suspect, offered, latest, data)
 		SELECT partition, run, number, attempt, workflow_id, queue, name, run_key, weight, priority, suspect, CASE WHEN offered = 0 THEN perdure.now() ELSE offered END, latest, data
-		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::boolean[], $12::bigint[], $13::bigint[], $14::text[])
+		FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::boolean[], $12::bigint[], $13::bigint[], $14::text[])
 			AS o (partition, run, number, attempt, workflow_id, queue, name, run_key, weight, priority, suspect, offered, latest, data)
 		ON CONFLICT (partition, run, number) DO UPDATE SET attempt = excluded.attempt, workflow_id = excluded.workflow_id, queue = excluded.queue,
 			name = excluded.name, run_key = excluded.run_key, weight = excluded.weight, priority = excluded.priority, suspect = excluded.suspect, offered = excluded.offered, latest = excluded.latest, data = excluded.data,
 			worker = '', claimed = 0, settled = false, stopped = false WHERE t.attempt < excluded.attempt OR t.attempt = excluded.attempt AND t.worker = ''`,
 		column(n, func(i int) int64 { return int64(offered[i].turn.Partition) }),
-		column(n, func(i int) string { return offered[i].turn.Run }),
+		runColumn(n, func(i int) string { return offered[i].turn.Run }),
 		column(n, func(i int) int64 { return offered[i].part.Number }),
 		column(n, func(i int) int64 { return int64(offered[i].part.Attempt) }),
 		column(n, func(i int) string { return offered[i].part.WorkflowID }),
@@ -90,7 +90,7 @@ func taskKeys(refs []of[store.TaskRef]) []any {
 	n := len(refs)
 	return []any{
 		column(n, func(i int) int64 { return int64(refs[i].turn.Partition) }),
-		column(n, func(i int) string { return refs[i].turn.Run }),
+		runColumn(n, func(i int) string { return refs[i].turn.Run }),
 		column(n, func(i int) int64 { return refs[i].part.Number }),
 		column(n, func(i int) int64 { return int64(refs[i].part.Attempt) }),
 	}
@@ -102,7 +102,7 @@ func taskKeys(refs []of[store.TaskRef]) []any {
 // no longer than patience, which is less than the server's deadlock timeout, and try again.
 func (b *batch) deleteTasks(refs []of[store.TaskRef], condition string) {
 	if len(refs) > 0 {
-		b.do(`DELETE FROM perdure.tasks t USING unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
+		b.do(`DELETE FROM perdure.tasks t USING unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
 			WHERE t.partition = d.partition AND t.run = d.run AND t.number = d.number AND t.attempt = d.attempt AND `+condition, taskKeys(refs)...)
 	}
 }
@@ -129,7 +129,7 @@ func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance,
 			b.query(`SELECT partition, run, number, attempt, stopped FROM perdure.tasks WHERE worker = $1 AND worker <> '' AND NOT settled ORDER BY partition, run, number`,
 				[]any{w.ID}, func(r pgx.Rows) error {
 					var t store.HeldTask
-					err := r.Scan(&t.Partition, &t.Run, &t.Number, &t.Attempt, &t.Stopped)
+					err := r.Scan(&t.Partition, (*runID)(&t.Run), &t.Number, &t.Attempt, &t.Stopped)
 					answer.Held = append(answer.Held, t)
 					return err
 				})
@@ -154,7 +154,7 @@ const settleSigns = `UPDATE perdure.workers SET seen = now FROM perdure.now() WH
 const taskColumns = `t.partition, t.run, t.number, t.attempt, t.workflow_id, t.queue, t.name, t.priority, t.suspect, t.offered, t.latest, t.worker, t.claimed, t.settled, t.data, t.stopped, t.run_key, t.weight`
 
 func scanTask(r pgx.Rows) (t store.Task, err error) {
-	err = r.Scan(&t.Partition, &t.Run, &t.Number, &t.Attempt, &t.WorkflowID, &t.Queue, &t.Name, &t.Priority, &t.Suspect,
+	err = r.Scan(&t.Partition, (*runID)(&t.Run), &t.Number, &t.Attempt, &t.WorkflowID, &t.Queue, &t.Name, &t.Priority, &t.Suspect,
 		&t.Offered, &t.Latest, &t.Worker, &t.Claimed, &t.Settled, (*opaque)(&t.Data), &t.Stopped, &t.Key, &t.Weight)
 	return t, err
 }
@@ -234,7 +234,7 @@ func (c *conn) claimTasks(ctx context.Context, claim *store.TaskClaim) ([]store.
 			[]any{claim.Worker, claim.Queue, claim.Names, claim.Partitions.First, claim.Partitions.First + claim.Partitions.Partitions, claim.Limit, suspects, c.h.clock.Load(), claim.From, claim.Spent},
 			func(r pgx.Rows) error {
 				var t store.Task
-				err := r.Scan(&t.Partition, &t.Run, &t.Number, &t.Attempt, &t.WorkflowID, &t.Queue, &t.Name, &t.Priority, &t.Suspect,
+				err := r.Scan(&t.Partition, (*runID)(&t.Run), &t.Number, &t.Attempt, &t.WorkflowID, &t.Queue, &t.Name, &t.Priority, &t.Suspect,
 					&t.Offered, &t.Latest, &t.Worker, &t.Claimed, &t.Settled, (*opaque)(&t.Data), &t.Stopped, &t.Key, &t.Weight, &name)
 				claimed = append(claimed, t)
 				return err
@@ -287,14 +287,14 @@ func (c *conn) settleTasks(ctx context.Context, worker string, settled []store.S
 	return c.inTwo(ctx, func(b *batch) {
 		b.limitLocks(patience)
 		b.query(`WITH own AS (SELECT d.place, t.partition, t.run, t.number, t.settled FROM perdure.tasks t
-				JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS d (partition, run, number, attempt, place)
+				JOIN unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS d (partition, run, number, attempt, place)
 				ON t.partition = d.partition AND t.run = d.run AND t.number = d.number AND t.attempt = d.attempt
 				WHERE t.worker = $5 ORDER BY t.partition, t.run, t.number FOR UPDATE OF t),
 			ended AS (UPDATE perdure.tasks t SET settled = true FROM own o WHERE t.partition = o.partition AND t.run = o.run AND t.number = o.number AND NOT o.settled)
 			SELECT place - 1, settled FROM own ORDER BY place`,
 			[]any{
 				column(n, func(i int) int64 { return int64(settled[i].Partition) }),
-				column(n, func(i int) string { return settled[i].Run }),
+				runColumn(n, func(i int) string { return settled[i].Run }),
 				column(n, func(i int) int64 { return settled[i].Number }),
 				column(n, func(i int) int64 { return int64(settled[i].Attempt) }),
 				worker,
@@ -312,7 +312,7 @@ func (c *conn) settleTasks(ctx context.Context, worker string, settled []store.S
 
 func (h *handle) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, error) {
 	var tasks []store.Task
-	where := `($1::bigint[] IS NULL OR t.partition = ANY ($1)) AND ($2 = '' OR t.run = $2)`
+	where := `($1::bigint[] IS NULL OR t.partition = ANY ($1)) AND ($2::bytea = '' OR t.run = $2)`
 	if f.Lost {
 		where += ` AND t.worker <> '' AND NOT t.settled AND NOT EXISTS (SELECT FROM perdure.workers w WHERE w.id = t.worker AND NOT w.departed AND w.seen > perdure.now() - w.lease)`
 	}
@@ -324,7 +324,7 @@ func (h *handle) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, e
 		}
 		tasks = nil
 		return c.query(ctx, `SELECT `+taskColumns+` FROM perdure.tasks t WHERE `+where+` ORDER BY t.priority DESC, t.offered, t.partition, t.run, t.number LIMIT $3`,
-			[]any{f.Partitions, f.Run, store.Page(f.Limit)}, func(r pgx.Rows) error {
+			[]any{f.Partitions, runID(f.Run), store.Page(f.Limit)}, func(r pgx.Rows) error {
 				t, err := scanTask(r)
 				tasks = append(tasks, t)
 				return err

@@ -161,7 +161,7 @@ func TestE28_EveryConnectionWillDo(t *testing.T) {
 					if n := c.value(`SELECT count(*)::text FROM perdure.inbox WHERE workflow_id = $1`, run.WorkflowID); n != "2" {
 						t.Errorf("%s messages", n)
 					}
-					if v := c.value(`SELECT value FROM perdure.attributes WHERE run = $1`, run.ID); v != run.Attributes[0].Value {
+					if v := c.value(`SELECT value FROM perdure.attributes WHERE run = perdure.run_bytes($1)`, run.ID); v != run.Attributes[0].Value {
 						t.Errorf("the attribute is %q", v)
 					}
 				}

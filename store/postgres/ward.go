@@ -78,7 +78,7 @@ func (c *conn) move(ctx context.Context, m *store.Move) error {
 func (c *conn) readyToMove(ctx context.Context, m *store.Move) (to int, err error) {
 	if m.To != "" {
 		var group string
-		if _, err := c.one(ctx, `SELECT node_group FROM perdure.runs WHERE partition = $1 AND id = $2`, []any{m.Partition, m.Run}, &group); err != nil {
+		if _, err := c.one(ctx, `SELECT node_group FROM perdure.runs WHERE partition = $1 AND id = $2`, []any{m.Partition, runID(m.Run)}, &group); err != nil {
 			return 0, err
 		}
 		takes, err := c.one(ctx, `SELECT n.ordinal FROM perdure.nodes n WHERE n.id = $1 AND n.departed IS NULL AND n.expires > perdure.now() AND NOT n.draining AND n.node_group = $2
@@ -113,7 +113,7 @@ func (c *conn) moveRun(ctx context.Context, m *store.Move, to int) error {
 	var ward int
 	var open bool
 	known, err := c.one(ctx, `SELECT ward, closed = 0 AND status = ANY ($3::text[]) FROM perdure.runs WHERE partition = $1 AND id = $2 FOR UPDATE`,
-		[]any{m.Partition, m.Run, openStatuses}, &ward, &open)
+		[]any{m.Partition, runID(m.Run), openStatuses}, &ward, &open)
 	switch {
 	case err != nil:
 		return err
@@ -129,7 +129,7 @@ func (c *conn) moveRun(ctx context.Context, m *store.Move, to int) error {
 		return store.ErrElsewhere
 	}
 	_, err = c.exec(ctx, `UPDATE perdure.runs SET ward = $3, wake = -1, detail = CASE WHEN $4 THEN $5 ELSE detail END WHERE partition = $1 AND id = $2`,
-		m.Partition, m.Run, to, m.Detail != nil, payload(m.Detail))
+		m.Partition, runID(m.Run), to, m.Detail != nil, payload(m.Detail))
 	return err
 }
 

@@ -64,11 +64,11 @@ func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool)
 	if n := len(runs); n > 0 {
 		b.put(intoRuns,
 			column(n, func(i int) int64 { return int64(runs[i].Partition) }),
-			column(n, func(i int) string { return runs[i].ID }),
+			runColumn(n, func(i int) string { return runs[i].ID }),
 			column(n, func(i int) string { return runs[i].WorkflowID }),
 			column(n, func(i int) string { return runs[i].Type }),
 			column(n, func(i int) string { return runs[i].Group }),
-			column(n, func(i int) string { return runs[i].Chain }),
+			runColumn(n, func(i int) string { return runs[i].Chain }),
 			column(n, func(i int) int64 { return int64(runs[i].Attempt) }),
 			column(n, func(i int) int64 { return runs[i].Created }),
 			column(n, func(i int) string { return payload(runs[i].Start) }),
@@ -87,7 +87,7 @@ func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool)
 }
 
 var intoRuns = insertion("runs", "id, workflow_id, type, node_group, chain, attempt, created, start, status, wake, closed, detail, priority, is_full, ward, run_key, weight",
-	"text, text, text, text, text, bigint, bigint, text, text, bigint, bigint, text, bigint, boolean, bigint, text, bigint", "")
+	"bytea, text, text, text, bytea, bigint, bigint, text, text, bigint, bigint, text, bigint, boolean, bigint, text, bigint", "")
 
 // orNull returns the stored form of a wake time.
 func orNull(wake int64) *int64 {
@@ -97,12 +97,13 @@ func orNull(wake int64) *int64 {
 	return &wake
 }
 
-var intoAttributes = insertion("attributes", "name, value, run", "text, text, text", "ON CONFLICT DO NOTHING")
+var intoAttributes = insertion("attributes", "name, value, run", "text, text, bytea", "ON CONFLICT DO NOTHING")
 
 // insertAttributes inserts attributes of runs that have none.
 func (b *batch) insertAttributes(runs []*store.Run) {
 	var partitions []int64
-	var ids, names, values []string
+	var ids runIDs
+	var names, values []string
 	for _, r := range runs {
 		for _, a := range r.Attributes {
 			partitions, ids = append(partitions, int64(r.Partition)), append(ids, r.ID)
@@ -114,7 +115,7 @@ func (b *batch) insertAttributes(runs []*store.Run) {
 	}
 }
 
-var deleteAttributes = forms(`DELETE FROM perdure.attributes a USING unnest($1::bigint[], $2::text[]) AS t (partition, run)
+var deleteAttributes = forms(`DELETE FROM perdure.attributes a USING unnest($1::bigint[], $2::bytea[]) AS t (partition, run)
 		WHERE a.partition =@ t.partition AND a.run = t.run`)
 
 // changeAttributes replaces the attributes of runs. It does not check that a run exists:
@@ -134,7 +135,7 @@ func (b *batch) changeAttributes(turns []*store.Turn) {
 
 var changeStates = forms(`WITH changed AS (UPDATE perdure.runs r SET status = s.status, wake = nullif(s.wake, 9223372036854775807), closed = s.closed, detail = s.detail, is_full = s.is_full,
 				ward = CASE WHEN s.open THEN r.ward ELSE 0 END
-			FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[], $9::boolean[]) AS s (partition, run, status, wake, closed, detail, is_full, open)
+			FROM unnest($1::bigint[], $2::bytea[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[], $9::boolean[]) AS s (partition, run, status, wake, closed, detail, is_full, open)
 			WHERE r.partition =@ s.partition AND r.id = s.run RETURNING 1)
 		SELECT CASE WHEN count(*) <> $8 THEN perdure.refuse('` + unheardOf + `', 'a run does not exist') END FROM changed`)
 
@@ -155,7 +156,7 @@ func (b *batch) updateStates(turns []*store.Turn) {
 }
 
 var demand = forms(`SELECT CASE WHEN count(*) <> $3 THEN perdure.refuse('` + unheardOf + `', 'a run does not exist') END
-			FROM unnest($1::bigint[], $2::text[]) AS t (partition, run) JOIN perdure.runs r ON r.partition =@ t.partition AND r.id = t.run`)
+			FROM unnest($1::bigint[], $2::bytea[]) AS t (partition, run) JOIN perdure.runs r ON r.partition =@ t.partition AND r.id = t.run`)
 
 // demandRuns fails unless the runs exist that no other statement checks. On one server
 // insertTurns checks the runs whose history grows.
@@ -173,28 +174,28 @@ func (b *batch) insertSuccessors(turns []*store.Turn) {
 	turns = selected(turns, func(t *store.Turn) bool { return t.Create != nil && !t.CreatesItsRun() })
 	closing := selected(turns, func(t *store.Turn) bool { return t.State != nil && !t.State.Status.Open() })
 	if n := len(closing); n > 0 {
-		b.follow(closing, runs(closing)...)
+		b.follow(closing, runs(closing))
 	}
 	b.insertRuns(turns, func(*store.Turn) bool { return true })
 }
 
-var makeRoom = forms(`UPDATE perdure.runs r SET latest = false FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[]) AS s (partition, run, workflow_id, chain, after)
+var makeRoom = forms(`UPDATE perdure.runs r SET latest = false FROM unnest($1::bigint[], $2::bytea[], $3::text[], $4::bytea[], $5::bytea[]) AS s (partition, run, workflow_id, chain, after)
 		WHERE r.partition =@ s.partition AND r.id = s.run AND r.workflow_id = s.workflow_id AND (r.chain = s.chain OR r.id = s.after) AND r.latest`)
 
 // follow makes room for the runs that the turns create: the preceding run of the workflow
 // ID is no longer the latest, if it belongs to the same chain or is the one that the new
 // run names.
-func (b *batch) follow(turns []*store.Turn, predecessors ...string) {
+func (b *batch) follow(turns []*store.Turn, predecessors runIDs) {
 	n := len(turns)
 	b.put(makeRoom, partitions(turns),
 		predecessors,
 		column(n, func(i int) string { return turns[i].Create.WorkflowID }),
-		column(n, func(i int) string { return turns[i].Create.Chain }),
-		column(n, func(i int) string { return turns[i].Create.After }))
+		runColumn(n, func(i int) string { return turns[i].Create.Chain }),
+		runColumn(n, func(i int) string { return turns[i].Create.After }))
 	b.leave(turns)
 }
 
-var leaveMessages = forms(`UPDATE perdure.inbox m SET run = s.after, key = s.prefix || m.key FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS s (partition, workflow_id, after, prefix)
+var leaveMessages = forms(`UPDATE perdure.inbox m SET run = s.after, key = s.prefix || m.key FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::text[]) AS s (partition, workflow_id, after, prefix)
 		WHERE m.partition =@ s.partition AND m.workflow_id = s.workflow_id AND m.run = ''`)
 
 // leave keeps messages for the latest run of a workflow ID with the run that was the
@@ -207,11 +208,11 @@ func (b *batch) leave(turns []*store.Turn) {
 	}
 	b.put(leaveMessages, partitions(turns),
 		column(n, func(i int) string { return turns[i].Create.WorkflowID }),
-		column(n, func(i int) string { return turns[i].Create.After }),
+		runColumn(n, func(i int) string { return turns[i].Create.After }),
 		column(n, func(i int) string { return store.LeftKey(turns[i].Create.After, "") }))
 }
 
-var remove = forms(`WITH gone AS (DELETE FROM perdure.runs r USING unnest($1::bigint[], $2::text[]) AS s (partition, run)
+var remove = forms(`WITH gone AS (DELETE FROM perdure.runs r USING unnest($1::bigint[], $2::bytea[]) AS s (partition, run)
 			WHERE r.partition =@ s.partition AND r.id = s.run AND r.status = $3 RETURNING r.partition, r.id)
 		DELETE FROM perdure.calls c USING gone WHERE c.partition =@ gone.partition AND c.run = gone.id`)
 
@@ -227,12 +228,12 @@ func (b *batch) removeRuns(turns []*store.Turn) {
 
 const turnColumns = "run, number, commit_id, epoch, time, events"
 
-var intoTurns = insertion("turns", turnColumns, "text, bigint, bigint, bigint, bigint, text", "")
+var intoTurns = insertion("turns", turnColumns, "bytea, bigint, bigint, bigint, bigint, text", "")
 
 // intoTurnsOfRuns is intoTurns for one server, and fails unless the runs exist. A statement
 // that only checks that takes as long as an insert, and a commit of one turn has few others.
 const intoTurnsOfRuns = `WITH added AS (INSERT INTO perdure.turns (partition, ` + turnColumns + `)
-			SELECT s.* FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[])
+			SELECT s.* FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[])
 				AS s (partition, ` + turnColumns + `)
 				JOIN perdure.runs r ON r.partition = s.partition AND r.id = s.run
 			RETURNING 1)

@@ -15,6 +15,23 @@ AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint $$;
 CREATE FUNCTION perdure.refuse(code text, reason text) RETURNS bigint LANGUAGE plpgsql VOLATILE
 AS $$ BEGIN RAISE EXCEPTION '%', reason USING ERRCODE = code; END $$;
 
+-- Columns of run IDs are bytes. A UUID is its 16 bytes; the name of a gate, of a schedule or
+-- of another entity follows a zero byte, with one more behind it where that makes 16. These
+-- functions translate, for people and their queries:
+--
+--     SELECT perdure.run_id(run), number, events FROM perdure.turns
+--     WHERE run = perdure.run_bytes('0198c1d2-73f1-7b6e-9a51-2f0d6c3b8e47');
+CREATE FUNCTION perdure.run_id(run bytea) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+AS $$ SELECT CASE WHEN length(run) = 16 THEN encode(run, 'hex')::uuid::text ELSE convert_from(btrim(run, '\x00'), 'UTF8') END $$;
+
+CREATE FUNCTION perdure.run_bytes(id text) RETURNS bytea LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+AS $$ SELECT CASE
+    WHEN id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN decode(replace(id, '-', ''), 'hex')
+    WHEN id = '' THEN ''
+    WHEN octet_length(id) = 15 THEN '\x00' || convert_to(id, 'UTF8') || '\x00'
+    ELSE '\x00' || convert_to(id, 'UTF8')
+END $$;
+
 -- The groups of nodes, and where their runs are.
 CREATE TABLE perdure.node_groups (
     name  text COLLATE "C" PRIMARY KEY,
@@ -88,12 +105,12 @@ CREATE UNIQUE INDEX nodes_name ON perdure.nodes (node_group, name) WHERE superse
 -- what is in the tables.
 CREATE TABLE perdure.runs (
     partition   bigint  NOT NULL,
-    id          text    COLLATE "C" NOT NULL,
+    id          bytea   NOT NULL,
     workflow_id text    COLLATE "C" NOT NULL,
     latest      boolean NOT NULL DEFAULT true,  -- the last run of its workflow ID
     type        text    COLLATE "C" NOT NULL,
     node_group  text    COLLATE "C" NOT NULL,
-    chain       text    COLLATE "C" NOT NULL,
+    chain       bytea   NOT NULL,               -- the first run of those that follow each other
     attempt     bigint  NOT NULL,
     created     bigint  NOT NULL,
     priority    bigint  NOT NULL DEFAULT 0,     -- of its calls that want a slot, for those who list them
@@ -123,7 +140,7 @@ CREATE TABLE perdure.attributes (
     partition bigint NOT NULL,
     name      text   COLLATE "C" NOT NULL,
     value     text   COLLATE "C" NOT NULL,
-    run       text   COLLATE "C" NOT NULL,
+    run       bytea  NOT NULL,
     PRIMARY KEY (partition, name, value, run)
 );
 
@@ -132,7 +149,7 @@ CREATE INDEX attributes_run ON perdure.attributes (partition, run);
 -- History: one row a turn, never changed.
 CREATE TABLE perdure.turns (
     partition bigint NOT NULL,
-    run       text   COLLATE "C" NOT NULL,
+    run       bytea  NOT NULL,
     number    bigint NOT NULL,
     commit_id bigint NOT NULL,
     epoch     bigint NOT NULL,
@@ -144,7 +161,7 @@ CREATE TABLE perdure.turns (
 -- Calls that wait for something. Those that follow each other and are alike share a row.
 CREATE TABLE perdure.calls (
     partition bigint NOT NULL,
-    run       text   COLLATE "C" NOT NULL,
+    run       bytea  NOT NULL,
     number    bigint NOT NULL, -- the last, if several share the row
     first     bigint NOT NULL, -- the first of several, 0: there is only one
     state     text   COLLATE "C" NOT NULL,
@@ -162,7 +179,7 @@ CREATE INDEX calls_shared ON perdure.calls (partition, state) WHERE first <> 0;
 -- The ledger: one row for each closed attempt that is worth one.
 CREATE TABLE perdure.attempts (
     partition  bigint NOT NULL,
-    run        text   COLLATE "C" NOT NULL,
+    run        bytea  NOT NULL,
     call       bigint NOT NULL,
     number     bigint NOT NULL,
     name       text   COLLATE "C" NOT NULL,
@@ -207,7 +224,7 @@ CREATE TABLE perdure.inbox (
     partition   bigint NOT NULL,
     sequence    bigint NOT NULL DEFAULT nextval('perdure.messages'),
     workflow_id text   COLLATE "C" NOT NULL,
-    run         text   COLLATE "C" NOT NULL, -- '': whichever is the latest
+    run         bytea  NOT NULL, -- '': whichever is the latest
     key         text   COLLATE "C" NOT NULL,
     kind        text   COLLATE "C" NOT NULL,
     posted      bigint NOT NULL,
@@ -220,7 +237,7 @@ CREATE TABLE perdure.inbox (
 -- row that lives as long as the attempt.
 CREATE TABLE perdure.tasks (
     partition   bigint  NOT NULL,
-    run         text    COLLATE "C" NOT NULL,
+    run         bytea   NOT NULL,
     number      bigint  NOT NULL, -- of the call
     attempt     bigint  NOT NULL,
     workflow_id text    COLLATE "C" NOT NULL,
