@@ -10,7 +10,9 @@ import (
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/param"
+	"github.com/perdure/perdure/internal/web"
 	"github.com/perdure/perdure/schedule"
+	"github.com/perdure/perdure/view"
 )
 
 // entry is a field of a form: a parameter of a command.
@@ -102,6 +104,15 @@ func wrongInput(c *command.Command, err error) error {
 		text += human.Sentence(w.Remedy)
 	}
 	return &wrongField{strings.TrimSpace(text)}
+}
+
+// entered reports whether an error is about what a person entered, and names it by the form.
+func (q *request) entered(c *command.Command, err *error) bool {
+	if wrong := wrongInput(c, *err); wrong != nil {
+		*err = wrong
+		return true
+	}
+	return web.Is[*view.InputError](*err) || web.Is[*wrongField](*err)
 }
 
 // wrongField is a field of a form with an invalid value.
