@@ -16,10 +16,10 @@ import (
 
 // Bounds of a bulk operation.
 const (
-	bulkListed  = 5000 // runs that a dry run reads at a time: it names all, and a read is what costs
-	bulkPage    = 100  // runs in a batch
-	bulkWorkers = 8    // requests of a batch in parallel
-	bulkRecords = 1000 // records in a result
+	bulkListed  = 10000 // runs that a dry run reads at a time: it names all, and a read is what costs
+	bulkPage    = 100   // runs in a batch
+	bulkWorkers = 8     // requests of a batch in parallel
+	bulkRecords = 1000  // records in a result
 )
 
 // ControlAll carries out an operation on all runs that match the filter, or on their
