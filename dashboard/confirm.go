@@ -20,7 +20,6 @@ import (
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/web"
-	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -71,9 +70,9 @@ type sendForm struct {
 }
 
 // doForm returns the form that does the command. shown is what the page has shown of it.
-func (q *request) doForm(t *target, shown ...[2]string) *sendForm {
+func (t *target) doForm(q *request, shown ...[2]string) *sendForm {
 	return &sendForm{
-		Post: true, Action: linkTo(t.page(), t.query()), Hidden: append(shown, [2]string{"request", q.key()}), Button: t.label(), Class: cmp.Or(classOf(t.command), "main"),
+		Post: true, Action: linkTo(q.path, t.query()), Hidden: append(shown, [2]string{"request", q.key()}), Button: t.label(), Class: cmp.Or(classOf(t.command), "main"),
 		Reasoned: t.command.Reasoned(), Reason: q.PostForm.Get("reason"), Back: t.back(),
 	}
 }
@@ -108,8 +107,8 @@ func (q *request) confirm(t *target, problem error) (any, error) {
 		f.Title, f.Filter = f.Title+": many runs", t.says()
 	}
 	if err := f.fill(q, t); err != nil {
-		if f.Do, f.Diff = nil, nil; !q.entered(t.command, &err) {
-			return nil, err
+		if f.Do, f.Diff = nil, nil; !entered(t.command, &err) {
+			return nil, t.missing(err)
 		}
 		if f.Problem = err.Error(); q.Method == http.MethodPost {
 			q.status = http.StatusUnprocessableEntity
@@ -145,7 +144,7 @@ func (f *confirmation) fill(q *request, t *target) error {
 	fields := inputs(c, &form, shown, t.entered)
 	_, answers := command.WaitOf(shown)
 	if t.asks() && len(fields) > 0 {
-		f.Ask = q.askForm(t, &form, fields, answers)
+		f.Ask = t.askForm(q, &form, fields, answers)
 	}
 	switch {
 	case t.makes && t.entered != nil && t.name == "":
@@ -181,19 +180,16 @@ func (f *confirmation) fill(q *request, t *target) error {
 	// The form sends what was shown: of an edit the difference, not everything that was entered, so
 	// that another person's edit meanwhile is kept.
 	text, err := json.Marshal(params)
-	f.Do, f.Shell = q.doForm(t, [2]string{"params", string(text)}), t.shell(params)
+	f.Do, f.Shell = t.doForm(q, [2]string{"params", string(text)}), t.shell(params)
 	return err
 }
 
 // askForm returns the form that asks for what is to be entered.
-func (q *request) askForm(t *target, form *command.Form, fields []entry, answers bool) *sendForm {
-	v := t.query()
-	ask := &sendForm{Ask: true, Action: template.URL(t.page()), Fields: fields, Button: cmp.Or(form.Button, "Show what it means")}
+func (t *target) askForm(q *request, form *command.Form, fields []entry, answers bool) *sendForm {
+	v := t.unentered()
+	ask := &sendForm{Ask: true, Action: template.URL(q.path), Fields: fields, Button: cmp.Or(form.Button, "Show what it means")}
 	if t.command.Bulk() {
 		ask.Button = "Show the difference"
-		for name := range t.entered {
-			v.Del(name)
-		}
 	} else {
 		v.Set("asked", "yes")
 		for i := range fields {
@@ -245,11 +241,7 @@ func (f *confirmation) selects(q *request, t *target, params, shown any, fields 
 		return t.do(q, params, "")
 	}
 	result, effect, err := dry()
-	notation, isNotation := errors.AsType[*retry.NotationError](err)
-	if wrong = wrongInput(c, err); wrong != nil || isNotation {
-		if isNotation {
-			wrong = notation
-		}
+	if wrong = wrongInput(c, err); wrong != nil {
 		f.Problem, params = cmp.Or(f.Problem, "It cannot be used: "+wrong.Error()), c.New()
 		result, effect, err = dry()
 	}
@@ -265,12 +257,8 @@ func (f *confirmation) selects(q *request, t *target, params, shown any, fields 
 		return err
 	}
 	if f.count(t, &result); f.Ask != nil {
-		if result.Selection != "" && t.many() {
-			v := t.query()
-			for name := range t.entered {
-				v.Del(name)
-			}
-			f.Ask.Post, f.Ask.Action, f.Ask.Hidden = true, linkTo("operate", v), [][2]string{{"show", "yes"}, {"selection", result.Selection}}
+		if result.Selection != "" && t.many() { // which is too long for an address
+			f.Ask.Post, f.Ask.Action, f.Ask.Hidden = true, linkTo(q.path, t.unentered()), [][2]string{{"show", "yes"}, {"selection", result.Selection}}
 		}
 		if t.entered == nil || f.Problem != "" { // the difference comes first
 			for _, d := range effect.Diff {
@@ -284,7 +272,7 @@ func (f *confirmation) selects(q *request, t *target, params, shown any, fields 
 		f.Count = "Nothing is selected."
 		return nil
 	}
-	f.Do = q.doForm(t, meant(t, result.Selection)...)
+	f.Do = t.doForm(q, meant(t, result.Selection)...)
 	if f.Do.Fields = fields; c.Danger && t.many() {
 		f.Do.Button += ": " + strings.ToLower(f.Count)
 	}

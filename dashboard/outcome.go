@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/web"
 	"github.com/perdure/perdure/view"
 )
 
@@ -40,17 +42,18 @@ func carryOut(q *request) (any, error) {
 	}
 	result, effect, err := q.carryOut(t)
 	var refused *view.RefusedError
+	changed := web.Is[*view.ChangedError](err)
 	switch {
 	case err == nil && t.many():
 		return q.summary(t, &result), nil
 	case err == nil:
 		q.redirect = string(t.next(effect.Run, q.PostForm.Get("request")))
 		return nil, nil
-	case (t.selection == "" || wrongInput(t.command, err) != nil) && q.entered(t.command, &err):
-		q.status = http.StatusUnprocessableEntity
+	case (t.selection == "" || wrongInput(t.command, err) != nil) && entered(t.command, &err):
+		if q.status = http.StatusUnprocessableEntity; changed {
+			q.status = http.StatusConflict
+		}
 		return q.confirm(t, err)
-	case errors.Is(err, perdure.ErrNotFound) && t.command.On != command.Runs && !t.command.Bulk(): // deleted since the form was shown
-		return nil, &absent{string(t.command.On), t.name}
 	case errors.As(err, &refused):
 		q.status = http.StatusConflict
 		return q.confirm(t, fmt.Errorf("It is refused: %s", refused.Record.Note)) //nolint:staticcheck // a sentence on a page
@@ -61,12 +64,21 @@ func carryOut(q *request) (any, error) {
 		q.status = http.StatusAccepted
 		return q.unanswered(t, &result), nil
 	}
-	return nil, err
+	return nil, t.missing(err)
+}
+
+// missing makes the error that says what is not there of one that says that something is not: it may
+// have been deleted since the form was shown.
+func (t *target) missing(err error) error {
+	if t.command.On == command.Runs || t.command.On == command.Calls {
+		return err
+	}
+	return missing(string(t.command.On), t.name, err)
 }
 
 // carryOut does it, as somebody and for a reason.
 func (q *request) carryOut(t *target) (result view.BulkResult, effect command.Effect, err error) {
-	params, err := q.params(t)
+	params, err := t.params(q.PostForm)
 	if err != nil {
 		return result, effect, err
 	}
@@ -77,7 +89,7 @@ func (q *request) carryOut(t *target) (result view.BulkResult, effect command.Ef
 
 // params returns the parameters of a command as its form sends them: those that it has shown, or
 // what was entered into it.
-func (q *request) params(t *target) (any, error) {
+func (t *target) params(form url.Values) (any, error) {
 	params := t.command.New()
 	if t.command.Bulk() {
 		if t.command.Shown && t.entered == nil {
@@ -85,7 +97,7 @@ func (q *request) params(t *target) (any, error) {
 		}
 		return params, enter(t.command, params, t.command.New(), t.entered)
 	}
-	if text := q.PostForm.Get("params"); text != "" {
+	if text := form.Get("params"); text != "" {
 		dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 		dec.DisallowUnknownFields()
 		if dec.Decode(params) != nil {
@@ -136,7 +148,7 @@ func (q *request) unanswered(t *target, result *view.BulkResult) *outcome {
 		return o
 	}
 	o.Next = fmt.Sprintf("No engine did all of it within %s. What was asked for is in the database, and is carried out when an engine serves it; the rest may not be asked for yet.", human.Duration(patience))
-	o.Again = q.doForm(t, meant(t, t.selection)...)
+	o.Again = t.doForm(q, meant(t, t.selection)...)
 	o.Again.Button, o.Again.Class, o.Again.Reasoned, o.Again.Back = "Do the rest", "main", false, ""
 	o.Again.Hidden = append(o.Again.Hidden, [2]string{"reason", q.PostForm.Get("reason")})
 	if !t.command.Shown {

@@ -141,17 +141,18 @@ func (t *target) seen(form url.Values) bool {
 	return form.Get("show") == "" && (!t.many() || t.selection != "" || t.all && form.Get("unnamed") != "")
 }
 
-// page is the path of the page of the command.
-func (t *target) page() string {
-	if t.command.Bulk() {
-		return "operate"
+// query returns the target as parameters of an address, with what was entered of an operation that is
+// shown before it is done.
+func (t *target) query() url.Values {
+	v := t.unentered()
+	if t.command.Shown {
+		maps.Copy(v, t.entered)
 	}
-	return "change"
+	return v
 }
 
-// query returns the target as parameters of an address. The selection holds which runs were
-// chosen.
-func (t *target) query() url.Values {
+// unentered returns the target alone. The selection holds which runs were chosen.
+func (t *target) unentered() url.Values {
 	if !t.command.Bulk() {
 		v := url.Values{"kind": {string(t.command.On)}, "do": {t.command.Name}, "name": {t.name}}
 		if t.makes {
@@ -177,9 +178,6 @@ func (t *target) query() url.Values {
 	}
 	if t.number > 0 {
 		v.Set("number", strconv.FormatInt(t.number, 10))
-	}
-	if t.command.Shown {
-		maps.Copy(v, t.entered)
 	}
 	return v
 }
