@@ -148,7 +148,8 @@ func Sentence(text string) string {
 	if !strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		text = strings.ToUpper(text[:1]) + text[1:]
 	}
-	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") {
+	_, line, _ := strings.Cut(text, ": perdure ") // which is copied, and ends as it is
+	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") && line == "" {
 		text += "."
 	}
 	return text
