@@ -270,9 +270,7 @@ func (t *target) runs() (view.Filter, error) {
 	if t.all {
 		f.Text = t.filter.Text // which is refused: a search does not find all
 	}
-	if f.Call = t.filter.Call; f.Call == view.CallRetrying {
-		f.Call = view.CallBackoff
-	}
+	f.Call = t.filter.Call
 	return f, err
 }
 
