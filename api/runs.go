@@ -22,7 +22,11 @@ func runEndpoints() []endpoint {
 		paged[callsQuery]("GET /api/runs/{id}/calls", "listCalls", "Sum up the attempts of each call of a run, by number.", "attempts, calls",
 			"calls", "by number", func(last *view.CallAttempts) string { return strconv.FormatInt(last.Call, 10) }),
 		define("GET /api/runs/{id}/comparison", "compareRuns", "Say where a run differs from another one: in its input, and in how its activities and steps went.", "compare", compareRuns),
-		define("GET /api/runs/{id}/audit", "listRunAudit", "List what people and engines did to a run, oldest first.", "audit", listRunAudit),
+		answering("GET /api/runs/{id}/audit", "listRunAudit", "List what people and engines did to a run, oldest first.", "audit", "records", "oldest first", false,
+			func(c *call, q ofRun) (all []view.ControlRecord, next string, err error) {
+				all, err = c.handle(q).Audit(c.Context())
+				return all, "", err
+			}),
 		define("GET /api/runs/{id}/record", "recordRun", "Get the history of a run as a document for replay tests.", "history", recordRun),
 	}
 }
@@ -150,16 +154,6 @@ type callsQuery struct {
 
 func (q callsQuery) read(c *call) ([]view.CallAttempts, error) {
 	return c.handle(q.ofRun).CallsRange(c.Context(), view.CallRange{After: q.After, Limit: q.more()})
-}
-
-type controlList struct {
-	Records []view.ControlRecord `json:"records" doc:"oldest first"`
-}
-
-func listRunAudit(c *call, q ofRun, _ none) (l controlList, err error) {
-	records, err := c.handle(q).Audit(c.Context())
-	l.Records = append([]view.ControlRecord{}, records...)
-	return l, err
 }
 
 func recordRun(c *call, q ofRun, _ none) (json.RawMessage, error) {

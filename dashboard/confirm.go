@@ -100,7 +100,7 @@ func showCommand(q *request) (any, error) {
 // confirm returns the page of a command, with what was entered and why that was not done.
 func (q *request) confirm(t *target, problem error) (any, error) {
 	in := *q.page
-	in.under = t.under()
+	in.under = places[t.command.On].all
 	q.page = &in
 	f := &confirmation{Title: t.label(), Means: t.command.Means, About: t.about(), Back: t.back(), OfRun: t.command.On == command.Runs || t.command.On == command.Calls}
 	if t.many() {
@@ -142,9 +142,8 @@ func (f *confirmation) fill(q *request, t *target) error {
 		return err
 	}
 	fields := inputs(c, &form, shown, t.entered)
-	_, answers := command.WaitOf(shown)
 	if t.asks() && len(fields) > 0 {
-		f.Ask = t.askForm(q, &form, fields, answers)
+		f.Ask = t.askForm(q, &form, fields)
 	}
 	switch {
 	case t.makes && t.entered != nil && t.name == "":
@@ -163,7 +162,7 @@ func (f *confirmation) fill(q *request, t *target) error {
 		return f.selects(q, t, params, shown, fields, err)
 	case err != nil:
 		return err
-	case answers:
+	case t.answers():
 		return f.answer(q, t, params)
 	}
 	command.DryOf(params).DryRun = true
@@ -185,7 +184,7 @@ func (f *confirmation) fill(q *request, t *target) error {
 }
 
 // askForm returns the form that asks for what is to be entered.
-func (t *target) askForm(q *request, form *command.Form, fields []entry, answers bool) *sendForm {
+func (t *target) askForm(q *request, form *command.Form, fields []entry) *sendForm {
 	v := t.unentered()
 	ask := &sendForm{Ask: true, Action: template.URL(q.path), Fields: fields, Button: cmp.Or(form.Button, "Show what it means")}
 	if t.command.Bulk() {
@@ -201,7 +200,7 @@ func (t *target) askForm(q *request, form *command.Form, fields []entry, answers
 		ask.Fields = append([]entry{{Name: "name", Label: "Name", Value: t.name}}, fields...)
 	}
 	ask.Hidden = pairs(v)
-	if answers {
+	if t.answers() {
 		ask.Button = t.command.Label
 		if ask.Post = !t.command.Reads; ask.Post { // nothing can say what it comes to before
 			ask.Hidden = append(ask.Hidden, [2]string{"request", q.key()})

@@ -37,7 +37,7 @@ func carryOut(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, answers := command.WaitOf(t.command.New()); answers || !t.seen(q.PostForm) {
+	if !t.seen(q.PostForm) {
 		return q.confirm(t, nil)
 	}
 	result, effect, err := q.carryOut(t)
@@ -109,18 +109,18 @@ func (t *target) params(form url.Values) (any, error) {
 
 // next is the page to which a command leads that was done, and that started a run or none.
 func (t *target) next(run, request string) template.URL {
+	place := places[t.command.On]
 	switch c := t.command; {
 	case c.Bulk():
 		return link("run", "id", t.name, "request", request)
 	case c.Gone:
-		return link(string(c.On)+"s", "deleted", t.name)
-	case t.makes: // it need not have a page before an engine serves it
-		return link(string(c.On)+"s", "done", c.Name, "name", t.name)
+		return link(place.all, "deleted", t.name)
 	case c.On == command.Runs || c.On == command.Workflow:
 		return runLink(cmp.Or(run, t.name), "").Link
-	default:
-		return link(shownOn(c.On), "done", c.Name, "name", t.name, "fired", run)
+	case t.makes, c.On == command.Activity: // it need not have a page before an engine serves it
+		place.one = place.all
 	}
+	return link(place.one, "done", t.command.Name, "name", t.name, "fired", run)
 }
 
 // doneText says on the next page that the change was requested.

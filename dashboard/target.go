@@ -103,11 +103,10 @@ func (q *request) posted() (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, answers := command.WaitOf(t.command.New())
 	switch t.selection = q.PostForm.Get("selection"); {
 	case q.PostForm.Get("show") != "":
 		t.give(q.PostForm)
-	case answers, !t.asks() && t.seen(q.PostForm):
+	case t.answers(), !t.asks() && t.seen(q.PostForm):
 		t.entered = q.PostForm
 	}
 	return t, nil
@@ -131,6 +130,12 @@ func (t *target) give(v url.Values) {
 // many reports whether the target is or may be more than one run.
 func (t *target) many() bool { return t.all || t.picked > 0 }
 
+// answers reports whether the command is a question, which its form asks at once.
+func (t *target) answers() bool {
+	_, answers := command.WaitOf(t.command.New())
+	return answers
+}
+
 // asks reports whether what is to be entered is asked for before the command is done, by a form of
 // its own. For an operation the form that does it asks, unless what it comes to is more than what is
 // selected.
@@ -138,7 +143,7 @@ func (t *target) asks() bool { return !t.command.Bulk() || t.command.Shown }
 
 // seen reports whether the sender of a form has seen what it would do.
 func (t *target) seen(form url.Values) bool {
-	return form.Get("show") == "" && (!t.many() || t.selection != "" || t.all && form.Get("unnamed") != "")
+	return form.Get("show") == "" && !t.answers() && (!t.many() || t.selection != "" || t.all && form.Get("unnamed") != "")
 }
 
 // query returns the target as parameters of an address, with what was entered of an operation that is
@@ -182,58 +187,34 @@ func (t *target) unentered() url.Values {
 	return v
 }
 
+// places are the paths of the pages that have what commands are done to: all of its kind, and one.
+var places = map[command.On]struct{ all, one string }{
+	command.Gate: {"gates", "gate"}, command.Schedule: {"schedules", "schedule"}, command.Runs: {"runs", "run"}, command.Calls: {"runs", "run"},
+	command.Workflow: {"workflows", "runs"}, command.Canary: {"nodes", "nodes"}, command.Activity: {"", "ledger"}, // what is paused stands on the overview
+}
+
 // about is the link to what the command is done to; nil for many, and for what is only to be made.
 func (t *target) about() *linked {
-	to := linked{"of the nodes", link("nodes")}
-	switch t.command.On {
-	case command.Gate:
-		to = gateLink(t.name)
-	case command.Schedule:
-		to = scheduleLink(t.name)
-	case command.Activity:
-		to = linked{t.name, link("ledger", "activity", t.name)}
-	case command.Runs, command.Calls:
-		to = runLink(t.name, "")
-	case command.Workflow:
-		to = linked{t.name, link("runs", "workflow", t.name)}
-	}
-	if t.many() || t.makes {
+	place, by := places[t.command.On], "name"
+	switch {
+	case t.many() || t.makes:
 		return nil
+	case t.command.On == command.Canary:
+		return &linked{"of the nodes", link(place.one)}
+	case place.one == "run":
+		by = "id"
+	case t.command.On == command.Workflow || t.command.On == command.Activity:
+		by = string(t.command.On)
 	}
-	return &to
+	return &linked{t.name, link(place.one, by, t.name)}
 }
 
 // back is the page that shows the target.
 func (t *target) back() template.URL {
-	switch to := t.about(); {
-	case to != nil:
+	if to := t.about(); to != nil {
 		return to.Link
-	case t.makes:
-		return link(string(t.command.On) + "s")
 	}
-	return linkTo("runs", t.filter.query())
-}
-
-// shownOn returns the path of the page that shows what was changed.
-func shownOn(on command.On) string {
-	switch on {
-	case command.Canary:
-		return "nodes"
-	case command.Activity:
-		return "" // the overview
-	}
-	return string(on)
-}
-
-// under is the path of the menu entry to which the page of the command belongs.
-func (t *target) under() string {
-	switch t.command.On {
-	case command.Canary, command.Activity:
-		return shownOn(t.command.On)
-	case command.Calls:
-		return "runs"
-	}
-	return string(t.command.On) + "s"
+	return linkTo(places[t.command.On].all, t.filter.query())
 }
 
 // says describes which of many runs are selected.
