@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 
@@ -221,8 +223,13 @@ type specText struct {
 // Set implements the flag.
 func (s *specText) Set(text string) error {
 	s.given = true
-	if err := json.Unmarshal([]byte(text), &s.spec); err != nil {
-		return param.Bad("spec", "see its form: perdure schedules show NAME -o json", "is not a spec: %s", strings.TrimPrefix(err.Error(), "json: "))
+	const form = "see its form: perdure schedules show NAME -o json"
+	err := json.Unmarshal([]byte(text), &s.spec)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return param.Bad("spec", form, "is not a spec: %s is a %s", cmp.Or(wrong.Field, "it"), wrong.Value)
+	}
+	if err != nil {
+		return param.Bad("spec", form, "is not a spec: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
 }
