@@ -231,8 +231,12 @@ func (f *confirmation) answer(q *request, t *target, params any) error {
 // is still missing or is wrong.
 func (f *confirmation) selects(q *request, t *target, params, shown any, fields []entry, wrong error) error {
 	c := t.command
-	if wrong != nil {
-		f.Problem, params = wrongInput(c, wrong).Error(), shown
+	switch {
+	case wrong == nil:
+	case !entered(c, &wrong):
+		return wrong
+	default:
+		f.Problem, params = wrong.Error(), shown
 	}
 	dry := func() (view.BulkResult, command.Effect, error) {
 		c.StandIn(params)
