@@ -260,6 +260,9 @@ var verbs = map[string]func(a arguments) error{
 		_, err := ops.DescribeSchedule(a.ctx, a.engine, a.name)
 		return err
 	},
+	"ops.SetSchedule": func(a arguments) error {
+		return ops.SetSchedule(a.ctx, a.engine, a.name, ops.ScheduleSetting{Workflow: "any", Spec: schedule.Spec{Every: time.Hour}, Options: a.run}, a.control()...)
+	},
 	"ops.PauseSchedule":  func(a arguments) error { return ops.PauseSchedule(a.ctx, a.engine, a.name, a.control()...) },
 	"ops.ResumeSchedule": func(a arguments) error { return ops.ResumeSchedule(a.ctx, a.engine, a.name, a.control()...) },
 	"ops.TriggerSchedule": func(a arguments) error {

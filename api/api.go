@@ -44,8 +44,8 @@ func routes(e *perdure.Engine, g *web.Guard) (all []web.Route) {
 // table returns all endpoints.
 func table() (all []endpoint) {
 	for _, part := range [][]endpoint{
-		runEndpoints(), messageEndpoints(), operationEndpoints(), ledgerEndpoints(), databaseEndpoints(),
-		activityEndpoints(), gateEndpoints(), scheduleEndpoints(), policyEndpoints(), liveEndpoints(), serverEndpoints(), commandEndpoints(),
+		runEndpoints(), messageEndpoints(), operationEndpoints(), listEndpoints(), ledgerEndpoints(), databaseEndpoints(),
+		policyEndpoints(), liveEndpoints(), serverEndpoints(), commandEndpoints(),
 	} {
 		all = append(all, part...)
 	}

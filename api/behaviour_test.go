@@ -75,6 +75,17 @@ func TestF40_SchedulesByRequest(t *testing.T) {
 		if a := c.want(200, "PUT", path, spec); count(a.Body, "next") != 3 {
 			t.Errorf("%s", a.Raw)
 		}
+		read := c.want(200, "GET", path, nil).Body["set"]
+		spec["input"], spec["unchanged_since"] = 2, read
+		c.want(200, "PUT", path, spec)
+		c.want(200, "PUT", path, spec) // it is so
+		spec["input"] = 3
+		c.refused(409, "changed", "PUT", path, spec)
+		spec["dry_run"] = true
+		c.refused(409, "changed", "PUT", path, spec)
+		if a := c.want(200, "GET", path, nil); !strings.Contains(string(a.Raw), `"input":{"json":2}`) || a.Body["set"] == read {
+			t.Errorf("an edit of what is no more overwrites it: %s", a.Raw)
+		}
 		c.refused(400, "bad-request", "PUT", path, object{"workflow": "tick", "spec": object{"cron": "whenever"}})
 		c.refused(400, "bad-request", "PUT", path, object{"spec": object{"cron": "0 3 1 1 *"}})
 		c.want(200, "POST", path+"/pause", object{"why": "holidays"})

@@ -13,19 +13,9 @@ func databaseEndpoints() []endpoint {
 			return ops.Status(c.Context(), c.e)
 		}),
 		define("GET /api/canary", "showCanary", "Show which share of new runs begins on which build; canary is null if none is set.", "canary", showCanary),
-		list(&listing.Nodes, func(all []view.Node) nodeList { return nodeList{all} }),
-		list(&listing.WorkflowStats, func(all []view.WorkflowStats) workflowList { return workflowList{all} }),
 		define("GET /api/audit", "listAudit", "List who did what in the group, when and why, latest first.", "audit", listAudit),
 		define("GET /api/doctor", "doctor", "Read all that is on record, and list what is damaged, missing or left behind. It takes as long as reading the database.", "doctor", doctor).waits(),
 	}
-}
-
-type nodeList struct {
-	Nodes []view.Node `json:"nodes" doc:"of all groups, by the time they joined, with those that left or died recently"`
-}
-
-type workflowList struct {
-	Workflows []view.WorkflowStats `json:"workflows" doc:"by name"`
 }
 
 type auditQuery struct {
@@ -67,18 +57,6 @@ func doctor(c *call, q doctorQuery, _ none) (*view.Checkup, error) {
 	}
 	return ops.Doctor(c.Context(), c.e, view.DoctorFilter{Since: q.Since.At, Limit: q.Limit})
 }
-
-func activityEndpoints() []endpoint {
-	return []endpoint{
-		list(&listing.PausedActivities, switchesOf), list(&listing.Switches, switchesOf),
-	}
-}
-
-type switchList struct {
-	Activities []view.SwitchRecord `json:"activities" doc:"those that are paused, by name; or the log, oldest first"`
-}
-
-func switchesOf(all []view.SwitchRecord) switchList { return switchList{all} }
 
 type canaryState struct {
 	Canary *view.Canary `json:"canary" doc:"the one in force; null if every build gets new runs"`

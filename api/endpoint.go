@@ -20,7 +20,6 @@ import (
 	"github.com/perdure/perdure/access"
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
-	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/web"
 )
@@ -65,11 +64,10 @@ const (
 	largeBody = 4 << 20 // for bodies with values of users
 )
 
-// list returns the endpoint of a row of the table of lists. Its answer is an object with one field.
-func list[Q, T, R any](l *listing.List[Q, T], as func([]T) R) endpoint {
-	return define(l.Address, l.Name, l.Short+".", l.Line, func(c *call, q Q, _ none) (R, error) {
-		all, err := l.Read(c.Context(), c.e, &q, time.Now())
-		return as(append([]T{}, all...)), err
+// named returns the endpoint of one thing that has a name.
+func named[T any](line, name, summary, does string, find func(ctx context.Context, e *perdure.Engine, name string) (T, error)) endpoint {
+	return define(line, name, summary, does, func(c *call, _, _ none) (T, error) {
+		return find(c.Context(), c.e, c.PathValue("name"))
 	})
 }
 

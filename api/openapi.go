@@ -230,6 +230,9 @@ func (s *schemas) of(t reflect.Type, result bool) Schema {
 	case reflect.Interface:
 		return Schema{}
 	case reflect.Struct:
+		if t.Name() == "" {
+			return s.object(t, result)
+		}
 		return s.named(t, result)
 	}
 	panic(fmt.Sprintf("api: a %v has no schema; give it one in forms", t))
@@ -253,6 +256,12 @@ func (s *schemas) named(t reflect.Type, result bool) Schema {
 		return ref
 	}
 	s.types[name] = t
+	s.all[name] = s.object(t, result)
+	return ref
+}
+
+// object returns the schema of a struct.
+func (s *schemas) object(t reflect.Type, result bool) Schema {
 	properties, required := map[string]Schema{}, []string{}
 	shape := t
 	if other, found := shapes[t]; found {
@@ -274,8 +283,7 @@ func (s *schemas) named(t reflect.Type, result bool) Schema {
 			c.conditions(schema)
 		}
 	}
-	s.all[name] = schema
-	return ref
+	return schema
 }
 
 // conditional is a body that adds to its schema what depends on the values of its fields.

@@ -272,9 +272,6 @@ func operateOnRuns(c *call, _ none, b bulkBody) (r bulk, err error) {
 	if t.Runs, err = b.Runs.Filter(&b.Runs.ByCalls); err != nil {
 		return r, err
 	}
-	if b.Runs.Retrying {
-		t.Runs.Call = view.CallBackoff // calls are found by their state
-	}
 	var done bool
 	if r.BulkResult, done, err = c.operate(&b.operationFields, &b.operation, t); err == nil && !done {
 		r.Unanswered = max(r.Unanswered, 1)

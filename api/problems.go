@@ -23,6 +23,7 @@ var (
 	idInUse       = web.Kind{Code: "id-in-use", Status: http.StatusConflict, Title: "The workflow ID belongs to another run.", Next: "Use another workflow_id, or new_after if that run is closed."}
 	notPending    = web.Kind{Code: "not-pending", Status: http.StatusConflict, Title: "No such call is pending.", Next: "Describe the run: pending has the calls that are open."}
 	refused       = web.Kind{Code: "refused", Status: http.StatusConflict, Title: "It is in no state for this.", Next: "Describe the run to see its state."}
+	changed       = web.Kind{Code: "changed", Status: http.StatusConflict, Title: "Somebody else has changed it.", Next: "Read it again, and change it as it is now."}
 	limitReached  = web.Kind{Code: "limit", Status: http.StatusTooManyRequests, Title: "A limit is reached.", Next: "Let the run work off what it has, or raise the limit in its program."}
 	unanswered    = web.Kind{Code: "unanswered", Status: http.StatusGatewayTimeout, Title: "No engine has answered in time.", Next: "See whether one serves: GET /api/nodes. A query may be repeated."}
 	noHandler     = web.Kind{Code: "no-handler", Status: http.StatusConflict, Title: "The run has no handler of that name.", Next: "Check the name, and that the code of the run sets the handler before it waits."}
@@ -41,7 +42,7 @@ var (
 
 // kinds are all kinds of problems.
 var kinds = append([]web.Kind{
-	notFound, runClosed, idInUse, notPending, refused, limitReached, unanswered, noHandler, noCode, noCodec, rejected, handlerFailed,
+	notFound, runClosed, idInUse, notPending, refused, changed, limitReached, unanswered, noHandler, noCode, noCodec, rejected, handlerFailed,
 	unfinished, invalidToken, staleToken, databaseAway, stopping, tookTooLong, internalError,
 }, web.Kinds...)
 
@@ -82,6 +83,8 @@ func kindOf(ctx context.Context, err error) web.Kind {
 		return idInUse
 	case web.Is[*view.RefusedError](err):
 		return refused
+	case web.Is[*view.ChangedError](err):
+		return changed
 	case web.Is[*store.CodecError](err):
 		return noCodec
 	case web.Is[*workflow.RejectedError](err):

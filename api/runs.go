@@ -1,9 +1,9 @@
 package api
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
+	"strconv"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/access"
@@ -15,11 +15,18 @@ func runEndpoints() []endpoint {
 		define("GET /api/runs", "listRuns", "List runs, newest first.", "list", listRuns),
 		define("GET /api/runs/{id}", "describeRun", "Describe a run: where it stands, what it waits for, its open calls and their retries.", "show", describeRun).also(access.Starter, workflowOfRun),
 		define("GET /api/runs/{id}/result", "awaitResult", "Wait for the end of a run. 200: it has ended, however. 202: it has not; ask again.", "show, flow run", awaitResult).also(access.Starter, workflowOfRun).waits(),
-		define("GET /api/runs/{id}/history", "listHistory", "List the events of a run, oldest first.", "history", listHistory),
-		define("GET /api/runs/{id}/attempts", "listAttempts", "List the attempts of the calls of a run, by call and number.", "attempts", listAttempts),
-		define("GET /api/runs/{id}/calls", "listCalls", "Sum up the attempts of each call of a run, by number.", "attempts, calls", listCalls),
+		paged[historyQuery]("GET /api/runs/{id}/history", "listHistory", "List the events of a run, oldest first.", "history",
+			"events", "in their order: each with turn, time and kind, and what belongs to its kind", func(last *view.Event) string { return last.Place().String() }),
+		paged[attemptsQuery]("GET /api/runs/{id}/attempts", "listAttempts", "List the attempts of the calls of a run, by call and number.", "attempts",
+			"attempts", "by call and number", func(last *view.Attempt) string { return last.Place().String() }),
+		paged[callsQuery]("GET /api/runs/{id}/calls", "listCalls", "Sum up the attempts of each call of a run, by number.", "attempts, calls",
+			"calls", "by number", func(last *view.CallAttempts) string { return strconv.FormatInt(last.Call, 10) }),
 		define("GET /api/runs/{id}/comparison", "compareRuns", "Say where a run differs from another one: in its input, and in how its activities and steps went.", "compare", compareRuns),
-		define("GET /api/runs/{id}/audit", "listRunAudit", "List what people and engines did to a run, oldest first.", "audit", listRunAudit),
+		answering("GET /api/runs/{id}/audit", "listRunAudit", "List what people and engines did to a run, oldest first.", "audit", "records", "oldest first", false,
+			func(c *call, q ofRun) (all []view.ControlRecord, next string, err error) {
+				all, err = c.handle(q).Audit(c.Context())
+				return all, "", err
+			}),
 		define("GET /api/runs/{id}/record", "recordRun", "Get the history of a run as a document for replay tests.", "history", recordRun),
 	}
 }
@@ -121,95 +128,32 @@ type historyQuery struct {
 	ofRun
 	After view.Place `query:"after" doc:"next of the page before; or a turn, behind which the page begins"`
 	Call  int64      `query:"call" doc:"only events of the call with this number"`
-	Limit int        `query:"limit" doc:"maximum number; default 1000"`
+	size
 }
 
-type eventList struct {
-	Events []json.RawMessage `json:"events" doc:"in their order: each with turn, time and kind, and what belongs to its kind"`
-	Next   string            `json:"next,omitempty" doc:"after of the next page, if there is one"`
-}
-
-// mostOnPage is the maximum number of events, attempts or calls in a page.
-const mostOnPage = 100_000
-
-// paged reads a page of a list, with one more than is asked for. It returns the last one of the page if there are more.
-func paged[T any](limit int, what string, read func(limit int) ([]T, error)) (page []T, last *T, err error) {
-	if limit > mostOnPage {
-		return nil, nil, badRequest("the limit is %d; at most %d %s are listed on a page", limit, mostOnPage, what)
-	}
-	limit = cmp.Or(limit, 1000)
-	all, err := read(limit + 1)
-	if len(all) <= limit {
-		return append([]T{}, all...), nil, err
-	}
-	return all[:limit:limit], &all[limit-1], err
-}
-
-func listHistory(c *call, q historyQuery, _ none) (l eventList, err error) {
-	events, last, err := paged(q.Limit, "events", func(limit int) ([]view.Event, error) {
-		return c.handle(q.ofRun).HistoryRange(c.Context(), view.HistoryRange{After: q.After, Call: q.Call, Limit: limit})
-	})
-	if last != nil {
-		l.Next = last.Place().String()
-	}
-	l.Events = make([]json.RawMessage, len(events))
-	for i := range events {
-		l.Events[i] = events[i].Record
-	}
-	return l, err
+func (q historyQuery) read(c *call) ([]view.Event, error) {
+	return c.handle(q.ofRun).HistoryRange(c.Context(), view.HistoryRange{After: q.After, Call: q.Call, Limit: q.more()})
 }
 
 type attemptsQuery struct {
 	ofRun
 	After view.AttemptPlace `query:"after" doc:"next of the page before; or a call, behind which the page begins"`
 	Call  int64             `query:"call" doc:"only attempts of the call with this number"`
-	Limit int               `query:"limit" doc:"maximum number; default 1000"`
+	size
 }
 
-type attemptList struct {
-	Attempts []view.Attempt `json:"attempts" doc:"by call and number"`
-	Next     string         `json:"next,omitempty" doc:"after of the next page, if there is one"`
-}
-
-func listAttempts(c *call, q attemptsQuery, _ none) (l attemptList, err error) {
-	attempts, last, err := paged(q.Limit, "attempts", func(limit int) ([]view.Attempt, error) {
-		return c.handle(q.ofRun).AttemptsRange(c.Context(), view.AttemptRange{After: q.After, Call: q.Call, Limit: limit})
-	})
-	if l.Attempts = attempts; last != nil {
-		l.Next = last.Place().String()
-	}
-	return l, err
+func (q attemptsQuery) read(c *call) ([]view.Attempt, error) {
+	return c.handle(q.ofRun).AttemptsRange(c.Context(), view.AttemptRange{After: q.After, Call: q.Call, Limit: q.more()})
 }
 
 type callsQuery struct {
 	ofRun
 	After int64 `query:"after" doc:"next of the page before: a call, behind which the page begins"`
-	Limit int   `query:"limit" doc:"maximum number; default 1000"`
+	size
 }
 
-type callList struct {
-	Calls []view.CallAttempts `json:"calls" doc:"by number"`
-	Next  int64               `json:"next,omitempty" doc:"after of the next page, if there is one"`
-}
-
-func listCalls(c *call, q callsQuery, _ none) (l callList, err error) {
-	calls, last, err := paged(q.Limit, "calls", func(limit int) ([]view.CallAttempts, error) {
-		return c.handle(q.ofRun).CallsRange(c.Context(), view.CallRange{After: q.After, Limit: limit})
-	})
-	if l.Calls = calls; last != nil {
-		l.Next = last.Call
-	}
-	return l, err
-}
-
-type controlList struct {
-	Records []view.ControlRecord `json:"records" doc:"oldest first"`
-}
-
-func listRunAudit(c *call, q ofRun, _ none) (l controlList, err error) {
-	records, err := c.handle(q).Audit(c.Context())
-	l.Records = append([]view.ControlRecord{}, records...)
-	return l, err
+func (q callsQuery) read(c *call) ([]view.CallAttempts, error) {
+	return c.handle(q.ofRun).CallsRange(c.Context(), view.CallRange{After: q.After, Limit: q.more()})
 }
 
 func recordRun(c *call, q ofRun, _ none) (json.RawMessage, error) {

@@ -10,13 +10,17 @@ import (
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/param"
+	"github.com/perdure/perdure/internal/web"
+	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/schedule"
+	"github.com/perdure/perdure/view"
 )
 
 // entry is a field of a form: a parameter of a command.
 type entry struct {
 	Name, Label, Hint, Value    string
 	Long, Needed, Number, Check bool
+	Hidden                      bool
 	Choices                     []inputChoice
 }
 
@@ -33,7 +37,7 @@ func inputs(c *command.Command, form *command.Form, params any, entered url.Valu
 			continue
 		}
 		in := entry{
-			Name: p.Flag, Label: cmp.Or(form.Labels[p.Flag], p.Label), Hint: cmp.Or(form.Hints[p.Flag], p.Hint), Value: p.Text(params), Long: p.Long, Number: p.Number(), Check: p.Check(),
+			Name: p.Flag, Label: cmp.Or(form.Labels[p.Flag], p.Label), Hint: cmp.Or(form.Hints[p.Flag], p.Hint), Value: p.Text(params), Long: p.Long, Number: p.Number(), Check: p.Check(), Hidden: p.Hidden,
 			Needed: p.Need != "" || p.Default != "",
 		}
 		if entered != nil {
@@ -87,6 +91,12 @@ func wrongInput(c *command.Command, err error) error {
 		label := param.Field(c.Params, spec.Field).Label
 		return &wrongField{"The " + strings.ToLower(label[:1]) + label[1:] + " " + spec.Problem + "."}
 	}
+	if changed, ok := errors.AsType[*view.ChangedError](err); ok {
+		return &wrongField{human.Sentence(changed.Error())}
+	}
+	if notation, ok := errors.AsType[*retry.NotationError](err); ok {
+		return &wrongField{notation.Error()}
+	}
 	w, ok := errors.AsType[*param.Wrong](err)
 	if !ok {
 		return nil
@@ -102,6 +112,15 @@ func wrongInput(c *command.Command, err error) error {
 		text += human.Sentence(w.Remedy)
 	}
 	return &wrongField{strings.TrimSpace(text)}
+}
+
+// entered reports whether an error is about what a person entered, and names it by the form.
+func entered(c *command.Command, err *error) bool {
+	if wrong := wrongInput(c, *err); wrong != nil {
+		*err = wrong
+		return true
+	}
+	return web.Is[*view.InputError](*err) || web.Is[*wrongField](*err)
 }
 
 // wrongField is a field of a form with an invalid value.

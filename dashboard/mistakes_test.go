@@ -129,7 +129,7 @@ func (m *mistaken) fields(address string, form map[string]string, content string
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		at, _ := url.Parse(action)
-		key := form["method"] + at.Path + at.Query().Get("op") + at.Query().Get("all") + values.Get("kind") + values.Get("do") + values.Get("op") + "." + name
+		key := form["method"] + at.Path + at.Query().Get("op") + at.Query().Get("kind") + at.Query().Get("do") + at.Query().Get("all") + values.Get("kind") + values.Get("do") + values.Get("op") + "." + name
 		if m.sent[key] {
 			continue
 		}

@@ -18,6 +18,38 @@ func operationNamed(name string) (*command.Command, error) {
 	return nil, &badRequest{fmt.Sprintf("There is no operation %q.", name), "Choose one on the page of a run, or below the list of runs."}
 }
 
+// button leads to the form of a command.
+type button struct {
+	Label, Class string
+	Says         string // the label with its object, for readers who do not see its position
+	Link         template.URL
+}
+
+// buttonOf returns the button of a command; what follows its label says what it is done to.
+func buttonOf(c *command.Command, says string, to template.URL) button {
+	return button{Label: c.Label, Class: classOf(c), Says: c.Label + says, Link: to}
+}
+
+// classOf is the style of a button that does a command or leads to it.
+func classOf(c *command.Command) string {
+	if c.Danger {
+		return "danger"
+	}
+	return ""
+}
+
+// changeButtons returns the buttons of commands that are no operations.
+func changeButtons(on command.On, name string, all ...string) (out []button) {
+	says := " " + string(on) + " " + name
+	if name == "" {
+		says = "" // the label has it
+	}
+	for _, one := range all {
+		out = append(out, buttonOf(command.Find(on, one), says, link("change", "kind", string(on), "do", one, "name", name)))
+	}
+	return out
+}
+
 // operateLink returns a link to the form of an operation on one run or call.
 func operateLink(c *command.Command, id string, call int64) template.URL {
 	number := ""

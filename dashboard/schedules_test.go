@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -98,6 +99,38 @@ func TestE49_ASchedulesForms(t *testing.T) {
 	after.Spec.Cron, after.Set, after.Next, after.Log = before.Spec.Cron, before.Set, before.Next, before.Log
 	if a, b := fmt.Sprintf("%+v", *after), fmt.Sprintf("%+v", *before); after.Retry == nil || after.Retry.MaxAttempts != 3 || strings.ReplaceAll(a, fmt.Sprintf("%p", after.Retry), "") != strings.ReplaceAll(b, fmt.Sprintf("%p", before.Retry), "") {
 		t.Errorf("an edit of the times left\n%s of\n%s", a, b)
+	}
+
+	// Two persons open the form. The second one is told of the first, before and when it is sent.
+	edit := func(cron string) {
+		b.open(srv.URL + "/shop/change?kind=schedule&do=set&name=nightly")
+		field("cron", cron)
+	}
+	bob := func(cron string) {
+		t.Helper()
+		set := ops.ScheduleSetting{Workflow: after.Workflow, Input: json.RawMessage(after.Input.JSON), Spec: schedule.Spec{Cron: cron}}
+		must(t, ops.SetSchedule(t.Context(), eng, "nightly", set, ops.By("bob"), ops.Why("it is <b>late</b>")))
+	}
+	edit("0 5 * * *")
+	bob("0 6 * * *")
+	send("form.ask button")
+	says("main [role=alert]", `Schedule "nightly" was changed meanwhile`, "(bob: it is <b>late</b>)")
+	edit("0 5 * * *")
+	send("form.ask button")
+	bob("0 7 * * *")
+	b.do(chromedp.Click(chromedp.CSS("main form[method=post] button")))
+	b.wait(`document.querySelector("main [role=alert]") !== null`)
+	says("main [role=alert]", `Schedule "nightly" was changed meanwhile`)
+	b.complaints = nil // the browser notes that the answer has the status of an error
+	if is, err := ops.DescribeSchedule(t.Context(), eng, "nightly"); err != nil || is.Spec.Cron != "0 7 * * *" {
+		t.Errorf("the edit of the other is gone: %+v, %v", is, err)
+	}
+	field("cron", "0 5 * * *") // the form shows how it is now
+	send("form.ask button")
+	says("main .diff", "Cron expression: 0 7 * * *", "Cron expression: 0 5 * * *")
+	send("main form[method=post] button")
+	if is, err := ops.DescribeSchedule(t.Context(), eng, "nightly"); err != nil || is.Spec.Cron != "0 5 * * *" || is.Log[0].By != "ann" {
+		t.Errorf("it is not edited: %+v, %v", is, err)
 	}
 
 	b.open(srv.URL + "/shop/change?kind=schedule&do=set&name=nightly&asked=yes&workflow=" + c.workflow.Name())

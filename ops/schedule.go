@@ -5,8 +5,12 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/view"
+	"github.com/perdure/perdure/workflow"
 )
 
 // Schedules returns the schedules of the engine's group by name. It reads committed
@@ -21,6 +25,33 @@ func Schedules(ctx context.Context, e *perdure.Engine) ([]view.Schedule, error) 
 func DescribeSchedule(ctx context.Context, e *perdure.Engine, name string) (*view.Schedule, error) {
 	s, err := inside(e).DescribeSchedule(ctx, name)
 	return s, failed(err, "schedule %q", name)
+}
+
+// ScheduleSetting is what SetSchedule sets.
+type ScheduleSetting struct {
+	Workflow string // name of the definition that the schedule starts
+	Input    any    // of its runs
+	Spec     schedule.Spec
+	Options  []workflow.RunOption // of its runs
+	// UnchangedSince is view.Schedule.Set as it was read, before somebody made up what to set: if the
+	// schedule has been set again since, the error is a *view.ChangedError, and nothing is set. With
+	// the zero time what was set before is replaced, whatever it is.
+	UnchangedSince time.Time
+}
+
+// SetSchedule does what perdure.Schedule does, for what is known by its name, and records who
+// asked for it. A schedule that does what is to be set is not changed. With UnchangedSince and the
+// RequestID of a request that was carried out, it does nothing. With DryRun it only says what is
+// wrong.
+func SetSchedule(ctx context.Context, e *perdure.Engine, name string, set ScheduleSetting, options ...ControlOption) error {
+	input, err := history.EncodeArgument("input", set.Input)
+	if err == nil {
+		settings := seal.StartSettingsOf(set.Options)
+		start := request.Start{Type: set.Workflow, Input: input, Trace: settings.Trace, Settings: settings.Settings, Fault: settings.Fault}
+		given := unselected(options)
+		err = inside(e).ReplaceSchedule(ctx, name, set.Spec, start, request.Replaced{Set: set.UnchangedSince, Dry: given.dry}, given.whom())
+	}
+	return failed(err, "schedule %q", name)
 }
 
 // PauseSchedule stops a schedule from firing at nominal times until ResumeSchedule. Fires

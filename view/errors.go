@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view/bounds"
@@ -12,6 +13,7 @@ import (
 func init() {
 	retry.RegisterErrorType[*IDInUseError]("perdure.IDInUseError")
 	retry.RegisterErrorType[*RefusedError]("perdure.RefusedError")
+	retry.RegisterErrorType[*ChangedError]("perdure.ChangedError")
 }
 
 // InputError means that an argument, such as an ID or a name, is invalid.
@@ -32,6 +34,25 @@ type IDInUseError struct {
 
 func (e *IDInUseError) Error() string {
 	return fmt.Sprintf("workflow ID %q belongs to run %s (%s), and %s; use another ID, or the same arguments to attach to that run", e.WorkflowID, e.Run, e.Status, e.Difference)
+}
+
+// ChangedError means that what was to be changed is not as it was when the change was made up:
+// somebody else has changed it. Nothing was done.
+type ChangedError struct {
+	Kind, Name string    // "schedule", and which
+	At         time.Time // of the other change
+	By, Why    string    // empty if that is not known, or no reason was given
+}
+
+func (e *ChangedError) Error() string {
+	by := e.By
+	if e.Why != "" {
+		by += ": " + e.Why
+	}
+	if by != "" {
+		by = " (" + by + ")"
+	}
+	return fmt.Sprintf("%s %q was changed meanwhile, %s%s, and that is not overwritten; read it again, and change it as it is now", e.Kind, e.Name, e.At.UTC().Format(time.RFC3339), by)
 }
 
 // RefusedError means that a call or a run is not in a state for an operation, or does not

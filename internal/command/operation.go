@@ -148,6 +148,10 @@ func (o *Operation) do(a *Ask, t *Target, r *Reason) (result view.BulkResult, er
 		}
 		return result, err
 	}
+	runs := t.Runs
+	if runs.Call == view.CallRetrying {
+		runs.Call = view.CallBackoff // calls are found by their state
+	}
 	if t.Selection != "" {
 		options = append(options, ops.Selected(t.Selection))
 	}
@@ -155,9 +159,9 @@ func (o *Operation) do(a *Ask, t *Target, r *Reason) (result view.BulkResult, er
 		options = append(options, ops.Chosen(t.Chosen...))
 	}
 	if o.calls != nil {
-		return ops.ControlAll(a.Ctx, a.Engine, t.Runs, t.Calls, *o.calls, options...)
+		return ops.ControlAll(a.Ctx, a.Engine, runs, t.Calls, *o.calls, options...)
 	}
-	return ops.ControlRuns(a.Ctx, a.Engine, t.Runs, o.runs, options...)
+	return ops.ControlRuns(a.Ctx, a.Engine, runs, o.runs, options...)
 }
 
 // Counted says how much an operation selects: "4 calls in 3 workflows".

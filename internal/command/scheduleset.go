@@ -40,6 +40,7 @@ type ScheduleSetting struct {
 	Spec     schedule.Spec   `json:"spec" doc:"when it fires" need:"say when it fires, as in {\"every\": \"1h\"} or {\"cron\": \"0 8 * * MON-FRI\"}"`
 	Firing                   // takes the place of Spec, unless it is zero
 	RunSettings
+	UnchangedSince param.Moment `json:"unchanged_since,omitzero" form:"hidden" help:"refuse if it was set after this {time}, which is its set as it was read"`
 	Dry
 }
 
@@ -55,7 +56,7 @@ type ScheduleSet struct {
 
 // SettingOf is what a schedule is set to, and what of that cannot be read here.
 func SettingOf(s *view.Schedule) (p ScheduleSetting, unread []*param.Wrong) {
-	p = ScheduleSetting{Workflow: s.Workflow, Firing: Firing(s.Spec), RunSettings: RunSettings{
+	p = ScheduleSetting{Workflow: s.Workflow, UnchangedSince: param.Moment{At: s.Set}, Firing: Firing(s.Spec), RunSettings: RunSettings{
 		Priority: s.Priority, Key: s.Key, Weight: s.Weight, RunTimeout: param.Span(s.RunTimeout), ChainTimeout: param.Span(s.ChainTimeout), Attributes: s.Attributes,
 	}}
 	if s.Retry != nil {
@@ -88,10 +89,10 @@ func (p *ScheduleSetting) set(a *Ask) (s ScheduleSet, e Effect, err error) {
 	if err != nil {
 		return s, e, err
 	}
-	if p.DryRun {
+	set := ops.ScheduleSetting{Workflow: p.Workflow, Input: OrNull(p.Input), Spec: p.Spec, Options: p.Options(), UnchangedSince: p.UnchangedSince.At}
+	err = ops.SetSchedule(a.Ctx, a.Engine, a.Name, set, a.Settings(&Reason{Dry: p.Dry})...)
+	if err == nil && p.DryRun {
 		err = p.differ(a, &e)
-	} else {
-		err = perdure.Schedule(a.Ctx, a.Engine, a.Name, Declared(p.Workflow), OrNull(p.Input), p.Spec, p.Options()...)
 	}
 	if err != nil {
 		return s, e, err
@@ -121,7 +122,7 @@ func (p *ScheduleSetting) differ(a *Ask, e *Effect) error {
 	}
 	old, _ := SettingOf(now) // what cannot be read is different
 	own := *p
-	own.Firing, own.DryRun = Firing(own.Spec), false
+	own.Firing, own.DryRun, own.UnchangedSince = Firing(own.Spec), false, old.UnchangedSince
 	own.Input = OrNull(own.Input)
 	own.Overlap, own.CatchUp = cmp.Or(own.Overlap, schedule.Skip), cmp.Or(own.CatchUp, schedule.DefaultCatchUp)
 	for _, one := range param.Of(reflect.TypeFor[ScheduleSetting]()) {

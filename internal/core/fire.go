@@ -222,8 +222,8 @@ func (s *Timetable) rewind(ended int64) {
 }
 
 // setSpec puts a spec in force.
-func (s *Timetable) setSpec(spec history.Schedule) {
-	s.detail.Spec, s.detail.Set = spec, s.now
+func (s *Timetable) setSpec(spec history.Schedule, at int64) {
+	s.detail.Spec, s.detail.Set = spec, at
 	s.compile()
 }
 

@@ -106,7 +106,7 @@ const (
 // NewTimetable returns the machine of a schedule that has no row yet.
 func NewTimetable(config ScheduleConfig, spec history.Schedule, now int64) *Timetable {
 	s := &Timetable{config: config, standing: standing{now: now, state: State{Status: StatusStanding, Wake: Never}}}
-	s.setSpec(spec)
+	s.setSpec(spec, now)
 	s.restart(now)
 	s.updateState()
 	return s
@@ -213,6 +213,7 @@ type ToSchedule struct {
 	Why     string `json:"why,omitempty"`
 
 	Spec    *history.Schedule `json:"spec,omitempty"`
+	Base    int64             `json:"base,omitempty"`    // when the spec was set that Spec replaces, and no other; 0: any
 	Overlap string            `json:"overlap,omitempty"` // for fires by hand; empty: that of the schedule
 	From    int64             `json:"from,omitempty"`
 	Until   int64             `json:"until,omitempty"`
@@ -307,19 +308,37 @@ func (s *Timetable) set(in *ToSchedule) (outcome, text string) {
 		}
 		return "", "" // programs set it each time they start
 	}
+	if s.Outdated(in.Base) {
+		return Refused, "it was changed before"
+	}
 	if s.detail.Deleted {
 		s.detail.Deleted = false
 		s.detail.Started, s.detail.Skipped, s.detail.Missed, s.detail.Recent = 0, 0, 0, nil
 	}
 	before := s.detail.Spec
 	s.detail.Overlapped = 0
-	s.setSpec(*in.Spec)
+	s.setSpec(*in.Spec, in.At)
 	if s.detail.Next == 0 || !sameTimes(&before, in.Spec) {
 		s.restart(in.At)
 		return Applied, ""
 	}
 	s.setNext(s.detail.Next)
 	return Applied, ""
+}
+
+// Outdated reports whether the spec is another one than that which was set at a time.
+func (s *Timetable) Outdated(base int64) bool {
+	return base != 0 && (s.detail.Deleted || base != s.detail.Set)
+}
+
+// LastSet returns who set the spec that the schedule has, nil if that is no longer in its log.
+func (s *Timetable) LastSet() *Note {
+	for i := len(s.log.notes) - 1; i >= 0; i-- {
+		if n := &s.log.notes[i]; n.Word == string(ScheduleSet) && n.At == s.detail.Set {
+			return n
+		}
+	}
+	return nil
 }
 
 // sameTimes reports whether two specs have the same nominal times.

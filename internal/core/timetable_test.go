@@ -263,6 +263,29 @@ func TestE49_ScheduleIsSetAndDeleted(t *testing.T) {
 	}
 }
 
+// TestE49_OfTwoThatReplaceTheSameOneDoes: the other one is refused, and noted.
+func TestE49_OfTwoThatReplaceTheSameOneDoes(t *testing.T) {
+	c := newClockwork(t, history.Schedule{Overlap: core.OverlapSkip})
+	base := c.table.Detail()
+	set := func(at int64, by, workflow string) {
+		spec := base.Spec
+		spec.Workflow = workflow
+		c.step(time.Duration(at)+1, core.ToSchedule{Word: core.ScheduleSet, At: at, Spec: &spec, Base: base.Set, Request: by, By: by})
+	}
+	set(1, "ann", "first")
+	set(2, "bob", "second")
+	if got, by := c.table.Detail(), c.table.LastSet(); got.Spec.Workflow != "first" || got.Set != 1 || by == nil || by.By != "ann" {
+		t.Errorf("it starts %s, as %+v has set it", got.Spec.Workflow, by)
+	}
+	if n := c.table.Asked("set", "bob"); n == nil || n.Outcome != core.Refused {
+		t.Errorf("of the other one is noted %+v", n)
+	}
+	base = c.table.Detail()
+	if set(3, "cid", "second"); c.table.Detail().Spec.Workflow != "second" {
+		t.Error("it is refused although it replaces what there is")
+	}
+}
+
 // TestE49_ATimeZoneThatIsNotKnown: a schedule whose times a node cannot tell says why,
 // is looked at again, and goes on where they are known, with what was missed.
 func TestE49_ATimeZoneThatIsNotKnown(t *testing.T) {

@@ -148,7 +148,9 @@ func Sentence(text string) string {
 	if !strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		text = strings.ToUpper(text[:1]) + text[1:]
 	}
-	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") {
+	_, line, copied := strings.Cut(text, ": perdure ")
+	copied = copied && !strings.ContainsAny(line, ",;)") // it ends with a command line
+	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") && !copied {
 		text += "."
 	}
 	return text

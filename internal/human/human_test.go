@@ -114,6 +114,7 @@ func TestErrorsAreSentences(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "Unknown error.", "perdure: there is no run": "There is no run.", "perdure.Open: no such file": "No such file.",
 		"a.db: busy": "a.db: busy.", "Done.": "Done.", "größer": "größer.",
+		"see which there are: perdure nodes": "See which there are: perdure nodes", "see: perdure nodes, or ask": "see: perdure nodes, or ask.",
 	} {
 		if got := Sentence(text); got != want {
 			t.Errorf("Sentence(%q) is %q; want %q", text, got, want)

@@ -161,7 +161,7 @@ var table = []row{
 	},
 	{
 		pkg: "ops",
-		may: []string{".", "view", "retry", "schedule", "internal/engine", "internal/request", "internal/core", "internal/history", "internal/near"},
+		may: []string{".", "view", "retry", "schedule", "workflow", "internal/engine", "internal/request", "internal/core", "internal/history", "internal/near", "internal/seal"},
 		why: "operator verbs stand beside the root, which stays small; they reach the engine that is hidden in the public one",
 	},
 	{

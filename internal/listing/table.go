@@ -16,6 +16,8 @@ type List[Q, T any] struct {
 	Line    string // on the command line; of a list that only the API has, those that show it as well
 	Address string // method and path over HTTP
 	Name    string // of the operation over HTTP
+	Field   string // of the answer over HTTP, which has the list
+	Order   string // of the list
 	Short   string // what it is, in the imperative
 	Long    string // what the command line's help says
 	Example string // command lines
@@ -35,7 +37,8 @@ func whole[T any](read func(context.Context, *perdure.Engine) ([]T, error)) func
 
 // Nodes are the nodes of all groups.
 var Nodes = List[All, view.Node]{
-	Line: "nodes", Address: "GET /api/nodes", Name: "listNodes", Short: "List the nodes that run workflows", Read: whole(ops.Nodes),
+	Line: "nodes", Address: "GET /api/nodes", Name: "listNodes", Field: "nodes", Order: "of all groups, by the time they joined, with those that left or died recently",
+	Short: "List the nodes that run workflows", Read: whole(ops.Nodes),
 	Long: `List the nodes of a database: the processes that run its workflows. Each owns a share of
 the partitions, which hold the workflows, while it renews its lease. If it dies, others
 take its share over when the lease expires. BUILD names the code of the process, and below the table
@@ -51,7 +54,7 @@ All groups are listed unless --group names one. Nodes that are gone are listed o
 
 // Gates are the gates of the group.
 var Gates = List[All, view.Gate]{
-	Line: "gates", Address: "GET /api/gates", Name: "listGates", Short: "List the gates that attempts pass through", Read: whole(ops.Gates),
+	Line: "gates", Address: "GET /api/gates", Name: "listGates", Field: "gates", Order: "by name", Short: "List the gates that attempts pass through", Read: whole(ops.Gates),
 	Long: `List the gates of a group: how many attempts each admits at a time over all nodes, how
 many hold it, how many calls wait and for how long, and the state of its circuit breaker
 and retry budget. With -o json also which calls hold it or wait.
@@ -69,7 +72,7 @@ A gate appears when the first call comes to it.`,
 
 // Schedules are the schedules of the group.
 var Schedules = List[All, view.Schedule]{
-	Line: "schedules", Address: "GET /api/schedules", Name: "listSchedules", Short: "List schedules, which start workflows repeatedly", Read: whole(ops.Schedules),
+	Line: "schedules", Address: "GET /api/schedules", Name: "listSchedules", Field: "schedules", Order: "by name", Short: "List schedules, which start workflows repeatedly", Read: whole(ops.Schedules),
 	Long: `List the schedules of a group: when each fires next, what it starts, how many of its
 runs are open, and how the last one ended.`,
 	Example: `  perdure schedules
@@ -82,19 +85,19 @@ runs are open, and how the last one ended.`,
 
 // PausedActivities are the activities that are paused.
 var PausedActivities = List[All, view.SwitchRecord]{
-	Line: "status", Address: "GET /api/activities/paused", Name: "listPausedActivities", Short: "List the activities that are paused in the whole group",
+	Line: "status", Address: "GET /api/activities/paused", Name: "listPausedActivities", Field: "activities", Order: "by name", Short: "List the activities that are paused in the whole group",
 	Read: whole(ops.PausedActivities),
 }
 
 // Switches is the log of their pauses.
 var Switches = List[All, view.SwitchRecord]{
-	Line: "audit", Address: "GET /api/activities/switches", Name: "listSwitches", Short: "List which activities were paused and resumed, by whom and why, oldest first",
+	Line: "audit", Address: "GET /api/activities/switches", Name: "listSwitches", Field: "activities", Order: "oldest first", Short: "List which activities were paused and resumed, by whom and why, oldest first",
 	Read: whole(ops.Switches),
 }
 
 // WorkflowStats are the workflows of the group.
 var WorkflowStats = List[Workflows, view.WorkflowStats]{
-	Line: "workflows", Address: "GET /api/workflows", Name: "listWorkflows", Short: "List the workflows: who has them, and how their runs go",
+	Line: "workflows", Address: "GET /api/workflows", Name: "listWorkflows", Field: "workflows", Order: "by name", Short: "List the workflows: who has them, and how their runs go",
 	Long: `List the workflows of a group: those that a live node has registered, and those of runs,
 also flow files. OPEN is how many runs are open, HELD how many of these wait for code or
 are parked; of the open runs the newest ` + human.Count(view.MaxWorkflowRuns) + ` are counted. STARTED and what follows are about
@@ -112,7 +115,7 @@ which the latest began.`,
 
 // ActivityStats is how calls went.
 var ActivityStats = List[Span, view.ActivityStats]{
-	Line: "stats activities", Address: "GET /api/ledger/activities", Name: "activityStats", Short: "Show how calls of each step ended, and what retries cost",
+	Line: "stats activities", Address: "GET /api/ledger/activities", Name: "activityStats", Field: "activities", Order: "by workflow and name", Short: "Show how calls of each step ended, and what retries cost",
 	Long: `Show, for each activity and step, how many calls there were and how they ended:
 succeeded at the first try, recovered by retrying, exhausted, failed for another reason,
 canceled, or by hand. MEDIAN and 95% are the times from when a call was scheduled to its
@@ -135,7 +138,7 @@ Up to 31 recent first-try successes of an open workflow may not be counted yet.`
 
 // HourStats is what began and ended.
 var HourStats = List[Hours, view.HourStats]{
-	Line: "stats hours", Address: "GET /api/ledger/hours", Name: "hourStats", Short: "Show what began and ended in each hour, of the last day by default",
+	Line: "stats hours", Address: "GET /api/ledger/hours", Name: "hourStats", Field: "hours", Order: "oldest first, also those in which nothing happened", Short: "Show what began and ended in each hour, of the last day by default",
 	Long: `Show, for each hour of the last day or of another span, how many runs began, how many
 ended and how, how many attempts the calls had that ended, and how long the runs took that
 completed or failed: half of them and 95 of 100 took at most this, to within a half. With
@@ -154,7 +157,7 @@ completed or failed: half of them and 95 of 100 took at most this, to within a h
 
 // ErrorStats are the errors with which attempts ended.
 var ErrorStats = List[Attempts, view.ErrorStats]{
-	Line: "stats errors", Address: "GET /api/ledger/errors", Name: "errorStats", Short: "Show which errors occur, how often, and whether calls recovered",
+	Line: "stats errors", Address: "GET /api/ledger/errors", Name: "errorStats", Field: "errors", Order: "the most frequent first", Short: "Show which errors occur, how often, and whether calls recovered",
 	Long: `Show the types of errors with which attempts ended, by activity or step, most frequent
 first: how many attempts and calls, which share of these calls succeeded in the end, when
 the error was seen first and last, and the latest message.`,

@@ -30,13 +30,13 @@ import (
 //	default  its value if nothing is given
 //	enum     the values that it can have, with commas
 //	kind     text: one of several lines
-//	form     "-": forms do not ask for it
+//	form     "-": forms do not ask for it; "hidden": they send it as it was when they were shown
 //
 // A field without help is only over HTTP.
 type Param struct {
 	Name, Query, Path, Flag, Arg, Help, Label, Hint, Need, Default string
 	Enum                                                           []string
-	Long, NoForm                                                   bool
+	Long, NoForm, Hidden                                           bool
 
 	field reflect.StructField
 }
@@ -51,7 +51,7 @@ func Of(t reflect.Type) (all []Param) {
 		name, _, _ := strings.Cut(tag.Get("json"), ",")
 		p := Param{
 			Name: name, Query: tag.Get("query"), Path: tag.Get("path"), Flag: cmp.Or(tag.Get("flag"), strings.ReplaceAll(name, "_", "-")), Arg: tag.Get("arg"), Help: tag.Get("help"), Label: tag.Get("label"),
-			Hint: tag.Get("hint"), Need: tag.Get("need"), Default: tag.Get("default"), Long: tag.Get("kind") == "text", NoForm: tag.Get("form") == "-", field: f,
+			Hint: tag.Get("hint"), Need: tag.Get("need"), Default: tag.Get("default"), Long: tag.Get("kind") == "text", NoForm: tag.Get("form") == "-", Hidden: tag.Get("form") == "hidden", field: f,
 		}
 		if values := tag.Get("enum"); values != "" {
 			p.Enum = strings.Split(values, ",")

@@ -16,9 +16,10 @@ import (
 
 // Bounds of a bulk operation.
 const (
-	bulkPage    = 100  // runs in a batch
-	bulkWorkers = 8    // requests of a batch in parallel
-	bulkRecords = 1000 // records in a result
+	bulkListed  = 10000 // runs that a dry run reads at a time: it names all, and a read is what costs
+	bulkPage    = 100   // runs in a batch
+	bulkWorkers = 8     // requests of a batch in parallel
+	bulkRecords = 1000  // records in a result
 )
 
 // ControlAll carries out an operation on all runs that match the filter, or on their
@@ -72,6 +73,9 @@ func (b *bulk) all(ctx context.Context, selected view.Filter) error {
 		return err
 	}
 	narrow(&filter, in.Calls)
+	if filter.Limit = bulkPage; b.result.DryRun {
+		filter.Limit = bulkListed
+	}
 	for {
 		newest, touched, err := b.pass(ctx, filter)
 		// What follows runs before a cursor is not selected by it.
@@ -127,7 +131,6 @@ func (b *bulk) means(r *store.Run) bool {
 
 // narrow restricts the database's filter to runs to which the operation may apply.
 func narrow(filter *store.Filter, calls core.Selection) {
-	filter.Limit = bulkPage
 	if len(filter.Status) == 0 {
 		filter.Status = []store.Status{store.Running, store.OnHold, store.WaitingForCode, store.Parked}
 	}
@@ -161,7 +164,7 @@ func (b *bulk) pass(ctx context.Context, filter store.Filter) (newest string, to
 			return newest, touched, err
 		}
 		last := rows[len(rows)-1].ID
-		more := len(rows) == bulkPage && last > b.seen
+		more := len(rows) == filter.Limit && last > b.seen
 		newest = max(newest, rows[0].ID)
 		if b.seen != "" {
 			rows = slices.DeleteFunc(rows, func(r store.Run) bool {
@@ -172,8 +175,13 @@ func (b *bulk) pass(ctx context.Context, filter store.Filter) (newest string, to
 			rows = slices.DeleteFunc(rows, func(r store.Run) bool { return !b.means(&r) })
 		}
 		touched += len(rows)
-		if err := b.page(ctx, rows); err != nil || !more {
-			return newest, touched, err
+		for some := range slices.Chunk(rows, bulkPage) {
+			if err := b.page(ctx, some); err != nil {
+				return newest, touched, err
+			}
+		}
+		if !more {
+			return newest, touched, nil
 		}
 		filter.Before = last
 	}

@@ -3,6 +3,7 @@ package request
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,17 +14,37 @@ import (
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/schedule"
+	"github.com/perdure/perdure/view"
 )
 
 // SetSchedule creates a schedule or changes its spec. It ignores the workflow ID of start.
 func (c *Client) SetSchedule(ctx context.Context, name string, when schedule.Spec, start Start) error {
+	return c.ReplaceSchedule(ctx, name, when, start, Replaced{}, By{})
+}
+
+// Replaced says what ReplaceSchedule may replace.
+type Replaced struct {
+	Set time.Time // only the spec that was set then; zero: any
+	Dry bool      // only say whether it would be replaced
+}
+
+// ReplaceSchedule is SetSchedule with what is to be replaced, and who asks. If the schedule has
+// another spec than that, it returns a *view.ChangedError.
+func (c *Client) ReplaceSchedule(ctx context.Context, name string, when schedule.Spec, start Start, old Replaced, by By) error {
 	op := intercept.Op{Kind: intercept.Schedule, Name: name, Workflow: start.Type}
 	_, err := interceptStart(ctx, c, op, start, func(c *Client, ctx context.Context, start Start) (none, error) {
-		if err := c.checkSchedule(ctx, name, when, &start); err != nil {
+		if err := errors.Join(c.checkSchedule(ctx, name, when, &start), by.check()); err != nil {
 			return none{}, err
 		}
 		spec := scheduleOf(when, &start)
 		now := c.now()
+		m := core.ToSchedule{Word: core.ScheduleSet, At: now, Spec: spec, By: cmp.Or(by.Who, c.node), Why: by.Why, Request: by.Request}
+		if !old.Set.IsZero() {
+			return none{}, c.replaceSchedule(ctx, name, &m, old)
+		}
+		if old.Dry {
+			return none{}, nil
+		}
 		row, err := entity.Find(c.group, entity.Schedule, name).Row(now)
 		if err != nil {
 			return none{}, err
@@ -34,9 +55,45 @@ func (c *Client) SetSchedule(ctx context.Context, name string, when schedule.Spe
 		}
 		// Create does not report whether the schedule existed. If it is new, the message below
 		// repeats its spec and changes nothing.
-		return none{}, c.deliver(ctx, message.ToSchedule(c.group, name, &core.ToSchedule{Word: core.ScheduleSet, At: now, Spec: spec, By: c.node}))
+		return none{}, c.deliver(ctx, message.ToSchedule(c.group, name, &m))
 	})
 	return err
+}
+
+// replaceSchedule sets what a schedule does in place of what was set at a time. Of two that replace
+// the same the owner obeys the one whose message comes first; the other one reads that in the inbox.
+func (c *Client) replaceSchedule(ctx context.Context, name string, m *core.ToSchedule, old Replaced) error {
+	m.Base = old.Set.UnixNano()
+	done, err := c.replaced(ctx, name, m, false)
+	if done || old.Dry || err != nil {
+		return err
+	}
+	if err := c.deliver(ctx, message.ToSchedule(c.group, name, m)); err != nil {
+		return err
+	}
+	_, err = c.replaced(ctx, name, m, true)
+	return err
+}
+
+// replaced reports whether a schedule has obeyed a request to replace what it does, or does that
+// already. The error says who has set something else.
+func (c *Client) replaced(ctx context.Context, name string, m *core.ToSchedule, sent bool) (done bool, err error) {
+	t, err := c.read.Timetable(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	detail := t.Detail()
+	switch n := t.Asked(string(m.Word), m.Request); {
+	case n != nil && n.Outcome != core.Refused, m.Spec.Equal(&detail.Spec):
+		return true, nil
+	case n == nil && !sent && !t.Outdated(m.Base):
+		return false, nil
+	}
+	e := &view.ChangedError{Kind: "schedule", Name: name, At: time.Unix(0, detail.Set)}
+	if by := t.LastSet(); by != nil {
+		e.By, e.Why = by.By, by.Why
+	}
+	return false, e
 }
 
 // scheduleOf returns the recorded form of a schedule.

@@ -1,9 +1,12 @@
 package request
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/roomtest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -37,4 +40,40 @@ func TestE60_ASelectionFollowsTheChain(t *testing.T) {
 			}
 		}
 	}
+}
+
+// lists counts how often runs are listed.
+type lists struct {
+	Database
+	n int
+}
+
+func (l *lists) List(ctx context.Context, f store.Filter) ([]store.Run, error) {
+	l.n++
+	return l.Database.List(ctx, f)
+}
+
+// TestE60_ADryRunReadsItsRunsAtOnce: it has to name each run that it selects, and what it takes is
+// the number of reads more than that of runs. What is done then is what it said.
+func TestE60_ADryRunReadsItsRunsAtOnce(t *testing.T) {
+	here(t, func(a *asker) {
+		const n = 3*bulkPage + 7
+		a.Define("order", charges())
+		for i := range n {
+			_, _, err := a.StartRun(a.ctx, Start{WorkflowID: fmt.Sprint("o-", i), Type: "order", Input: roomtest.Payload(i)})
+			a.Must(err)
+		}
+		a.settle()
+		db := &lists{Database: a.Client.db}
+		a.Client.db = db
+		in := core.Control{Operation: core.CancelTheRun, ID: "all"}
+		dry, err := a.ControlAll(a.ctx, view.Filter{Workflow: "order"}, in, true)
+		if err != nil || dry.Runs != n || db.n != 1 {
+			a.Fatalf("a dry run of %d runs counts %d in %d reads, %v", n, dry.Runs, db.n, err)
+		}
+		done, err := a.ControlSelected(a.ctx, dry.Selection, in, false)
+		if err != nil || done.Runs != n || done.Applied != n || done.Gone != 0 {
+			a.Errorf("%d were counted, and done is %d, %d of them gone: %v", n, done.Applied, done.Gone, err)
+		}
+	})
 }

@@ -104,6 +104,40 @@ func TestAWrongNameNamesWhatIsThere(t *testing.T) {
 	})
 }
 
+// TestE49_AnEditOfAScheduleOverwritesNoOther: who replaces what somebody else has replaced is told
+// who, and when. Sent again, what was done is done.
+func TestE49_AnEditOfAScheduleOverwritesNoOther(t *testing.T) {
+	both(t, func(a *asker) {
+		every := func(d time.Duration) schedule.Spec { return schedule.Spec{Every: d} }
+		start := Start{Type: "bank", Input: roomtest.Payload(7)}
+		a.Must(a.SetSchedule(a.ctx, "nightly", every(time.Hour), start))
+		read, err := a.read.DescribeSchedule(a.ctx, "nightly")
+		a.Must(err)
+		time.Sleep(time.Minute)
+		for range 2 {
+			a.Must(a.ReplaceSchedule(a.ctx, "nightly", every(2*time.Hour), start, Replaced{Set: read.Set}, By{Who: "ann", Why: "too often", Request: "1"}))
+		}
+		for _, dry := range []bool{true, false} {
+			err := a.ReplaceSchedule(a.ctx, "nightly", every(3*time.Hour), start, Replaced{Set: read.Set, Dry: dry}, By{Who: "bob"})
+			if changed, ok := errors.AsType[*view.ChangedError](err); !ok || changed.By != "ann" || changed.Why != "too often" || changed.Name != "nightly" || !changed.At.Equal(time.Now()) {
+				a.Errorf("the other one is told %v", err)
+			}
+		}
+		a.Must(a.ReplaceSchedule(a.ctx, "nightly", every(2*time.Hour), start, Replaced{Set: read.Set}, By{Who: "bob"})) // it is so
+		is := func(want time.Duration) {
+			a.settle()
+			if read, err = a.read.DescribeSchedule(a.ctx, "nightly"); err != nil || read.Spec.Every != want {
+				a.Errorf("it fires every %s, %v", read.Spec.Every, err)
+			}
+		}
+		is(2 * time.Hour)
+		a.Must(a.ReplaceSchedule(a.ctx, "nightly", every(3*time.Hour), start, Replaced{Set: read.Set, Dry: true}, By{}))
+		is(2 * time.Hour)
+		a.Must(a.ReplaceSchedule(a.ctx, "nightly", every(3*time.Hour), start, Replaced{Set: read.Set}, By{}))
+		is(3 * time.Hour)
+	})
+}
+
 // TestE104_AGateIsProbedAndReset: an open breaker lets one attempt pass, or closes.
 func TestE104_AGateIsProbedAndReset(t *testing.T) {
 	both(t, func(a *asker) {

@@ -73,6 +73,7 @@ const typeOfRun = `(SELECT type FROM runs WHERE partition = a.partition AND id =
 
 // conditions is the WHERE clause of a filter. The records are a.
 type conditions struct {
+	from  string // the table, of those that selected returns
 	where string
 	args  []driver.Value
 }
@@ -93,12 +94,16 @@ func selected(f *store.LedgerFilter, partition int) *conditions {
 	if until == 0 {
 		until = store.Never
 	}
-	q := &conditions{where: "partition = ? AND ended >= ? AND ended < ?", args: []driver.Value{int64(partition), f.From, until}}
+	q := &conditions{from: "attempts a", where: "partition = ? AND ended >= ? AND ended < ?", args: []driver.Value{int64(partition), f.From, until}}
 	q.equal("name", f.Name)
 	q.equal("error_type", f.ErrorType)
-	if f.Outcome == store.OutcomeLost {
+	switch {
+	case f.Outcome == store.OutcomeLost:
 		q.add("outcome = '" + store.OutcomeLost + "'") // which has an index
-	} else {
+	case f.Name != "": // else all are read for a name that has few
+		q.from += " INDEXED BY attempts_name"
+		fallthrough
+	default:
 		q.equal("outcome", f.Outcome)
 	}
 	q.equal("reason", f.Reason)
@@ -143,7 +148,7 @@ func (c *conn) ledger(ctx context.Context, f *store.LedgerFilter, partition int)
 func (c *conn) entries(ctx context.Context, q *conditions, partition, limit int) ([]store.LedgerEntry, error) {
 	var entries []store.LedgerEntry
 	err := c.query(ctx, `SELECT `+attemptColumns+`, (SELECT workflow_id FROM runs WHERE partition = a.partition AND id = a.run), `+typeOfRun+`
-		FROM attempts a WHERE `+q.where+` ORDER BY ended DESC, run DESC, call DESC, number DESC LIMIT ?`, func(r row) error {
+		FROM `+q.from+` WHERE `+q.where+` ORDER BY ended DESC, run DESC, call DESC, number DESC LIMIT ?`, func(r row) error {
 		entries = append(entries, store.LedgerEntry{Attempt: scanAttempt(partition, r), WorkflowID: r.text(10), Type: r.text(11)})
 		return nil
 	}, append(q.args, int64(limit))...)
@@ -156,7 +161,7 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 		err := h.eachPartition(ctx, "Errors", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
 			q := selected(&filter, partition)
 			q.add("error_type <> ''")
-			return c.query(ctx, `SELECT ended FROM attempts a WHERE `+q.where+` ORDER BY ended DESC LIMIT ?`, func(r row) error {
+			return c.query(ctx, `SELECT ended FROM `+q.from+` WHERE `+q.where+` ORDER BY ended DESC LIMIT ?`, func(r row) error {
 				ended = append(ended, r.int(0))
 				return nil
 			}, append(q.args, int64(filter.Limit))...)
@@ -183,13 +188,13 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 const errorGroups = `SELECT name, error_type, sum(n), count(*), sum(ending = '` + store.OutcomeCompleted + `'), min(first), max(last)
 	FROM (SELECT name, error_type, count(*) AS n, min(ended) AS first, max(ended) AS last,
 		(SELECT outcome FROM attempts l WHERE l.partition = a.partition AND l.run = a.run AND l.call = a.call ORDER BY number DESC LIMIT 1) AS ending
-		FROM attempts a `
+		FROM `
 
 func (c *conn) errors(ctx context.Context, f *store.LedgerFilter, partition int) ([]store.ErrorGroup, error) {
 	q := selected(f, partition)
 	q.add("error_type <> ''")
 	var groups []store.ErrorGroup
-	err := c.query(ctx, errorGroups+`WHERE `+q.where+` GROUP BY name, error_type, run, call) GROUP BY name, error_type`, func(r row) error {
+	err := c.query(ctx, errorGroups+q.from+` WHERE `+q.where+` GROUP BY name, error_type, run, call) GROUP BY name, error_type`, func(r row) error {
 		groups = append(groups, store.ErrorGroup{
 			Name: r.text(0), ErrorType: r.text(1), Attempts: int(r.int(2)), Calls: int(r.int(3)), Recovered: int(r.int(4)),
 			First: r.int(5), Last: r.int(6),

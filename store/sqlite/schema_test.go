@@ -93,8 +93,9 @@ func TestQueriesUseIndexes(t *testing.T) {
 		"status = ? AND wake = 0":                                          "INDEX runs_wake (partition=? AND wake=?",
 		"status = ? AND status <> 'completed' AND status <> 'ru":           "INDEX runs_status (partition=? AND status=?",
 		"count(*) FROM (SELECT 1 FROM runs WHERE partition = ? AND status": "COVERING INDEX runs_status",
-		"outcome = 'lost'":                   "INDEX attempts_lost (partition=? AND ended>? AND ended<?",
-		"count(*) FROM (SELECT 1 FROM calls": "COVERING INDEX calls_state",
+		"outcome = 'lost'": "INDEX attempts_lost (partition=? AND ended>? AND ended<?",
+		"AND name = ? AND error_type = ? AND outcome = ?": "INDEX attempts_name (partition=? AND name=? AND ended>? AND ended<?",
+		"count(*) FROM (SELECT 1 FROM calls":              "COVERING INDEX calls_state",
 	} {
 		wantPlan(t, h, query, index)
 	}

@@ -194,6 +194,8 @@ CREATE TABLE perdure.attempts (
 
 -- The ledger across runs, by time.
 CREATE INDEX attempts_ended ON perdure.attempts (partition, ended, run, call, number);
+-- That of an activity or step.
+CREATE INDEX attempts_name ON perdure.attempts (partition, name, ended, run, call, number);
 -- Those that were lost with their processes: there are few, and each status shows them.
 CREATE INDEX attempts_lost ON perdure.attempts (partition, ended, run, call, number) WHERE outcome = 'lost';
 

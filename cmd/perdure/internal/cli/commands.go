@@ -216,6 +216,9 @@ func (db *source) withTarget(ctx context.Context, u *use, name string, f func(e 
 		open = db.withToken
 	}
 	err := wrongParam(u.params, open(ctx, f))
+	if changed, ok := errors.AsType[*view.ChangedError](err); ok {
+		return &Error{Code: exitError, What: human.Sentence(changed.Error()), Hint: "See how it is now: " + db.sameDatabase("perdure "+u.see(name))}
+	}
 	if refused, ok := errors.AsType[*view.InputError](err); ok && u.On == command.Gate {
 		return &Error{Code: exitError, What: human.Sentence(refused.Error()), Hint: "See how the gate stands: " + db.sameDatabase("perdure "+u.see(name))}
 	}

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 
@@ -115,8 +117,8 @@ func updateScheduleCommand(scr *screen, db *source) *cobra.Command {
 		Long: `Change a schedule: the workflow or flow file that it starts, its input, or its times.
 What is not given stays. Open runs continue unchanged.
 
-The command reads the schedule as "perdure schedules show" does. While no engine serves
-the group, an earlier change does not show yet: repeat it together with the new one.`,
+If somebody else changes the schedule between the time at which the command reads it and
+that at which it sets it, nothing is changed.`,
 		Example: `  perdure schedules update nightly nightly.flow
   perdure schedules update nightly --cron "0 4 * * *"
   perdure schedules update nightly nightly.flow '{"service": "http://warehouse-2"}'`,
@@ -221,8 +223,13 @@ type specText struct {
 // Set implements the flag.
 func (s *specText) Set(text string) error {
 	s.given = true
-	if err := json.Unmarshal([]byte(text), &s.spec); err != nil {
-		return param.Bad("spec", "see: perdure schedules show NAME -o json", "is not a spec: %s", strings.TrimPrefix(err.Error(), "json: "))
+	const form = "see its form: perdure schedules show NAME -o json"
+	err := json.Unmarshal([]byte(text), &s.spec)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return param.Bad("spec", form, "is not a spec: %s is a %s", cmp.Or(wrong.Field, "it"), wrong.Value)
+	}
+	if err != nil {
+		return param.Bad("spec", form, "is not a spec: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
 }

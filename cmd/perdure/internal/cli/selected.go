@@ -25,9 +25,6 @@ func which(scr *screen, r *request) (t *command.Target, err error) {
 		return t, err
 	}
 	t.Runs, err = r.runs.filter()
-	if t.Runs.Call == view.CallRetrying {
-		t.Runs.Call = view.CallBackoff // calls are found by their state
-	}
 	return t, err
 }
 
