@@ -165,7 +165,7 @@ var pathDocs = map[string]string{
 
 // responses describes the responses of an endpoint.
 func (s *schemas) responses(e endpoint, o *Operation) {
-	success := Content{Description: "Success.", Content: map[string]MediaType{"application/json": {s.of(e.result, true)}}}
+	success := Content{Description: "Success.", Content: map[string]MediaType{"application/json": {s.answer(&e)}}}
 	if e.stream {
 		success.Content = map[string]MediaType{e.media: {Schema{"type": "string"}}}
 	}
@@ -230,15 +230,12 @@ func (s *schemas) of(t reflect.Type, result bool) Schema {
 	case reflect.Interface:
 		return Schema{}
 	case reflect.Struct:
-		if t.Name() == "" {
-			return s.object(t, result)
-		}
 		return s.named(t, result)
 	}
 	panic(fmt.Sprintf("api: a %v has no schema; give it one in forms", t))
 }
 
-// named returns a reference to the schema of a struct and creates the schema if needed.
+// named returns a reference to the schema of a struct under the name of its type.
 func (s *schemas) named(t reflect.Type, result bool) Schema {
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 	if name == "Spec" {
@@ -251,6 +248,20 @@ func (s *schemas) named(t reflect.Type, result bool) Schema {
 	if other := s.types[name]; other != nil && other != t {
 		name += strings.ToUpper(t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:])
 	}
+	return s.under(name, t, result)
+}
+
+// answer returns the schema of an endpoint's answer. That of a list is named after the operation,
+// so that generated clients have a type for it.
+func (s *schemas) answer(e *endpoint) Schema {
+	if t := e.result; t.Kind() == reflect.Struct && t.Name() == "" {
+		return s.under(strings.ToUpper(e.Name[:1])+e.Name[1:]+"Answer", t, true)
+	}
+	return s.of(e.result, true)
+}
+
+// under returns a reference to the schema of a struct under a name, and creates the schema if needed.
+func (s *schemas) under(name string, t reflect.Type, result bool) Schema {
 	ref := Schema{"$ref": "#/components/schemas/" + name}
 	if s.types[name] == t {
 		return ref
