@@ -76,6 +76,24 @@ func RunFloor(at time.Time) string {
 	return RunOf(startingAt(uint64(max(at.UnixMilli(), 0))))
 }
 
+// Below returns a text that is less than a run ID, with no run ID between them. It has the form of
+// one if that has it, so that it has the same place among them however they are stored.
+func Below(id string) string {
+	b, is := RunBytes(id)
+	switch {
+	case !is:
+		return id[:max(len(id)-1, 0)]
+	case b == [16]byte{}:
+		return ""
+	}
+	for i := len(b) - 1; i >= 0; i-- {
+		if b[i]--; b[i] != 0xff {
+			break
+		}
+	}
+	return RunOf(b)
+}
+
 // NewToken returns a random name of 24 hexadecimal digits.
 func NewToken() string {
 	var b [12]byte

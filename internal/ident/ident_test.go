@@ -38,6 +38,21 @@ func TestRunFloorIsBelowRunsOfItsMillisecond(t *testing.T) {
 	}
 }
 
+func TestBelowARunIDIsNoOther(t *testing.T) {
+	for id, want := range map[string]string{
+		"0198c1d2-0000-7000-8000-000000000001": "0198c1d2-0000-7000-8000-000000000000",
+		"0198c1d2-0000-7000-8000-000000000000": "0198c1d2-0000-7000-7fff-ffffffffffff",
+		"01000000-0000-0000-0000-000000000000": "00ffffff-ffff-ffff-ffff-ffffffffffff",
+		"00000000-0000-0000-0000-000000000000": "",
+		"run-1":                                "run-",
+		"":                                     "",
+	} {
+		if got := Below(id); got != want {
+			t.Errorf("below %q is %q, want %q", id, got, want)
+		}
+	}
+}
+
 func TestRunIDsHaveTheirForm(t *testing.T) {
 	for range 100 {
 		if id := NewRun(time.Now().UnixNano()); !IsRun(id) {

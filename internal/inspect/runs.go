@@ -8,6 +8,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -72,7 +73,7 @@ func (in *Inspector) page(ctx context.Context, filter view.Filter, bounded bool)
 			return p, err
 		}
 		if p.Searched != "" {
-			selected.Above = p.Searched[:len(p.Searched)-1] // the last run itself is included
+			selected.Above = ident.Below(p.Searched) // the last run itself is included
 		}
 	}
 	var stopped string

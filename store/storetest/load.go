@@ -1,8 +1,12 @@
 package storetest
 
-import "github.com/perdure/perdure/store"
+import (
+	"fmt"
 
-// loadChecks are about Load.
+	"github.com/perdure/perdure/store"
+)
+
+// loadChecks are about reading one run, and about finding runs by their IDs.
 var loadChecks = []check{
 	{"Load/EverythingOfARun", func(f *fixture) {
 		run := f.newRun()
@@ -53,5 +57,25 @@ var loadChecks = []check{
 		record, err := f.store.Load(f.Context(), f.partition, run.ID)
 		f.must(err)
 		equal(f, *record, store.Record{Run: run})
+	}},
+	{"Load/RunsByTheirIDs", func(f *fixture) { // a store may keep IDs of this form in another one
+		const form = "0198c1d2-0000-7000-8000-0000000000%02x"
+		for i := range 3 {
+			run := f.newRun()
+			run.ID = fmt.Sprintf(form, 16*(i+1))
+			f.must(f.store.Create(f.Context(), run))
+		}
+		for i := range 3 {
+			for filter, want := range map[string]store.Filter{
+				"above what is below it": {Above: fmt.Sprintf(form, 16*(i+1)-1)}, "above it": {Above: fmt.Sprintf(form, 16*(i+1))}, "before it": {Before: fmt.Sprintf(form, 16*(i+1))},
+			} {
+				want.Partitions = []int{f.partition}
+				listed, err := f.store.List(f.Context(), want)
+				f.must(err)
+				if n := map[string]int{"above what is below it": 3 - i, "above it": 2 - i, "before it": i}[filter]; len(listed) != n {
+					f.Errorf("%s there are %d runs, want %d", filter, len(listed), n)
+				}
+			}
+		}
 	}},
 }
