@@ -1,5 +1,5 @@
 // Command bench measures perdure beside the least that its work can cost, and
-// beside River.
+// beside River and DBOS.
 //
 //	go run .                                      everything; takes hours
 //	go run . -short                               one small round of everything

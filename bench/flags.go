@@ -70,7 +70,7 @@ func parse(args []string, errOut io.Writer) (options, error) {
 func usage() string {
 	var b strings.Builder
 	b.WriteString(`Bench measures perdure beside the floor (the least that durable steps can cost)
-and beside River, on SQLite and PostgreSQL.
+and beside River and DBOS, on SQLite and PostgreSQL.
 
     go run . [flags]
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,13 +19,12 @@ type illustration struct {
 	metric   string
 	cases    []string
 	chart    chart.Bars // without groups
-	beside   bool       // with those that another harness measured
 }
 
 var illustrations = []illustration{
-	{name: "throughput", workload: "W1", metric: "workflows", cases: []string{""}, beside: true, chart: chart.Bars{
+	{name: "throughput", workload: "W1", metric: "workflows", cases: []string{""}, chart: chart.Bars{
 		Title: "Throughput: workflows of 5 steps, 200 at once", Unit: "workflows/s",
-		Note: "Every commit is synced. Lines: least to most of the rounds. DBOS: from its ratio to perdure in another series."}},
+		Note: "Every commit is synced. Lines: least to most of the rounds."}},
 	{name: "latency", workload: "W2", metric: "p50", cases: []string{"1 activity", "10 activities"}, chart: chart.Bars{
 		Title: "Latency: one workflow at a time, median from start to durable result", Unit: "ms",
 		Note: "Every commit is synced. Lines: least to most of the rounds."}},
@@ -42,24 +39,11 @@ var stores = []struct{ key, name string }{{"sqlite", "SQLite"}, {"postgres", "Po
 // drawn are the systems of the pictures, in the order of their bars.
 var drawn = []string{"perdure", "floor", "River", "DBOS"}
 
-// besideJSON is the throughput of systems that this program does not run, as a ratio to that of
-// perdure in a series in which another harness ran both, taking turns.
-//
-//go:embed beside.json
-var besideJSON []byte
-
 // illustrate draws the pictures of a page, and writes them and their figures between its markers.
 // What was not measured keeps its picture.
 func illustrate(r report.Report, page string) error {
 	raw, err := os.ReadFile(page)
 	if err != nil {
-		return err
-	}
-	var beside []struct {
-		Store, System string
-		Ratio         float64
-	}
-	if err := json.Unmarshal(besideJSON, &beside); err != nil {
 		return err
 	}
 	pictures := filepath.Join(filepath.Dir(page), "pictures")
@@ -80,12 +64,6 @@ func illustrate(r report.Report, page string) error {
 				for _, system := range drawn {
 					if median, least, most, ok := t.Figure(store.key, name, system, i.metric); ok {
 						group.Bars = append(group.Bars, chart.Bar{Name: system, Value: median, Least: least, Most: most})
-					}
-				}
-				ours, _, _, ok := t.Figure(store.key, name, "perdure", i.metric)
-				for _, b := range beside {
-					if ok && i.beside && b.Store == store.key {
-						group.Bars = append(group.Bars, chart.Bar{Name: b.System, Value: ours * b.Ratio})
 					}
 				}
 				if len(group.Bars) > 0 {

@@ -23,7 +23,7 @@ func main() {
 	switch {
 	case err != nil:
 	case life != nil:
-		err = life.Lead(ctx, systems(), os.Stdout)
+		err = life.Lead(ctx, slices.Concat(systems(), libraries()), os.Stdout)
 	default:
 		err = run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	}

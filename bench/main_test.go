@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	if err == nil {
-		err = life.Lead(context.Background(), systems(), os.Stdout)
+		err = life.Lead(context.Background(), slices.Concat(systems(), libraries()), os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -137,7 +138,7 @@ func TestCommandWritesWhatItMeasured(t *testing.T) {
 	if err := json.Unmarshal(raw, &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Tables) != 1 || len(r.Tables[0].Rows) != 14 || len(r.Tables[0].Rows[0].Samples) != 2 {
+	if len(r.Tables) != 1 || len(r.Tables[0].Rows) != 15 || len(r.Tables[0].Rows[0].Samples) != 2 {
 		t.Errorf("the JSON is %s", raw)
 	}
 	text, err := os.ReadFile(document)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/perdure/perdure/bench/internal/dbosgo"
 	"github.com/perdure/perdure/bench/internal/drivers"
 	"github.com/perdure/perdure/bench/internal/durable"
 	"github.com/perdure/perdure/bench/internal/floor"
@@ -33,6 +34,14 @@ func systems() []system.System {
 	}
 }
 
+// libraries are other systems under test, of which a process can take up what another left.
+func libraries() []system.System {
+	return []system.System{dbosgo.On(place.SQLite), dbosgo.On(place.Postgres)}
+}
+
+// ofSteps are the workloads of workflows of steps and nothing else, which libraries can do.
+var ofSteps = []string{"W1", "W2", "W4", "W6", "W7", "W1s"}
+
 // comparable is how many workloads, the first ones, have a meaning for chained
 // jobs: W1 to W3.
 const comparable = 3
@@ -50,6 +59,9 @@ func plans(scale workload.Scale, runs, grown int) []plan {
 				durable.Intercepted(place.SQLite), durable.Intercepted(place.Memory), durable.Intercepted(place.Postgres),
 				durable.Traced(place.SQLite, 1), durable.Traced(place.Memory, 1), durable.Traced(place.Postgres, 1),
 				durable.Traced(place.SQLite, 100), durable.Traced(place.Memory, 100), durable.Traced(place.Postgres, 100))
+		}
+		if slices.Contains(ofSteps, w.About().Name) {
+			under, against = append(under, libraries()...), append(against, "DBOS")
 		}
 		if i < comparable {
 			under = append(under, riverqueue.System())
