@@ -123,11 +123,14 @@ func (w *rowWriter) split(first, last int64) {
 	w.again(s)
 }
 
-// again writes a shared row of calls that have not changed.
+// again writes a row of calls that have not changed, of which there may be one.
 func (w *rowWriter) again(s *sharedRow) {
-	row := w.calls.byNumber[s.last].row()
+	c := w.calls.byNumber[s.last]
+	row := c.row()
 	if s.first < s.last {
 		row.First = s.first
+	} else {
+		c.shared = nil // as one that was loaded
 	}
 	w.out.Rows = append(w.out.Rows, row)
 }
