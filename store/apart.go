@@ -2,16 +2,29 @@ package store
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 )
 
-// Numbers returns the numbers of the calls that a row is about, in order.
-func (c *Call) Numbers() iter.Seq[int64] {
-	first := c.First
-	if first == 0 {
-		first = c.Number
+// maxShared is how many calls may share a row.
+const maxShared = 1 << 16
+
+// shared returns what is wrong with how many calls a row is about, "" if nothing is.
+func (c *Call) shared() string {
+	switch {
+	case c.First == 0 || 0 < c.First && c.First < c.Number && c.Number-c.First < maxShared:
+		return ""
+	case c.First > 0 && c.First < c.Number:
+		return fmt.Sprintf("is about more than %d calls", maxShared)
 	}
+	return fmt.Sprintf("cannot begin with call %d", c.First)
+}
+
+// Numbers returns the numbers of the calls that a row is about, in order. A row that is wrong about
+// them is about its last one.
+func (c *Call) Numbers() iter.Seq[int64] {
+	first := c.Number - int64(c.Calls()) + 1
 	return func(yield func(int64) bool) {
 		for n := first; n <= c.Number && yield(n); n++ {
 		}
@@ -20,7 +33,7 @@ func (c *Call) Numbers() iter.Seq[int64] {
 
 // Calls returns how many calls a row is about.
 func (c *Call) Calls() int {
-	if c.First == 0 {
+	if c.First == 0 || c.shared() != "" {
 		return 1
 	}
 	return int(c.Number-c.First) + 1

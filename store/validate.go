@@ -164,8 +164,8 @@ func (t *Turn) validateRows(info Info) error {
 		if c.State == "" {
 			return fmt.Errorf("call %d has no state", c.Number)
 		}
-		if c.First != 0 && (c.First < 0 || c.First >= c.Number) {
-			return fmt.Errorf("the row of call %d cannot begin with call %d", c.Number, c.First)
+		if wrong := c.shared(); wrong != "" {
+			return fmt.Errorf("the row of call %d %s", c.Number, wrong)
 		}
 		if err := text("call", string(c.State), c.Name, c.Queue); err != nil {
 			return err

@@ -40,7 +40,7 @@ type ScheduleSetting struct {
 	Spec     schedule.Spec   `json:"spec" doc:"when it fires" need:"say when it fires, as in {\"every\": \"1h\"} or {\"cron\": \"0 8 * * MON-FRI\"}"`
 	Firing                   // takes the place of Spec, unless it is zero
 	RunSettings
-	UnchangedSince param.Moment `json:"unchanged_since,omitzero" form:"hidden" help:"refuse if it was set after this {time}, which is its set as it was read"`
+	UnchangedSince param.Moment `json:"unchanged_since,omitzero" form:"hidden" help:"refuse unless it was set last at this {time}: its set, as it was read"`
 	Dry
 }
 

@@ -12,6 +12,9 @@ import (
 // for slots is one row, which becomes shorter as they begin. A row is known by the last of its
 // calls, because the first ones leave it first.
 
+// MaxShared is how many calls may share a row. A row that is about more is damaged.
+const MaxShared = 1 << 16
+
 // sharedRow is a row of several calls, all of which are open.
 type sharedRow struct {
 	first, last int64
@@ -80,7 +83,7 @@ func (w *rowWriter) write(c *Call) {
 	c.hasRow = true
 	before := w.latest
 	w.latest = c
-	if before == nil || before.Number+1 != c.Number || !w.out.Rows[len(w.out.Rows)-1].like(&row) {
+	if before == nil || before.Number+1 != c.Number || before.shared != nil && c.Number-before.shared.first >= MaxShared || !w.out.Rows[len(w.out.Rows)-1].like(&row) {
 		w.out.Rows = append(w.out.Rows, row)
 		return
 	}
@@ -151,31 +154,28 @@ func (t *callTable) load(row Row) (absent int64, err error) {
 	if row.First != 0 {
 		shared = &sharedRow{first: row.First, last: row.Call}
 	}
-	if row.First > row.Call {
-		return row.Call, nil
+	if shared != nil && (row.First < 0 || row.First >= row.Call || row.Call-row.First >= MaxShared) {
+		return 0, history.Damaged(fmt.Sprintf("the row of call %d", row.Call), fmt.Errorf("it begins with call %d", row.First))
 	}
 	for n := row.first(); n <= row.Call; n++ {
-		if t.byNumber[n] == nil {
+		switch c := t.byNumber[n]; {
+		case c == nil:
 			return n, nil
+		case c.hasRow, shared != nil && (!c.attempted() || c.Name != row.Name):
+			return 0, history.Damaged(fmt.Sprintf("the row of call %d", row.Call), fmt.Errorf("it is about call %d, too, which is another one", n))
 		}
 	}
 	for n := row.first(); n <= row.Call; n++ {
 		c := t.byNumber[n]
 		if err := t.restore(c, row); err != nil {
+			for ; n >= row.first(); n-- { // none of them has it
+				t.byNumber[n].hasRow, t.byNumber[n].shared = false, nil
+			}
 			return 0, err
 		}
 		c.shared = shared
 	}
 	return 0, nil
-}
-
-// disown takes back that calls have a row.
-func (t *callTable) disown(row Row) {
-	for _, c := range t.byNumber {
-		if row.Has(c.Number) {
-			c.hasRow, c.shared = false, nil
-		}
-	}
 }
 
 // restore gives a replayed call the state in its row.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"testing"
@@ -16,6 +17,9 @@ type fan struct {
 	run   *Run
 	names []string // of the calls
 	calls []*Call
+	// cancels says which call is canceled once another is done.
+	cancels map[int]int
+	over    map[int]bool
 }
 
 func (f *fan) Advance() error {
@@ -25,6 +29,15 @@ func (f *fan) Advance() error {
 			f.calls = append(f.calls, f.run.StartCall(StartCall{Kind: history.ActivityScheduled, Name: name, Policy: &policy}))
 		}
 		return nil
+	}
+	for goes := true; goes; { // canceling a call may end it
+		goes = false
+		for i, c := range f.calls {
+			if other, has := f.cancels[i]; has && c.Done && !f.over[i] {
+				f.over[i], goes = true, true
+				f.run.Cancel(f.calls[other], false)
+			}
+		}
 	}
 	if !slices.ContainsFunc(f.calls, func(c *Call) bool { return !c.Done }) {
 		f.run.Complete(history.Payload{})
@@ -41,23 +54,24 @@ func (f *fan) Accept(string, string, history.Payload) bool { return false }
 
 // fanned is a run with a fan, and what a store keeps of it.
 type fanned struct {
-	run   *Run
-	names []string
-	turns []StoredTurn
-	rows  map[int64]Row
-	state State
-	now   int64
+	run     *Run
+	names   []string
+	cancels map[int]int
+	turns   []StoredTurn
+	rows    map[int64]Row
+	state   State
+	now     int64
 }
 
-func newFan(names []string) *fanned {
-	f := &fanned{names: names, rows: map[int64]Row{}, state: State{Status: StatusRunning, Wake: Hot}, now: 1}
+func newFan(names []string, cancels map[int]int) *fanned {
+	f := &fanned{names: names, cancels: cancels, rows: map[int64]Row{}, state: State{Status: StatusRunning, Wake: Hot}, now: 1}
 	f.run = f.machine()
 	return f
 }
 
 func (f *fanned) machine() *Run {
 	run := New(Config{Node: "n", Owner: func(int64) string { return "n" }}, history.Start{WorkflowID: "w", Run: "r"})
-	run.Bind(&fan{run: run, names: f.names})
+	run.Bind(&fan{run: run, names: f.names, cancels: f.cancels, over: map[int]bool{}})
 	return run
 }
 
@@ -124,7 +138,7 @@ func (f *fanned) check(t rapid.TB, reload bool) {
 // TestE6_AFanOutThatWaitsIsOneRow: a thousand calls that wait for slots are one row, which
 // becomes shorter as they begin; those that begin together are one more.
 func TestE6_AFanOutThatWaitsIsOneRow(t *testing.T) {
-	f := newFan(slices.Repeat([]string{"work"}, 1000))
+	f := newFan(slices.Repeat([]string{"work"}, 1000), nil)
 	out := f.step(t, 100)
 	if len(out.Dispatch) != 100 || len(out.Rows) != 1 || out.Rows[0].First != 101 || out.Rows[0].Call != 1000 {
 		t.Fatalf("%d begin, and these rows are written: %+v", len(out.Dispatch), out.Rows)
@@ -151,12 +165,17 @@ func TestE1_RowsThatAreSharedSayWhatOnesOwnWould(t *testing.T) {
 	shared := 0
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfN(rapid.SampledFrom([]string{"work", "work", "work", "other"}), 1, 12).Draw(t, "names")
-		f := newFan(names)
+		cancels := rapid.MapOfN(rapid.IntRange(0, len(names)-1), rapid.IntRange(0, len(names)-1), 0, 3).Draw(t, "cancels")
+		f := newFan(names, cancels)
 		f.step(t, rapid.IntRange(0, len(names)).Draw(t, "slots"))
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			f.check(t, rapid.Bool().Draw(t, "reload"))
 			f.now += rapid.SampledFrom([]int64{0, 1, 1000, 5000}).Draw(t, "time")
 			var inputs []Input
+			if rapid.IntRange(0, 5).Draw(t, "taken over") == 0 {
+				f.check(t, true)
+				inputs = append(inputs, TakenOver{})
+			}
 			for _, n := range slices.Sorted(maps.Keys(f.run.calls.byNumber)) {
 				c := f.run.calls.byNumber[n]
 				switch rapid.IntRange(0, 5).Draw(t, "happens") {
@@ -204,4 +223,47 @@ func TestE1_RowsThatAreSharedSayWhatOnesOwnWould(t *testing.T) {
 	if shared == 0 {
 		t.Error("no row was shared")
 	}
+}
+
+// TestE41_RowsOfOtherCallsAreDamage: a row that shares what is not its own, or claims very many calls,
+// is not believed.
+func TestE41_RowsOfOtherCallsAreDamage(t *testing.T) {
+	f := newFan([]string{"work", "work", "work", "other"}, nil)
+	f.step(t, 0)
+	row := f.rows[3]
+	if len(f.rows) != 2 || row.First != 1 {
+		t.Fatalf("the rows are %+v", f.rows)
+	}
+	shared := func(first, last int64) Row {
+		r := row
+		r.First, r.Call = first, last
+		return r
+	}
+	for what, rows := range map[string][]Row{
+		"another activity":      {shared(1, 4)},
+		"a call twice":          {shared(1, 2), shared(2, 3)},
+		"a call of another row": {shared(1, 3), shared(0, 2)},
+		"none":                  {shared(3, 3)},
+		"nobody":                {shared(2, 9)},
+		"the wrong way":         {shared(3, 1)},
+		"before the first":      {shared(-5, 3)},
+		"very many":             {shared(1, 1<<40)},
+	} {
+		if err := f.machine().Load(f.turns, rows, f.state); !hasDamage(err) {
+			t.Errorf("a row about %s is loaded: %v", what, err)
+		}
+		again := f.machine()
+		if err := again.LoadDamaged(f.turns, f.turns[0].Number, rows, f.state); err != nil {
+			t.Fatal(err)
+		}
+		out, err := again.Step(2, []Input{TakenOver{}, Control{Operation: TerminateTheRun}}, func(*Call) bool { return false })
+		if err != nil || !out.Ended {
+			t.Errorf("a run with a row about %s does not end: %+v, %v", what, out, err)
+		}
+	}
+}
+
+func hasDamage(err error) bool {
+	_, is := errors.AsType[*history.DamageError](err)
+	return is
 }

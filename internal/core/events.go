@@ -106,6 +106,7 @@ func (f *facts) applyCancelRequested(e *history.Event) {
 		f.children().cancel(c)
 	}
 	c.cancelRequested = true
+	f.calls.touch(c) // its row says so, and those of others that are alike must not
 	if f.journal.out != nil && inFlight(c.state) {
 		f.attempts.interrupt(c, e.Closed)
 	}

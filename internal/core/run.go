@@ -160,7 +160,6 @@ func (r *Run) LoadDamaged(turns []StoredTurn, last int64, rows []Row, state Stat
 	r.journal.turn = max(r.journal.turn, last)
 	for _, row := range rows {
 		if absent, err := r.calls.load(row); absent != 0 || err != nil {
-			r.calls.disown(row)
 			r.strays = append(r.strays, row.Call)
 		}
 	}

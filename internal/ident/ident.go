@@ -76,6 +76,20 @@ func RunFloor(at time.Time) string {
 	return RunOf(startingAt(uint64(max(at.UnixMilli(), 0))))
 }
 
+// Above is Below in the other direction.
+func Above(id string) string {
+	b, is := RunBytes(id)
+	if !is {
+		return id + "\x01"
+	}
+	for i := len(b) - 1; i >= 0; i-- {
+		if b[i]++; b[i] != 0 {
+			return RunOf(b)
+		}
+	}
+	return id + "\x01"
+}
+
 // Below returns a text that is less than a run ID, with no run ID between them. It has the form of
 // one if that has it, so that it has the same place among them however they are stored.
 func Below(id string) string {

@@ -53,6 +53,19 @@ func TestBelowARunIDIsNoOther(t *testing.T) {
 	}
 }
 
+func TestAboveARunIDIsNoOther(t *testing.T) {
+	for id, want := range map[string]string{
+		"0198c1d2-0000-7000-8000-000000000000": "0198c1d2-0000-7000-8000-000000000001",
+		"0198c1d2-0000-7000-7fff-ffffffffffff": "0198c1d2-0000-7000-8000-000000000000",
+		"ffffffff-ffff-ffff-ffff-ffffffffffff": "ffffffff-ffff-ffff-ffff-ffffffffffff\x01",
+		"run-1":                                "run-1\x01",
+	} {
+		if got := Above(id); got != want || got <= id {
+			t.Errorf("above %q is %q, want %q", id, got, want)
+		}
+	}
+}
+
 func TestRunIDsHaveTheirForm(t *testing.T) {
 	for range 100 {
 		if id := NewRun(time.Now().UnixNano()); !IsRun(id) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
@@ -143,7 +144,7 @@ func (c *Client) runOf(ctx context.Context, a *Attempt) (*store.Run, error) {
 	if !errors.Is(err, store.ErrNotFound) {
 		return row, err
 	}
-	upTo, later := c.db.List(ctx, store.Filter{Before: a.Run + "\x01", Limit: 1})
+	upTo, later := c.db.List(ctx, store.Filter{Before: ident.Above(a.Run), Limit: 1})
 	if later != nil {
 		return nil, later
 	}

@@ -16,10 +16,11 @@ import (
 
 // Bounds of a bulk operation.
 const (
-	bulkListed  = 10000 // runs that a dry run reads at a time: it names all, and a read is what costs
-	bulkPage    = 100   // runs in a batch
-	bulkWorkers = 8     // requests of a batch in parallel
-	bulkRecords = 1000  // records in a result
+	bulkListed  = 10_000   // runs that a dry run reads at a time: it names all, and a read is what costs
+	bulkBytes   = 16 << 20 // of them, about, which inputs and results of runs bound
+	bulkPage    = 100      // runs in a batch
+	bulkWorkers = 8        // requests of a batch in parallel
+	bulkRecords = 1000     // records in a result
 )
 
 // ControlAll carries out an operation on all runs that match the filter, or on their
@@ -73,9 +74,7 @@ func (b *bulk) all(ctx context.Context, selected view.Filter) error {
 		return err
 	}
 	narrow(&filter, in.Calls)
-	if filter.Limit = bulkPage; b.result.DryRun {
-		filter.Limit = bulkListed
-	}
+	filter.Limit = bulkPage
 	for {
 		newest, touched, err := b.pass(ctx, filter)
 		// What follows runs before a cursor is not selected by it.
@@ -166,6 +165,9 @@ func (b *bulk) pass(ctx context.Context, filter store.Filter) (newest string, to
 		last := rows[len(rows)-1].ID
 		more := len(rows) == filter.Limit && last > b.seen
 		newest = max(newest, rows[0].ID)
+		if b.result.DryRun {
+			filter.Limit = pageLike(rows)
+		}
 		if b.seen != "" {
 			rows = slices.DeleteFunc(rows, func(r store.Run) bool {
 				return r.ID <= b.seen || r.Chain > b.began || wasAsked(&r, b.in.ID)
@@ -185,6 +187,15 @@ func (b *bulk) pass(ctx context.Context, filter store.Filter) (newest string, to
 		}
 		filter.Before = last
 	}
+}
+
+// pageLike returns how many runs are read at a time if they are as large as some.
+func pageLike(rows []store.Run) int {
+	size := 0
+	for i := range rows {
+		size += len(rows[i].Start) + len(rows[i].Detail)
+	}
+	return min(max(bulkBytes/(size/len(rows)+1), bulkPage), bulkListed)
 }
 
 // page handles one batch of runs. It sends all requests before it waits for the first

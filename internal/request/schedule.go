@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/schedule"
@@ -62,8 +63,10 @@ func (c *Client) ReplaceSchedule(ctx context.Context, name string, when schedule
 
 // replaceSchedule sets what a schedule does in place of what was set at a time. Of two that replace
 // the same the owner obeys the one whose message comes first; the other one reads that in the inbox.
+// On PostgreSQL, where a message can become visible before one that precedes it, both may read that they
+// were first if they ask within one commit of each other: the log of the schedule has the one refused.
 func (c *Client) replaceSchedule(ctx context.Context, name string, m *core.ToSchedule, old Replaced) error {
-	m.Base = old.Set.UnixNano()
+	m.Base, m.Request = old.Set.UnixNano(), cmp.Or(m.Request, ident.NewToken())
 	done, err := c.replaced(ctx, name, m, false)
 	if done || old.Dry || err != nil {
 		return err

@@ -68,12 +68,17 @@ func TestE60_ADryRunReadsItsRunsAtOnce(t *testing.T) {
 		a.Client.db = db
 		in := core.Control{Operation: core.CancelTheRun, ID: "all"}
 		dry, err := a.ControlAll(a.ctx, view.Filter{Workflow: "order"}, in, true)
-		if err != nil || dry.Runs != n || db.n != 1 {
+		if err != nil || dry.Runs != n || db.n != 2 {
 			a.Fatalf("a dry run of %d runs counts %d in %d reads, %v", n, dry.Runs, db.n, err)
 		}
 		done, err := a.ControlSelected(a.ctx, dry.Selection, in, false)
 		if err != nil || done.Runs != n || done.Applied != n || done.Gone != 0 {
 			a.Errorf("%d were counted, and done is %d, %d of them gone: %v", n, done.Applied, done.Gone, err)
+		}
+		for size, want := range map[int]int{0: bulkListed, 100: bulkListed, 16 << 10: 1023, 2 << 20: bulkPage} {
+			if got := pageLike([]store.Run{{Start: make([]byte, size)}, {RunState: store.RunState{Detail: make([]byte, size)}}}); got != want {
+				a.Errorf("%d runs of %d bytes are read at a time, want %d", got, size, want)
+			}
 		}
 	})
 }

@@ -68,11 +68,12 @@ var loadChecks = []check{
 		for i := range 3 {
 			for filter, want := range map[string]store.Filter{
 				"above what is below it": {Above: fmt.Sprintf(form, 16*(i+1)-1)}, "above it": {Above: fmt.Sprintf(form, 16*(i+1))}, "before it": {Before: fmt.Sprintf(form, 16*(i+1))},
+				"up to it": {Before: fmt.Sprintf(form, 16*(i+1)+1)},
 			} {
 				want.Partitions = []int{f.partition}
 				listed, err := f.store.List(f.Context(), want)
 				f.must(err)
-				if n := map[string]int{"above what is below it": 3 - i, "above it": 2 - i, "before it": i}[filter]; len(listed) != n {
+				if n := map[string]int{"above what is below it": 3 - i, "above it": 2 - i, "before it": i, "up to it": i + 1}[filter]; len(listed) != n {
 					f.Errorf("%s there are %d runs, want %d", filter, len(listed), n)
 				}
 			}

@@ -122,7 +122,7 @@ func (o observer) attempt(t *core.Turn, a *core.Record) {
 // goesOn reports whether another attempt of a call follows by itself.
 func goesOn(t *core.Turn, call int64) bool {
 	for i := range t.Rows {
-		if r := &t.Rows[i]; r.Call == call {
+		if r := &t.Rows[i]; r.Has(call) {
 			return r.State != core.Paused && r.State != core.Quarantined && r.State != core.InDoubt
 		}
 	}
