@@ -11,7 +11,6 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/schedule"
@@ -66,7 +65,7 @@ func (c *Client) ReplaceSchedule(ctx context.Context, name string, when schedule
 // On PostgreSQL, where a message can become visible before one that precedes it, both may read that they
 // were first if they ask within one commit of each other: the log of the schedule has the one refused.
 func (c *Client) replaceSchedule(ctx context.Context, name string, m *core.ToSchedule, old Replaced) error {
-	m.Base, m.Request = old.Set.UnixNano(), cmp.Or(m.Request, ident.NewToken())
+	m.Base = old.Set.UnixNano()
 	done, err := c.replaced(ctx, name, m, false)
 	if done || old.Dry || err != nil {
 		return err
