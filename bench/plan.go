@@ -39,12 +39,12 @@ func libraries() []system.System {
 	return []system.System{dbosgo.On(place.SQLite), dbosgo.On(place.Postgres)}
 }
 
-// ofSteps are the workloads of workflows of steps and nothing else, which libraries can do.
-var ofSteps = []string{"W1", "W2", "W4", "W6", "W7", "W1s"}
-
-// comparable is how many workloads, the first ones, have a meaning for chained
-// jobs: W1 to W3.
-const comparable = 3
+// Workloads that others than perdure and the floor can do: those of workflows of steps and nothing
+// else, and those that have a meaning for chained jobs.
+var (
+	ofSteps = []string{"W1", "W2", "W4", "W6", "W7", "W1s"}
+	ofJobs  = []string{"W1", "W2", "W3"}
+)
 
 // plans lists all that can be run.
 func plans(scale workload.Scale, runs, grown int) []plan {
@@ -63,7 +63,7 @@ func plans(scale workload.Scale, runs, grown int) []plan {
 		if slices.Contains(ofSteps, w.About().Name) {
 			under, against = append(under, libraries()...), append(against, "DBOS")
 		}
-		if i < comparable {
+		if slices.Contains(ofJobs, w.About().Name) {
 			under = append(under, riverqueue.System())
 		}
 		if _, is := w.(workload.Queues); is {

@@ -39,6 +39,11 @@ func (c *Call) Calls() int {
 	return int(c.Number-c.First) + 1
 }
 
+// Has reports whether a row is about a call.
+func (c *Call) Has(number int64) bool {
+	return number <= c.Number && number > c.Number-int64(c.Calls())
+}
+
 // Apart returns rows of a run with one for each call, by number.
 func Apart(rows []Call) []Call {
 	calls := 0

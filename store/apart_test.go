@@ -13,6 +13,9 @@ func TestApart(t *testing.T) {
 		if c.First != 0 || c.Calls() != 1 || (c.Number > 5) != (c.Name == "a") {
 			t.Errorf("%+v", c)
 		}
+		if of := slices.IndexFunc(rows, func(r Call) bool { return r.Has(c.Number) }); of < 0 || rows[of].State != c.State {
+			t.Errorf("call %d is said to be in row %d", c.Number, of)
+		}
 		got = append(got, c.Number)
 	}
 	if want := []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}; !slices.Equal(got, want) {

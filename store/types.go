@@ -304,7 +304,7 @@ type Turn struct {
 	Attributes *[]Attribute
 
 	Calls  []Call  // rows to insert or replace; their Partition and Run are the turn's
-	Closed []int64 // numbers of calls whose rows are deleted
+	Closed []int64 // numbers of the rows of calls that are deleted
 	// Over are tasks whose attempts have ended: their rows are deleted, whoever has claimed
 	// them.
 	//

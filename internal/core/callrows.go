@@ -12,8 +12,8 @@ import (
 // for slots is one row, which becomes shorter as they begin. A row is known by the last of its
 // calls, because the first ones leave it first.
 
-// MaxShared is how many calls may share a row. A row that is about more is damaged.
-const MaxShared = 1 << 16
+// maxShared is how many calls may share a row: stores refuse more, as readers list them one by one.
+const maxShared = 1 << 16
 
 // sharedRow is a row of several calls, all of which are open.
 type sharedRow struct {
@@ -83,7 +83,12 @@ func (w *rowWriter) write(c *Call) {
 	c.hasRow = true
 	before := w.latest
 	w.latest = c
-	if before == nil || before.Number+1 != c.Number || before.shared != nil && c.Number-before.shared.first >= MaxShared || !w.out.Rows[len(w.out.Rows)-1].like(&row) {
+	if before == nil || before.Number+1 != c.Number {
+		w.out.Rows = append(w.out.Rows, row)
+		return
+	}
+	last := &w.out.Rows[len(w.out.Rows)-1]
+	if !last.like(&row) || c.Number-last.first() >= maxShared {
 		w.out.Rows = append(w.out.Rows, row)
 		return
 	}
@@ -92,8 +97,7 @@ func (w *rowWriter) write(c *Call) {
 	}
 	c.shared = before.shared
 	c.shared.last = c.Number
-	extended := &w.out.Rows[len(w.out.Rows)-1]
-	extended.First, extended.Call = c.shared.first, c.Number
+	last.First, last.Call = c.shared.first, c.Number
 }
 
 // shorten writes what is left of the rows that lost calls.
@@ -152,17 +156,17 @@ func (w *rowWriter) delete() {
 func (t *callTable) load(row Row) (absent int64, err error) {
 	var shared *sharedRow
 	if row.First != 0 {
+		if row.First >= row.Call {
+			return 0, row.damaged(fmt.Errorf("it begins with call %d", row.First))
+		}
 		shared = &sharedRow{first: row.First, last: row.Call}
-	}
-	if shared != nil && (row.First < 0 || row.First >= row.Call || row.Call-row.First >= MaxShared) {
-		return 0, history.Damaged(fmt.Sprintf("the row of call %d", row.Call), fmt.Errorf("it begins with call %d", row.First))
 	}
 	for n := row.first(); n <= row.Call; n++ {
 		switch c := t.byNumber[n]; {
 		case c == nil:
 			return n, nil
 		case c.hasRow, shared != nil && (!c.attempted() || c.Name != row.Name):
-			return 0, history.Damaged(fmt.Sprintf("the row of call %d", row.Call), fmt.Errorf("it is about call %d, too, which is another one", n))
+			return 0, row.damaged(fmt.Errorf("it is about call %d, too, which is another one", n))
 		}
 	}
 	for n := row.first(); n <= row.Call; n++ {
@@ -183,7 +187,7 @@ func (t *callTable) restore(c *Call, row Row) error {
 	t.setState(c, row.State)
 	c.Progress = Progress{state: row.State} // drops what the replay assumed
 	if err := history.Unseal(row.Data, &c.Progress); err != nil {
-		return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), err)
+		return row.damaged(err)
 	}
 	c.attempt = row.Attempt
 	c.hasRow = true
@@ -192,7 +196,7 @@ func (t *callTable) restore(c *Call, row Row) error {
 	}
 	c.cancelRequested = c.cancelRequested || c.Cancel
 	if len(c.AtGates) != len(c.Gates) {
-		return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), fmt.Errorf("it is at %d of %d gates", len(c.AtGates), len(c.Gates)))
+		return row.damaged(fmt.Errorf("it is at %d of %d gates", len(c.AtGates), len(c.Gates)))
 	}
 	switch c.state {
 	case Backoff:
@@ -247,6 +251,11 @@ func (r *Row) first() int64 {
 
 // Has reports whether a row is about a call.
 func (r *Row) Has(call int64) bool { return r.first() <= call && call <= r.Call }
+
+// damaged says that a row cannot be what was written.
+func (r *Row) damaged(cause error) error {
+	return history.Damaged(fmt.Sprintf("the row of call %d", r.Call), cause)
+}
 
 // like reports whether rows say the same of their calls.
 func (r *Row) like(o *Row) bool {

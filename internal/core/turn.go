@@ -13,7 +13,7 @@ type Turn struct {
 	Events []history.Event
 
 	Rows     []Row    // calls whose row is written
-	Closed   []int64  // calls whose row is deleted
+	Closed   []int64  // rows that are deleted, by number
 	Attempts []Record // ledger records
 	Tallies  []Tally  // only in a turn with events
 	// Attributes are all attributes of the run, nil if unchanged. The map is read-only.

@@ -69,8 +69,8 @@ func (c *Client) AttemptOf(ctx context.Context, token string) (view.TokenAttempt
 	if err != nil {
 		return of, err
 	}
-	for _, call := range store.Apart(calls) {
-		if call.Number == a.Call {
+	for _, call := range calls {
+		if call.Has(a.Call) {
 			of.Activity, of.Queue = call.Name, call.Queue
 			return of, nil
 		}
@@ -179,8 +179,8 @@ func (c *Client) awaited(ctx context.Context, a *Attempt, outcome core.Outcome) 
 	if err != nil {
 		return wanted{}, err
 	}
-	for _, call := range store.Apart(calls) {
-		if call.Number == a.Call && call.Attempt == a.Number && slices.Contains(begun, call.State) {
+	for _, call := range calls {
+		if call.Has(a.Call) && call.Attempt == a.Number && slices.Contains(begun, call.State) {
 			return wanted{row: row, name: call.Name}, nil // the usual case, without reading the history
 		}
 	}

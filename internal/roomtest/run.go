@@ -182,8 +182,8 @@ func (r *Run) Attempt(call int64) int {
 	r.Helper()
 	calls, err := r.DB.Calls(r.ctx(), r.Partition, r.ID)
 	r.Must(err)
-	for _, c := range store.Apart(calls) {
-		if c.Number == call {
+	for _, c := range calls {
+		if c.Has(call) {
 			return c.Attempt
 		}
 	}
