@@ -260,6 +260,11 @@ func TestE41_RowsOfOtherCallsAreDamage(t *testing.T) {
 		if err != nil || !out.Ended {
 			t.Errorf("a run with a row about %s does not end: %+v, %v", what, out, err)
 		}
+		for _, r := range rows {
+			if !slices.Contains(out.Closed, r.Call) {
+				t.Errorf("with a row about %s row %d is left: %v", what, r.Call, out.Closed)
+			}
+		}
 	}
 }
 
