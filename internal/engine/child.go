@@ -78,11 +78,10 @@ func (i *inbox) routeStart(m store.Message, l *post.Look) {
 // announcement returns the message that tells a detached child's parent that the child exists.
 // The turn that creates the child sends it.
 func (r *resident) announcement() ([]store.Message, error) {
-	if r.pending == nil || !r.pending.start.Parent.Detached {
+	if r.pending == nil {
 		return nil, nil
 	}
-	m, err := message.ToParent(r.location.engine.db.group, r.pending.start.Parent, core.FromChild{Status: core.ChildStarted, Run: r.id})
-	return []store.Message{m}, err
+	return message.ToParentBegun(r.location.engine.db.group, &r.pending.start)
 }
 
 // startConflict tells the parent of a child that the workflow ID is in use. Messages for the
@@ -98,7 +97,7 @@ func (r *resident) startConflict(todo []post.Mail, existing *store.Run) {
 		r.startAfter(todo, existing)
 		return
 	}
-	answer, err := message.ToParent(e.db.group, s.start.Parent, core.FromChild{Status: core.ChildIDInUse, Run: existing.ID, Note: string(existing.Status)})
+	answer, err := message.ToParentInUse(e.db.group, s.start.Parent, existing)
 	if err != nil {
 		e.log.ParentNotTold(r.id, err)
 		return

@@ -121,19 +121,11 @@ func (r *activeRun) putOff(t *turn) {
 	}
 }
 
-// refusals returns the replies to the senders of mail that no run takes: gates get back what they
-// hold for the run, and callers of updates learn that it has ended.
+// refusals returns the replies to the senders of mail that no run takes.
 func (p *location) refusals(todo []post.Mail) (messages []store.Message) {
 	for _, m := range todo {
-		switch in := m.Input.(type) {
-		case core.FromGate:
-			if answer, needed := in.Decline(); needed {
-				messages = append(messages, message.ToGate(p.engine.db.group, &answer))
-			}
-		case core.UpdateArrived:
-			if answer, err := message.Answer(p.partition, in.Asker, message.Data{Closed: true}); err == nil {
-				messages = append(messages, answer)
-			}
+		if reply, needed := message.Refusal(p.engine.db.group, p.partition, m.Input); needed {
+			messages = append(messages, reply)
 		}
 	}
 	return messages

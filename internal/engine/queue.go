@@ -8,45 +8,25 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/post"
-	"github.com/perdure/perdure/internal/serve"
 	"github.com/perdure/perdure/store"
 )
 
-// storeTasks translates what a turn says about queues for the store.
-func (r *activeRun) storeTasks(out *core.Turn, t *store.Turn) error {
-	refs := func(all []core.AttemptRef) (list []store.TaskRef) {
-		for _, a := range all {
-			list = append(list, store.TaskRef{Partition: t.Partition, Run: r.id, Number: a.Call, Attempt: a.Attempt})
-		}
-		return list
-	}
-	t.Over, t.Withdrawn, t.Stopped = refs(out.Over), refs(out.Withdrawn), refs(out.Stopped)
-	for _, ref := range refs(out.GivenUp) {
-		if r.location.box.IsUnread(ref) { // the owner cannot know what its end was
-			t.Over = append(t.Over, ref)
-		} else {
-			t.GivenUp = append(t.GivenUp, ref)
-		}
-	}
-	if out.Ended && r.run.Damaged() { // a damaged run does not know all of its tasks
-		all, err := r.tasksOf()
-		if err != nil {
-			return err
-		}
-		t.Over = all
-	}
-	start := r.run.Start()
-	for _, d := range out.Offered {
-		data, err := serve.Seal(serve.Task{Workflow: start.Type, WorkflowID: start.WorkflowID, CallID: r.run.CallID(d.Call, d.Name), Headers: start.Headers, Dispatch: d}, r.id)
-		if err != nil {
-			return err
-		}
-		t.Offered = append(t.Offered, store.Task{
-			TaskRef:    store.TaskRef{Partition: t.Partition, Run: r.id, Number: d.Call, Attempt: d.Attempt},
-			WorkflowID: start.WorkflowID, Queue: d.Queue, Name: d.Name, Key: start.Key, Weight: start.Weight, Priority: d.Priority, Suspect: d.Probation, Offered: d.Queued, Latest: d.Latest, Data: data,
+// settleTasks corrects what a turn says about tasks by what the machine cannot know: ends that could
+// not be read, and which tasks a damaged run has.
+func (r *activeRun) settleTasks(out *core.Turn, t *store.Turn) (err error) {
+	if len(t.GivenUp) > 0 {
+		t.GivenUp = slices.DeleteFunc(t.GivenUp, func(ref store.TaskRef) bool {
+			unread := r.location.box.IsUnread(ref)
+			if unread { // the owner cannot know what its end was
+				t.Over = append(t.Over, ref)
+			}
+			return unread
 		})
 	}
-	return nil
+	if out.Ended && r.run.Damaged() { // it does not know all of its tasks
+		t.Over, err = r.tasksOf()
+	}
+	return err
 }
 
 // tasksOf returns the tasks of a run.

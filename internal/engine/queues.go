@@ -39,7 +39,7 @@ func (q *queues) open(attempts attempt.Config) {
 		Paused:   e.dispatcher.slots.Off,
 		Doubted:  e.suspicion.Doubted,
 		Survived: func(activity, attemptID string) { e.suspicion.SurvivedInQueue(activity, attemptID, q.server.Wake) },
-		Body: func(run string, t *serve.Task) seal.Body {
+		Body: func(run string, t *record.Task) seal.Body {
 			body := e.registry.Body(&t.Dispatch)
 			all := e.registry.Around.Attempts()
 			if body == nil || !e.registry.Surrounds(&all) {

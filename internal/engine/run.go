@@ -9,7 +9,6 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/hold"
-	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/logs"
 	"github.com/perdure/perdure/internal/message"
@@ -20,7 +19,6 @@ import (
 	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
-	"github.com/perdure/perdure/view"
 )
 
 // activeRun is a run in memory.
@@ -254,75 +252,16 @@ func (r *activeRun) running(refs []core.AttemptRef) (all []*attempt.Attempt) {
 
 // storeTurn translates a turn of the core for the store.
 func (r *activeRun) storeTurn(out *core.Turn) (t store.Turn, err error) {
-	e := r.engine
-	p := r.location
-	of := r.ref()
 	t = r.change()
-	t.Number, t.Time, t.Closed = out.Number, out.Time, out.Closed
-	if out.Number > 0 {
-		events, err := history.SealTurn(r.id, out.Number, out.Time, out.Events)
-		if err != nil {
-			return t, err
-		}
-		t.Events, t.CommitID = events, ident.NewCommit()
-	}
-	if out.State != nil {
-		s := record.StoreState(*out.State)
-		t.State = &s
-	}
-	if out.Attributes != nil {
-		changed := record.StoreAttributes(out.Attributes, r.start.Key)
-		t.Attributes = &changed
-	}
-	switch {
-	case out.Next != nil:
-		if t.Create, err = record.NewRun(p.partition, out.Next); err != nil {
-			return t, err
-		}
-		if t.Create.Base, err = record.StoreBase(out.Next.Run, of, out.Base); err != nil {
-			return t, err
-		}
-	case r.create != nil:
-		c := *r.create
-		if t.State != nil {
-			c.RunState, t.State = *t.State, nil
-		}
-		t.Create = &c
-	}
-	t.Calls = record.StoreRows(of, out.Rows)
-	t.Attempts = record.Attempts(of, out.Attempts)
-	if out.Number > 0 {
-		began := r.run.Began()
-		t.Tallies = record.Tallies(record.NameOf(began.Type, began.Attributes[view.FileAttribute]), began, out)
-	}
-	if err := r.storeTasks(out, &t); err != nil {
-		return t, err
-	}
 	if out.Next == nil { // else createFirst sends it
 		if t.Messages, err = r.announcement(); err != nil {
 			return t, err
 		}
 	}
-	for i := range out.Messages {
-		msg, err := message.FromRun(e.db.group, &out.Messages[i])
-		if err != nil {
-			return t, err
-		}
-		t.Messages = append(t.Messages, msg)
+	if t, err = record.Turn(r.engine.db.group, t, r.run, r.create, out); err != nil {
+		return t, err
 	}
-	for i := range out.Gates {
-		t.Messages = append(t.Messages, message.ToGate(e.db.group, &out.Gates[i]))
-	}
-	t.Repeatable = len(t.Messages) == len(out.Gates)
-	for i := range out.Replies { // to the callers of updates; they may arrive twice as well
-		reply := &out.Replies[i]
-		m, err := message.Answer(p.partition, reply.Asker, message.Data{Run: reply.Run, Turn: reply.Turn, Failure: reply.Failure})
-		if err != nil {
-			return t, err
-		}
-		t.Messages = append(t.Messages, m)
-	}
-	return t, nil
+	return t, r.settleTasks(out, &t)
 }
 
 // warnNear warns in a turn in which a run comes close to a limit: its length, once, or its unread

@@ -6,7 +6,6 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
-	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
@@ -93,40 +92,13 @@ func (s *standing) step(t *turn) (err error) {
 		s.putBack(t.mail[n:])
 		t.mail = t.mail[:n]
 	}
-	if t.commit, err = s.storeTurn(t); err != nil {
+	if t.commit, err = record.StandingTurn(s.engine.db.group, s.change(), s.create, t.said); err != nil {
 		s.stuck(t.mail, err)
 		return err
 	}
+	t.commit.Consumed = post.Sequences(t.mail)
 	t.due = !t.said.Empty() || len(t.commit.Consumed) > 0
 	return nil
-}
-
-// storeTurn translates the turn for the store.
-func (s *standing) storeTurn(of *turn) (store.Turn, error) {
-	out := of.said
-	t := s.change()
-	t.Time, t.Calls, t.Closed, t.Remove = out.Time, record.StoreRows(s.ref(), out.Rows), out.Closed, out.Over
-	t.Consumed, t.Repeatable = post.Sequences(of.mail), true
-	if out.State != nil {
-		state := record.StoreState(*out.State)
-		if s.create != nil {
-			row := *s.create
-			row.RunState, t.Create = state, &row
-		} else {
-			t.State = &state
-		}
-	}
-	for i := range out.Say {
-		t.Messages = append(t.Messages, message.FromGate(s.engine.db.group, &out.Say[i]))
-	}
-	for i := range out.Messages {
-		m, err := message.FromRun(s.engine.db.group, &out.Messages[i])
-		if err != nil {
-			return t, err
-		}
-		t.Messages = append(t.Messages, m)
-	}
-	return t, nil
 }
 
 func (s *standing) committed(*turn) {}

@@ -31,3 +31,18 @@ func ToParent(g store.Group, p *history.Parent, in core.FromChild) (store.Messag
 	in.Call = p.Call
 	return FromRun(g, &core.Message{WorkflowID: p.WorkflowID, Run: p.Run, Input: in})
 }
+
+// ToParentBegun returns what the turn that creates a run tells its parent: that a detached child
+// exists. It returns none for other runs.
+func ToParentBegun(g store.Group, s *history.Start) ([]store.Message, error) {
+	if s.Parent == nil || !s.Parent.Detached {
+		return nil, nil
+	}
+	m, err := ToParent(g, s.Parent, core.FromChild{Status: core.ChildStarted, Run: s.Run})
+	return []store.Message{m}, err
+}
+
+// ToParentInUse returns what the parent of a child is told whose workflow ID another run has.
+func ToParentInUse(g store.Group, p *history.Parent, existing *store.Run) (store.Message, error) {
+	return ToParent(g, p, core.FromChild{Status: core.ChildIDInUse, Run: existing.ID, Note: string(existing.Status)})
+}

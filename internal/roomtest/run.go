@@ -6,11 +6,9 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
-	"github.com/perdure/perdure/view"
 )
 
 // Run is a run that the Scene owns.
@@ -103,70 +101,14 @@ func (r *Run) commit(turn *core.Turn) {
 	}
 }
 
-// stored translates a turn as internal/engine does.
+// stored translates a turn.
 func (r *Run) stored(out *core.Turn) store.Turn {
 	r.Helper()
-	of, started := store.RunRef{Partition: r.Partition, Run: r.ID}, r.Core.Began()
-	t := store.Turn{
-		Partition: r.Partition, Epoch: r.epochs[r.Partition], Run: r.ID, Number: out.Number, Time: out.Time, Closed: out.Closed,
-		Calls: record.StoreRows(of, out.Rows), Attempts: record.Attempts(of, out.Attempts), Consumed: r.consumed,
-		Over: refs(of, out.Over), Withdrawn: refs(of, out.Withdrawn), GivenUp: refs(of, out.GivenUp), Stopped: refs(of, out.Stopped),
-	}
-	var err error
-	if out.Number > 0 {
-		t.Events, err = history.SealTurn(r.ID, out.Number, out.Time, out.Events)
-		r.Must(err)
-		t.CommitID, t.Tallies = ident.NewCommit(), record.Tallies(record.NameOf(started.Type, started.Attributes[view.FileAttribute]), started, out)
-	}
-	if out.State != nil {
-		state := record.StoreState(*out.State)
-		t.State = &state
-	}
-	if out.Attributes != nil {
-		changed := record.StoreAttributes(out.Attributes, started.Key)
-		t.Attributes = &changed
-	}
-	if out.Next != nil {
-		t.Create, err = record.NewRun(r.Partition, out.Next)
-		r.Must(err)
-		t.Create.Base, err = record.StoreBase(out.Next.Run, of, out.Base)
-		r.Must(err)
-	} else if r.create != nil {
-		t.Create, t.State = r.create, nil
-		if out.State != nil {
-			t.Create.RunState = record.StoreState(*out.State)
-		}
-	}
-	for _, d := range out.Offered {
-		t.Offered = append(t.Offered, store.Task{
-			TaskRef: store.TaskRef{Partition: r.Partition, Run: r.ID, Number: d.Call, Attempt: d.Attempt}, WorkflowID: r.WorkflowID,
-			Queue: d.Queue, Name: d.Name, Priority: d.Priority, Offered: d.Queued, Latest: d.Latest, Data: []byte("{}"),
-		})
-	}
-	for i := range out.Messages {
-		m, err := message.FromRun(r.Group, &out.Messages[i])
-		r.Must(err)
-		t.Messages = append(t.Messages, m)
-	}
-	for i := range out.Gates {
-		t.Messages = append(t.Messages, message.ToGate(r.Group, &out.Gates[i]))
-	}
-	t.Repeatable = len(t.Messages) == len(out.Gates)
-	for _, reply := range out.Replies {
-		m, err := message.Answer(r.Partition, reply.Asker, message.Data{Run: reply.Run, Turn: reply.Turn, Failure: reply.Failure})
-		r.Must(err)
-		t.Messages = append(t.Messages, m)
-	}
-	t.Messages = append(t.Messages, r.answers...)
+	into := store.Turn{Partition: r.Partition, Epoch: r.epochs[r.Partition], Run: r.ID, Consumed: r.consumed, Messages: r.answers}
+	t, err := record.Turn(r.Group, into, r.Core, r.create, out)
+	r.Must(err)
 	r.consumed, r.create, r.answers = nil, nil, nil
 	return t
-}
-
-func refs(of store.RunRef, all []core.AttemptRef) (list []store.TaskRef) {
-	for _, a := range all {
-		list = append(list, store.TaskRef{Partition: of.Partition, Run: of.Run, Number: a.Call, Attempt: a.Attempt})
-	}
-	return list
 }
 
 // write commits one turn.

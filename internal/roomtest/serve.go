@@ -88,15 +88,8 @@ func (s *Scene) discard(m store.Message, answers ...store.Message) bool {
 // refuse answers what comes to a closed run.
 func (s *Scene) refuse(m store.Message, in core.Input) bool {
 	s.Helper()
-	switch in := in.(type) {
-	case core.UpdateArrived:
-		a, err := message.Answer(m.Partition, in.Asker, message.Data{Closed: true})
-		s.Must(err)
-		return s.discard(m, a)
-	case core.FromGate:
-		if reply, needed := in.Decline(); needed {
-			return s.discard(m, message.ToGate(s.Group, &reply))
-		}
+	if reply, needed := message.Refusal(s.Group, m.Partition, in); needed {
+		return s.discard(m, reply)
 	}
 	return s.discard(m)
 }
@@ -129,7 +122,7 @@ func (s *Scene) startChild(m store.Message) bool {
 	s.Must(err)
 	existing, err := s.DB.Find(s.ctx(), m.Partition, m.WorkflowID, "")
 	if err == nil && existing.Status.Open() {
-		answer, err := message.ToParent(s.Group, start.Parent, core.FromChild{Status: core.ChildIDInUse, Run: existing.ID, Note: string(existing.Status)})
+		answer, err := message.ToParentInUse(s.Group, start.Parent, existing)
 		s.Must(err)
 		return s.discard(m, answer)
 	}
@@ -138,11 +131,8 @@ func (s *Scene) startChild(m store.Message) bool {
 	}
 	r := s.machine(m.Partition, start)
 	r.create, r.consumed = row, []int64{m.Sequence}
-	if start.Parent != nil && start.Parent.Detached {
-		told, err := message.ToParent(s.Group, start.Parent, core.FromChild{Status: core.ChildStarted, Run: r.ID})
-		s.Must(err)
-		r.answers = []store.Message{told}
-	}
+	r.answers, err = message.ToParentBegun(s.Group, &start)
+	s.Must(err)
 	r.step()
 	return true
 }
@@ -205,27 +195,8 @@ func (s *Scene) standing(partition int, id string, messages []store.Message) boo
 	if out.Empty() && len(messages) == 0 {
 		return false
 	}
-	of := store.RunRef{Partition: partition, Run: id}
-	t := store.Turn{
-		Partition: partition, Epoch: s.epochs[partition], Run: id, Time: out.Time,
-		Calls: record.StoreRows(of, out.Rows), Closed: out.Closed, Remove: out.Over, Consumed: consumed, Repeatable: true,
-	}
-	if out.State != nil {
-		state := record.StoreState(*out.State)
-		if create != nil {
-			create.RunState, t.Create = state, create
-		} else {
-			t.State = &state
-		}
-	}
-	for i := range out.Say {
-		t.Messages = append(t.Messages, message.FromGate(s.Group, &out.Say[i]))
-	}
-	for i := range out.Messages {
-		m, err := message.FromRun(s.Group, &out.Messages[i])
-		s.Must(err)
-		t.Messages = append(t.Messages, m)
-	}
+	t, err := record.StandingTurn(s.Group, store.Turn{Partition: partition, Epoch: s.epochs[partition], Run: id, Consumed: consumed}, create, out)
+	s.Must(err)
 	s.write(t)
 	return true
 }

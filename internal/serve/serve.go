@@ -40,13 +40,13 @@ type Config struct {
 	// Doubted reports whether workers of this build died with calls of an activity, how many
 	// calls were alone at that, and whether another may be tried.
 	Doubted  func(activity string) (deaths int, doubted, try bool)
-	Survived func(activity, attemptID string)    // is told of attempts that ended, or ran for long
-	Body     func(run string, t *Task) seal.Body // returns nil if there is none
-	Slots    *dispatch.Slots                     // of the process
-	Ahead    time.Duration                       // how long before its time an attempt may be offered
-	Alone    bool                                // the process serves no runs, so the server sets the clock
-	Attempts attempt.Config                      // without Owner and Left
-	Watch    *outage.Watch                       // of the database
+	Survived func(activity, attemptID string)           // is told of attempts that ended, or ran for long
+	Body     func(run string, t *record.Task) seal.Body // returns nil if there is none
+	Slots    *dispatch.Slots                            // of the process
+	Ahead    time.Duration                              // how long before its time an attempt may be offered
+	Alone    bool                                       // the process serves no runs, so the server sets the clock
+	Attempts attempt.Config                             // without Owner and Left
+	Watch    *outage.Watch                              // of the database
 	Log      *logs.Log
 }
 
@@ -423,10 +423,10 @@ const maxClaim = 100
 
 // begin runs a claimed attempt.
 func (s *Server) begin(t store.Task, queue int, slot *dispatch.Slot) {
-	var data Task
+	var data record.Task
 	h := &held{task: t, queue: queue, slot: slot, counts: true}
 	k := keyOf(t.TaskRef)
-	err := unseal(&t, &data)
+	err := record.LoadTask(&t, &data)
 	d := data.Dispatch
 	if d.Call != t.Number || err != nil {
 		s.cannotRead(t.Name, err)

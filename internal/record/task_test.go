@@ -1,4 +1,4 @@
-package serve
+package record
 
 import (
 	"reflect"
@@ -17,7 +17,7 @@ func TestWhatATaskSaysIsThatOfItsRow(t *testing.T) {
 			Scheduled: 11, Queued: 12, AttemptTimeout: 13,
 		}}
 		row := store.Task{TaskRef: store.TaskRef{Partition: 1, Run: "run", Number: 7, Attempt: 3}, WorkflowID: "order-1", Queue: "gpu", Name: "render", Priority: 2, Suspect: true}
-		short, err := Seal(full, "run")
+		short, err := full.seal("run")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +30,7 @@ func TestWhatATaskSaysIsThatOfItsRow(t *testing.T) {
 		}
 		row.Data = short
 		var got Task
-		if err := unseal(&row, &got); err != nil || !reflect.DeepEqual(got, full) {
+		if err := LoadTask(&row, &got); err != nil || !reflect.DeepEqual(got, full) {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}
