@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/settings"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -37,11 +38,11 @@ type sealed = seal.Sealed
 // Option is a setting of Open.
 type Option interface{ setting }
 
-type setting = seal.Option[engine.Config]
+type setting = seal.Option[settings.Engine]
 
 // Register registers the workflows and activities that the engine can run.
 func Register(definitions ...Definition) Option {
-	return seal.With(func(c *engine.Config) {
+	return seal.With(func(c *settings.Engine) {
 		for _, d := range definitions {
 			switch d := d.(type) {
 			case seal.Workflow:
@@ -57,18 +58,18 @@ func Register(definitions ...Definition) Option {
 
 // Retry sets the policy of activities and steps that have none. The default is
 // retry.Policy{}.
-func Retry(p retry.Policy) Option { return seal.With(func(c *engine.Config) { c.Policy = p }) }
+func Retry(p retry.Policy) Option { return seal.With(func(c *settings.Engine) { c.Policy = p }) }
 
 // Concurrency sets how many attempts may run at a time in this process; further ones are
 // queued. The default is 128.
 func Concurrency(n int) Option {
-	return seal.With(func(c *engine.Config) { c.Concurrency = n })
+	return seal.With(func(c *settings.Engine) { c.Concurrency = n })
 }
 
 // MaxResident sets how many idle runs stay in memory, so that they need no replay when
 // their next event arrives. The default is 1,000; a negative number keeps none.
 func MaxResident(n int) Option {
-	return seal.With(func(c *engine.Config) { c.MaxResident = n })
+	return seal.With(func(c *settings.Engine) { c.MaxResident = n })
 }
 
 // CheckDeterminism replays the history of a run after its turns and parks the run, with
@@ -79,13 +80,13 @@ func MaxResident(n int) Option {
 // of a run of more than 64 turns after each 64th part of it. Package perduretest does it
 // unless runs are Resident.
 func CheckDeterminism() Option {
-	return seal.With(func(c *engine.Config) { c.CheckDeterminism = true })
+	return seal.With(func(c *settings.Engine) { c.CheckDeterminism = true })
 }
 
 // TurnTimeout sets how long workflow code may run without waiting for anything durable
 // before its run is parked. The default is 10 s.
 func TurnTimeout(d time.Duration) Option {
-	return seal.With(func(c *engine.Config) { c.TurnTimeout = d })
+	return seal.With(func(c *settings.Engine) { c.TurnTimeout = d })
 }
 
 // PerKey sets how many runs of a key (workflow.Key) run at a time, over all nodes. Further ones
@@ -96,7 +97,7 @@ func TurnTimeout(d time.Duration) Option {
 // group the same number: a run that began on a node without one does not count. An operator changes
 // the number with "perdure gates edit perdure.runs --per-key-limit". The default is 0, no limit.
 func PerKey(runs int) Option {
-	return seal.With(func(c *engine.Config) { c.PerKey = runs })
+	return seal.With(func(c *settings.Engine) { c.PerKey = runs })
 }
 
 // MaxHistory sets how many events a run may have on record. At four fifths of it the
@@ -104,14 +105,14 @@ func PerKey(runs int) Option {
 // *view.LimitError and is not retried. Runs that may grow so long should continue as new:
 // workflow.GetInfo returns the length of the history. The default is 50,000.
 func MaxHistory(events int) Option {
-	return seal.With(func(c *engine.Config) { c.MaxHistory = events })
+	return seal.With(func(c *settings.Engine) { c.MaxHistory = events })
 }
 
 // MaxPendingCalls sets how many calls (of activities, steps, timers, signals and child
 // workflows) a run may have open at a time. A further call returns a *view.LimitError
 // immediately, which is recorded in the history. The default is 10,000.
 func MaxPendingCalls(n int) Option {
-	return seal.With(func(c *engine.Config) { c.MaxPendingCalls = n })
+	return seal.With(func(c *settings.Engine) { c.MaxPendingCalls = n })
 }
 
 // MaxSignalBacklog sets how many unread signals a run may have on record, even while it
@@ -123,7 +124,7 @@ func MaxPendingCalls(n int) Option {
 // while no node serves the run wait in the database and count when a node does. The
 // default is 10,000.
 func MaxSignalBacklog(n int) Option {
-	return seal.With(func(c *engine.Config) { c.MaxSignalBacklog = n })
+	return seal.With(func(c *settings.Engine) { c.MaxSignalBacklog = n })
 }
 
 // MaxAbandoned sets how many goroutines may be lost to code that does not return. When
@@ -133,7 +134,7 @@ func MaxSignalBacklog(n int) Option {
 // there are no more than that; further ones keep it until they return. The default is
 // Concurrency.
 func MaxAbandoned(n int) Option {
-	return seal.With(func(c *engine.Config) { c.MaxAbandoned = n })
+	return seal.With(func(c *settings.Engine) { c.MaxAbandoned = n })
 }
 
 // NodeName names this process in the ledger, the history and listings. The default is the
@@ -142,7 +143,7 @@ func MaxAbandoned(n int) Option {
 // immediately instead of after its lease. That suits a service that a supervisor
 // restarts; processes that run side by side need different names.
 func NodeName(name string) Option {
-	return seal.With(func(c *engine.Config) { c.Node, c.Supersede = name, true })
+	return seal.With(func(c *settings.Engine) { c.Node, c.Supersede = name, true })
 }
 
 // Build names the code of this program. Listings of nodes show the name, and another
@@ -150,25 +151,25 @@ func NodeName(name string) Option {
 // with the same build name must have the same code. The default is the version of the
 // main module and the revision it was built from, or a hash of the executable if these
 // are unknown or files were changed.
-func Build(name string) Option { return seal.With(func(c *engine.Config) { c.Build = name }) }
+func Build(name string) Option { return seal.With(func(c *settings.Engine) { c.Build = name }) }
 
 // Group sets the group of nodes that this one belongs to. Nodes of a group share their
 // workflows: each must have the code of all. Workflow IDs are separate in each group. The
 // default is the group "".
-func Group(name string) Option { return seal.With(func(c *engine.Config) { c.Group = name }) }
+func Group(name string) Option { return seal.With(func(c *settings.Engine) { c.Group = name }) }
 
 // Lease sets how long other nodes wait for a sign of life from this one before they take
 // over its work. It applies where several nodes share a database. The default is 10 s,
 // the minimum 100 ms. A process that stands still for longer (on a suspended or
 // overloaded machine) loses its work to others.
 func Lease(d time.Duration) Option {
-	return seal.With(func(c *engine.Config) { c.Lease = d })
+	return seal.With(func(c *settings.Engine) { c.Lease = d })
 }
 
 // Logger sets the logger for everything that an operator should know. The default is
 // slog.Default(). Its handler must not call the engine.
 func Logger(l *slog.Logger) Option {
-	return seal.With(func(c *engine.Config) { c.Logger = l })
+	return seal.With(func(c *settings.Engine) { c.Logger = l })
 }
 
 // OnPaused sets a function that the engine calls when it pauses a call until a person
@@ -178,7 +179,7 @@ func Logger(l *slog.Logger) Option {
 // owner calls it again. The function may block and may call the engine. A panic is
 // logged.
 func OnPaused(f func(view.PausedCall)) Option {
-	return seal.With(func(c *engine.Config) { c.OnPaused = f })
+	return seal.With(func(c *settings.Engine) { c.OnPaused = f })
 }
 
 // Retain deletes records that are older than keep: closed runs with their histories,
@@ -192,7 +193,7 @@ func OnPaused(f func(view.PausedCall)) Option {
 // deleted, the ID can be used again, and a repeated start does not find its run: keep
 // runs for longer than callers may repeat a start. ops.Sweep deletes immediately.
 func Retain(keep view.Retention) Option {
-	return seal.With(func(c *engine.Config) { c.Retention = keep })
+	return seal.With(func(c *settings.Engine) { c.Retention = keep })
 }
 
 // NoMigrate makes Open leave the schema of the database as it is. If the schema is
@@ -200,13 +201,13 @@ func Retain(keep view.Retention) Option {
 // finds ErrOlder) that says what to type. Use it if the database user may not change
 // tables, or if perdure migrate is a step of your deploy. Without it Open brings the
 // schema up to date. The memory store has no schema.
-func NoMigrate() Option { return seal.With(func(c *engine.Config) { c.NoMigrate = true }) }
+func NoMigrate() Option { return seal.With(func(c *settings.Engine) { c.NoMigrate = true }) }
 
 // Intercept adds interceptors around attempts, operations of workflow code and calls of
 // this engine as a client: see package intercept. The first is the outermost; further
 // Intercept options add inner ones.
 func Intercept(interceptors ...intercept.Interceptor) Option {
-	return seal.With(func(c *engine.Config) { c.Interceptors = append(c.Interceptors, interceptors...) })
+	return seal.With(func(c *settings.Engine) { c.Interceptors = append(c.Interceptors, interceptors...) })
 }
 
 // Open opens a database: sqlite.File(path), postgres.URL(url), or memory.New() for tests.
@@ -216,7 +217,7 @@ func Intercept(interceptors ...intercept.Interceptor) Option {
 //
 // The error reports all mistakes in the options.
 func Open(ctx context.Context, db store.Opener, options ...Option) (*Engine, error) {
-	config := engine.Config{Store: db}
+	config := settings.Engine{Store: db}
 	if err := seal.Apply(&config, options); err != nil {
 		config.Faults = append(config.Faults, fmt.Errorf("perdure.Open: %w", err))
 	}

@@ -16,10 +16,10 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/intercept"
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/settings"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store/memory"
@@ -76,13 +76,13 @@ var startOptions = map[string]StartOption{
 func TestI11_EveryOptionReachesTheEngine(t *testing.T) {
 	told := map[string]bool{}
 	for name, o := range engineOptions {
-		var s engine.Config
+		var s settings.Engine
 		if err := seal.Apply(&s, []Option{o}); err != nil || len(s.Faults) > 0 {
 			t.Errorf("%s: %v", name, s.Faults)
 		}
 		notes(t, name, reflect.ValueOf(s), told)
 	}
-	judgeSettings(t, "Option", names(engineOptions), reflect.TypeFor[engine.Config](), told, map[string]string{
+	judgeSettings(t, "Option", names(engineOptions), reflect.TypeFor[settings.Engine](), told, map[string]string{
 		"Store": "an argument of Open", "Faults": "mistakes in options",
 		"Activities": "as workflows: of Register", "Observers": "of package telemetry", "Closings": "of package telemetry/tracing", "Watchers": "of package telemetry/tracing",
 		"Draw": "of tests", "Around": "of tests", "InboxEvery": "of tests", "ScanAhead": "of tests", "SweepEvery": "of tests", "MaxAtWork": "of tests", "InboxPage": "of tests", "MaxKept": "of tests",

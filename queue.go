@@ -1,8 +1,9 @@
 package perdure
 
 import (
-	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/settings"
 )
 
 // ServeQueue makes this process run attempts of its registered activities that were
@@ -15,7 +16,7 @@ import (
 // an SQLite file included. After a crash its attempts are given to others when its Lease
 // expires.
 func ServeQueue(name string, limit int) Option {
-	return seal.With(func(c *engine.Config) {
-		c.Queues = append(c.Queues, engine.Queue{Name: name, Limit: limit})
+	return seal.With(func(c *settings.Engine) {
+		c.Queues = append(c.Queues, record.Queue{Name: name, Limit: limit})
 	})
 }

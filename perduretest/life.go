@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/settings"
 	"github.com/perdure/perdure/store"
 )
 
@@ -60,7 +61,7 @@ func (l *life) darken(until time.Time) {
 // database behind its back, so it need not look often.
 func virtual(seed uint64, around func(context.Context, seal.Body) (history.Payload, error)) perdure.Option {
 	source := fmt.Sprintf("seed %d", seed)
-	return seal.With(func(c *engine.Config) {
+	return seal.With(func(c *settings.Engine) {
 		c.InboxEvery, c.ScanAhead, c.Lease = time.Hour, 24*time.Hour, 1000*time.Hour
 		c.Supersede = true // the next life of the process is the same node
 		c.Around = around

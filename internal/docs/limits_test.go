@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/settings"
 )
 
 // TestTheTablesOfLimits: the page has the limits of the code.
@@ -30,7 +30,7 @@ func TestTheTablesOfLimits(t *testing.T) {
 		{"headers of a run", fmt.Sprintf("%d, %s together", history.MaxHeaders, bytes(history.MaxHeaderText))},
 		{"a priority", fmt.Sprintf("-%d to %d", history.MaxPriority, history.MaxPriority)},
 	}))
-	c := engine.Defaults()
+	c := settings.Defaults()
 	Section(t, *update, "limits.md", "limits:options", table([]string{"option", "what", "default"}, [][]string{
 		{code("MaxHistory"), "events of a run; a warning at four fifths", thousands(c.MaxHistory)},
 		{code("MaxPendingCalls"), "open calls of a run", thousands(c.MaxPendingCalls)},

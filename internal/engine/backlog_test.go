@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/settings"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -51,7 +52,7 @@ func TestE48_SignalBacklog(t *testing.T) {
 		friend := workflow.New("friend", func(wf *workflow.Context, v string) (int, error) {
 			return 0, workflow.Send(wf, "w", poke, v)
 		})
-		config := func(definitions ...any) engine.Config {
+		config := func(definitions ...any) settings.Engine {
 			c := w.config(definitions...)
 			c.MaxSignalBacklog = limit
 			return c

@@ -63,7 +63,7 @@ func strikesOnDisk(t *testing.T) map[string][]int {
 // waysOf plays a shape without faults and returns how it wrote, and at which write first.
 func waysOf(t *testing.T, s shape) map[string]int {
 	t.Helper()
-	stage := newStage(t, settings[0], s)
+	stage := newStage(t, everywhere[0], s)
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) { stage.play(t, env, s) }, stage.options...)
 	return stage.book.ways
 }

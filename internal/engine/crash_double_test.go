@@ -25,7 +25,7 @@ func TestTwoCrashesInARow(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			want := calm(t, s)
-			for _, in := range settings {
+			for _, in := range everywhere {
 				t.Run(in.name, func(t *testing.T) {
 					for seed := range in.tries(doubles) {
 						t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { crashTwice(t, s, in, seed, want) })

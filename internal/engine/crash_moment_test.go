@@ -27,7 +27,7 @@ func TestCrashAtAnyMoment(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			want := calm(t, s)
-			for _, in := range settings {
+			for _, in := range everywhere {
 				t.Run(in.name, func(t *testing.T) {
 					for seed := range in.tries(moments) {
 						t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { crashOnce(t, s, in, seed, want) })

@@ -23,7 +23,7 @@ func TestE49_SchedulesUnderFaults(t *testing.T) {
 	}
 	for name, spec := range specs {
 		t.Run(name, func(t *testing.T) {
-			for _, in := range settings {
+			for _, in := range everywhere {
 				if in.onDisk {
 					continue // the writes are the same
 				}

@@ -206,7 +206,7 @@ func TestE3_AnActivityOfAQueueIsHeldAsAWhole(t *testing.T) {
 		serve := func() *engine.Engine {
 			c := w.config(f.poison, f.fine)
 			c.Node, c.Supersede, c.Build = "worker", false, f.build
-			c.Queues, c.Lease, c.Concurrency = []engine.Queue{{Name: "q", Limit: 10}}, 9*time.Second, 16
+			c.Queues, c.Lease, c.Concurrency = []servedQueue{{Name: "q", Limit: 10}}, 9*time.Second, 16
 			return w.startWith(c)
 		}
 		for n := range crashing {

@@ -54,7 +54,7 @@ func TestEveryWriteOfEveryShape(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			want := calm(t, s)
-			for _, in := range settings {
+			for _, in := range everywhere {
 				few := in.onDisk && !extent.Nightly()
 				if few && strikes[s.name] == nil || testing.Short() && (in.onDisk || !in.resident) {
 					continue
@@ -116,7 +116,7 @@ func played(shape, blow int, in setting) bool {
 // calm plays a shape without faults.
 func calm(t *testing.T, s shape) (a account) {
 	t.Helper()
-	stage := newStage(t, settings[0], s)
+	stage := newStage(t, everywhere[0], s)
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
 		a = stage.play(t, env, s)
 		judge(t, a, a, stage.book, 0)

@@ -25,6 +25,7 @@ import (
 	"github.com/perdure/perdure/internal/report"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/settings"
 	"github.com/perdure/perdure/internal/steptx"
 	"github.com/perdure/perdure/internal/suspicion"
 	"github.com/perdure/perdure/internal/sweep"
@@ -39,7 +40,7 @@ type Engine struct {
 	*request.Client    // starts, controls and awaits runs
 	*inspect.Inspector // reads runs
 
-	config   Config
+	config   settings.Engine
 	registry *registry.Registry // of workflows and activities
 	db       database
 	log      *report.Log
@@ -126,14 +127,14 @@ var (
 
 // Open opens the database. Until Start the engine is a client: it can start runs, send
 // messages and read. A started engine, here or elsewhere, runs them.
-func Open(ctx context.Context, config Config) (*Engine, error) {
+func Open(ctx context.Context, config settings.Engine) (*Engine, error) {
 	if err := history.CheckContext(ctx); err != nil {
 		return nil, err
 	}
-	if err := config.normalize(); err != nil {
+	if err := config.Normalize(); err != nil {
 		return nil, err
 	}
-	registered, err := config.registry()
+	registered, err := config.Registry()
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +208,7 @@ func (e *Engine) assemble(secret []byte) {
 		Runner: &e.code.transactions, Local: local{e}, Fits: e.registry.Fits, Around: e.registry.Around, Moves: db.Info().Wards,
 	})
 	e.db.committer = commit.New(e.life.ctx, commit.Config{
-		Store: db, Info: db.Info(), Log: e.log.Log, Clock: e.clock, Watch: e.db.writes, Committed: config.committed(),
+		Store: db, Info: db.Info(), Log: e.log.Log, Clock: e.clock, Watch: e.db.writes, Committed: config.Observers.Committed(),
 	})
 	e.member = member.New(e.life.ctx, member.Config{
 		Store: db, Shared: db.Info().Shared, Name: config.Node, Group: config.Group, Lease: config.Lease, Supersede: config.Supersede,
@@ -215,7 +216,7 @@ func (e *Engine) assemble(secret []byte) {
 		Clock: e.clock, Watch: e.db.reads, Holder: holder{e}, Log: e.log.Log,
 	})
 	holds := e.member.Holds
-	if e.config.onlyQueues() {
+	if e.config.OnlyQueues() {
 		holds = func() bool { return true } // it has no lease
 	}
 	slots := dispatch.NewSlots(config.Concurrency, holds)
@@ -273,7 +274,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.switches.read(ctx); err != nil { // before anything can start
 		return err
 	}
-	if e.config.onlyQueues() {
+	if e.config.OnlyQueues() {
 		group, err := e.db.Group(ctx, e.config.Group) // reads the mark again; nodes check it in Join
 		if err := errors.Join(err, group.Lacks(e.db.Info().Location)); err != nil {
 			return err
@@ -364,7 +365,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	<-served
 	e.Kill()
 	var left error
-	if !e.config.onlyQueues() { // else it is no member
+	if !e.config.OnlyQueues() { // else it is no member
 		left = e.member.Leave()
 	}
 	err := errors.Join(left, e.db.Close())

@@ -717,7 +717,7 @@ func TestE29_ATokenIsGoodFromItsFirstMoment(t *testing.T) {
 		}, activity.Queue("gpu"), activity.Retry(patient))
 		flow := calls(ask)
 		c := w.config(flow, ask)
-		c.Queues = []engine.Queue{{Name: "gpu", Limit: 2}}
+		c.Queues = []servedQueue{{Name: "gpu", Limit: 2}}
 		e = w.startWith(c)
 		for n := range ends {
 			begin(t, e, flow, fmt.Sprint(n), n)

@@ -86,3 +86,31 @@ func (e *Engine) abandoned(stuck int) {
 	e.member.Kick()
 	e.log.Overwhelmed(stuck, e.config.MaxAbandoned)
 }
+
+// Gauges is the state of an engine in memory.
+type Gauges struct {
+	Residents  int   // runs in memory
+	Running    int   // attempts whose body runs
+	Slots      int   // for attempts
+	Partitions int   // that this node serves
+	StuckTurns int   // of workflow code, that have not returned
+	Swept      int64 // when the last sweep by retention ended, in Unix nanoseconds; 0 for none
+	Away       bool  // the database is unavailable
+	Live       bool  // see Engine.Live
+	Ready      bool  // see Engine.Ready
+}
+
+// Gauges returns the current gauges. It reads memory only.
+func (e *Engine) Gauges() Gauges {
+	if e == None {
+		return Gauges{}
+	}
+	g := Gauges{Live: e.Live() == nil, Ready: e.Ready() == nil, Running: e.attempts.Begun(), Slots: e.config.Concurrency, Swept: e.sweeper.Last()}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	g.StuckTurns = e.code.guard.Stuck()
+	if e.life.phase != stopped {
+		g.Residents, g.Partitions, g.Away = len(e.residents.all), len(e.locations.all), e.away() != nil
+	}
+	return g
+}

@@ -89,7 +89,7 @@ func TestE2_I2_HistoryIsAppendOnly(t *testing.T) {
 		}
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			stage := newStage(t, settings[0], s)
+			stage := newStage(t, everywhere[0], s)
 			perduretest.EveryWrite(t, perduretest.CrashAfter, func(t *testing.T, env *perduretest.Env) {
 				var before []view.Event
 				look := func() {

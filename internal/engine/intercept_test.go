@@ -279,7 +279,7 @@ func TestE112_FaultsOfInterceptors(t *testing.T) {
 		"refuses a call":   {intercept.Call, func(context.Context, *intercept.Op, next) error { return errors.New("not now") }, 1, "not now"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			settings[1].run(t, 1, func(t *testing.T, w *world) {
+			everywhere[1].run(t, 1, func(t *testing.T, w *world) {
 				config := w.config(wf, act)
 				config.Interceptors = []intercept.Interceptor{intercept.New("bad", c.do, c.kind)}
 				e := w.startWith(config)

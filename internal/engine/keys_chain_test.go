@@ -12,7 +12,7 @@ import (
 // TestE99_AKeyIsKnownThroughTheRunsOfAChain although more than 10,000 others came since.
 func TestE99_AKeyIsKnownThroughTheRunsOfAChain(t *testing.T) {
 	extent.NotInShort(t, "large numbers are for the long form")
-	in := settings[1] // the core decides, and no database makes a difference
+	in := everywhere[1] // the core decides, and no database makes a difference
 	in.run(t, 1, func(t *testing.T, w *world) {
 		paid := workflow.NewSignal[int]("paid")
 		var account workflow.Workflow[int, int]

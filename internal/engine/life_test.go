@@ -114,7 +114,7 @@ func TestE64_LifeOfAnEngine(t *testing.T) {
 			t.Errorf("Health: %v", err)
 		}
 	}
-	for _, in := range settings {
+	for _, in := range everywhere {
 		if !in.shared && in.resident && in.plays(needsFencing) { // else the second engine is welcome
 			in.run(t, 1, test)
 		}
@@ -124,7 +124,7 @@ func TestE64_LifeOfAnEngine(t *testing.T) {
 // TestI10_StartAndStopLeaveNothing starts and stops a busy engine a hundred
 // times. No run is lost, and in the end no goroutine is left.
 func TestI10_StartAndStopLeaveNothing(t *testing.T) {
-	for _, in := range settings {
+	for _, in := range everywhere {
 		if in.resident && in.plays(needsFencing) {
 			in.runInRealTime(t, startAndStopLeaveNothing)
 		}
@@ -195,7 +195,7 @@ func startAndStopLeaveNothing(t *testing.T, w *world) {
 // TestE7_TakeoverUnderLoad takes a busy engine's partition away, again and again.
 // Whatever it was doing at that moment, the runs come to their right end.
 func TestE7_TakeoverUnderLoad(t *testing.T) {
-	for _, in := range settings {
+	for _, in := range everywhere {
 		if in.shared && in.resident && in.plays(needsFencing) {
 			in.runInRealTime(t, takeoverUnderLoad)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/settings"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -392,7 +393,7 @@ func TestE7_TwoProcessesWithOneName(t *testing.T) {
 func TestE7_TwoProcessesWithOneID(t *testing.T) {
 	needsFencing.inAGroup(t, func(t *testing.T, w *world) {
 		x := newErrands(30, time.Second)
-		config := func() engine.Config {
+		config := func() settings.Engine {
 			c := w.config(x.workflow, x.activity)
 			c.Node, c.Supersede = "copied", false
 			return c

@@ -16,6 +16,7 @@ import (
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/internal/settings"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
@@ -77,7 +78,7 @@ func (c *guests) who() string {
 	return strings.Join(all, " ")
 }
 
-func (c *guests) config(w *world, perKey int) engine.Config {
+func (c *guests) config(w *world, perKey int) settings.Engine {
 	config := w.config(c.stay, c.enter, c.leave)
 	config.PerKey = perKey
 	return config

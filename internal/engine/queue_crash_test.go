@@ -27,7 +27,7 @@ import (
 //
 //	go test -run 'TestE130/^memory-evicted$/^worker$/^crashes_after$/^write_3$' ./internal/engine
 func TestE130_EveryWriteOfAQueuedAttemptsLife(t *testing.T) {
-	for _, in := range settings {
+	for _, in := range everywhere {
 		// By day runs are dropped after each turn on disk, and kept in memory.
 		if !in.plays(needsTransactions) || !extent.Nightly() && (in.onDisk && in.shared || in.onDisk == in.resident) {
 			continue
@@ -176,7 +176,7 @@ func (l *queueLife) begin(t *testing.T, of string) {
 	if of == "worker" {
 		c = l.w.config(activities...)
 		c.Node, c.Supersede = "worker", false
-		c.Queues = []engine.Queue{{Name: "far", Limit: 2}}
+		c.Queues = []servedQueue{{Name: "far", Limit: 2}}
 	}
 	c.Lease = 9 * time.Second
 	e := l.w.open(c)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
@@ -102,7 +101,7 @@ func TestE82_AStartThatFailsIsNone(t *testing.T) {
 		x := newRendering(time.Second)
 		w.db = unattended{w.db, new(atomic.Bool)}
 		c := w.config(x.flow, x.activity)
-		c.Queues = []engine.Queue{{Name: "gpu", Limit: 2}}
+		c.Queues = []servedQueue{{Name: "gpu", Limit: 2}}
 		e := w.open(c)
 		if err := e.Start(t.Context()); !errors.Is(err, errRefused) {
 			t.Fatalf("got %v", err)

@@ -13,18 +13,22 @@ import (
 	"github.com/perdure/perdure/codec"
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/engine"
+	rows "github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/serve"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
 
+// servedQueue is a queue that a process serves.
+type servedQueue = rows.Queue
+
 // worker starts a process that serves a queue alone, as perdure.ServeQueue tells it.
 func (w *world) worker(name, queue string, limit int, definitions ...any) *engine.Engine {
 	w.t.Helper()
 	c := w.config(definitions...)
 	c.Node, c.Supersede = name, false
-	c.Queues = []engine.Queue{{Name: queue, Limit: limit}}
+	c.Queues = []servedQueue{{Name: queue, Limit: limit}}
 	c.Lease = 9 * time.Second
 	return w.startWith(c)
 }
@@ -126,7 +130,7 @@ func TestE82_ANodeMayServeQueuesToo(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		x := newRendering(time.Second)
 		c := w.config(x.flow, x.activity)
-		c.Queues = []engine.Queue{{Name: "gpu", Limit: 2}}
+		c.Queues = []servedQueue{{Name: "gpu", Limit: 2}}
 		e := w.startWith(c)
 		for i := range 5 {
 			begin(t, e, x.flow, fmt.Sprint(i), i)

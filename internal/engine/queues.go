@@ -126,6 +126,3 @@ func (q *queues) takeBack(gone *serve.Gone) {
 	e.mu.Unlock()
 	e.suspicion.WorkersDied(died)
 }
-
-// Queue is a queue that is served.
-type Queue = record.Queue

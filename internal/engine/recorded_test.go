@@ -75,7 +75,7 @@ func recordings(t *testing.T) (all []recording) {
 // recordCalm plays a shape without faults and writes the history of its last run
 // into a file, and that of earlier ones beside it.
 func recordCalm(t *testing.T, s shape, last string) {
-	stage := newStage(t, settings[0], s)
+	stage := newStage(t, everywhere[0], s)
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
 		stage.play(t, env, s)
 		runs := chainOf(env, theID)

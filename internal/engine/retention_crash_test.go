@@ -16,7 +16,7 @@ import (
 // the last before or after which the process dies: each run is there whole or not at all,
 // and the next sweep leaves what one without faults leaves.
 func TestE62_SweepUnderFaults(t *testing.T) {
-	for _, in := range settings {
+	for _, in := range everywhere {
 		if !in.resident || !in.plays(needsQueries) { // a sweep reads no run into memory
 			continue
 		}

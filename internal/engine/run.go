@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/attempt"
@@ -19,6 +20,7 @@ import (
 	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // activeRun is a run in memory.
@@ -98,7 +100,7 @@ func (r *activeRun) step(t *turn) (err error) {
 func (r *activeRun) committed(t *turn) {
 	e := r.engine
 	t.lost = e.log.Failures(report.Of(r.run.Began()), t.out)
-	r.observe(t.out)
+	e.config.Observers.Turn(e.log.Log, r.run.Began(), t.out)
 	t.differs = r.checkDeterminism(t.out.Number)
 }
 
@@ -238,6 +240,26 @@ func (r *activeRun) carryOut(out *core.Turn) {
 		}
 		r.evict()
 	}
+}
+
+// tellWaiting calls the hook for each call that waits for a person, and then delivers to the
+// run that the hook has returned. The engine's mu is held.
+func (r *activeRun) tellWaiting(waiting []core.Waiting) {
+	e := r.engine
+	if len(waiting) == 0 || e.life.phase == stopped {
+		return
+	}
+	start := r.run.Start()
+	p, id := r.location, r.id
+	e.code.pool.Run(func() {
+		for _, w := range waiting {
+			e.config.TellPaused(e.log.Log, view.PausedCall{
+				WorkflowID: start.WorkflowID, RunID: id, Workflow: start.Type, Call: w.Call, Name: w.Name,
+				State: string(w.State), Reason: w.Reason, Failures: w.Failures, Err: w.Failure.Err(), Time: time.Unix(0, w.At).UTC(),
+			})
+			p.deliver(id, post.Mail{Input: core.Told{AttemptRef: w.AttemptRef}})
+		}
+	})
 }
 
 // running returns those of some attempts that run here.

@@ -40,8 +40,8 @@ type setting struct {
 	resident bool
 }
 
-// settings are where the tests of this package run: of the kinds of database that are compiled.
-var settings = slices.DeleteFunc([]setting{
+// everywhere is where the tests of this package run: of the kinds of database that are compiled.
+var everywhere = slices.DeleteFunc([]setting{
 	{name: "memory-evicted", backend: inMemory},
 	{name: "memory-resident", backend: inMemory, resident: true},
 	{name: "sqlite-evicted", backend: onSQLite},
@@ -115,7 +115,7 @@ func inBothModes(t *testing.T, test func(t *testing.T, w *world)) { needsNothing
 // inBothModes runs it on databases, too; there runs are dropped after every turn, which
 // asks the most of them.
 func (n need) inBothModes(t *testing.T, test func(t *testing.T, w *world)) {
-	for _, in := range settings {
+	for _, in := range everywhere {
 		if in.plays(n) && (!in.onDisk || !in.resident || n == needsNumbers || extent.Nightly()) && (in.resident || !testing.Short()) {
 			in.run(t, 1, test)
 		}
@@ -128,7 +128,7 @@ func inVirtualTime(t *testing.T, test func(t *testing.T, w *world)) {
 }
 
 func (n need) inVirtualTime(t *testing.T, test func(t *testing.T, w *world)) {
-	for _, in := range settings {
+	for _, in := range everywhere {
 		if in.resident && in.plays(n) {
 			in.run(t, 1, test)
 		}
@@ -146,7 +146,7 @@ func inAGroupOf(t *testing.T, partitions int, test func(t *testing.T, w *world))
 }
 
 func (n need) inAGroupOf(t *testing.T, partitions int, test func(t *testing.T, w *world)) {
-	for _, in := range settings {
+	for _, in := range everywhere {
 		if in.shared && in.resident && in.plays(n) {
 			in.run(t, partitions, func(t *testing.T, w *world) {
 				w.patient = false // nodes ask for each other
@@ -162,7 +162,7 @@ func inBothModesShared(t *testing.T, partitions int, test func(t *testing.T, w *
 }
 
 func (n need) inBothModesShared(t *testing.T, partitions int, test func(t *testing.T, w *world)) {
-	for _, in := range settings {
+	for _, in := range everywhere {
 		if in.shared && in.plays(n) && (!in.onDisk || !in.resident || extent.Nightly()) && (in.resident || !testing.Short()) {
 			in.run(t, partitions, test)
 		}

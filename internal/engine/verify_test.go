@@ -95,7 +95,7 @@ func charging(b *bank, opts ...activity.Option) (activity.Activity[string, strin
 // TestU5_U9_ChargedOnceWhateverIsStruck: at each write and in each way. Nothing is charged
 // twice or not at all, and the ledger has each attempt and each question.
 func TestU5_U9_ChargedOnceWhateverIsStruck(t *testing.T) {
-	for _, in := range settings {
+	for _, in := range everywhere {
 		if in.onDisk {
 			continue
 		}

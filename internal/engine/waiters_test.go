@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/extent"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/settings"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -31,7 +32,7 @@ func hop(wf *workflow.Context, in hops) (int, error) {
 }
 
 // impatient is what an engine is told that removes runs as soon as they have ended.
-func (w *world) impatient(definitions ...any) engine.Config {
+func (w *world) impatient(definitions ...any) settings.Engine {
 	c := w.config(definitions...)
 	c.Retention = view.Retention{Completed: 1, Failed: 1, Canceled: 1, Terminated: 1, Continued: 1}
 	c.SweepEvery = 20 * time.Millisecond

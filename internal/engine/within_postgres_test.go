@@ -30,7 +30,7 @@ func stranger(t *testing.T, w *world) pgbubble.Stranger {
 
 // onThePostgres runs a test where others have connections, too.
 func onThePostgres(t *testing.T, test func(t *testing.T, w *world)) {
-	for _, in := range settings {
+	for _, in := range everywhere {
 		if in.onDisk && in.shared && in.plays(needsTransactions) && (!in.resident || extent.Nightly()) {
 			in.run(t, 1, func(t *testing.T, w *world) {
 				w.patient = false

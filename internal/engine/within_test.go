@@ -22,7 +22,7 @@ import (
 
 // withTransactions runs a test in virtual time on every kind of database that has them.
 func withTransactions(t *testing.T, test func(t *testing.T, w *world)) {
-	for _, in := range settings {
+	for _, in := range everywhere {
 		if in.onDisk && in.plays(needsTransactions) && (!in.resident || extent.Nightly()) {
 			in.run(t, 1, func(t *testing.T, w *world) {
 				w.patient = false

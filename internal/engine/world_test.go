@@ -19,6 +19,7 @@ import (
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/settings"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -76,8 +77,8 @@ func (w *world) close() {
 }
 
 // config is what the world's engines are told, with these definitions.
-func (w *world) config(definitions ...any) engine.Config {
-	c := engine.Config{Store: w.db, Node: "node", Supersede: true, MaxResident: w.maxResident, Logger: slog.New(w.log)}
+func (w *world) config(definitions ...any) settings.Engine {
+	c := settings.Engine{Store: w.db, Node: "node", Supersede: true, MaxResident: w.maxResident, Logger: slog.New(w.log)}
 	if w.patient {
 		c.InboxEvery, c.ScanAhead, c.Lease = time.Hour, 24*time.Hour, 1000*time.Hour
 	}
@@ -95,7 +96,7 @@ func (w *world) config(definitions ...any) engine.Config {
 }
 
 // open opens an engine and does not start it. It is stopped with the test.
-func (w *world) open(c engine.Config) *engine.Engine {
+func (w *world) open(c settings.Engine) *engine.Engine {
 	w.t.Helper()
 	plan := faulty.NewPlan()
 	c.Store = faulty.Wrap(c.Store, plan)
@@ -117,7 +118,7 @@ func (w *world) start(definitions ...any) *engine.Engine {
 	return w.startWith(w.config(definitions...))
 }
 
-func (w *world) startWith(c engine.Config) *engine.Engine {
+func (w *world) startWith(c settings.Engine) *engine.Engine {
 	w.t.Helper()
 	e := w.open(c)
 	if err := e.Start(w.t.Context()); err != nil {

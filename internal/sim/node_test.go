@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/settings"
 	"github.com/perdure/perdure/view"
 )
 
@@ -57,8 +58,8 @@ func (w *world) born(r role, name, build string) *node {
 }
 
 // config is what a node is told.
-func (n *node) config() engine.Config {
-	c := engine.Config{
+func (n *node) config() settings.Engine {
+	c := settings.Engine{
 		Store: opener{n}, Node: n.name, Build: n.build, Lease: n.world.lease, Supersede: n.role == server,
 		PerKey:      n.world.perKey(),
 		Concurrency: []int{2, 8, 128}[n.dice.of("concurrency").below(3)],

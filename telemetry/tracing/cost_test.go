@@ -14,9 +14,9 @@ import (
 	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/settings"
 	"github.com/perdure/perdure/telemetry/tracing"
 )
 
@@ -30,7 +30,7 @@ func (nowhere) Shutdown(context.Context) error                        { return n
 // five calls and five attempts.
 type maker struct {
 	chain    *around.Chain
-	settings engine.Config
+	settings settings.Engine
 	tracer   trace.Tracer
 }
 

@@ -13,10 +13,10 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Committed implements engine.Observer.
+// Committed implements settings.Observer.
 func (*tracer) Committed(int, time.Duration) {}
 
-// Turn implements engine.Observer: the spans of what a durable turn has closed, with their
+// Turn implements settings.Observer: the spans of what a durable turn has closed, with their
 // true times. A turn is made durable by one process and told once, so each of them is
 // made at most once.
 func (t *tracer) Turn(start *history.Start, turn *core.Turn) {

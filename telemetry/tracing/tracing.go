@@ -13,9 +13,9 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/around"
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/settings"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -45,7 +45,7 @@ var errIDs = errors.New("tracing.Engine: the TracerProvider gives spans other ID
 // that does not record is taken, and nothing is made. So set the provider of package otel
 // before Open.
 func Engine(p trace.TracerProvider) perdure.Option {
-	return seal.With(func(s *engine.Config) {
+	return seal.With(func(s *settings.Engine) {
 		if p == nil {
 			s.Faults = append(s.Faults, errors.New("tracing.Engine: the TracerProvider is nil; use otel.GetTracerProvider() or one of an SDK"))
 			return

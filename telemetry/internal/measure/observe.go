@@ -6,9 +6,9 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/settings"
 	"github.com/perdure/perdure/telemetry/internal/metric"
 )
 
@@ -29,7 +29,7 @@ type Metrics struct {
 
 // Engine is the option of perdure.Open by which an engine is counted.
 func (m *Metrics) Engine() perdure.Option {
-	return seal.With(func(s *engine.Config) {
+	return seal.With(func(s *settings.Engine) {
 		s.Observers = append(s.Observers, observer{m})
 		s.Closings = func(*history.Start) bool { return true }
 	})
@@ -37,13 +37,13 @@ func (m *Metrics) Engine() perdure.Option {
 
 type observer struct{ *Metrics }
 
-// Committed implements engine.Observer.
+// Committed implements settings.Observer.
 func (o observer) Committed(_ int, took time.Duration) {
 	o.commits.Add(1)
 	o.committed.Observe(int64(took))
 }
 
-// Turn implements engine.Observer.
+// Turn implements settings.Observer.
 func (o observer) Turn(start *history.Start, t *core.Turn) {
 	if t.Number > 0 {
 		o.turns.Add(1)

@@ -1,4 +1,4 @@
-package engine
+package settings
 
 import (
 	"cmp"
@@ -22,8 +22,8 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Config configures an engine. Zero values mean defaults.
-type Config struct {
+// Engine are the settings of an engine. Zero values mean defaults.
+type Engine struct {
 	Store      store.Opener
 	NoMigrate  bool // the schema of the database is left as it is
 	Workflows  []seal.Workflow
@@ -72,7 +72,7 @@ type Config struct {
 	OnPaused func(view.PausedCall)
 	// Logger gets the log records; default slog.Default().
 	Logger *slog.Logger
-	// Faults are mistakes in the options that made this Config, which is then not used.
+	// Faults are mistakes in the options that made these settings, which are then not used.
 	Faults []error
 	// Draw replaces the draw of jitter, for tests.
 	Draw func(run string, call int64, attempt int) float64
@@ -83,7 +83,7 @@ type Config struct {
 	// Watchers are placed among the interceptors.
 	Watchers []around.Placed
 	// Observers are told of durable turns.
-	Observers []Observer
+	Observers Observers
 	// Closings, if set, reports for which runs observers also learn which calls a turn closes.
 	// It is called when a run is loaded, possibly with the engine's lock held.
 	Closings func(*history.Start) bool
@@ -95,7 +95,7 @@ type Config struct {
 	// high.
 	InboxEvery, ScanAhead time.Duration
 
-	// CheckDeterminism replays each run after its turns; see determinism.go.
+	// CheckDeterminism replays each run after its turns; see internal/engine.
 	CheckDeterminism bool
 
 	// Retention says how long closed runs are kept, and SweepEvery how often this node sweeps;
@@ -125,15 +125,15 @@ const (
 	defaultMaxKept     = 100_000
 )
 
-// Defaults returns a Config with all defaults set, for docs/limits.md.
-func Defaults() Config {
-	var c Config
-	_ = c.normalize() // the error is that Store is missing
+// Defaults returns settings with all defaults set, for docs/limits.md.
+func Defaults() Engine {
+	var c Engine
+	_ = c.Normalize() // the error is that Store is missing
 	return c
 }
 
-// normalize fills in defaults and returns all errors, joined.
-func (c *Config) normalize() error {
+// Normalize fills in defaults and returns all errors, joined.
+func (c *Engine) Normalize() error {
 	var errs []error
 	if c.Store == nil {
 		errs = append(errs, errors.New("no database was given; pass what sqlite.File, postgres.URL or memory.New returns"))
@@ -193,7 +193,7 @@ func checkPolicy(p *retry.Policy) error {
 }
 
 // identify sets the name and the build of this node where they are missing, and checks names.
-func (c *Config) identify() error {
+func (c *Engine) identify() error {
 	if c.Node == "" {
 		host, err := os.Hostname()
 		if err != nil {
@@ -212,7 +212,7 @@ func (c *Config) identify() error {
 }
 
 // checkQueues returns what is wrong with the queues to serve.
-func (c *Config) checkQueues() (errs []error) {
+func (c *Engine) checkQueues() (errs []error) {
 	seen := map[string]bool{}
 	for _, q := range c.Queues {
 		errs = append(errs, history.CheckName("queue", q.Name))
@@ -230,8 +230,8 @@ func (c *Config) checkQueues() (errs []error) {
 	return errs
 }
 
-// registry returns what is registered, or all that is wrong with it and with the queues.
-func (c *Config) registry() (*registry.Registry, error) {
+// Registry returns what is registered, or all that is wrong with it and with the queues.
+func (c *Engine) Registry() (*registry.Registry, error) {
 	r, err := registry.New(registry.Config{
 		Workflows: c.Workflows, Activities: c.Activities, Interceptors: c.Interceptors, Watchers: c.Watchers,
 		Build: c.Build, Logger: c.Logger, Around: c.Around,
@@ -239,5 +239,5 @@ func (c *Config) registry() (*registry.Registry, error) {
 	return r, errors.Join(append(c.checkQueues(), err)...)
 }
 
-// onlyQueues reports whether the process serves queues and takes no partitions.
-func (c *Config) onlyQueues() bool { return len(c.Queues) > 0 && len(c.Workflows) == 0 }
+// OnlyQueues reports whether the process serves queues and takes no partitions.
+func (c *Engine) OnlyQueues() bool { return len(c.Queues) > 0 && len(c.Workflows) == 0 }
