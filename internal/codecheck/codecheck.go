@@ -64,6 +64,33 @@ func (k *Checker) Replay(past *core.Past, def *seal.WorkflowDeclaration) error {
 	return replay.Run(config, past, def, k.TurnTimeout)
 }
 
+// Repeats replays a run as it is on record now, and returns how its code asked for something else
+// than it did a moment ago. It returns nil if it asked for the same, or if the record cannot be
+// read: the next turn looks again, and who loads the run finds the damage.
+func (k *Checker) Repeats(ctx context.Context, partition int, run string) error {
+	rec, err := k.Store.Load(ctx, partition, run)
+	if err != nil {
+		return nil
+	}
+	past, err := record.Decode(rec)
+	if err != nil {
+		return nil
+	}
+	if m, is := errors.AsType[*core.Mismatch](k.Replay(past, k.Holds.Registry.Workflow(past.Start.Type))); is {
+		return &differs{m}
+	}
+	return nil
+}
+
+// differs is a Mismatch of code with what it did itself a moment ago.
+type differs struct{ *core.Mismatch }
+
+func (d *differs) Error() string {
+	return "the code is not deterministic: replayed right after this turn it asked for something else (" + d.Mismatch.Error() + "); use workflow.Now, workflow.Rand, workflow.SideEffect or a step for what may differ"
+}
+
+func (d *differs) Unwrap() error { return d.Mismatch }
+
 // check is one call of Run.
 type check struct {
 	of     *Checker

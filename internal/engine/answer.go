@@ -13,7 +13,6 @@ import (
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/report"
 	"github.com/perdure/perdure/internal/request"
-	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
@@ -45,12 +44,12 @@ func (r *activeRun) answer(questions []question) error {
 			q.answer <- answer{err: refusal(r.hold)}
 			continue
 		}
-		value, err := r.engine.handle(r.instance, q.name, q.input)
+		value, err := r.engine.code.guard.Query(r.instance, q.name, q.input)
 		if p, is := errors.AsType[*retry.PanicError](err); is {
 			r.engine.log.HandlerPanicked(report.Of(r.run.Began()), "query "+q.name, p.Value, p.Stack)
 		}
 		q.answer <- answer{value, told(err)}
-		if stuck := (*replay.StuckError)(nil); errors.As(err, &stuck) {
+		if replay.IsStuck(err) {
 			r.instance = nil // the handler may still be running in it
 			turnAway(questions[i+1:])
 			return err
@@ -68,20 +67,6 @@ func refusal(h *hold.Hold) error {
 		return fmt.Errorf("%w: %s", ErrParked, h.Detail.Reason)
 	}
 	return fmt.Errorf("%w: %s", ErrNoCode, h.Detail.Reason)
-}
-
-// handle runs a query handler under the turn timeout.
-func (e *Engine) handle(i seal.Instance, name string, input history.Payload) (history.Payload, error) {
-	stint := replay.Stint{Instance: i}
-	var a answer
-	err := e.code.guard.Do(&stint, func() error {
-		a.value, a.err = i.Query(name, input)
-		return nil
-	})
-	if err != nil { // the handler may still write to a
-		return history.Payload{}, fmt.Errorf("the handler of query %q did not return: %w", name, err)
-	}
-	return a.value, a.err
 }
 
 // told returns err as it would arrive in another process.

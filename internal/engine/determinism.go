@@ -2,11 +2,9 @@ package engine
 
 import (
 	"context"
-	"errors"
 
 	"github.com/perdure/perdure/internal/codecheck"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/view"
 )
 
@@ -50,25 +48,5 @@ func (r *activeRun) checkDeterminism(turn int64) error {
 		return nil // it leaves memory, and is replayed when it comes back
 	}
 	r.checked = turn
-	rec, err := e.db.Load(e.life.ctx, r.location.partition, r.id)
-	if err != nil {
-		return nil // the next turn looks again
-	}
-	past, err := record.Decode(rec)
-	if err != nil {
-		return nil // who loads the run finds the damage
-	}
-	if m, is := errors.AsType[*core.Mismatch](e.checker().Replay(past, e.registry.Workflow(past.Start.Type))); is {
-		return &differs{m}
-	}
-	return nil
+	return e.checker().Repeats(e.life.ctx, r.location.partition, r.id)
 }
-
-// differs is a Mismatch of code with what it did itself a moment ago.
-type differs struct{ *core.Mismatch }
-
-func (d *differs) Error() string {
-	return "the code is not deterministic: replayed right after this turn it asked for something else (" + d.Mismatch.Error() + "); use workflow.Now, workflow.Rand, workflow.SideEffect or a step for what may differ"
-}
-
-func (d *differs) Unwrap() error { return d.Mismatch }

@@ -13,7 +13,6 @@ import (
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/report"
-	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
@@ -173,7 +172,7 @@ func (r *activeRun) loadWithCode(past *core.Past) (*hold.Hold, error) {
 	if h := e.holds.Crashing(def, suspect, r.workflowID); h != nil {
 		return h, nil
 	}
-	run, instance, err := e.replay(r.coreConfig(&past.Start), def, past)
+	run, instance, err := e.code.guard.Load(r.coreConfig(&past.Start), past, def, e.registry.Begin)
 	switch {
 	case errors.Is(err, ErrStopped):
 		return nil, err
@@ -182,21 +181,6 @@ func (r *activeRun) loadWithCode(past *core.Past) (*hold.Hold, error) {
 	}
 	r.run, r.instance, r.hold = run, instance, nil
 	return nil, nil
-}
-
-// replay runs the code of a run up to the end of its record, under a time limit.
-func (e *Engine) replay(config core.Config, def *seal.WorkflowDeclaration, past *core.Past) (*core.Run, seal.Instance, error) {
-	var stint replay.Stint
-	config.Progress = func() { stint.Progress.Add(1) }
-	run := core.New(config, past.Start)
-	instance := e.registry.Begin(def, run)
-	load := func() error { return run.Load(past.Turns, past.Rows, past.State) }
-	stint.Instance = instance
-	if err := e.code.guard.Do(&stint, load); err != nil {
-		endInstance(instance, err)
-		return nil, nil, err
-	}
-	return run, instance, nil
 }
 
 // loadWithoutCode loads the machine of a run without code. If h is not nil, the run is held.
@@ -222,7 +206,7 @@ func (r *activeRun) stepOrPark(t *turn, err error) (out *core.Turn, _ error) {
 			return out, nil
 		}
 	}
-	endInstance(r.instance, err)
+	replay.Close(r.instance, err)
 	r.instance = nil
 	if e.life.ctx.Err() != nil || errors.Is(err, ErrStopped) {
 		return nil, err
@@ -259,15 +243,6 @@ func (r *activeRun) reloadHeld(start history.Start, h *hold.Hold) error {
 		r.parkCulprit(err)
 	}
 	return err
-}
-
-// endInstance closes the code of a run that failed. Code that is stuck cannot be unwound: its
-// goroutines are abandoned until it returns, if it ever does.
-func endInstance(i seal.Instance, err error) {
-	var stuck *replay.StuckError
-	if i != nil && !errors.As(err, &stuck) {
-		i.Close()
-	}
 }
 
 // takenOver returns the first input of a run that was loaded. Alive are the attempts that this

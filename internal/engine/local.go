@@ -8,6 +8,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 )
@@ -167,11 +168,11 @@ func (e *Engine) queryEnded(ctx context.Context, row *store.Run, name string, in
 	if err != nil {
 		return history.Payload{}, err
 	}
-	_, instance, err := e.replay(core.Config{Policy: &e.config.Policy, Draw: e.config.Draw}, def, past)
+	_, instance, err := e.code.guard.Load(core.Config{Policy: &e.config.Policy, Draw: e.config.Draw}, past, def, e.registry.Begin)
 	if err != nil {
 		return history.Payload{}, err
 	}
-	value, err := e.handle(instance, name, input)
-	endInstance(instance, err)
+	value, err := e.code.guard.Query(instance, name, input)
+	replay.Close(instance, err)
 	return value, told(err)
 }

@@ -151,7 +151,7 @@ func (e *Engine) step(r *activeRun, now int64, inputs []core.Input) (*core.Turn,
 		e.pools.watched.Put(w)
 		return out, nil
 	}
-	if stuck := (*replay.StuckError)(nil); errors.As(err, &stuck) {
+	if replay.IsStuck(err) {
 		e.dispatcher.grant(r.seats.GiveUp(&w.admitted))
 	}
 	return nil, err
