@@ -105,7 +105,7 @@ func (p *location) answerMessage(m store.Message, d message.Data, left time.Dura
 	ctx, cancel := context.WithTimeout(e.life.ctx, left)
 	defer cancel()
 	var value history.Payload
-	row, err := e.db.Find(ctx, p.partition, m.WorkflowID, m.Run)
+	row, err := e.db.Find(ctx, p.Partition, m.WorkflowID, m.Run)
 	if err == nil {
 		value, err = e.queryHere(ctx, p, row, d.Name, d.Value)
 	}
@@ -116,7 +116,7 @@ func (p *location) answerMessage(m store.Message, d message.Data, left time.Dura
 		p.box.Forget(m.Sequence) // the next look finds it, or its caller has given up
 		return
 	}
-	reply, err := message.Answer(p.partition, d.ID, message.Data{Value: value, Failure: history.FromError(err)})
+	reply, err := message.Answer(p.Partition, d.ID, message.Data{Value: value, Failure: history.FromError(err)})
 	if err != nil {
 		e.log.AnswerFailed(err)
 		return

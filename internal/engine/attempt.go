@@ -41,7 +41,7 @@ func (r *activeRun) begin(d *core.Dispatch, slot *dispatch.Slot) {
 	p.active++
 	info := activity.Info{WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type, Headers: start.Headers}
 	info.CallID, info.AttemptID = r.run.AttemptIDs(d.Call, d.Name, d.Attempt)
-	spec := attempt.Spec{Run: r.id, Tenure: p.tenure(), Dispatch: *d, Info: info, Body: body, Values: a.Values, Slot: slot}
+	spec := attempt.Spec{Run: r.id, Tenure: p.Tenure(), Dispatch: *d, Info: info, Body: body, Values: a.Values, Slot: slot}
 	if slot == nil {
 		spec.Wants = r.wanting(d)
 	}
@@ -80,15 +80,6 @@ func (r *activeRun) body(d *core.Dispatch) seal.Body {
 // attemptOwner is the engine as attempt.Owner.
 type attemptOwner struct{ e *Engine }
 
-// servedOf returns the partition of an attempt, nil if another node owns its run now. The
-// engine's mu is held.
-func (l *locations) servedOf(x *attempt.Attempt) *location {
-	if p := l.all[x.Partition]; p != nil && p.epoch == x.Epoch {
-		return p
-	}
-	return nil
-}
-
 // Ended puts the end of an attempt into the mailbox of its run. Until then the attempt counts
 // as running, so a run that is being loaded finds either the attempt or its end.
 func (o attemptOwner) Ended(end attempt.End) {
@@ -103,7 +94,7 @@ func (o attemptOwner) Ended(end attempt.End) {
 	if e.queues.server != nil {
 		defer e.queues.server.Freed() // a slot for a queue may be free
 	}
-	p := e.locations.servedOf(x)
+	p := e.locations.Under(x.Tenure)
 	if p != nil {
 		p.active--
 		if end.Input.Outcome != core.Completed || end.Transaction != nil {
@@ -135,7 +126,7 @@ func (r *resident) keeps(slot *dispatch.Slot) bool {
 func (o attemptOwner) Beat(x *attempt.Attempt) {
 	o.e.mu.Lock()
 	defer o.e.mu.Unlock()
-	if p := o.e.locations.servedOf(x); p != nil && !x.Ended() {
+	if p := o.e.locations.Under(x.Tenure); p != nil && !x.Ended() {
 		p.takeBeat(x, math.MaxInt64)
 	}
 }
@@ -170,7 +161,7 @@ func (o attemptOwner) TrialOver(x *attempt.Attempt) {
 	if x.Ended() {
 		return
 	}
-	if p := e.locations.servedOf(x); p != nil {
+	if p := e.locations.Under(x.Tenure); p != nil {
 		p.deliverLocked(x.Run, post.Mail{Input: core.OffProbation{AttemptRef: core.AttemptRef{Call: x.Call, Attempt: x.Number}}})
 		return
 	}

@@ -41,7 +41,7 @@ func (r *resident) handOn(next *history.Start) {
 	left, own := post.Divide(r.mail)
 	r.mail = own
 	p := r.location
-	if e.life.phase != running || e.locations.all[p.number] != p {
+	if e.life.phase != running || p.Lost() {
 		return // all of it is durable
 	}
 	e.inbox.office.Direct(next.WorkflowID, post.Route{Box: p.box, Run: next.Run, Stage: post.Continued})
@@ -54,7 +54,7 @@ func (r *resident) handOn(next *history.Start) {
 	n := p.resident(next.Run)
 	n.mail = append(n.mail, left...)
 	n.poked = true
-	if !p.leaving {
+	if !p.Closed() {
 		n.activate()
 	}
 }

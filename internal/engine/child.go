@@ -43,7 +43,7 @@ func (i *inbox) routeStart(m store.Message, l *post.Look) {
 	}
 	var row *store.Run
 	if err == nil {
-		row, err = record.NewRun(p.partition, &start)
+		row, err = record.NewRun(p.Partition, &start)
 	}
 	if err != nil {
 		e.log.ChildNotStarted(m.WorkflowID, m.Run, err)
@@ -56,7 +56,7 @@ func (i *inbox) routeStart(m store.Message, l *post.Look) {
 	away := e.nodes.ToBegin(&start, nil) != ""
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.locations.all[p.number] != p {
+	if p.Lost() {
 		return // another node owns it
 	}
 	again, ok := p.box.Start(start.WorkflowID, start.Run, m.Sequence)
@@ -150,7 +150,7 @@ func (r *resident) deferStart() {
 func (p *location) alreadyFired(m store.Message) bool {
 	e := p.engine
 	err := e.db.reads.Insist(e.life.ctx, "looking for the run of a schedule", func() error {
-		_, err := e.db.Find(e.life.ctx, p.partition, "", m.Run)
+		_, err := e.db.Find(e.life.ctx, p.Partition, "", m.Run)
 		return err
 	})
 	switch {
@@ -193,7 +193,7 @@ func (r *resident) startAfter(todo []post.Mail, existing *store.Run) {
 	p, s := r.location, r.pending
 	start := s.start
 	start.After = existing.ID
-	row, err := record.NewRun(p.partition, &start)
+	row, err := record.NewRun(p.Partition, &start)
 	if err != nil {
 		e.log.ChildNotStarted(start.WorkflowID, r.id, err)
 		return
@@ -201,7 +201,7 @@ func (r *resident) startAfter(todo []post.Mail, existing *store.Run) {
 	row.After = existing.ID
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.locations.all[p.number] != p || e.residents.all[r.id] != r {
+	if p.Lost() || e.residents.all[r.id] != r {
 		return // another node owns it
 	}
 	e.dispatcher.grantLocked(r.seats.Close()) // the next resident has seats of its own

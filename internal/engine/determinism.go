@@ -48,5 +48,5 @@ func (r *activeRun) checkDeterminism(turn int64) error {
 		return nil // it leaves memory, and is replayed when it comes back
 	}
 	r.checked = turn
-	return e.checker().Repeats(e.life.ctx, r.location.partition, r.id)
+	return e.checker().Repeats(e.life.ctx, r.location.Partition, r.id)
 }

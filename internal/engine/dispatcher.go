@@ -6,6 +6,7 @@ import (
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
+	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/store"
 )
@@ -49,8 +50,8 @@ func (d *dispatcher) grantLocked(grants []dispatch.Grant) {
 	for len(grants) > 0 {
 		g := grants[0]
 		grants = grants[1:]
-		switch p := d.engine.locations.all[g.Partition]; {
-		case p == nil || p.epoch != g.Epoch: // the partition was lost meanwhile
+		switch p := d.engine.locations.Under(g.Tenure); {
+		case p == nil: // the partition was lost meanwhile
 			grants = append(grants, g.Void()...)
 		case g.Number == dispatch.ToBegin:
 			grants = append(grants, p.letBegin(g.Run, g.Slot)...)
@@ -71,7 +72,7 @@ func (d *dispatcher) askAgain(grants []dispatch.Grant, all []*dispatch.Seats) {
 	d.grantLocked(grants)
 	for _, seats := range all {
 		run, of := seats.Run()
-		if p := d.engine.locations.all[of.Partition]; p != nil && p.epoch == of.Epoch {
+		if p := d.engine.locations.Under(of); p != nil {
 			p.deliverLocked(run, post.Mail{Input: core.SlotsOpen{}})
 		}
 	}
@@ -79,7 +80,7 @@ func (d *dispatcher) askAgain(grants []dispatch.Grant, all []*dispatch.Seats) {
 
 // toBegin is a run of the location that waits for a slot to begin.
 func (p *location) toBegin(row *store.Run) *dispatch.Waiter {
-	return &dispatch.Waiter{Call: dispatch.Call{Run: row.ID}, Tenure: p.tenure(), Key: row.Key, Weight: row.Weight, Priority: row.Priority}
+	return &dispatch.Waiter{Call: dispatch.Call{Run: row.ID}, Tenure: p.Tenure(), Key: row.Key, Weight: row.Weight, Priority: row.Priority}
 }
 
 // join makes a run whose row is in line wait for a slot in memory, unless runs that exist in
@@ -88,7 +89,7 @@ func (p *location) join(row *store.Run) {
 	e := p.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.locations.all[p.number] != p || p.leaving {
+	if p.Lost() || p.Closed() {
 		return // the next owner finds its row
 	}
 	e.dispatcher.grantLocked(e.dispatcher.line.Join(p.toBegin(row), row.Wake))
@@ -100,7 +101,7 @@ const scanLimit = 1000
 
 // addWake notes when a run wants a step.
 func (d *dispatcher) addWake(at int64, p *location, run string) {
-	d.due.Add(dispatch.DueRun{At: at, Tenure: p.tenure(), Run: run})
+	d.due.Add(dispatch.DueRun{At: at, Tenure: p.Tenure(), Run: run})
 }
 
 // stepDue steps runs that are due and reads due times ahead.
@@ -141,8 +142,8 @@ func (d *dispatcher) stepDueNow() int64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, w := range due {
-		p := e.locations.all[w.Partition]
-		if p == nil || p.epoch != w.Epoch {
+		p := e.locations.Under(w.Tenure)
+		if p == nil {
 			continue
 		}
 		if r := e.residents.all[w.Run]; r != nil && r.atRest() && r.wake != w.At {
@@ -160,7 +161,7 @@ func (d *dispatcher) scan(now int64) (more bool, err error) {
 	e := d.engine
 	until := now + int64(e.config.ScanAhead)
 	e.mu.Lock()
-	after, owned := d.due.LookAhead(until), numbers(e.locations.served())
+	after, owned := d.due.LookAhead(until), placement.Numbers(e.locations.Served())
 	e.mu.Unlock()
 	if len(owned) == 0 {
 		return false, nil
@@ -179,7 +180,7 @@ func (d *dispatcher) scan(now int64) (more bool, err error) {
 		d.due.Seen(due[len(due)-1].Time)
 	}
 	for _, w := range due {
-		p, r := e.locations.all[w.Partition], e.residents.all[w.Run]
+		p, r := e.locations.At(w.Partition), e.residents.all[w.Run]
 		// A resident at work, or about to be loaded, may be evicted before it has this due time.
 		if p != nil && (r == nil || !r.atRest()) {
 			// The run is loaded early, so that an attempt which is due then begins in time.

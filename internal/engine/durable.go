@@ -21,7 +21,7 @@ func (r *resident) putBack(todo []post.Mail) {
 // change returns an empty change of the rows of a resident.
 func (r *resident) change() store.Turn {
 	p := r.location
-	return store.Turn{Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: r.id}
+	return store.Turn{Partition: p.Partition, Ward: p.Ward, Epoch: p.Epoch, Run: r.id}
 }
 
 // commit makes a change durable that is no step of the machine, and records it.

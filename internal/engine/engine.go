@@ -181,7 +181,7 @@ func (e *Engine) assemble(secret []byte) {
 	e.inbox = &inbox{engine: e, bell: clock.NewBell(), later: clock.NewBell(), reading: make(chan struct{}, 1), office: post.NewOffice()}
 	e.queues.engine = e
 	e.switches = switches{engine: e, kick: clock.NewBell()}
-	e.locations = locations{engine: e, all: map[int]*location{}}
+	e.locations.engine = e
 	e.recovery.engine = e
 	ctx, cancel := context.WithCancelCause(context.Background())
 	e.life.ctx, e.life.cancel = ctx, func() { cancel(ErrStopped) }

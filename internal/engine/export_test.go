@@ -25,7 +25,7 @@ func CopyIdentity(to, from *Engine) { to.member.Impersonate(from.member) }
 // LoseAll makes an engine lose its partitions, as if another node had taken them.
 func LoseAll(e *Engine) {
 	e.mu.Lock()
-	all := e.locations.served()
+	all := e.locations.Served()
 	e.mu.Unlock()
 	e.locations.lose(all...)
 }
@@ -33,7 +33,7 @@ func LoseAll(e *Engine) {
 // LoseHome makes an engine lose its partitions, except wards, in the same way.
 func LoseHome(e *Engine) {
 	e.mu.Lock()
-	homes := slices.DeleteFunc(e.locations.served(), func(p *location) bool { return p.ward != 0 })
+	homes := slices.DeleteFunc(e.locations.Served(), func(p *location) bool { return p.Ward != 0 })
 	e.mu.Unlock()
 	e.locations.lose(homes...)
 }
@@ -43,7 +43,7 @@ func LoseHome(e *Engine) {
 // the mail that waits for that.
 func ComesWithEvidence(e *Engine, sequence int64) (again bool, waits []int64) {
 	e.mu.Lock()
-	r := &activeRun{resident: e.locations.served()[0].newResident("a run"), engine: e}
+	r := &activeRun{resident: e.locations.Served()[0].newResident("a run"), engine: e}
 	e.mu.Unlock()
 	past := &core.Past{State: core.State{Detail: core.EncodeDetail(core.Detail{Suspect: &suspects.Run{Deaths: 1}})}}
 	again = r.bringsSuspicion(past, []post.Mail{{Sequence: sequence}})
@@ -93,9 +93,9 @@ func Holds(e *Engine) string {
 	report("waiting requests", e.Client.Waiting())
 	report("route", e.inbox.office.OpenRoutes())
 	report("late bodies", e.attempts.Late())
-	for _, p := range e.locations.all {
+	for _, p := range e.locations.Served() {
 		report("active in a partition", p.active)
-		report("partition leaving", count(p.leaving))
+		report("partition leaving", count(p.Closed()))
 		waiting, unread := p.box.Pending()
 		report("message pending", waiting)
 		report("ends that cannot be read", unread)
@@ -164,8 +164,8 @@ func BeginWhileLeaving(e *Engine, start *history.Start) error {
 		return err
 	}
 	e.mu.Lock()
-	p := e.locations.all[row.Partition]
-	r := &activeRun{resident: &resident{location: p, id: row.ID, create: row, entry: written, busy: true, seats: e.dispatcher.slots.SeatsOf(row.ID, p.tenure())}, engine: e}
+	p := e.locations.At(row.Partition)
+	r := &activeRun{resident: &resident{location: p, id: row.ID, create: row, entry: written, busy: true, seats: e.dispatcher.slots.SeatsOf(row.ID, p.Tenure())}, engine: e}
 	r.stepper = r
 	e.residents.all[r.id] = r.resident
 	e.residents.busy++
@@ -193,8 +193,8 @@ func BeginWhileWritten(e *Engine, start *history.Start) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p := e.locations.all[row.Partition]
-	r := &activeRun{resident: &resident{location: p, id: row.ID, create: row, seats: e.dispatcher.slots.SeatsOf(row.ID, p.tenure())}, engine: e}
+	p := e.locations.At(row.Partition)
+	r := &activeRun{resident: &resident{location: p, id: row.ID, create: row, seats: e.dispatcher.slots.SeatsOf(row.ID, p.Tenure())}, engine: e}
 	r.stepper = r
 	e.residents.all[r.id] = r.resident
 	if e.hold(r, start) {
@@ -218,8 +218,8 @@ func Owned(e *Engine) []int { return e.locations.owned() }
 func Wake(e *Engine, run string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, p := range e.locations.all {
-		if p.ward == 0 {
+	for _, p := range e.locations.Served() {
+		if p.Ward == 0 {
 			e.dispatcher.addWake(e.clock.Now(), p, run)
 		}
 	}

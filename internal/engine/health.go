@@ -110,7 +110,7 @@ func (e *Engine) Gauges() Gauges {
 	defer e.mu.Unlock()
 	g.StuckTurns = e.code.guard.Stuck()
 	if e.life.phase != stopped {
-		g.Residents, g.Partitions, g.Away = len(e.residents.all), len(e.locations.all), e.away() != nil
+		g.Residents, g.Partitions, g.Away = len(e.residents.all), e.locations.Count(), e.away() != nil
 	}
 	return g
 }

@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/internal/clock"
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/member"
+	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/store"
 )
 
@@ -15,22 +17,22 @@ type holder struct{ e *Engine }
 func (h holder) Served() []member.Partition {
 	h.e.mu.Lock()
 	defer h.e.mu.Unlock()
-	ps := make([]member.Partition, 0, len(h.e.locations.all))
-	for _, p := range h.e.locations.all {
+	var ps []member.Partition
+	for _, p := range h.e.locations.Served() {
 		ps = append(ps, p.view())
 	}
 	return ps
 }
 
 func (p *location) view() member.Partition {
-	return member.Partition{Number: p.number, Epoch: p.epoch, Node: p.node, Closed: p.leaving, Work: p.active}
+	return member.Partition{Number: p.Number, Epoch: p.Epoch, Node: p.Node, Closed: p.Closed(), Work: p.active}
 }
 
 // still returns those partitions that are served under the same epoch. The engine's mu is
 // held.
 func (h holder) still(views []member.Partition) (ps []*location) {
 	for _, v := range views {
-		if p := h.e.locations.all[v.Number]; p != nil && p.epoch == v.Epoch {
+		if p := h.e.locations.Under(dispatch.Tenure{Partition: v.Number, Epoch: v.Epoch}); p != nil {
 			ps = append(ps, p)
 		}
 	}
@@ -59,9 +61,9 @@ func (h holder) Close(ps []member.Partition) {
 	defer h.e.mu.Unlock()
 	closing := h.still(ps)
 	for _, p := range closing {
-		p.leaving = true
+		p.Close()
 	}
-	h.e.dispatcher.slots.Suspend(tenures(closing))
+	h.e.dispatcher.slots.Suspend(placement.Tenures(closing))
 }
 
 func (h holder) DropQuiet(ctx context.Context, ps []member.Partition) (quiet, rest []member.Partition) {
@@ -92,12 +94,12 @@ func (h holder) Reopen(ps []member.Partition) {
 	open := h.still(ps)
 	var missed []*location
 	for _, p := range open {
-		if p.leaving = false; p.missed {
+		if p.Reopen(); p.missed {
 			missed = append(missed, p)
 		}
 		p.missed = false
 	}
-	e.dispatcher.slots.Resume(tenures(open))
+	e.dispatcher.slots.Resume(placement.Tenures(open))
 	if len(open) > 0 {
 		e.life.work.Go(func() {
 			_ = e.locations.wakeMissed(missed) // else the engine ends

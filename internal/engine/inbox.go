@@ -157,7 +157,7 @@ func (p *location) deliverByRoute(m post.Mail) bool {
 func (p *location) latest(workflowID string) (string, error) {
 	e := p.engine
 	row, err := outage.Read(e.life.ctx, e.db.reads, "finding the run of a message", func(ctx context.Context) (*store.Run, error) {
-		return e.db.Find(ctx, p.partition, workflowID, "")
+		return e.db.Find(ctx, p.Partition, workflowID, "")
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -188,11 +188,11 @@ func (i *inbox) claim(m store.Message, l *post.Look) *location {
 	e := i.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p := e.locations.all[m.Partition]
+	p := e.locations.At(m.Partition)
 	switch {
 	case p == nil:
 		return nil
-	case p.leaving && !l.Asks(p.box):
+	case p.Closed() && !l.Asks(p.box):
 		l.PassOver(p.box)
 		return nil
 	case !p.box.Claim(m.Sequence):
@@ -261,7 +261,7 @@ func (p *location) routeUnread(m store.Message, cause error) {
 	}
 	d, _ := message.Read(m) // the unencrypted part
 	ref := core.AttemptRef{Call: d.Call, Attempt: d.Attempt}
-	p.box.NoteUnread(store.TaskRef{Partition: p.partition, Run: m.Run, Number: d.Call, Attempt: d.Attempt}, m.Sequence)
+	p.box.NoteUnread(store.TaskRef{Partition: p.Partition, Run: m.Run, Number: d.Call, Attempt: d.Attempt}, m.Sequence)
 	p.deliver(m.Run, post.Mail{
 		Input: core.AttemptEnded{Call: ref.Call, Attempt: ref.Attempt, Outside: true}, Sequence: m.Sequence, Unread: &post.UnreadEnd{AttemptRef: ref, Cause: cause},
 	})
@@ -324,9 +324,9 @@ func (i *inbox) beginLook(box *post.Box, workflowID string) *post.Look {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if box != nil {
-		return box.BeginAsked(e.clock.Now(), workflowID, boxes(e.locations.served()))
+		return box.BeginAsked(e.clock.Now(), workflowID, boxes(e.locations.Served()))
 	}
-	return e.inbox.office.Begin(e.clock.Now(), boxes(e.locations.open()))
+	return e.inbox.office.Begin(e.clock.Now(), boxes(e.locations.Open()))
 }
 
 func boxes(ps []*location) []*post.Box {
@@ -389,10 +389,7 @@ func (i *inbox) read(l *post.Look) error {
 
 // wants reports whether runs wait for a message.
 func (i *inbox) wants(l *post.Look, m *store.Message) bool {
-	e := i.engine
-	e.mu.Lock()
-	p := e.locations.all[m.Partition]
-	e.mu.Unlock()
+	p := i.engine.locations.At(m.Partition)
 	return p != nil && l.Wants(p.box, m)
 }
 

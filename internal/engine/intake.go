@@ -44,7 +44,7 @@ func (r *activeRun) prepareReset(m *post.Mail) error {
 	in := m.Input.(core.Control)
 	start := r.run.Start()
 	cut, err := outage.Read(e.life.ctx, e.db.reads, "reading the history of run "+r.id, func(ctx context.Context) (*core.Cut, error) {
-		return e.CutAt(ctx, r.location.partition, &start, in.Call, in.KeepKeys)
+		return e.CutAt(ctx, r.location.Partition, &start, in.Call, in.KeepKeys)
 	})
 	in.Cut = cut
 	if refusal, is := errors.AsType[*inspect.CutError](err); is {
@@ -124,7 +124,7 @@ func (r *activeRun) putOff(t *turn) {
 // refusals returns the replies to the senders of mail that no run takes.
 func (p *location) refusals(todo []post.Mail) (messages []store.Message) {
 	for _, m := range todo {
-		if reply, needed := message.Refusal(p.engine.db.group, p.partition, m.Input); needed {
+		if reply, needed := message.Refusal(p.engine.db.group, p.Partition, m.Input); needed {
 			messages = append(messages, reply)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/report"
 	"github.com/perdure/perdure/internal/suspects"
@@ -206,14 +207,14 @@ func (d *dispatcher) keepLineMoving() {
 func (d *dispatcher) readLine() error {
 	e := d.engine
 	e.mu.Lock()
-	open, read := e.locations.open(), d.line.BeginRead(e.residents.busy)
+	open, read := e.locations.Open(), d.line.BeginRead(e.residents.busy)
 	e.mu.Unlock()
 	var first []store.Wake
 	var byKey []store.LineRun
-	keys := store.LineRead{Partitions: numbers(open), From: read.From, Limit: read.Limit}
+	keys := store.LineRead{Partitions: placement.Numbers(open), From: read.From, Limit: read.Limit}
 	if len(open) > 0 {
 		err := e.db.reads.Persist(e.life.ctx, "reading who is to begin", func() (err error) {
-			first, err = e.db.Due(e.life.ctx, numbers(open), math.MinInt64, store.LastInLine, read.Limit)
+			first, err = e.db.Due(e.life.ctx, placement.Numbers(open), math.MinInt64, store.LastInLine, read.Limit)
 			if err == nil {
 				byKey, err = e.db.Line(e.life.ctx, keys)
 			}
@@ -227,9 +228,9 @@ func (d *dispatcher) readLine() error {
 	defer e.mu.Unlock()
 	found := func(r store.LineRun, wake int64) dispatch.Found {
 		f := dispatch.Found{LineRun: r, Wake: wake}
-		p := e.locations.all[r.Partition]
-		if f.Gone = p == nil || p.leaving || !slices.Contains(open, p) || e.residents.all[r.Run] != nil; !f.Gone {
-			f.Tenure = p.tenure()
+		p := e.locations.At(r.Partition)
+		if f.Gone = p == nil || p.Closed() || !slices.Contains(open, p) || e.residents.all[r.Run] != nil; !f.Gone {
+			f.Tenure = p.Tenure()
 		}
 		return f
 	}
@@ -255,7 +256,7 @@ func (d *dispatcher) moveLine(now time.Time) time.Duration {
 	}
 	begin, again := d.line.Move(now)
 	for _, w := range begin {
-		if p := e.locations.all[w.Partition]; p != nil && p.epoch == w.Epoch {
+		if p := e.locations.Under(w.Tenure); p != nil {
 			p.letBegin(w.Run, nil)
 		} else {
 			d.slots.Stay(w.Run)

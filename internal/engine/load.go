@@ -38,15 +38,15 @@ func (r *activeRun) load(todo []post.Mail) error {
 		return err
 	}
 	moved := false
-	if n := len(past.Turns); n > 0 && past.Turns[n-1].Epoch != r.location.epoch {
+	if n := len(past.Turns); n > 0 && past.Turns[n-1].Epoch != r.location.Epoch {
 		last := past.Turns[n-1].Epoch
-		r.location.lineage.CameFrom(last)
-		moved = store.WardOf(last) != r.location.ward
+		r.location.Lineage.CameFrom(last)
+		moved = store.WardOf(last) != r.location.Ward
 	}
 	heard := int64(0)
 	// Runs have arrived, and their messages with them. Another run may have learned that before,
 	// and have heard only its own.
-	if known, _ := r.location.lineage.Known(); !known || moved {
+	if known, _ := r.location.Lineage.Known(); !known || moved {
 		heard = e.clock.Now()
 	}
 	if r.create == nil { // else nobody knew it before
@@ -99,7 +99,7 @@ func (r *activeRun) readPast(todo []post.Mail) (*core.Past, error) {
 	}
 	rec, err := r.readRecord()
 	switch {
-	case r.location.ward != 0 && isOver(rec, err): // its home has the messages again, and may be reading them
+	case r.location.Ward != 0 && isOver(rec, err): // its home has the messages again, and may be reading them
 		r.isElsewhere(todo, 0)
 		return nil, errElsewhere
 	case isOver(rec, err):
@@ -112,7 +112,7 @@ func (r *activeRun) readPast(todo []post.Mail) (*core.Past, error) {
 		return nil, errGone
 	case errors.Is(err, ErrStopped):
 		return nil, err
-	case err == nil && rec.Run.Ward != r.location.ward:
+	case err == nil && rec.Run.Ward != r.location.Ward:
 		r.isElsewhere(todo, rec.Run.Ward)
 		return nil, errElsewhere
 	case err != nil: // it would fail again
@@ -137,7 +137,7 @@ func (r *resident) readRecord() (*store.Record, error) {
 	e := r.location.engine
 	if r.first {
 		row, err := outage.Read(e.life.ctx, e.db.reads, "loading run "+r.id, func(ctx context.Context) (*store.Run, error) {
-			return e.db.Find(ctx, r.location.partition, "", r.id)
+			return e.db.Find(ctx, r.location.Partition, "", r.id)
 		})
 		if err != nil {
 			return nil, err
@@ -147,7 +147,7 @@ func (r *resident) readRecord() (*store.Record, error) {
 		}
 	}
 	return outage.Read(e.life.ctx, e.db.reads, "loading run "+r.id, func(ctx context.Context) (*store.Record, error) {
-		return e.db.Load(ctx, r.location.partition, r.id)
+		return e.db.Load(ctx, r.location.Partition, r.id)
 	})
 }
 
@@ -251,14 +251,14 @@ func (r *activeRun) takenOver(t *turn) core.TakenOver {
 	e := r.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	refs := e.attempts.Of(r.id, r.location.epoch)
+	refs := e.attempts.Of(r.id, r.location.Epoch)
 	for _, m := range slices.Concat(t.mail, r.mail) {
 		if end, ok := m.Input.(core.AttemptEnded); ok && m.Unread == nil {
 			refs = append(refs, core.AttemptRef{Call: end.Call, Attempt: end.Attempt})
 		}
 	}
 	in := core.TakenOver{Alive: refs}
-	if o := r.location.lineage.Owners(); o != nil {
+	if o := r.location.Lineage.Owners(); o != nil {
 		in.Survivors, in.Unheard = o.Survivors, o.Unheard
 	}
 	suspect, _ := r.location.suspicion.Suspect(r.id)
@@ -279,9 +279,9 @@ func (r *activeRun) coreConfig(start *history.Start) core.Config {
 		}
 	}
 	return core.Config{
-		Node: p.node, Retry: retries, Build: build, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, PerKey: e.config.PerKey, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
+		Node: p.Node, Retry: retries, Build: build, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, PerKey: e.config.PerKey, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
 		Unslotted: r.moving, Early: int64(early),
 		Tell: e.config.OnPaused != nil, Closings: e.config.Closings != nil && e.config.Closings(start), Stopped: func(c *core.Call) bool { return r.seats.Stopped(r.code(c)) }, Lacks: func(c *core.Call) string { return r.lacks(c) },
-		Owner: func(epoch int64) string { return p.lineage.Owners().Node(epoch) },
+		Owner: func(epoch int64) string { return p.Lineage.Owners().Node(epoch) },
 	}
 }

@@ -96,7 +96,7 @@ func (e local) Serves(partition int, run string) (served, resident bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := e.residents.all[run]
-	resident = r != nil && !r.gone && r.location.partition == partition && e.locations.owns(r.location.number) != nil
+	resident = r != nil && !r.gone && r.location.Partition == partition && e.locations.owns(r.location.Number) != nil
 	return resident || e.locations.owns(partition) != nil && !e.nodes.HasWards(partition), resident
 }
 
@@ -130,7 +130,7 @@ func (e *Engine) queryHere(ctx context.Context, p *location, row *store.Run, nam
 	answered := make(chan answer, 1)
 	q := question{name, input, answered} // it is answered between two turns
 	e.mu.Lock()
-	if e.locations.all[p.number] == p {
+	if !p.Lost() {
 		r := p.resident(row.ID)
 		r.questions = append(r.questions, q)
 		r.activate()

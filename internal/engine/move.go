@@ -43,9 +43,9 @@ func (r *activeRun) sendAway(past *core.Past, h *hold.Hold, todo []post.Mail) er
 		detail.Tried = append(detail.Tried, e.registry.Fingerprint(def, ""))
 	}
 	r.noteSuspicion(past.State.Status, &detail, h)
-	move := store.Move{Partition: p.partition, Ward: p.ward, Epoch: p.epoch, Run: r.id, Detail: core.EncodeDetail(detail)}
+	move := store.Move{Partition: p.Partition, Ward: p.Ward, Epoch: p.Epoch, Run: r.id, Detail: core.EncodeDetail(detail)}
 	to := func() string { return e.nodes.Fitting(past.Start.Type, p.advancedBy(past), r.pin, detail.Tried) }
-	if p.ward == 0 && to() == "" {
+	if p.Ward == 0 && to() == "" {
 		return nil
 	}
 	if r.create != nil || r.atWork(todo) {
@@ -62,7 +62,7 @@ func (r *activeRun) giveAway(todo []post.Mail, move store.Move, to func() string
 	e := r.engine
 	p := r.location
 	for range 3 {
-		if p.ward == 0 {
+		if p.Ward == 0 {
 			if move.To = to(); move.To == "" {
 				return nil
 			}
@@ -71,7 +71,7 @@ func (r *activeRun) giveAway(todo []post.Mail, move store.Move, to func() string
 		switch {
 		case err == nil:
 			at := unknown
-			if p.ward != 0 {
+			if p.Ward != 0 {
 				at = 0
 			}
 			moved(move.To)
@@ -96,14 +96,14 @@ func (r *activeRun) giveAway(todo []post.Mail, move store.Move, to func() string
 // says that it did. Nil says that it begins here.
 func (r *activeRun) sendToBegin(past *core.Past, todo []post.Mail) error {
 	e := r.engine
-	if !e.nodes.Canary() || len(past.Turns) > 0 || r.location.ward != 0 || r.create != nil || r.atWork(todo) {
+	if !e.nodes.Canary() || len(past.Turns) > 0 || r.location.Ward != 0 || r.create != nil || r.atWork(todo) {
 		return nil
 	}
 	detail, err := core.DecodeDetail(past.State.Detail)
 	if err != nil {
 		return nil
 	}
-	move := store.Move{Partition: r.location.partition, Epoch: r.location.epoch, Run: r.id}
+	move := store.Move{Partition: r.location.Partition, Epoch: r.location.Epoch, Run: r.id}
 	return r.giveAway(todo, move, func() string { return e.nodes.ToBegin(&past.Start, detail.Tried) }, func(string) {})
 }
 
@@ -117,7 +117,7 @@ func (r *activeRun) atWork(todo []post.Mail) bool {
 }
 
 func (r *activeRun) atWorkLocked(todo []post.Mail) bool {
-	return len(r.engine.attempts.Of(r.id, r.location.epoch)) > 0 || slices.ContainsFunc(slices.Concat(todo, r.mail), func(m post.Mail) bool {
+	return len(r.engine.attempts.Of(r.id, r.location.Epoch)) > 0 || slices.ContainsFunc(slices.Concat(todo, r.mail), func(m post.Mail) bool {
 		return m.Input != nil && m.Sequence == 0
 	})
 }
@@ -133,11 +133,11 @@ func (r *resident) isElsewhere(todo []post.Mail, at int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := r.location
-	e.nodes.NoteWards(p.partition)
+	e.nodes.NoteWards(p.Partition)
 	all := slices.Concat(todo, r.mail, p.box.TakeDeferred(r.id))
-	e.inbox.office.ForgetAt(p.partition, post.Sequences(all)) // so that the next look finds them
+	e.inbox.office.ForgetAt(p.Partition, post.Sequences(all)) // so that the next look finds them
 	r.mail = nil
-	to := e.locations.all[store.Place(p.partition, at)]
+	to := e.locations.At(store.Place(p.Partition, at))
 	if at == unknown || to == p {
 		to = nil
 	}
@@ -156,7 +156,7 @@ func (r *resident) isElsewhere(todo []post.Mail, at int) {
 		again.activate()
 		e.inbox.kick()
 	}
-	e.Moved(map[int]bool{p.partition: true})
+	e.Moved(map[int]bool{p.Partition: true})
 }
 
 // advancedBy returns the ID of the node that last recorded a command of the run's code, "" if
@@ -165,7 +165,7 @@ func (p *location) advancedBy(past *core.Past) string {
 	for _, t := range slices.Backward(past.Turns) {
 		for _, ev := range t.Events {
 			if ev.Kind.Command() || ev.Kind == history.CodeAdvanced {
-				return p.lineage.Owners().Node(t.Epoch)
+				return p.Lineage.Owners().Node(t.Epoch)
 			}
 		}
 	}
@@ -199,17 +199,17 @@ func (l *locations) lookAtWards() {
 		if placement.Ward(o.Partition) == 0 {
 			continue
 		}
-		if p := l.all[placement.Home(o.Partition)]; p != nil {
+		if p := l.At(placement.Home(o.Partition)); p != nil {
 			shared = append(shared, p)
 			if !live[o.Node] {
 				dead, wards = append(dead, p), append(wards, placement.Ward(o.Partition))
 			}
 		}
-		if p := l.all[o.Partition]; p != nil {
+		if p := l.At(o.Partition); p != nil {
 			shared = append(shared, p)
 		}
 	}
-	all := l.open()
+	all := l.Open()
 	e.mu.Unlock()
 	for i, p := range dead {
 		p.dissolve(wards[i])
@@ -224,9 +224,9 @@ func (l *locations) lookAtWards() {
 func (p *location) dissolve(ward int) {
 	e := p.engine
 	gone, err := false, error(nil)
-	p.lineage.Bring(func() {
+	p.Lineage.Bring(func() {
 		err = e.db.reads.Insist(e.life.ctx, "bringing the runs of a ward home", func() (err error) { // a lost reply would hide that they are home
-			gone, err = e.db.Dissolve(e.life.ctx, p.partition, p.epoch, ward)
+			gone, err = e.db.Dissolve(e.life.ctx, p.Partition, p.Epoch, ward)
 			return err
 		})
 	})
@@ -257,18 +257,18 @@ func (l *locations) wakeArrived(ps []*location, until int64) error {
 	if len(ps) == 0 {
 		return nil
 	}
-	due, err := e.db.Due(e.life.ctx, numbers(ps), store.Arrived-1, until, 0)
+	due, err := e.db.Due(e.life.ctx, placement.Numbers(ps), store.Arrived-1, until, 0)
 	if err != nil {
 		return err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, w := range due {
-		p := l.all[w.Partition]
+		p := l.At(w.Partition)
 		if p == nil {
 			continue
 		}
-		if p.leaving { // its next owner finds them, or this node does if it keeps the place; see Reopen
+		if p.Closed() { // its next owner finds them, or this node does if it keeps the place; see Reopen
 			p.missed = true
 			continue
 		}
@@ -276,7 +276,7 @@ func (l *locations) wakeArrived(ps []*location, until int64) error {
 			r.poked = r.poked || r.busy // it may have been loaded before its rows arrived
 			continue
 		}
-		p.lineage.Arrived()
+		p.Lineage.Arrived()
 		if w.Time > store.Hot {
 			e.dispatcher.addWake(w.Time, p, w.Run)
 			continue

@@ -33,7 +33,7 @@ func (r *activeRun) settleTasks(out *core.Turn, t *store.Turn) (err error) {
 func (r *activeRun) tasksOf() (refs []store.TaskRef, err error) {
 	e := r.engine
 	all, err := outage.Read(e.life.ctx, e.db.reads, "reading what is in queues for run "+r.id, func(ctx context.Context) ([]store.Task, error) {
-		return e.db.Tasks(ctx, store.TaskFilter{Partitions: []int{r.location.partition}, Run: r.id, Limit: math.MaxInt32})
+		return e.db.Tasks(ctx, store.TaskFilter{Partitions: []int{r.location.Partition}, Run: r.id, Limit: math.MaxInt32})
 	})
 	for i := range all {
 		refs = append(refs, all[i].TaskRef)

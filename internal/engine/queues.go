@@ -108,17 +108,14 @@ func (q *queues) watchWorkers() {
 // takeBack tells runs which of their attempts are lost with their worker.
 func (q *queues) takeBack(gone *serve.Gone) {
 	e := q.engine
-	e.mu.Lock()
-	owned := partitionsOf(e.locations.open())
-	e.mu.Unlock()
-	losses, died, err := gone.Look(e.life.ctx, owned)
+	losses, died, err := gone.Look(e.life.ctx, e.locations.owned())
 	if err != nil {
 		return // it looks again later; other loops report the outage
 	}
 	e.mu.Lock()
-	for _, p := range e.locations.open() {
+	for _, p := range e.locations.Open() {
 		for _, lost := range losses {
-			if p.partition == lost.Task.Partition { // the run is in one of its places
+			if p.Partition == lost.Task.Partition { // the run is in one of its places
 				p.deliverLocked(lost.Task.Run, post.Mail{Input: lost.Input})
 			}
 		}

@@ -48,7 +48,7 @@ type resident struct {
 
 // ref names the run, gate or schedule for the store.
 func (r *resident) ref() store.RunRef {
-	return store.RunRef{Partition: r.location.partition, Run: r.id}
+	return store.RunRef{Partition: r.location.Partition, Run: r.id}
 }
 
 // ahead is how long before the end of a backoff its attempt is committed. A commit takes a few
@@ -66,7 +66,7 @@ const near = 5 * time.Second
 func (l *locations) tryAgain(partition int, run string) {
 	l.engine.mu.Lock()
 	defer l.engine.mu.Unlock()
-	p := l.all[partition]
+	p := l.At(partition)
 	if p == nil {
 		return
 	}
@@ -103,7 +103,7 @@ func (p *location) deliver(run string, m post.Mail) {
 
 func (p *location) deliverLocked(run string, m post.Mail) {
 	e := p.engine
-	if e.locations.all[p.number] != p {
+	if p.Lost() {
 		return // another node owns it and will find what is durable
 	}
 	r := p.resident(p.receiver(run, m))
@@ -139,7 +139,7 @@ func (p *location) newResident(id string) *resident {
 		r.stepper = &standing{resident: r, engine: p.engine, kind: kind}
 		return r
 	}
-	r.seats = p.engine.dispatcher.slots.SeatsOf(id, p.tenure())
+	r.seats = p.engine.dispatcher.slots.SeatsOf(id, p.Tenure())
 	r.stepper = &activeRun{resident: r, engine: p.engine}
 	return r
 }
@@ -316,11 +316,11 @@ func (r *resident) evict() {
 	}
 	r.leaveQueued()
 	e.dispatcher.grantLocked(r.seats.Close())
-	served := e.life.phase != stopped && e.locations.all[r.location.number] == r.location
+	served := e.life.phase != stopped && !r.location.Lost()
 	if served { // else the new owner may be loading it
 		r.rememberWake()
 		if m := r.machine(); m == nil || m.Ended() { // it ended, moved or is parked; a run that is only evicted still waits
-			e.dispatcher.unserved.Set(r.location.tenure(), r.id, nil)
+			e.dispatcher.unserved.Set(r.location.Tenure(), r.id, nil)
 		}
 	}
 	if !r.busy {
@@ -342,7 +342,7 @@ func (r *resident) evict() {
 			again.activate()
 		}
 	} else {
-		e.inbox.office.ForgetAt(r.location.partition, post.Sequences(r.mail))
+		e.inbox.office.ForgetAt(r.location.Partition, post.Sequences(r.mail))
 	}
 	turnAway(r.questions)
 	r.mail, r.questions = nil, nil

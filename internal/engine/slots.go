@@ -87,7 +87,7 @@ func (r *activeRun) named(step bool, name string) string {
 func (r *activeRun) noteUnserved() {
 	e := r.engine
 	lacks := slices.DeleteFunc(r.run.Unserved(), func(l core.Lack) bool { return l.Why == otherBuild })
-	for _, l := range e.dispatcher.unserved.Set(r.location.tenure(), r.id, lacks) {
+	for _, l := range e.dispatcher.unserved.Set(r.location.Tenure(), r.id, lacks) {
 		if l.Why == core.NotRegistered {
 			e.log.ActivityMissing(l.Activity)
 		} else {

@@ -20,7 +20,7 @@ var errUntried = errors.New("the code of the run is to be tried")
 func (p *location) locate() {
 	e := p.engine
 	p.suspicion = e.suspicion.At(suspicion.Location{
-		Home: p.partition, Ward: p.ward, Epoch: p.epoch, Node: p.node, Lineage: &p.lineage,
+		Home: p.Partition, Ward: p.Ward, Epoch: p.Epoch, Node: p.Node, Lineage: &p.Lineage,
 		Learn: func() error { return p.learnLineage() },
 		Hear:  func() error { return p.hearSince("", 0) },
 		Lose:  func() { e.locations.lose(p) },
@@ -56,7 +56,7 @@ func (r *activeRun) names() (workflowID, workflow string) {
 	case r.pending != nil:
 		return r.pending.start.WorkflowID, r.pending.start.Type
 	}
-	row, err := r.engine.db.Find(r.engine.life.ctx, r.location.partition, "", r.id)
+	row, err := r.engine.db.Find(r.engine.life.ctx, r.location.Partition, "", r.id)
 	if err != nil {
 		return r.id, ""
 	}

@@ -76,7 +76,7 @@ func (s *switches) read(ctx context.Context) error {
 		e.dispatcher.serveAgain()
 	}
 	if released {
-		open := e.locations.open()
+		open := e.locations.Open()
 		e.life.work.Go(func() { e.locations.reviewHeld(open) }) // of a workflow that was held
 		if e.queues.server != nil {
 			e.queues.server.Wake()

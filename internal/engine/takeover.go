@@ -21,7 +21,7 @@ type takeover struct {
 func (l *locations) backOut(ctx context.Context) error {
 	e := l.engine
 	e.mu.Lock()
-	clear(l.all)
+	l.Drop(l.Served())
 	e.recovery.lane.Free()
 	e.recovery = recovery{engine: e}
 	e.mu.Unlock()
@@ -39,11 +39,12 @@ func (l *locations) takeOver(node string, owned []store.Ownership) *takeover {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, o := range owned {
-		p := &location{engine: e, number: o.Partition, partition: placement.Home(o.Partition), ward: placement.Ward(o.Partition), epoch: o.Epoch, node: node, box: e.inbox.office.Open(o.Partition)}
+		p := &location{engine: e, box: e.inbox.office.Open(o.Partition)}
+		p.Own(o, node)
 		p.locate()
-		l.all[o.Partition] = p
 		t.locations = append(t.locations, p)
 	}
+	l.Add(t.locations)
 	l.noteMoved(t.locations)
 	e.recovery.closeLane()
 	t.horizon = e.dispatcher.due.Horizon() // from here on scans read these partitions, too, beyond the horizon
@@ -53,7 +54,7 @@ func (l *locations) takeOver(node string, owned []store.Ownership) *takeover {
 // readWakes reads which runs of taken partitions want a step.
 func (l *locations) readWakes(ctx context.Context, t *takeover) (err error) {
 	if len(t.locations) > 0 {
-		t.wakes, err = l.engine.db.Due(ctx, numbers(t.locations), store.Arrived-1, t.horizon, 0)
+		t.wakes, err = l.engine.db.Due(ctx, placement.Numbers(t.locations), store.Arrived-1, t.horizon, 0)
 	}
 	return err
 }
@@ -61,7 +62,7 @@ func (l *locations) readWakes(ctx context.Context, t *takeover) (err error) {
 // reviewHeld loads runs that are parked or wait for code if their code may fit now.
 func (l *locations) reviewHeld(ps []*location) {
 	e := l.engine
-	filter := store.Filter{Partitions: partitionsOf(ps), Status: []store.Status{store.Parked, store.WaitingForCode}, Limit: 500}
+	filter := store.Filter{Partitions: placement.Partitions(ps), Status: []store.Status{store.Parked, store.WaitingForCode}, Limit: 500}
 	for {
 		var held []store.Run
 		err := e.db.reads.Persist(e.life.ctx, "reviewing parked runs", func() (err error) {
@@ -93,30 +94,28 @@ func (l *locations) lose(ps ...*location) {
 
 func (l *locations) loseLocked(ps []*location) {
 	e := l.engine
-	ps = slices.DeleteFunc(ps, func(p *location) bool { return l.all[p.number] != p })
+	ps = slices.DeleteFunc(ps, func(p *location) bool { return p.Lost() })
 	if len(ps) == 0 {
 		return
 	}
 	l.drop(ps)
-	e.log.PartitionsLost(numbers(ps), ps[0].node)
-	e.attempts.Abandon(tenures(ps), store.ErrFenced)
+	e.log.PartitionsLost(placement.Numbers(ps), ps[0].Node)
+	e.attempts.Abandon(placement.Tenures(ps), store.ErrFenced)
 	e.member.Kick()
 }
 
 // drop forgets partitions and evicts their runs. The engine's mu is held.
 func (l *locations) drop(ps []*location) {
 	e := l.engine
+	l.Drop(ps)
 	gone := make(map[*location]bool, len(ps))
 	for _, p := range ps {
 		gone[p] = true
-		e.dispatcher.unserved.Drop(p.tenure())
-		if l.all[p.number] == p {
-			delete(l.all, p.number)
-		}
+		e.dispatcher.unserved.Drop(p.Tenure())
 		p.suspicion.Close()
 		p.box.Close()
 	}
-	e.dispatcher.grantLocked(e.dispatcher.slots.Drop(tenures(ps)))
+	e.dispatcher.grantLocked(e.dispatcher.slots.Drop(placement.Tenures(ps)))
 	for _, r := range e.residents.all {
 		if gone[r.location] {
 			r.evict()
@@ -130,7 +129,7 @@ func (l *locations) drop(ps []*location) {
 func (l *locations) noteMoved(ps []*location) {
 	places := make(map[int]bool, len(ps))
 	for _, p := range ps {
-		places[p.partition] = true
+		places[p.Partition] = true
 	}
 	l.engine.Moved(places)
 }
@@ -205,7 +204,7 @@ func (rec *recovery) begin(t *takeover) {
 	}
 	e.mu.Lock()
 	for _, w := range t.wakes {
-		p := e.locations.all[w.Partition]
+		p := e.locations.At(w.Partition)
 		switch {
 		case p == nil || !slices.Contains(t.locations, p): // it was lost again
 		case w.Time > store.Hot:
@@ -240,7 +239,7 @@ func (rec *recovery) next() {
 		if rec.hot = rec.hot[1:]; len(rec.hot) == 0 {
 			rec.hot = nil
 		}
-		if e.locations.all[next.location.number] != next.location {
+		if next.location.Lost() {
 			rec.done()
 			continue
 		}
