@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"time"
-
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
-	"github.com/perdure/perdure/internal/placement"
+	"github.com/perdure/perdure/internal/feed"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/store"
 )
@@ -18,6 +16,7 @@ type dispatcher struct {
 	slots    *dispatch.Slots
 	line     *dispatch.Line // started runs that wait for a slot
 	due      *dispatch.Due  // when runs want a step
+	feed     feed.Due       // reads that ahead
 	unserved dispatch.Unserved
 
 	beginLater []*resident // runs that begin when fewer turns are in progress; guarded by the engine's mu
@@ -95,50 +94,14 @@ func (p *location) join(row *store.Run) {
 	e.dispatcher.grantLocked(e.dispatcher.line.Join(p.toBegin(row), row.Wake))
 }
 
-// scanLimit is how many due times one query reads. A scan covers the next Config.ScanAhead and
-// is repeated after a third of that.
-const scanLimit = 1000
-
 // addWake notes when a run wants a step.
 func (d *dispatcher) addWake(at int64, p *location, run string) {
 	d.due.Add(dispatch.DueRun{At: at, Tenure: p.Tenure(), Run: run})
 }
 
-// stepDue steps runs that are due and reads due times ahead.
-func (d *dispatcher) stepDue() {
+// stepDue steps runs that are due. A time is void if its run is in memory and waits for another one.
+func (d *dispatcher) stepDue(due []dispatch.DueRun) {
 	e := d.engine
-	timer := time.NewTimer(e.config.ScanAhead)
-	defer timer.Stop()
-	nextScan := e.clock.Now()
-	for {
-		if now := e.clock.Now(); now >= nextScan {
-			more, err := d.scan(now)
-			if err != nil {
-				return
-			}
-			nextScan = now + int64(e.config.ScanAhead/3)
-			if more {
-				nextScan = now + int64(100*time.Millisecond)
-			}
-		}
-		timer.Reset(e.clock.Until(min(d.stepDueNow(), nextScan)))
-		select {
-		case <-timer.C:
-		case <-d.due.Bell:
-		case <-e.life.ctx.Done():
-			return
-		}
-	}
-}
-
-// stepDueNow steps the runs that are due and returns the next due time. A time is void if its run
-// is in memory and waits for another one.
-func (d *dispatcher) stepDueNow() int64 {
-	e := d.engine
-	due, next := d.due.Next(e.clock.Now())
-	if len(due) == 0 {
-		return next
-	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, w := range due {
@@ -153,32 +116,13 @@ func (d *dispatcher) stepDueNow() int64 {
 		r.poked = true
 		r.activate()
 	}
-	return next
 }
 
-// scan reads the due times of the near future. More reports that it did not read all of them.
-func (d *dispatcher) scan(now int64) (more bool, err error) {
+// addFound notes due times that were read from the database.
+func (d *dispatcher) addFound(due []store.Wake) {
 	e := d.engine
-	until := now + int64(e.config.ScanAhead)
-	e.mu.Lock()
-	after, owned := d.due.LookAhead(until), placement.Numbers(e.locations.Served())
-	e.mu.Unlock()
-	if len(owned) == 0 {
-		return false, nil
-	}
-	var due []store.Wake
-	err = e.db.reads.Persist(e.life.ctx, "looking for due runs", func() (err error) {
-		due, err = e.db.Due(e.life.ctx, owned, after, until, scanLimit)
-		return err
-	})
-	if err != nil {
-		return false, err
-	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if more = len(due) >= scanLimit; more {
-		d.due.Seen(due[len(due)-1].Time)
-	}
 	for _, w := range due {
 		p, r := e.locations.At(w.Partition), e.residents.all[w.Run]
 		// A resident at work, or about to be loaded, may be evicted before it has this due time.
@@ -187,5 +131,4 @@ func (d *dispatcher) scan(now int64) (more bool, err error) {
 			d.addWake(w.Time-int64(early), p, w.Run)
 		}
 	}
-	return more, nil
 }

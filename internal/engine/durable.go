@@ -51,7 +51,7 @@ func (r *resident) recordDurable(t *store.Turn) {
 	r.location.box.Consumed(t.Consumed)
 	for i := range t.Messages {
 		if m := &t.Messages[i]; m.Kind != message.KindAnswer && e.locations.servesOf(m.Partition) {
-			e.inbox.kick()
+			e.inbox.Kick()
 			return
 		}
 	}

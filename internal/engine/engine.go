@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/commit"
 	"github.com/perdure/perdure/internal/dispatch"
+	"github.com/perdure/perdure/internal/feed"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/hold"
 	"github.com/perdure/perdure/internal/ident"
@@ -19,7 +20,6 @@ import (
 	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/placement"
-	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/registry"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/report"
@@ -178,7 +178,7 @@ func Open(ctx context.Context, config settings.Engine) (*Engine, error) {
 func (e *Engine) assemble(secret []byte) {
 	config, db, group := &e.config, e.db.Store, e.db.group
 	e.residents.quiet = sync.NewCond(&e.mu)
-	e.inbox = &inbox{engine: e, bell: clock.NewBell(), later: clock.NewBell(), reading: make(chan struct{}, 1), office: post.NewOffice()}
+	e.inbox = &inbox{engine: e}
 	e.queues.engine = e
 	e.switches = switches{engine: e, kick: clock.NewBell()}
 	e.locations.engine = e
@@ -189,6 +189,8 @@ func (e *Engine) assemble(secret []byte) {
 	e.life.hasten = hasten
 	e.code.guard = replay.Guard{Pool: &e.code.pool, Limit: config.TurnTimeout, Hurry: hurry, Grace: stopGrace, Abandoned: e.abandoned}
 	e.db.reads, e.db.writes = outage.New(e.log.Log), outage.New(e.log.Log)
+	from := feed.Source{Context: e.life.ctx, Store: db, Watch: e.db.reads, Clock: e.clock}
+	e.inbox.open(from)
 	here := placement.Config{Context: e.life.ctx, Store: db, Name: config.Group, Group: group, Build: config.Build, Watch: e.db.reads}
 	e.nodes = placement.New(here)
 	e.code.transactions = steptx.Runner{Life: e.life.ctx, Pool: &e.code.pool}
@@ -221,6 +223,9 @@ func (e *Engine) assemble(secret []byte) {
 	}
 	slots := dispatch.NewSlots(config.Concurrency, holds)
 	e.dispatcher = &dispatcher{engine: e, slots: slots, line: dispatch.NewLine(slots, config.InboxEvery), due: dispatch.NewDue(store.Hot)}
+	e.dispatcher.feed = feed.Due{
+		Source: from, Times: e.dispatcher.due, Ahead: config.ScanAhead, Locations: e.locations.numbers, Found: e.dispatcher.addFound, Step: e.dispatcher.stepDue,
+	}
 	attempts := attempt.Config{
 		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code.pool, Left: e.member.Left, MaxLate: config.MaxAbandoned, Logger: config.Logger, Granted: e.dispatcher.grant,
 		Token: func(x *attempt.Attempt) string {
@@ -304,7 +309,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.locations))
 	e.registry.Warn(e.log.Log, &e.config.Policy)
 	e.recovery.begin(taken)
-	for _, loop := range []func(){e.db.committer.Run, e.dispatcher.stepDue, e.inbox.loop, e.dispatcher.keepLineMoving, e.switches.follow, e.inbox.listen, e.locations.watchWards, e.member.Run, e.queues.watchWorkers} {
+	for _, loop := range []func(){e.db.committer.Run, e.dispatcher.feed.Run, e.inbox.Run, e.dispatcher.keepLineMoving, e.switches.follow, e.listen, e.locations.watchWards, e.member.Run, e.queues.watchWorkers} {
 		e.life.work.Go(loop)
 	}
 	e.life.work.Go(e.sweeper.Run)
@@ -318,6 +323,32 @@ func (e *Engine) currentPhase() phase {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.life.phase
+}
+
+// listen hears the notifications of the database until the engine ends.
+func (e *Engine) listen() { e.dispatcher.feed.Listen(e.log.Log, e.hear) }
+
+// hear handles notifications of the database.
+func (e *Engine) hear(news store.News) {
+	if news&store.NewsMessage != 0 {
+		e.inbox.Kick()
+		e.mu.Lock()
+		e.dispatcher.line.News()
+		e.mu.Unlock()
+	}
+	if news&store.NewsClaims != 0 {
+		e.inbox.Later()
+	}
+	if news&store.NewsTasks != 0 && e.queues.server != nil {
+		e.queues.server.Kick()
+	}
+	if news&store.NewsSwitches != 0 {
+		e.switches.kick.Ring()
+	}
+	if news&store.NewsNodes != 0 {
+		e.member.Kick()
+		e.queues.news.Ring()
+	}
 }
 
 // stopGrace is how long code may take to return once Stop waits no longer.

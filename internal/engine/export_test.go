@@ -109,7 +109,7 @@ func TellGate(e *Engine, m core.ToGate) error {
 	if err := e.db.Post(e.life.ctx, message.ToGate(e.db.group, &m)); err != nil {
 		return err
 	}
-	e.inbox.kick()
+	e.inbox.Kick()
 	return nil
 }
 

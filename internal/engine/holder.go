@@ -113,7 +113,7 @@ func (h holder) Reopen(ps []member.Partition) {
 	}
 	e.dispatcher.serveAgain()
 	e.dispatcher.line.News()
-	e.inbox.kick() // it was not read for these partitions
+	e.inbox.Kick() // it was not read for these partitions
 }
 
 // Renewed gives slots to calls that got none because the lease might have expired. It also

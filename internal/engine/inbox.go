@@ -8,23 +8,19 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/attempt"
-	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/feed"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/store"
 )
 
-// inbox is the reader of the messages for the locations of this node. It reads on notification, and
-// periodically in case a notification was lost.
+// inbox routes the messages for the locations of this node to their runs.
 type inbox struct {
-	engine  *Engine
-	bell    clock.Bell
-	later   clock.Bell    // some mail can wait
-	reading chan struct{} // one look at a time; it may last as long as an outage
-	long    bool          // a look last found more than a page; for who looks
-	office  *post.Office
+	*feed.Inbox
+	engine *Engine
+	office *post.Office
 
 	// Guarded by the engine's mu:
 
@@ -32,41 +28,14 @@ type inbox struct {
 	full    bool         // it is not read until fewer turns are in progress
 }
 
-// hear handles notifications of the database.
-func (i *inbox) hear(news store.News) {
+// open makes the reader of the inbox.
+func (i *inbox) open(from feed.Source) {
 	e := i.engine
-	if news&store.NewsMessage != 0 {
-		i.kick()
-		e.mu.Lock()
-		e.dispatcher.line.News()
-		e.mu.Unlock()
-	}
-	if news&store.NewsClaims != 0 {
-		i.later.Ring()
-	}
-	if news&store.NewsTasks != 0 && e.queues.server != nil {
-		e.queues.server.Kick()
-	}
-	if news&store.NewsSwitches != 0 {
-		e.switches.kick.Ring()
-	}
-	if news&store.NewsNodes != 0 {
-		e.member.Kick()
-		e.queues.news.Ring()
-	}
-}
-
-// listen listens for notifications of the database until the engine ends.
-func (i *inbox) listen() {
-	e := i.engine
-	for e.life.ctx.Err() == nil {
-		if err := e.db.Listen(e.life.ctx, i.hear); err != nil && e.life.ctx.Err() == nil {
-			e.log.ListenFailed(err)
-		}
-		if !clock.Pause(e.life.ctx, time.Second) {
-			return
-		}
-	}
+	i.office = post.NewOffice()
+	i.Inbox = feed.NewInbox(feed.InboxConfig{
+		Source: from, Office: i.office, Every: e.config.InboxEvery, Soon: claimsWait, Page: e.config.InboxPage,
+		Boxes: e.locations.boxes, Box: e.locations.boxOf, Route: i.route, Crowded: i.crowded,
+	})
 }
 
 // meant returns the run that a message is for, or a run that names its chain; "" for the
@@ -177,7 +146,7 @@ func (p *location) routeAgain(all []post.Mail) {
 // lookAgain makes the inbox be read soon if there is a reason.
 func (i *inbox) lookAgain(reason bool) {
 	if reason {
-		i.kick()
+		i.Kick()
 	}
 }
 
@@ -246,9 +215,6 @@ func (i *inbox) rouseClaimed() {
 	i.claimed = nil
 }
 
-// kick makes the inbox be read soon.
-func (i *inbox) kick() { i.bell.Ring() }
-
 // The message that reports the end of an attempt may be unreadable here: its key or its blob
 // is missing, or its bytes were changed. Without more, its call would stay open for ever
 // without any notice. So the run is parked until this process restarts, and the message stays
@@ -286,116 +252,13 @@ func (r *activeRun) leaveUnread(t *turn) (first error) {
 	return first
 }
 
-func (i *inbox) loop() {
-	watch := clock.Watch{Bell: i.bell, Later: i.later, Soon: claimsWait, Every: i.engine.config.InboxEvery}
-	watch.Run(i.engine.life.ctx, func() error {
-		i.reading <- struct{}{}
-		defer func() { <-i.reading }()
-		return i.read(i.beginLook(nil, ""))
-	})
-}
-
 // hearSince delivers the messages of a partition for the runs of a workflow ID, or all if it
 // is "", that were durable at a time. It returns an error only if the engine stops.
 func (p *location) hearSince(workflowID string, at int64) error {
-	e := p.engine
-	if p.box.HeardSince(at) {
-		return nil
-	}
-	p.box.Ask(workflowID)
-	// Only one look runs at a time: a second one could deliver again what the first has
-	// consumed.
-	e.inbox.reading <- struct{}{}
-	defer func() { <-e.inbox.reading }()
-	if p.box.Heard(at, workflowID) {
-		return nil
-	}
-	if err := e.inbox.read(e.inbox.beginLook(p.box, workflowID)); err != nil && e.life.ctx.Err() != nil {
-		return err
-	}
-	p.box.Heard(at, workflowID) // nobody asks any more
-	return nil                  // what cannot be read now comes later
+	return p.engine.inbox.HearSince(p.box, workflowID, at)
 }
 
-// beginLook begins a look for which runs wait that asked box, or a regular one at all partitions
-// that this node looks after if box is nil.
-func (i *inbox) beginLook(box *post.Box, workflowID string) *post.Look {
-	e := i.engine
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if box != nil {
-		return box.BeginAsked(e.clock.Now(), workflowID, boxes(e.locations.Served()))
-	}
-	return e.inbox.office.Begin(e.clock.Now(), boxes(e.locations.Open()))
-}
-
-func boxes(ps []*location) []*post.Box {
-	list := make([]*post.Box, len(ps))
-	for i, p := range ps {
-		list[i] = p.box
-	}
-	return list
-}
-
-// read reads the pages of a look and delivers messages that were not delivered before.
-func (i *inbox) read(l *post.Look) error {
-	e := i.engine
-	defer l.End()
-	owned := l.Locations()
-	if len(owned) == 0 {
-		return nil
-	}
-	next := store.InboxRead{Limit: e.config.InboxPage}
-	if i.long && l.Awaited() && i.crowded() {
-		l.Leaves(true)
-		next.Of = l.Awaits()
-	}
-	for passed := next.Of != nil; ; {
-		var page []store.Message
-		err := e.db.reads.Persist(e.life.ctx, "reading messages", func() (err error) {
-			page, err = e.db.Inbox(e.life.ctx, owned, next)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if next.Of == nil {
-			i.long = next.After > 0 || len(page) == next.Limit
-		}
-		crowded := len(page) == next.Limit && i.crowded()
-		leaves := l.Leaves(crowded)
-		for _, m := range page {
-			next.After = m.Sequence
-			if leaves && !i.wants(l, &m) {
-				passed = true
-				continue
-			}
-			if err := i.route(m, l); err != nil {
-				return err
-			}
-		}
-		switch {
-		case len(page) < next.Limit:
-			l.Whole, l.Through = !passed, l.Awaited()
-			return nil
-		case crowded && !l.Awaited():
-			return nil
-		case leaves: // nor is the rest read: there may be many times as much as runs wait for
-			next.Of = l.Awaits()
-			passed = passed || next.Of != nil
-		}
-	}
-}
-
-// wants reports whether runs wait for a message.
-func (i *inbox) wants(l *post.Look, m *store.Message) bool {
-	p := i.engine.locations.At(m.Partition)
-	return p != nil && l.Wants(p.box, m)
-}
-
-// crowded reports whether so many turns are in progress that more messages have to wait. They
-// wait in the inbox, where a run costs only a row; the next look starts with them. A look that
-// runs wait for delivers only theirs then.
+// crowded reports whether no more messages are to be delivered now; see feed.InboxConfig.
 func (i *inbox) crowded() bool {
 	e := i.engine
 	e.mu.Lock()
@@ -410,6 +273,6 @@ func (i *inbox) crowded() bool {
 func (i *inbox) roomier() {
 	if i.full && i.engine.residents.busy <= i.engine.config.MaxAtWork/2 {
 		i.full = false
-		i.kick()
+		i.Kick()
 	}
 }

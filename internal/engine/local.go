@@ -101,7 +101,7 @@ func (e local) Serves(partition int, run string) (served, resident bool) {
 }
 
 // Posted implements request.Local.
-func (e local) Posted() { e.inbox.kick() }
+func (e local) Posted() { e.inbox.Kick() }
 
 // Switched implements request.Local.
 func (e local) Switched(ctx context.Context) {

@@ -63,5 +63,26 @@ func (l *locations) servesOf(partition int) bool {
 	return l.At(partition) != nil || l.engine.nodes.HasWards(partition) && l.ServesAny(partition)
 }
 
+// boxOf returns the box of a location, nil if this node does not serve it.
+func (l *locations) boxOf(number int) *post.Box {
+	if p := l.At(number); p != nil {
+		return p.box
+	}
+	return nil
+}
+
+// boxes returns the boxes of the locations that this node looks after, or of all that it serves.
+func (l *locations) boxes(all bool) (boxes []*post.Box) {
+	for _, p := range l.Served() {
+		if all || !p.Closed() {
+			boxes = append(boxes, p.box)
+		}
+	}
+	return boxes
+}
+
+// numbers returns the numbers of all locations.
+func (l *locations) numbers() []int { return placement.Numbers(l.Served()) }
+
 // owned returns the partitions that this node looks after. It is never nil, which would mean all.
 func (l *locations) owned() []int { return placement.Partitions(l.Open()) }

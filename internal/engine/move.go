@@ -154,7 +154,7 @@ func (r *resident) isElsewhere(todo []post.Mail, at int) {
 			}
 		}
 		again.activate()
-		e.inbox.kick()
+		e.inbox.Kick()
 	}
 	e.Moved(map[int]bool{p.Partition: true})
 }
@@ -239,7 +239,7 @@ func (p *location) dissolve(ward int) {
 	if e.locations.wakeMissed([]*location{p}) != nil {
 		return // the engine ends
 	}
-	e.inbox.kick()
+	e.inbox.Kick()
 	e.locations.reviewHeld([]*location{p})
 }
 

@@ -68,7 +68,7 @@ func (q *queues) start(ctx context.Context) error {
 	e.mu.Unlock()
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, 0)
 	e.life.work.Go(e.switches.follow)
-	e.life.work.Go(e.inbox.listen)
+	e.life.work.Go(e.listen)
 	return nil
 }
 

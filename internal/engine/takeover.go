@@ -220,7 +220,7 @@ func (rec *recovery) begin(t *takeover) {
 	e.dispatcher.line.News()
 	e.mu.Unlock()
 	e.dispatcher.due.Bell.Ring()
-	e.inbox.kick()
+	e.inbox.Kick()
 	e.life.work.Go(func() { e.locations.reviewHeld(t.locations) })
 }
 
