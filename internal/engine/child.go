@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/post"
@@ -93,7 +92,7 @@ func (r *resident) startConflict(todo []post.Mail, existing *store.Run) {
 	if s == nil {
 		return // the caller that waits gets the error
 	}
-	if mayFollow(&s.start, existing) {
+	if record.MayFollow(&s.start, existing) {
 		r.startAfter(todo, existing)
 		return
 	}
@@ -160,27 +159,6 @@ func (p *location) alreadyFired(m store.Message) bool {
 	case !errors.Is(err, store.ErrNotFound):
 		p.box.Forget(m.Sequence)
 		return true
-	}
-	return false
-}
-
-// mayFollow reports whether a child may use the workflow ID of an existing closed run. A fire
-// of a schedule never may: each time fires once. Starts of one parent arrive in order, so the
-// existing run was not started later than the child.
-func mayFollow(start *history.Start, existing *store.Run) bool {
-	p := start.Parent
-	if existing.Status.Open() || existing.Status == store.Continued || entity.KindOf(p.WorkflowID) != entity.Run {
-		return false
-	}
-	switch p.Reuse {
-	case history.ReuseEnded:
-		return true
-	case history.ReuseFailed:
-		return existing.Status != store.Completed
-	case history.ReuseOwn:
-		before, err := record.Start(existing)
-		was := before.Parent // of one chain with the parent
-		return err == nil && existing.Type == start.Type && was != nil && was.WorkflowID == p.WorkflowID && was.Chain == p.Chain
 	}
 	return false
 }

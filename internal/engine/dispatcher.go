@@ -4,7 +4,6 @@ import (
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
-	"github.com/perdure/perdure/internal/feed"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/store"
 )
@@ -16,7 +15,7 @@ type dispatcher struct {
 	slots    *dispatch.Slots
 	line     *dispatch.Line // started runs that wait for a slot
 	due      *dispatch.Due  // when runs want a step
-	feed     feed.Due       // reads that ahead
+	recovery *dispatch.Recovery
 	unserved dispatch.Unserved
 
 	beginLater []*resident // runs that begin when fewer turns are in progress; guarded by the engine's mu
@@ -99,7 +98,8 @@ func (d *dispatcher) addWake(at int64, p *location, run string) {
 	d.due.Add(dispatch.DueRun{At: at, Tenure: p.Tenure(), Run: run})
 }
 
-// stepDue steps runs that are due. A time is void if its run is in memory and waits for another one.
+// stepDue steps runs that are due. A time is void if its run is in memory and waits for another one,
+// and has no mail that can wait; see postponed.
 func (d *dispatcher) stepDue(due []dispatch.DueRun) {
 	e := d.engine
 	e.mu.Lock()
@@ -109,7 +109,7 @@ func (d *dispatcher) stepDue(due []dispatch.DueRun) {
 		if p == nil {
 			continue
 		}
-		if r := e.residents.all[w.Run]; r != nil && r.atRest() && r.wake != w.At {
+		if r := e.residents.all[w.Run]; r != nil && r.atRest() && r.wake != w.At && len(r.mail) == 0 {
 			continue
 		}
 		r := p.resident(w.Run)

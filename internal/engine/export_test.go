@@ -89,7 +89,7 @@ func Holds(e *Engine) string {
 	report("slots kept back", count(slots.KeptBack))
 	report("probation lane", count(slots.Probation))
 	report("calls in queues", slots.Waiting)
-	report("recovery", e.recovery.open)
+	report("recovery", e.dispatcher.recovery.Open())
 	report("waiting requests", e.Client.Waiting())
 	report("route", e.inbox.office.OpenRoutes())
 	report("late bodies", e.attempts.Late())

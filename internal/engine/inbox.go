@@ -24,8 +24,7 @@ type inbox struct {
 
 	// Guarded by the engine's mu:
 
-	claimed []claimWaits // runs whose mail can wait, oldest first
-	full    bool         // it is not read until fewer turns are in progress
+	full bool // it is not read until fewer turns are in progress
 }
 
 // open makes the reader of the inbox.
@@ -175,44 +174,17 @@ func (i *inbox) claim(m store.Message, l *post.Look) *location {
 // the call is not written in between. It is too short for a person to notice.
 const claimsWait = 200 * time.Millisecond
 
-// postponed reports whether a run may wait with a claim in its mailbox. It sets a timer so
-// that the run waits no longer than claimsWait. The engine's mu is held.
+// postponed reports whether a run may wait with a claim in its mailbox, until it is due. The engine's
+// mu is held.
 func (r *resident) postponed(in core.Claimed) bool {
 	e := r.location.engine
-	left := claimsWait - time.Duration(e.clock.Now()-in.At)
-	if r.busy || left <= 0 {
+	now := e.clock.Now()
+	due := min(in.At, now) + int64(claimsWait)
+	if r.busy || due <= now {
 		return false
 	}
-	e.inbox.claimed = append(e.inbox.claimed, claimWaits{r, time.Now().Add(min(left, claimsWait))})
-	if len(e.inbox.claimed) == 1 {
-		time.AfterFunc(left, e.inbox.rouseClaimed)
-	}
+	e.dispatcher.addWake(due, r.location, r.id)
 	return true
-}
-
-// claimWaits is a resident that waits with a claim in its mailbox.
-type claimWaits struct {
-	run   *resident
-	until time.Time
-}
-
-// rouseClaimed resumes residents whose claims have waited long enough.
-func (i *inbox) rouseClaimed() {
-	i.engine.mu.Lock()
-	defer i.engine.mu.Unlock()
-	for len(i.claimed) > 0 {
-		next := i.claimed[0]
-		if left := time.Until(next.until); left > 0 {
-			time.AfterFunc(left, i.rouseClaimed)
-			return
-		}
-		i.claimed[0] = claimWaits{}
-		i.claimed = i.claimed[1:]
-		if !next.run.dropped && len(next.run.mail) > 0 {
-			next.run.activate()
-		}
-	}
-	i.claimed = nil
 }
 
 // The message that reports the end of an attempt may be unreadable here: its key or its blob

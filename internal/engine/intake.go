@@ -13,29 +13,6 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// turnOf returns how many of the first messages go into one turn. A request for a reset has a turn
-// to itself, so that everything before it is in the history. A turn takes at most one end of an
-// attempt with a transaction, so that a failure of the transaction belongs to that attempt.
-func turnOf(mail []post.Mail) int {
-	commits := false
-	for i, m := range mail {
-		if resets(m) {
-			return max(i, 1)
-		}
-		if m.Transaction != nil && commits {
-			return i
-		}
-		commits = commits || m.Transaction != nil
-	}
-	return len(mail)
-}
-
-// resets reports whether a message asks for the reset of its run.
-func resets(m post.Mail) bool {
-	in, is := m.Input.(core.Control)
-	return is && in.Operation == core.ResetTheRun
-}
-
 // prepareReset adds to a reset request the part of the history to keep, or why there is none. The
 // history does not grow meanwhile. The database copies it; only the turn that is cut passes
 // through this process.
@@ -56,17 +33,12 @@ func (r *activeRun) prepareReset(m *post.Mail) error {
 
 // takeDeferred implements stepper.
 func (r *activeRun) takeDeferred(t *turn) {
-	if len(t.mail) == 1 && resets(t.mail[0]) {
+	if len(t.mail) == 1 && t.mail[0].Resets() {
 		return
 	}
-	if before := r.location.box.Deferred(r.id); takesAny(r.run, before) {
+	if before := r.location.box.Deferred(r.id); post.TakesAny(r.run, before) {
 		t.mail, t.given = slices.Concat(before, t.mail), len(before)
 	}
-}
-
-// takesAny reports whether a run can take any of its deferred mail now.
-func takesAny(run *core.Run, deferred []post.Mail) bool {
-	return slices.ContainsFunc(deferred, func(m post.Mail) bool { return m.Input == nil || run.Takes(m.Input) })
 }
 
 // inputs returns the inputs of a step: first core.TakenOver if the run was loaded, else nil,
@@ -89,22 +61,6 @@ func (r *activeRun) inputs(t *turn) []core.Input {
 	return inputs
 }
 
-// split divides the mail of a turn into what the turn consumes and what is deferred: for this
-// run, or for the next run of the chain if this one has ended.
-func split(out *core.Turn, todo []post.Mail) (taken, deferred []post.Mail) {
-	if len(out.Deferred) == 0 {
-		return todo, nil
-	}
-	for i, m := range todo {
-		if slices.Contains(out.Deferred, i+1) && (m.Latest != "" || !out.Ended) {
-			deferred = append(deferred, m)
-		} else {
-			taken = append(taken, m)
-		}
-	}
-	return taken, deferred
-}
-
 // putOff keeps mail that a durable turn did not take for a later one. The engine's mu is held.
 func (r *activeRun) putOff(t *turn) {
 	box, before, deferred := r.location.box, r.location.box.Deferred(r.id), t.deferred
@@ -117,7 +73,7 @@ func (r *activeRun) putOff(t *turn) {
 	}
 	if len(before) > 0 || len(deferred) > 0 {
 		box.Defer(r.id, deferred)
-		r.poked = r.poked || takesAny(r.run, deferred)
+		r.poked = r.poked || post.TakesAny(r.run, deferred)
 	}
 }
 

@@ -2,14 +2,12 @@ package engine
 
 import (
 	"errors"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/report"
 	"github.com/perdure/perdure/internal/suspects"
@@ -185,51 +183,22 @@ func (r *activeRun) writeRow(todo []post.Mail) error {
 	return err
 }
 
-// keepLineMoving reads the next runs in line and keeps the line moving.
-func (d *dispatcher) keepLineMoving() {
-	timer := time.NewTimer(d.engine.config.InboxEvery)
-	defer timer.Stop()
-	for {
-		if d.line.ToRead(time.Now()) && d.readLine() != nil {
-			return
-		}
-		timer.Reset(d.moveLine(time.Now()))
-		select {
-		case <-d.line.Bell:
-		case <-timer.C:
-		case <-d.engine.life.ctx.Done():
-			return
-		}
-	}
+// atWork returns how many turns are in progress.
+func (e *Engine) atWork() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.residents.busy
 }
 
-// readLine reads the first runs of the line, which then wait for slots.
-func (d *dispatcher) readLine() error {
+// addInLine makes the first runs of the line, which were read, wait for slots.
+func (d *dispatcher) addInLine(asked []dispatch.Tenure, read dispatch.LineRead, first []store.Wake, byKey []store.LineRun, share int) {
 	e := d.engine
-	e.mu.Lock()
-	open, read := e.locations.Open(), d.line.BeginRead(e.residents.busy)
-	e.mu.Unlock()
-	var first []store.Wake
-	var byKey []store.LineRun
-	keys := store.LineRead{Partitions: placement.Numbers(open), From: read.From, Limit: read.Limit}
-	if len(open) > 0 {
-		err := e.db.reads.Persist(e.life.ctx, "reading who is to begin", func() (err error) {
-			first, err = e.db.Due(e.life.ctx, placement.Numbers(open), math.MinInt64, store.LastInLine, read.Limit)
-			if err == nil {
-				byKey, err = e.db.Line(e.life.ctx, keys)
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	found := func(r store.LineRun, wake int64) dispatch.Found {
 		f := dispatch.Found{LineRun: r, Wake: wake}
 		p := e.locations.At(r.Partition)
-		if f.Gone = p == nil || p.Closed() || !slices.Contains(open, p) || e.residents.all[r.Run] != nil; !f.Gone {
+		if f.Gone = p == nil || p.Closed() || !slices.Contains(asked, p.Tenure()) || e.residents.all[r.Run] != nil; !f.Gone {
 			f.Tenure = p.Tenure()
 		}
 		return f
@@ -241,8 +210,7 @@ func (d *dispatcher) readLine() error {
 	for _, r := range byKey {
 		keyed = append(keyed, found(r, 0))
 	}
-	d.grantLocked(d.line.EndRead(read, runs, keyed, keys.Share()))
-	return nil
+	d.grantLocked(d.line.EndRead(read, runs, keyed, share))
 }
 
 // moveLine starts the first runs of a line that has stood still for too long, and returns when

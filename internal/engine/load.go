@@ -86,7 +86,7 @@ func (r *activeRun) endsSoon(todo []post.Mail) bool {
 	e := r.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return ends(todo) || ends(r.mail)
+	return post.Ends(todo) || post.Ends(r.mail)
 }
 
 // readPast reads the record of a run. A child that was just started has none yet. With a

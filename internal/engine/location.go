@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/post"
@@ -83,6 +84,9 @@ func (l *locations) boxes(all bool) (boxes []*post.Box) {
 
 // numbers returns the numbers of all locations.
 func (l *locations) numbers() []int { return placement.Numbers(l.Served()) }
+
+// tenures returns the tenures of the locations that this node looks after.
+func (l *locations) tenures() []dispatch.Tenure { return placement.Tenures(l.Open()) }
 
 // owned returns the partitions that this node looks after. It is never nil, which would mean all.
 func (l *locations) owned() []int { return placement.Partitions(l.Open()) }

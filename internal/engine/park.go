@@ -91,5 +91,5 @@ func (r *activeRun) endsDamaged(todo []post.Mail) bool {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.ContainsFunc(slices.Concat(todo, r.mail), resets)
+	return slices.ContainsFunc(slices.Concat(todo, r.mail), post.Mail.Resets)
 }

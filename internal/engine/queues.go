@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/internal/serve"
+	"github.com/perdure/perdure/store"
 )
 
 // queues serves the queues of this process, and takes back what the workers of queues leave that
@@ -87,31 +88,12 @@ func (q *queues) stop(ctx context.Context) <-chan struct{} {
 }
 
 // watchWorkers takes back the attempts of workers that are gone.
-func (q *queues) watchWorkers() {
-	e := q.engine
-	every := e.config.Lease / 3
-	gone := serve.Gone{Store: e.db.Store, Patience: every}
-	timer := time.NewTimer(every)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-		case <-q.news:
-		case <-e.life.ctx.Done():
-			return
-		}
-		q.takeBack(&gone)
-		timer.Reset(every)
-	}
+func (e *Engine) watchWorkers() {
+	e.feeds.workers.Run(e.life.ctx, e.queues.news, e.locations.owned, e.takeBack)
 }
 
 // takeBack tells runs which of their attempts are lost with their worker.
-func (q *queues) takeBack(gone *serve.Gone) {
-	e := q.engine
-	losses, died, err := gone.Look(e.life.ctx, e.locations.owned())
-	if err != nil {
-		return // it looks again later; other loops report the outage
-	}
+func (e *Engine) takeBack(losses []serve.Loss, died map[string][]store.Task) {
 	e.mu.Lock()
 	for _, p := range e.locations.Open() {
 		for _, lost := range losses {

@@ -202,7 +202,7 @@ func (r *resident) advance() {
 // takeMail takes the mail for one turn out of the mailbox. The engine's mu is held.
 func (r *resident) takeMail() (todo []post.Mail) {
 	post.Sort(r.mail)
-	n := turnOf(r.mail)
+	n := post.OneTurn(r.mail)
 	todo = r.mail[:n:n]
 	if r.mail = r.mail[n:]; len(r.mail) == 0 {
 		r.mail = nil

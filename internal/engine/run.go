@@ -52,7 +52,7 @@ func (r *activeRun) machine() machine {
 
 func (r *activeRun) step(t *turn) (err error) {
 	e := r.engine
-	if len(t.mail) == 1 && resets(t.mail[0]) {
+	if len(t.mail) == 1 && t.mail[0].Resets() {
 		if err := r.prepareReset(&t.mail[0]); err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (r *activeRun) step(t *turn) (err error) {
 		return err
 	}
 	r.warnNear(e.config.MaxSignalBacklog, unread, r.run.Backlog(), e.log.BacklogLong)
-	taken, deferred := split(t.out, t.mail)
+	taken, deferred := post.Split(t.out, t.mail)
 	t.deferred = deferred
 	r.warnNear(e.config.MaxHistory, r.run.Length()-len(t.out.Events), r.run.Length(), e.log.HistoryLong)
 	consumed := post.Sequences(taken)
@@ -109,7 +109,7 @@ func (r *activeRun) apply(t *turn) error {
 	if t.due {
 		r.recordDurable(&t.commit)
 	}
-	e.recovery.lost += t.lost
+	e.dispatcher.recovery.Lost(t.lost)
 	r.putOff(t)
 	r.carryOut(t.out)
 	if r.differs = t.differs; r.differs != nil {

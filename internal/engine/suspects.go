@@ -69,14 +69,6 @@ func (r *activeRun) workflowID() string {
 	return id
 }
 
-// ends reports whether one of the messages ends its run without running code.
-func ends(all []post.Mail) bool {
-	return slices.ContainsFunc(all, func(m post.Mail) bool {
-		in, is := m.Input.(core.Control)
-		return is && in.Operation == core.TerminateTheRun
-	})
-}
-
 // bringsSuspicion reports whether a run came from another node with evidence against it and is
 // not on trial here. It is then loaded again, on trial.
 func (r *activeRun) bringsSuspicion(past *core.Past, todo []post.Mail) bool {
@@ -112,7 +104,7 @@ func (r *activeRun) crashed(all []core.Crash) {
 	if len(all) == 0 || e.life.phase != running {
 		return
 	}
-	e.recovery.closeLane()
+	e.dispatcher.recovery.Begin()
 	var noted []suspects.Crash
 	for _, c := range all {
 		noted = append(noted, suspects.Crash{

@@ -3,9 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
-	"time"
 
-	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/store"
 )
@@ -22,8 +20,7 @@ func (l *locations) backOut(ctx context.Context) error {
 	e := l.engine
 	e.mu.Lock()
 	l.Drop(l.Served())
-	e.recovery.lane.Free()
-	e.recovery = recovery{engine: e}
+	e.dispatcher.recovery.Abort()
 	e.mu.Unlock()
 	return e.member.BackOut(ctx)
 }
@@ -46,7 +43,7 @@ func (l *locations) takeOver(node string, owned []store.Ownership) *takeover {
 	}
 	l.Add(t.locations)
 	l.noteMoved(t.locations)
-	e.recovery.closeLane()
+	e.dispatcher.recovery.Begin()
 	t.horizon = e.dispatcher.due.Horizon() // from here on scans read these partitions, too, beyond the horizon
 	return t
 }
@@ -134,65 +131,11 @@ func (l *locations) noteMoved(ps []*location) {
 	l.engine.Moved(places)
 }
 
-// recovery resumes runs that had work in flight.
-//
-// The probation lane stays closed until each of them has taken a step. Only then is it known
-// which calls belong there and which of them was charged least often and goes first. Otherwise
-// a process that is killed repeatedly, for whatever reason, would charge the run that it
-// happens to load first.
-//
-// A starting node also holds its regular slots back for a moment, so that waiting calls get
-// them by priority and not in the order in which their runs are loaded.
+// recovery resumes runs that had work in flight; see dispatch.Recovery for what waits for that. It
+// is guarded by the engine's mu.
 type recovery struct {
 	engine *Engine
-
-	// Guarded by the engine's mu:
-
-	open     int            // parts that are not finished
-	runs     int            // that had work in flight
-	lost     int            // lost attempts of the runs that have taken a step
-	hot      []hotRun       // runs that had work in flight and are not loaded yet
-	lane     *dispatch.Slot // keeps the probation lane closed
-	patience *time.Timer    // ends the holding back of slots; nil if none are held back
-}
-
-// maxKeptBack limits how long slots are held back: a run that is slow to load must not hold up
-// the others.
-const maxKeptBack = time.Second
-
-// keepSlotsBack holds regular slots back until it is known which calls wait for one. The
-// engine's mu is held.
-func (rec *recovery) keepSlotsBack() {
-	e := rec.engine
-	if rec.open == 0 {
-		return
-	}
-	e.dispatcher.slots.KeepBack()
-	rec.patience = time.AfterFunc(maxKeptBack, func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		rec.letSlotsGo()
-	})
-}
-
-// letSlotsGo grants the slots that were held back. The engine's mu is held.
-func (rec *recovery) letSlotsGo() {
-	if rec.patience == nil {
-		return
-	}
-	rec.patience.Stop()
-	rec.patience = nil
-	d := rec.engine.dispatcher
-	d.grantLocked(d.slots.LetGo())
-}
-
-// closeLane records that one more part of recovery begins; the first closes the probation
-// lane. The engine's mu is held.
-func (rec *recovery) closeLane() {
-	if rec.open == 0 {
-		rec.lane = rec.engine.dispatcher.slots.Take(dispatch.Probation)
-	}
-	rec.open++
+	hot    []hotRun // runs that had work in flight and are not loaded yet
 }
 
 // begin resumes what the previous owners left: runs with work in flight, runs that are due,
@@ -210,8 +153,7 @@ func (rec *recovery) begin(t *takeover) {
 		case w.Time > store.Hot:
 			e.dispatcher.addWake(w.Time, p, w.Run)
 		default:
-			rec.open++
-			rec.runs++
+			e.dispatcher.recovery.BeginRun()
 			rec.hot = append(rec.hot, hotRun{p, w.Run})
 		}
 	}
@@ -252,18 +194,12 @@ func (rec *recovery) next() {
 	}
 }
 
-// done records that a part of recovery is done. The last one opens the probation lane.
-// The engine's mu is held.
+// done records that a part of recovery is done. The engine's mu is held.
 func (rec *recovery) done() {
 	e := rec.engine
-	if rec.open--; rec.open > 0 {
-		return
+	grants, runs, lost := e.dispatcher.recovery.Done()
+	e.dispatcher.grantLocked(grants)
+	if runs > 0 {
+		e.log.Recovered(runs, lost)
 	}
-	e.dispatcher.grantLocked(rec.lane.Free())
-	rec.lane = nil
-	rec.letSlotsGo()
-	if rec.runs > 0 {
-		e.log.Recovered(rec.runs, rec.lost)
-	}
-	rec.runs, rec.lost = 0, 0
 }

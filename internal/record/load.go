@@ -122,3 +122,24 @@ func Attributes(row []store.Attribute) map[string]string {
 	}
 	return all
 }
+
+// MayFollow reports whether a child may use the workflow ID of an existing closed run. A fire
+// of a schedule never may: each time fires once. Starts of one parent arrive in order, so the
+// existing run was not started later than the child.
+func MayFollow(start *history.Start, existing *store.Run) bool {
+	p := start.Parent
+	if existing.Status.Open() || existing.Status == store.Continued || entity.KindOf(p.WorkflowID) != entity.Run {
+		return false
+	}
+	switch p.Reuse {
+	case history.ReuseEnded:
+		return true
+	case history.ReuseFailed:
+		return existing.Status != store.Completed
+	case history.ReuseOwn:
+		before, err := Start(existing)
+		was := before.Parent // of one chain with the parent
+		return err == nil && existing.Type == start.Type && was != nil && was.WorkflowID == p.WorkflowID && was.Chain == p.Chain
+	}
+	return false
+}

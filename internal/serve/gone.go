@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/store"
 )
@@ -22,6 +23,18 @@ type Gone struct {
 type Loss struct {
 	Task  store.Task
 	Input core.WorkerGone
+}
+
+// Run looks until ctx ends, and on news of nodes and workers. Lost is told what was found.
+func (g *Gone) Run(ctx context.Context, news clock.Bell, partitions func() []int, lost func(losses []Loss, died map[string][]store.Task)) {
+	watch := clock.Watch{Bell: news, Every: g.Patience}
+	watch.Run(ctx, func() error {
+		losses, died, err := g.Look(ctx, partitions())
+		if err == nil { // else it looks again later; other loops report the outage
+			lost(losses, died)
+		}
+		return err
+	})
 }
 
 // Look returns the attempts of workers that are gone, of the runs of some partitions, and by worker
