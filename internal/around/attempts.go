@@ -13,6 +13,9 @@ type Attempts struct {
 	list
 	// Asked says that OfRun made the value.
 	Asked bool
+	// Headers are those of the run as interceptors see them, with the trace parent. All attempts
+	// share the map. It is nil if there are none of them.
+	Headers map[string]string
 	// Values are the values that bodies find in their context; nil for none.
 	Values context.Context
 }
@@ -37,6 +40,9 @@ func (c *Chain) OfRun(start *history.Start) Attempts {
 		if fewer {
 			a.all = append(a.all, m)
 		}
+	}
+	if a.Any() {
+		a.Headers = history.WithTrace(start.Headers, start.Trace)
 	}
 	return a
 }

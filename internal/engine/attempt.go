@@ -35,7 +35,7 @@ func (r *activeRun) begin(d *core.Dispatch, slot *dispatch.Slot) {
 	if e.registry.Surrounds(a) {
 		body = e.registry.Surrounded(body, a, intercept.Op{
 			Kind: intercept.Attempt, Name: d.Name, WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type,
-			Call: d.Call, Attempt: d.Attempt, Headers: r.headers(),
+			Call: d.Call, Attempt: d.Attempt, Headers: a.Headers,
 		})
 	}
 	p.active++
@@ -54,16 +54,6 @@ func (r *activeRun) aroundAttempts() *around.Attempts {
 		r.around = r.engine.registry.Around.OfRun(r.run.Began())
 	}
 	return &r.around
-}
-
-// headers returns the headers of the run as interceptors of its attempts see them, with the
-// trace parent. All attempts share the map. The engine's mu is held.
-func (r *activeRun) headers() map[string]string {
-	if r.withTrace == nil {
-		start := r.run.Began()
-		r.withTrace = history.WithTrace(start.Headers, start.Trace)
-	}
-	return r.withTrace
 }
 
 // body returns what the attempt runs, nil if the code is gone.

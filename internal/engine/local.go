@@ -76,8 +76,8 @@ func (e *Engine) heldStart(ctx context.Context, r *activeRun, started <-chan err
 	if forEnd {
 		patience = heldForEnd
 	}
-	timer := e.pools.borrowTimer(patience)
-	defer e.pools.returnTimer(timer)
+	timer := e.pools.timers.Borrow(patience)
+	defer e.pools.timers.Return(timer)
 	select {
 	case err := <-started:
 		return err, true

@@ -45,18 +45,11 @@ func (l *locations) owns(number int) *location {
 // other places.
 func (p *location) learnLineage() error {
 	e := p.engine
-	known, comings := p.Lineage.Known()
-	if known {
-		return nil
-	}
-	owners, err := outage.Read(e.life.ctx, e.db.reads, "reading the owners of a partition", func(ctx context.Context) ([]store.Ownership, error) {
-		return e.db.Owners(ctx, p.Partition)
+	return p.Lineage.Learn(func() ([]store.Ownership, error) {
+		return outage.Read(e.life.ctx, e.db.reads, "reading the owners of a partition", func(ctx context.Context) ([]store.Ownership, error) {
+			return e.db.Owners(ctx, p.Partition)
+		})
 	})
-	if err != nil {
-		return err
-	}
-	p.Lineage.Learn(placement.NewOwners(owners), comings)
-	return nil
 }
 
 // servesOf reports whether this node serves a partition or a ward of it.

@@ -42,7 +42,10 @@ func (r *activeRun) sendAway(past *core.Past, h *hold.Hold, todo []post.Mail) er
 	if def := e.registry.Workflow(past.Start.Type); def != nil && r.pin == "" && !slices.Contains(detail.Tried, e.registry.Fingerprint(def, "")) {
 		detail.Tried = append(detail.Tried, e.registry.Fingerprint(def, ""))
 	}
-	r.noteSuspicion(past.State.Status, &detail, h)
+	if evidence, is := r.location.suspicion.Suspect(r.id); is {
+		detail.Suspect = &evidence // it moves with the run
+	}
+	h.Add(past.State.Status, &detail)
 	move := store.Move{Partition: p.Partition, Ward: p.Ward, Epoch: p.Epoch, Run: r.id, Detail: core.EncodeDetail(detail)}
 	to := func() string { return e.nodes.Fitting(past.Start.Type, p.advancedBy(past), r.pin, detail.Tried) }
 	if p.Ward == 0 && to() == "" {
@@ -186,33 +189,11 @@ func (l *locations) watchWards() {
 
 // lookAtWards brings the runs of wards home whose nodes are gone, and wakes those that have arrived.
 func (l *locations) lookAtWards() {
-	e := l.engine
-	ms, review := e.nodes.Seen()
-	live := map[string]bool{}
-	for _, m := range ms.Nodes {
-		live[m.ID] = true
-	}
-	e.mu.Lock()
-	var dead, shared []*location
-	var wards []int
-	for _, o := range ms.Owners {
-		if placement.Ward(o.Partition) == 0 {
-			continue
-		}
-		if p := l.At(placement.Home(o.Partition)); p != nil {
-			shared = append(shared, p)
-			if !live[o.Node] {
-				dead, wards = append(dead, p), append(wards, placement.Ward(o.Partition))
-			}
-		}
-		if p := l.At(o.Partition); p != nil {
-			shared = append(shared, p)
-		}
-	}
+	ms, review := l.engine.nodes.Seen()
 	all := l.Open()
-	e.mu.Unlock()
-	for i, p := range dead {
-		p.dissolve(wards[i])
+	shared, orphans := l.Wards(ms)
+	for _, o := range orphans {
+		o.Of.dissolve(o.Ward)
 	}
 	_ = l.wakeArrived(shared, store.Arrived) // if it fails, the next renewal leads to another try
 	if review {

@@ -2,12 +2,13 @@ package engine
 
 import (
 	"sync"
-	"time"
+
+	"github.com/perdure/perdure/internal/clock"
 )
 
 // pools are things that are used again.
 type pools struct {
-	timers  sync.Pool // of stopped *time.Timer
+	timers  clock.Timers
 	watched sync.Pool // of *watched
 	turns   sync.Pool // of *turn, empty
 	outs    sync.Pool // of *core.Turn, empty
@@ -28,20 +29,4 @@ func (p *pools) clearTurn(t *turn) {
 	}
 	clear(t.inputs)
 	*t = turn{inputs: t.inputs[:0]}
-}
-
-// borrowTimer returns a running timer. Timers are pooled because each start of a run needs
-// one.
-func (p *pools) borrowTimer(d time.Duration) *time.Timer {
-	t, ok := p.timers.Get().(*time.Timer)
-	if !ok {
-		return time.NewTimer(d)
-	}
-	t.Reset(d)
-	return t
-}
-
-func (p *pools) returnTimer(t *time.Timer) {
-	t.Stop()
-	p.timers.Put(t)
 }

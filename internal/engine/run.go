@@ -39,8 +39,7 @@ type activeRun struct {
 	start    *history.Start // the start event, from when the run is being loaded
 	origin   *history.Start // the start event of a run that waits in memory for a slot
 
-	withTrace map[string]string // see headers
-	around    around.Attempts   // see aroundAttempts
+	around around.Attempts // see aroundAttempts
 }
 
 func (r *activeRun) machine() machine {

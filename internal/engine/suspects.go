@@ -3,11 +3,9 @@ package engine
 import (
 	"bytes"
 	"errors"
-	"slices"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
-	"github.com/perdure/perdure/internal/hold"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/suspects"
 	"github.com/perdure/perdure/internal/suspicion"
@@ -81,20 +79,6 @@ func (r *activeRun) bringsSuspicion(past *core.Past, todo []post.Mail) bool {
 	}
 	r.putBack(todo)
 	return true
-}
-
-// noteSuspicion puts the evidence against a run into the detail that moves with it to
-// another node. A run that was parked because its code crashed processes keeps that reason,
-// and that code stays among the tried.
-func (r *activeRun) noteSuspicion(status core.Status, detail *core.Detail, h *hold.Hold) {
-	if evidence, is := r.location.suspicion.Suspect(r.id); is {
-		detail.Suspect = &evidence
-	}
-	if status == core.StatusParked && detail.Mismatch == nil && slices.Contains(detail.Tried, detail.Fingerprint) && detail.Fingerprint != "" {
-		h.Status, h.Detail = status, *detail // a better reason than that the code of this node does not fit
-		return
-	}
-	h.Detail.Tried, h.Detail.Suspect = detail.Tried, detail.Suspect
 }
 
 // crashed notes that calls of activities were alone when their nodes died. The probation lane

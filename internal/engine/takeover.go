@@ -59,26 +59,11 @@ func (l *locations) readWakes(ctx context.Context, t *takeover) (err error) {
 // reviewHeld loads runs that are parked or wait for code if their code may fit now.
 func (l *locations) reviewHeld(ps []*location) {
 	e := l.engine
-	filter := store.Filter{Partitions: placement.Partitions(ps), Status: []store.Status{store.Parked, store.WaitingForCode}, Limit: 500}
-	for {
-		var held []store.Run
-		err := e.db.reads.Persist(e.life.ctx, "reviewing parked runs", func() (err error) {
-			held, err = e.db.List(e.life.ctx, filter)
-			return err
-		})
-		if err != nil {
-			return
+	e.feeds.due.Held(placement.Partitions(ps), func(r *store.Run) {
+		if e.holds.WorthTrying(r) {
+			l.tryAgain(store.Place(r.Partition, r.Ward), r.ID)
 		}
-		for _, r := range held {
-			if e.holds.WorthTrying(&r) {
-				l.tryAgain(store.Place(r.Partition, r.Ward), r.ID)
-			}
-			filter.Before = r.ID
-		}
-		if len(held) < filter.Limit {
-			return
-		}
-	}
+	})
 }
 
 // lose drops partitions that another node took over and cancels their attempts, whose results

@@ -3,6 +3,7 @@ package hold
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/coro"
@@ -83,6 +84,16 @@ func (r *Reasons) WorthTrying(row *store.Run) bool {
 	}
 	return err != nil || row.Status != store.Parked || d.Shared && !r.heldAsWhole(row.Type) ||
 		!r.tried(&d, def, d.Pin) || d.Pin == "" && elsewhere("")
+}
+
+// Add adds to a hold what is on record of its run: a run that was parked because its code crashed
+// processes keeps that reason, and that code stays among the tried.
+func (h *Hold) Add(status core.Status, recorded *core.Detail) {
+	if status == core.StatusParked && recorded.Mismatch == nil && slices.Contains(recorded.Tried, recorded.Fingerprint) && recorded.Fingerprint != "" {
+		h.Status, h.Detail = status, *recorded // a better reason than that the code of this node does not fit
+		return
+	}
+	h.Detail.Tried, h.Detail.Suspect = recorded.Tried, recorded.Suspect
 }
 
 // Failed returns the hold of a run whose code failed in a way that does not fail the run.

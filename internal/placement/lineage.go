@@ -73,11 +73,21 @@ func (l *Lineage) Known() (is bool, comings int) {
 	return l.owners != nil && l.learned == l.comings && l.coming == 0, l.comings
 }
 
-// Learn keeps owners that were read when runs had arrived so often.
-func (l *Lineage) Learn(o *Owners, comings int) {
+// Learn reads the owners, unless they are known.
+func (l *Lineage) Learn(read func() ([]store.Ownership, error)) error {
+	known, comings := l.Known()
+	if known {
+		return nil
+	}
+	all, err := read()
+	if err != nil {
+		return err
+	}
+	owners := NewOwners(all)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.owners, l.learned = o, comings
+	l.owners, l.learned = owners, comings
+	return nil
 }
 
 // Learned returns how often runs had arrived when the owners were read.
