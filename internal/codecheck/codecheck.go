@@ -37,6 +37,8 @@ type Checker struct {
 	Holds *hold.Reasons
 	// Core has the limits and defaults with which machines of runs are made.
 	Core core.Config
+	// Guard runs code that Query asks.
+	Guard *replay.Guard
 	// TurnTimeout is how long code may run without yielding.
 	TurnTimeout time.Duration
 }
@@ -80,6 +82,26 @@ func (k *Checker) Repeats(ctx context.Context, partition int, run string) error 
 		return &differs{m}
 	}
 	return nil
+}
+
+// Query replays a run that has ended and asks its code, which is registered.
+func (k *Checker) Query(ctx context.Context, row *store.Run, name string, input history.Payload) (history.Payload, error) {
+	rec, err := k.Store.Load(ctx, row.Partition, row.ID)
+	if err != nil {
+		return history.Payload{}, err
+	}
+	past, err := record.Decode(rec)
+	if err != nil {
+		return history.Payload{}, err
+	}
+	code := k.Holds.Registry
+	_, instance, err := k.Guard.Load(core.Config{Policy: k.Core.Policy, Draw: k.Core.Draw}, past, code.Workflow(row.Type), code.Begin)
+	if err != nil {
+		return history.Payload{}, err
+	}
+	value, err := k.Guard.Query(instance, name, input)
+	replay.Close(instance, err)
+	return value, err
 }
 
 // differs is a Mismatch of code with what it did itself a moment ago.

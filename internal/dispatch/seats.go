@@ -404,11 +404,16 @@ func (s *Slots) Renewed() (grants []Grant, ask []*Seats) {
 // Run returns the run and the tenure of seats.
 func (t *Seats) Run() (string, Tenure) { return t.run, t.tenure }
 
-// SwitchOff says of which activities and inline steps no attempt may start.
-func (s *Slots) SwitchOff(names map[string]bool) {
+// SwitchOff says of which activities and inline steps no attempt may start. It reports whether one
+// may start again of which none might before.
+func (s *Slots) SwitchOff(names map[string]bool) (released bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for name := range s.off {
+		released = released || !names[name]
+	}
 	s.off = names
+	return released
 }
 
 // Off reports whether no attempt of an activity may start.

@@ -1,12 +1,14 @@
 package dispatch
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/see"
 )
 
 // Unserved are the runs with queued calls that cannot start on this node, because it lacks
@@ -77,4 +79,16 @@ func (u *Unserved) All() []core.Lack {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return slices.SortedFunc(maps.Keys(u.runs), core.Lack.Compare)
+}
+
+// Faults returns what runs wait for as errors, sorted.
+func (u *Unserved) Faults() (faults []error) {
+	for _, l := range u.All() {
+		fault := fmt.Errorf("activity %q is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again %s", l.Activity, see.Queues)
+		if l.Why != core.NotRegistered {
+			fault = fmt.Errorf("calls of activity %q wait for another process: %s %s", l.Activity, l.Why, see.Queues)
+		}
+		faults = append(faults, fault)
+	}
+	return faults
 }

@@ -32,12 +32,12 @@ func (r *activeRun) begin(d *core.Dispatch, slot *dispatch.Slot) {
 	}
 	a := r.aroundAttempts()
 	start := r.run.Began()
-	if e.registry.Surrounds(a) {
-		body = e.registry.Surrounded(body, a, intercept.Op{
+	body = e.registry.Surrounded(body, a, func() intercept.Op {
+		return intercept.Op{
 			Kind: intercept.Attempt, Name: d.Name, WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type,
 			Call: d.Call, Attempt: d.Attempt, Headers: a.Headers,
-		})
-	}
+		}
+	})
 	p.active++
 	info := activity.Info{WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type, Headers: start.Headers}
 	info.CallID, info.AttemptID = r.run.AttemptIDs(d.Call, d.Name, d.Attempt)

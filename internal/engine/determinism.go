@@ -21,7 +21,7 @@ func (e *Engine) CheckCode(ctx context.Context, filter view.CodeFilter) (*view.C
 // checker returns what replays runs beside those in memory.
 func (e *Engine) checker() *codecheck.Checker {
 	return &codecheck.Checker{
-		Store: e.db.Store, Group: e.db.group, Holds: &e.holds, TurnTimeout: e.config.TurnTimeout,
+		Store: e.db.Store, Group: e.db.group, Holds: &e.holds, Guard: &e.code.guard, TurnTimeout: e.config.TurnTimeout,
 		Core: core.Config{
 			MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, MaxBacklog: e.config.MaxSignalBacklog,
 			Policy: &e.config.Policy, Draw: e.config.Draw,

@@ -4,6 +4,7 @@ import (
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
+	"github.com/perdure/perdure/internal/feed"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/store"
 )
@@ -14,7 +15,9 @@ type dispatcher struct {
 	engine   *Engine
 	slots    *dispatch.Slots
 	line     *dispatch.Line // started runs that wait for a slot
-	due      *dispatch.Due  // when runs want a step
+	lineFeed feed.Line
+	due      *dispatch.Due // when runs want a step
+	dueFeed  feed.Due
 	recovery *dispatch.Recovery
 	unserved dispatch.Unserved
 

@@ -20,22 +20,22 @@
 // # Rooms
 //
 // What is decided without a run in hand stands in rooms below this one, each with its own state
-// and lock: who may start, and when (dispatch); where a message waits (post); at which node a run
-// goes on (placement); what may kill a process (suspicion); bodies (attempt); leases (member);
-// durable turns (commit); workflow code under a time limit (replay.Guard); deletion (sweep); what is
-// registered (registry); why a run has no code (hold). They do not call back: the engine leads values
-// from one to the other.
+// and lock: what the engine was told (settings); who may start, and when (dispatch); where a message
+// waits (post); what is read ahead from the database (feed); which locations this node serves, and at
+// which node a run goes on (placement); what may kill a process (suspicion); bodies (attempt); leases
+// (member); durable turns (commit); workflow code under a time limit (replay.Guard); deletion (sweep);
+// what is registered (registry); why a run has no code (hold). They do not call back, except for what
+// feed has read: the engine leads values from one to the other.
 //
 // What has a run in hand is a method of the run (activeRun), of the resident, or of its location.
-// The rest is a part of the Engine: the inbox reads messages and routes them; the dispatcher lets
-// runs and attempts start; locations are taken and lost, and recovery resumes what was in flight
-// in them; queues serve other engines' calls; switches follow the group's. Their common lock, mu,
-// guards locations, residents and their mailboxes. It comes before the locks of all rooms.
+// The rest is a part of the Engine: the inbox routes messages; the dispatcher lets runs and attempts
+// start; locations are taken and lost, and recovery resumes what was in flight in them; queues serve
+// other engines' calls; switches follow the group's. Their common lock, mu, guards residents and their
+// mailboxes, and the taking and losing of locations. It comes before the locks of all rooms.
 //
 // # Where things are
 //
 //	engine.go       Engine and its life: Open, Start, Stop
-//	config.go       Config, its defaults and their validation
 //	resident.go     residents: mailbox, the goroutine that works on one, eviction
 //	stepper.go      the interface common to runs, gates and schedules
 //	pools.go        what is used again
@@ -48,24 +48,23 @@
 //	determinism.go  replay of runs beside those in memory, for CheckCode and the check of determinism
 //	suspects.go     the code of runs on trial, and what moves to another node with a suspect
 //	attempt.go      what attempts and questions run, their results, heartbeats and transactions
-//	queue.go        attempts in queues: offering and withdrawing them
+//	queue.go        what a turn says about attempts in queues
 //	queues.go       serving queues, and losing a worker
 //	dispatcher.go   what lets runs and attempts start: want, grant, due times
 //	slots.go        admission of calls, and what cannot start here
-//	inbox.go        news of the inbox, reading it, routing its messages, claiming them, and those that cannot be read
+//	inbox.go        routing the messages of the inbox, claiming them, and those that cannot be read
 //	location.go     the locations that this node owns: partitions, and parts of them
 //	takeover.go     taking locations over, resuming what was in flight, losing them
 //	move.go         runs that move to a node whose code fits
 //	holder.go       the engine as member.Holder
 //	line.go         runs that begin, at once or in line
 //	chain.go        from a run of a chain to the next
-//	child.go        start of children, and whose workflow ID they may use
+//	child.go        start of children
 //	intake.go       the mail that one turn takes, and what must be heard before it
 //	local.go        shortcuts for requests of this process
 //	answer.go       queries
 //	switches.go     reading the switches of the group
-//	observe.go      observers, the OnPaused hook, and gauges
-//	health.go       Health, Live and Ready
+//	health.go       Health, Live and Ready, and gauges
 //
 // # Decisions
 //

@@ -25,7 +25,6 @@ import (
 	"github.com/perdure/perdure/internal/report"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/seal"
-	"github.com/perdure/perdure/internal/serve"
 	"github.com/perdure/perdure/internal/settings"
 	"github.com/perdure/perdure/internal/steptx"
 	"github.com/perdure/perdure/internal/suspicion"
@@ -58,7 +57,6 @@ type Engine struct {
 	holds      hold.Reasons // why runs have no code
 	inbox      *inbox
 	dispatcher *dispatcher
-	feeds      feeds
 	attempts   *attempt.Runner
 	queues     queues
 	sweeper    *sweep.Sweeper
@@ -106,13 +104,6 @@ type residents struct {
 	busy    int                  // those with a turn in progress
 	queued  int                  // those at rest whose calls wait for slots
 	quiet   *sync.Cond           // busy or the number of attempts went down
-}
-
-// feeds read beside the inbox what makes runs go on.
-type feeds struct {
-	due     feed.Due
-	line    feed.Line
-	workers serve.Gone
 }
 
 // phase is a phase in the life of an engine.
@@ -232,16 +223,11 @@ func (e *Engine) assemble(secret []byte) {
 	}
 	slots := dispatch.NewSlots(config.Concurrency, holds)
 	e.dispatcher = &dispatcher{engine: e, slots: slots, line: dispatch.NewLine(slots, config.InboxEvery), due: dispatch.NewDue(store.Hot), recovery: dispatch.NewRecovery(slots)}
-	e.feeds = feeds{
-		due: feed.Due{
-			Source: from, Times: e.dispatcher.due, Ahead: config.ScanAhead,
-			Locations: e.locations.numbers, Found: e.dispatcher.addFound, Step: e.dispatcher.stepDue,
-		},
-		line: feed.Line{
-			Source: from, Line: e.dispatcher.line, Every: config.InboxEvery,
-			Locations: e.locations.tenures, AtWork: e.atWork, Found: e.dispatcher.addInLine, Move: e.dispatcher.moveLine,
-		},
-		workers: serve.Gone{Store: db, Patience: config.Lease / 3},
+	e.dispatcher.dueFeed = feed.Due{
+		Source: from, Times: e.dispatcher.due, Ahead: config.ScanAhead, Locations: e.locations.Numbers, Found: e.dispatcher.addFound, Step: e.dispatcher.stepDue,
+	}
+	e.dispatcher.lineFeed = feed.Line{
+		Source: from, Line: e.dispatcher.line, Every: config.InboxEvery, Locations: e.locations.Tenures, AtWork: e.atWork, Found: e.dispatcher.addInLine, Move: e.dispatcher.moveLine,
 	}
 	attempts := attempt.Config{
 		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code.pool, Left: e.member.Left, MaxLate: config.MaxAbandoned, Logger: config.Logger, Granted: e.dispatcher.grant,
@@ -255,12 +241,12 @@ func (e *Engine) assemble(secret []byte) {
 		Commit: e.db.committer.Commit, Go: e.life.work.Go, Granted: e.dispatcher.grant, Reread: e.switches.read,
 	})
 	e.holds = hold.Reasons{
-		Node: config.Node, Build: config.Build, Process: ident.NewToken(), Now: e.clock.Now,
+		Node: config.Node, Build: config.Build, Process: ident.NewToken(), Clock: e.clock,
 		Registry: e.registry, Nodes: e.nodes, Suspicion: e.suspicion,
 	}
 	e.sweeper = sweep.New(sweep.Config{
 		Context: e.life.ctx, Store: db, Name: config.Group, Group: group, Clock: e.clock, Log: e.log.Log, Retention: config.Retention,
-		Every: config.SweepEvery, MaxKept: config.MaxKept, Owned: e.locations.owned, Awaits: e.Awaits,
+		Every: config.SweepEvery, MaxKept: config.MaxKept, Owned: e.locations.Partitions, Awaits: e.Awaits,
 	})
 	e.queues.open(attempts)
 }
@@ -326,7 +312,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.locations))
 	e.registry.Warn(e.log.Log, &e.config.Policy)
 	e.recovery.begin(taken)
-	for _, loop := range []func(){e.db.committer.Run, e.feeds.due.Run, e.inbox.Run, e.feeds.line.Run, e.switches.follow, e.listen, e.locations.watchWards, e.member.Run, e.watchWorkers} {
+	for _, loop := range []func(){e.db.committer.Run, e.dispatcher.dueFeed.Run, e.inbox.Run, e.dispatcher.lineFeed.Run, e.switches.follow, e.listen, e.locations.watchWards, e.member.Run, e.queues.watchWorkers} {
 		e.life.work.Go(loop)
 	}
 	e.life.work.Go(e.sweeper.Run)
@@ -343,7 +329,7 @@ func (e *Engine) currentPhase() phase {
 }
 
 // listen hears the notifications of the database until the engine ends.
-func (e *Engine) listen() { e.feeds.due.Listen(e.log.Log, e.hear) }
+func (e *Engine) listen() { e.dispatcher.dueFeed.Listen(e.log.Log, e.hear) }
 
 // hear handles notifications of the database.
 func (e *Engine) hear(news store.News) {

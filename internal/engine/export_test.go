@@ -211,7 +211,7 @@ func BeginWhileWritten(e *Engine, start *history.Start) error {
 func Begun(e *Engine) int { return e.dispatcher.slots.Usage().Waiting - e.dispatcher.slots.InLine() }
 
 // Owned are the partitions whose closed runs an engine counts and removes.
-func Owned(e *Engine) []int { return e.locations.owned() }
+func Owned(e *Engine) []int { return e.locations.Partitions() }
 
 // Wake wakes a run at the partition of its workflow ID, as a time does that it waited for
 // there once.

@@ -64,7 +64,7 @@ func (e *Engine) away() error {
 func (e *Engine) impaired() error {
 	var errs []error
 	if e.life.phase != stopped {
-		errs = append(errs, e.dispatcher.unservedCalls()...)
+		errs = append(errs, e.dispatcher.unserved.Faults()...)
 	}
 	if n := e.code.guard.Stuck(); n > 0 {
 		errs = append(errs, fmt.Errorf("%d turns of workflow code never ended; restart the process to free their goroutines", n))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/attempt"
@@ -208,20 +207,12 @@ func (p *location) routeUnread(m store.Message, cause error) {
 // leaveUnread takes unreadable ends out of the mail of a turn, unless they come too late
 // anyway. It returns the first, for which the run is parked, and nil if the run has no code
 // now: then it is held already or about to end.
-func (r *activeRun) leaveUnread(t *turn) (first error) {
-	if !slices.ContainsFunc(t.mail, func(m post.Mail) bool { return m.Unread != nil }) {
-		return nil // the usual case
+func (r *activeRun) leaveUnread(t *turn) error {
+	rest, unread := post.WithoutUnread(t.mail, r.run.AwaitsEnd)
+	if t.mail = rest; unread == nil || r.instance == nil {
+		return nil
 	}
-	t.mail = slices.DeleteFunc(slices.Clone(t.mail), func(m post.Mail) bool {
-		if m.Unread == nil || m.Unread.Call != 0 && !r.run.AwaitsEnd(m.Unread.AttemptRef) {
-			return false
-		}
-		if first == nil && r.instance != nil {
-			first = m.Unread
-		}
-		return true
-	})
-	return first
+	return unread
 }
 
 // hearSince delivers the messages of a partition for the runs of a workflow ID, or all if it

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/record"
-	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 )
@@ -148,10 +145,9 @@ func (e *Engine) queryHere(ctx context.Context, p *location, row *store.Run, nam
 	}
 }
 
-// queryEnded replays a run that has ended and runs the query on its code.
+// queryEnded runs a query on the code of a run that has ended.
 func (e *Engine) queryEnded(ctx context.Context, row *store.Run, name string, input history.Payload) (history.Payload, error) {
-	def := e.registry.Workflow(row.Type)
-	if def == nil {
+	if e.registry.Workflow(row.Type) == nil {
 		return history.Payload{}, fmt.Errorf("%w: workflow %q is not registered with the engine %s", ErrNoCode, row.Type, e.config.Node)
 	}
 	select {
@@ -160,19 +156,6 @@ func (e *Engine) queryEnded(ctx context.Context, row *store.Run, name string, in
 	case <-ctx.Done():
 		return history.Payload{}, ctx.Err()
 	}
-	rec, err := e.db.Load(ctx, row.Partition, row.ID)
-	if err != nil {
-		return history.Payload{}, err
-	}
-	past, err := record.Decode(rec)
-	if err != nil {
-		return history.Payload{}, err
-	}
-	_, instance, err := e.code.guard.Load(core.Config{Policy: &e.config.Policy, Draw: e.config.Draw}, past, def, e.registry.Begin)
-	if err != nil {
-		return history.Payload{}, err
-	}
-	value, err := e.code.guard.Query(instance, name, input)
-	replay.Close(instance, err)
+	value, err := e.checker().Query(ctx, row, name, input)
 	return value, told(err)
 }

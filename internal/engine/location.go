@@ -1,14 +1,9 @@
 package engine
 
 import (
-	"context"
-
-	"github.com/perdure/perdure/internal/dispatch"
-	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/post"
 	"github.com/perdure/perdure/internal/suspicion"
-	"github.com/perdure/perdure/store"
 )
 
 // location is a location with its mail and its runs. Its fields below suspicion are guarded by the
@@ -45,11 +40,7 @@ func (l *locations) owns(number int) *location {
 // other places.
 func (p *location) learnLineage() error {
 	e := p.engine
-	return p.Lineage.Learn(func() ([]store.Ownership, error) {
-		return outage.Read(e.life.ctx, e.db.reads, "reading the owners of a partition", func(ctx context.Context) ([]store.Ownership, error) {
-			return e.db.Owners(ctx, p.Partition)
-		})
-	})
+	return p.Lineage.Learn(e.life.ctx, e.db, e.db.reads, p.Partition)
 }
 
 // servesOf reports whether this node serves a partition or a ward of it.
@@ -74,12 +65,3 @@ func (l *locations) boxes(all bool) (boxes []*post.Box) {
 	}
 	return boxes
 }
-
-// numbers returns the numbers of all locations.
-func (l *locations) numbers() []int { return placement.Numbers(l.Served()) }
-
-// tenures returns the tenures of the locations that this node looks after.
-func (l *locations) tenures() []dispatch.Tenure { return placement.Tenures(l.Open()) }
-
-// owned returns the partitions that this node looks after. It is never nil, which would mean all.
-func (l *locations) owned() []int { return placement.Partitions(l.Open()) }

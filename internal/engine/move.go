@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/hold"
 	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/internal/post"
@@ -47,7 +46,9 @@ func (r *activeRun) sendAway(past *core.Past, h *hold.Hold, todo []post.Mail) er
 	}
 	h.Add(past.State.Status, &detail)
 	move := store.Move{Partition: p.Partition, Ward: p.Ward, Epoch: p.Epoch, Run: r.id, Detail: core.EncodeDetail(detail)}
-	to := func() string { return e.nodes.Fitting(past.Start.Type, p.advancedBy(past), r.pin, detail.Tried) }
+	to := func() string {
+		return e.nodes.Fitting(past.Start.Type, p.Lineage.AdvancedBy(past), r.pin, detail.Tried)
+	}
 	if p.Ward == 0 && to() == "" {
 		return nil
 	}
@@ -160,19 +161,6 @@ func (r *resident) isElsewhere(todo []post.Mail, at int) {
 		e.inbox.Kick()
 	}
 	e.Moved(map[int]bool{p.Partition: true})
-}
-
-// advancedBy returns the ID of the node that last recorded a command of the run's code, "" if
-// there is none or it is not known.
-func (p *location) advancedBy(past *core.Past) string {
-	for _, t := range slices.Backward(past.Turns) {
-		for _, ev := range t.Events {
-			if ev.Kind.Command() || ev.Kind == history.CodeAdvanced {
-				return p.Lineage.Owners().Node(t.Epoch)
-			}
-		}
-	}
-	return ""
 }
 
 // watchWards looks after the wards of this node and of its partitions after each renewal.

@@ -21,12 +21,13 @@ type queues struct {
 	engine *Engine
 	server *serve.Server // nil if this process serves none
 	news   clock.Bell    // of nodes and workers
+	gone   serve.Gone    // workers of other processes
 }
 
 // open creates the server of the queues, if this process serves any.
 func (q *queues) open(attempts attempt.Config) {
 	e := q.engine
-	q.news = clock.NewBell()
+	q.news, q.gone = clock.NewBell(), serve.Gone{Store: e.db.Store, Patience: e.config.Lease / 3}
 	if len(e.config.Queues) == 0 {
 		return
 	}
@@ -41,14 +42,12 @@ func (q *queues) open(attempts attempt.Config) {
 		Doubted:  e.suspicion.Doubted,
 		Survived: func(activity, attemptID string) { e.suspicion.SurvivedInQueue(activity, attemptID, q.server.Wake) },
 		Body: func(run string, t *record.Task) seal.Body {
-			body := e.registry.Body(&t.Dispatch)
 			all := e.registry.Around.Attempts()
-			if body == nil || !e.registry.Surrounds(&all) {
-				return body
-			}
-			return e.registry.Surrounded(body, &all, intercept.Op{
-				Kind: intercept.Attempt, Name: t.Dispatch.Name, WorkflowID: t.WorkflowID, RunID: run, Workflow: t.Workflow,
-				Call: t.Dispatch.Call, Attempt: t.Dispatch.Attempt, Headers: history.WithTrace(t.Headers, t.Dispatch.Trace),
+			return e.registry.Surrounded(e.registry.Body(&t.Dispatch), &all, func() intercept.Op {
+				return intercept.Op{
+					Kind: intercept.Attempt, Name: t.Dispatch.Name, WorkflowID: t.WorkflowID, RunID: run, Workflow: t.Workflow,
+					Call: t.Dispatch.Call, Attempt: t.Dispatch.Attempt, Headers: history.WithTrace(t.Headers, t.Dispatch.Trace),
+				}
 			})
 		},
 		Attempts: attempts,
@@ -88,12 +87,13 @@ func (q *queues) stop(ctx context.Context) <-chan struct{} {
 }
 
 // watchWorkers takes back the attempts of workers that are gone.
-func (e *Engine) watchWorkers() {
-	e.feeds.workers.Run(e.life.ctx, e.queues.news, e.locations.owned, e.takeBack)
+func (q *queues) watchWorkers() {
+	q.gone.Run(q.engine.life.ctx, q.news, q.engine.locations.Partitions, q.takeBack)
 }
 
 // takeBack tells runs which of their attempts are lost with their worker.
-func (e *Engine) takeBack(losses []serve.Loss, died map[string][]store.Task) {
+func (q *queues) takeBack(losses []serve.Loss, died map[string][]store.Task) {
+	e := q.engine
 	e.mu.Lock()
 	for _, p := range e.locations.Open() {
 		for _, lost := range losses {

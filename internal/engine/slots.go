@@ -1,14 +1,12 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/seal"
-	"github.com/perdure/perdure/internal/see"
 	"github.com/perdure/perdure/store"
 )
 
@@ -94,16 +92,4 @@ func (r *activeRun) noteUnserved() {
 			e.log.ActivityRefused(r.run.Began().WorkflowID, l.Activity, l.Why)
 		}
 	}
-}
-
-// unservedCalls returns faults, sorted, about what runs wait for here.
-func (d *dispatcher) unservedCalls() (faults []error) {
-	for _, l := range d.unserved.All() {
-		fault := fmt.Errorf("activity %q is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again %s", l.Activity, see.Queues)
-		if l.Why != core.NotRegistered {
-			fault = fmt.Errorf("calls of activity %q wait for another process: %s %s", l.Activity, l.Why, see.Queues)
-		}
-		faults = append(faults, fault)
-	}
-	return faults
 }

@@ -14,8 +14,7 @@ type switches struct {
 	placement.Switches
 	engine *Engine
 	kick   clock.Bell
-	off    map[string]bool // as of the last look, under the engine's mu
-	ends   int64           // when the first of the pauses ends by itself, 0 for never
+	ends   int64 // when the first of the pauses ends by itself, 0 for never; under the engine's mu
 }
 
 // paused returns the switches that pause activities, by name of the activity.
@@ -59,15 +58,11 @@ func (s *switches) read(ctx context.Context) error {
 		off[name] = true
 	}
 	e.suspicion.HeldHere(off)
-	e.dispatcher.slots.SwitchOff(off)
-	for name := range s.off {
-		released = released || !off[name] // it may have ended by itself
+	released = e.dispatcher.slots.SwitchOff(off) || released // a pause may have ended by itself
+	if s.ends != ends && ends != 0 {
+		time.AfterFunc(e.clock.Until(ends), s.kick.Ring)
 	}
-	if s.off = off; s.ends != ends {
-		if s.ends = ends; ends != 0 {
-			time.AfterFunc(e.clock.Until(ends), s.kick.Ring)
-		}
-	}
+	s.ends = ends
 	if e.life.phase != running {
 		return nil
 	}

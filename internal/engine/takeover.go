@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/placement"
 	"github.com/perdure/perdure/store"
 )
@@ -59,7 +60,7 @@ func (l *locations) readWakes(ctx context.Context, t *takeover) (err error) {
 // reviewHeld loads runs that are parked or wait for code if their code may fit now.
 func (l *locations) reviewHeld(ps []*location) {
 	e := l.engine
-	e.feeds.due.Held(placement.Partitions(ps), func(r *store.Run) {
+	e.dispatcher.dueFeed.Held(placement.Partitions(ps), func(r *store.Run) {
 		if e.holds.WorthTrying(r) {
 			l.tryAgain(store.Place(r.Partition, r.Ward), r.ID)
 		}
@@ -120,7 +121,7 @@ func (l *locations) noteMoved(ps []*location) {
 // is guarded by the engine's mu.
 type recovery struct {
 	engine *Engine
-	hot    []hotRun // runs that had work in flight and are not loaded yet
+	hot    []dispatch.DueRun // runs that had work in flight and are not loaded yet
 }
 
 // begin resumes what the previous owners left: runs with work in flight, runs that are due,
@@ -139,7 +140,7 @@ func (rec *recovery) begin(t *takeover) {
 			e.dispatcher.addWake(w.Time, p, w.Run)
 		default:
 			e.dispatcher.recovery.BeginRun()
-			rec.hot = append(rec.hot, hotRun{p, w.Run})
+			rec.hot = append(rec.hot, dispatch.DueRun{Tenure: p.Tenure(), Run: w.Run})
 		}
 	}
 	rec.next()
@@ -151,12 +152,6 @@ func (rec *recovery) begin(t *takeover) {
 	e.life.work.Go(func() { e.locations.reviewHeld(t.locations) })
 }
 
-// hotRun is a run that had work in flight and is not loaded yet.
-type hotRun struct {
-	location *location
-	run      string
-}
-
 // next loads as many runs that had work in flight as MaxAtWork allows. The engine's mu
 // is held.
 func (rec *recovery) next() {
@@ -166,11 +161,12 @@ func (rec *recovery) next() {
 		if rec.hot = rec.hot[1:]; len(rec.hot) == 0 {
 			rec.hot = nil
 		}
-		if next.location.Lost() {
+		p := e.locations.Under(next.Tenure)
+		if p == nil {
 			rec.done()
 			continue
 		}
-		r := next.location.resident(next.run)
+		r := p.resident(next.Run)
 		if r.recovering {
 			rec.done()
 		}

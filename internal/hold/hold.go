@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/internal/history"
@@ -29,7 +30,7 @@ type Hold struct {
 type Reasons struct {
 	Node, Build string
 	Process     string // a name that no other process has
-	Now         func() int64
+	Clock       *clock.Clock
 	Registry    *registry.Registry
 	Nodes       *placement.Nodes
 	Suspicion   *suspicion.Room
@@ -51,7 +52,7 @@ func (r *Reasons) Missing(workflow, pin string) *Hold {
 	default:
 		return nil
 	}
-	return &Hold{core.StatusWaitingForCode, core.Detail{Reason: why, Since: r.Now()}}
+	return &Hold{core.StatusWaitingForCode, core.Detail{Reason: why, Since: r.Clock.Now()}}
 }
 
 // Still returns the hold of a parked run if the code to try is the code that parked it.
@@ -98,7 +99,7 @@ func (h *Hold) Add(status core.Status, recorded *core.Detail) {
 
 // Failed returns the hold of a run whose code failed in a way that does not fail the run.
 func (r *Reasons) Failed(fingerprint string, err error) *Hold {
-	d := core.Detail{Reason: err.Error(), Since: r.Now(), Fingerprint: fingerprint}
+	d := core.Detail{Reason: err.Error(), Since: r.Clock.Now(), Fingerprint: fingerprint}
 	var mismatch *core.Mismatch
 	var panicked *coro.PanicError
 	var stuck *replay.StuckError
@@ -130,7 +131,7 @@ func IsDamage(err error) bool {
 // Unloadable returns the hold of a run that cannot be loaded or committed, until this process
 // restarts.
 func (r *Reasons) Unloadable(cause error) *Hold {
-	d := core.Detail{Reason: cause.Error(), Since: r.Now(), Fingerprint: r.UntilRestart(), Damaged: IsDamage(cause)}
+	d := core.Detail{Reason: cause.Error(), Since: r.Clock.Now(), Fingerprint: r.UntilRestart(), Damaged: IsDamage(cause)}
 	if useless, is := errors.AsType[*replay.DamageError](cause); is {
 		d.Stack = string(useless.Stack)
 	}

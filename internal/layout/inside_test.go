@@ -39,10 +39,10 @@ var insides = []inside{
 		schedules:  fire timetable
 	`},
 	{"internal/engine", 18, `
-		values:    config pools stepper
+		values:    pools stepper
 		locations: location
 		residents: slots durable inbox resident intake dispatcher line
-		runs:      observe child chain attempt queue suspects park move determinism load run turn answer standing
+		runs:      child chain attempt queue suspects park move determinism load run turn answer standing
 		places:    takeover holder queues switches
 		engine:    health local engine
 	`},

@@ -134,12 +134,12 @@ var table = []row{
 	},
 	{
 		pkg: "telemetry/internal/measure",
-		may: []string{".", "ops", "view", "internal/engine", "internal/core", "internal/history", "telemetry/internal/metric", "internal/seal"},
+		may: []string{".", "ops", "view", "internal/engine", "internal/core", "internal/history", "telemetry/internal/metric", "internal/seal", "internal/settings"},
 		why: "one table of metrics for all faces; it counts the turns that the engine makes durable",
 	},
 	{
 		pkg:  "telemetry/tracing",
-		may:  []string{".", "intercept", "internal/around", "activity", "retry", "internal/core", "internal/history", "internal/seal", "internal/engine"},
+		may:  []string{".", "intercept", "internal/around", "activity", "retry", "internal/core", "internal/history", "internal/seal", "internal/settings"},
 		from: []string{"go.opentelemetry.io/otel"},
 		why:  "a watcher of verbs and attempts, and an observer of what has closed; OpenTelemetry is linked by those who trace",
 	},
@@ -326,12 +326,12 @@ var table = []row{
 	},
 	{
 		pkg: "internal/record",
-		may: []string{"internal/entity", "schedule", "store", "internal/core", "internal/history", "view"},
+		may: []string{"internal/entity", "schedule", "store", "internal/core", "internal/history", "view", "internal/ident", "internal/message"},
 		why: "it translates between the store, which knows bytes, and the core, which knows no store; under which name the runs of a flow file are counted and shown is one rule",
 	},
 	{
 		pkg: "internal/roomtest",
-		may: []string{"retry", "store", "store/memory", "internal/core", "internal/entity", "gate/spec", "internal/history", "internal/ident", "internal/message", "internal/record", "view"},
+		may: []string{"retry", "store", "store/memory", "internal/core", "internal/entity", "gate/spec", "internal/history", "internal/ident", "internal/message", "internal/record"},
 		why: "tests of rooms make their runs without an engine, so that they run again only when their own room has changed",
 	},
 	{
@@ -346,7 +346,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/replay",
-		may: []string{"internal/workers", "workflow", "internal/core", "internal/history", "internal/coro", "internal/seal", "internal/see"},
+		may: []string{"internal/workers", "internal/core", "internal/history", "internal/coro", "internal/seal", "internal/see"},
 		why: "recorded histories are replayed beside tests: that needs no store and no engine",
 	},
 	{
@@ -393,7 +393,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/dispatch",
-		may: []string{"store", "internal/core", "internal/fair", "internal/suspects", "internal/clock"},
+		may: []string{"store", "internal/core", "internal/fair", "internal/suspects", "internal/clock", "internal/see"},
 		why: "who may start is decided by who waits for what: it knows neither runs nor bodies",
 	},
 	{
@@ -402,8 +402,18 @@ var table = []row{
 		why: "where a message waits is decided without reading the inbox, and without the runs that get it",
 	},
 	{
+		pkg: "internal/feed",
+		may: []string{"internal/clock", "internal/dispatch", "internal/logs", "internal/outage", "internal/post", "store"},
+		why: "what is read ahead is handed to whoever asked for it: it knows no run, and no lock but that of a reader",
+	},
+	{
+		pkg: "internal/settings",
+		may: []string{"intercept", "internal/around", "internal/core", "internal/history", "internal/logs", "internal/program", "internal/record", "internal/registry", "internal/seal", "internal/see", "internal/sweep", "retry", "store", "view"},
+		why: "what an engine is told is checked before there is one",
+	},
+	{
 		pkg: "internal/placement",
-		may: []string{"store", "internal/clock", "internal/core", "internal/entity", "internal/history", "internal/outage", "internal/record"},
+		may: []string{"store", "internal/clock", "internal/core", "internal/entity", "internal/history", "internal/outage", "internal/record", "internal/dispatch"},
 		why: "where a run continues is decided by what nodes have of its code; who moves it is the engine",
 	},
 	{
@@ -442,7 +452,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/hold",
-		may: []string{"internal/core", "internal/coro", "internal/history", "internal/placement", "internal/post", "internal/registry", "internal/replay", "internal/seal", "internal/suspects", "internal/suspicion", "store", "view"},
+		may: []string{"internal/core", "internal/coro", "internal/history", "internal/placement", "internal/post", "internal/registry", "internal/replay", "internal/seal", "internal/suspects", "internal/suspicion", "store", "view", "internal/clock"},
 		why: "why a run has no code follows from its record, from what is registered and from what is under suspicion; what is done about it is the engine's",
 	},
 	{
@@ -452,12 +462,12 @@ var table = []row{
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"activity", "intercept", "internal/around", "internal/attempt", "internal/clock", "internal/codecheck", "internal/commit", "internal/core", "internal/dispatch", "internal/entity", "internal/history", "internal/hold", "internal/ident", "internal/inspect", "internal/logs", "internal/member", "internal/message", "internal/outage", "internal/placement", "internal/post", "internal/program", "internal/record", "internal/registry", "internal/replay", "internal/report", "internal/request", "internal/seal", "internal/see", "internal/serve", "internal/steptx", "internal/suspects", "internal/suspicion", "internal/sweep", "internal/workers", "retry", "store", "view"},
+		may: []string{"activity", "intercept", "internal/around", "internal/attempt", "internal/clock", "internal/codecheck", "internal/commit", "internal/core", "internal/dispatch", "internal/entity", "internal/history", "internal/hold", "internal/ident", "internal/inspect", "internal/logs", "internal/member", "internal/message", "internal/outage", "internal/placement", "internal/post", "internal/record", "internal/registry", "internal/replay", "internal/report", "internal/request", "internal/seal", "internal/see", "internal/serve", "internal/steptx", "internal/suspects", "internal/suspicion", "internal/sweep", "internal/workers", "retry", "store", "view", "internal/feed", "internal/settings"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{
 		pkg: ".",
-		may: []string{"intercept", "view", "workflow", "retry", "schedule", "store", "internal/engine", "internal/request", "internal/history", "internal/core", "internal/seal"},
+		may: []string{"intercept", "view", "workflow", "retry", "schedule", "store", "internal/engine", "internal/request", "internal/history", "internal/core", "internal/seal", "internal/record", "internal/settings"},
 		why: "the face of the engine; the store is an argument, so users get no driver they did not import",
 	},
 	{
@@ -497,7 +507,7 @@ var table = []row{
 	},
 	{
 		pkg: "perduretest",
-		may: []string{"internal/replay", "view", ".", "ops", "activity", "workflow", "retry", "store", "store/memory", "internal/engine", "internal/faulty", "internal/history", "internal/core", "internal/seal", "internal/see"},
+		may: []string{"internal/replay", "view", ".", "ops", "activity", "workflow", "store", "store/memory", "internal/engine", "internal/faulty", "internal/history", "internal/core", "internal/seal", "internal/see", "internal/settings"},
 		why: "it runs the engine in virtual time, in memory",
 	},
 	{

@@ -22,10 +22,10 @@ import (
 // rooms are the rooms of the engine above the core, the lowest first: a call from one to an
 // earlier one runs down. The log is not a room: all of them write to it.
 var rooms = []string{
-	"internal/ident", "internal/entity", "internal/record", "internal/message", "internal/clock", "internal/workers", "internal/outage",
+	"internal/ident", "internal/entity", "internal/message", "internal/record", "internal/clock", "internal/workers", "internal/outage",
 	"internal/steptx", "internal/inspect", "internal/request", "internal/commit", "internal/member", "internal/dispatch", "internal/attempt", "internal/post",
-	"internal/placement", "internal/suspicion", "internal/sweep", "internal/serve", "internal/replay",
-	"internal/registry", "internal/report", "internal/hold", "internal/codecheck", "internal/engine",
+	"internal/placement", "internal/feed", "internal/suspicion", "internal/sweep", "internal/serve", "internal/replay",
+	"internal/registry", "internal/report", "internal/hold", "internal/codecheck", "internal/settings", "internal/engine",
 }
 
 // maxUpward is the share of the calls between rooms that may run up, in percent. Imports

@@ -1,9 +1,14 @@
 package placement
 
 import (
+	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/store"
 )
 
@@ -66,6 +71,19 @@ func (l *Lineage) Owners() *Owners {
 	return l.owners
 }
 
+// AdvancedBy returns the ID of the node that last recorded a command of the code of a run, "" if there
+// is none or it is not known.
+func (l *Lineage) AdvancedBy(past *core.Past) string {
+	for _, t := range slices.Backward(past.Turns) {
+		for _, ev := range t.Events {
+			if ev.Kind.Command() || ev.Kind == history.CodeAdvanced {
+				return l.Owners().Node(t.Epoch)
+			}
+		}
+	}
+	return ""
+}
+
 // Known reports whether the owners need not be read now, and how often runs have arrived.
 func (l *Lineage) Known() (is bool, comings int) {
 	l.mu.Lock()
@@ -73,13 +91,15 @@ func (l *Lineage) Known() (is bool, comings int) {
 	return l.owners != nil && l.learned == l.comings && l.coming == 0, l.comings
 }
 
-// Learn reads the owners, unless they are known.
-func (l *Lineage) Learn(read func() ([]store.Ownership, error)) error {
+// Learn reads the owners of a partition, unless they are known.
+func (l *Lineage) Learn(ctx context.Context, db store.Reader, watch *outage.Watch, partition int) error {
 	known, comings := l.Known()
 	if known {
 		return nil
 	}
-	all, err := read()
+	all, err := outage.Read(ctx, watch, "reading the owners of a partition", func(ctx context.Context) ([]store.Ownership, error) {
+		return db.Owners(ctx, partition)
+	})
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,11 @@
 package placement
 
 import (
+	"context"
 	"slices"
 	"testing"
 
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/store"
 )
 
@@ -22,6 +24,14 @@ func TestOwnersSayWhatBecameOfThem(t *testing.T) {
 	}
 }
 
+// owned is a store that knows the owners of a partition.
+type owned struct {
+	store.Store
+	owners []store.Ownership
+}
+
+func (o owned) Owners(context.Context, int) ([]store.Ownership, error) { return o.owners, nil }
+
 // TestLineageIsReadAgainAfterArrivals: owners are known once they are read, until runs have arrived,
 // and while a request is in flight that may bring some nobody can know them.
 func TestLineageIsReadAgainAfterArrivals(t *testing.T) {
@@ -35,10 +45,11 @@ func TestLineageIsReadAgainAfterArrivals(t *testing.T) {
 		return comings
 	}
 	owners := []store.Ownership{{Node: "a", Epoch: 1, Over: true}, {Node: "b", Epoch: 3}}
+	db := owned{owners: owners}
 	read := func() {
 		t.Helper()
 		known(false)
-		if err := l.Learn(func() ([]store.Ownership, error) { return owners, nil }); err != nil {
+		if err := l.Learn(t.Context(), db, new(outage.Watch), 0); err != nil {
 			t.Error(err)
 		}
 	}
@@ -68,6 +79,6 @@ func TestLineageIsReadAgainAfterArrivals(t *testing.T) {
 		if is, _ := l.Known(); is == again {
 			t.Errorf("after a turn under epoch %d the owners are known: %t", last, is)
 		}
-		_ = l.Learn(func() ([]store.Ownership, error) { return owners, nil })
+		_ = l.Learn(t.Context(), db, new(outage.Watch), 0)
 	}
 }

@@ -53,6 +53,8 @@ type located interface {
 	at() *Location
 }
 
+func base[L located](l L) *Location { return l.at() }
+
 // Locations are those that this node serves. They are safe for concurrent use, and reading them
 // takes no lock. The zero value has none.
 type Locations[L located] struct {
@@ -82,7 +84,7 @@ func (ls *Locations[L]) change(by func(all map[int]L)) {
 func (ls *Locations[L]) Add(added []L) {
 	ls.change(func(all map[int]L) {
 		for _, l := range added {
-			all[l.at().Number] = l
+			all[base(l).Number] = l
 		}
 	})
 }
@@ -91,9 +93,9 @@ func (ls *Locations[L]) Add(added []L) {
 func (ls *Locations[L]) Drop(dropped []L) {
 	ls.change(func(all map[int]L) {
 		for _, l := range dropped {
-			l.at().lost.Store(true)
-			if all[l.at().Number] == l {
-				delete(all, l.at().Number)
+			base(l).lost.Store(true)
+			if all[base(l).Number] == l {
+				delete(all, base(l).Number)
 			}
 		}
 	})
@@ -104,7 +106,7 @@ func (ls *Locations[L]) At(number int) L { return ls.now()[number] }
 
 // Under returns the location that is served under a tenure, the zero value if it is not.
 func (ls *Locations[L]) Under(t dispatch.Tenure) (none L) {
-	if l, is := ls.now()[t.Partition]; is && l.at().Epoch == t.Epoch {
+	if l, is := ls.now()[t.Partition]; is && base(l).Epoch == t.Epoch {
 		return l
 	}
 	return none
@@ -115,7 +117,7 @@ func (ls *Locations[L]) Served() []L { return slices.Collect(maps.Values(ls.now(
 
 // Open returns the locations that this node looks after: those that it is not handing over.
 func (ls *Locations[L]) Open() []L {
-	return slices.DeleteFunc(ls.Served(), func(l L) bool { return l.at().Closed() })
+	return slices.DeleteFunc(ls.Served(), func(l L) bool { return base(l).Closed() })
 }
 
 // Count returns how many there are.
@@ -124,12 +126,21 @@ func (ls *Locations[L]) Count() int { return len(ls.now()) }
 // ServesAny reports whether this node serves a partition or a ward of it.
 func (ls *Locations[L]) ServesAny(partition int) bool {
 	for _, l := range ls.now() {
-		if l.at().Partition == partition {
+		if base(l).Partition == partition {
 			return true
 		}
 	}
 	return false
 }
+
+// Numbers returns the numbers of all locations; see Numbers.
+func (ls *Locations[L]) Numbers() []int { return Numbers(ls.Served()) }
+
+// Tenures returns the tenures of the locations that this node looks after.
+func (ls *Locations[L]) Tenures() []dispatch.Tenure { return Tenures(ls.Open()) }
+
+// Partitions returns the partitions of the locations that this node looks after; see Partitions.
+func (ls *Locations[L]) Partitions() []int { return Partitions(ls.Open()) }
 
 // Numbers returns the numbers of locations as the store names them, sorted. It is never nil,
 // because to the store nil means all.
@@ -146,7 +157,7 @@ func Partitions[L located](of []L) []int {
 func sorted[L located](of []L, number func(*Location) int) []int {
 	list := make([]int, len(of))
 	for i, l := range of {
-		list[i] = number(l.at())
+		list[i] = number(base(l))
 	}
 	slices.Sort(list)
 	return list
@@ -156,7 +167,7 @@ func sorted[L located](of []L, number func(*Location) int) []int {
 func Tenures[L located](of []L) []dispatch.Tenure {
 	list := make([]dispatch.Tenure, len(of))
 	for i, l := range of {
-		list[i] = l.at().Tenure()
+		list[i] = base(l).Tenure()
 	}
 	return list
 }

@@ -37,6 +37,24 @@ func Ends(all []Mail) bool {
 	})
 }
 
+// WithoutUnread takes ends of attempts out of mail that cannot be read, but not those that come too
+// late anyway, because the run does not await them. It returns the first, nil if there is none.
+func WithoutUnread(all []Mail, awaits func(core.AttemptRef) bool) (rest []Mail, first *UnreadEnd) {
+	if !slices.ContainsFunc(all, func(m Mail) bool { return m.Unread != nil }) {
+		return all, nil // the usual case
+	}
+	rest = slices.DeleteFunc(slices.Clone(all), func(m Mail) bool {
+		if m.Unread == nil || m.Unread.Call != 0 && !awaits(m.Unread.AttemptRef) {
+			return false
+		}
+		if first == nil {
+			first = m.Unread
+		}
+		return true
+	})
+	return rest, first
+}
+
 // TakesAny reports whether a run can take any of its deferred mail now.
 func TakesAny(run *core.Run, deferred []Mail) bool {
 	return slices.ContainsFunc(deferred, func(m Mail) bool { return m.Input == nil || run.Takes(m.Input) })

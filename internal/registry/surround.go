@@ -13,19 +13,17 @@ import (
 // identifies the attempt.
 type Around func(ctx context.Context, body seal.Body) (history.Payload, error)
 
-// Surrounds reports whether tests, interceptors or watchers wrap attempts.
-func (r *Registry) Surrounds(a *around.Attempts) bool { return r.config.Around != nil || a.Any() }
-
-// Surrounded wraps a body in Config.Around, interceptors and watchers.
-func (r *Registry) Surrounded(body seal.Body, a *around.Attempts, op intercept.Op) seal.Body {
-	if around := r.config.Around; around != nil {
+// Surrounded wraps a body in Config.Around, interceptors and watchers, if there are any. Op says
+// which attempt it is of.
+func (r *Registry) Surrounded(body seal.Body, a *around.Attempts, op func() intercept.Op) seal.Body {
+	if around := r.config.Around; around != nil && body != nil {
 		inner := body
 		body = func(ctx context.Context) (history.Payload, error) { return around(ctx, inner) }
 	}
-	if !a.Any() {
+	if body == nil || !a.Any() {
 		return body
 	}
-	i := &intercepted{op: op, body: body}
+	i := &intercepted{op: op(), body: body}
 	i.operation.Around(a)
 	return i.attempt
 }
