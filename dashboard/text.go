@@ -47,7 +47,7 @@ func (s *sheet) functions() template.FuncMap {
 		"count": count, "plural": human.Plural, "duration": human.Duration, "took": took, "minus": func(a, b int) int { return a - b },
 		"clip":  func(n int, s string) string { return human.Clip(s, n) },
 		"glyph": glyph, "tone": tone, "link": link, "run": runLink, "gate": gateLink, "schedule": scheduleLink, "about": aboutRecord,
-		"fold": func(text string) folded { return fold(text, "") }, "typed": wording.Typed, "byandwhy": wording.ByAndWhy, "waitname": wording.WaitName, "waitwhy": func(w *waitingRow) string { return wording.Why(&w.Wait) },
+		"fold": func(text string) folded { return fold(text, "") }, "typed": wording.Typed, "byandwhy": wording.ByAndWhy, "waitname": wording.WaitName, "waitwhy": func(w *waitingRow) string { return wording.WhyWaiting(w.Waiting) },
 		"slots": wording.GateLimit, "key": func(name string) string { return wording.Key(name, 0) }, "breaker": wording.Breaker, "times": wording.Times,
 		"serves": servesOf, "hour": human.Hour, "atgate": wording.AtGate, "callerror": func(c *sumRow) string { return wording.Error(&c.CallAttempts) },
 		"whynote": func(r *view.ControlRecord) string { return strings.Join(nonEmpty(r.Why, r.Note), "; ") }, "builds": wording.Builds, "untyped": wording.Untyped, "fromto": func(recorded, trial int) string { return wording.FromTo(recorded, trial, "→") },

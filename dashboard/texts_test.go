@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	recording "github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/view"
 )
 
 // TestF6_AHistoryIsAFile: the history page leads to the whole history as a file, as a test replays it,
@@ -37,5 +38,14 @@ func TestF6_AHistoryIsAFile(t *testing.T) {
 	}
 	if answer, _ := get("text?id=nobody&what=record"); answer.StatusCode != http.StatusNotFound {
 		t.Error(answer.Status)
+	}
+}
+
+// TestAnErrorIsShownOfThoseThatHadIt: the overview says so as the command line does.
+func TestAnErrorIsShownOfThoseThatHadIt(t *testing.T) {
+	why := new(sheet).functions()["waitwhy"].(func(*waitingRow) string)
+	row := &waitingRow{Waiting: &view.Waiting{Wait: view.Wait{Error: "no answer", ErrorType: "Timeout"}, Count: 40, Failed: 3}}
+	if got := why(row); got != "3 failed: Timeout: no answer" {
+		t.Errorf("it says %q", got)
 	}
 }

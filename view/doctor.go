@@ -12,7 +12,7 @@ type DoctorFilter struct {
 
 // The values of Finding.Kind.
 const (
-	FindingDamage   = "damage"   // its bytes differ from those that were written
+	FindingDamage   = "damage"   // its bytes differ from those that were written, or it contradicts what else is on record
 	FindingNewer    = "newer"    // a newer version has written it, or it is damaged
 	FindingCoded    = "coded"    // it is encoded, and this program has no codec, key or blob that decodes it
 	FindingMissing  = "missing"  // turns are missing from a history

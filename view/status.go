@@ -48,9 +48,12 @@ type Status struct {
 
 // Waiting groups calls or runs that are blocked for the same reason.
 type Waiting struct {
-	// Wait is that of the example, but Since and Until are the earliest of all.
+	// Wait is that of the example, but Since and Until are the earliest of all. If no attempt of
+	// the example has failed, Error and ErrorType are those of another one, of which Failed says
+	// how many there are.
 	Wait
 	Count   int  `json:"count"`              // calls or runs; 0 for a pause or a breaker that blocks nothing
+	Failed  int  `json:"failed,omitempty"`   // how many of them have had an attempt that failed
 	Keys    int  `json:"keys,omitempty"`     // how many run keys have an open breaker of their own at the gate; Key is one of them
 	AtLeast bool `json:"at_least,omitempty"` // there may be more than Count
 	// WorkflowID, RunID and Workflow are those of the example, the one that has waited

@@ -151,22 +151,26 @@ func (w *rowWriter) delete() {
 	}
 }
 
-// load gives replayed calls the state in their row. It returns the number of a call that is not
-// open, 0 if all are.
-func (t *callTable) load(row Row) (absent int64, err error) {
+// load gives replayed calls the state in their row. The error is a *history.DamageError if the row
+// cannot be theirs.
+func (t *callTable) load(row Row) error {
 	var shared *sharedRow
 	if row.First != 0 {
 		if row.First >= row.Call {
-			return 0, row.damaged(fmt.Errorf("it begins with call %d", row.First))
+			return row.Damaged(fmt.Errorf("it begins with call %d", row.First))
 		}
 		shared = &sharedRow{first: row.First, last: row.Call}
 	}
 	for n := row.first(); n <= row.Call; n++ {
 		switch c := t.byNumber[n]; {
+		case c == nil && shared == nil && t.hasBlockRow(n):
+			return nil
 		case c == nil:
-			return n, nil
-		case c.hasRow, shared != nil && (!c.attempted() || c.Name != row.Name):
-			return 0, row.damaged(fmt.Errorf("it is about call %d, too, which is another one", n))
+			return row.Damaged(fmt.Errorf("call %d is not open in history", n))
+		case c.hasRow:
+			return row.Damaged(fmt.Errorf("another row is about call %d, too", n))
+		case !c.attempted() || c.Name != row.Name:
+			return row.Damaged(fmt.Errorf("call %d is no call of %q in history", n, row.Name))
 		}
 	}
 	for n := row.first(); n <= row.Call; n++ {
@@ -175,11 +179,11 @@ func (t *callTable) load(row Row) (absent int64, err error) {
 			for ; n >= row.first(); n-- { // none of them has it
 				t.byNumber[n].hasRow, t.byNumber[n].shared = false, nil
 			}
-			return 0, err
+			return err
 		}
 		c.shared = shared
 	}
-	return 0, nil
+	return nil
 }
 
 // restore gives a replayed call the state in its row.
@@ -187,7 +191,7 @@ func (t *callTable) restore(c *Call, row Row) error {
 	t.setState(c, row.State)
 	c.Progress = Progress{state: row.State} // drops what the replay assumed
 	if err := history.Unseal(row.Data, &c.Progress); err != nil {
-		return row.damaged(err)
+		return row.Damaged(err)
 	}
 	c.attempt = row.Attempt
 	c.hasRow = true
@@ -196,7 +200,7 @@ func (t *callTable) restore(c *Call, row Row) error {
 	}
 	c.cancelRequested = c.cancelRequested || c.Cancel
 	if len(c.AtGates) != len(c.Gates) {
-		return row.damaged(fmt.Errorf("it is at %d of %d gates", len(c.AtGates), len(c.Gates)))
+		return row.Damaged(fmt.Errorf("it is at %d of %d gates", len(c.AtGates), len(c.Gates)))
 	}
 	switch c.state {
 	case Backoff:
@@ -252,8 +256,12 @@ func (r *Row) first() int64 {
 // Has reports whether a row is about a call.
 func (r *Row) Has(call int64) bool { return r.first() <= call && call <= r.Call }
 
-// damaged says that a row cannot be what was written.
-func (r *Row) damaged(cause error) error {
+// Damaged returns a *history.DamageError that says why a row cannot be what was written, nil if cause
+// is nil.
+func (r *Row) Damaged(cause error) error {
+	if 0 < r.First && r.First < r.Call {
+		return history.Damaged(fmt.Sprintf("the row of calls %d to %d", r.First, r.Call), cause)
+	}
 	return history.Damaged(fmt.Sprintf("the row of call %d", r.Call), cause)
 }
 

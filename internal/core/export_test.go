@@ -50,3 +50,9 @@ func (r *Run) StateOf(call int64) CallState {
 	}
 	return ""
 }
+
+// Dump renders the machine of an examination, with the row of its run.
+func (x *Examination) Dump(state State) string {
+	x.run.loadRow(state, false)
+	return x.run.Dump()
+}

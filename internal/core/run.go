@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -132,11 +131,8 @@ func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
 		return err
 	}
 	for _, row := range rows {
-		switch absent, err := r.calls.load(row); {
-		case err != nil:
+		if err := r.calls.load(row); err != nil {
 			return err
-		case absent != 0 && !r.calls.hasBlockRow(row.Call):
-			return history.Damaged(fmt.Sprintf("the row of call %d", absent), errors.New("no call of its number is open in history"))
 		}
 	}
 	r.loadRow(state, r.journal.program != nil)
@@ -159,7 +155,7 @@ func (r *Run) LoadDamaged(turns []StoredTurn, last int64, rows []Row, state Stat
 	}
 	r.journal.turn = max(r.journal.turn, last)
 	for _, row := range rows {
-		if absent, err := r.calls.load(row); absent != 0 || err != nil {
+		if r.calls.load(row) != nil {
 			r.strays = append(r.strays, row.Call)
 		}
 	}

@@ -206,6 +206,10 @@ func (d *doctor) partition(ctx context.Context, partition int, f *view.DoctorFil
 func (d *doctor) run(ctx context.Context, row *store.Run) error {
 	at := view.Finding{WorkflowID: row.WorkflowID, RunID: row.ID, Status: string(row.Status)}
 	start, err := record.Start(row)
+	var check rowCheck
+	if err == nil && row.Status.Open() {
+		check.of = core.Examine(start)
+	}
 	if err := d.damage(at, err); err != nil {
 		return err
 	}
@@ -225,15 +229,8 @@ func (d *doctor) run(ctx context.Context, row *store.Run) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range store.Apart(calls) {
-		progress, err := core.DecodeProgress(c.Data)
-		if err != nil {
-			if err := d.damage(at, history.Damaged(fmt.Sprintf("the row of call %d", c.Number), err)); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := d.unserved(ctx, at, &c, progress); err != nil {
+	for i := range calls {
+		if err := d.unserved(ctx, at, &calls[i]); err != nil {
 			return err
 		}
 	}
@@ -249,31 +246,41 @@ func (d *doctor) run(ctx context.Context, row *store.Run) error {
 			}
 		}
 	}
-	return d.turns(ctx, row, &start, at)
+	if err := d.turns(ctx, row, &start, at, &check); err != nil {
+		return err
+	}
+	return d.callRows(ctx, row, at, &check, calls)
 }
 
-// unserved adds a call that no live node runs.
-func (d *doctor) unserved(ctx context.Context, at view.Finding, c *store.Call, p *core.Progress) error {
-	if c.State != store.Queued || p.Unserved == "" {
-		return nil
+// unserved adds the calls of a row that no live node runs.
+func (d *doctor) unserved(ctx context.Context, at view.Finding, c *store.Call) error {
+	p, err := core.DecodeProgress(c.Data)
+	if err != nil || c.State != store.Queued || p.Unserved == "" {
+		return nil // what cannot be read is found with the row
 	}
 	w := view.Wait{For: view.WaitSlot, Name: c.Name, Why: p.Unserved}
 	if err := d.obstacles.atSlot(ctx, &w); err != nil || w.For != view.WaitUnserved {
 		return err
 	}
 	at.Kind = view.FindingUnserved
-	at.Problem = fmt.Sprintf("call %d (%s) waits: %s", c.Number, c.Name, w.Why)
 	at.Do = "start a process of the group that has the activity and allows what it needs"
-	return d.find(at)
+	for number := range c.Numbers() {
+		at.Problem = fmt.Sprintf("call %d (%s) waits: %s", number, c.Name, w.Why)
+		if err := d.find(at); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (d *doctor) turns(ctx context.Context, row *store.Run, start *history.Start, at view.Finding) error {
+func (d *doctor) turns(ctx context.Context, row *store.Run, start *history.Start, at view.Finding, check *rowCheck) error {
 	for after := int64(0); ; {
 		stored, err := d.in.db.History(ctx, row.Partition, row.ID, after, doctorTurns)
 		if err != nil {
 			return err
 		}
-		_, damage := record.Turns(start, after, stored)
+		turns, damage := record.Turns(start, after, stored)
+		check.add(turns, damage)
 		for _, wrong := range damage {
 			if err := d.damage(at, wrong); err != nil {
 				return err

@@ -149,7 +149,9 @@ func (s *summary) add(w view.Wait, workflowID, run, workflow string) {
 	if run == "" {
 		return // only the obstacle itself
 	}
-	g.Count++
+	if g.Count++; w.Failures > 0 || w.Error != "" {
+		g.Failed++
+	}
 	since, until, failed := g.Since, g.Until, *g
 	if g.RunID == "" || earlier(w.Since, since) {
 		g.Wait, g.WorkflowID, g.RunID, g.Workflow = w, workflowID, run, workflow

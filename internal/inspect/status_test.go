@@ -66,6 +66,36 @@ func TestF11_AStatusTellsWhatWaitsForWhat(t *testing.T) {
 	}
 }
 
+// TestF11_AnErrorIsToldOfTheCallsThatHadIt: of calls that wait together, most of which have never run,
+// it is said how many failed before, and the error is that of one of those.
+func TestF11_AnErrorIsToldOfTheCallsThatHadIt(t *testing.T) {
+	s, in := scene(t)
+	s.Define("order", charges(roomtest.Seconds(5)))
+	s.Define("fan", func(w *roomtest.Work) (any, error) {
+		return nil, w.Wait(w.Start("charge"), w.Start("charge"), w.Start("charge"))
+	})
+	failed := s.Begin("order", "failed")
+	failed.Fails(1, "Busy", "not now")
+	s.Admit = noSlot
+	s.Begin("fan", "never ran")
+	told := func() view.Waiting {
+		t.Helper()
+		status, waits := statusOf(t, in)
+		if len(waits) != 1 || status.Waiting[0].For != view.WaitSlot {
+			t.Fatalf("it waits for %q", waits)
+		}
+		return status.Waiting[0]
+	}
+	s.Pass(time.Minute)
+	if w := told(); w.WorkflowID != "never ran" || w.Failures != 0 || w.Count != 4 || w.Failed != 1 || w.Error != "not now" || w.ErrorType != "Busy" {
+		t.Errorf("of four calls, one of which failed: %+v", w)
+	}
+	failed.Step(core.Control{Operation: core.TerminateTheRun})
+	if w := told(); w.Count != 3 || w.Failed != 0 || w.Error != "" {
+		t.Errorf("of those that never ran: %+v", w)
+	}
+}
+
 // TestF11_APauseIsTheStateOfTheThing: a paused activity or gate is told whether or not something
 // waits for it, and once, whoever waits.
 func TestF11_APauseIsTheStateOfTheThing(t *testing.T) {

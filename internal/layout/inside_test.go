@@ -34,7 +34,7 @@ var insides = []inside{
 		code:       code replay cut
 		blocks:     block
 		operations: operate runcontrol
-		run:        run command update step
+		run:        run command update step examination
 		gates:      standing gate gateoperate
 		schedules:  fire timetable
 	`},

@@ -65,6 +65,28 @@ func Why(w *view.Wait) string {
 	return why + ": " + failed
 }
 
+// WhyWaiting is Why for calls that wait together. If an attempt of only some of them has failed, it
+// says of how many, because the others may never have run: "3 failed: Busy: not now", or "3+" if
+// not all were read. It is short, as the total stands beside it and narrow tables cut it.
+func WhyWaiting(w *view.Waiting) string {
+	if w.Failed == 0 || w.Failed >= w.Count {
+		return Why(&w.Wait)
+	}
+	some := human.Count(w.Failed)
+	if w.AtLeast {
+		some += "+"
+	}
+	some += " failed: " + Typed(w.ErrorType, w.Error)
+	switch why := ByAndWhy(w.By, w.Why); {
+	case why == "":
+		return some
+	case w.By != "":
+		return why
+	default:
+		return why + "; " + some
+	}
+}
+
 // Attempt returns which attempt a call is at, such as "3 of 5", or "" before the first.
 func Attempt(c *view.Call) string {
 	n := c.Attempt - c.Questions

@@ -34,6 +34,24 @@ func TestWhoAndWhy(t *testing.T) {
 	}
 }
 
+func TestAnErrorIsSaidOfThoseThatHadIt(t *testing.T) {
+	late, lacks, paused := view.Wait{ErrorType: "Timeout", Error: "late"}, view.Wait{Why: "no node has it", Error: "late"}, view.Wait{By: "ann", Error: "late"}
+	for want, w := range map[string]view.Waiting{
+		"Timeout: late":                  {Wait: late, Count: 40, Failed: 40},
+		"1,003 failed: Timeout: late":    {Wait: late, Count: 1040, Failed: 1003},
+		"3+ failed: Timeout: late":       {Wait: late, Count: 1000, Failed: 3, AtLeast: true},
+		"no node has it: late":           {Wait: lacks, Count: 1, Failed: 1},
+		"no node has it; 1 failed: late": {Wait: lacks, Count: 2, Failed: 1},
+		"by ann":                         {Wait: paused, Count: 2, Failed: 1},
+		"":                               {Count: 2},
+		"no node has it":                 {Wait: view.Wait{Why: "no node has it"}},
+	} {
+		if got := WhyWaiting(&w); got != want {
+			t.Errorf("%+v is %q; want %q", w, got, want)
+		}
+	}
+}
+
 func TestAttempts(t *testing.T) {
 	for want, c := range map[string]view.Call{
 		"": {State: view.CallPaused, Attempt: 1, Max: 3}, "2 of 3": {State: view.CallBackoff, Attempt: 2, Max: 3}, "1,234": {Attempt: 1234, Max: retry.Unlimited}, "7": {Attempt: 7},

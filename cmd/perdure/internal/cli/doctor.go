@@ -22,11 +22,11 @@ func doctorCommand(scr *screen, db *source) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong with the database",
-		Long: `Check all that is on record, and say what is damaged, missing or left behind, and what to do
-about it: histories, workflows and their calls, attempts, gates and schedules. Then check
-the database itself: rows that belong to nothing, messages that no node reads, clocks that
-differ, connections, timeouts, dead rows, and transactions that hold up others. The command
-changes nothing, and engines may run meanwhile.
+		Long: `Check all that is on record, and say what is damaged, missing or left behind, what contradicts
+the rest, and what to do about it: histories, workflows and their calls, attempts, gates and
+schedules. Then check the database itself: rows that belong to nothing, messages that no node
+reads, clocks that differ, connections, timeouts, dead rows, and transactions that hold up
+others. The command changes nothing, and engines may run meanwhile.
 
 The exit code is 7 if something is wrong.`,
 		Example: `  perdure doctor

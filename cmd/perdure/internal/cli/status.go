@@ -28,7 +28,8 @@ The exit code is 7 if something needs attention: if it will not continue by itse
 no operator paused it, if a circuit breaker is open, or if calls wait for an activity or
 a gate that is paused. Workflows that stay on a build (workflow.Pinned) need attention
 before they are due, when the last node of that build is leaving or gone. Of each kind of wait at most 1,000
-calls or 100 workflows are read; "1,000+" says that there are more.
+calls or 100 workflows are read; "1,000+" says that there are more. If an attempt of only some
+of the calls has failed, WHY says of how many, as in "3 failed: Timeout: no answer".
 
 With --watch the screen is redrawn until the command is interrupted; less often if the
 database takes long to read, so that watching costs it little.`,
@@ -130,7 +131,7 @@ func waitingNow(scr *screen, all []view.Waiting, now time.Time) error {
 		if w.AtLeast {
 			count += "+"
 		}
-		table.Row(waitPainted(w.For), count, whatWaits(w), whenPast(w.Since, now), whenNext(w.Until, now), w.WorkflowID, wording.Why(&w.Wait))
+		table.Row(waitPainted(w.For), count, whatWaits(w), whenPast(w.Since, now), whenNext(w.Until, now), w.WorkflowID, wording.WhyWaiting(w))
 	}
 	return table.Write(scr.out)
 }
