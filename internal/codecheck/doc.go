@@ -1,3 +1,4 @@
-// Package codecheck tells which open runs could not continue with the code of a process, before it
-// serves any: it replays what is on record and compares. It owns nothing and writes nothing.
+// Package codecheck replays runs beside those in memory: it tells which open runs could not continue
+// with the code of a process, whether code repeats itself, and asks the code of runs that have ended.
+// It owns nothing and writes nothing.
 package codecheck

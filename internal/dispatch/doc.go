@@ -13,12 +13,14 @@
 //   - Line has the started runs that wait for a slot, in memory and in the database.
 //   - Due knows when runs want a step next.
 //   - Unserved are the runs whose activities this node lacks.
+//   - Recovery holds back what may start while interrupted runs are resumed.
 //
 // # Who takes a slot, and who gives it back
 //
 // A slot has one owner at a time: the seats of the run for which it was taken, then the attempt.
 // A free slot goes to the first call in the queue at once, into the seats of its run: what frees
-// a slot returns that Grant, and its caller tells the run. So nothing here calls back, a grant
+// a slot returns that Grant, and its caller tells the run. So nothing here calls back (but the timer
+// of Recovery.KeepBack), a grant
 // can be delivered under the locks of its owner, and the lock of this package comes after them.
 // Freeing a slot twice is harmless.
 //

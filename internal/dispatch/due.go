@@ -23,7 +23,8 @@ type Due struct {
 type DueRun struct {
 	At int64
 	Tenure
-	Run string
+	Run    string
+	ByMail bool // it wants one only if mail waits for it in memory
 }
 
 // NewDue returns a Due without times.

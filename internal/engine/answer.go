@@ -99,7 +99,7 @@ func (i *inbox) routeQuery(m store.Message) {
 }
 
 // answerMessage answers a query and sends the result in the transaction that consumes the
-// query. If this node has lost the partition, the message stays for the next owner.
+// query. If this node has lost the location, the message stays for the next owner.
 func (p *location) answerMessage(m store.Message, d message.Data, left time.Duration) {
 	e := p.engine
 	ctx, cancel := context.WithTimeout(e.life.ctx, left)

@@ -34,7 +34,7 @@ func (p *location) receiver(run string, m post.Mail) string {
 }
 
 // handOn starts the next run of a chain with the mail for the latest run that its predecessor
-// has left. In a partition that is being handed over the next run waits for the new owner, or
+// has left. In a location that is being handed over the next run waits for the new owner, or
 // until the handover is abandoned. The engine's mu is held.
 func (r *resident) handOn(next *history.Start) {
 	e := r.location.engine

@@ -30,7 +30,7 @@ func (e *Engine) checker() *codecheck.Checker {
 }
 
 // Code that asks for other things each time goes on unnoticed while its run stays in memory.
-// With Config.CheckDeterminism the record of a run is replayed by a second instance of its code
+// With settings.Engine.CheckDeterminism the record of a run is replayed by a second instance of its code
 // after each turn, and the run is parked if that asks for something else.
 
 // checksEvery limits what the checks of a long run cost: there are at most so many while its

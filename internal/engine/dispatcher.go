@@ -52,7 +52,7 @@ func (d *dispatcher) grantLocked(grants []dispatch.Grant) {
 		g := grants[0]
 		grants = grants[1:]
 		switch p := d.engine.locations.Under(g.Tenure); {
-		case p == nil: // the partition was lost meanwhile
+		case p == nil: // the location was lost meanwhile
 			grants = append(grants, g.Void()...)
 		case g.Number == dispatch.ToBegin:
 			grants = append(grants, p.letBegin(g.Run, g.Slot)...)
@@ -64,7 +64,7 @@ func (d *dispatcher) grantLocked(grants []dispatch.Grant) {
 	}
 }
 
-// serveAgain gives slots to calls that were refused one because their partition was closed,
+// serveAgain gives slots to calls that were refused one because their location was closed,
 // their activity was paused or the lease might have expired. The engine's mu is held.
 func (d *dispatcher) serveAgain() { d.askAgain(d.slots.Reopen()) }
 
@@ -101,8 +101,7 @@ func (d *dispatcher) addWake(at int64, p *location, run string) {
 	d.due.Add(dispatch.DueRun{At: at, Tenure: p.Tenure(), Run: run})
 }
 
-// stepDue steps runs that are due. A time is void if its run is in memory and waits for another one,
-// and has no mail that can wait; see postponed.
+// stepDue steps runs that are due. A time is void if its run is in memory and waits for another one.
 func (d *dispatcher) stepDue(due []dispatch.DueRun) {
 	e := d.engine
 	e.mu.Lock()
@@ -112,10 +111,17 @@ func (d *dispatcher) stepDue(due []dispatch.DueRun) {
 		if p == nil {
 			continue
 		}
-		if r := e.residents.all[w.Run]; r != nil && r.atRest() && r.wake != w.At && len(r.mail) == 0 {
+		r := e.residents.all[w.Run]
+		if w.ByMail { // see postponed
+			if r != nil && len(r.mail) > 0 {
+				r.activate()
+			}
 			continue
 		}
-		r := p.resident(w.Run)
+		if r != nil && r.atRest() && r.wake != w.At {
+			continue
+		}
+		r = p.resident(w.Run)
 		r.poked = true
 		r.activate()
 	}

@@ -14,8 +14,7 @@
 //
 // A resident that only waits for a distant time is evicted. When it is needed, it is loaded
 // and replayed. A message that a run cannot take yet is deferred: it waits beside the
-// mailbox and does not cause the run to be loaded. What a turn takes of its mail is decided in
-// intake.go.
+// mailbox and does not cause the run to be loaded.
 //
 // # Rooms
 //
@@ -24,8 +23,9 @@
 // waits (post); what is read ahead from the database (feed); which locations this node serves, and at
 // which node a run goes on (placement); what may kill a process (suspicion); bodies (attempt); leases
 // (member); durable turns (commit); workflow code under a time limit (replay.Guard); deletion (sweep);
-// what is registered (registry); why a run has no code (hold). They do not call back, except for what
-// feed has read: the engine leads values from one to the other.
+// what is registered (registry); why a run has no code (hold). The engine leads values from one to the
+// other. Few call back, without a lock of their own: who reads or waits (feed, member, attempt,
+// suspicion) tells the engine what has come.
 //
 // What has a run in hand is a method of the run (activeRun), of the resident, or of its location.
 // The rest is a part of the Engine: the inbox routes messages; the dispatcher lets runs and attempts
@@ -46,14 +46,14 @@
 //	load.go         loading and replaying a run
 //	park.go         runs that are parked, and runs whose record is damaged
 //	determinism.go  replay of runs beside those in memory, for CheckCode and the check of determinism
-//	suspects.go     the code of runs on trial, and what moves to another node with a suspect
+//	suspects.go     the code of runs on trial, and calls that were charged or survived
 //	attempt.go      what attempts and questions run, their results, heartbeats and transactions
 //	queue.go        what a turn says about attempts in queues
 //	queues.go       serving queues, and losing a worker
 //	dispatcher.go   what lets runs and attempts start: want, grant, due times
 //	slots.go        admission of calls, and what cannot start here
 //	inbox.go        routing the messages of the inbox, claiming them, and those that cannot be read
-//	location.go     the locations that this node owns: partitions, and parts of them
+//	location.go     a location that this node owns, with its mail
 //	takeover.go     taking locations over, resuming what was in flight, losing them
 //	move.go         runs that move to a node whose code fits
 //	holder.go       the engine as member.Holder

@@ -28,7 +28,7 @@ func (p *location) view() member.Partition {
 	return member.Partition{Number: p.Number, Epoch: p.Epoch, Node: p.Node, Closed: p.Closed(), Work: p.active}
 }
 
-// still returns those partitions that are served under the same epoch. The engine's mu is
+// still returns those locations that are served under the same epoch. The engine's mu is
 // held.
 func (h holder) still(views []member.Partition) (ps []*location) {
 	for _, v := range views {
@@ -55,7 +55,7 @@ func (h holder) Lost(ps []member.Partition) {
 	h.e.locations.loseLocked(h.still(ps))
 }
 
-// Close also takes the calls of the partitions out of the queue for slots.
+// Close also takes the calls of the locations out of the queue for slots.
 func (h holder) Close(ps []member.Partition) {
 	h.e.mu.Lock()
 	defer h.e.mu.Unlock()
@@ -85,7 +85,7 @@ func (h holder) DropQuiet(ctx context.Context, ps []member.Partition) (quiet, re
 	return quiet, rest
 }
 
-// Reopen also puts the calls of the partitions back into the queue for slots, and makes up for
+// Reopen also puts the calls of the locations back into the queue for slots, and makes up for
 // what left them out: a review of held runs, and runs that came home.
 func (h holder) Reopen(ps []member.Partition) {
 	e := h.e
@@ -113,7 +113,7 @@ func (h holder) Reopen(ps []member.Partition) {
 	}
 	e.dispatcher.serveAgain()
 	e.dispatcher.line.News()
-	e.inbox.Kick() // it was not read for these partitions
+	e.inbox.Kick() // it was not read for these locations
 }
 
 // Renewed gives slots to calls that got none because the lease might have expired. It also

@@ -8,6 +8,7 @@ import (
 
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/dispatch"
 	"github.com/perdure/perdure/internal/feed"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/outage"
@@ -149,7 +150,7 @@ func (i *inbox) lookAgain(reason bool) {
 }
 
 // claim records that a message is about to be delivered. It returns nil if that has happened
-// before, or if the message is not for this node. A partition that is being handed over gets
+// before, or if the message is not for this node. A location that is being handed over gets
 // only what its runs wait for.
 func (i *inbox) claim(m store.Message, l *post.Look) *location {
 	e := i.engine
@@ -182,7 +183,7 @@ func (r *resident) postponed(in core.Claimed) bool {
 	if r.busy || due <= now {
 		return false
 	}
-	e.dispatcher.addWake(due, r.location, r.id)
+	e.dispatcher.due.Add(dispatch.DueRun{At: due, Tenure: r.location.Tenure(), Run: r.id, ByMail: true})
 	return true
 }
 
@@ -215,7 +216,7 @@ func (r *activeRun) leaveUnread(t *turn) error {
 	return unread
 }
 
-// hearSince delivers the messages of a partition for the runs of a workflow ID, or all if it
+// hearSince delivers the messages of a location for the runs of a workflow ID, or all if it
 // is "", that were durable at a time. It returns an error only if the engine stops.
 func (p *location) hearSince(workflowID string, at int64) error {
 	return p.engine.inbox.HearSince(p.box, workflowID, at)

@@ -24,7 +24,7 @@ type locations struct {
 	engine *Engine
 }
 
-// owns returns the partition if this node serves it and is not handing it over.
+// owns returns the location if this node serves it and is not handing it over.
 func (l *locations) owns(number int) *location {
 	if l.engine.life.phase != running && l.engine.life.phase != draining {
 		return nil
@@ -40,7 +40,7 @@ func (l *locations) owns(number int) *location {
 // other places.
 func (p *location) learnLineage() error {
 	e := p.engine
-	return p.Lineage.Learn(e.life.ctx, e.db, e.db.reads, p.Partition)
+	return p.Lineage.Learn(e.life.ctx, e.db.Store, e.db.reads, p.Partition)
 }
 
 // servesOf reports whether this node serves a partition or a ward of it.

@@ -15,6 +15,7 @@ type claimBook struct {
 	store.Opener
 	claims atomic.Int64  // how often tasks were asked for
 	ends   atomic.Int64  // how many ends were told
+	loads  atomic.Int64  // how often runs were loaded
 	first  time.Duration // how long a worker waits before it asks
 
 	mu       sync.Mutex
@@ -41,6 +42,11 @@ func (p claimPages) Commit(ctx context.Context, turns []store.Turn) (store.Resul
 	}
 	p.book.mu.Unlock()
 	return p.Store.Commit(ctx, turns)
+}
+
+func (p claimPages) Load(ctx context.Context, partition int, run string) (*store.Record, error) {
+	p.book.loads.Add(1)
+	return p.Store.Load(ctx, partition, run)
 }
 
 func (p claimPages) ClaimTasks(ctx context.Context, c store.TaskClaim) ([]store.Task, error) {
@@ -89,6 +95,11 @@ func TestAnAttemptThatEndsSoonWritesItsCallOnce(t *testing.T) {
 				}
 				if remote != want || len(book.written) != 1+want {
 					t.Errorf("the row of the call was written as %v", book.written)
+				}
+				loads := book.loads.Load()
+				pass(time.Second)
+				if more := book.loads.Load() - loads; more > 0 {
+					t.Errorf("a run that has ended is loaded %d times, because its claim could wait", more)
 				}
 				if got := attemptsOf(t, e, "run"); len(got) != 1 || got[0].Outcome != "completed" || got[0].Node == "" {
 					t.Errorf("the attempts are %+v", got)

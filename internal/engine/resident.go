@@ -36,7 +36,7 @@ type resident struct {
 	busy       bool           // a goroutine works on it
 	dropped    bool           // evicted
 	gone       bool           // its run has ended or does not exist, according to the database
-	recovering bool           // it was in flight when its partition was taken, and has taken no step yet
+	recovering bool           // it was in flight when its location was taken, and has taken no step yet
 	entry      entry          // how far a run that has not begun has come
 	elsewhere  bool           // it is to begin at another node, to which its row goes
 	first      bool           // it has taken no step yet and may still be in line
@@ -44,11 +44,6 @@ type resident struct {
 	idling     *list.Element  // position among the idle residents
 	queued     bool           // it rests while its calls wait for slots
 	started    []chan<- error // get the result when the run's row is durable or refused
-}
-
-// ref names the run, gate or schedule for the store.
-func (r *resident) ref() store.RunRef {
-	return store.RunRef{Partition: r.location.Partition, Run: r.id}
 }
 
 // ahead is how long before the end of a backoff its attempt is committed. A commit takes a few
@@ -62,11 +57,11 @@ const early = 200 * time.Millisecond
 // near is how close a run's next wake must be for the run to stay in memory.
 const near = 5 * time.Second
 
-// tryAgain loads a held run again if this node still serves its partition.
-func (l *locations) tryAgain(partition int, run string) {
+// tryAgain loads a held run again if this node still serves its location.
+func (l *locations) tryAgain(location int, run string) {
 	l.engine.mu.Lock()
 	defer l.engine.mu.Unlock()
-	p := l.At(partition)
+	p := l.At(location)
 	if p == nil {
 		return
 	}
@@ -227,7 +222,7 @@ func (r *resident) rest() {
 	e.dispatcher.beginNext()
 	if r.dropped {
 		r.stepper.close()
-		r.tellStarted(store.ErrFenced) // its partition was lost before its first turn
+		r.tellStarted(store.ErrFenced) // its location was lost before its first turn
 		return
 	}
 	m := r.machine()
@@ -325,7 +320,7 @@ func (r *resident) evict() {
 	}
 	if !r.busy {
 		r.stepper.close()
-		r.tellStarted(store.ErrFenced) // it was held, and its partition was lost
+		r.tellStarted(store.ErrFenced) // it was held, and its location was lost
 	}
 	if served && r.pending != nil {
 		r.deferStart()

@@ -282,7 +282,8 @@ func (r *activeRun) storeTurn(out *core.Turn) (t store.Turn, err error) {
 	if t, err = record.Turn(r.engine.db.group, t, r.run, r.create, out); err != nil {
 		return t, err
 	}
-	return t, r.settleTasks(out, &t)
+	err = r.settleTasks(out, &t)
+	return t, err
 }
 
 // warnNear warns in a turn in which a run comes close to a limit: its length, once, or its unread

@@ -9,7 +9,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// takeover is the work that the previous owners of partitions left.
+// takeover is the work that the previous owners of locations left.
 type takeover struct {
 	locations []*location
 	horizon   int64
@@ -26,7 +26,7 @@ func (l *locations) backOut(ctx context.Context) error {
 	return e.member.BackOut(ctx)
 }
 
-// takeOver adds partitions to those that this node serves, and returns what has to be
+// takeOver adds locations to those that this node serves, and returns what has to be
 // recovered of their runs.
 func (l *locations) takeOver(node string, owned []store.Ownership) *takeover {
 	e := l.engine
@@ -45,11 +45,11 @@ func (l *locations) takeOver(node string, owned []store.Ownership) *takeover {
 	l.Add(t.locations)
 	l.noteMoved(t.locations)
 	e.dispatcher.recovery.Begin()
-	t.horizon = e.dispatcher.due.Horizon() // from here on scans read these partitions, too, beyond the horizon
+	t.horizon = e.dispatcher.due.Horizon() // from here on scans read these locations, too, beyond the horizon
 	return t
 }
 
-// readWakes reads which runs of taken partitions want a step.
+// readWakes reads which runs of taken locations want a step.
 func (l *locations) readWakes(ctx context.Context, t *takeover) (err error) {
 	if len(t.locations) > 0 {
 		t.wakes, err = l.engine.db.Due(ctx, placement.Numbers(t.locations), store.Arrived-1, t.horizon, 0)
@@ -67,7 +67,7 @@ func (l *locations) reviewHeld(ps []*location) {
 	})
 }
 
-// lose drops partitions that another node took over and cancels their attempts, whose results
+// lose drops locations that another node took over and cancels their attempts, whose results
 // no longer count.
 func (l *locations) lose(ps ...*location) {
 	l.engine.mu.Lock()
@@ -87,7 +87,7 @@ func (l *locations) loseLocked(ps []*location) {
 	e.member.Kick()
 }
 
-// drop forgets partitions and evicts their runs. The engine's mu is held.
+// drop forgets locations and evicts their runs. The engine's mu is held.
 func (l *locations) drop(ps []*location) {
 	e := l.engine
 	l.Drop(ps)
@@ -108,7 +108,7 @@ func (l *locations) drop(ps []*location) {
 	l.noteMoved(ps)
 }
 
-// noteMoved makes requests that depend on the owner of the partitions look again.
+// noteMoved makes requests that depend on the owner of the locations look again.
 func (l *locations) noteMoved(ps []*location) {
 	places := make(map[int]bool, len(ps))
 	for _, p := range ps {

@@ -41,8 +41,8 @@ func (l *Line) Run() {
 }
 
 func (l *Line) read() (err error) {
-	open := l.Locations()
 	read := l.Line.BeginRead(l.AtWork())
+	open := l.Locations() // after that: news of a location that is not among them stays news
 	numbers := make([]int, len(open))
 	for i, t := range open {
 		numbers[i] = t.Partition

@@ -10,7 +10,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Location is a partition, or a ward of one, that this node owns. Its fields do not change.
+// Location is a partition, or a ward of one, that this node owns. What Own says does not change.
 type Location struct {
 	Number    int // see store.Place
 	Partition int // that holds the rows of its runs
@@ -84,6 +84,9 @@ func (ls *Locations[L]) change(by func(all map[int]L)) {
 func (ls *Locations[L]) Add(added []L) {
 	ls.change(func(all map[int]L) {
 		for _, l := range added {
+			if before, is := all[base(l).Number]; is {
+				base(before).lost.Store(true)
+			}
 			all[base(l).Number] = l
 		}
 	})

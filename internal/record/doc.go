@@ -1,4 +1,3 @@
 // Package record translates rows, turns and states between the types of the store and those of
-// the core: Turn and StandingTurn say what a turn writes, Decode what a run had recorded. It makes
-// no decisions.
+// the core: Turn and StandingTurn say what a turn writes, Decode what a run had recorded.
 package record

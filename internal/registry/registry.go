@@ -29,7 +29,7 @@ type Config struct {
 	Build string
 	// Logger gets what code of workflows logs.
 	Logger *slog.Logger
-	// Around, if set, is called in place of the body of each attempt; see Surround.
+	// Around, if set, is called in place of the body of each attempt; see Surrounded.
 	Around Around
 }
 
